@@ -95,6 +95,7 @@ type Proxy struct {
 	listeners   []ingressListener // Config.Listen's first
 	tls         *tls.Config       // shared by all tunnels, so that sessions resume
 	requests    inflight
+	handshakes  inflight
 	refused     atomic.Int64
 	upgrades    atomic.Int64
 	lifetime    context.Context // until Close
@@ -210,8 +211,10 @@ func (p *Proxy) Refused() int { return int(p.refused.Load()) }
 func (p *Proxy) Upgrades() int { return int(p.upgrades.Load()) }
 
 // Close stops accepting, lets open requests finish until ctx is done, then cuts
-// them. When it returns no handler is running.
+// them. When it returns no handler is running. Handshakes under way have a moment
+// to end.
 func (p *Proxy) Close(ctx context.Context) error {
+	p.settleHandshakes(ctx)
 	p.endLifetime()
 	err := cmp.Or(p.outerServer.Shutdown(ctx), p.innerServer.Shutdown(ctx))
 	_, _ = p.outerServer.Close(), p.innerServer.Close()

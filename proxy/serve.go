@@ -10,10 +10,10 @@ import (
 // wrapHandler wraps what happens to every request, by either ingress.
 func (p *Proxy) wrapHandler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !p.requests.beginRequest() {
+		if !p.requests.begin() {
 			panic(http.ErrAbortHandler)
 		}
-		defer p.requests.endRequest()
+		defer p.requests.end()
 		r.Header.Del("Proxy-Authorization") // pitfall G19, also where a client repeats it inside a tunnel
 		out := &streamWriter{ResponseWriter: w, flush: http.NewResponseController(w).Flush}
 		if status := upgradeStatus(r); status != 0 {
@@ -76,14 +76,15 @@ func (w *streamWriter) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (w *streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// inflight counts running requests, so that Close can wait for the last one.
+// inflight counts what runs, requests or handshakes, so that Close can wait for
+// the last one.
 type inflight struct {
 	mu     sync.Mutex
 	wg     sync.WaitGroup
 	closed bool
 }
 
-func (f *inflight) beginRequest() bool {
+func (f *inflight) begin() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.closed {
@@ -92,9 +93,9 @@ func (f *inflight) beginRequest() bool {
 	return !f.closed
 }
 
-func (f *inflight) endRequest() { f.wg.Done() }
+func (f *inflight) end() { f.wg.Done() }
 
-// closeAndWait admits no further request and returns when the last one has
+// closeAndWait admits nothing further and returns when the last one has
 // ended.
 func (f *inflight) closeAndWait() {
 	f.mu.Lock()

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // tunnel is the connection of a client that sent CONNECT for address.
@@ -93,9 +94,28 @@ func (l *tunnelListener) Addr() net.Addr { return &net.TCPAddr{} }
 // and passes the connection to the inner server. Failures are reported: to the
 // client most of them look like a reset.
 func (p *Proxy) openTunnel(t *tunnel) {
-	if _, err := io.WriteString(t, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+	if !p.handshakes.begin() {
 		_ = t.Close()
 		return
+	}
+	agreed := p.agreeOnTLS(t)
+	p.handshakes.end()
+	if agreed == nil {
+		_ = t.Close()
+		return
+	}
+	select {
+	case p.tunnels.conns <- agreed:
+	case <-p.tunnels.closed:
+		_ = t.Close()
+	}
+}
+
+// agreeOnTLS does the handshake of a tunnel. It returns nil after one that
+// failed, which it reports.
+func (p *Proxy) agreeOnTLS(t *tunnel) net.Conn {
+	if _, err := io.WriteString(t, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(p.lifetime, p.innerServer.ReadHeaderTimeout)
 	defer cancel()
@@ -104,14 +124,26 @@ func (p *Proxy) openTunnel(t *tunnel) {
 		if p.lifetime.Err() == nil {
 			p.reportNotice(t.handshakeNotice(err))
 		}
-		_ = t.Close()
-		return
+		return nil
 	}
 	t.agreed = true
+	return conn
+}
+
+// farewell is how long a proxy that closes waits for handshakes: a client that
+// exits over a certificate is gone before its alert has been read.
+const farewell = 200 * time.Millisecond
+
+// settleHandshakes begins no further handshake and gives those under way a
+// moment, so that what became of them is reported.
+func (p *Proxy) settleHandshakes(ctx context.Context) {
+	settled := make(chan struct{})
+	go func() { p.handshakes.closeAndWait(); close(settled) }()
+	ctx, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
 	select {
-	case p.tunnels.conns <- conn:
-	case <-p.tunnels.closed:
-		_ = t.Close()
+	case <-settled:
+	case <-ctx.Done():
 	}
 }
 

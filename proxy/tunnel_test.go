@@ -50,6 +50,29 @@ func TestTunnelsThatComeToNothing(t *testing.T) {
 	}
 }
 
+// A proxy that is closed as soon as its client has gone still says why it went.
+func TestClosingSaysWhyTheLastClientLeft(t *testing.T) {
+	a := authority(t)
+	for range 20 {
+		notices := make(chan proxy.Notice, 1)
+		p := start(t, proxy.Config{CA: a, Notice: func(n proxy.Notice) { notices <- n }}, lockstep)
+		conn := connect(t, p)
+		distrust(t, conn)
+		_ = conn.Close()
+		if err := p.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case n := <-notices:
+			if n.Kind != proxy.Untrusted {
+				t.Fatalf("noted %+v, want %s", n, proxy.Untrusted)
+			}
+		default:
+			t.Fatal("nothing noted")
+		}
+	}
+}
+
 func distrust(t *testing.T, conn net.Conn) {
 	t.Helper()
 	if err := tls.Client(conn, &tls.Config{RootCAs: x509.NewCertPool(), ServerName: host}).Handshake(); err == nil {

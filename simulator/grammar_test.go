@@ -99,7 +99,7 @@ func suited(r *http.Request, target specs.Target) *http.Request {
 		body = bytes.ReplaceAll(body, []byte(`"`+model+`"`), []byte(`"`+target.Model+`"`))
 		r.URL.Path = strings.ReplaceAll(r.URL.Path, model, target.Model)
 	}
-	for _, role := range []string{"fail", "awkward", "slow", "large"} {
+	for _, role := range []string{"fail", "awkward", "slow", "large", "image"} {
 		for _, edit := range [][2]string{
 			{`"tools":[{"name":`, `"tools":[{"name":"conform_` + role + `","input_schema":{"type":"object"}},{"name":`},
 			{`"tools":[{"type":`, `"tools":[{"type":"function","name":"conform_` + role + `","parameters":{"type":"object"}},{"type":`},

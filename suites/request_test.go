@@ -22,6 +22,18 @@ var _ = Describe("A request asks for what the model takes", Label("PAR"), func()
 	})
 })
 
+var _ = Describe("Tool schemas are ones that the provider takes", Label("TSC"), func() {
+	eachCase(func(its caseSpecs) {
+		its.holds("TSC-001 a schema without a choice at its root")
+		its.holds("TSC-002 names of arguments that the provider takes")
+		its.holds("TSC-003 keywords as draft 2020-12 has them")
+		its.holds("TSC-004 references that lead somewhere")
+		its.holds("TSC-005 keywords at the types of Gemini's subset")
+		its.holds("TSC-006 a strict schema with keywords that can be enforced")
+		its.holds("TSC-007 an output format with keywords that can be enforced")
+	})
+})
+
 var _ = Describe("A request is well formed on its own", Label("HYG"), func() {
 	eachCase(func(its caseSpecs) {
 		its.holds("HYG-001 requests follow the provider's schema")

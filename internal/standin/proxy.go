@@ -37,13 +37,14 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { _ = server.Close() }()
-	w.WriteHeader(http.StatusOK)
-	client, _, err := http.NewResponseController(w).Hijack()
+	client, early, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return
 	}
 	p.tunnels.Add(1)
 	defer func() { _ = client.Close() }()
-	go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
+	_, _ = io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n")
+	// The client may have begun before the connection was taken over.
+	go func() { _, _ = io.Copy(server, early); _ = server.Close() }()
 	_, _ = io.Copy(client, server)
 }

@@ -34,6 +34,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/proxy/ca"
 )
 
@@ -141,7 +142,7 @@ func (cfg Config) checkConfig(allowed hostSet) error {
 	}
 	for _, ingress := range cfg.Ingress {
 		if ingress != MITM && ingress != BaseURL {
-			return fmt.Errorf("ingress %q: unknown; use %s or %s", ingress, MITM, BaseURL)
+			return fmt.Errorf("ingress %q: unknown; use %s or %s%s", ingress, MITM, BaseURL, spelling.Hint(ingress, []string{MITM, BaseURL}))
 		}
 	}
 	if err := cfg.checkCallers(); err != nil {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // fields maps the keys of a YAML mapping to what reads them.
@@ -79,7 +81,7 @@ func (p *scenarioParser) parseFilledText(n *yaml.Node) string {
 func (p *scenarioParser) oneOf(n *yaml.Node, allowed ...string) string {
 	text := p.parseText(n)
 	if !slices.Contains(allowed, text) {
-		p.failAt(n.Line, "%q is not one of %s", text, strings.Join(allowed, ", "))
+		p.failAt(n.Line, "%q is not one of %s%s", text, strings.Join(allowed, ", "), spelling.Hint(text, allowed))
 	}
 	return text
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // Areas are the first parts of requirement ids, in the order reports show them.
@@ -82,7 +84,7 @@ func (f *faults) requireText(name, value string) {
 }
 
 func (f *faults) oneOf(name, value string, known ...string) {
-	f.addUnless(slices.Contains(known, value), "%s %q is unknown; use %s", name, value, strings.Join(known, ", "))
+	f.addUnless(slices.Contains(known, value), "%s %q is unknown; use %s%s", name, value, strings.Join(known, ", "), spelling.Hint(value, known))
 }
 
 func (f *faults) requireSubset(name string, values, known []string) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // The variable that overrules what ForTest would do, and its values: those of
@@ -75,7 +77,7 @@ func testMode(getenv func(string) string) (mode, why string, err error) {
 	hasKey := slices.ContainsFunc(keyVariables, func(name string) bool { return getenv(name) != "" })
 	switch {
 	case mode != "":
-		return "", "", fmt.Errorf("%s=%s: unknown; use record, record-missing, replay or pass", modeVariable, mode)
+		return "", "", fmt.Errorf("%s=%s: unknown; use record, record-missing, replay or pass%s", modeVariable, mode, spelling.Hint(mode, []string{"record", "record-missing", "replay", "pass"}))
 	case !slices.Contains([]string{"", "0", "false"}, strings.ToLower(getenv("CI"))):
 		return modeReplay, "CI does not record", nil
 	case !hasKey:

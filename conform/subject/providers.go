@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/profiles"
 )
 
@@ -55,7 +56,7 @@ func (n *narrowed) About() harness.About {
 func checkProviders(agent string, names, known []string) error {
 	for _, name := range names {
 		if !slices.Contains(providerNames, name) {
-			return fmt.Errorf("--provider: unknown value %q; use %s", name, strings.Join(providerNames, ", "))
+			return fmt.Errorf("--provider: unknown value %q; use %s%s", name, strings.Join(providerNames, ", "), spelling.Hint(name, providerNames))
 		}
 		if known != nil && !slices.Contains(known, name) {
 			slices.Sort(known)

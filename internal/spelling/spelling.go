@@ -25,6 +25,9 @@ func Rank(name string, candidates []string) []string {
 func Nearest(name string, candidates []string) string {
 	best, least := "", min(max(1, len(name)/3), 3)+1
 	for _, c := range slices.Sorted(slices.Values(candidates)) {
+		if max(len(name)-len(c), len(c)-len(name)) >= least {
+			continue // each byte more or less is an edit
+		}
 		if d := countEdits(strings.ToUpper(name), strings.ToUpper(c)); d < least {
 			best, least = c, d
 		}
@@ -39,6 +42,15 @@ func Advice(name string, candidates []string) string {
 		return "did you mean " + meant + "?"
 	}
 	return "there are " + strings.Join(candidates, ", ")
+}
+
+// Hint ends an error that has listed the candidates: with the one that was probably
+// meant, or with nothing.
+func Hint(name string, candidates []string) string {
+	if meant := Nearest(name, candidates); meant != "" {
+		return "; did you mean " + meant + "?"
+	}
+	return ""
 }
 
 // countEdits counts what turns a into b: letters inserted, deleted, replaced, or

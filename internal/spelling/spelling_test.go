@@ -35,6 +35,13 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
+func TestHint(t *testing.T) {
+	names := []string{"none", "low", "high"}
+	if got := Hint("hgih", names) + Hint("huge", names) + Hint(strings.Repeat("high", 1<<20), names); got != "; did you mean high?" {
+		t.Error(got)
+	}
+}
+
 func TestCountEdits(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

@@ -337,8 +337,8 @@ func TestEnvironment(t *testing.T) {
 // TestRefused names the file and the key, and never shows a secret.
 func TestRefused(t *testing.T) {
 	for content, want := range map[string]string{
-		"[agent]\nmodl = 'x'":                                     "agent.modl: unknown key; perhaps one of agent.model",
-		"[agnet]\nmodel = 'x'":                                    "agnet: unknown key",
+		"[agent]\nmodl = 'x'":                                     "agent.modl: unknown key; did you mean agent.model?",
+		"[agnet]\nmodel = 'x'":                                    "agnet: unknown key; did you mean agent?",
 		"[budget]\nmodel = 'x'":                                   "budget.model: unknown key; perhaps one of agent.model",
 		"model = 'x'":                                             "model: unknown key; perhaps one of agent.model",
 		"[agent\n":                                                "line 1",
@@ -346,6 +346,8 @@ func TestRefused(t *testing.T) {
 		"[agent]\nmax_turns = 1.5":                                "agent.max_turns: 1.5 is not a whole number",
 		"[agent]\nmodel = 4":                                      "agent.model: 4 is not a text",
 		"[agent]\neffort = 'huge'":                                "agent.effort: huge is none of none, minimal, low",
+		"[agent]\neffort = 'hgih'":                                "max; did you mean high?",
+		"[storage]\nbackend = 'sqlit'":                            "memory; did you mean sqlite?",
 		"[agent]\nbudget_warning_threshold = 2":                   "is not a number from 0 to 1",
 		"[agent]\ntemperature = nan":                              "is not a number from 0 to 2",
 		"[budget]\nmax_duration = '10'":                           "budget.max_duration: 10 is not a duration",

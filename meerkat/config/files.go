@@ -8,8 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // userFile returns the path of the user's file: $XDG_CONFIG_HOME or ~/.config,
@@ -137,6 +140,14 @@ func flattenTree(table []Setting, values map[string]any, section string, tree ma
 }
 
 func unknownKeyError(table []Setting, path string) error {
+	var known []string
+	for _, s := range table {
+		section, _, _ := strings.Cut(s.Key, ".")
+		known = append(known, s.Key, section)
+	}
+	if meant := spelling.Nearest(path, known); meant != "" {
+		return fmt.Errorf("%s: unknown key; did you mean %s?", path, meant)
+	}
 	if near := nearestKeys(table, path); near != "" {
 		return fmt.Errorf("%s: unknown key; perhaps one of %s", path, near)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // reader turns the value of a file, a variable or a flag into the value of a
@@ -37,7 +39,7 @@ func oneOf(names ...string) reader {
 		if s, ok := v.(string); ok && slices.Contains(names, s) {
 			return s, nil
 		}
-		return nil, fmt.Errorf("%v is none of %s", v, strings.Join(names, ", "))
+		return nil, fmt.Errorf("%v is none of %s%s", v, strings.Join(names, ", "), spelling.Hint(fmt.Sprint(v), names))
 	}
 }
 

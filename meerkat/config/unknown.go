@@ -72,8 +72,9 @@ func checkServerMembers(v any) error {
 // type.
 func isDisabled(v any) (bool, error) {
 	server, _ := v.(map[string]any)
-	if kind, isText := server["type"].(string); isText && !slices.Contains([]string{"stdio", "http", "streamable-http", "streamableHttp", "streamable_http"}, kind) {
-		return false, fmt.Errorf("type %q is not supported; use stdio or http", kind)
+	types := []string{"stdio", "http", "streamable-http", "streamableHttp", "streamable_http"}
+	if kind, isText := server["type"].(string); isText && !slices.Contains(types, kind) {
+		return false, fmt.Errorf("type %q is not supported; use stdio or http%s", kind, spelling.Hint(kind, types))
 	}
 	return server["disabled"] == true || server["enabled"] == false, nil
 }

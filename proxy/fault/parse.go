@@ -158,7 +158,7 @@ func (p parser) readKind(n *yaml.Node) Kind {
 	for i := 0; i < len(n.Content); i += 2 {
 		if value := n.Content[i+1]; n.Content[i].Value == "fault" {
 			if _, ok := forms[Kind(value.Value)]; !ok || value.Kind != yaml.ScalarNode {
-				p.failAt(value.Line, "fault: %q is none of %s", value.Value, joinNames(kinds))
+				p.failAt(value.Line, "fault: %q is none of %s", value.Value, joinWithHint(value.Value, kinds))
 			}
 			return Kind(value.Value)
 		}
@@ -228,7 +228,7 @@ func (p parser) readText(n *yaml.Node) string {
 func (p parser) oneOf(n *yaml.Node, allowed ...string) string {
 	text := p.readText(n)
 	if !slices.Contains(allowed, text) {
-		p.failAt(n.Line, "%q is none of %s", text, strings.Join(allowed, ", "))
+		p.failAt(n.Line, "%q is none of %s", text, joinWithHint(text, allowed))
 	}
 	return text
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // Mode is a way to cut a reply into chunks. The zero Mode keeps the recorded
@@ -32,7 +34,7 @@ var modes = []Mode{OneByte, MidRune, MidCRLF, MidField, Coalesced, Blocks, Rando
 func ParseMode(text string) (mode Mode, seed *uint64, err error) {
 	name, number, seeded := strings.Cut(text, ":")
 	if !slices.Contains(modes, Mode(name)) {
-		return "", nil, fmt.Errorf("%q: unknown; use one of %s", name, joinNames(modes))
+		return "", nil, fmt.Errorf("%q: unknown; use one of %s", name, joinWithHint(name, modes))
 	}
 	if seeded {
 		n, err := strconv.ParseUint(number, 10, 64)
@@ -44,12 +46,18 @@ func ParseMode(text string) (mode Mode, seed *uint64, err error) {
 	return Mode(name), seed, nil
 }
 
-func joinNames[T ~string](names []T) string {
-	var text []string
+func joinNames[T ~string](names []T) string { return strings.Join(textsOf(names), ", ") }
+
+// joinWithHint lists names, and says which one text was probably meant to be.
+func joinWithHint[T ~string](text string, names []T) string {
+	return joinNames(names) + spelling.Hint(text, textsOf(names))
+}
+
+func textsOf[T ~string](names []T) (texts []string) {
 	for _, name := range names {
-		text = append(text, string(name))
+		texts = append(texts, string(name))
 	}
-	return strings.Join(text, ", ")
+	return texts
 }
 
 // Rechunk returns the script with its bytes cut by mode. The bytes do not

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
@@ -63,7 +64,7 @@ func ParseLevel(name string) (Level, error) {
 			return Level(l), nil
 		}
 	}
-	return 0, fmt.Errorf("%q is not a level of matching; use %s", name, strings.Join(levelNames[:], ", "))
+	return 0, fmt.Errorf("%q is not a level of matching; use %s%s", name, strings.Join(levelNames[:], ", "), spelling.Hint(name, levelNames[:]))
 }
 
 // reduceTo reduces a form, already without volatile fields, to what counts at a

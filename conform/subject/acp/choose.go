@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // Permissions says how the agent's questions for permission are answered.
@@ -23,7 +25,7 @@ func ParsePermissions(text string) (Permissions, error) {
 	case Reject:
 		return p, nil
 	}
-	return "", fmt.Errorf("permissions %q: unknown; use allow or reject", text)
+	return "", fmt.Errorf("permissions %q: unknown; use allow or reject%s", text, spelling.Hint(text, []string{"allow", "reject"}))
 }
 
 // permissionOption is one answer that the agent offers.

@@ -135,6 +135,7 @@ func (f *Frame) Run(ctx context.Context, root *cobra.Command, args []string) int
 	root.SetIn(f.Stdin)
 	root.SetOut(f.Stdout)
 	root.SetErr(f.Stderr)
+	addCompletion(root, f.Program.Name)
 	err := root.ExecuteContext(ctx)
 	_, _ = f.outText.flush(), f.errText.flush() // results knows whether a write failed
 	if failed := f.results.writeError(); failed != nil && (err == nil || isReported(err)) {

@@ -60,6 +60,8 @@ func TestUsage(t *testing.T) {
 		{"elsewhere", "sample: elsewhere: unknown command; one of show, store\n"},
 		{"store lits", "sample: lits: unknown command; did you mean list? run: sample store --help\n"},
 		{"show --jsno", "sample: show: unknown flag: --jsno; did you mean --json? run: sample show --help\n"},
+		{"completion bahs", "sample: bahs: unknown command; did you mean bash? run: sample completion --help\n"},
+		{"show --json=ture", "sample: show: --json=ture: neither true nor false; run: sample show --help\n"},
 		{"show --elsewhere", "sample: show: unknown flag: --elsewhere; run: sample show --help\n"},
 		{"show x", "sample: x: unexpected; show takes flags only\n"},
 	} {

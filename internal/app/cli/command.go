@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,10 +29,6 @@ func (f *Frame) Root() *cobra.Command {
 		f.Program.Settings.addConfigFlag(root)
 	}
 	root.InitDefaultVersionFlag()
-	root.InitDefaultCompletionCmd()
-	if completion, _, err := root.Find([]string{"completion"}); err == nil {
-		addCompletionExamples(completion, f.Program.Name)
-	}
 	return root
 }
 
@@ -54,7 +51,16 @@ func (f *Frame) prepareCommand(cmd *cobra.Command) error {
 	return nil
 }
 
-func addCompletionExamples(completion *cobra.Command, program string) {
+// addCompletion adds cobra's completion command, which needs the other commands and
+// stdout, with examples and with the refusal of a shell that it does not know.
+func addCompletion(root *cobra.Command, program string) {
+	root.InitDefaultCompletionCmd()
+	completion, _, err := root.Find([]string{"completion"})
+	if err != nil || completion == root {
+		return
+	}
+	completion.Args = SubCommand
+	completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	for _, shell := range completion.Commands() {
 		shell.Example = "  " + program + " completion " + shell.Name()
 	}
@@ -65,14 +71,18 @@ func addCompletionExamples(completion *cobra.Command, program string) {
 func Group(name, short, long string) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, Long: long,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return unknownCommand(cmd, args[0])
-		},
+		Args: SubCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+}
+
+// SubCommand refuses arguments of a command that only holds others: they are commands
+// that it does not have.
+func SubCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return unknownCommand(cmd, args[0])
 }
 
 // unknownCommand names the command that was probably meant, or all there are.
@@ -102,6 +112,10 @@ func flagError(cmd *cobra.Command, err error) error {
 		if meant := spelling.Nearest(unknown.GetSpecifiedName(), names); meant != "" {
 			return Usage("%s: %w; did you mean --%s? run: %s --help", cmd.Name(), err, meant, cmd.CommandPath())
 		}
+	}
+	invalid, number := (*pflag.InvalidValueError)(nil), (*strconv.NumError)(nil)
+	if errors.As(err, &invalid) && errors.As(err, &number) && number.Func == "ParseBool" {
+		return Usage("%s: --%s=%s: neither true nor false; run: %s --help", cmd.Name(), invalid.GetFlag().Name, invalid.GetValue(), cmd.CommandPath())
 	}
 	return Usage("%s: %w; run: %s --help", cmd.Name(), err, cmd.CommandPath())
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 const lintSchema = "conform.lint.v1"
@@ -40,7 +41,7 @@ func (a *app) lintCommand() *cobra.Command {
 sent: by rule, with the place and how to mend it. One tool that a provider does not
 take makes every request with it fail.`,
 		Example: "  conform lint tools tools.json\n  my-mcp-server --list-tools | conform lint tools -\n  conform lint request body.json",
-		Args:    cobra.NoArgs,
+		Args:    cli.SubCommand,
 		RunE: func(*cobra.Command, []string) error {
 			return cli.Usage("lint: says not what to look at; use conform lint tools or conform lint request")
 		},
@@ -112,7 +113,7 @@ func oneFile(command string) cobra.PositionalArgs {
 func (a *app) lint(name string, flags lintFlags, judge func([]byte) (lint.Result, error)) error {
 	for _, provider := range flags.providers {
 		if !slices.Contains(lint.Providers, provider) {
-			return cli.Usage("--provider %s: is unknown; use %s", provider, strings.Join(lint.Providers, ", "))
+			return cli.Usage("--provider %s: is unknown; use %s%s", provider, strings.Join(lint.Providers, ", "), spelling.Hint(provider, lint.Providers))
 		}
 	}
 	data, err := a.readInput(name)

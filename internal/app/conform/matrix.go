@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // matrixFlags say what conform matrix writes.
@@ -45,7 +46,7 @@ fit together. --json prints ` + report.RunSchema + ` of one run, ` + report.Matr
 
 func (a *app) runMatrix(paths []string, f matrixFlags) error {
 	if f.by != "area" && f.by != "requirement" {
-		return cli.Usage("--by: unknown value %q; use area or requirement", f.by)
+		return cli.Usage("--by: unknown value %q; use area or requirement%s", f.by, spelling.Hint(f.by, []string{"area", "requirement"}))
 	}
 	files, err := a.parseReportFlags(f.reports, f.asJSON || f.markdown)
 	if err != nil {

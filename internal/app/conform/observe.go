@@ -12,6 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/subject"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/profiles"
 	"github.com/meerkat-go/conformance/proxy"
 )
@@ -108,7 +109,7 @@ func (a *app) observe(ctx context.Context, cmd *cobra.Command, f observeFlags, a
 	}
 	for _, way := range f.ingress {
 		if way != proxy.MITM && way != proxy.BaseURL {
-			return nil, nil, cli.Usage("--ingress: unknown value %q; use mitm or base-url", way)
+			return nil, nil, cli.Usage("--ingress: unknown value %q; use mitm or base-url%s", way, spelling.Hint(way, []string{proxy.MITM, proxy.BaseURL}))
 		}
 	}
 	profile, err := f.adHocProfile()

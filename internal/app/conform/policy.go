@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -27,7 +28,7 @@ func (f *policyFlags) addTo(cmd *cobra.Command) {
 func (f policyFlags) policy() (report.Policy, error) {
 	p := report.Policy{Strict: f.strict, FailOn: report.Verdict(f.failOn)}
 	if !slices.Contains([]report.Verdict{report.Fail, report.Warn}, p.FailOn) {
-		return p, cli.Usage("--fail-on: unknown value %q; use fail or warn", f.failOn)
+		return p, cli.Usage("--fail-on: unknown value %q; use fail or warn%s", f.failOn, spelling.Hint(f.failOn, []string{"fail", "warn"}))
 	}
 	catalogue, err := specs.Requirements()
 	if err != nil {

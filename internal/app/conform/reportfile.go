@@ -15,6 +15,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // reportDocument is what every form of a report can be made of: a [report.Run], a
@@ -75,7 +76,7 @@ func (a *app) parseReportFlags(list []string, asJSON bool) (reportFiles, error) 
 		case !ok || path == "":
 			return nil, cli.Usage("--report: %q is not KIND=FILE; write for example json=report.json", entry)
 		case file.write == nil && pageWriters[kind] == nil:
-			return nil, cli.Usage("--report: there is no form %q; use %s", kind, strings.Join(kinds, ", "))
+			return nil, cli.Usage("--report: there is no form %q; use %s%s", kind, strings.Join(kinds, ", "), spelling.Hint(kind, kinds))
 		case file.isStdout() && kind != githubKind && onStdout:
 			return nil, cli.Usage("--report %s: stdout has another report already; name a file", entry)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/specs"
@@ -229,7 +230,7 @@ func (f runFlags) validate() error {
 			case slices.Contains(v.planned, value):
 				return missingError(v.flag+" "+value, v.advice)
 			default:
-				return cli.Usage("%s: unknown value %q; use %s", v.flag, value, strings.Join(v.known, " or "))
+				return cli.Usage("%s: unknown value %q; use %s%s", v.flag, value, strings.Join(v.known, " or "), spelling.Hint(value, v.known))
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/isolate"
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // isolationFlags say what the agent may reach, and what happens when it tries more.
@@ -27,7 +28,7 @@ func (f *isolationFlags) addTo(cmd *cobra.Command) {
 func (f isolationFlags) detectLevel(ctx context.Context, subject report.Subject) (isolate.Level, error) {
 	mode, err := isolate.ParseMode(f.isolation)
 	if err != nil {
-		return isolate.Level{}, cli.Usage("--isolation: unknown value %q; use auto, require or off", f.isolation)
+		return isolate.Level{}, cli.Usage("--isolation: unknown value %q; use auto, require or off%s", f.isolation, spelling.Hint(f.isolation, []string{"auto", "require", "off"}))
 	}
 	if subject.Kind == inProcess {
 		if mode == isolate.Require {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
@@ -32,7 +33,7 @@ func (a *app) exportCommand() *cobra.Command {
 		Args:    cli.Args(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(exportNames, name) {
-				return cli.Usage("--format %s: it must be one of %s", name, strings.Join(exportNames, ", "))
+				return cli.Usage("--format %s: it must be one of %s%s", name, strings.Join(exportNames, ", "), spelling.Hint(name, exportNames))
 			}
 			return a.withSession(cmd, args[0], func(ctx context.Context, store session.Store, id session.ID) error {
 				s, err := store.Load(ctx, id)

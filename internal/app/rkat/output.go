@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
@@ -39,7 +40,7 @@ func (f *format) Set(s string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("it must be one of %s", strings.Join(formats, ", "))
+	return fmt.Errorf("it must be one of %s%s", strings.Join(formats, ", "), spelling.Hint(s, formats))
 }
 
 // outcome is the JSON result of a run: the only object of json, the last line of

@@ -14,6 +14,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
@@ -69,7 +70,7 @@ func (a *app) exportCassette(path, to, out string, force bool) error {
 	case to == "":
 		return cli.Usage("--to: missing; use har or go-vcr-v2")
 	case i < 0:
-		return cli.Usage("--to %s: use har or go-vcr-v2", to)
+		return cli.Usage("--to %s: use har or go-vcr-v2%s", to, spelling.Hint(to, []string{"har", "go-vcr-v2"}))
 	}
 	if err := checkOutputFree(out, force); err != nil {
 		return err

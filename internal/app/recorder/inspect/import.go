@@ -13,6 +13,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
 	"github.com/meerkat-go/conformance/proxy/record"
@@ -67,7 +68,7 @@ func (a *app) importFile(path string, f *importFlags) error {
 	case f.cassette == "":
 		return cli.Usage("--cassette: missing; name the file to write")
 	case !slices.Contains(formatNames(), f.from):
-		return cli.Usage("--from %s: unknown; one of %s", f.from, strings.Join(formatNames(), ", "))
+		return cli.Usage("--from %s: unknown; one of %s%s", f.from, strings.Join(formatNames(), ", "), spelling.Hint(f.from, formatNames()))
 	}
 	rec, err := readRecording(path)
 	switch {

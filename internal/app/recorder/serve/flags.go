@@ -15,6 +15,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/internal/isolate"
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
 	"github.com/meerkat-go/conformance/proxy/replay"
@@ -131,7 +132,7 @@ func (f *modeFlags) addReplaying(set *pflag.FlagSet) {
 func (f *modeFlags) checkValues() error {
 	switch {
 	case !slices.Contains(modes, f.mode):
-		return cli.Usage("--mode %s: unknown; use %s", f.mode, strings.Join(modes, ", "))
+		return cli.Usage("--mode %s: unknown; use %s%s", f.mode, strings.Join(modes, ", "), spelling.Hint(f.mode, modes))
 	case f.cassette == "" && f.mode != modePass:
 		return cli.Usage("--cassette: missing; name the file to record to or replay from")
 	case !replay.Timing(f.speed).Valid():

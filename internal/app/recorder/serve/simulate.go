@@ -15,6 +15,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
@@ -88,16 +89,16 @@ func (s *simulateFlags) addTo(cmd *cobra.Command) {
 func (s *simulateFlags) resolveFlags() (err error) {
 	for _, p := range s.config.Providers {
 		if !slices.Contains(simulator.Providers, p) {
-			return cli.Usage("--provider %s: unknown; use %s", p, strings.Join(simulator.Providers, ", "))
+			return cli.Usage("--provider %s: unknown; use %s%s", p, strings.Join(simulator.Providers, ", "), spelling.Hint(p, simulator.Providers))
 		}
 	}
 	for _, id := range s.config.Off {
-		if !isKnownRule(id) {
-			return cli.Usage("--off %s: no such rule; docs/simulator-rules.md lists them", id)
+		if known := ruleIDs(); !slices.Contains(known, id) {
+			return cli.Usage("--off %s: no such rule; docs/simulator-rules.md lists them%s", id, spelling.Hint(id, known))
 		}
 	}
 	if s.config.Level, err = rule.ParseLevel(s.level); err != nil {
-		return cli.Usage("--level %s: unknown; use %s", s.level, strings.Join(rule.Levels, ", "))
+		return cli.Usage("--level %s: unknown; use %s%s", s.level, strings.Join(rule.Levels, ", "), spelling.Hint(s.level, rule.Levels))
 	}
 	if s.tls != (s.authority != "") {
 		return cli.Usage("--tls and --ca go together: --ca FILE is where clients find whom to trust")
@@ -108,10 +109,14 @@ func (s *simulateFlags) resolveFlags() (err error) {
 	return err
 }
 
-func isKnownRule(id string) bool {
-	return slices.ContainsFunc(simulator.Providers, func(p string) bool {
-		return slices.ContainsFunc(simulator.Rules(p), func(i rule.Info) bool { return i.ID == id })
-	})
+// ruleIDs lists the rules of all providers.
+func ruleIDs() (ids []string) {
+	for _, p := range simulator.Providers {
+		for _, r := range simulator.Rules(p) {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
 }
 
 // findScenario reads a file, or looks a name up among the embedded scenarios;
@@ -144,7 +149,7 @@ func findScenario(arg string) (*specs.Scenario, error) {
 			names = append(names, s.Name)
 		}
 	}
-	return nil, cli.Usage("--scenario %s: neither a file nor one of %s", arg, strings.Join(names, ", "))
+	return nil, cli.Usage("--scenario %s: neither a file nor one of %s%s", arg, strings.Join(names, ", "), spelling.Hint(arg, names))
 }
 
 // sayMismatch tells of each request that the scenario did not expect.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"strconv"
 )
 
 // Notice says why a client did not get through to the handler.
@@ -25,7 +26,7 @@ type Kind string
 const (
 	Refused   Kind = "refused"   // a host, an ingress or a path that is not served
 	Denied    Kind = "denied"    // a bad session name, or not the credential
-	Upgrade   Kind = "upgrade"   // a WebSocket, which cannot be recorded (pitfall G16)
+	Upgrade   Kind = "upgrade"   // a WebSocket that is not recorded (pitfall G16)
 	Untrusted Kind = "untrusted" // the client refused our certificate
 	NoTLS     Kind = "no-tls"    // the client spoke no TLS in its tunnel
 	Handshake Kind = "handshake" // TLS went wrong in another way
@@ -51,8 +52,10 @@ func (p *Proxy) reportNotice(n Notice) {
 func (p *Proxy) refuseRequest(w http.ResponseWriter, r *http.Request, kind Kind, status int, why string) {
 	p.reportNotice(Notice{kind, r.Host, Session(r.Context()), "refused " + why})
 	maps.Copy(w.Header(), refusalHeader())
+	body := refusalBody(why)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body))) // WebSocket clients do not read chunks
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, refusalBody(why)) //nolint:gosec // JSON for an API client
+	_, _ = io.WriteString(w, body) //nolint:gosec // JSON for an API client
 }
 
 func refusalHeader() http.Header {

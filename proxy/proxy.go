@@ -70,6 +70,10 @@ type Config struct {
 	// Handler receives the requests. Their URL is absolute, with the host that
 	// the client meant. Each of its Writes reaches the client at once.
 	Handler http.Handler
+	// WebSocket reports whether a WebSocket to OpenAI's Responses endpoint reaches the
+	// Handler, which has to answer the handshake. It is called for each such handshake;
+	// nil refuses them all, as every other WebSocket is (pitfall G16).
+	WebSocket func(*http.Request) bool
 	// Log receives one line for each refusal and failure; nil discards them.
 	Log func(line string)
 	// Notice receives the same as Log in a form for programs, and tunnels that
@@ -101,6 +105,8 @@ type Proxy struct {
 	upgrades    atomic.Int64
 	lifetime    context.Context // until Close
 	endLifetime context.CancelFunc
+	sockets     context.Context // until Close waits no longer
+	cutSockets  context.CancelFunc
 }
 
 // New checks cfg and returns a proxy that does not listen yet.
@@ -130,6 +136,7 @@ func New(cfg Config) (*Proxy, error) {
 	p.innerServer = p.newServer(p.wrapHandler(http.HandlerFunc(p.insideTunnel)))
 	p.innerServer.ConnContext, p.innerServer.ConnState = withTunnel, p.noticeUnusedTunnel
 	p.lifetime, p.endLifetime = context.WithCancel(context.Background())
+	p.sockets, p.cutSockets = context.WithCancel(context.Background())
 	if cfg.CA != nil {
 		p.tls = cfg.CA.TLSConfig()
 	}
@@ -212,13 +219,16 @@ func (p *Proxy) Refused() int { return int(p.refused.Load()) }
 func (p *Proxy) Upgrades() int { return int(p.upgrades.Load()) }
 
 // Close stops accepting, lets open requests finish until ctx is done, then cuts
-// them. When it returns no handler is running. Handshakes under way have a moment
-// to end.
+// them. WebSockets end after the reply under way. When it returns no handler is
+// running. Handshakes under way have a moment to end.
 func (p *Proxy) Close(ctx context.Context) error {
 	p.settleHandshakes(ctx)
 	p.endLifetime()
 	err := cmp.Or(p.outerServer.Shutdown(ctx), p.innerServer.Shutdown(ctx))
 	_, _ = p.outerServer.Close(), p.innerServer.Close()
+	stop := context.AfterFunc(ctx, p.cutSockets)
 	p.requests.closeAndWait()
+	stop()
+	p.cutSockets()
 	return err
 }

@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+
+	"github.com/meerkat-go/conformance/internal/websocket"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // wrapHandler wraps what happens to every request, by either ingress.
@@ -16,11 +19,18 @@ func (p *Proxy) wrapHandler(next http.Handler) http.Handler {
 		defer p.requests.end()
 		r.Header.Del("Proxy-Authorization") // pitfall G19, also where a client repeats it inside a tunnel
 		out := &streamWriter{ResponseWriter: w, flush: http.NewResponseController(w).Flush}
+		ctx := context.WithValue(r.Context(), selfKey{}, p)
 		if status := upgradeStatus(r); status != 0 {
-			p.refuseRequest(out, r, Upgrade, status, r.URL.Path+": a WebSocket, which cannot be recorded; use plain HTTP streaming")
-			return
+			if !p.admitsWebSocket(r) {
+				p.refuseRequest(out, r, Upgrade, status, r.URL.Path+": a WebSocket, which is not recorded; use plain HTTP streaming")
+				return
+			}
+			var cut context.CancelFunc
+			ctx, cut = context.WithCancel(websocket.WithClosing(ctx, p.lifetime.Done()))
+			defer cut()
+			defer context.AfterFunc(p.sockets, cut)()
 		}
-		next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), selfKey{}, p)))
+		next.ServeHTTP(out, r.WithContext(ctx))
 		if !out.started {
 			out.WriteHeader(http.StatusOK)
 		}
@@ -40,6 +50,12 @@ func upgradeStatus(r *http.Request) int {
 	return 0
 }
 
+// admitsWebSocket reports whether the Handler answers the handshake r: that of a client of
+// OpenAI's Responses API, over HTTP/1.1, where Config.WebSocket lets it.
+func (p *Proxy) admitsWebSocket(r *http.Request) bool {
+	return p.cfg.WebSocket != nil && websocket.IsUpgrade(r) && llm.IsResponses(r.URL.Path) && p.cfg.WebSocket(r)
+}
+
 // hopByHop are the headers that belong to one connection and not to the message,
 // and those that would lead the client around the proxy (pitfall G13).
 var hopByHop = []string{"Alt-Svc", "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Connection", "Transfer-Encoding", "Upgrade"}
@@ -53,8 +69,12 @@ type streamWriter struct {
 }
 
 func (w *streamWriter) WriteHeader(status int) {
-	if status >= http.StatusOK {
+	if status >= http.StatusOK || status == http.StatusSwitchingProtocols {
 		w.started = true
+	}
+	if status == http.StatusSwitchingProtocols {
+		w.ResponseWriter.WriteHeader(status) // its Connection and Upgrade are the answer
+		return
 	}
 	for _, name := range hopByHop {
 		w.Header().Del(name)

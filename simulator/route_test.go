@@ -173,10 +173,10 @@ func TestKeyless(t *testing.T) {
 	}
 }
 
-// codex asks for a WebSocket first; it goes on by HTTP at once after 426.
+// Only OpenAI's Responses API has a WebSocket here; clients go on by HTTP at once after 426.
 func TestWebSocketIsRefused(t *testing.T) {
 	for url, provider := range map[string]string{
-		"/openai/v1/responses": "openai", "/v1/responses": "openai", "/anthropic/v1/messages": "anthropic",
+		"/openai/v1/realtime": "openai", "/v1/responses/input_tokens": "openai", "/anthropic/v1/messages": "anthropic",
 		"/gemini/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent": "gemini",
 	} {
 		r := httptest.NewRequest(http.MethodGet, url, nil)

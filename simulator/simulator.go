@@ -17,7 +17,8 @@
 //
 // The package promises: equal seeds and requests give equal bytes. Continuity
 // tokens are verified without a memory of the conversation. The only state is
-// the responses that OpenAI's clients ask to be stored.
+// the responses that OpenAI's clients ask to be stored, and the last response of each
+// WebSocket.
 package simulator
 
 import (
@@ -31,6 +32,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/websocket"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
@@ -126,6 +128,8 @@ type call struct {
 	body     []byte
 	env      rule.Env
 	asked    request // of a model; nil before it is read
+	socket   *socket // that the request came by; nil for plain HTTP
+	isWarmUp bool    // it asks for no output
 }
 
 // ServeHTTP answers one request, whatever it holds, in the shape of the provider
@@ -135,6 +139,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p := providers[to.provider]
 	if !h.servesProvider(to.provider) {
 		to.op = opUnknown
+	}
+	if to.op == opGenerate && to.provider == "openai" && websocket.IsUpgrade(r) {
+		h.serveWebSocket(w, r, p)
+		return
 	}
 	if refusal := routeRefusal(r, to); refusal != nil {
 		if refusal.Status == http.StatusMethodNotAllowed {
@@ -155,7 +163,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		panic(http.ErrAbortHandler) // the client is gone
 	default:
-		h.writePlan(w, r, h.planAnswer(&call{Request: withPath(r, to.path), route: to, provider: p, body: body, env: h.ruleEnv()}))
+		h.writePlan(w, r, h.planAnswer(&call{Request: withPath(r, to.path), route: to, provider: p, body: body, env: h.ruleEnv(), socket: socketOf(r)}))
 	}
 }
 
@@ -219,6 +227,9 @@ func (h *handler) planAnswer(c *call) script.Plan {
 	case realKey(c.Request):
 		return h.refusalPlan(c, &script.Refusal{Kind: script.RefuseAuth, Message: "the simulator refuses a key that looks real; set a made-up one"})
 	case c.op == opGenerate:
+		if c.socket != nil {
+			return h.planMessage(c)
+		}
 		return h.planGenerate(c)
 	case c.op == opCount:
 		return h.countTokens(c)
@@ -253,7 +264,7 @@ func (h *handler) planAccepted(c *call) script.Plan {
 	if refusal != nil {
 		return h.refusalPlan(c, refusal)
 	}
-	reply, refusal := h.composeReply(req, c.env)
+	reply, refusal := h.composeReply(req, c)
 	if refusal != nil {
 		return h.refusalPlan(c, refusal)
 	}
@@ -262,7 +273,11 @@ func (h *handler) planAccepted(c *call) script.Plan {
 
 // composeReply returns what the model says. Side traffic gets a short answer. In
 // the main loop the scenario decides, or the prompt when there is no scenario.
-func (h *handler) composeReply(req script.Request, env rule.Env) (script.Reply, *script.Refusal) {
+func (h *handler) composeReply(req script.Request, c *call) (script.Reply, *script.Refusal) {
+	env := c.env
+	if c.isWarmUp {
+		return script.Generated(req, nil, specs.StopEnd, env.Key, env.Now), nil
+	}
 	if h.Scenario != nil && (len(req.Tools) > 0 || h.Scenario.IsLenient) {
 		return h.scriptedReply(req, env)
 	}

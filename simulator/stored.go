@@ -104,8 +104,8 @@ func (h *handler) expandPrevious(c *call) *rule.Refusal {
 	if previous == "" {
 		return nil
 	}
-	var before script.Reply
-	if !h.stored.get(previous, c.accountOf(), func(e *entry) { before = e.reply }) {
+	before, found := c.socket.recallReply(previous)
+	if !found && !h.stored.get(previous, c.accountOf(), func(e *entry) { before = e.reply }) {
 		if h.ForeignTokens {
 			return nil // it was issued elsewhere, so what it said is not known
 		}
@@ -123,6 +123,7 @@ func (h *handler) storeReply(c *call, reply script.Reply, plan script.Plan) scri
 	if c.route.provider != "openai" || plan.Status != http.StatusOK {
 		return plan
 	}
+	c.socket.rememberReply(openai.ResponseID(reply), reply)
 	id, background := openai.Kept(reply)
 	if id == "" {
 		return plan

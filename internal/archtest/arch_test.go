@@ -84,8 +84,9 @@ type wall struct {
 }
 
 // shared lists the packages that every wall lets in: each uses the standard
-// library only and knows nothing of the parts.
-var shared = []string{"internal/corpus", "internal/fileutil", "internal/inprocess", "internal/spelling", "internal/terminal"}
+// library only, internal/websocket also a library of its own, and knows nothing of the
+// parts.
+var shared = []string{"internal/corpus", "internal/fileutil", "internal/inprocess", "internal/spelling", "internal/terminal", "internal/websocket"}
 
 var walls = []wall{
 	{from: "meerkat", into: []string{"vcr", "proxy", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
@@ -162,7 +163,8 @@ var libraries = map[string][]string{
 	"google.golang.org/genai":         {},
 	"github.com/spf13/cobra":          {"internal/app", "internal/generate"},
 	"github.com/google/shlex":         {"conform/subject"},
-	"github.com/coder":                {"conform/subject/acp"},
+	"github.com/coder/acp-go-sdk":     {"conform/subject/acp"},
+	"github.com/coder/websocket":      {"internal/websocket"},
 	"github.com/charmbracelet":        {"internal/app", "conform/report"},
 	"github.com/chromedp":             {},
 	"testing":                         {"internal/corpus", "meerkat/session/storetest", "meerkat/provider/providertest", "vcr"},

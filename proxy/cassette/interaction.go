@@ -32,6 +32,11 @@ type Interaction struct {
 	// Process is the ordinal, from 1, of the client process that sent the request.
 	// It counts over all runs that recorded into the cassette. 0 means unknown.
 	Process int
+	// WebSocket is the ordinal, from 1, of the WebSocket that carried the request as a
+	// message and the response as the events that answered it; the request then is a POST,
+	// and the headers of both are those of the handshake. It counts over all runs that
+	// recorded into the cassette. 0 means plain HTTP.
+	WebSocket int
 	// Redacted names the bodies in which redaction replaced something: RedactedRequest,
 	// RedactedResponse or both, separated by a space. "" means none, or unknown: builds
 	// before this field did not say.

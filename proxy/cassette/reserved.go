@@ -29,6 +29,7 @@ const (
 	hdrProvenance  = reservedPrefix + "Provenance"
 	hdrIngress     = reservedPrefix + "Ingress"
 	hdrProcess     = reservedPrefix + "Process"
+	hdrWebSocket   = reservedPrefix + "Websocket"
 	hdrPlace       = reservedPrefix + "Place"
 	hdrRedacted    = reservedPrefix + "Redacted"
 )
@@ -74,6 +75,9 @@ func withReserved(in Interaction) http.Header {
 	if in.Process != 0 {
 		set(hdrProcess, strconv.Itoa(in.Process))
 	}
+	if in.WebSocket != 0 {
+		set(hdrWebSocket, strconv.Itoa(in.WebSocket))
+	}
 	return h
 }
 
@@ -98,7 +102,10 @@ func takeReserved(in *Interaction) (err error) {
 	if in.Place, err = readPlace(take(hdrPlace)); err != nil {
 		return err
 	}
-	if in.Process, err = readProcess(take(hdrProcess)); err != nil {
+	if in.Process, err = readOrdinal(hdrProcess, take(hdrProcess)); err != nil {
+		return err
+	}
+	if in.WebSocket, err = readOrdinal(hdrWebSocket, take(hdrWebSocket)); err != nil {
 		return err
 	}
 	if in.Drained, err = readDrained(take(hdrDrained), len(in.Response.Body)); err != nil {
@@ -128,15 +135,16 @@ func readDrained(s string, body int) (n int, err error) {
 	return n, nil
 }
 
-// maxProcess bounds the ordinal of a process, because readers make lists of them.
-const maxProcess = 1 << 20
+// maxOrdinal bounds the ordinals of processes and WebSockets, because readers make lists
+// of them.
+const maxOrdinal = 1 << 20
 
-func readProcess(s string) (n int, err error) {
+func readOrdinal(header, s string) (n int, err error) {
 	if s == "" {
 		return 0, nil
 	}
-	if n, err = strconv.Atoi(s); err != nil || n < 1 || n > maxProcess {
-		return 0, fmt.Errorf("%s is unreadable", hdrProcess)
+	if n, err = strconv.Atoi(s); err != nil || n < 1 || n > maxOrdinal {
+		return 0, fmt.Errorf("%s is unreadable", header)
 	}
 	return n, nil
 }

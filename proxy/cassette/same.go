@@ -34,6 +34,7 @@ func firstDifference(given, read Interaction) string {
 		{"mark as incomplete", a.Incomplete == b.Incomplete && a.Drained == b.Drained},
 		{"note of who answered", a.Provenance == b.Provenance && a.Ingress == b.Ingress},
 		{"process", a.Process == b.Process},
+		{"WebSocket", a.WebSocket == b.WebSocket},
 		{"place", maps.Equal(a.Place, b.Place)},
 		{"mark as redacted", a.Redacted == b.Redacted},
 		{"duration", a.Duration == b.Duration},

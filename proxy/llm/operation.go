@@ -74,6 +74,12 @@ func openAIOperation(path string, body []byte) Operation {
 	return Other
 }
 
+// IsResponses reports whether a path is that of OpenAI's Responses API, which takes
+// WebSockets as well.
+func IsResponses(path string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(path, "/"), "/responses")
+}
+
 func geminiOperation(path string) Operation {
 	switch geminiVerb(path) {
 	case "streamGenerateContent":
@@ -96,11 +102,16 @@ func geminiVerb(path string) string {
 	return ""
 }
 
+// createMessage is the type of a request that came as a WebSocket message, whose reply is
+// always a stream.
+const createMessage = "response.create"
+
 func generateOperation(body []byte) Operation {
 	var request struct {
-		Stream bool `json:"stream"`
+		Type   string `json:"type"`
+		Stream bool   `json:"stream"`
 	}
-	if json.Unmarshal(body, &request) == nil && request.Stream {
+	if json.Unmarshal(body, &request) == nil && (request.Stream || request.Type == createMessage) {
 		return Stream
 	}
 	return Unary

@@ -32,6 +32,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/websocket"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
@@ -159,7 +160,22 @@ func (rec *Recorder) Close() Report {
 
 // ServeHTTP forwards one request, while it arrives, and streams the reply back as
 // it arrives. The end of a reply reaches the client when the reply is saved.
+//
+// The handshake of a WebSocket is made with the provider first. Then each message of the
+// client is a request of its own, and the events that answer it are the reply.
 func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch session := websocket.SessionOf(r.Context()); {
+	case websocket.IsUpgrade(r):
+		rec.serveWebSocket(w, r)
+	case session != nil:
+		rec.forward(w, r, overSession{session, rec.cfg.Transport})
+	default:
+		rec.forward(w, r, rec.cfg.Transport)
+	}
+}
+
+// forward forwards one request by way of next.
+func (rec *Recorder) forward(w http.ResponseWriter, r *http.Request, next http.RoundTripper) {
 	rec.ended.active.Add(1)
 	defer rec.ended.active.Add(-1)
 	x := rec.beginExchange(r)
@@ -170,7 +186,7 @@ func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := rec.upstreamContext(r.Context())
 	defer cancel()
 	traced, answered := forwardEarlyHints(ctx, w, r)
-	resp, err := rec.cfg.Transport.RoundTrip(x.outgoingRequest(x.watchConnection(traced), r))
+	resp, err := next.RoundTrip(x.outgoingRequest(x.watchConnection(traced), r))
 	answered()
 	if err != nil && x.isUploadBroken() {
 		x.close()

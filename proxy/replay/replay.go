@@ -23,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/websocket"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/fault"
 	"github.com/meerkat-go/conformance/proxy/scrub"
@@ -95,6 +96,8 @@ type Replayer struct {
 	cfg   Config
 	rules ruleSet
 	index *index
+	// webSockets reads what the cassette has of WebSockets, once
+	webSockets func() socketFacts
 	// faults is nil without a plan
 	faults *fault.Injector
 
@@ -128,14 +131,20 @@ func New(cfg Config) (*Replayer, error) {
 	}
 	p := &Replayer{cfg: cfg, rules: rules, index: newIndex(cfg.Cassette, rules),
 		tally: tally{started: cfg.Clock(), rules: map[string]int{}}}
+	p.webSockets = sync.OnceValue(p.readSockets)
 	if cfg.Faults != nil {
 		p.faults = cfg.Faults.Injector(cfg.Seed)
 	}
 	return p, nil
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP answers one request. A WebSocket is accepted, unless the cassette has a
+// refusal of one left; its messages are requests like any other.
 func (p *Replayer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if websocket.IsUpgrade(r) && !p.hasRefusedHandshake(r) {
+		websocket.Serve(w, r, websocket.Config{Turns: p, Header: p.webSockets().header})
+		return
+	}
 	var body bytes.Buffer
 	body.Grow(int(min(max(r.ContentLength, 0), 1<<20)) + bytes.MinRead)
 	if _, err := body.ReadFrom(r.Body); err != nil {

@@ -13,3 +13,6 @@ func Kept(r script.Reply) (id string, background bool) {
 	}
 	return v.responseID(), background
 }
+
+// ResponseID returns the id of the response to r.
+func ResponseID(r script.Reply) string { return newSignedReply(r).responseID() }

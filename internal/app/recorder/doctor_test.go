@@ -69,7 +69,7 @@ func TestDoctorOfAProgram(t *testing.T) {
 		"does nothing":         {1, "no request reached the proxy", []string{"true"}},
 		"fails by itself":      {1, "its exit code is 7", []string{"sh", "-c", "exit 7"}},
 		"there is no program":  {2, "not a program that can be run", []string{"no-such-program"}},
-		"insists on WebSocket": {1, "a WebSocket, which cannot be recorded", []string{"curl", "-s", "--http1.1", "-H", "Connection: Upgrade", "-H", "Upgrade: websocket", api}},
+		"insists on WebSocket": {1, "a WebSocket, which is not recorded", []string{"curl", "-s", "--http1.1", "-H", "Connection: Upgrade", "-H", "Upgrade: websocket", api}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

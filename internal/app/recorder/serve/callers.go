@@ -91,11 +91,3 @@ func (a *app) ingressConfig(f *modeFlags) (cfg proxy.Config, err error) {
 	f.callers.credential = cfg.Credential
 	return cfg, err
 }
-
-// sayUpgrades tells about WebSockets at a session's end: what went over them
-// instead is not in the cassette.
-func (a *app) sayUpgrades(n int) {
-	if n > 0 {
-		a.Say("%s refused: programs that do without went on over HTTP", cli.Count(n, "WebSocket upgrade", "WebSocket upgrades"))
-	}
-}

@@ -102,7 +102,7 @@ func noticeAdvice(n proxy.Notice) string {
 	case proxy.Unused, proxy.Handshake:
 		return "it opened a tunnel to " + n.Host + " and left: most likely it does not trust the proxy's authority; give it what `recorder ca export` prints, or use --ingress base-url"
 	case proxy.Upgrade:
-		return "it asked for a WebSocket, which cannot be recorded, and did not go on without; turn that off in the program"
+		return "it asked for a WebSocket, which is not recorded, and did not go on without; turn that off in the program, or record OpenAI's with --websocket record"
 	case proxy.Refused, proxy.Denied, proxy.NoTLS:
 		return n.Text
 	}

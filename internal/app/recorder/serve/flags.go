@@ -56,6 +56,7 @@ type modeFlags struct {
 
 	onAbort         abort
 	allowIncomplete bool
+	webSocket       webSocketPolicy
 	maxBody         size
 }
 
@@ -71,6 +72,9 @@ func (f *modeFlags) addTo(cmd *cobra.Command) {
 	set.StringVar(&f.listen, "listen", "127.0.0.1:0", "`address` to listen on; port 0 takes a free one, beyond loopback a credential is required")
 	set.StringSliceVar(&f.ingress, "ingress", []string{proxy.MITM}, "the `doors` clients come in by: mitm (HTTPS_PROXY), base-url, or both")
 	f.callers.addTo(set)
+	if in(modeRecord, modeRefresh, modePass) {
+		set.Var(&f.webSocket, "websocket", "what becomes of WebSockets of OpenAI's Responses API: refuse, after which clients go on over HTTP, or record; a replay does as was recorded")
+	}
 	set.StringSliceVar(&f.allow, "allow-host", nil, "a `host` to intercept beside the providers'; may be repeated")
 	if in(modeRecord, modeRefresh) {
 		recorderenv.AddExempt(set, &f.exempt)

@@ -29,6 +29,7 @@ var modesOfFlag = map[string][]string{
 	"on-secret":        {modeRecord, modeMissing, modeRefresh},
 	"redact":           {modeRecord, modeMissing, modeRefresh, modeReplay},
 	"keep":             {modeRecord, modeMissing, modeRefresh, modeReplay},
+	"websocket":        {modeRecord, modeMissing, modeRefresh, modePass},
 	"upstream":         {modeRecord, modeMissing, modeRefresh, modePass},
 	"upstream-ca":      {modeRecord, modeMissing, modeRefresh, modePass},
 	"upstream-proxy":   {modeRecord, modeMissing, modeRefresh, modePass},

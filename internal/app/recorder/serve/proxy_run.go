@@ -71,6 +71,7 @@ func (a *app) openProxy(ctx context.Context, f *modeFlags) (_ *proxyRun, err err
 		return nil, err
 	}
 	cfg.CA, cfg.Handler = authority, a.logRequests(s.handler)
+	cfg.WebSocket = func(r *http.Request) bool { return admitsWebSocket(s.handler, f.webSocket, r) }
 	if s.proxy, err = proxy.New(cfg); err == nil {
 		err = s.proxy.Start()
 	}

@@ -55,14 +55,19 @@ func (l *sessions) sessionCassette(session string) *clientSession {
 
 // ServeHTTP hands a request to the work of its session.
 func (l *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name := proxy.Session(r.Context())
-	client := l.sessionCassette(name)
-	client.open.Do(func() { client.handler, client.err = l.openSession(name, client.path) })
+	client := l.openClient(proxy.Session(r.Context()))
 	if client.err != nil {
 		client.refuseRequest(w, r)
 		return
 	}
 	client.handler.ServeHTTP(w, r)
+}
+
+// openClient returns a session, whose cassette is open or cannot be opened.
+func (l *sessions) openClient(name string) *clientSession {
+	client := l.sessionCassette(name)
+	client.open.Do(func() { client.handler, client.err = l.openSession(name, client.path) })
+	return client
 }
 
 var errNoSession = cli.Fail(recorderenv.ExitGate, "a request names no session, so it has no cassette; give each client its own proxy URL in HTTPS_PROXY and https_proxy, http://NAME@host:port, or base URL, http://host:port/~NAME/…")

@@ -1,0 +1,60 @@
+package serve
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/proxy"
+)
+
+// webSocketPolicy is what becomes of the WebSockets of OpenAI's Responses API. It is a
+// pflag.Value.
+type webSocketPolicy bool
+
+const (
+	webSocketRefuse = "refuse"
+	webSocketRecord = "record"
+)
+
+func (p *webSocketPolicy) String() string {
+	if *p {
+		return webSocketRecord
+	}
+	return webSocketRefuse
+}
+
+// Type names the value in a command's help.
+func (*webSocketPolicy) Type() string { return "policy" }
+
+// Set reads refuse or record.
+func (p *webSocketPolicy) Set(text string) error {
+	if text != webSocketRecord && text != webSocketRefuse {
+		return errors.New("use refuse, after which clients go on over HTTP, or record")
+	}
+	*p = text == webSocketRecord
+	return nil
+}
+
+// admitsWebSocket reports whether h answers the WebSocket handshake r. A replay answers
+// as the cassette was recorded.
+func admitsWebSocket(h modeHandler, policy webSocketPolicy, r *http.Request) bool {
+	switch h := h.(type) {
+	case *sessions:
+		client := h.openClient(proxy.Session(r.Context()))
+		return client.err == nil && admitsWebSocket(client.handler, policy, r)
+	case *replayHandler:
+		return h.HasWebSockets()
+	case *recordMissing:
+		return bool(policy) || h.HasWebSockets()
+	}
+	return bool(policy)
+}
+
+// sayUpgrades tells about WebSockets at a session's end: what went over them
+// instead is not in the cassette.
+func (a *app) sayUpgrades(n int) {
+	if n > 0 {
+		a.Say("%s refused: programs that do without went on over HTTP", cli.Count(n, "WebSocket upgrade", "WebSocket upgrades"))
+	}
+}

@@ -1,0 +1,113 @@
+package websocket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	coder "github.com/coder/websocket"
+)
+
+// Session is one WebSocket of a client, from its handshake to its end. The requests that
+// [Serve] makes of its messages carry it. It is safe for concurrent use.
+type Session struct {
+	handshake *http.Request
+
+	mu       sync.Mutex
+	upstream *Upstream
+	refused  *Refusal
+	ended    chan struct{} // closed when the provider has ended its side
+	status   coder.StatusCode
+	reason   string
+	once     sync.Once
+}
+
+type sessionKey struct{}
+
+type closingKey struct{}
+
+// WithSession returns a context with the session of the handshake r.
+func WithSession(r *http.Request) (*Session, context.Context) {
+	s := &Session{handshake: r, ended: make(chan struct{})}
+	return s, context.WithValue(r.Context(), sessionKey{}, s)
+}
+
+// SessionOf returns the session that a request came by, nil for plain HTTP.
+func SessionOf(ctx context.Context) *Session {
+	s, _ := ctx.Value(sessionKey{}).(*Session)
+	return s
+}
+
+// WithClosing returns a context whose sessions end between two replies once closing is
+// closed.
+func WithClosing(ctx context.Context, closing <-chan struct{}) context.Context {
+	return context.WithValue(ctx, closingKey{}, closing)
+}
+
+func closingOf(ctx context.Context) <-chan struct{} {
+	closing, _ := ctx.Value(closingKey{}).(<-chan struct{})
+	return closing
+}
+
+// Refusal is a provider's reply to a handshake that it refused.
+type Refusal struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Error says what the provider answered instead.
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("the provider refused the WebSocket: %d %s", r.Status, http.StatusText(r.Status))
+}
+
+// Connect connects the session to the provider by way of next, once: later calls return
+// the same. The error is a *Refusal when the provider answered without switching
+// protocols.
+func (s *Session) Connect(ctx context.Context, next http.RoundTripper) (*Upstream, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.upstream != nil:
+		return s.upstream, nil
+	case s.refused != nil:
+		return nil, s.refused
+	}
+	up, err := dialProvider(ctx, s.handshake, next, s.noteEnd)
+	if err != nil {
+		errors.As(err, &s.refused)
+		return nil, err
+	}
+	s.upstream = up
+	return up, nil
+}
+
+// Send passes a message that asks for no reply on to the provider. Without a connection
+// to one it does nothing.
+func (s *Session) Send(ctx context.Context, message []byte) error {
+	s.mu.Lock()
+	up := s.upstream
+	s.mu.Unlock()
+	if up == nil {
+		return nil
+	}
+	return up.conn.Write(ctx, coder.MessageText, message)
+}
+
+// noteEnd notes that the provider has closed its side.
+func (s *Session) noteEnd(status coder.StatusCode, reason string) {
+	s.once.Do(func() {
+		s.status, s.reason = status, reason
+		close(s.ended)
+	})
+}
+
+func (s *Session) closeUpstream() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.upstream != nil {
+		s.upstream.closeConnection()
+	}
+}

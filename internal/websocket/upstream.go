@@ -1,0 +1,257 @@
+package websocket
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+
+	coder "github.com/coder/websocket"
+)
+
+// Upstream is a WebSocket to a provider. Its RoundTrip sends the body of a request as a
+// message and returns the messages up to the terminal event as a stream of server-sent
+// events. An error message that comes first is the reply, with the status that it names.
+type Upstream struct {
+	// Header is the header of the provider's reply to the handshake.
+	Header http.Header
+	// Subprotocol is what the provider chose, "" for none.
+	Subprotocol string
+
+	conn     *coder.Conn
+	trace    httptrace.GotConnInfo
+	messages chan []byte
+	done     chan struct{} // closed when no further message comes
+	err      error         // why, once done
+	stop     context.CancelFunc
+}
+
+// maxRefusal is how much of a refusal's body is kept, in bytes.
+const maxRefusal = 1 << 20
+
+// dialProvider does a client's handshake again with the provider. onEnd is called when the
+// provider ends the connection.
+func dialProvider(ctx context.Context, handshake *http.Request, next http.RoundTripper, onEnd func(coder.StatusCode, string)) (*Upstream, error) {
+	u := &Upstream{messages: make(chan []byte), done: make(chan struct{})}
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { u.trace = got }})
+	catch := &refusalCatcher{next: next}
+	conn, resp, err := coder.Dial(traced, handshake.URL.String(), &coder.DialOptions{
+		HTTPClient: &http.Client{Transport: catch, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		HTTPHeader: handshakeHeader(handshake), Host: handshake.Host, Subprotocols: subprotocols(handshake),
+	})
+	switch {
+	case catch.refusal != nil:
+		return nil, catch.refusal
+	case err != nil:
+		return nil, fmt.Errorf("no WebSocket to %s: %w", handshake.URL.Host, innermost(err))
+	}
+	conn.SetReadLimit(MaxMessage)
+	u.conn, u.Header, u.Subprotocol = conn, dropHandshake(resp.Header), conn.Subprotocol()
+	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
+	u.stop = stop
+	go u.readMessages(reading, onEnd)
+	return u, nil
+}
+
+// innermost returns the cause of an error of the library, whose own words are about
+// itself.
+func innermost(err error) error {
+	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
+		err = next
+	}
+	return err
+}
+
+// handshakeHeader returns the header of the handshake with the provider. The library adds
+// what the handshake itself needs.
+func handshakeHeader(r *http.Request) http.Header {
+	h := dropHandshake(r.Header)
+	if _, ok := h["User-Agent"]; !ok {
+		h["User-Agent"] = nil // net/http would add its own
+	}
+	return h
+}
+
+func subprotocols(r *http.Request) (out []string) {
+	for _, line := range r.Header["Sec-Websocket-Protocol"] {
+		for name := range strings.SplitSeq(line, ",") {
+			out = append(out, strings.TrimSpace(name))
+		}
+	}
+	return out
+}
+
+// refusalCatcher keeps a reply that does not switch protocols, of which the library would
+// leave the first kilobyte.
+type refusalCatcher struct {
+	next    http.RoundTripper
+	refusal *Refusal
+}
+
+// RoundTrip sends the handshake.
+func (c *refusalCatcher) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := c.next.RoundTrip(r)
+	if err != nil || resp.StatusCode == http.StatusSwitchingProtocols {
+		return resp, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	if err != nil {
+		return nil, err
+	}
+	c.refusal = &Refusal{Status: resp.StatusCode, Header: dropHandshake(resp.Header), Body: body}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+// readMessages reads what the provider sends, as fast as it is taken.
+func (u *Upstream) readMessages(ctx context.Context, onEnd func(coder.StatusCode, string)) {
+	defer close(u.done)
+	for {
+		kind, message, err := u.conn.Read(ctx)
+		if err == nil && kind != coder.MessageText {
+			_ = u.conn.Close(coder.StatusUnsupportedData, "messages are JSON text")
+			err = errors.New("the provider sent a message that is not text")
+		}
+		if err != nil {
+			u.err = err
+			var closed coder.CloseError
+			_ = errors.As(err, &closed)
+			onEnd(coder.CloseStatus(err), closed.Reason)
+			return
+		}
+		select {
+		case u.messages <- message:
+		case <-ctx.Done():
+			u.err = ctx.Err()
+			return
+		}
+	}
+}
+
+// closeConnection ends the connection. The provider is told, but not waited for.
+func (u *Upstream) closeConnection() {
+	u.stop()
+	_ = u.conn.CloseNow()
+}
+
+// nextMessage returns the provider's next message.
+func (u *Upstream) nextMessage(ctx context.Context) ([]byte, error) {
+	select {
+	case message := <-u.messages:
+		return message, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-u.done:
+		return nil, u.endError()
+	}
+}
+
+// endError says how the provider ended the connection: io.EOF when it said so.
+func (u *Upstream) endError() error {
+	if coder.CloseStatus(u.err) >= 0 {
+		return io.EOF
+	}
+	return fmt.Errorf("the WebSocket broke off: %w", innermost(u.err))
+}
+
+// RoundTrip sends a request's body as a message and returns the reply.
+func (u *Upstream) RoundTrip(r *http.Request) (*http.Response, error) {
+	message, err := readMessage(r)
+	if err != nil {
+		return nil, err
+	}
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil && u.trace.Conn != nil {
+		trace.GotConn(u.trace)
+	}
+	if err := u.conn.Write(r.Context(), coder.MessageText, message); err != nil {
+		return nil, fmt.Errorf("the message could not be sent: %w", innermost(err))
+	}
+	first, err := u.nextMessage(r.Context())
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("the provider closed the WebSocket without an answer")
+	}
+	if err != nil {
+		return nil, err
+	}
+	resp := &http.Response{
+		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: u.Header.Clone(), ContentLength: -1, Request: r,
+		Body: &eventBody{upstream: u, ctx: r.Context(), rest: eventOf(first), isOver: isTerminal(first)},
+	}
+	resp.Header.Set("Content-Type", "text/event-stream")
+	if e := envelopeOf(first); e.errorStatus() != 0 {
+		status := e.errorStatus()
+		maps.Copy(resp.Header, e.namedHeader())
+		resp.StatusCode, resp.ContentLength = status, int64(len(first))
+		resp.Header.Set("Content-Type", "application/json")
+		resp.Body = io.NopCloser(bytes.NewReader(first))
+	}
+	resp.Status = fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	return resp, nil
+}
+
+func readMessage(r *http.Request) ([]byte, error) {
+	if r.Body == nil {
+		return nil, errors.New("a WebSocket message needs a body")
+	}
+	defer func() { _ = r.Body.Close() }()
+	message, err := io.ReadAll(io.LimitReader(r.Body, MaxMessage+1))
+	if err == nil && len(message) > MaxMessage {
+		err = errTooLong
+	}
+	return message, err
+}
+
+func isTerminal(message []byte) bool { return terminalTypes[envelopeOf(message).Type] }
+
+// eventOf returns a message as a server-sent event. Each of its lines is a data line, so
+// what is read from the event is the message; a CR becomes an LF, which JSON allows
+// between its tokens only.
+func eventOf(message []byte) []byte {
+	out := make([]byte, 0, len(message)+8)
+	out = append(out, "data: "...)
+	for i, b := range message {
+		switch {
+		case b == '\r' && i+1 < len(message) && message[i+1] == '\n':
+		case b == '\n', b == '\r':
+			out = append(out, "\ndata: "...)
+		default:
+			out = append(out, b)
+		}
+	}
+	return append(out, "\n\n"...)
+}
+
+// eventBody is the rest of a reply.
+type eventBody struct {
+	upstream *Upstream
+	ctx      context.Context //nolint:containedctx // it is the request's, and lives as long
+	rest     []byte
+	isOver   bool // rest is the last of it
+}
+
+// Read returns one event, or a part of it.
+func (b *eventBody) Read(p []byte) (int, error) {
+	if len(b.rest) == 0 {
+		if b.isOver {
+			return 0, io.EOF
+		}
+		message, err := b.upstream.nextMessage(b.ctx)
+		if err != nil {
+			return 0, err
+		}
+		b.rest, b.isOver = eventOf(message), isTerminal(message)
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+// Close leaves the connection as it is: it belongs to the session.
+func (b *eventBody) Close() error { return nil }

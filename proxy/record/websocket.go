@@ -1,0 +1,57 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/meerkat-go/conformance/internal/websocket"
+)
+
+// serveWebSocket answers the handshake of a client as the provider answers it. A
+// handshake that the provider refuses, or does not answer, is kept like any request.
+func (rec *Recorder) serveWebSocket(w http.ResponseWriter, r *http.Request) {
+	session, ctx := websocket.WithSession(r)
+	r = r.WithContext(ctx)
+	up, err := session.Connect(ctx, rec.cfg.Transport)
+	if err != nil {
+		rec.forward(w, r, refused{err})
+		return
+	}
+	websocket.Serve(w, r, websocket.Config{Turns: rec, Header: up.Header, Subprotocol: up.Subprotocol})
+}
+
+// overSession sends requests over the WebSocket that they came by, which it connects to
+// the provider for the first of them if nobody has.
+type overSession struct {
+	session *websocket.Session
+	next    http.RoundTripper
+}
+
+// RoundTrip sends one request.
+func (o overSession) RoundTrip(r *http.Request) (*http.Response, error) {
+	up, err := o.session.Connect(r.Context(), o.next)
+	if err != nil {
+		return refused{err}.RoundTrip(r)
+	}
+	return up.RoundTrip(r)
+}
+
+// refused answers with what the provider said instead of switching protocols.
+type refused struct{ err error }
+
+// RoundTrip returns the refusal, or the error where there was no answer at all.
+func (f refused) RoundTrip(r *http.Request) (*http.Response, error) {
+	var refusal *websocket.Refusal
+	if !errors.As(f.err, &refusal) {
+		return nil, f.err
+	}
+	return &http.Response{
+		Status:     fmt.Sprintf("%d %s", refusal.Status, http.StatusText(refusal.Status)),
+		StatusCode: refusal.Status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: refusal.Header.Clone(), ContentLength: int64(len(refusal.Body)),
+		Body: io.NopCloser(bytes.NewReader(refusal.Body)), Request: r,
+	}, nil
+}

@@ -1,0 +1,46 @@
+package replay
+
+import "net/http"
+
+// socketFacts is what a cassette has of WebSockets.
+type socketFacts struct {
+	isRecorded bool
+	// header is what the provider added to its reply to the first handshake.
+	header http.Header
+}
+
+// readSockets reads the cassette up to the first reply that came by a WebSocket.
+func (p *Replayer) readSockets() (f socketFacts) {
+	for in, err := range p.cfg.Cassette.All() {
+		if err != nil {
+			break // whoever asks for it hears of the damage
+		}
+		if in.WebSocket == 0 {
+			continue
+		}
+		f.isRecorded = true
+		if in.Request.Method == http.MethodPost && in.Response.Status == http.StatusOK {
+			f.header = in.Response.Header.Clone()
+			for _, name := range []string{"Content-Type", "Content-Length", "Date"} {
+				f.header.Del(name)
+			}
+			break
+		}
+	}
+	return f
+}
+
+// HasWebSockets reports whether the cassette was recorded with WebSockets. A client of
+// one that was not is refused as it was then, so that it goes on over HTTP.
+func (p *Replayer) HasWebSockets() bool { return p.webSockets().isRecorded }
+
+// hasRefusedHandshake reports whether the cassette has an answer left to the handshake r,
+// which it only has when the provider refused to switch protocols.
+func (p *Replayer) hasRefusedHandshake(r *http.Request) bool {
+	found := p.index.acquire(Exact, p.newLookup(r, nil).levelKey(Exact))
+	if found.reason != "" {
+		return false
+	}
+	p.index.release(found.at)
+	return true
+}

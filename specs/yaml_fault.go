@@ -63,7 +63,7 @@ func nearestKey(text string) string {
 		return ""
 	}
 	var keys []string
-	for _, v := range []any{Requirement{}, Where{}, Source{}, Applies{}, Examples{}, Example{}, ExampleExchange{}, ExampleProcess{}} {
+	for _, v := range []any{Requirement{}, Where{}, Source{}, Applies{}, Examples{}, Example{}, ExampleExchange{}, ExampleProcess{}, Thread{}} {
 		kind := reflect.TypeOf(v)
 		for i := range kind.NumField() {
 			if kind.Name() == m[2] {

@@ -5,12 +5,14 @@
 //	go run ./internal/generate man DIR
 //	go run ./internal/generate scoreboard REPORTS
 //	go run ./internal/generate subjects REPORT...
+//	go run ./internal/generate threads
 //
 // Cassettes are recorded again: rkat runs every case behind the recording proxy,
 // with the simulator as the provider. The same sources make the same bytes on
 // every machine and on every day. The manual pages are made from the commands of
 // conform, recorder and rkat, which carry neither the generator nor the pages. Scoreboard
-// and the table of subjects are made from JSON reports of make subjects.
+// and the table of subjects are made from JSON reports of make subjects. Threads is the page
+// that says what the referee finds in the bug reports of specs/threads.
 package main
 
 import (
@@ -48,8 +50,10 @@ func generate(ctx context.Context, args []string, stderr io.Writer) int {
 		err = writeScoreboard(args[1], "docs")
 	case len(args) > 1 && args[0] == "subjects":
 		err = writeSubjects(os.Stdout, args[1:])
+	case len(args) == 1 && args[0] == "threads":
+		err = writeThreads("docs")
 	default:
-		fmt.Fprintln(stderr, "generate: want cassettes [DIR], man DIR, scoreboard REPORTS or subjects REPORT...")
+		fmt.Fprintln(stderr, "generate: want cassettes [DIR], man DIR, scoreboard REPORTS, subjects REPORT... or threads")
 		return 2
 	}
 	if err != nil {

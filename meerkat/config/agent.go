@@ -143,7 +143,8 @@ func (l *Loaded) OpenStore(open map[string]OpenStore) (session.Store, error) {
 		return nil, err
 	}
 	if backend != "jsonl" {
-		return open[backend](dir)
+		store, err := open[backend](dir)
+		return store, session.WrapStorage(err)
 	}
 	return jsonl.New(dir, nil).SyncEvery(l.syncEvery()), nil
 }

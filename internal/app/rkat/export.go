@@ -1,18 +1,19 @@
 package rkat
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
@@ -59,19 +60,21 @@ func (a *app) exportSession(s *session.Session, write func(io.Writer, *session.S
 	if path == "" {
 		return write(a.Stdout, s)
 	}
-	flags := os.O_CREATE | os.O_WRONLY | os.O_EXCL
+	var page bytes.Buffer
+	if err := write(&page, s); err != nil {
+		return err
+	}
+	put := fileutil.CreateFile
 	if force {
-		flags = os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+		put = fileutil.WriteFile
 	}
-	f, err := os.OpenFile(path, flags, 0o600)
-	if errors.Is(err, fs.ErrExist) {
+	switch err := put(path, page.Bytes(), 0o600); {
+	case errors.Is(err, fs.ErrExist):
 		return cli.Usage("--output %s: exists; use --force to replace it", path)
-	}
-	if err != nil {
-		return cli.Usage("--output: %w", err)
-	}
-	if err := errors.Join(write(f, s), f.Close()); err != nil {
-		return fmt.Errorf("--output %s: %w", path, err)
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
+		return cli.Usage("--output %s: %w", path, fileutil.Reason(err))
+	case err != nil:
+		return fmt.Errorf("--output %s: %w", path, fileutil.Reason(err))
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (a *app) forkSession(ctx context.Context, store session.Store, from session
 		return err
 	}
 	if _, err := session.Branch(ctx, store, from, n, id, time.Now().UTC()); err != nil {
-		return err
+		return session.WrapStorage(err)
 	}
 	if _, err := fmt.Fprintln(a.Stdout, id); err != nil {
 		return fmt.Errorf("stdout: %w", err)

@@ -45,6 +45,12 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
+		Condition: func(condition string) (bool, error) {
+			if condition != "tmpfs" {
+				return false, fmt.Errorf("%s: no such condition", condition)
+			}
+			return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", os.TempDir()).Run() == nil, nil
+		},
 		Setup: func(e *testscript.Env) error {
 			e.Values[arrivals{}] = make(chan (<-chan struct{}), 1)
 			e.Setenv("RKAT_SESSION_DIR", filepath.Join(e.WorkDir, "sessions"))

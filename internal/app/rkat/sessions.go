@@ -315,7 +315,7 @@ func (a *app) deleteCommand() *cobra.Command {
 		Args:    cli.Args(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd, args[0], func(ctx context.Context, store session.Store, id session.ID) error {
-				return store.Delete(ctx, id)
+				return session.WrapStorage(store.Delete(ctx, id))
 			})
 		},
 	}

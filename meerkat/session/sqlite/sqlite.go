@@ -26,7 +26,8 @@ import (
 	"strings"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver
+	driver "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -103,6 +104,13 @@ func (s *Store) prepareDatabase() error {
 
 func isBusy(err error) bool { return err != nil && strings.Contains(err.Error(), "SQLITE_BUSY") }
 
+// isFull reports whether SQLite found no space, for the database or for the index of its
+// write-ahead log, which readers need, too.
+func isFull(err error) bool {
+	var failed *driver.Error
+	return errors.As(err, &failed) && (failed.Code()&0xff == sqlite3.SQLITE_FULL || failed.Code() == sqlite3.SQLITE_IOERR_SHMSIZE)
+}
+
 // dataSource is the data source name: a commit is on disk before it returns, and
 // a locked database is waited for, busyTimeout at most.
 func (s *Store) dataSource() string {
@@ -162,6 +170,9 @@ func (s *Store) wrapError(err error) error {
 	text := err.Error()
 	if isBusy(err) {
 		return fmt.Errorf("session database %s: another program keeps it locked; try again when that has ended: %w", s.path, err)
+	}
+	if isFull(err) {
+		return fmt.Errorf("session database %s: no space left for it: %w", s.path, err)
 	}
 	if strings.Contains(text, "malformed") || strings.Contains(text, "not a database") {
 		return &session.CorruptError{Path: s.path, Err: err}

@@ -46,6 +46,7 @@ const pieceSize = 30_000
 
 // newLargeReply returns a function that asks for a reply of so many pieces.
 func newLargeReply(t testing.TB, pieces int) func() {
+	t.Helper()
 	delta := textDelta(strings.Repeat("a", pieceSize))
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

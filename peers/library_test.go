@@ -112,8 +112,11 @@ func runTest(open func(string, bool) (library, error), path string, replays bool
 			return err
 		}
 		body, err := io.ReadAll(resp.Body)
-		if err != nil || string(body) != reply {
-			return fmt.Errorf("request %d: another reply, %v", i, err)
+		if err != nil {
+			return err
+		}
+		if string(body) != reply {
+			return fmt.Errorf("request %d: another reply", i)
 		}
 		_ = resp.Body.Close()
 	}

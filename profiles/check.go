@@ -99,14 +99,14 @@ func (d *decoder) checkCommand(p *Profile) {
 // IsVariable reports whether name can be that of an environment variable.
 func IsVariable(name string) bool { return variablePattern.MatchString(name) }
 
-func hasPlaceholder(argv []Template, name string) bool {
-	return slices.ContainsFunc(argv, func(t Template) bool { return t.Has(name) })
+func namesSession(argv []Template) bool {
+	return slices.ContainsFunc(argv, func(t Template) bool { return t.Has("session") })
 }
 
 func (d *decoder) checkSession(p *Profile) {
 	s := p.Session
 	if s == nil {
-		if hasPlaceholder(p.Resume, "session") || hasPlaceholder(p.Run, "session") {
+		if namesSession(p.Resume) || namesSession(p.Run) {
 			d.addFault(max(1, d.lines["resume"]), `{session} is used, and key "session" does not say how the id is found; e.g. session: {from: stdout, pattern: 'session: (\S+)'}`)
 		}
 		return
@@ -118,11 +118,11 @@ func (d *decoder) checkSession(p *Profile) {
 	switch given := s.From == "given"; {
 	case given && s.Pattern != "":
 		d.faultAt("session.pattern", "there is nothing to look for in an id that conform gives")
-	case given && !hasPlaceholder(p.Run, "session"):
+	case given && !namesSession(p.Run):
 		d.faultAt("session", "conform gives the id, and run does not name it as {session}")
 	case !given && s.From != "" && s.Pattern == "":
 		d.faultAt("session", `key "session.pattern" is missing`)
-	case !given && hasPlaceholder(p.Run, "session"):
+	case !given && namesSession(p.Run):
 		d.faultAt("run", "{session} is not known before the first process has ended; use session: {from: given}")
 	}
 }

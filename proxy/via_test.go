@@ -65,7 +65,7 @@ func TestVia(t *testing.T) {
 					return dial(ctx, network, to)
 				}
 			}
-			got := ""
+			var got string
 			req, _ := http.NewRequest(http.MethodGet, c.url, nil)
 			if resp, err := rt.RoundTrip(req); err != nil {
 				got = err.Error()

@@ -51,7 +51,7 @@ func decodeBody(h http.Header, body []byte) ([]byte, error) {
 	for _, name := range slices.Backward(names) {
 		r, err := codings[name](bytes.NewReader(plain))
 		if err != nil {
-			return body, nil //nolint:nilerr // documented
+			return body, nil
 		}
 		plain, err = io.ReadAll(io.LimitReader(r, maxRequest+1))
 		if closer, ok := r.(io.Closer); ok {

@@ -3,6 +3,7 @@ package simulator
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -80,7 +81,7 @@ func TestAnthropicCompaction(t *testing.T) {
 	}
 	h := New(Config{})
 	send := func(beta, body string) *httptest.ResponseRecorder {
-		r := httptest.NewRequest("POST", "/anthropic/v1/messages", strings.NewReader(body))
+		r := httptest.NewRequest(http.MethodPost, "/anthropic/v1/messages", strings.NewReader(body))
 		for name, values := range credentials["anthropic"] {
 			r.Header[name] = values
 		}

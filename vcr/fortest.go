@@ -45,6 +45,7 @@ func ForTest(t testing.TB, name string) *Recorder {
 }
 
 func newForTest(t testing.TB, name string, getenv func(string) string) (*Recorder, error) {
+	t.Helper()
 	mode, why, err := testMode(getenv)
 	if err != nil {
 		return nil, err
@@ -88,6 +89,7 @@ func testMode(getenv func(string) string) (mode, why string, err error) {
 
 // testCommand returns the command that runs the test in a mode.
 func testCommand(t testing.TB, mode string) string {
+	t.Helper()
 	return fmt.Sprintf("%s=%s go test -run '^%s$'", modeVariable, mode, strings.ReplaceAll(t.Name(), "/", "$/^"))
 }
 

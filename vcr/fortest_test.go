@@ -63,6 +63,7 @@ func simulated() http.RoundTripper { return simulator.Transport(simulator.New(si
 func TestFiveLines(t *testing.T) {
 	name := tempName(t)
 	fiveLines := func(t testing.TB) {
+		t.Helper()
 		rec := ForTest(t, name)
 		rec.SetTransport(simulated())
 		askTwice(t, &http.Client{Transport: rec}, "How long is a heron?", nil)

@@ -26,7 +26,10 @@ type ownTest struct {
 	cleanup []func()
 }
 
-func newOwnTest(t *testing.T) *ownTest { return &ownTest{TB: t} }
+func newOwnTest(t *testing.T) *ownTest {
+	t.Helper()
+	return &ownTest{TB: t}
+}
 
 func (o *ownTest) Helper()          {}
 func (o *ownTest) Name() string     { return "TestLoop/in parts" }
@@ -111,7 +114,10 @@ func newRecorder(t *testing.T, name string, mode Mode, transport http.RoundTripp
 	return r
 }
 
-func tempName(t *testing.T) string { return filepath.Join(t.TempDir(), "sub", "loop") }
+func tempName(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "sub", "loop")
+}
 
 func readAll(t *testing.T, name string) string {
 	t.Helper()

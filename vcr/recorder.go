@@ -186,7 +186,7 @@ func (r *Recorder) findAnswer(req *http.Request) (http.Handler, error) {
 	case r.player != nil:
 		return r.player, nil
 	}
-	found, err := r.candidates.find(r, req)
+	found, err := r.candidates.find(r, req) //nolint:contextcheck // matchers of go-vcr take a request without a context
 	switch {
 	case err != nil:
 		return nil, err

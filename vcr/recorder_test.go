@@ -167,8 +167,8 @@ func TestFilters(t *testing.T) {
 		return nil
 	})
 	rec.AddSaveFilter(func(i *vcrcassette.Interaction) error {
-		i.Response.Body, i.Response.Code = "changed", 203
-		i.Response.Headers.Set("Server", i.Response.Status)
+		i.Response.Body, i.Code = "changed", 203
+		i.Response.Headers.Set("Server", i.Status)
 		return nil
 	})
 	if got := post(t, rec, url, `{"a":1}`); got != `POST {"a":1}` {

@@ -130,7 +130,7 @@ func keywordFault(n *wire.Node, path string) *schemaFault {
 	for i, word := range n.Names {
 		value := n.Items[i]
 		switch kinds := keywordKinds[word]; {
-		case kinds != "" && !strings.ContainsFunc(kinds, func(k rune) bool { return value.Is(wire.Kind(k)) }):
+		case kinds != "" && !strings.ContainsFunc(kinds, func(k rune) bool { return value.Is(wire.Kind(k)) }): //nolint:gosec // kinds are ASCII
 			return &schemaFault{value, path + "." + word, word + " has a value of a kind that draft 2020-12 does not know for it"}
 		case kinds == "[" && word != "examples" && len(value.Elems()) == 0:
 			return &schemaFault{value, path + "." + word, word + " is empty"}

@@ -105,7 +105,7 @@ func (r *Runner) runOnce(ctx context.Context, p Permutation) (run CaseRun, again
 
 // Summary is what a report says of the run beside its results.
 func (run CaseRun) Summary(results []report.Result) report.CaseSummary {
-	s := run.Permutation.caseSummary()
+	s := run.caseSummary()
 	var verdicts []report.Verdict
 	for _, result := range results {
 		verdicts = append(verdicts, result.Verdict)

@@ -22,7 +22,7 @@ func (r Room) clearRoom() []string {
 		}
 	}
 	dir := filepath.Dir(r.Home)
-	entries, _ := os.ReadDir(dir) //nolint:errcheck // an agent may have removed it
+	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
 		if !slices.Contains([]string{r.Home, r.Work, r.Temp, r.Tools.Log}, path) {

@@ -235,6 +235,7 @@ func (j *judgement) deviationFinding(rule report.Rule, why string) report.Findin
 		f.Fix = "Read what the provider answered; --record keeps the traffic, and recorder inspect shows it"
 	case evidence.SourceSimulator:
 		f.Fix = "Read what the simulator said of the request, and what docs/simulator-rules.md says of it"
+	default:
 	}
 	for _, x := range j.run.Evidence.Exchanges {
 		if x.Missed {

@@ -57,7 +57,7 @@ func (p Permutation) unplayableReason(a About) string {
 	}
 	var missing []string
 	for _, need := range p.Case.Scenario.Needs() {
-		if !a.Can(need) && !(need == specs.AbilityTools && a.ownsCalledTools(p.Case)) {
+		if !a.Can(need) && (need != specs.AbilityTools || !a.ownsCalledTools(p.Case)) {
 			missing = append(missing, string(need))
 		}
 	}

@@ -101,7 +101,7 @@ var excuseKeys = []string{"pattern", "reason", "issue", "expires", "flaky", "end
 // parseExcuse reads one entry. With an error it returns the line of the fault.
 func parseExcuse(item *yaml.Node) (e Excuse, line int, err error) {
 	if item.Kind != yaml.MappingNode {
-		return e, item.Line, errors.New("is not an entry; write pattern:, reason:, issue: and expires:")
+		return e, item.Line, errors.New("is not an entry; write pattern:, reason:, issue: and expires:") //nolint:staticcheck // ends with the name of a key
 	}
 	lines := map[string]int{}
 	for i := 0; i+1 < len(item.Content); i += 2 {

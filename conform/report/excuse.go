@@ -92,7 +92,7 @@ func (e Excuse) fitsVerdict(v Verdict, wasRepeated bool) bool {
 	if v == Flaky {
 		return e.Flaky
 	}
-	return (v == Fail || v == Warn) && !(e.Flaky && wasRepeated)
+	return (v == Fail || v == Warn) && (!e.Flaky || !wasRepeated)
 }
 
 // excuseOf returns the entry that excuses a result.

@@ -57,7 +57,7 @@ func (c Config) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	pipe := newPipe(in, out)
 	err := c.newServer().Run(ctx, &sdk.IOTransport{Reader: pipe.clientReader(), Writer: pipe.clientWriter(), MaxLineLength: maxMessage})
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // being cancelled is how it ends
 	}
 	return err
 }
@@ -104,7 +104,7 @@ func (l *callLog) noteCalls(handle handler) sdk.ToolHandler {
 			return nil, fmt.Errorf("the log of calls: %w", err)
 		}
 		if err != nil {
-			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: r.Params.Name + ": " + err.Error()}}}, nil
+			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: r.Params.Name + ": " + err.Error()}}}, nil //nolint:nilerr // the result tells of it
 		}
 		return &sdk.CallToolResult{Content: []sdk.Content{content}}, nil
 	}

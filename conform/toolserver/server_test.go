@@ -80,6 +80,7 @@ func text(t *testing.T, r *sdk.CallToolResult) string {
 // mend, not an error of the protocol.
 func TestTools(t *testing.T) {
 	connect(t, nil, func(t *testing.T, s *sdk.ClientSession) {
+		t.Helper()
 		const awkward = `{"id":12345678901234567890,"kind":"größer","note":null,"labels":{"größe":"鳥 🦩"},"nested":{"list":[{"value":1.0}]}}`
 		for _, c := range []struct{ tool, arguments, want string }{
 			{"conform_echo", `{"text":"h\u00e9ron 🦩"}`, "héron 🦩"},
@@ -122,6 +123,7 @@ func TestTools(t *testing.T) {
 // approval otherwise.
 func TestListing(t *testing.T) {
 	connect(t, nil, func(t *testing.T, s *sdk.ClientSession) {
+		t.Helper()
 		listed, err := s.ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -158,6 +160,7 @@ func TestSlowIsCancelled(t *testing.T) {
 func TestCallsAreLogged(t *testing.T) {
 	var log bytes.Buffer
 	connect(t, &log, func(t *testing.T, s *sdk.ClientSession) {
+		t.Helper()
 		log.Reset()
 		call(t, s, "conform_echo", `{"text":"heron"}`)
 		call(t, s, "conform_fail", "")

@@ -24,6 +24,7 @@ func TestCompacted(t *testing.T) {
 }
 
 func compactOnce(t *testing.T, r *rapid.T, model string) {
+	t.Helper()
 	runs := 0
 	strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "compacted", Level: rule.Strict}))}
 	subject := agentOver(t, t.TempDir(), model, strict, &runs)

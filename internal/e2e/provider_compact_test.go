@@ -41,7 +41,7 @@ func (p *strictProvider) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.bodies, p.betas = append(p.bodies, string(body)), append(p.betas, r.Header.Get("Anthropic-Beta"))
 	if p.refusesToCompact && strings.Contains(string(body), `"context_management"`) {
 		const refusal = `{"type":"error","error":{"type":"invalid_request_error","message":"context_management: Extra inputs are not permitted"}}`
-		return &http.Response{StatusCode: 400, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(refusal)), Request: r}, nil
+		return &http.Response{StatusCode: http.StatusBadRequest, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(refusal)), Request: r}, nil
 	}
 	resp, err := p.RoundTripper.RoundTrip(r)
 	if err == nil && resp.StatusCode != http.StatusOK {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -100,7 +99,7 @@ func writeHostileFiles(t *testing.T) (names []string) {
 		}
 		names = append(names, name)
 	}
-	if err := os.Mkdir(filepath.Join(hostileDirectory), 0o700); err != nil {
+	if err := os.Mkdir(hostileDirectory, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return append(names, hostileDirectory)

@@ -70,6 +70,7 @@ func subjectRows(run *report.Run) (rows []*subjectRow) {
 			row.passed++
 		case report.NotTestable:
 			row.notTestable++
+		default: // the findings tell
 		}
 	}
 	for _, res := range run.Results {

@@ -32,7 +32,7 @@ func (s *Sandbox) newContainer(ctx context.Context, path string, command Command
 	for _, l := range c.listeners {
 		c.task.Ports = append(c.task.Ports, l.port)
 	}
-	return c.task.namespaces.helperCommand(ctx), c, nil
+	return c.task.helperCommand(ctx), c, nil
 }
 
 // helperCommand returns the command that starts a helper in these namespaces.
@@ -90,7 +90,7 @@ func (c *helped) openControl() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	ours, theirs := os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control") //nolint:gosec // descriptors are small
+	ours, theirs := os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
 	conn, err := net.FileConn(ours)
 	_ = ours.Close()
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *helped) receiveMessage() (m message, files []int, err error) {
 func (c *helped) serveListeners(files []int) error {
 	for i, fd := range files {
 		unix.CloseOnExec(fd)
-		file := os.NewFile(uintptr(fd), "listener") //nolint:gosec // descriptors are small
+		file := os.NewFile(uintptr(fd), "listener")
 		l, err := net.FileListener(file)
 		_ = file.Close()
 		if err != nil {

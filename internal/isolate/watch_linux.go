@@ -56,7 +56,7 @@ func (h *helper) awaitEnd() ending {
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
-		if err == syscall.EINTR { //nolint:errorlint // a bare errno
+		if err == syscall.EINTR {
 			continue
 		}
 		if err != nil {
@@ -167,7 +167,7 @@ func allProcesses() (all []processInfo) {
 		return nil
 	}
 	defer func() { _ = proc.Close() }()
-	names, _ := proc.Readdirnames(-1) //nolint:errcheck // what was read counts
+	names, _ := proc.Readdirnames(-1)
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
 			if p, ok := readProcess(pid); ok {

@@ -44,13 +44,12 @@ func (p *transition) handleBegin(in beginInput) {
 // checkCanBegin returns why the run cannot begin, nil if it can.
 func (p *transition) checkCanBegin(prompt string, open *toolBatch) error {
 	s := &p.state
-	if s.settings.compactOnly {
-		if len(s.session.Messages) == 0 {
-			return ErrNothingToContinue
-		}
-	} else if strings.TrimSpace(prompt) == "" && open == nil && !canContinue(s.session.Messages) {
+	nothingNew := strings.TrimSpace(prompt) == "" && open == nil
+	switch {
+	case s.settings.compactOnly && len(s.session.Messages) == 0,
+		!s.settings.compactOnly && nothingNew && !canContinue(s.session.Messages):
 		return ErrNothingToContinue
-	} else if strings.TrimSpace(prompt) == "" && open == nil && s.isPromptRefused() {
+	case !s.settings.compactOnly && nothingNew && s.isPromptRefused():
 		return ErrPromptRefused
 	}
 	if stored := s.session.Prefix; stored != nil && s.settings.prefix.Model == "" && stored.Provider != s.settings.prefix.Provider {

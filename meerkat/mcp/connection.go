@@ -89,7 +89,7 @@ func (l *connection) handshakeError(ctx context.Context, err error) error {
 	ended, fault := "", error(nil)
 	if l.process != nil {
 		if ctx.Err() == nil {
-			l.process.hasExited(l.grace / 4) // it mostly has ended: its exit status says more than a broken pipe
+			l.process.hasExitedBefore(nil, l.grace/4) // it mostly has ended: its exit status says more than a broken pipe
 		}
 		fault = l.messages.failureCause() // before we close its stdout ourselves
 		ended = l.process.exitDescription()
@@ -157,7 +157,7 @@ func (l *connection) endReason() string {
 		return l.messages.failureCause().Error()
 	}
 	if l.process != nil {
-		l.process.hasExited(l.grace / 4)
+		l.process.hasExitedBefore(nil, l.grace/4)
 		return l.process.exitDescription()
 	}
 	return ""

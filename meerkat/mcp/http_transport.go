@@ -56,7 +56,7 @@ func (d serverTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	stop := context.AfterFunc(d.lifetime, cancel) //nolint:contextcheck // the link's end, beside that of the request
 	done := func() { stop(); cancel() }
-	res, err := d.base.RoundTrip(req.WithContext(ctx))
+	res, err := d.base.RoundTrip(req.WithContext(ctx)) //nolint:contextcheck // the same
 	if err == nil {
 		res.Body = notifyingBody{res.Body, done}
 		err = d.wrapBody(res)

@@ -91,7 +91,7 @@ const hurriedGrace = 200 * time.Millisecond
 // stop ends the process: stdin is closed, after a quarter of grace comes
 // SIGTERM, after the rest SIGKILL; when hurry ends, SIGKILL comes hurriedGrace later.
 // It returns when the process is gone.
-func (p *process) stop(hurry context.Context, grace time.Duration) { //nolint:revive // it is no context of a call
+func (p *process) stop(hurry context.Context, grace time.Duration) {
 	deadline := make(chan struct{})
 	defer context.AfterFunc(hurry, func() { time.AfterFunc(hurriedGrace, func() { close(deadline) }) })()
 	_ = p.stdin.Close() // a message that was not read is not wanted any more
@@ -106,8 +106,6 @@ func (p *process) stop(hurry context.Context, grace time.Duration) { //nolint:re
 	_ = p.stderr.Close() // a grandchild that fled the group may hold the other end
 	<-p.logged
 }
-
-func (p *process) hasExited(within time.Duration) bool { return p.hasExitedBefore(nil, within) }
 
 func (p *process) hasExitedBefore(deadline <-chan struct{}, within time.Duration) bool {
 	timer := time.NewTimer(within)

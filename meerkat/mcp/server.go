@@ -54,7 +54,7 @@ func (s *server) ensureConnection(ctx context.Context) (*connection, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	s.dropEnded()
+	s.dropEnded(ctx)
 	if l, err := s.currentConnection(); l != nil || err != nil {
 		return l, err
 	}
@@ -70,12 +70,12 @@ func (s *server) ensureConnection(ctx context.Context) (*connection, error) {
 
 // dropEnded drops a connection that ended between two calls. The next call uses a
 // new connection, and its result does not say that the tool may have run.
-func (s *server) dropEnded() {
+func (s *server) dropEnded(ctx context.Context) {
 	s.mu.Lock()
 	l := s.connection
 	s.mu.Unlock()
 	if l != nil && l.hasEnded(0) {
-		s.dropConnection(l)
+		s.dropConnection(ctx, l)
 	}
 }
 
@@ -134,13 +134,13 @@ func (e maskedError) Error() string { return e.text }
 func (e maskedError) Unwrap() error { return e.err }
 
 // dropConnection forgets a connection that has ended.
-func (s *server) dropConnection(l *connection) {
+func (s *server) dropConnection(ctx context.Context, l *connection) {
 	s.mu.Lock()
 	if s.connection == l {
 		s.connection = nil
 	}
 	s.mu.Unlock()
-	l.close(context.Background())
+	l.close(context.WithoutCancel(ctx)) // in order, whatever became of the call
 }
 
 func (s *server) markStale() {
@@ -187,13 +187,13 @@ func (s *server) failureResult(ctx context.Context, call transcript.ToolCall, l 
 	case ctx.Err() != nil:
 		return tool.Interrupted(call.ID)
 	case errors.Is(err, sdk.ErrSessionMissing):
-		s.dropConnection(l)
+		s.dropConnection(ctx, l)
 		return errorResult(call, "the server %s has forgotten the session; the tool did not run: call it again", s.config.Name)
 	case errors.As(err, &refused) && refused.Code != codeTransport:
 		return errorResult(call, "the server %s refused the call: %s", s.config.Name, s.serverText(refused.Message))
 	case l.hasEnded(endDelay):
 		why := s.mask(l.endReason())
-		s.dropConnection(l)
+		s.dropConnection(ctx, l)
 		s.log.Warn("mcp server ended", "why", why)
 		return errorResult(call, "the server %s ended while the tool ran (%s); the tool may have run, check its effects before calling it again",
 			s.config.Name, firstNonEmpty(why, "the connection broke"))

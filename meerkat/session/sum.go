@@ -104,7 +104,7 @@ func (c *Chain) follow(s seal) error {
 	if !s.fits() {
 		return errSum
 	}
-	if s.prev != nil && !(c.begun && isHexOf(s.prev, c.last)) {
+	if s.prev != nil && (!c.begun || !isHexOf(s.prev, c.last)) {
 		return errChain
 	}
 	*c = Chain{last: s.sum, begun: true}

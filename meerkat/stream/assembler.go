@@ -174,7 +174,7 @@ func (s *slot) makeRoom(n int) {
 
 // joinText returns the text of a large block.
 func (s *slot) joinText() string {
-	pieces := append(s.full, s.buf)
+	pieces := slices.Concat(s.full, [][]byte{s.buf})
 	size := 0
 	for _, p := range pieces {
 		size += len(p)

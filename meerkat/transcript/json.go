@@ -28,7 +28,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what AppendJSON or a Rust meerkat wrote.
 func (m *Message) UnmarshalJSON(data []byte) (err error) {
-	return decodeTyped(data, func() error { *m, err = decodeMessage(data); return err })
+	return decodeTyped(func() error { *m, err = decodeMessage(data); return err })
 }
 
 // AppendJSON appends b as compact JSON.
@@ -43,7 +43,7 @@ func (b Block) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads one block.
 func (b *Block) UnmarshalJSON(data []byte) (err error) {
-	return decodeTyped(data, func() error { *b, err = decodeBlock(data); return err })
+	return decodeTyped(func() error { *b, err = decodeBlock(data); return err })
 }
 
 // AppendJSON appends r as compact JSON.
@@ -58,7 +58,7 @@ func (r ToolResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads one tool result.
 func (r *ToolResult) UnmarshalJSON(data []byte) (err error) {
-	return decodeTyped(data, func() error { *r, err = decodeResult(data); return err })
+	return decodeTyped(func() error { *r, err = decodeResult(data); return err })
 }
 
 // MarshalJSON writes m with its tag first.
@@ -68,7 +68,7 @@ func (m Meta) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads one meta.
 func (m *Meta) UnmarshalJSON(data []byte) (err error) {
-	return decodeTyped(data, func() error { *m, err = decodeMeta(data); return err })
+	return decodeTyped(func() error { *m, err = decodeMeta(data); return err })
 }
 
 // AppendJSON appends d as compact JSON with its schema as it stands.
@@ -83,7 +83,7 @@ func (d ToolDef) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads one tool definition.
 func (d *ToolDef) UnmarshalJSON(data []byte) (err error) {
-	return decodeTyped(data, func() error { *d, err = decodeToolDef(data); return err })
+	return decodeTyped(func() error { *d, err = decodeToolDef(data); return err })
 }
 
 // MarshalJSON returns r itself, so that JSON inside JSON never turns into
@@ -116,7 +116,7 @@ func marshalHTMLSafe(write func(*encoder)) ([]byte, error) {
 	return e.buf, e.err
 }
 
-func decodeTyped(data []byte, decode func() error) error {
+func decodeTyped(decode func() error) error {
 	if err := decode(); err != nil {
 		return fmt.Errorf("transcript: %w", err)
 	}

@@ -52,7 +52,7 @@ func scan(name string, r io.Reader, check func(item []byte) error) (s scanned, e
 		case start == 0 && bytes.HasPrefix(line, []byte(closePrefix)):
 			c, _, ok := readClose(line)
 			_, err := lines.Peek(1)
-			s.closed = ok && c.count == s.count && c.lineAfter(s.last) == string(line) && err == io.EOF //nolint:errorlint // Peek's own
+			s.closed = ok && c.count == s.count && c.lineAfter(s.last) == string(line) && err == io.EOF
 			return s, nil
 		}
 	}

@@ -252,7 +252,7 @@ func TestScanNeedsLittleMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all = nil
+	clear(all)
 	runtime.GC()
 	var before runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -67,7 +67,7 @@ func (u *upload) collect() {
 		_, _ = u.body.Write(buf[:n])
 		u.grown.Broadcast()
 		u.mu.Unlock()
-		if err == io.EOF { //nolint:errorlint // an EOF inside another error is not the end
+		if err == io.EOF {
 			u.end(nil)
 			return
 		}

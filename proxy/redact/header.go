@@ -69,8 +69,9 @@ func isCredentialHeader(name string) bool {
 		return true
 	case weakName:
 		return strings.HasSuffix(name, "key") || strings.HasSuffix(name, "auth")
+	default:
+		return strings.HasSuffix(name, "signature")
 	}
-	return strings.HasSuffix(name, "signature")
 }
 
 // redactHeader returns a redacted copy of h; nil stays nil.

@@ -70,7 +70,7 @@ func (l *learner) pairRequests(first, second *cassette.Cassette) error {
 			if err != nil {
 				return err
 			}
-			l.replies[i].Write(in.Response.Body)
+			_, _ = l.replies[i].Write(in.Response.Body)
 			f := formOf(in.Request).withoutVolatile(ruleSet{fields: rules})
 			if !f.json {
 				continue

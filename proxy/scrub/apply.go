@@ -175,6 +175,7 @@ func (s *scrubber) numberMembers(body any) {
 			s.numberBlocks(object[name])
 		case llm.Envelope:
 			s.numberMembers(object[name])
+		default: // holds no ids
 		}
 	}
 }

@@ -127,7 +127,7 @@ func (a *smallAgent) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.Promp
 	for {
 		reply, err := t.ask(ctx)
 		if ctx.Err() != nil {
-			return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil
+			return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil //nolint:nilerr // being cancelled is an answer
 		}
 		if err != nil {
 			return sdk.PromptResponse{}, err
@@ -139,7 +139,7 @@ func (a *smallAgent) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.Promp
 		}
 		switch {
 		case ctx.Err() != nil:
-			return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil
+			return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil //nolint:nilerr // being cancelled is an answer
 		case len(results) == 0:
 			return sdk.PromptResponse{StopReason: sdk.StopReasonEndTurn}, a.keep(ctx, t)
 		}

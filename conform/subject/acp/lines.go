@@ -92,7 +92,8 @@ func (r *messageReader) readMessage() error {
 			return io.EOF
 		}
 	}
-	r.rest = append(line, '\n')
+	line = append(line, '\n')
+	r.rest = line
 	return nil
 }
 

@@ -26,8 +26,7 @@ type process struct {
 	running *isolate.Process
 	answers chan answer
 	lastID  int
-	fault   error // why answers was closed, read after that
-	other   func() string
+	fault   error           // why answers was closed, read after that
 	result  *isolate.Result // once it has ended
 }
 
@@ -135,7 +134,7 @@ func (p *process) endProcess() isolate.Result {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for range p.answers { //nolint:revive // nobody waits for these any more
+		for range p.answers {
 		}
 	}()
 	result, _ := p.running.Wait() // the caller's context says why it was ended

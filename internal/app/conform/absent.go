@@ -1,8 +1,6 @@
 package conform
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
@@ -28,23 +26,4 @@ func missingCommands() (list []*cobra.Command) {
 
 func missingError(object, advice string) error {
 	return cli.Usage("%s: not in this build; %s", object, advice)
-}
-
-// missingFlag is a planned flag. Setting it is an error.
-type missingFlag struct{ advice string }
-
-func (missingFlag) String() string { return "" }
-func (missingFlag) Type() string   { return "string" }
-
-// Set refuses any value. The flag library prefixes the name of the flag.
-func (f missingFlag) Set(string) error { return fmt.Errorf("not in this build; %s", f.advice) }
-
-// refuseFlags declares planned flags, each with what to do instead.
-func refuseFlags(cmd *cobra.Command, advice map[string]string) {
-	for name, text := range advice {
-		cmd.Flags().Var(missingFlag{text}, name, "")
-		if err := cmd.Flags().MarkHidden(name); err != nil {
-			panic(err) // the flag was added one line above
-		}
-	}
 }

@@ -144,7 +144,7 @@ func (a *app) readInput(name string) ([]byte, error) {
 		if err != nil {
 			return nil, cli.Usage("%s: %w; give a file, or - for standard input", name, fileutil.Reason(err))
 		}
-		defer file.Close()
+		defer func() { _ = file.Close() }()
 		input = file
 	}
 	data, err := io.ReadAll(io.LimitReader(input, maxLintInput+1))

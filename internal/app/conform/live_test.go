@@ -28,6 +28,7 @@ type liveRun struct {
 
 // newLiveRun prepares a run of the scenarios that filter selects.
 func newLiveRun(t *testing.T, m standin.Manners, filter string) *liveRun {
+	t.Helper()
 	server := standin.Start(m)
 	t.Cleanup(server.Close)
 	roots := x509.NewCertPool()

@@ -161,7 +161,7 @@ func (a *app) saveOne(file reportFile, doc reportDocument) error {
 		_, err := a.reportWriter(file.kind).Write(text.Bytes())
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(file.path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(file.path), 0o750); err != nil {
 		return err
 	}
 	return fileutil.WriteFile(file.path, text.Bytes(), 0o600)

@@ -102,7 +102,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 		return err
 	}
 	ran, runErr := a.runCases(ctx, f, policy, page)
-	page.finishLive(ran)
+	page.finishLive(ran) //nolint:contextcheck // browsers read the end after an interruption, too
 	if ran == nil {
 		return runErr
 	}
@@ -157,7 +157,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, pa
 	}
 	page.beginLive(inspector.Head{Kind: "run", Tool: tool(), Subject: about.Subject, Sources: f.sources, Ingress: f.ingress, Started: began.UTC(), Policy: policy})
 	options.Live, options.Secrets = live, redact.EnvironmentSecrets(a.Environ)
-	if options.Isolation, err = f.isolationFlags.detectLevel(context.WithoutCancel(ctx), about.Subject); err != nil {
+	if options.Isolation, err = f.detectLevel(context.WithoutCancel(ctx), about.Subject); err != nil {
 		return nil, err
 	}
 	found, err := harness.Run(ctx, options)

@@ -169,7 +169,7 @@ func (a *app) commandSubject(ctx context.Context, f runFlags, profile *profiles.
 		checks.Ingress, checks.FirstIngress = allWays, true
 	}
 	var err error
-	if checks.Isolation, err = f.isolationFlags.detectLevel(ctx, report.Subject{Name: profile.Name, Kind: "command"}); err != nil {
+	if checks.Isolation, err = f.detectLevel(ctx, report.Subject{Name: profile.Name, Kind: "command"}); err != nil {
 		return nil, err
 	}
 	agent, problem, err := subject.Preflight(ctx, profile, checks)
@@ -207,7 +207,7 @@ func (f *subjectFlags) chosenProfile() (*profiles.Profile, error) {
 	case len(f.command) > 0 && f.name != rkatSubject:
 		return nil, cli.Usage("--subject %s: there is a command behind -- as well; leave one out", f.name)
 	case len(f.command) > 0:
-		return f.commandFlags.adHocProfile()
+		return f.adHocProfile()
 	case flag != "":
 		return nil, cli.Usage("%s: describes a command behind --, and there is none; write for example: -- my-agent {prompt}", flag)
 	case f.name == rkatSubject:

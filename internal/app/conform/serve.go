@@ -65,8 +65,8 @@ func (a *app) serveReports(ctx context.Context, address string, paths []string) 
 		go f.followChanges(ctx)
 	}
 	<-ctx.Done()
-	s.stopServing()
-	return nil // an interruption is how this command ends
+	s.stopServing() //nolint:contextcheck // ctx has ended; browsers still read the end
+	return nil      // an interruption is how this command ends
 }
 
 // pageServer is a server that shows pages.
@@ -107,7 +107,7 @@ func listenLocally(address string) (net.Listener, error) {
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, cli.Usage("%s: is not an address of this machine alone; use 127.0.0.1:PORT, because a report holds whole conversations", address)
 	}
-	listener, err := net.Listen("tcp", address)
+	listener, err := net.Listen("tcp", address) //nolint:noctx // a listener ends by Close
 	if err != nil {
 		if cause := (*net.OpError)(nil); errors.As(err, &cause) {
 			err = cause.Err

@@ -58,8 +58,8 @@ func toyAgent() {
 		fmt.Fprintln(os.Stderr, "toy-agent: Error:", err)
 		os.Exit(1)
 	}
-	defer func() { _ = response.Body.Close() }()
 	text, _ := io.ReadAll(response.Body)
+	_ = response.Body.Close()
 	var reply struct{ Content []struct{ Text string } }
 	_ = json.Unmarshal(text, &reply)
 	for _, block := range reply.Content {

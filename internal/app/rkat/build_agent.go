@@ -43,7 +43,7 @@ func (w *preparedRun) closeAll(ctx context.Context) {
 	}
 	for _, e := range w.exporters { // of a run that never began
 		if e.optional {
-			_ = e.finish(context.Background())
+			_ = e.finish(context.Background()) //nolint:contextcheck // what was measured leaves although the run was interrupted
 		}
 	}
 	if w.client != nil {

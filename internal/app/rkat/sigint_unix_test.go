@@ -125,16 +125,19 @@ func TestSIGINT(t *testing.T) {
 	waiting := []string{"run", "--mcp", "well.json", `Call srv__wait with "heron".`}
 	for name, enter := range map[string]func(*testing.T) *interrupted{
 		"a tool hangs": func(t *testing.T) *interrupted {
+			t.Helper()
 			p := startInterrupted(t, "rkat", calls(), waiting...)
 			p.openPipe()
 			return p
 		},
 		"a tool server does not answer the handshake": func(t *testing.T) *interrupted {
+			t.Helper()
 			p := startInterrupted(t, "rkat", calls(), "run", "--mcp", "late.json", "hi")
 			p.openPipe()
 			return p
 		},
 		"a tool server does not end": func(t *testing.T) *interrupted {
+			t.Helper()
 			p := startInterrupted(t, "rkat", calls(), "run", "--mcp", "stubborn.json", `Call srv__wait with "heron".`)
 			server := p.openPipe()
 			t.Cleanup(func() {
@@ -145,18 +148,21 @@ func TestSIGINT(t *testing.T) {
 			return p
 		},
 		"no reply comes": func(t *testing.T) *interrupted {
+			t.Helper()
 			provider := newStuck(false, false)
 			p := startInterrupted(t, "rkat", provider, "run", "hi")
 			<-provider.began
 			return p
 		},
 		"an endless reply comes": func(t *testing.T) *interrupted {
+			t.Helper()
 			provider := newStuck(true, true)
 			p := startInterrupted(t, "rkat", provider, "run", "hi")
 			<-provider.began
 			return p
 		},
 		"nobody reads what it prints": func(t *testing.T) *interrupted {
+			t.Helper()
 			provider := newStuck(true, false)
 			p := startInterrupted(t, "rkat", provider, "run", "-o", "json-stream", "hi")
 			<-provider.began

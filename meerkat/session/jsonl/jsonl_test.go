@@ -476,6 +476,7 @@ func TestEveryDamage(t *testing.T) {
 type files struct{ *jsonl.Store }
 
 func (f files) Read(t *testing.T, id session.ID) []byte {
+	t.Helper()
 	data, err := os.ReadFile(f.Path(id))
 	if err != nil {
 		t.Fatal(err)
@@ -484,6 +485,7 @@ func (f files) Read(t *testing.T, id session.ID) []byte {
 }
 
 func (f files) Replace(t *testing.T, id session.ID, lines []byte) {
+	t.Helper()
 	if err := os.WriteFile(f.Path(id), lines, 0o600); err != nil {
 		t.Fatal(err)
 	}

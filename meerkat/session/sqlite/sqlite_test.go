@@ -277,6 +277,7 @@ func TestEveryDamage(t *testing.T) {
 type rows struct{ *sql.DB }
 
 func (r rows) Read(t *testing.T, id session.ID) (all []byte) {
+	t.Helper()
 	found, err := r.QueryContext(t.Context(), "SELECT lines FROM records WHERE session = ? ORDER BY seq", string(id))
 	if err != nil {
 		t.Fatal(err)
@@ -294,6 +295,7 @@ func (r rows) Read(t *testing.T, id session.ID) (all []byte) {
 
 // Replace stores each line as a row of its own.
 func (r rows) Replace(t *testing.T, id session.ID, lines []byte) {
+	t.Helper()
 	tx, err := r.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func RunDamage(t *testing.T, open func(t *testing.T) (session.Store, Lines)) {
 		t.Fatal(err)
 	}
 	whole, states := lines.Read(t, id), statesOf(t, records)
-	random := rand.New(rand.NewPCG(1, 2))
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a seeded sample, no secret
 	for _, d := range damages {
 		t.Run(d.name, func(t *testing.T) {
 			for range d.times {
@@ -77,6 +77,7 @@ func damageRecords() []session.Record {
 
 // statesOf returns what session 1 was after each record.
 func statesOf(t *testing.T, records []session.Record) []session.Session {
+	t.Helper()
 	s, err := session.Load(numberedHeader(1))
 	states := []session.Session{s}
 	for _, r := range records {

@@ -45,7 +45,7 @@ func ClientVariables(p *proxy.Proxy, trust string, ingresses []string) (env []st
 
 // ViaLoginVariable holds the login for --upstream-proxy. There is no flag for it:
 // everybody on a machine can read command lines.
-const ViaLoginVariable = "RECORDER_UPSTREAM_PROXY_LOGIN" //nolint:gosec // a name, not a value
+const ViaLoginVariable = "RECORDER_UPSTREAM_PROXY_LOGIN"
 
 // ways around the proxy, which a program must not be left with.
 var ways = []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "RECORDER_UPSTREAM_PROXY", ViaLoginVariable}

@@ -30,7 +30,7 @@ func Collector(t config.Telemetry, client *http.Client, secrets []string) (liste
 // MetricsServer serves the metrics of runs at http://address/metrics for Prometheus
 // until the caller calls finish.
 func MetricsServer(address string) (listen observe.Listener, url string, finish func(context.Context) error, err error) {
-	l, err := net.Listen("tcp", address)
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return nil, "", nil, err
 	}

@@ -3,6 +3,7 @@
 //
 //	go run ./internal/generate cassettes [DIR]
 //	go run ./internal/generate man DIR
+//	go run ./internal/generate rules
 //	go run ./internal/generate scoreboard REPORTS
 //	go run ./internal/generate subjects REPORT...
 //	go run ./internal/generate threads
@@ -12,7 +13,8 @@
 // every machine and on every day. The manual pages are made from the commands of
 // conform, recorder and rkat, which carry neither the generator nor the pages. Scoreboard
 // and the table of subjects are made from JSON reports of make subjects. Threads is the page
-// that says what the referee finds in the bug reports of specs/threads.
+// that says what the referee finds in the bug reports of specs/threads, rules the page that
+// says who enforces which wire rule.
 package main
 
 import (
@@ -50,10 +52,12 @@ func generate(ctx context.Context, args []string, stderr io.Writer) int {
 		err = writeScoreboard(args[1], "docs")
 	case len(args) > 1 && args[0] == "subjects":
 		err = writeSubjects(os.Stdout, args[1:])
+	case len(args) == 1 && args[0] == "rules":
+		err = writeRules("docs")
 	case len(args) == 1 && args[0] == "threads":
 		err = writeThreads("docs")
 	default:
-		fmt.Fprintln(stderr, "generate: want cassettes [DIR], man DIR, scoreboard REPORTS, subjects REPORT... or threads")
+		fmt.Fprintln(stderr, "generate: want cassettes [DIR], man DIR, rules, scoreboard REPORTS, subjects REPORT... or threads")
 		return 2
 	}
 	if err != nil {

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// rulesHead explains the table.
+const rulesHead = `# Which rules are enforced
+
+Generated: ` + "`go run ./internal/generate rules`" + `. All rules of section 5 of [the wire
+rules](../specs/wire-rules.md): whether [the simulator](simulator-rules.md) refuses a request
+that breaks one, and which requirements of the referee cite it. Where one side is missing,
+the last column says why. ERR-001 reports every request that a provider refuses for its form,
+whichever rule it broke, so an empty cell under *referee* means: not seen before the provider
+says so. *Accepted* rules forbid a refusal; the simulator accepts, and no requirement is needed.
+
+`
+
+// coveredRule is one rule of the wire rules and who knows it.
+type coveredRule struct {
+	specs.WireRule
+	Enforced, Accepted bool     // by the simulator
+	Requirements       []string // that cite it
+	Reason             string   // why a side is missing
+}
+
+// rulesByReason says of the rules that are not on both sides why not.
+var rulesByReason = map[string][]string{
+	"a key is no matter of the request's form":                                   {"A-2", "O-1", "G-1"},
+	"which models exist depends on the account; MOD-001 judges the allowlist":    {"A-3", "O-2", "G-2"},
+	"tokens cannot be counted from bytes":                                        {"A-45", "O-27", "G-29"},
+	"limits and overload are no matter of the request's form":                    {"O-31", "G-30"},
+	"depends on the organisation":                                                {"O-28"},
+	"describes what the provider does with a request, not what it must be":       {"ANT-B4", "ANT-B6", "ANT-B7"},
+	"the limit is not known as a number":                                         {"OAI-L1"},
+	"SIG-001 finds the changed text where the reply was seen":                    {"ANT-T6"},
+	"ORD-014 finds the empty text":                                               {"ANT-X6"},
+	"SIG-017 finds the part that came back without its signature":                {"GEM-S9"},
+	"the simulator takes an item without a summary for one with an empty list":   {"OAI-R1"},
+	"open: no check; it concerns models before 4.6 only, which take a prefill":   {"A-13"},
+	"open: no check; a request with a lone surrogate is not decoded any further": {"ANT-X10"},
+	"open: no check": {"A-49", "O-17"},
+}
+
+// coverRules lists the rules of section 5 with who knows each.
+func coverRules() ([]coveredRule, error) {
+	rules, err := specs.WireRules()
+	if err != nil {
+		return nil, err
+	}
+	requirements, err := specs.Requirements()
+	if err != nil {
+		return nil, err
+	}
+	enforced, accepted := map[string]bool{}, map[string]bool{}
+	for _, provider := range simulator.Providers {
+		for _, r := range simulator.Rules(provider) {
+			enforced[r.ID] = true
+		}
+		for _, r := range simulator.Accepted(provider) {
+			accepted[r.ID] = true
+		}
+	}
+	cited, reasons := citedRules(requirements), reasonsByRule()
+	var all []coveredRule
+	for _, rule := range rules {
+		if !strings.HasPrefix(rule.Section, "5.") {
+			continue
+		}
+		c := coveredRule{WireRule: rule, Accepted: strings.HasPrefix(rule.Title(), "*accepted")}
+		for _, id := range rule.IDs {
+			c.Enforced = c.Enforced || enforced[id]
+			c.Accepted = c.Accepted || accepted[id] && !c.Enforced
+			c.Requirements = append(c.Requirements, cited[id]...)
+			c.Reason += reasons[id]
+		}
+		slices.Sort(c.Requirements)
+		c.Requirements = slices.Compact(c.Requirements)
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+var ruleName = regexp.MustCompile(`\b(?:[AOG]|ANT|OAI|GEM)-[A-Z]?\d+\b`)
+
+// citedRules maps rules to the requirements whose sources name them.
+func citedRules(requirements []specs.Requirement) map[string][]string {
+	cited := map[string][]string{}
+	for _, r := range requirements {
+		for _, s := range r.Sources {
+			for _, id := range ruleName.FindAllString(s.Section, -1) {
+				cited[id] = append(cited[id], r.ID)
+			}
+		}
+	}
+	return cited
+}
+
+func reasonsByRule() map[string]string {
+	reasons := map[string]string{}
+	for reason, ids := range rulesByReason {
+		for _, id := range ids {
+			reasons[id] = reason
+		}
+	}
+	return reasons
+}
+
+// needsReason reports whether a side is missing that could be there.
+func (c coveredRule) needsReason() bool {
+	return !c.Accepted && (!c.Enforced || len(c.Requirements) == 0)
+}
+
+// writeRules writes docs/rule-coverage.md.
+func writeRules(docs string) error {
+	rules, err := coverRules()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(docs, "rule-coverage.md"), rulesPage(rules), 0o644) //nolint:gosec // is committed
+}
+
+// rulesPage is the text of docs/rule-coverage.md.
+func rulesPage(rules []coveredRule) []byte {
+	counts := map[string]int{}
+	table := new(bytes.Buffer)
+	section := ""
+	for _, c := range rules {
+		if c.Section != section {
+			section = c.Section
+			fmt.Fprintf(table, "\n## %s\n\n| rule | demand | simulator | referee | why not both |\n|---|---|---|---|---|\n", section)
+		}
+		simulated := ""
+		switch {
+		case c.Accepted:
+			simulated = "accepts"
+		case c.Enforced:
+			simulated = "refuses"
+		}
+		counts[c.side()]++
+		cells := []string{strings.Join(c.IDs, " · "), c.Title(), simulated, strings.Join(c.Requirements, ", "), c.Reason}
+		for i, cell := range cells {
+			cells[i] = strings.ReplaceAll(cell, "|", `\|`)
+		}
+		fmt.Fprintf(table, "| %s |\n", strings.Join(cells, " | "))
+	}
+	out := bytes.NewBufferString(rulesHead)
+	fmt.Fprintf(out, "%d rules: %d on both sides, %d of the simulator only, %d of the referee only, %d of neither, %d accepted.\n",
+		len(rules), counts["both"], counts["simulator"], counts["referee"], counts["neither"], counts["accepted"])
+	return append(out.Bytes(), table.Bytes()...)
+}
+
+// side says who knows a rule.
+func (c coveredRule) side() string {
+	isJudged := len(c.Requirements) > 0
+	switch {
+	case c.Accepted:
+		return "accepted"
+	case c.Enforced && isJudged:
+		return "both"
+	case c.Enforced:
+		return "simulator"
+	case isJudged:
+		return "referee"
+	}
+	return "neither"
+}

@@ -30,8 +30,8 @@ func (l *lockedBuffer) String() string {
 }
 
 // TestCollector: spans and metrics of a run reach the collector, without content and
-// without the key; a collector that is down, or that refuses, changes neither answer
-// nor exit code and is named in one line.
+// without the key; a collector that is down, refuses, fails or hangs changes neither
+// answer nor exit code and is named in one line; what waits for it is bounded.
 func TestCollector(t *testing.T) {
 	const key = "made-up-key-of-a-test"
 	var mu sync.Mutex
@@ -45,12 +45,18 @@ func TestCollector(t *testing.T) {
 	defer collector.Close()
 	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "\x1b[2J", http.StatusForbidden) }))
 	defer refuses.Close()
+	fails := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	defer fails.Close()
+	hang := make(chan struct{})
+	hangs := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
+	defer hangs.Close()
+	defer close(hang)
 	down := httptest.NewServer(nil)
 	down.Close()
 	execute := func(env []string, args ...string) (string, string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		env = append(env, "HOME="+t.TempDir(), "ANTHROPIC_API_KEY="+key, "RKAT_TELEMETRY_OTLP_TIMEOUT=30s")
+		env = append([]string{"HOME=" + t.TempDir(), "ANTHROPIC_API_KEY=" + key, "RKAT_TELEMETRY_OTLP_TIMEOUT=30s"}, env...)
 		args = append([]string{"run", "--demo"}, append(args, "How long is \"a heron\", "+key+"?")...)
 		if code := allBackends.Run(t.Context(), args, strings.NewReader(""), &out, &errs, env); code != 0 {
 			t.Fatalf("%v: exit %d: %s", args, code, errs.String())
@@ -84,10 +90,18 @@ func TestCollector(t *testing.T) {
 			t.Errorf("%s: something was sent", off)
 		}
 	}
-	for name, url := range map[string]string{"down": down.URL, "refuses": refuses.URL} {
-		out, errs := execute(nil, "--otlp-endpoint", url)
-		if out != plain || strings.Count(errs, "telemetry: some spans or metrics are lost") != 1 || strings.Contains(errs, "\x1b") {
-			t.Errorf("%s: %q %q", name, out, errs)
+	const lost = "some spans or metrics are lost"
+	for _, c := range []struct{ name, url, want string }{
+		{"down", down.URL, lost}, {"refuses", refuses.URL, lost}, {"fails", fails.URL, lost},
+		{"hangs", hangs.URL, "the collector did not answer within 1ms; " + lost},
+	} {
+		var env []string
+		if c.name == "hangs" {
+			env = []string{"RKAT_TELEMETRY_OTLP_TIMEOUT=1ms"} // the whole bound of what the run waits
+		}
+		out, errs := execute(env, "--otlp-endpoint", c.url)
+		if out != plain || strings.Count(errs, "telemetry: "+c.want) != 1 || strings.Count(errs, "telemetry: ") != 1 || strings.Contains(errs, "\x1b") {
+			t.Errorf("%s: %q %q", c.name, out, errs)
 		}
 	}
 }

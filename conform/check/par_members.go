@@ -90,6 +90,9 @@ func (w *memberWalk) walk(n *wire.Node, name, path string) {
 // datedType is the type of a tool of the provider's own, of which there are ever more.
 var datedType = regexp.MustCompile(`_\d{8}$`)
 
+// messageMembers are the members of a WebSocket message beside those of the request.
+var messageMembers = []string{"type", "generate", "stream_id"}
+
 func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
 	w.inspection.objects++
 	present := map[string]bool{}
@@ -100,6 +103,9 @@ func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
 		}
 		under := strings.TrimPrefix(path+"."+spelled, ".")
 		m, known := members[name]
+		if !known && path == "" && w.x.WebSocket > 0 && slices.Contains(messageMembers, name) {
+			continue
+		}
 		if !known {
 			w.add(unknownMember, v, under, byProvider(w.x, "A-5", "O-4", "G-3"), "is not a member that the provider knows there")
 			if w.x.Provider == evidence.Gemini && partMember.MatchString(under) {

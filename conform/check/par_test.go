@@ -225,6 +225,35 @@ func TestPreviousStored(t *testing.T) {
 	}
 }
 
+// TestPreviousOnWebSockets: a WebSocket knows its last response, stored or not.
+func TestPreviousOnWebSockets(t *testing.T) {
+	turn := func(i, socket int, previous, id string, status int) evidence.Exchange {
+		x := asked(i, "openai", `{"type":"response.create","model":"gpt-5.2","store":false,"generate":true,"input":"hi"`+previous+`}`, status, `{"id":"`+id+`","status":"completed","output":[]}`)
+		x.WebSocket = socket
+		return x
+	}
+	after := func(id string) string { return `,"previous_response_id":"` + id + `"` }
+	for name, tt := range map[string]struct {
+		list []evidence.Exchange
+		want string
+	}{
+		"the last one":         {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 1, after("resp_1"), "resp_2", 200)}, ""},
+		"by turns":             {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 2, "", "resp_2", 200), turn(2, 1, after("resp_1"), "resp_3", 200)}, ""},
+		"on another":           {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 2, after("resp_1"), "resp_2", 200)}, "this is another"},
+		"by HTTP":              {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 0, after("resp_1"), "resp_2", 200)}, "nothing can go on"},
+		"an older one":         {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 1, "", "resp_2", 200), turn(2, 1, after("resp_1"), "resp_3", 200)}, "last response only"},
+		"after it failed once": {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 1, after("resp_1"), "", 400), turn(2, 1, after("resp_1"), "resp_3", 200)}, "last response only"},
+	} {
+		res := find(t, "PAR-012/stored").Run(recording(tt.list...))
+		if (len(res.Findings) > 0) != (tt.want != "") || tt.want != "" && !strings.Contains(res.Findings[0].Message, tt.want) {
+			t.Errorf("%s: %+v", name, res.Findings)
+		}
+		if res := find(t, "PAR-006/known").Run(recording(tt.list...)); name != "by HTTP" && len(res.Findings) > 0 {
+			t.Errorf("%s: %+v", name, res.Findings)
+		}
+	}
+}
+
 // TestIssuedPartsAreTakenBack is TestIssuedTypesAreTakenBack for Gemini, whose parts have
 // no type: the name of their member is it.
 func TestIssuedPartsAreTakenBack(t *testing.T) {

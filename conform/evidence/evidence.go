@@ -77,6 +77,9 @@ type Exchange struct {
 	// starts a new process. -1 when unknown: of recordings, only those of our recorder
 	// say it.
 	Process int
+	// WebSocket is the ordinal, from 1, of the WebSocket that carried the request as a
+	// message; 0 for plain HTTP.
+	WebSocket int
 	// Missed is set when a replaying proxy had no answer for the request: the
 	// response is then the proxy's, not the provider's.
 	Missed bool

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
@@ -76,6 +77,9 @@ func (ev *Evidence) addInteractions(rec interchange.Recording) (skipped []Skip) 
 
 // newExchange returns the exchange to judge, or the reason not to.
 func newExchange(index int, in cassette.Interaction) (Exchange, string) {
+	if in.WebSocket > 0 && in.Request.Method == http.MethodGet {
+		return Exchange{}, "a WebSocket that the provider refused"
+	}
 	request := Request{Method: in.Request.Method, URL: in.Request.URL, Header: interchange.Canonical(in.Request.Header)}
 	response := Response{Status: in.Response.Status, Header: interchange.Canonical(in.Response.Header), End: string(in.End)}
 	var err error
@@ -94,7 +98,7 @@ func newExchange(index int, in cassette.Interaction) (Exchange, string) {
 			response.Chunks = append(response.Chunks, Chunk(c))
 		}
 	}
-	return Exchange{Index: index, Provider: provider, Request: request, Response: response, Process: -1}, ""
+	return Exchange{Index: index, Provider: provider, Request: request, Response: response, Process: -1, WebSocket: in.WebSocket}, ""
 }
 
 // requestName names a request without its query or user, which may hold secrets.

@@ -48,7 +48,7 @@ func ReadRequest(provider, method, rawURL string, body []byte) *Request {
 	}
 	q.Doc, _ = Parse(body)
 	q.Model = q.Doc.Get("model").Str()
-	q.WantsStream = q.Doc.Get("stream").True()
+	q.WantsStream = q.Doc.Get("stream").True() || q.Doc.Get("type").Str() == "response.create" // a WebSocket message
 	switch provider {
 	case "anthropic":
 		q.setOperation(method, strings.HasSuffix(u.Path, "/messages") ||

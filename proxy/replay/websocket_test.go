@@ -253,3 +253,41 @@ func TestWebSocketUnreachable(t *testing.T) {
 	}
 	ok(t, w.Discard())
 }
+
+// TestWebSocketRecordsWhatIsMissing holds that the provider is asked for what the cassette
+// lacks only, and that its refusal of the handshake then is the reply.
+func TestWebSocketRecordsWhatIsMissing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	known, missing := `{"type":"response.create","input":"one"}`, `{"type":"response.create","input":"two"}`
+	recordSockets(t, path, func(door *coder.DialOptions) { talkTo(t, door, known) })
+	c, err := cassette.Open(path)
+	ok(t, err)
+	server := httptest.NewTLSServer(http.HandlerFunc(socketProvider))
+	defer server.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	transport, err := proxy.NewTransport(map[string]string{"openai": server.URL}, roots)
+	ok(t, err)
+	defer transport.(interface{ CloseIdleConnections() }).CloseIdleConnections()
+	w, err := cassette.Extend(path, c.Meta())
+	ok(t, err)
+	rec, err := record.New(record.Config{Transport: transport, Writer: w, Redactor: redact.New(nil)})
+	ok(t, err)
+	r, err := replay.New(replay.Config{Cassette: c, Redactor: redact.New(nil), Fallback: rec, Repeat: true})
+	ok(t, err)
+	t.Run("clients", func(t *testing.T) {
+		door := socketDoor(t, r)
+		if got := talkTo(t, door, known, missing, known); len(got) != 10 || got[9] != endEvent {
+			t.Errorf("%q", got)
+		}
+		door.HTTPHeader = http.Header{"Authorization": {"Bearer wrong"}}
+		got := talkTo(t, door, known, missing)
+		if len(got) != 5 || !strings.Contains(got[4], `"status":401`) || !strings.Contains(got[4], "invalid_api_key") {
+			t.Errorf("%q", got)
+		}
+	})
+	if report := rec.Close(); report.Saved != 2 || len(report.Cut)+len(report.Lost) > 0 {
+		t.Errorf("%+v", report)
+	}
+	ok(t, w.Close())
+}

@@ -1,10 +1,13 @@
 package serve
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"testing"
 
+	"github.com/meerkat-go/conformance/internal/websocket"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
@@ -60,5 +63,24 @@ func TestClientNumbersGoOn(t *testing.T) {
 	}
 	if got := numbers.number("", "1@5"); got != 4 {
 		t.Errorf("the first process of the second run is %d, want 4", got)
+	}
+}
+
+// TestWebSocketsAreNumbered holds that messages of one WebSocket share an ordinal, and that
+// plain requests have none.
+func TestWebSocketsAreNumbered(t *testing.T) {
+	c, err := newClients(true, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := httptest.NewRequest(http.MethodPost, "https://api.openai.com/v1/responses", nil)
+	_, one := websocket.WithSession(plain)
+	_, two := websocket.WithSession(plain)
+	for i, want := range []int{0, 1, 2, 1} {
+		var in cassette.Interaction
+		c.note(plain.WithContext([]context.Context{t.Context(), one, two, one}[i]), &in)
+		if in.WebSocket != want {
+			t.Errorf("request %d: WebSocket %d, want %d", i, in.WebSocket, want)
+		}
 	}
 }

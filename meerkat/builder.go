@@ -36,6 +36,7 @@ type AgentBuilder struct {
 	servers       []mcp.Server
 	mcp           mcp.Options
 	policy        tool.Policy
+	approve       tool.Approve
 	bounds        provider.Bounds
 	unlisted      bool
 	refusesSchema bool

@@ -47,6 +47,13 @@ func (b *AgentBuilder) WithToolPolicy(p tool.Policy) *AgentBuilder {
 	return b
 }
 
+// WithApproval asks f before each call of a tool, wherever the tool comes from. The
+// model reads the error of a refusal; the tools on offer stay the same.
+func (b *AgentBuilder) WithApproval(f tool.Approve) *AgentBuilder {
+	b.approve = f
+	return b
+}
+
 // toolset holds the tools of an agent.
 type toolset struct {
 	dispatcher tool.Dispatcher // nil: no tools
@@ -101,6 +108,9 @@ func (b *AgentBuilder) openToolset(ctx context.Context) (set toolset, err error)
 	}
 	if set.router != nil {
 		set.current = currentTools(set.dispatcher, set.router, b.policy)
+	}
+	if b.approve != nil && set.dispatcher != nil {
+		set.dispatcher = tool.Approved(set.dispatcher, b.approve)
 	}
 	return set, nil
 }

@@ -154,7 +154,7 @@ var libraries = map[string][]string{
 	"github.com/dnaeon/go-vcr":        {"proxy/cassette", "vcr"},
 	"github.com/onsi":                 {"vcr/vcrgomega"},
 	"github.com/xeipuuv":              {"schemas", "meerkat/tool"},
-	"github.com/modelcontextprotocol": {"meerkat/mcp", "conform/toolserver"},
+	"github.com/modelcontextprotocol": {"meerkat/mcp", "meerkat/server/mcp", "conform/toolserver"},
 	"modernc.org/sqlite":              {"meerkat/session/sqlite"},
 	"go.opentelemetry.io":             {"meerkat/observe/telemetry", "internal/app/rkat/backends"},
 	"github.com/prometheus":           {"meerkat/observe/telemetry"},

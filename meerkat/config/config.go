@@ -60,6 +60,8 @@ type Config struct {
 	MCPBytes    int
 	Storage     Storage
 	Telemetry   Telemetry
+	// ServerToken is what clients of a server that listens must send.
+	ServerToken string
 }
 
 // Storage says where sessions are kept, and how safely.

@@ -169,7 +169,7 @@ func everyLayer(t *testing.T, key, variable string) {
 			t.Fatalf("%s in %s: %v", key, want, err)
 		}
 		for _, s := range l.Settings() {
-			if s.Key == key && (s.Source.Layer != want || s.Value != plain(layer) && !strings.HasSuffix(key, "api_key") && !strings.HasSuffix(key, "headers")) {
+			if s.Key == key && (s.Source.Layer != want || s.Value != plain(layer) && !strings.HasSuffix(key, "api_key") && !strings.HasSuffix(key, "headers") && key != "server.token") {
 				t.Errorf("%s (%s): %+v; want %s from %s", key, variable, s, plain(layer), want)
 			}
 		}
@@ -220,7 +220,7 @@ func TestEveryKey(t *testing.T) {
 		},
 		Telemetry:   config.Telemetry{Endpoint: "http://c:4318", Headers: map[string]string{"X": "sk-1"}, Timeout: time.Second, Content: true, MetricsListen: "127.0.0.1:9464"},
 		Bounds:      provider.Bounds{ReplyBytes: 2 << 20, ReplyEvents: 10, EventBytes: 1000, IdleTimeout: time.Minute, PingTimeout: 2 * time.Minute, ReplyTimeout: 3 * time.Minute},
-		HeaderBytes: 4 << 10, MCPBytes: 5000,
+		HeaderBytes: 4 << 10, MCPBytes: 5000, ServerToken: "sk-1",
 		Storage: config.Storage{Backend: "sqlite", Directory: "d", Fsync: "interval", FsyncInterval: 2},
 	}
 	if diff := cmp.Diff(want, l.Config); diff != "" {
@@ -293,6 +293,9 @@ idle_timeout = "1m"
 ping_timeout = "2m"
 reply_timeout = "3m"
 mcp_message_bytes = 5000
+
+[server]
+token = "${OPENAI}"
 
 [telemetry]
 otlp_endpoint = "http://c:4318"

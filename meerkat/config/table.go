@@ -72,6 +72,10 @@ var (
 // Table returns all settings in the order in which they are shown.
 func Table() []Setting {
 	return slices.Concat(agentSettings(), providerSettings(), toolSettings(), storageSettings(), limitSettings(), boundSettings(), telemetrySettings(), []Setting{
+		{
+			Key: "server.token", secret: true, risk: riskHoldsKey,
+			Help: "`token` that clients of rkat mcp-server --listen must send", field: func(c *Config) any { return &c.ServerToken },
+		},
 		{Key: trustedProjects, Help: "`folders` of projects whose .rkat/config.toml may set anything; only in the user's own file", read: readList, inFile: true, path: true, risk: riskTrustsItself},
 	})
 }

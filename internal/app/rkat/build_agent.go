@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,8 +17,10 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
+	"github.com/meerkat-go/conformance/meerkat/observe"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
 	"github.com/meerkat-go/conformance/simulator"
 )
 
@@ -32,6 +35,12 @@ type preparedRun struct {
 	client  *http.Client
 	agent   *meerkat.Agent
 	demo    *simulator.Server
+	// What a server's request adds: a listener instead of the command's own output,
+	// attachments, tool servers and who approves calls.
+	listen   observe.Listener
+	attached []transcript.Part
+	servers  []mcp.Server
+	approve  tool.Approve
 	// exporters write the files of --metrics-file and --trace-file.
 	exporters []exporter
 }
@@ -126,9 +135,12 @@ func (a *app) newBuilder(w *preparedRun) (*meerkat.AgentBuilder, error) {
 	if err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
-	b.WithModel(w.choice.model).WithAttached(images...).WithOutputSchema(w.schema.schemaText()).WithEvents(a.eventListener(w))
+	b.WithModel(w.choice.model).WithAttached(slices.Concat(images, w.attached)...).WithOutputSchema(w.schema.schemaText()).WithEvents(a.eventListener(w))
 	if a.format == formatStream && w.cfg.From("agent.event_buffer").Layer == "" {
 		b.WithEventBuffer(eventBuffer)
+	}
+	if w.approve != nil {
+		b.WithApproval(w.approve)
 	}
 	if w.options.unary {
 		b.WithUnary()
@@ -213,6 +225,7 @@ func (a *app) offerTools(w *preparedRun, b *meerkat.AgentBuilder) error {
 	if err != nil {
 		return err
 	}
+	servers = slices.Concat(servers, w.servers)
 	b.WithTool(w.options.ownTools()...)
 	b.WithMCP(mcp.Options{Environ: a.Environ, Log: a.Log(), HTTPClient: w.client, Version: cli.Version(), MaxMessage: w.cfg.MCPBytes}, servers...)
 	b.WithToolPolicy(w.cfg.ToolPolicy)

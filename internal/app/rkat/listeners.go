@@ -45,6 +45,9 @@ func (a answerFile) writeAnswer(text string, failure error) error {
 // eventListener returns a listener that passes events to all outputs of the run.
 func (a *app) eventListener(w *preparedRun) func(meerkat.Event) {
 	listeners := []observe.Listener{a.handleEvent}
+	if w.listen != nil {
+		listeners[0] = w.listen
+	}
 	if a.streaming = w.options.stream && a.format == formatText; a.streaming {
 		listeners = append(listeners, a.followOnStderr)
 	}

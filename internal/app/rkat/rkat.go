@@ -114,10 +114,9 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.BoolVar(&a.trust, "trust-project", false, "let .rkat/config.toml of the project set anything")
 	a.bindSettings(flags, config.AllCommands)
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.sessionsCommand(), a.compactCommand(), a.renderCommand(),
-		a.modelsCommand(), a.doctorCommand(), a.eventsCommand())
+		a.modelsCommand(), a.doctorCommand(), a.eventsCommand(), a.mcpServerCommand())
 	addMissing(root, map[string]string{
-		"mcp-server": "use rkat run",
-		"serve":      "use rkat run",
+		"serve": "use rkat mcp-server",
 	})
 	return root
 }

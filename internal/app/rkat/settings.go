@@ -32,6 +32,11 @@ func (a *app) bindSettings(flags *pflag.FlagSet, group config.Commands) {
 // loadConfig reads the configuration: the flags of cmd, the environment, the
 // project's and the user's file, the defaults.
 func (a *app) loadConfig(cmd *cobra.Command) (*config.Loaded, error) {
+	return a.loadConfigFor(cmd, nil)
+}
+
+// configOptions returns where the configuration of a command is.
+func (a *app) configOptions(cmd *cobra.Command) config.Options {
 	o := config.Options{
 		Env: a.env, Dir: a.dir, File: a.configFile, Trust: a.trust, Table: a.settings,
 		Flags: map[string]any{}, Names: map[string]string{},
@@ -46,11 +51,7 @@ func (a *app) loadConfig(cmd *cobra.Command) (*config.Loaded, error) {
 			o.Flags[key[0]] = list.GetSlice()
 		}
 	})
-	cfg, err := config.Load(o)
-	if err != nil {
-		return nil, &cli.UsageError{Err: err}
-	}
-	return cfg, nil
+	return o
 }
 
 // workingFolder is where the search for a project begins, "" if there is none

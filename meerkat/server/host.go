@@ -1,0 +1,49 @@
+// Package server holds what the servers of an agent share: the runs that are under way,
+// and what protects a server that listens for HTTP. Package server/mcp offers an agent
+// as MCP tools, package server/acp to editors.
+//
+// A server gets a [Host], which builds an agent for each request. [Runs] bounds how
+// many run at once, and can interrupt each by the id of its session. [Guard] stands
+// before an HTTP handler: it refuses web pages, clients without the token, bodies that
+// are too large or too slow, and readers that stop reading.
+package server
+
+import (
+	"context"
+
+	"github.com/meerkat-go/conformance/meerkat"
+	"github.com/meerkat-go/conformance/meerkat/mcp"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/tool"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// Request says which agent is needed. Empty fields mean what the configuration says,
+// or, in a session that exists, what it had before.
+type Request struct {
+	// Session is the one to go on with; "" starts another.
+	Session session.ID
+	Model   string
+	Effort  string
+	System  string
+	// MaxTokens bounds the session over all its runs; 0: as configured.
+	MaxTokens uint64
+	// Attached goes with the prompt.
+	Attached []transcript.Part
+	// Servers are MCP servers beside those of the configuration.
+	Servers []mcp.Server
+	// Approve is asked before each call of a tool; nil allows all.
+	Approve tool.Approve
+	// Listen receives the events of the runs; it may be nil.
+	Listen func(meerkat.Event)
+}
+
+// Host is where sessions are, and what builds agents.
+type Host struct {
+	Store session.Store
+	// Version is what the server calls itself.
+	Version string
+	// Open builds the agent of one request; the caller calls release when its runs
+	// have ended. It refuses models that are not allowed.
+	Open func(ctx context.Context, r Request) (a *meerkat.Agent, release func(), err error)
+}

@@ -1,0 +1,69 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meerkat-go/conformance/meerkat/server"
+)
+
+// sessionTimeout is how long an MCP session over HTTP may be idle.
+const sessionTimeout = 30 * time.Minute
+
+// instructions are for the model of the client.
+const instructions = `Meerkat runs an agent of its own: a model, its tools, and a session that is kept.
+meerkat_run starts a session and returns the answer and the session's id; meerkat_resume
+goes on with it. Calls take as long as the agent works; ask for progress to follow them.`
+
+// Server offers the agents of a host. It is safe for concurrent use.
+type Server struct {
+	host server.Host
+	runs *server.Runs
+	mcp  *sdk.Server
+}
+
+// New returns a server that lets runs bound what goes on at once.
+func New(host server.Host, runs *server.Runs) *Server {
+	s := &Server{host: host, runs: runs}
+	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "meerkat", Title: "Meerkat", Version: host.Version}, &sdk.ServerOptions{
+		Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+	})
+	s.addRunTools()
+	s.addSessionTools()
+	return s
+}
+
+// Serve answers one client that writes to in and reads from out, a JSON-RPC message a
+// line, until in ends or ctx does; runs under way end with it. It closes neither.
+func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	return ServeStdio(ctx, s.mcp, in, out)
+}
+
+// Handler answers any number of clients over streamable HTTP. It asks for no
+// credentials: put server.Guard before it.
+func (s *Server) Handler() http.Handler { return NewHandler(s.mcp) }
+
+// ServeStdio serves any MCP server as [Server.Serve] does.
+func ServeStdio(ctx context.Context, protocol *sdk.Server, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	input := &endingReader{in: in, end: cancel}
+	err := protocol.Run(ctx, &sdk.IOTransport{Reader: input, Writer: keptOpen{out}, MaxLineLength: server.MaxMessage})
+	if ctx.Err() != nil || errors.Is(err, io.EOF) {
+		return input.readError()
+	}
+	return err
+}
+
+// NewHandler serves any MCP server as [Server.Handler] does.
+func NewHandler(protocol *sdk.Server) http.Handler {
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return protocol }, &sdk.StreamableHTTPOptions{
+		MaxRequestBodyBytes: server.MaxMessage, PropagateRequestCancellation: true,
+		SessionTimeout: sessionTimeout, EventStore: sdk.NewMemoryEventStore(nil),
+	})
+}

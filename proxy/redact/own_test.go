@@ -118,3 +118,24 @@ func TestEnvironmentSecrets(t *testing.T) {
 		}
 	}
 }
+
+// What a shell says about where it runs is never learnt, whatever the folder is called:
+// PWD ends like a password, and it stands in every request of most agents.
+func TestPlacesInTheEnvironmentAreNotSecrets(t *testing.T) {
+	for _, name := range []string{
+		"PWD", "OLDPWD", "INIT_CWD", "HOME", "USERPROFILE", "PATH", "GOPATH", "NODE_PATH", "TMPDIR", "XDG_RUNTIME_DIR",
+		"SHELL", "USER", "LOGNAME", "HOSTNAME", "LANG", "TERM", "SHLVL", "EDITOR", "SSH_AUTH_SOCK", "NPM_CONFIG_CACHE",
+	} {
+		for _, value := range []string{
+			"/home/alice/heron", "/", "C:\\Users\\Alice\\heron", "/tmp/tmp.lQQnCRHr2w/9fGh2kLm4nPq6rSt8vWx0zAb",
+			"/srv/token/secret", "/usr/local/bin:/usr/bin:/home/alice/.local/bin",
+		} {
+			if got := EnvironmentSecrets([]string{name + "=" + value}); got != nil {
+				t.Errorf("%s=%s: %q is taken for a secret", name, value, got)
+			}
+		}
+	}
+	if got := EnvironmentSecrets([]string{"DB_PWD=/heron/9fGh2k"}); len(got) != 1 {
+		t.Errorf("a password in DB_PWD: %q, want itself", got)
+	}
+}

@@ -115,6 +115,10 @@ cassettes: ## record the committed cassettes again from the simulator
 subjects: ## judge the agents of profiles/, installed from npm; SUBJECTS="codex pi" judges those only
 	subjects/run $(SUBJECTS)
 
+.PHONY: replay
+replay: ## prove that recordings of five agents replay elsewhere and on another day; SUBJECTS="codex pi" those only
+	subjects/replay $(SUBJECTS)
+
 .PHONY: scoreboard
 scoreboard: ## write docs/scoreboard.md from the reports of make subjects
 	$(GO) run ./internal/generate scoreboard reports/subjects

@@ -65,15 +65,12 @@ Exit codes: 0 equal, 1 different, 2 wrong usage.`,
 }
 
 func (a *app) diffCassettes(old, fresh string, asJSON bool) error {
-	x, err := ReadSide(old)
+	done := a.ShowElapsed("comparing with " + old)
+	d, err := DiffFiles(old, fresh)
+	done()
 	if err != nil {
 		return err
 	}
-	y, err := ReadSide(fresh)
-	if err != nil {
-		return err
-	}
-	d := Differ(x, y)
 	d.Old, d.New = old, fresh
 	exit := recorderenv.ExitGate
 	if d.Equal {
@@ -87,4 +84,17 @@ func (a *app) diffCassettes(old, fresh string, asJSON bool) error {
 	}
 	PrintDiff(a.Stdout, d)
 	return cli.Exit(exit)
+}
+
+// DiffFiles compares what two places name, each FILE or FILE#N.
+func DiffFiles(old, fresh string) (difference, error) {
+	x, err := readSide(old)
+	if err != nil {
+		return difference{}, err
+	}
+	y, err := readSide(fresh)
+	if err != nil {
+		return difference{}, err
+	}
+	return differ(x, y), nil
 }

@@ -19,8 +19,8 @@ type side struct {
 	isSingle bool // one interaction was named
 }
 
-// ReadSide reads one side of a comparison: FILE, or FILE#N for one interaction.
-func ReadSide(arg string) (*side, error) {
+// readSide reads one side of a comparison: FILE, or FILE#N for one interaction.
+func readSide(arg string) (*side, error) {
 	file, n, err := parsePlace(arg)
 	if err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func (s *side) requestAddress(i int) string {
 	return s.list[i].Request.Method + " " + path
 }
 
-// Differ pairs the interactions of two sides and lists where each pair differs.
-func Differ(a, b *side) difference {
+// differ pairs the interactions of two sides and lists where each pair differs.
+func differ(a, b *side) difference {
 	d := difference{Schema: "recorder.diff.v1", Equal: true, Pairs: []pair{}}
 	renaming := event.NewRenaming()
 	for _, m := range matchInteractions(a, b) {

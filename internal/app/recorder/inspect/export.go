@@ -75,7 +75,9 @@ func (a *app) exportCassette(path, to, out string, force bool) error {
 	if err := checkOutputFree(out, force); err != nil {
 		return err
 	}
+	done := a.ShowElapsed("reading " + path)
 	recording, err := openClean(path)
+	done()
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,9 @@ func (a *app) importFile(path string, f *importFlags) error {
 	case !slices.Contains(formatNames(), f.from):
 		return cli.Usage("--from %s: unknown; one of %s%s", f.from, strings.Join(formatNames(), ", "), spelling.Hint(f.from, formatNames()))
 	}
+	done := a.ShowElapsed("reading " + path)
 	rec, err := readRecording(path)
+	done()
 	switch {
 	case err != nil:
 		return cli.Usage("%w", err)
@@ -109,7 +111,9 @@ func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
 	if err != nil {
 		return cli.Usage("%w", err)
 	}
+	done := a.ShowElapsed("importing to " + f.cassette)
 	report := takeAll(redacts, writer, rec, f.onSecret.IsMasked)
+	done()
 	writer.Lose(recorderenv.LossOf(report))
 	writer.Lose(rec.Loss)
 	if f.incomplete {
@@ -117,7 +121,9 @@ func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
 	}
 	a.SayReport(report)
 	a.SayUnused(redacts.Own())
+	done = a.ShowElapsed("checking " + f.cassette)
 	err = writer.Close()
+	done()
 	if err != nil {
 		a.Say("%v", err)
 	} else {

@@ -41,7 +41,9 @@ func (a *app) learnRules(ctx context.Context, f *modeFlags, path string, given, 
 	if err != nil {
 		return cli.Usage("%w", err)
 	}
+	done := a.ShowElapsed("comparing both recordings")
 	learned, err := replay.Learn(one, two, rules, time.Now())
+	done()
 	if err != nil {
 		return cli.Usage("%w", err)
 	}

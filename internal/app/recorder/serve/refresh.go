@@ -46,15 +46,13 @@ func (k *modeEnv) openRefresh(path string) (modeHandler, error) {
 
 // printChanges prints what the fresh recording says differently.
 func (r *refreshHandler) printChanges(a *app) error {
-	old, err := inspect.ReadSide(r.path)
+	done := a.ShowElapsed("comparing with " + r.path)
+	changes, err := inspect.DiffFiles(r.path, r.recordHandler.path)
+	done()
 	if err != nil {
 		return err
 	}
-	fresh, err := inspect.ReadSide(r.recordHandler.path)
-	if err != nil {
-		return err
-	}
-	inspect.PrintDiff(a.Stderr, inspect.Differ(old, fresh))
+	inspect.PrintDiff(a.Stderr, changes)
 	return nil
 }
 

@@ -96,5 +96,5 @@ func DiffFiles(old, fresh string) (difference, error) {
 	if err != nil {
 		return difference{}, err
 	}
-	return differ(x, y), nil
+	return compareSides(x, y), nil
 }

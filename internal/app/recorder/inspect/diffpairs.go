@@ -60,8 +60,8 @@ func (s *side) requestAddress(i int) string {
 	return s.list[i].Request.Method + " " + path
 }
 
-// differ pairs the interactions of two sides and lists where each pair differs.
-func differ(a, b *side) difference {
+// compareSides pairs the interactions of two sides and lists where each pair differs.
+func compareSides(a, b *side) difference {
 	d := difference{Schema: "recorder.diff.v1", Equal: true, Pairs: []pair{}}
 	renaming := event.NewRenaming()
 	for _, m := range matchInteractions(a, b) {

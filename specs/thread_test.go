@@ -20,7 +20,7 @@ func TestEmbeddedThreadsLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) < 20 || all[0].File == "" || all[0].Line == 0 {
+	if len(all) < 120 || all[0].File == "" || all[0].Line == 0 {
 		t.Errorf("%d threads, first at %s:%d", len(all), all[0].File, all[0].Line)
 	}
 	if name := all[0].Name(); !strings.Contains(name, "#") || strings.Contains(name, "github.com") {

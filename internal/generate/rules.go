@@ -45,7 +45,7 @@ var rulesByReason = map[string][]string{
 	"SIG-001 finds the changed text where the reply was seen":                    {"ANT-T6"},
 	"ORD-014 finds the empty text":                                               {"ANT-X6"},
 	"SIG-017 finds the part that came back without its signature":                {"GEM-S9"},
-	"the simulator takes an item without a summary for one with an empty list":   {"OAI-R1"},
+	"the simulator refuses it as O-3, a missing parameter":                       {"OAI-R1"},
 	"open: no check; it concerns models before 4.6 only, which take a prefill":   {"A-13"},
 	"open: no check; a request with a lone surrogate is not decoded any further": {"ANT-X10"},
 	"open: no check": {"A-49", "O-17"},

@@ -53,16 +53,17 @@ func judgeThreads(threads []specs.Thread) ([]threadVerdict, error) {
 	return verdicts, nil
 }
 
-// newThreadVerdict sums up the results of both recordings. A warning counts only where a
-// breach of the requirement is a warning by itself.
+// newThreadVerdict sums up the results of both recordings. A warning counts only where the
+// catalogue says that a breach at this provider is one.
 func newThreadVerdict(t specs.Thread, r specs.Requirement, failing, passing []report.Result) threadVerdict {
 	v := threadVerdict{Thread: t, Failing: report.NotTestable}
 	for _, result := range failing {
 		if result.Requirement == r.ID && isWorse(result.Verdict, v.Failing) {
+			consequence := r.ConsequenceAt(specs.Place{Provider: t.Provider, Model: t.Model, Check: result.Check})
 			v.Failing = result.Verdict
+			v.Seen = v.Failing == report.Fail || v.Failing == report.Warn && !consequence.IsFailure()
 		}
 	}
-	v.Seen = v.Failing == report.Fail || v.Failing == report.Warn && !r.Consequence.IsFailure()
 	observed := 0
 	for _, result := range passing {
 		if result.Requirement == r.ID {

@@ -1,0 +1,153 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/meerkat-go/conformance/conform/report"
+)
+
+// negativeCases are the cases in which the defects show, and others in which none does.
+const negativeCases = "thinking-tool-loop || parallel-calls || interleaved-thinking || resume-tool-loop || signed-text || cut-stream || cut-at-once || " +
+	"error-mid-stream || error-after-200 || max-tokens-in-call || refusal || repeated-prompt || failing-tool"
+
+// negativeRuns are broken builds in whole runs, by how they are run, and exactly those
+// requirements that fail.
+var negativeRuns = []struct {
+	build, profile string
+	fails          []string
+}{
+	{"", "rkat", nil},
+	{"", "other-provider", nil},
+	{"", "other-model", nil},
+	// The provider refuses a request with tokens of another one.
+	{"gives tokens to anybody", "other-provider", []string{"ERR-001", "SIG-018"}},
+	{"gives tokens to anybody", "other-model", []string{"SIG-019"}},
+	{"runs malformed and cut calls", "rkat", []string{"STR-009"}},
+	// Of the cut replies that are sent back, one had a phase.
+	{"takes pause, refusal and truncation for success", "rkat", []string{"SIG-020", "STR-007", "STR-008"}},
+	{"rewrites history on resume", "rkat", []string{"RES-001", "RES-003", "RES-004", "RES-006"}},
+}
+
+// TestNegativeSubjects holds that each broken build of rkat fails by the requirements that
+// its defect breaks, and by no other, in a run of conform that knows nothing about it.
+func TestNegativeSubjects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("six builds of rkat, each judged as a whole")
+	}
+	conform, folders := buildConform(t), map[string]string{}
+	for _, c := range negativeRuns {
+		if folders[c.build] == "" {
+			folders[c.build] = buildBroken(t, brokenBuilds[c.build])
+		}
+		t.Run(strings.TrimSpace(c.build+" "+c.profile), func(t *testing.T) {
+			run := judgeBuild(t, conform, folders[c.build], c.profile)
+			if got := failingRequirements(run); !slices.Equal(got, c.fails) {
+				t.Errorf("fails by %v, want %v\n%s", got, c.fails, describeFailures(run))
+			}
+			for _, r := range run.Results {
+				if r.Verdict != report.Pass && !isOfFailingCase(run, r) {
+					t.Errorf("%s in %s: %s: %s", r.Check, r.Case, r.Verdict, r.Reason)
+				}
+			}
+		})
+	}
+}
+
+// TestRepeatedSideEffects holds that a build which runs tools again is not passed: the log
+// of our tool server shows what no request does.
+func TestRepeatedSideEffects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a build of rkat, judged as a whole")
+	}
+	dir := buildBroken(t, brokenBuilds["runs tools again when it tries again"])
+	run := judge(t, buildConform(t), dir, "--subject", "testdata/negative/rkat.yaml", "--filter", "cut-stream || parallel-calls || failing-tool || error-after-200")
+	for _, c := range run.Cases {
+		said := strings.Join(c.Deviations, "\n")
+		if isCut := strings.HasPrefix(c.Name, "cut-stream/"); isCut != strings.Contains(said, "the agent ran conform_echo 3 times to its end, and the model asked for it once") || !isCut && said != "" {
+			t.Errorf("%s: %q", c.Name, said)
+		}
+	}
+	if run.Summary.Exit != report.ExitIncomplete {
+		t.Errorf("exit %d", run.Summary.Exit)
+	}
+}
+
+// TestSilentSubjects holds that a program which only prints passes nothing.
+func TestSilentSubjects(t *testing.T) {
+	conform := buildConform(t)
+	for _, command := range [][]string{{"true", "{prompt}"}, {"echo", "{prompt}"}} {
+		run := judge(t, conform, t.TempDir(), append([]string{"--filter", "thinking-tool-loop && anthropic", "--"}, command...)...)
+		for _, r := range run.Results {
+			if r.Verdict == report.Pass {
+				t.Errorf("%s: %s passes in %s", command[0], r.Check, r.Case)
+			}
+		}
+		if exit := run.Summary.Exit; exit == report.ExitOK {
+			t.Errorf("%s: exit %d", command[0], exit)
+		}
+	}
+}
+
+// judgeBuild runs the rkat of a folder through the cases that do not wait.
+func judgeBuild(t *testing.T, conform, dir, profile string) *report.Run {
+	t.Helper()
+	return judge(t, conform, dir, "--strict", "--subject", filepath.Join("testdata/negative", profile+".yaml"), "--filter", negativeCases)
+}
+
+// buildConform returns the path of the program that judges.
+func buildConform(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "conform")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../../cmd/conform").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
+// judge runs conform with the programs of a folder first in PATH.
+func judge(t *testing.T, conform, dir string, args ...string) *report.Run {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), conform, append([]string{"run", "--json", "--source", "simulator"}, args...)...)
+	cmd.Env = []string{"PATH=" + dir + string(filepath.ListSeparator) + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir()}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, _ := cmd.Output() // a failing verdict is expected
+	var run report.Run
+	if err := json.Unmarshal(out, &run); err != nil {
+		t.Fatalf("%v\n%s%s", err, out, stderr.String())
+	}
+	return &run
+}
+
+func failingRequirements(run *report.Run) []string {
+	failing := map[string]bool{}
+	for _, r := range run.Results {
+		if r.Verdict == report.Fail {
+			failing[r.Requirement] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(failing))
+}
+
+// isOfFailingCase reports whether a result is of a case in which something fails: the
+// others of such a case may be not testable.
+func isOfFailingCase(run *report.Run, of report.Result) bool {
+	return slices.ContainsFunc(run.Results, func(r report.Result) bool { return r.Case == of.Case && r.Verdict == report.Fail })
+}
+
+func describeFailures(run *report.Run) string {
+	var b strings.Builder
+	for _, r := range run.Results {
+		for _, f := range r.Findings {
+			b.WriteString(r.Check + " in " + r.Case + ": " + f.Message + "\n")
+		}
+	}
+	return b.String()
+}

@@ -40,6 +40,7 @@ const (
 	Lint             Name = "conform.lint.v1"
 	Inspector        Name = "conform.inspector.v1" // the document inside an HTML report
 	Profile          Name = "profile.v1"           // an agent, YAML read as JSON
+	Rules            Name = "rules.v1"             // a team's own rules, YAML read as JSON
 
 	RecorderVerify      Name = "recorder.verify.v1"
 	RecorderInspect     Name = "recorder.inspect.v1"

@@ -3,6 +3,7 @@ package specs
 import (
 	"encoding/json"
 	"io/fs"
+	"os"
 	"strings"
 	"testing"
 
@@ -35,6 +36,33 @@ func TestSchemaAgrees(t *testing.T) {
 			t.Errorf("the schema accepts %q", broken)
 		}
 	}
+}
+
+// TestTeamRulesSchemaAgrees is TestSchemaAgrees for the rules of teams.
+func TestTeamRulesSchemaAgrees(t *testing.T) {
+	text, err := os.ReadFile("../docs/examples/own-rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, edit := range []string{"|", "TEAM-001|ORG-001", "consequence: unsafe|consequence: bad", "present: true|present: false", "uses: SIG-001|uses: SIG-001\n  same: true", "title: the system|titel: the system", "provider: anthropic|provider: other"} {
+		old, with, _ := strings.Cut(edit, "|")
+		broken := strings.Replace(string(text), old, with, 1)
+		_, parseErr := ParseTeamRules("r.yaml", []byte(broken))
+		list, err := json.Marshal(rawMessages(entries(t, []byte(broken))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if schemaErr := schemas.Validate(schemas.Rules, list); (schemaErr == nil) != (edit == "|") || (parseErr == nil) != (edit == "|") {
+			t.Errorf("%q: the schema says %v, the parser %v", with, schemaErr, parseErr)
+		}
+	}
+}
+
+func rawMessages(docs [][]byte) (list []json.RawMessage) {
+	for _, doc := range docs {
+		list = append(list, doc)
+	}
+	return list
 }
 
 func entries(t *testing.T, text []byte) (out [][]byte) {

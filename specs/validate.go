@@ -12,7 +12,7 @@ import (
 
 // Areas are the first parts of requirement ids, in the order reports show them.
 var Areas = []string{"ORD", "SIG", "MOD", "RES", "STR", "TOOL", "ERR", "PAR", "TSC", "MED", "REC", "CMP", "NSP", "SRV", "BET", "CAC", "WSK",
-	"BUD", "OPS", "MCP", "CAS", "RED", "HYG"}
+	"BUD", "OPS", "MCP", "CAS", "RED", "HYG", TeamArea}
 
 var (
 	providers = []string{"anthropic", "openai", "gemini"}
@@ -35,6 +35,7 @@ func (r Requirement) findFaults(stem string) []string {
 	var f faults
 	area, ok := areaOf(r.ID)
 	f.addUnless(ok, "id is not AREA-NNN with one of the areas %s", strings.Join(Areas, ", "))
+	f.addUnless(area != TeamArea, "area %s is for the rules of teams", TeamArea)
 	f.addUnless(!ok || strings.EqualFold(area, stem), "stands in %s.yaml; move it to %s.yaml", stem, strings.ToLower(area))
 	f.requireText("title", r.Title)
 	f.requireText("text", r.Text)

@@ -78,6 +78,8 @@ type Check struct {
 type Result struct {
 	Observed int
 	Findings []Finding
+	// Unseen says why nothing was observed, where more is known about it.
+	Unseen string
 }
 
 // Finding is one breach: where it is, which rule it breaks, how to fix it.

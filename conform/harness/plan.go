@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // Plan is what a run would do: the whole that shards and continued runs are parts of.
@@ -52,7 +53,7 @@ func (s *selection) listPlan() Plan {
 		c := PlannedCase{CaseSummary: run.caseSummary()}
 		c.Verdict = report.NotTestable
 		for _, rule := range run.rules {
-			if id := rule.Requirement.ID; run.Case.covers(id) && slices.Contains(s.expected, id) && !slices.Contains(c.Covers, id) {
+			if id := rule.Requirement.ID; (run.Case.covers(id) || specs.IsTeamRule(id)) && slices.Contains(s.expected, id) && !slices.Contains(c.Covers, id) {
 				c.Covers = append(c.Covers, id)
 			}
 		}

@@ -24,6 +24,9 @@ type Options struct {
 	Ingress []string
 	// Set names the requirements to judge by, see [specs.Set]. "": the current ones.
 	Set string
+	// TeamRules are judged beside those of the set, see [report.TeamRules]. Each must be
+	// seen.
+	TeamRules []report.Rule
 	// Filter selects by labels, see [ParseFilter] and [Labels]. Empty selects
 	// everything.
 	Filter string
@@ -57,6 +60,9 @@ type Outcome struct {
 	Interrupted bool
 	// Guard says which guard ended the run, "" when none did.
 	Guard string
+	// UnseenTeamRules says for each of the team's rules that no case shows why it saw
+	// nothing.
+	UnseenTeamRules []string
 	// Spent is what the live cases have cost; nil where no provider was asked.
 	Spent *Spent
 }
@@ -69,6 +75,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	rules = append(rules, o.TeamRules...)
 	about := o.Subject.About()
 	selected, err := o.selectRuns(about, rules)
 	if err != nil {
@@ -105,7 +112,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}
 	_ = group.Wait() // the functions return no error; the collector has what went wrong
 	out := Outcome{Results: c.results, Requirements: selected.requirements, Expected: selected.expected, Calls: c.calls,
-		Cases: append(c.cases, selected.unplayed...), Interrupted: c.done < c.total, Spent: runner.Spent()}
+		Cases: append(c.cases, selected.unplayed...), Interrupted: c.done < c.total, Spent: runner.Spent(), UnseenTeamRules: c.team.listReasons()}
 	if err := runner.Tripped(); err != nil {
 		out.Guard = err.Error()
 	}
@@ -133,6 +140,7 @@ type collector struct {
 	results []report.Result
 	cases   []report.CaseSummary
 	calls   *report.Calls
+	team    unseenRules
 	faults  []error // by cassette
 	done    int
 }
@@ -164,6 +172,7 @@ func (c *collector) judge(ctx context.Context, selected selectedRun, run CaseRun
 		}
 		c.countStep()
 	}
+	c.team.observeRun(run, c.TeamRules)
 	c.results = append(c.results, wanted...)
 	c.cases = append(c.cases, run.Summary(wanted))
 	if c.Observe != nil {

@@ -76,7 +76,7 @@ func (o Options) selectRuns(about About, rules []report.Rule) (*selection, error
 		return nil, fmt.Errorf("filter %q %w", o.Filter, ErrNothingSelected)
 	}
 	if !about.HoldsAll {
-		s.expected = nil
+		s.expected = slices.DeleteFunc(s.expected, func(id string) bool { return !specs.IsTeamRule(id) })
 	}
 	for _, list := range []*[]string{&s.requirements, &s.expected} {
 		slices.Sort(*list)
@@ -170,12 +170,13 @@ func (s *selection) addRuns(live *Live, filter Filter, permutations []Permutatio
 			id := rule.Requirement.ID
 			chosen[id] = true
 			covered[id] = covered[id] || p.Case.covers(id)
-			shown[id] = shown[id] || p.Case.covers(id) && p.Source != evidence.SourceLive // a model does as it likes
+			mustShow := p.Case.covers(id) && p.Source != evidence.SourceLive // a model does as it likes
+			shown[id] = shown[id] || mustShow || specs.IsTeamRule(id)
 		}
 		s.runs = append(s.runs, run)
 	}
 	for id := range chosen {
-		if covered[id] || !narrowed[id] {
+		if covered[id] || !narrowed[id] || specs.IsTeamRule(id) {
 			s.requirements = append(s.requirements, id)
 		}
 		if shown[id] {

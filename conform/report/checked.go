@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // Checked is the report of `conform check`, schema conform.check.v2.
@@ -54,6 +55,8 @@ type voidResult struct {
 	requirement string
 	ofSource    bool
 	verdict     Verdict
+	// reason is kept of a team's own rules only: they may name what does not exist.
+	reason string
 }
 
 // JudgeRecording holds rec to every rule. A recording shows what it happens to
@@ -104,7 +107,11 @@ func (r *Recording) dropVoid() {
 	var kept []Result
 	for _, res := range r.results {
 		if isVoid := res.Verdict == NotTestable || res.Verdict == NotApplicable; isVoid && res.Observed == 0 {
-			r.void = append(r.void, voidResult{res.Requirement, res.OfSource, res.Verdict})
+			void := voidResult{requirement: res.Requirement, ofSource: res.OfSource, verdict: res.Verdict}
+			if specs.IsTeamRule(res.Requirement) {
+				void.reason = res.Reason
+			}
+			r.void = append(r.void, void)
 		} else {
 			kept = append(kept, res)
 		}
@@ -197,6 +204,17 @@ func NewChecked(tool Tool, policy Policy, recordings []Recording) *Checked {
 	return c
 }
 
+// UnseenTeamRules says for each rule of the team that no recording shows why it saw
+// nothing.
+func (c *Checked) UnseenTeamRules() (reasons []string) {
+	for _, res := range c.relevantResults() {
+		if specs.IsTeamRule(res.Requirement) && slices.Contains(c.Summary.Coverage.Unseen, res.Requirement) && res.Reason != "" && !slices.Contains(reasons, res.Reason) {
+			reasons = append(reasons, res.Reason)
+		}
+	}
+	return reasons
+}
+
 // relevantResults are the results that say something about a requirement: those of the
 // recordings that show it, or one that says that none does.
 func (c *Checked) relevantResults() []Result {
@@ -220,7 +238,7 @@ func (c *Checked) relevantResults() []Result {
 		for _, v := range r.void {
 			if !listed[v] && (v.verdict != NotTestable || !seen[v.requirement]) {
 				listed[v] = true
-				all = append(all, Result{Requirement: v.requirement, OfSource: v.ofSource, Verdict: v.verdict})
+				all = append(all, Result{Requirement: v.requirement, OfSource: v.ofSource, Verdict: v.verdict, Reason: v.reason})
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -66,6 +67,16 @@ func Rules(catalogue []specs.Requirement, checks []check.Check) ([]Rule, error) 
 		errs = append(errs, fmt.Errorf("%s: no requirement names this check; add it to the catalogue", id))
 	}
 	return rules, errors.Join(errs...)
+}
+
+// TeamRules pairs a team's own rules with their checks.
+func TeamRules(list []specs.TeamRule) (rules []Rule) {
+	for _, r := range list {
+		for _, c := range check.OfTeamRule(r) {
+			rules = append(rules, Rule{r.Requirement, c})
+		}
+	}
+	return rules
 }
 
 // Result is the verdict of one check on one case.
@@ -147,6 +158,9 @@ func (r *Rule) judge(trace *check.Trace, providers []string) (res Result) {
 	}
 	res.Findings = mergeCauses(res.Findings)
 	res.setVerdict()
+	if res.Verdict == NotTestable {
+		res.Reason = cmp.Or(seen.Unseen, res.Reason)
+	}
 	return res
 }
 

@@ -17,6 +17,8 @@ type Policy struct {
 	FailOn Verdict `json:"fail_on"`
 	// Require lists the requirements that must be seen, by id.
 	Require []string `json:"require,omitempty"`
+	// MustSee lists requirements without which a report is not testable: the team's own.
+	MustSee []string `json:"-"`
 }
 
 // ParseRequired turns ids and areas into ids of the catalogue. The error names the

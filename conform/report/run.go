@@ -235,6 +235,9 @@ func (s *Summary) conclude(policy Policy) {
 	if len(s.Coverage.Missing) > 0 {
 		s.Verdict = Worst(s.Verdict, Fail)
 	}
+	if slices.ContainsFunc(policy.MustSee, func(id string) bool { return slices.Contains(s.Coverage.Unseen, id) }) {
+		s.Verdict = Worst(s.Verdict, NotTestable)
+	}
 	s.Exit = s.Verdict.Exit()
 	if policy.FailOn == Warn && s.Findings[Warn] > 0 && (s.Exit == ExitOK || s.Exit == ExitIncomplete) {
 		s.Exit = ExitFailure

@@ -15,6 +15,9 @@ import (
 // Commands that build or test the whole tree stand outside of such blocks.
 func TestREADME(t *testing.T) { runShownCommands(t, "../../README.md", 5) }
 
+// TestOwnRules is TestREADME for the guide that shows a team's rules.
+func TestOwnRules(t *testing.T) { runShownCommands(t, "../../docs/guides/own-rules.md", 1) }
+
 // TestJudgeYourAgent is TestREADME for the guide that shows an agent for Node.
 func TestJudgeYourAgent(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {

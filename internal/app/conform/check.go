@@ -20,6 +20,7 @@ func (a *app) checkCommand() *cobra.Command {
 	var flags policyFlags
 	var session sessionFlags
 	var reports reportFlags
+	var team teamFlags
 	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
 		Short: "Judge traffic that any tool recorded",
@@ -37,6 +38,7 @@ Exits 1 when something failed, 3 when something could not be read, showed nothin
 or holds no call that was accepted, 2 when there was nothing to judge. --json prints ` + report.CheckedSchema + `.`,
 		Example: `  conform check recording.har
   conform check --strict --require SIG,ORD-001 cassettes > report.txt
+  conform check --rules our-rules.yaml recording.har
   conform check --in-order before.har after.har --set models=gpt-5.5
   conform check --json cassettes | jq .summary`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -46,21 +48,26 @@ or holds no call that was accepted, 2 when there was nothing to judge. --json pr
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			policy, err := flags.policy()
+			own, err := team.readFiles()
 			if err != nil {
 				return err
 			}
-			return a.check(cmd.Context(), args, policy, session, reports, asJSON)
+			policy, err := flags.policy(own)
+			if err != nil {
+				return err
+			}
+			return a.check(cmd.Context(), args, policy, session, reports, own, asJSON)
 		},
 	}
 	flags.addTo(cmd)
 	session.addTo(cmd)
 	reports.addTo(cmd)
+	team.addTo(cmd)
 	addJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (a *app) check(ctx context.Context, paths []string, policy report.Policy, session sessionFlags, reports reportFlags, asJSON jsonVersion) error {
+func (a *app) check(ctx context.Context, paths []string, policy report.Policy, session sessionFlags, reports reportFlags, own []report.Rule, asJSON jsonVersion) error {
 	if err := session.resolve(); err != nil {
 		return err
 	}
@@ -76,6 +83,7 @@ func (a *app) check(ctx context.Context, paths []string, policy report.Policy, s
 	if err != nil {
 		return err
 	}
+	rules = append(rules, own...)
 	found, err := findRecordings(paths)
 	if err != nil {
 		return err
@@ -91,6 +99,9 @@ func (a *app) check(ctx context.Context, paths []string, policy report.Policy, s
 		return cli.Usage("%s: holds no recording; give cassettes, go-vcr, vcrpy or HAR files", paths[0])
 	}
 	checked := report.NewChecked(tool(), policy, recordings)
+	for _, line := range checked.UnseenTeamRules() {
+		a.Say("%s", line)
+	}
 	checked.PassedOver = passedOver
 	return a.deliverReport(checked, func(t *report.Terminal) { t.Checked(checked) }, checked.Summary.Exit, files, asJSON, nil)
 }

@@ -24,8 +24,8 @@ func (f *policyFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.require, "require", nil, "requirements and areas that must be seen, e.g. SIG,ORD-001")
 }
 
-// policy checks the values of the flags.
-func (f policyFlags) policy() (report.Policy, error) {
+// policy checks the values of the flags. own are the team's rules.
+func (f policyFlags) policy(own []report.Rule) (report.Policy, error) {
 	p := report.Policy{Strict: f.strict, FailOn: report.Verdict(f.failOn)}
 	if !slices.Contains([]report.Verdict{report.Fail, report.Warn}, p.FailOn) {
 		return p, cli.Usage("--fail-on: unknown value %q; use fail or warn%s", f.failOn, spelling.Hint(f.failOn, []string{"fail", "warn"}))
@@ -33,6 +33,9 @@ func (f policyFlags) policy() (report.Policy, error) {
 	catalogue, err := specs.Requirements()
 	if err != nil {
 		return p, err
+	}
+	for _, r := range own {
+		catalogue, p.MustSee = append(catalogue, r.Requirement), append(p.MustSee, r.Requirement.ID)
 	}
 	if p.Require, err = report.ParseRequired(f.require, catalogue); err != nil {
 		return p, cli.Usage("--require: %w", err)

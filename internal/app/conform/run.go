@@ -30,6 +30,7 @@ type runFlags struct {
 	reportFlags
 	policyFlags
 	isolationFlags
+	teamFlags
 	set, filter, seed string
 	sources, ingress  []string
 	asJSON            jsonVersion
@@ -57,6 +58,7 @@ not made up, a model or a host that is not allowed, a budget that is spent. --js
   conform run --subject claude-code --ingress mitm,base-url
   conform run --source cassette,simulator --filter 'SIG && anthropic'
   conform run --strict --require SIG,ORD-001
+  conform run --rules our-rules.yaml -- my-agent --print {prompt}
   conform run --source live --max-requests 50 --record cassettes/live
   conform run --report json=report.json,junit=report.xml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -80,6 +82,7 @@ not made up, a model or a host that is not allowed, a budget that is spent. --js
 	flags.Lookup("serve").NoOptDefVal = defaultServeAddress
 	f.policyFlags.addTo(cmd)
 	f.isolationFlags.addTo(cmd)
+	f.teamFlags.addTo(cmd)
 	addJSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -92,7 +95,11 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	policy, err := f.policy()
+	own, err := f.teamFlags.readFiles()
+	if err != nil {
+		return err
+	}
+	policy, err := f.policy(own)
 	if err != nil {
 		return err
 	}
@@ -101,7 +108,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	ran, runErr := a.runCases(ctx, f, policy, page)
+	ran, runErr := a.runCases(ctx, f, policy, own, page)
 	page.finishLive(ran) //nolint:contextcheck // browsers read the end after an interruption, too
 	if ran == nil {
 		return runErr
@@ -111,7 +118,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 
 // runCases runs the selected cases. After an interruption it returns both the
 // report of what was found until then and the error.
-func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, page *inspection) (*report.Run, error) {
+func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, own []report.Rule, page *inspection) (*report.Run, error) {
 	subject, err := a.findSubject(ctx, f)
 	tripped := (*harness.GuardError)(nil)
 	switch errors.As(err, &tripped); {
@@ -150,6 +157,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, pa
 	if options.Tools, err = toolCommand(); err != nil {
 		return nil, err
 	}
+	options.TeamRules = own
 	options.Choose = schedule.chooseRuns
 	options.Observe = func(run harness.CaseRun, results []report.Result) {
 		schedule.keepCase(run, results)
@@ -164,6 +172,9 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, pa
 	bar.Done()
 	if err != nil {
 		return nil, filterError(err)
+	}
+	for _, line := range found.UnseenTeamRules {
+		a.Say("%s", line)
 	}
 	for _, r := range found.Results {
 		a.Log().Info("judged", "case", r.Case, "check", r.Check, "verdict", string(r.Verdict), "observed", r.Observed)

@@ -1,0 +1,86 @@
+package specs
+
+import (
+	"regexp"
+	"strings"
+)
+
+// TeamArea is the area of the ids of a team's own rules. No requirement of the catalogue
+// has it.
+const TeamArea = "TEAM"
+
+// TeamRule is a requirement of a team: over checks of the catalogue, or an assertion on
+// requests. [ParseTeamRules] reads a file of them.
+type TeamRule struct {
+	// Requirement has ID, Title, Text, Consequence, Applies, Why, Fix and Checks.
+	Requirement Requirement
+	// File and Line say where it stands.
+	File string
+	Line int
+	// Uses are the checks of the catalogue that judge it, parallel to the checks of
+	// Requirement; nil where Assertion does.
+	Uses      []string
+	Assertion *Assertion
+}
+
+// Assertion says something of every request for an answer, by a header or by the values
+// that a path selects in the body. Equals, Matches and Same speak of what is there;
+// Present says that it must be there.
+type Assertion struct {
+	// Header is the name of a header; "" where Path says what is looked at.
+	Header string
+	Path   Path
+	// Present and Absent say that there must be such a value, or none.
+	Present, Absent bool
+	// Equals is what each value must be, as JSON; "" for anything.
+	Equals string
+	// Matches is what each text, number, true or false must match; nil for anything.
+	Matches *regexp.Regexp
+	// Same says that the values are those of the request before in the conversation.
+	Same bool
+}
+
+// Selector names what the assertion looks at, for messages.
+func (a *Assertion) Selector() string {
+	if a.Header != "" {
+		return "header " + a.Header
+	}
+	return a.Path.String()
+}
+
+// demandsAnything reports whether the assertion demands anything.
+func (a *Assertion) demandsAnything() bool {
+	return a.Present || a.Absent || a.Equals != "" || a.Matches != nil || a.Same
+}
+
+// findContradiction says what a and b cannot both have, "" where nothing hinders them.
+func (a *Assertion) findContradiction(b *Assertion) string {
+	switch {
+	case a.Selector() != b.Selector():
+	case a.Present && b.Absent || a.Absent && b.Present:
+		return "present and absent"
+	case a.Equals != "" && b.Equals != "" && a.Equals != b.Equals:
+		return "equal to " + a.Equals + " and to " + b.Equals
+	}
+	return ""
+}
+
+// overlapsWith reports whether two rules speak of one provider.
+func (r *TeamRule) overlapsWith(other *TeamRule) bool {
+	mine, theirs := r.Requirement.Applies.Provider, other.Requirement.Applies.Provider
+	for _, p := range providers {
+		if emptyOrContains(mine, p) && emptyOrContains(theirs, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// isTeamID reports whether id is TEAM-NNN.
+func isTeamID(id string) bool {
+	area, ok := areaOf(id)
+	return ok && area == TeamArea
+}
+
+// IsTeamRule reports whether a requirement with the id is a team's own.
+func IsTeamRule(id string) bool { return strings.HasPrefix(id, TeamArea+"-") }

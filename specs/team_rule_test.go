@@ -1,0 +1,118 @@
+package specs
+
+import (
+	"strings"
+	"testing"
+)
+
+const goodTeamRule = "- id: TEAM-001\n  title: t\n  consequence: unsafe\n  path: metadata.user_id\n  present: true\n"
+
+func TestParseTeamRules(t *testing.T) {
+	rules, err := ParseTeamRules("r.yaml", []byte(goodTeamRule+`- id: TEAM-002
+  title: ours, sharper
+  uses: sig-019
+  consequence: unsafe
+- id: TEAM-003
+  title: one check
+  uses: SIG-001/thinking-text
+- id: TEAM-004
+  title: pinned
+  consequence: degraded
+  provider: [anthropic]
+  header: anthropic-version
+  equals: "2023-06-01"
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := rules[0].Assertion; a.Selector() != "metadata.user_id" || !a.Present || rules[0].Requirement.Checks[0] != "TEAM-001/request" {
+		t.Errorf("%+v", rules[0])
+	}
+	if r := rules[1]; r.Requirement.Consequence != Unsafe || r.Uses[0] != "SIG-019/own-model" || r.Requirement.Checks[0] != "TEAM-002/own-model" || r.Requirement.Fix == "" {
+		t.Errorf("%+v", r)
+	}
+	if r := rules[2]; len(r.Uses) != 1 || r.Requirement.Consequence != Refused || r.Requirement.Applies.Provider[0] != "anthropic" {
+		t.Errorf("%+v", r)
+	}
+	if r := rules[3]; r.Assertion.Header != "Anthropic-Version" || r.Assertion.Equals != `"2023-06-01"` || r.Line != 13 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestTeamRuleFaults(t *testing.T) {
+	rule := func(lines ...string) string { return "- id: TEAM-002\n  title: t\n  " + strings.Join(lines, "\n  ") }
+	for _, c := range []struct{ text, want string }{
+		{"", "r.yaml:1: holds no rule"},
+		{"a: b", "r.yaml:1: is not a list of rules"},
+		{"[", "r.yaml: line 1: did not find expected node content"},
+		{"- 7", "r.yaml:1: is not a rule"},
+		{"- id: SIG-001\n  title: t", "r.yaml:1: SIG-001: the id is a requirement of conform; take one such as TEAM-001, and write uses: SIG-001"},
+		{"- id: ACME-1\n  title: t", `r.yaml:1: ACME-1: id "ACME-1" is not TEAM-001 to TEAM-999`},
+		{rule("pathh: a"), `r.yaml:3: TEAM-002: unknown key "pathh"; did you mean path?`},
+		{rule("path: a", "path: b"), "r.yaml:4: TEAM-002: path stands in line 3 already"},
+		{rule("consequence: bad", "path: a", "present: true"), `r.yaml:3: TEAM-002: consequence "bad" is unknown; refused and unsafe fail`},
+		{rule("consequence: unsafe"), "r.yaml:1: TEAM-002: asks nothing; give it path:, header: or uses:"},
+		{rule("consequence: unsafe", "path: a"), "TEAM-002: asks nothing of a; add present: true"},
+		{rule("consequence: unsafe", "path: a..b", "present: true"), "r.yaml:4: TEAM-002: path \"a..b\" searches at every depth"},
+		{rule("consequence: unsafe", "path: 'a[?(@.b)]'", "present: true"), "has a filter"},
+		{rule("consequence: unsafe", "path: 'a b'", "present: true"), `"a b" cannot be read from " b" on`},
+		{rule("consequence: unsafe", "path: a"+strings.Repeat(".a", 32), "present: true"), "has more than 32 steps"},
+		{rule("consequence: unsafe", "path: a", "present: false"), `r.yaml:5: TEAM-002: present: "false" is not true`},
+		{rule("consequence: unsafe", "path: a", "matches: (b"), "r.yaml:5: TEAM-002: matches \"(b\" is no regular expression of RE2: missing closing )"},
+		{rule("consequence: unsafe", "path: a", "matches: '(?<!b)a'"), "is no regular expression of RE2"},
+		{rule("consequence: unsafe", "path: a", "matches: "+strings.Repeat("b", 1001)), "matches has 1001 bytes, at most 1000"},
+		{rule("consequence: unsafe", "path: a", "header: b", "present: true"), "has path and header; make two rules"},
+		{rule("consequence: unsafe", "path: a", "absent: true", "equals: 7"), "r.yaml:5: TEAM-002: contradicts itself"},
+		{rule("consequence: unsafe", "path: messages", "absent: true"), "r.yaml:5: TEAM-002: contradicts HYG-001: anthropic takes no request without messages"},
+		{rule("consequence: unsafe", "provider: athropic", "path: a", "present: true"), `r.yaml:4: TEAM-002: provider "athropic" is unknown; did you mean anthropic?`},
+		{rule("uses: SIG-01"), "r.yaml:3: TEAM-002: uses SIG-01: conform has no such requirement; did you mean SIG-001?"},
+		{rule("uses: SIG-001/signature-byte"), "SIG-001 has no such check; did you mean SIG-001/signature-bytes?"},
+		{rule("uses: SIG-001", "present: true"), "has uses and an assertion"},
+		{rule("uses: SIG-001", "provider: gemini"), "r.yaml:4: TEAM-002: matches nothing with gemini: SIG-001 speaks of anthropic only"},
+		{rule("uses: SIG-001", "consequence: degraded"), "r.yaml:4: TEAM-002: is degraded and contradicts SIG-001, which is refused"},
+		{goodTeamRule + "- id: TEAM-001\n  title: t\n  uses: SIG-001", "r.yaml:6: TEAM-001: the id stands in line 1 already"},
+		{goodTeamRule + rule("consequence: unsafe", "path: $.metadata.user_id", "absent: true"), "r.yaml:6: TEAM-002: contradicts TEAM-001 in line 1: metadata.user_id cannot be present and absent"},
+		{strings.Repeat("- 7\n", 501), "r.yaml: has 501 rules, at most 500 are read"},
+		{strings.Repeat("#", MaxTeamRulesBytes+1), "r.yaml: has 1048577 bytes, at most 1048576 are read"},
+		{"- &a\n  id: TEAM-002\n  title: t\n  equals: &b [1]\n  path: x\n  consequence: unsafe\n  why: *b", "why is an alias"},
+	} {
+		if _, err := ParseTeamRules("r.yaml", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.80s\n got %v\nwant %s", c.text, err, c.want)
+		}
+	}
+	if _, err := ParseTeamRules("r.yaml", []byte(goodTeamRule+rule("consequence: unsafe", "provider: gemini", "path: contents", "present: true"))); err != nil {
+		t.Error(err)
+	}
+}
+
+// Paths are read as they are written.
+func TestPath(t *testing.T) {
+	for text, want := range map[string]string{
+		"a": "a", "$.a.b": "a.b", "messages[*].content[0].type": "messages[*].content[0].type", "a.*.b": "a[*].b", `["odd name"].x`: `["odd name"].x`, "[0]": "[0]",
+	} {
+		if p, err := ParsePath(text); err != nil || p.String() != want {
+			t.Errorf("%s: %s, %v", text, p, err)
+		}
+	}
+}
+
+func FuzzParseTeamRules(f *testing.F) {
+	f.Add([]byte(goodTeamRule))
+	f.Add([]byte("- id: TEAM-002\n  uses: SIG-001\n  title: &a t\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		rules, err := ParseTeamRules("r.yaml", data)
+		if err != nil {
+			return
+		}
+		for _, r := range rules {
+			if !isTeamID(r.Requirement.ID) || (r.Assertion == nil) == (r.Uses == nil) || len(r.Requirement.Checks) == 0 {
+				t.Fatalf("%+v", r)
+			}
+			if r.Assertion != nil && r.Assertion.Path != nil {
+				if again, err := ParsePath(r.Assertion.Path.String()); err != nil || again.String() != r.Assertion.Path.String() {
+					t.Fatalf("%v: %v, %v", r.Assertion.Path, again, err)
+				}
+			}
+		}
+	})
+}

@@ -26,6 +26,9 @@ func TestJudgeYourAgent(t *testing.T) {
 	runShownCommands(t, "../../docs/guides/judge-your-agent.md", 3)
 }
 
+// TestHostileReply is TestREADME for the guide that shows a hostile reply.
+func TestHostileReply(t *testing.T) { runShownCommands(t, "../../docs/guides/rkat.md", 3) }
+
 // runShownCommands runs the commands of a document, at least so many.
 func runShownCommands(t *testing.T, document string, least int) {
 	t.Helper()

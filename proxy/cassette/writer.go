@@ -84,10 +84,18 @@ func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 	w := &Writer{path: path, force: opts.Force, file: f}
 	head := encodeHead(meta)
 	w.last = sha256.Sum256(head)
-	if err := w.appendPieces(head); err != nil {
+	if err := w.appendHead(head); err != nil {
 		return nil, errors.Join(err, w.Discard())
 	}
 	return w, nil
+}
+
+// appendHead appends what a new file begins with. The sync that it causes may run before
+// the writer is first used.
+func (w *Writer) appendHead(head []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.appendPieces(head)
 }
 
 // unlessBusy returns ErrBusy when the cassette path is being recorded.

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -63,14 +62,9 @@ func (t Thread) example(exchanges []ExampleExchange) Example {
 	return Example{Provider: t.Provider, Model: t.Model, Source: t.Source, Exchanges: exchanges, Processes: t.Processes}
 }
 
-// Threads returns the embedded threads in order of file and line. The slice is the
-// caller's; what its elements point to is shared and must not be changed.
-func Threads() ([]Thread, error) {
-	all, err := embeddedThreads()
-	return slices.Clone(all), err
-}
-
-var embeddedThreads = sync.OnceValues(func() ([]Thread, error) { return loadThreads(threadFiles) })
+// Threads returns the embedded threads in order of file and line. It reads them each
+// time: without a cache, programs that do not call it do not carry the files.
+func Threads() ([]Thread, error) { return loadThreads(threadFiles) }
 
 // loadThreads reads every threads/*.yaml below fsys and reports at once all that is
 // wrong, each with file and line.

@@ -8,6 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 // The types that every caller uses, so that one import is enough.
@@ -50,6 +51,14 @@ func (a *Agent) Model() string { return a.config.Model }
 
 // Store returns where the sessions are.
 func (a *Agent) Store() session.Store { return a.config.Store }
+
+// WithAttached returns an agent like a that sends parts along with the prompts of its
+// runs. Both share tools and servers; closing either closes them.
+func (a *Agent) WithAttached(parts ...transcript.Part) *Agent {
+	other := *a
+	other.config.Attached = parts
+	return &other
+}
 
 // Run starts a session with prompt and returns when the model has answered. Once
 // there is a session, errors are *agent.RunError, and the RunResult says how far the

@@ -59,3 +59,9 @@ func (b *AgentBuilder) WithoutKey() *AgentBuilder {
 	b.keyless = true
 	return b
 }
+
+// WithNewID sets where the ids of new sessions come from; the default is session.NewID.
+func (b *AgentBuilder) WithNewID(f func() (session.ID, error)) *AgentBuilder {
+	b.config.NewID = f
+	return b
+}

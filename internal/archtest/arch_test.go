@@ -163,7 +163,7 @@ var libraries = map[string][]string{
 	"google.golang.org/genai":         {},
 	"github.com/spf13/cobra":          {"internal/app", "internal/generate"},
 	"github.com/google/shlex":         {"conform/subject"},
-	"github.com/coder/acp-go-sdk":     {"conform/subject/acp"},
+	"github.com/coder/acp-go-sdk":     {"conform/subject/acp", "meerkat/server/acp"},
 	"github.com/coder/websocket":      {"internal/websocket"},
 	"github.com/charmbracelet":        {"internal/app", "conform/report"},
 	"github.com/chromedp":             {},

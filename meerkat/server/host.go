@@ -23,15 +23,19 @@ import (
 type Request struct {
 	// Session is the one to go on with; "" starts another.
 	Session session.ID
-	Model   string
-	Effort  string
-	System  string
+	// NewSession is the id that another one gets; "": a fresh one.
+	NewSession session.ID
+	Model      string
+	Effort     string
+	System     string
 	// MaxTokens bounds the session over all its runs; 0: as configured.
 	MaxTokens uint64
 	// Attached goes with the prompt.
 	Attached []transcript.Part
 	// Servers are MCP servers beside those of the configuration.
 	Servers []mcp.Server
+	// Tools are the server's own.
+	Tools []tool.Tool
 	// Approve is asked before each call of a tool; nil allows all.
 	Approve tool.Approve
 	// Listen receives the events of the runs; it may be nil.

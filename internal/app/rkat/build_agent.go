@@ -18,9 +18,9 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/observe"
+	"github.com/meerkat-go/conformance/meerkat/server"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
-	"github.com/meerkat-go/conformance/meerkat/transcript"
 	"github.com/meerkat-go/conformance/simulator"
 )
 
@@ -35,12 +35,10 @@ type preparedRun struct {
 	client  *http.Client
 	agent   *meerkat.Agent
 	demo    *simulator.Server
-	// What a server's request adds: a listener instead of the command's own output,
-	// attachments, tool servers and who approves calls.
-	listen   observe.Listener
-	attached []transcript.Part
-	servers  []mcp.Server
-	approve  tool.Approve
+	// request is that of a server; listen hears its events instead of the command's
+	// own output.
+	request server.Request
+	listen  observe.Listener
 	// exporters write the files of --metrics-file and --trace-file.
 	exporters []exporter
 }
@@ -135,12 +133,15 @@ func (a *app) newBuilder(w *preparedRun) (*meerkat.AgentBuilder, error) {
 	if err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
-	b.WithModel(w.choice.model).WithAttached(slices.Concat(images, w.attached)...).WithOutputSchema(w.schema.schemaText()).WithEvents(a.eventListener(w))
+	b.WithModel(w.choice.model).WithAttached(slices.Concat(images, w.request.Attached)...).WithOutputSchema(w.schema.schemaText()).WithEvents(a.eventListener(w))
 	if a.format == formatStream && w.cfg.From("agent.event_buffer").Layer == "" {
 		b.WithEventBuffer(eventBuffer)
 	}
-	if w.approve != nil {
-		b.WithApproval(w.approve)
+	if w.request.Approve != nil {
+		b.WithApproval(w.request.Approve)
+	}
+	if id := w.request.NewSession; id != "" {
+		b.WithNewID(func() (session.ID, error) { return id, nil })
 	}
 	if w.options.unary {
 		b.WithUnary()
@@ -225,8 +226,11 @@ func (a *app) offerTools(w *preparedRun, b *meerkat.AgentBuilder) error {
 	if err != nil {
 		return err
 	}
-	servers = slices.Concat(servers, w.servers)
-	b.WithTool(w.options.ownTools()...)
+	servers = slices.DeleteFunc(servers, func(s mcp.Server) bool {
+		return slices.ContainsFunc(w.request.Servers, func(own mcp.Server) bool { return own.Name == s.Name })
+	})
+	servers = slices.Concat(servers, w.request.Servers)
+	b.WithTool(w.options.ownTools()...).WithTool(w.request.Tools...)
 	b.WithMCP(mcp.Options{Environ: a.Environ, Log: a.Log(), HTTPClient: w.client, Version: cli.Version(), MaxMessage: w.cfg.MCPBytes}, servers...)
 	b.WithToolPolicy(w.cfg.ToolPolicy)
 	if w.cfg.BadSchema == "refuse" {

@@ -47,8 +47,8 @@ func (h *agentHost) closeHost(ctx context.Context) error {
 	return err
 }
 
-// serveHost returns what a server needs of h.
-func (h *agentHost) serveHost() server.Host {
+// serverHost returns what a server needs of h.
+func (h *agentHost) serverHost() server.Host {
 	return server.Host{Store: h.store, Version: cli.Version(), Open: h.openAgent}
 }
 
@@ -67,7 +67,7 @@ func (h *agentHost) openAgent(ctx context.Context, r server.Request) (*meerkat.A
 	}
 	w := &preparedRun{
 		options: h.options, cfg: cfg, store: keptStore{h.store}, schema: h.base.schema,
-		listen: observe.All(listen...), attached: r.Attached, servers: r.Servers, approve: r.Approve,
+		listen: observe.All(listen...), request: r,
 	}
 	if w.choice, err = h.chooseModel(ctx, w, r); err == nil {
 		w.agent, err = h.app.buildAgent(ctx, w)
@@ -76,7 +76,7 @@ func (h *agentHost) openAgent(ctx context.Context, r server.Request) (*meerkat.A
 		w.closeAll(ctx)
 		return nil, nil, err
 	}
-	return w.agent, func() { w.closeAll(ctx) }, nil
+	return w.agent, func() { w.closeAll(h.cmd.Context()) }, nil
 }
 
 // chooseModel returns the model of a request.

@@ -63,7 +63,7 @@ func (a *app) serveMCP(cmd *cobra.Command, o *serverOptions) error {
 	if err != nil {
 		return err
 	}
-	tools := mcp.New(host.serveHost(), &server.Runs{Max: o.maxRuns})
+	tools := mcp.New(host.serverHost(), &server.Runs{Max: o.maxRuns})
 	if o.listen == "" {
 		return tools.Serve(ctx, a.Stdin, a.JSON())
 	}

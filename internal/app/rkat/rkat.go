@@ -114,7 +114,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.BoolVar(&a.trust, "trust-project", false, "let .rkat/config.toml of the project set anything")
 	a.bindSettings(flags, config.AllCommands)
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.sessionsCommand(), a.compactCommand(), a.renderCommand(),
-		a.modelsCommand(), a.doctorCommand(), a.eventsCommand(), a.mcpServerCommand())
+		a.modelsCommand(), a.doctorCommand(), a.eventsCommand(), a.mcpServerCommand(), a.acpCommand())
 	addMissing(root, map[string]string{
 		"serve": "use rkat mcp-server",
 	})

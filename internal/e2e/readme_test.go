@@ -29,6 +29,12 @@ func TestJudgeYourAgent(t *testing.T) {
 // TestHostileReply is TestREADME for the guide that shows a hostile reply.
 func TestHostileReply(t *testing.T) { runShownCommands(t, "../../docs/guides/rkat.md", 3) }
 
+// TestServers is TestREADME for the guides of rkat's servers.
+func TestServers(t *testing.T) {
+	runShownCommands(t, "../../docs/guides/mcp-server.md", 2)
+	runShownCommands(t, "../../docs/guides/editors.md", 1)
+}
+
 // runShownCommands runs the commands of a document, at least so many.
 func runShownCommands(t *testing.T, document string, least int) {
 	t.Helper()

@@ -1,0 +1,100 @@
+package rkat
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const suiteToken = "0123456789abcdef0123456789abcdef"
+
+// TestMCPConformance runs the conformance suite of the MCP project, whose program
+// MEERKAT_MCP_CONFORMANCE names, against rkat as a server and as a client. It needs
+// Node 22 in PATH. Scenarios that need tools of the suite's own names are not among them.
+func TestMCPConformance(t *testing.T) {
+	program := os.Getenv("MEERKAT_MCP_CONFORMANCE")
+	if program == "" {
+		t.Skip("MEERKAT_MCP_CONFORMANCE does not name the program of @modelcontextprotocol/conformance")
+	}
+	rkat := filepath.Join(t.TempDir(), "rkat")
+	if out, err := exec.Command("go", "build", "-o", rkat, "../../../cmd/rkat").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	address := startForSuite(t, rkat)
+	for scenario, checks := range map[string]string{
+		"server-initialize": "1/1", "ping": "1/1", "logging-set-level": "1/1", "tools-list": "1/1",
+		"server-sse-multiple-streams": "2/2", "dns-rebinding-protection": "2/2",
+	} {
+		runSuite(t, scenario, checks, program, "server", "--url", address, "--scenario", scenario)
+	}
+	for scenario, c := range map[string]struct{ tool, checks string }{
+		"initialize": {"add_numbers", "1/1"}, "tools_call": {"add_numbers", "1/1"}, "sse-retry": {"test_reconnection", "3/3"},
+	} {
+		runSuite(t, scenario, c.checks, program, "client", "--scenario", scenario, "--command", clientForSuite(t, rkat, c.tool))
+	}
+}
+
+// startForSuite starts the server and returns the address of a proxy that adds the
+// token, which the suite cannot send.
+func startForSuite(t *testing.T, rkat string) string {
+	t.Helper()
+	server := exec.CommandContext(t.Context(), rkat, "mcp-server", "--demo", "-q", "--listen", "127.0.0.1:0")
+	server.Env = []string{"HOME=" + t.TempDir(), "RKAT_SERVER_TOKEN=" + suiteToken}
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = server.Process.Kill(), server.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := url.Parse(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = target.Scheme, target.Host, r.In.Host
+		r.Out.Header.Set("Authorization", "Bearer "+suiteToken)
+	}})
+	t.Cleanup(proxy.Close)
+	return proxy.URL + target.Path
+}
+
+// clientForSuite writes a program that calls a tool of the server that its argument names.
+func clientForSuite(t *testing.T, rkat, tool string) string {
+	t.Helper()
+	dir := t.TempDir()
+	servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"t": map[string]string{"url": "URL"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(dir, "client")
+	text := "#!/bin/sh\necho '" + string(servers) + "' | sed \"s#URL#$1#\" > " + dir + "/mcp.json\n" +
+		"HOME=" + dir + " exec " + rkat + " run --demo -q --mcp " + dir + "/mcp.json --tools-allow 't__*' 'Call t__" + tool + ".'\n"
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return script
+}
+
+// runSuite runs one scenario and holds how many of its checks pass.
+func runSuite(t *testing.T, scenario, checks, program string, args ...string) {
+	t.Helper()
+	out, _ := exec.CommandContext(t.Context(), program, args...).CombinedOutput() // the checks say more than the exit code
+	passed := regexp.MustCompile(`Passed: (\d+/\d+), 0 failed, 0 warnings`).FindSubmatch(out)
+	if passed == nil || string(passed[1]) != checks {
+		t.Errorf("%s: want %s checks to pass:\n%s", scenario, checks, out)
+	}
+}

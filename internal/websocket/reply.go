@@ -21,7 +21,7 @@ type replyWriter struct {
 	isStream bool
 	events   eventScanner
 	document []byte // of a reply that is no stream
-	isOver   bool   // the terminal event was sent
+	terminal []byte // the terminal event, which is sent when the handler is done
 	err      error
 }
 
@@ -65,7 +65,24 @@ func (w *replyWriter) sendEvent(event []byte) error {
 	if string(event) == "[DONE]" { // ends streams of another API
 		return nil
 	}
-	w.isOver = terminalTypes[envelopeOf(event).Type]
+	if err := w.sendTerminal(); err != nil { // it was not the last one after all
+		return err
+	}
+	if terminalTypes[envelopeOf(event).Type] {
+		w.terminal = bytes.Clone(event)
+		return nil
+	}
+	return w.conn.Write(w.ctx, coder.MessageText, event)
+}
+
+// sendTerminal sends the terminal event, if it has come. A client may leave as soon as it
+// has it: then the reply is complete, and a recorder has saved it.
+func (w *replyWriter) sendTerminal() error {
+	event := w.terminal
+	if event == nil {
+		return nil
+	}
+	w.terminal = nil
 	return w.conn.Write(w.ctx, coder.MessageText, event)
 }
 
@@ -76,7 +93,7 @@ func (w *replyWriter) finishReply() bool {
 	case w.err != nil:
 		return false
 	case w.isStream:
-		return w.isOver
+		return w.terminal != nil && w.sendTerminal() == nil
 	case w.status < 400:
 		return w.conn.Write(w.ctx, coder.MessageText, w.document) == nil
 	}

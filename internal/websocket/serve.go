@@ -121,6 +121,7 @@ func (s *server) closeAsProvider() {
 func (s *server) answerMessage(ctx context.Context, message []byte) bool {
 	out := &replyWriter{ctx: ctx, conn: s.conn, header: http.Header{}}
 	if !serveRecovered(s.cfg.Turns, out, s.requestOf(ctx, message)) {
+		_ = out.sendTerminal() // what was cut is what came behind it
 		return false
 	}
 	if out.finishReply() {

@@ -5,7 +5,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	coder "github.com/coder/websocket"
@@ -186,6 +188,27 @@ func TestClosingWaitsForTheReply(t *testing.T) {
 	}
 	if got := closedWith(t, conn); got != coder.StatusGoingAway {
 		t.Errorf("closed with %d", got)
+	}
+}
+
+// TestTheLastEventWaitsForTheHandler holds that a client which leaves with the terminal
+// event has not left before the handler was done with its reply.
+func TestTheLastEventWaitsForTheHandler(t *testing.T) {
+	for range 20 {
+		var isDone atomic.Bool
+		conn, _ := connect(t, serve(t, func(w http.ResponseWriter, r *http.Request) {
+			sse(w, event, lastEvent)
+			for range 1000 { // time for what was sent to arrive
+				runtime.Gosched()
+			}
+			isDone.Store(r.Context().Err() == nil)
+		}), nil)
+		send(t, conn, create)
+		receive(t, conn)
+		if got := receive(t, conn); got != lastEvent || !isDone.Load() {
+			t.Fatalf("got %s, the handler is done: %t", got, isDone.Load())
+		}
+		_ = conn.CloseNow()
 	}
 }
 

@@ -26,6 +26,8 @@ type Thread struct {
 	URL string `yaml:"thread" json:"thread"`
 	// Title says in a few words what the agent did.
 	Title string `yaml:"title" json:"title"`
+	// Unconfirmed says that neither a search nor the project's notes have this address.
+	Unconfirmed bool `yaml:"unconfirmed,omitempty" json:"unconfirmed,omitempty"`
 	// Class is the row of specs/wire-rules.md that the bug belongs to, e.g. "R1".
 	Class string `yaml:"class" json:"class"`
 	// Requirement is the id of the requirement that must see the bug.

@@ -60,6 +60,10 @@ func TestThreadFaults(t *testing.T) {
 	if _, err := loadThreads(fstest.MapFS{"threads/x.yaml": {Data: []byte("[]")}}); err == nil {
 		t.Error("an empty file loads")
 	}
+	unconfirmed := strings.Replace(goodThread, "  title", "  unconfirmed: true\n  title", 1)
+	if list, err := loadThreads(fstest.MapFS{"threads/x.yaml": {Data: []byte(unconfirmed)}}); err != nil || !list[0].Unconfirmed {
+		t.Errorf("an address that is not confirmed: %v, %v", list, err)
+	}
 	_, err := loadThreads(fstest.MapFS{"threads/x.yaml": {Data: []byte(goodThread)}, "threads/y.yaml": {Data: []byte("\n" + goodThread)}})
 	if err == nil || !strings.Contains(err.Error(), "threads/y.yaml:2: thread https://github.com/a/b/issues/1 stands in threads/x.yaml:1 already") {
 		t.Errorf("the same thread twice: %v", err)

@@ -22,6 +22,10 @@ for this project from the report and [the wire rules](../specs/wire-rules.md), a
 conversation without it. A test judges both: the requirement of the row finds the bug, and no
 requirement finds anything in its twin. Classes are those of section 8 of the wire rules.
 
+Where a report gives only the provider's refusal, the recording is one way to get it, not
+necessarily that agent's. "Address not confirmed": neither a search nor this project's notes
+have the report under that number.
+
 `
 
 // threadVerdict is what the referee says of one thread.
@@ -122,7 +126,11 @@ func threadsPage(verdicts []threadVerdict) []byte {
 		if !v.Seen {
 			verdict = "not seen: " + v.Unseen
 		}
-		cells := []string{fmt.Sprintf("[%s](%s)", v.Name(), v.URL), v.Title, v.Class, v.Provider, v.Requirement, verdict}
+		link := fmt.Sprintf("[%s](%s)", v.Name(), v.URL)
+		if v.Unconfirmed {
+			link += ", address not confirmed"
+		}
+		cells := []string{link, v.Title, v.Class, v.Provider, v.Requirement, verdict}
 		for i, c := range cells {
 			cells[i] = strings.ReplaceAll(strings.Join(strings.Fields(c), " "), "|", `\|`)
 		}

@@ -82,3 +82,15 @@ func TestThreadThatProvesNothing(t *testing.T) {
 		t.Errorf("a twin in which nothing was observed: %q", v.Faults)
 	}
 }
+
+// TestThreadsPageNamesUnconfirmed holds that the page marks an address nobody found, and no other.
+func TestThreadsPageNamesUnconfirmed(t *testing.T) {
+	found := threadVerdict{Thread: specs.Thread{URL: "https://github.com/a/b/issues/1"}}
+	other := threadVerdict{Thread: specs.Thread{URL: "https://github.com/a/b/issues/2", Unconfirmed: true}}
+	page := string(threadsPage([]threadVerdict{found, other}))
+	for _, want := range []string{"| [a/b#1](https://github.com/a/b/issues/1) |", "| [a/b#2](https://github.com/a/b/issues/2), address not confirmed |"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
+	}
+}

@@ -164,7 +164,7 @@ type uploadReader struct {
 func (r *uploadReader) Read(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.at == r.body.size && !r.isOver && !r.isClosed && !r.isUnused {
+	for !r.isUnused && !r.isClosed && !r.isOver && r.at == r.body.size {
 		r.grown.Wait()
 	}
 	switch {

@@ -20,7 +20,7 @@ type replyWriter struct {
 	status   int
 	isStream bool
 	events   eventScanner
-	document []byte // of a reply that is no stream
+	document []byte // the body of a reply that is not a stream
 	terminal []byte // the terminal event, which is sent when the handler is done
 	err      error
 }
@@ -100,7 +100,7 @@ func (w *replyWriter) finishReply() bool {
 	return w.conn.Write(w.ctx, coder.MessageText, errorMessage(w.status, w.header, w.document)) == nil
 }
 
-// maxQuoted is how much of a body is quoted that is no error in JSON.
+// maxQuoted limits how many bytes of an error body that is not JSON are quoted.
 const maxQuoted = 1 << 10
 
 // errorMessage returns the message for a reply with an error status: the body where it is

@@ -56,7 +56,7 @@ func responseFindings(in cassette.Response, issuesSecrets bool) findings {
 	return findings{credentials: keepEntropy(in.Body, elementCredentials(in.Body))}
 }
 
-// keepEntropy leaves out what is no secret: a reply has words under the names of
+// keepEntropy drops spans that are not secrets: a reply has ordinary words under the names of
 // credentials, too.
 func keepEntropy(b []byte, spans []span) []span {
 	return slices.DeleteFunc(spans, func(s span) bool { return !isIssued(string(s.bytesIn(b))) })

@@ -106,7 +106,7 @@ func shapeOf(body any) any {
 }
 
 // conversationOutline returns the outline of each turn, and the user's last words
-// as they are. A conversation that is no list is one message of the user.
+// as they are. A conversation that is not a list is one message of the user.
 func conversationOutline(v any) any {
 	turns, ok := v.([]any)
 	if !ok {

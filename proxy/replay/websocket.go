@@ -13,7 +13,7 @@ type socketFacts struct {
 func (p *Replayer) readSockets() (f socketFacts) {
 	for in, err := range p.cfg.Cassette.All() {
 		if err != nil {
-			break // whoever asks for it hears of the damage
+			break // the damage is reported when the interaction is asked for
 		}
 		if in.WebSocket == 0 {
 			continue

@@ -59,7 +59,7 @@ func (a *app) openReport(path string) (*inspector.Feed, error) {
 		Schema string `json:"schema"`
 	}
 	if json.Unmarshal(data, &kind) != nil || !strings.HasPrefix(kind.Schema, "conform.") {
-		return nil, nil //nolint:nilerr,nilnil // what is no report is read as recordings
+		return nil, nil //nolint:nilerr,nilnil // anything but a report is read as recordings
 	}
 	builder := inspector.NewBuilder(inspector.Options{Redactor: newPageRedactor(a.Environ)})
 	if kind.Schema != report.RunSchema {

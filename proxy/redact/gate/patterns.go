@@ -19,7 +19,7 @@ import (
 var gitleaksRules []byte
 
 // withoutContext are the rules that are left out. The first ones take any value after
-// a word like "key" for a secret; whoever talks about keys would lose recordings. The
+// a word like "key" for a secret; a conversation about keys would lose its recording. The
 // others are covered by a family that looks closer.
 var withoutContext = []string{"generic-api-key", "kubernetes-secret-yaml", "curl-auth-header", "curl-auth-user", "jwt", "jwt-base64", "private-key"}
 

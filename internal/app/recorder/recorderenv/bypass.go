@@ -23,7 +23,7 @@ type BypassWatch struct {
 }
 
 // bypassInterval is the time from one look to the next, and maxBypasses the most that
-// are told of.
+// reported.
 const (
 	bypassInterval = 50 * time.Millisecond
 	maxBypasses    = 100

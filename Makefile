@@ -12,7 +12,7 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 GITLEAKS   := github.com/zricethezav/gitleaks/v8@v8.30.1
 LEAKS      := --no-banner --no-color --redact --config $(CURDIR)/.gitleaks.toml
 NPM_PEERS  := @copilotkit/aimock@1.43.0 wiremock@3.13.2 @pollyjs/core@6.0.6 @pollyjs/adapter-node-http@6.0.6 @pollyjs/persister-fs@6.0.6
-NPM_MCP    := @modelcontextprotocol/server-everything@2026.8.31
+NPM_MCP    := node@22.23.3 @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/conformance@0.1.16
 NPM_AGENTS := node@22.23.3 @mariozechner/pi-coding-agent@0.73.1 opencode-ai@1.18.33 @google/gemini-cli@0.61.0 @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0
 NPM_GITLAB := node@22.23.3 gitlab-ci-local@4.75.1
 ROUNDS     ?= 3
@@ -122,6 +122,13 @@ replay: ## prove that recordings of five agents replay elsewhere and on another 
 .PHONY: scoreboard
 scoreboard: ## write docs/scoreboard.md from the reports of make subjects
 	$(GO) run ./internal/generate scoreboard reports/subjects
+
+.PHONY: mcp
+mcp: ## judge the MCP server and client with the suite and the test server of the MCP project, from npm
+	@npm install --silent --no-audit --no-fund --prefix .tmp/mcp $(NPM_MCP)
+	PATH=$(CURDIR)/.tmp/mcp/node_modules/.bin:$$PATH MEERKAT_MCP_CONFORMANCE=$(CURDIR)/.tmp/mcp/node_modules/.bin/conformance \
+	  $(GO) test -count=1 -run MCPConformance -v ./internal/app/rkat
+	PATH=$(CURDIR)/.tmp/mcp/node_modules/.bin:$$PATH MEERKAT_MCP_EVERYTHING=$(CURDIR)/.tmp/mcp $(GO) test -count=1 -run Everything -v ./meerkat/mcp
 
 .PHONY: browser
 browser: ## install Chromium from Debian for the tests of the HTML report, and run them

@@ -12,18 +12,19 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/meerkat-go/conformance/meerkat/server"
+	"github.com/meerkat-go/conformance/meerkat/server/mcp"
+	"github.com/meerkat-go/conformance/meerkat/server/mcp/mcpfixture"
 )
 
 const suiteToken = "0123456789abcdef0123456789abcdef"
 
 // TestMCPConformance runs the conformance suite of the MCP project, whose program
 // MEERKAT_MCP_CONFORMANCE names, against rkat as a server and as a client. It needs
-// Node 22 in PATH. Scenarios that need tools of the suite's own names are not among them.
+// Node 22 in PATH. `make mcp` installs both.
 func TestMCPConformance(t *testing.T) {
-	program := os.Getenv("MEERKAT_MCP_CONFORMANCE")
-	if program == "" {
-		t.Skip("MEERKAT_MCP_CONFORMANCE does not name the program of @modelcontextprotocol/conformance")
-	}
+	program := suiteProgram(t)
 	rkat := filepath.Join(t.TempDir(), "rkat")
 	if out, err := exec.Command("go", "build", "-o", rkat, "../../../cmd/rkat").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -42,8 +43,41 @@ func TestMCPConformance(t *testing.T) {
 	}
 }
 
-// startForSuite starts the server and returns the address of a proxy that adds the
-// token, which the suite cannot send.
+// TestMCPConformanceFixtures runs the scenarios that need tools, resources and prompts of
+// the suite's own names. The same handler and guard serve them as serve rkat's tools.
+func TestMCPConformanceFixtures(t *testing.T) {
+	program := suiteProgram(t)
+	guarded := httptest.NewServer(server.Guard(suiteToken, mcp.NewHandler(mcpfixture.New())))
+	t.Cleanup(guarded.Close)
+	address := proxyForSuite(t, guarded.URL, "")
+	for scenario, checks := range map[string]string{
+		"tools-call-simple-text": "1/1", "tools-call-image": "1/1", "tools-call-audio": "1/1",
+		"tools-call-embedded-resource": "1/1", "tools-call-mixed-content": "1/1", "tools-call-with-logging": "1/1",
+		"tools-call-error": "1/1", "tools-call-with-progress": "1/1", "tools-call-sampling": "1/1",
+		"tools-call-elicitation": "1/1", "json-schema-2020-12": "4/4", "elicitation-sep1034-defaults": "5/5",
+		"elicitation-sep1330-enums": "5/5", "completion-complete": "1/1",
+		"resources-list": "1/1", "resources-read-text": "1/1", "resources-read-binary": "1/1",
+		"resources-templates-read": "1/1", "resources-subscribe": "1/1", "resources-unsubscribe": "1/1",
+		"prompts-list": "1/1", "prompts-get-simple": "1/1", "prompts-get-with-args": "1/1",
+		"prompts-get-embedded-resource": "1/1", "prompts-get-with-image": "1/1",
+	} {
+		runSuite(t, scenario, checks, program, "server", "--url", address, "--scenario", scenario)
+	}
+	// This scenario says version 2025-03-26 and looks for what 2025-11-25 brought.
+	newer := proxyForSuite(t, guarded.URL, "2025-11-25")
+	runSuite(t, "server-sse-polling", "3/3", program, "server", "--url", newer, "--scenario", "server-sse-polling")
+}
+
+func suiteProgram(t *testing.T) string {
+	t.Helper()
+	program := os.Getenv("MEERKAT_MCP_CONFORMANCE")
+	if program == "" {
+		t.Skip("MEERKAT_MCP_CONFORMANCE does not name the program of @modelcontextprotocol/conformance")
+	}
+	return program
+}
+
+// startForSuite starts the server and returns the address of a proxy before it.
 func startForSuite(t *testing.T, rkat string) string {
 	t.Helper()
 	server := exec.CommandContext(t.Context(), rkat, "mcp-server", "--demo", "-q", "--listen", "127.0.0.1:0")
@@ -60,13 +94,23 @@ func startForSuite(t *testing.T, rkat string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target, err := url.Parse(strings.TrimSpace(line))
+	return proxyForSuite(t, strings.TrimSpace(line), "")
+}
+
+// proxyForSuite returns the address of a proxy of address that adds the token, which the
+// suite cannot send. Requests that name a version of the protocol name version, unless it is "".
+func proxyForSuite(t *testing.T, address, version string) string {
+	t.Helper()
+	target, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	proxy := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
 		r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = target.Scheme, target.Host, r.In.Host
 		r.Out.Header.Set("Authorization", "Bearer "+suiteToken)
+		if version != "" && r.Out.Header.Get("Mcp-Protocol-Version") != "" {
+			r.Out.Header.Set("Mcp-Protocol-Version", version)
+		}
 	}})
 	t.Cleanup(proxy.Close)
 	return proxy.URL + target.Path

@@ -15,7 +15,6 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/server"
 	"github.com/meerkat-go/conformance/meerkat/server/mcp"
-	"github.com/meerkat-go/conformance/meerkat/server/mcp/mcpfixture"
 )
 
 const suiteToken = "0123456789abcdef0123456789abcdef"
@@ -47,7 +46,7 @@ func TestMCPConformance(t *testing.T) {
 // the suite's own names. The same handler and guard serve them as serve rkat's tools.
 func TestMCPConformanceFixtures(t *testing.T) {
 	program := suiteProgram(t)
-	guarded := httptest.NewServer(server.Guard(suiteToken, mcp.NewHandler(mcpfixture.New())))
+	guarded := httptest.NewServer(server.Guard(suiteToken, mcp.NewHandler(newFixtureServer())))
 	t.Cleanup(guarded.Close)
 	address := proxyForSuite(t, guarded.URL, "")
 	for scenario, checks := range map[string]string{

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -22,11 +23,18 @@ func NotFound(id ID) error {
 }
 
 // LockedError says that somebody else writes the session.
-type LockedError struct{ ID ID }
+type LockedError struct {
+	ID ID
+	// Holder is the program that writes it, "" if the store does not know.
+	Holder string
+}
 
 // Error says what to do.
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("session %s: another process is writing it; wait for it to end", e.ID)
+	if e.Holder == "" {
+		return fmt.Sprintf("session %s: another process is writing it; wait for it to end", e.ID)
+	}
+	return fmt.Sprintf("session %s: %.200s is writing it; wait for it to end", e.ID, e.Holder)
 }
 
 // CorruptError says where a stored session is damaged. Nothing was changed.
@@ -52,11 +60,13 @@ func (e *CorruptError) Unwrap() error { return e.Err }
 type VersionError struct {
 	Path string
 	Have int
+	// Newest is the newest version known here; 0: Version.
+	Newest int
 }
 
 // Error names both versions.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("%s: session format %d is newer than %d, the newest known here; upgrade to read it", e.Path, e.Have, Version)
+	return fmt.Sprintf("%s: session format %d is newer than %d, the newest known here; upgrade to read it", e.Path, e.Have, cmp.Or(e.Newest, Version))
 }
 
 // AmbiguousError lists the sessions that an ID prefix could mean.

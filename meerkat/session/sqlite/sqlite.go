@@ -31,6 +31,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/session/internal/rows"
 )
 
 // schemaVersion is what this package writes into the database; a newer one is
@@ -128,7 +129,7 @@ func (s *Store) createSchema(ctx context.Context) error {
 		}
 		switch {
 		case version > schemaVersion:
-			return &session.VersionError{Path: s.path, Have: version}
+			return &session.VersionError{Path: s.path, Have: version, Newest: schemaVersion}
 		case version == schemaVersion:
 			return nil
 		}
@@ -182,11 +183,7 @@ func (s *Store) wrapError(err error) error {
 
 // Create implements session.Store.
 func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, error) {
-	if _, err := session.ParseID(string(h.ID)); err != nil {
-		return nil, err
-	}
-	var chain session.Chain
-	line, err := chain.AppendRecord(nil, h)
+	header, w, err := rows.NewSession(h)
 	if err != nil {
 		return nil, err
 	}
@@ -201,16 +198,31 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 		return nil, err
 	}
 	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO sessions VALUES (?,?,?,?)", string(h.ID), line, unixNano(h.Created), unixNano(h.Created)); err != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO sessions VALUES (?,?,?,?)", string(h.ID), header.Lines, header.Updated, header.Updated); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "INSERT INTO records VALUES (?,0,?)", string(h.ID), line)
+		_, err := tx.ExecContext(ctx, "INSERT INTO records VALUES (?,0,?)", string(h.ID), header.Lines)
 		return err
 	})
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	return &writer{store: s, id: h.ID, lock: lock, next: 1, chain: chain}, nil
+	return s.bindWriter(w, lock), nil
+}
+
+// bindWriter makes w write into s until it is closed, which drops the lock.
+func (s *Store) bindWriter(w *rows.Writer, lock *os.File) *rows.Writer {
+	w.Release = lock.Close
+	w.Insert = func(ctx context.Context, r rows.Row) error {
+		return s.inTransaction(ctx, func(tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO records VALUES (?,?,?)", string(w.ID), r.Number, r.Lines); err != nil {
+				return err
+			}
+			_, err := tx.ExecContext(ctx, "UPDATE sessions SET updated = max(updated, ?) WHERE id = ?", r.Updated, string(w.ID))
+			return err
+		})
+	}
+	return w
 }
 
 // checkExists returns nil if there is a session of that id, else ErrNotFound.
@@ -251,7 +263,7 @@ func (s *Store) Open(ctx context.Context, id session.ID) (session.Session, sessi
 	if err != nil {
 		return p.Session, nil, errors.Join(err, lock.Close())
 	}
-	return p.Session, &writer{store: s, id: id, lock: lock, next: next, chain: p.Chain}, nil
+	return p.Session, s.bindWriter(&rows.Writer{ID: id, Next: next, Chain: p.Chain}, lock), nil
 }
 
 // lockExisting takes the lock of a session that exists. It creates no lock file
@@ -276,52 +288,34 @@ func (s *Store) Load(ctx context.Context, id session.ID) (session.Session, error
 	return p.Session, err
 }
 
-// loadSession returns a session and the number of its next record.
+// loadSession returns a session and the number of its next row.
 func (s *Store) loadSession(ctx context.Context, id session.ID) (session.Parsed, int, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT seq, lines FROM records WHERE session = ? ORDER BY seq", string(id))
+	found, err := s.db.QueryContext(ctx, "SELECT seq, lines FROM records WHERE session = ? ORDER BY seq", string(id))
 	if err != nil {
 		return session.Parsed{}, 0, s.wrapError(err)
 	}
-	defer func() { _ = rows.Close() }() // rows.Err reports
-	var data []byte
-	next := 0
-	for rows.Next() {
-		var seq int
+	defer func() { _ = found.Close() }() // found.Err reports
+	all := rows.Rows{Name: s.recordsPath(id)}
+	for found.Next() {
+		var number int
 		var lines sql.RawBytes
-		if err := rows.Scan(&seq, &lines); err != nil {
+		err := found.Scan(&number, &lines)
+		if err == nil {
+			err = all.Add(number, lines)
+		}
+		if err != nil {
 			return session.Parsed{}, 0, s.wrapError(err)
 		}
-		if seq != next {
-			return session.Parsed{}, 0, &session.CorruptError{Path: s.recordsPath(id), Err: fmt.Errorf("append %d is missing", next)}
-		}
-		data, next = append(data, lines...), seq+1
 	}
-	switch err := rows.Err(); {
-	case err != nil:
+	if err := found.Err(); err != nil {
 		return session.Parsed{}, 0, s.wrapError(err)
-	case next == 0:
-		return session.Parsed{}, 0, session.NotFound(id)
 	}
-	p, err := s.parseRecords(id, data)
-	return p, next, err
+	p, err := all.Parse(id)
+	return p, all.Next, err
 }
 
 // recordsPath names the records of a session in errors.
 func (s *Store) recordsPath(id session.ID) string { return s.path + "#" + string(id) }
-
-// parseRecords reads all records of a session. A transaction is stored whole or
-// not at all, so an incomplete last record is damage here.
-func (s *Store) parseRecords(id session.ID, data []byte) (session.Parsed, error) {
-	name := s.recordsPath(id)
-	p, err := session.Parse(name, data)
-	if err == nil && p.Good != len(data) {
-		err = &session.CorruptError{Path: name, Err: errors.New("the last record is damaged")}
-	}
-	if err == nil && p.Session.ID != id {
-		err = &session.CorruptError{Path: name, Line: 1, Err: fmt.Errorf("it belongs to session %s", p.Session.ID)}
-	}
-	return p, err
-}
 
 // List implements session.Store. It reads the index and no conversation.
 func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Info, error) {
@@ -329,33 +323,24 @@ func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Info, err
 	if limit == 0 {
 		limit = -1
 	}
-	rows, err := s.db.QueryContext(ctx, `SELECT id, header, updated FROM sessions
+	found, err := s.db.QueryContext(ctx, `SELECT id, header, updated FROM sessions
 		WHERE created >= ? AND updated >= ? ORDER BY updated DESC, id DESC LIMIT ? OFFSET ?`,
-		unixNano(f.CreatedAfter), unixNano(f.UpdatedAfter), limit, max(f.Offset, 0))
+		rows.UnixNano(f.CreatedAfter), rows.UnixNano(f.UpdatedAfter), limit, max(f.Offset, 0))
 	if err != nil {
 		return nil, s.wrapError(err)
 	}
-	defer func() { _ = rows.Close() }() // rows.Err reports
+	defer func() { _ = found.Close() }() // found.Err reports
 	var infos []session.Info
-	for rows.Next() {
-		var id string
+	for found.Next() {
+		var id session.ID
 		var header sql.RawBytes
 		var updated int64
-		if err := rows.Scan(&id, &header, &updated); err != nil {
+		if err := found.Scan(&id, &header, &updated); err != nil {
 			return nil, s.wrapError(err)
 		}
-		infos = append(infos, s.sessionInfo(session.ID(id), header, time.Unix(0, updated).UTC()))
+		infos = append(infos, rows.Info(s.recordsPath(id), id, header, time.Unix(0, updated).UTC()))
 	}
-	return infos, s.wrapError(rows.Err())
-}
-
-// sessionInfo returns what a listing says of a session.
-func (s *Store) sessionInfo(id session.ID, header []byte, updated time.Time) session.Info {
-	p, err := s.parseRecords(id, header)
-	if err != nil {
-		return session.Info{Header: session.Header{ID: id, Created: updated}, Updated: updated, Problem: err}
-	}
-	return session.Info{Header: p.Session.Header, Updated: updated}
+	return infos, s.wrapError(found.Err())
 }
 
 // Delete implements session.Store.
@@ -379,13 +364,4 @@ func (s *Store) Delete(ctx context.Context, id session.ID) error {
 		return fmt.Errorf("session lock %s: %w", lock.Name(), fileutil.Reason(err))
 	}
 	return nil
-}
-
-// unixNano returns t as the index stores it. The zero time sorts before all
-// others.
-func unixNano(t time.Time) int64 {
-	if t.IsZero() {
-		return -1 << 63
-	}
-	return t.UnixNano()
 }

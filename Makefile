@@ -137,6 +137,12 @@ browser: ## install Chromium from Debian for the tests of the HTML report, and r
 	  echo 'chromium: cannot be installed here; its tests are skipped'
 	$(GO) test -count=1 -run 'Browser|Screenshots' ./conform/inspector
 
+.PHONY: postgres
+postgres: ## install PostgreSQL from Debian for the tests of what several machines share
+	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
+	  { apt-get install -y -q postgresql >/dev/null 2>&1 || { apt-get update -q && apt-get install -y -q postgresql; } >/dev/null 2>&1; } || \
+	  echo 'postgresql: cannot be installed here; its tests are skipped'
+
 .PHONY: man
 man: ## write the manual pages of all commands into dist/man
 	@rm -rf $(DIST)/man

@@ -156,6 +156,7 @@ var libraries = map[string][]string{
 	"github.com/xeipuuv":              {"schemas", "meerkat/tool"},
 	"github.com/modelcontextprotocol": {"meerkat/mcp", "meerkat/server/mcp", "conform/toolserver"},
 	"modernc.org/sqlite":              {"meerkat/session/sqlite"},
+	"github.com/jackc/pgx":            {"meerkat/session/postgres", "internal/postgrestest"},
 	"go.opentelemetry.io":             {"meerkat/observe/telemetry", "internal/app/rkat/backends"},
 	"github.com/prometheus":           {"meerkat/observe/telemetry"},
 	"github.com/anthropics":           {},
@@ -167,7 +168,7 @@ var libraries = map[string][]string{
 	"github.com/coder/websocket":      {"internal/websocket"},
 	"github.com/charmbracelet":        {"internal/app", "conform/report"},
 	"github.com/chromedp":             {},
-	"testing":                         {"internal/corpus", "meerkat/session/storetest", "meerkat/provider/providertest", "vcr"},
+	"testing":                         {"internal/corpus", "meerkat/session/storetest", "meerkat/provider/providertest", "internal/postgrestest", "vcr"},
 	"github.com/rogpeppe/go-internal": {},
 	module + "internal/corpus":        {"meerkat/provider/providertest"}, // for tests only
 }

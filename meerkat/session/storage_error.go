@@ -12,7 +12,7 @@ type StorageError struct{ Err error }
 
 // Error says what to do.
 func (e *StorageError) Error() string {
-	return e.Err.Error() + "; see to the disk or the folder of the sessions, then go on"
+	return e.Err.Error() + "; see to the disk, the folder or the database of the sessions, then go on"
 }
 
 // Unwrap returns the error of the store.

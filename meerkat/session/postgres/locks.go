@@ -1,0 +1,152 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/meerkat-go/conformance/meerkat/session"
+)
+
+// lockTable holds the write locks of a process: advisory locks of PostgreSQL, all on
+// one connection. They end with it, and so with the process.
+//
+// When the connection is lost, the locks are taken again on another one, unless another
+// process was faster. Its writer is then the only one that can store records, see
+// Store.insertRow.
+type lockTable struct {
+	connect func(context.Context) (*pgx.Conn, error)
+	turn    chan struct{} // holds a token while nobody uses what is below
+	conn    *pgx.Conn     // nil while there is none
+	held    map[session.ID]bool
+}
+
+func newLockTable(connect func(context.Context) (*pgx.Conn, error)) *lockTable {
+	t := &lockTable{connect: connect, turn: make(chan struct{}, 1), held: map[session.ID]bool{}}
+	t.turn <- struct{}{}
+	return t
+}
+
+// lockKey returns the number of a session's lock.
+func lockKey(id session.ID) int64 {
+	sum := sha256.Sum256([]byte("meerkat session " + string(id)))
+	return int64(binary.BigEndian.Uint64(sum[:])) //nolint:gosec // any bits do
+}
+
+// withConn calls do with the connection, while nobody else uses it. When the connection
+// turns out to be lost, it calls do once more with another. do is not interrupted when ctx ends: pgx would close the
+// connection, and with it the locks of all sessions.
+func (t *lockTable) withConn(ctx context.Context, do func(context.Context, *pgx.Conn) error) error {
+	select {
+	case <-t.turn:
+		defer func() { t.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
+	defer cancel()
+	for wasFresh := false; ; {
+		wasFresh = t.conn == nil
+		if err := t.ensureConn(bound); err != nil {
+			return err
+		}
+		err := do(bound, t.conn)
+		if !t.conn.IsClosed() {
+			return err
+		}
+		if t.conn = nil; wasFresh || bound.Err() != nil {
+			return err
+		}
+	}
+}
+
+// ensureConn connects, unless there is a connection, and takes the locks that the
+// connection before had.
+func (t *lockTable) ensureConn(ctx context.Context) (err error) {
+	if t.conn != nil {
+		return nil
+	}
+	conn, err := t.connect(ctx)
+	if err != nil {
+		return err
+	}
+	for id := range t.held {
+		if _, err := tryLock(ctx, conn, id); err != nil {
+			_ = conn.Close(ctx) // err says what happened
+			return err
+		}
+	}
+	t.conn = conn
+	return nil
+}
+
+// tryLock takes the lock of a session and reports whether it was free.
+func tryLock(ctx context.Context, conn *pgx.Conn, id session.ID) (free bool, err error) {
+	err = conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", lockKey(id)).Scan(&free)
+	return free, err
+}
+
+// take takes the lock of a session and reports whether it was free.
+func (t *lockTable) take(ctx context.Context, id session.ID) (taken bool, err error) {
+	err = t.withConn(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if t.held[id] { // PostgreSQL would give it to this connection again
+			return nil
+		}
+		taken, err = tryLock(ctx, conn, id)
+		if taken {
+			t.held[id] = true
+		}
+		return err
+	})
+	return taken, err
+}
+
+// giveBack ends a lock that take took. A lock whose connection is lost has ended.
+func (t *lockTable) giveBack(id session.ID) {
+	<-t.turn
+	defer func() { t.turn <- struct{}{} }()
+	delete(t.held, id)
+	if t.conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	if _, err := t.conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", lockKey(id)); err != nil {
+		// A lock that stays would block the session. Its connection ends.
+		_ = t.conn.Close(ctx)
+		t.conn = nil
+	}
+}
+
+// keep looks after the connection until ctx ends: a lost one is replaced, and its locks
+// are taken again.
+func (t *lockTable) keep(ctx context.Context) {
+	ticks := time.NewTicker(lockCheck)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+			// An error is found out again by whoever needs the connection.
+			_ = t.withConn(ctx, func(ctx context.Context, conn *pgx.Conn) error { return conn.Ping(ctx) })
+		}
+	}
+}
+
+// close ends the connection and with it all locks.
+func (t *lockTable) close() error {
+	<-t.turn
+	defer func() { t.turn <- struct{}{} }()
+	if t.conn == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
+	defer cancel()
+	err := t.conn.Close(ctx)
+	t.conn = nil
+	return err
+}

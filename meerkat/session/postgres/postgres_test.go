@@ -1,0 +1,464 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/meerkat-go/conformance/internal/postgrestest"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/session/postgres"
+	"github.com/meerkat-go/conformance/meerkat/session/storetest"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+var server postgrestest.Server
+
+func TestMain(m *testing.M) { os.Exit(server.Main(m)) }
+
+func openStore(tb testing.TB, url, name string) *postgres.Store {
+	tb.Helper()
+	s, err := postgres.Open(tb.Context(), postgres.Options{URL: url, Name: name})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) session.Store { return openStore(t, server.Database(t), "one") })
+}
+
+// TestEveryDamage holds the store to session.Store's promise about damage.
+func TestEveryDamage(t *testing.T) {
+	storetest.RunDamage(t, func(t *testing.T) (session.Store, storetest.Lines) {
+		url := server.Database(t)
+		return openStore(t, url, "one"), rows{connectDirectly(t, url)}
+	})
+}
+
+// rows gives access to the lines of a store.
+type rows struct{ *pgx.Conn }
+
+func (r rows) Read(t *testing.T, id session.ID) (all []byte) {
+	t.Helper()
+	found, err := r.Query(t.Context(), "SELECT lines FROM meerkat.records WHERE session = $1 ORDER BY number", string(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(found, pgx.RowTo[[]byte])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Join(lines, nil)
+}
+
+// Replace stores each line as a row of its own.
+func (r rows) Replace(t *testing.T, id session.ID, lines []byte) {
+	t.Helper()
+	batch := &pgx.Batch{}
+	batch.Queue("DELETE FROM meerkat.records WHERE session = $1", string(id))
+	number := 0
+	for line := range bytes.Lines(lines) {
+		batch.Queue("INSERT INTO meerkat.records VALUES ($1, $2, $3)", string(id), number, line)
+		number++
+	}
+	if err := r.SendBatch(t.Context(), batch).Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// connectDirectly returns a connection beside the store.
+func connectDirectly(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+func execDirectly(t *testing.T, url, statement string) {
+	t.Helper()
+	if _, err := connectDirectly(t, url).Exec(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func createSession(tb testing.TB, s session.Store, n int) (session.ID, session.Writer) {
+	tb.Helper()
+	id := session.ID(fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", n))
+	w, err := s.Create(tb.Context(), session.Header{Version: session.Version, ID: id, Created: time.Unix(int64(n), 0).UTC()})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return id, w
+}
+
+func messageRecord(text string) session.Record {
+	return session.MessageRecord{At: time.Unix(5, 0).UTC(), Message: transcript.User(text)}
+}
+
+// TestTwoReplicas checks that another process sees what this one wrote, its locks and
+// who holds them.
+func TestTwoReplicas(t *testing.T) {
+	url := server.Database(t)
+	one, two := openStore(t, url, "one"), openStore(t, url, "two")
+	id, w := createSession(t, one, 1)
+	var locked *session.LockedError
+	if _, _, err := two.Open(t.Context(), id); !errors.As(err, &locked) || locked.Holder != "one" {
+		t.Errorf("%v, want *LockedError that names one", err)
+	}
+	if err := two.Delete(t.Context(), id); !errors.As(err, &locked) {
+		t.Errorf("Delete: %v, want *LockedError", err)
+	}
+	if err := errors.Join(w.Append(t.Context(), messageRecord("hello")), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	got, w, err := two.Open(t.Context(), id)
+	if err != nil || len(got.Messages) != 1 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if _, _, err := one.Open(t.Context(), id); !errors.As(err, &locked) || locked.Holder != "two" {
+		t.Errorf("%v, want *LockedError that names two", err)
+	}
+	if err := errors.Join(w.Append(t.Context(), messageRecord("again")), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := one.Load(t.Context(), id); err != nil || len(got.Messages) != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// breakConnections ends all connections of a store, as a network does.
+func breakConnections(t *testing.T, url, name string) {
+	t.Helper()
+	execDirectly(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rkat "+name+"'")
+}
+
+// TestLostLock checks that a writer that lost its lock without noticing stores nothing
+// once another has taken the session, and says who has it.
+func TestLostLock(t *testing.T) {
+	url := server.Database(t)
+	one, two := openStore(t, url, "one"), openStore(t, url, "two")
+	id, w := createSession(t, one, 1)
+	breakConnections(t, url, "one")
+	_, second, err := two.Open(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var locked *session.LockedError
+	for range 2 {
+		if err := w.Append(t.Context(), messageRecord("too late")); !errors.As(err, &locked) || locked.Holder != "two" {
+			t.Errorf("%v, want *LockedError that names two", err)
+		}
+	}
+	if err := errors.Join(w.Close(), second.Append(t.Context(), messageRecord("mine")), second.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := one.Load(t.Context(), id); err != nil || len(got.Messages) != 1 || got.Messages[0].Content != "mine" {
+		t.Errorf("%+v, %v", got.Messages, err)
+	}
+}
+
+// TestRegainedLock checks that the locks of a broken connection are taken again.
+func TestRegainedLock(t *testing.T) {
+	url := server.Database(t)
+	one, two := openStore(t, url, "one"), openStore(t, url, "two")
+	id, w := createSession(t, one, 1)
+	breakConnections(t, url, "one")
+	if err := w.Append(t.Context(), messageRecord("goes on")); err != nil {
+		t.Error(err)
+	}
+	_, other := createSession(t, one, 2) // needs the connection of the locks
+	if _, _, err := two.Open(t.Context(), id); !errors.As(err, new(*session.LockedError)) {
+		t.Errorf("%v, want *LockedError", err)
+	}
+	if err := errors.Join(other.Close(), w.Close()); err != nil {
+		t.Error(err)
+	}
+	_, w, err := two.Open(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBrokenAppend breaks the connection in the middle of an Append. A patient Writer
+// stores the record once. Any other refuses what follows, and the session opens again.
+func TestBrokenAppend(t *testing.T) {
+	for name, patience := range map[string]time.Duration{"patient": time.Minute, "impatient": time.Nanosecond} {
+		t.Run(name, func(t *testing.T) {
+			url := server.Database(t)
+			s, err := postgres.Open(t.Context(), postgres.Options{URL: url, Name: "one", Patience: patience})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			id, w := createSession(t, s, 1)
+			broken := breakAppend(t, url, w)
+			stored := 1
+			if name == "impatient" {
+				checkRefuses(t, w, broken)
+				stored = 0
+			} else if broken != nil {
+				t.Error(broken)
+			}
+			if err := w.Close(); err != nil {
+				t.Error(err)
+			}
+			got, w, err := s.Open(t.Context(), id)
+			if err != nil || len(got.Messages) != stored {
+				t.Fatalf("%+v, %v", got.Messages, err)
+			}
+			if err := errors.Join(w.Append(t.Context(), messageRecord("goes on")), w.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// breakAppend breaks the connection of an Append that waits for a table, and then lets
+// go of the table.
+func breakAppend(t *testing.T, url string, w session.Writer) error {
+	t.Helper()
+	block := connectDirectly(t, url)
+	if _, err := block.Exec(t.Context(), "BEGIN; LOCK TABLE meerkat.records"); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- w.Append(context.Background(), messageRecord("once")) }()
+	awaitBlocked(t, url)
+	breakConnections(t, url, "one")
+	if _, err := block.Exec(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	return <-done
+}
+
+// checkRefuses checks what a Writer says after the first error.
+func checkRefuses(t *testing.T, w session.Writer, first error) {
+	t.Helper()
+	if first == nil || !strings.Contains(first.Error(), "resume the session when the database is back") {
+		t.Fatalf("%v", first)
+	}
+	if !errors.As(session.WrapStorage(first), new(*session.StorageError)) {
+		t.Errorf("%T is no storage error", first)
+	}
+	if err := w.Append(t.Context(), messageRecord("depends on it")); err == nil || err.Error() != first.Error() {
+		t.Errorf("%v, want the first error again", err)
+	}
+}
+
+// awaitBlocked returns when a statement of a store waits for a lock.
+func awaitBlocked(t *testing.T, url string) {
+	t.Helper()
+	conn := connectDirectly(t, url)
+	for blocked := false; !blocked; {
+		err := conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock')").Scan(&blocked)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDatabaseReturns takes the database away in two ways and brings it back: a session
+// that is open goes on, and others open.
+func TestDatabaseReturns(t *testing.T) {
+	url := server.Database(t)
+	s := openStore(t, url, "one")
+	id, w := createSession(t, s, 1)
+	t.Run("restarted", func(t *testing.T) {
+		server.Stop(t)
+		if _, err := s.Load(t.Context(), id); err == nil || !strings.Contains(err.Error(), "cannot be reached") {
+			t.Errorf("%v", err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- w.Append(t.Context(), messageRecord("waits")) }()
+		server.Restart(t)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("stopped for a while", func(t *testing.T) {
+		if err := server.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- w.Append(t.Context(), messageRecord("waits")) }()
+		if err := server.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if got, err := s.Load(t.Context(), id); err != nil || len(got.Messages) != 2 {
+		t.Errorf("%+v, %v", got.Messages, err)
+	}
+}
+
+// TestNewerSchema checks that a program refuses what a newer one has changed, when it
+// starts and when it runs.
+func TestNewerSchema(t *testing.T) {
+	url := server.Database(t)
+	s := openStore(t, url, "old")
+	id, w := createSession(t, s, 1)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	execDirectly(t, url, "INSERT INTO meerkat.versions (part, version) VALUES ('sessions', 2)")
+	var newer *session.VersionError
+	if _, _, err := s.Open(t.Context(), id); !errors.As(err, &newer) || newer.Have != 2 || newer.Newest != 1 {
+		t.Errorf("%v, want *VersionError", err)
+	}
+	if _, err := postgres.Open(t.Context(), postgres.Options{URL: url}); !errors.As(err, &newer) || !strings.Contains(err.Error(), "2 is newer than 1") {
+		t.Errorf("%v, want *VersionError", err)
+	}
+}
+
+// TestNewerSession checks that a session of a newer program is refused and hides no
+// other.
+func TestNewerSession(t *testing.T) {
+	url := server.Database(t)
+	s := openStore(t, url, "old")
+	for n := range 2 {
+		_, w := createSession(t, s, n)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newer := `{"record":"header","version":99,"id":"0199a2b4-0000-7000-8000-000000000001","created_at":"2026-01-01T00:00:00Z"}`
+	for _, statement := range []string{"UPDATE meerkat.records SET lines = ", "UPDATE meerkat.sessions SET header = "} {
+		where := " WHERE id LIKE '%1'"
+		if strings.Contains(statement, "records") {
+			where = " WHERE session LIKE '%1'"
+		}
+		execDirectly(t, url, statement+"'"+newer+"\n'"+where)
+	}
+	var version *session.VersionError
+	if _, _, err := s.Open(t.Context(), "0199a2b4-0000-7000-8000-000000000001"); !errors.As(err, &version) || version.Have != 99 {
+		t.Errorf("%v, want *VersionError", err)
+	}
+	infos, err := s.List(t.Context(), session.Filter{})
+	if err != nil || len(infos) != 2 {
+		t.Fatalf("%+v, %v", infos, err)
+	}
+	for _, i := range infos {
+		if errors.As(i.Problem, &version) != strings.HasSuffix(string(i.ID), "1") {
+			t.Errorf("%+v", i)
+		}
+	}
+}
+
+// TestMissingAppend checks that a session that lacks a row in its middle is damaged.
+func TestMissingAppend(t *testing.T) {
+	url := server.Database(t)
+	s := openStore(t, url, "one")
+	id, w := createSession(t, s, 1)
+	for range 3 {
+		if err := w.Append(t.Context(), messageRecord("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	execDirectly(t, url, "DELETE FROM meerkat.records WHERE number = 2")
+	if _, _, err := s.Open(t.Context(), id); !errors.As(err, new(*session.CorruptError)) {
+		t.Errorf("%v, want *CorruptError", err)
+	}
+}
+
+// TestNoPassword checks what is said of a database that cannot be used: its name, what
+// to do, and never the password.
+func TestNoPassword(t *testing.T) {
+	url := server.Database(t)
+	for name, c := range map[string]struct{ url, want string }{
+		"no server":      {strings.Replace(url, "127.0.0.1:", "127.0.0.1:1", 1), "not a URL of PostgreSQL"},
+		"no listener":    {"postgres://u:" + postgrestest.Password + "@127.0.0.1:1/db", "127.0.0.1:1/db: cannot be reached"},
+		"no database":    {url + "x", "create it"},
+		"wrong password": {strings.Replace(url, postgrestest.Password, postgrestest.Password+"2", 1), "refuses this user"},
+		"no URL":         {"host=127.0.0.1 password=" + postgrestest.Password, "not a URL"},
+		"broken URL":     {"postgres://u:" + postgrestest.Password + "@[::1/db", "not a URL"},
+	} {
+		_, err := postgres.Open(t.Context(), postgres.Options{URL: c.url})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", name, err, c.want)
+		}
+		if err != nil && (strings.Contains(err.Error(), postgrestest.Password) || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestOpenedAtOnce: many programs that begin at once with an empty database.
+func TestOpenedAtOnce(t *testing.T) {
+	url := server.Database(t)
+	errs := make(chan error)
+	const many = 8
+	for n := range many {
+		go func() {
+			s, err := postgres.Open(context.Background(), postgres.Options{URL: url, MaxConns: 2})
+			if err == nil {
+				id := session.ID(fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", n))
+				var w session.Writer
+				if w, err = s.Create(context.Background(), session.Header{Version: session.Version, ID: id}); err == nil {
+					err = errors.Join(w.Append(context.Background(), messageRecord("x")), w.Close())
+				}
+				err = errors.Join(err, s.Close())
+			}
+			errs <- err
+		}()
+	}
+	for range many {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// BenchmarkAppend is the checkpoint at several lengths of the session, on a server that
+// does not sync; it must not grow.
+func BenchmarkAppend(b *testing.B) {
+	for _, messages := range []int{10, 1000, 10000} {
+		b.Run(fmt.Sprint(messages), func(b *testing.B) {
+			s := openStore(b, server.Database(b), "one")
+			_, w := createSession(b, s, 1)
+			all := make([]session.Record, messages)
+			for i := range all {
+				all[i] = messageRecord("some text of a usual length, more or less, as people write it")
+			}
+			if err := w.Append(context.Background(), all...); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if err := w.Append(context.Background(), all[0], session.Checkpoint{At: time.Unix(9, 0), Reason: session.ReasonAssistant}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}

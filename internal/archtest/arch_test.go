@@ -168,7 +168,7 @@ var libraries = map[string][]string{
 	"github.com/coder/websocket":      {"internal/websocket"},
 	"github.com/charmbracelet":        {"internal/app", "conform/report"},
 	"github.com/chromedp":             {},
-	"testing":                         {"internal/corpus", "meerkat/session/storetest", "meerkat/provider/providertest", "internal/postgrestest", "vcr"},
+	"testing":                         {"internal/corpus", "meerkat/server/backendtest", "meerkat/session/storetest", "meerkat/provider/providertest", "internal/postgrestest", "vcr"},
 	"github.com/rogpeppe/go-internal": {},
 	module + "internal/corpus":        {"meerkat/provider/providertest"}, // for tests only
 }

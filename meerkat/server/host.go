@@ -5,7 +5,8 @@
 // A server gets a [Host], which builds an agent for each request. [Runs] bounds how
 // many run at once, and can interrupt each by the id of its session. [Guard] stands
 // before an HTTP handler: it refuses web pages, clients without the token, bodies that
-// are too large or too slow, and readers that stop reading.
+// are too large or too slow, and readers that stop reading. A [Backend] holds what the
+// replicas of one server share: queued runs, their outcomes, and the events of sessions.
 package server
 
 import (

@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -11,9 +9,6 @@ import (
 
 // DefaultMaxRuns is how many runs go on at once if nothing else is said.
 const DefaultMaxRuns = 16
-
-// ErrInterrupted is why a context ends when [Runs.Interrupt] ends a run.
-var ErrInterrupted = errors.New("interrupted by a client")
 
 // Runs knows the runs that are under way in this process. It is safe for concurrent
 // use; the zero Runs allow DefaultMaxRuns.
@@ -26,8 +21,8 @@ type Runs struct {
 	bySession map[session.ID]context.CancelCauseFunc
 }
 
-// Run is one that is under way.
-type Run struct {
+// ActiveRun is one that is under way.
+type ActiveRun struct {
 	runs   *Runs
 	cancel context.CancelCauseFunc
 
@@ -36,8 +31,8 @@ type Run struct {
 }
 
 // Begin registers a run. It works under the context that is returned, and its caller
-// calls End. id may be "" until [Run.SetSession] says it.
-func (r *Runs) Begin(ctx context.Context, id session.ID) (context.Context, *Run, error) {
+// calls End. *FullError if Max are under way. id may be "" until [ActiveRun.SetSession] says it.
+func (r *Runs) Begin(ctx context.Context, id session.ID) (context.Context, *ActiveRun, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	limit := r.Max
@@ -45,17 +40,17 @@ func (r *Runs) Begin(ctx context.Context, id session.ID) (context.Context, *Run,
 		limit = DefaultMaxRuns
 	}
 	if r.count >= limit {
-		return nil, nil, fmt.Errorf("server: %d runs are under way and no more are allowed; wait for one or interrupt it", r.count)
+		return nil, nil, &FullError{r.count}
 	}
 	r.count++
 	ctx, cancel := context.WithCancelCause(ctx)
-	run := &Run{runs: r, cancel: cancel}
+	run := &ActiveRun{runs: r, cancel: cancel}
 	run.registerSession(id)
 	return ctx, run, nil
 }
 
 // SetSession says which session the run works on.
-func (n *Run) SetSession(id session.ID) {
+func (n *ActiveRun) SetSession(id session.ID) {
 	n.runs.mu.Lock()
 	defer n.runs.mu.Unlock()
 	n.registerSession(id)
@@ -63,7 +58,7 @@ func (n *Run) SetSession(id session.ID) {
 
 // registerSession is SetSession for a caller that holds the lock. A session has one run; a
 // second one fails on the lock of the session and must not replace the first here.
-func (n *Run) registerSession(id session.ID) {
+func (n *ActiveRun) registerSession(id session.ID) {
 	if id == "" || n.id != "" || n.ended || n.runs.bySession[id] != nil {
 		return
 	}
@@ -74,7 +69,7 @@ func (n *Run) registerSession(id session.ID) {
 }
 
 // End says that the run is over.
-func (n *Run) End() {
+func (n *ActiveRun) End() {
 	n.runs.mu.Lock()
 	defer n.runs.mu.Unlock()
 	if n.ended {

@@ -1,0 +1,450 @@
+package backendtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/meerkat-go/conformance/meerkat/server"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// wholeTask sets every field, with bytes that a careless queue would change.
+func wholeTask() server.Task {
+	return server.Task{
+		Prompt: "count <&> \u2028 \x00", Model: "m", Effort: "low", System: "be brief", Limits: session.Limits{MaxTokens: 1 << 60, MaxTurns: 2},
+		Metadata: map[string]string{"ticket": "7"}, TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", TraceState: "a=b",
+		Attached: []transcript.Part{{Type: "image", MediaType: "image/png", Data: []byte("\x89PNG\r\n")}},
+	}
+}
+
+func checkExecuted(ctx context.Context, open Open) error {
+	w := newWorker()
+	b := open(w.execute, server.BackendLimits{})
+	accepted, repeated, err := b.Submit(ctx, server.Submission{Task: wholeTask()})
+	if err != nil || repeated {
+		return fmt.Errorf("Submit: repeated %v, %v", repeated, err)
+	}
+	if _, err := session.ParseID(string(accepted.Session)); err != nil || !accepted.New || accepted.Created.IsZero() {
+		return fmt.Errorf("Submit returned %+v; want a new session and a time, %v", accepted, err)
+	}
+	begun, err := w.awaitBegun(ctx)
+	if err != nil {
+		return err
+	}
+	if begun.Attempt != 1 || begun.Status != server.StatusRunning || begun.Started.IsZero() {
+		return fmt.Errorf("executed as %s, attempt %d, begun at %s", begun.Status, begun.Attempt, begun.Started)
+	}
+	if diff := cmp.Diff(accepted, begun, cmpopts.IgnoreFields(server.Run{}, "Status", "Started", "Attempt")); diff != "" {
+		return fmt.Errorf("what is executed is not what was accepted (-accepted +executed):\n%s", diff)
+	}
+	want := server.Outcome{
+		Status: server.StatusCompleted, Text: "three <&> \u2028", StopReason: transcript.StopEndTurn, Turns: 2, ToolCalls: 1,
+		Usage: transcript.Usage{InputTokens: 1 << 60, OutputTokens: 4},
+	}
+	select {
+	case w.finish <- want:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	ended, err := awaitEnd(ctx, b, accepted.ID, server.StatusCompleted)
+	if err != nil {
+		return err
+	}
+	if diff := cmp.Diff(&want, ended.Outcome); diff != "" || ended.Ended.IsZero() {
+		return fmt.Errorf("ended at %s, outcome differs (-want +got):\n%s", ended.Ended, diff)
+	}
+	if len(w.begun) > 0 {
+		return errors.New("the run was executed twice")
+	}
+	return nil
+}
+
+func checkRepeatedKey(ctx context.Context, open Open) error {
+	w := newWorker()
+	b := open(w.execute, server.BackendLimits{})
+	first, err := submit(ctx, b, numberedSession(1), "hi", "k")
+	if err != nil {
+		return err
+	}
+	again := server.Submission{Session: numberedSession(1), Key: "k", Task: server.Task{Prompt: "hi", TraceParent: "00-another"}}
+	for _, ended := range []bool{false, true} {
+		if ended {
+			if err := w.finishRun(ctx, "done"); err != nil {
+				return err
+			}
+			if _, err := awaitEnd(ctx, b, first.ID, server.StatusCompleted); err != nil {
+				return err
+			}
+		}
+		r, repeated, err := b.Submit(ctx, again)
+		if err != nil || !repeated || r.ID != first.ID || r.Status.Ended() != ended {
+			return fmt.Errorf("the key again (ended %v): run %s %s, repeated %v, %v; want run %s", ended, r.ID, r.Status, repeated, err, first.ID)
+		}
+	}
+	return nil
+}
+
+func checkRepeatedWhenFull(ctx context.Context, open Open) error {
+	w := newWorker()
+	b := open(w.execute, server.BackendLimits{Runs: 1})
+	first, err := submit(ctx, b, "", "hi", "k")
+	if err != nil {
+		return err
+	}
+	r, repeated, err := b.Submit(ctx, server.Submission{Key: "k", Task: server.Task{Prompt: "hi"}})
+	if err != nil || !repeated || r.ID != first.ID {
+		return fmt.Errorf("the key again in a full server: run %s, repeated %v, %v; want run %s", r.ID, repeated, err, first.ID)
+	}
+	return nil
+}
+
+func checkConcurrentKey(ctx context.Context, open Open) error {
+	const clients = 50
+	w := newWorker()
+	b := open(w.execute, server.BackendLimits{})
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	ids, fresh, failures := map[server.RunID]bool{}, 0, []error{}
+	for range clients {
+		wg.Go(func() {
+			r, repeated, err := b.Submit(ctx, server.Submission{Key: "k", Task: server.Task{Prompt: "hi"}})
+			mu.Lock()
+			defer mu.Unlock()
+			ids[r.ID] = true
+			if !repeated {
+				fresh++
+			}
+			if err != nil {
+				failures = append(failures, err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(ids) != 1 || fresh != 1 || len(failures) > 0 {
+		return fmt.Errorf("%d clients got %d runs, %d of them fresh, %v", clients, len(ids), fresh, errors.Join(failures...))
+	}
+	return nil
+}
+
+func checkReusedKey(ctx context.Context, open Open) error {
+	b := open(newWorker().execute, server.BackendLimits{})
+	if _, err := submit(ctx, b, numberedSession(1), "hi", "k"); err != nil {
+		return err
+	}
+	for _, s := range []server.Submission{
+		{Session: numberedSession(1), Key: "k", Task: server.Task{Prompt: "ho"}},
+		{Session: numberedSession(2), Key: "k", Task: server.Task{Prompt: "hi"}},
+		{Session: numberedSession(1), Key: "k", Task: server.Task{Prompt: "hi", Limits: session.Limits{MaxTurns: 1}}},
+	} {
+		_, _, err := b.Submit(ctx, s)
+		if err := expectError[*server.KeyReusedError](fmt.Sprintf("another request with the key, %+v", s.Task), err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkBusySession(ctx context.Context, open Open) error {
+	w := newWorker()
+	b := open(w.execute, server.BackendLimits{})
+	first, err := submitBegun(ctx, b, w, numberedSession(1), "one")
+	if err != nil {
+		return err
+	}
+	_, _, err = b.Submit(ctx, server.Submission{Session: numberedSession(1), Task: server.Task{Prompt: "two"}})
+	if busy := (*server.BusyError)(nil); !errors.As(err, &busy) || busy.Run != first.ID {
+		return fmt.Errorf("a second run: %v; want a *BusyError of run %s", err, first.ID)
+	}
+	if _, err := submitBegun(ctx, b, w, numberedSession(2), "other"); err != nil {
+		return fmt.Errorf("another session: %w", err)
+	}
+	for range 2 {
+		if err := w.finishRun(ctx, ""); err != nil {
+			return err
+		}
+	}
+	if _, err := awaitEnd(ctx, b, first.ID, server.StatusCompleted); err != nil {
+		return err
+	}
+	if _, err = submitBegun(ctx, b, w, numberedSession(1), "two"); err != nil {
+		return fmt.Errorf("after the first has ended: %w", err)
+	}
+	return nil
+}
+
+func checkFull(ctx context.Context, open Open) error {
+	w := newWorker()
+	b := open(w.execute, server.BackendLimits{Runs: 2})
+	var last server.Run
+	var err error
+	for n := range 2 {
+		if last, err = submitBegun(ctx, b, w, numberedSession(n), "hi"); err != nil {
+			return err
+		}
+	}
+	_, _, err = b.Submit(ctx, server.Submission{Session: numberedSession(3)})
+	if err := expectError[*server.FullError]("a third run where two are allowed", err); err != nil {
+		return err
+	}
+	if _, err := b.Interrupt(ctx, last.Session); err != nil {
+		return err
+	}
+	if _, err := awaitEnd(ctx, b, last.ID, server.StatusInterrupted); err != nil {
+		return err
+	}
+	_, err = submit(ctx, b, numberedSession(3), "hi", "")
+	return err
+}
+
+func checkNotFound(ctx context.Context, open Open) error {
+	b := open(newWorker().execute, server.BackendLimits{})
+	id := server.RunID("0199a2b4-0000-7000-8000-000000000009")
+	_, run := b.Run(ctx, id)
+	_, wait := b.Wait(ctx, id)
+	_, interrupt := b.Interrupt(ctx, numberedSession(9))
+	_, steer := b.Steer(ctx, numberedSession(9), "hi")
+	runs, err := b.Runs(ctx, numberedSession(9), "", 10)
+	said, serr := b.Steerings(ctx, numberedSession(9))
+	if err := errors.Join(err, serr); err != nil || len(runs) > 0 || len(said) > 0 {
+		return fmt.Errorf("an unknown session has %d runs and %d messages, %v", len(runs), len(said), err)
+	}
+	return errors.Join(
+		expectError[*server.RunNotFoundError]("Run", run), expectError[*server.RunNotFoundError]("Wait", wait),
+		expectError[*server.NotRunningError]("Interrupt", interrupt), expectError[*server.NotRunningError]("Steer", steer),
+		b.Forget(ctx, numberedSession(9)))
+}
+
+func checkWaitEnds(ctx context.Context, open Open) error {
+	w := newWorker()
+	b := open(w.execute, server.BackendLimits{})
+	r, err := submitBegun(ctx, b, w, "", "hi")
+	if err != nil {
+		return err
+	}
+	short, cancel := context.WithCancel(ctx)
+	cancel()
+	var got server.Run
+	returned := make(chan struct{})
+	go func() {
+		defer close(returned)
+		got, err = b.Wait(short, r.ID)
+	}()
+	select {
+	case <-returned:
+	case <-ctx.Done():
+		return errors.New("Wait goes on although its context has ended")
+	}
+	if err != nil || got.ID != r.ID || got.Status != server.StatusRunning || got.Outcome != nil {
+		return fmt.Errorf("Wait with an ended context returned %+v, %v; want the run under way", got, err)
+	}
+	return nil
+}
+
+func checkRunPages(ctx context.Context, open Open) error {
+	w := newWorker()
+	b := open(w.execute, server.BackendLimits{})
+	var ids []server.RunID // the newest first
+	for range 3 {
+		r, err := submitBegun(ctx, b, w, numberedSession(1), "hi")
+		if err != nil {
+			return err
+		}
+		if err := w.finishRun(ctx, ""); err != nil {
+			return err
+		}
+		if _, err := awaitEnd(ctx, b, r.ID, server.StatusCompleted); err != nil {
+			return err
+		}
+		ids = append([]server.RunID{r.ID}, ids...)
+	}
+	if _, err := submitBegun(ctx, b, w, numberedSession(2), "other"); err != nil {
+		return err
+	}
+	var listed []server.RunID
+	before := server.RunID("")
+	for range 2 {
+		page, err := b.Runs(ctx, numberedSession(1), before, 2)
+		if err != nil || len(page) == 0 {
+			return fmt.Errorf("Runs before %q: %d runs, %v", before, len(page), err)
+		}
+		for _, r := range page {
+			listed = append(listed, r.ID)
+		}
+		before = listed[len(listed)-1]
+	}
+	if diff := cmp.Diff(ids, listed); diff != "" {
+		return fmt.Errorf("runs of the session (-want +got):\n%s", diff)
+	}
+	return nil
+}
+
+func checkActive(ctx context.Context, open Open) error {
+	w := newWorker()
+	b := open(w.execute, server.BackendLimits{})
+	var runs []server.Run
+	for n := range 3 {
+		r, err := submitBegun(ctx, b, w, numberedSession(n), "hi")
+		if err != nil {
+			return err
+		}
+		runs = append(runs, r)
+	}
+	if _, err := b.Interrupt(ctx, runs[1].Session); err != nil {
+		return err
+	}
+	if _, err := awaitEnd(ctx, b, runs[1].ID, server.StatusInterrupted); err != nil {
+		return err
+	}
+	active, err := b.Active(ctx)
+	if err != nil || len(active) != 2 || active[0].ID != runs[0].ID || active[1].ID != runs[2].ID {
+		return fmt.Errorf("Active returned %+v, %v; want the first and the last of three", active, err)
+	}
+	return nil
+}
+
+func checkInterrupt(ctx context.Context, open Open) error {
+	w := newWorker()
+	b := open(w.execute, server.BackendLimits{})
+	r, err := submitBegun(ctx, b, w, numberedSession(1), "hi")
+	if err != nil {
+		return err
+	}
+	other, err := submitBegun(ctx, b, w, numberedSession(2), "hi")
+	if err != nil {
+		return err
+	}
+	if got, err := b.Interrupt(ctx, r.Session); err != nil || got.ID != r.ID {
+		return fmt.Errorf("Interrupt returned run %s, %v; want %s", got.ID, err, r.ID)
+	}
+	if _, err := awaitEnd(ctx, b, r.ID, server.StatusInterrupted); err != nil {
+		return err
+	}
+	if cause := <-w.causes; !errors.Is(cause, server.ErrInterrupted) {
+		return fmt.Errorf("the context ended because of %v; want ErrInterrupted", cause)
+	}
+	if still, err := b.Run(ctx, other.ID); err != nil || still.Status != server.StatusRunning {
+		return fmt.Errorf("the run of another session is %s, %v", still.Status, err)
+	}
+	_, err = b.Interrupt(ctx, r.Session)
+	return expectError[*server.NotRunningError]("Interrupt of a run that has ended", err)
+}
+
+func checkForget(ctx context.Context, open Open) error {
+	w := newWorker()
+	w.during = func(_ server.Run, c server.Control) { c.Append("x", []byte(`1`)) }
+	b := open(w.execute, server.BackendLimits{})
+	r, err := submitBegun(ctx, b, w, numberedSession(1), "hi")
+	if err != nil {
+		return err
+	}
+	if err := expectError[*server.BusyError]("Forget of a session that runs", b.Forget(ctx, r.Session)); err != nil {
+		return err
+	}
+	if err := w.finishRun(ctx, ""); err != nil {
+		return err
+	}
+	if _, err := awaitEnd(ctx, b, r.ID, server.StatusCompleted); err != nil {
+		return err
+	}
+	if err := b.Forget(ctx, r.Session); err != nil {
+		return err
+	}
+	_, gone := b.Run(ctx, r.ID)
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	page, err := b.Events(ended, r.Session, server.Position{}, 10)
+	if err != nil || len(page.Events) > 0 {
+		return fmt.Errorf("%d events are left of a forgotten session, %v", len(page.Events), err)
+	}
+	return expectError[*server.RunNotFoundError]("a run of a forgotten session", gone)
+}
+
+func checkDrain(ctx context.Context, open Open) error {
+	w := newWorker()
+	b := open(w.execute, server.BackendLimits{})
+	r, err := submitBegun(ctx, b, w, numberedSession(1), "hi")
+	if err != nil {
+		return err
+	}
+	drained := make(chan error, 1)
+	go func() { drained <- b.Drain(ctx) }()
+	for err == nil { // until the drain has begun
+		var early server.Run
+		if early, err = submitBegun(ctx, b, w, "", "early"); err == nil {
+			_, err = b.Interrupt(ctx, early.Session)
+		}
+		if err == nil {
+			_, err = awaitEnd(ctx, b, early.ID, server.StatusInterrupted)
+			<-w.causes
+		}
+	}
+	if !errors.Is(err, server.ErrDraining) {
+		return fmt.Errorf("Submit to a backend that drains: %v; want ErrDraining", err)
+	}
+	select {
+	case err := <-drained:
+		return fmt.Errorf("Drain returned while a run is under way, %v", err)
+	default:
+	}
+	if err := w.finishRun(ctx, "whole"); err != nil {
+		return err
+	}
+	if err := <-drained; err != nil {
+		return err
+	}
+	got, err := b.Run(ctx, r.ID)
+	if err != nil || got.Outcome == nil || got.Outcome.Text != "whole" {
+		return fmt.Errorf("the run ended as %+v, %v", got, err)
+	}
+	return nil
+}
+
+func checkDrainCuts(ctx context.Context, open Open) error {
+	w := newWorker()
+	b := open(w.execute, server.BackendLimits{})
+	for n := range 3 {
+		if _, err := submitBegun(ctx, b, w, numberedSession(n), "hi"); err != nil {
+			return err
+		}
+	}
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := b.Drain(over); err != nil {
+		return err
+	}
+	if len(w.causes) != 3 {
+		return fmt.Errorf("%d of 3 runs had ended when Drain returned", len(w.causes))
+	}
+	for range 3 {
+		if cause := <-w.causes; !errors.Is(cause, server.ErrDraining) {
+			return fmt.Errorf("a run was cut off because of %v; want ErrDraining", cause)
+		}
+	}
+	return nil
+}
+
+func checkPanic(ctx context.Context, open Open) error {
+	w := newWorker()
+	w.during = func(r server.Run, _ server.Control) {
+		if r.Task.Prompt == "panic" {
+			panic("a fault of the check")
+		}
+	}
+	b := open(w.execute, server.BackendLimits{})
+	bad, err := submitBegun(ctx, b, w, numberedSession(1), "panic")
+	if err != nil {
+		return err
+	}
+	r, err := awaitEnd(ctx, b, bad.ID, server.StatusFailed)
+	if err != nil || r.Outcome.Error == "" || r.Outcome.ErrorKind != "internal" {
+		return fmt.Errorf("a run that panics ended as %+v, %v", r.Outcome, err)
+	}
+	_, err = submitBegun(ctx, b, w, numberedSession(1), "again")
+	return err
+}

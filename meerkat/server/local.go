@@ -155,12 +155,12 @@ func (l *Local) startRun(run *localRun) error {
 	if run.key != "" {
 		l.keys[run.key] = run
 	}
-	go l.perform(ctx, run, handle)
+	go l.performRun(ctx, run, handle)
 	return nil
 }
 
-// perform executes a run to its end.
-func (l *Local) perform(ctx context.Context, run *localRun, handle *ActiveRun) {
+// performRun executes a run to its end.
+func (l *Local) performRun(ctx context.Context, run *localRun, handle *ActiveRun) {
 	l.mu.Lock()
 	run.Status, run.Started = StatusRunning, l.currentTime()
 	begun := run.Run
@@ -197,7 +197,7 @@ func (l *Local) endRun(run *localRun, outcome Outcome) {
 	}
 	l.active = slices.DeleteFunc(l.active, func(r *localRun) bool { return r == run })
 	l.ended = append(l.ended, run)
-	l.bytes += run.size()
+	l.bytes += run.keptBytes()
 	close(run.done)
 	for len(l.ended) > maxEndedRuns || l.bytes > maxKeptBytes && len(l.ended) > 0 {
 		l.forgetRun(l.ended[0])
@@ -208,8 +208,8 @@ func (l *Local) endRun(run *localRun, outcome Outcome) {
 	}
 }
 
-// size is about how many bytes a run takes that has ended.
-func (r *localRun) size() int {
+// keptBytes is about how many bytes a run takes that has ended.
+func (r *localRun) keptBytes() int {
 	return 1<<10 + len(r.Task.Prompt) + len(r.Task.System) + len(r.Outcome.Text) + len(r.Outcome.Error)
 }
 
@@ -221,7 +221,7 @@ func (l *Local) forgetRun(run *localRun) {
 	if l.keys[run.key] == run {
 		delete(l.keys, run.key)
 	}
-	l.bytes -= run.size()
+	l.bytes -= run.keptBytes()
 	s := l.bySession[run.Session]
 	if s.runs = slices.DeleteFunc(s.runs, isRun); len(s.runs) == 0 {
 		l.dropLog(run.Session, s)

@@ -22,9 +22,9 @@ func newLocalLog(name string) localLog { return localLog{name: name, changed: ma
 // eventSize is about what an event takes beside its data, in bytes.
 const eventSize = 96
 
-// add appends an event, drops the oldest beyond the bounds, and wakes readers. It returns
+// appendEvent appends an event, drops the oldest beyond the bounds, and wakes readers. It returns
 // by how many bytes the log grew.
-func (g *localLog) add(kind string, data json.RawMessage, bounds BackendLimits) int {
+func (g *localLog) appendEvent(kind string, data json.RawMessage, bounds BackendLimits) int {
 	before := g.bytes
 	g.last++
 	g.events = append(g.events, LogEvent{Position{g.name, g.last}, kind, data})
@@ -41,8 +41,8 @@ func (g *localLog) add(kind string, data json.RawMessage, bounds BackendLimits) 
 	return g.bytes - before
 }
 
-// page returns what follows a position. ok is false if a reader has to wait.
-func (g *localLog) page(after Position, limit int) (p EventPage, ok bool) {
+// pageAfter returns what follows a position. ok is false if a reader has to wait.
+func (g *localLog) pageAfter(after Position, limit int) (p EventPage, ok bool) {
 	first := g.last + 1 - uint64(len(g.events)) // the number of the first event that is kept
 	from := after.Number
 	switch {
@@ -87,7 +87,7 @@ func (l *Local) readLog(id session.ID, after Position, limit int) (EventPage, *l
 	if err != nil {
 		return EventPage{Next: after}, nil, nil, err
 	}
-	if p, ok := s.log.page(after, limit); ok {
+	if p, ok := s.log.pageAfter(after, limit); ok {
 		l.dropUnused(id, s)
 		return p, nil, nil, nil
 	}
@@ -123,7 +123,7 @@ func (c *localControl) Append(kind string, data json.RawMessage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !c.over {
-		l.bytes += l.bySession[c.run.Session].log.add(kind, data, l.options.BackendLimits)
+		l.bytes += l.bySession[c.run.Session].log.appendEvent(kind, data, l.options.BackendLimits)
 	}
 }
 

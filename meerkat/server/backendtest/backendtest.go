@@ -111,7 +111,7 @@ func newWorker() *worker {
 	return &worker{begun: make(chan server.Run, 64), finish: make(chan server.Outcome), causes: make(chan error, 64)}
 }
 
-func (w *worker) execute(ctx context.Context, r server.Run, c server.Control) server.Outcome {
+func (w *worker) executeRun(ctx context.Context, r server.Run, c server.Control) server.Outcome {
 	w.begun <- r
 	if w.during != nil {
 		w.during(r, c)
@@ -150,8 +150,8 @@ func numberedSession(n int) session.ID {
 	return session.ID(fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", n))
 }
 
-// submit submits a run that must be accepted.
-func submit(ctx context.Context, b server.Backend, id session.ID, prompt, key string) (server.Run, error) {
+// submitRun submits a run that must be accepted.
+func submitRun(ctx context.Context, b server.Backend, id session.ID, prompt, key string) (server.Run, error) {
 	r, _, err := b.Submit(ctx, server.Submission{Session: id, Key: key, Task: server.Task{Prompt: prompt}})
 	if err != nil {
 		return r, fmt.Errorf("Submit of %q: %w", prompt, err)
@@ -161,7 +161,7 @@ func submit(ctx context.Context, b server.Backend, id session.ID, prompt, key st
 
 // submitBegun submits a run and waits until it is executed.
 func submitBegun(ctx context.Context, b server.Backend, w *worker, id session.ID, prompt string) (server.Run, error) {
-	r, err := submit(ctx, b, id, prompt, "")
+	r, err := submitRun(ctx, b, id, prompt, "")
 	if err != nil {
 		return r, err
 	}

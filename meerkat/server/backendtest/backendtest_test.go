@@ -266,7 +266,7 @@ func canaries() map[string]func(f *faulty) {
 		"steering that no turn took ends with its run":                func(f *faulty) { f.said = staysQueued },
 		"forgotten is gone, and a session that runs is not forgotten": func(f *faulty) { f.forget = func(context.Context, session.ID) error { return nil } },
 		"a drain waits for runs and accepts none": func(f *faulty) {
-			f.drain = func(context.Context) error { f.Backend.Drain(ended()); return nil }
+			f.drain = func(context.Context) error { f.Backend.Drain(endedContext()); return nil }
 		},
 		"a drain that runs out of time cuts runs off": func(f *faulty) { f.execute = withCause },
 		"a run that panics fails alone": func(f *faulty) {
@@ -286,7 +286,7 @@ func staysQueued(all []server.Steering) []server.Steering {
 	return all
 }
 
-func ended() context.Context {
+func endedContext() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx

@@ -67,7 +67,7 @@ func expectSilence(ctx context.Context, b server.Backend, id session.ID, after s
 
 func checkEvents(ctx context.Context, open Open) error {
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	var want []string
 	for _, prompt := range []string{"a", "b"} { // the log goes on over runs
 		if err := runWithEvents(ctx, b, w, numberedSession(1), prompt, 5); err != nil {
@@ -112,7 +112,7 @@ func checkFollow(ctx context.Context, open Open) error {
 		}
 	}
 	defer close(more)
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	if _, err := submitBegun(ctx, b, w, numberedSession(1), "hi"); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func checkFollow(ctx context.Context, open Open) error {
 
 func checkLogsApart(ctx context.Context, open Open) error {
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	for n, prompt := range []string{"a", "b"} {
 		if err := runWithEvents(ctx, b, w, numberedSession(n), prompt, 1); err != nil {
 			return err
@@ -165,7 +165,7 @@ func checkLogsApart(ctx context.Context, open Open) error {
 func checkGap(ctx context.Context, open Open) error {
 	const kept, appended = 4, 10
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{Events: kept})
+	b := open(w.executeRun, server.BackendLimits{Events: kept})
 	if err := runWithEvents(ctx, b, w, numberedSession(1), "a", appended); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func checkGap(ctx context.Context, open Open) error {
 
 func checkForeignPosition(ctx context.Context, open Open) error {
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	if err := runWithEvents(ctx, b, w, numberedSession(1), "a", 2); err != nil {
 		return err
 	}

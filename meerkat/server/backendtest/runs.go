@@ -25,7 +25,7 @@ func wholeTask() server.Task {
 
 func checkExecuted(ctx context.Context, open Open) error {
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	accepted, repeated, err := b.Submit(ctx, server.Submission{Task: wholeTask()})
 	if err != nil || repeated {
 		return fmt.Errorf("Submit: repeated %v, %v", repeated, err)
@@ -67,8 +67,8 @@ func checkExecuted(ctx context.Context, open Open) error {
 
 func checkRepeatedKey(ctx context.Context, open Open) error {
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{})
-	first, err := submit(ctx, b, numberedSession(1), "hi", "k")
+	b := open(w.executeRun, server.BackendLimits{})
+	first, err := submitRun(ctx, b, numberedSession(1), "hi", "k")
 	if err != nil {
 		return err
 	}
@@ -92,8 +92,8 @@ func checkRepeatedKey(ctx context.Context, open Open) error {
 
 func checkRepeatedWhenFull(ctx context.Context, open Open) error {
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{Runs: 1})
-	first, err := submit(ctx, b, "", "hi", "k")
+	b := open(w.executeRun, server.BackendLimits{Runs: 1})
+	first, err := submitRun(ctx, b, "", "hi", "k")
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func checkRepeatedWhenFull(ctx context.Context, open Open) error {
 func checkConcurrentKey(ctx context.Context, open Open) error {
 	const clients = 50
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	ids, fresh, failures := map[server.RunID]bool{}, 0, []error{}
@@ -133,8 +133,8 @@ func checkConcurrentKey(ctx context.Context, open Open) error {
 }
 
 func checkReusedKey(ctx context.Context, open Open) error {
-	b := open(newWorker().execute, server.BackendLimits{})
-	if _, err := submit(ctx, b, numberedSession(1), "hi", "k"); err != nil {
+	b := open(newWorker().executeRun, server.BackendLimits{})
+	if _, err := submitRun(ctx, b, numberedSession(1), "hi", "k"); err != nil {
 		return err
 	}
 	for _, s := range []server.Submission{
@@ -152,7 +152,7 @@ func checkReusedKey(ctx context.Context, open Open) error {
 
 func checkBusySession(ctx context.Context, open Open) error {
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	first, err := submitBegun(ctx, b, w, numberedSession(1), "one")
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func checkBusySession(ctx context.Context, open Open) error {
 
 func checkFull(ctx context.Context, open Open) error {
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{Runs: 2})
+	b := open(w.executeRun, server.BackendLimits{Runs: 2})
 	var last server.Run
 	var err error
 	for n := range 2 {
@@ -198,12 +198,12 @@ func checkFull(ctx context.Context, open Open) error {
 	if _, err := awaitEnd(ctx, b, last.ID, server.StatusInterrupted); err != nil {
 		return err
 	}
-	_, err = submit(ctx, b, numberedSession(3), "hi", "")
+	_, err = submitRun(ctx, b, numberedSession(3), "hi", "")
 	return err
 }
 
 func checkNotFound(ctx context.Context, open Open) error {
-	b := open(newWorker().execute, server.BackendLimits{})
+	b := open(newWorker().executeRun, server.BackendLimits{})
 	id := server.RunID("0199a2b4-0000-7000-8000-000000000009")
 	_, run := b.Run(ctx, id)
 	_, wait := b.Wait(ctx, id)
@@ -222,7 +222,7 @@ func checkNotFound(ctx context.Context, open Open) error {
 
 func checkWaitEnds(ctx context.Context, open Open) error {
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	r, err := submitBegun(ctx, b, w, "", "hi")
 	if err != nil {
 		return err
@@ -248,7 +248,7 @@ func checkWaitEnds(ctx context.Context, open Open) error {
 
 func checkRunPages(ctx context.Context, open Open) error {
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	var ids []server.RunID // the newest first
 	for range 3 {
 		r, err := submitBegun(ctx, b, w, numberedSession(1), "hi")
@@ -286,7 +286,7 @@ func checkRunPages(ctx context.Context, open Open) error {
 
 func checkActive(ctx context.Context, open Open) error {
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	var runs []server.Run
 	for n := range 3 {
 		r, err := submitBegun(ctx, b, w, numberedSession(n), "hi")
@@ -310,7 +310,7 @@ func checkActive(ctx context.Context, open Open) error {
 
 func checkInterrupt(ctx context.Context, open Open) error {
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	r, err := submitBegun(ctx, b, w, numberedSession(1), "hi")
 	if err != nil {
 		return err
@@ -338,7 +338,7 @@ func checkInterrupt(ctx context.Context, open Open) error {
 func checkForget(ctx context.Context, open Open) error {
 	w := newWorker()
 	w.during = func(_ server.Run, c server.Control) { c.Append("x", []byte(`1`)) }
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	r, err := submitBegun(ctx, b, w, numberedSession(1), "hi")
 	if err != nil {
 		return err
@@ -367,7 +367,7 @@ func checkForget(ctx context.Context, open Open) error {
 
 func checkDrain(ctx context.Context, open Open) error {
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	r, err := submitBegun(ctx, b, w, numberedSession(1), "hi")
 	if err != nil {
 		return err
@@ -407,7 +407,7 @@ func checkDrain(ctx context.Context, open Open) error {
 
 func checkDrainCuts(ctx context.Context, open Open) error {
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	for n := range 3 {
 		if _, err := submitBegun(ctx, b, w, numberedSession(n), "hi"); err != nil {
 			return err
@@ -436,7 +436,7 @@ func checkPanic(ctx context.Context, open Open) error {
 			panic("a fault of the check")
 		}
 	}
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	bad, err := submitBegun(ctx, b, w, numberedSession(1), "panic")
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
-// steer queues messages that must be accepted.
-func steer(ctx context.Context, b server.Backend, id session.ID, texts ...string) error {
+// steerRun queues messages that must be accepted.
+func steerRun(ctx context.Context, b server.Backend, id session.ID, texts ...string) error {
 	for _, text := range texts {
 		m, err := b.Steer(ctx, id, text)
 		if err != nil || m.ID == "" || m.Status != server.SteeringQueued || m.Text != text {
@@ -46,13 +46,13 @@ func checkSteering(ctx context.Context, open Open) error {
 		}
 	}
 	defer close(turn)
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	r, err := submitBegun(ctx, b, w, numberedSession(1), "hi")
 	if err != nil {
 		return err
 	}
 	for _, want := range [][]string{{"one", "two"}, nil, {"three"}} {
-		if err := steer(ctx, b, r.Session, want...); err != nil {
+		if err := steerRun(ctx, b, r.Session, want...); err != nil {
 			return err
 		}
 		turn <- struct{}{}
@@ -72,12 +72,12 @@ func checkSteering(ctx context.Context, open Open) error {
 
 func checkSteeringFull(ctx context.Context, open Open) error {
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{Steering: 2})
+	b := open(w.executeRun, server.BackendLimits{Steering: 2})
 	r, err := submitBegun(ctx, b, w, numberedSession(1), "hi")
 	if err != nil {
 		return err
 	}
-	if err := steer(ctx, b, r.Session, "one", "two"); err != nil {
+	if err := steerRun(ctx, b, r.Session, "one", "two"); err != nil {
 		return err
 	}
 	_, err = b.Steer(ctx, r.Session, "three")
@@ -86,13 +86,13 @@ func checkSteeringFull(ctx context.Context, open Open) error {
 
 func checkSteeringEnds(ctx context.Context, open Open) error {
 	w := newWorker()
-	b := open(w.execute, server.BackendLimits{})
+	b := open(w.executeRun, server.BackendLimits{})
 	for _, interrupted := range []bool{false, true} {
 		r, err := submitBegun(ctx, b, w, numberedSession(1), "hi")
 		if err != nil {
 			return err
 		}
-		if err := steer(ctx, b, r.Session, "one"); err != nil {
+		if err := steerRun(ctx, b, r.Session, "one"); err != nil {
 			return err
 		}
 		status, left := server.StatusCompleted, "one expired"

@@ -86,23 +86,24 @@ func (r *Registry) Dispatch(ctx context.Context, call transcript.ToolCall) trans
 	return callFunc(ctx, t.Func, call)
 }
 
-// maxNames is the number of tools that UnknownTool lists.
+// maxNames is the number of tools that listNames lists.
 const maxNames = 100
 
 // UnknownTool answers a call of a tool that is not among defs, and says what is.
 func UnknownTool(call transcript.ToolCall, defs []transcript.ToolDef) transcript.ToolResult {
-	names := "none"
-	if len(defs) > 0 {
-		list := make([]string, 0, len(defs))
-		for _, d := range defs[:min(len(defs), maxNames)] {
-			list = append(list, d.Name)
-		}
-		names = strings.Join(list, ", ")
+	return errorResult(call.ID, "there is no tool named %q; the tools are: %s", call.Name, listNames(defs))
+}
+
+// listNames lists the first tools by name, for an answer to a model.
+func listNames(defs []transcript.ToolDef) string {
+	if len(defs) == 0 {
+		return "none"
 	}
+	names := strings.Join(toolNames(defs[:min(len(defs), maxNames)]), ", ")
 	if more := len(defs) - maxNames; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	return errorResult(call.ID, "there is no tool named %q; the tools are: %s", call.Name, names)
+	return names
 }
 
 func argsProblem(args []byte) string {

@@ -1,14 +1,13 @@
 package tool
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/meerkat/internal/tagged"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -20,16 +19,14 @@ import (
 // Its JSON form is {"type":"inherit"}, {"type":"allow_list","value":["read"]} or
 // {"type":"deny_list","value":["write"]}.
 type AccessPolicy struct {
-	kind  accessKind
+	kind  string
 	names []string
 }
 
-type accessKind string
-
 const (
-	accessInherit accessKind = "inherit" // the zero value means the same
-	accessAllow   accessKind = "allow_list"
-	accessDeny    accessKind = "deny_list"
+	accessInherit = "inherit" // the zero value means the same
+	accessAllow   = "allow_list"
+	accessDeny    = "deny_list"
 )
 
 // InheritAccess lets an agent call every tool that it is offered.
@@ -80,39 +77,20 @@ func toolNames(defs []transcript.ToolDef) []string {
 // MarshalJSON writes the form above.
 func (p AccessPolicy) MarshalJSON() ([]byte, error) {
 	if p.kind != accessAllow && p.kind != accessDeny {
-		return json.Marshal(accessJSON{Type: accessInherit})
+		return tagged.Encode(accessInherit, nil)
 	}
-	names := append([]string{}, p.names...) // an empty list is not null
-	return json.Marshal(accessJSON{p.kind, &names})
+	return tagged.Encode(p.kind, append([]string{}, p.names...)) // an empty list is not null
 }
 
-// UnmarshalJSON reads the form above. An unknown type or member is an error: a policy
-// that is only half understood must not grant anything.
+// UnmarshalJSON reads the form above; anything else is an error.
 func (p *AccessPolicy) UnmarshalJSON(data []byte) error {
-	var in accessJSON
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&in); err != nil {
-		return fmt.Errorf("tool access: %w; want {\"type\":\"allow_list\",\"value\":[…]}", err)
+	var names []string
+	kind, err := tagged.Decode(data, map[string]any{accessInherit: nil, accessAllow: &names, accessDeny: &names})
+	if err != nil {
+		return fmt.Errorf("tool access: %w", err)
 	}
-	switch {
-	case in.Type != accessInherit && in.Type != accessAllow && in.Type != accessDeny:
-		return fmt.Errorf("tool access: type %q is not known; %s", in.Type, spelling.Advice(string(in.Type), []string{string(accessInherit), string(accessAllow), string(accessDeny)}))
-	case in.Type == accessInherit && in.Value != nil:
-		return errors.New("tool access: inherit takes no value")
-	case in.Type == accessInherit:
-		*p = InheritAccess()
-	case in.Value == nil:
-		return fmt.Errorf("tool access: %s needs the names of tools as its value", in.Type)
-	default:
-		*p = AccessPolicy{in.Type, *in.Value}
-	}
+	*p = AccessPolicy{kind, names}
 	return nil
-}
-
-type accessJSON struct {
-	Type  accessKind `json:"type"`
-	Value *[]string  `json:"value,omitempty"`
 }
 
 // WithAccess returns d with p enforced: the tools on offer stay as they are, and a call

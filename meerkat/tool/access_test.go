@@ -70,7 +70,7 @@ func TestAccessJSON(t *testing.T) {
 		`{"type":"allow_list","value":[]}`:             `{"type":"allow_list","value":[]}`,
 		`{"type":"deny_list","value":["a"]}`:           `{"type":"deny_list","value":["a"]}`,
 		`{"type":"alow_list","value":["a"]}`:           "did you mean allow_list?",
-		`{"type":"allow_list"}`:                        "allow_list needs the names of tools",
+		`{"type":"allow_list"}`:                        "allow_list needs a value",
 		`{"type":"inherit","value":["a"]}`:             "inherit takes no value",
 		`{"type":"allow_list","value":["a"],"deny":1}`: `unknown field "deny"`,
 		`{"type":"deny_list","value":"a"}`:             "cannot unmarshal",

@@ -105,6 +105,7 @@ var walls = []wall{
 	{from: "meerkat/stream", into: []string{"meerkat"}, except: []string{"meerkat/stream", "meerkat/transcript", "meerkat/internal"}},
 	{from: "meerkat/provider", into: []string{"meerkat/session", "meerkat/tool", "meerkat/agent"}},
 	{from: "meerkat/session", into: []string{"meerkat/agent"}},
+	{from: "meerkat/artifact", into: []string{"meerkat/agent", "meerkat/provider", "meerkat/tool"}},
 
 	{from: "meerkat/handoff", into: []string{"meerkat"}, except: []string{"meerkat/handoff", "meerkat/catalog", "meerkat/transcript", "meerkat/internal"}},
 	{from: "meerkat/tool", into: []string{"meerkat/agent", "meerkat/session", "meerkat/provider", "meerkat/mcp"}},
@@ -168,7 +169,7 @@ var libraries = map[string][]string{
 	"github.com/coder/websocket":      {"internal/websocket"},
 	"github.com/charmbracelet":        {"internal/app", "conform/report"},
 	"github.com/chromedp":             {},
-	"testing":                         {"internal/corpus", "meerkat/server/backendtest", "meerkat/session/storetest", "meerkat/provider/providertest", "internal/postgrestest", "vcr"},
+	"testing":                         {"internal/corpus", "meerkat/server/backendtest", "meerkat/session/storetest", "meerkat/artifact/artifacttest", "meerkat/provider/providertest", "internal/postgrestest", "vcr"},
 	"github.com/rogpeppe/go-internal": {},
 	module + "internal/corpus":        {"meerkat/provider/providertest"}, // for tests only
 }

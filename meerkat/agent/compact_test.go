@@ -261,7 +261,7 @@ func TestKeepIsLegal(t *testing.T) {
 		for i := 1; i < len(candidates); i++ {
 			a, b := candidates[i-1], candidates[i]
 			m := &s.session.Messages[b]
-			if m.Role == transcript.RoleAssistant && hasReasoning(m) && s.session.Messages[a].Role != transcript.RoleUser && slices.Contains(kept, a) != slices.Contains(kept, b) {
+			if m.Role == transcript.RoleAssistant && m.HasReasoning() && s.session.Messages[a].Role != transcript.RoleUser && slices.Contains(kept, a) != slices.Contains(kept, b) {
 				t.Fatalf("kept %v of %v: a border inside an answer with thoughts", kept, candidates)
 			}
 		}

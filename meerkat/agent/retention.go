@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// retentionUnit is a group of messages that are kept or left out together: a
-// reply and the results of its calls, all replies and results of an answer in
-// which the model thought, or one other message. A border inside any of them
-// would part a call from its result, or thinking from the answer it belongs to.
+// retentionUnit is a group of messages that are kept or left out together, see
+// [session.Units].
 type retentionUnit struct {
 	indices []int
 	weight  int // in tokens, about
@@ -62,59 +61,20 @@ func selectUnits(room int, units []retentionUnit) []int {
 // retentionUnits groups the messages that the provider gets now, without an
 // earlier summary.
 func (s *state) retentionUnits() []retentionUnit {
-	var candidates []int
-	if n := len(s.session.Compactions); n > 0 {
-		candidates = slices.Clone(s.session.Compactions[n-1].Kept)
-	}
-	for i := s.compactedThrough(); i < len(s.session.Messages); i++ {
-		candidates = append(candidates, i)
-	}
 	messages := s.session.Messages
 	var units []retentionUnit
-	for i, index := range candidates {
-		m := &messages[index]
-		if n := len(units); n > 0 && isInUnit(messages, m, candidates[:i]) {
-			u := &units[n-1]
-			u.indices, u.weight = append(u.indices, index), u.weight+estimateTokens(m)
-			u.class = min(u.class, retentionClass(m))
-			continue
+	for _, indices := range session.Units(messages, s.session.VisibleMessages()) {
+		u := retentionUnit{indices: indices, class: classReply}
+		for _, i := range indices {
+			u.weight += estimateTokens(&messages[i])
+			u.class = min(u.class, retentionClass(&messages[i]))
 		}
-		units = append(units, retentionUnit{[]int{index}, estimateTokens(m), retentionClass(m)})
+		units = append(units, u)
 	}
 	if len(units) > 0 && !s.waitsForUser() {
 		keepOpen(messages, units, cmp.Or(s.contextWindow()/2, DefaultKeep))
 	}
 	return units
-}
-
-// isInUnit reports whether m belongs to the unit of the messages before it: results
-// do, and a reply does if the model thought in the answer that it goes on with.
-func isInUnit(messages []transcript.Message, m *transcript.Message, before []int) bool {
-	switch m.Role {
-	case transcript.RoleToolResults:
-		return true
-	case transcript.RoleAssistant: // below
-	default:
-		return false
-	}
-	thinks := hasReasoning(m)
-	for _, i := range slices.Backward(before) {
-		switch messages[i].Role {
-		case transcript.RoleAssistant:
-			thinks = thinks || hasReasoning(&messages[i])
-			if thinks {
-				return true
-			}
-		case transcript.RoleToolResults: // the answer goes on
-		default:
-			return false
-		}
-	}
-	return false
-}
-
-func hasReasoning(m *transcript.Message) bool {
-	return slices.ContainsFunc(m.Blocks, func(b transcript.Block) bool { return b.Type == transcript.BlockReasoning })
 }
 
 // keepOpen marks what the next reply needs of a conversation that waits for it: the
@@ -123,7 +83,7 @@ func hasReasoning(m *transcript.Message) bool {
 // window by itself.
 func keepOpen(messages []transcript.Message, units []retentionUnit, most int) {
 	last := &units[len(units)-1]
-	thinks := slices.ContainsFunc(last.indices, func(i int) bool { return hasReasoning(&messages[i]) })
+	thinks := slices.ContainsFunc(last.indices, func(i int) bool { return messages[i].HasReasoning() })
 	if !thinks || last.weight <= most {
 		last.class = classAlways
 	}

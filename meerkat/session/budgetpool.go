@@ -56,8 +56,8 @@ func (p BudgetPool) Reserve(operation string, limits Limits) (BudgetPool, error)
 
 // CanReserve returns nil when limits fit into what is left, else a *ReservationError.
 func (p BudgetPool) CanReserve(limits Limits) error {
-	asked, left := limits.amounts(), p.leftAmounts()
-	for i, total := range p.total.amounts() {
+	asked, left := limits.asAmounts(), p.leftAmounts()
+	for i, total := range p.total.asAmounts() {
 		if total == 0 || 0 < asked[i] && asked[i] <= left[i] {
 			continue
 		}
@@ -83,7 +83,7 @@ func (p BudgetPool) Release(operation string, actual Spent) (BudgetPool, error) 
 // Spend counts what the session itself used, and time that has passed. Negative amounts
 // count as none. It never fails: what is used is used, and the limits are checked before.
 func (p BudgetPool) Spend(s Spent) BudgetPool {
-	used, more := p.used.amounts(), s.amounts()
+	used, more := p.used.asAmounts(), s.asAmounts()
 	for i := range used {
 		used[i] = addSaturated(used[i], more[i])
 	}
@@ -95,26 +95,26 @@ func (p BudgetPool) Spend(s Spent) BudgetPool {
 // A kind without a limit stays without one. When a kind has nothing left, nothing more
 // can be started and the error is a *ReservationError.
 func (p BudgetPool) Remaining() (Limits, error) {
-	total, left := p.total.amounts(), p.leftAmounts()
+	total, left := p.total.asAmounts(), p.leftAmounts()
 	for i := range total {
 		if total[i] > 0 && left[i] == 0 {
 			return Limits{}, &ReservationError{Kind: budgetKinds[i], Total: total[i]}
 		}
 	}
-	return left.limits(), nil
+	return left.asLimits(), nil
 }
 
 // leftAmounts returns what is left of each kind that has a limit.
 func (p BudgetPool) leftAmounts() (left amounts) {
-	taken := p.used.amounts()
+	taken := p.used.asAmounts()
 	for _, r := range p.reserved {
-		for i, n := range r.amounts() {
+		for i, n := range r.asAmounts() {
 			if budgetKinds[i] != BudgetTime {
 				taken[i] = addSaturated(taken[i], n)
 			}
 		}
 	}
-	for i, total := range p.total.amounts() {
+	for i, total := range p.total.asAmounts() {
 		left[i] = total - min(total, taken[i])
 	}
 	return left
@@ -125,15 +125,15 @@ type amounts [4]uint64
 
 var budgetKinds = [...]BudgetKind{BudgetTokens, BudgetTime, BudgetToolCalls, BudgetTurns}
 
-func (l Limits) amounts() amounts {
+func (l Limits) asAmounts() amounts {
 	return amounts{l.MaxTokens, atLeastZero(int64(l.MaxDuration)), atLeastZero(int64(l.MaxToolCalls)), atLeastZero(int64(l.MaxTurns))}
 }
 
-func (s Spent) amounts() amounts {
+func (s Spent) asAmounts() amounts {
 	return amounts{s.Tokens, atLeastZero(int64(s.Elapsed)), atLeastZero(int64(s.ToolCalls)), atLeastZero(int64(s.Turns))}
 }
 
-func (a amounts) limits() Limits {
+func (a amounts) asLimits() Limits {
 	return Limits{MaxTokens: a[0], MaxDuration: toDuration(a[1]), MaxToolCalls: toInt(a[2]), MaxTurns: toInt(a[3])}
 }
 

@@ -55,7 +55,7 @@ func (p ForkBudgetPolicy) Divide(left Limits, branches int) ([]Limits, error) {
 		return nil, err
 	}
 	shares := make([]amounts, branches)
-	for i, amount := range left.amounts() {
+	for i, amount := range left.asAmounts() {
 		parts, err := p.divideKind(budgetKinds[i], amount, weights)
 		if err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ func (p ForkBudgetPolicy) Divide(left Limits, branches int) ([]Limits, error) {
 	}
 	limits := make([]Limits, branches)
 	for b := range shares {
-		limits[b] = shares[b].limits()
+		limits[b] = shares[b].asLimits()
 	}
 	return limits, nil
 }

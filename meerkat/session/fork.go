@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -59,6 +60,7 @@ func (s *Session) recordsUntil(n int) (records []Record) {
 			messages++
 			if m.Index < n {
 				records = append(append(records, s.unrunCalls(m)...), MessageRecord{At: m.At, Message: s.Messages[m.Index]})
+				records = append(records, s.unansweredCalls(m, n)...)
 			}
 		case Call{}.recordKind():
 			if c := s.Calls[m.Index]; c.Sent < n {
@@ -78,11 +80,7 @@ func (s *Session) recordsUntil(n int) (records []Record) {
 // unrunCalls returns what the ledger knows of the calls that a message answers and the
 // message itself does not say: that they never ran, or may have.
 func (s *Session) unrunCalls(m TimelineItem) (records []Record) {
-	results := s.Messages[m.Index].Results
-	last := m.Index
-	for last > 0 && s.Messages[last].Role == transcript.RoleToolResults {
-		last--
-	}
+	results, last := s.Messages[m.Index].Results, s.lastSpoken(m.Index+1)
 	for i := range results {
 		e, _ := s.Ledger.Lookup(last, results[i].ToolUseID)
 		if e.Status == transcript.CallCancelled || e.Status == transcript.CallInterrupted {
@@ -92,13 +90,51 @@ func (s *Session) unrunCalls(m TimelineItem) (records []Record) {
 	return records
 }
 
+// unansweredCalls returns what the ledger knows of the calls of a reply that no message
+// answers, unless the fork after n messages closes them: a request tells the model so,
+// and thinking that comes later is bound to those words.
+func (s *Session) unansweredCalls(m TimelineItem, n int) (records []Record) {
+	if m.Index == s.lastSpoken(n) {
+		return nil
+	}
+	for c := range s.Messages[m.Index].ToolCalls() {
+		e, known := s.Ledger.Lookup(m.Index, c.ID)
+		if known && e.Status != transcript.CallProposed && !s.isAnswered(m.Index, c.ID) {
+			records = append(records, Tool{At: m.At, CallRecord: e})
+		}
+	}
+	return records
+}
+
+// isAnswered reports whether a message answers the call of a reply.
+func (s *Session) isAnswered(reply int, id string) bool {
+	for _, m := range s.Messages[reply+1:] {
+		if m.Role == transcript.RoleAssistant {
+			return false
+		}
+		if slices.ContainsFunc(m.Results, func(r transcript.ToolResult) bool { return r.ToolUseID == id }) {
+			return true
+		}
+	}
+	return false
+}
+
+// lastSpoken returns the last of the first n messages that holds no results, or the first
+// one.
+func (s *Session) lastSpoken(n int) int {
+	last := n - 1
+	for last > 0 && s.Messages[last].Role == transcript.RoleToolResults {
+		last--
+	}
+	return last
+}
+
 // closingResults returns results for the calls of the first n messages whose results
 // come later or never, and says which it is.
 func (s *Session) closingResults(n int) (results []transcript.ToolResult) {
-	last := n - 1
-	answered := map[string]bool{}
-	for ; last > 0 && s.Messages[last].Role == transcript.RoleToolResults; last-- {
-		for _, r := range s.Messages[last].Results {
+	last, answered := s.lastSpoken(n), map[string]bool{}
+	for _, m := range s.Messages[last:n] {
+		for _, r := range m.Results {
 			answered[r.ToolUseID] = true
 		}
 	}
@@ -147,16 +183,5 @@ func Branch(ctx context.Context, store Store, from ID, n int, id ID, at time.Tim
 	if err != nil {
 		return h, err
 	}
-	w, err := store.Create(ctx, h)
-	if err != nil {
-		return h, err
-	}
-	err = w.Append(ctx, records...)
-	if cerr := w.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil { // half of a fork would look like a whole session
-		err = errors.Join(err, store.Delete(context.WithoutCancel(ctx), id))
-	}
-	return h, err
+	return h, WriteNew(ctx, store, h, records)
 }

@@ -77,6 +77,11 @@ func (m *Message) HasToolCalls() bool {
 	return false
 }
 
+// HasReasoning reports whether m holds at least one block of thinking.
+func (m *Message) HasReasoning() bool {
+	return slices.ContainsFunc(m.Blocks, func(b Block) bool { return b.Type == BlockReasoning })
+}
+
 // ToolUse returns the first tool call of m with the given id.
 func (m *Message) ToolUse(id string) (ToolCall, bool) {
 	for c := range m.ToolCalls() {

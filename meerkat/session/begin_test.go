@@ -156,17 +156,17 @@ func TestBeginCustom(t *testing.T) {
 
 func TestContextStrategyJSON(t *testing.T) {
 	for in, want := range map[string]string{
-		`{"type":"full_history"}`:                                                                     "",
-		`{"type":"last_turns","value":3}`:                                                             "",
-		`{"type":"summary","value":{"max_tokens":500}}`:                                               "",
-		`{"type":"custom","value":{"messages":[{"role":"user","content":"hi"}]}}`:                     "",
-		`{"type":"custom","value":{"messages":[]}}`:                                                   "",
-		`{"type":"last_turns","value":0}`:                                                             "context: last_turns is 0; want at least 1",
-		`{"type":"last_turns","value":-1}`:                                                            "context: last_turns: json: cannot unmarshal",
-		`{"type":"summary","value":{"max_tokens":0}}`:                                                 "context: the max_tokens of a summary is 0",
-		`{"type":"summary","value":{"tokens":5}}`:                                                     `context: summary: json: unknown field "tokens"`,
-		`{"type":"last_turn","value":1}`:                                                              `context: type "last_turn" is not known; did you mean last_turns?`,
-		`{"type":"custom","value":{"messages":[{"role":"system","content":"obey"}]}}`:                 `context: message 1: the role is "system"`,
+		`{"type":"full_history"}`:                                                     "",
+		`{"type":"last_turns","value":3}`:                                             "",
+		`{"type":"summary","value":{"max_tokens":500}}`:                               "",
+		`{"type":"custom","value":{"messages":[{"role":"user","content":"hi"}]}}`:     "",
+		`{"type":"custom","value":{"messages":[]}}`:                                   "",
+		`{"type":"last_turns","value":0}`:                                             "context: last_turns is 0; want at least 1",
+		`{"type":"last_turns","value":-1}`:                                            "context: last_turns: json: cannot unmarshal",
+		`{"type":"summary","value":{"max_tokens":0}}`:                                 "context: the max_tokens of a summary is 0",
+		`{"type":"summary","value":{"tokens":5}}`:                                     `context: summary: json: unknown field "tokens"`,
+		`{"type":"last_turn","value":1}`:                                              `context: type "last_turn" is not known; did you mean last_turns?`,
+		`{"type":"custom","value":{"messages":[{"role":"system","content":"obey"}]}}`: `context: message 1: the role is "system"`,
 		`{"type":"custom","value":{"messages":[{"role":"assistant","blocks":[{"block_type":"x"}],"stop_reason":"end_turn"}]}}`: `context: message 1: block 1: the type is "x"`,
 	} {
 		var c session.ContextStrategy

@@ -21,11 +21,11 @@ type lockTable struct {
 	connect func(context.Context) (*pgx.Conn, error)
 	turn    chan struct{} // holds a token while nobody uses what is below
 	conn    *pgx.Conn     // nil while there is none
-	held    map[session.ID]bool
+	held    map[int64]bool
 }
 
 func newLockTable(connect func(context.Context) (*pgx.Conn, error)) *lockTable {
-	t := &lockTable{connect: connect, turn: make(chan struct{}, 1), held: map[session.ID]bool{}}
+	t := &lockTable{connect: connect, turn: make(chan struct{}, 1), held: map[int64]bool{}}
 	t.turn <- struct{}{}
 	return t
 }
@@ -73,8 +73,8 @@ func (t *lockTable) ensureConn(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	for id := range t.held {
-		if _, err := tryLock(ctx, conn, id); err != nil {
+	for key := range t.held {
+		if _, err := tryLock(ctx, conn, key); err != nil {
 			_ = conn.Close(ctx) // err says what happened
 			return err
 		}
@@ -83,21 +83,21 @@ func (t *lockTable) ensureConn(ctx context.Context) (err error) {
 	return nil
 }
 
-// tryLock takes the lock of a session and reports whether it was free.
-func tryLock(ctx context.Context, conn *pgx.Conn, id session.ID) (free bool, err error) {
-	err = conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", lockKey(id)).Scan(&free)
+// tryLock takes a lock and reports whether it was free.
+func tryLock(ctx context.Context, conn *pgx.Conn, key int64) (free bool, err error) {
+	err = conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", key).Scan(&free)
 	return free, err
 }
 
-// take takes the lock of a session and reports whether it was free.
-func (t *lockTable) take(ctx context.Context, id session.ID) (taken bool, err error) {
+// take takes a lock and reports whether it was free.
+func (t *lockTable) take(ctx context.Context, key int64) (taken bool, err error) {
 	err = t.withConn(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		if t.held[id] { // PostgreSQL would give it to this connection again
+		if t.held[key] { // PostgreSQL would give it to this connection again
 			return nil
 		}
-		taken, err = tryLock(ctx, conn, id)
+		taken, err = tryLock(ctx, conn, key)
 		if taken {
-			t.held[id] = true
+			t.held[key] = true
 		}
 		return err
 	})
@@ -105,16 +105,16 @@ func (t *lockTable) take(ctx context.Context, id session.ID) (taken bool, err er
 }
 
 // giveBack ends a lock that take took. A lock whose connection is lost has ended.
-func (t *lockTable) giveBack(id session.ID) {
+func (t *lockTable) giveBack(key int64) {
 	<-t.turn
 	defer func() { t.turn <- struct{}{} }()
-	delete(t.held, id)
+	delete(t.held, key)
 	if t.conn == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
-	if _, err := t.conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", lockKey(id)); err != nil {
+	if _, err := t.conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", key); err != nil {
 		// A lock that stays would block the session. Its connection ends.
 		_ = t.conn.Close(ctx)
 		t.conn = nil

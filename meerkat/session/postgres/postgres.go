@@ -46,7 +46,7 @@ const (
 	connectTime = 5 * time.Second  // of one try to connect
 	answerTime  = 30 * time.Second // after which a database that does not answer is away
 	retryTime   = 200 * time.Millisecond
-	lockCheck   = 2 * time.Second // between two looks at the connection of the locks
+	lockCheck   = time.Second // between two looks at the connection of the locks
 )
 
 // Options say how a Store reaches its database.
@@ -97,7 +97,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		pool.Close()
 		return nil, about.wrapError(ctx, err)
 	}
-	s.locks = newLockTable(func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, config.ConnConfig.Copy()) })
+	s.locks = newLockTable(s.connect)
 	checks, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() { s.locks.keep(checks) })
@@ -150,6 +150,31 @@ func commitDurably(ctx context.Context, conn *pgx.Conn) error {
 // Pool returns the connections of the store, for tables beside its own. It ends with
 // the store.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+
+// Connect returns a connection of the caller's own, which the caller closes.
+func (s *Store) Connect(ctx context.Context) (*pgx.Conn, error) {
+	conn, err := s.connect(ctx)
+	return conn, s.about.wrapError(ctx, err)
+}
+
+func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
+	return pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+}
+
+// HoldLock takes the advisory lock of that number, which must be free, and holds it on
+// the connection of the sessions' locks until the store is closed or the process ends.
+// Others see in pg_locks that this process lives.
+func (s *Store) HoldLock(ctx context.Context, key int64) error {
+	taken, err := s.locks.take(ctx, key)
+	if err == nil && !taken {
+		err = fmt.Errorf("lock %d is taken", key)
+	}
+	return s.about.wrapError(ctx, err)
+}
+
+// WrapError names the database in an error of the Pool and says what to do; errors of
+// package session stay as they are.
+func (s *Store) WrapError(ctx context.Context, err error) error { return s.about.wrapError(ctx, err) }
 
 // Close ends all connections; what a Writer appends after that fails. Closing twice is
 // allowed.

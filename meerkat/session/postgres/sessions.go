@@ -32,7 +32,7 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 		err = exists
 	}
 	if err != nil {
-		s.locks.giveBack(h.ID)
+		s.locks.giveBack(lockKey(h.ID))
 		return nil, s.about.wrapError(ctx, err)
 	}
 	return s.bindWriter(w, 1), nil
@@ -59,7 +59,7 @@ func (s *Store) Open(ctx context.Context, id session.ID) (session.Session, sessi
 	}
 	p, next, err := s.loadSession(ctx, id)
 	if err != nil {
-		s.locks.giveBack(id)
+		s.locks.giveBack(lockKey(id))
 		return p.Session, nil, err
 	}
 	return p.Session, s.bindWriter(&rows.Writer{ID: id, Next: next, Chain: p.Chain}, writers), nil
@@ -79,7 +79,7 @@ func (s *Store) takeOver(ctx context.Context, id session.ID) (writers int64, err
 		return 0, s.lockedError(ctx, id)
 	}
 	if writers, err = s.countWriter(ctx, id); err != nil {
-		s.locks.giveBack(id)
+		s.locks.giveBack(lockKey(id))
 		return 0, s.about.wrapError(ctx, err)
 	}
 	return writers, nil
@@ -93,7 +93,7 @@ func (s *Store) takeLock(ctx context.Context, id session.ID) (taken bool, err er
 	if err := s.checkSchema(bound); err != nil {
 		return false, s.about.wrapError(ctx, err)
 	}
-	taken, err = s.locks.take(bound, id)
+	taken, err = s.locks.take(bound, lockKey(id))
 	return taken, s.about.wrapError(ctx, err)
 }
 
@@ -136,7 +136,7 @@ func (s *Store) lockedError(ctx context.Context, id session.ID) error {
 // closed.
 func (s *Store) bindWriter(w *rows.Writer, writers int64) *rows.Writer {
 	w.Release = func() error {
-		s.locks.giveBack(w.ID)
+		s.locks.giveBack(lockKey(w.ID))
 		return nil
 	}
 	w.Insert = func(ctx context.Context, r rows.Row) error {
@@ -240,7 +240,7 @@ func (s *Store) Delete(ctx context.Context, id session.ID) error {
 	if _, err := s.takeOver(ctx, id); err != nil {
 		return err
 	}
-	defer s.locks.giveBack(id)
+	defer s.locks.giveBack(lockKey(id))
 	bound, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	_, err := s.pool.Exec(bound, "DELETE FROM meerkat.sessions WHERE id = $1", string(id))

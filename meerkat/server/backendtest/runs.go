@@ -374,13 +374,18 @@ func checkDrain(ctx context.Context, open Open) error {
 	}
 	drained := make(chan error, 1)
 	go func() { drained <- b.Drain(ctx) }()
-	for err == nil { // until the drain has begun
+	for err == nil { // until the drain has begun; a run that it has overtaken begins in no replica
 		var early server.Run
-		if early, err = submitBegun(ctx, b, w, "", "early"); err == nil {
+		if early, err = submit(ctx, b, "", "early", ""); err == nil {
 			_, err = b.Interrupt(ctx, early.Session)
 		}
 		if err == nil {
 			_, err = awaitEnd(ctx, b, early.ID, server.StatusInterrupted)
+		}
+		for len(w.begun) > 0 {
+			<-w.begun
+		}
+		for len(w.causes) > 0 {
 			<-w.causes
 		}
 	}

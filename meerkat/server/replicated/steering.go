@@ -1,0 +1,103 @@
+package replicated
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/meerkat-go/conformance/meerkat/server"
+	"github.com/meerkat-go/conformance/meerkat/session"
+)
+
+const steeringColumns = "number, id, session, run, message, status, created"
+
+// numberedSteering is a row of the table of steering.
+type numberedSteering struct {
+	server.Steering
+	number int64
+}
+
+func scanSteering(row pgx.CollectableRow) (s numberedSteering, err error) {
+	var message string
+	if err := row.Scan(&s.number, &s.ID, &s.Session, &s.Run, &message, &s.Status, &s.Created); err != nil {
+		return s, err
+	}
+	s.Created = s.Created.UTC()
+	return s, json.Unmarshal([]byte(message), &s.Text)
+}
+
+// Steer implements server.SteeringQueue.
+func (b *Backend) Steer(ctx context.Context, id session.ID, text string) (server.Steering, error) {
+	name, err := uuid.NewV7()
+	if err != nil {
+		return server.Steering{}, fmt.Errorf("server: no randomness for an id: %w", err)
+	}
+	message, err := json.Marshal(text)
+	if err != nil {
+		return server.Steering{}, err
+	}
+	s := server.Steering{ID: name.String(), Session: id, Text: text, Status: server.SteeringQueued, Created: b.currentTime()}
+	err = b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		// The row is held, so that the run does not end and nobody else counts.
+		r, err := queryRun(ctx, tx, "session = $1 AND ended IS NULL FOR UPDATE", string(id))
+		if errors.Is(err, pgx.ErrNoRows) {
+			return refuse(&server.NotRunningError{Session: id})
+		}
+		if err != nil {
+			return err
+		}
+		s.Run = r.ID
+		var queued int
+		if err := tx.QueryRow(ctx, "SELECT count(*) FROM meerkat.steering WHERE run = $1 AND status = 'queued'", string(r.ID)).Scan(&queued); err != nil {
+			return err
+		}
+		if queued >= b.options.Steering {
+			return refuse(&server.SteeringFullError{Session: id, Limit: b.options.Steering})
+		}
+		_, err = tx.Exec(ctx, "INSERT INTO meerkat.steering (id, run, session, message, status, created) VALUES ($1, $2, $3, $4, $5, $6)",
+			s.ID, string(s.Run), string(s.Session), string(message), string(s.Status), s.Created)
+		return err
+	})
+	return s, err
+}
+
+// Steerings implements server.SteeringQueue.
+func (b *Backend) Steerings(ctx context.Context, id session.ID) ([]server.Steering, error) {
+	return b.querySteering(ctx, "SELECT "+steeringColumns+" FROM meerkat.steering WHERE run = (SELECT max(id) FROM meerkat.runs WHERE session = $1)", string(id))
+}
+
+// querySteering returns the rows of a query, the oldest first.
+func (b *Backend) querySteering(ctx context.Context, query string, args ...any) ([]server.Steering, error) {
+	bound, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	found, err := b.pool.Query(bound, query, args...)
+	if err != nil {
+		return nil, b.store.WrapError(ctx, err)
+	}
+	rows, err := pgx.CollectRows(found, scanSteering)
+	slices.SortFunc(rows, func(x, y numberedSteering) int { return int(x.number - y.number) })
+	var all []server.Steering
+	for _, r := range rows {
+		all = append(all, r.Steering)
+	}
+	return all, b.store.WrapError(ctx, err)
+}
+
+// TakeSteering implements server.Control. A database that is away has nothing to say.
+func (c *control) TakeSteering() []server.Steering {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	taken, err := c.backend.querySteering(ctx, `UPDATE meerkat.steering SET status = 'applied'
+		WHERE run = $1 AND status = 'queued' AND EXISTS (SELECT FROM meerkat.runs WHERE id = $1 AND attempt = $2 AND ended IS NULL)
+		RETURNING `+steeringColumns, string(c.run.ID), c.run.Attempt)
+	if err != nil {
+		return nil
+	}
+	return taken
+}

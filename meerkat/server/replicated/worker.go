@@ -1,0 +1,222 @@
+package replicated
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/meerkat-go/conformance/meerkat/server"
+	"github.com/meerkat-go/conformance/meerkat/session/postgres"
+)
+
+// runJob tells a replica to execute a run that was begun Attempt times.
+type runJob struct {
+	Run     server.RunID `json:"run"`
+	Attempt int          `json:"attempt"`
+}
+
+// Kind implements river.JobArgs.
+func (runJob) Kind() string { return "meerkat_run" }
+
+// sweepJob removes what is kept no longer.
+type sweepJob struct{}
+
+// Kind implements river.JobArgs.
+func (sweepJob) Kind() string { return "meerkat_sweep" }
+
+// prepareDatabase creates or updates the tables of runs and of River.
+func (b *Backend) prepareDatabase(ctx context.Context) error {
+	if _, err := postgres.Migrate(ctx, b.pool, "runs", migrations); err != nil {
+		return err
+	}
+	migrator, err := rivermigrate.New(riverpgxv5.New(b.pool), &rivermigrate.Config{Schema: schema, Logger: b.options.Logger})
+	if err != nil {
+		return err
+	}
+	// River's migrations are not safe against one another.
+	return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext('meerkat river'))"); err != nil {
+			return err
+		}
+		_, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+		return err
+	})
+}
+
+// newClient returns River's client, which calls back for each job.
+func (b *Backend) newClient(id string) (*river.Client[pgx.Tx], error) {
+	workers := river.NewWorkers()
+	river.AddWorker(workers, river.WorkFunc(b.workRun))
+	river.AddWorker(workers, river.WorkFunc(b.sweepOld))
+	return river.NewClient(riverpgxv5.New(b.pool), &river.Config{
+		ID: id, Schema: schema, Logger: b.options.Logger, Workers: workers,
+		Queues:        map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: b.options.Workers}},
+		FetchCooldown: fetchTime, JobTimeout: -1, MaxAttempts: maxAttempts, RetryPolicy: soon{},
+		CompletedJobRetentionPeriod: time.Hour, CancelledJobRetentionPeriod: time.Hour, DiscardedJobRetentionPeriod: time.Hour,
+		PeriodicJobs: []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(sweepTime),
+			func() (river.JobArgs, *river.InsertOpts) { return sweepJob{}, nil }, nil)},
+	})
+}
+
+// soon is when River tries a job again that found no database.
+type soon struct{}
+
+// NextRetry implements river.ClientRetryPolicy.
+func (soon) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(time.Second) }
+
+// workRun executes a run, unless the run is no longer as the job says.
+func (b *Backend) workRun(_ context.Context, job *river.Job[runJob]) error {
+	r, c, err := b.claimRun(job.Args)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	outcome, cause := b.executeRun(r, c)
+	b.storeOutcome(r, c, outcome, cause)
+	return nil
+}
+
+// claimRun makes this replica the one that executes the run, pgx.ErrNoRows if it must
+// not be.
+func (b *Backend) claimRun(job runJob) (r server.Run, c *control, err error) {
+	err = b.inTransaction(context.Background(), func(ctx context.Context, tx pgx.Tx) error {
+		r, err = scanRun(tx.QueryRow(ctx, `UPDATE meerkat.runs SET status = 'running', attempt = attempt + 1, replica = $3, started = coalesce(started, $4)
+			WHERE id = $1 AND attempt = $2 AND status = 'queued' RETURNING `+runColumns, string(job.Run), job.Attempt, b.replica, b.currentTime()))
+		if errors.Is(err, pgx.ErrNoRows) {
+			return refuse(err)
+		}
+		if err != nil {
+			return err
+		}
+		if c, err = b.newControl(ctx, tx, r); err != nil {
+			return err
+		}
+		return notify(ctx, tx, runTopic(r.Session))
+	})
+	return r, c, err
+}
+
+// executeRun executes a run, and returns why its context ended before, nil if it did
+// not.
+func (b *Backend) executeRun(r server.Run, c *control) (out server.Outcome, cause error) {
+	ctx, cancel := context.WithCancelCause(b.runs)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		b.watchRun(ctx, r, cancel)
+	}()
+	defer func() {
+		if p := recover(); p != nil {
+			out = server.Outcome{Status: server.StatusFailed, ErrorKind: "internal", Error: fmt.Sprintf("run %s: the program failed: %v; resume the session", r.ID, p)}
+		}
+		cause = context.Cause(ctx)
+		cancel(nil)
+		<-watched
+	}()
+	if out = b.execute(ctx, r, c); !out.Status.Ended() {
+		out.Status = server.StatusFailed
+	}
+	return out, nil
+}
+
+// errTakenOver is why a run ends here that another replica goes on with.
+var errTakenOver = errors.New("another replica has taken the run over")
+
+// watchRun ends a run that a client has interrupted or another replica has taken over,
+// until ctx ends.
+func (b *Backend) watchRun(ctx context.Context, r server.Run, cancel context.CancelCauseFunc) {
+	changed, unsubscribe := b.wakeups.subscribe(runTopic(r.Session))
+	defer unsubscribe()
+	for ctx.Err() == nil {
+		var interrupted bool
+		err := b.pool.QueryRow(ctx, "SELECT interrupted FROM meerkat.runs WHERE id = $1 AND attempt = $2 AND ended IS NULL", string(r.ID), r.Attempt).Scan(&interrupted)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			cancel(errTakenOver)
+		case interrupted:
+			cancel(server.ErrInterrupted)
+		}
+		waitForChange(ctx, changed)
+	}
+}
+
+// storeOutcome keeps what came of a run. It waits for a database that is away: a run that
+// ended nowhere would block its session. A replica that stops does not wait; the others
+// take its runs when it is gone. A run that was cut off because this replica stops goes
+// back into the queue.
+func (b *Backend) storeOutcome(r server.Run, c *control, out server.Outcome, cause error) {
+	for {
+		err := c.close()
+		if err == nil {
+			err = b.inTransaction(context.Background(), func(ctx context.Context, tx pgx.Tx) error {
+				if errors.Is(cause, server.ErrDraining) && out.Status == server.StatusInterrupted {
+					return b.requeueRun(ctx, tx, r)
+				}
+				return b.endRun(ctx, tx, r, out)
+			})
+		}
+		if err == nil || b.runs.Err() != nil {
+			return
+		}
+		b.options.Logger.Warn("a run has ended and its outcome cannot be stored yet", "run", string(r.ID), "error", err)
+		time.Sleep(retryTime)
+	}
+}
+
+// endRun stores an outcome, unless another replica has taken the run over.
+func (b *Backend) endRun(ctx context.Context, tx pgx.Tx, r server.Run, out server.Outcome) error {
+	r.Task.Attached = nil // the session holds it
+	task, err := json.Marshal(r.Task)
+	if err != nil {
+		return err
+	}
+	outcome, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	tag, err := tx.Exec(ctx, "UPDATE meerkat.runs SET status = $3, ended = $4, task = $5, outcome = $6 WHERE id = $1 AND attempt = $2 AND ended IS NULL",
+		string(r.ID), r.Attempt, string(out.Status), b.currentTime(), string(task), string(outcome))
+	if err != nil || tag.RowsAffected() == 0 {
+		return err
+	}
+	if _, err := tx.Exec(ctx, "UPDATE meerkat.steering SET status = $2 WHERE run = $1 AND status = 'queued'",
+		string(r.ID), string(server.SteeringQueued.AfterRun(out.Status))); err != nil {
+		return err
+	}
+	return notify(ctx, tx, runTopic(r.Session))
+}
+
+// requeueRun lets another replica go on with a run, unless one does already.
+func (b *Backend) requeueRun(ctx context.Context, tx pgx.Tx, r server.Run) error {
+	tag, err := tx.Exec(ctx, "UPDATE meerkat.runs SET status = 'queued', replica = NULL WHERE id = $1 AND attempt = $2 AND status = 'running'", string(r.ID), r.Attempt)
+	if err != nil || tag.RowsAffected() == 0 {
+		return err
+	}
+	if _, err := b.river.InsertTx(ctx, tx, runJob{Run: r.ID, Attempt: r.Attempt}, nil); err != nil {
+		return err
+	}
+	return notify(ctx, tx, runTopic(r.Session))
+}
+
+// sweepOld removes what is kept no longer. One replica does so each hour.
+func (b *Backend) sweepOld(ctx context.Context, _ *river.Job[sweepJob]) error {
+	now := b.currentTime()
+	return b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "DELETE FROM meerkat.runs WHERE ended < $1", now.Add(-b.options.KeptFor)); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM meerkat.logs l WHERE NOT EXISTS (
+			SELECT FROM meerkat.runs r WHERE r.session = l.session AND (r.ended IS NULL OR r.ended >= $1))`, now.Add(-b.options.EventsKept))
+		return err
+	})
+}

@@ -376,7 +376,7 @@ func checkDrain(ctx context.Context, open Open) error {
 	go func() { drained <- b.Drain(ctx) }()
 	for err == nil { // until the drain has begun; a run that it has overtaken begins in no replica
 		var early server.Run
-		if early, err = submit(ctx, b, "", "early", ""); err == nil {
+		if early, err = submitRun(ctx, b, "", "early", ""); err == nil {
 			_, err = b.Interrupt(ctx, early.Session)
 		}
 		if err == nil {

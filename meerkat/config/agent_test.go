@@ -94,6 +94,7 @@ func TestBadValues(t *testing.T) {
 		"retry.multiplier":         {"0.5", "1 to 100"},
 		"telemetry.otlp_endpoint":  {"localhost:4318", "http://HOST:PORT or https://HOST"},
 		"telemetry.otlp_headers":   {"secret-without-a-name", "NAME=VALUE"},
+		"server.database":          {"mysql://u:secret@h/d", "postgres://USER@HOST:PORT/DATABASE"},
 		"telemetry.otlp_timeout":   {"-1s", "30s, 5m or 1h30m"},
 		"telemetry.content":        {"perhaps", "true or false"},
 		"telemetry.metrics_listen": {"here", "PORT or HOST:PORT"},

@@ -62,6 +62,9 @@ type Config struct {
 	Telemetry   Telemetry
 	// ServerToken is what clients of a server that listens must send.
 	ServerToken string
+	// Database is the URL of the database that the replicas of a server share; "":
+	// the server is alone. It may hold a password.
+	Database string
 }
 
 // Storage says where sessions are kept, and how safely.

@@ -96,6 +96,7 @@ var samples = map[string][4]string{
 	"agent.stop_sequences": {"['u']", "['p']", "'e'", "'f'"}, "session.metadata": {"{a = 'u'}", "{a = 'p'}", "'a=e'", "'a=f'"},
 	"telemetry.otlp_endpoint": {"'http://u'", "'http://p'", "'http://e'", "'http://f'"}, "telemetry.otlp_headers": {"{a = 'u'}", "{a = 'p'}", "'a=e'", "'a=f'"},
 	"telemetry.otlp_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "telemetry.content": {"true", "false", "true", "false"},
+	"server.database":          {"'postgres://u'", "'postgres://p'", "'postgres://e'", "'postgres://f'"},
 	"telemetry.metrics_listen": {"'127.0.0.1:1'", "'127.0.0.1:2'", "'127.0.0.1:3'", "'127.0.0.1:4'"},
 	"agent.cache_ttl":          {"'5m'", "'1h'", "'5m'", "'1h'"}, "provider.type": {"'openai'", "'gemini'", "'anthropic'", "'openai'"},
 	"storage.backend": {"'sqlite'", "'memory'", "'jsonl'", "'sqlite'"}, "storage.fsync": {"'never'", "'interval'", "'always'", "'never'"},
@@ -169,7 +170,7 @@ func everyLayer(t *testing.T, key, variable string) {
 			t.Fatalf("%s in %s: %v", key, want, err)
 		}
 		for _, s := range l.Settings() {
-			if s.Key == key && (s.Source.Layer != want || s.Value != plain(layer) && !strings.HasSuffix(key, "api_key") && !strings.HasSuffix(key, "headers") && key != "server.token") {
+			if s.Key == key && (s.Source.Layer != want || s.Value != plain(layer) && !strings.HasSuffix(key, "api_key") && !strings.HasSuffix(key, "headers") && key != "server.token" && key != "server.database") {
 				t.Errorf("%s (%s): %+v; want %s from %s", key, variable, s, plain(layer), want)
 			}
 		}
@@ -220,7 +221,7 @@ func TestEveryKey(t *testing.T) {
 		},
 		Telemetry:   config.Telemetry{Endpoint: "http://c:4318", Headers: map[string]string{"X": "sk-1"}, Timeout: time.Second, Content: true, MetricsListen: "127.0.0.1:9464"},
 		Bounds:      provider.Bounds{ReplyBytes: 2 << 20, ReplyEvents: 10, EventBytes: 1000, IdleTimeout: time.Minute, PingTimeout: 2 * time.Minute, ReplyTimeout: 3 * time.Minute},
-		HeaderBytes: 4 << 10, MCPBytes: 5000, ServerToken: "sk-1",
+		HeaderBytes: 4 << 10, MCPBytes: 5000, ServerToken: "sk-1", Database: "postgres://u:sk-1@h/d",
 		Storage: config.Storage{Backend: "sqlite", Directory: "d", Fsync: "interval", FsyncInterval: 2},
 	}
 	if diff := cmp.Diff(want, l.Config); diff != "" {
@@ -296,6 +297,7 @@ mcp_message_bytes = 5000
 
 [server]
 token = "${OPENAI}"
+database = "postgres://u:${OPENAI}@h/d"
 
 [telemetry]
 otlp_endpoint = "http://c:4318"

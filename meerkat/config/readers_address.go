@@ -22,6 +22,17 @@ func readAddress(v any) (any, error) {
 	return s, nil
 }
 
+// readDatabase reads the URL of a PostgreSQL database. Errors do not repeat it: it may
+// hold a password.
+func readDatabase(v any) (any, error) {
+	s, ok := v.(string)
+	u, err := url.Parse(s)
+	if !ok || err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return nil, errors.New("it is not a URL of the form postgres://USER@HOST:PORT/DATABASE")
+	}
+	return s, nil
+}
+
 // readListenAddress reads where to listen: PORT, :PORT or HOST:PORT. Without a host
 // only this machine can connect.
 func readListenAddress(v any) (any, error) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -35,6 +36,7 @@ type Setting struct {
 	read   reader            // nil: readText
 	field  func(*Config) any // returns a pointer to the field that takes the value; nil: none does
 	secret bool              // its value is never shown
+	form   string            // of a secret that is more than a text
 	inFile bool              // it can be set in files only
 	path   bool              // ~/ at its beginning is the user's home
 	risk   string            // what an untrusted project could do with it; "": nothing
@@ -48,6 +50,7 @@ const (
 	AllCommands     Commands = iota // those that read sessions, too
 	RequestCommands                 // those that make a request for a model
 	RunCommands                     // those that send it
+	ServeCommands                   // those that send it for others, over HTTP
 )
 
 // The reasons why a project that is not trusted may not set something.
@@ -75,6 +78,10 @@ func Table() []Setting {
 		{
 			Key: "server.token", secret: true, risk: riskHoldsKey,
 			Help: "`token` that clients of rkat mcp-server --listen must send", field: func(c *Config) any { return &c.ServerToken },
+		},
+		{
+			Key: "server.database", Flag: "database", Commands: ServeCommands, Variables: []string{"RKAT_DATABASE_URL"}, read: readDatabase, secret: true, form: "a URL of the form postgres://USER@HOST:PORT/DATABASE", risk: riskMovesSessions,
+			Help: "`URL` of the PostgreSQL database that the replicas of rkat serve share; one with a password belongs into RKAT_DATABASE_URL", field: func(c *Config) any { return &c.Database },
 		},
 		{Key: trustedProjects, Help: "`folders` of projects whose .rkat/config.toml may set anything; only in the user's own file", read: readList, inFile: true, path: true, risk: riskTrustsItself},
 	})
@@ -280,12 +287,7 @@ func (s Setting) EnvironmentVariables() []string {
 }
 
 // secretForm says how a secret is written, for errors that must not repeat it.
-func (s Setting) secretForm() string {
-	if s.read == nil {
-		return "it is not a text"
-	}
-	return "it is not of the form NAME=VALUE[,NAME=VALUE…], or a table of texts"
-}
+func (s Setting) secretForm() string { return "it is not " + cmp.Or(s.form, "a text") }
 
 // findSetting returns the row of a key.
 func findSetting(table []Setting, key string) (Setting, bool) {

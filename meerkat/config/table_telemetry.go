@@ -10,7 +10,7 @@ func telemetrySettings() []Setting {
 			Key: "telemetry.otlp_endpoint", Flag: "otlp-endpoint", Commands: RunCommands, read: readAddress, Variables: []string{"OTEL_EXPORTER_OTLP_ENDPOINT"}, risk: riskSendsData,
 			Help: "`address` of an OpenTelemetry collector (OTLP over HTTP), such as http://localhost:4318", field: func(c *Config) any { return &c.Telemetry.Endpoint },
 		}, {
-			Key: "telemetry.otlp_headers", read: readHeaders, Variables: []string{"OTEL_EXPORTER_OTLP_HEADERS"}, secret: true, risk: riskHoldsKey,
+			Key: "telemetry.otlp_headers", read: readHeaders, Variables: []string{"OTEL_EXPORTER_OTLP_HEADERS"}, secret: true, form: "of the form NAME=VALUE[,NAME=VALUE…], or a table of texts", risk: riskHoldsKey,
 			Help: "`NAME=VALUE` pairs sent to the collector, with commas between", field: func(c *Config) any { return &c.Telemetry.Headers },
 		}, {
 			Key: "telemetry.otlp_timeout", read: readDuration, Default: 2 * time.Second,

@@ -13,5 +13,6 @@ func main() {
 		Metrics:   backends.Metrics,
 		Spans:     backends.Spans,
 		Collector: backends.Collector, MetricsServer: backends.MetricsServer,
+		Database: backends.Database,
 	}.Run)
 }

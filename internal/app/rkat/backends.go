@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/observe"
+	"github.com/meerkat-go/conformance/meerkat/server"
 )
 
 // Backends are the parts of rkat that bring large dependencies. The zero Backends
@@ -24,11 +26,17 @@ type Backends struct {
 	// Collector is for --otlp-endpoint, MetricsServer for --metrics-listen.
 	Collector     OpenCollector
 	MetricsServer OpenMetricsServer
+	// Database is for --database of serve.
+	Database OpenDatabase
 }
 
 // OpenStore opens the sessions in a folder. A store that is an io.Closer is
 // closed when the command ends.
 type OpenStore = config.OpenStore
+
+// OpenDatabase opens the database that the replicas of serve share, at a URL that
+// appears in no error. Warnings go to logger.
+type OpenDatabase func(ctx context.Context, url string, logger *slog.Logger) (server.Database, error)
 
 // OpenExporter opens an export of events to the file at path. Each event goes to
 // listen; finish is called once, after the last event.

@@ -1,5 +1,5 @@
 // Package backends holds the parts of rkat that bring large dependencies: sessions
-// in SQLite, metrics for Prometheus, spans and metrics for OpenTelemetry. The command
+// in SQLite and PostgreSQL, metrics for Prometheus, spans and metrics for OpenTelemetry. The command
 // cmd/rkat gives them to package rkat; a program that embeds rkat, such as
 // conform, leaves them out and links none of these libraries:
 //
@@ -8,6 +8,7 @@
 //		Metrics: backends.Metrics,
 //		Spans:   backends.Spans,
 //		Collector: backends.Collector, MetricsServer: backends.MetricsServer,
+//		Database: backends.Database,
 //	}.Run(ctx, args, stdin, stdout, stderr, env)
 package backends
 

@@ -65,7 +65,7 @@ type Server struct {
 // Main runs the tests of a package and stops the server after them. It returns the exit
 // code.
 func (s *Server) Main(m *testing.M) int {
-	defer s.remove()
+	defer s.Close()
 	return m.Run()
 }
 
@@ -228,8 +228,9 @@ func (s *Server) isListening() bool {
 	return err == nil
 }
 
-// remove stops the server and removes its files.
-func (s *Server) remove() {
+// Close stops the server and removes its files. [Server.Main] calls it; a test that has a
+// server of its own does so itself.
+func (s *Server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.process != nil {

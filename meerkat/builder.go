@@ -41,6 +41,7 @@ type AgentBuilder struct {
 	unlisted      bool
 	refusesSchema bool
 	keyless       bool
+	subAgents     *SubAgents // nil: none
 }
 
 // NewAgent returns a builder of an agent without tools that keeps its sessions
@@ -296,6 +297,9 @@ func (b *AgentBuilder) BuildContext(ctx context.Context) (*Agent, error) {
 		return nil, err
 	}
 	config.Tools, config.ToolsNow = tools.dispatcher, tools.current
+	if b.subAgents != nil {
+		config.Operations, config.SubAgent = b.newManager(), b.modelSwitch()
+	}
 	if tools.unfit, err = b.checkSchemas(tools.dispatcher, entry); err != nil {
 		tools.closeServers(ctx)
 		return nil, err

@@ -117,8 +117,8 @@ func (b *AgentBuilder) openToolset(ctx context.Context) (set toolset, err error)
 
 // localTools returns the tools that need no server.
 func (b *AgentBuilder) localTools() (sources []tool.Dispatcher, err error) {
-	if len(b.tools) > 0 {
-		functions, err := tool.New(b.tools...)
+	if own := slices.Concat(b.tools, b.operationTools()); len(own) > 0 {
+		functions, err := tool.New(own...)
 		if err != nil {
 			return nil, err
 		}

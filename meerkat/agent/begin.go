@@ -32,6 +32,7 @@ func (p *transition) handleBegin(in beginInput) {
 	p.addMetadata(in.at)
 	p.addAnnotations(in.at)
 	s.target = s.requestTarget()
+	p.restoreOperations()
 	s.pending = &runOpening{prompt: prompt, changes: p.findChanges()}
 	if open == nil {
 		p.openConversation(in.at)
@@ -44,7 +45,7 @@ func (p *transition) handleBegin(in beginInput) {
 // checkCanBegin returns why the run cannot begin, nil if it can.
 func (p *transition) checkCanBegin(prompt string, open *toolBatch) error {
 	s := &p.state
-	nothingNew := strings.TrimSpace(prompt) == "" && open == nil
+	nothingNew := strings.TrimSpace(prompt) == "" && open == nil && !s.hasOpenOperations()
 	switch {
 	case s.settings.compactOnly && len(s.session.Messages) == 0,
 		!s.settings.compactOnly && nothingNew && !canContinue(s.session.Messages):
@@ -221,6 +222,11 @@ func (p *transition) openConversation(at time.Time) {
 	}
 	if prompted {
 		p.addCheckpoint(at, session.ReasonPrompt)
+	}
+	if s := &p.state; !prompted && s.hasOpenOperations() && !canContinue(s.session.Messages) {
+		s.answered = true
+		p.waitForOperations(at)
+		return
 	}
 	p.callModel(at)
 }

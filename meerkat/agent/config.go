@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/meerkat-go/conformance/meerkat/handoff"
+	"github.com/meerkat-go/conformance/meerkat/ops"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
@@ -96,6 +97,20 @@ type Config struct {
 	// does by itself.
 	Compaction Compaction
 
+	// Operations starts and controls sub-agents, and takes directives for this agent and
+	// for them; nil: there are none. Its Run is RunOperation. The tools for the model are
+	// those of ops.Tools; they must be among Tools.
+	Operations *ops.Manager
+	// SubAgent changes what a sub-agent of that model is made of, which is a copy of this
+	// Config, for instance the client. Nil: it has the model of its parent.
+	SubAgent func(c *Config, model string) error
+	// Artifacts keeps results of operations that are larger than ArtifactThreshold bytes
+	// (0: DefaultArtifactThreshold). Nil: the model gets every result whole.
+	Artifacts         Artifacts
+	ArtifactThreshold int
+	// Parent makes a new session that of a sub-agent; nil: a user starts it.
+	Parent *session.Parent
+
 	// Metadata changes what is noted about the session; see session.Metadata.
 	Metadata map[string]string
 	// Annotations are written into the session unless it has them.
@@ -152,7 +167,7 @@ func Run(ctx context.Context, cfg Config, prompt string) (Result, error) {
 	if err := errors.Join(checkText("prompt", prompt), cfg.checkOptions(nil)); err != nil {
 		return Result{}, err
 	}
-	h := session.Header{Version: session.Version, ID: id, Created: cfg.currentTime(), Provider: cfg.Client.Provider(), Model: cfg.Model}
+	h := session.Header{Version: session.Version, ID: id, Created: cfg.currentTime(), Provider: cfg.Client.Provider(), Model: cfg.Model, Parent: cfg.Parent}
 	w, err := cfg.Store.Create(ctx, h)
 	if err != nil {
 		return Result{}, session.WrapStorage(err)
@@ -303,7 +318,7 @@ func (c *Config) runSettings() settings {
 		temperature: c.Temperature, stopSequences: c.StopSequences, maxPromptBytes: c.MaxPromptBytes, metadata: c.Metadata, unary: c.Unary, account: c.Account,
 		outputSchema: c.OutputSchema, cacheTTL: c.CacheTTL, attachments: c.Attached,
 		annotations: c.Annotations, limits: c.Limits, warnAt: c.WarnAt, retry: c.Retry,
-		interruptedPolicy: c.OnInterrupted, compaction: c.Compaction, render: c.Client.Render,
+		interruptedPolicy: c.OnInterrupted, compaction: c.Compaction, render: c.Client.Render, operations: c.Operations != nil,
 	}
 	if tools := c.Tools; tools != nil {
 		s.idempotent = func(name string) bool { return tool.TraitsOf(tools, name).Idempotent }

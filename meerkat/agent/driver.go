@@ -1,12 +1,14 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
+	"github.com/meerkat-go/conformance/meerkat/ops"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 )
@@ -20,6 +22,7 @@ type driver struct {
 	stamp  eventStamp  // of what is reported now
 	turnID string      // of stamp
 	tools  *toolRunner // the tools that are running
+	node   *ops.Node   // nil: the agent has no operations
 
 	clock sync.Mutex // tools ask for the time as well
 	last  time.Time
@@ -27,9 +30,13 @@ type driver struct {
 
 func (c Config) driveRun(ctx context.Context, s session.Session, w session.Writer, prompt string, set settings) (Result, error) {
 	runID, err := c.NewRunID()
+	if err == nil {
+		err = c.restrictTools(ctx, s.Parent)
+	}
 	if err != nil {
 		return Result{SessionID: s.ID}, &RunError{s.ID, errors.Join(err, w.Close())}
 	}
+	c, ctx = c.withOperations(ctx, &s)
 	d := &driver{cfg: c, sink: newEventSink(c.OnEvent, c.EventBuffer), state: state{settings: set, session: s, runID: runID}}
 	defer d.sink.close()
 	err = d.runAndClose(ctx, w, prompt)
@@ -50,6 +57,8 @@ func (d *driver) runAndClose(ctx context.Context, w session.Writer, prompt strin
 		}
 	}()
 	d.writer = w
+	d.joinOperations(ctx)
+	defer func() { d.leaveOperations(err == nil) }()
 	d.emitEvent(Event{Type: RunStarted, Prompt: prompt})
 	return d.runLoop(ctx, beginInput{d.currentTime(), d.state.runID, prompt})
 }
@@ -82,9 +91,10 @@ func (d *driver) runLoop(ctx context.Context, in input) error {
 	defer func() { d.tools.stop() }()
 	for {
 		var effects []effect
-		release := func() {}
+		var request toolRequest
 		if in == nil {
-			in, release = d.tools.nextInput()
+			request = <-d.tools.requests
+			in = request.in
 		}
 		d.state, effects = step(d.state, in)
 		if _, over := in.(toolsDoneInput); over {
@@ -109,11 +119,23 @@ func (d *driver) runLoop(ctx context.Context, in input) error {
 				in = d.waitForRetry(ctx, e)
 			case toolsEffect:
 				d.tools = d.startTools(ctx, e)
+			case restoreEffect:
+				if err := d.node.Restore(e.operations); err != nil {
+					return err
+				}
+			case newsEffect:
+				in = d.readNews(ctx)
+			case awaitNewsEffect:
+				in = d.awaitNews(ctx, e)
+			case settleEffect:
+				d.node.Settle(e.results, e.directives)
+			case answerEffect:
+				*request.answer = e.answer
 			case finishEffect:
 				return e.err
 			}
 		}
-		release()
+		request.release()
 	}
 }
 
@@ -209,6 +231,10 @@ func (d *driver) setStamp(s eventStamp) {
 // emitEvent reports an event with the turn and attempt of the run.
 func (d *driver) emitEvent(e Event) {
 	e.SessionID, e.RunID, e.TS = d.state.session.ID, d.state.runID, d.currentTime()
+	if parent := d.state.session.Parent; parent != nil {
+		e.ParentID = parent.ID
+		e.OperationID = cmp.Or(e.OperationID, e.SessionID)
+	}
 	e.Turn, e.TurnID, e.Attempt = d.stamp.turn, d.turnID, d.stamp.attempt
 	d.sink.emit(e)
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"time"
 
+	"github.com/meerkat-go/conformance/meerkat/ops"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/stream"
@@ -61,6 +62,8 @@ type (
 		id      string
 		result  transcript.ToolResult
 		outcome tool.Outcome
+		// operations are those whose results the result holds.
+		operations []ops.OpResult
 	}
 	toolProgressInput struct {
 		call     transcript.ToolCall
@@ -73,6 +76,34 @@ type (
 		offers []transcript.ToolDef
 	}
 )
+
+// The inputs of an agent that has operations.
+type (
+	// newsInput is what has happened to operations and who steers the agent. open is set
+	// while the model waits for the result of an operation.
+	newsInput struct {
+		at         time.Time
+		cause      cause
+		events     []ops.OpEvent
+		results    []ops.OpResult
+		directives []ops.Directive
+		open       bool
+	}
+	// operationEventsInput is what happens while a tool waits for operations.
+	operationEventsInput struct{ events []ops.OpEvent }
+	// submissionInput asks to record operations before they start, and to set budgets
+	// aside for them; see ops.Recorder.
+	submissionInput struct {
+		at     time.Time
+		specs  []ops.OperationSpec
+		shares int
+		fork   *session.ForkBudgetPolicy
+	}
+)
+
+func (newsInput) isInput()            {}
+func (operationEventsInput) isInput() {}
+func (submissionInput) isInput()      {}
 
 func (beginInput) isInput()        {}
 func (replyInput) isInput()        {}
@@ -111,6 +142,34 @@ type (
 	}
 	finishEffect struct{ err error }
 )
+
+// The effects of an agent that has operations.
+type (
+	// restoreEffect takes over the operations of earlier runs.
+	restoreEffect struct{ operations []ops.Restored }
+	// newsEffect asks for the news that there are; awaitNewsEffect waits for some.
+	newsEffect      struct{}
+	awaitNewsEffect struct{ left time.Duration }
+	// settleEffect says that results and directives are in the conversation.
+	settleEffect struct {
+		results    []ops.OperationID
+		directives []string
+	}
+	// answerEffect answers a submission.
+	answerEffect struct{ answer submissionAnswer }
+)
+
+// submissionAnswer is what was recorded, or why it could not be.
+type submissionAnswer struct {
+	specs []ops.OperationSpec
+	err   error
+}
+
+func (restoreEffect) isEffect()   {}
+func (newsEffect) isEffect()      {}
+func (awaitNewsEffect) isEffect() {}
+func (settleEffect) isEffect()    {}
+func (answerEffect) isEffect()    {}
 
 // eventStamp is the turn and attempt that an event belongs to.
 type eventStamp struct{ turn, attempt int }

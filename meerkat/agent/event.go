@@ -39,6 +39,11 @@ const (
 	ToolExecutionTimedOut  EventType = "tool_execution_timed_out"
 	ToolResultReceived     EventType = "tool_result_received"
 	StreamTruncated        EventType = "stream_truncated" // the listener was too slow for some deltas
+	OperationStarted       EventType = "operation_started"
+	OperationProgress      EventType = "operation_progress"
+	OperationEnded         EventType = "operation_ended"     // Status says how
+	OperationDelivered     EventType = "operation_delivered" // the model gets the result
+	SteeringApplied        EventType = "steering_applied"
 	RunCompleted           EventType = "run_completed"
 	RunFailed              EventType = "run_failed"
 	RunInterrupted         EventType = "run_interrupted" // by the user
@@ -49,7 +54,7 @@ const (
 // and terminal events are never dropped.
 func (t EventType) Droppable() bool {
 	switch t {
-	case TextDelta, ReasoningDelta, ToolCallDelta, ToolProgress:
+	case TextDelta, ReasoningDelta, ToolCallDelta, ToolProgress, OperationProgress:
 		return true
 	default:
 		return false
@@ -75,6 +80,12 @@ type Event struct {
 	Turn    int    `json:"turn,omitempty"`
 	TurnID  string `json:"turn_id,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
+
+	// ParentID is the session that started the sub-agent whose event this is, absent for
+	// the agent that a user started. OperationID is the sub-agent itself, or in events
+	// about operations the one that they are about.
+	ParentID    session.ID `json:"parent_id,omitempty"`
+	OperationID session.ID `json:"operation_id,omitempty"`
 
 	Prompt  string            `json:"prompt,omitempty"`
 	Index   *int              `json:"index,omitempty"` // of the block in its message

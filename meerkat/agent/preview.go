@@ -79,7 +79,9 @@ func PreviewResume(ctx context.Context, cfg Config, id session.ID, prompt string
 // previewRequest takes the first step of a run and performs none of its effects.
 func (c Config) previewRequest(s session.Session, prompt string) (Request, error) {
 	r := Request{SessionID: s.ID, Provider: c.Client.Provider(), Model: c.Model}
-	_, effects := step(state{settings: c.runSettings(), session: s}, beginInput{at: c.currentTime(), runID: "preview", prompt: prompt})
+	set := c.runSettings()
+	set.operations = false // what they will have come to by then is not known
+	_, effects := step(state{settings: set, session: s}, beginInput{at: c.currentTime(), runID: "preview", prompt: prompt})
 	for _, e := range effects {
 		switch e := e.(type) {
 		case eventEffect:

@@ -37,10 +37,7 @@ const (
 // replaces earlier texts. A run without a system prompt keeps the one in force.
 func (p *transition) findChanges() *settingsChange {
 	asked, stored := p.state.settings.prefix, p.state.session.Prefix
-	system, ok := p.state.session.AnnotationValue(annotationSystem)
-	if !ok {
-		system = stored.System
-	}
+	system := systemInForce(&p.state.session)
 	if asked.System == "" {
 		asked.System = system
 	}
@@ -67,6 +64,14 @@ func (p *transition) findChanges() *settingsChange {
 		c.annotations = append(c.annotations, session.Annotation{Name: annotationSystem, Value: asked.System})
 	}
 	return c
+}
+
+// systemInForce returns the system prompt that the model was told last.
+func systemInForce(s *session.Session) string {
+	if system, ok := s.AnnotationValue(annotationSystem); ok {
+		return system
+	}
+	return s.Prefix.System
 }
 
 // addSettingsChange appends the text after the user's message or the results,

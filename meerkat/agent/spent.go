@@ -8,8 +8,13 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// spentAt is what the session has used up at a time.
+// spentAt is what the session and its ended operations have used up at a time.
 func (s *state) spentAt(at time.Time) session.Spent {
+	return s.session.Pool(s.limits, s.ownSpentAt(at)).Used()
+}
+
+// ownSpentAt is spentAt without what operations have used.
+func (s *state) ownSpentAt(at time.Time) session.Spent {
 	b := s.spentEarlier
 	b.Tokens += s.tokensUsed
 	b.ToolCalls += s.toolsStarted + s.toolsOverBudget

@@ -6,6 +6,7 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
+	"github.com/meerkat-go/conformance/meerkat/ops"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -54,6 +55,9 @@ type state struct {
 
 	compactionIgnored bool
 	phase             phase
+
+	newsSeen bool // the next call carries what is new of operations
+	answered bool // the model has ended its turn, and the run waits for operations
 }
 
 // phase is what the run waits for; it decides which inputs make sense.
@@ -64,6 +68,8 @@ const (
 	phaseCalling
 	phaseWaiting // for the next attempt
 	phaseTools
+	phaseNews          // for the news before a call
+	phaseWaitingForOps // for operations to end
 	phaseDone
 )
 
@@ -92,6 +98,7 @@ type settings struct {
 	lookup            func(model string) (catalog.Entry, error) // nil: the catalogue
 	render            func(*provider.Request) ([]byte, error)   // nil: the client cannot
 	compactOnly       bool                                      // the run is a compaction and nothing else
+	operations        bool                                      // the agent may have operations
 }
 
 // digestChain is the Digest of the first n messages of the session.
@@ -125,6 +132,8 @@ type toolAnswer struct {
 	started   bool      // the tool was started
 	startedAt time.Time // when
 	result    transcript.ToolResult
+	// operations are those whose results result holds and no record says so yet.
+	operations []ops.OpResult
 }
 
 // withAnswer returns b with the answer at i replaced; b stays as it is.

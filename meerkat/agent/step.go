@@ -27,6 +27,12 @@ func step(s state, in input) (state, []effect) {
 		p.handleToolResult(in)
 	case toolsDoneInput:
 		p.handleToolsDone(in)
+	case newsInput:
+		p.handleNews(in)
+	case operationEventsInput:
+		p.emitOperationEvents(in.events)
+	case submissionInput:
+		p.handleSubmission(in)
 	default:
 		panic("agent: unknown input")
 	}

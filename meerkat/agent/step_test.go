@@ -95,7 +95,7 @@ func anyInput(t *rapid.T, s *state) input {
 			case a.known:
 			case a.started:
 				status := rapid.SampledFrom([]tool.Status{tool.StatusComplete, tool.StatusError, tool.StatusTimedOut, tool.StatusInterrupted}).Draw(t, "status")
-				return toolResultInput{epoch, c.ID, transcript.ToolResult{ToolUseID: c.ID, Content: "r", IsError: status != tool.StatusComplete}, tool.Outcome{Status: status}}
+				return toolResultInput{epoch, c.ID, transcript.ToolResult{ToolUseID: c.ID, Content: "r", IsError: status != tool.StatusComplete}, tool.Outcome{Status: status}, nil}
 			default:
 				return toolStartInput{epoch, c.ID}
 			}

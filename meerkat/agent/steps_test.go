@@ -197,7 +197,7 @@ func (m *machine) readInput(line, name string, args []argument) input {
 	case "settle":
 		status := tool.Status(args[1].value)
 		result := transcript.ToolResult{ToolUseID: args[0].value, Content: argumentAt(args, 2), IsError: status != tool.StatusComplete}
-		return toolResultInput{m.clock, args[0].value, result, tool.Outcome{Status: status, Timeout: time.Second}}
+		return toolResultInput{m.clock, args[0].value, result, tool.Outcome{Status: status, Timeout: time.Second}, nil}
 	case "answered":
 		in := toolsDoneInput{at: m.clock}
 		for _, a := range args {

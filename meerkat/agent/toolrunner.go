@@ -17,8 +17,16 @@ type toolRunner struct {
 
 // toolRequest is an input that waits until its effects have been performed.
 type toolRequest struct {
-	in   input
-	done chan struct{}
+	in     input
+	done   chan struct{}
+	answer *submissionAnswer // of a submission
+}
+
+// release lets the one go on who waits for the request, if there is one.
+func (q toolRequest) release() {
+	if q.done != nil {
+		close(q.done)
+	}
 }
 
 func (d *driver) startTools(ctx context.Context, e toolsEffect) *toolRunner {
@@ -30,11 +38,11 @@ func (d *driver) startTools(ctx context.Context, e toolsEffect) *toolRunner {
 			c.requestStep(toolProgressInput{call, p})
 		},
 		Settled: func(call transcript.ToolCall, r transcript.ToolResult, o tool.Outcome) {
-			c.requestStep(toolResultInput{d.currentTime(), call.ID, r, o})
+			c.requestStep(toolResultInput{d.currentTime(), call.ID, r, o, d.claimedResults(call.ID, o)})
 		},
 	}
 	go func() {
-		tool.DispatchAll(ctx, stoppableDispatcher{d.cfg.toolDispatcher(), c}, e.calls, d.cfg.MaxParallel, observer)
+		tool.DispatchAll(ctx, stoppableDispatcher{d.cfg.toolDispatcher(), c, d.callerContext(c)}, e.calls, d.cfg.MaxParallel, observer)
 		c.requestStep(toolsDoneInput{d.currentTime(), causeOf(ctx), d.currentTools(ctx)})
 	}()
 	return c
@@ -49,23 +57,20 @@ func (d *driver) currentTools(ctx context.Context) []transcript.ToolDef {
 	return d.cfg.ToolsNow(ctx)
 }
 
-// nextInput waits for the tools to report.
-func (c *toolRunner) nextInput() (input, func()) {
-	q := <-c.requests
-	return q.in, func() { close(q.done) }
-}
-
-// requestStep returns when the loop has done what follows from in, or has left.
-func (c *toolRunner) requestStep(in input) {
-	q := toolRequest{in, make(chan struct{})}
+// requestStep returns when the loop has done what follows from in. answered is false
+// when the loop has left.
+func (c *toolRunner) requestStep(in input) (answer submissionAnswer, answered bool) {
+	q := toolRequest{in, make(chan struct{}), new(submissionAnswer)}
 	select {
 	case c.requests <- q:
 	case <-c.stopped:
-		return
+		return answer, false
 	}
 	select {
 	case <-q.done:
+		return *q.answer, true
 	case <-c.stopped:
+		return answer, false
 	}
 }
 
@@ -81,6 +86,8 @@ func (c *toolRunner) stop() {
 type stoppableDispatcher struct {
 	tool.Dispatcher
 	runner *toolRunner
+	// withCaller names the agent to its tools, nil if it has no operations.
+	withCaller func(ctx context.Context, callID string) context.Context
 }
 
 // Traits implements tool.Describer.
@@ -94,6 +101,9 @@ func (v stoppableDispatcher) Dispatch(ctx context.Context, call transcript.ToolC
 	case <-v.runner.stopped:
 		return tool.NotExecuted(call.ID, "its start could not be recorded")
 	default:
-		return v.Dispatcher.Dispatch(ctx, call)
 	}
+	if v.withCaller != nil {
+		ctx = v.withCaller(ctx, call.ID)
+	}
+	return v.Dispatcher.Dispatch(ctx, call)
 }

@@ -20,7 +20,7 @@ func (p *transition) dispatchTools(at time.Time) {
 	p.flushRecords()
 	spent := s.spentAt(at)
 	p.emitBudgetWarnings(spent)
-	room := s.limits.ToolCallsLeft(spent, s.batch.openCount())
+	room := s.limits.ToolCallsLeft(s.withReserved(spent), s.batch.openCount())
 	var run []transcript.ToolCall
 	for i, c := range s.batch.calls {
 		switch {
@@ -78,7 +78,7 @@ func (p *transition) handleToolResult(in toolResultInput) {
 	s := &p.state
 	i := s.batch.indexOfCall(in.id)
 	a := s.batch.answers[i]
-	a.known, a.status, a.result = true, string(in.outcome.Status), in.result
+	a.known, a.status, a.result, a.operations = true, string(in.outcome.Status), in.result, in.operations
 	s.batch = s.batch.withAnswer(i, a)
 	if !a.started {
 		return
@@ -86,8 +86,12 @@ func (p *transition) handleToolResult(in toolResultInput) {
 	if status := a.ledgerStatus(); s.batch.openCount() > 0 && (status == transcript.CallComplete || status == transcript.CallError) {
 		e := s.batch.ledgerEntry(i, status)
 		e.Result = &a.result
-		p.addRecords(session.Tool{At: in.at, CallRecord: e})
+		ids := p.recordEnds(in.at, a.operations)
+		p.addRecords(session.Tool{At: in.at, CallRecord: e, Operations: ids})
 		p.flushRecords() // who is reads the event finds the record after a crash
+		p.settleOperations(ids, nil)
+		a.operations = nil
+		s.batch = s.batch.withAnswer(i, a)
 	}
 	ms := in.at.Sub(a.startedAt).Milliseconds()
 	e := Event{Type: ToolExecutionCompleted, ID: in.id, Name: s.batch.calls[i].Name, Result: a.result.Content, IsError: &a.result.IsError, Status: a.status, DurationMS: &ms}
@@ -167,9 +171,14 @@ func (p *transition) addResults(at time.Time) {
 			p.addRecords(session.Tool{At: at, CallRecord: s.batch.ledgerEntry(i, status)})
 		}
 	}
+	var delivered []session.ID
+	for i := range s.batch.answers {
+		delivered = append(delivered, p.recordEnds(at, s.batch.answers[i].operations)...)
+	}
 	s.batch = toolBatch{}
-	p.addMessage(at, transcript.ToolResults(results...))
+	p.addRecords(session.MessageRecord{At: at, Message: transcript.ToolResults(results...), Operations: delivered})
 	p.addCheckpoint(at, session.ReasonToolResults)
+	p.settleOperations(delivered, nil)
 }
 
 // emitResultReceived reports that a result joins the conversation. It repeats

@@ -19,15 +19,26 @@ import (
 const maxPauses = 5
 
 // callModel sends the conversation if the limits leave room for it. A conversation
-// that has become too long is summarised first, unless the provider compacts it.
+// that has become too long is summarised first, unless the provider compacts it. An
+// agent with operations asks for news of them before.
 func (p *transition) callModel(at time.Time) {
 	s := &p.state
+	if s.settings.operations && !s.newsSeen {
+		s.phase = phaseNews
+		p.addLastEffect(newsEffect{})
+		return
+	}
+	s.newsSeen = false
 	if s.turns >= s.settings.maxTurns {
 		p.finishRun(at, &TurnLimitError{Limit: s.settings.maxTurns})
 		return
 	}
 	p.flushRecords()
 	if p.checkBudgetAndWarn(at); p.hasEnded() {
+		return
+	}
+	if s.isBudgetReserved(at) {
+		p.waitForOperations(at)
 		return
 	}
 	if s.needsSummary() {
@@ -249,6 +260,11 @@ func (p *transition) applyVerdict(at time.Time, v verdict, m *transcript.Message
 	if v.keep && len(calls) > 0 {
 		p.refuseAllCalls(at, calls, v.why, "")
 	}
+	if v.err == nil && s.hasOpenOperations() {
+		s.answered = true
+		p.waitForOperations(at)
+		return
+	}
 	if v.keep || v.err == nil {
 		p.addCheckpoint(at, session.ReasonCompleted)
 	}
@@ -267,11 +283,13 @@ func (p *transition) refuseAllCalls(at time.Time, calls []transcript.ToolCall, w
 	p.addResults(at)
 }
 
-// resendPaused answers a pause by sending the conversation as it stands.
+// resendPaused answers a pause by sending the conversation as it stands: nothing may come
+// between the parts of a reply.
 func (p *transition) resendPaused(at time.Time) {
 	if p.state.pauses > maxPauses {
 		p.finishRun(at, &StopError{Stop: transcript.StopPauseTurn, Detail: "the model paused too often in a row; resume to let it go on"})
 		return
 	}
+	p.state.newsSeen = true
 	p.callModel(at)
 }

@@ -24,6 +24,7 @@ import (
 //	{"record":"error","at":…,"run_id":…,"kind":…,"message":…}
 //	{"record":"task","at":…,"run_id":…,"turns":2,…,"stop_reason":"end_turn"}
 //	{"record":"refusal","at":…,"provider":…,"request":…,"status":400,"message":…,"repair":{…}}
+//	{"record":"operation","at":…,"id":…,"state":"submitted","spec":{…}}
 //	{"record":"checkpoint","at":…,"reason":"assistant"}
 //
 // Each line ends with a checksum of itself, "crc32c"; in a session the checksum of
@@ -48,6 +49,8 @@ func appendBody(dst []byte, r Record) ([]byte, error) {
 	case Refusal:
 		dst, err = appendFlat(dst, r.recordKind(), r.withValidUTF8())
 	case Compaction:
+		dst, err = appendFlat(dst, r.recordKind(), r.withValidUTF8())
+	case Operation:
 		dst, err = appendFlat(dst, r.recordKind(), r.withValidUTF8())
 	case Unknown:
 		return dst, fmt.Errorf("session: a record of kind %q can only be kept, not written", r.Kind)
@@ -76,7 +79,19 @@ func appendMessageRecord(dst []byte, e MessageRecord) ([]byte, error) {
 	dst = append(dst, `{"record":"message","at":"`...)
 	dst = e.At.AppendFormat(dst, time.RFC3339Nano)
 	dst, err := e.Message.AppendJSON(append(dst, `","message":`...))
+	if err == nil && (e.Source != "" || len(e.Operations) > 0) {
+		var origin []byte
+		origin, err = json.Marshal(messageOrigin{e.Source, e.Operations})
+		dst = append(append(dst, ','), origin[1:len(origin)-1]...)
+	}
 	return append(dst, '}'), err
+}
+
+// messageOrigin is what stands behind the message of a record. Older readers pass over
+// it.
+type messageOrigin struct {
+	Source     Source `json:"source,omitempty"`
+	Operations []ID   `json:"operations,omitempty"`
 }
 
 // prefixLine is a Prefix with its tools already encoded.
@@ -181,6 +196,8 @@ func decodeKind(kind string, line []byte) (Record, error) {
 		return decodeFlat[Refusal](line)
 	case "repair":
 		return decodeFlat[Repair](line)
+	case "operation":
+		return decodeFlat[Operation](line)
 	}
 	return Unknown{Kind: kind}, nil
 }
@@ -243,6 +260,7 @@ func decodeMessageRecord(line []byte) (Record, error) {
 	var e struct {
 		At      time.Time           `json:"at"`
 		Message *transcript.Message `json:"message"`
+		messageOrigin
 	}
 	if err := json.Unmarshal(line, &e); err != nil {
 		return nil, err
@@ -250,7 +268,7 @@ func decodeMessageRecord(line []byte) (Record, error) {
 	if e.Message == nil {
 		return nil, fmt.Errorf("message record without a message")
 	}
-	return MessageRecord{e.At, *e.Message}, nil
+	return MessageRecord{e.At, *e.Message, e.Source, e.Operations}, nil
 }
 
 func decodePrefix(line []byte) (Record, error) {

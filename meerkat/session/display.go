@@ -16,6 +16,8 @@ const (
 	displayTurnStart        displayType = "turn_start"        // Turn
 	displayUserMessage      displayType = "user_message"      // Text, Images
 	displayDeveloperMessage displayType = "developer_message" // Text, Images
+	displayOperationResult  displayType = "operation_result"  // Text; what sub-agents have answered
+	displaySteering         displayType = "steering"          // Text; a directive of the parent agent or a program
 	displayReasoning        displayType = "reasoning"         // Text; only what the provider showed
 	displayAssistantMessage displayType = "assistant_message" // Text: all text of the message, in order
 	displayAssistantImage   displayType = "assistant_image"   // Images, one
@@ -111,7 +113,7 @@ func (b *displayBuilder) addItem(item TimelineItem) {
 		b.runID = s.Runs[item.Index].ID
 		b.addEvent(displayEvent{Type: displayRunStart})
 	case "message":
-		b.addMessage(item.Index)
+		b.addMessage(item.Index, item.Source)
 	case "usage":
 		c := &s.Calls[item.Index]
 		b.addEvent(displayEvent{Type: displayUsage, Usage: c.Usage, StopReason: c.StopReason})
@@ -126,11 +128,23 @@ func (b *displayBuilder) addItem(item TimelineItem) {
 	}
 }
 
-func (b *displayBuilder) addMessage(i int) {
+// displayTypeOf is how a message of the user's role is shown.
+func displayTypeOf(source Source) displayType {
+	switch source {
+	case SourceOperations:
+		return displayOperationResult
+	case SourceSteering:
+		return displaySteering
+	default:
+		return displayUserMessage
+	}
+}
+
+func (b *displayBuilder) addMessage(i int, source Source) {
 	m := &b.session.Messages[i]
 	switch m.Role {
 	case transcript.RoleUser:
-		b.addEvent(displayEvent{Type: displayUserMessage, Message: &i, Text: m.Content, Images: displayImages(m.Parts)})
+		b.addEvent(displayEvent{Type: displayTypeOf(source), Message: &i, Text: m.Content, Images: displayImages(m.Parts)})
 	case transcript.RoleDeveloper:
 		b.addEvent(displayEvent{Type: displayDeveloperMessage, Message: &i, Text: m.Content, Images: displayImages(m.Parts)})
 	case transcript.RoleAssistant:

@@ -35,6 +35,7 @@ func (s *Session) growOrCopy() {
 	s.Refusals = slices.Clip(s.Refusals)
 	s.Annotations = slices.Clip(s.Annotations)
 	s.Timeline = slices.Clip(s.Timeline)
+	s.operations = slices.Clip(s.operations)
 	s.grown = growth{newest: new(atomic.Int64)}
 }
 
@@ -71,7 +72,11 @@ func (s *Session) addToTimeline(r Record) {
 	default:
 		return
 	}
-	s.Timeline = append(s.Timeline, TimelineItem{At: r.recordTime(), Kind: r.recordKind(), Index: held - 1})
+	item := TimelineItem{At: r.recordTime(), Kind: r.recordKind(), Index: held - 1}
+	if m, ok := r.(MessageRecord); ok {
+		item.Source = m.Source
+	}
+	s.Timeline = append(s.Timeline, item)
 }
 
 // foldRecord adds what r says.
@@ -85,6 +90,7 @@ func (s *Session) foldRecord(r Record) (err error) {
 		s.Runs = append(s.Runs, r)
 	case MessageRecord:
 		s.foldMessage(r.Message)
+		s.foldDelivered(r.Operations)
 	case Call:
 		s.Calls = append(s.Calls, r)
 		s.addUsage(r.Usage)
@@ -92,6 +98,9 @@ func (s *Session) foldRecord(r Record) (err error) {
 		if s.Ledger, err = s.Ledger.With(r.CallRecord); err != nil {
 			return fmt.Errorf("session: %w", err)
 		}
+		s.foldDelivered(r.Operations)
+	case Operation:
+		s.operations = append(s.operations, r.withValidUTF8())
 	case ErrorRecord:
 		s.Errors = append(s.Errors, r.withValidUTF8())
 	case RunEnd:

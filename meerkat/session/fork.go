@@ -59,7 +59,7 @@ func (s *Session) recordsUntil(n int) (records []Record) {
 		case MessageRecord{}.recordKind():
 			messages++
 			if m.Index < n {
-				records = append(append(records, s.unrunCalls(m)...), MessageRecord{At: m.At, Message: s.Messages[m.Index]})
+				records = append(append(records, s.unrunCalls(m)...), MessageRecord{At: m.At, Message: s.Messages[m.Index], Source: m.Source})
 				records = append(records, s.unansweredCalls(m, n)...)
 			}
 		case Call{}.recordKind():
@@ -172,6 +172,18 @@ func (s *Session) Whole() error {
 // if n is 0, and stores the fork as id: all of it, or nothing. Errors are those
 // of the store and of Fork.
 func Branch(ctx context.Context, store Store, from ID, n int, id ID, at time.Time) (Header, error) {
+	return BranchTo(ctx, store, from, n, Child{ID: id}, at)
+}
+
+// Child is the session that a fork makes.
+type Child struct {
+	ID ID
+	// Parent is set when the fork is the session of a sub-agent.
+	Parent *Parent
+}
+
+// BranchTo is Branch with what the header of the fork says of its parent.
+func BranchTo(ctx context.Context, store Store, from ID, n int, child Child, at time.Time) (Header, error) {
 	s, err := store.Load(ctx, from)
 	if err != nil {
 		return Header{}, err
@@ -179,9 +191,10 @@ func Branch(ctx context.Context, store Store, from ID, n int, id ID, at time.Tim
 	if n == 0 {
 		n = len(s.Messages)
 	}
-	h, records, err := s.Fork(n, id, at)
+	h, records, err := s.Fork(n, child.ID, at)
 	if err != nil {
 		return h, err
 	}
+	h.Parent = child.Parent
 	return h, WriteNew(ctx, store, h, records)
 }

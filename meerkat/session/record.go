@@ -9,7 +9,7 @@ import (
 
 // Record is one line of a session's history: Header, Prefix, Run, MessageRecord,
 // Call, Tool, ErrorRecord, RunEnd, Compaction, Budget, Metadata, Annotation,
-// Checkpoint, Refusal, Repair or, from a newer writer, Unknown.
+// Checkpoint, Refusal, Repair, Operation or, from a newer writer, Unknown.
 type Record interface {
 	recordKind() string
 	recordTime() time.Time
@@ -22,6 +22,8 @@ type TimelineItem struct {
 	At    time.Time
 	Kind  string
 	Index int
+	// Source is that of a message.
+	Source Source
 }
 
 // Header opens a session.
@@ -33,6 +35,8 @@ type Header struct {
 	Model    string    `json:"model,omitempty"`
 	// Forked is the session this one was forked from, nil if it is not a fork.
 	Forked *Forked `json:"forked_from,omitempty"`
+	// Parent is the session whose sub-agent this one belongs to, nil if a user started it.
+	Parent *Parent `json:"parent,omitempty"`
 }
 
 // Forked names a session and how many of its messages a fork began with.
@@ -58,6 +62,11 @@ type Prefix struct {
 type MessageRecord struct {
 	At      time.Time
 	Message transcript.Message
+	// Source is who wrote a message of the user's role, if not the user.
+	Source Source
+	// Operations are those whose results the message brings to the model. The same
+	// record stores both, so that a result is delivered once whatever is cut off.
+	Operations []ID
 }
 
 // Call records one model call: what it cost and what it was sent.
@@ -159,6 +168,7 @@ func (Annotation) recordKind() string    { return "mark" }
 func (Checkpoint) recordKind() string    { return "checkpoint" }
 func (Refusal) recordKind() string       { return "refusal" }
 func (Repair) recordKind() string        { return "repair" }
+func (Operation) recordKind() string     { return "operation" }
 func (u Unknown) recordKind() string     { return u.Kind }
 
 func (h Header) recordTime() time.Time        { return h.Created }
@@ -176,6 +186,7 @@ func (m Annotation) recordTime() time.Time    { return m.At }
 func (c Checkpoint) recordTime() time.Time    { return c.At }
 func (r Refusal) recordTime() time.Time       { return r.At }
 func (r Repair) recordTime() time.Time        { return r.At }
+func (o Operation) recordTime() time.Time     { return o.At }
 func (Unknown) recordTime() time.Time         { return time.Time{} }
 
 // Latest returns the latest time that records carry.

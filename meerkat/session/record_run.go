@@ -23,6 +23,8 @@ type Run struct {
 type Tool struct {
 	At time.Time `json:"at"`
 	transcript.CallRecord
+	// Operations are those whose results Result brings to the model.
+	Operations []ID `json:"operations,omitempty"`
 }
 
 // ErrorRecord is the error that a run ended with, free of secrets.

@@ -73,7 +73,8 @@ type Session struct {
 	// which they were written.
 	Timeline []TimelineItem
 
-	forkComplete bool // a fork's beginning is all there
+	operations   []Operation // and marks of delivery; see Operations
+	forkComplete bool        // a fork's beginning is all there
 	grown        growth
 }
 

@@ -41,6 +41,9 @@ var effects = lazyPattern(`(?i)bash|shell|exec|run|write|edit|patch|delete|remov
 func AutoReply(a Intent) ([]specs.Block, specs.Stop) { return fitLimit(autoBlocks(a), a.Limit) }
 
 func autoBlocks(a Intent) []specs.Block {
+	if blocks, ok := instructedBlocks(a); ok {
+		return blocks
+	}
 	if tools := wantedTools(a); len(tools) > 0 {
 		return callBlocks(a, tools)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -59,9 +60,12 @@ func build(t *testing.T, b *meerkat.AgentBuilder) *meerkat.Agent {
 
 // builderOver has what agentOver is made of.
 func builderOver(dir, model string, transport http.RoundTripper, runs *int) *meerkat.AgentBuilder {
+	var running sync.Mutex // sub-agents run it at the same time
 	echo := tool.Tool{
 		Def: transcript.ToolDef{Name: "echo", Description: "Returns the text.", InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)},
 		Func: func(_ context.Context, args []byte) (transcript.ToolResult, error) {
+			running.Lock()
+			defer running.Unlock()
 			*runs++
 			return transcript.ToolResult{Content: string(args)}, nil
 		},

@@ -1,38 +1,98 @@
 package e2e_test
 
 import (
-	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/meerkat-go/conformance/meerkat"
+	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/ops"
+	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
+// threeAgents is a prompt that makes the simulated model start three sub-agents, wait for
+// two of them, and hear of the third in a message.
+const threeAgents = `spawn_agent {"name":"a","prompt":"echo {\"text\":\"heron\"}\nthen say heron done"}
+spawn_agent {"name":"b","prompt":"echo {\"text\":\"crane\"}\nthen say crane done"}
+spawn_agent {"name":"c","prompt":"echo {\"text\":\"stork\"}\nthen say stork done","depends_on":["a","b"]}
+then await_ops {"ids":["a","b"]}
+then say I wait for the third.`
+
+// TestThreeSubAgents holds that sub-agents work at the same time on sessions of their
+// own, that their results reach the model by await_ops and in a message, and that a
+// strict provider takes every request.
 func TestThreeSubAgents(t *testing.T) {
 	for _, model := range killed {
 		t.Run(model, func(t *testing.T) {
 			strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "tree", Level: rule.Strict}))}
 			dir, runs := t.TempDir(), 0
-			a := build(t, builderOver(dir, model, http.RoundTripper(strict), &runs).WithSubAgents(meerkat.SubAgents{}).WithEvents(func(e meerkat.Event) {
-				t.Logf("%s %s op=%s %s %s%s %s", e.SessionID[30:], e.Type, e.OperationID, e.Name, e.Status, e.Message, e.Error)
+			var open atomic.Int32
+			var events []agent.Event
+			a := build(t, builderOver(dir, model, strict, &runs).WithMaxParallelTools(1).WithSubAgents(meerkat.SubAgents{}).WithEvents(func(e meerkat.Event) {
+				if open.Add(1) != 1 {
+					t.Error("two events at the same time")
+				}
+				events = append(events, e)
+				open.Add(-1)
 			}))
-			prompt := `spawn_agent {"name":"a","prompt":"echo {\"text\":\"heron\"}\nthen say heron done"}
-spawn_agent {"name":"b","prompt":"echo {\"text\":\"crane\"}\nthen say crane done"}
-spawn_agent {"name":"c","prompt":"say \"stork\""}
-then await_ops {"ids":["a","b"]}
-then say all done`
-			r, err := a.Run(t.Context(), prompt)
-			t.Logf("%+v %v refused %v", r, err, strict.refused)
+			r, err := a.Run(t.Context(), threeAgents)
+			if err != nil || runs != 3 || len(strict.refused) > 0 {
+				t.Fatalf("%v; %d tools ran, refused %v", err, runs, strict.refused)
+			}
 			s, err := jsonl.New(dir, nil).Load(t.Context(), r.SessionID)
-			for i := range s.Messages {
-				b, _ := s.Messages[i].AppendJSON(nil)
-				t.Logf("%s", b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := s.Messages[len(s.Messages)-2]
+			if last.Role != "user" || !strings.HasPrefix(last.Content, ops.ResultsPrefix) || !strings.Contains(last.Content, "stork done") {
+				t.Errorf("the third result came as %+v", last)
+			}
+			if awaited := s.Messages[4].Results[0].Content; !strings.Contains(awaited, "heron done") || !strings.Contains(awaited, "crane done") || strings.Contains(awaited, "stork") {
+				t.Errorf("await_ops answered %s", awaited)
 			}
 			for _, o := range s.Operations() {
-				t.Logf("%+v %+v", o, o.End)
+				child, err := jsonl.New(dir, nil).Load(t.Context(), o.ID)
+				if err != nil || child.Parent == nil || child.Parent.ID != s.ID || !o.Delivered || o.End.Status != string(ops.Completed) {
+					t.Errorf("%v: operation %+v, session %+v", err, o, child.Header)
+				}
+				of := func(kind agent.EventType) func(agent.Event) bool {
+					return func(e agent.Event) bool { return e.Type == kind && e.OperationID == o.ID }
+				}
+				for _, kind := range []agent.EventType{agent.OperationStarted, agent.RunStarted, agent.TextComplete, agent.RunCompleted, agent.OperationEnded} {
+					if !slices.ContainsFunc(events, of(kind)) {
+						t.Errorf("no event %s of %s", kind, o.Label)
+					}
+				}
 			}
+			checkToolsUnchanged(t, dir, s.ID)
 		})
+	}
+}
+
+// checkToolsUnchanged holds that parent and sub-agents are shown the same tools.
+func checkToolsUnchanged(t *testing.T, dir string, parent session.ID) {
+	t.Helper()
+	store := jsonl.New(dir, nil)
+	infos, err := store.List(t.Context(), session.Filter{})
+	if err != nil || len(infos) < 2 {
+		t.Fatal(err, infos)
+	}
+	top, err := store.Load(t.Context(), parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range infos {
+		s, err := store.Load(t.Context(), info.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Prefix.Tools) != len(top.Prefix.Tools) {
+			t.Errorf("session %s is shown %d tools, its parent %d", s.ID, len(s.Prefix.Tools), len(top.Prefix.Tools))
+		}
 	}
 }

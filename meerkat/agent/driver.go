@@ -135,7 +135,7 @@ func (d *driver) runLoop(ctx context.Context, in input) error {
 				return e.err
 			}
 		}
-		request.release()
+		request.releaseCaller()
 	}
 }
 

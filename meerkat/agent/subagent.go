@@ -35,7 +35,7 @@ func RunOperation(ctx context.Context, task ops.Task) ops.Outcome {
 		return ops.Outcome{Status: ops.Failed, Error: "there is no agent that it belongs to"}
 	}
 	r := subAgentRun{task: task, parent: parent}
-	err := r.run(ctx)
+	err := r.runSession(ctx)
 	return r.describeOutcome(ctx, err)
 }
 
@@ -47,15 +47,15 @@ type subAgentRun struct {
 	ended  bool // its session had ended before
 }
 
-// run begins the session of the sub-agent, or goes on with it.
-func (r *subAgentRun) run(ctx context.Context) (err error) {
-	if r.cfg, err = r.config(); err != nil {
+// runSession begins the session of the sub-agent, or goes on with it.
+func (r *subAgentRun) runSession(ctx context.Context) (err error) {
+	if r.cfg, err = r.childConfig(); err != nil {
 		return err
 	}
 	s, err := r.cfg.Store.Load(ctx, r.task.Spec.ID)
 	switch {
 	case errors.Is(err, session.ErrNotFound), err == nil && errors.Is(s.Whole(), session.ErrTornFork):
-		return r.begin(ctx, err == nil)
+		return r.beginSession(ctx, err == nil)
 	case err != nil:
 		return session.WrapStorage(err)
 	case hasEnded(&s):
@@ -91,8 +91,8 @@ func (r *subAgentRun) hasPrompt(s *session.Session) bool {
 	return false
 }
 
-// begin creates the session. A torn one is removed before: nothing has been done in it.
-func (r *subAgentRun) begin(ctx context.Context, torn bool) error {
+// beginSession creates the session. A torn one is removed before: nothing has been done in it.
+func (r *subAgentRun) beginSession(ctx context.Context, torn bool) error {
 	spec := &r.task.Spec
 	if torn {
 		if err := r.cfg.Store.Delete(ctx, spec.ID); err != nil {
@@ -114,9 +114,9 @@ func (r *subAgentRun) begin(ctx context.Context, torn bool) error {
 	return err
 }
 
-// config returns what the sub-agent is made of: what its parent is, but for what belongs
+// childConfig returns what the sub-agent is made of: what its parent is, but for what belongs
 // to the task.
-func (r *subAgentRun) config() (Config, error) {
+func (r *subAgentRun) childConfig() (Config, error) {
 	spec, c := &r.task.Spec, r.parent
 	if spec.Model != "" && spec.Model != c.Model {
 		if c.SubAgent == nil {
@@ -136,12 +136,12 @@ func (r *subAgentRun) config() (Config, error) {
 	c.System = strings.TrimSpace(c.System)
 	c.Limits = spec.BudgetReservation
 	c.Attached, c.OutputSchema, c.StopSequences, c.Metadata = nil, nil, nil, nil
-	c.OnEvent = r.listener(c.OnEvent)
+	c.OnEvent = r.passEventsOn(c.OnEvent)
 	return c, nil
 }
 
-// listener passes events on to that of the parent, and reports progress.
-func (r *subAgentRun) listener(listen func(Event)) func(Event) {
+// passEventsOn passes events on to that of the parent, and reports progress.
+func (r *subAgentRun) passEventsOn(listen func(Event)) func(Event) {
 	return func(e Event) {
 		if listen != nil {
 			listen(e)

@@ -22,8 +22,8 @@ type toolRequest struct {
 	answer *submissionAnswer // of a submission
 }
 
-// release lets the one go on who waits for the request, if there is one.
-func (q toolRequest) release() {
+// releaseCaller lets the one go on who waits for the request, if there is one.
+func (q toolRequest) releaseCaller() {
 	if q.done != nil {
 		close(q.done)
 	}

@@ -11,6 +11,8 @@ import (
 type LimitError struct {
 	What  string // "sub-agents", "operations", "operations of this agent" or "levels"
 	Limit int
+	// Open is how many there are that have not ended, Asked how many more were asked for.
+	Open, Asked int
 	// Setting is the setting that raises the limit.
 	Setting string
 }
@@ -23,7 +25,7 @@ func (e *LimitError) Error() string {
 	case e.What == whatLevels:
 		return fmt.Sprintf("sub-agents may be nested %d deep, and this agent is at that depth already; do the work yourself", e.Limit)
 	}
-	return fmt.Sprintf("%d %s have not ended, and no more are allowed at a time (%s); await or cancel one, then try again", e.Limit, e.What, e.Setting)
+	return fmt.Sprintf("at most %d %s may be open at a time (%s); %d are, and %d more were asked for; await or cancel some, or ask for fewer", e.Limit, e.What, e.Setting, e.Open, e.Asked)
 }
 
 const (
@@ -42,7 +44,7 @@ type UnknownOperationError struct {
 
 // Error names the operation first.
 func (e *UnknownOperationError) Error() string {
-	return fmt.Sprintf("operation %q: this agent has started none of that name%s", e.Name, e.Hint)
+	return fmt.Sprintf("operation %q: not known to this agent%s", e.Name, e.Hint)
 }
 
 // CycleError says that operations depend on one another in a circle.

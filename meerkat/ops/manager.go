@@ -103,7 +103,7 @@ func (m *Manager) Join(ctx context.Context, p Place) *Node {
 	t.inboxes[p.ID] = &inbox{room: make(chan struct{})}
 	t.work[p.ID], t.ctxs[p.ID] = new(sync.WaitGroup), ctx
 	t.mu.Unlock()
-	_ = t.apply(ctx, joinInput{p.ID, p.Depth, p.NoSpawn}, false) // it cannot be refused
+	_ = t.applyInput(ctx, joinInput{p.ID, p.Depth, p.NoSpawn}, false) // it cannot be refused
 	return &Node{tree: t, id: p.ID, isRoot: !isChild, ctx: ctx}
 }
 
@@ -114,7 +114,7 @@ func (m *Manager) findTree(id session.ID) *tree {
 	return m.trees[id]
 }
 
-func (m *Manager) register(t *tree, ids []OperationID) {
+func (m *Manager) registerOperations(t *tree, ids []OperationID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, id := range ids {
@@ -122,7 +122,7 @@ func (m *Manager) register(t *tree, ids []OperationID) {
 	}
 }
 
-func (m *Manager) forget(t *tree) {
+func (m *Manager) forgetTree(t *tree) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for id, other := range m.trees {
@@ -139,7 +139,7 @@ func (m *Manager) Steer(id session.ID, message string) (*SteeringHandle, error) 
 	if t == nil {
 		return nil, &SteerError{id, "it is not running and takes no directives"}
 	}
-	return t.steer(id, message)
+	return t.queueDirective(id, message)
 }
 
 // Cancel asks an operation that has not ended to end, with all that it has started. It
@@ -149,7 +149,7 @@ func (m *Manager) Cancel(id OperationID) error {
 	if t == nil {
 		return &UnknownOperationError{Name: string(id), Hint: "; it is not running here"}
 	}
-	return t.cancel(id)
+	return t.cancelOperation(id)
 }
 
 // Operations returns the live operations of the tree that an agent belongs to, in the
@@ -163,7 +163,7 @@ func (m *Manager) Operations(agent session.ID) []Status {
 	defer t.mu.Unlock()
 	var all []Status
 	for _, o := range t.state.operations {
-		all = append(all, o.describe(t.state.queued(o.spec.ID)))
+		all = append(all, o.describeStatus(t.state.queuedDirectives(o.spec.ID)))
 	}
 	return all
 }
@@ -182,6 +182,6 @@ type Status struct {
 	Delivered bool
 }
 
-func (o *operationState) describe(queued []Directive) Status {
+func (o *operationState) describeStatus(queued []Directive) Status {
 	return Status{OpResult: o.resultOf(), Parent: o.parent, Spec: o.spec, Progress: o.progress, Percent: o.percent, Queued: queued, Delivered: o.delivered}
 }

@@ -41,14 +41,14 @@ func (n *News) isEmpty() bool { return len(n.Results)+len(n.Directives)+len(n.Ev
 func (n *Node) Drain() News {
 	n.tree.mu.Lock()
 	defer n.tree.mu.Unlock()
-	return n.news()
+	return n.collectNews()
 }
 
 // Wait returns when there is news, when no operation is open, or when ctx ends.
 func (n *Node) Wait(ctx context.Context) News {
 	for {
 		n.tree.mu.Lock()
-		news, changed := n.news(), n.tree.changed
+		news, changed := n.collectNews(), n.tree.changed
 		n.tree.mu.Unlock()
 		if !news.isEmpty() || !news.Open {
 			return news
@@ -61,11 +61,11 @@ func (n *Node) Wait(ctx context.Context) News {
 	}
 }
 
-// news collects what there is. The caller holds the lock.
-func (n *Node) news() News {
+// collectNews collects what there is. The caller holds the lock.
+func (n *Node) collectNews() News {
 	s := &n.tree.state
-	news := News{Events: n.tree.takeEvents(n.id), Directives: s.queued(n.id)}
-	for _, o := range s.injectable(n.id) {
+	news := News{Events: n.tree.takeEvents(n.id), Directives: s.queuedDirectives(n.id)}
+	for _, o := range s.injectableOperations(n.id) {
 		news.Results = append(news.Results, o.resultOf())
 	}
 	news.Open = slices.ContainsFunc(s.childrenOf(n.id), func(o *operationState) bool { return !o.delivered })
@@ -89,10 +89,10 @@ func (t *tree) takeEvents(agent session.ID) []OpEvent {
 // Settle says that results and directives are durable in the conversation.
 func (n *Node) Settle(results []OperationID, directives []string) {
 	if len(results) > 0 {
-		_ = n.tree.apply(n.ctx, deliveredInput{results}, false) // it cannot be refused
+		_ = n.tree.applyInput(n.ctx, deliveredInput{results}, false) // it cannot be refused
 	}
 	if len(directives) > 0 {
-		_ = n.tree.apply(n.ctx, appliedInput{n.id, directives}, true) // it cannot be refused
+		_ = n.tree.applyInput(n.ctx, appliedInput{n.id, directives}, true) // it cannot be refused
 	}
 }
 
@@ -100,7 +100,7 @@ func (n *Node) Settle(results []OperationID, directives []string) {
 // until their work is over. completed says that the agent has done its task.
 func (n *Node) Leave(completed bool) {
 	t := n.tree
-	_ = t.apply(n.ctx, leaveInput{n.id, completed}, false) // it cannot be refused
+	_ = t.applyInput(n.ctx, leaveInput{n.id, completed}, false) // it cannot be refused
 	t.mu.Lock()
 	t.takeEvents(n.id)
 	if box := t.inboxes[n.id]; box != nil {
@@ -111,7 +111,7 @@ func (n *Node) Leave(completed bool) {
 	t.mu.Unlock()
 	work.Wait()
 	if n.isRoot {
-		t.manager.forget(t)
+		t.manager.forgetTree(t)
 	}
 }
 
@@ -137,7 +137,7 @@ func (n *Node) Submit(specs []OperationSpec, fork *session.ForkBudgetPolicy, rec
 		ids[i] = specs[i].ID
 	}
 	shares := n.freeChildren() + 1
-	if err := t.apply(n.ctx, submitInput{at: t.now(), agent: n.id, specs: specs}, false); err != nil {
+	if err := t.applyInput(n.ctx, submitInput{at: t.currentTime(), agent: n.id, specs: specs}, false); err != nil {
 		return nil, err
 	}
 	for i, id := range ids { // with what the state has filled in
@@ -145,11 +145,11 @@ func (n *Node) Submit(specs []OperationSpec, fork *session.ForkBudgetPolicy, rec
 	}
 	recorded, err := record(specs, shares, fork)
 	if err != nil {
-		_ = t.apply(n.ctx, withdrawInput{ids}, false) // it cannot be refused
+		_ = t.applyInput(n.ctx, withdrawInput{ids}, false) // it cannot be refused
 		return nil, err
 	}
-	t.manager.register(t, ids)
-	_ = t.apply(n.ctx, recordedInput{t.now(), recorded}, false) // it cannot be refused
+	t.manager.registerOperations(t, ids)
+	_ = t.applyInput(n.ctx, recordedInput{t.currentTime(), recorded}, false) // it cannot be refused
 	return ids, nil
 }
 
@@ -169,7 +169,7 @@ func (n *Node) completeSpec(spec *OperationSpec) (err error) {
 	depends := make([]OperationID, len(spec.DependsOn))
 	for i, name := range spec.DependsOn {
 		depends[i] = name
-		if o, err := n.resolve(string(name)); err == nil {
+		if o, err := n.resolveName(string(name)); err == nil {
 			depends[i] = o.spec.ID
 		}
 	}
@@ -179,12 +179,12 @@ func (n *Node) completeSpec(spec *OperationSpec) (err error) {
 	return nil
 }
 
-func (t *tree) now() time.Time { return t.manager.config.Now() }
+func (t *tree) currentTime() time.Time { return t.manager.config.Now() }
 
-func (n *Node) resolve(name string) (*operationState, error) {
+func (n *Node) resolveName(name string) (*operationState, error) {
 	n.tree.mu.Lock()
 	defer n.tree.mu.Unlock()
-	return n.tree.state.resolve(n.id, name)
+	return n.tree.state.resolveName(n.id, name)
 }
 
 func (n *Node) specOf(id OperationID) OperationSpec {
@@ -216,11 +216,11 @@ func (n *Node) Restore(all []Restored) error {
 	t := n.tree
 	for _, r := range all {
 		if r.Result != nil {
-			_ = t.apply(n.ctx, restoreInput{n.id, r.Spec, r.Submitted, *r.Result, r.Delivered}, false) // it cannot be refused
+			_ = t.applyInput(n.ctx, restoreInput{n.id, r.Spec, r.Submitted, *r.Result, r.Delivered}, false) // it cannot be refused
 			continue
 		}
-		t.manager.register(t, []OperationID{r.Spec.ID})
-		if err := t.apply(n.ctx, submitInput{at: r.Submitted, agent: n.id, specs: []OperationSpec{r.Spec}, restored: true}, false); err != nil {
+		t.manager.registerOperations(t, []OperationID{r.Spec.ID})
+		if err := t.applyInput(n.ctx, submitInput{at: r.Submitted, agent: n.id, specs: []OperationSpec{r.Spec}, restored: true}, false); err != nil {
 			return err
 		}
 	}
@@ -241,7 +241,7 @@ func (n *Node) resolveAll(names []string, fits func(*operationState) bool) (ids 
 		return ids, nil
 	}
 	for _, name := range names {
-		o, err := n.resolve(name)
+		o, err := n.resolveName(name)
 		if err != nil {
 			return nil, err
 		}
@@ -252,9 +252,9 @@ func (n *Node) resolveAll(names []string, fits func(*operationState) bool) (ids 
 	return ids, nil
 }
 
-// await returns when the operations have come to what mode waits for, or ctx has ended,
+// awaitOperations returns when the operations have come to what mode waits for, or ctx has ended,
 // and passes on what happens meanwhile.
-func (n *Node) await(ctx context.Context, ids []OperationID, mode AwaitMode, report func([]OpEvent)) (done bool) {
+func (n *Node) awaitOperations(ctx context.Context, ids []OperationID, mode AwaitMode, report func([]OpEvent)) (done bool) {
 	for {
 		n.tree.mu.Lock()
 		events := n.tree.takeEvents(n.id)
@@ -274,13 +274,13 @@ func (n *Node) await(ctx context.Context, ids []OperationID, mode AwaitMode, rep
 	}
 }
 
-// statuses returns what is known of operations.
-func (n *Node) statuses(ids []OperationID) []Status {
+// describeAll returns what is known of operations.
+func (n *Node) describeAll(ids []OperationID) []Status {
 	n.tree.mu.Lock()
 	defer n.tree.mu.Unlock()
 	all := make([]Status, len(ids))
 	for i, id := range ids {
-		all[i] = n.tree.state.findOperation(id).describe(n.tree.state.queued(id))
+		all[i] = n.tree.state.findOperation(id).describeStatus(n.tree.state.queuedDirectives(id))
 	}
 	return all
 }

@@ -73,8 +73,8 @@ func (s *state) findOperation(id OperationID) *operationState {
 	return nil
 }
 
-// resolve returns the operation of an agent that a name means, which is its id or label.
-func (s *state) resolve(agent session.ID, name string) (*operationState, error) {
+// resolveName returns the operation of an agent that a name means, which is its id or label.
+func (s *state) resolveName(agent session.ID, name string) (*operationState, error) {
 	var known []string
 	for _, o := range s.operations {
 		if o.parent != agent {
@@ -89,7 +89,7 @@ func (s *state) resolve(agent session.ID, name string) (*operationState, error) 
 		}
 	}
 	if known == nil {
-		return nil, &UnknownOperationError{Name: name, Hint: ", or any other"}
+		return nil, &UnknownOperationError{Name: name, Hint: "; it has started none"}
 	}
 	return nil, &UnknownOperationError{Name: name, Hint: "; " + spelling.Advice(name, known)}
 }
@@ -110,9 +110,9 @@ func (s *state) childrenOf(agent session.ID) []*operationState {
 	return slices.DeleteFunc(slices.Clone(s.operations), func(o *operationState) bool { return o.parent != agent })
 }
 
-// injectable returns the operations whose results may enter the conversation of an agent
+// injectableOperations returns the operations whose results may enter the conversation of an agent
 // now, in the order in which they do.
-func (s *state) injectable(agent session.ID) (ready []*operationState) {
+func (s *state) injectableOperations(agent session.ID) (ready []*operationState) {
 	for _, o := range s.childrenOf(agent) {
 		switch {
 		case o.delivered:
@@ -151,8 +151,8 @@ func (s *state) isAwaited(ids []OperationID, mode AwaitMode) bool {
 	}
 }
 
-// queued returns the directives that wait for the next turn of an agent.
-func (s *state) queued(agent session.ID) (waiting []Directive) {
+// queuedDirectives returns the directives that wait for the next turn of an agent.
+func (s *state) queuedDirectives(agent session.ID) (waiting []Directive) {
 	a := s.findAgent(agent)
 	if a == nil {
 		return nil
@@ -179,8 +179,8 @@ func (o *operationState) resultOf() OpResult {
 	return r
 }
 
-// name returns the label of an operation, or its id.
-func (o *operationState) name() string {
+// displayName returns the label of an operation, or its id.
+func (o *operationState) displayName() string {
 	if o.spec.Label != "" {
 		return fmt.Sprintf("%s (%s)", o.spec.Label, o.spec.ID)
 	}

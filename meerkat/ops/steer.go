@@ -21,7 +21,7 @@ func (t *transition) handleSteer(in steerInput) error {
 	if a == nil || a.over {
 		return &SteerError{in.agent, "it is not running and takes no directives"}
 	}
-	waiting := t.state.queued(in.agent)
+	waiting := t.state.queuedDirectives(in.agent)
 	if len(waiting) >= t.state.steeringDepth && t.state.overflow == RefuseNew {
 		return &SteerError{in.agent, fmt.Sprintf("%d directives wait for its next turn already; try again later", len(waiting))}
 	}

@@ -300,7 +300,7 @@ func (t *transition) resolveDependents(at time.Time, o *operationState) {
 		if d.spec.Policy.OnDependencyFailure == CancelDependents {
 			end.status = Cancelled
 		}
-		end.result.Error = fmt.Sprintf("it was not started: operation %s, which it depends on, is %s", o.name(), o.status)
+		end.result.Error = fmt.Sprintf("it was not started: operation %s, which it depends on, is %s", o.displayName(), o.status)
 		t.endOperation(at, d.spec.ID, end)
 	}
 }

@@ -97,24 +97,21 @@ func (s *state) checkSubmission(a *agentState, specs []OperationSpec, restored b
 
 // checkLimits returns a *LimitError when the tree has no room for more operations.
 func (s *state) checkLimits(a *agentState, specs []OperationSpec) error {
-	isAgent := func(o *operationState) bool { return o.spec.Kind == SubAgent }
-	agents := 0
-	for i := range specs {
-		if specs[i].Kind == SubAgent {
-			agents++
-		}
-	}
 	switch {
 	case a.noSpawn || s.limits.MaxDepth < 0:
 		return &LimitError{What: whatLevels}
 	case a.depth >= s.limits.MaxDepth:
 		return &LimitError{What: whatLevels, Limit: s.limits.MaxDepth}
-	case s.openCount(func(o *operationState) bool { return o.parent == a.id })+len(specs) > s.limits.MaxChildrenPerAgent:
-		return &LimitError{whatChildren, s.limits.MaxChildrenPerAgent, "operations.max_children_per_agent"}
-	case s.openCount(isAgent)+agents > s.limits.MaxConcurrentAgents:
-		return &LimitError{whatAgents, s.limits.MaxConcurrentAgents, "operations.max_concurrent_agents"}
-	case s.openCount(func(*operationState) bool { return true })+len(specs) > s.limits.MaxConcurrentOps:
-		return &LimitError{whatOps, s.limits.MaxConcurrentOps, "operations.max_concurrent_ops"}
+	}
+	agents := len(slices.DeleteFunc(slices.Clone(specs), func(o OperationSpec) bool { return o.Kind != SubAgent }))
+	for _, l := range []LimitError{
+		{whatChildren, s.limits.MaxChildrenPerAgent, s.openCount(func(o *operationState) bool { return o.parent == a.id }), len(specs), "operations.max_children_per_agent"},
+		{whatAgents, s.limits.MaxConcurrentAgents, s.openCount(func(o *operationState) bool { return o.spec.Kind == SubAgent }), agents, "operations.max_concurrent_agents"},
+		{whatOps, s.limits.MaxConcurrentOps, s.openCount(func(*operationState) bool { return true }), len(specs), "operations.max_concurrent_ops"},
+	} {
+		if l.Open+l.Asked > l.Limit {
+			return &l
+		}
 	}
 	return nil
 }
@@ -132,7 +129,7 @@ func (s *state) checkNames(agent session.ID, spec *OperationSpec, taken []string
 	case label == "":
 		return nil
 	}
-	if _, err := s.resolve(agent, label); err == nil || slices.Contains(taken, label) {
+	if _, err := s.resolveName(agent, label); err == nil || slices.Contains(taken, label) {
 		return fmt.Errorf("name %q: an operation of this agent has it already; choose another", label)
 	}
 	return nil
@@ -145,7 +142,7 @@ func (s *state) checkDependencies(agent session.ID, spec *OperationSpec, togethe
 		if slices.ContainsFunc(together, func(o OperationSpec) bool { return o.ID == on }) {
 			continue
 		}
-		o, err := s.resolve(agent, string(on))
+		o, err := s.resolveName(agent, string(on))
 		if err != nil {
 			return err
 		}

@@ -153,7 +153,7 @@ type startedOperation struct {
 }
 
 func (s toolset) spawnAgent(_ context.Context, c Caller, in spawnArgs) (any, error) {
-	access, err := in.access(c.Defs)
+	access, err := in.accessPolicy(c.Defs)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (s toolset) spawnAgent(_ context.Context, c Caller, in spawnArgs) (any, err
 		Policy:            OperationPolicy{OnDependencyFailure: in.OnDependencyFailure, Timeout: time.Duration(in.TimeoutSeconds) * time.Second},
 		BudgetReservation: session.Limits{MaxTokens: in.MaxTokens, MaxTurns: in.MaxTurns, MaxToolCalls: in.MaxToolCalls},
 	}
-	started, err := c.submit([]OperationSpec{spec}, nil)
+	started, err := c.submitAll([]OperationSpec{spec}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +181,8 @@ func (s toolset) checkModel(model string) error {
 	return s.options.CheckModel(model)
 }
 
-// access returns which tools the sub-agent may call. Unknown names are an error.
-func (in *spawnArgs) access(defs []transcript.ToolDef) (tool.AccessPolicy, error) {
+// accessPolicy returns which tools the sub-agent may call. Unknown names are an error.
+func (in *spawnArgs) accessPolicy(defs []transcript.ToolDef) (tool.AccessPolicy, error) {
 	policy := tool.InheritAccess()
 	switch {
 	case in.ToolsAllowed != nil && in.ToolsDenied != nil:
@@ -195,14 +195,14 @@ func (in *spawnArgs) access(defs []transcript.ToolDef) (tool.AccessPolicy, error
 	return policy, policy.Validate(defs)
 }
 
-// submit starts operations for the caller.
-func (c Caller) submit(specs []OperationSpec, fork *session.ForkBudgetPolicy) ([]startedOperation, error) {
+// submitAll starts operations for the caller.
+func (c Caller) submitAll(specs []OperationSpec, fork *session.ForkBudgetPolicy) ([]startedOperation, error) {
 	ids, err := c.Node.Submit(specs, fork, c.Record)
 	if err != nil {
 		return nil, err
 	}
 	var started []startedOperation
-	for _, s := range c.Node.statuses(ids) {
+	for _, s := range c.Node.describeAll(ids) {
 		started = append(started, startedOperation{s.OpID, s.Label, s.Status})
 	}
 	return started, nil
@@ -220,7 +220,7 @@ func (s toolset) forkAgent(_ context.Context, c Caller, in forkArgs) (any, error
 	for _, b := range in.Branches {
 		specs = append(specs, OperationSpec{Label: b.Name, Prompt: b.Prompt, Fork: true, ResultShape: BatchResult, ToolAccess: tool.InheritAccess()})
 	}
-	started, err := c.submit(specs, c.Node.tree.manager.config.ForkBudget)
+	started, err := c.submitAll(specs, c.Node.tree.manager.config.ForkBudget)
 	if err != nil {
 		return nil, err
 	}

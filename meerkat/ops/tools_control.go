@@ -37,7 +37,7 @@ func (s toolset) awaitOps(ctx context.Context, c Caller, in awaitArgs) (any, err
 		waiting, cancel = context.WithTimeout(ctx, time.Duration(in.TimeoutSeconds)*time.Second)
 		defer cancel()
 	}
-	done := c.Node.await(waiting, ids, in.Mode, c.Report)
+	done := c.Node.awaitOperations(waiting, ids, in.Mode, c.Report)
 	if ctx.Err() != nil {
 		return nil, ctx.Err() //nolint:wrapcheck // the run has ended
 	}
@@ -52,8 +52,8 @@ func (s toolset) awaitOps(ctx context.Context, c Caller, in awaitArgs) (any, err
 func (c Caller) answerWithResults(ids []OperationID) operationsAnswer {
 	answer := operationsAnswer{Operations: []shownOperation{}}
 	var claimed []OpResult
-	for _, s := range c.Node.statuses(ids) {
-		answer.Operations = append(answer.Operations, s.show(true))
+	for _, s := range c.Node.describeAll(ids) {
+		answer.Operations = append(answer.Operations, s.showStatus(true))
 		if s.OpResult.Status.IsFinal() && !s.Delivered {
 			claimed = append(claimed, s.OpResult)
 		}
@@ -64,8 +64,8 @@ func (c Caller) answerWithResults(ids []OperationID) operationsAnswer {
 	return answer
 }
 
-// show returns the status as the model reads it, with the result if that is asked for.
-func (s *Status) show(withResult bool) shownOperation {
+// showStatus returns the status as the model reads it, with the result if that is asked for.
+func (s *Status) showStatus(withResult bool) shownOperation {
 	shown := showResult(s.OpResult)
 	shown.Progress, shown.Percent = s.Progress, s.Percent
 	if s.OpResult.Status.IsFinal() {
@@ -90,8 +90,8 @@ func (s toolset) opStatus(_ context.Context, c Caller, in idsArgs) (any, error) 
 		return nil, err
 	}
 	answer := operationsAnswer{Operations: []shownOperation{}}
-	for _, s := range c.Node.statuses(ids) {
-		answer.Operations = append(answer.Operations, s.show(false))
+	for _, s := range c.Node.describeAll(ids) {
+		answer.Operations = append(answer.Operations, s.showStatus(false))
 	}
 	return answer, nil
 }
@@ -105,10 +105,10 @@ func (s toolset) cancelOps(ctx context.Context, c Caller, in idsArgs) (any, erro
 		return nil, err
 	}
 	t := c.Node.tree
-	if err := t.apply(ctx, cancelInput{t.now(), ids}, false); err != nil {
+	if err := t.applyInput(ctx, cancelInput{t.currentTime(), ids}, false); err != nil {
 		return nil, err
 	}
-	if !c.Node.await(ctx, ids, AwaitAll, c.Report) {
+	if !c.Node.awaitOperations(ctx, ids, AwaitAll, c.Report) {
 		return nil, ctx.Err() //nolint:wrapcheck // the run has ended
 	}
 	return c.answerWithResults(ids), nil
@@ -149,11 +149,11 @@ type steerArgs struct {
 }
 
 func (s toolset) steerAgent(_ context.Context, c Caller, in steerArgs) (any, error) {
-	o, err := c.Node.resolve(in.ID)
+	o, err := c.Node.resolveName(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	h, err := c.Node.tree.steer(o.spec.ID, in.Message)
+	h, err := c.Node.tree.queueDirective(o.spec.ID, in.Message)
 	if err != nil {
 		return nil, err
 	}

@@ -37,9 +37,9 @@ func newTree(m *Manager) *tree {
 	}
 }
 
-// apply takes a step and performs its effects. mayWait says that the caller waits while
+// applyInput takes a step and performs its effects. mayWait says that the caller waits while
 // the agent that gets the events is behind. The error is that of a refused input.
-func (t *tree) apply(ctx context.Context, in input, mayWait bool) error {
+func (t *tree) applyInput(ctx context.Context, in input, mayWait bool) error {
 	t.mu.Lock()
 	next, effects := step(t.state, in)
 	t.state = next
@@ -48,7 +48,7 @@ func (t *tree) apply(ctx context.Context, in input, mayWait bool) error {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case startEffect:
-			t.start(e.id)
+			t.startOperation(e.id)
 		case stopEffect:
 			if cancel := t.cancels[e.id]; cancel != nil {
 				cancel(errCancelled)
@@ -62,7 +62,7 @@ func (t *tree) apply(ctx context.Context, in input, mayWait bool) error {
 	t.announceChange()
 	t.mu.Unlock()
 	for _, e := range events {
-		t.deliver(ctx, e, mayWait)
+		t.deliverEvent(ctx, e, mayWait)
 	}
 	return err
 }
@@ -73,9 +73,9 @@ func (t *tree) announceChange() {
 	t.changed = make(chan struct{})
 }
 
-// deliver puts an event into the inbox of an agent. When the inbox is full, the sender
+// deliverEvent puts an event into the inbox of an agent. When the inbox is full, the sender
 // waits until the agent takes the events; one whose ctx ends loses progress only.
-func (t *tree) deliver(ctx context.Context, e eventEffect, mayWait bool) {
+func (t *tree) deliverEvent(ctx context.Context, e eventEffect, mayWait bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for mayWait {
@@ -101,8 +101,8 @@ func (t *tree) deliver(ctx context.Context, e eventEffect, mayWait bool) {
 	}
 }
 
-// start runs an operation in a goroutine of its own. The caller holds the lock.
-func (t *tree) start(id OperationID) {
+// startOperation runs an operation in a goroutine of its own. The caller holds the lock.
+func (t *tree) startOperation(id OperationID) {
 	o := t.state.findOperation(id)
 	ctx, cancel := context.WithCancelCause(t.ctxs[o.parent])
 	stop := context.CancelFunc(func() {})
@@ -111,16 +111,16 @@ func (t *tree) start(id OperationID) {
 	}
 	t.cancels[id] = cancel
 	task := Task{Spec: o.spec, Parent: o.parent, Report: func(message string, percent *float64) {
-		_ = t.apply(ctx, progressInput{id, message, percent}, true) // it cannot be refused
+		_ = t.applyInput(ctx, progressInput{id, message, percent}, true) // it cannot be refused
 	}}
 	work := t.work[o.parent]
 	work.Go(func() {
 		defer cancel(nil)
 		defer stop()
 		now := t.manager.config.Now
-		_ = t.apply(ctx, startedInput{now(), id}, true)
+		_ = t.applyInput(ctx, startedInput{now(), id}, true)
 		end := t.runTask(ctx, task)
-		_ = t.apply(ctx, endedInput{now(), id, end}, true)
+		_ = t.applyInput(ctx, endedInput{now(), id, end}, true)
 		t.mu.Lock()
 		delete(t.cancels, id)
 		t.mu.Unlock()
@@ -143,19 +143,19 @@ func (t *tree) runTask(ctx context.Context, task Task) (end outcome) {
 	return end
 }
 
-// steer queues a directive.
-func (t *tree) steer(agent session.ID, text string) (*SteeringHandle, error) {
+// queueDirective queues a directive.
+func (t *tree) queueDirective(agent session.ID, text string) (*SteeringHandle, error) {
 	id, err := t.manager.config.NewID()
 	if err != nil {
 		return nil, err
 	}
-	if err := t.apply(context.Background(), steerInput{agent, string(id), text}, false); err != nil {
+	if err := t.applyInput(context.Background(), steerInput{agent, string(id), text}, false); err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h := &SteeringHandle{ID: string(id), tree: t, agent: agent}
-	for _, d := range t.state.queued(agent) {
+	for _, d := range t.state.queuedDirectives(agent) {
 		if d.ID == h.ID {
 			h.Seq = d.Seq
 		}
@@ -163,8 +163,8 @@ func (t *tree) steer(agent session.ID, text string) (*SteeringHandle, error) {
 	return h, nil
 }
 
-// cancel asks one operation to end.
-func (t *tree) cancel(id OperationID) error {
+// cancelOperation asks one operation to end.
+func (t *tree) cancelOperation(id OperationID) error {
 	t.mu.Lock()
 	o := t.state.findOperation(id)
 	t.mu.Unlock()
@@ -174,7 +174,7 @@ func (t *tree) cancel(id OperationID) error {
 	if o.status.IsFinal() {
 		return &EndedError{id, o.status}
 	}
-	return t.apply(context.Background(), cancelInput{t.manager.config.Now(), []OperationID{id}}, false)
+	return t.applyInput(context.Background(), cancelInput{t.manager.config.Now(), []OperationID{id}}, false)
 }
 
 // SteeringHandle follows one directive.

@@ -32,12 +32,12 @@ func instructedBlocks(a Intent) (blocks []specs.Block, ok bool) {
 		case turn >= len(plan):
 			return []specs.Block{textBlock("Noted: " + oneSentence(a.Prompt))}, true
 		}
-		return plan[turn].blocks(), true
+		return plan[turn].asBlocks(), true
 	}
 	return nil, false
 }
 
-func (i instruction) blocks() []specs.Block {
+func (i instruction) asBlocks() []specs.Block {
 	blocks := []specs.Block{thinkingBlock("The prompt says what to do. I do that.")}
 	if i.text != "" || len(i.calls) == 0 {
 		blocks = append(blocks, textBlock(i.text))

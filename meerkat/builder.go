@@ -41,7 +41,8 @@ type AgentBuilder struct {
 	unlisted      bool
 	refusesSchema bool
 	keyless       bool
-	subAgents     *SubAgents // nil: none
+	baseURLs      map[string]string // by provider, of other providers than the first
+	subAgents     *SubAgents        // nil: none
 }
 
 // NewAgent returns a builder of an agent without tools that keeps its sessions
@@ -299,6 +300,7 @@ func (b *AgentBuilder) BuildContext(ctx context.Context) (*Agent, error) {
 	config.Tools, config.ToolsNow = tools.dispatcher, tools.current
 	if b.subAgents != nil {
 		config.Operations, config.SubAgent = b.newManager(), b.modelSwitch()
+		config.Artifacts, config.ArtifactThreshold = b.subAgents.Artifacts, b.subAgents.ArtifactThreshold
 	}
 	if tools.unfit, err = b.checkSchemas(tools.dispatcher, entry); err != nil {
 		tools.closeServers(ctx)
@@ -347,7 +349,7 @@ func (b *AgentBuilder) newClient(name string) (provider.Completer, error) {
 	if !httpguts.ValidHeaderFieldValue(key) {
 		return nil, &BadKeyError{name, catalog.ProviderNamed(name).KeyVariable()}
 	}
-	cfg := provider.Config{BaseURL: b.baseURL, APIKey: key, HTTPClient: b.httpClient, Lookup: b.catalogLookup(), Now: b.config.Now, Throttle: b.throttle, Bounds: b.bounds}
+	cfg := provider.Config{BaseURL: b.addressOf(name), APIKey: key, HTTPClient: b.httpClient, Lookup: b.catalogLookup(), Now: b.config.Now, Throttle: b.throttle, Bounds: b.bounds}
 	for _, codec := range codecs {
 		if codec.Provider().Name != name {
 			continue

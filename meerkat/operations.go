@@ -1,12 +1,16 @@
 package meerkat
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/artifact"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/ops"
 	"github.com/meerkat-go/conformance/meerkat/provider"
@@ -23,6 +27,11 @@ type SubAgents struct {
 	ForkBudget       *session.ForkBudgetPolicy
 	SteeringDepth    int
 	SteeringOverflow ops.SteeringOverflow
+	// Artifacts keeps results of more than ArtifactThreshold bytes (0:
+	// agent.DefaultArtifactThreshold); the model reads them with fetch_result. Nil: the
+	// model gets every result whole.
+	Artifacts         artifact.Store
+	ArtifactThreshold int
 }
 
 // WithSubAgents offers the model the tools that start and control sub-agents, see
@@ -31,6 +40,26 @@ type SubAgents struct {
 func (b *AgentBuilder) WithSubAgents(o SubAgents) *AgentBuilder {
 	b.subAgents = &o
 	return b
+}
+
+// WithProvider sets key and address of a provider that sub-agents may have models of,
+// beside the one of the agent; url "" is the provider's own.
+func (b *AgentBuilder) WithProvider(provider, apiKey, url string) *AgentBuilder {
+	addresses := maps.Clone(b.baseURLs)
+	if addresses == nil {
+		addresses = map[string]string{}
+	}
+	addresses[provider] = url
+	b.baseURLs = addresses
+	return b.WithKey(provider, apiKey)
+}
+
+// addressOf returns where requests of a provider go, "" for its own address.
+func (b *AgentBuilder) addressOf(provider string) string {
+	if url, ok := b.baseURLs[provider]; ok {
+		return url
+	}
+	return b.baseURL
 }
 
 // Operations returns what runs and steers the sub-agents of this agent; nil without
@@ -58,7 +87,31 @@ func (b *AgentBuilder) operationTools() []tool.Tool {
 	if b.subAgents == nil {
 		return nil
 	}
-	return ops.Tools(ops.ToolOptions{CheckModel: b.checkSubAgentModel})
+	o := ops.ToolOptions{CheckModel: b.checkSubAgentModel}
+	if b.subAgents.Artifacts != nil {
+		o.Fetch = fetchFrom(b.subAgents.Artifacts)
+	}
+	return ops.Tools(o)
+}
+
+// fetchFrom returns ops.ToolOptions.Fetch over a store of artifacts.
+func fetchFrom(store artifact.Store) func(context.Context, session.ID, string, int, int) (string, int, error) {
+	return func(ctx context.Context, reader session.ID, name string, offset, size int) (string, int, error) {
+		id, err := artifact.ParseID(name)
+		if err != nil {
+			return "", 0, err
+		}
+		data, _, err := store.Get(ctx, reader, id)
+		if err != nil {
+			return "", 0, err
+		}
+		begin := min(max(offset, 0), len(data))
+		end := min(begin+size, len(data))
+		for end > begin && end < len(data) && !utf8.RuneStart(data[end]) {
+			end-- // the rest of the character comes with the next part
+		}
+		return strings.ToValidUTF8(string(data[begin:end]), "\uFFFD"), len(data), nil
+	}
 }
 
 // checkSubAgentModel returns why a sub-agent cannot have a model.

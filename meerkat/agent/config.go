@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/meerkat-go/conformance/meerkat/artifact"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/ops"
 	"github.com/meerkat-go/conformance/meerkat/provider"
@@ -106,7 +107,7 @@ type Config struct {
 	SubAgent func(c *Config, model string) error
 	// Artifacts keeps results of operations that are larger than ArtifactThreshold bytes
 	// (0: DefaultArtifactThreshold). Nil: the model gets every result whole.
-	Artifacts         Artifacts
+	Artifacts         artifact.Store
 	ArtifactThreshold int
 	// Parent makes a new session that of a sub-agent; nil: a user starts it.
 	Parent *session.Parent

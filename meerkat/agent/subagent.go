@@ -19,13 +19,6 @@ const DefaultArtifactThreshold = 16 << 10
 // artifactSummary is how much of a large result the model sees at once, in bytes.
 const artifactSummary = 1 << 10
 
-// Artifacts keeps large results.
-type Artifacts interface {
-	// Keep stores the result of an operation for the session that started it, and
-	// returns the id of the artifact.
-	Keep(ctx context.Context, owner session.ID, data []byte) (id string, err error)
-}
-
 // RunOperation runs a sub-agent: it is what the Manager of Config.Operations runs, with a
 // ctx that comes from the run of the parent. A sub-agent whose session exists goes on
 // with it. It never fails: what goes wrong is the outcome.
@@ -99,18 +92,46 @@ func (r *subAgentRun) beginSession(ctx context.Context, torn bool) error {
 			return session.WrapStorage(err)
 		}
 	}
+	if strings.TrimSpace(spec.Prompt) == "" {
+		return ErrNothingToContinue
+	}
+	if spec.Context != nil {
+		return r.beginWithContext(ctx, *spec.Context)
+	}
 	if !spec.Fork {
 		_, err := Run(ctx, r.cfg, spec.Prompt)
 		return err
-	}
-	if strings.TrimSpace(spec.Prompt) == "" {
-		return ErrNothingToContinue
 	}
 	child := session.Child{ID: spec.ID, Parent: r.cfg.Parent}
 	if _, err := session.BranchTo(ctx, r.cfg.Store, r.task.Parent, spec.ForkAt, child, r.cfg.currentTime()); err != nil {
 		return session.WrapStorage(err)
 	}
 	_, err := Resume(ctx, r.cfg, spec.ID, spec.Prompt)
+	return err
+}
+
+// beginWithContext begins with a part of the conversation of the parent.
+func (r *subAgentRun) beginWithContext(ctx context.Context, c session.ContextStrategy) error {
+	parent, err := r.cfg.Store.Load(ctx, r.task.Parent)
+	if err != nil {
+		return session.WrapStorage(err)
+	}
+	h, records, err := parent.Begin(c, r.task.Spec.ID, r.cfg.currentTime())
+	if err != nil {
+		return err
+	}
+	h.Parent = r.cfg.Parent
+	if err := session.WriteNew(ctx, r.cfg.Store, h, records); err != nil {
+		return session.WrapStorage(err)
+	}
+	if tokens, ok := c.SummaryTokens(); ok {
+		summary := r.cfg
+		summary.Compaction.Keep, summary.MaxOutputTokens = 1, tokens
+		if _, err := Compact(ctx, summary, h.ID); err != nil && !errors.As(err, new(*NotSmallerError)) {
+			return err
+		}
+	}
+	_, err = Resume(ctx, r.cfg, h.ID, r.task.Spec.Prompt)
 	return err
 }
 
@@ -205,11 +226,11 @@ func (r *subAgentRun) keepLarge(ctx context.Context, out ops.Outcome) ops.Outcom
 	if r.cfg.Artifacts == nil || len(out.Text) <= threshold {
 		return out
 	}
-	id, err := r.cfg.Artifacts.Keep(ctx, r.task.Parent, []byte(out.Text))
+	ref, err := r.cfg.Artifacts.Put(context.WithoutCancel(ctx), r.task.Parent, []byte(out.Text), 0)
 	if err != nil {
 		return out
 	}
-	out.Artifact, out.Size, out.Summary, out.Text = id, len(out.Text), cutAtRune(out.Text, artifactSummary), ""
+	out.Artifact, out.Size, out.Summary, out.Text = string(ref.ID), len(out.Text), cutAtRune(out.Text, artifactSummary), ""
 	return out
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // ForkedFrom returns the Ancestors of sessions in a store: those that they were forked
-// from, as their headers say. A session that was deleted ends the list, and is in it.
+// from, and those whose sub-agents they are, as their headers say. A session that was deleted ends the list, and is in it.
 func ForkedFrom(store session.Store) Ancestors {
 	return func(ctx context.Context, id session.ID) ([]session.ID, error) {
 		var all []session.ID
@@ -20,10 +20,18 @@ func ForkedFrom(store session.Store) Ancestors {
 				return all, nil
 			case err != nil:
 				return nil, err
-			case s.Forked == nil || slices.Contains(all, s.Forked.ID):
+			}
+			switch {
+			case s.Forked != nil && s.Forked.ID != "":
+				id = s.Forked.ID
+			case s.Parent != nil:
+				id = s.Parent.ID
+			default:
 				return all, nil
 			}
-			id = s.Forked.ID
+			if slices.Contains(all, id) {
+				return all, nil
+			}
 			all = append(all, id)
 		}
 	}

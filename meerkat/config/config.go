@@ -30,6 +30,7 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
+	"github.com/meerkat-go/conformance/meerkat/ops"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 )
@@ -58,8 +59,13 @@ type Config struct {
 	Bounds      provider.Bounds
 	HeaderBytes int
 	MCPBytes    int
-	Storage     Storage
-	Telemetry   Telemetry
+	// SubAgents offers the model the tools for sub-agents, within OperationLimits. What
+	// they answer is kept apart when it has more bytes than ArtifactThreshold.
+	SubAgents         bool
+	OperationLimits   ops.ConcurrencyLimits
+	ArtifactThreshold int
+	Storage           Storage
+	Telemetry         Telemetry
 	// ServerToken is what clients of a server that listens must send.
 	ServerToken string
 	// Database is the URL of the database that the replicas of a server share; "":

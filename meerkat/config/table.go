@@ -32,6 +32,8 @@ type Setting struct {
 	// Repeated says that the flag may be given several times and its values are a
 	// list.
 	Repeated bool
+	// Switch says that the flag alone means true.
+	Switch bool
 
 	read   reader            // nil: readText
 	field  func(*Config) any // returns a pointer to the field that takes the value; nil: none does
@@ -74,7 +76,7 @@ var (
 
 // Table returns all settings in the order in which they are shown.
 func Table() []Setting {
-	return slices.Concat(agentSettings(), providerSettings(), toolSettings(), storageSettings(), limitSettings(), boundSettings(), telemetrySettings(), []Setting{
+	return slices.Concat(agentSettings(), operationSettings(), providerSettings(), toolSettings(), storageSettings(), limitSettings(), boundSettings(), telemetrySettings(), []Setting{
 		{
 			Key: "server.token", secret: true, risk: riskHoldsKey,
 			Help: "`token` that clients of rkat mcp-server --listen must send", field: func(c *Config) any { return &c.ServerToken },

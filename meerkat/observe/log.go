@@ -58,6 +58,8 @@ func logAttributes(e *agent.Event) []slog.Attr {
 	number("prompt_bytes", int64(len(e.Prompt)))
 	number("turn", int64(e.Turn))
 	number("attempt", int64(e.Attempt))
+	text("parent", string(e.ParentID))
+	text("operation", string(e.OperationID))
 	text("provider", e.Provider)
 	text("model", e.Model)
 	text("tool", toolOf(e))

@@ -53,6 +53,7 @@ const (
 		`"prompt":{"type":"string","description":"The task, with all that the sub-agent must know."},` +
 		`"name":{"type":"string","description":"A short name to use in place of the id."},` +
 		`"model":{"type":"string","description":"The model of the sub-agent, if not yours."},` +
+		`"last_turns":{"type":"integer","minimum":1,"maximum":1000,"description":"Let it see your last replies, so many. Default: it sees nothing of this conversation."},` +
 		`"tools_allowed":{"type":"array","items":{"type":"string"},"description":"The only tools that it may call. Default: all that you may call."},` +
 		`"tools_denied":{"type":"array","items":{"type":"string"},"description":"Tools that it may not call. Not together with tools_allowed."},` +
 		`"may_spawn":{"type":"boolean","description":"Whether it may start sub-agents itself. Default: true."},` +
@@ -134,6 +135,7 @@ type spawnArgs struct {
 	Prompt              string                  `json:"prompt"`
 	Name                string                  `json:"name"`
 	Model               string                  `json:"model"`
+	LastTurns           uint32                  `json:"last_turns"`
 	ToolsAllowed        []string                `json:"tools_allowed"`
 	ToolsDenied         []string                `json:"tools_denied"`
 	MaySpawn            *bool                   `json:"may_spawn"`
@@ -166,6 +168,10 @@ func (s toolset) spawnAgent(_ context.Context, c Caller, in spawnArgs) (any, err
 		Label: in.Name, Prompt: in.Prompt, Model: in.Model, ToolAccess: access, NoSpawn: in.MaySpawn != nil && !*in.MaySpawn, DependsOn: in.DependsOn,
 		Policy:            OperationPolicy{OnDependencyFailure: in.OnDependencyFailure, Timeout: time.Duration(in.TimeoutSeconds) * time.Second},
 		BudgetReservation: session.Limits{MaxTokens: in.MaxTokens, MaxTurns: in.MaxTurns, MaxToolCalls: in.MaxToolCalls},
+	}
+	if in.LastTurns > 0 {
+		turns := session.LastTurns(in.LastTurns)
+		spec.Context = &turns
 	}
 	started, err := c.submitAll([]OperationSpec{spec}, nil)
 	if err != nil {

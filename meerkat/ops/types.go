@@ -72,9 +72,11 @@ type OperationSpec struct {
 	Model  string `json:"model,omitempty"`
 	// Fork is set when it begins with the conversation of its parent, which had ForkAt
 	// messages when it was submitted.
-	Fork       bool              `json:"fork,omitempty"`
-	ForkAt     int               `json:"fork_at,omitempty"`
-	ToolAccess tool.AccessPolicy `json:"tool_access"`
+	Fork   bool `json:"fork,omitempty"`
+	ForkAt int  `json:"fork_at,omitempty"`
+	// Context is what else of the conversation of its parent it begins with; nil: nothing.
+	Context    *session.ContextStrategy `json:"context,omitempty"`
+	ToolAccess tool.AccessPolicy        `json:"tool_access"`
 	// NoSpawn keeps a sub-agent from starting operations of its own.
 	NoSpawn bool `json:"no_spawn,omitempty"`
 }

@@ -31,10 +31,12 @@ type preparedRun struct {
 	store   session.Store
 	choice  modelChoice
 	resumed bool // the session exists already
-	schema  *outputSchema
-	client  *http.Client
-	agent   *meerkat.Agent
-	demo    *simulator.Server
+	// hasSubAgents is set for a session that began with the tools for sub-agents.
+	hasSubAgents bool
+	schema       *outputSchema
+	client       *http.Client
+	agent        *meerkat.Agent
+	demo         *simulator.Server
 	// request is that of a server; listen hears its events instead of the command's
 	// own output.
 	request server.Request
@@ -154,6 +156,11 @@ func (a *app) newBuilder(w *preparedRun) (*meerkat.AgentBuilder, error) {
 	}
 	if err := a.connectProvider(w, b); err != nil {
 		return nil, err
+	}
+	if w.cfg.SubAgents || w.hasSubAgents {
+		if err := a.offerSubAgents(w, b); err != nil {
+			return nil, err
+		}
 	}
 	return b, a.offerTools(w, b)
 }

@@ -1,6 +1,7 @@
 package rkat
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -166,7 +167,11 @@ func countOf[N int | uint64](n N, thing string) string {
 
 // handleEvent prints an event in the format of the run.
 func (a *app) handleEvent(e agent.Event) {
+	if e.ParentID != "" && a.format != formatStream {
+		return // of a sub-agent: people follow the agent that they asked
+	}
 	switch {
+	case e.ParentID != "":
 	case e.Type == agent.Degraded:
 		a.lostParts++
 	case e.Type == agent.Retrying && e.Reason != "":
@@ -228,6 +233,8 @@ func (a *app) streamEvent(e agent.Event) {
 // read the whole answer or nothing.
 func (a *app) showEvent(e agent.Event) {
 	switch e.Type {
+	case agent.OperationStarted, agent.OperationEnded:
+		a.showOperation(e)
 	case agent.TextDelta:
 		a.answerShown = true
 		fmt.Fprint(a.Stdout, e.Delta)
@@ -243,6 +250,9 @@ func (a *app) showEvent(e agent.Event) {
 
 // followOnStderr shows a run on stderr for --stream.
 func (a *app) followOnStderr(e agent.Event) {
+	if e.ParentID != "" {
+		return // of a sub-agent: its parent reports its progress
+	}
 	switch e.Type {
 	case agent.TextDelta, agent.ReasoningDelta:
 		fmt.Fprint(a.Stderr, e.Delta)
@@ -265,8 +275,27 @@ func (a *app) followOnStderr(e agent.Event) {
 		a.printLine("[%s: %s, %d ms]", e.Name, e.Status, *e.DurationMS)
 	case agent.Degraded:
 		a.printLine("[%s: %s]", e.Rule, e.Degradation.Reason)
+	case agent.OperationStarted, agent.OperationProgress, agent.OperationEnded:
+		a.showOperation(e)
 	default: // the rest is for machines
 	}
+}
+
+// showOperation shows what happened to a sub-agent, on one line.
+func (a *app) showOperation(e agent.Event) {
+	switch e.Type { //nolint:exhaustive // the caller knows
+	case agent.OperationStarted:
+		a.printLine("[sub-agent %s: started]", nameOfOperation(e.Name, e.OperationID))
+	case agent.OperationProgress:
+		a.printLine("[sub-agent %s: %s]", nameOfOperation(e.Name, e.OperationID), e.Message)
+	default:
+		a.printLine("[sub-agent %s: %s]", nameOfOperation(e.Name, e.OperationID), strings.TrimSpace(e.Status+" "+e.Error))
+	}
+}
+
+// nameOfOperation returns the name that the model gave a sub-agent, or its id.
+func nameOfOperation(label string, id session.ID) string {
+	return cmp.Or(label, string(id))
 }
 
 // showProgress shows how far a tool is, on one line.

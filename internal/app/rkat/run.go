@@ -126,7 +126,7 @@ func (a *app) findStored(ctx context.Context, w *preparedRun, args []string) (se
 	if err != nil {
 		return id, "", err
 	}
-	w.resumed = true
+	w.resumed, w.hasSubAgents = true, offersSubAgents(&s)
 	w.choice, err = chooseResumedModel(w.cfg, w.options.unlisted, &s)
 	return id, text, err
 }

@@ -3,6 +3,7 @@ package rkat
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -96,6 +97,44 @@ type listed struct {
 	Usage    transcript.Usage  `json:"usage"`
 	Metadata map[string]string `json:"metadata,omitempty"`
 	Problem  string            `json:"problem,omitempty"`
+
+	level int // how far it is indented below its parent
+}
+
+// placeUnderParents returns the sessions with those of sub-agents right behind the one
+// that started them. One whose parent is not listed stays where it is.
+func placeUnderParents(all []listed) []listed {
+	children, byID := map[session.ID][]listed{}, map[session.ID]bool{}
+	for _, s := range all {
+		byID[s.ID] = true
+	}
+	hasParent := func(s listed) bool { return s.Parent != nil && byID[s.Parent.ID] }
+	for _, s := range all {
+		if hasParent(s) {
+			children[s.Parent.ID] = append(children[s.Parent.ID], s)
+		}
+	}
+	sorted, placed := make([]listed, 0, len(all)), map[session.ID]bool{}
+	var place func(s listed, level int)
+	place = func(s listed, level int) {
+		if placed[s.ID] {
+			return
+		}
+		s.level, placed[s.ID] = level, true
+		sorted = append(sorted, s)
+		for _, c := range children[s.ID] {
+			place(c, level+1)
+		}
+	}
+	for _, s := range all {
+		if !hasParent(s) {
+			place(s, 0)
+		}
+	}
+	for _, s := range all { // damaged headers may name one another
+		place(s, 0)
+	}
+	return sorted
 }
 
 // listSessions reads each session that it lists: counts and usage are sums over the
@@ -114,12 +153,13 @@ func (a *app) listSessions(ctx context.Context, store session.Store, filter sess
 	if asJSON {
 		return a.writeLine(map[string]any{"sessions": all})
 	}
+	all = placeUnderParents(all)
 	return printTable(a.Stdout, "ID\tUPDATED\tMESSAGES\tTOKENS\tMETADATA\tMODEL", all, func(s listed) []string {
 		about := s.Model
 		if s.Problem != "" {
 			about = "unreadable: " + s.Problem
 		}
-		return []string{string(s.ID), s.Updated.Format(time.DateTime), strconv.Itoa(s.Messages), strconv.FormatUint(s.Usage.Total(), 10),
+		return []string{strings.Repeat("  ", s.level) + string(s.ID), s.Updated.Format(time.DateTime), strconv.Itoa(s.Messages), strconv.FormatUint(s.Usage.Total(), 10),
 			strings.Join(metadataPairs(s.Metadata), ", "), about}
 	})
 }
@@ -198,7 +238,9 @@ type shownSession struct {
 	// Open lists the tool calls without a result; they may or may not have run.
 	Open        []transcript.CallRecord `json:"open_calls"`
 	Compactions []session.Compaction    `json:"compactions"`
-	Messages    []json.RawMessage       `json:"messages"`
+	// Operations are the sub-agents that it has started, in order.
+	Operations []shownOperation  `json:"operations,omitempty"`
+	Messages   []json.RawMessage `json:"messages"`
 }
 
 func (a *app) showSession(ctx context.Context, store session.Store, id session.ID, asJSON bool) error {
@@ -207,7 +249,7 @@ func (a *app) showSession(ctx context.Context, store session.Store, id session.I
 		return err
 	}
 	if !asJSON {
-		return printSession(a.Stdout, &s)
+		return errors.Join(printSession(a.Stdout, &s), printOperations(ctx, a.Stdout, store, &s, 0))
 	}
 	out, err := newShownSession(&s)
 	if err != nil {
@@ -228,6 +270,7 @@ func newShownSession(s *session.Session) (out shownSession, err error) {
 			return out, err
 		}
 	}
+	out.Operations = shownOperations(s)
 	if s.Budget != nil {
 		out.Budget = &s.Budget.Limits
 	}
@@ -247,6 +290,9 @@ func newShownSession(s *session.Session) (out shownSession, err error) {
 
 func printSession(w io.Writer, s *session.Session) error {
 	fmt.Fprintf(w, "session %s\nmodel %s, %s, %s\n", s.ID, terminal.Line(modelOf(s)), countOf(len(s.Calls), "model call"), countOf(s.Usage.Total(), "token"))
+	if p := s.Parent; p != nil {
+		fmt.Fprintf(w, "sub-agent %sof session %s\n", terminal.Line(spaceBehind(p.Label)), p.ID)
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Metadata)) {
 		fmt.Fprintf(w, "%s: %s\n", terminal.Line(name), terminal.Line(s.Metadata[name]))
 	}

@@ -24,6 +24,9 @@ func (a *app) bindSettings(flags *pflag.FlagSet, group config.Commands) {
 			} else {
 				flags.StringP(s.Flag, s.Shorthand, "", s.Help)
 			}
+			if s.Switch {
+				flags.Lookup(s.Flag).NoOptDefVal = "true"
+			}
 			flags.Lookup(s.Flag).Annotations = map[string][]string{settingOf: {s.Key}}
 		}
 	}

@@ -29,18 +29,19 @@ import (
 // Metrics counts what agents do, for Prometheus. Names of metrics begin with rkat_.
 // It is safe for concurrent use.
 type Metrics struct {
-	registry *prometheus.Registry
-	runs     *prometheus.CounterVec
-	active   prometheus.Gauge
-	turns    *prometheus.CounterVec
-	tokens   *prometheus.CounterVec
-	calls    *prometheus.HistogramVec
-	first    *prometheus.HistogramVec
-	tools    *prometheus.HistogramVec
-	retries  *prometheus.CounterVec
-	losses   *prometheus.CounterVec
-	warnings *prometheus.CounterVec
-	left     *prometheus.GaugeVec
+	registry   *prometheus.Registry
+	runs       *prometheus.CounterVec
+	active     prometheus.Gauge
+	turns      *prometheus.CounterVec
+	tokens     *prometheus.CounterVec
+	calls      *prometheus.HistogramVec
+	first      *prometheus.HistogramVec
+	tools      *prometheus.HistogramVec
+	retries    *prometheus.CounterVec
+	losses     *prometheus.CounterVec
+	warnings   *prometheus.CounterVec
+	left       *prometheus.GaugeVec
+	operations *prometheus.CounterVec
 
 	mu         sync.Mutex
 	openTurns  map[string]*turn // by run
@@ -77,11 +78,12 @@ func NewMetrics() *Metrics {
 		retries:    newCounter("rkat_retries_total", "Model calls that were made again, by kind of error.", "provider", "model", "error_kind"),
 		losses:     newCounter("rkat_degradations_total", "Losses of a hand-off, by rule.", "rule"),
 		warnings:   newCounter("rkat_budget_warnings_total", "Budgets that were nearly spent.", "budget"),
+		operations: newCounter("rkat_operations_total", "Sub-agents that ended, by status: completed, failed, cancelled or interrupted.", "status"),
 	}
 	m.left = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "rkat_rate_limit_remaining", Help: "What a provider said last is left of a window: requests, tokens, input-tokens, output-tokens.",
 	}, []string{"provider", "model", "window"})
-	m.registry.MustRegister(m.left, m.active, m.runs, m.turns, m.tokens, m.calls, m.first, m.tools, m.retries, m.losses, m.warnings)
+	m.registry.MustRegister(m.left, m.active, m.runs, m.turns, m.tokens, m.calls, m.first, m.tools, m.retries, m.losses, m.warnings, m.operations)
 	return m
 }
 
@@ -121,6 +123,8 @@ func (m *Metrics) Listen(e agent.Event) {
 		if e.DurationMS != nil {
 			m.tools.WithLabelValues(m.toolLabel(e.Name), e.Status).Observe(float64(*e.DurationMS) / 1000)
 		}
+	case agent.OperationEnded:
+		m.operations.WithLabelValues(e.Status).Inc()
 	case agent.Degraded:
 		m.losses.WithLabelValues(e.Rule).Inc()
 	case agent.BudgetWarning:

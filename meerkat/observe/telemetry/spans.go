@@ -12,6 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/observe"
+	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -39,10 +40,11 @@ type spanListener struct {
 // runSpans are the open spans of a run.
 type runSpans struct {
 	//nolint:containedctx // the way in which OpenTelemetry nests spans
-	ctx   context.Context
-	run   trace.Span
-	turn  trace.Span
-	tools map[string]trace.Span // by call id
+	ctx     context.Context
+	session session.ID
+	run     trace.Span
+	turn    trace.Span
+	tools   map[string]trace.Span // by call id
 
 	provider  string // of the last turn
 	turnBegan time.Time
@@ -136,7 +138,12 @@ func (t *spanListener) beginRun(e agent.Event) {
 	if t.parent != nil {
 		ctx = t.parent(e)
 	}
-	s := &runSpans{tools: map[string]trace.Span{}, arguments: map[string]string{}}
+	for _, above := range t.runs { // a sub-agent belongs to the trace of its parent
+		if e.ParentID != "" && above.session == e.ParentID {
+			ctx = above.ctx
+		}
+	}
+	s := &runSpans{session: e.SessionID, tools: map[string]trace.Span{}, arguments: map[string]string{}}
 	s.ctx, s.run = t.tracer.Start(ctx, "invoke_agent rkat", trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindInternal),
 		trace.WithAttributes(operation.String("invoke_agent"), agentName.String(agentNameValue), conversation.String(string(e.SessionID)), attribute.String("rkat.run.id", e.RunID)))
 	if t.content != nil && e.Prompt != "" {

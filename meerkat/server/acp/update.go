@@ -68,6 +68,9 @@ func (u *updater) markShown(index *int) bool {
 
 // sendEvent translates the events of a run. It is called one at a time.
 func (u *updater) sendEvent(e meerkat.Event) {
+	if e.ParentID != "" {
+		return // of a sub-agent: the editor shows the conversation of the user
+	}
 	switch e.Type {
 	case agent.TurnStarted:
 		u.startTurn()

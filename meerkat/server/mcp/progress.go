@@ -38,6 +38,9 @@ func (p *progress) notifyClient(e meerkat.Event) {
 const maxMessage = 500
 
 func describeEvent(e meerkat.Event) string {
+	if e.ParentID != "" {
+		return "" // of a sub-agent: its parent reports its progress
+	}
 	switch e.Type {
 	case agent.RunStarted:
 		return fmt.Sprintf("session %s", e.SessionID)
@@ -51,6 +54,8 @@ func describeEvent(e meerkat.Event) string {
 		return clipText(strings.TrimSpace("tool "+e.Name+": "+e.Message), maxMessage)
 	case agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut:
 		return "tool " + e.Name + ": " + e.Status
+	case agent.OperationStarted, agent.OperationProgress, agent.OperationEnded:
+		return clipText(describeOperation(e), maxMessage)
 	case agent.Retrying:
 		return "retrying: " + e.ErrorKind
 	case agent.CompactionStarted:
@@ -66,4 +71,20 @@ func clipText(text string, n int) string {
 		return text
 	}
 	return fmt.Sprintf("%s… (%d bytes more)", strings.ToValidUTF8(text[:n], ""), len(text)-n)
+}
+
+// describeOperation says what happened to a sub-agent.
+func describeOperation(e meerkat.Event) string {
+	name := e.Name
+	if name == "" {
+		name = string(e.OperationID)
+	}
+	switch e.Type {
+	case agent.OperationStarted:
+		return "sub-agent " + name + " has started"
+	case agent.OperationEnded:
+		return "sub-agent " + name + ": " + e.Status
+	default:
+		return "sub-agent " + name + ": " + e.Message
+	}
 }

@@ -1,0 +1,51 @@
+package rkat
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/meerkat"
+	"github.com/meerkat-go/conformance/meerkat/artifact"
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// offerSubAgents offers the model sub-agents, also those of other models whose provider
+// has a key. Large results are kept beside the sessions.
+func (a *app) offerSubAgents(w *preparedRun, b *meerkat.AgentBuilder) error {
+	store, err := a.openArtifacts(w)
+	if err != nil {
+		return err
+	}
+	b.WithSubAgents(meerkat.SubAgents{Limits: w.cfg.OperationLimits, Artifacts: store, ArtifactThreshold: w.cfg.ArtifactThreshold})
+	for _, p := range catalog.ProviderNames() {
+		switch {
+		case p == w.choice.provider:
+		case w.options.demo:
+			b.WithProvider(p, demoKey, w.demo.URL)
+		case w.cfg.Key(p) != "":
+			b.WithProvider(p, w.cfg.Key(p), w.cfg.BaseURL(p))
+		}
+	}
+	return nil
+}
+
+// openArtifacts opens the artifacts of the sessions of a run.
+func (a *app) openArtifacts(w *preparedRun) (artifact.Store, error) {
+	options := artifact.Options{Ancestors: artifact.ForkedFrom(w.store)}
+	if w.cfg.Storage.Backend == "memory" {
+		return artifact.NewMemory(options), nil
+	}
+	dir, err := w.cfg.SessionFolder()
+	if err != nil {
+		return nil, &cli.UsageError{Err: err}
+	}
+	return artifact.NewFiles(filepath.Join(filepath.Dir(dir), "artifacts"), options), nil
+}
+
+// offersSubAgents reports whether a session began with the tools for sub-agents.
+func offersSubAgents(s *session.Session) bool {
+	return s.Prefix != nil && slices.ContainsFunc(s.Prefix.Tools, func(d transcript.ToolDef) bool { return d.Name == "spawn_agent" })
+}

@@ -210,6 +210,9 @@ func (m *machine) readInput(line, name string, args []argument) input {
 		}
 		return in
 	}
+	if in := m.readOperationInput(name, args); in != nil {
+		return in
+	}
 	m.t.Fatalf("%s: unknown line", line)
 	return nil
 }
@@ -331,6 +334,7 @@ func (m *machine) set(line string, args []argument) {
 		"window": func(v string) {
 			s.compaction = Compaction{Threshold: 0.5, Window: number(v), Keep: 1, Prompt: s.compaction.Prompt}
 		},
+		"operations":   func(v string) { s.operations = v == "yes" },
 		"compact-only": func(v string) { s.compactOnly = v == "yes" },
 	}
 	for _, a := range args {
@@ -407,7 +411,7 @@ func (m *machine) edit(line string, args []argument) {
 
 // describeState says where the run stands.
 func describeState(s *state) string {
-	phases := map[phase]string{phaseNew: "new", phaseCalling: "calling", phaseWaiting: "waiting", phaseTools: "tools", phaseDone: "done"}
+	phases := map[phase]string{phaseNew: "new", phaseCalling: "calling", phaseWaiting: "waiting", phaseTools: "tools", phaseNews: "news", phaseWaitingForOps: "waiting for operations", phaseDone: "done"}
 	line := fmt.Sprintf("state: %s, turns %d, tool calls %d, tokens %d of %d", phases[s.phase], s.turns, s.toolCalls, s.usage.Total(), s.session.Usage.Total())
 	if s.text != "" {
 		line += fmt.Sprintf(", text %q", s.text)
@@ -446,6 +450,9 @@ func describeEffect(e effect) string {
 		}
 		return fmt.Sprintf("finish: %s: %v", ErrorKind(e.err), e.err)
 	}
+	if line := describeOperationEffect(e); line != "" {
+		return line
+	}
 	return fmt.Sprintf("%+v", e)
 }
 
@@ -483,6 +490,8 @@ func describeRecord(r session.Record) string {
 		return "budget"
 	case session.Annotation:
 		return "mark " + r.Name
+	case session.Operation:
+		return describeOperation(r)
 	case session.Checkpoint:
 		return "checkpoint " + string(r.Reason)
 	}
@@ -525,7 +534,7 @@ func describeBlocks(m *transcript.Message) string {
 
 // describeEvent is an event with the fields that tell cases apart.
 func describeEvent(e *Event) string {
-	parts := []string{string(e.Type), e.ID, e.Status, e.Rule, e.Reason, string(e.StopReason), e.ErrorKind}
+	parts := []string{string(e.Type), string(e.OperationID), e.ID, e.Status, e.Message, e.Rule, e.Reason, string(e.StopReason), e.ErrorKind}
 	if e.BudgetType != "" {
 		parts = append(parts, fmt.Sprintf("%s %d of %d", e.BudgetType, e.Used, e.Limit))
 	}

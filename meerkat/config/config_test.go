@@ -14,6 +14,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
+	"github.com/meerkat-go/conformance/meerkat/ops"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
@@ -109,6 +110,8 @@ var samples = map[string][4]string{
 	"limits.reply_bytes": {"1", "2", "3", "4"}, "limits.reply_events": {"1", "2", "3", "4"}, "limits.event_bytes": {"1", "2", "3", "4"},
 	"limits.header_bytes": {"1", "2", "3", "4"}, "limits.mcp_message_bytes": {"1", "2", "3", "4"},
 	"limits.idle_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "limits.ping_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "limits.reply_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"},
+	"agent.sub_agents": {"true", "false", "true", "false"}, "operations.max_depth": {"1", "2", "3", "4"}, "operations.max_concurrent_ops": {"1", "2", "3", "4"},
+	"operations.max_concurrent_agents": {"1", "2", "3", "4"}, "operations.max_children_per_agent": {"1", "2", "3", "4"}, "operations.artifact_threshold": {"1", "2", "3", "4"},
 	"tools.bad_schema": {"'refuse'", "'leave-out'", "'refuse'", "'leave-out'"},
 	"tools.allow":      {"['u']", "['p']", "'e'", "'f'"}, "tools.deny": {"['u']", "['p']", "'e'", "'f'"},
 }
@@ -215,6 +218,7 @@ func TestEveryKey(t *testing.T) {
 			Timeouts: map[string]time.Duration{"Read_File": 5 * time.Second},
 		},
 		BadSchema: "refuse",
+		SubAgents: true, OperationLimits: ops.ConcurrencyLimits{MaxDepth: 2, MaxConcurrentOps: 20, MaxConcurrentAgents: 10, MaxChildrenPerAgent: 4}, ArtifactThreshold: 1000,
 		MCPServers: []mcp.Server{
 			{Name: "filesystem", Command: "npx", Args: []string{"-y", "server", "${HOME}"}, Env: map[string]string{"GITHUB_TOKEN": "sk-1"}, Dir: "/", Timeout: 9 * time.Second, StartTimeout: 8 * time.Second, Optional: true, Protocol: "2025-11-25", Allow: []string{"x"}, Deny: []string{"y"}},
 			{Name: "remote", URL: "https://h/mcp", Headers: map[string]string{"Authorization": "Bearer sk-1"}},
@@ -234,7 +238,14 @@ func TestEveryKey(t *testing.T) {
 
 const everyKey = `
 trusted_projects = ["/p"]
+[operations]
+max_depth = 2
+max_concurrent_ops = 20
+max_concurrent_agents = 10
+max_children_per_agent = 4
+artifact_threshold = 1000
 [agent]
+sub_agents = true
 model = "m"
 system_prompt = "s"
 system_prompt_file = "f"

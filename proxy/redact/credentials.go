@@ -72,6 +72,7 @@ type jsonSearch struct {
 	b        []byte
 	isReply  bool
 	isIssuer bool // the reply is of an endpoint that issues credentials
+	depth    int  // how many documents it is written in
 	names    names
 	seen     map[string]bool // the public words found
 	found    findings
@@ -80,7 +81,11 @@ type jsonSearch struct {
 
 func searchJSON(b []byte, isReply, isIssuer bool) findings {
 	j := jsonSearch{b: b, isReply: isReply, isIssuer: isIssuer, names: names{}, seen: map[string]bool{}}
-	for s := range jsonStrings(b, true) {
+	return j.search()
+}
+
+func (j *jsonSearch) search() findings {
+	for s := range jsonStrings(j.b, true) {
 		j.lookAt(s)
 	}
 	return j.found
@@ -104,17 +109,30 @@ func (j *jsonSearch) lookAt(s jsonString) {
 			j.seen[string(text)] = true
 			j.found.public = append(j.found.public, string(text))
 		}
-	case s.region == conversation:
+	case s.region == conversation || !j.isReply && spokenNames[string(s.key.bytesIn(j.b))]:
 		if addressNames[string(s.key.bytesIn(j.b))] && bytes.Contains(text, []byte("://")) {
 			j.add(s.value.start, urlSecrets(string(text)))
 		}
 	case isArguments(s.key.bytesIn(j.b)):
 		j.previous = text
-		j.add(s.value.start, argumentSecrets(text, previous))
+		j.add(s.value.start, argumentIn(text, previous))
+	default:
+		j.lookAtSetting(s, class)
+	}
+}
+
+// lookAtSetting looks at a value outside of what is said. Of a document in it only the
+// credentials count, unless it stands in the place of one.
+func (j *jsonSearch) lookAtSetting(s jsonString, class nameClass) {
+	text := s.value.bytesIn(j.b)
+	nested := j.nestedCredentials(text)
+	j.add(s.value.start, nested)
+	switch {
+	case len(nested) > 0 && class != strongName:
 	case j.isCredential(s, class):
 		j.found.credentials = append(j.found.credentials, s.value)
 	case !j.isReply:
-		j.add(s.value.start, settingSecrets(text))
+		j.add(s.value.start, settingIn(text))
 	case len(text) <= maxSetting:
 		j.add(s.value.start, addressSecrets(text))
 	}
@@ -152,8 +170,11 @@ func (j *jsonSearch) isCredential(s jsonString, class nameClass) bool {
 		return false
 	}
 	key := s.key.bytesIn(j.b)
-	if parent := j.names.class(s.parent.bytesIn(j.b)); class != strongName && isValueName(key) && (parent == strongName || j.isIssuer) {
+	switch parent := j.names.class(s.parent.bytesIn(j.b)); {
+	case class != strongName && isValueName(key) && (parent == strongName || j.isIssuer):
 		class = strongName // {"client_secret": {"value": …}}
+	case class == plainName && parent == weakName && !j.isReply:
+		class = weakName // {"apiKeys": {"acme": …}}
 	}
 	switch {
 	case hasSecretForm(value):
@@ -188,6 +209,10 @@ func isReference(v string) bool {
 		strings.HasPrefix(v, "$") && strings.Trim(v[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == ""
 }
 
+// spokenNames are the members of a request that hold words, also where nothing around them
+// says so.
+var spokenNames = nameSet("system", "instructions", "prompt", "input", "content", "message", "text", "description", "title")
+
 // addressNames are the members of a conversation that lead to a file. Their URLs may be
 // signed.
 var addressNames = nameSet("url", "image_url", "file_url", "file_uri", "fileUri", "uri")
@@ -200,7 +225,7 @@ func isPublicWord(text []byte) bool {
 // secretsIn returns the secrets at the spans of a body, decoded.
 func secretsIn(b []byte, spans []span) (out []string) {
 	for _, s := range spans {
-		text := unquoteJSON(s.bytesIn(b))
+		text := strings.TrimSpace(unquoteJSON(s.bytesIn(b)))
 		out = append(out, withoutScheme(text))
 		out = append(out, basicPassword(text)...)
 		if plain, err := url.QueryUnescape(text); err == nil {

@@ -3,6 +3,8 @@ package redact
 import (
 	"encoding/base64"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -68,9 +70,9 @@ func isCredentialHeader(name string) bool {
 	case strongName:
 		return true
 	case weakName:
-		return strings.HasSuffix(name, "key") || strings.HasSuffix(name, "auth")
+		return strings.HasSuffix(name, "key") || strings.HasSuffix(name, "keys") || strings.HasSuffix(name, "auth")
 	default:
-		return strings.HasSuffix(name, "signature")
+		return strings.HasSuffix(strings.TrimRight(name, digits+"-"), "signature")
 	}
 }
 
@@ -114,9 +116,22 @@ func headerSecrets(h http.Header) (out []string) {
 			switch {
 			case isCredentialHeader(lower):
 				out = append(append(append(out, withoutScheme(v)), basicPassword(v)...), headerWordsOf(v)...)
+			case lower == "sec-websocket-protocol":
+				out = append(out, protocolSecrets(v)...)
 			case accountHeaders[lower] && isAccountID(v):
 				out = append(out, v)
 			}
+		}
+	}
+	return out
+}
+
+// protocolSecrets returns the credentials among the subprotocols of a WebSocket, where
+// browsers must put them: openai-insecure-api-key.KEY.
+func protocolSecrets(v string) (out []string) {
+	for word := range strings.FieldsFuncSeq(v, func(r rune) bool { return r == ',' || r == ' ' }) {
+		if name, secret, ok := strings.Cut(word, "."); ok && classifyName(name) == strongName {
+			out = append(out, secret)
 		}
 	}
 	return out
@@ -167,8 +182,10 @@ func (o *Own) answerSecrets(h http.Header) (out []string) {
 			switch {
 			case lower == "location":
 				out = append(out, o.querySecrets(v)...)
-			case isCredentialHeader(lower) && isIssued(withoutScheme(v)):
-				out = append(out, withoutScheme(v))
+			case lower == "link" || lower == "refresh":
+				out = append(out, secretsIn([]byte(v), urlsIn([]byte(v)))...)
+			case isCredentialHeader(lower):
+				out = append(out, slices.DeleteFunc(append(headerWordsOf(v), withoutScheme(v)), func(s string) bool { return !isIssued(s) })...)
 			}
 		}
 	}
@@ -207,12 +224,20 @@ func cookieValues(h http.Header) (out []string) {
 		for _, line := range lines {
 			for part := range strings.SplitSeq(line, ";") {
 				if key, v, ok := strings.Cut(strings.TrimSpace(part), "="); ok && !cookieAttributes[strings.ToLower(key)] {
-					out = append(out, strings.Trim(v, `"`))
+					out = append(append(out, strings.Trim(v, `"`)), signedCookie(v)...)
 				}
 			}
 		}
 	}
 	return out
+}
+
+// signedCookie returns the value of a cookie that says that it is signed, s%3AVALUE.
+func signedCookie(v string) []string {
+	if plain, err := url.QueryUnescape(v); err == nil && strings.HasPrefix(plain, "s:") {
+		return []string{plain[len("s:"):]}
+	}
+	return nil
 }
 
 // cookieAttributes stand beside a cookie and are not secret.

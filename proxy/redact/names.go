@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -40,6 +41,8 @@ func classifyName(name string) nameClass {
 		return plainName
 	case last == "key":
 		return keyClass(words[:len(words)-1])
+	case last == "keys":
+		return min(keyClass(words[:len(words)-1]), weakName)
 	case weakLast[last]:
 		return weakName
 	}
@@ -81,7 +84,7 @@ var wholeNames = map[string]nameClass{
 	"authorization": strongName, "cookie": strongName, "setcookie": strongName, "cookies": strongName,
 	"assertion": strongName, "clientassertion": strongName, "codeverifier": strongName, "devicecode": strongName,
 	"samlresponse": strongName, "secretid": strongName, "honeycombteam": strongName, "xhoneycombteam": strongName,
-	"accesskeyid": weakName, "awsaccesskeyid": weakName, "privatekeydata": strongName, "clientsecretvalue": strongName,
+	"accesskeyid": weakName, "awsaccesskeyid": weakName, "privatekeydata": strongName, "clientkeydata": strongName, "xjfrogartapi": strongName, "authenticationinfo": strongName, "clientsecretvalue": strongName,
 	"secretvalue": strongName, "secretstring": strongName, "secretdata": strongName, "keyvalue": weakName,
 	"wwwauthenticate": plainName, "proxyauthenticate": plainName, "signingsecrets": weakName,
 	"githubpat": strongName, "pat": weakName, "sas": weakName, "otp": weakName, "totp": weakName, "passcode": strongName,
@@ -104,7 +107,8 @@ var aboutCredential = nameSet("count", "limit", "usage", "budget", "url", "uri",
 var strongEndings = []string{
 	"token", "secret", "password", "passwd", "passphrase", "pwd", "pswd", "jwt", "bearer", "credential", "authorization",
 	"apikey", "accesskey", "secretkey", "privatekey", "authkey", "accountkey", "masterkey", "signingkey", "encryptionkey",
-	"subscriptionkey", "licensekey", "servicekey", "sharedkey", "storagekey", "appkey",
+	"subscriptionkey", "licensekey", "servicekey", "sharedkey", "storagekey", "appkey", "tokenheader", "authheader",
+	"passwordconfirmation", "passwordconfirm", "passwordrepeat",
 }
 
 // weakLast are last words under which a credential or something else may stand.
@@ -170,7 +174,11 @@ func (n names) class(name []byte) nameClass {
 	if len(n) >= maxNames {
 		clear(n)
 	}
-	class := classifyName(string(name))
+	plain := string(name)
+	if bytes.IndexByte(name, '\\') >= 0 {
+		plain = unquoteJSON(name)
+	}
+	class := classifyName(plain)
 	n[string(name)] = class
 	return class
 }

@@ -26,10 +26,31 @@ func argumentSecrets(arg, previous []byte) []span {
 		return afterByte(arg, ':')
 	case isSecretFlag(arg):
 		return afterByte(arg, '=')
+	case isLongFlag(arg):
+		return flagSecrets(arg)
 	case bytes.HasPrefix(arg, []byte("-")) || bytes.IndexByte(arg, ' ') < 0:
 		return settingSecrets(arg)
 	}
 	return append(lineSecrets(arg), settingSecrets(arg)...)
+}
+
+// isLongFlag reports whether an argument is a flag with its value: --env=NAME=VALUE.
+func isLongFlag(arg []byte) bool {
+	name, _, hasValue := bytes.Cut(arg, []byte("="))
+	return hasValue && bytes.HasPrefix(name, []byte("--")) && bytes.IndexByte(name, ' ') < 0
+}
+
+// flagSecrets finds the credentials in the value of a long flag.
+func flagSecrets(arg []byte) []span {
+	name, value, _ := bytes.Cut(arg, []byte("="))
+	found := settingSecrets(value)
+	if isUserFlag(name) {
+		found = afterByte(value, ':')
+	}
+	for i := range found {
+		found[i].start, found[i].end = found[i].start+len(name)+1, found[i].end+len(name)+1
+	}
+	return found
 }
 
 // lineSecrets finds the values of flags in a whole command line.
@@ -38,6 +59,9 @@ func lineSecrets(line []byte) (out []span) {
 	at := 0
 	for word := range bytes.FieldsSeq(line) {
 		at += bytes.Index(line[at:], word)
+		if unquoted := bytes.Trim(word, `"'`); len(unquoted) > 0 {
+			at, word = at+bytes.Index(word, unquoted), unquoted
+		}
 		if isSecretFlag(previous) && bytes.IndexByte(previous, '=') < 0 || isUserFlag(previous) || isSecretFlag(word) {
 			for _, s := range argumentSecrets(word, previous) {
 				out = append(out, span{at + s.start, at + s.end})
@@ -83,6 +107,11 @@ func settingSecrets(text []byte) (out []span) {
 	if bytes.IndexByte(text, '=') < 0 && bytes.IndexByte(text, ':') < 0 && bytes.IndexByte(text, ' ') < 0 || bytes.IndexByte(text, ';') >= 0 {
 		return out
 	}
+	if bytes.Contains(text, []byte("login ")) {
+		for _, m := range loginPassword.FindAllSubmatchIndex(text, -1) {
+			out = append(out, span{m[2], m[3]})
+		}
+	}
 	for _, m := range namedValue.FindAllSubmatchIndex(text, -1) {
 		name, value := text[m[2]:m[3]], span{m[4], m[5]}
 		if classifyName(string(name)) == strongName && !isReference(string(value.bytesIn(text))) && !bytes.HasPrefix(text[m[5]:], []byte("://")) {
@@ -117,6 +146,9 @@ const maxSetting = 16 << 10
 
 // namedValue matches NAME=VALUE, Name: scheme VALUE and --name VALUE.
 var namedValue = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]{1,60})(?:\s?[=:]\s?(?:(?i:bearer|basic|token) )?|(?i: bearer ))['"]?([^\s'";,&\\]+)`)
+
+// loginPassword matches the password of an entry of a .netrc file.
+var loginPassword = regexp.MustCompile(`\blogin\s+\S+\s+password\s+(\S+)`)
 
 // urlsIn finds the secrets of the URLs in a text.
 func urlsIn(text []byte) (out []span) {

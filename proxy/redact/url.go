@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"iter"
 	"net/url"
 	"strings"
 )
@@ -59,28 +60,67 @@ func urlSecrets(raw string) (out []span) {
 }
 
 // pairSecrets appends the values of the pairs in raw, from at, that have the names of
-// credentials.
+// credentials, and the credentials inside other values.
 func pairSecrets(raw string, at int, out []span) []span {
-	return pairsNamed(raw, at, out, isParameterSecret)
+	for name, value := range pairsIn(raw, at) {
+		text := raw[value.start:value.end]
+		switch {
+		case isParameterSecret(name):
+			out = append(out, value)
+		case strings.IndexByte(text, ';') >= 0:
+			out = appendShifted(out, afterSemicolon(text), value.start)
+		default:
+			out = appendShifted(out, parameterIn(text), value.start)
+		}
+	}
+	return out
 }
 
 // pairsNamed appends the values of the pairs in raw, from at, whose names are wanted.
 func pairsNamed(raw string, at int, out []span, isWanted func(name string) bool) []span {
-	for at < len(raw) {
-		end := len(raw)
-		if n := strings.IndexAny(raw[at:], "&#?"); n >= 0 {
-			end = at + n
+	for name, value := range pairsIn(raw, at) {
+		if isWanted(name) {
+			out = append(out, value)
 		}
-		name, value, _ := strings.Cut(raw[at:end], "=")
-		if plain, err := url.QueryUnescape(name); err == nil {
-			name = plain
-		}
-		if value != "" && isWanted(name) {
-			out = append(out, span{end - len(value), end})
-		}
-		at = end + 1
 	}
 	return out
+}
+
+// pairsIn yields the decoded names of the pairs in raw, from at, and where their values are.
+// Pairs without a value are left out.
+func pairsIn(raw string, at int) iter.Seq2[string, span] {
+	return func(yield func(string, span) bool) {
+		for at < len(raw) {
+			end := len(raw)
+			if n := strings.IndexAny(raw[at:], "&#?"); n >= 0 {
+				end = at + n
+			}
+			name, value, _ := strings.Cut(raw[at:end], "=")
+			if plain, err := url.QueryUnescape(name); err == nil {
+				name = plain
+			}
+			if value != "" && !yield(name, span{end - len(value), end}) {
+				return
+			}
+			at = end + 1
+		}
+	}
+}
+
+// afterSemicolon returns the value of the first credential that a ";" separates from what is
+// before it, as some servers do.
+func afterSemicolon(value string) []span {
+	for at := strings.IndexByte(value, ';') + 1; at > 0; {
+		if name, secret, _ := strings.Cut(value[at:], "="); secret != "" && isParameterSecret(name) {
+			return []span{{len(value) - len(secret), len(value)}}
+		}
+		n := strings.IndexByte(value[at:], ';') + 1
+		if n == 0 {
+			break
+		}
+		at += n
+	}
+	return nil
 }
 
 // userInfo finds the "user:password" of a URL.

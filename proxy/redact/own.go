@@ -50,6 +50,9 @@ func ParseOwn(redact, keep []string) (*Own, error) {
 	return o, nil
 }
 
+// sampleText is what no pattern covers that can be meant.
+const sampleText = "Say héron-7: it's 100 % \"ok\"."
+
 func parseOwnRule(text string) (*ownRule, error) {
 	if strings.HasPrefix(text, "/") {
 		if len(text) < 3 || !strings.HasSuffix(text, "/") {
@@ -61,6 +64,8 @@ func parseOwnRule(text string) (*ownRule, error) {
 			return nil, fmt.Errorf("not a regular expression (RE2): %w", err)
 		case pattern.MatchString(""):
 			return nil, errors.New("matches the empty text, so everything; say what must be there")
+		case pattern.ReplaceAllString(sampleText, "") == "":
+			return nil, errors.New("matches every text; say what must be there")
 		}
 		return &ownRule{text: text, pattern: pattern}, nil
 	}

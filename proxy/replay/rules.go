@@ -61,6 +61,32 @@ func ScrubsOf(recording *cassette.Cassette) (scrub.Rules, error) {
 	return rs.scrubs, err
 }
 
+// UnmatchedScrubs returns those of the given paths and patterns that take nothing out of
+// any request of a recording: they may be misspelt.
+func UnmatchedScrubs(recording *cassette.Cassette, given scrub.Rules) []string {
+	var left scrub.Rules
+	for _, r := range given {
+		if r.IsOwn() {
+			left = append(left, r)
+		}
+	}
+	for i := 0; i < recording.Len() && len(left) > 0; i++ {
+		r, err := recording.Request(i)
+		if err != nil {
+			continue
+		}
+		if f := formOf(r); f.json {
+			_, taken := applyScrubs(f.body, left, nil)
+			left = slices.DeleteFunc(left, func(r scrub.Rule) bool { return len(taken[r.String()]) > 0 })
+		}
+	}
+	var names []string
+	for _, r := range left {
+		names = append(names, r.String())
+	}
+	return names
+}
+
 // rulesOf returns the rules a cassette was recorded with.
 func rulesOf(recording *cassette.Cassette) (rs ruleSet, err error) {
 	words := recording.Meta().Matching

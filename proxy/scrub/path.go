@@ -3,6 +3,7 @@ package scrub
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,6 +19,11 @@ type step struct {
 type path []step
 
 var errPath = errors.New("is no path; use $ and then .NAME, [N], [*], ..NAME or ['NAME'], as in $.messages[*].content")
+
+// isSpecific reports whether a path names a member or an element somewhere: $..* does not.
+func (p path) isSpecific() bool {
+	return slices.ContainsFunc(p, func(s step) bool { return !s.any })
+}
 
 // parsePath reads a JSON path up to a blank, and returns what follows it.
 func parsePath(text string) (p path, rest string, err error) {

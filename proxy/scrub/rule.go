@@ -44,6 +44,9 @@ type Rule struct {
 // String returns the rule as [Parse] reads it.
 func (r Rule) String() string { return r.text }
 
+// IsOwn reports whether the rule is a path or a pattern of the user's, not a named one.
+func (r Rule) IsOwn() bool { return r.name == "" }
+
 // Word returns the rule without blanks, as a cassette stores it.
 func (r Rule) Word() string {
 	var b strings.Builder
@@ -76,7 +79,7 @@ func Parse(text string) (r Rule, err error) {
 			return Rule{}, err
 		}
 		rest = strings.TrimSpace(rest)
-		if rest == "" && len(r.path) == 0 {
+		if rest == "" && !r.path.isSpecific() {
 			return Rule{}, errors.New("is the whole request, so every request would be the same; name a member, as in $.metadata")
 		}
 	}
@@ -102,8 +105,8 @@ func Parse(text string) (r Rule, err error) {
 	return r, nil
 }
 
-// samples have no text in common: a pattern that matches all of each would make any
-// two requests the same.
+// samples have no text in common: a pattern whose matches are all of each would make any
+// two requests the same, or those of one length.
 var samples = []string{"Delete everything in production.", "7", "héron", "-"}
 
 func parsePattern(text string) (*regexp.Regexp, error) {
@@ -120,7 +123,7 @@ func parsePattern(text string) (*regexp.Regexp, error) {
 	}
 	longest := regexp.MustCompile(inner)
 	longest.Longest()
-	if !slices.ContainsFunc(samples, func(s string) bool { return longest.FindString(s) != s }) {
+	if !slices.ContainsFunc(samples, func(s string) bool { return longest.ReplaceAllString(s, "") != "" }) {
 		return nil, errors.New("matches every text, so every request would be the same; add what stands around the part that changes")
 	}
 	return re, nil

@@ -160,6 +160,9 @@ func TestRulesThatAreRefused(t *testing.T) {
 		"/(/":            "is no regular expression in the syntax of RE2",
 		"/a*/":           "matches the empty text",
 		"/.+/":           "matches every text",
+		"/./":            "matches every text",
+		"$..*":           "is the whole request",
+		"$[*].*":         "is the whole request",
 		`/(?s)[^\x00]+/`: "matches every text",
 		`$.a /\S*/`:      "matches the empty text",
 	} {

@@ -2,6 +2,8 @@ package serve
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/replay"
@@ -45,11 +47,17 @@ func (g gates) failedGates(got replay.Receipt, unasked string) (failed []string)
 	return append(failed, got.FaultsIdle...)
 }
 
-// relaxedAnswers describes the answers that needed a looser level, and with all those
-// that needed a rule only, too.
+// leavesMemberOut reports whether a rule is a path without a pattern: what was asked may be
+// in that member.
+func leavesMemberOut(rule string) bool {
+	return strings.HasPrefix(rule, "$") && !strings.HasSuffix(rule, "/")
+}
+
+// relaxedAnswers describes the answers that needed a looser level or a rule that leaves a
+// whole member out, and with all those that needed another rule only, too.
 func relaxedAnswers(got replay.Receipt, all bool) (lines []string) {
 	for _, r := range got.RelaxedAnswers {
-		if r.Level == replay.Exact.String() && !all {
+		if r.Level == replay.Exact.String() && !all && !slices.ContainsFunc(r.Rules, leavesMemberOut) {
 			continue
 		}
 		line := fmt.Sprintf("interaction %d answered %s %s at %s", r.Interaction, r.Method, r.URL, r.Level)

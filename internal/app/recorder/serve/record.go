@@ -10,6 +10,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
+	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // recordHandler is a session's work in record mode.
@@ -18,6 +19,7 @@ type recordHandler struct {
 	closeRecorder func() record.Report // of the recorder, which it closes
 	path          string
 	writer        *cassette.Writer
+	scrubs        scrub.Rules
 }
 
 func (k *modeEnv) openRecording(path string, force bool) (*recordHandler, error) {
@@ -33,7 +35,7 @@ func (k *modeEnv) openRecordingTo(path string, writer *cassette.Writer) (*record
 	if err != nil {
 		return nil, errors.Join(err, writer.Discard())
 	}
-	return &recordHandler{rec, sync.OnceValue(rec.Close), path, writer}, nil
+	return &recordHandler{rec, sync.OnceValue(rec.Close), path, writer, k.scrubs}, nil
 }
 
 // drainRecording waits until all that was recorded is in the file.
@@ -54,6 +56,7 @@ func (r *recordHandler) finishRecording(a *app, _ bool) outcome {
 	switch {
 	case err == nil:
 		a.Note("%s: %s saved%s", r.path, recorderenv.Interactions(report.Saved), asMarked(recorderenv.LossOf(report)))
+		a.sayUnmatched(r.path, r.scrubs, nil)
 	case errors.Is(err, cassette.ErrEmpty) && len(report.Refused)+len(report.Lost)+report.Withheld == 0:
 		a.Say("%v; %s", err, a.nothingAskedReason())
 	default:

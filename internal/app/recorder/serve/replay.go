@@ -12,6 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/replay"
+	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // replayHandler is a session's work in replay mode.
@@ -20,6 +21,7 @@ type replayHandler struct {
 	path    string
 	receipt string
 	gates   gates
+	scrubs  scrub.Rules
 }
 
 func (k *modeEnv) openReplay(path, receipt string) (*replayHandler, error) {
@@ -42,7 +44,7 @@ func (k *modeEnv) openReplay(path, receipt string) (*replayHandler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &replayHandler{replayer, path, receipt, gates{k.flags.allowUnused, k.flags.strict}}, nil
+	return &replayHandler{replayer, path, receipt, gates{k.flags.allowUnused, k.flags.strict}, k.scrubs}, nil
 }
 
 // sayTimes notes that the requested pace was never measured, because the times of
@@ -61,6 +63,7 @@ func (r *replayHandler) finishRecording(a *app, _ bool) outcome {
 		a.Note("%s: nothing left the machine: the program could reach the recorder only", r.path)
 	}
 	a.SayList("relaxed", relaxedAnswers(got, r.gates.strict || a.Verbose))
+	a.sayUnmatched(r.path, r.scrubs, got.Relaxed)
 	for _, sentence := range r.gates.failedGates(got, a.nothingAskedReason()) {
 		a.Say("%s: %s", r.path, sentence)
 		out.exit = recorderenv.ExitGate

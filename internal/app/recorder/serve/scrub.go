@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"slices"
+
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/replay"
@@ -17,6 +19,23 @@ func (f *modeFlags) scrubRules() (rules scrub.Rules, err error) {
 		rules = append(rules, r)
 	}
 	return rules, nil
+}
+
+// sayUnmatched tells of given paths and patterns that are in no request of a cassette:
+// they may be misspelt. used are the rules that a replay needed.
+func (a *app) sayUnmatched(path string, given scrub.Rules, used map[string]int) {
+	if !slices.ContainsFunc(given, scrub.Rule.IsOwn) {
+		return
+	}
+	recording, err := cassette.Open(path)
+	if err != nil {
+		return // said already
+	}
+	for _, rule := range replay.UnmatchedScrubs(recording, given) {
+		if used[rule] == 0 {
+			a.Say("scrub rule %s: matches nothing in %s; check its spelling, or remove it", rule, path)
+		}
+	}
 }
 
 // placeToNote is what each interaction says about where the program ran: what the

@@ -30,13 +30,22 @@ type (
 		Method  string      `yaml:"method"`
 	}
 	vcrResponse struct {
-		Body     string        `yaml:"body"`
-		Headers  http.Header   `yaml:"headers"`
-		Status   yaml.Node     `yaml:"status"` // says again what the code says
-		Code     int           `yaml:"code"`
-		Duration time.Duration `yaml:"duration"`
+		Body     string      `yaml:"body"`
+		Headers  http.Header `yaml:"headers"`
+		Status   yaml.Node   `yaml:"status"` // says again what the code says
+		Code     int         `yaml:"code"`
+		Duration vcrDuration `yaml:"duration"`
 	}
+	vcrDuration time.Duration
 )
+
+// UnmarshalYAML accepts the empty text that go-vcr wrote before v2.1.
+func (d *vcrDuration) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode && n.Value == "" {
+		return nil
+	}
+	return n.Decode((*time.Duration)(d))
+}
 
 // vcrVersion is the only version that go-vcr v1 and v2 write; v3 and v4 write 2.
 const vcrVersion = 1
@@ -121,7 +130,7 @@ func (v *vcrItem) toInteraction() (in Interaction, err error) {
 		Response: Response{
 			Status: v.Response.Code, Header: orEmpty(v.Response.Headers), Body: []byte(v.Response.Body),
 		},
-		Duration: v.Response.Duration,
+		Duration: time.Duration(v.Response.Duration),
 	}
 	return in, takeReserved(&in)
 }

@@ -118,8 +118,9 @@ func (x *exchange) answerFailure(w http.ResponseWriter, r *http.Request, err err
 	_, _ = w.Write(body) //nolint:gosec // JSON for an API client
 }
 
-// forwardHeader passes the reply's header on. A reply of unknown length is a
-// stream: its header does not wait for the first chunk.
+// forwardHeader passes the reply's header on. It does not wait for the first chunk where
+// the reply is a stream, of unknown length, or early: a client that still uploads stops
+// when it sees that it is refused.
 func (x *exchange) forwardHeader(w http.ResponseWriter, resp *http.Response) {
 	x.answered = x.clock()
 	x.in.Response = cassette.Response{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header}
@@ -129,7 +130,7 @@ func (x *exchange) forwardHeader(w http.ResponseWriter, resp *http.Response) {
 		w.Header().Del("Content-Length") // HTTP/1.1 has trailers in chunked bodies only
 	}
 	w.WriteHeader(resp.StatusCode)
-	if resp.ContentLength < 0 {
+	if isOver, _ := x.upload.state(); resp.ContentLength < 0 || !isOver {
 		_ = http.NewResponseController(w).Flush()
 	}
 }
@@ -150,7 +151,7 @@ func (x *exchange) forwardBody(ctx context.Context, w io.Writer, r *http.Request
 			switch left = left || r.Context().Err() != nil; {
 			case left:
 				x.in.Drained += n
-			case x.response != nil && given+int64(n) == resp.ContentLength && len(resp.Trailer) == 0:
+			case given+int64(n) == resp.ContentLength && len(resp.Trailer) == 0 && x.mayHoldEnd():
 				x.final = bytes.Clone(buf[:n])
 			default:
 				_, werr := w.Write(buf[:n])
@@ -171,6 +172,14 @@ func (x *exchange) forwardBody(ctx context.Context, w io.Writer, r *http.Request
 			return endOf(err, over)
 		}
 	}
+}
+
+// mayHoldEnd reports whether the end of the reply can wait until the exchange is saved. An
+// early one cannot: that needs the rest of the request, which a client may keep to itself
+// until it has the reply.
+func (x *exchange) mayHoldEnd() bool {
+	isOver, _ := x.upload.state()
+	return x.response != nil && isOver
 }
 
 // keepChunk stores a chunk. When the body becomes longer than what is kept, it

@@ -21,6 +21,9 @@ func TestEarlyReplyReachesTheClient(t *testing.T) {
 			t.Run(fmt.Sprint(name, " length ", length), func(t *testing.T) {
 				complete := make(chan string, 1)
 				g := newRig(t, h2, record.Config{}, func(w http.ResponseWriter, r *http.Request) {
+					if length > 0 {
+						w.Header().Set("Content-Length", "5") // the client has the end, too, while it uploads
+					}
 					_ = http.NewResponseController(w).EnableFullDuplex()
 					_, _ = io.ReadFull(r.Body, make([]byte, 100))
 					_, _ = io.WriteString(w, "early")
@@ -41,6 +44,9 @@ func TestEarlyReplyReachesTheClient(t *testing.T) {
 				check(t, err)
 				_, err = write.Write(bytes.Repeat([]byte("b"), 200))
 				check(t, errors.Join(err, write.Close()))
+				if !h2 && length > 0 {
+					return // with the whole reply, net/http's clients send no more
+				}
 				if got := <-complete; string(early) != "early" || got != strings.Repeat("b", 200) {
 					t.Errorf("the client read %q, the provider %q", early, got)
 				}

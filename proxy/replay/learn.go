@@ -193,8 +193,15 @@ func (l *learner) proposeOwn(changes []Change) {
 	}
 }
 
+// isAnchor reports whether both texts have the same word at i, and the requests have it, too:
+// a pattern applies before the named rules put their marks, such as <date>.
+func isAnchor(a, b []string, i int) bool {
+	return i >= 0 && i < len(a) && a[i] == b[i] && !strings.ContainsAny(a[i], "<>")
+}
+
 // wordPatterns returns a pattern for each word in which two texts differ, together
-// with the word before it; none when that is not how they differ.
+// with the word before it, or behind it where the one before is what a named rule left;
+// none when that is not how they differ.
 func wordPatterns(c Change) (patterns []string) {
 	var old, now string
 	if json.Unmarshal([]byte(c.Old), &old) != nil || json.Unmarshal([]byte(c.New), &now) != nil {
@@ -207,10 +214,12 @@ func wordPatterns(c Change) (patterns []string) {
 	for i := range a {
 		switch {
 		case a[i] == b[i]:
-		case i == 0 || a[i-1] != b[i-1]:
-			return nil
-		default:
+		case isAnchor(a, b, i-1):
 			patterns = append(patterns, regexp.QuoteMeta(a[i-1])+`\s+\S+`)
+		case isAnchor(a, b, i+1):
+			patterns = append(patterns, `\S+\s+`+regexp.QuoteMeta(a[i+1]))
+		default:
+			return nil
 		}
 	}
 	return patterns

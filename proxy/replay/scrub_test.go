@@ -130,6 +130,16 @@ func TestLearn(t *testing.T) {
 	if err != nil || len(again.Proposals) != 0 || again.Equal != 2 {
 		t.Errorf("%+v, %v", again, err)
 	}
+	// A pattern goes by the word behind, where a named rule takes the one before.
+	files := func(n string) *cassette.Cassette {
+		in := pair(words("In /home/alice/heron %s files", n), "ok")
+		in.Place = place
+		return recordedIn(t, nil, in)
+	}
+	behind, err := Learn(files("17"), files("18"), nil, now)
+	if err != nil || behind.Equal != 1 || len(behind.Proposals) != 2 || behind.Proposals[1].Rule != `$.messages[*].content /\S+\s+files/` {
+		t.Errorf("%+v, %v", behind, err)
+	}
 	// A request that only one run made is counted.
 	one, err := Learn(recordedIn(t, nil, pair(`{"a":1}`, "1"), pair(`{"a":2}`, "2")), recordedIn(t, nil, pair(`{"a":1}`, "1")), nil, now)
 	if err != nil || one.Single != 1 || one.Equal != 1 {

@@ -246,3 +246,13 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// go-vcr before v2.1 wrote durations as an empty text.
+func TestOldGoVCR(t *testing.T) {
+	file := "---\nversion: 1\ninteractions:\n- request:\n    body: hi\n    form: {}\n    headers: {}\n    url: https://api.openai.com/v1/responses\n    method: POST\n" +
+		"  response:\n    body: ok\n    headers: {}\n    status: 200 OK\n    code: 200\n    duration: \"\"\n"
+	got, err := Read("old.yaml", []byte(file))
+	if err != nil || len(got.Interactions) != 1 || string(got.Interactions[0].Response.Body) != "ok" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}

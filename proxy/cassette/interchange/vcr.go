@@ -37,7 +37,7 @@ type (
 			Proto     string               `yaml:"proto"`
 			Code      int                  `yaml:"code"`
 			Status    yaml.Node            `yaml:"status"`
-			Duration  time.Duration        `yaml:"duration"`
+			Duration  string               `yaml:"duration"` // "" before go-vcr v2.1
 		} `yaml:"response"`
 	}
 	// vcrBodies is a body as a scalar, as a mapping with string (vcrpy), or as
@@ -128,7 +128,11 @@ func (it vcrItem) toInteraction() (in cassette.Interaction, err error) {
 	in.Request = cassette.Request{Method: it.Request.Method, URL: it.Request.URL + it.Request.URI,
 		Proto: it.Request.Proto, Header: vcrHeader(it.Request.Headers)}
 	in.Response = cassette.Response{Status: it.Response.Code, Proto: it.Response.Proto, Header: vcrHeader(it.Response.Headers)}
-	in.Duration = it.Response.Duration
+	if took := it.Response.Duration; took != "" {
+		if in.Duration, err = time.ParseDuration(took); err != nil {
+			return in, fmt.Errorf("response duration %q: use a number with its unit, such as 1.5s", took)
+		}
+	}
 	if len(it.Response.Trailer) > 0 {
 		in.Response.Trailer = vcrHeader(it.Response.Trailer)
 	}

@@ -37,7 +37,9 @@ func reach(through, target string) way {
 	return way{&http.Client{Transport: tr}, target + "/v1/messages"}
 }
 
-var padding = strings.Repeat("p", 2000)
+// padding is text as it is in prompts: a single letter, repeated, is base64 to who looks for
+// secrets.
+var padding = strings.Repeat("Name three capitals of Europe and a river each. ", 42)
 
 // prompt is a request that differs from every other one.
 func prompt(n int) string {

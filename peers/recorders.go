@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // recorders lists what can stand between a client and the upstream, as far as
@@ -16,6 +17,7 @@ func recorders(o options, up *upstream, work string) []subject {
 		{name: "direct", note: "no proxy, TLS", direct: reach("", up.secure.URL)},
 		self("goproxy", "MITM, ECDSA CA and store; keeps nothing", up.secure.URL),
 		self("goproxy-tee", "the same, bodies copied in memory", up.secure.URL),
+		self("goproxy-write", "the same, what the recorder writes is appended to a file before a reply ends", up.secure.URL),
 		ours(o, up, work),
 		self("go-vcr-v2", "in a reverse proxy, plain HTTP to the client", up.secure.URL),
 		self("go-vcr-v4", "in a reverse proxy, plain HTTP to the client", up.secure.URL),
@@ -39,7 +41,7 @@ func self(name, note, upstream string) subject {
 			return nil, way{}, err
 		}
 		cmd := exec.Command(exe, "-serve", name+"@"+strconv.Itoa(port), "-upstream", upstream, "-data", dir)
-		if name == "goproxy" || name == "goproxy-tee" {
+		if strings.HasPrefix(name, "goproxy") {
 			return cmd, reach(local(port), upstream), nil
 		}
 		return cmd, reach("", local(port)), nil

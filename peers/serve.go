@@ -51,8 +51,15 @@ func handler(name string, o options) (http.Handler, func() error, error) {
 	nothing := func() error { return nil }
 	switch name {
 	case "goproxy", "goproxy-tee":
-		h, err := mitm(name == "goproxy-tee")
+		h, err := mitm(name == "goproxy-tee", nil)
 		return h, nothing, err
+	case "goproxy-write":
+		file, err := os.Create(filepath.Join(o.data, "x"))
+		if err != nil {
+			return nil, nil, err
+		}
+		h, err := mitm(true, file)
+		return h, file.Close, err
 	case "go-vcr-v2":
 		r, err := vcr2.NewAsMode(filepath.Join(o.data, "x"), vcr2.ModeRecording, toUpstream())
 		if err != nil {
@@ -96,8 +103,9 @@ func reverse(target string, tr http.RoundTripper) (http.Handler, error) {
 }
 
 // mitm is goproxy at its best: an ECDSA authority and a certificate store. With
-// tee it copies every body, as recorders built on it do.
-func mitm(tee bool) (http.Handler, error) {
+// tee it copies every body, as recorders built on it do, and with a file it appends what
+// it copied, requests and headers included, before it passes on the end of a reply.
+func mitm(tee bool, file *os.File) (http.Handler, error) {
 	signing, err := authority()
 	if err != nil {
 		return nil, err
@@ -111,9 +119,18 @@ func mitm(tee bool) (http.Handler, error) {
 	if tee {
 		gp.OnRequest().DoFunc(func(r *http.Request, ctx *goproxy.ProxyCtx) (*http.Request, *http.Response) {
 			ctx.RoundTripper = goproxy.RoundTripperFunc(func(r *http.Request, _ *goproxy.ProxyCtx) (*http.Response, error) {
+				c := &copied{file: file}
+				if file != nil {
+					body, err := io.ReadAll(r.Body)
+					if err != nil {
+						return nil, err
+					}
+					r.Body = io.NopCloser(bytes.NewReader(body))
+					c.request, c.kept = r, body
+				}
 				resp, err := gp.Tr.RoundTrip(r)
 				if err == nil {
-					resp.Body = &copied{ReadCloser: resp.Body}
+					c.ReadCloser, c.header, resp.Body = resp.Body, resp.Header, c
 				}
 				return resp, err
 			})
@@ -126,14 +143,39 @@ func mitm(tee bool) (http.Handler, error) {
 // copied keeps what is read and when.
 type copied struct {
 	io.ReadCloser
-	kept  []byte
-	times []time.Time
+	kept    []byte
+	times   []time.Time
+	file    *os.File // nil: nothing is written
+	request *http.Request
+	header  http.Header
 }
 
 func (c *copied) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	c.kept, c.times = append(c.kept, p[:n]...), append(c.times, time.Now())
+	if err != nil && c.file != nil {
+		if failed := c.write(); failed != nil {
+			return n, failed
+		}
+	}
 	return n, err
+}
+
+// write appends the exchange to the file, in one piece.
+func (c *copied) write() error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s\n", c.request.Method, c.request.URL)
+	_ = c.request.Header.Write(&b)
+	_ = c.header.Write(&b)
+	for _, at := range c.times {
+		fmt.Fprintf(&b, "%d\n", at.UnixMicro())
+	}
+	_, _ = b.Write(c.kept)
+	if _, err := c.file.Write(b.Bytes()); err != nil {
+		return err
+	}
+	c.file = nil
+	return nil
 }
 
 func authority() (*tls.Certificate, error) {

@@ -139,8 +139,12 @@ func shortTable(ctx context.Context, o options, subjects []subject) error {
 	all, err := inTurns(ctx, o.rounds, subjects, func(r *running, t *taken) {
 		_, _, _, _ = r.rate(ctx, 2, 300*time.Millisecond, 0, short) // connections, certificates, compilers
 		for _, at := range clients {
+			used, began := r.cpu(), time.Now()
 			perSecond, _, failed, cause := r.rate(ctx, at, 2*time.Second, 0, short)
 			t.add(fmt.Sprint("rate-", at), perSecond)
+			if cost := r.cpu() - used; cost > 0 {
+				t.add(fmt.Sprint("cpu-", at), float64(cost.Microseconds())/(perSecond*time.Since(began).Seconds()))
+			}
 			t.add("failed", float64(failed))
 			if failed > 0 {
 				t.trouble = fmt.Sprintf("%d requests failed with %d clients, for example: %v", failed, at, cause)
@@ -150,10 +154,11 @@ func shortTable(ctx context.Context, o options, subjects []subject) error {
 	if err != nil {
 		return err
 	}
-	head("Short replies while recording", "", "1 client, req/s", "32", "256", "× goproxy at 32", "failed in a round")
+	head("Short replies while recording", "", "1 client, req/s", "32", "256", "× goproxy at 32", "× goproxy-write", "CPU of it at 32, µs a request", "× goproxy", "failed in a round")
 	for _, s := range subjects {
 		t := all[s.name]
-		row(s.name, t.show("%.0f", "rate-1"), t.show("%.0f", "rate-32"), t.show("%.0f", "rate-256"), t.ratio(all["goproxy"], "rate-32"), t.show("%.0f", "failed"))
+		row(s.name, t.show("%.0f", "rate-1"), t.show("%.0f", "rate-32"), t.show("%.0f", "rate-256"), t.ratio(all["goproxy"], "rate-32"), t.ratio(all["goproxy-write"], "rate-32"),
+			t.show("%.0f", "cpu-32"), t.ratio(all["goproxy"], "cpu-32"), t.show("%.0f", "failed"))
 	}
 	notes(subjects, all)
 	return nil

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,6 +41,8 @@ type exchange struct {
 	unsent   error  // why the request is not complete, though there is a reply
 	final    []byte // the last bytes of a reply of known length, which wait for saved
 	saved    chan struct{}
+	prepared sync.Once   // by its handler or by the keeper, whoever is first
+	pending  pendingSave // what was prepared
 	isLive   bool        // as the head of the cassette says
 	local    atomic.Bool // the reply came from this machine
 }

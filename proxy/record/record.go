@@ -19,7 +19,7 @@
 // the Report. The end of a reply (of one with a known length its last bytes) waits
 // until the reply is in the file, so that the end of this process loses no reply
 // that a client has seen to its end. It does not wait for bodies of more than 1 MiB,
-// and never longer than a second.
+// and never longer than five seconds.
 // Nothing reaches the disk unredacted: a body that does not fit into memory goes
 // to an encrypted temporary file without a name.
 package record
@@ -29,6 +29,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
 
@@ -111,7 +112,8 @@ type Recorder struct {
 	spools *spooler
 	ended  *queue
 	done   chan struct{}
-	report Report // the keeper's until done
+	slots  chan struct{} // taken by what is being prepared to be saved
+	report Report        // the keeper's until done
 }
 
 // maxBody is the default of Config.MaxBody.
@@ -132,7 +134,7 @@ func New(cfg Config) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec := &Recorder{cfg: cfg, spools: spools, ended: newQueue(), done: make(chan struct{})}
+	rec := &Recorder{cfg: cfg, spools: spools, ended: newQueue(), done: make(chan struct{}), slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	go rec.keepAll()
 	return rec, nil
 }
@@ -222,9 +224,13 @@ func (rec *Recorder) save(x *exchange, w http.ResponseWriter) {
 		return
 	}
 	isSmall := x.bodySize() <= holdBytes
+	isQuick := x.bodySize() <= prepareBytes
 	rec.ended.put(x)
 	if !isSmall {
 		return
+	}
+	if isQuick {
+		rec.prepareOnce(x)
 	}
 	patience := time.NewTimer(holdTime)
 	defer patience.Stop()

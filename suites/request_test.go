@@ -37,6 +37,11 @@ var _ = Describe("Tool schemas are ones that the provider takes", Label("TSC"), 
 var _ = Describe("A request is well formed on its own", Label("HYG"), func() {
 	eachCase(func(its caseSpecs) {
 		its.holds("HYG-001 requests follow the provider's schema")
+		its.holds("HYG-002 a member stands once")
+		its.holds("HYG-003 a body is one JSON document")
+		its.holds("HYG-004 a key stands in its header only")
+		its.holds("HYG-005 credentials go to their provider")
+		its.holds("HYG-006 one credential")
 	})
 })
 
@@ -45,5 +50,13 @@ var _ = Describe("A refusal is not repeated and not ignored", Label("ERR"), func
 		its.holds("ERR-001 the provider takes the form of every request")
 		its.holds("ERR-002 what was refused is not sent again")
 		its.holds("ERR-003 a reply can be read")
+	})
+})
+
+var _ = Describe("What only the log needs is masked in the log only", Label("RED"), func() {
+	eachCase(func(its caseSpecs) {
+		its.holds("RED-001 redactors leave tokens and signed text alone")
+		its.holds("RED-002 what the model said is not cleaned")
+		its.holds("RED-003 a result is masked before it is sent, or not at all")
 	})
 })

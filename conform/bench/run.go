@@ -35,13 +35,15 @@ func Faults() []Kind {
 	add("replies", replyFaults)
 	add("resume", resumeFaults)
 	add("refusals", refusalFaults())
+	add("redaction", redactionFaults)
+	add("hygiene", hygieneFaults)
 	return out
 }
 
 // Legal returns every legal variation. The slice is the caller's.
 func Legal() []Kind {
 	var out []Kind
-	for _, k := range slices.Concat(legalTraffic, legalForms, legalParams()) {
+	for _, k := range slices.Concat(legalTraffic, legalForms, legalParams(), legalHygiene) {
 		k.Group, k.Legal = "legal", true
 		out = append(out, k)
 	}

@@ -124,7 +124,8 @@ type rule func(*Trace, *report)
 func All() []Check {
 	var all []Check
 	for _, area := range []map[string]rule{pairingRules, replayRules, formRules, anthropicRules, openAIRules, geminiRules,
-		originRules, modelRules, resumeRules, framingRules, grammarRules, endingRules, cassetteRules, errorRules, parameterRules, toolSchemaRules, opaqueRules, schemaRules} {
+		originRules, modelRules, resumeRules, framingRules, grammarRules, endingRules, cassetteRules, errorRules, parameterRules, toolSchemaRules, opaqueRules, schemaRules,
+		redactorRules, hygieneRules} {
 		for id, run := range area {
 			all = append(all, newCheck(id, run))
 		}

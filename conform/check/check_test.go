@@ -189,6 +189,13 @@ var breaches = []breach{
 	{"RES-006/once", "openai-loop", "3>", `{"type":"message","role":"user","content":[{"type":"input_text","text":"Thank you."}]}`, `{"type":"message","role":"user","content":[{"type":"input_text","text":"Thank you."}]},{"type":"function_call_output","call_id":"call_01C","output":"again"}`, "input[13]", "", "tool result stands again"},
 	{"RES-007/bytes", "anthropic-loop", "2>", `{"role":"user","content":[{"type":"text","text":"Use both tools, then report."}]}`, `{"content":[{"type":"text","text":"Use both tools, then report."}],"role":"user"}`, "messages[0]", "", "written differently: differs from byte 2"},
 
+	{"RED-001/token", "anthropic-loop", "1>", `EsYBCkYIDBgCKkDcaB1xaB1xaB1xaB1xc3ludGhldGljaB1x==`, `EsYBCk…1x==`, "messages[1].content[0].signature", "A-34", "it was shortened with an ellipsis"},
+	{"RED-001/token", "openai-loop", "1>", `gAAAAABsyntheticaaaaaaaaaa==`, `gAAAAAB[REDACTED]aaaaaaaaaa==`, "input[1].encrypted_content", "O-15", "a redactor wrote over a part of it"},
+	{"RED-001/signed-text", "anthropic-loop", "1>", `Two lookups are needed.`, `Two lookups are needed.\n`, "messages[1].content[0]", "A-37", "white space was trimmed or added"},
+	{"RED-002/arguments", "anthropic-loop", "1>", `{"text":"heron","n":[1.0,2]}`, `{"text":"***","n":[1.0,2]}`, "messages[1].content[2]", "R54", "a redactor wrote over a part of it"},
+	{"RED-002/text", "anthropic-loop", "1>", `Checking both.`, `Checking b\ufffdth.`, "messages[1].content[1]", "R54", "replaced by U+FFFD"},
+	{"RED-003/result", "anthropic-loop", "2>", `"content":"12:00"`, `"content":"1***"`, "messages[2].content[1]", "", "was edited afterwards by the agent's own redactor"},
+
 	{"STR-001/framing", "anthropic-loop", "0<", `event: ping`, `evnt ping`, "", "§1.4", "line is not a field"},
 	{"STR-001/framing", "anthropic-loop", "0<", `{"type":"ping"}`, `{"type":"ping"`, "", "§1.4", "data of the event is not JSON"},
 	{"STR-002/terminal", "openai-loop", "0<", `"type":"response.completed"`, `"type":"response.nearly"`, "", "§1.4", "without response.completed, incomplete or failed"},

@@ -67,7 +67,7 @@ func emittedAt(x *exchange, at wire.Place) string {
 func describeDifference(was, is string) difference {
 	sentence := fmt.Sprintf("differs from byte %d on: was %d bytes %s, is %d bytes %s",
 		firstDifference(was, is), len(was), maskToken(was), len(is), maskToken(is))
-	return difference{sentence + editShape(was, is), newComparison(was, is, min(tokenContext, len(was)/8))}
+	return difference{sentence + describeEdit(was, is), newComparison(was, is, min(tokenContext, len(was)/8))}
 }
 
 // describeTextDifference is describeDifference for text that may be read: it
@@ -76,7 +76,7 @@ func describeTextDifference(was, is string) difference {
 	at := firstDifference(was, is)
 	sentence := fmt.Sprintf("differs from byte %d on: was %d bytes with %q there, is %d bytes with %q",
 		at, len(was), textAround(was, at), len(is), textAround(is, at))
-	return difference{sentence + editShape(was, is), newComparison(was, is, textContext)}
+	return difference{sentence + describeEdit(was, is), newComparison(was, is, textContext)}
 }
 
 func firstDifference(a, b string) int {

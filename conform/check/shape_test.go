@@ -19,13 +19,18 @@ func TestEditShape(t *testing.T) {
 		{"EsYBCkYIabc", "EsYB[REDACTED]", "redactor"},
 		{"caf\u00e9", "caf\ufffd", "U+FFFD"},
 		{"EsYBCkYIabc", "EsYBC…", "ellipsis"},
+		{"EsYBCkYIabc", "EsYBC[truncated 6 characters]", "ellipsis"},
+		{"cafe\u0301", "caf\u00e9", "Unicode"},
+		{"it\u2019s", "it's", "typographic"},
+		{"password=heron", "password=***", "redactor"},
+		{"EsYBCkYIabc", "other[REDACTED]", ""},
 		{"EsYBCkYIabc", "EsYBCkYI", "end was cut"},
 		{"EsYBCkYIabc", "CkYIabc", "beginning was cut"},
 		{"EsYB", "EsYB.", "added behind"},
 		{"EsYB", "xEsYB", "put before"},
 		{"EsYBCkYIabc", "EsYBDkYIabc", ""},
 	} {
-		got := editShape(c.was, c.is)
+		got := describeEdit(c.was, c.is)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%q to %q: %q, want %q", c.was, c.is, got, c.want)
 		}

@@ -39,7 +39,8 @@ type Mutant struct {
 // All returns every mutant in order of ID. The slice is the caller's.
 func All() []Mutant {
 	all := slices.Concat(pairingMutants, replayMutants, formMutants, anthropicMutants, openAIMutants,
-		geminiMutants, originMutants, modelMutants, resumeMutants, streamMutants, endingMutants, cassetteMutants, errorMutants, parameterMutants, toolSchemaMutants, opaqueMutants, schemaMutants)
+		geminiMutants, originMutants, modelMutants, resumeMutants, streamMutants, endingMutants, cassetteMutants, errorMutants, parameterMutants, toolSchemaMutants, opaqueMutants, schemaMutants,
+		redactorMutants, hygieneMutants)
 	slices.SortFunc(all, func(a, b Mutant) int { return strings.Compare(a.ID, b.ID) })
 	return all
 }

@@ -118,7 +118,7 @@ func (e sampleExchange) toEvidence(i int, request, response []byte) evidence.Exc
 
 // headers are those of a recording that kept all but the key.
 func (e sampleExchange) headers() http.Header {
-	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"}, "User-Agent": {"sample/1"}, "X-Api-Key": {"REDACTED"}}
+	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"}, "User-Agent": {"sample/1"}, keyHeader(e.Provider): {"REDACTEDq1w2e3r4t5"}}
 	if e.Provider == evidence.Anthropic {
 		h.Set("Anthropic-Version", "2023-06-01")
 	}
@@ -126,4 +126,15 @@ func (e sampleExchange) headers() http.Header {
 		h.Set("Anthropic-Beta", e.Beta)
 	}
 	return h
+}
+
+// keyHeader is the header in which a provider takes the key.
+func keyHeader(provider string) string {
+	switch provider {
+	case evidence.Anthropic:
+		return "X-Api-Key"
+	case evidence.OpenAI:
+		return "Authorization"
+	}
+	return "X-Goog-Api-Key"
 }

@@ -164,6 +164,7 @@ var libraries = map[string][]string{
 	"github.com/google/shlex":         {"conform/subject"},
 	"github.com/coder/acp-go-sdk":     {"conform/subject/acp", "meerkat/server/acp"},
 	"github.com/coder/websocket":      {"internal/websocket"},
+	"golang.org/x/text":               {"conform/check"},
 	"github.com/charmbracelet":        {"internal/app", "conform/report"},
 	"github.com/chromedp":             {},
 	"testing":                         {"internal/corpus", "meerkat/server/backendtest", "meerkat/session/storetest", "meerkat/artifact/artifacttest", "meerkat/provider/providertest", "internal/postgrestest", "vcr"},

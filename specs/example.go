@@ -47,6 +47,8 @@ type ExampleExchange struct {
 	End string `yaml:"end,omitempty" json:"end,omitempty"`
 	// Process is the ordinal of the process that sent it, from 0.
 	Process int `yaml:"process,omitempty" json:"process,omitempty"`
+	// WebSocket is the ordinal, from 1, of the WebSocket that carried the request as a message.
+	WebSocket int `yaml:"websocket,omitempty" json:"websocket,omitempty"`
 	// Missed is set for a request that a replaying proxy had no answer for.
 	Missed bool `yaml:"missed,omitempty" json:"missed,omitempty"`
 }

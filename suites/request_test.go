@@ -50,6 +50,8 @@ var _ = Describe("A refusal is not repeated and not ignored", Label("ERR"), func
 		its.holds("ERR-001 the provider takes the form of every request")
 		its.holds("ERR-002 what was refused is not sent again")
 		its.holds("ERR-003 a reply can be read")
+		its.holds("ERR-004 a turn that was declined leaves the conversation")
+		its.holds("ERR-005 what was declined is not asked again")
 	})
 })
 
@@ -58,5 +60,40 @@ var _ = Describe("What only the log needs is masked in the log only", Label("RED
 		its.holds("RED-001 redactors leave tokens and signed text alone")
 		its.holds("RED-002 what the model said is not cleaned")
 		its.holds("RED-003 a result is masked before it is sent, or not at all")
+	})
+})
+
+var _ = Describe("The model is told the truth about its tools", Label("TOOL"), func() {
+	eachCase(func(its caseSpecs) {
+		its.holds("TOOL-001 a tool that does not exist is answered as an error")
+		its.holds("TOOL-002 a result is written out")
+		its.holds("TOOL-003 a result that was cut says so")
+		its.holds("TOOL-004 a tool is forced once")
+	})
+})
+
+var _ = Describe("Tools of MCP servers reach the model and back", Label("MCP"), func() {
+	eachCase(func(its caseSpecs) {
+		its.holds("MCP-001 a tool is found under the name it is offered by")
+		its.holds("MCP-002 an error of a server is marked")
+		its.holds("MCP-003 a list of tools grows at its end")
+	})
+})
+
+var _ = Describe("What the provider keeps is gone on with, not sent again", Label("WSK"), func() {
+	eachCase(func(its caseSpecs) {
+		its.holds("WSK-001 a WebSocket goes on with its own response")
+		its.holds("WSK-002 what the provider holds is not sent again")
+		its.holds("WSK-003 a new WebSocket gets the whole input")
+		its.holds("WSK-004 a response that was not found is not named again")
+	})
+})
+
+var _ = Describe("What was cached is read again", Label("CAC"), func() {
+	eachCase(func(its caseSpecs) {
+		its.holds("CAC-001 nothing in the prompt changes by itself")
+		its.holds("CAC-002 tools keep their order")
+		its.holds("CAC-003 a cache that was written can be read")
+		its.holds("CAC-004 a conversation keeps its cache key")
 	})
 })

@@ -37,13 +37,16 @@ func Faults() []Kind {
 	add("refusals", refusalFaults())
 	add("redaction", redactionFaults)
 	add("hygiene", hygieneFaults)
+	add("tools", toolFaults)
+	add("cache", cacheFaults)
+	add("continuation", continuationFaults)
 	return out
 }
 
 // Legal returns every legal variation. The slice is the caller's.
 func Legal() []Kind {
 	var out []Kind
-	for _, k := range slices.Concat(legalTraffic, legalForms, legalParams(), legalHygiene) {
+	for _, k := range slices.Concat(legalTraffic, legalForms, legalParams(), legalHygiene, legalTools) {
 		k.Group, k.Legal = "legal", true
 		out = append(out, k)
 	}

@@ -196,6 +196,21 @@ var breaches = []breach{
 	{"RED-002/text", "anthropic-loop", "1>", `Checking both.`, `Checking b\ufffdth.`, "messages[1].content[1]", "R54", "replaced by U+FFFD"},
 	{"RED-003/result", "anthropic-loop", "2>", `"content":"12:00"`, `"content":"1***"`, "messages[2].content[1]", "", "was edited afterwards by the agent's own redactor"},
 
+	{"TOOL-001/unknown-tool", "anthropic-tools", "1>", `"content":"unknown tool ls; the tools are list_dir and mcp__docs__read","is_error":true`, `"content":"3 files"`, "messages[2].content[1]", "", "the model called \"ls\", which exchange 0 did not offer, and is told \"3 files\" as if it had run"},
+	{"TOOL-001/unknown-tool", "anthropic-tools", "1>", `mcp__docs__read","is_error":true`, `mcp__docs__read"`, "messages[2].content[1]", "", "not marked with is_error"},
+	{"TOOL-002/printed", "anthropic-loop", "1>", `"content":"12:00"`, `"content":"[object Object],[object Object]"`, "messages[2].content[1]", "", "an object that was printed and not written out"},
+	{"TOOL-003/cut-notice", "anthropic-tools", "1>", `,{\"name\":\"heron-13.txt\",\"bytes\":1213,\"kind\":\"text\"}]}`, `,{\"name\":\"her`, "messages[2].content[0]", "", "nothing says that it was cut"},
+	{"TOOL-004/forced-once", "anthropic-tools", "1>", `"messages":`, `"tool_choice":{"type":"tool","name":"list_dir"},"messages":`, "tool_choice", "", "forces \"list_dir\" again"},
+	{"MCP-001/found", "anthropic-tools", "2>", `{\"content\":[{\"type\":\"text\",\"text\":\"no such document\"}],\"isError\":true}`, `Unknown tool: read`, "messages[4].content[0]", "", "is offered under this name"},
+	{"MCP-002/error-marked", "anthropic-tools", "2>", `\"isError\":true}","is_error":true`, `\"isError\":true}"`, "messages[4].content[0]", "", "isError true"},
+	{"MCP-003/list-appended", "openai-tool-list", "1>", `"tools":[`, `"tools":[{"type":"function","name":"new","parameters":null},`, "tools[1]", "", "was added before tool \"read\""},
+	{"WSK-002/increment", "openai-websocket", "1>", `"input":[`, `"input":[{"id":"fc_08a","type":"function_call","arguments":"{}","call_id":"call_08A","name":"read"},`, "input[0]", "O-9", "holds it already (exchange 0)"},
+	{"WSK-002/increment", "openai-websocket", "1>", `"input":[`, `"input":[{"type":"function_call","arguments":"{}","call_id":"call_08A","name":"read"},`, "input[0]", "R49", "and it may run twice"},
+	{"WSK-003/whole-input", "openai-websocket", "3>", `{"id":"fc_08a","type":"function_call","status":"completed","arguments":"{\"name\":\"a\"}","call_id":"call_08A","name":"read"},`, ``, "input[1]", "O-11", "it is an increment, and this WebSocket (2) knows nothing"},
+	{"CAC-002/tools-order", "openai-loop", "1>", `"parameters":{"type":"object","properties":{}}`, `"parameters":{"properties":{},"type":"object"}`, "tools[1].parameters", "", "with its members in another order"},
+	{"CAC-003/marks", "anthropic-tools", "1>", `"content":"unknown tool ls; the tools are list_dir and mcp__docs__read","is_error":true,"cache_control":{"type":"ephemeral"}`, `"content":"unknown tool ls; the tools are list_dir and mcp__docs__read","is_error":true`, "messages[0].content[0]", "", "the provider counted 1200 cached tokens in exchange 0"},
+	{"CAC-004/cache-key", "openai-namespace", "1>", `"session-6"`, `"session-7"`, "prompt_cache_key", "", "in the same conversation"},
+
 	{"STR-001/framing", "anthropic-loop", "0<", `event: ping`, `evnt ping`, "", "§1.4", "line is not a field"},
 	{"STR-001/framing", "anthropic-loop", "0<", `{"type":"ping"}`, `{"type":"ping"`, "", "§1.4", "data of the event is not JSON"},
 	{"STR-002/terminal", "openai-loop", "0<", `"type":"response.completed"`, `"type":"response.nearly"`, "", "§1.4", "without response.completed, incomplete or failed"},
@@ -246,7 +261,7 @@ func TestBreaches(t *testing.T) {
 		if elsewhere := slices.Contains([]string{"ERR", "PAR", "TSC", "HYG"}, c.ID[:3]); elsewhere {
 			continue // refusal_test.go, par_test.go, tsc_test.go and schema_test.go
 		}
-		if !tried[c.ID] && !slices.Contains([]string{"SIG-012/asked-for", "SIG-018/own-provider", "STR-001/content-type", "CAS-001/recorded"}, c.ID) {
+		if !tried[c.ID] && !slices.Contains([]string{"SIG-012/asked-for", "SIG-018/own-provider", "STR-001/content-type", "CAS-001/recorded", "CAC-001/volatile", "WSK-001/own-response", "WSK-004/not-found"}, c.ID) {
 			t.Errorf("%s: no breach in the table", c.ID)
 		}
 	}

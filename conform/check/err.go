@@ -16,6 +16,8 @@ var errorRules = map[string]rule{
 	"ERR-003/event":           replyHasEvent,
 	"ERR-003/whole-document":  replyDocumentWhole,
 	"ERR-003/provider-object": replyIsProviders,
+	"ERR-004/turn-left":       declinedTurnLeft,
+	"ERR-005/not-repeated":    declinedNotRepeated,
 }
 
 // formRefused: the provider takes the form of every request. Its own words say what is

@@ -114,37 +114,17 @@ func stateExclusive(s *Trace, r *report) {
 	})
 }
 
-// unknownResponse says why x cannot go on with an unstored response, of the exchange
-// from. last is the response that the WebSocket of x knows.
-func unknownResponse(x, from *exchange, last string) string {
-	switch {
-	case x.WebSocket == 0:
-		return "nothing can go on with it"
-	case x.WebSocket != from.WebSocket:
-		return "only the WebSocket that it came by knows it, and this is another; send the whole input there"
-	case last != from.reply.ID:
-		return "its WebSocket knows it no longer, which remembers its last response only"
-	}
-	return ""
-}
-
-// previousStored: only what was stored can be gone on with, and the last response of a
-// WebSocket on that WebSocket (O-25).
+// previousStored: only what was stored can be gone on with by HTTP (O-25). Of WebSockets
+// WSK-001 speaks.
 func previousStored(s *Trace, r *report) {
-	byID, last := map[string]*exchange{}, map[int]string{}
+	byID := map[string]*exchange{}
 	s.eachRequest(func(x *exchange) {
 		previous, at := x.member("previous_response_id")
-		if from := byID[previous.Str()]; from != nil && x.Provider == evidence.OpenAI && !strings.Contains(previous.Str(), "REDACTED") {
+		if from := byID[previous.Str()]; from != nil && x.Provider == evidence.OpenAI && x.WebSocket == 0 && !strings.Contains(previous.Str(), "REDACTED") {
 			r.addObserved(1)
-			if why := unknownResponse(x, from, last[x.WebSocket]); why != "" && from.req.Doc.Get("store").Is('f') {
-				r.addFinding(x, at, "O-25", "the response of exchange %d was made with store false, so that %s", from.Index, why)
+			if from.req.Doc.Get("store").Is('f') {
+				r.addFinding(x, at, "O-25", "the response of exchange %d was made with store false, so that nothing can go on with it", from.Index)
 			}
-		}
-		if x.WebSocket > 0 && x.Response.Status >= 400 && last[x.WebSocket] == previous.Str() {
-			delete(last, x.WebSocket) // the provider forgets what a failed message goes on with
-		}
-		if x.WebSocket > 0 && x.reply.ID != "" {
-			last[x.WebSocket] = x.reply.ID
 		}
 		if x.Provider == evidence.OpenAI && x.reply.ID != "" {
 			byID[x.reply.ID] = x

@@ -237,14 +237,19 @@ func TestPreviousOnWebSockets(t *testing.T) {
 		list []evidence.Exchange
 		want string
 	}{
-		"the last one":         {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 1, after("resp_1"), "resp_2", 200)}, ""},
-		"by turns":             {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 2, "", "resp_2", 200), turn(2, 1, after("resp_1"), "resp_3", 200)}, ""},
-		"on another":           {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 2, after("resp_1"), "resp_2", 200)}, "this is another"},
-		"by HTTP":              {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 0, after("resp_1"), "resp_2", 200)}, "nothing can go on"},
-		"an older one":         {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 1, "", "resp_2", 200), turn(2, 1, after("resp_1"), "resp_3", 200)}, "last response only"},
-		"after it failed once": {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 1, after("resp_1"), "", 400), turn(2, 1, after("resp_1"), "resp_3", 200)}, "last response only"},
+		"the last one":               {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 1, after("resp_1"), "resp_2", 200)}, ""},
+		"the last of another stream": {[]evidence.Exchange{turn(0, 1, `,"stream_id":"a"`, "resp_1", 200), turn(1, 1, `,"stream_id":"b"`, "resp_2", 200), turn(2, 1, `,"stream_id":"c"`+after("resp_1"), "resp_3", 200)}, ""},
+		"by turns":                   {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 2, "", "resp_2", 200), turn(2, 1, after("resp_1"), "resp_3", 200)}, ""},
+		"on another":                 {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 2, after("resp_1"), "resp_2", 200)}, "this is another"},
+		"by HTTP":                    {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 0, after("resp_1"), "resp_2", 200)}, "nothing can go on"},
+		"an older one":               {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 1, "", "resp_2", 200), turn(2, 1, after("resp_1"), "resp_3", 200)}, "last response only"},
+		"after it failed once":       {[]evidence.Exchange{turn(0, 1, "", "resp_1", 200), turn(1, 1, after("resp_1"), "", 400), turn(2, 1, after("resp_1"), "resp_3", 200)}, "last response only"},
 	} {
-		res := find(t, "PAR-012/stored").Run(recording(tt.list...))
+		id := "WSK-001/own-response"
+		if name == "by HTTP" {
+			id = "PAR-012/stored"
+		}
+		res := find(t, id).Run(recording(tt.list...))
 		if (len(res.Findings) > 0) != (tt.want != "") || tt.want != "" && !strings.Contains(res.Findings[0].Message, tt.want) {
 			t.Errorf("%s: %+v", name, res.Findings)
 		}

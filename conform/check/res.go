@@ -137,7 +137,7 @@ func resumePrefix(s *Trace, r *report) {
 // a summary replaced is not compared.
 func (s *Trace) eachNext(f func(then, now *exchange)) {
 	for _, x := range s.x {
-		if then := x.lastReply(); then != nil && then.asksForAnswer() && !x.kind.isSide() && !x.isKeptByProvider() {
+		if then := x.lastReply(); then != nil && then.asksForAnswer() && !then.isKeptByProvider() && !x.kind.isSide() && !x.isKeptByProvider() {
 			f(then, x)
 		}
 	}

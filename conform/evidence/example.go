@@ -47,7 +47,7 @@ func newExampleExchange(i, process int, e specs.Example, x specs.ExampleExchange
 		reply = strings.TrimRight(reply, "\n") + "\n\n"
 	}
 	out := Exchange{
-		Index: i, Provider: provider, Process: process, Missed: x.Missed, Provenance: ProvenanceSynthetic,
+		Index: i, Provider: provider, Process: process, WebSocket: x.WebSocket, Missed: x.Missed, Provenance: ProvenanceSynthetic,
 		Request: Request{Method: http.MethodPost, URL: cmp.Or(x.URL, exampleURL(provider, e.Model, isStream)),
 			Header: http.Header{"Content-Type": {"application/json"}}, Body: bytes.TrimSpace([]byte(x.Request))},
 		Response: Response{Status: cmp.Or(x.Status, http.StatusOK), Body: []byte(reply), End: cmp.Or(x.End, "eof"),

@@ -17,6 +17,16 @@ var errorMutants = []Mutant{
 		next.Request, next.Response = refused.Request, refused.Response
 	})},
 	{"carry-refused", "goes on with what was refused in its history", []string{"ERR-002"}, afterRefusal(carryRefused)},
+	{"keep-declined", "keeps a turn that was declined", []string{"ERR-004"}, afterDeclined(func(declined, next *evidence.Exchange) {
+		first, then := mustParse(string(declined.Request.Body)), mustParse(string(next.Request.Body))
+		reply := mustParse(string(declined.Response.Body))
+		list := then.Get("messages")
+		list.Items = append(append(first.Get("messages").Items, mustParse(`{"role":"assistant","content":`+string(reply.Get("content").Raw)+`}`)), list.Items...)
+		next.Request.Body = wire.Encode(then)
+	})},
+	{"repeat-declined", "asks again what was declined, byte for byte", []string{"ERR-005"}, afterDeclined(func(declined, next *evidence.Exchange) {
+		next.Request = declined.Request
+	})},
 	{"empty-reply", "gets a 200 without a body", []string{"ERR-003"}, replaceReply("")},
 	{"page-for-reply", "gets a web page in the place of a reply", []string{"ERR-003"}, replaceReply("<!doctype html><title>Sign in</title>")},
 	{"half-document", "gets half of a JSON document", []string{"ERR-003"}, replaceReply(`{"id":"resp_1","output":[{"type":"mess`)},
@@ -74,6 +84,20 @@ func replaceReply(body string) func(evidence.Evidence) (evidence.Evidence, bool)
 			}
 			x.Response = evidence.Response{Status: http.StatusOK, Header: http.Header{}, Body: []byte(body), End: "eof"}
 			return ev, true
+		}
+		return ev, false
+	}
+}
+
+// afterDeclined changes the exchange that follows a reply of Anthropic that declined.
+func afterDeclined(change func(declined, next *evidence.Exchange)) func(evidence.Evidence) (evidence.Evidence, bool) {
+	return func(ev evidence.Evidence) (evidence.Evidence, bool) {
+		ev = cloneEvidence(ev)
+		for i := range len(ev.Exchanges) - 1 {
+			if x := &ev.Exchanges[i]; x.Provider == evidence.Anthropic && bytes.Contains(x.Response.Body, []byte(`"stop_reason":"refusal"`)) {
+				change(x, &ev.Exchanges[i+1])
+				return ev, true
+			}
 		}
 		return ev, false
 	}

@@ -40,7 +40,7 @@ type Mutant struct {
 func All() []Mutant {
 	all := slices.Concat(pairingMutants, replayMutants, formMutants, anthropicMutants, openAIMutants,
 		geminiMutants, originMutants, modelMutants, resumeMutants, streamMutants, endingMutants, cassetteMutants, errorMutants, parameterMutants, toolSchemaMutants, opaqueMutants, schemaMutants,
-		redactorMutants, hygieneMutants)
+		redactorMutants, hygieneMutants, toolMutants, continuationMutants, cacheMutants)
 	slices.SortFunc(all, func(a, b Mutant) int { return strings.Compare(a.ID, b.ID) })
 	return all
 }

@@ -255,6 +255,6 @@ func continueUnstored(ev evidence.Evidence) (evidence.Evidence, bool) {
 	}
 	return changeRequest(func(e *editor) bool {
 		r := wire.ReadReply(e.x.Provider, e.x.Response.Status, e.x.Response.Body)
-		return named[r.ID] && setMember(e.doc, "store", mustParse("false"))
+		return e.x.WebSocket == 0 && named[r.ID] && setMember(e.doc, "store", mustParse("false"))
 	}, evidence.OpenAI)(ev)
 }

@@ -35,6 +35,7 @@ type (
 		Status     int                 `yaml:"status"`
 		End        string              `yaml:"end"`
 		Provenance evidence.Provenance `yaml:"provenance"`
+		WebSocket  int                 `yaml:"websocket"`
 		Beta       string              `yaml:"beta"` // of anthropic-beta
 	}
 	sampleProcess struct {
@@ -108,7 +109,7 @@ func (e sampleExchange) toEvidence(i int, request, response []byte) evidence.Exc
 		contentType = "application/json"
 	}
 	return evidence.Exchange{
-		Index: i, Provider: e.Provider, Process: e.Process, Provenance: e.Provenance,
+		Index: i, Provider: e.Provider, Process: e.Process, WebSocket: e.WebSocket, Provenance: e.Provenance,
 		Request: evidence.Request{Method: http.MethodPost, URL: url, Body: bytes.TrimSpace(request),
 			Header: e.headers()},
 		Response: evidence.Response{Status: cmp.Or(e.Status, http.StatusOK), Body: response, End: cmp.Or(e.End, "eof"),

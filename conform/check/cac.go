@@ -1,0 +1,275 @@
+package check
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// cacheRules judge what makes the provider read a prompt anew that it could have kept.
+var cacheRules = map[string]rule{
+	"CAC-001/volatile":    nothingVolatileInPrefix,
+	"CAC-002/tools-order": toolsKeepOrder,
+	"CAC-003/marks":       marksAreReached,
+	"CAC-004/cache-key":   cacheKeyConstant,
+}
+
+// prefixPart is a part of the prompt in the order in which providers cache it.
+type prefixPart struct {
+	node *wire.Node
+	path string
+}
+
+// prefixParts lists tools, system prompt and messages. Providers cache them in this order,
+// but for Gemini's system prompt, which comes first.
+func (x *exchange) prefixParts() (list []prefixPart) {
+	for _, d := range x.declaredTools() {
+		list = append(list, prefixPart{d.node, d.path})
+	}
+	system := prefixPart{x.req.System, byProvider(x, "system", "instructions", "systemInstruction")}
+	if x.Provider == evidence.Gemini {
+		list = append([]prefixPart{system}, list...)
+	} else {
+		list = append(list, system)
+	}
+	for _, m := range x.req.Msgs {
+		list = append(list, prefixPart{m.Node, m.Path})
+	}
+	return list
+}
+
+// lossAfter says what of the prompt of then cannot be read from the cache any more, because
+// part k of it is another in now, beside what the provider itself counted.
+func lossAfter(then, now *exchange, k int) string {
+	bytes := 0
+	for _, p := range then.prefixParts()[k:] {
+		if p.node != nil {
+			bytes += len(p.node.Raw)
+		}
+	}
+	return fmt.Sprintf("%d bytes of the prompt, about %d tokens, are read anew; %s", bytes, bytes/bytesPerToken, describeCounters(then, now))
+}
+
+// bytesPerToken is a rough measure for English text and JSON.
+const bytesPerToken = 4
+
+// describeCounters quotes the provider's own counters of both exchanges.
+func describeCounters(then, now *exchange) string {
+	was, okWas := then.cachedTokens()
+	is, okIs := now.cachedTokens()
+	if !okWas || !okIs {
+		return "the provider's counters were not recorded"
+	}
+	return fmt.Sprintf("the provider counted %d cached tokens in exchange %d and %d here", was.total(), then.Index, is.read)
+}
+
+// cacheCount is what a provider says of its cache for one request.
+type cacheCount struct{ read, written int }
+
+func (c cacheCount) total() int { return c.read + c.written }
+
+// cachedTokens reads the provider's counters; false where the reply has none.
+func (x *exchange) cachedTokens() (c cacheCount, ok bool) {
+	for _, usage := range x.usages() {
+		for _, n := range []struct {
+			node *wire.Node
+			into *int
+		}{
+			{usage.Get("cache_read_input_tokens"), &c.read},
+			{usage.Get("cache_creation_input_tokens"), &c.written},
+			{usage.Get("input_tokens_details").Get("cached_tokens"), &c.read},
+			{usage.Any("cachedContentTokenCount", "cached_content_token_count"), &c.read},
+		} {
+			if n.node.Int() >= 0 {
+				*n.into, ok = n.node.Int(), true
+			}
+		}
+	}
+	return c, ok
+}
+
+// usages lists the usage objects of a reply, the last one last.
+func (x *exchange) usages() (list []*wire.Node) {
+	add := func(doc *wire.Node) {
+		for _, n := range []*wire.Node{doc.Get("usage"), doc.Get("message").Get("usage"), doc.Get("response").Get("usage"), doc.Any("usageMetadata", "usage_metadata")} {
+			if n.Is('{') {
+				list = append(list, n)
+			}
+		}
+	}
+	add(x.reply.Doc)
+	for _, e := range x.reply.Events {
+		add(e.JSON)
+	}
+	return list
+}
+
+// volatile matches what is another each time it is written: a time of day, a moment, an
+// id. A date alone is not among them, because it changes once a day.
+var volatile = regexp.MustCompile(`(?i)\d{1,2}:\d{2}(:\d{2})?|\b1[6-9]\d{8}(\d{3})?\b|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{16,}\b`)
+
+// nothingVolatileInPrefix: a clock or a changing id in what is sent each time breaks the
+// cache there, each time.
+func nothingVolatileInPrefix(s *Trace, r *report) {
+	s.eachNext(func(then, now *exchange) {
+		if !keepsPrompt(then, now) && !sameSystem(then.req.System, now.req.System) {
+			return
+		}
+		is := map[string]*wire.Node{}
+		for _, p := range now.prefixParts() {
+			is[p.path] = p.node
+		}
+		r.addObserved(1)
+		for k, was := range then.prefixParts() {
+			n := is[was.path]
+			if was.node == nil || n == nil || wire.Equal(was.node, n, "cache_control") {
+				continue
+			}
+			if a, b := changedWords(textOf(was.node), textOf(n)); isVolatileChange(a, b) {
+				r.addFinding(now, nodePlace(n, was.path), "", "%s was %q in exchange %d and is %q here: %s", was.path, cutText(a, 60), then.Index, cutText(b, 60), lossAfter(then, now, k))
+				return
+			}
+		}
+	})
+}
+
+// isVolatileChange reports whether two texts differ in times and ids only.
+func isVolatileChange(a, b string) bool {
+	return volatile.MatchString(a) && volatile.MatchString(b) && !strings.Contains(a, "cch=") &&
+		volatile.ReplaceAllString(a, "") == volatile.ReplaceAllString(b, "")
+}
+
+// changedWords returns what differs between two texts, widened to whole words.
+func changedWords(was, is string) (a, b string) {
+	from := firstDifference(was, is)
+	for from > 0 && was[from-1] > ' ' {
+		from--
+	}
+	tail := 0
+	for tail < len(was)-from && tail < len(is)-from && was[len(was)-1-tail] == is[len(is)-1-tail] {
+		tail++
+	}
+	for tail > 0 && was[len(was)-tail] > ' ' {
+		tail--
+	}
+	return was[from : len(was)-tail], is[from : len(is)-tail]
+}
+
+// toolsKeepOrder: tools come first in the prompt, so that another order of them, or of the
+// members of their schemas, loses everything.
+func toolsKeepOrder(s *Trace, r *report) {
+	s.eachNext(func(then, now *exchange) {
+		was, is := then.declaredTools(), now.declaredTools()
+		if len(was) == 0 || len(was) != len(is) || !sameToolSet(was, is) {
+			return
+		}
+		r.addObserved(1)
+		for i := range was {
+			if isDeferred(was[i].node) || isDeferred(is[i].node) {
+				continue
+			}
+			if was[i].name != is[i].name {
+				r.addFinding(now, is[i].place(), "", "tool %q stands where exchange %d had %q: %s", cutText(is[i].name, 140), then.Index, cutText(was[i].name, 140), lossAfter(then, now, i))
+				return
+			}
+			if was[i].schema != nil && is[i].schema != nil && wire.Equal(was[i].schema, is[i].schema) && !wire.SameTokens(was[i].schema, is[i].schema) {
+				r.addFinding(now, wire.Place{Event: -1, Off: is[i].schema.Off, Path: is[i].schemaPath}, "", "the schema of tool %q is the one of exchange %d with its members in another order: %s", cutText(is[i].name, 140), then.Index, lossAfter(then, now, i))
+				return
+			}
+		}
+	})
+}
+
+func sameToolSet(a, b []toolDeclaration) bool {
+	names := map[string]int{}
+	for _, d := range a {
+		names[d.name]++
+	}
+	for _, d := range b {
+		names[d.name]--
+	}
+	for _, n := range names {
+		if n != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// lookBack is how many blocks before a mark Anthropic looks for what it wrote earlier.
+const lookBack = 20
+
+// marksAreReached: what one request writes into Anthropic's cache is read only if a mark
+// of the next stands there, or at most 20 blocks behind.
+func marksAreReached(s *Trace, r *report) {
+	s.eachNext(func(then, now *exchange) {
+		if then.Provider != evidence.Anthropic || !then.req.Doc.Get("cache_control").Null() || !now.req.Doc.Get("cache_control").Null() {
+			return
+		}
+		was, is := then.cacheMarks(), now.cacheMarks()
+		count, isKnown := then.cachedTokens()
+		if len(was) == 0 || !isKnown || count.total() == 0 {
+			return
+		}
+		r.addObserved(1)
+		last := was[len(was)-1]
+		for _, m := range is {
+			if m.at >= last.at && m.at <= last.at+lookBack {
+				return
+			}
+		}
+		r.addFinding(now, wire.Place{Event: -1, Off: -1, Path: last.path}, "", "exchange %d wrote its prompt into the cache up to %s, and no mark of this request stands there or up to %d blocks behind: %s",
+			then.Index, last.path, lookBack, describeCounters(then, now))
+	})
+}
+
+// cacheMark is a place that a request marks, counted in blocks.
+type cacheMark struct {
+	at   int
+	path string
+}
+
+// cacheMarks lists the marks of a request of Anthropic in the order of its blocks.
+func (x *exchange) cacheMarks() (list []cacheMark) {
+	at := 0
+	add := func(n *wire.Node, path string) {
+		if !n.Get("cache_control").Null() {
+			list = append(list, cacheMark{at, path})
+		}
+		at++
+	}
+	for _, d := range x.declaredTools() {
+		add(d.node, d.path)
+	}
+	for i, b := range x.req.System.Elems() {
+		add(b, elementPath("system", i))
+	}
+	for _, m := range x.req.Msgs {
+		content := m.Node.Get("content")
+		for j, b := range content.Elems() {
+			add(b, elementPath(m.Path+".content", j))
+		}
+		if content.Is('"') {
+			at++
+		}
+	}
+	return list
+}
+
+// cacheKeyConstant: OpenAI sends requests with one key to one machine.
+func cacheKeyConstant(s *Trace, r *report) {
+	s.eachNext(func(then, now *exchange) {
+		was, _ := then.member("prompt_cache_key")
+		is, at := now.member("prompt_cache_key")
+		if now.Provider != evidence.OpenAI || !was.Is('"') || !is.Is('"') || strings.Contains(was.Str()+is.Str(), "REDACTED") {
+			return
+		}
+		r.addObserved(1)
+		if was.Str() != is.Str() {
+			r.addFinding(now, at, "", "prompt_cache_key was %q in exchange %d and is %q in the same conversation; %s", cutText(was.Str(), 60), then.Index, cutText(is.Str(), 60), describeCounters(then, now))
+		}
+	})
+}

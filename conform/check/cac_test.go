@@ -1,0 +1,53 @@
+package check_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+)
+
+// TestVolatile: times and ids that change by themselves are found wherever they stand, with
+// what they cost; a date, another prompt and the same words are not.
+func TestVolatile(t *testing.T) {
+	const call = `{"type":"tool_use","id":"toolu_1","name":"a","input":{}}`
+	turn := func(i int, system, prompt, rest, usage string) evidence.Exchange {
+		body := `{"model":"claude-opus-4-6","max_tokens":9,"system":"` + system + `","tools":[{"name":"a","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"` + prompt + `"}` + rest + `]}`
+		return asked(i, evidence.Anthropic, body, 200, `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","content":[`+call+`],"stop_reason":"tool_use","usage":{`+usage+`}}`)
+	}
+	history := `,{"role":"assistant","content":[` + call + `]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"ok"}]}`
+	for _, c := range []struct{ name, systemA, systemB, promptA, promptB, want string }{
+		{"a clock", "It is 15:09:20 now.", "It is 15:09:34 now.", "hi", "hi", `system was "15:09:20" in exchange 0 and is "15:09:34" here`},
+		{"an id", "Session 0f8fad5b-d9cb-469f-a165-70867728950e.", "Session 7c9e6679-7425-40de-944b-e07fc1f90ae7.", "hi", "hi", "are read anew; the provider counted 2100 cached tokens in exchange 0 and 0 here"},
+		{"in the first prompt", "Be brief.", "Be brief.", "At 9:01: hi", "At 9:02: hi", "messages[0] was"},
+		{"a date", "It is 2026-11-23.", "It is 2026-11-24.", "hi", "hi", ""},
+		{"other words", "Be brief at 10:00.", "Be exact at 11:00.", "hi", "hi", ""},
+		{"nothing", "It is 15:09:20 now.", "It is 15:09:20 now.", "hi", "hi", ""},
+	} {
+		first := turn(0, c.systemA, c.promptA, "", `"cache_read_input_tokens":0,"cache_creation_input_tokens":2100`)
+		next := turn(1, c.systemB, c.promptB, history, `"cache_read_input_tokens":0,"cache_creation_input_tokens":2200`)
+		res := find(t, "CAC-001/volatile").Run(recording(first, next))
+		if (len(res.Findings) > 0) != (c.want != "") || c.want != "" && !strings.Contains(res.Findings[0].Message, c.want) || res.Observed != 1 {
+			t.Errorf("%s: %+v", c.name, res)
+		}
+	}
+}
+
+// TestLostResponse: a response that was not found is named once.
+func TestLostResponse(t *testing.T) {
+	lost := `{"error":{"message":"Previous response with id 'resp_0' not found.","type":"invalid_request_error","param":"previous_response_id","code":"previous_response_not_found"}}`
+	first := asked(0, evidence.OpenAI, `{"model":"gpt-5.4","previous_response_id":"resp_0","input":"hi"}`, 400, lost)
+	for next, want := range map[string]int{
+		`{"model":"gpt-5.4","previous_response_id":"resp_0","input":"hi again"}`: 1,
+		`{"model":"gpt-5.4","input":"hi again"}`:                                 0,
+	} {
+		status := 400
+		if want == 0 {
+			status = 200
+		}
+		res := find(t, "WSK-004/not-found").Run(recording(first, asked(1, evidence.OpenAI, next, status, lost)))
+		if len(res.Findings) != want || res.Observed != 1 {
+			t.Errorf("%s: %+v", next, res)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// declinedStops are the reasons with which a model, or a filter before it, declines a
+// whole request.
+var declinedStops = map[string][]string{
+	evidence.Anthropic: {"refusal"},
+	evidence.Gemini:    {"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "OTHER"},
+}
+
+func (x *exchange) wasDeclined() bool {
+	if x.Provider == evidence.OpenAI {
+		return x.reply.Stop == "incomplete" && x.incompleteReason() == "content_filter"
+	}
+	return slices.Contains(declinedStops[x.Provider], x.reply.Stop)
+}
+
+// incompleteReason says why a response of OpenAI is incomplete.
+func (x *exchange) incompleteReason() string {
+	doc := x.reply.Doc
+	for _, e := range x.reply.Events {
+		if response := e.JSON.Get("response"); response != nil {
+			doc = response
+		}
+	}
+	return doc.Get("incomplete_details").Get("reason").Str()
+}
+
+// declinedTurnLeft: Anthropic goes on declining as long as the turn that it declined is in
+// the conversation.
+func declinedTurnLeft(s *Trace, r *report) {
+	for _, x := range s.x {
+		if x.Provider != evidence.Anthropic || !x.wasDeclined() {
+			continue
+		}
+		for _, later := range s.x[x.n+1:] {
+			if later.asksForAnswer() && later.Provider == x.Provider && later.Process == x.Process && !later.kind.isSide() {
+				r.addObserved(1)
+				break
+			}
+		}
+		for _, l := range x.sentBack {
+			r.addFinding(l.to, l.sent(l.items[0]).Place, "R31", "the reply of exchange %d ended with refusal, and its turn is still in the conversation: the next one is declined for the same reason", x.Index)
+			break
+		}
+	}
+}
+
+// declinedNotRepeated: what was declined is not asked again word by word.
+func declinedNotRepeated(s *Trace, r *report) {
+	for _, x := range s.x {
+		if !x.wasDeclined() || x.req.Op != wire.Generate || len(x.Request.Body) == 0 {
+			continue
+		}
+		for _, later := range s.x[x.n+1:] {
+			if later.req.Op != wire.Generate || later.Provider != x.Provider || later.Process != x.Process {
+				continue
+			}
+			r.addObserved(1)
+			if isSameRequest(x, later) {
+				r.addFinding(later, placeOfRefusal(later), "R31", "the request is, byte for byte, the one of exchange %d that was declined (%s)", x.Index, x.reply.Stop)
+			}
+			break
+		}
+	}
+}

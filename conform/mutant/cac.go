@@ -1,0 +1,78 @@
+package mutant
+
+import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// cacheMutants make the provider read a prompt anew.
+var cacheMutants = []Mutant{
+	{"clock-in-prompt", "tells the time in the system prompt", []string{"CAC-001"}, clockInPrompt},
+	{"shuffle-tools", "sends the tools in another order", []string{"CAC-002"}, changeLaterRequest(func(e *editor) bool {
+		return e.eachFunction(func(_, list *wire.Node) bool {
+			if len(list.Items) < 2 {
+				return false
+			}
+			list.Items[0], list.Items[1] = list.Items[1], list.Items[0]
+			return true
+		})
+	})},
+	{"shuffle-schema", "writes the members of a schema in another order", []string{"CAC-002"}, changeLaterRequest(func(e *editor) bool {
+		return e.eachFunction(func(f, _ *wire.Node) bool {
+			schema := f.Any("input_schema", "parameters")
+			if schema == nil || len(schema.Items) < 2 {
+				return false
+			}
+			last := len(schema.Items) - 1
+			schema.Items[0], schema.Items[last] = schema.Items[last], schema.Items[0]
+			schema.Names[0], schema.Names[last] = schema.Names[last], schema.Names[0]
+			return true
+		})
+	})},
+	{"drop-marks", "writes a cache and sets no mark that reads it", []string{"CAC-003"}, changeLaterRequest(func(e *editor) bool {
+		return strings.Contains(string(wire.Encode(e.doc)), `"cache_control"`) && dropMarks(e.doc)
+	}, evidence.Anthropic)},
+	{"change-cache-key", "asks with another key for the cache", []string{"CAC-004"}, changeLaterRequest(func(e *editor) bool {
+		return rewriteMember(e.doc, appendDot, "prompt_cache_key")
+	}, evidence.OpenAI)},
+}
+
+// changeLaterRequest is changeRequest for requests that send a reply back.
+func changeLaterRequest(change func(e *editor) bool, providers ...string) func(evidence.Evidence) (evidence.Evidence, bool) {
+	return changeRequest(func(e *editor) bool {
+		return e.findItem(func(_ int, it *wire.Item) bool { return e.wasEmitted(it) }) >= 0 && change(e)
+	}, providers...)
+}
+
+func dropMarks(n *wire.Node) bool {
+	dropMember(n, "cache_control")
+	for _, v := range n.Items {
+		dropMarks(v)
+	}
+	return true
+}
+
+// clockInPrompt writes the time into the system prompt of every request.
+func clockInPrompt(ev evidence.Evidence) (evidence.Evidence, bool) {
+	ev = cloneEvidence(ev)
+	changed := false
+	for i := range ev.Exchanges {
+		e := openEditor(&ev, i, nil)
+		if !e.asksForAnswer() {
+			continue
+		}
+		clock := "It is 15:09:" + string(rune('0'+i/10)) + string(rune('0'+i%10)) + "."
+		switch e.x.Provider {
+		case evidence.Anthropic:
+			changed = setMember(e.doc, "system", jsonString(clock)) || changed
+		case evidence.OpenAI:
+			changed = setMember(e.doc, "instructions", jsonString(clock)) || changed
+		default:
+			changed = setMember(e.doc, "systemInstruction", mustParse(`{"parts":[{"text":"`+clock+`"}]}`)) || changed
+		}
+		e.x.Request.Body = wire.Encode(e.doc)
+	}
+	return ev, changed
+}

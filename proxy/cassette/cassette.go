@@ -23,6 +23,7 @@ type Cassette struct {
 	spans  []span
 	end    closing
 	parsed []Interaction // of an unsealed one
+	items  [][]byte      // of a large unsealed one, instead: parts of its text
 	sum    [sha256.Size]byte
 }
 
@@ -71,7 +72,9 @@ func Parse(name string, data []byte) (*Cassette, error) {
 		err = c.parseOurs(data)
 	} else {
 		c.meta = Meta{Provenance: ProvenanceImport}
-		c.parsed, err = parseForeign(name, data)
+		if len(data) < largeForeign || !c.splitForeign(data) {
+			c.parsed, err = parseForeign(name, data)
+		}
 		c.sum = sha256.Sum256(data)
 	}
 	if err == nil && c.Len() == 0 {
@@ -111,12 +114,15 @@ func (c *Cassette) Meta() Meta {
 func (c *Cassette) Sealed() bool { return c.data != nil }
 
 // Len returns the number of interactions.
-func (c *Cassette) Len() int { return len(c.spans) + len(c.parsed) }
+func (c *Cassette) Len() int { return len(c.spans) + len(c.parsed) + len(c.items) }
 
 // At returns interaction i, 0 ≤ i < Len, after checking its seal. The error is
 // ErrDamaged when the bytes are not the ones that were recorded.
 func (c *Cassette) At(i int) (Interaction, error) {
-	if !c.Sealed() {
+	switch {
+	case c.items != nil:
+		return decodeForeignItem(c.items[i])
+	case !c.Sealed():
 		return c.parsed[i].clone(), nil
 	}
 	if !checkSeal(c.data, c.head, c.spans, i) {
@@ -161,11 +167,13 @@ func (c *Cassette) damagedAt(i int) error {
 // checking its seal: enough to index a large cassette by its requests. At still
 // refuses a damaged interaction.
 func (c *Cassette) Request(i int) (Request, error) {
-	if !c.Sealed() {
+	if c.parsed != nil {
 		return c.parsed[i].clone().Request, nil
 	}
-	if r, ok := decodeRequest(c.itemBytes(i)); ok {
-		return r, nil
+	if c.Sealed() {
+		if r, ok := decodeRequest(c.itemBytes(i)); ok {
+			return r, nil
+		}
 	}
 	in, err := c.At(i)
 	return in.Request, err

@@ -60,6 +60,18 @@ func (b *AgentBuilder) WithoutKey() *AgentBuilder {
 	return b
 }
 
+// WithNewRunID sets where the ids of runs come from; the default is a UUID of version 7.
+func (b *AgentBuilder) WithNewRunID(f func() (string, error)) *AgentBuilder {
+	b.config.NewRunID = f
+	return b
+}
+
+// WithTraceContext sets the W3C trace context that the runs belong to.
+func (b *AgentBuilder) WithTraceContext(parent, state string) *AgentBuilder {
+	b.config.TraceParent, b.config.TraceState = parent, state
+	return b
+}
+
 // WithNewID sets where the ids of new sessions come from; the default is session.NewID.
 func (b *AgentBuilder) WithNewID(f func() (session.ID, error)) *AgentBuilder {
 	b.config.NewID = f

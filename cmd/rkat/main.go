@@ -2,17 +2,19 @@
 package main
 
 import (
+	"os"
+
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
 	"github.com/meerkat-go/conformance/internal/app/rkat/backends"
 )
 
 func main() {
-	cli.MainWithin(rkat.InterruptPatience, rkat.Backends{
+	cli.MainWithin(rkat.Patience(os.Args[1:]), rkat.Backends{
 		Stores:    map[string]rkat.OpenStore{"sqlite": backends.SQLite},
 		Metrics:   backends.Metrics,
 		Spans:     backends.Spans,
-		Collector: backends.Collector, MetricsServer: backends.MetricsServer,
+		Collector: backends.Collector, MetricsServer: backends.MetricsServer, ServeMetrics: backends.ServeMetrics,
 		Database: backends.Database,
 	}.Run)
 }

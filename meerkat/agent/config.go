@@ -117,6 +117,10 @@ type Config struct {
 	// Annotations are written into the session unless it has them.
 	Annotations []session.Annotation
 
+	// TraceParent and TraceState are the W3C trace context that the run belongs to; ""
+	// for none. They go to run_started, and nowhere else.
+	TraceParent, TraceState string
+
 	Now      func() time.Time                                 // nil: time.Now
 	NewID    func() (session.ID, error)                       // nil: session.NewID
 	NewRunID func() (string, error)                           // nil: a UUID version 7

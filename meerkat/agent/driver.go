@@ -59,7 +59,7 @@ func (d *driver) runAndClose(ctx context.Context, w session.Writer, prompt strin
 	d.writer = w
 	d.joinOperations(ctx)
 	defer func() { d.leaveOperations(err == nil) }()
-	d.emitEvent(Event{Type: RunStarted, Prompt: prompt})
+	d.emitEvent(Event{Type: RunStarted, Prompt: prompt, TraceParent: d.cfg.TraceParent, TraceState: d.cfg.TraceState})
 	return d.runLoop(ctx, beginInput{d.currentTime(), d.state.runID, prompt})
 }
 

@@ -87,11 +87,14 @@ type Event struct {
 	ParentID    session.ID `json:"parent_id,omitempty"`
 	OperationID session.ID `json:"operation_id,omitempty"`
 
-	Prompt  string            `json:"prompt,omitempty"`
-	Index   *int              `json:"index,omitempty"` // of the block in its message
-	Delta   string            `json:"delta,omitempty"`
-	Content string            `json:"content,omitempty"`
-	Block   *transcript.Block `json:"block,omitempty"`
+	Prompt string `json:"prompt,omitempty"`
+	// TraceParent and TraceState are the trace context that a run belongs to.
+	TraceParent string            `json:"traceparent,omitempty"`
+	TraceState  string            `json:"tracestate,omitempty"`
+	Index       *int              `json:"index,omitempty"` // of the block in its message
+	Delta       string            `json:"delta,omitempty"`
+	Content     string            `json:"content,omitempty"`
+	Block       *transcript.Block `json:"block,omitempty"`
 
 	// Of tools. Result is in tool_execution_completed or _timed_out, once;
 	// tool_result_received repeats it only for a call that was never executed.

@@ -23,6 +23,13 @@ func (s *state) ownSpentAt(at time.Time) session.Spent {
 	return b
 }
 
+// SpentBy returns what a session has used over all its runs.
+func SpentBy(s *session.Session) session.Spent {
+	b := spentBefore(s)
+	b.Elapsed = s.Elapsed
+	return b
+}
+
 // timeLeft returns how long the run may still go on, 0 without a time budget.
 func (s *state) timeLeft(at time.Time) time.Duration {
 	left, ok := s.limits.TimeLeft(s.spentAt(at))

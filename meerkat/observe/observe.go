@@ -24,6 +24,14 @@ import (
 // order.
 type Listener func(agent.Event)
 
+// Gauge is a number that can be asked for at any time, such as how many runs are under
+// way.
+type Gauge struct {
+	// Name is that of the metric; Help says what it counts.
+	Name, Help string
+	Value      func() float64
+}
+
 // All returns a Listener that passes each event to every one of list. A nil
 // Listener in the list is skipped.
 func All(list ...Listener) Listener {

@@ -37,23 +37,27 @@ func CheckToken(token string) error {
 	return nil
 }
 
+// Refuse answers a request that a server refuses.
+type Refuse func(w http.ResponseWriter, message string, status int)
+
 // Guard returns a handler that passes on to next only what it may see: requests with
 // the bearer token, from no web page of another origin, with a body of at most
-// MaxMessage bytes that arrives in time. What next writes must be read in time.
-func Guard(token string, next http.Handler) http.Handler {
+// MaxMessage bytes that arrives in time. What next writes must be read in time. refuse
+// answers the others, as http.Error does.
+func Guard(token string, refuse Refuse, next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isOwnOrigin(r) {
-			http.Error(w, "origin: web pages of other origins are refused", http.StatusForbidden)
+			refuse(w, "origin: web pages of other origins are refused; send no Origin header", http.StatusForbidden)
 			return
 		}
 		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if sum := sha256.Sum256([]byte(given)); !ok || subtle.ConstantTimeCompare(sum[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "authorization: missing or wrong; send the header Authorization: Bearer TOKEN", http.StatusUnauthorized)
+			refuse(w, "authorization: missing or wrong; send the header Authorization: Bearer TOKEN", http.StatusUnauthorized)
 			return
 		}
-		if !readBody(w, r) {
+		if !readBody(w, r, refuse) {
 			return
 		}
 		next.ServeHTTP(&patientWriter{w, http.NewResponseController(w)}, r)
@@ -73,16 +77,16 @@ func isOwnOrigin(r *http.Request) bool {
 
 // readBody reads the whole body within its time and size, and reports whether it did.
 // What comes afterwards may take as long as a run does.
-func readBody(w http.ResponseWriter, r *http.Request) bool {
+func readBody(w http.ResponseWriter, r *http.Request, refuse Refuse) bool {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxMessage))
 	_ = control.SetReadDeadline(time.Time{})
 	switch large := (*http.MaxBytesError)(nil); {
 	case errors.As(err, &large):
-		http.Error(w, "body: it is larger than 16 MiB", http.StatusRequestEntityTooLarge)
+		refuse(w, "body: it is larger than 16 MiB; send less", http.StatusRequestEntityTooLarge)
 	case err != nil:
-		http.Error(w, "body: it did not arrive whole", http.StatusRequestTimeout)
+		refuse(w, "body: it did not arrive whole; send it again", http.StatusRequestTimeout)
 	default:
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		return true

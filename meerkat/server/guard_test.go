@@ -14,7 +14,7 @@ const token = "0123456789abcdef0123456789abcdef"
 
 // TestGuard holds who gets through, and that nothing is read of those who do not.
 func TestGuard(t *testing.T) {
-	upstream := httptest.NewServer(server.Guard(token, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	upstream := httptest.NewServer(server.Guard(token, http.Error, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = w.Write(body)
 	})))
@@ -74,7 +74,7 @@ func TestCheckToken(t *testing.T) {
 // TestListen holds that only a loopback address is taken without being asked for.
 func TestListen(t *testing.T) {
 	for address, ok := range map[string]bool{"127.0.0.1:0": true, "localhost:0": true, "0.0.0.0:0": false, ":0": false, "example.com:0": false, "nowhere": false} {
-		l, err := server.Listen(t.Context(), address, false)
+		l, err := server.Listen(t.Context(), address, false, 4)
 		if (err == nil) != ok {
 			t.Errorf("%s: %v", address, err)
 		}
@@ -82,7 +82,7 @@ func TestListen(t *testing.T) {
 			_ = l.Close()
 		}
 	}
-	l, err := server.Listen(t.Context(), "0.0.0.0:0", true)
+	l, err := server.Listen(t.Context(), "0.0.0.0:0", true, 4)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
@@ -29,8 +30,14 @@ type Request struct {
 	Model      string
 	Effort     string
 	System     string
-	// MaxTokens bounds the session over all its runs; 0: as configured.
-	MaxTokens uint64
+	// Limits bound the session over all its runs; zero fields: as configured.
+	Limits session.Limits
+	// Metadata changes what is noted about the session.
+	Metadata map[string]string
+	// RunID is the id of the next run; "": a fresh one.
+	RunID string
+	// TraceParent and TraceState are the W3C trace context that the run belongs to.
+	TraceParent, TraceState string
 	// Attached goes with the prompt.
 	Attached []transcript.Part
 	// Servers are MCP servers beside those of the configuration.
@@ -48,6 +55,8 @@ type Host struct {
 	Store session.Store
 	// Version is what the server calls itself.
 	Version string
+	// Now is where times come from; nil: time.Now.
+	Now func() time.Time
 	// Open builds the agent of one request; the caller calls release when its runs
 	// have ended. It refuses models that are not allowed.
 	Open func(ctx context.Context, r Request) (a *meerkat.Agent, release func(), err error)

@@ -7,16 +7,18 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"golang.org/x/net/netutil"
 )
 
-// maxConnections bounds the connections of one server.
-const maxConnections = 128
+// DefaultConnections is how many connections one server has at once if nothing else is
+// said.
+const DefaultConnections = 128
 
-// Listen listens at address, HOST:PORT. Unless remote is set, the host must be this
-// machine's loopback.
-func Listen(ctx context.Context, address string, remote bool) (net.Listener, error) {
+// Listen listens at address, HOST:PORT, for so many connections at once; others wait.
+// Unless remote is set, the host must be this machine's loopback.
+func Listen(ctx context.Context, address string, remote bool, connections int) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; use 127.0.0.1:0", address, err)
@@ -28,18 +30,32 @@ func Listen(ctx context.Context, address string, remote bool) (net.Listener, err
 	if err != nil {
 		return nil, fmt.Errorf("%w; use another port, or 0 for a free one", err)
 	}
-	return netutil.LimitListener(l, maxConnections), nil
+	return netutil.LimitListener(l, connections), nil
 }
 
-// HTTP serves handler until ctx ends; requests under way end with it.
+// endTime is how long answers may take that are being written when a server ends.
+const endTime = 500 * time.Millisecond
+
+// HTTP serves handler until ctx ends; the contexts of requests under way end with it, and
+// what they still write is sent.
 func HTTP(ctx context.Context, l net.Listener, handler http.Handler) error {
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
-	defer stop()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		defer cancel()
+		_ = server.Shutdown(within)
+		_ = server.Close()
+	})
+	err := server.Serve(l)
+	if !stop() {
+		<-closed
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

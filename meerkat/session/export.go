@@ -17,7 +17,7 @@ import (
 func WriteJSONL(w io.Writer, s *Session) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	for _, e := range displayEvents(s) {
+	for _, e := range Display(s) {
 		if err := enc.Encode(e); err != nil {
 			return fmt.Errorf("session %s: it cannot be exported: %w", s.ID, err)
 		}
@@ -31,8 +31,8 @@ func WriteJSONL(w io.Writer, s *Session) error {
 func WriteHTML(w io.Writer, s *Session) error {
 	err := exportPage().Execute(w, struct {
 		*Session
-		Events []displayEvent
-	}{s, displayEvents(s)})
+		Events []DisplayEvent
+	}{s, Display(s)})
 	if err != nil {
 		return fmt.Errorf("session %s: it cannot be exported: %w", s.ID, err)
 	}
@@ -52,7 +52,7 @@ var exportPage = sync.OnceValue(func() *template.Template {
 var safeImages = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // imageSource returns an image as a data URL, "" for one that is not embedded.
-func imageSource(i displayImage) template.URL {
+func imageSource(i DisplayImage) template.URL {
 	if len(i.Data) == 0 || !slices.Contains(safeImages, i.MediaType) {
 		return ""
 	}

@@ -69,7 +69,7 @@ func stored(t *testing.T) *Session {
 // TestEvents checks the whole list of events that a stored session gives.
 func TestEvents(t *testing.T) {
 	var got []string
-	for _, e := range displayEvents(stored(t)) {
+	for _, e := range Display(stored(t)) {
 		line := []string{string(e.Type)}
 		for _, s := range []string{e.ID, e.Name, string(e.Status), e.Text} {
 			if s != "" {
@@ -108,7 +108,7 @@ func TestEvents(t *testing.T) {
 
 func TestSameEveryTime(t *testing.T) {
 	s := stored(t)
-	if diff := cmp.Diff(displayEvents(s), displayEvents(s)); diff != "" {
+	if diff := cmp.Diff(Display(s), Display(s)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -28,6 +28,8 @@ type Backends struct {
 	MetricsServer OpenMetricsServer
 	// Database is for --database of serve.
 	Database OpenDatabase
+	// ServeMetrics is for /metrics of serve.
+	ServeMetrics OpenMetricsHandler
 }
 
 // OpenStore opens the sessions in a folder. A store that is an io.Closer is
@@ -49,6 +51,10 @@ type OpenCollector func(t config.Telemetry, client *http.Client, secrets []strin
 // OpenMetricsServer serves metrics at address, HOST:PORT, until finish is called. url
 // is where they are.
 type OpenMetricsServer func(address string) (listen observe.Listener, url string, finish func(context.Context) error, err error)
+
+// OpenMetricsHandler counts runs and returns what answers with the counts, and with
+// gauges, in the text format of Prometheus.
+type OpenMetricsHandler func(gauges ...observe.Gauge) (observe.Listener, http.Handler)
 
 // exporter exports the events of a run, because a flag or a setting asks for it.
 type exporter struct {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -145,6 +146,10 @@ func (a *app) newBuilder(w *preparedRun) (*meerkat.AgentBuilder, error) {
 	if id := w.request.NewSession; id != "" {
 		b.WithNewID(func() (session.ID, error) { return id, nil })
 	}
+	if id := w.request.RunID; id != "" {
+		b.WithNewRunID(func() (string, error) { return id, nil })
+	}
+	b.WithTraceContext(w.request.TraceParent, w.request.TraceState)
 	if w.options.unary {
 		b.WithUnary()
 	}
@@ -188,6 +193,13 @@ func (w *preparedRun) agentSettings() (agent.Config, error) {
 	if w.resumed && !isSetByFlag(w.cfg, "session.metadata") {
 		settings.Metadata = nil
 	}
+	if len(w.request.Metadata) > 0 {
+		changed := map[string]string{}
+		maps.Copy(changed, settings.Metadata)
+		maps.Copy(changed, w.request.Metadata) // "" removes a name
+		settings.Metadata = changed
+	}
+	settings.Limits = settings.Limits.OverriddenBy(w.request.Limits)
 	return settings, nil
 }
 

@@ -2,7 +2,6 @@ package rkat
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -112,9 +111,6 @@ func requestSettings(r server.Request) map[string]string {
 	}
 	if r.Session != "" {
 		changed["session.metadata"] = ""
-	}
-	if r.MaxTokens > 0 {
-		changed["budget.max_tokens"] = strconv.FormatUint(r.MaxTokens, 10)
 	}
 	return changed
 }

@@ -67,7 +67,7 @@ func (a *app) serveMCP(cmd *cobra.Command, o *serverOptions) error {
 	if o.listen == "" {
 		return tools.Serve(ctx, a.Stdin, a.JSON())
 	}
-	return a.serveHTTP(ctx, o, "/mcp", server.Guard(token, tools.Handler()))
+	return a.serveHTTP(ctx, o, "/mcp", server.Guard(token, http.Error, tools.Handler()))
 }
 
 // serverToken returns the token of --listen.
@@ -107,7 +107,7 @@ func flagGiven(o *serverOptions) string {
 
 // serveHTTP serves handler at path until ctx ends, and says where.
 func (a *app) serveHTTP(ctx context.Context, o *serverOptions, path string, handler http.Handler) error {
-	listener, err := server.Listen(ctx, o.listen, o.remote)
+	listener, err := server.Listen(ctx, o.listen, o.remote, server.DefaultConnections)
 	if err != nil {
 		return cli.Usage("--listen: %w", err)
 	}

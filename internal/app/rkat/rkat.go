@@ -34,6 +34,15 @@ import (
 // the machine needs to end it, less than a second. Sessions are legal at any moment.
 const InterruptPatience = 800 * time.Millisecond
 
+// Patience is InterruptPatience, or 0 for a command that ends its work in its own time
+// after the first SIGINT: serve has --drain.
+func Patience(args []string) time.Duration {
+	if cmd, _, err := Command().Find(args); err == nil && cmd.Name() == "serve" {
+		return 0
+	}
+	return InterruptPatience
+}
+
 // Run is Backends.Run without backends: sessions are kept in files of lines or in
 // memory.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
@@ -114,22 +123,8 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.BoolVar(&a.trust, "trust-project", false, "let .rkat/config.toml of the project set anything")
 	a.bindSettings(flags, config.AllCommands)
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.sessionsCommand(), a.compactCommand(), a.renderCommand(),
-		a.modelsCommand(), a.doctorCommand(), a.eventsCommand(), a.mcpServerCommand(), a.acpCommand())
-	addMissing(root, map[string]string{
-		"serve": "use rkat mcp-server",
-	})
+		a.modelsCommand(), a.doctorCommand(), a.eventsCommand(), a.mcpServerCommand(), a.acpCommand(), a.serveCommand())
 	return root
-}
-
-// addMissing adds commands that are planned and not built yet. They are refused by
-// name, with what to use instead.
-func addMissing(parent *cobra.Command, advice map[string]string) {
-	for name, text := range advice {
-		parent.AddCommand(&cobra.Command{
-			Use: name, Hidden: true, DisableFlagParsing: true,
-			RunE: func(*cobra.Command, []string) error { return cli.Usage("%s: not in this build; %s", name, text) },
-		})
-	}
 }
 
 // noteLine prints one line for people on stderr; -q silences it.

@@ -25,7 +25,7 @@ import (
 // TestMain runs rkat when a script calls it.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"rkat":         func() { cli.MainWithin(InterruptPatience, allBackends.Run) },
+		"rkat":         func() { cli.MainWithin(Patience(os.Args[1:]), allBackends.Run) },
 		"patient-rkat": func() { cli.MainWithin(time.Hour, allBackends.Run) },
 		"toolserver":   toolServer,
 	})
@@ -36,7 +36,7 @@ var allBackends = Backends{
 	Stores:    map[string]OpenStore{"sqlite": backends.SQLite},
 	Metrics:   backends.Metrics,
 	Spans:     backends.Spans,
-	Collector: backends.Collector, MetricsServer: backends.MetricsServer,
+	Collector: backends.Collector, MetricsServer: backends.MetricsServer, ServeMetrics: backends.ServeMetrics,
 }
 
 // TestScripts holds the contract of the commands: flags, output, errors

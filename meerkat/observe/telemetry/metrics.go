@@ -103,6 +103,11 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
+// AddGauge adds a number that is asked for at each scrape. The name is registered once.
+func (m *Metrics) AddGauge(name, help string, value func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+}
+
 // Listen is the Listener that counts.
 func (m *Metrics) Listen(e agent.Event) {
 	switch e.Type {

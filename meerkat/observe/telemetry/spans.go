@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
@@ -137,6 +138,9 @@ func (t *spanListener) beginRun(e agent.Event) {
 	ctx := context.Background()
 	if t.parent != nil {
 		ctx = t.parent(e)
+	}
+	if e.TraceParent != "" { // one that is malformed is ignored, as the standard says
+		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": e.TraceParent, "tracestate": e.TraceState})
 	}
 	for _, above := range t.runs { // a sub-agent belongs to the trace of its parent
 		if e.ParentID != "" && above.session == e.ParentID {

@@ -27,6 +27,15 @@ func Collector(t config.Telemetry, client *http.Client, secrets []string) (liste
 	return e.Listen, e.Shutdown, nil
 }
 
+// ServeMetrics counts runs for a server that has an address of its own.
+func ServeMetrics(gauges ...observe.Gauge) (observe.Listener, http.Handler) {
+	m := telemetry.NewMetrics()
+	for _, g := range gauges {
+		m.AddGauge(g.Name, g.Help, g.Value)
+	}
+	return m.Listen, m.Handler()
+}
+
 // MetricsServer serves the metrics of runs at http://address/metrics for Prometheus
 // until the caller calls finish.
 func MetricsServer(address string) (listen observe.Listener, url string, finish func(context.Context) error, err error) {

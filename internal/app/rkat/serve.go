@@ -1,0 +1,124 @@
+package rkat
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/meerkat/observe"
+	"github.com/meerkat-go/conformance/meerkat/server"
+	"github.com/meerkat-go/conformance/meerkat/server/rest"
+)
+
+// serveOptions are the flags of serve.
+type serveOptions struct {
+	serverOptions
+	drain   time.Duration
+	streams int
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Offer the agent over HTTP",
+		Example: "  RKAT_SERVER_TOKEN=$(openssl rand -hex 32) rkat serve\n  rkat serve --listen 127.0.0.1:8080 --token-file token --max-runs 64",
+		Long: `Offer the agent over HTTP: POST /sessions starts a session with a run, and other
+addresses read it, follow its events, go on with it, interrupt and fork it. The document
+of the API, OpenAPI 3.1, is at /openapi.json. Settings are those of run.
+
+Clients send the token of ` + tokenVariable + ` or --token-file as Authorization: Bearer TOKEN;
+only /healthz answers without it. Only this machine can connect unless --allow-remote is
+given; put a proxy that speaks TLS before a server that others reach. Web pages of other
+origins are refused.
+
+After SIGTERM or the first SIGINT no run is accepted any more, those under way have
+--drain to end, and then they are interrupted; their sessions can be resumed. A second
+signal ends the process at once.`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveREST(cmd, &o) },
+	}
+	a.bindServerFlags(cmd, &o.options)
+	flags := cmd.Flags()
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:8767", "`address` to listen at; port 0 takes a free one")
+	flags.StringVar(&o.tokenFile, "token-file", "", "`file` that holds the token")
+	flags.BoolVar(&o.remote, "allow-remote", false, "let --listen name an address that other machines reach")
+	flags.IntVar(&o.maxRuns, "max-runs", server.DefaultMaxRuns, "so `many` runs at once")
+	flags.IntVar(&o.streams, "max-streams", rest.DefaultStreams, "so `many` event streams at once")
+	flags.DurationVar(&o.drain, "drain", 30*time.Second, "how long runs may go on after SIGTERM")
+	return cmd
+}
+
+func (a *app) serveREST(cmd *cobra.Command, o *serveOptions) error {
+	if o.streams < 1 || o.drain < 0 {
+		return cli.Usage("--max-streams %d, --drain %s: want at least one stream, and no negative time", o.streams, o.drain)
+	}
+	host, err := a.openHost(cmd, &o.options)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	defer func() { _ = host.closeHost(ctx) }()
+	token, err := a.serverToken(&o.serverOptions, host.base.cfg)
+	if err != nil {
+		return err
+	}
+	// A run may hold a connection as long as it waits, and every stream has one.
+	listener, err := server.Listen(ctx, o.listen, o.remote, server.DefaultConnections+o.streams)
+	if err != nil {
+		return cli.Usage("--listen: %w", err)
+	}
+	api := a.newRESTServer(host, o, token)
+	fmt.Fprintf(a.Stdout, "http://%s\n", listener.Addr())
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- server.HTTP(serving, listener, api.Handler()) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	a.noteLine("serve: no more runs are accepted; those under way have %s; a second signal ends them", o.drain)
+	within, cancel := context.WithTimeout(serving, o.drain)
+	defer cancel()
+	err = api.Drain(within)
+	stop()
+	<-served
+	return err
+}
+
+// newRESTServer returns the server of the API, whose runs are executed in this process.
+func (a *app) newRESTServer(h *agentHost, o *serveOptions, token string) *rest.Server {
+	host := h.serverHost()
+	backend := server.NewLocal(host.Execute, server.LocalOptions{BackendLimits: server.BackendLimits{Runs: o.maxRuns}})
+	options := rest.Options{
+		Token: token, Streams: o.streams,
+		CheckModel: func(model string) error { _, err := lookupModel(model, o.unlisted); return err },
+	}
+	if a.Verbose {
+		options.Log = a.Log()
+	}
+	var api *rest.Server
+	if a.backends.ServeMetrics != nil {
+		var listen observe.Listener
+		listen, options.Metrics = a.backends.ServeMetrics(
+			observe.Gauge{Name: "rkat_server_runs", Help: "Runs that have not ended.", Value: func() float64 { return countActive(backend) }},
+			observe.Gauge{Name: "rkat_server_event_streams", Help: "Event streams that are open.", Value: func() float64 { return float64(api.Streams()) }},
+		)
+		h.base.exporters = append(h.base.exporters, exporter{flag: "/metrics", listen: listen, finish: func(context.Context) error { return nil }})
+	}
+	api = rest.New(host, backend, options)
+	return api
+}
+
+// countActive returns how many runs have not ended.
+func countActive(b server.Backend) float64 {
+	runs, err := b.Active(context.Background())
+	if err != nil {
+		return -1
+	}
+	return float64(len(runs))
+}

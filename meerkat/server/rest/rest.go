@@ -1,0 +1,145 @@
+package rest
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/server"
+)
+
+// The defaults of Options.
+const (
+	DefaultHeartbeat = 15 * time.Second
+	DefaultStreams   = 1000
+)
+
+// Options are what a server needs beside host and backend. Token must be set.
+type Options struct {
+	// Token is what clients send as Authorization: Bearer TOKEN.
+	Token string
+	// Heartbeat is how often an event stream says that it is alive; 0: DefaultHeartbeat.
+	Heartbeat time.Duration
+	// Streams is how many event streams may be open; 0: DefaultStreams.
+	Streams int
+	// Metrics answers /metrics behind the token; nil: there is no such path.
+	Metrics http.Handler
+	// Log gets a line for each request, without what is in it; nil: none.
+	Log *slog.Logger
+	// CheckModel returns why a model cannot be used; nil: catalog.Lookup.
+	CheckModel func(model string) error
+}
+
+// Server answers the requests of the API. It is safe for concurrent use.
+type Server struct {
+	host    server.Host
+	backend server.Backend
+	options Options
+	mux     *http.ServeMux
+	api     huma.API
+
+	streams  atomic.Int64
+	draining atomic.Bool
+	closing  context.Context //nolint:containedctx // ends the event streams when the server stops
+	closeAll context.CancelFunc
+}
+
+// New returns a server of the runs of a backend, whose sessions are those of host.
+func New(host server.Host, backend server.Backend, o Options) *Server {
+	o.Heartbeat = cmp.Or(o.Heartbeat, DefaultHeartbeat)
+	o.Streams = cmp.Or(o.Streams, DefaultStreams)
+	if o.CheckModel == nil {
+		o.CheckModel = func(model string) error { _, err := catalog.Lookup(model); return err }
+	}
+	if host.Now == nil {
+		host.Now = time.Now
+	}
+	s := &Server{host: host, backend: backend, options: o, mux: http.NewServeMux()}
+	s.closing, s.closeAll = context.WithCancel(context.Background())
+	s.api = humago.New(s.mux, newConfig(host.Version))
+	s.addSessionOperations()
+	s.addRunOperations()
+	s.addEventOperation()
+	s.addHealthOperation()
+	document := s.Document()
+	s.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(document)
+	})
+	if o.Metrics != nil {
+		s.mux.Handle("GET /metrics", o.Metrics)
+	}
+	return s
+}
+
+// Streams returns how many event streams are open.
+func (s *Server) Streams() int { return int(s.streams.Load()) }
+
+// Drain ends the work of the server: /healthz says so, the backend drains within ctx, and
+// event streams end when they have sent what there is. Other requests are still answered.
+func (s *Server) Drain(ctx context.Context) error {
+	s.draining.Store(true)
+	defer s.closeAll()
+	return s.backend.Drain(ctx)
+}
+
+// Handler answers all requests. It asks for the token itself.
+func (s *Server) Handler() http.Handler {
+	inner := http.HandlerFunc(s.serveKnown)
+	guarded := server.Guard(s.options.Token, writeProblem, inner)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		if s.options.Log != nil {
+			logged := &statusWriter{ResponseWriter: w}
+			defer s.logRequest(r, logged, s.host.Now())
+			w = logged
+		}
+		if r.URL.Path == "/healthz" {
+			inner.ServeHTTP(w, r)
+			return
+		}
+		guarded.ServeHTTP(w, r)
+	})
+}
+
+// serveKnown answers paths and methods that exist, for clients that take the answer.
+func (s *Server) serveKnown(w http.ResponseWriter, r *http.Request) {
+	h, pattern := s.mux.Handler(r)
+	switch {
+	case pattern == "":
+		refuseUnknown(w, r, h)
+	case !isAccepted(r):
+		writeProblem(w, "accept: "+offeredType(r)+" is what this address returns; accept it", http.StatusNotAcceptable)
+	default:
+		s.mux.ServeHTTP(w, r)
+	}
+}
+
+// addHealthOperation adds /healthz, which says nothing but that the server answers.
+func (s *Server) addHealthOperation() {
+	type healthOutput struct {
+		Body struct {
+			Status string `json:"status" enum:"ok"`
+		}
+	}
+	huma.Register(s.api, huma.Operation{
+		OperationID: "getHealth", Method: http.MethodGet, Path: "/healthz", Tags: []string{"server"}, Security: []map[string][]string{},
+		Summary: "Say that the server answers", Description: "Needs no token and tells nothing else.",
+		Errors: []int{http.StatusServiceUnavailable},
+	}, func(context.Context, *struct{}) (*healthOutput, error) {
+		if s.draining.Load() {
+			return nil, problemOf(server.ErrDraining)
+		}
+		out := &healthOutput{}
+		out.Body.Status = "ok"
+		return out, nil
+	})
+}

@@ -45,6 +45,7 @@ func (s *Server) Document() []byte {
 func newOperation(id, method, path, tag, summary string, errors ...int) huma.Operation {
 	return huma.Operation{
 		OperationID: id, Method: method, Path: path, Tags: []string{tag}, Summary: summary, MaxBodyBytes: server.MaxMessage,
-		Errors: append(errors, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotAcceptable, http.StatusUnprocessableEntity),
+		BodyReadTimeout: -1, // server.Guard has read the body; a deadline would end what waits for a run
+		Errors:          append(errors, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotAcceptable, http.StatusUnprocessableEntity),
 	}
 }

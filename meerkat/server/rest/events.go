@@ -82,8 +82,9 @@ func (s *Server) nextEvents(ctx context.Context, id session.ID, after server.Pos
 	ctx, cancel := context.WithTimeout(ctx, s.options.Heartbeat)
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()
+	closed := s.closing.Err() != nil // all that will come is in the log
 	page, err = s.backend.Events(ctx, id, after, eventsPerPage)
-	return page, s.closing.Err() != nil && len(page.Events) == 0, err
+	return page, closed && len(page.Events) == 0, err
 }
 
 // gapNotice is the data of the event gap.
@@ -91,24 +92,35 @@ type gapNotice struct {
 	Message string `json:"message"`
 }
 
-// writeEvents writes a page as server-sent events; an empty one as a comment.
-func writeEvents(w io.Writer, p *server.EventPage) error {
-	var b bytes.Buffer
-	if p.Gap {
-		b.WriteString("event: gap\n")
-		if len(p.Events) == 0 {
-			fmt.Fprintf(&b, "id: %s\n", p.Next)
-		}
-		fmt.Fprintf(&b, "data: %s\n\n", asLine(gapNotice{"events are missing here; read the history of the session for what they led to"}))
+// writeEvents writes a page as server-sent events; an empty one as a comment. The page is
+// not assembled in memory: a reader that stops holds no copy of it.
+func writeEvents(w io.Writer, p *server.EventPage) (err error) {
+	switch {
+	case p.Gap && len(p.Events) == 0:
+		_, err = fmt.Fprintf(w, "id: %s\nevent: gap\ndata: %s\n\n", p.Next, asLine(missedEvents()))
+	case p.Gap:
+		_, err = fmt.Fprintf(w, "event: gap\ndata: %s\n\n", asLine(missedEvents()))
+	case len(p.Events) == 0:
+		_, err = io.WriteString(w, ": still here\n\n")
 	}
 	for _, e := range p.Events {
-		fmt.Fprintf(&b, "id: %s\nevent: %s\ndata: %s\n\n", e.Position, e.Kind, asLine(e.Data))
+		if err == nil {
+			_, err = fmt.Fprintf(w, "id: %s\nevent: %s\ndata: %s\n\n", e.Position, e.Kind, oneLine(e.Data))
+		}
 	}
-	if b.Len() == 0 {
-		b.WriteString(": still here\n\n")
-	}
-	_, err := w.Write(b.Bytes())
 	return err
+}
+
+func missedEvents() gapNotice {
+	return gapNotice{"events are missing here; read the history of the session for what they led to"}
+}
+
+// oneLine returns JSON without line breaks. Most has none, and is not copied.
+func oneLine(data json.RawMessage) []byte {
+	if bytes.ContainsAny(data, "\r\n") {
+		return asLine(data)
+	}
+	return data
 }
 
 // asLine returns a value as JSON without line breaks.

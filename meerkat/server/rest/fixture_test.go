@@ -1,0 +1,150 @@
+package rest_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat"
+	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/server"
+	"github.com/meerkat-go/conformance/meerkat/server/rest"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/stream"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+const token = "token-of-the-tests-0123456789"
+
+// echo answers with the prompt. It waits until its context ends where the prompt is
+// "wait".
+type echo struct{}
+
+func (echo) Provider() string                         { return "anthropic" }
+func (echo) Render(*provider.Request) ([]byte, error) { return nil, nil }
+
+func (echo) Complete(ctx context.Context, r *provider.Request, listen func(stream.Event)) (stream.Reply, error) {
+	prompt := r.Messages[len(r.Messages)-1].Content
+	if prompt == "wait" {
+		<-ctx.Done()
+		return stream.Reply{}, ctx.Err()
+	}
+	listen(stream.Event{Kind: stream.EventTextDelta, Delta: []byte(prompt)})
+	return stream.Reply{
+		Message: transcript.Assistant(transcript.StopEndTurn, transcript.Text("echo: "+prompt)),
+		Usage:   transcript.Usage{InputTokens: 10, OutputTokens: 3}, UsageKnown: true,
+	}, nil
+}
+
+// fixture is a server over TCP whose sessions are in memory.
+type fixture struct {
+	*httptest.Server
+	api     *rest.Server
+	backend server.Backend
+	store   session.Store
+}
+
+func newFixture(t testing.TB, limits server.BackendLimits, o rest.Options) *fixture {
+	t.Helper()
+	f := &fixture{store: session.NewMemoryStore()}
+	host := server.Host{Store: f.store, Version: "test", Open: func(ctx context.Context, r server.Request) (*meerkat.Agent, func(), error) {
+		b := meerkat.NewAgent().WithClient(echo{}).WithStore(f.store).WithEvents(r.Listen).WithLimits(r.Limits).WithAttached(r.Attached...).
+			WithNewRunID(func() (string, error) { return r.RunID, nil }).WithTraceContext(r.TraceParent, r.TraceState)
+		if r.NewSession != "" {
+			b.WithNewID(func() (session.ID, error) { return r.NewSession, nil })
+		}
+		a, err := b.BuildContext(ctx)
+		return a, func() {}, err
+	}}
+	f.backend = server.NewLocal(host.Execute, server.LocalOptions{BackendLimits: limits})
+	o.Token = token
+	f.api = rest.New(host, f.backend, o)
+	f.Server = httptest.NewServer(f.api.Handler())
+	t.Cleanup(func() {
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := f.api.Drain(ended); err != nil {
+			t.Error(err)
+		}
+		f.CloseClientConnections()
+		f.Close()
+	})
+	return f
+}
+
+// answer is what came back, with the members that the tests look at.
+type answer struct {
+	status int
+	header http.Header
+	text   string
+
+	ID         string `json:"id"`
+	SessionID  string `json:"session_id"`
+	Status     any    `json:"status"` // of a run or session, or the number of a problem
+	Detail     string `json:"detail"`
+	Messages   int    `json:"messages"`
+	ForkedFrom string `json:"forked_from"`
+	Total      int    `json:"total"`
+	Result     any    `json:"result"`
+	NextOffset *int   `json:"next_offset"`
+	NextBefore string `json:"next_before"`
+	Error      *struct{ Kind string }
+	Sessions   []struct{ ID, Status string }
+	Runs       []struct{ ID string }
+	Items      []struct{ Type, Text string }
+}
+
+// ask sends a request with the token. headers are "Name: value".
+func (f *fixture) ask(t testing.TB, method, path, body string, headers ...string) answer {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, f.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	response, err := f.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := answer{status: response.StatusCode, header: response.Header, text: string(text)}
+	if len(text) > 0 && strings.Contains(response.Header.Get("Content-Type"), "json") {
+		if err := json.NewDecoder(bytes.NewReader(text)).Decode(&a); err != nil {
+			t.Fatalf("%s %s: %v in %s", method, path, err, text)
+		}
+	}
+	return a
+}
+
+// start starts a session with a run that has ended, or that waits, and returns both ids.
+func (f *fixture) start(t testing.TB, prompt string) (id, run string) {
+	t.Helper()
+	headers := []string{"Prefer: wait=20"}
+	if prompt == "wait" {
+		headers = nil
+	}
+	a := f.ask(t, "POST", "/sessions", `{"prompt":"`+prompt+`"}`, headers...)
+	if a.status != http.StatusOK && prompt != "wait" || a.SessionID == "" {
+		t.Fatalf("POST /sessions: %d %s", a.status, a.text)
+	}
+	return a.SessionID, a.ID
+}

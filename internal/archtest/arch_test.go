@@ -163,6 +163,7 @@ var libraries = map[string][]string{
 	"github.com/spf13/cobra":          {"internal/app", "internal/generate"},
 	"github.com/google/shlex":         {"conform/subject"},
 	"github.com/coder/acp-go-sdk":     {"conform/subject/acp", "meerkat/server/acp"},
+	"github.com/danielgtaylor/huma":   {"meerkat/server/rest"},
 	"github.com/coder/websocket":      {"internal/websocket"},
 	"golang.org/x/text":               {"conform/check"},
 	"github.com/charmbracelet":        {"internal/app", "conform/report"},

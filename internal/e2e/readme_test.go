@@ -35,6 +35,14 @@ func TestServers(t *testing.T) {
 	runShownCommands(t, "../../docs/guides/editors.md", 1)
 }
 
+// TestREST is TestREADME for the guide of rkat serve.
+func TestREST(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not installed")
+	}
+	runShownCommands(t, "../../docs/guides/rest.md", 12)
+}
+
 // runShownCommands runs the commands of a document, at least so many.
 func runShownCommands(t *testing.T, document string, least int) {
 	t.Helper()
@@ -58,10 +66,18 @@ func runShownCommands(t *testing.T, document string, least int) {
 		cmd.Dir, cmd.Env = dir, env
 		out, _ := cmd.CombinedOutput() // a failing verdict is part of what is shown
 		cancel()
-		if !matchesShown(c.output, strings.Split(strings.TrimSpace(string(out)), "\n")) {
+		if !matchesShown(c.output, printedLines(string(out))) {
 			t.Errorf("$ %s\nthe document shows:\n%s\n\nit printed:\n%s", c.command, strings.Join(c.output, "\n"), out)
 		}
 	}
+}
+
+// printedLines returns the lines of an output, none if it is empty.
+func printedLines(out string) []string {
+	if out = strings.TrimSpace(out); out == "" {
+		return nil
+	}
+	return strings.Split(out, "\n")
 }
 
 // readmeFolder makes a folder in which the README's relative paths work: bin/

@@ -17,7 +17,7 @@ func newConfig(version string) huma.Config {
 	c.Transformers = []huma.Transformer{nameInvalid}
 	c.RejectUnknownQueryParameters = true
 	c.Info.Description = "Runs an agent: sessions, their runs, their events and their history. Runs go on when the client has left."
-	c.Info.License = &huma.License{Name: "See the repository", Identifier: "LicenseRef-repository"}
+	c.Info.License = &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"}
 	c.Servers = []*huma.Server{{URL: "/", Description: "This server"}}
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token": {Type: "http", Scheme: "bearer", Description: "The token that the server was started with."},

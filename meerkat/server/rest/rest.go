@@ -133,7 +133,7 @@ func (s *Server) addHealthOperation() {
 	huma.Register(s.api, huma.Operation{
 		OperationID: "getHealth", Method: http.MethodGet, Path: "/healthz", Tags: []string{"server"}, Security: []map[string][]string{},
 		Summary: "Say that the server answers", Description: "Needs no token and tells nothing else.",
-		Errors: []int{http.StatusServiceUnavailable},
+		Errors: []int{http.StatusNotAcceptable, http.StatusServiceUnavailable},
 	}, func(context.Context, *struct{}) (*healthOutput, error) {
 		if s.draining.Load() {
 			return nil, problemOf(server.ErrDraining)

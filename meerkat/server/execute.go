@@ -30,7 +30,7 @@ func (h Host) Execute(ctx context.Context, r Run, c Control) Outcome {
 	var ended atomic.Bool // the agent has reported the end of the run
 	request := next.request
 	request.Listen = func(e meerkat.Event) {
-		ended.Store(ended.Load() || e.Type.Terminal())
+		ended.Store(ended.Load() || e.Type.Terminal() && e.ParentID == "") // sub-agents end as well
 		appendEvent(c, e)
 	}
 	a, release, err := h.Open(ctx, request)

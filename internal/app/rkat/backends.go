@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
@@ -37,8 +36,8 @@ type Backends struct {
 type OpenStore = config.OpenStore
 
 // OpenDatabase opens the database that the replicas of serve share, at a URL that
-// appears in no error. Warnings go to logger.
-type OpenDatabase func(ctx context.Context, url string, logger *slog.Logger) (server.Database, error)
+// appears in no error. note is told when it goes away and comes back.
+type OpenDatabase func(ctx context.Context, url string, note func(format string, args ...any)) (server.Database, error)
 
 // OpenExporter opens an export of events to the file at path. Each event goes to
 // listen; finish is called once, after the last event.

@@ -22,7 +22,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -65,8 +64,9 @@ type Options struct {
 	// KeptFor is how long runs and their idempotency keys are kept after their end,
 	// EventsKept how long the events of a session are kept after its last run.
 	KeptFor, EventsKept time.Duration
-	// Logger gets warnings of River; nil: none are written.
-	Logger *slog.Logger
+	// Note is told, in a sentence for people, when the database goes away and comes
+	// back; nil: nobody is.
+	Note func(format string, args ...any)
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -77,8 +77,8 @@ func (o Options) withDefaults() Options {
 	o.DeadAfter = cmp.Or(o.DeadAfter, DefaultDeadAfter)
 	o.KeptFor = cmp.Or(o.KeptFor, DefaultKeptFor)
 	o.EventsKept = cmp.Or(o.EventsKept, DefaultEventsKept)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+	if o.Note == nil {
+		o.Note = func(string, ...any) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -132,7 +132,7 @@ func Open(ctx context.Context, store *postgres.Store, execute server.Execute, o 
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
-	wg.Go(func() { b.wakeups.listen(background, store.Connect) })
+	wg.Go(func() { b.wakeups.listen(background, store.Connect, b.noteAway) })
 	wg.Go(func() { b.rescueDead(background) })
 	b.release = sync.OnceFunc(func() {
 		b.cancelAll(server.ErrDraining)
@@ -141,6 +141,15 @@ func Open(ctx context.Context, store *postgres.Store, execute server.Execute, o 
 		wg.Wait()
 	})
 	return b, nil
+}
+
+// noteAway says that the database went away, or is back if err is nil.
+func (b *Backend) noteAway(err error) {
+	if err != nil {
+		b.options.Note("%v; runs under way wait for it", err)
+		return
+	}
+	b.options.Note("the session database is back")
 }
 
 // Drain implements server.RunQueue.

@@ -3,7 +3,9 @@ package replicated_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -225,5 +227,22 @@ func TestNewerSchema(t *testing.T) {
 	}
 	if _, err := replicated.Open(t.Context(), one.store, nil, replicated.Options{}); !errors.As(err, new(*session.VersionError)) {
 		t.Errorf("%v, want *VersionError", err)
+	}
+}
+
+// TestNotedAway checks that people are told once that the database went away, and once
+// that it is back.
+func TestNotedAway(t *testing.T) {
+	var server postgrestest.Server
+	t.Cleanup(server.Close)
+	notes := make(chan string, 10)
+	openReplica(t, server.Database(t), "one", nil, replicated.Options{Note: func(format string, args ...any) { notes <- fmt.Sprintf(format, args...) }})
+	server.Stop(t)
+	if note := <-notes; !strings.Contains(note, "; runs under way wait for it") || strings.Contains(note, postgrestest.Password) {
+		t.Error(note)
+	}
+	server.Restart(t)
+	if note := <-notes; note != "the session database is back" || len(notes) > 0 {
+		t.Error(note, len(notes))
 	}
 }

@@ -78,10 +78,16 @@ func wakeEach(all map[chan struct{}]bool) {
 	}
 }
 
-// listen receives notifications until ctx ends. A connection that is lost is replaced.
-func (w *wakeups) listen(ctx context.Context, connect func(context.Context) (*pgx.Conn, error)) {
-	for ctx.Err() == nil {
-		if conn, err := connect(ctx); err == nil {
+// listen receives notifications until ctx ends. A connection that is lost is replaced;
+// report is called when that fails for the first time, and with nil when it succeeds again.
+func (w *wakeups) listen(ctx context.Context, connect func(context.Context) (*pgx.Conn, error), report func(error)) {
+	for away := false; ctx.Err() == nil; {
+		conn, err := connect(ctx)
+		if isAway := err != nil; isAway != away && ctx.Err() == nil {
+			away = isAway
+			report(err)
+		}
+		if err == nil {
 			w.receive(ctx, conn)
 			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 			_ = conn.Close(closing) // it holds nothing

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,7 +38,7 @@ func (b *Backend) prepareDatabase(ctx context.Context) error {
 	if _, err := postgres.Migrate(ctx, b.pool, "runs", migrations); err != nil {
 		return err
 	}
-	migrator, err := rivermigrate.New(riverpgxv5.New(b.pool), &rivermigrate.Config{Schema: schema, Logger: b.options.Logger})
+	migrator, err := rivermigrate.New(riverpgxv5.New(b.pool), &rivermigrate.Config{Schema: schema, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
@@ -51,13 +52,14 @@ func (b *Backend) prepareDatabase(ctx context.Context) error {
 	})
 }
 
-// newClient returns River's client, which calls back for each job.
+// newClient returns River's client, which calls back for each job. It logs nothing: it
+// would repeat each second that there is no database.
 func (b *Backend) newClient(id string) (*river.Client[pgx.Tx], error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(b.workRun))
 	river.AddWorker(workers, river.WorkFunc(b.sweepOld))
 	return river.NewClient(riverpgxv5.New(b.pool), &river.Config{
-		ID: id, Schema: schema, Logger: b.options.Logger, Workers: workers,
+		ID: id, Schema: schema, Logger: slog.New(slog.DiscardHandler), Workers: workers,
 		Queues:        map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: b.options.Workers}},
 		FetchCooldown: fetchTime, JobTimeout: -1, MaxAttempts: maxAttempts, RetryPolicy: soon{},
 		CompletedJobRetentionPeriod: time.Hour, CancelledJobRetentionPeriod: time.Hour, DiscardedJobRetentionPeriod: time.Hour,
@@ -168,7 +170,6 @@ func (b *Backend) storeOutcome(r server.Run, c *control, out server.Outcome, cau
 		if err == nil || b.runs.Err() != nil {
 			return
 		}
-		b.options.Logger.Warn("a run has ended and its outcome cannot be stored yet", "run", string(r.ID), "error", err)
 		time.Sleep(retryTime)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 
 	"github.com/meerkat-go/conformance/meerkat/server"
@@ -15,7 +14,7 @@ import (
 // Database opens the PostgreSQL database that the replicas of rkat serve share. The
 // process calls itself by the name of its machine and its number, for the errors of
 // other replicas.
-func Database(ctx context.Context, url string, logger *slog.Logger) (server.Database, error) {
+func Database(ctx context.Context, url string, note func(format string, args ...any)) (server.Database, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "an unknown machine"
@@ -24,13 +23,13 @@ func Database(ctx context.Context, url string, logger *slog.Logger) (server.Data
 	if err != nil {
 		return nil, err // and not a nil *postgres.Store in an interface
 	}
-	return &database{Store: store, logger: logger}, nil
+	return &database{Store: store, note: note}, nil
 }
 
 // database is a Store with a Backend beside it.
 type database struct {
 	*postgres.Store
-	logger  *slog.Logger
+	note    func(format string, args ...any)
 	backend *replicated.Backend // nil until OpenBackend
 }
 
@@ -39,7 +38,7 @@ func (d *database) OpenBackend(ctx context.Context, execute server.Execute, limi
 	if d.backend != nil {
 		return nil, errors.New("the database has a backend already")
 	}
-	b, err := replicated.Open(ctx, d.Store, execute, replicated.Options{BackendLimits: limits, Logger: d.logger})
+	b, err := replicated.Open(ctx, d.Store, execute, replicated.Options{BackendLimits: limits, Note: d.note})
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ const served = "MEERKAT_E2E_SERVE"
 func TestMain(m *testing.M) {
 	switch what := os.Getenv(served); what {
 	case "":
-		os.Exit(m.Run())
+		runWithDatabase(m)
 	case "rkat":
 		commandLine()
 	case "tools":

@@ -83,9 +83,12 @@ func (a *app) prepareRun(cmd *cobra.Command, o *options) (*preparedRun, error) {
 	if w.exporters, err = a.openExporters(o, cfg); err != nil {
 		return nil, err
 	}
-	if o.demo {
+	switch {
+	case o.shared && cfg.Database != "":
+		w.store, err = a.openDatabase(cmd.Context(), cfg)
+	case o.demo:
 		w.store, err = a.openDemoStore(cfg)
-	} else {
+	default:
 		w.store, err = a.openStore(cfg)
 	}
 	return w, err

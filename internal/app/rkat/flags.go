@@ -24,6 +24,7 @@ type options struct {
 	last               bool // not of run
 	newSession         bool // render only: a session that does not exist yet
 	keyless, compact   bool // set by the command, not by a flag
+	shared             bool // the same: sessions may be in the database of a setting
 }
 
 // bindRequestFlags adds the flags that decide what is sent.

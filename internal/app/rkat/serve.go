@@ -8,9 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/observe"
 	"github.com/meerkat-go/conformance/meerkat/server"
 	"github.com/meerkat-go/conformance/meerkat/server/rest"
+	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
 // serveOptions are the flags of serve.
@@ -21,10 +23,10 @@ type serveOptions struct {
 }
 
 func (a *app) serveCommand() *cobra.Command {
-	var o serveOptions
+	o := serveOptions{serverOptions: serverOptions{options: options{shared: true}}}
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Offer the agent over HTTP",
-		Example: "  RKAT_SERVER_TOKEN=$(openssl rand -hex 32) rkat serve\n  rkat serve --listen 127.0.0.1:8080 --token-file token --max-runs 64",
+		Example: "  RKAT_SERVER_TOKEN=$(openssl rand -hex 32) rkat serve\n  rkat serve --listen 127.0.0.1:8080 --token-file token --max-runs 64\n  RKAT_DATABASE_URL=postgres://rkat@db/rkat rkat serve --token-file token",
 		Long: `Offer the agent over HTTP: POST /sessions starts a session with a run, and other
 addresses read it, follow its events, go on with it, interrupt and fork it. The document
 of the API, OpenAPI 3.1, is at /openapi.json. Settings are those of run.
@@ -34,6 +36,10 @@ only /healthz answers without it. Only this machine can connect unless --allow-r
 given; put a proxy that speaks TLS before a server that others reach. Web pages of other
 origins are refused.
 
+With --database, or RKAT_DATABASE_URL, any number of these servers share sessions and runs
+in one PostgreSQL database, behind a load balancer. Another server goes on with the runs of
+one that has died; --max-runs bounds those of all of them.
+
 After SIGTERM or the first SIGINT no run is accepted any more, those under way have
 --drain to end, and then they are interrupted; their sessions can be resumed. A second
 signal ends the process at once.`,
@@ -42,6 +48,7 @@ signal ends the process at once.`,
 	}
 	a.bindServerFlags(cmd, &o.options)
 	flags := cmd.Flags()
+	a.bindSettings(flags, config.ServeCommands)
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8767", "`address` to listen at; port 0 takes a free one")
 	flags.StringVar(&o.tokenFile, "token-file", "", "`file` that holds the token")
 	flags.BoolVar(&o.remote, "allow-remote", false, "let --listen name an address that other machines reach")
@@ -70,7 +77,10 @@ func (a *app) serveREST(cmd *cobra.Command, o *serveOptions) error {
 	if err != nil {
 		return cli.Usage("--listen: %w", err)
 	}
-	api := a.newRESTServer(host, o, token)
+	api, err := a.newRESTServer(ctx, host, o, token)
+	if err != nil {
+		return err
+	}
 	fmt.Fprintf(a.Stdout, "http://%s\n", listener.Addr())
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -90,10 +100,10 @@ func (a *app) serveREST(cmd *cobra.Command, o *serveOptions) error {
 	return err
 }
 
-// newRESTServer returns the server of the API, whose runs are executed in this process.
-func (a *app) newRESTServer(h *agentHost, o *serveOptions, token string) *rest.Server {
+// newRESTServer returns the server of the API, whose runs are executed in this process or,
+// with a database, in any replica.
+func (a *app) newRESTServer(ctx context.Context, h *agentHost, o *serveOptions, token string) (*rest.Server, error) {
 	host := h.serverHost()
-	backend := server.NewLocal(host.Execute, server.LocalOptions{BackendLimits: server.BackendLimits{Runs: o.maxRuns}})
 	options := rest.Options{
 		Token: token, Streams: o.streams,
 		CheckModel: func(model string) error { _, err := lookupModel(model, o.unlisted); return err },
@@ -102,6 +112,7 @@ func (a *app) newRESTServer(h *agentHost, o *serveOptions, token string) *rest.S
 		options.Log = a.Log()
 	}
 	var api *rest.Server
+	var backend server.Backend
 	if a.backends.ServeMetrics != nil {
 		var listen observe.Listener
 		listen, options.Metrics = a.backends.ServeMetrics(
@@ -110,8 +121,13 @@ func (a *app) newRESTServer(h *agentHost, o *serveOptions, token string) *rest.S
 		)
 		h.base.exporters = append(h.base.exporters, exporter{flag: "/metrics", listen: listen, finish: func(context.Context) error { return nil }})
 	}
+	// From here on runs may be executed, those of other replicas as well.
+	var err error
+	if backend, err = openBackend(ctx, host, server.BackendLimits{Runs: o.maxRuns}); err != nil {
+		return nil, session.WrapStorage(err)
+	}
 	api = rest.New(host, backend, options)
-	return api
+	return api, nil
 }
 
 // countActive returns how many runs have not ended.

@@ -65,7 +65,7 @@ type Options struct {
 	// EventsKept how long the events of a session are kept after its last run.
 	KeptFor, EventsKept time.Duration
 	// Note is told, in a sentence for people, when the database goes away and comes
-	// back; nil: nobody is.
+	// back, and when a run of a dead replica goes on; nil: nobody is.
 	Note func(format string, args ...any)
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time

@@ -39,10 +39,22 @@ func (b *Backend) rescueDead(ctx context.Context) {
 			var due []server.Run
 			since, due = findDue(since, dead, now, b.options.DeadAfter)
 			for _, r := range due {
-				// What fails is tried again at the next look.
-				_ = b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error { return b.requeueRun(ctx, tx, r) })
+				b.rescueRun(ctx, r)
 			}
 		}
+	}
+}
+
+// rescueRun puts a run into the queue again, unless another replica was faster. What
+// fails is tried again at the next look.
+func (b *Backend) rescueRun(ctx context.Context, r server.Run) {
+	var queued bool
+	err := b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+		queued, err = b.requeueRun(ctx, tx, r)
+		return err
+	})
+	if err == nil && queued {
+		b.options.Note("run %s: its replica is gone; another one goes on with it", r.ID)
 	}
 }
 

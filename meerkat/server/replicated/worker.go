@@ -162,7 +162,8 @@ func (b *Backend) storeOutcome(r server.Run, c *control, out server.Outcome, cau
 		if err == nil {
 			err = b.inTransaction(context.Background(), func(ctx context.Context, tx pgx.Tx) error {
 				if errors.Is(cause, server.ErrDraining) && out.Status == server.StatusInterrupted {
-					return b.requeueRun(ctx, tx, r)
+					_, err := b.requeueRun(ctx, tx, r)
+					return err
 				}
 				return b.endRun(ctx, tx, r, out)
 			})
@@ -197,16 +198,17 @@ func (b *Backend) endRun(ctx context.Context, tx pgx.Tx, r server.Run, out serve
 	return notify(ctx, tx, runTopic(r.Session))
 }
 
-// requeueRun lets another replica go on with a run, unless one does already.
-func (b *Backend) requeueRun(ctx context.Context, tx pgx.Tx, r server.Run) error {
+// requeueRun lets another replica go on with a run, and reports false if one does
+// already.
+func (b *Backend) requeueRun(ctx context.Context, tx pgx.Tx, r server.Run) (queued bool, err error) {
 	tag, err := tx.Exec(ctx, "UPDATE meerkat.runs SET status = 'queued', replica = NULL WHERE id = $1 AND attempt = $2 AND status = 'running'", string(r.ID), r.Attempt)
 	if err != nil || tag.RowsAffected() == 0 {
-		return err
+		return false, err
 	}
 	if _, err := b.river.InsertTx(ctx, tx, runJob{Run: r.ID, Attempt: r.Attempt}, nil); err != nil {
-		return err
+		return false, err
 	}
-	return notify(ctx, tx, runTopic(r.Session))
+	return true, notify(ctx, tx, runTopic(r.Session))
 }
 
 // sweepOld removes what is kept no longer. One replica does so each hour.

@@ -23,7 +23,7 @@ const benchClients = 16
 // process on SQLite, and one to three on PostgreSQL, which does not sync its files. The
 // scripted provider answers each run in its replica.
 func BenchmarkReplicas(b *testing.B) {
-	b.Run("sqlite/1", func(b *testing.B) { benchReplicas(b, 1, "RKAT_STORAGE_BACKEND=sqlite") })
+	b.Run("sqlite/1", func(b *testing.B) { benchReplicas(b, 1, "RKAT_DATABASE_URL=") })
 	for n := 1; n <= 3; n++ {
 		b.Run(fmt.Sprintf("postgres/%d", n), func(b *testing.B) { benchReplicas(b, n, "RKAT_DATABASE_URL="+replicaDatabase.Database(b)) })
 	}
@@ -67,7 +67,7 @@ func benchReplicas(b *testing.B, n int, where string) {
 // startBenchReplica starts rkat serve with the scripted provider and returns its address.
 func startBenchReplica(b *testing.B, where string) string {
 	b.Helper()
-	cmd := exec.CommandContext(b.Context(), os.Args[0], "serve", "--demo", "--listen", "127.0.0.1:0", "--max-runs", "64")
+	cmd := exec.CommandContext(b.Context(), os.Args[0], "serve", "--demo", "--listen", "127.0.0.1:0", "--max-runs", "64", "--store", "sqlite")
 	cmd.Env = []string{served + "=rkat", "HOME=" + b.TempDir(), "RKAT_SERVER_TOKEN=" + replicaToken, where}
 	out, err := cmd.StdoutPipe()
 	if err == nil {

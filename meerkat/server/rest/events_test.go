@@ -67,7 +67,7 @@ func nextEvent(lines *bufio.Scanner) (e serverEvent, ok bool) {
 // readEvents reads n events of a session after the event with an id, and leaves.
 func (f *fixture) readEvents(t testing.TB, id, after string, n int) (events []serverEvent) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	response := f.openEvents(t, ctx, id, after)
 	defer func() { _ = response.Body.Close() }()
@@ -90,7 +90,7 @@ func (f *fixture) readEvents(t testing.TB, id, after string, n int) (events []se
 func TestEvents(t *testing.T) {
 	f := newFixture(t, server.BackendLimits{}, rest.Options{})
 	id, _ := f.start(t, "hi")
-	f.ask(t, "POST", "/sessions/"+id+"/runs", `{"prompt":"again"}`, "Prefer: wait=20")
+	f.ask(t, "POST", "/sessions/"+id+"/runs", `{"prompt":"again"}`, "Prefer: wait=170")
 	var all []serverEvent
 	for ends := 0; ends < 2; {
 		after := ""
@@ -177,7 +177,7 @@ func awaitStreams(t testing.TB, f *fixture, want int) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(20 * time.Second); f.api.Streams() != want; <-tick.C {
+	for deadline := time.Now().Add(patience); f.api.Streams() != want; <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d streams are open; want %d", f.api.Streams(), want)
 		}
@@ -204,7 +204,7 @@ func TestReadersThatStop(t *testing.T) {
 	awaitStreams(t, f, readers)
 	large := strings.Repeat("x", 1<<16)
 	for n := range 3 {
-		a := f.ask(t, "POST", "/sessions/"+id+"/runs", `{"prompt":"`+large+`"}`, "Prefer: wait=20")
+		a := f.ask(t, "POST", "/sessions/"+id+"/runs", `{"prompt":"`+large+`"}`, "Prefer: wait=170")
 		if a.Status != "completed" {
 			t.Fatalf("run %d: %.300s", n, a.text)
 		}
@@ -224,7 +224,7 @@ func TestClientsThatLeave(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("Prefer", "wait=20")
+	r.Header.Set("Prefer", "wait=170")
 	done := make(chan error, 1)
 	go func() {
 		response, err := f.Client().Do(r)

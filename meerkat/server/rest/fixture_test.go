@@ -20,6 +20,9 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
+// patience is how long a test waits for what must happen, also on a busy machine.
+const patience = 3 * time.Minute
+
 const token = "token-of-the-tests-0123456789"
 
 // echo answers with the prompt. It waits until its context ends where the prompt is
@@ -103,7 +106,7 @@ type answer struct {
 // ask sends a request with the token. headers are "Name: value".
 func (f *fixture) ask(t testing.TB, method, path, body string, headers ...string) answer {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, f.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -138,7 +141,7 @@ func (f *fixture) ask(t testing.TB, method, path, body string, headers ...string
 // start starts a session with a run that has ended, or that waits, and returns both ids.
 func (f *fixture) start(t testing.TB, prompt string) (id, run string) {
 	t.Helper()
-	headers := []string{"Prefer: wait=20"}
+	headers := []string{"Prefer: wait=170"}
 	if prompt == "wait" {
 		headers = nil
 	}

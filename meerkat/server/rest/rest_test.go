@@ -14,16 +14,16 @@ import (
 // TestSessions goes through the life of a session.
 func TestSessions(t *testing.T) {
 	f := newFixture(t, server.BackendLimits{}, rest.Options{})
-	first := f.ask(t, "POST", "/sessions", `{"prompt":"hi","metadata":{"ticket":"7"},"budget":{"max_turns":9}}`, "Prefer: wait=20")
+	first := f.ask(t, "POST", "/sessions", `{"prompt":"hi","metadata":{"ticket":"7"},"budget":{"max_turns":9}}`, "Prefer: wait=170")
 	path := "/sessions/" + first.SessionID
-	if first.status != 200 || first.Status != "completed" || first.header.Get("Location") != path+"/runs/"+first.ID || first.header.Get("Preference-Applied") != "wait=20" {
+	if first.status != 200 || first.Status != "completed" || first.header.Get("Location") != path+"/runs/"+first.ID || first.header.Get("Preference-Applied") != "wait=170" {
 		t.Fatalf("the first run: %d %v %s", first.status, first.header, first.text)
 	}
 	second := f.ask(t, "POST", path+"/runs", `{"prompt":"and now"}`)
 	if second.status != 202 || second.SessionID != first.SessionID || second.ID == first.ID {
 		t.Fatalf("the second run: %d %s", second.status, second.text)
 	}
-	if done := f.ask(t, "GET", second.header.Get("Location"), "", "Prefer: wait=20"); done.Status != "completed" || !strings.Contains(done.text, "echo: and now") {
+	if done := f.ask(t, "GET", second.header.Get("Location"), "", "Prefer: wait=170"); done.Status != "completed" || !strings.Contains(done.text, "echo: and now") {
 		t.Errorf("the second run later: %s", done.text)
 	}
 	if got := f.ask(t, "GET", path, ""); got.Status != "idle" || got.Messages != 4 || got.Result != "echo: and now" || !strings.Contains(got.text, `"max_turns":9`) {
@@ -61,11 +61,11 @@ func TestInterrupt(t *testing.T) {
 	f := newFixture(t, server.BackendLimits{}, rest.Options{})
 	id, run := f.start(t, "wait")
 	path := "/sessions/" + id
-	ended := f.ask(t, "POST", path+"/interrupt", "", "Prefer: wait=20")
+	ended := f.ask(t, "POST", path+"/interrupt", "", "Prefer: wait=170")
 	if ended.status != 200 || ended.ID != run || ended.Status != "interrupted" || ended.Error == nil {
 		t.Errorf("interrupt: %d %s", ended.status, ended.text)
 	}
-	if again := f.ask(t, "POST", path+"/runs", `{"prompt":"go on"}`, "Prefer: wait=20"); again.Status != "completed" {
+	if again := f.ask(t, "POST", path+"/runs", `{"prompt":"go on"}`, "Prefer: wait=170"); again.Status != "completed" {
 		t.Errorf("the run after it: %s", again.text)
 	}
 }
@@ -74,7 +74,7 @@ func TestInterrupt(t *testing.T) {
 func TestErrors(t *testing.T) {
 	f := newFixture(t, server.BackendLimits{Runs: 2}, rest.Options{})
 	idle, _ := f.start(t, "hi")
-	spent := f.ask(t, "POST", "/sessions", `{"prompt":"hi","budget":{"max_turns":1}}`, "Prefer: wait=20").SessionID
+	spent := f.ask(t, "POST", "/sessions", `{"prompt":"hi","budget":{"max_turns":1}}`, "Prefer: wait=170").SessionID
 	busy, run := f.start(t, "wait")
 	empty := session.ID("0199a2b4-0000-7000-8000-000000000001")
 	w, err := f.store.Create(t.Context(), session.Header{Version: session.Version, ID: empty})
@@ -138,7 +138,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: it allows other origins", c.request)
 		}
 	}
-	if more := f.ask(t, "POST", "/sessions/"+spent+"/runs", `{"prompt":"hi","budget":{"max_turns":2}}`, "Prefer: wait=20"); more.Status != "completed" {
+	if more := f.ask(t, "POST", "/sessions/"+spent+"/runs", `{"prompt":"hi","budget":{"max_turns":2}}`, "Prefer: wait=170"); more.Status != "completed" {
 		t.Errorf("with a larger budget: %s", more.text)
 	}
 	f.start(t, "wait")
@@ -201,7 +201,7 @@ func TestTrace(t *testing.T) {
 	f := newFixture(t, server.BackendLimits{}, rest.Options{})
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	for _, c := range []struct{ sent, want string }{{parent, parent}, {"00-zz", ""}} {
-		a := f.ask(t, "POST", "/sessions", `{"prompt":"hi"}`, "traceparent: "+c.sent, "Prefer: wait=20")
+		a := f.ask(t, "POST", "/sessions", `{"prompt":"hi"}`, "traceparent: "+c.sent, "Prefer: wait=170")
 		events := f.readEvents(t, a.SessionID, "", 1)
 		if has := strings.Contains(events[0].data, `"traceparent":"`+parent+`"`); has != (c.want != "") {
 			t.Errorf("traceparent %s: run_started is %s", c.sent, events[0].data)

@@ -33,6 +33,7 @@ func TestHostileReply(t *testing.T) { runShownCommands(t, "../../docs/guides/rka
 func TestServers(t *testing.T) {
 	runShownCommands(t, "../../docs/guides/mcp-server.md", 2)
 	runShownCommands(t, "../../docs/guides/editors.md", 1)
+	runShownCommands(t, "../../docs/guides/sub-agents.md", 2)
 }
 
 // TestREST is TestREADME for the guide of rkat serve.

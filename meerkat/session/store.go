@@ -93,15 +93,17 @@ func Find(ctx context.Context, store Store, prefix string) (ID, error) {
 	return found[0], nil
 }
 
-// Newest returns the session that was updated last, ErrNotFound if the store
-// is empty.
+// Newest returns the session that was updated last, other than those of sub-agents;
+// ErrNotFound if there is none.
 func Newest(ctx context.Context, store Store) (ID, error) {
-	infos, err := store.List(ctx, Filter{Limit: 1})
+	infos, err := store.List(ctx, Filter{})
 	if err != nil {
 		return "", err
 	}
-	if len(infos) == 0 {
-		return "", NotFound("")
+	for _, info := range infos {
+		if info.Parent == nil {
+			return info.ID, nil
+		}
 	}
-	return infos[0].ID, nil
+	return "", NotFound("")
 }

@@ -33,7 +33,7 @@ func TestThreeSubAgents(t *testing.T) {
 			dir, runs := t.TempDir(), 0
 			var open atomic.Int32
 			var events []agent.Event
-			a := build(t, builderOver(dir, model, strict, &runs).WithMaxParallelTools(1).WithSubAgents(meerkat.SubAgents{}).WithEvents(func(e meerkat.Event) {
+			a := build(t, builderOver(dir, model, strict, &runs).WithSubAgents(meerkat.SubAgents{}).WithEvents(func(e meerkat.Event) {
 				if open.Add(1) != 1 {
 					t.Error("two events at the same time")
 				}

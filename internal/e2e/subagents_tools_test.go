@@ -46,7 +46,7 @@ func runTree(t *testing.T, plan string, change func(*meerkat.AgentBuilder, strin
 	t.Helper()
 	strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "tree", Level: rule.Strict}))}
 	dir, runs := t.TempDir(), 0
-	b := builderOver(dir, "claude-opus-4-5", strict, &runs).WithMaxParallelTools(1).WithSubAgents(meerkat.SubAgents{})
+	b := builderOver(dir, "claude-opus-4-5", strict, &runs).WithSubAgents(meerkat.SubAgents{})
 	if change != nil {
 		change(b, dir)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/ops"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 // parentKey finds in the context of an operation what its parent is made of.
@@ -111,5 +112,47 @@ func (d *driver) callerContext(c *toolRunner) func(context.Context, string) cont
 	defs := d.cfg.toolDispatcher().Defs()
 	return func(ctx context.Context, callID string) context.Context {
 		return ops.WithCaller(ctx, ops.Caller{Node: d.node, CallID: callID, Record: record, Report: report, Defs: defs})
+	}
+}
+
+// submissionOrder makes the calls of one turn that start operations, or name some, follow
+// those that start operations before them: all run at the same time otherwise, and a
+// model may name in a call what it starts in the one before.
+type submissionOrder map[string]submissionTurn // by call id
+
+type submissionTurn struct {
+	before, done chan struct{} // nil: there is nothing to wait for, or nobody waits
+}
+
+func newSubmissionOrder(calls []transcript.ToolCall) submissionOrder {
+	order := submissionOrder{}
+	var last chan struct{}
+	for _, c := range calls {
+		turn := submissionTurn{before: last}
+		if ops.SubmitsOperations(c.Name) {
+			last = make(chan struct{})
+			turn.done = last
+		}
+		if ops.IsOperationTool(c.Name) {
+			order[c.ID] = turn
+		}
+	}
+	return order
+}
+
+// awaitTurn waits until it is the turn of a call, or ctx ends, and returns what ends the
+// turn.
+func (o submissionOrder) awaitTurn(ctx context.Context, c transcript.ToolCall) (end func()) {
+	turn := o[c.ID]
+	if turn.before != nil {
+		select {
+		case <-turn.before:
+		case <-ctx.Done():
+		}
+	}
+	return func() {
+		if turn.done != nil {
+			close(turn.done)
+		}
 	}
 }

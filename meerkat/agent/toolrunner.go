@@ -42,7 +42,7 @@ func (d *driver) startTools(ctx context.Context, e toolsEffect) *toolRunner {
 		},
 	}
 	go func() {
-		tool.DispatchAll(ctx, stoppableDispatcher{d.cfg.toolDispatcher(), c, d.callerContext(c)}, e.calls, d.cfg.MaxParallel, observer)
+		tool.DispatchAll(ctx, stoppableDispatcher{d.cfg.toolDispatcher(), c, d.callerContext(c), newSubmissionOrder(e.calls)}, e.calls, d.cfg.MaxParallel, observer)
 		c.requestStep(toolsDoneInput{d.currentTime(), causeOf(ctx), d.currentTools(ctx)})
 	}()
 	return c
@@ -88,6 +88,7 @@ type stoppableDispatcher struct {
 	runner *toolRunner
 	// withCaller names the agent to its tools, nil if it has no operations.
 	withCaller func(ctx context.Context, callID string) context.Context
+	order      submissionOrder
 }
 
 // Traits implements tool.Describer.
@@ -104,6 +105,7 @@ func (v stoppableDispatcher) Dispatch(ctx context.Context, call transcript.ToolC
 	}
 	if v.withCaller != nil {
 		ctx = v.withCaller(ctx, call.ID)
+		defer v.order.awaitTurn(ctx, call)()
 	}
 	return v.Dispatcher.Dispatch(ctx, call)
 }

@@ -29,13 +29,13 @@ type ToolOptions struct {
 func Tools(o ToolOptions) []tool.Tool {
 	s := toolset{o}
 	tools := []tool.Tool{
-		newTool("spawn_agent", `Starts a sub-agent that works on a task of its own while you go on, and returns its id at once. The sub-agent has the same tools as you and knows nothing of this conversation, so put all it needs into the prompt. Its last message is its result; you get it in a later message, or from await_ops. Start independent sub-agents one after the other in one turn: they run at the same time.`, spawnSchema, s.spawnAgent),
-		newTool("fork", `Starts branches that each go on with a copy of this conversation and a prompt of their own, and returns their ids at once. Use it to try alternatives that need what was said so far. The last message of a branch is its result.`, forkSchema, s.forkAgent),
-		newTool("await_ops", `Waits for operations (sub-agents and branches) and returns their results. Without ids it waits for all that have not ended.`, awaitSchema, s.awaitOps),
-		newTool("op_status", `Says where operations stand, without waiting: pending, running, completed, failed, cancelled or interrupted, and the last progress. Without ids it lists all.`, idsSchema, s.opStatus),
-		newTool("cancel_ops", `Cancels operations with everything that they started, and waits until they have ended. What they did so far stays done.`, cancelSchema, s.cancelOps),
-		newTool("fetch_result", `Reads a result that was too large to be shown, by its artifact_id. A long result comes in parts: ask again with the offset that the answer names.`, fetchSchema, s.fetchResult),
-		newTool("steer", `Sends a directive to a running sub-agent. It reads it before its next turn, and may choose to ignore it. To redirect it for certain, cancel it and start another one.`, steerSchema, s.steerAgent),
+		newTool(spawnTool, `Starts a sub-agent that works on a task of its own while you go on, and returns its id at once. The sub-agent has the same tools as you and knows nothing of this conversation, so put all it needs into the prompt. Its last message is its result; you get it in a later message, or from await_ops. Start independent sub-agents one after the other in one turn: they run at the same time.`, spawnSchema, s.spawnAgent),
+		newTool(forkTool, `Starts branches that each go on with a copy of this conversation and a prompt of their own, and returns their ids at once. Use it to try alternatives that need what was said so far. The last message of a branch is its result.`, forkSchema, s.forkAgent),
+		newTool(awaitTool, `Waits for operations (sub-agents and branches) and returns their results. Without ids it waits for all that have not ended.`, awaitSchema, s.awaitOps),
+		newTool(statusTool, `Says where operations stand, without waiting: pending, running, completed, failed, cancelled or interrupted, and the last progress. Without ids it lists all.`, idsSchema, s.opStatus),
+		newTool(cancelTool, `Cancels operations with everything that they started, and waits until they have ended. What they did so far stays done.`, cancelSchema, s.cancelOps),
+		newTool(fetchTool, `Reads a result that was too large to be shown, by its artifact_id. A long result comes in parts: ask again with the offset that the answer names.`, fetchSchema, s.fetchResult),
+		newTool(steerTool, `Sends a directive to a running sub-agent. It reads it before its next turn, and may choose to ignore it. To redirect it for certain, cancel it and start another one.`, steerSchema, s.steerAgent),
 	}
 	for i := range tools {
 		tools[i].Timeout = callTimeout
@@ -45,6 +45,30 @@ func Tools(o ToolOptions) []tool.Tool {
 
 // callTimeout bounds a call of a tool: operations have times and budgets of their own.
 const callTimeout = 24 * time.Hour
+
+// The names of the tools.
+const (
+	spawnTool  = "spawn_agent"
+	forkTool   = "fork"
+	awaitTool  = "await_ops"
+	statusTool = "op_status"
+	cancelTool = "cancel_ops"
+	fetchTool  = "fetch_result"
+	steerTool  = "steer"
+)
+
+// SubmitsOperations reports whether the tool of that name starts operations.
+func SubmitsOperations(name string) bool { return name == spawnTool || name == forkTool }
+
+// IsOperationTool reports whether the tool of that name starts operations or names some.
+func IsOperationTool(name string) bool {
+	switch name {
+	case spawnTool, forkTool, awaitTool, statusTool, cancelTool, steerTool:
+		return true
+	default:
+		return false
+	}
+}
 
 const (
 	idsProperty = `{"type":"array","items":{"type":"string"},"description":"Ids or names of operations that you started."}`

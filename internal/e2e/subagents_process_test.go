@@ -111,7 +111,7 @@ func checkResumedTree(t *testing.T, dir string, root session.ID) {
 				ran++
 			}
 		}
-		if ran != 1 {
+		if ran > 1 { // none when the kill came between the reply and its tool
 			t.Errorf("%s: its tool was started %d times", o.Label, ran)
 		}
 	}

@@ -17,7 +17,8 @@ var legalTraffic = []Kind{
 	{Name: "retry-with-another-key", Rule: "A-2 O-1 G-1", Providers: all, alter: refusedFirst(badKey)},
 	{Name: "retry-after-context-length", Rule: "A-45 O-27 G-29", Providers: all, alter: refusedFirst(tooLong)},
 	{Name: "retry-after-unknown-model", Rule: "A-3 O-2 G-2", Providers: all, alter: unknownModelFirst},
-	{Name: "retry-three-times", Rule: "§4 retry", Providers: all, alter: refusedOften(3)},
+	{Name: "retry-three-times", Rule: "§4 retry", Providers: all, alter: refusedOften(overload, 3)},
+	{Name: "rate-limit-three-times", Rule: "§4 retry G-30", Providers: all, alter: refusedOften(rateLimit, 3)},
 	{Name: "retry-after-reset", Rule: "§4 retry", Providers: all, alter: resetFirst},
 	{Name: "retry-after-cut-stream", Rule: "D-32", Providers: all, alter: cutFirst},
 	{Name: "retry-after-stream-error", Rule: "D-32 A3", Providers: all, alter: streamErrorFirst},
@@ -110,17 +111,28 @@ func refusedFirst(with failures) func(*draft, *rand.Rand) (Place, bool) {
 	return func(d *draft, r *rand.Rand) (Place, bool) {
 		k := anyGeneration(d, r)
 		d.repeatExchange(k)
-		d.setReply(k, with[d.provider].status, []byte(with[d.provider].body))
+		d.refuseExchange(k, with)
 		return d.placeAt(k, nil), true
 	}
 }
 
-func refusedOften(times int) func(*draft, *rand.Rand) (Place, bool) {
+// refuseExchange puts a failure in the place of a reply. When the reply came, and how long
+// the provider asked to wait, is not the failure's.
+func (d *draft) refuseExchange(k int, with failures) {
+	d.setReply(k, with[d.provider].status, []byte(with[d.provider].body))
+	res := &d.ev.Exchanges[k].Response
+	res.Header = res.Header.Clone()
+	for _, name := range []string{"Date", "Retry-After", "Retry-After-Ms"} {
+		res.Header.Del(name)
+	}
+}
+
+func refusedOften(with failures, times int) func(*draft, *rand.Rand) (Place, bool) {
 	return func(d *draft, r *rand.Rand) (Place, bool) {
 		k := anyGeneration(d, r)
 		for range times {
 			d.repeatExchange(k)
-			d.setReply(k, overload[d.provider].status, []byte(overload[d.provider].body))
+			d.refuseExchange(k, with)
 		}
 		return d.placeAt(k, nil), true
 	}

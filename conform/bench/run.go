@@ -34,6 +34,9 @@ func Faults() []Kind {
 	add("parameters", providerOf(geminiParams, gemini))
 	add("replies", replyFaults)
 	add("resume", resumeFaults)
+	add("media", mediaFaults)
+	add("carried", carriedFaults)
+	add("recovery", recoveryFaults)
 	add("refusals", refusalFaults())
 	add("redaction", redactionFaults)
 	add("hygiene", hygieneFaults)
@@ -46,7 +49,7 @@ func Faults() []Kind {
 // Legal returns every legal variation. The slice is the caller's.
 func Legal() []Kind {
 	var out []Kind
-	for _, k := range slices.Concat(legalTraffic, legalForms, legalParams(), legalHygiene, legalTools) {
+	for _, k := range slices.Concat(legalTraffic, legalForms, legalParams(), legalHygiene, legalTools, legalCarried) {
 		k.Group, k.Legal = "legal", true
 		out = append(out, k)
 	}

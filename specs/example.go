@@ -41,6 +41,8 @@ type ExampleExchange struct {
 	Reply string `yaml:"reply,omitempty" json:"reply,omitempty"`
 	// Status is 200 where it is left out.
 	Status int `yaml:"status,omitempty" json:"status,omitempty"`
+	// ReplyHeaders are added to the content type of the reply.
+	ReplyHeaders map[string]string `yaml:"reply-headers,omitempty" json:"reply_headers,omitempty"`
 	// ContentType is set where it differs from that of the reply's form.
 	ContentType string `yaml:"content-type,omitempty" json:"content_type,omitempty"`
 	// End is how the reply ended: eof where it is left out, reset or client_abort.

@@ -125,7 +125,8 @@ func All() []Check {
 	var all []Check
 	for _, area := range []map[string]rule{pairingRules, replayRules, formRules, anthropicRules, openAIRules, geminiRules,
 		originRules, modelRules, resumeRules, framingRules, grammarRules, endingRules, cassetteRules, errorRules, parameterRules, toolSchemaRules, opaqueRules, schemaRules,
-		redactorRules, hygieneRules, toolRules, continuationRules, cacheRules} {
+		redactorRules, hygieneRules, toolRules, continuationRules, cacheRules,
+		mediaRules, compactionRules, namespaceRules, serverToolRules, betaRules, recoveryRules} {
 		for id, run := range area {
 			all = append(all, newCheck(id, run))
 		}

@@ -20,15 +20,21 @@ func historyKept(s *Trace, r *report) {
 // isCompactedSince reports whether now holds a compaction that then did not: the
 // provider's own summary replaces what stood before it.
 func isCompactedSince(then, now *exchange) bool {
-	count := func(x *exchange) (n int) {
-		for i := range x.req.Items {
-			if strings.HasPrefix(x.req.Items[i].Type, "compaction") {
-				n++
-			}
-		}
-		return n
+	had := map[string]bool{}
+	for _, text := range then.compactions() {
+		had[text] = true
 	}
-	return count(now) > count(then)
+	return slices.ContainsFunc(now.compactions(), func(text string) bool { return !had[text] })
+}
+
+// compactions lists what the compactions of the request hold.
+func (x *exchange) compactions() (list []string) {
+	for i := range x.req.Items {
+		if it := &x.req.Items[i]; strings.HasPrefix(it.Type, "compaction") {
+			list = append(list, it.Text+it.Node.Get("encrypted_content").Str())
+		}
+	}
+	return list
 }
 
 // element is one thing in a history: an item of the client's or one that nobody

@@ -28,7 +28,11 @@ func followsSchema(s *Trace, r *report) {
 		if !errors.As(schemas.Validate(requestSchemas[x.Provider], x.Request.Body), &invalid) {
 			return
 		}
+		_, isCloud := cloudOf(x)
 		for _, p := range invalid.Problems {
+			if isCloud && p.Message == "model is required" {
+				continue // the address names it
+			}
 			at := wire.Place{Event: -1, Off: -1, Path: p.Path}
 			if n := nodeAt(x.req.Doc, p.Path); n != nil {
 				if s.isIssuedPart(n, p.Path, x) {

@@ -82,11 +82,11 @@ func serverResultsKept(s *Trace, r *report) {
 		}
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
-			if it.Type != "server_tool_use" && it.Type != "mcp_tool_use" {
+			if it.Type != "server_tool_use" && it.Type != "mcp_tool_use" || !issued[it.ItemID] {
 				continue
 			}
 			r.addObserved(1)
-			if !answered[it.ItemID] && issued[it.ItemID] {
+			if !answered[it.ItemID] {
 				r.addFinding(x, it.Place, "ANT-S1", "the result of %s %s, which came with it, is not sent back", it.Type, it.ItemID)
 			}
 		}

@@ -56,6 +56,9 @@ func newExampleExchange(i, process int, e specs.Example, x specs.ExampleExchange
 	for name, value := range x.Headers {
 		out.Request.Header.Set(name, value)
 	}
+	for name, value := range x.ReplyHeaders {
+		out.Response.Header.Set(name, value)
+	}
 	return out
 }
 

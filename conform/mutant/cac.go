@@ -1,6 +1,7 @@
 package mutant
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -12,7 +13,7 @@ var cacheMutants = []Mutant{
 	{"clock-in-prompt", "tells the time in the system prompt", []string{"CAC-001"}, clockInPrompt},
 	{"shuffle-tools", "sends the tools in another order", []string{"CAC-002"}, changeLaterRequest(func(e *editor) bool {
 		return e.eachFunction(func(_, list *wire.Node) bool {
-			if len(list.Items) < 2 {
+			if len(list.Items) < 2 || e.defersTools() {
 				return false
 			}
 			list.Items[0], list.Items[1] = list.Items[1], list.Items[0]
@@ -22,7 +23,7 @@ var cacheMutants = []Mutant{
 	{"shuffle-schema", "writes the members of a schema in another order", []string{"CAC-002"}, changeLaterRequest(func(e *editor) bool {
 		return e.eachFunction(func(f, _ *wire.Node) bool {
 			schema := f.Any("input_schema", "parameters")
-			if schema == nil || len(schema.Items) < 2 {
+			if schema == nil || len(schema.Items) < 2 || e.defersTools() {
 				return false
 			}
 			last := len(schema.Items) - 1
@@ -75,4 +76,9 @@ func clockInPrompt(ev evidence.Evidence) (evidence.Evidence, bool) {
 		e.x.Request.Body = wire.Encode(e.doc)
 	}
 	return ev, changed
+}
+
+// defersTools reports whether some tool is deferred: such tools are in no cached prefix.
+func (e *editor) defersTools() bool {
+	return slices.ContainsFunc(e.doc.Get("tools").Elems(), func(t *wire.Node) bool { return t.Get("defer_loading").True() })
 }

@@ -40,7 +40,8 @@ type Mutant struct {
 func All() []Mutant {
 	all := slices.Concat(pairingMutants, replayMutants, formMutants, anthropicMutants, openAIMutants,
 		geminiMutants, originMutants, modelMutants, resumeMutants, streamMutants, endingMutants, cassetteMutants, errorMutants, parameterMutants, toolSchemaMutants, opaqueMutants, schemaMutants,
-		redactorMutants, hygieneMutants, toolMutants, continuationMutants, cacheMutants)
+		redactorMutants, hygieneMutants, toolMutants, continuationMutants, cacheMutants,
+		mediaMutants, compactionMutants, namespaceMutants, serverToolMutants, betaMutants, recoveryMutants)
 	slices.SortFunc(all, func(a, b Mutant) int { return strings.Compare(a.ID, b.ID) })
 	return all
 }

@@ -15,7 +15,7 @@ var opaqueMutants = []Mutant{
 			return it.What == wire.Opaque && it.Model() && e.isIssuedCiphertext(it.Node) && alterCiphertext(it.Node)
 		})
 	})},
-	{"lose-namespace", "sends a call back without its namespace", []string{"SIG-021"}, changeRequest(func(e *editor) bool {
+	{"lose-namespace", "sends a call back without its namespace", []string{"SIG-021", "NSP-005"}, changeRequest(func(e *editor) bool {
 		return e.eachItem(func(_ int, it *wire.Item) bool {
 			return it.What == wire.Call && e.wasEmitted(it) && dropMember(it.Node, "namespace")
 		})

@@ -118,7 +118,7 @@ var parameterMutants = []Mutant{
 	{"drop-version", "does not name the version", []string{"PAR-011"}, changeHeaders(func(e *editor) bool {
 		named := e.header("Anthropic-Version") != ""
 		e.x.Request.Header.Del("Anthropic-Version")
-		return named && e.keepsHeaders()
+		return named && e.keepsHeaders() && e.isPublicAPI()
 	})},
 	{"bad-beta", "asks for a beta without its date", []string{"PAR-011"}, changeHeaders(func(e *editor) bool {
 		e.x.Request.Header.Set("Anthropic-Beta", "compact")

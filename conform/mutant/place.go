@@ -24,10 +24,17 @@ type Places struct {
 // beyondReach are the places of all samples that no single change of what
 // stands there breaks, and why: the case by the check.
 var beyondReach = map[[2]string]string{
-	{"STR-007/partial-turn", "anthropic-cut"}:   "signed thinking of the cut reply would have to be copied into the next request",
-	{"RES-004/last-reply", "anthropic-cut"}:     "the reply would have to be lost in both requests that go on from it; without it in one the conversation forks",
-	{"RES-002/system", "openai-namespace"}:      "nothing was said to the system, and no change adds a member that the provider knows",
-	{"RES-002/system", "anthropic-server-tool"}: "nothing was said to the system, and no change adds a member that the provider knows",
+	{"STR-007/partial-turn", "anthropic-cut"}:        "signed thinking of the cut reply would have to be copied into the next request",
+	{"RES-004/last-reply", "anthropic-cut"}:          "the reply would have to be lost in both requests that go on from it; without it in one the conversation forks",
+	{"RES-002/system", "openai-namespace"}:           "nothing was said to the system, and no change adds a member that the provider knows",
+	{"RES-002/system", "anthropic-server-tool"}:      "nothing was said to the system, and no change adds a member that the provider knows",
+	{"RES-004/last-reply", "anthropic-recovery"}:     "the request that failed and the one that is tried again hold the reply both",
+	{"RES-004/last-reply", "openai-tool-search"}:     "the reply would have to be lost whole, and it is three items",
+	{"RES-004/last-reply", "openai-websocket"}:       "what the provider keeps is not sent, so that no change of a request loses it",
+	{"TOOL-004/forced-once", "anthropic-parameters"}: "a tool is forced too often in a later request of a loop only, and the case has none",
+	{"TSC-001/root", "openai-namespace"}:             "the tool stands in a namespace, where no mutant looks for it",
+	{"PAR-007/max-output", "anthropic-clouds"}:       "the model stands in the address, where no mutant looks for it",
+	{"ORD-008/own-turn", "gemini-code"}:              "code has nothing by which it is recognised in another turn",
 }
 
 // observedPlace is an exchange that a check counts: without it, it observes less.

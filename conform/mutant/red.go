@@ -75,11 +75,11 @@ func rewriteText(n *wire.Node, f func(string) string) bool {
 func maskOldResult(ev evidence.Evidence) (evidence.Evidence, bool) {
 	sent := map[string]bool{}
 	return changeRequest(func(e *editor) bool {
-		masked := e.eachItem(func(_ int, it *wire.Item) bool {
+		masked := e.x.Response.Status < 400 && e.eachItem(func(_ int, it *wire.Item) bool {
 			return it.What == wire.Result && sent[string(it.Node.Raw)] && rewriteResult(it, func(s string) string { return s[:len(s)/2] + "[REDACTED]" })
 		})
 		for i := range e.req.Items {
-			if it := &e.req.Items[i]; it.What == wire.Result {
+			if it := &e.req.Items[i]; it.What == wire.Result && e.x.Response.Status < 400 {
 				sent[string(it.Node.Raw)] = true
 			}
 		}

@@ -37,6 +37,9 @@ type (
 		Provenance evidence.Provenance `yaml:"provenance"`
 		WebSocket  int                 `yaml:"websocket"`
 		Beta       string              `yaml:"beta"` // of anthropic-beta
+		URL        string              `yaml:"url"`  // where it is not the provider's own for answers
+		// Answer holds headers of the reply.
+		Answer map[string]string `yaml:"answer"`
 	}
 	sampleProcess struct {
 		Args    []string `yaml:"args"`
@@ -104,16 +107,22 @@ func (e sampleExchange) toEvidence(i int, request, response []byte) evidence.Exc
 	if e.Provider == evidence.Gemini {
 		response = bytes.ReplaceAll(response, []byte("\n"), []byte("\r\n"))
 	}
+	if e.URL != "" {
+		url = e.URL
+	}
 	contentType := "text/event-stream"
 	if bytes.HasPrefix(response, []byte("{")) {
 		contentType = "application/json"
+	}
+	answer := http.Header{"Content-Type": {contentType}}
+	for name, value := range e.Answer {
+		answer.Set(name, value)
 	}
 	return evidence.Exchange{
 		Index: i, Provider: e.Provider, Process: e.Process, WebSocket: e.WebSocket, Provenance: e.Provenance,
 		Request: evidence.Request{Method: http.MethodPost, URL: url, Body: bytes.TrimSpace(request),
 			Header: e.headers()},
-		Response: evidence.Response{Status: cmp.Or(e.Status, http.StatusOK), Body: response, End: cmp.Or(e.End, "eof"),
-			Header: http.Header{"Content-Type": {contentType}}},
+		Response: evidence.Response{Status: cmp.Or(e.Status, http.StatusOK), Body: response, End: cmp.Or(e.End, "eof"), Header: answer},
 	}
 }
 

@@ -91,7 +91,7 @@ func (a *anthropicStream) startBlock(ev *Node, at Place) {
 			it.Args = string(in.Raw)
 		}
 	}
-	it.Place, it.TokenAt, it.Role = at, at, "assistant"
+	it.Place, it.TokenAt, it.Role, it.Start = at, at, "assistant", b
 	if !strings.HasSuffix(it.Type, "_result") { // which come whole
 		it.Node = nil
 	}
@@ -119,6 +119,8 @@ func (g *growing) anthropicDelta(d *Node, at Place) {
 		g.text = append(g.text, d.Get("thinking").Str()...)
 	case "input_json_delta":
 		g.args = append(g.args, d.Get("partial_json").Str()...)
+	case "compaction_delta":
+		g.text = append(g.text, d.Get("content").Str()...)
 	case "signature_delta":
 		g.Token += d.Get("signature").Str()
 		g.HasToken, g.TokenAt = true, at
@@ -134,6 +136,8 @@ func anthropicBlock(b *Node) Item {
 	case "thinking":
 		it.What, it.Text = Thinking, b.Get("thinking").Str()
 		it.setToken(b.Get("signature"))
+	case "compaction":
+		it.Text = b.Get("content").Str()
 	case "redacted_thinking":
 		it.What = Redacted
 		it.setToken(b.Get("data"))

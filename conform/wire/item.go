@@ -67,6 +67,16 @@ type Item struct {
 	Done bool
 	// Node is the item as sent, where it was sent whole.
 	Node *Node
+	// Start is the item as it was begun, where a stream gave the rest in pieces.
+	Start *Node
+}
+
+// Begun is the item as sent, or as it was begun where a stream gave the rest in pieces.
+func (it *Item) Begun() *Node {
+	if it.Node != nil {
+		return it.Node
+	}
+	return it.Start
 }
 
 // Model reports whether the model made the item: what a client replays, as

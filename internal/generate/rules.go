@@ -37,7 +37,6 @@ type coveredRule struct {
 var rulesByReason = map[string][]string{
 	"a key is no matter of the request's form":                                {"A-2", "O-1", "G-1"},
 	"which models exist depends on the account; MOD-001 judges the allowlist": {"A-3", "O-2", "G-2"},
-	"tokens cannot be counted from bytes":                                     {"A-45", "O-27", "G-29"},
 	"limits and overload are no matter of the request's form":                 {"O-31", "G-30"},
 	"depends on the organisation":                                             {"O-28"},
 	"describes what the provider does with a request, not what it must be":    {"ANT-B4", "ANT-B6", "ANT-B7"},
@@ -46,7 +45,6 @@ var rulesByReason = map[string][]string{
 	"ORD-014 finds the empty text":                                            {"ANT-X6"},
 	"SIG-017 finds the part that came back without its signature":             {"GEM-S9"},
 	"the simulator refuses it as O-3, a missing parameter":                    {"OAI-R1"},
-	"open: no check": {"A-49"},
 }
 
 // coverRules lists the rules of section 5 with who knows each.

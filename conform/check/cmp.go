@@ -1,0 +1,258 @@
+package check
+
+import (
+	"cmp"
+	"net/url"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// compactionRules judge the items in which a provider hides the summary of what stood
+// before them (R50).
+var compactionRules = map[string]rule{
+	"CMP-001/item-id":      compactionID,
+	"CMP-002/own-provider": compactionProvider,
+	"CMP-002/own-model":    compactionModel,
+	"CMP-003/whole-window": compactedWindow,
+	"CMP-004/kept":         compactionKept,
+	"CMP-004/as-item":      compactionAsItem,
+	"CMP-005/ciphertext":   compactionCiphertext,
+	"CMP-006/summary":      compactionSummary,
+}
+
+func isCompaction(it *wire.Item) bool {
+	return it.What == wire.Opaque && (it.Type == "compaction" || it.Type == "compaction_summary")
+}
+
+// ciphertextOf is what a compaction hides. What a recorder put in its place says nothing.
+func ciphertextOf(it *wire.Item) string {
+	if text := it.Node.Get("encrypted_content").Str(); !strings.Contains(text, "REDACTED") {
+		return text
+	}
+	return ""
+}
+
+// issuedCompactions says where each ciphertext of a compaction was issued first.
+func (s *Trace) issuedCompactions() map[string]issue {
+	issued := map[string]issue{}
+	for _, x := range s.x {
+		for i := range x.reply.Items {
+			it := &x.reply.Items[i]
+			if text := ciphertextOf(it); isCompaction(it) && text != "" && issued[text].x == nil {
+				issued[text] = issue{x, it}
+			}
+		}
+	}
+	return issued
+}
+
+// eachCompaction calls f for each compaction of a request that an earlier reply issued.
+func (s *Trace) eachCompaction(f func(x *exchange, it *wire.Item, from issue)) {
+	issued := s.issuedCompactions()
+	if len(issued) == 0 {
+		return
+	}
+	s.eachRequest(func(x *exchange) {
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			if from := issued[ciphertextOf(it)]; isCompaction(it) && from.x != nil && from.x.n < x.n {
+				f(x, it, from)
+			}
+		}
+	})
+}
+
+// compactionID: ciphertext is bound to the id of its item. An item without an id is read
+// by the one inside (O-15).
+func compactionID(s *Trace, r *report) {
+	s.eachCompaction(func(x *exchange, it *wire.Item, from issue) {
+		if from.it.ItemID == "" {
+			return
+		}
+		r.addObserved(1)
+		if it.ItemID != "" && it.ItemID != from.it.ItemID {
+			r.addFinding(x, it.Place, "O-15", "the compaction was issued with the id %s and carries the id %s (%s)",
+				from.it.ItemID, cutText(it.ItemID, 64), emittedAt(from.x, from.it.Place)).Emitted = emissionAt(from.x, from.it.Place)
+		}
+	})
+}
+
+// compactionProvider: only who wrote a compaction can read it. The same format at another
+// host is another provider.
+func compactionProvider(s *Trace, r *report) {
+	s.eachCompaction(func(x *exchange, it *wire.Item, from issue) {
+		r.addObserved(1)
+		if x.Provider != from.x.Provider || x.ownHost != from.x.ownHost {
+			r.addFinding(x, it.Place, byProvider(x, "", "O-15", ""), "the compaction that %s issued is sent to %s (%s)", hostOf(from.x), hostOf(x), emittedAt(from.x, from.it.Place))
+		}
+	})
+}
+
+func hostOf(x *exchange) string {
+	if u, err := url.Parse(x.Request.URL); err == nil && u.Host != "" {
+		return cutText(u.Host, 60)
+	}
+	return x.Provider
+}
+
+// compactionModel: which models read each other's compactions is not published.
+func compactionModel(s *Trace, r *report) {
+	s.eachCompaction(func(x *exchange, it *wire.Item, from issue) {
+		if x.Provider != from.x.Provider || x.req.Model == "" || from.x.req.Model == "" {
+			return
+		}
+		r.addObserved(1)
+		if a, b := specs.ParseModel(from.x.req.Model).Bare, specs.ParseModel(x.req.Model).Bare; a != b {
+			r.addFinding(x, it.Place, byProvider(x, "", "O-15", ""), "the compaction of model %s is sent to model %s", a, b)
+		}
+	})
+}
+
+// compactedWindow: what POST /responses/compact returns is the next input: the compaction
+// and what was kept beside it, in order.
+func compactedWindow(s *Trace, r *report) {
+	s.eachCompaction(func(x *exchange, it *wire.Item, from issue) {
+		if !strings.HasSuffix(from.x.path(), "/responses/compact") || x.isKeptByProvider() {
+			return
+		}
+		r.addObserved(len(from.x.reply.Items))
+		at := 0
+		for i := range from.x.reply.Items {
+			was := &from.x.reply.Items[i]
+			next := at
+			for next < len(x.req.Items) && !isSameOfWindow(was, &x.req.Items[next]) {
+				next++
+			}
+			if next == len(x.req.Items) {
+				r.addFinding(x, it.Place, "", "the %s of the compacted window is not sent, or not in its place (%s)", was.Type, emittedAt(from.x, was.Place)).
+					Emitted = emissionAt(from.x, was.Place)
+				return
+			}
+			at = next + 1
+		}
+	})
+}
+
+func (x *exchange) path() string {
+	if u, err := url.Parse(x.Request.URL); err == nil {
+		return u.Path
+	}
+	return ""
+}
+
+func isSameOfWindow(a, b *wire.Item) bool {
+	switch {
+	case a.Type != b.Type:
+		return false
+	case isCompaction(a):
+		return ciphertextOf(a) == ciphertextOf(b)
+	case a.What == wire.Text:
+		return a.Role == b.Role && a.Text == b.Text
+	}
+	return a.ID == b.ID
+}
+
+// compactionKept: a compaction stands for what was before it. Without it, and without
+// that, the model has forgotten the conversation.
+func compactionKept(s *Trace, r *report) {
+	for _, l := range s.links {
+		for i := range l.from.reply.Items {
+			it := &l.from.reply.Items[i]
+			if !isCompaction(it) || l.to.isKeptByProvider() {
+				continue
+			}
+			r.addObserved(1)
+			switch holdsAll := startsWithMessages(l.to, l.from, len(l.from.req.Msgs)); {
+			case l.to.holdsCompaction(it.ItemID):
+			case holdsAll:
+				r.addLostItem(l, i, "", "the %s is not sent back, and what it stands for is, to be read and paid for again", it.Type).
+					Consequence = specs.Wasteful
+			default:
+				r.addLostItem(l, i, "", "the %s is not sent back, nor is what it stands for", it.Type)
+			}
+		}
+	}
+}
+
+// holdsCompaction reports whether any compaction stands in the request, or the one with an
+// id is named: a later one replaces those before it.
+func (x *exchange) holdsCompaction(id string) bool {
+	for i := range x.req.Items {
+		if it := &x.req.Items[i]; isCompaction(it) || it.Type == referenceType && it.ItemID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// shownCiphertext is how much of a ciphertext tells it apart from others.
+const shownCiphertext = 64
+
+// compactionAsItem: the ciphertext is state for the provider; as a text it only costs.
+func compactionAsItem(s *Trace, r *report) {
+	var known []issue
+	for _, x := range s.x {
+		if x.asksForAnswer() && len(known) > 0 {
+			r.addObserved(1)
+			r.findCiphertext(x, known)
+		}
+		for i := range x.reply.Items {
+			if it := &x.reply.Items[i]; isCompaction(it) && len(ciphertextOf(it)) >= shownCiphertext/2 {
+				known = append(known, issue{x, it})
+			}
+		}
+	}
+}
+
+// findCiphertext adds a finding for a text of a request that holds a ciphertext.
+func (r *report) findCiphertext(x *exchange, known []issue) {
+	for i := range x.req.Items {
+		it := &x.req.Items[i]
+		for _, from := range known {
+			text := ciphertextOf(from.it)
+			if it.What == wire.Text && strings.Contains(it.Text, text[:min(len(text), shownCiphertext)]) {
+				r.addFinding(x, it.Place, "", "a text holds the ciphertext of a compaction (%s)", emittedAt(from.x, from.it.Place)).
+					Emitted = emissionAt(from.x, from.it.Place)
+			}
+		}
+	}
+}
+
+// compactionCiphertext: a summary of the client's own is a message. OpenAI's ciphertext is
+// of one form (O-15).
+func compactionCiphertext(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.OpenAI, func(x *exchange) {
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			if !isCompaction(it) {
+				continue
+			}
+			r.addObserved(1)
+			text := it.Node.Get("encrypted_content")
+			if !text.Is('"') || !strings.HasPrefix(text.Str(), "gAAAA") && !strings.Contains(text.Str(), "REDACTED") {
+				r.addFinding(x, it.Place, "O-15", "the %s holds no ciphertext of the provider's", it.Type)
+			}
+		}
+	})
+}
+
+// compactionSummary: Anthropic's compaction is a text that may be signed, and comes back
+// as it was. One without content failed and stands for nothing.
+func compactionSummary(s *Trace, r *report) {
+	s.eachPair(evidence.Anthropic, wire.Opaque, func(l *link, _ pair, was, is *wire.Item) {
+		if !isCompaction(was) || !isCompaction(is) || was.Text == "" {
+			return
+		}
+		r.addObserved(1)
+		signature := cmp.Or(was.Token, was.Node.Get("signature").Str())
+		switch {
+		case is.Text != was.Text:
+			r.addChange(l, is.Place, was.Place, "", "the summary of the compaction %s", describeTextDifference(was.Text, is.Text))
+		case signature != "" && is.Node.Get("signature").Str() != signature:
+			r.addChange(l, is.Place, was.Place, "A-34", "the signature of the compaction %s", describeDifference(signature, is.Node.Get("signature").Str()))
+		}
+	})
+}

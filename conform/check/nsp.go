@@ -1,0 +1,249 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// namespaceRules judge tools that are loaded when they are needed (R51).
+var namespaceRules = map[string]rule{
+	"NSP-001/kept":         toolSearchKept,
+	"NSP-002/answered":     toolSearchAnswered,
+	"NSP-002/no-orphan":    toolSearchOrphan,
+	"NSP-003/declared":     referencedToolsDeclared,
+	"NSP-004/some-loaded":  someToolLoaded,
+	"NSP-004/search-first": searchToolLoaded,
+	"NSP-005/named":        callsNameNamespace,
+}
+
+// isToolSearch reports whether an item is a search for tools or what it found.
+func isToolSearch(it *wire.Item) bool {
+	return it.Type == "tool_search_call" || it.Type == "tool_search_output" || it.Type == "tool_search_tool_result" ||
+		it.Type == "server_tool_use" && strings.HasPrefix(it.Begun().Get("name").Str(), "tool_search_tool")
+}
+
+// toolSearchKept: what loaded a tool stays in the history with the calls of that tool.
+func toolSearchKept(s *Trace, r *report) {
+	for _, l := range s.links {
+		if l.to.isKeptByProvider() || !sendsCallBack(l) {
+			continue
+		}
+		for i := range l.from.reply.Items {
+			it := &l.from.reply.Items[i]
+			if !isToolSearch(it) {
+				continue
+			}
+			r.addObserved(1)
+			if !l.sends(i) {
+				r.addLostItem(l, i, "", "%s is not sent back, and a call of a tool that the search loaded is", it.Type)
+			}
+		}
+	}
+}
+
+// sendsCallBack reports whether a call of the linked reply is sent back.
+func sendsCallBack(l *link) bool {
+	for _, p := range l.pairs {
+		if l.reply(p.r).What == wire.Call {
+			return true
+		}
+	}
+	return false
+}
+
+// sends reports whether item i of the linked reply is sent back.
+func (l *link) sends(i int) bool {
+	for _, p := range l.pairs {
+		if p.r == i {
+			return true
+		}
+	}
+	return false
+}
+
+// isClientSearch reports whether the client is to answer a search for tools.
+func isClientSearch(it *wire.Item, kind string) bool {
+	return it.Type == kind && it.Node.Get("execution").Str() == "client"
+}
+
+// toolSearchAnswered: a search that the client runs has its output after it. The output of
+// a function answers one as well.
+func toolSearchAnswered(s *Trace, r *report) {
+	s.eachRequest(func(x *exchange) {
+		last := map[string]int{}
+		for i := range x.req.Items {
+			if it := &x.req.Items[i]; isClientSearch(it, "tool_search_output") || it.What == wire.Result {
+				last[it.ID] = i + 1
+			}
+		}
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			if !isClientSearch(it, "tool_search_call") {
+				continue
+			}
+			r.addObserved(1)
+			if last[it.ID] <= i {
+				r.addFinding(x, it.Place, "O-10", "the search for tools %s has no output after it", cutText(it.ID, 64))
+			}
+		}
+	})
+}
+
+// toolSearchOrphan: an output answers a search that the provider can see.
+func toolSearchOrphan(s *Trace, r *report) {
+	s.eachRequest(func(x *exchange) {
+		asked := map[string]bool{}
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			asked[it.ID] = asked[it.ID] || isClientSearch(it, "tool_search_call")
+			if !isClientSearch(it, "tool_search_output") || x.isKeptByProvider() {
+				continue
+			}
+			r.addObserved(1)
+			if !asked[it.ID] {
+				r.addFinding(x, it.Place, "O-11", "the output %s answers no search for tools before it", cutText(it.ID, 64))
+			}
+		}
+	})
+}
+
+// referencedToolsDeclared: a tool that a search found is declared in every request that
+// holds what the search found.
+func referencedToolsDeclared(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
+		declared, knowsAll := x.knownTools()
+		if !knowsAll {
+			return
+		}
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			for _, name := range toolReferences(it.Node.Get("content"), nil) {
+				r.addObserved(1)
+				if !declared[name.Str()] {
+					r.addFinding(x, wire.Place{Event: -1, Off: name.Off, Path: it.Place.Path}, "", "the tool %q that a search found is not among the tools of the request", cutText(name.Str(), 64))
+				}
+			}
+		}
+	})
+}
+
+// toolReferences lists the names of the tools that a result refers to.
+func toolReferences(n *wire.Node, list []*wire.Node) []*wire.Node {
+	if n == nil {
+		return list
+	}
+	if n.Get("type").Str() == "tool_reference" && n.Get("tool_name").Is('"') {
+		return append(list, n.Get("tool_name"))
+	}
+	for _, e := range n.Items {
+		list = toolReferences(e, list)
+	}
+	return list
+}
+
+// knownTools lists the names of the request's tools, and whether no others can be
+// called: servers and messages of the system bring tools of their own.
+func (x *exchange) knownTools() (names map[string]bool, knowsAll bool) {
+	names, knowsAll = map[string]bool{}, x.req.Doc.Get("mcp_servers").Null()
+	for _, t := range x.req.Tools.Elems() {
+		names[t.Get("name").Str()] = true
+		knowsAll = knowsAll && t.Get("type").Str() != "mcp_toolset"
+	}
+	for i := range x.req.Items {
+		knowsAll = knowsAll && x.req.Items[i].Type != "tool_addition"
+	}
+	return names, knowsAll
+}
+
+// someToolLoaded: a model without any tool cannot search for one.
+func someToolLoaded(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
+		tools, deferred := x.req.Tools.Elems(), 0
+		for _, t := range tools {
+			if t.Get("defer_loading").True() {
+				deferred++
+			}
+		}
+		if deferred == 0 {
+			return
+		}
+		r.addObserved(1)
+		if deferred == len(tools) {
+			r.addFinding(x, toolsPlace(x), "", "all %d tools of the request are deferred", deferred)
+		}
+	})
+}
+
+func toolsPlace(x *exchange) wire.Place {
+	return wire.Place{Event: -1, Off: x.req.Tools.Off, Path: "tools"}
+}
+
+// searchToolLoaded: the tool that finds the others is not deferred itself.
+func searchToolLoaded(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
+		for j, t := range x.req.Tools.Elems() {
+			if !strings.HasPrefix(t.Get("type").Str(), "tool_search_tool") {
+				continue
+			}
+			r.addObserved(1)
+			if t.Get("defer_loading").True() {
+				r.addFinding(x, wire.Place{Event: -1, Off: t.Off, Path: elementPath("tools", j)}, "", "the tool that searches is deferred itself")
+			}
+		}
+	})
+}
+
+// callsNameNamespace: a call names the namespace of a tool that is in none of the default
+// ones (R51). Calls of another provider come without one.
+func callsNameNamespace(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.OpenAI, func(x *exchange) {
+		plain, spaces := x.toolsOfNamespaces()
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			if it.What != wire.Call || spaces[it.Name] == "" || plain[it.Name] {
+				continue
+			}
+			r.addObserved(1)
+			if it.Node.Get("namespace").Str() == "" {
+				r.addFinding(x, it.Place, "R51", "the call of %s names no namespace; the tool is loaded in %q alone", nameOf(it), cutText(spaces[it.Name], 60))
+			}
+		}
+	})
+}
+
+// toolsOfNamespaces lists the tools that are in the default namespace, and for each other
+// one a namespace that it is loaded in.
+func (x *exchange) toolsOfNamespaces() (plain map[string]bool, spaces map[string]string) {
+	plain, spaces = map[string]bool{}, map[string]string{}
+	for _, t := range x.req.Tools.Elems() {
+		if !t.Get("defer_loading").True() {
+			addTool(t, plain, spaces)
+		}
+	}
+	for i := range x.req.Items {
+		if it := &x.req.Items[i]; it.Type == "tool_search_output" || it.Type == "additional_tools" {
+			for _, t := range it.Node.Get("tools").Elems() {
+				addTool(t, plain, spaces)
+			}
+		}
+	}
+	return plain, spaces
+}
+
+// addTool enters a tool, or those inside a namespace. A tool that was deferred is loaded
+// in a namespace of its own name.
+func addTool(t *wire.Node, plain map[string]bool, spaces map[string]string) {
+	name := t.Get("name").Str()
+	switch {
+	case t.Get("type").Str() == "namespace":
+		for _, inner := range t.Get("tools").Elems() {
+			spaces[inner.Get("name").Str()] = name
+		}
+	case t.Get("defer_loading").True():
+		spaces[name] = name
+	default:
+		plain[name] = true
+	}
+}

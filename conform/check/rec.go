@@ -1,0 +1,237 @@
+package check
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// recoveryRules judge what an agent does after a failure that is not about the form of its
+// request, which is ERR-002's (R48).
+var recoveryRules = map[string]rule{
+	"REC-001/waits":        retryWaits,
+	"REC-002/not-again":    hopelessNotRepeated,
+	"REC-003/shorter":      overflowIsShortened,
+	"REC-004/same-results": retryKeepsResults,
+	"REC-004/from-there":   retryGoesOn,
+}
+
+// isTransient reports whether the same request may pass later.
+func (x *exchange) isTransient() bool {
+	switch x.reply.End {
+	case wire.Cut, wire.Failed, wire.Absent:
+		return true
+	case wire.Refused:
+		switch x.refusal.Kind {
+		case RefusedRate, RefusedOverload, RefusedServer, RefusedConflict:
+			return !x.Missed
+		case RefusedQuota: // Gemini calls its rates a quota, and says when to come back
+			return !x.Missed && askedWait(x) > 0
+		}
+	}
+	return false
+}
+
+// nextAttempt returns the first later exchange of the process that asks x's request again,
+// nil for none.
+func (s *Trace) nextAttempt(x *exchange) *exchange {
+	for _, later := range s.x[x.n+1:] {
+		if later.Process == x.Process && later.Provider == x.Provider && isSameRequest(x, later) {
+			return later
+		}
+	}
+	return nil
+}
+
+// retryWaits: a request that was turned down with a time comes back no earlier. The dates
+// of the two answers have whole seconds, and the second is of after the request, so that
+// one second less than the wait is surely too early.
+func retryWaits(s *Trace, r *report) {
+	for _, x := range s.x {
+		wait := askedWait(x)
+		if x.reply.End != wire.Refused || !x.isTransient() || wait <= 0 || x.req.Op != wire.Generate {
+			continue
+		}
+		next := s.nextAttempt(x)
+		if next == nil {
+			continue
+		}
+		refused, answered := answerDate(x), answerDate(next)
+		if refused.IsZero() || answered.IsZero() {
+			continue
+		}
+		r.addObserved(1)
+		if passed := answered.Sub(refused); passed >= 0 && passed < wait-time.Second {
+			r.addBare(next, headerPlace("retry-after"), "", "exchange %d was turned down (%d) for %s, and the request is answered again after %s", x.Index, x.Response.Status, wait, passed)
+		}
+	}
+}
+
+func answerDate(x *exchange) time.Time {
+	at, err := http.ParseTime(x.Response.Header.Get("Date"))
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// askedWait is how long the provider asks to wait, 0 where it does not say: in
+// milliseconds, seconds or by a date in headers, with Gemini in the details of the error.
+func askedWait(x *exchange) time.Duration {
+	h := x.Response.Header
+	if ms, err := strconv.Atoi(h.Get("Retry-After-Ms")); err == nil {
+		return time.Duration(ms) * time.Millisecond
+	}
+	after := h.Get("Retry-After")
+	if seconds, err := strconv.Atoi(after); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(after); err == nil && !answerDate(x).IsZero() {
+		return at.Sub(answerDate(x))
+	}
+	for _, detail := range x.reply.Err.Get("details").Elems() {
+		if wait, err := time.ParseDuration(detail.Any("retryDelay", "retry_delay").Str()); err == nil {
+			return wait
+		}
+	}
+	return 0
+}
+
+// hopelessKinds are refusals that no repetition changes, and how often the same request
+// may be seen: a key may have been renewed once.
+var hopelessKinds = map[RefusalKind]int{RefusedQuota: 1, RefusedModel: 1, RefusedMissing: 1, RefusedKey: 2}
+
+// hopelessNotRepeated: what was refused for the account, the key or the model is not asked
+// again unchanged.
+func hopelessNotRepeated(s *Trace, r *report) {
+	for _, x := range s.x {
+		if x.reply.End != wire.Refused || x.Missed || x.req.Op != wire.Generate || hopelessKinds[x.refusal.Kind] == 0 || x.isTransient() || x.Request.Body == nil {
+			continue
+		}
+		r.addObserved(1)
+		earlier := 0
+		for _, old := range s.x[:x.n] {
+			if old.reply.End == wire.Refused && old.refusal.Kind == x.refusal.Kind && isSameRequest(old, x) && old.Response.Header.Get("X-Should-Retry") != "true" {
+				earlier++
+			}
+		}
+		if earlier >= hopelessKinds[x.refusal.Kind] {
+			r.addBare(x, wire.Place{Event: -1, Off: -1}, "", "the request was refused %d times before (%s) and is sent again: %s", earlier, x.refusal.Kind, x.refusal.Words)
+		}
+	}
+}
+
+// overflowIsShortened: what was too long for the model comes back shorter.
+func overflowIsShortened(s *Trace, r *report) {
+	var long []*exchange
+	for _, x := range s.x {
+		if !x.asksForAnswer() || x.kind.isSide() {
+			continue
+		}
+		for _, old := range long {
+			if old.Provider != x.Provider || old.req.Model != x.req.Model || !continuesRequest(old, x) && !isSameRequest(old, x) {
+				continue
+			}
+			r.addObserved(1)
+			if again := x.reply.End == wire.Refused && x.refusal.Kind == RefusedLength; again && len(x.Request.Body) >= len(old.Request.Body) {
+				r.addBare(x, wire.Place{Event: -1, Off: -1}, byProvider(x, "A-45", "O-27", "G-29"), "exchange %d was too long for the model with %d bytes, and the conversation goes on with %d: %s", old.Index, len(old.Request.Body), len(x.Request.Body), x.refusal.Words)
+				break
+			}
+		}
+		if x.reply.End == wire.Refused && !x.Missed && x.refusal.Kind == RefusedLength {
+			long = addRecent(long, x)
+		}
+	}
+}
+
+// addRecent keeps the latest exchanges of a list.
+func addRecent(list []*exchange, x *exchange) []*exchange {
+	list = append(list, x)
+	if len(list) > maxSources {
+		list = list[1:]
+	}
+	return list
+}
+
+// retryKeepsResults: a request that is tried again holds the results that it held. Another
+// result for the same call means that the tool ran again.
+func retryKeepsResults(s *Trace, r *report) {
+	var failed []*exchange
+	for _, x := range s.x {
+		if !x.asksForAnswer() || x.kind.isSide() {
+			continue
+		}
+		for _, old := range failed {
+			if old.Provider == x.Provider && old.Process == x.Process && old.conversation == x.conversation {
+				r.compareResults(old, x)
+			}
+		}
+		failed = failed[:0]
+		if x.isTransient() {
+			failed = append(failed, x)
+		}
+	}
+}
+
+// compareResults adds a finding for a call whose result in then is another in now.
+func (r *report) compareResults(then, now *exchange) {
+	was := map[string]*wire.Item{}
+	for i := range then.req.Items {
+		if it := &then.req.Items[i]; it.What == wire.Result && it.ID != "" {
+			was[it.ID] = it
+		}
+	}
+	for i := range now.req.Items {
+		it := &now.req.Items[i]
+		old := was[it.ID]
+		if it.What != wire.Result || old == nil {
+			continue
+		}
+		r.addObserved(1)
+		if path, what := diffMembers(now.Provider, old.Node, it.Node, "cache_control"); path != "=" {
+			r.addBare(now, it.Place, "", "exchange %d failed, and the result of %s is another when it is tried again: %s", then.Index, cutText(it.ID, 64), strings.TrimSpace(path+" "+what))
+		}
+	}
+}
+
+// retryGoesOn: after a failure the run goes on where it was. A request that was answered
+// with calls long ago, sent again, makes the model call, and the agent run, the same tools
+// a second time.
+func retryGoesOn(s *Trace, r *report) {
+	for _, failed := range s.x {
+		if !failed.asksForAnswer() || !failed.isTransient() || failed.kind.isSide() {
+			continue
+		}
+		answered := answeredBefore(failed)
+		if len(answered) == 0 {
+			continue
+		}
+		for _, next := range s.x[failed.n+1:] {
+			if next.Provider != failed.Provider || next.Process != failed.Process || !next.asksForAnswer() || next.kind.isSide() {
+				continue
+			}
+			r.addObserved(1)
+			for _, old := range answered {
+				if isSameRequest(old, next) {
+					r.addBare(next, wire.Place{Event: -1, Off: -1}, "", "exchange %d failed with results of tools in it, and the run starts over with the request of exchange %d, whose calls were answered", failed.Index, old.Index)
+				}
+			}
+			break
+		}
+	}
+}
+
+// answeredBefore lists the exchanges whose replies' calls are answered in x.
+func answeredBefore(x *exchange) (list []*exchange) {
+	isCall := func(it wire.Item) bool { return it.What == wire.Call }
+	for _, l := range x.replays {
+		if slices.ContainsFunc(l.from.reply.Items, isCall) {
+			list = append(list, l.from)
+		}
+	}
+	return list
+}

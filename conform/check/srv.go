@@ -1,0 +1,280 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// serverToolRules judge what the provider's own tools leave in a conversation (R52).
+var serverToolRules = map[string]rule{
+	"SRV-001/call-kept":      serverCallKept,
+	"SRV-001/code-kept":      codeKept,
+	"SRV-002/container":      containerNamed,
+	"SRV-003/caller":         callerKept,
+	"SRV-004/results-alone":  resultsAlone,
+	"SRV-005/goes-on":        pauseGoesOn,
+	"SRV-005/not-the-end":    pauseIsNoEnd,
+	"SRV-006/asked":          approvalWasAsked,
+	"SRV-007/citations-kept": citationsKept,
+}
+
+// serverCallKept: a result of the provider's tool stands after the call that it answers
+// (ANT-S1).
+func serverCallKept(s *Trace, r *report) {
+	s.eachRequest(func(x *exchange) {
+		if x.Provider != evidence.Anthropic {
+			return
+		}
+		called := map[string]bool{}
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			id := it.Node.Get("tool_use_id").Str()
+			if it.Type == "server_tool_use" || it.Type == "mcp_tool_use" {
+				called[it.ItemID] = true
+			}
+			if it.What != wire.Opaque || !it.Model() || id == "" || strings.Contains(id, "REDACTED") {
+				continue
+			}
+			r.addObserved(1)
+			if !called[id] {
+				r.addFinding(x, it.Place, "ANT-S1", "%s answers %s, and no call of the provider's tool before it has that id", it.Type, cutText(id, 64))
+			}
+		}
+	})
+}
+
+// codeKept: Gemini's outcome of a program stands after the program, and what its server
+// tool answered after the call.
+func codeKept(s *Trace, r *report) {
+	s.eachRequest(func(x *exchange) {
+		if x.Provider != evidence.Gemini {
+			return
+		}
+		programs, called := 0, map[string]bool{}
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			part := it.Node
+			if part.Any("executableCode", "executable_code") != nil {
+				programs++
+			}
+			if call := part.Any("toolCall", "tool_call"); call != nil {
+				called[call.Get("id").Str()] = true
+			}
+			switch outcome, answer := part.Any("codeExecutionResult", "code_execution_result"), part.Any("toolResponse", "tool_response"); {
+			case outcome != nil:
+				r.addObserved(1)
+				if programs--; programs < 0 {
+					r.addFinding(x, it.Place, "", "the outcome of a program stands without the program")
+				}
+			case answer != nil:
+				r.addObserved(1)
+				if id := answer.Get("id").Str(); !called[id] {
+					r.addFinding(x, it.Place, "", "the answer %s of the provider's tool stands without its call", cutText(id, 64))
+				}
+			}
+		}
+	})
+}
+
+// isProgrammatic reports whether a program in the provider's container made a call.
+func isProgrammatic(it *wire.Item) bool {
+	caller := it.Begun().Get("caller").Get("type").Str()
+	return it.What == wire.Call && caller != "" && caller != "direct"
+}
+
+// containerNamed: while a program in a container waits for a result, the next request
+// names the container.
+func containerNamed(s *Trace, r *report) {
+	for _, l := range s.links {
+		id := containerOf(l.from)
+		if l.to.Provider != evidence.Anthropic || id == "" || strings.Contains(id, "REDACTED") || !l.latest() || !waitsInContainer(l.from) {
+			continue
+		}
+		r.addObserved(1)
+		container, at := l.to.member("container")
+		named := container.Str() + container.Get("id").Str()
+		if named != id {
+			r.addFinding(l.to, at, "R52", "a program waits in the container %s, and the request names %s (%s)", cutText(id, 64), nameOrNone(named), emittedAt(l.from, wire.Place{Event: -1, Off: 0})).
+				Emitted = emissionAt(l.from, wire.Place{Event: -1, Off: 0})
+		}
+	}
+}
+
+func nameOrNone(name string) string {
+	if name == "" {
+		return "none"
+	}
+	return cutText(name, 64)
+}
+
+// containerOf is the id of the container that the reply used, "" for none.
+func containerOf(x *exchange) string {
+	id := x.reply.Doc.Get("container").Get("id").Str()
+	for _, e := range x.reply.Events {
+		for _, n := range []*wire.Node{e.JSON.Get("message"), e.JSON.Get("delta")} {
+			if got := n.Get("container").Get("id").Str(); got != "" {
+				id = got
+			}
+		}
+	}
+	return id
+}
+
+// waitsInContainer reports whether the reply ends with a call that a program made, or
+// with a program whose result is still to come.
+func waitsInContainer(x *exchange) bool {
+	answered := serverResults(x.reply.Items)
+	for i := range x.reply.Items {
+		it := &x.reply.Items[i]
+		if isProgrammatic(it) || it.Type == "server_tool_use" && strings.Contains(it.Begun().Get("name").Str(), "code_execution") && !answered[it.ItemID] {
+			return true
+		}
+	}
+	return false
+}
+
+// callerKept: a call says who made it, and keeps saying so.
+func callerKept(s *Trace, r *report) {
+	s.eachPair("", wire.Call, func(l *link, _ pair, was, is *wire.Item) {
+		if l.to.Provider == evidence.Gemini || !isProgrammatic(was) {
+			return
+		}
+		r.addObserved(1)
+		issued, sent := was.Begun().Get("caller"), is.Node.Get("caller")
+		if sent == nil || !wire.Equal(issued, sent) {
+			r.addChange(l, is.Place, was.Place, "", "tool call %s was made by %s and is sent back with %s", nameOf(is), cutText(string(issued.Raw), 100), callerOrNone(sent))
+		}
+	})
+}
+
+func callerOrNone(caller *wire.Node) string {
+	if caller == nil {
+		return "no caller"
+	}
+	return "the caller " + cutText(string(caller.Raw), 100)
+}
+
+// resultsAlone: what answers a program's calls is results and nothing else.
+func resultsAlone(s *Trace, r *report) {
+	s.eachStep(func(x *exchange, st step) {
+		if x.Provider != evidence.Anthropic {
+			return
+		}
+		waiting := false
+		for _, call := range x.itemsOfKind(st.run, wire.Call) {
+			waiting = waiting || isProgrammatic(call)
+		}
+		if !waiting || st.answer.from >= st.answer.to {
+			return
+		}
+		r.addObserved(1)
+		first := x.req.Items[st.answer.from].Msg
+		for i := st.answer.from; i < st.answer.to && x.req.Items[i].Msg == first; i++ {
+			if it := &x.req.Items[i]; it.What != wire.Result {
+				r.addFinding(x, it.Place, "", "a %s stands among the results of calls that a program made", it.What)
+				return
+			}
+		}
+	})
+}
+
+const pausedTurn = "pause_turn"
+
+// pauseGoesOn: a turn that paused is sent back, so that the model goes on. The request
+// before it, sent again, begins the work anew.
+func pauseGoesOn(s *Trace, r *report) {
+	for _, x := range s.x {
+		if x.reply.Stop != pausedTurn || !x.asksForAnswer() {
+			continue
+		}
+		for _, later := range s.x[x.n+1:] {
+			if len(later.req.Msgs) == 0 || later.Provider != x.Provider || later.Process != x.Process || !later.asksForAnswer() {
+				continue
+			}
+			if later.sendsBack(x) {
+				r.addObserved(1)
+				break
+			}
+			if startsWithMessages(later, x, len(x.req.Msgs)) {
+				r.addObserved(1)
+				at := later.req.Msgs[len(later.req.Msgs)-1]
+				r.addFinding(later, wire.Place{Event: -1, Off: at.Node.Off, Path: at.Path}, "ANT-S2", "the turn of exchange %d paused, and the conversation goes on without what it said", x.Index)
+				break
+			}
+		}
+	}
+}
+
+// sendsBack reports whether the request sends back something of x's reply.
+func (x *exchange) sendsBack(from *exchange) bool {
+	for _, l := range x.replays {
+		if l.from == from {
+			return true
+		}
+	}
+	return false
+}
+
+// pauseIsNoEnd: a process that ends on a pause has no answer.
+func pauseIsNoEnd(s *Trace, r *report) {
+	for n := range s.ev.Process {
+		var last *exchange
+		paused := false
+		for _, x := range s.x {
+			if x.Process == n && x.asksForAnswer() {
+				last, paused = x, paused || x.reply.Stop == pausedTurn
+			}
+		}
+		if !paused || s.ev.Process[n].ExitCode < 0 {
+			continue
+		}
+		r.addObserved(1)
+		if last.reply.Stop == pausedTurn && s.ev.Process[n].ExitCode == 0 {
+			r.addProcessFinding(n, "process %d exited 0 although its last reply (exchange %d) only paused", n, last.Index)
+		}
+	}
+}
+
+// approvalWasAsked: an approval names the request that it answers.
+func approvalWasAsked(s *Trace, r *report) {
+	s.eachRequest(func(x *exchange) {
+		asked := map[string]bool{}
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			if it.Type == "mcp_approval_request" || it.Type == referenceType {
+				asked[it.ItemID] = true
+			}
+			if it.Type != "mcp_approval_response" || x.isKeptByProvider() {
+				continue
+			}
+			r.addObserved(1)
+			if id := it.Node.Get("approval_request_id").Str(); !asked[id] {
+				r.addFinding(x, it.Place, "", "the approval answers %s, and no request for one before it has that id", cutText(id, 64))
+			}
+		}
+	})
+}
+
+// citationsKept: the place that a citation names in a search result is ciphertext, which
+// comes back byte for byte or not at all.
+func citationsKept(s *Trace, r *report) {
+	s.eachPair(evidence.Anthropic, wire.Text, func(l *link, _ pair, was, is *wire.Item) {
+		issued, sent := encryptedIn(was.Node.Get("citations"), nil), encryptedIn(is.Node.Get("citations"), nil)
+		if len(issued) == 0 || len(sent) == 0 {
+			return
+		}
+		r.addObserved(len(sent))
+		for i, n := range sent {
+			if i >= len(issued) || issued[i].Str() != n.Str() {
+				was, known := "", was.Place
+				if i < len(issued) {
+					was = issued[i].Str()
+				}
+				r.addChange(l, wire.Place{Event: -1, Off: n.Off, Path: is.Place.Path + ".citations"}, known, "", "the place of a citation %s", describeDifference(was, n.Str()))
+				return
+			}
+		}
+	})
+}

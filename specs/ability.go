@@ -28,6 +28,17 @@ const (
 	// AbilityHosted: the agent offers the tools that the provider runs itself, its
 	// search of the web and its code.
 	AbilityHosted Ability = "hosted"
+	// AbilityKill: the process that runs a prompt can be killed.
+	AbilityKill Ability = "kill"
+	// AbilitySwitch: another process can continue a session with another model, also one
+	// of another provider.
+	AbilitySwitch Ability = "switch"
+	// AbilityFork: a copy of a session can be continued.
+	AbilityFork Ability = "fork"
+	// AbilityCompact: a session can be summarised when that is wanted.
+	AbilityCompact Ability = "compact"
+	// AbilityImages: an image can go with a prompt.
+	AbilityImages Ability = "images"
 	// AbilityAllowlist: the agent refuses a model that is not on the allowlist before
 	// it sends anything.
 	AbilityAllowlist Ability = "allowlist"
@@ -37,7 +48,7 @@ const (
 // caller's.
 func Abilities() []Ability {
 	return []Ability{AbilityTools, AbilityResume, AbilityTurns, AbilityInterrupt,
-		AbilityModel, AbilitySystem, AbilityHosted, AbilityAllowlist}
+		AbilityModel, AbilitySystem, AbilityHosted, AbilityKill, AbilitySwitch, AbilityFork, AbilityCompact, AbilityImages, AbilityAllowlist}
 }
 
 // Needs returns what an agent must be able to do to play the scenario, beyond
@@ -46,21 +57,7 @@ func Abilities() []Ability {
 func (s *Scenario) Needs() []Ability {
 	needed := slices.Clone(s.ExtraNeeds)
 	for _, step := range s.Steps {
-		if step.Resume {
-			needed = append(needed, AbilityResume)
-		}
-		if step.Turn {
-			needed = append(needed, AbilityTurns)
-		}
-		if len(step.Calls) > 0 {
-			needed = append(needed, AbilityTools)
-		}
-		if step.Interrupt {
-			needed = append(needed, AbilityInterrupt)
-		}
-		if step.Exit == ExitUnsupported {
-			needed = append(needed, AbilityModel, AbilityAllowlist)
-		}
+		needed = append(needed, step.neededAbilities()...)
 	}
 	for _, turn := range s.Turns {
 		for _, block := range turn.Emit {
@@ -68,6 +65,22 @@ func (s *Scenario) Needs() []Ability {
 		}
 	}
 	return slices.DeleteFunc(Abilities(), func(a Ability) bool { return !slices.Contains(needed, a) })
+}
+
+func (s Step) neededAbilities() (needed []Ability) {
+	for _, a := range []struct {
+		ability Ability
+		isUsed  bool
+	}{
+		{AbilityResume, s.Resume}, {AbilityTurns, s.Turn}, {AbilityTools, len(s.Calls) > 0}, {AbilityInterrupt, s.Interrupt},
+		{AbilityKill, s.Kill}, {AbilitySwitch, s.Switch != nil}, {AbilityFork, s.Fork}, {AbilityCompact, s.Compact}, {AbilityImages, s.Image},
+		{AbilityModel, s.Exit == ExitUnsupported}, {AbilityAllowlist, s.Exit == ExitUnsupported},
+	} {
+		if a.isUsed {
+			needed = append(needed, a.ability)
+		}
+	}
+	return needed
 }
 
 // CallsRole reports whether the script calls the tool of a role.

@@ -39,6 +39,9 @@ type Scenario struct {
 	Live bool
 	// IsLenient says that the scenario came from [Scenario.Lenient].
 	IsLenient bool
+	// IsSimulated says that no recording of the scenario is kept: only the simulator
+	// answers it.
+	IsSimulated bool
 	// System is the system prompt of every step, possibly empty.
 	System string
 	// Targets are the models the scenario runs with, in the order anthropic,
@@ -73,13 +76,26 @@ type Target struct {
 // with Turn goes on in the same process.
 type Step struct {
 	Resume bool
+	// Fork says, together with Resume, that the process continues a copy of the session:
+	// what follows goes on with the copy.
+	Fork bool
+	// Compact says, together with Resume, that the process summarises the session and
+	// gets no prompt.
+	Compact bool
+	// Switch is the model that the process of a step with Resume is started with, by the
+	// provider of the case. It may be another provider's. Nil keeps the model.
+	Switch map[string]string
 	// NewKey gives the process of a step with Resume another API key.
 	NewKey bool
 	Turn   bool
 	Prompt string
+	// Image says that an image goes with the prompt.
+	Image bool
 	// Interrupt says that the prompt is called off while the provider is silent or a
 	// tool runs.
 	Interrupt bool
+	// Kill says that the process is killed at that moment, and cannot clean up.
+	Kill bool
 	Exit      Exit
 	// Says is what the process must write to its standard output; "" is
 	// anything. It may hold nonces, as Prompt may.
@@ -224,8 +240,8 @@ type Block struct {
 	// Args are the argument bytes exactly as streamed; empty means that none
 	// are.
 	Args []byte
-	// Partial says that Args end in the middle, because the turn ran out of
-	// tokens: the call is its last block and cannot be run.
+	// Partial says that Args end in the middle, because the turn ran out of tokens
+	// or the model wrote no JSON: the call is its last block and cannot be run.
 	Partial bool
 	// Search and Code are what the provider's own tool did: search, code.
 	Search *Search
@@ -259,15 +275,16 @@ func Scenarios() ([]*Scenario, error) {
 
 var embeddedScenarios = sync.OnceValues(func() ([]*Scenario, error) { return LoadScenarios(scenarioFiles) })
 
-// Simulated returns the embedded scenarios that are for the simulator alone: no
-// cassettes are made of them and no agent is judged by them. It shares what
-// Scenarios shares.
+// Simulated returns the embedded scenarios that only the simulator answers: no
+// cassettes are made of them. It shares what Scenarios shares.
 func Simulated() ([]*Scenario, error) {
 	all, err := embeddedSimulated()
 	return slices.Clone(all), err
 }
 
-var embeddedSimulated = sync.OnceValues(func() ([]*Scenario, error) { return loadScenarios(simulatedFiles, "simulated/*.txtar") })
+var embeddedSimulated = sync.OnceValues(func() ([]*Scenario, error) { return loadScenarios(simulatedFiles, simulatedFolder+"*.txtar") })
+
+const simulatedFolder = "simulated/"
 
 // LiveScenarios returns the embedded scenarios that the providers' own models answer.
 // It shares what Scenarios shares.
@@ -295,6 +312,9 @@ func loadScenarios(fsys fs.FS, pattern string) ([]*Scenario, error) {
 			return nil, err
 		}
 		s, err := ParseScenario(file, data)
+		if s != nil {
+			s.IsSimulated = strings.HasPrefix(pattern, simulatedFolder)
+		}
 		all, errs = append(all, s), append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 	"gopkg.in/yaml.v3"
+
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 const (
@@ -84,7 +86,8 @@ func (p *scenarioParser) parseComment(s *Scenario, comment string) {
 	}
 	for i, id := range s.Requirements {
 		if _, ok := areaOf(id); !ok {
-			p.failAt(last, "requirement %q is not AREA-NNN with a known area", id)
+			area, _, _ := strings.Cut(id, "-")
+			p.failAt(last, "requirement %q is not AREA-NNN with a known area%s", id, spelling.Hint(area, Areas))
 		}
 		if slices.Contains(s.Requirements[:i], id) {
 			p.failAt(last, "requirement %s stands twice", id)
@@ -177,9 +180,14 @@ func (p *scenarioParser) parseStep(n *yaml.Node) Step {
 	p.parseFields(n, fields{
 		"prompt":    func(n *yaml.Node) { s.Prompt = p.parseFilledText(n); given++ },
 		"resume":    func(n *yaml.Node) { s.Resume, s.Prompt = true, p.parseText(n); given++ },
+		"fork":      func(n *yaml.Node) { s.Resume, s.Fork, s.Prompt = true, true, p.parseFilledText(n); given++ },
+		"compact":   func(n *yaml.Node) { s.Resume, s.Compact = true, p.oneOf(n, "true") == "true"; given++ },
 		"turn":      func(n *yaml.Node) { s.Turn, s.Prompt = true, p.parseFilledText(n); given++ },
 		"new_key":   func(n *yaml.Node) { s.NewKey = p.oneOf(n, "true") == "true" },
+		"switch":    func(n *yaml.Node) { s.Switch = p.parseSwitch(n) },
+		"image":     func(n *yaml.Node) { s.Image = p.oneOf(n, "true") == "true" },
 		"interrupt": func(n *yaml.Node) { s.Interrupt = p.oneOf(n, "true") == "true" },
+		"kill":      func(n *yaml.Node) { s.Kill = p.oneOf(n, "true") == "true" },
 		"exit": func(n *yaml.Node) {
 			s.Exit = Exit(p.oneOf(n, string(ExitOK), string(ExitError), string(ExitAny), string(ExitUnsupported)))
 		},
@@ -189,19 +197,51 @@ func (p *scenarioParser) parseStep(n *yaml.Node) Step {
 		},
 	})
 	if given != 1 {
-		p.failAt(n.Line, "a step has one of prompt, resume and turn")
+		p.failAt(n.Line, "a step has one of prompt, resume, fork, compact and turn")
 	}
-	if s.NewKey && !s.Resume {
-		p.failAt(n.Line, "new_key is for a step with resume: a process has one key")
-	}
+	p.checkStep(s)
 	return s
+}
+
+// checkStep checks which keys of a step go together.
+func (p *scenarioParser) checkStep(s Step) {
+	if s.NewKey && !s.Resume {
+		p.failAt(s.Line, "new_key is for a step with resume: a process has one key")
+	}
+	if s.Switch != nil && (!s.Resume || s.Compact) {
+		p.failAt(s.Line, "switch is for a step with resume or fork: a process is started with one model")
+	}
+	if s.Image && s.Prompt == "" {
+		p.failAt(s.Line, "an image goes with a prompt; this step has none")
+	}
+	if s.Kill && s.Interrupt {
+		p.failAt(s.Line, "a step has one of interrupt and kill")
+	}
+}
+
+// parseSwitch reads the name of a model for each provider of a case.
+func (p *scenarioParser) parseSwitch(n *yaml.Node) map[string]string {
+	models, known := map[string]string{}, fields{}
+	for _, provider := range providers {
+		known[provider] = func(n *yaml.Node) { models[provider] = p.parseFilledText(n) }
+	}
+	p.parseFields(n, known)
+	return models
 }
 
 // checkConsistent checks what only the whole scenario shows.
 func (p *scenarioParser) checkConsistent(s *Scenario) {
 	for i, step := range s.Steps {
 		if (step.Resume || step.Turn) != (i > 0) {
-			p.failAt(step.Line, "the first step is a prompt, every other one a resume or a turn")
+			p.failAt(step.Line, "the first step is a prompt, every other one a resume, a fork, a compact or a turn")
+		}
+		if step.Kill && i+1 < len(s.Steps) && s.Steps[i+1].Turn {
+			p.failAt(s.Steps[i+1].Line, "the process of the step before is killed; go on with resume")
+		}
+		for _, t := range s.Targets {
+			if step.Switch != nil && step.Switch[t.Provider] == "" {
+				p.failAt(step.Line, "switch names no model for %s", t.Provider)
+			}
 		}
 	}
 	if s.Live {
@@ -219,6 +259,7 @@ func (p *scenarioParser) checkConsistent(s *Scenario) {
 		if t.Prompts > 0 && i == 0 {
 			p.failAt(t.Line, "the first turn has no turn before it to replace")
 		}
+		p.checkResults(s.Turns, i)
 		if i > 0 && t.Stop == StopPause && s.Turns[i-1].Stop == StopPause {
 			p.failAt(t.Line, "the turn before paused; the one that goes on does not pause again")
 		}
@@ -226,6 +267,26 @@ func (p *scenarioParser) checkConsistent(s *Scenario) {
 			p.parseExit(t, target.Provider)
 			p.wanting(t, target.Provider)
 		}
+	}
+}
+
+// checkResults checks that a turn does not expect more results than the turn before it
+// asked for: such a request cannot come.
+func (p *scenarioParser) checkResults(turns []Turn, i int) {
+	expected := turns[i].Expect
+	if expected == nil || len(expected.Results) == 0 || turns[i].Prompts > 0 {
+		return
+	}
+	calls := 0
+	if i > 0 {
+		for _, b := range turns[i-1].Emit {
+			if b.Kind == KindCall {
+				calls++
+			}
+		}
+	}
+	if len(expected.Results) > calls {
+		p.failAt(expected.Line, "%d results are expected, and the turn before calls %d tools", len(expected.Results), calls)
 	}
 }
 

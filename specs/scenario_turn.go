@@ -59,8 +59,8 @@ func (p *scenarioParser) checkBreaks(t Turn, line int) {
 		p.failAt(line, "times says how often a turn breaks off; add cut, error or stall")
 	}
 	for i, b := range t.Emit {
-		if b.Partial && (i < len(t.Emit)-1 || t.Stop != StopMaxTokens) {
-			p.failAt(b.Line, "a partial call is the last block of a turn with stop: max_tokens")
+		if b.Partial && (i < len(t.Emit)-1 || t.Stop != StopMaxTokens && t.Stop != StopTool) {
+			p.failAt(b.Line, "a partial call is the last block of a turn with stop: max_tokens or stop: tool_use")
 		}
 	}
 }

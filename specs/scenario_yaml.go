@@ -1,6 +1,7 @@
 package specs
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,7 @@ func (p *scenarioParser) parseFields(n *yaml.Node, known fields, mandatory ...st
 		key, value := n.Content[i], n.Content[i+1]
 		read, ok := known[key.Value]
 		if !ok {
-			p.failAt(key.Line, "unknown key %q; known here: %s", key.Value, known.names())
+			p.failAt(key.Line, "unknown key %q; known here: %s%s", key.Value, known.names(), spelling.Hint(key.Value, slices.Collect(maps.Keys(known))))
 		}
 		if seen[key.Value] {
 			p.failAt(key.Line, "key %q stands twice", key.Value)

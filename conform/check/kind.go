@@ -108,6 +108,8 @@ func (c *classifier) kindOf(x *exchange) Kind {
 			return Compacted
 		}
 		return Main
+	case !p.kind.isSide() && !startsWithMessages(x, p, 1) && c.holds(summaryStartsOver) && c.summaryIn(x) != nil:
+		return Compacted // and the last part of the conversation behind the summary
 	case p.sameRequest(x) && c.holds(sameIsRetry):
 		if p.isContinued() && x.isContinued() && c.holds(equalIsBeside) {
 			x.previous = nil // an equal conversation beside it

@@ -137,7 +137,7 @@ func resumePrefix(s *Trace, r *report) {
 // a summary replaced is not compared.
 func (s *Trace) eachNext(f func(then, now *exchange)) {
 	for _, x := range s.x {
-		if then := x.lastReply(); then != nil && then.asksForAnswer() && !then.isKeptByProvider() && !x.kind.isSide() && !x.isKeptByProvider() {
+		if then := x.lastReply(); then != nil && then.asksForAnswer() && !then.isKeptByProvider() && !x.kind.isSide() && x.kind != Compacted && !x.isKeptByProvider() {
 			f(then, x)
 		}
 	}
@@ -265,6 +265,9 @@ func resumeOnce(s *Trace, r *report) {
 				r.addFinding(p.first, it.Place, "", "%s of the reply of exchange %d is sent back twice", it.What, l.from.Index)
 			}
 		}
+		if s.leftProvider(p) {
+			continue // what another provider said stands there as well
+		}
 		known := len(p.before.req.Items)
 		for q := max(end, known); q < len(p.first.req.Items); q++ {
 			it := &p.first.req.Items[q]
@@ -273,6 +276,12 @@ func resumeOnce(s *Trace, r *report) {
 			}
 		}
 	}
+}
+
+// leftProvider reports whether another provider was asked between the two requests of a
+// resumption.
+func (s *Trace) leftProvider(p resumption) bool {
+	return slices.ContainsFunc(s.x[p.before.n:p.first.n], func(x *exchange) bool { return x.Provider != p.first.Provider && x.asksForAnswer() })
 }
 
 // indexOfResult finds a result the old transcript already holds. A user may say the

@@ -191,7 +191,7 @@ func besideCall(s *Trace, r *report) {
 // content, even when that content is empty (D-21, R23).
 func signedParts(s *Trace, r *report) {
 	for _, l := range s.links {
-		if l.to.Provider != evidence.Gemini || s.hasRefusedSignatures(l.to) {
+		if l.to.Provider != evidence.Gemini || l.isForOtherModel() || s.hasRefusedSignatures(l.to) {
 			continue
 		}
 		for i, sent := range l.sentBackItems() {
@@ -204,6 +204,12 @@ func signedParts(s *Trace, r *report) {
 			l.signedPair(r, p)
 		}
 	}
+}
+
+// isForOtherModel reports whether the reply is sent to another model than its own: what
+// one model keeps for itself may be left out then.
+func (l *link) isForOtherModel() bool {
+	return specs.ParseModel(l.from.modelAsked()).Bare != specs.ParseModel(l.to.modelAsked()).Bare
 }
 
 // hasRefusedSignatures reports whether the provider refused a signature of the

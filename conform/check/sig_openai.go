@@ -248,7 +248,7 @@ func noBareIDs(s *Trace, r *report) {
 // phaseKept: a message keeps the phase it was emitted with (R20).
 func phaseKept(s *Trace, r *report) {
 	s.eachPair(evidence.OpenAI, wire.Text, func(l *link, p pair, was, is *wire.Item) {
-		if was.Phase == "" {
+		if was.Phase == "" || l.isForOtherModel() || l.from.reply.End == wire.Cut {
 			return
 		}
 		r.addObserved(1)

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -13,6 +14,7 @@ var endingRules = map[string]rule{
 	"STR-007/partial-turn": partialTurn,
 	"STR-008/exit-code":    exitCode,
 	"STR-009/not-executed": notExecuted,
+	"STR-010/exit-code":    unansweredExit,
 }
 
 // partialTurn: what a cut or failed stream brought is not history (D-32).
@@ -28,6 +30,9 @@ func partialTurn(s *Trace, r *report) {
 			}
 		}
 		for _, l := range x.sentBack {
+			if x.Response.End == clientAbort && l.sent(l.items[0]).What == wire.Text {
+				continue // the user has seen it and called the rest off
+			}
 			r.addFinding(l.to, l.sent(l.items[0]).Place, "§4", "%s of a %s stream is sent back as if the turn were whole (%s)",
 				l.sent(l.items[0]).What, x.reply.End, emittedAt(x, x.reply.Items[0].Place)).Emitted = emissionAt(x, x.reply.Items[0].Place)
 		}
@@ -57,6 +62,59 @@ func exitCode(s *Trace, r *report) {
 			r.addProcessFinding(n, "process %d exited 0 although its last reply (exchange %d) was %s", n, last.Index, last.reply.End)
 		}
 	}
+}
+
+// clientAbort is the end of a reply that the client itself broke off.
+const clientAbort = "client_abort"
+
+// unansweredExit: a process whose last reply is whole and no answer did not succeed
+// (R31).
+func unansweredExit(s *Trace, r *report) {
+	for n := range s.ev.Process {
+		if s.ev.Process[n].ExitCode < 0 {
+			continue // nobody saw how it ended
+		}
+		var last *exchange
+		why, isUnanswered := "", false
+		for _, x := range s.x {
+			if x.Process == n && x.asksForAnswer() && !x.kind.isSide() {
+				last, why = x, unansweredReason(x)
+				isUnanswered = isUnanswered || why != ""
+			}
+		}
+		if !isUnanswered {
+			continue
+		}
+		r.addObserved(1)
+		if why != "" && s.ev.Process[n].ExitCode == 0 {
+			r.addProcessFinding(n, "process %d exited 0 although its last reply (exchange %d) %s", n, last.Index, why)
+		}
+	}
+}
+
+// unansweredReason says in which way a whole reply is no answer, "" for one that is.
+func unansweredReason(x *exchange) string {
+	isRefused := func(it wire.Item) bool {
+		return slices.ContainsFunc(it.Node.Get("content").Elems(), func(part *wire.Node) bool { return part.Get("type").Str() == "refusal" })
+	}
+	switch stop := x.reply.Stop; {
+	case !x.reply.Usable():
+		return ""
+	case x.Provider == evidence.OpenAI && slices.ContainsFunc(x.reply.Items, isRefused):
+		return "is a refusal"
+	case slices.Contains(unansweredStops[x.Provider], stop):
+		return "ended with " + stop
+	}
+	return ""
+}
+
+// unansweredStops are the stop reasons of replies that are whole and no answer, by
+// provider: what was cut off, refused, filtered or paused.
+var unansweredStops = map[string][]string{
+	evidence.Anthropic: {"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"},
+	evidence.OpenAI:    {"incomplete"},
+	evidence.Gemini: {"MAX_TOKENS", "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
+		"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER"},
 }
 
 // notExecuted: a call whose arguments are no JSON object, or that a cut left

@@ -59,7 +59,8 @@ func newCapture(p Permutation, seed string, about About) *capture {
 // newScript is the simulator at its strictest, with a clock of its own. An agent whose
 // model cannot be chosen is answered with whatever model it asks for.
 func (c *capture) newScript() http.Handler {
-	return simulator.New(simulator.Config{Scenario: c.Case.Scenario, Seed: c.seed, AnyModel: !c.about.Can(specs.AbilityModel),
+	switches := slices.ContainsFunc(c.Case.Scenario.Steps, func(s specs.Step) bool { return s.Switch != nil })
+	return simulator.New(simulator.Config{Scenario: c.Case.Scenario, Seed: c.seed, AnyModel: switches || !c.about.Can(specs.AbilityModel),
 		OwnTools: c.about.Tools, Mismatch: c.noteMismatch, Sent: c.noteSent})
 }
 

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -16,14 +17,15 @@ type Case struct {
 	Target   specs.Target
 }
 
-// AllCases returns every embedded scenario with every provider it names, in the
-// order of the scenarios. The slice is the caller's.
+// AllCases returns every embedded scenario with every provider it names, those that have
+// a cassette first. Live ones are not among them. The slice is the caller's.
 func AllCases() ([]Case, error) {
-	scenarios, err := specs.Scenarios()
+	recorded, err := specs.Scenarios()
 	if err != nil {
 		return nil, err
 	}
-	return casesOf(scenarios), nil
+	simulated, err := specs.Simulated()
+	return casesOf(append(recorded, simulated...)), err
 }
 
 // casesOf returns each scenario with each provider it names, in order.
@@ -44,6 +46,11 @@ func (c Case) Name() string {
 		return c.Scenario.Name
 	}
 	return c.Scenario.Name + "/" + c.Target.Provider
+}
+
+// HasCassette reports whether a recording of the case is committed.
+func (c Case) HasCassette() bool {
+	return c.HasTraffic() && !c.Scenario.IsSimulated && !c.Scenario.Live
 }
 
 // HasTraffic reports whether the agent is expected to send requests. A case
@@ -89,12 +96,20 @@ type Step struct {
 	// Says is what the process must write to its standard output. Empty means
 	// that anything is accepted.
 	Says string
-	// Interrupt is closed when the prompt is to be called off. It is nil for a prompt
-	// that runs to its end, and in steps that no [Runner] runs.
-	Interrupt <-chan struct{}
-	// NeedsImage says that the scenario calls the tool that returns an image. rkat offers
-	// it in such scenarios only.
-	NeedsImage bool
+	// Fork resumes a copy of the session.
+	Fork bool
+	// Compact resumes the session to summarise it; there is no prompt.
+	Compact bool
+	// Image is the path of an image that goes with the prompt, "" for none. It is set in
+	// steps that a [Runner] runs.
+	Image string
+	// Interrupt is closed when the prompt is to be called off, Kill when the process is to
+	// be killed. They are nil for a prompt that runs to its end, and in steps that no
+	// [Runner] runs.
+	Interrupt, Kill <-chan struct{}
+	// ExtraTools are the roles of the tools that the scenario calls and that few scenarios
+	// do. rkat offers them in such scenarios only.
+	ExtraTools []string
 	// Calls are the roles of the tools that a real model must call in the step.
 	Calls []string
 }
@@ -110,19 +125,36 @@ func (c Case) Steps(seed string) []Step {
 	for i, s := range c.Scenario.Steps {
 		steps[i] = Step{
 			Resume: s.Resume, Turn: s.Turn, Prompt: specs.Fresh(s.Prompt, seed), Exit: s.Exit, Says: specs.Fresh(s.Says, seed),
-			Calls: s.Calls, NeedsImage: c.Scenario.CallsRole("image"),
+			Calls: s.Calls, ExtraTools: extraTools(c.Scenario), Fork: s.Fork, Compact: s.Compact,
 			NewKey: s.NewKey,
-			System: specs.Fresh(c.Scenario.System, seed), Model: c.Target.Model, Effort: c.Target.Effort,
+			System: specs.Fresh(c.Scenario.System, seed), Model: cmp.Or(s.Switch[c.Target.Provider], c.Target.Model), Effort: c.Target.Effort,
 		}
 	}
 	return steps
 }
 
+// extraTools are the roles of the tools that rkat does not always offer, as far as the
+// scenario calls them.
+func extraTools(s *specs.Scenario) (roles []string) {
+	for _, role := range []string{"image", "slow", "large", "awkward"} {
+		if s.CallsRole(role) {
+			roles = append(roles, role)
+		}
+	}
+	return roles
+}
+
 // Ability is what the step needs beyond one prompt, "" for the first step.
 func (s Step) Ability() specs.Ability {
 	switch {
+	case s.Kill != nil:
+		return specs.AbilityKill
 	case s.Interrupt != nil:
 		return specs.AbilityInterrupt
+	case s.Fork:
+		return specs.AbilityFork
+	case s.Compact:
+		return specs.AbilityCompact
 	case s.Turn:
 		return specs.AbilityTurns
 	case s.Resume:

@@ -47,7 +47,7 @@ func (a miniature) run(ctx context.Context, args []string, stdout io.Writer, env
 	set.String("output", "", "")
 	set.String("effort", "", "")
 	set.Bool("conform-tools", false, "")
-	set.Bool("conform-image", false, "")
+	set.String("conform-extra", "", "")
 	at := slices.IndexFunc(args, func(s string) bool { return strings.HasPrefix(s, "--") })
 	if err := set.Parse(args[at:]); err != nil {
 		return err

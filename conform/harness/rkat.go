@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,7 +53,8 @@ func (s rkatSubject) About() About {
 	}
 	return About{
 		Subject:   report.Subject{Name: "rkat", Version: s.version, Kind: kind},
-		Abilities: []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityModel, specs.AbilitySystem, specs.AbilityAllowlist},
+		Abilities: []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityInterrupt, specs.AbilityModel, specs.AbilitySystem,
+			specs.AbilityKill, specs.AbilitySwitch, specs.AbilityFork, specs.AbilityCompact, specs.AbilityImages, specs.AbilityAllowlist},
 		HoldsAll:  true,
 	}
 }
@@ -61,11 +63,18 @@ func (s rkatSubject) About() About {
 func (s rkatSubject) Open(_ context.Context, room Room) (Session, error) {
 	dir := filepath.Join(room.Home, "sessions")
 	env := append(slices.Clip(room.Env), "RKAT_SESSION_DIR="+dir)
-	if !room.Case.Scenario.Live { // the scenario decides how often the provider is asked
+	switch {
+	case room.Case.Scenario.IsSimulated: // a provider that fails is asked again, without a long wait
+		env = append(env, "RKAT_RETRY_INITIAL_DELAY=1ms", "RKAT_LIMITS_IDLE_TIMEOUT="+idleTimeout.String())
+	case !room.Case.Scenario.Live: // a recording says how often the provider is asked
 		env = append(env, "RKAT_RETRY_MAX_RETRIES=0")
 	}
 	return &rkatSession{rkatSubject: s, env: env, dir: dir}, nil
 }
+
+// idleTimeout is how long rkat waits for a provider that has fallen silent: longer than a
+// prompt that is called off then.
+const idleTimeout = 2 * time.Second
 
 // rkatSession is rkat in one case.
 type rkatSession struct {
@@ -83,32 +92,69 @@ const panicExit = 2
 
 // RunStep implements Session.
 func (s *rkatSession) RunStep(ctx context.Context, step Step) (evidence.Process, error) {
-	p := evidence.Process{Args: rkatArguments(step, s.id, s.dir)}
-	var err error
 	env := s.env
 	if step.NewKey {
 		env = withOtherKeys(env)
 	}
-	if step.Resume || s.main == nil {
-		err = s.startProcess(ctx, &p, env)
+	if step.Fork {
+		if p, err := s.forkSession(ctx, env); err != nil || p.ExitCode != 0 {
+			return p, err
+		}
+	}
+	p := evidence.Process{Args: rkatArguments(step, s.id, s.dir)}
+	var err error
+	if step.Resume || step.Kill != nil || s.main == nil {
+		err = s.startProcess(ctx, &p, env, step)
 	} else {
-		s.callMain(ctx, &p, env)
+		called, cancel := context.WithCancel(ctx)
+		release := onClosed(step.Interrupt, cancel)
+		s.callMain(called, &p, env)
+		release()
+		cancel()
 	}
 	s.id = readSessionID(p.Stdout, s.id)
 	return p, err
 }
 
+// forkSession goes on with a copy of the session. The process that makes it sends nothing.
+func (s *rkatSession) forkSession(ctx context.Context, env []string) (evidence.Process, error) {
+	p := evidence.Process{Args: []string{"sessions", "fork", s.id, "--session-dir", s.dir}}
+	err := s.startProcess(ctx, &p, env, Step{})
+	s.id = strings.TrimSpace(string(p.Stdout))
+	return p, err
+}
+
+// onClosed calls act when the channel is closed. It returns what ends the waiting. A nil
+// channel is never closed.
+func onClosed(signal <-chan struct{}, act func()) (release func()) {
+	released := make(chan struct{})
+	go func() {
+		select {
+		case <-signal:
+			act()
+		case <-released:
+		}
+	}()
+	return func() { close(released) }
+}
+
 func rkatArguments(step Step, session, dir string) []string {
 	args := []string{"run", step.Prompt}
 	if step.Resume {
-		args = []string{"resume", session}
+		args = []string{"resume", cmp.Or(session, "--last")} // one that was killed had no time to say its id
+		if step.Compact {
+			args[0] = "compact"
+		}
 		if step.Prompt != "" {
 			args = append(args, step.Prompt)
 		}
 	}
 	args = append(args, "--model", step.Model, "--output", "json", "--session-dir", dir, "--conform-tools")
-	if step.NeedsImage {
-		args = append(args, "--conform-image")
+	if len(step.ExtraTools) > 0 {
+		args = append(args, "--conform-extra", strings.Join(step.ExtraTools, ","))
+	}
+	if step.Image != "" {
+		args = append(args, "--image", step.Image)
 	}
 	if step.System != "" && !step.Resume {
 		args = append(args, "--system", step.System)
@@ -148,7 +194,8 @@ func (s rkatSubject) callMain(ctx context.Context, p *evidence.Process, env []st
 // descriptors are.
 var forkLock sync.Mutex
 
-func (s rkatSubject) startProcess(ctx context.Context, p *evidence.Process, env []string) error {
+// startProcess runs one process to its end, or to where the step calls it off.
+func (s rkatSubject) startProcess(ctx context.Context, p *evidence.Process, env []string, step Step) error {
 	path := s.path
 	if path == "" {
 		var err error
@@ -167,6 +214,8 @@ func (s rkatSubject) startProcess(ctx context.Context, p *evidence.Process, env 
 	err := cmd.Start()
 	forkLock.Unlock()
 	if err == nil {
+		defer onClosed(step.Interrupt, func() { _ = cmd.Process.Signal(os.Interrupt) })()
+		defer onClosed(step.Kill, func() { _ = cmd.Process.Kill() })()
 		err = cmd.Wait()
 	}
 	p.ExitCode, p.Stdout, p.Stderr = cmd.ProcessState.ExitCode(), stdout.Bytes(), stderr.Bytes()

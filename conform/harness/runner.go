@@ -162,6 +162,9 @@ func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handle
 		_ = ingress.Close(ctx) // cuts what is still open
 	}()
 	r.connectRoom(&room, ingress)
+	if err := writePromptImage(p.Case.Scenario, room.Work); err != nil {
+		return nil, err
+	}
 	return do(ctx, room)
 }
 
@@ -171,19 +174,28 @@ func (r *Runner) playInRoom(ctx context.Context, room Room, kept *capture) (_ []
 		return nil, fmt.Errorf("%s: %w", kept.Name(), err)
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	return playSteps(ctx, session, r.CaseTimeout, kept)
+	return playSteps(ctx, session, filepath.Join(room.Work, promptImage), r.CaseTimeout, kept)
 }
 
-// playSteps runs the steps in order. limit is the time limit of ctx, for messages.
-func playSteps(ctx context.Context, session Session, limit time.Duration, kept *capture) ([]evidence.Process, error) {
+// playSteps runs the steps in order. image is the path of the image of prompts, limit the
+// time limit of ctx, for messages.
+func playSteps(ctx context.Context, session Session, image string, limit time.Duration, kept *capture) ([]evidence.Process, error) {
 	var processes []evidence.Process
 	for i, step := range kept.Case.Steps(kept.seed) {
 		kept.beginStep(i)
-		if kept.Case.Scenario.Steps[i].Interrupt {
+		scripted := kept.Case.Scenario.Steps[i]
+		endsEarly := scripted.Interrupt || scripted.Kill
+		switch {
+		case scripted.Interrupt:
 			step.Interrupt = kept.interrupt.armStep()
+		case scripted.Kill:
+			step.Kill = kept.interrupt.armStep()
+		}
+		if scripted.Image {
+			step.Image = image
 		}
 		process, err := session.RunStep(ctx, step)
-		if step.Interrupt != nil && !kept.interrupt.disarmStep() {
+		if endsEarly && !kept.interrupt.disarmStep() {
 			kept.note(fmt.Sprintf("step %d ended before it was interrupted", i))
 		}
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {

@@ -67,7 +67,7 @@ func (o Options) selectRuns(about About, rules []report.Rule) (*selection, error
 	}
 	s := &selection{}
 	for _, p := range permutations {
-		if p.Source == evidence.SourceCassette && p.wayIn() == proxy.MITM && p.Case.HasTraffic() && filter([]string{CassetteLabel}) {
+		if p.Source == evidence.SourceCassette && p.wayIn() == proxy.MITM && p.Case.HasCassette() && filter([]string{CassetteLabel}) {
 			s.cassettes = append(s.cassettes, p.Case)
 		}
 	}
@@ -86,7 +86,8 @@ func (o Options) selectRuns(about About, rules []report.Rule) (*selection, error
 }
 
 // allPermutations are all that there are for the agent, played or not: each case with
-// each source and each way in.
+// each source and each way in. Where no cassette is kept of a case, the simulator answers
+// in its place.
 func (o Options) allPermutations(about About) (list []Permutation, err error) {
 	sources := o.Sources
 	if sources == nil {
@@ -103,7 +104,13 @@ func (o Options) allPermutations(about About) (list []Permutation, err error) {
 		}
 		for _, way := range ways {
 			for _, c := range cases {
-				list = append(list, Permutation{c, source, way})
+				answers := source
+				if source == evidence.SourceCassette && c.Scenario.IsSimulated {
+					answers = evidence.SourceSimulator
+				}
+				if answers == source || !slices.Contains(sources, answers) {
+					list = append(list, Permutation{c, answers, way})
+				}
 			}
 		}
 	}
@@ -132,8 +139,6 @@ func casesWith(source evidence.Source, about About, live *Live) ([]Case, error) 
 	if err != nil || about.HoldsAll {
 		return cases, err
 	}
-	simulated, err := specs.Simulated()
-	cases = append(cases, casesOf(simulated)...)
 	for i := range cases {
 		cases[i].Scenario = cases[i].Scenario.Lenient()
 	}

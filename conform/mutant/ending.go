@@ -1,6 +1,7 @@
 package mutant
 
 import (
+	"regexp"
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -11,6 +12,7 @@ import (
 var endingMutants = []Mutant{
 	{"replay-partial", "sends the half turn of a broken stream back", []string{"STR-007"}, replayPartial},
 	{"claim-success", "exits 0 after a broken stream", []string{"STR-008"}, claimSuccess},
+	{"claim-answer", "exits 0 after a reply that was cut off, refused or paused", []string{"STR-010"}, claimAnswer},
 	{"run-malformed", "runs a call with malformed arguments", []string{"STR-009"}, runMalformed},
 }
 
@@ -55,6 +57,21 @@ func modelMessage(provider, text string) *wire.Node {
 }
 
 func claimSuccess(ev evidence.Evidence) (evidence.Evidence, bool) {
+	return claimAfter(ev, func(x *evidence.Exchange) bool {
+		_, bad := brokenReply(x)
+		return bad
+	})
+}
+
+// stopsShort are words of replies that are whole and no answer.
+var stopsShort = regexp.MustCompile(`"(stop_reason|finishReason|status)":\s*"(max_tokens|model_context_window_exceeded|refusal|pause_turn|MAX_TOKENS|SAFETY|PROHIBITED_CONTENT|incomplete)"|"type":\s*"refusal"`)
+
+func claimAnswer(ev evidence.Evidence) (evidence.Evidence, bool) {
+	return claimAfter(ev, func(x *evidence.Exchange) bool { return stopsShort.Match(x.Response.Body) })
+}
+
+// claimAfter makes the first process succeed whose last reply is of a kind.
+func claimAfter(ev evidence.Evidence, isOfKind func(*evidence.Exchange) bool) (evidence.Evidence, bool) {
 	ev = cloneEvidence(ev)
 	for n := range ev.Process {
 		last := -1
@@ -66,7 +83,7 @@ func claimSuccess(ev evidence.Evidence) (evidence.Evidence, bool) {
 		if last < 0 || ev.Process[n].ExitCode == 0 {
 			continue
 		}
-		if _, bad := brokenReply(&ev.Exchanges[last]); bad {
+		if isOfKind(&ev.Exchanges[last]) {
 			ev.Process[n].ExitCode = 0
 			return ev, true
 		}

@@ -127,6 +127,8 @@ func (c *reply) addFinish() script.Object {
 		return script.Object{"finishReason", "SAFETY"}
 	case c.Stop == specs.StopFilter:
 		return script.Object{"finishReason", "PROHIBITED_CONTENT"}
+	case c.Stop == specs.StopTool && slices.ContainsFunc(c.Blocks, func(b script.Block) bool { return b.Partial }):
+		return script.Object{"finishReason", "MALFORMED_FUNCTION_CALL", "finishMessage", "Malformed function call"}
 	case c.countCalls():
 		return script.Object{"finishReason", "STOP", "finishMessage", calledFunctions}
 	}

@@ -109,7 +109,7 @@ func aboutDriver(hello answer, config Config) (harness.About, error) {
 		Kind: "driver", Name: cmp.Or(hello.Name, filepath.Base(config.Args[0])), Version: hello.Version,
 	}}
 	for _, name := range hello.Abilities {
-		if ability := specs.Ability(name); slices.Contains(specs.Abilities(), ability) {
+		if ability := specs.Ability(name); slices.Contains(drivenAbilities, ability) {
 			about.Abilities = append(about.Abilities, ability)
 		}
 	}
@@ -127,3 +127,7 @@ func aboutDriver(hello answer, config Config) (harness.About, error) {
 	}
 	return about, nil
 }
+
+// drivenAbilities are those that the protocol has messages for.
+var drivenAbilities = []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityTurns, specs.AbilityInterrupt,
+	specs.AbilityModel, specs.AbilitySystem, specs.AbilityHosted, specs.AbilityAllowlist}

@@ -275,8 +275,8 @@ func (a *app) noteToolProblems(made *meerkat.Agent) {
 // ownTools returns the tools that are part of this program.
 func (o *options) ownTools() []tool.Tool {
 	switch {
-	case o.conformTools || o.conformImage:
-		return conformTools(o.conformImage)
+	case o.conformTools || len(o.conformExtra) > 0:
+		return conformTools(o.conformExtra)
 	case o.demo:
 		return demoTools()
 	}

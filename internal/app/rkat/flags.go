@@ -20,7 +20,7 @@ type options struct {
 	unary, unlisted    bool
 	stream             bool
 	conformTools, demo bool
-	conformImage       bool
+	conformExtra       []string // roles of tools beside those of conformTools
 	last               bool // not of run
 	newSession         bool // render only: a session that does not exist yet
 	keyless, compact   bool // set by the command, not by a flag
@@ -38,8 +38,8 @@ func (a *app) bindRequestFlags(cmd *cobra.Command, o *options) {
 	flags.StringVar(&o.schemaFile, "output-schema", "", "`file` with the JSON Schema that the answer must have")
 	flags.BoolVar(&o.demo, "demo", false, "talk to the built-in scripted provider: no key, no network")
 	flags.BoolVar(&o.conformTools, "conform-tools", false, "offer the tools of the conformance scenarios")
-	flags.BoolVar(&o.conformImage, "conform-image", false, "offer them with the tool that returns an image")
-	flags.Lookup("conform-tools").Hidden, flags.Lookup("conform-image").Hidden = true, true
+	flags.StringSliceVar(&o.conformExtra, "conform-extra", nil, "offer more of them: image, slow, large, awkward")
+	flags.Lookup("conform-tools").Hidden, flags.Lookup("conform-extra").Hidden = true, true
 	completeModels(cmd)
 }
 

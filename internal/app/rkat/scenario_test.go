@@ -136,7 +136,7 @@ func command(s *specs.Scenario, target specs.Target, step specs.Step, unary bool
 		args = append(args, "--last")
 	}
 	if s.CallsRole("image") {
-		args = append(args, "--conform-image")
+		args = append(args, "--conform-extra", "image")
 	}
 	if unary {
 		args = append(args, "--unary")

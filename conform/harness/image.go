@@ -1,0 +1,33 @@
+package harness
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// promptImage is the name of the image that goes with prompts, in the folder in which the
+// agent starts.
+const promptImage = "red.png"
+
+// writePromptImage writes a red square where a step of the scenario needs it.
+func writePromptImage(s *specs.Scenario, dir string) error {
+	if !slices.ContainsFunc(s.Steps, func(step specs.Step) bool { return step.Image }) {
+		return nil
+	}
+	square := image.NewRGBA(image.Rect(0, 0, 16, 16))
+	for i := range square.Rect.Dx() * square.Rect.Dy() {
+		square.Set(i%square.Rect.Dx(), i/square.Rect.Dx(), color.RGBA{R: 0xff, A: 0xff})
+	}
+	var data bytes.Buffer
+	if err := png.Encode(&data, square); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, promptImage), data.Bytes(), 0o600)
+}

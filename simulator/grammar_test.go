@@ -30,11 +30,19 @@ func eachTurn(t *testing.T, f func(t *testing.T, one *specs.Scenario, target spe
 	for _, s := range all {
 		for _, target := range s.Targets {
 			for turn := range s.Turns {
+				if isMalformed(s.Turns[turn]) {
+					continue // what the model wrote there is no JSON, in streams only
+				}
 				one := only(s, turn)
 				t.Run(fmt.Sprintf("%s/%s/%d", s.Name, target.Provider, turn), func(t *testing.T) { f(t, one, target) })
 			}
 		}
 	}
+}
+
+// isMalformed reports whether the turn calls a tool with arguments that are no JSON.
+func isMalformed(t specs.Turn) bool {
+	return t.Stop == specs.StopTool && slices.ContainsFunc(t.Emit, func(b specs.Block) bool { return b.Partial })
 }
 
 // only is s reduced to one turn, which takes any request and does not turn it

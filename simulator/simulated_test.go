@@ -11,8 +11,8 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// drills talk to each scenario in specs/simulated, and to some of specs/scenarios, and
-// see what it promises.
+// drills talk to the scenarios whose replies hold what no other has, and see what they
+// promise. The tests of package script play every turn of all scenarios.
 var drills = map[string]func(c *client){
 	"answer-comes-through": answerComesThrough, "any-tool": anyTool, "blocked-prompt": stops("", "", "PROHIBITED_CONTENT", ""),
 	"content-filter":   stops("", "incomplete/content_filter", "PROHIBITED_CONTENT", "It begins like this and"),
@@ -29,21 +29,10 @@ var drills = map[string]func(c *client){
 	"server-error": turnedDown(2, "", "", 500, 500, 500), "server-tools": serverTools, "side-traffic": sideTraffic, "stall": stall,
 }
 
-// withoutDrill are scenarios of which every turn is played by the tests of package script
-// and that show nothing else on the wire.
-var withoutDrill = []string{"awkward-arguments", "large-result", "long-loop", "repeated-prompt", "slow-tool", "unicode-prompt"}
-
 func TestSimulatedScenarios(t *testing.T) {
 	drilled := 0
 	for _, s := range scenariosToDrill(t) {
-		if slices.Contains(s.Needs(), specs.AbilityTurns) || slices.Contains(withoutDrill, s.Name) {
-			continue // a conversation, for an agent; nothing else is new in its replies
-		}
 		drilled++
-		if drills[s.Name] == nil {
-			t.Errorf("%s: nobody talks to it", s.Name)
-			continue
-		}
 		eachSimulated(t, s.Name, drills[s.Name])
 	}
 	if drilled != len(drills) {
@@ -51,8 +40,7 @@ func TestSimulatedScenarios(t *testing.T) {
 	}
 }
 
-// scenariosToDrill are those of specs/simulated, and those of specs/scenarios whose
-// replies hold what no other has.
+// scenariosToDrill are those that have a drill.
 func scenariosToDrill(t *testing.T) []*specs.Scenario {
 	t.Helper()
 	all, err := specs.Simulated()
@@ -63,12 +51,7 @@ func scenariosToDrill(t *testing.T) []*specs.Scenario {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range played {
-		if drills[s.Name] != nil {
-			all = append(all, s)
-		}
-	}
-	return all
+	return slices.DeleteFunc(append(all, played...), func(s *specs.Scenario) bool { return drills[s.Name] == nil })
 }
 
 // stops expects one reply with a stop and a text.

@@ -96,7 +96,7 @@ type Step struct {
 	Interrupt bool
 	// Kill says that the process is killed at that moment, and cannot clean up.
 	Kill bool
-	Exit      Exit
+	Exit Exit
 	// Says is what the process must write to its standard output; "" is
 	// anything. It may hold nonces, as Prompt may.
 	Says string

@@ -274,19 +274,17 @@ func (p *scenarioParser) checkConsistent(s *Scenario) {
 // asked for: such a request cannot come.
 func (p *scenarioParser) checkResults(turns []Turn, i int) {
 	expected := turns[i].Expect
-	if expected == nil || len(expected.Results) == 0 || turns[i].Prompts > 0 {
+	if i == 0 || expected == nil || turns[i].Prompts > 0 {
 		return
 	}
 	calls := 0
-	if i > 0 {
-		for _, b := range turns[i-1].Emit {
-			if b.Kind == KindCall {
-				calls++
-			}
+	for _, b := range turns[i-1].Emit {
+		if b.Kind == KindCall {
+			calls++
 		}
 	}
 	if len(expected.Results) > calls {
-		p.failAt(expected.Line, "%d results are expected, and the turn before calls %d tools", len(expected.Results), calls)
+		p.failAt(expected.Line, "expects %d results, and the turn before calls %d tools", len(expected.Results), calls)
 	}
 }
 

@@ -212,7 +212,7 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"model: claude-opus-4-5, ", "", `x.txtar:9: key "model" is missing`},
 		{"  gemini:", "  mistral:", `x.txtar:8: unknown key "mistral"; known here: anthropic, gemini, openai`},
 		{"- prompt: go", "- resume: go", "x.txtar:11: the first step is a prompt"},
-		{"- prompt: go", "- exit: ok", "x.txtar:11: a step has one of prompt, resume and turn"},
+		{"- prompt: go", "- exit: ok", "x.txtar:11: a step has one of prompt, resume, fork, compact and turn"},
 		{"- prompt: go", `- prompt: " "`, "x.txtar:11: expected a text that is not empty"},
 		{"exit: error", "exit: 3", `x.txtar:13: "3" is not one of ok, error, any, unsupported`},
 		{"- text: \"  spaced \"", "- prose: x", `x.txtar:20: unknown key "prose"`},
@@ -240,6 +240,10 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"chunks: whole", "refuse: {kind: server, retry: soon}", `x.txtar:29: "soon" is not one of seconds, date, milliseconds`},
 		{"chunks: whole", "grease: [oil]", `x.txtar:29: "oil" is not one of unknown_event`},
 		{"chunks: whole", "grease: [duplicate_start]", "x.txtar:26: grease duplicate_start is for anthropic only"},
+		{"- prompt: go", "- promt: go", "x.txtar:11: unknown key \"promt\"; known here: calls, compact, exit, fork, image, interrupt, kill, new_key, prompt, resume, says, switch, turn; did you mean prompt?"},
+		{"- prompt: go", "- {prompt: go, kill: true, interrupt: true}", "x.txtar:11: a step has one of interrupt and kill"},
+		{"- prompt: go", "- {prompt: go, switch: {anthropic: gpt-5.5}}", "x.txtar:11: switch is for a step with resume or fork"},
+		{"role: noargs", "role: nargs", "x.txtar:23: \"nargs\" is not one of echo, fail, noargs, slow, large, image, awkward, any; did you mean noargs?"},
 		{"role: noargs", "role: noargs, partial: '{}'", "x.txtar:23: partial arguments end in the middle, these are whole: {}"},
 		{"call: {role: echo, args: '{\"b\": 1.0,\"a\":2}'}", "call: {role: echo, partial: '{'}", "x.txtar:22: a partial call is the last block"},
 		{"      - text: cut here", "      - {text: cut here, only: [openai]}", "x.txtar:26: the turn emits nothing for anthropic"},
@@ -292,7 +296,7 @@ func TestParseRichScenarioFaults(t *testing.T) {
 		{"title: riches", "title: [riches]", "x.txtar:4: expected a text"},
 		{"title: riches", "title: *riches", "x.txtar:4: unknown anchor 'riches' referenced"},
 		{"title: riches", "title: ~", "x.txtar:4: expected a text"},
-		{"  - prompt:", "  - 7\n  - prompt:", "x.txtar:8: expected a mapping with calls, exit, interrupt, new_key, prompt, resume, says, turn"},
+		{"  - prompt:", "  - 7\n  - prompt:", "x.txtar:8: expected a mapping with calls, compact, exit, fork, image, interrupt, kill, new_key, prompt, resume, says, switch, turn"},
 		{"- emit:\n      - text: wait", "- cut: {after: x}\n    emit:\n      - text: wait", `x.txtar:17: "x" is not a whole number from 1`},
 	} {
 		refused(t, "x.txtar", richScenario, c.old, c.new, c.want)

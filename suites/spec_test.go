@@ -26,22 +26,29 @@ type caseSpecs struct {
 	rules  []report.Rule
 }
 
+// permutations are those of conform run with the same sources.
+func permutations() (list []harness.Permutation) {
+	if slices.Contains(sources(), evidence.SourceLive) {
+		for _, c := range liveCases() {
+			list = append(list, harness.Permutation{Case: c, Source: evidence.SourceLive})
+		}
+		return list
+	}
+	subject := harness.Executable("", "")
+	list, err := harness.Options{Config: harness.Config{Subject: subject}, Sources: sources()}.Permutations()
+	Expect(err).NotTo(HaveOccurred())
+	return slices.DeleteFunc(list, func(p harness.Permutation) bool { return p.UnplayableReason(subject.About()) != "" })
+}
+
 // eachCase makes a container for every case with every source, in which declare
 // declares the specs. The specs of one container run in one process.
 func eachCase(declare func(its caseSpecs)) {
-	cases, err := harness.AllCases()
-	Expect(err).NotTo(HaveOccurred())
 	rules, err := harness.Rules()
 	Expect(err).NotTo(HaveOccurred())
-	for _, source := range sources() {
-		if source == evidence.SourceLive {
-			cases = liveCases()
-		}
-		for _, c := range cases {
-			Context(c.Name()+" with the "+string(source), Ordered, ContinueOnFailure, func() {
-				declare(caseSpecs{c, source, rules})
-			})
-		}
+	for _, p := range permutations() {
+		Context(p.Case.Name()+" with the "+string(p.Source), Ordered, ContinueOnFailure, func() {
+			declare(caseSpecs{p.Case, p.Source, rules})
+		})
 	}
 }
 

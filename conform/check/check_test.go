@@ -224,6 +224,7 @@ var breaches = []breach{
 	{"STR-006/deltas", "openai-loop", "0<", `"delta":"I call bo"`, `"delta":"I called bo"`, "", "§3.2", "is not what its deltas add up to"},
 	{"STR-007/partial-turn", "gemini-cut", "1>", `{"text":"Say hello."}]}`, `{"text":"Say hello."}]},{"role":"model","parts":[{"text":"Hello to you, my"}]},{"role":"user","parts":[{"text":"Go on."}]}`, "contents[1].parts[0]", "§4", "text of a cut stream is sent back"},
 	{"STR-008/exit-code", "openai-failed", "p0", `exit 1`, `exit 0`, "process[0]", "", "its last reply (exchange 0) was failed"},
+	{"STR-010/exit-code", "anthropic-truncated", "p0", `exit 1`, `exit 0`, "process[0]", "", "its last reply (exchange 0) ended with max_tokens"},
 	{"STR-009/not-executed", "anthropic-malformed", "1>", `"is_error":true`, `"is_error":false`, "messages[2].content[0]", "R29", "is answered as if it had run"},
 }
 

@@ -52,10 +52,10 @@ func (s rkatSubject) About() About {
 		kind = "command"
 	}
 	return About{
-		Subject:   report.Subject{Name: "rkat", Version: s.version, Kind: kind},
+		Subject: report.Subject{Name: "rkat", Version: s.version, Kind: kind},
 		Abilities: []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityInterrupt, specs.AbilityModel, specs.AbilitySystem,
 			specs.AbilityKill, specs.AbilitySwitch, specs.AbilityFork, specs.AbilityCompact, specs.AbilityImages, specs.AbilityAllowlist},
-		HoldsAll:  true,
+		HoldsAll: true,
 	}
 }
 

@@ -85,6 +85,10 @@ func (o Options) selectRuns(about About, rules []report.Rule) (*selection, error
 	return s, nil
 }
 
+// Permutations returns every case with every source and way in of o, also those that its
+// agent cannot run. The slice is the caller's.
+func (o Options) Permutations() ([]Permutation, error) { return o.allPermutations(o.Subject.About()) }
+
 // allPermutations are all that there are for the agent, played or not: each case with
 // each source and each way in. Where no cassette is kept of a case, the simulator answers
 // in its place.
@@ -165,7 +169,7 @@ func (s *selection) addRuns(live *Live, filter Filter, permutations []Permutatio
 		if len(run.rules) == 0 {
 			continue
 		}
-		if reason := cmp.Or(p.unplayableReason(about), live.lacksKey(p)); reason != "" {
+		if reason := cmp.Or(p.UnplayableReason(about), live.lacksKey(p)); reason != "" {
 			unplayed := p.caseSummary()
 			unplayed.Reason, unplayed.Verdict = reason, report.NotApplicable
 			s.unplayed = append(s.unplayed, unplayed)

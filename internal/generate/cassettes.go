@@ -17,7 +17,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/rkat"
 )
 
-// recordAll records every case that has traffic and removes cassettes that belong
+// recordAll records every case that has a cassette and removes cassettes that belong
 // to none.
 func recordAll(ctx context.Context, dir string, stderr io.Writer) error {
 	if _, err := os.Stat(dir); err != nil {
@@ -27,7 +27,7 @@ func recordAll(ctx context.Context, dir string, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cases = slices.DeleteFunc(cases, func(c harness.Case) bool { return !c.HasTraffic() })
+	cases = slices.DeleteFunc(cases, func(c harness.Case) bool { return !c.HasCassette() })
 	runner, err := harness.NewRunner(harness.Config{Subject: harness.InProcess(rkat.Run, "")})
 	if err != nil {
 		return err

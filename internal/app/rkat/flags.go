@@ -21,10 +21,10 @@ type options struct {
 	stream             bool
 	conformTools, demo bool
 	conformExtra       []string // roles of tools beside those of conformTools
-	last               bool // not of run
-	newSession         bool // render only: a session that does not exist yet
-	keyless, compact   bool // set by the command, not by a flag
-	shared             bool // the same: sessions may be in the database of a setting
+	last               bool     // not of run
+	newSession         bool     // render only: a session that does not exist yet
+	keyless, compact   bool     // set by the command, not by a flag
+	shared             bool     // the same: sessions may be in the database of a setting
 }
 
 // bindRequestFlags adds the flags that decide what is sent.

@@ -44,7 +44,8 @@ func (a *app) runCommand() *cobra.Command {
 		Long: `Run an agent through every case and judge what it sent through the intercepting
 proxy, without key or network. The agent is rkat, or the command behind --, or the
 --subject. --source cassette replays the committed recordings and
-fails an agent that asks for anything else; --source simulator asks the strict
+fails an agent that asks for anything else; where there is none, the simulator answers.
+--source simulator asks the strict
 simulator, which answers whatever the provider would accept. --source live asks the providers
 themselves, with the keys in ANTHROPIC_API_KEY, OPENAI_API_KEY and GEMINI_API_KEY, and
 costs money: the budget ends it.

@@ -39,6 +39,9 @@ type Config struct {
 	Secrets []string
 	// Tools is the command that starts our tool server. Nil: agents get none.
 	Tools []string
+	// Alter, if not nil, changes the first request of each case that it can change, before
+	// anything else sees it: the self-test of the referee plays a defective agent with it.
+	Alter Alteration
 	// Isolation is how far the agent's processes are kept apart, see
 	// [isolate.Detect]. The zero value leaves the network open to them.
 	Isolation isolate.Level
@@ -149,7 +152,7 @@ func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handle
 	if err != nil {
 		return nil, err
 	}
-	ingress, err := proxy.New(proxy.Config{CA: r.authority, Listener: listener, Handler: r.guard.checkKeys(p.Name(), upstream), Ingress: []string{p.wayIn()}, Notice: kept.keepNotice})
+	ingress, err := proxy.New(proxy.Config{CA: r.authority, Listener: listener, Handler: r.guard.checkKeys(p.Name(), alterRequests(r.Alter, kept, upstream)), Ingress: []string{p.wayIn()}, Notice: kept.keepNotice})
 	if err != nil {
 		return nil, err
 	}

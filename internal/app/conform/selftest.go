@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -9,15 +10,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/conform/harness/wiretest"
 	"github.com/meerkat-go/conformance/conform/mutant"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/rkat"
 )
 
 const selftestSchema = "conform.selftest.v1"
 
 func (a *app) selftestCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, onWire bool
 	sample := placeSample{}
 	cmd := &cobra.Command{
 		Use:   "selftest",
@@ -26,17 +29,19 @@ func (a *app) selftestCommand() *cobra.Command {
 each mutant of each requirement must be caught, an agent that does nothing must
 not pass and one that does everything wrong must fail. Of the places that checks
 observe there, a sample is broken one by one, and the check must notice. Exits 1
-otherwise.
+otherwise. With --wire rkat runs its cases as well, one of its requests is changed on the
+way, and the referee must notice: once for each requirement that a request can break.
 --json prints ` + selftestSchema + `.`,
-		Example: "  conform selftest\n  conform selftest --json | jq .faults\n  conform selftest --seed 7 --places 500",
+		Example: "  conform selftest\n  conform selftest --json | jq .faults\n  conform selftest --seed 7 --places 500\n  conform selftest --wire",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return cli.Usage("selftest: takes no argument, got %q", args[0])
 			}
 			return nil
 		},
-		RunE: func(*cobra.Command, []string) error { return a.selftest(asJSON, sample) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.selftest(cmd.Context(), asJSON, onWire, sample) },
 	}
+	cmd.Flags().BoolVar(&onWire, "wire", false, "break each requirement once on the way of a real run, too")
 	cmd.Flags().Uint64Var(&sample.seed, "seed", 20779, "which observed places are broken")
 	cmd.Flags().UintVar(&sample.count, "places", 200, "how many observed places are broken; 0 for none")
 	cli.AddJSONFlag(cmd, &asJSON)
@@ -52,7 +57,7 @@ type placeSample struct {
 	count uint
 }
 
-func (a *app) selftest(asJSON bool, sample placeSample) error {
+func (a *app) selftest(ctx context.Context, asJSON, onWire bool, sample placeSample) error {
 	rules, err := harness.Rules()
 	if err != nil {
 		return err
@@ -67,10 +72,19 @@ func (a *app) selftest(asJSON bool, sample placeSample) error {
 		places = mutant.BreakPlaces(good, rules, sample.seed, int(min(sample.count, maxPlaces)))
 	}
 	found.Faults = append(found.Faults, places.Faults...)
+	var breaches []wiretest.Breach
+	if onWire {
+		if breaches, err = wiretest.Break(ctx, harness.Config{Subject: harness.InProcess(rkat.Run, cli.Version())}, nil); err != nil {
+			return err
+		}
+		found.Faults = append(found.Faults, wiretest.Faults(breaches)...)
+	}
 	if asJSON {
-		err = report.WriteJSON(a.JSON(), selftestReport(found, places, sample.seed))
+		doc := selftestReport(found, places, sample.seed)
+		doc.Wire = wireReport(breaches)
+		err = report.WriteJSON(a.JSON(), doc)
 	} else {
-		err = selftestTable(a.Stdout, found, places, sample.seed)
+		err = selftestTable(a.Stdout, found, places, breaches, sample.seed)
 	}
 	if err == nil && !found.OK() {
 		err = cli.Exit(report.ExitFailure)
@@ -80,7 +94,7 @@ func (a *app) selftest(asJSON bool, sample placeSample) error {
 
 // selftestTable shows requirement by mutant: how often it could be applied and
 // how often a check noticed.
-func selftestTable(w io.Writer, t mutant.Table, places mutant.Places, seed uint64) error {
+func selftestTable(w io.Writer, t mutant.Table, places mutant.Places, breaches []wiretest.Breach, seed uint64) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "REQUIREMENT\tGOOD CASES\tMUTANT\tKILLED")
 	killed, applied := 0, 0
@@ -96,6 +110,7 @@ func selftestTable(w io.Writer, t mutant.Table, places mutant.Places, seed uint6
 	for _, s := range t.Subjects {
 		fmt.Fprintf(tab, "%s\t%d\t\t%d\n", s.Name, s.Applied, s.Caught)
 	}
+	printBreaches(tab, breaches)
 	if err := tab.Flush(); err != nil {
 		return err
 	}
@@ -112,6 +127,28 @@ func selftestTable(w io.Writer, t mutant.Table, places mutant.Places, seed uint6
 	return err
 }
 
+// printBreaches shows by what each requirement was broken on the wire, or why it was not.
+func printBreaches(w io.Writer, breaches []wiretest.Breach) {
+	if len(breaches) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nON THE WIRE\t\tMUTANT\tCASE")
+	for _, b := range breaches {
+		if b.Unbroken != "" {
+			fmt.Fprintf(w, "%s\t\t·\t%s\n", b.Requirement, b.Unbroken)
+			continue
+		}
+		fmt.Fprintf(w, "%s\t\t%s\t%s\n", b.Requirement, b.Mutant, b.Case)
+	}
+}
+
+func wireReport(breaches []wiretest.Breach) (list []selftestBreach) {
+	for _, b := range breaches {
+		list = append(list, selftestBreach{b.Requirement, b.Mutant, b.Case, b.Unbroken})
+	}
+	return list
+}
+
 // The form of conform selftest --json, schema conform.selftest.v1.
 type (
 	selftestDoc struct {
@@ -121,7 +158,14 @@ type (
 		Requirements []selftestRow     `json:"requirements"`
 		Subjects     []selftestSubject `json:"subjects"`
 		Places       selftestPlaces    `json:"places"`
+		Wire         []selftestBreach  `json:"wire,omitempty"`
 		Faults       []string          `json:"faults"`
+	}
+	selftestBreach struct {
+		Requirement string `json:"requirement"`
+		Mutant      string `json:"mutant,omitempty"`
+		Case        string `json:"case,omitempty"`
+		Unbroken    string `json:"unbroken,omitempty"`
 	}
 	selftestPlaces struct {
 		Seed        uint64 `json:"seed"`

@@ -18,7 +18,8 @@ import (
 type Options struct {
 	Config
 	// Sources are what answers the agent: the cassettes, the simulator, the providers
-	// themselves. Nil: the cassettes for an agent that holds all, the simulator for others.
+	// themselves. Nil: for an agent that holds all, the cassettes, and the simulator where
+	// there is none; for others the simulator.
 	Sources []evidence.Source
 	// Ingress are the ways in. Nil: proxy.MITM.
 	Ingress []string

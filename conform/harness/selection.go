@@ -90,12 +90,12 @@ func (o Options) selectRuns(about About, rules []report.Rule) (*selection, error
 func (o Options) Permutations() ([]Permutation, error) { return o.allPermutations(o.Subject.About()) }
 
 // allPermutations are all that there are for the agent, played or not: each case with
-// each source and each way in. Where no cassette is kept of a case, the simulator answers
-// in its place.
+// each source and each way in. Without sources of its own, an agent that holds all gets
+// the cassettes, and the simulator where no cassette is kept of a case.
 func (o Options) allPermutations(about About) (list []Permutation, err error) {
 	sources := o.Sources
 	if sources == nil {
-		sources = []evidence.Source{DefaultSource(about)}
+		sources = DefaultSources(about)
 	}
 	ways := o.Ingress
 	if ways == nil {
@@ -108,12 +108,11 @@ func (o Options) allPermutations(about About) (list []Permutation, err error) {
 		}
 		for _, way := range ways {
 			for _, c := range cases {
-				answers := source
-				if source == evidence.SourceCassette && c.Scenario.IsSimulated {
-					answers = evidence.SourceSimulator
+				if o.Sources == nil && about.HoldsAll && c.Scenario.IsSimulated != (source == evidence.SourceSimulator) {
+					continue // each case once
 				}
-				if answers == source || !slices.Contains(sources, answers) {
-					list = append(list, Permutation{c, answers, way})
+				if source != evidence.SourceCassette || !c.Scenario.IsSimulated {
+					list = append(list, Permutation{c, source, way})
 				}
 			}
 		}
@@ -121,13 +120,13 @@ func (o Options) allPermutations(about About) (list []Permutation, err error) {
 	return list, nil
 }
 
-// DefaultSource is what answers an agent by default: the committed cassettes are
+// DefaultSources are what answers an agent by default: the committed cassettes are
 // recordings of rkat, which holds all, and would refuse what another agent sends.
-func DefaultSource(about About) evidence.Source {
+func DefaultSources(about About) []evidence.Source {
 	if about.HoldsAll {
-		return evidence.SourceCassette
+		return []evidence.Source{evidence.SourceCassette, evidence.SourceSimulator}
 	}
-	return evidence.SourceSimulator
+	return []evidence.Source{evidence.SourceSimulator}
 }
 
 // casesWith returns the cases that there are with a source.

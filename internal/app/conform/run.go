@@ -44,8 +44,7 @@ func (a *app) runCommand() *cobra.Command {
 		Long: `Run an agent through every case and judge what it sent through the intercepting
 proxy, without key or network. The agent is rkat, or the command behind --, or the
 --subject. --source cassette replays the committed recordings and
-fails an agent that asks for anything else; where there is none, the simulator answers.
---source simulator asks the strict
+fails an agent that asks for anything else; --source simulator asks the strict
 simulator, which answers whatever the provider would accept. --source live asks the providers
 themselves, with the keys in ANTHROPIC_API_KEY, OPENAI_API_KEY and GEMINI_API_KEY, and
 costs money: the budget ends it.
@@ -70,7 +69,7 @@ not made up, a model or a host that is not allowed, a budget that is spent. --js
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.sources, "source", nil, "what answers the agent: cassette, simulator, live (default: cassette for rkat, simulator for others)")
+	flags.StringSliceVar(&f.sources, "source", nil, "what answers the agent: cassette, simulator, live (default: for rkat cassettes, and the simulator where there is none; simulator for others)")
 	flags.StringSliceVar(&f.ingress, "ingress", nil, "how the agent reaches the proxy: mitm, base-url or both (default: the first of them that works)")
 	flags.StringVar(&f.set, "set", "current", "requirements to hold it to: "+strings.Join(specs.SetNames(), ", or frozen in a month "))
 	flags.StringVar(&f.filter, "filter", "", filterHelp)
@@ -137,8 +136,11 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, ow
 	}
 	about := subject.About()
 	about.Control = about.Level()
-	if f.sources == nil {
-		f.sources = []string{string(harness.DefaultSource(about))}
+	sources := f.sources // as the report names them
+	if sources == nil {
+		for _, source := range harness.DefaultSources(about) {
+			sources = append(sources, string(source))
+		}
 	}
 	live, err := a.liveOptions(f)
 	if err != nil {
@@ -147,7 +149,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, ow
 	bar := a.StartProgress("judged")
 	began := time.Now()
 	schedule, err := a.newSchedule(f.scheduleFlags, f.set, report.JournalHeader{
-		Tool: tool(), Subject: about.Subject, Policy: policy, Source: f.sources, Ingress: f.ingress, Seed: f.seed, Filter: f.filter, Started: began.UTC(),
+		Tool: tool(), Subject: about.Subject, Policy: policy, Source: sources, Ingress: f.ingress, Seed: f.seed, Filter: f.filter, Started: began.UTC(),
 	})
 	if err != nil {
 		return nil, err
@@ -164,7 +166,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, ow
 		schedule.keepCase(run, results)
 		page.observeCase(run, results)
 	}
-	page.beginLive(inspector.Head{Kind: "run", Tool: tool(), Subject: about.Subject, Sources: f.sources, Ingress: f.ingress, Started: began.UTC(), Policy: policy})
+	page.beginLive(inspector.Head{Kind: "run", Tool: tool(), Subject: about.Subject, Sources: sources, Ingress: f.ingress, Started: began.UTC(), Policy: policy})
 	options.Live, options.Secrets = live, redact.EnvironmentSecrets(a.Environ)
 	if options.Isolation, err = f.detectLevel(context.WithoutCancel(ctx), about.Subject); err != nil {
 		return nil, err

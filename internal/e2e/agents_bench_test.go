@@ -38,6 +38,8 @@ func TestMain(m *testing.M) {
 		commandLine()
 	case "tools":
 		toolServer()
+	case "canned":
+		os.Exit(sendCanned())
 	case "recorder":
 		recorderProcess()
 	default:

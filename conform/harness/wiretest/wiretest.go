@@ -152,6 +152,9 @@ func breakOne(ctx context.Context, config harness.Config, id string, rules []rep
 			}
 		}
 	}
+	if b.Tried == 0 {
+		b.Unbroken = notSent
+	}
 	return b, ctx.Err()
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 )
 
@@ -29,8 +30,20 @@ func (x *exchange) isTransient() bool {
 		switch x.refusal.Kind {
 		case RefusedRate, RefusedOverload, RefusedServer, RefusedConflict:
 			return !x.Missed
-		case RefusedQuota: // Gemini calls its rates a quota, and says when to come back
-			return !x.Missed && askedWait(x) > 0
+		case RefusedQuota: // Gemini has the same words for a rate and for a quota of the day
+			return !x.Missed && (askedWait(x) > 0 || x.Provider == evidence.Gemini && !namesDailyQuota(x))
+		}
+	}
+	return false
+}
+
+// namesDailyQuota reports whether an error of Gemini says that a quota of the day is spent.
+func namesDailyQuota(x *exchange) bool {
+	for _, detail := range x.reply.Err.Get("details").Elems() {
+		for _, violation := range detail.Get("violations").Elems() {
+			if strings.Contains(violation.Any("quotaId", "quota_id").Str(), "PerDay") {
+				return true
+			}
 		}
 	}
 	return false

@@ -115,7 +115,7 @@ var volatile = regexp.MustCompile(`(?i)\d{1,2}:\d{2}(:\d{2})?|\b1[6-9]\d{8}(\d{3
 // cache there, each time.
 func nothingVolatileInPrefix(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
-		if !keepsPrompt(then, now) && !sameSystem(then.req.System, now.req.System) {
+		if !keepsPrompt(then, now) && !sameSystem(then.req.System, now.req.System) && !isClockChange(then.req.System, now.req.System) {
 			return
 		}
 		is := map[string]*wire.Node{}
@@ -128,12 +128,18 @@ func nothingVolatileInPrefix(s *Trace, r *report) {
 			if was.node == nil || n == nil || wire.Equal(was.node, n, "cache_control") {
 				continue
 			}
-			if a, b := changedWords(textOf(was.node), textOf(n)); isVolatileChange(a, b) {
+			if isClockChange(was.node, n) {
+				a, b := changedWords(textOf(was.node), textOf(n))
 				r.addFinding(now, nodePlace(n, was.path), "", "%s was %q in exchange %d and is %q here: %s", was.path, cutText(a, 60), then.Index, cutText(b, 60), lossAfter(then, now, k))
 				return
 			}
 		}
 	})
+}
+
+// isClockChange reports whether the texts of two nodes differ in times and ids only.
+func isClockChange(was, is *wire.Node) bool {
+	return isVolatileChange(changedWords(textOf(was), textOf(is)))
 }
 
 // isVolatileChange reports whether two texts differ in times and ids only.

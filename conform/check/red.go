@@ -57,7 +57,7 @@ func tokenNotCleaned(s *Trace, r *report) {
 		if slices.Contains(tokensOf(was), is.Token) {
 			return
 		}
-		if shape := cleaningShape(was.Token, is.Token); shape != "" {
+		if cleaningShape(was.Token, is.Token) != "" || cleaningShape(plainBase64(was.Token), plainBase64(is.Token)) != "" {
 			r.addChange(l, tokenPlace(l.to, is), was.TokenAt, byProvider(l.to, "A-34", "O-15", "G-18"), "the token of %s was edited by the agent's own redactor or sanitiser: %s", is.What, describeDifference(was.Token, is.Token))
 		}
 	})
@@ -126,10 +126,10 @@ func cleaningShapesIn(was, is string) (shapes []string) {
 }
 
 // wordsNotCleaned: white space at the ends of a text may go, because providers refuse a
-// text that has nothing else.
+// text that has nothing else. Text whose signature is sent with it is for RED-001.
 func wordsNotCleaned(s *Trace, r *report) {
 	s.eachPair("", wire.Text, func(l *link, _ pair, was, is *wire.Item) {
-		if !isVisibleText(was) || is.What != wire.Text || was.HasToken || isMaskedByRecorder(was.Text, is.Text) {
+		if !isVisibleText(was) || is.What != wire.Text || was.Token != "" && is.Token != "" || isMaskedByRecorder(was.Text, is.Text) {
 			return
 		}
 		r.addObserved(1)

@@ -58,8 +58,29 @@ func (a answered) words() string {
 	if wrapped := fields.Any("functionResponse", "function_response"); wrapped != nil {
 		fields = wrapped
 	}
-	return strings.TrimSpace(textOf(fields.Any("content", "output", "response")))
+	return strings.TrimSpace(wordsBelow(fields.Any("content", "output", "response")))
 }
+
+// wordsBelow joins the strings of a result, without the types and names beside them and
+// without files.
+func wordsBelow(n *wire.Node) string {
+	if n.Is('"') || n == nil {
+		return n.Str()
+	}
+	var list []string
+	for i, v := range n.Items {
+		if n.Is('{') && slices.Contains(besideWords, n.Names[i]) {
+			continue
+		}
+		if words := wordsBelow(v); words != "" {
+			list = append(list, words)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// besideWords are the members of a result and of its parts that hold no words of a tool.
+var besideWords = []string{"type", "name", "cache_control", "source", "image_url", "file_id", "file_data", "file_url", "inlineData", "inline_data", "fileData"}
 
 // offersCalled reports whether x offers the tool of a call, and whether its list of tools
 // is all that the model has.

@@ -12,13 +12,7 @@ import (
 var cacheMutants = []Mutant{
 	{"clock-in-prompt", "tells the time in the system prompt", []string{"CAC-001"}, clockInPrompt},
 	{"shuffle-tools", "sends the tools in another order", []string{"CAC-002"}, changeLaterRequest(func(e *editor) bool {
-		return e.eachFunction(func(_, list *wire.Node) bool {
-			if len(list.Items) < 2 || e.defersTools() {
-				return false
-			}
-			list.Items[0], list.Items[1] = list.Items[1], list.Items[0]
-			return true
-		})
+		return !e.defersTools() && e.swapFunctions()
 	})},
 	{"shuffle-schema", "writes the members of a schema in another order", []string{"CAC-002"}, changeLaterRequest(func(e *editor) bool {
 		return e.eachFunction(func(f, _ *wire.Node) bool {
@@ -76,6 +70,22 @@ func clockInPrompt(ev evidence.Evidence) (evidence.Evidence, bool) {
 		e.x.Request.Body = wire.Encode(e.doc)
 	}
 	return ev, changed
+}
+
+// swapFunctions exchanges the first two functions of one list. What the provider makes of
+// its own tools, and of a server, stands in the prompt where it likes.
+func (e *editor) swapFunctions() bool {
+	first := -1
+	var in *wire.Node
+	return e.eachFunction(func(f, list *wire.Node) bool {
+		k := slices.Index(list.Items, f)
+		if in != list {
+			in, first = list, k
+			return false
+		}
+		list.Items[first], list.Items[k] = f, list.Items[first]
+		return true
+	})
 }
 
 // defersTools reports whether some tool is deferred: such tools are in no cached prefix.

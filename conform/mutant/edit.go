@@ -1,6 +1,7 @@
 package mutant
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -59,7 +60,18 @@ func rememberReply(x *evidence.Exchange, emitted map[string]bool) {
 		for _, s := range itemNames(x.Provider, &r.Items[i]) {
 			emitted[s] = true
 		}
+		emitted[argumentsKey(&r.Items[i])] = true
 	}
+}
+
+// argumentsKey names the arguments of a call, in whatever order their members stand.
+func argumentsKey(it *wire.Item) string {
+	var args any
+	if err := json.Unmarshal([]byte(it.Args), &args); err != nil {
+		return "arguments" + it.Args
+	}
+	sorted, _ := json.Marshal(args) //nolint:errchkjson // it was JSON a moment ago
+	return "arguments" + string(sorted)
 }
 
 func itemNames(provider string, it *wire.Item) []string {

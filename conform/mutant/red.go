@@ -23,7 +23,7 @@ var redactorMutants = []Mutant{
 	}, evidence.Anthropic, evidence.Gemini)},
 	{"mask-arguments", "masks what the model wrote into a call", []string{"RED-002"}, changeRequest(func(e *editor) bool {
 		return e.eachItem(func(_ int, it *wire.Item) bool {
-			return it.What == wire.Call && e.wasEmitted(it) && maskArguments(it)
+			return it.What == wire.Call && e.wasEmitted(it) && e.isKnownCall(it) && maskArguments(it)
 		})
 	})},
 	{"clean-words", "masks a part of what the model said", []string{"RED-002"}, changeRequest(func(e *editor) bool {
@@ -42,6 +42,12 @@ func rewriteToken(f func(string) string) func(e *editor) bool {
 				rewriteMember(it.Node, f, "signature", "data", "encrypted_content", "thoughtSignature", "thought_signature")
 		})
 	}
+}
+
+// isKnownCall reports whether a call has the arguments that a reply gave it, and no id
+// that a recorder replaced: a masked string is recognised beside the one it was.
+func (e *editor) isKnownCall(it *wire.Item) bool {
+	return e.emitted[argumentsKey(it)] && !strings.Contains(it.ID, "REDACTED")
 }
 
 // maskArguments writes asterisks in place of the first string of a call's arguments.
@@ -99,9 +105,7 @@ func rewriteResult(it *wire.Item, f func(string) string) bool {
 		}
 	}
 	response := fields.Get("response")
-	if !response.Is('{') {
-		return false
-	}
-	i := slices.IndexFunc(response.Items, func(v *wire.Node) bool { return v.Is('"') })
-	return i >= 0 && rewriteMember(response, f, response.Names[i])
+	return response.Is('{') && slices.ContainsFunc(response.Names, func(name string) bool {
+		return name != "name" && (rewriteMember(response, f, name) || slices.ContainsFunc(response.Get(name).Elems(), func(part *wire.Node) bool { return rewriteMember(part, f, "text") }))
+	})
 }

@@ -59,17 +59,18 @@ var toolMutants = []Mutant{
 // eachNewResult calls f for each result behind the last thing that the model said, with its
 // call, until it returns true.
 func (e *editor) eachNewResult(f func(call, res *wire.Item) bool) bool {
-	calls := map[string]*wire.Item{}
+	var calls []*wire.Item
 	last := 0
 	for i := range e.req.Items {
 		if it := &e.req.Items[i]; it.What == wire.Call {
-			calls[it.ID] = it
+			calls = append(calls, it)
 			last = i
 		}
 	}
 	for i := last; i < len(e.req.Items); i++ {
 		it := &e.req.Items[i]
-		if call := calls[it.ID]; it.What == wire.Result && call != nil && f(call, it) {
+		k := slices.IndexFunc(calls, func(call *wire.Item) bool { return call.ID == it.ID && (it.Name == "" || it.Name == call.Name) })
+		if it.What == wire.Result && k >= 0 && f(calls[k], it) {
 			return true
 		}
 	}

@@ -22,14 +22,13 @@ var continuationMutants = []Mutant{
 	}},
 	{"history-beside-id", "sends what the provider holds beside the id of the response", []string{"WSK-002"}, func(ev evidence.Evidence) (evidence.Evidence, bool) {
 		return changeContinuation(ev, func(e *editor, from *evidence.Exchange) bool {
-			input, held := e.doc.Get("input"), wire.ReadRequest(from.Provider, from.Request.Method, from.Request.URL, from.Request.Body)
+			held := wire.ReadRequest(from.Provider, from.Request.Method, from.Request.URL, from.Request.Body)
 			reply := wire.ReadReply(from.Provider, from.Response.Status, from.Response.Body)
-			list := slices.Clone(held.Doc.Get("input").Elems())
+			list := inputItems(held.Doc)
 			for i := range reply.Items {
 				list = append(list, reply.Items[i].Node)
 			}
-			input.Items = append(list, input.Items...)
-			return len(list) > 0
+			return len(list) > 1 && setMember(e.doc, "input", &wire.Node{Kind: '[', Items: append(list, inputItems(e.doc)...)})
 		})
 	}},
 	{"increment-on-new-socket", "sends an increment where nothing can be added to", []string{"WSK-003"}, changeRequest(func(e *editor) bool {
@@ -42,6 +41,15 @@ var continuationMutants = []Mutant{
 		return true
 	}, evidence.OpenAI)},
 	{"name-lost-again", "names a response again that was not found", []string{"WSK-004"}, nameLostAgain},
+}
+
+// inputItems lists the items of an input; a text alone is a message of the user.
+func inputItems(doc *wire.Node) []*wire.Node {
+	input := doc.Get("input")
+	if input.Is('"') {
+		return []*wire.Node{mustParse(`{"role":"user","content":` + string(wire.Encode(input)) + `}`)}
+	}
+	return slices.Clone(input.Elems())
 }
 
 // changeContinuation changes the first request that goes on with a response of the

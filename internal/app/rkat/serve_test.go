@@ -44,7 +44,7 @@ func TestServe(t *testing.T) {
 	var stderr bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		env := []string{"HOME=" + t.TempDir(), "RKAT_SERVER_TOKEN=" + serveToken}
+		env := []string{"HOME=" + t.TempDir(), "RKAT_SERVER_TOKEN=" + serveToken, "RKAT_OPERATIONS_ARTIFACT_THRESHOLD=60"}
 		code <- allBackends.Run(ctx, []string{"serve", "--demo", "--sub-agents", "-v", "--listen", "127.0.0.1:0"}, strings.NewReader(""), toTest, &stderr, env)
 		_ = toTest.Close()
 	}()
@@ -74,8 +74,8 @@ func TestServe(t *testing.T) {
 // checkServedTree runs two sub-agents, and reads where they stand and a large result.
 func checkServedTree(t *testing.T, url string) {
 	t.Helper()
-	large := strings.Repeat("heron ", 4000)
-	prompt, err := json.Marshal("spawn_agent {\"name\":\"one\",\"prompt\":\"say " + large + "\"}\nspawn_agent {\"name\":\"two\",\"prompt\":\"say hi\"}\nthen await_ops {}\nthen say Both.")
+	large := strings.Repeat("heron ", 20)
+	prompt, err := json.Marshal("spawn_agent {\"name\":\"one\",\"prompt\":\"op_status {}\\nthen say " + large + "\"}\nspawn_agent {\"name\":\"two\",\"prompt\":\"say hi\"}\nthen await_ops {}\nthen say Both.")
 	if err != nil {
 		t.Fatal(err)
 	}

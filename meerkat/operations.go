@@ -42,6 +42,13 @@ func (b *AgentBuilder) WithSubAgents(o SubAgents) *AgentBuilder {
 	return b
 }
 
+// WithSteering makes runs ask for directives before each call of the model; see
+// agent.Config. Nil: they do not.
+func (b *AgentBuilder) WithSteering(next func() []ops.Directive) *AgentBuilder {
+	b.config.Steering = next
+	return b
+}
+
 // WithProvider sets key and address of a provider that sub-agents may have models of,
 // beside the one of the agent; url "" is the provider's own.
 func (b *AgentBuilder) WithProvider(provider, apiKey, url string) *AgentBuilder {

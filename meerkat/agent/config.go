@@ -109,6 +109,11 @@ type Config struct {
 	// (0: DefaultArtifactThreshold). Nil: the model gets every result whole.
 	Artifacts         artifact.Store
 	ArtifactThreshold int
+	// Steering returns directives for this agent that came since it was asked last, the
+	// oldest first; sub-agents have none of their own. It is asked before each call of the
+	// model, within the run, and what it returns goes into the conversation. The ids come
+	// back in steering_applied. Nil: none.
+	Steering func() []ops.Directive
 	// Parent makes a new session that of a sub-agent; nil: a user starts it.
 	Parent *session.Parent
 
@@ -323,7 +328,7 @@ func (c *Config) runSettings() settings {
 		temperature: c.Temperature, stopSequences: c.StopSequences, maxPromptBytes: c.MaxPromptBytes, metadata: c.Metadata, unary: c.Unary, account: c.Account,
 		outputSchema: c.OutputSchema, cacheTTL: c.CacheTTL, attachments: c.Attached,
 		annotations: c.Annotations, limits: c.Limits, warnAt: c.WarnAt, retry: c.Retry,
-		interruptedPolicy: c.OnInterrupted, compaction: c.Compaction, render: c.Client.Render, operations: c.Operations != nil,
+		interruptedPolicy: c.OnInterrupted, compaction: c.Compaction, render: c.Client.Render, operations: c.Operations != nil, steered: c.Steering != nil,
 	}
 	if tools := c.Tools; tools != nil {
 		s.idempotent = func(name string) bool { return tool.TraitsOf(tools, name).Idempotent }

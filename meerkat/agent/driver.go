@@ -128,7 +128,7 @@ func (d *driver) runLoop(ctx context.Context, in input) error {
 			case awaitNewsEffect:
 				in = d.awaitNews(ctx, e)
 			case settleEffect:
-				d.node.Settle(e.results, e.directives)
+				d.settleNews(e)
 			case answerEffect:
 				*request.answer = e.answer
 			case finishEffect:

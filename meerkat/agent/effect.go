@@ -143,7 +143,7 @@ type (
 	finishEffect struct{ err error }
 )
 
-// The effects of an agent that has operations.
+// The effects of an agent that has operations or is steered.
 type (
 	// restoreEffect takes over the operations of earlier runs.
 	restoreEffect struct{ operations []ops.Restored }

@@ -48,16 +48,20 @@ func (p *transition) waitForOperations(at time.Time) {
 func (p *transition) handleNews(in newsInput) {
 	s := &p.state
 	p.emitOperationEvents(in.events)
+	waited := s.phase == phaseWaitingForOps
 	switch in.cause {
 	case causeNone:
 	case causeBudget:
 		p.finishRun(in.at, s.timeBudgetError(in.at))
 		return
 	default:
-		p.finishRun(in.at, errCancelled(in.cause, "while operations were running"))
+		moment := "before the call"
+		if waited {
+			moment = "while operations were running"
+		}
+		p.finishRun(in.at, errCancelled(in.cause, moment))
 		return
 	}
-	waited := s.phase == phaseWaitingForOps
 	added := p.addNews(in)
 	switch {
 	case waited && s.answered && !added && in.open:

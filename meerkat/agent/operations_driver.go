@@ -61,7 +61,13 @@ func (d *driver) leaveOperations(completed bool) {
 // readNews returns what is new, or that the run was stopped: what operations came to
 // because of that is left for the next run.
 func (d *driver) readNews(ctx context.Context) input {
-	news := d.node.Drain()
+	var news ops.News
+	if d.node != nil {
+		news = d.node.Drain()
+	}
+	if d.cfg.Steering != nil && ctx.Err() == nil {
+		news.Directives = append(news.Directives, d.cfg.Steering()...)
+	}
 	return d.newsInput(ctx, news)
 }
 
@@ -71,6 +77,14 @@ func (d *driver) awaitNews(ctx context.Context, e awaitNewsEffect) input {
 	defer cancel()
 	news := d.node.Wait(ctx)
 	return d.newsInput(ctx, news)
+}
+
+// settleNews says what is in the conversation. Directives of Config.Steering are not known
+// to the operations, which ignore them.
+func (d *driver) settleNews(e settleEffect) {
+	if d.node != nil {
+		d.node.Settle(e.results, e.directives)
+	}
 }
 
 func (d *driver) newsInput(ctx context.Context, news ops.News) input {

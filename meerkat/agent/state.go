@@ -99,6 +99,7 @@ type settings struct {
 	render            func(*provider.Request) ([]byte, error)   // nil: the client cannot
 	compactOnly       bool                                      // the run is a compaction and nothing else
 	operations        bool                                      // the agent may have operations
+	steered           bool                                      // directives may come from Config.Steering
 }
 
 // digestChain is the Digest of the first n messages of the session.

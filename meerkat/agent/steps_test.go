@@ -335,6 +335,7 @@ func (m *machine) set(line string, args []argument) {
 			s.compaction = Compaction{Threshold: 0.5, Window: number(v), Keep: 1, Prompt: s.compaction.Prompt}
 		},
 		"operations":   func(v string) { s.operations = v == "yes" },
+		"steered":      func(v string) { s.steered = v == "yes" },
 		"compact-only": func(v string) { s.compactOnly = v == "yes" },
 	}
 	for _, a := range args {

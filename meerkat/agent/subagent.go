@@ -157,7 +157,7 @@ func (r *subAgentRun) childConfig() (Config, error) {
 	c.System = strings.TrimSpace(c.System)
 	c.Limits = spec.BudgetReservation
 	c.Attached, c.OutputSchema, c.StopSequences, c.Metadata = nil, nil, nil, nil
-	c.OnEvent = r.passEventsOn(c.OnEvent)
+	c.OnEvent, c.Steering = r.passEventsOn(c.OnEvent), nil
 	return c, nil
 }
 

@@ -20,10 +20,10 @@ const maxPauses = 5
 
 // callModel sends the conversation if the limits leave room for it. A conversation
 // that has become too long is summarised first, unless the provider compacts it. An
-// agent with operations asks for news of them before.
+// agent with operations, or one that is steered, asks for news before.
 func (p *transition) callModel(at time.Time) {
 	s := &p.state
-	if s.settings.operations && !s.newsSeen {
+	if (s.settings.operations || s.settings.steered) && !s.newsSeen {
 		s.phase = phaseNews
 		p.addLastEffect(newsEffect{})
 		return

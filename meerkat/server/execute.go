@@ -10,6 +10,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/ops"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -33,6 +34,7 @@ func (h Host) Execute(ctx context.Context, r Run, c Control) Outcome {
 		ended.Store(ended.Load() || e.Type.Terminal() && e.ParentID == "") // sub-agents end as well
 		appendEvent(c, e)
 	}
+	request.Steering = func() []ops.Directive { return directivesOf(c.TakeSteering()) }
 	a, release, err := h.Open(ctx, request)
 	if err != nil {
 		return h.failedBeforeRun(r, c, err)
@@ -58,6 +60,14 @@ func appendEvent(c Control, e meerkat.Event) {
 	if data, err := json.Marshal(e); err == nil {
 		c.Append(string(e.Type), data)
 	}
+}
+
+// directivesOf returns what an agent gets of steering.
+func directivesOf(taken []Steering) (directives []ops.Directive) {
+	for _, s := range taken {
+		directives = append(directives, ops.Directive{ID: s.ID, Text: s.Text})
+	}
+	return directives
 }
 
 // failedBeforeRun is what comes of a run whose agent reported nothing. Readers of events

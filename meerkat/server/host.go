@@ -11,10 +11,13 @@ package server
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat"
+	"github.com/meerkat-go/conformance/meerkat/artifact"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
+	"github.com/meerkat-go/conformance/meerkat/ops"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -46,6 +49,9 @@ type Request struct {
 	Tools []tool.Tool
 	// Approve is asked before each call of a tool; nil allows all.
 	Approve tool.Approve
+	// Steering returns what clients said to the run since it was asked last; see
+	// agent.Config. It may be nil.
+	Steering func() []ops.Directive
 	// Listen receives the events of the runs; it may be nil.
 	Listen func(meerkat.Event)
 }
@@ -53,6 +59,8 @@ type Request struct {
 // Host is where sessions are, and what builds agents.
 type Host struct {
 	Store session.Store
+	// Artifacts are large results of sub-agents; nil: there are none.
+	Artifacts artifact.Store
 	// Version is what the server calls itself.
 	Version string
 	// Now is where times come from; nil: time.Now.
@@ -60,4 +68,19 @@ type Host struct {
 	// Open builds the agent of one request; the caller calls release when its runs
 	// have ended. It refuses models that are not allowed.
 	Open func(ctx context.Context, r Request) (a *meerkat.Agent, release func(), err error)
+}
+
+// IDs returns the source of ids for the agent of a request that starts a session: first
+// that of the session, then fresh ones for its sub-agents. Nil: there is no such id.
+func (r Request) IDs() func() (session.ID, error) {
+	if r.NewSession == "" {
+		return nil
+	}
+	var used atomic.Bool
+	return func() (session.ID, error) {
+		if used.CompareAndSwap(false, true) {
+			return r.NewSession, nil
+		}
+		return session.NewID()
+	}
 }

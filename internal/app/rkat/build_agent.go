@@ -15,6 +15,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/artifact"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
@@ -30,8 +31,10 @@ type preparedRun struct {
 	options *options
 	cfg     *config.Loaded
 	store   session.Store
-	choice  modelChoice
-	resumed bool // the session exists already
+	// artifacts are those of all runs of a server; nil: they are opened for this run.
+	artifacts artifact.Store
+	choice    modelChoice
+	resumed   bool // the session exists already
 	// hasSubAgents is set for a session that began with the tools for sub-agents.
 	hasSubAgents bool
 	schema       *outputSchema
@@ -146,13 +149,13 @@ func (a *app) newBuilder(w *preparedRun) (*meerkat.AgentBuilder, error) {
 	if w.request.Approve != nil {
 		b.WithApproval(w.request.Approve)
 	}
-	if id := w.request.NewSession; id != "" {
-		b.WithNewID(func() (session.ID, error) { return id, nil })
+	if ids := w.request.IDs(); ids != nil {
+		b.WithNewID(ids)
 	}
 	if id := w.request.RunID; id != "" {
 		b.WithNewRunID(func() (string, error) { return id, nil })
 	}
-	b.WithTraceContext(w.request.TraceParent, w.request.TraceState)
+	b.WithTraceContext(w.request.TraceParent, w.request.TraceState).WithSteering(w.request.Steering)
 	if w.options.unary {
 		b.WithUnary()
 	}

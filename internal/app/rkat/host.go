@@ -37,6 +37,11 @@ func (a *app) openHost(cmd *cobra.Command, o *options) (*agentHost, error) {
 		w.closeAll(cmd.Context())
 		return nil, err
 	}
+	// Without a folder for them only the agents that need artifacts fail.
+	if w.artifacts, err = a.openArtifacts(w); err != nil && w.cfg.SubAgents {
+		w.closeAll(cmd.Context())
+		return nil, err
+	}
 	return &agentHost{a, cmd, o, w.store, w}, nil
 }
 
@@ -48,7 +53,7 @@ func (h *agentHost) closeHost(ctx context.Context) error {
 
 // serverHost returns what a server needs of h.
 func (h *agentHost) serverHost() server.Host {
-	return server.Host{Store: h.store, Version: cli.Version(), Open: h.openAgent}
+	return server.Host{Store: h.store, Artifacts: h.base.artifacts, Version: cli.Version(), Open: h.openAgent}
 }
 
 // openAgent implements server.Host.
@@ -65,7 +70,7 @@ func (h *agentHost) openAgent(ctx context.Context, r server.Request) (*meerkat.A
 		listen = append(listen, e.listen)
 	}
 	w := &preparedRun{
-		options: h.options, cfg: cfg, store: keptStore{h.store}, schema: h.base.schema,
+		options: h.options, cfg: cfg, store: keptStore{h.store}, schema: h.base.schema, artifacts: h.base.artifacts,
 		listen: observe.All(listen...), request: r,
 	}
 	if w.choice, err = h.chooseModel(ctx, w, r); err == nil {

@@ -28,8 +28,9 @@ func (a *app) serveCommand() *cobra.Command {
 		Use: "serve", Short: "Offer the agent over HTTP",
 		Example: "  RKAT_SERVER_TOKEN=$(openssl rand -hex 32) rkat serve\n  rkat serve --listen 127.0.0.1:8080 --token-file token --max-runs 64\n  RKAT_DATABASE_URL=postgres://rkat@db/rkat rkat serve --token-file token",
 		Long: `Offer the agent over HTTP: POST /sessions starts a session with a run, and other
-addresses read it, follow its events, go on with it, interrupt and fork it. The document
-of the API, OpenAPI 3.1, is at /openapi.json. Settings are those of run.
+addresses read it, follow its events, go on with it, steer, interrupt and fork it, and
+list its sub-agents and their large results. The document of the API, OpenAPI 3.1, is at
+/openapi.json. Settings are those of run.
 
 Clients send the token of ` + tokenVariable + ` or --token-file as Authorization: Bearer TOKEN;
 only /healthz answers without it. Only this machine can connect unless --allow-remote is

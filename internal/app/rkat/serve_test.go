@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -43,8 +44,8 @@ func TestServe(t *testing.T) {
 	var stderr bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		env := []string{"HOME=" + t.TempDir(), "RKAT_SERVER_TOKEN=" + serveToken}
-		code <- allBackends.Run(ctx, []string{"serve", "--demo", "-v", "--listen", "127.0.0.1:0"}, strings.NewReader(""), toTest, &stderr, env)
+		env := []string{"HOME=" + t.TempDir(), "RKAT_SERVER_TOKEN=" + serveToken, "RKAT_OPERATIONS_ARTIFACT_THRESHOLD=60"}
+		code <- allBackends.Run(ctx, []string{"serve", "--demo", "--sub-agents", "-v", "--listen", "127.0.0.1:0"}, strings.NewReader(""), toTest, &stderr, env)
 		_ = toTest.Close()
 	}()
 	lines := bufio.NewScanner(out)
@@ -55,6 +56,7 @@ func TestServe(t *testing.T) {
 	if status, text := askServer(t, "POST", url+"/sessions", `{"prompt":"How long is \"secret content\"?"}`); status != 200 || !strings.Contains(text, "answered: 2 words, 13 letters.") {
 		t.Errorf("a run: %d %s", status, text)
 	}
+	checkServedTree(t, url)
 	if status, text := askServer(t, "GET", url+"/metrics", ""); status != 200 || !strings.Contains(text, "rkat_server_runs 0") || !strings.Contains(text, `rkat_runs_total`) {
 		t.Errorf("metrics: %d %.400s", status, text)
 	}
@@ -66,6 +68,37 @@ func TestServe(t *testing.T) {
 		}
 	case <-time.After(time.Minute):
 		t.Fatal("the server goes on")
+	}
+}
+
+// checkServedTree runs two sub-agents, and reads where they stand and a large result.
+func checkServedTree(t *testing.T, url string) {
+	t.Helper()
+	large := strings.Repeat("heron ", 20)
+	prompt, err := json.Marshal("spawn_agent {\"name\":\"one\",\"prompt\":\"op_status {}\\nthen say " + large + "\"}\nspawn_agent {\"name\":\"two\",\"prompt\":\"say hi\"}\nthen await_ops {}\nthen say Both.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var run struct {
+		SessionID string `json:"session_id"`
+	}
+	status, text := askServer(t, "POST", url+"/sessions", `{"prompt":`+string(prompt)+`}`)
+	if err := json.Unmarshal([]byte(text), &run); err != nil || status != 200 || !strings.Contains(text, `"text":"Both."`) {
+		t.Fatalf("sub-agents: %d %s, %v", status, text, err)
+	}
+	session := url + "/sessions/" + run.SessionID
+	var tree struct {
+		Operations []struct {
+			ID, Label, Status string
+			ArtifactID        string `json:"artifact_id"`
+		}
+	}
+	_, text = askServer(t, "GET", session+"/operations", "")
+	if err := json.Unmarshal([]byte(text), &tree); err != nil || len(tree.Operations) != 2 || tree.Operations[0].ID == run.SessionID || tree.Operations[1].Status != "completed" || tree.Operations[1].Label != "two" {
+		t.Fatalf("operations: %s, %v", text, err)
+	}
+	if status, text := askServer(t, "GET", session+"/artifacts/"+tree.Operations[0].ArtifactID, ""); status != 200 || strings.TrimSpace(text) != strings.TrimSpace(large) {
+		t.Errorf("the artifact: %d %.200s", status, text)
 	}
 }
 

@@ -32,8 +32,11 @@ func (a *app) offerSubAgents(w *preparedRun, b *meerkat.AgentBuilder) error {
 	return nil
 }
 
-// openArtifacts opens the artifacts of the sessions of a run.
+// openArtifacts opens the artifacts of the sessions of a run, or of all runs of a server.
 func (a *app) openArtifacts(w *preparedRun) (artifact.Store, error) {
+	if w.artifacts != nil {
+		return w.artifacts, nil
+	}
 	options := artifact.Options{Ancestors: artifact.ForkedFrom(w.store)}
 	if w.cfg.Storage.Backend == "memory" {
 		return artifact.NewMemory(options), nil

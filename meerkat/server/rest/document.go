@@ -26,6 +26,7 @@ func newConfig(version string) huma.Config {
 	c.Tags = []*huma.Tag{
 		{Name: "sessions", Description: "Conversations that are kept."},
 		{Name: "runs", Description: "What an agent does in a session."},
+		{Name: "operations", Description: "What an agent has started beside its own work, such as sub-agents."},
 		{Name: "server", Description: "The server itself."},
 	}
 	return c

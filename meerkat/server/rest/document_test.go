@@ -197,7 +197,7 @@ func sendDrawn(t *rapid.T, d *document, handler http.Handler, sessions []string,
 func drawRequest(t *rapid.T, method, path string, o operation, sessions []string, run string) *http.Request {
 	id := rapid.OneOf(rapid.SampledFrom(append(sessions, "0199a2b4-0000-7000-8000-000000000009")), hostileText()).Draw(t, "id")
 	runs := rapid.OneOf(rapid.Just(run), hostileText()).Draw(t, "run")
-	target := strings.NewReplacer("{id}", escapePath(id), "{run}", escapePath(runs)).Replace(path)
+	target := strings.NewReplacer("{id}", escapePath(id), "{run}", escapePath(runs), "{artifact}", escapePath(runs)).Replace(path)
 	body := ""
 	if method == "post" {
 		body = rapid.OneOf(validBody(), rapid.SampledFrom(badBodies()), hostileText()).Draw(t, "body")
@@ -254,7 +254,7 @@ func badBodies() []string {
 func validBody() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		if rapid.Bool().Draw(t, "fork") {
-			return rapid.SampledFrom([]string{`{}`, `{"messages":1}`, `{"messages":1000}`}).Draw(t, "messages")
+			return rapid.SampledFrom([]string{`{}`, `{"messages":1}`, `{"messages":1000}`, `{"message":"be brief"}`}).Draw(t, "messages")
 		}
 		body := map[string]any{"prompt": rapid.SampledFrom([]string{"hi", "a <&> \u2028 b", strings.Repeat("long ", 2000)}).Draw(t, "prompt")}
 		if rapid.Bool().Draw(t, "more") {

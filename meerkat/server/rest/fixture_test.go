@@ -8,15 +8,18 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat"
+	"github.com/meerkat-go/conformance/meerkat/artifact"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/server"
 	"github.com/meerkat-go/conformance/meerkat/server/rest"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/stream"
+	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -26,7 +29,8 @@ const patience = 3 * time.Minute
 const token = "token-of-the-tests-0123456789"
 
 // echo answers with the prompt. It waits until its context ends where the prompt is
-// "wait".
+// "wait", calls the tool hold where it is "hold", and starts a sub-agent with the rest of a
+// prompt that begins with "spawn".
 type echo struct{}
 
 func (echo) Provider() string                         { return "anthropic" }
@@ -38,10 +42,18 @@ func (echo) Complete(ctx context.Context, r *provider.Request, listen func(strea
 		<-ctx.Done()
 		return stream.Reply{}, ctx.Err()
 	}
+	usage := transcript.Usage{InputTokens: 10, OutputTokens: 3}
+	if task, spawns := strings.CutPrefix(prompt, "spawn "); spawns || prompt == "hold" {
+		call := transcript.ToolUse("call_1", "hold", []byte(`{}`))
+		if spawns {
+			call = transcript.ToolUse("call_1", "spawn_agent", []byte(`{"name":"one","prompt":"`+task+`"}`))
+		}
+		return stream.Reply{Message: transcript.Assistant(transcript.StopToolUse, call), Usage: usage, UsageKnown: true}, nil
+	}
 	listen(stream.Event{Kind: stream.EventTextDelta, Delta: []byte(prompt)})
 	return stream.Reply{
 		Message: transcript.Assistant(transcript.StopEndTurn, transcript.Text("echo: "+prompt)),
-		Usage:   transcript.Usage{InputTokens: 10, OutputTokens: 3}, UsageKnown: true,
+		Usage:   usage, UsageKnown: true,
 	}, nil
 }
 
@@ -51,16 +63,50 @@ type fixture struct {
 	api     *rest.Server
 	backend server.Backend
 	store   session.Store
+	// holding receives when the tool hold has begun, which then waits for released.
+	holding, released chan struct{}
+	late              atomic.Bool // the time of artifacts is up
+}
+
+// holdTool is the tool hold.
+func (f *fixture) holdTool() tool.Tool {
+	return tool.Tool{
+		Def: transcript.ToolDef{Name: "hold", Description: "waits", InputSchema: transcript.RawJSON(`{"type":"object"}`)},
+		Func: func(ctx context.Context, _ []byte) (transcript.ToolResult, error) {
+			f.holding <- struct{}{}
+			select {
+			case <-f.released:
+				return transcript.ToolResult{Content: "held"}, nil
+			case <-ctx.Done():
+				return transcript.ToolResult{}, ctx.Err()
+			}
+		},
+	}
+}
+
+// largeResult is how many bytes of a result of a sub-agent make it an artifact.
+const largeResult = 500
+
+// artifacts are in memory, and last a day.
+func (f *fixture) artifacts() artifact.Store {
+	return artifact.NewMemory(artifact.Options{Ancestors: artifact.ForkedFrom(f.store), Now: func() time.Time {
+		if f.late.Load() {
+			return time.Now().Add(25 * time.Hour)
+		}
+		return time.Now()
+	}})
 }
 
 func newFixture(t testing.TB, limits server.BackendLimits, o rest.Options) *fixture {
 	t.Helper()
-	f := &fixture{store: session.NewMemoryStore()}
-	host := server.Host{Store: f.store, Version: "test", Open: func(ctx context.Context, r server.Request) (*meerkat.Agent, func(), error) {
+	f := &fixture{store: session.NewMemoryStore(), holding: make(chan struct{}, 1), released: make(chan struct{})}
+	artifacts := f.artifacts()
+	host := server.Host{Store: f.store, Artifacts: artifacts, Version: "test", Open: func(ctx context.Context, r server.Request) (*meerkat.Agent, func(), error) {
 		b := meerkat.NewAgent().WithClient(echo{}).WithStore(f.store).WithEvents(r.Listen).WithLimits(r.Limits).WithAttached(r.Attached...).
-			WithNewRunID(func() (string, error) { return r.RunID, nil }).WithTraceContext(r.TraceParent, r.TraceState)
-		if r.NewSession != "" {
-			b.WithNewID(func() (session.ID, error) { return r.NewSession, nil })
+			WithNewRunID(func() (string, error) { return r.RunID, nil }).WithTraceContext(r.TraceParent, r.TraceState).WithSteering(r.Steering).
+			WithTool(f.holdTool()).WithSubAgents(meerkat.SubAgents{Artifacts: artifacts, ArtifactThreshold: largeResult})
+		if ids := r.IDs(); ids != nil {
+			b.WithNewID(ids)
 		}
 		a, err := b.BuildContext(ctx)
 		return a, func() {}, err
@@ -101,6 +147,25 @@ type answer struct {
 	Sessions   []struct{ ID, Status string }
 	Runs       []struct{ ID string }
 	Items      []struct{ Type, Text string }
+	Operations []shownOperation
+	Artifacts  []struct{ ID string }
+}
+
+// shownOperation is an operation as a client reads it.
+type shownOperation struct {
+	ID        string
+	Parent    string `json:"parent_id"`
+	Depth     int
+	Label     string
+	Status    string
+	Delivered bool
+	Model     string
+	Usage     *struct {
+		InputTokens int `json:"input_tokens"`
+	}
+	Started    string `json:"started_at"`
+	Ended      string `json:"ended_at"`
+	ArtifactID string `json:"artifact_id"`
 }
 
 // ask sends a request with the token. headers are "Name: value".

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/meerkat-go/conformance/meerkat/artifact"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/server"
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -51,10 +53,11 @@ func problemOf(err error) error {
 // statusOf returns the status of an error of the backend or of the store.
 func statusOf(err error) int {
 	switch {
-	case errors.Is(err, session.ErrNotFound), errors.As(err, new(*server.RunNotFoundError)):
+	case errors.Is(err, session.ErrNotFound), errors.Is(err, artifact.ErrNotFound), errors.As(err, new(*server.RunNotFoundError)):
 		return http.StatusNotFound
 	case errors.As(err, new(*server.BusyError)), errors.As(err, new(*server.NotRunningError)),
-		errors.As(err, new(*session.LockedError)), errors.As(err, new(*session.VersionError)), errors.Is(err, session.ErrTornFork):
+		errors.As(err, new(*session.LockedError)), errors.As(err, new(*session.VersionError)), errors.Is(err, session.ErrTornFork),
+		errors.Is(err, artifact.ErrDamaged), errors.As(err, new(*artifact.VersionError)):
 		return http.StatusConflict
 	case errors.As(err, new(*server.FullError)), errors.As(err, new(*server.SteeringFullError)), errors.As(err, new(*session.BudgetExceededError)):
 		return http.StatusTooManyRequests
@@ -113,15 +116,17 @@ func (w headerWriter) Write(p []byte) (int, error) { return len(p), nil }
 // WriteHeader implements http.ResponseWriter.
 func (w headerWriter) WriteHeader(int) {}
 
-// offeredType is the media type of what a request asks for.
-func offeredType(r *http.Request) string {
+// offeredTypes are the media types that what a request asks for may have.
+func offeredTypes(r *http.Request) []string {
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/events"):
-		return "text/event-stream"
+		return []string{"text/event-stream"}
+	case strings.Contains(r.URL.Path, "/artifacts/"):
+		return []string{textType, binaryType}
 	case r.URL.Path == "/metrics":
-		return "text/plain"
+		return []string{textType}
 	default:
-		return "application/json"
+		return []string{"application/json"}
 	}
 }
 
@@ -131,7 +136,11 @@ func isAccepted(r *http.Request) bool {
 	if strings.TrimSpace(accept) == "" {
 		return true
 	}
-	offered := offeredType(r)
+	return slices.ContainsFunc(offeredTypes(r), func(offered string) bool { return acceptsType(accept, offered) })
+}
+
+// acceptsType reports whether an Accept header allows a media type.
+func acceptsType(accept, offered string) bool {
 	kind, _, _ := strings.Cut(offered, "/")
 	for each := range strings.SplitSeq(accept, ",") {
 		media, parameters, err := mime.ParseMediaType(each)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -66,7 +67,10 @@ func New(host server.Host, backend server.Backend, o Options) *Server {
 	s.api = humago.New(s.mux, newConfig(host.Version))
 	s.addSessionOperations()
 	s.addRunOperations()
+	s.addSteerOperation()
 	s.addEventOperation()
+	s.addOperationOperations()
+	s.addArtifactOperations()
 	s.addHealthOperation()
 	document := s.Document()
 	s.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
@@ -117,7 +121,7 @@ func (s *Server) serveKnown(w http.ResponseWriter, r *http.Request) {
 	case pattern == "":
 		refuseUnknown(w, r, h)
 	case !isAccepted(r):
-		writeProblem(w, "accept: "+offeredType(r)+" is what this address returns; accept it", http.StatusNotAcceptable)
+		writeProblem(w, "accept: "+strings.Join(offeredTypes(r), " or ")+" is what this address returns; accept it", http.StatusNotAcceptable)
 	default:
 		s.mux.ServeHTTP(w, r)
 	}

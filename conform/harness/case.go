@@ -70,7 +70,7 @@ func (c Case) covers(requirement string) bool {
 // suiteFolders names the folder of each requirement area that has cassettes.
 var suiteFolders = map[string]string{
 	"ORD": "ordering", "SIG": "signature", "MOD": "allowlist", "RES": "resume", "STR": "streaming",
-	"ERR": "recovery",
+	"ERR": "recovery", "BUD": "budget",
 }
 
 // CassettePath is the path of the recording of the case below the cassettes:

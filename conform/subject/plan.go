@@ -100,7 +100,7 @@ func (pl plan) roomAdditions() []*profiles.Addition {
 	if pl.room.System != "" {
 		list = append(list, pl.profile.System)
 	}
-	if n := pl.room.Case.Scenario.Limits.Turns; n > 0 {
+	if n := pl.room.MaxTurns; n > 0 {
 		pl.values["max_turns"] = strconv.Itoa(n)
 		list = append(list, pl.profile.MaxTurns)
 	}

@@ -45,29 +45,26 @@ func (x *exchange) isAgentTask() bool {
 }
 
 // shortReplyAskedAgain: a reply that its budget of tokens cut off is not asked for again
-// with the same request, because it ends at the same place.
+// with the same request, because it ends at the same place. What counts is the next
+// request of the process: the reaction to that reply.
 func shortReplyAskedAgain(s *Trace, r *report) {
-	var short []*exchange
+	type asker struct {
+		process  int
+		provider string
+	}
+	last := map[asker]*exchange{}
 	for _, x := range s.x {
 		if !x.asksForAnswer() {
 			continue
 		}
-		for _, old := range short {
-			if old.Process != x.Process || old.Provider != x.Provider {
-				continue
-			}
+		from := asker{x.Process, x.Provider}
+		if old := last[from]; old != nil && old.reply.Usable() && old.isCutByBudget() {
 			r.addObserved(1)
 			if isSameRequest(old, x) {
 				r.addFinding(x, wire.Place{Event: -1, Off: -1}, "", "the request is, byte for byte, the one of exchange %d, whose reply ended at its limit of tokens", old.Index)
-				break
 			}
 		}
-		if x.reply.Usable() && x.isCutByBudget() {
-			short = append(short, x)
-			if len(short) > maxSources {
-				short = short[1:]
-			}
-		}
+		last[from] = x
 	}
 }
 

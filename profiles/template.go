@@ -32,6 +32,7 @@ var Placeholders = []Placeholder{
 	{"args", "an argument of its own: here stand the arguments that the profile adds", []string{"run", "resume", "acp", "driver"}},
 	{"model", "the model to ask for", nil},
 	{"effort", "how much the model is to think: low, medium, high", []string{"effort"}},
+	{"max_turns", "how many replies of the model the process may ask for", []string{"max_turns"}},
 	{"system", "the system prompt of the case", []string{"system"}},
 	{"provider", "the provider, as the agent calls it", nil},
 	{"key", "the made-up key of the provider", nil},

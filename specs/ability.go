@@ -42,13 +42,15 @@ const (
 	// AbilityAllowlist: the agent refuses a model that is not on the allowlist before
 	// it sends anything.
 	AbilityAllowlist Ability = "allowlist"
+	// AbilityMaxTurns: the number of replies that a process asks for can be limited.
+	AbilityMaxTurns Ability = "max_turns"
 )
 
 // Abilities are all abilities, those that make a control level first. The slice is the
 // caller's.
 func Abilities() []Ability {
 	return []Ability{AbilityTools, AbilityResume, AbilityTurns, AbilityInterrupt,
-		AbilityModel, AbilitySystem, AbilityHosted, AbilityKill, AbilitySwitch, AbilityFork, AbilityCompact, AbilityImages, AbilityAllowlist}
+		AbilityModel, AbilitySystem, AbilityHosted, AbilityKill, AbilitySwitch, AbilityFork, AbilityCompact, AbilityImages, AbilityAllowlist, AbilityMaxTurns}
 }
 
 // Needs returns what an agent must be able to do to play the scenario, beyond
@@ -58,6 +60,9 @@ func (s *Scenario) Needs() []Ability {
 	needed := slices.Clone(s.ExtraNeeds)
 	for _, step := range s.Steps {
 		needed = append(needed, step.neededAbilities()...)
+	}
+	if s.Limits.Turns > 0 {
+		needed = append(needed, AbilityMaxTurns)
 	}
 	for _, turn := range s.Turns {
 		for _, block := range turn.Emit {

@@ -20,7 +20,9 @@ type Example struct {
 	Note string `yaml:"note,omitempty" json:"note,omitempty"`
 	// Source is what the evidence comes from. Empty means recording, or where the
 	// requirement does not apply to recordings the first source it applies to.
-	Source    string            `yaml:"source,omitempty" json:"source,omitempty"`
+	Source string `yaml:"source,omitempty" json:"source,omitempty"`
+	// Limits are what the agent was told that it may spend.
+	Limits    Limits            `yaml:"limits,omitempty" json:"limits,omitzero"`
 	Exchanges []ExampleExchange `yaml:"exchanges" json:"exchanges"`
 	// Processes are those that the exchanges name by ordinal.
 	Processes []ExampleProcess `yaml:"processes,omitempty" json:"processes,omitempty"`

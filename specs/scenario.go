@@ -42,6 +42,8 @@ type Scenario struct {
 	// IsSimulated says that no recording of the scenario is kept: only the simulator
 	// answers it.
 	IsSimulated bool
+	// Limits are what each process of the agent may spend, where it can be told.
+	Limits Limits
 	// System is the system prompt of every step, possibly empty.
 	System string
 	// Targets are the models the scenario runs with, in the order anthropic,
@@ -52,6 +54,12 @@ type Scenario struct {
 	// ExtraNeeds are abilities that an agent needs although neither steps nor turns show
 	// it, see [Scenario.Needs].
 	ExtraNeeds []Ability
+}
+
+// Limits bound what a process of an agent may spend. A zero field is no limit.
+type Limits struct {
+	// Turns is how many replies of the model it may ask for, retries aside.
+	Turns int `yaml:"turns,omitempty" json:"turns,omitempty"`
 }
 
 // Target returns the target of provider.

@@ -130,8 +130,11 @@ func (p *scenarioParser) parseDocument(s *Scenario, body []byte) {
 		p.failAt(1, "%s is empty", scenarioDoc)
 	}
 	p.parseFields(doc.Content[0], fields{
-		"title":     func(n *yaml.Node) { s.Title = p.parseFilledText(n) },
-		"system":    func(n *yaml.Node) { s.System = p.parseText(n) },
+		"title":  func(n *yaml.Node) { s.Title = p.parseFilledText(n) },
+		"system": func(n *yaml.Node) { s.System = p.parseText(n) },
+		"limits": func(n *yaml.Node) {
+			p.parseFields(n, fields{"turns": func(n *yaml.Node) { s.Limits.Turns = p.parseCount(n) }}, "turns")
+		},
 		"providers": func(n *yaml.Node) { s.Targets = p.parseTargets(n) },
 		"player":    func(n *yaml.Node) { s.Steps = parseList(p, n, p.parseStep) },
 		"turns":     func(n *yaml.Node) { s.Turns = parseList(p, n, p.parseTurn) },

@@ -202,7 +202,7 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"ORD-001 SIG-001", "ORD-001 ORD-001", "x.txtar:3: requirement ORD-001 stands twice"},
 		{"ORD-001 SIG-001", "ORD-001\nSIG-001\nand prose", `x.txtar:5: requirement "and" is not AREA-NNN`},
 		{"-- scenario.yaml --", "-- script.yaml --", `x.txtar:4: unexpected file "script.yaml"`},
-		{"system: Be brief.", "sistem: Be brief.", `x.txtar:6: unknown key "sistem"; known here: live, needs, player, providers, system, title, turns`},
+		{"system: Be brief.", "sistem: Be brief.", `x.txtar:6: unknown key "sistem"; known here: limits, live, needs, player, providers, system, title, turns`},
 		{"system: Be brief.", "title: again", `x.txtar:6: key "title" stands twice`},
 		{"title: everything at once\n", "", `x.txtar:5: key "title" is missing`},
 		{"system: Be brief.", "system: [a", "x.txtar:5: did not find expected"}, // yaml.v3 names the line before

@@ -126,7 +126,7 @@ func All() []Check {
 	for _, area := range []map[string]rule{pairingRules, replayRules, formRules, anthropicRules, openAIRules, geminiRules,
 		originRules, modelRules, resumeRules, framingRules, grammarRules, endingRules, cassetteRules, errorRules, parameterRules, toolSchemaRules, opaqueRules, schemaRules,
 		redactorRules, hygieneRules, toolRules, continuationRules, cacheRules,
-		mediaRules, compactionRules, namespaceRules, serverToolRules, betaRules, recoveryRules} {
+		mediaRules, compactionRules, namespaceRules, serverToolRules, betaRules, recoveryRules, operationRules, budgetRules} {
 		for id, run := range area {
 			all = append(all, newCheck(id, run))
 		}

@@ -13,7 +13,7 @@ import (
 // FromExample turns an example of the requirement r into evidence, which belongs to
 // the caller. Its replies are synthetic.
 func FromExample(r specs.Requirement, e specs.Example) Evidence {
-	ev := Evidence{Source: exampleSource(r, e), Case: "example of " + r.ID}
+	ev := Evidence{Source: exampleSource(r, e), Case: "example of " + r.ID, Limits: e.Limits}
 	for i, x := range e.Exchanges {
 		process := x.Process
 		if len(e.Processes) == 0 {

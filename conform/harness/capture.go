@@ -188,7 +188,7 @@ func (c *capture) finish(processes []evidence.Process) (*evidence.Evidence, []st
 		at := ev.Exchanges[i].Index
 		ev.Exchanges[i].Process, ev.Exchanges[i].Missed = processOf[c.stepOf[at]], c.missed[at]
 	}
-	ev.Side = c.about.Side
+	ev.Side, ev.Limits = c.about.Side, c.Case.Scenario.Limits
 	deviations := slices.Clone(c.notes)
 	if c.hasToolLog {
 		deviations = append(deviations, compareToolRuns(&ev, c.toolRuns)...)

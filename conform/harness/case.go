@@ -70,7 +70,7 @@ func (c Case) covers(requirement string) bool {
 // suiteFolders names the folder of each requirement area that has cassettes.
 var suiteFolders = map[string]string{
 	"ORD": "ordering", "SIG": "signature", "MOD": "allowlist", "RES": "resume", "STR": "streaming",
-	"ERR": "recovery",
+	"ERR": "recovery", "BUD": "budget",
 }
 
 // CassettePath is the path of the recording of the case below the cassettes:
@@ -110,6 +110,8 @@ type Step struct {
 	// ExtraTools are the roles of the tools that the scenario calls and that few scenarios
 	// do. rkat offers them in such scenarios only.
 	ExtraTools []string
+	// MaxTurns is how many replies of the model a process may ask for; 0: any number.
+	MaxTurns int
 	// Calls are the roles of the tools that a real model must call in the step.
 	Calls []string
 }
@@ -126,7 +128,7 @@ func (c Case) Steps(seed string) []Step {
 		steps[i] = Step{
 			Resume: s.Resume, Turn: s.Turn, Prompt: specs.Fresh(s.Prompt, seed), Exit: s.Exit, Says: specs.Fresh(s.Says, seed),
 			Calls: s.Calls, ExtraTools: extraTools(c.Scenario), Fork: s.Fork, Compact: s.Compact,
-			NewKey: s.NewKey,
+			NewKey: s.NewKey, MaxTurns: c.Scenario.Limits.Turns,
 			System: specs.Fresh(c.Scenario.System, seed), Model: cmp.Or(s.Switch[c.Target.Provider], c.Target.Model), Effort: c.Target.Effort,
 		}
 	}

@@ -32,6 +32,7 @@ func RecordedEvidence(c Case, recordings fs.FS) (evidence.Evidence, error) {
 	if len(skipped) > 0 {
 		return ev, fmt.Errorf("%s: request %d is not judged: %s", c.CassettePath(), skipped[0].Exchange, skipped[0].Reason)
 	}
+	ev.Limits = c.Scenario.Limits
 	for _, step := range c.Steps(committedSeed) {
 		ev.Process = append(ev.Process, expectedProcess(step))
 	}

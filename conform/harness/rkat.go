@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -54,7 +55,7 @@ func (s rkatSubject) About() About {
 	return About{
 		Subject: report.Subject{Name: "rkat", Version: s.version, Kind: kind},
 		Abilities: []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityInterrupt, specs.AbilityModel, specs.AbilitySystem,
-			specs.AbilityKill, specs.AbilitySwitch, specs.AbilityFork, specs.AbilityCompact, specs.AbilityImages, specs.AbilityAllowlist},
+			specs.AbilityKill, specs.AbilitySwitch, specs.AbilityFork, specs.AbilityCompact, specs.AbilityImages, specs.AbilityAllowlist, specs.AbilityMaxTurns},
 		HoldsAll: true,
 	}
 }
@@ -158,6 +159,9 @@ func rkatArguments(step Step, session, dir string) []string {
 	}
 	if step.System != "" && !step.Resume {
 		args = append(args, "--system", step.System)
+	}
+	if step.MaxTurns > 0 {
+		args = append(args, "--max-turns", strconv.Itoa(step.MaxTurns))
 	}
 	if step.Effort != "" {
 		args = append(args, "--effort", step.Effort)

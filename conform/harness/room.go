@@ -21,6 +21,7 @@ func (r *Runner) furnishRoom(p Permutation) (Room, error) {
 		Case: p.Case, Ingress: p.wayIn(), CAFile: r.trustFile, Tools: r.toolServer(dir),
 		Home: filepath.Join(dir, "home"), Work: filepath.Join(dir, "work"), Temp: filepath.Join(dir, "tmp"),
 		Model: p.Case.Target.Model, Effort: p.Case.Target.Effort, System: specs.Fresh(p.Case.Scenario.System, r.seedOf(p.Source)),
+		MaxTurns: p.Case.Scenario.Limits.Turns,
 	}
 	for _, folder := range []string{room.Home, room.Work, room.Temp} {
 		if err := os.Mkdir(folder, 0o700); err != nil {

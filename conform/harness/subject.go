@@ -99,6 +99,8 @@ type Room struct {
 	Sandbox *isolate.Sandbox
 	// Model, Effort and System are what the case asks for, possibly "".
 	Model, Effort, System string
+	// MaxTurns is how many replies a process may ask for; 0: any number.
+	MaxTurns int
 }
 
 // ToolServer says how an agent reaches our MCP server.

@@ -41,7 +41,7 @@ func All() []Mutant {
 	all := slices.Concat(pairingMutants, replayMutants, formMutants, anthropicMutants, openAIMutants,
 		geminiMutants, originMutants, modelMutants, resumeMutants, streamMutants, endingMutants, cassetteMutants, errorMutants, parameterMutants, toolSchemaMutants, opaqueMutants, schemaMutants,
 		redactorMutants, hygieneMutants, toolMutants, continuationMutants, cacheMutants,
-		mediaMutants, compactionMutants, namespaceMutants, serverToolMutants, betaMutants, recoveryMutants)
+		mediaMutants, compactionMutants, namespaceMutants, serverToolMutants, betaMutants, recoveryMutants, operationMutants, budgetMutants)
 	slices.SortFunc(all, func(a, b Mutant) int { return strings.Compare(a.ID, b.ID) })
 	return all
 }

@@ -117,10 +117,11 @@ func (p observedPlace) breakOnce(dice *rand.Rand) bool {
 	return false
 }
 
-// needSeveral are checks whose breach takes several changes at once, such as never to
-// ask and never to send back. A mutant makes them where it first can, so that one that
-// trips the check anywhere in the case is enough.
-var needSeveral = []string{"SIG-012/asked-for"}
+// needSeveral are checks whose breach no small change makes, such as never to ask and
+// never to send back, a whole message of another conversation, or the mark of a
+// redactor. A mutant makes them where it first can, so that one that trips the check
+// anywhere in the case is enough.
+var needSeveral = []string{"SIG-012/asked-for", "OPS-001/own-replies", "RED-002/arguments"}
 
 // mutantTrips reports whether a mutant of the requirement trips the check in this exchange, or
 // in a later one that it leads to.

@@ -15,6 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 //go:embed samples/*.txtar
@@ -25,6 +26,7 @@ var sampleFiles embed.FS
 type (
 	sampleCase struct {
 		Source    evidence.Source  `yaml:"source"`
+		Limits    specs.Limits     `yaml:"limits"`
 		Exchanges []sampleExchange `yaml:"exchanges"`
 		Processes []sampleProcess  `yaml:"processes"`
 	}
@@ -84,7 +86,7 @@ func parseSample(name string, data []byte) (evidence.Evidence, error) {
 	if err := dec.Decode(&c); err != nil {
 		return evidence.Evidence{}, fmt.Errorf("%s: case.yaml: %w", name, err)
 	}
-	ev := evidence.Evidence{Source: c.Source, Case: name}
+	ev := evidence.Evidence{Source: c.Source, Case: name, Limits: c.Limits}
 	for i, e := range c.Exchanges {
 		n := strconv.Itoa(i)
 		if files[n+".request.json"] == nil {

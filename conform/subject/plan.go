@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/harness"
@@ -98,6 +99,10 @@ func (pl plan) roomAdditions() []*profiles.Addition {
 	}
 	if pl.room.System != "" {
 		list = append(list, pl.profile.System)
+	}
+	if n := pl.room.MaxTurns; n > 0 {
+		pl.values["max_turns"] = strconv.Itoa(n)
+		list = append(list, pl.profile.MaxTurns)
 	}
 	if pl.room.Effort != "" {
 		list = append(list, pl.profile.Effort)

@@ -1,0 +1,81 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// budgetRules judge that an agent stops where its budget ends.
+var budgetRules = map[string]rule{
+	"BUD-001/turns":      turnsWithinLimit,
+	"BUD-002/same-bytes": shortReplyAskedAgain,
+}
+
+// turnsWithinLimit: a process that may call the model n times does not go on after the
+// nth reply. Retries, sub-agents and requests beside the conversation do not count.
+func turnsWithinLimit(s *Trace, r *report) {
+	limit := s.ev.Limits.Turns
+	if limit == 0 {
+		return
+	}
+	replies, reported := map[int]int{}, map[int]bool{}
+	for _, x := range s.x {
+		if x.kind != Main && x.kind != Fork && x.kind != Compacted && x.kind != Retry || x.isAgentTask() {
+			continue
+		}
+		r.addObserved(1)
+		if replies[x.Process] >= limit && !reported[x.Process] {
+			reported[x.Process] = true
+			r.addFinding(x, wire.Place{Event: -1, Off: -1}, "", "the process may call the model %d times, and asks again after %d replies", limit, replies[x.Process])
+		}
+		if x.canBeSentBack() {
+			replies[x.Process]++
+		}
+	}
+}
+
+// isAgentTask reports whether x belongs to the conversation of a sub-agent.
+func (x *exchange) isAgentTask() bool {
+	for x.previous != nil && x.previous.n < x.n && x.kind != SubAgent {
+		x = x.previous
+	}
+	return x.kind == SubAgent
+}
+
+// shortReplyAskedAgain: a reply that its budget of tokens cut off is not asked for again
+// with the same request, because it ends at the same place. What counts is the next
+// request of the process: the reaction to that reply.
+func shortReplyAskedAgain(s *Trace, r *report) {
+	type asker struct {
+		process  int
+		provider string
+	}
+	last := map[asker]*exchange{}
+	for _, x := range s.x {
+		if !x.asksForAnswer() {
+			continue
+		}
+		from := asker{x.Process, x.Provider}
+		if old := last[from]; old != nil && old.reply.Usable() && old.isCutByBudget() {
+			r.addObserved(1)
+			if isSameRequest(old, x) {
+				r.addFinding(x, wire.Place{Event: -1, Off: -1}, "", "the request is, byte for byte, the one of exchange %d, whose reply ended at its limit of tokens", old.Index)
+			}
+		}
+		last[from] = x
+	}
+}
+
+// isCutByBudget reports whether the reply says that its limit of tokens ended it: by
+// stop_reason, incomplete_details or finishReason.
+func (x *exchange) isCutByBudget() bool {
+	switch x.Provider {
+	case evidence.Anthropic:
+		return x.reply.Stop == "max_tokens"
+	case evidence.Gemini:
+		return x.reply.Stop == "MAX_TOKENS"
+	}
+	return x.reply.Stop == "incomplete" && strings.Contains(string(x.Response.Body), "max_output_tokens")
+}

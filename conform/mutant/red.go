@@ -28,7 +28,7 @@ var redactorMutants = []Mutant{
 	})},
 	{"clean-words", "masks a part of what the model said", []string{"RED-002"}, changeRequest(func(e *editor) bool {
 		return e.eachItem(func(_ int, it *wire.Item) bool {
-			return it.What == wire.Text && !it.HasToken && e.wasEmitted(it) && len(it.Text) > 6 && rewriteText(it.Node, func(s string) string { return s[:len(s)/2] + "***" })
+			return it.What == wire.Text && !it.HasToken && e.wasEmitted(it) && len(it.Text) > 6 && !strings.Contains(it.Text, "***") && rewriteText(it.Node, func(s string) string { return s[:len(s)/2] + "***" })
 		})
 	})},
 	{"mask-old-result", "masks a result that was sent before", []string{"RED-003"}, maskOldResult},

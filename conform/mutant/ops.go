@@ -1,9 +1,11 @@
 package mutant
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 )
@@ -16,23 +18,27 @@ var operationMutants = []Mutant{
 	{"repeat-task", "gives two agents the task of one call", []string{"OPS-004"}, repeatTask},
 }
 
-// mixConversations inserts the second and third message of an earlier conversation
-// behind the opening of another one.
+// mixConversations inserts the call and the result behind the opening of one
+// conversation behind that of another one.
 func mixConversations(ev evidence.Evidence) (evidence.Evidence, bool) {
-	opening := func(list *wire.Node) string { return string(wire.Encode(list.Items[0])) }
-	var heard []*wire.Node
+	conversation := map[int]int{}
+	for _, p := range check.Decode(&ev).Placements() {
+		conversation[p.Exchange] = p.Conversation
+	}
+	heard := map[int]*wire.Node{}
 	return changeRequest(func(e *editor) bool {
-		list := e.messageList()
-		if len(list.Elems()) < 3 {
+		list, own := e.messageList(), conversation[e.x.Index]
+		isRound := e.findItem(func(_ int, it *wire.Item) bool { return it.Msg == 1 && it.What == wire.Call && e.wasEmitted(it) }) >= 0
+		if own < 0 || !isRound || len(list.Elems()) < 3 {
 			return false
 		}
-		for _, other := range heard {
-			if opening(other) != opening(list) {
+		for _, c := range slices.Sorted(maps.Keys(heard)) {
+			if other := heard[c]; c != own {
 				list.Items = slices.Insert(list.Items, 1, copyOf(other.Items[1]), copyOf(other.Items[2]))
 				return true
 			}
 		}
-		heard = append(heard, list)
+		heard[own] = list
 		return false
 	})(ev)
 }

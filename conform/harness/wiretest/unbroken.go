@@ -4,6 +4,8 @@ package wiretest
 const (
 	endOfProcess = "speaks of how a process ends, which is on no wire"
 	takesTwo     = "takes two changed requests, and one is changed"
+	// startsNoAgent is the reason where several conversations run on one wire.
+	startsNoAgent = "speaks of agents beside agents, which no case of rkat starts"
 	// notSent is the reason where there is nothing to change.
 	notSent = "rkat sends no request in these cases that its mutants can change"
 )
@@ -16,5 +18,11 @@ var unbroken = map[string]string{
 	"STR-010": endOfProcess,
 	"CAC-001": takesTwo,
 	"ERR-005": takesTwo,
+	"OPS-001": startsNoAgent,
+	"OPS-002": startsNoAgent,
+	"OPS-003": startsNoAgent,
+	"OPS-004": startsNoAgent,
+	"BUD-001": "counts requests, and one more cannot be made of another",
+	"BUD-002": takesTwo,
 	"MED-001": "takes a request of more than 32 MB",
 }

@@ -37,7 +37,8 @@ func ownRepliesOnly(s *Trace, r *report) {
 			for i := run.from; i < run.to; i++ {
 				it := &x.req.Items[i]
 				from := onlyIssuer(issuers, x.Provider, it)
-				if from == nil || from.conversation < 0 || allowed[from.conversation] || reported[from] {
+				// What came from another provider has been handed over, see SIG-018.
+				if from == nil || from.Provider != x.Provider || from.conversation < 0 || allowed[from.conversation] || reported[from] {
 					continue
 				}
 				reported[from] = true

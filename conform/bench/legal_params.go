@@ -92,7 +92,7 @@ var legalGeminiParams = []Kind{
 	{Name: "g-mode-any", Rule: "G-27", alter: withTools(`{"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}}`)},
 	{Name: "g-mode-auto-with-tools", Rule: "G-27", alter: withTools(`{"toolConfig":{"functionCallingConfig":{"mode":"AUTO"}}}`)},
 	{Name: "g-mode-validated", Rule: "§2.3", alter: withTools(`{"toolConfig":{"functionCallingConfig":{"mode":"VALIDATED"}}}`)},
-	{Name: "g-response-any-keys", Rule: "§2.3", alter: onNewBlock(resultValue(`{"stdout":"x","code":0}`), isKind(resultBlock))},
+	{Name: "g-response-any-keys", Rule: "§2.3", alter: onNewBlock(resultValue(`{"stdout":"failed","code":1}`), isKind(resultBlock))},
 	{Name: "g-response-empty-object", Rule: "G-9", alter: onNewBlock(resultValue(`{}`), isKind(resultBlock))},
 	{Name: "g-media-part", Rule: "§2.3", alter: addToTurn("user", `{"inlineData":{"mimeType":"image/png","data":"iVBORw0KGgo="}}`)},
 	{Name: "g-file-part", Rule: "§2.3", alter: addToTurn("user", `{"fileData":{"mimeType":"video/mp4","fileUri":"https://www.youtube.com/watch?v=x"},"videoMetadata":{"fps":1}}`)},

@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -170,6 +171,9 @@ func unknownModelFirst(d *draft, r *rand.Rand) (Place, bool) {
 
 func resetFirst(d *draft, r *rand.Rand) (Place, bool) {
 	k := anyGeneration(d, r)
+	if d.isCutByBudget(k) {
+		return Place{}, false
+	}
 	d.repeatExchange(k)
 	d.setReply(k, 0, nil)
 	d.ev.Exchanges[k].Response.End = "reset"
@@ -200,9 +204,19 @@ func streamFirst(d *draft, r *rand.Rand, edit func(string, []byte) []byte) (Plac
 
 func exchangeTwice(d *draft, r *rand.Rand) (Place, bool) {
 	k := anyGeneration(d, r)
+	if d.isCutByBudget(k) {
+		return Place{}, false
+	}
 	d.repeatExchange(k)
 	d.setReply(k, 200, renewTokens(d.ev.Exchanges[k].Response.Body, d.replies[k]))
 	return d.placeAt(k, nil), true
+}
+
+// isCutByBudget reports whether a reply ended at its limit of tokens. To ask for it again
+// is a fault, see BUD-002.
+func (d *draft) isCutByBudget(k int) bool {
+	body := d.ev.Exchanges[k].Response.Body
+	return slices.ContainsFunc([]string{`"max_tokens"`, `"MAX_TOKENS"`, `"max_output_tokens"`}, func(word string) bool { return bytes.Contains(body, []byte(word)) })
 }
 
 // forkAtEnd asks something else from the point where the last request stood.

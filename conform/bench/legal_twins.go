@@ -59,7 +59,7 @@ func runTwice(interleaved bool) func(*draft, *rand.Rand) (Place, bool) {
 		var every []issued
 		for k := range d.ev.Exchanges {
 			every = append(every, d.replies[k]...)
-			if d.requests[k].at("previous_response_id") != nil || d.requests[k].at("conversation") != nil {
+			if d.isCutByBudget(k) || d.requests[k].at("previous_response_id") != nil || d.requests[k].at("conversation") != nil {
 				return Place{}, false
 			}
 		}

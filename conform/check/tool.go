@@ -257,9 +257,13 @@ func serverErrorMarked(s *Trace, r *report) {
 }
 
 // toolListAppended: when the list of tools changes, what stays keeps its place and what is
-// new comes last, so that the cache of the tools before it is still good.
+// new comes last, so that the cache of the tools before it is still good. An agent that
+// takes over, with a system prompt of its own, has tools of its own.
 func toolListAppended(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
+		if !sameSystem(then.req.System, now.req.System) {
+			return
+		}
 		was, is := then.declaredTools(), now.declaredTools()
 		if len(was) == 0 || len(is) == 0 || slices.EqualFunc(was, is, func(a, b toolDeclaration) bool { return a.name == b.name }) {
 			return

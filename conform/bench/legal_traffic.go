@@ -1,8 +1,8 @@
 package bench
 
 import (
-	"bytes"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -212,11 +212,12 @@ func exchangeTwice(d *draft, r *rand.Rand) (Place, bool) {
 	return d.placeAt(k, nil), true
 }
 
+var cutByBudget = regexp.MustCompile(`"(stop_reason|reason|finishReason)"\s*:\s*"(max_tokens|max_output_tokens|MAX_TOKENS)"`)
+
 // isCutByBudget reports whether a reply ended at its limit of tokens. To ask for it again
 // is a fault, see BUD-002.
 func (d *draft) isCutByBudget(k int) bool {
-	body := d.ev.Exchanges[k].Response.Body
-	return slices.ContainsFunc([]string{`"max_tokens"`, `"MAX_TOKENS"`, `"max_output_tokens"`}, func(word string) bool { return bytes.Contains(body, []byte(word)) })
+	return cutByBudget.Match(d.ev.Exchanges[k].Response.Body)
 }
 
 // forkAtEnd asks something else from the point where the last request stood.

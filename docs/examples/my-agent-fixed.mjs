@@ -22,5 +22,5 @@ for (;;) {
     console.log(reply.content.map((block) => block.text ?? "").join(""));
     process.exit(reply.stop_reason === "end_turn" ? 0 : 1);
   }
-  messages.push({ role: "user", content: calls.map((call) => ({ type: "tool_result", tool_use_id: call.id, content: String(call.input.text) })) });
+  messages.push({ role: "user", content: calls.map((call) => ({ type: "tool_result", tool_use_id: call.id, content: String(call.input.text ?? "") })) });
 }

@@ -41,5 +41,5 @@ for (;;) {
     process.exit(stop === "end_turn" ? 0 : 1);
   }
   const calls = content.filter((block) => block.type === "tool_use");
-  messages.push({ role: "user", content: calls.map((call) => ({ type: "tool_result", tool_use_id: call.id, content: String(call.input.text) })) });
+  messages.push({ role: "user", content: calls.map((call) => ({ type: "tool_result", tool_use_id: call.id, content: String(call.input.text ?? "") })) });
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"regexp"
 	"slices"

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"

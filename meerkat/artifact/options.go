@@ -38,7 +38,7 @@ type Options struct {
 	TTL    time.Duration    // of an artifact for which Put names none; 0: [DefaultTTL]
 	Now    func() time.Time // nil: time.Now
 	Random io.Reader        // for ids; nil: crypto/rand
-	// Ancestors says whose artifacts a session may read beside its own; nil: nobody's.
+	// Ancestors says whose artifacts a session may read beside its own; nil: none.
 	Ancestors Ancestors
 }
 

@@ -67,7 +67,7 @@ func (t *tree) applyInput(ctx context.Context, in input, mayWait bool) error {
 	return err
 }
 
-// announceChange wakes whoever waits for the state. The caller holds the lock.
+// announceChange wakes the goroutines that wait for the state. The caller holds the lock.
 func (t *tree) announceChange() {
 	close(t.changed)
 	t.changed = make(chan struct{})

@@ -54,7 +54,7 @@ type Options struct {
 	// URL is postgres://user:password@host:port/database, with what pgx takes as
 	// parameters. It appears in no error.
 	URL string
-	// Name is what others are told of who holds the lock of a session.
+	// Name is how errors of other processes call the holder of a lock.
 	Name string
 	// MaxConns bounds the connections beside that of the locks; 0: DefaultMaxConns.
 	MaxConns int

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -113,7 +114,7 @@ func play(t *testing.T, s *specs.Scenario, target specs.Target, unary bool) {
 		before := u.requests()
 		got := rkat(t.Context(), u.env(dir), command(s, target, step, unary)...)
 		fits(t, schemas.RkatResult, got.stdout)
-		ok := map[specs.Exit]bool{specs.ExitOK: got.code == 0, specs.ExitError: got.code == exitUnavailable, specs.ExitUnsupported: got.code == exitDenied}
+		ok := map[specs.Exit]bool{specs.ExitOK: got.code == 0, specs.ExitError: got.code == exitUnavailable || s.Limits.Turns > 0 && got.code == exitLimit, specs.ExitUnsupported: got.code == exitDenied}
 		if !ok[step.Exit] || step.Exit == specs.ExitUnsupported && u.requests() > before {
 			t.Fatalf("step %d exits %d after %d requests; want %s\n%s%s", i, got.code, u.requests()-before, step.Exit, got.stdout, got.stderr)
 		}
@@ -137,6 +138,9 @@ func command(s *specs.Scenario, target specs.Target, step specs.Step, unary bool
 	}
 	if s.CallsRole("image") {
 		args = append(args, "--conform-extra", "image")
+	}
+	if s.Limits.Turns > 0 {
+		args = append(args, "--max-turns", strconv.Itoa(s.Limits.Turns))
 	}
 	if unary {
 		args = append(args, "--unary")

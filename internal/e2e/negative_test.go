@@ -30,7 +30,7 @@ var negativeRuns = []struct {
 	{"gives tokens to anybody", "other-provider", []string{"ERR-001", "SIG-018"}},
 	{"gives tokens to anybody", "other-model", []string{"SIG-019"}},
 	{"runs malformed and cut calls", "rkat", []string{"STR-009"}},
-	{"takes pause, refusal and truncation for success", "rkat", []string{"STR-007", "STR-008", "STR-010"}},
+	{"takes pause, refusal and truncation for success", "rkat", []string{"SIG-020", "STR-007", "STR-008", "STR-010"}},
 	{"rewrites history on resume", "rkat", []string{"RES-001", "RES-003", "RES-004", "RES-006"}},
 }
 

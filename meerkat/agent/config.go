@@ -178,7 +178,7 @@ func Run(ctx context.Context, cfg Config, prompt string) (Result, error) {
 		return Result{}, err
 	}
 	h := session.Header{Version: session.Version, ID: id, Created: cfg.currentTime(), Provider: cfg.Client.Provider(), Model: cfg.Model, Parent: cfg.Parent}
-	w, err := cfg.Store.Create(ctx, h)
+	w, err := cfg.Store.Create(context.WithoutCancel(ctx), h) // what is called off at once is a session too
 	if err != nil {
 		return Result{}, session.WrapStorage(err)
 	}

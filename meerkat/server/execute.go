@@ -20,7 +20,7 @@ import (
 // records of the session: a prompt that is stored is not said again, and a run that ended
 // is not run again. Events go to the log as the JSON of agent.Event. It is an [Execute].
 func (h Host) Execute(ctx context.Context, r Run, c Control) Outcome {
-	s, err := h.Store.Load(ctx, r.Session)
+	s, err := h.Store.Load(context.WithoutCancel(ctx), r.Session) // the prompt of a run that is called off at once is kept
 	if err != nil && (!errors.Is(err, session.ErrNotFound) || !r.New) {
 		return h.failedBeforeRun(r, c, err)
 	}

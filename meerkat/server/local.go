@@ -125,9 +125,9 @@ func (l *Local) newRun(s Submission) (*localRun, error) {
 		return nil, err
 	}
 	run := &localRun{key: s.Key, done: make(chan struct{}), Run: Run{
-		ID: RunID(id), Session: s.Session, New: s.Session == "", Status: StatusQueued, Task: s.Task, Attempt: 1, Created: l.currentTime(),
+		ID: RunID(id), Session: s.Session, New: s.New || s.Session == "", Status: StatusQueued, Task: s.Task, Attempt: 1, Created: l.currentTime(),
 	}}
-	if run.New {
+	if run.Session == "" {
 		if id, err = l.options.NewID(); err != nil {
 			return nil, err
 		}

@@ -35,7 +35,10 @@ type Task struct {
 type Submission struct {
 	// Session is the one to go on with; "" starts another, whose id the backend makes.
 	Session session.ID
-	Task    Task
+	// New says that Session does not exist yet: the run that was to create it ended before
+	// it did.
+	New  bool
+	Task Task
 	// Key makes a request repeatable: the same key with the same request is the same
 	// run. "" for none.
 	Key string

@@ -101,8 +101,8 @@ func (b *Backend) newRun(s server.Submission) (server.Run, error) {
 	if err != nil {
 		return server.Run{}, fmt.Errorf("server: no randomness for an id: %w", err)
 	}
-	r := server.Run{ID: server.RunID(id.String()), Session: s.Session, New: s.Session == "", Status: server.StatusQueued, Task: s.Task, Created: b.currentTime()}
-	if r.New {
+	r := server.Run{ID: server.RunID(id.String()), Session: s.Session, New: s.New || s.Session == "", Status: server.StatusQueued, Task: s.Task, Created: b.currentTime()}
+	if r.Session == "" {
 		if id, err = uuid.NewV7(); err != nil {
 			return r, fmt.Errorf("server: no randomness for an id: %w", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -66,6 +67,7 @@ type fixture struct {
 	// holding receives when the tool hold has begun, which then waits for released.
 	holding, released chan struct{}
 	late              atomic.Bool // the time of artifacts is up
+	failOpening       atomic.Bool // no agent can be made
 }
 
 // holdTool is the tool hold.
@@ -102,8 +104,11 @@ func newFixture(t testing.TB, limits server.BackendLimits, o rest.Options) *fixt
 	f := &fixture{store: session.NewMemoryStore(), holding: make(chan struct{}, 1), released: make(chan struct{})}
 	artifacts := f.artifacts()
 	host := server.Host{Store: f.store, Artifacts: artifacts, Version: "test", Open: func(ctx context.Context, r server.Request) (*meerkat.Agent, func(), error) {
+		if f.failOpening.Load() {
+			return nil, nil, errors.New("no agent can be made")
+		}
 		b := meerkat.NewAgent().WithClient(echo{}).WithStore(f.store).WithEvents(r.Listen).WithLimits(r.Limits).WithAttached(r.Attached...).
-			WithNewRunID(func() (string, error) { return r.RunID, nil }).WithTraceContext(r.TraceParent, r.TraceState).WithSteering(r.Steering).
+			WithNewRunID(func() (string, error) { return r.RunID, nil }).WithSystemPrompt(r.System).WithTraceContext(r.TraceParent, r.TraceState).WithSteering(r.Steering).
 			WithTool(f.holdTool()).WithSubAgents(meerkat.SubAgents{Artifacts: artifacts, ArtifactThreshold: largeResult})
 		if ids := r.IDs(); ids != nil {
 			b.WithNewID(ids)

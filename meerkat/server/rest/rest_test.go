@@ -70,6 +70,25 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestNeverStoredSession holds that the session of a run that ended before it began
+// takes another run, with the system prompt of the first.
+func TestNeverStoredSession(t *testing.T) {
+	f := newFixture(t, server.BackendLimits{}, rest.Options{})
+	f.failOpening.Store(true)
+	first := f.ask(t, "POST", "/sessions", `{"prompt":"hi","system":"be brief"}`, "Prefer: wait=170")
+	path := "/sessions/" + first.SessionID
+	if shown := f.ask(t, "GET", path, ""); first.Status != "failed" || shown.status != 200 || shown.Messages != 0 {
+		t.Fatalf("%s; its session: %d %s", first.text, shown.status, shown.text)
+	}
+	f.failOpening.Store(false)
+	if next := f.ask(t, "POST", path+"/runs", `{"prompt":"go on"}`, "Prefer: wait=170"); next.Status != "completed" || next.SessionID != first.SessionID {
+		t.Errorf("the run after it: %s", next.text)
+	}
+	if s, err := f.store.Load(t.Context(), session.ID(first.SessionID)); err != nil || s.Prefix == nil || s.Prefix.System != "be brief" {
+		t.Errorf("its session: %v, prefix %+v", err, s.Prefix)
+	}
+}
+
 // TestErrors holds that each error is a problem that names the object.
 func TestErrors(t *testing.T) {
 	f := newFixture(t, server.BackendLimits{Runs: 2}, rest.Options{})
@@ -191,7 +210,7 @@ func TestDrain(t *testing.T) {
 	}
 	s, err := f.store.Load(t.Context(), session.ID(id))
 	if err != nil || s.Whole() != nil || len(s.Messages) == 0 || len(s.RunEnds) != 1 {
-		t.Errorf("the session: %v, %d messages, %d ends", err, len(s.Messages), len(s.RunEnds))
+		t.Errorf("the session: %v, %d messages, %d ends; %s", err, len(s.Messages), len(s.RunEnds), f.ask(t, "GET", "/sessions/"+id+"/runs/"+run, "").text)
 	}
 }
 

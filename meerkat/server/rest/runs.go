@@ -101,7 +101,7 @@ func (s *Server) createSession(ctx context.Context, in *newSessionInput) (*accep
 	if strings.TrimSpace(in.Body.Prompt) == "" {
 		return nil, newProblem(http.StatusUnprocessableEntity, "body.prompt: it is empty; say something")
 	}
-	return s.submitRun(ctx, "", newTask(in.Body.Prompt, in.Body.System, &in.Body.RunSettings), &in.SubmitHeaders)
+	return s.submitRun(ctx, server.Submission{Task: newTask(in.Body.Prompt, in.Body.System, &in.Body.RunSettings)}, &in.SubmitHeaders)
 }
 
 func (s *Server) createRun(ctx context.Context, in *newRunInput) (*acceptedOutput, error) {
@@ -116,7 +116,15 @@ func (s *Server) createRun(ctx context.Context, in *newRunInput) (*acceptedOutpu
 	if strings.TrimSpace(task.Prompt) == "" && len(task.Attached) > 0 {
 		return nil, newProblem(http.StatusUnprocessableEntity, "body.attachments: they need a prompt; say what they are for")
 	}
-	return s.submitRun(ctx, found.ID, task, &in.SubmitHeaders)
+	asked := server.Submission{Session: found.ID, Task: task, New: neverStored(&found)}
+	if asked.New {
+		first, err := s.newestRun(ctx, found.ID)
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		asked.Task.System = first.Task.System
+	}
+	return s.submitRun(ctx, asked, &in.SubmitHeaders)
 }
 
 // checkBudget returns an error if a session has no budget left, also with new limits.
@@ -142,17 +150,18 @@ func (s *Server) checkTask(t *server.Task) error {
 	return s.options.CheckModel(t.Model)
 }
 
-// submitRun hands a task to the backend and, if the client prefers it, waits.
-func (s *Server) submitRun(ctx context.Context, id session.ID, t server.Task, h *SubmitHeaders) (*acceptedOutput, error) {
+// submitRun hands a run to the backend and, if the client prefers it, waits.
+func (s *Server) submitRun(ctx context.Context, asked server.Submission, h *SubmitHeaders) (*acceptedOutput, error) {
 	wait, err := parsePrefer(h.Prefer)
 	if err == nil {
-		err = s.checkTask(&t)
+		err = s.checkTask(&asked.Task)
 	}
 	if err != nil {
 		return nil, problemOf(err)
 	}
-	t.TraceParent, t.TraceState = traceContext(h.TraceParent, h.TraceState)
-	run, _, err := s.backend.Submit(ctx, server.Submission{Session: id, Task: t, Key: h.Key})
+	asked.Task.TraceParent, asked.Task.TraceState = traceContext(h.TraceParent, h.TraceState)
+	asked.Key = h.Key
+	run, _, err := s.backend.Submit(ctx, asked)
 	if err != nil {
 		return nil, problemOf(err)
 	}

@@ -114,27 +114,40 @@ func newSummary(i *session.Info, active *server.Run) SessionSummary {
 	return out
 }
 
-// loadSession returns a stored session and its run that has not ended. A session whose
-// first run is queued is not stored yet: it has an id and nothing else.
+// loadSession returns a stored session and its run that has not ended. A session that no
+// run has stored yet has an id and nothing else; see neverStored.
 func (s *Server) loadSession(ctx context.Context, id string) (session.Session, *server.Run, error) {
 	parsed, err := session.ParseID(id)
 	if err != nil {
 		return session.Session{}, nil, session.NotFound(session.ID(id))
 	}
-	runs, err := s.backend.Runs(ctx, parsed, "", 1)
+	newest, err := s.newestRun(ctx, parsed)
 	if err != nil {
 		return session.Session{}, nil, err
 	}
-	var active *server.Run
-	if len(runs) > 0 && !runs[0].Status.Ended() {
-		active = &runs[0]
+	active := newest
+	if newest != nil && newest.Status.Ended() {
+		active = nil
 	}
 	found, err := s.host.Store.Load(ctx, parsed)
-	if err != nil && active != nil && active.New {
-		return session.Session{Header: session.Header{ID: parsed, Created: active.Created}, Updated: active.Created}, active, nil
+	if err != nil && newest != nil && newest.New && newest.Status != server.StatusCompleted {
+		return session.Session{Header: session.Header{ID: parsed, Created: newest.Created}, Updated: newest.Created}, active, nil
 	}
 	return found, active, err
 }
+
+// newestRun returns the last run of a session, nil if none is known.
+func (s *Server) newestRun(ctx context.Context, id session.ID) (*server.Run, error) {
+	runs, err := s.backend.Runs(ctx, id, "", 1)
+	if err != nil || len(runs) == 0 {
+		return nil, err
+	}
+	return &runs[0], nil
+}
+
+// neverStored reports whether a session is only named by a run: one that waits, or one
+// that ended before it could store its session.
+func neverStored(s *session.Session) bool { return s.Version == 0 }
 
 func (s *Server) getSession(ctx context.Context, in *SessionPath) (*sessionOutput, error) {
 	found, active, err := s.loadSession(ctx, in.ID)

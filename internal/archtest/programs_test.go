@@ -10,7 +10,7 @@ var (
 	// heavy lists libraries that only the rkat command links. conform has rkat as
 	// its built-in subject, and the first command that people run downloads what
 	// it links.
-	heavy = []string{"modernc.org/sqlite", "github.com/jackc/pgx", "github.com/riverqueue", "go.opentelemetry.io", "github.com/prometheus"}
+	heavy = []string{"modernc.org/sqlite", "github.com/jackc/pgx", "github.com/riverqueue", "go.opentelemetry.io", "github.com/prometheus", "github.com/danielgtaylor/huma"}
 )
 
 // unlinked lists what programs, and the packages that their users import, must not

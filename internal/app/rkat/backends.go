@@ -25,6 +25,8 @@ type Backends struct {
 	// Collector is for --otlp-endpoint, MetricsServer for --metrics-listen.
 	Collector     OpenCollector
 	MetricsServer OpenMetricsServer
+	// REST is for serve.
+	REST OpenREST
 	// Database is for --database of serve.
 	Database OpenDatabase
 	// ServeMetrics is for /metrics of serve.
@@ -34,6 +36,10 @@ type Backends struct {
 // OpenStore opens the sessions in a folder. A store that is an io.Closer is
 // closed when the command ends.
 type OpenStore = config.OpenStore
+
+// OpenREST returns the server of the API of serve, for the runs of a backend whose sessions
+// are those of host.
+type OpenREST func(host server.Host, backend server.Backend, o server.APIOptions) server.API
 
 // OpenDatabase opens the database that the replicas of serve share, at a URL that
 // appears in no error. note is told when it goes away and comes back.

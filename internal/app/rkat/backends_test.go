@@ -14,7 +14,7 @@ func TestWithoutBackends(t *testing.T) {
 		"rkat: --store: this program is built without sessions in sqlite; use jsonl or memory, or the rkat command\n": {"sessions", "list", "--store", "sqlite"},
 		"rkat: --metrics-file: this program is built without it; use the rkat command\n":                              {"run", "--demo", "--metrics-file", "m", "hi"},
 		"rkat: --trace-file: this program is built without it; use the rkat command\n":                                {"run", "--demo", "--trace-file", "t", "hi"},
-		"rkat: --database: this program is built without it; use the rkat command\n":                                  {"serve", "--demo", "--database", "postgres://h/d"},
+		"rkat: serve: this program is built without it; use the rkat command\n":                                       {"serve", "--demo"},
 	} {
 		var out, errs bytes.Buffer
 		code := Run(t.Context(), args, strings.NewReader(""), &out, &errs, env)

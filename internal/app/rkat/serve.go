@@ -11,7 +11,6 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/observe"
 	"github.com/meerkat-go/conformance/meerkat/server"
-	"github.com/meerkat-go/conformance/meerkat/server/rest"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
@@ -54,12 +53,15 @@ signal ends the process at once.`,
 	flags.StringVar(&o.tokenFile, "token-file", "", "`file` that holds the token")
 	flags.BoolVar(&o.remote, "allow-remote", false, "let --listen name an address that other machines reach")
 	flags.IntVar(&o.maxRuns, "max-runs", server.DefaultMaxRuns, "so `many` runs at once")
-	flags.IntVar(&o.streams, "max-streams", rest.DefaultStreams, "so `many` event streams at once")
+	flags.IntVar(&o.streams, "max-streams", server.DefaultStreams, "so `many` event streams at once")
 	flags.DurationVar(&o.drain, "drain", 30*time.Second, "how long runs may go on after SIGTERM")
 	return cmd
 }
 
 func (a *app) serveREST(cmd *cobra.Command, o *serveOptions) error {
+	if a.backends.REST == nil {
+		return cli.Usage("serve: this program is built without it; use the rkat command")
+	}
 	if o.streams < 1 || o.drain < 0 {
 		return cli.Usage("--max-streams %d, --drain %s: want at least one stream, and no negative time", o.streams, o.drain)
 	}
@@ -103,16 +105,16 @@ func (a *app) serveREST(cmd *cobra.Command, o *serveOptions) error {
 
 // newRESTServer returns the server of the API, whose runs are executed in this process or,
 // with a database, in any replica.
-func (a *app) newRESTServer(ctx context.Context, h *agentHost, o *serveOptions, token string) (*rest.Server, error) {
+func (a *app) newRESTServer(ctx context.Context, h *agentHost, o *serveOptions, token string) (server.API, error) {
 	host := h.serverHost()
-	options := rest.Options{
+	options := server.APIOptions{
 		Token: token, Streams: o.streams,
 		CheckModel: func(model string) error { _, err := lookupModel(model, o.unlisted); return err },
 	}
 	if a.Verbose {
 		options.Log = a.Log()
 	}
-	var api *rest.Server
+	var api server.API
 	var backend server.Backend
 	if a.backends.ServeMetrics != nil {
 		var listen observe.Listener
@@ -127,7 +129,7 @@ func (a *app) newRESTServer(ctx context.Context, h *agentHost, o *serveOptions, 
 	if backend, err = openBackend(ctx, host, server.BackendLimits{Runs: o.maxRuns}); err != nil {
 		return nil, session.WrapStorage(err)
 	}
-	api = rest.New(host, backend, options)
+	api = a.backends.REST(host, backend, options)
 	return api, nil
 }
 

@@ -3,7 +3,6 @@ package rest
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -16,29 +15,10 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/server"
 )
 
-// The defaults of Options.
-const (
-	DefaultHeartbeat = 15 * time.Second
-	DefaultStreams   = 1000
-)
+// Options are what a server needs beside host and backend.
+type Options = server.APIOptions
 
-// Options are what a server needs beside host and backend. Token must be set.
-type Options struct {
-	// Token is what clients send as Authorization: Bearer TOKEN.
-	Token string
-	// Heartbeat is how often an event stream says that it is alive; 0: DefaultHeartbeat.
-	Heartbeat time.Duration
-	// Streams is how many event streams may be open; 0: DefaultStreams.
-	Streams int
-	// Metrics answers /metrics behind the token; nil: there is no such path.
-	Metrics http.Handler
-	// Log gets a line for each request, without what is in it; nil: none.
-	Log *slog.Logger
-	// CheckModel returns why a model cannot be used; nil: catalog.Lookup.
-	CheckModel func(model string) error
-}
-
-// Server answers the requests of the API. It is safe for concurrent use.
+// Server implements server.API.
 type Server struct {
 	host    server.Host
 	backend server.Backend
@@ -54,8 +34,8 @@ type Server struct {
 
 // New returns a server of the runs of a backend, whose sessions are those of host.
 func New(host server.Host, backend server.Backend, o Options) *Server {
-	o.Heartbeat = cmp.Or(o.Heartbeat, DefaultHeartbeat)
-	o.Streams = cmp.Or(o.Streams, DefaultStreams)
+	o.Heartbeat = cmp.Or(o.Heartbeat, server.DefaultHeartbeat)
+	o.Streams = cmp.Or(o.Streams, server.DefaultStreams)
 	if o.CheckModel == nil {
 		o.CheckModel = func(model string) error { _, err := catalog.Lookup(model); return err }
 	}
@@ -83,18 +63,17 @@ func New(host server.Host, backend server.Backend, o Options) *Server {
 	return s
 }
 
-// Streams returns how many event streams are open.
+// Streams implements server.API.
 func (s *Server) Streams() int { return int(s.streams.Load()) }
 
-// Drain ends the work of the server: /healthz says so, the backend drains within ctx, and
-// event streams end when they have sent what there is. Other requests are still answered.
+// Drain implements server.API. From now on /healthz says so.
 func (s *Server) Drain(ctx context.Context) error {
 	s.draining.Store(true)
 	defer s.closeAll()
 	return s.backend.Drain(ctx)
 }
 
-// Handler answers all requests. It asks for the token itself.
+// Handler implements server.API.
 func (s *Server) Handler() http.Handler {
 	inner := http.HandlerFunc(s.serveKnown)
 	guarded := server.Guard(s.options.Token, writeProblem, inner)

@@ -1,14 +1,15 @@
 // Package backends holds the parts of rkat that bring large dependencies: sessions
-// in SQLite and PostgreSQL, metrics for Prometheus, spans and metrics for OpenTelemetry. The command
-// cmd/rkat gives them to package rkat; a program that embeds rkat, such as
-// conform, leaves them out and links none of these libraries:
+// in SQLite and PostgreSQL, the server of the HTTP API, metrics for Prometheus, spans
+// and metrics for OpenTelemetry. The command cmd/rkat gives them to package rkat; a
+// program that embeds rkat, such as conform, leaves them out and links none of these
+// libraries:
 //
 //	rkat.Backends{
 //		Stores:  map[string]rkat.OpenStore{"sqlite": backends.SQLite},
 //		Metrics: backends.Metrics,
 //		Spans:   backends.Spans,
 //		Collector: backends.Collector, MetricsServer: backends.MetricsServer,
-//		Database: backends.Database,
+//		REST: backends.REST, Database: backends.Database,
 //	}.Run(ctx, args, stdin, stdout, stderr, env)
 package backends
 

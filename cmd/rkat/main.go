@@ -15,6 +15,6 @@ func main() {
 		Metrics:   backends.Metrics,
 		Spans:     backends.Spans,
 		Collector: backends.Collector, MetricsServer: backends.MetricsServer, ServeMetrics: backends.ServeMetrics,
-		REST:      backends.REST, Database: backends.Database,
+		REST: backends.REST, Database: backends.Database,
 	}.Run)
 }

@@ -98,7 +98,7 @@ func TestTools(t *testing.T) {
 			{"conform_fail", ``},
 			{"conform_echo", `{}`},
 			{"conform_echo", `{"text":7}`},
-			{"conform_slow", `{"seconds":6}`},
+			{"conform_slow", `{"seconds":61}`},
 			{"conform_slow", ``},
 			{"conform_large", `{"bytes":1048577}`},
 		} {

@@ -69,7 +69,7 @@ func noArguments(context.Context, json.RawMessage) (sdk.Content, error) {
 // maxSeconds is the longest wait of conform_slow, maxBytes the longest result of
 // conform_large and defaultBytes the one without arguments.
 const (
-	maxSeconds   = 5
+	maxSeconds   = 60
 	maxBytes     = 1 << 20
 	defaultBytes = 64 << 10
 )

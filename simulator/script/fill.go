@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -53,7 +54,7 @@ func (f filler) fillValue(s map[string]any, depth int) any {
 	case "array":
 		return f.fillArray(s, depth)
 	case "integer", "number":
-		return fillNumber(s, f.nth)
+		return f.fillNumber(s)
 	case "boolean":
 		return false
 	case "null":
@@ -220,12 +221,15 @@ func (f filler) fillArray(s map[string]any, depth int) Array {
 	return a
 }
 
-// fillNumber is the smallest allowed one that is not negative without need, or the
-// nth after it.
-func fillNumber(s map[string]any, nth int) any {
+// fillNumber is the word where it is a number, else the smallest allowed one that is not
+// negative without need, or the nth after it.
+func (f filler) fillNumber(s map[string]any) any {
 	n, ok := floatOf(s, "minimum")
 	if !ok {
 		n = 1
+	}
+	if given, err := strconv.Atoi(f.word); err == nil && float64(given) > n {
+		n = float64(given)
 	}
 	if above, ok := floatOf(s, "exclusiveMinimum"); ok && n <= above {
 		n = math.Floor(above) + 1
@@ -234,7 +238,7 @@ func fillNumber(s map[string]any, nth int) any {
 	if !stepped || step <= 0 {
 		step = 1
 	}
-	n += float64(nth) * step
+	n += float64(f.nth) * step
 	if most, ok := floatOf(s, "maximum"); ok && n > most {
 		n = most
 	}

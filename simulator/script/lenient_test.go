@@ -222,3 +222,18 @@ func playTurns(t *testing.T, scenario *specs.Scenario, provider string, tools []
 		}
 	}
 }
+
+// TestSlowLastsAsSaid holds that the role slow waits as long as the scenario says, with
+// whatever tool plays it: a prompt that is called off in the call must find it running.
+func TestSlowLastsAsSaid(t *testing.T) {
+	seconds := map[string]any{"type": "object", "properties": map[string]any{"seconds": map[string]any{"type": "integer", "minimum": 1}}, "required": []any{"seconds"}}
+	for want, offered := range map[string]Tool{
+		`conform_slow {"seconds":30}`: {Name: "conform_slow", Schema: seconds},
+		`bash {"command":"sleep 30"}`: {Name: "bash", Schema: toolWith("command")},
+	} {
+		s, req := lenientScript(t, Intent{Tools: []Tool{offered}})
+		if name, args, _ := s.standIn(specs.Block{Kind: specs.KindCall, Role: "slow", Fill: "30"}, req, []Tool{offered}); name+" "+string(args) != want {
+			t.Errorf("got %s %s, want %s", name, args, want)
+		}
+	}
+}

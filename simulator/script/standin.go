@@ -3,6 +3,7 @@ package script
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
@@ -171,9 +172,17 @@ func shellCommand(role, word string) string {
 	case "large":
 		return `head -c 65536 /dev/zero | tr '\0' x`
 	case "slow":
-		return "sleep 1"
+		return "sleep " + strconv.Itoa(waitTime(word))
 	}
 	return "echo " + quoteWord(word)
+}
+
+// waitTime is how many seconds the role slow waits: what the word says, else one.
+func waitTime(word string) int {
+	if n, err := strconv.Atoi(word); err == nil && n > 0 {
+		return n
+	}
+	return 1
 }
 
 // roleCode is JavaScript for a tool that runs it: it calls our tool where the client has
@@ -193,7 +202,7 @@ func roleCode(role, word string) string {
 		arguments = Object{"text", word}
 	}
 	if role == "slow" {
-		arguments = Object{"seconds", 1}
+		arguments = Object{"seconds", waitTime(word)}
 	}
 	return `const tool = ALL_TOOLS.find((t) => t.name.endsWith(` + string(JSON(rolePrefix+role)) + `));` + "\n" +
 		`if (tool) { const answer = await tools[tool.name](` + string(JSON(arguments)) + `); text(answer.content?.[0]?.text ?? JSON.stringify(answer)); } else { ` + own + ` }`

@@ -50,8 +50,8 @@ var extraConformTools = []tool.Tool{
 
 func slowTool(ctx context.Context, args []byte) (transcript.ToolResult, error) {
 	var in struct{ Seconds int }
-	if err := json.Unmarshal(args, &in); err != nil || in.Seconds < 1 || in.Seconds > 5 {
-		return transcript.ToolResult{}, errors.New("conform_slow: the argument seconds must be a number from 1 to 5")
+	if err := json.Unmarshal(args, &in); err != nil || in.Seconds < 1 || in.Seconds > 60 {
+		return transcript.ToolResult{}, errors.New("conform_slow: the argument seconds must be a number from 1 to 60")
 	}
 	timer := time.NewTimer(time.Duration(in.Seconds) * time.Second)
 	defer timer.Stop()

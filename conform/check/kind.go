@@ -29,7 +29,7 @@ const (
 	Title   Kind = "side(title)"
 	Summary Kind = "side(summary)"
 	Side    Kind = "side"
-	// NoAnswer asks for no answer: it counts tokens, fetches or cancels.
+	// NoAnswer asks for no answer: it counts tokens, fetches, cancels or warms a WebSocket up.
 	NoAnswer Kind = "no-answer"
 )
 

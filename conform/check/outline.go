@@ -71,9 +71,12 @@ func mixHash(h, v uint64) uint64 {
 // Marks that divide a chain, so that items cannot move across a run unseen.
 const startMark, runMark = 0x6d65, 0x72756e
 
-func newOutline(items []wire.Item, runs []span, rules linking) *outline {
+// newOutline makes the outline of a request. One that goes on with a recorded response
+// begins where that conversation stands, which the provider adds to it.
+func newOutline(x *exchange, rules linking) *outline {
+	items, runs := x.req.Items, x.runs
 	o := &outline{content: make([]uint64, len(items)), wholeAt: make([]uint64, len(items)+1)}
-	words, all, last := uint64(startMark), uint64(startMark), uint64(0)
+	words, all, last := x.base.outlineEnd(rules)
 	n := 0
 	for i := range items {
 		it := &items[i]
@@ -95,6 +98,28 @@ func newOutline(items []wire.Item, runs []span, rules linking) *outline {
 	o.wholeAt[len(items)] = all
 	o.addBorder(words, all, last)
 	return o
+}
+
+// outlineEnd returns the chains of an outline behind the reply of x, and those of an empty
+// conversation for a nil x.
+func (x *exchange) outlineEnd(rules linking) (words, all, last uint64) {
+	if x == nil {
+		return startMark, startMark, 0
+	}
+	o, n := x.outline, len(x.outline.words)-1
+	words, all, last = o.words[n], o.all[n], o.lastWord[n]
+	hasSpoken := false
+	for i := range x.reply.Items {
+		it := &x.reply.Items[i]
+		hasSpoken = hasSpoken || it.Model()
+		if it.Model() && !(it.Continuity() && rules.holds(hiddenIsAside)) {
+			all = mixHash(all, contentOf(it))
+		}
+	}
+	if hasSpoken && x.replyRun() == len(x.runs) {
+		words = mixHash(words, runMark)
+	}
+	return words, all, last
 }
 
 func (o *outline) addBorder(words, all, last uint64) {

@@ -120,13 +120,15 @@ func (p resumption) recallsItself() bool {
 	return p.first.kind != Compacted && !p.first.isKeptByProvider()
 }
 
-// isKeptByProvider reports whether the provider adds the history to the request.
-func (x *exchange) isKeptByProvider() bool { return x.Provider == evidence.OpenAI && x.req.Stateful }
+// isKeptByProvider reports whether the provider adds the history to the request. What a
+// warm-up brought is no history.
+func (x *exchange) isKeptByProvider() bool {
+	return x.Provider == evidence.OpenAI && x.req.Stateful && (x.base == nil || !x.base.isWarmUp() || x.base.isKeptByProvider())
+}
 
 func resumePrefix(s *Trace, r *report) {
 	for _, p := range s.allResumptions() {
 		if p.recallsItself() {
-			r.addObserved(len(p.before.req.Items))
 			r.comparePrefix(p.before, p.first)
 		}
 	}
@@ -268,8 +270,8 @@ func resumeOnce(s *Trace, r *report) {
 		if s.leftProvider(p) {
 			continue // what another provider said stands there as well
 		}
-		known := len(p.before.req.Items)
-		for q := max(end, known); q < len(p.first.req.Items); q++ {
+		known := len(p.before.base.heldItems()) + len(p.before.req.Items) - len(p.first.base.heldItems())
+		for q := max(end, known, 0); q < len(p.first.req.Items); q++ {
 			it := &p.first.req.Items[q]
 			if k := indexOfResult(p.before.req.Items, it); k >= 0 || it.Model() {
 				r.addFinding(p.first, it.Place, "", "%s stands again after the transcript it belongs to", it.What)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 )
 
@@ -12,7 +13,6 @@ func historyKept(s *Trace, r *report) {
 		if isCompactedSince(then, now) {
 			return
 		}
-		r.addObserved(len(then.req.Items))
 		r.comparePrefix(then, now)
 	})
 }
@@ -38,10 +38,10 @@ func (x *exchange) compactions() (list []string) {
 }
 
 // element is one thing in a history: an item of the client's or one that nobody
-// recorded, or all of one reply.
+// recorded, or all of one reply. in is the exchange that holds it.
 type element struct {
-	item  *wire.Item
-	reply *exchange
+	item      *wire.Item
+	reply, in *exchange
 }
 
 // elements lists what the request holds in order. Hidden state is left to the SIG
@@ -62,24 +62,45 @@ func (x *exchange) elements() (list []element) {
 		case it.Continuity() && owner == nil:
 		case owner != nil && k >= 0 && list[k].reply == owner:
 		default:
-			list = append(list, element{it, owner})
+			list = append(list, element{it, owner, x})
 		}
 	}
 	return list
 }
 
+// history lists what the provider reads before it answers: the request, behind what the
+// provider holds itself under the response that it names. isWhole is false where that was
+// not recorded.
+func (x *exchange) history() (list []element, isWhole bool) {
+	switch {
+	case x.Provider != evidence.OpenAI || !x.req.Stateful:
+		return x.elements(), true
+	case x.base == nil:
+		return nil, false
+	}
+	if list, isWhole = x.base.history(); len(x.base.reply.Items) > 0 {
+		list = append(list, element{&x.base.reply.Items[0], x.base, x.base})
+	}
+	return append(list, x.elements()...), isWhole
+}
+
 // comparePrefix adds a finding where the history of now does not begin with that of
-// then.
+// then. What the provider alone knows is not compared.
 func (r *report) comparePrefix(then, now *exchange) {
-	was, is := then.elements(), now.elements()
+	was, isWhole := then.history()
+	is, isKnown := now.history()
+	if !isWhole || !isKnown {
+		return
+	}
+	r.addObserved(len(then.req.Items))
 	for k, a := range was {
 		if k >= len(is) {
 			at := wire.Place{Event: -1, Off: -1, Path: a.item.Place.Path}
-			r.addPrefixFinding(now, at, "%s that exchange %d sent at %s is gone, with everything after it", a.item.What, then.Index, a.item.Place.Path)
+			r.addPrefixFinding(now, at, "%s that exchange %d sent at %s is gone, with everything after it", a.item.What, a.in.Index, a.item.Place.Path)
 			return
 		}
 		if difference := elementDifference(now.Provider, a, is[k]); difference != nil {
-			r.addPrefixFinding(now, is[k].item.Place, "%s that exchange %d sent at %s is not what stands there now: %s", a.item.What, then.Index, a.item.Place.Path, difference)
+			r.addPrefixFinding(now, is[k].item.Place, "%s that exchange %d sent at %s is not what stands there now: %s", a.item.What, a.in.Index, a.item.Place.Path, difference)
 			return
 		}
 	}

@@ -31,10 +31,11 @@ func (x *exchange) itemsOfKind(in span, w wire.What) []*wire.Item {
 	return list
 }
 
-// eachRequest calls f for every request that asks for an answer.
+// eachRequest calls f for every request that asks for an answer, and for those that warm
+// a WebSocket up for one.
 func (s *Trace) eachRequest(f func(x *exchange)) {
 	for _, x := range s.x {
-		if x.asksForAnswer() {
+		if x.asksForAnswer() || x.isWarmUp() {
 			f(x)
 		}
 	}

@@ -81,6 +81,9 @@ type exchange struct {
 	// nobody recorded it; mainOwners the reply that most of the run comes from.
 	owners     [][]*exchange
 	mainOwners []*exchange
+	// base is the recorded exchange whose response the request names as the one that it
+	// goes on with, nil for none.
+	base *exchange
 	// previous is the exchange that the request continues, nil at the start of a
 	// conversation; followers are those that continue this one.
 	previous  *exchange
@@ -115,8 +118,15 @@ func (r bodyReader) decodeEvidence(ev *evidence.Evidence) (s *Trace) {
 	own := copyLists(ev)
 	s = &Trace{linking: r.linking, ev: &own, providers: own.Providers()}
 	defer func() { s.panicked = recover() }()
+	byID := map[string]*exchange{}
 	for i := range own.Exchanges {
-		s.x = append(s.x, r.decodeExchange(&own.Exchanges[i], i))
+		x := r.decodeExchange(&own.Exchanges[i], i)
+		x.base = byID[x.previousResponse()]
+		x.outline = newOutline(x, r.linking)
+		s.x = append(s.x, x)
+		if x.reply.ID != "" {
+			byID[x.reply.ID] = x
+		}
 	}
 	s.findIssues()
 	s.linkReplies()
@@ -137,7 +147,6 @@ func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
 	x.reply = r.reply(e.Provider, e.Response.Status, e.Response.Body)
 	x.runs = modelRuns(x.req.Items)
 	x.turn = turnStart(e.Provider, x.req)
-	x.outline = newOutline(x.req.Items, x.runs, r.linking)
 	x.contents = replyContents(x.reply.Items)
 	x.can = specs.FindCapability(e.Provider, x.modelAsked())
 	x.members = inspectMembers(x)
@@ -164,7 +173,15 @@ func (s *Trace) collectLinks() {
 
 // asksForAnswer reports whether the exchange is a request to answer a conversation that
 // can be read.
-func (x *exchange) asksForAnswer() bool { return x.req.Op == wire.Generate && x.req.Doc != nil }
+func (x *exchange) asksForAnswer() bool {
+	return x.req.Op == wire.Generate && x.req.Doc != nil && !x.isWarmUp()
+}
+
+// isWarmUp reports whether a message over a WebSocket only brings what later ones go on
+// with (O-25).
+func (x *exchange) isWarmUp() bool {
+	return x.WebSocket > 0 && x.req.Op == wire.Generate && x.req.Doc.Get("generate").Is('f')
+}
 
 func modelRuns(items []wire.Item) []span {
 	var runs []span

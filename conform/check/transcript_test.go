@@ -35,7 +35,8 @@ var update = flag.Bool("update", false, "write the transcripts' expected lines a
 //	ref:id                        reference to a stored item
 //
 // Options are model=, system=, tools=a,b, previous=N (previous_response_id),
-// store=ID (stored conversation), process=N and end=. The reply "!400" is a refusal
+// store=ID (stored conversation), process=N, end=, socket=N (the WebSocket that carried the
+// request) and warm=yes (a warm-up of it, which asks for no output). The reply "!400" is a refusal
 // and "~" a reply that never came. "..N" stands for the whole request and reply of
 // exchange N.
 func TestTranscripts(t *testing.T) {
@@ -230,6 +231,7 @@ func (tr *transcript) evidence(provider string) evidence.Evidence {
 		}
 		processes = max(processes, n+1)
 		x := evidence.Exchange{Index: i, Provider: provider, Process: n}
+		x.WebSocket, _ = strconv.Atoi(s.options["socket"]) // 0 without one
 		x.Request = evidence.Request{Method: "POST", URL: s.url(provider), Body: s.requestBody(provider)}
 		x.Response = evidence.Response{Status: 200, Body: s.replyBody(provider, i), End: s.options["end"]}
 		if s.refused {
@@ -310,6 +312,12 @@ func (s *scriptedExchange) requestBody(provider string) []byte {
 			body["previous_response_id"] = "resp_" + p
 		} else {
 			body["store"], body["include"] = false, []string{"reasoning.encrypted_content"}
+		}
+		if s.options["warm"] != "" {
+			body["generate"] = false
+		}
+		if s.options["socket"] != "" {
+			body["type"], body["store"] = "response.create", false
 		}
 		if c := s.options["store"]; c != "" {
 			body["conversation"] = object{"id": c}

@@ -50,22 +50,23 @@ func (s sockets) remember(x *exchange, previous string) {
 	}
 }
 
+// previousResponse is the id of the response that a request of OpenAI goes on with, "" for
+// none that can be read.
+func (x *exchange) previousResponse() string {
+	previous, _ := x.member("previous_response_id")
+	if x.Provider != evidence.OpenAI || strings.Contains(previous.Str(), "REDACTED") {
+		return ""
+	}
+	return previous.Str()
+}
+
 // eachContinuation calls f for every request of OpenAI, with the recorded exchange that
 // gave the response it goes on with, nil for none.
 func (s *Trace) eachContinuation(f func(x, from *exchange, id string, at wire.Place)) {
-	byID := map[string]*exchange{}
 	s.eachRequest(func(x *exchange) {
-		if x.Provider != evidence.OpenAI {
-			return
-		}
-		previous, at := x.member("previous_response_id")
-		id := previous.Str()
-		if strings.Contains(id, "REDACTED") {
-			id = ""
-		}
-		f(x, byID[id], id, at)
-		if x.reply.ID != "" {
-			byID[x.reply.ID] = x
+		if x.Provider == evidence.OpenAI {
+			_, at := x.member("previous_response_id")
+			f(x, x.base, x.previousResponse(), at)
 		}
 	})
 }
@@ -100,7 +101,7 @@ func onlyIncrementIsSent(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		held := s.heldItems(from)
+		held := from.heldItems()
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
 			if it.Type == referenceType {
@@ -124,14 +125,8 @@ func onlyIncrementIsSent(s *Trace, r *report) {
 }
 
 // heldItems lists what the provider holds under the response of x: the inputs and replies
-// of the chain that leads to it, the oldest first.
-func (s *Trace) heldItems(x *exchange) (held []*wire.Item) {
-	byID := map[string]*exchange{}
-	for _, o := range s.x[:x.n] {
-		if o.reply.ID != "" {
-			byID[o.reply.ID] = o
-		}
-	}
+// of the chain that leads to it, the oldest first. Under none it holds nothing.
+func (x *exchange) heldItems() (held []*wire.Item) {
 	for step := 0; x != nil && step < maxSources; step++ {
 		var own []*wire.Item
 		for i := range x.req.Items {
@@ -141,7 +136,7 @@ func (s *Trace) heldItems(x *exchange) (held []*wire.Item) {
 			own = append(own, &x.reply.Items[i])
 		}
 		held = append(own, held...)
-		x = byID[x.req.Doc.Get("previous_response_id").Str()]
+		x = x.base
 	}
 	return held
 }

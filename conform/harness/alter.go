@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/internal/websocket"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
 )
@@ -41,18 +42,24 @@ func alterRequests(alter Alteration, kept *capture, next http.Handler) http.Hand
 
 // ServeHTTP passes a request on, with a change if it is the first that can be changed.
 func (a *alterer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if websocket.IsUpgrade(r) {
+		a.next.ServeHTTP(w, r) // its messages come here one by one
+		return
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	body = record.DecompressRequest(r.Header, body)
-	asked := cassette.Request{Method: r.Method, URL: r.URL.String(), Proto: r.Proto, Header: r.Header.Clone(), Body: body}
+	asked := cassette.Interaction{WebSocket: a.capture.sockets.numberOf(r),
+		Request: cassette.Request{Method: r.Method, URL: r.URL.String(), Proto: r.Proto, Header: r.Header.Clone(), Body: body}}
 	if changed, ok := a.changeRequest(asked); ok {
-		asked = changed
+		asked.Request = changed
 	}
-	r.Header, r.ContentLength = asked.Header, int64(len(asked.Body))
-	r.Header.Set("Content-Length", strconv.Itoa(len(asked.Body)))
-	r.Body = io.NopCloser(bytes.NewReader(asked.Body))
+	body = asked.Request.Body
+	r.Header, r.ContentLength = asked.Request.Header, int64(len(body))
+	r.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	reply := &replyCopy{ResponseWriter: w, status: http.StatusOK}
 	defer func() { a.remember(asked, reply) }()
 	a.next.ServeHTTP(reply, r)
@@ -60,13 +67,14 @@ func (a *alterer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // changeRequest returns what is sent in the place of a request; false for the request as
 // it is.
-func (a *alterer) changeRequest(asked cassette.Request) (cassette.Request, bool) {
+func (a *alterer) changeRequest(next cassette.Interaction) (asked cassette.Request, changed bool) {
+	asked = next.Request
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.done {
 		return asked, false
 	}
-	list := append(slices.Clone(a.passed), cassette.Interaction{Request: asked})
+	list := append(slices.Clone(a.passed), next)
 	ev, _ := evidence.FromInteractions(a.capture.Name(), a.capture.Source, list)
 	if n := len(ev.Exchanges); n == 0 || ev.Exchanges[n-1].Index != len(list)-1 {
 		return asked, false // no model is asked
@@ -94,11 +102,12 @@ func (a *alterer) changeRequest(asked cassette.Request) (cassette.Request, bool)
 }
 
 // remember keeps an exchange for what is decided about the next one.
-func (a *alterer) remember(asked cassette.Request, reply *replyCopy) {
+func (a *alterer) remember(asked cassette.Interaction, reply *replyCopy) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.passed = append(a.passed, cassette.Interaction{Request: asked, End: cassette.EndEOF,
-		Response: cassette.Response{Status: reply.status, Header: reply.Header(), Body: reply.body.Bytes()}})
+	asked.End = cassette.EndEOF
+	asked.Response = cassette.Response{Status: reply.status, Header: reply.Header(), Body: reply.body.Bytes()}
+	a.passed = append(a.passed, asked)
 	a.stepOf = append(a.stepOf, a.capture.runningStep())
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/toolserver"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/internal/websocket"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
@@ -35,6 +36,7 @@ type capture struct {
 	live         *liveRecording   // nil unless a provider answers
 	cassettePath string
 	interrupt    interruption
+	sockets      sockets
 
 	mu             sync.Mutex
 	currentStep    int
@@ -65,12 +67,14 @@ func (c *capture) newScript() http.Handler {
 }
 
 // countRequests counts requests when they arrive. A recorder reports them only
-// when they are over.
+// when they are over. The handshake of a WebSocket is none.
 func (c *capture) countRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c.mu.Lock()
-		c.requestsByStep[c.currentStep]++
-		c.mu.Unlock()
+		if !websocket.IsUpgrade(r) {
+			c.mu.Lock()
+			c.requestsByStep[c.currentStep]++
+			c.mu.Unlock()
+		}
 		next.ServeHTTP(w, r)
 	})
 }

@@ -42,6 +42,9 @@ type Config struct {
 	// Alter, if not nil, changes the first request of each case that it can change, before
 	// anything else sees it: the self-test of the referee plays a defective agent with it.
 	Alter Alteration
+	// RefuseWebSockets makes agents go on over HTTP. Else the WebSockets of OpenAI's
+	// Responses API are judged where the simulator answers: each message is an exchange.
+	RefuseWebSockets bool
 	// Isolation is how far the agent's processes are kept apart, see
 	// [isolate.Detect]. The zero value leaves the network open to them.
 	Isolation isolate.Level
@@ -152,7 +155,9 @@ func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handle
 	if err != nil {
 		return nil, err
 	}
-	ingress, err := proxy.New(proxy.Config{CA: r.authority, Listener: listener, Handler: r.guard.checkKeys(p.Name(), alterRequests(r.Alter, kept, upstream)), Ingress: []string{p.wayIn()}, Notice: kept.keepNotice})
+	handler := r.guard.checkKeys(p.Name(), alterRequests(r.Alter, kept, upstream))
+	ingress, err := proxy.New(proxy.Config{CA: r.authority, Listener: listener, Handler: handler, Ingress: []string{p.wayIn()}, Notice: kept.keepNotice,
+		WebSocket: kept.admitWebSockets(r.RefuseWebSockets, handler)})
 	if err != nil {
 		return nil, err
 	}

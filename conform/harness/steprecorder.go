@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/websocket"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
 )
@@ -16,20 +17,30 @@ import (
 type stepRecorder struct {
 	capture *capture
 	config  record.Config // of the recorders
+	entry   http.Handler  // what a request passes on its way here, as messages of WebSockets do
 
 	mu       sync.RWMutex // requests hold it for reading
 	recorder *record.Recorder
 	faults   []error
 }
 
-// ServeHTTP passes a request on.
+// ServeHTTP passes a request on. A WebSocket may stay open over several steps; each of its
+// messages is a request of the step in which it comes.
 func (s *stepRecorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.recorder == nil {
+	release := sync.OnceFunc(s.mu.RUnlock)
+	defer release()
+	switch {
+	case s.recorder == nil:
 		panic(http.ErrAbortHandler) // no step runs
+	case websocket.IsUpgrade(r):
+		s.recorder.ServeWebSocket(w, r, func() http.Handler {
+			release()
+			return s.entry
+		})
+	default:
+		s.recorder.ServeHTTP(w, r)
 	}
-	s.recorder.ServeHTTP(w, r)
 }
 
 // openTimeout is how long the requests of a step may stay open after it. An agent
@@ -49,7 +60,7 @@ func (s *stepRecorder) beginStep() bool {
 	s.closeRecorder()
 	var err error
 	config := s.config
-	config.Observe = s.observe
+	config.Observe, config.Note = s.observe, s.capture.sockets.noteSocket
 	if s.recorder, err = record.New(config); err != nil {
 		s.faults = append(s.faults, err)
 	}

@@ -4,11 +4,13 @@
 package inprocess
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,7 +20,8 @@ import (
 // Transport asks h in this process, without a socket: what h flushes arrives as
 // one piece, on every machine and under any load, and h goes on when it has been
 // read. What h leaves unflushed goes with its end; a panic breaks the reply off.
-// Interim responses do not pass. It is safe for concurrent use.
+// Interim responses do not pass, but for 101: h may take over the connection, whose other
+// end is then the body of the response. It is safe for concurrent use.
 func Transport(h http.Handler) http.RoundTripper { return &transport{h} }
 
 type transport struct{ h http.Handler }
@@ -41,6 +44,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if w.status == 0 {
 			leave()
 			return nil, w.failure
+		}
+		if w.taken != nil {
+			return w.httpResponse(r, &takenConn{w.taken, leave}), nil
 		}
 		return w.httpResponse(r, &reading{body, leave}), nil
 	case <-ctx.Done():
@@ -87,6 +93,7 @@ type reply struct {
 	once    sync.Once
 	waiting bytes.Buffer
 	pipe    *io.PipeWriter
+	taken   net.Conn     // the client's end of a connection that the handler took over
 	failure error        // why there is no reply
 	left    func() error // reports that the client stopped reading
 }
@@ -96,7 +103,7 @@ func (w *reply) Header() http.Header { return w.header }
 
 // WriteHeader fixes the header; it leaves with the first piece.
 func (w *reply) WriteHeader(status int) {
-	if w.status == 0 && status >= http.StatusOK {
+	if w.status == 0 && (status >= http.StatusOK || status == http.StatusSwitchingProtocols) {
 		w.status, w.sent, w.trailer = status, w.header.Clone(), http.Header{}
 		for _, name := range w.sent["Trailer"] {
 			w.trailer[http.CanonicalHeaderKey(name)] = nil
@@ -134,6 +141,17 @@ func (w *reply) FlushError() error {
 	_, err := w.pipe.Write(w.waiting.Bytes())
 	w.waiting.Reset()
 	return err
+}
+
+// Hijack lets the handler take over the connection, behind a status of 101.
+func (w *reply) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	if w.status != http.StatusSwitchingProtocols || w.taken != nil {
+		return nil, nil, http.ErrNotSupported
+	}
+	client, server := net.Pipe()
+	w.taken = client
+	w.once.Do(func() { close(w.began) })
+	return server, bufio.NewReadWriter(bufio.NewReader(server), bufio.NewWriter(server)), nil
 }
 
 // finishReply sends what is left, and how the reply ended.
@@ -174,4 +192,16 @@ type reading struct {
 func (b *reading) Close() error {
 	b.leave()
 	return b.PipeReader.Close()
+}
+
+// takenConn is the client's end of a connection that the handler took over.
+type takenConn struct {
+	net.Conn
+	leave func()
+}
+
+// Close ends the connection, and with it the handler's request.
+func (c *takenConn) Close() error {
+	c.leave()
+	return c.Conn.Close()
 }

@@ -10,9 +10,13 @@ import (
 	"github.com/meerkat-go/conformance/internal/websocket"
 )
 
-// serveWebSocket answers the handshake of a client as the provider answers it. A
-// handshake that the provider refuses, or does not answer, is kept like any request.
-func (rec *Recorder) serveWebSocket(w http.ResponseWriter, r *http.Request) {
+// ServeWebSocket answers the handshake of a client as the provider answers it, and returns
+// when the WebSocket has ended. A handshake that the provider refuses, or does not answer,
+// is kept like any request. accepted is called when the provider has accepted it, and
+// returns what answers the messages of the client, each a request: a Recorder, or a handler
+// that passes them on to one. From then on this Recorder is not used, unless by that
+// handler, and may be closed.
+func (rec *Recorder) ServeWebSocket(w http.ResponseWriter, r *http.Request, accepted func() http.Handler) {
 	session, ctx := websocket.WithSession(r)
 	r = r.WithContext(ctx)
 	up, err := session.Connect(ctx, rec.cfg.Transport)
@@ -20,7 +24,7 @@ func (rec *Recorder) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 		rec.forward(w, r, refused{err})
 		return
 	}
-	websocket.Serve(w, r, websocket.Config{Turns: rec, Header: up.Header, Subprotocol: up.Subprotocol})
+	websocket.Serve(w, r, websocket.Config{Turns: accepted(), Header: up.Header, Subprotocol: up.Subprotocol})
 }
 
 // overSession sends requests over the WebSocket that they came by, which it connects to

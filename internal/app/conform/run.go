@@ -21,6 +21,12 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
+// What becomes of an agent's WebSockets.
+const (
+	webSocketJudge  = "judge"
+	webSocketRefuse = "refuse"
+)
+
 // runFlags is what the command line of conform run says. Each group of flags is in a
 // file of its own.
 type runFlags struct {
@@ -33,6 +39,7 @@ type runFlags struct {
 	teamFlags
 	set, filter, seed string
 	sources, ingress  []string
+	webSocket         string
 	asJSON            jsonVersion
 }
 
@@ -71,6 +78,7 @@ not made up, a model or a host that is not allowed, a budget that is spent. --js
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.sources, "source", nil, "what answers the agent: cassette, simulator, live (default: for rkat cassettes, and the simulator where there is none; simulator for others)")
 	flags.StringSliceVar(&f.ingress, "ingress", nil, "how the agent reaches the proxy: mitm, base-url or both (default: the first of them that works)")
+	flags.StringVar(&f.webSocket, "websocket", webSocketJudge, "WebSockets of OpenAI's Responses API: judge, where the simulator answers, or refuse, after which agents go on over HTTP")
 	flags.StringVar(&f.set, "set", "current", "requirements to hold it to: "+strings.Join(specs.SetNames(), ", or frozen in a month "))
 	flags.StringVar(&f.filter, "filter", "", filterHelp)
 	flags.StringVar(&f.seed, "seed", "", "repeat the nonces and tokens of an earlier run (default: new ones)")
@@ -202,7 +210,7 @@ func interruptedError(results int) error {
 // harnessOptions are what the flags say for the harness.
 func (f runFlags) harnessOptions(subject harness.Subject, progress func(done, total int)) harness.Options {
 	o := harness.Options{
-		Config: harness.Config{Subject: subject, Seed: f.seed, CaseTimeout: f.caseTimeout},
+		Config: harness.Config{Subject: subject, Seed: f.seed, CaseTimeout: f.caseTimeout, RefuseWebSockets: f.webSocket == webSocketRefuse},
 		Set:    f.set, Filter: f.filter, Ingress: f.ingress, Workers: f.jobs, Progress: progress,
 	}
 	for _, s := range f.sources {
@@ -233,6 +241,7 @@ func (f runFlags) validate() error {
 	}{
 		{"--source", f.sources, []string{"cassette", "simulator", "live"}, nil, ""},
 		{"--ingress", f.ingress, []string{proxy.MITM, proxy.BaseURL}, nil, ""},
+		{"--websocket", []string{f.webSocket}, []string{webSocketJudge, webSocketRefuse}, nil, ""},
 		{"--set", []string{f.set}, specs.SetNames(), nil, ""},
 	} {
 		if v.values != nil && len(v.values) == 0 {

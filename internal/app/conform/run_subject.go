@@ -164,7 +164,7 @@ func narrowAgent(agent harness.Subject, providers []string) (harness.Subject, er
 
 // commandSubject is the agent of a profile that is a program for each prompt.
 func (a *app) commandSubject(ctx context.Context, f runFlags, profile *profiles.Profile) (harness.Subject, error) {
-	checks := subject.Checks{Config: harness.Config{Path: searchPath(a.Getenv("PATH")), CaseTimeout: f.caseTimeout}, Ingress: f.ingress, FindProvider: len(f.command) > 0 && f.providers == nil}
+	checks := subject.Checks{Config: harness.Config{Path: searchPath(a.Getenv("PATH")), CaseTimeout: f.caseTimeout, RefuseWebSockets: f.webSocket == webSocketRefuse}, Ingress: f.ingress, FindProvider: len(f.command) > 0 && f.providers == nil}
 	if f.ingress == nil {
 		checks.Ingress, checks.FirstIngress = allWays, true
 	}

@@ -73,7 +73,7 @@ func reportPeak(b *testing.B, size int64, f func()) {
 }
 
 // peakMemory is the highest resident memory of this process, in bytes.
-func peakMemory(b *testing.B) (kilobytes int64) {
+func peakMemory(b testing.TB) (kilobytes int64) {
 	b.Helper()
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -135,7 +136,7 @@ func BenchmarkAppend(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if err := w.appendPieces(data); err != nil {
+			if err := w.appendPieces(slices.Values([][]byte{data})); err != nil {
 				b.Fatal(err)
 			}
 			in := typical(n)

@@ -157,7 +157,7 @@ func (c *cursor) readBody() []byte {
 	if len(c.expected) > 0 {
 		like, c.expected = c.expected[0], c.expected[1:]
 	}
-	for keep, style := range [...]string{"|-\n", "|\n", "|+\n"} {
+	for keep, style := range literalStyles {
 		if c.hasPrefix(style) {
 			c.expectText(style)
 			return c.readLiteral(keep, like)
@@ -200,22 +200,25 @@ func (c *cursor) readLiteral(keep int, like []byte) []byte {
 
 // sameBlock reports whether readLiteral would read want.
 func sameBlock(block []byte, keep int, want []byte) bool {
-	rest := want
-	for len(block) > 0 {
-		line := block[:bytes.IndexByte(block, '\n')+1]
-		block = block[len(line):]
-		if len(line) > 1 {
-			line = line[len(bodyIndent):]
+	if keep == 0 && len(block) > 0 {
+		block = block[:len(block)-1]
+	}
+	return isLinesOf(block, want, true) && keep == breakStyle(want)
+}
+
+// isLinesOf reports whether block is what appendLines writes for want.
+func isLinesOf(block, want []byte, beginsLine bool) bool {
+	for line := range bytes.Lines(block) {
+		isIndented := true
+		if beginsLine && line[0] != '\n' {
+			line, isIndented = bytes.CutPrefix(line, []byte(bodyIndent))
 		}
-		if keep == 0 && len(block) == 0 {
-			line = line[:len(line)-1]
-		}
-		if !bytes.HasPrefix(rest, line) {
+		if beginsLine = true; !isIndented || !bytes.HasPrefix(want, line) {
 			return false
 		}
-		rest = rest[len(line):]
+		want = want[len(line):]
 	}
-	return len(rest) == 0 && keep == breakStyle(want)
+	return len(want) == 0
 }
 
 // breakStyle returns the style for the number of line feeds at the end of a

@@ -63,17 +63,32 @@ func Decompress(coding string, body []byte, limit int64) ([]byte, error) {
 	if !known {
 		return nil, ErrUnknownCoding
 	}
+	var plain bytes.Buffer
+	if len(body) > largeBody {
+		size, _ := readCoded(open, body, io.Discard, limit)
+		plain.Grow(int(min(size, limit)) + bytes.MinRead) // a buffer that grows takes three times as much
+	}
+	size, err := readCoded(open, body, &plain, limit)
+	switch {
+	case size > limit:
+		return nil, ErrBodyTooLarge
+	case err != nil && (size == 0 || !errors.Is(err, io.ErrUnexpectedEOF)):
+		return nil, ErrBodyDamaged
+	}
+	return plain.Bytes(), nil
+}
+
+// largeBody is the length of a compressed body, in bytes, from which it is worth finding
+// out first how long it is decompressed.
+const largeBody = 256 << 10
+
+// readCoded decompresses a body into w, as far as the first byte beyond limit, and returns
+// how many bytes there were.
+func readCoded(open func([]byte) (io.ReadCloser, error), body []byte, w io.Writer, limit int64) (int64, error) {
 	r, err := open(body)
 	if err != nil {
-		return nil, ErrBodyDamaged
+		return 0, err
 	}
 	defer func() { _ = r.Close() }()
-	plain, err := io.ReadAll(io.LimitReader(r, limit+1))
-	switch {
-	case int64(len(plain)) > limit:
-		return nil, ErrBodyTooLarge
-	case err != nil && (len(plain) == 0 || !errors.Is(err, io.ErrUnexpectedEOF)):
-		return nil, ErrBodyDamaged
-	}
-	return plain, nil
+	return io.Copy(w, io.LimitReader(r, limit+1))
 }

@@ -15,14 +15,22 @@ const itemStart = "    - request:\n"
 // go-vcr v2: keys at 8 spaces, header names and literal lines at 12, header
 // values at 16.
 func appendItem(dst []byte, in Interaction) []byte {
-	dst = append(dst, itemStart...)
-	dst = appendBody(append(dst, "        body: "...), in.Request.Body)
+	dst = appendBody(append(dst, bodyStart...), in.Request.Body)
+	dst = appendBody(appendMiddle(dst, in), in.Response.Body)
+	return appendEnd(dst, in)
+}
+
+// appendMiddle writes what stands between the two bodies of an item.
+func appendMiddle(dst []byte, in Interaction) []byte {
 	dst = append(dst, "        form: {}\n"...)
 	dst = appendHeader(dst, withReserved(in))
 	dst = appendField(dst, "url", in.Request.URL)
 	dst = appendField(dst, "method", in.Request.Method)
-	dst = append(dst, responseStart...)
-	dst = appendBody(append(dst, "        body: "...), in.Response.Body)
+	return append(append(dst, responseStart...), "        body: "...)
+}
+
+// appendEnd writes what follows the second body.
+func appendEnd(dst []byte, in Interaction) []byte {
 	dst = appendHeader(dst, in.Response.Header)
 	dst = appendField(dst, "status", statusText(in.Response.Status))
 	dst = append(dst, "        code: "...)
@@ -30,6 +38,9 @@ func appendItem(dst []byte, in Interaction) []byte {
 	dst = append(dst, "\n        duration: "...)
 	return append(append(dst, in.Duration.String()...), '\n')
 }
+
+// bodyStart is what stands before the first body of an item.
+const bodyStart = itemStart + "        body: "
 
 const responseStart = "      response:\n"
 

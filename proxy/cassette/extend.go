@@ -92,7 +92,7 @@ func (w *Writer) adoptItems(old *Cassette) error {
 	defer w.mu.Unlock()
 	end := old.spans[len(old.spans)-1]
 	w.size = 0
-	if err := w.appendPieces(old.data[:end.end]); err != nil {
+	if err := w.appendPieces(slices.Values([][]byte{old.data[:end.end]})); err != nil {
 		return err
 	}
 	_, _, w.last, _ = readSeal(old.data[end.seal:end.end])

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
@@ -86,7 +87,7 @@ func (w *Writer) rewriteFile(head []byte, items [][]byte) error {
 	for i, item := range items {
 		batch[i] = &entry{item: item}
 	}
-	if err = next.appendPieces(head); err == nil {
+	if err = next.appendPieces(slices.Values([][]byte{head})); err == nil {
 		err = next.sealEntries(batch)
 	}
 	if err == nil {

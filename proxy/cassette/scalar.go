@@ -17,18 +17,25 @@ func appendBody(dst, body []byte) []byte {
 	if !literalSafe(body) {
 		return append(appendQuoted(dst, body), '\n')
 	}
-	text := bytes.TrimRight(body, "\n")
-	breaks := len(body) - len(text)
-	dst = append(dst, [...]string{"|-\n", "|\n", "|+\n"}[min(breaks, 2)]...)
-	for len(text) > 0 {
-		line, rest, _ := bytes.Cut(text, []byte("\n"))
-		if len(line) > 0 {
-			dst = append(append(dst, bodyIndent...), line...)
-		}
-		dst, text = append(dst, '\n'), rest
-	}
-	for range breaks - 1 {
+	breaks := breakStyle(body)
+	dst = appendLines(append(dst, literalStyles[breaks]...), body, true)
+	if breaks == 0 {
 		dst = append(dst, '\n')
+	}
+	return dst
+}
+
+// literalStyles begin a literal block that ends with no line feed, one, or more.
+var literalStyles = [...]string{"|-\n", "|\n", "|+\n"}
+
+// appendLines writes the lines of a literal block, or a part of them: it says whether the
+// text begins a line.
+func appendLines(dst, text []byte, beginsLine bool) []byte {
+	for line := range bytes.Lines(text) {
+		if beginsLine && line[0] != '\n' {
+			dst = append(dst, bodyIndent...)
+		}
+		dst, beginsLine = append(dst, line...), true
 	}
 	return dst
 }
@@ -91,7 +98,15 @@ func isPrintable(r rune) bool {
 // it is not UTF-8. It loses nothing, whatever s contains.
 func appendQuoted[T string | []byte](dst []byte, s T) []byte {
 	start := len(dst)
-	dst = append(dst, '"')
+	dst, isText := appendEscaped(append(dst, '"'), s)
+	if !isText {
+		dst = base64.StdEncoding.AppendEncode(append(dst[:start], binaryTag...), []byte(s))
+	}
+	return append(dst, '"')
+}
+
+// appendEscaped writes what stands between double quotes, as far as s is UTF-8.
+func appendEscaped[T string | []byte](dst []byte, s T) (out []byte, isText bool) {
 	for i := 0; i < len(s); {
 		run := i
 		for i < len(s) && s[i] < utf8.RuneSelf && plainByte[s[i]] && s[i] != '"' && s[i] != '\\' {
@@ -103,11 +118,11 @@ func appendQuoted[T string | []byte](dst []byte, s T) []byte {
 		}
 		r, n := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
 		if r == utf8.RuneError && n == 1 {
-			return append(base64.StdEncoding.AppendEncode(append(dst[:start], `!!binary "`...), []byte(s)), '"')
+			return dst, false
 		}
 		dst, i = appendRune(dst, r), i+n
 	}
-	return append(dst, '"')
+	return dst, true
 }
 
 func appendRune(dst []byte, r rune) []byte {

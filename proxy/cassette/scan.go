@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"hash"
 	"io"
 	"os"
 	"strconv"
@@ -21,9 +22,9 @@ type scanned struct {
 	isDamaged bool  // a seal follows that is not right: bytes before it have changed
 }
 
-// scan reads a file of this package in the memory of one item, however long it is.
-// check, which may be nil, looks at each item. The error is that of the head or of
-// reading.
+// scan reads a file of this package in little memory, however long it and its items
+// are. check, which may be nil, looks at each item but the large ones. The error is that
+// of the head or of reading.
 func scan(name string, r io.Reader, check func(item []byte) error) (s scanned, err error) {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	head, err := readHead(lines)
@@ -34,27 +35,57 @@ func scan(name string, r io.Reader, check func(item []byte) error) (s scanned, e
 		return s, err
 	}
 	s.last, s.end = sha256.Sum256(head), int64(len(head))
-	for item := []byte(nil); ; {
-		start := len(item)
-		if item, err = appendLine(item, lines); errors.Is(err, io.EOF) {
-			return s, nil // the last line is torn, or there is none
-		}
-		if err != nil {
-			return s, readError(name, err)
-		}
-		line := item[start:]
+	for item := s.beginItem(check); ; {
+		piece, err := lines.ReadSlice('\n') // the line, or as much of it as the buffer holds
+		beginsLine := item.endsLine
 		switch {
-		case bytes.HasPrefix(line, []byte(sealPrefix)):
-			if s.isDamaged = check != nil && check(item[:start]) != nil || !s.addItem(item[:start], line); s.isDamaged {
+		case errors.Is(err, io.EOF):
+			return s, nil // the last line is torn, or there is none
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return s, readError(name, err)
+		case beginsLine && bytes.HasPrefix(piece, []byte(sealPrefix)):
+			if s.isDamaged = !s.addItem(item, piece); s.isDamaged {
 				return s, nil
 			}
-			item = item[:0]
-		case start == 0 && bytes.HasPrefix(line, []byte(closePrefix)):
-			c, _, ok := readClose(line)
+			item = s.beginItem(check)
+		case item.size == 0 && bytes.HasPrefix(piece, []byte(closePrefix)):
+			c, _, ok := readClose(piece)
 			_, err := lines.Peek(1)
-			s.closed = ok && c.count == s.count && c.lineAfter(s.last) == string(line) && err == io.EOF
+			s.closed = ok && c.count == s.count && c.lineAfter(s.last) == string(piece) && err == io.EOF
 			return s, nil
+		default:
+			item.addPiece(piece)
 		}
+	}
+}
+
+// scannedItem is an item of which a part was read.
+type scannedItem struct {
+	hash     hash.Hash // of the seal
+	size     int
+	isItem   bool // it begins as every item does
+	endsLine bool
+	check    func(item []byte) error // nil: it need not be kept
+	kept     []byte
+}
+
+func (s *scanned) beginItem(check func(item []byte) error) *scannedItem {
+	return &scannedItem{hash: s.last.newHash(), endsLine: true, check: check}
+}
+
+// addPiece adds a line or a part of one.
+func (item *scannedItem) addPiece(piece []byte) {
+	if item.size == 0 {
+		item.isItem = string(piece) == itemStart
+	}
+	_, _ = item.hash.Write(piece)
+	item.size += len(piece)
+	item.endsLine = bytes.HasSuffix(piece, []byte("\n"))
+	if item.size > largeItem {
+		item.check, item.kept = nil, nil
+	}
+	if item.check != nil {
+		item.kept = append(item.kept, piece...)
 	}
 }
 
@@ -81,16 +112,17 @@ func appendLine(dst []byte, lines *bufio.Reader) ([]byte, error) {
 }
 
 // addItem adds an item with its seal line, and reports whether both are right.
-func (s *scanned) addItem(item, line []byte) bool {
-	next := s.last.nextSeal(item)
-	if !bytes.HasPrefix(item, []byte(itemStart)) || string(line) != sealLine(s.count, len(item), next) {
+func (s *scanned) addItem(item *scannedItem, line []byte) bool {
+	next := seal(item.hash.Sum(nil))
+	if !item.isItem || string(line) != sealLine(s.count, item.size, next) || item.check != nil && item.check(item.kept) != nil {
 		return false
 	}
-	s.count, s.last, s.end = s.count+1, next, s.end+int64(len(item)+len(line))
+	s.count, s.last, s.end = s.count+1, next, s.end+int64(item.size+len(line))
 	return true
 }
 
-// verifyFile is Verify for a sealed file, in the memory of one item.
+// verifyFile is Verify for a file that a Writer has just written, in little memory. A
+// large item is checked by its seal alone: the Writer has read it back.
 func verifyFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"strconv"
 	"strings"
 )
@@ -20,10 +21,16 @@ const (
 )
 
 func (s seal) nextSeal(item []byte) seal {
-	h := sha256.New()
-	h.Write(s[:])
+	h := s.newHash()
 	h.Write(item)
 	return seal(h.Sum(nil))
+}
+
+// newHash returns what nextSeal computes, for an item that is written to it in pieces.
+func (s seal) newHash() hash.Hash {
+	h := sha256.New()
+	h.Write(s[:])
+	return h
 }
 
 // sealLine returns the comment after item number n.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,7 +96,7 @@ func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 func (w *Writer) appendHead(head []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.appendPieces(head)
+	return w.appendPieces(slices.Values([][]byte{head}))
 }
 
 // unlessBusy returns ErrBusy when the cassette path is being recorded.
@@ -150,8 +151,8 @@ func (w *Writer) AppendAll(ins []Interaction) []error {
 	batch := make([]*entry, len(ins))
 	var fit []*entry
 	for i, in := range ins {
-		e := &entry{}
-		if e.item, e.err = encodeItem(in); e.err != nil {
+		e := newEntry(in)
+		if e.err != nil {
 			e.err = newError(w.path, ErrInteraction, "interaction %d cannot be stored: %v", w.Len()+len(fit), e.err)
 		} else {
 			fit = append(fit, e)
@@ -187,9 +188,28 @@ func giveBuffer(b []byte) {
 
 // entry is an item on its way into the file.
 type entry struct {
-	item []byte
-	done bool // tried; err says with what success
-	err  error
+	item  []byte
+	large *Interaction // encoded while it is written, instead of item
+	done  bool         // tried; err says with what success
+	err   error
+}
+
+// newEntry returns the entry of an interaction, whose err is set when that cannot be
+// stored.
+func newEntry(in Interaction) *entry {
+	if isLarge(in) && canWriteInPieces(in) {
+		return &entry{large: &in}
+	}
+	item, err := encodeItem(in)
+	return &entry{item: item, err: err}
+}
+
+// pieces yields the item. A piece is valid until the next one.
+func (e *entry) pieces() iter.Seq[[]byte] {
+	if e.large != nil {
+		return itemPieces(*e.large, pieceSize)
+	}
+	return slices.Values([][]byte{e.item})
 }
 
 // commitEntries returns when every entry has been tried. The first caller writes
@@ -223,13 +243,24 @@ func (w *Writer) writeEntries(batch []*entry) {
 
 // sealEntries writes the entries with their seals.
 func (w *Writer) sealEntries(batch []*entry) error {
-	pieces, last, n := make([][]byte, 0, 2*len(batch)), w.last, w.count
-	for _, e := range batch {
-		last = last.nextSeal(e.item)
-		pieces = append(pieces, e.item, []byte(sealLine(n, len(e.item), last)))
-		n++
-	}
-	if err := w.appendPieces(pieces...); err != nil {
+	last, n := w.last, w.count
+	err := w.appendPieces(func(yield func([]byte) bool) {
+		for _, e := range batch {
+			h, size := last.newHash(), 0
+			for piece := range e.pieces() {
+				_, _ = h.Write(piece)
+				if size += len(piece); !yield(piece) {
+					return
+				}
+			}
+			last = seal(h.Sum(nil))
+			if !yield([]byte(sealLine(n, size, last))) {
+				return
+			}
+			n++
+		}
+	})
+	if err != nil {
 		return err
 	}
 	w.last, w.count = last, n
@@ -252,9 +283,10 @@ func encodeItem(in Interaction) ([]byte, error) {
 	return item, nil
 }
 
-// appendPieces appends pieces, to be synced soon. On failure it truncates the file
+// appendPieces appends pieces, to be synced soon. A piece may change after the next one
+// was asked for. On failure it truncates the file
 // to what was complete before; when that fails too, nothing more is written.
-func (w *Writer) appendPieces(pieces ...[]byte) error {
+func (w *Writer) appendPieces(pieces iter.Seq[[]byte]) error {
 	if w.file == nil {
 		return w.closedError()
 	}
@@ -324,7 +356,7 @@ func (w *Writer) syncNow() error {
 
 // writePieces writes pieces after the complete part and returns where they end.
 // Small pieces are joined, large ones are not copied.
-func (w *Writer) writePieces(pieces [][]byte) (end int64, err error) {
+func (w *Writer) writePieces(pieces iter.Seq[[]byte]) (end int64, err error) {
 	end = w.size
 	flush := func(b []byte) {
 		if len(b) > 0 && err == nil {
@@ -332,7 +364,8 @@ func (w *Writer) writePieces(pieces [][]byte) (end int64, err error) {
 			end += int64(len(b))
 		}
 	}
-	for _, b := range pieces {
+	w.joinBuffer = w.joinBuffer[:0]
+	for b := range pieces {
 		if len(b) < joined {
 			w.joinBuffer = append(w.joinBuffer, b...)
 		}
@@ -343,9 +376,11 @@ func (w *Writer) writePieces(pieces [][]byte) (end int64, err error) {
 		if len(b) >= joined {
 			flush(b)
 		}
+		if err != nil {
+			return end, err
+		}
 	}
 	flush(w.joinBuffer)
-	w.joinBuffer = w.joinBuffer[:0]
 	return end, err
 }
 
@@ -385,7 +420,7 @@ func (w *Writer) Close() error {
 
 // finishFile closes the file, verifies it and gives it its name.
 func (w *Writer) finishFile() error {
-	if err := w.appendPieces([]byte(closing{w.count, w.loss}.lineAfter(w.last))); err != nil {
+	if err := w.appendPieces(slices.Values([][]byte{[]byte(closing{w.count, w.loss}.lineAfter(w.last))})); err != nil {
 		return err
 	}
 	if err := w.syncNow(); err != nil {

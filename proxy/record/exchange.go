@@ -260,6 +260,7 @@ func (x *exchange) buildInteraction(most int64) (in cassette.Interaction, err er
 		return in, err
 	}
 	req, resp := &in.Request, &in.Response
+	req.Header, resp.Header = req.Header.Clone(), resp.Header.Clone() // it may be built again
 	if req.Encoding, req.Body, err = decompressBody(req.Header, req.Body, most); err != nil {
 		return in, fmt.Errorf("request: %w", err)
 	}

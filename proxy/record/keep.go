@@ -150,24 +150,40 @@ func (rec *Recorder) prepareOnce(x *exchange) {
 }
 
 // prepareSave fills k.in with what may be saved.
-func (rec *Recorder) prepareSave(k *pendingSave) (err error) {
+func (rec *Recorder) prepareSave(k *pendingSave) error {
+	if err := rec.redactAndCheck(k); err != nil || k.gate == nil {
+		return err
+	}
+	// One prepared beside it may have taught both what is secret. They see it
+	// as it came: a gate that listens would take pseudonyms for secrets.
+	if err := rec.redactAndCheck(k); err != nil {
+		return err
+	}
+	return rec.maskSecrets(k)
+}
+
+// redactAndCheck fills k.in with the exchange as it came, redacts it and asks the gate. A
+// huge body is redacted where it is, and read from its spool anew when that is repeated.
+func (rec *Recorder) redactAndCheck(k *pendingSave) error {
+	k.in = cassette.Interaction{}
 	in, err := k.x.buildInteraction(rec.cfg.MaxBody)
 	if err != nil {
 		return err
 	}
 	in.Incomplete = cassette.Judge(in)
-	k.in = rec.cfg.Redactor.Interaction(in)
-	if rec.cfg.Gate == nil {
-		return nil
+	redact := rec.cfg.Redactor.Interaction
+	if r, ok := rec.cfg.Redactor.(overwriter); ok && k.x.bodySize() > huge {
+		redact = r.Overwrite
 	}
-	if k.gate = rec.cfg.Gate(k.in); k.gate != nil {
-		// One prepared beside it may have taught both what is secret. They see it
-		// as it came: a gate that listens would take pseudonyms for secrets.
-		k.in = rec.cfg.Redactor.Interaction(in)
+	if k.in = redact(in); rec.cfg.Gate != nil {
 		k.gate = rec.cfg.Gate(k.in)
 	}
-	rec.maskSecrets(k, in)
 	return nil
+}
+
+// overwriter is a redactor that can change bodies where they are.
+type overwriter interface {
+	Overwrite(cassette.Interaction) cassette.Interaction
 }
 
 // maxMasked is how many secrets of one interaction are masked at most.
@@ -175,16 +191,18 @@ const maxMasked = 64
 
 // maskSecrets has taken out what the gate finds, one after the other, until it finds
 // nothing or the same again.
-func (rec *Recorder) maskSecrets(k *pendingSave, in cassette.Interaction) {
+func (rec *Recorder) maskSecrets(k *pendingSave) error {
 	for n := 0; k.gate != nil && rec.cfg.Mask != nil && n < maxMasked; n++ {
 		found := k.gate.Error()
 		if n > 0 && found == k.masked[n-1] || !rec.cfg.Mask(k.gate) {
-			return
+			return nil
 		}
 		k.masked = append(k.masked, found)
-		k.in = rec.cfg.Redactor.Interaction(in)
-		k.gate = rec.cfg.Gate(k.in)
+		if err := rec.redactAndCheck(k); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // appendBatch appends every savable interaction with one write.

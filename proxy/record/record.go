@@ -49,7 +49,8 @@ type Config struct {
 	}
 	// Redactor returns a copy without secrets. It is required with Writer or
 	// Observe: nothing unredacted leaves the recorder. Redactor and Gate are
-	// called for several interactions at once.
+	// called for several interactions at once. If it has a method Overwrite of the same
+	// form, which may change the bodies it is given, huge bodies go there.
 	Redactor interface {
 		Interaction(cassette.Interaction) cassette.Interaction
 	}
@@ -80,7 +81,7 @@ type Config struct {
 	WholeOnly bool
 	// MaxBody is the length of the longest body that is kept, in bytes; 0 means
 	// 256 MiB. A longer body reaches the client and is reported as lost. While a
-	// body passes it is on disk; saving it takes two to four times its length in
+	// body passes it is on disk; saving it takes little more than its length in
 	// memory, for one large body at a time.
 	MaxBody int64
 	// OnAbort bounds how much of a reply is read after its client has left.

@@ -4,11 +4,11 @@ import (
 	"bytes"
 )
 
-// draft is a text that is being redacted. It is copied at the first change, so a
-// body without secrets costs no memory.
+// draft is a text that is being redacted. Unless it is the redactor's own, it is copied at
+// the first change, so a body without secrets costs no memory.
 type draft struct {
-	b   []byte
-	own bool
+	b            []byte
+	own, changed bool
 }
 
 // overwriteAt writes text over the bytes from at.
@@ -16,7 +16,7 @@ func (d *draft) overwriteAt(at int, text string) {
 	if !d.own {
 		d.b, d.own = bytes.Clone(d.b), true
 	}
-	copy(d.b[at:], text)
+	d.changed = copy(d.b[at:], text) > 0 || d.changed
 }
 
 // redactText replaces the known secrets in s.
@@ -26,21 +26,23 @@ func (r *Redactor) redactText(s string, m *matcher) string {
 	return string(d.b)
 }
 
-// redactBody returns b without credentials and known secrets, with the same
-// length: b itself when there are none. It replaces secrets that stand in one
-// piece, and secrets that a streamed reply cuts into deltas.
-func (r *Redactor) redactBody(b []byte, credentials []span, m *matcher) []byte {
-	d := draft{b: b}
-	for _, s := range credentials {
-		if was := string(s.bytesIn(b)); !isPseudonym(withoutScheme(was)) {
-			d.overwriteAt(s.start, r.replaceSecret(was))
+// redactBody takes the credentials and known secrets out of d, whose length stays. It
+// replaces secrets that stand in one piece, and secrets that a streamed reply cuts into
+// deltas.
+func (r *Redactor) redactBody(d *draft, credentials []span, m *matcher) {
+	found := make([]string, len(credentials))
+	for i, s := range credentials {
+		found[i] = string(s.bytesIn(d.b)) // one may stand inside another
+	}
+	for i, was := range found {
+		if !isPseudonym(withoutScheme(was)) {
+			d.overwriteAt(credentials[i].start, r.replaceSecret(was))
 		}
 	}
 	if !m.isEmpty() {
-		r.replaceReflections(&d, m)
-		r.replaceFragments(&d, m)
+		r.replaceReflections(d, m)
+		r.replaceFragments(d, m)
 	}
-	return d.b
 }
 
 // replaceReflections replaces the secrets that stand in one piece.

@@ -32,7 +32,7 @@ func requestFindings(in cassette.Request) findings {
 		return searchJSON(in.Body, false, false)
 	}
 	found := searchJSON(in.Body, false, false)
-	found.credentials = append(pairSecrets(string(in.Body), 0, nil), found.credentials...)
+	found.credentials = append(pairSecrets(in.Body, 0, nil), found.credentials...)
 	found.credentials = append(found.credentials, elementCredentials(in.Body)...)
 	return found
 }
@@ -51,7 +51,7 @@ func responseFindings(in cassette.Response, issuesSecrets bool) findings {
 	case text[0] == '{' || text[0] == '[':
 		return searchJSON(in.Body, true, issuesSecrets)
 	case strings.HasPrefix(kind, "application/x-www-form-urlencoded"), issuesSecrets && bytes.IndexByte(text, '=') > 0:
-		return findings{credentials: keepEntropy(in.Body, pairSecrets(string(in.Body), 0, nil))}
+		return findings{credentials: keepEntropy(in.Body, pairSecrets(in.Body, 0, nil))}
 	}
 	return findings{credentials: keepEntropy(in.Body, elementCredentials(in.Body))}
 }
@@ -165,7 +165,8 @@ func (j *jsonSearch) lookAtPair(s jsonString) {
 // isCredential reports whether a string is a credential, by its name, the name of its
 // object and, where these leave it open, its form.
 func (j *jsonSearch) isCredential(s jsonString, class nameClass) bool {
-	value := unquoteJSON(s.value.bytesIn(j.b))
+	raw := s.value.bytesIn(j.b)
+	value := unquoteJSON(raw[:min(len(raw), maxNested)]) // the beginning shows what it is
 	if isReference(value) {
 		return false
 	}

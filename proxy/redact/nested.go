@@ -112,11 +112,11 @@ func argumentIn(raw, previous []byte) []span {
 
 // parameterIn finds the credentials inside the value of a parameter: in a URL or a
 // document that it holds.
-func parameterIn(raw string) []span {
+func parameterIn(raw []byte) []span {
 	if len(raw) > maxNested {
 		return nil
 	}
-	d := decodeURL(raw)
+	d := decodeURL(string(raw))
 	switch {
 	case isDocument(d.text):
 		return d.escapedSpans(searchJSON(d.text, false, false).credentials)

@@ -147,8 +147,8 @@ func (o *Own) addTo(f findings, b []byte) findings {
 		found = appendShifted(found, matchedBy(o.redact, text), s.value.start)
 	}
 	if !seen {
-		found = pairsNamed(string(b), 0, found, o.isNamed)
-		kept = pairsNamed(string(b), 0, kept, func(name string) bool { return findNamed(o.keep, nil, []byte(name)) != nil })
+		found = pairsNamed(b, 0, found, o.isNamed)
+		kept = pairsNamed(b, 0, kept, func(name string) bool { return findNamed(o.keep, nil, []byte(name)) != nil })
 		kept, found = append(kept, matchedBy(o.keep, b)...), append(found, matchedBy(o.redact, b)...)
 	}
 	f.own = withoutSpans(found, kept)
@@ -212,7 +212,7 @@ func (o *Own) secrets(raw string, h http.Header) (out []string) {
 	}
 	spans := matchedBy(o.redact, []byte(raw))
 	if at := strings.IndexAny(raw, "?#"); at >= 0 {
-		spans = pairsNamed(raw, at+1, spans, o.isNamed)
+		spans = pairsNamed([]byte(raw), at+1, spans, o.isNamed)
 	}
 	for _, s := range spans {
 		out = append(out, raw[s.start:s.end])
@@ -253,8 +253,8 @@ func (o *Own) urlSpans(raw string) []span {
 	at := strings.IndexAny(raw, "?#") + 1
 	kept := matchedBy(o.keep, []byte(raw))
 	if at > 0 {
-		found = pairsNamed(raw, at, found, o.isNamed)
-		kept = pairsNamed(raw, at, kept, func(name string) bool { return findNamed(o.keep, nil, []byte(name)) != nil })
+		found = pairsNamed([]byte(raw), at, found, o.isNamed)
+		kept = pairsNamed([]byte(raw), at, kept, func(name string) bool { return findNamed(o.keep, nil, []byte(name)) != nil })
 	}
 	found = withoutSpans(append(found, matchedBy(o.redact, []byte(raw))...), kept)
 	slices.SortFunc(found, func(a, b span) int { return a.start - b.start })

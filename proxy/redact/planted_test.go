@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
@@ -148,6 +150,9 @@ func TestPlantedSecrets(t *testing.T) {
 				damaged++
 				t.Errorf("%s\ndamages a body: %s", p.line, where)
 			}
+		}
+		if d := cmp.Diff(out, New([]byte("k")).Overwrite(in)); d != "" {
+			t.Errorf("%s: Overwrite differs:\n%s", p.line, d)
 		}
 	}
 	t.Logf("%d secrets planted, %d leaked, %d bodies damaged", len(list), leaked, damaged)

@@ -28,8 +28,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// Redactor removes secrets. It is safe for concurrent use and never changes its
-// arguments.
+// Redactor removes secrets. It is safe for concurrent use. Only [Redactor.Overwrite]
+// changes its argument.
 type Redactor struct {
 	key []byte
 
@@ -137,24 +137,38 @@ func (r *Redactor) Text(s string) string {
 // body without secrets is not copied, so treat bodies as shared. Everything else
 // shares no memory with in. Redacted names the bodies that changed.
 func (r *Redactor) Interaction(in cassette.Interaction) cassette.Interaction {
+	return r.redactInteraction(in, false)
+}
+
+// Overwrite is Interaction for bodies that belong to the caller alone: secrets in them are
+// replaced where they stand, so that a huge body is in memory once.
+func (r *Redactor) Overwrite(in cassette.Interaction) cassette.Interaction {
+	return r.redactInteraction(in, true)
+}
+
+func (r *Redactor) redactInteraction(in cassette.Interaction, isOwned bool) cassette.Interaction {
 	asked := r.requestFindings(in.Request)
 	answered := responseFindings(in.Response, issuesSecrets(in.Request))
 	answered = r.own.addTo(answered, in.Response.Body)
 	m := r.learnInteraction(in, asked, answered)
 	out := in
-	out.Request = r.redactRequest(in.Request, asked.credentials, m)
-	out.Response.Body = r.redactBody(in.Response.Body, answered.credentials, m)
+	request, response := draft{b: in.Request.Body, own: isOwned}, draft{b: in.Response.Body, own: isOwned}
+	r.redactBody(&request, asked.credentials, m)
+	r.redactBody(&response, answered.credentials, m)
+	out.Request = r.redactOutside(in.Request, m)
+	out.Request.Body, out.Response.Body = request.b, response.b
 	out.Response.Header = r.redactHeader(in.Response.Header, m)
 	out.Response.Trailer = r.redactHeader(in.Response.Trailer, m)
 	out.Timeline = append([]cassette.Chunk(nil), in.Timeline...)
-	out.Redacted = changedBodies(in, out)
+	out.Redacted = changedBodies(in.Redacted, request.changed, response.changed)
 	return out
 }
 
-// changedBodies names the bodies in which secrets were replaced, now or before.
-func changedBodies(in, out cassette.Interaction) string {
-	request := isChanged(in.Request.Body, out.Request.Body) || strings.Contains(in.Redacted, cassette.RedactedRequest)
-	response := isChanged(in.Response.Body, out.Response.Body) || strings.Contains(in.Redacted, cassette.RedactedResponse)
+// changedBodies names the bodies in which secrets were replaced, now or, as before says,
+// earlier.
+func changedBodies(before string, request, response bool) string {
+	request = request || strings.Contains(before, cassette.RedactedRequest)
+	response = response || strings.Contains(before, cassette.RedactedResponse)
 	switch {
 	case request && response:
 		return cassette.RedactedRequest + " " + cassette.RedactedResponse
@@ -166,23 +180,24 @@ func changedBodies(in, out cassette.Interaction) string {
 	return ""
 }
 
-// isChanged reports whether a body was copied: redactBody does that only to change it.
-func isChanged(was, is []byte) bool { return len(was) > 0 && &was[0] != &is[0] }
-
 // Request is Interaction for a request alone: a replayer sees an incoming
 // request as the recorder would have stored it.
 func (r *Redactor) Request(in cassette.Request) cassette.Request {
 	asked := r.requestFindings(in)
-	return r.redactRequest(in, asked.credentials, r.learnRequest(in, asked))
+	m, body := r.learnRequest(in, asked), draft{b: in.Body}
+	r.redactBody(&body, asked.credentials, m)
+	in = r.redactOutside(in, m)
+	in.Body = body.b
+	return in
 }
 
 func (r *Redactor) requestFindings(in cassette.Request) findings {
 	return r.own.addTo(requestFindings(in), in.Body)
 }
 
-func (r *Redactor) redactRequest(in cassette.Request, credentials []span, m *matcher) cassette.Request {
+// redactOutside redacts what of a request is outside of its body.
+func (r *Redactor) redactOutside(in cassette.Request, m *matcher) cassette.Request {
 	in.URL = r.redactURL(in.URL, m)
-	in.Body = r.redactBody(in.Body, credentials, m)
 	in.Header = r.redactHeader(in.Header, m)
 	return in
 }

@@ -159,6 +159,9 @@ func TestCanaries(t *testing.T) {
 				if len(out.Request.Body) != len(in.Request.Body) || len(out.Response.Body) != len(in.Response.Body) || len(out.Request.URL) != len(in.Request.URL) {
 					t.Errorf("lengths changed:\n%s", text(out))
 				}
+				if d := cmp.Diff(out, New([]byte("k")).Overwrite(in)); d != "" {
+					t.Errorf("Overwrite differs:\n%s", d)
+				}
 			}
 		})
 	}

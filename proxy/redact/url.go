@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"bytes"
 	"iter"
 	"net/url"
 	"strings"
@@ -54,20 +55,20 @@ func urlSecrets(raw string) (out []span) {
 		out = append(out, s)
 	}
 	if at := strings.IndexAny(raw, "?#"); at >= 0 {
-		out = pairSecrets(raw, at+1, out)
+		out = pairSecrets([]byte(raw), at+1, out)
 	}
 	return out
 }
 
 // pairSecrets appends the values of the pairs in raw, from at, that have the names of
 // credentials, and the credentials inside other values.
-func pairSecrets(raw string, at int, out []span) []span {
+func pairSecrets(raw []byte, at int, out []span) []span {
 	for name, value := range pairsIn(raw, at) {
-		text := raw[value.start:value.end]
+		text := value.bytesIn(raw)
 		switch {
 		case isParameterSecret(name):
 			out = append(out, value)
-		case strings.IndexByte(text, ';') >= 0:
+		case bytes.IndexByte(text, ';') >= 0:
 			out = appendShifted(out, afterSemicolon(text), value.start)
 		default:
 			out = appendShifted(out, parameterIn(text), value.start)
@@ -77,7 +78,7 @@ func pairSecrets(raw string, at int, out []span) []span {
 }
 
 // pairsNamed appends the values of the pairs in raw, from at, whose names are wanted.
-func pairsNamed(raw string, at int, out []span, isWanted func(name string) bool) []span {
+func pairsNamed(raw []byte, at int, out []span, isWanted func(name string) bool) []span {
 	for name, value := range pairsIn(raw, at) {
 		if isWanted(name) {
 			out = append(out, value)
@@ -87,19 +88,16 @@ func pairsNamed(raw string, at int, out []span, isWanted func(name string) bool)
 }
 
 // pairsIn yields the decoded names of the pairs in raw, from at, and where their values are.
-// Pairs without a value are left out.
-func pairsIn(raw string, at int) iter.Seq2[string, span] {
+// Pairs without a value are left out. A name longer than maxNested is cut.
+func pairsIn(raw []byte, at int) iter.Seq2[string, span] {
 	return func(yield func(string, span) bool) {
 		for at < len(raw) {
 			end := len(raw)
-			if n := strings.IndexAny(raw[at:], "&#?"); n >= 0 {
+			if n := bytes.IndexAny(raw[at:], "&#?"); n >= 0 {
 				end = at + n
 			}
-			name, value, _ := strings.Cut(raw[at:end], "=")
-			if plain, err := url.QueryUnescape(name); err == nil {
-				name = plain
-			}
-			if value != "" && !yield(name, span{end - len(value), end}) {
+			name, value, _ := bytes.Cut(raw[at:end], []byte("="))
+			if len(value) > 0 && !yield(parameterName(name), span{end - len(value), end}) {
 				return
 			}
 			at = end + 1
@@ -107,14 +105,23 @@ func pairsIn(raw string, at int) iter.Seq2[string, span] {
 	}
 }
 
+// parameterName returns the name of a parameter, decoded.
+func parameterName(raw []byte) string {
+	name := string(raw[:min(len(raw), maxNested)])
+	if plain, err := url.QueryUnescape(name); err == nil {
+		return plain
+	}
+	return name
+}
+
 // afterSemicolon returns the value of the first credential that a ";" separates from what is
 // before it, as some servers do.
-func afterSemicolon(value string) []span {
-	for at := strings.IndexByte(value, ';') + 1; at > 0; {
-		if name, secret, _ := strings.Cut(value[at:], "="); secret != "" && isParameterSecret(name) {
+func afterSemicolon(value []byte) []span {
+	for at := bytes.IndexByte(value, ';') + 1; at > 0; {
+		if name, secret, _ := bytes.Cut(value[at:], []byte("=")); len(secret) > 0 && isParameterSecret(string(name[:min(len(name), maxNested)])) {
 			return []span{{len(value) - len(secret), len(value)}}
 		}
-		n := strings.IndexByte(value[at:], ';') + 1
+		n := bytes.IndexByte(value[at:], ';') + 1
 		if n == 0 {
 			break
 		}

@@ -111,6 +111,18 @@ func (w watched) Interaction(in cassette.Interaction) cassette.Interaction {
 	return w.next.Interaction(in)
 }
 
+// Overwrite is Interaction with the Overwrite of next, if it has one.
+func (w watched) Overwrite(in cassette.Interaction) cassette.Interaction {
+	next, ok := w.next.(interface {
+		Overwrite(cassette.Interaction) cassette.Interaction
+	})
+	if !ok {
+		return w.Interaction(in)
+	}
+	w.gate.learnFrom(in)
+	return next.Overwrite(in)
+}
+
 // Learn adds secrets to search for, for example the values of environment
 // variables. A secret below 12 bytes is searched for as a whole word and must
 // contain a digit; below 8 bytes it is ignored.

@@ -35,7 +35,7 @@ type backendCheck struct {
 }
 
 // patience is how long a check waits for what must happen soon.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // Run runs every check as a subtest, each on an empty backend that open returns.
 func Run(t *testing.T, open func(t *testing.T, execute server.Execute, limits server.BackendLimits) server.Backend) {

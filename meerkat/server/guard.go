@@ -76,18 +76,19 @@ func isOwnOrigin(r *http.Request) bool {
 }
 
 // readBody reads the whole body within its time and size, and reports whether it did.
-// What comes afterwards may take as long as a run does.
+// What comes afterwards may take as long as a run does. The time of a body that did not
+// arrive whole is not lifted: net/http reads on before it answers.
 func readBody(w http.ResponseWriter, r *http.Request, refuse Refuse) bool {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxMessage))
-	_ = control.SetReadDeadline(time.Time{})
 	switch large := (*http.MaxBytesError)(nil); {
 	case errors.As(err, &large):
 		refuse(w, "body: it is larger than 16 MiB; send less", http.StatusRequestEntityTooLarge)
 	case err != nil:
 		refuse(w, "body: it did not arrive whole; send it again", http.StatusRequestTimeout)
 	default:
+		_ = control.SetReadDeadline(time.Time{})
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		return true
 	}

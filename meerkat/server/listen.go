@@ -37,10 +37,11 @@ func Listen(ctx context.Context, address string, remote bool, connections int) (
 const endTime = 500 * time.Millisecond
 
 // HTTP serves handler until ctx ends; the contexts of requests under way end with it, and
-// what they still write is sent.
+// what they still write is sent. A request has 30 seconds to arrive whole, also one that is
+// refused: [Guard] lifts that limit once it has.
 func HTTP(ctx context.Context, l net.Listener, handler http.Handler) error {
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10,
+		Handler: handler, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	closed := make(chan struct{})

@@ -14,6 +14,7 @@ import (
 func newConfig(version string) huma.Config {
 	c := huma.DefaultConfig("Meerkat", version)
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil
+	c.Formats = newFormats()
 	c.Transformers = []huma.Transformer{nameInvalid}
 	c.RejectUnknownQueryParameters = true
 	c.Info.Description = "Runs an agent: sessions, their runs, their events and their history. Runs go on when the client has left."

@@ -70,6 +70,10 @@ func statusOf(err error) int {
 	}
 }
 
+// maxDetails bounds what an answer says to be invalid, so that no request has an answer
+// that is larger.
+const maxDetails = 16
+
 // nameInvalid puts the first member that is invalid into the detail of an error, and
 // drops values: a client knows what it sent.
 func nameInvalid(_ huma.Context, _ string, v any) (any, error) {
@@ -77,6 +81,7 @@ func nameInvalid(_ huma.Context, _ string, v any) (any, error) {
 	if !ok || len(problem.Errors) == 0 {
 		return v, nil
 	}
+	problem.Errors = problem.Errors[:min(len(problem.Errors), maxDetails)]
 	first := problem.Errors[0]
 	for _, e := range problem.Errors {
 		e.Value = nil

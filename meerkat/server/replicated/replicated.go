@@ -31,6 +31,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/meerkat-go/conformance/meerkat/server"
+	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/postgres"
 )
 
@@ -145,6 +146,9 @@ func Open(ctx context.Context, store *postgres.Store, execute server.Execute, o 
 
 // noteAway says that the database went away, or is back if err is nil.
 func (b *Backend) noteAway(err error) {
+	if storage := (*session.StorageError)(nil); errors.As(err, &storage) {
+		err = storage.Err // without the advice to mend it
+	}
 	if err != nil {
 		b.options.Note("%v; runs under way wait for it", err)
 		return

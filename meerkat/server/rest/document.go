@@ -48,6 +48,6 @@ func newOperation(id, method, path, tag, summary string, errors ...int) huma.Ope
 	return huma.Operation{
 		OperationID: id, Method: method, Path: path, Tags: []string{tag}, Summary: summary, MaxBodyBytes: server.MaxMessage,
 		BodyReadTimeout: -1, // server.Guard has read the body; a deadline would end what waits for a run
-		Errors:          append(errors, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotAcceptable, http.StatusUnprocessableEntity),
+		Errors:          append(errors, http.StatusServiceUnavailable, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotAcceptable, http.StatusUnprocessableEntity),
 	}
 }

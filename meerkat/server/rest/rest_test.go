@@ -1,6 +1,8 @@
 package rest_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -236,5 +238,32 @@ func TestHead(t *testing.T) {
 	}
 	if a := f.ask(t, "GET", "/openapi.json", ""); a.text != string(f.api.Document()) {
 		t.Errorf("/openapi.json is not the document: %.200s", a.text)
+	}
+}
+
+// brokenStore is a store whose sessions cannot be read.
+type brokenStore struct{ session.Store }
+
+var errBroken = errors.New("session database db: cannot be reached")
+
+// List implements session.Store.
+func (brokenStore) List(context.Context, session.Filter) ([]session.Info, error) {
+	return nil, errBroken
+}
+
+// Load implements session.Store.
+func (brokenStore) Load(context.Context, session.ID) (session.Session, error) {
+	return session.Session{}, errBroken
+}
+
+// TestStoreAway holds that a client is told to come again while the sessions cannot be
+// read, and that it is no fault of the server.
+func TestStoreAway(t *testing.T) {
+	f := newFixture(t, server.BackendLimits{}, rest.Options{})
+	f.Config.Handler = rest.New(server.Host{Store: brokenStore{f.store}, Version: "test"}, f.backend, rest.Options{Token: token}).Handler()
+	for _, path := range []string{"/sessions", "/sessions/0199a2b4-0000-7000-8000-000000000009", "/sessions/0199a2b4-0000-7000-8000-000000000009/history"} {
+		if a := f.ask(t, "GET", path, ""); a.status != 503 || a.header.Get("Retry-After") == "" || !strings.Contains(a.Detail, errBroken.Error()) {
+			t.Errorf("%s: %d %s; want 503 with Retry-After", path, a.status, a.text)
+		}
 	}
 }

@@ -75,10 +75,10 @@ type (
 
 func (s *Server) addRunOperations() {
 	const refused = "The run goes on when the client has left. Without Prefer: wait the answer comes at once, and Location says where the run can be read."
-	start := newOperation("createSession", http.MethodPost, "/sessions", "sessions", "Start a session with a run", 413, 415, 429, 503)
+	start := newOperation("createSession", http.MethodPost, "/sessions", "sessions", "Start a session with a run", 413, 415, 429)
 	start.DefaultStatus, start.Description = http.StatusAccepted, refused
 	huma.Register(s.api, withEndedResponse(start), s.createSession)
-	again := newOperation("createRun", http.MethodPost, "/sessions/{id}/runs", "runs", "Go on with a session", 404, 409, 413, 415, 429, 503)
+	again := newOperation("createRun", http.MethodPost, "/sessions/{id}/runs", "runs", "Go on with a session", 404, 409, 413, 415, 429)
 	again.DefaultStatus, again.Description = http.StatusAccepted, refused
 	huma.Register(s.api, withEndedResponse(again), s.createRun)
 	huma.Register(s.api, newOperation("listRuns", http.MethodGet, "/sessions/{id}/runs", "runs", "List the runs of a session", 404, 409), s.listRuns)

@@ -68,7 +68,7 @@ func (s *Server) addSessionOperations() {
 func (s *Server) listSessions(ctx context.Context, in *listSessionsInput) (*listSessionsOutput, error) {
 	infos, err := s.host.Store.List(ctx, session.Filter{Limit: in.Limit + 1, Offset: in.Offset})
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problemOf(session.WrapStorage(err))
 	}
 	active, err := s.activeRuns(ctx)
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *Server) loadSession(ctx context.Context, id string) (session.Session, *
 	if err != nil && newest != nil && newest.New && newest.Status != server.StatusCompleted {
 		return session.Session{Header: session.Header{ID: parsed, Created: newest.Created}, Updated: newest.Created}, active, nil
 	}
-	return found, active, err
+	return found, active, session.WrapStorage(err)
 }
 
 // newestRun returns the last run of a session, nil if none is known.
@@ -190,7 +190,7 @@ func (s *Server) deleteSession(ctx context.Context, in *SessionPath) (*struct{},
 	if err := s.backend.Forget(ctx, id); err != nil {
 		return nil, problemOf(err)
 	}
-	return nil, problemOf(s.host.Store.Delete(ctx, id))
+	return nil, problemOf(session.WrapStorage(s.host.Store.Delete(ctx, id)))
 }
 
 func (s *Server) getHistory(ctx context.Context, in *historyInput) (*historyOutput, error) {
@@ -223,5 +223,5 @@ func (s *Server) forkSession(ctx context.Context, in *forkInput) (*forkOutput, e
 		return nil, problemOf(session.WrapStorage(err))
 	}
 	fork, err := s.host.Store.Load(ctx, id)
-	return &forkOutput{"/sessions/" + string(id), describeSession(&fork, nil)}, problemOf(err)
+	return &forkOutput{"/sessions/" + string(id), describeSession(&fork, nil)}, problemOf(session.WrapStorage(err))
 }

@@ -14,8 +14,9 @@ import (
 // database is what errors say of a database, and what they must not say.
 type database struct{ name, password string }
 
-// wrapError names the database in err and says what it means. Errors of package session
-// stay as they are, and so does the end of ctx. It returns nil for nil.
+// wrapError names the database in err and says what it means, as a
+// [*session.StorageError]. Errors of package session stay as they are, and so does the end
+// of ctx. It returns nil for nil.
 func (d database) wrapError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -24,12 +25,12 @@ func (d database) wrapError(ctx context.Context, err error) error {
 		return ended
 	}
 	if isTimeout(err) { // of this package, and no end of ctx
-		return fmt.Errorf("session database %s: no answer within %s", d.name, answerTime)
+		return &session.StorageError{Err: fmt.Errorf("session database %s: no answer within %s", d.name, answerTime)}
 	}
 	if !errors.As(session.WrapStorage(err), new(*session.StorageError)) {
 		return err
 	}
-	return fmt.Errorf("session database %s: %s", d.name, d.withoutPassword(describeError(err)))
+	return &session.StorageError{Err: fmt.Errorf("session database %s: %s", d.name, d.withoutPassword(describeError(err)))}
 }
 
 // isTimeout reports whether an operation took longer than this package lets it.

@@ -24,12 +24,13 @@ func (p *Proxy) connectHandler() http.Handler {
 	gp.Logger = discard{}
 	gp.NonproxyHandler = p.wrapHandler(http.HandlerFunc(p.baseURL))
 	gp.OnRequest().HandleConnectFunc(p.handleConnect)
-	gp.OnRequest().DoFunc(func(r *http.Request, _ *goproxy.ProxyCtx) (*http.Request, *http.Response) {
-		return r, p.refusalResponse(r, r.URL.Host+": plain HTTP is not intercepted; use https")
-	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodConnect {
+		switch {
+		case r.Method == http.MethodConnect:
 			w = eagerHijacker{w}
+		case r.URL.IsAbs():
+			p.refuseRequest(w, r, Refused, http.StatusForbidden, r.URL.Host+": plain HTTP is not intercepted; use https")
+			return
 		}
 		gp.ServeHTTP(w, r)
 	})

@@ -48,14 +48,18 @@ func (p *Proxy) reportNotice(n Notice) {
 	p.cfg.Notice(n)
 }
 
-// refuseRequest refuses a request.
+// refuseRequest refuses a request at once, also while the client uploads: HTTP/1.1 would
+// wait for the rest of the request first.
 func (p *Proxy) refuseRequest(w http.ResponseWriter, r *http.Request, kind Kind, status int, why string) {
 	p.reportNotice(Notice{kind, r.Host, Session(r.Context()), "refused " + why})
 	maps.Copy(w.Header(), refusalHeader())
 	body := refusalBody(why)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body))) // WebSocket clients do not read chunks
+	answer := http.NewResponseController(w)
+	_ = answer.EnableFullDuplex() // HTTP/2 has nothing else
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, body) //nolint:gosec // JSON for an API client
+	_ = answer.Flush()
 }
 
 func refusalHeader() http.Header {

@@ -51,8 +51,8 @@ func Guard(token string, refuse Refuse, next http.Handler) http.Handler {
 			refuse(w, "origin: web pages of other origins are refused; send no Origin header", http.StatusForbidden)
 			return
 		}
-		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if sum := sha256.Sum256([]byte(given)); !ok || subtle.ConstantTimeCompare(sum[:], want[:]) != 1 {
+		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ") // RFC 9110: schemes have no case
+		if sum := sha256.Sum256([]byte(given)); !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(sum[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refuse(w, "authorization: missing or wrong; send the header Authorization: Bearer TOKEN", http.StatusUnauthorized)
 			return

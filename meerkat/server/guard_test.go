@@ -28,6 +28,7 @@ func TestGuard(t *testing.T) {
 		want    int
 	}{
 		{"a program with the token", nil, "hi", 200},
+		{"the scheme in another case", []string{"Authorization", "bearer " + token}, "hi", 200},
 		{"without a token", []string{"Authorization", ""}, "hi", 401},
 		{"another token", []string{"Authorization", "Bearer 0123456789abcdef0123456789abcdee"}, "hi", 401},
 		{"the beginning of the token", []string{"Authorization", "Bearer 0123456789abcdef"}, "hi", 401},

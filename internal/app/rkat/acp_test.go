@@ -271,5 +271,16 @@ func TestACPRefuses(t *testing.T) {
 	}
 }
 
+// TestACPHugeMessage holds that an editor learns why the server ended that could not read
+// what it sent, such as a large image.
+func TestACPHugeMessage(t *testing.T) {
+	in, out, ended := startServer(t, []string{"HOME=" + t.TempDir()}, "acp", "--demo")
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	_, _ = io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"`+strings.Repeat("x", 11<<20)+"\"}\n")
+	if code, stderr := ended(); code != 1 || !strings.Contains(stderr, "stdin: a message is larger than 10 MiB") {
+		t.Errorf("exit code %d: %.500s; want 1 and the reason", code, stderr)
+	}
+}
+
 // conversation is a provider that calls the tools that a prompt names.
 func conversation() http.Handler { return simulator.New(simulator.Config{Seed: "editor"}) }

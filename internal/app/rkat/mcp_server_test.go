@@ -256,7 +256,7 @@ func TestMCPServerGarbage(t *testing.T) {
 			go func() { _, _ = io.Copy(io.Discard, out) }()
 			_, _ = io.WriteString(in, text)
 			code, stderr := ended()
-			if code != 0 && strings.Count(stderr, "rkat: ") != 1 || len(stderr) > 2000 {
+			if code != 0 && strings.Count(stderr, "rkat: stdin: ") != 1 || len(stderr) > 2000 {
 				t.Errorf("exit code %d: %.2000s", code, stderr)
 			}
 			store := jsonl.New(filepath.Join(dir, ".local", "share", "rkat", "demo"), nil)

@@ -2,9 +2,11 @@ package acp
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	sdk "github.com/coder/acp-go-sdk"
 
@@ -47,22 +49,32 @@ func New(host server.Host, options Options) *Server {
 	return &Server{host, options}
 }
 
+// errUnreadable says that the SDK gave up on a client that still writes: its lines have
+// 10 MiB and its queue of notifications is bounded.
+var errUnreadable = errors.New("stdin: a message is larger than 10 MiB, or too many notifications wait; send less at once")
+
 // Serve answers the client that writes to in and reads from out, until in ends or ctx
-// does; prompts under way end with it. It closes neither.
+// does; prompts under way end with it. It closes neither. It returns an error if the
+// client sends more than can be read.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := &connection{Server: s, ctx: ctx, sessions: map[session.ID]*openSession{}}
 	ready := make(chan struct{})
-	c.client = sdk.NewAgentSideConnection(c, out, &gatedReader{ready: ready, in: in, end: cancel})
+	input := &gatedReader{ready: ready, in: in, end: cancel}
+	c.client = sdk.NewAgentSideConnection(c, out, input)
 	c.client.SetLogger(s.options.Log)
 	close(ready)
 	select {
 	case <-c.client.Done():
 	case <-ctx.Done():
 	}
+	unreadable := ctx.Err() == nil && !input.ended.Load()
 	cancel()
 	c.closeAll()
+	if unreadable {
+		return errUnreadable
+	}
 	return nil
 }
 
@@ -72,6 +84,7 @@ type gatedReader struct {
 	ready <-chan struct{}
 	in    io.Reader
 	end   func()
+	ended atomic.Bool
 }
 
 // Read implements io.Reader.
@@ -79,6 +92,7 @@ func (g *gatedReader) Read(p []byte) (int, error) {
 	<-g.ready
 	n, err := g.in.Read(p)
 	if err != nil {
+		g.ended.Store(true)
 		g.end()
 	}
 	return n, err

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -57,7 +58,10 @@ func ServeStdio(ctx context.Context, protocol *sdk.Server, in io.Reader, out io.
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return input.readError()
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("stdin: %w; a client sends JSON-RPC messages, one a line", err)
+	}
+	return nil
 }
 
 // NewHandler serves any MCP server as [Server.Handler] does.

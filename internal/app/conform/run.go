@@ -96,6 +96,12 @@ not made up, a model or a host that is not allowed, a budget that is spent. --js
 }
 
 func (a *app) run(ctx context.Context, f runFlags) error {
+	if err := f.scheduleFlags.check(); err != nil {
+		return err
+	}
+	if err := f.adoptRerun(); err != nil {
+		return err
+	}
 	if err := f.validate(); err != nil {
 		return err
 	}
@@ -224,9 +230,6 @@ func (f runFlags) harnessOptions(subject harness.Subject, progress func(done, to
 // validate refuses values that do not exist, and those that are planned and not
 // in this build.
 func (f runFlags) validate() error {
-	if err := f.scheduleFlags.check(); err != nil {
-		return err
-	}
 	if slices.Contains(f.sources, string(evidence.SourceCassette)) && (f.name != rkatSubject || len(f.command) > 0) {
 		return cli.Usage("--source cassette: the cassettes are recordings of %s, and another agent asks for something else; use --source simulator", rkatSubject)
 	}

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // scheduleFlags say which cases run when, what is known of them already, and which
@@ -23,6 +25,7 @@ type scheduleFlags struct {
 	rerunFailed  string
 	journal      string
 	baseline     string
+	prior        *report.Run // what rerunFailed names, once it is read
 }
 
 func (f *scheduleFlags) addTo(cmd *cobra.Command) {
@@ -58,13 +61,38 @@ func (f scheduleFlags) check() error {
 	return nil
 }
 
+// adoptRerun reads the report of --rerun-failed and takes over what selected its cases, for
+// each flag that is not given. One that is given and differs is refused later.
+func (f *runFlags) adoptRerun() (err error) {
+	if f.rerunFailed == "" {
+		return nil
+	}
+	if f.prior, err = readReport(f.rerunFailed); err != nil {
+		return err
+	}
+	if f.sources == nil {
+		f.sources = f.prior.Source
+	}
+	if f.ingress == nil {
+		f.ingress = f.prior.Ingress
+	}
+	f.filter = cmp.Or(f.filter, f.prior.Filter)
+	if f.set == specs.CurrentSet {
+		f.set = cmp.Or(f.prior.Set.Name, f.set)
+	}
+	if f.shard == "" && f.prior.Shard != nil {
+		f.shard = f.prior.Shard.String()
+	}
+	f.strict = f.strict || f.prior.Policy.Strict
+	return nil
+}
+
 // schedule decides which cases run, and keeps what becomes of them. [harness.Run] calls
 // choose once, then observe for each case, never concurrently.
 type schedule struct {
 	flags    scheduleFlags
 	setName  string
 	baseline []report.Excuse
-	prior    *report.Run // of --rerun-failed
 	file     *journalFile
 	known    report.Journal // what the report is made of
 	fault    error          // of writing the journal
@@ -92,11 +120,6 @@ func (a *app) newSchedule(f scheduleFlags, setName string, header report.Journal
 			return nil, err
 		}
 	}
-	if f.rerunFailed != "" {
-		if s.prior, err = readReport(f.rerunFailed); err != nil {
-			return nil, err
-		}
-	}
 	if f.journal != "" {
 		if s.file, err = openJournal(f.journal); err != nil {
 			return nil, err
@@ -117,8 +140,8 @@ func (s *schedule) setSeed() error {
 	case onlyCassettes:
 		h.Seed = ""
 	case h.Seed != "":
-	case s.prior != nil:
-		h.Seed = s.prior.Seed
+	case s.flags.prior != nil:
+		h.Seed = s.flags.prior.Seed
 	case s.file != nil && s.file.goesOn():
 		h.Seed = s.file.found.Header.Seed
 	case h.Shard != nil && h.Shard.Of > 1:
@@ -144,11 +167,11 @@ func (s *schedule) chooseRuns(plan harness.Plan) (func(string) int, error) {
 	h.Set = report.NewSet(s.setName, plan.Requirements)
 	h.Plan, h.Expected = plan.Summaries(shard.Holds), plan.Expected(shard.Holds)
 	settled := map[string]bool{}
-	if s.prior != nil {
-		if why := s.prior.DiffersFrom(*h); why != "" {
-			return nil, cli.Usage("%s: %s; run it again with the same flags", s.flags.rerunFailed, why)
+	if s.flags.prior != nil {
+		if why := s.flags.prior.DiffersFrom(*h); why != "" {
+			return nil, cli.Usage("%s: %s; leave out the flags that differ", s.flags.rerunFailed, why)
 		}
-		settled = s.prior.Settled()
+		settled = s.flags.prior.Settled()
 		again := 0
 		for _, c := range h.Plan {
 			if c.Reason == "" && !settled[c.Name] {
@@ -206,8 +229,8 @@ func (s *schedule) makeReport(end *report.JournalEnd) (*report.Run, error) {
 		s.fault = err
 	}
 	ran := s.known.Run(s.baseline)
-	if s.prior != nil {
-		ran = s.prior.WithRerun(&s.known, s.baseline)
+	if s.flags.prior != nil {
+		ran = s.flags.prior.WithRerun(&s.known, s.baseline)
 	}
 	if s.fault != nil {
 		return ran, fmt.Errorf("%s: the journal is incomplete: %w", s.flags.journal, s.fault)

@@ -43,14 +43,36 @@ func (x *exchange) prefixParts() (list []prefixPart) {
 
 // lossAfter says what of the prompt of then cannot be read from the cache any more, because
 // part k of it is another in now, beside what the provider itself counted.
-func lossAfter(then, now *exchange, k int) string {
+func (s *Trace) lossAfter(then, now *exchange, k int) string {
 	bytes := 0
 	for _, p := range then.prefixParts()[k:] {
 		if p.node != nil {
 			bytes += len(p.node.Raw)
 		}
 	}
-	return fmt.Sprintf("%d bytes of the prompt, about %d tokens, are read anew; %s", bytes, bytes/bytesPerToken, describeCounters(then, now))
+	tokens := bytes / bytesPerToken
+	return fmt.Sprintf("%d bytes of the prompt, about %d tokens, are read anew; %s%s", bytes, tokens, describeCounters(then, now), s.describeCost(then, now, tokens))
+}
+
+// describeCost says what it costs, by the user's prices, to read anew what a cache held:
+// as many tokens as the provider counts, else as are estimated. It is "" where no price or
+// no number is known.
+func (s *Trace) describeCost(then, now *exchange, estimate int) string {
+	price, ok := s.ev.Prices.PriceOf(now.modelAsked())
+	was, okWas := then.cachedTokens()
+	is, okIs := now.cachedTokens()
+	tokens, anew := estimate, price.Input
+	if okWas && okIs {
+		tokens = was.total() - is.read
+	}
+	if is.written > 0 {
+		anew = price.CacheWrite
+	}
+	if !ok || tokens <= 0 {
+		return ""
+	}
+	cost := float64(tokens) * (anew - price.CacheRead) / 1e6
+	return strings.TrimRight(fmt.Sprintf("; by your prices that costs %.6f %s", cost, s.ev.Prices.Currency), " ") + " more"
 }
 
 // bytesPerToken is a rough measure for English text and JSON.
@@ -130,7 +152,7 @@ func nothingVolatileInPrefix(s *Trace, r *report) {
 			}
 			if isClockChange(was.node, n) {
 				a, b := changedWords(textOf(was.node), textOf(n))
-				r.addFinding(now, nodePlace(n, was.path), "", "%s was %q in exchange %d and is %q here: %s", was.path, cutText(a, 60), then.Index, cutText(b, 60), lossAfter(then, now, k))
+				r.addFinding(now, nodePlace(n, was.path), "", "%s was %q in exchange %d and is %q here: %s", was.path, cutText(a, 60), then.Index, cutText(b, 60), s.lossAfter(then, now, k))
 				return
 			}
 		}
@@ -178,11 +200,11 @@ func toolsKeepOrder(s *Trace, r *report) {
 				continue
 			}
 			if was[i].name != is[i].name {
-				r.addFinding(now, is[i].place(), "", "tool %q stands where exchange %d had %q: %s", cutText(is[i].name, 140), then.Index, cutText(was[i].name, 140), lossAfter(then, now, i))
+				r.addFinding(now, is[i].place(), "", "tool %q stands where exchange %d had %q: %s", cutText(is[i].name, 140), then.Index, cutText(was[i].name, 140), s.lossAfter(then, now, i))
 				return
 			}
 			if was[i].schema != nil && is[i].schema != nil && wire.Equal(was[i].schema, is[i].schema) && !wire.SameTokens(was[i].schema, is[i].schema) {
-				r.addFinding(now, wire.Place{Event: -1, Off: is[i].schema.Off, Path: is[i].schemaPath}, "", "the schema of tool %q is the one of exchange %d with its members in another order: %s", cutText(is[i].name, 140), then.Index, lossAfter(then, now, i))
+				r.addFinding(now, wire.Place{Event: -1, Off: is[i].schema.Off, Path: is[i].schemaPath}, "", "the schema of tool %q is the one of exchange %d with its members in another order: %s", cutText(is[i].name, 140), then.Index, s.lossAfter(then, now, i))
 				return
 			}
 		}
@@ -227,8 +249,8 @@ func marksAreReached(s *Trace, r *report) {
 				return
 			}
 		}
-		r.addFinding(now, wire.Place{Event: -1, Off: -1, Path: last.path}, "", "exchange %d wrote its prompt into the cache up to %s, and no mark of this request stands there or up to %d blocks behind: %s",
-			then.Index, last.path, lookBack, describeCounters(then, now))
+		r.addFinding(now, wire.Place{Event: -1, Off: -1, Path: last.path}, "", "exchange %d wrote its prompt into the cache up to %s, and no mark of this request stands there or up to %d blocks behind: %s%s",
+			then.Index, last.path, lookBack, describeCounters(then, now), s.describeCost(then, now, 0))
 	})
 }
 
@@ -275,7 +297,7 @@ func cacheKeyConstant(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if was.Str() != is.Str() {
-			r.addFinding(now, at, "", "prompt_cache_key was %q in exchange %d and is %q in the same conversation; %s", cutText(was.Str(), 60), then.Index, cutText(is.Str(), 60), describeCounters(then, now))
+			r.addFinding(now, at, "", "prompt_cache_key was %q in exchange %d and is %q in the same conversation; %s%s", cutText(was.Str(), 60), then.Index, cutText(is.Str(), 60), describeCounters(then, now), s.describeCost(then, now, 0))
 		}
 	})
 }

@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // TestVolatile: times and ids that change by themselves are found wherever they stand, with
@@ -29,6 +31,38 @@ func TestVolatile(t *testing.T) {
 		res := find(t, "CAC-001/volatile").Run(recording(first, next))
 		if (len(res.Findings) > 0) != (c.want != "") || c.want != "" && !strings.Contains(res.Findings[0].Message, c.want) || res.Observed != 1 {
 			t.Errorf("%s: %+v", c.name, res)
+		}
+	}
+}
+
+// TestLossInMoney: what is read anew costs the difference to the cache, by the user's prices
+// and the provider's counters, else by an estimate.
+func TestLossInMoney(t *testing.T) {
+	turn := func(i int, clock, rest, usage string) evidence.Exchange {
+		body := `{"model":"claude-opus-4-6","max_tokens":9,"system":"It is ` + clock + ` now. ` + strings.Repeat("Be brief. ", 400) + `","messages":[{"role":"user","content":"hi"}` + rest + `]}`
+		return asked(i, evidence.Anthropic, body, 200, `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"Hi."}],"stop_reason":"end_turn"`+usage+`}`)
+	}
+	const history = `,{"role":"assistant","content":[{"type":"text","text":"Hi."}]},{"role":"user","content":"more"}`
+	const wrote, readNone = `,"usage":{"cache_read_input_tokens":0,"cache_creation_input_tokens":2000}`, `,"usage":{"cache_read_input_tokens":0,"cache_creation_input_tokens":0}`
+	for name, c := range map[string]struct{ prices, first, next, want string }{
+		"read again":      {"currency: USD\nmodels: {claude-opus-4-6: {input: 5, output: 25, cache_read: 0.5, cache_write: 6.25}}", wrote, readNone, "; by your prices that costs 0.009000 USD more"},
+		"written again":   {"currency: USD\nmodels: {claude-opus-4-6: {input: 5, output: 25, cache_read: 0.5, cache_write: 6.25}}", wrote, wrote, "; by your prices that costs 0.011500 USD more"},
+		"no currency":     {"models: {claude-opus-4-6: {input: 5, output: 25, cache_read: 0.5}}", wrote, readNone, "; by your prices that costs 0.009000 more"},
+		"no counters":     {"models: {claude-opus-4-6: {input: 4, output: 25, cache_read: 0}}", "", "", "; by your prices that costs 0.00"},
+		"another model":   {"models: {claude-opus-4-5: {input: 5, output: 25}}", wrote, readNone, ""},
+		"without prices":  {"", wrote, readNone, ""},
+		"nothing is lost": {"models: {claude-opus-4-6: {input: 5, output: 25}}", wrote, `,"usage":{"cache_read_input_tokens":2000,"cache_creation_input_tokens":0}`, ""},
+	} {
+		ev := evidence.Evidence{Source: evidence.SourceRecording, Exchanges: []evidence.Exchange{turn(0, "15:09:20", "", c.first), turn(1, "15:09:34", history, c.next)}}
+		if c.prices != "" {
+			var err error
+			if ev.Prices, err = specs.ParsePrices("p.yaml", []byte(c.prices)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		res := find(t, "CAC-001/volatile").Run(check.Decode(&ev))
+		if len(res.Findings) != 1 || !strings.Contains(res.Findings[0].Message, c.want) || (c.want == "") == strings.Contains(res.Findings[0].Message, "your prices") {
+			t.Errorf("%s: %+v", name, res.Findings)
 		}
 	}
 }

@@ -46,6 +46,8 @@ type Evidence struct {
 	// Models says which models the agent may ask for. nil: the embedded policy holds for
 	// our own runs, and nothing is known of recordings.
 	Models *specs.ModelPolicy
+	// Prices are those of the user, by which findings say what a loss costs; nil for none.
+	Prices *specs.Prices
 	// Limits are what the agent was told that it may spend. The zero value is none.
 	Limits specs.Limits
 	// Side matches a text of the system prompt, or the last prompt, of requests that the

@@ -34,7 +34,7 @@ type Live struct {
 	Roots *x509.CertPool
 	// Budget ends the run; Prices, possibly nil, are what its cost is counted in.
 	Budget Budget
-	Prices *Prices
+	Prices *specs.Prices
 	// Record is the folder for a cassette of each case, "" for none. Tool is the name
 	// and version of the program that they say has recorded them.
 	Record, Tool string

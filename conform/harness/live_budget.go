@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // Budget bounds what a live run may cost. A field that is 0 bounds nothing.
@@ -56,13 +58,13 @@ func (b Budget) exhaustedReason(s Spent) string {
 // account adds up what a run costs. It is safe for concurrent use.
 type account struct {
 	budget Budget
-	prices *Prices
+	prices *specs.Prices
 
 	mu    sync.Mutex
 	spent Spent
 }
 
-func newAccount(b Budget, p *Prices) *account {
+func newAccount(b Budget, p *specs.Prices) *account {
 	a := &account{budget: b, prices: p}
 	if p != nil {
 		a.spent.Currency = p.Currency
@@ -92,8 +94,8 @@ func (a *account) chargeReply(model string, u Usage, isReported bool) {
 		a.spent.Estimated += u.Total()
 	}
 	if a.prices != nil {
-		if price, ok := a.prices.priceOf(model); ok {
-			a.spent.Cost += price.cost(u)
+		if price, ok := a.prices.PriceOf(model); ok {
+			a.spent.Cost += costOf(price, u)
 		}
 	}
 }
@@ -103,4 +105,9 @@ func (a *account) totalSpent() Spent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.spent
+}
+
+// costOf is what u costs, in the currency of the prices.
+func costOf(p specs.Price, u Usage) float64 {
+	return (float64(u.Input)*p.Input + float64(u.CacheRead)*p.CacheRead + float64(u.CacheWrite)*p.CacheWrite + float64(u.Output)*p.Output) / 1e6
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/meerkat-go/conformance/specs"
 )
 
 func TestReadUsage(t *testing.T) {
@@ -60,7 +62,7 @@ func FuzzReadUsage(f *testing.F) {
 
 // The budget ends before the request that would pass it, whichever bound is first.
 func TestBudget(t *testing.T) {
-	prices, err := ParsePrices("p.yaml", []byte("currency: USD\nmodels: {gpt-5.4-mini: {input: 1, output: 10, cache_read: 0.5}}"))
+	prices, err := specs.ParsePrices("p.yaml", []byte("currency: USD\nmodels: {gpt-5.4-mini: {input: 1, output: 10, cache_read: 0.5}}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,23 +98,5 @@ func TestBudget(t *testing.T) {
 	a.chargeReply("m", estimateUsage(40, 80), false)
 	if got := a.totalSpent().String(); got != "0 requests, 30 tokens (30 of them estimated)" {
 		t.Error(got)
-	}
-}
-
-func TestParsePrices(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                                       "p.yaml: is empty; list models",
-		"models: {}":                             "names no model",
-		"modles: {}":                             "field modles not found",
-		"models: {m: {input: 1}}":                "m: input and output are needed",
-		"models: {m: {input: -1, output: 1}}":    "m: -1 is not a price",
-		"models: {m: {input: .inf, output: 1}}":  "m: +Inf is not a price",
-		"models: {m: {input: cheap, output: 1}}": "line 1",
-		strings.Repeat("#", maxPriceFile+1):      "too long",
-	} {
-		_, err := ParsePrices("p.yaml", []byte(text))
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%.40q: %v, want %q", text, err, want)
-		}
 	}
 }

@@ -67,7 +67,7 @@ func (s *liveSource) forbiddenReason(p Permutation, r *http.Request, asked casse
 		return ""
 	}
 	if s.Prices != nil {
-		if _, ok := s.Prices.priceOf(model); !ok {
+		if _, ok := s.Prices.PriceOf(model); !ok {
 			return fmt.Sprintf("the agent asked for the model %q, of which --prices names no price; add it", model)
 		}
 	}

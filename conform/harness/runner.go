@@ -18,6 +18,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // Config says what a [Runner] runs. Subject is mandatory.
@@ -42,6 +43,8 @@ type Config struct {
 	// Alter, if not nil, changes the first request of each case that it can change, before
 	// anything else sees it: the self-test of the referee plays a defective agent with it.
 	Alter Alteration
+	// Prices, if not nil, are the user's: findings about a cache say what the loss costs.
+	Prices *specs.Prices
 	// RefuseWebSockets makes agents go on over HTTP. Else the WebSockets of OpenAI's
 	// Responses API are judged where the simulator answers: each message is an exchange.
 	RefuseWebSockets bool

@@ -37,6 +37,7 @@ type runFlags struct {
 	policyFlags
 	isolationFlags
 	teamFlags
+	prices            priceFlag
 	set, filter, seed string
 	sources, ingress  []string
 	webSocket         string
@@ -91,6 +92,7 @@ not made up, a model or a host that is not allowed, a budget that is spent. --js
 	f.policyFlags.addTo(cmd)
 	f.isolationFlags.addTo(cmd)
 	f.teamFlags.addTo(cmd)
+	f.prices.addTo(flags)
 	addJSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -160,6 +162,13 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, ow
 	if err != nil {
 		return nil, err
 	}
+	prices, err := f.prices.read()
+	if err != nil {
+		return nil, err
+	}
+	if live != nil {
+		live.Prices = prices
+	}
 	bar := a.StartProgress("judged")
 	began := time.Now()
 	schedule, err := a.newSchedule(f.scheduleFlags, f.set, report.JournalHeader{
@@ -174,7 +183,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, ow
 	if options.Tools, err = toolCommand(); err != nil {
 		return nil, err
 	}
-	options.TeamRules = own
+	options.TeamRules, options.Prices = own, prices
 	options.Choose = schedule.chooseRuns
 	options.Observe = func(run harness.CaseRun, results []report.Result) {
 		schedule.keepCase(run, results)

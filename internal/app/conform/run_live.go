@@ -23,7 +23,6 @@ import (
 // liveFlags say how the providers themselves may be asked.
 type liveFlags struct {
 	budget      harness.Budget
-	prices      string
 	models      []string // provider=name
 	allowModels []string
 	record      string
@@ -42,7 +41,6 @@ func (f *liveFlags) addTo(cmd *cobra.Command) {
 	flags.IntVar(&f.budget.Requests, "max-requests", defaultLiveRequests, "live: end the run before request `N`+1")
 	flags.IntVar(&f.budget.Tokens, "max-tokens", defaultLiveTokens, "live: send nothing more once the replies report `N` tokens, input and output")
 	flags.Float64Var(&f.budget.Cost, "max-cost", 0, "live: send nothing more once the run has cost so `much`, in the currency of --prices")
-	flags.StringVar(&f.prices, "prices", "", "live: YAML `file` with the prices per million tokens; there are none built in")
 	flags.StringSliceVar(&f.models, "live-model", nil, "live: `provider=model` to ask for, which is then allowed; may be repeated (default: the scenarios', cheap ones)")
 	flags.StringSliceVar(&f.allowModels, "allow-model", nil, "live: further `model` or family that the agent may ask for, such as \"claude-haiku >= 4.5\"; may be repeated")
 	flags.StringVar(&f.record, "record", "", "live: keep a cassette of each case in `folder`, for example cassettes/live")
@@ -58,7 +56,7 @@ func (f liveFlags) check(run runFlags) error {
 		isSet bool
 	}{
 		{"--max-requests", f.budget.Requests != defaultLiveRequests}, {"--max-tokens", f.budget.Tokens != defaultLiveTokens},
-		{"--max-cost", f.budget.Cost != 0}, {"--prices", f.prices != ""}, {"--live-model", len(f.models) > 0},
+		{"--max-cost", f.budget.Cost != 0}, {"--live-model", len(f.models) > 0},
 		{"--allow-model", len(f.allowModels) > 0}, {"--record", f.record != ""}, {"--upstream", len(f.upstream) > 0}, {"--upstream-ca", f.upstreamCA != ""},
 	} {
 		if given.isSet && !isLive {
@@ -70,7 +68,7 @@ func (f liveFlags) check(run runFlags) error {
 		return cli.Usage("--max-requests and --max-tokens: have to be above 0")
 	case !(f.budget.Cost >= 0):
 		return cli.Usage("--max-cost: %v is not a cost; use a number above 0", f.budget.Cost)
-	case f.budget.Cost > 0 && f.prices == "":
+	case f.budget.Cost > 0 && run.prices.file == "":
 		return cli.Usage("--max-cost: needs --prices FILE, because no prices are built in")
 	case f.record != "" && run.repeat > 1:
 		return cli.Usage("--record: cannot be used with --repeat, because a folder holds one cassette of each case; leave one out")
@@ -100,8 +98,7 @@ func (a *app) liveOptions(f runFlags) (*harness.Live, error) {
 	if l.Allowed, err = allowedModels(f.allowModels); err != nil {
 		return nil, err
 	}
-	l.Prices, err = readPrices(f.prices)
-	return l, err
+	return l, nil
 }
 
 // pairsByProvider reads provider=value pairs.
@@ -172,22 +169,6 @@ func allowedModels(more []string) (*specs.ModelPolicy, error) {
 	}
 	policy.Rules = append(policy.Rules, embedded.Rules...)
 	return policy, nil
-}
-
-// readPrices reads the prices of the user.
-func readPrices(file string) (*harness.Prices, error) {
-	if file == "" {
-		return nil, nil //nolint:nilnil // nothing is counted
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, cli.Usage("--prices %s: cannot be read: %w", file, fileutil.Reason(err))
-	}
-	prices, err := harness.ParsePrices(file, data)
-	if err != nil {
-		return nil, cli.Usage("--prices %w", err)
-	}
-	return prices, nil
 }
 
 // liveOf is what a report says of a live run, nil of others.

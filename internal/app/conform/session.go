@@ -20,6 +20,8 @@ type sessionFlags struct {
 	inOrder  bool
 	foreign  bool
 	facts    []string
+	prices   priceFlag
+	priced   *specs.Prices      // from prices
 	models   *specs.ModelPolicy // from facts
 	later    []evidence.Found   // what resumed the first recording, with inOrder
 }
@@ -30,17 +32,20 @@ func (f *sessionFlags) addTo(cmd *cobra.Command) {
 	flags.BoolVar(&f.inOrder, "in-order", false, "the recordings are one session: each one after the first is of a process that resumed it")
 	flags.BoolVar(&f.foreign, "foreign", false, "another tool recorded this from the providers' own hosts: what they accepted is contradicted, not failed")
 	flags.StringArrayVar(&f.facts, "set", nil, "what a recording does not say: `models=` names, predicates such as claude >= 4.7, or a YAML file with the list models")
+	f.prices.addTo(flags)
 	cli.CommandLineOnly(flags, "resume-at", "in-order", "foreign", "set") // of the recordings that are named beside them
 }
 
-// resolve reads what --set names.
-func (f *sessionFlags) resolve() error {
+// resolve reads what --set and --prices name.
+func (f *sessionFlags) resolve() (err error) {
+	if f.priced, err = f.prices.read(); err != nil {
+		return err
+	}
 	for _, fact := range f.facts {
 		name, value, ok := strings.Cut(fact, "=")
 		if !ok || name != "models" {
 			return cli.Usage("--set %s: unknown; use models=NAME,NAME or models=FILE.yaml", fact)
 		}
-		var err error
 		if f.models, err = readModels(value); err != nil {
 			return cli.Usage("--set models: %w", err)
 		}
@@ -83,7 +88,7 @@ func (f *sessionFlags) read(found evidence.Found) (evidence.Recording, error) {
 			return rec, err
 		}
 	}
-	rec.Evidence.Models = f.models
+	rec.Evidence.Models, rec.Evidence.Prices = f.models, f.priced
 	if f.foreign {
 		rec.DeclareForeign()
 	}

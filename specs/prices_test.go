@@ -1,0 +1,54 @@
+package specs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParsePrices(t *testing.T) {
+	got, err := ParsePrices("p.yaml", []byte("currency: USD\nmodels:\n  m-2: {input: 1, output: 2, cache_read: 0, cache_write: 1.25}\n  n: {input: 3, output: 4}\n"))
+	want := &Prices{Currency: "USD", Models: map[string]Price{"m-2": {1, 2, 0, 1.25}, "n": {3, 4, 3, 3}}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+func TestBadPrices(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                          "p.yaml: is empty; list models",
+		"models: {}":                                "p.yaml: names no model",
+		"modles: {}":                                `p.yaml:1: unknown key "modles"; did you mean models?`,
+		"models: {m: {input: 1}}":                   "p.yaml:1: m: input and output are needed",
+		"models:\n  m: {input: -1, output: 1}":      `p.yaml:2: m: input: "-1" is not a price`,
+		"models: {m: {input: .inf, output: 1}}":     `".inf" is not a price`,
+		"models: {m: {input: nan, output: 1}}":      `"nan" is not a price`,
+		"models: {m: {input: cheap, output: 1}}":    `"cheap" is not a price`,
+		"models: {m: {input: [1], output: 1}}":      "is not a price",
+		"models:\n m: {input: 1, cached_read: 1}":   `p.yaml:2: unknown key "cached_read"; did you mean cache_read?`,
+		"models: {m: {input: 1, input: 2}}":         "p.yaml:1: input stands there twice",
+		"models: [m]":                               "p.yaml:1: is no mapping",
+		"currency: {}\nmodels: {}":                  "p.yaml:1: currency is no word",
+		"models: {":                                 "p.yaml: yaml: line 1",
+		strings.Repeat("#", MaxPriceBytes+1):        "too long",
+		"models: {m: &m {input: 1, output: 1, *m}}": "p.yaml",
+	} {
+		_, err := ParsePrices("p.yaml", []byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%.40q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// FuzzPrices holds that any bytes are prices or an error of one line.
+func FuzzPrices(f *testing.F) {
+	f.Add([]byte("currency: USD\nmodels: {m: {input: 1, output: 2}}"))
+	f.Add([]byte("models: {m: &m {input: 1, output: 1, *m}}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := ParsePrices("p.yaml", data)
+		if (p == nil) != (err != nil) || err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v, %v", p, err)
+		}
+	})
+}

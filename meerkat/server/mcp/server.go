@@ -16,6 +16,10 @@ import (
 // sessionTimeout is how long an MCP session over HTTP may be idle.
 const sessionTimeout = 30 * time.Minute
 
+// MaxClients bounds the MCP sessions that clients have over HTTP at once. Each takes about
+// 15 KiB until it has been idle for half an hour.
+const MaxClients = 1000
+
 // instructions are for the model of the client.
 const instructions = `Meerkat runs an agent of its own: a model, its tools, and a session that is kept.
 meerkat_run starts a session and returns the answer and the session's id; meerkat_resume
@@ -64,10 +68,26 @@ func ServeStdio(ctx context.Context, protocol *sdk.Server, in io.Reader, out io.
 	return nil
 }
 
-// NewHandler serves any MCP server as [Server.Handler] does.
+// NewHandler serves any MCP server as [Server.Handler] does, to MaxClients at once.
 func NewHandler(protocol *sdk.Server) http.Handler {
-	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return protocol }, &sdk.StreamableHTTPOptions{
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return protocol }, &sdk.StreamableHTTPOptions{
 		MaxRequestBodyBytes: server.MaxMessage, PropagateRequestCancellation: true,
 		SessionTimeout: sessionTimeout, EventStore: sdk.NewMemoryEventStore(nil),
 	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Session-Id") == "" && countClients(protocol) >= MaxClients {
+			w.Header().Set("Retry-After", "60")
+			http.Error(w, fmt.Sprintf("sessions: %d clients have one and no more are accepted; end one with DELETE", MaxClients), http.StatusServiceUnavailable)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// countClients returns how many sessions clients have open.
+func countClients(protocol *sdk.Server) (n int) {
+	for range protocol.Sessions() {
+		n++
+	}
+	return n
 }

@@ -32,6 +32,14 @@ func decompressBody(h http.Header, body []byte, limit int64) (undone string, pla
 	return encoding, plain, nil
 }
 
+// cloneCoded returns h, or a copy when decompressBody would change it.
+func cloneCoded(h http.Header) http.Header {
+	if len(h["Content-Encoding"]) == 0 {
+		return h
+	}
+	return h.Clone()
+}
+
 // decompressCoding undoes one coding of a body.
 func decompressCoding(coding string, body []byte, limit int64) ([]byte, error) {
 	plain, err := cassette.Decompress(coding, body, limit)

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,8 +40,6 @@ type exchange struct {
 	unsent   error  // why the request is not complete, though there is a reply
 	final    []byte // the last bytes of a reply of known length, which wait for saved
 	saved    chan struct{}
-	prepared sync.Once   // by its handler or by the keeper, whoever is first
-	pending  pendingSave // what was prepared
 	isLive   bool        // as the head of the cassette says
 	local    atomic.Bool // the reply came from this machine
 }
@@ -260,7 +257,7 @@ func (x *exchange) buildInteraction(most int64) (in cassette.Interaction, err er
 		return in, err
 	}
 	req, resp := &in.Request, &in.Response
-	req.Header, resp.Header = req.Header.Clone(), resp.Header.Clone() // it may be built again
+	req.Header, resp.Header = cloneCoded(req.Header), cloneCoded(resp.Header) // in may be built again
 	if req.Encoding, req.Body, err = decompressBody(req.Header, req.Body, most); err != nil {
 		return in, fmt.Errorf("request: %w", err)
 	}

@@ -79,23 +79,20 @@ func (rec *Recorder) isWithheld(k *pendingSave) bool {
 // keepBatch redacts and checks a batch in parallel, then observes and saves it
 // in order. A failure of one does not affect the others.
 func (rec *Recorder) keepBatch(batch []*exchange) {
-	all := make([]*pendingSave, len(batch))
+	all := make([]pendingSave, len(batch))
 	sideBySide(len(batch), func(i int) {
-		rec.prepareOnce(batch[i])
-		all[i] = &batch[i].pending
+		all[i].x = batch[i]
+		all[i].lost = callGuarded(func() error { return rec.prepareSave(&all[i]) })
 	})
-	for _, k := range all {
-		if k.isSavable() && rec.cfg.Observe != nil {
+	for i := range all {
+		if k := &all[i]; k.isSavable() && rec.cfg.Observe != nil {
 			k.lost = callGuarded(func() error { rec.cfg.Observe(k.in); return nil })
 		}
 	}
 	rec.appendBatch(all)
 	rec.addToReport(all)
-	isHuge := batch[0].bodySize() > huge
-	for _, k := range all {
-		*k = pendingSave{} // its handler may hold the exchange for longer
-	}
-	if isHuge {
+	if batch[0].bodySize() > huge {
+		clear(all)
 		debug.FreeOSMemory() // one such body is several times what all else needs
 	}
 }
@@ -136,17 +133,6 @@ func callGuarded(f func() error) (err error) {
 		}
 	}()
 	return f()
-}
-
-// prepareOnce prepares an exchange to be saved, unless that was done or is being done, in
-// which case it waits. As many are prepared at once as there are processors.
-func (rec *Recorder) prepareOnce(x *exchange) {
-	x.prepared.Do(func() {
-		rec.slots <- struct{}{}
-		defer func() { <-rec.slots }()
-		x.pending.x = x
-		x.pending.lost = callGuarded(func() error { return rec.prepareSave(&x.pending) })
-	})
 }
 
 // prepareSave fills k.in with what may be saved.
@@ -206,14 +192,14 @@ func (rec *Recorder) maskSecrets(k *pendingSave) error {
 }
 
 // appendBatch appends every savable interaction with one write.
-func (rec *Recorder) appendBatch(all []*pendingSave) {
+func (rec *Recorder) appendBatch(all []pendingSave) {
 	if rec.cfg.Writer == nil {
 		return
 	}
 	var fit []*pendingSave
 	var ins []cassette.Interaction
-	for _, k := range all {
-		if k.isSavable() && !rec.isWithheld(k) {
+	for i := range all {
+		if k := &all[i]; k.isSavable() && !rec.isWithheld(k) {
 			fit, ins = append(fit, k), append(ins, k.in)
 		}
 	}
@@ -231,7 +217,7 @@ func (rec *Recorder) appendBatch(all []*pendingSave) {
 }
 
 // addToReport adds a batch to the report.
-func (rec *Recorder) addToReport(all []*pendingSave) {
+func (rec *Recorder) addToReport(all []pendingSave) {
 	r := &rec.report
 	for _, k := range all {
 		if k.in.Response.Status != 0 {
@@ -248,7 +234,7 @@ func (rec *Recorder) addToReport(all []*pendingSave) {
 		case k.lost != nil:
 			r.Lost = append(r.Lost, k.x.outcomeSentence(k.lost.Error()))
 		case rec.cfg.Writer != nil:
-			if rec.isWithheld(k) {
+			if rec.isWithheld(&k) {
 				r.Withheld++
 			} else {
 				r.Saved++

@@ -16,9 +16,6 @@ const (
 	// holdBytes is the length up to which an interaction is saved before its client
 	// sees the end of the reply, and holdTime the longest that this may take.
 	holdBytes, holdTime = 1 << 20, 5 * time.Second
-	// prepareBytes is the length up to which the goroutine of an exchange prepares it to be
-	// saved, so that many that end at once are prepared on all processors.
-	prepareBytes = 64 << 10
 	// gatherTime is how long the first of a batch waits for others, where requests are
 	// under way that may join it: one write for many leaves more to the clients.
 	gatherTime = time.Millisecond

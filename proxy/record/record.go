@@ -29,7 +29,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"runtime"
 	"sync"
 	"time"
 
@@ -113,8 +112,7 @@ type Recorder struct {
 	spools *spooler
 	ended  *queue
 	done   chan struct{}
-	slots  chan struct{} // taken by what is being prepared to be saved
-	report Report        // the keeper's until done
+	report Report // the keeper's until done
 }
 
 // maxBody is the default of Config.MaxBody.
@@ -135,7 +133,7 @@ func New(cfg Config) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec := &Recorder{cfg: cfg, spools: spools, ended: newQueue(), done: make(chan struct{}), slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	rec := &Recorder{cfg: cfg, spools: spools, ended: newQueue(), done: make(chan struct{})}
 	go rec.keepAll()
 	return rec, nil
 }
@@ -225,13 +223,9 @@ func (rec *Recorder) save(x *exchange, w http.ResponseWriter) {
 		return
 	}
 	isSmall := x.bodySize() <= holdBytes
-	isQuick := x.bodySize() <= prepareBytes
 	rec.ended.put(x)
 	if !isSmall {
 		return
-	}
-	if isQuick {
-		rec.prepareOnce(x)
 	}
 	patience := time.NewTimer(holdTime)
 	defer patience.Stop()

@@ -43,7 +43,7 @@ func findCase(t *testing.T, name string) Case {
 // newRunner returns a runner for the agent with the cassettes in the folder dir.
 func newRunner(t *testing.T, agent Main, dir string) *Runner {
 	t.Helper()
-	r, err := NewRunner(Config{Subject: InProcess(agent, ""), Cassettes: os.DirFS(dir)})
+	r, err := NewRunner(Config{Subject: InProcess(agent, "", nil), Cassettes: os.DirFS(dir)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestHarnessFaults(t *testing.T) {
 		t.Errorf("a program that is not there: %v", run.Err)
 	}
 	t.Setenv(runAsVariable, runAsRkat)
-	if _, err := NewRunner(Config{Subject: InProcess(nil, "")}); err == nil || !strings.Contains(err.Error(), "RunIfSubject") {
+	if _, err := NewRunner(Config{Subject: InProcess(nil, "", nil)}); err == nil || !strings.Contains(err.Error(), "RunIfSubject") {
 		t.Errorf("a program that forgot RunIfSubject: %v", err)
 	}
 }

@@ -72,7 +72,7 @@ func (s strangeSubject) About() About {
 // scenarios as they are run for a foreign agent: their calls have other ids.
 func cannedTraffic(t *testing.T, names ...string) fixedSubject {
 	t.Helper()
-	runner, err := NewRunner(Config{Subject: strangeSubject{InProcess(miniature{}.main, "")}, Seed: "one"})
+	runner, err := NewRunner(Config{Subject: strangeSubject{InProcess(miniature{}.main, "", nil)}, Seed: "one"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,11 +29,18 @@ type Main func(ctx context.Context, args []string, stdin io.Reader, stdout, stde
 // inProcess is the kind of a subject that runs inside the harness.
 const inProcess = "in-process"
 
+// Converse opens a session with an agent that takes several prompts while it runs: main,
+// called with a command line and an environment.
+type Converse func(room Room, main Main, args, env []string) (Session, error)
+
 // InProcess returns a subject for rkat of a version, or for an agent with its command
 // line. A new session runs in this process by calling main. A resumed session runs in a
 // process of its own, because only that shows what was on disk: this executable
-// is started again and must call [RunIfSubject] before anything else.
-func InProcess(main Main, version string) Subject { return rkatSubject{main: main, version: version} }
+// is started again and must call [RunIfSubject] before anything else. Cases with several
+// prompts in one process go through converse; nil leaves them out.
+func InProcess(main Main, version string, converse Converse) Subject {
+	return rkatSubject{main: main, version: version, converse: converse}
+}
 
 // Executable returns a subject for the program at path, which has rkat's command
 // line. Every step is a process.
@@ -44,6 +51,7 @@ func Executable(path, version string) Subject { return rkatSubject{path: path, v
 type rkatSubject struct {
 	main          Main
 	path, version string
+	converse      Converse
 }
 
 // About implements Subject.
@@ -54,8 +62,9 @@ func (s rkatSubject) About() About {
 	}
 	return About{
 		Subject: report.Subject{Name: "rkat", Version: s.version, Kind: kind},
-		Abilities: []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityInterrupt, specs.AbilityModel, specs.AbilitySystem,
-			specs.AbilityKill, specs.AbilitySwitch, specs.AbilityFork, specs.AbilityCompact, specs.AbilityImages, specs.AbilityAllowlist, specs.AbilityMaxTurns},
+		Abilities: slices.DeleteFunc(specs.Abilities(), func(a specs.Ability) bool {
+			return a == specs.AbilityHosted || a == specs.AbilityTurns && s.converse == nil
+		}),
 		HoldsAll: true,
 	}
 }
@@ -69,6 +78,10 @@ func (s rkatSubject) Open(_ context.Context, room Room) (Session, error) {
 		env = append(env, "RKAT_RETRY_INITIAL_DELAY=1ms", "RKAT_LIMITS_IDLE_TIMEOUT="+idleTimeout.String())
 	case !room.Case.Scenario.Live: // a recording says how often the provider is asked
 		env = append(env, "RKAT_RETRY_MAX_RETRIES=0")
+	}
+	if slices.Contains(room.Case.Scenario.Needs(), specs.AbilityTurns) {
+		args := append([]string{"acp", "--permission-mode", "auto"}, settingArguments(room.Case.Steps("")[0], dir)...)
+		return s.converse(room, s.main, args, env)
 	}
 	return &rkatSession{rkatSubject: s, env: env, dir: dir}, nil
 }
@@ -150,12 +163,18 @@ func rkatArguments(step Step, session, dir string) []string {
 			args = append(args, step.Prompt)
 		}
 	}
-	args = append(args, "--model", step.Model, "--output", "json", "--session-dir", dir, "--conform-tools")
-	if len(step.ExtraTools) > 0 {
-		args = append(args, "--conform-extra", strings.Join(step.ExtraTools, ","))
-	}
+	args = append(args, "--output", "json")
 	if step.Image != "" {
 		args = append(args, "--image", step.Image)
+	}
+	return append(args, settingArguments(step, dir)...)
+}
+
+// settingArguments are the flags of all commands that ask a model.
+func settingArguments(step Step, dir string) []string {
+	args := []string{"--model", step.Model, "--session-dir", dir, "--conform-tools"}
+	if len(step.ExtraTools) > 0 {
+		args = append(args, "--conform-extra", strings.Join(step.ExtraTools, ","))
 	}
 	if step.System != "" && !step.Resume {
 		args = append(args, "--system", step.System)

@@ -28,7 +28,7 @@ func recordAll(ctx context.Context, dir string, stderr io.Writer) error {
 		return err
 	}
 	cases = slices.DeleteFunc(cases, func(c harness.Case) bool { return !c.HasCassette() })
-	runner, err := harness.NewRunner(harness.Config{Subject: harness.InProcess(rkat.Run, "")})
+	runner, err := harness.NewRunner(harness.Config{Subject: harness.InProcess(rkat.Run, "", nil)})
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func TestRecordWritesWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runner, err := harness.NewRunner(harness.Config{Subject: harness.InProcess(rkat.Run, "")})
+	runner, err := harness.NewRunner(harness.Config{Subject: harness.InProcess(rkat.Run, "", nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@
 // takes part: the proxy, the simulator that may refuse the request, the agent that gets
 // the refusal, and the verdict.
 //
-//	found, err := wiretest.Break(ctx, harness.Config{Subject: harness.InProcess(main, "")}, nil)
+//	found, err := wiretest.Break(ctx, harness.Config{Subject: harness.InProcess(main, "", nil)}, nil)
 package wiretest
 
 import (

@@ -27,7 +27,8 @@ const (
 // uses it at a time.
 type agent struct {
 	client  *client
-	process *isolate.Process
+	process process
+	stdin   io.Closer
 	input   watchedWriter
 	conn    *sdk.Connection
 	hello   hello
@@ -36,16 +37,29 @@ type agent struct {
 	stopped bool            // it did not end when its input did
 }
 
-// launchAgent starts the agent and says hello to it. The error is a *failure or says that
-// the program could not be started.
+// process is what runs the agent: a program, or this one.
+type process interface {
+	// Stop ends it.
+	Stop()
+	// Wait returns how it ended, once.
+	Wait() (isolate.Result, error)
+}
+
+// launchAgent starts the agent as a program and says hello to it. The error is a *failure
+// or says that the program could not be started.
 func launchAgent(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command, c *client, timeout time.Duration) (*agent, error) {
-	process, err := sandbox.Start(ctx, command)
+	p, err := sandbox.Start(ctx, command)
 	if err != nil {
 		return nil, err
 	}
-	c.messages = newMessageReader(process.Stdout)
+	return greetAgent(ctx, p, p.Stdin, p.Stdout, c, timeout)
+}
+
+// greetAgent says hello to an agent that runs. The error is a *failure.
+func greetAgent(ctx context.Context, p process, stdin io.WriteCloser, stdout io.Reader, c *client, timeout time.Duration) (*agent, error) {
+	c.messages = newMessageReader(stdout)
 	ready := make(chan struct{})
-	a := &agent{client: c, process: process, input: watchedWriter{out: process.Stdin}, timeout: timeout}
+	a := &agent{client: c, process: p, stdin: stdin, input: watchedWriter{out: stdin}, timeout: timeout}
 	a.conn = sdk.NewConnection(c.handleMessage, &a.input, &gatedReader{ready: ready, in: c.messages})
 	a.conn.SetLogger(slog.New(slog.DiscardHandler))
 	close(ready)
@@ -236,7 +250,7 @@ func (a *agent) endProcess() isolate.Result {
 	if a.result != nil {
 		return *a.result
 	}
-	_ = a.process.Stdin.Close() // it may have ended
+	_ = a.stdin.Close() // it may have ended
 	timer := time.AfterFunc(endTimeout, a.process.Stop)
 	close(a.client.messages.closed)
 	result, _ := a.process.Wait() // the caller's context says why it was ended

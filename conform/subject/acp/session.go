@@ -11,7 +11,6 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
-	"github.com/meerkat-go/conformance/internal/isolate"
 )
 
 // Exit codes of steps that do not end well. An agent that dies has its own.
@@ -22,17 +21,17 @@ const (
 
 // session is the agent in one case.
 type session struct {
-	subject *Subject
-	room    harness.Room
-	files   *workFolder
-	command isolate.Command
-	agent   *agent // nil while no process runs
-	id      string // of the agent's session, "" before there is one
+	room  harness.Room
+	files *workFolder
+	args  []string
+	start func(context.Context) (*agent, error)
+	agent *agent // nil while no process runs
+	id    string // of the agent's session, "" before there is one
 }
 
 // RunStep implements harness.Session.
 func (s *session) RunStep(ctx context.Context, step harness.Step) (evidence.Process, error) {
-	p := evidence.Process{Args: s.command.Args}
+	p := evidence.Process{Args: s.args}
 	reason, err := s.runPrompt(ctx, step)
 	if s.agent != nil {
 		p.Stdout = []byte(s.agent.client.saidText())
@@ -98,7 +97,7 @@ func (s *session) reachSession(ctx context.Context, step harness.Step) error {
 		s.agent.endProcess()
 		s.agent = nil
 	}
-	started, err := s.subject.startAgent(ctx, s.room.Sandbox, s.command, s.files)
+	started, err := s.start(ctx)
 	if err != nil {
 		return err
 	}

@@ -70,9 +70,9 @@ func (s *Subject) Open(_ context.Context, room harness.Room) (harness.Session, e
 	if err != nil {
 		return nil, err
 	}
-	return &session{subject: s, room: room, files: files, command: isolate.Command{
-		Args: s.config.Args, Env: slices.Concat(room.Env, s.config.Env), Dir: room.Work,
-	}}, nil
+	command := isolate.Command{Args: s.config.Args, Env: slices.Concat(room.Env, s.config.Env), Dir: room.Work}
+	start := func(ctx context.Context) (*agent, error) { return s.startAgent(ctx, room.Sandbox, command, files) }
+	return &session{room: room, files: files, args: s.config.Args, start: start}, nil
 }
 
 // probeAgent asks the agent what it is and can do, and whether it opens a session.

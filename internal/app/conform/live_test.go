@@ -38,7 +38,7 @@ func newLiveRun(t *testing.T, m standin.Manners, filter string) *liveRun {
 		Upstream: map[string]string{"anthropic": server.URL, "openai": server.URL, "gemini": server.URL},
 	}
 	return &liveRun{server, live, harness.Options{
-		Config: harness.Config{Subject: harness.InProcess(rkat.Run, "test"), Seed: "live", Live: live}, Sources: []evidence.Source{evidence.SourceLive}, Filter: filter,
+		Config: harness.Config{Subject: harness.InProcess(rkat.Run, "test", nil), Seed: "live", Live: live}, Sources: []evidence.Source{evidence.SourceLive}, Filter: filter,
 	}}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/conform/subject"
+	"github.com/meerkat-go/conformance/conform/subject/acp"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
 	"github.com/meerkat-go/conformance/profiles"
@@ -144,7 +145,7 @@ func (a *app) findSubject(ctx context.Context, f runFlags) (harness.Subject, err
 		return nil, err
 	}
 	if profile == nil {
-		return narrowAgent(harness.InProcess(rkat.Run, cli.Version()), f.providers)
+		return narrowAgent(harness.InProcess(rkat.Run, cli.Version(), acp.InProcess), f.providers)
 	}
 	kind, _ := profile.Command()
 	if kind != "command" {

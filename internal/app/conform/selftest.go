@@ -13,6 +13,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/harness/wiretest"
 	"github.com/meerkat-go/conformance/conform/mutant"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/conform/subject/acp"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
 )
@@ -74,7 +75,7 @@ func (a *app) selftest(ctx context.Context, asJSON, onWire bool, sample placeSam
 	found.Faults = append(found.Faults, places.Faults...)
 	var breaches []wiretest.Breach
 	if onWire {
-		if breaches, err = wiretest.Break(ctx, harness.Config{Subject: harness.InProcess(rkat.Run, cli.Version())}, nil); err != nil {
+		if breaches, err = wiretest.Break(ctx, harness.Config{Subject: harness.InProcess(rkat.Run, cli.Version(), acp.InProcess)}, nil); err != nil {
 			return err
 		}
 		found.Faults = append(found.Faults, wiretest.Faults(breaches)...)

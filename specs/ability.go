@@ -44,13 +44,24 @@ const (
 	AbilityAllowlist Ability = "allowlist"
 	// AbilityMaxTurns: the number of replies that a process asks for can be limited.
 	AbilityMaxTurns Ability = "max_turns"
+	// AbilityCache: the agent marks its prompt for the provider's cache, where the provider
+	// wants marks.
+	AbilityCache Ability = "cache"
+	// AbilityOutputSchema: the form of the answer can be given as a JSON Schema.
+	AbilityOutputSchema Ability = "output_schema"
+	// AbilityProviderCompaction: the agent lets the provider compact a long conversation.
+	AbilityProviderCompaction Ability = "provider_compaction"
+	// AbilitySubAgents: the model can start other agents, which work at the same time, and
+	// wait for them.
+	AbilitySubAgents Ability = "sub_agents"
 )
 
 // Abilities are all abilities, those that make a control level first. The slice is the
 // caller's.
 func Abilities() []Ability {
 	return []Ability{AbilityTools, AbilityResume, AbilityTurns, AbilityInterrupt,
-		AbilityModel, AbilitySystem, AbilityHosted, AbilityKill, AbilitySwitch, AbilityFork, AbilityCompact, AbilityImages, AbilityAllowlist, AbilityMaxTurns}
+		AbilityModel, AbilitySystem, AbilityHosted, AbilityKill, AbilitySwitch, AbilityFork, AbilityCompact, AbilityImages, AbilityAllowlist, AbilityMaxTurns,
+		AbilityCache, AbilityOutputSchema, AbilityProviderCompaction, AbilitySubAgents}
 }
 
 // Needs returns what an agent must be able to do to play the scenario, beyond
@@ -107,6 +118,8 @@ func (b Block) neededAbilities() []Ability {
 	switch {
 	case b.Kind == KindSearch || b.Kind == KindCode:
 		return []Ability{AbilityHosted}
+	case slices.Contains(agentRoles, b.Role):
+		return []Ability{AbilitySubAgents}
 	case b.Kind == KindCall && !b.isPortable():
 		return []Ability{AbilityTools}
 	}

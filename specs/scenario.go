@@ -138,6 +138,9 @@ type Turn struct {
 	// share its ordinal, when the request holds at least so many prompts of the
 	// user: what is asked again after a turn that failed.
 	Prompts int
+	// Agent, if not "", makes the turn one of the sub-agent whose task holds this text,
+	// which may hold nonces. Its turns are counted apart.
+	Agent string
 	// Stop is why the model stopped. Empty: tool_use after a call, else
 	// end_turn.
 	Stop Stop
@@ -240,7 +243,8 @@ type Block struct {
 	// Role names a conformance tool ("echo", "fail", "noargs", "slow", "large",
 	// "image", "awkward"), resolved from the request's own tool list, since agents
 	// rename the tools they offer. "any" is the first tool of the list that changes
-	// nothing.
+	// nothing, "unknown" a tool that no request offers. "agent" starts a sub-agent and
+	// "await" waits for those that were started.
 	Role string
 	// Fill, if not "", takes the place of Args: arguments that fulfil the
 	// tool's own schema, with this for free text.

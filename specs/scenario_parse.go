@@ -20,9 +20,10 @@ const (
 )
 
 var (
-	efforts   = []string{"none", "low", "medium", "high", "xhigh", "max"}
-	toolRoles = []string{"echo", "fail", "noargs", "slow", "large", "image", "awkward", "any"}
-	failures  = []string{"overloaded", "server"}
+	efforts    = []string{"none", "low", "medium", "high", "xhigh", "max"}
+	toolRoles  = []string{"echo", "fail", "noargs", "slow", "large", "image", "awkward", "any", "unknown", "agent", "await"}
+	agentRoles = []string{"agent", "await"} // those that start and control sub-agents
+	failures   = []string{"overloaded", "server"}
 	// yaml.v3 names no line with an alias that is none.
 	yamlErrAlias = regexp.MustCompile(`^yaml: unknown anchor '(.*)' referenced$`)
 	yamlErrLine  = regexp.MustCompile(`^yaml: line (\d+): `)
@@ -281,14 +282,24 @@ func (p *scenarioParser) checkResults(turns []Turn, i int) {
 		return
 	}
 	calls := 0
-	for _, b := range turns[i-1].Emit {
-		if b.Kind == KindCall {
-			calls++
+	for j := i - 1; j >= 0; j-- {
+		if turns[j].Agent == turns[i].Agent {
+			calls = turns[j].countCalls()
+			break
 		}
 	}
 	if len(expected.Results) > calls {
 		p.failAt(expected.Line, "expects %d results, and the turn before calls %d tools", len(expected.Results), calls)
 	}
+}
+
+func (t Turn) countCalls() (calls int) {
+	for _, b := range t.Emit {
+		if b.Kind == KindCall {
+			calls++
+		}
+	}
+	return calls
 }
 
 // checkLive checks that a live scenario asks for nothing that only a script promises:

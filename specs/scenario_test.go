@@ -243,7 +243,7 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"- prompt: go", "- promt: go", "x.txtar:11: unknown key \"promt\"; known here: calls, compact, exit, fork, image, interrupt, kill, new_key, prompt, resume, says, switch, turn; did you mean prompt?"},
 		{"- prompt: go", "- {prompt: go, kill: true, interrupt: true}", "x.txtar:11: a step has one of interrupt and kill"},
 		{"- prompt: go", "- {prompt: go, switch: {anthropic: gpt-5.5}}", "x.txtar:11: switch is for a step with resume or fork"},
-		{"role: noargs", "role: nargs", "x.txtar:23: \"nargs\" is not one of echo, fail, noargs, slow, large, image, awkward, any; did you mean noargs?"},
+		{"role: noargs", "role: nargs", "x.txtar:23: \"nargs\" is not one of echo, fail, noargs, slow, large, image, awkward, any, unknown, agent, await; did you mean noargs?"},
 		{"role: noargs", "role: noargs, partial: '{}'", "x.txtar:23: partial arguments end in the middle, these are whole: {}"},
 		{"call: {role: echo, args: '{\"b\": 1.0,\"a\":2}'}", "call: {role: echo, partial: '{'}", "x.txtar:22: a partial call is the last block"},
 		{"      - text: cut here", "      - {text: cut here, only: [openai]}", "x.txtar:26: the turn emits nothing for anthropic"},

@@ -23,6 +23,7 @@ func (p *scenarioParser) parseTurn(n *yaml.Node) Turn {
 		"grease":  func(n *yaml.Node) { t.Grease = parseList(p, n, p.parseGrease) },
 		"chunks":  func(n *yaml.Node) { t.Chunks = p.parseChunks(n) },
 		"prompts": func(n *yaml.Node) { t.Prompts = p.parseCount(n) },
+		"agent":   func(n *yaml.Node) { t.Agent = p.parseFilledText(n) },
 		"times":   func(n *yaml.Node) { t.Times = p.parseCount(n) },
 	})
 	if t.Emit == nil && t.Stop == "" {

@@ -197,8 +197,8 @@ func lastReplyKept(s *Trace, r *report) {
 		if p == nil || x.kind.isSide() || x.kind == Compacted || p.Process != x.Process || !p.canBeSentBack() || !sameSystem(p.req.System, x.req.System) {
 			continue
 		}
-		if x.sameRequest(p) || p.isContinuedBeside(x) {
-			continue // asked again, or another branch has the reply
+		if x.sameRequest(p) || p.isContinuedBeside(x) || p.wasDeclined() {
+			continue // asked again, another branch has the reply, or it is to be left out (ERR-004)
 		}
 		if f := r.judgeLastReply(p, x); f != nil && f.Consequence == "" {
 			f.Consequence = specs.Degraded // the client may have meant to drop it

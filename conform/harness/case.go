@@ -110,6 +110,11 @@ type Step struct {
 	// ExtraTools are the roles of the tools that the scenario calls and that few scenarios
 	// do. rkat offers them in such scenarios only.
 	ExtraTools []string
+	// Needs are the abilities that the scenario needs.
+	Needs []specs.Ability
+	// OutputSchema is the path of the schema that the answer must fulfil, where the
+	// scenario needs that. It is set in a room, and "" before.
+	OutputSchema string
 	// MaxTurns is how many replies of the model a process may ask for; 0: any number.
 	MaxTurns int
 	// Calls are the roles of the tools that a real model must call in the step.
@@ -127,7 +132,7 @@ func (c Case) Steps(seed string) []Step {
 	for i, s := range c.Scenario.Steps {
 		steps[i] = Step{
 			Resume: s.Resume, Turn: s.Turn, Prompt: specs.Fresh(s.Prompt, seed), Exit: s.Exit, Says: specs.Fresh(s.Says, seed),
-			Calls: s.Calls, ExtraTools: extraTools(c.Scenario), Fork: s.Fork, Compact: s.Compact,
+			Calls: s.Calls, Needs: c.Scenario.Needs(), ExtraTools: extraTools(c.Scenario), Fork: s.Fork, Compact: s.Compact,
 			NewKey: s.NewKey, MaxTurns: c.Scenario.Limits.Turns,
 			System: specs.Fresh(c.Scenario.System, seed), Model: cmp.Or(s.Switch[c.Target.Provider], c.Target.Model), Effort: c.Target.Effort,
 		}

@@ -79,12 +79,20 @@ func (s rkatSubject) Open(_ context.Context, room Room) (Session, error) {
 	case !room.Case.Scenario.Live: // a recording says how often the provider is asked
 		env = append(env, "RKAT_RETRY_MAX_RETRIES=0")
 	}
-	if slices.Contains(room.Case.Scenario.Needs(), specs.AbilityTurns) {
+	needs := room.Case.Scenario.Needs()
+	if slices.Contains(needs, specs.AbilityProviderCompaction) {
+		env = append(env, "RKAT_COMPACTION_THRESHOLD="+compactionThreshold[room.Case.Target.Provider])
+	}
+	if slices.Contains(needs, specs.AbilityTurns) {
 		args := append([]string{"acp", "--permission-mode", "auto"}, settingArguments(room.Case.Steps("")[0], dir)...)
 		return s.converse(room, s.main, args, env)
 	}
 	return &rkatSession{rkatSubject: s, env: env, dir: dir}, nil
 }
+
+// compactionThreshold is the share of the context window from which rkat asks a provider to
+// compact: a little more than the least that the provider takes.
+var compactionThreshold = map[string]string{"anthropic": "0.26", "openai": "0.02"}
 
 // idleTimeout is how long rkat waits for a provider that has fallen silent: longer than a
 // prompt that is called off then.
@@ -179,11 +187,30 @@ func settingArguments(step Step, dir string) []string {
 	if step.System != "" && !step.Resume {
 		args = append(args, "--system", step.System)
 	}
+	args = append(args, abilityArguments(step)...)
 	if step.MaxTurns > 0 {
 		args = append(args, "--max-turns", strconv.Itoa(step.MaxTurns))
 	}
 	if step.Effort != "" {
 		args = append(args, "--effort", step.Effort)
+	}
+	return args
+}
+
+// abilityArguments are the flags that give rkat what the scenario needs beyond its usual
+// settings.
+func abilityArguments(step Step) (args []string) {
+	for _, a := range []struct {
+		ability specs.Ability
+		args    []string
+	}{
+		{specs.AbilityCache, []string{"--cache-ttl", "5m"}},
+		{specs.AbilityOutputSchema, []string{"--output-schema", step.OutputSchema}},
+		{specs.AbilitySubAgents, []string{"--sub-agents"}},
+	} {
+		if slices.Contains(step.Needs, a.ability) {
+			args = append(args, a.args...)
+		}
 	}
 	return args
 }

@@ -173,7 +173,7 @@ func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handle
 		_ = ingress.Close(ctx) // cuts what is still open
 	}()
 	r.connectRoom(&room, ingress)
-	if err := writePromptImage(p.Case.Scenario, room.Work); err != nil {
+	if err := errors.Join(writePromptImage(p.Case.Scenario, room.Work), writeAnswerSchema(p.Case.Scenario, room.Work)); err != nil {
 		return nil, err
 	}
 	return do(ctx, room)
@@ -185,12 +185,12 @@ func (r *Runner) playInRoom(ctx context.Context, room Room, kept *capture) (_ []
 		return nil, fmt.Errorf("%s: %w", kept.Name(), err)
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	return playSteps(ctx, session, filepath.Join(room.Work, promptImage), r.CaseTimeout, kept)
+	return playSteps(ctx, session, room.Work, r.CaseTimeout, kept)
 }
 
-// playSteps runs the steps in order. image is the path of the image of prompts, limit the
-// time limit of ctx, for messages.
-func playSteps(ctx context.Context, session Session, image string, limit time.Duration, kept *capture) ([]evidence.Process, error) {
+// playSteps runs the steps in order. work is the folder in which the agent starts, limit
+// the time limit of ctx, for messages.
+func playSteps(ctx context.Context, session Session, work string, limit time.Duration, kept *capture) ([]evidence.Process, error) {
 	var processes []evidence.Process
 	for i, step := range kept.Case.Steps(kept.seed) {
 		kept.beginStep(i)
@@ -203,8 +203,9 @@ func playSteps(ctx context.Context, session Session, image string, limit time.Du
 			step.Kill = kept.interrupt.armStep()
 		}
 		if scripted.Image {
-			step.Image = image
+			step.Image = filepath.Join(work, promptImage)
 		}
+		step.OutputSchema = filepath.Join(work, answerSchema)
 		process, err := session.RunStep(ctx, step)
 		if endsEarly && !kept.interrupt.disarmStep() {
 			kept.note(fmt.Sprintf("step %d ended before it was interrupted", i))

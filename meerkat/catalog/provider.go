@@ -86,6 +86,9 @@ type Traits struct {
 	// sending it back.
 	ServerTools bool `yaml:"server_tools"`
 
+	// DeclinesAgain: a conversation that holds a turn which the model declined is declined
+	// again.
+	DeclinesAgain bool `yaml:"declines_again"`
 	// RefusesBlankText: text of white space only is refused (A-11).
 	RefusesBlankText bool `yaml:"refuses_blank_text"`
 	// StringArguments: the arguments of a call travel as a string. Elsewhere they

@@ -90,6 +90,16 @@ func (r *reply) fitCall(b *transcript.Block, first bool) loss {
 	return lost
 }
 
+// dropDeclinedReply leaves out all of a reply that declined.
+func (r *reply) dropDeclinedReply() {
+	if !r.target.Model.Traits.DeclinesAgain || r.StopReason != transcript.StopRefusal {
+		return
+	}
+	for i := range r.Blocks {
+		r.decide(i, drop, ruleDeclinedReply, "the model declined; the provider would decline again because of this reply")
+	}
+}
+
 // dropUnpairedServerTools keeps calls and results of the provider's own tools in
 // pairs (ANT-S1). A reply that paused gets the results with its next part.
 func (r *reply) dropUnpairedServerTools() {

@@ -29,6 +29,7 @@ const (
 	ruleCompactedThinking  = "compacted-thinking"
 	ruleRepeatedToken      = "repeated-token"
 	ruleUnpairedServerTool = "unpaired-server-tool"
+	ruleDeclinedReply      = "declined-reply"
 	ruleTornReply          = "torn-reply"
 	ruleTrailingThinking   = "trailing-thinking"
 	ruleToolName           = "tool-name"
@@ -63,6 +64,7 @@ var replyRules = []struct {
 	{Rule{ruleOmittedThinking, "Thinking without a token is left out where the provider never wants it back; nothing is lost.", nil}, (*reply).omitThinking},
 	{Rule{ruleReplacedCompaction, "A provider's compaction is sent only to its origin, and only until a later summary replaces it; others get the messages that it stood for, and nothing is lost.", nil}, (*reply).omitReplacedCompactions},
 	{Rule{ruleInterruptedReply, "Of a reply that was interrupted, text and whole calls stay, without tokens; an incomplete call does not.", nil}, (*reply).stripInterrupted},
+	{Rule{ruleDeclinedReply, "A reply with which the model declined is left out where the provider goes on declining as long as it stands in the conversation.", nil}, (*reply).dropDeclinedReply},
 	{Rule{ruleDuplicateIDs, "Of calls with the same id in one reply the first stays, because their results could not be told apart.", []string{"A-19"}}, (*reply).dropDuplicateIDs},
 	{Rule{ruleUnsignedThinking, "Thinking without a token, or of unknown origin, stays in the store and is not sent.", []string{"A-34"}}, (*reply).dropAnonymousThinking},
 	{Rule{ruleForeignBlock, "A block of a kind that only its provider understands is sent to nobody else.", nil}, (*reply).dropForeignBlocks},

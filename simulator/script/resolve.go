@@ -166,6 +166,12 @@ func toolForRole(tools, hosted []string) string {
 
 const roleAny = "any"
 
+// roleUnknown is a tool that no client offers.
+const roleUnknown = "unknown"
+
+// agentTools are the tools that start and control sub-agents, by role.
+var agentTools = map[string]string{"agent": "spawn_agent", "await": "await_ops"}
+
 // rolePrefix begins the names of the tools of all other roles.
 const rolePrefix = "conform_"
 
@@ -180,11 +186,14 @@ func fitsRole(role string) string {
 // toolFor finds the tool with a role by the end of its name: agents put the
 // server's name before it, with one underscore, two, or other marks.
 func toolFor(role string, tools []string, own []Tool) string {
-	if role == roleAny {
+	switch role {
+	case roleAny:
 		return firstHarmless(own)
+	case roleUnknown:
+		return rolePrefix + role
 	}
 	for _, t := range tools {
-		if hasName(t, rolePrefix+role) {
+		if hasName(t, rolePrefix+role) || agentTools[role] != "" && hasName(t, agentTools[role]) {
 			return t
 		}
 	}

@@ -152,7 +152,7 @@ func (s *Script) Reply(req Request) (Reply, *Refusal) {
 		asked = s.Intent(req)
 		req.Turns -= asked.Searches
 	}
-	i := pickTurn(s.Scenario.Turns, req)
+	i := pickTurn(s.Scenario.Turns, s.agentOf(req), req)
 	if i < 0 {
 		return Reply{}, s.checkExpectation(req, -1, fmt.Sprintf("a conversation for one of its %s", countWord(len(s.Scenario.Turns), "turn")),
 			fmt.Sprintf("one that holds %s of the model and %s", countWord(req.Turns, "turn"), countWord(req.Prompts, "prompt")))
@@ -219,12 +219,31 @@ func sideQuestion(t specs.Turn) bool {
 	})
 }
 
-// pickTurn returns the index of the turn that answers req, -1 if none does. The turn
+// agentOf returns what the turns of the sub-agent that sends req are marked with, "" for
+// the agent that the user talks to: the task stands in the first thing that is said.
+func (s *Script) agentOf(req Request) string {
+	isAgents := func(t specs.Turn) bool { return t.Agent != "" }
+	if s.Intent == nil || !slices.ContainsFunc(s.Scenario.Turns, isAgents) {
+		return ""
+	}
+	said := s.Intent(req).Messages
+	for _, t := range s.Scenario.Turns {
+		if isAgents(t) && len(said) > 0 && strings.Contains(said[0].Text, specs.Fresh(t.Agent, s.Seed)) {
+			return t.Agent
+		}
+	}
+	return ""
+}
+
+// pickTurn returns the index of the turn of an agent that answers req, -1 if none does. The turn
 // behind one that paused goes on with it: it answers a request that ends with
 // the provider's own words, and clients send both as one turn from then on.
-func pickTurn(turns []specs.Turn, req Request) int {
+func pickTurn(turns []specs.Turn, agent string, req Request) int {
 	found, ordinal, goesOn, paused := -1, -1, false, false
 	for i, t := range turns {
+		if t.Agent != agent {
+			continue
+		}
 		if t.Prompts == 0 {
 			wentOn := goesOn
 			if goesOn = paused; goesOn || !wentOn {

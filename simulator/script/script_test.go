@@ -80,7 +80,7 @@ func TestPick(t *testing.T) {
 	for _, c := range []struct{ own, prompts, want int }{
 		{0, 1, 0}, {1, 1, 1}, {1, 2, 2}, {1, 5, 3}, {2, 1, 4}, {3, 1, -1}, {0, 2, 0},
 	} {
-		if got := pickTurn(turns, Request{Turns: c.own, Prompts: c.prompts}); got != c.want {
+		if got := pickTurn(turns, "", Request{Turns: c.own, Prompts: c.prompts}); got != c.want {
 			t.Errorf("%d turns and %d prompts: turn %d, want %d", c.own, c.prompts, got, c.want)
 		}
 	}
@@ -95,11 +95,11 @@ func TestPickAfterPause(t *testing.T) {
 		on   bool
 		want int
 	}{{0, false, 0}, {1, false, 1}, {2, true, 2}, {2, false, 3}, {3, false, -1}, {1, true, 1}} {
-		if got := pickTurn(turns, Request{Turns: c.own, Prompts: 1, Continues: c.on}); got != c.want {
+		if got := pickTurn(turns, "", Request{Turns: c.own, Prompts: 1, Continues: c.on}); got != c.want {
 			t.Errorf("%d turns, continues %t: turn %d, want %d", c.own, c.on, got, c.want)
 		}
 	}
-	if got := pickTurn(turns[:3], Request{Turns: 2, Prompts: 1}); got != -1 {
+	if got := pickTurn(turns[:3], "", Request{Turns: 2, Prompts: 1}); got != -1 {
 		t.Errorf("turn %d goes on after a prompt", got)
 	}
 }

@@ -16,6 +16,18 @@ import (
 // agent starts.
 const promptImage = "red.png"
 
+// answerSchema is the name of the schema that answers must fulfil, in the same folder.
+const answerSchema = "answer.schema.json"
+
+// writeAnswerSchema writes the schema of an answer with one word where the scenario needs it.
+func writeAnswerSchema(s *specs.Scenario, dir string) error {
+	if !slices.Contains(s.Needs(), specs.AbilityOutputSchema) {
+		return nil
+	}
+	schema := `{"type":"object","properties":{"word":{"type":"string"}},"required":["word"],"additionalProperties":false}`
+	return os.WriteFile(filepath.Join(dir, answerSchema), []byte(schema), 0o600)
+}
+
 // writePromptImage writes a red square where a step of the scenario needs it.
 func writePromptImage(s *specs.Scenario, dir string) error {
 	if !slices.ContainsFunc(s.Steps, func(step specs.Step) bool { return step.Image }) {

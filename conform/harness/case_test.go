@@ -23,8 +23,8 @@ func TestCases(t *testing.T) {
 	}
 	first := casesOf(all)[0]
 	want := []Step{
-		{Prompt: "p", System: "s", Model: "m", Effort: "low", Exit: specs.ExitError},
-		{Resume: true, System: "s", Model: "m", Effort: "low", Exit: specs.ExitOK},
+		{Prompt: "p", System: "s", Model: "m", Effort: "low", Exit: specs.ExitError, Needs: []specs.Ability{specs.AbilityResume}},
+		{Needs: []specs.Ability{specs.AbilityResume}, Resume: true, System: "s", Model: "m", Effort: "low", Exit: specs.ExitOK},
 	}
 	if diff := cmp.Diff(want, first.Steps(committedSeed)); diff != "" {
 		t.Error(diff)

@@ -192,7 +192,7 @@ func TestWebSocketSubject(t *testing.T) {
 // judgeSocket runs the agent, with the change of a mutant on the wire, "" for none.
 func judgeSocket(t *testing.T, agent socketAgent, change string) []report.Result {
 	t.Helper()
-	config := Config{Subject: InProcess(agent.main, "")}
+	config := Config{Subject: InProcess(agent.main, "", nil)}
 	for _, m := range mutant.All() {
 		if m.ID == change {
 			config.Alter = Alteration(m.Apply)
@@ -225,7 +225,7 @@ func judgeSocket(t *testing.T, agent socketAgent, change string) []report.Result
 // TestWebSocketsCanBeRefused holds that an agent gets the status after which clients go on
 // over HTTP.
 func TestWebSocketsCanBeRefused(t *testing.T) {
-	runner, err := NewRunner(Config{Subject: InProcess(socketAgent{}.main, ""), RefuseWebSockets: true})
+	runner, err := NewRunner(Config{Subject: InProcess(socketAgent{}.main, "", nil), RefuseWebSockets: true})
 	if err != nil {
 		t.Fatal(err)
 	}

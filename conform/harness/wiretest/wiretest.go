@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -142,10 +143,12 @@ func breakOne(ctx context.Context, config harness.Config, id string, rules []rep
 			if !mayBreak(m, c, id, rules, config.Subject.About()) {
 				continue
 			}
-			b.Tried++
-			noticed, err := isNoticed(ctx, config, m, c.Case, rules)
+			changed, noticed, err := tryMutant(ctx, config, m, c.Case, rules)
 			if err != nil {
 				return b, err
+			}
+			if changed {
+				b.Tried++
 			}
 			if noticed {
 				b.Mutant, b.Case = m.ID, c.Name()
@@ -188,18 +191,31 @@ func breaksRequest(m mutant.Mutant, ev evidence.Evidence, rules []report.Rule) b
 
 func hasFinding(r report.Result) bool { return len(r.Findings) > 0 }
 
-// isNoticed runs the case with the change on the wire and reports whether the referee
-// finds a breach of the rules.
-func isNoticed(ctx context.Context, config harness.Config, m mutant.Mutant, c harness.Case, rules []report.Rule) (bool, error) {
-	config.Alter = harness.Alteration(m.Apply)
+// tryMutant runs the case with the change on the wire and reports whether a request was
+// changed, and whether the referee finds a breach of the rules.
+func tryMutant(ctx context.Context, config harness.Config, m mutant.Mutant, c harness.Case, rules []report.Rule) (changed, noticed bool, err error) {
+	var seen atomic.Bool
+	config.Alter = func(ev evidence.Evidence) (evidence.Evidence, bool) {
+		bad, ok := m.Apply(ev)
+		if ok && len(bad.Exchanges) == len(ev.Exchanges) && changesLast(ev.Exchanges, bad.Exchanges) {
+			seen.Store(true)
+		}
+		return bad, ok
+	}
 	runner, err := harness.NewRunner(config)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	defer runner.Close()
 	run := runner.Run(ctx, harness.Permutation{Case: c, Source: evidence.SourceSimulator})
 	if run.Err != nil {
-		return false, fmt.Errorf("%s with %s: %w", c.Name(), m.ID, run.Err)
+		return false, false, fmt.Errorf("%s with %s: %w", c.Name(), m.ID, run.Err)
 	}
-	return slices.ContainsFunc(report.Judge(rules, run.Evidence), hasFinding), nil
+	return seen.Load(), slices.ContainsFunc(report.Judge(rules, run.Evidence), hasFinding), nil
+}
+
+// changesLast reports whether the request of the last exchange is another one.
+func changesLast(was, is []evidence.Exchange) bool {
+	n := len(was) - 1
+	return n >= 0 && (!bytes.Equal(was[n].Request.Body, is[n].Request.Body) || !maps.EqualFunc(was[n].Request.Header, is[n].Request.Header, slices.Equal))
 }

@@ -12,8 +12,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-
-	"github.com/xeipuuv/gojsonschema"
 )
 
 //go:embed *.json
@@ -116,7 +114,6 @@ func Validate(name Name, doc []byte) error {
 	if err != nil {
 		return err
 	}
-	// The schema library reads the first value and ignores what follows it.
 	if err := checkSyntax(doc); err != nil {
 		return fmt.Errorf("%s: %w: %w", name, ErrSyntax, err)
 	}
@@ -124,14 +121,14 @@ func Validate(name Name, doc []byte) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	result, err := schema.Validate(gojsonschema.NewBytesLoader(doc))
+	found, err := schema.Validate(doc)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", name, ErrSyntax, err)
 	}
-	if result.Valid() {
+	if len(found) == 0 {
 		return nil
 	}
-	return &Invalid{Schema: name, Problems: problems(result.Errors())}
+	return &Invalid{Schema: name, Problems: newProblems(found)}
 }
 
 func checkSyntax(doc []byte) error {

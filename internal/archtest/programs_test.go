@@ -1,6 +1,9 @@
 package archtest
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -10,7 +13,7 @@ var (
 	// heavy lists libraries that only the rkat command links. conform has rkat as
 	// its built-in subject, and the first command that people run downloads what
 	// it links.
-	heavy = []string{"modernc.org/sqlite", "github.com/jackc/pgx", "github.com/riverqueue", "go.opentelemetry.io", "github.com/prometheus", "github.com/danielgtaylor/huma"}
+	heavy = []string{"modernc.org/sqlite", "github.com/jackc/pgx", "github.com/riverqueue", "go.opentelemetry.io", "github.com/prometheus", "github.com/danielgtaylor/huma", "github.com/xeipuuv"}
 )
 
 // unlinked lists what programs, and the packages that their users import, must not
@@ -46,5 +49,24 @@ func TestPrograms(t *testing.T) {
 		if !seen[name] {
 			t.Errorf("%s: no such package", name)
 		}
+	}
+}
+
+// maxConform is how large conform may be, in bytes.
+const maxConform = 30_000_000
+
+// TestConformIsSmall builds conform as a release does.
+func TestConformIsSmall(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "conform")
+	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, module+"cmd/conform").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes", info.Size())
+	if info.Size() > maxConform {
+		t.Errorf("conform has %d bytes, more than %d; go build -ldflags=-dumpdep names as <ReflectMethod> what keeps every method", info.Size(), maxConform)
 	}
 }

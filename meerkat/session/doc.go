@@ -11,8 +11,8 @@
 //	err = w.Close()
 //	s, err := store.Load(ctx, id) // s.Messages holds the message
 //
-// [Limits] bound what a session may spend over all its runs. [WriteHTML] and
-// [WriteJSONL] export what a user saw.
+// [Limits] bound what a session may spend over all its runs. [WriteJSONL]
+// exports what a user saw, and package page shows it.
 //
 // The package promises: a store only appends, one process at a time writes a
 // session, a crash loses at most the record that was being written, and a

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -16,10 +17,8 @@ import (
 // program's commands to it.
 func (f *Frame) Root() *cobra.Command {
 	root := Group(f.Program.Name, f.Program.Short, strings.TrimRight(f.Program.Long, "\n")+"\n\n"+exitCodeHelp(f.Program.Name))
-	root.Version = Version()
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return f.prepareCommand(cmd) }
-	root.SetVersionTemplate(f.Program.Name + " {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	flags := root.PersistentFlags()
 	flags.BoolVarP(&f.Quiet, "quiet", "q", false, "say nothing on stderr but errors")
@@ -28,13 +27,30 @@ func (f *Frame) Root() *cobra.Command {
 	if f.Program.Settings != nil {
 		f.Program.Settings.addConfigFlag(root)
 	}
-	root.InitDefaultVersionFlag()
+	addVersionFlag(root)
 	return root
+}
+
+// addVersionFlag adds --version. Cobra's own one has a template, and a program that executes
+// templates keeps every exported method of all its types.
+func addVersionFlag(root *cobra.Command) {
+	shown := root.Flags().Bool("version", false, "version for "+root.Name())
+	help := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if !*shown {
+			return help(cmd, args)
+		}
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), root.Name(), Version())
+		return err //nolint:wrapcheck // of stdout
+	}
 }
 
 // prepareCommand fills the flags of a command from its settings and calls the program's
 // own hook. The commands that cobra adds need neither.
 func (f *Frame) prepareCommand(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("version") {
+		return nil
+	}
 	for c := cmd; c != nil; c = c.Parent() {
 		if c.Name() == "completion" || c.Name() == "help" || strings.HasPrefix(c.Name(), "__complete") {
 			return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
@@ -11,6 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/observe"
 	"github.com/meerkat-go/conformance/meerkat/server"
+	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
 // Backends are the parts of rkat that bring large dependencies. The zero Backends
@@ -25,6 +27,8 @@ type Backends struct {
 	// Collector is for --otlp-endpoint, MetricsServer for --metrics-listen.
 	Collector     OpenCollector
 	MetricsServer OpenMetricsServer
+	// Page is for the format html of sessions export.
+	Page func(w io.Writer, s *session.Session) error
 	// REST is for serve.
 	REST OpenREST
 	// Database is for --database of serve.

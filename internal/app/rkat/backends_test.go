@@ -14,6 +14,7 @@ func TestWithoutBackends(t *testing.T) {
 		"rkat: --store: this program is built without sessions in sqlite; use jsonl or memory, or the rkat command\n": {"sessions", "list", "--store", "sqlite"},
 		"rkat: --metrics-file: this program is built without it; use the rkat command\n":                              {"run", "--demo", "--metrics-file", "m", "hi"},
 		"rkat: --trace-file: this program is built without it; use the rkat command\n":                                {"run", "--demo", "--trace-file", "t", "hi"},
+		"rkat: --format html: this program is built without it; use --format jsonl, or the rkat command\n":            {"sessions", "export", "01"},
 		"rkat: serve: this program is built without it; use the rkat command\n":                                       {"serve", "--demo"},
 	} {
 		var out, errs bytes.Buffer

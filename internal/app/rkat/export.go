@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,9 +17,18 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
-// exports write a session in a format.
-var exports = map[string]func(io.Writer, *session.Session) error{
-	"html": session.WriteHTML, "jsonl": session.WriteJSONL,
+// exporterOf returns what writes a session in a format.
+func (a *app) exporterOf(format string) (func(io.Writer, *session.Session) error, error) {
+	switch {
+	case format == "jsonl":
+		return session.WriteJSONL, nil
+	case format != "html":
+		return nil, cli.Usage("--format %s: it must be one of %s%s", format, strings.Join(exportNames, ", "), spelling.Hint(format, exportNames))
+	case a.backends.Page == nil:
+		return nil, cli.Usage("--format html: this program is built without it; use --format jsonl, or the rkat command")
+	default:
+		return a.backends.Page, nil
+	}
 }
 
 var exportNames = []string{"html", "jsonl"}
@@ -33,15 +41,16 @@ func (a *app) exportCommand() *cobra.Command {
 		Example: "  rkat sessions export 01a1feeb -o session.html\n  rkat sessions export 01a1feeb --format jsonl | jq .",
 		Args:    cli.Args(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains(exportNames, name) {
-				return cli.Usage("--format %s: it must be one of %s%s", name, strings.Join(exportNames, ", "), spelling.Hint(name, exportNames))
+			write, err := a.exporterOf(name)
+			if err != nil {
+				return err
 			}
 			return a.withSession(cmd, args[0], func(ctx context.Context, store session.Store, id session.ID) error {
 				s, err := store.Load(ctx, id)
 				if err != nil {
 					return err
 				}
-				return a.exportSession(&s, exports[name], name == "jsonl", path, force)
+				return a.exportSession(&s, write, name == "jsonl", path, force)
 			})
 		},
 	}

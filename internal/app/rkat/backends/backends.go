@@ -1,5 +1,5 @@
 // Package backends holds the parts of rkat that bring large dependencies: sessions
-// in SQLite and PostgreSQL, the server of the HTTP API, metrics for Prometheus, spans
+// in SQLite and PostgreSQL, the page of a session, the server of the HTTP API, metrics for Prometheus, spans
 // and metrics for OpenTelemetry. The command cmd/rkat gives them to package rkat; a
 // program that embeds rkat, such as conform, leaves them out and links none of these
 // libraries:
@@ -9,16 +9,18 @@
 //		Metrics: backends.Metrics,
 //		Spans:   backends.Spans,
 //		Collector: backends.Collector, MetricsServer: backends.MetricsServer,
-//		REST: backends.REST, Database: backends.Database,
+//		Page: backends.Page, REST: backends.REST, Database: backends.Database,
 //	}.Run(ctx, args, stdin, stdout, stderr, env)
 package backends
 
 import (
 	"context"
+	"io"
 
 	"github.com/meerkat-go/conformance/meerkat/observe"
 	"github.com/meerkat-go/conformance/meerkat/observe/telemetry"
 	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/session/page"
 	"github.com/meerkat-go/conformance/meerkat/session/sqlite"
 )
 
@@ -31,6 +33,9 @@ func SQLite(folder string) (session.Store, error) {
 	}
 	return store, nil
 }
+
+// Page writes a session as one HTML page.
+func Page(w io.Writer, s *session.Session) error { return page.Write(w, s) }
 
 // Metrics counts runs. The caller calls finish once, when they have ended; it
 // writes the file at path in the text format of Prometheus.

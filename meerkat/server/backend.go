@@ -41,6 +41,10 @@ type RunQueue interface {
 	// It does not wait: the run ends soon, and its status becomes StatusInterrupted.
 	// *NotRunningError.
 	Interrupt(ctx context.Context, id session.ID) (Run, error)
+	// CancelOperation asks the run of a session that has not ended to cancel an operation,
+	// such as a sub-agent, with all that it has started. It does not wait, and an operation
+	// that the run does not know, or that has ended, stays as it is. *NotRunningError.
+	CancelOperation(ctx context.Context, id, operation session.ID) (Run, error)
 	// Forget removes runs, events and steering of a session. *BusyError.
 	Forget(ctx context.Context, id session.ID) error
 	// Drain ends the work of this process: it accepts no more runs, waits for those
@@ -81,6 +85,11 @@ type Control interface {
 	// TakeSteering returns the messages that are queued for the run, the oldest first,
 	// and marks them as applied. Each is returned once.
 	TakeSteering() []Steering
+	// OnCancel calls cancel with each operation of the run that clients ask to cancel, and
+	// at once with those that they asked for before. An operation may come more than once.
+	// Cancel is called from any goroutine, must not wait, and is called no more when Execute
+	// has returned. OnCancel is called once.
+	OnCancel(cancel func(operation session.ID))
 }
 
 // BackendLimits bound what a Backend holds. Zero fields mean the defaults.

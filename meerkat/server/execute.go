@@ -28,11 +28,13 @@ func (h Host) Execute(ctx context.Context, r Run, c Control) Outcome {
 	if next.ended != nil {
 		return *next.ended
 	}
+	cancels := newCancelRequests()
 	var ended atomic.Bool // the agent has reported the end of the run
 	request := next.request
 	request.Listen = func(e meerkat.Event) {
 		ended.Store(ended.Load() || e.Type.Terminal() && e.ParentID == "") // sub-agents end as well
 		appendEvent(c, e)
+		cancels.tryAgain()
 	}
 	request.Steering = func() []ops.Directive { return directivesOf(c.TakeSteering()) }
 	a, release, err := h.Open(ctx, request)
@@ -40,6 +42,7 @@ func (h Host) Execute(ctx context.Context, r Run, c Control) Outcome {
 		return h.failedBeforeRun(r, c, err)
 	}
 	defer release()
+	defer followCancels(ctx, cancels, c, a)()
 	var result meerkat.RunResult
 	if request.Session == "" {
 		result, err = a.Run(ctx, next.prompt)
@@ -53,6 +56,21 @@ func (h Host) Execute(ctx context.Context, r Run, c Control) Outcome {
 		return h.failedBeforeRun(r, c, err)
 	}
 	return newOutcome(result, err)
+}
+
+// followCancels hands what clients ask to cancel to an agent, until stop is called.
+func followCancels(ctx context.Context, cancels *cancelRequests, c Control, a *meerkat.Agent) (stop func()) {
+	if a.Operations() == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		cancels.forwardRequests(ctx, a.Operations())
+	}()
+	c.OnCancel(cancels.addRequest)
+	return func() { cancel(); <-done }
 }
 
 // appendEvent adds an event of a run to the log of its session.

@@ -86,6 +86,7 @@ type keptEvents struct{ kinds []string }
 
 func (k *keptEvents) Append(kind string, _ json.RawMessage) { k.kinds = append(k.kinds, kind) }
 func (k *keptEvents) TakeSteering() []server.Steering       { return nil }
+func (k *keptEvents) OnCancel(func(session.ID))             {}
 
 // TestExecuteGoesOn ends the first attempt of a run after each record that it wrote. The
 // second attempt must complete the run: the prompt is said once, and a tool that may have

@@ -55,6 +55,8 @@ type localRun struct {
 	Run
 	key, fingerprint string
 	done             chan struct{} // closed when the run has ended
+	cancelled        []session.ID  // operations that clients asked to cancel
+	onCancel         func(operation session.ID)
 }
 
 // localSession is what a Local knows of a session.
@@ -169,7 +171,7 @@ func (l *Local) performRun(ctx context.Context, run *localRun, handle *ActiveRun
 	outcome := executeSafely(ctx, l.execute, begun, c)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c.over = true
+	c.over, run.onCancel = true, nil
 	handle.End()
 	l.endRun(run, outcome)
 }

@@ -127,6 +127,16 @@ func (c *localControl) Append(kind string, data json.RawMessage) {
 	}
 }
 
+// OnCancel implements Control.
+func (c *localControl) OnCancel(cancel func(operation session.ID)) {
+	c.local.mu.Lock()
+	defer c.local.mu.Unlock()
+	for _, operation := range c.run.cancelled {
+		cancel(operation)
+	}
+	c.run.onCancel = cancel
+}
+
 // TakeSteering implements Control.
 func (c *localControl) TakeSteering() (taken []Steering) {
 	c.local.mu.Lock()

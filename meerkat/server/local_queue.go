@@ -72,6 +72,23 @@ func (l *Local) Interrupt(_ context.Context, id session.ID) (Run, error) {
 	return run.Run, nil
 }
 
+// CancelOperation implements RunQueue.
+func (l *Local) CancelOperation(_ context.Context, id, operation session.ID) (Run, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	run := l.unendedRun(id)
+	if run == nil {
+		return Run{}, &NotRunningError{id}
+	}
+	if !slices.Contains(run.cancelled, operation) {
+		run.cancelled = append(run.cancelled, operation)
+	}
+	if run.onCancel != nil {
+		run.onCancel(operation)
+	}
+	return run.Run, nil
+}
+
 // Forget implements RunQueue.
 func (l *Local) Forget(_ context.Context, id session.ID) error {
 	l.mu.Lock()

@@ -81,6 +81,7 @@ func backendChecks() []backendCheck {
 		{"runs are listed by session, the newest first, page by page", checkRunPages},
 		{"active runs are those that have not ended", checkActive},
 		{"an interrupt ends the run of its session, and says why", checkInterrupt},
+		{"a run learns of each operation to cancel, also of those that came before it asked", checkCancel},
 		{"events are read in order from any position", checkEvents},
 		{"a reader waits for the next event", checkFollow},
 		{"sessions have logs of their own", checkLogsApart},

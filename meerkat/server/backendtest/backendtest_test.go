@@ -121,8 +121,17 @@ func (f *faulty) Drain(ctx context.Context) error {
 // control is the Control of a run with one fault.
 type control struct {
 	server.Control
-	append func(kind string, data json.RawMessage)
-	take   func() []server.Steering
+	append   func(kind string, data json.RawMessage)
+	take     func() []server.Steering
+	onCancel func(func(session.ID))
+}
+
+func (c *control) OnCancel(cancel func(session.ID)) {
+	if c.onCancel != nil {
+		c.onCancel(cancel)
+		return
+	}
+	c.Control.OnCancel(cancel)
 }
 
 func (c *control) Append(kind string, data json.RawMessage) {
@@ -237,6 +246,9 @@ func canaries() map[string]func(f *faulty) {
 		},
 		"active runs are those that have not ended":              func(f *faulty) { f.active = func(all []server.Run) []server.Run { return all[1:] } },
 		"an interrupt ends the run of its session, and says why": func(f *faulty) { f.execute = withCause },
+		"a run learns of each operation to cancel, also of those that came before it asked": func(f *faulty) {
+			f.execute = withControl(func(c *control) { c.onCancel = func(func(session.ID)) {} })
+		},
 		"events are read in order from any position": func(f *faulty) {
 			f.events = changePages(f.Backend, func(_ server.Position, p *server.EventPage) { slices.Reverse(p.Events) })
 		},

@@ -18,6 +18,7 @@ import (
 // control implements server.Control for one attempt of a run. Events are collected and
 // stored together, so that a reply that streams does not wait for the database.
 type control struct {
+	cancelled
 	backend *Backend
 	run     server.Run
 	flushed chan struct{} // closed when the flusher has ended

@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/meerkat-go/conformance/meerkat/server"
+	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/postgres"
 )
 
@@ -115,7 +116,7 @@ func (b *Backend) executeRun(r server.Run, c *control) (out server.Outcome, caus
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		b.watchRun(ctx, r, cancel)
+		b.watchRun(ctx, r, c, cancel)
 	}()
 	defer func() {
 		if p := recover(); p != nil {
@@ -134,19 +135,22 @@ func (b *Backend) executeRun(r server.Run, c *control) (out server.Outcome, caus
 // errTakenOver is why a run ends here that another replica goes on with.
 var errTakenOver = errors.New("another replica has taken the run over")
 
-// watchRun ends a run that a client has interrupted or another replica has taken over,
-// until ctx ends.
-func (b *Backend) watchRun(ctx context.Context, r server.Run, cancel context.CancelCauseFunc) {
+// watchRun ends a run that a client has interrupted or another replica has taken over, and
+// tells it which operations to cancel, until ctx ends.
+func (b *Backend) watchRun(ctx context.Context, r server.Run, c *control, cancel context.CancelCauseFunc) {
 	changed, unsubscribe := b.wakeups.subscribe(runTopic(r.Session))
 	defer unsubscribe()
 	for ctx.Err() == nil {
 		var interrupted bool
-		err := b.pool.QueryRow(ctx, "SELECT interrupted FROM meerkat.runs WHERE id = $1 AND attempt = $2 AND ended IS NULL", string(r.ID), r.Attempt).Scan(&interrupted)
+		var operations []session.ID
+		err := b.pool.QueryRow(ctx, "SELECT interrupted, cancelled FROM meerkat.runs WHERE id = $1 AND attempt = $2 AND ended IS NULL", string(r.ID), r.Attempt).Scan(&interrupted, &operations)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			cancel(errTakenOver)
 		case interrupted:
 			cancel(server.ErrInterrupted)
+		case err == nil:
+			c.update(operations)
 		}
 		waitForChange(ctx, changed)
 	}

@@ -4,12 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/meerkat-go/conformance/meerkat/ops"
+	"github.com/meerkat-go/conformance/meerkat/server"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
@@ -37,7 +41,12 @@ type (
 		Limit  int `query:"limit" minimum:"1" maximum:"500" default:"100" doc:"At most so many."`
 		Offset int `query:"offset" minimum:"0" maximum:"1000000000" default:"0" doc:"Leave out so many first."`
 	}
-	listOperationsOutput struct {
+	cancelOperationInput struct {
+		SessionPath
+		Operation string `path:"operation" format:"uuid" doc:"The id of an operation of the session, or of one below."`
+	}
+	cancelOperationOutput struct{ Body *Operation }
+	listOperationsOutput  struct {
 		Body struct {
 			Operations []Operation `json:"operations" nullable:"false" doc:"In the order of submission; each is followed by those that it started."`
 			NextOffset *int        `json:"next_offset,omitempty" doc:"The offset of the next page; absent on the last."`
@@ -47,6 +56,40 @@ type (
 
 func (s *Server) addOperationOperations() {
 	huma.Register(s.api, newOperation("listOperations", http.MethodGet, "/sessions/{id}/operations", "operations", "List what the agent has started, and what that has started", 404, 409), s.listOperations)
+	cancel := newOperation("cancelOperation", http.MethodPost, "/sessions/{id}/operations/{operation}/cancel", "operations", "Cancel an operation, with all that it has started", 404, 409, 503)
+	cancel.DefaultStatus = http.StatusAccepted
+	cancel.Description = "The answer comes at once and has the operation as it was. The operation ends soon, as cancelled, and the model of its parent learns of it. The run goes on."
+	huma.Register(s.api, cancel, s.cancelOperation)
+}
+
+func (s *Server) cancelOperation(ctx context.Context, in *cancelOperationInput) (*cancelOperationOutput, error) {
+	found, active, err := s.loadSession(ctx, in.ID)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	running := found.ID
+	if active == nil {
+		if running, err = s.activeAncestor(ctx, &found); err != nil {
+			return nil, problemOf(err)
+		}
+	}
+	walk := newOperationWalk(s.host.Store, &found, running != "", math.MaxInt)
+	if err := walk.visitSession(ctx, &found, 1); err != nil {
+		return nil, problemOf(err)
+	}
+	i := slices.IndexFunc(walk.found, func(o Operation) bool { return o.ID == in.Operation })
+	switch {
+	case i < 0:
+		return nil, newProblem(http.StatusNotFound, fmt.Sprintf("operation %.80s: session %s has started no such operation; list its operations", in.Operation, found.ID))
+	case running == "":
+		return nil, problemOf(&server.NotRunningError{Session: found.ID})
+	case walk.found[i].EndedAt != nil && walk.found[i].Status != string(ops.Interrupted):
+		return nil, newProblem(http.StatusConflict, fmt.Sprintf("operation %s: it has ended as %s; there is nothing to cancel", in.Operation, walk.found[i].Status))
+	}
+	if _, err := s.backend.CancelOperation(ctx, running, session.ID(in.Operation)); err != nil {
+		return nil, problemOf(err)
+	}
+	return &cancelOperationOutput{&walk.found[i]}, nil
 }
 
 func (s *Server) listOperations(ctx context.Context, in *listOperationsInput) (*listOperationsOutput, error) {
@@ -54,11 +97,13 @@ func (s *Server) listOperations(ctx context.Context, in *listOperationsInput) (*
 	if err != nil {
 		return nil, problemOf(err)
 	}
-	walk := operationWalk{store: s.host.Store, active: active != nil, most: in.Offset + in.Limit + 1, seen: map[session.ID]bool{found.ID: true}}
+	walk := newOperationWalk(s.host.Store, &found, active != nil, in.Offset+in.Limit+1)
 	if !walk.active {
-		if walk.active, err = s.isAncestorActive(ctx, &found); err != nil {
+		running, err := s.activeAncestor(ctx, &found)
+		if err != nil {
 			return nil, problemOf(err)
 		}
+		walk.active = running != ""
 	}
 	if err := walk.visitSession(ctx, &found, 1); err != nil {
 		return nil, problemOf(err)
@@ -75,24 +120,25 @@ func (s *Server) listOperations(ctx context.Context, in *listOperationsInput) (*
 // maxLevels bounds trees: damaged headers could name one another.
 const maxLevels = 16
 
-// isAncestorActive reports whether a run is under way that a sub-agent belongs to.
-func (s *Server) isAncestorActive(ctx context.Context, of *session.Session) (bool, error) {
+// activeAncestor returns the session whose run a sub-agent belongs to, "" if none is under
+// way.
+func (s *Server) activeAncestor(ctx context.Context, of *session.Session) (session.ID, error) {
 	active, err := s.activeRuns(ctx)
 	above := of.Parent
 	for range maxLevels {
 		if err != nil || above == nil {
-			return false, err
+			return "", err
 		}
 		if active[above.ID] != nil {
-			return true, nil
+			return above.ID, nil
 		}
 		var parent *session.Session
 		if parent, err = loadChild(ctx, s.host.Store, above.ID); parent == nil {
-			return false, err
+			return "", err
 		}
 		above = parent.Parent
 	}
-	return false, err
+	return "", err
 }
 
 // operationWalk collects the operations of a tree, at most as many as it is told to.
@@ -102,6 +148,11 @@ type operationWalk struct {
 	most   int
 	seen   map[session.ID]bool
 	found  []Operation
+}
+
+// newOperationWalk begins a walk below a session.
+func newOperationWalk(store session.Store, top *session.Session, active bool, most int) *operationWalk {
+	return &operationWalk{store: store, active: active, most: most, seen: map[session.ID]bool{top.ID: true}}
 }
 
 // visitSession adds the operations of a session and of its sub-agents.

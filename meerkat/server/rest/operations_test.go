@@ -122,6 +122,28 @@ func TestOperationsUnderWay(t *testing.T) {
 	}
 }
 
+// TestCancelOperation cancels a sub-agent: the run goes on without it.
+func TestCancelOperation(t *testing.T) {
+	f := newFixture(t, server.BackendLimits{}, rest.Options{})
+	a := f.ask(t, "POST", "/sessions", `{"prompt":"spawn wait"}`)
+	path := "/sessions/" + a.SessionID
+	running := f.awaitOperation(t, path, "running")
+	if got := f.ask(t, "POST", path+"/operations/0199a2b4-0000-7000-8000-000000000009/cancel", ""); got.status != http.StatusNotFound || !strings.HasPrefix(got.Detail, "operation 0199a2b4") {
+		t.Errorf("an unknown operation: %d %s", got.status, got.text)
+	}
+	cancel := path + "/operations/" + running.ID + "/cancel"
+	if got := f.ask(t, "POST", cancel, ""); got.status != http.StatusAccepted || !strings.Contains(got.text, `"status":"running"`) {
+		t.Fatalf("cancel: %d %s", got.status, got.text)
+	}
+	if ended := f.ask(t, "GET", path+"/runs/"+a.ID, "", "Prefer: wait=170"); ended.Status != "completed" {
+		t.Errorf("the run: %s", ended.text)
+	}
+	f.awaitOperation(t, path, "cancelled")
+	if got := f.ask(t, "POST", cancel, ""); got.status != http.StatusConflict {
+		t.Errorf("after the run: %d %s", got.status, got.text)
+	}
+}
+
 // awaitOperation returns the only operation of a session when it has a status.
 func (f *fixture) awaitOperation(t *testing.T, path, status string) shownOperation {
 	t.Helper()

@@ -139,7 +139,7 @@ func (i *instruments) endRun(ctx context.Context, r *measuredRun, e *agent.Event
 		kind = string(e.Type)
 	}
 	i.endTurn(ctx, r, e, kind)
-	with := []attribute.KeyValue{agentName.String(agentNameValue)}
+	with := []attribute.KeyValue{agentName.String(agentNameValue), agentKindKey.String(agentKind(&r.began))}
 	if kind != "" {
 		with = append(with, errorType.String(kind))
 	}

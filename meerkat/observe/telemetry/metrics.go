@@ -42,10 +42,13 @@ type Metrics struct {
 	warnings   *prometheus.CounterVec
 	left       *prometheus.GaugeVec
 	operations *prometheus.CounterVec
+	runTimes   *prometheus.HistogramVec
+	runTokens  *prometheus.HistogramVec
 
 	mu         sync.Mutex
 	openTurns  map[string]*turn // by run
-	toolLabels map[string]bool  // names of tools that are labels
+	openRuns   map[string]*openRun
+	toolLabels map[string]bool // names of tools that are labels
 }
 
 // maxTools is the number of tool names that become labels. A model may call tools
@@ -61,12 +64,29 @@ type turn struct {
 	hasDelta        bool
 }
 
+// openRun is a run that has not ended.
+type openRun struct {
+	agent  string // main or sub_agent
+	began  time.Time
+	tokens uint64
+}
+
+// agentKind is the label of the agent of an event: one that a user started, or the
+// sub-agent of an operation.
+func agentKind(e *agent.Event) string {
+	if e.ParentID != "" {
+		return "sub_agent"
+	}
+	return "main"
+}
+
 // NewMetrics returns metrics in a registry of their own.
 func NewMetrics() *Metrics {
 	seconds := []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600}
 	m := &Metrics{
 		registry:   prometheus.NewRegistry(),
 		openTurns:  map[string]*turn{},
+		openRuns:   map[string]*openRun{},
 		toolLabels: map[string]bool{},
 		active:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "rkat_runs_active", Help: "Runs that have begun and not ended."}),
 		runs:       newCounter("rkat_runs_total", "Runs that ended, by outcome: completed, failed or interrupted, and kind of error.", "outcome", "error_kind"),
@@ -78,12 +98,14 @@ func NewMetrics() *Metrics {
 		retries:    newCounter("rkat_retries_total", "Model calls that were made again, by kind of error.", "provider", "model", "error_kind"),
 		losses:     newCounter("rkat_degradations_total", "Losses of a hand-off, by rule.", "rule"),
 		warnings:   newCounter("rkat_budget_warnings_total", "Budgets that were nearly spent.", "budget"),
+		runTimes:   newHistogram("rkat_run_duration_seconds", "How long runs took, by agent (main, or sub_agent for that of an operation) and outcome.", append(seconds, 1800, 3600), "agent", "outcome"),
+		runTokens:  newHistogram("rkat_run_tokens", "Input and output tokens of a run, by agent (main, or sub_agent for that of an operation).", prometheus.ExponentialBuckets(64, 4, 10), "agent"),
 		operations: newCounter("rkat_operations_total", "Sub-agents that ended, by status: completed, failed, cancelled or interrupted.", "status"),
 	}
 	m.left = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "rkat_rate_limit_remaining", Help: "What a provider said last is left of a window: requests, tokens, input-tokens, output-tokens.",
 	}, []string{"provider", "model", "window"})
-	m.registry.MustRegister(m.left, m.active, m.runs, m.turns, m.tokens, m.calls, m.first, m.tools, m.retries, m.losses, m.warnings, m.operations)
+	m.registry.MustRegister(m.left, m.active, m.runs, m.turns, m.tokens, m.calls, m.first, m.tools, m.retries, m.losses, m.warnings, m.operations, m.runTimes, m.runTokens)
 	return m
 }
 
@@ -112,7 +134,7 @@ func (m *Metrics) AddGauge(name, help string, value func() float64) {
 func (m *Metrics) Listen(e agent.Event) {
 	switch e.Type {
 	case agent.RunStarted:
-		m.active.Inc()
+		m.beginRun(&e)
 	case agent.RunCompleted, agent.RunFailed, agent.RunInterrupted:
 		m.countRunEnd(&e)
 	case agent.TurnStarted:
@@ -162,12 +184,24 @@ func boundedToolLabel(known map[string]bool, name string) string {
 // outcomes names how runs end.
 var outcomes = map[agent.EventType]string{agent.RunCompleted: "completed", agent.RunFailed: "failed", agent.RunInterrupted: "interrupted"}
 
+func (m *Metrics) beginRun(e *agent.Event) {
+	m.active.Inc()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.openRuns[e.RunID] = &openRun{agent: agentKind(e), began: e.TS}
+}
+
 func (m *Metrics) countRunEnd(e *agent.Event) {
 	m.active.Dec()
 	m.runs.WithLabelValues(outcomes[e.Type], e.ErrorKind).Inc()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.openTurns, e.RunID)
+	if r := m.openRuns[e.RunID]; r != nil {
+		m.runTimes.WithLabelValues(r.agent, outcomes[e.Type]).Observe(e.TS.Sub(r.began).Seconds())
+		m.runTokens.WithLabelValues(r.agent).Observe(float64(r.tokens))
+		delete(m.openRuns, e.RunID)
+	}
 }
 
 func (m *Metrics) beginTurn(e *agent.Event) {
@@ -205,6 +239,7 @@ func (m *Metrics) countTurn(e *agent.Event) {
 	if e.Usage == nil {
 		return
 	}
+	m.addRunTokens(e)
 	add := func(kind string, n uint64) {
 		if n > 0 {
 			m.tokens.WithLabelValues(t.provider, t.model, kind).Add(float64(n))
@@ -215,6 +250,14 @@ func (m *Metrics) countTurn(e *agent.Event) {
 	add("reasoning", valueOrZero(e.Usage.ReasoningTokens))
 	add("cache_read", valueOrZero(e.Usage.CacheReadTokens))
 	add("cache_creation", valueOrZero(e.Usage.CacheCreationTokens))
+}
+
+func (m *Metrics) addRunTokens(e *agent.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.openRuns[e.RunID]; r != nil {
+		r.tokens += e.Usage.InputTokens + e.Usage.OutputTokens
+	}
 }
 
 func valueOrZero(n *uint64) uint64 {

@@ -80,6 +80,14 @@ const (
 	errorType     = attribute.Key("error.type")
 )
 
+// The names of our own. agentKindKey is main or sub_agent; the others say which operation a
+// sub-agent is, and which session started it.
+const (
+	agentKindKey  = attribute.Key("rkat.agent.kind")
+	operationID   = attribute.Key("rkat.operation.id")
+	parentSession = attribute.Key("rkat.parent.conversation.id")
+)
+
 // agentNameValue is the name of every agent of this SDK.
 const agentNameValue = "rkat"
 
@@ -150,6 +158,10 @@ func (t *spanListener) beginRun(e agent.Event) {
 	s := &runSpans{session: e.SessionID, tools: map[string]trace.Span{}, arguments: map[string]string{}}
 	s.ctx, s.run = t.tracer.Start(ctx, "invoke_agent rkat", trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindInternal),
 		trace.WithAttributes(operation.String("invoke_agent"), agentName.String(agentNameValue), conversation.String(string(e.SessionID)), attribute.String("rkat.run.id", e.RunID)))
+	s.run.SetAttributes(agentKindKey.String(agentKind(&e)))
+	if e.ParentID != "" {
+		s.run.SetAttributes(operationID.String(string(e.SessionID)), parentSession.String(string(e.ParentID)))
+	}
 	if t.content != nil && e.Prompt != "" {
 		t.content.setMessage(s.run, inputMessages, "user", "", t.content.textPart(e.Prompt))
 	}

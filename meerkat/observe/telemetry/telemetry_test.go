@@ -3,6 +3,7 @@ package telemetry_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -86,6 +87,10 @@ func TestMetrics(t *testing.T) {
 		`rkat_first_token_seconds_count{model="gemini-x",provider="gemini"} 1`,
 		`rkat_rate_limit_remaining{model="gemini-x",provider="gemini",window="requests"} 49`,
 		`rkat_retries_total{error_kind="overloaded",model="gemini-x",provider="gemini"} 1`,
+		`rkat_run_duration_seconds_sum{agent="main",outcome="failed"} 16`,
+		`rkat_run_duration_seconds_count{agent="main",outcome="failed"} 1`,
+		`rkat_run_tokens_sum{agent="main"} 14`,
+		`rkat_run_tokens_count{agent="main"} 1`,
 		`rkat_runs_active 0`,
 		`rkat_runs_total{error_kind="authentication",outcome="failed"} 1`,
 		`rkat_tokens_total{kind="cache_read",model="gemini-x",provider="gemini"} 5`,
@@ -204,5 +209,57 @@ func TestTrace(t *testing.T) {
 		"gen_ai.usage.cache_read.input_tokens": "5", "gen_ai.response.time_to_first_chunk": "1",
 	}, chat); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestSubAgents: the runs of any number of operations and sessions are a fixed number of
+// series, apart from those of the main agent, and spans say which operation they are of,
+// in the trace of their parent.
+func TestSubAgents(t *testing.T) {
+	m, spans := telemetry.NewMetrics(), tracetest.NewInMemoryExporter()
+	listen := observe.All(m.Listen, telemetry.Trace(sdk.NewTracerProvider(sdk.WithSyncer(spans)).Tracer("test"), nil))
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	listen(agent.Event{Type: agent.RunStarted, TS: began, RunID: "r", SessionID: "top", TraceParent: "00-" + trace + "-00f067aa0ba902b7-01"})
+	for i := range 500 {
+		e := agent.Event{TS: began, RunID: "r" + strconv.Itoa(i), SessionID: session.ID("s" + strconv.Itoa(i)), ParentID: "top"}
+		for _, e.Type = range []agent.EventType{agent.RunStarted, agent.TurnStarted} {
+			listen(e)
+		}
+		e.Type, e.Usage = agent.TurnCompleted, &transcript.Usage{InputTokens: 2, OutputTokens: 1}
+		listen(e)
+		e.Type, e.TS = agent.RunCompleted, began.Add(2*time.Second)
+		listen(e)
+	}
+	listen(agent.Event{Type: agent.RunCompleted, TS: began.Add(time.Minute), RunID: "r", SessionID: "top"})
+	families, err := m.Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range families {
+		if strings.HasPrefix(f.GetName(), "rkat_run_") {
+			for _, series := range f.GetMetric() {
+				got = append(got, fmt.Sprintf("%s %s %d %g", f.GetName(), series.GetLabel()[0].GetValue(), series.GetHistogram().GetSampleCount(), series.GetHistogram().GetSampleSum()))
+			}
+		}
+	}
+	want := []string{"rkat_run_duration_seconds main 1 60", "rkat_run_duration_seconds sub_agent 500 1000", "rkat_run_tokens main 1 0", "rkat_run_tokens sub_agent 500 1500"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	operations := map[string]bool{}
+	for _, s := range spans.GetSpans() {
+		if s.SpanContext.TraceID().String() != trace {
+			t.Fatalf("%s is in the trace %s", s.Name, s.SpanContext.TraceID())
+		}
+		for _, a := range s.Attributes {
+			if a.Key == "rkat.operation.id" {
+				operations[a.Value.AsString()] = true
+			}
+		}
+	}
+	if len(operations) != 500 {
+		t.Errorf("spans name %d operations", len(operations))
 	}
 }

@@ -117,7 +117,7 @@ func TestServeRefuses(t *testing.T) {
 		{token, "--drain -1s", []string{"--drain", "-1s"}},
 	} {
 		var stderr bytes.Buffer
-		code := Run(t.Context(), append([]string{"serve", "--demo"}, c.args...), strings.NewReader(""), io.Discard, &stderr, []string{"HOME=" + t.TempDir(), c.env})
+		code := allBackends.Run(t.Context(), append([]string{"serve", "--demo"}, c.args...), strings.NewReader(""), io.Discard, &stderr, []string{"HOME=" + t.TempDir(), c.env})
 		if code != exitUsage || !strings.Contains(stderr.String(), c.want) {
 			t.Errorf("%v %s: %d %s", c.args, c.env, code, stderr.String())
 		}

@@ -15,7 +15,8 @@ import (
 
 // negativeCases are the cases in which the defects show, and others in which none does.
 const negativeCases = "thinking-tool-loop || parallel-calls || interleaved-thinking || resume-tool-loop || signed-text || cut-stream || cut-at-once || " +
-	"error-mid-stream || error-after-200 || max-tokens-in-call || refusal || repeated-prompt || failing-tool"
+	"error-mid-stream || error-after-200 || max-tokens-in-call || refusal || repeated-prompt || failing-tool || " +
+	"pause-in-text || max-tokens || refusal-after-call || refusal-without-words || malformed-call || overloaded-after-call"
 
 // negativeRuns are broken builds in whole runs, by how they are run, and exactly those
 // requirements that fail.
@@ -30,7 +31,7 @@ var negativeRuns = []struct {
 	{"gives tokens to anybody", "other-provider", []string{"ERR-001", "SIG-018"}},
 	{"gives tokens to anybody", "other-model", []string{"SIG-019"}},
 	{"runs malformed and cut calls", "rkat", []string{"STR-009"}},
-	{"takes pause, refusal and truncation for success", "rkat", []string{"SIG-020", "STR-007", "STR-008", "STR-010"}},
+	{"takes pause, refusal and truncation for success", "rkat", []string{"SIG-020", "SRV-005", "STR-007", "STR-008", "STR-010"}},
 	{"rewrites history on resume", "rkat", []string{"RES-001", "RES-003", "RES-004", "RES-006"}},
 }
 

@@ -265,11 +265,13 @@ func TestReplicasWantOneSession(t *testing.T) {
 	answers := make(chan int)
 	for _, r := range c.replicas {
 		go func() {
-			status, run := c.ask(r.address, http.MethodPost, "/sessions/"+first.SessionID+"/runs", map[string]string{"prompt": `Call srv__pay with "more".`})
+			var status int
+			defer func() { answers <- status }() // also when the request fails
+			var run servedRun
+			status, run = c.ask(r.address, http.MethodPost, "/sessions/"+first.SessionID+"/runs", map[string]string{"prompt": `Call srv__pay with "more".`})
 			if status == http.StatusConflict && !strings.Contains(run.Detail, "is under way; wait for it or interrupt it") {
 				t.Errorf("%+v", run)
 			}
-			answers <- status
 		}()
 	}
 	if sum := <-answers + <-answers; sum != http.StatusAccepted+http.StatusConflict {

@@ -12,6 +12,8 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"github.com/xeipuuv/gojsonschema"
 )
 
 //go:embed *.json
@@ -114,6 +116,7 @@ func Validate(name Name, doc []byte) error {
 	if err != nil {
 		return err
 	}
+	// The schema library reads the first value and ignores what follows it.
 	if err := checkSyntax(doc); err != nil {
 		return fmt.Errorf("%s: %w: %w", name, ErrSyntax, err)
 	}
@@ -121,14 +124,14 @@ func Validate(name Name, doc []byte) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	found, err := schema.Validate(doc)
+	result, err := schema.Validate(gojsonschema.NewBytesLoader(doc))
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", name, ErrSyntax, err)
 	}
-	if len(found) == 0 {
+	if result.Valid() {
 		return nil
 	}
-	return &Invalid{Schema: name, Problems: newProblems(found)}
+	return &Invalid{Schema: name, Problems: problems(result.Errors())}
 }
 
 func checkSyntax(doc []byte) error {

@@ -47,13 +47,13 @@ func TestValidate(t *testing.T) {
 		{AnthropicEvent, `{"type":"content_block_stop"}`, "anthropic.event: index is required"},
 		{AnthropicEvent, `{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta"}}`, "anthropic.event: delta: signature is required"},
 		{AnthropicEvent, `{"type":"content_block_delta","index":-1,"delta":{"type":"signature_delta"}}`, "(and 1 more)"},
-		{AnthropicEvent, `{"type":7}`, "type: got number, want string"},
+		{AnthropicEvent, `{"type":7}`, "type: Invalid type"},
 		{AnthropicEvent, `{}`, "type is required"},
-		{AnthropicEvent, `[]`, "got array, want object"},
+		{AnthropicEvent, `[]`, "Invalid type. Expected: object"},
 		{AnthropicRequest, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text"}]}]}`, "messages[0].content"},
-		{OpenAIEvent, `{"type":"response.function_call_arguments.delta","item_id":"i","output_index":0,"delta":1}`, "delta: got number, want string"},
+		{OpenAIEvent, `{"type":"response.function_call_arguments.delta","item_id":"i","output_index":0,"delta":1}`, "delta: Invalid type"},
 		{GeminiChunk, `{"candidates":[{"finishReason":"NEW_REASON"}]}`, ""},
-		{GeminiChunk, `{"candidates":{}}`, "candidates: got object, want array"},
+		{GeminiChunk, `{"candidates":{}}`, "candidates: Invalid type"},
 	} {
 		err := Validate(c.name, []byte(c.doc))
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"strings"
 	"sync"
 
-	"github.com/meerkat-go/conformance/internal/jsonschema"
+	"github.com/xeipuuv/gojsonschema"
 )
 
 // typed is a schema split by the values of "type" its root distinguishes, each
@@ -18,7 +17,7 @@ type typed struct {
 	rest   map[string]any            // the root without its branches
 	branch map[string]map[string]any // type → what holds for it
 	mu     sync.Mutex
-	ready  map[string]*jsonschema.Schema // type, or "" for the rest
+	ready  map[string]*gojsonschema.Schema // type, or "" for the rest
 }
 
 func newTyped(name Name) (*typed, error) {
@@ -30,7 +29,7 @@ func newTyped(name Name) (*typed, error) {
 	if err := json.Unmarshal(text, &root); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	t := &typed{rest: maps.Clone(root), branch: map[string]map[string]any{}, ready: map[string]*jsonschema.Schema{}}
+	t := &typed{rest: maps.Clone(root), branch: map[string]map[string]any{}, ready: map[string]*gojsonschema.Schema{}}
 	delete(t.rest, "allOf")
 	var others []any
 	list, _ := root["allOf"].([]any)
@@ -64,7 +63,7 @@ func typeBranch(b any) (kind string, then map[string]any) {
 
 // forType returns the schema of messages of a type; a type without a branch of
 // its own gets what holds for all.
-func (t *typed) forType(kind string) (*jsonschema.Schema, error) {
+func (t *typed) forType(kind string) (*gojsonschema.Schema, error) {
 	then, ok := t.branch[kind]
 	if !ok {
 		kind = ""
@@ -79,7 +78,7 @@ func (t *typed) forType(kind string) (*jsonschema.Schema, error) {
 		others, _ := t.rest["allOf"].([]any)
 		doc["allOf"] = append([]any{then}, others...)
 	}
-	s, err := jsonschema.Compile(doc)
+	s, err := gojsonschema.NewSchema(gojsonschema.NewGoLoader(doc))
 	if err != nil {
 		return nil, err
 	}
@@ -87,17 +86,30 @@ func (t *typed) forType(kind string) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-func newProblems(found []jsonschema.Problem) []Problem {
-	all := make([]Problem, len(found))
-	for i, f := range found {
-		all[i] = Problem{Path: joinPath(f.Path), Message: f.Message}
+// collective are the kinds of error that only say that another one happened.
+var collective = map[string]bool{"condition_then": true, "condition_else": true, "number_all_of": true}
+
+func problems(errs []gojsonschema.ResultError) []Problem {
+	var leaves, all []Problem
+	for _, e := range errs {
+		p := Problem{Path: pathOf(e.Field()), Message: e.Description()}
+		all = append(all, p)
+		if !collective[e.Type()] {
+			leaves = append(leaves, p)
+		}
 	}
-	return all
+	if len(leaves) == 0 {
+		return all
+	}
+	return leaves
 }
 
 var ordinal = regexp.MustCompile(`\.(\d+)`)
 
-// joinPath turns messages, 3, content into messages[3].content.
-func joinPath(path []string) string {
-	return ordinal.ReplaceAllString(strings.Join(path, "."), "[$1]")
+// pathOf turns messages.3.content into messages[3].content.
+func pathOf(field string) string {
+	if field == "(root)" {
+		return ""
+	}
+	return ordinal.ReplaceAllString(field, "[$1]")
 }

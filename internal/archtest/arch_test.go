@@ -82,7 +82,7 @@ type wall struct {
 // shared lists the packages that every wall lets in: each uses the standard
 // library only, internal/websocket also a library of its own, and knows nothing of the
 // parts.
-var shared = []string{"internal/corpus", "internal/fileutil", "internal/inprocess", "internal/jsonschema", "internal/spelling", "internal/terminal", "internal/websocket"}
+var shared = []string{"internal/corpus", "internal/fileutil", "internal/inprocess", "internal/spelling", "internal/terminal", "internal/websocket"}
 
 var walls = []wall{
 	{from: "meerkat", into: []string{"vcr", "proxy", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
@@ -150,8 +150,7 @@ var libraries = map[string][]string{
 	"github.com/elazarl/goproxy":      {"proxy"},
 	"github.com/dnaeon/go-vcr":        {"proxy/cassette", "vcr"},
 	"github.com/onsi":                 {"vcr/vcrgomega"},
-	"github.com/santhosh-tekuri":      {"internal/jsonschema"},
-	"github.com/xeipuuv":              {}, // judges the other one in tests
+	"github.com/xeipuuv":              {"schemas", "meerkat/tool"},
 	"github.com/modelcontextprotocol": {"meerkat/mcp", "meerkat/server/mcp", "conform/toolserver"},
 	"modernc.org/sqlite":              {"meerkat/session/sqlite"},
 	"github.com/jackc/pgx":            {"meerkat/session/postgres", "meerkat/server/replicated", "internal/postgrestest"},
@@ -166,7 +165,7 @@ var libraries = map[string][]string{
 	"github.com/coder/acp-go-sdk":     {"conform/subject/acp", "meerkat/server/acp"},
 	"github.com/danielgtaylor/huma":   {"meerkat/server/rest"},
 	"github.com/coder/websocket":      {"internal/websocket"},
-	"golang.org/x/text":               {"conform/check", "internal/jsonschema"},
+	"golang.org/x/text":               {"conform/check"},
 	"github.com/charmbracelet":        {"internal/app", "conform/report"},
 	"github.com/chromedp":             {},
 	"testing":                         {"internal/corpus", "meerkat/server/backendtest", "meerkat/session/storetest", "meerkat/artifact/artifacttest", "meerkat/provider/providertest", "internal/postgrestest", "vcr"},

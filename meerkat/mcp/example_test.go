@@ -41,6 +41,6 @@ func ExampleOpen() {
 	// calc__add
 	// calc__more
 	// {"total":42}
-	// tool calc__add was not executed: its arguments do not fit: b is required; a: got string, want integer. It takes a (integer, required), b (integer, required)
+	// tool calc__add was not executed: its arguments do not fit: a: Invalid type. Expected: integer, given: string; b is required. It takes a (integer, required), b (integer, required)
 	// not executed: the tool calc__fail is not allowed in this run
 }

@@ -86,7 +86,7 @@ func TestDiscovery(t *testing.T) {
 	}
 	wantText(t, call(r, "a__run", `{}`), false, "done")
 	wantText(t, call(r, "nope", `{}`), true, "b__zeta, b__alpha")
-	wantText(t, call(r, "a__run", `{"a":"x"}`), true, "not executed", "a: got string, want integer", "z (string)")
+	wantText(t, call(r, "a__run", `{"a":"x"}`), true, "not executed", "a: Invalid type", "z (string)")
 }
 
 func TestLiesAboutSchemas(t *testing.T) {

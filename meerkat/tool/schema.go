@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/internal/jsonschema"
+	"github.com/xeipuuv/gojsonschema"
+
 	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -18,8 +19,8 @@ import (
 // regular expressions do not have, keywords it does not know. It never opens a
 // file or a connection. A nil Schema lets every JSON object pass.
 type Schema struct {
-	check   *jsonschema.Schema // nil: nothing to check
-	members string             // what the tool takes, in words
+	check   *gojsonschema.Schema // nil: nothing to check
+	members string               // what the tool takes, in words
 }
 
 // Compile reads a tool's input schema. It refuses what is not a JSON object, a
@@ -60,13 +61,15 @@ func decodeObject(value []byte) (map[string]any, error) {
 }
 
 // compileSchema returns an error if the library panics on a schema.
-func compileSchema(root map[string]any) (check *jsonschema.Schema, err error) {
+func compileSchema(root map[string]any) (check *gojsonschema.Schema, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("cannot be compiled: %v", p)
 		}
 	}()
-	if check, err = jsonschema.Compile(root); err != nil {
+	loader := gojsonschema.NewSchemaLoader()
+	loader.Draft, loader.AutoDetect = gojsonschema.Hybrid, false
+	if check, err = loader.Compile(gojsonschema.NewGoLoader(root)); err != nil {
 		return nil, fmt.Errorf("is not a valid JSON Schema: %w", err)
 	}
 	return check, nil
@@ -100,18 +103,16 @@ func (s *Schema) findProblems(args []byte) (text string, err error) {
 			err = fmt.Errorf("%v", p)
 		}
 	}()
-	found, err := s.check.Validate(args)
-	if err != nil {
+	result, err := s.check.Validate(gojsonschema.NewBytesLoader(args))
+	if err != nil || result.Valid() {
 		return "", err
 	}
 	var list []string
-	for _, f := range found {
-		text := f.Message
-		if len(f.Path) > 0 {
-			text = strings.Join(f.Path, ".") + ": " + text
-		}
-		list = append(list, clipText(text))
+	for _, e := range result.Errors() {
+		list = append(list, strings.TrimPrefix(clipText(e.String()), "(root): "))
 	}
+	slices.Sort(list) // the library walks maps
+	list = slices.Compact(list)
 	if more := len(list) - maxProblems; more > 0 {
 		list = append(list[:maxProblems], fmt.Sprintf("and %d more", more))
 	}

@@ -69,8 +69,6 @@ func (p *portableSchema) removeUnsupported(s map[string]any, depth int) {
 		}
 	}
 	delete(s, "$schema")
-	useNumericBound(s, "minimum", "exclusiveMinimum")
-	useNumericBound(s, "maximum", "exclusiveMaximum")
 	if ref, ok := s["$ref"].(string); ok && p.resolveReference(ref) == nil {
 		delete(s, "$ref")
 	}
@@ -84,20 +82,6 @@ func (p *portableSchema) removeUnsupported(s map[string]any, depth int) {
 				delete(s, "additionalProperties")
 			}
 		}
-	}
-}
-
-// useNumericBound writes an exclusive bound of draft-04, where it is true beside the bound,
-// as newer drafts do.
-func useNumericBound(s map[string]any, bound, exclusive string) {
-	isExclusive, isOld := s[exclusive].(bool)
-	if !isOld {
-		return
-	}
-	delete(s, exclusive)
-	if value, ok := s[bound]; ok && isExclusive {
-		s[exclusive] = value
-		delete(s, bound)
 	}
 }
 

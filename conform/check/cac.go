@@ -191,7 +191,7 @@ func changedWords(was, is string) (a, b string) {
 func toolsKeepOrder(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
 		was, is := then.declaredTools(), now.declaredTools()
-		if len(was) == 0 || len(was) != len(is) || !sameToolSet(was, is) {
+		if !canReorder(was) || len(was) != len(is) || !sameToolSet(was, is) {
 			return
 		}
 		r.addObserved(1)
@@ -209,6 +209,21 @@ func toolsKeepOrder(s *Trace, r *report) {
 			}
 		}
 	})
+}
+
+// canReorder reports whether tools that stand in the prompt have an order to lose, of their
+// own or of the members of a schema. Those that are deferred do not stand there.
+func canReorder(tools []toolDeclaration) bool {
+	n := 0
+	for _, t := range tools {
+		if isDeferred(t.node) {
+			continue
+		}
+		if n++; n > 1 || t.schema != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func sameToolSet(a, b []toolDeclaration) bool {

@@ -34,6 +34,7 @@ var beyondReach = map[[2]string]string{
 	{"TOOL-004/forced-once", "anthropic-parameters"}: "a tool is forced too often in a later request of a loop only, and the case has none",
 	{"TSC-001/root", "openai-namespace"}:             "the tool stands in a namespace, where no mutant looks for it",
 	{"PAR-007/max-output", "anthropic-clouds"}:       "the model stands in the address, where no mutant looks for it",
+	{"STR-010/exit-code", "openai-budget"}:           "the run went on after the reply that was cut short; it would have to end there",
 	{"ORD-008/own-turn", "gemini-code"}:              "code has nothing by which it is recognised in another turn",
 }
 

@@ -60,7 +60,7 @@ func (s *stepRecorder) beginStep() bool {
 	s.closeRecorder()
 	var err error
 	config := s.config
-	config.Observe, config.Note = s.observe, s.capture.sockets.noteSocket
+	config.Observe, config.Note = s.observe, s.note
 	if s.recorder, err = record.New(config); err != nil {
 		s.faults = append(s.faults, err)
 	}
@@ -89,6 +89,14 @@ func (s *stepRecorder) close() error {
 	defer s.mu.Unlock()
 	s.closeRecorder()
 	return errors.Join(s.faults...)
+}
+
+// note adds to what the configuration notes of a request the WebSocket that it came by.
+func (s *stepRecorder) note(r *http.Request, in *cassette.Interaction) {
+	if s.config.Note != nil {
+		s.config.Note(r, in)
+	}
+	s.capture.sockets.noteSocket(r, in)
 }
 
 func (s *stepRecorder) observe(in cassette.Interaction) { s.capture.observe(in, false) }

@@ -50,7 +50,7 @@ func isMalformed(t specs.Turn) bool {
 func only(s *specs.Scenario, turn int) *specs.Scenario {
 	one := *s
 	one.Turns = slices.Clone(s.Turns[turn : turn+1])
-	one.Turns[0].Prompts, one.Turns[0].Refuse, one.Turns[0].Expect = 0, nil, nil
+	one.Turns[0].Prompts, one.Turns[0].Refuse, one.Turns[0].Expect, one.Turns[0].Agent = 0, nil, nil, ""
 	return &one
 }
 
@@ -107,7 +107,7 @@ func suited(r *http.Request, target specs.Target) *http.Request {
 		body = bytes.ReplaceAll(body, []byte(`"`+model+`"`), []byte(`"`+target.Model+`"`))
 		r.URL.Path = strings.ReplaceAll(r.URL.Path, model, target.Model)
 	}
-	for _, role := range []string{"fail", "awkward", "slow", "large", "image"} {
+	for _, role := range []string{"fail", "awkward", "slow", "large", "image", "agent", "await"} {
 		for _, edit := range [][2]string{
 			{`"tools":[{"name":`, `"tools":[{"name":"conform_` + role + `","input_schema":{"type":"object"}},{"name":`},
 			{`"tools":[{"type":`, `"tools":[{"type":"function","name":"conform_` + role + `","parameters":{"type":"object"}},{"type":`},

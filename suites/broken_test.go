@@ -25,6 +25,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/conform/subject/acp"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
 )
@@ -38,7 +39,7 @@ var _ = Describe("The referee notices an agent that", Label("suites"), func() {
 				continue // these entries are of scripted cases
 			}
 			It("answered by the "+string(source), func(ctx SpecContext) {
-				subject := editedSubject{rkat: harness.Executable(shared.Rkat, ""), edit: edit, setExit: setExit, dir: GinkgoT().TempDir()}
+				subject := editedSubject{rkat: harness.Executable(shared.Rkat, "", acp.InProcess), edit: edit, setExit: setExit, dir: GinkgoT().TempDir()}
 				o, err := harness.Run(ctx, harness.Options{Config: harness.Config{Subject: subject}, Filter: filter, Sources: []evidence.Source{source}})
 				Expect(err).NotTo(HaveOccurred())
 				Expect(o.Results).NotTo(ContainElement(HaveField("Verdict", report.HarnessError)))

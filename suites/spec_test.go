@@ -13,6 +13,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/conform/subject/acp"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
@@ -34,7 +35,7 @@ func permutations() (list []harness.Permutation) {
 		}
 		return list
 	}
-	subject := harness.Executable("", "")
+	subject := harness.Executable("", "", acp.InProcess)
 	list, err := harness.Options{Config: harness.Config{Subject: subject}, Sources: sources()}.Permutations()
 	Expect(err).NotTo(HaveOccurred())
 	return slices.DeleteFunc(list, func(p harness.Permutation) bool { return p.UnplayableReason(subject.About()) != "" })
@@ -130,7 +131,7 @@ var runner *harness.Runner
 func openRunner() *harness.Runner {
 	if runner == nil {
 		var err error
-		runner, err = harness.NewRunner(harness.Config{Subject: harness.Executable(shared.Rkat, ""), Live: liveConfig()})
+		runner, err = harness.NewRunner(harness.Config{Subject: harness.Executable(shared.Rkat, "", acp.InProcess), Live: liveConfig()})
 		Expect(err).NotTo(HaveOccurred())
 	}
 	return runner

@@ -263,7 +263,7 @@ func TestExecutable(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := findCase(t, "resume-tool-loop/anthropic")
-	runner, err := NewRunner(Config{Subject: startsItself{Executable(self, "")}})
+	runner, err := NewRunner(Config{Subject: startsItself{Executable(self, "", nil)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestHarnessFaults(t *testing.T) {
 	if run.Err == nil || !strings.Contains(run.Err.Error(), "make cassettes") {
 		t.Errorf("a missing cassette: %v", run.Err)
 	}
-	missing, err := NewRunner(Config{Subject: Executable(filepath.Join(t.TempDir(), "nowhere"), "")})
+	missing, err := NewRunner(Config{Subject: Executable(filepath.Join(t.TempDir(), "nowhere"), "", nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

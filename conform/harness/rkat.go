@@ -43,8 +43,10 @@ func InProcess(main Main, version string, converse Converse) Subject {
 }
 
 // Executable returns a subject for the program at path, which has rkat's command
-// line. Every step is a process.
-func Executable(path, version string) Subject { return rkatSubject{path: path, version: version} }
+// line. Every step is a process. converse is that of [InProcess].
+func Executable(path, version string, converse Converse) Subject {
+	return rkatSubject{path: path, version: version, converse: converse}
+}
 
 // rkatSubject speaks rkat's command line. A nil main runs all steps as processes
 // of path; an empty path is this executable.
@@ -85,6 +87,9 @@ func (s rkatSubject) Open(_ context.Context, room Room) (Session, error) {
 	}
 	if slices.Contains(needs, specs.AbilityTurns) {
 		args := append([]string{"acp", "--permission-mode", "auto"}, settingArguments(room.Case.Steps("")[0], dir)...)
+		if s.main == nil {
+			return s.converse(room, programMain(s.path), args, env)
+		}
 		return s.converse(room, s.main, args, env)
 	}
 	return &rkatSession{rkatSubject: s, env: env, dir: dir}, nil
@@ -273,6 +278,24 @@ func (s rkatSubject) startProcess(ctx context.Context, p *evidence.Process, env 
 		return nil
 	}
 	return err
+}
+
+// programMain is the command of a program. It returns 1 where the program does not run.
+func programMain(path string) Main {
+	return func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
+		cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // the program that the caller wants judged
+		cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, stdin, stdout, stderr
+		cmd.WaitDelay = time.Second // its input may stay open
+		forkLock.Lock()
+		err := cmd.Start()
+		forkLock.Unlock()
+		if err != nil {
+			fmt.Fprintln(stderr, err)
+			return 1
+		}
+		_ = cmd.Wait() // the exit code says it
+		return cmd.ProcessState.ExitCode()
+	}
 }
 
 // readSessionID reads the id of the session from the last line that rkat wrote,

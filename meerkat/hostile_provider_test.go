@@ -191,11 +191,15 @@ func TestHostileProviders(t *testing.T) {
 			}))
 			defer func() { s.CloseClientConnections(); s.Close() }()
 			store := session.NewMemoryStore()
+			second := time.Second
+			if !strings.HasSuffix(mode.want, "_timeout") {
+				second = 20 * time.Second // on a busy machine another limit must still come first
+			}
 			build := func(unary bool) *meerkat.Agent {
 				b := meerkat.NewAgent().WithAnthropic("key-of-a-test").WithModel("claude-opus-4-6").WithBaseURL(s.URL).WithStore(store).
 					WithRetry(provider.RetryPolicy{}).WithBounds(provider.Bounds{
 					ReplyBytes: 4 << 20, ReplyEvents: 2000, EventBytes: 1 << 20,
-					IdleTimeout: 2 * time.Second, PingTimeout: 4 * time.Second, ReplyTimeout: 6 * time.Second,
+					IdleTimeout: 2 * second, PingTimeout: 4 * second, ReplyTimeout: 6 * second,
 				})
 				if unary {
 					b.WithUnary()
@@ -206,7 +210,7 @@ func TestHostileProviders(t *testing.T) {
 				}
 				return a
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			result, err := build(mode.unary).Run(ctx, "hi")
 			switch {

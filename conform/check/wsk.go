@@ -187,7 +187,8 @@ func (r *report) reportIncrement(x *exchange, results []*wire.Item) {
 	}
 }
 
-// answersSearch reports whether res answers an item that is no call of a function.
+// answersSearch reports whether the result res belongs to a call of a tool search, which
+// is not a function call.
 func (x *exchange) answersSearch(res *wire.Item) bool {
 	for i := range x.req.Items {
 		if it := &x.req.Items[i]; it.What == wire.Opaque && it.ID != "" && it.ID == res.ID {

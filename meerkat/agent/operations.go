@@ -192,8 +192,8 @@ func (s *state) completeSpecs(in submissionInput) ([]ops.OperationSpec, error) {
 	return specs, nil
 }
 
-// restoreOperations takes over the operations of earlier runs: those whose result the
-// model has not received go on, or are told of again.
+// restoreOperations takes over the operations of earlier runs. Those that have not ended
+// continue. The results that the model has not received are reported to it again.
 func (p *transition) restoreOperations() {
 	s := &p.state
 	if !s.settings.operations || s.settings.compactOnly {

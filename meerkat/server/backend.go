@@ -29,7 +29,8 @@ type RunQueue interface {
 	Submit(ctx context.Context, s Submission) (r Run, repeated bool, err error)
 	// Run returns a run as it is now. *RunNotFoundError.
 	Run(ctx context.Context, id RunID) (Run, error)
-	// Wait returns a run when it has ended, or as it is when ctx ends; that is no error.
+	// Wait returns a run when it has ended. When ctx ends first, it returns the run as it
+	// is then, without an error.
 	// *RunNotFoundError.
 	Wait(ctx context.Context, id RunID) (Run, error)
 	// Runs returns at most limit runs of a session, the newest first, and only those

@@ -26,7 +26,8 @@ func (d *decodedText) add(at int, text ...byte) {
 	}
 }
 
-// decodeJSON decodes the raw text of a JSON string; what is no escape stays as it is.
+// decodeJSON decodes the raw text of a JSON string. Text that is not an escape stays as
+// it is.
 func decodeJSON(raw []byte) (d decodedText) {
 	for i := 0; i < len(raw); {
 		text, size := decodeEscape(raw[i:])

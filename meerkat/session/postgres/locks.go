@@ -131,7 +131,7 @@ func (t *lockTable) keep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticks.C:
-			// An error is found out again by whoever needs the connection.
+			// The next caller that needs the connection meets the error and returns it.
 			_ = t.withConn(ctx, func(ctx context.Context, conn *pgx.Conn) error { return conn.Ping(ctx) })
 		}
 	}

@@ -15,6 +15,6 @@ func main() {
 		Metrics:   backends.Metrics,
 		Spans:     backends.Spans,
 		Collector: backends.Collector, MetricsServer: backends.MetricsServer, ServeMetrics: backends.ServeMetrics,
-		Page: backends.Page, REST: backends.REST, Database: backends.Database,
+		Page: backends.Page, REST: backends.REST, Database: backends.Database, ExamineDatabase: backends.ExamineDatabase,
 	}.Run)
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -316,6 +317,9 @@ func TestOlderReplica(t *testing.T) {
 	c := newCluster(t, s, database, 1)
 	run := c.startRun("Hello.", leads[0])
 	c.awaitRun(run)
+	if code, out := c.withDatabase("doctor"); code != 0 || !strings.Contains(out, ", 1 session\n  sessions: tables of version 1\n  runs: tables of version 2\n") {
+		t.Errorf("rkat doctor: %d %s", code, out)
+	}
 	conn, err := pgx.Connect(t.Context(), database)
 	if err != nil {
 		t.Fatal(err)
@@ -332,12 +336,36 @@ func TestOlderReplica(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), "INSERT INTO meerkat.versions (part, version) VALUES ('sessions', 2)"); err != nil {
 		t.Fatal(err)
 	}
-	older := c.command("serve", "--listen", "127.0.0.1:0")
-	older.Env = append(older.Env, "RKAT_DATABASE_URL="+database, "RKAT_SERVER_TOKEN="+replicaToken)
-	out, err := older.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "2 is newer than 1, the newest known here; upgrade to read it") {
-		t.Errorf("newer tables: %v %s", err, out)
+	const refusal = "2 is newer than 1, the newest known here; upgrade to read it"
+	if code, out := c.withDatabase("serve", "--listen", "127.0.0.1:0"); code != 65 || !strings.Contains(out, refusal) {
+		t.Errorf("newer tables: %d %s", code, out)
 	}
+	if code, out := c.withDatabase("doctor"); code != 1 || !strings.Contains(out, refusal) {
+		t.Errorf("newer tables: %d %s", code, out)
+	}
+	if _, err := conn.Exec(t.Context(), "DELETE FROM meerkat.versions WHERE version = 2 AND part = 'sessions'; INSERT INTO meerkat.versions (part, version) VALUES ('runs', 99)"); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := c.withDatabase("serve", "--listen", "127.0.0.1:0"); code != 65 || !strings.Contains(out, "schema of its runs: session format 99 is newer than 2") {
+		t.Errorf("newer tables of runs: %d %s", code, out)
+	}
+}
+
+// withDatabase runs a command of rkat with the database of the replicas, and returns its
+// exit code and all that it has printed.
+func (c *cluster) withDatabase(args ...string) (int, string) {
+	c.Helper()
+	cmd := c.command()
+	cmd.Args = append(cmd.Args[:1], args...) // doctor knows no --mcp
+	cmd.Env = append(cmd.Env, "RKAT_DATABASE_URL="+c.database, "RKAT_SERVER_TOKEN="+replicaToken)
+	out, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		c.Fatal(err)
+	}
+	if strings.Contains(string(out), postgrestest.Password) {
+		c.Errorf("rkat %s shows the password:\n%s", args[0], out)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
 }
 
 // awayTime is how long the database is away.

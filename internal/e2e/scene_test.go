@@ -36,7 +36,7 @@ import (
 // commandLine is rkat's main.
 func commandLine() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := rkat.Backends{Stores: map[string]rkat.OpenStore{"sqlite": backends.SQLite}, Page: backends.Page, REST: backends.REST, Database: backends.Database}.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
+	code := rkat.Backends{Stores: map[string]rkat.OpenStore{"sqlite": backends.SQLite}, Page: backends.Page, REST: backends.REST, Database: backends.Database, ExamineDatabase: backends.ExamineDatabase}.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
 	stop()
 	os.Exit(code)
 }

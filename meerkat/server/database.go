@@ -16,3 +16,18 @@ type Database interface {
 	// called once.
 	OpenBackend(ctx context.Context, execute Execute, limits BackendLimits) (Backend, error)
 }
+
+// DatabaseInfo describes a database.
+type DatabaseInfo struct {
+	Name     string // HOST:PORT/DATABASE
+	Sessions int
+	Tables   []TableInfo
+}
+
+// TableInfo says which version the tables of a part have, and to which this program
+// brings them; version 0: there are none yet.
+type TableInfo struct {
+	Part    string `json:"part"`
+	Version int    `json:"version"`
+	Newest  int    `json:"newest"`
+}

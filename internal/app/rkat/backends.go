@@ -31,8 +31,9 @@ type Backends struct {
 	Page func(w io.Writer, s *session.Session) error
 	// REST is for serve.
 	REST OpenREST
-	// Database is for --database of serve.
-	Database OpenDatabase
+	// Database is for --database of serve, ExamineDatabase for what doctor says of it.
+	Database        OpenDatabase
+	ExamineDatabase ExamineDatabase
 	// ServeMetrics is for /metrics of serve.
 	ServeMetrics OpenMetricsHandler
 }
@@ -46,8 +47,13 @@ type OpenStore = config.OpenStore
 type OpenREST func(host server.Host, backend server.Backend, o server.APIOptions) server.API
 
 // OpenDatabase opens the database that the replicas of serve share, at a URL that
-// appears in no error. note is told when it goes away and comes back.
+// appears in no error; one that is not valid is a *cli.UsageError. note is told when it
+// goes away and comes back.
 type OpenDatabase func(ctx context.Context, url string, note func(format string, args ...any)) (server.Database, error)
+
+// ExamineDatabase reads what is in the database at a URL, and creates and changes nothing.
+// Its errors are those of OpenDatabase; the name is there beside them.
+type ExamineDatabase func(ctx context.Context, url string) (server.DatabaseInfo, error)
 
 // OpenExporter opens an export of events to the file at path. Each event goes to
 // listen; finish is called once, after the last event.

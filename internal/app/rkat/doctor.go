@@ -23,7 +23,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Show every setting and where it comes from, and check sessions and providers",
 		Example: "  rkat doctor\n  rkat doctor --online --json | jq .providers",
-		Long:    "Show every setting and where it comes from, secrets masked, and read all sessions:\nthose that are damaged, torn by a crash (which mends itself when they are resumed),\nor in which tools were running when they ended. With --online ask each provider\nthat has a key whether it is there and takes it; that costs nothing. Exits 1 when\nsomething needs attention.",
+		Long:    "Show every setting and where it comes from, secrets masked, and read all sessions:\nthose that are damaged, torn by a crash (which mends itself when they are resumed),\nor in which tools were running when they ended. The database of rkat serve is asked for the\nversion of its tables, and not changed. With --online ask each provider\nthat has a key whether it is there and takes it; that costs nothing. Exits 1 when\nsomething needs attention.",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := a.loadConfig(cmd)
@@ -49,6 +49,7 @@ type diagnosis struct {
 	Files     []string              `json:"files"` // of the configuration, the strongest last
 	Settings  []config.SettingValue `json:"settings"`
 	Store     storeReport           `json:"store"`
+	Database  *databaseReport       `json:"database,omitempty"` // nil: no setting names one
 	Providers []providerReport      `json:"providers"`
 	OK        bool                  `json:"ok"`
 }
@@ -77,6 +78,9 @@ func (a *app) diagnoseAll(ctx context.Context, cfg *config.Loaded, online bool) 
 	if d.Store, err = a.examineStore(ctx, cfg); err != nil {
 		return d, err
 	}
+	if d.Database, err = a.examineDatabase(ctx, cfg); err != nil {
+		return d, err
+	}
 	if d.Providers, err = a.checkProviders(ctx, cfg, online); err != nil {
 		return d, err
 	}
@@ -89,6 +93,9 @@ func (d *diagnosis) isHealthy() bool {
 		if f.Kind == unreadable {
 			return false
 		}
+	}
+	if d.Database != nil && d.Database.Problem != "" {
+		return false
 	}
 	for _, p := range d.Providers {
 		if p.Problem != "" {

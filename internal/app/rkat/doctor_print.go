@@ -87,6 +87,9 @@ func (a *app) printDiagnosis(d *diagnosis) error {
 	for _, f := range d.Store.Findings {
 		fmt.Fprintf(a.Stdout, "  %s: %s: %s\n", f.Session, f.Kind, terminal.Line(f.Detail))
 	}
+	if d.Database != nil {
+		printDatabase(a.Stdout, d.Database)
+	}
 	fmt.Fprintln(a.Stdout)
 	return printTable(a.Stdout, "PROVIDER\tKEY\tADDRESS\tHEALTH", d.Providers, func(p providerReport) []string {
 		key := "no"

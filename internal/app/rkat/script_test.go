@@ -37,7 +37,7 @@ var allBackends = Backends{
 	Metrics:   backends.Metrics,
 	Spans:     backends.Spans,
 	Collector: backends.Collector, MetricsServer: backends.MetricsServer, ServeMetrics: backends.ServeMetrics,
-	Page: backends.Page, REST: backends.REST, Database: backends.Database,
+	Page: backends.Page, REST: backends.REST, Database: backends.Database, ExamineDatabase: backends.ExamineDatabase,
 }
 
 // TestScripts holds the contract of the commands: flags, output, errors

@@ -109,6 +109,9 @@ type Backend struct {
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// Tables are those of this package, for [postgres.Examine]; River's are not among them.
+func Tables() postgres.Part { return postgres.Part{Name: "runs", Files: migrations} }
+
 // Open begins to execute runs. It creates or updates its tables; tables of a newer
 // program are a *session.VersionError. The store must outlive the Backend.
 func Open(ctx context.Context, store *postgres.Store, execute server.Execute, o Options) (*Backend, error) {

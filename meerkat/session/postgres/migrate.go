@@ -16,16 +16,34 @@ import (
 // migrationLock lets one program at a time change the schema.
 const migrationLock = 0x6d6565726b617430 // "meerkat0"
 
-// Migrate brings the tables of one part of the schema "meerkat" to the newest version:
-// it runs the files migrations/NNN_*.sql of all that the database has not had yet, in
-// one transaction. It returns that version. A part that a newer program has changed is
-// a *session.VersionError, and nothing is changed. Several programs may migrate at once.
-func Migrate(ctx context.Context, pool *pgxpool.Pool, part string, files fs.FS) (newest int, err error) {
-	names, err := fs.Glob(files, "migrations/*.sql")
+// Part is some tables of the schema "meerkat" whose versions are counted together: one
+// for each of the files migrations/NNN_*.sql.
+type Part struct {
+	Name  string
+	Files fs.FS
+}
+
+// migrationNames returns the files of a part in the order in which they run.
+func (p Part) migrationNames() ([]string, error) {
+	names, err := fs.Glob(p.Files, "migrations/*.sql")
+	slices.Sort(names)
+	return names, err
+}
+
+// newerError says that a newer program has changed the tables of a part.
+func (p Part) newerError(have, newest int) error {
+	return &session.VersionError{Path: "session database, schema of its " + p.Name, Have: have, Newest: newest}
+}
+
+// Migrate brings the tables of a part to the newest version: it runs the files of all
+// versions that the database has not had yet, in one transaction. It returns that version.
+// A part that a newer program has changed is a *session.VersionError, and nothing is
+// changed. Several programs may migrate at once.
+func Migrate(ctx context.Context, pool *pgxpool.Pool, part Part) (newest int, err error) {
+	names, err := part.migrationNames()
 	if err != nil {
 		return 0, err
 	}
-	slices.Sort(names)
 	return len(names), pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrationLock)); err != nil {
 			return err
@@ -33,22 +51,27 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, part string, files fs.FS) 
 		if err := createVersions(ctx, tx); err != nil {
 			return err
 		}
-		have, err := readVersion(ctx, tx, part)
+		have, err := readVersion(ctx, tx, part.Name)
 		if err != nil {
 			return err
 		}
 		if have > len(names) {
-			return &session.VersionError{Path: "session database, schema of its " + part, Have: have, Newest: len(names)}
+			return part.newerError(have, len(names))
 		}
-		return runMigrations(ctx, tx, part, files, names, have)
+		return runMigrations(ctx, tx, part, names, have)
 	})
+}
+
+// hasVersions reports whether the table of versions exists.
+func hasVersions(ctx context.Context, from rowQuerier) (exists bool, err error) {
+	err = from.QueryRow(ctx, "SELECT to_regclass('meerkat.versions') IS NOT NULL").Scan(&exists)
+	return exists, err
 }
 
 // createVersions creates the table of versions. It asks first: a user who may not
 // create anything can use what is there.
 func createVersions(ctx context.Context, tx pgx.Tx) error {
-	var exists bool
-	if err := tx.QueryRow(ctx, "SELECT to_regclass('meerkat.versions') IS NOT NULL").Scan(&exists); err != nil || exists {
+	if exists, err := hasVersions(ctx, tx); err != nil || exists {
 		return err
 	}
 	_, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS meerkat;
@@ -56,26 +79,28 @@ func createVersions(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// readVersion returns how many migrations a part has had. from is a pool or a
-// transaction.
-func readVersion(ctx context.Context, from interface {
+// rowQuerier is a pool, a connection or a transaction.
+type rowQuerier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}, part string) (version int, err error) {
+}
+
+// readVersion returns how many migrations a part has had.
+func readVersion(ctx context.Context, from rowQuerier, part string) (version int, err error) {
 	err = from.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM meerkat.versions WHERE part = $1", part).Scan(&version)
 	return version, err
 }
 
 // runMigrations runs the files after the first done of them.
-func runMigrations(ctx context.Context, tx pgx.Tx, part string, files fs.FS, names []string, done int) error {
+func runMigrations(ctx context.Context, tx pgx.Tx, part Part, names []string, done int) error {
 	for i, name := range names[done:] {
-		statements, err := fs.ReadFile(files, name)
+		statements, err := fs.ReadFile(part.Files, name)
 		if err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, string(statements)); err != nil {
 			return fmt.Errorf("%s: %w", path.Base(name), err)
 		}
-		if _, err := tx.Exec(ctx, "INSERT INTO meerkat.versions (part, version) VALUES ($1, $2)", part, done+i+1); err != nil {
+		if _, err := tx.Exec(ctx, "INSERT INTO meerkat.versions (part, version) VALUES ($1, $2)", part.Name, done+i+1); err != nil {
 			return err
 		}
 	}

@@ -28,7 +28,6 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -75,14 +74,14 @@ type Store struct {
 	release  func() error
 }
 
-// sessionsPart is the name under which Migrate counts the versions of these tables.
-const sessionsPart = "sessions"
-
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// sessionsPart are the tables of this package.
+func sessionsPart() Part { return Part{"sessions", migrations} }
+
 // Open connects to a database and creates or updates its tables. A schema of a newer
-// program is a *session.VersionError.
+// program is a *session.VersionError, an address that is not valid an *AddressError.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	config, about, err := parseOptions(o)
 	if err != nil {
@@ -93,7 +92,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, about.wrapError(ctx, err)
 	}
 	s := &Store{pool: pool, about: about, name: o.Name, patience: cmp.Or(o.Patience, DefaultPatience)}
-	if s.newest, err = Migrate(ctx, pool, sessionsPart, migrations); err != nil {
+	if s.newest, err = Migrate(ctx, pool, sessionsPart()); err != nil {
 		pool.Close()
 		return nil, about.wrapError(ctx, err)
 	}
@@ -113,10 +112,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 // parseOptions returns the configuration of the pool, and what errors say of the
 // database.
 func parseOptions(o Options) (*pgxpool.Config, database, error) {
-	config, err := pgxpool.ParseConfig(o.URL)
-	if err != nil || !isPostgresURL(o.URL) {
-		// What pgx says would quote a URL with its password.
-		return nil, database{}, fmt.Errorf("session database: its address is not a URL of PostgreSQL; give postgres://user:password@host:5432/database")
+	config, about, err := parseAddress(o.URL)
+	if err != nil {
+		return nil, database{}, err
 	}
 	config.MaxConns = DefaultMaxConns
 	if o.MaxConns > 0 {
@@ -133,12 +131,7 @@ func parseOptions(o Options) (*pgxpool.Config, database, error) {
 	config.AfterConnect = commitDurably
 	// No request fails because a connection was lost while nobody used it.
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return true }
-	c := config.ConnConfig
-	return config, database{name: fmt.Sprintf("%s:%d/%s", c.Host, c.Port, c.Database), password: c.Password}, nil
-}
-
-func isPostgresURL(text string) bool {
-	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
+	return config, about, nil
 }
 
 // commitDurably makes a commit wait for the disk where the server's settings do not.

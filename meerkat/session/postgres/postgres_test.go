@@ -396,19 +396,29 @@ func TestMissingAppend(t *testing.T) {
 func TestNoPassword(t *testing.T) {
 	url := server.Database(t)
 	for name, c := range map[string]struct{ url, want string }{
-		"no server":      {strings.Replace(url, "127.0.0.1:", "127.0.0.1:1", 1), "not a URL of PostgreSQL"},
+		"no port":        {strings.Replace(url, "127.0.0.1:", "127.0.0.1:1", 1), "has a port or parameter that is not valid"},
 		"no listener":    {"postgres://u:" + postgrestest.Password + "@127.0.0.1:1/db", "127.0.0.1:1/db: cannot be reached"},
 		"no database":    {url + "x", "create it"},
 		"wrong password": {strings.Replace(url, postgrestest.Password, postgrestest.Password+"2", 1), "refuses this user"},
-		"no URL":         {"host=127.0.0.1 password=" + postgrestest.Password, "not a URL"},
-		"broken URL":     {"postgres://u:" + postgrestest.Password + "@[::1/db", "not a URL"},
+		"no URL":         {"host=127.0.0.1 password=" + postgrestest.Password, "is not a URL"},
+		"broken URL":     {"postgres://u:" + postgrestest.Password + "@[::1/db", "is not a URL"},
+		"raw slash":      {"postgres://u:5432/" + postgrestest.Password + "@127.0.0.1/db", "write %40, %2F"},
+		"wrong sslmode":  {url + "?sslmode=" + postgrestest.Password, "unknown sslmode; use one of disable, allow"},
+		"no file":        {url + "?sslmode=require&sslrootcert=/" + postgrestest.Password, "names a file that cannot be read"},
 	} {
 		_, err := postgres.Open(t.Context(), postgres.Options{URL: c.url})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", name, err, c.want)
 		}
-		if err != nil && (strings.Contains(err.Error(), postgrestest.Password) || strings.Contains(err.Error(), "\n")) {
-			t.Errorf("%s: %v", name, err)
+		state, examined := postgres.Examine(t.Context(), postgres.Options{URL: c.url})
+		if err != nil && (examined == nil || examined.Error() != err.Error()) {
+			t.Errorf("%s: Examine: %v; want %v", name, examined, err)
+		}
+		if text := fmt.Sprintf("%v %#v %+v", err, err, state); strings.Contains(text, postgrestest.Password) || strings.Contains(text, "\n") {
+			t.Errorf("%s: %s", name, text)
+		}
+		if invalid := strings.Contains(c.want, "is not") || strings.Contains(c.want, "sslmode") || strings.Contains(c.want, "%40") || strings.Contains(c.want, "file"); errors.As(err, new(*postgres.AddressError)) != invalid {
+			t.Errorf("%s: %T", name, err)
 		}
 	}
 }

@@ -99,9 +99,9 @@ func (s *Store) takeLock(ctx context.Context, id session.ID) (taken bool, err er
 
 // checkSchema returns a *session.VersionError if the tables are newer than this program.
 func (s *Store) checkSchema(ctx context.Context) error {
-	have, err := readVersion(ctx, s.pool, sessionsPart)
+	have, err := readVersion(ctx, s.pool, sessionsPart().Name)
 	if err == nil && have > s.newest {
-		err = &session.VersionError{Path: "session database, schema of its " + sessionsPart, Have: have, Newest: s.newest}
+		err = sessionsPart().newerError(have, s.newest)
 	}
 	return err
 }

@@ -9,7 +9,7 @@
 //		Metrics: backends.Metrics,
 //		Spans:   backends.Spans,
 //		Collector: backends.Collector, MetricsServer: backends.MetricsServer,
-//		Page: backends.Page, REST: backends.REST, Database: backends.Database,
+//		Page: backends.Page, REST: backends.REST, Database: backends.Database, ExamineDatabase: backends.ExamineDatabase,
 //	}.Run(ctx, args, stdin, stdout, stderr, env)
 package backends
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/server"
 	"github.com/meerkat-go/conformance/meerkat/server/replicated"
 	"github.com/meerkat-go/conformance/meerkat/session/postgres"
@@ -21,9 +22,27 @@ func Database(ctx context.Context, url string, note func(format string, args ...
 	}
 	store, err := postgres.Open(ctx, postgres.Options{URL: url, Name: fmt.Sprintf("%s, process %d", host, os.Getpid())})
 	if err != nil {
-		return nil, err // and not a nil *postgres.Store in an interface
+		return nil, markUsage(err) // and not a nil *postgres.Store in an interface
 	}
 	return &database{Store: store, note: note}, nil
+}
+
+// ExamineDatabase reads what is in that database.
+func ExamineDatabase(ctx context.Context, url string) (server.DatabaseInfo, error) {
+	state, err := postgres.Examine(ctx, postgres.Options{URL: url, Name: "doctor"}, replicated.Tables())
+	info := server.DatabaseInfo{Name: state.Name, Sessions: state.Sessions}
+	for _, p := range state.Parts {
+		info.Tables = append(info.Tables, server.TableInfo{Part: p.Name, Version: p.Version, Newest: p.Newest})
+	}
+	return info, markUsage(err)
+}
+
+// markUsage marks an address that is not valid as wrong usage.
+func markUsage(err error) error {
+	if errors.As(err, new(*postgres.AddressError)) {
+		return &cli.UsageError{Err: err}
+	}
+	return err
 }
 
 // database is a Store with a Backend beside it.

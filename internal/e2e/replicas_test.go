@@ -66,35 +66,42 @@ func newCluster(t *testing.T, s *stage, database string, n int) *cluster {
 // startReplica starts another replica and waits until it listens.
 func (c *cluster) startReplica() *replica {
 	c.Helper()
-	r := &replica{cmd: c.command("serve", "--listen", "127.0.0.1:0", "--drain", "1s"), stderr: &bytes.Buffer{}}
-	r.cmd.Env = append(r.cmd.Env, "RKAT_DATABASE_URL="+c.database, "RKAT_SERVER_TOKEN="+replicaToken)
+	r := c.startServer([]string{"RKAT_DATABASE_URL=" + c.database}, "--drain", "1s")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.replicas = append(c.replicas, r)
+	return r
+}
+
+// startServer starts rkat serve and waits until it listens.
+func (s *stage) startServer(env []string, args ...string) *replica {
+	s.Helper()
+	r := &replica{cmd: s.command(append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...), stderr: &bytes.Buffer{}}
+	r.cmd.Env = append(append(r.cmd.Env, "RKAT_SERVER_TOKEN="+replicaToken), env...)
 	r.cmd.Stderr = r.stderr
 	out, err := r.cmd.StdoutPipe()
 	if err == nil {
 		err = r.cmd.Start()
 	}
 	if err != nil {
-		c.Fatal(err)
+		s.Fatal(err)
 	}
-	c.Cleanup(func() {
+	s.Cleanup(func() {
 		_ = r.cmd.Process.Kill()
 		_ = r.cmd.Wait()
-		if c.Failed() {
-			c.Logf("replica %d:\n%s", r.cmd.Process.Pid, r.stderr)
+		if s.Failed() {
+			s.Logf("server %d:\n%s", r.cmd.Process.Pid, r.stderr)
 		}
 		if strings.Contains(r.stderr.String(), postgrestest.Password) {
-			c.Errorf("a replica shows the password:\n%s", r.stderr)
+			s.Errorf("a server shows the password:\n%s", r.stderr)
 		}
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		_ = r.cmd.Wait()
-		c.Fatalf("a replica does not start: %v\n%s", err, r.stderr)
+		s.Fatalf("a server does not start: %v\n%s", err, r.stderr)
 	}
 	r.address = strings.TrimSpace(line)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.replicas = append(c.replicas, r)
 	return r
 }
 
@@ -148,15 +155,15 @@ type servedRun struct {
 }
 
 // ask sends a request to some address and returns the status and the answer.
-func (c *cluster) ask(address, method, path string, body any, headers ...string) (int, servedRun) {
-	c.Helper()
+func (s *stage) ask(address, method, path string, body any, headers ...string) (int, servedRun) {
+	s.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
-		c.Fatal(err)
+		s.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(c.Context(), method, address+path, bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(s.Context(), method, address+path, bytes.NewReader(text))
 	if err != nil {
-		c.Fatal(err)
+		s.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer "+replicaToken)
 	request.Header.Set("Content-Type", "application/json")
@@ -165,7 +172,7 @@ func (c *cluster) ask(address, method, path string, body any, headers ...string)
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		c.Fatal(err)
+		s.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	var run servedRun
@@ -174,7 +181,7 @@ func (c *cluster) ask(address, method, path string, body any, headers ...string)
 		err = json.Unmarshal(data, &run)
 	}
 	if err != nil {
-		c.Fatalf("%s %s: %d %v %s", method, path, answer.StatusCode, err, data)
+		s.Fatalf("%s %s: %d %v %s", method, path, answer.StatusCode, err, data)
 	}
 	return answer.StatusCode, run
 }

@@ -13,7 +13,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
 	"github.com/meerkat-go/conformance/internal/app/rkat/backends"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
@@ -35,10 +35,8 @@ import (
 
 // commandLine is rkat's main.
 func commandLine() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := rkat.Backends{Stores: map[string]rkat.OpenStore{"sqlite": backends.SQLite}, Page: backends.Page, REST: backends.REST, Database: backends.Database, ExamineDatabase: backends.ExamineDatabase}.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
-	stop()
-	os.Exit(code)
+	backed := rkat.Backends{Stores: map[string]rkat.OpenStore{"sqlite": backends.SQLite}, Page: backends.Page, REST: backends.REST, Database: backends.Database, ExamineDatabase: backends.ExamineDatabase}
+	cli.MainWithin(rkat.Patience(os.Args[1:]), backed.Run)
 }
 
 // deskAddress names the variable that tells tools where their desk is.

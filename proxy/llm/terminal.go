@@ -7,6 +7,8 @@ import (
 	"io"
 	"mime"
 	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // IsComplete reports whether a reply body is all that the provider meant to send:
@@ -46,7 +48,7 @@ func areWholeDocuments(body []byte) bool {
 func isWholeDocument(provider string, body []byte) bool {
 	var chunks []chunk
 	if provider != Gemini || json.Unmarshal(body, &chunks) != nil {
-		return json.Valid(body)
+		return jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	}
 	return isLastFinish(chunks)
 }

@@ -182,15 +182,30 @@ func leadingNumber(b []byte) (n int) {
 }
 
 // stringEnd returns where the string that starts at i ends: at its quote, at the
-// end of the line, which no JSON string contains, or at len(b).
+// end of the line, which no JSON string contains, or at len(b). It searches for one byte
+// at a time, because that is fast, and for each only once.
 func stringEnd(b []byte, i int) int {
-	for ; i < len(b); i++ {
-		switch b[i] {
-		case '"', '\n':
-			return i
-		case '\\':
-			i++
+	for i < len(b) {
+		end := i + indexOrLength(b[i:], '"')
+		end = i + indexOrLength(b[i:end], '\n')
+		for i < end {
+			i += indexOrLength(b[i:end], '\\')
+			if i == end {
+				return end
+			}
+			i += 2
 		}
+		if i == end {
+			return end
+		}
+	}
+	return len(b)
+}
+
+// indexOrLength returns the index of the first c in b, or the length of b.
+func indexOrLength(b []byte, c byte) int {
+	if n := bytes.IndexByte(b, c); n >= 0 {
+		return n
 	}
 	return len(b)
 }

@@ -47,3 +47,23 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkShort is a short exchange of words, and one whose reply is a run of base64 letters.
+func BenchmarkShort(b *testing.B) {
+	for name, text := range map[string]string{"words": strings.Repeat("Name three capitals of Europe and a river each. ", 84), "letters": strings.Repeat("0123456789", 400)} {
+		b.Run(name, func(b *testing.B) {
+			in := simple()
+			in.Request.Body = []byte(`{"model":"claude-sonnet-4-5","max_tokens":64,"stream":true,"messages":[{"role":"user","content":"prompt-1048577 ` + strings.Repeat("Name three capitals of Europe and a river each. ", 42) + `"}]}`)
+			in.Response.Body = []byte(`{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"` + text + `"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`)
+			g := New()
+			g.Learn(canary)
+			b.SetBytes(int64(len(in.Request.Body) + len(in.Response.Body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := g.Check(in); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -42,8 +42,8 @@ type pattern struct {
 // patterns finds rules by their anchors: words, in lower case, one of which stands in or
 // beside every secret of the rule.
 type patterns struct {
-	anchors map[uint16][]anchor // by their first three bytes
-	first   pairs
+	bucketOf [1 << 15]uint8 // of the anchors that begin with three bytes, by their hash; 0 for none
+	buckets  [][]anchor
 }
 
 type anchor struct {
@@ -70,7 +70,7 @@ var loadPatterns = sync.OnceValue(func() *patterns {
 	if err := toml.Unmarshal(gitleaksRules, &file); err != nil {
 		panic(err) // it is part of the program
 	}
-	out := &patterns{anchors: map[uint16][]anchor{}}
+	out := &patterns{buckets: make([][]anchor, 1)}
 	for _, r := range file.Rules {
 		if r.Regex == "" || slices.Contains(withoutContext, r.ID) {
 			continue
@@ -93,14 +93,25 @@ var loadPatterns = sync.OnceValue(func() *patterns {
 		p.compiled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 		for _, word := range r.Keywords {
 			for _, word := range anchorsOf(strings.ToLower(word)) {
-				k := firstThree([]byte(word))
-				out.anchors[k] = append(out.anchors[k], anchor{word, p})
-				out.first.add(k)
+				out.addAnchor(anchor{word, p})
 			}
 		}
 	}
 	return out
 })
+
+func (p *patterns) addAnchor(a anchor) {
+	k := uint16(0)
+	for i := range anchorHead {
+		k = hashNext(k, a.word[i])
+	}
+	if p.bucketOf[k] == 0 {
+		p.bucketOf[k] = uint8(len(p.buckets)) //nolint:gosec // a test counts them
+		p.buckets = append(p.buckets, nil)
+	}
+	n := p.bucketOf[k]
+	p.buckets[n] = append(p.buckets[n], a)
+}
 
 // anchorsOf returns what is looked for instead of a word, which has at least three bytes.
 func anchorsOf(word string) (out []string) {
@@ -121,10 +132,23 @@ func anchorsOf(word string) (out []string) {
 	return []string{word}
 }
 
-// firstThree mixes the first three bytes of a text, small and capital letters alike.
-func firstThree(text []byte) uint16 {
-	return uint16(lower(text[0]))<<10 ^ uint16(lower(text[1]))<<5 ^ uint16(lower(text[2]))
-}
+// anchorHead is how many bytes of an anchor are hashed. No anchor is shorter.
+const anchorHead = 3
+
+// hashNext returns the hash of the last three bytes of a text, small and capital letters
+// alike, given the hash before its last byte.
+func hashNext(hash uint16, last byte) uint16 { return (hash<<5 ^ uint16(lowerOf[last])) & (1<<15 - 1) }
+
+// lowerOf is a table because each byte of each text is looked up.
+var lowerOf = func() (t [256]byte) {
+	for i := range t {
+		t[i] = byte(i)
+	}
+	for c := byte('A'); c <= 'Z'; c++ {
+		t[c] = c + 'a' - 'A'
+	}
+	return t
+}()
 
 // beginsWith reports whether what an expression matches begins with one of the words,
 // each long enough to be there on purpose.
@@ -158,13 +182,16 @@ func (p *pattern) areaOf(text []byte, at, end int) (near area, ok bool) {
 // only around its anchors, over each byte once, so the time is in proportion to the text.
 func (s *search) searchPatterns(text []byte, torn bool) *Hit {
 	p := loadPatterns()
-	areas := map[*pattern]area{}
-	for i := 0; i+3 <= len(text); i++ {
-		k := firstThree(text[i:])
-		if !p.first.has(k) {
+	var areas map[*pattern]area
+	k := uint16(0)
+	for last, c := range text {
+		k = hashNext(k, c)
+		n := p.bucketOf[k]
+		if n == 0 {
 			continue
 		}
-		for _, a := range p.anchors[k] {
+		i := last - (anchorHead - 1)
+		for _, a := range p.buckets[n] {
 			if !hasWordAt(text, i, a.word) {
 				continue
 			}
@@ -188,6 +215,9 @@ func (s *search) searchPatterns(text []byte, torn bool) *Hit {
 					return hit
 				}
 			}
+			if areas == nil {
+				areas = map[*pattern]area{}
+			}
 			areas[a.rule] = near
 		}
 	}
@@ -202,19 +232,12 @@ func (s *search) searchPatterns(text []byte, torn bool) *Hit {
 // area is a range of a text.
 type area struct{ start, end int }
 
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
-}
-
 func hasWordAt(text []byte, at int, word string) bool {
-	if len(text)-at < len(word) {
+	if at < 0 || len(text)-at < len(word) {
 		return false
 	}
 	for i := range len(word) {
-		if lower(text[at+i]) != word[i] {
+		if lowerOf[text[at+i]] != word[i] {
 			return false
 		}
 	}

@@ -56,7 +56,8 @@ type textJoiner struct {
 	search  *search
 	by      map[string]*namedText
 	decoder jsontext.Decoder
-	doc     bytes.Buffer
+	text    []byte       // the document that is being read
+	doc     bytes.Buffer // the same, for decoder
 	name    []byte
 	stream  int
 	hit     *Hit
@@ -64,7 +65,7 @@ type textJoiner struct {
 
 // readDocument adds the strings of a document, as far as it is valid.
 func (t *textJoiner) readDocument(doc []byte) {
-	t.doc = *bytes.NewBuffer(doc)
+	t.text, t.doc = doc, *bytes.NewBuffer(doc)
 	t.decoder.Reset(&t.doc, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	t.name, t.stream = t.name[:0], 0
 	for t.hit == nil && t.readNext() {
@@ -89,7 +90,8 @@ func (t *textJoiner) readNext() bool {
 			t.stream = (t.stream*10 + int(digit-'0')) & 63
 		}
 	case kind == '"' && len(v) > 2:
-		t.addString(v)
+		end := t.decoder.InputOffset()
+		t.addString(t.text[end-int64(len(v)) : end]) // v itself changes with the next value
 	}
 	return true
 }
@@ -101,16 +103,30 @@ func (t *textJoiner) addString(quoted []byte) {
 		t.by[string(t.name)] = s
 	}
 	if s.last != t.stream && s.each == nil {
-		s.each = map[int]*joinedText{s.last: {append([]byte(nil), s.all.text...), s.all.n}}
+		s.each = map[int]*joinedText{s.last: {first: s.all.first, text: bytes.Clone(s.all.text), n: s.all.n}}
 	}
 	s.last = t.stream
-	t.appendPiece(s, &s.all, quoted)
+	t.addPiece(s, &s.all, quoted)
 	if s.each != nil {
 		if s.each[t.stream] == nil {
 			s.each[t.stream] = &joinedText{}
 		}
-		t.appendPiece(s, s.each[t.stream], quoted)
+		t.addPiece(s, s.each[t.stream], quoted)
 	}
+}
+
+// addPiece adds a piece. The first one is copied when there is a second: most names have
+// only one, which was searched where it stands.
+func (t *textJoiner) addPiece(s *namedText, to *joinedText, quoted []byte) {
+	if to.n == 0 && to.first == nil {
+		to.first = quoted
+		return
+	}
+	if first := to.first; first != nil {
+		to.first = nil
+		t.appendPiece(s, to, first)
+	}
+	t.appendPiece(s, to, quoted)
 }
 
 // appendPiece adds a piece and searches the joined text when there is a window
@@ -164,8 +180,9 @@ type namedText struct {
 	each map[int]*joinedText
 }
 
-// joinedText is n pieces joined, or the end of them.
+// joinedText is n pieces joined, or the end of them; or the first one, as it is written.
 type joinedText struct {
-	text []byte
-	n    int
+	first []byte
+	text  []byte
+	n     int
 }

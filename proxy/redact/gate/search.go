@@ -54,16 +54,16 @@ const (
 // searchPlain searches text as it is. keys says whether to look for well-known
 // keys as well, and torn that text begins inside a longer one.
 func (s *search) searchPlain(text []byte, keys, torn bool) *Hit {
-	if len(text) < word {
-		return nil
-	}
-	k := uint16(text[0])
-	for i := 0; i+word <= len(text); i++ {
-		k = k<<8 | uint16(text[i+1])
-		if !s.secrets.first.has(k) {
+	first, k := &s.secrets.first, uint16(0)
+	for last, c := range text {
+		if k = nextHead(k, c); !first.has(k) {
 			continue
 		}
-		if s.secrets.own.has(k) && s.secrets.matchesAt(text, i) {
+		i := last - 2
+		if i < 0 || i+word > len(text) {
+			continue
+		}
+		if s.secrets.matchesAt(text, i) {
 			return &Hit{What: "a credential this process has used"}
 		}
 		if !keys {
@@ -105,30 +105,55 @@ func (s *search) searchUnescaped(w []byte, keys, torn bool) *Hit {
 	return nil
 }
 
-// searchBase64 decodes every run of base64 letters that could hold a secret, in
-// either alphabet, from each of the four positions in a group.
+// searchBase64 searches every run of base64 letters that could hold a secret, in
+// either alphabet, from each of the four positions in a group. A run is decoded only where
+// its letters can be those of a secret's beginning.
 func (s *search) searchBase64(text []byte, keys, torn bool) *Hit {
-	var buf []byte
-	defer func() { s.returnBuffer(buf) }()
-	for at := 0; at < len(text); at++ {
-		start := at
-		for at < len(text) && sextet[text[at]] >= 0 {
-			at++
-		}
-		if at-start < shortest*4/3 {
+	for at := 0; at+shortestRun <= len(text); at++ {
+		end := at + shortestRun
+		if n := lettersBefore(text, end); n < shortestRun {
+			at = end - n - 1 // there is a byte of another kind
 			continue
 		}
-		if buf == nil {
-			buf = s.takeBuffer()
+		for end < len(text) && sextet[text[end]] >= 0 {
+			end++
 		}
-		keys := keys && !isOpaque(text, start, torn)
-		for shift := range 4 {
-			if buf = decodeBase64(buf[:0], text[start+shift:at]); len(buf) < word {
-				continue
-			}
-			if hit := s.searchPlain(buf, keys, false); hit != nil {
-				return hit
-			}
+		if hit := s.searchRun(text, at, end, keys, torn); hit != nil {
+			return hit
+		}
+		at = end
+	}
+	return nil
+}
+
+// shortestRun is the number of letters that the shortest secret takes in base64.
+const shortestRun = shortest * 4 / 3
+
+// lettersBefore returns how many base64 letters stand before text[end], at most shortestRun.
+func lettersBefore(text []byte, end int) (n int) {
+	for n < shortestRun && sextet[text[end-1-n]] >= 0 {
+		n++
+	}
+	return n
+}
+
+// searchRun searches the run of base64 letters text[start:end].
+func (s *search) searchRun(text []byte, start, end int, keys, torn bool) *Hit {
+	run := text[start:end]
+	shifts := s.secrets.shiftsIn(run)
+	if shifts == ([4]bool{}) {
+		return nil
+	}
+	keys = keys && !isOpaque(text, start, torn)
+	buf := s.takeBuffer()
+	defer func() { s.returnBuffer(buf) }()
+	for shift, isPossible := range shifts {
+		if !isPossible {
+			continue
+		}
+		buf = decodeBase64(buf[:0], run[shift:])
+		if hit := s.searchPlain(buf, keys, false); hit != nil {
+			return hit
 		}
 	}
 	return nil

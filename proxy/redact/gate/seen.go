@@ -155,13 +155,12 @@ func (g *Gate) topLevel(body []byte) (out []string) {
 	return out
 }
 
-// secretSet is an immutable set of secrets, found by their first two bytes. The
-// first bytes of well-known keys are in the same table, so that one pass over a
-// text looks for both.
+// secretSet is an immutable set of secrets, found by their first bytes. Those of well-known
+// keys are in the same tables, so that one pass over a text looks for both.
 type secretSet struct {
 	values map[string]bool
-	first  pairs
-	own    pairs               // the secrets' part of first
+	first  heads
+	coded  sextetPairs         // the first two bytes, in base64
 	by     map[uint16][]string // cut to longest
 }
 
@@ -171,20 +170,30 @@ func newSecretSet(values map[string]bool) *secretSet {
 	for v := range values {
 		k := firstTwo(v)
 		s.by[k] = append(s.by[k], v[:min(len(v), longest)])
-		s.own.add(k)
+		s.first.add(v)
+		s.coded.add(k)
 	}
-	s.first = s.own
 	for _, f := range families {
-		s.first.add(firstTwo(f.prefix))
+		s.first.add(f.prefix)
+		s.coded.add(firstTwo(f.prefix))
 	}
 	return s
 }
 
-// pairs is a set of byte pairs.
-type pairs [1 << 10]uint64
+// heads is a set of hashes of three bytes. It fits into the processor's first cache.
+type heads [1 << 9]uint64
 
-func (p *pairs) add(k uint16)      { p[k>>6] |= 1 << (k & 63) }
-func (p *pairs) has(k uint16) bool { return p[k>>6]>>(k&63)&1 != 0 }
+// nextHead returns the hash of the last three bytes of a text, given the hash before its
+// last byte.
+func nextHead(hash uint16, last byte) uint16 { return (hash<<5 ^ uint16(last)) & (1<<15 - 1) }
+
+// add adds the first three bytes of a text.
+func (h *heads) add(text string) {
+	k := nextHead(nextHead(nextHead(0, text[0]), text[1]), text[2])
+	h[k>>6] |= 1 << (k & 63)
+}
+
+func (h *heads) has(k uint16) bool { return h[k>>6&(1<<9-1)]>>(k&63)&1 != 0 }
 
 func firstTwo[T string | []byte](v T) uint16 { return uint16(v[0])<<8 | uint16(v[1]) }
 

@@ -25,30 +25,29 @@ func classifyName(name string) nameClass {
 	if len(name) > maxName {
 		return plainName
 	}
-	words := nameWords(name)
-	if len(words) == 0 {
+	var space [maxName]byte
+	words := splitName(space[:0], name)
+	if len(words.joined) == 0 {
 		return plainName
 	}
-	joined := strings.Join(words, "")
-	if class, ok := wholeNames[joined]; ok {
+	if class, ok := wholeNames[string(words.joined)]; ok {
 		return class
 	}
-	last := words[len(words)-1]
-	switch {
-	case publicLast[last]:
+	switch last := words.last; {
+	case publicLast[string(last)]:
 		return publicName
-	case aboutCredential[last]:
+	case aboutCredential[string(last)]:
 		return plainName
-	case last == "key":
-		return keyClass(words[:len(words)-1])
-	case last == "keys":
-		return min(keyClass(words[:len(words)-1]), weakName)
-	case weakLast[last]:
+	case string(last) == "key":
+		return keyClass(words.previous)
+	case string(last) == "keys":
+		return min(keyClass(words.previous), weakName)
+	case weakLast[string(last)]:
 		return weakName
 	}
 	for _, end := range strongEndings {
-		if before, ok := strings.CutSuffix(joined, end); ok {
-			return strongUnlessPosition(before, end)
+		if len(words.joined) >= len(end) && string(words.joined[len(words.joined)-len(end):]) == end {
+			return strongUnlessPosition(string(words.joined[:len(words.joined)-len(end)]), end)
 		}
 	}
 	return plainName
@@ -63,15 +62,12 @@ func strongUnlessPosition(before, end string) nameClass {
 	return strongName
 }
 
-// keyClass says what a key is, given the words before "key".
-func keyClass(before []string) nameClass {
-	if len(before) == 0 {
-		return weakName
-	}
-	switch kind := before[len(before)-1]; {
-	case harmlessKeys[kind]:
+// keyClass says what a key is, given the word before "key", if there is one.
+func keyClass(previous []byte) nameClass {
+	switch {
+	case harmlessKeys[string(previous)]:
 		return plainName
-	case secretKeys[kind]:
+	case secretKeys[string(previous)]:
 		return strongName
 	}
 	return weakName
@@ -131,30 +127,28 @@ var (
 		"object", "surrogate", "range", "hash", "message", "prompt", "map", "group", "dedupe", "deduplication", "dedup", "issue", "by")
 )
 
-// nameWords splits a name at separators and at changes of case, in lower case, without
-// digits: "x-goog-APIKey2" is x, goog, api, key.
-func nameWords(name string) (words []string) {
-	start := -1
-	end := func(i int) {
-		if start >= 0 {
-			words = append(words, strings.ToLower(name[start:i]))
-		}
-		start = -1
-	}
+// nameWords are the words of a name: all of them joined, the last one and the one before it.
+type nameWords struct{ joined, last, previous []byte }
+
+// splitName splits a name at separators and at changes of case, in lower case, without
+// digits: "x-goog-APIKey2" is x, goog, api, key. The words are written to space, which has
+// room for the name.
+func splitName(space []byte, name string) nameWords {
+	joined, last, previous, isInside := space, 0, 0, false
 	for i := range len(name) {
 		c := name[i]
-		switch {
-		case !isLetter(c):
-			end(i)
-		case start < 0:
-			start = i
-		case isUpper(c) && (!isUpper(name[i-1]) || i+1 < len(name) && isLetter(name[i+1]) && !isUpper(name[i+1])):
-			end(i)
-			start = i
+		if !isLetter(c) {
+			isInside = false
+			continue
 		}
+		isHump := isUpper(c) && isInside && (!isUpper(name[i-1]) || i+1 < len(name) && isLetter(name[i+1]) && !isUpper(name[i+1]))
+		if !isInside || isHump {
+			previous, last = last, len(joined)
+		}
+		isInside = true
+		joined = append(joined, c|0x20) // in lower case
 	}
-	end(len(name))
-	return words
+	return nameWords{joined, joined[last:], joined[previous:last]}
 }
 
 func isUpper(c byte) bool  { return 'A' <= c && c <= 'Z' }

@@ -38,7 +38,9 @@ var written = strings.NewReplacer("authoriz", "auth", "author", "")
 
 func isSecretName(name string) bool {
 	name = strings.ToLower(name)
-	name = written.Replace(name)
+	if strings.Contains(name, "author") {
+		name = written.Replace(name)
+	}
 	if slices.ContainsFunc(innocent, func(part string) bool { return strings.Contains(name, part) }) {
 		return false
 	}

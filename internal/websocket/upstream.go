@@ -111,11 +111,16 @@ func (c *refusalCatcher) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // readMessages reads what the provider sends, as fast as it is taken.
 func (u *Upstream) readMessages(ctx context.Context, onEnd func(coder.StatusCode, string)) {
-	defer close(u.done)
+	isText := true
+	defer func() {
+		close(u.done)
+		if !isText { // nobody waits for the provider to agree
+			_ = u.conn.Close(coder.StatusUnsupportedData, "messages are JSON text")
+		}
+	}()
 	for {
 		kind, message, err := u.conn.Read(ctx)
-		if err == nil && kind != coder.MessageText {
-			_ = u.conn.Close(coder.StatusUnsupportedData, "messages are JSON text")
+		if isText = err != nil || kind == coder.MessageText; !isText {
 			err = errors.New("the provider sent a message that is not text")
 		}
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -146,6 +147,31 @@ func TestLock(t *testing.T) {
 		t.Error("asking gets in the way of others who ask")
 	} else if err := asks.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A copy of the open file in another process, as a child has it before its program runs,
+// does not keep the lock.
+func TestCloseLockedWithCopies(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := openFile(t, path)
+	if err := Lock(f); err != nil {
+		t.Fatal(err)
+	}
+	child := exec.CommandContext(t.Context(), "sleep", "60")
+	child.ExtraFiles = []*os.File{f}
+	if err := child.Start(); err != nil {
+		t.Skip(err) // Windows has neither the program nor the copy
+	}
+	t.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })
+	if err := CloseLocked(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := TryLock(openFile(t, path)); err != nil {
+		t.Errorf("the lock of a closed file: %v", err)
 	}
 }
 

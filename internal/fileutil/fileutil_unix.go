@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Lock takes the exclusive advisory lock of f, which ends when f is closed or the
-// process ends. It waits for others that hold the lock.
+// Lock takes the exclusive advisory lock of f, which ends with [CloseLocked] or the
+// process. It waits for others that hold the lock.
 func Lock(f *os.File) error { return lockFile(f, syscall.LOCK_EX) }
 
 // TryLock is [Lock] without waiting: the error is [ErrLocked] when the lock is
@@ -37,6 +37,12 @@ func lockFile(f *os.File, how int) error {
 			return err
 		}
 	}
+}
+
+// CloseLocked releases the lock of f and closes f. Closing alone does not always release
+// it: between fork and exec, a child of this process holds a copy of every open file.
+func CloseLocked(f *os.File) error {
+	return errors.Join(lockFile(f, syscall.LOCK_UN), f.Close())
 }
 
 // RemoveLocked removes and closes f. The lock of f is held until the name is gone.

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Lock takes the exclusive lock of f, which ends when f is closed or the process
-// ends. It waits for others that hold the lock.
+// Lock takes the exclusive lock of f, which ends with [CloseLocked] or the process. It
+// waits for others that hold the lock.
 func Lock(f *os.File) error { return lockFile(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
 
 // TryLock is [Lock] without waiting: the error is [ErrLocked] when the lock is
@@ -33,6 +33,9 @@ func IsLocked(f *os.File) bool {
 func lockFile(f *os.File, how uint32) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), how, 0, 1, 0, &windows.Overlapped{OffsetHigh: 1 << 30})
 }
+
+// CloseLocked closes f, which releases its lock.
+func CloseLocked(f *os.File) error { return f.Close() }
 
 // RemoveLocked closes and removes f: Windows cannot remove an open file.
 func RemoveLocked(f *os.File) error {

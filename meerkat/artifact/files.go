@@ -253,7 +253,7 @@ func (s *fileStore) underLock(do func() error) error {
 	if err != nil {
 		return storageError(s.dir, err)
 	}
-	defer func() { _ = f.Close() }() // it holds nothing
+	defer func() { _ = fileutil.CloseLocked(f) }() // it holds nothing
 	if err := fileutil.Lock(f); err != nil {
 		return storageError(s.dir, err)
 	}

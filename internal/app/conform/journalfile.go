@@ -106,7 +106,7 @@ func (j *journalFile) appendLine(line []byte) error {
 	return fileutil.Reason(err)
 }
 
-func (j *journalFile) closeFile() { _ = j.file.Close() }
+func (j *journalFile) closeFile() { _ = fileutil.CloseLocked(j.file) }
 
 // maxReportBytes bounds a report or journal that is read.
 const maxReportBytes = 256 << 20

@@ -125,7 +125,7 @@ func (s *Store) openLocked(ctx context.Context, id session.ID) (*writer, error) 
 		return nil, fmt.Errorf("session %s: cannot lock %s: %w", id, f.Name(), err)
 	}
 	if !stillThere(f) { // deleted between open and lock
-		_ = f.Close() // nothing was written
+		_ = fileutil.CloseLocked(f) // nothing was written
 		return nil, session.NotFound(id)
 	}
 	return &writer{file: f, path: f.Name(), sync: s.sync, syncEvery: s.syncEvery}, nil

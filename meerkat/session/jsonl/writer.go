@@ -105,7 +105,7 @@ func (w *writer) setModTime(records []session.Record) {
 	}
 }
 
-// Close implements session.Writer. Closing the file drops its lock.
+// Close implements session.Writer.
 func (w *writer) Close() error {
 	if w.file == nil {
 		return nil
@@ -114,7 +114,7 @@ func (w *writer) Close() error {
 	if w.unsynced && w.syncEvery > 0 && w.err == nil {
 		err = w.syncFile()
 	}
-	err = errors.Join(err, w.file.Close())
+	err = errors.Join(err, fileutil.CloseLocked(w.file))
 	w.file, w.err = nil, fmt.Errorf("session file %s: %w", w.path, session.ErrClosed)
 	return err
 }

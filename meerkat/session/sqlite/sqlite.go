@@ -205,14 +205,14 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 		return err
 	})
 	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, fileutil.CloseLocked(lock))
 	}
 	return s.bindWriter(w, lock), nil
 }
 
 // bindWriter makes w write into s until it is closed, which drops the lock.
 func (s *Store) bindWriter(w *rows.Writer, lock *os.File) *rows.Writer {
-	w.Release = lock.Close
+	w.Release = func() error { return fileutil.CloseLocked(lock) }
 	w.Insert = func(ctx context.Context, r rows.Row) error {
 		return s.inTransaction(ctx, func(tx *sql.Tx) error {
 			if _, err := tx.ExecContext(ctx, "INSERT INTO records VALUES (?,?,?)", string(w.ID), r.Number, r.Lines); err != nil {
@@ -261,7 +261,7 @@ func (s *Store) Open(ctx context.Context, id session.ID) (session.Session, sessi
 	}
 	p, next, err := s.loadSession(ctx, id)
 	if err != nil {
-		return p.Session, nil, errors.Join(err, lock.Close())
+		return p.Session, nil, errors.Join(err, fileutil.CloseLocked(lock))
 	}
 	return p.Session, s.bindWriter(&rows.Writer{ID: id, Next: next, Chain: p.Chain}, lock), nil
 }
@@ -277,7 +277,7 @@ func (s *Store) lockExisting(ctx context.Context, id session.ID) (*os.File, erro
 		return nil, err
 	}
 	if err := s.checkExists(ctx, id); err != nil { // deleted meanwhile
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, fileutil.CloseLocked(lock))
 	}
 	return lock, nil
 }
@@ -358,7 +358,7 @@ func (s *Store) Delete(ctx context.Context, id session.ID) error {
 		return nil
 	})
 	if err != nil {
-		return errors.Join(err, lock.Close())
+		return errors.Join(err, fileutil.CloseLocked(lock))
 	}
 	if err := fileutil.RemoveLocked(lock); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("session lock %s: %w", lock.Name(), fileutil.Reason(err))

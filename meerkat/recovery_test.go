@@ -2,9 +2,11 @@ package meerkat_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/meerkat"
+	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
@@ -300,6 +303,79 @@ func TestRefusedPrompt(t *testing.T) {
 		}
 	}
 	if last := p.bodies[len(p.bodies)-1]; strings.Contains(last, "poison") || !strings.Contains(last, "a good one") {
+		t.Error(last)
+	}
+}
+
+// tooLong is what each provider says of a prompt that is too long (A-45, A-49, O-27, G-29).
+var tooLong = map[string]string{
+	"anthropic": "prompt is too long: 210000 tokens > 200000 maximum",
+	"openai":    `{"error":{"message":"Your input exceeds the context window of this model. Please adjust your input and try again.","type":"invalid_request_error","param":"input","code":"context_length_exceeded"}}`,
+	"gemini":    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+}
+
+// TestRefusedForWhatItSays: a prompt that is too long, or that a filter stops, is left out of
+// what follows, with every provider: the session still works.
+func TestRefusedForWhatItSays(t *testing.T) {
+	for name, c := range map[string]struct {
+		words  map[string]string // "": words of all
+		status int
+	}{
+		"too long":       {words: tooLong},
+		"too large":      {words: map[string]string{"": "<html><h1>413 Request Entity Too Large</h1></html>"}, status: 413},
+		"a filter":       {words: map[string]string{"": "Output blocked by content filtering policy"}},
+		"a policy":       {words: map[string]string{"": `{"error":{"message":"Invalid prompt: your prompt was flagged as potentially violating our usage policy.","type":"invalid_request_error","code":"invalid_prompt"}}`}},
+		"a dead address": {words: map[string]string{"": "Unable to download the file. Please verify the URL and try again."}},
+	} {
+		for model := range pickyModels {
+			t.Run(name+"/"+model, func(t *testing.T) {
+				p := &picky{t: t, name: model, status: c.status}
+				p.refuse = func(body string) string {
+					if !strings.Contains(body, "poison") {
+						return ""
+					}
+					return cmp.Or(c.words[model], c.words[""])
+				}
+				_, errs := p.talk(nil, "poison", "", "a good one", "poison that is longer than all before", "", "another")
+				for i, fails := range []bool{true, true, false, true, true, false} {
+					if (errs[i] != nil) != fails || fails && errs[i].Error() == "" {
+						t.Errorf("prompt %d: %v", i, errs[i])
+					}
+				}
+				if last := p.bodies[len(p.bodies)-1]; len(p.bodies) != 4 || strings.Contains(last, "poison") || !strings.Contains(last, "a good one") {
+					t.Errorf("%d requests, the last: %s", len(p.bodies), last)
+				}
+			})
+		}
+	}
+}
+
+// TestTooLongIsSummarisedLater: where the summary of what was too long fails, the next run
+// asks for it at once, without sending the refused bytes again.
+func TestTooLongIsSummarisedLater(t *testing.T) {
+	p := &picky{t: t, name: "gemini"}
+	overloaded := true
+	p.refuse = func(body string) string {
+		switch asksForSummary := strings.Contains(body, "Summarise the conversation"); {
+		case asksForSummary && overloaded:
+			overloaded = false
+			return `{"error":{"code":400,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`
+		case !asksForSummary && strings.Contains(body, "once upon a time") && strings.Contains(body, "more"):
+			return tooLong["gemini"]
+		}
+		return ""
+	}
+	_, errs := p.talk(func(_ int, b *meerkat.AgentBuilder) {
+		maps.DeleteFunc(p.refused, func(body string, _ bool) bool { return strings.Contains(body, "Summarise") }) // it may come again
+		b.WithCompaction(agent.Compaction{Threshold: 0.8})
+	},
+		strings.Repeat("once upon a time ", 100), "more", "")
+	for i, fails := range []bool{false, true, false} {
+		if (errs[i] != nil) != fails {
+			t.Errorf("prompt %d: %v", i, errs[i])
+		}
+	}
+	if last := p.bodies[len(p.bodies)-1]; !strings.Contains(last, "more") || strings.Contains(last, "once upon") {
 		t.Error(last)
 	}
 }

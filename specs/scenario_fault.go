@@ -40,11 +40,16 @@ type Rejection struct {
 	Retry string
 	// Times is how often the same request is turned down, at least 1.
 	Times int
+	// Holds is a text with nonces: each request that holds it is turned down, and no
+	// other. "" turns down any request.
+	Holds string
 }
 
 // IsAboutContent reports whether requests are turned down for what they hold, each as
 // long as it holds that, and not so many times.
-func (r *Rejection) IsAboutContent() bool { return slices.Contains(contentRejections, r.Kind) }
+func (r *Rejection) IsAboutContent() bool {
+	return slices.Contains(contentRejections, r.Kind) || r.Holds != ""
+}
 
 // HasGrease reports whether a reply holds what no client knows.
 func (s *Scenario) HasGrease() bool {
@@ -94,14 +99,18 @@ func (p *scenarioParser) parseStop(n *yaml.Node) Stop {
 }
 
 func (p *scenarioParser) parseRejection(n *yaml.Node) *Rejection {
-	r := Rejection{Times: 1}
+	r, given := Rejection{Times: 1}, []string(nil)
 	p.parseFields(n, fields{
 		"kind":  func(n *yaml.Node) { r.Kind = p.oneOf(n, slices.Concat(rejections, contentRejections)...) },
 		"retry": func(n *yaml.Node) { r.Retry = p.oneOf(n, retryForms...) },
-		"times": func(n *yaml.Node) { r.Times = p.parseCount(n) },
+		"times": func(n *yaml.Node) { r.Times = p.parseCount(n); given = append(given, "times") },
+		"holds": func(n *yaml.Node) { r.Holds = p.parseFilledText(n) },
 	}, "kind")
-	if r.IsAboutContent() && len(n.Content) > 2 {
+	if slices.Contains(contentRejections, r.Kind) && len(n.Content) > 2 {
 		p.failAt(n.Line, "refuse: kind %s stands alone; each request is refused that has it", r.Kind)
+	}
+	if r.Holds != "" && slices.Contains(given, "times") {
+		p.failAt(n.Line, "refuse: holds and times exclude each other; each request is refused that holds the text")
 	}
 	return &r
 }

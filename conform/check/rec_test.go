@@ -8,6 +8,29 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
+// TestRefusedPromptMayGo: what an agent takes back of a conversation that the provider has
+// refused is no lost history, as long as the provider has answered nothing.
+func TestRefusedPromptMayGo(t *testing.T) {
+	ask := func(prompt string) string {
+		return `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"` + prompt + `"}]}`
+	}
+	const tooLong = `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`
+	const answer = `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","stop_reason":"end_turn","content":[{"type":"text","text":"A heron."}]}`
+	for _, c := range []struct {
+		status   int
+		reply    string
+		findings int
+	}{{400, tooLong, 0}, {529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, 1}, {200, answer, 1}} {
+		ev := evidence.FromExample(specs.Requirement{}, specs.Example{
+			Provider: evidence.Anthropic, Processes: []specs.ExampleProcess{{}, {Resumed: true}},
+			Exchanges: []specs.ExampleExchange{{Request: ask("A book."), Status: c.status, Reply: c.reply}, {Process: 1, Request: ask("Name a bird."), Reply: answer}},
+		})
+		if res := find(t, "RES-001/prefix").Run(check.Decode(&ev)); len(res.Findings) != c.findings {
+			t.Errorf("after status %d: %+v", c.status, res.Findings)
+		}
+	}
+}
+
 // TestGeminiQuota: Gemini has the same words for a rate and for a spent quota. The request
 // may come back unless a quota of the day is named.
 func TestGeminiQuota(t *testing.T) {

@@ -99,6 +99,7 @@ func (s *Trace) lostConversation(first *exchange, continued map[int]bool) *excha
 		switch {
 		case x.Process < 0 || x.Process >= first.Process || x.Provider != first.Provider:
 		case x.conversation < 0 || continued[x.conversation] || s.startKind(x) != Main:
+		case x.reply.End == wire.Refused && !x.isTransient() && x.lastReply() == nil: // no history yet, and the prompt may go
 		case len(continued) == 0 || sameSystem(x.req.System, first.req.System) && wire.Equal(x.req.Tools, first.req.Tools, "cache_control"):
 			return x
 		}

@@ -168,7 +168,7 @@ func (p *transition) handleSummary(in replyInput) {
 	p.flushRecords()
 	size := len(text)
 	p.emitEvent(Event{Type: CompactionCompleted, Reason: s.compactReason, Size: &size, BytesBefore: before, BytesAfter: after, Usage: record.Usage})
-	s.compactReason, s.truncatedHistory, s.overflowErr = "", false, nil
+	s.compactReason, s.truncatedHistory, s.overflow = "", false, nil
 	if s.settings.compactOnly {
 		s.text, s.stopReason = text, m.StopReason
 		p.addCheckpoint(in.at, session.ReasonCompleted)
@@ -223,8 +223,9 @@ func (s *state) requestSize(of *session.Session) (int, error) {
 	return len(body), nil
 }
 
-// handleNoSummary continues with the conversation as it is. That may still fit,
-// unless the provider has said that it does not.
+// handleNoSummary continues with the conversation as it is. That may still fit, unless
+// the provider has said that it does not. Where no summary can help, what was added last
+// is left out.
 func (p *transition) handleNoSummary(at time.Time, err error) {
 	s := &p.state
 	p.emitEvent(Event{Type: CompactionCompleted, Reason: s.compactReason, Error: err.Error(), ErrorKind: ErrorKind(err)})
@@ -232,8 +233,11 @@ func (p *transition) handleNoSummary(at time.Time, err error) {
 	switch {
 	case s.settings.compactOnly:
 		p.finishRun(at, err)
-	case s.overflowErr != nil:
-		p.finishRun(at, s.overflowErr)
+	case s.overflow != nil:
+		if isTooLong(err) || errors.As(err, new(*NotSmallerError)) {
+			p.quarantine(*s.overflow)
+		}
+		p.finishRun(at, s.overflow.err)
 	default:
 		p.callModel(at)
 	}

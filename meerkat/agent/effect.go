@@ -46,7 +46,7 @@ type (
 		shown  bool
 		blocks []transcript.Block
 		usage  *transcript.Usage
-		body   []byte  // of a request that was refused for its form
+		body   []byte  // of a request that was refused and must not be sent again
 		random float64 // in [0, 1), for the wait
 	}
 	// waitedInput ends the wait between two attempts.

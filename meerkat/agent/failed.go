@@ -34,10 +34,6 @@ func (p *transition) handleFailure(in failureInput) {
 	if p.handleRefusal(in) {
 		return
 	}
-	if p.state.canShortenAfter(in.err) {
-		p.compactAfterOverflow(in)
-		return
-	}
 	var failure *provider.Error
 	if errors.As(in.err, &failure) {
 		delay, retry := s.settings.retry.Next(s.current.attempt, failure, in.random)

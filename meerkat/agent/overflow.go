@@ -5,6 +5,7 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 // isTooLong reports whether the provider rejected a request as too long.
@@ -17,13 +18,24 @@ func isTooLong(err error) bool {
 // help after err: the provider rejected the request as too long, a part would be
 // shorter, and this run has not tried it yet.
 func (s *state) canShortenAfter(err error) bool {
-	if !isTooLong(err) || s.truncatedHistory || len(s.truncatedView().Kept) == len(unitIndices(s.retentionUnits())) {
+	if !isTooLong(err) || s.truncatedHistory || s.compactReason == "" && s.newOutweighsRest() || len(s.truncatedView().Kept) == len(unitIndices(s.retentionUnits())) {
 		return false
 	}
 	if s.compactReason != "" {
 		return true
 	}
 	return s.settings.compaction.Threshold > 0 && !s.compactionFailed && s.compactedThrough() < len(s.session.Messages)
+}
+
+// newOutweighsRest reports whether what was added since the last reply is, by our
+// estimate, more than all the rest: then it is too long, and no summary of the rest helps.
+func (s *state) newOutweighsRest() bool {
+	added, last := 0, len(s.session.Messages)
+	for last > 0 && s.session.Messages[last-1].Role != transcript.RoleAssistant {
+		last--
+		added += estimateTokens(&s.session.Messages[last])
+	}
+	return added > totalWeight(s.retentionUnits())/2
 }
 
 // compactAfterOverflow asks for a summary of a part of the conversation. A
@@ -35,7 +47,8 @@ func (p *transition) compactAfterOverflow(in failureInput) {
 		p.requestSummary(in.at)
 		return
 	}
-	s.overflowErr = in.err
+	s.overflow = &in
+	p.addRecords(s.refusalRecord(in))
 	p.startCompaction(in.at, "the provider says that the conversation is too long")
 }
 

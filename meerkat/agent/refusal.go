@@ -17,30 +17,36 @@ import (
 const maxRepairs = 4
 
 // handleRefusal stores that the provider refused the request for its form, and sends it
-// again without what was refused, if that can be told. Otherwise what the user said is
-// left out of the next request, so that the session still works. It returns false when
-// the run cannot go on by itself.
-func (p *transition) handleRefusal(in failureInput) (sentAgain bool) {
+// again without what was refused, if that can be told. What is too long is summarised
+// where that can help. Otherwise what was added since the last reply is left out of the
+// next request, so that the session still works. It returns false when the run cannot go
+// on by itself.
+func (p *transition) handleRefusal(in failureInput) (goesOn bool) {
 	s := &p.state
 	var failure *provider.Error
 	if !errors.As(in.err, &failure) {
 		return false
 	}
-	if wasRefused := (*refusedBeforeError)(nil); errors.As(in.err, &wasRefused) {
-		p.quarantine(repair.Refused{Err: failure, History: s.session.History(), Target: s.target}, session.Refusal{At: in.at, RunID: s.runID, Provider: s.target.Provider, Model: s.target.Model.Model, Message: wasRefused.words})
+	wasRefused := errors.As(in.err, new(*refusedBeforeError))
+	switch {
+	case s.canShortenAfter(in.err):
+		p.compactAfterOverflow(in)
+		return true
+	case wasRefused, failure.IsContentRefusal():
+		if s.compactReason == "" {
+			p.quarantine(in)
+		}
 		return false
-	}
-	if !failure.IsFormRefusal() {
+	case !failure.IsFormRefusal():
 		return false
 	}
 	s.noteAccount(handoff.WithOrganization(s.settings.account, failure.Organization))
-	refused := repair.Refused{Err: failure, Request: &s.current.request, Body: in.body, History: s.session.History(), Target: s.target}
-	record := session.Refusal{At: in.at, RunID: s.runID, Provider: s.target.Provider, Model: s.target.Model.Model, Request: digestBody(in.body), Status: failure.Status, Message: failure.Error()}
-	fix, ok := repair.Decide(refused)
-	if ok = ok && s.current.repairs < maxRepairs; !ok {
-		p.quarantine(refused, record)
+	fix, ok := repair.Decide(s.refusedRequest(in))
+	if !ok || s.current.repairs >= maxRepairs {
+		p.quarantine(in)
 		return false
 	}
+	record := s.refusalRecord(in)
 	record.Repair = &fix
 	p.addRecords(record)
 	p.flushRecords()
@@ -49,12 +55,36 @@ func (p *transition) handleRefusal(in failureInput) (sentAgain bool) {
 }
 
 // quarantine leaves what was added since the last reply out of the next requests.
-func (p *transition) quarantine(refused repair.Refused, record session.Refusal) {
-	if fix, found := repair.Quarantine(refused); found && p.state.compactReason == "" {
+func (p *transition) quarantine(in failureInput) {
+	record := p.state.refusalRecord(in)
+	if fix, found := repair.Quarantine(p.state.refusedRequest(in)); found && p.state.compactReason == "" {
 		record.Repair = &fix
 	}
 	p.addRecords(record)
 	p.flushRecords()
+}
+
+// refusedRequest is what repairs are decided from.
+func (s *state) refusedRequest(in failureInput) repair.Refused {
+	var failure *provider.Error
+	_ = errors.As(in.err, &failure) // nil for a reply that a filter withheld
+	return repair.Refused{Err: failure, Request: &s.current.request, Body: in.body, History: s.session.History(), Target: s.target}
+}
+
+// refusalRecord is what is stored of a refusal.
+func (s *state) refusalRecord(in failureInput) session.Refusal {
+	record := session.Refusal{
+		At: in.at, RunID: s.runID, Provider: s.target.Provider, Model: s.target.Model.Model,
+		Request: digestBody(in.body), Message: in.err.Error(), TooLong: isTooLong(in.err),
+	}
+	var failure *provider.Error
+	if errors.As(in.err, &failure) {
+		record.Status = failure.Status
+	}
+	if before := (*refusedBeforeError)(nil); errors.As(in.err, &before) {
+		record.Message = before.words
+	}
+	return record
 }
 
 // refusedBeforeError is the cause of an error about a request that was not sent again.
@@ -139,18 +169,24 @@ func (d *driver) checkRefusedBefore(req *provider.Request) error {
 		return nil //nolint:nilerr // the call says so itself
 	}
 	digest := digestBody(body)
-	i := slices.IndexFunc(refusals, func(r session.Refusal) bool { return r.Request == digest && r.Provider == d.cfg.Client.Provider() })
+	i := slices.IndexFunc(refusals, func(r session.Refusal) bool {
+		return r.Request != "" && r.Request == digest && r.Provider == d.cfg.Client.Provider()
+	})
 	if i < 0 {
 		return nil
 	}
-	return &provider.Error{Kind: provider.InvalidRequest, Provider: d.cfg.Client.Provider(), Err: &refusedBeforeError{refusals[i].Message}}
+	kind := provider.InvalidRequest
+	if refusals[i].TooLong {
+		kind = provider.ContextTooLong
+	}
+	return &provider.Error{Kind: kind, Provider: d.cfg.Client.Provider(), Err: &refusedBeforeError{refusals[i].Message}}
 }
 
-// refusedBody returns the body of a request that was refused for its form, nil for any
-// other failure.
+// refusedBody returns the body of a request that was refused for its form or its length,
+// nil for any other failure.
 func (d *driver) refusedBody(req *provider.Request, err error) []byte {
 	var failure *provider.Error
-	if !errors.As(err, &failure) || !failure.IsFormRefusal() {
+	if !errors.As(err, &failure) || !failure.IsFormRefusal() && !isTooLong(err) {
 		return nil
 	}
 	body, err := d.cfg.Client.Render(req)

@@ -45,12 +45,12 @@ type state struct {
 	pending *runOpening
 	// compactReason says why a compaction is under way, "" when none is.
 	// truncatedHistory is set when its request carries a part of the conversation.
-	// overflowErr is the provider's error that caused it, if one did.
+	// overflow is the failure that caused it, if the provider found the request too long.
 	// compactionFailed keeps this run from trying another one. compactionIgnored is set
 	// when the provider was asked to compact and did not.
 	compactReason    string
 	truncatedHistory bool
-	overflowErr      error
+	overflow         *failureInput
 	compactionFailed bool
 
 	compactionIgnored bool

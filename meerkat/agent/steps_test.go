@@ -493,10 +493,23 @@ func describeRecord(r session.Record) string {
 		return "mark " + r.Name
 	case session.Operation:
 		return describeOperation(r)
+	case session.Refusal:
+		return describeRefusal(&r)
 	case session.Checkpoint:
 		return "checkpoint " + string(r.Reason)
 	}
 	return fmt.Sprintf("%+v", r)
+}
+
+func describeRefusal(r *session.Refusal) string {
+	line := "refusal"
+	if r.TooLong {
+		line += " too long"
+	}
+	if r.Repair != nil {
+		line += fmt.Sprintf(", left out: %s %d to %d", r.Repair.Kind, r.Repair.From, r.Repair.Through)
+	}
+	return line
 }
 
 func describeMessage(m *transcript.Message) string {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -267,6 +268,8 @@ func (p *transition) applyVerdict(at time.Time, v verdict, m *transcript.Message
 	}
 	if v.keep || v.err == nil {
 		p.addCheckpoint(at, session.ReasonCompleted)
+	} else if errors.As(v.err, new(*RefusedError)) {
+		p.quarantine(failureInput{at: at, err: v.err})
 	}
 	p.finishRun(at, v.err)
 }

@@ -133,8 +133,8 @@ type Repair struct {
 	Dropped []byte    `json:"dropped"`
 }
 
-// Refusal says that a provider refused a request for its form. The same request is never
-// sent again.
+// Refusal says that a provider refused a request for its form or for what it says. The
+// same request is not sent again where Request is known.
 type Refusal struct {
 	At       time.Time `json:"at"`
 	RunID    string    `json:"run_id,omitempty"`
@@ -145,6 +145,8 @@ type Refusal struct {
 	Status  int    `json:"status"`
 	// Message is the provider's own words, free of secrets.
 	Message string `json:"message"`
+	// TooLong is set when the request was too long for the model.
+	TooLong bool `json:"too_long,omitempty"`
 	// Repair is what is left out from here on, nil when nothing could be.
 	Repair *handoff.Repair `json:"repair,omitempty"`
 }

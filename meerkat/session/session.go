@@ -60,7 +60,7 @@ type Session struct {
 	RunEnds     []RunEnd
 	Errors      []ErrorRecord
 	Compactions []Compaction
-	// Refusals are the requests that providers refused for their form.
+	// Refusals are the requests that providers refused for their form or for what they say.
 	Refusals []Refusal
 	// Budget is the one in force, nil if none was ever set.
 	Budget *Budget

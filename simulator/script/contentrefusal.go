@@ -22,10 +22,7 @@ func contentRefusal(req Request, kind string) (r rule.Refusal, holds bool) {
 	if req.Provider == "gemini" {
 		r.Type = "INVALID_ARGUMENT"
 	}
-	doc := req.Document
-	if doc == nil {
-		doc, _ = jsontree.ParseLenient(req.Body, maxRequestDepth)
-	}
+	doc := documentOf(req)
 	switch kind {
 	case "image":
 		holds = anyNode(doc, isImage)
@@ -48,6 +45,19 @@ func contentRefusal(req Request, kind string) (r rule.Refusal, holds bool) {
 		r.Message, r.Code, r.Param = effortWords[req.Provider], onlyOpenAI(req, "unsupported_value"), onlyOpenAI(req, "reasoning.effort")
 	}
 	return r, holds
+}
+
+// holdsText reports whether a text of the request holds words; "" is in every request.
+func holdsText(req Request, words string) bool {
+	return words == "" || anyText(documentOf(req), words)
+}
+
+func documentOf(req Request) *jsontree.Node {
+	if req.Document != nil {
+		return req.Document
+	}
+	doc, _ := jsontree.ParseLenient(req.Body, maxRequestDepth)
+	return doc
 }
 
 // maxRequestDepth bounds the nesting of a request that is read here.
@@ -100,6 +110,20 @@ func anyNode(n *jsontree.Node, matches func(*jsontree.Node) bool) bool {
 	items := n.Items()
 	for i := range items {
 		if anyNode(&items[i], matches) {
+			return true
+		}
+	}
+	return false
+}
+
+// anyText reports whether a text of the document holds words.
+func anyText(n *jsontree.Node, words string) bool {
+	if strings.Contains(n.Text(), words) {
+		return true
+	}
+	items := n.Items()
+	for i := range items {
+		if anyText(&items[i], words) {
 			return true
 		}
 	}

@@ -80,8 +80,8 @@ func rejectionPlan(v Provider, r Reply) (Plan, bool) {
 	if to == nil || !ok {
 		return Plan{}, false
 	}
-	refusal, refuses := rejections[r.Request.Provider][to.Kind], r.Attempt < to.Times
-	if to.IsAboutContent() {
+	refusal, refuses := rejections[r.Request.Provider][to.Kind], r.Attempt < to.Times || to.Holds != ""
+	if to.IsAboutContent() && to.Holds == "" {
 		refusal, refuses = contentRefusal(r.Request, to.Kind)
 	}
 	if !refuses {

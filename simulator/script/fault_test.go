@@ -132,6 +132,27 @@ func TestContentRefusals(t *testing.T) {
 	}
 }
 
+// TestRefusedWhileItHolds: with a text each request is refused that holds it, and no other.
+func TestRefusedWhileItHolds(t *testing.T) {
+	s := &Script{Key: seal.NewKey("x"), Seed: "s", Now: func() time.Time { return time.Unix(0, 0) }, Attempts: new(Attempts), Scenario: &specs.Scenario{
+		Targets: []specs.Target{{Provider: "openai", Model: "m"}},
+		Turns:   []specs.Turn{{Emit: []specs.Block{{Kind: specs.KindText, Text: "a"}}, Refuse: &specs.Rejection{Kind: "context", Times: 1, Holds: "the {{nonce}}"}}},
+	}}
+	held := `{"input":[{"role":"user","content":"all of \u0074he ` + specs.Nonce("s", "") + `."}]}`
+	for _, c := range []struct {
+		body   string
+		status int
+	}{{held, 400}, {held, 400}, {`{"input":"the"}`, 200}, {held, 400}} {
+		reply, refusal := s.Reply(Request{Provider: "openai", Model: "m", Body: []byte(c.body)})
+		if refusal != nil {
+			t.Fatal(refusal)
+		}
+		if got := PlanReply(plainProvider{frames: []string{"{}"}}, reply); got.Status != c.status {
+			t.Errorf("%s: status %d, want %d", c.body, got.Status, c.status)
+		}
+	}
+}
+
 func TestStall(t *testing.T) {
 	turn := specs.Turn{Stall: &specs.After{"openai": 2}}
 	for form, want := range map[Form]int{FormSSE: 2, FormUnary: 0} {

@@ -187,6 +187,9 @@ func (s *Script) newReply(req Request, i int, blocks []Block, attempt int) Reply
 	if turn.Times > 0 && attempt >= turn.Times {
 		turn.Cut, turn.Fail, turn.Stall = nil, nil, nil
 	}
+	if turn.Refuse != nil && !holdsText(req, specs.Fresh(turn.Refuse.Holds, s.Seed)) {
+		turn.Refuse = nil
+	}
 	return Reply{
 		Request: req, Turn: turn, Ordinal: i, Blocks: blocks, Stop: stopOf(turn, blocks),
 		Seed: replySeed(s.Scenario.Name+"/"+req.Provider, attempt), Key: s.Key, At: s.Now(),

@@ -159,7 +159,7 @@ func (a *app) runAgent(ctx context.Context, w *preparedRun, do func(context.Cont
 		err = withSessionName(string(result.SessionID), err)
 	}
 	if e := (*provider.Error)(nil); errors.As(err, &e) && e.Kind == provider.ContextTooLong {
-		err = fmt.Errorf("%w; begin anew, compact the session or fork it before what was too long", err)
+		err = fmt.Errorf("%w; resume with a shorter prompt, compact the session or begin anew", err)
 	}
 	err = errors.Join(err, file.writeAnswer(result.Text, err), w.finishExports(ctx, a.noteLine))
 	return a.reportOutcome(out, result, err)

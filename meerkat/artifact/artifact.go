@@ -31,6 +31,9 @@ const Version = 1
 // DefaultTTL is how long an artifact is kept when nobody says otherwise.
 const DefaultTTL = 24 * time.Hour
 
+// DefaultSweepInterval is how often artifacts are removed that are kept no longer.
+const DefaultSweepInterval = time.Hour
+
 // Permanent is the time to live of an artifact that is kept until it is deleted.
 const Permanent = time.Duration(-1)
 

@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/artifact"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/ops"
 	"github.com/meerkat-go/conformance/meerkat/provider"
@@ -64,6 +65,7 @@ type Config struct {
 	SubAgents         bool
 	OperationLimits   ops.ConcurrencyLimits
 	ArtifactThreshold int
+	Artifacts         Artifacts
 	Storage           Storage
 	Telemetry         Telemetry
 	// ServerToken is what clients of a server that listens must send.
@@ -81,6 +83,14 @@ type Storage struct {
 	// FsyncInterval turns pass between two fsyncs.
 	Fsync         string
 	FsyncInterval int
+}
+
+// Artifacts say what is kept of large results, and for how long.
+type Artifacts struct {
+	Limits artifact.Limits
+	// TTL is artifact.Permanent where the setting is 0.
+	TTL           time.Duration
+	SweepInterval time.Duration
 }
 
 // Telemetry says where measurements of runs go. The zero value sends and serves
@@ -111,5 +121,8 @@ func newConfig() Config {
 func (c *Config) convertSpecialValues() {
 	if c.Agent.WarnAt == 0 {
 		c.Agent.WarnAt = -1 // 0 never warns; in agent.Config it is the default
+	}
+	if c.Artifacts.TTL == 0 {
+		c.Artifacts.TTL = artifact.Permanent
 	}
 }

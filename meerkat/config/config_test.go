@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/artifact"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/ops"
@@ -112,6 +113,8 @@ var samples = map[string][4]string{
 	"limits.idle_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "limits.ping_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "limits.reply_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"},
 	"agent.sub_agents": {"true", "false", "true", "false"}, "operations.max_depth": {"1", "2", "3", "4"}, "operations.max_concurrent_ops": {"1", "2", "3", "4"},
 	"operations.max_concurrent_agents": {"1", "2", "3", "4"}, "operations.max_children_per_agent": {"1", "2", "3", "4"}, "operations.artifact_threshold": {"1", "2", "3", "4"},
+	"artifacts.max_artifact_bytes": {"1", "2", "3", "4"}, "artifacts.max_artifacts_per_session": {"1", "2", "3", "4"}, "artifacts.max_total_artifact_bytes": {"1", "2", "3", "4"},
+	"artifacts.ttl": {"'1s'", "'2s'", "'3s'", "'4s'"}, "artifacts.sweep_interval": {"'1s'", "'2s'", "'3s'", "'4s'"},
 	"tools.bad_schema": {"'refuse'", "'leave-out'", "'refuse'", "'leave-out'"},
 	"tools.allow":      {"['u']", "['p']", "'e'", "'f'"}, "tools.deny": {"['u']", "['p']", "'e'", "'f'"},
 }
@@ -219,6 +222,7 @@ func TestEveryKey(t *testing.T) {
 		},
 		BadSchema: "refuse",
 		SubAgents: true, OperationLimits: ops.ConcurrencyLimits{MaxDepth: 2, MaxConcurrentOps: 20, MaxConcurrentAgents: 10, MaxChildrenPerAgent: 4}, ArtifactThreshold: 1000,
+		Artifacts: config.Artifacts{Limits: artifact.Limits{MaxBytes: 2 << 20, MaxPerSession: 7, MaxTotalBytes: 5 << 30}, TTL: time.Hour, SweepInterval: 5 * time.Minute},
 		MCPServers: []mcp.Server{
 			{Name: "filesystem", Command: "npx", Args: []string{"-y", "server", "${HOME}"}, Env: map[string]string{"GITHUB_TOKEN": "sk-1"}, Dir: "/", Timeout: 9 * time.Second, StartTimeout: 8 * time.Second, Optional: true, Protocol: "2025-11-25", Allow: []string{"x"}, Deny: []string{"y"}},
 			{Name: "remote", URL: "https://h/mcp", Headers: map[string]string{"Authorization": "Bearer sk-1"}},
@@ -244,6 +248,12 @@ max_concurrent_ops = 20
 max_concurrent_agents = 10
 max_children_per_agent = 4
 artifact_threshold = 1000
+[artifacts]
+max_artifact_bytes = "2MB"
+max_artifacts_per_session = 7
+max_total_artifact_bytes = "5GB"
+ttl = "1h"
+sweep_interval = "5m"
 [agent]
 sub_agents = true
 model = "m"

@@ -86,7 +86,13 @@ var byteUnits = []struct {
 }{{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"b", 1}}
 
 // readBytes reads a size: a number of bytes, or one with KB, MB or GB.
-func readBytes(v any) (any, error) {
+func readBytes(v any) (any, error) { return readSize(v, math.MaxInt32, "2047 MB") }
+
+// readLargeBytes is readBytes for what a disk holds.
+func readLargeBytes(v any) (any, error) { return readSize(v, 1<<50, "1048576 GB") }
+
+// readSize reads a size of at most so many bytes, which mostText names.
+func readSize(v any, most float64, mostText string) (any, error) {
 	size := 1.0
 	if s, ok := v.(string); ok {
 		text := strings.ToLower(strings.TrimSpace(s))
@@ -97,19 +103,19 @@ func readBytes(v any) (any, error) {
 			}
 		}
 		if n, err := parseNumber(text); err == nil {
-			return readPositiveNumber(v, n*size)
+			return checkSize(v, n*size, most, mostText)
 		}
 	}
 	n, err := parseNumber(v)
 	if err != nil {
 		n = -1
 	}
-	return readPositiveNumber(v, n)
+	return checkSize(v, n, most, mostText)
 }
 
-func readPositiveNumber(v any, n float64) (any, error) {
-	if !(n >= 1) || n != math.Trunc(n) || n > math.MaxInt32 {
-		return nil, fmt.Errorf("%v is not a size from 1 byte to 2047 MB; write it such as 500KB or 64MB", v)
+func checkSize(v any, n, most float64, mostText string) (any, error) {
+	if !(n >= 1) || n != math.Trunc(n) || n > most {
+		return nil, fmt.Errorf("%v is not a size from 1 byte to %s; write it such as 500KB or 64MB", v, mostText)
 	}
 	return int(n), nil
 }
@@ -119,6 +125,15 @@ func readWait(v any) (any, error) {
 	d, err := readDuration(v)
 	if err == nil && d == time.Duration(0) {
 		err = errors.New("0 would end every reply; write a time such as 30s")
+	}
+	return d, err
+}
+
+// readInterval reads a duration of a second or more, for what is done again and again.
+func readInterval(v any) (any, error) {
+	d, err := readDuration(v)
+	if err == nil && d.(time.Duration) < time.Second {
+		err = fmt.Errorf("%v is less than a second; write a time such as 10m", v)
 	}
 	return d, err
 }

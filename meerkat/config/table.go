@@ -76,7 +76,7 @@ var (
 
 // Table returns all settings in the order in which they are shown.
 func Table() []Setting {
-	return slices.Concat(agentSettings(), operationSettings(), providerSettings(), toolSettings(), storageSettings(), limitSettings(), boundSettings(), telemetrySettings(), []Setting{
+	return slices.Concat(agentSettings(), operationSettings(), artifactSettings(), providerSettings(), toolSettings(), storageSettings(), limitSettings(), boundSettings(), telemetrySettings(), []Setting{
 		{
 			Key: "server.token", secret: true, risk: riskHoldsKey,
 			Help: "`token` that clients of rkat mcp-server --listen must send", field: func(c *Config) any { return &c.ServerToken },

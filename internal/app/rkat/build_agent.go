@@ -33,6 +33,7 @@ type preparedRun struct {
 	store   session.Store
 	// artifacts are those of all runs of a server; nil: they are opened for this run.
 	artifacts artifact.Store
+	stopSweep func() // nil: artifacts are not opened, or are those of a server
 	choice    modelChoice
 	resumed   bool // the session exists already
 	// hasSubAgents is set for a session that began with the tools for sub-agents.
@@ -64,6 +65,9 @@ func (w *preparedRun) closeAll(ctx context.Context) {
 	}
 	if w.demo != nil {
 		w.demo.Close()
+	}
+	if w.stopSweep != nil {
+		w.stopSweep()
 	}
 	if w.store != nil {
 		closeStore(w.store)

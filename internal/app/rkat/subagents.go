@@ -1,8 +1,10 @@
 package rkat
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat"
@@ -32,20 +34,36 @@ func (a *app) offerSubAgents(w *preparedRun, b *meerkat.AgentBuilder) error {
 	return nil
 }
 
-// openArtifacts opens the artifacts of the sessions of a run, or of all runs of a server.
+// openArtifacts opens the artifacts of the sessions of a run, or of all runs of a server,
+// and removes those that are kept no longer until w is closed.
 func (a *app) openArtifacts(w *preparedRun) (artifact.Store, error) {
 	if w.artifacts != nil {
 		return w.artifacts, nil
 	}
-	options := artifact.Options{Ancestors: artifact.ForkedFrom(w.store)}
+	settings := w.cfg.Artifacts
+	options := artifact.Options{Ancestors: artifact.ForkedFrom(w.store), Limits: settings.Limits, TTL: settings.TTL}
 	if w.cfg.Storage.Backend == "memory" {
-		return artifact.NewMemory(options), nil
+		w.artifacts = artifact.NewMemory(options)
+	} else {
+		dir, err := w.cfg.SessionFolder()
+		if err != nil {
+			return nil, &cli.UsageError{Err: err}
+		}
+		w.artifacts = artifact.NewFiles(filepath.Join(filepath.Dir(dir), "artifacts"), options)
 	}
-	dir, err := w.cfg.SessionFolder()
-	if err != nil {
-		return nil, &cli.UsageError{Err: err}
-	}
-	return artifact.NewFiles(filepath.Join(filepath.Dir(dir), "artifacts"), options), nil
+	w.stopSweep = a.startSweep(w.artifacts, settings.SweepInterval)
+	return w.artifacts, nil
+}
+
+// startSweep keeps a store of artifacts swept until stop is called.
+func (a *app) startSweep(store artifact.Store, interval time.Duration) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		artifact.KeepSwept(ctx, store, interval, func(err error) { a.noteLine("%s", cli.OneLine(err)) })
+	}()
+	return func() { cancel(); <-done }
 }
 
 // offersSubAgents reports whether a session began with the tools for sub-agents.

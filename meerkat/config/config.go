@@ -70,6 +70,8 @@ type Config struct {
 	Telemetry         Telemetry
 	// ServerToken is what clients of a server that listens must send.
 	ServerToken string
+	// ServerHosts are names of a server that listens on loopback, beside localhost.
+	ServerHosts []string
 	// Database is the URL of the database that the replicas of a server share; "":
 	// the server is alone. It may hold a password.
 	Database string

@@ -98,6 +98,7 @@ var samples = map[string][4]string{
 	"agent.stop_sequences": {"['u']", "['p']", "'e'", "'f'"}, "session.metadata": {"{a = 'u'}", "{a = 'p'}", "'a=e'", "'a=f'"},
 	"telemetry.otlp_endpoint": {"'http://u'", "'http://p'", "'http://e'", "'http://f'"}, "telemetry.otlp_headers": {"{a = 'u'}", "{a = 'p'}", "'a=e'", "'a=f'"},
 	"telemetry.otlp_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "telemetry.content": {"true", "false", "true", "false"},
+	"server.hosts":             {"['u']", "['p']", "'e'", "'f'"},
 	"server.database":          {"'postgres://u'", "'postgres://p'", "'postgres://e'", "'postgres://f'"},
 	"telemetry.metrics_listen": {"'127.0.0.1:1'", "'127.0.0.1:2'", "'127.0.0.1:3'", "'127.0.0.1:4'"},
 	"agent.cache_ttl":          {"'5m'", "'1h'", "'5m'", "'1h'"}, "provider.type": {"'openai'", "'gemini'", "'anthropic'", "'openai'"},
@@ -229,7 +230,7 @@ func TestEveryKey(t *testing.T) {
 		},
 		Telemetry:   config.Telemetry{Endpoint: "http://c:4318", Headers: map[string]string{"X": "sk-1"}, Timeout: time.Second, Content: true, MetricsListen: "127.0.0.1:9464"},
 		Bounds:      provider.Bounds{ReplyBytes: 2 << 20, ReplyEvents: 10, EventBytes: 1000, IdleTimeout: time.Minute, PingTimeout: 2 * time.Minute, ReplyTimeout: 3 * time.Minute},
-		HeaderBytes: 4 << 10, MCPBytes: 5000, ServerToken: "sk-1", Database: "postgres://u:sk-1@h/d",
+		HeaderBytes: 4 << 10, MCPBytes: 5000, ServerToken: "sk-1", ServerHosts: []string{"rkat.example.com", "b"}, Database: "postgres://u:sk-1@h/d",
 		Storage: config.Storage{Backend: "sqlite", Directory: "d", Fsync: "interval", FsyncInterval: 2},
 	}
 	if diff := cmp.Diff(want, l.Config); diff != "" {
@@ -318,6 +319,7 @@ mcp_message_bytes = 5000
 
 [server]
 token = "${OPENAI}"
+hosts = ["rkat.example.com", "b"]
 database = "postgres://u:${OPENAI}@h/d"
 
 [telemetry]

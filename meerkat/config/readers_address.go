@@ -33,6 +33,20 @@ func readDatabase(v any) (any, error) {
 	return s, nil
 }
 
+// readHosts reads a list of names of hosts.
+func readHosts(v any) (any, error) {
+	names, err := readList(v)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names.([]string) {
+		if u, err := url.Parse("http://" + name); err != nil || u.Host != name || u.Hostname() != name || strings.ContainsAny(name, "*@%") {
+			return nil, fmt.Errorf("%.100q is not the name of a host; write it such as rkat.example.com, without a port and without *", name)
+		}
+	}
+	return names, nil
+}
+
 // readListenAddress reads where to listen: PORT, :PORT or HOST:PORT. Without a host
 // only this machine can connect.
 func readListenAddress(v any) (any, error) {

@@ -82,6 +82,10 @@ func Table() []Setting {
 			Help: "`token` that clients of rkat mcp-server --listen must send", field: func(c *Config) any { return &c.ServerToken },
 		},
 		{
+			Key: "server.hosts", Flag: "hosts", Commands: ServeCommands, read: readHosts,
+			Help: "`names` by which clients reach a server that listens on loopback, such as that of a load balancer on this machine", field: func(c *Config) any { return &c.ServerHosts },
+		},
+		{
 			Key: "server.database", Flag: "database", Commands: ServeCommands, Variables: []string{"RKAT_DATABASE_URL"}, read: readDatabase, secret: true, form: "a URL of the form postgres://USER@HOST:PORT/DATABASE", risk: riskMovesSessions,
 			Help: "`URL` of the PostgreSQL database that the replicas of rkat serve share; one with a password belongs into RKAT_DATABASE_URL", field: func(c *Config) any { return &c.Database },
 		},

@@ -30,6 +30,8 @@ type API interface {
 type APIOptions struct {
 	// Token is what clients send as Authorization: Bearer TOKEN.
 	Token string
+	// Hosts are more names of the server; see GuardOptions.
+	Hosts []string
 	// Heartbeat is how often an event stream says that it is alive; 0: DefaultHeartbeat.
 	Heartbeat time.Duration
 	// Streams is how many event streams may be open; 0: DefaultStreams.

@@ -10,6 +10,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/ops"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -125,6 +126,8 @@ func ErrorKind(err error) string {
 		return "unsupported_model"
 	case errors.As(err, new(*meerkat.MissingKeyError)):
 		return "missing_key"
+	case errors.As(err, new(*mcp.ServerError)) && !errors.Is(err, context.Canceled):
+		return "tool_server"
 	case errors.As(err, new(*session.LockedError)):
 		return "session_locked"
 	case errors.Is(err, session.ErrNotFound):

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat"
+	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/server"
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -33,6 +34,17 @@ func (countingModel) Complete(_ context.Context, r *provider.Request, _ func(str
 	}
 	reply.Message = transcript.Assistant(transcript.StopEndTurn, transcript.Text("done"))
 	return reply, nil
+}
+
+// TestKindOfToolServer: a tool server that does not start is not a fault of this program,
+// and a client that interrupted its start is not told of the server.
+func TestKindOfToolServer(t *testing.T) {
+	for cause, want := range map[error]string{errors.New("no such file"): "tool_server", context.Canceled: "interrupted"} {
+		err := fmt.Errorf("build: %w", &mcp.ServerError{Server: "bank", Err: cause})
+		if got := server.ErrorKind(err); got != want {
+			t.Errorf("%v: %s, want %s", err, got, want)
+		}
+	}
 }
 
 // recordingStore keeps the records of the sessions that are created in it.

@@ -5,9 +5,12 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -40,13 +43,35 @@ func CheckToken(token string) error {
 // Refuse answers a request that a server refuses.
 type Refuse func(w http.ResponseWriter, message string, status int)
 
+// GuardOptions say what a [Guard] lets pass. Token must be set.
+type GuardOptions struct {
+	// Token is what clients send as Authorization: Bearer TOKEN.
+	Token string
+	// Hosts are names of the server, without ports, beside localhost and its addresses. A
+	// load balancer on the same machine may pass on the name that its clients asked for.
+	Hosts []string
+	// Refuse answers what does not pass; nil: http.Error.
+	Refuse Refuse
+}
+
 // Guard returns a handler that passes on to next only what it may see: requests with
-// the bearer token, from no web page of another origin, with a body of at most
-// MaxMessage bytes that arrives in time. What next writes must be read in time. refuse
-// answers the others, as http.Error does.
-func Guard(token string, refuse Refuse, next http.Handler) http.Handler {
-	want := sha256.Sum256([]byte(token))
+// the bearer token, for a name of this server, from no web page of another origin, with
+// a body of at most MaxMessage bytes that is not compressed and arrives in time. What next
+// writes must be read in time.
+//
+// The name is checked where a client connects to the loopback interface: a web page could
+// get there with a name of its own that resolves to 127.0.0.1 (DNS rebinding).
+func Guard(o GuardOptions, next http.Handler) http.Handler {
+	want := sha256.Sum256([]byte(o.Token))
+	refuse := o.Refuse
+	if refuse == nil {
+		refuse = http.Error
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isOwnHost(r, o.Hosts) {
+			refuse(w, fmt.Sprintf("host: %.100q is no name of this server; ask 127.0.0.1 or localhost, or give the server that name with the setting server.hosts", r.Host), http.StatusForbidden)
+			return
+		}
 		if !isOwnOrigin(r) {
 			refuse(w, "origin: web pages of other origins are refused; send no Origin header", http.StatusForbidden)
 			return
@@ -57,11 +82,41 @@ func Guard(token string, refuse Refuse, next http.Handler) http.Handler {
 			refuse(w, "authorization: missing or wrong; send the header Authorization: Bearer TOKEN", http.StatusUnauthorized)
 			return
 		}
+		if encoding := strings.Join(r.Header.Values("Content-Encoding"), ", "); encoding != "" && !strings.EqualFold(encoding, "identity") {
+			w.Header().Set("Accept-Encoding", "identity") // RFC 9110, section 12.5.3: what may be sent instead
+			refuse(w, fmt.Sprintf("content-encoding: %.100q is not understood; send the body as it is", encoding), http.StatusUnsupportedMediaType)
+			return
+		}
 		if !readBody(w, r, refuse) {
 			return
 		}
 		next.ServeHTTP(&patientWriter{w, http.NewResponseController(w)}, r)
 	})
+}
+
+// isOwnHost reports whether a request is for a name of this server. On other interfaces
+// than loopback any name may be that of the machine.
+func isOwnHost(r *http.Request, hosts []string) bool {
+	local, known := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !known || !isLoopbackHost(hostName(local.String())) {
+		return true
+	}
+	asked := hostName(r.Host)
+	return isLoopbackHost(asked) || slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, asked) })
+}
+
+// hostName returns HOST:PORT without its port.
+func hostName(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		address = host
+	}
+	return strings.TrimSuffix(strings.Trim(address, "[]"), ".")
+}
+
+// isLoopbackHost reports whether a name is always that of this machine.
+func isLoopbackHost(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
 // isOwnOrigin reports whether a request comes from no web page, or from one that this

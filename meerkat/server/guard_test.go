@@ -14,7 +14,7 @@ const token = "0123456789abcdef0123456789abcdef"
 
 // TestGuard holds who gets through, and that nothing is read of those who do not.
 func TestGuard(t *testing.T) {
-	upstream := httptest.NewServer(server.Guard(token, http.Error, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	upstream := httptest.NewServer(server.Guard(server.GuardOptions{Token: token, Hosts: []string{"rkat.example"}}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = w.Write(body)
 	})))
@@ -38,6 +38,14 @@ func TestGuard(t *testing.T) {
 		{"a page without an origin", []string{"Origin", "null"}, "hi", 403},
 		{"a page that sends no origin", []string{"Sec-Fetch-Site", "cross-site"}, "hi", 403},
 		{"a page of its own", []string{"Origin", "http://" + host}, "hi", 200},
+		{"another host", []string{"Host", "evil.example"}, "hi", 403},
+		{"another host with the port", []string{"Host", "127.0.0.1.evil.example:80"}, "hi", 403},
+		{"another host and its origin", []string{"Host", "evil.example", "Origin", "http://evil.example"}, "hi", 403},
+		{"the host of a setting", []string{"Host", "RKAT.example.:443"}, "hi", 200},
+		{"localhost", []string{"Host", "LocalHost:1"}, "hi", 200},
+		{"the address of IPv6", []string{"Host", "[::1]"}, "hi", 200},
+		{"a body that is compressed", []string{"Content-Encoding", "gzip"}, "hi", 415},
+		{"a body that is not compressed", []string{"Content-Encoding", "Identity"}, "hi", 200},
 		{"too much", nil, large, 413},
 		{"as much as is allowed", nil, large[1:], 200},
 	} {
@@ -48,6 +56,9 @@ func TestGuard(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer "+token)
 		for i := 0; i < len(c.headers); i += 2 {
 			r.Header.Set(c.headers[i], c.headers[i+1])
+			if c.headers[i] == "Host" {
+				r.Host = c.headers[i+1]
+			}
 		}
 		reply, err := http.DefaultClient.Do(r)
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -23,7 +22,7 @@ func Listen(ctx context.Context, address string, remote bool, connections int) (
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; use 127.0.0.1:0", address, err)
 	}
-	if ip := net.ParseIP(host); !remote && !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback()) {
+	if !remote && !isLoopbackHost(host) {
 		return nil, fmt.Errorf("%s: other machines could reach it; use 127.0.0.1:0, or say --allow-remote", address)
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)

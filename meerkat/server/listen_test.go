@@ -41,7 +41,7 @@ func servePipe(t *testing.T, handler http.Handler) net.Conn {
 	l <- end
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- server.HTTP(ctx, l, server.Guard(token, http.Error, handler)) }()
+	go func() { served <- server.HTTP(ctx, l, server.Guard(server.GuardOptions{Token: token}, handler)) }()
 	t.Cleanup(func() {
 		_ = client.Close()
 		cancel()

@@ -3,7 +3,6 @@ package rkat
 import (
 	"bufio"
 	"encoding/json"
-	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -47,7 +46,7 @@ func TestMCPConformance(t *testing.T) {
 // the suite's own names. The same handler and guard serve them as serve rkat's tools.
 func TestMCPConformanceFixtures(t *testing.T) {
 	program := suiteProgram(t)
-	guarded := httptest.NewServer(server.Guard(suiteToken, http.Error, mcp.NewHandler(newFixtureServer())))
+	guarded := httptest.NewServer(server.Guard(server.GuardOptions{Token: suiteToken}, mcp.NewHandler(newFixtureServer())))
 	t.Cleanup(guarded.Close)
 	address := proxyForSuite(t, guarded.URL, "")
 	for scenario, checks := range map[string]string{

@@ -67,7 +67,7 @@ func (a *app) serveMCP(cmd *cobra.Command, o *serverOptions) error {
 	if o.listen == "" {
 		return tools.Serve(ctx, a.Stdin, a.JSON())
 	}
-	return a.serveHTTP(ctx, o, "/mcp", server.Guard(token, http.Error, tools.Handler()))
+	return a.serveHTTP(ctx, o, "/mcp", server.Guard(server.GuardOptions{Token: token, Hosts: host.base.cfg.ServerHosts}, tools.Handler()))
 }
 
 // serverToken returns the token of --listen.

@@ -108,7 +108,7 @@ func (a *app) serveREST(cmd *cobra.Command, o *serveOptions) error {
 func (a *app) newRESTServer(ctx context.Context, h *agentHost, o *serveOptions, token string) (server.API, error) {
 	host := h.serverHost()
 	options := server.APIOptions{
-		Token: token, Streams: o.streams,
+		Token: token, Hosts: h.base.cfg.ServerHosts, Streams: o.streams,
 		CheckModel: func(model string) error { _, err := lookupModel(model, o.unlisted); return err },
 	}
 	if a.Verbose {

@@ -12,6 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/server"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -119,5 +120,5 @@ func describeError(err error) error {
 	if refused := (*sdk.RequestError)(nil); errors.As(err, &refused) {
 		return err
 	}
-	return sdk.NewInternalError(map[string]any{"error": err.Error(), "kind": agent.ErrorKind(err)})
+	return sdk.NewInternalError(map[string]any{"error": err.Error(), "kind": server.ErrorKind(err)})
 }

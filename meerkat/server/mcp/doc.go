@@ -3,7 +3,7 @@
 //
 //	s := mcp.New(host)
 //	err := s.Serve(ctx, os.Stdin, os.Stdout)            // one client, over stdio
-//	http.Handle("/mcp", server.Guard(token, http.Error, s.Handler())) // many, over streamable HTTP
+//	http.Handle("/mcp", server.Guard(server.GuardOptions{Token: token}, s.Handler())) // many, over streamable HTTP
 //
 // The tools are meerkat_run and meerkat_resume, which return when the model has
 // answered; meerkat_interrupt, which ends such a run; meerkat_sessions, meerkat_read and

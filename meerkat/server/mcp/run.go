@@ -8,7 +8,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meerkat-go/conformance/meerkat"
-	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/server"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
@@ -115,6 +114,6 @@ func (s *Server) runAgent(ctx context.Context, r *sdk.CallToolRequest, request s
 	if err == nil {
 		return nil, out, nil
 	}
-	out.Error = &RunFail{agent.ErrorKind(err), err.Error()}
+	out.Error = &RunFail{server.ErrorKind(err), err.Error()}
 	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: err.Error()}}}, out, nil
 }

@@ -72,7 +72,8 @@ func ServeStdio(ctx context.Context, protocol *sdk.Server, in io.Reader, out io.
 func NewHandler(protocol *sdk.Server) http.Handler {
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return protocol }, &sdk.StreamableHTTPOptions{
 		MaxRequestBodyBytes: server.MaxMessage, PropagateRequestCancellation: true,
-		SessionTimeout: sessionTimeout, EventStore: sdk.NewMemoryEventStore(nil),
+		DisableLocalhostProtection: true, // server.Guard refuses other hosts, and knows more names
+		SessionTimeout:             sessionTimeout, EventStore: sdk.NewMemoryEventStore(nil),
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Mcp-Session-Id") == "" && countClients(protocol) >= MaxClients {

@@ -26,6 +26,7 @@ type eventsInput struct {
 
 func (s *Server) addEventOperation() {
 	o := newOperation("followEvents", http.MethodGet, "/sessions/{id}/events", "runs", "Follow a session as server-sent events", 404, 409, 429)
+	o.Middlewares = nil // it has as long as the client stays
 	o.Description = "Sends the events that are kept of the session, and then those that happen, until the client leaves. " +
 		"The type of an event is that of its data, as in the JSON Schema of rkat events schema. An event named gap says that events are missing; the history has what they led to. Comments keep the connection alive."
 	o.Responses = map[string]*huma.Response{"200": {

@@ -197,7 +197,7 @@ func TestReadersThatStop(t *testing.T) {
 		}
 		defer func() { _ = c.Close() }()
 		_ = c.(*net.TCPConn).SetReadBuffer(4096)
-		if _, err := fmt.Fprintf(c, "GET /sessions/%s/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", id, token); err != nil {
+		if _, err := fmt.Fprintf(c, "GET /sessions/%s/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", id, token); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -188,7 +188,9 @@ func (f *fixture) ask(t testing.TB, method, path, body string, headers ...string
 	}
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
-		r.Header.Set(name, value)
+		if r.Header.Set(name, value); name == "Host" {
+			r.Host = value
+		}
 	}
 	response, err := f.Client().Do(r)
 	if err != nil {

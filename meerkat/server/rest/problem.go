@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -35,6 +37,9 @@ func writeProblem(w http.ResponseWriter, detail string, status int) {
 
 // problemOf returns the error for a client, nil for nil.
 func problemOf(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errNoAnswer
+	}
 	status := statusOf(err)
 	switch {
 	case err == nil:
@@ -50,6 +55,20 @@ func problemOf(err error) error {
 	}
 }
 
+// answerTime is how long the sessions and the backend may take for something that is only
+// read: a table may be locked, or a disk be slow.
+const answerTime = 10 * time.Second
+
+// errNoAnswer says that this time is over.
+var errNoAnswer = fmt.Errorf("sessions: no answer within %s; try again, and look at the disk or database", answerTime)
+
+// boundAnswer gives a request its answerTime.
+func boundAnswer(c huma.Context, next func(huma.Context)) {
+	ctx, cancel := context.WithTimeout(c.Context(), answerTime)
+	defer cancel()
+	next(huma.WithContext(c, ctx))
+}
+
 // statusOf returns the status of an error of the backend or of the store.
 func statusOf(err error) int {
 	switch {
@@ -63,7 +82,7 @@ func statusOf(err error) int {
 		return http.StatusTooManyRequests
 	case errors.As(err, new(*server.KeyReusedError)), errors.As(err, new(*catalog.UnsupportedModel)):
 		return http.StatusUnprocessableEntity
-	case errors.Is(err, server.ErrDraining), errors.As(err, new(*session.StorageError)):
+	case errors.Is(err, server.ErrDraining), errors.As(err, new(*session.StorageError)), errors.Is(err, errNoAnswer):
 		return http.StatusServiceUnavailable
 	default:
 		return http.StatusInternalServerError

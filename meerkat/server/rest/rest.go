@@ -76,7 +76,7 @@ func (s *Server) Drain(ctx context.Context) error {
 // Handler implements server.API.
 func (s *Server) Handler() http.Handler {
 	inner := http.HandlerFunc(s.serveKnown)
-	guarded := server.Guard(s.options.Token, writeProblem, inner)
+	guarded := server.Guard(server.GuardOptions{Token: s.options.Token, Hosts: s.options.Hosts, Refuse: writeProblem}, inner)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")

@@ -75,14 +75,16 @@ type (
 
 func (s *Server) addRunOperations() {
 	const refused = "The run goes on when the client has left. Without Prefer: wait the answer comes at once, and Location says where the run can be read."
-	start := newOperation("createSession", http.MethodPost, "/sessions", "sessions", "Start a session with a run", 413, 415, 429)
+	start := newOperation("createSession", http.MethodPost, "/sessions", "sessions", "Start a session with a run", 413, 429)
 	start.DefaultStatus, start.Description = http.StatusAccepted, refused
 	huma.Register(s.api, withEndedResponse(start), s.createSession)
-	again := newOperation("createRun", http.MethodPost, "/sessions/{id}/runs", "runs", "Go on with a session", 404, 409, 413, 415, 429)
+	again := newOperation("createRun", http.MethodPost, "/sessions/{id}/runs", "runs", "Go on with a session", 404, 409, 413, 429)
 	again.DefaultStatus, again.Description = http.StatusAccepted, refused
 	huma.Register(s.api, withEndedResponse(again), s.createRun)
 	huma.Register(s.api, newOperation("listRuns", http.MethodGet, "/sessions/{id}/runs", "runs", "List the runs of a session", 404, 409), s.listRuns)
-	huma.Register(s.api, newOperation("getRun", http.MethodGet, "/sessions/{id}/runs/{run}", "runs", "Return a run", 404), s.getRun)
+	get := newOperation("getRun", http.MethodGet, "/sessions/{id}/runs/{run}", "runs", "Return a run", 404)
+	get.Middlewares = nil // it waits as long as the client prefers
+	huma.Register(s.api, get, s.getRun)
 	interrupt := newOperation("interruptSession", http.MethodPost, "/sessions/{id}/interrupt", "runs", "End the run of a session", 404, 409)
 	interrupt.DefaultStatus, interrupt.Description = http.StatusAccepted, "The session stays legal and can be resumed."
 	huma.Register(s.api, withEndedResponse(interrupt), s.interruptSession)

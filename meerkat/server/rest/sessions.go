@@ -60,7 +60,7 @@ func (s *Server) addSessionOperations() {
 	remove.DefaultStatus = http.StatusNoContent
 	huma.Register(s.api, remove, s.deleteSession)
 	huma.Register(s.api, newOperation("getHistory", http.MethodGet, "/sessions/{id}/history", "sessions", "Return what happened in a session, with the steps of tools", 404, 409), s.getHistory)
-	fork := newOperation("forkSession", http.MethodPost, "/sessions/{id}/fork", "sessions", "Begin a session with the messages of another one", 404, 409, 413, 415)
+	fork := newOperation("forkSession", http.MethodPost, "/sessions/{id}/fork", "sessions", "Begin a session with the messages of another one", 404, 409, 413)
 	fork.DefaultStatus = http.StatusCreated
 	huma.Register(s.api, fork, s.forkSession)
 }

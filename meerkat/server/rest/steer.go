@@ -35,7 +35,7 @@ type (
 )
 
 func (s *Server) addSteerOperation() {
-	o := newOperation("steerSession", http.MethodPost, "/sessions/{id}/steer", "runs", "Say something to the run of a session", 404, 409, 413, 415, 429)
+	o := newOperation("steerSession", http.MethodPost, "/sessions/{id}/steer", "runs", "Say something to the run of a session", 404, 409, 413, 429)
 	o.DefaultStatus = http.StatusAccepted
 	o.Description = "The model gets the message before its next turn, after [STEERING]. It expires if the run ends without another turn."
 	huma.Register(s.api, o, s.steerSession)

@@ -268,6 +268,28 @@ func checkRefuses(t *testing.T, w session.Writer, first error) {
 	}
 }
 
+// TestLockedTable: a reader of a table that another program has locked has the time of its
+// context, and no more.
+func TestLockedTable(t *testing.T) {
+	url := server.Database(t)
+	s := openStore(t, url, "one")
+	block := connectDirectly(t, url)
+	if _, err := block.Exec(t.Context(), "BEGIN; LOCK TABLE meerkat.sessions"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.List(ctx, session.Filter{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	if _, err := block.Exec(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.List(t.Context(), session.Filter{}); err != nil {
+		t.Error(err)
+	}
+}
+
 // awaitBlocked returns when a statement of a store waits for a lock.
 func awaitBlocked(t *testing.T, url string) {
 	t.Helper()

@@ -75,7 +75,11 @@ type plannedAgent struct {
 	Name     string   `json:"name"`
 	Depends  []string `json:"depends_on,omitempty"`
 	MaxTurns int      `json:"max_turns,omitempty"`
+	Model    string   `json:"model,omitempty"`
 }
+
+// treeModels are the models of random trees, one of each provider.
+var treeModels = []string{"claude-opus-5-5", "gpt-5.2", "gemini-3.5-flash"}
 
 // drawPlan draws the prompt of an agent: calls, sub-agents, and what it does about them.
 func drawPlan(t *rapid.T, depth int, name string) string {
@@ -98,10 +102,21 @@ func drawPlan(t *rapid.T, depth int, name string) string {
 			child.MaxTurns = 1
 		}
 		names = append(names, child.Name)
-		lines = append(lines, "spawn_agent "+encode(child))
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0:
+			lines = append(lines, "fork "+encode(map[string]any{"branches": []plannedAgent{{Prompt: child.Prompt, Name: child.Name}}}))
+		case 1:
+			child.Model = rapid.SampledFrom(treeModels).Draw(t, "model")
+			fallthrough
+		default:
+			lines = append(lines, "spawn_agent "+encode(child))
+		}
 	}
-	if children == 0 || rapid.Bool().Draw(t, "echoes") {
-		lines = append(lines, "echo "+encode(map[string]string{"text": name}))
+	text := map[string]string{"text": name}
+	if rapid.IntRange(0, 2).Draw(t, "background") == 0 {
+		lines = append(lines, "start_tool "+encode(map[string]any{"tool": "echo", "arguments": text}))
+	} else if children == 0 || rapid.Bool().Draw(t, "echoes") {
+		lines = append(lines, "echo "+encode(text))
 	}
 	if children > 0 {
 		some := names[:rapid.IntRange(1, len(names)).Draw(t, "some")]
@@ -133,13 +148,14 @@ func encode(v any) string {
 // than one call of each agent, and nothing goes on afterwards.
 func TestTreesKilledAnywhere(t *testing.T) {
 	trees := 1
+	small := []int{47, 85, 131} // each has a fork, a change of model and a tool in the background
 	if os.Getenv("MEERKAT_KILL_STRIDE") != "" {
 		trees = 12
 	}
 	for n := range trees {
-		for i, model := range []string{"claude-opus-5-5", "gpt-5.2", "gemini-3.5-flash"} {
+		for i, model := range treeModels {
 			t.Run(fmt.Sprintf("%d/%s", n, model), func(t *testing.T) {
-				plan := rapid.Custom(func(t *rapid.T) string { return drawPlan(t, 2, "a") }).Example(3*n + i + 1)
+				plan := rapid.Custom(func(t *rapid.T) string { return drawPlan(t, 2, "a") }).Example(100*n + small[i])
 				killTree(t, model, plan, rand.New(rand.NewPCG(uint64(n), uint64(i)))) //nolint:gosec // not negative
 			})
 		}
@@ -162,7 +178,7 @@ func killTree(t *testing.T, model, plan string, random *rand.Rand) {
 	checked := 0
 	for cut := 1; cut <= len(log.order); cut++ {
 		piece := piecesOf(whole, log.order[:cut], 0)
-		checkTree(t, model, r.SessionID, piece, []string{"", "Go on."}[cut%2])
+		checkTree(t, treeModels[(slices.Index(treeModels, model)+max(0, cut%4-1))%len(treeModels)], r.SessionID, piece, []string{"", "Go on."}[cut%2])
 		if line := whole[log.order[cut-1]]; cut%5 == 0 && len(line) > 0 {
 			torn := piecesOf(whole, log.order[:cut], 1+random.IntN(40))
 			checkTree(t, model, r.SessionID, torn, "")
@@ -173,7 +189,7 @@ func killTree(t *testing.T, model, plan string, random *rand.Rand) {
 			t.Fatalf("cut behind record %d of %d; plan:\n%s", cut, len(log.order), plan)
 		}
 	}
-	t.Logf("%d sessions, %d records, %d pieces", len(whole), len(log.order), checked)
+	t.Logf("%d sessions, %d records, %d pieces; %d forks, %d models, %d tools in the background", len(whole), len(log.order), checked, strings.Count(plan, "fork "), strings.Count(plan, "model"), strings.Count(plan, "start_tool"))
 }
 
 // isTreeEnd reports whether a run may end so: by its budget.
@@ -236,13 +252,14 @@ func checkTree(t *testing.T, model string, root session.ID, pieces map[session.I
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := 0
+	before, background := 0, 0
 	for id, data := range pieces {
 		path := jsonl.New(dir, nil).Path(id)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, data, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		before += len(startedCalls(t, data))
+		background += backgroundCalls(data)
 	}
 	run := newTreeRun(t, model, dir)
 	a := build(t, run.builder)
@@ -254,7 +271,25 @@ func checkTree(t *testing.T, model string, root session.ID, pieces map[session.I
 		t.Errorf("the provider refused %v", run.strict.refused)
 	}
 	checkNothingRuns(t)
-	checkTreeRecords(t, dir, root, err, before+run.runs)
+	started := checkTreeRecords(t, dir, root, err)
+	for _, lines := range readLines(t, dir) {
+		background -= backgroundCalls(bytes.Join(lines, nil))
+	}
+	if fresh := started - before - background; run.runs > fresh {
+		t.Errorf("%d calls ran, %d were recorded as started: one of an earlier run was made again", run.runs, fresh)
+	}
+}
+
+// backgroundCalls counts the tool calls in the background that the records say were
+// submitted.
+func backgroundCalls(data []byte) (n int) {
+	for line := range bytes.Lines(data) {
+		r, err := session.DecodeRecord(line)
+		if o, ok := r.(session.Operation); err == nil && ok && o.State == session.OperationSubmitted && bytes.Contains(o.Spec, []byte(`"kind":"`+string(ops.ToolCall)+`"`)) {
+			n++
+		}
+	}
+	return n
 }
 
 // startedCalls returns the tool calls that the records say were started.
@@ -273,11 +308,12 @@ func startedCalls(t *testing.T, data []byte) map[string]int {
 	return started
 }
 
-// checkTreeRecords holds the sessions of a tree to what must hold whatever was cut off.
-func checkTreeRecords(t *testing.T, dir string, root session.ID, ended error, echoes int) {
+// checkTreeRecords holds the sessions of a tree to what must hold whatever was cut off. It
+// returns how many calls are recorded as started.
+func checkTreeRecords(t *testing.T, dir string, root session.ID, ended error) (started int) {
 	t.Helper()
 	store := jsonl.New(dir, nil)
-	started, turns := 0, 0
+	turns := 0
 	for id := range readLines(t, dir) {
 		data, err := os.ReadFile(store.Path(id))
 		if err != nil {
@@ -296,7 +332,8 @@ func checkTreeRecords(t *testing.T, dir string, root session.ID, ended error, ec
 		}
 		own := map[string]bool{}
 		for _, c := range s.Calls {
-			if c.Error == "" && !own[fmt.Sprint(c.RunID, c.Turn)] {
+			isOwn := slices.ContainsFunc(s.Runs, func(r session.Run) bool { return r.ID == c.RunID }) // and not copied into a fork
+			if c.Error == "" && isOwn {
 				own[fmt.Sprint(c.RunID, c.Turn)] = true
 			}
 		}
@@ -304,9 +341,6 @@ func checkTreeRecords(t *testing.T, dir string, root session.ID, ended error, ec
 		if b := s.Budget; b != nil && b.Limits.MaxTurns > 0 && len(own) > b.Limits.MaxTurns+1 {
 			t.Errorf("session %s made %d calls, its budget is %d", id, len(own), b.Limits.MaxTurns)
 		}
-	}
-	if started > echoes {
-		t.Errorf("%d calls are recorded as started, %d ran", started, echoes)
 	}
 	if turns > treeBudget+len(readLines(t, dir)) {
 		t.Errorf("the tree made %d calls, its budget is %d", turns, treeBudget)
@@ -321,6 +355,7 @@ func checkTreeRecords(t *testing.T, dir string, root session.ID, ended error, ec
 		}
 	}
 	checkDeliveredOnce(t, &s)
+	return started
 }
 
 // checkDeliveredOnce holds that the model is told of each operation's end in one message

@@ -35,7 +35,7 @@ func TestOperationToolsFitEveryProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	result, err := lint.Tools(data)
-	if err != nil || len(result.Findings) > 0 || len(list) != 7 {
+	if err != nil || len(result.Findings) > 0 || len(list) != 8 {
 		t.Errorf("%d tools: %v, %+v", len(list), err, result.Findings)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/ops"
 	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -151,7 +152,11 @@ func (p *transition) handleSubmission(in submissionInput) {
 	for i := 0; err == nil && i < len(specs); i++ {
 		var encoded []byte
 		encoded, err = json.Marshal(specs[i])
-		records = append(records, session.Operation{At: in.at, ID: specs[i].ID, State: session.OperationSubmitted, Label: specs[i].Label, Reserved: &specs[i].BudgetReservation, Spec: encoded})
+		record := session.Operation{At: in.at, ID: specs[i].ID, State: session.OperationSubmitted, Label: specs[i].Label, Spec: encoded}
+		if specs[i].Kind == ops.SubAgent {
+			record.Reserved = &specs[i].BudgetReservation
+		}
+		records = append(records, record)
 	}
 	if err != nil {
 		p.effects = append(p.effects, answerEffect{submissionAnswer{err: err}})
@@ -165,6 +170,9 @@ func (p *transition) handleSubmission(in submissionInput) {
 // completeSpecs fills in the budget of each operation, which is what it asks for, and its
 // share of what is left in each kind that it does not name; and where a fork begins.
 func (s *state) completeSpecs(in submissionInput) ([]ops.OperationSpec, error) {
+	if len(in.specs) > 0 && in.specs[0].Kind == ops.ToolCall { // paid for by the call that starts it
+		return in.specs, nil
+	}
 	pool := s.session.Pool(s.limits, s.ownSpentAt(in.at))
 	left, err := pool.Remaining()
 	if err != nil {
@@ -209,8 +217,9 @@ func (p *transition) restoreOperations() {
 	}
 }
 
-// restoredOperation returns what the records say of an operation. One that completed and
-// whose result was not delivered runs again: its session has the result.
+// restoredOperation returns what the records say of an operation. A sub-agent that completed
+// and whose result was not delivered runs again: its session has the result. Nothing has
+// that of a tool, which is never called again.
 func restoredOperation(o session.OperationInfo) ops.Restored {
 	r := ops.Restored{Submitted: o.At, Delivered: o.Delivered}
 	if err := json.Unmarshal(o.Spec, &r.Spec); err != nil {
@@ -219,6 +228,10 @@ func restoredOperation(o session.OperationInfo) ops.Restored {
 	r.Spec.ID, r.Spec.Label = o.ID, o.Label
 	if o.Reserved != nil {
 		r.Spec.BudgetReservation = *o.Reserved
+	}
+	if r.Spec.Kind == ops.ToolCall && !o.Delivered {
+		r.Result = &ops.OpResult{Error: tool.Interrupted("").Content, OpCausality: ops.OpCausality{Status: ops.Interrupted, CompletedAt: o.At}}
+		return r
 	}
 	if e := o.End; e != nil && (o.Delivered || e.Status != string(ops.Completed)) {
 		r.Result = &ops.OpResult{Error: e.Error, Artifact: e.Artifact, Size: e.Size, Spent: e.Spent, OpCausality: ops.OpCausality{

@@ -19,13 +19,16 @@ const DefaultArtifactThreshold = 16 << 10
 // artifactSummary is how much of a large result the model sees at once, in bytes.
 const artifactSummary = 1 << 10
 
-// RunOperation runs a sub-agent: it is what the Manager of Config.Operations runs, with a
-// ctx that comes from the run of the parent. A sub-agent whose session exists goes on
-// with it. It never fails: what goes wrong is the outcome.
+// RunOperation runs a sub-agent, or a tool in the background: it is what the Manager of
+// Config.Operations runs, with a ctx that comes from the run of the parent. A sub-agent
+// whose session exists goes on with it. It never fails: what goes wrong is the outcome.
 func RunOperation(ctx context.Context, task ops.Task) ops.Outcome {
 	parent, ok := ctx.Value(parentKey{}).(Config)
 	if !ok {
 		return ops.Outcome{Status: ops.Failed, Error: "there is no agent that it belongs to"}
+	}
+	if task.Spec.Kind == ops.ToolCall {
+		return runBackgroundTool(ctx, task, &parent)
 	}
 	r := subAgentRun{task: task, parent: parent}
 	err := r.runSession(ctx)
@@ -193,7 +196,7 @@ func (r *subAgentRun) describeOutcome(ctx context.Context, err error) ops.Outcom
 	if err != nil {
 		out.Status, out.Error = statusOfError(ctx, err), err.Error()
 	}
-	return r.keepLarge(ctx, out)
+	return keepLarge(ctx, &r.cfg, r.task.Parent, out)
 }
 
 // statusOfError tells what was stopped, and what cannot go on without a person, from a
@@ -216,17 +219,17 @@ func totalSpent(s *session.Session) session.Spent {
 	return s.Pool(session.Limits{}, spent).Used()
 }
 
-// keepLarge stores a large result as an artifact. If that fails, the model gets the
-// result as it is.
-func (r *subAgentRun) keepLarge(ctx context.Context, out ops.Outcome) ops.Outcome {
-	threshold := r.cfg.ArtifactThreshold
+// keepLarge stores a large result as an artifact of its owner. If that fails, the model gets
+// the result as it is.
+func keepLarge(ctx context.Context, c *Config, owner session.ID, out ops.Outcome) ops.Outcome {
+	threshold := c.ArtifactThreshold
 	if threshold == 0 {
 		threshold = DefaultArtifactThreshold
 	}
-	if r.cfg.Artifacts == nil || len(out.Text) <= threshold {
+	if c.Artifacts == nil || len(out.Text) <= threshold {
 		return out
 	}
-	ref, err := r.cfg.Artifacts.Put(context.WithoutCancel(ctx), r.task.Parent, []byte(out.Text), 0)
+	ref, err := c.Artifacts.Put(context.WithoutCancel(ctx), owner, []byte(out.Text), 0)
 	if err != nil {
 		return out
 	}

@@ -97,13 +97,14 @@ func (s *state) checkSubmission(a *agentState, specs []OperationSpec, restored b
 
 // checkLimits returns a *LimitError when the tree has no room for more operations.
 func (s *state) checkLimits(a *agentState, specs []OperationSpec) error {
+	agents := len(slices.DeleteFunc(slices.Clone(specs), func(o OperationSpec) bool { return o.Kind != SubAgent }))
 	switch {
+	case agents == 0:
 	case a.noSpawn || s.limits.MaxDepth < 0:
 		return &LimitError{What: whatLevels}
 	case a.depth >= s.limits.MaxDepth:
 		return &LimitError{What: whatLevels, Limit: s.limits.MaxDepth}
 	}
-	agents := len(slices.DeleteFunc(slices.Clone(specs), func(o OperationSpec) bool { return o.Kind != SubAgent }))
 	for _, l := range []LimitError{
 		{whatChildren, s.limits.MaxChildrenPerAgent, s.openCount(func(o *operationState) bool { return o.parent == a.id }), len(specs), "operations.max_children_per_agent"},
 		{whatAgents, s.limits.MaxConcurrentAgents, s.openCount(func(o *operationState) bool { return o.spec.Kind == SubAgent }), agents, "operations.max_concurrent_agents"},

@@ -23,7 +23,7 @@ type ToolOptions struct {
 }
 
 // Tools returns the tools with which a model starts and controls operations:
-// spawn_agent, fork, await_ops, op_status, cancel_ops, fetch_result and steer. They act
+// spawn_agent, fork, start_tool, await_ops, op_status, cancel_ops, fetch_result and steer. They act
 // for the agent that [WithCaller] names in the context of a call, and offer the same to
 // each agent of a tree: what an agent may not do is refused when it calls.
 func Tools(o ToolOptions) []tool.Tool {
@@ -31,7 +31,8 @@ func Tools(o ToolOptions) []tool.Tool {
 	tools := []tool.Tool{
 		newTool(spawnTool, `Starts a sub-agent that works on a task of its own while you go on, and returns its id at once. The sub-agent has the same tools as you and knows nothing of this conversation, so put all it needs into the prompt. Its last message is its result; you get it in a later message, or from await_ops. Start independent sub-agents one after the other in one turn: they run at the same time.`, spawnSchema, s.spawnAgent),
 		newTool(forkTool, `Starts branches that each go on with a copy of this conversation and a prompt of their own, and returns their ids at once. Use it to try alternatives that need what was said so far. The last message of a branch is its result.`, forkSchema, s.forkAgent),
-		newTool(awaitTool, `Waits for operations (sub-agents and branches) and returns their results. Without ids it waits for all that have not ended.`, awaitSchema, s.awaitOps),
+		newTool(startTool, `Calls another tool in the background while you go on, and returns an operation id at once. You get its result in a later message, or from await_ops. Use it for tools that take long.`, startSchema, s.startTool),
+		newTool(awaitTool, `Waits for operations (sub-agents, branches and tools in the background) and returns their results. Without ids it waits for all that have not ended.`, awaitSchema, s.awaitOps),
 		newTool(statusTool, `Says where operations stand, without waiting: pending, running, completed, failed, cancelled or interrupted, and the last progress. Without ids it lists all.`, idsSchema, s.opStatus),
 		newTool(cancelTool, `Cancels operations with everything that they started, and waits until they have ended. What they did so far stays done.`, cancelSchema, s.cancelOps),
 		newTool(fetchTool, `Reads a result that was too large to be shown, by its artifact_id. A long result comes in parts: ask again with the offset that the answer names.`, fetchSchema, s.fetchResult),
@@ -50,6 +51,7 @@ const callTimeout = 24 * time.Hour
 const (
 	spawnTool  = "spawn_agent"
 	forkTool   = "fork"
+	startTool  = "start_tool"
 	awaitTool  = "await_ops"
 	statusTool = "op_status"
 	cancelTool = "cancel_ops"
@@ -58,12 +60,14 @@ const (
 )
 
 // SubmitsOperations reports whether the tool of that name starts operations.
-func SubmitsOperations(name string) bool { return name == spawnTool || name == forkTool }
+func SubmitsOperations(name string) bool {
+	return name == spawnTool || name == forkTool || name == startTool
+}
 
 // IsOperationTool reports whether the tool of that name starts operations or names some.
 func IsOperationTool(name string) bool {
 	switch name {
-	case spawnTool, forkTool, awaitTool, statusTool, cancelTool, steerTool:
+	case spawnTool, forkTool, startTool, awaitTool, statusTool, cancelTool, steerTool:
 		return true
 	default:
 		return false
@@ -92,6 +96,12 @@ const (
 		`"prompt":{"type":"string","description":"What this branch is asked."},` +
 		`"name":{"type":"string","description":"A short name to use in place of the id."}` +
 		`},"required":["prompt"],"additionalProperties":false},"description":"One entry for each branch."}},"required":["branches"],"additionalProperties":false}`
+	startSchema = `{"type":"object","properties":{` +
+		`"tool":{"type":"string","description":"The name of the tool."},` +
+		`"arguments":{"type":"object","description":"The arguments of that tool. Default: none.","additionalProperties":true},` +
+		`"name":{"type":"string","description":"A short name to use in place of the id."},` +
+		`"timeout_seconds":{"type":"integer","minimum":1,"maximum":86400,"description":"It is stopped after this time."}` +
+		`},"required":["tool"],"additionalProperties":false}`
 	awaitSchema = `{"type":"object","properties":{"ids":` + idsProperty + `,` +
 		`"mode":{"type":"string","enum":["all","any","first_success"],"description":"Wait for all (default), for any one, or for the first that completes."},` +
 		`"timeout_seconds":{"type":"integer","minimum":1,"maximum":3600,"description":"Return after this time even if they have not ended."}` +

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -14,7 +15,8 @@ type OperationID = session.ID
 type WorkKind string
 
 // The kinds of work. The tool calls of a turn are kept in the ledger of the session; a
-// Manager runs those that outlive the turn.
+// Manager runs those that outlive the turn. No tool of this package starts a
+// ShellCommand: programs run as tools of the agent.
 const (
 	ToolCall     WorkKind = "tool_call"
 	ShellCommand WorkKind = "shell_command"
@@ -66,7 +68,7 @@ type OperationSpec struct {
 	Depth int `json:"depth"`
 	// DependsOn are operations of the same parent that must complete first.
 	DependsOn []OperationID `json:"depends_on,omitempty"`
-	// The rest is of sub-agents. Prompt is what it is asked, Model "" for that of its
+	// The rest but the last two is of sub-agents. Prompt is what it is asked, Model "" for that of its
 	// parent.
 	Prompt string `json:"prompt,omitempty"`
 	Model  string `json:"model,omitempty"`
@@ -77,8 +79,11 @@ type OperationSpec struct {
 	// Context is what else of the conversation of its parent it begins with; nil: nothing.
 	Context    *session.ContextStrategy `json:"context,omitempty"`
 	ToolAccess tool.AccessPolicy        `json:"tool_access"`
-	// NoSpawn keeps a sub-agent from starting operations of its own.
+	// NoSpawn keeps a sub-agent from starting sub-agents of its own.
 	NoSpawn bool `json:"no_spawn,omitempty"`
+	// Tool and Arguments are what a ToolCall calls.
+	Tool      string          `json:"tool,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
 // OpStatus is where an operation stands.
@@ -162,7 +167,7 @@ type OpResult struct {
 // also while they wait for others, so that whatever was accepted can always run.
 type ConcurrencyLimits struct {
 	// MaxDepth is how many agents may be above one another, without the first; -1: none,
-	// no operation can be submitted.
+	// no sub-agent can be submitted.
 	MaxDepth int
 	// MaxConcurrentOps counts the operations of the whole tree.
 	MaxConcurrentOps int

@@ -202,6 +202,8 @@ func describeOperation(parent session.ID, depth int, o *session.OperationInfo, c
 	switch {
 	case child != nil:
 		describeChild(&out, child, active)
+	case active && spec.Kind == ops.ToolCall:
+		out.Status = string(ops.Running)
 	case active:
 		out.Status = string(ops.Pending)
 	}

@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/meerkat-go/conformance/meerkat/ops"
+	"github.com/meerkat-go/conformance/meerkat/tool"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// runBackgroundTool calls a tool for an agent that goes on meanwhile. The tools are those
+// that this agent may call.
+func runBackgroundTool(ctx context.Context, task ops.Task, parent *Config) ops.Outcome {
+	args := task.Spec.Arguments
+	if len(args) == 0 {
+		args = []byte("{}")
+	}
+	call := transcript.ToolCall{ID: string(task.Spec.ID), Name: task.Spec.Tool, Args: transcript.RawJSON(args)}
+	var how tool.Outcome
+	observer := tool.Observer{
+		Progress: func(_ transcript.ToolCall, p tool.Progress) { task.Report(p.Message, percentOf(p)) },
+		Settled:  func(_ transcript.ToolCall, _ transcript.ToolResult, o tool.Outcome) { how = o },
+	}
+	result := tool.DispatchAll(ctx, parent.toolDispatcher(), []transcript.ToolCall{call}, 1, observer)[0]
+	out := ops.Outcome{Status: ops.Completed, Text: textOfResult(&result)}
+	switch how.Status {
+	case tool.StatusComplete:
+		return keepLarge(ctx, parent, task.Parent, out)
+	case tool.StatusInterrupted, tool.StatusCancelled:
+		out.Status = ops.Interrupted
+	default:
+		out.Status = ops.Failed
+	}
+	out.Text, out.Error = "", out.Text
+	return out
+}
+
+// percentOf returns how far a tool is, nil if it does not say.
+func percentOf(p tool.Progress) *float64 {
+	if p.Total <= 0 {
+		return nil
+	}
+	percent := 100 * p.Done / p.Total
+	return &percent
+}
+
+// textOfResult returns the text of a result, and a line for each part that is no text: the
+// results of operations are text.
+func textOfResult(r *transcript.ToolResult) string {
+	var b strings.Builder
+	b.WriteString(r.Content)
+	for _, p := range r.Parts {
+		fmt.Fprintf(&b, "\n[%s of type %s, %d bytes, not shown: call the tool directly to see it]", p.Type, p.MediaType, len(p.Data))
+	}
+	return b.String()
+}

@@ -64,7 +64,7 @@ func TestOwnRulesInForms(t *testing.T) {
 func TestBadOwnRules(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "use NAME", "*": "use NAME", "a b": "use NAME", "a.b.c": "use NAME", ".a": "use NAME", "a.": "use NAME",
-		"/x": "between slashes", "//": "between slashes", "/(/": "not a regular expression", "/a*/": "matches the empty text", "/.*/": "everything", "/./": "matches every text", "/[^x]+|x/": "matches every text",
+		"/x": "between slashes", "//": "between slashes", "/(/": "not a regular expression", "/a*/": "matches the empty text", "/.*/": "everything", "/./": "matches every text", `/[\w-]+/`: "matches every text", "/[^x]+|x/": "matches every text",
 	} {
 		if _, err := ParseOwn([]string{text}, nil); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "redact: ") {
 			t.Errorf("%q: %v, want %q", text, err, want)

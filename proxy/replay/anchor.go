@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/proxy/llm"
+	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // anchorBody removes the prompt and the tools from a decoded request body and
@@ -95,7 +96,7 @@ func shapeOf(body any) any {
 			out[name], talks = conversationOutline(v), true
 		case part == llm.Envelope:
 			out[name], talks = shapeOf(v), true
-		case name == "model" || name == "stream":
+		case name == "model" || name == "stream" || name == scrub.WordsMember:
 			out[name] = v
 		}
 	}
@@ -112,47 +113,11 @@ func conversationOutline(v any) any {
 	if !ok {
 		return v
 	}
-	out, last := make([]any, len(turns)), lastUserTurn(turns)
+	out, last := make([]any, len(turns)), llm.LastUserTurn(turns)
 	for i, turn := range turns {
 		out[i] = outlineOf(turn, i == last)
 	}
 	return out
-}
-
-// lastUserTurn returns the index of the last turn with words of the user, -1 for
-// none. A turn that only holds results of tools has none.
-func lastUserTurn(turns []any) int {
-	for i, turn := range slices.Backward(turns) {
-		if hasUserWords(turn) {
-			return i
-		}
-	}
-	return -1
-}
-
-func hasUserWords(v any) bool {
-	turn, ok := v.(map[string]any)
-	if !ok {
-		_, isText := v.(string)
-		return isText
-	}
-	if role, hasRole := turn["role"]; hasRole && role != "user" || !hasRole && turn["type"] != nil {
-		return false
-	}
-	for name, content := range turn {
-		blocks, isList := content.([]any)
-		if llm.IsBlocks(name) && (!isList || slices.ContainsFunc(blocks, isWords)) {
-			return true
-		}
-	}
-	return false
-}
-
-// isWords reports whether a block of a user's turn is the user's own: anything
-// but the result of a tool.
-func isWords(v any) bool {
-	block, ok := v.(map[string]any)
-	return !ok || !llm.IsResult(block)
 }
 
 // outlineOf returns the outline of a turn or of a block: roles, types, names and
@@ -163,7 +128,7 @@ func outlineOf(v any, keep bool) any {
 	case []any:
 		out := make([]any, len(x))
 		for i := range x {
-			if keep && isWords(x[i]) {
+			if keep && llm.IsWords(x[i]) {
 				out[i] = x[i]
 			} else {
 				out[i] = outlineOf(x[i], false)

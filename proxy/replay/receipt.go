@@ -47,6 +47,9 @@ type Receipt struct {
 	RelaxedRequests int `json:"relaxed_requests"`
 	// RelaxedAnswers lists the first 100 of them.
 	RelaxedAnswers []RelaxedAnswer `json:"relaxed_answers,omitempty"`
+	// UnmatchedRules are the volatility rules that were given for this replay and
+	// match nothing in the cassette: they may be misspelt. The caller fills them in.
+	UnmatchedRules []string `json:"unmatched_rules,omitempty"`
 	// Unused interactions were never asked for; UnusedInteractions lists the
 	// first 100 of them.
 	Unused             int      `json:"unused"`

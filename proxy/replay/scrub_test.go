@@ -146,3 +146,20 @@ func TestLearn(t *testing.T) {
 		t.Errorf("%+v, %v", one, err)
 	}
 }
+
+// A path that takes out what is said does not let another question have the recorded answer,
+// at no level but nth.
+func TestNoRuleAnswersOtherWords(t *testing.T) {
+	for _, path := range []string{"$.messages", "$.messages[*]", "$.messages[*].content"} {
+		c := recordedIn(t, scrubs(t, path), pair(words("Hello"), "ok"))
+		for level := Exact; level < levels; level++ {
+			p, err := New(Config{Cassette: c, Match: level, Redactor: masked{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w, _ := ask(p, endpoint, words("Delete everything in production.")); (w.Code == 200) != (level == Nth) {
+				t.Errorf("%s at %s: %d %s", path, level, w.Code, w.Body)
+			}
+		}
+	}
+}

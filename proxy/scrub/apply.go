@@ -40,12 +40,21 @@ func (t Taken) Differing(other Taken) (rules []string) {
 // that a provider issued.
 //
 // Ids are numbered in the order in which they occur, so that an answer still belongs
-// to its call.
+// to its call. The last words of the user stay, whatever path leads to them: rules can
+// take parts out of them only.
 func (rs Rules) Apply(body any, places ...Place) (any, Taken) {
-	taken := Taken{}
+	taken, words := Taken{}, llm.LastUserWords(body)
 	for _, r := range rs {
-		if r.name == "" {
-			body = r.applyOwn(body, taken)
+		if r.name == "" && r.pattern == nil {
+			body = r.cutPath(body, taken)
+		}
+	}
+	if object, ok := body.(map[string]any); ok && !slices.Equal(llm.LastUserWords(body), words) {
+		object[WordsMember] = anyOf(words)
+	}
+	for _, r := range rs {
+		if r.pattern != nil {
+			body = r.applyPattern(body, taken)
 		}
 	}
 	for _, name := range names {
@@ -81,15 +90,28 @@ func (rs Rules) patternOf(name string, places []Place) *regexp.Regexp {
 	return placePattern(name, places, given)
 }
 
-// applyOwn applies a rule of the user's.
-func (r Rule) applyOwn(body any, taken Taken) any {
-	if r.pattern == nil {
-		return r.path.editEach(body, func(v any) (any, bool) {
-			text, _ := json.Marshal(v) // what was decoded encodes
-			taken[r.text] = append(taken[r.text], string(text))
-			return nil, false
-		})
+// WordsMember is the member of the body where the last words of the user stay when a path has taken them out.
+const WordsMember = "the user's last words"
+
+func anyOf(words []string) []any {
+	out := make([]any, len(words))
+	for i, w := range words {
+		out[i] = w
 	}
+	return out
+}
+
+// cutPath takes out what the path of a rule leads to.
+func (r Rule) cutPath(body any, taken Taken) any {
+	return r.path.editEach(body, func(v any) (any, bool) {
+		text, _ := json.Marshal(v) // what was decoded encodes
+		taken[r.text] = append(taken[r.text], string(text))
+		return nil, false
+	})
+}
+
+// applyPattern takes out what the pattern of a rule matches.
+func (r Rule) applyPattern(body any, taken Taken) any {
 	s := &scrubber{name: "…", rule: r.text, taken: taken, pattern: r.pattern}
 	return r.path.editEach(body, func(v any) (any, bool) { return s.applyTo(v), true })
 }

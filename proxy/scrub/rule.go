@@ -106,8 +106,11 @@ func Parse(text string) (r Rule, err error) {
 }
 
 // samples have no text in common: a pattern whose matches are all of each would make any
-// two requests the same, or those of one length.
+// two requests the same, or those of one length. One that leaves no letter of the first
+// makes all sentences of as many words the same.
 var samples = []string{"Delete everything in production.", "7", "héron", "-"}
+
+var letter = regexp.MustCompile(`[A-Za-z]`)
 
 func parsePattern(text string) (*regexp.Regexp, error) {
 	inner, ok := strings.CutSuffix(text[1:], "/")
@@ -123,7 +126,7 @@ func parsePattern(text string) (*regexp.Regexp, error) {
 	}
 	longest := regexp.MustCompile(inner)
 	longest.Longest()
-	if !slices.ContainsFunc(samples, func(s string) bool { return longest.ReplaceAllString(s, "") != "" }) {
+	if !slices.ContainsFunc(samples, func(s string) bool { return longest.ReplaceAllString(s, "") != "" }) || !letter.MatchString(longest.ReplaceAllString(samples[0], "")) {
 		return nil, errors.New("matches every text, so every request would be the same; add what stands around the part that changes")
 	}
 	return re, nil

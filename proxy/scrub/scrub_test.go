@@ -161,6 +161,7 @@ func TestRulesThatAreRefused(t *testing.T) {
 		"/a*/":           "matches the empty text",
 		"/.+/":           "matches every text",
 		"/./":            "matches every text",
+		"/[A-Za-z]+/":    "matches every text",
 		"$..*":           "is the whole request",
 		"$[*].*":         "is the whole request",
 		`/(?s)[^\x00]+/`: "matches every text",
@@ -169,6 +170,30 @@ func TestRulesThatAreRefused(t *testing.T) {
 		if _, err := Parse(rule); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", rule, err, want)
 		}
+	}
+}
+
+// Whatever path leads to the last words of the user, they still tell requests apart. Other
+// rules take their parts out of them.
+func TestLastWordsStay(t *testing.T) {
+	bodies := map[string]string{
+		`{"messages":[{"role":"user","content":"before"},{"role":"user","content":"Delete on 2026-11-23"},{"role":"user","content":[{"type":"tool_result","content":"r"}]}]}`: "$.messages",
+		`{"messages":[{"role":"user","content":[{"type":"text","text":"Delete on 2026-11-23"}]}]}`:                                                                            "$.messages[*].content[*].text",
+		`{"input":"Delete on 2026-11-23"}`: "$.input",
+		`{"input":[{"role":"user","content":[{"type":"input_text","text":"Delete on 2026-11-23"}]}]}`:    "$.input[0]",
+		`{"request":{"contents":[{"role":"user","parts":[{"text":"Delete on 2026-11-23"}]}]}}`:           "$.request",
+		`{"contents":[{"role":"user","parts":[{"text":"Delete on 2026-11-23"}]}],"generationConfig":{}}`: "$..parts",
+	}
+	for body, path := range bodies {
+		out, taken := applied(t, body, []string{Date, path})
+		if !strings.Contains(out, `"the user's last words":["Delete on <date>"]`) || len(taken[path]) == 0 {
+			t.Errorf("%s: %s takes %q and leaves %s", body, path, taken, out)
+		}
+	}
+	const marked = `{"messages":[{"role":"user","content":"env"},{"role":"user","content":[{"cache_control":{},"text":"Hi","type":"text"}]}]}`
+	out, _ := applied(t, marked, []string{"$..cache_control", "$.messages[0]"})
+	if want := `{"messages":[null,{"content":[{"text":"Hi","type":"text"}],"role":"user"}]}`; out != want {
+		t.Errorf("got  %s\nwant %s", out, want)
 	}
 }
 

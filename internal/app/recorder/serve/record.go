@@ -46,6 +46,7 @@ func (r *recordHandler) finishRecording(a *app, _ bool) outcome {
 	report := r.closeRecorder()
 	done()
 	a.SayReport(report)
+	defer a.sayUnmatched(r.path, r.scrubs, nil)
 	if report.Answered == 0 && report.Saved+report.Withheld > 0 {
 		return r.discardUnanswered(a)
 	}
@@ -56,7 +57,6 @@ func (r *recordHandler) finishRecording(a *app, _ bool) outcome {
 	switch {
 	case err == nil:
 		a.Note("%s: %s saved%s", r.path, recorderenv.Interactions(report.Saved), asMarked(recorderenv.LossOf(report)))
-		a.sayUnmatched(r.path, r.scrubs, nil)
 	case errors.Is(err, cassette.ErrEmpty) && len(report.Refused)+len(report.Lost)+report.Withheld == 0:
 		a.Say("%v; %s", err, a.nothingAskedReason())
 	default:

@@ -10,6 +10,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
 	"github.com/meerkat-go/conformance/proxy/replay"
+	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // recordMissing is a session's work in record-missing mode: what the cassette
@@ -19,6 +20,7 @@ type recordMissing struct {
 	closeRecorder func() record.Report // of the recorder of what is missing, which it closes
 	path          string
 	writer        *cassette.Writer
+	scrubs        scrub.Rules
 }
 
 // openRecordMissing opens path for more. Without a cassette there, all is missing.
@@ -44,7 +46,7 @@ func (k *modeEnv) openRecordMissing(path string) (modeHandler, error) {
 		rec.Close()
 		return nil, errors.Join(err, writer.Discard())
 	}
-	return &recordMissing{replayer, sync.OnceValue(rec.Close), path, writer}, nil
+	return &recordMissing{replayer, sync.OnceValue(rec.Close), path, writer, k.scrubs}, nil
 }
 
 // drainRecording waits until all that was recorded is in the file.
@@ -65,6 +67,7 @@ func (c *recordMissing) finishRecording(a *app, _ bool) outcome {
 	}
 	out := outcome{served: served.Served, recorded: report.Saved, missed: served.Missed, exit: recorderenv.ExitOfRecording(report, err)}
 	a.Note("%s: %d served, %d recorded", c.path, out.served, out.recorded)
+	a.sayUnmatched(c.path, c.scrubs, served.Relaxed)
 	switch {
 	case out.served+out.recorded+out.missed == 0 && out.exit == recorderenv.ExitOK:
 		a.Say("%s: %s", c.path, a.nothingAskedReason())

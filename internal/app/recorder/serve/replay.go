@@ -63,7 +63,7 @@ func (r *replayHandler) finishRecording(a *app, _ bool) outcome {
 		a.Note("%s: nothing left the machine: the program could reach the recorder only", r.path)
 	}
 	a.SayList("relaxed", relaxedAnswers(got, r.gates.strict || a.Verbose))
-	a.sayUnmatched(r.path, r.scrubs, got.Relaxed)
+	got.UnmatchedRules = a.sayUnmatched(r.path, r.scrubs, got.Relaxed)
 	for _, sentence := range r.gates.failedGates(got, a.nothingAskedReason()) {
 		a.Say("%s: %s", r.path, sentence)
 		out.exit = recorderenv.ExitGate

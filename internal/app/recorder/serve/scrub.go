@@ -21,21 +21,27 @@ func (f *modeFlags) scrubRules() (rules scrub.Rules, err error) {
 	return rules, nil
 }
 
-// sayUnmatched tells of given paths and patterns that are in no request of a cassette:
-// they may be misspelt. used are the rules that a replay needed.
-func (a *app) sayUnmatched(path string, given scrub.Rules, used map[string]int) {
-	if !slices.ContainsFunc(given, scrub.Rule.IsOwn) {
-		return
+// sayUnmatched tells of given paths and patterns that are in no request of a cassette, and
+// returns them: they may be misspelt. used are the rules that a replay needed. Without a
+// cassette nothing was recorded, and nothing is matched.
+func (a *app) sayUnmatched(path string, given scrub.Rules, used map[string]int) (unmatched []string) {
+	given = slices.DeleteFunc(slices.Clone(given), func(r scrub.Rule) bool { return !r.IsOwn() || used[r.String()] > 0 })
+	if len(given) == 0 {
+		return nil
 	}
+	what := "matched nothing"
 	recording, err := cassette.Open(path)
-	if err != nil {
-		return // said already
-	}
-	for _, rule := range replay.UnmatchedScrubs(recording, given) {
-		if used[rule] == 0 {
-			a.Say("scrub rule %s: matches nothing in %s; check its spelling, or remove it", rule, path)
+	if err == nil {
+		what, unmatched = "matches nothing in "+path, replay.UnmatchedScrubs(recording, given)
+	} else {
+		for _, rule := range given {
+			unmatched = append(unmatched, rule.String())
 		}
 	}
+	for _, rule := range unmatched {
+		a.Say("scrub rule %s: %s; check its spelling, or remove it", rule, what)
+	}
+	return unmatched
 }
 
 // placeToNote is what each interaction says about where the program ran: what the

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/record"
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
@@ -61,15 +62,21 @@ func reportPeak(b *testing.B, size int64, f func()) {
 	b.Helper()
 	var most int64
 	for b.Loop() {
-		debug.FreeOSMemory()
-		if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o600); err != nil {
-			b.Skipf("the peak of memory cannot be reset here: %v", err)
-		}
-		before := peakMemory(b)
-		f()
-		most = max(most, peakMemory(b)-before)
+		most = max(most, peakOf(b, f))
 	}
 	b.ReportMetric(float64(most)/float64(size), "×size")
+}
+
+// peakOf runs f and returns by how much it raised the peak of resident memory, in bytes.
+func peakOf(b *testing.B, f func()) int64 {
+	b.Helper()
+	debug.FreeOSMemory()
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o600); err != nil {
+		b.Skipf("the peak of memory cannot be reset here: %v", err)
+	}
+	before := peakMemory(b)
+	f()
+	return peakMemory(b) - before
 }
 
 // peakMemory is the highest resident memory of this process, in bytes.
@@ -135,5 +142,41 @@ func exportPlain(b *testing.B, from, to string) {
 	}
 	if err := f.Close(); err != nil {
 		b.Fatal(err)
+	}
+}
+
+// BenchmarkLateSecret is what the end of a recording of 200 MB costs when a secret became
+// known at its end, so that every interaction is looked at again. One of them holds it.
+func BenchmarkLateSecret(b *testing.B) {
+	const interactions, size, secret = 2000, 100 << 10, "late-Ab3dEf9hIj2kLmN4pQr6"
+	redactor, guard := redact.New([]byte("key")), gate.New()
+	for b.Loop() {
+		b.StopTimer()
+		w := createCassette(b, filepath.Join(b.TempDir(), "x.yaml"))
+		in := redactor.Interaction(largeInteraction(size))
+		if err := guard.Check(in); err != nil {
+			b.Fatal(err)
+		}
+		for i := range interactions {
+			next := in
+			if i == interactions/2 {
+				next.Request.Body = []byte(`{"stream":true,"text":"` + secret + `"}`)
+			}
+			if err := w.Append(next); err != nil {
+				b.Fatal(err)
+			}
+		}
+		redactor.Learn(secret)
+		guard.Learn(secret)
+		w.Revise(func() func(cassette.Interaction) (cassette.Interaction, error) {
+			return record.LastLook(redactor, guard)
+		})
+		b.StartTimer()
+		most := peakOf(b, func() {
+			if err := w.Close(); err != nil {
+				b.Fatal(err)
+			}
+		})
+		b.ReportMetric(float64(most)/(1<<20), "peak-MiB")
 	}
 }

@@ -1,11 +1,12 @@
 package cassette
 
 import (
-	"crypto/sha256"
 	"errors"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
-	"slices"
+	"strconv"
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
@@ -32,74 +33,116 @@ func (w *Writer) reviseItems() (left, err error) {
 	if revise == nil {
 		return nil, nil
 	}
-	data := make([]byte, w.size)
-	if _, err := w.file.ReadAt(data, 0); err != nil {
-		return nil, newError(w.path, err, "cannot be read back (%s)", firstLine(fileutil.Reason(err)))
+	r := revision{from: w, revise: revise}
+	if err := r.run(); err != nil {
+		return nil, errors.Join(err, r.discard())
 	}
-	was, err := Parse(partialPath(w.path), append(data, closeLine(w.count, w.last)...))
-	if err != nil {
-		return nil, err
+	if r.to == nil {
+		return nil, nil
 	}
-	items, left, changed, err := w.revisedItems(was, revise)
-	if err != nil || !changed {
-		return nil, err
+	if err := r.finish(); err != nil {
+		return nil, errors.Join(err, r.discard())
 	}
-	w.loss.Lost += was.Len() - len(items)
-	return left, w.rewriteFile(was.data[:was.head], items)
+	return r.left, nil
 }
 
-// revisedItems returns the items that the recording is to have.
-func (w *Writer) revisedItems(was *Cassette, revise func(Interaction) (Interaction, error)) (items [][]byte, left error, changed bool, err error) {
-	missing := 0
-	for i := range was.Len() {
-		in, err := was.At(i)
-		if err != nil {
-			return nil, nil, false, err
-		}
-		item := was.itemBytes(i)
-		out, why := revise(in)
-		switch {
-		case why != nil:
-			if missing++; left == nil {
-				left = newError(w.path, why, "interaction %d is left out: %v", i, why)
-			}
-			continue
-		case firstDifference(in, out) != "":
-			changed = true
-			if item, err = encodeItem(out); err != nil {
-				return nil, nil, false, newError(w.path, ErrInteraction, "interaction %d cannot be stored: %v", i, err)
-			}
-		}
-		items = append(items, item)
-	}
-	return items, left, changed || missing > 0, nil
+// revision writes the interactions of a recording anew, one at a time, from the first one
+// that changes. What is before it keeps its bytes and its seals.
+type revision struct {
+	from   *Writer
+	revise func(Interaction) (Interaction, error)
+	to     *Writer  // of the new file, nil until something changes
+	file   *os.File // its file
+	left   error    // why the first interaction that was left out is
+	lost   int      // how many were left out
+	failed error
 }
 
-// rewriteFile replaces the unfinished file by one with these items.
-func (w *Writer) rewriteFile(head []byte, items [][]byte) error {
-	f, err := os.CreateTemp(filepath.Dir(w.path), filepath.Base(w.path)+".*.partial")
+// run revises every interaction.
+func (r *revision) run() error {
+	name := partialPath(r.from.path)
+	s, err := scanItems(name, io.NewSectionReader(r.from.file, 0, r.from.size), math.MaxInt, func(before scanned, item []byte) error {
+		r.failed = r.reviseItem(before, item)
+		return r.failed
+	})
+	switch {
+	case r.failed != nil:
+		return r.failed
+	case err != nil:
+		return err
+	case s.isDamaged || s.count != r.from.count:
+		return damagedError(name, "interaction "+strconv.Itoa(s.count))
+	}
+	return nil
+}
+
+// reviseItem revises one interaction.
+func (r *revision) reviseItem(before scanned, item []byte) error {
+	in, err := decodeAnyItem(item)
 	if err != nil {
-		return newError(w.path, err, "cannot be written again (%s)", firstLine(fileutil.Reason(err)))
+		return damagedError(partialPath(r.from.path), "interaction "+strconv.Itoa(before.count))
+	}
+	out, why := r.revise(in)
+	switch {
+	case why != nil:
+		if r.lost++; r.left == nil {
+			r.left = newError(r.from.path, why, "interaction %d is left out: %v", before.count, why)
+		}
+		return r.begin(before)
+	case firstDifference(in, out) != "":
+		e := newEntry(out)
+		if e.err != nil {
+			return newError(r.from.path, ErrInteraction, "interaction %d cannot be stored: %v", before.count, e.err)
+		}
+		defer giveBuffer(e.item)
+		if err := r.begin(before); err != nil {
+			return err
+		}
+		return r.to.sealEntries([]*entry{e})
+	case r.to != nil:
+		return r.to.sealEntries([]*entry{{item: item}})
+	}
+	return nil
+}
+
+// begin makes the new file, with what stands before the first interaction that changes.
+func (r *revision) begin(before scanned) error {
+	if r.to != nil {
+		return nil
+	}
+	path := r.from.path
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.partial")
+	if err != nil {
+		return newError(path, err, "cannot be written again (%s)", firstLine(fileutil.Reason(err)))
 	}
 	_ = fileutil.Lock(f) // a file system without locks records all the same
-	next := &Writer{path: w.path, file: f, last: sha256.Sum256(head)}
-	batch := make([]*entry, len(items))
-	for i, item := range items {
-		batch[i] = &entry{item: item}
+	r.file = f
+	r.to = &Writer{path: path, file: f, last: before.last, count: before.count, size: before.end}
+	if _, err := io.Copy(f, io.NewSectionReader(r.from.file, 0, before.end)); err != nil {
+		return newError(path, err, "cannot be written again (%s)", firstLine(fileutil.Reason(err)))
 	}
-	if err = next.appendPieces(slices.Values([][]byte{head})); err == nil {
-		err = next.sealEntries(batch)
+	return nil
+}
+
+// finish replaces the unfinished file by the new one.
+func (r *revision) finish() error {
+	if err := r.to.syncNow(); err != nil {
+		return err
 	}
-	if err == nil {
-		err = next.syncNow()
-	}
-	if err == nil {
-		err = rename(f.Name(), partialPath(w.path))
-	}
-	if err != nil {
-		return errors.Join(err, f.Close(), os.Remove(f.Name()))
+	w := r.from
+	if err := rename(r.file.Name(), partialPath(w.path)); err != nil {
+		return err
 	}
 	_ = w.file.Close()
-	w.file, w.size, w.last, w.count = f, next.size, next.last, next.count
+	w.file, w.size, w.last, w.count = r.file, r.to.size, r.to.last, r.to.count
+	w.loss.Lost += r.lost
 	return nil
+}
+
+// discard removes the new file, if there is one.
+func (r *revision) discard() error {
+	if r.file == nil {
+		return nil
+	}
+	return errors.Join(r.file.Close(), os.Remove(r.file.Name()))
 }

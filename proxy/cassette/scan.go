@@ -26,6 +26,16 @@ type scanned struct {
 // are. check, which may be nil, looks at each item but the large ones. The error is that
 // of the head or of reading.
 func scan(name string, r io.Reader, check func(item []byte) error) (s scanned, err error) {
+	if check == nil {
+		return scanItems(name, r, 0, nil)
+	}
+	return scanItems(name, r, largeItem, func(_ scanned, item []byte) error { return check(item) })
+}
+
+// scanItems is scan with the length of the longest item that visit looks at. visit gets
+// what was read before the item, which is valid until visit returns; its error ends the
+// reading, as damage does.
+func scanItems(name string, r io.Reader, longest int, visit func(before scanned, item []byte) error) (s scanned, err error) {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	head, err := readHead(lines)
 	if err != nil {
@@ -35,7 +45,7 @@ func scan(name string, r io.Reader, check func(item []byte) error) (s scanned, e
 		return s, err
 	}
 	s.last, s.end = sha256.Sum256(head), int64(len(head))
-	for item := s.beginItem(check); ; {
+	for item := s.beginItem(longest, visit, nil); ; {
 		piece, err := lines.ReadSlice('\n') // the line, or as much of it as the buffer holds
 		beginsLine := item.endsLine
 		switch {
@@ -47,7 +57,7 @@ func scan(name string, r io.Reader, check func(item []byte) error) (s scanned, e
 			if s.isDamaged = !s.addItem(item, piece); s.isDamaged {
 				return s, nil
 			}
-			item = s.beginItem(check)
+			item = s.beginItem(longest, visit, item.kept)
 		case item.size == 0 && bytes.HasPrefix(piece, []byte(closePrefix)):
 			c, _, ok := readClose(piece)
 			_, err := lines.Peek(1)
@@ -65,12 +75,14 @@ type scannedItem struct {
 	size     int
 	isItem   bool // it begins as every item does
 	endsLine bool
-	check    func(item []byte) error // nil: it need not be kept
+	visit    func(before scanned, item []byte) error // nil: it need not be kept
+	longest  int
 	kept     []byte
 }
 
-func (s *scanned) beginItem(check func(item []byte) error) *scannedItem {
-	return &scannedItem{hash: s.last.newHash(), endsLine: true, check: check}
+// beginItem returns an item of which nothing was read. It is kept in room.
+func (s *scanned) beginItem(longest int, visit func(scanned, []byte) error, room []byte) *scannedItem {
+	return &scannedItem{hash: s.last.newHash(), endsLine: true, visit: visit, longest: longest, kept: room[:0]}
 }
 
 // addPiece adds a line or a part of one.
@@ -81,10 +93,10 @@ func (item *scannedItem) addPiece(piece []byte) {
 	_, _ = item.hash.Write(piece)
 	item.size += len(piece)
 	item.endsLine = bytes.HasSuffix(piece, []byte("\n"))
-	if item.size > largeItem {
-		item.check, item.kept = nil, nil
+	if item.size > item.longest {
+		item.visit, item.kept = nil, nil
 	}
-	if item.check != nil {
+	if item.visit != nil {
 		item.kept = append(item.kept, piece...)
 	}
 }
@@ -114,7 +126,7 @@ func appendLine(dst []byte, lines *bufio.Reader) ([]byte, error) {
 // addItem adds an item with its seal line, and reports whether both are right.
 func (s *scanned) addItem(item *scannedItem, line []byte) bool {
 	next := seal(item.hash.Sum(nil))
-	if !item.isItem || string(line) != sealLine(s.count, item.size, next) || item.check != nil && item.check(item.kept) != nil {
+	if !item.isItem || string(line) != sealLine(s.count, item.size, next) || item.visit != nil && item.visit(*s, item.kept) != nil {
 		return false
 	}
 	s.count, s.last, s.end = s.count+1, next, s.end+int64(item.size+len(line))

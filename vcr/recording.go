@@ -32,7 +32,7 @@ func newRedaction() redaction {
 }
 
 // lastLook is what [cassette.Writer.Revise] takes.
-func (r redaction) lastLook() func(cassette.Interaction) (cassette.Interaction, error) {
+func (r redaction) lastLook() (again func(cassette.Interaction) (cassette.Interaction, error), first int) {
 	return record.LastLook(r.redactor, r.gate)
 }
 

@@ -55,7 +55,7 @@ func (s *liveSource) openRecording(p Permutation, step func() int) (*liveRecordi
 	if err != nil {
 		return nil, err
 	}
-	r.writer.Revise(func() func(cassette.Interaction) (cassette.Interaction, error) {
+	r.writer.Revise(func() (again func(cassette.Interaction) (cassette.Interaction, error), first int) {
 		return record.LastLook(s.redactor, s.gate)
 	})
 	r.config.Writer = r.writer

@@ -96,7 +96,7 @@ func (w *Writer) adoptItems(old *Cassette) error {
 		return err
 	}
 	_, _, w.last, _ = readSeal(old.data[end.seal:end.end])
-	w.count, w.loss = len(old.spans), old.end.Loss
+	w.count, w.adopted, w.loss = len(old.spans), len(old.spans), old.end.Loss
 	return nil
 }
 

@@ -94,13 +94,13 @@ func TestLeftOutIsLost(t *testing.T) {
 	}
 	w.AppendAll(samples()[:3])
 	seen := 0
-	w.Revise(func() func(Interaction) (Interaction, error) {
+	w.Revise(func() (func(Interaction) (Interaction, error), int) {
 		return func(in Interaction) (Interaction, error) {
 			if seen++; seen == 2 {
 				return in, errors.New("a secret")
 			}
 			return in, nil
-		}
+		}, 3
 	})
 	if err := w.Close(); err == nil {
 		t.Error("nothing was left out")

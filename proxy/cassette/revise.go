@@ -11,16 +11,16 @@ import (
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
-// Revise lets Close process the whole recording once more before it gets its
-// name. Close calls again. When that returns a function, every interaction is
-// passed to it: its result replaces what was written, and an interaction with an
-// error is left out. Other interactions keep their bytes. When some were left
-// out the rest is saved all the same, and Close returns an error that wraps the
-// first reason.
-func (w *Writer) Revise(again func() func(Interaction) (Interaction, error)) {
+// Revise lets Close process a recording once more before it gets its name. Close calls
+// begin. When that returns a function, the first interactions that were appended, as many as
+// it says, and all of a cassette that is extended are passed to it: its result replaces
+// what was written, and an interaction with an error is left out. Other interactions keep
+// their bytes. When some were left out the rest is saved all the same, and Close returns an
+// error that wraps the first reason. One interaction at a time is in memory.
+func (w *Writer) Revise(begin func() (again func(Interaction) (Interaction, error), first int)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.newReviser = again
+	w.newReviser = begin
 }
 
 // reviseItems does what Revise asked for. left is why interactions were left
@@ -29,11 +29,12 @@ func (w *Writer) reviseItems() (left, err error) {
 	if w.newReviser == nil || w.file == nil || w.count == 0 {
 		return nil, nil
 	}
-	revise := w.newReviser()
-	if revise == nil {
+	again, first := w.newReviser()
+	if again == nil {
 		return nil, nil
 	}
-	r := revision{from: w, revise: revise}
+	r := revision{from: w, revise: again, until: w.adopted + first}
+	defer r.release()
 	if err := r.run(); err != nil {
 		return nil, errors.Join(err, r.discard())
 	}
@@ -51,7 +52,8 @@ func (w *Writer) reviseItems() (left, err error) {
 type revision struct {
 	from   *Writer
 	revise func(Interaction) (Interaction, error)
-	to     *Writer  // of the new file, nil until something changes
+	until  int      // the index of the first interaction that stays
+	to     *Writer  // of the new file, nil until something changes; its lock is held
 	file   *os.File // its file
 	left   error    // why the first interaction that was left out is
 	lost   int      // how many were left out
@@ -66,6 +68,8 @@ func (r *revision) run() error {
 		return r.failed
 	})
 	switch {
+	case errors.Is(r.failed, errAllStay):
+		return nil
 	case r.failed != nil:
 		return r.failed
 	case err != nil:
@@ -76,8 +80,17 @@ func (r *revision) run() error {
 	return nil
 }
 
+// errAllStay ends the reading when no further interaction can change.
+var errAllStay = errors.New("the rest stays")
+
 // reviseItem revises one interaction.
 func (r *revision) reviseItem(before scanned, item []byte) error {
+	switch isStaying := before.count >= r.until; {
+	case isStaying && r.to == nil:
+		return errAllStay
+	case isStaying:
+		return r.to.sealEntries([]*entry{{item: item}})
+	}
 	in, err := decodeAnyItem(item)
 	if err != nil {
 		return damagedError(partialPath(r.from.path), "interaction "+strconv.Itoa(before.count))
@@ -118,6 +131,7 @@ func (r *revision) begin(before scanned) error {
 	_ = fileutil.Lock(f) // a file system without locks records all the same
 	r.file = f
 	r.to = &Writer{path: path, file: f, last: before.last, count: before.count, size: before.end}
+	r.to.mu.Lock()
 	if _, err := io.Copy(f, io.NewSectionReader(r.from.file, 0, before.end)); err != nil {
 		return newError(path, err, "cannot be written again (%s)", firstLine(fileutil.Reason(err)))
 	}
@@ -137,6 +151,14 @@ func (r *revision) finish() error {
 	w.file, w.size, w.last, w.count = r.file, r.to.size, r.to.last, r.to.count
 	w.loss.Lost += r.lost
 	return nil
+}
+
+// release ends the new Writer, whose file has another owner.
+func (r *revision) release() {
+	if r.to != nil {
+		r.to.file = nil
+		r.to.mu.Unlock()
+	}
 }
 
 // discard removes the new file, if there is one.

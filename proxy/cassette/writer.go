@@ -41,7 +41,8 @@ type Writer struct {
 	last       seal
 	count      int
 	joinBuffer []byte // scratch of put
-	newReviser func() func(Interaction) (Interaction, error)
+	newReviser func() (again func(Interaction) (Interaction, error), first int)
+	adopted    int // interactions of the cassette that is extended
 	loss       Loss
 }
 

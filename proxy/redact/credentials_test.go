@@ -175,17 +175,17 @@ func TestLate(t *testing.T) {
 	first := simple()
 	first.Response.Body = []byte("a later key: " + secretAt(2))
 	kept := r.Interaction(first)
-	if r.Late() {
+	if r.Late() != 0 {
 		t.Fatal("late before a second interaction")
 	}
 	again := simple()
 	again.Request.Header.Set("X-Api-Key", canary)
-	if r.Interaction(again); r.Late() {
+	if r.Interaction(again); r.Late() != 0 {
 		t.Fatal("late without a new secret")
 	}
 	again.Request.Header.Set("Cookie", "session="+secretAt(2))
-	if r.Interaction(again); !r.Late() {
-		t.Fatal("a new secret is not late")
+	if r.Interaction(again); r.Late() != 2 {
+		t.Fatal("a new secret is late for the two before it")
 	}
 	leaks(t, r.Interaction(kept), secretAt(2))
 	if got := r.Text("dial " + secretAt(2)); strings.Contains(got, "plainWords") {

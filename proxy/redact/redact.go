@@ -38,8 +38,8 @@ type Redactor struct {
 	guessed map[string]int // values of unlisted headers that were taken for keys
 	public  publicWords
 	own     *Own // nil: the user has no rules
-	used    bool // an interaction was redacted
-	late    bool // … and after it a secret was learnt
+	uses    int  // how many interactions were redacted
+	late    int  // … when a secret was last learnt
 }
 
 // New returns a redactor whose pseudonyms depend on key. The key belongs to the
@@ -94,7 +94,7 @@ func (r *Redactor) Learn(secrets ...string) {
 	defer r.mu.Unlock()
 	if fresh = r.newSecrets(fresh); len(fresh) > 0 {
 		r.known = r.known.withSecrets(fresh...)
-		r.late = r.late || r.used
+		r.late = r.uses
 	}
 }
 
@@ -116,10 +116,10 @@ func isLearnable(secret string) bool {
 	return len(secret) >= minSecret || len(secret) >= minWord && hasLettersAndDigits(secret)
 }
 
-// Late reports whether a secret was learnt after an interaction was redacted,
-// which may contain it. Then all interactions of this process should go through
-// Interaction once more; pseudonyms in them do not change.
-func (r *Redactor) Late() bool {
+// Late returns how many interactions were redacted before a secret became known that they
+// may contain, 0 for none. These should go through Interaction once more; pseudonyms in
+// them do not change.
+func (r *Redactor) Late() int {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.late
@@ -213,7 +213,7 @@ func (r *Redactor) learnInteraction(in cassette.Interaction, asked, answered fin
 	r.Learn(append(r.own.secrets("", r.own.withoutKept(in.Response.Header)), secretsIn(in.Response.Body, answered.own)...)...)
 	r.mu.Lock()
 	m := r.known
-	r.used = true
+	r.uses++
 	r.mu.Unlock()
 	for _, secret := range cookieValues(in.Response.Header) {
 		if len(secret) >= minSecret && isLearnable(secret) && !m.knows(secret) {

@@ -43,8 +43,8 @@ type Gate struct {
 
 	mu      sync.RWMutex
 	secrets *secretSet
-	late    bool        // a secret was learnt after …
-	checked atomic.Bool // … an interaction was looked through
+	checks  atomic.Int64 // how many interactions were looked through
+	late    int64        // … when a secret was last learnt
 }
 
 // New returns a gate. Each exempt is the digest, as a Hit prints it, of a text
@@ -136,23 +136,22 @@ func (g *Gate) Learn(secrets ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.secrets = g.secrets.withSecrets(fresh)
-	g.late = g.late || g.checked.Load()
+	g.late = g.checks.Load()
 }
 
-// Late reports whether a secret was learnt after an interaction was checked,
-// which may contain it. Then all interactions of this process should be checked
-// once more.
-func (g *Gate) Late() bool {
+// Late returns how many interactions were checked before a secret became known that they
+// may contain, 0 for none. These should be checked once more.
+func (g *Gate) Late() int {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	return g.late
+	return int(g.late)
 }
 
 // Check returns nil or a *Hit. A recorder calls it before it saves.
 func (g *Gate) Check(in cassette.Interaction) error {
 	g.mu.RLock()
 	s := &search{secrets: g.secrets, exempt: g.exempt}
-	g.checked.Store(true) // while Learn waits
+	g.checks.Add(1) // while Learn waits
 	g.mu.RUnlock()
 	for _, h := range []http.Header{in.Request.Header, in.Response.Header, in.Response.Trailer} {
 		for name := range h {

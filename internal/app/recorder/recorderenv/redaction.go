@@ -92,6 +92,6 @@ func (r *Redaction) Screened(in cassette.Interaction, isMasked bool) (out casset
 }
 
 // LastLook is what [cassette.Writer.Revise] takes, see [record.LastLook].
-func (r *Redaction) LastLook() func(cassette.Interaction) (cassette.Interaction, error) {
+func (r *Redaction) LastLook() (again func(cassette.Interaction) (cassette.Interaction, error), first int) {
 	return record.LastLook(r.Redactor, r.Guard)
 }

@@ -27,7 +27,7 @@ func TestLastLookAsksTheGate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if k.LastLook() != nil {
+	if again, _ := k.LastLook(); again != nil {
 		t.Error("a second look without a reason")
 	}
 	k.Guard.Learn(secret)

@@ -1,14 +1,18 @@
 package suites
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
@@ -68,7 +72,7 @@ func (its caseSpecs) holds(sentence string) {
 		return
 	}
 	It(sentence, Label(harness.Labels(its.Case, requirement)...), func(ctx SpecContext) {
-		results := slices.DeleteFunc(its.run(ctx).Results, func(r report.Result) bool { return r.Requirement != id })
+		results := slices.DeleteFunc(slices.Clone(its.run(ctx).Results), func(r report.Result) bool { return r.Requirement != id })
 		if len(results) == 0 {
 			Skip("this case does not show it")
 		}
@@ -93,55 +97,104 @@ func recordVerdict(results []report.Result) {
 
 // finishedCase is what a case brought home, as the processes pass it on.
 type finishedCase struct {
-	Results  []report.Result
+	Results []report.Result
+	// Evidence is only of cases that a cassette answers: a spec compares it.
 	Evidence *evidence.Evidence
 }
 
+// finishedCases are the cases of which this process knows the results, by their files.
+var finishedCases = map[string]finishedCase{}
+
 // run returns what the case brought home. The first process that asks runs it;
 // the others read its results.
-func (its caseSpecs) run(ctx SpecContext) finishedCase {
-	path := filepath.Join(shared.Dir, strings.ReplaceAll(its.Name(), "/", "-")+"-"+string(its.source))
-	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
-	Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = lock.Close() }() // and with it the lock
-	Expect(fileutil.Lock(lock)).To(Succeed())
-	var done finishedCase
-	if data, err := os.ReadFile(path + ".json"); err == nil {
-		Expect(json.Unmarshal(data, &done)).To(Succeed())
-		return done
+func (its caseSpecs) run(ctx context.Context) finishedCase {
+	done, known := finishedCases[its.resultPath()]
+	if !known {
+		var err error
+		done, err = its.runOnce(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		finishedCases[its.resultPath()] = done
 	}
-	caseRun := openRunner().Run(ctx, harness.Permutation{Case: its.Case, Source: its.source})
 	if err := openRunner().Tripped(); err != nil {
 		AbortSuite(err.Error())
 	}
-	done.Evidence = caseRun.Evidence
-	for _, r := range harness.Judge(caseRun, its.rules) {
-		done.Results = append(done.Results, r)
-	}
-	data, err := json.Marshal(done)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(os.WriteFile(path+".json", data, 0o600)).To(Succeed())
 	return done
 }
 
-// runner is the one of this process. Specs of one process run one after the
-// other.
-var runner *harness.Runner
-
-func openRunner() *harness.Runner {
-	if runner == nil {
-		var err error
-		runner, err = harness.NewRunner(harness.Config{Subject: harness.Executable(shared.Rkat, "", acp.InProcess), Live: liveConfig()})
-		Expect(err).NotTo(HaveOccurred())
-	}
-	return runner
+// resultPath is the file through which processes pass the results of the case on.
+func (its caseSpecs) resultPath() string {
+	return filepath.Join(shared.Dir, strings.ReplaceAll(its.Name(), "/", "-")+"-"+string(its.source)+".json")
 }
 
-func closeRunner() {
-	if runner != nil {
-		if spent := runner.Spent(); spent != nil {
-			AddReportEntry("spent", spent.String())
-		}
-		runner.Close()
+// runOnce runs the case unless somebody has, or waits for who does. It may be called
+// concurrently.
+func (its caseSpecs) runOnce(ctx context.Context) (done finishedCase, err error) {
+	lock, err := os.OpenFile(its.resultPath()+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return done, err
 	}
+	defer func() { _ = fileutil.CloseLocked(lock) }()
+	if err := fileutil.Lock(lock); err != nil {
+		return done, err
+	}
+	if data, err := os.ReadFile(its.resultPath()); err == nil {
+		return done, json.Unmarshal(data, &done)
+	}
+	caseRun := openRunner().Run(ctx, harness.Permutation{Case: its.Case, Source: its.source})
+	if its.source == evidence.SourceCassette {
+		done.Evidence = caseRun.Evidence
+	}
+	for _, r := range harness.Judge(caseRun, its.rules) {
+		done.Results = append(done.Results, r)
+	}
+	if ctx.Err() != nil {
+		return done, ctx.Err()
+	}
+	data, err := json.Marshal(done)
+	if err != nil {
+		return done, err
+	}
+	return done, os.WriteFile(its.resultPath(), data, 0o600)
+}
+
+// runAhead runs all cases, as many at once as there are processors. Specs run one after
+// the other: without it, each first one would wait for its case alone. The function
+// that it returns ends the runs. A fault is reported by the spec that asks for the case.
+func runAhead() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	rules, err := harness.Rules()
+	Expect(err).NotTo(HaveOccurred())
+	all, done := permutations(), make(chan struct{})
+	go func() {
+		defer close(done)
+		var group errgroup.Group
+		group.SetLimit(runtime.GOMAXPROCS(0))
+		for _, p := range all {
+			group.Go(func() error {
+				if ctx.Err() == nil {
+					_, _ = caseSpecs{p.Case, p.Source, rules}.runOnce(ctx)
+				}
+				return nil
+			})
+		}
+		_ = group.Wait()
+	}()
+	return func() { cancel(); <-done }
+}
+
+// openRunner returns the runner of this process.
+var openRunner = sync.OnceValue(func() *harness.Runner {
+	made, err := harness.NewRunner(harness.Config{Subject: harness.Executable(shared.Rkat, "", acp.InProcess), Live: liveConfig()})
+	Expect(err).NotTo(HaveOccurred())
+	return made
+})
+
+func closeRunner() {
+	if stopRunningAhead != nil {
+		stopRunningAhead()
+	}
+	if spent := openRunner().Spent(); spent != nil {
+		AddReportEntry("spent", spent.String())
+	}
+	openRunner().Close()
 }

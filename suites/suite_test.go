@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
 	. "github.com/onsi/gomega"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -64,7 +65,20 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	return made
 }, func(made []byte) {
 	Expect(json.Unmarshal(made, &shared)).To(Succeed())
+	c, _ := GinkgoConfiguration()
+	isLive := slices.Contains(sources(), evidence.SourceLive)
+	if c.ParallelTotal == 1 && c.LabelFilter == "" && !isFocused(c) && !c.DryRun && !isLive {
+		stopRunningAhead = runAhead()
+	}
 })
+
+// stopRunningAhead ends the runs of cases whose specs have not come; nil if there are none.
+var stopRunningAhead func()
+
+// isFocused reports whether the command line selects specs otherwise than by labels.
+func isFocused(c types.SuiteConfig) bool {
+	return len(c.FocusStrings)+len(c.SkipStrings)+len(c.FocusFiles)+len(c.SkipFiles) > 0
+}
 
 var _ = SynchronizedAfterSuite(closeRunner, func() {})
 
@@ -86,7 +100,7 @@ func catalogueSentences() map[string]string {
 var _ = ReportAfterSuite("the verdicts are those of conform run", func(ctx SpecContext, ran Report) {
 	ours := verdictsOf(ran)
 	c := ran.SuiteConfig
-	focused := len(c.FocusStrings)+len(c.SkipStrings)+len(c.FocusFiles)+len(c.SkipFiles) > 0 || ran.SuiteHasProgrammaticFocus
+	focused := isFocused(c) || ran.SuiteHasProgrammaticFocus
 	isLive := slices.Contains(sources(), evidence.SourceLive)
 	if len(ours) == 0 || isLive || focused || c.DryRun || c.FailFast || len(ran.SpecialSuiteFailureReasons) > 0 {
 		return // not all specs ran

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"flag"
 	"maps"
 	"os"
 	"os/exec"
@@ -18,21 +19,27 @@ const negativeCases = "thinking-tool-loop || parallel-calls || interleaved-think
 	"error-mid-stream || error-after-200 || max-tokens-in-call || refusal || repeated-prompt || failing-tool || " +
 	"pause-in-text || max-tokens || refusal-after-call || refusal-without-words || malformed-call || overloaded-after-call"
 
-// negativeRuns are broken builds in whole runs, by how they are run, and exactly those
-// requirements that fail.
+// turnCases are the cases in which tokens come back, in one process and in two.
+const turnCases = "thinking-tool-loop || resume-tool-loop || signed-text"
+
+var allNegativeCases = flag.Bool("e2e.all-negative-cases", false, "each broken build goes through all cases, not only those in which its defect shows and a few others")
+
+// negativeRuns are broken builds, by how they are run and in which cases, and exactly
+// those requirements that fail.
 var negativeRuns = []struct {
-	build, profile string
-	fails          []string
+	build, profile, cases string
+	fails                 []string
 }{
-	{"", "rkat", nil},
-	{"", "other-provider", nil},
-	{"", "other-model", nil},
+	{"", "rkat", negativeCases, nil},
+	{"", "other-provider", turnCases, nil},
+	{"", "other-model", turnCases, nil},
 	// The provider refuses a request with tokens of another one.
-	{"gives tokens to anybody", "other-provider", []string{"ERR-001", "SIG-018"}},
-	{"gives tokens to anybody", "other-model", []string{"SIG-019"}},
-	{"runs malformed and cut calls", "rkat", []string{"STR-009"}},
-	{"takes pause, refusal and truncation for success", "rkat", []string{"SIG-020", "SRV-005", "STR-007", "STR-008", "STR-010"}},
-	{"rewrites history on resume", "rkat", []string{"RES-001", "RES-003", "RES-004", "RES-006"}},
+	{"gives tokens to anybody", "other-provider", turnCases, []string{"ERR-001", "SIG-018"}},
+	{"gives tokens to anybody", "other-model", turnCases, []string{"SIG-019"}},
+	{"runs malformed and cut calls", "rkat", "malformed-call || max-tokens-in-call || failing-tool || parallel-calls", []string{"STR-009"}},
+	{"takes pause, refusal and truncation for success", "rkat", "pause-in-text || max-tokens || refusal || refusal-after-call || refusal-without-words || cut-stream || error-after-200 || parallel-calls",
+		[]string{"SIG-020", "SRV-005", "STR-007", "STR-008", "STR-010"}},
+	{"rewrites history on resume", "rkat", "resume-tool-loop || repeated-prompt || thinking-tool-loop || cut-stream", []string{"RES-001", "RES-003", "RES-004", "RES-006"}},
 }
 
 // TestNegativeSubjects holds that each broken build of rkat fails by the requirements that
@@ -47,7 +54,11 @@ func TestNegativeSubjects(t *testing.T) {
 			folders[c.build] = buildBroken(t, brokenBuilds[c.build])
 		}
 		t.Run(strings.TrimSpace(c.build+" "+c.profile), func(t *testing.T) {
-			run := judgeBuild(t, conform, folders[c.build], c.profile)
+			cases := c.cases
+			if *allNegativeCases {
+				cases = negativeCases
+			}
+			run := judge(t, conform, folders[c.build], "--strict", "--subject", filepath.Join("testdata/negative", c.profile+".yaml"), "--filter", cases)
 			if got := failingRequirements(run); !slices.Equal(got, c.fails) {
 				t.Errorf("fails by %v, want %v\n%s", got, c.fails, describeFailures(run))
 			}
@@ -67,7 +78,7 @@ func TestRepeatedSideEffects(t *testing.T) {
 		t.Skip("a build of rkat, judged as a whole")
 	}
 	dir := buildBroken(t, brokenBuilds["runs tools again when it tries again"])
-	run := judge(t, buildConform(t), dir, "--subject", "testdata/negative/rkat.yaml", "--filter", "cut-stream || parallel-calls || failing-tool || error-after-200")
+	run := judge(t, buildConform(t), dir, "--subject", "testdata/negative/rkat.yaml", "--filter", "cut-stream || parallel-calls")
 	for _, c := range run.Cases {
 		said := strings.Join(c.Deviations, "\n")
 		if isCut := strings.HasPrefix(c.Name, "cut-stream/"); isCut != strings.Contains(said, "the agent ran conform_echo 3 times to its end, and the model asked for it once") || !isCut && said != "" {
@@ -93,12 +104,6 @@ func TestSilentSubjects(t *testing.T) {
 			t.Errorf("%s: exit %d", command[0], exit)
 		}
 	}
-}
-
-// judgeBuild runs the rkat of a folder through the cases that do not wait.
-func judgeBuild(t *testing.T, conform, dir, profile string) *report.Run {
-	t.Helper()
-	return judge(t, conform, dir, "--strict", "--subject", filepath.Join("testdata/negative", profile+".yaml"), "--filter", negativeCases)
 }
 
 // buildConform returns the path of the program that judges.

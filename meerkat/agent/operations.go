@@ -168,9 +168,10 @@ func (p *transition) handleSubmission(in submissionInput) {
 }
 
 // completeSpecs fills in the budget of each operation, which is what it asks for, and its
-// share of what is left in each kind that it does not name; and where a fork begins.
+// share of what is left in each kind that it does not name; and where a fork begins. A
+// tool call is paid for by the call that starts it.
 func (s *state) completeSpecs(in submissionInput) ([]ops.OperationSpec, error) {
-	if len(in.specs) > 0 && in.specs[0].Kind == ops.ToolCall { // paid for by the call that starts it
+	if len(in.specs) > 0 && in.specs[0].Kind == ops.ToolCall {
 		return in.specs, nil
 	}
 	pool := s.session.Pool(s.limits, s.ownSpentAt(in.at))
@@ -178,7 +179,10 @@ func (s *state) completeSpecs(in submissionInput) ([]ops.OperationSpec, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy, parts := session.EqualShares(), max(in.shares, len(in.specs)+1)
+	policy, parts := session.EqualShares(), len(in.specs)+1
+	if len(in.specs) > 0 && !in.specs[0].Fork { // more may follow; the branches of a fork are all there
+		parts = max(in.shares, parts)
+	}
 	if in.fork != nil { // it says how branches share, and leaves nothing to the agent until one ends
 		policy, parts = *in.fork, len(in.specs)
 	}

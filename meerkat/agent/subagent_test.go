@@ -76,3 +76,53 @@ func TestSubAgentsAtOnce(t *testing.T) {
 		t.Errorf("%d operations have ended", len(ended))
 	}
 }
+
+// listener is a model that repeats the last prompt, summarises, and keeps what it is sent.
+type listener struct {
+	family
+	requests []*provider.Request
+}
+
+func (l *listener) Complete(_ context.Context, req *provider.Request, _ func(stream.Event)) (stream.Reply, error) {
+	l.requests = append(l.requests, req)
+	if req.MaxOutputTokens == 50 {
+		return text("They spoke of herons."), nil
+	}
+	return text("done: " + req.Messages[len(req.Messages)-1].Content), nil
+}
+
+// TestSummaryForSubAgent: a sub-agent that begins with a summary has the model write one of
+// that length, and is sent the summary and its prompt, and not the conversation.
+func TestSummaryForSubAgent(t *testing.T) {
+	model := &listener{}
+	cfg := Config{Client: model, Store: session.NewMemoryStore(), Model: "claude-opus-4-5", Operations: ops.NewManager(ops.Config{Run: RunOperation, Now: time.Now, NewID: session.NewID})}
+	r, err := Run(t.Context(), cfg, strings.Repeat("A long talk of herons. ", 200))
+	if err == nil {
+		_, err = Resume(t.Context(), cfg, r.SessionID, "And of cranes.")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	model.requests = nil
+	whole, err := cfg.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	summary := session.SummaryContext(50)
+	spec := ops.OperationSpec{ID: "0199a2b4-0000-7000-8000-000000000009", Kind: ops.SubAgent, Prompt: "Count them.", Context: &summary, ToolAccess: tool.InheritAccess()}
+	out := RunOperation(context.WithValue(t.Context(), parentKey{}, whole), ops.Task{Spec: spec, Parent: r.SessionID, Report: func(string, *float64) {}})
+	if out.Status != ops.Completed || len(model.requests) != 2 {
+		t.Fatalf("%+v after %d requests", out, len(model.requests))
+	}
+	var sent strings.Builder
+	for _, m := range model.requests[1].Messages {
+		sent.WriteString(m.Content)
+	}
+	if text := sent.String(); !strings.Contains(text, "They spoke of herons.") || !strings.Contains(text, "Count them.") || strings.Contains(text, "A long talk") {
+		t.Errorf("sent: %.300s", text)
+	}
+	child, err := cfg.Store.Load(t.Context(), spec.ID)
+	if err != nil || len(child.Compactions) != 1 || child.Parent == nil || child.Parent.ID != r.SessionID {
+		t.Errorf("%v: %+v", err, child.Header)
+	}
+}

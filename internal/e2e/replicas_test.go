@@ -202,7 +202,7 @@ func (c *cluster) insist(method, path string, body any, headers ...string) (int,
 // startRun starts a session through the load balancer.
 func (c *cluster) startRun(prompt, model string) servedRun {
 	c.Helper()
-	status, run := c.insist(http.MethodPost, "/sessions", map[string]string{"prompt": prompt, "model": model}, "Idempotency-Key", c.Name())
+	status, run := c.insist(http.MethodPost, "/sessions", map[string]string{"prompt": prompt, "model": model}, "Idempotency-Key", c.Name(), "traceparent", traceParent)
 	if status != http.StatusAccepted {
 		c.Fatalf("POST /sessions: %d %+v", status, run)
 	}
@@ -238,6 +238,26 @@ func TestReplicaKilledInTool(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	s.ran("look rent", "pay rent")
+	c.checkTrace(run)
+}
+
+// traceParent is the trace context of clients.
+const traceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+// checkTrace holds that both attempts of a run belong to the trace of its client.
+func (c *cluster) checkTrace(run servedRun) {
+	c.Helper()
+	conn, err := pgx.Connect(c.Context(), c.database)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	var began, traced int
+	err = conn.QueryRow(c.Context(), "SELECT count(*), count(*) FILTER (WHERE convert_from(data, 'UTF8')::json ->> 'traceparent' = $2) FROM meerkat.events WHERE session = $1 AND kind = 'run_started'",
+		run.SessionID, traceParent).Scan(&began, &traced)
+	if err != nil || began != 2 || traced != 2 {
+		c.Errorf("%d attempts, %d of them in the trace: %v", began, traced, err)
+	}
 }
 
 // TestReplicaKilledInStream kills a replica while a reply arrives. Another one asks again

@@ -82,7 +82,8 @@ func (b *Backend) Submit(ctx context.Context, s server.Submission) (r server.Run
 			if !errors.Is(err, pgx.ErrNoRows) {
 				return err
 			}
-			return b.acceptRun(ctx, tx, r, s.Key, fingerprint)
+			r.Created, err = b.acceptRun(ctx, tx, r, s.Key, fingerprint)
+			return err
 		})
 		if !errors.Is(err, errConflict) {
 			break
@@ -101,7 +102,7 @@ func (b *Backend) newRun(s server.Submission) (server.Run, error) {
 	if err != nil {
 		return server.Run{}, fmt.Errorf("server: no randomness for an id: %w", err)
 	}
-	r := server.Run{ID: server.RunID(id.String()), Session: s.Session, New: s.New || s.Session == "", Status: server.StatusQueued, Task: s.Task, Created: b.currentTime()}
+	r := server.Run{ID: server.RunID(id.String()), Session: s.Session, New: s.New || s.Session == "", Status: server.StatusQueued, Task: s.Task}
 	if r.Session == "" {
 		if id, err = uuid.NewV7(); err != nil {
 			return r, fmt.Errorf("server: no randomness for an id: %w", err)
@@ -127,37 +128,37 @@ func findByKey(ctx context.Context, tx pgx.Tx, key, fingerprint string) (server.
 	return queryRun(ctx, tx, "key = $1", key)
 }
 
-// acceptRun stores a run and its job.
-func (b *Backend) acceptRun(ctx context.Context, tx pgx.Tx, r server.Run, key, fingerprint string) error {
+// acceptRun stores a run and its job, and returns when.
+func (b *Backend) acceptRun(ctx context.Context, tx pgx.Tx, r server.Run, key, fingerprint string) (created time.Time, err error) {
 	if b.draining {
-		return refuse(server.ErrDraining)
+		return created, refuse(server.ErrDraining)
 	}
 	task, err := json.Marshal(r.Task)
 	if err != nil {
-		return err
+		return created, err
 	}
 	var optionalKey *string
 	if key != "" {
 		optionalKey = &key
 	}
-	tag, err := tx.Exec(ctx, `INSERT INTO meerkat.runs (id, session, new_session, status, task, key, fingerprint, created)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
-		string(r.ID), string(r.Session), r.New, string(r.Status), string(task), optionalKey, fingerprint, r.Created)
-	if err != nil {
-		return err
+	err = tx.QueryRow(ctx, `INSERT INTO meerkat.runs (id, session, new_session, status, task, key, fingerprint, created)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp()) ON CONFLICT DO NOTHING RETURNING created`,
+		string(r.ID), string(r.Session), r.New, string(r.Status), string(task), optionalKey, fingerprint).Scan(&created)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return created, conflictError(ctx, tx, r.Session)
 	}
-	if tag.RowsAffected() == 0 {
-		return conflictError(ctx, tx, r.Session)
+	if err != nil {
+		return created, err
 	}
 	var active int
 	if err := tx.QueryRow(ctx, "SELECT count(*) FROM meerkat.runs WHERE ended IS NULL").Scan(&active); err != nil {
-		return err
+		return created, err
 	}
 	if active > b.options.Runs {
-		return refuse(&server.FullError{Limit: b.options.Runs})
+		return created, refuse(&server.FullError{Limit: b.options.Runs})
 	}
 	_, err = b.river.InsertTx(ctx, tx, runJob{Run: r.ID}, nil)
-	return err
+	return created.UTC(), err
 }
 
 // conflictError says what is in the way of a run: another of its session, or one with
@@ -212,12 +213,13 @@ func waitForChange(ctx context.Context, changed <-chan struct{}) {
 
 // Runs implements server.RunQueue.
 func (b *Backend) Runs(ctx context.Context, id session.ID, before server.RunID, limit int) ([]server.Run, error) {
-	return b.queryRuns(ctx, "session = $1 AND ($2 = '' OR id < $2) ORDER BY id DESC LIMIT $3", string(id), string(before), limit)
+	return b.queryRuns(ctx, `session = $1 AND ($2 = '' OR (created, id) < (SELECT created, id FROM meerkat.runs WHERE id = $2))
+		ORDER BY created DESC, id DESC LIMIT $3`, string(id), string(before), limit)
 }
 
 // Active implements server.RunQueue.
 func (b *Backend) Active(ctx context.Context) ([]server.Run, error) {
-	return b.queryRuns(ctx, "ended IS NULL ORDER BY id")
+	return b.queryRuns(ctx, "ended IS NULL ORDER BY created, id")
 }
 
 // Interrupt implements server.RunQueue. A run that no replica has begun ends here; the

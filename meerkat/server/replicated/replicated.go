@@ -13,6 +13,9 @@
 // write locks of its sessions. When the lock is gone for [Options.DeadAfter], the other
 // replicas put its runs into the queue again. The next attempt goes on with the session
 // as a resume does: what a tool has begun is not begun again.
+//
+// All times in the tables are those of the database's clock, and how long a replica is gone
+// is measured by one that looks: the clocks of the machines need not agree.
 package replicated
 
 import (
@@ -68,8 +71,6 @@ type Options struct {
 	// Note is told, in a sentence for people, when the database goes away and comes
 	// back, and when a run of a dead replica goes on; nil: nobody is.
 	Note func(format string, args ...any)
-	// Now is the clock; nil: time.Now.
-	Now func() time.Time
 }
 
 func (o Options) withDefaults() Options {
@@ -80,9 +81,6 @@ func (o Options) withDefaults() Options {
 	o.EventsKept = cmp.Or(o.EventsKept, DefaultEventsKept)
 	if o.Note == nil {
 		o.Note = func(string, ...any) {}
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	return o
 }
@@ -178,8 +176,6 @@ func (b *Backend) Drain(ctx context.Context) error {
 // Close ends what is left of the Backend. Runs that it executes are cut off and go on in
 // another replica. Closing twice is allowed.
 func (b *Backend) Close() { b.release() }
-
-func (b *Backend) currentTime() time.Time { return b.options.Now().UTC().Truncate(time.Microsecond) }
 
 // refusal carries out of a transaction an error that does not come from the database.
 type refusal struct{ error }

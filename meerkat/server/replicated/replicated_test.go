@@ -219,6 +219,41 @@ func TestDrainHandsOver(t *testing.T) {
 	}
 }
 
+// TestSkewedClock: the clock of a replica says nothing. A run whose id comes from a clock
+// that is fast is not the newest of its session when another follows.
+func TestSkewedClock(t *testing.T) {
+	url := database.Database(t)
+	pair, begun := openPair(t, url, replicated.Options{})
+	submit := func(id session.ID) server.Run {
+		r, _, err := pair["one"].Submit(t.Context(), server.Submission{Session: id, Task: server.Task{Prompt: "hi"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := <-begun
+		close(a.finish)
+		if r, err = pair["two"].Wait(t.Context(), r.ID); err != nil || r.Created.IsZero() || r.Started.Before(r.Created) || r.Ended.Before(r.Started) {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		return r
+	}
+	first := submit("")
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	const fast = "ffffffff-0000-7000-8000-000000000001"
+	if _, err := conn.Exec(t.Context(), "UPDATE meerkat.runs SET id = $2 WHERE id = $1", string(first.ID), fast); err != nil {
+		t.Fatal(err)
+	}
+	second := submit(first.Session)
+	for before, want := range map[server.RunID]server.RunID{"": second.ID, second.ID: fast} {
+		if runs, err := pair["two"].Runs(t.Context(), first.Session, before, 1); err != nil || len(runs) != 1 || runs[0].ID != want {
+			t.Errorf("before %q: %+v, %v; want %s", before, runs, err, want)
+		}
+	}
+}
+
 // TestNewerSchema checks that a replica of an older version does not start.
 func TestNewerSchema(t *testing.T) {
 	one := openReplica(t, database.Database(t), "one", nil, replicated.Options{})

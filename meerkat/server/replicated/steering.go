@@ -42,7 +42,7 @@ func (b *Backend) Steer(ctx context.Context, id session.ID, text string) (server
 	if err != nil {
 		return server.Steering{}, err
 	}
-	s := server.Steering{ID: name.String(), Session: id, Text: text, Status: server.SteeringQueued, Created: b.currentTime()}
+	s := server.Steering{ID: name.String(), Session: id, Text: text, Status: server.SteeringQueued}
 	err = b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		// The row is held, so that the run does not end and nobody else counts.
 		r, err := queryRun(ctx, tx, "session = $1 AND ended IS NULL FOR UPDATE", string(id))
@@ -60,16 +60,16 @@ func (b *Backend) Steer(ctx context.Context, id session.ID, text string) (server
 		if queued >= b.options.Steering {
 			return refuse(&server.SteeringFullError{Session: id, Limit: b.options.Steering})
 		}
-		_, err = tx.Exec(ctx, "INSERT INTO meerkat.steering (id, run, session, message, status, created) VALUES ($1, $2, $3, $4, $5, $6)",
-			s.ID, string(s.Run), string(s.Session), string(message), string(s.Status), s.Created)
-		return err
+		return tx.QueryRow(ctx, "INSERT INTO meerkat.steering (id, run, session, message, status, created) VALUES ($1, $2, $3, $4, $5, clock_timestamp()) RETURNING created",
+			s.ID, string(s.Run), string(s.Session), string(message), string(s.Status)).Scan(&s.Created)
 	})
+	s.Created = s.Created.UTC()
 	return s, err
 }
 
 // Steerings implements server.SteeringQueue.
 func (b *Backend) Steerings(ctx context.Context, id session.ID) ([]server.Steering, error) {
-	return b.querySteering(ctx, "SELECT "+steeringColumns+" FROM meerkat.steering WHERE run = (SELECT max(id) FROM meerkat.runs WHERE session = $1)", string(id))
+	return b.querySteering(ctx, "SELECT "+steeringColumns+" FROM meerkat.steering WHERE run = (SELECT id FROM meerkat.runs WHERE session = $1 ORDER BY created DESC, id DESC LIMIT 1)", string(id))
 }
 
 // querySteering returns the rows of a query, the oldest first.

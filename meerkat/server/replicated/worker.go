@@ -93,8 +93,8 @@ func (b *Backend) workRun(_ context.Context, job *river.Job[runJob]) error {
 // not be.
 func (b *Backend) claimRun(job runJob) (r server.Run, c *control, err error) {
 	err = b.inTransaction(context.Background(), func(ctx context.Context, tx pgx.Tx) error {
-		r, err = scanRun(tx.QueryRow(ctx, `UPDATE meerkat.runs SET status = 'running', attempt = attempt + 1, replica = $3, started = coalesce(started, $4)
-			WHERE id = $1 AND attempt = $2 AND status = 'queued' RETURNING `+runColumns, string(job.Run), job.Attempt, b.replica, b.currentTime()))
+		r, err = scanRun(tx.QueryRow(ctx, `UPDATE meerkat.runs SET status = 'running', attempt = attempt + 1, replica = $3, started = coalesce(started, clock_timestamp())
+			WHERE id = $1 AND attempt = $2 AND status = 'queued' RETURNING `+runColumns, string(job.Run), job.Attempt, b.replica))
 		if errors.Is(err, pgx.ErrNoRows) {
 			return refuse(err)
 		}
@@ -190,8 +190,8 @@ func (b *Backend) endRun(ctx context.Context, tx pgx.Tx, r server.Run, out serve
 	if err != nil {
 		return err
 	}
-	tag, err := tx.Exec(ctx, "UPDATE meerkat.runs SET status = $3, ended = $4, task = $5, outcome = $6 WHERE id = $1 AND attempt = $2 AND ended IS NULL",
-		string(r.ID), r.Attempt, string(out.Status), b.currentTime(), string(task), string(outcome))
+	tag, err := tx.Exec(ctx, "UPDATE meerkat.runs SET status = $3, ended = clock_timestamp(), task = $4, outcome = $5 WHERE id = $1 AND attempt = $2 AND ended IS NULL",
+		string(r.ID), r.Attempt, string(out.Status), string(task), string(outcome))
 	if err != nil || tag.RowsAffected() == 0 {
 		return err
 	}
@@ -217,13 +217,12 @@ func (b *Backend) requeueRun(ctx context.Context, tx pgx.Tx, r server.Run) (queu
 
 // sweepOld removes what is kept no longer. One replica does so each hour.
 func (b *Backend) sweepOld(ctx context.Context, _ *river.Job[sweepJob]) error {
-	now := b.currentTime()
 	return b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "DELETE FROM meerkat.runs WHERE ended < $1", now.Add(-b.options.KeptFor)); err != nil {
+		if _, err := tx.Exec(ctx, "DELETE FROM meerkat.runs WHERE ended < now() - $1::interval", b.options.KeptFor); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `DELETE FROM meerkat.logs l WHERE NOT EXISTS (
-			SELECT FROM meerkat.runs r WHERE r.session = l.session AND (r.ended IS NULL OR r.ended >= $1))`, now.Add(-b.options.EventsKept))
+			SELECT FROM meerkat.runs r WHERE r.session = l.session AND (r.ended IS NULL OR r.ended >= now() - $1::interval))`, b.options.EventsKept)
 		return err
 	})
 }

@@ -18,6 +18,16 @@ func (b *AgentBuilder) WithTool(tools ...tool.Tool) *AgentBuilder {
 	return b
 }
 
+// WithHostedTools offers tools that the provider runs itself, by names of
+// [transcript.HostedTools]. What they find stands in the replies and goes back to the
+// provider as it came; another provider gets the text of the answers only.
+func (b *AgentBuilder) WithHostedTools(names ...string) *AgentBuilder {
+	for _, name := range names {
+		b.tools = append(b.tools, tool.Hosted(name))
+	}
+	return b
+}
+
 // WithDispatcher adds the tools of d: anything that offers tools and answers
 // their calls. Their names must differ from those of all other tools.
 func (b *AgentBuilder) WithDispatcher(d tool.Dispatcher) *AgentBuilder {

@@ -53,6 +53,13 @@ func encryptedIn(n *wire.Node, list []*wire.Node) []*wire.Node {
 	return list
 }
 
+func encryptedInAll(nodes []*wire.Node) (list []*wire.Node) {
+	for _, n := range nodes {
+		list = encryptedIn(n, list)
+	}
+	return list
+}
+
 // namespaceKept: a call of a tool in a namespace is found only by both names.
 func namespaceKept(s *Trace, r *report) {
 	s.eachPair(evidence.OpenAI, wire.Call, func(l *link, _ pair, was, is *wire.Item) {

@@ -261,7 +261,7 @@ func approvalWasAsked(s *Trace, r *report) {
 // comes back byte for byte or not at all.
 func citationsKept(s *Trace, r *report) {
 	s.eachPair(evidence.Anthropic, wire.Text, func(l *link, _ pair, was, is *wire.Item) {
-		issued, sent := encryptedIn(was.Node.Get("citations"), nil), encryptedIn(is.Node.Get("citations"), nil)
+		issued, sent := encryptedInAll(was.Citations), encryptedInAll(is.Citations)
 		if len(issued) == 0 || len(sent) == 0 {
 			return
 		}

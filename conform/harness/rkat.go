@@ -65,7 +65,7 @@ func (s rkatSubject) About() About {
 	return About{
 		Subject: report.Subject{Name: "rkat", Version: s.version, Kind: kind},
 		Abilities: slices.DeleteFunc(specs.Abilities(), func(a specs.Ability) bool {
-			return a == specs.AbilityHosted || a == specs.AbilityTurns && s.converse == nil
+			return a == specs.AbilityTurns && s.converse == nil
 		}),
 		HoldsAll: true,
 	}
@@ -212,6 +212,7 @@ func abilityArguments(step Step) (args []string) {
 		{specs.AbilityCache, []string{"--cache-ttl", "5m"}},
 		{specs.AbilityOutputSchema, []string{"--output-schema", step.OutputSchema}},
 		{specs.AbilitySubAgents, []string{"--sub-agents"}},
+		{specs.AbilityHosted, []string{"--hosted", "web_search,code_execution"}},
 	} {
 		if slices.Contains(step.Needs, a.ability) {
 			args = append(args, a.args...)

@@ -119,6 +119,8 @@ func (g *growing) anthropicDelta(d *Node, at Place) {
 		g.text = append(g.text, d.Get("thinking").Str()...)
 	case "input_json_delta":
 		g.args = append(g.args, d.Get("partial_json").Str()...)
+	case "citations_delta":
+		g.Citations = append(g.Citations, d.Get("citation"))
 	case "compaction_delta":
 		g.text = append(g.text, d.Get("content").Str()...)
 	case "signature_delta":
@@ -133,6 +135,7 @@ func anthropicBlock(b *Node) Item {
 	switch it.Type {
 	case "text":
 		it.What, it.Text = Text, b.Get("text").Str()
+		it.Citations = b.Get("citations").Elems()
 	case "thinking":
 		it.What, it.Text = Thinking, b.Get("thinking").Str()
 		it.setToken(b.Get("signature"))

@@ -61,6 +61,7 @@ type Item struct {
 	// event); DraftTokens were replaced before the item was done (O-15, D-12).
 	AlsoTokens, DraftTokens []string
 	Summary                 []string // the texts of OpenAI's summary parts
+	Citations               []*Node  // of a text of Anthropic's, in order
 	Phase                   string
 	IsError                 bool
 	// Done is false for an item whose stream ended before it did.

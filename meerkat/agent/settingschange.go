@@ -112,6 +112,7 @@ func describeChanges(stored, asked *session.Prefix) string {
 	var gone, changed, added []string
 	for _, was := range stored.Tools {
 		switch now := findTool(asked.Tools, was.Name); {
+		case now == nil && was.Hosted: // nothing keeps the provider from running it
 		case now == nil:
 			gone = append(gone, was.Name)
 		case now.Description != was.Description || !bytes.Equal(now.InputSchema, was.InputSchema):

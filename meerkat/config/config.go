@@ -51,6 +51,8 @@ type Config struct {
 	// a key.
 	Provider   string
 	ToolPolicy tool.Policy
+	// HostedTools are the tools that the provider runs itself, see tool.Hosted.
+	HostedTools []string
 	// BadSchema says what happens to a tool that the provider would refuse:
 	// "leave-out" or "refuse".
 	BadSchema  string

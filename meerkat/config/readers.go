@@ -43,6 +43,23 @@ func oneOf(names ...string) reader {
 	}
 }
 
+// listOf reads a list of names.
+func listOf(names ...string) reader {
+	return func(v any) (any, error) {
+		list, err := readList(v)
+		if err != nil {
+			return nil, err
+		}
+		of := oneOf(names...)
+		for _, name := range list.([]string) { //nolint:forcetypeassert // readList returns nothing else
+			if _, err := of(name); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	}
+}
+
 func parseNumber(v any) (float64, error) {
 	switch v := v.(type) {
 	case int64:

@@ -11,6 +11,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/tool"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 // Setting is a row of [Table]: one value that flags, variables and files can set.
@@ -193,6 +194,9 @@ func toolSettings() []Setting {
 		}, {
 			Key: "tools.deny", Flag: "tools-deny", Commands: RequestCommands, read: readList, risk: riskAllowsTools,
 			Help: "`patterns` of tools that are not on offer", field: func(c *Config) any { return &c.ToolPolicy.Deny },
+		}, {
+			Key: "tools.hosted", Flag: "hosted", Commands: RequestCommands, read: listOf(transcript.HostedTools()...), risk: riskAllowsTools,
+			Help: "`tools` that the provider runs itself: web_search, code_execution", field: func(c *Config) any { return &c.HostedTools },
 		}, {
 			Key: "tools.bad_schema", Flag: "tools-bad-schema", Commands: RequestCommands, read: oneOf("leave-out", "refuse"), Default: "leave-out",
 			Help: "what happens to a tool that the provider would refuse: leave-out or refuse", field: func(c *Config) any { return &c.BadSchema },

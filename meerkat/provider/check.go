@@ -54,6 +54,8 @@ func checkTools(tools []transcript.ToolDef, m *catalog.Entry) error {
 			return &RequestError{"tool " + fmt.Sprintf("%q", t.Name), m.Provider + " does not take this name; use up to 64 letters, digits, _ and -, not starting with a digit or -"}
 		case seen[t.Name]:
 			return &RequestError{"tool " + t.Name, "it is defined twice"}
+		case t.Hosted && !slices.Contains(transcript.HostedTools(), t.Name):
+			return &RequestError{"tool " + t.Name, "no provider runs it; hosted tools are " + strings.Join(transcript.HostedTools(), ", ")}
 		case len(t.InputSchema) > 0 && !jsontok.IsObject(t.InputSchema):
 			return &RequestError{"tool " + t.Name, "its input schema is not a JSON object"}
 		}
@@ -72,7 +74,7 @@ func checkChoice(req *Request, m catalog.Entry) error {
 			return &RequestError{"tool choice", "any needs tools, and the request has none"}
 		}
 	default:
-		if !slices.ContainsFunc(req.Tools, func(t transcript.ToolDef) bool { return t.Name == req.ToolChoice }) {
+		if !slices.ContainsFunc(req.Tools, func(t transcript.ToolDef) bool { return t.Name == req.ToolChoice && !t.Hosted }) {
 			return &RequestError{"tool choice", fmt.Sprintf("%q is not a tool of the request", req.ToolChoice)}
 		}
 	}

@@ -95,6 +95,7 @@ func (p *AccessPolicy) UnmarshalJSON(data []byte) error {
 
 // WithAccess returns d with p enforced: the tools on offer stay as they are, and a call
 // that p does not allow is answered with an error result that names those that it does.
+// A tool that the provider runs cannot be refused so, and is not offered instead.
 // Names that d does not offer are an error, see [AccessPolicy.Validate].
 func WithAccess(d Dispatcher, p AccessPolicy) (Dispatcher, error) {
 	if err := p.Validate(d.Defs()); err != nil {
@@ -106,6 +107,11 @@ func WithAccess(d Dispatcher, p AccessPolicy) (Dispatcher, error) {
 type guarded struct {
 	Dispatcher
 	access AccessPolicy
+}
+
+// Defs implements Dispatcher.
+func (g guarded) Defs() []transcript.ToolDef {
+	return slices.DeleteFunc(g.Dispatcher.Defs(), func(d transcript.ToolDef) bool { return d.Hosted && !g.access.Allows(d.Name) })
 }
 
 // Dispatch implements Dispatcher.

@@ -55,6 +55,24 @@ func TestAccess(t *testing.T) {
 	}
 }
 
+// TestAccessToHosted: what the provider runs cannot be refused call by call, so it is not
+// offered where it is not allowed. A call of it as a function is answered with an error.
+func TestAccessToHosted(t *testing.T) {
+	d := registry(t, named("read", func(context.Context, []byte) (transcript.ToolResult, error) { return transcript.ToolResult{}, nil }), tool.Hosted(transcript.HostedSearch))
+	for allowed, want := range map[string]int{"read": 1, transcript.HostedSearch: 2} {
+		limited, err := tool.WithAccess(d, tool.AllowList(allowed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(limited.Defs()); n != want {
+			t.Errorf("allowed %s: %d tools are on offer, want %d", allowed, n, want)
+		}
+	}
+	if got := d.Dispatch(ctx, transcript.ToolCall{ID: "c1", Name: transcript.HostedSearch, Args: []byte("{}")}); !got.IsError || !strings.Contains(got.Content, "the provider runs this tool itself") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAccessNamesUnknownTools(t *testing.T) {
 	_, err := tool.WithAccess(threeTools(t), tool.AllowList("raed", "write", "deploy"))
 	const want = "tool access: there is no tool named \"raed\"; did you mean read?\ntool access: there is no tool named \"deploy\""

@@ -281,6 +281,9 @@ func (e *encoder) toolDef(d *ToolDef) {
 	e.writeString("name", d.Name)
 	e.writeString("description", d.Description)
 	e.writeJSON("input_schema", d.InputSchema, "null")
+	if d.Hosted {
+		e.writeBool("hosted", true)
+	}
 	e.writeExtra(d.Extra)
 	e.closeContainer('}')
 }

@@ -148,5 +148,17 @@ type ToolDef struct {
 	Name        string  `json:"name"`
 	Description string  `json:"description"`
 	InputSchema RawJSON `json:"input_schema"`
-	Extra       string  `json:"-"` // as in Message
+	// Hosted says that the provider runs the tool itself. Name is one of HostedTools
+	// then, and each codec writes what its provider calls it.
+	Hosted bool   `json:"hosted,omitempty"`
+	Extra  string `json:"-"` // as in Message
 }
+
+// The tools that all three providers run themselves.
+const (
+	HostedSearch = "web_search"
+	HostedCode   = "code_execution"
+)
+
+// HostedTools lists the names of hosted tools. The slice is the caller's.
+func HostedTools() []string { return []string{HostedSearch, HostedCode} }

@@ -1,10 +1,12 @@
 package anthropic
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -43,8 +45,29 @@ func firstCharacters(text string, most int) string {
 	return text
 }
 
+// originIndex is the origin of what a citation of a search result carries for the provider.
+const originIndex = "anthropic/search_index"
+
+const searchLocation = "web_search_result_location"
+
+// citesSearch reports whether a citation is of a search result.
+func citesSearch(citation script.Object) bool { return citation[1] == searchLocation }
+
+// citedResult is what a text behind a search cites: its first result.
+func citedResult(r script.Reply, n int) (citation script.Object, ok bool) {
+	for i, b := range slices.Backward(r.Blocks[:n]) {
+		if b.Kind != specs.KindSearch || len(b.Search.Results) == 0 {
+			continue
+		}
+		found := b.Search.Results[0]
+		token := r.Key.Envelope(seal.Facts{Origin: originIndex, Content: []byte(found.URL)}, seal.Place{Reply: messageID(r), Ordinal: uint16(i)}) //nolint:gosec // a reply has few blocks
+		return script.Object{"type", searchLocation, "cited_text", firstCharacters(found.Title, maxCited), "url", found.URL, "title", found.Title, "encrypted_index", token}, true
+	}
+	return nil, false
+}
+
 // citesAt returns the citation of block n: the last text of a reply has it, when
-// one is asked for.
+// one is asked for or the reply searched.
 func citesAt(r script.Reply, n int) (script.Object, bool) {
 	for _, later := range r.Blocks[n+1:] {
 		if isSpoken(later) {
@@ -53,6 +76,9 @@ func citesAt(r script.Reply, n int) (script.Object, bool) {
 	}
 	if !isSpoken(r.Blocks[n]) {
 		return nil, false
+	}
+	if citation, ok := citedResult(r, n); ok {
+		return citation, true
 	}
 	return citationOf(r.Request.Document)
 }

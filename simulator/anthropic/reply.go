@@ -122,16 +122,24 @@ func (s *stream) addBlock(n int, b script.Block) {
 		s.addThinking(thoughtPieces(b))
 		s.addDeltas("signature_delta", "signature", []string{s.tokens[n]})
 	case specs.KindText, specs.KindSignedText:
+		citation, cites := citesAt(s.Reply, n)
+		if cites && citesSearch(citation) { // which comes first
+			s.addCitation(citation)
+		}
 		s.addDeltas("text_delta", "text", script.Words(b.Text, 3))
-		if citation, ok := citesAt(s.Reply, n); ok {
-			s.addEvent("content_block_delta", script.Object{"type", "content_block_delta", "index", s.index,
-				"delta", script.Object{"type", "citations_delta", "citation", citation}})
+		if cites && !citesSearch(citation) {
+			s.addCitation(citation)
 		}
 	case specs.KindCall:
 		s.addDeltas("input_json_delta", "partial_json", append([]string{""}, script.Slices(string(b.Args), 7)...))
 	case specs.KindRedacted, specs.KindSearch, specs.KindCode: // are whole from the start, or hosted
 	}
 	s.stopBlock()
+}
+
+func (s *stream) addCitation(citation script.Object) {
+	s.addEvent("content_block_delta", script.Object{"type", "content_block_delta", "index", s.index,
+		"delta", script.Object{"type", "citations_delta", "citation", citation}})
 }
 
 func (s *stream) addDeltas(kind, field string, pieces []string) {

@@ -10,6 +10,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/stream"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 // Codec implements [provider.Codec] for the Messages API.
@@ -19,6 +20,7 @@ const (
 	apiVersion      = "2023-06-01"
 	interleavedBeta = "interleaved-thinking-2025-05-14"
 	compactBeta     = "compact-2026-01-12"
+	codeBeta        = "code-execution-2025-08-25"
 	betaHeader      = "Anthropic-Beta"
 )
 
@@ -42,7 +44,7 @@ func splitBetas(h http.Header) []string {
 	for _, line := range h.Values(betaHeader) {
 		for beta := range strings.SplitSeq(line, ",") {
 			beta = strings.TrimSpace(beta)
-			isOwn := beta == interleavedBeta || beta == compactBeta
+			isOwn := beta == interleavedBeta || beta == compactBeta || beta == codeBeta
 			if beta == "" || isOwn && slices.Contains(betas, beta) {
 				continue
 			}
@@ -66,8 +68,9 @@ func (Codec) Render(req *provider.Request, m catalog.Entry) (*provider.Rendered,
 	return &provider.Rendered{Path: "messages", Header: w.betaHeaders(), Body: w.writeBody()}, nil
 }
 
-// betaHeaders asks for interleaved thinking while thinking is on, and for compaction
-// while the request asks for one or carries an earlier one.
+// betaHeaders asks for interleaved thinking while thinking is on, for compaction while the
+// request asks for one or carries an earlier one, and for the version of code
+// execution that it offers.
 func (w *requestWriter) betaHeaders() http.Header {
 	var betas []string
 	if w.thinking && w.Target.Model.InterleavedHeader {
@@ -75,6 +78,9 @@ func (w *requestWriter) betaHeaders() http.Header {
 	}
 	if w.CompactTokens() > 0 || w.sendsCompaction() {
 		betas = append(betas, compactBeta)
+	}
+	if slices.ContainsFunc(w.Tools, func(t transcript.ToolDef) bool { return t.Hosted && t.Name == transcript.HostedCode }) {
+		betas = append(betas, codeBeta)
 	}
 	if betas == nil {
 		return nil

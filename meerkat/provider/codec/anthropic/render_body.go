@@ -116,6 +116,12 @@ func (w *requestWriter) writeSystem() {
 	}
 }
 
+// hostedTypes are the versions of the tools that the API runs.
+var hostedTypes = map[string]string{
+	transcript.HostedSearch: "web_search_20250305",
+	transcript.HostedCode:   "code_execution_20250825",
+}
+
 func (w *requestWriter) writeTools() {
 	if len(w.Tools) == 0 {
 		return
@@ -123,6 +129,11 @@ func (w *requestWriter) writeTools() {
 	w.Key("tools").Array(func() {
 		for _, t := range w.Tools {
 			w.Object(func() {
+				if t.Hosted {
+					w.Key("type").Str(hostedTypes[t.Name])
+					w.Key("name").Text(t.Name)
+					return
+				}
 				w.Key("name").Text(t.Name)
 				if t.Description != "" {
 					w.Key("description").Text(t.Description)

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
@@ -115,16 +116,32 @@ func (w *requestWriter) writeTools() {
 		return
 	}
 	w.Key("tools").Array(func() {
-		w.Object(func() {
-			w.Key("functionDeclarations").Array(func() {
-				for _, t := range w.Tools {
-					w.writeDeclaration(t)
-				}
+		if slices.ContainsFunc(w.Tools, isFunction) {
+			w.Object(func() {
+				w.Key("functionDeclarations").Array(func() {
+					for _, t := range w.Tools {
+						if isFunction(t) {
+							w.writeDeclaration(t)
+						}
+					}
+				})
 			})
-		})
+		}
+		for _, t := range w.Tools {
+			if t.Hosted {
+				w.Object(func() { w.Key(hostedMembers[t.Name]).Object(func() {}) })
+			}
+		}
 	})
 	w.writeToolConfig()
 }
+
+// hostedMembers are the tools that the API runs.
+var hostedMembers = map[string]string{transcript.HostedSearch: "googleSearch", transcript.HostedCode: "codeExecution"}
+
+func isFunction(t transcript.ToolDef) bool { return !t.Hosted }
+
+func isHosted(t transcript.ToolDef) bool { return t.Hosted }
 
 // writeDeclaration writes the schema as JSON Schema, untouched; the older
 // parameters field takes only a part of it (G-12).
@@ -140,12 +157,20 @@ func (w *requestWriter) writeDeclaration(t transcript.ToolDef) {
 	})
 }
 
+// writeToolConfig writes what may be called, and asks to see what the API's own tools did,
+// which goes back with the reply (G-26: from Gemini 3 on).
 func (w *requestWriter) writeToolConfig() {
-	choice := w.ToolChoice
-	if choice == "" {
+	choice, hosted := w.ToolChoice, slices.ContainsFunc(w.Tools, isHosted)
+	if choice == "" && !hosted {
 		return
 	}
 	w.Key("toolConfig").Object(func() {
+		if hosted {
+			w.Key("includeServerSideToolInvocations").Bool(true)
+		}
+		if choice == "" {
+			return
+		}
 		w.Key("functionCallingConfig").Object(func() {
 			switch choice {
 			case "auto", "any", "none":

@@ -109,6 +109,12 @@ func (w *requestWriter) writeParameters() {
 	}
 }
 
+// hostedTools are the tools that the API runs; code runs in a container of the request.
+var hostedTools = map[string]string{
+	transcript.HostedSearch: `{"type":"web_search"}`,
+	transcript.HostedCode:   `{"type":"code_interpreter","container":{"type":"auto"}}`,
+}
+
 // writeTools writes the definitions with strict off: left out, the server would try
 // to make the schema strict (O-19).
 func (w *requestWriter) writeTools() {
@@ -117,6 +123,10 @@ func (w *requestWriter) writeTools() {
 	}
 	w.Key("tools").Array(func() {
 		for _, t := range w.Tools {
+			if t.Hosted {
+				w.Raw([]byte(hostedTools[t.Name]))
+				continue
+			}
 			w.Object(func() {
 				w.Key("type").Str("function")
 				w.Key("name").Text(t.Name)

@@ -27,8 +27,11 @@ type Requirement struct {
 	Since string `yaml:"since,omitempty" json:"since,omitempty"`
 	Until string `yaml:"until,omitempty" json:"until,omitempty"`
 	// Why says what breaks for users; Fix says how to mend a breach.
-	Why      string   `yaml:"why" json:"why"`
-	Fix      string   `yaml:"fix" json:"fix"`
+	Why string `yaml:"why" json:"why"`
+	Fix string `yaml:"fix" json:"fix"`
+	// Unseen says what is missing where nothing could break the requirement; "" where
+	// every agent shows it in our cases.
+	Unseen   string   `yaml:"unseen,omitempty" json:"unseen,omitempty"`
 	Examples Examples `yaml:"examples,omitempty" json:"examples,omitzero"`
 	// Checks are the ids, ID/aspect, of the checks that judge it; at least one.
 	Checks []string `yaml:"checks" json:"checks"`

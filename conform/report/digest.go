@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // digest is what all forms for people say of a report: a run, or recordings that were
@@ -154,6 +156,7 @@ func (r *Run) runNotes() (list []string) {
 		list = append(list, fmt.Sprintf("shard %s: %s; conform matrix puts the shards together", r.Shard, countOf(len(r.Cases), "case")))
 	}
 	list = append(list, r.notRun()...)
+	list = append(list, r.notSeen()...)
 	list = append(list, r.Live.liveNotes()...)
 	if len(r.Hosts) > 0 {
 		var names []string
@@ -206,6 +209,28 @@ func andMore(n int) string {
 		return ""
 	}
 	return fmt.Sprintf(" and %d more", n)
+}
+
+// notSeen groups the requirements of which nothing was seen by what the run lacks.
+func (r *Run) notSeen() (list []string) {
+	ids := map[string][]string{}
+	var reasons []string
+	for _, id := range r.Summary.Coverage.Unseen {
+		requirement, err := specs.FindRequirement(id)
+		if err != nil || r.Shard != nil {
+			continue // a rule of the team's, which says so itself; or others show it
+		}
+		reason := cmp.Or(requirement.Unseen, noCaseShows)
+		if ids[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		ids[reason] = append(ids[reason], id)
+	}
+	for _, reason := range reasons {
+		shown := ids[reason]
+		list = append(list, fmt.Sprintf("not seen, %s: %s (%s)", countOf(len(shown), "requirement"), reason, strings.Join(shown[:min(maxNoted, len(shown))], ", ")+andMore(len(shown)-maxNoted)))
+	}
+	return list
 }
 
 // notRun groups the cases that were not run by their reasons.

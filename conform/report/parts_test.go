@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/meerkat-go/conformance/schemas"
@@ -79,5 +80,23 @@ func TestOptionalMembers(t *testing.T) {
 	}
 	if err := schemas.Validate(schemas.Report, doc.Bytes()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNotSeen: what a run did not see is listed with what is missing for it, together where
+// the same is missing. A shard says nothing: another one may show it.
+func TestNotSeen(t *testing.T) {
+	r := NewRun(Run{Set: NewSet("s", []string{"NSP-001", "NSP-002", "ORD-001", "TEAM-001", "WSK-001"})}, nil)
+	want := []string{
+		"not seen, 2 requirements: no tool is searched for (NSP-001, NSP-002)",
+		"not seen, 1 requirement: " + noCaseShows + " (ORD-001)",
+		"not seen, 1 requirement: no WebSocket is used (WSK-001)",
+	}
+	if got := r.notSeen(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	r.Shard = &Shard{}
+	if got := r.notSeen(); got != nil {
+		t.Errorf("a shard: %q", got)
 	}
 }

@@ -207,12 +207,15 @@ func noAcceptedCall(c Calls, details string) string {
 	return text
 }
 
+// noCaseShows is why a requirement was not seen where nothing more is known.
+const noCaseShows = "no case of this run shows it"
+
 func notTestable(id string) Result {
-	consequence := specs.Refused
+	res := Result{Requirement: id, Consequence: specs.Refused, Verdict: NotTestable, Findings: []Finding{}, Reason: noCaseShows}
 	if r, err := specs.FindRequirement(id); err == nil {
-		consequence = r.Consequence
+		res.Consequence, res.Reason = r.Consequence, cmp.Or(r.Unseen, noCaseShows)
 	}
-	return Result{Requirement: id, Consequence: consequence, Verdict: NotTestable, Findings: []Finding{}, Reason: "no case of this run shows it"}
+	return res
 }
 
 // newSummary sums up results. Counts and the verdict are the caller's to fill in.

@@ -1,11 +1,11 @@
 package rkat
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
@@ -74,12 +74,11 @@ func (a *app) examineDatabase(ctx context.Context, cfg *config.Loaded) (*databas
 
 // printDatabase prints what doctor found of a database.
 func printDatabase(w io.Writer, r *databaseReport) {
-	fmt.Fprintf(w, "\ndatabase: %s", terminal.Line(cmp.Or(r.Name, "not known")))
 	if r.Problem != "" {
-		fmt.Fprintf(w, ": %s\n", terminal.Line(r.Problem))
+		fmt.Fprintf(w, "\ndatabase: %s\n", terminal.Line(strings.TrimPrefix(r.Problem, "session database ")))
 		return
 	}
-	fmt.Fprintf(w, ", %s\n", countOf(r.Sessions, "session"))
+	fmt.Fprintf(w, "\ndatabase: %s, %s\n", terminal.Line(r.Name), countOf(r.Sessions, "session"))
 	for _, t := range r.Tables {
 		line := fmt.Sprintf("  %s: tables of version %d", t.Part, t.Version)
 		if t.Version < t.Newest {

@@ -24,7 +24,7 @@ func TestDoctorDatabase(t *testing.T) {
 		want  string
 	}{
 		"in use":     {server.DatabaseInfo{Name: "db:5432/rkat", Sessions: 3, Tables: tables}, nil, 0, "\ndatabase: db:5432/rkat, 3 sessions\n  sessions: tables of version 1\n  runs: tables of version 0; rkat serve brings them to 2 when it starts\n"},
-		"away":       {server.DatabaseInfo{Name: "db:5432/rkat"}, errors.New("session database db:5432/rkat: cannot be reached"), exitError, "\ndatabase: db:5432/rkat: session database db:5432/rkat: cannot be reached\n"},
+		"away":       {server.DatabaseInfo{Name: "db:5432/rkat"}, errors.New("session database db:5432/rkat: cannot be reached"), exitError, "\ndatabase: db:5432/rkat: cannot be reached\n"},
 		"silent":     {server.DatabaseInfo{Name: "db:5432/rkat"}, context.DeadlineExceeded, exitError, ": no answer within 10s\n"},
 		"no address": {server.DatabaseInfo{}, cli.Usage("its address has an unknown sslmode"), exitUsage, "rkat: RKAT_DATABASE_URL: its address has an unknown sslmode\n"},
 	} {

@@ -40,7 +40,7 @@ func typical(i int) Interaction {
 }
 
 // large writes a cassette of n interactions once, without a sync for each.
-func large(b *testing.B, n int) string {
+func large(b testing.TB, n int) string {
 	b.Helper()
 	m := testMeta
 	m.Version = FormatVersion

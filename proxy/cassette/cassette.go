@@ -1,6 +1,7 @@
 package cassette
 
 import (
+	"bufio"
 	"cmp"
 	"crypto/sha256"
 	"errors"
@@ -18,22 +19,30 @@ import (
 type Cassette struct {
 	name   string
 	meta   Meta
-	data   []byte // of a sealed file
-	head   int
+	data   content // of a sealed file
+	head   []byte
 	spans  []span
 	end    closing
+	close  []byte        // the closing line
 	parsed []Interaction // of an unsealed one
 	items  [][]byte      // of a large unsealed one, instead: parts of its text
 	sum    [sha256.Size]byte
 }
 
 // Open reads the cassette at path. A sealed file is only indexed: its
-// interactions are verified and decoded when they are asked for. The error is
-// ErrBusy while its first recording continues, and ErrTorn when that was
+// interactions are verified and decoded when they are asked for, and a large one is
+// read from the disk only then. The error is ErrBusy while its first recording continues, and ErrTorn when that was
 // interrupted.
 func Open(path string) (*Cassette, error) {
 	if err := checkRegularFile(path); err != nil {
 		return nil, err
+	}
+	if large, ok := openLarge(path); ok {
+		c := &Cassette{name: path}
+		if err := c.parseOurs(large); err != nil {
+			return nil, err
+		}
+		return c, nil
 	}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,7 +78,7 @@ func Parse(name string, data []byte) (*Cassette, error) {
 	c := &Cassette{name: name}
 	var err error
 	if isOurs(data) {
-		err = c.parseOurs(data)
+		err = c.parseOurs(content{memory: data, size: len(data)})
 	} else {
 		c.meta = Meta{Provenance: ProvenanceImport}
 		if len(data) < largeForeign || !c.splitForeign(data) {
@@ -86,15 +95,22 @@ func Parse(name string, data []byte) (*Cassette, error) {
 	return c, nil
 }
 
-func (c *Cassette) parseOurs(data []byte) (err error) {
-	if len(data) < len(headStart) {
+func (c *Cassette) parseOurs(data content) (err error) {
+	if data.size < len(headStart) {
 		return tornError(c.name)
 	}
-	if c.meta, c.head, err = parseHead(c.name, data); err != nil {
+	if c.head, err = readHead(bufio.NewReaderSize(data.reader(), 4<<10)); err != nil {
+		return readError(c.name, err)
+	}
+	var length int
+	if c.meta, length, err = parseHead(c.name, c.head); err != nil {
 		return err
 	}
-	c.data = data
-	c.spans, c.end, err = indexItems(c.name, data, c.head)
+	c.data, c.head = data, c.head[:length]
+	if c.close, _, err = data.readAround(data.size); err != nil {
+		return readError(c.name, err)
+	}
+	c.spans, c.end, err = indexItems(c.name, data, c.head, c.close)
 	return err
 }
 
@@ -111,7 +127,7 @@ func (c *Cassette) Meta() Meta {
 
 // Sealed reports whether this package wrote the file completely, so that Verify
 // can detect any changed byte.
-func (c *Cassette) Sealed() bool { return c.data != nil }
+func (c *Cassette) Sealed() bool { return c.head != nil }
 
 // Len returns the number of interactions.
 func (c *Cassette) Len() int { return len(c.spans) + len(c.parsed) + len(c.items) }
@@ -125,14 +141,37 @@ func (c *Cassette) At(i int) (Interaction, error) {
 	case !c.Sealed():
 		return c.parsed[i].clone(), nil
 	}
-	if !checkSeal(c.data, c.head, c.spans, i) {
-		return Interaction{}, c.damagedAt(i)
+	item, err := c.sealedItem(i)
+	if err != nil {
+		return Interaction{}, err
 	}
-	in, err := decodeAnyItem(c.itemBytes(i))
+	in, err := decodeAnyItem(item)
 	if err != nil {
 		return Interaction{}, c.damagedAt(i)
 	}
 	return in, nil
+}
+
+// sealedItem returns the bytes of item i, after checking them against its seal and the
+// one before it as written there.
+func (c *Cassette) sealedItem(i int) ([]byte, error) {
+	s, from := c.spans[i], c.spans[i].start
+	if i > 0 {
+		from = c.spans[i-1].seal
+	}
+	read, err := c.data.readBytes(from, s.end)
+	if err != nil {
+		return nil, readError(c.name, err)
+	}
+	before := seal(sha256.Sum256(c.head))
+	if i > 0 {
+		_, _, before, _ = readSeal(read[:s.start-from])
+	}
+	item := read[s.start-from : s.seal-from]
+	if string(read[s.seal-from:]) != sealLine(i, len(item), before.nextSeal(item)) {
+		return nil, c.damagedAt(i)
+	}
+	return item, nil
 }
 
 // All yields every interaction in recorded order. A damaged interaction is
@@ -147,7 +186,14 @@ func (c *Cassette) All() iter.Seq2[Interaction, error] {
 	}
 }
 
-func (c *Cassette) itemBytes(i int) []byte { return c.data[c.spans[i].start:c.spans[i].seal] }
+// itemBytes returns the bytes of item i, unchecked; none where the file cannot be read.
+func (c *Cassette) itemBytes(i int) []byte {
+	read, err := c.data.readBytes(c.spans[i].start, c.spans[i].seal)
+	if err != nil {
+		return nil
+	}
+	return read
+}
 
 func (in Interaction) clone() Interaction {
 	in.Request.Header = in.Request.Header.Clone()

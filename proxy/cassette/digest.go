@@ -1,6 +1,7 @@
 package cassette
 
 import (
+	"bytes"
 	"encoding/hex"
 	"strings"
 )
@@ -21,6 +22,5 @@ func (c *Cassette) Digest() string {
 		return DigestSHA256 + hex.EncodeToString(c.sum[:])
 	}
 	// The form of the closing line was checked when the file was opened.
-	line := string(c.data[lineStart(c.data, len(c.data)):])
-	return DigestSealed + strings.TrimSpace(line[strings.LastIndexByte(line, ' '):])
+	return DigestSealed + strings.TrimSpace(string(c.close[bytes.LastIndexByte(c.close, ' '):]))
 }

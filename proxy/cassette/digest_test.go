@@ -29,7 +29,7 @@ func digestOf(t *testing.T, m Meta, ins ...Interaction) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := string(bytes.TrimSpace(c.data[lineStart(c.data, len(c.data)):]))
+	line := string(bytes.TrimSpace(c.close))
 	if !strings.HasSuffix(line, strings.TrimPrefix(c.Digest(), DigestSealed)) {
 		t.Errorf("digest %s is not the closing seal of %q", c.Digest(), line)
 	}

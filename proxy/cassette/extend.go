@@ -2,12 +2,11 @@ package cassette
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"os"
 	"slices"
-
-	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
 // ErrMixed is returned for interactions of another kind than those in the
@@ -50,11 +49,12 @@ func Extend(path string, meta Meta) (*Writer, error) {
 // checkUnchanged returns an error when path no longer contains c: another
 // recorder may have finished it since c was opened.
 func (c *Cassette) checkUnchanged(path string) error {
-	now, err := os.ReadFile(path)
-	switch {
-	case err != nil:
-		return newError(path, err, "cannot be read (%s)", firstLine(fileutil.Reason(err)))
-	case !bytes.Equal(now, c.data):
+	now, err := os.Open(path)
+	if err != nil {
+		return readError(path, err)
+	}
+	defer func() { _ = now.Close() }()
+	if info, err := now.Stat(); err != nil || info.Size() != int64(c.data.size) || !haveSameBeginning(now, c.data.reader(), info.Size()) {
 		return newError(path, ErrBusy, "was recorded by another process just now; run this again")
 	}
 	return nil
@@ -92,10 +92,15 @@ func (w *Writer) adoptItems(old *Cassette) error {
 	defer w.mu.Unlock()
 	end := old.spans[len(old.spans)-1]
 	w.size = 0
-	if err := w.appendPieces(slices.Values([][]byte{old.data[:end.end]})); err != nil {
+	var fault error
+	if err := w.appendPieces(old.data.pieces(end.end, &fault)); err != nil {
 		return err
 	}
-	_, _, w.last, _ = readSeal(old.data[end.seal:end.end])
+	line, err := old.data.readBytes(end.seal, end.end)
+	if err = cmp.Or(fault, err); err != nil {
+		return readError(old.name, err)
+	}
+	_, _, w.last, _ = readSeal(line)
 	w.count, w.adopted, w.loss = len(old.spans), len(old.spans), old.end.Loss
 	return nil
 }

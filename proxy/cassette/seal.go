@@ -113,53 +113,42 @@ type span struct{ start, seal, end int }
 
 // indexItems finds the items of a complete file by walking back from the closing
 // line: each seal states its item's length, so only the seals are read.
-func indexItems(name string, data []byte, head int) ([]span, closing, error) {
-	c, end, ok := readClose(data)
-	if !ok || end < head {
+func indexItems(name string, data content, head, line []byte) ([]span, closing, error) {
+	c, _, ok := readClose(line)
+	end := data.size - len(line)
+	if !ok || end < len(head) {
 		return nil, c, tornError(name)
 	}
-	if c.count > (len(data)-head)/len(itemStart) {
+	if c.count > (data.size-len(head))/len(itemStart) {
 		return nil, c, damagedError(name, "the closing line")
 	}
-	spans := make([]span, c.count)
-	for i := c.count - 1; i >= 0; i-- {
-		at := lineStart(data, end)
-		n, length, _, ok := readSeal(data[at:end])
+	spans, last := make([]span, c.count), seal(sha256.Sum256(head))
+	sealed, _, err := data.readAround(end)
+	for i := c.count - 1; i >= 0 && err == nil; i-- {
+		n, length, s, ok := readSeal(sealed)
+		at := end - len(sealed)
 		start := at - length
-		if !ok || n != i || start < head || !bytes.HasPrefix(data[start:], []byte(itemStart)) {
+		if !ok || n != i || start < len(head) || length < len(itemStart) {
 			return nil, c, damagedError(name, fmt.Sprintf("the seal of interaction %d", i))
 		}
-		spans[i] = span{start, at, end}
-		end = start
+		if i == c.count-1 {
+			last = s
+		}
+		var begin []byte
+		if sealed, begin, err = data.readAround(start); err == nil && string(begin) != itemStart {
+			return nil, c, damagedError(name, fmt.Sprintf("the seal of interaction %d", i))
+		}
+		spans[i], end = span{start, at, end}, start
 	}
-	if end != head {
+	switch {
+	case err != nil:
+		return nil, c, readError(name, err)
+	case end != len(head):
 		return nil, c, damagedError(name, "the head")
+	case string(line) != c.lineAfter(last):
+		return nil, c, damagedError(name, "the closing line")
 	}
-	return spans, c, checkClose(name, data, head, spans, c)
-}
-
-func checkClose(name string, data []byte, head int, spans []span, c closing) error {
-	last := seal(sha256.Sum256(data[:head]))
-	end := head
-	if n := len(spans); n > 0 {
-		end = spans[n-1].end
-		_, _, last, _ = readSeal(data[spans[n-1].seal:end])
-	}
-	if string(data[end:]) != c.lineAfter(last) {
-		return damagedError(name, "the closing line")
-	}
-	return nil
-}
-
-// checkSeal verifies item i against the seal before it as written there.
-func checkSeal(data []byte, head int, spans []span, i int) bool {
-	prev := seal(sha256.Sum256(data[:head]))
-	if i > 0 {
-		_, _, prev, _ = readSeal(data[spans[i-1].seal:spans[i-1].end])
-	}
-	s := spans[i]
-	item := data[s.start:s.seal]
-	return string(data[s.seal:s.end]) == sealLine(i, len(item), prev.nextSeal(item))
+	return spans, c, nil
 }
 
 func tornError(name string) error {

@@ -18,7 +18,7 @@ func (c *Cassette) StrictHead() error {
 	if _, err := time.Parse(time.RFC3339, c.meta.Created); c.meta.Created != "" && err != nil {
 		return newError(c.name, ErrFormat, "created %q is not a time in RFC 3339; record it again", c.meta.Created)
 	}
-	if !bytes.Equal(encodeHead(c.meta), c.data[:c.head]) {
+	if !bytes.Equal(encodeHead(c.meta), c.head) {
 		return newError(c.name, ErrFormat, "its head holds what format %d does not have; record it again", c.meta.Version)
 	}
 	return nil
@@ -31,7 +31,7 @@ func (c *Cassette) Strict(i int) (Interaction, error) {
 	if err != nil || !c.Sealed() {
 		return in, err
 	}
-	if !bytes.Equal(appendItem(make([]byte, 0, len(c.itemBytes(i))), in), c.itemBytes(i)) {
+	if item := c.itemBytes(i); !bytes.Equal(appendItem(make([]byte, 0, len(item)), in), item) {
 		return in, newError(c.name, ErrFormat, "interaction %d holds what format %d does not have; record it again", i, c.meta.Version)
 	}
 	return in, nil

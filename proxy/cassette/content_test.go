@@ -1,0 +1,79 @@
+package cassette
+
+import (
+	"errors"
+	"os"
+	"reflect"
+	"runtime"
+	"testing"
+)
+
+// A large file is read from the disk as it is asked for, and says what it said in memory.
+func TestLargeFileStaysOnDisk(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows does not replace files that are open")
+	}
+	path := large(t, 600)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inMemory, err := Parse(path, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	onDisk, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if onDisk.data.file == nil || onDisk.Len() != 600 || onDisk.Digest() != inMemory.Digest() || onDisk.StrictHead() != nil {
+		t.Fatalf("%d interactions, digest %s, want %s from the disk", onDisk.Len(), onDisk.Digest(), inMemory.Digest())
+	}
+	for i := range inMemory.Len() {
+		want, _ := inMemory.At(i)
+		if got, err := onDisk.Strict(i); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("interaction %d: %v, differs from the one in memory", i, err)
+		}
+		if got, err := onDisk.Asked(i, nil); err != nil || got.URL != want.Request.URL || string(got.Body) != string(want.Request.Body) {
+			t.Fatalf("request %d: %v, differs from the one in memory", i, err)
+		}
+	}
+	extended, err := Extend(path, onDisk.Meta())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := extended.Discard(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What changes in a large file after it was opened is noticed where it is read.
+func TestLargeFileIsDamagedLater(t *testing.T) {
+	path := large(t, 600)
+	c, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if _, err := f.WriteAt([]byte("x"), int64(c.spans[300].start+900)); err != nil {
+		t.Fatal(err)
+	}
+	for i, isDamaged := range map[int]bool{299: false, 300: runtime.GOOS != "windows", 301: false} {
+		if _, err := c.At(i); errors.Is(err, ErrDamaged) != isDamaged {
+			t.Errorf("interaction %d: %v", i, err)
+		}
+	}
+	if err := f.Truncate(int64(c.spans[500].start)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.At(550); (err == nil) != (runtime.GOOS == "windows") {
+		t.Errorf("an interaction that is gone: %v", err)
+	}
+	if _, err := Open(path); !errors.Is(err, ErrTorn) {
+		t.Errorf("opened again: %v, want %v", err, ErrTorn)
+	}
+}

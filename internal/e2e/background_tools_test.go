@@ -61,8 +61,7 @@ func toldOf(s session.Session) string {
 }
 
 // TestBackgroundToolKilled kills rkat while a tool in the background pays. The call is
-// never made again, the model is told that it may have been made, and no server of tools
-// stays behind.
+// never made again, and the model is told that it may have been made.
 func TestBackgroundToolKilled(t *testing.T) {
 	s := newStage(t, newStrict(t), newDesk(t, "pay"))
 	cmd, _ := s.aside("run", "--sub-agents", "--model", leads[0], `start_tool {"tool":"srv__pay","name":"rent","arguments":{"text":"rent"}}`+"\nthen await_ops {}\nthen say Paid.")

@@ -254,7 +254,7 @@ func (c *Config) restrictTools(ctx context.Context, p *session.Parent) error {
 			if err := json.Unmarshal(p.ToolAccess, &access); err != nil {
 				return fmt.Errorf("the tool access of a sub-agent of session %s cannot be read: %w", p.ID, err)
 			}
-			c.Tools = withAccess(c.Tools, access)
+			c.Tools = tool.WithAccess(c.Tools, access)
 		}
 		if isRun {
 			return nil
@@ -266,17 +266,4 @@ func (c *Config) restrictTools(ctx context.Context, p *session.Parent) error {
 		p = above.Parent
 	}
 	return nil
-}
-
-// withAccess enforces access, also when it names tools that no longer exist.
-func withAccess(d tool.Dispatcher, access tool.AccessPolicy) tool.Dispatcher {
-	if guarded, err := tool.WithAccess(d, access); err == nil {
-		return guarded
-	}
-	return tool.Approved(d, func(_ context.Context, call transcript.ToolCall, _ tool.Traits) error {
-		if !access.Allows(call.Name) {
-			return fmt.Errorf("this agent may not call the tool %s", call.Name)
-		}
-		return nil
-	})
 }

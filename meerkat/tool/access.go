@@ -96,13 +96,9 @@ func (p *AccessPolicy) UnmarshalJSON(data []byte) error {
 // WithAccess returns d with p enforced: the tools on offer stay as they are, and a call
 // that p does not allow is answered with an error result that names those that it does.
 // A tool that the provider runs cannot be refused so, and is not offered instead.
-// Names that d does not offer are an error, see [AccessPolicy.Validate].
-func WithAccess(d Dispatcher, p AccessPolicy) (Dispatcher, error) {
-	if err := p.Validate(d.Defs()); err != nil {
-		return nil, err
-	}
-	return guarded{d, p}, nil
-}
+// Names that d does not offer change nothing: [AccessPolicy.Validate] finds them where a
+// policy is given, and later a tool may be gone.
+func WithAccess(d Dispatcher, p AccessPolicy) Dispatcher { return guarded{d, p} }
 
 type guarded struct {
 	Dispatcher
@@ -111,7 +107,7 @@ type guarded struct {
 
 // Defs implements Dispatcher.
 func (g guarded) Defs() []transcript.ToolDef {
-	return slices.DeleteFunc(g.Dispatcher.Defs(), func(d transcript.ToolDef) bool { return d.Hosted && !g.access.Allows(d.Name) })
+	return slices.DeleteFunc(slices.Clone(g.Dispatcher.Defs()), func(d transcript.ToolDef) bool { return d.Hosted && !g.access.Allows(d.Name) })
 }
 
 // Dispatch implements Dispatcher.

@@ -38,10 +38,7 @@ func TestAccess(t *testing.T) {
 		{tool.DenyList("spawn_agent"), "spawn_agent", "not executed: this agent may not call the tool spawn_agent; the tools that it may call are: read, write"},
 		{tool.DenyList("spawn_agent"), "raed", `there is no tool named "raed"; the tools are: read, write`},
 	} {
-		limited, err := tool.WithAccess(d, c.policy)
-		if err != nil {
-			t.Fatal(err)
-		}
+		limited := tool.WithAccess(d, c.policy)
 		if diff := cmp.Diff(d.Defs(), limited.Defs()); diff != "" {
 			t.Errorf("%v: the tools on offer changed: %s", c.policy, diff)
 		}
@@ -55,18 +52,28 @@ func TestAccess(t *testing.T) {
 	}
 }
 
+// fixedDefs is a dispatcher of somebody else, which returns its own slice.
+type fixedDefs struct {
+	tool.Dispatcher
+	defs []transcript.ToolDef
+}
+
+func (f fixedDefs) Defs() []transcript.ToolDef { return f.defs }
+
 // TestAccessToHosted: what the provider runs cannot be refused call by call, so it is not
-// offered where it is not allowed. A call of it as a function is answered with an error.
+// offered where it is not allowed, also by a policy that names a tool that is gone. A call
+// of it as a function is answered with an error.
 func TestAccessToHosted(t *testing.T) {
-	d := registry(t, named("read", func(context.Context, []byte) (transcript.ToolResult, error) { return transcript.ToolResult{}, nil }), tool.Hosted(transcript.HostedSearch))
+	inner := registry(t, named("read", func(context.Context, []byte) (transcript.ToolResult, error) { return transcript.ToolResult{}, nil }), tool.Hosted(transcript.HostedSearch))
+	d := fixedDefs{inner, inner.Defs()}
 	for allowed, want := range map[string]int{"read": 1, transcript.HostedSearch: 2} {
-		limited, err := tool.WithAccess(d, tool.AllowList(allowed))
-		if err != nil {
-			t.Fatal(err)
-		}
+		limited := tool.WithAccess(d, tool.AllowList(allowed, "gone"))
 		if n := len(limited.Defs()); n != want {
 			t.Errorf("allowed %s: %d tools are on offer, want %d", allowed, n, want)
 		}
+	}
+	if diff := cmp.Diff(inner.Defs(), d.Defs()); diff != "" {
+		t.Errorf("the slice of the dispatcher changed: %s", diff)
 	}
 	if got := d.Dispatch(ctx, transcript.ToolCall{ID: "c1", Name: transcript.HostedSearch, Args: []byte("{}")}); !got.IsError || !strings.Contains(got.Content, "the provider runs this tool itself") {
 		t.Errorf("%+v", got)
@@ -74,7 +81,7 @@ func TestAccessToHosted(t *testing.T) {
 }
 
 func TestAccessNamesUnknownTools(t *testing.T) {
-	_, err := tool.WithAccess(threeTools(t), tool.AllowList("raed", "write", "deploy"))
+	err := tool.AllowList("raed", "write", "deploy").Validate(threeTools(t).Defs())
 	const want = "tool access: there is no tool named \"raed\"; did you mean read?\ntool access: there is no tool named \"deploy\""
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)

@@ -22,6 +22,7 @@ start_tool {"tool":"echo","name":"bad","arguments":{"text":7}}
 start_tool {"tool":"hold","name":"held"}
 start_tool {"tool":"ecko"}
 start_tool {"tool":"spawn_agent","arguments":{"prompt":"hi"}}
+start_tool {"tool":"web_search","arguments":{"query":"hi"}}
 steer {"id":"held","message":"hurry"}
 then await_ops {"ids":["one","bad"]}
 then cancel_ops {"ids":["held"]}
@@ -32,16 +33,16 @@ then say I wait.`
 		<-ctx.Done()
 		return transcript.ToolResult{}, ctx.Err()
 	}}
-	all := runTree(t, plan, func(b *meerkat.AgentBuilder, _ string) { b.WithTool(hold) })
+	all := runTree(t, plan, func(b *meerkat.AgentBuilder, _ string) { b.WithTool(hold).WithHostedTools(transcript.HostedSearch) })
 	root := all[""]
 	got := results(root)
-	for i, want := range []string{`"name":"one","status":"running"`, `"status":"running"`, `"status":"running"`, "did you mean echo?", "cannot be one; call it directly", "takes no directives", `"result":"{\"text\":\"1.50\"}"`, `"name":"held","status":"cancelled"`} {
+	for i, want := range []string{`"name":"one","status":"running"`, `"status":"running"`, `"status":"running"`, "did you mean echo?", "cannot be one; call it directly", "the provider runs it itself", "takes no directives", `"result":"{\"text\":\"1.50\"}"`, `"name":"held","status":"cancelled"`} {
 		if !strings.Contains(got[i], want) {
 			t.Errorf("answer %d: %s; want %s", i, got[i], want)
 		}
 	}
-	if !strings.Contains(got[6], `"name":"bad","status":"failed","error":"`) {
-		t.Errorf("bad arguments: %s", got[6])
+	if !strings.Contains(got[7], `"name":"bad","status":"failed","error":"`) {
+		t.Errorf("bad arguments: %s", got[7])
 	}
 	if told := toldOf(all["denied"]); !strings.Contains(told, "may not call the tool echo") {
 		t.Errorf("a sub-agent without the tool: %s", told)

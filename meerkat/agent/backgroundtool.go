@@ -37,12 +37,12 @@ func runBackgroundTool(ctx context.Context, task ops.Task, parent *Config) ops.O
 	return out
 }
 
-// percentOf returns how far a tool is, nil if it does not say.
+// percentOf returns how far a tool is, from 0 to 100, nil if it does not say.
 func percentOf(p tool.Progress) *float64 {
 	if p.Total <= 0 {
 		return nil
 	}
-	percent := 100 * p.Done / p.Total
+	percent := 100 * max(0, min(1, p.Done/p.Total)) // the quotient can be infinite, which JSON cannot hold
 	return &percent
 }
 

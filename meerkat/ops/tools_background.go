@@ -35,14 +35,17 @@ func (s toolset) startTool(_ context.Context, c Caller, in startArgs) (any, erro
 }
 
 // checkBackgroundTool returns why a tool cannot be called in the background: there is no
-// such tool, or it acts on operations and returns at once.
+// such tool, it acts on operations and returns at once, or the provider runs it.
 func checkBackgroundTool(defs []transcript.ToolDef, name string) error {
 	if IsOperationTool(name) || name == fetchTool {
 		return fmt.Errorf("tool %s: it works on operations and cannot be one; call it directly", name)
 	}
 	var known []string
 	for _, d := range defs {
-		if !IsOperationTool(d.Name) && d.Name != fetchTool {
+		if d.Hosted && d.Name == name {
+			return fmt.Errorf("tool %s: the provider runs it itself; it cannot be called in the background", name)
+		}
+		if !d.Hosted && !IsOperationTool(d.Name) && d.Name != fetchTool {
 			known = append(known, d.Name)
 		}
 	}

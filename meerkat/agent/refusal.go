@@ -157,7 +157,8 @@ func digestBody(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// checkRefusedBefore returns an error when the provider has refused this very request.
+// checkRefusedBefore returns an error when the provider has refused this very request to
+// the same model, which Gemini's bodies do not name.
 // It costs nothing in a session without refusals.
 func (d *driver) checkRefusedBefore(req *provider.Request) error {
 	refusals := d.state.session.Refusals
@@ -170,7 +171,7 @@ func (d *driver) checkRefusedBefore(req *provider.Request) error {
 	}
 	digest := digestBody(body)
 	i := slices.IndexFunc(refusals, func(r session.Refusal) bool {
-		return r.Request != "" && r.Request == digest && r.Provider == d.cfg.Client.Provider()
+		return r.Request != "" && r.Request == digest && r.Provider == d.cfg.Client.Provider() && r.Model == d.state.target.Model.Model
 	})
 	if i < 0 {
 		return nil

@@ -102,7 +102,7 @@ func isOwnHost(r *http.Request, hosts []string) bool {
 		return true
 	}
 	asked := hostName(r.Host)
-	return isLoopbackHost(asked) || slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, asked) })
+	return isLoopbackHost(asked) || slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(hostName(h), asked) })
 }
 
 // hostName returns HOST:PORT without its port.

@@ -14,7 +14,7 @@ const token = "0123456789abcdef0123456789abcdef"
 
 // TestGuard holds who gets through, and that nothing is read of those who do not.
 func TestGuard(t *testing.T) {
-	upstream := httptest.NewServer(server.Guard(server.GuardOptions{Token: token, Hosts: []string{"rkat.example"}}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	upstream := httptest.NewServer(server.Guard(server.GuardOptions{Token: token, Hosts: []string{"rkat.example", "cranes.example."}}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = w.Write(body)
 	})))
@@ -42,6 +42,7 @@ func TestGuard(t *testing.T) {
 		{"another host with the port", []string{"Host", "127.0.0.1.evil.example:80"}, "hi", 403},
 		{"another host and its origin", []string{"Host", "evil.example", "Origin", "http://evil.example"}, "hi", 403},
 		{"the host of a setting", []string{"Host", "RKAT.example.:443"}, "hi", 200},
+		{"the host of a setting with its last dot", []string{"Host", "cranes.example"}, "hi", 200},
 		{"localhost", []string{"Host", "LocalHost:1"}, "hi", 200},
 		{"the address of IPv6", []string{"Host", "[::1]"}, "hi", 200},
 		{"a body that is compressed", []string{"Content-Encoding", "gzip"}, "hi", 415},

@@ -222,8 +222,8 @@ func (p *transition) restoreOperations() {
 }
 
 // restoredOperation returns what the records say of an operation. A sub-agent that completed
-// and whose result was not delivered runs again: its session has the result. Nothing has
-// that of a tool, which is never called again.
+// and whose result was not delivered runs again: its session has the result. A tool is never
+// called again: only an artifact has what it returned.
 func restoredOperation(o session.OperationInfo) ops.Restored {
 	r := ops.Restored{Submitted: o.At, Delivered: o.Delivered}
 	if err := json.Unmarshal(o.Spec, &r.Spec); err != nil {
@@ -233,14 +233,14 @@ func restoredOperation(o session.OperationInfo) ops.Restored {
 	if o.Reserved != nil {
 		r.Spec.BudgetReservation = *o.Reserved
 	}
-	if r.Spec.Kind == ops.ToolCall && !o.Delivered {
-		r.Result = &ops.OpResult{Error: tool.Interrupted("").Content, OpCausality: ops.OpCausality{Status: ops.Interrupted, CompletedAt: o.At}}
-		return r
-	}
-	if e := o.End; e != nil && (o.Delivered || e.Status != string(ops.Completed)) {
+	isTool := r.Spec.Kind == ops.ToolCall
+	switch e := o.End; {
+	case e != nil && (o.Delivered || e.Status != string(ops.Completed) || isTool && e.Artifact != ""):
 		r.Result = &ops.OpResult{Error: e.Error, Artifact: e.Artifact, Size: e.Size, Spent: e.Spent, OpCausality: ops.OpCausality{
 			Status: ops.OpStatus(e.Status), StartedAt: e.StartedAt, CompletedAt: e.EndedAt, Attempt: e.Attempt,
 		}}
+	case isTool:
+		r.Result = &ops.OpResult{Error: tool.Interrupted("").Content, OpCausality: ops.OpCausality{Status: ops.Interrupted, CompletedAt: o.At}}
 	}
 	return r
 }

@@ -30,9 +30,9 @@ type Cassette struct {
 }
 
 // Open reads the cassette at path. A sealed file is only indexed: its
-// interactions are verified and decoded when they are asked for, and a large one is
-// read from the disk only then. The error is ErrBusy while its first recording continues, and ErrTorn when that was
-// interrupted.
+// interactions are verified and decoded when they are asked for, and those of a large
+// file are read from the disk only then. The error is ErrBusy while its first recording
+// continues, and ErrTorn when that was interrupted.
 func Open(path string) (*Cassette, error) {
 	if err := checkRegularFile(path); err != nil {
 		return nil, err

@@ -90,7 +90,8 @@ func (rs Rules) patternOf(name string, places []Place) *regexp.Regexp {
 	return placePattern(name, places, given)
 }
 
-// WordsMember is the member of the body where the last words of the user stay when a path has taken them out.
+// WordsMember is the member of the body where the last words of the user stay when a path
+// has taken them out.
 const WordsMember = "the user's last words"
 
 func anyOf(words []string) []any {

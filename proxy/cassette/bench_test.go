@@ -115,13 +115,27 @@ func BenchmarkRequests(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for b.Loop() {
-		for i := range n {
-			if _, err := c.Request(i); err != nil {
-				b.Fatal(err)
+	b.Run("whole", func(b *testing.B) {
+		for b.Loop() {
+			for i := range n {
+				if _, err := c.Request(i); err != nil {
+					b.Fatal(err)
+				}
 			}
 		}
-	}
+	})
+	b.Run("asked", func(b *testing.B) {
+		var room []byte
+		for b.Loop() {
+			for i := range n {
+				r, err := c.Asked(i, room)
+				if err != nil {
+					b.Fatal(err)
+				}
+				room = r.Body
+			}
+		}
+	})
 }
 
 func BenchmarkAppend(b *testing.B) {

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"os"
 	"runtime"
+	"sync"
 )
 
 // largeFile is the length, in bytes, from which a sealed file stays on the disk and is
@@ -15,11 +16,24 @@ const largeFile = 4 << 20
 // longestSealLine bounds the lines that are not part of items.
 const longestSealLine = 256
 
+// aheadBytes is how much is read at once of a large file that is read in its order.
+const aheadBytes = 256 << 10
+
 // content is what a sealed file holds. It is safe for concurrent use.
 type content struct {
 	memory []byte
-	file   *os.File // of a large one, instead; the runtime closes it when nothing refers to it
+	large  *largeContent // instead
 	size   int
+}
+
+// largeContent is what a large file holds.
+type largeContent struct {
+	file *os.File // the runtime closes it when nothing refers to it
+
+	mu    sync.Mutex
+	start int    // of ahead
+	ahead []byte // read last; never changed
+	next  int    // where a reader goes on that reads all in its order
 }
 
 // openLarge returns the content of a large file of this package; false for any other file.
@@ -38,17 +52,38 @@ func openLarge(path string) (content, bool) {
 		_ = f.Close() // Open reads it, and says what is wrong
 		return content{}, false
 	}
-	return content{file: f, size: int(info.Size())}, true
+	return content{large: &largeContent{file: f}, size: int(info.Size())}, true
 }
 
 // readBytes returns the bytes from start to end. They must not be changed.
 func (c content) readBytes(start, end int) ([]byte, error) {
-	if c.file == nil {
+	if c.large == nil {
 		return c.memory[start:end], nil
 	}
-	read := make([]byte, end-start)
-	_, err := c.file.ReadAt(read, int64(start))
-	return read, err
+	return c.large.readBytes(start, end, c.size)
+}
+
+// readBytes returns bytes of a file that is size long. They must not be changed.
+func (l *largeContent) readBytes(start, end, size int) ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	isNext := start <= l.next+longestSealLine && end >= l.next && end-start < aheadBytes
+	l.next = end
+	if start >= l.start && end <= l.start+len(l.ahead) {
+		return l.ahead[start-l.start : end-l.start : end-l.start], nil
+	}
+	until := end
+	if isNext {
+		until = min(max(end, start+aheadBytes), size)
+	}
+	read := make([]byte, until-start)
+	if _, err := l.file.ReadAt(read, int64(start)); err != nil {
+		return nil, err
+	}
+	if isNext {
+		l.start, l.ahead = start, read
+	}
+	return read[: end-start : end-start], nil
 }
 
 // readAround returns the line that ends, with its line feed, at a place, and what follows,
@@ -65,10 +100,10 @@ func (c content) readAround(at int) (line, begin []byte, err error) {
 
 // reader reads the whole content.
 func (c content) reader() io.Reader {
-	if c.file == nil {
+	if c.large == nil {
 		return bytes.NewReader(c.memory)
 	}
-	return io.NewSectionReader(c.file, 0, int64(c.size))
+	return io.NewSectionReader(c.large.file, 0, int64(c.size))
 }
 
 // pieces yields the bytes up to end. It stores a fault of reading in fault and ends.

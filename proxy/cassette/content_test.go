@@ -26,7 +26,7 @@ func TestLargeFileStaysOnDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if onDisk.data.file == nil || onDisk.Len() != 600 || onDisk.Digest() != inMemory.Digest() || onDisk.StrictHead() != nil {
+	if onDisk.data.large == nil || onDisk.Len() != 600 || onDisk.Digest() != inMemory.Digest() || onDisk.StrictHead() != nil {
 		t.Fatalf("%d interactions, digest %s, want %s from the disk", onDisk.Len(), onDisk.Digest(), inMemory.Digest())
 	}
 	for i := range inMemory.Len() {

@@ -38,7 +38,9 @@ func newTree(m *Manager) *tree {
 }
 
 // applyInput takes a step and performs its effects. mayWait says that the caller waits while
-// the agent that gets the events is behind. The error is that of a refused input.
+// the agent that gets the events is behind. The event of an end never waits: who sees that
+// an operation has ended may end as well, and must not miss it. The error is that of a
+// refused input.
 func (t *tree) applyInput(ctx context.Context, in input, mayWait bool) error {
 	t.mu.Lock()
 	next, effects := step(t.state, in)
@@ -54,7 +56,9 @@ func (t *tree) applyInput(ctx context.Context, in input, mayWait bool) error {
 				cancel(errCancelled)
 			}
 		case eventEffect:
-			events = append(events, e)
+			if !t.addEvent(e, mayWait && !e.event.Type.isEnd()) {
+				events = append(events, e)
+			}
 		case refuseEffect:
 			err = e.err
 		}
@@ -62,7 +66,7 @@ func (t *tree) applyInput(ctx context.Context, in input, mayWait bool) error {
 	t.announceChange()
 	t.mu.Unlock()
 	for _, e := range events {
-		t.deliverEvent(ctx, e, mayWait)
+		t.deliverEvent(ctx, e)
 	}
 	return err
 }
@@ -73,32 +77,40 @@ func (t *tree) announceChange() {
 	t.changed = make(chan struct{})
 }
 
-// deliverEvent puts an event into the inbox of an agent. When the inbox is full, the sender
-// waits until the agent takes the events; one whose ctx ends loses progress only.
-func (t *tree) deliverEvent(ctx context.Context, e eventEffect, mayWait bool) {
+// addEvent puts an event into the inbox of an agent. It returns false where the sender has
+// to wait for room. The caller holds the lock.
+func (t *tree) addEvent(e eventEffect, mayWait bool) bool {
+	box := t.inboxes[e.to]
+	if box == nil {
+		return true // the agent is gone
+	}
+	if mayWait && len(box.events) >= t.manager.config.EventBuffer {
+		return false
+	}
+	box.events = append(box.events, e.event)
+	return true
+}
+
+// deliverEvent waits until there is room for an event; when ctx ends, progress is lost.
+func (t *tree) deliverEvent(ctx context.Context, e eventEffect) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for mayWait {
-		box := t.inboxes[e.to]
-		if box == nil || len(box.events) < t.manager.config.EventBuffer {
-			break
-		}
-		room := box.room
+	for !t.addEvent(e, true) {
+		room := t.inboxes[e.to].room
 		t.mu.Unlock()
 		select {
 		case <-room:
+			t.mu.Lock()
 		case <-ctx.Done():
-			mayWait = false
-		}
-		t.mu.Lock()
-		if !mayWait && e.event.Type == EventProgress {
+			t.mu.Lock()
+			if e.event.Type != EventProgress {
+				t.addEvent(e, false)
+			}
+			t.announceChange()
 			return
 		}
 	}
-	if box := t.inboxes[e.to]; box != nil {
-		box.events = append(box.events, e.event)
-		t.announceChange()
-	}
+	t.announceChange()
 }
 
 // startOperation runs an operation in a goroutine of its own. The caller holds the lock.

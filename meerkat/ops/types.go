@@ -135,6 +135,11 @@ const (
 	EventSteeringApplied OpEventType = "steering_applied"
 )
 
+// isEnd reports whether an operation has ended with the event.
+func (t OpEventType) isEnd() bool {
+	return t == EventCompleted || t == EventFailed || t == EventCancelled || t == EventInterrupted
+}
+
 // OpCausality says where a result comes from. It goes along with the result.
 type OpCausality struct {
 	OpID OperationID `json:"op_id"`

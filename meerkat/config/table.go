@@ -65,6 +65,7 @@ const (
 	riskAllowsTools   = "it decides which tools may run"
 	riskReadsFile     = "it sends a file of this machine to a provider"
 	riskSendsData     = "it decides who gets data about runs"
+	riskOpensServer   = "it decides by which names a server is reached"
 	riskTrustsItself  = "a project cannot vouch for itself"
 )
 
@@ -83,7 +84,7 @@ func Table() []Setting {
 			Help: "`token` that clients of rkat mcp-server --listen must send", field: func(c *Config) any { return &c.ServerToken },
 		},
 		{
-			Key: "server.hosts", Flag: "hosts", Commands: ServeCommands, read: readHosts,
+			Key: "server.hosts", Flag: "hosts", Commands: ServeCommands, read: readHosts, risk: riskOpensServer,
 			Help: "`names` by which clients reach a server that listens on loopback, such as that of a load balancer on this machine", field: func(c *Config) any { return &c.ServerHosts },
 		},
 		{

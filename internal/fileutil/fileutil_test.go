@@ -153,29 +153,27 @@ func TestLock(t *testing.T) {
 // A copy of the open file in another process, as a child has it before its program runs,
 // does not keep the lock.
 func TestCloseLockedWithCopies(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
+	if runtime.GOOS == "windows" {
+		t.Skip("children on Windows get no copy of an open file")
 	}
-	f := openFile(t, path)
-	if err := Lock(f); err != nil {
-		t.Fatal(err)
-	}
+	f := lockedFile(t)
 	child := exec.CommandContext(t.Context(), "sleep", "60")
 	child.ExtraFiles = []*os.File{f}
 	if err := child.Start(); err != nil {
-		t.Skip(err) // Windows has neither the program nor the copy
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })
 	if err := CloseLocked(f); err != nil {
 		t.Fatal(err)
 	}
-	if err := TryLock(openFile(t, path)); err != nil {
+	if err := TryLock(openFile(t, f.Name())); err != nil {
 		t.Errorf("the lock of a closed file: %v", err)
 	}
 }
 
-func TestRemoveLocked(t *testing.T) {
+// lockedFile returns an empty file whose lock is held.
+func lockedFile(t *testing.T) *os.File {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -184,10 +182,15 @@ func TestRemoveLocked(t *testing.T) {
 	if err := TryLock(f); err != nil {
 		t.Fatal(err)
 	}
+	return f
+}
+
+func TestRemoveLocked(t *testing.T) {
+	f := lockedFile(t)
 	if err := RemoveLocked(f); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(f.Name()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, want %v", err, fs.ErrNotExist)
 	}
 	if err := f.Close(); !errors.Is(err, fs.ErrClosed) {

@@ -46,8 +46,8 @@ func percentOf(p tool.Progress) *float64 {
 	return &percent
 }
 
-// textOfResult returns the text of a result, and a line for each part that is no text: the
-// results of operations are text.
+// textOfResult returns a result as text, because operations have no other results. A part
+// that is an image or a file becomes a line that names it.
 func textOfResult(r *transcript.ToolResult) string {
 	var b strings.Builder
 	b.WriteString(r.Content)

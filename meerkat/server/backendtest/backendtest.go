@@ -8,9 +8,9 @@
 //		})
 //	}
 //
-// The contract is a list of checks: a key is one run, a session has one run at a time, a
-// reader of events gets each of them or is told of a gap, a drained backend executes
-// nothing, and so on. Each check uses a backend of its own and drains it.
+// The contract is a list of checks. For example, two submissions with one key are one run,
+// a session has one run at a time, and a reader gets every event or is told that some are
+// missing. Each check uses its own backend and drains it.
 package backendtest
 
 import (

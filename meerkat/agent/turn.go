@@ -113,6 +113,7 @@ func (s *state) buildRequest(h handoff.History) (provider.Request, []handoff.Deg
 		Unary:           s.settings.unary,
 		OutputSchema:    s.settings.outputSchema,
 		CacheTTL:        s.settings.cacheTTL,
+		CacheKey:        string(s.session.Root()),
 		CompactAt:       s.compactAt(),
 		Account:         s.settings.account,
 	}

@@ -81,6 +81,10 @@ type Request struct {
 	// CacheTTL asks the provider to keep the prompt in its cache for "5m" or
 	// "1h"; "" leaves it to the provider. Only Anthropic wants to be asked.
 	CacheTTL string
+	// CacheKey names the conversation to the provider's cache, so that requests that begin
+	// alike reach the machine that knows their beginning: the same for all requests of a
+	// conversation, at most 64 bytes, "" for none. Only OpenAI takes one.
+	CacheKey string
 	// CompactAt asks the provider to compact a conversation of that many tokens or
 	// more while it answers, and to put the compaction into its reply. Zero, or a
 	// model whose provider does not compact: it is not asked.

@@ -33,6 +33,8 @@ var parameters = []parameter{
 		func(r *provider.Request) bool { return len(r.OutputSchema) > 0 }, func(r *provider.Request) { r.OutputSchema = nil }},
 	{"cache_ttl", regexp.MustCompile(`(?i)cache_control`),
 		func(r *provider.Request) bool { return r.CacheTTL != "" }, func(r *provider.Request) { r.CacheTTL = "" }},
+	{"cache_key", regexp.MustCompile(`(?i)prompt_cache_key`),
+		func(r *provider.Request) bool { return r.CacheKey != "" }, func(r *provider.Request) { r.CacheKey = "" }},
 	{CompactAt, regexp.MustCompile(`(?i)context_management|compact_?threshold|compact[-_]2026`),
 		func(r *provider.Request) bool { return r.CompactAt != 0 }, func(r *provider.Request) { r.CompactAt = 0 }},
 	{"effort", regexp.MustCompile(`(?i)effort|thinking|budget`),

@@ -42,7 +42,7 @@ func refuse(t testing.TB, words, param string, repairs ...handoff.Repair) repair
 	half := 0.5
 	h := handoff.History{Messages: conversation(), Repairs: repairs}
 	req := &provider.Request{
-		Model: entry.Model, Temperature: &half, Effort: "low", MaxOutputTokens: 100, CacheTTL: "5m", CompactAt: 160_000, ToolChoice: "auto",
+		Model: entry.Model, Temperature: &half, Effort: "low", MaxOutputTokens: 100, CacheTTL: "5m", CacheKey: "k", CompactAt: 160_000, ToolChoice: "auto",
 		Tools: []transcript.ToolDef{{Name: "look"}, {Name: "touch"}},
 	}
 	repair.Apply(req, repairs, target)
@@ -90,6 +90,7 @@ func TestDecide(t *testing.T) {
 		{"max_tokens: 128001 > 64000, which is the maximum allowed number of output tokens", "", nil, handoff.RepairParameter, "max_output_tokens"},
 		{"context_management.edits.0.compact_20260112: trigger.value must be at least 50000", "", nil, handoff.RepairParameter, "compact_at"},
 		{"Unknown parameter: 'context_management'.", "context_management", nil, handoff.RepairParameter, "compact_at"},
+		{"Unknown parameter: 'prompt_cache_key'.", "prompt_cache_key", nil, handoff.RepairParameter, "cache_key"},
 		{"Unexpected value(s) `compact-2026-01-12` for the `anthropic-beta` header.", "", nil, handoff.RepairParameter, "compact_at"},
 		{"context_management: Extra inputs are not permitted", "", []handoff.Repair{done(handoff.RepairParameter, "compact_at")}, "", ""},
 		{"Unsupported value", "reasoning.effort", nil, handoff.RepairParameter, "effort"},
@@ -153,5 +154,5 @@ func sameRequest(a, b *provider.Request) bool {
 		return n
 	}
 	return size(a) == size(b) && len(a.Tools) == len(b.Tools) && (a.Temperature == nil) == (b.Temperature == nil) && a.Effort == b.Effort &&
-		a.MaxOutputTokens == b.MaxOutputTokens && a.CacheTTL == b.CacheTTL && a.CompactAt == b.CompactAt && a.ToolChoice == b.ToolChoice
+		a.MaxOutputTokens == b.MaxOutputTokens && a.CacheTTL == b.CacheTTL && a.CacheKey == b.CacheKey && a.CompactAt == b.CompactAt && a.ToolChoice == b.ToolChoice
 }

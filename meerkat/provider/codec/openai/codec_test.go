@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +54,7 @@ var parameterCases = map[string]providertest.ParameterCase{
 	"output":                          {Request: provider.Request{Model: "gpt-5.2", MaxOutputTokens: 16, Unary: true}, Want: `"stream":false,` + stateless + `,"reasoning":{"effort":"medium","summary":"auto"},"max_output_tokens":16`},
 	"any":                             {Request: provider.Request{Model: "gpt-5.2", ToolChoice: "any", Tools: providertest.Tools()}, Want: `"tool_choice":"required"`},
 	"by name":                         {Request: provider.Request{Model: "gpt-5.2", ToolChoice: "list_dir", Tools: providertest.Tools()}, Want: `"tool_choice":{"type":"function","name":"list_dir"}`},
+	"cache key":                       {Request: provider.Request{Model: "gpt-5.2", CacheKey: "s1"}, Want: `"prompt_cache_key":"s1","input"`},
 	"compaction":                      {Request: provider.Request{Model: "gpt-5.2", CompactAt: 200000}, Want: `"context_management":[{"type":"compaction","compact_threshold":200000}],"input"`},
 	"smallest compaction (O-6)":       {Request: provider.Request{Model: "gpt-5.2", CompactAt: 1}, Want: `"compact_threshold":1000}`},
 	"no compaction":                   {Request: provider.Request{Model: "gpt-4.1", CompactAt: 200000}, Want: `"input"`, Not: "context_management"},
@@ -63,6 +65,7 @@ var parameterCases = map[string]providertest.ParameterCase{
 var refusalCases = map[string]providertest.RefusalCase{
 	"effort (O-23)":      {Request: provider.Request{Effort: "max"}, Want: `effort: "max" is not offered by gpt-5.2`},
 	"small output (O-6)": {Request: provider.Request{MaxOutputTokens: 15}, Want: "max output tokens: 15 is below"},
+	"long cache key":     {Request: provider.Request{CacheKey: strings.Repeat("k", 65)}, Want: "cache key: it has 65 bytes; use 64 at most"},
 	"stops":              {Request: provider.Request{StopSequences: []string{"x"}}, Want: "stop sequences: the Responses API has none"},
 	"tool name (O-18)":   {Request: provider.Request{Tools: []transcript.ToolDef{{Name: "a.b"}}}, Want: `tool "a.b": openai`},
 }

@@ -18,6 +18,9 @@ type requestWriter struct {
 // minOutput is the smallest max_output_tokens (O-6).
 const minOutput = 16
 
+// maxCacheKey is the longest prompt_cache_key that the API takes, in bytes.
+const maxCacheKey = 64
+
 func newRequestWriter(req *provider.Request, m catalog.Entry) (*requestWriter, error) {
 	outline, err := provider.Prepare(req, m)
 	if err != nil {
@@ -28,6 +31,9 @@ func newRequestWriter(req *provider.Request, m catalog.Entry) (*requestWriter, e
 	}
 	if n := req.MaxOutputTokens; n > 0 && n < minOutput {
 		return nil, &provider.RequestError{Field: "max output tokens", Reason: fmt.Sprintf("%d is below the minimum of %d (O-6)", n, minOutput)}
+	}
+	if n := len(req.CacheKey); n > maxCacheKey {
+		return nil, &provider.RequestError{Field: "cache key", Reason: fmt.Sprintf("it has %d bytes; use %d at most", n, maxCacheKey)}
 	}
 	w := &requestWriter{Outline: outline}
 	return w, w.checkSteps()
@@ -92,6 +98,9 @@ func (w *requestWriter) writeParameters() {
 				w.Key("strict").Bool(isStrictSchema(w.OutputSchema))
 			})
 		})
+	}
+	if w.CacheKey != "" {
+		w.Key("prompt_cache_key").Text(w.CacheKey)
 	}
 	if threshold := w.CompactTokens(); threshold > 0 { // O-6
 		w.Key("context_management").Array(func() {

@@ -46,6 +46,13 @@ func (b *AgentBuilder) WithAttached(parts ...transcript.Part) *AgentBuilder {
 	return b
 }
 
+// WithToolChoice says which tool the model must call first for a prompt: the name of one,
+// "any", "none" or "auto"; see agent.Config.ToolChoice. The default is that it decides.
+func (b *AgentBuilder) WithToolChoice(choice string) *AgentBuilder {
+	b.config.ToolChoice = choice
+	return b
+}
+
 // WithEventBuffer lets the listener of WithEvents fall behind by n events; see
 // agent.Config.OnEvent.
 func (b *AgentBuilder) WithEventBuffer(n int) *AgentBuilder {

@@ -212,6 +212,7 @@ func abilityArguments(step Step) (args []string) {
 		{specs.AbilityCache, []string{"--cache-ttl", "5m"}},
 		{specs.AbilityOutputSchema, []string{"--output-schema", step.OutputSchema}},
 		{specs.AbilitySubAgents, []string{"--sub-agents"}},
+		{specs.AbilityToolChoice, []string{"--tool-choice", "conform_echo"}},
 		{specs.AbilityHosted, []string{"--hosted", "web_search,code_execution"}},
 	} {
 		if slices.Contains(step.Needs, a.ability) {

@@ -215,6 +215,7 @@ func (p *transition) openConversation(at time.Time) {
 		m := transcript.User(o.prompt)
 		m.Parts = p.state.settings.attachments
 		p.addMessage(at, m)
+		p.state.mayForceTool = true
 	}
 	if last := lastSaid(p.state.session.Messages); o.changes != nil && last != nil && last.Role != transcript.RoleAssistant {
 		p.addSettingsChange(at, o.changes)

@@ -71,6 +71,9 @@ type Config struct {
 	// provider.Request.
 	StopSequences []string
 	Unary         bool // one JSON reply instead of a stream
+	// ToolChoice is that of provider.Request. A tool, or any of them, is forced until the
+	// model has called one for the prompt of the run, and never in a run without a prompt.
+	ToolChoice string
 	// OutputSchema and CacheTTL are those of provider.Request.
 	OutputSchema transcript.RawJSON
 	CacheTTL     string
@@ -326,7 +329,7 @@ func (c *Config) runSettings() settings {
 	s := settings{
 		prefix: prefix, maxOutputTokens: c.MaxOutputTokens, maxTurns: c.MaxTurns,
 		temperature: c.Temperature, stopSequences: c.StopSequences, maxPromptBytes: c.MaxPromptBytes, metadata: c.Metadata, unary: c.Unary, account: c.Account,
-		outputSchema: c.OutputSchema, cacheTTL: c.CacheTTL, attachments: c.Attached,
+		outputSchema: c.OutputSchema, toolChoice: c.ToolChoice, cacheTTL: c.CacheTTL, attachments: c.Attached,
 		annotations: c.Annotations, limits: c.Limits, warnAt: c.WarnAt, retry: c.Retry,
 		interruptedPolicy: c.OnInterrupted, compaction: c.Compaction, render: c.Client.Render, operations: c.Operations != nil, steered: c.Steering != nil,
 	}

@@ -56,7 +56,7 @@ func (c *Config) checkOptions(stored *session.Prefix) error {
 	_, err = c.Client.Render(&provider.Request{
 		Model: prefix.Model, Effort: prefix.Effort, Tools: prefix.Tools, Messages: []transcript.Message{transcript.User("hi")},
 		MaxOutputTokens: c.MaxOutputTokens, Temperature: c.Temperature, StopSequences: c.StopSequences,
-		OutputSchema: c.OutputSchema, CacheTTL: c.CacheTTL, Unary: c.Unary,
+		OutputSchema: c.OutputSchema, ToolChoice: c.ToolChoice, CacheTTL: c.CacheTTL, Unary: c.Unary,
 	})
 	if refused := (*provider.RequestError)(nil); errors.As(err, &refused) {
 		return refused

@@ -38,7 +38,7 @@ func Preview(cfg Config, prompt string) (Request, error) {
 	if strings.TrimSpace(prompt) == "" {
 		return Request{}, ErrNothingToContinue
 	}
-	if err := checkText("prompt", prompt); err != nil {
+	if err := errors.Join(checkText("prompt", prompt), cfg.checkOptions(nil)); err != nil {
 		return Request{}, err
 	}
 	id, err := cfg.NewID()
@@ -64,7 +64,7 @@ func PreviewResume(ctx context.Context, cfg Config, id session.ID, prompt string
 	}
 	s, err := cfg.Store.Load(ctx, id)
 	if err == nil {
-		err = errors.Join(s.Whole(), checkText("prompt", prompt))
+		err = errors.Join(s.Whole(), checkText("prompt", prompt), cfg.checkOptions(s.Prefix))
 	}
 	if err != nil {
 		return Request{SessionID: id}, err

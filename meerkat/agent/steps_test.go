@@ -323,6 +323,7 @@ func (m *machine) set(line string, args []argument) {
 		"idempotent":     func(v string) { s.idempotent = func(name string) bool { return name == v } },
 		"effort":         func(v string) { s.prefix.Effort = v },
 		"system":         func(v string) { s.prefix.System = v },
+		"tool-choice":    func(v string) { s.toolChoice = v },
 		"tools":          func(v string) { s.prefix.Tools = readTools(v) },
 		"provider":       func(v string) { s.prefix.Provider = v },
 		"model":          func(v string) { s.prefix.Model = v },
@@ -434,6 +435,9 @@ func describeEffect(e effect) string {
 	case callEffect:
 		last := e.request.Messages[len(e.request.Messages)-1]
 		line := fmt.Sprintf("call: %d in the conversation, the last is %s", len(e.request.Messages), describeMessage(&last))
+		if e.request.ToolChoice != "" {
+			line += ", tool choice " + e.request.ToolChoice
+		}
 		if e.stamp.attempt > 1 {
 			line += fmt.Sprintf(", attempt %d", e.stamp.attempt)
 		}

@@ -159,7 +159,7 @@ func (r *subAgentRun) childConfig() (Config, error) {
 	c.System = strings.TrimSpace(strings.TrimSuffix(c.System, ops.SystemNote)) + "\n\n" + ops.SystemNote
 	c.System = strings.TrimSpace(c.System)
 	c.Limits = spec.BudgetReservation
-	c.Attached, c.OutputSchema, c.StopSequences, c.Metadata = nil, nil, nil, nil
+	c.Attached, c.OutputSchema, c.StopSequences, c.Metadata, c.ToolChoice = nil, nil, nil, nil, ""
 	c.OnEvent, c.Steering = r.passEventsOn(c.OnEvent), nil
 	return c, nil
 }

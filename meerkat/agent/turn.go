@@ -112,6 +112,7 @@ func (s *state) buildRequest(h handoff.History) (provider.Request, []handoff.Deg
 		StopSequences:   s.settings.stopSequences,
 		Unary:           s.settings.unary,
 		OutputSchema:    s.settings.outputSchema,
+		ToolChoice:      s.toolChoice(),
 		CacheTTL:        s.settings.cacheTTL,
 		CacheKey:        string(s.session.Root()),
 		CompactAt:       s.compactAt(),
@@ -126,6 +127,16 @@ func (s *state) buildRequest(h handoff.History) (provider.Request, []handoff.Deg
 		req.Effort = "none"
 	}
 	return req, append(lost, t.Degraded...), err
+}
+
+// toolChoice returns which tool the model must call next. A tool is forced once for a
+// prompt: as long as every request forces it, the model cannot answer.
+func (s *state) toolChoice() string {
+	choice := s.settings.toolChoice
+	if !s.mayForceTool && choice != "auto" && choice != "none" {
+		return ""
+	}
+	return choice
 }
 
 // fitTools returns the tools that the target takes, and a loss for each other.
@@ -249,7 +260,7 @@ func (p *transition) applyVerdict(at time.Time, v verdict, m *transcript.Message
 	calls := slices.Collect(m.ToolCalls())
 	switch v.action {
 	case nextTools:
-		s.pauses = 0
+		s.pauses, s.mayForceTool = 0, false
 		s.batch = toolBatch{message: len(s.session.Messages) - 1, calls: calls, answers: make([]toolAnswer, len(calls))}
 		p.dispatchTools(at)
 		return

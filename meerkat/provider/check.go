@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -75,13 +76,24 @@ func checkChoice(req *Request, m catalog.Entry) error {
 		}
 	default:
 		if !slices.ContainsFunc(req.Tools, func(t transcript.ToolDef) bool { return t.Name == req.ToolChoice && !t.Hosted }) {
-			return &RequestError{"tool choice", fmt.Sprintf("%q is not a tool of the request", req.ToolChoice)}
+			return &RequestError{"tool choice", fmt.Sprintf("%q is not a tool of the request; %s", req.ToolChoice, adviseChoice(req))}
 		}
 	}
 	if !m.ForcedToolChoice {
 		return &RequestError{"tool choice", fmt.Sprintf("%s cannot be forced to call a tool; use auto or none", m.Model)}
 	}
 	return nil
+}
+
+// adviseChoice names the choices that the request has.
+func adviseChoice(req *Request) string {
+	choices := []string{"any", "none"}
+	for _, t := range req.Tools {
+		if !t.Hosted {
+			choices = append(choices, t.Name)
+		}
+	}
+	return spelling.Advice(req.ToolChoice, choices)
 }
 
 // emptySchema is sent for a tool that takes no arguments.

@@ -12,6 +12,7 @@ type options struct {
 	baseURL            string
 	promptFile         string
 	images             []string
+	toolChoice         string
 	mcpFile            string
 	schemaFile         string
 	lastMessage        string
@@ -47,6 +48,18 @@ func (a *app) bindRequestFlags(cmd *cobra.Command, o *options) {
 func (o *options) bindPromptFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.promptFile, "prompt-file", "", "`file` with the prompt, instead of an argument")
 	cmd.Flags().StringArrayVar(&o.images, "image", nil, "`file` of an image to go with the prompt; may be repeated")
+	cmd.Flags().StringVar(&o.toolChoice, "tool-choice", "", "`name` of the tool that the model must call first, any for one that it chooses, or none")
+}
+
+// promptFlag returns a flag that was given and needs a prompt, "" if there is none.
+func (o *options) promptFlag() string {
+	switch {
+	case len(o.images) > 0:
+		return "--image"
+	case o.toolChoice != "":
+		return "--tool-choice"
+	}
+	return ""
 }
 
 // bindRunFlags adds the flags of commands that speak to a model.

@@ -119,8 +119,8 @@ func (a *app) findStored(ctx context.Context, w *preparedRun, args []string) (se
 	if err != nil {
 		return id, "", err
 	}
-	if len(w.options.images) > 0 && strings.TrimSpace(text) == "" {
-		return id, "", cli.Usage("--image: there is no prompt for it to go with; give one")
+	if flag := w.options.promptFlag(); flag != "" && strings.TrimSpace(text) == "" {
+		return id, "", cli.Usage("%s: there is no prompt for it to go with; give one", flag)
 	}
 	s, err := w.store.Load(ctx, id)
 	if err != nil {

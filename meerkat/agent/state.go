@@ -26,7 +26,7 @@ type state struct {
 	pauses        int                   // pause_turn replies in a row
 	toolCalls     int                   // tool calls answered by this run
 	usage         transcript.Usage
-	mayForceTool  bool                  // the prompt of this run has led to no tool call yet
+	mayForceTool  bool // the prompt of this run has led to no tool call yet
 	stopReason    transcript.StopReason
 	text          string // visible text of the last answer
 

@@ -2,15 +2,13 @@
 package main
 
 import (
-	"os"
-
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
 	"github.com/meerkat-go/conformance/internal/app/rkat/backends"
 )
 
 func main() {
-	cli.MainWithin(rkat.Patience(os.Args[1:]), rkat.Backends{
+	cli.MainWithin(rkat.Patience, rkat.Backends{
 		Stores:    map[string]rkat.OpenStore{"sqlite": backends.SQLite},
 		Metrics:   backends.Metrics,
 		Spans:     backends.Spans,

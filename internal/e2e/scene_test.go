@@ -36,7 +36,7 @@ import (
 // commandLine is rkat's main.
 func commandLine() {
 	backed := rkat.Backends{Stores: map[string]rkat.OpenStore{"sqlite": backends.SQLite}, Page: backends.Page, REST: backends.REST, Database: backends.Database, ExamineDatabase: backends.ExamineDatabase}
-	cli.MainWithin(rkat.Patience(os.Args[1:]), backed.Run)
+	cli.MainWithin(rkat.Patience, backed.Run)
 }
 
 // deskAddress names the variable that tells tools where their desk is.

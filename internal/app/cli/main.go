@@ -25,12 +25,13 @@ const exitInterrupted = 130
 // stdout is an error
 // of the write, which [Frame] handles, and not the signal that would kill the
 // process in the middle of its work.
-func Main(run RunFunc) { MainWithin(0, run) }
+func Main(run RunFunc) { MainWithin(nil, run) }
 
 // MainWithin is Main for a program whose work is safe at any moment. It ends the
 // process with 130 when the work goes on for longer than patience after the first
-// signal, for instance because nobody reads its output. 0: it waits.
-func MainWithin(patience time.Duration, run RunFunc) {
+// signal, for instance because nobody reads its output. patience is asked at that signal
+// and gets the arguments; nil, or 0 from it: the process waits.
+func MainWithin(patience func(args []string) time.Duration, run RunFunc) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // not Ignore: children would inherit it
 	ctx, cancel := context.WithCancelCause(context.Background())
 	first := make(chan os.Signal, 1)
@@ -41,8 +42,10 @@ func MainWithin(patience time.Duration, run RunFunc) {
 	go func() {
 		got := <-first
 		signal.Stop(first) // before anything can be seen of the first signal: the second one kills
-		if patience > 0 {
-			time.AfterFunc(patience, func() { os.Exit(exitInterrupted) })
+		if patience != nil {
+			if wait := patience(os.Args[1:]); wait > 0 {
+				time.AfterFunc(wait, func() { os.Exit(exitInterrupted) })
+			}
 		}
 		cancel(fmt.Errorf("%w by %s", context.Canceled, got))
 	}()

@@ -11,12 +11,21 @@ import (
 
 // completeModels completes --model and --provider.
 func completeModels(cmd *cobra.Command) {
-	var names []string
-	for _, e := range catalog.Models() {
-		names = append(names, e.Name)
+	_ = cmd.RegisterFlagCompletionFunc("model", completeFrom(func() (names []string) {
+		for _, e := range catalog.Models() {
+			names = append(names, e.Name)
+		}
+		return names
+	}))
+	_ = cmd.RegisterFlagCompletionFunc("provider", completeFrom(catalog.ProviderNames))
+}
+
+// completeFrom completes from a list that is made when it is asked for: the catalog is
+// not read for a command that does not need it.
+func completeFrom(list func() []string) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return list(), cobra.ShellCompDirectiveNoFileComp
 	}
-	_ = cmd.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions(catalog.ProviderNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // mostCompletions bounds how many sessions a shell is offered.

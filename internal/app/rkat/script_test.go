@@ -25,8 +25,8 @@ import (
 // TestMain runs rkat when a script calls it.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"rkat":         func() { cli.MainWithin(Patience(os.Args[1:]), allBackends.Run) },
-		"patient-rkat": func() { cli.MainWithin(time.Hour, allBackends.Run) },
+		"rkat":         func() { cli.MainWithin(Patience, allBackends.Run) },
+		"patient-rkat": func() { cli.MainWithin(func([]string) time.Duration { return time.Hour }, allBackends.Run) },
 		"toolserver":   toolServer,
 	})
 }

@@ -51,6 +51,11 @@ func (r *Rejection) IsAboutContent() bool {
 	return slices.Contains(contentRejections, r.Kind) || r.Holds != ""
 }
 
+// HasStall reports whether a reply falls silent and stays open.
+func (s *Scenario) HasStall() bool {
+	return slices.ContainsFunc(s.Turns, func(t Turn) bool { return t.Stall != nil })
+}
+
 // HasGrease reports whether a reply holds what no client knows.
 func (s *Scenario) HasGrease() bool {
 	return slices.ContainsFunc(s.Turns, func(t Turn) bool { return len(t.Grease) > 0 })

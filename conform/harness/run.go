@@ -31,8 +31,8 @@ type Options struct {
 	// Filter selects by labels, see [ParseFilter] and [Labels]. Empty selects
 	// everything.
 	Filter string
-	// Workers is how many cases run at once. 0: twice the processors for an agent
-	// inside this process, else as many as there are processors.
+	// Workers is how many cases run at once. 0: four times the processors for an
+	// agent inside this process, else as many as there are processors.
 	Workers int
 	// Choose, if not nil, is called once before the first case. It gets what is selected
 	// and says how often each case is run; a case that is run 0 times is left out.
@@ -124,7 +124,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 // needs a processor, one inside this process waits most of the time.
 func defaultWorkers(about About) int {
 	if about.Kind == inProcess {
-		return 2 * runtime.GOMAXPROCS(0)
+		return 4 * runtime.GOMAXPROCS(0)
 	}
 	return runtime.GOMAXPROCS(0)
 }

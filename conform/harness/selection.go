@@ -75,6 +75,7 @@ func (o Options) selectRuns(about About, rules []report.Rule) (*selection, error
 	if s.countResults() == 0 && len(s.unplayed) == 0 {
 		return nil, fmt.Errorf("filter %q %w", o.Filter, ErrNothingSelected)
 	}
+	s.beginWithLongest()
 	if !about.HoldsAll {
 		s.expected = slices.DeleteFunc(s.expected, func(id string) bool { return !specs.IsTeamRule(id) })
 	}
@@ -83,6 +84,14 @@ func (o Options) selectRuns(about About, rules []report.Rule) (*selection, error
 		*list = slices.Compact(*list)
 	}
 	return s, nil
+}
+
+// beginWithLongest puts those cases first in which the provider falls silent: they take
+// seconds, and a run that began with them last would wait for them alone.
+func (s *selection) beginWithLongest() {
+	stalls := func(r selectedRun) bool { return r.Case.Scenario.HasStall() }
+	quick := func(r selectedRun) bool { return !stalls(r) }
+	s.runs = append(slices.DeleteFunc(slices.Clone(s.runs), quick), slices.DeleteFunc(s.runs, stalls)...)
 }
 
 // Permutations returns every case with every source and way in of o, also those that its

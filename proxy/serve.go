@@ -83,14 +83,20 @@ func (w *streamWriter) WriteHeader(status int) {
 }
 
 func (w *streamWriter) Write(p []byte) (int, error) {
-	if !w.started {
-		w.WriteHeader(http.StatusOK)
-	}
-	n, err := w.ResponseWriter.Write(p)
+	n, err := w.WriteEnd(p)
 	if err == nil {
 		err = w.flush()
 	}
 	return n, err
+}
+
+// WriteEnd writes the last bytes of a reply. They reach the client together with its end,
+// when the handler returns.
+func (w *streamWriter) WriteEnd(last []byte) (int, error) {
+	if !w.started {
+		w.WriteHeader(http.StatusOK)
+	}
+	return w.ResponseWriter.Write(last)
 }
 
 // Unwrap lets http.ResponseController reach the connection.

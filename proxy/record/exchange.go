@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,7 +39,8 @@ type exchange struct {
 	ended    time.Time
 	failure  error  // why there is no reply
 	unsent   error  // why the request is not complete, though there is a reply
-	final    []byte // the last bytes of a reply of known length, which wait for saved
+	final    []byte // the last bytes of a reply, which wait for saved
+	isRead   bool   // the reply was read to its end, final included
 	saved    chan struct{}
 	isLive   bool        // as the head of the cassette says
 	local    atomic.Bool // the reply came from this machine
@@ -118,10 +120,15 @@ func (x *exchange) answerFailure(w http.ResponseWriter, r *http.Request, err err
 	_, _ = w.Write(body) //nolint:gosec // JSON for an API client
 }
 
-// forwardHeader passes the reply's header on. It does not wait for the first chunk where
-// the reply is a stream, of unknown length, or early: a client that still uploads stops
-// when it sees that it is refused.
-func (x *exchange) forwardHeader(w http.ResponseWriter, resp *http.Response) {
+// headerPatience is how long the header of a reply waits for the first bytes of its body,
+// so that both leave with one write.
+const headerPatience = 500 * time.Microsecond
+
+// forwardHeader passes the reply's header on. Where the reply is a stream, of unknown
+// length, the header does not wait for the first chunk for longer than headerPatience, and
+// not at all where the reply is early: a client that still uploads stops when it sees that
+// it is refused. Nothing else may use w until settle has returned.
+func (x *exchange) forwardHeader(w http.ResponseWriter, resp *http.Response) (settle func()) {
 	x.answered = x.clock()
 	x.in.Response = cassette.Response{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header}
 	maps.Copy(w.Header(), resp.Header)
@@ -130,29 +137,49 @@ func (x *exchange) forwardHeader(w http.ResponseWriter, resp *http.Response) {
 		w.Header().Del("Content-Length") // HTTP/1.1 has trailers in chunked bodies only
 	}
 	w.WriteHeader(resp.StatusCode)
-	if isOver, _ := x.upload.state(); resp.ContentLength < 0 || !isOver {
+	switch isOver, _ := x.upload.state(); {
+	case !isOver:
 		_ = http.NewResponseController(w).Flush()
+	case resp.ContentLength < 0:
+		return flushSoon(w)
 	}
+	return func() {}
+}
+
+// flushSoon flushes w after headerPatience, unless settle is called before.
+func flushSoon(w http.ResponseWriter) (settle func()) {
+	flushed := make(chan struct{})
+	timer := time.AfterFunc(headerPatience, func() {
+		defer close(flushed)
+		_ = http.NewResponseController(w).Flush()
+	})
+	return sync.OnceFunc(func() {
+		if !timer.Stop() {
+			<-flushed
+		}
+	})
 }
 
 // forwardBody passes the body on, one Write for each Read, and returns how it
 // ended. A chunk that the client did not take was still sent by the server, so
-// it is kept; with a drain, so are the chunks after it. ctx is the context of
-// the request to the server.
-func (x *exchange) forwardBody(ctx context.Context, w io.Writer, r *http.Request, resp *http.Response) cassette.End {
+// it is kept; with a drain, so are the chunks after it. The last bytes wait in final where
+// the server sent them with the end. ctx is the context of the request to the server;
+// settle is what forwardHeader returned.
+func (x *exchange) forwardBody(ctx context.Context, w io.Writer, r *http.Request, resp *http.Response, settle func()) cassette.End {
 	buf := chunks.Get().(*[32 << 10]byte)
 	defer chunks.Put(buf)
 	left, given := false, int64(0)
 	for {
 		n, err := resp.Body.Read(buf[:])
 		x.ended = x.clock()
+		settle()
 		over := ctx.Err() != nil // a server whose client has left may end its reply cleanly
 		if n > 0 {
 			switch left = left || r.Context().Err() != nil; {
 			case left:
 				x.in.Drained += n
-			case given+int64(n) == resp.ContentLength && len(resp.Trailer) == 0 && x.mayHoldEnd():
-				x.final = bytes.Clone(buf[:n])
+			case x.mayHoldEnd() && (err == io.EOF || given+int64(n) == resp.ContentLength && len(resp.Trailer) == 0):
+				x.final, x.isRead = bytes.Clone(buf[:n]), err == io.EOF
 			default:
 				_, werr := w.Write(buf[:n])
 				if left = werr != nil; !left {

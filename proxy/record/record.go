@@ -16,10 +16,10 @@
 //
 // The client comes first: the bytes of a stream reach it before they are kept, and
 // a failure of the recording never changes what the client sees. Failures are in
-// the Report. The end of a reply (of one with a known length its last bytes) waits
-// until the reply is in the file, so that the end of this process loses no reply
-// that a client has seen to its end. It does not wait for bodies of more than 1 MiB,
-// and never longer than five seconds.
+// the Report. The end of a reply (of one with a known length its last bytes, and so of a
+// stream whose last bytes came with the end) waits until the reply is in the file, so
+// that the end of this process loses no reply that a client has seen to its end. It does
+// not wait for bodies of more than 1 MiB, and never longer than five seconds.
 // Nothing reaches the disk unredacted: a body that does not fit into memory goes
 // to an encrypted temporary file without a name.
 package record
@@ -203,16 +203,29 @@ func (rec *Recorder) forward(w http.ResponseWriter, r *http.Request, next http.R
 		return
 	}
 	defer func() { _ = resp.Body.Close() }()
-	x.forwardHeader(w, resp)
-	if x.in.End = x.forwardBody(ctx, w, r, resp); x.in.End != cassette.EndEOF {
+	settle := x.forwardHeader(w, resp)
+	if x.in.End = x.forwardBody(ctx, w, r, resp, settle); x.in.End != cassette.EndEOF {
 		panic(http.ErrAbortHandler) // so that the client sees a cut reply, too
 	}
 	x.forwardTrailer(w, resp)
 	save()
-	if len(x.final) > 0 {
+	switch {
+	case x.isRead:
+		writeEnd(w, x.final)
+	case len(x.final) > 0:
 		_, _ = w.Write(x.final)
 		_, _ = io.Copy(io.Discard, resp.Body) // to its end, so that the connection is used again
 	}
+}
+
+// writeEnd writes the last bytes of a reply that has ended: with the end in one write,
+// where w is that of a proxy.
+func writeEnd(w http.ResponseWriter, last []byte) {
+	write := w.Write
+	if e, ok := w.(interface{ WriteEnd(last []byte) (int, error) }); ok {
+		write = e.WriteEnd
+	}
+	_, _ = write(last)
 }
 
 // save passes an exchange on to be saved, and waits for that.

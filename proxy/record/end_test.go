@@ -1,0 +1,65 @@
+package record_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/record"
+)
+
+// steps is a client and a cassette that note what reaches them, in order.
+type steps struct {
+	http.ResponseWriter
+	seen []string
+}
+
+func (s *steps) Write(p []byte) (int, error) {
+	s.seen = append(s.seen, "write "+string(p))
+	return len(p), nil
+}
+
+func (s *steps) WriteEnd(p []byte) (int, error) {
+	s.seen = append(s.seen, "end "+string(p))
+	return len(p), nil
+}
+
+func (s *steps) AppendAll(ins []cassette.Interaction) []error {
+	s.seen = append(s.seen, "saved "+string(ins[0].Response.Body))
+	return make([]error, len(ins))
+}
+
+// endedBody is a body of unknown length whose last piece comes together with its end.
+type endedBody []string
+
+func (p *endedBody) Read(b []byte) (n int, err error) {
+	n, *p = copy(b, (*p)[0]), (*p)[1:]
+	if len(*p) == 0 {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (p *endedBody) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, ContentLength: -1, Body: io.NopCloser(p)}, nil
+}
+
+// The last bytes of a stream that come with its end are passed on when the reply is saved,
+// and together with the end; all bytes before them are passed on at once.
+func TestLastBytesWaitWithTheEnd(t *testing.T) {
+	client := &steps{ResponseWriter: httptest.NewRecorder()}
+	rec, err := record.New(record.Config{Transport: &endedBody{"one ", "two ", "three"}, Writer: client, Redactor: asIs(nil)})
+	check(t, err)
+	rec.ServeHTTP(client, httptest.NewRequest(http.MethodPost, endpoint, strings.NewReader("{}")))
+	if report := rec.Close(); report.Saved != 1 {
+		t.Errorf("reported %+v", report)
+	}
+	want := []string{"write one ", "write two ", "saved one two three", "end three"}
+	if !slices.Equal(client.seen, want) {
+		t.Errorf("the client and the cassette saw %q, want %q", client.seen, want)
+	}
+}

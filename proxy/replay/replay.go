@@ -18,6 +18,7 @@ package replay
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -73,7 +74,8 @@ type Config struct {
 	// missed says that the answer is a refusal of this package. nil observes
 	// nothing.
 	Observe func(in cassette.Interaction, missed bool)
-	// Log receives the explanation of each miss, line by line; nil discards it.
+	// Log receives the explanation of each miss, line by line, and what is odd about the
+	// cassette; nil discards it.
 	Log func(line string)
 	// Fallback answers requests that the cassette has no answer for, instead of a
 	// refusal: for example a recorder that adds them. Such requests do not count
@@ -108,7 +110,8 @@ type Replayer struct {
 }
 
 // New returns a replayer at the beginning of its cassette. It refuses a cassette
-// that was recorded with matching rules this build does not know.
+// that was recorded with matching rules this build does not know. Rules that were accepted
+// once and are too wide now apply, and are logged.
 func New(cfg Config) (*Replayer, error) {
 	if cfg.Cassette == nil || cfg.Redactor == nil {
 		return nil, errors.New("replay: a cassette and a redactor are required")
@@ -128,6 +131,11 @@ func New(cfg Config) (*Replayer, error) {
 	rules, err := newRuleSet(cfg.Cassette, cfg.Scrubs, cfg.Here)
 	if err != nil {
 		return nil, err
+	}
+	for _, r := range rules.scrubs {
+		if why := r.TooWide(); why != nil {
+			cfg.Log(fmt.Sprintf("%s: its scrub rule %s %v; it was recorded with that rule, which still applies", cfg.Cassette.Name(), r, why))
+		}
 	}
 	p := &Replayer{cfg: cfg, rules: rules, index: newIndex(cfg.Cassette, rules),
 		tally: tally{started: cfg.Clock(), rules: map[string]int{}}}

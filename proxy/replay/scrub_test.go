@@ -87,6 +87,32 @@ func TestReplayElsewhere(t *testing.T) {
 	}
 }
 
+// A cassette of a build that accepted a rule that is too wide now replays by it, and that is
+// said; the same rule cannot be given.
+func TestOldRuleThatIsTooWide(t *testing.T) {
+	for _, text := range []string{"/[A-Za-z]+/", "/a*/", "$..*"} {
+		if _, err := scrub.Parse(text); err == nil {
+			t.Errorf("%s is accepted", text)
+		}
+		old, err := scrub.FromWord(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := pair(`{"model":"m","system":"a heron","messages":[{"role":"user","content":"7 birds"}]}`, "ok")
+		var lines []string
+		p, err := New(Config{Cassette: recordedIn(t, scrub.Rules{old}, in), Redactor: masked{}, Log: func(line string) { lines = append(lines, line) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(lines) != 1 || !strings.Contains(lines[0], "x.yaml: its scrub rule "+text+" ") {
+			t.Errorf("%s: logged %q", text, lines)
+		}
+		if w, _ := ask(p, endpoint, string(in.Request.Body)); w.Body.String() != "ok" {
+			t.Errorf("%s: %s", text, w.Body)
+		}
+	}
+}
+
 // Without the rule nothing is scrubbed, whatever place the cassette notes.
 func TestNoRuleNoScrub(t *testing.T) {
 	in := pair(words("in /home/alice"), "ok")

@@ -40,8 +40,9 @@ func (t Taken) Differing(other Taken) (rules []string) {
 // that a provider issued.
 //
 // Ids are numbered in the order in which they occur, so that an answer still belongs
-// to its call. The last words of the user stay, whatever path leads to them: rules can
-// take parts out of them only.
+// to its call. The last words of the user stay, whatever path leads to them. A pattern takes
+// what it matches out of them, too, and [Parse] refuses only patterns that match every text:
+// under /[a-z ]+/ two prompts in small letters are the same. [Taken] shows it.
 func (rs Rules) Apply(body any, places ...Place) (any, Taken) {
 	taken, words := Taken{}, llm.LastUserWords(body)
 	for _, r := range rs {

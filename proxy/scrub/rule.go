@@ -1,6 +1,7 @@
 package scrub
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // The named rules.
@@ -39,6 +41,7 @@ type Rule struct {
 	value   string // given for a name in placeNames
 	path    path   // nil for the whole body
 	pattern *regexp.Regexp
+	tooWide error // why Parse refuses it
 }
 
 // String returns the rule as [Parse] reads it.
@@ -46,6 +49,10 @@ func (r Rule) String() string { return r.text }
 
 // IsOwn reports whether the rule is a path or a pattern of the user's, not a named one.
 func (r Rule) IsOwn() bool { return r.name == "" }
+
+// TooWide returns why [Parse] refuses a rule that [FromWord] has read: requests that have
+// nothing in common may be the same under it. It is nil for all other rules.
+func (r Rule) TooWide() error { return r.tooWide }
 
 // Word returns the rule without blanks, as a cassette stores it.
 func (r Rule) Word() string {
@@ -60,32 +67,48 @@ func (r Rule) Word() string {
 	return b.String()
 }
 
-// FromWord reads what [Rule.Word] returns.
+// FromWord reads what [Rule.Word] returns. Rules that are too wide for Parse are read, so
+// that a recording of an earlier build is replayed as it was meant; see [Rule.TooWide].
 func FromWord(word string) (Rule, error) {
 	text, err := url.PathUnescape(word)
 	if err != nil {
 		return Rule{}, errors.New("is not percent-encoded")
 	}
-	return Parse(text)
+	return readRule(text)
 }
 
 // Parse reads a rule: a name, NAME=VALUE for the value that a folder, home, user or
-// host had when it was recorded, $PATH, /PATTERN/, or both with a blank between them.
-func Parse(text string) (r Rule, err error) {
+// host had when it was recorded, $PATH, /PATTERN/, or both with a blank between them. A
+// rule under which requests that have nothing in common would be the same is refused.
+func Parse(text string) (Rule, error) {
+	r, err := readRule(text)
+	if err = cmp.Or(err, r.tooWide); err != nil {
+		return Rule{}, err
+	}
+	return r, nil
+}
+
+// readRule reads a rule, too wide or not.
+func readRule(text string) (r Rule, err error) {
 	r.text = strings.TrimSpace(text)
 	rest := r.text
+	if !utf8.ValidString(rest) {
+		return Rule{}, errors.New("is not valid UTF-8, which all requests are; write it in UTF-8")
+	}
 	if strings.HasPrefix(rest, "$") {
 		if r.path, rest, err = parsePath(rest); err != nil {
 			return Rule{}, err
 		}
 		rest = strings.TrimSpace(rest)
 		if rest == "" && !r.path.isSpecific() {
-			return Rule{}, errors.New("is the whole request, so every request would be the same; name a member, as in $.metadata")
+			r.tooWide = errors.New("is the whole request, so every request would be the same; name a member, as in $.metadata")
 		}
 	}
 	switch {
 	case strings.HasPrefix(rest, "/"):
-		r.pattern, err = parsePattern(rest)
+		if r.pattern, err = parsePattern(rest); err == nil {
+			r.tooWide = patternTooWide(r.pattern)
+		}
 		return r, err
 	case r.path != nil && rest != "":
 		return Rule{}, fmt.Errorf("%q follows the path; use a pattern between slashes, as in $.system /v[0-9]+/", rest)
@@ -121,13 +144,18 @@ func parsePattern(text string) (*regexp.Regexp, error) {
 	if err != nil {
 		return nil, fmt.Errorf("is no regular expression in the syntax of RE2: %w", err)
 	}
+	return re, nil
+}
+
+// patternTooWide returns why a pattern matches too much, nil where it does not.
+func patternTooWide(re *regexp.Regexp) error {
 	if re.MatchString("") {
-		return nil, errors.New("matches the empty text, which is everywhere; make it match at least one character")
+		return errors.New("matches the empty text, which is everywhere; make it match at least one character")
 	}
-	longest := regexp.MustCompile(inner)
+	longest := regexp.MustCompile(re.String())
 	longest.Longest()
 	if !slices.ContainsFunc(samples, func(s string) bool { return longest.ReplaceAllString(s, "") != "" }) || !letter.MatchString(longest.ReplaceAllString(samples[0], "")) {
-		return nil, errors.New("matches every text, so every request would be the same; add what stands around the part that changes")
+		return errors.New("matches every text, so every request would be the same; add what stands around the part that changes")
 	}
-	return re, nil
+	return nil
 }

@@ -146,6 +146,7 @@ func TestRulesThatAreRefused(t *testing.T) {
 		"":               "is no rule; use folder, home, uuid, id, time, date, user, host, a path",
 		"dates":          "is no rule",
 		"date=today":     "date takes no value",
+		"user=0\x96":     "is not valid UTF-8",
 		"user=a":         "needs a value of at least 2 bytes",
 		"$":              "is the whole request",
 		"$.":             "is no path",
@@ -210,7 +211,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(rule, `{"a":[{"b":"2026-11-23 x"}],"messages":[{"id":"1"}]}`)
 	}
 	f.Fuzz(func(t *testing.T, rule, body string) {
-		r, err := Parse(rule)
+		r, err := readRule(rule)
 		if err != nil {
 			return
 		}

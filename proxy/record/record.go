@@ -222,7 +222,9 @@ func (rec *Recorder) forward(w http.ResponseWriter, r *http.Request, next http.R
 // where w is that of a proxy.
 func writeEnd(w http.ResponseWriter, last []byte) {
 	write := w.Write
-	if e, ok := w.(interface{ WriteEnd(last []byte) (int, error) }); ok {
+	if e, ok := w.(interface {
+		WriteEnd(last []byte) (int, error)
+	}); ok {
 		write = e.WriteEnd
 	}
 	_, _ = write(last)

@@ -136,6 +136,9 @@ func (s *spool) Write(p []byte) (int, error) {
 	if s.lost {
 		return len(p), nil
 	}
+	if s.mem == nil {
+		s.mem = make([]byte, 0, 2*len(p)) // the first piece is often all but the end
+	}
 	s.mem = append(s.mem, p...)
 	if len(s.mem) >= s.limit {
 		s.spillErr = s.spillBlocks()

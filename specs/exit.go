@@ -1,5 +1,7 @@
 package specs
 
+import "strings"
+
 // LenientExit is how step i may end with an agent whose way to handle a fault of the
 // provider is not known. Such an agent may retry and answer, or give up with a
 // failure; where the scenario is strict about it, both are allowed here. Success with
@@ -45,6 +47,12 @@ func (t Turn) EndsPrompt() bool {
 	return true
 }
 
+// isRefusedFor reports whether the turn never answers a prompt, for the words in it: it is
+// the answer to the next one.
+func (t Turn) isRefusedFor(prompt string) bool {
+	return t.Refuse != nil && t.Refuse.Holds != "" && strings.Contains(prompt, t.Refuse.Holds)
+}
+
 // StepTurns are the ordinals of the turns that answer step i when it goes as scripted.
 func (s *Scenario) StepTurns(i int) []int {
 	at := 0
@@ -53,7 +61,7 @@ func (s *Scenario) StepTurns(i int) []int {
 		if step == i {
 			return turns
 		}
-		if len(turns) > 0 {
+		if len(turns) > 0 && !s.Turns[turns[len(turns)-1]].isRefusedFor(s.Steps[step].Prompt) {
 			at = turns[len(turns)-1] + 1
 		}
 	}

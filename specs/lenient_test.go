@@ -1,6 +1,7 @@
 package specs
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -41,5 +42,19 @@ func TestEqualPromptsHaveEqualMarks(t *testing.T) {
 	out := s.Lenient()
 	if a, b, c := out.PromptMark(0, "x"), out.PromptMark(1, "x"), out.PromptMark(2, "x"); a != c || a == b {
 		t.Errorf("marks %s, %s, %s", a, b, c)
+	}
+}
+
+// TestRefusedPromptLeavesItsTurn holds that the turn which refuses a prompt for its words
+// answers the next prompt, which does not hold them.
+func TestRefusedPromptLeavesItsTurn(t *testing.T) {
+	s := &Scenario{
+		Steps: []Step{{Prompt: "A book of {{nonce book}}."}, {Prompt: "A bird."}, {Prompt: "A word."}},
+		Turns: []Turn{{Emit: []Block{{Kind: KindText}}, Refuse: &Rejection{Kind: "context", Holds: "{{nonce book}}"}}, {Emit: []Block{{Kind: KindText}}}},
+	}
+	for i, want := range [][]int{{0}, {0}, {1}} {
+		if got := s.Lenient().StepTurns(i); !slices.Equal(got, want) {
+			t.Errorf("step %d is answered by the turns %v, want %v", i, got, want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/meerkat-go/conformance/conform/wire"
 )
@@ -100,14 +101,27 @@ func sameWordsAgain(s *Trace, r *report) {
 	})
 }
 
-// continuesRequest reports whether later holds the messages of x, all but the last of
-// which an agent may take back, and asks the same model.
+// continuesRequest reports whether later holds the messages of x, of which an agent may
+// take back the last if it is not the only one, and asks the same model.
 func continuesRequest(x, later *exchange) bool {
-	n := max(1, len(x.req.Msgs)-1)
-	if x.req.Model != later.req.Model || len(later.req.Msgs) < n || len(x.req.Msgs) == 0 {
+	if x.req.Model != later.req.Model || len(later.req.Msgs) == 0 || len(x.req.Msgs) == 0 {
 		return false
 	}
-	return startsWithMessages(later, x, n)
+	if len(x.req.Msgs) == 1 {
+		return growsFrom(later.req.Msgs[0], x.req.Msgs[0])
+	}
+	return startsWithMessages(later, x, len(x.req.Msgs)-1)
+}
+
+// growsFrom reports whether a message is then, or then with parts added at its end: some
+// agents put a prompt that was not answered and the next one into one message.
+func growsFrom(now, then wire.Msg) bool {
+	if wire.Equal(then.Node, now.Node, "cache_control") {
+		return true
+	}
+	was, is := then.Node.Any("content", "parts").Elems(), now.Node.Any("content", "parts").Elems()
+	return then.Role == now.Role && len(was) > 0 && len(was) <= len(is) &&
+		slices.EqualFunc(was, is[:len(was)], func(a, b *wire.Node) bool { return wire.Equal(a, b, "cache_control") })
 }
 
 // startsWithMessages reports whether the first n messages of x are those of then.

@@ -50,3 +50,25 @@ func TestGeminiQuota(t *testing.T) {
 		}
 	}
 }
+
+// TestPromptsInOneMessage: some agents put a prompt that was refused and the next one into
+// one message. It is the same conversation, and it is too long again.
+func TestPromptsInOneMessage(t *testing.T) {
+	const tooLong = `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`
+	ask := func(texts ...string) specs.ExampleExchange {
+		parts := `{"type":"text","text":"Today is Monday."}`
+		for _, text := range texts {
+			parts += `,{"type":"text","text":"` + text + `"}`
+		}
+		return specs.ExampleExchange{Request: `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":[` + parts + `]}]}`, Status: 400, Reply: tooLong}
+	}
+	for name, c := range map[string]struct {
+		later    specs.ExampleExchange
+		findings int
+	}{"the refused prompt stays": {ask("A book.", "Name a bird."), 1}, "it is left out": {ask("Another book, and a longer one."), 0}} {
+		ev := evidence.FromExample(specs.Requirement{}, specs.Example{Provider: evidence.Anthropic, Exchanges: []specs.ExampleExchange{ask("A book."), c.later}})
+		if res := find(t, "REC-003/shorter").Run(check.Decode(&ev)); len(res.Findings) != c.findings {
+			t.Errorf("%s: %+v", name, res.Findings)
+		}
+	}
+}

@@ -54,6 +54,8 @@ const (
 	// AbilitySubAgents: the model can start other agents, which work at the same time, and
 	// wait for them.
 	AbilitySubAgents Ability = "sub_agents"
+	// AbilityMCP: the agent gets our tools from an MCP server.
+	AbilityMCP Ability = "mcp"
 	// AbilityToolChoice: the agent can be told that the model must call the echo tool first.
 	AbilityToolChoice Ability = "tool_choice"
 )
@@ -63,7 +65,7 @@ const (
 func Abilities() []Ability {
 	return []Ability{AbilityTools, AbilityResume, AbilityTurns, AbilityInterrupt,
 		AbilityModel, AbilitySystem, AbilityHosted, AbilityKill, AbilitySwitch, AbilityFork, AbilityCompact, AbilityImages, AbilityAllowlist, AbilityMaxTurns,
-		AbilityCache, AbilityOutputSchema, AbilityProviderCompaction, AbilitySubAgents, AbilityToolChoice}
+		AbilityCache, AbilityOutputSchema, AbilityProviderCompaction, AbilitySubAgents, AbilityToolChoice, AbilityMCP}
 }
 
 // Needs returns what an agent must be able to do to play the scenario, beyond

@@ -87,13 +87,24 @@ func (s rkatSubject) Open(_ context.Context, room Room) (Session, error) {
 		env = append(env, "RKAT_COMPACTION_THRESHOLD="+compactionThreshold[room.Case.Target.Provider])
 	}
 	if slices.Contains(needs, specs.AbilityTurns) {
-		args := append([]string{"acp", "--permission-mode", "auto"}, settingArguments(room.Case.Steps("")[0], dir)...)
+		args := append([]string{"acp", "--permission-mode", "auto"}, append(settingArguments(room.Case.Steps("")[0], dir), "--conform-tools")...)
 		if s.main == nil {
 			return s.converse(room, programMain(s.path), args, env)
 		}
 		return s.converse(room, s.main, args, env)
 	}
-	return &rkatSession{rkatSubject: s, env: env, dir: dir}, nil
+	tools, err := toolArguments(room, needs)
+	return &rkatSession{rkatSubject: s, env: env, dir: dir, tools: tools}, err
+}
+
+// toolArguments are the flags that offer our tools: those that rkat has, or where the
+// scenario needs it those of our MCP server.
+func toolArguments(room Room, needs []specs.Ability) ([]string, error) {
+	if !slices.Contains(needs, specs.AbilityMCP) || len(room.Tools.Command) == 0 {
+		return []string{"--conform-tools"}, nil
+	}
+	file := filepath.Join(room.Temp, "conform-mcp.json")
+	return []string{"--mcp", file}, os.WriteFile(file, []byte(room.Tools.ConfigFile()), 0o600)
 }
 
 // quickStart are the variables that spare a process of rkat, which lives for some
@@ -117,6 +128,8 @@ type rkatSession struct {
 	env []string
 	dir string // of rkat's sessions
 	id  string // of the session, "" before there is one
+	// tools are the flags that offer our tools.
+	tools []string
 }
 
 // Close implements Session. Every step has ended its process.
@@ -136,7 +149,7 @@ func (s *rkatSession) RunStep(ctx context.Context, step Step) (evidence.Process,
 			return p, err
 		}
 	}
-	p := evidence.Process{Args: rkatArguments(step, s.id, s.dir)}
+	p := evidence.Process{Args: append(rkatArguments(step, s.id, s.dir), s.tools...)}
 	var err error
 	if step.Resume || step.Kill != nil || s.main == nil {
 		err = s.startProcess(ctx, &p, env, step)
@@ -193,7 +206,7 @@ func rkatArguments(step Step, session, dir string) []string {
 
 // settingArguments are the flags of all commands that ask a model.
 func settingArguments(step Step, dir string) []string {
-	args := []string{"--model", step.Model, "--session-dir", dir, "--conform-tools"}
+	args := []string{"--model", step.Model, "--session-dir", dir}
 	if len(step.ExtraTools) > 0 {
 		args = append(args, "--conform-extra", strings.Join(step.ExtraTools, ","))
 	}

@@ -102,15 +102,3 @@ type Room struct {
 	// MaxTurns is how many replies a process may ask for; 0: any number.
 	MaxTurns int
 }
-
-// ToolServer says how an agent reaches our MCP server.
-type ToolServer struct {
-	// Command starts a server that speaks over stdin and stdout.
-	Command []string
-	// Env is added to the environment of that command.
-	Env []string
-	// URL is that of a server over HTTP, "" where there is none.
-	URL string
-	// Log is the file in which the server notes each call that it gets, "" for none.
-	Log string
-}

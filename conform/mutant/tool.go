@@ -42,7 +42,8 @@ var toolMutants = []Mutant{
 	})},
 	{"unmark-server-error", "drops the mark of an error of an MCP server", []string{"MCP-002"}, changeRequest(func(e *editor) bool {
 		return e.eachNewResult(func(_, res *wire.Item) bool {
-			return strings.Contains(string(res.Node.Raw), `\"isError\":true`) && dropMember(res.Node, "is_error")
+			raw := string(res.Node.Raw)
+			return (strings.Contains(raw, `\"isError\":true`) || strings.Contains(raw, "this tool always fails")) && dropMember(res.Node, "is_error")
 		})
 	}, evidence.Anthropic)},
 	{"prepend-tool", "puts a new tool before those that were there", []string{"MCP-003"}, changeRequest(func(e *editor) bool {

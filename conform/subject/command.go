@@ -84,7 +84,7 @@ func abilitiesOf(p *profiles.Profile) (list []specs.Ability) {
 		ability specs.Ability
 		has     bool
 	}{
-		{specs.AbilityTools, p.MCP != nil}, {specs.AbilityResume, p.Resume != nil},
+		{specs.AbilityTools, p.MCP != nil}, {specs.AbilityMCP, p.MCP != nil}, {specs.AbilityResume, p.Resume != nil},
 		{specs.AbilityModel, p.Model != nil}, {specs.AbilitySystem, p.System != nil},
 		{specs.AbilityMaxTurns, p.MaxTurns != nil},
 	} {

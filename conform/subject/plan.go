@@ -48,34 +48,13 @@ func (pl plan) offersTools() bool {
 	return pl.profile.MCP != nil && (len(pl.room.Tools.Command) > 0 || pl.room.Tools.URL != "")
 }
 
-// toolServerName is what agents call our tool server.
-const toolServerName = "conform"
-
-// toolCommand is the command of our tool server with its variables in front, so
-// that no agent has to pass them on.
-func toolCommand(s harness.ToolServer) []string {
-	if len(s.Env) == 0 {
-		return s.Command
-	}
-	return slices.Concat([]string{"env"}, s.Env, s.Command)
-}
-
 func toolValues(room harness.Room) map[string]string {
 	values := map[string]string{"mcp_config": filepath.Join(room.Temp, "conform-mcp.json"), "mcp_url": room.Tools.URL}
-	if argv := toolCommand(room.Tools); len(argv) > 0 {
+	if argv := room.Tools.Argv(); len(argv) > 0 {
 		values["mcp_program"] = argv[0]
 		values["mcp_args"], values["mcp_argv"] = mustMarshal(append([]string{}, argv[1:]...)), mustMarshal(argv)
 	}
 	return values
-}
-
-// toolConfig is the content of {mcp_config}.
-func toolConfig(room harness.Room) string {
-	server := map[string]any{"type": "http", "url": room.Tools.URL}
-	if argv := toolCommand(room.Tools); len(argv) > 0 {
-		server = map[string]any{"type": "stdio", "command": argv[0], "args": append([]string{}, argv[1:]...)}
-	}
-	return mustMarshal(map[string]any{"mcpServers": map[string]any{toolServerName: server}})
 }
 
 func mustMarshal(v any) string {
@@ -193,7 +172,7 @@ func (pl plan) fillFiles() (map[string]string, error) {
 		}
 	}
 	if pl.offersTools() {
-		files[pl.values["mcp_config"]] = toolConfig(pl.room)
+		files[pl.values["mcp_config"]] = pl.room.Tools.ConfigFile()
 	}
 	return files, nil
 }

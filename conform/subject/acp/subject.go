@@ -125,7 +125,7 @@ func aboutAgent(h *hello, o *opened, config Config) harness.About {
 	about := harness.About{
 		Subject: report.Subject{Kind: "acp", Version: h.AgentInfo.Version,
 			Name: cmp.Or(h.AgentInfo.Title, h.AgentInfo.Name, filepath.Base(config.Args[0]))},
-		Abilities: []specs.Ability{specs.AbilityTools, specs.AbilityTurns, specs.AbilityInterrupt},
+		Abilities: []specs.Ability{specs.AbilityTools, specs.AbilityMCP, specs.AbilityTurns, specs.AbilityInterrupt},
 		Providers: config.Providers,
 	}
 	if h.canResume() {

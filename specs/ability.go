@@ -39,6 +39,8 @@ const (
 	AbilityCompact Ability = "compact"
 	// AbilityImages: an image can go with a prompt.
 	AbilityImages Ability = "images"
+	// AbilityAttach: a document, or the address of an image, can go with a prompt.
+	AbilityAttach Ability = "attach"
 	// AbilityAllowlist: the agent refuses a model that is not on the allowlist before
 	// it sends anything.
 	AbilityAllowlist Ability = "allowlist"
@@ -65,7 +67,7 @@ const (
 func Abilities() []Ability {
 	return []Ability{AbilityTools, AbilityResume, AbilityTurns, AbilityInterrupt,
 		AbilityModel, AbilitySystem, AbilityHosted, AbilityKill, AbilitySwitch, AbilityFork, AbilityCompact, AbilityImages, AbilityAllowlist, AbilityMaxTurns,
-		AbilityCache, AbilityOutputSchema, AbilityProviderCompaction, AbilitySubAgents, AbilityToolChoice, AbilityMCP}
+		AbilityCache, AbilityOutputSchema, AbilityProviderCompaction, AbilitySubAgents, AbilityToolChoice, AbilityMCP, AbilityAttach}
 }
 
 // Needs returns what an agent must be able to do to play the scenario, beyond
@@ -93,7 +95,7 @@ func (s Step) neededAbilities() (needed []Ability) {
 		isUsed  bool
 	}{
 		{AbilityResume, s.Resume}, {AbilityTurns, s.Turn}, {AbilityTools, len(s.Calls) > 0}, {AbilityInterrupt, s.Interrupt},
-		{AbilityKill, s.Kill}, {AbilitySwitch, s.Switch != nil}, {AbilityFork, s.Fork}, {AbilityCompact, s.Compact}, {AbilityImages, s.Image},
+		{AbilityKill, s.Kill}, {AbilitySwitch, s.Switch != nil}, {AbilityFork, s.Fork}, {AbilityCompact, s.Compact}, {AbilityImages, s.Image}, {AbilityAttach, s.Attach != ""},
 		{AbilityModel, s.Exit == ExitUnsupported}, {AbilityAllowlist, s.Exit == ExitUnsupported},
 	} {
 		if a.isUsed {

@@ -99,6 +99,9 @@ type Step struct {
 	Prompt string
 	// Image says that an image goes with the prompt.
 	Image bool
+	// Attach is what else goes with the prompt: AttachDocument or AttachAddress, "" for
+	// nothing.
+	Attach string
 	// Interrupt says that the prompt is called off while the provider is silent or a
 	// tool runs.
 	Interrupt bool
@@ -113,6 +116,13 @@ type Step struct {
 	Calls []string
 	Line  int // in the scenario file
 }
+
+// What can go with a prompt beside an image: a PDF, or the address of an image, which the
+// provider is to fetch.
+const (
+	AttachDocument = "document"
+	AttachAddress  = "address"
+)
 
 // Exit is how a step must end. Codes differ from agent to agent; success and
 // failure do not.

@@ -189,6 +189,7 @@ func (p *scenarioParser) parseStep(n *yaml.Node) Step {
 		"turn":      func(n *yaml.Node) { s.Turn, s.Prompt = true, p.parseFilledText(n); given++ },
 		"new_key":   func(n *yaml.Node) { s.NewKey = p.oneOf(n, "true") == "true" },
 		"switch":    func(n *yaml.Node) { s.Switch = p.parseSwitch(n) },
+		"attach":    func(n *yaml.Node) { s.Attach = p.oneOf(n, AttachDocument, AttachAddress) },
 		"image":     func(n *yaml.Node) { s.Image = p.oneOf(n, "true") == "true" },
 		"interrupt": func(n *yaml.Node) { s.Interrupt = p.oneOf(n, "true") == "true" },
 		"kill":      func(n *yaml.Node) { s.Kill = p.oneOf(n, "true") == "true" },
@@ -217,6 +218,9 @@ func (p *scenarioParser) checkStep(s Step) {
 	}
 	if s.Image && s.Prompt == "" {
 		p.failAt(s.Line, "an image goes with a prompt; this step has none")
+	}
+	if s.Attach != "" && s.Prompt == "" {
+		p.failAt(s.Line, "attach is for a step with a prompt; this step has none")
 	}
 	if s.Kill && s.Interrupt {
 		p.failAt(s.Line, "a step has one of interrupt and kill")

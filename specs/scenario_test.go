@@ -296,7 +296,7 @@ func TestParseRichScenarioFaults(t *testing.T) {
 		{"title: riches", "title: [riches]", "x.txtar:4: expected a text"},
 		{"title: riches", "title: *riches", "x.txtar:4: unknown anchor 'riches' referenced"},
 		{"title: riches", "title: ~", "x.txtar:4: expected a text"},
-		{"  - prompt:", "  - 7\n  - prompt:", "x.txtar:8: expected a mapping with calls, compact, exit, fork, image, interrupt, kill, new_key, prompt, resume, says, switch, turn"},
+		{"  - prompt:", "  - 7\n  - prompt:", "x.txtar:8: expected a mapping with attach, calls, compact, exit, fork, image, interrupt, kill, new_key, prompt, resume, says, switch, turn"},
 		{"- emit:\n      - text: wait", "- cut: {after: x}\n    emit:\n      - text: wait", `x.txtar:17: "x" is not a whole number from 1`},
 	} {
 		refused(t, "x.txtar", richScenario, c.old, c.new, c.want)

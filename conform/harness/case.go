@@ -100,9 +100,9 @@ type Step struct {
 	Fork bool
 	// Compact resumes the session to summarise it; there is no prompt.
 	Compact bool
-	// Image is the path of an image that goes with the prompt, "" for none. It is set in
-	// steps that a [Runner] runs.
-	Image string
+	// Attached are paths of files, and addresses, that go with the prompt. They are set in a
+	// room, and nil before.
+	Attached []string
 	// Interrupt is closed when the prompt is to be called off, Kill when the process is to
 	// be killed. They are nil for a prompt that runs to its end, and in steps that no
 	// [Runner] runs.

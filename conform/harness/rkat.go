@@ -198,8 +198,8 @@ func rkatArguments(step Step, session, dir string) []string {
 		}
 	}
 	args = append(args, "--output", "json")
-	if step.Image != "" {
-		args = append(args, "--image", step.Image)
+	for _, name := range step.Attached {
+		args = append(args, "--attach", name)
 	}
 	return append(args, settingArguments(step, dir)...)
 }

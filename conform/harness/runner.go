@@ -173,7 +173,7 @@ func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handle
 		_ = ingress.Close(ctx) // cuts what is still open
 	}()
 	r.connectRoom(&room, ingress)
-	if err := errors.Join(writePromptImage(p.Case.Scenario, room.Work), writeAnswerSchema(p.Case.Scenario, room.Work)); err != nil {
+	if err := errors.Join(writePromptImage(p.Case.Scenario, room.Work), writePromptDocument(p.Case.Scenario, room.Work), writeAnswerSchema(p.Case.Scenario, room.Work)); err != nil {
 		return nil, err
 	}
 	return do(ctx, room)
@@ -202,9 +202,7 @@ func playSteps(ctx context.Context, session Session, work string, limit time.Dur
 		case scripted.Kill:
 			step.Kill = kept.interrupt.armStep()
 		}
-		if scripted.Image {
-			step.Image = filepath.Join(work, promptImage)
-		}
+		step.Attached = attachments(scripted, work)
 		step.OutputSchema = filepath.Join(work, answerSchema)
 		process, err := session.RunStep(ctx, step)
 		if endsEarly && !kept.interrupt.disarmStep() {

@@ -135,7 +135,7 @@ func (a *app) newBuilder(w *preparedRun) (*meerkat.AgentBuilder, error) {
 		return nil, err
 	}
 	a.dropTemperature(w, &settings)
-	images, err := readImages(w.options.images)
+	attached, err := readAttachments(w.options.attached)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (a *app) newBuilder(w *preparedRun) (*meerkat.AgentBuilder, error) {
 	if err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
-	b.WithModel(w.choice.model).WithAttached(slices.Concat(images, w.request.Attached)...).WithOutputSchema(w.schema.schemaText()).WithToolChoice(w.options.toolChoice).WithEvents(a.eventListener(w))
+	b.WithModel(w.choice.model).WithAttached(slices.Concat(attached, w.request.Attached)...).WithOutputSchema(w.schema.schemaText()).WithToolChoice(w.options.toolChoice).WithEvents(a.eventListener(w))
 	if a.format == formatStream && w.cfg.From("agent.event_buffer").Layer == "" {
 		b.WithEventBuffer(eventBuffer)
 	}

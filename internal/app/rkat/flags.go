@@ -11,7 +11,7 @@ import (
 type options struct {
 	baseURL            string
 	promptFile         string
-	images             []string
+	attached           []string // of --attach: paths and addresses
 	toolChoice         string
 	mcpFile            string
 	schemaFile         string
@@ -47,15 +47,15 @@ func (a *app) bindRequestFlags(cmd *cobra.Command, o *options) {
 // bindPromptFlags adds the flags of commands that take a prompt.
 func (o *options) bindPromptFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.promptFile, "prompt-file", "", "`file` with the prompt, instead of an argument")
-	cmd.Flags().StringArrayVar(&o.images, "image", nil, "`file` of an image to go with the prompt; may be repeated")
+	cmd.Flags().StringArrayVar(&o.attached, "attach", nil, "`file` of an image or PDF to go with the prompt, or the https:// address of one; may be repeated")
 	cmd.Flags().StringVar(&o.toolChoice, "tool-choice", "", "`name` of the tool that the model must call first, any for one that it chooses, or none")
 }
 
 // promptFlag returns a flag that was given and needs a prompt, "" if there is none.
 func (o *options) promptFlag() string {
 	switch {
-	case len(o.images) > 0:
-		return "--image"
+	case len(o.attached) > 0:
+		return "--attach"
 	case o.toolChoice != "":
 		return "--tool-choice"
 	}

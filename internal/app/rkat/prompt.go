@@ -4,13 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
-	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 // maxPrompt bounds what is read from stdin and from files, in bytes. No provider
@@ -81,23 +78,4 @@ func readText(what, path string) (string, error) {
 		return "", cli.Usage("%s: %v", what, err)
 	}
 	return string(text), nil
-}
-
-// imageTypes are those that all providers take.
-var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
-
-// readImages reads the files of --image.
-func readImages(paths []string) (parts []transcript.Part, err error) {
-	for _, path := range paths {
-		data, err := readText("--image", path)
-		if err != nil {
-			return nil, err
-		}
-		kind := http.DetectContentType([]byte(data))
-		if !slices.Contains(imageTypes, kind) {
-			return nil, cli.Usage("--image %s: it is %s; use one of %s", path, kind, strings.Join(imageTypes, ", "))
-		}
-		parts = append(parts, transcript.Part{Type: "image", MediaType: kind, Data: []byte(data)})
-	}
-	return parts, nil
 }

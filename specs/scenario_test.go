@@ -240,7 +240,7 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"chunks: whole", "refuse: {kind: server, retry: soon}", `x.txtar:29: "soon" is not one of seconds, date, milliseconds`},
 		{"chunks: whole", "grease: [oil]", `x.txtar:29: "oil" is not one of unknown_event`},
 		{"chunks: whole", "grease: [duplicate_start]", "x.txtar:26: grease duplicate_start is for anthropic only"},
-		{"- prompt: go", "- promt: go", "x.txtar:11: unknown key \"promt\"; known here: calls, compact, exit, fork, image, interrupt, kill, new_key, prompt, resume, says, switch, turn; did you mean prompt?"},
+		{"- prompt: go", "- promt: go", "x.txtar:11: unknown key \"promt\"; known here: attach, calls, compact, exit, fork, image, interrupt, kill, new_key, prompt, resume, says, switch, turn; did you mean prompt?"},
 		{"- prompt: go", "- {prompt: go, kill: true, interrupt: true}", "x.txtar:11: a step has one of interrupt and kill"},
 		{"- prompt: go", "- {prompt: go, switch: {anthropic: gpt-5.5}}", "x.txtar:11: switch is for a step with resume or fork"},
 		{"role: noargs", "role: nargs", "x.txtar:23: \"nargs\" is not one of echo, fail, noargs, slow, large, image, awkward, any, unknown, agent, await; did you mean noargs?"},

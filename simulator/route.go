@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/openai"
 )
 
 // operation is what a path asks for.
@@ -13,6 +15,7 @@ type operation uint8
 const (
 	opUnknown  operation = iota
 	opGenerate           // a reply of the model
+	opCompact            // a conversation compacted by OpenAI
 	opCount              // how many tokens a request has
 	opModels             // what models there are
 	opModel              // one of them
@@ -23,7 +26,7 @@ const (
 
 // methods are the ones that an operation allows.
 var methods = map[operation][]string{
-	opGenerate: {http.MethodPost}, opCount: {http.MethodPost}, opCancel: {http.MethodPost},
+	opGenerate: {http.MethodPost}, opCompact: {http.MethodPost}, opCount: {http.MethodPost}, opCancel: {http.MethodPost},
 	opModels: {http.MethodGet}, opModel: {http.MethodGet}, opItems: {http.MethodGet},
 	opResponse: {http.MethodGet, http.MethodDelete},
 }
@@ -120,6 +123,8 @@ func openaiOperation(path string) (operation, string) {
 	switch path {
 	case "/v1/responses":
 		return opGenerate, ""
+	case openai.CompactPath:
+		return opCompact, ""
 	case "/v1/responses/input_tokens":
 		return opCount, ""
 	}

@@ -231,6 +231,8 @@ func (h *handler) planAnswer(c *call) script.Plan {
 			return h.planMessage(c)
 		}
 		return h.planGenerate(c)
+	case c.op == opCompact:
+		return h.planWindow(c)
 	case c.op == opCount:
 		return h.countTokens(c)
 	case !hasKey(c):

@@ -115,7 +115,7 @@ func compactionModel(s *Trace, r *report) {
 // and what was kept beside it, in order.
 func compactedWindow(s *Trace, r *report) {
 	s.eachCompaction(func(x *exchange, it *wire.Item, from issue) {
-		if !strings.HasSuffix(from.x.path(), "/responses/compact") || x.isKeptByProvider() {
+		if !from.x.isCompactCall() || x.isKeptByProvider() {
 			return
 		}
 		r.addObserved(len(from.x.reply.Items))
@@ -136,11 +136,10 @@ func compactedWindow(s *Trace, r *report) {
 	})
 }
 
-func (x *exchange) path() string {
-	if u, err := url.Parse(x.Request.URL); err == nil {
-		return u.Path
-	}
-	return ""
+// isCompactCall reports whether the exchange asks OpenAI for a compacted window.
+func (x *exchange) isCompactCall() bool {
+	u, err := url.Parse(x.Request.URL)
+	return err == nil && strings.HasSuffix(u.Path, "/responses/compact")
 }
 
 func isSameOfWindow(a, b *wire.Item) bool {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,7 +24,8 @@ const (
 	// SubAgent starts a conversation with a task that a tool call of another one
 	// gave.
 	SubAgent Kind = "sub-agent"
-	// Compacted starts over with a summary that the model wrote before.
+	// Compacted starts over with a summary that the model wrote before, or with a window
+	// that the provider compacted.
 	Compacted Kind = "compacted"
 	// Title, Summary and Side are requests beside the conversation.
 	Title   Kind = "side(title)"
@@ -62,7 +64,7 @@ func (s *Trace) Placements() []Placement {
 // classifyExchanges gives each exchange its kind and conversation, once all links
 // are known.
 func (s *Trace) classifyExchanges() {
-	c := classifier{linking: s.linking, side: s.ev.Side, tasks: map[string]*exchange{}}
+	c := classifier{linking: s.linking, side: s.ev.Side, tasks: map[string]*exchange{}, windows: map[string]*exchange{}}
 	for _, x := range s.x {
 		x.kind = c.kindOf(x)
 		switch {
@@ -84,6 +86,8 @@ type classifier struct {
 	side          []*regexp.Regexp // see [evidence.Evidence]
 	// tasks are long texts in the arguments of calls, and who called.
 	tasks map[string]*exchange
+	// windows are the calls that returned a compacted window, by its ciphertext.
+	windows map[string]*exchange
 	// asked are the recent exchanges of conversations, the latest last.
 	asked []*exchange
 }
@@ -99,6 +103,10 @@ func (c *classifier) kindOf(x *exchange) Kind {
 		return sideKind(x)
 	}
 	c.unlinkSide(x)
+	if from := c.windowIn(x); from != nil && c.holds(summaryStartsOver) && (x.previous == nil || !startsWithMessages(x, x.previous, 1)) {
+		x.previous = cmp.Or(x.previous, from.previous)
+		return Compacted
+	}
 	switch p := x.previous; {
 	case p == nil && c.holds(taskStartsAgent) && c.tasks[openingWords(x)] != nil:
 		return SubAgent
@@ -307,7 +315,22 @@ func quotesReply(text string, from *exchange) bool {
 	return false
 }
 
+// windowIn returns the call that returned the compaction in x, nil for none.
+func (c *classifier) windowIn(x *exchange) *exchange {
+	for i := range x.req.Items {
+		if it := &x.req.Items[i]; isCompaction(it) && c.windows[ciphertextOf(it)] != nil {
+			return c.windows[ciphertextOf(it)]
+		}
+	}
+	return nil
+}
+
 func (c *classifier) remember(x *exchange) {
+	for i := range x.reply.Items {
+		if text := ciphertextOf(&x.reply.Items[i]); text != "" && isCompaction(&x.reply.Items[i]) && x.isCompactCall() {
+			c.windows[text] = x
+		}
+	}
 	if x.kind == NoAnswer {
 		return
 	}

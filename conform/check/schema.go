@@ -94,6 +94,8 @@ func (x *exchange) replyDocuments() (docs [][]byte) {
 	}
 	body := string(x.Response.Body)
 	switch isReply := x.reply.End != wire.Refused; {
+	case isReply && x.isCompactCall():
+		body = `{"type":"response.compaction","response":` + body + `}`
 	case isReply && x.Provider == evidence.OpenAI:
 		body = `{"type":"response.completed","sequence_number":0,"response":` + body + `}`
 	case isReply && x.Provider == evidence.Anthropic:

@@ -1,6 +1,7 @@
 package mutant
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -19,14 +20,7 @@ var compactionMutants = []Mutant{
 	{"compaction-to-model", "sends a compaction to another model", []string{"CMP-002"}, changeCompaction(func(e *editor, _ *wire.Item) bool {
 		return e.setModel("gpt-5.2")
 	}, evidence.OpenAI)},
-	{"prune-window", "keeps of a compacted window the compaction alone", []string{"CMP-003"}, changeRequest(func(e *editor) bool {
-		input := e.doc.Get("input")
-		if len(input.Elems()) < 2 || !isCompaction(input.Items[1].Get("type").Str()) || input.Items[0].Get("role").Str() != "user" {
-			return false
-		}
-		input.Items = input.Items[1:]
-		return true
-	}, evidence.OpenAI)},
+	{"prune-window", "leaves a message of a compacted window out", []string{"CMP-003"}, changeRequest(pruneWindow, evidence.OpenAI)},
 	{"lose-compaction", "leaves the compaction out with what it stands for", []string{"CMP-004"}, changeCompaction(func(e *editor, it *wire.Item) bool {
 		return e.arrayOf(it).Items[0].Get("role").Str() == "assistant" && e.removeItem(it)
 	}, evidence.OpenAI)},
@@ -43,6 +37,19 @@ var compactionMutants = []Mutant{
 	{"unsign-compaction", "takes the signature from a compaction", []string{"CMP-006"}, changeCompaction(func(_ *editor, it *wire.Item) bool {
 		return dropMember(it.Node, "signature")
 	}, evidence.Anthropic)},
+}
+
+// pruneWindow removes the message of the user in front of a compaction: only a window has
+// one there.
+func pruneWindow(e *editor) bool {
+	input := e.doc.Get("input")
+	for i, item := range input.Elems() {
+		if i > 0 && isCompaction(item.Get("type").Str()) && input.Items[i-1].Get("role").Str() == "user" {
+			input.Items = slices.Delete(input.Items, i-1, i)
+			return true
+		}
+	}
+	return false
 }
 
 func isCompaction(kind string) bool { return strings.HasPrefix(kind, "compaction") }

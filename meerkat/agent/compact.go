@@ -14,8 +14,10 @@ import (
 
 // Compaction says when and how a conversation is compacted. Where the catalogue says
 // that the provider can, it is asked to with the next call: its compaction is a block of
-// the reply that goes back as it came. Otherwise the session's own model writes a
-// summary. In both cases the messages that are replaced stay in the store.
+// the reply that goes back as it came. Otherwise, and for [Compact], a provider that
+// compacts on demand returns a window that takes the place of the conversation; for all
+// others the session's own model writes a summary. In all cases the messages that are
+// replaced stay in the store.
 type Compaction struct {
 	// Threshold is the share of the context window, from 0 to 1. When it is used
 	// up, the conversation is compacted with the next call, or summarised before
@@ -30,7 +32,8 @@ type Compaction struct {
 	// to the summary. 0: a tenth of the window, or DefaultKeep when the window
 	// is unknown. It is never more than half of the conversation.
 	Keep int
-	// Prompt asks for the summary. Empty: DefaultCompactionPrompt.
+	// Prompt asks for the summary, and no provider for a window. Empty:
+	// DefaultCompactionPrompt.
 	Prompt string
 }
 
@@ -95,7 +98,7 @@ func (s *state) compactedThrough() int {
 	return 0
 }
 
-// startCompaction asks for a summary if one can help.
+// startCompaction asks for a window or a summary if one can help.
 func (p *transition) startCompaction(at time.Time, reason string) {
 	p.flushRecords()
 	if p.state.settings.compactOnly {
@@ -107,6 +110,10 @@ func (p *transition) startCompaction(at time.Time, reason string) {
 	p.emitEvent(Event{Type: CompactionStarted, Reason: reason})
 	if kept := p.state.messagesToKeep(); len(kept) == len(unitIndices(p.state.retentionUnits())) {
 		p.handleNoSummary(at, &NotSmallerError{Detail: "there is nothing that a summary could replace"})
+		return
+	}
+	if p.state.wantsWindow() {
+		p.requestWindow(at)
 		return
 	}
 	p.requestSummary(at)
@@ -142,40 +149,54 @@ const summaryHead = "The conversation so far has been summarised, partly left ou
 // errNoSummary says that the model did not write a summary.
 var errNoSummary = errors.New("the model wrote no summary")
 
-// handleSummary stores the summary: one record, so that a crash leaves either the
-// conversation as it was or the whole compaction.
-func (p *transition) handleSummary(in replyInput) {
+// handleCompaction stores the summary or the window: one record, so that a crash leaves
+// either the conversation as it was or the whole compaction.
+func (p *transition) handleCompaction(in replyInput) {
 	s := &p.state
 	p.countUsage(usageOf(&in.reply))
-	m := &in.reply.Message
-	text := strings.TrimSpace(m.String())
-	if text == "" || m.StopReason != transcript.StopEndTurn && m.StopReason != transcript.StopStopSequence {
-		p.addRecords(s.replyRecord(in, false)) // it was paid for
-		p.handleNoSummary(in.at, fmt.Errorf("%w: stop reason %q", errNoSummary, m.StopReason))
-		return
+	record, err := s.compactionOf(in)
+	before, after := 0, 0
+	if err == nil {
+		before, after, err = s.compactedSizes(record)
 	}
-	record := session.Compaction{At: in.at, Through: len(s.session.Messages), Summary: summaryHead + text, Kept: s.messagesToKeep(), Reason: s.compactReason, Usage: usageOf(&in.reply)}
-	before, after, err := s.compactedSizes(record)
-	if err == nil && after >= before {
+	if err == nil && (after >= before || record.Window != nil && after > before/2) { // a larger window would soon be full again
 		err = &NotSmallerError{Detail: fmt.Sprintf("with the summary the next request would have %d bytes instead of %d", after, before)}
 	}
 	if err != nil {
 		p.addRecords(s.replyRecord(in, false)) // it was paid for
-		p.handleNoSummary(in.at, err)
+		p.handleUncompacted(in.at, err)
 		return
 	}
 	p.addRecords(record)
 	p.flushRecords()
+	text := strings.TrimPrefix(record.Summary, summaryHead)
 	size := len(text)
 	p.emitEvent(Event{Type: CompactionCompleted, Reason: s.compactReason, Size: &size, BytesBefore: before, BytesAfter: after, Usage: record.Usage})
 	s.compactReason, s.truncatedHistory, s.overflow = "", false, nil
 	if s.settings.compactOnly {
-		s.text, s.stopReason = text, m.StopReason
+		s.text, s.stopReason = text, in.reply.Message.StopReason
 		p.addCheckpoint(in.at, session.ReasonCompleted)
 		p.finishRun(in.at, nil)
 		return
 	}
 	p.callModel(in.at)
+}
+
+// compactionOf returns the compaction that a reply is. A reply that is none is an error.
+func (s *state) compactionOf(in replyInput) (session.Compaction, error) {
+	c := session.Compaction{At: in.at, Through: len(s.session.Messages), Reason: s.compactReason, Usage: usageOf(&in.reply)}
+	m := &in.reply.Message
+	if s.current.request.Compact {
+		window, err := s.windowOf(m)
+		c.Window = window
+		return c, err
+	}
+	text := strings.TrimSpace(m.String())
+	if text == "" || m.StopReason != transcript.StopEndTurn && m.StopReason != transcript.StopStopSequence {
+		return c, fmt.Errorf("%w: stop reason %q", errNoSummary, m.StopReason)
+	}
+	c.Summary, c.Kept = summaryHead+text, s.messagesToKeep()
+	return c, nil
 }
 
 // NotSmallerError says that a compaction would not make the next request smaller.
@@ -221,6 +242,17 @@ func (s *state) requestSize(of *session.Session) (int, error) {
 		}
 	}
 	return len(body), nil
+}
+
+// handleUncompacted asks for a summary where the provider returned no window. Without a
+// summary the run goes on as it can.
+func (p *transition) handleUncompacted(at time.Time, err error) {
+	if p.state.current.request.Compact {
+		p.state.windowFailed = true
+		p.requestSummary(at)
+		return
+	}
+	p.handleNoSummary(at, err)
 }
 
 // handleNoSummary continues with the conversation as it is. That may still fit, unless

@@ -31,7 +31,7 @@ func (p *transition) handleFailure(in failureInput) {
 		p.emitEvent(Event{Type: StreamReset})
 	}
 	p.addFailedCall(in, "", ErrorKind(in.err))
-	if p.handleRefusal(in) {
+	if !s.current.request.Compact && p.handleRefusal(in) {
 		return
 	}
 	var failure *provider.Error
@@ -43,7 +43,7 @@ func (p *transition) handleFailure(in failureInput) {
 		}
 	}
 	if s.compactReason != "" {
-		p.handleNoSummary(in.at, in.err)
+		p.handleUncompacted(in.at, in.err)
 		return
 	}
 	p.finishRun(in.at, in.err)

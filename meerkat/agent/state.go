@@ -48,13 +48,15 @@ type state struct {
 	// truncatedHistory is set when its request carries a part of the conversation.
 	// overflow is the failure that caused it, if the provider found the request too long.
 	// compactionFailed keeps this run from trying another one. compactionIgnored is set
-	// when the provider was asked to compact and did not.
+	// when the provider was asked to compact and did not, windowFailed when it returned no
+	// window.
 	compactReason    string
 	truncatedHistory bool
 	overflow         *failureInput
 	compactionFailed bool
 
 	compactionIgnored bool
+	windowFailed      bool
 	phase             phase
 
 	newsSeen bool // the next call carries what is new of operations

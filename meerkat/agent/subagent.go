@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -130,6 +131,7 @@ func (r *subAgentRun) beginWithContext(ctx context.Context, c session.ContextStr
 	if tokens, ok := c.SummaryTokens(); ok {
 		summary := r.cfg
 		summary.Compaction.Keep, summary.MaxOutputTokens = 1, tokens
+		summary.Compaction.Prompt = cmp.Or(summary.Compaction.Prompt, DefaultCompactionPrompt) // a provider's window has no limit
 		if _, err := Compact(ctx, summary, h.ID); err != nil && !errors.As(err, new(*NotSmallerError)) {
 			return err
 		}

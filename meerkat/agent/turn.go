@@ -152,7 +152,7 @@ func (s *state) fitTools(tools []transcript.ToolDef) (fit []transcript.ToolDef, 
 func (p *transition) handleReply(in replyInput) {
 	s := &p.state
 	if s.compactReason != "" {
-		p.handleSummary(in)
+		p.handleCompaction(in)
 		return
 	}
 	m := &in.reply.Message

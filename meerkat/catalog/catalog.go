@@ -109,6 +109,9 @@ func (e Entry) Thinks(effort string) bool {
 	}
 }
 
+// CompactsOnDemand reports whether a call of its own returns a conversation compacted.
+func (e Entry) CompactsOnDemand() bool { return e.CompactFrom > 0 && e.Traits.CompactsOnDemand }
+
 // TakesTemperature reports whether the model takes a temperature with this effort
 // (A-31, O-24).
 func (e Entry) TakesTemperature(effort string) bool {

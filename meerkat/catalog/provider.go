@@ -86,6 +86,9 @@ type Traits struct {
 	// sending it back.
 	ServerTools bool `yaml:"server_tools"`
 
+	// CompactsOnDemand: a call of its own returns a conversation compacted, for models
+	// that compact at all.
+	CompactsOnDemand bool `yaml:"compacts_on_demand"`
 	// DeclinesAgain: a conversation that holds a turn which the model declined is declined
 	// again.
 	DeclinesAgain bool `yaml:"declines_again"`

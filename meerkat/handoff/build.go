@@ -51,6 +51,8 @@ func isConversation(m transcript.Message) bool { return m.Role != transcript.Rol
 type placed struct {
 	transcript.Message
 	at int
+	// isWindow is set for a provider's window, which speaks for both sides.
+	isWindow bool
 }
 
 // builder collects what is lost.

@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -11,29 +12,53 @@ import (
 // them. Pairs that it tears are mended like any other.
 func (b *builder) viewCompacted() []placed {
 	all := b.history.Messages
-	n := len(b.history.Compactions)
-	if n == 0 {
+	c, found := b.lastCompaction()
+	if !found {
 		return placeFrom(nil, all, 0)
 	}
-	c := b.history.Compactions[n-1]
 	through := min(max(c.Through, 0), len(all))
 	b.unbindThinking(c)
-	b.summarisedBefore = through
+	if c.Window == nil {
+		b.summarisedBefore = through
+	}
 	var out []placed
 	head := 0
 	for head < through && all[head].Role == transcript.RoleSystem {
-		out = append(out, placed{all[head], head})
+		out = append(out, placed{Message: all[head], at: head})
 		head++
 	}
+	if c.Window != nil {
+		out = append(out, placed{Message: *c.Window, at: -1, isWindow: true})
+	}
 	if strings.TrimSpace(c.Summary) != "" {
-		out = append(out, placed{transcript.User(c.Summary), -1})
+		out = append(out, placed{Message: transcript.User(c.Summary), at: -1})
 	}
 	for _, k := range c.Kept {
 		if k >= head && k < through {
-			out = append(out, placed{all[k], k})
+			out = append(out, placed{Message: all[k], at: k})
 		}
 	}
 	return placeFrom(out, all, through)
+}
+
+// lastCompaction returns the last compaction that the target reads.
+func (b *builder) lastCompaction() (Compaction, bool) {
+	for _, c := range slices.Backward(b.history.Compactions) {
+		if c.Window == nil || b.readsWindow(&c) {
+			return c, true
+		}
+	}
+	return Compaction{}, false
+}
+
+// readsWindow reports whether the target takes a provider's window as it came: the target
+// made it, and has not refused its tokens since.
+func (b *builder) readsWindow(c *Compaction) bool {
+	wasRefused := func(r Repair) bool {
+		return (r.Kind == RepairTokens || r.Kind == RepairOpaque) && r.Through >= c.Made && r.AppliesTo(b.target)
+	}
+	return !slices.ContainsFunc(b.history.Repairs, wasRefused) &&
+		!slices.ContainsFunc(c.Window.Blocks, func(block transcript.Block) bool { return b.target.Raw(&block) == nil })
 }
 
 // unbindThinking notes that what stood before a compaction is not what thinking made
@@ -48,7 +73,7 @@ func (b *builder) unbindThinking(c Compaction) {
 // the target: what they stood for is sent to it, or a summary of all that was said.
 func (r *reply) omitReplacedCompactions() {
 	for i := range r.Blocks {
-		if r.Blocks[i].IsCompaction() && (r.decisions[i].isForeign || r.at < r.summarisedBefore) {
+		if r.Blocks[i].IsCompaction() && !r.isWindow && (r.decisions[i].isForeign || r.at < r.summarisedBefore) {
 			r.decisions[i].disposition = omit
 		}
 	}
@@ -57,7 +82,7 @@ func (r *reply) omitReplacedCompactions() {
 // placeFrom appends messages from an index on.
 func placeFrom(out []placed, all []transcript.Message, from int) []placed {
 	for i := from; i < len(all); i++ {
-		out = append(out, placed{all[i], i})
+		out = append(out, placed{Message: all[i], at: i})
 	}
 	return out
 }

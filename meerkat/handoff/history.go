@@ -10,7 +10,8 @@ type History struct {
 	// Ledger knows the calls by the index of their message in Messages. An
 	// empty one knows nothing: an open call may then have run.
 	Ledger transcript.Ledger
-	// Compactions are in the order they were made; the last one counts.
+	// Compactions are in the order they were made; the last one that the target reads
+	// counts.
 	Compactions []Compaction
 	// Repairs are what providers have refused so far.
 	Repairs []Repair
@@ -26,6 +27,10 @@ type Compaction struct {
 	// Made is how many messages there were when it was made: thinking of these is
 	// bound to a conversation that is not sent any more.
 	Made int `json:"made"`
+	// Window, if not nil, is what the provider made of the messages before Through. It
+	// takes their place where its blocks are read; elsewhere the compaction before this
+	// one counts. Summary and Kept are then empty.
+	Window *transcript.Message `json:"window,omitempty"`
 }
 
 // Transcript is what the target gets: messages whose calls and results are

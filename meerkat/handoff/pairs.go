@@ -96,7 +96,7 @@ func (p *pairing) endReply() {
 				all[i] = p.closeCall(c.id)
 			}
 		}
-		p.out = append(p.out, placed{transcript.ToolResults(all...), p.reply.at})
+		p.out = append(p.out, placed{Message: transcript.ToolResults(all...), at: p.reply.at})
 	}
 	p.out = append(p.out, p.held...)
 	p.calls, p.held = p.calls[:0], p.held[:0]

@@ -20,19 +20,19 @@ func (b *builder) orderSpeakers(messages []placed) []placed {
 	started := false
 	for _, m := range messages {
 		if m.Role == transcript.RoleAssistant && b.awaitsUser(out) {
-			out = append(out, placed{transcript.User(goOn), -1}) // also before one that came to nothing: it was asked for
+			out = append(out, placed{Message: transcript.User(goOn), at: -1}) // also before one that came to nothing: it was asked for
 		}
 		if isSilent(&m.Message) {
 			continue
 		}
-		if m.Role == transcript.RoleAssistant && !started {
-			out = append(out, placed{transcript.User(startsHere), -1})
+		if m.Role == transcript.RoleAssistant && !started && !m.isWindow {
+			out = append(out, placed{Message: transcript.User(startsHere), at: -1})
 		}
 		started = started || m.Role != transcript.RoleSystem
 		out = append(out, m)
 	}
 	if b.awaitsUser(out) {
-		out = append(out, placed{transcript.User(goOn), -1})
+		out = append(out, placed{Message: transcript.User(goOn), at: -1})
 	}
 	return out
 }
@@ -51,7 +51,7 @@ func isSilent(m *transcript.Message) bool {
 func (b *builder) awaitsUser(messages []placed) bool {
 	n := len(messages)
 	prefill := b.target.Model.Prefill && (!b.target.Model.Traits.PrefillEndsThinking || !b.target.Model.Thinks(b.target.Effort))
-	if n == 0 || prefill || messages[n-1].Role != transcript.RoleAssistant {
+	if n == 0 || prefill || messages[n-1].isWindow || messages[n-1].Role != transcript.RoleAssistant {
 		return false
 	}
 	return !b.target.continuesPause(&messages[n-1].Message)

@@ -29,6 +29,9 @@ func checkRequest(req *Request, m catalog.Entry) error {
 	if effort := m.Effort(req.Effort); effort != "" && m.Thinking != catalog.ThinkingNone && !slices.Contains(m.Efforts, effort) {
 		return &RequestError{"effort", fmt.Sprintf("%q is not offered by %s; use one of %s", effort, m.Model, strings.Join(m.Efforts, ", "))}
 	}
+	if req.Compact && !m.CompactsOnDemand() {
+		return &RequestError{"compact", m.Model + " does not compact a conversation on demand; ask it for a summary"}
+	}
 	if req.MaxOutputTokens < 0 || m.MaxOutput > 0 && req.MaxOutputTokens > m.MaxOutput {
 		return &RequestError{"max output tokens", fmt.Sprintf("%d is outside 1 to %d for %s", req.MaxOutputTokens, m.MaxOutput, m.Model)}
 	}

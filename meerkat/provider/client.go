@@ -127,15 +127,16 @@ func (c *Client) Complete(ctx context.Context, req *Request, onEvent func(stream
 	if err := c.waitForTurn(ctx); err != nil {
 		return stream.Reply{}, err
 	}
-	ctx, clock := c.cfg.Bounds.startClock(ctx, req.Unary)
+	unary := req.Unary || req.Compact
+	ctx, clock := c.cfg.Bounds.startClock(ctx, unary)
 	defer clock.stop()
-	resp, err := c.sendCall(ctx, http.MethodPost, call, req.Unary)
+	resp, err := c.sendCall(ctx, http.MethodPost, call, unary)
 	if err != nil {
 		return stream.Reply{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	origin.Account = handoff.WithOrganization(req.Account, c.organizationOf(resp.Header))
-	reply, err := c.readReply(ctx, resp, req.Unary, stream.Options{
+	reply, err := c.readReply(ctx, resp, unary, stream.Options{
 		OnEvent: clock.watchEvents(onEvent), OnFrame: clock.onFrame, MaxLine: c.cfg.Bounds.EventBytes, Origin: origin, Lenient: c.cfg.Lenient,
 		IDSeed: fmt.Sprintf("%x", sha256.Sum256(call.Body)),
 	})

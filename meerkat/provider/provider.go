@@ -89,6 +89,11 @@ type Request struct {
 	// more while it answers, and to put the compaction into its reply. Zero, or a
 	// model whose provider does not compact: it is not asked.
 	CompactAt int
+	// Compact asks for the conversation itself, compacted, instead of an answer. Model,
+	// System and Messages count, nothing else. The reply comes in one piece: its blocks
+	// are a window that takes the place of Messages as it came. A model whose provider
+	// does not compact on demand is an error.
+	Compact bool
 	// Unary asks for one JSON reply instead of a stream.
 	Unary bool
 	// Account names the customer for Origin, see package handoff's MakeAccount; never the

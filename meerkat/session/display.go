@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -124,9 +125,12 @@ func (b *displayBuilder) addItem(item TimelineItem) {
 		b.addEvent(DisplayEvent{Type: displayTaskMetadata, RunEnd: &s.RunEnds[item.Index]})
 	case "compaction":
 		c := &s.Compactions[item.Index]
-		b.addEvent(DisplayEvent{Type: displayCompaction, Text: c.Summary, Usage: c.Usage})
+		b.addEvent(DisplayEvent{Type: displayCompaction, Text: cmp.Or(c.Summary, compactedWindow), Usage: c.Usage})
 	}
 }
+
+// compactedWindow is shown in the place of a summary that only the provider can read.
+const compactedWindow = "The provider compacted the conversation. Only the provider can read the result."
 
 // displayTypeOf is how a message of the user's role is shown.
 func displayTypeOf(source Source) DisplayType {

@@ -56,6 +56,9 @@ type Compaction struct {
 	Summary string    `json:"summary"`
 	Kept    []int     `json:"kept,omitempty"`
 	Reason  string    `json:"reason,omitempty"`
+	// Window, if not nil, is what the provider made of the messages, for itself alone;
+	// see [handoff.Compaction]. Summary and Kept are then empty.
+	Window *transcript.Message `json:"window,omitempty"`
 	// Usage is what making the summary took, nil when nothing was paid.
 	Usage *transcript.Usage `json:"usage,omitempty"`
 	// Seen is how many messages there were when it was made. It follows from the
@@ -92,5 +95,5 @@ func toValidUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // handoffView is what handoff needs to know of c.
 func (c Compaction) handoffView() handoff.Compaction {
-	return handoff.Compaction{Through: c.Through, Summary: c.Summary, Kept: c.Kept, Made: c.Seen}
+	return handoff.Compaction{Through: c.Through, Summary: c.Summary, Kept: c.Kept, Made: c.Seen, Window: c.Window}
 }

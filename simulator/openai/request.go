@@ -26,6 +26,8 @@ type request struct {
 	model *model
 	// known is whether the model is served.
 	known bool
+	// compacts says that the request asks for the conversation compacted.
+	compacts bool
 	// store is whether the provider is to keep the reply and may look up what
 	// an item's id stands for.
 	store bool
@@ -55,6 +57,9 @@ func readRequest(r *http.Request, body []byte) *request {
 	root, err := parseObject(body)
 	q := newRequest(root, seal.Account(key))
 	q.key, q.sent, q.err = key, body, err
+	if r.URL.Path == CompactPath {
+		q.compacts, q.store = true, false
+	}
 	return q
 }
 
@@ -74,7 +79,11 @@ func (q *request) schemaBreaches() []breach {
 		return nil
 	}
 	var w walk
-	w.checkRequest(q.body)
+	body := &requestShape
+	if q.compacts {
+		body = &compactShape
+	}
+	w.checkRequest(body, q.body)
 	return w.breaches
 }
 

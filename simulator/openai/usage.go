@@ -78,10 +78,15 @@ func cachedTokens(before int) int {
 
 func (s *stream) usage() script.Object {
 	all, thought := s.OutputTokens()
-	input, before := s.q.measurePrompt()
+	return s.q.usageObject(all, thought)
+}
+
+// usageObject is the usage of an answer that has output tokens, thought among them.
+func (q *request) usageObject(output, thought int) script.Object {
+	input, before := q.measurePrompt()
 	return script.Object{
 		"input_tokens", input, "input_tokens_details", script.Object{"cache_write_tokens", 0, "cached_tokens", cachedTokens(before)},
-		"output_tokens", all, "output_tokens_details", script.Object{"reasoning_tokens", thought}, "total_tokens", input + all,
+		"output_tokens", output, "output_tokens_details", script.Object{"reasoning_tokens", thought}, "total_tokens", input + output,
 	}
 }
 

@@ -47,10 +47,10 @@ func (w *walk) addBreach(k breachKind, r *rule.Refusal) {
 	}
 }
 
-// checkRequest checks a whole body. What it is about comes first: without a stored
+// checkRequest checks a whole body against its shape. What it is about comes first: without a stored
 // prompt it needs a model, without anything that holds the conversation an
 // input (rule O-3).
-func (w *walk) checkRequest(v *jsontree.Node) {
+func (w *walk) checkRequest(s *shape, v *jsontree.Node) {
 	prompt := v.Has("prompt")
 	if !prompt && !v.Has("model") {
 		w.addBreach(breachCore, missingParameter(w.paths.Member(nil, "model")))
@@ -58,7 +58,7 @@ func (w *walk) checkRequest(v *jsontree.Node) {
 	if !prompt && !v.Has("input") && !v.Has("previous_response_id") && !v.Has("conversation") {
 		w.addBreach(breachCore, missingParameter(w.paths.Member(nil, "input")))
 	}
-	w.checkObject(nil, &requestShape, v)
+	w.checkObject(nil, s, v)
 }
 
 func (w *walk) checkValue(p *jsontree.Path, s *shape, v *jsontree.Node) {

@@ -30,6 +30,9 @@ func (Codec) Render(req *provider.Request, m catalog.Entry) (*provider.Rendered,
 	if err != nil {
 		return nil, err
 	}
+	if req.Compact {
+		return &provider.Rendered{Path: "responses/compact", Body: w.writeCompactBody()}, nil
+	}
 	return &provider.Rendered{Path: "responses", Body: w.writeBody()}, nil
 }
 

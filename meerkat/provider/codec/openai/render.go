@@ -2,6 +2,7 @@ package openai
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
@@ -65,12 +66,29 @@ func (w *requestWriter) writeBody() []byte {
 			for _, s := range w.Systems {
 				w.writeTextMessage("system", s)
 			}
-			for _, s := range w.Steps {
-				w.writeStep(s)
-			}
+			w.writeSteps()
 		})
 	})
 	return w.Bytes()
+}
+
+// writeCompactBody writes the request for a compacted window. The system prompt is no
+// item of its input, because the window would repeat it.
+func (w *requestWriter) writeCompactBody() []byte {
+	w.Object(func() {
+		w.Key("model").Text(w.Model)
+		if len(w.Systems) > 0 {
+			w.Key("instructions").Text(strings.Join(w.Systems, "\n\n"))
+		}
+		w.Key("input").Array(w.writeSteps)
+	})
+	return w.Bytes()
+}
+
+func (w *requestWriter) writeSteps() {
+	for _, s := range w.Steps {
+		w.writeStep(s)
+	}
 }
 
 // writeParameters always sends an effort to models that take one: some do not

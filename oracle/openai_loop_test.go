@@ -350,3 +350,23 @@ func TestOpenAIGrease(t *testing.T) {
 	g := newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, "    grease: [unknown_event, unknown_field]\n"), true, false)
 	greased(t, g, &g.outline)
 }
+
+// TestOpenAICompacted has a conversation compacted by the official client, and goes on from
+// what it returns as its documentation says: whole.
+func TestOpenAICompacted(t *testing.T) {
+	g := newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), false, false)
+	window, err := g.client.Responses.Compact(t.Context(), responses.ResponseCompactParams{
+		Model: "gpt-5.5", Instructions: openai.String("Use the tools."),
+		Input: responses.ResponseCompactParamsInputUnion{OfString: openai.String("Call the tools.")},
+	})
+	if err != nil || window.Object != "response.compaction" || len(window.Output) != 2 || window.Output[1].Type != "compaction" || window.Usage.InputTokens == 0 {
+		t.Fatalf("%+v, %v", window, err)
+	}
+	g.outline.see("compacted", window)
+	for _, item := range window.Output {
+		g.add(param.Override[responses.ResponseInputItemUnionParam](json.RawMessage(item.RawJSON())))
+	}
+	if answer, err := g.ask(); err != nil {
+		t.Errorf("%+v, %v", answer, err)
+	}
+}

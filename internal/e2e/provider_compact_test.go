@@ -26,6 +26,7 @@ type strictProvider struct {
 	bodies           []string
 	betas            []string
 	refused          []string // in its words
+	window           string   // the items of the last window that it returned
 }
 
 func newStrictProvider() *strictProvider {
@@ -44,12 +45,19 @@ func (p *strictProvider) RoundTrip(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusBadRequest, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(refusal)), Request: r}, nil
 	}
 	resp, err := p.RoundTripper.RoundTrip(r)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(resp.Body)
-		resp.Body = io.NopCloser(bytes.NewReader(said))
-		p.refused = append(p.refused, string(said))
+	isWindow := strings.HasSuffix(r.URL.Path, "/responses/compact")
+	if err != nil || resp.StatusCode == http.StatusOK && !isWindow {
+		return resp, err
 	}
-	return resp, err
+	said, _ := io.ReadAll(resp.Body)
+	resp.Body = io.NopCloser(bytes.NewReader(said))
+	if resp.StatusCode != http.StatusOK {
+		p.refused = append(p.refused, string(said))
+		return resp, nil
+	}
+	_, rest, _ := strings.Cut(string(said), `"output":[`)
+	p.window, _, _ = strings.Cut(rest, `],"usage"`)
+	return resp, nil
 }
 
 func (p *strictProvider) last() string { return p.bodies[len(p.bodies)-1] }
@@ -147,5 +155,30 @@ func TestProviderRefusesToCompact(t *testing.T) {
 				t.Errorf("compacted %q, %d bytes sent last, refused %v", reasons, len(p.last()), p.refused)
 			}
 		})
+	}
+}
+
+// TestCompactsToWindow: OpenAI compacts a session on demand, and what it returned begins
+// the next request as it came. Another provider gets the messages that it stands for.
+func TestCompactsToWindow(t *testing.T) {
+	dir, p, reasons := t.TempDir(), newStrictProvider(), []string(nil)
+	subject := compactingAgent(t, dir, "gpt-5.2", p, &reasons)
+	first, err := subject.Run(t.Context(), "Echo the word heron.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := subject.Resume(t.Context(), first.SessionID, "And the word crane."); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := subject.Compact(t.Context(), first.SessionID); err != nil || !strings.HasPrefix(p.last(), `{"model":"gpt-5.2","instructions":"`) || len(reasons) != 1 {
+		t.Fatalf("%v, %q, asked with %.300s", err, reasons, p.last())
+	}
+	if _, err := subject.Resume(t.Context(), first.SessionID, "And the word wren."); err != nil || strings.Count(p.last(), p.window) != 1 || p.window == "" || strings.Count(p.last(), "function_call_output") > 1 {
+		t.Errorf("%v: %q does not begin %.300s", err, p.window, p.last())
+	}
+	runs := 0
+	got, err := agentOver(t, dir, "claude-opus-4-6", p, &runs).Resume(t.Context(), first.SessionID, "And the word stork.")
+	if err != nil || strings.Contains(p.last(), "gAAAA") || !strings.Contains(p.last(), "And the word crane.") || len(p.refused) > 0 {
+		t.Errorf("%v, refused %v; another provider got %.300s; lost %v", err, p.refused, p.last(), got.Degraded)
 	}
 }

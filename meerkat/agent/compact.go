@@ -69,8 +69,8 @@ func (s *state) fillsItsShare() bool {
 		return false
 	}
 	last := calls[len(calls)-1]
-	if last.Sent < s.compactedThrough() {
-		return false
+	if through := s.compactedThrough(); last.Sent < through || last.Discarded && last.Sent == through {
+		return false // it was sent before the summary, or asked in vain for a window
 	}
 	compacted := s.providerCompactedAt()
 	used, from := uint64(0), max(s.compactedThrough(), compacted)

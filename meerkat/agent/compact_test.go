@@ -389,3 +389,54 @@ func TestTooLong(t *testing.T) {
 		t.Errorf("%+v, %v", s.Compactions, m.requests[1].Messages)
 	}
 }
+
+// TestWindow: a provider that compacts on demand is asked for a window first. What is no
+// window, refused or not smaller is paid for and replaced by a summary; a prompt of one's
+// own is followed by a summary alone.
+func TestWindow(t *testing.T) {
+	item := func(kind, raw string) transcript.Block {
+		return transcript.Block{Type: transcript.BlockOpaque, Kind: kind, Raw: []byte(raw), Origin: &transcript.Origin{Provider: "openai", API: "responses", Model: "gpt-5.2"}}
+	}
+	compaction := item("compaction", `{"type":"compaction","encrypted_content":"gAAAA"}`)
+	for name, c := range map[string]struct {
+		prompt string
+		reply  any
+		asked  int // how often the provider is asked for a window
+		stored bool
+	}{
+		"window":             {reply: thoughtless(says("compaction", item("message", `{"type":"message","role":"user"}`), compaction)), asked: 1, stored: true},
+		"of another model":   {reply: thoughtless(says("compaction", item("message", `{"type":"message"}`))), asked: 1},
+		"with an open call":  {reply: thoughtless(says("compaction", compaction, transcript.ToolUse("c", "f", []byte("{}")))), asked: 1},
+		"an answer":          {reply: text("hi"), asked: 1},
+		"too large":          {reply: thoughtless(says("compaction", item("message", `{"type":"`+strings.Repeat("x", 4000)+`"}`), compaction)), asked: 1},
+		"not found":          {reply: &provider.Error{Kind: provider.ModelNotFound, Status: 404}, asked: 1},
+		"a prompt of theirs": {prompt: "Be brief."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := session.NewMemoryStore()
+			first := config(&model{provider: "openai", replies: []any{calls("a"), text(strings.Repeat("word ", 400))}}, store, &counter{})
+			first.Model, first.Effort = "gpt-5.2", ""
+			if _, err := Run(ctx, first, "go"); err != nil {
+				t.Fatal(err)
+			}
+			m := &model{provider: "openai", replies: []any{text("It went well.")}}
+			if c.asked > 0 {
+				m.replies = []any{c.reply, text("It went well.")}
+			}
+			cfg := config(m, store, &counter{})
+			cfg.Model, cfg.Effort, cfg.Compaction.Prompt = "gpt-5.2", "", c.prompt
+			if _, err := Compact(ctx, cfg, sessionID); err != nil {
+				t.Fatal(err)
+			}
+			s, asked := load(t, store), 0
+			for _, r := range m.requests {
+				if r.Compact {
+					asked++
+				}
+			}
+			if got := s.Compactions[0]; asked != c.asked || (got.Window != nil) != c.stored || (got.Summary == "") != c.stored || (len(m.replies) > 0) != c.stored {
+				t.Errorf("asked %d times for a window, stored %+v, %d replies left", asked, got, len(m.replies))
+			}
+		})
+	}
+}

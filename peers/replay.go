@@ -91,8 +91,10 @@ func replayOurs(path string) (http.Handler, error) {
 	}), nil
 }
 
-// flushing is what the proxy's door does with every write.
+// flushing is what the proxy does with every write but the last.
 type flushing struct{ http.ResponseWriter }
+
+func (w flushing) WriteEnd(last []byte) (int, error) { return w.ResponseWriter.Write(last) }
 
 func (w flushing) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 

@@ -65,7 +65,8 @@ var hopByHop = []string{"Alt-Svc", "Connection", "Keep-Alive", "Proxy-Authentica
 type streamWriter struct {
 	http.ResponseWriter
 	flush   func() error
-	started bool
+	started bool // a status was written
+	flushed bool // and a part of the body reached the client
 }
 
 func (w *streamWriter) WriteHeader(status int) {
@@ -83,20 +84,28 @@ func (w *streamWriter) WriteHeader(status int) {
 }
 
 func (w *streamWriter) Write(p []byte) (int, error) {
-	n, err := w.WriteEnd(p)
+	n, err := w.writeBody(p)
 	if err == nil {
-		err = w.flush()
+		w.flushed, err = true, w.flush()
 	}
 	return n, err
 }
 
 // WriteEnd writes the last bytes of a reply. They reach the client together with its end,
-// when the handler returns.
+// when the handler returns, unless they are the first as well: net/http would announce the
+// length of a reply that it has as a whole.
 func (w *streamWriter) WriteEnd(last []byte) (int, error) {
+	if !w.flushed {
+		return w.Write(last)
+	}
+	return w.writeBody(last)
+}
+
+func (w *streamWriter) writeBody(p []byte) (int, error) {
 	if !w.started {
 		w.WriteHeader(http.StatusOK)
 	}
-	return w.ResponseWriter.Write(last)
+	return w.ResponseWriter.Write(p)
 }
 
 // Unwrap lets http.ResponseController reach the connection.

@@ -48,6 +48,33 @@ func (p *endedBody) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, ContentLength: -1, Body: io.NopCloser(p)}, nil
 }
 
+// faultyBody has no bytes.
+type faultyBody struct{ error }
+
+func (b faultyBody) Read([]byte) (int, error) { return 0, b.error }
+
+func (b faultyBody) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, ContentLength: -1, Body: io.NopCloser(b)}, nil
+}
+
+// A header that no bytes follow is passed on by itself: a client sees that a reply began, and
+// that its length was not known.
+func TestHeaderWithoutBytes(t *testing.T) {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF} {
+		rec, err := record.New(record.Config{Transport: faultyBody{end}})
+		check(t, err)
+		client := httptest.NewRecorder()
+		func() {
+			defer func() { _ = recover() }() // what cuts a reply
+			rec.ServeHTTP(client, httptest.NewRequest(http.MethodPost, endpoint, strings.NewReader("{}")))
+		}()
+		if !client.Flushed {
+			t.Errorf("%v: the header was kept back", end)
+		}
+		rec.Close()
+	}
+}
+
 // The last bytes of a stream that come with its end are passed on when the reply is saved,
 // and together with the end; all bytes before them are passed on at once.
 func TestLastBytesWaitWithTheEnd(t *testing.T) {

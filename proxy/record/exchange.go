@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -127,8 +126,9 @@ const headerPatience = 500 * time.Microsecond
 // forwardHeader passes the reply's header on. Where the reply is a stream, of unknown
 // length, the header does not wait for the first chunk for longer than headerPatience, and
 // not at all where the reply is early: a client that still uploads stops when it sees that
-// it is refused. Nothing else may use w until settle has returned.
-func (x *exchange) forwardHeader(w http.ResponseWriter, resp *http.Response) (settle func()) {
+// it is refused. Nothing else may use w until settle has returned, which sends a header
+// that waits unless bytes follow it.
+func (x *exchange) forwardHeader(w http.ResponseWriter, resp *http.Response) (settle func(isFollowed bool)) {
 	x.answered = x.clock()
 	x.in.Response = cassette.Response{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header}
 	maps.Copy(w.Header(), resp.Header)
@@ -143,21 +143,28 @@ func (x *exchange) forwardHeader(w http.ResponseWriter, resp *http.Response) (se
 	case resp.ContentLength < 0:
 		return flushSoon(w)
 	}
-	return func() {}
+	return func(bool) {}
 }
 
-// flushSoon flushes w after headerPatience, unless settle is called before.
-func flushSoon(w http.ResponseWriter) (settle func()) {
-	flushed := make(chan struct{})
+// flushSoon flushes w after headerPatience, or when settle is called without bytes that
+// follow.
+func flushSoon(w http.ResponseWriter) (settle func(isFollowed bool)) {
+	flush := http.NewResponseController(w).Flush
+	flushed, isSettled := make(chan struct{}), false
 	timer := time.AfterFunc(headerPatience, func() {
 		defer close(flushed)
-		_ = http.NewResponseController(w).Flush()
+		_ = flush()
 	})
-	return sync.OnceFunc(func() {
-		if !timer.Stop() {
+	return func(isFollowed bool) {
+		switch {
+		case isSettled:
+		case !timer.Stop():
 			<-flushed
+		case !isFollowed:
+			_ = flush()
 		}
-	})
+		isSettled = true
+	}
 }
 
 // forwardBody passes the body on, one Write for each Read, and returns how it
@@ -165,14 +172,14 @@ func flushSoon(w http.ResponseWriter) (settle func()) {
 // it is kept; with a drain, so are the chunks after it. The last bytes wait in final where
 // the server sent them with the end. ctx is the context of the request to the server;
 // settle is what forwardHeader returned.
-func (x *exchange) forwardBody(ctx context.Context, w io.Writer, r *http.Request, resp *http.Response, settle func()) cassette.End {
+func (x *exchange) forwardBody(ctx context.Context, w io.Writer, r *http.Request, resp *http.Response, settle func(isFollowed bool)) cassette.End {
 	buf := chunks.Get().(*[32 << 10]byte)
 	defer chunks.Put(buf)
 	left, given := false, int64(0)
 	for {
 		n, err := resp.Body.Read(buf[:])
 		x.ended = x.clock()
-		settle()
+		settle(n > 0)
 		over := ctx.Err() != nil // a server whose client has left may end its reply cleanly
 		if n > 0 {
 			switch left = left || r.Context().Err() != nil; {

@@ -211,23 +211,24 @@ func (rec *Recorder) forward(w http.ResponseWriter, r *http.Request, next http.R
 	save()
 	switch {
 	case x.isRead:
-		writeEnd(w, x.final)
+		_ = WriteEnd(w, x.final)
 	case len(x.final) > 0:
 		_, _ = w.Write(x.final)
 		_, _ = io.Copy(io.Discard, resp.Body) // to its end, so that the connection is used again
 	}
 }
 
-// writeEnd writes the last bytes of a reply that has ended: with the end in one write,
-// where w is that of a proxy.
-func writeEnd(w http.ResponseWriter, last []byte) {
+// WriteEnd writes the last bytes of a reply that has ended: with the end in one write,
+// where w is that of a proxy. It returns the error of w.
+func WriteEnd(w http.ResponseWriter, last []byte) error {
 	write := w.Write
 	if e, ok := w.(interface {
 		WriteEnd(last []byte) (int, error)
 	}); ok {
 		write = e.WriteEnd
 	}
-	_, _ = write(last)
+	_, err := write(last)
+	return err
 }
 
 // save passes an exchange on to be saved, and waits for that.

@@ -309,6 +309,21 @@ func TestContentLengthIsKept(t *testing.T) {
 	}
 }
 
+// A reply of unknown length stays one, also where its only bytes come with its end.
+func TestUnknownLengthIsKept(t *testing.T) {
+	g := newRig(t, false, record.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		w.(http.Flusher).Flush()
+		_, _ = io.WriteString(w, "{}")
+	})
+	resp := g.post()
+	if resp.ContentLength != -1 || !slices.Equal(resp.TransferEncoding, []string{"chunked"}) {
+		t.Errorf("length %d, encoding %v", resp.ContentLength, resp.TransferEncoding)
+	}
+	if got := read(t, resp); got != "{}" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // G13: what would lead the client around the proxy is kept, not passed on.
 func TestAltSvcIsKeptNotPassedOn(t *testing.T) {
 	g := newRig(t, false, record.Config{}, func(w http.ResponseWriter, r *http.Request) {

@@ -159,7 +159,7 @@ func fetch(client *http.Client, server string, worker, n int) error {
 
 var players sync.Map // by worker, which its requests name as content type
 
-// serveFor is a ingress without TLS: absolute URL, each Write flushed.
+// serveFor is an ingress without TLS: absolute URL, each Write flushed but the last.
 func serveFor(w http.ResponseWriter, r *http.Request) {
 	h, _ := players.Load(r.Header.Get("Content-Type"))
 	r.URL.Scheme, r.URL.Host = "https", "api.anthropic.com"
@@ -178,6 +178,8 @@ func (w *flushing) Write(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+func (w *flushing) WriteEnd(last []byte) (int, error) { return w.ResponseWriter.Write(last) }
 
 func (w *flushing) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/fault"
+	"github.com/meerkat-go/conformance/proxy/record"
 )
 
 // Send sends the reply of one interaction as it was recorded, for a caller that has
@@ -18,7 +19,8 @@ func Send(w http.ResponseWriter, r *http.Request, in cassette.Interaction, timin
 }
 
 // sendScript sends a script: each step is one Write, which the proxy sends at
-// once, so that in HTTP/1.1 it is one chunk (pitfall V7).
+// once, so that in HTTP/1.1 it is one chunk (pitfall V7). The end leaves with the last
+// step: one packet less for each stream.
 func sendScript(w http.ResponseWriter, r *http.Request, s fault.Script, timing Timing) {
 	pace := pace{ctx: r.Context(), begin: time.Now(), speed: timing}
 	defer pace.close()
@@ -31,12 +33,13 @@ func sendScript(w http.ResponseWriter, r *http.Request, s fault.Script, timing T
 	if sendsHeaderFirst(s, timing) {
 		_ = http.NewResponseController(w).Flush()
 	}
-	for _, step := range s.Steps {
+	for i, step := range s.Steps {
 		pace.waitUntil(step.At, step.Hold)
 		if len(step.Data) == 0 {
 			continue
 		}
-		if _, err := w.Write(step.Data); err != nil {
+		isLast := i == len(s.Steps)-1 && s.End == fault.EOF
+		if err := writeStep(w, step.Data, isLast); err != nil {
 			return
 		}
 	}
@@ -44,6 +47,14 @@ func sendScript(w http.ResponseWriter, r *http.Request, s fault.Script, timing T
 		abortReply(w, s.End)
 	}
 	maps.Copy(w.Header(), s.Trailer)
+}
+
+func writeStep(w http.ResponseWriter, data []byte, isLast bool) error {
+	if isLast {
+		return record.WriteEnd(w, data)
+	}
+	_, err := w.Write(data)
+	return err
 }
 
 // sendHeader sends the header. A recorded reply without a content type gets

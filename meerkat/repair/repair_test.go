@@ -90,6 +90,7 @@ func TestDecide(t *testing.T) {
 		{"max_tokens: 128001 > 64000, which is the maximum allowed number of output tokens", "", nil, handoff.RepairParameter, "max_output_tokens"},
 		{"context_management.edits.0.compact_20260112: trigger.value must be at least 50000", "", nil, handoff.RepairParameter, "compact_at"},
 		{"Unknown parameter: 'context_management'.", "context_management", nil, handoff.RepairParameter, "compact_at"},
+		{"Thinking may not be enabled when tool_choice forces tool use.", "", nil, handoff.RepairParameter, "tool_choice"},
 		{"Unknown parameter: 'prompt_cache_key'.", "prompt_cache_key", nil, handoff.RepairParameter, "cache_key"},
 		{"Unexpected value(s) `compact-2026-01-12` for the `anthropic-beta` header.", "", nil, handoff.RepairParameter, "compact_at"},
 		{"context_management: Extra inputs are not permitted", "", []handoff.Repair{done(handoff.RepairParameter, "compact_at")}, "", ""},

@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
@@ -114,7 +115,7 @@ func (s *state) buildRequest(h handoff.History) (provider.Request, []handoff.Deg
 		OutputSchema:    s.settings.outputSchema,
 		ToolChoice:      s.toolChoice(),
 		CacheTTL:        s.settings.cacheTTL,
-		CacheKey:        string(s.session.Root()),
+		CacheKey:        s.cacheKey(),
 		CompactAt:       s.compactAt(),
 		Account:         s.settings.account,
 	}
@@ -127,6 +128,23 @@ func (s *state) buildRequest(h handoff.History) (provider.Request, []handoff.Deg
 		req.Effort = "none"
 	}
 	return req, append(lost, t.Degraded...), err
+}
+
+// cacheKeyLength is how much of a digest names a conversation to the provider's cache.
+const cacheKeyLength = 32
+
+// cacheKey names what the conversation begins with: system prompt, tools and first
+// message. It stays as long as the session, and is that of its forks, which begin alike.
+func (s *state) cacheKey() string {
+	if len(s.session.Messages) == 0 {
+		return ""
+	}
+	digest, err := session.Extend(s.session.Prefix.Hash, s.session.Messages[0])
+	if err != nil {
+		return "" // a message that cannot be written is not sent either
+	}
+	_, sum, _ := strings.Cut(digest, ":")
+	return sum[:min(len(sum), cacheKeyLength)]
 }
 
 // toolChoice returns which tool the model must call next. A tool is forced once for a

@@ -72,7 +72,7 @@ func isOfAgent(r transcript.Role) bool {
 }
 
 func (s *Session) beginCustom(messages []transcript.Message, id ID, at time.Time) (Header, []Record, error) {
-	h := Header{Version: Version, ID: id, Created: at, Provider: s.Provider, Model: s.Model, Forked: s.forkOf(0)}
+	h := Header{Version: Version, ID: id, Created: at, Provider: s.Provider, Model: s.Model, Forked: &Forked{ID: s.ID}}
 	var records []Record
 	for _, m := range messages {
 		records = append(records, MessageRecord{At: at, Message: withoutTokens(m)})

@@ -20,7 +20,7 @@ func (s *Session) Fork(n int, id ID, at time.Time) (Header, []Record, error) {
 	if n < 1 || n > len(s.Messages) {
 		return Header{}, nil, fmt.Errorf("session %s: it has %d messages, so that it cannot be forked after message %d", s.ID, len(s.Messages), n)
 	}
-	h := Header{Version: Version, ID: id, Created: at, Provider: s.Provider, Model: s.Model, Forked: s.forkOf(n)}
+	h := Header{Version: Version, ID: id, Created: at, Provider: s.Provider, Model: s.Model, Forked: &Forked{s.ID, n}}
 	var records []Record
 	if s.Prefix != nil {
 		records = append(records, *s.Prefix)

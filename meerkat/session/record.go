@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/handoff"
@@ -44,26 +43,6 @@ type Header struct {
 type Forked struct {
 	ID       ID  `json:"id"`
 	Messages int `json:"messages"`
-	// Root is the session that the chain of forks began with, "" if that is ID.
-	Root ID `json:"root,omitempty"`
-}
-
-// Root returns the session that a chain of forks began with: ID for a session that is no
-// fork. All sessions of a chain have the same one, and begin with the same messages.
-func (h Header) Root() ID {
-	if h.Forked == nil {
-		return h.ID
-	}
-	return cmp.Or(h.Forked.Root, h.Forked.ID)
-}
-
-// forkOf describes a session that begins with n messages of h.
-func (h Header) forkOf(n int) *Forked {
-	f := &Forked{ID: h.ID, Messages: n}
-	if root := h.Root(); root != h.ID {
-		f.Root = root
-	}
-	return f
 }
 
 // Prefix is what goes to the provider ahead of the messages, exactly as it was

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
 	"github.com/meerkat-go/conformance/meerkat/tool"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 // AgentBuilder collects the parts of an Agent. The With functions change the builder
@@ -298,6 +300,7 @@ func (b *AgentBuilder) BuildContext(ctx context.Context) (*Agent, error) {
 		return nil, err
 	}
 	config.Tools, config.ToolsNow = tools.dispatcher, tools.current
+	config.DeniedHosted = slices.DeleteFunc(transcript.HostedTools(), b.policy.Allows)
 	if b.subAgents != nil {
 		config.Operations, config.SubAgent = b.newManager(), b.modelSwitch()
 		config.Artifacts, config.ArtifactThreshold = b.subAgents.Artifacts, b.subAgents.ArtifactThreshold

@@ -59,6 +59,10 @@ type Config struct {
 	// changes as above. It may be nil.
 	ToolsNow func(context.Context) []transcript.ToolDef
 
+	// DeniedHosted are tools that no provider may run for this agent. A session that began
+	// with one of them is not continued.
+	DeniedHosted []string
+
 	Model string
 	// System is the system prompt of a new session. A resumed session keeps its
 	// own: a different one is appended as a message to the model, and an empty

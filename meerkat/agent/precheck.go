@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -38,6 +39,9 @@ func checkText(what, text string) error {
 // run writes or sends anything. stored is the prefix of a session that exists, or nil.
 // Errors are *provider.RequestError and *catalog.UnsupportedModel.
 func (c *Config) checkOptions(stored *session.Prefix) error {
+	if err := c.checkHosted(stored); err != nil {
+		return err
+	}
 	client, known := c.Client.(provider.Cataloguer)
 	if !known {
 		return nil // the client decides
@@ -70,4 +74,19 @@ func describeTemperature(e catalog.Entry, effort string) string {
 		return fmt.Sprintf("%s takes none while it thinks (effort %s); leave it out, or use effort none", e.Model, e.Effort(effort))
 	}
 	return e.Model + " takes none; leave it out"
+}
+
+// checkHosted refuses to continue a session with a tool that the provider runs and that
+// is denied now. Nothing but another list of tools would keep it from running, and the
+// list stays as it was sent.
+func (c *Config) checkHosted(stored *session.Prefix) error {
+	if stored == nil {
+		return nil
+	}
+	for _, t := range stored.Tools {
+		if t.Hosted && slices.Contains(c.DeniedHosted, t.Name) {
+			return &provider.RequestError{Field: "tool " + t.Name, Reason: "it is denied now, but the session began with it, and the provider runs it itself; begin a new session, or allow it"}
+		}
+	}
+	return nil
 }

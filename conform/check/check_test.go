@@ -25,7 +25,7 @@ func samples(tb testing.TB) map[string]evidence.Evidence {
 	}
 	byName := map[string]evidence.Evidence{}
 	for _, ev := range all {
-		ev.Exchanges, ev.Process = slices.Clone(ev.Exchanges), slices.Clone(ev.Process)
+		ev.Exchanges, ev.Process, ev.ToolRuns = slices.Clone(ev.Exchanges), slices.Clone(ev.Process), slices.Clone(ev.ToolRuns)
 		byName[ev.Case] = ev
 	}
 	return byName

@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,6 +89,9 @@ var operations = []struct {
 	{"agents beside it do not count", "BUD-001/turns", "anthropic-agents", func(ev *evidence.Evidence) { ev.Limits.Turns = 2 }, ""},
 	{"each process has its own limit", "BUD-001/turns", "anthropic-agents", func(ev *evidence.Evidence) { ev.Limits.Turns = 1 }, "after 1 replies"},
 
+	{"a tool ran again", "REC-004/runs-once", "anthropic-recovery", func(ev *evidence.Evidence) { ev.ToolRuns[0].Ended = 3 }, "ran it 3 times with the same arguments to its end, and the model asked for that once"},
+	{"a tool did not end", "REC-004/runs-once", "anthropic-recovery", func(ev *evidence.Evidence) { ev.ToolRuns[0].Ended = 0 }, ""},
+
 	{"the same limit again", "BUD-002/same-bytes", "openai-budget", func(ev *evidence.Evidence) {
 		ev.Exchanges[1].Request.Body = bytes.Clone(ev.Exchanges[0].Request.Body)
 	}, "the one of exchange 0, whose reply ended at its limit of tokens"},
@@ -103,7 +107,8 @@ func TestOperationsAndBudgets(t *testing.T) {
 			ev := samples(t)[c.sample]
 			before, changed := len(ev.Exchanges), ev.Exchanges
 			c.change(&ev)
-			if before == len(ev.Exchanges) && ev.Limits.Turns == samples(t)[c.sample].Limits.Turns && equalBodies(changed, samples(t)[c.sample].Exchanges) {
+			was := samples(t)[c.sample]
+			if before == len(ev.Exchanges) && ev.Limits.Turns == was.Limits.Turns && slices.Equal(ev.ToolRuns, was.ToolRuns) && equalBodies(changed, was.Exchanges) {
 				t.Fatal("the change changes nothing")
 			}
 			res := find(t, c.check).Run(check.Decode(&ev))

@@ -19,6 +19,7 @@ var recoveryRules = map[string]rule{
 	"REC-003/shorter":      overflowIsShortened,
 	"REC-004/same-results": retryKeepsResults,
 	"REC-004/from-there":   retryGoesOn,
+	"REC-004/runs-once":    toolsRunOnce,
 }
 
 // isTransient reports whether the same request may pass later.

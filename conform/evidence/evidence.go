@@ -54,6 +54,17 @@ type Evidence struct {
 	// profile of the agent says to be beside its conversation.
 	Side    []*regexp.Regexp
 	Process []Process // the processes of the agent; empty where a recording does not say
+	// ToolRuns is what our own tools noted; nil where they were not offered, or where a
+	// process was killed and nobody can know what it would have done.
+	ToolRuns []ToolRuns
+}
+
+// ToolRuns says how often a tool of ours was asked for and run with the same arguments.
+type ToolRuns struct {
+	Tool      string `yaml:"tool"`      // its name, such as conform_echo
+	Arguments string `yaml:"arguments"` // JSON; "" stands for all arguments together
+	Asked     int    `yaml:"asked"`     // by the model, in replies that may be cut short
+	Ended     int    `yaml:"ended"`     // how often it ran to its end
 }
 
 // Providers lists whose traffic ev holds, in lexical order. The slice is the

@@ -195,7 +195,11 @@ func (c *capture) finish(processes []evidence.Process) (*evidence.Evidence, []st
 	ev.Side, ev.Limits = c.about.Side, c.Case.Scenario.Limits
 	deviations := slices.Clone(c.notes)
 	if c.hasToolLog {
-		deviations = append(deviations, compareToolRuns(&ev, c.toolRuns)...)
+		odd, runs := compareToolRuns(&ev, c.toolRuns)
+		deviations = append(deviations, odd...)
+		if !slices.ContainsFunc(c.Case.Scenario.Steps, func(s specs.Step) bool { return s.Kill }) {
+			ev.ToolRuns = runs
+		}
 	}
 	if c.live != nil {
 		deviations = append(deviations, refusals(&ev)...)

@@ -56,36 +56,43 @@ type toolTally struct {
 	isWrapped bool
 }
 
-// compareToolRuns says where the calls that our tool server got differ from those that the
-// model asked for, and from the results that it was given. A call that did not end well may
-// be run again, and a reply that was cut off counts as having asked.
-func compareToolRuns(ev *evidence.Evidence, runs []toolserver.Call) (deviations []string) {
-	tallies := tallyToolRuns(ev, runs)
+// compareToolRuns says which calls that our tool server got the model never asked for, and
+// which results it was given of calls that the server never got. Beside that it returns how
+// often each call ran: one that did not end well may be run again, and a reply that was cut
+// off counts as having asked.
+func compareToolRuns(ev *evidence.Evidence, log []toolserver.Call) (deviations []string, runs []evidence.ToolRuns) {
+	tallies := tallyToolRuns(ev, log)
 	for _, tool := range slices.Sorted(maps.Keys(tallies)) {
 		if t := tallies[tool]; !t.isWrapped {
 			deviations = append(deviations, t.deviations(tool)...)
+			runs = append(runs, t.runs(tool)...)
 		}
 	}
-	return deviations
+	return deviations, runs
 }
 
 func (t *toolTally) deviations(tool string) []string {
-	asked, started := sumOf(t.asked), sumOf(t.started)
-	if asked == 0 && started > 0 {
+	started := sumOf(t.started)
+	if started > 0 && len(t.asked) == 0 {
 		return []string{fmt.Sprintf("the agent ran %s %s, and the model never asked for it", tool, times(started))}
-	}
-	if ended := sumOf(t.ended); ended > asked {
-		return []string{fmt.Sprintf("the agent ran %s %s to its end, and the model asked for it %s", tool, times(ended), times(asked))}
-	}
-	for _, arguments := range slices.Sorted(maps.Keys(t.ended)) {
-		if n := t.asked[arguments]; n > 0 && t.ended[arguments] > n {
-			return []string{fmt.Sprintf("the agent ran %s %s with the same arguments, and the model asked for that %s", tool, times(t.ended[arguments]), times(n))}
-		}
 	}
 	if n := len(t.answered); n > started {
 		return []string{fmt.Sprintf("the agent gave the model the result of %s %s, and ran it %s", tool, times(n), times(started))}
 	}
 	return nil
+}
+
+// runs are the counts of one tool: more runs than calls, or else those of the arguments
+// that the model gave.
+func (t *toolTally) runs(tool string) (runs []evidence.ToolRuns) {
+	asked, ended := sumOf(t.asked), sumOf(t.ended)
+	if asked > 0 && ended > asked {
+		return []evidence.ToolRuns{{Tool: tool, Asked: asked, Ended: ended}}
+	}
+	for _, arguments := range slices.Sorted(maps.Keys(t.asked)) {
+		runs = append(runs, evidence.ToolRuns{Tool: tool, Arguments: arguments, Asked: t.asked[arguments], Ended: t.ended[arguments]})
+	}
+	return runs
 }
 
 func sumOf(counts map[string]int) (n int) {

@@ -25,6 +25,17 @@ var recoveryMutants = []Mutant{
 		return changeResult(next)
 	}, 429, 529)},
 	{"start-over", "starts the run over when it tries again", []string{"REC-004"}, startOver},
+	{"run-twice", "runs a tool once more than the model asked for it", []string{"REC-004"}, runTwice},
+}
+
+// runTwice is a log in which the first tool ran once more.
+func runTwice(ev evidence.Evidence) (evidence.Evidence, bool) {
+	if len(ev.ToolRuns) == 0 {
+		return ev, false
+	}
+	ev.ToolRuns = slices.Clone(ev.ToolRuns)
+	ev.ToolRuns[0].Ended = ev.ToolRuns[0].Asked + 1
+	return ev, true
 }
 
 // afterStatus changes the exchange that follows the first one with one of the statuses for

@@ -25,10 +25,11 @@ var sampleFiles embed.FS
 // exchange. Bodies of Gemini are kept with LF and get CRLF.
 type (
 	sampleCase struct {
-		Source    evidence.Source  `yaml:"source"`
-		Limits    specs.Limits     `yaml:"limits"`
-		Exchanges []sampleExchange `yaml:"exchanges"`
-		Processes []sampleProcess  `yaml:"processes"`
+		Source    evidence.Source     `yaml:"source"`
+		Limits    specs.Limits        `yaml:"limits"`
+		ToolRuns  []evidence.ToolRuns `yaml:"tool_runs"`
+		Exchanges []sampleExchange    `yaml:"exchanges"`
+		Processes []sampleProcess     `yaml:"processes"`
 	}
 	sampleExchange struct {
 		Provider   string              `yaml:"provider"`
@@ -86,7 +87,7 @@ func parseSample(name string, data []byte) (evidence.Evidence, error) {
 	if err := dec.Decode(&c); err != nil {
 		return evidence.Evidence{}, fmt.Errorf("%s: case.yaml: %w", name, err)
 	}
-	ev := evidence.Evidence{Source: c.Source, Case: name, Limits: c.Limits}
+	ev := evidence.Evidence{Source: c.Source, Case: name, Limits: c.Limits, ToolRuns: c.ToolRuns}
 	for i, e := range c.Exchanges {
 		n := strconv.Itoa(i)
 		if files[n+".request.json"] == nil {

@@ -79,14 +79,14 @@ func TestRepeatedSideEffects(t *testing.T) {
 	}
 	dir := buildBroken(t, brokenBuilds["runs tools again when it tries again"])
 	run := judge(t, buildConform(t), dir, "--subject", "testdata/negative/rkat.yaml", "--filter", "cut-stream || parallel-calls")
-	for _, c := range run.Cases {
-		said := strings.Join(c.Deviations, "\n")
-		if isCut := strings.HasPrefix(c.Name, "cut-stream/"); isCut != strings.Contains(said, "the agent ran conform_echo 3 times to its end, and the model asked for it once") || !isCut && said != "" {
-			t.Errorf("%s: %q", c.Name, said)
+	for _, r := range run.Results {
+		isCut := r.Check == "REC-004/runs-once" && strings.HasPrefix(r.Case, "cut-stream/")
+		if isCut != (r.Verdict == report.Fail) || isCut && !strings.Contains(r.Findings[0].Message, "ran it 3 times to its end, and the model asked for that once") {
+			t.Errorf("%s in %s: %s: %s %v", r.Check, r.Case, r.Verdict, r.Reason, r.Findings)
 		}
 	}
-	if run.Summary.Exit != report.ExitIncomplete {
-		t.Errorf("exit %d", run.Summary.Exit)
+	if run.Summary.Exit != report.ExitFailure || !slices.Equal(failingRequirements(run), []string{"REC-004"}) {
+		t.Errorf("exit %d by %v", run.Summary.Exit, failingRequirements(run))
 	}
 }
 

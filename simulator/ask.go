@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/simulator/anthropic"
 	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
@@ -156,8 +157,9 @@ func anthropicIntent(d *jsontree.Node) script.Intent {
 	if t.Schema == nil {
 		t.Schema = d.Get("output_format").Get("schema").Map()
 	}
+	callable := anthropic.CallableTools(d)
 	for _, tool := range objectsOf(d.Get("tools")) {
-		if tool.Has("input_schema") {
+		if tool.Has("input_schema") && slices.Contains(callable, tool.Get("name").Text()) {
 			t.Tools = append(t.Tools, script.Tool{Name: tool.Get("name").Text(), Schema: tool.Get("input_schema").Map()})
 		}
 		t.addHostedTool(tool.Get("type").Text(), "web_search_", "code_execution_")

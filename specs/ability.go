@@ -58,6 +58,9 @@ const (
 	AbilitySubAgents Ability = "sub_agents"
 	// AbilityMCP: the agent gets our tools from an MCP server.
 	AbilityMCP Ability = "mcp"
+	// AbilityDeferredTools: the agent defers the tools of an MCP server, and the model
+	// searches for them.
+	AbilityDeferredTools Ability = "deferred_tools"
 	// AbilityToolChoice: the agent can be told that the model must call the echo tool first.
 	AbilityToolChoice Ability = "tool_choice"
 )
@@ -67,7 +70,7 @@ const (
 func Abilities() []Ability {
 	return []Ability{AbilityTools, AbilityResume, AbilityTurns, AbilityInterrupt,
 		AbilityModel, AbilitySystem, AbilityHosted, AbilityKill, AbilitySwitch, AbilityFork, AbilityCompact, AbilityImages, AbilityAllowlist, AbilityMaxTurns,
-		AbilityCache, AbilityOutputSchema, AbilityProviderCompaction, AbilitySubAgents, AbilityToolChoice, AbilityMCP, AbilityAttach}
+		AbilityCache, AbilityOutputSchema, AbilityProviderCompaction, AbilitySubAgents, AbilityToolChoice, AbilityMCP, AbilityAttach, AbilityDeferredTools}
 }
 
 // Needs returns what an agent must be able to do to play the scenario, beyond

@@ -234,6 +234,7 @@ func abilityArguments(step Step) (args []string) {
 		{specs.AbilityOutputSchema, []string{"--output-schema", step.OutputSchema}},
 		{specs.AbilitySubAgents, []string{"--sub-agents"}},
 		{specs.AbilityToolChoice, []string{"--tool-choice", "conform_echo"}},
+		{specs.AbilityDeferredTools, []string{"--tools-defer-above", "1"}},
 		{specs.AbilityHosted, []string{"--hosted", "web_search,code_execution"}},
 	} {
 		if slices.Contains(step.Needs, a.ability) {

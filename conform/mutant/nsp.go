@@ -1,6 +1,8 @@
 package mutant
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -25,10 +27,9 @@ var namespaceMutants = []Mutant{
 		})
 	}, evidence.OpenAI)},
 	{"drop-found-tool", "takes a tool away that a search found", []string{"NSP-003"}, changeRequest(func(e *editor) bool {
-		return e.findItem(func(_ int, it *wire.Item) bool { return it.Type == "tool_search_tool_result" }) >= 0 &&
-			e.eachFunction(func(function, _ *wire.Node) bool {
-				return function.Get("defer_loading").True() && setMember(function, "name", jsonString("another_tool"))
-			})
+		return e.eachFunction(func(function, _ *wire.Node) bool {
+			return function.Get("defer_loading").True() && e.refersToTool(function.Get("name")) && setMember(function, "name", jsonString("another_tool"))
+		})
 	}, evidence.Anthropic)},
 	{"defer-all", "defers every tool", []string{"NSP-004"}, changeRequest(func(e *editor) bool {
 		deferred := false
@@ -47,4 +48,12 @@ var namespaceMutants = []Mutant{
 		}
 		return false
 	}, evidence.Anthropic)},
+}
+
+// refersToTool reports whether a search of the conversation found the tool with a name.
+func (e *editor) refersToTool(name *wire.Node) bool {
+	reference := slices.Concat([]byte(`"tool_name":`), wire.Encode(name))
+	return e.findItem(func(_ int, it *wire.Item) bool {
+		return it.Type == "tool_search_tool_result" && it.Node != nil && bytes.Contains(wire.Encode(it.Node), reference)
+	}) >= 0
 }

@@ -47,7 +47,7 @@ func (l *Loaded) NewAgent(store session.Store) (*meerkat.AgentBuilder, error) {
 	settings.Model, settings.Store = choice.Model, store
 	b := meerkat.NewAgent().WithConfig(settings).WithToolPolicy(l.ToolPolicy)
 	if len(l.MCPServers) > 0 {
-		b.WithMCP(mcp.Options{MaxMessage: l.MCPBytes}, l.MCPServers...)
+		b.WithMCP(mcp.Options{MaxMessage: l.MCPBytes, DeferAbove: l.DeferAbove}, l.MCPServers...)
 	}
 	if n := l.RequestsPerMinute; n > 0 {
 		b.WithThrottle(rate.NewLimiter(rate.Every(time.Minute/time.Duration(n)), 1))

@@ -62,6 +62,9 @@ type Config struct {
 	Bounds      provider.Bounds
 	HeaderBytes int
 	MCPBytes    int
+	// DeferAbove is from how many tools of MCP servers on they are deferred, see
+	// mcp.Options; 0: never.
+	DeferAbove int
 	// SubAgents offers the model the tools for sub-agents, within OperationLimits. What
 	// they answer is kept apart when it has more bytes than ArtifactThreshold.
 	SubAgents         bool

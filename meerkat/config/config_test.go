@@ -116,9 +116,10 @@ var samples = map[string][4]string{
 	"operations.max_concurrent_agents": {"1", "2", "3", "4"}, "operations.max_children_per_agent": {"1", "2", "3", "4"}, "operations.artifact_threshold": {"1", "2", "3", "4"},
 	"artifacts.max_artifact_bytes": {"1", "2", "3", "4"}, "artifacts.max_artifacts_per_session": {"1", "2", "3", "4"}, "artifacts.max_total_artifact_bytes": {"1", "2", "3", "4"},
 	"artifacts.ttl": {"'1s'", "'2s'", "'3s'", "'4s'"}, "artifacts.sweep_interval": {"'1s'", "'2s'", "'3s'", "'4s'"},
-	"tools.hosted":     {"['web_search']", "['code_execution']", "'web_search'", "'code_execution'"},
-	"tools.bad_schema": {"'refuse'", "'leave-out'", "'refuse'", "'leave-out'"},
-	"tools.allow":      {"['u']", "['p']", "'e'", "'f'"}, "tools.deny": {"['u']", "['p']", "'e'", "'f'"},
+	"tools.defer_above": {"1", "2", "3", "4"},
+	"tools.hosted":      {"['web_search']", "['code_execution']", "'web_search'", "'code_execution'"},
+	"tools.bad_schema":  {"'refuse'", "'leave-out'", "'refuse'", "'leave-out'"},
+	"tools.allow":       {"['u']", "['p']", "'e'", "'f'"}, "tools.deny": {"['u']", "['p']", "'e'", "'f'"},
 }
 
 // TestEveryKeyInEveryLayer: each key can be set in each layer, under each of its

@@ -199,6 +199,9 @@ func toolSettings() []Setting {
 			Key: "tools.hosted", Flag: "hosted", Commands: RequestCommands, read: listOf(transcript.HostedTools()...), risk: riskAllowsTools,
 			Help: "`tools` that the provider runs itself: web_search, code_execution", field: func(c *Config) any { return &c.HostedTools },
 		}, {
+			Key: "tools.defer_above", Flag: "tools-defer-above", Commands: RequestCommands, read: readCount,
+			Help: "defer the tools of MCP servers when there are more than `N`, so that the model searches for them; 0: never", field: func(c *Config) any { return &c.DeferAbove },
+		}, {
 			Key: "tools.bad_schema", Flag: "tools-bad-schema", Commands: RequestCommands, read: oneOf("leave-out", "refuse"), Default: "leave-out",
 			Help: "what happens to a tool that the provider would refuse: leave-out or refuse", field: func(c *Config) any { return &c.BadSchema },
 		},

@@ -68,6 +68,9 @@ type Options struct {
 	Grace time.Duration
 	// Version is what we call ourselves in the handshake.
 	Version string
+	// DeferAbove defers the tools of the servers when there are more than that many of
+	// them; see transcript.ToolDef. Zero: never.
+	DeferAbove int
 }
 
 // DefaultMaxMessage is the MaxMessage of Options that name none.

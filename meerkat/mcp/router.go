@@ -81,6 +81,9 @@ func Open(ctx context.Context, servers []Server, options Options) (*Router, erro
 		r.CloseContext(ctx)
 		return nil, err
 	}
+	for i := range r.defs {
+		r.defs[i].Deferred = options.DeferAbove > 0 && len(r.defs) > options.DeferAbove
+	}
 	return r, nil
 }
 

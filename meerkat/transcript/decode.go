@@ -151,7 +151,7 @@ func decodeToolDef(data []byte) (d ToolDef, err error) {
 	if schema := o.takeJSON("input_schema"); string(schema) != "null" {
 		d.InputSchema = schema
 	}
-	d.Hosted = o.takeBool("hosted")
+	d.Hosted, d.Deferred = o.takeBool("hosted"), o.takeBool("deferred")
 	d.Extra = o.untakenMembers()
 	return d, wrapDecodeError("tool definition", o.err)
 }

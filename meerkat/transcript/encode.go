@@ -284,6 +284,9 @@ func (e *encoder) toolDef(d *ToolDef) {
 	if d.Hosted {
 		e.writeBool("hosted", true)
 	}
+	if d.Deferred {
+		e.writeBool("deferred", true)
+	}
 	e.writeExtra(d.Extra)
 	e.closeContainer('}')
 }

@@ -270,7 +270,7 @@ func TestRefuses(t *testing.T) {
 // TestToolDef sends a schema exactly as it stands, also after storage.
 func TestToolDef(t *testing.T) {
 	for _, schema := range []string{`{"type":"object","b":1,"a":"<"}`, "{\n  \"type\": \"object\"\n}", ``} {
-		want := ToolDef{Name: "n", Description: "d", InputSchema: RawJSON(schema), Hosted: schema == "", Extra: `{"strict":true}`}
+		want := ToolDef{Name: "n", Description: "d", InputSchema: RawJSON(schema), Hosted: schema == "", Deferred: schema != "", Extra: `{"strict":true}`}
 		plain, err := want.AppendJSON(nil)
 		if err != nil {
 			t.Fatal(err)

@@ -150,8 +150,11 @@ type ToolDef struct {
 	InputSchema RawJSON `json:"input_schema"`
 	// Hosted says that the provider runs the tool itself. Name is one of HostedTools
 	// then, and each codec writes what its provider calls it.
-	Hosted bool   `json:"hosted,omitempty"`
-	Extra  string `json:"-"` // as in Message
+	Hosted bool `json:"hosted,omitempty"`
+	// Deferred says that the model need not know the tool before it has searched for it.
+	// Where the provider does not search for tools, it is offered as any other.
+	Deferred bool   `json:"deferred,omitempty"`
+	Extra    string `json:"-"` // as in Message
 }
 
 // The tools that all three providers run themselves.

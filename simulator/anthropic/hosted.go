@@ -12,7 +12,9 @@ import (
 const originResult = "anthropic/search_result"
 
 // isHosted reports whether the provider runs the block's tool itself.
-func isHosted(b script.Block) bool { return b.Kind == specs.KindSearch || b.Kind == specs.KindCode }
+func isHosted(b script.Block) bool {
+	return b.Kind == specs.KindSearch || b.Kind == specs.KindCode || b.Kind == kindToolSearch
+}
 
 // hostedBlocks are the two blocks of a tool that the provider runs (reference §3.1):
 // the call, whole, and its result.
@@ -20,9 +22,14 @@ func hostedBlocks(r script.Reply, n int, b script.Block) (use, result script.Obj
 	id, name := r.ID("srvtoolu_01", n, script.Alnum, 22), "web_search"
 	var input script.Object
 	var found any
-	if b.Kind == specs.KindSearch {
+	switch b.Kind {
+	case kindToolSearch:
+		found = script.Object{"type", "tool_search_tool_search_result", "tool_references", script.Array{script.Object{"type", "tool_reference", "tool_name", b.Name}}}
+		return script.Object{"type", "server_tool_use", "id", id, "name", b.Text, "input", script.Object{"query", strings.ReplaceAll(b.Name, "_", " ")}, "caller", script.Object{"type", "direct"}},
+			script.Object{"type", "tool_search_tool_result", "tool_use_id", id, "content", found}
+	case specs.KindSearch:
 		input, found = script.Object{"query", b.Search.Query}, searchResults(r, b.Search)
-	} else {
+	default:
 		name, input = codeTool(r, b.Code)
 		found = script.Object{"type", name + "_result", "stdout", b.Code.Output, "stderr", "", "return_code", 0, "content", script.Array{}}
 	}
@@ -67,8 +74,9 @@ func searchResults(r script.Reply, s *specs.Search) script.Array {
 // the result is whole from the start.
 func (s *stream) addHosted(n int, b script.Block) {
 	use, result := hostedBlocks(s.Reply, n, b)
-	input := use[len(use)-1]
-	use[len(use)-1] = script.Object{}
+	const inputAt = 7 // behind type, id and name
+	input := use[inputAt]
+	use[inputAt] = script.Object{}
 	s.startBlock(use)
 	s.addDeltas("input_json_delta", "partial_json", append([]string{""}, script.Slices(string(script.JSON(input)), 7)...))
 	s.stopBlock()

@@ -71,10 +71,7 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 	}
 	out.Prompts = countPrompts(c)
 	out.Continues = c.lastMessage().role == "assistant"
-	tools := c.root.Get("tools").List()
-	for i := range tools {
-		out.Tools = append(out.Tools, tools[i].Get("name").Text())
-	}
+	out.Tools = CallableTools(c.root)
 	out.Thinks, out.Shown = c.showsThinking()
 	return out, nil
 }

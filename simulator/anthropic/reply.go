@@ -73,6 +73,7 @@ type stream struct {
 
 // Frames returns the events of r, or its one JSON document.
 func (v Provider) Frames(r script.Reply) [][]byte {
+	r = withSearches(r)
 	if r.Request.Form == script.FormUnary {
 		return [][]byte{unaryDocument(r)}
 	}

@@ -107,6 +107,17 @@ func schema(members string) string {
 	return `"tools":[{"name":"f","input_schema":{"type":"object",` + members + `}}]`
 }
 
+// late is a deferred tool, searchTool finds it.
+const (
+	late       = `"tools":[{"name":"f","input_schema":{"type":"object"},"defer_loading":true}]`
+	searchTool = `{"type":"tool_search_tool_bm25_20251119","name":"tool_search_tool_bm25"}`
+)
+
+// found is the result of a call that refers to a tool.
+func found(name string) string {
+	return user(`{"type":"tool_result","tool_use_id":"a","content":[{"type":"tool_reference","tool_name":"` + name + `"}]}`)
+}
+
 func said(messages ...string) string { return `"messages":[` + strings.Join(messages, ",") + `]` }
 
 func user(blocks string) string { return `{"role":"user","content":[` + blocks + `]}` }
@@ -183,6 +194,9 @@ func TestParameters(t *testing.T) {
 		{id: "A-23", broken: `"tool_choice":{"type":"auto"}`, passes: aTool + `,"tool_choice":{"type":"auto"}`, says: "tool_choice may only be specified while providing tools."},
 		{id: "A-23", broken: aTool + `,"tool_choice":{"type":"tool","name":"x"}`, passes: aTool + `,"tool_choice":{"type":"tool","name":"f"}`, says: "Tool 'x' not found in provided tools"},
 		{id: "A-33", broken: opus55 + "," + aTool + any, passes: opus47 + "," + aTool + any, says: `tool_choice: type "tool" and "any" are not supported for this model.`},
+		{id: "A-50", broken: late, passes: late[:len(late)-1] + "," + searchTool + "]", says: "All tools have defer_loading set. At least one tool must be non-deferred."},
+		{id: "A-50", broken: aTool[:len(aTool)-1] + "," + strings.Replace(searchTool, "}", `,"defer_loading":true}`, 1) + "]", passes: aTool[:len(aTool)-1] + "," + searchTool + "]", says: "tools.1.tool_search_tool_bm25_20251119.defer_loading: Extra inputs are not permitted"},
+		{id: "A-51", broken: aTool + "," + said(aPrompt, aCall, found("g")), passes: aTool + "," + said(aPrompt, aCall, found("f")), says: "Tool reference 'g' has no corresponding tool definition"},
 		{id: "A-48", broken: strict(21, 0, 0), passes: strict(20, 0, 0), says: "Too many strict tools (21). The maximum number of strict tools supported is 20. Try reducing the number of tools marked as strict."},
 		{id: "A-48", broken: strict(20, 0, 17), passes: strict(20, 0, 16), says: "Schemas contains too many parameters with union types (17 parameters with type arrays or anyOf). This causes exponential compilation cost. Reduce the number of nullable or union-typed parameters (limit: 16 parameters with unions)."},
 		{id: "A-48", broken: `"tools":[{"name":"f","strict":true,"input_schema":{"type":"object","$defs":{"n":{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}}}}}}]`, passes: aTool, says: "tools.0.custom: Invalid schema: Circular reference detected in n"},

@@ -75,7 +75,11 @@ func (a *app) selftest(ctx context.Context, asJSON, onWire bool, sample placeSam
 	found.Faults = append(found.Faults, places.Faults...)
 	var breaches []wiretest.Breach
 	if onWire {
-		if breaches, err = wiretest.Break(ctx, harness.Config{Subject: harness.InProcess(rkat.Run, cli.Version(), acp.InProcess)}, nil); err != nil {
+		tools, err := toolCommand()
+		if err != nil {
+			return err
+		}
+		if breaches, err = wiretest.Break(ctx, harness.Config{Subject: harness.InProcess(rkat.Run, cli.Version(), acp.InProcess), Tools: tools}, nil); err != nil {
 			return err
 		}
 		found.Faults = append(found.Faults, wiretest.Faults(breaches)...)

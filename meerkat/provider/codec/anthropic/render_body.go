@@ -122,11 +122,17 @@ var hostedTypes = map[string]string{
 	transcript.HostedCode:   "code_execution_20250825",
 }
 
+// toolSearch finds deferred tools. It stands ahead of them, and is never deferred itself.
+const toolSearch = `{"type":"tool_search_tool_bm25_20251119","name":"tool_search_tool_bm25"}`
+
 func (w *requestWriter) writeTools() {
 	if len(w.Tools) == 0 {
 		return
 	}
 	w.Key("tools").Array(func() {
+		if slices.ContainsFunc(w.Tools, func(t transcript.ToolDef) bool { return t.Deferred }) {
+			w.Raw([]byte(toolSearch))
+		}
 		for _, t := range w.Tools {
 			w.Object(func() {
 				if t.Hosted {
@@ -139,9 +145,12 @@ func (w *requestWriter) writeTools() {
 					w.Key("description").Text(t.Description)
 				}
 				w.Key("input_schema").Raw(provider.InputSchema(t))
+				if t.Deferred {
+					w.Key("defer_loading").Bool(true)
+				}
 			})
 		}
-		if len(w.Systems) == 0 {
+		if last := len(w.Tools) - 1; len(w.Systems) == 0 && !w.Tools[last].Deferred {
 			w.markLastBlock()
 		}
 	})

@@ -89,8 +89,6 @@ type Traits struct {
 	// CompactsOnDemand: a call of its own returns a conversation compacted, for models
 	// that compact at all.
 	CompactsOnDemand bool `yaml:"compacts_on_demand"`
-	// ToolSearch: it searches for tools that are deferred.
-	ToolSearch bool `yaml:"tool_search"`
 	// DeclinesAgain: a conversation that holds a turn which the model declined is declined
 	// again.
 	DeclinesAgain bool `yaml:"declines_again"`

@@ -184,7 +184,7 @@ func runAhead() (stop func()) {
 
 // openRunner returns the runner of this process.
 var openRunner = sync.OnceValue(func() *harness.Runner {
-	made, err := harness.NewRunner(harness.Config{Subject: harness.Executable(shared.Rkat, "", acp.InProcess), Live: liveConfig()})
+	made, err := harness.NewRunner(harness.Config{Subject: harness.Executable(shared.Rkat, "", acp.InProcess), Tools: []string{shared.Conform, "tools"}, Live: liveConfig()})
 	Expect(err).NotTo(HaveOccurred())
 	return made
 })

@@ -181,4 +181,8 @@ func TestCompactsToWindow(t *testing.T) {
 	if err != nil || strings.Contains(p.last(), "gAAAA") || !strings.Contains(p.last(), "And the word crane.") || len(p.refused) > 0 {
 		t.Errorf("%v, refused %v; another provider got %.300s; lost %v", err, p.refused, p.last(), got.Degraded)
 	}
+	other := build(t, builderOver(dir, "claude-opus-4-6", p, &runs).WithCompaction(agent.Compaction{Keep: 20}))
+	if _, err := other.Compact(t.Context(), first.SessionID); err != nil || !strings.Contains(p.last(), "Echo the word heron.") {
+		t.Errorf("%v; another provider summarises %.300s", err, p.last())
+	}
 }

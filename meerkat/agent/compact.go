@@ -69,11 +69,12 @@ func (s *state) fillsItsShare() bool {
 		return false
 	}
 	last := calls[len(calls)-1]
-	if through := s.compactedThrough(); last.Sent < through || last.Discarded && last.Sent == through {
+	through := s.compactedThrough()
+	if last.Sent < through || last.Discarded && last.Sent == through {
 		return false // it was sent before the summary, or asked in vain for a window
 	}
 	compacted := s.providerCompactedAt()
-	used, from := uint64(0), max(s.compactedThrough(), compacted)
+	used, from := uint64(0), max(through, compacted)
 	if last.Usage != nil && last.Sent > compacted {
 		used, from = totalTokens(last.Provider, *last.Usage), last.Sent
 		if !last.Discarded {
@@ -90,10 +91,20 @@ func (s *state) contextWindow() int {
 	return cmp.Or(s.settings.compaction.Window, s.target.Model.ContextWindow)
 }
 
-// compactedThrough returns how many messages the last summary covers.
+// lastCompaction returns the compaction that begins what the target gets, nil if there is
+// none: another provider's window is none.
+func (s *state) lastCompaction() *session.Compaction {
+	h := s.session.History()
+	if i := h.LastCompaction(s.target); i >= 0 {
+		return &s.session.Compactions[i]
+	}
+	return nil
+}
+
+// compactedThrough returns how many messages the last summary or window covers.
 func (s *state) compactedThrough() int {
-	if n := len(s.session.Compactions); n > 0 {
-		return s.session.Compactions[n-1].Through
+	if c := s.lastCompaction(); c != nil {
+		return c.Through
 	}
 	return 0
 }

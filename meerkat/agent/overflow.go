@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/provider"
@@ -56,11 +57,11 @@ func (p *transition) compactAfterOverflow(in failureInput) {
 const leftOut = "(Parts of the conversation are left out here: it has become too long.)"
 
 // truncatedView returns a view of about half of the conversation: its most
-// important messages, and the summary of what came before.
+// important messages, and the summary or window of what came before.
 func (s *state) truncatedView() handoff.Compaction {
 	c := handoff.Compaction{Through: len(s.session.Messages), Summary: leftOut, Made: len(s.session.Messages)}
-	if n := len(s.session.Compactions); n > 0 {
-		c.Summary = s.session.Compactions[n-1].Summary + "\n\n" + leftOut
+	if last := s.lastCompaction(); last != nil {
+		c.Summary, c.Window = strings.TrimSpace(last.Summary+"\n\n"+leftOut), last.Window
 	}
 	units := s.retentionUnits()
 	c.Kept = selectUnits(totalWeight(units)/2, units)

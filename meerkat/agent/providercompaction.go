@@ -57,7 +57,8 @@ func (p *transition) noteProviderCompaction(m *transcript.Message, used *transcr
 // providerCompactedAt returns the index of the last reply with a compaction that the
 // target reads, -1 if there is none. What stands before it is not in its context.
 func (s *state) providerCompactedAt() int {
-	for i := len(s.session.Messages) - 1; i >= s.compactedThrough(); i-- {
+	through := s.compactedThrough()
+	for i := len(s.session.Messages) - 1; i >= through; i-- {
 		if s.holdsCompaction(&s.session.Messages[i]) {
 			return i
 		}

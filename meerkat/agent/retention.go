@@ -63,7 +63,7 @@ func selectUnits(room int, units []retentionUnit) []int {
 func (s *state) retentionUnits() []retentionUnit {
 	messages := s.session.Messages
 	var units []retentionUnit
-	for _, indices := range session.Units(messages, s.session.VisibleMessages()) {
+	for _, indices := range session.Units(messages, s.session.VisibleMessages(s.lastCompaction())) {
 		u := retentionUnit{indices: indices, class: classReply}
 		for _, i := range indices {
 			u.weight += estimateTokens(&messages[i])

@@ -12,10 +12,11 @@ import (
 // them. Pairs that it tears are mended like any other.
 func (b *builder) viewCompacted() []placed {
 	all := b.history.Messages
-	c, found := b.lastCompaction()
-	if !found {
+	last := b.history.LastCompaction(b.target)
+	if last < 0 {
 		return placeFrom(nil, all, 0)
 	}
+	c := b.history.Compactions[last]
 	through := min(max(c.Through, 0), len(all))
 	b.unbindThinking(c)
 	if c.Window == nil {
@@ -41,24 +42,25 @@ func (b *builder) viewCompacted() []placed {
 	return placeFrom(out, all, through)
 }
 
-// lastCompaction returns the last compaction that the target reads.
-func (b *builder) lastCompaction() (Compaction, bool) {
-	for _, c := range slices.Backward(b.history.Compactions) {
-		if c.Window == nil || b.readsWindow(&c) {
-			return c, true
+// LastCompaction returns the index of the last compaction that the target reads, which is
+// the one that counts; -1 if there is none.
+func (h *History) LastCompaction(t Target) int {
+	for i := range slices.Backward(h.Compactions) {
+		if c := &h.Compactions[i]; c.Window == nil || h.showsWindow(c, t) {
+			return i
 		}
 	}
-	return Compaction{}, false
+	return -1
 }
 
-// readsWindow reports whether the target takes a provider's window as it came: the target
+// showsWindow reports whether the target takes a provider's window as it came: the target
 // made it, and has not refused its tokens since.
-func (b *builder) readsWindow(c *Compaction) bool {
+func (h *History) showsWindow(c *Compaction, t Target) bool {
 	wasRefused := func(r Repair) bool {
-		return (r.Kind == RepairTokens || r.Kind == RepairOpaque) && r.Through >= c.Made && r.AppliesTo(b.target)
+		return (r.Kind == RepairTokens || r.Kind == RepairOpaque) && r.Through >= c.Made && r.AppliesTo(t)
 	}
-	return !slices.ContainsFunc(b.history.Repairs, wasRefused) &&
-		!slices.ContainsFunc(c.Window.Blocks, func(block transcript.Block) bool { return b.target.Raw(&block) == nil })
+	return !slices.ContainsFunc(h.Repairs, wasRefused) &&
+		!slices.ContainsFunc(c.Window.Blocks, func(block transcript.Block) bool { return t.Raw(&block) == nil })
 }
 
 // unbindThinking notes that what stood before a compaction is not what thinking made

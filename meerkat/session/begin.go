@@ -32,7 +32,7 @@ func (s *Session) Begin(c ContextStrategy, id ID, at time.Time) (Header, []Recor
 // lastTurns returns the compaction that leaves out what comes before the last n replies,
 // false if that is nothing.
 func (s *Session) lastTurns(n int, at time.Time) (Compaction, bool) {
-	units := Units(s.Messages, s.VisibleMessages())
+	units := Units(s.Messages, s.VisibleMessages(s.lastSummary()))
 	first := len(units)
 	for ; first > 0 && n > 0; first-- {
 		for _, i := range units[first-1] {

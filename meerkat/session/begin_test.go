@@ -77,12 +77,33 @@ func TestBeginLastTurns(t *testing.T) {
 		{true, 2, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
 	} {
 		begun := begin(t, loop(t, c.thinks), session.LastTurns(c.turns))
-		if diff := cmp.Diff(c.want, begun.VisibleMessages()); diff != "" {
+		if diff := cmp.Diff(c.want, visibleMessages(&begun)); diff != "" {
 			t.Errorf("thinks %v, last %d turns: %s", c.thinks, c.turns, diff)
 		}
 		if len(c.want) == 10 && len(begun.Compactions) > 0 {
 			t.Errorf("nothing is left out, and yet %+v", begun.Compactions)
 		}
+	}
+}
+
+// visibleMessages are the messages that a target sees which reads every compaction.
+func visibleMessages(s *session.Session) []int {
+	if n := len(s.Compactions); n > 0 {
+		return s.VisibleMessages(&s.Compactions[n-1])
+	}
+	return s.VisibleMessages(nil)
+}
+
+// TestBeginAfterWindow: what a provider's window stands for is known to all, and comes back.
+func TestBeginAfterWindow(t *testing.T) {
+	window := transcript.Assistant(transcript.StopCompaction)
+	s, err := loop(t, false).With(session.Compaction{Through: 9, Window: &window})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := begin(t, s, session.LastTurns(2))
+	if diff := cmp.Diff([]int{0, 5, 6, 7, 8, 9}, visibleMessages(&begun)); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -94,7 +115,7 @@ func TestBeginAfterCompaction(t *testing.T) {
 	}
 	for turns, want := range map[uint32][]int{1: {6, 7, 8, 9}, 2: {0, 5, 6, 7, 8, 9}, 3: {0, 1, 2, 5, 6, 7, 8, 9}} {
 		begun := begin(t, s, session.LastTurns(turns))
-		if diff := cmp.Diff(want, begun.VisibleMessages()); diff != "" {
+		if diff := cmp.Diff(want, visibleMessages(&begun)); diff != "" {
 			t.Errorf("last %d turns: %s", turns, diff)
 		}
 	}

@@ -193,16 +193,30 @@ func finalStatus(was transcript.CallStatus, r *transcript.ToolResult) transcript
 	return transcript.CallComplete
 }
 
-// foldCompaction adds c if it names messages that exist, in order, and none that
-// an earlier compaction left out: later thinking is bound to a conversation
-// without them.
-func (s *Session) foldCompaction(c Compaction) error {
-	var before Compaction
-	if n := len(s.Compactions); n > 0 {
-		before = s.Compactions[n-1]
+// lastSummary returns the last compaction that every target reads, nil if there is none.
+func (s *Session) lastSummary() *Compaction {
+	for i := range slices.Backward(s.Compactions) {
+		if s.Compactions[i].Window == nil {
+			return &s.Compactions[i]
+		}
 	}
-	if c.Through < before.Through || c.Through > len(s.Messages) {
-		return fmt.Errorf("session: a compaction through message %d; want %d to %d", c.Through, before.Through, len(s.Messages))
+	return nil
+}
+
+// foldCompaction adds c if it names messages that exist, in order, and none that
+// an earlier summary left out: later thinking is bound to a conversation without
+// them. What a provider's window stands for is sent to other providers, and may be kept.
+func (s *Session) foldCompaction(c Compaction) error {
+	earliest := 0
+	if n := len(s.Compactions); n > 0 {
+		earliest = s.Compactions[n-1].Through
+	}
+	if c.Through < earliest || c.Through > len(s.Messages) {
+		return fmt.Errorf("session: a compaction through message %d; want %d to %d", c.Through, earliest, len(s.Messages))
+	}
+	var before Compaction
+	if summary := s.lastSummary(); summary != nil {
+		before = *summary
 	}
 	last := -1
 	for _, k := range c.Kept {

@@ -7,12 +7,13 @@ import (
 )
 
 // VisibleMessages returns the indices of the messages that a request shows as they are:
-// those that the last compaction kept, and all after it.
-func (s *Session) VisibleMessages() []int {
+// those that the last compaction kept, and all after it. last is the one that the target
+// reads, nil if there is none.
+func (s *Session) VisibleMessages(last *Compaction) []int {
 	var visible []int
 	from := 0
-	if n := len(s.Compactions); n > 0 {
-		visible, from = slices.Clone(s.Compactions[n-1].Kept), s.Compactions[n-1].Through
+	if last != nil {
+		visible, from = slices.Clone(last.Kept), last.Through
 	}
 	for i := from; i < len(s.Messages); i++ {
 		visible = append(visible, i)

@@ -31,14 +31,23 @@ func deferred(root *jsontree.Node) (names map[string]bool, search string) {
 	return names, search
 }
 
-// references are the tools that results of the conversation refer to, in order: these are
-// loaded.
-func references(n *jsontree.Node) (names []string) {
-	if n.Get("type").Text() == "tool_reference" && n.Has("tool_name") {
-		return []string{n.Get("tool_name").Text()}
+// references are the tools that results of a conversation refer to, in order: these are
+// loaded. Arguments of a call that look like a reference are none.
+func references(messages *jsontree.Node) (names []string) {
+	for _, m := range messages.List() {
+		names = append(names, referencesAmong(m.Get("content"))...)
 	}
-	for i := range n.Items() {
-		names = append(names, references(&n.Items()[i])...)
+	return names
+}
+
+// referencesAmong are those in blocks, and in the results among them.
+func referencesAmong(blocks *jsontree.Node) (names []string) {
+	for _, b := range blocks.List() {
+		if b.Get("type").Text() == "tool_reference" {
+			names = append(names, b.Get("tool_name").Text())
+		}
+		result := b.Get("content")
+		names = append(append(names, referencesAmong(result)...), referencesAmong(result.Get("tool_references"))...)
 	}
 	return names
 }

@@ -66,16 +66,17 @@ func (a *app) readStdin(ctx context.Context) (string, error) {
 
 // readText reads a file that the command line or the configuration names.
 func readText(what, path string) (string, error) {
-	info, err := os.Stat(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return "", cli.Usage("%s: %v", what, err)
 	}
-	if info.Size() > maxPrompt {
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(io.LimitReader(file, maxPrompt+1)) // a device or a pipe has no size
+	if err != nil {
+		return "", cli.Usage("%s: %v", what, err)
+	}
+	if len(text) > maxPrompt {
 		return "", cli.Usage("%s: %s holds more than %d MB; no model takes that", what, path, maxPrompt>>20)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", cli.Usage("%s: %v", what, err)
 	}
 	return string(text), nil
 }

@@ -42,6 +42,10 @@ func TestDeferredTools(t *testing.T) {
 			t.Errorf("%s: %d %s; want %s", name, status, body, c.want)
 		}
 	}
+	const lookalike = ask + `,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"conform_echo","input":{"text":{"type":"tool_reference","tool_name":"other"}}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"hi"}]}`
+	if status, body := send(search+","+late, lookalike); status != 200 {
+		t.Errorf("arguments that look like a reference: %d %s", status, body)
+	}
 	const other = `{"name":"b","input_schema":{"type":"object"}}`
 	if status, body := send(late+","+other, strings.Replace(ask, "Call conform_echo with hi.", "Hi.", 1)); status != 200 || strings.Contains(body, `"name":"conform_echo"`) {
 		t.Errorf("without a search: %d %s", status, body)

@@ -79,6 +79,7 @@ func TestCompareToolRuns(t *testing.T) {
 		{"never asked for", []string{"conform_echo:a"}, []string{"a"}, []string{"conform_echo:a:ok", "conform_noargs::ok"}, "the agent ran conform_noargs once, and the model never asked for it"},
 		{"never run", []string{"conform_echo:a"}, []string{"a"}, nil, "the agent gave the model the result of conform_echo once, and ran it never"},
 		{"refused by the user", []string{"conform_echo:a"}, []string{"The user denied this call"}, nil, ""},
+		{"not readable", []string{"conform_echo:a"}, []string{"err: expected value at line 1 column 10"}, nil, ""},
 		{"called off", []string{"conform_echo:a"}, nil, nil, ""},
 		{"inside another tool", []string{`batch:[{"tool":"conform_echo"}]`}, []string{"a"}, []string{"conform_echo:a:ok"}, ""},
 		{"under another name", []string{"conformEcho:a"}, []string{"a"}, []string{"conform_echo:a:ok"}, ""},

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strings"
+	"time"
 
 	coder "github.com/coder/websocket"
 )
@@ -239,23 +240,44 @@ type eventBody struct {
 	ctx      context.Context //nolint:containedctx // it is the request's, and lives as long
 	rest     []byte
 	isOver   bool // rest is the last of it
+	// mayFail says that rest is an error within the stream, which response.failed may follow.
+	mayFail bool
 }
+
+// failureGrace is how long response.failed may come after an error within a stream. Without
+// it the error is the end.
+const failureGrace = 500 * time.Millisecond
 
 // Read returns one event, or a part of it.
 func (b *eventBody) Read(p []byte) (int, error) {
 	if len(b.rest) == 0 {
-		if b.isOver {
+		if b.isOver && !b.mayFail {
 			return 0, io.EOF
 		}
-		message, err := b.upstream.nextMessage(b.ctx)
+		message, err := b.nextEvent()
 		if err != nil {
 			return 0, err
 		}
-		b.rest, b.isOver = eventOf(message), isTerminal(message)
+		e := envelopeOf(message)
+		b.rest, b.isOver, b.mayFail = eventOf(message), terminalTypes[e.Type], e.Type == "error" && e.errorStatus() == 0
 	}
 	n := copy(p, b.rest)
 	b.rest = b.rest[n:]
 	return n, nil
+}
+
+// nextEvent returns the next message of the reply, io.EOF when an error was its end.
+func (b *eventBody) nextEvent() ([]byte, error) {
+	if !b.mayFail {
+		return b.upstream.nextMessage(b.ctx)
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, failureGrace)
+	defer cancel()
+	message, err := b.upstream.nextMessage(ctx)
+	if err != nil && b.ctx.Err() == nil {
+		return nil, io.EOF
+	}
+	return message, err
 }
 
 // Close leaves the connection as it is: it belongs to the session.

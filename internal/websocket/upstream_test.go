@@ -85,6 +85,33 @@ func TestUpstreamRepliesAreStreams(t *testing.T) {
 	}
 }
 
+// TestFailureBehindAnError holds that response.failed, which follows an error within a
+// stream, belongs to the same reply, and that the error alone ends one as well.
+func TestFailureBehindAnError(t *testing.T) {
+	const fault, failed, done = `{"type":"error","error":{"code":"server_is_overloaded"}}`, `{"type":"response.failed"}`, `{"type":"response.completed"}`
+	replies := [][]string{{event, fault, failed}, {event, fault}, {done}}
+	handshake := provider(t, func(ctx context.Context, conn *coder.Conn) {
+		for _, reply := range replies {
+			if _, _, err := conn.Read(ctx); err != nil {
+				t.Error(err)
+			}
+			say(conn, reply...)
+		}
+	})
+	session, ctx := WithSession(handshake)
+	up, err := session.Connect(ctx, http.DefaultTransport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.closeUpstream()
+	for i, reply := range replies {
+		want := "data: " + strings.Join(reply, "\n\ndata: ") + "\n\n"
+		if _, body, err := ask(t, up); body != want || err != nil {
+			t.Errorf("reply %d: %q, %v; want %q", i, body, err, want)
+		}
+	}
+}
+
 // TestEndsArePassedOn holds that a client sees its connection end as the provider ended
 // its own: in mid-reply, between replies, and without a word.
 func TestEndsArePassedOn(t *testing.T) {

@@ -74,10 +74,10 @@ func compareToolRuns(ev *evidence.Evidence, log []toolserver.Call) (deviations [
 func (t *toolTally) deviations(tool string) []string {
 	started := sumOf(t.started)
 	if started > 0 && len(t.asked) == 0 {
-		return []string{fmt.Sprintf("the agent ran %s %s, and the model never asked for it", tool, times(started))}
+		return []string{fmt.Sprintf("the agent ran %s, and the model never asked for it", tool)}
 	}
 	if n := len(t.answered); n > started {
-		return []string{fmt.Sprintf("the agent gave the model the result of %s %s, and ran it %s", tool, times(n), times(started))}
+		return []string{fmt.Sprintf("results of %s that the agent gave the model: %d; runs of the tool: %d", tool, n, started)}
 	}
 	return nil
 }
@@ -100,16 +100,6 @@ func sumOf(counts map[string]int) (n int) {
 		n += count
 	}
 	return n
-}
-
-func times(n int) string {
-	switch n {
-	case 0:
-		return "never"
-	case 1:
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }
 
 // tallyToolRuns counts by tool. Tools that were neither run nor asked for are left out.

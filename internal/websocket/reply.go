@@ -90,7 +90,7 @@ func (w *replyWriter) sendTerminal() error {
 func (w *replyWriter) finishReply() bool {
 	w.WriteHeader(http.StatusOK)
 	switch {
-	case w.err != nil:
+	case w.err != nil, w.ctx.Err() != nil: // a connection that is cut gets no message about it
 		return false
 	case w.isStream:
 		return w.terminal != nil && w.sendTerminal() == nil

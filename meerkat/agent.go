@@ -2,6 +2,7 @@ package meerkat
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
@@ -26,15 +27,21 @@ type (
 type Agent struct {
 	config agent.Config
 	tools  toolset
+	client io.Closer // nil: it is the caller's
 }
 
-// Close ends the MCP servers that Build started. Runs must have ended. An agent
-// without servers needs no Close.
-func (a *Agent) Close() { a.tools.closeServers(context.Background()) }
+// Close ends the MCP servers and the WebSockets of the agent. Runs must have ended. An
+// agent without either needs no Close.
+func (a *Agent) Close() { a.CloseContext(context.Background()) }
 
 // CloseContext is Close for a caller who may lose patience: when ctx ends, servers that
 // do not end by themselves are killed within a fraction of a second.
-func (a *Agent) CloseContext(ctx context.Context) { a.tools.closeServers(ctx) }
+func (a *Agent) CloseContext(ctx context.Context) {
+	if a.client != nil {
+		_ = a.client.Close()
+	}
+	a.tools.closeServers(ctx)
+}
 
 // ToolProblems lists the tools that are not on offer, with the reason: no provider
 // would accept them, the model's provider would not, or an optional MCP server did not

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ type AgentBuilder struct {
 	baseURL       string
 	httpClient    *http.Client
 	throttle      provider.Throttle
+	webSocket     bool
 	tools         []tool.Tool
 	servers       []mcp.Server
 	mcp           mcp.Options
@@ -203,6 +205,14 @@ func (b *AgentBuilder) WithHTTPClient(c *http.Client) *AgentBuilder {
 	return b
 }
 
+// WithWebSocket sends requests over WebSockets, and of each what the provider does not hold
+// yet, where the provider has them; others are asked over HTTP as before. The agent needs a
+// Close.
+func (b *AgentBuilder) WithWebSocket() *AgentBuilder {
+	b.webSocket = true
+	return b
+}
+
 // WithStore keeps sessions in s.
 func (b *AgentBuilder) WithStore(s session.Store) *AgentBuilder {
 	b.config.Store = s
@@ -309,7 +319,11 @@ func (b *AgentBuilder) BuildContext(ctx context.Context) (*Agent, error) {
 		tools.closeServers(ctx)
 		return nil, err
 	}
-	return &Agent{config, tools}, nil
+	made := &Agent{config: config, tools: tools}
+	if b.config.Client == nil {
+		made.client, _ = config.Client.(io.Closer)
+	}
+	return made, nil
 }
 
 // resolveModel returns the entry of the model that is to be used.
@@ -352,7 +366,7 @@ func (b *AgentBuilder) newClient(name string) (provider.Completer, error) {
 	if !httpguts.ValidHeaderFieldValue(key) {
 		return nil, &BadKeyError{name, catalog.ProviderNamed(name).KeyVariable()}
 	}
-	cfg := provider.Config{BaseURL: b.addressOf(name), APIKey: key, HTTPClient: b.httpClient, Lookup: b.catalogLookup(), Now: b.config.Now, Throttle: b.throttle, Bounds: b.bounds}
+	cfg := provider.Config{BaseURL: b.addressOf(name), APIKey: key, HTTPClient: b.httpClient, Lookup: b.catalogLookup(), Now: b.config.Now, Throttle: b.throttle, Bounds: b.bounds, WebSocket: b.webSocket}
 	for _, codec := range codecs {
 		if codec.Provider().Name != name {
 			continue

@@ -150,7 +150,8 @@ func (b *AgentBuilder) keyedProviders() (names []string) {
 func (b *AgentBuilder) modelSwitch() func(*agent.Config, string) error {
 	var mu sync.Mutex
 	clients := map[string]provider.Completer{}
-	own := *b // the builder may be used again
+	own := *b             // the builder may be used again
+	own.webSocket = false // nothing would close them
 	return func(c *agent.Config, model string) error {
 		if err := own.checkSubAgentModel(model); err != nil {
 			return err

@@ -123,6 +123,9 @@ func (h *handler) storeReply(c *call, reply script.Reply, plan script.Plan) scri
 	if c.route.provider != "openai" || plan.Status != http.StatusOK {
 		return plan
 	}
+	if reply.Turn.Lost {
+		return plan
+	}
 	c.socket.rememberReply(openai.ResponseID(reply), reply)
 	id, background := openai.Kept(reply)
 	if id == "" {

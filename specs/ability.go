@@ -61,6 +61,9 @@ const (
 	// AbilityDeferredTools: the agent defers the tools of an MCP server, and the model
 	// searches for them.
 	AbilityDeferredTools Ability = "deferred_tools"
+	// AbilityWebSocket: the agent can be told to speak over WebSockets, where the provider has
+	// them.
+	AbilityWebSocket Ability = "websocket"
 	// AbilityToolChoice: the agent can be told that the model must call the echo tool first.
 	AbilityToolChoice Ability = "tool_choice"
 )
@@ -70,7 +73,7 @@ const (
 func Abilities() []Ability {
 	return []Ability{AbilityTools, AbilityResume, AbilityTurns, AbilityInterrupt,
 		AbilityModel, AbilitySystem, AbilityHosted, AbilityKill, AbilitySwitch, AbilityFork, AbilityCompact, AbilityImages, AbilityAllowlist, AbilityMaxTurns,
-		AbilityCache, AbilityOutputSchema, AbilityProviderCompaction, AbilitySubAgents, AbilityToolChoice, AbilityMCP, AbilityAttach, AbilityDeferredTools}
+		AbilityCache, AbilityOutputSchema, AbilityProviderCompaction, AbilitySubAgents, AbilityToolChoice, AbilityMCP, AbilityAttach, AbilityDeferredTools, AbilityWebSocket}
 }
 
 // Needs returns what an agent must be able to do to play the scenario, beyond

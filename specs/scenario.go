@@ -166,6 +166,8 @@ type Turn struct {
 	// Times, if not 0, is how often Cut, Fail or Stall happens to the same request
 	// before the turn arrives whole. 0 is always.
 	Times int
+	// Lost says that the provider forgets the reply: no later request can name it.
+	Lost bool
 	// Grease is what else the reply holds.
 	Grease []Grease
 	Chunks Chunks

@@ -134,6 +134,9 @@ func (p *scenarioParser) wanting(t Turn, provider string) {
 	if t.Stop == StopBlocked && len(t.Emit) > 0 {
 		p.failAt(t.Line, "a prompt that is blocked gets no reply; leave emit out")
 	}
+	if t.Lost && provider != "openai" {
+		p.failAt(t.Line, "lost is for openai only, where requests name replies")
+	}
 	for _, g := range t.Grease {
 		if of := greaseOf[g]; of != "" && of != provider {
 			p.failAt(t.Line, "grease %s is for %s only; a scenario with it cannot be played with %s", g, of, provider)

@@ -25,6 +25,7 @@ func (p *scenarioParser) parseTurn(n *yaml.Node) Turn {
 		"prompts": func(n *yaml.Node) { t.Prompts = p.parseCount(n) },
 		"agent":   func(n *yaml.Node) { t.Agent = p.parseFilledText(n) },
 		"times":   func(n *yaml.Node) { t.Times = p.parseCount(n) },
+		"lost":    func(n *yaml.Node) { t.Lost = p.oneOf(n, "true") == "true" },
 	})
 	if t.Emit == nil && t.Stop == "" {
 		p.failAt(n.Line, "a turn has emit, or a stop and nothing else to say")

@@ -85,3 +85,30 @@ func TestLostResponse(t *testing.T) {
 		}
 	}
 }
+
+// TestLostByProvider: a response that the provider should have held and did not find is
+// nobody's fault; one that it could not hold is the agent's.
+func TestLostByProvider(t *testing.T) {
+	const (
+		lost  = `{"error":{"message":"Previous response with id 'resp_1' not found.","type":"invalid_request_error","param":"previous_response_id","code":"previous_response_not_found"}}`
+		reply = `{"id":"resp_1","object":"response","status":"completed","model":"gpt-5.4","output":[{"type":"message","role":"assistant","id":"msg_1","status":"completed","content":[{"type":"output_text","text":"Hi.","annotations":[]}]}]}`
+	)
+	for name, c := range map[string]struct {
+		store         string
+		first, second int // WebSockets
+		want          int
+	}{
+		"the last of its WebSocket": {"false", 1, 1, 0},
+		"another WebSocket's":       {"false", 1, 2, 1},
+		"not stored, by HTTP":       {"false", 0, 0, 1},
+		"stored, by HTTP":           {"true", 0, 0, 0},
+		"stored, another WebSocket": {"true", 1, 2, 0},
+	} {
+		first := asked(0, evidence.OpenAI, `{"model":"gpt-5.4","store":`+c.store+`,"input":"hi"}`, 200, reply)
+		second := asked(1, evidence.OpenAI, `{"model":"gpt-5.4","store":`+c.store+`,"previous_response_id":"resp_1","input":"more"}`, 400, lost)
+		first.WebSocket, second.WebSocket = c.first, c.second
+		if res := find(t, "ERR-001/form").Run(recording(first, second)); len(res.Findings) != c.want || res.Observed == 0 {
+			t.Errorf("%s: %+v", name, res)
+		}
+	}
+}

@@ -24,12 +24,13 @@ var errorRules = map[string]rule{
 // formRefused: the provider takes the form of every request. Its own words say what is
 // wrong, whether or not another check knows the rule.
 func formRefused(s *Trace, r *report) {
+	lost := s.lostByProvider()
 	for _, x := range s.x {
 		if x.Missed || x.isInjected() || x.reply.End == wire.Absent {
 			continue
 		}
 		r.addObserved(1)
-		if x.reply.End != wire.Refused || x.refusal.Kind != RefusedForm {
+		if x.reply.End != wire.Refused || x.refusal.Kind != RefusedForm || lost[x] {
 			continue
 		}
 		words, rule := x.refusal.Words, "no rule of ours is known for it"

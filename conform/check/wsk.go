@@ -71,6 +71,28 @@ func (s *Trace) eachContinuation(f func(x, from *exchange, id string, at wire.Pl
 	})
 }
 
+// isHeld reports whether the provider should still know the response that x goes on with,
+// which from gave: it was stored, or it is the last one of the same WebSocket.
+func (s sockets) isHeld(x, from *exchange, id string) bool {
+	return !from.req.Doc.Get("store").Is('f') || x.WebSocket != 0 && s.knows(x, id)
+}
+
+// lostByProvider finds the requests that were refused because the provider had lost a
+// response that it should have known. Nothing is wrong with them; what the agent does then
+// is judged by WSK-003 and WSK-004.
+func (s *Trace) lostByProvider() map[*exchange]bool {
+	known, lost := sockets{}, map[*exchange]bool{}
+	s.eachContinuation(func(x, from *exchange, id string, _ wire.Place) {
+		if from != nil && x.reply.End == wire.Refused && isNotFound(x) && known.isHeld(x, from, id) {
+			lost[x] = true
+		}
+		if x.WebSocket != 0 {
+			known.remember(x, id)
+		}
+	})
+	return lost
+}
+
 // socketGoesOnWithOwn: a WebSocket knows its own last responses, and what was stored
 // (O-25).
 func socketGoesOnWithOwn(s *Trace, r *report) {
@@ -81,7 +103,7 @@ func socketGoesOnWithOwn(s *Trace, r *report) {
 		}
 		if from != nil {
 			r.addObserved(1)
-			if isKept := !from.req.Doc.Get("store").Is('f'); !known.knows(x, id) && !isKept {
+			if !known.isHeld(x, from, id) {
 				why := "its WebSocket knows it no longer, which remembers its last response only"
 				if x.WebSocket != from.WebSocket {
 					why = "only the WebSocket that it came by knows it, and this is another; send the whole input there"

@@ -235,6 +235,7 @@ func abilityArguments(step Step) (args []string) {
 		{specs.AbilitySubAgents, []string{"--sub-agents"}},
 		{specs.AbilityToolChoice, []string{"--tool-choice", "conform_echo"}},
 		{specs.AbilityDeferredTools, []string{"--tools-defer-above", "1"}},
+		{specs.AbilityWebSocket, []string{"--websocket"}},
 		{specs.AbilityHosted, []string{"--hosted", "web_search,code_execution"}},
 	} {
 		if slices.Contains(step.Needs, a.ability) {

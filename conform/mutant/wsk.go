@@ -20,6 +20,19 @@ var continuationMutants = []Mutant{
 			return true
 		})
 	}},
+	{"older-response", "goes on with a response that is not the last one of its WebSocket", []string{"WSK-001"}, func(ev evidence.Evidence) (evidence.Evidence, bool) {
+		earlier := map[int]string{} // the response before the last one of each WebSocket
+		last := map[int]string{}
+		return changeRequest(func(e *editor) bool {
+			defer func() {
+				if r := wire.ReadReply(e.x.Provider, e.x.Response.Status, e.x.Response.Body); r.ID != "" {
+					earlier[e.x.WebSocket], last[e.x.WebSocket] = last[e.x.WebSocket], r.ID
+				}
+			}()
+			isOwn := e.x.WebSocket != 0 && e.doc.Get("previous_response_id").Str() == last[e.x.WebSocket]
+			return isOwn && earlier[e.x.WebSocket] != "" && setMember(e.doc, "previous_response_id", mustParse(`"`+earlier[e.x.WebSocket]+`"`))
+		}, evidence.OpenAI)(ev)
+	}},
 	{"history-beside-id", "sends what the provider holds beside the id of the response", []string{"WSK-002"}, func(ev evidence.Evidence) (evidence.Evidence, bool) {
 		return changeContinuation(ev, func(e *editor, from *evidence.Exchange) bool {
 			held := wire.ReadRequest(from.Provider, from.Request.Method, from.Request.URL, from.Request.Body)

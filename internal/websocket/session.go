@@ -75,7 +75,7 @@ func (s *Session) Connect(ctx context.Context, next http.RoundTripper) (*Upstrea
 	case s.refused != nil:
 		return nil, s.refused
 	}
-	up, err := dialProvider(ctx, s.handshake, next, s.noteEnd)
+	up, err := Dial(ctx, s.handshake, next, s.noteEnd)
 	if err != nil {
 		errors.As(err, &s.refused)
 		return nil, err
@@ -108,6 +108,6 @@ func (s *Session) closeUpstream() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.upstream != nil {
-		s.upstream.closeConnection()
+		s.upstream.Close()
 	}
 }

@@ -35,9 +35,11 @@ type Upstream struct {
 // maxRefusal is how much of a refusal's body is kept, in bytes.
 const maxRefusal = 1 << 20
 
-// dialProvider does a client's handshake again with the provider. onEnd is called when the
-// provider ends the connection.
-func dialProvider(ctx context.Context, handshake *http.Request, next http.RoundTripper, onEnd func(coder.StatusCode, string)) (*Upstream, error) {
+// Dial does a handshake with the provider: that of a client again, or a client's own, of
+// which URL, Host and Header count. onEnd is called once, when the provider ends the
+// connection, from another goroutine; it may be nil. The error is a *Refusal when the provider answered
+// without switching protocols. The caller closes the Upstream.
+func Dial(ctx context.Context, handshake *http.Request, next http.RoundTripper, onEnd func(coder.StatusCode, string)) (*Upstream, error) {
 	u := &Upstream{messages: make(chan []byte), done: make(chan struct{})}
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { u.trace = got }})
 	catch := &refusalCatcher{next: next}
@@ -128,7 +130,9 @@ func (u *Upstream) readMessages(ctx context.Context, onEnd func(coder.StatusCode
 			u.err = err
 			var closed coder.CloseError
 			_ = errors.As(err, &closed)
-			onEnd(coder.CloseStatus(err), closed.Reason)
+			if onEnd != nil {
+				onEnd(coder.CloseStatus(err), closed.Reason)
+			}
 			return
 		}
 		select {
@@ -140,8 +144,21 @@ func (u *Upstream) readMessages(ctx context.Context, onEnd func(coder.StatusCode
 	}
 }
 
-// closeConnection ends the connection. The provider is told, but not waited for.
-func (u *Upstream) closeConnection() {
+// IsIdle reports whether the connection waits for a request: the provider has neither ended
+// it nor sent anything since the end of the last reply. What it did send is lost.
+func (u *Upstream) IsIdle() bool {
+	select {
+	case <-u.done:
+		return false
+	case <-u.messages:
+		return false
+	default:
+		return true
+	}
+}
+
+// Close ends the connection. The provider is told, but not waited for.
+func (u *Upstream) Close() {
 	u.stop()
 	_ = u.conn.CloseNow()
 }

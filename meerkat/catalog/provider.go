@@ -89,6 +89,9 @@ type Traits struct {
 	// CompactsOnDemand: a call of its own returns a conversation compacted, for models
 	// that compact at all.
 	CompactsOnDemand bool `yaml:"compacts_on_demand"`
+	// WebSocket: streamed replies can be asked for over WebSockets, which hold what was said
+	// on them (R49).
+	WebSocket bool `yaml:"web_socket"`
 	// DeclinesAgain: a conversation that holds a turn which the model declined is declined
 	// again.
 	DeclinesAgain bool `yaml:"declines_again"`

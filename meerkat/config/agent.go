@@ -52,6 +52,9 @@ func (l *Loaded) NewAgent(store session.Store) (*meerkat.AgentBuilder, error) {
 	if n := l.RequestsPerMinute; n > 0 {
 		b.WithThrottle(rate.NewLimiter(rate.Every(time.Minute/time.Duration(n)), 1))
 	}
+	if l.WebSocket {
+		b.WithWebSocket()
+	}
 	b.WithKey(choice.Provider, l.Key(choice.Provider)).WithBaseURL(l.BaseURL(choice.Provider)).WithBounds(l.Bounds)
 	return b, nil
 }

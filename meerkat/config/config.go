@@ -62,6 +62,8 @@ type Config struct {
 	Bounds      provider.Bounds
 	HeaderBytes int
 	MCPBytes    int
+	// WebSocket sends requests over WebSockets, where the provider has them.
+	WebSocket bool
 	// DeferAbove is from how many tools of MCP servers on they are deferred, see
 	// mcp.Options; 0: never.
 	DeferAbove int

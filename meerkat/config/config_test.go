@@ -116,10 +116,10 @@ var samples = map[string][4]string{
 	"operations.max_concurrent_agents": {"1", "2", "3", "4"}, "operations.max_children_per_agent": {"1", "2", "3", "4"}, "operations.artifact_threshold": {"1", "2", "3", "4"},
 	"artifacts.max_artifact_bytes": {"1", "2", "3", "4"}, "artifacts.max_artifacts_per_session": {"1", "2", "3", "4"}, "artifacts.max_total_artifact_bytes": {"1", "2", "3", "4"},
 	"artifacts.ttl": {"'1s'", "'2s'", "'3s'", "'4s'"}, "artifacts.sweep_interval": {"'1s'", "'2s'", "'3s'", "'4s'"},
-	"tools.defer_above": {"1", "2", "3", "4"},
-	"tools.hosted":      {"['web_search']", "['code_execution']", "'web_search'", "'code_execution'"},
-	"tools.bad_schema":  {"'refuse'", "'leave-out'", "'refuse'", "'leave-out'"},
-	"tools.allow":       {"['u']", "['p']", "'e'", "'f'"}, "tools.deny": {"['u']", "['p']", "'e'", "'f'"},
+	"tools.defer_above": {"1", "2", "3", "4"}, "agent.websocket": {"true", "false", "true", "false"},
+	"tools.hosted":     {"['web_search']", "['code_execution']", "'web_search'", "'code_execution'"},
+	"tools.bad_schema": {"'refuse'", "'leave-out'", "'refuse'", "'leave-out'"},
+	"tools.allow":      {"['u']", "['p']", "'e'", "'f'"}, "tools.deny": {"['u']", "['p']", "'e'", "'f'"},
 }
 
 // TestEveryKeyInEveryLayer: each key can be set in each layer, under each of its
@@ -223,7 +223,7 @@ func TestEveryKey(t *testing.T) {
 			MaxProgress: 12, Timeout: 30 * time.Second, Allow: []string{"a"}, Deny: []string{"b"},
 			Timeouts: map[string]time.Duration{"Read_File": 5 * time.Second},
 		},
-		BadSchema: "refuse",
+		BadSchema: "refuse", WebSocket: true,
 		SubAgents: true, OperationLimits: ops.ConcurrencyLimits{MaxDepth: 2, MaxConcurrentOps: 20, MaxConcurrentAgents: 10, MaxChildrenPerAgent: 4}, ArtifactThreshold: 1000,
 		Artifacts: config.Artifacts{Limits: artifact.Limits{MaxBytes: 2 << 20, MaxPerSession: 7, MaxTotalBytes: 5 << 30}, TTL: time.Hour, SweepInterval: 5 * time.Minute},
 		MCPServers: []mcp.Server{
@@ -271,6 +271,7 @@ budget_warning_threshold = 0.7
 max_turns = 3
 on_interrupted = "fail"
 cache_ttl = "1h"
+websocket = true
 stop_sequences = ["END", "a, b"]
 max_prompt_bytes = 1000
 event_buffer = 7

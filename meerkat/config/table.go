@@ -143,6 +143,9 @@ func agentSettings() []Setting {
 			Key: "agent.requests_per_minute", Flag: "max-requests-per-minute", Commands: RunCommands, read: readCount,
 			Help: "how many model `calls` are sent in a minute at most", field: func(c *Config) any { return &c.RequestsPerMinute },
 		}, {
+			Key: "agent.websocket", Flag: "websocket", Commands: RunCommands, Switch: true, read: readBool, Default: false,
+			Help: "send requests over WebSockets, and of each only what is new, where the provider has them (OpenAI)", field: func(c *Config) any { return &c.WebSocket },
+		}, {
 			Key: "agent.cache_ttl", Flag: "cache-ttl", Commands: RequestCommands, read: oneOf("5m", "1h"),
 			Help: "keep the prompt in the provider's cache for 5m or 1h", field: func(c *Config) any { return &c.Agent.CacheTTL },
 		},

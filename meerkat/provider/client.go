@@ -16,6 +16,7 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
+	"github.com/meerkat-go/conformance/meerkat/provider/continuation"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -27,6 +28,7 @@ type Client struct {
 	cfg      Config
 	base     *url.URL
 	http     *http.Client
+	sockets  *continuation.Transport // nil: none
 	scrub    *scrubber
 }
 
@@ -54,7 +56,21 @@ func New(codec Codec, cfg Config) (*Client, error) {
 		cfg.Lookup = catalog.Lookup
 	}
 	cfg.Bounds = cfg.Bounds.withDefaults()
-	return &Client{codec: codec, provider: p, cfg: cfg, base: base, http: cfg.httpClient(), scrub: newScrubber(secretsOf(cfg)...)}, nil
+	c := &Client{codec: codec, provider: p, cfg: cfg, base: base, http: cfg.httpClient(), scrub: newScrubber(secretsOf(cfg)...)}
+	if cfg.WebSocket && p.Traits.WebSocket {
+		c.sockets = &continuation.Transport{Base: c.http.Transport}
+		c.http.Transport = c.sockets
+	}
+	return c, nil
+}
+
+// Close ends the WebSockets that wait for requests. A client without Config.WebSocket needs
+// no Close. It never fails.
+func (c *Client) Close() error {
+	if c.sockets != nil {
+		c.sockets.Close()
+	}
+	return nil
 }
 
 // Format prints the client without its key, whatever the verb.

@@ -25,6 +25,9 @@ type Config struct {
 	// neither a proxy nor the process environment. Redirects are never followed:
 	// they would carry the key elsewhere.
 	HTTPClient *http.Client
+	// WebSocket sends requests over WebSockets, and of each what the provider does not hold
+	// yet, where the provider has them. See package continuation.
+	WebSocket bool
 	// Header holds further request headers, e.g. OpenAI-Organization. Values of
 	// anthropic-beta are joined with those the client sends itself.
 	Header http.Header

@@ -245,6 +245,9 @@ func (a *app) connectProvider(w *preparedRun, b *meerkat.AgentBuilder) (err erro
 		key, address = demoKey, w.demo.URL
 	}
 	b.WithKey(p, key).WithBaseURL(address).WithHTTPClient(w.client).WithBounds(w.cfg.Bounds)
+	if w.cfg.WebSocket {
+		b.WithWebSocket()
+	}
 	return nil
 }
 

@@ -1,0 +1,95 @@
+package continuation
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/meerkat-go/conformance/meerkat/stream"
+)
+
+// reply is the body of a reply. It learns the response while the client reads it, and gives
+// the connection back at its end.
+type reply struct {
+	io.ReadCloser
+	events  *stream.SSE
+	request request
+	output  []outputItem
+	id      string // once the response is complete
+	isOver  bool   // its terminal event was read
+	giveUp  func() // ends the connection
+	giveOn  func(*response)
+}
+
+type outputItem struct {
+	Index int             `json:"output_index"`
+	Item  json.RawMessage `json:"item"`
+}
+
+func newReply(body io.ReadCloser, q request, giveOn func(*response), giveUp func()) *reply {
+	r := &reply{ReadCloser: body, request: q, giveOn: giveOn, giveUp: giveUp}
+	r.events = stream.NewSSE(0, r.readEvent)
+	return r
+}
+
+// Read passes the bytes on, and reads the events in them.
+func (r *reply) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	_, _ = r.events.Write(p[:n]) // events that cannot be read are the client's to refuse
+	if errors.Is(err, io.EOF) {
+		r.isOver = true
+	}
+	return n, err
+}
+
+// Close gives the connection to the next request. What is left of a reply would be taken for
+// the next one, so that a reply that is not over ends its connection.
+func (r *reply) Close() error {
+	giveOn, giveUp := r.giveOn, r.giveUp
+	r.giveOn, r.giveUp = nil, nil
+	switch {
+	case giveOn == nil: // closed already
+	case r.isOver:
+		giveOn(r.response())
+	default:
+		giveUp()
+	}
+	return r.ReadCloser.Close()
+}
+
+// response returns what was answered, nil if it cannot be continued.
+func (r *reply) response() *response {
+	if r.id == "" {
+		return nil
+	}
+	slices.SortStableFunc(r.output, func(a, b outputItem) int { return a.Index - b.Index })
+	out := &response{id: r.id, request: r.request}
+	for _, o := range r.output {
+		out.output = append(out.output, o.Item)
+	}
+	return out
+}
+
+// readEvent notes finished items, and the response that is complete.
+func (r *reply) readEvent(f *stream.Frame) error {
+	var event struct {
+		Type string `json:"type"`
+		outputItem
+		Response struct {
+			ID string `json:"id"`
+		} `json:"response"`
+	}
+	if json.Unmarshal(f.Data, &event) != nil {
+		return nil
+	}
+	switch event.Type {
+	case "response.output_item.done":
+		r.output = append(r.output, event.outputItem)
+	case "response.completed":
+		r.id, r.isOver = event.Response.ID, true
+	case "response.failed", "response.incomplete":
+		r.isOver = true
+	}
+	return nil
+}

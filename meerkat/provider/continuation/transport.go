@@ -1,0 +1,239 @@
+package continuation
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/meerkat-go/conformance/internal/websocket"
+)
+
+// maxIdle is how many connections wait for requests. Each holds one conversation, so that
+// parallel sub-agents do not send theirs whole.
+const maxIdle = 8
+
+// Transport sends requests over WebSockets that it opens by way of Base. What is no streamed
+// request of the Responses API goes to Base, as does everything once the provider has
+// refused a WebSocket. It is safe for concurrent use.
+type Transport struct {
+	// Base opens connections and sends what is not for WebSockets.
+	Base http.RoundTripper
+
+	mu       sync.Mutex
+	idle     []*connection // the one that was used last at the end
+	declined bool          // the provider speaks no WebSockets
+}
+
+// connection is a WebSocket and what the provider holds of it.
+type connection struct {
+	*websocket.Upstream
+	last *response // nil: nothing
+}
+
+// RoundTrip sends a request and returns the reply as HTTP would give it. A reply whose
+// previous response the provider has lost is asked for again, whole, and so is one that
+// came when the connection was at the end of its time; nothing was answered then.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !t.isCarried(r) {
+		return t.Base.RoundTrip(r)
+	}
+	body, err := readBody(r)
+	if err != nil {
+		return nil, err
+	}
+	again := func() *http.Request {
+		clone := r.Clone(r.Context())
+		clone.Body = io.NopCloser(bytes.NewReader(body))
+		return clone
+	}
+	q, err := parseRequest(body)
+	if err != nil {
+		return t.Base.RoundTrip(again()) // the provider says what is wrong with it
+	}
+	conn, err := t.takeConnection(r, q)
+	if refusal := (*websocket.Refusal)(nil); errors.As(err, &refusal) {
+		if !t.noteRefusal(refusal.Status) {
+			return refusedHandshake(r, refusal), nil
+		}
+		return t.Base.RoundTrip(again())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.exchange(r, q, conn)
+}
+
+// exchange sends q over conn, and again over a new connection where this one cannot go on.
+func (t *Transport) exchange(r *http.Request, q request, conn *connection) (*http.Response, error) {
+	resp, err := t.send(r, q, conn)
+	if err != nil || !cannotGoOn(resp) {
+		return resp, err
+	}
+	_ = resp.Body.Close()
+	if conn, err = t.dial(r); err != nil {
+		return nil, err
+	}
+	return t.send(r, q, conn)
+}
+
+// send sends q over conn, as far as the provider does not hold it.
+func (t *Transport) send(r *http.Request, q request, conn *connection) (*http.Response, error) {
+	previous, input := "", conn.last.newInput(q)
+	if len(input) > 0 {
+		previous = conn.last.id
+	}
+	message, err := messageOf(q, previous, input)
+	if err != nil {
+		return nil, err
+	}
+	clone := r.Clone(r.Context())
+	clone.Body, clone.ContentLength = io.NopCloser(bytes.NewReader(message)), int64(len(message))
+	conn.last = nil // until this request has succeeded
+	resp, err := conn.RoundTrip(clone)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	resp.Request = r
+	if resp.StatusCode != http.StatusOK {
+		if cannotGoOn(resp) {
+			conn.Close()
+		} else {
+			t.keepConnection(conn)
+		}
+		return resp, nil
+	}
+	resp.Body = newReply(resp.Body, q, func(last *response) {
+		conn.last = last
+		t.keepConnection(conn)
+	}, conn.Close)
+	return resp, nil
+}
+
+// isCarried reports whether r is a request for a streamed reply of the Responses API.
+func (t *Transport) isCarried(r *http.Request) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.declined && r.Method == http.MethodPost && r.Body != nil &&
+		strings.HasSuffix(r.URL.Path, "/responses") && r.Header.Get("Accept") == "text/event-stream"
+}
+
+// noteRefusal reports whether a status means that there are no WebSockets here, rather than
+// that this client may not have one, and remembers it.
+func (t *Transport) noteRefusal(status int) bool {
+	switch status {
+	case http.StatusUpgradeRequired, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.declined = true
+		return true
+	}
+	return false
+}
+
+// takeConnection returns a connection that holds the beginning of q, or a new one.
+func (t *Transport) takeConnection(r *http.Request, q request) (*connection, error) {
+	if conn := t.takeIdle(q); conn != nil {
+		return conn, nil
+	}
+	return t.dial(r)
+}
+
+// takeIdle returns an idle connection that q goes on with, else one that holds nothing.
+func (t *Transport) takeIdle(q request) *connection {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.idle = slices.DeleteFunc(t.idle, func(c *connection) bool {
+		if c.IsIdle() {
+			return false
+		}
+		c.Close()
+		return true
+	})
+	at := slices.IndexFunc(t.idle, func(c *connection) bool { return len(c.last.newInput(q)) > 0 })
+	if at < 0 {
+		at = slices.IndexFunc(t.idle, func(c *connection) bool { return c.last == nil })
+	}
+	if at < 0 {
+		return nil
+	}
+	conn := t.idle[at]
+	t.idle = slices.Delete(t.idle, at, at+1)
+	return conn
+}
+
+// keepConnection keeps a connection for the requests that come.
+func (t *Transport) keepConnection(conn *connection) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.idle = append(t.idle, conn)
+	if len(t.idle) > maxIdle {
+		t.idle[0].Close()
+		t.idle = slices.Delete(t.idle, 0, 1)
+	}
+}
+
+// Close ends the connections that wait for requests. The transport can still be used.
+func (t *Transport) Close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, conn := range t.idle {
+		conn.Close()
+	}
+	t.idle = nil
+}
+
+// dial opens a connection with the headers of a request.
+func (t *Transport) dial(r *http.Request) (*connection, error) {
+	handshake := r.Clone(r.Context())
+	handshake.Body = nil
+	for _, name := range []string{"Accept", "Accept-Encoding", "Content-Type"} {
+		handshake.Header.Del(name) // of the request over HTTP
+	}
+	up, err := websocket.Dial(r.Context(), handshake, t.Base, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &connection{Upstream: up}, nil
+}
+
+func readBody(r *http.Request) ([]byte, error) {
+	defer func() { _ = r.Body.Close() }()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, fmt.Errorf("the request cannot be read: %w", err)
+	}
+	return body, nil
+}
+
+// refusedHandshake is a refusal of the handshake as the reply to r.
+func refusedHandshake(r *http.Request, refusal *websocket.Refusal) *http.Response {
+	return &http.Response{
+		Status: fmt.Sprintf("%d %s", refusal.Status, http.StatusText(refusal.Status)), StatusCode: refusal.Status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: refusal.Header, Request: r,
+		ContentLength: int64(len(refusal.Body)), Body: io.NopCloser(bytes.NewReader(refusal.Body)),
+	}
+}
+
+// cannotGoOn reports whether a refusal says that the connection, and not the request, is at
+// fault. The body can still be read.
+func cannotGoOn(resp *http.Response) bool {
+	if resp.StatusCode < 400 || resp.StatusCode >= 500 {
+		return false
+	}
+	body, err := io.ReadAll(resp.Body) // it is a message in memory
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	var refusal struct {
+		Error struct {
+			Code string `json:"code"`
+		} `json:"error"`
+	}
+	return err == nil && json.Unmarshal(body, &refusal) == nil &&
+		(refusal.Error.Code == "previous_response_not_found" || refusal.Error.Code == "websocket_connection_limit_reached")
+}

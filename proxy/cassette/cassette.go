@@ -163,8 +163,10 @@ func (c *Cassette) sealedItem(i int) ([]byte, error) {
 	if err != nil {
 		return nil, readError(c.name, err)
 	}
-	before := seal(sha256.Sum256(c.head))
-	if i > 0 {
+	var before seal
+	if i == 0 {
+		before = sha256.Sum256(c.head)
+	} else {
 		_, _, before, _ = readSeal(read[:s.start-from])
 	}
 	item := read[s.start-from : s.seal-from]
@@ -216,23 +218,31 @@ func (c *Cassette) Request(i int) (Request, error) {
 	if c.parsed != nil {
 		return c.parsed[i].clone().Request, nil
 	}
-	if c.Sealed() {
-		if r, ok := decodeRequest(c.itemBytes(i)); ok {
-			return r, nil
-		}
+	r, ok := c.peekRequest(i, decodeRequest)
+	if ok {
+		return r, nil
 	}
 	in, err := c.At(i)
 	return in.Request, err
+}
+
+// peekRequest decodes the request of a sealed item where it lies. What it cannot read,
+// At reads, or says why not.
+func (c *Cassette) peekRequest(i int, decode func(item []byte) (Request, bool)) (r Request, ok bool) {
+	if !c.Sealed() {
+		return r, false
+	}
+	err := c.data.lookAt(c.spans[i].start, c.spans[i].seal, func(item []byte) { r, ok = decode(item) })
+	return r, ok && err == nil
 }
 
 // Asked is Request without header and protocol, which are rarely needed to find
 // a request. The body is written over room when that is large enough, so that a
 // large cassette can be read in little memory.
 func (c *Cassette) Asked(i int, room []byte) (Request, error) {
-	if c.Sealed() {
-		if r, ok := decodeAsked(c.itemBytes(i), room); ok {
-			return r, nil
-		}
+	r, ok := c.peekRequest(i, func(item []byte) (Request, bool) { return decodeAsked(item, room) })
+	if ok {
+		return r, nil
 	}
 	r, err := c.Request(i)
 	return Request{Method: r.Method, URL: r.URL, Body: r.Body}, err

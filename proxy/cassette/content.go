@@ -6,6 +6,7 @@ import (
 	"iter"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -16,7 +17,7 @@ const largeFile = 4 << 20
 // longestSealLine bounds the lines that are not part of items.
 const longestSealLine = 256
 
-// aheadBytes is how much is read at once of a large file that is read in its order.
+// aheadBytes is how much is read at once of a large file that is looked through in its order.
 const aheadBytes = 256 << 10
 
 // content is what a sealed file holds. It is safe for concurrent use.
@@ -30,10 +31,10 @@ type content struct {
 type largeContent struct {
 	file *os.File // the runtime closes it when nothing refers to it
 
-	mu    sync.Mutex
-	start int    // of ahead
-	ahead []byte // read last; never changed
-	next  int    // where a reader goes on that reads all in its order
+	mu    sync.Mutex // guards what follows
+	start int        // of ahead
+	ahead []byte     // looked at last, and what follows it
+	next  int        // where a reader goes on that looks at all in its order
 }
 
 // openLarge returns the content of a large file of this package; false for any other file.
@@ -60,30 +61,39 @@ func (c content) readBytes(start, end int) ([]byte, error) {
 	if c.large == nil {
 		return c.memory[start:end], nil
 	}
-	return c.large.readBytes(start, end, c.size)
+	read := make([]byte, end-start)
+	_, err := c.large.file.ReadAt(read, int64(start))
+	return read, err
 }
 
-// readBytes returns bytes of a file that is size long. They must not be changed.
-func (l *largeContent) readBytes(start, end, size int) ([]byte, error) {
+// lookAt calls look with the bytes from start to end, which are valid until it returns.
+// It takes no new memory for items that are looked at in their order.
+func (c content) lookAt(start, end int, look func([]byte)) error {
+	if c.large == nil {
+		look(c.memory[start:end])
+		return nil
+	}
+	return c.large.lookAt(start, end, c.size, look)
+}
+
+// lookAt looks at bytes of a file that is size long.
+func (l *largeContent) lookAt(start, end, size int, look func([]byte)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	isNext := start <= l.next+longestSealLine && end >= l.next && end-start < aheadBytes
+	if start < l.start || end > l.start+len(l.ahead) {
+		until := end
+		if isNext := start <= l.next+longestSealLine && end >= l.next; isNext {
+			until = min(max(end, start+aheadBytes), size)
+		}
+		l.start, l.ahead = start, slices.Grow(l.ahead[:0], until-start)[:until-start]
+		if _, err := l.file.ReadAt(l.ahead, int64(start)); err != nil {
+			l.ahead = l.ahead[:0]
+			return err
+		}
+	}
 	l.next = end
-	if start >= l.start && end <= l.start+len(l.ahead) {
-		return l.ahead[start-l.start : end-l.start : end-l.start], nil
-	}
-	until := end
-	if isNext {
-		until = min(max(end, start+aheadBytes), size)
-	}
-	read := make([]byte, until-start)
-	if _, err := l.file.ReadAt(read, int64(start)); err != nil {
-		return nil, err
-	}
-	if isNext {
-		l.start, l.ahead = start, read
-	}
-	return read[: end-start : end-start], nil
+	look(l.ahead[start-l.start : end-l.start])
+	return nil
 }
 
 // readAround returns the line that ends, with its line feed, at a place, and what follows,

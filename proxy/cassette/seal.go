@@ -35,7 +35,10 @@ func (s seal) newHash() hash.Hash {
 
 // sealLine returns the comment after item number n.
 func sealLine(n, length int, s seal) string {
-	return fmt.Sprintf("%s%d %d %x\n", sealPrefix, n, length, s[:])
+	line := append(make([]byte, 0, longestSealLine), sealPrefix...)
+	line = append(strconv.AppendInt(line, int64(n), 10), ' ')
+	line = append(strconv.AppendInt(line, int64(length), 10), ' ')
+	return string(append(hex.AppendEncode(line, s[:]), '\n'))
 }
 
 // closing is what the last line of a complete file says, apart from the hash.
@@ -64,14 +67,15 @@ func (c closing) lineAfter(last seal) string {
 // readSeal splits a seal line. The parts are unverified: before trusting the
 // item, generate the line again and compare.
 func readSeal(line []byte) (n, length int, s seal, ok bool) {
-	f := strings.Split(strings.TrimSuffix(string(line), "\n"), " ")
-	// Six spaces of indent give six empty fields before "#" and "sealed".
-	if len(f) != 11 || !bytes.HasPrefix(line, []byte(sealPrefix)) || len(f[10]) != 2*len(s) {
+	text, isSeal := bytes.CutPrefix(line, []byte(sealPrefix))
+	number, rest, _ := bytes.Cut(text, []byte(" "))
+	size, digits, _ := bytes.Cut(bytes.TrimSuffix(rest, []byte("\n")), []byte(" "))
+	if !isSeal || len(digits) != 2*len(s) {
 		return 0, 0, s, false
 	}
-	n, err1 := strconv.Atoi(f[8])
-	length, err2 := strconv.Atoi(f[9])
-	_, err3 := hex.Decode(s[:], []byte(f[10]))
+	n, err1 := strconv.Atoi(string(number))
+	length, err2 := strconv.Atoi(string(size))
+	_, err3 := hex.Decode(s[:], digits)
 	return n, length, s, err1 == nil && err2 == nil && err3 == nil && n >= 0 && length >= 0
 }
 

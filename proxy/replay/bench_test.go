@@ -89,13 +89,19 @@ func streams(b *testing.B, n int) *cassette.Cassette {
 	b.Helper()
 	ins := make([]cassette.Interaction, n)
 	for i := range ins {
-		ins[i] = pair(request(i), string(bytes.Repeat(event, events)))
-		ins[i].Response.Header = http.Header{"Content-Type": {"text/event-stream"}}
-		for range events {
-			ins[i].Timeline = append(ins[i].Timeline, cassette.Chunk{Length: len(event)})
-		}
+		ins[i] = streamOf(i)
 	}
 	return newCassette(b, ins...)
+}
+
+// streamOf is an interaction whose reply is a stream of 20 events.
+func streamOf(i int) cassette.Interaction {
+	in := pair(request(i), string(bytes.Repeat(event, events)))
+	in.Response.Header = http.Header{"Content-Type": {"text/event-stream"}}
+	for range events {
+		in.Timeline = append(in.Timeline, cassette.Chunk{Length: len(event)})
+	}
+	return in
 }
 
 func fresh(b *testing.B, c *cassette.Cassette) http.Handler {

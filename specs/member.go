@@ -31,7 +31,7 @@ type Member struct {
 	// Types are the letters of the JSON types, e.g. "sa".
 	Types  string
 	Values []string
-	// Min and Max bound a number; nil where it is unbounded.
+	// Min and Max bound a number, or how many elements a list has; nil for no bound.
 	Min, Max *float64
 	// Object names what the value, or each of its elements, is. ByName is set where
 	// instead each member of the value is such an object.

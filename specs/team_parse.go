@@ -325,6 +325,10 @@ func (p *teamRuleParser) finishAssertion() {
 		p.addFault("", "asks nothing of %s; add present: true, absent: true, equals:, matches: or same: true", a.Selector())
 	case a.Absent && (a.Present || a.Equals != "" || a.Matches != nil || a.Same):
 		p.addFault("absent", "contradicts itself: what is absent cannot be present, equal or matched")
+	case a.findContradiction(a) != "":
+		p.addFault("matches", "contradicts itself: %s cannot be %s", a.Selector(), a.findContradiction(a))
+	case a.Absent && strings.EqualFold(a.Header, "anthropic-version") && emptyOrContains(r.Applies.Provider, "anthropic"):
+		p.addFault("absent", "contradicts PAR-011: anthropic takes no request without the header anthropic-version")
 	}
 	for _, provider := range providers {
 		if a.Absent && len(a.Path) == 1 && emptyOrContains(r.Applies.Provider, provider) && slices.Contains(requiredMembers[provider], a.Path[0].Name) {

@@ -1,6 +1,7 @@
 package specs
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 )
@@ -57,12 +58,27 @@ func (a *Assertion) demandsAnything() bool {
 func (a *Assertion) findContradiction(b *Assertion) string {
 	switch {
 	case a.Selector() != b.Selector():
+		return ""
 	case a.Present && b.Absent || a.Absent && b.Present:
 		return "present and absent"
 	case a.Equals != "" && b.Equals != "" && a.Equals != b.Equals:
 		return "equal to " + a.Equals + " and to " + b.Equals
 	}
+	for _, pair := range [][2]*Assertion{{a, b}, {b, a}} {
+		if value, re := pair[0].Equals, pair[1].Matches; value != "" && re != nil && !re.MatchString(scalarText(value)) {
+			return "equal to " + value + " and match " + re.String()
+		}
+	}
 	return ""
+}
+
+// scalarText is what an expression is held against: a string without its quotes.
+func scalarText(value string) string {
+	var text string
+	if json.Unmarshal([]byte(value), &text) == nil {
+		return text
+	}
+	return value
 }
 
 // overlapsWith reports whether two rules speak of one provider.

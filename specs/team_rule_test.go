@@ -63,6 +63,8 @@ func TestTeamRuleFaults(t *testing.T) {
 		{rule("consequence: unsafe", "path: a", "matches: "+strings.Repeat("b", 1001)), "matches has 1001 bytes, at most 1000"},
 		{rule("consequence: unsafe", "path: a", "header: b", "present: true"), "has path and header; make two rules"},
 		{rule("consequence: unsafe", "path: a", "absent: true", "equals: 7"), "r.yaml:5: TEAM-002: contradicts itself"},
+		{rule("consequence: unsafe", "path: a", "equals: x", "matches: '^y'"), `r.yaml:6: TEAM-002: contradicts itself: a cannot be equal to "x" and match ^y`},
+		{rule("consequence: unsafe", "header: Anthropic-Version", "absent: true"), "r.yaml:5: TEAM-002: contradicts PAR-011: anthropic takes no request without"},
 		{rule("consequence: unsafe", "path: messages", "absent: true"), "r.yaml:5: TEAM-002: contradicts HYG-001: anthropic takes no request without messages"},
 		{rule("consequence: unsafe", "provider: athropic", "path: a", "present: true"), `r.yaml:4: TEAM-002: provider "athropic" is unknown; did you mean anthropic?`},
 		{rule("uses: SIG-01"), "r.yaml:3: TEAM-002: uses SIG-01: conform has no such requirement; did you mean SIG-001?"},

@@ -15,7 +15,7 @@ func twoRequests(first, second string) *Trace {
 		return evidence.Exchange{
 			Index: i, Provider: evidence.Anthropic,
 			Request: evidence.Request{Method: http.MethodPost, URL: "https://api.anthropic.com/v1/messages", Body: []byte(body),
-				Header: http.Header{"Anthropic-Version": {"2023-06-01"}}},
+				Header: http.Header{"Anthropic-Version": {"2023-06-01"}, "X-App": {"cli"}}},
 			Response: evidence.Response{Status: 200, End: "eof", Header: http.Header{"Content-Type": {"application/json"}},
 				Body: []byte(`{"id":"msg_01","type":"message","role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":"A heron."}],"stop_reason":"end_turn"}`)},
 		}
@@ -53,7 +53,7 @@ func TestAssertions(t *testing.T) {
 		{"header: anthropic-version, equals: '2023-06-01'", "", "", 2, ""},
 		{"header: anthropic-version, equals: '2024-01-01'", "", "", 2, `header Anthropic-Version is a value of 10 bytes, not "2024-01-01"`},
 		{"header: x-team, present: true", "", "", 2, "there is no header X-Team"},
-		{"header: anthropic-version, absent: true", "", "", 2, "there is a header Anthropic-Version"},
+		{"header: x-app, absent: true", "", "", 2, "there is a header X-App"},
 		{"path: model, present: true, provider: openai", "", "", 0, ""},
 		{"path: metadata.user_ids, matches: u", "", "", 0, ""},
 	} {

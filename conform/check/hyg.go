@@ -39,13 +39,15 @@ func doubledMember(n *wire.Node, path string) (doubled *wire.Node, at string) {
 	if n == nil {
 		return nil, ""
 	}
+	seen := make(map[string]bool, len(n.Names))
 	for i, v := range n.Items {
 		below := elementPath(path, i)
 		if n.Is('{') {
 			below = strings.TrimPrefix(path+"."+n.Names[i], ".")
-			if slices.Contains(n.Names[:i], n.Names[i]) {
+			if seen[n.Names[i]] {
 				return v, below
 			}
+			seen[n.Names[i]] = true
 			if v.Is('{') && path != "" && slices.Contains(argumentMembers, n.Names[i]) {
 				continue
 			}

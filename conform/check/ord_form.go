@@ -251,7 +251,7 @@ func validUnicode(s *Trace, r *report) {
 		r.addObserved(1)
 		at := -1
 		if !utf8.Valid(body) {
-			at = 0
+			at = firstInvalid(body)
 		}
 		if bytes.Contains(body, []byte(`\ud`)) || bytes.Contains(body, []byte(`\uD`)) {
 			for _, m := range halfSurrogate.FindAllIndex(body, -1) {
@@ -265,6 +265,19 @@ func validUnicode(s *Trace, r *report) {
 			r.addFinding(x, wire.Place{Event: -1, Off: at, Path: pathAt(x.req.Doc, at)}, "R33", "a text holds half of a surrogate pair, or bytes that are not UTF-8")
 		}
 	})
+}
+
+// firstInvalid returns where the first bytes stand that are not UTF-8.
+func firstInvalid(body []byte) int {
+	at := 0
+	for at < len(body) {
+		r, size := utf8.DecodeRune(body[at:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	return at
 }
 
 // pathAt returns the path of the innermost value that covers a byte of the document.

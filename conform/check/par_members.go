@@ -184,6 +184,9 @@ func (w *memberWalk) value(v *wire.Node, m specs.Member, path string) {
 }
 
 func (w *memberWalk) inRange(v *wire.Node, m specs.Member, path string) {
+	if elements := float64(len(v.Elems())); m.Max != nil && elements > *m.Max {
+		w.add(outOfRange, v, path, byProvider(w.x, "A-7", "O-6", "G-28"), "has "+strconv.Itoa(len(v.Elems()))+" elements; at most "+strconv.FormatFloat(*m.Max, 'g', -1, 64)+" are taken")
+	}
 	if !v.Is('0') {
 		return
 	}

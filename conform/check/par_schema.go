@@ -97,12 +97,13 @@ func objectFault(n *wire.Node, d dialect, path string) *schemaFault {
 	case required != nil && !required.Null() && !required.Is('['):
 		return &schemaFault{required, path + ".required", "is not a list of names"}
 	}
+	known := setOf(namesOf(properties))
 	for i, name := range required.Elems() {
 		at := path + ".required[" + strconv.Itoa(i) + "]"
 		if !name.Is('"') {
 			return &schemaFault{name, at, "is not a name"}
 		}
-		if d == geminiSchema && properties.Get(name.Str()) == nil {
+		if d == geminiSchema && !known[name.Str()] {
 			return &schemaFault{name, at, "names " + strconv.Quote(cutText(name.Str(), 40)) + ", which is not a property"}
 		}
 	}
@@ -133,6 +134,14 @@ func nestedFault(n *wire.Node, d dialect, path string, depth int) *schemaFault {
 	return nil
 }
 
+// describeType says what a schema has as its type.
+func describeType(n *wire.Node) string {
+	if n == nil {
+		return "no type"
+	}
+	return "the type " + cutText(string(n.Raw), 60)
+}
+
 // toolSchemas: the arguments of a tool are an object, described in the provider's words
 // (A-7, O-19, O-20, G-12). One bad schema makes every request with it fail.
 func toolSchemas(s *Trace, r *report) {
@@ -141,11 +150,11 @@ func toolSchemas(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		root := d.schema.Get("type").Str()
+		root := d.schema.Get("type")
 		mustBeObject := d.dialect == anthropicSchema || d.dialect == openAISchema
 		at := wire.Place{Event: -1, Off: d.schema.Off, Path: d.schemaPath}
-		if d.schema.Is('{') && mustBeObject && root != "object" {
-			r.addFinding(x, at, byProvider(x, "A-7", "O-20", ""), "the schema of tool %q has the type %q, not object", cutText(d.name, 140), root)
+		if d.schema.Is('{') && mustBeObject && root.Str() != "object" {
+			r.addFinding(x, at, byProvider(x, "A-7", "O-20", ""), "the schema of tool %q has %s; at the root it must be \"object\"", cutText(d.name, 140), describeType(root))
 			return
 		}
 		if d.dialect == geminiSchema && d.node.Any("parametersJsonSchema", "parameters_json_schema") != nil {
@@ -218,9 +227,9 @@ func findLooseObject(n *wire.Node, allRequired bool, path string, depth int) *sc
 		if !n.Get("additionalProperties").Is('f') {
 			return &schemaFault{n, path, "additionalProperties is not false"}
 		}
+		required := setOf(stringsIn(n.Get("required")))
 		for _, name := range namesOf(n.Get("properties")) {
-			isRequired := func(e *wire.Node) bool { return e.Str() == name }
-			if allRequired && !slices.ContainsFunc(n.Get("required").Elems(), isRequired) {
+			if allRequired && !required[name] {
 				return &schemaFault{n, path, "required does not name " + strconv.Quote(cutText(name, 60))}
 			}
 		}
@@ -238,6 +247,21 @@ func namesOf(n *wire.Node) []string {
 		return n.Names
 	}
 	return nil
+}
+
+func stringsIn(n *wire.Node) (texts []string) {
+	for _, e := range n.Elems() {
+		texts = append(texts, e.Str())
+	}
+	return texts
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // nestedSchemas lists the schemas directly inside one, with their paths below it.
@@ -267,9 +291,9 @@ func (c *strictCount) count(n *wire.Node, depth int) {
 	if !n.Is('{') || depth > maxSchemaDepth {
 		return
 	}
-	properties := n.Get("properties")
+	properties, required := n.Get("properties"), setOf(stringsIn(n.Get("required")))
 	for i, name := range namesOf(properties) {
-		if !slices.ContainsFunc(n.Get("required").Elems(), func(e *wire.Node) bool { return e.Str() == name }) {
+		if !required[name] {
 			c.optional++
 		}
 		if p := properties.Items[i]; p.Get("type").Is('[') || p.Get("anyOf").Is('[') {

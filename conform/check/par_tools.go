@@ -81,13 +81,28 @@ func geminiTools(n *wire.Node, path string) (list []toolDeclaration) {
 	return list
 }
 
-// eachTool calls f for every tool of every request that the policies hold for.
+// eachTool calls f for every tool of every request that the policies hold for, and for
+// those that stand among the input of OpenAI.
 func (s *Trace) eachTool(f func(x *exchange, d toolDeclaration)) {
 	s.eachPolicyRequest("", func(x *exchange) {
-		for _, d := range x.declaredTools() {
+		for _, d := range append(x.declaredTools(), x.addedTools()...) {
 			f(x, d)
 		}
 	})
+}
+
+// addedTools lists the tools that the client adds behind the start of a conversation.
+func (x *exchange) addedTools() (list []toolDeclaration) {
+	for i := range x.req.Items {
+		it := &x.req.Items[i]
+		if it.Type != "additional_tools" && it.Type != "tool_search_output" {
+			continue
+		}
+		for j, n := range it.Node.Get("tools").Elems() {
+			list = append(list, openAITools(n, it.Place.Path+".tools["+strconv.Itoa(j)+"]")...)
+		}
+	}
+	return list
 }
 
 var toolNameForms = map[string]*regexp.Regexp{
@@ -103,7 +118,7 @@ func toolNames(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		inNamespace := strings.Contains(d.path, ".tools[")
+		inNamespace := d.name != d.node.Get("name").Str()
 		if !toolNameForms[x.Provider].MatchString(d.name) || x.Provider == evidence.OpenAI && !inNamespace && strings.Contains(d.name, ".") {
 			r.addFinding(x, d.place(), byProvider(x, "A-21", "O-18", "G-11"), "the provider does not take the tool name %q", cutText(d.name, 140))
 		}

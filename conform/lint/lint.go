@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -67,8 +66,11 @@ func (r Result) Verdict() report.Verdict {
 // tell it from the members; model is needed for Gemini only, which has it in the URL.
 // Errors say that the body cannot be judged at all.
 func Request(provider, model string, body []byte) (Result, error) {
-	doc, err := wire.Parse(body)
-	if err != nil || !doc.Is('{') {
+	doc, err := parse(body)
+	if err != nil {
+		return Result{}, err
+	}
+	if !doc.Is('{') {
 		return Result{}, errors.New("is not a JSON object")
 	}
 	if provider == "" {
@@ -84,12 +86,16 @@ func Request(provider, model string, body []byte) (Result, error) {
 	return Result{Findings: found, Providers: []string{provider}}, err
 }
 
-// providerOf tells whose request a document is.
+// providerOf tells whose request a document is. A system message begins a conversation of
+// Chat Completions; in one of Anthropic's it stands further on.
 func providerOf(doc *wire.Node) (string, error) {
 	messages := doc.Get("messages")
-	isChat := slices.ContainsFunc(messages.Elems(), func(m *wire.Node) bool {
-		return m.Get("role").Str() == "system" || m.Get("role").Str() == "tool" || m.Get("tool_calls") != nil
-	}) || doc.Any("max_completion_tokens", "n", "logprobs", "response_format") != nil
+	isChat := false
+	for i, m := range messages.Elems() {
+		role := m.Get("role").Str()
+		isChat = isChat || i == 0 && role == "system" || role == "tool" || role == "developer" || m.Get("tool_calls") != nil
+	}
+	isChat = isChat || doc.Any("max_completion_tokens", "n", "logprobs", "response_format") != nil
 	switch {
 	case doc.Get("contents") != nil:
 		return evidence.Gemini, nil

@@ -30,6 +30,7 @@ func TestForms(t *testing.T) {
 		{"OpenAI", `[{"type":"function","name":"a","parameters":SCHEMA}]`, "[0].parameters.properties"},
 		{"a namespace", `[{"type":"namespace","name":"n","tools":[{"type":"function","name":"a","parameters":SCHEMA}]}]`, "[0].tools[0].parameters.properties"},
 		{"Chat Completions", `[{"type":"function","function":{"name":"a","parameters":SCHEMA}}]`, "[0].function.parameters.properties"},
+		{"among OpenAI's input", `{"input":[{"role":"user","content":"hi"},{"type":"additional_tools","tools":[{"type":"namespace","name":"n","tools":[{"type":"function","name":"a","parameters":SCHEMA}]}]}]}`, "input[1].tools[0].tools[0].parameters.properties"},
 		{"Gemini", `{"tools":[{"googleSearch":{}},{"functionDeclarations":[{"name":"a","parametersJsonSchema":SCHEMA}]}]}`, "tools[1].functionDeclarations[0].parametersJsonSchema.properties"},
 		{"Gemini's parameters", `{"functionDeclarations":[{"name":"z"},{"name":"a","parameters":SCHEMA}]}`, ".functionDeclarations[1].parameters.properties"},
 	} {
@@ -40,6 +41,24 @@ func TestForms(t *testing.T) {
 		sound, err := lint.Tools([]byte(strings.Replace(c.list, "SCHEMA", soundSchema, 1)), "anthropic")
 		if err != nil || hasFinding(sound, "TSC-002/argument-names", "a", c.path) {
 			t.Errorf("%s, mended: %+v, %v", c.name, sound, err)
+		}
+	}
+}
+
+// TestManyTools: OpenAI takes 128 tools.
+func TestManyTools(t *testing.T) {
+	list := make([]map[string]any, 129)
+	for i := range list {
+		list[i] = map[string]any{"name": "t" + strconv.Itoa(i), "inputSchema": map[string]any{"type": "object"}}
+	}
+	for n, want := range map[int]bool{128: false, 129: true} {
+		data, err := json.Marshal(list[:n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := lint.Tools(data)
+		if err != nil || hasFinding(found, "PAR-007/range", "", "tools") != want {
+			t.Errorf("%d tools: %+v, %v", n, found.Findings, err)
 		}
 	}
 }
@@ -88,8 +107,12 @@ func TestEachProvider(t *testing.T) {
 // TestNothingToJudge: what holds no tool is an error, never a pass.
 func TestNothingToJudge(t *testing.T) {
 	for list, want := range map[string]string{
-		``:                      "is not JSON",
-		`{`:                     "is not JSON",
+		``:                      "is empty",
+		`{`:                     "is not JSON: line 1, byte 1: ends too early",
+		"{\"a\":1,\n\"b\" 2}":   "is not JSON: line 2, byte 12: invalid character '2' after object name",
+		"[] []":                 "is not JSON: line 1, byte 2: more than one value",
+		"\xEF\xBB\xBF[]":        "begins with a byte order mark",
+		"\xFF\xFE[\x00]\x00":    "is UTF-16; save it as UTF-8",
 		`7`:                     "holds no list of tools",
 		`{"tools":7}`:           "holds no list of tools",
 		`[]`:                    "holds no tool that a client runs",
@@ -117,6 +140,9 @@ func TestRequest(t *testing.T) {
 		{"", "", `{"model":"gpt-5.2","previous_response_id":"resp_1","input":[{"type":"function_call_output","call_id":"c","output":"x"}]}`, ""},
 		{"", "gemini-2.5-flash", `{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"thinkingConfig":{"thinkingLevel":"LOW"}}}`, "gemini PAR-013/level generationConfig.thinkingConfig.thinkingLevel"},
 		{"", "", `{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"thinkingConfig":{"thinkingLevel":"LOW"}}}`, ""},
+		{"", "", `{"model":"claude-opus-5-5","max_tokens":9,"top_k":5,"messages":[{"role":"user","content":"hi"},{"role":"system","content":"Be brief."}]}`, "anthropic PAR-002/model top_k"},
+		{"", "", `{"model":"gpt-5.2","input":[{"type":"additional_tools","role":"developer","tools":[{"type":"function","name":"a.b","parameters":{"type":"object","properties":{"a":{"type":"array"}}}}]}]}`, "openai PAR-008/names input[0].tools[0]"},
+		{"", "", `{"model":"gpt-5.2","input":[{"type":"additional_tools","role":"developer","tools":[{"type":"function","name":"a","parameters":{"type":"object","properties":{"a":{"type":"array"}}}}]}]}`, "openai PAR-008/schema input[0].tools[0].parameters.properties.a.items"},
 		{"anthropic", "", `{"model":"claude-opus-4-6","max_tokens":9}`, "anthropic PAR-006/required messages"},
 		{"anthropic", "", `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"a","input":{}}]},{"role":"user","content":"and?"}],"tools":[{"name":"a","input_schema":{"type":"object"}}]}`, "anthropic ORD-001/answered messages[1].content[0]"},
 	} {

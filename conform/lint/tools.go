@@ -33,9 +33,9 @@ type tool struct {
 // sent as it is, in the members of the provider. Tools that a provider runs itself are
 // left out with a note. Errors say that no tool can be read.
 func Tools(list []byte, providers ...string) (Result, error) {
-	doc, err := wire.Parse(list)
+	doc, err := parse(list)
 	if err != nil {
-		return Result{}, errors.New("is not JSON")
+		return Result{}, err
 	}
 	tools, notes, err := readTools(doc)
 	if err != nil {
@@ -103,14 +103,34 @@ func noteOnParameters(url string, tools []tool, known []Finding) ([]string, erro
 
 var errNoList = errors.New("holds no list of tools; give the answer to tools/list, a list of tools or a request")
 
-// readTools finds the tools in a document. Paths lead into the document.
+// readTools finds the tools in a document. Paths lead into the document. Requests to OpenAI
+// can hold tools among their input as well.
 func readTools(doc *wire.Node) (tools []tool, notes []string, err error) {
+	for i, item := range doc.Get("input").Elems() {
+		if kind := item.Get("type").Str(); kind != "additional_tools" && kind != "tool_search_output" {
+			continue
+		}
+		more, note, err := readList(item.Get("tools"), "input["+strconv.Itoa(i)+"].tools")
+		if err != nil {
+			return nil, nil, err
+		}
+		tools, notes = append(tools, more...), append(notes, note...)
+	}
+	if len(tools)+len(notes) > 0 && doc.Get("tools") == nil {
+		return tools, notes, nil
+	}
 	list, path := doc, ""
 	for _, member := range []string{"result", "tools"} {
 		if list.Is('{') && list.Get(member) != nil {
 			list, path = list.Get(member), strings.TrimPrefix(path+"."+member, ".")
 		}
 	}
+	more, note, err := readList(list, path)
+	return append(tools, more...), append(notes, note...), err
+}
+
+// readList reads a list of tools, or one tool.
+func readList(list *wire.Node, path string) (tools []tool, notes []string, err error) {
 	elems := list.Elems()
 	switch {
 	case list.Is('{'):

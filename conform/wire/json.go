@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -51,12 +52,32 @@ func Parse(doc []byte) (*Node, error) {
 	d := newDecoder(doc)
 	n, err := d.readValue()
 	if err != nil {
-		return nil, fmt.Errorf("JSON at byte %d: %w", d.dec.InputOffset(), err)
+		return nil, newSyntaxError(d.dec.InputOffset(), err)
 	}
 	if _, err := d.dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("JSON: more than one value, from byte %d", n.Off+len(n.Raw))
+		return nil, &SyntaxError{n.Off + len(n.Raw), "more than one value"}
 	}
 	return n, nil
+}
+
+// SyntaxError says where and why a document is not JSON.
+type SyntaxError struct {
+	Offset int
+	Reason string
+}
+
+// Error is the place and the reason, to stand behind the name of the document.
+func (e *SyntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
+
+func newSyntaxError(offset int64, err error) *SyntaxError {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return &SyntaxError{int(offset), "ends too early"}
+	}
+	var fault *jsontext.SyntacticError
+	if errors.As(err, &fault) && fault.Err != nil {
+		offset, err = max(offset, fault.ByteOffset), fault.Err
+	}
+	return &SyntaxError{int(offset), strings.TrimPrefix(err.Error(), "jsontext: ")}
 }
 
 // parseArray reads the elements of one JSON array as far as they are whole, and

@@ -159,9 +159,9 @@ func (a *app) readInput(name string) ([]byte, error) {
 
 // printLint shows each finding with its place, what is wrong and how to mend it.
 func printLint(w io.Writer, result lint.Result) {
-	count := map[report.Verdict]int{}
+	verdicts := map[report.Verdict]int{}
 	for _, f := range result.Findings {
-		count[f.Verdict]++
+		verdicts[f.Verdict]++
 		fmt.Fprintf(w, "%-5s %-24s %-10s %s\n", f.Verdict, f.Check, f.Provider, f.Path)
 		fmt.Fprintf(w, "      %s\n", f.Message)
 		if f.Fix != "" {
@@ -175,7 +175,7 @@ func printLint(w io.Writer, result lint.Result) {
 	if result.Tools > 0 {
 		of = fmt.Sprintf(" in %d tools", result.Tools)
 	}
-	fmt.Fprintf(w, "%s %d refused, %d degraded%s (%s)\n", strings.ToUpper(string(result.Verdict())), count[report.Fail], count[report.Warn], of, strings.Join(result.Providers, ", "))
+	fmt.Fprintf(w, "%s %d refused, %d degraded%s (%s)\n", strings.ToUpper(string(result.Verdict())), verdicts[report.Fail], verdicts[report.Warn], of, strings.Join(result.Providers, ", "))
 }
 
 // lintDoc is the form of conform lint --json, schema conform.lint.v1.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,7 +71,7 @@ func (f *runFlags) adoptRerun() (err error) {
 	if f.prior, err = readReport(f.rerunFailed); err != nil {
 		return err
 	}
-	if f.sources == nil {
+	if f.sources == nil && !hasOneSourceEach(f.prior) {
 		f.sources = f.prior.Source
 	}
 	if f.ingress == nil {
@@ -85,6 +86,21 @@ func (f *runFlags) adoptRerun() (err error) {
 	}
 	f.strict = f.strict || f.prior.Policy.Strict
 	return nil
+}
+
+// hasOneSourceEach reports whether a run took the cassettes, and the simulator for the cases
+// without one, as it does when no source is named.
+func hasOneSourceEach(r *report.Run) bool {
+	names := map[string]bool{}
+	for _, c := range r.Cases {
+		names[c.Name] = true
+	}
+	for name := range names {
+		if recorded, ok := strings.CutSuffix(name, "@simulator"); ok && names[recorded] {
+			return false
+		}
+	}
+	return len(r.Source) > 1
 }
 
 // schedule decides which cases run, and keeps what becomes of them. [harness.Run] calls

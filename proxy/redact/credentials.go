@@ -29,9 +29,9 @@ func requestFindings(in cassette.Request) findings {
 	case params["boundary"] != "" && bytes.HasPrefix(text, []byte("--")):
 		return findings{credentials: multipartCredentials(in.Body, params["boundary"])}
 	case text[0] == '{' || text[0] == '[':
-		return searchJSON(in.Body, false, false)
+		return searchJSON(in.Body, false, issuesSecrets(in))
 	}
-	found := searchJSON(in.Body, false, false)
+	found := searchJSON(in.Body, false, issuesSecrets(in))
 	found.credentials = append(pairSecrets(in.Body, 0, nil), found.credentials...)
 	found.credentials = append(found.credentials, elementCredentials(in.Body)...)
 	return found
@@ -71,7 +71,7 @@ func isIssued(v string) bool {
 type jsonSearch struct {
 	b        []byte
 	isReply  bool
-	isIssuer bool // the reply is of an endpoint that issues credentials
+	isIssuer bool // the body is for or of an endpoint that issues credentials
 	depth    int  // how many documents it is written in
 	names    names
 	seen     map[string]bool // the public words found
@@ -174,14 +174,22 @@ func (j *jsonSearch) isCredential(s jsonString, class nameClass) bool {
 	switch parent := j.names.class(s.parent.bytesIn(j.b)); {
 	case class != strongName && isValueName(key) && (parent == strongName || j.isIssuer):
 		class = strongName // {"client_secret": {"value": …}}
+	case class != strongName && j.isIssuer && !j.isReply && isParameterSecret(string(key)):
+		class = strongName // as in a form: {"grant_type": …, "code": …}
+	case class == plainName && !j.isReply && holdsSecrets(s.parent.bytesIn(j.b)) && isUnguessable(value):
+		class = strongName // {"secrets": {"prod": …}}
 	case class == plainName && parent == weakName && !j.isReply:
 		class = weakName // {"apiKeys": {"acme": …}}
+	case class == weakName && parent == weakName && !j.isReply && isValueName(key) && isUnguessable(value):
+		class = strongName // {"auth": {"value": …}}
+	case class == weakName && s.region == headers && isWordOfKey(value) && hasLettersAndDigits(value):
+		class = strongName // {"env": {"ACME_KEY": …}}
 	}
 	switch {
 	case hasSecretForm(value):
 		return true
 	case class == strongName && j.isReply:
-		return isIssued(value)
+		return isIssued(value) || j.isIssuer && isWordOfKey(value) && guessBits(value) >= leastIssuedBits
 	case class == strongName:
 		return true
 	case class == weakName && j.isReply && !j.isIssuer && isValueName(key):
@@ -192,6 +200,13 @@ func (j *jsonSearch) isCredential(s jsonString, class nameClass) bool {
 		return !isClear(spelledAsHeader(key)) && (looksLikeKey(withoutScheme(value)) || hasEntropy(value) && len(value) >= minSecret || len(withoutScheme(value)) < len(value))
 	}
 	return false
+}
+
+// holdsSecrets reports whether the members of an object of this name are secrets, whatever
+// they are called.
+func holdsSecrets(name []byte) bool {
+	plain := spellingOf(name[:min(len(name), maxName)])
+	return strings.HasSuffix(plain, "secrets") || strings.HasSuffix(plain, "passwords")
 }
 
 func isValueName(key []byte) bool {

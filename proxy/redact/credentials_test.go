@@ -14,6 +14,18 @@ import (
 // secretAt makes a secret that nothing but its place gives away.
 func secretAt(n int) string { return fmt.Sprintf("%04dplainWordsOnly%04dmore", n, n) }
 
+// A code is a secret where tokens are issued, as in a form; elsewhere it is code.
+func TestCodesOfTokenEndpoints(t *testing.T) {
+	body := `{"grant_type":"authorization_code","code":"` + secretAt(1) + `"}`
+	for path, isSecret := range map[string]bool{"/v1/oauth/token": true, "/v1/messages": false} {
+		in := simple()
+		in.Request.URL, in.Request.Body = "https://api.example.com"+path, []byte(body)
+		if got := New(nil).Interaction(in).Request.Body; strings.Contains(string(got), secretAt(1)) == isSecret {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
 // Credentials that stand in bodies are known by their names alone, and what
 // looks like them in a conversation stays.
 func TestCredentialsInBodies(t *testing.T) {

@@ -44,19 +44,29 @@ func classifyName(name string) nameClass {
 		return min(keyClass(words.previous), weakName)
 	case weakLast[string(last)]:
 		return weakName
+	case string(last) == "pass" || string(last) == "pw":
+		return strongName
 	}
 	for _, end := range strongEndings {
 		if len(words.joined) >= len(end) && string(words.joined[len(words.joined)-len(end):]) == end {
-			return strongUnlessPosition(string(words.joined[:len(words.joined)-len(end)]), end)
+			return words.strongUnlessPosition(end)
 		}
 	}
 	return plainName
 }
 
 // strongUnlessPosition returns strongName, but not for the tokens that mark a position in
-// a list or in a text: nextPageToken, eos_token.
-func strongUnlessPosition(before, end string) nameClass {
-	if end == "token" && slices.ContainsFunc(positionTokens, func(kind string) bool { return strings.HasSuffix(before, kind) }) {
+// a list or in a text: nextPageToken, eos_token. The word before decides, not its last
+// letters: a helper_token is none per item.
+func (w nameWords) strongUnlessPosition(end string) nameClass {
+	if end != "token" {
+		return strongName
+	}
+	before := string(w.previous)
+	if string(w.last) != end { // written as one word: nextpagetoken
+		before = strings.TrimPrefix(strings.TrimSuffix(string(w.last), end), "next")
+	}
+	if slices.Contains(positionTokens, before) {
 		return plainName
 	}
 	return strongName
@@ -108,7 +118,7 @@ var strongEndings = []string{
 }
 
 // weakLast are last words under which a credential or something else may stand.
-var weakLast = nameSet("auth", "authentication", "credentials", "secrets", "tokens", "passwords", "value", "session", "sid", "pat", "bearertoken")
+var weakLast = nameSet("auth", "authentication", "credentials", "secrets", "tokens", "passwords", "value", "session", "sid", "pat", "bearertoken", "cred", "creds")
 
 // positionTokens are the tokens of lists and of texts.
 var positionTokens = []string{

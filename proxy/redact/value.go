@@ -58,6 +58,21 @@ func hasEntropy(v string) bool {
 	return !wordsAndNumbers.MatchString(v)
 }
 
+// leastIssuedBits is leastBits for what an endpoint issues under the name of a credential:
+// the messages there have less.
+const leastIssuedBits = 30
+
+// isWordOfKey reports whether a value is one long word and no path. The place where it
+// stands must already say that it may be a secret.
+func isWordOfKey(v string) bool {
+	return len(v) >= minWord && !strings.ContainsAny(v, " \t\r\n") && !strings.Contains(v, "://") && v[0] != '/' && v[0] != '.'
+}
+
+// isUnguessable reports whether a value is such a word that nobody can guess.
+func isUnguessable(v string) bool {
+	return isWordOfKey(v) && hasLettersAndDigits(v) && guessBits(v) >= leastBits
+}
+
 // wordsAndNumbers matches what only looks like a short secret: gpt-4o-mini, test-key-1,
 // v2.1, 2026-11-21.
 var wordsAndNumbers = regexp.MustCompile(`^(?i:[a-z]{2,}|v?\d{1,4})([-_.:/ ]?(v?\d{1,4}[a-z]?|[a-z]+))*$`)

@@ -80,7 +80,7 @@ func newHit(what string, secret []byte) *Hit {
 }
 
 // Teach passes the text that was found to learn, the method of a redactor: redacting
-// again takes it out. It reports whether there was one; an exact secret is known already.
+// again takes it out. It reports whether there was one.
 func (h *Hit) Teach(learn func(...string)) bool {
 	if h.secret == nil {
 		return false

@@ -58,7 +58,7 @@ var families = []family{
 	{"AKIA", "an AWS key id", "", 16, isUpper},
 	{"ASIA", "an AWS key id", "", 16, isUpper},
 	{"eyJ", "a signed token (JWT)", "-_.", 40, isJWT},
-	{"-----BEGIN ", "a private key", "- ", 11, func(key []byte) bool { return bytes.Contains(key, []byte("PRIVATE KEY")) }},
+	{privateKeyBegin, "a private key", "- ", 11, func(key []byte) bool { return bytes.Contains(key, []byte("PRIVATE KEY")) }},
 }
 
 func hasDigit(key []byte) bool { return bytes.ContainsAny(key, "0123456789") }
@@ -148,7 +148,53 @@ func (f family) keyAt(text []byte, i int) []byte {
 	if len(key)-len(f.prefix) < f.least || f.also != nil && !f.also(key) {
 		return nil
 	}
+	if f.prefix == privateKeyBegin {
+		return text[i:privateKeyEnd(text, i)]
+	}
 	return key
+}
+
+const (
+	privateKeyBegin = "-----BEGIN "
+	privateKeyLast  = "-----END "
+	maxPrivateKey   = 16 << 10 // bytes
+)
+
+// privateKeyEnd returns the end of the private key that begins at text[start], in which line
+// ends may be escaped. One that was cut off, as a tool's output may be, ends where a short
+// word or a byte that no key has follows.
+func privateKeyEnd(text []byte, start int) int {
+	space, end := 0, start+len(privateKeyBegin)
+	if n := bytes.Index(text[end:], []byte("KEY-----")); n >= 0 {
+		end += n + len("KEY-----")
+	}
+	for ; end < len(text) && end-start < maxPrivateKey; end++ {
+		c := text[end]
+		if c == '-' && bytes.HasPrefix(text[end:], []byte(privateKeyLast)) {
+			if n := bytes.Index(text[end+len(privateKeyLast):], []byte("KEY-----")); n >= 0 && n < 40 {
+				return end + len(privateKeyLast) + n + len("KEY-----")
+			}
+		}
+		if c == ' ' && space == 0 && !startsKeyLine(text[end+1:]) {
+			space = end
+		}
+		if !isAlphanumeric(c) && strings.IndexByte("+/=\\\r\n\t :,-", c) < 0 {
+			break
+		}
+	}
+	if space > 0 {
+		return space
+	}
+	return end
+}
+
+// startsKeyLine reports whether a text begins with a word as long as a line of a key.
+func startsKeyLine(text []byte) bool {
+	n := 0
+	for n < len(text) && n < shortestRun && sextet[text[n]] >= 0 {
+		n++
+	}
+	return n == shortestRun
 }
 
 func isAlphanumeric(c byte) bool {

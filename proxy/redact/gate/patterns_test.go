@@ -107,6 +107,50 @@ func TestTeach(t *testing.T) {
 		t.Errorf("taught %q", learnt)
 	}
 	if new(Hit).Teach(func(...string) { t.Error("taught nothing") }) {
-		t.Error("an exact secret has nothing to teach")
+		t.Error("a cookie has nothing to teach")
+	}
+}
+
+// A credential of which the redactor does not know is taught whole.
+func TestTeachExact(t *testing.T) {
+	secret := strings.Repeat("Ab3dEf9hIj", 40)
+	guard := New()
+	guard.Learn(secret)
+	in := simple()
+	in.Response.Body = []byte("you sent " + secret)
+	var hit *Hit
+	if err := guard.Check(in); !errors.As(err, &hit) {
+		t.Fatal(err)
+	}
+	if !hit.Teach(func(secrets ...string) {
+		if len(secrets) != 1 || secrets[0] != secret {
+			t.Errorf("taught %q", secrets)
+		}
+	}) {
+		t.Error("nothing was taught")
+	}
+}
+
+// A private key is found as a whole, whatever its line ends, also when it is cut off.
+func TestPrivateKeys(t *testing.T) {
+	const begin, end = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
+	lines := []string{strings.Repeat("Ab3dEf9h", 8), strings.Repeat("Zy+x/w7v", 8), "Qw3rTy=="}
+	for _, sep := range []string{"\n", "\\r\\n", "\n", "\\\\n", " "} {
+		whole := begin + sep + strings.Join(lines, sep) + sep + end
+		cut := begin + sep + strings.Join(lines[:2], sep)
+		for text, want := range map[string]string{
+			`"` + whole + `"`: whole, "see " + whole + " there": whole, `{"a":"` + cut + `","b":1}`: cut,
+			cut + "\n(and so on)": cut + "\n", begin + " is how it begins": begin,
+		} {
+			in := simple()
+			in.Response.Body = []byte(text)
+			var hit *Hit
+			if err := New().Check(in); !errors.As(err, &hit) {
+				t.Fatalf("%s: %v", text, err)
+			}
+			if got := hit.secret(); got != want {
+				t.Errorf("of %s\nfound %s", text, got)
+			}
+		}
 	}
 }

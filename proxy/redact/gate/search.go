@@ -63,8 +63,8 @@ func (s *search) searchPlain(text []byte, keys, torn bool) *Hit {
 		if i < 0 || i+word > len(text) {
 			continue
 		}
-		if s.secrets.matchesAt(text, i) {
-			return &Hit{What: "a credential this process has used"}
+		if secret := s.secrets.secretAt(text, i); secret != "" {
+			return &Hit{What: "a credential this process has used", secret: func() string { return secret }}
 		}
 		if !keys {
 			continue

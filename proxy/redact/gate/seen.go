@@ -220,18 +220,31 @@ func (s *secretSet) withSecrets(secrets []string) *secretSet {
 	return newSecretSet(values)
 }
 
-// matchesAt reports whether a secret stands at text[i:].
-func (s *secretSet) matchesAt(text []byte, i int) bool {
+// secretAt returns the secret that stands at text[i:], or "".
+func (s *secretSet) secretAt(text []byte, i int) string {
 	for _, v := range s.by[firstTwo(text[i:])] {
 		end := i + len(v)
 		if end > len(text) || string(text[i:end]) != v {
 			continue
 		}
 		if len(v) >= shortest || (i == 0 || !isAlphanumeric(text[i-1])) && (end == len(text) || !isAlphanumeric(text[end])) {
-			return true
+			return s.wholeOf(v)
 		}
 	}
-	return false
+	return ""
+}
+
+// wholeOf returns the secret that was cut to beginning.
+func (s *secretSet) wholeOf(beginning string) string {
+	if len(beginning) < longest {
+		return beginning
+	}
+	for v := range s.values {
+		if strings.HasPrefix(v, beginning) {
+			return v
+		}
+	}
+	return beginning
 }
 
 // inName reports whether a secret is in the name of a header, where the case of

@@ -3,8 +3,10 @@ package record_test
 import (
 	"compress/gzip"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
@@ -54,7 +56,7 @@ func TestMaskedReplyWasCompressed(t *testing.T) {
 			}
 			return nil
 		},
-		Mask: func(error) bool { learnt = true; return true },
+		Mask: func(error) bool { isNew := !learnt; learnt = true; return isNew },
 	}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(w)
@@ -66,3 +68,53 @@ func TestMaskedReplyWasCompressed(t *testing.T) {
 		t.Errorf("report %+v", r)
 	}
 }
+
+// Two secrets that the gate describes alike are both taken out; one that the redactor
+// knows and does not find is refused.
+func TestMaskAlike(t *testing.T) {
+	for body, want := range map[string]struct{ saved, masked, refused int }{
+		"first second": {1, 2, 0},
+		"hidden":       {0, 0, 1},
+		"first hidden": {0, 0, 1},
+	} {
+		known := map[string]bool{}
+		replaced := func(text string) string {
+			for secret := range known {
+				if secret != "hidden" {
+					text = strings.ReplaceAll(text, secret, strings.Repeat("R", len(secret)))
+				}
+			}
+			return text
+		}
+		g := newRig(t, false, record.Config{
+			Redactor: asIs(func(in cassette.Interaction) cassette.Interaction {
+				in.Response.Body = []byte(replaced(string(in.Response.Body)))
+				return in
+			}),
+			Gate: func(in cassette.Interaction) error {
+				for secret := range strings.FieldsSeq(string(in.Response.Body)) {
+					if !strings.HasPrefix(secret, "R") {
+						return refusal(secret)
+					}
+				}
+				return nil
+			},
+			Mask: func(err error) bool {
+				var secret refusal
+				_ = errors.As(err, &secret)
+				isNew := !known[string(secret)]
+				known[string(secret)] = true
+				return isNew
+			},
+		}, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
+		read(t, g.post())
+		if r := g.close(); r.Saved != want.saved || len(r.Masked) != want.masked || len(r.Refused) != want.refused {
+			t.Errorf("%s: report %+v", body, r)
+		}
+	}
+}
+
+// refusal describes every secret alike.
+type refusal string
+
+func (refusal) Error() string { return "holds a secret" }

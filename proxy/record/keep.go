@@ -176,11 +176,12 @@ type overwriter interface {
 const maxMasked = 64
 
 // maskSecrets has taken out what the gate finds, one after the other, until it finds
-// nothing or the same again.
+// nothing, or again what the redactor knows and does not find.
 func (rec *Recorder) maskSecrets(k *pendingSave) error {
 	for n := 0; k.gate != nil && rec.cfg.Mask != nil && n < maxMasked; n++ {
 		found := k.gate.Error()
-		if n > 0 && found == k.masked[n-1] || !rec.cfg.Mask(k.gate) {
+		isNew := rec.cfg.Mask(k.gate) // not if one prepared beside it had the same
+		if !isNew && n > 0 && found == k.masked[n-1] {
 			return nil
 		}
 		k.masked = append(k.masked, found)

@@ -57,8 +57,8 @@ type Config struct {
 	// from being saved; it must not quote the secret. nil accepts all.
 	Gate func(cassette.Interaction) error
 	// Mask, if not nil, is asked when Gate refuses an interaction: it has the Redactor
-	// take out what was found, and reports whether it could. Then the interaction is
-	// redacted and checked again. nil refuses.
+	// take out what was found, and reports whether that was new to it. Then the
+	// interaction is redacted and checked again. nil refuses.
 	Mask func(refusal error) bool
 	// Observe receives each redacted interaction, saved or not, one at a time.
 	// nil observes nothing.

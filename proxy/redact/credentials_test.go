@@ -26,6 +26,18 @@ func TestCodesOfTokenEndpoints(t *testing.T) {
 	}
 }
 
+// A short token that its endpoint issues looks like words and numbers.
+func TestShortIssuedTokens(t *testing.T) {
+	for _, token := range []string{"quLcLzbt8ki8", "oJBYjKavUYUz"} {
+		in := simple()
+		in.Response.Header = http.Header{"Content-Type": {"application/json"}}
+		in.Request.URL, in.Response.Body = "https://api.example.com/oauth/token", []byte(`{"refreshToken":"`+token+`","error":{"token":"invalid_token"}}`)
+		if got := string(New(nil).Interaction(in).Response.Body); strings.Contains(got, token) || !strings.Contains(got, "invalid_token") {
+			t.Error(got)
+		}
+	}
+}
+
 // Credentials that stand in bodies are known by their names alone, and what
 // looks like them in a conversation stays.
 func TestCredentialsInBodies(t *testing.T) {

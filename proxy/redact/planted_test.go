@@ -49,7 +49,7 @@ func readPlanted(t *testing.T) (list []planted) {
 	return list
 }
 
-var shapeOf = regexp.MustCompile(`\{(hex|key|b64|jwt|uuid|word|basic|pem|short)\}`)
+var shapeOf = regexp.MustCompile(`\{(hex|key|b64|jwt|uuid|word|basic|pem)\}`)
 
 func makeSecret(shape, seed string) (secret, core string) {
 	sum := sha256.Sum256([]byte("planted " + seed))
@@ -72,8 +72,6 @@ func makeSecret(shape, seed string) (secret, core string) {
 	case "{basic}":
 		core = base64.StdEncoding.EncodeToString([]byte("user:" + letters[:32]))
 		return core, core
-	case "{short}":
-		return letters[:12], letters[:12]
 	case "{pem}":
 		return "-----BEGIN PRIVATE KEY-----\\n" + letters + "\\n-----END PRIVATE KEY-----\\n", letters
 	}

@@ -82,13 +82,14 @@ const (
 
 // Learn adds secrets that are replaced wherever they appear. A secret below 16
 // bytes is replaced as a whole word, if it has letters and digits. Below 8 bytes
-// it is replaced only in headers, parameters and fields that hold credentials.
-func (r *Redactor) Learn(secrets ...string) {
+// it is replaced only in headers, parameters and fields that hold credentials. Learn
+// reports whether any of them was new.
+func (r *Redactor) Learn(secrets ...string) (isNew bool) {
 	r.mu.RLock()
 	fresh := r.newSecrets(secrets)
 	r.mu.RUnlock()
 	if len(fresh) == 0 {
-		return
+		return false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,6 +97,7 @@ func (r *Redactor) Learn(secrets ...string) {
 		r.known = r.known.withSecrets(fresh...)
 		r.late = r.uses
 	}
+	return len(fresh) > 0
 }
 
 // newSecrets returns the secrets that are worth learning and not known; mu is

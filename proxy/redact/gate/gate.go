@@ -80,14 +80,8 @@ func newHit(what string, secret []byte) *Hit {
 }
 
 // Teach passes the text that was found to learn, the method of a redactor: redacting
-// again takes it out. It reports whether there was one.
-func (h *Hit) Teach(learn func(...string)) bool {
-	if h.secret == nil {
-		return false
-	}
-	learn(h.secret())
-	return true
-}
+// again takes it out. It reports what learn does: whether there was anything to learn.
+func (h *Hit) Teach(learn func(...string) bool) bool { return h.secret != nil && learn(h.secret()) }
 
 // Error names the place, the kind and, if there is one, the digest.
 func (h *Hit) Error() string {

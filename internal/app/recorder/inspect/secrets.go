@@ -21,10 +21,9 @@ const maxFound = 20
 func findSecrets(guard *gate.Gate, in cassette.Interaction) (found []string) {
 	redactor := redact.New(nil)
 	for err := guard.Check(in); err != nil && len(found) < maxFound; err = guard.Check(in) {
-		if n := len(found); n > 0 && found[n-1] == err.Error() {
-			return found
+		if !slices.Contains(found, err.Error()) {
+			found = append(found, err.Error())
 		}
-		found = append(found, err.Error())
 		var hit *gate.Hit
 		if !errors.As(err, &hit) || !hit.Teach(redactor.Learn) {
 			return found

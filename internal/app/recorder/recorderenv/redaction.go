@@ -44,7 +44,7 @@ func (a *Env) Redaction(own Own, exempt []string, given ...string) (*Redaction, 
 	return r, nil
 }
 
-// Mask teaches the redactor what the gate found, and reports whether it could.
+// Mask teaches the redactor what the gate found, and reports whether that was new to it.
 func (r *Redaction) Mask(refusal error) bool {
 	var hit *gate.Hit
 	return errors.As(refusal, &hit) && hit.Teach(r.Redactor.Learn)
@@ -82,11 +82,10 @@ const mostMasked = 64
 func (r *Redaction) Screened(in cassette.Interaction, isMasked bool) (out cassette.Interaction, masked []string, err error) {
 	out = r.Redacted(in)
 	for err = r.Guard.Check(out); err != nil && isMasked && len(masked) < mostMasked; err = r.Guard.Check(out) {
-		found := err.Error()
-		if n := len(masked); n > 0 && masked[n-1] == found || !r.Mask(err) {
-			return out, masked, err
+		if !r.Mask(err) {
+			return out, masked, err // it stands where redaction does not find it
 		}
-		masked, out = append(masked, found), r.Redacted(in)
+		masked, out = append(masked, err.Error()), r.Redacted(in)
 	}
 	return out, masked, err
 }

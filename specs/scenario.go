@@ -93,6 +93,9 @@ type Step struct {
 	// Switch is the model that the process of a step with Resume is started with, by the
 	// provider of the case. It may be another provider's. Nil keeps the model.
 	Switch map[string]string
+	// DefaultEffort says that the step asks for no effort: the user who was refused one does
+	// not ask for it again.
+	DefaultEffort bool
 	// NewKey gives the process of a step with Resume another API key.
 	NewKey bool
 	Turn   bool

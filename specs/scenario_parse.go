@@ -188,6 +188,7 @@ func (p *scenarioParser) parseStep(n *yaml.Node) Step {
 		"compact":   func(n *yaml.Node) { s.Resume, s.Compact = true, p.oneOf(n, "true") == "true"; given++ },
 		"turn":      func(n *yaml.Node) { s.Turn, s.Prompt = true, p.parseFilledText(n); given++ },
 		"new_key":   func(n *yaml.Node) { s.NewKey = p.oneOf(n, "true") == "true" },
+		"effort":    func(n *yaml.Node) { s.DefaultEffort = p.oneOf(n, "default") == "default" },
 		"switch":    func(n *yaml.Node) { s.Switch = p.parseSwitch(n) },
 		"attach":    func(n *yaml.Node) { s.Attach = p.oneOf(n, AttachDocument, AttachAddress) },
 		"image":     func(n *yaml.Node) { s.Image = p.oneOf(n, "true") == "true" },
@@ -212,6 +213,9 @@ func (p *scenarioParser) parseStep(n *yaml.Node) Step {
 func (p *scenarioParser) checkStep(s Step) {
 	if s.NewKey && !s.Resume {
 		p.failAt(s.Line, "new_key is for a step with resume: a process has one key")
+	}
+	if s.DefaultEffort && !s.Resume {
+		p.failAt(s.Line, "effort is for a step with resume or fork: a process is started with one effort")
 	}
 	if s.Switch != nil && (!s.Resume || s.Compact) {
 		p.failAt(s.Line, "switch is for a step with resume or fork: a process is started with one model")

@@ -240,8 +240,10 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"chunks: whole", "refuse: {kind: server, retry: soon}", `x.txtar:29: "soon" is not one of seconds, date, milliseconds`},
 		{"chunks: whole", "grease: [oil]", `x.txtar:29: "oil" is not one of unknown_event`},
 		{"chunks: whole", "grease: [duplicate_start]", "x.txtar:26: grease duplicate_start is for anthropic only"},
-		{"- prompt: go", "- promt: go", "x.txtar:11: unknown key \"promt\"; known here: attach, calls, compact, exit, fork, image, interrupt, kill, new_key, prompt, resume, says, switch, turn; did you mean prompt?"},
+		{"- prompt: go", "- promt: go", "x.txtar:11: unknown key \"promt\"; known here: attach, calls, compact, effort, exit, fork, image, interrupt, kill, new_key, prompt, resume, says, switch, turn; did you mean prompt?"},
 		{"- prompt: go", "- {prompt: go, kill: true, interrupt: true}", "x.txtar:11: a step has one of interrupt and kill"},
+		{"- prompt: go", "- {prompt: go, effort: default}", "x.txtar:11: effort is for a step with resume or fork"},
+		{"stop: max_tokens", "lost: true", "x.txtar:15: lost is for openai only, where requests name replies"},
 		{"- prompt: go", "- {prompt: go, switch: {anthropic: gpt-5.5}}", "x.txtar:11: switch is for a step with resume or fork"},
 		{"role: noargs", "role: nargs", "x.txtar:23: \"nargs\" is not one of echo, fail, noargs, slow, large, image, awkward, any, unknown, agent, await; did you mean noargs?"},
 		{"role: noargs", "role: noargs, partial: '{}'", "x.txtar:23: partial arguments end in the middle, these are whole: {}"},
@@ -296,7 +298,7 @@ func TestParseRichScenarioFaults(t *testing.T) {
 		{"title: riches", "title: [riches]", "x.txtar:4: expected a text"},
 		{"title: riches", "title: *riches", "x.txtar:4: unknown anchor 'riches' referenced"},
 		{"title: riches", "title: ~", "x.txtar:4: expected a text"},
-		{"  - prompt:", "  - 7\n  - prompt:", "x.txtar:8: expected a mapping with attach, calls, compact, exit, fork, image, interrupt, kill, new_key, prompt, resume, says, switch, turn"},
+		{"  - prompt:", "  - 7\n  - prompt:", "x.txtar:8: expected a mapping with attach, calls, compact, effort, exit, fork, image, interrupt, kill, new_key, prompt, resume, says, switch, turn"},
 		{"- emit:\n      - text: wait", "- cut: {after: x}\n    emit:\n      - text: wait", `x.txtar:17: "x" is not a whole number from 1`},
 	} {
 		refused(t, "x.txtar", richScenario, c.old, c.new, c.want)

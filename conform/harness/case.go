@@ -136,6 +136,9 @@ func (c Case) Steps(seed string) []Step {
 			NewKey: s.NewKey, MaxTurns: c.Scenario.Limits.Turns,
 			System: specs.Fresh(c.Scenario.System, seed), Model: cmp.Or(s.Switch[c.Target.Provider], c.Target.Model), Effort: c.Target.Effort,
 		}
+		if s.DefaultEffort {
+			steps[i].Effort = ""
+		}
 	}
 	return steps
 }

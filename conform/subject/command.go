@@ -149,7 +149,7 @@ func (s *commandSession) RunStep(ctx context.Context, step harness.Step) (eviden
 	if step.Resume && s.session == "" && hasPlaceholder(command, "session") {
 		return evidence.Process{ExitCode: -1, Stderr: []byte(errNoSession.Error())}, nil
 	}
-	process, err := s.runCommand(ctx, command, step.Prompt)
+	process, err := s.runCommand(ctx, command, step)
 	if s.session == "" && s.profile.Session != nil {
 		s.session = findSession(*s.profile.Session, process, s.room.Home)
 	}
@@ -158,14 +158,16 @@ func (s *commandSession) RunStep(ctx context.Context, step harness.Step) (eviden
 
 // runCommand runs one process to its end. A command without {prompt} reads the
 // prompt from its standard input.
-func (s *commandSession) runCommand(ctx context.Context, command []profiles.Template, prompt string) (evidence.Process, error) {
-	argv, err := s.fillArguments(command, prompt, s.session)
+func (s *commandSession) runCommand(ctx context.Context, command []profiles.Template, step harness.Step) (evidence.Process, error) {
+	asked := s.plan
+	asked.room.Effort = step.Effort // which the user may not ask for again
+	argv, err := asked.fillArguments(command, step.Prompt, s.session)
 	if err != nil {
 		return evidence.Process{}, err
 	}
 	c := isolate.Command{Args: argv, Env: s.env, Dir: s.room.Work, Limits: isolate.Limits{Time: s.profile.Timeout}}
 	if !takesPrompt(command) {
-		c.Stdin = strings.NewReader(prompt + "\n")
+		c.Stdin = strings.NewReader(step.Prompt + "\n")
 	}
 	result, err := s.room.Sandbox.Run(ctx, c)
 	remark := result.Remark()

@@ -34,7 +34,8 @@ type RunQueue interface {
 	// *RunNotFoundError.
 	Wait(ctx context.Context, id RunID) (Run, error)
 	// Runs returns at most limit runs of a session, the newest first, and only those
-	// before the run `before` unless that is "". Old runs may be forgotten.
+	// before the run `before` unless that is "". Old runs may be forgotten, `before` among
+	// them.
 	Runs(ctx context.Context, id session.ID, before RunID, limit int) ([]Run, error)
 	// Active returns the runs that have not ended, the oldest first.
 	Active(ctx context.Context) ([]Run, error)

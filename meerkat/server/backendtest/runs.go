@@ -281,6 +281,10 @@ func checkRunPages(ctx context.Context, open Open) error {
 	if diff := cmp.Diff(ids, listed); diff != "" {
 		return fmt.Errorf("runs of the session (-want +got):\n%s", diff)
 	}
+	forgotten := ids[0] + "~" // later than all of them
+	if page, err := b.Runs(ctx, numberedSession(1), forgotten, 2); err != nil || len(page) != 2 || page[0].ID != ids[0] {
+		return fmt.Errorf("Runs before a run that is forgotten: %d runs, %v", len(page), err)
+	}
 	return nil
 }
 

@@ -211,9 +211,13 @@ func waitForChange(ctx context.Context, changed <-chan struct{}) {
 	}
 }
 
-// Runs implements server.RunQueue.
+// Runs implements server.RunQueue. Of a run that is forgotten, the id alone says when it
+// was.
 func (b *Backend) Runs(ctx context.Context, id session.ID, before server.RunID, limit int) ([]server.Run, error) {
-	return b.queryRuns(ctx, `session = $1 AND ($2 = '' OR (created, id) < (SELECT created, id FROM meerkat.runs WHERE id = $2))
+	return b.queryRuns(ctx, `session = $1 AND CASE
+			WHEN $2 = '' THEN true
+			WHEN EXISTS (SELECT FROM meerkat.runs WHERE id = $2) THEN (created, id) < (SELECT created, id FROM meerkat.runs WHERE id = $2)
+			ELSE id < $2 END
 		ORDER BY created DESC, id DESC LIMIT $3`, string(id), string(before), limit)
 }
 

@@ -106,7 +106,7 @@ func TestJudgeFinds(t *testing.T) {
 }
 
 // TestMissIsNamed holds that a replay without an answer fails the test, says what
-// differs and how to record it, and does not let a client try again.
+// differs and how to record it but no key, and does not let a client try again.
 func TestMissIsNamed(t *testing.T) {
 	url, transport := newService(t, echo)
 	name := tempName(t)
@@ -118,7 +118,7 @@ func TestMissIsNamed(t *testing.T) {
 	own := newOwnTest(t)
 	rec := ForTest(own, name)
 	post(t, rec, url+"/v1", `{ "question": "a" }`)
-	resp, err := (&http.Client{Transport: rec}).Post(url+"/v1", "application/json", strings.NewReader(`{"question":"c"}`))
+	resp, err := (&http.Client{Transport: rec}).Post(url+"/v1", "application/json", strings.NewReader(`{"question":"c sk-ant-api03-plainly0plainly0plainly0"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestMissIsNamed(t *testing.T) {
 		t.Errorf("a miss is %d %v", resp.StatusCode, resp.Header)
 	}
 	why := own.end()
-	for _, want := range []string{"no answer to POST " + url + "/v1", `question: recorded "b", now "c"`, "VCR_MODE=record-missing go test -run '^TestLoop$/^in parts$'"} {
+	for _, want := range []string{"no answer to POST " + url + "/v1", `question: recorded "b", now "c REDACTED"`, "VCR_MODE=record-missing go test -run '^TestLoop$/^in parts$'"} {
 		if !strings.Contains(why, want) {
 			t.Errorf("failed without %q: %s", want, why)
 		}

@@ -20,6 +20,9 @@ type lookup struct {
 	hidden *cassette.Request
 	whole  *form
 	stable *form
+
+	masked  *lookup // nil where it is the same
+	isAsked bool    // whether masked was computed
 }
 
 func (p *Replayer) newLookup(r *http.Request, body []byte) *lookup {
@@ -42,6 +45,27 @@ func (q *lookup) redactedRequest() cassette.Request {
 		q.hidden = &asked
 	}
 	return *q.hidden
+}
+
+// maskedLookup returns the lookup for the request as it was stored if what looks like a key
+// was masked, nil where nothing does.
+func (q *lookup) maskedLookup() *lookup {
+	if q.isAsked || q.replayer.cfg.Mask == nil {
+		return q.masked
+	}
+	q.isAsked = true
+	if asked, isMasked := q.replayer.cfg.Mask(q.redactedRequest()); isMasked {
+		q.masked = &lookup{replayer: q.replayer, r: q.r, url: q.url, body: q.body, header: q.header, hidden: &asked, isAsked: true}
+	}
+	return q.masked
+}
+
+// shown returns the lookup that may be described: no key stands in its request.
+func (q *lookup) shown() *lookup {
+	if m := q.maskedLookup(); m != nil {
+		return m
+	}
+	return q
 }
 
 func (q *lookup) requestForm() form {

@@ -55,6 +55,10 @@ type Config struct {
 	Redactor interface {
 		Request(cassette.Request) cassette.Request
 	}
+	// Mask takes what looks like a key out of a redacted request, and reports whether
+	// anything did: a request may have been recorded so. What is said of a request is
+	// said of it without these. nil masks nothing.
+	Mask   func(cassette.Request) (masked cassette.Request, isMasked bool)
 	Timing Timing
 	// Match is the loosest level at which a recorded request may answer. Stricter
 	// levels are tried first.
@@ -166,7 +170,7 @@ func (p *Replayer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.cfg.Fallback.ServeHTTP(w, r)
 		return
 	case found.reason != "":
-		p.answerMiss(w, q.redactedRequest(), found)
+		p.answerMiss(w, q.shown().redactedRequest(), found)
 		return
 	}
 	in := found.interaction
@@ -184,7 +188,7 @@ func (p *Replayer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.releaseFaulted(found.at)
 	}
 	if p.cfg.Observe != nil {
-		in.Request = q.redactedRequest()
+		in.Request = q.shown().redactedRequest()
 		p.notifyObserver(in, false)
 	}
 	sendScript(w, r, script, p.cfg.Timing)
@@ -199,6 +203,11 @@ func (p *Replayer) findAnswer(q *lookup) (found match) {
 	}
 	for l := identical; l <= p.cfg.Match; l++ {
 		next := p.index.acquire(l, q.levelKey(l))
+		if next.reason != "" && l >= Exact && q.maskedLookup() != nil {
+			if masked := p.index.acquire(l, q.masked.levelKey(l)); masked.reason == "" {
+				next, *q = masked, *q.masked
+			}
+		}
 		if next.reason == "" {
 			return p.index.fetchInteraction(next)
 		}
@@ -232,7 +241,8 @@ func (p *Replayer) recordServed(q *lookup, found match) {
 	describe := len(p.tally.relaxed) < maxListed
 	p.mu.Unlock()
 	if describe {
-		relaxed.Differences = changeLines(Diff(recorded.body, asked.body))
+		relaxed.URL = q.shown().requestForm().url
+		relaxed.Differences = changeLines(Diff(recorded.body, q.shown().requestForm().body))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,8 +19,10 @@
 package gate
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -115,6 +117,20 @@ func (w watched) Overwrite(in cassette.Interaction) cassette.Interaction {
 	}
 	w.gate.learnFrom(in)
 	return next.Overwrite(in)
+}
+
+// MaskRequest takes out of a redacted request what looks like a key, by teaching redactor
+// what it is, and reports whether there was any.
+func (g *Gate) MaskRequest(in cassette.Request, redactor interface {
+	Learn(secrets ...string) (isNew bool)
+	Request(cassette.Request) cassette.Request
+}) (out cassette.Request, isMasked bool) {
+	for isNew := true; isNew; {
+		out = redactor.Request(in)
+		var hit *Hit
+		isNew = errors.As(g.Check(cassette.Interaction{Request: out}), &hit) && hit.Teach(redactor.Learn)
+	}
+	return out, out.URL != in.URL || !bytes.Equal(out.Body, in.Body)
 }
 
 // Learn adds secrets to search for, for example the values of environment

@@ -19,6 +19,9 @@ type Redaction struct {
 	Redactor *redact.Redactor
 	Guard    *gate.Gate
 	own      *redact.Own
+	// finder and masks are for the requests of a replay
+	finder *gate.Gate
+	masks  *redact.Redactor
 }
 
 // Redaction prepares to redact with the user's key. It learns the credentials in
@@ -33,8 +36,10 @@ func (a *Env) Redaction(own Own, exempt []string, given ...string) (*Redaction, 
 	if err != nil {
 		return nil, err
 	}
-	r := &Redaction{Redactor: redact.New(key), Guard: gate.New(exempt...), own: rules}
+	r := &Redaction{Redactor: redact.New(key), Guard: gate.New(exempt...), own: rules,
+		finder: gate.New(exempt...), masks: redact.New(key)}
 	r.Redactor.Use(rules)
+	r.masks.Use(rules)
 	r.Guard.Keep(rules.Keeps)
 	a.Program.Scrub = func(line string) string { return gate.Mask(r.Redactor.Text(line)) }
 	for _, secret := range append(redact.EnvironmentSecrets(a.Environ), given...) {
@@ -48,6 +53,12 @@ func (a *Env) Redaction(own Own, exempt []string, given ...string) (*Redaction, 
 func (r *Redaction) Mask(refusal error) bool {
 	var hit *gate.Hit
 	return errors.As(refusal, &hit) && hit.Teach(r.Redactor.Learn)
+}
+
+// MaskRequest is what [replay.Config] takes. What it learns stays out of the redactor: a
+// cassette may have been recorded with an exemption.
+func (r *Redaction) MaskRequest(in cassette.Request) (masked cassette.Request, isMasked bool) {
+	return r.finder.MaskRequest(in, r.masks)
 }
 
 // Own returns the user's rules.

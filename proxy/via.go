@@ -73,7 +73,8 @@ var schemeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,30}`)
 
 // refusalError says why the proxy leads nowhere, and what to do.
 func (v *Via) refusalError(host string, got *http.Response) error {
-	if got.StatusCode != http.StatusProxyAuthRequired {
+	// Tinyproxy refuses a wrong login with 401.
+	if got.StatusCode != http.StatusProxyAuthRequired && got.StatusCode != http.StatusUnauthorized {
 		return fmt.Errorf("upstream proxy %s: does not lead to %s (status %d)", v.address.Host, host, got.StatusCode)
 	}
 	var schemes []string

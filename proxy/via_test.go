@@ -35,6 +35,7 @@ func TestVia(t *testing.T) {
 		"wrong login":         {"clerk:tr0ub4dor", "clerk:tr0ub", "", []string{`Basic realm="x"`}, there, "upstream proxy PROXY: does not accept the login; check RECORDER_UPSTREAM_PROXY_LOGIN"},
 		"another login":       {"clerk:tr0ub4dor", "clerk:tr0ub", "", []string{"Negotiate", "NTLM", "[2J"}, there, "upstream proxy PROXY: asks for a login by Negotiate, NTLM, and only Basic is supported; name a proxy on this machine that logs in so, such as cntlm"},
 		"plain, no login":     {"clerk:tr0ub4dor", "", "", []string{`Basic realm="x"`}, plain, "upstream proxy PROXY: asks for a login; give it as USER:PASSWORD in RECORDER_UPSTREAM_PROXY_LOGIN"},
+		"wrong login, 401":    {"", "clerk:tr0ub", "", nil, there + "?denied", "upstream proxy PROXY: does not accept the login; check RECORDER_UPSTREAM_PROXY_LOGIN"},
 		"nothing leads there": {"", "", "", nil, there + "?gone", "upstream proxy PROXY: does not lead to example.com:443 (status 403)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,6 +43,10 @@ func TestVia(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if strings.HasSuffix(c.url, "?gone") {
 					w.WriteHeader(http.StatusForbidden)
+					return
+				}
+				if strings.HasSuffix(c.url, "?denied") {
+					w.WriteHeader(http.StatusUnauthorized)
 					return
 				}
 				company.ServeHTTP(w, r)

@@ -47,6 +47,9 @@ func (a *app) newModeEnv(f *modeFlags) (*modeEnv, error) {
 	if err != nil {
 		return nil, err
 	}
+	if via == nil && len(bases) == 0 {
+		a.sayUnusedProxy()
+	}
 	roots, err := a.upstreamRoots(f)
 	if err != nil {
 		return nil, err

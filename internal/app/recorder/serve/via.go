@@ -2,6 +2,8 @@ package serve
 
 import (
 	"cmp"
+	"net"
+	"net/url"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
@@ -19,6 +21,21 @@ func (a *app) upstreamProxy(f *modeFlags) (*proxy.Via, error) {
 		return nil, cli.Usage("--upstream-proxy: %w", err)
 	}
 	return via, nil
+}
+
+// sayUnusedProxy names a proxy of the environment that is not used: it may be the only way
+// to the providers. One on this machine may be a recorder. The value may hold a login.
+func (a *app) sayUnusedProxy() {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		u, err := url.Parse(a.Getenv(name))
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+			continue
+		}
+		if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			a.Say("%s: names the proxy %s, which the recorder does not use; if the way to the providers leads through it, say --upstream-proxy %s://%s", name, u.Host, u.Scheme, u.Host)
+		}
+		return
+	}
 }
 
 // passwordOf is the password for via as something that must not be recorded.

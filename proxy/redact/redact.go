@@ -75,13 +75,13 @@ const (
 	// form of it has room for the mark of a pseudonym.
 	minSecret = 2 * len(mark)
 	// minWord is the shortest that is looked for at all: as a whole word, and
-	// only when it has letters and digits. Others are dummies, and words that
+	// only when it has letters and digits or is no word. Others are dummies, and words that
 	// happen to be dummies would corrupt bodies.
 	minWord = 8
 )
 
 // Learn adds secrets that are replaced wherever they appear. A secret below 16
-// bytes is replaced as a whole word, if it has letters and digits. Below 8 bytes
+// bytes is replaced as a whole word, if it has letters and digits or is no word. Below 8 bytes
 // it is replaced only in headers, parameters and fields that hold credentials. Learn
 // reports whether any of them was new.
 func (r *Redactor) Learn(secrets ...string) (isNew bool) {
@@ -115,7 +115,7 @@ func isLearnable(secret string) bool {
 	if isPseudonym(secret) || strings.TrimSpace(secret) != secret {
 		return false
 	}
-	return len(secret) >= minSecret || len(secret) >= minWord && hasLettersAndDigits(secret)
+	return len(secret) >= minSecret || len(secret) >= minWord && (hasLettersAndDigits(secret) || guessBits(secret) >= leastIssuedBits)
 }
 
 // Late returns how many interactions were redacted before a secret became known that they

@@ -244,6 +244,19 @@ func TestPseudonyms(t *testing.T) {
 	}
 }
 
+// A short secret is replaced when it is no word.
+func TestShortLearnedSecrets(t *testing.T) {
+	for secret, isReplaced := range map[string]bool{"zqdTuRHJkilf": true, "oJ3kL9mn": true, "production": false, "claudeSonnet": false} {
+		in := simple()
+		in.Request.Body = []byte(`{"input":"say ` + secret + `"}`)
+		r := New(nil)
+		r.Learn(secret)
+		if got := string(r.Interaction(in).Request.Body); strings.Contains(got, secret) == isReplaced {
+			t.Errorf("%s: %s", secret, got)
+		}
+	}
+}
+
 // A secret learned once is found in later interactions that do not carry it.
 func TestLearnedSecretsAreRemembered(t *testing.T) {
 	r := New(nil)

@@ -97,8 +97,8 @@ func knownKey(text []byte, i int) (kind string, key []byte) {
 	return "", nil
 }
 
-// Mask returns text, a line for people, with each well-known key replaced by its
-// kind. A client may send a key that redaction does not know about, and such a
+// Mask returns text, a line for people, with each well-known key and each secret that a rule
+// describes replaced by its kind. A client may send a key that redaction does not know about, and such a
 // line quotes what the client sent.
 func Mask(text string) string {
 	in, out := []byte(text), []byte(nil)
@@ -110,8 +110,24 @@ func Mask(text string) string {
 		}
 		out, i = fmt.Appendf(out, "[%s]", kind), i+len(key)-1
 	}
-	return string(out)
+	return maskPatterns(out)
 }
+
+// maskPatterns replaces the secrets that rules describe. What it writes has no form of one.
+func maskPatterns(text []byte) string {
+	var s search
+	for range maxMasks {
+		hit := s.searchPatterns(text, false)
+		if hit == nil {
+			return string(text)
+		}
+		text = bytes.ReplaceAll(text, []byte(hit.secret()), fmt.Appendf(nil, "[%s]", hit.What))
+	}
+	return "[a text with many secrets]"
+}
+
+// maxMasks is how many different secrets of a line are masked one by one.
+const maxMasks = 16
 
 // Blank returns body with each well-known key replaced by as many letters "x", so that
 // offsets stay true. It returns body itself when there is none. The opaque tokens of the

@@ -18,7 +18,7 @@ func (p *Proxy) wrapHandler(next http.Handler) http.Handler {
 		}
 		defer p.requests.end()
 		r.Header.Del("Proxy-Authorization") // pitfall G19, also where a client repeats it inside a tunnel
-		out := &streamWriter{ResponseWriter: w, flush: http.NewResponseController(w).Flush}
+		out := &streamWriter{ResponseWriter: w, flush: http.NewResponseController(w).Flush, hasChunks: r.ProtoMajor == 1 && r.ProtoAtLeast(1, 1)}
 		ctx := context.WithValue(r.Context(), selfKey{}, p)
 		if status := upgradeStatus(r); status != 0 {
 			if !p.admitsWebSocket(r) {
@@ -64,9 +64,10 @@ var hopByHop = []string{"Alt-Svc", "Connection", "Keep-Alive", "Proxy-Authentica
 // type (pitfall G6), and removes hop-by-hop headers.
 type streamWriter struct {
 	http.ResponseWriter
-	flush   func() error
-	started bool // a status was written
-	flushed bool // and a part of the body reached the client
+	flush     func() error
+	hasChunks bool // the client speaks HTTP/1.1, where a body of unknown length is sent in chunks
+	started   bool // a status was written
+	flushed   bool // and a part of the body reached the client
 }
 
 func (w *streamWriter) WriteHeader(status int) {
@@ -80,6 +81,9 @@ func (w *streamWriter) WriteHeader(status int) {
 	for _, name := range hopByHop {
 		w.Header().Del(name)
 	}
+	if w.started && w.hasChunks && w.Header().Get("Content-Length") == "" {
+		w.Header().Set("Transfer-Encoding", "chunked") // net/http would announce the length of what it has as a whole
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
@@ -92,10 +96,10 @@ func (w *streamWriter) Write(p []byte) (int, error) {
 }
 
 // WriteEnd writes the last bytes of a reply. They reach the client together with its end,
-// when the handler returns, unless they are the first as well: net/http would announce the
-// length of a reply that it has as a whole.
+// when the handler returns, unless they are the first as well and have no chunks: net/http
+// would announce the length of a reply that it has as a whole.
 func (w *streamWriter) WriteEnd(last []byte) (int, error) {
-	if !w.flushed {
+	if !w.flushed && !w.hasChunks {
 		return w.Write(last)
 	}
 	return w.writeBody(last)

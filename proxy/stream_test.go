@@ -10,12 +10,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/record"
 )
 
 // deadline bounds tests that would wait for ever for a byte that was not sent.
@@ -171,6 +173,32 @@ func TestOneRecordPerChunk(t *testing.T) {
 	}
 	if got := count.records - before; got != chunks-1 {
 		t.Errorf("%d records for %d chunks", got, chunks-1)
+	}
+}
+
+// A reply of unknown length that is there as a whole is one TLS record, its header and its end
+// included, and its length is not announced.
+func TestOneRecordPerWholeReply(t *testing.T) {
+	a := authority(t)
+	p := start(t, proxy.Config{CA: a}, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		_ = record.WriteEnd(w, []byte("whole"))
+	})
+	count := &recordCounter{Conn: connect(t, p)}
+	_ = count.SetDeadline(time.Now().Add(deadline))
+	conn := tls.Client(count, &tls.Config{RootCAs: a.Pool(), ServerName: host})
+	defer func() { _ = conn.Close() }()
+	replies, before := bufio.NewReader(conn), 0
+	for range 2 { // with the first come the records of the handshake
+		before = count.records
+		_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
+		resp, err := http.ReadResponse(replies, nil)
+		if got := body(t, resp, err); got != "whole" || !slices.Equal(resp.TransferEncoding, []string{"chunked"}) {
+			t.Errorf("got %q, encoded as %q, %d bytes announced", got, resp.TransferEncoding, resp.ContentLength)
+		}
+	}
+	if got := count.records - before; got != 1 {
+		t.Errorf("%d records for a whole reply", got)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,8 +34,14 @@ var reply = opening + strings.Repeat(event(strings.Repeat("r", 80)), eventsOfRep
 // target is where the recorded requests were addressed to.
 const target = "https://api.anthropic.com/v1/messages"
 
+// gcPercent is that of the recorder command, for bare as well.
+const gcPercent = 400
+
 // player is a server that replays the cassette at path.
 func player(name, path string) (http.Handler, error) {
+	if name == "bare" || name == "replay-recorder" {
+		debug.SetGCPercent(gcPercent)
+	}
 	switch name {
 	case "bare":
 		return bare(), nil
@@ -179,12 +186,13 @@ func replayTable(ctx context.Context, o options, work string) error {
 			return err
 		}
 	}
-	head("Replay, without waiting", "", "interactions", "first reply after start, ms", "memory, MiB", "1 client, req/s", "first byte p50 / p99, ms", "32 clients, req/s", "× bare")
+	head("Replay, without waiting", "", "interactions", "first reply after start, ms", "memory, MiB", "1 client, req/s", "first byte p50 / p99, ms", "32 clients, req/s", "× bare", "CPU of it at 32, µs a request", "× bare")
 	for _, s := range named {
 		for _, n := range sizes {
 			t := all[n][s.name]
 			row(s.name, fmt.Sprint(n), t.show("%.0f", "start"), t.show("%.0f", "memory"), t.show("%.0f", "rate-1"),
-				t.show("%.2f", "first50")+" / "+t.show("%.2f", "first99"), t.show("%.0f", "rate-32"), t.ratio(all[n]["bare"], "rate-32"))
+				t.show("%.2f", "first50")+" / "+t.show("%.2f", "first99"), t.show("%.0f", "rate-32"), t.ratio(all[n]["bare"], "rate-32"),
+				t.show("%.0f", "cpu-32"), t.ratio(all[n]["bare"], "cpu-32"))
 		}
 	}
 	notes(named, all[sizes[len(sizes)-1]])
@@ -203,8 +211,10 @@ func measureReplay(ctx context.Context, n int) func(*running, *taken) {
 		t.add("start", float64(time.Since(r.began).Milliseconds()))
 		for _, at := range []int{1, 32} {
 			ask := func(i int) (string, string) { return fmt.Sprintf("%d-%d", at, i/n), prompt(i % n) }
+			used, began := r.cpu(), time.Now()
 			perSecond, first, failed, cause := r.rate(ctx, at, 2*time.Second, 0, ask)
 			t.add(fmt.Sprint("rate-", at), perSecond)
+			t.addCPU(fmt.Sprint("cpu-", at), r.cpu()-used, perSecond*time.Since(began).Seconds())
 			if at == 1 {
 				t.add("first50", quantile(first, 0.5))
 				t.add("first99", quantile(first, 0.99))

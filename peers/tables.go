@@ -57,6 +57,13 @@ func (t *taken) add(column string, value float64) {
 	t.figures[column] = append(t.figures[column], value)
 }
 
+// addCPU adds the processor time of a request in microseconds, where the system tells.
+func (t *taken) addCPU(column string, used time.Duration, requests float64) {
+	if used > 0 {
+		t.add(column, float64(used.Microseconds())/requests)
+	}
+}
+
 // show is a column's median, or a dash.
 func (t *taken) show(format, column string) string {
 	if len(t.figures[column]) == 0 {
@@ -142,9 +149,7 @@ func shortTable(ctx context.Context, o options, subjects []subject) error {
 			used, began := r.cpu(), time.Now()
 			perSecond, _, failed, cause := r.rate(ctx, at, 2*time.Second, 0, short)
 			t.add(fmt.Sprint("rate-", at), perSecond)
-			if cost := r.cpu() - used; cost > 0 {
-				t.add(fmt.Sprint("cpu-", at), float64(cost.Microseconds())/(perSecond*time.Since(began).Seconds()))
-			}
+			t.addCPU(fmt.Sprint("cpu-", at), r.cpu()-used, perSecond*time.Since(began).Seconds())
 			t.add("failed", float64(failed))
 			if failed > 0 {
 				t.trouble = fmt.Sprintf("%d requests failed with %d clients, for example: %v", failed, at, cause)

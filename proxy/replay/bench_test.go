@@ -82,7 +82,7 @@ type contest struct {
 const workers, requests = 32, 60
 
 func request(i int) string {
-	return fmt.Sprintf(`{"n":%d,"prompt":"%s"}`, i, strings.Repeat("p", 2000))
+	return fmt.Sprintf(`{"model":"%d","messages":[{"role":"assistant","content":"a"},{"role":"user","content":"%s"}]}`, i, strings.Repeat("p", 2000))
 }
 
 func streams(b *testing.B, n int) *cassette.Cassette {
@@ -244,8 +244,8 @@ func differing(body string, l Level) string {
 	case Anchored:
 		return strings.Replace(body, "{", `{"system":1,`, 1)
 	case Shape:
-		return strings.Replace(body, "{", `{"top_p":1,`, 1)
+		return strings.Replace(body, `"a"`, `"b"`, 1)
 	default:
-		return `{"n":0}`
+		return strings.Replace(body, "pp", "q", 1)
 	}
 }

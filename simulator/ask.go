@@ -291,6 +291,8 @@ func (t *turns) noteItem(item *jsontree.Node) {
 		t.addText(item.Get("content"))
 	case kind == "function_call" || kind == "custom_tool_call":
 		t.addOwn(item.Get("name").Text())
+	case item.Get("execution").Text() == "server": // a search for tools, within a turn of the model
+		t.addOwn("")
 	case kind == "tool_search_call":
 		t.addOwn("tool_search")
 		t.Searches++

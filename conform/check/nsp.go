@@ -196,7 +196,7 @@ func searchToolLoaded(s *Trace, r *report) {
 }
 
 // callsNameNamespace: a call names the namespace of a tool that is in none of the default
-// ones (R51). Calls of another provider come without one.
+// ones (O-32). Calls of another provider come without one.
 func callsNameNamespace(s *Trace, r *report) {
 	s.eachPolicyRequest(evidence.OpenAI, func(x *exchange) {
 		plain, spaces := x.toolsOfNamespaces()
@@ -207,7 +207,7 @@ func callsNameNamespace(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if it.Node.Get("namespace").Str() == "" {
-				r.addFinding(x, it.Place, "R51", "the call of %s names no namespace; the tool is loaded in %q alone", nameOf(it), cutText(spaces[it.Name], 60))
+				r.addFinding(x, it.Place, "O-32", "the call of %s names no namespace; the tool is loaded in %q alone", nameOf(it), cutText(spaces[it.Name], 60))
 			}
 		}
 	})

@@ -81,6 +81,7 @@ type Entry struct {
 	Include           bool `yaml:"include"`            // takes include reasoning.encrypted_content (O-21)
 	InterleavedHeader bool `yaml:"interleaved_header"` // gets the interleaved-thinking beta while thinking
 	Phase             bool `yaml:"phase"`              // marks messages with a phase
+	ToolSearch        bool `yaml:"tool_search"`        // searches for tools that are deferred
 	Signatures        bool `yaml:"signatures"`         // refuses an unsigned first call (G-17)
 	DefaultOutput     int  `yaml:"default_output"`     // tokens asked for by default; 0 asks for none
 	MaxOutput         int  `yaml:"max_output"`         // largest output in tokens; 0 when unknown

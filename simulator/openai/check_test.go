@@ -254,6 +254,8 @@ func TestToolRules(t *testing.T) {
 			"Invalid schema for function 'f': In context=('properties', 'x', 'anyOf', '1'), 'additionalProperties'"}},
 		{format(`{"type":"object","properties":{}}`), format(closed), want{"O-19", 0, "invalid_json_schema", "text.format.schema",
 			"Invalid schema for response_format 'r': In context=(), 'additionalProperties' is required to be supplied and to be false."}},
+		{called("", true), called(`,"namespace":"f"`, true), want{"O-32", 0, "", "input", "Missing namespace for function_call 'f'. It does not exist in the default namespace."}},
+		{called("", true), called("", false), want{"O-32", 0, "", "input", "Missing namespace for function_call 'f'."}},
 		{choose(`{"type":"function","name":"g"}`), choose(`{"type":"function","name":"f"}`), want{"O-29", 0, "", "tool_choice", "Tool choice 'g' not found in 'tools' parameter."}},
 		{choose(`{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"g"}]}`), choose(`{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"f"}]}`),
 			want{"O-29", 0, "", "tool_choice", "Tool choice 'g' not found in 'tools' parameter."}},
@@ -415,4 +417,12 @@ func TestVendorMembers(t *testing.T) {
 			t.Errorf("%s: %v", q, got)
 		}
 	}
+}
+
+// called is a conversation with a call that has further members, of a tool that is deferred
+// or not.
+func called(members string, deferred bool) string {
+	tool := `{"type":"function","name":"f"` + map[bool]string{true: `,"defer_loading":true`}[deferred] + `}`
+	return body("gpt-5.5", `"input":[`+prompt+`,{"type":"function_call","call_id":"c","name":"f","arguments":"{}"`+members+`},{"type":"function_call_output","call_id":"c","output":"1"}]`,
+		`"tools":[{"type":"tool_search"},`+tool+`]`)
 }

@@ -23,6 +23,7 @@ const (
 	prefixCode      = "ci_"
 	prefixCustom    = "ctc_"
 	prefixFind      = "tsc_"
+	prefixFound     = "tso_"
 )
 
 // place is what an id says of its item.
@@ -43,7 +44,8 @@ type place struct {
 	account string
 }
 
-// prefixes are those in the order in which a place numbers them.
+// prefixes are those in the order in which a place numbers them. What a search found is
+// none of them: no reasoning leads to it.
 var prefixes = []string{"", prefixReasoning, prefixMessage, prefixCall, prefixSearch, prefixCode, prefixCustom, prefixFind}
 
 // replyOf draws what the ids of a reply share.

@@ -27,7 +27,9 @@ type signedReply struct {
 }
 
 func newSignedReply(r script.Reply) *signedReply {
-	v := &signedReply{Reply: r, q: requestOf(r), reply: replyOf(r), ids: make([]string, len(r.Blocks)), spoken: make([]int, 0, len(r.Blocks))}
+	q := requestOf(r)
+	r.Blocks = q.withSearches(r.Blocks)
+	v := &signedReply{Reply: r, q: q, reply: replyOf(r), ids: make([]string, len(r.Blocks)), spoken: make([]int, 0, len(r.Blocks))}
 	if v.q.model.hasTrait(binds) {
 		_, v.prefix = v.q.prefixDigests()
 		v.dropped = v.q.droppedReasoning()
@@ -73,6 +75,10 @@ func (v *signedReply) prefixOf(b script.Block) string {
 		return prefixFind
 	case b.Kind == specs.KindCall:
 		return prefixCall
+	case b.Kind == kindToolSearch:
+		return prefixFind
+	case b.Kind == kindToolsFound:
+		return prefixFound
 	case b.Kind == specs.KindSearch:
 		return prefixSearch
 	case b.Kind == specs.KindCode:
@@ -128,6 +134,8 @@ func (v *signedReply) itemAt(n int, stage seal.Stage, status string) script.Obje
 		return v.reasoningItem(n, stage, summary)
 	case b.Kind == specs.KindCall:
 		return v.callItem(n, status, streamed(b))
+	case isToolSearch(b):
+		return v.toolSearchItem(n, "completed")
 	case isHosted(b):
 		return v.hostedItem(n, "completed", true)
 	default: // text, signed or not
@@ -170,8 +178,11 @@ func (v *signedReply) callItem(n int, status, arguments string) script.Object {
 		o = script.Object{"id", v.itemID(n), "type", "custom_tool_call", "status", status, "call_id", v.callID(n),
 			"input", arguments, "name", v.Blocks[n].Name}
 	}
-	if tool.namespace != "" {
+	switch {
+	case tool.namespace != "":
 		o = append(o, "namespace", tool.namespace)
+	case tool.deferred:
+		o = append(o, "namespace", tool.name)
 	}
 	return o
 }

@@ -76,7 +76,7 @@ func (Provider) Frames(r script.Reply) [][]byte {
 	s.addLifecycle("created", "in_progress", script.Array{}, nil)
 	s.addLifecycle("in_progress", "in_progress", script.Array{}, nil)
 	for _, n := range s.spoken {
-		s.addBlock(n, r.Blocks[n])
+		s.addBlock(n, s.Blocks[n])
 	}
 	s.addCompaction()
 	s.addFutureItem()
@@ -132,6 +132,8 @@ func (s *stream) addBlock(n int, b script.Block) {
 	case b.Kind == specs.KindCall:
 		s.addItem(s.callItem(n, "in_progress", ""))
 		s.addCall(n, b)
+	case isToolSearch(b):
+		s.addItem(s.toolSearchItem(n, "in_progress"))
 	case isHosted(b):
 		s.addItem(s.hostedItem(n, "in_progress", false))
 		s.addHosted(n, b)

@@ -173,7 +173,8 @@ func (i *item) isModels() bool {
 	if i.typ == "message" {
 		return i.Get("role").Text() == "assistant"
 	}
-	return i.typ == "reasoning" || strings.HasSuffix(i.typ, "_call")
+	isServerSearch := i.typ == "tool_search_output" && i.Get("execution").Text() == "server"
+	return i.typ == "reasoning" || isServerSearch || strings.HasSuffix(i.typ, "_call")
 }
 
 // prefixDigests returns for each item the digest of what stood before the reply it

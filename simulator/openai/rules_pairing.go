@@ -57,7 +57,7 @@ func reasoningAlone(id string) *rule.Refusal {
 }
 
 // typesOf are the types of the items that a reference may stand for.
-var typesOf = map[string]string{prefixMessage: "message", prefixCall: "function_call", prefixSearch: "web_search_call", prefixCode: "code_interpreter_call", prefixCustom: "custom_tool_call"}
+var typesOf = map[string]string{prefixMessage: "message", prefixCall: "function_call", prefixSearch: "web_search_call", prefixCode: "code_interpreter_call", prefixCustom: "custom_tool_call", prefixFind: "tool_search_call"}
 
 func reasoningPrecedes(q *request, env rule.Env) *rule.Refusal {
 	for i := range q.items {

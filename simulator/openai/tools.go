@@ -7,6 +7,8 @@ type clientTool struct {
 	name, namespace string
 	custom          bool // takes a text
 	search          bool // finds tools that are not listed
+	// deferred is set for a tool that has to be searched for, found where a search has.
+	deferred, found bool
 }
 
 // toolsOf are the tools that a request and its items bring along, in order, those
@@ -14,7 +16,11 @@ type clientTool struct {
 func toolsOf(q *request) []clientTool {
 	all := appendTools(nil, "", q.body.Get("tools").List())
 	for i := range q.items {
+		n := len(all)
 		all = appendTools(all, "", q.items[i].Get("tools").List())
+		for j := range all[n:] {
+			all[n+j].found = q.items[i].typ == "tool_search_output"
+		}
 	}
 	return all
 }
@@ -29,7 +35,7 @@ func appendTools(all []clientTool, namespace string, tools []jsontree.Node) []cl
 		case kind == "tool_search" && t.Get("execution").Text() == "client":
 			all = append(all, clientTool{name: kind, search: true})
 		default:
-			all = append(all, clientTool{name: name, namespace: namespace, custom: kind == "custom"})
+			all = append(all, clientTool{name: name, namespace: namespace, custom: kind == "custom", deferred: t.Get("defer_loading").True()})
 		}
 	}
 	return all

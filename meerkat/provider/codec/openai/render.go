@@ -148,7 +148,11 @@ func (w *requestWriter) writeTools() {
 	if len(w.Tools) == 0 {
 		return
 	}
+	deferred := w.deferredTools()
 	w.Key("tools").Array(func() {
+		if len(deferred) > 0 {
+			w.Raw([]byte(`{"type":"tool_search"}`))
+		}
 		for _, t := range w.Tools {
 			if t.Hosted {
 				w.Raw([]byte(hostedTools[t.Name]))
@@ -162,6 +166,9 @@ func (w *requestWriter) writeTools() {
 				}
 				w.Key("parameters").Raw(provider.InputSchema(t))
 				w.Key("strict").Bool(false)
+				if deferred[t.Name] {
+					w.Key("defer_loading").Bool(true)
+				}
 			})
 		}
 	})

@@ -119,17 +119,54 @@ func (w *requestWriter) writeOutput(a provider.Answer) {
 // came with only when all reasoning of the reply goes along: an id without its
 // reasoning is refused (O-13, repeated-token).
 func (w *requestWriter) writeReply(s provider.Step) {
-	blocks := w.cutTrailingReasoning(s.Message.Blocks, true)
-	intact := true
-	for i := range blocks {
-		intact = intact && (blocks[i].Type != transcript.BlockReasoning || w.isReplayableReasoning(&blocks[i]))
-	}
-	if !intact {
-		blocks = w.cutTrailingReasoning(blocks, false)
-	}
+	blocks, intact := w.blocksOf(s)
 	for i := range blocks {
 		w.writeItem(&blocks[i], s.IDs[i], intact)
 	}
+}
+
+// blocksOf are the blocks of a reply that go along, and whether in the form that they came in.
+func (w *requestWriter) blocksOf(s provider.Step) (blocks []transcript.Block, intact bool) {
+	blocks = w.cutTrailingReasoning(s.Message.Blocks, true)
+	for i := range blocks {
+		if blocks[i].Type == transcript.BlockReasoning && !w.isReplayableReasoning(&blocks[i]) {
+			return w.cutTrailingReasoning(blocks, false), false
+		}
+	}
+	return blocks, true
+}
+
+// deferredTools are the tools that the model searches for. One that the conversation calls
+// in another form than it came in is loaded: such a call names no namespace, and finds its
+// tool in the default one only (O-32).
+func (w *requestWriter) deferredTools() map[string]bool {
+	deferred := map[string]bool{}
+	for _, t := range w.Tools {
+		if t.Deferred && w.Target.Model.ToolSearch && w.ToolChoice != t.Name {
+			deferred[t.Name] = true
+		}
+	}
+	for _, s := range w.Steps {
+		if s.Message.Role != transcript.RoleAssistant {
+			continue
+		}
+		blocks, intact := w.blocksOf(s)
+		for i := range blocks {
+			if b := &blocks[i]; b.Type == transcript.BlockToolUse && w.rawCall(b, s.IDs[i], intact) == nil {
+				delete(deferred, b.Name)
+			}
+		}
+	}
+	return deferred
+}
+
+// rawCall is a call in the form that it came in, nil where it has to be written anew.
+func (w *requestWriter) rawCall(b *transcript.Block, id string, intact bool) []byte {
+	raw := w.Target.Raw(b)
+	if !intact || id != b.ID || raw != nil && isCutCall(raw) {
+		return nil
+	}
+	return raw
 }
 
 // cutTrailingReasoning cuts off reasoning that no item follows (O-12).
@@ -173,10 +210,7 @@ func (w *requestWriter) writeItem(b *transcript.Block, id string, intact bool) {
 			w.writeRawOr(raw, func() { w.writeReasoning(b) })
 		}
 	case transcript.BlockToolUse:
-		if id != b.ID || raw != nil && isCutCall(raw) {
-			raw = nil
-		}
-		w.writeRawOr(raw, func() { w.writeCall(b, id) })
+		w.writeRawOr(w.rawCall(b, id, intact), func() { w.writeCall(b, id) })
 	case transcript.BlockOpaque:
 		if raw != nil {
 			w.Raw(raw)

@@ -207,20 +207,18 @@ func callsNameNamespace(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if it.Node.Get("namespace").Str() == "" {
-				r.addFinding(x, it.Place, "O-32", "the call of %s names no namespace; the tool is loaded in %q alone", nameOf(it), cutText(spaces[it.Name], 60))
+				r.addFinding(x, it.Place, "O-32", "the call of %s names no namespace; the tool is in %q alone", nameOf(it), cutText(spaces[it.Name], 60))
 			}
 		}
 	})
 }
 
 // toolsOfNamespaces lists the tools that are in the default namespace, and for each other
-// one a namespace that it is loaded in.
+// one a namespace that it is in.
 func (x *exchange) toolsOfNamespaces() (plain map[string]bool, spaces map[string]string) {
 	plain, spaces = map[string]bool{}, map[string]string{}
 	for _, t := range x.req.Tools.Elems() {
-		if !t.Get("defer_loading").True() {
-			addTool(t, plain, spaces)
-		}
+		addTool(t, plain, spaces)
 	}
 	for i := range x.req.Items {
 		if it := &x.req.Items[i]; it.Type == "tool_search_output" || it.Type == "additional_tools" {
@@ -232,8 +230,8 @@ func (x *exchange) toolsOfNamespaces() (plain map[string]bool, spaces map[string
 	return plain, spaces
 }
 
-// addTool enters a tool, or those inside a namespace. A tool that was deferred is loaded
-// in a namespace of its own name.
+// addTool enters a tool, or those inside a namespace. A deferred tool is in a namespace of
+// its own name.
 func addTool(t *wire.Node, plain map[string]bool, spaces map[string]string) {
 	name := t.Get("name").Str()
 	switch {

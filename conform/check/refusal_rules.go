@@ -116,6 +116,7 @@ var refusalWords = map[string][]wordsOfRule{
 		{"O-23", []string{"unsupported value: '*supported values are", "unsupported value: 'reasoning"}},
 		{"O-25", []string{"previous response with id"}},
 		{"O-26", []string{"mutually exclusive"}},
+		{"O-32", []string{"missing namespace for function_call"}},
 		{"O-29", []string{"tool choice '*not found in 'tools'", "tool_choice*not found in"}},
 		{"O-30", []string{"invalid file data", "file type you uploaded", "unsupported image", "image data you provided", "unsupported mime type", "invalid image", "invalid base64"}},
 		{"O-5", []string{"invalid value", "invalid type for", "invalid input"}},

@@ -113,11 +113,12 @@ func (r *Recorder) endTest(t testing.TB) {
 	if list := r.missing.list(); len(list) > 0 {
 		t.Errorf("requests without a recorded answer:\n%s", strings.Join(list, "\n"))
 	}
+	isOldKept := r.keepsOld() // afterwards there is always a file
 	if err := r.Stop(); err != nil {
 		t.Error(err)
 	}
 	switch {
-	case k.saved > 0 && r.keepsOld():
+	case k.saved > 0 && isOldKept:
 		t.Logf("%s: stays as it was, because the test failed", r.file())
 	case k.saved > 0:
 		t.Logf("%s: %s recorded", r.file(), countInteractions(k.saved))

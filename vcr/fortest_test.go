@@ -173,7 +173,9 @@ func TestFailedTestKeepsTheCassette(t *testing.T) {
 		own.end()
 		return strings.Join(own.logs, "\n")
 	}
-	record("first", false)
+	if said := record("first", true); !strings.Contains(said, "1 interaction recorded") {
+		t.Errorf("of a first recording it said %q", said)
+	}
 	if said := record("second", true); !strings.Contains(said, "stays as it was") || !strings.Contains(readAll(t, name), "first") {
 		t.Errorf("said %q; the file is %s", said, readAll(t, name))
 	}

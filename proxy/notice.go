@@ -2,10 +2,12 @@ package proxy
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
 	"strconv"
+	"time"
 )
 
 // Notice says why a client did not get through to the handler.
@@ -60,6 +62,27 @@ func (p *Proxy) refuseRequest(w http.ResponseWriter, r *http.Request, kind Kind,
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, body) //nolint:gosec // JSON for an API client
 	_ = answer.Flush()
+	if r.ProtoMajor == 1 && r.ContentLength != 0 {
+		readRest(answer, r.Body)
+	}
+}
+
+// A client that was refused has this long to send the rest of its request, and so many
+// bytes of it are read.
+const (
+	restTime  = time.Second
+	restBytes = 1 << 20
+)
+
+// readRest reads what a client goes on to send, and ends the connection when that is too
+// much: after EnableFullDuplex net/http itself must not do it, because it would then read
+// the connection twice at once, and panic.
+func readRest(answer *http.ResponseController, body io.Reader) {
+	_ = answer.SetReadDeadline(time.Now().Add(restTime))
+	if _, err := io.CopyN(io.Discard, body, restBytes); !errors.Is(err, io.EOF) {
+		panic(http.ErrAbortHandler)
+	}
+	_ = answer.SetReadDeadline(time.Time{})
 }
 
 func refusalHeader() http.Header {

@@ -73,3 +73,37 @@ func dialThrough(p *proxy.Proxy, roots *x509.CertPool) func(*testing.T) net.Conn
 		return tls.Client(conn, &tls.Config{RootCAs: roots, ServerName: host})
 	}
 }
+
+// A client whose whole request is refused uses its connection again.
+func TestRefusalKeepsTheConnection(t *testing.T) {
+	a := authority(t)
+	said := make(chan string, 100)
+	p := start(t, proxy.Config{CA: a, Ingress: []string{proxy.BaseURL, proxy.MITM}, Log: func(line string) { said <- line }}, nil404)
+	for name, c := range map[string]struct {
+		dial   func(*testing.T) net.Conn
+		target string
+		host   string
+	}{
+		"base URL":    {dialTo(p), "/elsewhere", "127.0.0.1"},
+		"in a tunnel": {dialThrough(p, a.Pool()), "/v1/messages", "api.openai.com"},
+	} {
+		conn := c.dial(t)
+		_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+		reply := bufio.NewReader(conn)
+		for range 3 {
+			_, _ = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: 2\r\n\r\n{}", c.target, c.host)
+			resp, err := http.ReadResponse(reply, nil)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if text := body(t, resp, err); !strings.Contains(text, "proxy_refused") {
+				t.Errorf("%s: %d %s", name, resp.StatusCode, text)
+			}
+		}
+	}
+	for len(said) > 0 {
+		if line := <-said; strings.Contains(line, "panic") {
+			t.Error(line)
+		}
+	}
+}

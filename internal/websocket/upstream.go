@@ -37,8 +37,8 @@ const maxRefusal = 1 << 20
 
 // Dial does a handshake with the provider: that of a client again, or a client's own, of
 // which URL, Host and Header count. onEnd is called once, when the provider ends the
-// connection, from another goroutine; it may be nil. The error is a *Refusal when the provider answered
-// without switching protocols. The caller closes the Upstream.
+// connection, from another goroutine; it may be nil. The error is a *Refusal when the
+// provider answered without switching protocols. The caller closes the Upstream.
 func Dial(ctx context.Context, handshake *http.Request, next http.RoundTripper, onEnd func(coder.StatusCode, string)) (*Upstream, error) {
 	u := &Upstream{messages: make(chan []byte), done: make(chan struct{})}
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { u.trace = got }})

@@ -13,22 +13,25 @@ import (
 // the connection back at its end.
 type reply struct {
 	io.ReadCloser
-	events  *stream.SSE
-	request request
-	output  []outputItem
-	id      string // once the response is complete
-	isOver  bool   // its terminal event was read
-	giveUp  func() // ends the connection
-	giveOn  func(*response)
+	events   *stream.SSE
+	request  request
+	previous string // the response that the connection held before
+	output   []outputItem
+	id       string // once the response is complete
+	giveUp   func() // ends the connection
+	giveOn   func(*response)
 }
+
+// errReplyTwice is what the client gets in place of a reply that it had before.
+var errReplyTwice = errors.New("the provider sent the last reply again in place of the next one")
 
 type outputItem struct {
 	Index int             `json:"output_index"`
 	Item  json.RawMessage `json:"item"`
 }
 
-func newReply(body io.ReadCloser, q request, giveOn func(*response), giveUp func()) *reply {
-	r := &reply{ReadCloser: body, request: q, giveOn: giveOn, giveUp: giveUp}
+func newReply(body io.ReadCloser, q request, previous string, giveOn func(*response), giveUp func()) *reply {
+	r := &reply{ReadCloser: body, request: q, previous: previous, giveOn: giveOn, giveUp: giveUp}
 	r.events = stream.NewSSE(0, r.readEvent)
 	return r
 }
@@ -36,21 +39,21 @@ func newReply(body io.ReadCloser, q request, giveOn func(*response), giveUp func
 // Read passes the bytes on, and reads the events in them.
 func (r *reply) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
-	_, _ = r.events.Write(p[:n]) // events that cannot be read are the client's to refuse
-	if errors.Is(err, io.EOF) {
-		r.isOver = true
+	if _, bad := r.events.Write(p[:n]); errors.Is(bad, errReplyTwice) { // other events are the client's to refuse
+		return 0, errReplyTwice
 	}
 	return n, err
 }
 
-// Close gives the connection to the next request. What is left of a reply would be taken for
-// the next one, so that a reply that is not over ends its connection.
+// Close gives the connection to the next request if it goes on from this one. What is left
+// of a reply would be taken for the next one, so that a reply that is not complete ends its
+// connection.
 func (r *reply) Close() error {
 	giveOn, giveUp := r.giveOn, r.giveUp
 	r.giveOn, r.giveUp = nil, nil
 	switch {
 	case giveOn == nil: // closed already
-	case r.isOver:
+	case r.id != "":
 		giveOn(r.response())
 	default:
 		giveUp()
@@ -58,11 +61,8 @@ func (r *reply) Close() error {
 	return r.ReadCloser.Close()
 }
 
-// response returns what was answered, nil if it cannot be continued.
+// response returns what was answered.
 func (r *reply) response() *response {
-	if r.id == "" {
-		return nil
-	}
 	slices.SortStableFunc(r.output, func(a, b outputItem) int { return a.Index - b.Index })
 	out := &response{id: r.id, request: r.request}
 	for _, o := range r.output {
@@ -83,13 +83,14 @@ func (r *reply) readEvent(f *stream.Frame) error {
 	if json.Unmarshal(f.Data, &event) != nil {
 		return nil
 	}
+	if r.previous != "" && event.Response.ID == r.previous {
+		return errReplyTwice
+	}
 	switch event.Type {
 	case "response.output_item.done":
 		r.output = append(r.output, event.outputItem)
 	case "response.completed":
-		r.id, r.isOver = event.Response.ID, true
-	case "response.failed", "response.incomplete":
-		r.isOver = true
+		r.id = event.Response.ID
 	}
 	return nil
 }

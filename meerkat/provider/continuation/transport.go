@@ -33,7 +33,7 @@ type Transport struct {
 // connection is a WebSocket and what the provider holds of it.
 type connection struct {
 	*websocket.Upstream
-	last *response // nil: nothing
+	last *response // nil before the first reply
 }
 
 // RoundTrip sends a request and returns the reply as HTTP would give it. A reply whose
@@ -56,21 +56,23 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return t.Base.RoundTrip(again()) // the provider says what is wrong with it
 	}
-	conn, err := t.takeConnection(r, q)
+	resp, err := t.exchange(r, q)
 	if refusal := (*websocket.Refusal)(nil); errors.As(err, &refusal) {
 		if !t.noteRefusal(refusal.Status) {
 			return refusedHandshake(r, refusal), nil
 		}
 		return t.Base.RoundTrip(again())
 	}
+	return resp, err
+}
+
+// exchange sends q over a connection, and again over a new one where that cannot go on. The
+// error is a *websocket.Refusal when the provider opened none.
+func (t *Transport) exchange(r *http.Request, q request) (*http.Response, error) {
+	conn, err := t.takeConnection(r, q)
 	if err != nil {
 		return nil, err
 	}
-	return t.exchange(r, q, conn)
-}
-
-// exchange sends q over conn, and again over a new connection where this one cannot go on.
-func (t *Transport) exchange(r *http.Request, q request, conn *connection) (*http.Response, error) {
 	resp, err := t.send(r, q, conn)
 	if err != nil || !cannotGoOn(resp) {
 		return resp, err
@@ -94,7 +96,6 @@ func (t *Transport) send(r *http.Request, q request, conn *connection) (*http.Re
 	}
 	clone := r.Clone(r.Context())
 	clone.Body, clone.ContentLength = io.NopCloser(bytes.NewReader(message)), int64(len(message))
-	conn.last = nil // until this request has succeeded
 	resp, err := conn.RoundTrip(clone)
 	if err != nil {
 		conn.Close()
@@ -102,14 +103,10 @@ func (t *Transport) send(r *http.Request, q request, conn *connection) (*http.Re
 	}
 	resp.Request = r
 	if resp.StatusCode != http.StatusOK {
-		if cannotGoOn(resp) {
-			conn.Close()
-		} else {
-			t.keepConnection(conn)
-		}
+		conn.Close() // it holds nothing now, and more about the refusal may come over it
 		return resp, nil
 	}
-	resp.Body = newReply(resp.Body, q, func(last *response) {
+	resp.Body = newReply(resp.Body, q, previous, func(last *response) {
 		conn.last = last
 		t.keepConnection(conn)
 	}, conn.Close)
@@ -124,17 +121,18 @@ func (t *Transport) isCarried(r *http.Request) bool {
 		strings.HasSuffix(r.URL.Path, "/responses") && r.Header.Get("Accept") == "text/event-stream"
 }
 
-// noteRefusal reports whether a status means that there are no WebSockets here, rather than
-// that this client may not have one, and remembers it.
+// noteRefusal reports whether a status means that there are no WebSockets here, and remembers
+// it. A gateway without them may answer a handshake with any status; a wrong key, a limit and
+// a failure are about this one handshake.
 func (t *Transport) noteRefusal(status int) bool {
-	switch status {
-	case http.StatusUpgradeRequired, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.declined = true
-		return true
+	if status == http.StatusUnauthorized || status == http.StatusTooManyRequests ||
+		status >= 500 && status != http.StatusNotImplemented {
+		return false
 	}
-	return false
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.declined = true
+	return true
 }
 
 // takeConnection returns a connection that holds the beginning of q, or a new one.
@@ -145,7 +143,7 @@ func (t *Transport) takeConnection(r *http.Request, q request) (*connection, err
 	return t.dial(r)
 }
 
-// takeIdle returns an idle connection that q goes on with, else one that holds nothing.
+// takeIdle returns an idle connection that q goes on with, nil if there is none.
 func (t *Transport) takeIdle(q request) *connection {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,9 +155,6 @@ func (t *Transport) takeIdle(q request) *connection {
 		return true
 	})
 	at := slices.IndexFunc(t.idle, func(c *connection) bool { return len(c.last.newInput(q)) > 0 })
-	if at < 0 {
-		at = slices.IndexFunc(t.idle, func(c *connection) bool { return c.last == nil })
-	}
 	if at < 0 {
 		return nil
 	}

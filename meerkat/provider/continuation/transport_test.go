@@ -22,9 +22,9 @@ type server struct {
 	mu       sync.Mutex
 	sockets  map[*websocket.Session]int
 	messages []string
-	// refuse answers a request in the place of a response, if it is not nil and returns a
+	// instead answers a request in the place of a response, if it is not nil and returns a
 	// status.
-	refuse func(n int) (status int, body string)
+	instead func(n int) (status int, body string)
 	// hold, if not nil, is read before the reply ends.
 	hold chan struct{}
 }
@@ -60,8 +60,11 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 	n := len(s.messages)
 	s.messages = append(s.messages, strings.TrimSpace(fmt.Sprintf("%s %d %s", at, len(q.Input), q.Previous)))
 	s.mu.Unlock()
-	if s.refuse != nil {
-		if status, body := s.refuse(n); status != 0 {
+	if s.instead != nil {
+		if status, body := s.instead(n); status != 0 {
+			if status == http.StatusOK {
+				w.Header().Set("Content-Type", "text/event-stream")
+			}
 			w.WriteHeader(status)
 			_, _ = io.WriteString(w, body)
 			return
@@ -99,11 +102,17 @@ func (c *conversation) request() *http.Request {
 	return r
 }
 
+// next says something and returns the request for a reply.
+func (c *conversation) next() *http.Request {
+	c.t.Helper()
+	c.items = append(c.items, fmt.Sprintf(`{"role":"user","content":%d}`, len(c.items)))
+	return c.request()
+}
+
 // ask says something, reads the reply to its end and remembers it.
 func (c *conversation) ask() int {
 	c.t.Helper()
-	c.items = append(c.items, fmt.Sprintf(`{"role":"user","content":%d}`, len(c.items)))
-	resp, err := c.via.RoundTrip(c.request())
+	resp, err := c.via.RoundTrip(c.next())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -156,7 +165,7 @@ func TestOnlyWhatIsNewIsSent(t *testing.T) {
 // TestRefusedIsSentWhole: behind a refusal or a loss the whole conversation goes out.
 func TestRefusedIsSentWhole(t *testing.T) {
 	s := newServer(t)
-	s.refuse = func(n int) (int, string) {
+	s.instead = func(n int) (int, string) {
 		switch n {
 		case 1:
 			return 400, `{"error":{"code":"previous_response_not_found","message":"gone"}}`
@@ -175,13 +184,13 @@ func TestRefusedIsSentWhole(t *testing.T) {
 	if fmt.Sprint(got) != "[200 200 200 429 200]" {
 		t.Error(got)
 	}
-	s.wantMessages(t, "1 1", "1 1 resp_0", "2 3", "2 1 resp_2", "3 5", "3 1 resp_4", "3 8")
+	s.wantMessages(t, "1 1", "1 1 resp_0", "2 3", "2 1 resp_2", "3 5", "3 1 resp_4", "4 8")
 }
 
 // TestLostTwiceIsReported: the whole conversation is sent once, not for ever.
 func TestLostTwiceIsReported(t *testing.T) {
 	s := newServer(t)
-	s.refuse = func(int) (int, string) {
+	s.instead = func(int) (int, string) {
 		return 400, `{"error":{"code":"websocket_connection_limit_reached"}}`
 	}
 	_, c := newTransport(t, s)
@@ -216,7 +225,11 @@ func TestLeftReplyEndsItsConnection(t *testing.T) {
 // TestHandshakes: without WebSockets everything goes by HTTP from then on; a refusal of the
 // client is the reply.
 func TestHandshakes(t *testing.T) {
-	for status, want := range map[int]string{426: "[200 200], HTTP 1, HTTP 3", 404: "[200 200], HTTP 1, HTTP 3", 401: "[401 401]", 503: "[503 503]"} {
+	const byHTTP = "[200 200], HTTP 1, HTTP 3"
+	for status, want := range map[int]string{
+		426: byHTTP, 404: byHTTP, 400: byHTTP, 403: byHTTP, 302: byHTTP, 200: byHTTP, 501: byHTTP,
+		401: "[401 401]", 429: "[429 429]", 503: "[503 503]",
+	} {
 		s, dials := newServer(t), 0
 		answer := s.Config.Handler
 		s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -232,10 +245,70 @@ func TestHandshakes(t *testing.T) {
 		})
 		_, c := newTransport(t, s)
 		got := strings.Join(append([]string{fmt.Sprint([]int{c.ask(), c.ask()})}, s.messages...), ", ")
-		if got != want || (dials == 1) != (status == 426 || status == 404) {
+		if got != want || (dials == 1) != (want == byHTTP) {
 			t.Errorf("%d: %s after %d handshakes, not %s", status, got, dials, want)
 		}
 	}
+}
+
+// TestRefusedInPlaceOfAnother: a handshake that is refused after a connection could not go
+// on is like a first one.
+func TestRefusedInPlaceOfAnother(t *testing.T) {
+	for status, want := range map[int]string{429: "200 429 7, 1 1, 1 1 resp_0", 426: "200 200 , 1 1, 1 1 resp_0, HTTP 3"} {
+		s, dials := newServer(t), 0
+		s.instead = func(n int) (int, string) {
+			if n == 1 {
+				return 400, `{"error":{"code":"websocket_connection_limit_reached"}}`
+			}
+			return 0, ""
+		}
+		answer := s.Config.Handler
+		s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if websocket.IsUpgrade(r) {
+				if dials++; dials == 2 {
+					w.Header().Set("Retry-After", "7")
+					http.Error(w, "no", status)
+					return
+				}
+			}
+			answer.ServeHTTP(w, r)
+		})
+		_, c := newTransport(t, s)
+		first := c.ask()
+		resp, err := c.via.RoundTrip(c.next())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		got := fmt.Sprintf("%d %d %s, %s", first, resp.StatusCode, resp.Header.Get("Retry-After"), strings.Join(s.messages, ", "))
+		if got != want {
+			t.Errorf("%d: %s, not %s", status, got, want)
+		}
+	}
+}
+
+// TestReplyTwice: the last reply is not taken for the next one.
+func TestReplyTwice(t *testing.T) {
+	s := newServer(t)
+	s.instead = func(n int) (int, string) {
+		if n == 1 {
+			return 200, "data: {\"type\":\"response.completed\",\"response\":{\"id\":\"resp_0\"}}\n\n"
+		}
+		return 0, ""
+	}
+	_, c := newTransport(t, s)
+	c.ask()
+	resp, err := c.via.RoundTrip(c.next())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(resp.Body)
+	if !errors.Is(err, errReplyTwice) || len(got) > 0 {
+		t.Errorf("%q, %v", got, err)
+	}
+	_ = resp.Body.Close()
+	c.ask()
+	s.wantMessages(t, "1 1", "1 1 resp_0", "2 4")
 }
 
 // TestOthersGoByHTTP: what asks for no stream of responses is not for a WebSocket.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -93,9 +95,19 @@ var datedType = regexp.MustCompile(`_\d{8}$`)
 // messageMembers are the members of a WebSocket message beside those of the request.
 var messageMembers = []string{"type", "generate", "stream_id"}
 
+// likelyMember says which member was probably meant: one that the object does not have yet.
+func likelyMember(name string, sent map[string]bool, members specs.Members) string {
+	absent := slices.DeleteFunc(slices.Collect(maps.Keys(members)), func(known string) bool { return sent[known] })
+	if meant := spelling.Nearest(name, absent); meant != "" {
+		return " (did you mean " + meant + "?)"
+	}
+	return ""
+}
+
 func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
 	w.inspection.objects++
 	present := map[string]bool{}
+	var sent map[string]bool
 	for i, spelled := range n.Names {
 		name, v := spelled, n.Items[i]
 		if w.x.Provider == evidence.Gemini {
@@ -107,7 +119,10 @@ func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
 			continue
 		}
 		if !known {
-			w.add(unknownMember, v, under, byProvider(w.x, "A-5", "O-4", "G-3"), "is not a member that the provider knows there")
+			if sent == nil {
+				sent = setOf(n.Names)
+			}
+			w.add(unknownMember, v, under, byProvider(w.x, "A-5", "O-4", "G-3"), "is not a member that the provider knows there"+likelyMember(name, sent, members))
 			if w.x.Provider == evidence.Gemini && partMember.MatchString(under) {
 				w.faults[len(w.faults)-1].typeName = spelled // the kind of a part is the name of its member
 			}

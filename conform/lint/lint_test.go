@@ -159,6 +159,10 @@ func TestRequest(t *testing.T) {
 			t.Errorf("%s\ngot  %s\nwant %s", c.body, got, c.want)
 		}
 	}
+	misspelt, err := lint.Request("", "", []byte(`{"model":"claude-opus-4-6","max_tokens":9,"temprature":1,"messages":[{"role":"user","content":"hi"}]}`))
+	if err != nil || len(misspelt.Findings) != 1 || !strings.Contains(misspelt.Findings[0].Message, "(did you mean temperature?)") {
+		t.Errorf("misspelt: %+v, %v", misspelt, err)
+	}
 	for body, want := range map[string]string{
 		`[]`: "is not a JSON object", `{}`: "name the provider",
 		`{"messages":[{"role":"system","content":"x"}]}`: "is a request of Chat Completions",

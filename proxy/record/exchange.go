@@ -79,6 +79,16 @@ func (x *exchange) endUpload(w http.ResponseWriter) {
 	}
 }
 
+// endConnection closes the connection of a client that did not send the rest of its
+// request: what it still sends would be taken for its next request.
+func (x *exchange) endConnection(w http.ResponseWriter, r *http.Request) {
+	if x.unsent == nil || r.ProtoMajor != 1 {
+		return
+	}
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
+}
+
 // isUploadBroken reports whether the client left before its request was complete.
 func (x *exchange) isUploadBroken() bool {
 	_, err := x.upload.state()

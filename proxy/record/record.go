@@ -193,6 +193,7 @@ func (rec *Recorder) forward(w http.ResponseWriter, r *http.Request, next http.R
 		x.close()
 		panic(http.ErrAbortHandler)
 	}
+	defer x.endConnection(w, r)
 	save := sync.OnceFunc(func() { rec.save(x, w) })
 	defer save()
 	if isOver, _ := x.upload.state(); !isOver {

@@ -1,14 +1,19 @@
 package record_test
 
 import (
+	"bufio"
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/meerkat-go/conformance/proxy/record"
 )
@@ -81,6 +86,34 @@ func TestUploadThatStopsAfterTheReply(t *testing.T) {
 	_ = write.CloseWithError(io.ErrClosedPipe)
 	if r := g.close(); r.Saved != 0 || len(r.Lost) != 1 || !strings.Contains(r.Lost[0], "the reply came before the request was complete") {
 		t.Errorf("report %+v", r)
+	}
+}
+
+// What a client sends after it was given up is no request of its own.
+func TestUploadThatGoesOnTooLate(t *testing.T) {
+	g := newRig(t, false, record.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "close") // or else it waits for the request
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+		_, _ = io.WriteString(w, "too large")
+	})
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(g.proxy.URL(), "http://"))
+	check(t, err)
+	defer func() { _ = conn.Close() }()
+	check(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	_, _ = io.WriteString(conn, "CONNECT api.anthropic.com:443 HTTP/1.1\r\nHost: api.anthropic.com:443\r\n\r\n")
+	_, err = http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // a tunnel has none
+	check(t, err)
+	inside := tls.Client(conn, &tls.Config{RootCAs: g.tr.TLSClientConfig.RootCAs, ServerName: "api.anthropic.com"})
+	_, err = io.WriteString(inside, "POST /v1/messages HTTP/1.1\r\nHost: api.anthropic.com\r\nContent-Length: 1000\r\n\r\n{")
+	check(t, err)
+	answers := bufio.NewReader(inside)
+	resp, err := http.ReadResponse(answers, nil)
+	check(t, err)
+	if text := read(t, resp); text != "too large" {
+		t.Errorf("the reply is %q", text)
+	}
+	if rest, err := io.ReadAll(answers); len(rest) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("then %q, %v: the connection goes on", rest, err)
 	}
 }
 

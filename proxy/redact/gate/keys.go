@@ -58,7 +58,7 @@ var families = []family{
 	{"AKIA", "an AWS key id", "", 16, isUpper},
 	{"ASIA", "an AWS key id", "", 16, isUpper},
 	{"eyJ", "a signed token (JWT)", "-_.", 40, isJWT},
-	{privateKeyBegin, "a private key", "- ", 11, func(key []byte) bool { return bytes.Contains(key, []byte("PRIVATE KEY")) }},
+	{privateKeyBegin, "a private key", "- ", 11, func(key []byte) bool { return labelLength(key[len(privateKeyBegin):]) > 0 }},
 }
 
 func hasDigit(key []byte) bool { return bytes.ContainsAny(key, "0123456789") }
@@ -174,34 +174,41 @@ const (
 	privateKeyBegin = "-----BEGIN "
 	privateKeyLast  = "-----END "
 	maxPrivateKey   = 16 << 10 // bytes
+	maxKeyLabel     = 40       // bytes, with the dashes behind it
 )
 
-// privateKeyEnd returns the end of the private key that begins at text[start], in which line
-// ends may be escaped. One that was cut off, as a tool's output may be, ends where a short
-// word or a byte that no key has follows.
+// labelLength returns how much of a text is the label of a private key with the dashes
+// behind it: RSA PRIVATE KEY-----, PGP PRIVATE KEY BLOCK-----. It is 0 for another text.
+func labelLength(text []byte) int {
+	label, _, isLabel := bytes.Cut(text[:min(len(text), maxKeyLabel)], []byte("-----"))
+	if !isLabel || !bytes.Contains(label, []byte("PRIVATE KEY")) {
+		return 0
+	}
+	return len(label) + len("-----")
+}
+
+// privateKeyEnd returns the end of the private key that begins at text[start]: its last
+// line, or where it was cut off, as a tool's output may be.
 func privateKeyEnd(text []byte, start int) int {
-	space, end := 0, start+len(privateKeyBegin)
-	if n := bytes.Index(text[end:], []byte("KEY-----")); n >= 0 {
-		end += n + len("KEY-----")
+	at := start + len(privateKeyBegin)
+	at += labelLength(text[at:])
+	rest := text[at:max(at, min(len(text), start+maxPrivateKey))]
+	body, behind, _ := bytes.Cut(rest, []byte(privateKeyLast))
+	if n := labelLength(behind); n > 0 && !bytes.Contains(body, []byte(privateKeyBegin)) && !bytes.Contains(body, []byte(`"`)) {
+		return at + len(body) + len(privateKeyLast) + n
 	}
-	for ; end < len(text) && end-start < maxPrivateKey; end++ {
-		c := text[end]
-		if c == '-' && bytes.HasPrefix(text[end:], []byte(privateKeyLast)) {
-			if n := bytes.Index(text[end+len(privateKeyLast):], []byte("KEY-----")); n >= 0 && n < 40 {
-				return end + len(privateKeyLast) + n + len("KEY-----")
-			}
-		}
-		if c == ' ' && space == 0 && !startsKeyLine(text[end+1:]) {
-			space = end
-		}
-		if !isAlphanumeric(c) && strings.IndexByte("+/=\\\r\n\t :,-", c) < 0 {
-			break
+	return at + cutKeyLength(rest)
+}
+
+// cutKeyLength returns how much of a text is lines of a key, in which line ends may be
+// escaped. They end where a short word or a byte that no key has follows.
+func cutKeyLength(text []byte) int {
+	for n, c := range text {
+		if c == ' ' && !startsKeyLine(text[n+1:]) || !isAlphanumeric(c) && strings.IndexByte("+/=\\\r\n\t :,-", c) < 0 {
+			return n
 		}
 	}
-	if space > 0 {
-		return space
-	}
-	return end
+	return len(text)
 }
 
 // startsKeyLine reports whether a text begins with a word as long as a line of a key.

@@ -267,7 +267,9 @@ func openaiIntent(d *jsontree.Node) script.Intent {
 		if strings.HasSuffix(item.Get("type").Text(), "_call") || item.Get("role").Text() == "assistant" {
 			t.startResults()
 		}
-		t.addOpenAITools(item.Get("tools"))
+		if item.Get("execution").Text() != "server" { // what the provider found is among the tools of the request
+			t.addOpenAITools(item.Get("tools"))
+		}
 		t.noteItem(item)
 		switch {
 		case item.Get("type").Text() == "function_call", item.Get("type").Text() == "custom_tool_call":

@@ -1,10 +1,12 @@
 package cassette
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"reflect"
 	"runtime"
+	"sync"
 	"testing"
 )
 
@@ -76,4 +78,28 @@ func TestLargeFileIsDamagedLater(t *testing.T) {
 	if _, err := Open(path); !errors.Is(err, ErrTorn) {
 		t.Errorf("opened again: %v, want %v", err, ErrTorn)
 	}
+}
+
+// Several goroutines may read one large file: what one of them looks at is not read over by
+// another.
+func TestLargeFileForSeveralReaders(t *testing.T) {
+	path := large(t, 600)
+	c, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for reader := range 4 {
+		wg.Go(func() {
+			for i := range c.Len() {
+				at := (i + reader*150) % c.Len()
+				asked, err := c.Asked(at, nil)
+				in, errAt := c.At(at)
+				if err != nil || errAt != nil || asked.URL != in.Request.URL || !bytes.Equal(asked.Body, in.Request.Body) {
+					t.Errorf("interaction %d: %v, %v, read as %.60q", at, err, errAt, asked.Body)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

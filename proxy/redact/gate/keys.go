@@ -58,7 +58,7 @@ var families = []family{
 	{"AKIA", "an AWS key id", "", 16, isUpper},
 	{"ASIA", "an AWS key id", "", 16, isUpper},
 	{"eyJ", "a signed token (JWT)", "-_.", 40, isJWT},
-	{privateKeyBegin, "a private key", "- ", 11, func(key []byte) bool { return labelLength(key[len(privateKeyBegin):]) > 0 }},
+	{privateKeyBegin, "a private key", "", 0, nil},
 }
 
 func hasDigit(key []byte) bool { return bytes.ContainsAny(key, "0123456789") }
@@ -68,8 +68,10 @@ func isUpper(key []byte) bool { return bytes.Equal(bytes.ToUpper(key), key) }
 // isJWT reports whether a text is a header and a payload that are JSON objects,
 // and a signature.
 func isJWT(key []byte) bool {
-	parts := bytes.Split(key, []byte("."))
-	return len(parts) >= 3 && bytes.HasPrefix(parts[1], []byte("eyJ")) && len(parts[1]) >= 12 && len(parts[2]) >= 16
+	_, rest, _ := bytes.Cut(key, []byte("."))
+	payload, rest, _ := bytes.Cut(rest, []byte("."))
+	signature, _, _ := bytes.Cut(rest, []byte("."))
+	return bytes.HasPrefix(payload, []byte("eyJ")) && len(payload) >= 12 && len(signature) >= 16
 }
 
 // familiesBy finds families by the first two bytes of their prefix.
@@ -154,18 +156,22 @@ func (f family) isGluable() bool {
 	return len(f.prefix) >= 4 && f.prefix != "sess-" && f.prefix != "xai-"
 }
 
+// maxKey is the length of the longest key in bytes. Without it, a text that only repeats a
+// prefix would be read to its end at each of them.
+const maxKey = 16 << 10
+
 // keyAt returns the key of the family whose prefix is at text[i], or nil.
 func (f family) keyAt(text []byte, i int) []byte {
-	end := i + len(f.prefix)
-	for end < len(text) && (isAlphanumeric(text[end]) || strings.IndexByte(f.letters, text[end]) >= 0) {
+	if f.prefix == privateKeyBegin {
+		return privateKeyAt(text, i)
+	}
+	end, most := i+len(f.prefix), min(len(text), i+maxKey)
+	for end < most && (isAlphanumeric(text[end]) || strings.IndexByte(f.letters, text[end]) >= 0) {
 		end++
 	}
 	key := text[i:end]
 	if len(key)-len(f.prefix) < f.least || f.also != nil && !f.also(key) {
 		return nil
-	}
-	if f.prefix == privateKeyBegin {
-		return text[i:privateKeyEnd(text, i)]
 	}
 	return key
 }
@@ -173,31 +179,34 @@ func (f family) keyAt(text []byte, i int) []byte {
 const (
 	privateKeyBegin = "-----BEGIN "
 	privateKeyLast  = "-----END "
-	maxPrivateKey   = 16 << 10 // bytes
-	maxKeyLabel     = 40       // bytes, with the dashes behind it
+	maxKeyLabel     = 40 // bytes, with the dashes behind it
 )
 
 // labelLength returns how much of a text is the label of a private key with the dashes
 // behind it: RSA PRIVATE KEY-----, PGP PRIVATE KEY BLOCK-----. It is 0 for another text.
 func labelLength(text []byte) int {
 	label, _, isLabel := bytes.Cut(text[:min(len(text), maxKeyLabel)], []byte("-----"))
-	if !isLabel || !bytes.Contains(label, []byte("PRIVATE KEY")) {
+	if !isLabel || !bytes.HasSuffix(bytes.TrimSuffix(label, []byte(" BLOCK")), []byte("PRIVATE KEY")) {
 		return 0
 	}
 	return len(label) + len("-----")
 }
 
-// privateKeyEnd returns the end of the private key that begins at text[start]: its last
-// line, or where it was cut off, as a tool's output may be.
-func privateKeyEnd(text []byte, start int) int {
+// privateKeyAt returns the private key that begins at text[start], or nil. It ends with its
+// last line, or where it was cut off, as a tool's output may be.
+func privateKeyAt(text []byte, start int) []byte {
 	at := start + len(privateKeyBegin)
-	at += labelLength(text[at:])
-	rest := text[at:max(at, min(len(text), start+maxPrivateKey))]
+	label := labelLength(text[at:])
+	if label == 0 {
+		return nil
+	}
+	at += label
+	rest := text[at:max(at, min(len(text), start+maxKey))]
 	body, behind, _ := bytes.Cut(rest, []byte(privateKeyLast))
 	if n := labelLength(behind); n > 0 && !bytes.Contains(body, []byte(privateKeyBegin)) && !bytes.Contains(body, []byte(`"`)) {
-		return at + len(body) + len(privateKeyLast) + n
+		return text[start : at+len(body)+len(privateKeyLast)+n]
 	}
-	return at + cutKeyLength(rest)
+	return text[start : at+cutKeyLength(rest)]
 }
 
 // cutKeyLength returns how much of a text is lines of a key, in which line ends may be

@@ -166,3 +166,13 @@ func TestPGPKeys(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// No key is longer than maxKey: a text of beginnings is not read to its end at each of them.
+func TestLongestKey(t *testing.T) {
+	for _, f := range families {
+		text := []byte(f.prefix + strings.Repeat("A1b2"+f.letters, maxKey))
+		if f.also == nil && f.prefix != privateKeyBegin && len(f.keyAt(text, 0)) != maxKey {
+			t.Errorf("%s: %d bytes", f.prefix, len(f.keyAt(text, 0)))
+		}
+	}
+}

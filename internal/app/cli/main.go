@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"sync"
@@ -32,6 +34,7 @@ func Main(run RunFunc) { MainWithin(nil, run) }
 // signal, for instance because nobody reads its output. patience is asked at that signal
 // and gets the arguments; nil, or 0 from it: the process waits.
 func MainWithin(patience func(args []string) time.Duration, run RunFunc) {
+	log.SetOutput(logFilter{os.Stderr})
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // not Ignore: children would inherit it
 	ctx, cancel := context.WithCancelCause(context.Background())
 	first := make(chan os.Signal, 1)
@@ -50,6 +53,18 @@ func MainWithin(patience func(args []string) time.Duration, run RunFunc) {
 		cancel(fmt.Errorf("%w by %s", context.Canceled, got))
 	}()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+}
+
+// logFilter passes on what packages log, but not the bytes that net/http logs of a server
+// which sends something unasked: they can hold a key, and -q does not hide them.
+type logFilter struct{ w io.Writer }
+
+// Write takes one entry.
+func (f logFilter) Write(entry []byte) (int, error) {
+	if bytes.Contains(entry, []byte("Unsolicited response received on idle HTTP channel")) {
+		return len(entry), nil
+	}
+	return f.w.Write(entry)
 }
 
 // pipeWriter drops what is written after the reader has closed its end, and keeps

@@ -157,7 +157,7 @@ func (u *Upstream) IsIdle() bool {
 	}
 }
 
-// Close ends the connection. The provider is told, but not waited for.
+// Close ends the connection, without the closing handshake.
 func (u *Upstream) Close() {
 	u.stop()
 	_ = u.conn.CloseNow()

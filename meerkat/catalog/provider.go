@@ -90,7 +90,7 @@ type Traits struct {
 	// that compact at all.
 	CompactsOnDemand bool `yaml:"compacts_on_demand"`
 	// WebSocket: streamed replies can be asked for over WebSockets, which hold what was said
-	// on them (R49).
+	// on them (O-25).
 	WebSocket bool `yaml:"web_socket"`
 	// DeclinesAgain: a conversation that holds a turn which the model declined is declined
 	// again.

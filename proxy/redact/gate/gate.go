@@ -125,13 +125,19 @@ func (g *Gate) MaskRequest(in cassette.Request, redactor interface {
 	Learn(secrets ...string) (isNew bool)
 	Request(cassette.Request) cassette.Request
 }) (out cassette.Request, isMasked bool) {
-	for isNew := true; isNew; {
-		out = redactor.Request(in)
+	out = redactor.Request(in)
+	for range mostMasked {
 		var hit *Hit
-		isNew = errors.As(g.Check(cassette.Interaction{Request: out}), &hit) && hit.Teach(redactor.Learn)
+		if !errors.As(g.Check(cassette.Interaction{Request: out}), &hit) || !hit.Teach(redactor.Learn) {
+			break
+		}
+		out = redactor.Request(in)
 	}
 	return out, out.URL != in.URL || !bytes.Equal(out.Body, in.Body)
 }
+
+// mostMasked is how many new keys of a request are masked.
+const mostMasked = 64
 
 // Learn adds secrets to search for, for example the values of environment
 // variables. A secret below 12 bytes is searched for as a whole word and must

@@ -1,11 +1,15 @@
 package gate
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
 // isGluedFound says which keys are found after a few letters of the same word.
@@ -175,4 +179,39 @@ func TestLongestKey(t *testing.T) {
 			t.Errorf("%s: %d bytes", f.prefix, len(f.keyAt(text, 0)))
 		}
 	}
+}
+
+// All keys of a request are masked, also those that were met before; without one nothing
+// changes.
+func TestMaskRequest(t *testing.T) {
+	secrets := madeUp()
+	one, two := secrets["linear-api-key"], secrets["databricks-api-token"]
+	redactor := &replacer{}
+	for body, want := range map[string]bool{"use " + one + " and " + two: true, "again " + two: true, "nothing": false} {
+		for range 2 {
+			out, isMasked := New().MaskRequest(cassette.Request{Body: []byte(body)}, redactor)
+			if text := string(out.Body); isMasked != want || strings.Contains(text, one) || strings.Contains(text, two) || !want && text != body {
+				t.Errorf("%s: %v, %s", body, isMasked, text)
+			}
+		}
+	}
+}
+
+// replacer replaces what it learnt.
+type replacer struct{ known []string }
+
+func (r *replacer) Learn(secrets ...string) (isNew bool) {
+	for _, s := range secrets {
+		if !slices.Contains(r.known, s) {
+			r.known, isNew = append(r.known, s), true
+		}
+	}
+	return isNew
+}
+
+func (r *replacer) Request(in cassette.Request) cassette.Request {
+	for _, s := range r.known {
+		in.Body = bytes.ReplaceAll(in.Body, []byte(s), []byte("REDACTED"))
+	}
+	return in
 }

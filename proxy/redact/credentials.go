@@ -184,6 +184,8 @@ func (j *jsonSearch) isCredential(s jsonString, class nameClass) bool {
 		class = strongName // {"auth": {"value": …}}
 	case class == weakName && s.region == headers && isWordOfKey(value) && hasLettersAndDigits(value):
 		class = strongName // {"env": {"ACME_KEY": …}}
+	case class == weakName && !j.isReply && meansSecret(key) && isUnguessable(value):
+		class = strongName // {"github_pat": …}, {"credentials": …}
 	}
 	switch {
 	case hasSecretForm(value):
@@ -208,6 +210,14 @@ func holdsSecrets(name []byte) bool {
 	plain := spellingOf(name[:min(len(name), maxName)])
 	return strings.HasSuffix(plain, "secrets") || strings.HasSuffix(plain, "passwords")
 }
+
+// meansSecret reports whether a weak name means a secret where its value is no word.
+func meansSecret(name []byte) bool {
+	plain := spellingOf(name[:min(len(name), maxName)])
+	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.HasSuffix(plain, word) })
+}
+
+var secretWords = []string{"auth", "authentication", "credentials", "secrets", "tokens", "passwords", "pat", "cred", "creds", "otp"}
 
 func isValueName(key []byte) bool {
 	return len(key) < 8 && (bytes.EqualFold(key, []byte("value")) || bytes.EqualFold(key, []byte("data")) || bytes.EqualFold(key, []byte("key")))

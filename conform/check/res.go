@@ -189,7 +189,7 @@ func (r *report) addPrefixFinding(x *exchange, at wire.Place, format string, arg
 // without.
 func lastReplyKept(s *Trace, r *report) {
 	for _, p := range s.allResumptions() {
-		if p.before.canBeSentBack() && p.first.kind != Compacted {
+		if p.before.canBeSentBack() && p.first.kind != Compacted && !s.isShortenedSince(p.before, p.first) {
 			r.judgeLastReply(p.before, p.first)
 		}
 	}
@@ -198,8 +198,8 @@ func lastReplyKept(s *Trace, r *report) {
 		if p == nil || x.kind.isSide() || x.kind == Compacted || p.Process != x.Process || !p.canBeSentBack() || !sameSystem(p.req.System, x.req.System) {
 			continue
 		}
-		if x.sameRequest(p) || p.isContinuedBeside(x) || p.wasDeclined() {
-			continue // asked again, another branch has the reply, or it is to be left out (ERR-004)
+		if x.sameRequest(p) || p.isContinuedBeside(x) || p.wasDeclined() || s.isShortenedSince(p, x) {
+			continue // asked again, another branch has the reply, it is to be left out (ERR-004), or was too long
 		}
 		if f := r.judgeLastReply(p, x); f != nil && f.Consequence == "" {
 			f.Consequence = specs.Degraded // the client may have meant to drop it
@@ -268,8 +268,8 @@ func resumeOnce(s *Trace, r *report) {
 				r.addFinding(p.first, it.Place, "", "%s of the reply of exchange %d is sent back twice", it.What, l.from.Index)
 			}
 		}
-		if s.leftProvider(p) {
-			continue // what another provider said stands there as well
+		if s.leftProvider(p) || s.isShortenedSince(p.before, p.first) {
+			continue // what another provider said stands there as well, or not all that stood there
 		}
 		known := len(p.before.base.heldItems()) + len(p.before.req.Items) - len(p.first.base.heldItems())
 		for q := max(end, known, 0); q < len(p.first.req.Items); q++ {

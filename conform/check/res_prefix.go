@@ -10,7 +10,7 @@ import (
 
 func historyKept(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
-		if isCompactedSince(then, now) {
+		if isCompactedSince(then, now) || s.isShortenedSince(then, now) {
 			return
 		}
 		r.comparePrefix(then, now)
@@ -25,6 +25,16 @@ func isCompactedSince(then, now *exchange) bool {
 		had[text] = true
 	}
 	return slices.ContainsFunc(now.compactions(), func(text string) bool { return !had[text] })
+}
+
+// isShortenedSince reports whether the provider refused the conversation as too long after
+// then, and now is shorter than what was refused: to leave out a part of it is the remedy,
+// for a summary of it as well. State that is bound to what stands before it must go, too.
+func (s *Trace) isShortenedSince(then, now *exchange) bool {
+	return !now.bindsPrefix() && slices.ContainsFunc(s.x[then.n:now.n], func(x *exchange) bool {
+		return x.Provider == now.Provider && x.reply.End == wire.Refused && x.refusal.Kind == RefusedLength &&
+			x.lastReply() == then && len(now.Request.Body) < len(x.Request.Body)
+	})
 }
 
 // compactions lists what the compactions of the request hold.

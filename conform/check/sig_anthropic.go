@@ -153,7 +153,7 @@ func thinkingContiguous(s *Trace, r *report) {
 		if x.Provider != evidence.Anthropic {
 			return
 		}
-		kept := false
+		kept := 0
 		var hole *link
 		holeItem := 0
 		for _, l := range x.replays {
@@ -161,16 +161,15 @@ func thinkingContiguous(s *Trace, r *report) {
 				it := l.reply(i)
 				switch {
 				case !it.Continuity() || it.Token == "":
-				case !sent && kept && hole == nil:
+				case !sent && kept > 0 && hole == nil:
 					hole, holeItem = l, i
 				case sent && hole != nil:
 					r.addLostItem(hole, holeItem, "A-41", "%s block %s is left out between others that are sent back", hole.reply(holeItem).What, maskToken(hole.reply(holeItem).Token))
 					return
 				case sent:
-					if kept {
+					if kept++; kept > 2 { // those before it had a middle, which could be left out
 						r.addObserved(1)
 					}
-					kept = true
 				}
 			}
 		}

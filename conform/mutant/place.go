@@ -35,6 +35,17 @@ var beyondReach = map[[2]string]string{
 	{"TSC-001/root", "openai-namespace"}:             "the tool stands in a namespace, where no mutant looks for it",
 	{"PAR-007/max-output", "anthropic-clouds"}:       "the model stands in the address, where no mutant looks for it",
 	{"STR-010/exit-code", "openai-budget"}:           "the run went on after the reply that was cut short; it would have to end there",
+	{"STR-010/exit-code", "anthropic-malformed"}:     "the run went on after the reply that was cut short; it would have to end there",
+	{"STR-010/exit-code", "anthropic-pause"}:         "the run went on after the reply that paused; it would have to end there",
+	{"RES-002/system", "openai-tool-list"}:           "nothing was said to the system, and no change adds a member that the provider knows",
+	{"TOOL-004/forced-once", "openai-parameters"}:    "a tool is forced too often in a later request of a loop only, and the case has none",
+	{"TOOL-004/forced-once", "gemini-parameters"}:    "a tool is forced too often in a later request of a loop only, and the case has none",
+	{"TSC-004/references", "openai-namespace"}:       "the tool stands in a namespace, where no mutant looks for it",
+	{"TSC-001/root", "openai-client-search"}:         "the tool stands in the output of a search, where no mutant looks for it",
+	{"TSC-004/references", "openai-client-search"}:   "the tool stands in the output of a search, where no mutant looks for it",
+	{"MCP-001/found", "openai-namespace"}:            "the tool stands in a namespace, where no mutant looks for it",
+	{"MCP-001/found", "anthropic-betas"}:             "the tool is the provider's own, which no mutant takes for one of an agent",
+	{"OPS-001/own-replies", "openai-compaction"}:     "a reply of another conversation would have to be sent whole, and the case ends there",
 	{"ORD-008/own-turn", "gemini-code"}:              "code has nothing by which it is recognised in another turn",
 }
 

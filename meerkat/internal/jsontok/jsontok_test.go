@@ -202,3 +202,16 @@ func TestMemberOf(t *testing.T) {
 		t.Error("found what is not there")
 	}
 }
+
+// TestSyntaxErrors holds what is said of text that is no object.
+func TestSyntaxErrors(t *testing.T) {
+	for src, want := range map[string]string{
+		`[]`:     "JSON goes on at byte 0 where an object was expected",
+		`{"a":1`: "JSON stops at byte 6 where a comma or a closing brace was expected",
+	} {
+		err := Fields([]byte(src), func(_, _ []byte) error { return nil })
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v, not %s", src, err, want)
+		}
+	}
+}

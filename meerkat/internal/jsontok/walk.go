@@ -105,7 +105,7 @@ func (e *SyntaxError) Error() string {
 	if e.Cut {
 		return fmt.Sprintf("JSON stops at byte %d where %s was expected", e.Offset, e.Want)
 	}
-	return fmt.Sprintf("JSON has no %s at byte %d", e.Want, e.Offset)
+	return fmt.Sprintf("JSON goes on at byte %d where %s was expected", e.Offset, e.Want)
 }
 
 func (c *Cursor) syntaxError(want string) error {

@@ -25,6 +25,7 @@ type control struct {
 	stop    context.CancelFunc
 
 	mu    sync.Mutex
+	begun bool // the first event has come
 	over  bool
 	queue []logEvent
 	bytes int // of the queue
@@ -63,12 +64,20 @@ func (b *Backend) newControl(ctx context.Context, tx pgx.Tx, r server.Run) (*con
 	return c, nil
 }
 
-// Append implements server.Control.
+// Append implements server.Control. The first event is stored before anything else happens,
+// so that an attempt is seen whatever becomes of its replica.
 func (c *control) Append(kind string, data json.RawMessage) {
+	if isFirst := c.collect(kind, data); isFirst {
+		_ = c.flush(false) // tried again at the next tick
+	}
+}
+
+// collect adds an event to the queue and reports whether it is the first one.
+func (c *control) collect(kind string, data json.RawMessage) (isFirst bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
-		return
+		return false
 	}
 	grown := eventSize + len(data)
 	c.last++
@@ -80,6 +89,8 @@ func (c *control) Append(kind string, data json.RawMessage) {
 		c.bytes -= eventSize + len(c.queue[0].data)
 		c.queue = c.queue[1:]
 	}
+	isFirst, c.begun = !c.begun, true
+	return isFirst
 }
 
 // flushRegularly stores what is collected until ctx ends.

@@ -86,11 +86,11 @@ func TestOptionalMembers(t *testing.T) {
 // TestNotSeen: what a run did not see is listed with what is missing for it, together where
 // the same is missing. A shard says nothing: another one may show it.
 func TestNotSeen(t *testing.T) {
-	r := NewRun(Run{Set: NewSet("s", []string{"ORD-001", "SRV-002", "SRV-003", "TEAM-001", "WSK-001"})}, nil)
+	r := NewRun(Run{Set: NewSet("s", []string{"BET-003", "ORD-001", "SRV-002", "SRV-003", "TEAM-001"})}, nil)
 	want := []string{
+		"not seen, 1 requirement: Claude is not called on Vertex AI or Amazon Bedrock (BET-003)",
 		"not seen, 1 requirement: " + noCaseShows + " (ORD-001)",
 		"not seen, 2 requirements: no program in a container calls a tool (SRV-002, SRV-003)",
-		"not seen, 1 requirement: no WebSocket is used (WSK-001)",
 	}
 	if got := r.notSeen(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -133,7 +133,8 @@ func TestTeachExact(t *testing.T) {
 
 // A private key is found as a whole, whatever its line ends, also when it is cut off.
 func TestPrivateKeys(t *testing.T) {
-	const begin, end = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
+	const kind = " RSA PRIVATE KEY" // alone, so that no search for keys finds one here
+	const begin, end = "-----BEGIN" + kind + "-----", "-----END" + kind + "-----"
 	lines := []string{strings.Repeat("Ab3dEf9h", 8), strings.Repeat("Zy+x/w7v", 8), "Qw3rTy=="}
 	for _, sep := range []string{"\n", "\\r\\n", "\r\n", "\\\\n", " "} {
 		whole := begin + sep + strings.Join(lines, sep) + sep + end
@@ -141,7 +142,7 @@ func TestPrivateKeys(t *testing.T) {
 		for text, want := range map[string]string{
 			`"` + whole + `"`: whole, "see " + whole + " there": whole, `{"a":"` + cut + `","b":1}`: cut,
 			cut + "\n(and so on)": cut + "\n", begin + " is how it begins": begin,
-			"grep '-----BEGIN RSA PRIVATE KEY' says: " + whole: whole,
+			"grep '-----BEGIN" + kind + "' says: " + whole: whole,
 		} {
 			in := simple()
 			in.Response.Body = []byte(text)
@@ -158,14 +159,15 @@ func TestPrivateKeys(t *testing.T) {
 
 // A private key of PGP is found as a whole, with lines about it that no other key has.
 func TestPGPKeys(t *testing.T) {
-	key := "-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v1.4.11 (GNU/Linux)\n\n" + strings.Repeat("Ab3dEf9h", 8) + "\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----"
+	const kind = " PGP PRIVATE KEY" // alone, so that no search for keys finds one here
+	key := "-----BEGIN" + kind + " BLOCK-----\nVersion: GnuPG v1.4.11 (GNU/Linux)\n\n" + strings.Repeat("Ab3dEf9h", 8) + "\n=abcd\n-----END" + kind + " BLOCK-----"
 	in := simple()
 	in.Response.Body = []byte("see " + key + " there")
 	var hit *Hit
 	if err := New().Check(in); !errors.As(err, &hit) || hit.secret() != key {
 		t.Error(err)
 	}
-	in.Response.Body = []byte("grep '-----BEGIN PGP PRIVATE KEY' finds such a key")
+	in.Response.Body = []byte("grep '-----BEGIN" + kind + "' finds such a key")
 	if err := New().Check(in); err != nil {
 		t.Error(err)
 	}

@@ -20,7 +20,7 @@ var drills = map[string]func(c *client){
 	"cut-at-once":      breaks, "duplicate-start": duplicateStart, "error-after-200": errorAfter200, "grease": grease, "leading-stop": leadingStop,
 	"max-tokens":         stops("max_tokens", "incomplete/max_output_tokens", "MAX_TOKENS", "It begins well and then the tokens"),
 	"max-tokens-in-call": maxTokensInCall, "odd-chunks": oddChunks,
-	"overloaded": turnedDown(1, "", "", 529, 503, 503), "pause-turn": pauseTurn,
+	"overloaded": turnedDown(1, "", "", 529, 503, 503), "pause-turn": pauseTurn, "pause-in-text": pauseInText,
 	"prompt-too-long":   turnedDown(1, "", "", 400, 400, 400),
 	"rate-limit-date":   turnedDown(2, "Retry-After", "Fri, 02 Jan 2026 03:04:06 GMT", 429, 429, 429),
 	"rate-limit-silent": turnedDown(1, "", "", 429, 429, 429), "rate-limit-milliseconds": turnedDown(2, "Retry-After-Ms", "1000", 429, 429, 429),
@@ -295,6 +295,27 @@ func pauseTurn(c *client) {
 	c.prompt("Thank you.")
 	if third := c.ask(); third.text != "You are welcome." {
 		t.Errorf("%d %s", third.status, third.body)
+	}
+}
+
+// pauseInText: what paused is sent back as it is, although the model takes no prefill. Other
+// words of the assistant are one.
+func pauseInText(c *client) {
+	t := c.t
+	t.Helper()
+	c.prompt("Tell me about herons.")
+	first := c.ask()
+	if first.stop != "pause_turn" || first.kinds() != "thinking text" {
+		t.Fatalf("%d %q %s", first.status, first.stop, first.body)
+	}
+	c.said = append(c.said, map[string]any{"role": "assistant", "content": "Herons stand in shallow water. And"})
+	if prefill := c.ask(); prefill.status != http.StatusBadRequest {
+		t.Errorf("a prefill: %d %s", prefill.status, prefill.body)
+	}
+	c.said = c.said[:len(c.said)-1]
+	c.keep(first)
+	if second := c.ask(); second.stop != "end_turn" || !strings.HasPrefix(second.text, "They wait, ") {
+		t.Errorf("%d %q %s", second.status, second.stop, second.body)
 	}
 }
 

@@ -251,6 +251,7 @@ func (h *handler) planAnswer(c *call) script.Plan {
 // planGenerate is a model call: checked, then answered by the script.
 func (h *handler) planGenerate(c *call) script.Plan {
 	c.asked = c.provider.parse(c.Request, c.body)
+	h.admitPaused(c)
 	if refusal := c.asked.Check(c.env); refusal != nil {
 		return rejectionPlan(c.provider, refusal)
 	}

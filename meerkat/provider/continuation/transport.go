@@ -18,9 +18,9 @@ import (
 // parallel sub-agents do not send theirs whole.
 const maxIdle = 8
 
-// Transport sends requests over WebSockets that it opens by way of Base. What is no streamed
-// request of the Responses API goes to Base, as does everything once the provider has
-// refused a WebSocket. It is safe for concurrent use.
+// Transport sends streamed requests of the Responses API over WebSockets, which it opens by
+// way of Base. Other requests go to Base, and all of them do once the provider has refused
+// a WebSocket. It is safe for concurrent use.
 type Transport struct {
 	// Base opens connections and sends what is not for WebSockets.
 	Base http.RoundTripper

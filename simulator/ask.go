@@ -107,7 +107,7 @@ func (t *turns) addText(content *jsontree.Node) {
 	}
 }
 
-// startPrompt begins anew with the user's words. The words of the last prompt again,
+// startPrompt begins again with the user's words. The words of the last prompt again,
 // behind results that the model has not answered yet, are not a prompt.
 func (t *turns) startPrompt(content *jsontree.Node) {
 	t.noteWords(content)

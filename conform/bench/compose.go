@@ -105,7 +105,7 @@ func (d *draft) exchangeLike(k int, root *node, text, id string) evidence.Exchan
 	return ex
 }
 
-// insertExchange puts ex before exchange at and numbers anew.
+// insertExchange puts ex before exchange at and renumbers the rest.
 func (d *draft) insertExchange(at int, ex evidence.Exchange) {
 	d.ev.Exchanges = slices.Insert(d.ev.Exchanges, at, ex)
 	d.renumberExchanges()

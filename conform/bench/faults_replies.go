@@ -292,7 +292,7 @@ func repeatedRefusal(times int) func(*draft, *rand.Rand) (Place, bool) {
 	}
 }
 
-// repeatExchange inserts a copy of exchange k behind it and numbers anew.
+// repeatExchange inserts a copy of exchange k behind it and renumbers the rest.
 func (d *draft) repeatExchange(k int) {
 	d.ev.Exchanges = slices.Insert(d.ev.Exchanges, k+1, d.ev.Exchanges[k])
 	for i := range d.ev.Exchanges[k+1:] {

@@ -21,7 +21,7 @@ var toolFaults = []Kind{
 	{Name: "tools-grow-at-the-front", Rule: "R44", Providers: all, alter: laterRequests(addToolInFront)},
 }
 
-// cacheFaults make the provider read a prompt anew.
+// cacheFaults make the provider read a prompt again.
 var cacheFaults = []Kind{
 	{Name: "clock-ticks-in-system-prompt", Rule: "R44", Providers: all, alter: onEveryPage(tickingPrompt)},
 	{Name: "id-in-first-prompt", Rule: "R44", Providers: all, alter: onEveryPage(idInPrompt)},

@@ -9,7 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/wire"
 )
 
-// cacheRules judge what makes the provider read a prompt anew that it could have kept.
+// cacheRules judge what makes the provider read a prompt again that it could have kept.
 var cacheRules = map[string]rule{
 	"CAC-001/volatile":    nothingVolatileInPrefix,
 	"CAC-002/tools-order": toolsKeepOrder,
@@ -24,7 +24,7 @@ type prefixPart struct {
 }
 
 // prefixParts lists tools, system prompt and messages. Providers cache them in this order,
-// but for Gemini's system prompt, which comes first.
+// except for Gemini's system prompt, which comes first.
 func (x *exchange) prefixParts() (list []prefixPart) {
 	for _, d := range x.declaredTools() {
 		list = append(list, prefixPart{d.node, d.path})
@@ -54,7 +54,7 @@ func (s *Trace) lossAfter(then, now *exchange, k int) string {
 	return fmt.Sprintf("%d bytes of the prompt, about %d tokens, are read anew; %s%s", bytes, tokens, describeCounters(then, now), s.describeCost(then, now, tokens))
 }
 
-// describeCost says what it costs, by the user's prices, to read anew what a cache held:
+// describeCost says what it costs, by the user's prices, to read again what a cache held:
 // as many tokens as the provider counts, else as are estimated. It is "" where no price or
 // no number is known.
 func (s *Trace) describeCost(then, now *exchange, estimate int) string {

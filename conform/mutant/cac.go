@@ -8,7 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/wire"
 )
 
-// cacheMutants make the provider read a prompt anew.
+// cacheMutants make the provider read a prompt again.
 var cacheMutants = []Mutant{
 	{"clock-in-prompt", "tells the time in the system prompt", []string{"CAC-001"}, clockInPrompt},
 	{"shuffle-tools", "sends the tools in another order", []string{"CAC-002"}, changeLaterRequest(func(e *editor) bool {

@@ -14,7 +14,7 @@ type Part struct {
 }
 
 // MergeShards puts the shards of one run together. The result is what the run would
-// have been in one piece, but for times. The error says which file does not fit.
+// have been in one piece, except for times. The error says which file does not fit.
 func MergeShards(parts []Part) (*Run, error) {
 	parts = slices.Clone(parts)
 	slices.SortStableFunc(parts, func(a, b Part) int { return a.Shard.Index - b.Shard.Index })

@@ -27,7 +27,7 @@ func shardsOf(tb testing.TB, n int) (parts []Part) {
 
 var duration = regexp.MustCompile(`"duration_ms": \d+`)
 
-// The shards of a run, in any order and number, give the run, byte for byte but for times.
+// The shards of a run, in any order and number, give the run, byte for byte except for times.
 func TestShardsMergedEqualTheRun(t *testing.T) {
 	whole := journalOf(t, 20, Shard{}).Run([]Excuse{excuse("SIG-001/**/case-3/openai").Excuse})
 	if whole.Summary.Verdict != NotTestable || whole.Summary.Counts[KnownFail] != 1 {

@@ -126,7 +126,7 @@ func normalNumber(s string) string {
 	return sign + t + "e" + strconv.Itoa(exp+len(s)-len(t))
 }
 
-// SameTokens reports whether a and b are the same bytes but for white space
+// SameTokens reports whether a and b are the same bytes except for white space
 // between tokens: member order, escapes and number forms count.
 func SameTokens(a, b *Node) bool {
 	if a == nil || b == nil {

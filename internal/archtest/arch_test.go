@@ -69,7 +69,7 @@ func underAny(path string, trees []string) bool {
 	return slices.ContainsFunc(trees, func(t string) bool { return under(path, t) })
 }
 
-// wall forbids every package below from, but for those below one of without, to
+// wall forbids every package below from, except for those below one of without, to
 // reach, directly or not, a package below one of into, unless it lies below one of
 // except.
 type wall struct {

@@ -33,7 +33,7 @@ type loops struct {
 	provider.Completer
 	w     *world
 	who   someone
-	turns int // replies so far, but for summaries
+	turns int // replies so far, except for summaries
 	room  int // messages that the model has room for; 0: for all
 }
 

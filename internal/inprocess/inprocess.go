@@ -20,7 +20,7 @@ import (
 // Transport asks h in this process, without a socket: what h flushes arrives as
 // one piece, on every machine and under any load, and h goes on when it has been
 // read. What h leaves unflushed goes with its end; a panic breaks the reply off.
-// Interim responses do not pass, but for 101: h may take over the connection, whose other
+// Interim responses do not pass, except for 101: h may take over the connection, whose other
 // end is then the body of the response. It is safe for concurrent use.
 func Transport(h http.Handler) http.RoundTripper { return &transport{h} }
 

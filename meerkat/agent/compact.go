@@ -71,7 +71,7 @@ func (s *state) fillsItsShare() bool {
 	last := calls[len(calls)-1]
 	through := s.compactedThrough()
 	if last.Sent < through || last.Discarded && last.Sent == through {
-		return false // it was sent before the summary, or asked in vain for a window
+		return false // it was sent before the summary, or asked without success for a window
 	}
 	compacted := s.providerCompactedAt()
 	used, from := uint64(0), max(through, compacted)

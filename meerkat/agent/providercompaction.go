@@ -26,7 +26,7 @@ func (s *state) compactAt() int {
 
 // providerThreshold returns the threshold of compaction in tokens if the provider is the
 // one to compact; 0 if the agent is: the provider does not offer it for the model or from
-// so few tokens on, has refused to, or was asked in vain.
+// so few tokens on, has refused to, or was asked without success.
 func (s *state) providerThreshold() int {
 	threshold, least := int(s.settings.compaction.Threshold*float64(s.contextWindow())), s.target.Model.CompactFrom
 	if least == 0 || threshold < least || s.compactionIgnored || s.wasCompactionRefused() {

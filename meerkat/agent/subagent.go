@@ -140,7 +140,7 @@ func (r *subAgentRun) beginWithContext(ctx context.Context, c session.ContextStr
 	return err
 }
 
-// childConfig returns what the sub-agent is made of: what its parent is, but for what belongs
+// childConfig returns what the sub-agent is made of: what its parent is, except for what belongs
 // to the task.
 func (r *subAgentRun) childConfig() (Config, error) {
 	spec, c := &r.task.Spec, r.parent

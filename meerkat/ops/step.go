@@ -195,7 +195,7 @@ func (t *transition) emitEvent(o *operationState, e OpEvent) {
 	t.effects = append(t.effects, eventEffect{o.parent, e})
 }
 
-// handleJoin adds an agent. One that has been there before begins anew.
+// handleJoin adds an agent. One that has been there before begins again.
 func (t *transition) handleJoin(in joinInput) {
 	agents := slices.DeleteFunc(slices.Clone(t.state.agents), func(a *agentState) bool { return a.id == in.id && a.over })
 	t.state.agents = agents

@@ -46,7 +46,7 @@ func FixedShares(tokens uint64) ForkBudgetPolicy {
 func WholeRemainder() ForkBudgetPolicy { return ForkBudgetPolicy{kind: shareRemaining} }
 
 // Divide returns the limits of each branch out of left, see [BudgetPool.Remaining]. No
-// share is empty, and the shares of a kind add up to all of it, but for fixed shares,
+// share is empty, and the shares of a kind add up to all of it, except for fixed shares,
 // which may leave some, and [WholeRemainder]. Kinds without a limit stay without one.
 // Time is not divided, because the branches run at the same time: each gets all of it.
 func (p ForkBudgetPolicy) Divide(left Limits, branches int) ([]Limits, error) {

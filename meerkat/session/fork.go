@@ -15,7 +15,7 @@ import (
 // messages stay as they are, because providers bind their tokens to them. The
 // metadata goes along. If n
 // separates calls from their results, the calls are closed; no message is
-// removed. Usage, runs and budgets begin anew; only what was sent stays known.
+// removed. Usage, runs and budgets begin again; only what was sent stays known.
 func (s *Session) Fork(n int, id ID, at time.Time) (Header, []Record, error) {
 	if n < 1 || n > len(s.Messages) {
 		return Header{}, nil, fmt.Errorf("session %s: it has %d messages, so that it cannot be forked after message %d", s.ID, len(s.Messages), n)

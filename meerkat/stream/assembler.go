@@ -157,7 +157,7 @@ func (a *Assembler) Append(key int, kind EventKind, lit []byte) error {
 }
 
 // makeRoom makes room for n bytes in buf. A small buffer doubles: append alone grows by
-// a quarter. A large one is set aside, but for the bytes that [deltaStart] may need, so
+// a quarter. A large one is set aside, except for the bytes that [deltaStart] may need, so
 // that a large block is never copied to make room for more of it.
 func (s *slot) makeRoom(n int) {
 	used := len(s.buf)

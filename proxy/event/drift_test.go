@@ -16,7 +16,7 @@ const (
 	geminiURL    = "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse"
 )
 
-// said is what the little providers below reply with, but for the ids.
+// said is what the little providers below reply with, except for the ids.
 var said = map[string][]string{
 	anthropicURL: {
 		`{"type":"message_start","message":{"id":"ID1","content":[],"stop_reason":null,"usage":{"input_tokens":3,"cache":{"a":1}}}}`,

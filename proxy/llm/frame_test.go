@@ -118,7 +118,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// Frames of every recorded reply are whole JSON, but for what a stream says
+// Frames of every recorded reply are whole JSON, except for what a stream says
 // beside it, and cover every byte of an event stream.
 func TestFramesOfRecordedTraffic(t *testing.T) {
 	bodies := corpus.Files(t, "*/*/*.response.body")

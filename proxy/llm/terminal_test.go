@@ -87,7 +87,7 @@ var unfinished = map[string]string{
 	"vertexai-sdk-test-data__vertexai.streaming-success-quotes-escaped":                     "no finishReason",
 }
 
-// Every recorded stream is complete but for the ones listed, and none is when
+// Every recorded stream is complete except for the ones listed, and none is when
 // it is cut at a quarter or a half.
 func TestTerminalOnRecordedTraffic(t *testing.T) {
 	bodies := corpus.Files(t, "*/*/*.response.body")

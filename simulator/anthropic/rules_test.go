@@ -306,7 +306,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestCount holds that counting asks the same, but for what it does not take.
+// TestCount holds that counting asks the same, except for what it does not take.
 func TestCount(t *testing.T) {
 	body := `{"model":"claude-opus-4-5","messages":[{"role":"user","content":"four letter words"}]}`
 	if got := Check(ask("/v1/messages/count_tokens", body), []byte(body), env); got != nil {

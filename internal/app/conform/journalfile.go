@@ -55,7 +55,7 @@ func (j *journalFile) read() error {
 func (j *journalFile) goesOn() bool { return j.found != nil && j.found.End == nil }
 
 // beginJournal takes over what an interrupted run left and keeps its time of start. A journal
-// that is complete begins anew.
+// that is complete begins again.
 func (j *journalFile) beginJournal(known *report.Journal) error {
 	if !j.goesOn() {
 		return j.beginAnew(known.Header)

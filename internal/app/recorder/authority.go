@@ -83,7 +83,7 @@ func (a *app) showCA(asJSON bool) error {
 }
 
 // regionsCounted are the hosts for people: the regions of Vertex are many, and
-// alike but for their names.
+// alike except for their names.
 func regionsCounted(hosts []string) []string {
 	const vertex = "aiplatform.googleapis.com"
 	regional := func(host string) bool { return strings.HasSuffix(host, "-"+vertex) }

@@ -86,7 +86,7 @@ func modelCode(err error) (int, string, bool) {
 	return 0, "", false
 }
 
-// toolServerCode classifies errors of MCP servers as not available, but for those that
+// toolServerCode classifies errors of MCP servers as not available, except for those that
 // were not waited for.
 func toolServerCode(err error) (int, string, bool) {
 	if !errors.Is(err, context.Canceled) && isError[*mcp.ServerError](err) {

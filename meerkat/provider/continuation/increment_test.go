@@ -51,7 +51,7 @@ func TestNewInput(t *testing.T) {
 	}
 }
 
-// TestMessageOf holds that the members of the request travel as they are, but for those
+// TestMessageOf holds that the members of the request travel as they are, except for those
 // of HTTP.
 func TestMessageOf(t *testing.T) {
 	q := parse(t, `{"model":"m","stream":true,"big":12345678901234567890,"instructions":"a<b","input":[1,2,3]}`)

@@ -18,8 +18,8 @@ type reply struct {
 	previous string // the response that the connection held before
 	output   []outputItem
 	id       string // once the response is complete
-	giveUp   func() // ends the connection
-	giveOn   func(*response)
+	abandon  func() // ends the connection
+	release  func(*response)
 }
 
 // errReplyTwice is what the client gets in place of a reply that it had before.
@@ -30,8 +30,8 @@ type outputItem struct {
 	Item  json.RawMessage `json:"item"`
 }
 
-func newReply(body io.ReadCloser, q request, previous string, giveOn func(*response), giveUp func()) *reply {
-	r := &reply{ReadCloser: body, request: q, previous: previous, giveOn: giveOn, giveUp: giveUp}
+func newReply(body io.ReadCloser, q request, previous string, release func(*response), abandon func()) *reply {
+	r := &reply{ReadCloser: body, request: q, previous: previous, release: release, abandon: abandon}
 	r.events = stream.NewSSE(0, r.readEvent)
 	return r
 }
@@ -49,14 +49,14 @@ func (r *reply) Read(p []byte) (int, error) {
 // of a reply would be taken for the next one, so that a reply that is not complete ends its
 // connection.
 func (r *reply) Close() error {
-	giveOn, giveUp := r.giveOn, r.giveUp
-	r.giveOn, r.giveUp = nil, nil
+	release, abandon := r.release, r.abandon
+	r.release, r.abandon = nil, nil
 	switch {
-	case giveOn == nil: // closed already
+	case release == nil: // closed already
 	case r.id != "":
-		giveOn(r.response())
+		release(r.response())
 	default:
-		giveUp()
+		abandon()
 	}
 	return r.ReadCloser.Close()
 }

@@ -14,7 +14,7 @@ import (
 
 // LongStream returns a valid event stream of one reply with about the given
 // number of events, made from the recorded streams of provider: their blocks in
-// turn, numbered anew, or with oneBlock one text block of all their text
+// turn, renumbered, or with oneBlock one text block of all their text
 // deltas. Without the corpus the deltas are synthetic. The result is the same
 // on every call; the caller owns it.
 func LongStream(provider string, events int, oneBlock bool) []byte {

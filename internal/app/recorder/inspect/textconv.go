@@ -139,7 +139,7 @@ func (c *textConverter) writeHeaders(prefix string, h http.Header, names []strin
 var root = regexp.MustCompile(`^([^.\[]*)(\[\d+\])?`)
 
 // writeRequest prints a body by its fields; what the request before said the same
-// way, but for short values, is only mentioned: conversations repeat
+// way, except for short values, is only mentioned: conversations repeat
 // themselves.
 func (c *textConverter) writeRequest(n int, r cassette.Request) {
 	now := map[string]requestPart{}

@@ -83,7 +83,7 @@ func TestCacheMarks(t *testing.T) {
 	}
 }
 
-// TestCachedPrefix: but for the marks, a longer conversation begins with the
+// TestCachedPrefix: except for the marks, a longer conversation begins with the
 // bytes of the shorter one (R44).
 func TestCachedPrefix(t *testing.T) {
 	for n := range 4 {

@@ -131,7 +131,7 @@ func (d *dialect) startMessage(e *wireEvent) error {
 }
 
 // readMessage reads a message object: the head of a stream, whose content is empty
-// but for programmatic tool calling, or a whole reply.
+// except for programmatic tool calling, or a whole reply.
 func (d *dialect) readMessage(raw []byte) error {
 	var content, stop, usage []byte
 	err := jsontok.Fields(raw, func(field, value []byte) error {

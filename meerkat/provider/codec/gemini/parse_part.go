@@ -177,7 +177,7 @@ func (d *dialect) readCall(raw []byte) (c wireCall, err error) {
 	return c, err
 }
 
-// functionCall reads a call, which comes in one part but for Vertex's streamed
+// functionCall reads a call, which comes in one part except for Vertex's streamed
 // arguments.
 func (d *dialect) functionCall(m *members, raw []byte) error {
 	c, err := d.readCall(m.call)

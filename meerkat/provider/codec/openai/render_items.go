@@ -160,7 +160,7 @@ func (w *requestWriter) deferredTools() map[string]bool {
 	return deferred
 }
 
-// rawCall is a call in the form that it came in, nil where it has to be written anew.
+// rawCall is a call in the form that it came in, nil where it has to be written again.
 func (w *requestWriter) rawCall(b *transcript.Block, id string, intact bool) []byte {
 	raw := w.Target.Raw(b)
 	if !intact || id != b.ID || raw != nil && isCutCall(raw) {

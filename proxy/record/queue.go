@@ -2,7 +2,6 @@ package record
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -16,21 +15,18 @@ const (
 	// holdBytes is the length up to which an interaction is saved before its client
 	// sees the end of the reply, and holdTime the longest that this may take.
 	holdBytes, holdTime = 1 << 20, 5 * time.Second
-	// gatherTime is how long the first of a batch waits for others, where requests are
-	// under way that may join it: one write for many leaves more to the clients.
-	gatherTime = time.Millisecond
 )
 
 // queue passes ended interactions from the handlers to the goroutine that saves
-// them, in the order in which they ended. Its methods are safe for concurrent
-// use.
+// them, in the order in which they ended. What ends while that goroutine is busy is its
+// next batch: the longer saving takes, the more share one write. Its methods are safe for
+// concurrent use.
 type queue struct {
 	mu     sync.Mutex
 	change sync.Cond
 	items  []*exchange
 	held   int // bytes of memory that items hold
 	closed bool
-	active atomic.Int64 // exchanges under way, those that wait here included
 }
 
 func newQueue() *queue {
@@ -58,11 +54,6 @@ func (q *queue) take() (batch []*exchange) {
 	defer q.mu.Unlock()
 	for len(q.items) == 0 && !q.closed {
 		q.change.Wait()
-	}
-	if n := int64(len(q.items)); n < q.active.Load() && n < batchCount && !q.closed {
-		q.mu.Unlock()
-		time.Sleep(gatherTime)
-		q.mu.Lock()
 	}
 	var total int64
 	for _, x := range q.items {

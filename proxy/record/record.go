@@ -177,8 +177,6 @@ func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // forward forwards one request by way of next.
 func (rec *Recorder) forward(w http.ResponseWriter, r *http.Request, next http.RoundTripper) {
-	rec.ended.active.Add(1)
-	defer rec.ended.active.Add(-1)
 	x := rec.beginExchange(r)
 	if _, err := x.upload.state(); err != nil {
 		x.close()

@@ -10,7 +10,7 @@ import (
 // areaRows folds results into one row an area, in the catalogue's order.
 func areaRows(results []Result) []Area {
 	rows := map[string]*Area{}
-	verdicts := map[string]Verdict{} // requirement → worst so far
+	verdicts := map[string]Verdict{} // requirement → worst so far of what was seen
 	for _, res := range results {
 		row := rows[res.Area()]
 		if row == nil {
@@ -18,10 +18,11 @@ func areaRows(results []Result) []Area {
 			rows[res.Area()] = row
 		}
 		row.Observed += res.Observed
-		if v, ok := verdicts[res.Requirement]; ok {
-			verdicts[res.Requirement] = Worst(v, res.Verdict)
-		} else {
+		switch v, ok := verdicts[res.Requirement]; {
+		case !ok || v == NotTestable:
 			verdicts[res.Requirement] = res.Verdict
+		case res.Verdict != NotTestable: // what one case shows holds, although another shows nothing
+			verdicts[res.Requirement] = Worst(v, res.Verdict)
 		}
 	}
 	for id, v := range verdicts {

@@ -44,9 +44,15 @@ func (t *Terminal) Run(r *Run) {
 	for _, note := range r.isolationNotes() {
 		t.writePlain("%s", note)
 	}
+	similar := newSimilarFindings()
+	for _, res := range r.Results {
+		if _, isExcused := r.excuseOf(res); !isExcused {
+			similar.add(res.Case, res.Findings)
+		}
+	}
 	for _, res := range r.Results {
 		if !isCaseSilent(res) {
-			t.writeRunResult(r, res)
+			t.writeRunResult(r, res, similar)
 		}
 	}
 	t.writeSilentCases(r.Results)
@@ -68,13 +74,13 @@ func (t *Terminal) Run(r *Run) {
 }
 
 // writeRunResult prints a result that is not a pass. A known failure is one line.
-func (t *Terminal) writeRunResult(r *Run, res Result) {
+func (t *Terminal) writeRunResult(r *Run, res Result, similar *similarFindings) {
 	if e, ok := r.excuseOf(res); ok {
 		t.writeLine(KnownFail, "%-14s %s  %s", KnownFail, res.Check, res.Case)
 		t.writeDetail("", e.String())
 		return
 	}
-	t.writeResult(res)
+	t.writeResult(res, similar)
 }
 
 // isCaseSilent reports whether a result only says that its whole case shows nothing.
@@ -133,10 +139,8 @@ func (t *Terminal) writeSummary(s Summary, counted string) {
 }
 
 // writeResult prints a result that is not a pass, and its findings.
-func (t *Terminal) writeResult(res Result) {
-	for _, f := range res.Findings {
-		t.writeFinding(res.Case, f)
-	}
+func (t *Terminal) writeResult(res Result, similar *similarFindings) {
+	t.writeFindings(res.Case, res.Findings, similar)
 	if isFlake := res.Verdict == Flaky; isFlake || len(res.Findings) == 0 && res.Verdict.severityRank() > Pass.severityRank() {
 		name := strings.TrimSpace(cmp.Or(res.Check, res.Requirement) + "  " + res.Case)
 		t.writeLine(res.Verdict, "%-14s %s", res.Verdict, name)
@@ -148,10 +152,12 @@ func (t *Terminal) writeResult(res Result) {
 // the table and a sum.
 func (t *Terminal) Checked(c *Checked) {
 	t.writePlain("%s", c.heading())
+	similar := newSimilarFindings()
 	for _, r := range c.Recordings {
-		for _, f := range r.Findings {
-			t.writeFinding(r.Path, f)
-		}
+		similar.add(r.Path, r.Findings)
+	}
+	for _, r := range c.Recordings {
+		t.writeFindings(r.Path, r.Findings, similar)
 		if r.Reason != "" && (r.notJudged || r.Verdict != NotTestable) {
 			t.writeLine(r.Verdict, "%-14s %s", r.Verdict, r.reasonWithPath())
 		}
@@ -223,9 +229,18 @@ func (t *Terminal) writeSilent(c *Checked) {
 	}
 }
 
-// writeFinding prints what is wrong, where, what differs, where it came back, and
-// how to fix it.
-func (t *Terminal) writeFinding(where string, f Finding) {
+// writeFindings prints the findings of a case or recording that no earlier one shows.
+func (t *Terminal) writeFindings(where string, findings []Finding, similar *similarFindings) {
+	for _, f := range findings {
+		if similar.isShownIn(where, f) {
+			t.writeFinding(where, f, similar.others(f))
+		}
+	}
+}
+
+// writeFinding prints what is wrong, where, what differs, where it came back, how to fix
+// it, and the other cases that show the same.
+func (t *Terminal) writeFinding(where string, f Finding, others []string) {
 	t.writeLine(f.Verdict, "%-14s %s  %s  (%s)", f.Verdict, f.Check, where, f.Consequence)
 	t.writeDetail("at", f.Place())
 	t.writeDetail("", f.Message)
@@ -233,9 +248,10 @@ func (t *Terminal) writeFinding(where string, f Finding) {
 	t.writeDetail("also at", f.otherPlaces())
 	if f.Verdict == Contradicted {
 		t.writeDetail("contradicted", "the provider itself accepted this request, so the rule is out of date; please report it")
-		return
+	} else {
+		t.writeDetail("fix", f.Fix)
 	}
-	t.writeDetail("fix", f.Fix)
+	t.writeDetail("similar in", firstOf(others))
 }
 
 // writeComparison writes both sides below each other and marks the first character
@@ -247,16 +263,21 @@ func (t *Terminal) writeComparison(c *check.Comparison) {
 	fmt.Fprintf(t.w, "    expected: %s\n    actual:   %s\n              %s^ byte %d\n", terminal.Line(c.Expected), terminal.Line(c.Actual), strings.Repeat(" ", c.Mark), c.Differs)
 }
 
-// maxPlaces is how many of the places where a finding came back are printed.
+// maxPlaces is how many of the places, or cases, where a finding came back are printed.
 const maxPlaces = 4
 
 func (f Finding) otherPlaces() string {
 	var parts []string
-	for _, p := range f.Places[:min(maxPlaces, len(f.Places))] {
+	for _, p := range f.Places {
 		parts = append(parts, p.String())
 	}
-	text := strings.Join(parts, "; ")
-	if more := len(f.Places) - maxPlaces; more > 0 {
+	return firstOf(parts)
+}
+
+// firstOf lists the first maxPlaces of all, and how many more there are.
+func firstOf(all []string) string {
+	text := strings.Join(all[:min(maxPlaces, len(all))], "; ")
+	if more := len(all) - maxPlaces; more > 0 {
 		text += fmt.Sprintf("; %d more", more)
 	}
 	return text

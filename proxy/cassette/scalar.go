@@ -3,6 +3,7 @@ package cassette
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"unicode/utf8"
 )
@@ -53,6 +54,10 @@ func literalSafe(s []byte) bool {
 		return false
 	}
 	for i := 0; i < len(s); {
+		if isPlainWord(s[i:]) {
+			i += wordSize
+			continue
+		}
 		c := s[i]
 		if c == '\n' && isBlank(s[i-1]) {
 			return false
@@ -71,6 +76,20 @@ func literalSafe(s []byte) bool {
 		i += n
 	}
 	return true
+}
+
+// wordSize is how many bytes isPlainWord looks at.
+const wordSize = 8
+
+// isPlainWord reports whether s begins with wordSize plain bytes: none below a space, none
+// above a tilde. It looks at all of them at once, because bodies are long.
+func isPlainWord(s []byte) bool {
+	const ones = ^uint64(0) / 0xff
+	if len(s) < wordSize {
+		return false
+	}
+	w := binary.LittleEndian.Uint64(s)
+	return (w|(w-ones*' ')|(w+ones))&(ones*0x80) == 0
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }

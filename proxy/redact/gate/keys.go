@@ -117,9 +117,9 @@ func Mask(text string) string {
 
 // maskPatterns replaces the secrets that rules describe. What it writes has no form of one.
 func maskPatterns(text []byte) string {
-	var s search
+	s := search{secrets: newSecretSet(nil)}
 	for range maxMasks {
-		hit := s.searchPatterns(text, false)
+		hit := s.searchText(text, everything, false)
 		if hit == nil {
 			return string(text)
 		}

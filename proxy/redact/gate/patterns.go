@@ -42,6 +42,7 @@ type pattern struct {
 // patterns finds rules by their anchors: words, in lower case, one of which stands in or
 // beside every secret of the rule.
 type patterns struct {
+	first    heads
 	bucketOf [1 << 15]uint8 // of the anchors that begin with three bytes, by their hash; 0 for none
 	buckets  [][]anchor
 }
@@ -101,10 +102,8 @@ var loadPatterns = sync.OnceValue(func() *patterns {
 })
 
 func (p *patterns) addAnchor(a anchor) {
-	k := uint16(0)
-	for i := range anchorHead {
-		k = hashNext(k, a.word[i])
-	}
+	k := headOf(a.word)
+	p.first.add(k)
 	if p.bucketOf[k] == 0 {
 		p.bucketOf[k] = uint8(len(p.buckets)) //nolint:gosec // a test counts them
 		p.buckets = append(p.buckets, nil)
@@ -132,23 +131,12 @@ func anchorsOf(word string) (out []string) {
 	return []string{word}
 }
 
-// anchorHead is how many bytes of an anchor are hashed. No anchor is shorter.
-const anchorHead = 3
-
-// hashNext returns the hash of the last three bytes of a text, small and capital letters
-// alike, given the hash before its last byte.
-func hashNext(hash uint16, last byte) uint16 { return (hash<<5 ^ uint16(lowerOf[last])) & (1<<15 - 1) }
-
-// lowerOf is a table because each byte of each text is looked up.
-var lowerOf = func() (t [256]byte) {
-	for i := range t {
-		t[i] = byte(i)
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
 	}
-	for c := byte('A'); c <= 'Z'; c++ {
-		t[c] = c + 'a' - 'A'
-	}
-	return t
-}()
+	return c
+}
 
 // beginsWith reports whether what an expression matches begins with one of the words,
 // each long enough to be there on purpose.
@@ -178,49 +166,48 @@ func (p *pattern) areaOf(text []byte, at, end int) (near area, ok bool) {
 	return area{max(at-before, 0), min(at+after, len(text))}, true
 }
 
-// searchPatterns looks for the secrets that rules describe. A rule's expression is run
-// only around its anchors, over each byte once, so the time is in proportion to the text.
-func (s *search) searchPatterns(text []byte, torn bool) *Hit {
+// openAreas are the areas around anchors in which a rule's secret is still to be looked for.
+type openAreas map[*pattern]area
+
+// ruleAt looks for the secrets of the rules that have an anchor at text[i], whose first
+// bytes have the hash k. A rule's expression is run only around its anchors, over each byte
+// once, so the time is in proportion to the text.
+func (s *search) ruleAt(text []byte, i int, k uint16, areas *openAreas, torn bool) *Hit {
 	p := loadPatterns()
-	var areas map[*pattern]area
-	k := uint16(0)
-	for last, c := range text {
-		k = hashNext(k, c)
-		n := p.bucketOf[k]
-		if n == 0 {
+	for _, a := range p.buckets[p.bucketOf[k]] {
+		if !hasWordAt(text, i, a.word) {
 			continue
 		}
-		i := last - (anchorHead - 1)
-		for _, a := range p.buckets[n] {
-			if !hasWordAt(text, i, a.word) {
-				continue
-			}
-			near, ok := a.rule.areaOf(text, i, i+len(a.word))
-			if !ok {
-				continue
-			}
-			if a.rule.isGluable { // it begins here or nowhere
-				if hit := s.matchPattern(a.rule, text, near, torn); hit != nil {
-					return hit
-				}
-				continue
-			}
-			was, open := areas[a.rule]
-			if open && near.start <= was.end {
-				areas[a.rule] = area{was.start, near.end}
-				continue
-			}
-			if open {
-				if hit := s.matchPattern(a.rule, text, was, torn); hit != nil {
-					return hit
-				}
-			}
-			if areas == nil {
-				areas = map[*pattern]area{}
-			}
-			areas[a.rule] = near
+		near, ok := a.rule.areaOf(text, i, i+len(a.word))
+		if !ok {
+			continue
 		}
+		if a.rule.isGluable { // it begins here or nowhere
+			if hit := s.matchPattern(a.rule, text, near, torn); hit != nil {
+				return hit
+			}
+			continue
+		}
+		was, open := (*areas)[a.rule]
+		if open && near.start <= was.end {
+			(*areas)[a.rule] = area{was.start, near.end}
+			continue
+		}
+		if open {
+			if hit := s.matchPattern(a.rule, text, was, torn); hit != nil {
+				return hit
+			}
+		}
+		if *areas == nil {
+			*areas = openAreas{}
+		}
+		(*areas)[a.rule] = near
 	}
+	return nil
+}
+
+// searchAreas looks for the secrets of rules in the areas that are left.
+func (s *search) searchAreas(text []byte, areas openAreas, torn bool) *Hit {
 	for rule, last := range areas {
 		if hit := s.matchPattern(rule, text, last, torn); hit != nil {
 			return hit
@@ -237,7 +224,7 @@ func hasWordAt(text []byte, at int, word string) bool {
 		return false
 	}
 	for i := range len(word) {
-		if lowerOf[text[at+i]] != word[i] {
+		if lower(text[at+i]) != word[i] {
 			return false
 		}
 	}

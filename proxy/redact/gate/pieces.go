@@ -99,7 +99,10 @@ func (t *textJoiner) readNext() bool {
 func (t *textJoiner) addString(quoted []byte) {
 	s := t.by[string(t.name)]
 	if s == nil {
-		s = &namedText{last: t.stream, keys: !continuity[string(t.name)]}
+		s = &namedText{last: t.stream, wanted: everything}
+		if continuity[string(t.name)] {
+			s.wanted = usedSecrets
+		}
 		t.by[string(t.name)] = s
 	}
 	if s.last != t.stream && s.each == nil {
@@ -153,11 +156,8 @@ func (t *textJoiner) searchJoined(s *namedText, of *joinedText) {
 	if of.n < 2 || t.hit != nil {
 		return
 	}
-	if t.hit = t.search.searchPlain(of.text, s.keys, false); t.hit == nil && s.keys {
-		t.hit = t.search.searchPatterns(of.text, false)
-	}
-	if t.hit == nil {
-		t.hit = t.search.searchUnescaped(of.text, s.keys, false)
+	if t.hit = t.search.searchText(of.text, s.wanted, false); t.hit == nil {
+		t.hit = t.search.searchUnescaped(of.text, s.wanted, false)
 	}
 }
 
@@ -174,10 +174,10 @@ func (t *textJoiner) searchRest() *Hit {
 // namedText is the text under one name: all of it in the order in which it came
 // and, once streams alternate, also each stream on its own.
 type namedText struct {
-	keys bool // whether well-known keys are looked for
-	last int
-	all  joinedText
-	each map[int]*joinedText
+	wanted kinds
+	last   int
+	all    joinedText
+	each   map[int]*joinedText
 }
 
 // joinedText is n pieces joined, or the end of them; or the first one, as it is written.

@@ -30,15 +30,12 @@ func (s *search) searchEverywhere(text []byte) *Hit {
 
 // searchDecoded searches text as it is, unescaped and out of base64.
 func (s *search) searchDecoded(text []byte) *Hit {
-	if hit := s.searchPlain(text, true, false); hit != nil {
-		return hit
-	}
-	if hit := s.searchPatterns(text, false); hit != nil {
+	if hit := s.searchText(text, everything, false); hit != nil {
 		return hit
 	}
 	for start := 0; ; start += window - overlap {
 		end := min(start+window, len(text))
-		if hit := s.searchUnescaped(text[start:end], true, start > 0); hit != nil || end == len(text) {
+		if hit := s.searchUnescaped(text[start:end], everything, start > 0); hit != nil || end == len(text) {
 			return hit
 		}
 	}
@@ -51,35 +48,64 @@ const (
 	overlap = 16 * longest
 )
 
-// searchPlain searches text as it is. keys says whether to look for well-known
-// keys as well, and torn that text begins inside a longer one.
-func (s *search) searchPlain(text []byte, keys, torn bool) *Hit {
-	first, k := &s.secrets.first, uint16(0)
+// kinds are the kinds of secrets that are looked for.
+type kinds int
+
+const (
+	usedSecrets kinds = iota // those that this process has used
+	wellKnown                // keys with a well-known beginning as well
+	everything               // and what the rules describe
+)
+
+// searchText searches text as it is, in one pass. torn says that text begins inside a longer
+// one.
+func (s *search) searchText(text []byte, wanted kinds, torn bool) *Hit {
+	first, rules := &s.secrets.first, loadPatterns()
+	var areas openAreas
+	k := uint16(0)
 	for last, c := range text {
-		if k = nextHead(k, c); !first.has(k) {
+		k = nextHead(k, c)
+		isSecret, isAnchor := first.has(k), rules.first.has(k)
+		if !isSecret && !isAnchor || last < headLength-1 {
 			continue
 		}
-		i := last - 2
-		if i < 0 || i+word > len(text) {
-			continue
+		i := last - (headLength - 1)
+		if isSecret {
+			if hit := s.secretAt(text, i, wanted, torn); hit != nil {
+				return hit
+			}
 		}
-		if secret := s.secrets.secretAt(text, i); secret != "" {
-			return &Hit{What: "a credential this process has used", secret: func() string { return secret }}
+		if isAnchor && wanted == everything {
+			if hit := s.ruleAt(text, i, k, &areas, torn); hit != nil {
+				return hit
+			}
 		}
-		if !keys {
-			continue
-		}
-		if kind, key := knownKey(text, i); kind != "" && !s.exempt[textDigest(key)] && !isOpaque(text, i, torn) {
-			return newHit(kind, key)
-		}
+	}
+	return s.searchAreas(text, areas, torn)
+}
+
+// secretAt returns what begins at text[i]: a secret that this process has used, or a
+// well-known key.
+func (s *search) secretAt(text []byte, i int, wanted kinds, torn bool) *Hit {
+	if i+word > len(text) {
+		return nil
+	}
+	if secret := s.secrets.secretAt(text, i); secret != "" {
+		return &Hit{What: "a credential this process has used", secret: func() string { return secret }}
+	}
+	if wanted < wellKnown {
+		return nil
+	}
+	if kind, key := knownKey(text, i); kind != "" && !s.exempt[textDigest(key)] && !isOpaque(text, i, torn) {
+		return newHit(kind, key)
 	}
 	return nil
 }
 
 // searchUnescaped searches a window with its escapes undone, repeatedly while
 // there are some, and out of base64.
-func (s *search) searchUnescaped(w []byte, keys, torn bool) *Hit {
-	if hit := s.searchBase64(w, keys, torn); hit != nil {
+func (s *search) searchUnescaped(w []byte, wanted kinds, torn bool) *Hit {
+	if hit := s.searchBase64(w, wanted, torn); hit != nil {
 		return hit
 	}
 	for range 3 {
@@ -92,13 +118,8 @@ func (s *search) searchUnescaped(w []byte, keys, torn bool) *Hit {
 		if !changed {
 			return nil
 		}
-		if hit := s.searchPlain(out, keys, torn); hit != nil {
+		if hit := s.searchText(out, wanted, torn); hit != nil {
 			return hit
-		}
-		if keys {
-			if hit := s.searchPatterns(out, torn); hit != nil {
-				return hit
-			}
 		}
 		w = out
 	}
@@ -108,7 +129,7 @@ func (s *search) searchUnescaped(w []byte, keys, torn bool) *Hit {
 // searchBase64 searches every run of base64 letters that could hold a secret, in
 // either alphabet, from each of the four positions in a group. A run is decoded only where
 // its letters can be those of a secret's beginning.
-func (s *search) searchBase64(text []byte, keys, torn bool) *Hit {
+func (s *search) searchBase64(text []byte, wanted kinds, torn bool) *Hit {
 	for at := 0; at+shortestRun <= len(text); at++ {
 		end := at + shortestRun
 		if n := lettersBefore(text, end); n < shortestRun {
@@ -118,7 +139,7 @@ func (s *search) searchBase64(text []byte, keys, torn bool) *Hit {
 		for end < len(text) && sextet[text[end]] >= 0 {
 			end++
 		}
-		if hit := s.searchRun(text, at, end, keys, torn); hit != nil {
+		if hit := s.searchRun(text, at, end, wanted, torn); hit != nil {
 			return hit
 		}
 		at = end
@@ -137,14 +158,17 @@ func lettersBefore(text []byte, end int) (n int) {
 	return n
 }
 
-// searchRun searches the run of base64 letters text[start:end].
-func (s *search) searchRun(text []byte, start, end int, keys, torn bool) *Hit {
+// searchRun searches the run of base64 letters text[start:end]. What the rules describe is
+// not looked for: random bytes look like it sooner or later.
+func (s *search) searchRun(text []byte, start, end int, wanted kinds, torn bool) *Hit {
 	run := text[start:end]
 	shifts := s.secrets.shiftsIn(run)
 	if shifts == ([4]bool{}) {
 		return nil
 	}
-	keys = keys && !isOpaque(text, start, torn)
+	if wanted = min(wanted, wellKnown); isOpaque(text, start, torn) {
+		wanted = usedSecrets
+	}
 	buf := s.takeBuffer()
 	defer func() { s.returnBuffer(buf) }()
 	for shift, isPossible := range shifts {
@@ -152,7 +176,7 @@ func (s *search) searchRun(text []byte, start, end int, keys, torn bool) *Hit {
 			continue
 		}
 		buf = decodeBase64(buf[:0], run[shift:])
-		if hit := s.searchPlain(buf, keys, false); hit != nil {
+		if hit := s.searchText(buf, wanted, false); hit != nil {
 			return hit
 		}
 	}

@@ -172,11 +172,11 @@ func newSecretSet(values map[string]bool) *secretSet {
 	for v := range values {
 		k := firstTwo(v)
 		s.by[k] = append(s.by[k], v[:min(len(v), longest)])
-		s.first.add(v)
+		s.first.add(headOf(v))
 		s.coded.add(k)
 	}
 	for _, f := range families {
-		s.first.add(f.prefix)
+		s.first.add(headOf(f.prefix))
 		s.coded.add(firstTwo(f.prefix))
 	}
 	return s
@@ -185,15 +185,17 @@ func newSecretSet(values map[string]bool) *secretSet {
 // heads is a set of hashes of three bytes. It fits into the processor's first cache.
 type heads [1 << 9]uint64
 
-// nextHead returns the hash of the last three bytes of a text, given the hash before its
-// last byte.
-func nextHead(hash uint16, last byte) uint16 { return (hash<<5 ^ uint16(last)) & (1<<15 - 1) }
+// headLength is how many bytes a head has.
+const headLength = 3
 
-// add adds the first three bytes of a text.
-func (h *heads) add(text string) {
-	k := nextHead(nextHead(nextHead(0, text[0]), text[1]), text[2])
-	h[k>>6] |= 1 << (k & 63)
-}
+// nextHead returns the hash of the last three bytes of a text, small and capital letters
+// alike, given the hash before its last byte.
+func nextHead(hash uint16, last byte) uint16 { return (hash<<5 ^ uint16(last|' ')) & (1<<15 - 1) }
+
+// headOf returns the hash of the first three bytes of a text.
+func headOf(text string) uint16 { return nextHead(nextHead(nextHead(0, text[0]), text[1]), text[2]) }
+
+func (h *heads) add(k uint16) { h[k>>6] |= 1 << (k & 63) }
 
 func (h *heads) has(k uint16) bool { return h[k>>6&(1<<9-1)]>>(k&63)&1 != 0 }
 

@@ -53,47 +53,32 @@ func splitDocuments(text []byte) func(yield func([]byte) bool) {
 
 // textJoiner holds the joined texts of a body, by name.
 type textJoiner struct {
-	search  *search
-	by      map[string]*namedText
-	decoder jsontext.Decoder
-	text    []byte       // the document that is being read
-	doc     bytes.Buffer // the same, for decoder
-	name    []byte
-	stream  int
-	hit     *Hit
+	search *search
+	by     map[string]*namedText
+	name   []byte
+	stream int
+	hit    *Hit
 }
 
-// readDocument adds the strings of a document, as far as it is valid.
+// readDocument adds the strings of a document. The number after a name like "index"
+// distinguishes the streams that share one name.
 func (t *textJoiner) readDocument(doc []byte) {
-	t.text, t.doc = doc, *bytes.NewBuffer(doc)
-	t.decoder.Reset(&t.doc, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	t.name, t.stream = t.name[:0], 0
-	for t.hit == nil && t.readNext() {
-	}
-}
-
-func (t *textJoiner) readNext() bool {
-	kind := t.decoder.PeekKind()
-	if kind != '"' && kind != '0' {
-		_, err := t.decoder.ReadToken()
-		return err == nil
-	}
-	inside, n := t.decoder.StackIndex(t.decoder.StackDepth())
-	v, err := t.decoder.ReadValue()
-	switch {
-	case err != nil:
-		return false
-	case inside == '{' && n%2 == 0: // every other value in an object is a name
-		t.name = append(t.name[:0], v[1:len(v)-1]...)
-	case kind == '0' && bytes.HasSuffix(t.name, []byte("index")) && len(v) < 4:
-		for _, digit := range v {
-			t.stream = (t.stream*10 + int(digit-'0')) & 63
+	t.name, t.stream = nil, 0
+	for token := range jsonTokens(doc) {
+		switch v := token.text; {
+		case token.isName:
+			t.name = v[1 : len(v)-1]
+		case token.isNumber() && bytes.HasSuffix(t.name, []byte("index")) && len(v) < 4:
+			for _, digit := range v {
+				t.stream = (t.stream*10 + int(digit-'0')) & 63
+			}
+		case token.isString() && len(v) > 2:
+			t.addString(v)
 		}
-	case kind == '"' && len(v) > 2:
-		end := t.decoder.InputOffset()
-		t.addString(t.text[end-int64(len(v)) : end]) // v itself changes with the next value
+		if t.hit != nil {
+			return
+		}
 	}
-	return true
 }
 
 func (t *textJoiner) addString(quoted []byte) {

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"bytes"
 	"maps"
 	"mime"
 	"net/url"
@@ -134,27 +133,25 @@ func (g *Gate) topLevel(body []byte) (out []string) {
 	if len(body) == 0 || body[0] != '{' {
 		return nil
 	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if _, err := dec.ReadToken(); err != nil {
-		return nil
-	}
-	for dec.PeekKind() == '"' {
-		t, err := dec.ReadToken()
-		if err != nil {
-			return out
-		}
-		name := t.String()
-		v, err := dec.ReadValue()
-		if err != nil {
-			return out
-		}
-		if v.Kind() == '"' && isSecretName(name) {
-			if text, _ := jsontext.AppendUnquote(nil, v); g.holdsSecret(name, string(text)) {
-				out = append(out, string(text))
+	name := ""
+	for token := range jsonTokens(body) {
+		switch {
+		case token.depth != 1:
+		case token.isName:
+			name = unquote(token.text)
+		case token.isString() && isSecretName(name):
+			if value := unquote(token.text); g.holdsSecret(name, value) {
+				out = append(out, value)
 			}
 		}
 	}
 	return out
+}
+
+// unquote returns the value of a JSON string.
+func unquote(quoted []byte) string {
+	text, _ := jsontext.AppendUnquote(nil, quoted)
+	return string(text)
 }
 
 // secretSet is an immutable set of secrets, found by their first bytes. Those of well-known

@@ -26,6 +26,7 @@ type redaction struct {
 // newRedaction knows the secrets in the environment.
 func newRedaction() redaction {
 	r := redaction{redact.New(nil), gate.New(), redact.New(nil)}
+	r.masks.LookIntoWords()
 	secrets := redact.EnvironmentSecrets(os.Environ())
 	r.redactor.Learn(secrets...)
 	r.gate.Learn(secrets...)

@@ -54,31 +54,39 @@ func (r *Redactor) replaceReflections(d *draft, m *matcher) {
 
 // replaceFragments replaces secrets that are spread over the values of one name,
 // as a model's text is over its deltas. The raw text of the values, including
-// escapes, is joined by name, searched, and written back. Streams that alternate
-// under one name are joined both together and separately.
+// escapes, is joined by name, searched, and written back.
 func (r *Redactor) replaceFragments(d *draft, m *matcher) {
-	names := map[string]*namedText{}
-	search := func(j *joinedText) {
-		defer j.keepTail(m.longest - 1)
+	searchJoined(d.b, m.longest, func(j *joinedText) {
 		if len(j.pieces) < 2 {
 			return // searched where it stands
 		}
 		for at, found := m.nextMatch(j.text, 0); found != ""; at, found = m.nextMatch(j.text, at+len(found)) {
 			j.putBack(d, at, r.pseudonymFor(found))
 		}
+	})
+}
+
+// searchJoined joins the values of each name and searches each text, a window at a time. What
+// is at most longest bytes long is whole in one window. Streams that alternate under one name
+// are joined both together and separately.
+func searchJoined(b []byte, longest int, search func(*joinedText)) {
+	names := map[string]*namedText{}
+	searchAndCut := func(j *joinedText) {
+		search(j)
+		j.keepTail(longest - 1)
 	}
-	for s := range jsonStrings(d.b, false) {
+	for s := range jsonStrings(b, false) {
 		if s.value.end == s.value.start {
 			continue
 		}
-		n := names[string(s.key.bytesIn(d.b))]
+		n := names[string(s.key.bytesIn(b))]
 		if n == nil {
 			n = &namedText{last: s.index}
-			names[string(s.key.bytesIn(d.b))] = n
+			names[string(s.key.bytesIn(b))] = n
 		}
-		n.addString(d.b, s, m.longest, search)
+		n.addString(b, s, longest, searchAndCut)
 	}
 	for _, n := range names {
-		n.searchRest(search)
+		n.searchRest(searchAndCut)
 	}
 }

@@ -18,6 +18,27 @@ type findings struct {
 	public      []string
 }
 
+// isForm reports whether a text may be form-encoded: then no white space is in it but the end of
+// a line after it.
+func isForm(text []byte) bool {
+	return bytes.IndexAny(bytes.TrimRight(text, "\r\n"), " \t\r\n") < 0
+}
+
+// addWords adds what was found in words, where nothing was found by structure.
+func (f *findings) addWords(spans []span) {
+	known := slices.SortedFunc(slices.Values(f.credentials), func(a, b span) int { return a.start - b.start })
+	reach, next := 0, 0 // how far those reach that begin before the end of a span
+	slices.SortFunc(spans, func(a, b span) int { return a.end - b.end })
+	for _, s := range spans {
+		for ; next < len(known) && known[next].start < s.end; next++ {
+			reach = max(reach, known[next].end)
+		}
+		if reach <= s.start {
+			f.credentials = append(f.credentials, s)
+		}
+	}
+}
+
 // requestFindings looks through a request body. The format is recognised by the body
 // itself, because clients declare the wrong type, as curl -d does for JSON.
 func requestFindings(in cassette.Request) findings {
@@ -32,7 +53,9 @@ func requestFindings(in cassette.Request) findings {
 		return searchJSON(in.Body, false, issuesSecrets(in))
 	}
 	found := searchJSON(in.Body, false, issuesSecrets(in))
-	found.credentials = append(pairSecrets(in.Body, 0, nil), found.credentials...)
+	if isForm(text) {
+		found.credentials = append(pairSecrets(in.Body, 0, nil), found.credentials...)
+	}
 	found.credentials = append(found.credentials, elementCredentials(in.Body)...)
 	return found
 }
@@ -134,7 +157,7 @@ func (j *jsonSearch) lookAtSetting(s jsonString, class nameClass) {
 	case !j.isReply:
 		j.add(s.value.start, settingIn(text))
 	case len(text) <= maxSetting:
-		j.add(s.value.start, addressSecrets(text))
+		j.add(s.value.start, keepEntropy(text, addressSecrets(text)))
 	}
 }
 

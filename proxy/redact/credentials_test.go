@@ -101,12 +101,13 @@ func check(t *testing.T, name string, in cassette.Interaction, secret string) {
 	}
 }
 
+// In a conversation a name alone makes no credential: a value that can be guessed stays.
 func TestConversationsAreNotCredentials(t *testing.T) {
 	in := simple()
 	in.Request.Header = nil
-	in.Request.Body = []byte(`{"messages":[{"metadata":{"api_key":"0123abcdefghijkl"},"headers":{"X":"0123abcdefghijkl"}}],"tools":[{"headers":{"Accept":"text/x"},"server_url":"https://h/?a=0123abcdefghijkl"}]}`)
+	in.Request.Body = []byte(`{"messages":[{"metadata":{"api_key":"opaque-value-12"},"headers":{"X":"opaque-value-12"}}],"tools":[{"headers":{"Accept":"text/x"},"server_url":"https://h/?a=opaque-value-12"}]}`)
 	in.Response.Header = http.Header{"Content-Type": {"application/json"}}
-	in.Response.Body = []byte(`{"content":[{"type":"tool_use","input":{"access_token":"0123abcdefghijkl","client_secret":"0123abcdefghijkl"}}]}`)
+	in.Response.Body = []byte(`{"content":[{"type":"tool_use","input":{"access_token":"opaque-value-12","client_secret":"opaque-value-12"}}]}`)
 	if out := New(nil).Interaction(in); text(out) != text(in) {
 		t.Errorf("changed:\n%s", text(out))
 	}

@@ -103,8 +103,13 @@ func (f form) commonLength(b []byte) int {
 
 // isWord reports whether b[start:end] is not part of a longer word.
 func isWord(b []byte, start, end int) bool {
-	return (start == 0 || strings.IndexByte(alphabet, b[start-1]) < 0) &&
+	return (start == 0 || strings.IndexByte(alphabet, b[start-1]) < 0 || endsInEscape(b[:start])) &&
 		(end == len(b) || strings.IndexByte(alphabet, b[end]) < 0)
+}
+
+// endsInEscape reports whether a text ends in the code of another character: \n, %3D.
+func endsInEscape(b []byte) bool {
+	return len(b) >= 2 && b[len(b)-2] == '\\' || len(b) >= 3 && b[len(b)-3] == '%'
 }
 
 // secretForms returns the ways in which a secret may be written. Of a long one, the

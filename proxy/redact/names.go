@@ -114,7 +114,7 @@ var strongEndings = []string{
 	"token", "secret", "password", "passwd", "passphrase", "pwd", "pswd", "jwt", "bearer", "credential", "authorization",
 	"apikey", "accesskey", "secretkey", "privatekey", "authkey", "accountkey", "masterkey", "signingkey", "encryptionkey",
 	"subscriptionkey", "licensekey", "servicekey", "sharedkey", "storagekey", "appkey", "tokenheader", "authheader",
-	"passwordconfirmation", "passwordconfirm", "passwordrepeat",
+	"passwordconfirmation", "secretkeybase", "passwort", "psk", "passwordconfirm", "passwordrepeat",
 }
 
 // weakLast are last words under which a credential or something else may stand.
@@ -123,7 +123,7 @@ var weakLast = nameSet("auth", "authentication", "credentials", "secrets", "toke
 // positionTokens are the tokens of lists and of texts.
 var positionTokens = []string{
 	"page", "continuation", "sync", "eos", "bos", "pad", "unk", "mask", "sep", "cls", "stop", "next", "previous", "prev",
-	"last", "first", "pagination", "paging", "marker", "special", "change", "delta", "max", "min", "per", "image", "audio",
+	"last", "first", "progress", "pagination", "paging", "marker", "special", "change", "delta", "max", "min", "per", "image", "audio",
 	"conversation", "thread", "trace", "request", "correlation", "response", "message", "chat", "turn", "resume", "cursor",
 }
 
@@ -131,7 +131,7 @@ var positionTokens = []string{
 var (
 	secretKeys = nameSet("api", "access", "secret", "private", "subscription", "functions", "function", "auth", "signing",
 		"signature", "encryption", "account", "shared", "master", "storage", "service", "app", "application", "admin", "ingest",
-		"license", "server", "webhook", "sas", "consumer", "integration", "personal", "team", "hmac", "decryption", "rapidapi",
+		"license", "server", "preshared", "webhook", "sas", "consumer", "integration", "personal", "team", "hmac", "decryption", "rapidapi",
 		"bot", "client", "deploy", "host", "routing", "write", "read", "anon", "user", "api2")
 	harmlessKeys = nameSet("idempotency", "cache", "websocket", "public", "partition", "sort", "foreign", "row",
 		"object", "surrogate", "range", "hash", "message", "prompt", "map", "group", "dedupe", "deduplication", "dedup", "issue", "by")

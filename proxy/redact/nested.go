@@ -122,7 +122,7 @@ func parameterIn(raw []byte) []span {
 	case isDocument(d.text):
 		return d.escapedSpans(searchJSON(d.text, false, false).credentials)
 	case len(raw) <= maxSetting:
-		return d.escapedSpans(addressSecrets(d.text))
+		return d.escapedSpans(keepEntropy(d.text, addressSecrets(d.text)))
 	}
 	return nil
 }

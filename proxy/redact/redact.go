@@ -38,6 +38,7 @@ type Redactor struct {
 	guessed map[string]int // values of unlisted headers that were taken for keys
 	public  publicWords
 	own     *Own // nil: the user has no rules
+	inWords bool // Request looks into words, too
 	uses    int  // how many interactions were redacted
 	late    int  // … when a secret was last learnt
 }
@@ -152,6 +153,8 @@ func (r *Redactor) redactInteraction(in cassette.Interaction, isOwned bool) cass
 	asked := r.requestFindings(in.Request)
 	answered := responseFindings(in.Response, issuesSecrets(in.Request))
 	answered = r.own.addTo(answered, in.Response.Body)
+	asked.addWords(r.learnWords(in.Request.Header, in.Request.Body))
+	answered.addWords(r.learnWords(in.Response.Header, in.Response.Body))
 	m := r.learnInteraction(in, asked, answered)
 	out := in
 	request, response := draft{b: in.Request.Body, own: isOwned}, draft{b: in.Response.Body, own: isOwned}
@@ -186,6 +189,9 @@ func changedBodies(before string, request, response bool) string {
 // request as the recorder would have stored it.
 func (r *Redactor) Request(in cassette.Request) cassette.Request {
 	asked := r.requestFindings(in)
+	if r.inWords {
+		asked.addWords(r.learnWords(in.Header, in.Body))
+	}
 	m, body := r.learnRequest(in, asked), draft{b: in.Body}
 	r.redactBody(&body, asked.credentials, m)
 	in = r.redactOutside(in, m)
@@ -238,6 +244,50 @@ func (r *Redactor) learnRequest(in cassette.Request, asked findings) *matcher {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.known
+}
+
+// LookIntoWords makes Request learn the credentials in what is said, as Interaction does.
+// Earlier builds did not, so a replayer asks without it first.
+func (r *Redactor) LookIntoWords() { r.inWords = true }
+
+// learnWords learns the credentials that stand in the texts of a body, also in pieces and in
+// another coding, and returns where those are that stand in it as they are.
+func (r *Redactor) learnWords(header http.Header, b []byte) (spans []span) {
+	var found []string
+	search := func(text []byte) (spans []span) {
+		for _, s := range secretsInWords(text) {
+			value := string(s.value.bytesIn(text))
+			if !r.own.Keeps(string(s.name.bytesIn(text)), value) {
+				found = append(append(found, value), encodedPassword(value)...)
+				spans = append(spans, s.value)
+			}
+		}
+		return spans
+	}
+	var searchCoded func(text []byte, depth int)
+	searchCoded = func(text []byte, depth int) {
+		for _, decoded := range codedTexts(text) {
+			search(decoded)
+			if depth < deepestNested {
+				searchCoded(decoded, depth+1)
+			}
+		}
+	}
+	if strings.HasPrefix(header.Get("Content-Type"), "text/event-stream") {
+		for text := range streamTexts(b) {
+			search(text)
+			searchCoded(text, 1)
+		}
+	} else {
+		spans = search(b)
+		searchCoded(b, 1)
+	}
+	r.mu.RLock()
+	found = slices.DeleteFunc(found, func(s string) bool { return r.public.has(s, true) })
+	spans = slices.DeleteFunc(spans, func(s span) bool { return r.public.has(string(s.bytesIn(b)), true) })
+	r.mu.RUnlock()
+	r.Learn(found...)
+	return spans
 }
 
 func (r *Redactor) notePublic(words []string) {

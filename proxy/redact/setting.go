@@ -130,15 +130,27 @@ func addressSecrets(text []byte) (out []span) {
 	if bytes.IndexByte(text, ';') < 0 {
 		return out
 	}
-	at := 0
+	at, pairs := 0, 0
+	var passwords []span
 	for part := range bytes.SplitSeq(text, []byte(";")) {
-		name, value, _ := bytes.Cut(part, []byte("="))
-		if end := at + len(part); len(value) > 0 && classifyName(string(name)) == strongName {
-			out = append(out, span{end - len(value), end})
+		name, value, isPair := bytes.Cut(part, []byte("="))
+		if isPair && !isSeveralLines(part) {
+			pairs++
+			if end := at + len(part); len(value) > 0 && classifyName(string(name)) == strongName {
+				passwords = append(passwords, span{end - len(value), end})
+			}
 		}
 		at += len(part) + 1
 	}
-	return out
+	if pairs < 2 {
+		return out // a statement of a program
+	}
+	return append(out, passwords...)
+}
+
+// isSeveralLines reports whether a text, which may be escaped, has an end of a line in it.
+func isSeveralLines(text []byte) bool {
+	return bytes.IndexByte(text, '\n') >= 0 || bytes.Contains(text, []byte(`\n`))
 }
 
 // maxSetting is the length of the longest setting that is taken apart, in bytes.

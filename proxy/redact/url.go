@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -54,11 +55,24 @@ func urlSecrets(raw string) (out []span) {
 	if s, ok := userInfo(raw); ok {
 		out = append(out, s)
 	}
+	path := raw
 	if at := strings.IndexAny(raw, "?#"); at >= 0 {
+		path = raw[:at]
 		out = pairSecrets([]byte(raw), at+1, out)
+	}
+	for _, m := range pathSecret.FindAllStringSubmatchIndex(path, 1) {
+		for i := 2; i < len(m); i += 2 {
+			if m[i] >= 0 {
+				out = append(out, span{m[i], m[i+1]})
+			}
+		}
 	}
 	return out
 }
+
+// pathSecret matches the credential in the path of a URL: of a bot of Telegram, and of the
+// webhooks of Slack, Discord, Teams and others.
+var pathSecret = regexp.MustCompile(`/bot(\d{6,}:[\w-]{30,})|/services/T\w+/B\w+/(\w{16,})|(?i)/\w*webhooks?/(?:[\w.@-]+/)*?([\w-]{24,})(?:/[\w-]{30,})?$`)
 
 // pairSecrets appends the values of the pairs in raw, from at, that have the names of
 // credentials, and the credentials inside other values.

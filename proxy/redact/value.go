@@ -53,10 +53,13 @@ func digitBits(run string) float64 {
 // elsewhere.
 func hasEntropy(v string) bool {
 	if len(v) >= minSecret {
-		return guessBits(v) >= leastBits
+		return guessBits(v) >= leastBits && !sentence.MatchString(v)
 	}
 	return !wordsAndNumbers.MatchString(v)
 }
+
+// sentence matches words with a space between them. Somebody else may say the same.
+var sentence = regexp.MustCompile(`^(?:[A-Za-z]+[,.:!?]? )+[A-Za-z]+[.!?]?$`)
 
 // leastIssuedBits is leastBits for what an endpoint issues under the name of a credential:
 // the messages there have less.

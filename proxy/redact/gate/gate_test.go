@@ -287,7 +287,8 @@ func TestRecordedTrafficPasses(t *testing.T) {
 		if string(out.Request.Body) != string(in.Request.Body) && !forServers {
 			t.Errorf("%s: the request changes", path)
 		}
-		if string(out.Response.Body) != string(in.Response.Body) {
+		namesKey := strings.Contains(string(in.Response.Body), "Invalid API key: ")
+		if string(out.Response.Body) != string(in.Response.Body) && !namesKey {
 			t.Errorf("%s: the response changes", path)
 		}
 	}

@@ -40,6 +40,7 @@ func (a *Env) Redaction(own Own, exempt []string, given ...string) (*Redaction, 
 		finder: gate.New(exempt...), masks: redact.New(key)}
 	r.Redactor.Use(rules)
 	r.masks.Use(rules)
+	r.masks.LookIntoWords()
 	r.Guard.Keep(rules.Keeps)
 	a.Program.Scrub = func(line string) string { return gate.Mask(r.Redactor.Text(line)) }
 	for _, secret := range append(redact.EnvironmentSecrets(a.Environ), given...) {

@@ -1,0 +1,251 @@
+package redact
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+)
+
+//go:embed testdata/words.txt
+var plantedWords string
+
+//go:embed testdata/harmlesswords.txt
+var harmlessWords string
+
+// textMaker makes texts out of templates, always the same ones.
+type textMaker struct {
+	random  *rand.Rand
+	secrets []string
+}
+
+func newTextMaker(seed string) *textMaker {
+	return &textMaker{random: rand.New(rand.NewChaCha8(sha256.Sum256([]byte(seed))))} //nolint:gosec // texts that must repeat
+}
+
+var alphabets = map[byte]string{
+	'a': alphabet, 'x': "0123456789abcdef", 's': alphabet + "+/", 'A': alphabet[:26] + digits, 'B': alphabet[:26] + "234567",
+	'L': alphabet[:52], 'd': digits,
+}
+
+func (m *textMaker) letters(kind byte, n int) string {
+	from, out := alphabets[kind], make([]byte, n)
+	for i := range out {
+		out[i] = from[m.random.IntN(len(from))]
+	}
+	if n > 3 && kind != 'd' && kind != 'L' { // what has no digit is none that can be told from a word
+		out[n/2], out[n/3] = 'd'^byte(kind&0x20^0x20), byte('2'+m.random.IntN(6))
+	}
+	return string(out)
+}
+
+// value makes a value of a kind.
+func (m *textMaker) value(kind string) string {
+	switch kind {
+	case "pw":
+		return []string{"Kestrel-", "marmot_Copper", "t!"}[m.random.IntN(3)] + m.letters('d', 4) + "!" + m.letters('L', 3)
+	case "u":
+		return m.letters('x', 8) + "-" + m.letters('x', 4) + "-4" + m.letters('x', 3) + "-a" + m.letters('x', 3) + "-" + m.letters('x', 12)
+	case "jwt":
+		return "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ" + m.letters('a', 12) + "." + m.letters('a', 43)
+	case "b64":
+		return m.letters('s', 43) + "="
+	}
+	n, _ := strconv.Atoi(kind[1:])
+	return m.letters(kind[0], n)
+}
+
+// fill returns the text of a template and notes the secrets in it.
+func (m *textMaker) fill(template string) string {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(template, "‹")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		depth, end := 1, 0
+		for i, c := range rest {
+			depth += strings.Count(string(c), "‹") - strings.Count(string(c), "›")
+			if end = i; depth == 0 {
+				break
+			}
+		}
+		out.WriteString(m.fillPlace(rest[:end]))
+		template = rest[end+len("›"):]
+	}
+}
+
+func (m *textMaker) fillPlace(kind string) string {
+	text := ""
+	if inner, ok := strings.CutPrefix(kind, "wrap64:"); ok {
+		text = base64.StdEncoding.EncodeToString([]byte(m.fill(inner)))
+	} else if inner, ok := strings.CutPrefix(kind, "b64of:"); ok {
+		password := m.value(inner)
+		m.secrets = append(m.secrets, password)
+		text = base64.StdEncoding.EncodeToString([]byte("user:" + password))
+	} else {
+		text = m.value(kind)
+	}
+	m.secrets = append(m.secrets, text)
+	return text
+}
+
+// templates returns the named texts of a list.
+func templates(list string) map[string]string {
+	out := map[string]string{}
+	for _, part := range strings.Split(list, "\n-- ")[1:] {
+		name, text, _ := strings.Cut(part, "\n")
+		out[name] = strings.TrimSuffix(text, "\n")
+	}
+	return out
+}
+
+func quoteJSON(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always encodes
+	return strings.TrimSpace(b.String())
+}
+
+// deltasOf returns a stream that says a text in small pieces.
+func deltasOf(text string) []byte {
+	var b bytes.Buffer
+	for n := 1; text != ""; n = n%7 + 1 {
+		size := min(n, len(text))
+		for size < len(text) && !utf8.RuneStart(text[size]) {
+			size++
+		}
+		fmt.Fprintf(&b, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":%s}}\n\n", quoteJSON(text[:size]))
+		text = text[size:]
+	}
+	return b.Bytes()
+}
+
+// carriers are the ways in which a text gets into an exchange.
+var carriers = map[string]func(in *cassette.Interaction, text string){
+	"tool result": func(in *cassette.Interaction, text string) {
+		in.Request.Body = []byte(`{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":` + quoteJSON(text) + `}]}]}`)
+	},
+	"escaped twice": func(in *cassette.Interaction, text string) {
+		in.Request.Body = []byte(`{"input":[{"type":"function_call_output","call_id":"c","output":` + quoteJSON(`{"stdout":`+quoteJSON(text)+`}`) + `}]}`)
+	},
+	"command": func(in *cassette.Interaction, text string) {
+		in.Request.Body = []byte(`{"contents":[{"parts":[{"functionCall":{"name":"bash","args":{"command":` + quoteJSON(text) + `}}}]}]}`)
+	},
+	"plain text": func(in *cassette.Interaction, text string) {
+		in.Request.Header.Set("Content-Type", "text/plain")
+		in.Request.Body = []byte(text)
+	},
+	"form": func(in *cassette.Interaction, text string) {
+		in.Request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		in.Request.Body = []byte("a=b&text=" + url.QueryEscape(text))
+	},
+	"error": func(in *cassette.Interaction, text string) {
+		in.Response.Body = []byte(`{"error":{"message":` + quoteJSON(text) + `}}`)
+	},
+	"reply": func(in *cassette.Interaction, text string) {
+		in.Response.Body = []byte(`{"content":[{"type":"text","text":` + quoteJSON(text) + `}]}`)
+	},
+	"deltas": func(in *cassette.Interaction, text string) {
+		in.Response.Header.Set("Content-Type", "text/event-stream")
+		in.Response.Body = deltasOf(text)
+	},
+	"comment": func(in *cassette.Interaction, text string) {
+		in.Response.Header.Set("Content-Type", "text/event-stream")
+		in.Response.Body = []byte(": " + strings.ReplaceAll(text, "\n", "\n: ") + "\n\n")
+	},
+}
+
+func carried(carrier, text string) cassette.Interaction {
+	in := simple()
+	in.Request.Header = http.Header{"Content-Type": {"application/json"}}
+	in.Response.Header = http.Header{"Content-Type": {"application/json"}}
+	in.Request.Body, in.Response.Body = []byte(`{}`), []byte(`{}`)
+	carriers[carrier](&in, text)
+	return in
+}
+
+// spoken returns the texts of a body: as it is, without escapes, and its deltas joined.
+func spoken(body []byte) string {
+	plain, _ := url.QueryUnescape(string(body))
+	joined := ""
+	searchJoined(body, 4<<10, func(j *joinedText) { joined += string(j.text) })
+	return string(body) + plain + joined
+}
+
+func lineWith(text, part string) string {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, part) {
+			return line
+		}
+	}
+	return ""
+}
+
+// Credentials in files, command lines and words are found, however they travel.
+func TestPlantedWords(t *testing.T) {
+	count := 0
+	for name, template := range templates(plantedWords) {
+		for carrier := range carriers {
+			m := newTextMaker(name + carrier)
+			filled := m.fill(template)
+			in := carried(carrier, filled)
+			out := New([]byte("k")).Interaction(in)
+			said := spoken(out.Request.Body) + spoken(out.Response.Body)
+			for _, secret := range m.secrets {
+				if count++; len(secret) >= minWord && strings.Contains(said, secret) {
+					t.Errorf("%s, %s: %s leaks of the line\n%s", name, carrier, secret, lineWith(filled, secret))
+				}
+			}
+			if len(out.Request.Body) != len(in.Request.Body) || len(out.Response.Body) != len(in.Response.Body) {
+				t.Errorf("%s, %s: a length changed", name, carrier)
+			}
+			if again := New([]byte("k")).Interaction(out); text(again) != text(out) {
+				t.Errorf("%s, %s: redacting twice changes\n%s\n%s", name, carrier, text(out), text(again))
+			}
+		}
+	}
+	t.Logf("%d secrets", count)
+	if count < 300*len(carriers) {
+		t.Errorf("only %d secrets", count)
+	}
+}
+
+// Words about credentials, code that uses them and what looks random stay, byte for byte.
+func TestHarmlessWords(t *testing.T) {
+	r := New([]byte("k"))
+	for name, template := range templates(harmlessWords) {
+		for carrier := range carriers {
+			in := carried(carrier, newTextMaker(name+carrier).fill(template))
+			if out := r.Interaction(in); text(out) != text(in) {
+				t.Errorf("%s, %s: changed\n%s\n%s", name, carrier, text(in), text(out))
+			}
+		}
+	}
+}
+
+// A replayer compares a request first as earlier builds stored it.
+func TestRequestLooksIntoWords(t *testing.T) {
+	in := carried("tool result", "API_KEY=Ab3dEf9hIj2kLm5n")
+	early, now := New([]byte("k")), New([]byte("k"))
+	now.LookIntoWords()
+	if got := early.Request(in.Request).Body; string(got) != string(in.Request.Body) {
+		t.Errorf("changed to %s", got)
+	}
+	if got, want := now.Request(in.Request).Body, New([]byte("k")).Interaction(in).Request.Body; string(got) != string(want) || string(got) == string(in.Request.Body) {
+		t.Errorf("%s, recorded as %s", got, want)
+	}
+}

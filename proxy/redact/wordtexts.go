@@ -1,0 +1,112 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"iter"
+	"strings"
+)
+
+// codedTexts returns the texts that stand in a text in another coding: a query, and the base64
+// of JSON.
+func codedTexts(text []byte) (out [][]byte) {
+	if isQuery := bytes.IndexByte(text, '%') >= 0 && isForm(text); isQuery || bytes.Contains(text, []byte("%3D")) || bytes.Contains(text, []byte("%22")) || bytes.Contains(text, []byte("%3A")) {
+		if isQuery {
+			text = bytes.ReplaceAll(text, []byte("+"), []byte(" "))
+		}
+		out = append(out, decodeURL(string(text)).text)
+	}
+	for at := 0; len(out) < maxCodedTexts; {
+		n := bytes.Index(text[at:], []byte(base64Object))
+		if n < 0 {
+			break
+		}
+		at += n
+		end := at
+		for end < len(text) && strings.IndexByte(alphabet+"+/-_", text[end]) >= 0 {
+			end++
+		}
+		coding := base64.RawStdEncoding
+		if bytes.ContainsAny(text[at:end], "-_") {
+			coding = base64.RawURLEncoding
+		}
+		if plain, err := coding.DecodeString(string(text[at:end])); err == nil {
+			out = append(out, plain)
+		}
+		at = end
+	}
+	return out
+}
+
+// base64Object begins the base64 of a JSON object.
+const base64Object = "eyJ"
+
+// maxCodedTexts bounds how many texts in another coding are looked into.
+const maxCodedTexts = 256
+
+// streamTexts yields the texts that the events of a stream say in pieces, each name of each of
+// its parts on its own, a window at a time, and its comments. A text is valid until the next
+// one. Strings of one event are not pieces of one text.
+func streamTexts(b []byte) iter.Seq[[]byte] {
+	type place struct {
+		name  string
+		index int
+	}
+	type joined struct {
+		text []byte
+		end  int // of the last piece, in b
+	}
+	return func(yield func([]byte) bool) {
+		texts := map[place]*joined{}
+		for s := range jsonStrings(b, false) {
+			at := place{string(s.key.bytesIn(b)), s.index}
+			j := texts[at]
+			if j == nil {
+				j = &joined{}
+				texts[at] = j
+			} else if bytes.IndexByte(b[j.end:s.value.start], '\n') < 0 {
+				j.text = append(j.text, '\n')
+			}
+			j.text, j.end = append(j.text, s.value.bytesIn(b)...), s.value.end
+			if len(j.text) >= window+maxWordSecret {
+				if !yield(j.text) {
+					return
+				}
+				j.text = append(j.text[:0], j.text[len(j.text)-maxWordSecret:]...)
+			}
+		}
+		for _, j := range texts {
+			if !yield(j.text) {
+				return
+			}
+		}
+		yield(comments(b))
+	}
+}
+
+// comments returns the comments of a stream.
+func comments(b []byte) (out []byte) {
+	for line := range bytes.Lines(b) {
+		if line[0] == ':' {
+			out = append(out, line[1:]...)
+		}
+	}
+	return out
+}
+
+// encodedPassword returns what a value holds that is the base64 of user:password or of one
+// word, as in the files of docker and of Kubernetes.
+func encodedPassword(value string) []string {
+	plain, err := base64.StdEncoding.DecodeString(value)
+	if err != nil || bytes.ContainsFunc(plain, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return nil
+	}
+	_, password, isPair := bytes.Cut(plain, []byte(":"))
+	if !isPair {
+		password = plain
+	}
+	if !isWordSecret(password) {
+		return nil
+	}
+	return []string{string(password)}
+}

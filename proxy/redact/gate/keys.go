@@ -57,7 +57,7 @@ var families = []family{
 	{"xapp-", "a Slack token", "-", 20, hasDigit},
 	{"AKIA", "an AWS key id", "", 16, isUpper},
 	{"ASIA", "an AWS key id", "", 16, isUpper},
-	{"eyJ", "a signed token (JWT)", "-_.", 40, isJWT},
+	{signedTokenBegin, "a signed token (JWT)", "-_.", 40, nil},
 	{privateKeyBegin, "a private key", "", 0, nil},
 }
 
@@ -65,13 +65,28 @@ func hasDigit(key []byte) bool { return bytes.ContainsAny(key, "0123456789") }
 
 func isUpper(key []byte) bool { return bytes.Equal(bytes.ToUpper(key), key) }
 
-// isJWT reports whether a text is a header and a payload that are JSON objects,
-// and a signature.
-func isJWT(key []byte) bool {
-	_, rest, _ := bytes.Cut(key, []byte("."))
-	payload, rest, _ := bytes.Cut(rest, []byte("."))
-	signature, _, _ := bytes.Cut(rest, []byte("."))
-	return bytes.HasPrefix(payload, []byte("eyJ")) && len(payload) >= 12 && len(signature) >= 16
+// isJWT reports whether a text begins with a header and a payload that are JSON objects,
+// and a signature. It reads no further, so that a text of nothing but beginnings is not read
+// to its end at each of them.
+func isJWT(text []byte) (ok bool, read int) {
+	header, rest := cutTokenPart(text)
+	payload, rest := cutTokenPart(rest)
+	signature, _ := cutTokenPart(rest)
+	ok = bytes.HasPrefix(payload, []byte(signedTokenBegin)) && len(payload) >= 12 && len(signature) >= 16
+	return ok, len(header) + len(payload) + len(signature)
+}
+
+// cutTokenPart returns the base64url letters at the beginning of a text, and what follows
+// the dot behind them: nothing without one.
+func cutTokenPart(text []byte) (part, rest []byte) {
+	n := 0
+	for n < len(text) && isWordByte(text[n]) {
+		n++
+	}
+	if n < len(text) && text[n] == '.' {
+		rest = text[n+1:]
+	}
+	return text[:n], rest
 }
 
 // familiesBy finds families by the first two bytes of their prefix.
@@ -83,20 +98,22 @@ var familiesBy = func() map[uint16][]family {
 	return by
 }()
 
-// knownKey returns the kind and the text of a key that starts at text[i].
-func knownKey(text []byte, i int) (kind string, key []byte) {
+// knownKey returns the kind and the text of a key that starts at text[i], and how many bytes
+// were read to see that.
+func knownKey(text []byte, i int) (kind string, key []byte, read int) {
 	if i+2 > len(text) {
-		return "", nil
+		return "", nil, 0
 	}
 	isGlued := i > 0 && isWordByte(text[i-1])
 	for _, f := range familiesBy[firstTwo(text[i:])] {
 		if bytes.HasPrefix(text[i:], []byte(f.prefix)) && (!isGlued || f.isGluable() && canBegin(text, i)) {
-			if key := f.keyAt(text, i); key != nil {
-				return f.kind, key
+			key, n := f.keyAt(text, i)
+			if read += n; key != nil {
+				return f.kind, key, read
 			}
 		}
 	}
-	return "", nil
+	return "", nil, read
 }
 
 // Mask returns text, a line for people, with each well-known key and each secret that a rule
@@ -105,7 +122,7 @@ func knownKey(text []byte, i int) (kind string, key []byte) {
 func Mask(text string) string {
 	in, out := []byte(text), []byte(nil)
 	for i := 0; i < len(in); i++ {
-		kind, key := knownKey(in, i)
+		kind, key, _ := knownKey(in, i)
 		if kind == "" {
 			out = append(out, in[i])
 			continue
@@ -135,10 +152,10 @@ const maxMasks = 16
 // offsets stay true. It returns body itself when there is none. The opaque tokens of the
 // providers stay, whatever they look like.
 func Blank(body []byte) []byte {
-	out := body
+	out, opaque := body, opaqueRunsOf(body, false)
 	for i := 0; i < len(body); i++ {
-		kind, key := knownKey(body, i)
-		if kind == "" || isOpaque(body, i, false) {
+		kind, key, _ := knownKey(body, i)
+		if kind == "" || opaque.has(i) {
 			continue
 		}
 		if &out[0] == &body[0] {
@@ -160,26 +177,34 @@ func (f family) isGluable() bool {
 // prefix would be read to its end at each of them.
 const maxKey = 16 << 10
 
-// keyAt returns the key of the family whose prefix is at text[i], or nil.
-func (f family) keyAt(text []byte, i int) []byte {
-	if f.prefix == privateKeyBegin {
-		return privateKeyAt(text, i)
-	}
+// keyAt returns the key of the family whose prefix is at text[i], or nil, and how many bytes
+// were read to see that.
+func (f family) keyAt(text []byte, i int) (key []byte, read int) {
 	end, most := i+len(f.prefix), min(len(text), i+maxKey)
+	switch f.prefix {
+	case privateKeyBegin:
+		key = privateKeyAt(text, i)
+		return key, max(len(key), maxKeyLabel)
+	case signedTokenBegin:
+		if ok, read := isJWT(text[i:most]); !ok {
+			return nil, read
+		}
+	}
 	for end < most && (isAlphanumeric(text[end]) || strings.IndexByte(f.letters, text[end]) >= 0) {
 		end++
 	}
-	key := text[i:end]
+	key = text[i:end]
 	if len(key)-len(f.prefix) < f.least || f.also != nil && !f.also(key) {
-		return nil
+		return nil, len(key)
 	}
-	return key
+	return key, len(key)
 }
 
 const (
-	privateKeyBegin = "-----BEGIN "
-	privateKeyLast  = "-----END "
-	maxKeyLabel     = 40 // bytes, with the dashes behind it
+	signedTokenBegin = "eyJ" // {" in base64
+	privateKeyBegin  = "-----BEGIN "
+	privateKeyLast   = "-----END "
+	maxKeyLabel      = 40 // bytes, with the dashes behind it
 )
 
 // labelLength returns how much of a text is the label of a private key with the dashes
@@ -240,16 +265,44 @@ var continuity = map[string]bool{
 	"encrypted_content": true, "encrypted_index": true, "encrypted_stdout": true,
 }
 
-// isOpaque reports whether text[i] is in a base64 value with such a name, or in
-// the data of redacted thinking. torn says that text begins inside a longer one,
-// so that the name may lie before it.
-func isOpaque(text []byte, i int, torn bool) bool {
-	start := i
-	for start > 0 && sextet[text[start-1]] >= 0 {
-		start--
+// opaqueRuns tells which places of a text are in the opaque tokens of the providers. It
+// looks at each run of base64 letters once, when places are asked for in their order.
+type opaqueRuns struct {
+	text       []byte
+	isTorn     bool // text begins inside a longer one
+	start, end int  // of the run that was looked at last
+	isOpaque   bool
+	read       int // bytes of the runs that were looked at
+}
+
+// opaqueRunsOf returns what is known before a run was looked at.
+func opaqueRunsOf(text []byte, isTorn bool) opaqueRuns {
+	return opaqueRuns{text: text, isTorn: isTorn, start: -1, end: -1}
+}
+
+// has reports whether text[i] is in an opaque token.
+func (r *opaqueRuns) has(i int) bool {
+	if i >= r.start && i <= r.end {
+		return r.isOpaque
 	}
+	r.start, r.end = i, i
+	for r.start > 0 && sextet[r.text[r.start-1]] >= 0 {
+		r.start--
+	}
+	for r.end < len(r.text) && sextet[r.text[r.end]] >= 0 {
+		r.end++
+	}
+	r.read += r.end - r.start
+	r.isOpaque = isOpaqueAt(r.text, r.start, r.isTorn)
+	return r.isOpaque
+}
+
+// isOpaqueAt reports whether the run of base64 letters at text[start] is the value of a
+// continuity token, or the data of redacted thinking. isTorn says that text begins inside a
+// longer one, so that the name may lie before it.
+func isOpaqueAt(text []byte, start int, isTorn bool) bool {
 	if start == 0 {
-		return torn
+		return isTorn
 	}
 	if text[start-1] != '"' {
 		return false

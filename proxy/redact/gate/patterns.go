@@ -33,6 +33,7 @@ type pattern struct {
 	compiled  func() *regexp.Regexp
 	isGluable bool // the secret begins with the anchor, so it may follow a letter
 	isContext bool // the secret follows the anchor and a sign, as in "acme_key = …"
+	isAtStart bool // what the expression matches begins with the anchor
 	group     int
 	entropy   float64
 	allowed   []*regexp.Regexp
@@ -84,13 +85,14 @@ var loadPatterns = sync.OnceValue(func() *patterns {
 			}
 		}
 		expression := r.Regex
-		if rest := strings.TrimPrefix(expression, `\b`); beginsWith(rest, r.Keywords) {
-			expression, p.isGluable = rest, true
+		rest, isContext := strings.TrimPrefix(expression, `\b`), strings.Contains(expression, anyWords)
+		if isContext {
+			rest = strings.ReplaceAll(expression, anyWords, "")
 		}
-		if p.isGluable {
-			expression = `\A(?:` + expression + `)`
+		if beginsWith(strings.TrimPrefix(rest, "(?i)(?:"), r.Keywords) {
+			expression, p.isAtStart = `\A(?:`+rest+`)`, true
 		}
-		p.isContext = strings.HasPrefix(strings.TrimPrefix(expression, "(?i)"), `[\w.-]{0,50}?`)
+		p.isContext, p.isGluable = isContext, p.isAtStart && !isContext
 		p.compiled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 		for _, word := range r.Keywords {
 			for _, word := range anchorsOf(strings.ToLower(word)) {
@@ -100,6 +102,10 @@ var loadPatterns = sync.OnceValue(func() *patterns {
 	}
 	return out
 })
+
+// anyWords begins the expressions that look for a secret by its context: what stands before
+// the name, which may be nothing.
+const anyWords = `[\w.-]{0,50}?`
 
 func (p *patterns) addAnchor(a anchor) {
 	k := headOf(a.word)
@@ -141,7 +147,7 @@ func lower(c byte) byte {
 // beginsWith reports whether what an expression matches begins with one of the words,
 // each long enough to be there on purpose.
 func beginsWith(expression string, words []string) bool {
-	plain := strings.ToLower(strings.NewReplacer("(", "", "?:", "", `\.`, ".").Replace(expression))
+	plain := strings.ToLower(strings.NewReplacer("(", "", "?:", "", "?i:", "", "?-i:", "", `\.`, ".").Replace(expression))
 	return slices.ContainsFunc(words, func(w string) bool { return len(w) >= 4 && strings.HasPrefix(plain, strings.ToLower(w)) })
 }
 
@@ -160,8 +166,12 @@ func (p *pattern) areaOf(text []byte, at, end int) (near area, ok bool) {
 	case p.isGluable:
 		return area{at, min(at+after, len(text))}, canBegin(text, at)
 	case p.isContext:
-		sign := bytes.ContainsAny(text[end:min(end+beforeSign, len(text))], "=>:|,?")
-		return area{max(at-before, 0), min(at+afterContext, len(text))}, sign
+		ok = bytes.ContainsAny(text[end:min(end+beforeSign, len(text))], "=>:|,?")
+		near = area{max(at-before, 0), min(at+afterContext, len(text))}
+		if p.isAtStart {
+			near.start = at
+		}
+		return near, ok
 	}
 	return area{max(at-before, 0), min(at+after, len(text))}, true
 }
@@ -172,7 +182,7 @@ type openAreas map[*pattern]area
 // ruleAt looks for the secrets of the rules that have an anchor at text[i], whose first
 // bytes have the hash k. A rule's expression is run only around its anchors, over each byte
 // once, so the time is in proportion to the text.
-func (s *search) ruleAt(text []byte, i int, k uint16, areas *openAreas, torn bool) *Hit {
+func (s *search) ruleAt(text []byte, i int, k uint16, areas *openAreas, opaque *opaqueRuns) *Hit {
 	p := loadPatterns()
 	for _, a := range p.buckets[p.bucketOf[k]] {
 		if !hasWordAt(text, i, a.word) {
@@ -182,8 +192,8 @@ func (s *search) ruleAt(text []byte, i int, k uint16, areas *openAreas, torn boo
 		if !ok {
 			continue
 		}
-		if a.rule.isGluable { // it begins here or nowhere
-			if hit := s.matchPattern(a.rule, text, near, torn); hit != nil {
+		if a.rule.isAtStart { // it begins here or nowhere
+			if hit := s.matchPattern(a.rule, text, near, opaque); hit != nil {
 				return hit
 			}
 			continue
@@ -194,7 +204,7 @@ func (s *search) ruleAt(text []byte, i int, k uint16, areas *openAreas, torn boo
 			continue
 		}
 		if open {
-			if hit := s.matchPattern(a.rule, text, was, torn); hit != nil {
+			if hit := s.matchPattern(a.rule, text, was, opaque); hit != nil {
 				return hit
 			}
 		}
@@ -207,9 +217,9 @@ func (s *search) ruleAt(text []byte, i int, k uint16, areas *openAreas, torn boo
 }
 
 // searchAreas looks for the secrets of rules in the areas that are left.
-func (s *search) searchAreas(text []byte, areas openAreas, torn bool) *Hit {
+func (s *search) searchAreas(text []byte, areas openAreas, opaque *opaqueRuns) *Hit {
 	for rule, last := range areas {
-		if hit := s.matchPattern(rule, text, last, torn); hit != nil {
+		if hit := s.matchPattern(rule, text, last, opaque); hit != nil {
 			return hit
 		}
 	}
@@ -231,21 +241,29 @@ func hasWordAt(text []byte, at int, word string) bool {
 	return true
 }
 
-// matchPattern runs a rule's expression over an area, up to the end of the word there.
-func (s *search) matchPattern(p *pattern, text []byte, near area, torn bool) *Hit {
-	for near.end < len(text) && near.end-near.start < window && isWordByte(text[near.end]) {
+// matchPattern runs a rule's expression over an area, up to the end of the word there if that
+// is near.
+func (s *search) matchPattern(p *pattern, text []byte, near area, opaque *opaqueRuns) *Hit {
+	for most := min(near.end+after, len(text)); near.end < most && isWordByte(text[near.end]); {
 		near.end++
+	}
+	if !p.isAtStart {
+		s.read += near.end - near.start
 	}
 	for _, m := range p.compiled().FindAllSubmatchIndex(text[near.start:near.end], -1) {
 		start, end := near.start+m[0], near.start+m[1]
 		if n := p.secretGroup(m); n > 0 {
 			start, end = near.start+m[2*n], near.start+m[2*n+1]
 		}
-		for end < len(text) && isWordByte(text[end]) {
+		for most := min(len(text), start+maxKey); end < most && isWordByte(text[end]); {
 			end++ // so that the digest is that of the word, whichever rule finds it
 		}
+		if opaque.has(start) {
+			continue
+		}
 		secret := text[start:end]
-		if p.isAllowed(secret) || isOpaque(text, start, torn) || s.exempt[textDigest(secret)] {
+		s.read += len(secret)
+		if p.isAllowed(secret) || s.exempt[textDigest(secret)] {
 			continue
 		}
 		return newHit("a secret of the kind "+p.id, secret)

@@ -177,8 +177,8 @@ func TestPGPKeys(t *testing.T) {
 func TestLongestKey(t *testing.T) {
 	for _, f := range families {
 		text := []byte(f.prefix + strings.Repeat("A1b2"+f.letters, maxKey))
-		if f.also == nil && f.prefix != privateKeyBegin && len(f.keyAt(text, 0)) != maxKey {
-			t.Errorf("%s: %d bytes", f.prefix, len(f.keyAt(text, 0)))
+		if key, _ := f.keyAt(text, 0); f.also == nil && f.prefix != signedTokenBegin && f.prefix != privateKeyBegin && len(key) != maxKey {
+			t.Errorf("%s: %d bytes", f.prefix, len(key))
 		}
 	}
 }

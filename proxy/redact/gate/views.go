@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/hex"
 	"io"
@@ -54,8 +55,8 @@ func unescapeOne(dst, text []byte) ([]byte, int) {
 	return dst, 0
 }
 
-// maxUnpacked bounds what compressed data may grow to, in bytes. Larger data is
-// refused unsearched.
+// maxUnpacked bounds what the compressed data of an interaction may grow to, in bytes. More
+// is refused unsearched.
 const maxUnpacked = 256 << 20
 
 // searchCompressed searches gzip data: the whole text, or a run of base64 in it.
@@ -63,6 +64,7 @@ func (s *search) searchCompressed(text []byte) *Hit {
 	if bytes.HasPrefix(text, []byte("\x1f\x8b\x08")) {
 		return s.searchUnpacked(bytes.NewReader(text))
 	}
+	taken := 0
 	for at, end := 0, 0; ; at++ {
 		n := bytes.Index(text[at:], []byte("H4sI")) // 1f 8b 08 in base64
 		if n < 0 {
@@ -72,7 +74,19 @@ func (s *search) searchCompressed(text []byte) *Hit {
 		for end = max(end, at); end < len(text) && sextet[text[end]] >= 0; {
 			end++
 		}
-		if hit := s.searchUnpacked(&base64Reader{text[at:end]}); hit != nil {
+		if taken > 4*len(text)+window { // of beginnings inside each other
+			if isGzipHeader(text[at:end]) {
+				return tooLarge()
+			}
+			continue
+		}
+		if s.packed == nil {
+			s.packed = bufio.NewReaderSize(nil, packedBuffer)
+		}
+		s.packed.Reset(&base64Reader{text[at:end], &taken})
+		was := taken
+		hit := s.searchUnpacked(s.packed)
+		if s.read += taken - was; hit != nil {
 			return hit
 		}
 	}
@@ -81,39 +95,53 @@ func (s *search) searchCompressed(text []byte) *Hit {
 // searchUnpacked searches compressed data window by window. Data that is not
 // compressed contains nothing.
 func (s *search) searchUnpacked(packed io.Reader) *Hit {
-	if s.gzip.Reset(packed) != nil {
-		return nil // not packed, so there is nothing in it
-	}
-	buf, total := slices.Grow(s.takeBuffer(), window), 0
+	isPacked := s.gzip.Reset(packed) == nil
+	buf := slices.Grow(s.takeBuffer(), window)
 	defer func() { s.returnBuffer(buf) }()
-	for {
+	for isPacked && s.unpacked <= maxUnpacked {
 		n, err := io.ReadFull(&s.gzip, buf[len(buf):cap(buf)])
-		buf, total = buf[:len(buf)+n], total+n
+		buf, s.unpacked = buf[:len(buf)+n], s.unpacked+n
 		if hit := s.searchDecoded(buf); hit != nil {
 			return hit
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil // the end, or where the data is damaged
-		case total > maxUnpacked:
-			return &Hit{What: "compressed data that is too large to be searched"}
 		}
 		buf = buf[:copy(buf, buf[len(buf)-overlap:])]
 	}
+	if isPacked {
+		return tooLarge()
+	}
+	return nil
 }
 
-// base64Reader decodes a run of base64 letters only as far as it is read: most
-// runs that look compressed at the beginning are not.
-type base64Reader struct{ run []byte }
+// isGzipHeader reports whether a run of base64 begins with a header as packers write it.
+func isGzipHeader(run []byte) bool {
+	var space [12]byte
+	head := decodeBase64(space[:0], run[:min(len(run), 16)])
+	return len(head) >= 10 && head[3] < 1<<5 && (head[8] == 0 || head[8] == 2 || head[8] == 4) && (head[9] <= 13 || head[9] == 255)
+}
 
-// Read needs room for at least three bytes, which gzip's buffer has.
+func tooLarge() *Hit { return &Hit{What: "compressed data that is too large to be searched"} }
+
+// packedBuffer is how much compressed data is decoded at once, in bytes: most runs that look
+// compressed at the beginning are not.
+const packedBuffer = 96
+
+// base64Reader decodes a run of base64 letters as far as it is read, and counts that.
+type base64Reader struct {
+	run   []byte
+	taken *int
+}
+
+// Read needs room for at least three bytes, which bufio's buffer has.
 func (r *base64Reader) Read(p []byte) (int, error) {
 	n := min(len(r.run), len(p)/3*4)
 	if n == 0 {
 		return 0, io.EOF
 	}
 	out := decodeBase64(p[:0], r.run[:n])
-	r.run = r.run[n:]
+	r.run, *r.taken = r.run[n:], *r.taken+len(out)
 	return len(out), nil
 }
 

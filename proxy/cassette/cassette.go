@@ -145,6 +145,14 @@ func (c *Cassette) At(i int) (Interaction, error) {
 	if err != nil {
 		return Interaction{}, err
 	}
+	if c.data.large != nil { // the item was read for this call alone
+		if in, ok := decodeOwned(item); ok && takeReserved(&in) == nil {
+			return in, nil
+		}
+		if item, err = c.sealedItem(i); err != nil {
+			return Interaction{}, err
+		}
+	}
 	in, err := decodeAnyItem(item)
 	if err != nil {
 		return Interaction{}, c.damagedAt(i)
@@ -188,15 +196,6 @@ func (c *Cassette) All() iter.Seq2[Interaction, error] {
 	}
 }
 
-// itemBytes returns the bytes of item i, unchecked; none where the file cannot be read.
-func (c *Cassette) itemBytes(i int) []byte {
-	read, err := c.data.readBytes(c.spans[i].start, c.spans[i].seal)
-	if err != nil {
-		return nil
-	}
-	return read
-}
-
 func (in Interaction) clone() Interaction {
 	in.Request.Header = in.Request.Header.Clone()
 	in.Request.Body = slices.Clone(in.Request.Body)
@@ -232,8 +231,14 @@ func (c *Cassette) peekRequest(i int, decode func(item []byte) (Request, bool)) 
 	if !c.Sealed() {
 		return r, false
 	}
-	err := c.data.lookAt(c.spans[i].start, c.spans[i].seal, func(item []byte) { r, ok = decode(item) })
-	return r, ok && err == nil
+	s := c.spans[i]
+	for _, most := range []int{aheadBytes, s.seal - s.start} { // the reply, which follows, may be huge
+		err := c.data.lookAt(s.start, s.seal, most, func(item []byte) { r, ok = decode(item) })
+		if ok || err != nil || most >= s.seal-s.start {
+			return r, ok && err == nil
+		}
+	}
+	return r, false
 }
 
 // Asked is Request without header and protocol, which are rarely needed to find

@@ -66,24 +66,26 @@ func (c content) readBytes(start, end int) ([]byte, error) {
 	return read, err
 }
 
-// lookAt calls look with the bytes from start to end, which are valid until it returns.
-// It takes no new memory for items that are looked at in their order.
-func (c content) lookAt(start, end int, look func([]byte)) error {
+// lookAt calls look with the bytes from start to end, or with the first ones of them, which
+// are valid until it returns. It takes no new memory for items that are looked at in their
+// order.
+func (c content) lookAt(start, end, most int, look func([]byte)) error {
 	if c.large == nil {
-		look(c.memory[start:end])
+		look(c.memory[start:min(end, start+most)])
 		return nil
 	}
-	return c.large.lookAt(start, end, c.size, look)
+	return c.large.lookAt(start, end, most, c.size, look)
 }
 
 // lookAt looks at bytes of a file that is size long.
-func (l *largeContent) lookAt(start, end, size int, look func([]byte)) error {
+func (l *largeContent) lookAt(start, end, most, size int, look func([]byte)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if start < l.start || end > l.start+len(l.ahead) {
-		until := end
-		if isNext := start <= l.next+longestSealLine && end >= l.next; isNext {
-			until = min(max(end, start+aheadBytes), size)
+	isNext, looked := start <= l.next+longestSealLine && end >= l.next, min(end, start+most)
+	if start < l.start || looked > l.start+len(l.ahead) {
+		until := looked
+		if isNext {
+			until = min(max(looked, start+aheadBytes), size)
 		}
 		l.start, l.ahead = start, slices.Grow(l.ahead[:0], until-start)[:until-start]
 		if _, err := l.file.ReadAt(l.ahead, int64(start)); err != nil {
@@ -92,7 +94,10 @@ func (l *largeContent) lookAt(start, end, size int, look func([]byte)) error {
 		}
 	}
 	l.next = end
-	look(l.ahead[start-l.start : end-l.start])
+	look(l.ahead[start-l.start : looked-l.start])
+	if cap(l.ahead) > 2*aheadBytes {
+		l.ahead = nil // what a huge request took is not kept
+	}
 	return nil
 }
 

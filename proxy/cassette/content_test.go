@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -102,4 +104,39 @@ func TestLargeFileForSeveralReaders(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// A huge reply takes memory once, in each of the ways in which it is written, and none while
+// its request is looked at.
+func TestHugeReplyIsInMemoryOnce(t *testing.T) {
+	for name, body := range largeBodies() {
+		in := samples()[0]
+		in.Response.Body, in.Timeline, in.Drained = []byte(strings.Repeat(body, 2)), nil, 0
+		path := filepath.Join(t.TempDir(), "x.yaml")
+		w, err := Create(path, Meta{Provenance: ProvenanceSynthetic}, CreateOptions{})
+		if err := errors.Join(err, w.Append(in), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, bound := range map[string]struct {
+			read func() error
+			most float64 // × the size of the file
+		}{
+			"request": {func() error { _, err := c.Asked(0, nil); return err }, 0.1},
+			"item":    {func() error { _, err := c.At(0); return err }, 1.1},
+			"check":   {func() error { _, err := c.Strict(0); return err }, 1.3},
+		} {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			err := bound.read()
+			runtime.ReadMemStats(&after)
+			took := float64(after.TotalAlloc-before.TotalAlloc) / float64(c.data.size)
+			if isBinary := name == "binary"; err != nil || took > bound.most && !isBinary || took > bound.most+0.8 {
+				t.Errorf("%s, %s: %.2f × the size, %v", name, what, took, err)
+			}
+		}
+	}
 }

@@ -23,11 +23,20 @@ type cursor struct {
 	scratch []byte
 	// skipHeaders leaves headers out.
 	skipHeaders bool
+	// isOwned says that the memory of the item may be used: bodies are decoded where they
+	// stand, and what was read of the item is lost.
+	isOwned bool
 }
 
 // decodeItem is the inverse of appendItem.
 func decodeItem(item []byte) (in Interaction, ok bool) {
 	return (&cursor{b: item, ok: true}).readInteraction()
+}
+
+// decodeOwned is decodeItem for an item whose memory the interaction takes over: a large
+// body is in memory once.
+func decodeOwned(item []byte) (in Interaction, ok bool) {
+	return (&cursor{b: item, ok: true, isOwned: true}).readInteraction()
 }
 
 // decodeLike is decodeAnyItem for an item that is expected to equal like, whose
@@ -168,6 +177,9 @@ func (c *cursor) readBody() []byte {
 	if like != nil && bytes.Equal(b, like) {
 		return like
 	}
+	if c.isOwned {
+		return slices.Clip(b)
+	}
 	return bytes.Clone(b)
 }
 
@@ -180,7 +192,7 @@ func (c *cursor) readLiteral(keep int, like []byte) []byte {
 	if like != nil && sameBlock(block, keep, like) {
 		return like
 	}
-	out := slices.Grow(c.scratch[:0], size)
+	out := c.room(block, size)
 	for len(block) > 0 {
 		n := bytes.IndexByte(block, '\n') + 1
 		if n > 1 {
@@ -195,7 +207,18 @@ func (c *cursor) readLiteral(keep int, like []byte) []byte {
 	if keep == 0 && len(out) > 0 {
 		out = out[:len(out)-1]
 	}
+	if c.isOwned {
+		return slices.Clip(out) // another body follows in the same memory
+	}
 	return out
+}
+
+// room returns an empty slice for a text of at most size bytes that is written in raw.
+func (c *cursor) room(raw []byte, size int) []byte {
+	if c.isOwned {
+		return raw[:0] // no text is longer than it is written
+	}
+	return slices.Grow(c.scratch[:0], size)
 }
 
 // sameBlock reports whether readLiteral would read want.
@@ -248,7 +271,7 @@ func (c *cursor) readQuoted() []byte {
 	if c.hasPrefix(binaryTag) {
 		c.expectText(binaryTag)
 		text, rest, found := bytes.Cut(c.b, []byte(`"`))
-		raw, err := base64.StdEncoding.DecodeString(string(text))
+		raw, err := base64.StdEncoding.AppendDecode([]byte{}, text)
 		c.b, c.ok = rest, c.ok && found && err == nil
 		return raw
 	}
@@ -264,7 +287,10 @@ func (c *cursor) readQuoted() []byte {
 // readEscaped reads the rest of a quoted scalar that contains escapes.
 func (c *cursor) readEscaped() []byte {
 	line := c.b[:max(bytes.IndexByte(c.b, '\n'), 0)]
-	out := make([]byte, 0, len(line))
+	out := line[:0]
+	if !c.isOwned {
+		out = make([]byte, 0, len(line))
+	}
 	for i := 0; i < len(line); {
 		if line[i] == '"' {
 			c.b = c.b[i+1:]

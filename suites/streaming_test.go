@@ -16,5 +16,6 @@ var _ = Describe("A streamed reply is read to its end, and a broken one is not t
 		its.holds("STR-008 a reply that failed is not a success")
 		its.holds("STR-009 malformed calls are not run")
 		its.holds("STR-010 a reply that is no answer is not a success")
+		its.holds("STR-011 what is new in a reply ends no run")
 	})
 })

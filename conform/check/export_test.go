@@ -71,3 +71,13 @@ var LinkRules = [linkRuleEnd]string{
 func DecodeWithout(ev *evidence.Evidence, rule int) *Trace {
 	return bodyReader{wire.ReadRequest, wire.ReadReply, linking{linkRule(rule)}}.decodeEvidence(ev)
 }
+
+// NewInReplies names what the replies of ev hold that the check of new types does not know.
+func NewInReplies(ev *evidence.Evidence) (found []string) {
+	for _, x := range Decode(ev).x {
+		if what := newIn(x); what != "" {
+			found = append(found, what)
+		}
+	}
+	return found
+}

@@ -15,6 +15,7 @@ var endingRules = map[string]rule{
 	"STR-008/exit-code":    exitCode,
 	"STR-009/not-executed": notExecuted,
 	"STR-010/exit-code":    unansweredExit,
+	"STR-011/exit-code":    newExit,
 }
 
 // partialTurn: what a cut or failed stream brought is not history (D-32).

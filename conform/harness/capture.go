@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/toolserver"
@@ -298,16 +299,26 @@ func (c *capture) acceptedExit(exit specs.Exit) specs.Exit {
 	return exit
 }
 
-// lastLine is ": " and the last line of what a process wrote, cut short and without
-// keys, or "".
+// lastLine is ": " and the last line of what a process wrote that says something, cut short
+// and without keys, or "".
 func lastLine(stderr []byte) string {
 	const maxBytes = 300
-	lines := strings.Split(strings.TrimSpace(string(stderr)), "\n")
-	last := lines[len(lines)-1]
+	last := ""
+	for line := range strings.Lines(string(stderr)) {
+		if line = strings.TrimSpace(line); saysSomething(line) {
+			last = line
+		}
+	}
 	if last == "" {
 		return ""
 	}
 	// A key that is cut in two is not recognised: the first cut is far behind the second.
 	last = gate.Mask(last[:min(20*maxBytes, len(last))])
 	return ": " + strings.ToValidUTF8(last[:min(maxBytes, len(last))], "")
+}
+
+// saysSomething reports whether a line holds words, and is not the place or the version
+// that Node prints behind an error.
+func saysSomething(line string) bool {
+	return strings.ContainsFunc(line, unicode.IsLetter) && !strings.HasPrefix(line, "at ") && !strings.HasPrefix(line, "Node.js v")
 }

@@ -13,6 +13,7 @@ var endingMutants = []Mutant{
 	{"replay-partial", "sends the half turn of a broken stream back", []string{"STR-007"}, replayPartial},
 	{"claim-success", "exits 0 after a broken stream", []string{"STR-008"}, claimSuccess},
 	{"claim-answer", "exits 0 after a reply that was cut off, refused or paused", []string{"STR-010"}, claimAnswer},
+	{"fail-on-new", "exits 1 after a whole reply with an event or a block of a new type", []string{"STR-011"}, failOnNew},
 	{"run-malformed", "runs a call with malformed arguments", []string{"STR-009"}, runMalformed},
 }
 
@@ -72,6 +73,11 @@ func claimAnswer(ev evidence.Evidence) (evidence.Evidence, bool) {
 
 // claimAfter makes the first process succeed whose last reply is of a kind.
 func claimAfter(ev evidence.Evidence, isOfKind func(*evidence.Exchange) bool) (evidence.Evidence, bool) {
+	return endAfter(ev, 0, isOfKind)
+}
+
+// endAfter makes the first process whose last reply is of a kind end with another exit code.
+func endAfter(ev evidence.Evidence, exit int, isOfKind func(*evidence.Exchange) bool) (evidence.Evidence, bool) {
 	ev = cloneEvidence(ev)
 	for n := range ev.Process {
 		last := -1
@@ -80,15 +86,22 @@ func claimAfter(ev evidence.Evidence, isOfKind func(*evidence.Exchange) bool) (e
 				last = i
 			}
 		}
-		if last < 0 || ev.Process[n].ExitCode == 0 {
+		if last < 0 || ev.Process[n].ExitCode == exit {
 			continue
 		}
 		if isOfKind(&ev.Exchanges[last]) {
-			ev.Process[n].ExitCode = 0
+			ev.Process[n].ExitCode = exit
 			return ev, true
 		}
 	}
 	return ev, false
+}
+
+// newTypes are types that no client knows yet, in samples and from the simulator.
+var newTypes = regexp.MustCompile(`"(future_event|response\.future_event|futureUpdate|future_block|future_item|futurePart)"`)
+
+func failOnNew(ev evidence.Evidence) (evidence.Evidence, bool) {
+	return endAfter(ev, 1, func(x *evidence.Exchange) bool { return newTypes.Match(x.Response.Body) })
 }
 
 // runMalformed answers a call whose arguments came malformed with a result in the

@@ -16,6 +16,7 @@ var unbroken = map[string]string{
 	"MOD-003": endOfProcess,
 	"STR-008": endOfProcess,
 	"STR-010": endOfProcess,
+	"STR-011": endOfProcess,
 	"CAC-001": takesTwo,
 	"CAC-003": "takes a request before it that wrote its prompt into the cache, and the first one that can be changed follows none",
 	"ERR-005": takesTwo,

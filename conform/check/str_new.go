@@ -1,0 +1,105 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// newExit: a process does not fail because its last reply, which is whole, holds something
+// of a type that is not documented yet. Providers add types without a new version of their
+// API (platform.claude.com/docs/en/api/versioning).
+func newExit(s *Trace, r *report) {
+	for n := range s.ev.Process {
+		var last *exchange
+		for _, x := range s.x {
+			if x.Process == n && x.asksForAnswer() && !x.kind.isSide() {
+				last = x
+			}
+		}
+		exit := s.ev.Process[n].ExitCode
+		if last == nil || exit < 0 || !last.reply.Usable() || unansweredReason(last) != "" {
+			continue
+		}
+		what := newIn(last)
+		if what == "" {
+			continue
+		}
+		r.addObserved(1)
+		if exit > 0 && exit < signalled {
+			r.addProcessFinding(n, "process %d exited %d after a reply (exchange %d) that is whole and holds %s", n, exit, last.Index, what)
+		}
+	}
+}
+
+// signalled is the exit code from which shells report the signal that ended a process.
+const signalled = 128
+
+// newIn names the first thing in a reply whose type is not documented, "" if there is none.
+func newIn(x *exchange) string {
+	for _, e := range x.reply.Events {
+		if e.JSON != nil && !isKnownEvent(x.Provider, e) {
+			return fmt.Sprintf("an event of the new type %q", newName(e.JSON))
+		}
+	}
+	for i := range x.reply.Items {
+		if it := &x.reply.Items[i]; it.What == wire.Opaque && !isKnownItem(x.Provider, it) {
+			return fmt.Sprintf("a block of the new type %q", newName(it.Begun()))
+		}
+	}
+	return ""
+}
+
+// newName is the type of a node, or the name of its first member.
+func newName(n *wire.Node) string {
+	if t := n.Get("type").Str(); t != "" {
+		return t
+	}
+	if n != nil && len(n.Names) > 0 {
+		return n.Names[0]
+	}
+	return ""
+}
+
+// openAIEvents are what the types of OpenAI's events begin with, after "response."
+// (reference §3.2).
+var openAIEvents = []string{"created", "queued", "in_progress", "completed", "incomplete", "failed", "output_item.", "content_part.",
+	"output_text.", "refusal.", "reasoning", "function_call_arguments.", "custom_tool_call_input.", "mcp_", "compaction.", "audio."}
+
+// geminiChunk are the members of a chunk, of which each has one (reference §3.3).
+var geminiChunk = []string{"candidates", "promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata", "modelVersion", "model_version",
+	"responseId", "response_id", "createTime", "create_time", "modelStatus", "model_status", "error"}
+
+func isKnownEvent(provider string, e wire.StreamEvent) bool {
+	switch t := e.Type(); provider {
+	case evidence.Anthropic:
+		return slices.Contains(anthropicEvents, t)
+	case evidence.OpenAI:
+		name, isResponse := strings.CutPrefix(t, "response.")
+		return !isResponse || strings.Contains(name, "_call") ||
+			slices.ContainsFunc(openAIEvents, func(known string) bool { return strings.HasPrefix(name, known) })
+	}
+	return !e.JSON.Is('{') || e.JSON.Any(geminiChunk...) != nil
+}
+
+// The opaque items that are documented, by provider. The results and calls of hosted tools
+// are known by their endings.
+var (
+	anthropicBlocks = []string{"server_tool_use", "mcp_tool_use", "container_upload", "compaction", "fallback", "tool_addition", "tool_removal", "mcp_tool_listing"}
+	openAIItems     = []string{"compaction", "compaction_summary", "mcp_list_tools", "mcp_approval_request", "program"}
+	geminiPartNames = []string{"text", "thoughtSignature", "thought_signature", "executableCode", "executable_code", "codeExecutionResult", "code_execution_result",
+		"toolCall", "tool_call", "toolResponse", "tool_response"}
+)
+
+func isKnownItem(provider string, it *wire.Item) bool {
+	switch provider {
+	case evidence.Anthropic:
+		return slices.Contains(anthropicBlocks, it.Type) || strings.HasSuffix(it.Type, "_tool_result")
+	case evidence.OpenAI:
+		return slices.Contains(openAIItems, it.Type) || strings.HasSuffix(it.Type, "_call") || strings.HasSuffix(it.Type, "_output")
+	}
+	return len(it.Begun().Names) == 0 || it.Begun().Any(geminiPartNames...) != nil
+}

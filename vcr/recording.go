@@ -20,23 +20,23 @@ import (
 type redaction struct {
 	redactor *redact.Redactor
 	gate     *gate.Gate
-	masks    *redact.Redactor // for requests that are replayed
 }
 
 // newRedaction knows the secrets in the environment.
 func newRedaction() redaction {
-	r := redaction{redact.New(nil), gate.New(), redact.New(nil)}
-	r.masks.LookIntoWords()
+	r := redaction{redact.New(nil), gate.New()}
 	secrets := redact.EnvironmentSecrets(os.Environ())
 	r.redactor.Learn(secrets...)
 	r.gate.Learn(secrets...)
 	return r
 }
 
-// maskRequest is what [replay.Config] takes: the recorder may have masked what looks like
+// requestMasks is what [replay.Config] takes: the recorder may have masked what looks like
 // a key, and no test prints one.
-func (r redaction) maskRequest(in cassette.Request) (masked cassette.Request, isMasked bool) {
-	return r.gate.MaskRequest(in, r.masks)
+func (r redaction) requestMasks() []func(cassette.Request) (cassette.Request, bool) {
+	return replay.Masks(func(in cassette.Request, mask *redact.Redactor) (cassette.Request, bool) {
+		return r.gate.MaskRequest(in, mask)
+	}, func() *redact.Redactor { return redact.New(nil) })
 }
 
 // lastLook is what [cassette.Writer.Revise] takes.

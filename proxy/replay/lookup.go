@@ -21,8 +21,7 @@ type lookup struct {
 	whole  *form
 	stable *form
 
-	masked  *lookup // nil where it is the same
-	isAsked bool    // whether masked was computed
+	masked map[int]*lookup // by the number of the mask; nil where it is the same
 }
 
 func (p *Replayer) newLookup(r *http.Request, body []byte) *lookup {
@@ -47,25 +46,40 @@ func (q *lookup) redactedRequest() cassette.Request {
 	return *q.hidden
 }
 
-// maskedLookup returns the lookup for the request as it was stored if what looks like a key
-// was masked, nil where nothing does.
-func (q *lookup) maskedLookup() *lookup {
-	if q.isAsked || q.replayer.cfg.Mask == nil {
-		return q.masked
+// maskedLookup returns the lookup for the request as it was stored if a mask took something
+// out of it, nil where it takes nothing.
+func (q *lookup) maskedLookup(number int) *lookup {
+	masked, isKnown := q.masked[number]
+	if isKnown {
+		return masked
 	}
-	q.isAsked = true
-	if asked, isMasked := q.replayer.cfg.Mask(q.redactedRequest()); isMasked {
-		q.masked = &lookup{replayer: q.replayer, r: q.r, url: q.url, body: q.body, header: q.header, hidden: &asked, isAsked: true}
+	if asked, isMasked := q.replayer.cfg.Masks[number](q.redactedRequest()); isMasked {
+		masked = &lookup{replayer: q.replayer, r: q.r, url: q.url, body: q.body, header: q.header, hidden: &asked}
 	}
-	return q.masked
+	if q.masked == nil {
+		q.masked = map[int]*lookup{}
+	}
+	q.masked[number] = masked
+	return masked
 }
 
 // shown returns the lookup that may be described: no key stands in its request.
 func (q *lookup) shown() *lookup {
-	if m := q.maskedLookup(); m != nil {
-		return m
+	if len(q.replayer.cfg.Masks) > 0 {
+		if m := q.maskedLookup(0); m != nil {
+			return m
+		}
 	}
 	return q
+}
+
+// shownRequest returns a recorded request as it may be described: one that was recorded with
+// an exemption has a key in it.
+func (p *Replayer) shownRequest(recorded cassette.Request) cassette.Request {
+	if len(p.cfg.Masks) > 0 {
+		recorded, _ = p.cfg.Masks[0](recorded)
+	}
+	return recorded
 }
 
 func (q *lookup) requestForm() form {

@@ -49,6 +49,11 @@ func (p *Replayer) nearestCandidate(asked form, s survey) (best candidate, ok bo
 		}
 	}
 	if ok {
+		if r, err := p.cfg.Cassette.Request(best.at); err == nil {
+			best.form = formOf(p.shownRequest(r)).withoutVolatile(p.rules)
+			best.counted = best.form.reduceTo(p.cfg.Match)
+			best.same = similarity(best.counted, counted)
+		}
 		best.changes = Diff(best.counted.body, counted.body)
 	}
 	return best, ok

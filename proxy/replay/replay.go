@@ -55,10 +55,10 @@ type Config struct {
 	Redactor interface {
 		Request(cassette.Request) cassette.Request
 	}
-	// Mask takes what looks like a key out of a redacted request, and reports whether
-	// anything did: a request may have been recorded so. What is said of a request is
-	// said of it without these. nil masks nothing.
-	Mask   func(cassette.Request) (masked cassette.Request, isMasked bool)
+	// Masks take more out of a redacted request, what looks like a key or what stands in
+	// words, and report whether anything did: a request may have been recorded so. The
+	// first takes the most; what is said of a request is said of it without these.
+	Masks  []func(cassette.Request) (masked cassette.Request, isMasked bool)
 	Timing Timing
 	// Match is the loosest level at which a recorded request may answer. Stricter
 	// levels are tried first.
@@ -203,9 +203,13 @@ func (p *Replayer) findAnswer(q *lookup) (found match) {
 	}
 	for l := identical; l <= p.cfg.Match; l++ {
 		next := p.index.acquire(l, q.levelKey(l))
-		if next.reason != "" && l >= Exact && q.maskedLookup() != nil {
-			if masked := p.index.acquire(l, q.masked.levelKey(l)); masked.reason == "" {
-				next, *q = masked, *q.masked
+		if l >= Exact {
+			for i := 0; next.reason != "" && i < len(p.cfg.Masks); i++ {
+				if masked := q.maskedLookup(i); masked != nil {
+					if other := p.index.acquire(l, masked.levelKey(l)); other.reason == "" {
+						next, *q = other, *masked
+					}
+				}
 			}
 		}
 		if next.reason == "" {
@@ -242,7 +246,8 @@ func (p *Replayer) recordServed(q *lookup, found match) {
 	p.mu.Unlock()
 	if describe {
 		relaxed.URL = q.shown().requestForm().url
-		relaxed.Differences = changeLines(Diff(recorded.body, q.shown().requestForm().body))
+		shown := formOf(p.shownRequest(found.interaction.Request))
+		relaxed.Differences = changeLines(Diff(shown.body, q.shown().requestForm().body))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

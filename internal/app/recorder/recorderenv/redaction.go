@@ -19,9 +19,9 @@ type Redaction struct {
 	Redactor *redact.Redactor
 	Guard    *gate.Gate
 	own      *redact.Own
-	// finder and masks are for the requests of a replay
-	finder *gate.Gate
-	masks  *redact.Redactor
+	// finder and newMask are for the requests of a replay
+	finder  *gate.Gate
+	newMask func() *redact.Redactor
 }
 
 // Redaction prepares to redact with the user's key. It learns the credentials in
@@ -37,10 +37,13 @@ func (a *Env) Redaction(own Own, exempt []string, given ...string) (*Redaction, 
 		return nil, err
 	}
 	r := &Redaction{Redactor: redact.New(key), Guard: gate.New(exempt...), own: rules,
-		finder: gate.New(exempt...), masks: redact.New(key)}
+		finder: gate.New(exempt...)}
 	r.Redactor.Use(rules)
-	r.masks.Use(rules)
-	r.masks.LookIntoWords()
+	r.newMask = func() *redact.Redactor {
+		mask := redact.New(key)
+		mask.Use(rules)
+		return mask
+	}
 	r.Guard.Keep(rules.Keeps)
 	a.Program.Scrub = func(line string) string { return gate.Mask(r.Redactor.Text(line)) }
 	for _, secret := range append(redact.EnvironmentSecrets(a.Environ), given...) {
@@ -56,10 +59,12 @@ func (r *Redaction) Mask(refusal error) bool {
 	return errors.As(refusal, &hit) && hit.Teach(r.Redactor.Learn)
 }
 
-// MaskRequest is what [replay.Config] takes. What it learns stays out of the redactor: a
-// cassette may have been recorded with an exemption.
-func (r *Redaction) MaskRequest(in cassette.Request) (masked cassette.Request, isMasked bool) {
-	return r.finder.MaskRequest(in, r.masks)
+// RequestMasks returns what [replay.Config] takes. What they learn stays out of the redactor:
+// a cassette may have been recorded with an exemption.
+func (r *Redaction) RequestMasks() []func(cassette.Request) (cassette.Request, bool) {
+	return replay.Masks(func(in cassette.Request, mask *redact.Redactor) (cassette.Request, bool) {
+		return r.finder.MaskRequest(in, mask)
+	}, r.newMask)
 }
 
 // Own returns the user's rules.

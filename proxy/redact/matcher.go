@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"maps"
 	"net/url"
@@ -12,10 +13,17 @@ import (
 // matcher finds any of many secrets, in any of their written forms, in one pass.
 // It is immutable.
 type matcher struct {
+	// layers hold the secrets, the older ones first. Each has more than twice as many as the
+	// next, so to add a secret does not copy all that are known.
+	layers  []*layer
+	heads   *heads
+	longest int // bytes of the longest form
+}
+
+// layer is a part of the secrets of a matcher.
+type layer struct {
 	secrets map[string]bool
 	forms   map[[head]byte][]form // longest first
-	pairs   *pairs
-	longest int // bytes of the longest form
 }
 
 // form is one way to write a secret. A short one counts only as a whole word.
@@ -32,60 +40,112 @@ const maxForm = 16 << 10
 // head is how many leading bytes of a form are hashed. No form is shorter.
 const head = 8
 
-// pairs is the set of the first two bytes of all forms. It fits into the
-// processor's first cache.
-type pairs [1 << 10]uint64
-
-func pairOf(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
-
-func (p *pairs) add(n uint16)      { p[n>>6] |= 1 << (n & 63) }
-func (p *pairs) has(n uint16) bool { return p[n>>6]>>(n&63)&1 != 0 }
-
-func newMatcher() *matcher {
-	return &matcher{secrets: map[string]bool{}, forms: map[[head]byte][]form{}, pairs: new(pairs)}
+// heads tells quickly that no form begins somewhere: by the first two bytes, and if they
+// are those of a form, by a hash of the first four. Both fit into the processor's first cache.
+type heads struct {
+	pairs [1 << 10]uint64
+	fours [1 << 12]uint64
 }
 
-func (m *matcher) isEmpty() bool            { return len(m.secrets) == 0 }
-func (m *matcher) knows(secret string) bool { return m.secrets[secret] }
+func fourOf(b []byte) uint32 { return binary.LittleEndian.Uint32(b) * 2654435761 >> 14 }
+
+func (h *heads) add(b []byte) {
+	pair, four := binary.BigEndian.Uint16(b), fourOf(b)
+	h.pairs[pair>>6] |= 1 << (pair & 63)
+	h.fours[four>>6] |= 1 << (four & 63)
+}
+
+func (h *heads) hasPair(a, b byte) bool {
+	pair := uint16(a)<<8 | uint16(b)
+	return h.pairs[pair>>6]>>(pair&63)&1 != 0
+}
+
+func (h *heads) hasFour(b []byte) bool {
+	four := fourOf(b)
+	return h.fours[four>>6]>>(four&63)&1 != 0
+}
+
+func newMatcher() *matcher { return &matcher{heads: new(heads)} }
+
+func (m *matcher) isEmpty() bool { return len(m.layers) == 0 }
+
+func (m *matcher) knows(secret string) bool {
+	return slices.ContainsFunc(m.layers, func(l *layer) bool { return l.secrets[secret] })
+}
 
 // withSecrets returns a matcher that also knows these secrets.
 func (m *matcher) withSecrets(secrets ...string) *matcher {
-	table := *m.pairs
-	out := &matcher{secrets: maps.Clone(m.secrets), forms: maps.Clone(m.forms), pairs: &table, longest: m.longest}
+	table := *m.heads
+	out := &matcher{layers: slices.Clone(m.layers), heads: &table, longest: m.longest}
+	added := &layer{secrets: map[string]bool{}, forms: map[[head]byte][]form{}}
 	for _, secret := range secrets {
-		out.secrets[secret] = true
+		added.secrets[secret] = true
 		for _, f := range secretForms(secret) {
-			out.addForm(f)
+			added.addForm(f)
+			out.heads.add([]byte(f.text[:head]))
+			out.longest = max(out.longest, min(len(f.text), maxForm))
 		}
 	}
+	for n := len(out.layers); n > 0 && len(out.layers[n-1].secrets) <= 2*len(added.secrets); n-- {
+		added.addLayer(out.layers[n-1])
+		out.layers = out.layers[:n-1]
+	}
+	out.layers = append(out.layers, added)
 	return out
 }
 
-// addForm adds a form to a matcher that withSecrets makes. Lists are shared with
-// other matchers, so it copies them.
-func (m *matcher) addForm(f form) {
+// addForm adds a form to a layer that nobody else has yet.
+func (l *layer) addForm(f form) {
 	k := [head]byte([]byte(f.text[:head]))
-	list := append(slices.Clone(m.forms[k]), f)
-	slices.SortStableFunc(list, func(a, b form) int { return len(b.text) - len(a.text) })
-	m.forms[k] = list
-	m.pairs.add(pairOf(k[0], k[1]))
-	m.longest = max(m.longest, min(len(f.text), maxForm))
+	list := append(l.forms[k], f)
+	for i := len(list) - 1; i > 0 && len(list[i-1].text) < len(f.text); i-- {
+		list[i-1], list[i] = f, list[i-1]
+	}
+	l.forms[k] = list
+}
+
+// addLayer adds all of another layer.
+func (l *layer) addLayer(other *layer) {
+	maps.Copy(l.secrets, other.secrets)
+	for k, list := range other.forms {
+		if l.forms[k] == nil {
+			l.forms[k] = slices.Clone(list)
+			continue
+		}
+		for _, f := range list {
+			l.addForm(f)
+		}
+	}
 }
 
 // nextMatch finds the first form of a secret in b from at, or "".
 func (m *matcher) nextMatch(b []byte, at int) (int, string) {
 	for i := at; i+head <= len(b); i++ {
-		if !m.pairs.has(pairOf(b[i], b[i+1])) {
+		if !m.heads.hasPair(b[i], b[i+1]) || !m.heads.hasFour(b[i:]) {
 			continue
 		}
-		for _, f := range m.forms[[head]byte(b[i:i+head])] {
-			end := i + f.commonLength(b[i:])
-			if end > i && (!f.word || isWord(b, i, end)) {
-				return i, f.text[:end-i]
+		longest := ""
+		for _, l := range m.layers {
+			if found := l.matchAt(b, i); len(found) > len(longest) {
+				longest = found
 			}
+		}
+		if longest != "" {
+			return i, longest
 		}
 	}
 	return len(b), ""
+}
+
+// matchAt returns the longest form that begins at a place, or "".
+func (l *layer) matchAt(b []byte, i int) string {
+	for _, f := range l.forms[[head]byte(b[i:i+head])] {
+		end := i + f.commonLength(b[i:])
+		if end > i && (!f.word || isWord(b, i, end)) {
+			return f.text[:end-i]
+		}
+	}
+	return ""
 }
 
 // commonLength returns how much of a form b begins with: all of it, or of a long one at

@@ -104,10 +104,12 @@ func (r *Redactor) Learn(secrets ...string) (isNew bool) {
 // newSecrets returns the secrets that are worth learning and not known; mu is
 // held.
 func (r *Redactor) newSecrets(secrets []string) (out []string) {
+	seen := make(map[string]bool, len(secrets))
 	for _, s := range secrets {
-		if isLearnable(s) && !r.known.knows(s) && !slices.Contains(out, s) {
+		if !seen[s] && isLearnable(s) && !r.known.knows(s) {
 			out = append(out, s)
 		}
+		seen[s] = true
 	}
 	return out
 }

@@ -56,6 +56,12 @@ func (s *Scenario) HasStall() bool {
 	return slices.ContainsFunc(s.Turns, func(t Turn) bool { return t.Stall != nil })
 }
 
+// PretendsLength reports whether a text of a few words is turned down as too long, each
+// time it is sent. An agent that counts tokens itself cannot find what to shorten.
+func (s *Scenario) PretendsLength() bool {
+	return slices.ContainsFunc(s.Turns, func(t Turn) bool { return t.Refuse != nil && t.Refuse.Kind == "context" && t.Refuse.Holds != "" })
+}
+
 // HasGrease reports whether a reply holds what no client knows.
 func (s *Scenario) HasGrease() bool {
 	return slices.ContainsFunc(s.Turns, func(t Turn) bool { return len(t.Grease) > 0 })

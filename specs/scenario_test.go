@@ -491,3 +491,21 @@ func againstSchema(t *testing.T, text string) error {
 	}
 	return schemas.Validate("scenario.v1", asJSON)
 }
+
+// TestPretendsLength tells a short text that is called too long from a request that is turned
+// down as such a number of times.
+func TestPretendsLength(t *testing.T) {
+	for _, c := range []struct {
+		refuse *Rejection
+		want   bool
+	}{
+		{nil, false},
+		{&Rejection{Kind: "context", Times: 1}, false},
+		{&Rejection{Kind: "image", Holds: "a"}, false},
+		{&Rejection{Kind: "context", Holds: "a"}, true},
+	} {
+		if s := (&Scenario{Turns: []Turn{{Refuse: c.refuse}}}); s.PretendsLength() != c.want {
+			t.Errorf("%+v: %v", c.refuse, !c.want)
+		}
+	}
+}

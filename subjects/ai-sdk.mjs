@@ -13,18 +13,18 @@ const providers = {
   anthropic: {
     first: 'claude-sonnet-4-6',
     open: model => createAnthropic(at(ANTHROPIC_BASE_URL, '/v1'))(model),
-    options: (model, effort) => ({ anthropic: /4-5/.test(model)
+    options: (model, effort) => effort && ({ anthropic: /4-5/.test(model)
       ? { thinking: { type: 'enabled', budgetTokens: 2048 } } : { thinking: { type: 'adaptive' }, effort } }),
   },
   openai: {
     first: 'gpt-5.2',
     open: model => createOpenAI(at(OPENAI_BASE_URL)).responses(model),
-    options: (model, effort) => ({ openai: { store: false, reasoningEffort: effort, reasoningSummary: 'auto', include: ['reasoning.encrypted_content'] } }),
+    options: (model, effort) => ({ openai: { store: false, include: ['reasoning.encrypted_content'], reasoningEffort: effort, reasoningSummary: effort && 'auto' } }),
   },
   gemini: {
     first: 'gemini-3-flash-preview',
     open: model => createGoogle({ apiKey: GEMINI_API_KEY, ...at(GOOGLE_GEMINI_BASE_URL, '/v1beta') })(model),
-    options: (model, effort) => ({ google: { thinkingConfig: { includeThoughts: true, thinkingLevel: effort } } }),
+    options: (model, effort) => effort && ({ google: { thinkingConfig: { includeThoughts: true, thinkingLevel: effort } } }),
   },
 }
 
@@ -42,7 +42,7 @@ await main('ai', async ({ provider, model, effort, system, prompt, history, tool
       history.push(...response.messages)
       await save()
     },
-    providerOptions: effort && options(model ?? first, effort), onError: ({ error }) => { failure = error },
+    providerOptions: options(model ?? first, effort), onError: ({ error }) => { failure = error },
     tools: Object.fromEntries(tools.map(t => [t.name, dynamicTool({
       description: t.description, inputSchema: jsonSchema(t.inputSchema), execute: async args => {
         const { text, isError } = await call(t.name, args)

@@ -22,6 +22,15 @@ async function ask(client, request) {
   }
 }
 
+// dropImages puts a text in the place of each image of the history: what the API cannot
+// read it refuses in every later request. It says whether there was one.
+function dropImages(history) {
+  const results = history.flatMap(m => Array.isArray(m.content) ? m.content : []).filter(b => b.type === 'tool_result')
+  const held = results.filter(r => r.content.some(c => c.type === 'image'))
+  for (const r of held) r.content = r.content.map(c => c.type === 'image' ? { type: 'text', text: '(an image that cannot be read)' } : c)
+  return held.length > 0
+}
+
 const block = c => c.type === 'image'
   ? { type: 'image', source: { type: 'base64', media_type: c.mimeType, data: c.data } }
   : { type: 'text', text: c.text ?? JSON.stringify(c) }
@@ -31,10 +40,16 @@ await main('@anthropic-ai/sdk', async ({ model = 'claude-sonnet-4-6', effort, sy
   history.push({ role: 'user', content: prompt })
   for (;;) {
     await save()
-    const reply = await ask(client, {
-      model, max_tokens: 8192, system, messages: history, ...thinking(model, effort),
-      tools: tools.map(t => ({ name: t.name, description: t.description, input_schema: t.inputSchema })),
-    })
+    let reply
+    try {
+      reply = await ask(client, {
+        model, max_tokens: 8192, system, messages: history, ...thinking(model, effort),
+        tools: tools.map(t => ({ name: t.name, description: t.description, input_schema: t.inputSchema })),
+      })
+    } catch (error) {
+      if (error.status !== 400 || !/image/.test(error.message) || !dropImages(history)) throw error
+      continue
+    }
     if (!['end_turn', 'stop_sequence', 'tool_use', 'pause_turn'].includes(reply.stop_reason)) {
       throw new Error(`the reply ended with ${reply.stop_reason}`)
     }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/wire"
@@ -86,11 +87,15 @@ func isSameRequest(a, b *exchange) bool {
 }
 
 // sameWordsAgain: a conversation that goes on after a refusal changes what was refused,
-// or every later request fails in the same words.
+// or every later request fails in the same words. What was refused beside the history, a
+// tool or a parameter, is the user's to change, who may start another process with it.
 func sameWordsAgain(s *Trace, r *report) {
 	reported := map[*exchange]bool{}
 	s.eachAfterRefusal(func(refused, later *exchange) {
 		if !continuesRequest(refused, later) || isSameRequest(refused, later) {
+			return
+		}
+		if later.Process != refused.Process && namesSetting(refused) {
 			return
 		}
 		r.addObserved(1)
@@ -101,6 +106,15 @@ func sameWordsAgain(s *Trace, r *report) {
 		}
 	})
 }
+
+// namesSetting reports whether the words of a refusal point to a member of the request beside
+// the conversation.
+func namesSetting(x *exchange) bool {
+	path := placeOfRefusal(x).Path
+	return path != "" && !isInMessages.MatchString(path)
+}
+
+var isInMessages = regexp.MustCompile(`^(messages|input|contents)\b`)
 
 // continuesRequest reports whether later holds the messages of x, of which an agent may
 // take back the last if it is not the only one, and asks the same model.

@@ -174,22 +174,22 @@ func hasBindingModel(x *exchange) bool {
 
 // addPrefixFinding adds a finding about what stands before replies. A model that
 // binds its tokens to it refuses the request only where a token is sent.
-func (r *report) addPrefixFinding(x *exchange, at wire.Place, format string, args ...any) {
+func (r *report) addPrefixFinding(x *exchange, at wire.Place, format string, args ...any) *Finding {
 	if x.bindsPrefix() {
-		r.addFinding(x, at, "A-41", format, args...)
-		return
+		return r.addFinding(x, at, "A-41", format, args...)
 	}
 	f := r.addFinding(x, at, "", format, args...)
 	if hasBindingModel(x) {
 		f.Consequence = specs.Degraded
 	}
+	return f
 }
 
 // lastReplyKept: a reply that arrived whole is not lost, with the process or
-// without.
+// without. One that ended without being an answer may go with the process that said so.
 func lastReplyKept(s *Trace, r *report) {
 	for _, p := range s.allResumptions() {
-		if p.before.canBeSentBack() && p.first.kind != Compacted && !s.isShortenedSince(p.before, p.first) {
+		if p.before.canBeSentBack() && unansweredReason(p.before) == "" && p.first.kind != Compacted && !s.isShortenedSince(p.before, p.first) {
 			r.judgeLastReply(p.before, p.first)
 		}
 	}

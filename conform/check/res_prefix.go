@@ -6,6 +6,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 func historyKept(s *Trace, r *report) {
@@ -110,10 +111,30 @@ func (r *report) comparePrefix(then, now *exchange) {
 			return
 		}
 		if difference := elementDifference(now.Provider, a, is[k]); difference != nil {
-			r.addPrefixFinding(now, is[k].item.Place, "%s that exchange %d sent at %s is not what stands there now: %s", a.item.What, a.in.Index, a.item.Place.Path, difference)
+			f := r.addPrefixFinding(now, is[k].item.Place, "%s that exchange %d sent at %s is not what stands there now: %s", a.item.What, a.in.Index, a.item.Place.Path, difference)
+			if !now.bindsPrefix() && a.in.standsForRefused(a.item) {
+				f.Consequence = specs.Degraded
+			}
 			return
 		}
 	}
+}
+
+// standsForRefused reports whether a result of x was put in the place of one with a medium
+// that the provider refused. Its words are the client's, and not what a tool returned.
+func (x *exchange) standsForRefused(result *wire.Item) bool {
+	if x.previous == nil || result.What != wire.Result || result.ID == "" {
+		return false
+	}
+	return slices.ContainsFunc(x.previous.followers, func(refused *exchange) bool {
+		if refused.reply.End != wire.Refused {
+			return false
+		}
+		named := refused.refusedMedium()
+		return named != nil && slices.ContainsFunc(refused.req.Items, func(it wire.Item) bool {
+			return it.ID == result.ID && it.What == wire.Result && strings.HasPrefix(named.place.Path, it.Place.Path)
+		})
+	})
 }
 
 // elementDifference says how b differs from a, nil when it does not: a text or a

@@ -146,16 +146,14 @@ var errorWords = []string{"error", "invalid", "malformed", "fail", "could not", 
 
 // saysError reports whether a result reports a failure.
 func saysError(provider string, res *wire.Item) bool {
-	switch provider {
-	case evidence.Anthropic:
-		return res.IsError
-	case evidence.Gemini:
-		response := res.Node.Any("functionResponse", "function_response").Get("response")
-		if !response.Get("error").Null() && !response.Get("error").Is('f') {
-			return true
-		}
-	}
-	return readsLikeError(res)
+	return isMarkedError(res) || provider != evidence.Anthropic && readsLikeError(res)
+}
+
+// isMarkedError reports whether a result has its format's mark of a failure: is_error, or
+// Gemini's member error, which its documentation suggests.
+func isMarkedError(res *wire.Item) bool {
+	failure := res.Node.Any("functionResponse", "function_response").Get("response").Get("error")
+	return res.IsError || !failure.Null() && !failure.Is('f')
 }
 
 func readsLikeError(res *wire.Item) bool {

@@ -119,13 +119,16 @@ func unknownToolIsError(s *Trace, r *report) {
 		reported[key] = true
 		words := answered{l.to, is, res}.words()
 		switch {
-		case !containsAny(strings.ToLower(words), errorWords) && !missingTool.MatchString(words) && !res.IsError:
+		case !containsAny(strings.ToLower(words), errorWords) && !absentTool.MatchString(words) && !isMarkedError(res):
 			r.addFinding(l.to, res.Place, "", "the model called %q, which exchange %d did not offer, and is told %q as if it had run", cutText(is.Name, 140), l.from.Index, cutText(words, 60))
 		case l.to.Provider == evidence.Anthropic && !res.IsError:
 			r.addFinding(l.to, res.Place, "", "the model called %q, which exchange %d did not offer, and the result that says so is not marked with is_error", cutText(is.Name, 140), l.from.Index).Consequence = specs.Degraded
 		}
 	})
 }
+
+// absentTool matches ways to say that there is no such tool.
+var absentTool = regexp.MustCompile(`(?i)\b(no (such )?(tool|function)s?|not (found|exist|available|registered|defined|declared|offered|supported|known|recogni[sz]ed)|doesn't exist|unknown|unavailable|unsupported|unrecogni[sz]ed|non-?existent)\b`)
 
 // resultOf returns the result that stands behind what was sent back of the reply and
 // answers the call, nil for none.

@@ -51,6 +51,8 @@ func (p Permutation) UnplayableReason(a About) string {
 		return "the agent does not come in by " + p.wayIn()
 	case p.Source == evidence.SourceCassette && !a.HoldsAll:
 		return "the cassettes are recordings of rkat; use --source simulator"
+	case p.Case.Scenario.IsLenient && p.Case.Scenario.PretendsLength():
+		return "the prompt is long in the provider's words only, which misleads an agent that counts tokens"
 	}
 	if reason := a.unsupportedReason(p.Case); reason != "" {
 		return reason

@@ -1,0 +1,126 @@
+package check_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// resumedAt is a recording whose exchanges from one on are those of another process, which
+// goes on with the session.
+func resumedAt(border int, list ...evidence.Exchange) *check.Trace {
+	for i := range list {
+		list[i].Process = 0
+		if i >= border {
+			list[i].Process = 1
+		}
+	}
+	return check.Decode(&evidence.Evidence{Source: evidence.SourceSimulator, Case: "made-up", Exchanges: list,
+		Process: []evidence.Process{{ExitCode: 1}, {ExitCode: 1, Resumed: true}}})
+}
+
+// TestRefusedSettingComesAgain: a tool that was refused may be offered by the next process,
+// because the user decides about tools; what stands in the history may not come again, and
+// neither may be tried again by the same process.
+func TestRefusedSettingComesAgain(t *testing.T) {
+	prompt := `{"model":"claude-opus-4-6","max_tokens":9,"tools":[{"name":"a","input_schema":{}}],"messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]}]}`
+	longer := strings.Replace(prompt, `"Hi"}`, `"Hi"},{"type":"text","text":"Again."}`, 1)
+	for words, isFound := range map[string][2]bool{ // in the same process, in the next
+		"tools.0.custom.input_schema: JSON schema is invalid.":       {true, false},
+		"messages.0.content.0.text: text content blocks are no good": {true, true},
+		"Could not process image":                                    {true, true},
+	} {
+		said := strings.Replace(errorShapes["anthropic"], "WORDS", words, 1)
+		for process, want := range isFound {
+			tr := resumedAt(2-process, asked(0, "anthropic", prompt, 400, said), asked(1, "anthropic", longer, 400, said))
+			if res := find(t, "ERR-002/same-words").Run(tr); (len(res.Findings) > 0) != want {
+				t.Errorf("%s: in process %d: %+v", words, process, res)
+			}
+		}
+	}
+}
+
+// TestCutReplyMayGo: a reply that ended at the limit of tokens may be left out by the next
+// process, a whole one may not.
+func TestCutReplyMayGo(t *testing.T) {
+	prompt := `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"Tell me of herons."}MORE]}`
+	for stop, want := range map[string]int{"max_tokens": 0, "end_turn": 1} {
+		tr := resumedAt(1,
+			asked(0, "anthropic", strings.Replace(prompt, "MORE", "", 1), 200, `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"A heron stands in"}],"stop_reason":"`+stop+`"}`),
+			asked(1, "anthropic", strings.Replace(prompt, "MORE", `,{"role":"user","content":"And of egrets."}`, 1), 200, `{"id":"msg_2","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"Yes."}],"stop_reason":"end_turn"}`))
+		if res := find(t, "RES-004/last-reply").Run(tr); len(res.Findings) != want {
+			t.Errorf("%s: %+v", stop, res)
+		}
+	}
+}
+
+// TestStandInIsTheClients: what a client writes in the place of a refused image is no result
+// of a tool, and another wording degrades the conversation. Without the refusal a changed
+// result is unsafe.
+func TestStandInIsTheClients(t *testing.T) {
+	const image = `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}`
+	text := func(words string) string { return `{"type":"text","text":"` + words + `"}` }
+	request := func(content, more string) string {
+		return `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"Look."},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"look","input":{}}]},` +
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":[` + content + `]}]}` + more + `]}`
+	}
+	reply := func(content, stop string) string {
+		return `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","content":[` + content + `],"stop_reason":"` + stop + `"}`
+	}
+	refused := strings.Replace(errorShapes["anthropic"], "WORDS", "Could not process image", 1)
+	for _, c := range []struct {
+		first  string
+		status int
+		reply  string
+		want   specs.Consequence
+	}{
+		{image, 400, refused, specs.Degraded},
+		{text("a red square"), 529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, ""},
+	} {
+		tr := resumedAt(3,
+			asked(0, "anthropic", `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"Look."}]}`, 200, reply(`{"type":"tool_use","id":"toolu_1","name":"look","input":{}}`, "tool_use")),
+			asked(1, "anthropic", request(c.first, ""), c.status, c.reply),
+			asked(2, "anthropic", request(text("(removed)"), ""), 200, reply(text("It cannot be seen."), "end_turn")),
+			asked(3, "anthropic", request(text("(an image was here)"), `,{"role":"assistant","content":[`+text("It cannot be seen.")+`]},{"role":"user","content":"Name a bird."}`), 200, reply(text("A heron."), "end_turn")))
+		res := find(t, "RES-001/prefix").Run(tr)
+		if len(res.Findings) != 1 || res.Findings[0].Consequence != c.want {
+			t.Errorf("%d: %+v", c.status, res)
+		}
+	}
+}
+
+// TestWordsOfAMissingTool: a result that says in any usual words that there is no such tool is
+// no invented one. OpenAI's format has no mark for errors.
+func TestWordsOfAMissingTool(t *testing.T) {
+	request := func(more string) string {
+		return `{"model":"gpt-5.5","store":false,"tools":[{"type":"function","name":"echo","parameters":{"type":"object"}}],"input":[{"role":"user","content":"Look."}` + more + `]}`
+	}
+	const call = `{"id":"fc_1","type":"function_call","call_id":"call_1","name":"look_up","arguments":"{}","status":"completed"}`
+	for words, want := range map[string]int{
+		"there is no tool look_up":            0,
+		"Tool look_up does not exist.":        0,
+		"look_up is not available":            0,
+		"Model tried to call unavailable it.": 0,
+		"3 herons":                            1,
+		"":                                    1,
+	} {
+		tr := recording(
+			asked(0, "openai", request(""), 200, `{"id":"resp_1","object":"response","status":"completed","output":[`+call+`]}`),
+			asked(1, "openai", request(`,`+call+`,{"type":"function_call_output","call_id":"call_1","output":"`+words+`"}`), 200, `{"id":"resp_2","object":"response","status":"completed","output":[]}`))
+		if res := find(t, "TOOL-001/unknown-tool").Run(tr); len(res.Findings) != want || res.Observed != 1 {
+			t.Errorf("%q: %+v", words, res)
+		}
+	}
+	const asks = `{"contents":[{"role":"user","parts":[{"text":"Look."}]}MORE],"tools":[{"functionDeclarations":[{"name":"echo"}]}]}`
+	for member, want := range map[string]int{"error": 0, "output": 1} {
+		tr := recording(
+			asked(0, "gemini", strings.Replace(asks, "MORE", "", 1), 200, `{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"look_up","args":{}},"thoughtSignature":"c2ln"}]},"finishReason":"STOP"}]}`),
+			asked(1, "gemini", strings.Replace(asks, "MORE", `,{"role":"model","parts":[{"functionCall":{"name":"look_up","args":{}},"thoughtSignature":"c2ln"}]},{"role":"user","parts":[{"functionResponse":{"name":"look_up","response":{"`+member+`":"try echo"}}}]}`, 1), 200, `{"candidates":[{"content":{"role":"model","parts":[{"text":"No."}]},"finishReason":"STOP"}]}`))
+		if res := find(t, "TOOL-001/unknown-tool").Run(tr); len(res.Findings) != want || res.Observed != 1 {
+			t.Errorf("gemini, %s: %+v", member, res)
+		}
+	}
+}

@@ -24,9 +24,10 @@ func Judge(run CaseRun, rules []report.Rule) map[string]report.Result {
 	return results
 }
 
-// allowlistRequirements hold an agent to the allowlist of this project. Other agents
-// may ask any model, for example a small one for titles.
-var allowlistRequirements = []string{"MOD-001", "MOD-003"}
+// ownRules are requirements and checks that hold rkat to decisions of this project. Other
+// agents may ask any model, for example a small one for titles, and let OpenAI keep their
+// responses.
+var ownRules = []string{"MOD-001", "MOD-003", "SIG-012/stateless"}
 
 // judgeCalls is Judge, and counts the calls of the agent. An agent that does not hold
 // all is not held to what the scenario was written to show.
@@ -34,7 +35,7 @@ func judgeCalls(run CaseRun, rules []report.Rule, holdsAll bool) (map[string]rep
 	isScripted := run.Source != evidence.SourceLive
 	j := judgement{run: run, holdsAll: holdsAll, holdsShown: holdsAll && isScripted, results: map[string]report.Result{}}
 	for _, rule := range rules {
-		if !holdsAll && slices.Contains(allowlistRequirements, rule.Requirement.ID) {
+		if !holdsAll && (slices.Contains(ownRules, rule.Requirement.ID) || slices.Contains(ownRules, rule.Check.ID)) {
 			continue
 		}
 		if rule.Requirement.AppliesTo(run.Case.Target.Provider, string(run.Source)) {

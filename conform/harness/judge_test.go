@@ -191,16 +191,22 @@ func TestOrderedRepliesAreNotTheAgents(t *testing.T) {
 	compareVerdicts(t, got, map[string]report.Verdict{"STR-003/a": report.Warn, "ORD-001/a": report.Fail})
 }
 
-// TestOtherAgentsMayAskAnyModel holds that the allowlist binds only the agent that it
-// was written for.
-func TestOtherAgentsMayAskAnyModel(t *testing.T) {
-	rules := []report.Rule{constantRule("MOD-003/no-traffic", "unsafe", 1, "asked another model")}
+// TestOwnRulesBindRkat holds that the allowlist and the choice of a store bind only the
+// agent that they were written for.
+func TestOwnRulesBindRkat(t *testing.T) {
+	own := []string{"MOD-003/no-traffic", "SIG-012/stateless"}
+	rules := []report.Rule{constantRule(own[0], "unsafe", 1, "asked another model"), constantRule(own[1], "degraded", 1, "store is not false"), constantRule("SIG-012/asked-for", "degraded", 1, "lost")}
 	ev := evidence.Evidence{Process: []evidence.Process{{Args: []string{"agent", "--model", "vendor/model-of-another-maker"}}}}
 	run := CaseRun{Permutation: Permutation{Case: Case{Scenario: &specs.Scenario{Name: "s"}, Target: specs.Target{Provider: "anthropic"}}, Source: evidence.SourceSimulator}, Evidence: &ev}
 	for _, holdsAll := range []bool{true, false} {
 		results, _ := judgeCalls(run, rules, holdsAll)
-		if _, judged := results["MOD-003/no-traffic"]; judged != holdsAll {
-			t.Errorf("holds all %v: judged by the allowlist %v", holdsAll, judged)
+		for _, id := range own {
+			if _, judged := results[id]; judged != holdsAll {
+				t.Errorf("holds all %v: judged by %s: %v", holdsAll, id, judged)
+			}
+		}
+		if _, judged := results["SIG-012/asked-for"]; !judged {
+			t.Error("not judged by what binds every agent")
 		}
 	}
 }

@@ -90,6 +90,9 @@ func (r *Runner) runOnce(ctx context.Context, p Permutation) (run CaseRun, again
 	run.Err = errors.Join(err, capture.steps.close())
 	run.Evidence, run.Deviations = capture.finish(processes)
 	run.Evidence.Prices = r.Prices
+	if run.Unsupported == "" {
+		run.Unsupported = calledElsewhere(p.Case.Target.Provider, run.Evidence)
+	}
 	if run.NotApplicable = capture.missingTools(); run.NotApplicable != "" {
 		run.Deviations = []string{run.NotApplicable}
 	}

@@ -51,8 +51,6 @@ func (p Permutation) UnplayableReason(a About) string {
 		return "the agent does not come in by " + p.wayIn()
 	case p.Source == evidence.SourceCassette && !a.HoldsAll:
 		return "the cassettes are recordings of rkat; use --source simulator"
-	case p.Case.Scenario.IsLenient && p.Case.Scenario.PretendsLength():
-		return "the prompt is long in the provider's words only, which misleads an agent that counts tokens"
 	}
 	if reason := a.unsupportedReason(p.Case); reason != "" {
 		return reason
@@ -65,6 +63,9 @@ func (p Permutation) UnplayableReason(a About) string {
 	}
 	if len(missing) > 0 {
 		return "needs " + strings.Join(missing, ", ")
+	}
+	if p.Case.Scenario.IsLenient && p.Case.Scenario.PretendsLength() {
+		return "the prompt is long in the provider's words only, which misleads an agent that counts tokens"
 	}
 	return ""
 }

@@ -2,7 +2,10 @@ package harness
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 )
 
@@ -51,6 +54,16 @@ func (c *capture) missingTools() string {
 		return ""
 	}
 	return "the agent offers no tool that can be called"
+}
+
+// calledElsewhere says why nothing can be said about an agent that called other providers
+// than that of the case, "" for any other.
+func calledElsewhere(provider string, ev *evidence.Evidence) string {
+	called := ev.Providers()
+	if len(called) == 0 || slices.Contains(called, provider) {
+		return ""
+	}
+	return fmt.Sprintf("the agent calls %s and not %s; lead it there with --env or a profile, or leave --provider %s out", strings.Join(called, ", "), provider, provider)
 }
 
 // sentCall reports whether a turn with a call was sent.

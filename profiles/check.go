@@ -50,7 +50,7 @@ func (d *decoder) checkProfile(p *Profile) {
 	d.checkSession(p)
 	d.checkIngress("ingress", p.Ingress)
 	d.checkAddition("", &p.Always)
-	for key, a := range map[string]*Addition{"model": p.Model, "system": p.System, "effort": p.Effort, "max_turns": p.MaxTurns, "mcp": p.MCP, "mitm": p.MITM, "base_url": p.BaseURL} {
+	for key, a := range map[string]*Addition{"model": p.Model, "system": p.System, "effort": p.Effort, "max_turns": p.MaxTurns, "mcp": p.MCP, "hosted": p.Hosted, "mitm": p.MITM, "base_url": p.BaseURL} {
 		d.checkAddition(key, a)
 	}
 	d.checkProviders(p)

@@ -33,14 +33,15 @@ type Profile struct {
 
 	// Always is added to each process.
 	Always Addition `yaml:",inline"`
-	// Model, System, Effort, MaxTurns and MCP are added where a step chooses a model, a
-	// system prompt, an effort, limits the turns, or offers tools. Nil: the agent cannot
-	// be told.
+	// Model, System, Effort, MaxTurns, MCP and Hosted are added where a step chooses a model,
+	// a system prompt, an effort, limits the turns, offers our tools or the provider's own.
+	// Nil: the agent cannot be told.
 	Model    *Addition `yaml:"model"`
 	System   *Addition `yaml:"system"`
 	Effort   *Addition `yaml:"effort"`
 	MaxTurns *Addition `yaml:"max_turns"`
 	MCP      *Addition `yaml:"mcp"`
+	Hosted   *Addition `yaml:"hosted"`
 	// MITM and BaseURL are added when the agent comes in that way.
 	MITM    *Addition `yaml:"mitm"`
 	BaseURL *Addition `yaml:"base_url"`

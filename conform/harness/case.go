@@ -179,7 +179,7 @@ func (s Step) exitDeviation(remark string, code, requests int) string {
 	why := s.endDeviation(remark, code, requests)
 	isTimeLimit := strings.HasPrefix(remark, isolate.Result{TimedOut: true}.Remark())
 	if why != "" && requests == 0 && !isTimeLimit && s.Exit != specs.ExitUnsupported && !strings.Contains(why, "no request") {
-		why += ", and sent no request: does it use HTTPS_PROXY, or the base URL?"
+		why += ", and " + s.silence()
 	}
 	return why
 }
@@ -195,9 +195,17 @@ func (s Step) endDeviation(remark string, code, requests int) string {
 	case s.Exit == specs.ExitUnsupported && requests > 0:
 		return fmt.Sprintf("sent %d requests, the scenario expects none", requests)
 	case s.Exit != specs.ExitUnsupported && requests == 0:
-		return "sent no request: does it use HTTPS_PROXY, or the base URL?"
+		return s.silence()
 	}
 	return ""
+}
+
+// silence says that nothing arrived. A session that is continued has found its way before.
+func (s Step) silence() string {
+	if s.Resume {
+		return "sent no request"
+	}
+	return "sent no request: does it use HTTPS_PROXY, or the base URL?"
 }
 
 // outputDeviation says what is missing in what the process wrote to its standard

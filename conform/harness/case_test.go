@@ -72,3 +72,22 @@ func TestNonces(t *testing.T) {
 		t.Error("an answer that is missing is not noticed, or one that was not asked for is")
 	}
 }
+
+// TestSilentStep: only a first process that sends nothing may have missed the way in.
+func TestSilentStep(t *testing.T) {
+	for _, c := range []struct {
+		step Step
+		code int
+		want string
+	}{
+		{Step{}, 1, "exited 1, the scenario expects success, and sent no request: does it use HTTPS_PROXY, or the base URL?"},
+		{Step{}, 0, "sent no request: does it use HTTPS_PROXY, or the base URL?"},
+		{Step{Resume: true}, 1, "exited 1, the scenario expects success, and sent no request"},
+		{Step{Resume: true}, 0, "sent no request"},
+	} {
+		c.step.Exit = specs.ExitOK
+		if got := c.step.exitDeviation("", c.code, 0); got != c.want {
+			t.Errorf("%+v: %q", c.step, got)
+		}
+	}
+}

@@ -86,7 +86,7 @@ func abilitiesOf(p *profiles.Profile) (list []specs.Ability) {
 	}{
 		{specs.AbilityTools, p.MCP != nil}, {specs.AbilityMCP, p.MCP != nil}, {specs.AbilityResume, p.Resume != nil},
 		{specs.AbilityModel, p.Model != nil}, {specs.AbilitySystem, p.System != nil},
-		{specs.AbilityMaxTurns, p.MaxTurns != nil},
+		{specs.AbilityMaxTurns, p.MaxTurns != nil}, {specs.AbilityHosted, p.Hosted != nil},
 	} {
 		if a.has {
 			list = append(list, a.ability)

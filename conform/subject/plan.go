@@ -12,6 +12,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/profiles"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // plan is how a profile is carried out in one room: the values of placeholders and
@@ -88,6 +89,9 @@ func (pl plan) roomAdditions() []*profiles.Addition {
 	}
 	if pl.offersTools() {
 		list = append(list, pl.profile.MCP)
+	}
+	if s := pl.room.Case.Scenario; s != nil && slices.Contains(s.Needs(), specs.AbilityHosted) {
+		list = append(list, pl.profile.Hosted)
 	}
 	return slices.DeleteFunc(list, func(a *profiles.Addition) bool { return a == nil })
 }

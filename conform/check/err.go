@@ -110,11 +110,17 @@ func sameWordsAgain(s *Trace, r *report) {
 // namesSetting reports whether the words of a refusal point to a member of the request beside
 // the conversation.
 func namesSetting(x *exchange) bool {
-	path := placeOfRefusal(x).Path
-	return path != "" && !isInMessages.MatchString(path)
+	if path := placeOfRefusal(x).Path; path != "" {
+		return !isInMessages.MatchString(path)
+	}
+	return slices.Contains(settingRules, x.refusal.Rule)
 }
 
 var isInMessages = regexp.MustCompile(`^(messages|input|contents)\b`)
+
+// settingRules are those about settings whose refusals name no member of the request: what a
+// model takes of thinking, effort and sampling, and how tools may be chosen.
+var settingRules = []string{"A-23", "A-25", "A-26", "A-27", "A-28", "A-29", "A-30", "A-31", "A-32", "A-33", "G-23", "G-24", "G-25", "G-27", "G-28"}
 
 // continuesRequest reports whether later holds the messages of x, of which an agent may
 // take back the last if it is not the only one, and asks the same model.

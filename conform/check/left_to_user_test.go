@@ -32,6 +32,7 @@ func TestRefusedSettingComesAgain(t *testing.T) {
 		"tools.0.custom.input_schema: JSON schema is invalid.":       {true, false},
 		"messages.0.content.0.text: text content blocks are no good": {true, true},
 		"Could not process image":                                    {true, true},
+		"This model does not support effort level 'max'.":            {true, false},
 	} {
 		said := strings.Replace(errorShapes["anthropic"], "WORDS", words, 1)
 		for process, want := range isFound {
@@ -121,6 +122,21 @@ func TestWordsOfAMissingTool(t *testing.T) {
 			asked(1, "gemini", strings.Replace(asks, "MORE", `,{"role":"model","parts":[{"functionCall":{"name":"look_up","args":{}},"thoughtSignature":"c2ln"}]},{"role":"user","parts":[{"functionResponse":{"name":"look_up","response":{"`+member+`":"try echo"}}}]}`, 1), 200, `{"candidates":[{"content":{"role":"model","parts":[{"text":"No."}]},"finishReason":"STOP"}]}`))
 		if res := find(t, "TOOL-001/unknown-tool").Run(tr); len(res.Findings) != want || res.Observed != 1 {
 			t.Errorf("gemini, %s: %+v", member, res)
+		}
+	}
+}
+
+// TestThinkingSentTwice: the provider's words about ids of calls are quoted for calls alone.
+func TestThinkingSentTwice(t *testing.T) {
+	const thought, call = `{"type":"thinking","thinking":"Birds.","signature":"c2lnbmF0dXJlLW9mLWEtdGhvdWdodA=="}`, `{"type":"tool_use","id":"toolu_1","name":"look","input":{}}`
+	for block, rule := range map[string]string{thought: "", call: "A-18"} {
+		next := `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"Look."},{"role":"assistant","content":[` + thought + `,` + call + `,` + block + `]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"a heron"}]}]}`
+		tr := recording(
+			asked(0, "anthropic", `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"Look."}]}`, 200, `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","content":[`+thought+`,`+call+`],"stop_reason":"tool_use"}`),
+			asked(1, "anthropic", next, 200, `{"id":"msg_2","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"A heron."}],"stop_reason":"end_turn"}`))
+		res := find(t, "ORD-010/sent-once").Run(tr)
+		if len(res.Findings) != 1 || res.Findings[0].Rule != rule {
+			t.Errorf("%s: %+v", block, res)
 		}
 	}
 }

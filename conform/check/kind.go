@@ -152,6 +152,11 @@ func (c *classifier) isDeclaredSide(x *exchange) bool {
 		return false
 	}
 	texts := append(textsBelow(x.req.System), lastPrompt(x))
+	for i := range x.req.Items { // OpenAI takes instructions among the messages as well
+		if it := &x.req.Items[i]; it.Role == "developer" || it.Role == "system" {
+			texts = append(texts, it.Text)
+		}
+	}
 	return slices.ContainsFunc(c.side, func(pattern *regexp.Regexp) bool { return slices.ContainsFunc(texts, pattern.MatchString) })
 }
 

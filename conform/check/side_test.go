@@ -55,3 +55,18 @@ func TestMainAsksWhatASideRequestAsked(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Instructions that OpenAI takes among the messages are a system prompt, too.
+func TestDeclaredSideOfDeveloper(t *testing.T) {
+	body := func(instructions string) string {
+		return `{"model":"gpt-5.5","store":false,"input":[{"role":"developer","content":"` + instructions + `"},{"role":"user","content":"Name one bird that cannot fly."}]}`
+	}
+	const answer = `{"id":"resp_1","object":"response","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"ok"}]}]}`
+	ev := evidence.Evidence{Side: []*regexp.Regexp{regexp.MustCompile("^You are a topic detector")}, Exchanges: []evidence.Exchange{
+		asked(0, evidence.OpenAI, body("You are a topic detector."), 200, answer),
+		asked(1, evidence.OpenAI, body("You are careful."), 200, answer),
+	}}
+	if got := check.Decode(&ev).Placements(); got[0].Kind != check.Side || got[1].Kind != check.Main {
+		t.Errorf("%+v", got)
+	}
+}

@@ -83,8 +83,15 @@ func (e *editor) offers(name string) bool {
 	return e.eachFunction(func(f, _ *wire.Node) bool { return f.Get("name").Str() == name })
 }
 
+// dropFlag takes the mark of a failure from a result, if it has one. Gemini's is a member's
+// name.
 func dropFlag(res *wire.Item) bool {
 	dropMember(res.Node, "is_error")
+	if response := ownFields(res).Get("response"); response.Is('{') {
+		if k := slices.Index(response.Names, "error"); k >= 0 {
+			response.Names[k] = "output"
+		}
+	}
 	return true
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/inspector"
@@ -22,7 +23,7 @@ fail, or warned, else how many passed, and leads to this part of the agent's rep
 these reports hashes stand for content, and they hold the exchanges only of cases in which
 something was found. They open from a checkout: GitHub shows their source. A cell without
 a run, or in which nothing was seen, is empty. [bugs](bugs) holds minimal reproductions of
-what was found.
+what was found. SDKs are judged by the short loops of [subjects](../subjects).
 
 `
 
@@ -83,13 +84,22 @@ func keepPage(file, pages string) (link string, err error) {
 	return "scoreboard/" + name, os.WriteFile(filepath.Join(pages, name), short.Bytes(), 0o644) //nolint:gosec // is committed and holds hashes only
 }
 
+// daysOf are the days on which the entries of a scoreboard were made.
+func daysOf(board report.Scoreboard) (days []string) {
+	for _, entry := range board.Runs {
+		days = append(days, entry.Date)
+	}
+	slices.Sort(days)
+	return slices.Compact(days)
+}
+
 // writeBoard writes both forms.
 func writeBoard(board report.Scoreboard, path string) error {
 	data, err := json.MarshalIndent(board, "", " ")
 	if err != nil {
 		return err
 	}
-	text := bytes.NewBufferString(scoreboardHead)
+	text := bytes.NewBufferString(scoreboardHead + "Made on " + strings.Join(daysOf(board), ", ") + ".\n\n")
 	if err := board.WriteMarkdown(text); err != nil {
 		return err
 	}

@@ -44,6 +44,9 @@ func TestScoreboardIsWritten(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "| <code>agent 2</code> | openai | mitm | 1 | [1 pass](scoreboard/agent.html#/matrix?area=ORD&ingress=mitm&provider=openai) |") {
 		t.Errorf("%s %v", text, err)
 	}
+	if !strings.Contains(string(text), "\nMade on 1970-01-01.\n") {
+		t.Errorf("no day: %s", text)
+	}
 	for _, name := range []string{"scoreboard.json", "scoreboard/agent.html"} {
 		if _, err := os.Stat(filepath.Join(docs, name)); err != nil {
 			t.Error(err)

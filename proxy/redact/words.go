@@ -111,16 +111,26 @@ func valuesOf(text []byte, name span, known names) (out []span) {
 	if bytes.HasSuffix(bytes.ToLower(word), []byte("cookie")) {
 		return cookiesFrom(text, value)
 	}
+	value = afterOwnName(text, value)
 	switch word := value.bytesIn(text); {
 	case bytes.HasPrefix(word, []byte(mark)):
 		return nil
-	case text[at-1] != ',' && !isWordSecret(word):
+	case strings.IndexByte(":=>{", text[at-1]) >= 0 && !isWordSecret(word):
 		value = afterNext(text, value)
 	}
 	if v := string(value.bytesIn(text)); isWordSecret(value.bytesIn(text)) && (class == strongName || looksLikeKey(v) || encodedPassword(v) != nil) {
 		out = append(out, value)
 	}
 	return out
+}
+
+// afterOwnName returns a value without the name that it brings: of "secrets set KEY=x", x.
+func afterOwnName(text []byte, value span) span {
+	word := value.bytesIn(text)
+	if n := bytes.IndexByte(word, '='); n > 0 && len(bytes.TrimRight(word, "=")) > n && !bytes.ContainsFunc(word[:n], func(c rune) bool { return c != '_' && !isASCIILetter(c) }) {
+		value.start += n + 1
+	}
+	return value
 }
 
 // mayMeanKey reports whether a weak name means a secret where its value looks like a key: it
@@ -243,6 +253,10 @@ func afterScheme(text []byte, value span) (span, bool) {
 func cookiesFrom(text []byte, value span) (out []span) {
 	for {
 		word := value.bytesIn(text)
+		if n := bytes.IndexByte(word, ';'); n >= 0 { // in quotes it ends no value
+			value.end = value.start + n
+			word = word[:n]
+		}
 		if n := bytes.IndexByte(word, '='); n > 0 && isWordSecret(word[n+1:]) {
 			out = append(out, span{value.start + n + 1, value.end})
 		}

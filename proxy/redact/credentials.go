@@ -16,6 +16,7 @@ type findings struct {
 	credentials []span
 	own         []span // of credentials, those that only the user's rules name
 	public      []string
+	documents   [][]byte // texts that stand in the body in base64
 }
 
 // isForm reports whether a text may be form-encoded: then no white space is in it but the end of
@@ -124,6 +125,9 @@ func (j *jsonSearch) lookAt(s jsonString) {
 	if s.isPair {
 		j.lookAtPair(s)
 		return
+	}
+	if plain, ok := documentIn(text); ok {
+		j.found.documents = append(j.found.documents, plain)
 	}
 	class := j.names.class(s.key.bytesIn(j.b))
 	switch {

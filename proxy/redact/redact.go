@@ -155,8 +155,8 @@ func (r *Redactor) redactInteraction(in cassette.Interaction, isOwned bool) cass
 	asked := r.requestFindings(in.Request)
 	answered := responseFindings(in.Response, issuesSecrets(in.Request))
 	answered = r.own.addTo(answered, in.Response.Body)
-	asked.addWords(r.learnWords(in.Request.Header, in.Request.Body))
-	answered.addWords(r.learnWords(in.Response.Header, in.Response.Body))
+	asked.addWords(r.learnWords(in.Request.Header, in.Request.Body, asked.documents))
+	answered.addWords(r.learnWords(in.Response.Header, in.Response.Body, answered.documents))
 	m := r.learnInteraction(in, asked, answered)
 	out := in
 	request, response := draft{b: in.Request.Body, own: isOwned}, draft{b: in.Response.Body, own: isOwned}
@@ -192,7 +192,7 @@ func changedBodies(before string, request, response bool) string {
 func (r *Redactor) Request(in cassette.Request) cassette.Request {
 	asked := r.requestFindings(in)
 	if r.inWords {
-		asked.addWords(r.learnWords(in.Header, in.Body))
+		asked.addWords(r.learnWords(in.Header, in.Body, asked.documents))
 	}
 	m, body := r.learnRequest(in, asked), draft{b: in.Body}
 	r.redactBody(&body, asked.credentials, m)
@@ -253,8 +253,9 @@ func (r *Redactor) learnRequest(in cassette.Request, asked findings) *matcher {
 func (r *Redactor) LookIntoWords() { r.inWords = true }
 
 // learnWords learns the credentials that stand in the texts of a body, also in pieces and in
-// another coding, and returns where those are that stand in it as they are.
-func (r *Redactor) learnWords(header http.Header, b []byte) (spans []span) {
+// another coding, and in the documents in it. It returns where those are that stand in the
+// body as they are.
+func (r *Redactor) learnWords(header http.Header, b []byte, documents [][]byte) (spans []span) {
 	var found []string
 	search := func(text []byte) (spans []span) {
 		for _, s := range secretsInWords(text) {
@@ -274,6 +275,10 @@ func (r *Redactor) learnWords(header http.Header, b []byte) (spans []span) {
 				searchCoded(decoded, depth+1)
 			}
 		}
+	}
+	for _, text := range documents {
+		search(text)
+		searchCoded(text, 1)
 	}
 	if strings.HasPrefix(header.Get("Content-Type"), "text/event-stream") {
 		for text := range streamTexts(b) {

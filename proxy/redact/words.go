@@ -278,6 +278,8 @@ func isWordSecret(value []byte) bool {
 	}
 	v := string(value)
 	switch {
+	case strings.IndexFunc(v, func(c rune) bool { return c < '!' || c > '~' }) >= 0:
+		return false // what was redacted in base64 decodes to that
 	case strings.HasPrefix(v, mark):
 		return false
 	case hasSecretForm(v):

@@ -147,6 +147,9 @@ var carriers = map[string]func(in *cassette.Interaction, text string){
 	"command": func(in *cassette.Interaction, text string) {
 		in.Request.Body = []byte(`{"contents":[{"parts":[{"functionCall":{"name":"bash","args":{"command":` + quoteJSON(text) + `}}}]}]}`)
 	},
+	"document": func(in *cassette.Interaction, text string) {
+		in.Request.Body = []byte(`{"messages":[{"role":"user","content":[{"type":"document","source":{"type":"base64","media_type":"text/plain","data":"` + base64.StdEncoding.EncodeToString([]byte(text)) + `"}}]}]}`)
+	},
 	"plain text": func(in *cassette.Interaction, text string) {
 		in.Request.Header.Set("Content-Type", "text/plain")
 		in.Request.Body = []byte(text)
@@ -185,6 +188,10 @@ func spoken(body []byte) string {
 	plain, _ := url.QueryUnescape(string(body))
 	joined := ""
 	searchJoined(body, 4<<10, func(j *joinedText) { joined += string(j.text) })
+	if _, data, ok := bytes.Cut(body, []byte(`"data":"`)); ok {
+		document, _ := base64.StdEncoding.DecodeString(string(data[:bytes.IndexByte(data, '"')]))
+		joined += string(document)
+	}
 	return string(body) + plain + joined
 }
 
@@ -233,6 +240,9 @@ func TestPlantedWords(t *testing.T) {
 	count := 0
 	for name, template := range templates(plantedWords) {
 		for carrier := range carriers {
+			if carrier == "document" && strings.Contains(template, "wrap64") {
+				continue // base64 in base64
+			}
 			m := newTextMaker(name + carrier)
 			filled := m.fill(template)
 			in := carried(carrier, filled)

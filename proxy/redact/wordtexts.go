@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"iter"
 	"strings"
+	"unicode/utf8"
 )
 
 // codedTexts returns the texts that stand in a text in another coding: a query, and the base64
@@ -109,4 +110,30 @@ func encodedPassword(value string) []string {
 		return nil
 	}
 	return []string{string(password)}
+}
+
+// documentIn returns the text that a string is the base64 of: a file that a client uploaded.
+// Images and signatures show by their beginning that they are none.
+func documentIn(text []byte) ([]byte, bool) {
+	const beginning = 32
+	if len(text) < beginning || !isPrintable(text[:beginning]) {
+		return nil, false
+	}
+	plain, err := base64.RawStdEncoding.DecodeString(string(bytes.TrimRight(text, "=")))
+	return plain, err == nil
+}
+
+// isPrintable reports whether a text is the base64 of the beginning of a text.
+func isPrintable(coded []byte) bool {
+	var space [64]byte
+	n, err := base64.RawStdEncoding.Decode(space[:], coded)
+	plain := space[:n]
+	for err == nil && len(plain) > 0 {
+		c, size := utf8.DecodeRune(plain)
+		if c == utf8.RuneError && len(plain) >= utf8.UTFMax || c < ' ' && c != '\n' && c != '\t' && c != '\r' {
+			return false
+		}
+		plain = plain[size:]
+	}
+	return err == nil
 }

@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"iter"
 	"strings"
 	"unicode/utf8"
@@ -11,11 +12,14 @@ import (
 // codedTexts returns the texts that stand in a text in another coding: a query, and the base64
 // of JSON.
 func codedTexts(text []byte) (out [][]byte) {
+	if len(text) > maxCoded {
+		return nil
+	}
 	if isQuery := bytes.IndexByte(text, '%') >= 0 && isForm(text); isQuery || bytes.Contains(text, []byte("%3D")) || bytes.Contains(text, []byte("%22")) || bytes.Contains(text, []byte("%3A")) {
 		if isQuery {
 			text = bytes.ReplaceAll(text, []byte("+"), []byte(" "))
 		}
-		out = append(out, decodeURL(string(text)).text)
+		out = append(out, unescapeURL(text))
 	}
 	for at := 0; len(out) < maxCodedTexts; {
 		n := bytes.Index(text[at:], []byte(base64Object))
@@ -35,6 +39,26 @@ func codedTexts(text []byte) (out [][]byte) {
 			out = append(out, plain)
 		}
 		at = end
+	}
+	return out
+}
+
+// maxCoded is the length of the longest text that is decoded to look into it, in bytes: a copy
+// of it is in memory.
+const maxCoded = 16 << 20
+
+// unescapeURL returns a text of a query without its escapes.
+func unescapeURL(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == '%' && i+2 < len(text) {
+			var plain [1]byte
+			if _, err := hex.Decode(plain[:], text[i+1:i+3]); err == nil {
+				c, i = plain[0], i+2
+			}
+		}
+		out = append(out, c)
 	}
 	return out
 }
@@ -116,7 +140,7 @@ func encodedPassword(value string) []string {
 // Images and signatures show by their beginning that they are none.
 func documentIn(text []byte) ([]byte, bool) {
 	const beginning = 32
-	if len(text) < beginning || !isPrintable(text[:beginning]) {
+	if len(text) < beginning || len(text) > maxCoded || !isPrintable(text[:beginning]) {
 		return nil, false
 	}
 	plain, err := base64.RawStdEncoding.DecodeString(string(bytes.TrimRight(text, "=")))

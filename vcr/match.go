@@ -28,7 +28,7 @@ type candidates struct {
 
 // find returns what replays the first interaction that matches, nil for none.
 func (c *candidates) find(r *Recorder, req *http.Request) (http.Handler, error) {
-	asked, err := readRequest(r.redaction.redactor, req)
+	asked, err := readRequest(r.redaction.matched, req)
 	if err != nil {
 		return nil, err
 	}

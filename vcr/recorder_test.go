@@ -127,6 +127,28 @@ func TestSecretsStayOut(t *testing.T) {
 	}
 }
 
+// TestMatchersSeeWords holds that a secret in what is said is not in the file, and that a
+// matcher sees the request's own.
+func TestMatchersSeeWords(t *testing.T) {
+	const secret = "Ab3dEf9hIj2kLm5nOp"
+	url, transport := newService(t, echo)
+	name, body := tempName(t), `{"content":"API_TOKEN=`+secret+`"}`
+	rec := newRecorder(t, name, ModeRecording, transport)
+	post(t, rec, url, body)
+	mustStop(t, rec)
+	if strings.Contains(readAll(t, name), secret) {
+		t.Error("the secret is in the file")
+	}
+	again := newRecorder(t, name, ModeReplaying, nil)
+	again.SetMatcher(func(r *http.Request, i vcrcassette.Request) bool {
+		asked, err := io.ReadAll(r.Body)
+		return err == nil && string(asked) == i.Body
+	})
+	if got := post(t, again, url, body); !strings.HasPrefix(got, `POST {"content":"API_TOKEN=REDACTED`) {
+		t.Error(got)
+	}
+}
+
 // TestGate holds that what still looks like a key is not saved, also when a filter puts
 // it in, and that Stop says so without quoting it.
 func TestGate(t *testing.T) {

@@ -20,13 +20,16 @@ import (
 type redaction struct {
 	redactor *redact.Redactor
 	gate     *gate.Gate
+	matched  *redact.Redactor // redacts a request as it was recorded, for matchers
 }
 
 // newRedaction knows the secrets in the environment.
 func newRedaction() redaction {
-	r := redaction{redact.New(nil), gate.New()}
+	r := redaction{redact.New(nil), gate.New(), redact.New(nil)}
+	r.matched.LookIntoWords()
 	secrets := redact.EnvironmentSecrets(os.Environ())
 	r.redactor.Learn(secrets...)
+	r.matched.Learn(secrets...)
 	r.gate.Learn(secrets...)
 	return r
 }

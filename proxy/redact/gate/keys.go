@@ -231,14 +231,14 @@ func privateKeyAt(text []byte, start int) []byte {
 	if n := labelLength(behind); n > 0 && !bytes.Contains(body, []byte(privateKeyBegin)) && !bytes.Contains(body, []byte(`"`)) {
 		return text[start : at+len(body)+len(privateKeyLast)+n]
 	}
-	return text[start : at+cutKeyLength(rest)]
+	return bytes.TrimRight(text[start:at+cutKeyLength(rest)], "\r\n\t ")
 }
 
 // cutKeyLength returns how much of a text is lines of a key, in which line ends may be
-// escaped. They end where a short word or a byte that no key has follows.
+// escaped. They end where a short word, a byte that no key has or the boundary of a part follows.
 func cutKeyLength(text []byte) int {
 	for n, c := range text {
-		if c == ' ' && !startsKeyLine(text[n+1:]) || !isAlphanumeric(c) && strings.IndexByte("+/=\\\r\n\t :,-", c) < 0 {
+		if c == '\n' && bytes.HasPrefix(text[n+1:], []byte("--")) || c == ' ' && !startsKeyLine(text[n+1:]) || !isAlphanumeric(c) && strings.IndexByte("+/=\\\r\n\t :,-", c) < 0 {
 			return n
 		}
 	}

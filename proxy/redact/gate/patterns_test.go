@@ -141,7 +141,7 @@ func TestPrivateKeys(t *testing.T) {
 		cut := begin + sep + strings.Join(lines[:2], sep)
 		for text, want := range map[string]string{
 			`"` + whole + `"`: whole, "see " + whole + " there": whole, `{"a":"` + cut + `","b":1}`: cut,
-			cut + "\n(and so on)": cut + "\n", begin + " is how it begins": begin,
+			cut + "\n(and so on)": cut, cut + "\r\n--boundary--\r\n": cut, begin + " is how it begins": begin,
 			"grep '-----BEGIN" + kind + "' says: " + whole: whole,
 		} {
 			in := simple()

@@ -60,6 +60,9 @@ func urlSecrets(raw string) (out []span) {
 		path = raw[:at]
 		out = pairSecrets([]byte(raw), at+1, out)
 	}
+	if !mayHoldSecret(path) {
+		return out
+	}
 	for _, m := range pathSecret.FindAllStringSubmatchIndex(path, 1) {
 		for i := 2; i < len(m); i += 2 {
 			if m[i] >= 0 {
@@ -68,6 +71,12 @@ func urlSecrets(raw string) (out []span) {
 		}
 	}
 	return out
+}
+
+// mayHoldSecret reports whether a path has a word that pathSecret needs.
+func mayHoldSecret(path string) bool {
+	path = strings.ToLower(path)
+	return strings.Contains(path, "/bot") || strings.Contains(path, "/services/") || strings.Contains(path, "webhook")
 }
 
 // pathSecret matches the credential in the path of a URL: of a bot of Telegram, and of the

@@ -17,11 +17,10 @@ type wordSecret struct{ name, value span }
 //
 // The text may be escaped once or several times, so a backslash ends names and values.
 func secretsInWords(text []byte) (out []wordSecret) {
-	known, stem := names{}, uint(0)
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		stem = (stem<<5 | uint(c&31)) & (1<<15 - 1)
-		if stems[stem>>6]>>(stem&63)&1 == 0 && c != '-' && c != ':' {
+	known, set, stem, next := names{}, &stems, uint16(0), 0
+	for i, c := range text {
+		stem = (stem<<5 | uint16(c&31)) & (1<<15 - 1)
+		if set[stem>>6&(1<<9-1)]>>(stem&63)&1 == 0 && c != '-' && c != ':' || i < next {
 			continue
 		}
 		switch {
@@ -42,7 +41,7 @@ func secretsInWords(text []byte) (out []wordSecret) {
 			for _, value := range valuesOf(text, name, known) {
 				out = append(out, wordSecret{name, value})
 			}
-			i = max(i, name.end-1)
+			next = name.end
 		}
 	}
 	return append(out, privateMembers(text)...)

@@ -62,8 +62,22 @@ func (c content) readBytes(start, end int) ([]byte, error) {
 		return c.memory[start:end], nil
 	}
 	read := make([]byte, end-start)
+	if c.large.copyAhead(read, start) {
+		return read, nil
+	}
 	_, err := c.large.file.ReadAt(read, int64(start))
 	return read, err
+}
+
+// copyAhead copies the bytes from start to read, if all of them were read ahead.
+func (l *largeContent) copyAhead(read []byte, start int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if start < l.start || start+len(read) > l.start+len(l.ahead) {
+		return false
+	}
+	copy(read, l.ahead[start-l.start:])
+	return true
 }
 
 // lookAt calls look with the bytes from start to end, or with the first ones of them, which

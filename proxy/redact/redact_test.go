@@ -1,12 +1,14 @@
 package redact
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -317,4 +319,29 @@ func FuzzInteraction(f *testing.F) {
 			leaks(t, out, secret)
 		}
 	})
+}
+
+// A URL inside another one is looked at up to the next: a text of nothing but beginnings of
+// URLs is read twice at most. What each of them holds is found.
+func TestAddressesInsideEachOther(t *testing.T) {
+	text := []byte(strings.Repeat("http://", 3000))
+	looked, read := 0, 0
+	for i := range text {
+		if bytes.HasPrefix(text[i:], []byte("://")) {
+			address := addressAround(text, i, looked)
+			looked, read = max(looked, address.end), read+address.end-i
+		}
+	}
+	if looked != len(text) || read > 3*len(text) {
+		t.Errorf("%d bytes read of %d, up to %d", read, len(text), looked)
+	}
+	password, token := "Ab3dEf9hIj"+"Kl5mNo7pQr", "Zy8xWv6uTs"+"Rq4pOn2mLk"
+	text = []byte("see https://a.example/https://eve:" + password + "@b.example/x?next=https://c.example/y&api_key=" + token + " there")
+	var found []string
+	for _, s := range secretsInWords(text) {
+		found = append(found, string(s.value.bytesIn(text)))
+	}
+	if !slices.Contains(found, password) || !slices.Contains(found, token) {
+		t.Errorf("found %q", found)
+	}
 }

@@ -140,9 +140,16 @@ func parameterName(raw []byte) string {
 // afterSemicolon returns the value of the first credential that a ";" separates from what is
 // before it, as some servers do.
 func afterSemicolon(value []byte) []span {
-	for at := bytes.IndexByte(value, ';') + 1; at > 0; {
-		if name, secret, _ := bytes.Cut(value[at:], []byte("=")); len(secret) > 0 && isParameterSecret(string(name[:min(len(name), maxNested)])) {
-			return []span{{len(value) - len(secret), len(value)}}
+	for at, sign := bytes.IndexByte(value, ';')+1, -1; at > 0; {
+		if sign < at {
+			n := bytes.IndexByte(value[at:], '=')
+			if n < 0 {
+				return nil
+			}
+			sign = at + n
+		}
+		if secret := (span{sign + 1, len(value)}); secret.start < secret.end && sign-at <= maxName && isParameterSecret(string(value[at:sign])) {
+			return []span{secret}
 		}
 		n := bytes.IndexByte(value[at:], ';') + 1
 		if n == 0 {

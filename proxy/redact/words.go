@@ -17,7 +17,7 @@ type wordSecret struct{ name, value span }
 //
 // The text may be escaped once or several times, so a backslash ends names and values.
 func secretsInWords(text []byte) (out []wordSecret) {
-	known, set, stem, next := names{}, &stems, uint16(0), 0
+	known, set, stem, next, looked := names{}, &stems, uint16(0), 0, 0
 	for i, c := range text {
 		stem = (stem<<5 | uint16(c&31)) & (1<<15 - 1)
 		if set[stem>>6&(1<<9-1)]>>(stem&63)&1 == 0 && c != '-' && c != ':' || i < next {
@@ -29,7 +29,8 @@ func secretsInWords(text []byte) (out []wordSecret) {
 				out = append(out, wordSecret{value: value})
 			}
 		case c == ':' && bytes.HasPrefix(text[i:], []byte("://")):
-			address := addressAround(text, i) // its parameters have names, too
+			address := addressAround(text, i, looked) // its parameters have names, too
+			looked = max(looked, address.end)
 			for _, s := range urlSecrets(string(address.bytesIn(text))) {
 				s = lastOfUser(text, span{address.start + s.start, address.start + s.end})
 				if isWordSecret(s.bytesIn(text)) {
@@ -300,11 +301,15 @@ var (
 	identifier = regexp.MustCompile(`^(?:[A-Za-z]+_?\d?[A-Za-z_]*\.)*[A-Za-z]{3,}_?\d{0,2}[A-Za-z_]*$`)
 )
 
-// addressAround returns the URL whose "://" is at a place.
-func addressAround(text []byte, at int) span {
+// addressAround returns the URL whose "://" is at a place. Inside of another one, which ends
+// at looked, it ends before the next: the parameters there are those of the other one.
+func addressAround(text []byte, at, looked int) span {
 	s := span{at, at + len("://")}
 	for s.start > 0 && at-s.start < 20 && (isLetter(text[s.start-1]) || text[s.start-1] == '+') {
 		s.start--
+	}
+	if n := bytes.Index(text[s.end:max(s.end, looked)], []byte("://")); n >= 0 {
+		return span{s.start, s.end + n}
 	}
 	for s.end < len(text) && s.end-at < maxAddress && strings.IndexByte(" \t\r\n\"'`<>\\", text[s.end]) < 0 {
 		s.end++

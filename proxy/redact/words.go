@@ -18,6 +18,7 @@ type wordSecret struct{ name, value span }
 // The text may be escaped once or several times, so a backslash ends names and values.
 func secretsInWords(text []byte) (out []wordSecret) {
 	known, set, stem, next, looked := names{}, &stems, uint16(0), 0, 0
+	valueEnd := 0 // of the last long value, in which no names are looked for
 	for i, c := range text {
 		stem = (stem<<5 | uint16(c&31)) & (1<<15 - 1)
 		if set[stem>>6&(1<<9-1)]>>(stem&63)&1 == 0 && c != '-' && c != ':' || i < next {
@@ -39,8 +40,14 @@ func secretsInWords(text []byte) (out []wordSecret) {
 			}
 		case isStem(text[:i+1]):
 			name := nameAround(text, i)
-			for _, value := range valuesOf(text, name, known) {
-				out = append(out, wordSecret{name, value})
+			if name.start >= valueEnd {
+				values, end := valuesOf(text, name, known)
+				for _, value := range values {
+					out = append(out, wordSecret{name, value})
+				}
+				if end-name.end > longValue {
+					valueEnd = end
+				}
 			}
 			next = name.end
 		}
@@ -88,23 +95,28 @@ func nameAround(text []byte, at int) span {
 	return name
 }
 
-// valuesOf returns the secrets that stand under a name: several in a line of cookies.
-func valuesOf(text []byte, name span, known names) (out []span) {
+// longValue is the length of a value in which no names are looked for, in bytes.
+const longValue = 256
+
+// valuesOf returns the secrets that stand under a name, several in a line of cookies, and how
+// far it has looked.
+func valuesOf(text []byte, name span, known names) (out []span, end int) {
 	if name.end-name.start > maxName || name.end == len(text) || strings.IndexByte(" :=\"'`\\,>)]*?+|\t\r\n\xef<", text[name.end]) < 0 {
-		return nil
+		return nil, 0
 	}
 	if bytes.HasSuffix(text[:name.start], []byte("://")) {
-		return nil // the user of a URL, of which urlSecrets knows more
+		return nil, 0 // the user of a URL, of which urlSecrets knows more
 	}
 	class, word := known.class(name.bytesIn(text)), name.bytesIn(text)
 	if class != strongName && (class != weakName || !mayMeanKey(word)) {
-		return nil
+		return nil, 0
 	}
 	at := afterSign(text, name, true)
 	if at < 0 {
-		return nil
+		return nil, 0
 	}
 	value := valueAt(text, at)
+	end = value.end
 	if next, ok := afterScheme(text, value); ok && !bytes.HasPrefix(value.bytesIn(text), []byte(mark)) {
 		value = next
 	}
@@ -114,14 +126,14 @@ func valuesOf(text []byte, name span, known names) (out []span) {
 	value = afterOwnName(text, value)
 	switch word := value.bytesIn(text); {
 	case bytes.HasPrefix(word, []byte(mark)):
-		return nil
+		return nil, end
 	case strings.IndexByte(":=>{", text[at-1]) >= 0 && !isWordSecret(word):
 		value = afterNext(text, value)
 	}
 	if v := string(value.bytesIn(text)); isWordSecret(value.bytesIn(text)) && (class == strongName || looksLikeKey(v) || encodedPassword(v) != nil) {
 		out = append(out, value)
 	}
-	return out
+	return out, max(end, value.end)
 }
 
 // afterOwnName returns a value without the name that it brings: of "secrets set KEY=x", x.
@@ -249,8 +261,8 @@ func afterScheme(text []byte, value span) (span, bool) {
 	return next, len(next.bytesIn(text)) >= minSecret
 }
 
-// cookiesFrom returns the values of a line of cookies that begins with value.
-func cookiesFrom(text []byte, value span) (out []span) {
+// cookiesFrom returns the values of a line of cookies that begins with value, and its end.
+func cookiesFrom(text []byte, value span) (out []span, end int) {
 	for {
 		word := value.bytesIn(text)
 		if n := bytes.IndexByte(word, ';'); n >= 0 { // in quotes it ends no value
@@ -261,7 +273,7 @@ func cookiesFrom(text []byte, value span) (out []span) {
 			out = append(out, span{value.start + n + 1, value.end})
 		}
 		if !bytes.HasPrefix(text[value.end:], []byte(";")) {
-			return out
+			return out, value.end
 		}
 		value = valueAt(text, value.end+1)
 	}

@@ -21,7 +21,7 @@ func isParameterSecret(name string) bool {
 var credentialParams = nameSet(
 	"key", "auth", "code", "sig", "signature", "x-amz-signature", "x-amz-credential", "x-goog-signature", "x-goog-credential",
 	"x-oss-signature", "x-cos-signature", "x-obs-signature", "hmac", "hdnts", "hdnea", "policy-signature", "skoid-sig",
-	"awsaccesskeyid", "googleaccessid", "ossaccesskeyid", "key-pair-id", "q-signature", "x-tos-signature", "x-bce-signature", "ticket", "appid",
+	"awsaccesskeyid", "googleaccessid", "ossaccesskeyid", "key-pair-id", "q-signature", "x-tos-signature", "x-bce-signature", "ticket", "appid", "otp", "totp",
 )
 
 // redactURL replaces user info, credential parameters, and secrets anywhere

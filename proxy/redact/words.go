@@ -241,9 +241,9 @@ func valueAt(text []byte, at int) span {
 	if at+1 < len(text) && (text[at] == 'b' || text[at] == 'f') && (text[at+1] == '"' || text[at+1] == '\'') {
 		return valueAt(text, at+1)
 	}
-	end := at
-	for end < len(text) && end-at <= maxWordSecret && strings.IndexByte(ends, text[end]) < 0 {
-		end++
+	end := min(len(text), at+maxWordSecret+1)
+	if n := bytes.IndexAny(text[at:end], ends); n >= 0 {
+		end = at + n
 	}
 	for end > at && text[end-1] == '.' {
 		end--

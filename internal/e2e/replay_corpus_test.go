@@ -45,6 +45,12 @@ type wireCase struct {
 	ack     chan struct{}
 }
 
+// isBody reports whether got is the body of the case. Two replies quote the API key that they
+// refuse: a pseudonym of the same length stands for it in the cassette.
+func (c *wireCase) isBody(got []byte) bool {
+	return bytes.Equal(got, c.body) || strings.Contains(c.name, "-failure-api-key/") && len(got) == len(c.body) && bytes.Contains(got, []byte("REDACTED"))
+}
+
 // TestCorpusReplaysByteForByte records every raw response of the corpus
 // through the intercepting proxy, over TLS on both legs, and replays it: bytes
 // are the same, and chunk boundaries where the corpus kept them.
@@ -314,7 +320,7 @@ func sameReply(c *wireCase, resp *http.Response, got []byte) error {
 		return fmt.Errorf("status %d, recorded %d: %.300s", resp.StatusCode, c.status, got)
 	case c.kind != "" && resp.Header.Get("Content-Type") != c.kind:
 		return fmt.Errorf("content type %q, recorded %q", resp.Header.Get("Content-Type"), c.kind)
-	case !bytes.Equal(got, c.body):
+	case !c.isBody(got):
 		return fmt.Errorf("%d bytes, recorded %d; they differ", len(got), len(c.body))
 	}
 	return nil
@@ -352,7 +358,7 @@ func askFramed(p *proxy.Proxy, a *ca.Authority, c *wireCase) error {
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(got, c.body) {
+	if !c.isBody(got) {
 		return fmt.Errorf("%d bytes, recorded %d; they differ", len(got), len(c.body))
 	}
 	return keepsBoundaries(c.chunks, sizes)
@@ -406,7 +412,7 @@ func checkTape(t *testing.T, tape *cassette.Cassette, cases []*wireCase) (exact 
 		i, err := strconv.Atoi(u.Query().Get("case"))
 		fatal(t, err)
 		c := cases[i]
-		if !bytes.Equal(in.Response.Body, c.body) || in.End != cassette.EndEOF {
+		if !c.isBody(in.Response.Body) || in.End != cassette.EndEOF {
 			t.Errorf("%s: %d bytes kept of %d, ended %s", c.name, len(in.Response.Body), len(c.body), in.End)
 		}
 		if c.chunks == nil {

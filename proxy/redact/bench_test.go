@@ -28,7 +28,7 @@ func BenchmarkInteraction(b *testing.B) {
 
 // A body of 16 MiB without a secret costs next to no memory: no copy is made,
 // and pieces are joined a window at a time.
-func TestMemoryIsBounded(t *testing.T) {
+func TestAllocationsAreBounded(t *testing.T) {
 	in := simple()
 	in.Response.Body = []byte(strings.Repeat(event, (16<<20)/len(event)))
 	r := New(nil)

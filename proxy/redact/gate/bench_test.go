@@ -28,7 +28,7 @@ func BenchmarkCheck(b *testing.B) {
 }
 
 // However long a body is, the gate looks at it a window at a time.
-func TestMemoryIsBounded(t *testing.T) {
+func TestAllocationsAreBounded(t *testing.T) {
 	for name, body := range map[string]string{
 		"events": strings.Repeat(event, (4<<20)/len(event)),
 		"string": `{"text":"` + strings.Repeat(`some words\n`, (4<<20)/12) + `"}`,

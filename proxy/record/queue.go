@@ -10,8 +10,9 @@ const (
 	// saved. Beyond it a reply's end, never its bytes, waits for the disk.
 	waiting = 64 << 20
 	// batchBytes and batchCount bound what is saved with one write: everything in it
-	// is in memory several times over, and the ends of its replies wait for it.
-	batchBytes, batchCount = 8 << 20, 128
+	// is in memory several times over, and the ends of its replies wait for it: when many
+	// end together, several small writes let the first of their clients go on earlier.
+	batchBytes, batchCount = 8 << 20, 8
 	// holdBytes is the length up to which an interaction is saved before its client
 	// sees the end of the reply, and holdTime the longest that this may take.
 	holdBytes, holdTime = 1 << 20, 5 * time.Second

@@ -19,7 +19,7 @@ import (
 // CONNECT to a host that is none of ours gets a sentence, and no connection.
 func TestConnectIsRefusedWithASentence(t *testing.T) {
 	a := authority(t)
-	p := start(t, proxy.Config{CA: a}, lockstep)
+	p := start(t, proxy.Config{CA: a, AllowFlag: "--allow-host"}, lockstep)
 	good := beside(t, p, a)
 	for target, want := range map[string]string{
 		"example.com:443":      "example.com:443: not a provider host, so nothing is sent there; --allow-host example.com intercepts it",

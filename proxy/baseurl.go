@@ -24,7 +24,7 @@ var origins = map[string]string{
 // serves both kinds of ingress.
 func (p *Proxy) baseURL(w http.ResponseWriter, r *http.Request) {
 	if !slices.Contains(p.cfg.Ingress, BaseURL) {
-		p.refuseRequest(w, r, Refused, http.StatusForbidden, "this is a proxy: use it by HTTPS_PROXY, or open the plain door with --ingress base-url")
+		p.refuseRequest(w, r, Refused, http.StatusForbidden, "this is a proxy: use it by HTTPS_PROXY, or open the base URL with --ingress base-url")
 		return
 	}
 	if why := p.foreignReason(r); why != "" {
@@ -60,7 +60,11 @@ func (p *Proxy) foreignReason(r *http.Request) string {
 		return ""
 	}
 	if host, _ := splitHost(r.Host); !isLoopbackHost(host) && !p.allowed.allows(r.Host) {
-		return r.Host + ": not an address of this proxy; use 127.0.0.1, or name it with --allow-host"
+		why := r.Host + ": not an address of this proxy; use 127.0.0.1"
+		if p.cfg.AllowFlag != "" {
+			why += ", or name it with " + p.cfg.AllowFlag
+		}
+		return why
 	}
 	page := r.Header.Get("Origin")
 	if u, err := url.Parse(page); page != "" && (err != nil || !isLoopbackHost(u.Hostname())) {

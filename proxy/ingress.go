@@ -46,7 +46,7 @@ func (p *Proxy) handleConnect(address string, ctx *goproxy.ProxyCtx) (*goproxy.C
 	case !slices.Contains(p.cfg.Ingress, MITM):
 		ctx.Resp = p.refusalResponse(ctx.Req, address+": tunnels are closed; open them with --ingress mitm") //nolint:bodyclose // goproxy closes it
 	case !p.allowed.allows(address):
-		ctx.Resp = p.refusalResponse(ctx.Req, notAllowed(address)) //nolint:bodyclose // goproxy closes it
+		ctx.Resp = p.refusalResponse(ctx.Req, p.notAllowed(address)) //nolint:bodyclose // goproxy closes it
 	default:
 		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack,
 			Hijack: func(r *http.Request, conn net.Conn, _ *goproxy.ProxyCtx) {
@@ -56,11 +56,15 @@ func (p *Proxy) handleConnect(address string, ctx *goproxy.ProxyCtx) (*goproxy.C
 	return goproxy.RejectConnect, address
 }
 
-func notAllowed(address string) string {
+func (p *Proxy) notAllowed(address string) string {
 	if host := urlHost(address); host == "" || strings.HasPrefix(host, ":") {
 		return fmt.Sprintf("%q: names no host, so nothing is sent; a tunnel is to HOST:PORT", address)
 	}
-	return fmt.Sprintf("%s: not a provider host, so nothing is sent there; --allow-host %s intercepts it", address, urlHost(address))
+	why := address + ": not a provider host, so nothing is sent there"
+	if p.cfg.AllowFlag != "" {
+		why += fmt.Sprintf("; %s %s intercepts it", p.cfg.AllowFlag, urlHost(address))
+	}
+	return why
 }
 
 // insideTunnel checks the inner request against the tunnel it came through and
@@ -70,7 +74,7 @@ func (p *Proxy) insideTunnel(w http.ResponseWriter, r *http.Request) {
 	t.used.Store(true)
 	switch {
 	case !p.allowed.allows(r.Host):
-		p.refuseRequest(w, r, Refused, http.StatusForbidden, notAllowed(r.Host))
+		p.refuseRequest(w, r, Refused, http.StatusForbidden, p.notAllowed(r.Host))
 	case urlHost(r.Host) != urlHost(t.address):
 		p.refuseRequest(w, r, Refused, http.StatusMisdirectedRequest, fmt.Sprintf("%s: asked for inside a tunnel to %s; open a tunnel to it", r.Host, t.address))
 	default:

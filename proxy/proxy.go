@@ -67,6 +67,9 @@ type Config struct {
 	// AllowHosts are hosts to intercept in addition to the providers': "name" for
 	// port 443, or "name:port".
 	AllowHosts []string
+	// AllowFlag is how a user adds to AllowHosts, such as "--allow-host". Refusals name
+	// it; "" means that the user cannot.
+	AllowFlag string
 	// Handler receives the requests. Their URL is absolute, with the host that
 	// the client meant. Each of its Writes reaches the client at once.
 	Handler http.Handler

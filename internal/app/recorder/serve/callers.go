@@ -80,7 +80,7 @@ func (a *app) readCredential(c *callerFlags) (string, error) {
 
 // ingressConfig is what f says about the proxy's ingresses.
 func (a *app) ingressConfig(f *modeFlags) (cfg proxy.Config, err error) {
-	cfg = proxy.Config{Listen: f.listen, Listener: f.listener, Ingress: f.ingress, AllowHosts: f.allow, Log: func(line string) { a.turnedAway.Add(1); a.Say("%s", line) }}
+	cfg = proxy.Config{Listen: f.listen, Listener: f.listener, Ingress: f.ingress, AllowHosts: f.allow, AllowFlag: allowFlag, Log: func(line string) { a.turnedAway.Add(1); a.Say("%s", line) }}
 	if f.isRun {
 		cfg.Identify = recorderenv.ProcessOf
 	}

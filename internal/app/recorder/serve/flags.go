@@ -60,6 +60,9 @@ type modeFlags struct {
 	maxBody         size
 }
 
+// allowFlag is how a user adds to the hosts that the proxy intercepts.
+const allowFlag = "--allow-host"
+
 // addTo declares the flags that mean something in the command's mode; run, whose
 // mode is a flag, has all of them.
 func (f *modeFlags) addTo(cmd *cobra.Command) {
@@ -70,7 +73,7 @@ func (f *modeFlags) addTo(cmd *cobra.Command) {
 		hideFlag(set, "cassette") // accepted, so that going over to pass changes one word
 	}
 	set.StringVar(&f.listen, "listen", "127.0.0.1:0", "`address` to listen on; port 0 takes a free one, beyond loopback a credential is required")
-	set.StringSliceVar(&f.ingress, "ingress", []string{proxy.MITM}, "the `doors` clients come in by: mitm (HTTPS_PROXY), base-url, or both")
+	set.StringSliceVar(&f.ingress, "ingress", []string{proxy.MITM}, "the `ways` in for clients: mitm (HTTPS_PROXY), base-url, or both")
 	f.callers.addTo(set)
 	if in(modeRecord, modeRefresh, modePass) {
 		set.Var(&f.webSocket, "websocket", "what becomes of WebSockets of OpenAI's Responses API: refuse, after which clients go on over HTTP, or record; a replay does as was recorded")

@@ -112,7 +112,7 @@ func (a *app) startTrialProxy(ingresses, allow []string, reply http.HandlerFunc)
 		return nil, err
 	}
 	s := &trialProxy{trust: trust, reply: reply}
-	s.proxy, err = proxy.New(proxy.Config{CA: authority, Ingress: ingresses, AllowHosts: allow, Handler: s, Notice: s.addNotice})
+	s.proxy, err = proxy.New(proxy.Config{CA: authority, Ingress: ingresses, AllowHosts: allow, AllowFlag: allowFlag, Handler: s, Notice: s.addNotice})
 	if err == nil {
 		err = s.proxy.Start()
 	}

@@ -93,8 +93,11 @@ func (t *turns) addOwn(call string) {
 func (t *turns) endRun() {
 	run := t.run
 	t.run = modelRun{}
-	if run.parts == 0 || run.calls > 0 && run.calls == run.searches || len(t.Messages) == 0 {
+	if run.parts == 0 || run.calls > 0 && run.calls == run.searches {
 		return
+	}
+	if len(t.Messages) == 0 {
+		t.Messages = []script.Message{{}}
 	}
 	t.Messages[len(t.Messages)-1].Turns++
 }

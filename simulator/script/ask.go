@@ -40,7 +40,8 @@ type Intent struct {
 }
 
 // Message is something that the user said, the agent's additions included. Turns counts
-// the model's turns up to the next one, without those that only look for tools.
+// the model's turns up to the next one, without those that only look for tools. A
+// conversation that begins with the model has a first message without text.
 type Message struct {
 	Text  string
 	Turns int

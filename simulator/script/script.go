@@ -146,6 +146,7 @@ func (s *Script) Reply(req Request) (Reply, *Refusal) {
 		refusal.Kind, refusal.Message = RefuseModel, req.Model
 		return Reply{}, refusal
 	}
+	req = s.withoutOpening(req)
 	var asked Intent
 	searching := s.Intent != nil && slices.ContainsFunc(req.Tools, IsToolSearch)
 	if searching {
@@ -236,6 +237,24 @@ func (s *Script) agentOf(req Request) string {
 		}
 	}
 	return ""
+}
+
+// withoutOpening leaves out of the counts what a client puts before the first prompt of the
+// scenario, such as a context that it answers in the model's name: no turn answers that.
+func (s *Script) withoutOpening(req Request) Request {
+	if s.Intent == nil || req.Turns == 0 || len(s.Scenario.Steps) == 0 {
+		return req
+	}
+	prompt := specs.Fresh(s.Scenario.Steps[0].Prompt, s.Seed)
+	said := s.Intent(req).Messages
+	first := slices.IndexFunc(said, func(m Message) bool { return strings.Contains(m.Text, prompt) })
+	for _, m := range said[:max(first, 0)] {
+		req.Turns -= m.Turns
+		if m.Text != "" {
+			req.Prompts--
+		}
+	}
+	return req
 }
 
 // pickTurn returns the index of the turn of an agent that answers req, -1 if none does. The turn

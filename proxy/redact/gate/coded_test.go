@@ -12,7 +12,7 @@ import (
 func TestCodedPlaces(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	key := "sk-ant-" + "api03-" + strings.Repeat("Ab3dEf9hIj", 3)
-	secrets := newSecretSet(map[string]bool{canary: true, "\xff\xfe\xfd-secret-\xff\x00\x01": true})
+	secrets := newSecretSet(canary, "\xff\xfe\xfd-secret-\xff\x00\x01")
 	for secret := range map[string]bool{canary: true, key: true, "\xff\xfe\xfd-secret-\xff\x00\x01": true} {
 		for before := range 9 {
 			for lost := range 4 { // letters of an earlier group that stand before the run

@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,7 +53,7 @@ type Gate struct {
 // New returns a gate. Each exempt is the digest, as a Hit prints it, of a text
 // that only looks like a key. No exemption covers an exact secret.
 func New(exempt ...string) *Gate {
-	g := &Gate{exempt: map[string]bool{}, secrets: newSecretSet(nil)}
+	g := &Gate{exempt: map[string]bool{}, secrets: newSecretSet()}
 	for _, d := range exempt {
 		g.exempt[d] = true
 	}
@@ -144,15 +145,16 @@ const mostMasked = 64
 // contain a digit; below 8 bytes it is ignored.
 func (g *Gate) Learn(secrets ...string) {
 	g.mu.RLock()
-	fresh := g.secrets.unknownOf(secrets)
+	isKnown := !slices.ContainsFunc(secrets, g.secrets.lacks)
 	g.mu.RUnlock()
-	if len(fresh) == 0 {
+	if isKnown {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.secrets = g.secrets.withSecrets(fresh)
-	g.late = g.checks.Load()
+	if g.secrets.add(secrets...) {
+		g.late = g.checks.Load()
+	}
 }
 
 // Late returns how many interactions were checked before a secret became known that they
@@ -166,9 +168,9 @@ func (g *Gate) Late() int {
 // Check returns nil or a *Hit. A recorder calls it before it saves.
 func (g *Gate) Check(in cassette.Interaction) error {
 	g.mu.RLock()
+	defer g.mu.RUnlock() // Learn changes the set
 	s := &search{secrets: g.secrets, exempt: g.exempt}
-	g.checks.Add(1) // while Learn waits
-	g.mu.RUnlock()
+	g.checks.Add(1)
 	for _, h := range []http.Header{in.Request.Header, in.Response.Header, in.Response.Trailer} {
 		for name := range h {
 			if strings.Contains(strings.ToLower(name), "cookie") {

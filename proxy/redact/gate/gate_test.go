@@ -73,10 +73,15 @@ var hexCase = strings.NewReplacer("%2F", "%2f", "%3C", "%3c", "%3E", "%3e", "%3D
 
 func TestExactSecretsAreFound(t *testing.T) {
 	sources := map[string]func(in *cassette.Interaction){
-		"authorization": func(in *cassette.Interaction) { in.Request.Header.Set("Authorization", "Bearer "+canary) },
-		"x-api-key":     func(in *cassette.Interaction) { in.Request.Header.Set("X-Api-Key", canary) },
-		"parameter":     func(in *cassette.Interaction) { in.Request.URL += "?key=" + url.QueryEscape(canary) },
-		"user info":     func(in *cassette.Interaction) { in.Request.URL = "https://u:" + url.QueryEscape(canary) + "@h/" },
+		"authorization":      func(in *cassette.Interaction) { in.Request.Header.Set("Authorization", "Bearer "+canary) },
+		"x-api-key":          func(in *cassette.Interaction) { in.Request.Header.Set("X-Api-Key", canary) },
+		"parameter":          func(in *cassette.Interaction) { in.Request.URL += "?key=" + url.QueryEscape(canary) },
+		"repeated parameter": func(in *cassette.Interaction) { in.Request.URL += "?key=&key=" + url.QueryEscape(canary) },
+		"repeated field": func(in *cassette.Interaction) {
+			in.Request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			in.Request.Body = []byte("client_secret=a&client_secret=" + url.QueryEscape(canary))
+		},
+		"user info": func(in *cassette.Interaction) { in.Request.URL = "https://u:" + url.QueryEscape(canary) + "@h/" },
 	}
 	for source, put := range sources {
 		for hole, leak := range holes {

@@ -134,7 +134,7 @@ func Mask(text string) string {
 
 // maskPatterns replaces the secrets that rules describe. What it writes has no form of one.
 func maskPatterns(text []byte) string {
-	s := search{secrets: newSecretSet(nil)}
+	s := search{secrets: newSecretSet()}
 	for range maxMasks {
 		hit := s.searchText(text, everything, false)
 		if hit == nil {

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"maps"
 	"mime"
 	"net/url"
 	"slices"
@@ -92,20 +91,16 @@ func (g *Gate) secretsOf(r cassette.Request) (out []string) {
 			out = append(out, words[len(words)-1])
 		}
 	}
-	for name, values := range r.Header {
-		for _, v := range values {
-			if g.holdsSecret(name, v) {
-				take(v)
+	takeAll := func(named map[string][]string) {
+		for name, values := range named {
+			for _, v := range values {
+				if g.holdsSecret(name, v) {
+					take(v)
+				}
 			}
 		}
 	}
-	takeAll := func(values url.Values) {
-		for name, v := range values {
-			if g.holdsSecret(name, v[0]) {
-				take(v[0])
-			}
-		}
-	}
+	takeAll(r.Header)
 	if u, err := url.Parse(r.URL); err == nil {
 		takeAll(u.Query())
 		if secret, ok := u.User.Password(); ok {
@@ -152,111 +147,4 @@ func (g *Gate) topLevel(body []byte) (out []string) {
 func unquote(quoted []byte) string {
 	text, _ := jsontext.AppendUnquote(nil, quoted)
 	return string(text)
-}
-
-// secretSet is an immutable set of secrets, found by their first bytes. Those of well-known
-// keys are in the same tables, so that one pass over a text looks for both.
-type secretSet struct {
-	values map[string]bool
-	first  heads
-	coded  sextetPairs         // the first two bytes, in base64
-	by     map[uint16][]string // cut to longest
-}
-
-// newSecretSet returns the set of values.
-func newSecretSet(values map[string]bool) *secretSet {
-	s := &secretSet{values: values, by: map[uint16][]string{}}
-	for v := range values {
-		k := firstTwo(v)
-		s.by[k] = append(s.by[k], v[:min(len(v), longest)])
-		s.first.add(headOf(v))
-		s.coded.add(k)
-	}
-	for _, f := range families {
-		s.first.add(headOf(f.prefix))
-		s.coded.add(firstTwo(f.prefix))
-	}
-	return s
-}
-
-// heads is a set of hashes of three bytes. It fits into the processor's first cache.
-type heads [1 << 9]uint64
-
-// headLength is how many bytes a head has.
-const headLength = 3
-
-// nextHead returns the hash of the last three bytes of a text, small and capital letters
-// alike, given the hash before its last byte.
-func nextHead(hash uint16, last byte) uint16 { return (hash<<5 ^ uint16(last|' ')) & (1<<15 - 1) }
-
-// headOf returns the hash of the first three bytes of a text.
-func headOf(text string) uint16 { return nextHead(nextHead(nextHead(0, text[0]), text[1]), text[2]) }
-
-func (h *heads) add(k uint16) { h[k>>6] |= 1 << (k & 63) }
-
-func (h *heads) has(k uint16) bool { return h[k>>6&(1<<9-1)]>>(k&63)&1 != 0 }
-
-func firstTwo[T string | []byte](v T) uint16 { return uint16(v[0])<<8 | uint16(v[1]) }
-
-// unknownOf returns the secrets that are worth searching for and not in the set.
-func (s *secretSet) unknownOf(secrets []string) (out []string) {
-	for _, v := range secrets {
-		if isWorthSearching(v) && !s.values[v] {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-func (s *secretSet) withSecrets(secrets []string) *secretSet {
-	values := maps.Clone(s.values)
-	if values == nil {
-		values = map[string]bool{}
-	}
-	for _, v := range secrets {
-		values[v] = true
-	}
-	return newSecretSet(values)
-}
-
-// secretAt returns the secret that stands at text[i:], or "".
-func (s *secretSet) secretAt(text []byte, i int) string {
-	for _, v := range s.by[firstTwo(text[i:])] {
-		end := i + len(v)
-		if end > len(text) || string(text[i:end]) != v {
-			continue
-		}
-		if len(v) >= shortest || (i == 0 || !isAlphanumeric(text[i-1])) && (end == len(text) || !isAlphanumeric(text[end])) {
-			return s.wholeOf(v)
-		}
-	}
-	return ""
-}
-
-// wholeOf returns the secret that was cut to beginning.
-func (s *secretSet) wholeOf(beginning string) string {
-	if len(beginning) < longest {
-		return beginning
-	}
-	for v := range s.values {
-		if strings.HasPrefix(v, beginning) {
-			return v
-		}
-	}
-	return beginning
-}
-
-// inName reports whether a secret is in the name of a header, where the case of
-// its letters is lost.
-func (s *secretSet) inName(name string) bool {
-	if len(name) < shortest {
-		return false
-	}
-	name = strings.ToLower(name)
-	for v := range s.values {
-		if len(v) >= shortest && len(v) <= len(name) && strings.Contains(name, strings.ToLower(v)) {
-			return true
-		}
-	}
-	return false
 }

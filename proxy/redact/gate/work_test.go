@@ -35,7 +35,7 @@ func TestWorkIsLinear(t *testing.T) {
 			unit := word + between
 			text := strings.Repeat(unit, size/len(unit))
 			for _, text := range []string{text, `{"signature":"` + text + `"}`, text[:size/4] + strings.Repeat("a", size)} {
-				s := search{secrets: newSecretSet(nil)}
+				s := search{secrets: newSecretSet()}
 				_ = s.searchEverywhere([]byte(text))
 				if s.read > most*len(text) {
 					t.Errorf("%.40q again and again in %.20q: %d bytes are read %d times", unit, text, len(text), s.read/len(text))
@@ -79,7 +79,7 @@ func TestRulesByContext(t *testing.T) {
 			if rule.isAllowed([]byte(low)) || !slices.ContainsFunc(words, isNear) {
 				continue
 			}
-			s := search{secrets: newSecretSet(nil)}
+			s := search{secrets: newSecretSet()}
 			if tried++; s.searchText([]byte(text.String()), everything, false) == nil {
 				t.Errorf("%s: not found in %q", r.ID, text.String())
 			}

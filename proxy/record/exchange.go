@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -124,6 +125,7 @@ func (x *exchange) answerFailure(w http.ResponseWriter, r *http.Request, err err
 	}
 	contentType, body := llm.ErrorBody(x.provider, http.StatusBadGateway, "the recorder got no reply from "+r.URL.Host+": "+err.Error())
 	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body))) // WebSocket clients do not read chunks
 	w.Header().Set("X-Recorder-Error", "no reply from upstream")
 	w.WriteHeader(http.StatusBadGateway)
 	_, _ = w.Write(body) //nolint:gosec // JSON for an API client

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 
 	"github.com/meerkat-go/conformance/internal/websocket"
 )
@@ -52,10 +53,12 @@ func (f refused) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !errors.As(f.err, &refusal) {
 		return nil, f.err
 	}
+	header := refusal.Header.Clone()
+	header.Set("Content-Length", strconv.Itoa(len(refusal.Body))) // WebSocket clients do not read chunks
 	return &http.Response{
 		Status:     fmt.Sprintf("%d %s", refusal.Status, http.StatusText(refusal.Status)),
 		StatusCode: refusal.Status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: refusal.Header.Clone(), ContentLength: int64(len(refusal.Body)),
+		Header: header, ContentLength: int64(len(refusal.Body)),
 		Body: io.NopCloser(bytes.NewReader(refusal.Body)), Request: r,
 	}, nil
 }

@@ -102,12 +102,13 @@ func ok(t *testing.T, err error) {
 }
 
 // talkTo sends each message on a connection of its own, or all on one, and returns what
-// came back, up to the end of each reply or connection.
+// came back, up to the end of each reply or connection. Of a refused handshake it returns
+// the status and the length: WebSocket clients do not read chunks.
 func talkTo(t *testing.T, door *coder.DialOptions, messages ...string) (heard []string) {
 	t.Helper()
 	conn, resp, err := coder.Dial(t.Context(), socketURL, door)
 	if err != nil {
-		return []string{fmt.Sprint(resp.StatusCode)}
+		return []string{fmt.Sprint(resp.StatusCode, ", length known: ", resp.ContentLength > 0)}
 	}
 	defer func() { _ = conn.CloseNow() }()
 	heard = append(heard, resp.Header.Get("Openai-Processing-Ms"))
@@ -175,7 +176,7 @@ func TestWebSocketRoundTrip(t *testing.T) {
 	delta := "{\"type\": \"response.output_text.delta\",\n \"delta\": \"caf\u00e9\"}"
 	want := [][]string{
 		{"12", createdEvent, delta, endEvent, errorEvent, createdEvent, delta, endEvent},
-		{"12", createdEvent, "closed with -1"}, {"12", createdEvent, "closed with 4001"}, {"401"},
+		{"12", createdEvent, "closed with -1"}, {"12", createdEvent, "closed with 4001"}, {"401, length known: true"},
 	}
 	if fmt.Sprint(live) != fmt.Sprint(want) {
 		t.Fatalf("live:\n got %q\nwant %q", live, want)
@@ -244,7 +245,7 @@ func TestWebSocketUnreachable(t *testing.T) {
 	rec, err := record.New(record.Config{Transport: transport, Writer: w, Redactor: redact.New(nil)})
 	ok(t, err)
 	t.Run("client", func(t *testing.T) {
-		if got := talkTo(t, socketDoor(t, rec)); fmt.Sprint(got) != "[502]" {
+		if got := talkTo(t, socketDoor(t, rec)); fmt.Sprint(got) != "[502, length known: true]" {
 			t.Errorf("%q", got)
 		}
 	})

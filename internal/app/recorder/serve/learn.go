@@ -23,16 +23,16 @@ func (a *app) learnRules(ctx context.Context, f *modeFlags, path string, given, 
 		return err
 	}
 	if exit, err := a.runOnce(ctx, f, path, given, args); err != nil || exit != recorderenv.ExitOK {
-		return exitOr(err, exit)
+		return a.endUnlearned(err, exit)
 	}
 	second := *f
 	ext := filepath.Ext(f.cassette)
 	second.cassette, second.force = strings.TrimSuffix(f.cassette, ext)+"~second"+ext, true
+	defer func() { _ = os.Remove(second.cassette) }()
 	a.Note("now the same once more, to see what differs")
 	if exit, err := a.runOnce(ctx, &second, path, given, args); err != nil || exit != recorderenv.ExitOK {
-		return exitOr(err, exit)
+		return a.endUnlearned(err, exit)
 	}
-	defer func() { _ = os.Remove(second.cassette) }()
 	one, err := cassette.Open(f.cassette)
 	if err != nil {
 		return cli.Usage("%w", err)
@@ -56,6 +56,14 @@ func exitOr(err error, exit int) error {
 		return err
 	}
 	return cli.Exit(exit)
+}
+
+// endUnlearned says that a recording failed, after which nothing can be compared.
+func (a *app) endUnlearned(err error, exit int) error {
+	if err == nil {
+		a.Say("--learn: proposes no rules, because it needs two recordings in which nothing fails; see what failed above, and run it again")
+	}
+	return exitOr(err, exit)
 }
 
 // printLearned prints the proposals as they stand in recorder.yaml.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -78,9 +79,21 @@ func (a *app) readCredential(c *callerFlags) (string, error) {
 	return value, nil
 }
 
+// logTurnedAway returns a function that counts why somebody did not get through, and says
+// it once: programs try again and again.
+func (a *app) logTurnedAway() func(line string) {
+	var said sync.Map
+	return func(line string) {
+		a.turnedAway.Add(1)
+		if _, isKnown := said.LoadOrStore(line, true); !isKnown {
+			a.Say("%s", line)
+		}
+	}
+}
+
 // ingressConfig is what f says about the proxy's ingresses.
 func (a *app) ingressConfig(f *modeFlags) (cfg proxy.Config, err error) {
-	cfg = proxy.Config{Listen: f.listen, Listener: f.listener, Ingress: f.ingress, AllowHosts: f.allow, AllowFlag: allowFlag, Log: func(line string) { a.turnedAway.Add(1); a.Say("%s", line) }}
+	cfg = proxy.Config{Listen: f.listen, Listener: f.listener, Ingress: f.ingress, AllowHosts: f.allow, AllowFlag: allowFlag, Log: a.logTurnedAway()}
 	if f.isRun {
 		cfg.Identify = recorderenv.ProcessOf
 	}

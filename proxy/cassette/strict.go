@@ -40,11 +40,17 @@ func (c *Cassette) Strict(i int) (Interaction, error) {
 // isWrittenAt reports whether an item is what this package writes of an interaction. It
 // compares a piece at a time, because the interaction is in memory already.
 func (c *Cassette) isWrittenAt(s span, in Interaction) bool {
-	at, isSame := s.start, true
+	at := s.start
 	for piece := range itemPieces(in, pieceSize) {
-		end := at + len(piece)
-		isSame = isSame && end <= s.seal && c.data.lookAt(at, end, len(piece), func(written []byte) { isSame = bytes.Equal(written, piece) }) == nil
+		end, isSame := at+len(piece), false
+		if end > s.seal {
+			return false
+		}
+		err := c.data.lookAt(at, end, len(piece), func(written []byte) { isSame = bytes.Equal(written, piece) })
+		if err != nil || !isSame {
+			return false
+		}
 		at = end
 	}
-	return isSame && at == s.seal
+	return at == s.seal
 }

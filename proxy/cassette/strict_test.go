@@ -39,6 +39,7 @@ func TestStrictRefusesWhatTheFormatDoesNotHave(t *testing.T) {
 		"unknown reserved header":  {"item", "            \"X-Cassette-Request-Proto\"", "            \"X-Cassette-Odd\":\n                - \"x\"\n            \"X-Cassette-Request-Proto\""},
 		"a comment":                {"item", "      response:\n", "      # a comment\n      response:\n"},
 		"another status":           {"item", "200 OK", "200 Fine"},
+		"one as long":              {"item", "200 OK", "200 KO"},
 		"a form":                   {"item", "form: {}", "form: {a: [b]}"},
 	} {
 		h, it := head, item

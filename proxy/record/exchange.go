@@ -280,7 +280,7 @@ func (x *exchange) memoryHeld() int {
 }
 
 // buildInteraction returns the interaction with its bodies, decompressed. A body
-// longer than limit is an error.
+// of more than most bytes is an error.
 func (x *exchange) buildInteraction(most int64) (in cassette.Interaction, err error) {
 	in = x.in
 	if x.isLive && (x.local.Load() || x.in.Response.Status == 0) {
@@ -314,6 +314,19 @@ func (x *exchange) buildInteraction(most int64) (in cassette.Interaction, err er
 		in.Timeline, in.Drained = nil, 0 // they were those of other bytes
 	}
 	return in, nil
+}
+
+// withOwnBodies returns in with copies of the bodies that are in memory as they came: they
+// are read once more when the interaction is built again, and a request may still be on its
+// way to the provider.
+func (x *exchange) withOwnBodies(in cassette.Interaction) cassette.Interaction {
+	if x.request.stored == 0 && in.Request.Encoding == "" {
+		in.Request.Body = bytes.Clone(in.Request.Body)
+	}
+	if x.response.stored == 0 && in.Response.Encoding == "" {
+		in.Response.Body = bytes.Clone(in.Response.Body)
+	}
+	return in
 }
 
 func tooLong(size, most int64) error {

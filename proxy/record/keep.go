@@ -21,7 +21,7 @@ type Report struct {
 	Answered int
 	// Cut names replies that are incomplete ([cassette.Judge]): ended early by
 	// the server or the client, or without the event that ends a stream of that
-	// provider. They are saved and marked, but for requests without any
+	// provider. They are saved and marked, except for requests without any
 	// reply and for what WholeOnly keeps out.
 	Cut []string
 	// Withheld counts the replies in Cut that were not saved.
@@ -80,7 +80,7 @@ func (rec *Recorder) isWithheld(k *pendingSave) bool {
 // in order. A failure of one does not affect the others.
 func (rec *Recorder) keepBatch(batch []*exchange) {
 	all := make([]pendingSave, len(batch))
-	sideBySide(len(batch), func(i int) {
+	runInParallel(len(batch), func(i int) {
 		all[i].x = batch[i]
 		all[i].lost = callGuarded(func() error { return rec.prepareSave(&all[i]) })
 	})
@@ -101,9 +101,9 @@ func (rec *Recorder) keepBatch(batch []*exchange) {
 // to the system at once.
 const huge = 32 << 20
 
-// sideBySide calls f(0) … f(n-1) on half of the processors. The other half stays
+// runInParallel calls f(0) … f(n-1) on half of the processors. The other half stays
 // free for the clients.
-func sideBySide(n int, f func(i int)) {
+func runInParallel(n int, f func(i int)) {
 	workers := min(n, max(runtime.GOMAXPROCS(0)/2, 1))
 	var wg sync.WaitGroup
 	for first := range workers - 1 {
@@ -159,7 +159,7 @@ func (rec *Recorder) redactAndCheck(k *pendingSave) error {
 	in.Incomplete = cassette.Judge(in)
 	redact := rec.cfg.Redactor.Interaction
 	if r, ok := rec.cfg.Redactor.(overwriter); ok && k.x.bodySize() > huge {
-		redact = r.Overwrite
+		in, redact = k.x.withOwnBodies(in), r.Overwrite
 	}
 	if k.in = redact(in); rec.cfg.Gate != nil {
 		k.gate = rec.cfg.Gate(k.in)
@@ -175,8 +175,8 @@ type overwriter interface {
 // maxMasked is how many secrets of one interaction are masked at most.
 const maxMasked = 64
 
-// maskSecrets has taken out what the gate finds, one after the other, until it finds
-// nothing, or again what the redactor knows and does not find.
+// maskSecrets masks what the gate finds, one secret after the other. It ends when the gate
+// finds nothing more, or finds again what was just masked, which the redactor cannot reach.
 func (rec *Recorder) maskSecrets(k *pendingSave) error {
 	for n := 0; k.gate != nil && rec.cfg.Mask != nil && n < maxMasked; n++ {
 		found := k.gate.Error()

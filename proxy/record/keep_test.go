@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +44,42 @@ func TestNothingUnredactedLeaves(t *testing.T) {
 	}
 	if len(observed) != 1 {
 		t.Errorf("observed %d", len(observed))
+	}
+}
+
+// overwriting is a redactor that replaces secrets where they stand, and notes the requests
+// that it gets.
+type overwriting struct{ asked *[]string }
+
+func (overwriting) Interaction(in cassette.Interaction) cassette.Interaction { return in }
+
+func (o overwriting) Overwrite(in cassette.Interaction) cassette.Interaction {
+	*o.asked = append(*o.asked, string(in.Request.Body))
+	copy(in.Request.Body, bytes.ReplaceAll(in.Request.Body, []byte("secret"), []byte("xxxxxx")))
+	return in
+}
+
+// A small body beside a huge one is in memory, and must not change there: an interaction that
+// the gate refuses is redacted once more, as it came.
+func TestHugeIsRedactedTwiceAsItCame(t *testing.T) {
+	var asked []string
+	refused := false
+	gate := func(cassette.Interaction) error {
+		if !refused {
+			refused = true
+			return errors.New("found something")
+		}
+		return nil
+	}
+	g := newRig(t, false, record.Config{Redactor: overwriting{&asked}, Gate: gate}, say(strings.Repeat("long ", 7<<20)))
+	resp, err := g.client.Post(endpoint, "application/json", strings.NewReader(`{"k":"secret"}`))
+	check(t, err)
+	_ = read(t, resp)
+	if in := g.only(); string(in.Request.Body) != `{"k":"xxxxxx"}` {
+		t.Errorf("kept %q", in.Request.Body)
+	}
+	if want := []string{`{"k":"secret"}`, `{"k":"secret"}`}; !slices.Equal(asked, want) {
+		t.Errorf("redacted %q, want %q", asked, want)
 	}
 }
 

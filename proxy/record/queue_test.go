@@ -28,10 +28,10 @@ func TestQueueKeepsOrder(t *testing.T) {
 }
 
 // Each of a batch is prepared, once.
-func TestSideBySideReachesAll(t *testing.T) {
+func TestRunInParallelReachesAll(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 7, 100} {
 		seen := make([]int, n)
-		sideBySide(n, func(i int) { seen[i]++ })
+		runInParallel(n, func(i int) { seen[i]++ })
 		if slices.ContainsFunc(seen, func(times int) bool { return times != 1 }) {
 			t.Errorf("%d: %v", n, seen)
 		}

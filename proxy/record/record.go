@@ -56,9 +56,9 @@ type Config struct {
 	// Gate checks each redacted interaction last. An error keeps the interaction
 	// from being saved; it must not quote the secret. nil accepts all.
 	Gate func(cassette.Interaction) error
-	// Mask, if not nil, is asked when Gate refuses an interaction: it has the Redactor
-	// take out what was found, and reports whether that was new to it. Then the
-	// interaction is redacted and checked again. nil refuses.
+	// Mask, if not nil, is called when Gate refuses an interaction: it tells the Redactor
+	// what was found, and reports whether that was new to it. Then the interaction is
+	// redacted and checked again. Without it the interaction is not saved.
 	Mask func(refusal error) bool
 	// Observe receives each redacted interaction, saved or not, one at a time.
 	// nil observes nothing.
@@ -112,7 +112,7 @@ type Recorder struct {
 	spools *spooler
 	ended  *queue
 	done   chan struct{}
-	report Report // the keeper's until done
+	report Report // written by keepAll alone until done
 }
 
 // maxBody is the default of Config.MaxBody.

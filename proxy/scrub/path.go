@@ -3,6 +3,7 @@ package scrub
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +19,7 @@ type step struct {
 
 type path []step
 
-var errPath = errors.New("is no path; use $ and then .NAME, [N], [*], ..NAME or ['NAME'], as in $.messages[*].content")
+var errPath = errors.New("is not a path; use $ and then .NAME, [N], [*], ..NAME or ['NAME'], as in $.messages[*].content")
 
 // isSpecific reports whether a path names a member or an element somewhere: $..* does not.
 func (p path) isSpecific() bool {
@@ -79,7 +80,7 @@ func bracketStep(text string) (s step, rest string, err error) {
 	inner, rest, ok := strings.Cut(text[1:], "]")
 	n, nerr := strconv.ParseUint(inner, 10, 31)
 	if !ok || nerr != nil {
-		return s, "", fmt.Errorf("[%s is no index; %w", inner, errPath)
+		return s, "", fmt.Errorf("[%s is not an index; %w", inner, errPath)
 	}
 	return step{index: int(n)}, rest, nil
 }
@@ -101,7 +102,8 @@ func (p path) editEach(v any, f func(any) (any, bool)) any {
 	}
 	switch x := v.(type) {
 	case map[string]any:
-		for name, value := range x {
+		for _, name := range slices.Sorted(maps.Keys(x)) { // in the order that [Taken] promises
+			value := x[name]
 			if s.any || s.name == name && s.name != "" {
 				if kept, ok := change(value); ok {
 					value, x[name] = kept, kept

@@ -119,7 +119,7 @@ func readRule(text string) (r Rule, err error) {
 	hasValue := r.name != rest
 	switch {
 	case !slices.Contains(names, r.name):
-		return Rule{}, fmt.Errorf("is no rule; use %s, a path such as $.metadata, or a pattern such as /build-[0-9]+/", strings.Join(names, ", "))
+		return Rule{}, fmt.Errorf("is not a rule; use %s, a path such as $.metadata, or a pattern such as /build-[0-9]+/", strings.Join(names, ", "))
 	case hasValue && !slices.Contains(placeNames, r.name):
 		return Rule{}, fmt.Errorf("%s takes no value", r.name)
 	case hasValue && len(r.value) < shortest:
@@ -138,11 +138,11 @@ var letter = regexp.MustCompile(`[A-Za-z]`)
 func parsePattern(text string) (*regexp.Regexp, error) {
 	inner, ok := strings.CutSuffix(text[1:], "/")
 	if !ok || inner == "" {
-		return nil, errors.New("is no pattern; put it between slashes, as in /build-[0-9]+/")
+		return nil, errors.New("is not a pattern; put it between slashes, as in /build-[0-9]+/")
 	}
 	re, err := regexp.Compile(inner)
 	if err != nil {
-		return nil, fmt.Errorf("is no regular expression in the syntax of RE2: %w", err)
+		return nil, fmt.Errorf("is not a regular expression in the syntax of RE2: %w", err)
 	}
 	return re, nil
 }

@@ -2,6 +2,7 @@ package specs
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -12,8 +13,8 @@ import (
 	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
-// Prices says what tokens cost, by model. The user gives it: prices change, and none is
-// known here. It is read-only. A nil *Prices knows no price.
+// Prices says what tokens cost, by model. The user gives it, because prices change; none is
+// built in. It is read-only. A nil *Prices knows no price.
 type Prices struct {
 	// Currency is the user's word for the unit, for example USD; "" where none is named.
 	Currency string
@@ -58,7 +59,7 @@ func ParsePrices(file string, data []byte) (*Prices, error) {
 			})
 		}
 		if p.Currency = value.Value; value.Kind != yaml.ScalarNode || p.Currency == "" {
-			return r.lineError(value, "currency is no word; write for example currency: USD")
+			return r.lineError(value, "currency is not a word; write for example currency: USD")
 		}
 		return nil
 	})
@@ -81,7 +82,7 @@ func (r priceReader) lineError(n *yaml.Node, format string, args ...any) error {
 // eachMember calls read for the members of a mapping. Nil known knows any name.
 func (r priceReader) eachMember(n *yaml.Node, known []string, read func(key string, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return r.lineError(n, "is no mapping; write %s", priceExample)
+		return r.lineError(n, "is not a mapping; write %s", priceExample)
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -138,9 +139,9 @@ func (p *Prices) PriceOf(model string) (Price, bool) {
 		return price, true
 	}
 	bare := ParseModel(model).Bare
-	for name, price := range p.Models {
+	for _, name := range slices.Sorted(maps.Keys(p.Models)) { // in a fixed order: snapshots of one model may differ
 		if ParseModel(name).Bare == bare {
-			return price, true
+			return p.Models[name], true
 		}
 	}
 	return Price{}, false

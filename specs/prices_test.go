@@ -15,6 +15,16 @@ func TestParsePrices(t *testing.T) {
 	}
 }
 
+// TestPriceOfSnapshot: of several snapshots of one model the same one answers each time.
+func TestPriceOfSnapshot(t *testing.T) {
+	p := &Prices{Models: map[string]Price{"gpt-5.2-2026-01-01": {Input: 1}, "gpt-5.2-2026-02-02": {Input: 2}, "gpt-5.2-2026-03-03": {Input: 3}}}
+	for range 50 {
+		if got, ok := p.PriceOf("gpt-5.2"); !ok || got.Input != 1 {
+			t.Fatal(got, ok)
+		}
+	}
+}
+
 func TestBadPrices(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                          "p.yaml: is empty; list models",
@@ -28,8 +38,8 @@ func TestBadPrices(t *testing.T) {
 		"models: {m: {input: [1], output: 1}}":      "is not a price",
 		"models:\n m: {input: 1, cached_read: 1}":   `p.yaml:2: unknown key "cached_read"; did you mean cache_read?`,
 		"models: {m: {input: 1, input: 2}}":         "p.yaml:1: input stands there twice",
-		"models: [m]":                               "p.yaml:1: is no mapping",
-		"currency: {}\nmodels: {}":                  "p.yaml:1: currency is no word",
+		"models: [m]":                               "p.yaml:1: is not a mapping",
+		"currency: {}\nmodels: {}":                  "p.yaml:1: currency is not a word",
 		"models: {":                                 "p.yaml: yaml: line 1",
 		strings.Repeat("#", MaxPriceBytes+1):        "too long",
 		"models: {m: &m {input: 1, output: 1, *m}}": "p.yaml",

@@ -70,3 +70,23 @@ func TestDeclaredSideOfDeveloper(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// The exit code is that of the conversation: a process succeeds although a request beside it
+// was cut, and fails where the conversation was.
+func TestExitCodeIsOfTheConversation(t *testing.T) {
+	main := askOf(0, `{"model":"m","max_tokens":9,"system":"You are careful.","messages":[{"role":"user","content":"Name one bird."}]}`)
+	title := askOf(1, `{"model":"m","max_tokens":9,"system":"You are a title generator.","messages":[{"role":"user","content":"A title for: birds"}]}`)
+	for name, tt := range map[string]struct {
+		cut  *evidence.Exchange
+		want int
+	}{"the title": {&title, 0}, "the conversation": {&main, 1}} {
+		whole := tt.cut.Response.Body
+		tt.cut.Response.Body = whole[:len(whole)/2]
+		ev := evidence.Evidence{Side: []*regexp.Regexp{regexp.MustCompile("^You are a title generator")},
+			Exchanges: []evidence.Exchange{main, title}, Process: []evidence.Process{{ExitCode: 0}}}
+		if res := find(t, "STR-008/exit-code").Run(check.Decode(&ev)); len(res.Findings) != tt.want {
+			t.Errorf("%s: %+v", name, res)
+		}
+		tt.cut.Response.Body = whole
+	}
+}

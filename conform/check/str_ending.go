@@ -44,18 +44,18 @@ func partialTurn(s *Trace, r *report) {
 func exitCode(s *Trace, r *report) {
 	for n := range s.ev.Process {
 		if s.ev.Process[n].ExitCode < 0 {
-			continue // nobody saw how it ended
+			continue // how it ended was not seen
 		}
 		var last *exchange
-		troubled := false
+		isBroken := false // one of its replies never came whole
 		for _, x := range s.x {
-			if x.Process != n || x.req.Op != wire.Generate {
+			if x.Process != n || x.req.Op != wire.Generate || x.kind.isSide() {
 				continue
 			}
 			last = x
-			troubled = troubled || x.reply.End == wire.Cut || x.reply.End == wire.Failed
+			isBroken = isBroken || x.reply.End == wire.Cut || x.reply.End == wire.Failed
 		}
-		if last == nil || !troubled {
+		if last == nil || !isBroken {
 			continue
 		}
 		r.addObserved(1)
@@ -68,12 +68,12 @@ func exitCode(s *Trace, r *report) {
 // clientAbort is the end of a reply that the client itself broke off.
 const clientAbort = "client_abort"
 
-// unansweredExit: a process whose last reply is whole and no answer did not succeed
+// unansweredExit: a process whose last reply is whole but not an answer did not succeed
 // (R31).
 func unansweredExit(s *Trace, r *report) {
 	for n := range s.ev.Process {
 		if s.ev.Process[n].ExitCode < 0 {
-			continue // nobody saw how it ended
+			continue // how it ended was not seen
 		}
 		var last *exchange
 		why, isUnanswered := "", false
@@ -93,7 +93,7 @@ func unansweredExit(s *Trace, r *report) {
 	}
 }
 
-// unansweredReason says in which way a whole reply is no answer, "" for one that is.
+// unansweredReason says why a whole reply is not an answer, "" for one that is.
 func unansweredReason(x *exchange) string {
 	isRefused := func(it wire.Item) bool {
 		return slices.ContainsFunc(it.Node.Get("content").Elems(), func(part *wire.Node) bool { return part.Get("type").Str() == "refusal" })
@@ -109,7 +109,7 @@ func unansweredReason(x *exchange) string {
 	return ""
 }
 
-// unansweredStops are the stop reasons of replies that are whole and no answer, by
+// unansweredStops are the stop reasons of replies that are whole but not an answer, by
 // provider: what was cut off, refused, filtered or paused.
 var unansweredStops = map[string][]string{
 	evidence.Anthropic: {"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"},
@@ -118,7 +118,7 @@ var unansweredStops = map[string][]string{
 		"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER"},
 }
 
-// notExecuted: a call whose arguments are no JSON object, or that a cut left
+// notExecuted: a call whose arguments are not a JSON object, or that a cut left
 // unfinished, was not run: its result says so (D2, R29, R30). Only Anthropic marks
 // errors; elsewhere the result must read like one, and so it may where the agent put
 // another tool in the place of the one that was called.

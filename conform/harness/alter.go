@@ -51,7 +51,7 @@ func (a *alterer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	body = record.DecompressRequest(r.Header, body)
-	asked := cassette.Interaction{WebSocket: a.capture.sockets.numberOf(r),
+	asked := cassette.Interaction{WebSocket: a.capture.sockets.Of(r.Context()),
 		Request: cassette.Request{Method: r.Method, URL: r.URL.String(), Proto: r.Proto, Header: r.Header.Clone(), Body: body}}
 	if changed, ok := a.changeRequest(asked); ok {
 		asked.Request = changed

@@ -37,7 +37,7 @@ type capture struct {
 	live         *liveRecording   // nil unless a provider answers
 	cassettePath string
 	interrupt    interruption
-	sockets      sockets
+	sockets      websocket.Ordinals
 
 	mu             sync.Mutex
 	currentStep    int

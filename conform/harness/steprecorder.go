@@ -96,7 +96,7 @@ func (s *stepRecorder) note(r *http.Request, in *cassette.Interaction) {
 	if s.config.Note != nil {
 		s.config.Note(r, in)
 	}
-	s.capture.sockets.noteSocket(r, in)
+	in.WebSocket = s.capture.sockets.Of(r.Context())
 }
 
 func (s *stepRecorder) observe(in cassette.Interaction) { s.capture.observe(in, false) }

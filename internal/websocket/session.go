@@ -1,10 +1,13 @@
 package websocket
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"strconv"
 	"sync"
 
 	coder "github.com/coder/websocket"
@@ -14,6 +17,7 @@ import (
 // [Serve] makes of its messages carry it. It is safe for concurrent use.
 type Session struct {
 	handshake *http.Request
+	ordinal   int // set by Ordinals, guarded by its mutex
 
 	mu       sync.Mutex
 	upstream *Upstream
@@ -61,6 +65,19 @@ type Refusal struct {
 // Error says what the provider answered instead.
 func (r *Refusal) Error() string {
 	return fmt.Sprintf("the provider refused the WebSocket: %d %s", r.Status, http.StatusText(r.Status))
+}
+
+// Response returns the refusal as the HTTP reply to request. It names its length, because
+// WebSocket clients do not read chunks.
+func (r *Refusal) Response(request *http.Request) *http.Response {
+	header := r.Header.Clone()
+	header.Set("Content-Length", strconv.Itoa(len(r.Body)))
+	return &http.Response{
+		Status:     fmt.Sprintf("%d %s", r.Status, http.StatusText(r.Status)),
+		StatusCode: r.Status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, ContentLength: int64(len(r.Body)),
+		Body: io.NopCloser(bytes.NewReader(r.Body)), Request: request,
+	}
 }
 
 // Connect connects the session to the provider by way of next, once: later calls return

@@ -1,12 +1,8 @@
 package record
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
-	"strconv"
 
 	"github.com/meerkat-go/conformance/internal/websocket"
 )
@@ -29,7 +25,7 @@ func (rec *Recorder) ServeWebSocket(w http.ResponseWriter, r *http.Request, acce
 }
 
 // overSession sends requests over the WebSocket that they came by, which it connects to
-// the provider for the first of them if nobody has.
+// the provider for the first of them unless that is done.
 type overSession struct {
 	session *websocket.Session
 	next    http.RoundTripper
@@ -53,12 +49,5 @@ func (f refused) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !errors.As(f.err, &refusal) {
 		return nil, f.err
 	}
-	header := refusal.Header.Clone()
-	header.Set("Content-Length", strconv.Itoa(len(refusal.Body))) // WebSocket clients do not read chunks
-	return &http.Response{
-		Status:     fmt.Sprintf("%d %s", refusal.Status, http.StatusText(refusal.Status)),
-		StatusCode: refusal.Status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: header, ContentLength: int64(len(refusal.Body)),
-		Body: io.NopCloser(bytes.NewReader(refusal.Body)), Request: r,
-	}, nil
+	return refusal.Response(r), nil
 }

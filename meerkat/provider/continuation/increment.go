@@ -18,7 +18,7 @@ func parseRequest(body []byte) (request, error) {
 	if err := json.Unmarshal(body, &q.members); err != nil {
 		return request{}, err
 	}
-	_ = json.Unmarshal(q.members["input"], &q.input) // a text is no list
+	_ = json.Unmarshal(q.members["input"], &q.input) // a text is not a list
 	return q, nil
 }
 

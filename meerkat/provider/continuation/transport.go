@@ -59,7 +59,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.exchange(r, q)
 	if refusal := (*websocket.Refusal)(nil); errors.As(err, &refusal) {
 		if !t.noteRefusal(refusal.Status) {
-			return refusedHandshake(r, refusal), nil
+			return refusal.Response(r), nil
 		}
 		return t.Base.RoundTrip(again())
 	}
@@ -205,15 +205,6 @@ func readBody(r *http.Request) ([]byte, error) {
 		return nil, fmt.Errorf("the request cannot be read: %w", err)
 	}
 	return body, nil
-}
-
-// refusedHandshake is a refusal of the handshake as the reply to r.
-func refusedHandshake(r *http.Request, refusal *websocket.Refusal) *http.Response {
-	return &http.Response{
-		Status: fmt.Sprintf("%d %s", refusal.Status, http.StatusText(refusal.Status)), StatusCode: refusal.Status,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: refusal.Header, Request: r,
-		ContentLength: int64(len(refusal.Body)), Body: io.NopCloser(bytes.NewReader(refusal.Body)),
-	}
 }
 
 // cannotGoOn reports whether a refusal says that the connection, and not the request, is at

@@ -20,7 +20,7 @@ import (
 type server struct {
 	*httptest.Server
 	mu       sync.Mutex
-	sockets  map[*websocket.Session]int
+	sockets  websocket.Ordinals
 	messages []string
 	// instead answers a request in the place of a response, if it is not nil and returns a
 	// status.
@@ -31,7 +31,7 @@ type server struct {
 
 func newServer(t *testing.T) *server {
 	t.Helper()
-	s := &server{sockets: map[*websocket.Session]int{}}
+	s := &server{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !websocket.IsUpgrade(r) {
 			s.answer(w, r)
@@ -51,11 +51,8 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewDecoder(r.Body).Decode(&q)
 	s.mu.Lock()
 	at := "HTTP"
-	if session := websocket.SessionOf(r.Context()); session != nil {
-		if s.sockets[session] == 0 {
-			s.sockets[session] = len(s.sockets) + 1
-		}
-		at = fmt.Sprint(s.sockets[session])
+	if ordinal := s.sockets.Of(r.Context()); ordinal != 0 {
+		at = fmt.Sprint(ordinal)
 	}
 	n := len(s.messages)
 	s.messages = append(s.messages, strings.TrimSpace(fmt.Sprintf("%s %d %s", at, len(q.Input), q.Previous)))

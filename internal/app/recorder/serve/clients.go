@@ -18,23 +18,24 @@ type clients struct {
 	mu      sync.Mutex
 	ordinal map[string]int
 	last    int // the highest ordinal so far
-	sockets map[*websocket.Session]int
-	socket  int // the highest ordinal of a WebSocket so far
+	sockets websocket.Ordinals
 }
 
 // newClients begins behind the processes that recorded into old, which may be nil: a
 // program that is run again is another process.
 func newClients(isRun bool, old *cassette.Cassette) (*clients, error) {
-	c := &clients{isRun: isRun, ordinal: map[string]int{}, sockets: map[*websocket.Session]int{}}
+	c := &clients{isRun: isRun, ordinal: map[string]int{}}
 	if old == nil {
 		return c, nil
 	}
+	socket := 0
 	for in, err := range old.All() {
 		if err != nil {
 			return nil, err
 		}
-		c.last, c.socket = max(c.last, in.Process), max(c.socket, in.WebSocket)
+		c.last, socket = max(c.last, in.Process), max(socket, in.WebSocket)
 	}
+	c.sockets.StartAfter(socket)
 	return c, nil
 }
 
@@ -44,20 +45,7 @@ func (c *clients) note(r *http.Request, in *cassette.Interaction) {
 		in.Ingress = cassette.IngressBaseURL
 	}
 	in.Process = c.number(proxy.Session(r.Context()), proxy.Client(r.Context()))
-	if session := websocket.SessionOf(r.Context()); session != nil {
-		in.WebSocket = c.numberSocket(session)
-	}
-}
-
-// numberSocket returns the ordinal of a WebSocket.
-func (c *clients) numberSocket(session *websocket.Session) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.sockets[session] == 0 {
-		c.socket++
-		c.sockets[session] = c.socket
-	}
-	return c.sockets[session]
+	in.WebSocket = c.sockets.Of(r.Context())
 }
 
 // number returns the ordinal of a client, 0 when nothing tells it from others. Of a

@@ -152,22 +152,14 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, ow
 	}
 	about := subject.About()
 	about.Control = about.Level()
-	sources := f.sources // as the report names them
-	if sources == nil {
-		for _, source := range harness.DefaultSources(about) {
-			sources = append(sources, string(source))
-		}
-	}
-	live, err := a.liveOptions(f)
-	if err != nil {
-		return nil, err
-	}
+	sources := f.sourceNames(about)
 	prices, err := f.prices.read()
 	if err != nil {
 		return nil, err
 	}
-	if live != nil {
-		live.Prices = prices
+	live, err := a.liveOptions(f, prices)
+	if err != nil {
+		return nil, err
 	}
 	bar := a.StartProgress("judged")
 	began := time.Now()
@@ -199,12 +191,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, ow
 	if err != nil {
 		return nil, filterError(err)
 	}
-	for _, line := range found.UnseenTeamRules {
-		a.Say("%s", line)
-	}
-	for _, r := range found.Results {
-		a.Log().Info("judged", "case", r.Case, "check", r.Check, "verdict", string(r.Verdict), "observed", r.Observed)
-	}
+	a.sayOutcome(found)
 	if tripped != nil {
 		found.Guard = tripped.Reason
 	}
@@ -215,6 +202,28 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, ow
 	}
 	end := report.JournalEnd{DurationMS: time.Since(began).Milliseconds(), Isolation: isolationOf(about.Subject, options.Isolation), Guard: cmp.Or(found.Guard, f.strayGuard(schedule.known.Entries)), Live: liveOf(live, found)}
 	return schedule.makeReport(&end)
+}
+
+// sourceNames are the sources as the report names them.
+func (f runFlags) sourceNames(about harness.About) []string {
+	if f.sources != nil {
+		return f.sources
+	}
+	var names []string
+	for _, source := range harness.DefaultSources(about) {
+		names = append(names, string(source))
+	}
+	return names
+}
+
+// sayOutcome names the team's rules that saw nothing, and logs each result.
+func (a *app) sayOutcome(found harness.Outcome) {
+	for _, line := range found.UnseenTeamRules {
+		a.Say("%s", line)
+	}
+	for _, r := range found.Results {
+		a.Log().Info("judged", "case", r.Case, "check", r.Check, "verdict", string(r.Verdict), "observed", r.Observed)
+	}
 }
 
 // interruptedError ends a run that was interrupted.
@@ -236,8 +245,7 @@ func (f runFlags) harnessOptions(subject harness.Subject, progress func(done, to
 	return o
 }
 
-// validate refuses values that do not exist, and those that are planned and not
-// in this build.
+// validate refuses values that do not exist.
 func (f runFlags) validate() error {
 	if slices.Contains(f.sources, string(evidence.SourceCassette)) && (f.name != rkatSubject || len(f.command) > 0) {
 		return cli.Usage("--source cassette: the cassettes are recordings of %s, and another agent asks for something else; use --source simulator", rkatSubject)
@@ -246,25 +254,19 @@ func (f runFlags) validate() error {
 		return err
 	}
 	for _, v := range []struct {
-		flag           string
-		values         []string
-		known, planned []string
-		advice         string
+		flag          string
+		values, known []string
 	}{
-		{"--source", f.sources, []string{"cassette", "simulator", "live"}, nil, ""},
-		{"--ingress", f.ingress, []string{proxy.MITM, proxy.BaseURL}, nil, ""},
-		{"--websocket", []string{f.webSocket}, []string{webSocketJudge, webSocketRefuse}, nil, ""},
-		{"--set", []string{f.set}, specs.SetNames(), nil, ""},
+		{"--source", f.sources, []string{"cassette", "simulator", "live"}},
+		{"--ingress", f.ingress, []string{proxy.MITM, proxy.BaseURL}},
+		{"--websocket", []string{f.webSocket}, []string{webSocketJudge, webSocketRefuse}},
+		{"--set", []string{f.set}, specs.SetNames()},
 	} {
 		if v.values != nil && len(v.values) == 0 {
 			return cli.Usage("%s: is empty; use %s", v.flag, strings.Join(v.known, " or "))
 		}
 		for _, value := range v.values {
-			switch {
-			case slices.Contains(v.known, value):
-			case slices.Contains(v.planned, value):
-				return missingError(v.flag+" "+value, v.advice)
-			default:
+			if !slices.Contains(v.known, value) {
 				return cli.Usage("%s: unknown value %q; use %s%s", v.flag, value, strings.Join(v.known, " or "), spelling.Hint(value, v.known))
 			}
 		}

@@ -77,11 +77,11 @@ func (f liveFlags) check(run runFlags) error {
 }
 
 // liveOptions is how the providers are asked, nil where they are not.
-func (a *app) liveOptions(f runFlags) (*harness.Live, error) {
+func (a *app) liveOptions(f runFlags, prices *specs.Prices) (*harness.Live, error) {
 	if !slices.Contains(f.sources, string(evidence.SourceLive)) {
 		return nil, nil //nolint:nilnil // a run need not be live
 	}
-	l := &harness.Live{Budget: f.budget, Record: f.record, Tool: "conform " + cli.Version()}
+	l := &harness.Live{Budget: f.budget, Record: f.record, Prices: prices, Tool: "conform " + cli.Version()}
 	var err error
 	if l.Keys, err = harness.EnvironmentKeys(a.Getenv); err != nil {
 		return nil, cli.Usage("--source live: %w", err)

@@ -54,7 +54,7 @@ func (f *commandFlags) addTo(cmd *cobra.Command) {
 	flags.StringVar(&f.sessionPattern, "session-pattern", "", "regular expression that finds {session} in the agent's output")
 	flags.StringVar(&f.mcp, "mcp-flag", "", "how the agent behind -- is offered tools: '--mcp-config {mcp_config}'")
 	flags.StringArrayVar(&f.env, "env", nil, "variable for the agent behind --: `NAME=VALUE`")
-	flags.StringSliceVar(&f.providers, "provider", nil, "play no other providers than these: anthropic, openai, gemini (default: all that the agent has; for one behind --, what a first prompt shows)")
+	flags.StringSliceVar(&f.providers, "provider", nil, "run no other providers than these: anthropic, openai, gemini (default: all that the agent has; for one behind --, what a first prompt shows)")
 }
 
 // takeArguments takes the command behind --. Other arguments are mistakes.
@@ -112,7 +112,7 @@ func (f *commandFlags) adHocProfile() (*profiles.Profile, error) {
 	return p, nil
 }
 
-// waysIn are those that are played where no flag says it: the first that works.
+// waysIn are those that are run where no flag says it: the first that works.
 func waysIn(agent harness.Subject) []string {
 	known := agent.About().Ingress
 	for _, way := range allWays {
@@ -127,7 +127,7 @@ func waysIn(agent harness.Subject) []string {
 var allWays = []string{proxy.MITM, proxy.BaseURL}
 
 // findSubject returns the agent that the flags name. One that is a program is asked one
-// prompt first; if that does not arrive, the agent plays no case and says why. With a
+// prompt first; if that does not arrive, the agent runs no case and says why. With a
 // [*harness.GuardError], or when ctx has ended, the agent may be returned beside the error.
 func (a *app) findSubject(ctx context.Context, f runFlags) (harness.Subject, error) {
 	if kind, argv, err := splitConversation(f.name); kind != "" {

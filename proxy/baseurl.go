@@ -24,7 +24,7 @@ var origins = map[string]string{
 // serves both kinds of ingress.
 func (p *Proxy) baseURL(w http.ResponseWriter, r *http.Request) {
 	if !slices.Contains(p.cfg.Ingress, BaseURL) {
-		p.refuseRequest(w, r, Refused, http.StatusForbidden, "this is a proxy: use it by HTTPS_PROXY, or open the base URL with --ingress base-url")
+		p.refuseRequest(w, r, Refused, http.StatusForbidden, "this is a proxy: use it by HTTPS_PROXY, or allow base URLs with --ingress base-url")
 		return
 	}
 	if why := p.foreignReason(r); why != "" {

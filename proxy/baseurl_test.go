@@ -8,7 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 )
 
-func TestBaseURLDoor(t *testing.T) {
+func TestBaseURLIngress(t *testing.T) {
 	p := start(t, proxy.Config{Ingress: []string{proxy.BaseURL}}, func(w http.ResponseWriter, r *http.Request) {
 		if !proxy.CameByBaseURL(r.Context()) {
 			t.Error("the request does not say that it came by a base URL")

@@ -95,7 +95,7 @@ func (r reply) fetch(ctx context.Context, t *testing.T, c *http.Client, url stri
 
 // Every protocol towards either side, every form of reply, either ingress: what
 // arrives is what was sent, at once, and replays by the other ingress (G1, G6, G14).
-func TestDoorsAndProtocols(t *testing.T) {
+func TestIngressesAndProtocols(t *testing.T) {
 	a := authority(t)
 	for name, r := range replies {
 		for _, upstreamH2 := range []bool{false, true} {

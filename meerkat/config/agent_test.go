@@ -75,7 +75,7 @@ func TestSDK(t *testing.T) {
 	}
 }
 
-// TestBadValues: at each door, the error names the door, the setting and what is
+// TestBadValues: at each source, the error names the source, the setting and what is
 // allowed, and shows no secret.
 func TestBadValues(t *testing.T) {
 	for key, c := range map[string]struct{ bad, want string }{
@@ -106,18 +106,18 @@ func TestBadValues(t *testing.T) {
 		}
 		write(t, path, key+" = "+string(text))
 		variable := "RKAT_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
-		for door, o := range map[string]config.Options{
+		for source, o := range map[string]config.Options{
 			path:     {File: path},
 			variable: {Env: map[string]string{variable: c.bad}},
 			"--flag": {Flags: map[string]any{key: c.bad}, Names: map[string]string{key: "--flag"}},
 			"option": {Values: map[string]any{key: c.bad}},
 		} {
 			_, err := config.Load(o)
-			if err == nil || !strings.HasPrefix(err.Error(), door+": "+key+": ") || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s at %s: %v; want %s", key, door, err, c.want)
+			if err == nil || !strings.HasPrefix(err.Error(), source+": "+key+": ") || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s at %s: %v; want %s", key, source, err, c.want)
 			}
 			if err != nil && strings.Contains(err.Error(), "secret") {
-				t.Errorf("%s at %s shows a secret: %v", key, door, err)
+				t.Errorf("%s at %s shows a secret: %v", key, source, err)
 			}
 		}
 	}

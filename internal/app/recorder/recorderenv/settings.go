@@ -8,7 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 )
 
-// Variables by which programs are told whom to trust. The first kind adds to a
+// Variables by which programs are told which authorities to trust. The first kind adds to a
 // program's own roots, the second replaces them.
 var (
 	addingRoots    = []string{"NODE_EXTRA_CA_CERTS", "DENO_CERT", "CODEX_CA_CERTIFICATE"}

@@ -12,8 +12,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/ca"
 )
 
-// The files of a trust folder: whom clients must trust, for those that add to
-// their roots and for those that replace them.
+// The files of a trust folder: the authorities that clients must trust, for those that add
+// to their roots and for those that replace them.
 const (
 	caFile     = "ca.pem"
 	bundleFile = "bundle.pem"

@@ -18,7 +18,7 @@ import (
 // everybody on a machine can read command lines.
 const CredentialVariable = "RECORDER_CREDENTIAL" //nolint:gosec // a name, not a value
 
-// callerFlags are the flags about who may use the proxy, and as whom.
+// callerFlags are the flags about who may use the proxy, and under which names.
 type callerFlags struct {
 	credentialFile string
 	ports          []string

@@ -18,13 +18,13 @@ func TestClientNumbers(t *testing.T) {
 		clients []client
 		want    []int
 	}{
-		"processes of a run":           {true, []client{{"", "1@5"}, {"", "2@6"}, {"", "1@5"}}, []int{1, 2, 1}},
-		"a number that came again":     {true, []client{{"", "1@5"}, {"", "1@9"}}, []int{1, 2}},
-		"a run without known clients":  {true, []client{{"", ""}, {"", ""}}, []int{1, 1}},
-		"sessions":                     {false, []client{{"a", ""}, {"b", ""}, {"a", ""}}, []int{1, 2, 1}},
-		"nothing tells clients apart":  {false, []client{{"", ""}, {"", ""}}, []int{0, 0}},
-		"one process, several doors":   {true, []client{{"a", "1@5"}, {"b", "1@5"}}, []int{1, 2}},
-		"some have a session, not all": {false, []client{{"a", ""}, {"", ""}}, []int{1, 0}},
+		"processes of a run":             {true, []client{{"", "1@5"}, {"", "2@6"}, {"", "1@5"}}, []int{1, 2, 1}},
+		"a number that came again":       {true, []client{{"", "1@5"}, {"", "1@9"}}, []int{1, 2}},
+		"a run without known clients":    {true, []client{{"", ""}, {"", ""}}, []int{1, 1}},
+		"sessions":                       {false, []client{{"a", ""}, {"b", ""}, {"a", ""}}, []int{1, 2, 1}},
+		"nothing tells clients apart":    {false, []client{{"", ""}, {"", ""}}, []int{0, 0}},
+		"one process, several ingresses": {true, []client{{"a", "1@5"}, {"b", "1@5"}}, []int{1, 2}},
+		"some have a session, not all":   {false, []client{{"a", ""}, {"", ""}}, []int{1, 0}},
 	} {
 		numbers, err := newClients(c.isRun, nil)
 		if err != nil {

@@ -15,10 +15,10 @@ func TestVerdictOf(t *testing.T) {
 		result, cause            string
 	}{
 		"passes":               {"curl", "8", proxy.MITM, trial{arrivals: through}, checkPass, ""},
-		"by the other door":    {"curl", "8", proxy.BaseURL, trial{arrivals: through}, checkFail, "no request reached the proxy"},
+		"by the other ingress": {"curl", "8", proxy.BaseURL, trial{arrivals: through}, checkFail, "no request reached the proxy"},
 		"reply lost":           {"curl", "8", proxy.MITM, trial{arrivals: through, exit: "exit status 18", said: "cut"}, checkFail, "not the reply: exit status 18 (cut)"},
 		"old Node":             {"node", "v20.20.2", proxy.MITM, trial{exit: "exit status 1"}, checkLimited, "Node 20.20.2 ignores the proxy variables"},
-		"old Node, plain door": {"node", "v20.20.2", proxy.BaseURL, trial{exit: "exit status 1"}, checkFail, "no request reached"},
+		"old Node, base URL":   {"node", "v20.20.2", proxy.BaseURL, trial{exit: "exit status 1"}, checkFail, "no request reached"},
 		"old Node came":        {"node", "v20.20.2", proxy.MITM, trial{arrivals: through}, checkPass, ""},
 		"new Node":             {"node", "v22.21.0", proxy.MITM, trial{exit: "exit status 1"}, checkFail, "no request reached"},
 		"left":                 {"node", "v24.1.0", proxy.MITM, trial{notices: []proxy.Notice{{Kind: proxy.Unused, Host: "h:443"}}}, checkFail, "opened a tunnel to h:443 and left"},

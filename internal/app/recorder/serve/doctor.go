@@ -21,7 +21,7 @@ const doctorLong = `Prove that clients can be intercepted on this machine, and n
 they cannot.
 
 Without a program, each of curl, Go, Node and Python that is installed posts a
-request through either door. With one, the program is run as recorder run would
+request through either ingress. With one, the program is run as recorder run would
 run it, and doctor says whether any request of its came through. The proxy answers
 everything itself and connects to nothing.
 

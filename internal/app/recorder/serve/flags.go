@@ -198,7 +198,7 @@ func sameMachine(ours, theirs string) bool {
 	}
 }
 
-// upstreamRoots are whom to trust upstream: the system's authorities and --upstream-ca.
+// upstreamRoots are the authorities to trust upstream: the system's and --upstream-ca.
 func (a *app) upstreamRoots(f *modeFlags) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca.SystemRoots(a.Getenv("SSL_CERT_FILE")))

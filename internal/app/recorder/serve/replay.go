@@ -51,7 +51,7 @@ func (k *modeEnv) openReplay(path, receipt string) (*replayHandler, error) {
 // the cassette are nominal.
 func (k *modeEnv) sayTimes(recording *cassette.Cassette) {
 	if k.flags.speed > 0 && recording.Meta().Nominal() {
-		k.Note("%s: its times are nominal, nobody measured them", recording.Name())
+		k.Note("%s: its times are nominal and were not measured", recording.Name())
 	}
 }
 

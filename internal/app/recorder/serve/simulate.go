@@ -75,7 +75,7 @@ func (s *simulateFlags) addTo(cmd *cobra.Command) {
 	set.StringVar(&s.listen.Address, "listen", "127.0.0.1:0", "loopback `address` to listen on; port 0 takes a free one")
 	set.StringSliceVar(&s.config.Providers, "provider", simulator.Providers, "the `providers` to be")
 	set.StringVar(&s.level, "level", rule.Levels[0], "how much is refused: "+strings.Join(rule.Levels, ", "))
-	set.StringVar(&s.scenario, "scenario", "", "the `scenario` to play: a name or a .txtar file")
+	set.StringVar(&s.scenario, "scenario", "", "the `scenario` to follow: a name or a .txtar file")
 	set.StringVar(&s.config.Seed, "seed", "simulator", "`text` that ids and tokens are made from; equal seeds give equal bytes")
 	set.StringSliceVar(&s.config.Off, "off", nil, "the `id` of a rule not to enforce; may be repeated")
 	set.BoolVar(&s.config.ForeignTokens, "accept-foreign-seals", false, "accept continuity tokens that were issued elsewhere; check all else about them")
@@ -101,7 +101,7 @@ func (s *simulateFlags) resolveFlags() (err error) {
 		return cli.Usage("--level %s: unknown; use %s%s", s.level, strings.Join(rule.Levels, ", "), spelling.Hint(s.level, rule.Levels))
 	}
 	if s.tls != (s.authority != "") {
-		return cli.Usage("--tls and --ca go together: --ca FILE is where clients find whom to trust")
+		return cli.Usage("--tls and --ca go together: --ca FILE is the authority that clients must trust")
 	}
 	s.listen.Plain = !s.tls
 	s.config.Now = time.Now

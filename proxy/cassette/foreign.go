@@ -24,7 +24,7 @@ type (
 	}
 	vcrRequest struct {
 		Body    string      `yaml:"body"`
-		Form    yaml.Node   `yaml:"form"` // says again what the URL and the body say
+		Form    yaml.Node   `yaml:"form"` // repeats what the URL and the body say
 		Headers http.Header `yaml:"headers"`
 		URL     string      `yaml:"url"`
 		Method  string      `yaml:"method"`
@@ -32,7 +32,7 @@ type (
 	vcrResponse struct {
 		Body     string      `yaml:"body"`
 		Headers  http.Header `yaml:"headers"`
-		Status   yaml.Node   `yaml:"status"` // says again what the code says
+		Status   yaml.Node   `yaml:"status"` // repeats what the code says
 		Code     int         `yaml:"code"`
 		Duration vcrDuration `yaml:"duration"`
 	}
@@ -113,7 +113,7 @@ func checkRegularFile(path string) error {
 	if err == nil && !info.Mode().IsRegular() {
 		return newError(path, ErrFormat, "cannot be read (is not a regular file); name a file")
 	}
-	return nil // of an error the reader says what is wrong
+	return nil // any error is reported when the file is read
 }
 
 // toInteraction converts an item that YAML decoded. Reserved headers survive a

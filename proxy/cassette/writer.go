@@ -285,8 +285,8 @@ func encodeItem(in Interaction) ([]byte, error) {
 }
 
 // appendPieces appends pieces, to be synced soon. A piece may change after the next one
-// was asked for. On failure it truncates the file
-// to what was complete before; when that fails too, nothing more is written.
+// was asked for. On failure it truncates the file to what was complete before; when that
+// fails too, nothing more is written.
 func (w *Writer) appendPieces(pieces iter.Seq[[]byte]) error {
 	if w.file == nil {
 		return w.closedError()
@@ -316,7 +316,7 @@ func (w *Writer) brokenError(err error) error {
 // disk. Syncing less often leaves more of the disk to others.
 const syncDelay = 100 * time.Millisecond
 
-// syncSoon has what was written synced.
+// syncSoon makes sure that what was written is synced within syncDelay.
 func (w *Writer) syncSoon() {
 	if w.syncTimer == nil {
 		w.syncTimer = time.AfterFunc(syncDelay, w.syncWritten)

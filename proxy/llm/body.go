@@ -54,9 +54,9 @@ func IsCacheMark(member string) bool {
 	return member == "cache_control" || member == "prompt_cache_breakpoint"
 }
 
-// IsResult reports whether a block of a user's turn is the result of a tool, and
+// isResult reports whether a block of a user's turn is the result of a tool, and
 // nothing that the user said.
-func IsResult(block map[string]any) bool {
+func isResult(block map[string]any) bool {
 	kind, _ := block["type"].(string)
 	return kind == "tool_result" || block["functionResponse"] != nil || block["function_response"] != nil
 }

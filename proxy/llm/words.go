@@ -38,7 +38,7 @@ func hasUserWords(v any) bool {
 // but the result of a tool.
 func IsWords(v any) bool {
 	block, ok := v.(map[string]any)
-	return !ok || !IsResult(block)
+	return !ok || !isResult(block)
 }
 
 // LastUserWords returns the texts of the user's last turn in a decoded request body, in

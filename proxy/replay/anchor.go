@@ -81,8 +81,8 @@ func (ids idNumbers) numberMember(block map[string]any, name string) {
 	}
 }
 
-// shapeOf returns an anchored body without what was said, but for the last words
-// of the user. A body without a conversation is kept: nobody knows which of its
+// shapeOf returns an anchored body without what was said, except for the last words
+// of the user. A body without a conversation is kept, because it is unknown which of its
 // members are words.
 func shapeOf(body any) any {
 	object, ok := body.(map[string]any)

@@ -55,14 +55,14 @@ type plain struct{}
 
 func (plain) Request(in cassette.Request) cassette.Request { return in }
 
-// house is a proxy that plays a cassette, with both of its ingresses open.
-type house struct {
+// replayServer is a proxy that replays a cassette, with both of its ingresses open.
+type replayServer struct {
 	replayer *replay.Replayer
 	proxy    *proxy.Proxy
 	ca       *ca.Authority
 }
 
-func open(tb testing.TB, cfg replay.Config, ins ...cassette.Interaction) house {
+func open(tb testing.TB, cfg replay.Config, ins ...cassette.Interaction) replayServer {
 	tb.Helper()
 	file := filepath.Join(tb.TempDir(), "x.yaml")
 	w, err := cassette.Create(file, cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
@@ -76,7 +76,7 @@ func open(tb testing.TB, cfg replay.Config, ins ...cassette.Interaction) house {
 		tb.Fatal(err)
 	}
 	cfg.Redactor = plain{}
-	h := house{}
+	h := replayServer{}
 	if h.replayer, err = replay.New(cfg); err != nil {
 		tb.Fatal(err)
 	}
@@ -102,8 +102,8 @@ func open(tb testing.TB, cfg replay.Config, ins ...cassette.Interaction) house {
 	return h
 }
 
-// faulty is a house with a plan of one-line faults.
-func faulty(tb testing.TB, plan string, ins ...cassette.Interaction) house {
+// faulty is a replayServer with a plan of one-line faults.
+func faulty(tb testing.TB, plan string, ins ...cassette.Interaction) replayServer {
 	tb.Helper()
 	parsed, err := fault.Parse("f.yaml", []byte("faults: [{"+plan+"}]"))
 	if err != nil {
@@ -113,7 +113,7 @@ func faulty(tb testing.TB, plan string, ins ...cassette.Interaction) house {
 }
 
 // client comes in through a tunnel, by HTTP/1.1 or HTTP/2.
-func (h house) client(tb testing.TB, h2 bool) *http.Client {
+func (h replayServer) client(tb testing.TB, h2 bool) *http.Client {
 	tb.Helper()
 	address, err := url.Parse(h.proxy.URL())
 	if err != nil {
@@ -158,7 +158,7 @@ func listen(c *http.Client) (out heard) {
 }
 
 // dial opens a tunnel and speaks TLS in it, with a protocol or HTTP/1.1.
-func (h house) dial(tb testing.TB, protocols ...string) *tls.Conn {
+func (h replayServer) dial(tb testing.TB, protocols ...string) *tls.Conn {
 	tb.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(h.proxy.URL(), "http://"))
 	if err != nil {
@@ -239,7 +239,7 @@ func framesOf(tb testing.TB, conn io.ReadWriter) (frames []string) {
 }
 
 // raw sends bytes to the base-URL ingress and returns all that comes back.
-func (h house) raw(tb testing.TB, request string) string {
+func (h replayServer) raw(tb testing.TB, request string) string {
 	tb.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(h.proxy.URL(), "http://"))
 	if err != nil {

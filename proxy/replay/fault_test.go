@@ -114,8 +114,8 @@ func TestEveryFaultReachesTheClient(t *testing.T) {
 	for plan, saw := range observable {
 		for _, h2 := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s h2=%t", plan, h2), func(t *testing.T) {
-				house := faulty(t, plan, recorded(start, text, stop))
-				c := house.client(t, h2)
+				server := faulty(t, plan, recorded(start, text, stop))
+				c := server.client(t, h2)
 				if strings.Contains(plan, "1h") {
 					c.Timeout = 200 * time.Millisecond
 				}
@@ -123,7 +123,7 @@ func TestEveryFaultReachesTheClient(t *testing.T) {
 				if !saw(h2, got) {
 					t.Errorf("status %d, events %v, %d bytes, ended by %v", got.status, got.events, len(got.body), got.err)
 				}
-				if fired := house.replayer.Receipt().Faults; len(fired) != 1 {
+				if fired := server.replayer.Receipt().Faults; len(fired) != 1 {
 					t.Errorf("the receipt lists %v", fired)
 				}
 			})
@@ -134,8 +134,8 @@ func TestEveryFaultReachesTheClient(t *testing.T) {
 // By the base URL, too, a reset is a TCP RST and a close is none.
 func TestEndsByBaseURL(t *testing.T) {
 	for plan, want := range map[string]error{"fault: reset, after_event: 1": syscall.ECONNRESET, "fault: close, after_event: 1": nil} {
-		house := faulty(t, plan, recorded(start, text, stop))
-		conn, err := net.Dial("tcp", strings.TrimPrefix(house.proxy.URL(), "http://"))
+		server := faulty(t, plan, recorded(start, text, stop))
+		conn, err := net.Dial("tcp", strings.TrimPrefix(server.proxy.URL(), "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,8 +150,8 @@ func TestEndsByBaseURL(t *testing.T) {
 
 // A retry after a fault gets the recorded reply, and the receipt adds up.
 func TestRetryAfterAFault(t *testing.T) {
-	house := faulty(t, "fault: status, status: 503}, {fault: reset, after_event: 2", recorded(start, text, stop), recorded(start))
-	c := house.client(t, false)
+	server := faulty(t, "fault: status, status: 503}, {fault: reset, after_event: 2", recorded(start, text, stop), recorded(start))
+	c := server.client(t, false)
 	var got []string
 	for range 5 {
 		h := listen(c)
@@ -163,7 +163,7 @@ func TestRetryAfterAFault(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	r := house.replayer.Receipt()
+	r := server.replayer.Receipt()
 	if r.Served != 2 || r.Struck != 3 || r.Missed != 0 || r.Unused != 0 || len(r.Faults) != 3 || r.Seed == nil || *r.Seed != 1 {
 		t.Errorf("receipt %+v", r)
 	}
@@ -177,10 +177,10 @@ func TestObserversSeeTheFault(t *testing.T) {
 	}
 	var seen []cassette.Interaction
 	var lines []string
-	house := open(t, replay.Config{Faults: &plan, Observe: func(in cassette.Interaction, _ bool) { seen = append(seen, in) },
+	server := open(t, replay.Config{Faults: &plan, Observe: func(in cassette.Interaction, _ bool) { seen = append(seen, in) },
 		Log: func(line string) { lines = append(lines, line) }}, recorded(start, text, stop))
-	listen(house.client(t, false))
-	listen(house.client(t, false))
+	listen(server.client(t, false))
+	listen(server.client(t, false))
 	if len(seen) != 2 || string(seen[0].Response.Body) != start || seen[0].End != cassette.EndReset ||
 		string(seen[1].Response.Body) != start+text+stop || seen[1].End != cassette.EndEOF {
 		t.Errorf("observed %+v", seen)
@@ -195,13 +195,13 @@ func TestObserversSeeTheFault(t *testing.T) {
 func TestBoundariesReachTheClient(t *testing.T) {
 	in := recorded(start+text[:40], text[40:], stop)
 	for _, mode := range []fault.Mode{"", fault.OneByte, fault.MidRune, fault.MidCRLF, fault.MidField, fault.Coalesced, fault.Blocks, fault.Random} {
-		house := open(t, replay.Config{Rechunk: mode, Seed: 4}, in, in, in)
+		server := open(t, replay.Config{Rechunk: mode, Seed: 4}, in, in, in)
 		var ways [3][]string
-		conn := house.dial(t)
+		conn := server.dial(t)
 		_, _ = io.WriteString(conn, request)
 		ways[0] = chunksOf(t, conn)
-		ways[1] = framesOf(t, house.dial(t, "h2"))
-		plain, err := net.Dial("tcp", strings.TrimPrefix(house.proxy.URL(), "http://"))
+		ways[1] = framesOf(t, server.dial(t, "h2"))
+		plain, err := net.Dial("tcp", strings.TrimPrefix(server.proxy.URL(), "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,10 +232,10 @@ func recut(in cassette.Interaction, mode fault.Mode, at int) (chunks []string) {
 
 // A long reply is not faster than its reader: a client that leaves ends it.
 func TestStallEndsWithTheClient(t *testing.T) {
-	house := faulty(t, "fault: stall, for: 1h, after_event: 1", recorded(start, stop))
+	server := faulty(t, "fault: stall, for: 1h, after_event: 1", recorded(start, stop))
 	ctx, cancel := context.WithCancel(context.Background())
 	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+api+path, strings.NewReader(`{"stream":true}`))
-	resp, err := house.client(t, false).Do(req)
+	resp, err := server.client(t, false).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestStallEndsWithTheClient(t *testing.T) {
 	_ = resp.Body.Close()
 	done, stopWaiting := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stopWaiting()
-	if err := house.proxy.Close(done); err != nil {
+	if err := server.proxy.Close(done); err != nil {
 		t.Errorf("an hour's stall outlived its client: %v", err)
 	}
 }

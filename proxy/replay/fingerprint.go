@@ -112,8 +112,8 @@ func fieldsUsed(recorded, asked form, rules []rule) []string {
 	return names
 }
 
-// rawSeeds make the digests of bytes. They are new in each process, so that nobody can
-// make two requests with one digest.
+// rawSeeds make the digests of bytes. They are new in each process, so that no one can
+// construct two requests with one digest.
 var rawSeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
 // rawDigest returns the digest of a request's bytes. It is much faster than

@@ -34,9 +34,8 @@ type learner struct {
 }
 
 // Learn compares two recordings of the same program, request by request, and proposes
-// the rules by which a replay would hold: for what differs between them, and for what
-// is another in another place or on another day. given are the rules that hold
-// already; now is when the recordings were made.
+// the rules that a replay needs: for what differs between them, and for what will differ in
+// another place or on another day. given are the rules that hold already; now is when the recordings were made.
 func Learn(first, second *cassette.Cassette, given scrub.Rules, now time.Time) (Learned, error) {
 	l := learner{rules: slices.Clone(given)}
 	if err := l.pairRequests(first, second); err != nil {
@@ -148,14 +147,13 @@ func (l *learner) retractProposal(rule string) {
 	l.out.Proposals = slices.DeleteFunc(l.out.Proposals, func(p Proposal) bool { return p.Rule == rule })
 }
 
-// proposeOccurring proposes a named rule when it takes out a text that is another
-// elsewhere.
+// proposeOccurring proposes a named rule when it takes out a text that differs elsewhere.
 func (l *learner) proposeOccurring(name string, matters func(string) bool) {
 	r, _ := scrub.Parse(name)
 	for _, pair := range l.pairs {
 		_, _, a, _ := l.applyRules(pair, r)
 		if i := slices.IndexFunc(a[name], matters); i >= 0 {
-			l.addProposal(name, truncateText(a[name][i])+" is another elsewhere")
+			l.addProposal(name, truncateText(a[name][i])+" differs elsewhere")
 			return
 		}
 	}

@@ -74,19 +74,19 @@ func TestFramingMatrix(t *testing.T) {
 			return in
 		}(), `200 text/plain length -1 "abc"`, ""},
 	} {
-		house := open(t, replay.Config{}, c.in, c.in)
+		server := open(t, replay.Config{}, c.in, c.in)
 		for _, h2 := range []bool{false, true} {
 			req, _ := http.NewRequest(c.in.Request.Method, "https://"+api+path, strings.NewReader(`{"stream":true}`))
 			want := c.h1
 			if h2 && c.h2 != "" {
 				want = c.h2
 			}
-			resp, err := house.client(t, h2).Do(req)
+			resp, err := server.client(t, h2).Do(req)
 			if got := told(resp, err); got != want {
 				t.Errorf("%s, h2=%t: %s, want %s", name, h2, got, want)
 			}
 		}
-		if r := house.replayer.Receipt(); r.Served != 2 {
+		if r := server.replayer.Receipt(); r.Served != 2 {
 			t.Errorf("%s: served %d", name, r.Served)
 		}
 	}
@@ -96,8 +96,8 @@ func TestFramingMatrix(t *testing.T) {
 // a 200 that was never sent.
 func TestStatusThatIsNone(t *testing.T) {
 	for _, status := range []int{0, 99, 100, 101, 103, 1000} {
-		house := open(t, replay.Config{}, shape("POST", status, http.Header{}, "abc", nil))
-		if got := listen(house.client(t, false)); got.err == nil {
+		server := open(t, replay.Config{}, shape("POST", status, http.Header{}, "abc", nil))
+		if got := listen(server.client(t, false)); got.err == nil {
 			t.Errorf("status %d was played as %d %q", status, got.status, got.body)
 		}
 	}
@@ -114,8 +114,8 @@ func TestFirstChunkIsWhole(t *testing.T) {
 		if declared == "6" {
 			in.Response.Trailer = http.Header{"X-Sum": {"1"}} // so it cannot be kept
 		}
-		house := open(t, replay.Config{}, in)
-		conn := house.dial(t)
+		server := open(t, replay.Config{}, in)
+		conn := server.dial(t)
 		_, _ = io.WriteString(conn, request)
 		if got := chunksOf(t, conn); len(got) != 2 || got[0] != "abc" || got[1] != "def" {
 			t.Errorf("declared %q: %q", declared, got)
@@ -126,8 +126,8 @@ func TestFirstChunkIsWhole(t *testing.T) {
 // A client that speaks HTTP/1.0 gets no chunks: the end of the connection ends
 // the reply.
 func TestHTTP10Client(t *testing.T) {
-	house := open(t, replay.Config{}, recorded(start, stop))
-	got := house.raw(t, "POST /anthropic"+path+" HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: 15\r\n\r\n"+`{"stream":true}`)
+	server := open(t, replay.Config{}, recorded(start, stop))
+	got := server.raw(t, "POST /anthropic"+path+" HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: 15\r\n\r\n"+`{"stream":true}`)
 	head, body, _ := strings.Cut(got, "\r\n\r\n")
 	if body != start+stop || strings.Contains(head, "chunked") || !strings.HasPrefix(head, "HTTP/1.0 200") {
 		t.Errorf("%q", got)
@@ -137,8 +137,8 @@ func TestHTTP10Client(t *testing.T) {
 // A client that waits for 100 Continue gets it before the recorded reply, and
 // Connection: close is heeded.
 func TestContinueAndClose(t *testing.T) {
-	house := open(t, replay.Config{}, recorded(start, stop))
-	got := house.raw(t, "POST /anthropic"+path+" HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 15\r\n\r\n"+`{"stream":true}`)
+	server := open(t, replay.Config{}, recorded(start, stop))
+	got := server.raw(t, "POST /anthropic"+path+" HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 15\r\n\r\n"+`{"stream":true}`)
 	rest, ok := strings.CutPrefix(got, "HTTP/1.1 100 Continue\r\n\r\n")
 	_, body, _ := strings.Cut(rest, "\r\n\r\n")
 	if !ok || !strings.HasPrefix(rest, "HTTP/1.1 200") || dechunked(t, body) != start+stop {

@@ -107,7 +107,7 @@ type Replayer struct {
 	// faults is nil without a plan
 	faults *fault.Injector
 
-	mu        sync.Mutex // guards account
+	mu        sync.Mutex // guards tally
 	tally     tally
 	observeMu sync.Mutex // one Observe at a time
 	logMu     sync.Mutex // one explanation at a time

@@ -26,8 +26,8 @@ func fieldRule(provider string, path ...string) rule {
 }
 
 var rules = []rule{
-	// Claude Code tells of itself in the first block of its system prompt, with
-	// a checksum that is another for each request.
+	// Claude Code describes itself in the first block of its system prompt, with
+	// a checksum that differs in each request.
 	{"anthropic.system.billing-header", llm.Anthropic, []string{"system", "[]"}, "x-anthropic-billing-header:"},
 	fieldRule(llm.Anthropic, "metadata"),
 	fieldRule(llm.Gemini, "labels"),

@@ -143,8 +143,8 @@ func TestLearn(t *testing.T) {
 	}
 	want := Learned{Pairs: 2, Equal: 2, Proposals: []Proposal{
 		{"time", "10:00:01, then 10:00:02"},
-		{"folder", "/home/alice/heron is another elsewhere"},
-		{"date", "2026-11-23 is another elsewhere"},
+		{"folder", "/home/alice/heron differs elsewhere"},
+		{"date", "2026-11-23 differs elsewhere"},
 		{`$.messages[*].content /pid\s+\S+/`, `"On <date> in <folder>, at <time>, pid 17", then "On <date> in <folder>, at <time>, pid 18"`},
 		{"$.nonce", `"n17", then "n18"`},
 	}}

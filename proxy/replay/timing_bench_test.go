@@ -34,8 +34,8 @@ func BenchmarkTimedReplay(b *testing.B) {
 	}
 	best := map[string]lateness{}
 	for b.Loop() {
-		house := open(b, replay.Config{Timing: replay.Recorded}, slices.Repeat(ins, 2)...)
-		round(b, best, "", house.client(b, false), "https://"+api, ins)
+		server := open(b, replay.Config{Timing: replay.Recorded}, slices.Repeat(ins, 2)...)
+		round(b, best, "", server.client(b, false), "https://"+api, ins)
 		bare := httptest.NewServer(sleeper(ins))
 		round(b, best, "bare-", &http.Client{Transport: &http.Transport{}}, bare.URL, ins)
 		bare.Close()

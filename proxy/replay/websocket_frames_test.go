@@ -95,10 +95,10 @@ func fragments(isMasked bool, message string) []frame {
 
 // frameRecorder records what clients say to a provider that is a handler.
 type frameRecorder struct {
-	rec  *record.Recorder
-	out  *cassette.Writer
-	path string
-	door *coder.DialOptions
+	rec     *record.Recorder
+	out     *cassette.Writer
+	path    string
+	options *coder.DialOptions
 }
 
 func newFrameRecorder(t *testing.T, provider http.HandlerFunc) *frameRecorder {
@@ -115,14 +115,14 @@ func newFrameRecorder(t *testing.T, provider http.HandlerFunc) *frameRecorder {
 	ok(t, err)
 	f.rec, err = record.New(record.Config{Transport: transport, Writer: f.out, Redactor: redact.New(nil)})
 	ok(t, err)
-	f.door = socketDoor(t, f.rec)
+	f.options = socketOptions(t, f.rec)
 	return f
 }
 
 // connectRaw makes the handshake through the proxy and returns the connection after it.
 func (f *frameRecorder) connectRaw(t *testing.T) (net.Conn, *bufio.Reader) {
 	t.Helper()
-	tr := f.door.HTTPClient.Transport.(*http.Transport)
+	tr := f.options.HTTPClient.Transport.(*http.Transport)
 	through, err := tr.Proxy(&http.Request{URL: &url.URL{}})
 	ok(t, err)
 	plain, err := net.Dial("tcp", through.Host)
@@ -208,7 +208,7 @@ func TestFramesOfClients(t *testing.T) {
 			heard += string(buf[:n])
 		}
 		ok(t, conn.Close())
-		if got := talkTo(t, f.door, askOne); len(got) != 4 {
+		if got := talkTo(t, f.options, askOne); len(got) != 4 {
 			t.Errorf("afterwards: %q", got)
 		}
 	})
@@ -255,15 +255,15 @@ func TestFramesOfProviders(t *testing.T) {
 	t.Run("clients", func(t *testing.T) {
 		for name := range bad {
 			t.Run(name, func(t *testing.T) {
-				door := *f.door
-				door.HTTPHeader = http.Header{"Authorization": {socketKey}, "X-Case": {name}}
-				got := talkTo(t, &door, askOne)
+				options := *f.options
+				options.HTTPHeader = http.Header{"Authorization": {socketKey}, "X-Case": {name}}
+				got := talkTo(t, &options, askOne)
 				if len(got) != 3 || got[1] != createdEvent || !strings.HasPrefix(got[2], "closed with ") {
 					t.Errorf("%q", got)
 				}
 			})
 		}
-		if got := talkTo(t, f.door, askOne); fmt.Sprint(got[1:]) != fmt.Sprint([]string{createdEvent, endEvent}) {
+		if got := talkTo(t, f.options, askOne); fmt.Sprint(got[1:]) != fmt.Sprint([]string{createdEvent, endEvent}) {
 			t.Errorf("in fragments: %q", got)
 		}
 	})

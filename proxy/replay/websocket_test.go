@@ -75,8 +75,8 @@ func socketProvider(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// socketDoor is a proxy that lets WebSockets through to h, and a client's way in.
-func socketDoor(t *testing.T, h http.Handler) *coder.DialOptions {
+// socketOptions is a proxy that lets WebSockets through to h, and a client's way in.
+func socketOptions(t *testing.T, h http.Handler) *coder.DialOptions {
 	t.Helper()
 	hosts, err := proxy.Hosts(nil)
 	ok(t, err)
@@ -104,9 +104,9 @@ func ok(t *testing.T, err error) {
 // talkTo sends each message on a connection of its own, or all on one, and returns what
 // came back, up to the end of each reply or connection. Of a refused handshake it returns
 // the status and the length: WebSocket clients do not read chunks.
-func talkTo(t *testing.T, door *coder.DialOptions, messages ...string) (heard []string) {
+func talkTo(t *testing.T, options *coder.DialOptions, messages ...string) (heard []string) {
 	t.Helper()
-	conn, resp, err := coder.Dial(t.Context(), socketURL, door)
+	conn, resp, err := coder.Dial(t.Context(), socketURL, options)
 	if err != nil {
 		return []string{fmt.Sprint(resp.StatusCode, ", length known: ", resp.ContentLength > 0)}
 	}
@@ -127,7 +127,7 @@ func talkTo(t *testing.T, door *coder.DialOptions, messages ...string) (heard []
 }
 
 // recordSockets records what clients say to the provider.
-func recordSockets(t *testing.T, path string, clients func(door *coder.DialOptions)) record.Report {
+func recordSockets(t *testing.T, path string, clients func(options *coder.DialOptions)) record.Report {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(socketProvider))
 	server.EnableHTTP2 = true // which must not be spoken here
@@ -147,7 +147,7 @@ func recordSockets(t *testing.T, path string, clients func(door *coder.DialOptio
 			}
 		}})
 	ok(t, err)
-	t.Run("recording", func(t *testing.T) { clients(socketDoor(t, rec)) })
+	t.Run("recording", func(t *testing.T) { clients(socketOptions(t, rec)) })
 	report := rec.Close()
 	ok(t, w.Close())
 	return report
@@ -157,21 +157,21 @@ func recordSockets(t *testing.T, path string, clients func(door *coder.DialOptio
 // saw: messages, errors, broken and closed connections and refused handshakes.
 func TestWebSocketRoundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.yaml")
-	talk := func(t *testing.T, door *coder.DialOptions) (heard [][]string) {
-		heard = append(heard, talkTo(t, door, `{"type":"response.create","input":"one"}`, `{"type":"response.create","input":"refuse"}`,
+	talk := func(t *testing.T, options *coder.DialOptions) (heard [][]string) {
+		heard = append(heard, talkTo(t, options, `{"type":"response.create","input":"one"}`, `{"type":"response.create","input":"refuse"}`,
 			`{"type":"response.steer"}`, `{"type":"response.create","input":"two"}`))
-		heard = append(heard, talkTo(t, door, `{"type":"response.create","input":"break"}`))
-		heard = append(heard, talkTo(t, door, `{"type":"response.create","input":"close"}`))
+		heard = append(heard, talkTo(t, options, `{"type":"response.create","input":"break"}`))
+		heard = append(heard, talkTo(t, options, `{"type":"response.create","input":"close"}`))
 		return heard
 	}
-	stranger := func(t *testing.T, door *coder.DialOptions) []string {
-		other := *door
+	wrongKey := func(t *testing.T, options *coder.DialOptions) []string {
+		other := *options
 		other.HTTPHeader = http.Header{"Authorization": {"Bearer wrong"}}
 		return talkTo(t, &other)
 	}
 	var live [][]string
-	report := recordSockets(t, path, func(door *coder.DialOptions) {
-		live = append(talk(t, door), stranger(t, door))
+	report := recordSockets(t, path, func(options *coder.DialOptions) {
+		live = append(talk(t, options), wrongKey(t, options))
 	})
 	delta := "{\"type\": \"response.output_text.delta\",\n \"delta\": \"caf\u00e9\"}"
 	want := [][]string{
@@ -209,9 +209,9 @@ func TestWebSocketRoundTrip(t *testing.T) {
 			t.Error("the cassette has WebSockets")
 		}
 		t.Run("replay", func(t *testing.T) {
-			door := socketDoor(t, r)
-			refused := stranger(t, door) // a refusal that is left answers first
-			got := append(talk(t, door), refused)
+			options := socketOptions(t, r)
+			refused := wrongKey(t, options) // a refusal that is left answers first
+			got := append(talk(t, options), refused)
 			want := slices.Clone(want)
 			want[2] = []string{"12", createdEvent, "closed with 1011"} // codes are not recorded
 			if fmt.Sprint(got) != fmt.Sprint(want) {
@@ -226,9 +226,9 @@ func TestWebSocketRoundTrip(t *testing.T) {
 	r, err := replay.New(replay.Config{Cassette: c, Redactor: redact.New(nil)})
 	ok(t, err)
 	t.Run("miss", func(t *testing.T) {
-		door := socketDoor(t, r)
-		stranger(t, door)
-		got := talkTo(t, door, `{"type":"response.create","input":"another"}`, `{"type":"response.create","input":"one"}`)
+		options := socketOptions(t, r)
+		wrongKey(t, options)
+		got := talkTo(t, options, `{"type":"response.create","input":"another"}`, `{"type":"response.create","input":"one"}`)
 		if len(got) != 5 || !strings.Contains(got[1], `"x-cassette-miss":"unknown"`) || got[4] != endEvent {
 			t.Errorf("%q", got)
 		}
@@ -245,7 +245,7 @@ func TestWebSocketUnreachable(t *testing.T) {
 	rec, err := record.New(record.Config{Transport: transport, Writer: w, Redactor: redact.New(nil)})
 	ok(t, err)
 	t.Run("client", func(t *testing.T) {
-		if got := talkTo(t, socketDoor(t, rec)); fmt.Sprint(got) != "[502, length known: true]" {
+		if got := talkTo(t, socketOptions(t, rec)); fmt.Sprint(got) != "[502, length known: true]" {
 			t.Errorf("%q", got)
 		}
 	})
@@ -260,7 +260,7 @@ func TestWebSocketUnreachable(t *testing.T) {
 func TestWebSocketRecordsWhatIsMissing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.yaml")
 	known, missing := `{"type":"response.create","input":"one"}`, `{"type":"response.create","input":"two"}`
-	recordSockets(t, path, func(door *coder.DialOptions) { talkTo(t, door, known) })
+	recordSockets(t, path, func(options *coder.DialOptions) { talkTo(t, options, known) })
 	c, err := cassette.Open(path)
 	ok(t, err)
 	server := httptest.NewTLSServer(http.HandlerFunc(socketProvider))
@@ -277,12 +277,12 @@ func TestWebSocketRecordsWhatIsMissing(t *testing.T) {
 	r, err := replay.New(replay.Config{Cassette: c, Redactor: redact.New(nil), Fallback: rec, Repeat: true})
 	ok(t, err)
 	t.Run("clients", func(t *testing.T) {
-		door := socketDoor(t, r)
-		if got := talkTo(t, door, known, missing, known); len(got) != 10 || got[9] != endEvent {
+		options := socketOptions(t, r)
+		if got := talkTo(t, options, known, missing, known); len(got) != 10 || got[9] != endEvent {
 			t.Errorf("%q", got)
 		}
-		door.HTTPHeader = http.Header{"Authorization": {"Bearer wrong"}}
-		got := talkTo(t, door, known, missing)
+		options.HTTPHeader = http.Header{"Authorization": {"Bearer wrong"}}
+		got := talkTo(t, options, known, missing)
 		if len(got) != 5 || !strings.Contains(got[4], `"status":401`) || !strings.Contains(got[4], "invalid_api_key") {
 			t.Errorf("%q", got)
 		}

@@ -114,7 +114,7 @@ func openClean(path string) (*cassette.Cassette, error) {
 		return nil, cli.Usage("%w", err)
 	}
 	if !recording.Sealed() {
-		return nil, cli.Usage("%s: has no seals, so nobody knows whether it was redacted; first run: recorder import %s --cassette NEW", path, path)
+		return nil, cli.Usage("%s: has no seals, so it is unknown whether it was redacted; first run: recorder import %s --cassette NEW", path, path)
 	}
 	guard := gate.New()
 	for i := range recording.Len() {

@@ -94,7 +94,7 @@ func (c *textConverter) writeLine(format string, args ...any) {
 
 func (c *textConverter) writeMeta(m cassette.Meta) {
 	c.writeLine("cassette  %s", terminal.Line(m.Provenance))
-	c.writeLine("redacted  %s", terminal.Line(cmp.Or(strings.Join(m.Redaction, " "), "by nobody we know of")))
+	c.writeLine("redacted  %s", terminal.Line(cmp.Or(strings.Join(m.Redaction, " "), "unknown")))
 	if len(m.Declared) > 0 {
 		c.writeLine("declared  %s", terminal.Line(strings.Join(m.Declared, " ")))
 	}

@@ -121,10 +121,10 @@ func runTools(talk talker, calls []call) {
 func loops(t *testing.T, ways map[string]func(*link) talker) {
 	t.Helper()
 	for way, open := range ways {
-		for _, door := range []simulator.ListenConfig{{Plain: true}, {HTTP2: true}} {
-			proto := map[bool]string{true: "HTTP/1.1", false: "HTTP/2.0"}[door.Plain]
+		for _, listen := range []simulator.ListenConfig{{Plain: true}, {HTTP2: true}} {
+			proto := map[bool]string{true: "HTTP/1.1", false: "HTTP/2.0"}[listen.Plain]
 			t.Run(way+"/"+proto, func(t *testing.T) {
-				w := simulate(t, door, "")
+				w := simulate(t, listen, "")
 				if diff := cmp.Diff(played, converse(t, open(w))); diff != "" {
 					t.Errorf("another conversation (-want +got):\n%s", diff)
 				}
@@ -179,7 +179,7 @@ func scenarioWith(addition string) string { return strings.Replace(play, "WITH\n
 
 // simulate starts a simulator that plays the scenario with what is added to its
 // first turn. without leaves providers out that do not have that.
-func simulate(t *testing.T, door simulator.ListenConfig, with string, without ...string) *link {
+func simulate(t *testing.T, listen simulator.ListenConfig, with string, without ...string) *link {
 	t.Helper()
 	text := scenarioWith(with)
 	for _, provider := range without {
@@ -191,17 +191,17 @@ func simulate(t *testing.T, door simulator.ListenConfig, with string, without ..
 	if err != nil {
 		t.Fatal(err)
 	}
-	return serve(t, door, simulator.Config{Scenario: scenario, Seed: t.Name()})
+	return serve(t, listen, simulator.Config{Scenario: scenario, Seed: t.Name()})
 }
 
-func serve(t *testing.T, door simulator.ListenConfig, config simulator.Config) *link {
+func serve(t *testing.T, listen simulator.ListenConfig, config simulator.Config) *link {
 	t.Helper()
-	server, err := simulator.Open(door, simulator.New(config))
+	server, err := simulator.Open(listen, simulator.New(config))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
-	transport := &http.Transport{ForceAttemptHTTP2: door.HTTP2}
+	transport := &http.Transport{ForceAttemptHTTP2: listen.HTTP2}
 	if server.CA != nil {
 		pool := x509.NewCertPool()
 		pool.AppendCertsFromPEM(server.CA)

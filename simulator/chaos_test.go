@@ -131,16 +131,16 @@ func (e errand) run(client *http.Client, url string, dice *rand.Rand) error {
 // not his, and nothing of them stays behind.
 func TestChaos(t *testing.T) {
 	list := errands(t)
-	for _, door := range []ListenConfig{{Plain: true}, {Plain: true, HTTP2: true}} {
+	for _, listen := range []ListenConfig{{Plain: true}, {Plain: true, HTTP2: true}} {
 		before := goleak.IgnoreCurrent()
 		h := counted(New(Config{Seed: "chaos"}))
-		server, err := Open(door, h)
+		server, err := Open(listen, h)
 		if err != nil {
 			t.Fatal(err)
 		}
 		transport := &http.Transport{Protocols: new(http.Protocols), MaxIdleConnsPerHost: 50}
-		transport.Protocols.SetHTTP1(!door.HTTP2)
-		transport.Protocols.SetUnencryptedHTTP2(door.HTTP2)
+		transport.Protocols.SetHTTP1(!listen.HTTP2)
+		transport.Protocols.SetUnencryptedHTTP2(listen.HTTP2)
 		client := &http.Client{Transport: transport}
 		var all sync.WaitGroup
 		for id := range 200 {
@@ -148,7 +148,7 @@ func TestChaos(t *testing.T) {
 				dice := rand.New(rand.NewPCG(1, uint64(id)))
 				for range 3 {
 					if err := list[dice.IntN(len(list))].run(client, server.URL, dice); err != nil {
-						t.Errorf("HTTP/2=%t: %v", door.HTTP2, err)
+						t.Errorf("HTTP/2=%t: %v", listen.HTTP2, err)
 					}
 				}
 			})

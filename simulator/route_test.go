@@ -162,7 +162,7 @@ func TestProviders(t *testing.T) {
 	}
 }
 
-// TestKeyless holds that the side doors want a key, too.
+// TestKeyless holds that the other operations want a key, too.
 func TestKeyless(t *testing.T) {
 	for url, status := range map[string]int{"/anthropic/v1/models": 401, "/openai/v1/models": 401, "/openai/v1/responses/x": 401, "/gemini/v1beta/models": 403} {
 		w := httptest.NewRecorder()

@@ -48,7 +48,7 @@ func Start(address string, h http.Handler) (*Server, error) {
 	return Open(ListenConfig{Address: address}, h)
 }
 
-// Open serves h behind a door until Close. The certificate is good for the
+// Open serves h on an address until Close. The certificate is good for the
 // loopback and for the providers' host names, lives in memory and for a day.
 func Open(d ListenConfig, h http.Handler) (*Server, error) {
 	address := cmp.Or(d.Address, "127.0.0.1:0")

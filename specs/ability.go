@@ -76,7 +76,7 @@ func Abilities() []Ability {
 		AbilityCache, AbilityOutputSchema, AbilityProviderCompaction, AbilitySubAgents, AbilityToolChoice, AbilityMCP, AbilityAttach, AbilityDeferredTools, AbilityWebSocket}
 }
 
-// Needs returns what an agent must be able to do to play the scenario, beyond
+// Needs returns what an agent must be able to do to run the scenario, beyond
 // answering one prompt, in the order of [Abilities]. It follows from the steps and the
 // calls; the scenario adds what they do not show. The slice is the caller's.
 func (s *Scenario) Needs() []Ability {
@@ -115,14 +115,6 @@ func (s Step) neededAbilities() (needed []Ability) {
 func (s *Scenario) CallsRole(role string) bool {
 	return slices.ContainsFunc(s.Turns, func(t Turn) bool {
 		return slices.ContainsFunc(t.Emit, func(b Block) bool { return b.Role == role })
-	})
-}
-
-// CallsTools reports whether the client has to run a tool, be it ours or its own. A
-// client that has none cannot play the scenario.
-func (s *Scenario) CallsTools() bool {
-	return slices.ContainsFunc(s.Turns, func(t Turn) bool {
-		return slices.ContainsFunc(t.Emit, func(b Block) bool { return b.Kind == KindCall })
 	})
 }
 

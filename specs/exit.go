@@ -33,9 +33,9 @@ func (t Turn) IsFault() bool { return t.Refuse != nil || t.breaksStream() }
 
 func (t Turn) breaksStream() bool { return t.Cut != nil || t.Fail != nil || t.Stall != nil }
 
-// EndsPrompt reports whether nothing follows the turn before the next prompt: it calls
+// endsPrompt reports whether nothing follows the turn before the next prompt: it calls
 // no tool of the client and does not pause.
-func (t Turn) EndsPrompt() bool {
+func (t Turn) endsPrompt() bool {
 	if t.Stop != "" {
 		return t.Stop != StopTool && t.Stop != StopPause
 	}
@@ -77,7 +77,7 @@ func (s *Scenario) turnsFrom(at, prompts int) []int {
 			break
 		}
 		turns = append(turns, at)
-		if s.Turns[at].EndsPrompt() || s.Turns[at].breaksStream() {
+		if s.Turns[at].endsPrompt() || s.Turns[at].breaksStream() {
 			break
 		}
 	}

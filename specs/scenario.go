@@ -348,7 +348,7 @@ func loadScenarios(fsys fs.FS, pattern string) ([]*Scenario, error) {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, errors.New(pattern + ": no such file; nothing to play")
+		return nil, errors.New(pattern + ": no such file, so there is no scenario to run")
 	}
 	return all, nil
 }

@@ -145,7 +145,7 @@ func (p *scenarioParser) wanting(t Turn, provider string) {
 	}
 	for _, g := range t.Grease {
 		if of := greaseOf[g]; of != "" && of != provider {
-			p.failAt(t.Line, "grease %s is for %s only; a scenario with it cannot be played with %s", g, of, provider)
+			p.failAt(t.Line, "grease %s is for %s only; a scenario with it cannot be for %s", g, of, provider)
 		}
 	}
 }

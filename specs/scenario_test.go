@@ -396,7 +396,7 @@ func TestEmbeddedScenarios(t *testing.T) {
 			}
 		}
 		if i < len(all) && len(s.Targets) != len(providers) && !isForOneProvider(s) {
-			t.Errorf("%s: plays with %d providers, want all of %v", s.Name, len(s.Targets), providers)
+			t.Errorf("%s: has %d providers, want all of %v", s.Name, len(s.Targets), providers)
 		}
 	}
 }

@@ -212,7 +212,7 @@ func (p *teamRuleParser) readExpression(value *yaml.Node) {
 	}
 	re, err := regexp.Compile(value.Value)
 	if err != nil {
-		p.addFault("matches", "matches %q is no regular expression of RE2: %s", value.Value, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		p.addFault("matches", "matches %q is not a regular expression of RE2: %s", value.Value, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return
 	}
 	p.assertion.Matches = re
@@ -226,7 +226,7 @@ func (p *teamRuleParser) readEquals(value *yaml.Node) {
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
-		p.addFault("equals", "equals is no value of JSON: %v", err)
+		p.addFault("equals", "equals is not a JSON value: %v", err)
 		return
 	}
 	p.assertion.Equals = string(text)

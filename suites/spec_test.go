@@ -42,7 +42,7 @@ func permutations() (list []harness.Permutation) {
 	subject := harness.Executable("", "", acp.InProcess)
 	list, err := harness.Options{Config: harness.Config{Subject: subject}, Sources: sources()}.Permutations()
 	Expect(err).NotTo(HaveOccurred())
-	return slices.DeleteFunc(list, func(p harness.Permutation) bool { return p.UnplayableReason(subject.About()) != "" })
+	return slices.DeleteFunc(list, func(p harness.Permutation) bool { return p.UnsupportedReason(subject.About()) != "" })
 }
 
 // eachCase makes a container for every case with every source, in which declare

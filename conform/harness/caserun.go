@@ -40,14 +40,14 @@ type CaseRun struct {
 	Calls report.Calls
 	// Err is a fault of the harness: nothing can be said about the agent.
 	Err error
-	// Unsupported is why the agent cannot play the case, as it said itself. Nothing is
+	// Unsupported is why the agent cannot run the case, as it said itself. Nothing is
 	// judged then.
 	Unsupported string
 	// Took is how long the run lasted.
 	Took time.Duration
 }
 
-// Run plays p once. What goes wrong is in the result. A real model that did not do what
+// Run runs p once. What goes wrong is in the result. A real model that did not do what
 // it was asked to do is asked once more, from the start.
 func (r *Runner) Run(ctx context.Context, p Permutation) CaseRun {
 	if err := r.guard.trippedErr(); err != nil {

@@ -79,9 +79,9 @@ func cannedTraffic(t *testing.T, names ...string) fixedSubject {
 	defer runner.Close()
 	canned := fixedSubject{}
 	for _, name := range names {
-		played := findCase(t, name)
-		played.Scenario = played.Scenario.Lenient() // as [Run] plays it for agents that hold not all
-		run := runner.Run(t.Context(), Permutation{Case: played, Source: evidence.SourceSimulator})
+		lenient := findCase(t, name)
+		lenient.Scenario = lenient.Scenario.Lenient() // as [Run] runs it for agents that hold not all
+		run := runner.Run(t.Context(), Permutation{Case: lenient, Source: evidence.SourceSimulator})
 		if run.Err != nil || len(run.Deviations) > 0 || len(run.Evidence.Process) != 1 {
 			t.Fatalf("%s: %v %q", name, run.Err, run.Deviations)
 		}

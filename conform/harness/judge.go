@@ -141,7 +141,7 @@ func (j *judgement) applyRules(trace *check.Trace) {
 }
 
 // isOrdered reports whether what the rule finds is what the scenario ordered: a broken
-// stream of the simulator says nothing about an agent that plays every scenario.
+// stream of the simulator says nothing about an agent that runs every scenario.
 func (j *judgement) isOrdered(rule report.Rule) bool {
 	return rule.Check.Source && j.run.Source == evidence.SourceSimulator && !j.holdsAll
 }

@@ -42,8 +42,8 @@ func (p Permutation) caseSummary() report.CaseSummary {
 
 func (p Permutation) wayIn() string { return cmp.Or(p.Ingress, proxy.MITM) }
 
-// UnplayableReason says why an agent cannot run the permutation, "" when it can.
-func (p Permutation) UnplayableReason(a About) string {
+// UnsupportedReason says why an agent cannot run the permutation, "" when it can.
+func (p Permutation) UnsupportedReason(a About) string {
 	switch {
 	case a.Providers != nil && !slices.Contains(a.Providers, p.Case.Target.Provider):
 		return "the agent is not run with " + p.Case.Target.Provider

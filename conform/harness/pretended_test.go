@@ -9,7 +9,7 @@ import (
 )
 
 // TestPretendedLengthIsForRkat holds that a prompt which is long in the provider's words only
-// is played with no agent that may count for itself.
+// is run with no agent that may count for itself.
 func TestPretendedLengthIsForRkat(t *testing.T) {
 	cases, err := AllCases()
 	if err != nil {
@@ -20,11 +20,11 @@ func TestPretendedLengthIsForRkat(t *testing.T) {
 		if c.Scenario.Name != "too-long-then-short" {
 			continue
 		}
-		if reason := (Permutation{Case: c, Source: evidence.SourceSimulator}).UnplayableReason(able); reason != "" {
+		if reason := (Permutation{Case: c, Source: evidence.SourceSimulator}).UnsupportedReason(able); reason != "" {
 			t.Errorf("%s: %s", c.Name(), reason)
 		}
 		c.Scenario = c.Scenario.Lenient()
-		if reason := (Permutation{Case: c, Source: evidence.SourceSimulator}).UnplayableReason(able); !strings.Contains(reason, "counts tokens") {
+		if reason := (Permutation{Case: c, Source: evidence.SourceSimulator}).UnsupportedReason(able); !strings.Contains(reason, "counts tokens") {
 			t.Errorf("%s: %q", c.Name(), reason)
 		}
 	}

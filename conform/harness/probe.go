@@ -76,7 +76,7 @@ func (r *Runner) Probe(ctx context.Context, p Probe) (probed Probed) {
 		if p.After != nil {
 			defer p.After(ctx, room)
 		}
-		return r.playInRoom(ctx, room, kept)
+		return r.runStepsInRoom(ctx, room, kept)
 	})
 	probed.Err = errors.Join(err, kept.steps.close())
 	probed.Processes, probed.Interactions, probed.Notices = processes, kept.interactions, kept.notices

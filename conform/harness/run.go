@@ -54,8 +54,8 @@ type Outcome struct {
 	// Calls are the calls of the agent to a model; nil where no selected case was
 	// meant to make one.
 	Calls *report.Calls
-	// Cases are those that were played, in no particular order, and those that the agent
-	// cannot play.
+	// Cases are those that were run, in no particular order, and those that the agent
+	// cannot run.
 	Cases []report.CaseSummary
 	// Interrupted is set when the context or a guard ended the run before its last case.
 	Interrupted bool

@@ -41,7 +41,7 @@ type Config struct {
 	// Tools is the command that starts our tool server. Nil: agents get none.
 	Tools []string
 	// Alter, if not nil, changes the first request of each case that it can change, before
-	// anything else sees it: the self-test of the referee plays a defective agent with it.
+	// anything else sees it: with it the self-test of the referee runs a defective agent.
 	Alter Alteration
 	// Prices, if not nil, are the user's: findings about a cache say what the loss costs.
 	Prices *specs.Prices
@@ -138,7 +138,7 @@ const closeTimeout = 5 * time.Second
 // one from running.
 func (r *Runner) runSteps(ctx context.Context, p Permutation, upstream http.Handler, kept *capture) ([]evidence.Process, error) {
 	return r.inRoom(ctx, p, upstream, kept, func(ctx context.Context, room Room) ([]evidence.Process, error) {
-		return r.playInRoom(ctx, room, kept)
+		return r.runStepsInRoom(ctx, room, kept)
 	})
 }
 
@@ -179,18 +179,18 @@ func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handle
 	return do(ctx, room)
 }
 
-func (r *Runner) playInRoom(ctx context.Context, room Room, kept *capture) (_ []evidence.Process, err error) {
+func (r *Runner) runStepsInRoom(ctx context.Context, room Room, kept *capture) (_ []evidence.Process, err error) {
 	session, err := r.Subject.Open(ctx, room)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kept.Name(), err)
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	return playSteps(ctx, session, room.Work, r.CaseTimeout, kept)
+	return runScriptedSteps(ctx, session, room.Work, r.CaseTimeout, kept)
 }
 
-// playSteps runs the steps in order. work is the folder in which the agent starts, limit
+// runScriptedSteps runs the steps in order. work is the folder in which the agent starts, limit
 // the time limit of ctx, for messages.
-func playSteps(ctx context.Context, session Session, work string, limit time.Duration, kept *capture) ([]evidence.Process, error) {
+func runScriptedSteps(ctx context.Context, session Session, work string, limit time.Duration, kept *capture) ([]evidence.Process, error) {
 	var processes []evidence.Process
 	for i, step := range kept.Case.Steps(kept.seed) {
 		kept.beginStep(i)

@@ -98,7 +98,7 @@ func (s *selection) beginWithLongest() {
 // agent cannot run. The slice is the caller's.
 func (o Options) Permutations() ([]Permutation, error) { return o.allPermutations(o.Subject.About()) }
 
-// allPermutations are all that there are for the agent, played or not: each case with
+// allPermutations are all that there are for the agent, run or not: each case with
 // each source and each way in. Without sources of its own, an agent that holds all gets
 // the cassettes, and the simulator where no cassette is kept of a case.
 func (o Options) allPermutations(about About) (list []Permutation, err error) {
@@ -177,7 +177,7 @@ func (s *selection) addRuns(live *Live, filter Filter, permutations []Permutatio
 		if len(run.rules) == 0 {
 			continue
 		}
-		if reason := cmp.Or(p.UnplayableReason(about), live.lacksKey(p)); reason != "" {
+		if reason := cmp.Or(p.UnsupportedReason(about), live.lacksKey(p)); reason != "" {
 			unplayed := p.caseSummary()
 			unplayed.Reason, unplayed.Verdict = reason, report.NotApplicable
 			s.unplayed = append(s.unplayed, unplayed)

@@ -47,7 +47,7 @@ type About struct {
 	// Ingress are the ways in that work. Nil: all.
 	Ingress []string
 	// Unsupported gives reasons by patterns of case names, see [path.Match]; a
-	// pattern without a slash is of scenario names. Such cases are not played.
+	// pattern without a slash is of scenario names. Such cases are not run.
 	Unsupported map[string]string
 	// Tools are the agent's own tools by role of the scenarios, for where it is not
 	// given ours.

@@ -13,7 +13,7 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// unable is an agent that says that it cannot play the case.
+// unable is an agent that says that it cannot run the case.
 type unable struct{}
 
 func (unable) About() About {

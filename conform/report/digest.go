@@ -177,7 +177,7 @@ func (r *Run) runNotes() (list []string) {
 }
 
 // isolationNotes say that the agent could reach more than the harness. What it did
-// there, nobody saw.
+// there was not seen.
 func (r *Run) isolationNotes() []string {
 	if r.Isolation == nil || r.Isolation.Enforced {
 		return nil

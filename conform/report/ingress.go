@@ -20,9 +20,9 @@ type Difference struct {
 	BaseURL Verdict `json:"base_url"`
 }
 
-// CompareIngress returns where the same case has another verdict by the other way in,
+// compareIngress returns where the same case has another verdict by the other way in,
 // in order of check and case. What was not testable by one way is no difference.
-func CompareIngress(results []Result) []Difference {
+func compareIngress(results []Result) []Difference {
 	found := map[[2]string]*Difference{}
 	for _, r := range results {
 		name, byURL := strings.CutSuffix(r.Case, baseURLSuffix)

@@ -9,7 +9,7 @@ import (
 
 func TestCompareIngress(t *testing.T) {
 	result := func(name string, v Verdict) Result { return Result{Check: "ORD-001/answered", Case: name, Verdict: v} }
-	got := CompareIngress([]Result{
+	got := compareIngress([]Result{
 		result("a/openai@simulator", Pass), result("a/openai@simulator@base-url", Fail),
 		result("b/openai@simulator", Pass), result("b/openai@simulator@base-url", Pass),
 		result("c/openai@simulator", NotTestable), result("c/openai@simulator@base-url", Fail),

@@ -111,7 +111,7 @@ type Excuse struct {
 type UsedExcuse struct {
 	Excuse
 	// Verdict is known-fail where the entry excused a result, stale where it is red,
-	// and not-applicable where the run did not play what it speaks of.
+	// and not-applicable where the run has no case for it.
 	Verdict Verdict `json:"verdict"`
 	// Results counts the results that it excused.
 	Results int `json:"results,omitempty"`

@@ -142,7 +142,7 @@ func NewRun(r Run, results []Result) *Run {
 	}
 	r.Cases, r.Baseline = slices.Clone(r.Cases), slices.Clone(r.Baseline)
 	r.applyBaseline()
-	r.Differences = CompareIngress(r.Results)
+	r.Differences = compareIngress(r.Results)
 	r.judgeCases()
 	r.sumUp()
 	return &r

@@ -72,7 +72,7 @@ func NewScoreboard(runs []*Run, os string, link func(*Run) string) Scoreboard {
 	return board
 }
 
-// runScores are the entries of one run. What was not played has none.
+// runScores are the entries of one run. What was not run has none.
 func (r *Run) runScores(os, link string) (list []Score) {
 	type key struct{ provider, ingress string }
 	found := map[key]*Score{}

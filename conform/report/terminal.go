@@ -296,7 +296,8 @@ func (t *Terminal) writeLine(v Verdict, format string, args ...any) {
 	fmt.Fprintln(t.w, t.paint(v, terminal.Line(fmt.Sprintf(format, args...))))
 }
 
-// writePlain writes a line without colour. No text of others steers the terminal.
+// writePlain writes a line without colour. Control characters are shown, not obeyed: some
+// of the text was written by others.
 func (t *Terminal) writePlain(format string, args ...any) {
 	fmt.Fprintln(t.w, terminal.Line(fmt.Sprintf(format, args...)))
 }

@@ -42,7 +42,7 @@ var ErrNoProgram = errors.New("cannot be started")
 
 // Preflight asks the agent of a profile one prompt through each way in, before any
 // case. It returns the agent with its version. problem, where not "", says why no case
-// can be played: the agent that is returned then plays none and gives it as the reason.
+// can be run: the agent that is returned then runs none and gives it as the reason.
 // The error wraps [ErrNoProgram], wraps a [*harness.GuardError] where the agent sent a
 // key that looks real, is that of ctx where it ended, or is one of the harness. With a
 // guard or an end of ctx, the agent is returned as well, for the report.

@@ -1,5 +1,5 @@
 // Package toolserver is an MCP server with the tools that scenarios call by role, so
-// that any agent that speaks MCP can play them: conform_echo, conform_fail,
+// that any agent that speaks MCP can use them: conform_echo, conform_fail,
 // conform_noargs, conform_slow, conform_large, conform_image and conform_awkward.
 //
 //	err := toolserver.Config{Version: version, Log: file}.Serve(ctx, os.Stdin, os.Stdout)

@@ -136,7 +136,7 @@ func damaged(t *rapid.T, m transcript.Message) transcript.Message {
 
 // speak adds what comes between two replies: of the user, the developer, or
 // nobody.
-func (p *play) speak() {
+func (p *dialogue) speak() {
 	for range rapid.IntRange(0, 2).Draw(p.t, "messages") {
 		m := transcript.User(rapid.SampledFrom([]string{"Go on.", "And now?", " "}).Draw(p.t, "content"))
 		switch rapid.IntRange(0, 7).Draw(p.t, "speaker") {
@@ -154,7 +154,7 @@ func (p *play) speak() {
 
 // settle is what becomes of the calls of the last reply: run, crashed in any
 // state, answered twice, in pieces, or with the results of others.
-func (p *play) settle() {
+func (p *dialogue) settle() {
 	at := len(p.s.Messages) - 1
 	var results []transcript.ToolResult
 	for c := range p.s.Messages[at].ToolCalls() {
@@ -182,7 +182,7 @@ func (p *play) settle() {
 	p.answer(rapid.Permutation(results).Draw(p.t, "order"))
 }
 
-func (p *play) result(id string) transcript.ToolResult {
+func (p *dialogue) result(id string) transcript.ToolResult {
 	r := transcript.ToolResult{ToolUseID: id, Content: rapid.SampledFrom([]string{"ok", "", "\xff bytes", "second"}).Draw(p.t, "result"), IsError: rapid.Bool().Draw(p.t, "error")}
 	if rapid.IntRange(0, 5).Draw(p.t, "part?") == 0 {
 		r.Parts = []transcript.Part{anyPart().Draw(p.t, "part")}
@@ -194,7 +194,7 @@ func (p *play) result(id string) transcript.ToolResult {
 }
 
 // answer adds results in one message or several, and words between them.
-func (p *play) answer(results []transcript.ToolResult) {
+func (p *dialogue) answer(results []transcript.ToolResult) {
 	for len(results) > 0 {
 		n := rapid.IntRange(1, len(results)).Draw(p.t, "together")
 		p.add(session.MessageRecord{Message: transcript.ToolResults(results[:n]...)})
@@ -207,7 +207,7 @@ func (p *play) answer(results []transcript.ToolResult) {
 
 // compact summarises the messages up to any point and keeps any of them that
 // were still there.
-func (p *play) compact() {
+func (p *dialogue) compact() {
 	var before session.Compaction
 	if n := len(p.s.Compactions); n > 0 {
 		before = p.s.Compactions[n-1]

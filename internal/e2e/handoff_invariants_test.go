@@ -27,7 +27,7 @@ type sent struct {
 }
 
 // holds checks what must hold of every transcript, whatever the history.
-func (p *play) holds(who someone, out handoff.Transcript) {
+func (p *dialogue) holds(who someone, out handoff.Transcript) {
 	target := who.target(p)
 	again, err := handoff.Build(p.s.History(), target)
 	if diff := differ(out, again); diff != "" || err != nil {
@@ -52,7 +52,7 @@ func differ(a, b any) string {
 }
 
 // tokens holds that none is invented and none goes to a stranger.
-func (p *play) tokens(who someone, target handoff.Target, out handoff.Transcript) {
+func (p *dialogue) tokens(who someone, target handoff.Target, out handoff.Transcript) {
 	known := map[string]bool{}
 	for i := range p.s.Messages {
 		for _, b := range p.s.Messages[i].Blocks {
@@ -80,7 +80,7 @@ func tokenOf(b transcript.Block) string {
 }
 
 // ids holds that calls and results are pairs and their ids unique on the wire.
-func (p *play) ids(who someone, out handoff.Transcript) {
+func (p *dialogue) ids(who someone, out handoff.Transcript) {
 	steps, err := provider.Steps(out.Messages)
 	if err != nil {
 		p.Fatalf("%v: %v", who, err)
@@ -97,7 +97,7 @@ func (p *play) ids(who someone, out handoff.Transcript) {
 }
 
 // losses holds that each is told once and of something that is there.
-func (p *play) losses(who someone, out handoff.Transcript) {
+func (p *dialogue) losses(who someone, out handoff.Transcript) {
 	seen := map[handoff.Degradation]bool{}
 	for _, d := range out.Degraded {
 		if d.Rule != "unsupported-media" && seen[d] {
@@ -113,7 +113,7 @@ func (p *play) losses(who someone, out handoff.Transcript) {
 // prefix holds that a request begins with the last one to the same target,
 // byte by byte, unless a compaction took its place, an open loop of others keeps
 // a model from thinking, or a pause was not waited for.
-func (p *play) prefix(who someone, out handoff.Transcript) {
+func (p *dialogue) prefix(who someone, out handoff.Transcript) {
 	body, err := p.w.client(p, who).Render(who.request(out.Messages, false))
 	if err != nil {
 		p.Fatalf("%v: not rendered: %v\n%s", who, err, p.dump(out))
@@ -137,7 +137,7 @@ var marks = regexp.MustCompile(`,"cache_control":\{[^}]*\}`)
 func TestNothingLost(t *testing.T) {
 	w := newWorld(t)
 	rapid.Check(t, func(t *rapid.T) {
-		p := newPlay(t, w)
+		p := newDialogue(t, w)
 		who := rapid.SampledFrom(everyone).Draw(t, "who")
 		var tokens []string
 		for range rapid.IntRange(1, 4).Draw(t, "turns") {
@@ -174,7 +174,7 @@ func TestSwitch(t *testing.T) {
 	saying := []specs.Block{{Kind: specs.KindThinking}, {Kind: specs.KindText, Text: "Done."}}
 	for _, one := range everyone {
 		for _, other := range everyone {
-			p := newPlay(t, w)
+			p := newDialogue(t, w)
 			for _, who := range []someone{one, other, other, one} {
 				p.says(p.ask(who, calling, "").Message)
 			}
@@ -187,7 +187,7 @@ func TestSwitch(t *testing.T) {
 }
 
 // says adds a reply and answers its calls.
-func (p *play) says(m transcript.Message) {
+func (p *dialogue) says(m transcript.Message) {
 	p.add(session.MessageRecord{Message: m})
 	var results []transcript.ToolResult
 	for c := range m.ToolCalls() {

@@ -111,8 +111,8 @@ func (who someone) request(messages []transcript.Message, unary bool) *provider.
 	}
 }
 
-// play is one conversation with anybody.
-type play struct {
+// dialogue is one conversation, whose turns may be answered by different models.
+type dialogue struct {
 	fataler
 	t *rapid.T // draws what happens, nil where that is given
 	w *world
@@ -123,16 +123,16 @@ type play struct {
 	sent  map[someone]sent
 }
 
-func newPlay(t fataler, w *world) *play {
+func newDialogue(t fataler, w *world) *dialogue {
 	s, err := session.Load(session.Header{Version: 1, ID: "0199a2b4-0000-7000-8000-000000000001"}, session.MessageRecord{Message: transcript.User("Begin.")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	draws, _ := t.(*rapid.T)
-	return &play{fataler: t, t: draws, w: w, s: s, sent: map[someone]sent{}}
+	return &dialogue{fataler: t, t: draws, w: w, s: s, sent: map[someone]sent{}}
 }
 
-func (p *play) add(records ...session.Record) {
+func (p *dialogue) add(records ...session.Record) {
 	var err error
 	if p.s, err = p.s.With(records...); err != nil {
 		p.Fatal(err)
@@ -140,14 +140,14 @@ func (p *play) add(records ...session.Record) {
 }
 
 // try is add for what may contradict the ledger: calls with the same id.
-func (p *play) try(r session.Record) {
+func (p *dialogue) try(r session.Record) {
 	if s, err := p.s.With(r); err == nil {
 		p.s = s
 	}
 }
 
 // build is what goes out to who, after a word of the user if nothing would.
-func (p *play) build(who someone) handoff.Transcript {
+func (p *dialogue) build(who someone) handoff.Transcript {
 	out, err := handoff.Build(p.s.History(), who.target(p))
 	if errors.Is(err, handoff.ErrNothing) {
 		p.add(session.MessageRecord{Message: transcript.User("Anybody?")})
@@ -161,7 +161,7 @@ func (p *play) build(who someone) handoff.Transcript {
 
 // ask sends the conversation to who and returns what the simulator says. It is
 // the test: nothing may be refused.
-func (p *play) ask(who someone, emit []specs.Block, stop specs.Stop) stream.Reply {
+func (p *dialogue) ask(who someone, emit []specs.Block, stop specs.Stop) stream.Reply {
 	p.asked++
 	p.w.says(fmt.Sprint("play ", p.asked), who, emit, stop)
 	out := p.build(who)
@@ -179,7 +179,7 @@ func (p *play) ask(who someone, emit []specs.Block, stop specs.Stop) stream.Repl
 	return reply
 }
 
-func (p *play) dump(out handoff.Transcript) string {
+func (p *dialogue) dump(out handoff.Transcript) string {
 	var s strings.Builder
 	for i := range p.s.Messages {
 		line, _ := p.s.Messages[i].AppendJSON(nil)
@@ -198,7 +198,7 @@ func (p *play) dump(out handoff.Transcript) string {
 }
 
 // somebody is whoever was asked last, or anybody else.
-func (p *play) somebody() someone {
+func (p *dialogue) somebody() someone {
 	if p.asked == 0 || rapid.IntRange(0, 2).Draw(p.t, "switch?") == 0 {
 		p.who = rapid.SampledFrom(everyone).Draw(p.t, "who")
 	}
@@ -206,7 +206,7 @@ func (p *play) somebody() someone {
 }
 
 // turn is one reply and what follows it.
-func (p *play) turn() {
+func (p *dialogue) turn() {
 	switch rapid.IntRange(0, 9).Draw(p.t, "turn") {
 	case 0:
 		p.compact()
@@ -240,7 +240,7 @@ func TestHandoff(t *testing.T) {
 	for round := range 4 {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				p := newPlay(t, w)
+				p := newDialogue(t, w)
 				for range rapid.IntRange(1, 8).Draw(t, "turns") {
 					p.turn()
 				}

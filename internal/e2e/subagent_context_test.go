@@ -18,7 +18,7 @@ import (
 func TestSubAgentContext(t *testing.T) {
 	w := newWorld(t)
 	rapid.Check(t, func(t *rapid.T) {
-		parent := newPlay(t, w)
+		parent := newDialogue(t, w)
 		for range rapid.IntRange(1, 6).Draw(t, "turns") {
 			parent.turn()
 		}
@@ -56,12 +56,12 @@ func anyContext(messages []transcript.Message) *rapid.Generator[session.ContextS
 
 // spawn begins a conversation with a part of this one. A summary is what a compaction of
 // the whole leaves.
-func (p *play) spawn(c session.ContextStrategy) *play {
+func (p *dialogue) spawn(c session.ContextStrategy) *dialogue {
 	h, records, err := p.s.Begin(c, "0199a2b4-0000-7000-8000-000000000002", time.Unix(1_800_000_000, 0))
 	if err != nil {
 		p.Fatal(err)
 	}
-	child := newPlay(p.t, p.w)
+	child := newDialogue(p.t, p.w)
 	if child.s, err = session.Load(append([]session.Record{h}, records...)...); err != nil {
 		p.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func (panics) Fatalf(format string, args ...any) { panic(format) }
 func TestSubAgentOfOpenLoop(t *testing.T) {
 	w := newWorld(t)
 	for _, who := range everyone {
-		p := newPlay(t, w)
+		p := newDialogue(t, w)
 		calling := []specs.Block{{Kind: specs.KindThinking, Parts: []string{"So."}}, {Kind: specs.KindCall, Role: "noargs"}, {Kind: specs.KindCall, Role: "noargs"}}
 		p.says(p.ask(who, calling, "").Message)
 		p.add(session.MessageRecord{Message: p.ask(who, calling, "").Message})

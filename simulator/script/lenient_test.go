@@ -120,7 +120,7 @@ func TestAttemptsAreReplies(t *testing.T) {
 	}
 }
 
-// TestStandIns holds which of a client's own tools plays a role, and with what.
+// TestStandIns holds which of a client's own tools fills a role, and with what.
 func TestStandIns(t *testing.T) {
 	command := toolWith("command description")
 	list := map[string]any{"type": "object", "properties": map[string]any{"command": map[string]any{"type": "array", "items": map[string]any{"type": "string"}}}}
@@ -173,10 +173,10 @@ func TestNoTools(t *testing.T) {
 	}
 }
 
-// TestEveryScenarioIsPlayable holds that a client with our tools gets every turn of
+// TestEveryScenarioCanBeRun holds that a client with our tools gets every turn of
 // every scenario, one after the other, and the client with a shell those that need no
 // tool of ours.
-func TestEveryScenarioIsPlayable(t *testing.T) {
+func TestEveryScenarioCanBeRun(t *testing.T) {
 	ours := []Tool{}
 	for _, role := range []string{"echo", "fail", "noargs", "slow", "large", "image", "awkward"} {
 		ours = append(ours, Tool{Name: "conform_" + role, Schema: toolWith("text")})
@@ -227,7 +227,7 @@ func playTurns(t *testing.T, scenario *specs.Scenario, provider string, tools []
 }
 
 // TestSlowLastsAsSaid holds that the role slow waits as long as the scenario says, with
-// whatever tool plays it: a prompt that is called off in the call must find it running.
+// whatever tool fills the role: a prompt that is called off in the call must find it running.
 func TestSlowLastsAsSaid(t *testing.T) {
 	seconds := map[string]any{"type": "object", "properties": map[string]any{"seconds": map[string]any{"type": "integer", "minimum": 1}}, "required": []any{"seconds"}}
 	for want, offered := range map[string]Tool{

@@ -9,7 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// A client that is not given our tools plays a role with one of its own. Nothing that
+// A client that is not given our tools fills a role with one of its own. Nothing that
 // is called changes anything: a shell only prints, waits or fails, and other tools are
 // taken only when their names say that they look at things.
 
@@ -118,7 +118,7 @@ func (t Tool) requiredArguments() []any {
 	return list
 }
 
-// roleArguments are what the client's own tool is called with to play a role.
+// roleArguments are what the client's own tool is called with to fill a role.
 func (t Tool) roleArguments(role, word string) []byte {
 	switch {
 	case t.isShell():
@@ -162,7 +162,7 @@ func (t Tool) argumentsWith(name string, value any, word string) []byte {
 	return JSON(out)
 }
 
-// shellCommand is a command without effects that plays a role.
+// shellCommand is a command without effects that fills a role.
 func shellCommand(role, word string) string {
 	switch role {
 	case "fail":
@@ -186,7 +186,7 @@ func waitTime(word string) int {
 }
 
 // roleCode is JavaScript for a tool that runs it: it calls our tool where the client has
-// one behind it, and else plays the role itself.
+// one behind it, and else fills the role itself.
 func roleCode(role, word string) string {
 	own := `text(` + string(JSON(word)) + `);`
 	switch role {

@@ -168,7 +168,7 @@ func mayBreak(m mutant.Mutant, c goodCase, id string, rules []report.Rule, about
 		return breaksRequest(m, *c.evidence, rules)
 	}
 	p := harness.Permutation{Case: c.Case, Source: evidence.SourceSimulator}
-	return c.HasTraffic() && slices.Contains(c.Scenario.Requirements, id) && p.UnplayableReason(about) == ""
+	return c.HasTraffic() && slices.Contains(c.Scenario.Requirements, id) && p.UnsupportedReason(about) == ""
 }
 
 // breaksRequest reports whether the mutant changes a request of the evidence so that the

@@ -16,7 +16,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 )
 
-// TestSmallAgent plays what the protocol adds to one prompt: our tools, several turns,
+// TestSmallAgent runs what the protocol adds to one prompt: our tools, several turns,
 // session/load in another process, session/cancel in each place, permissions.
 func TestSmallAgent(t *testing.T) {
 	agent, err := New(t.Context(), Config{Args: ownProgram(t, "be-agent"), Providers: []string{"anthropic"}})

@@ -111,7 +111,7 @@ type Event struct {
 	Total      *float64           `json:"total,omitempty"`
 	Message    string             `json:"message,omitempty"`
 
-	// Of model calls: whom, what came of it, and what is left there.
+	// Of model calls: who was asked, with which result, and what the limits leave.
 	Provider   string                `json:"provider,omitempty"`
 	Model      string                `json:"model,omitempty"`
 	ResponseID string                `json:"response_id,omitempty"`

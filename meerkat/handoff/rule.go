@@ -67,7 +67,7 @@ var replyRules = []struct {
 	{Rule{ruleDeclinedReply, "A reply with which the model declined is left out where the provider goes on declining as long as it stands in the conversation.", nil}, (*reply).dropDeclinedReply},
 	{Rule{ruleDuplicateIDs, "Of calls with the same id in one reply the first stays, because their results could not be told apart.", []string{"A-19"}}, (*reply).dropDuplicateIDs},
 	{Rule{ruleUnsignedThinking, "Thinking without a token, or of unknown origin, stays in the store and is not sent.", []string{"A-34"}}, (*reply).dropAnonymousThinking},
-	{Rule{ruleForeignBlock, "A block of a kind that only its provider understands is sent to nobody else.", nil}, (*reply).dropForeignBlocks},
+	{Rule{ruleForeignBlock, "A block of a kind that only its provider understands is sent to no other provider.", nil}, (*reply).dropForeignBlocks},
 	{Rule{ruleForeignRedacted, "Redacted thinking is sent only to its origin.", []string{"A-36"}}, (*reply).dropForeignRedacted},
 	{Rule{ruleForeignThinking, "Thinking of another provider is left out; nothing imitates it.", nil}, (*reply).dropForeignThinking},
 	{Rule{ruleForeignToken, "A continuity token of another provider is taken off the text or call that carries it.", nil}, (*reply).stripForeignTokens},

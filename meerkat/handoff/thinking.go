@@ -100,7 +100,7 @@ func (r *reply) stripForeignTokens() {
 		if maker == r.target.Provider {
 			return ""
 		}
-		return "a token of " + nameOf(maker) + " goes to nobody else"
+		return "a token of " + nameOf(maker) + " is sent to no other provider"
 	})
 }
 

@@ -181,7 +181,7 @@ func (t *tree) cancelOperation(id OperationID) error {
 	o := t.state.findOperation(id)
 	t.mu.Unlock()
 	if o == nil {
-		return &UnknownOperationError{Name: string(id), Hint: "; it is no operation"}
+		return &UnknownOperationError{Name: string(id), Hint: "; it is not an operation"}
 	}
 	if o.status.IsFinal() {
 		return &EndedError{id, o.status}

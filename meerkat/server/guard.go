@@ -69,7 +69,7 @@ func Guard(o GuardOptions, next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isOwnHost(r, o.Hosts) {
-			refuse(w, fmt.Sprintf("host: %.100q is no name of this server; ask 127.0.0.1 or localhost, or give the server that name with the setting server.hosts", r.Host), http.StatusForbidden)
+			refuse(w, fmt.Sprintf("host: %.100q is not a name of this server; ask 127.0.0.1 or localhost, or give the server that name with the setting server.hosts", r.Host), http.StatusForbidden)
 			return
 		}
 		if !isOwnOrigin(r) {

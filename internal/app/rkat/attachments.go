@@ -71,7 +71,7 @@ func readAttachedAddress(address string) (transcript.Part, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:
-		return transcript.Part{}, cli.Usage("--attach: the address is no URL")
+		return transcript.Part{}, cli.Usage("--attach: the address is not a URL")
 	case u.User != nil:
 		return transcript.Part{}, cli.Usage("--attach: the address on %s holds a name or password, which the provider would get; take it out", u.Host)
 	case u.Scheme == "file":

@@ -77,7 +77,7 @@ func (a *app) serverToken(o *serverOptions, cfg *config.Loaded) (string, error) 
 	}
 	if o.listen == "" {
 		if o.tokenFile != "" || o.remote {
-			return "", cli.Usage("%s: only with --listen; without it the client is whoever started this program", flagGiven(o))
+			return "", cli.Usage("%s: only with --listen; without it the client is the program that started this one", flagGiven(o))
 		}
 		return "", nil
 	}

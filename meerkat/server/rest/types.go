@@ -115,7 +115,7 @@ type HistoryItem struct {
 	Files      []HistoryFile   `json:"files,omitempty" nullable:"false"`
 	ID         string          `json:"id,omitempty" doc:"Of the tool call."`
 	Name       string          `json:"name,omitempty" doc:"Of the tool, or the kind of an error."`
-	Arguments  json.RawMessage `json:"arguments,omitempty" doc:"Of the tool call, as the model wrote them; a string if they are no JSON."`
+	Arguments  json.RawMessage `json:"arguments,omitempty" doc:"Of the tool call, as the model wrote them; a string if they are not JSON."`
 	Status     string          `json:"status,omitempty" enum:"success,error" doc:"Of the tool."`
 	StopReason string          `json:"stop_reason,omitempty"`
 	Usage      *Usage          `json:"usage,omitempty"`

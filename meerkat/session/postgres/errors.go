@@ -52,7 +52,7 @@ func describeError(err error) string {
 	var away *awayError
 	switch {
 	case errors.As(err, &away):
-		return describeError(away.err) + "; nobody knows whether the last records are stored; resume the session when the database is back"
+		return describeError(away.err) + "; it is unknown whether the last records are stored; resume the session when the database is back"
 	case errors.As(err, &answer) && strings.HasPrefix(answer.Code, "28"):
 		return "it refuses this user: " + answer.Message + "; check the user and the password of its address"
 	case errors.As(err, &answer) && answer.Code == "3D000":

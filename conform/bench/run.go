@@ -186,8 +186,8 @@ func (row *Row) applyToOne(rules []report.Rule, sub *subject, seed uint64) {
 	row.countFaults(sub.path, place, result, newFindings(base.findings, result.findings, place), base.of != result.of)
 }
 
-// newFindings lists the findings of after that before has not, place by place. At
-// the altered place another message is another finding.
+// newFindings lists the findings of after that before does not have, place by place. At
+// the altered place a different message is a different finding.
 func newFindings(before, after []report.Finding, altered Place) []report.Finding {
 	key := func(f report.Finding) string {
 		if f.Exchange == altered.Exchange && altered.Path != "" && strings.HasPrefix(f.Path, altered.Path) {

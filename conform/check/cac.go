@@ -42,7 +42,7 @@ func (x *exchange) prefixParts() (list []prefixPart) {
 }
 
 // lossAfter says what of the prompt of then cannot be read from the cache any more, because
-// part k of it is another in now, beside what the provider itself counted.
+// part k of it differs in now, together with what the provider itself counted.
 func (s *Trace) lossAfter(then, now *exchange, k int) string {
 	bytes := 0
 	for _, p := range then.prefixParts()[k:] {
@@ -129,7 +129,7 @@ func (x *exchange) usages() (list []*wire.Node) {
 	return list
 }
 
-// volatile matches what is another each time it is written: a time of day, a moment, an
+// volatile matches what differs each time it is written: a time of day, a moment, an
 // id. A date alone is not among them, because it changes once a day.
 var volatile = regexp.MustCompile(`(?i)\d{1,2}:\d{2}(:\d{2})?|\b1[6-9]\d{8}(\d{3})?\b|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{16,}\b`)
 

@@ -14,7 +14,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 )
 
-// TestConcurrent plays all samples into one recording, one exchange of each in
+// TestConcurrent puts all samples into one recording, one exchange of each in
 // turn, as a proxy in front of several agents sees them. Nobody is accused of
 // another's history.
 func TestConcurrent(t *testing.T) {

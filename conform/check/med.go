@@ -227,7 +227,7 @@ func unreachable(address string) string {
 	ip, _ := netip.ParseAddr(host)
 	switch {
 	case err != nil:
-		return "it is no URL"
+		return "it is not a URL"
 	case u.Scheme == "file" || u.Scheme == "" && (strings.HasPrefix(address, "/") || strings.HasPrefix(address, ".")):
 		return "it is a path on this machine"
 	case host == "localhost" || strings.HasSuffix(host, ".localhost") || ip.IsLoopback() || ip.IsUnspecified():

@@ -70,7 +70,7 @@ func modelConstant(s *Trace, r *report) {
 		case !s.knowsModels():
 			r.addFinding(now, modelPlace(now), "", "the conversation was with %q until exchange %d and is resumed with %q", was, then.Index, is).Consequence = specs.Degraded
 		case !s.isModelDeclared(now.Process, is):
-			r.addFinding(now, modelPlace(now), "", "the conversation was with %q until exchange %d and is now with %q, which nobody asked for", was, then.Index, is)
+			r.addFinding(now, modelPlace(now), "", "the conversation was with %q until exchange %d and is now with %q, which was not asked for", was, then.Index, is)
 		}
 	})
 }

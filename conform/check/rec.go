@@ -62,8 +62,8 @@ func (s *Trace) nextAttempt(x *exchange) *exchange {
 }
 
 // retryWaits: a request that was turned down with a time comes back no earlier. The dates
-// of the two answers have whole seconds, and the second is of after the request, so that
-// one second less than the wait is surely too early.
+// of the two answers have whole seconds, so only a pause that is more than one second
+// shorter than the wait is surely too early.
 func retryWaits(s *Trace, r *report) {
 	for _, x := range s.x {
 		wait := askedWait(x)
@@ -191,7 +191,7 @@ func retryKeepsResults(s *Trace, r *report) {
 	}
 }
 
-// compareResults adds a finding for a call whose result in then is another in now.
+// compareResults adds a finding for a call whose result in then differs in now.
 func (r *report) compareResults(then, now *exchange) {
 	was := map[string]*wire.Item{}
 	for i := range then.req.Items {
@@ -207,7 +207,7 @@ func (r *report) compareResults(then, now *exchange) {
 		}
 		r.addObserved(1)
 		if path, what := diffMembers(now.Provider, old.Node, it.Node, "cache_control"); path != "=" {
-			r.addBare(now, it.Place, "", "exchange %d failed, and the result of %s is another when it is tried again: %s", then.Index, cutText(it.ID, 64), strings.TrimSpace(path+" "+what))
+			r.addBare(now, it.Place, "", "exchange %d failed, and the result of %s has changed when it is tried again: %s", then.Index, cutText(it.ID, 64), strings.TrimSpace(path+" "+what))
 		}
 	}
 }

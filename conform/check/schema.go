@@ -65,8 +65,8 @@ func nodeAt(n *wire.Node, path string) *wire.Node {
 }
 
 // BrokenReply says which reply of the evidence breaks its provider's schema, and
-// how; "" when none does. A last event that was cut is not judged. What a proxy said
-// in the provider's place is.
+// how; "" when none does. A last event that was cut is not judged; what a proxy said
+// in place of the provider is judged, too.
 func (s *Trace) BrokenReply() string {
 	for _, x := range s.x {
 		for i, doc := range x.replyDocuments() {

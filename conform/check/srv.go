@@ -267,12 +267,12 @@ func citationsKept(s *Trace, r *report) {
 		}
 		r.addObserved(len(sent))
 		for i, n := range sent {
-			if i >= len(issued) || issued[i].Str() != n.Str() {
-				was, known := "", was.Place
-				if i < len(issued) {
-					was = issued[i].Str()
-				}
-				r.addChange(l, wire.Place{Event: -1, Off: n.Off, Path: is.Place.Path + ".citations"}, known, "", "the place of a citation %s", describeDifference(was, n.Str()))
+			place := ""
+			if i < len(issued) {
+				place = issued[i].Str()
+			}
+			if place != n.Str() {
+				r.addChange(l, wire.Place{Event: -1, Off: n.Off, Path: is.Place.Path + ".citations"}, was.Place, "", "the place of a citation %s", describeDifference(place, n.Str()))
 				return
 			}
 		}

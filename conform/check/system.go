@@ -7,7 +7,7 @@ import (
 )
 
 // attribution begins the block in which Claude Code tells of itself, with a
-// checksum that is another for each request. The provider takes it out.
+// checksum that differs in each request. The provider takes it out.
 const attribution = "x-anthropic-billing-header:"
 
 // systemBlocks writes a system prompt as a list of blocks without the volatile

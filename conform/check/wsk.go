@@ -116,7 +116,7 @@ func socketGoesOnWithOwn(s *Trace, r *report) {
 }
 
 // onlyIncrementIsSent: what the provider holds is not sent again beside the id under which
-// it holds it. Two equal items in a row at the beginning are no chance, one text may be.
+// it holds it. One equal text at the beginning may be a coincidence, two items in a row are not.
 func onlyIncrementIsSent(s *Trace, r *report) {
 	s.eachContinuation(func(x, from *exchange, _ string, _ wire.Place) {
 		if from == nil || len(x.req.Items) == 0 {

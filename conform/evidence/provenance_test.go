@@ -54,7 +54,7 @@ func TestProvenance(t *testing.T) {
 		"a claim to be live":          {"synthetic", marked(plain, "live", ""), ProvenanceUnknown, false},
 		"a claim to be an import":     {"simulator", marked(plain, "import", ""), ProvenanceUnknown, false},
 		"by base URL":                 {"live", marked(plain, "", "base-url"), ProvenanceUnknown, false},
-		"by another door":             {"import", marked(plain, "", "side-door"), ProvenanceUnknown, false},
+		"by another ingress":          {"import", marked(plain, "", "side-entrance"), ProvenanceUnknown, false},
 		"simulator by base URL":       {"simulator", marked(plain, "", "base-url"), ProvenanceSimulator, false},
 		"this machine":                {"import", newInteraction("http://127.0.0.1:8080/v1/messages", nil), ProvenanceUnknown, false},
 		"this machine by name":        {"import", newInteraction("http://localhost:8080/v1/messages", nil), ProvenanceUnknown, false},

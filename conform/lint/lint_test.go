@@ -119,8 +119,8 @@ func TestNothingToJudge(t *testing.T) {
 		`{"tools":[]}`:          "holds no tool that a client runs",
 		`[{"googleSearch":{}}]`: `[0] is not judged: "googleSearch" is run by its provider`,
 		`[7]`:                   "[0]: is not an object",
-		`[{"a":1}]`:             "[0]: is no tool",
-		`{"tools":[{"type":"namespace","tools":[{}]}]}`: "tools[0].tools[0]: is no tool",
+		`[{"a":1}]`:             "[0]: is not a tool",
+		`{"tools":[{"type":"namespace","tools":[{}]}]}`: "tools[0].tools[0]: is not a tool",
 	} {
 		if _, err := lint.Tools([]byte(list)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", list, err)

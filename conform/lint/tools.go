@@ -23,7 +23,7 @@ type tool struct {
 	// node holds name and description; schema describes the arguments and may be nil.
 	node, schema *wire.Node
 	schemaPath   string
-	// isOpenAPI is set for Gemini's parameters, which are no JSON Schema.
+	// isOpenAPI is set for Gemini's parameters, which are not JSON Schema.
 	isOpenAPI bool
 }
 
@@ -192,7 +192,7 @@ func readTool(n *wire.Node, path string) (tools []tool, note string, err error) 
 	case n.Get("name") != nil:
 		tools = append(tools, named("inputSchema"))
 	default:
-		return nil, "", fmt.Errorf("%s: is no tool; it has neither name, inputSchema, input_schema, parameters nor functionDeclarations", orList(path))
+		return nil, "", fmt.Errorf("%s: is not a tool; it has neither name, inputSchema, input_schema, parameters nor functionDeclarations", orList(path))
 	}
 	return tools, "", nil
 }

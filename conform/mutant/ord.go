@@ -15,7 +15,7 @@ var pairingMutants = []Mutant{
 			return e.answersID(it) && e.insertNode(it, 1, copyOf(it.Node))
 		})
 	})},
-	{"orphan-result", "answers a call nobody made", []string{"ORD-001", "ORD-003"}, changeRequest(orphanResult)},
+	{"orphan-result", "answers a call that was never made", []string{"ORD-001", "ORD-003"}, changeRequest(orphanResult)},
 	{"text-before-results", "puts a text before a tool result", []string{"ORD-004"}, changeRequest(func(e *editor) bool {
 		return e.eachItem(func(_ int, it *wire.Item) bool {
 			return e.answersID(it) && e.insertNode(it, 0, mustParse(`{"type":"text","text":"By the way."}`))

@@ -42,7 +42,7 @@ var formMutants = []Mutant{
 			return it.What == wire.Call && setMember(it.Node, "input", jsonString("{}"))
 		})
 	})},
-	{"wrong-role", "lets somebody speak whom the provider does not know", []string{"ORD-015"}, changeRequest(func(e *editor) bool {
+	{"wrong-role", "gives a message a role that the provider does not know", []string{"ORD-015"}, changeRequest(func(e *editor) bool {
 		return len(e.req.Msgs) > 0 && e.req.Msgs[0].Node.Get("role") != nil && setMember(e.req.Msgs[0].Node, "role", jsonString("tool"))
 	})},
 	{"mark-thinking", "puts a cache mark on a thinking block", []string{"ORD-015"}, changeRequest(func(e *editor) bool {

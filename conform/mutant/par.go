@@ -67,7 +67,7 @@ var parameterMutants = []Mutant{
 	{"wrong-member-type", "writes a number as text", []string{"PAR-007"}, changeRequest(func(e *editor) bool {
 		return setMember(e.doc, "stream", jsonString("yes"))
 	}, evidence.Anthropic, evidence.OpenAI)},
-	{"out-of-range", "sets a temperature nobody takes", []string{"PAR-007"}, changeRequest(func(e *editor) bool {
+	{"out-of-range", "sets a temperature that no provider takes", []string{"PAR-007"}, changeRequest(func(e *editor) bool {
 		config := e.doc
 		if e.x.Provider == evidence.Gemini {
 			config = e.doc.Any("generationConfig", "generation_config")

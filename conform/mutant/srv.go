@@ -37,7 +37,7 @@ var serverToolMutants = []Mutant{
 		next.Request.Body = paused.Request.Body
 	})},
 	{"end-on-pause", "takes a pause for the end", []string{"SRV-005"}, endOnPause},
-	{"approve-unasked", "approves what nobody asked for", []string{"SRV-006"}, changeRequest(func(e *editor) bool {
+	{"approve-unasked", "approves what was not asked for", []string{"SRV-006"}, changeRequest(func(e *editor) bool {
 		return e.eachItem(func(_ int, it *wire.Item) bool {
 			return it.Type == "mcp_approval_response" && setMember(it.Node, "approval_request_id", jsonString("mcpr_99z"))
 		})

@@ -35,9 +35,9 @@ type coveredRule struct {
 
 // rulesByReason says of the rules that are not on both sides why not.
 var rulesByReason = map[string][]string{
-	"a key is no matter of the request's form":                                {"A-2", "O-1", "G-1"},
+	"a key is not part of the request's form":                                 {"A-2", "O-1", "G-1"},
 	"which models exist depends on the account; MOD-001 judges the allowlist": {"A-3", "O-2", "G-2"},
-	"limits and overload are no matter of the request's form":                 {"O-31", "G-30"},
+	"limits and overload do not depend on the request's form":                 {"O-31", "G-30"},
 	"depends on the organisation":                                             {"O-28"},
 	"describes what the provider does with a request, not what it must be":    {"ANT-B4", "ANT-B6", "ANT-B7"},
 	"the limit is not known as a number":                                      {"OAI-L1"},

@@ -25,7 +25,7 @@ func (t keyedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	provider := llm.Provider(r.URL.Host, r.URL.Path)
 	out := r.Clone(r.Context())
 	if key := t.keys[provider]; key != "" && withdrawMadeUpKeys(out) {
-		setKey(out, provider, key)
+		llm.SetKey(out.Header, provider, key)
 	}
 	out.Header.Set("Accept-Encoding", "identity") // so that the reply can be searched
 	resp, err := t.next.RoundTrip(out)
@@ -73,16 +73,4 @@ func withdrawMadeUpKeys(r *http.Request) (found bool) {
 		r.URL = &u
 	}
 	return found
-}
-
-// setKey puts a key where its provider expects it.
-func setKey(r *http.Request, provider, key string) {
-	switch provider {
-	case llm.Anthropic:
-		r.Header.Set("X-Api-Key", key)
-	case llm.OpenAI:
-		r.Header.Set("Authorization", "Bearer "+key)
-	case llm.Gemini:
-		r.Header.Set("X-Goog-Api-Key", key)
-	}
 }

@@ -115,7 +115,7 @@ var askedParameters = []string{"alt", "beta"}
 func (s *sender) newRequest(ctx context.Context, r cassette.Request) (*http.Request, error) {
 	u, err := url.Parse(r.URL)
 	if err != nil {
-		return nil, fmt.Errorf("%s: no URL", r.URL)
+		return nil, fmt.Errorf("%s: is not a URL", r.URL)
 	}
 	query := url.Values{}
 	for _, name := range askedParameters {
@@ -135,14 +135,6 @@ func (s *sender) newRequest(ctx context.Context, r cassette.Request) (*http.Requ
 	}
 	request.Header.Set("Accept-Encoding", "identity")
 	provider := event.Provider(r)
-	key := cmp.Or(s.keys[provider], standInKey)
-	switch provider {
-	case llm.Anthropic:
-		request.Header.Set("X-Api-Key", key)
-	case llm.OpenAI:
-		request.Header.Set("Authorization", "Bearer "+key)
-	case llm.Gemini:
-		request.Header.Set("X-Goog-Api-Key", key)
-	}
+	llm.SetKey(request.Header, provider, cmp.Or(s.keys[provider], standInKey))
 	return request, nil
 }

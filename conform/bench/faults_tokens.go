@@ -213,7 +213,7 @@ func isLongToken(_ *scene, _ int, b *block) bool { return len(b.token) >= 32 }
 
 func hasItemID(_ *scene, _ int, b *block) bool { return b.itemID != "" }
 
-func isGemini3(s *scene, k int, _ *block) bool { return geminiVersion(s.modelName(k)) >= 3 }
+func isGemini3(s *scene, k int, _ *block) bool { return versionOf(s.modelName(k), geminiForm) >= 3 }
 
 // isUnstored leaves out items that the provider keeps itself, and Gemini 2, which
 // does without tokens.

@@ -128,11 +128,11 @@ func TestModels(t *testing.T) {
 		"claude-sonnet-4-5-20250929": 4.5, "claude-opus-4-20250514": 4, "claude-opus-4-7": 4.7, "claude-fable-5-1": 5.1,
 		"claude-3-5-sonnet-20241022": 3.5, "gpt-5.2": 0,
 	} {
-		if v := claudeVersion(name); v != want {
+		if v := versionOf(name, claudeForm); v != want {
 			t.Errorf("%s is %v, want %v", name, v, want)
 		}
 	}
-	if isReasoningGPT("gpt-4.1") || !isReasoningGPT("gpt-5.2-codex") || geminiVersion("gemini-2.5-pro") != 2.5 {
+	if isReasoningGPT("gpt-4.1") || !isReasoningGPT("gpt-5.2-codex") || versionOf("gemini-2.5-pro", geminiForm) != 2.5 {
 		t.Error("a version is read wrongly")
 	}
 }

@@ -6,15 +6,20 @@ import (
 	"strings"
 )
 
-var claudeForm = regexp.MustCompile(`^claude-(?:(opus|sonnet|haiku|fable|mythos)-)?(\d+)(?:[-.](\d{1,2}))?(?:-|$)`)
+// The names of models by maker. Their groups are the two parts of the version.
+var (
+	claudeForm = regexp.MustCompile(`^claude-(?:(?:opus|sonnet|haiku|fable|mythos)-)?(\d+)(?:[-.](\d{1,2}))?(?:-|$)`)
+	gptForm    = regexp.MustCompile(`^gpt-(\d+)(?:\.(\d+))?`)
+	geminiForm = regexp.MustCompile(`^gemini-(\d+)(?:\.(\d+))?`)
+)
 
-// claudeVersion is the version in a model's name, e.g. 4.7, 0 when it has none.
-func claudeVersion(model string) float64 {
-	m := claudeForm.FindStringSubmatch(model)
+// versionOf is the version in a model's name, e.g. 4.7, 0 for models of other names.
+func versionOf(model string, form *regexp.Regexp) float64 {
+	m := form.FindStringSubmatch(model)
 	if m == nil {
 		return 0
 	}
-	version, err := strconv.ParseFloat(m[2]+"."+m[3]+"0", 64)
+	version, err := strconv.ParseFloat(m[1]+"."+m[2]+"0", 64)
 	if err != nil {
 		return 0
 	}
@@ -22,45 +27,13 @@ func claudeVersion(model string) float64 {
 }
 
 func isClaudeManual(model string) bool {
-	v := claudeVersion(model)
+	v := versionOf(model, claudeForm)
 	return v > 0 && v <= 4.5
 }
 
-func isClaudeAdaptiveOnly(model string) bool {
-	v := claudeVersion(model)
-	return v >= 4.7
-}
-
-var gptForm = regexp.MustCompile(`^gpt-(\d+)(?:\.(\d+))?`)
-
-// gptVersion is the version in a model's name, 0 for models of other names.
-func gptVersion(model string) float64 {
-	m := gptForm.FindStringSubmatch(model)
-	if m == nil {
-		return 0
-	}
-	v, err := strconv.ParseFloat(m[1]+"."+m[2]+"0", 64)
-	if err != nil {
-		return 0
-	}
-	return v
-}
+func isClaudeAdaptiveOnly(model string) bool { return versionOf(model, claudeForm) >= 4.7 }
 
 // isReasoningGPT holds for models that reason; chat variants are left out.
 func isReasoningGPT(model string) bool {
-	return gptVersion(model) >= 5 && !strings.Contains(model, "chat")
-}
-
-var geminiForm = regexp.MustCompile(`^gemini-(\d+)(?:\.(\d+))?`)
-
-func geminiVersion(model string) float64 {
-	m := geminiForm.FindStringSubmatch(model)
-	if m == nil {
-		return 0
-	}
-	v, err := strconv.ParseFloat(m[1]+"."+m[2]+"0", 64)
-	if err != nil {
-		return 0
-	}
-	return v
+	return versionOf(model, gptForm) >= 5 && !strings.Contains(model, "chat")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 )
 
-// A client that still uploads is refused at once, by each door: it may wait for an answer
+// A client that still uploads is refused at once, by each ingress: it may wait for an answer
 // before it sends the rest.
 func TestRefusalDoesNotWaitForTheUpload(t *testing.T) {
 	a := authority(t)

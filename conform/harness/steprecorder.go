@@ -60,7 +60,7 @@ func (s *stepRecorder) beginStep() bool {
 	s.closeRecorder()
 	var err error
 	config := s.config
-	config.Observe, config.Note = s.observe, s.note
+	config.Observe, config.Note = s.observe, s.noteWebSocket
 	if s.recorder, err = record.New(config); err != nil {
 		s.faults = append(s.faults, err)
 	}
@@ -91,8 +91,8 @@ func (s *stepRecorder) close() error {
 	return errors.Join(s.faults...)
 }
 
-// note adds to what the configuration notes of a request the WebSocket that it came by.
-func (s *stepRecorder) note(r *http.Request, in *cassette.Interaction) {
+// noteWebSocket adds to what the configuration notes of a request the WebSocket that it came by.
+func (s *stepRecorder) noteWebSocket(r *http.Request, in *cassette.Interaction) {
 	if s.config.Note != nil {
 		s.config.Note(r, in)
 	}

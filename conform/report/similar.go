@@ -34,8 +34,8 @@ func newSimilarFindings() *similarFindings {
 	return &similarFindings{first: map[findingKind]string{}, also: map[findingKind][]string{}}
 }
 
-// add notes the findings of a case.
-func (s *similarFindings) add(where string, findings []Finding) {
+// addCase notes the findings of a case.
+func (s *similarFindings) addCase(where string, findings []Finding) {
 	for _, f := range findings {
 		kind := kindOf(f)
 		switch n := len(s.also[kind]); {
@@ -52,5 +52,5 @@ func (s *similarFindings) isShownIn(where string, f Finding) bool {
 	return s.first[kindOf(f)] == where
 }
 
-// others returns the other cases that have a finding like f.
-func (s *similarFindings) others(f Finding) []string { return s.also[kindOf(f)] }
+// otherCases returns the other cases that have a finding like f.
+func (s *similarFindings) otherCases(f Finding) []string { return s.also[kindOf(f)] }

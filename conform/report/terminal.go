@@ -47,7 +47,7 @@ func (t *Terminal) Run(r *Run) {
 	similar := newSimilarFindings()
 	for _, res := range r.Results {
 		if _, isExcused := r.excuseOf(res); !isExcused {
-			similar.add(res.Case, res.Findings)
+			similar.addCase(res.Case, res.Findings)
 		}
 	}
 	for _, res := range r.Results {
@@ -154,7 +154,7 @@ func (t *Terminal) Checked(c *Checked) {
 	t.writePlain("%s", c.heading())
 	similar := newSimilarFindings()
 	for _, r := range c.Recordings {
-		similar.add(r.Path, r.Findings)
+		similar.addCase(r.Path, r.Findings)
 	}
 	for _, r := range c.Recordings {
 		t.writeFindings(r.Path, r.Findings, similar)
@@ -233,7 +233,7 @@ func (t *Terminal) writeSilent(c *Checked) {
 func (t *Terminal) writeFindings(where string, findings []Finding, similar *similarFindings) {
 	for _, f := range findings {
 		if similar.isShownIn(where, f) {
-			t.writeFinding(where, f, similar.others(f))
+			t.writeFinding(where, f, similar.otherCases(f))
 		}
 	}
 }

@@ -57,13 +57,13 @@ func (m *model) modelDocument() script.Object {
 		lifecycle = "deprecated"
 	}
 	return script.Object{
-		"type", "model", "id", m.id, "display_name", m.name, "created_at", midnight(m.created), "lifecycle", lifecycle,
+		"type", "model", "id", m.id, "display_name", m.name, "created_at", startOfDay(m.created), "lifecycle", lifecycle,
 		"line", m.line, "max_input_tokens", m.context, "max_tokens", m.output,
-		"deprecated_at", midnight(m.deprecated), "retires_at", midnight(m.retires), "capabilities", m.capabilities(),
+		"deprecated_at", startOfDay(m.deprecated), "retires_at", startOfDay(m.retires), "capabilities", m.capabilities(),
 	}
 }
 
-func midnight(day string) any {
+func startOfDay(day string) any {
 	if day == "" {
 		return nil
 	}

@@ -39,18 +39,18 @@ func newClients(isRun bool, old *cassette.Cassette) (*clients, error) {
 	return c, nil
 }
 
-// note notes what the proxy knows of the client that sent a request.
-func (c *clients) note(r *http.Request, in *cassette.Interaction) {
+// noteClient notes what the proxy knows of the client that sent a request.
+func (c *clients) noteClient(r *http.Request, in *cassette.Interaction) {
 	if proxy.CameByBaseURL(r.Context()) {
 		in.Ingress = cassette.IngressBaseURL
 	}
-	in.Process = c.number(proxy.Session(r.Context()), proxy.Client(r.Context()))
+	in.Process = c.processNumber(proxy.Session(r.Context()), proxy.Client(r.Context()))
 	in.WebSocket = c.sockets.Of(r.Context())
 }
 
-// number returns the ordinal of a client, 0 when nothing tells it from others. Of a
+// processNumber returns the ordinal of a client, 0 when nothing tells it from others. Of a
 // run that does not know its processes, all requests come from one.
-func (c *clients) number(session, process string) int {
+func (c *clients) processNumber(session, process string) int {
 	if session == "" && process == "" && !c.isRun {
 		return 0
 	}

@@ -31,7 +31,7 @@ func TestClientNumbers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, who := range c.clients {
-			if got := numbers.number(who.session, who.process); got != c.want[i] {
+			if got := numbers.processNumber(who.session, who.process); got != c.want[i] {
 				t.Errorf("%s: client %d is %d, want %d", name, i, got, c.want[i])
 			}
 		}
@@ -61,7 +61,7 @@ func TestClientNumbersGoOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := numbers.number("", "1@5"); got != 4 {
+	if got := numbers.processNumber("", "1@5"); got != 4 {
 		t.Errorf("the first process of the second run is %d, want 4", got)
 	}
 }
@@ -78,7 +78,7 @@ func TestWebSocketsAreNumbered(t *testing.T) {
 	_, two := websocket.WithSession(plain)
 	for i, want := range []int{0, 1, 2, 1} {
 		var in cassette.Interaction
-		c.note(plain.WithContext([]context.Context{t.Context(), one, two, one}[i]), &in)
+		c.noteClient(plain.WithContext([]context.Context{t.Context(), one, two, one}[i]), &in)
 		if in.WebSocket != want {
 			t.Errorf("request %d: WebSocket %d, want %d", i, in.WebSocket, want)
 		}

@@ -103,7 +103,7 @@ func (k *modeEnv) newRecorder(w *cassette.Writer, old *cassette.Cassette) (*reco
 	}
 	here := k.placeToNote(old)
 	note := func(r *http.Request, in *cassette.Interaction) {
-		clients.note(r, in)
+		clients.noteClient(r, in)
 		in.Place = here
 	}
 	cfg := record.Config{Transport: k.transport, Provenance: k.provenance, Note: note, OnAbort: record.Drain(k.flags.onAbort),

@@ -449,3 +449,24 @@ func TestKilledRecordingGoesOn(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestNew holds that New replays what is there and asks nobody, and says with go-vcr's error
+// that there is nothing.
+func TestNew(t *testing.T) {
+	url, transport := newService(t, echo)
+	name := tempName(t)
+	if _, err := New(name); !errors.Is(err, vcrcassette.ErrCassetteNotFound) {
+		t.Errorf("without a cassette: %v", err)
+	}
+	rec := newRecorder(t, name, ModeRecording, transport)
+	post(t, rec, url, "words")
+	mustStop(t, rec)
+	again, err := New(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := post(t, again, url, "words"); got != "POST words" || again.Mode() != ModeReplaying {
+		t.Errorf("got %q in mode %v", got, again.Mode())
+	}
+	mustStop(t, again)
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meerkat-go/conformance/proxy/llm"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -47,6 +48,15 @@ data: {"usageMetadata":{"promptTokenCount":30,"cachedContentTokenCount":10,"cand
 			t.Errorf("%q reports %+v", body, got)
 		}
 	}
+}
+
+// readUsage returns the tokens that a reply reports; ok is false when it reports none.
+func readUsage(contentType string, body []byte) (_ Usage, ok bool) {
+	var highest usageFields
+	for frame := range llm.Frames(contentType, body) {
+		ok = highest.addFrame(frame.Data) || ok
+	}
+	return highest.toUsage(), ok
 }
 
 func FuzzReadUsage(f *testing.F) {

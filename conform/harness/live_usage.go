@@ -1,10 +1,6 @@
 package harness
 
-import (
-	"encoding/json"
-
-	"github.com/meerkat-go/conformance/proxy/llm"
-)
+import "encoding/json"
 
 // Usage is what one or more replies cost, in tokens. Tokens that were read from or
 // written to the provider's cache are not part of Input.
@@ -91,15 +87,6 @@ func (f *usageFields) addFrame(frame []byte) (ok bool) {
 		}
 	}
 	return ok
-}
-
-// readUsage returns the tokens that a reply reports; ok is false when it reports none.
-func readUsage(contentType string, body []byte) (_ Usage, ok bool) {
-	var highest usageFields
-	for frame := range llm.Frames(contentType, body) {
-		ok = highest.addFrame(frame.Data) || ok
-	}
-	return highest.toUsage(), ok
 }
 
 // estimateUsage stands for a reply that reports nothing, such as one that was cut: a

@@ -47,9 +47,6 @@ type closing struct {
 	Loss
 }
 
-// closeLine returns the last line of a complete file that lacks nothing.
-func closeLine(count int, last seal) string { return closing{count: count}.lineAfter(last) }
-
 // lineAfter returns the last line of the file; last is the last item's seal, or
 // the head's when there is none.
 func (c closing) lineAfter(last seal) string {

@@ -8,6 +8,9 @@ import (
 	"pgregory.net/rapid"
 )
 
+// closeLine returns the last line of a complete file that lacks nothing.
+func closeLine(count int, last seal) string { return closing{count: count}.lineAfter(last) }
+
 // sealed is a file of one item below a head, whatever they hold.
 func sealed(head, item string) []byte {
 	s := sum([]byte(head)).nextSeal([]byte(item))

@@ -74,7 +74,7 @@ func sameBytesAgain(s *Trace, r *report) {
 	s.eachAfterRefusal(func(refused, later *exchange) {
 		r.addObserved(1)
 		asked := refused.Response.Header.Get("X-Should-Retry") == "true"
-		if asked || reported[later] || later.wasAccepted() || !isSameRequest(refused, later) {
+		if asked || reported[later] || later.wasAccepted() || !isSameRequest(refused, later) || !hasSameBetas(refused, later) {
 			return
 		}
 		reported[later] = true
@@ -86,16 +86,28 @@ func isSameRequest(a, b *exchange) bool {
 	return a.Request.URL == b.Request.URL && bytes.Equal(a.Request.Body, b.Request.Body)
 }
 
+// hasSameBetas reports whether two requests ask for the same version and betas. A client
+// that talks to a gateway may try again without a beta that the gateway may not know.
+func hasSameBetas(a, b *exchange) bool {
+	for _, name := range []string{"Anthropic-Beta", "Anthropic-Version", "Openai-Beta"} {
+		if !slices.Equal(a.Request.Header.Values(name), b.Request.Header.Values(name)) {
+			return false
+		}
+	}
+	return true
+}
+
 // sameWordsAgain: a conversation that goes on after a refusal changes what was refused,
 // or every later request fails in the same words. What was refused beside the history, a
 // tool or a parameter, is the user's to change, who may start another process with it.
+// Before the user can speak, the client may try what else it can leave out.
 func sameWordsAgain(s *Trace, r *report) {
 	reported := map[*exchange]bool{}
 	s.eachAfterRefusal(func(refused, later *exchange) {
 		if !continuesRequest(refused, later) || isSameRequest(refused, later) {
 			return
 		}
-		if later.Process != refused.Process && namesSetting(refused) {
+		if namesSetting(refused) && (later.Process != refused.Process || hasSameMessages(refused, later)) {
 			return
 		}
 		r.addObserved(1)
@@ -132,6 +144,11 @@ func continuesRequest(x, later *exchange) bool {
 		return growsFrom(later.req.Msgs[0], x.req.Msgs[0])
 	}
 	return startsWithMessages(later, x, len(x.req.Msgs)-1)
+}
+
+// hasSameMessages reports whether two requests hold the same conversation.
+func hasSameMessages(a, b *exchange) bool {
+	return len(a.req.Msgs) == len(b.req.Msgs) && startsWithMessages(a, b, len(a.req.Msgs))
 }
 
 // growsFrom reports whether a message is then, or then with parts added at its end: some

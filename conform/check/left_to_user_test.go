@@ -44,6 +44,31 @@ func TestRefusedSettingComesAgain(t *testing.T) {
 	}
 }
 
+// TestTriedWithoutABeta: a client may try the same turn without a beta, and without a member,
+// that a gateway may not know. The next turn may not hold what was refused.
+func TestTriedWithoutABeta(t *testing.T) {
+	prompt := `{"model":"claude-opus-4-6","max_tokens":9,"output_config":{"effort":"max"},"system":"Be brief.","messages":[{"role":"user","content":"Hi"}]}`
+	said := strings.Replace(errorShapes["anthropic"], "WORDS", "This model does not support effort level 'max'.", 1)
+	for _, c := range []struct {
+		betas, body string
+		want        [2]int // findings of ERR-002/same-bytes and same-words
+	}{
+		{"a,b", prompt, [2]int{1, 0}},
+		{"a", prompt, [2]int{0, 0}},
+		{"a,b", strings.Replace(prompt, `"system":"Be brief.",`, "", 1), [2]int{0, 0}},
+		{"a", strings.Replace(prompt, `"Hi"}`, `"Hi"},{"role":"assistant","content":"Hm."},{"role":"user","content":"Again."}`, 1), [2]int{0, 1}},
+	} {
+		first, again := asked(0, "anthropic", prompt, 400, said), asked(1, "anthropic", c.body, 400, said)
+		first.Request.Header.Set("Anthropic-Beta", "a,b")
+		again.Request.Header.Set("Anthropic-Beta", c.betas)
+		tr := resumedAt(2, first, again)
+		got := [2]int{len(find(t, "ERR-002/same-bytes").Run(tr).Findings), len(find(t, "ERR-002/same-words").Run(tr).Findings)}
+		if got != c.want {
+			t.Errorf("%s %s: found %v, want %v", c.betas, c.body, got, c.want)
+		}
+	}
+}
+
 // TestCutReplyMayGo: a reply that ended at the limit of tokens may be left out by the next
 // process, a whole one may not.
 func TestCutReplyMayGo(t *testing.T) {

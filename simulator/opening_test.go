@@ -10,7 +10,8 @@ import (
 )
 
 // TestOpening: what a client puts before the first prompt takes up no turn of the scenario,
-// as it does not for an agent of which nothing is known.
+// as it does not for an agent of which nothing is known. Words that it does not answer there
+// are a summary, in the place of prompts, and count.
 func TestOpening(t *testing.T) {
 	scenario, err := specs.ParseScenario("birds.txtar", []byte(`Two birds.
 requirements: ORD-001
@@ -26,6 +27,8 @@ player:
 turns:
   - emit: [{text: A heron.}]
   - emit: [{text: A wren.}]
+  - prompts: 3
+    emit: [{text: A robin.}]
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -45,6 +48,7 @@ turns:
 			"two openings":             {[]string{"Today is Monday.", "Understood.", "Be brief.", "Yes.", "Name a bird."}, "A heron."},
 			"an opening by the model":  {[]string{"", "What can I do?", "Name a bird."}, "A heron."},
 			"an opening, the next one": {[]string{"Today is Monday.", "Understood.", "Name a bird.", "A heron.", "And another one."}, "A wren."},
+			"words without an answer":  {[]string{"Left out here.", "", "Name a bird.", "A heron.", "And another one."}, "A robin."},
 			"a prompt that is unknown": {[]string{"Name a fish.", "A carp.", "And another one."}, "A wren."},
 		} {
 			if provider == "anthropic" && c.said[0] == "" {

@@ -240,7 +240,8 @@ func (s *Script) agentOf(req Request) string {
 }
 
 // withoutOpening leaves out of the counts what a client puts before the first prompt of the
-// scenario, such as a context that it answers in the model's name: no turn answers that.
+// scenario and answers in the model's name, such as a context: no turn answers that. What it
+// does not answer stays, because a summary stands there too, in the place of prompts.
 func (s *Script) withoutOpening(req Request) Request {
 	if s.Intent == nil || req.Turns == 0 || len(s.Scenario.Steps) == 0 {
 		return req
@@ -248,7 +249,11 @@ func (s *Script) withoutOpening(req Request) Request {
 	prompt := specs.Fresh(s.Scenario.Steps[0].Prompt, s.Seed)
 	said := s.Intent(req).Messages
 	first := slices.IndexFunc(said, func(m Message) bool { return strings.Contains(m.Text, prompt) })
-	for _, m := range said[:max(first, 0)] {
+	opening := said[:max(first, 0)]
+	if !slices.ContainsFunc(opening, func(m Message) bool { return m.Turns > 0 }) {
+		return req
+	}
+	for _, m := range opening {
 		req.Turns -= m.Turns
 		if m.Text != "" {
 			req.Prompts--

@@ -97,14 +97,14 @@ type jsonSearch struct {
 	isReply  bool
 	isIssuer bool // the body is for or of an endpoint that issues credentials
 	depth    int  // how many documents it is written in
-	names    names
+	names    *names
 	seen     map[string]bool // the public words found
 	found    findings
 	previous []byte // the argument before, in an array of arguments
 }
 
 func searchJSON(b []byte, isReply, isIssuer bool) findings {
-	j := jsonSearch{b: b, isReply: isReply, isIssuer: isIssuer, names: names{}, seen: map[string]bool{}}
+	j := jsonSearch{b: b, isReply: isReply, isIssuer: isIssuer, names: new(names), seen: map[string]bool{}}
 	return j.search()
 }
 
@@ -220,7 +220,7 @@ func (j *jsonSearch) isCredential(s jsonString, class nameClass) bool {
 	case class == strongName && j.isReply:
 		return isIssued(value) || j.isIssuer && isWordOfKey(value) && guessBits(value) >= leastIssuedBits
 	case class == strongName:
-		return true
+		return strings.Count(withoutScheme(value), " ") < 2 || !sentence.MatchString(value) || isChosen(key)
 	case class == weakName && j.isReply && !j.isIssuer && isValueName(key):
 		return false // of any list of names and values
 	case class == weakName:

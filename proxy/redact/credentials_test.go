@@ -14,9 +14,10 @@ import (
 // secretAt makes a secret that nothing but its place gives away.
 func secretAt(n int) string { return fmt.Sprintf("%04dplainWordsOnly%04dmore", n, n) }
 
-// A code is a secret where tokens are issued, as in a form; elsewhere it is code.
+// A code is a secret where tokens are issued, as in a form; elsewhere it is code, unless
+// the document says what it is for.
 func TestCodesOfTokenEndpoints(t *testing.T) {
-	body := `{"grant_type":"authorization_code","code":"` + secretAt(1) + `"}`
+	body := `{"code":"` + secretAt(1) + `"}`
 	for path, isSecret := range map[string]bool{"/v1/oauth/token": true, "/v1/messages": false} {
 		in := simple()
 		in.Request.URL, in.Request.Body = "https://api.example.com"+path, []byte(body)

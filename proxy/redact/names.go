@@ -94,6 +94,10 @@ var wholeNames = map[string]nameClass{
 	"secretvalue": strongName, "secretstring": strongName, "secretdata": strongName, "keyvalue": weakName,
 	"wwwauthenticate": plainName, "proxyauthenticate": plainName, "signingsecrets": weakName,
 	"githubpat": strongName, "pat": weakName, "sas": weakName, "otp": weakName, "totp": weakName, "passcode": strongName,
+	"recoverycodes": weakName, "recoverycode": weakName, "backupcodes": weakName, "backupcode": weakName, "scratchcodes": weakName,
+	"mnemonic": strongName, "seedphrase": strongName, "recoveryphrase": strongName, "mnemonicphrase": strongName, "passe": strongName,
+	"sshpass": strongName, "dbpass": strongName, "userpass": strongName, "smtppass": strongName, "mailpass": strongName, "rootpass": strongName,
+	"hmac": weakName, "privatekeyid": strongName, "tokenaccessor": weakName, "sharedaccesssignature": strongName, "gsaccesskeyid": weakName,
 	"access": weakName, "refresh": weakName, "sessioncookie": strongName, "csrf": weakName, "xsrf": weakName,
 }
 
@@ -114,7 +118,7 @@ var strongEndings = []string{
 	"token", "secret", "password", "passwd", "passphrase", "pwd", "pswd", "jwt", "bearer", "credential", "authorization",
 	"apikey", "accesskey", "secretkey", "privatekey", "authkey", "accountkey", "masterkey", "signingkey", "encryptionkey",
 	"subscriptionkey", "licensekey", "servicekey", "sharedkey", "storagekey", "appkey", "tokenheader", "authheader",
-	"passwordconfirmation", "secretkeybase", "passwort", "psk", "passwordconfirm", "passwordrepeat",
+	"passwordconfirmation", "secretkeybase", "passwort", "psk", "passwordconfirm", "passwordrepeat", "securestring", "authident",
 }
 
 // weakLast are last words under which a credential or something else may stand.
@@ -130,7 +134,7 @@ var positionTokens = []string{
 // secretKeys and harmlessKeys are the words before "key" that settle what it is.
 var (
 	secretKeys = nameSet("api", "access", "secret", "private", "subscription", "functions", "function", "auth", "signing",
-		"signature", "encryption", "account", "shared", "master", "storage", "service", "app", "application", "admin", "ingest",
+		"signature", "encryption", "instrumentation", "account", "shared", "master", "storage", "service", "app", "application", "admin", "ingest",
 		"license", "server", "preshared", "webhook", "sas", "consumer", "integration", "personal", "team", "hmac", "decryption", "rapidapi",
 		"bot", "client", "deploy", "host", "routing", "write", "read", "anon", "user", "api2")
 	harmlessKeys = nameSet("idempotency", "cache", "websocket", "public", "partition", "sort", "foreign", "row",
@@ -165,24 +169,24 @@ func isUpper(c byte) bool  { return 'A' <= c && c <= 'Z' }
 func isLetter(c byte) bool { return isUpper(c) || 'a' <= c && c <= 'z' }
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 
-// names classifies names and remembers how: a body repeats a few names many times.
-type names map[string]nameClass
+// names classifies the names in a body and remembers the last ones: a body repeats a few
+// names many times.
+type names [32]struct {
+	name  []byte
+	class nameClass
+}
 
-// maxNames bounds what is remembered: a body may be made of names.
-const maxNames = 4096
-
-func (n names) class(name []byte) nameClass {
-	if class, ok := n[string(name)]; ok {
-		return class
+func (n *names) class(name []byte) nameClass {
+	if len(name) == 0 || len(name) > maxName {
+		return plainName
 	}
-	if len(n) >= maxNames {
-		clear(n)
+	last := &n[(31*len(name)+7*int(name[0])+int(name[len(name)-1]))%len(n)]
+	if !bytes.Equal(last.name, name) {
+		plain := name
+		if bytes.IndexByte(name, '\\') >= 0 {
+			plain = []byte(unquoteJSON(name))
+		}
+		last.name, last.class = name, classifyName(string(plain))
 	}
-	plain := string(name)
-	if bytes.IndexByte(name, '\\') >= 0 {
-		plain = unquoteJSON(name)
-	}
-	class := classifyName(plain)
-	n[string(name)] = class
-	return class
+	return last.class
 }

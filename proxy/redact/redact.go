@@ -118,7 +118,7 @@ func isLearnable(secret string) bool {
 	if isPseudonym(secret) || strings.TrimSpace(secret) != secret {
 		return false
 	}
-	return len(secret) >= minSecret || len(secret) >= minWord && (hasLettersAndDigits(secret) || guessBits(secret) >= leastIssuedBits)
+	return len(secret) >= minSecret || len(secret) >= minWord && (hasLettersAndDigits(secret) || guessBits(secret) >= leastIssuedBits || isRandomLetters(secret))
 }
 
 // Late returns how many interactions were redacted before a secret became known that they
@@ -257,37 +257,40 @@ func (r *Redactor) LookIntoWords() { r.inWords = true }
 // body as they are.
 func (r *Redactor) learnWords(header http.Header, b []byte, documents [][]byte) (spans []span) {
 	var found []string
-	search := func(text []byte) (spans []span) {
-		for _, s := range secretsInWords(text) {
+	var search func(text []byte, depth int, isDecoded bool) []span
+	search = func(text []byte, depth int, isDecoded bool) (spans []span) {
+		secrets, coded := searchWords(text)
+		for _, s := range secrets {
 			value := string(s.value.bytesIn(text))
 			if !r.own.Keeps(string(s.name.bytesIn(text)), value) {
 				found = append(append(found, value), encodedPassword(value)...)
+				if s.glued > 0 {
+					found = append(found, value[s.glued:])
+				}
 				spans = append(spans, s.value)
+			}
+		}
+		if depth > deepestNested {
+			return spans
+		}
+		for _, c := range codedTexts(text, coded) {
+			known := len(found)
+			search(c.plain, depth+1, isDecoded)
+			if isDecoded && len(found) > known && len(c.coded) < len(text) {
+				found = append(found, string(c.coded)) // base64 in base64 has no form of what is in it
 			}
 		}
 		return spans
 	}
-	var searchCoded func(text []byte, depth int)
-	searchCoded = func(text []byte, depth int) {
-		for _, decoded := range codedTexts(text) {
-			search(decoded)
-			if depth < deepestNested {
-				searchCoded(decoded, depth+1)
-			}
-		}
-	}
 	for _, text := range documents {
-		search(text)
-		searchCoded(text, 1)
+		search(text, 1, true)
 	}
 	if strings.HasPrefix(header.Get("Content-Type"), "text/event-stream") {
 		for text := range streamTexts(b) {
-			search(text)
-			searchCoded(text, 1)
+			search(text, 1, false)
 		}
 	} else {
-		spans = search(b)
-		searchCoded(b, 1)
+		spans = search(b, 1, false)
 	}
 	r.mu.RLock()
 	found = slices.DeleteFunc(found, func(s string) bool { return r.public.has(s, true) })

@@ -24,6 +24,9 @@ var credentialParams = nameSet(
 	"awsaccesskeyid", "googleaccessid", "ossaccesskeyid", "key-pair-id", "q-signature", "x-tos-signature", "x-bce-signature", "ticket", "appid", "otp", "totp",
 )
 
+// randomParams are names that mean a credential only where the value is random.
+var randomParams = nameSet("state", "sid", "session")
+
 // redactURL replaces user info, credential parameters, and secrets anywhere
 // else. It works on the text, because parsing and printing a URL may change it.
 func (r *Redactor) redactURL(raw string, m *matcher) string {
@@ -76,12 +79,12 @@ func urlSecrets(raw string) (out []span) {
 // mayHoldSecret reports whether a path has a word that pathSecret needs.
 func mayHoldSecret(path string) bool {
 	path = strings.ToLower(path)
-	return strings.Contains(path, "/bot") || strings.Contains(path, "/services/") || strings.Contains(path, "webhook")
+	return strings.Contains(path, "/bot") || strings.Contains(path, "/services/") || strings.Contains(path, "//hc-ping.") || strings.Contains(path, "webhook")
 }
 
 // pathSecret matches the credential in the path of a URL: of a bot of Telegram, and of the
 // webhooks of Slack, Discord, Teams and others.
-var pathSecret = regexp.MustCompile(`/bot(\d{6,}:[\w-]{30,})|/services/T\w+/B\w+/(\w{16,})|(?i)/\w*webhooks?/(?:[\w.@-]+/)*?([\w-]{24,})(?:/[\w-]{30,})?$`)
+var pathSecret = regexp.MustCompile(`/bot(\d{6,}:[\w-]{30,})|/services/(T\w+/B\w+/\w{16,})|//hc-ping\.com/([\w-]{20,})|(?i)/\w*webhooks?/((?:[\w.@-]+/)*?[\w-]{24,}(?:/[\w-]{30,})?)$`)
 
 // pairSecrets appends the values of the pairs in raw, from at, that have the names of
 // credentials, and the credentials inside other values.
@@ -89,7 +92,7 @@ func pairSecrets(raw []byte, at int, out []span) []span {
 	for name, value := range pairsIn(raw, at) {
 		text := value.bytesIn(raw)
 		switch {
-		case isParameterSecret(name):
+		case isParameterSecret(name), randomParams[strings.ToLower(name)] && isRandom(string(text)):
 			out = append(out, value)
 		case bytes.IndexByte(text, ';') >= 0:
 			out = appendShifted(out, afterSemicolon(text), value.start)

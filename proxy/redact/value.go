@@ -105,7 +105,7 @@ func hasSecretForm(v string) bool {
 	return strings.HasPrefix(v, "-----BEGIN ") && strings.Contains(v, "PRIVATE KEY-----") || signedToken.MatchString(v) || awsKeyID.MatchString(v)
 }
 
-var awsKeyID = regexp.MustCompile(`^(AKIA|ASIA)[A-Z0-9]{16}$`)
+var awsKeyID = regexp.MustCompile(`^(AKIA|ASIA|GOOG1E)[A-Z0-9]{16,}$`)
 
 var signedToken = regexp.MustCompile(`^eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,}$`)
 

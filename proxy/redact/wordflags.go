@@ -13,44 +13,91 @@ func isFlagAt(text []byte, at int) bool {
 // passwordFlags are the short flags before a password, and the commands that have them.
 var passwordFlags = map[byte][]string{
 	'p': {"mysql", "mariadb", "sshpass", "docker", "podman", "mongo", "az ", "twine", "7z", "useradd"},
-	'P': {"sqlcmd", "zip", "mosquitto"},
+	'P': {"sqlcmd", "zip", "mosquitto", "ssh-keygen", "bcp "},
 	'a': {"redis-cli"},
 	'w': {"ldap"},
 	'k': {"openssl"},
+	'N': {"ssh-keygen"},
 }
 
-// flagValue returns the password after a flag: -p X, -pX, -u user:X.
-func flagValue(text []byte, at int) (span, bool) {
-	flag := text[at+1]
-	if flag == 'u' || flag == 'U' || flag == 'a' || bytes.HasPrefix(text[at:], []byte("--user")) || bytes.HasPrefix(text[at:], []byte("--proxy-user")) {
-		start := at + 2
-		if flag == '-' {
-			start = at + len("--user")
-			start += max(bytes.IndexAny(text[start:min(len(text), start+10)], " ="), 0) + 1
-		}
-		if start >= len(text) {
-			return span{}, false
-		}
-		value := valueAt(text, start)
-		if n := bytes.IndexByte(value.bytesIn(text), ':'); n > 0 {
-			value.start += n + 1
-			return value, isWordSecret(value.bytesIn(text))
+// lookAtFlag looks at the password after a flag: -p X, -pX, -u user:X, at cookies after -b, and
+// at what can only be a key.
+func (w *wordSearch) lookAtFlag(at int) {
+	text, flag := w.text, w.text[at+1]
+	switch {
+	case flag == '-' && !bytes.HasPrefix(text[at:], []byte("--user")) && !bytes.HasPrefix(text[at:], []byte("--proxy-user")):
+		return
+	case flag == 'S':
+		w.lookAtSudo(at)
+		return
+	case flag == 'b' && hasCommand(text, at, []string{"curl"}):
+		w.lookAtParameters(span{}, valueAt(text, at+2), ";")
+		return
+	case strings.IndexByte("uUa-", flag) >= 0:
+		if value, ok := userPassword(text, at); ok {
+			w.add(wordSecret{value: value})
+			return
 		}
 	}
-	commands := passwordFlags[flag]
-	if commands == nil {
+	start := at + 2
+	if n := pastAny(text, start, "\"'\\", 8); n > start && n < len(text) && text[n] == ',' {
+		start = n + 1 // in an array
+	}
+	value := valueAt(text, start)
+	isGlued := value.start == at+2
+	switch {
+	case passwordFlags[flag] != nil && isSecretIn(value.bytesIn(text), passwordPlace) && hasCommand(text, at, passwordFlags[flag]):
+	case isLetter(flag) && flag != 'n' && !isGlued && value.end-value.start >= leastKey && afterOwnName(text, value) == value && isSecretIn(value.bytesIn(text), anyPlace):
+	default:
+		return
+	}
+	if isGlued && value.end-value.start < minSecret {
+		w.add(wordSecret{value: span{at, value.end}, glued: value.start - at})
+		return
+	}
+	w.add(wordSecret{value: value})
+}
+
+// leastKey is the length of the shortest key that is found without a name, in bytes.
+const leastKey = 24
+
+// userPassword returns the password in the argument of -u user:X, --user user:X, -U user%X.
+func userPassword(text []byte, at int) (span, bool) {
+	start := at + 2
+	if text[at+1] == '-' {
+		start = at + len("--user")
+		start += max(bytes.IndexAny(text[start:min(len(text), start+10)], " ="), 0) + 1
+	}
+	if start >= len(text) {
 		return span{}, false
 	}
-	value := valueAt(text, at+2)
-	if !isWordSecret(value.bytesIn(text)) {
+	value := valueAt(text, start)
+	n := bytes.IndexByte(value.bytesIn(text), ':')
+	if n < 0 && text[at+1] == 'U' {
+		n = bytes.IndexByte(value.bytesIn(text), '%')
+	}
+	if n <= 0 {
 		return span{}, false
 	}
-	line := text[max(at-200, 0):at]
-	line = line[bytes.LastIndexByte(line, '\n')+1:]
+	value.start += n + 1
+	return value, isSecretIn(value.bytesIn(text), passwordPlace)
+}
+
+// hasCommand reports whether one of the commands stands in the line before a place.
+func hasCommand(text []byte, at int, commands []string) bool {
+	line := text[max(at-maxCommand, 0):at]
+	line = line[lastLineEnd(line):]
 	for _, c := range commands {
 		if bytes.Contains(line, []byte(c)) {
-			return value, true
+			return true
 		}
 	}
-	return span{}, false
+	return false
+}
+
+// lookAtSudo looks at the password that sudo -S reads from a pipe.
+func (w *wordSearch) lookAtSudo(at int) {
+	if hasCommand(w.text, at, []string{"sudo "}) {
+		w.lookAtPipe(span{at, at})
+	}
 }

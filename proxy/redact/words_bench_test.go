@@ -25,7 +25,7 @@ func BenchmarkWords(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			var took []time.Duration
 			for b.Loop() {
-				took = fastest(20, func() { secretsInWords(text) })
+				took = fastest(20, func() { searchWords(text) })
 			}
 			b.ReportMetric(float64(len(text))/took[0].Seconds()/1e6, "MB/s")
 		})
@@ -39,7 +39,7 @@ func TestRepeatedBeginnings(t *testing.T) {
 	prose := []byte(strings.Repeat("Name three capitals of Europe and a river each. ", size/48))
 	for _, part := range []string{"://", "a://", "password=", "http://a?key=", "cookie: a=b1c2d3e4f5;", `"token" `, "-p ", "key "} {
 		text := []byte(strings.Repeat(part, size/len(part)))
-		took := fastest(3, func() { secretsInWords(text) }, func() { secretsInWords(prose) })
+		took := fastest(3, func() { searchWords(text) }, func() { searchWords(prose) })
 		if took[0] > 150*took[1] {
 			t.Errorf("%q: %v, prose %v", part, took[0], took[1])
 		}

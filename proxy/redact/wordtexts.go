@@ -9,26 +9,31 @@ import (
 	"unicode/utf8"
 )
 
+// codedText is a text and how it is written in another one.
+type codedText struct{ coded, plain []byte }
+
 // codedTexts returns the texts that stand in a text in another coding: a query, and the base64
-// of JSON.
-func codedTexts(text []byte) (out [][]byte) {
+// of JSON, which begins at some of the places.
+func codedTexts(text []byte, base64Places []int) (out []codedText) {
 	if len(text) > maxCoded {
 		return nil
 	}
-	if isQuery := bytes.IndexByte(text, '%') >= 0 && isForm(text); isQuery || bytes.Contains(text, []byte("%3D")) || bytes.Contains(text, []byte("%22")) || bytes.Contains(text, []byte("%3A")) {
-		if isQuery {
-			text = bytes.ReplaceAll(text, []byte("+"), []byte(" "))
+	if first := bytes.IndexByte(text, '%'); first >= 0 {
+		escaped := text[first:]
+		if isQuery := isForm(text); isQuery || bytes.Contains(escaped, []byte("%3D")) || bytes.Contains(escaped, []byte("%22")) || bytes.Contains(escaped, []byte("%3A")) {
+			query := text
+			if isQuery {
+				query = bytes.ReplaceAll(text, []byte("+"), []byte(" "))
+			}
+			out = append(out, codedText{text, unescapeURL(query)})
 		}
-		out = append(out, unescapeURL(text))
 	}
-	for at := 0; len(out) < maxCodedTexts; {
-		n := bytes.Index(text[at:], []byte(base64Object))
-		if n < 0 {
-			break
+	end := 0
+	for _, at := range base64Places {
+		if at < end || len(out) >= maxCodedTexts {
+			continue
 		}
-		at += n
-		end := at
-		for end < len(text) && strings.IndexByte(alphabet+"+/-_", text[end]) >= 0 {
+		for end = at; end < len(text) && strings.IndexByte(alphabet+"+/-_", text[end]) >= 0; {
 			end++
 		}
 		coding := base64.RawStdEncoding
@@ -36,9 +41,8 @@ func codedTexts(text []byte) (out [][]byte) {
 			coding = base64.RawURLEncoding
 		}
 		if plain, err := coding.DecodeString(string(text[at:end])); err == nil {
-			out = append(out, plain)
+			out = append(out, codedText{text[at:end], plain})
 		}
-		at = end
 	}
 	return out
 }
@@ -130,7 +134,7 @@ func encodedPassword(value string) []string {
 	if !isPair {
 		password = plain
 	}
-	if !isWordSecret(password) {
+	if !isSecretIn(password, passwordPlace) {
 		return nil
 	}
 	return []string{string(password)}

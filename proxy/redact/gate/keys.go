@@ -207,6 +207,10 @@ const (
 	maxKeyLabel      = 40 // bytes, with the dashes behind it
 )
 
+// maxBeforeLine is how much is looked at for the first line of a key, in bytes: the number of
+// the line may stand before it.
+const maxBeforeLine = 64
+
 // labelLength returns how much of a text is the label of a private key with the dashes
 // behind it: RSA PRIVATE KEY-----, PGP PRIVATE KEY BLOCK-----. It is 0 for another text.
 func labelLength(text []byte) int {
@@ -227,6 +231,9 @@ func privateKeyAt(text []byte, start int) []byte {
 	}
 	at += label
 	rest := text[at:max(at, min(len(text), start+maxKey))]
+	if bytes.HasPrefix(bytes.TrimLeft(rest[:min(len(rest), maxBeforeLine)], "\\nrt\r\n\t 0123456789→+-|>:"), []byte("REDACTED")) {
+		return nil // redaction has replaced its lines
+	}
 	body, behind, _ := bytes.Cut(rest, []byte(privateKeyLast))
 	if n := labelLength(behind); n > 0 && !bytes.Contains(body, []byte(privateKeyBegin)) && !bytes.Contains(body, []byte(`"`)) {
 		return text[start : at+len(body)+len(privateKeyLast)+n]

@@ -1,0 +1,304 @@
+package redact
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+// place says what the place of a value in a text says about it.
+type place uint8
+
+const (
+	anyPlace      place = iota // nothing: only the value can tell
+	keyPlace                   // it stands under the name of what machines make: a token, a key
+	passwordPlace              // it is given to the name of what people choose: a password
+	linePlace                  // … which begins a line, as in a file of settings
+	literalPlace               // … or it is no expression of a program: in quotes, after a flag, in the environment
+)
+
+// chosenNames are parts of the names of what people choose.
+var chosenNames = [][]byte{[]byte("pass"), []byte("pwd"), []byte("psk"), []byte("pswd"), []byte("mnemonic"), []byte("phrase")}
+
+// isChosen reports whether people choose what stands under a name.
+func isChosen(name []byte) bool {
+	var space [maxName]byte
+	low := space[:0]
+	for _, c := range name[:min(len(name), maxName)] {
+		low = append(low, c|0x20)
+	}
+	for _, part := range chosenNames {
+		if bytes.Contains(low, part) {
+			return true
+		}
+	}
+	return bytes.HasSuffix(low, []byte("pw"))
+}
+
+// maxWordSecret is the length of the longest value that is taken for a secret, in bytes.
+const maxWordSecret = 8 << 10
+
+// isSecretIn reports whether a value in a place cannot be guessed, and is no expression,
+// address or path.
+func isSecretIn(value []byte, p place) bool {
+	if isExpression(value) {
+		return false
+	}
+	hasDigit := bytes.IndexAny(value, digits) >= 0
+	if !hasDigit && len(value) < leastLetters && p != literalPlace {
+		return false
+	}
+	v := string(value)
+	switch {
+	case hasDigit && hasSecretForm(v):
+		return true
+	case p == anyPlace:
+		return isRandom(v) && !hexadecimal.MatchString(v)
+	case hasDigit && hasLettersAndDigits(v) && isNoWord(v), isRandomLetters(v):
+		return true
+	case p >= passwordPlace:
+		return isChosenPassword(v, p)
+	}
+	return false
+}
+
+// isExpression reports whether a value is too short or too long for a secret or is what
+// a program evaluates: $X, f(x), {{x}}.
+func isExpression(value []byte) bool {
+	if len(value) < minWord || len(value) > maxWordSecret || strings.IndexByte("$<{(.@%", value[0]) >= 0 || bytes.HasPrefix(value, []byte(mark)) {
+		return true
+	}
+	for i, c := range value {
+		switch {
+		case c < '!' || c > '~': // what was redacted in base64 decodes to that
+			return true
+		case c == '(', c == '{' && (value[i-1] == '$' || value[i-1] == '{'), c == ':' && bytes.HasPrefix(value[i:], []byte("://")):
+			return true
+		}
+	}
+	return false
+}
+
+// isNoWord reports whether a value is more than words of a dictionary and numbers.
+func isNoWord(v string) bool {
+	bits := guessBits(v)
+	if isPath := v[0] == '/' || strings.HasPrefix(v, "~/"); isPath && bits < enoughBits && (strings.Count(v, "/") > 1+len(v)/20 || !isRandom(v)) {
+		return false
+	}
+	return bits >= leastIssuedBits && !slug.MatchString(v) && (bits > 36 || !identifier.MatchString(v))
+}
+
+// isRandom reports whether a value is so random that no name is needed to know that it is
+// a secret, or the digest of something.
+func isRandom(v string) bool {
+	return len(v) >= 20 && strings.Trim(v, alphabet+"-_.~+/=") == "" && !uuid.MatchString(v) && !slug.MatchString(v) && !digest.MatchString(v) &&
+		(digitGroups(v) >= 2 && guessBits(v) >= 70 || isRandomLetters(v))
+}
+
+// isChosenPassword reports whether a value that is given to a password is one that people
+// choose: no single word, and what programs do not call a thing.
+func isChosenPassword(v string, p place) bool {
+	isLiteral := p == literalPlace
+	hasSign := strings.IndexAny(strings.TrimRight(v, "!?"), "!#%^&*?+~@$") > 0 && !operators.MatchString(v)
+	switch {
+	case len(v) > 64 || strings.IndexByte("/~.", v[0]) >= 0:
+		return false
+	case isPhrase(v, "-"), isLiteral && (isPhrase(v, "_") || isPhrase(v, ".")):
+		return true
+	case hasLettersAndDigits(v):
+		return guessBits(v) >= 17 && (isLiteral || hasSign || strings.HasSuffix(v, "!") || p == linePlace && !slug.MatchString(v) && !identifier.MatchString(v))
+	}
+	return isLiteral && (hasSign && guessBits(v) >= 25 || letterSurprise(v) > 0)
+}
+
+var (
+	// slug matches words and numbers: my-cache-key-v2, process.env.KEY_2.
+	slug = regexp.MustCompile(`^(?:v?\d{1,4}|[A-Za-z]+)(?:[-_.:/](?:v?\d{1,4}|[A-Za-z]+))*$`)
+	// identifier matches what a program calls a thing: config.oauth2Token, self.key1.
+	identifier = regexp.MustCompile(`^(?:[A-Za-z]+_?\d?[A-Za-z_]*\.)*[A-Za-z]{3,}_?\d{0,2}[A-Za-z_]*$`)
+	// operators matches what stands between the parts of an expression.
+	operators = regexp.MustCompile(`[!=]=|&&|\?\.|!\.|\?\?|\+\+|->|=>|%[svdq]|\*\*\*`)
+	// digest matches what says that it is one.
+	digest = regexp.MustCompile(`^(?i:sha\d{1,3}|md5|h1)[-:=]`)
+)
+
+// isPhrase reports whether a text is at least four words, and none of them of a sentence.
+func isPhrase(text, separator string) bool {
+	words := 0
+	for word := range strings.SplitSeq(text, separator) {
+		if words++; len(word) < 3 || strings.Trim(word, alphabet[:52]) != "" || isUpper(word[len(word)-1]) || spokenWords[strings.ToLower(word)] {
+			return false
+		}
+	}
+	return words >= 4
+}
+
+// spokenWords are in sentences and in placeholders, not in a phrase that somebody drew.
+var spokenWords = nameSet("the", "and", "your", "you", "for", "from", "with", "this", "that", "these", "not", "must", "should", "can", "will", "has", "have",
+	"are", "was", "were", "been", "its", "our", "any", "all", "new", "old", "use", "used", "using", "enter", "please", "here", "when", "what", "which", "who",
+	"how", "into", "only", "also", "then", "than", "but", "more", "least", "password", "passphrase", "passwort", "token", "secret", "key", "phrase", "user",
+	"login", "account", "change", "changeme", "example", "placeholder", "test", "dummy", "fake", "replace", "insert", "value", "string", "required", "characters",
+	"forgot", "reset", "confirm", "invalid", "wrong", "something", "secure", "strong", "random", "real", "before", "deploy", "production", "goes", "minimum", "maximum", "length", "letters", "digits", "numbers", "long", "field", "input", "database", "config", "credentials",
+	"und", "der", "die", "das", "ein", "eine", "ist", "nicht", "mit", "ihr", "les", "des", "une", "pour", "votre", "est", "los", "las", "para", "con")
+
+// phraseAt returns the words of a password that begin with value and have spaces between them:
+// up to the end of the line or of the quotes.
+func phraseAt(text []byte, value span, p place) (phrase span) {
+	if p < literalPlace {
+		return span{}
+	}
+	end := min(len(text), value.start+maxPhrase)
+	if n := bytes.IndexAny(text[value.start:end], "\n\\\"'`"); n >= 0 {
+		end = value.start + n
+	}
+	phrase = span{value.start, end}
+	if words := string(phrase.bytesIn(text)); words == strings.ToLower(words) && isPhrase(words, " ") {
+		return phrase
+	}
+	return span{}
+}
+
+// maxPhrase is the length of the longest phrase, in bytes: 24 words.
+const maxPhrase = 240
+
+// afterOwnName returns a value without the name that it brings: of "secrets set KEY=x", x.
+func afterOwnName(text []byte, value span) span {
+	word := value.bytesIn(text)
+	if n := bytes.IndexByte(word, '='); n > 0 && len(bytes.TrimRight(word, "=")) > n && !bytes.ContainsFunc(word[:n], func(c rune) bool { return c != '_' && !isASCIILetter(c) }) {
+		value.start += n + 1
+	}
+	return value
+}
+
+// afterNext returns the value after a word that is none: a type, a member, a call.
+//
+//	let token: &str = "…"    "password": {"value": "…"}    token=Secret("…")
+func afterNext(text []byte, word span) span {
+	if word.end > word.start && text[word.end-1] == '(' {
+		return valueAt(text, word.end)
+	}
+	end := min(len(text), word.end+24)
+	n := bytes.IndexAny(text[word.end:end], "=:,;}])\n")
+	if n < 0 || word.end+n+1 == end || isSeveralLines(text[word.end:word.end+n]) || text[word.end+n] != '=' && text[word.end+n] != ':' {
+		return span{word.end, word.end}
+	}
+	return valueAt(text, word.end+n+1)
+}
+
+// afterSign returns where the value of a name begins, -1 if none follows.
+func afterSign(text []byte, name span, mayBePair bool) (at int) {
+	at = pastAny(text, name.end, "\"'`\\)]*", 40)
+	if n := pastTab(text, name.end); n > name.end {
+		return n
+	}
+	isQuoted := at > name.end
+	sign := pastAny(text, at, " \t", 24)
+	rest := text[sign:]
+	switch {
+	case len(rest) == 0:
+		return -1
+	case rest[0] == ':' || rest[0] == '=' || len(rest) > 1 && rest[1] == '=' && (rest[0] == '?' || rest[0] == '+'):
+		return pastAny(text, sign, ":=>?+~", 3)
+	case bytes.HasPrefix(rest, []byte("：")):
+		return sign + len("：")
+	case isQuoted && mayBePair && isPairName(text, name.end) > 0:
+		return afterSign(text, span{0, pastLetters(text, isPairName(text, name.end))}, false)
+	case isQuoted && (rest[0] == ',' || rest[0] == '{'):
+		return sign + 1
+	case bytes.HasPrefix(rest, []byte("</key>")): // of a property list
+		if n := bytes.Index(rest[:min(len(rest), 48)], []byte("<string>")); n > 0 {
+			return sign + n + len("<string>")
+		}
+		return -1
+	case isElement(text, name) && (rest[0] == '>' || sign > name.end):
+		if n := bytes.IndexAny(rest[:min(len(rest), maxAttributes)], "><\n"); n >= 0 && rest[n] == '>' {
+			return sign + n + 1
+		}
+		return -1
+	case bytes.HasPrefix(rest, []byte("is ")):
+		return sign + len("is ")
+	case bytes.HasPrefix(rest, []byte("<<< ")):
+		return sign + len("<<< ")
+	case mayBePair && isPairName(text, name.end) > 0: // name: X, value: Y in YAML
+		return afterSign(text, span{0, pastLetters(text, isPairName(text, name.end))}, false)
+	case isQuoted || sign == at:
+		return -1
+	}
+	return sign
+}
+
+// maxAttributes is how long the attributes of an element are, at most.
+const maxAttributes = 120
+
+// isElement reports whether a name is that of an XML element: <Password, <wsse:Password.
+func isElement(text []byte, name span) bool {
+	at := name.start
+	if at > 0 && text[at-1] == ':' {
+		for at--; at > 0 && name.start-at < 20 && isLetter(text[at-1]); {
+			at--
+		}
+	}
+	return at > 0 && text[at-1] == '<'
+}
+
+// pastTab returns the end of tabs at a place, which may be escaped.
+func pastTab(text []byte, at int) int {
+	for {
+		end := pastAny(text, at, "\\", 8)
+		if end == at || end == len(text) || text[end] != 't' {
+			return at
+		}
+		at = end + 1
+	}
+}
+
+func pastLetters(text []byte, at int) int {
+	for at < len(text) && isLetter(text[at]) {
+		at++
+	}
+	return at
+}
+
+// pastAny returns the end of the run of the given bytes at a place, of at most so many.
+func pastAny(text []byte, at int, any string, most int) int {
+	for end := min(len(text), at+most); at < end && strings.IndexByte(any, text[at]) >= 0; {
+		at++
+	}
+	return at
+}
+
+// valueAt returns the word that begins at a place, without what encloses it. A value in
+// quotes may have any signs in it.
+func valueAt(text []byte, at int) span {
+	ends := " \t\r\n\"'`\\<>,;)]}|&"
+	for most := at + 40; at < len(text) && at < most && strings.IndexByte(" \t\"'`\\[{*+", text[at]) >= 0; at++ {
+		switch c := text[at]; {
+		case c == '\\' && at+1 < len(text) && isLetter(text[at+1]):
+			return span{at, at} // the line ends
+		case c == '"' || c == '\'' || c == '`':
+			ends = " \t\r\n\\\"" + string(c) // a quotation mark may end the JSON around it
+		}
+	}
+	if at+1 < len(text) && (text[at] == 'b' || text[at] == 'f') && (text[at+1] == '"' || text[at+1] == '\'') {
+		return valueAt(text, at+1)
+	}
+	end := min(len(text), at+maxWordSecret+1)
+	if n := bytes.IndexAny(text[at:end], ends); n >= 0 {
+		end = at + n
+	}
+	for end > at && text[end-1] == '.' {
+		end--
+	}
+	return span{at, end}
+}
+
+// afterScheme returns the word after a scheme: Bearer x, token x.
+func afterScheme(text []byte, value span) (span, bool) {
+	scheme := value.bytesIn(text)
+	if len(scheme) < 2 || len(scheme) > 16 || len(scheme) > 12 && bytes.IndexByte(scheme, '-') < 0 || value.end >= len(text) || text[value.end] != ' ' || bytes.ContainsFunc(scheme, func(c rune) bool { return c != '-' && !isASCIILetter(c) && (c < '0' || c > '9') }) {
+		return value, false
+	}
+	next := valueAt(text, value.end+1)
+	word := next.bytesIn(text)
+	return next, len(word) >= minSecret && bytes.IndexByte(scheme, '-') < 0 || bytes.IndexByte(word, '=') > 0 && (len(word) >= minSecret || bytes.HasSuffix(word, []byte("=")))
+}

@@ -223,6 +223,8 @@ func (j *jsonSearch) isCredential(s jsonString, class nameClass) bool {
 		return strings.Count(withoutScheme(value), " ") < 2 || !sentence.MatchString(value) || isChosen(key)
 	case class == weakName && j.isReply && !j.isIssuer && isValueName(key):
 		return false // of any list of names and values
+	case class == weakName && digest.MatchString(value):
+		return false // of a file: {"js-tokens": {"integrity": …}}
 	case class == weakName:
 		return looksLikeKey(withoutScheme(value)) || len(withoutScheme(value)) < len(value)
 	case s.region == headers:
@@ -258,7 +260,7 @@ func spelledAsHeader(key []byte) string {
 // template that somebody else fills in.
 func isReference(v string) bool {
 	v = withoutScheme(v)
-	return strings.HasPrefix(v, "${") && strings.HasSuffix(v, "}") || strings.HasPrefix(v, "{{") && strings.HasSuffix(v, "}}") ||
+	return v != "" && strings.Trim(v, "*") == "" || strings.HasPrefix(v, "<") && strings.HasSuffix(v, ">") || strings.HasPrefix(v, "${") && strings.HasSuffix(v, "}") || strings.HasPrefix(v, "{{") && strings.HasSuffix(v, "}}") ||
 		strings.HasPrefix(v, "$") && strings.Trim(v[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == ""
 }
 

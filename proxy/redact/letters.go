@@ -53,9 +53,13 @@ const (
 func isRandomLetters(v string) bool { return letterSurprise(v) >= leastSurprise }
 
 // letterSurprise returns how many bits fewer the letters of a value take as random ones than
-// as words. It is 0 for what is too short or not only letters, as base64 writes them.
-func letterSurprise(v string) float64 {
-	if len(v) < leastLetters {
+// as words. It is 0 for what is too short or has hardly any letters.
+func letterSurprise(v string) float64 { return surpriseOf(v, max(leastLetters, len(v)*7/8)) }
+
+// surpriseOf is letterSurprise for a value that has at least so many letters; 0 for another
+// one, and for one with signs that base64 does not have.
+func surpriseOf(v string, least int) float64 {
+	if len(v) < least {
 		return 0
 	}
 	var words letterCount
@@ -80,7 +84,7 @@ func letterSurprise(v string) float64 {
 	if words.cases == 3 {
 		random, joined = 5.7, 0
 	}
-	if words.letters < max(leastLetters, len(v)*7/8) || bits.OnesCount(words.seen) < leastDifferent {
+	if words.letters < least || bits.OnesCount(words.seen) < leastDifferent {
 		return 0
 	}
 	return float64(words.halfBits)/2 - random*float64(words.letters) - joined

@@ -33,6 +33,9 @@ func classifyName(name string) nameClass {
 	if class, ok := wholeNames[string(words.joined)]; ok {
 		return class
 	}
+	if words.lastAt > 0 && qualifiers[string(words.last)] {
+		return classifyName(name[:words.lastAt])
+	}
 	switch last := words.last; {
 	case publicLast[string(last)]:
 		return publicName
@@ -97,7 +100,7 @@ var wholeNames = map[string]nameClass{
 	"recoverycodes": weakName, "recoverycode": weakName, "backupcodes": weakName, "backupcode": weakName, "scratchcodes": weakName,
 	"mnemonic": strongName, "seedphrase": strongName, "recoveryphrase": strongName, "mnemonicphrase": strongName, "passe": strongName,
 	"sshpass": strongName, "dbpass": strongName, "userpass": strongName, "smtppass": strongName, "mailpass": strongName, "rootpass": strongName,
-	"hmac": weakName, "privatekeyid": strongName, "tokenaccessor": weakName, "sharedaccesssignature": strongName, "gsaccesskeyid": weakName,
+	"hmac": weakName, "privatekeyid": strongName, "tokenaccessor": weakName, "requirepass": strongName, "masterauth": strongName, "oauthverifier": strongName, "salt": weakName, "sharedaccesssignature": strongName, "gsaccesskeyid": weakName,
 	"access": weakName, "refresh": weakName, "sessioncookie": strongName, "csrf": weakName, "xsrf": weakName,
 }
 
@@ -137,18 +140,25 @@ var (
 		"signature", "encryption", "instrumentation", "account", "shared", "master", "storage", "service", "app", "application", "admin", "ingest",
 		"license", "server", "preshared", "webhook", "sas", "consumer", "integration", "personal", "team", "hmac", "decryption", "rapidapi",
 		"bot", "client", "deploy", "host", "routing", "write", "read", "anon", "user", "api2")
-	harmlessKeys = nameSet("idempotency", "cache", "websocket", "public", "partition", "sort", "foreign", "row",
+	harmlessKeys = nameSet("idempotency", "cache", "websocket", "public", "partition", "sort", "foreign", "row", "verifier", "verification", "socket",
 		"object", "surrogate", "range", "hash", "message", "prompt", "map", "group", "dedupe", "deduplication", "dedup", "issue", "by")
 )
 
-// nameWords are the words of a name: all of them joined, the last one and the one before it.
-type nameWords struct{ joined, last, previous []byte }
+// qualifiers are last words that say which of several credentials a name is of: PASSWORD_OLD.
+var qualifiers = nameSet("old", "new", "current", "backup", "prod", "production", "staging", "dev", "primary", "secondary", "default", "v")
+
+// nameWords are the words of a name: all of them joined, the last one, where it begins, and
+// the one before it.
+type nameWords struct {
+	joined, last, previous []byte
+	lastAt                 int
+}
 
 // splitName splits a name at separators and at changes of case, in lower case, without
 // digits: "x-goog-APIKey2" is x, goog, api, key. The words are written to space, which has
 // room for the name.
 func splitName(space []byte, name string) nameWords {
-	joined, last, previous, isInside := space, 0, 0, false
+	joined, last, previous, lastAt, isInside := space, 0, 0, 0, false
 	for i := range len(name) {
 		c := name[i]
 		if !isLetter(c) {
@@ -157,12 +167,12 @@ func splitName(space []byte, name string) nameWords {
 		}
 		isHump := isUpper(c) && isInside && (!isUpper(name[i-1]) || i+1 < len(name) && isLetter(name[i+1]) && !isUpper(name[i+1]))
 		if !isInside || isHump {
-			previous, last = last, len(joined)
+			previous, last, lastAt = last, len(joined), i
 		}
 		isInside = true
 		joined = append(joined, c|0x20) // in lower case
 	}
-	return nameWords{joined, joined[last:], joined[previous:last]}
+	return nameWords{joined, joined[last:], joined[previous:last], lastAt}
 }
 
 func isUpper(c byte) bool  { return 'A' <= c && c <= 'Z' }

@@ -119,8 +119,8 @@ func (w *wordSearch) lookAtOtherName(name span) {
 		w.addIfSecret(name, valueAt(text, pastAny(text, name.end, " =\"'\\echo", 16)), literalPlace)
 	case bytes.HasPrefix(word, []byte("jwt.")):
 		w.lookAtCall(name, strongName)
-	case text[min(name.end, len(text)-1)] == ' ' && w.names.class(word[:max(bytes.LastIndexByte(word, '.'), 0)]) == strongName:
-		w.addIfSecret(name, valueAt(text, name.end+1), keyPlace) // pypi-token.pypi SECRET
+	case bytes.HasPrefix(word, []byte("pypi-token.")) && name.end < len(text): // of poetry
+		w.addIfSecret(name, valueAt(text, name.end+1), keyPlace)
 	}
 }
 
@@ -237,7 +237,8 @@ const maxCall = 200
 // auth=("user", "…"), jwt.sign(payload, "…"), and reports whether there was a secret.
 func (w *wordSearch) lookAtCall(name span, class nameClass) (ok bool) {
 	text := w.text
-	if class != strongName && !hasSuffixFold(name.bytesIn(text), "auth") {
+	word := name.bytesIn(text)
+	if class != strongName && !hasSuffixFold(word, "auth") && !hasSuffixFold(word, "credentials") && !hasSuffixFold(bytes.TrimRight(word, digits), "hmac") {
 		return false
 	}
 	at := name.end
@@ -246,10 +247,6 @@ func (w *wordSearch) lookAtCall(name span, class nameClass) (ok bool) {
 	}
 	if at >= len(text) || text[at] != '(' {
 		return false
-	}
-	p := keyPlace
-	if word := name.bytesIn(text); hasSuffixFold(word, "auth") || isChosen(word) {
-		p = literalPlace
 	}
 	end := min(len(text), at+maxCall)
 	if n := bytes.IndexAny(text[at:end], ")\n"); n >= 0 {
@@ -260,7 +257,7 @@ func (w *wordSearch) lookAtCall(name span, class nameClass) (ok bool) {
 			continue
 		}
 		value := valueAt(text, i)
-		if v := value.bytesIn(text); value.end <= end && isSecretIn(v, p) {
+		if v := value.bytesIn(text); value.end <= end && isSecretIn(v, passwordPlace) {
 			w.add(wordSecret{name: name, value: value})
 			ok = true
 		}

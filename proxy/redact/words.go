@@ -29,6 +29,7 @@ type wordSearch struct {
 	looked   int // … of the last URL
 	listEnd  int // … of the last list of credentials
 	tableEnd int // … of the last table, or line that begins none
+	spoken   int // … of the beginning of the last sentence
 }
 
 // searchWords looks through a text once.
@@ -66,7 +67,7 @@ func stemOf(s string) uint16 { return uint16(s[0]&31)<<10 | uint16(s[1]&31)<<5 |
 var stems = func() (out [1 << 9]uint64) {
 	for _, s := range []string{
 		"key", "tok", "sec", "pas", "pwd", "aut", "coo", "cre", "jwt", "bea", "psk", "pat", "ver", "dev",
-		"ses", "mne", "phr", "iva", "cov", "kup", "srf", "hma", "otp", "swd", "eyj", "sig", "ied", "vau", "obs",
+		"ses", "ras", "mne", "phr", "iva", "cov", "kup", "srf", "hma", "otp", "swd", "eyj", "sig", "ied", "vau", "obs",
 	} {
 		code := stemOf(s)
 		out[code>>6] |= 1 << (code & 63)
@@ -79,6 +80,7 @@ var (
 	stemOfJSON       = stemOf("eyj") // in base64
 	stemOfSignature  = stemOf("sig") // of a query
 	stemOfIdentified = stemOf("ied") // IDENTIFIED BY 'PASSWORD'
+	stemOfContrasena = stemOf("ras")
 	stemOfVault      = stemOf("vau") // vault login TOKEN
 	stemOfObscure    = stemOf("obs") // rclone obscure PASSWORD
 )
@@ -104,6 +106,10 @@ func (w *wordSearch) lookAtStem(i int, stem uint16) {
 	case stemOfIdentified:
 		if n := len(" by '"); len(rest) > n && (bytes.EqualFold(rest[:n-1], []byte(" by "))) && strings.IndexByte("'\"\\", rest[n-1]) >= 0 {
 			w.addIfSecret(span{}, valueAt(w.text, i+n), literalPlace)
+		}
+	case stemOfContrasena:
+		if said := []byte("eña es "); bytes.HasPrefix(rest, said) {
+			w.addIfSecret(span{}, valueAt(w.text, i+1+len(said)), passwordPlace)
 		}
 	case stemOfVault:
 		w.lookAfter(i, "lt login ")
@@ -140,6 +146,9 @@ func nameAround(text []byte, at int) span {
 		for n--; n > 0 && isLetter(text[n-1]) && name.end-n < maxName; {
 			n--
 		}
+		if n > 0 && text[n-1] == '\\' {
+			n++
+		}
 		name.start = n
 	}
 	return name
@@ -161,7 +170,7 @@ func (w *wordSearch) lookAtName(name span) {
 	class := w.names.class(name.bytesIn(text))
 	switch {
 	case bytes.HasPrefix(text[name.end:], []byte(" V1-----")), // a static key of OpenVPN
-		bytes.HasSuffix(text[:name.end], []byte("PRIVATE KEY-----")), bytes.HasPrefix(text[name.end:], []byte(" BLOCK-----")):
+		bytes.HasSuffix(text[:name.end], []byte("PRIVATE KEY-----")), bytes.HasPrefix(text[name.end:], []byte(" BLOCK-----")) && hasSuffixFold(text[:name.end], "PRIVATE KEY"):
 		w.lookAtKeyLines(name.end)
 		return
 	case class != strongName && class != weakName:
@@ -182,6 +191,7 @@ func (w *wordSearch) lookAtValue(name span, class nameClass) {
 	text, word := w.text, name.bytesIn(w.text)
 	at := afterSign(text, name, true)
 	if at < 0 {
+		w.lookAtSentence(name, class)
 		return
 	}
 	value := valueAt(text, at)
@@ -205,7 +215,11 @@ func (w *wordSearch) lookAtValue(name span, class nameClass) {
 	if bytes.HasPrefix(value.bytesIn(text), []byte(mark)) {
 		return
 	}
-	if w.addUnder(name, class, at, value) || strings.IndexByte(":=>{", text[at-1]) < 0 {
+	if w.addUnder(name, class, at, value) {
+		return
+	}
+	if strings.IndexByte(":=>{", text[at-1]) < 0 {
+		w.lookAtSentence(name, class)
 		return
 	}
 	if value.end < len(text) && text[value.end] == ' ' {
@@ -215,7 +229,9 @@ func (w *wordSearch) lookAtValue(name span, class nameClass) {
 		}
 	}
 	value = afterNext(text, value)
-	w.addUnder(name, class, at, value)
+	if !w.addUnder(name, class, at, value) {
+		w.lookAtSentence(name, class)
+	}
 	if value.end-name.end > longValue {
 		w.valueEnd = max(w.valueEnd, value.end)
 	}
@@ -248,10 +264,17 @@ func isKeyUnder(name []byte, v string) bool {
 func placeOf(text []byte, name span, at int, value span) place {
 	word := name.bytesIn(text)
 	switch sign := text[at-1]; {
-	case !isChosen(word) || sign == ' ' && !isFlag(word):
-		return keyPlace
+	case sign == ' ' && !isFlag(word) && (value.start == 0 || strings.IndexByte("\"'`", text[value.start-1]) < 0):
+		return spokenPlace
+	case sign == ' ' && !isFlag(word):
+		return passwordPlace
 	case sign != ',' && value.start > 0 && strings.IndexByte("\"'`>", text[value.start-1]) >= 0, sign == '=' && bytes.Equal(bytes.ToUpper(word), word), isFlag(word):
-		return literalPlace
+		if isChosen(word) {
+			return literalPlace
+		}
+		return literalKeyPlace
+	case !isChosen(word):
+		return keyPlace
 	case sign != ',' && beginsLine(text, name.start):
 		return linePlace
 	}

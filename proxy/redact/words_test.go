@@ -63,6 +63,8 @@ func (m *textMaker) value(kind string) string {
 		return word() + "-" + word() + "-" + word() + "-" + word()
 	case "phrase":
 		return word() + " " + word() + " " + word() + " " + word() + " " + word()
+	case "mixed":
+		return word() + " " + word() + " " + m.letters('d', 2) + " " + m.letters('a', 4)
 	case "r":
 		return m.letters('a', 5) + "-" + m.letters('a', 5)
 	case "crypt":

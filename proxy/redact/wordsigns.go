@@ -51,15 +51,19 @@ func (w *wordSearch) lookAtAssignment(i int, c byte) {
 	if strings.IndexByte("\"' ", text[i-1]) >= 0 {
 		end--
 	}
+	pw := end
+	for pw > 1 && isDigit(text[pw-1]) {
+		pw--
+	}
 	switch last := text[max(end-1, 0)]; {
-	case last|0x20 == 'w' && end > 1 && text[end-2]|0x20 == 'p' && (end == 2 || !isLetter(text[end-3]) || text[end-2] == 'P'):
-		w.lookAtName(nameAround(text, end-1))
+	case pw > 1 && text[pw-1]|0x20 == 'w' && text[pw-2]|0x20 == 'p' && (pw == 2 || !isLetter(text[pw-3]) || text[pw-2] == 'P' || bytes.HasSuffix(text[:pw-2], []byte(`\n`))):
+		w.lookAtName(nameAround(text, pw-1))
 	case c == '=' && (isUpper(last) || isDigit(last)) && end == i:
 		w.lookAtVariable(i)
 	case c == '=':
 	case bytes.HasPrefix(text[i:], []byte("://")):
 		w.lookAtAddress(i)
-	case last >= 0x80, end > 3 && text[end-2] >= 0x80:
+	case last >= 0x80, end > 3 && (text[end-2] >= 0x80 || last == 'I' && text[end-3] == 'A'):
 		w.lookAtForeignName(end, i+1)
 	case isDigitOrLetter(text, i-1) && i+4 < len(text) && (isDigit(text[i+1]) && isDigit(text[i+4]) || text[i+1] == '*'):
 		if m := passwordLine.FindSubmatchIndex(text[i:min(len(text), i+maxPasswordLine)]); m != nil {
@@ -74,9 +78,11 @@ func isDigitOrLetter(text []byte, at int) bool {
 
 var (
 	// passwordHash matches what crypt(3) and its like make of a password.
-	passwordHash = regexp.MustCompile(`^\$(?:[156y]|apr1|2[abxy]|7|sha1|scrypt|argon2[id]{1,2}|pbkdf2[a-z0-9-]*)\$[A-Za-z0-9./$=,+-]{20,}`)
+	passwordHash = regexp.MustCompile(`^\$(?:[156y]|apr1|2[abxy]|7|sha1|scrypt|argon2[id]{1,2}|pbkdf2[a-z0-9-]*)\$(?:[A-Za-z0-9./=,+-]+\$){0,4}[A-Za-z0-9./+=]{16,}`)
 	// passwordLine matches what follows the host in a line of .pgpass.
 	passwordLine = regexp.MustCompile(`^:(?:\d{4,5}|\*):[^:\s\\"']{1,64}:[^:\s\\"']{1,64}:([^:\s\\"'` + "`" + `]{8,128})`)
+	// oddPassword matches the password of a URL that should have been escaped.
+	oddPassword = regexp.MustCompile(`^://[^/\s:@?#]*:([^/\s@]*[?#][^/\s@]*)@`)
 	// databaseLogin matches the words before USER/PASSWORD@DATABASE.
 	databaseLogin = regexp.MustCompile(`(?i)(?:sqlplus|oracle|sqlldr|expdp|impdp)\b`)
 )
@@ -104,6 +110,11 @@ func (w *wordSearch) lookAtVariable(sign int) {
 
 // lookAtLogin looks at USER/PASSWORD@DATABASE, whose "@" is at a place.
 func (w *wordSearch) lookAtLogin(at int) {
+	if isDSN := bytes.HasPrefix(w.text[at:], []byte("@tcp(")) || bytes.HasPrefix(w.text[at:], []byte("@unix(")); isDSN {
+		start := bytes.LastIndexByte(w.text[max(at-maxName, 0):at], ':') + 1 + max(at-maxName, 0)
+		w.addIfSecret(span{}, span{start, at}, passwordPlace)
+		return
+	}
 	start := at
 	for start > 0 && at-start < maxName && strings.IndexByte(" /\t\n\"'\\:", w.text[start-1]) < 0 {
 		start--
@@ -119,7 +130,7 @@ func (w *wordSearch) lookAtLogin(at int) {
 // foreignNames are words for a password that have other letters than English.
 var foreignNames = []string{
 	"密码", "密碼", "口令", "パスワード", "비밀번호", "암호", "пароль", "Пароль", "ПАРОЛЬ", "contraseña", "Contraseña", "hasło", "Hasło",
-	"κωδικός", "סיסמה", "كلمة المرور", "รหัสผ่าน", "şifre", "Şifre", "令牌", "密钥", "密鑰", "トークン",
+	"jeton d'accès", "clé API", "clave de API", "κωδικός", "סיסמה", "كلمة المرور", "รหัสผ่าน", "şifre", "Şifre", "令牌", "密钥", "密鑰", "トークン",
 }
 
 // lookAtForeignName looks at the value after a word that ends at a place.
@@ -135,6 +146,9 @@ func (w *wordSearch) lookAtForeignName(end, sign int) {
 // lookAtAddress looks at the URL whose "://" is at a place.
 func (w *wordSearch) lookAtAddress(i int) {
 	address := addressAround(w.text, i, w.looked) // its parameters have names, too
+	if m := oddPassword.FindSubmatchIndex(w.text[i:address.end]); m != nil {
+		w.addIfSecret(span{}, span{i + m[2], i + m[3]}, passwordPlace)
+	}
 	w.looked = max(w.looked, address.end)
 	for _, s := range urlSecrets(string(address.bytesIn(w.text))) {
 		s = span{address.start + s.start, address.start + s.end}

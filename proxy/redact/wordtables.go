@@ -95,7 +95,7 @@ func (w *wordSearch) lookAtTable(name span) bool {
 func separatorBeside(text []byte, name span) byte {
 	at := pastAny(text, name.end, "\"`* ", 40)
 	switch {
-	case at == len(text):
+	case at == len(text), text[at] == ',' && at+1 < len(text) && text[at+1] == ' ': // of a sentence or a program
 		return 0
 	case strings.IndexByte("|,;\t", text[at]) >= 0:
 		return text[at]

@@ -77,7 +77,7 @@ const maxCodedTexts = 256
 // its parts on its own, a window at a time, and its comments. A text is valid until the next
 // one. Strings of one event are not pieces of one text.
 func streamTexts(b []byte) iter.Seq[[]byte] {
-	type place struct {
+	type source struct {
 		name  string
 		index int
 	}
@@ -86,15 +86,18 @@ func streamTexts(b []byte) iter.Seq[[]byte] {
 		end  int // of the last piece, in b
 	}
 	return func(yield func([]byte) bool) {
-		texts := map[place]*joined{}
+		texts, known := map[source]*joined{}, new(names)
 		for s := range jsonStrings(b, false) {
-			at := place{string(s.key.bytesIn(b)), s.index}
+			at := source{string(s.key.bytesIn(b)), s.index}
 			j := texts[at]
 			if j == nil {
 				j = &joined{}
 				texts[at] = j
 			} else if bytes.IndexByte(b[j.end:s.value.start], '\n') < 0 {
 				j.text = append(j.text, '\n')
+			}
+			if key := s.key.bytesIn(b); known.class(key) == strongName {
+				j.text = append(append(append(j.text, '\n'), key...), ": "...)
 			}
 			j.text, j.end = append(j.text, s.value.bytesIn(b)...), s.value.end
 			if len(j.text) >= window+maxWordSecret {
@@ -109,15 +112,17 @@ func streamTexts(b []byte) iter.Seq[[]byte] {
 				return
 			}
 		}
-		yield(comments(b))
+		yield(otherLines(b))
 	}
 }
 
-// comments returns the comments of a stream.
-func comments(b []byte) (out []byte) {
+// otherLines returns the comments of a stream, and its data that is not JSON.
+func otherLines(b []byte) (out []byte) {
 	for line := range bytes.Lines(b) {
 		if line[0] == ':' {
 			out = append(out, line[1:]...)
+		} else if data, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(data) > 1 && !isDocument(data) {
+			out = append(out, data...)
 		}
 	}
 	return out

@@ -11,7 +11,9 @@ type place uint8
 
 const (
 	anyPlace      place = iota // nothing: only the value can tell
+	spokenPlace                // it follows the name of a credential in a sentence
 	keyPlace                   // it stands under the name of what machines make: a token, a key
+	literalKeyPlace            // … in quotes or in the environment
 	passwordPlace              // it is given to the name of what people choose: a password
 	linePlace                  // … which begins a line, as in a file of settings
 	literalPlace               // … or it is no expression of a program: in quotes, after a flag, in the environment
@@ -25,14 +27,14 @@ func isChosen(name []byte) bool {
 	var space [maxName]byte
 	low := space[:0]
 	for _, c := range name[:min(len(name), maxName)] {
-		low = append(low, c|0x20)
+		low = append(low, c|0x20) // digits stay
 	}
 	for _, part := range chosenNames {
 		if bytes.Contains(low, part) {
 			return true
 		}
 	}
-	return bytes.HasSuffix(low, []byte("pw"))
+	return bytes.HasSuffix(bytes.TrimRight(low, digits), []byte("pw"))
 }
 
 // maxWordSecret is the length of the longest value that is taken for a secret, in bytes.
@@ -54,12 +56,24 @@ func isSecretIn(value []byte, p place) bool {
 		return true
 	case p == anyPlace:
 		return isRandom(v) && !hexadecimal.MatchString(v)
-	case hasDigit && hasLettersAndDigits(v) && isNoWord(v), isRandomLetters(v):
+	case hasDigit && hasLettersAndDigits(v) && isNoWord(v), letterSurprise(v) >= p.leastSurprise(v):
 		return true
-	case p >= passwordPlace:
-		return isChosenPassword(v, p)
+	case p == keyPlace || p == literalKeyPlace:
+		return p == literalKeyPlace && isPhrase(v, "-")
 	}
-	return false
+	return p >= spokenPlace && isChosenPassword(v, p)
+}
+
+// leastSurprise is how many bits less likely as words letters must be. Small letters leave out
+// where a word begins, so it takes more of them.
+func (p place) leastSurprise(v string) float64 {
+	switch isOneCase := v == strings.ToLower(v) || v == strings.ToUpper(v); {
+	case isOneCase && p == spokenPlace:
+		return leastSurprise + 7
+	case isOneCase && p < literalPlace:
+		return leastSurprise + 3
+	}
+	return leastSurprise
 }
 
 // isExpression reports whether a value is too short or too long for a secret or is what
@@ -85,14 +99,31 @@ func isNoWord(v string) bool {
 	if isPath := v[0] == '/' || strings.HasPrefix(v, "~/"); isPath && bits < enoughBits && (strings.Count(v, "/") > 1+len(v)/20 || !isRandom(v)) {
 		return false
 	}
-	return bits >= leastIssuedBits && !slug.MatchString(v) && (bits > 36 || !identifier.MatchString(v))
+	switch {
+	case bits < leastIssuedBits, slug.MatchString(v), bits <= 36 && identifier.MatchString(v), memberOf.MatchString(v), strings.HasPrefix(v, "urn:"):
+		return false
+	}
+	return 12*countDigits(v) >= len(v) || surpriseOf(v, len(v)/2) > surelyWords // GoogleCloudV1alphaAccessToken
 }
+
+// surelyWords is the surprise of letters that are surely words.
+const surelyWords = -20
 
 // isRandom reports whether a value is so random that no name is needed to know that it is
 // a secret, or the digest of something.
 func isRandom(v string) bool {
 	return len(v) >= 20 && strings.Trim(v, alphabet+"-_.~+/=") == "" && !uuid.MatchString(v) && !slug.MatchString(v) && !digest.MatchString(v) &&
-		(digitGroups(v) >= 2 && guessBits(v) >= 70 || isRandomLetters(v))
+		(digitGroups(v) >= 2 && guessBits(v) >= 70 && (12*countDigits(v) >= len(v) || surpriseOf(v, len(v)/2) > 0) || isRandomLetters(v))
+}
+
+// countDigits counts the digits of v.
+func countDigits(v string) (n int) {
+	for i := range len(v) {
+		if isDigit(v[i]) {
+			n++
+		}
+	}
+	return n
 }
 
 // isChosenPassword reports whether a value that is given to a password is one that people
@@ -103,12 +134,15 @@ func isChosenPassword(v string, p place) bool {
 	switch {
 	case len(v) > 64 || strings.IndexByte("/~.", v[0]) >= 0:
 		return false
-	case isPhrase(v, "-"), isLiteral && (isPhrase(v, "_") || isPhrase(v, ".")):
+	case p > spokenPlace && isPhrase(v, "-"), isLiteral && (isPhrase(v, "_") || isPhrase(v, ".")):
 		return true
 	case hasLettersAndDigits(v):
-		return guessBits(v) >= 17 && (isLiteral || hasSign || strings.HasSuffix(v, "!") || p == linePlace && !slug.MatchString(v) && !identifier.MatchString(v))
+		return guessBits(v) >= 17 && (isLiteral || hasSign || strings.ContainsAny(v[len(v)-1:], "!?") || p == linePlace && !slug.MatchString(v) && !identifier.MatchString(v))
 	}
-	return isLiteral && (hasSign && guessBits(v) >= 25 || letterSurprise(v) > 0)
+	if strings.Trim(v, digits) == "" {
+		return p >= linePlace && len(v) >= minWord
+	}
+	return isLiteral && (hasSign && guessBits(v) >= 25 || letterSurprise(v) > 3) || p >= linePlace && capitalisedWords.MatchString(v)
 }
 
 var (
@@ -116,8 +150,12 @@ var (
 	slug = regexp.MustCompile(`^(?:v?\d{1,4}|[A-Za-z]+)(?:[-_.:/](?:v?\d{1,4}|[A-Za-z]+))*$`)
 	// identifier matches what a program calls a thing: config.oauth2Token, self.key1.
 	identifier = regexp.MustCompile(`^(?:[A-Za-z]+_?\d?[A-Za-z_]*\.)*[A-Za-z]{3,}_?\d{0,2}[A-Za-z_]*$`)
+	// memberOf matches a member of something: ed25519.PrivateKey.
+	memberOf = regexp.MustCompile(`^(?:[A-Za-z]+\d*[A-Za-z_]*\.)+[A-Za-z_]{4,}$`)
 	// operators matches what stands between the parts of an expression.
 	operators = regexp.MustCompile(`[!=]=|&&|\?\.|!\.|\?\?|\+\+|->|=>|%[svdq]|\*\*\*`)
+	// capitalisedWords matches two words, a sign at the end: Jackal_saffron!
+	capitalisedWords = regexp.MustCompile(`^[A-Z][a-z]+_[a-z]+[!?*#$]$`)
 	// digest matches what says that it is one.
 	digest = regexp.MustCompile(`^(?i:sha\d{1,3}|md5|h1)[-:=]`)
 )
@@ -126,11 +164,17 @@ var (
 func isPhrase(text, separator string) bool {
 	words := 0
 	for word := range strings.SplitSeq(text, separator) {
-		if words++; len(word) < 3 || strings.Trim(word, alphabet[:52]) != "" || isUpper(word[len(word)-1]) || spokenWords[strings.ToLower(word)] {
+		words++
+		if isNumber := separator == " " && words > 1 && hasNumber(word); !isNumber && (len(word) < 3 || strings.Trim(word, alphabet[:52]) != "" || isUpper(word[len(word)-1]) || spokenWords[strings.ToLower(word)]) {
 			return false
 		}
 	}
 	return words >= 4
+}
+
+// hasNumber reports whether a word is of letters and digits.
+func hasNumber(word string) bool {
+	return strings.ContainsAny(word, digits) && strings.Trim(word, alphabet) == ""
 }
 
 // spokenWords are in sentences and in placeholders, not in a phrase that somebody drew.
@@ -144,7 +188,7 @@ var spokenWords = nameSet("the", "and", "your", "you", "for", "from", "with", "t
 // phraseAt returns the words of a password that begin with value and have spaces between them:
 // up to the end of the line or of the quotes.
 func phraseAt(text []byte, value span, p place) (phrase span) {
-	if p < literalPlace {
+	if p < linePlace {
 		return span{}
 	}
 	end := min(len(text), value.start+maxPhrase)
@@ -152,7 +196,8 @@ func phraseAt(text []byte, value span, p place) (phrase span) {
 		end = value.start + n
 	}
 	phrase = span{value.start, end}
-	if words := string(phrase.bytesIn(text)); words == strings.ToLower(words) && isPhrase(words, " ") {
+	words := string(phrase.bytesIn(text))
+	if first, _, _ := strings.Cut(words, " "); first == strings.ToLower(first) && isPhrase(words, " ") && (p == literalPlace && words == strings.ToLower(words) || strings.ContainsAny(words, digits)) {
 		return phrase
 	}
 	return span{}
@@ -217,6 +262,10 @@ func afterSign(text []byte, name span, mayBePair bool) (at int) {
 		return -1
 	case bytes.HasPrefix(rest, []byte("is ")):
 		return sign + len("is ")
+	case bytes.HasPrefix(rest, []byte("— ")) || bytes.HasPrefix(rest, []byte("→ ")) || bytes.HasPrefix(rest, []byte("– ")):
+		return sign + len("— ")
+	case rest[0] == '|' && isCell(text, name.start):
+		return sign + 1
 	case bytes.HasPrefix(rest, []byte("<<< ")):
 		return sign + len("<<< ")
 	case mayBePair && isPairName(text, name.end) > 0: // name: X, value: Y in YAML
@@ -225,6 +274,14 @@ func afterSign(text []byte, name span, mayBePair bool) (at int) {
 		return -1
 	}
 	return sign
+}
+
+// isCell reports whether the cell of a table begins before a place.
+func isCell(text []byte, at int) bool {
+	for at > 0 && strings.IndexByte(" `*", text[at-1]) >= 0 {
+		at--
+	}
+	return at > 0 && text[at-1] == '|'
 }
 
 // maxAttributes is how long the attributes of an element are, at most.

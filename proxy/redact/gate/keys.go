@@ -231,8 +231,9 @@ func privateKeyAt(text []byte, start int) []byte {
 	}
 	at += label
 	rest := text[at:max(at, min(len(text), start+maxKey))]
-	if bytes.HasPrefix(bytes.TrimLeft(rest[:min(len(rest), maxBeforeLine)], "\\nrt\r\n\t 0123456789→+-|>:"), []byte("REDACTED")) {
-		return nil // redaction has replaced its lines
+	line := bytes.TrimLeft(rest[:min(len(rest), maxBeforeLine)], "\\nrt\r\n\t 0123456789→+-|>:")
+	if bytes.HasPrefix(line, []byte("REDACTED")) || len(line) > 0 && (line[0] < ' ' || line[0] > '~') {
+		return nil // redaction has replaced its lines, maybe in base64, which decodes to anything
 	}
 	body, behind, _ := bytes.Cut(rest, []byte(privateKeyLast))
 	if n := labelLength(behind); n > 0 && !bytes.Contains(body, []byte(privateKeyBegin)) && !bytes.Contains(body, []byte(`"`)) {

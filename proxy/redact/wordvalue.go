@@ -10,13 +10,13 @@ import (
 type place uint8
 
 const (
-	anyPlace      place = iota // nothing: only the value can tell
-	spokenPlace                // it follows the name of a credential in a sentence
-	keyPlace                   // it stands under the name of what machines make: a token, a key
-	literalKeyPlace            // … in quotes or in the environment
-	passwordPlace              // it is given to the name of what people choose: a password
-	linePlace                  // … which begins a line, as in a file of settings
-	literalPlace               // … or it is no expression of a program: in quotes, after a flag, in the environment
+	anyPlace        place = iota // nothing: only the value can tell
+	spokenPlace                  // it follows the name of a credential in a sentence
+	keyPlace                     // it stands under the name of what machines make: a token, a key
+	literalKeyPlace              // … in quotes or in the environment
+	passwordPlace                // it is given to the name of what people choose: a password
+	linePlace                    // … which begins a line, as in a file of settings
+	literalPlace                 // … or it is no expression of a program: in quotes, after a flag, in the environment
 )
 
 // chosenNames are parts of the names of what people choose.

@@ -361,3 +361,23 @@ func TestAuthorsAreNoSecret(t *testing.T) {
 		}
 	}
 }
+
+// Redaction replaces the lines of a private key. What is left of it is none, also where the
+// text stands in base64, in which a pseudonym decodes to anything.
+func TestReplacedPrivateKey(t *testing.T) {
+	begin, line := "-----BEGIN RSA "+"PRIVATE KEY-----\n", "MIIEowIBAAKCAQEA4xgZ3eRPkwoRvy7q"
+	for body, isKey := range map[string]bool{
+		begin + line + "\n-----END RSA " + "PRIVATE KEY-----\n":                 true,
+		begin + "     2\t" + line:                                               true,
+		begin + "REDACTED" + line + "\n":                                        false,
+		begin + "     2\tREDACTED" + line + "\n":                                false,
+		strings.ReplaceAll(begin, "\n", `\n`) + "REDACTED" + line + `\n`:        false,
+		begin + "D@\xc0L\x8e\x11\xfe" + line:                                    false,
+		strings.ReplaceAll(begin+line+"\n"+line+"\n", "\n", `\n`) + `\n` + "\"": true,
+	} {
+		in := cassette.Interaction{Request: cassette.Request{Body: []byte(body)}}
+		if err := New().Check(in); (err != nil) != isKey {
+			t.Errorf("%q: %v", body, err)
+		}
+	}
+}

@@ -211,6 +211,19 @@ const (
 // the line may stand before it.
 const maxBeforeLine = 64
 
+// leastKeyLine is the length of the shortest first line of a key, in bytes.
+const leastKeyLine = 16
+
+// hasNoText reports whether bytes are not those of a text.
+func hasNoText(b []byte) bool {
+	for _, c := range b {
+		if c > '~' || c < ' ' && c != '\n' && c != '\r' && c != '\t' {
+			return true
+		}
+	}
+	return false
+}
+
 // labelLength returns how much of a text is the label of a private key with the dashes
 // behind it: RSA PRIVATE KEY-----, PGP PRIVATE KEY BLOCK-----. It is 0 for another text.
 func labelLength(text []byte) int {
@@ -232,8 +245,8 @@ func privateKeyAt(text []byte, start int) []byte {
 	at += label
 	rest := text[at:max(at, min(len(text), start+maxKey))]
 	line := bytes.TrimLeft(rest[:min(len(rest), maxBeforeLine)], "\\nrt\r\n\t 0123456789→+-|>:")
-	if bytes.HasPrefix(line, []byte("REDACTED")) || len(line) > 0 && (line[0] < ' ' || line[0] > '~') {
-		return nil // redaction has replaced its lines, maybe in base64, which decodes to anything
+	if isReplaced := bytes.HasPrefix(line, []byte("REDACTED")); isReplaced || hasNoText(line[:min(len(line), leastKeyLine)]) {
+		return nil // what was replaced in base64 decodes to no text
 	}
 	body, behind, _ := bytes.Cut(rest, []byte(privateKeyLast))
 	if n := labelLength(behind); n > 0 && !bytes.Contains(body, []byte(privateKeyBegin)) && !bytes.Contains(body, []byte(`"`)) {

@@ -287,7 +287,9 @@ var plants = []plant{
 	}, place: "the trailer Server-Timing holds what looks like a Hugging Face token"},
 	{name: "unknown token in the query", want: refused, prefix: "ya29.", ask: query("q=%s"), place: "the URL holds what looks like a Google access token"},
 	{name: "unknown signed token", want: redacted, prefix: "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMjM0In0.", answer: says(js, `{"next":"%s"}`)},
-	{name: "unknown key in base64", want: refused, prefix: "sk-ant-api03-", answer: func(w http.ResponseWriter, s string) { says(js, `{"b":"%s"}`)(w, coded(s)) }, place: "the response body holds what looks like an Anthropic key"},
+	{name: "unknown key in base64", want: refused, prefix: "sk-ant-api03-", answer: func(w http.ResponseWriter, s string) {
+		says(js, `{"b":"%s"}`)(w, base64.StdEncoding.EncodeToString([]byte("see "+s)))
+	}, place: "the response body holds what looks like an Anthropic key"},
 	{name: "unknown private key", want: redacted, prefix: "-----BEGIN RSA " + "PRIVATE KEY-----\\n", answer: says(js, `{"pem":"%s"}`)},
 	{name: "known in a header's name", want: refused, ask: func(r *http.Request, s string) { key(r, s); r.Header["X-"+s] = []string{"1"} }, place: "the name of a header holds a credential this process has used"},
 	{name: "known, packed in base64", want: refused, ask: func(r *http.Request, s string) {

@@ -26,10 +26,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/websocket"
@@ -224,7 +221,7 @@ func (h *handler) isLenient() bool { return h.Scenario != nil && h.Scenario.IsLe
 // planAnswer plans the response.
 func (h *handler) planAnswer(c *call) script.Plan {
 	switch {
-	case realKey(c.Request):
+	case hasRealKey(c.Request):
 		return h.refusalPlan(c, &script.Refusal{Kind: script.RefuseAuth, Message: "the simulator refuses a key that looks real; set a made-up one"})
 	case c.op == opGenerate:
 		if c.socket != nil {
@@ -307,115 +304,4 @@ func (h *handler) scriptedReply(req script.Request, env rule.Env) (script.Reply,
 		h.Mismatch(refusal.Mismatch)
 	}
 	return reply, refusal
-}
-
-// writePlan performs a plan. Each write of a stream is flushed and becomes one chunk;
-// a document that is whole says its length.
-func (h *handler) writePlan(w http.ResponseWriter, r *http.Request, p script.Plan) {
-	out := http.NewResponseController(w)
-	_ = out.SetWriteDeadline(time.Now().Add(h.clientTimeout + time.Duration(len(p.Writes))*h.Pace)) // a recorder has none
-	maps.Copy(w.Header(), p.Header)
-	w.Header().Set(Mark, markSimulated)
-	if p.Injected {
-		w.Header().Set(Mark, markInjected)
-	}
-	if w.Header().Get("Date") == "" {
-		w.Header().Set("Date", h.Now().UTC().Format(http.TimeFormat))
-	}
-	if p.Document() {
-		w.Header().Set("Content-Length", strconv.Itoa(len(p.Writes[0])))
-		w.WriteHeader(p.Status)
-		_, _ = w.Write(p.Writes[0]) // the client may be gone
-		h.reportSent(p)
-		return
-	}
-	w.WriteHeader(p.Status)
-	p.Header = nil // streams may be held open by the thousand
-	for _, chunk := range p.Writes {
-		if _, err := w.Write(chunk); err != nil || out.Flush() != nil {
-			panic(http.ErrAbortHandler)
-		}
-		if !pauseWrite(r, h.Pace) {
-			return
-		}
-	}
-	if p.Stall {
-		_ = out.Flush() // the header, when nothing else was sent
-	}
-	h.reportSent(p)
-	if p.Stall {
-		h.stayOpen(r)
-	}
-	if p.Abort || p.Stall {
-		panic(http.ErrAbortHandler)
-	}
-}
-
-// maxLenientStall is how long a reply of a lenient scenario stays silent before the
-// connection breaks: a client without a clock is not waited for.
-const maxLenientStall = 5 * time.Second
-
-// stayOpen waits until the client leaves, or has waited long enough.
-func (h *handler) stayOpen(r *http.Request) {
-	if !h.isLenient() || slices.ContainsFunc(h.Scenario.Steps, func(s specs.Step) bool { return s.Interrupt }) {
-		<-r.Context().Done()
-		return
-	}
-	pauseWrite(r, maxLenientStall)
-}
-
-func (h *handler) reportSent(p script.Plan) {
-	if h.Sent != nil && p.Turn != nil {
-		h.Sent(*p.Turn)
-	}
-}
-
-// pauseWrite waits and reports whether the client is still there.
-func pauseWrite(r *http.Request, d time.Duration) bool {
-	if d == 0 {
-		return true
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-r.Context().Done():
-		return false
-	}
-}
-
-// keys are the credentials that a request carries.
-func keys(r *http.Request) []string {
-	sent := []string{r.Header.Get("X-Api-Key"), r.Header.Get("X-Goog-Api-Key"), query(r).Get("key")}
-	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		sent = append(sent, bearer)
-	}
-	return slices.DeleteFunc(sent, func(key string) bool { return key == "" })
-}
-
-// query reads the URL's query only where there is one.
-func query(r *http.Request) url.Values {
-	if r.URL.RawQuery == "" {
-		return nil
-	}
-	return r.URL.Query()
-}
-
-// realKey reports whether the request carries what looks like somebody's key:
-// it would be written down by whatever records the traffic.
-func realKey(r *http.Request) bool {
-	return slices.ContainsFunc(keys(r), func(key string) bool {
-		return slices.ContainsFunc(real, func(begin string) bool { return strings.HasPrefix(key, begin) })
-	})
-}
-
-// real is what keys and tokens of the three providers begin with.
-var real = []string{"sk-", "sess-", "AIza", "AQ.", "ya29."}
-
-// hasKey reports whether there is a key of the kind that the provider takes;
-// which one it is does not matter.
-func hasKey(c *call) bool {
-	return slices.ContainsFunc(c.provider.credentials, func(header string) bool { return c.Header.Get(header) != "" }) ||
-		c.route.provider == "gemini" && query(c.Request).Get("key") != ""
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -232,7 +233,7 @@ func TestCaseWithoutTraffic(t *testing.T) {
 			return 1
 		}
 		defer client.CloseIdleConnections()
-		_, _ = sendMessages(ctx, client, "claude-3", "", []message{{"user", []map[string]any{{"type": "text", "text": "hi"}}}})
+		_, _ = miniature{}.sendMessages(ctx, client, "claude-3", "", []message{{"user", []map[string]any{{"type": "text", "text": "hi"}}}})
 		return 1
 	}
 	run = replayWith(t, asksAnyway, c, t.TempDir())
@@ -335,6 +336,26 @@ func TestAnswerComesThrough(t *testing.T) {
 		_, err := newRunner(t, tc.agent.main, dir).Record(t.Context(), c, dir)
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%v, want %q", err, tc.want)
+		}
+	}
+}
+
+// TestKeyInBody holds that a key in the body is found, though the evidence holds no key.
+func TestKeyInBody(t *testing.T) {
+	rules, err := report.RulesOf(specs.CurrentSet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := findCase(t, "thinking-tool-loop/anthropic")
+	for want, agent := range map[report.Verdict]miniature{report.Pass: {user: "a-user-of-this-test"}, report.Fail: {user: fakeKeys[0][1]}} {
+		run := simulateWith(t, agent.main, c)
+		if got := Judge(run, rules)["HYG-004/key-in-body"]; got.Verdict != want {
+			t.Errorf("%s, want %s: %v %q", got.Verdict, want, run.Err, run.Deviations)
+		}
+		for _, x := range run.Evidence.Exchanges {
+			if bytes.Contains(x.Request.Body, []byte("made-up-key")) {
+				t.Errorf("exchange %d holds a key", x.Index)
+			}
 		}
 	}
 }

@@ -20,11 +20,12 @@ import (
 // miniature is a complete agent for Anthropic in a few lines: a subject for the
 // runner that has nothing to do with rkat. spoil, if not nil, changes what it
 // sends after the first request; once makes it content with one reply; mute
-// keeps the answer to itself.
+// keeps the answer to itself; user is whom its requests name.
 type miniature struct {
 	spoil func(messages []message) []message
 	once  bool
 	mute  bool
+	user  string
 }
 
 type message struct {
@@ -84,7 +85,7 @@ func (a miniature) run(ctx context.Context, args []string, stdout io.Writer, env
 		if a.spoil != nil && len(sent) > 1 {
 			sent = a.spoil(sent)
 		}
-		reply, err := sendMessages(ctx, client, *model, session.System, sent)
+		reply, err := a.sendMessages(ctx, client, *model, session.System, sent)
 		if err != nil {
 			return err
 		}
@@ -127,9 +128,13 @@ func clientFor(env []string) (*http.Client, error) {
 
 var offered = json.RawMessage(`[{"name":"conform_echo","input_schema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}},{"name":"conform_fail","input_schema":{"type":"object"}},{"name":"conform_noargs","input_schema":{"type":"object"}}]`)
 
-func sendMessages(ctx context.Context, c *http.Client, model, system string, messages []message) (message, error) {
-	body, err := json.Marshal(map[string]any{"model": model, "max_tokens": 4096, "system": system, "tools": offered,
-		"thinking": map[string]any{"type": "enabled", "budget_tokens": 1024}, "messages": messages})
+func (a miniature) sendMessages(ctx context.Context, c *http.Client, model, system string, messages []message) (message, error) {
+	request := map[string]any{"model": model, "max_tokens": 4096, "system": system, "tools": offered,
+		"thinking": map[string]any{"type": "enabled", "budget_tokens": 1024}, "messages": messages}
+	if a.user != "" {
+		request["metadata"] = map[string]any{"user_id": a.user}
+	}
+	body, err := json.Marshal(request)
 	if err != nil {
 		return message{}, err
 	}

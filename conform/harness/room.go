@@ -73,13 +73,16 @@ var fakeKeys = [][2]string{
 	{"GEMINI_API_KEY", "conform-made-up-key-gemini"},
 }
 
+// otherKey is what the other made-up keys end in.
+const otherKey = "-2"
+
 // withOtherKeys returns an environment with other made-up keys.
 func withOtherKeys(env []string) []string {
 	env = slices.Clone(env)
 	for i, e := range env {
 		for _, key := range fakeKeys {
 			if e == key[0]+"="+key[1] {
-				env[i] = e + "-2"
+				env[i] = e + otherKey
 			}
 		}
 	}

@@ -53,7 +53,7 @@ var capabilities = sync.OnceValues(func() (map[string][]Capability, error) {
 	return parseCapabilities("capabilities.yaml", capabilityFile)
 })
 
-var refusable = []string{"sampling", "forced tools", "disabled at xhigh", "prefill", "zero budget"}
+var refusable = []string{"sampling", "temperature beside top_p", "forced tools", "disabled at xhigh", "prefill", "zero budget"}
 
 func parseCapabilities(file string, data []byte) (map[string][]Capability, error) {
 	var all map[string][]Capability

@@ -19,6 +19,8 @@ func TestAcceptedByProviders(t *testing.T) {
 			`{"contents":[{"role":"user","parts":[{"text":""}]},{"role":"model","parts":[{"functionCall":{"name":"a","args":{}},"thoughtSignature":"EjQK"}]},{"role":"user","parts":[{"functionResponse":{"name":"a","response":{}}}]}]}`},
 		{"an id on the response alone", gemini,
 			`{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"name":"a","args":{}},"thoughtSignature":"EjQK"}]},{"role":"user","parts":[{"functionResponse":{"name":"a","id":"x","response":{}}}]}]}`},
+		{"function responses in the role of Google's earlier SDKs", gemini,
+			`{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"name":"a","args":{}},"thoughtSignature":"EjQK"}]},{"role":"function","parts":[{"functionResponse":{"name":"a","response":{}}}]}]}`},
 		{"an output answers a tool search call", "openai",
 			`{"model":"gpt-5.4","input":[{"role":"user","content":"hi"},{"type":"tool_search_call","call_id":"c","execution":"client","arguments":{},"status":"completed"},{"type":"function_call_output","call_id":"c","output":"a"}]}`},
 		{"an assistant speaks first", "anthropic",

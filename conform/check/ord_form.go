@@ -126,11 +126,12 @@ func itemPrefix(x *exchange, r *report, it *wire.Item) {
 }
 
 // roles lists the roles that a provider accepts. An empty role means the user or,
-// on OpenAI, an item that is not a message.
+// on OpenAI, an item that is not a message. Gemini takes function for user, as recordings
+// show; Google's earlier SDKs send it with function responses.
 var roles = map[string][]string{
 	evidence.Anthropic: {"user", "assistant", "system"},
 	evidence.OpenAI:    {"", "user", "assistant", "system", "developer"},
-	evidence.Gemini:    {"", "user", "model"},
+	evidence.Gemini:    {"", "user", "model", "function"},
 }
 
 func knownRoles(s *Trace, r *report) {

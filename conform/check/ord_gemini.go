@@ -7,8 +7,8 @@ import (
 	"github.com/meerkat-go/conformance/conform/wire"
 )
 
-// oneContent: the results of one step are one content, as many as the calls and
-// named like them (G-15, G-32). An id on one side alone is accepted.
+// oneContent: the results of one step are the content right after it, as many as the calls
+// and named like them (G-14, G-15, G-32). An id on one side alone is accepted.
 func oneContent(s *Trace, r *report) {
 	s.eachStep(func(x *exchange, st step) {
 		calls, results := x.clientCalls(st.run), x.itemsOfKind(st.answer, wire.Result)
@@ -19,6 +19,10 @@ func oneContent(s *Trace, r *report) {
 		first := x.itemsOfKind(sameContent(x, results[0]), wire.Result)
 		if len(first) != len(calls) {
 			r.addFinding(x, results[0].Place, "G-15", "the content after %d function calls holds %d function responses", len(calls), len(first))
+			return
+		}
+		if x.req.Items[st.answer.from].Msg != results[0].Msg {
+			r.addFinding(x, results[0].Place, "G-14", "another content stands between the function calls and the function responses")
 			return
 		}
 		if len(results) > len(calls) {

@@ -17,6 +17,7 @@ var parameterRules = map[string]rule{
 	"PAR-001/minimum":           budgetMinimum,
 	"PAR-002/thinking":          samplingWhileThinking,
 	"PAR-002/model":             samplingByModel,
+	"PAR-002/one":               oneSampling,
 	"PAR-002/reasoning":         samplingWhileReasoning,
 	"PAR-003/type":              thinkingTypeByModel,
 	"PAR-003/history":           thinkingMatchesHistory,

@@ -85,6 +85,22 @@ func samplingByModel(s *Trace, r *report) {
 	})
 }
 
+// oneSampling: some models take temperature or top_p, not both (A-31). Where thinking is on,
+// its own rule holds.
+func oneSampling(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
+		t := thinkingType(x)
+		if !x.can.DoesRefuse("temperature beside top_p") || t == "enabled" || t == "adaptive" {
+			return
+		}
+		r.addObserved(1)
+		temperature, _ := x.member("temperature")
+		if topP, at := x.member("top_p"); !temperature.Null() && !topP.Null() {
+			r.addBare(x, at, "A-31", "temperature and top_p are both set, and %s takes one of them; Anthropic says \"`temperature` and `top_p` cannot both be specified for this model\" (A-31)", x.req.Model)
+		}
+	})
+}
+
 // samplingWhileReasoning: OpenAI's models take temperature and top_p only while they do
 // not reason (O-24).
 func samplingWhileReasoning(s *Trace, r *report) {

@@ -28,6 +28,11 @@ var parameterMutants = []Mutant{
 	{"sample-new-model", "sets top_k for a model that has none", []string{"PAR-002"}, changeRequest(func(e *editor) bool {
 		return e.capability().DoesRefuse("sampling") && setMember(e.doc, "top_k", mustParse("5"))
 	}, evidence.Anthropic)},
+	{"sample-twice", "sets temperature and top_p where one is taken", []string{"PAR-002"}, changeRequest(func(e *editor) bool {
+		kind := e.doc.Get("thinking").Get("type").Str()
+		return e.capability().DoesRefuse("temperature beside top_p") && kind != "enabled" && kind != "adaptive" &&
+			setMember(e.doc, "temperature", mustParse("0.5")) && setMember(e.doc, "top_p", mustParse("0.9"))
+	}, evidence.Anthropic)},
 	{"sample-while-reasoning", "sets a temperature while it reasons", []string{"PAR-002"}, changeRequest(func(e *editor) bool {
 		effort := e.doc.Get("reasoning").Get("effort").Str()
 		return e.capability().Reasoning != "" && e.capability().Reasoning != "never" && effort != "" && effort != "none" && setMember(e.doc, "temperature", mustParse("0.2"))

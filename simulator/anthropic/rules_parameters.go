@@ -15,6 +15,7 @@ const thinkingDocs = " Please consult our documentation at https://docs.claude.c
 var parameterRules = []anthropicRule{
 	sureRule("A-7", "recorded", "max_tokens is not above what the model puts out", outputFits),
 	likelyRule("A-31", "reported", "models from 4.7 on take no sampling parameters", samplingTaken),
+	sureRule("A-31", "reported", "models of 4.5 and 4.6 take temperature or top_p, not both", oneSampling),
 	sureRule("A-32", "recorded", "the effort is one the model offers", effortOffered),
 }
 
@@ -36,6 +37,15 @@ func samplingTaken(c *call, _ rule.Env) *rule.Refusal {
 		}
 	}
 	return nil
+}
+
+// oneSampling leaves requests that ask for thinking to A-27: no report is of such a one.
+func oneSampling(c *call, _ rule.Env) *rule.Refusal {
+	if c.model == nil || !c.model.sampling || c.askedThinking() == thinkEnabled || c.askedThinking() == thinkAdaptive ||
+		c.root.Given("temperature") == nil || c.root.Given("top_p") == nil {
+		return nil
+	}
+	return invalid("`temperature` and `top_p` cannot both be specified for this model. Please use only one.")
 }
 
 func effortOffered(c *call, _ rule.Env) *rule.Refusal {

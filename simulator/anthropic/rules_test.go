@@ -179,6 +179,7 @@ func TestParameters(t *testing.T) {
 	for _, r := range []row{
 		{id: "A-3", broken: `"model":"claude-sonet-4-5"`, status: 404, kind: typeNotFound, says: "model: claude-sonet-4-5"},
 		{id: "A-31", broken: opus47 + `,"temperature":1`, passes: opus46 + `,"temperature":1`, says: "`temperature` is deprecated for this model."},
+		{id: "A-31", broken: opus46 + `,"temperature":0.5,"top_p":0.9`, passes: opus46 + `,"temperature":0.5,"top_k":9`, says: "`temperature` and `top_p` cannot both be specified for this model. Please use only one."},
 		{id: "A-32", broken: opus46 + `,"output_config":{"effort":"xhigh"}`, passes: opus46 + `,"output_config":{"effort":"max"}`, says: "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium."},
 		{id: "A-32", broken: `"output_config":{"effort":"low"}`, passes: `"model":"claude-opus-4-5","output_config":{"effort":"low"}`, says: "This model does not support the effort parameter."},
 		{id: "A-28", broken: opus47 + "," + thinkOn, passes: opus47 + `,"thinking":{"type":"adaptive"}`, says: `"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`},

@@ -228,10 +228,11 @@ func (w *wordSearch) lookAtValue(name span, class nameClass) {
 			return
 		}
 	}
-	value = afterNext(text, value)
-	if !w.addUnder(name, class, at, value) {
+	if value.start == value.end || !isDigitOrLetter(text, value.start) {
 		w.lookAtSentence(name, class)
 	}
+	value = afterNext(text, value)
+	w.addUnder(name, class, at, value)
 	if value.end-name.end > longValue {
 		w.valueEnd = max(w.valueEnd, value.end)
 	}

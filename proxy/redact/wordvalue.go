@@ -43,11 +43,8 @@ const maxWordSecret = 8 << 10
 // isSecretIn reports whether a value in a place cannot be guessed, and is no expression,
 // address or path.
 func isSecretIn(value []byte, p place) bool {
-	if isExpression(value) {
-		return false
-	}
-	hasDigit := bytes.IndexAny(value, digits) >= 0
-	if !hasDigit && len(value) < leastLetters && p != literalPlace {
+	hasDigit, isExpression := lookOver(value)
+	if isExpression || !hasDigit && len(value) < leastLetters && p != literalPlace {
 		return false
 	}
 	v := string(value)
@@ -79,18 +76,26 @@ func (p place) leastSurprise(v string) float64 {
 // isExpression reports whether a value is too short or too long for a secret or is what
 // a program evaluates: $X, f(x), {{x}}.
 func isExpression(value []byte) bool {
+	_, isExpression := lookOver(value)
+	return isExpression
+}
+
+// lookOver looks through a value once: whether it has a digit, and whether it is an expression.
+func lookOver(value []byte) (hasDigit, isExpression bool) {
 	if len(value) < minWord || len(value) > maxWordSecret || strings.IndexByte("$<{(.@%", value[0]) >= 0 || bytes.HasPrefix(value, []byte(mark)) {
-		return true
+		return false, true
 	}
 	for i, c := range value {
 		switch {
+		case isDigit(c):
+			hasDigit = true
 		case c < '!' || c > '~': // what was redacted in base64 decodes to that
-			return true
+			return false, true
 		case c == '(', c == '{' && (value[i-1] == '$' || value[i-1] == '{'), c == ':' && bytes.HasPrefix(value[i:], []byte("://")):
-			return true
+			return false, true
 		}
 	}
-	return false
+	return hasDigit, false
 }
 
 // isNoWord reports whether a value is more than words of a dictionary and numbers.

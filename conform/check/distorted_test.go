@@ -57,7 +57,7 @@ var distorted = []struct {
 	{"BET-003/address", "anthropic-clouds", "model-to-cloud", 0, "model", "A-5", "Vertex AI has model in the address and refuses it in the body"},
 	{"BET-004/same-betas", "anthropic-betas", "drop-turn-beta", 1, "anthropic-beta", "", "the turn began with the beta \"interleaved-thinking-2025-05-14\", which its next request does not ask for (exchange 0)"},
 	{"REC-001/waits", "anthropic-recovery", "hasty-retry", 2, "retry-after", "", "exchange 1 was turned down (529) for 5s, and the request is answered again after 0s"},
-	{"REC-002/not-again", "anthropic-recovery", "repeat-hopeless", 4, "", "", "the request was refused 1 times before (quota) and is sent again: Your credit balance is too low to access the Anthropic API."},
+	{"REC-002/not-again", "anthropic-recovery", "repeat-hopeless", 4, "", "", "the request was refused once before (quota) and is sent again: Your credit balance is too low to access the Anthropic API."},
 	{"REC-003/shorter", "anthropic-recovery", "repeat-overflow", 6, "", "A-45", "exchange 5 was too long for the model with 2548 bytes, and the conversation goes on with 2548: prompt is too long: 208310 tokens > 200000 maximum"},
 	{"REC-004/same-results", "anthropic-recovery", "rerun-tools", 2, "messages[2].content[0]", "", "exchange 1 failed, and the result of toolu_18A has changed when it is tried again: .content changed"},
 	{"REC-004/from-there", "anthropic-recovery", "start-over", 2, "", "", "exchange 1 failed with results of tools in it, and the run starts over with the request of exchange 0, whose calls were answered"},

@@ -134,7 +134,7 @@ func hopelessNotRepeated(s *Trace, r *report) {
 			}
 		}
 		if earlier >= hopelessKinds[x.refusal.Kind] {
-			r.addBare(x, wire.Place{Event: -1, Off: -1}, "", "the request was refused %d times before (%s) and is sent again: %s", earlier, x.refusal.Kind, x.refusal.Words)
+			r.addBare(x, wire.Place{Event: -1, Off: -1}, "", "the request was refused %s before (%s) and is sent again: %s", times(earlier), x.refusal.Kind, x.refusal.Words)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,9 +29,8 @@ func followsSchema(s *Trace, r *report) {
 		if !errors.As(schemas.Validate(requestSchemas[x.Provider], x.Request.Body), &invalid) {
 			return
 		}
-		_, isCloud := cloudOf(x)
-		for _, p := range invalid.Problems {
-			if isCloud && p.Message == "model is required" {
+		for _, p := range onePerPlace(invalid.Problems) {
+			if _, isCloud := cloudOf(x); isCloud && p.Message == "model is required" {
 				continue // the address names it
 			}
 			at := wire.Place{Event: -1, Off: -1, Path: p.Path}
@@ -43,6 +43,26 @@ func followsSchema(s *Trace, r *report) {
 			r.addFinding(x, at, "", "request breaks the schema %s: %s", invalid.Schema, p.Message)
 		}
 	})
+}
+
+// choiceProblem begins what a schema says of a value that fits none of several forms.
+const choiceProblem = "Must validate"
+
+// onePerPlace makes one problem of those at one path. That a value fits none of several forms
+// is left out where a problem inside it says why.
+func onePerPlace(problems []schemas.Problem) (out []schemas.Problem) {
+	for _, p := range problems {
+		saysMore := func(o schemas.Problem) bool { return o.Path != p.Path && strings.HasPrefix(o.Path, p.Path) }
+		if strings.HasPrefix(p.Message, choiceProblem) && slices.ContainsFunc(problems, saysMore) {
+			continue
+		}
+		if i := slices.IndexFunc(out, func(o schemas.Problem) bool { return o.Path == p.Path }); i >= 0 {
+			out[i].Message += "; " + p.Message
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 var schemaStep = regexp.MustCompile(`[^.\[\]]+|\[\d+\]`)

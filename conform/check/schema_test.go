@@ -27,6 +27,9 @@ func TestFollowsSchema(t *testing.T) {
 			`{"model":"claude-opus-4-6","max_tokens":1,"messages":[{"role":"user","content":7}]}`, "messages[0].content"},
 		{evidence.OpenAI, `{"model":"gpt-5.5","input":"hi","temperature":1}`, `{"model":"gpt-5.5","input":"hi","temperature":"1"}`, "temperature"},
 		{evidence.Gemini, `{"contents":[{"parts":[{"text":"hi"}]}]}`, `{"contents":[{"parts":{"text":"hi"}}]}`, "contents[0].parts"},
+		{evidence.Gemini, `{"contents":[{"parts":[{"text":""}]}]}`, `{"contents":[{"parts":[{}]}]}`, "contents[0].parts[0]"},
+		{evidence.OpenAI, `{"model":"gpt-5.5","input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}]}`,
+			`{"model":"gpt-5.5","input":[{"type":"function_call","call_id":"c","name":"f","arguments":{}}]}`, "input[0].arguments"},
 	} {
 		for body, want := range map[string]string{c.good: "", c.bad: c.path} {
 			var r report
@@ -36,7 +39,7 @@ func TestFollowsSchema(t *testing.T) {
 				t.Errorf("%s: observed %d", body, r.Observed)
 			case want == "" && len(r.Findings) > 0:
 				t.Errorf("%s: %s", body, r.Findings[0].Message)
-			case want != "" && (len(r.Findings) == 0 || r.Findings[0].Path != want || r.Findings[0].Offset < 1):
+			case want != "" && (len(r.Findings) != 1 || r.Findings[0].Path != want || r.Findings[0].Offset < 1):
 				t.Errorf("%s: %+v, want one at %s", body, r.Findings, want)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -35,10 +36,11 @@ type Finding struct {
 	Rule string `json:"rule,omitempty"`
 	// Tool is the name of the tool that the finding is about, "" for other findings.
 	Tool string `json:"tool,omitempty"`
-	// Path leads to the place in what was given.
-	Path    string `json:"path"`
-	Message string `json:"message"`
-	Fix     string `json:"fix,omitempty"`
+	// Path leads to the place in what was given, Also to those where the same is found again.
+	Path    string   `json:"path"`
+	Also    []string `json:"also,omitempty"`
+	Message string   `json:"message"`
+	Fix     string   `json:"fix,omitempty"`
 }
 
 // Result is what one call found, in the order of providers, paths and checks.
@@ -83,7 +85,31 @@ func Request(provider, model string, body []byte) (Result, error) {
 		return Result{}, err
 	}
 	found, err := judge(provider, url, body)
-	return Result{Findings: found, Providers: []string{provider}}, err
+	return Result{Findings: mergeCauses(found), Providers: []string{provider}}, err
+}
+
+// unknownMember is the check that finds what no rule speaks of.
+const unknownMember = "PAR-006/known"
+
+// mergeCauses makes one finding of those that have one cause: the same words at several
+// places, and a member that a rule of its own finds beside being unknown.
+func mergeCauses(findings []Finding) []Finding {
+	merged := []Finding{}
+	for _, f := range findings {
+		samePlace := func(o Finding) bool { return o.Path == f.Path && o.Check != f.Check && o.Provider == f.Provider }
+		if f.Check == unknownMember && slices.ContainsFunc(findings, samePlace) {
+			continue
+		}
+		same := func(o Finding) bool {
+			return o.Check == f.Check && o.Provider == f.Provider && o.Tool == f.Tool && o.Message == f.Message
+		}
+		if i := slices.IndexFunc(merged, same); i >= 0 {
+			merged[i].Also = append(merged[i].Also, f.Path)
+			continue
+		}
+		merged = append(merged, f)
+	}
+	return merged
 }
 
 // providerOf tells whose request a document is. A system message begins a conversation of

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -240,4 +241,28 @@ func ExampleTools() {
 	// Output:
 	// anthropic list [0].inputSchema.properties
 	// the schema of tool "list": the provider does not take the argument name "$top"
+}
+
+// TestOneCause holds that one mistake is one finding, and that two are two.
+func TestOneCause(t *testing.T) {
+	for body, want := range map[string]string{
+		// an id in call and result
+		`{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"f.x:0","name":"a","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"f.x:0","content":"x"}]}]}`: "ORD-015/id-form messages[1].content[0] [messages[2].content[0]]",
+		// a signature where no member of this name is
+		`{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"name":"a","args":{},"thoughtSignature":"EjQK"},"thoughtSignature":"EjQK"}]},{"role":"user","parts":[{"functionResponse":{"name":"a","response":{}}}]}]}`: "SIG-016/beside-the-call contents[1].parts[0].functionCall.thoughtSignature []",
+		// two members that are unknown
+		`{"model":"gpt-5.2","foo":1,"bar":2,"input":"hi"}`: "PAR-006/known bar []\nPAR-006/known foo []",
+	} {
+		found, err := lint.Request("", "", []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{}
+		for _, f := range found.Findings {
+			got = append(got, fmt.Sprintf("%s %s %s", f.Check, f.Path, f.Also))
+		}
+		if slices.Sort(got); strings.Join(got, "\n") != want {
+			t.Errorf("%s\ngot  %s\nwant %s", body, strings.Join(got, "\n"), want)
+		}
+	}
 }

@@ -64,7 +64,7 @@ func Tools(list []byte, providers ...string) (Result, error) {
 			}
 			result.Notes = append(result.Notes, note...)
 		}
-		result.Findings = append(result.Findings, placeInTools(found, tools)...)
+		result.Findings = append(result.Findings, mergeCauses(placeInTools(found, tools))...)
 	}
 	return result, nil
 }

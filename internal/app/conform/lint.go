@@ -164,6 +164,9 @@ func printLint(w io.Writer, result lint.Result) {
 		verdicts[f.Verdict]++
 		fmt.Fprintf(w, "%-5s %-24s %-10s %s\n", f.Verdict, f.Check, f.Provider, f.Path)
 		fmt.Fprintf(w, "      %s\n", f.Message)
+		if len(f.Also) > 0 {
+			fmt.Fprintf(w, "      also at: %s\n", strings.Join(f.Also, "; "))
+		}
 		if f.Fix != "" {
 			fmt.Fprintf(w, "      fix: %s\n", f.Fix)
 		}

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -200,5 +201,17 @@ func TestEveryCaseCoversAMust(t *testing.T) {
 		if musts == 0 {
 			t.Errorf("%s covers no MUST", c.Name())
 		}
+	}
+}
+
+// TestNoTemporaryFolder holds that a machine without one is told what to set.
+func TestNoTemporaryFolder(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} { // the last two on Windows
+		t.Setenv(name, missing)
+	}
+	_, err := NewRunner(Config{Subject: InProcess(miniature{}.main, "", nil)})
+	if err == nil || !strings.HasPrefix(err.Error(), missing+": ") || !strings.Contains(err.Error(), "set TMPDIR") {
+		t.Errorf("%v", err)
 	}
 }

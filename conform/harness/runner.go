@@ -15,6 +15,7 @@ import (
 
 	"github.com/meerkat-go/conformance/cassettes"
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
@@ -99,7 +100,7 @@ func NewRunner(c Config) (*Runner, error) {
 	}
 	dir, err := os.MkdirTemp("", "conform-run-")
 	if err != nil {
-		return nil, fmt.Errorf("runner: no temporary directory: %w", err)
+		return nil, fmt.Errorf("%s: holds no folders for the run: %w; set TMPDIR to a folder that can be written", os.TempDir(), fileutil.Reason(err))
 	}
 	r := &Runner{Config: c, authority: authority, dir: dir, trustFile: filepath.Join(dir, "authority.pem"), guard: guard, live: live}
 	if err := os.WriteFile(r.trustFile, authority.PEM(), 0o600); err != nil {

@@ -203,7 +203,7 @@ func (j *jsonSearch) isCredential(s jsonString, class nameClass) bool {
 		class = strongName // {"client_secret": {"value": …}}
 	case class != strongName && j.isIssuer && !j.isReply && isParameterSecret(string(key)):
 		class = strongName // as in a form: {"grant_type": …, "code": …}
-	case class == plainName && !j.isReply && holdsSecrets(s.parent.bytesIn(j.b)) && isUnguessable(value):
+	case class == plainName && !j.isReply && holdsSecrets(s.parent.bytesIn(j.b)) && (isUnguessable(value) || isRandomLetters(value)):
 		class = strongName // {"secrets": {"prod": …}}
 	case class == plainName && parent == weakName && !j.isReply:
 		class = weakName // {"apiKeys": {"acme": …}}

@@ -100,7 +100,7 @@ var wholeNames = map[string]nameClass{
 	"recoverycodes": weakName, "recoverycode": weakName, "backupcodes": weakName, "backupcode": weakName, "scratchcodes": weakName,
 	"mnemonic": strongName, "seedphrase": strongName, "recoveryphrase": strongName, "mnemonicphrase": strongName, "passe": strongName,
 	"sshpass": strongName, "dbpass": strongName, "userpass": strongName, "smtppass": strongName, "mailpass": strongName, "rootpass": strongName,
-	"hmac": weakName, "privatekeyid": strongName, "tokenaccessor": weakName, "requirepass": strongName, "masterauth": strongName, "oauthverifier": strongName, "salt": weakName, "sharedaccesssignature": strongName, "gsaccesskeyid": weakName,
+	"hmac": weakName, "genkey": strongName, "privatekeyid": strongName, "tokenaccessor": weakName, "requirepass": strongName, "masterauth": strongName, "oauthverifier": strongName, "salt": weakName, "sharedaccesssignature": strongName, "gsaccesskeyid": weakName,
 	"access": weakName, "refresh": weakName, "sessioncookie": strongName, "csrf": weakName, "xsrf": weakName,
 }
 
@@ -125,7 +125,7 @@ var strongEndings = []string{
 }
 
 // weakLast are last words under which a credential or something else may stand.
-var weakLast = nameSet("auth", "authentication", "credentials", "secrets", "tokens", "passwords", "value", "session", "sid", "pat", "bearertoken", "cred", "creds")
+var weakLast = nameSet("hmac", "auth", "authentication", "credentials", "secrets", "tokens", "passwords", "value", "session", "sid", "pat", "bearertoken", "cred", "creds")
 
 // positionTokens are the tokens of lists and of texts.
 var positionTokens = []string{
@@ -136,7 +136,7 @@ var positionTokens = []string{
 
 // secretKeys and harmlessKeys are the words before "key" that settle what it is.
 var (
-	secretKeys = nameSet("api", "access", "secret", "private", "subscription", "functions", "function", "auth", "signing",
+	secretKeys = nameSet("api", "jwt", "access", "secret", "private", "subscription", "functions", "function", "auth", "signing",
 		"signature", "encryption", "instrumentation", "account", "shared", "master", "storage", "service", "app", "application", "admin", "ingest",
 		"license", "server", "preshared", "webhook", "sas", "consumer", "integration", "personal", "team", "hmac", "decryption", "rapidapi",
 		"bot", "client", "deploy", "host", "routing", "write", "read", "anon", "user", "api2")

@@ -79,12 +79,12 @@ func urlSecrets(raw string) (out []span) {
 // mayHoldSecret reports whether a path has a word that pathSecret needs.
 func mayHoldSecret(path string) bool {
 	path = strings.ToLower(path)
-	return strings.Contains(path, "/bot") || strings.Contains(path, "/services/") || strings.Contains(path, "//hc-ping.") || strings.Contains(path, "webhook")
+	return strings.Contains(path, "/bot") || strings.Contains(path, "/services/") || strings.Contains(path, "//hc-ping.") || strings.Contains(path, "hook")
 }
 
 // pathSecret matches the credential in the path of a URL: of a bot of Telegram, and of the
 // webhooks of Slack, Discord, Teams and others.
-var pathSecret = regexp.MustCompile(`/bot(\d{6,}:[\w-]{30,})|/services/(T\w+/B\w+/\w{16,})|//hc-ping\.com/([\w-]{20,})|(?i)/\w*webhooks?/((?:[\w.@-]+/)*?[\w-]{24,}(?:/[\w-]{30,})?)$`)
+var pathSecret = regexp.MustCompile(`/bot(\d{6,}:[\w-]{30,})|/services/(T\w+/B\w+/\w{16,})|//hc-ping\.com/([\w-]{20,})|(?i)/hooks/catch/(\d+/\w+)|/\w*hooks?/((?:[\w.@-]+/)*?[\w-]{24,}(?:/[\w-]{30,})?)$`)
 
 // pairSecrets appends the values of the pairs in raw, from at, that have the names of
 // credentials, and the credentials inside other values.

@@ -23,7 +23,7 @@ const (
 
 var (
 	// pairValue matches what stands before the value of one.
-	pairValue = regexp.MustCompile(`\b(?i:value|result|content)[\\"']*\s?[:=]\s?[\\"']*`)
+	pairValue = regexp.MustCompile(`(?i:value|\bresult|\bcontent)[\\"']*\s?[:=]\s?[\\"']*`)
 	// codeValue matches what stands before the code of an OAuth flow.
 	codeValue = regexp.MustCompile(`\bcode[\\"']*\s?[:=]\s?[\\"']*`)
 )
@@ -64,10 +64,12 @@ func hasPairLabel(text []byte, at int) bool {
 	at--
 	before("\"'\\ ")
 	end := at
-	for at > 0 && end-at < 8 && isLetter(text[at-1]) {
+	for at > 0 && end-at < 20 && isLetter(text[at-1]) {
 		at--
 	}
-	return pairLabels[strings.ToLower(string(text[at:end]))]
+	var space [20]byte
+	words := splitName(space[:0], string(text[at:end]))
+	return pairLabels[string(words.last)]
 }
 
 // lookAround looks at the values after a label, in the object in which a name stands.

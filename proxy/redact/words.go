@@ -198,6 +198,9 @@ func (w *wordSearch) lookAtValue(name span, class nameClass) {
 	if value.end-name.end > longValue {
 		w.valueEnd = value.end
 	}
+	if value.end == value.start+1 && isDigit(text[value.start]) && text[at-1] == ' ' {
+		value = valueAt(text, value.end) // password 7 X, of Cisco
+	}
 	next, hasScheme := afterScheme(text, value)
 	if hasScheme && (bytes.IndexByte(next.bytesIn(text), '=') > 0 || !isSecretIn(value.bytesIn(text), keyPlace)) && !bytes.HasPrefix(value.bytesIn(text), []byte(mark)) {
 		value = next
@@ -265,6 +268,8 @@ func isKeyUnder(name []byte, v string) bool {
 func placeOf(text []byte, name span, at int, value span) place {
 	word := name.bytesIn(text)
 	switch sign := text[at-1]; {
+	case isChosen(word) && bytes.HasSuffix(text[:at], []byte(" is ")):
+		return passwordPlace
 	case sign == ' ' && !isFlag(word) && (value.start == 0 || strings.IndexByte("\"'`", text[value.start-1]) < 0):
 		return spokenPlace
 	case sign == ' ' && !isFlag(word):
@@ -287,7 +292,7 @@ func beginsLine(text []byte, at int) bool {
 	for most := at - 40; at > 0 && at > most && strings.IndexByte(" \t+-", text[at-1]) >= 0; {
 		at--
 	}
-	return at == 0 || text[at-1] == '\n' || text[at-1] == 'n' && at > 1 && text[at-2] == '\\'
+	return at == 0 || text[at-1] == '\n' || text[at-1] == '"' || text[at-1] == 'n' && at > 1 && text[at-2] == '\\'
 }
 
 func isFlag(word []byte) bool { return len(word) > 2 && word[0] == '-' && word[1] == '-' }

@@ -59,6 +59,8 @@ func (m *textMaker) value(kind string) string {
 	switch kind {
 	case "season": // chosen by somebody who must have all kinds of characters
 		return []string{"Summer", "Winter", "Autumn"}[m.random.IntN(3)] + m.letters('d', 4) + "!"
+	case "two": // words and digits
+		return []string{"Badger", "Violet", "Glacier"}[m.random.IntN(3)] + []string{"Bobcat", "Parrot"}[m.random.IntN(2)] + m.letters('d', 2)
 	case "drawn":
 		return word() + "-" + word() + "-" + word() + "-" + word()
 	case "phrase":

@@ -46,11 +46,18 @@ func (w *wordSearch) lookAtSentence(name span, class nameClass) {
 // addSpoken adds the value at a place of a sentence: one in quotes may be chosen words.
 func (w *wordSearch) addSpoken(name span, at int) {
 	value := valueAt(w.text, at)
-	p := spokenPlace
-	if value.start > at && isChosen(name.bytesIn(w.text)) {
-		p = passwordPlace // in quotes
+	if !isChosen(name.bytesIn(w.text)) {
+		w.addIfSecret(name, value, spokenPlace)
+		return
 	}
-	w.addIfSecret(name, value, p)
+	if isQuoted := value.start > at; isQuoted && value.end < len(w.text) && w.text[value.end] == ' ' {
+		if phrase := phraseAt(w.text, value, literalPlace); phrase.end > phrase.start {
+			value = phrase
+			w.add(wordSecret{name: name, value: value})
+			return
+		}
+	}
+	w.addIfSecret(name, value, passwordPlace)
 }
 
 // lookAtNextLine looks at what a command prints about a credential: one word alone in its line.

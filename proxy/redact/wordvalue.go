@@ -91,11 +91,21 @@ func lookOver(value []byte) (hasDigit, isExpression bool) {
 			hasDigit = true
 		case c < '!' || c > '~': // what was redacted in base64 decodes to that
 			return false, true
-		case c == '(', c == '{' && (value[i-1] == '$' || value[i-1] == '{'), c == ':' && bytes.HasPrefix(value[i:], []byte("://")):
+		case c == '(' && isName(value[:i]), c == '{' && (value[i-1] == '$' || value[i-1] == '{'), c == ':' && bytes.HasPrefix(value[i:], []byte("://")):
 			return false, true
 		}
 	}
 	return hasDigit, false
+}
+
+// isName reports whether a text has only what names of programs have.
+func isName(text []byte) bool {
+	for _, c := range text {
+		if !isNameByte(c) {
+			return false
+		}
+	}
+	return true
 }
 
 // isNoWord reports whether a value is more than words of a dictionary and numbers.
@@ -139,6 +149,8 @@ func isChosenPassword(v string, p place) bool {
 	switch {
 	case len(v) > 64 || strings.IndexByte("/~.", v[0]) >= 0:
 		return false
+	case p > keyPlace && capitalisedWords.MatchString(v) && !credentialWord.MatchString(v):
+		return true
 	case p > spokenPlace && isPhrase(v, "-"), isLiteral && (isPhrase(v, "_") || isPhrase(v, ".")):
 		return true
 	case hasLettersAndDigits(v):
@@ -147,7 +159,7 @@ func isChosenPassword(v string, p place) bool {
 	if strings.Trim(v, digits) == "" {
 		return p >= linePlace && len(v) >= minWord
 	}
-	return isLiteral && (hasSign && guessBits(v) >= 25 || letterSurprise(v) > 3) || p >= linePlace && capitalisedWords.MatchString(v)
+	return isLiteral && (hasSign && guessBits(v) >= 25 || letterSurprise(v) > 3)
 }
 
 var (
@@ -159,8 +171,11 @@ var (
 	memberOf = regexp.MustCompile(`^(?:[A-Za-z]+\d*[A-Za-z_]*\.)+[A-Za-z_]{4,}$`)
 	// operators matches what stands between the parts of an expression.
 	operators = regexp.MustCompile(`[!=]=|&&|\?\.|!\.|\?\?|\+\+|->|=>|%[svdq]|\*\*\*`)
-	// capitalisedWords matches two words, a sign at the end: Jackal_saffron!
-	capitalisedWords = regexp.MustCompile(`^[A-Z][a-z]+_[a-z]+[!?*#$]$`)
+	// capitalisedWords matches two words with a sign or digits at the end, as people choose them:
+	// Jackal_saffron!, BadgerBobcat15.
+	capitalisedWords = regexp.MustCompile(`^[A-Z][a-z0]+(?:_[a-z0]+(?:\d{1,4}|[!?*#$.])|[A-Z][a-z0]+\d{2,4})[!?*#$.]?$`)
+	// credentialWord matches what programs call a password.
+	credentialWord = regexp.MustCompile(`(?i)passw|secret|token|key|user|login|field|hash|test|string`)
 	// digest matches what says that it is one.
 	digest = regexp.MustCompile(`^(?i:sha\d{1,3}|md5|h1)[-:=]`)
 )
@@ -170,7 +185,7 @@ func isPhrase(text, separator string) bool {
 	words := 0
 	for word := range strings.SplitSeq(text, separator) {
 		words++
-		if isNumber := separator == " " && words > 1 && hasNumber(word); !isNumber && (len(word) < 3 || strings.Trim(word, alphabet[:52]) != "" || isUpper(word[len(word)-1]) || spokenWords[strings.ToLower(word)]) {
+		if isNumber := separator == " " && words > 1 && (hasNumber(word) || words > 3 && strings.Trim(word, alphabet) == ""); !isNumber && (len(word) < 3 || strings.Trim(word, alphabet[:52]) != "" || isUpper(word[len(word)-1]) || spokenWords[strings.ToLower(word)]) {
 			return false
 		}
 	}
@@ -271,6 +286,8 @@ func afterSign(text []byte, name span, mayBePair bool) (at int) {
 		return sign + len("— ")
 	case rest[0] == '|' && isCell(text, name.start):
 		return sign + 1
+	case bytes.HasPrefix(rest, []byte("<- ")): // of R
+		return sign + len("<- ")
 	case bytes.HasPrefix(rest, []byte("<<< ")):
 		return sign + len("<<< ")
 	case mayBePair && isPairName(text, name.end) > 0: // name: X, value: Y in YAML
@@ -341,7 +358,10 @@ func valueAt(text []byte, at int) span {
 			ends = " \t\r\n\\\"" + string(c) // a quotation mark may end the JSON around it
 		}
 	}
-	if at+1 < len(text) && (text[at] == 'b' || text[at] == 'f') && (text[at+1] == '"' || text[at+1] == '\'') {
+	if bytes.HasPrefix(text[at:], []byte("]byte(")) { // the "[" is passed already
+		return valueAt(text, at+len("]byte("))
+	}
+	if quote := pastAny(text, at+1, "\\", 4); at < len(text) && strings.IndexByte("bf@", text[at]) >= 0 && quote < len(text) && (text[quote] == '"' || text[quote] == '\'') {
 		return valueAt(text, at+1)
 	}
 	end := min(len(text), at+maxWordSecret+1)

@@ -351,3 +351,17 @@ func TestOf(t *testing.T) {
 		t.Error(Provider(bad), Operation(bad))
 	}
 }
+
+// TestBrokenJSON holds that an event which lacks its last brace is not taken for the whole one.
+func TestBrokenJSON(t *testing.T) {
+	const piece = `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}`
+	fold := func(data string) []Item {
+		body := []byte("event: content_block_delta\ndata: " + data + "\n\n")
+		return Fold(readEvents("anthropic", "text/event-stream", body, nil), NewNames())
+	}
+	for data, want := range map[string]int{piece: 0, piece + "  ": 0, strings.TrimSuffix(piece, "}"): 2, piece + "}": 2} {
+		if got := Changes(fold(piece), fold(data), NewRenaming()); len(got) != want {
+			t.Errorf("%s: %d changes, want %d: %+v", data, len(got), want, got)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package event
 
 import (
+	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +42,7 @@ type Field struct {
 func Fold(events []Event, names *Names) []Item {
 	f := folder{names: names, state: map[string]string{}, more: map[int][]byte{}, chunk: -1}
 	for _, e := range events {
-		for _, p := range e.Parts() {
+		for _, p := range e.readableParts() {
 			if p.Name != "ping" {
 				f.addPart(e, p)
 			}
@@ -56,6 +58,15 @@ func Fold(events []Event, names *Names) []Item {
 		}
 	}
 	return f.items
+}
+
+// readableParts are the parts of an event. One that arrived whole and is not JSON is one part
+// without values, whatever could be read of it: a client reads none of it.
+func (e Event) readableParts() []Part {
+	if e.Whole && !json.Valid(e.Data) {
+		return []Part{{Name: cmp.Or(e.Name, chunkName)}}
+	}
+	return e.Parts()
 }
 
 type folder struct {

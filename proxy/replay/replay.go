@@ -153,8 +153,8 @@ func New(cfg Config) (*Replayer, error) {
 // ServeHTTP answers one request. A WebSocket is accepted, unless the cassette has a
 // refusal of one left; its messages are requests like any other.
 func (p *Replayer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if websocket.IsUpgrade(r) && !p.hasRefusedHandshake(r) {
-		websocket.Serve(w, r, websocket.Config{Turns: p, Header: p.webSockets().header})
+	if websocket.IsUpgrade(r) {
+		p.answerHandshake(w, r)
 		return
 	}
 	var body bytes.Buffer
@@ -164,12 +164,17 @@ func (p *Replayer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	q := p.newLookup(r, body.Bytes())
 	found := p.findAnswer(q)
-	switch {
-	case found.reason != "" && found.reason != missDamaged && p.cfg.Fallback != nil:
+	if found.reason != "" && found.reason != missDamaged && p.cfg.Fallback != nil {
 		r.Body = io.NopCloser(&body)
 		p.cfg.Fallback.ServeHTTP(w, r)
 		return
-	case found.reason != "":
+	}
+	p.sendAnswer(w, r, q, found)
+}
+
+// sendAnswer sends what was found for a request, or says why nothing was.
+func (p *Replayer) sendAnswer(w http.ResponseWriter, r *http.Request, q *lookup, found match) {
+	if found.reason != "" {
 		p.answerMiss(w, q.shown().redactedRequest(), found)
 		return
 	}

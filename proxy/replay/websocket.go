@@ -1,6 +1,10 @@
 package replay
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/meerkat-go/conformance/internal/websocket"
+)
 
 // socketFacts is what a cassette has of WebSockets.
 type socketFacts struct {
@@ -34,13 +38,14 @@ func (p *Replayer) readSockets() (f socketFacts) {
 // one that was not is refused as it was then, so that it goes on over HTTP.
 func (p *Replayer) HasWebSockets() bool { return p.webSockets().isRecorded }
 
-// hasRefusedHandshake reports whether the cassette has an answer left to the handshake r,
-// which it only has when the provider refused to switch protocols.
-func (p *Replayer) hasRefusedHandshake(r *http.Request) bool {
-	found := p.index.acquire(Exact, p.newLookup(r, nil).levelKey(Exact))
+// answerHandshake accepts a WebSocket, unless the cassette has an answer left to its
+// handshake: it only has one when the provider refused to switch protocols.
+func (p *Replayer) answerHandshake(w http.ResponseWriter, r *http.Request) {
+	q := p.newLookup(r, nil)
+	found := p.index.acquire(Exact, q.levelKey(Exact))
 	if found.reason != "" {
-		return false
+		websocket.Serve(w, r, websocket.Config{Turns: p, Header: p.webSockets().header})
+		return
 	}
-	p.index.release(found.at)
-	return true
+	p.sendAnswer(w, r, q, p.index.fetchInteraction(found))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/mcp"
 )
 
-// TestToolProblems: an optional server that does not start is no error, but it
+// TestToolProblems: an optional server that does not start is not an error, but it
 // can be asked for.
 func TestToolProblems(t *testing.T) {
 	gone := mcp.Server{Name: "gone", Command: "/no/such/program", Optional: true}

@@ -301,7 +301,7 @@ func (t *turns) noteItem(item *jsontree.Node) {
 	case kind == "tool_search_call":
 		t.addOwn("tool_search")
 		t.Searches++
-	case kind == "reasoning": // alone it is no turn: clients keep it of a reply that broke off
+	case kind == "reasoning": // alone it is not a turn: clients keep it of a reply that broke off
 	case strings.HasSuffix(kind, "_call") || item.Get("role").Text() == "assistant":
 		t.addOwn("")
 	case strings.HasSuffix(kind, "_output"):

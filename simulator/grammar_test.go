@@ -40,7 +40,7 @@ func eachTurn(t *testing.T, f func(t *testing.T, one *specs.Scenario, target spe
 	}
 }
 
-// isMalformed reports whether the turn calls a tool with arguments that are no JSON.
+// isMalformed reports whether the turn calls a tool with arguments that are not JSON.
 func isMalformed(t specs.Turn) bool {
 	return t.Stop == specs.StopTool && slices.ContainsFunc(t.Emit, func(b specs.Block) bool { return b.Partial })
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // admitPaused lets a request end with the assistant's words where these are a reply that
-// the scenario paused: it is sent back as it is, and is no prefill. Which words
+// the scenario paused: it is sent back as it is, and is not a prefill. Which words
 // paused, only the scenario knows.
 func (h *handler) admitPaused(c *call) {
 	if h.Scenario == nil || c.route.provider != "anthropic" {

@@ -56,7 +56,7 @@ type Scenario struct {
 	ExtraNeeds []Ability
 }
 
-// Limits bound what a process of an agent may spend. A zero field is no limit.
+// Limits bound what a process of an agent may spend. A zero field is not a limit.
 type Limits struct {
 	// Turns is how many replies of the model it may ask for, retries aside.
 	Turns int `yaml:"turns,omitempty" json:"turns,omitempty"`

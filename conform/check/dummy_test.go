@@ -13,7 +13,7 @@ func TestStandIn(t *testing.T) {
 	edit(t, &ev, breach{at: "2>", old: "EjQKMgERTTIKbbbbbbbbbbbbbbbbbbbbbbbbc3ludA==", new: "skip_thought_signature_validator"})
 	warned := false
 	for _, res := range report.Judge(catalogue(t), &ev) {
-		if res.Area() == "RES" { // one edited request is no append-only history
+		if res.Area() == "RES" { // one edited request is not an append-only history
 			continue
 		}
 		for _, f := range res.Findings {

@@ -83,7 +83,7 @@ func TestCutReplyMayGo(t *testing.T) {
 	}
 }
 
-// TestStandInIsTheClients: what a client writes in the place of a refused image is no result
+// TestStandInIsTheClients: what a client writes in the place of a refused image is not a result
 // of a tool, and another wording degrades the conversation. Without the refusal a changed
 // result is unsafe.
 func TestStandInIsTheClients(t *testing.T) {

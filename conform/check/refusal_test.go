@@ -267,7 +267,7 @@ func TestCorpusRefusals(t *testing.T) {
 	}
 }
 
-// TestErrorDocumentIsNoAcceptance: what a gateway answers with status 200 is no accepted call
+// TestErrorDocumentIsNoAcceptance: what a gateway answers with status 200 is not an accepted call
 // when it is an error.
 func TestErrorDocumentIsNoAcceptance(t *testing.T) {
 	for reply, want := range map[string]int{

@@ -83,7 +83,7 @@ func (ev *Evidence) Providers() []string {
 // Exchange is one request and its response.
 type Exchange struct {
 	// Index is the ordinal in the case, from 0. It has gaps where a recording
-	// holds exchanges that are not judged, so it is no index of a slice.
+	// holds exchanges that are not judged, so it is not an index of a slice.
 	Index    int
 	Provider string
 	Request  Request

@@ -12,7 +12,7 @@ import (
 )
 
 // shortfall is why a case with a real model cannot show what it was written to show,
-// without any fault of the agent. The zero value is no shortfall.
+// without any fault of the agent. The zero value is not a shortfall.
 type shortfall struct {
 	reason string
 	// isModels says that the model chose to do something else: another try may help.

@@ -69,7 +69,7 @@ func judgeText(tb testing.TB, rules []report.Rule, name, text string) (report.Re
 
 const messages = "https://api.anthropic.com/v1/messages"
 
-// What cannot be judged is said to be so, and is no pass.
+// What cannot be judged is said to be so, and is not a pass.
 func TestBadRecordings(t *testing.T) {
 	rules := ruleSet(t)
 	deep := strings.Repeat("[", 1_000_000) + strings.Repeat("]", 1_000_000)

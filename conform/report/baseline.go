@@ -17,7 +17,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
-// Limits of a baseline: a longer list is no list of exceptions.
+// Limits of a baseline: a longer list is not a list of exceptions.
 const (
 	MaxBaselineBytes = 1 << 20
 	maxExcuses       = 2000

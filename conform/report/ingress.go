@@ -21,7 +21,7 @@ type Difference struct {
 }
 
 // compareIngress returns where the same case has another verdict by the other way in,
-// in order of check and case. What was not testable by one way is no difference.
+// in order of check and case. What was not testable by one way is not a difference.
 func compareIngress(results []Result) []Difference {
 	found := map[[2]string]*Difference{}
 	for _, r := range results {

@@ -24,7 +24,7 @@ type CaseSummary struct {
 	// Deviations lists what did not go as scripted.
 	Deviations []string `json:"deviations,omitempty"`
 	// Effects are what the agent did beside its conversation: processes that it left
-	// behind, files outside its folders. They are no failure.
+	// behind, files outside its folders. They are not failures.
 	Effects []string `json:"effects,omitempty"`
 	// Reason says why the case was not run, "" when it was.
 	Reason string `json:"reason,omitempty"`

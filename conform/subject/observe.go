@@ -40,7 +40,7 @@ type WaySeen struct {
 	Calls    int `json:"calls"`
 	Accepted int `json:"accepted"`
 	Streams  int `json:"streams"`
-	// Endpoints are those calls, Side the requests that are no call of the main
+	// Endpoints are those calls, Side the requests that are not calls of the main
 	// conversation.
 	Endpoints []string `json:"endpoints"`
 	Side      []string `json:"side"`

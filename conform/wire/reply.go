@@ -38,7 +38,7 @@ const (
 type Reply struct {
 	Form   replyForm
 	Events []StreamEvent // of a stream, in order
-	// BadLines are offsets of lines that are no SSE.
+	// BadLines are offsets of lines that are not SSE.
 	BadLines []int
 	Doc      *Node // a JSON body
 	Items    []Item

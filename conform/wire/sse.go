@@ -19,7 +19,7 @@ type Event struct {
 // readSSE splits a body into events by the rules of the HTML standard
 // (§9.2.6): lines end in LF, CRLF or CR, a BOM at the start is skipped,
 // comments and unknown fields are ignored, data lines join by LF. Blocks
-// without any data line are no events. BadLines holds the offsets of lines
+// without any data line are not events. BadLines holds the offsets of lines
 // that are none of these: a server that sends them does not speak SSE.
 func readSSE(body []byte) (events []Event, badLines []int) {
 	pos := 0

@@ -25,7 +25,7 @@ type Config struct {
 
 // Serve accepts a handshake and answers the client's messages, one after the other, until
 // either side ends the connection. r carries its Session if the caller made one. The
-// messages of the client that are no response.create go to the provider, where the
+// messages of the client that are not response.create go to the provider, where the
 // session has one.
 func Serve(w http.ResponseWriter, r *http.Request, cfg Config) {
 	session := SessionOf(r.Context())

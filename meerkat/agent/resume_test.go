@@ -173,7 +173,7 @@ func (c *changing) resume(prompt string, replies ...any) ([]provider.Request, []
 // byte.
 func TestChangedSettings(t *testing.T) {
 	c := newChanging(t)
-	// Another order is no change.
+	// Another order is not a change.
 	c.cfg.Tools = &offering{defs: []transcript.ToolDef{def("kept", "k"), def("old", "o"), def("run", "r")}}
 	if _, said := c.resume("two", text("two")); said != nil {
 		t.Errorf("%q", said)

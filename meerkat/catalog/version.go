@@ -46,7 +46,7 @@ var snapshots = []struct {
 	{"gemini-", regexp.MustCompile(`-\d{2}-20\d{2}$`), "-01-2006"},
 }
 
-// withoutDate cuts the snapshot date off a model name. Digits that are no date, or one
+// withoutDate cuts the snapshot date off a model name. Digits that are not a date, or one
 // as other providers write it, stay in the name.
 func withoutDate(model string) string {
 	for _, s := range snapshots {

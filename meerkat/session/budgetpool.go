@@ -120,7 +120,7 @@ func (p BudgetPool) leftAmounts() (left amounts) {
 	return left
 }
 
-// amounts holds one number for each of budgetKinds. In limits, 0 is no limit.
+// amounts holds one number for each of budgetKinds. In limits, 0 is not a limit.
 type amounts [4]uint64
 
 var budgetKinds = [...]BudgetKind{BudgetTokens, BudgetTime, BudgetToolCalls, BudgetTurns}

@@ -142,7 +142,7 @@ func (s *SSE) skipLeftovers(p []byte) int {
 	i := 0
 	const mark = "\xEF\xBB\xBF"
 	for s.bom >= 0 && i < len(p) {
-		if p[i] != mark[s.bom] { // these bytes were no mark after all
+		if p[i] != mark[s.bom] { // these bytes were not a mark after all
 			s.line = append(s.line, mark[:s.bom]...)
 			s.bom = -1
 			break

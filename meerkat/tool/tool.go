@@ -75,7 +75,7 @@ type describer interface {
 	Traits(name string) Traits
 }
 
-// TraitsOf returns the Traits of a tool of d, the zero Traits if d is no Describer.
+// TraitsOf returns the Traits of a tool of d, the zero Traits if d is not a Describer.
 func TraitsOf(d Dispatcher, name string) Traits {
 	if t, ok := d.(describer); ok {
 		return t.Traits(name)

@@ -12,7 +12,7 @@ const exactSuffix = "_exact"
 const hexDigits = "0123456789abcdef"
 
 // appendString appends s as a JSON string with the escapes of serde_json: only
-// the quote, the backslash and control characters. Bytes that are no UTF-8
+// the quote, the backslash and control characters. Bytes that are not UTF-8
 // become U+FFFD one by one.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')

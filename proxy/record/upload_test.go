@@ -89,7 +89,7 @@ func TestUploadThatStopsAfterTheReply(t *testing.T) {
 	}
 }
 
-// What a client sends after it was given up is no request of its own.
+// What a client sends after it was given up is not a request of its own.
 func TestUploadThatGoesOnTooLate(t *testing.T) {
 	g := newRig(t, false, record.Config{}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Connection", "close") // or else it waits for the request

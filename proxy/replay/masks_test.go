@@ -37,7 +37,7 @@ func TestMasks(t *testing.T) {
 	}
 }
 
-// A key that was recorded with an exemption is no difference, and is not shown.
+// A key that was recorded with an exemption is not a difference, and is not shown.
 func TestRecordedKeyIsNoDifference(t *testing.T) {
 	body := func(words string) string {
 		return `{"system":"` + keyInWords + `","messages":[{"role":"user","content":"` + words + `"}]}`

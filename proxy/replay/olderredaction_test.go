@@ -7,7 +7,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact"
 )
 
-// A cassette in which an older build redacted what is no secret to this one (a folder, an
+// A cassette in which an older build redacted what is not a secret to this one (a folder, an
 // argument called token) still answers: at the level that leaves out the place where the
 // pseudonym stands, and at exact with the rule that redacts as that build did.
 func TestBroaderRedactionOfAnOlderBuild(t *testing.T) {

@@ -47,7 +47,7 @@ func (w *workFolder) relativePath(path string) (string, error) {
 }
 
 // readLines returns a text file, or count lines of it from the line that is counted from 1.
-// 0 is no limit.
+// 0 is not a limit.
 func (w *workFolder) readLines(path string, line, count int) (string, error) {
 	rel, err := w.relativePath(path)
 	if err != nil {

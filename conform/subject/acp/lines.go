@@ -15,7 +15,7 @@ const (
 	maxMessageBytes = 8 << 20
 	maxTotalBytes   = 256 << 20
 	maxMessages     = 200_000
-	// maxOtherLines is how many lines may be no message of the protocol. Many agents
+	// maxOtherLines is how many lines may be something else than messages of the protocol. Many agents
 	// write a banner or a warning first.
 	maxOtherLines = 1000
 	// maxUnhandled is how many messages may wait for their handler. It is below the
@@ -24,7 +24,7 @@ const (
 )
 
 // messageReader hands the messages that an agent writes to the SDK, one line at a time
-// and within the limits. It leaves out the lines that are no message.
+// and within the limits. It leaves out the lines that are not messages.
 type messageReader struct {
 	in     *bufio.Reader
 	closed chan struct{}

@@ -51,7 +51,7 @@ type answer struct {
 func parseAnswer(line []byte) (answer, bool, error) {
 	var head struct{ Type *string }
 	if json.Unmarshal(line, &head) != nil || head.Type == nil {
-		return answer{}, false, nil //nolint:nilerr // a warning of a library is no answer
+		return answer{}, false, nil //nolint:nilerr // a warning of a library is not an answer
 	}
 	var a answer
 	if err := json.Unmarshal(line, &a); err != nil {

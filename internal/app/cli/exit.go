@@ -107,7 +107,7 @@ func Fail(code int, format string, args ...any) error {
 var errReported = errors.New("reported")
 
 // Exit ends the program with a code and without a text: the report has said why.
-// Code 0 is no error.
+// Code 0 is not an error.
 func Exit(code int) error {
 	if code == 0 {
 		return nil

@@ -27,7 +27,7 @@ func Count[N ~int | ~int64 | ~uint64](n N, one, many string) string {
 }
 
 // Progress shows a person at a terminal how far a long command is. It is silent
-// for the first second, with -q, and when Stderr is no terminal. Its methods may be
+// for the first second, with -q, and when Stderr is not a terminal. Its methods may be
 // used concurrently.
 type Progress struct {
 	w    io.Writer // nil: silent

@@ -51,7 +51,7 @@ func (r *liveRun) run(t *testing.T) harness.Outcome {
 	return found
 }
 
-// redResults are the results that are no pass.
+// redResults are the results that are not passes.
 func redResults(found harness.Outcome) (list []string) {
 	for _, r := range found.Results {
 		if r.Verdict != report.Pass {

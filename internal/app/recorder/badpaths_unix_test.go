@@ -13,7 +13,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/recorder"
 )
 
-// What is no file at all is refused before anything waits for it.
+// What is not a file at all is refused before anything waits for it.
 func TestBadPaths(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -6,7 +6,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/config"
 )
 
-// options are the flags of run, resume, compact and render that are no settings; see
+// options are the flags of run, resume, compact and render that are not settings; see
 // bindSettings for the others.
 type options struct {
 	baseURL            string

@@ -237,7 +237,7 @@ func TestMCPServerInterrupts(t *testing.T) {
 	}
 }
 
-// TestMCPServerGarbage holds that what is no message of the protocol ends the server with
+// TestMCPServerGarbage holds that what is not a message of the protocol ends the server with
 // a sentence, or is answered, and that nothing is kept of it.
 func TestMCPServerGarbage(t *testing.T) {
 	for name, text := range map[string]string{

@@ -203,7 +203,7 @@ func TestMemberOf(t *testing.T) {
 	}
 }
 
-// TestSyntaxErrors holds what is said of text that is no object.
+// TestSyntaxErrors holds what is said of text that is not an object.
 func TestSyntaxErrors(t *testing.T) {
 	for src, want := range map[string]string{
 		`[]`:     "JSON goes on at byte 0 where an object was expected",

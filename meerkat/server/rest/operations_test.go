@@ -49,7 +49,7 @@ func TestSteer(t *testing.T) {
 	}
 }
 
-// TestSteerRefuses goes through what is no directive.
+// TestSteerRefuses goes through what is not a directive.
 func TestSteerRefuses(t *testing.T) {
 	f := newFixture(t, server.BackendLimits{}, rest.Options{})
 	idle, _ := f.start(t, "hi")

@@ -32,7 +32,7 @@ type NewRun struct {
 	RunSettings
 }
 
-// Budget bounds what a session may use over all its runs. Absent members are no limit.
+// Budget bounds what a session may use over all its runs. Absent members set no limit.
 type Budget struct {
 	MaxTokens    uint64 `json:"max_tokens,omitempty" maximum:"1000000000000" doc:"Tokens of all kinds."`
 	MaxTurns     int    `json:"max_turns,omitempty" minimum:"0" maximum:"1000000" doc:"Calls of the model."`

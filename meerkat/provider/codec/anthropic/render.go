@@ -159,7 +159,7 @@ func (w *requestWriter) checkTurns() error {
 	return nil
 }
 
-// isUserTurn reports whether a message is sent as the user's and is no result.
+// isUserTurn reports whether a message is sent as the user's and is not a result.
 func isUserTurn(m *transcript.Message) bool {
 	return m.Role == transcript.RoleUser || m.Role == transcript.RoleDeveloper || m.Role == transcript.RoleSystem
 }

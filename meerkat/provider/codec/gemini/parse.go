@@ -186,7 +186,7 @@ func (d *dialect) noteFailure(value, data []byte) error {
 }
 
 // readPromptFeedback reads promptFeedback. A blockReason, however new, means that there
-// will be no candidate.
+// will not be a candidate.
 func (d *dialect) readPromptFeedback(raw []byte) error {
 	return jsontok.Fields(raw, func(field, value []byte) error {
 		if string(camelCase(field)) == "blockReason" && !jsontok.IsNull(value) {

@@ -281,18 +281,19 @@ func placeOf(text []byte, name span, at int, value span) place {
 		return literalKeyPlace
 	case !isChosen(word):
 		return keyPlace
-	case sign != ',' && beginsLine(text, name.start):
+	case sign != ',' && beginsSetting(text, name.start):
 		return linePlace
 	}
 	return passwordPlace
 }
 
-// beginsLine reports whether a line begins at a place, with spaces or a dash before it.
-func beginsLine(text []byte, at int) bool {
-	for most := at - 40; at > 0 && at > most && strings.IndexByte(" \t+-", text[at-1]) >= 0; {
+// beginsSetting reports whether no word of a sentence stands before a place: a line begins
+// there, or what a tool writes before one.
+func beginsSetting(text []byte, at int) bool {
+	for most := at - 40; at > 0 && at > most && strings.IndexByte(" \t", text[at-1]) >= 0; {
 		at--
 	}
-	return at == 0 || text[at-1] == '\n' || text[at-1] == '"' || text[at-1] == 'n' && at > 1 && text[at-2] == '\\'
+	return at == 0 || !isLetter(text[at-1]) || at > 1 && text[at-2] == '\\'
 }
 
 func isFlag(word []byte) bool { return len(word) > 2 && word[0] == '-' && word[1] == '-' }

@@ -69,7 +69,7 @@ func (w *wordSearch) lookAtNextLine(name span) {
 	}
 	start = pastAny(w.text, start, " ", 4)
 	end, next := lineEnd(w.text[:min(len(w.text), name.end+maxSentence)], name.end)
-	isPrompt := start+1 < end && w.text[start+1] == ' ' && bytes.IndexByte([]byte("$#%>"), w.text[start]) >= 0
+	isPrompt := bytes.Contains(w.text[start:end], []byte("$ ")) || start+1 < end && w.text[start+1] == ' ' && bytes.IndexByte([]byte("#%>"), w.text[start]) >= 0
 	if next == end || !isPrompt && w.text[end-1] != ':' {
 		return
 	}

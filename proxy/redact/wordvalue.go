@@ -15,7 +15,7 @@ const (
 	keyPlace                     // it stands under the name of what machines make: a token, a key
 	literalKeyPlace              // … in quotes or in the environment
 	passwordPlace                // it is given to the name of what people choose: a password
-	linePlace                    // … which begins a line, as in a file of settings
+	linePlace                    // … before which no word stands, as in a file of settings
 	literalPlace                 // … or it is no expression of a program: in quotes, after a flag, in the environment
 )
 

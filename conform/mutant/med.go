@@ -16,7 +16,7 @@ var mediaMutants = []Mutant{
 		e.x.Request.Header.Set("Content-Length", "33554433")
 		return true
 	})},
-	{"word-document", "sends a document that is no PDF", []string{"MED-002"}, changeDocument("application/pdf", func(source *wire.Node) bool {
+	{"word-document", "sends a document that is not a PDF", []string{"MED-002"}, changeDocument("application/pdf", func(source *wire.Node) bool {
 		return setMember(source, "media_type", jsonString("application/msword"))
 	})},
 	{"page-for-pdf", "sends a web page under the name of a PDF", []string{"MED-002"}, changeDocument("application/pdf", func(source *wire.Node) bool {

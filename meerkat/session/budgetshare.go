@@ -100,7 +100,7 @@ func (p ForkBudgetPolicy) branchWeights(branches int) ([]uint32, error) {
 	case branches < 1 || branches > maxBranches:
 		return nil, fmt.Errorf("fork budget: %d branches; want 1 to %d", branches, maxBranches)
 	case p.kind == shareFixed && p.tokens == 0:
-		return nil, errors.New("fork budget: a fixed share of 0 tokens is no limit; give each branch at least 1")
+		return nil, errors.New("fork budget: a fixed share of 0 tokens is not a limit; give each branch at least 1")
 	case p.kind != shareProportional:
 		return slices.Repeat([]uint32{1}, branches), nil
 	case len(p.weights) != branches || slices.Contains(p.weights, 0):

@@ -36,14 +36,14 @@ func TestDivideRefuses(t *testing.T) {
 		policy   session.ForkBudgetPolicy
 		branches int
 	}{
-		"0 branches; want 1 to":                             {session.EqualShares(), 0},
-		"70000 branches; want 1 to 65536":                   {session.EqualShares(), 70000},
-		"the 2 tool_calls that are left are too few for 3":  {session.EqualShares(), 3},
-		"the weights are [1 0]; want one above 0":           {session.ProportionalShares(1, 0), 2},
-		"the weights are [1]; want one above 0":             {session.ProportionalShares(1), 2},
-		"2 branches of 501 tokens do not fit into the 1000": {session.FixedShares(501), 2},
-		"a fixed share of 0 tokens is no limit; give each":  {session.FixedShares(0), 2},
-		"2 branches of 18446744073709551615 tokens do not":  {session.FixedShares(1<<64 - 1), 2},
+		"0 branches; want 1 to":                               {session.EqualShares(), 0},
+		"70000 branches; want 1 to 65536":                     {session.EqualShares(), 70000},
+		"the 2 tool_calls that are left are too few for 3":    {session.EqualShares(), 3},
+		"the weights are [1 0]; want one above 0":             {session.ProportionalShares(1, 0), 2},
+		"the weights are [1]; want one above 0":               {session.ProportionalShares(1), 2},
+		"2 branches of 501 tokens do not fit into the 1000":   {session.FixedShares(501), 2},
+		"a fixed share of 0 tokens is not a limit; give each": {session.FixedShares(0), 2},
+		"2 branches of 18446744073709551615 tokens do not":    {session.FixedShares(1<<64 - 1), 2},
 	} {
 		if got, err := c.policy.Divide(left, c.branches); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, %v; want %s", got, err, want)

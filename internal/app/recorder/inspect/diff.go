@@ -49,7 +49,7 @@ func (a *app) diffCommand() *cobra.Command {
 		Use:     "diff A B", Short: "Show what two cassettes, or two interactions F#N, say differently",
 		Long: `Show what two cassettes say differently: the shape first (events, fields,
 stop reasons, statuses, headers), then texts and arguments, each in one piece.
-Ids, signatures and times that only have other values are no difference.
+Ids, signatures and times that only have other values are not differences.
 
 Exit codes: 0 equal, 1 different, 2 wrong usage.`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -279,5 +280,24 @@ func TestUpdateBaseline(t *testing.T) {
 	}
 	if _, err := UpdateBaseline("b.yaml", nil, judgedRun(Run{}, Fail, Pass), Excuse{Reason: "r"}); err == nil || !strings.Contains(err.Error(), "--issue: is missing") {
 		t.Error(err)
+	}
+}
+
+// TestExcusedOnce holds that a result which two entries excuse is one result.
+func TestExcusedOnce(t *testing.T) {
+	var entries []UsedExcuse
+	for _, pattern := range []string{"SIG-001/**", "SIG-002/**"} {
+		e := excuse(pattern)
+		e.EndsCase = true
+		entries = append(entries, e)
+	}
+	r := NewRun(Run{Baseline: entries}, []Result{
+		{Requirement: "SIG-001", Check: "SIG-001/x", Case: "a/openai", Verdict: Fail},
+		{Requirement: "SIG-002", Check: "SIG-002/x", Case: "a/openai", Verdict: Fail},
+		{Requirement: "ORD-001", Check: "ORD-001/x", Case: "a/openai", Verdict: NotTestable},
+	})
+	var b bytes.Buffer
+	if NewTerminal(&b, false).Run(r); !strings.Contains(b.String(), "baseline: 3 of 3 results known to fail") {
+		t.Errorf("%s", &b)
 	}
 }

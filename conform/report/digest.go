@@ -166,11 +166,13 @@ func (r *Run) runNotes() (list []string) {
 		list = append(list, "foreign hosts, refused: "+strings.Join(names, ", ")+andMore(len(r.Hosts)-maxNoted))
 	}
 	list = append(list, r.effectNotes()...)
-	excused := 0
-	for _, used := range r.Baseline {
-		excused += used.Results
-	}
 	if len(r.Baseline) > 0 {
+		excused := 0 // several entries may excuse one result
+		for _, res := range r.Results {
+			if res.Excused != "" {
+				excused++
+			}
+		}
 		list = append(list, fmt.Sprintf("baseline: %d of %s known to fail", excused, countOf(len(r.Results), "result")))
 	}
 	return list

@@ -130,8 +130,15 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	invalid, number := (*pflag.InvalidValueError)(nil), (*strconv.NumError)(nil)
-	if errors.As(err, &invalid) && errors.As(err, &number) && number.Func == "ParseBool" {
-		return Usage("%s: --%s=%s: neither true nor false; run: %s --help", cmd.Name(), invalid.GetFlag().Name, invalid.GetValue(), cmd.CommandPath())
+	if errors.As(err, &invalid) && errors.As(err, &number) {
+		why := "not a number"
+		switch {
+		case number.Func == "ParseBool":
+			why = "neither true nor false"
+		case errors.Is(number, strconv.ErrRange):
+			why = "too large"
+		}
+		return Usage("%s: --%s=%s: %s; run: %s --help", cmd.Name(), invalid.GetFlag().Name, invalid.GetValue(), why, cmd.CommandPath())
 	}
 	return Usage("%s: %w; run: %s --help", cmd.Name(), err, cmd.CommandPath())
 }

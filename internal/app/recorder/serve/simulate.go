@@ -100,6 +100,9 @@ func (s *simulateFlags) resolveFlags() (err error) {
 	if s.config.Level, err = rule.ParseLevel(s.level); err != nil {
 		return cli.Usage("--level %s: unknown; use %s%s", s.level, strings.Join(rule.Levels, ", "), spelling.Hint(s.level, rule.Levels))
 	}
+	if s.config.Pace < 0 {
+		return cli.Usage("--pace %v: is below 0; no pause is 0", s.config.Pace)
+	}
 	if s.tls != (s.authority != "") {
 		return cli.Usage("--tls and --ca go together: --ca FILE is the authority that clients must trust")
 	}

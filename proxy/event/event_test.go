@@ -365,3 +365,29 @@ func TestBrokenJSON(t *testing.T) {
 		}
 	}
 }
+
+// TestEventBetweenPieces holds that an event of an unknown kind between the pieces of a text is
+// all that differs.
+func TestEventBetweenPieces(t *testing.T) {
+	piece := func(text string) string {
+		return "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"" + text + "\"}}\n\n"
+	}
+	const start = "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n"
+	fold := func(body string) []Item {
+		return Fold(readEvents("anthropic", "text/event-stream", []byte(body), nil), NewNames())
+	}
+	before := fold(start + piece("a") + piece("b"))
+	for name, c := range map[string]struct{ between, want string }{
+		"a new event": {"event: mood\ndata: {\"type\":\"mood\",\"x\":1}\n\n", "mood"},
+		"a new start": {start, "content_block_delta/text_delta content_block_start/text content_block_delta/text_delta"},
+	} {
+		var got []string
+		for _, change := range Changes(before, fold(start+piece("a")+c.between+piece("b")), NewRenaming()) {
+			token, _, _ := strings.Cut(change.Item, " ")
+			got = append(got, token)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: changes at %q, want %q", name, got, c.want)
+		}
+	}
+}

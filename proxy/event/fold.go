@@ -218,8 +218,8 @@ func (f *folder) joinPiece(item Item) bool {
 			old.Last, old.Until = item.Last, item.Until
 			return true
 		}
-		if !old.Pieces && old.Name != chunkName {
-			return false
+		if isApart := item.Place != "" && old.Place != item.Place; !old.Pieces && old.Name != chunkName && !isApart {
+			return false // an event about another place, or none, ends no text
 		}
 		if old.Name == "part" && item.Name == "part" {
 			return false // parts have no index: order is all that tells them apart

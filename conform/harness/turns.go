@@ -7,13 +7,16 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // turnDeviation says which turn of a step the agent never asked for, "" when it asked
-// for all of them. Behind a fault it may stop, but then it must not end well.
+// for all of them. Behind a fault it may stop, but then it must not end well. It may also
+// give up in a step that may fail, and after a call that cannot be read.
 func (c *capture) turnDeviation(step, exitCode int) string {
 	scenario := c.Case.Scenario
-	for _, at := range scenario.StepTurns(step) {
+	turns := scenario.StepTurns(step)
+	for i, at := range turns {
 		turn := scenario.Turns[at]
 		whole, sent := c.sentTurns[turn.Line]
 		switch {
@@ -22,11 +25,18 @@ func (c *capture) turnDeviation(step, exitCode int) string {
 			return ""
 		case turn.IsFault():
 			return fmt.Sprintf("step %d exited 0, but the reply of turn %d never arrived whole", step, at+1)
+		case !sent && i > 0 && (exitCode != 0 && scenario.Steps[step].Exit != specs.ExitOK || hasUnreadableCall(scenario.Turns[at-1])):
+			return ""
 		case !sent:
 			return fmt.Sprintf("step %d never asked for turn %d: %s", step, at+1, c.whyNotAsked(step))
 		}
 	}
 	return ""
+}
+
+// hasUnreadableCall reports whether a turn has a call whose arguments end in the middle.
+func hasUnreadableCall(turn specs.Turn) bool {
+	return slices.ContainsFunc(turn.Emit, func(b specs.Block) bool { return b.Partial })
 }
 
 // whyNotAsked says why the requests of a step asked for no turn. The caller holds mu.

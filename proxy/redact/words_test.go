@@ -318,3 +318,22 @@ func TestRequestLooksIntoWords(t *testing.T) {
 		t.Errorf("%s, recorded as %s", got, want)
 	}
 }
+
+// A stream of the Responses API says each text again, as a whole, in several events. The end of
+// one and the beginning of the next are no sentence.
+func TestTextsSaidAgainAreNotJoined(t *testing.T) {
+	const said = `ab5f19f1e2 fix: a cache\nfeat: reset of the password: `
+	events := []string{
+		`{"type":"response.output_text.delta","output_index":0,"delta":"` + said[:30] + `"}`,
+		`{"type":"response.output_text.delta","output_index":0,"delta":"` + said[30:] + `"}`,
+		`{"type":"response.output_text.done","output_index":0,"text":"` + said + `"}`,
+		`{"type":"response.content_part.done","output_index":0,"part":{"type":"output_text","text":"` + said + `"}}`,
+		`{"type":"response.output_item.done","output_index":0,"item":{"type":"message","content":[{"type":"output_text","text":"` + said + `"}]}}`,
+		`{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"output_text","text":"` + said + `"}]}]}}`,
+	}
+	in := cassette.Interaction{Request: cassette.Request{Method: "POST", URL: "https://api.openai.com/v1/responses"},
+		Response: cassette.Response{Status: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: []byte("data: " + strings.Join(events, "\n\ndata: ") + "\n\n")}}
+	if out := New([]byte("k")).Interaction(in); text(out) != text(in) {
+		t.Errorf("changed\n%s\n%s", text(in), text(out))
+	}
+}

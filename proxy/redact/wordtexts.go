@@ -78,8 +78,8 @@ const maxCodedTexts = 256
 // one. Strings of one event are not pieces of one text.
 func streamTexts(b []byte) iter.Seq[[]byte] {
 	type source struct {
-		name  string
-		index int
+		name         string
+		depth, index int // events that repeat a whole text hold it at other depths
 	}
 	type joined struct {
 		text []byte
@@ -88,7 +88,7 @@ func streamTexts(b []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		texts, known := map[source]*joined{}, new(names)
 		for s := range jsonStrings(b, false) {
-			at := source{string(s.key.bytesIn(b)), s.index}
+			at := source{string(s.key.bytesIn(b)), s.depth, s.index}
 			j := texts[at]
 			if j == nil {
 				j = &joined{}

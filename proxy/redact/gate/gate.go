@@ -84,7 +84,11 @@ func newHit(what string, secret []byte) *Hit {
 
 // Teach passes the text that was found to learn, the method of a redactor: redacting
 // again takes it out. It reports what learn does: whether there was anything to learn.
-func (h *Hit) Teach(learn func(...string) bool) bool { return h.secret != nil && learn(h.secret()) }
+// Quotes around it, which some rules find with it, can be escaped in ways that the redactor
+// does not know.
+func (h *Hit) Teach(learn func(...string) bool) bool {
+	return h.secret != nil && learn(strings.Trim(h.secret(), "\"'`"))
+}
 
 // Error names the place, the kind and, if there is one, the digest.
 func (h *Hit) Error() string {

@@ -182,14 +182,28 @@ func TestKnownPrefixesAreFound(t *testing.T) {
 	}
 }
 
+// Documentation writes keys whose letters are left out.
+func TestPlaceholdersAreNoKeys(t *testing.T) {
+	for prefix := range planted() {
+		for _, letter := range []string{"x", "X", "0", "."} {
+			in := simple()
+			in.Request.Body = []byte(`{"content":"export TOKEN=` + prefix + strings.Repeat(letter, 40) + `"}`)
+			if err := New().Check(in); err != nil {
+				t.Errorf("%s of %s: %v", prefix, letter, err)
+			}
+		}
+	}
+}
+
 func TestContinuityTokensAreExemptFromPrefixes(t *testing.T) {
 	in := simple()
-	in.Response.Body = []byte(`{"thoughtSignature" : "EqQB/AIza` + strings.Repeat("x", 40) + `"}`)
+	key := strings.Repeat("Ab3dEf9hIj", 4)
+	in.Response.Body = []byte(`{"thoughtSignature" : "EqQB/AIza` + key + `"}`)
 	if err := New().Check(in); err != nil {
 		t.Error(err)
 	}
 	g := New()
-	g.Learn(strings.Repeat("x", 40))
+	g.Learn(key)
 	if err := g.Check(in); err == nil {
 		t.Error("an exact secret in a continuity token passes")
 	}

@@ -194,11 +194,29 @@ func (f family) keyAt(text []byte, i int) (key []byte, read int) {
 		end++
 	}
 	key = text[i:end]
-	if len(key)-len(f.prefix) < f.least || f.also != nil && !f.also(key) {
+	if len(key)-len(f.prefix) < f.least || f.also != nil && !f.also(key) || isPlaceholder(key) {
 		return nil, len(key)
 	}
 	return key, len(key)
 }
+
+// isPlaceholder reports whether half of a key is one character again and again: ghp_xxxxxxxx.
+func isPlaceholder(key []byte) bool {
+	if len(key) > longestPlaceholder {
+		return false
+	}
+	longest, run := 0, 0
+	for i := range key {
+		if run++; i > 0 && key[i] != key[i-1] {
+			run = 1
+		}
+		longest = max(longest, run)
+	}
+	return 2*longest >= len(key)
+}
+
+// longestPlaceholder bounds how often a byte is read that such keys have in common.
+const longestPlaceholder = 64
 
 const (
 	signedTokenBegin = "eyJ" // {" in base64

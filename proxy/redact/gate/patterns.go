@@ -247,13 +247,19 @@ func (s *search) matchPattern(p *pattern, text []byte, near area, opaque *opaque
 	for most := min(near.end+after, len(text)); near.end < most && isWordByte(text[near.end]); {
 		near.end++
 	}
-	if !p.isAtStart {
+	most := -1
+	if p.isAtStart {
+		most = 1 // what begins behind it has an anchor of its own
+	} else {
 		s.read += near.end - near.start
 	}
-	for _, m := range p.compiled().FindAllSubmatchIndex(text[near.start:near.end], -1) {
+	for _, m := range p.compiled().FindAllSubmatchIndex(text[near.start:near.end], most) {
 		start, end := near.start+m[0], near.start+m[1]
 		if n := p.secretGroup(m); n > 0 {
 			start, end = near.start+m[2*n], near.start+m[2*n+1]
+		}
+		if p.isAllowed(text[start:end]) {
+			continue
 		}
 		for most := min(len(text), start+maxKey); end < most && isWordByte(text[end]); {
 			end++ // so that the digest is that of the word, whichever rule finds it

@@ -115,6 +115,20 @@ func TestTeach(t *testing.T) {
 	}
 }
 
+// Quotes that a rule finds with a secret are not taught: the text may escape them as \u0022.
+func TestTeachWithoutQuotes(t *testing.T) {
+	secret := "kXbWqTnPz" + "LmRvJc"
+	in := simple()
+	in.Request.Body = []byte(`{"content":"\\u0022password\\u0022:\\u0022` + secret + `\\u0022"}`)
+	var hit *Hit
+	if err := New().Check(in); !errors.As(err, &hit) {
+		t.Fatal(err)
+	}
+	if !hit.Teach(func(secrets ...string) bool { return len(secrets) == 1 && secrets[0] == secret }) {
+		t.Error("something else was taught")
+	}
+}
+
 // A credential of which the redactor does not know is taught whole.
 func TestTeachExact(t *testing.T) {
 	secret := strings.Repeat("Ab3dEf9hIj", 40)

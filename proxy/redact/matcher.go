@@ -167,9 +167,10 @@ func isWord(b []byte, start, end int) bool {
 		(end == len(b) || strings.IndexByte(alphabet, b[end]) < 0)
 }
 
-// endsInEscape reports whether a text ends in the code of another character: \n, %3D.
+// endsInEscape reports whether a text ends in the code of another character: \n, %3D, \u0022.
 func endsInEscape(b []byte) bool {
-	return len(b) >= 2 && b[len(b)-2] == '\\' || len(b) >= 3 && b[len(b)-3] == '%'
+	return len(b) >= 2 && b[len(b)-2] == '\\' || len(b) >= 3 && b[len(b)-3] == '%' ||
+		len(b) >= 6 && b[len(b)-6] == '\\' && b[len(b)-5] == 'u'
 }
 
 // secretForms returns the ways in which a secret may be written. Of a long one, the

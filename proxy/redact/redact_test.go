@@ -260,6 +260,18 @@ func TestShortLearnedSecrets(t *testing.T) {
 }
 
 // A secret learned once is found in later interactions that do not carry it.
+// A short secret is replaced as a word. The code of another character before it is no part of it.
+func TestShortSecretsBesideEscapes(t *testing.T) {
+	r := New([]byte("k"))
+	secret := "kXbWqTn" + "PzLmRvJc"
+	r.Learn(secret)
+	for before, isWord := range map[string]bool{`\n`: true, `%3D`: true, `\u0022`: true, `\\u0022`: true, "u0022": false, "x": false} {
+		if got := r.Text(`"` + before + secret + `"`); strings.Contains(got, secret) == isWord {
+			t.Errorf("after %s: %s", before, got)
+		}
+	}
+}
+
 func TestLearnedSecretsAreRemembered(t *testing.T) {
 	r := New(nil)
 	r.Interaction(simple())

@@ -75,7 +75,7 @@ var stems = func() (out [1 << 9]uint64) {
 	return out
 }()
 
-// The stems of what is no name.
+// Stems at which the search looks in a way of its own.
 var (
 	stemOfJSON       = stemOf("eyj") // in base64
 	stemOfSignature  = stemOf("sig") // of a query

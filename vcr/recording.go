@@ -36,8 +36,8 @@ func newRedaction() redaction {
 
 // requestMasks is what [replay.Config] takes: the recorder may have masked what looks like
 // a key, and no test prints one.
-func (r redaction) requestMasks() []func(cassette.Request) (cassette.Request, bool) {
-	return replay.Masks(func(in cassette.Request, mask *redact.Redactor) (cassette.Request, bool) {
+func (r redaction) requestMasks() replay.Masks {
+	return replay.NewMasks(func(in cassette.Request, mask *redact.Redactor) (cassette.Request, bool) {
 		return r.gate.MaskRequest(in, mask)
 	}, func() *redact.Redactor { return redact.New(nil) })
 }

@@ -28,6 +28,12 @@ type index struct {
 	places  []location     // as far as the exact table is read
 	urls    map[string]int // numbers of canonical URLs, methods included
 	damage  func() error   // checks the whole cassette, once
+
+	// mask takes the secrets in words out of a recorded request; nil takes nothing. The tables
+	// hold the requests that have any.
+	mask        Mask
+	masked      [1 + levels]table
+	maskedForms map[int]digest
 }
 
 // state is what became of an interaction.
@@ -123,7 +129,12 @@ func (x *index) acquireNext(method, url string, body []byte) (at int, ok bool) {
 func (x *index) acquire(l Level, key digest) match {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	t := x.levelTable(l)
+	return x.acquireFrom(x.levelTable(l), l, key, x.readOne)
+}
+
+// acquireFrom takes the next free interaction with this key from a table, into which readOne
+// puts the next interaction; mu is held.
+func (x *index) acquireFrom(t *table, l Level, key digest, readOne func(Level)) match {
 	if t.lists == nil {
 		t.lists = map[digest]*keyedList{}
 	}
@@ -135,7 +146,7 @@ func (x *index) acquire(l Level, key digest) match {
 		}
 		switch {
 		case t.read < len(x.state):
-			x.readOne(l)
+			readOne(l)
 		case found != nil:
 			return match{reason: missExhausted}
 		default:
@@ -171,7 +182,10 @@ func (x *index) readOne(l Level) {
 	if err != nil {
 		return // damage says so, if no other interaction answers
 	}
-	key := x.requestKey(l, at, r)
+	t.add(x.requestKey(l, at, r), at)
+}
+
+func (t *table) add(key digest, at int) {
 	if t.lists[key] == nil {
 		t.lists[key] = &keyedList{}
 	}
@@ -247,7 +261,7 @@ func (x *index) release(at int) {
 	if at < x.front {
 		x.front, x.nextSet = at, false
 	}
-	for _, t := range x.tables {
+	for _, t := range slices.Concat(x.tables[:], x.masked[:]) {
 		for _, l := range t.lists {
 			if i, ok := slices.BinarySearch(l.items, int32(at)); ok { //nolint:gosec // as in readOne
 				l.from = min(l.from, i)

@@ -53,7 +53,7 @@ func (q *lookup) maskedLookup(number int) *lookup {
 	if isKnown {
 		return masked
 	}
-	if asked, isMasked := q.replayer.cfg.Masks[number](q.redactedRequest()); isMasked {
+	if asked, isMasked := q.replayer.cfg.Masks.list()[number](q.redactedRequest()); isMasked {
 		masked = &lookup{replayer: q.replayer, r: q.r, url: q.url, body: q.body, header: q.header, hidden: &asked}
 	}
 	if q.masked == nil {
@@ -65,7 +65,7 @@ func (q *lookup) maskedLookup(number int) *lookup {
 
 // shown returns the lookup that may be described: no key stands in its request.
 func (q *lookup) shown() *lookup {
-	if len(q.replayer.cfg.Masks) > 0 {
+	if q.replayer.cfg.Masks.All != nil {
 		if m := q.maskedLookup(0); m != nil {
 			return m
 		}
@@ -76,8 +76,8 @@ func (q *lookup) shown() *lookup {
 // shownRequest returns a recorded request as it may be described: one that was recorded with
 // an exemption has a key in it.
 func (p *Replayer) shownRequest(recorded cassette.Request) cassette.Request {
-	if len(p.cfg.Masks) > 0 {
-		recorded, _ = p.cfg.Masks[0](recorded)
+	if p.cfg.Masks.All != nil {
+		recorded, _ = p.cfg.Masks.All(recorded)
 	}
 	return recorded
 }

@@ -2,6 +2,9 @@ package replay
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,12 +14,14 @@ import (
 
 const keyInWords, secretInWords = "key-of-a-service", "Ab3dEf9hIj2kLm5nOp"
 
-// testMasks know one key beside what stands in words.
-func testMasks() []func(cassette.Request) (cassette.Request, bool) {
+var keysInWords = regexp.MustCompile(`key-of-[ab]-service`)
+
+// testMasks know two keys beside what stands in words.
+func testMasks() Masks {
 	newRedactor := func() *redact.Redactor { return redact.New([]byte("k")) }
-	return Masks(func(in cassette.Request, r *redact.Redactor) (cassette.Request, bool) {
+	return NewMasks(func(in cassette.Request, r *redact.Redactor) (cassette.Request, bool) {
 		out := r.Request(in)
-		out.Body = bytes.ReplaceAll(out.Body, []byte(keyInWords), []byte("REDACTEDREDACTED"))
+		out.Body = keysInWords.ReplaceAll(out.Body, []byte("REDACTEDREDACTED"))
 		return out, !bytes.Equal(out.Body, in.Body)
 	}, newRedactor)
 }
@@ -34,6 +39,53 @@ func TestMasks(t *testing.T) {
 		if w, _ := ask(p, endpoint, sent+" "); w.Body.String() != "yes" || !p.Receipt().Strict {
 			t.Errorf("recorded %s: %s, %+v", name, w.Body, p.Receipt())
 		}
+	}
+}
+
+// A build that knew fewer secrets left some beside pseudonyms. Each of its interactions answers
+// once, and a request that differs in more than secrets is not answered.
+func TestRecordedWithFewerSecrets(t *testing.T) {
+	const sent = `{"messages":[{"role":"user","content":"API_KEY=` + secretInWords + `\nDB_PASSWORD=\"Summer2024!\""}]}`
+	recorded := strings.Replace(sent, secretInWords, "REDACTED8ZbtpoFlsY", 1)
+	p := newReplayer(t, Config{Masks: testMasks()}, pair(recorded, "yes"))
+	if w, _ := ask(p, endpoint, strings.Replace(sent, "DB_", "MY_", 1)); w.Body.String() == "yes" {
+		t.Errorf("another request was answered")
+	}
+	if w, _ := ask(p, endpoint, sent); w.Body.String() != "yes" || len(p.Receipt().Relaxed) > 0 {
+		t.Errorf("%s, %+v", w.Body, p.Receipt())
+	}
+	if w, _ := ask(p, endpoint, sent); w.Body.String() == "yes" {
+		t.Errorf("answered twice")
+	}
+}
+
+// A key that was recorded with an exemption stays one when secrets in words beside it do not.
+func TestExemptKeyBesideFewerSecrets(t *testing.T) {
+	body := func(key, secret string) string {
+		return `{"messages":[{"role":"user","content":"` + key + ` API_KEY=` + secret + ` DB_PASSWORD=\"Summer2024!\""}]}`
+	}
+	recorded := body(keyInWords, "REDACTED8ZbtpoFlsY")
+	for key, isAnswered := range map[string]bool{keyInWords: true, "key-of-b-service": false} {
+		p := newReplayer(t, Config{Masks: testMasks()}, pair(recorded, "yes"))
+		if w, _ := ask(p, endpoint, body(key, secretInWords)); (w.Body.String() == "yes") != isAnswered {
+			t.Errorf("%s: %s", key, w.Body)
+		}
+	}
+}
+
+// An interaction that is given back answers again before the one after it.
+func TestMaskedRelease(t *testing.T) {
+	const sent = `{"messages":[{"role":"user","content":"API_KEY=` + secretInWords + `\nDB_PASSWORD=\"Summer2024!\""}]}`
+	recorded := strings.Replace(sent, secretInWords, "REDACTED8ZbtpoFlsY", 1)
+	p := newReplayer(t, Config{Masks: testMasks()}, pair(recorded, "first"), pair(recorded, "second"))
+	key := p.newLookup(httptest.NewRequest(http.MethodPost, endpoint, nil), []byte(sent)).maskedLookup(0).levelKey(Exact)
+	if found := p.index.acquire(Exact, key); found.reason != missUnknown {
+		t.Fatalf("%+v", found)
+	}
+	first, second := p.index.acquireMasked(Exact, key), p.index.acquireMasked(Exact, key)
+	p.index.release(first.at)
+	if third := p.index.acquireMasked(Exact, key); first.reason != "" || second.at != 1 || third.at != first.at || third.reason != "" {
+		t.Errorf("%+v, %+v, %+v", first, second, third)
 	}
 }
 

@@ -56,9 +56,9 @@ type Config struct {
 		Request(cassette.Request) cassette.Request
 	}
 	// Masks take more out of a redacted request, what looks like a key or what stands in
-	// words, and report whether anything did: a request may have been recorded so. The
-	// first takes the most; what is said of a request is said of it without these.
-	Masks  []func(cassette.Request) (masked cassette.Request, isMasked bool)
+	// words: it may have been recorded so. What is said of a request is said of it without
+	// these.
+	Masks  Masks
 	Timing Timing
 	// Match is the loosest level at which a recorded request may answer. Stricter
 	// levels are tried first.
@@ -143,6 +143,7 @@ func New(cfg Config) (*Replayer, error) {
 	}
 	p := &Replayer{cfg: cfg, rules: rules, index: newIndex(cfg.Cassette, rules),
 		tally: tally{started: cfg.Clock(), rules: map[string]int{}}}
+	p.index.mask = cfg.Masks.Words
 	p.webSockets = sync.OnceValue(p.readSockets)
 	if cfg.Faults != nil {
 		p.faults = cfg.Faults.Injector(cfg.Seed)
@@ -208,14 +209,8 @@ func (p *Replayer) findAnswer(q *lookup) (found match) {
 	}
 	for l := identical; l <= p.cfg.Match; l++ {
 		next := p.index.acquire(l, q.levelKey(l))
-		if l >= Exact {
-			for i := 0; next.reason != "" && i < len(p.cfg.Masks); i++ {
-				if masked := q.maskedLookup(i); masked != nil {
-					if other := p.index.acquire(l, masked.levelKey(l)); other.reason == "" {
-						next, *q = other, *masked
-					}
-				}
-			}
+		if next.reason != "" && l >= Exact {
+			next = p.acquireAnyMask(q, l, next)
 		}
 		if next.reason == "" {
 			return p.index.fetchInteraction(next)
@@ -228,6 +223,24 @@ func (p *Replayer) findAnswer(q *lookup) (found match) {
 		}
 		if err := p.index.damage(); err != nil {
 			return match{reason: missDamaged, err: err}
+		}
+	}
+	return found
+}
+
+// acquireAnyMask looks for the request as it may have been recorded, unless there is an answer.
+// A build that knew fewer secrets in words left some in it, beside the pseudonyms of others.
+func (p *Replayer) acquireAnyMask(q *lookup, l Level, found match) match {
+	for _, acquire := range []func(Level, digest) match{p.index.acquire, p.index.acquireMasked} {
+		for i := range p.cfg.Masks.list() {
+			masked := q.maskedLookup(i)
+			if masked == nil {
+				continue
+			}
+			if other := acquire(l, masked.levelKey(l)); other.reason == "" {
+				*q = *masked
+				return other
+			}
 		}
 	}
 	return found

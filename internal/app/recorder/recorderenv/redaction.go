@@ -61,8 +61,8 @@ func (r *Redaction) Mask(refusal error) bool {
 
 // RequestMasks returns what [replay.Config] takes. What they learn stays out of the redactor:
 // a cassette may have been recorded with an exemption.
-func (r *Redaction) RequestMasks() []func(cassette.Request) (cassette.Request, bool) {
-	return replay.Masks(func(in cassette.Request, mask *redact.Redactor) (cassette.Request, bool) {
+func (r *Redaction) RequestMasks() replay.Masks {
+	return replay.NewMasks(func(in cassette.Request, mask *redact.Redactor) (cassette.Request, bool) {
 		return r.finder.MaskRequest(in, mask)
 	}, r.newMask)
 }

@@ -78,6 +78,7 @@ func Client(ctx context.Context) string {
 
 // withClient returns the context of a connection.
 func (p *Proxy) withClient(ctx context.Context, conn net.Conn) context.Context {
+	ctx = withCork(ctx, conn.(*corkConn))
 	if p.cfg.Identify == nil {
 		return ctx
 	}

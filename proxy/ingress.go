@@ -50,7 +50,7 @@ func (p *Proxy) handleConnect(address string, ctx *goproxy.ProxyCtx) (*goproxy.C
 	default:
 		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack,
 			Hijack: func(r *http.Request, conn net.Conn, _ *goproxy.ProxyCtx) {
-				p.openTunnel(&tunnel{Conn: conn, address: address, session: Session(r.Context()), client: r.Context().Value(clientKey{})}) //nolint:contextcheck // the tunnel outlives its CONNECT
+				p.openTunnel(&tunnel{Conn: conn, address: address, session: Session(r.Context()), cork: corkOf(r.Context()), client: r.Context().Value(clientKey{})}) //nolint:contextcheck // the tunnel outlives its CONNECT
 			}}, address
 	}
 	return goproxy.RejectConnect, address

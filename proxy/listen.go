@@ -20,6 +20,15 @@ type ingressListener struct {
 	session string
 }
 
+// Accept returns the next client's connection.
+func (l ingressListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &corkConn{Conn: conn}, nil
+}
+
 // listenAll binds every address of cfg, the main one first, or none.
 func (cfg Config) listenAll() ([]ingressListener, error) {
 	var open []ingressListener

@@ -19,6 +19,9 @@ func (p *Proxy) wrapHandler(next http.Handler) http.Handler {
 		defer p.requests.end()
 		r.Header.Del("Proxy-Authorization") // pitfall G19, also where a client repeats it inside a tunnel
 		out := &streamWriter{ResponseWriter: w, flush: http.NewResponseController(w).Flush, hasChunks: r.ProtoMajor == 1 && r.ProtoAtLeast(1, 1)}
+		if r.ProtoMajor == 1 {
+			out.cork = corkOf(r.Context()) // that of HTTP/2 is shared with other requests
+		}
 		ctx := context.WithValue(r.Context(), selfKey{}, p)
 		if status := upgradeStatus(r); status != 0 {
 			if !p.admitsWebSocket(r) {
@@ -65,9 +68,10 @@ var hopByHop = []string{"Alt-Svc", "Connection", "Keep-Alive", "Proxy-Authentica
 type streamWriter struct {
 	http.ResponseWriter
 	flush     func() error
-	hasChunks bool // the client speaks HTTP/1.1, where a body of unknown length is sent in chunks
-	started   bool // a status was written
-	flushed   bool // and a part of the body reached the client
+	cork      *corkConn // nil where nothing is to be corked
+	hasChunks bool      // the client speaks HTTP/1.1, where a body of unknown length is sent in chunks
+	started   bool      // a status was written
+	flushed   bool      // and a part of the body reached the client
 }
 
 func (w *streamWriter) WriteHeader(status int) {
@@ -87,19 +91,27 @@ func (w *streamWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *streamWriter) Write(p []byte) (int, error) {
-	n, err := w.writeBody(p)
-	if err == nil {
+func (w *streamWriter) Write(p []byte) (n int, err error) {
+	if w.cork != nil && len(p) > corkFrom && len(p) <= corkTo {
+		w.cork.cork()
+		defer func() {
+			if uncorked := w.cork.uncork(); err == nil {
+				err = uncorked
+			}
+		}()
+	}
+	if n, err = w.writeBody(p); err == nil {
 		w.flushed, err = true, w.flush()
 	}
 	return n, err
 }
 
-// WriteEnd writes the last bytes of a reply. They reach the client together with its end,
-// when the handler returns, unless they are the first as well and have no chunks: net/http
-// would announce the length of a reply that it has as a whole.
+// WriteEnd writes the last bytes of a reply. They reach the client together with its end:
+// when the handler returns, or at once where the announced length is the end. The first bytes
+// are sent at once, too, if they are the last and have no chunks: net/http would announce the
+// length of a reply that it has as a whole.
 func (w *streamWriter) WriteEnd(last []byte) (int, error) {
-	if !w.flushed && !w.hasChunks {
+	if !w.flushed && !w.hasChunks || w.Header().Get("Content-Length") != "" {
 		return w.Write(last)
 	}
 	return w.writeBody(last)

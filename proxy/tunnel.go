@@ -21,6 +21,7 @@ type tunnel struct {
 	net.Conn
 	address string
 	session string
+	cork    *corkConn   // the connection below Conn
 	client  any         // what withClient put into the context of the connection
 	used    atomic.Bool // by at least one request
 	agreed  bool        // on TLS
@@ -186,7 +187,7 @@ type tunnelKey struct{}
 // withTunnel puts the tunnel of a request into its context.
 func withTunnel(ctx context.Context, conn net.Conn) context.Context {
 	t := conn.(*tls.Conn).NetConn().(*tunnel)
-	ctx = context.WithValue(context.WithValue(ctx, tunnelKey{}, t), clientKey{}, t.client)
+	ctx = context.WithValue(context.WithValue(withCork(ctx, t.cork), tunnelKey{}, t), clientKey{}, t.client)
 	return withSession(ctx, t.session)
 }
 

@@ -1,0 +1,76 @@
+package proxy
+
+import (
+	"context"
+	"net"
+	"sync"
+)
+
+// corkConn is the connection of a client. While it is corked it keeps what is written, and
+// uncorking it sends that with one write, as TCP_CORK does, without its system calls: net/http
+// sends a chunk that does not fit its buffer in three. It is safe for concurrent use.
+type corkConn struct {
+	net.Conn
+	mu       sync.Mutex
+	isCorked bool
+	held     []byte
+}
+
+const (
+	// corkFrom is the length of a write, in bytes, above which the buffers of net/http may not
+	// hold it together with its header and the frame of its chunk.
+	corkFrom = 2 << 10
+	// corkTo bounds what a connection keeps.
+	corkTo = 64 << 10
+)
+
+func (c *corkConn) cork() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.isCorked = true
+}
+
+// uncork sends what was written since cork.
+func (c *corkConn) uncork() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.Conn.Write(c.held)
+	c.isCorked, c.held = false, c.held[:0]
+	return err
+}
+
+// Write sends p, or keeps a copy of it until uncork, which then has the error.
+func (c *corkConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.isCorked {
+		return c.Conn.Write(p)
+	}
+	c.held = append(c.held, p...)
+	return len(p), nil
+}
+
+// CloseWrite tells the client that nothing follows, and still reads: net/http does so before it
+// closes a connection whose request it did not read.
+func (c *corkConn) CloseWrite() error {
+	if conn, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return conn.CloseWrite()
+	}
+	return nil
+}
+
+// NetConn returns the connection that is written to.
+func (c *corkConn) NetConn() net.Conn { return c.Conn }
+
+type corkKey struct{}
+
+// withCork returns the context of a connection over conn.
+func withCork(ctx context.Context, conn *corkConn) context.Context {
+	return context.WithValue(ctx, corkKey{}, conn)
+}
+
+// corkOf returns the connection that a request came by, nil for none.
+func corkOf(ctx context.Context) *corkConn {
+	conn, _ := ctx.Value(corkKey{}).(*corkConn)
+	return conn
+}

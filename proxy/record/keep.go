@@ -39,9 +39,10 @@ type Report struct {
 }
 
 // keepAll saves ended interactions in the order in which they ended. Those that
-// wait are saved together, with one write.
+// wait are saved together, with one write. The clients' bytes go first.
 func (rec *Recorder) keepAll() {
 	defer close(rec.done)
+	lowerPriority()
 	for batch := rec.ended.take(); len(batch) > 0; batch = rec.ended.take() {
 		rec.keepBatch(batch)
 		for _, x := range batch {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/meerkat-go/conformance/meerkat/server"
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -277,10 +277,8 @@ func canaries() map[string]func(f *faulty) {
 		},
 		"steering that no turn took ends with its run":                func(f *faulty) { f.said = staysQueued },
 		"forgotten is gone, and a session that runs is not forgotten": func(f *faulty) { f.forget = func(context.Context, session.ID) error { return nil } },
-		"a drain waits for runs and accepts none": func(f *faulty) {
-			f.drain = func(context.Context) error { f.Backend.Drain(endedContext()); return nil }
-		},
-		"a drain that runs out of time cuts runs off": func(f *faulty) { f.execute = withCause },
+		"a drain waits for runs and accepts none":                     cutsOff,
+		"a drain that runs out of time cuts runs off":                 func(f *faulty) { f.execute = withCause },
 		"a run that panics fails alone": func(f *faulty) {
 			f.wait = func(ctx context.Context, id server.RunID) (server.Run, error) {
 				r, err := f.Backend.Wait(ctx, id)
@@ -288,6 +286,23 @@ func canaries() map[string]func(f *faulty) {
 				return r, err
 			}
 		},
+	}
+}
+
+// cutsOff makes a drain cut runs off at once. No client learns of the drain before they
+// have ended, so that none can let them complete first.
+func cutsOff(f *faulty) {
+	ended := make(chan struct{})
+	cut := sync.OnceValue(func() error {
+		defer close(ended)
+		return f.Backend.Drain(endedContext())
+	})
+	f.drain = func(context.Context) error { return cut() }
+	f.submitted = func(_ server.Submission, r server.Run, repeated bool, err error) (server.Run, bool, error) {
+		if errors.Is(err, server.ErrDraining) {
+			<-ended
+		}
+		return r, repeated, err
 	}
 }
 
@@ -330,10 +345,10 @@ func TestCanaries(t *testing.T) {
 			t.Errorf("%s: no canary", c.Name)
 			continue
 		}
-		if err := tryCheck(t.Context(), c, openFaulty(func(*faulty) {}), patience); err != nil {
+		if err := tryFault(t, c, func(*faulty) {}); err != nil {
 			t.Errorf("%s: a backend without fault: %v", c.Name, err)
 		}
-		err := tryCheck(t.Context(), c, openFaulty(fault), time.Second)
+		err := tryFault(t, c, fault)
 		if err == nil {
 			t.Errorf("%s: the canary passed", c.Name)
 		}
@@ -342,4 +357,12 @@ func TestCanaries(t *testing.T) {
 	if len(all) != len(backendChecks()) {
 		t.Errorf("%d canaries for %d checks", len(all), len(backendChecks()))
 	}
+}
+
+// tryFault runs a check on a backend with a fault. The check's patience ends when nothing
+// can happen any more, not after some time on the clock.
+func tryFault(t *testing.T, c backendCheck, fault func(*faulty)) (err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { err = tryCheck(t.Context(), c, openFaulty(fault), patience) })
+	return err
 }

@@ -232,6 +232,28 @@ func TestChangedBack(t *testing.T) {
 	}
 }
 
+// TestDeferredIsNoChange: the stored tools are sent as they are, so that the model is told
+// nothing when another run would defer them.
+func TestDeferredIsNoChange(t *testing.T) {
+	c := newChanging(t)
+	loaded := c.cfg.Tools
+	deferred := &offering{}
+	for _, d := range loaded.Defs() {
+		d.Deferred = true
+		deferred.defs = append(deferred.defs, d)
+	}
+	for i, step := range []struct {
+		system string
+		tools  tool.Dispatcher
+		told   int // in all
+	}{{"be brief", deferred, 0}, {"be long", deferred, 1}, {"be long", loaded, 1}, {"be brief", loaded, 2}, {"be brief", deferred, 2}} {
+		c.cfg.System, c.cfg.Tools = step.system, step.tools
+		if _, said := c.resume("go on", text("done")); len(said) != step.told {
+			t.Errorf("step %d: told %q", i, said)
+		}
+	}
+}
+
 // TestToolsChangeInTheMiddle checks that a server's new list is sent once, after
 // the results that came with it, and that the prefix stays the same.
 func TestToolsChangeInTheMiddle(t *testing.T) {

@@ -41,7 +41,7 @@ func (p *transition) findChanges() *settingsChange {
 	if asked.System == "" {
 		asked.System = system
 	}
-	digest, err := session.Digest(asked.System, sortToolsLike(stored.Tools, asked.Tools), nil)
+	digest, err := session.Digest(asked.System, arrangeLike(stored.Tools, asked.Tools), nil)
 	if err != nil {
 		p.err = err
 		return nil
@@ -84,9 +84,10 @@ func (p *transition) addSettingsChange(at time.Time, c *settingsChange) {
 	}
 }
 
-// sortToolsLike returns tools in the order in which they are stored, followed by
-// new ones: the order in which a server lists its tools has no meaning.
-func sortToolsLike(stored, tools []transcript.ToolDef) []transcript.ToolDef {
+// arrangeLike returns tools in the order in which they are stored, followed by new ones,
+// and those deferred that are stored so. The order in which a server lists its tools has no
+// meaning, and the model is not told what is deferred: the stored tools are sent as they are.
+func arrangeLike(stored, tools []transcript.ToolDef) []transcript.ToolDef {
 	at := func(d transcript.ToolDef) int {
 		i := slices.IndexFunc(stored, func(s transcript.ToolDef) bool { return s.Name == d.Name })
 		if i < 0 {
@@ -95,6 +96,10 @@ func sortToolsLike(stored, tools []transcript.ToolDef) []transcript.ToolDef {
 		return i
 	}
 	sorted := slices.Clone(tools)
+	for i := range sorted {
+		was := findTool(stored, sorted[i].Name)
+		sorted[i].Deferred = was != nil && was.Deferred
+	}
 	slices.SortStableFunc(sorted, func(a, b transcript.ToolDef) int {
 		if i, j := at(a), at(b); i != j {
 			return i - j

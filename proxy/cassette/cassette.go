@@ -2,6 +2,7 @@ package cassette
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"errors"
@@ -194,6 +195,33 @@ func (c *Cassette) All() iter.Seq2[Interaction, error] {
 			}
 		}
 	}
+}
+
+// WebSockets yields the interactions that came by WebSockets, as All does. The others are not
+// decoded and their seals are not checked, so that a large cassette without any is quickly
+// looked through.
+func (c *Cassette) WebSockets() iter.Seq2[Interaction, error] {
+	return func(yield func(Interaction, error) bool) {
+		for i := range c.Len() {
+			if !c.mayHaveWebSocket(i) {
+				continue
+			}
+			if in, err := c.At(i); (err != nil || in.WebSocket != 0) && !yield(in, err) {
+				return
+			}
+		}
+	}
+}
+
+// mayHaveWebSocket reports whether interaction i names the header that says so, be it in a
+// body.
+func (c *Cassette) mayHaveWebSocket(i int) (may bool) {
+	if !c.Sealed() {
+		return true
+	}
+	s := c.spans[i]
+	err := c.data.lookAt(s.start, s.seal, s.seal-s.start, func(item []byte) { may = bytes.Contains(item, []byte(hdrWebSocket)) })
+	return may || err != nil
 }
 
 func (in Interaction) clone() Interaction {

@@ -289,6 +289,36 @@ interactions:
     duration: 12.5ms
 `
 
+// TestWebSockets: those that came by WebSockets are found, and no other: a body that names
+// the header is none. What is damaged elsewhere is passed over.
+func TestWebSockets(t *testing.T) {
+	all := samples()
+	all[1].Request.Body = []byte("what is " + hdrWebSocket + "?")
+	all[4].WebSocket, all[7].WebSocket = 1, 2
+	path := write(t, all...)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := strings.Replace(string(data), "keep-alive", "keep-Alive", 1)
+	for name, text := range map[string]string{"whole": string(data), "damaged": damaged} {
+		c, err := Parse("x.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []int
+		for in, err := range c.WebSockets() {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			found = append(found, in.WebSocket)
+		}
+		if fmt.Sprint(found) != "[1 2]" {
+			t.Errorf("%s: found %v", name, found)
+		}
+	}
+}
+
 func TestStockFile(t *testing.T) {
 	c, err := Parse("stock.yaml", []byte(stockFile))
 	if err != nil {

@@ -13,14 +13,11 @@ type socketFacts struct {
 	header http.Header
 }
 
-// readSockets reads the cassette up to the first reply that came by a WebSocket.
+// readSockets looks through the cassette up to the first reply that came by a WebSocket.
 func (p *Replayer) readSockets() (f socketFacts) {
-	for in, err := range p.cfg.Cassette.All() {
+	for in, err := range p.cfg.Cassette.WebSockets() {
 		if err != nil {
 			break // the damage is reported when the interaction is asked for
-		}
-		if in.WebSocket == 0 {
-			continue
 		}
 		f.isRecorded = true
 		if in.Request.Method == http.MethodPost && in.Response.Status == http.StatusOK {

@@ -79,9 +79,25 @@ func (c *helped) startProgram(cmd *exec.Cmd) error {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		_ = c.control.Close()
+		if lost := (*lostError)(nil); errors.As(err, &lost) {
+			lost.ending = cmd.ProcessState.String()
+		}
 		return err
 	}
 	return nil
+}
+
+// lostError says that a helper reported nothing about the start of its program.
+type lostError struct {
+	timedOut bool
+	ending   string // how the helper ended, such as "signal: killed"
+}
+
+func (e *lostError) Error() string {
+	if e.timedOut {
+		return fmt.Sprintf("its sandbox was not ready within %s; let this machine do less at once and try again", startPatience)
+	}
+	return fmt.Sprintf("its sandbox ended before the program began (%s); this happens when memory is short: free some and try again", e.ending)
 }
 
 // openControl connects c to its helper and returns the helper's end.
@@ -115,7 +131,7 @@ func (c *helped) awaitStart() error {
 	case c.ctx.Err() != nil:
 		return c.ctx.Err()
 	case err != nil:
-		return fmt.Errorf("the sandbox gave no sign: %w", err)
+		return &lostError{timedOut: errors.Is(err, os.ErrDeadlineExceeded)}
 	case m.Err != "" && m.Missing:
 		return errors.New(m.Err)
 	case m.Err != "":
@@ -130,9 +146,6 @@ func (c *helped) awaitStart() error {
 func (c *helped) receiveMessage() (m message, files []int, err error) {
 	text, rights := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4*maxListeners))
 	n, rightsN, _, _, err := c.control.ReadMsgUnix(text, rights)
-	if err == nil && n == 0 {
-		err = errors.New("the helper was killed")
-	}
 	if err == nil {
 		err = json.Unmarshal(text[:n], &m)
 	}

@@ -57,7 +57,9 @@ func (n namespaces) tryOut(ctx context.Context) error {
 }
 
 func describeRefusal(err error) error {
-	err = errors.Unwrap(err)
+	if refused := (*namespaceError)(nil); errors.As(err, &refused) {
+		err = refused.err
+	}
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EACCES) {
 		return fmt.Errorf("this system does not let this user make namespaces (%w); in a container, allow them, on Ubuntu set kernel.apparmor_restrict_unprivileged_userns=0", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -68,6 +69,22 @@ func dial(t *testing.T, sandbox *Sandbox, where string) string {
 		t.Fatal(err)
 	}
 	return string(got.Stdout)
+}
+
+// TestLostHelper holds what people are told when a helper ends, or hangs, before its program
+// has begun.
+func TestLostHelper(t *testing.T) {
+	c := &helped{ctx: t.Context()}
+	err := c.startProgram(exec.CommandContext(t.Context(), "sh", "-c", "kill -9 $$"))
+	if err == nil || err.Error() != "its sandbox ended before the program began (signal: killed); this happens when memory is short: free some and try again" {
+		t.Errorf("a helper that was killed: %v", err)
+	}
+	if told := describeRefusal(err); !strings.Contains(told.Error(), "(its sandbox ended before") {
+		t.Errorf("while namespaces are tried out: %v", told)
+	}
+	if err := (&lostError{timedOut: true}); !strings.Contains(err.Error(), "not ready within 1m0s; let this machine do less") {
+		t.Errorf("a helper that hangs: %v", err)
+	}
 }
 
 func TestNetworkIsOutOfReach(t *testing.T) {

@@ -145,7 +145,6 @@ func has(text string) func(string) bool {
 
 // TestRecovery: a refusal is repaired once, in the same run, and the session goes on.
 func TestRecovery(t *testing.T) {
-	image := transcript.Part{Type: "image", MediaType: "image/png", Data: pixel}
 	tokenWords := map[string]string{
 		"anthropic": "messages.1.content.0: Invalid `signature` in `thinking` block",
 		"openai":    "The encrypted content gAAA...xx== could not be verified.",
@@ -154,15 +153,7 @@ func TestRecovery(t *testing.T) {
 	tokens := map[string]string{"anthropic": "EjQK1", "openai": "gAAA1", "gemini": "EjQKMgE1"}
 	opaque := map[string]string{"anthropic": "future_block", "openai": "future_item", "gemini": "futurePart"}
 	data := map[string]string{"anthropic": "iVBORw0KGgo", "openai": "iVBORw0KGgo", "gemini": "iVBORw0KGgo"}
-	for name, c := range map[string]struct {
-		words   func(provider string) string
-		when    map[string]string // what a refused body holds
-		rule    string
-		attach  bool
-		calls   bool
-		anyway  string // what every request holds
-		further int    // requests beside one for each prompt and one repair
-	}{
+	for name, c := range map[string]recoveryCase{
 		"tokens":              {words: func(p string) string { return tokenWords[p] }, when: tokens, rule: "refused-token"},
 		"opaque, by its name": {words: func(p string) string { return "Input tag '" + opaque[p] + "' does not match any of the expected tags" }, when: opaque, rule: "refused-block"},
 		"image": {words: func(string) string {
@@ -176,44 +167,59 @@ func TestRecovery(t *testing.T) {
 		"result without a word":      {words: func(string) string { return "No." }, when: map[string]string{"anthropic": "poison", "openai": "poison", "gemini": "poison"}, rule: "refused-message", calls: true, further: 1},
 	} {
 		for model := range pickyModels {
-			t.Run(name+"/"+model, func(t *testing.T) {
-				p := &picky{t: t, name: model, calls: c.calls}
-				p.refuse = func(body string) string {
-					if has(c.when[model])(body) {
-						return c.words(model)
-					}
-					return ""
-				}
-				results, errs := p.talk(func(n int, b *meerkat.AgentBuilder) {
-					content, parts := "seen", []transcript.Part(nil)
-					if c.rule == "refused-message" {
-						content = "poison"
-					}
-					if c.rule == "refused-media" && c.calls {
-						parts = append(parts, image)
-					}
-					b.WithTool(look(content, parts...))
-					if n == 0 && c.attach {
-						b.WithAttached(image)
-					}
-				}, "one", "two", "three")
-				lost := ""
-				for i, err := range errs {
-					if err != nil {
-						t.Errorf("prompt %d: %v", i, err)
-					}
-					for _, d := range results[i].Degraded {
-						lost += " " + d.Rule
-					}
-				}
-				if !strings.Contains(lost, c.rule) {
-					t.Errorf("lost%s, want %s", lost, c.rule)
-				}
-				if n := len(p.refused); n != 1 || len(p.bodies) != 3+1+c.further {
-					t.Errorf("%d requests, %d refused", len(p.bodies), n)
-				}
-			})
+			t.Run(name+"/"+model, func(t *testing.T) { c.run(t, model) })
 		}
+	}
+}
+
+// recoveryCase is something that a provider refuses until the agent has changed it.
+type recoveryCase struct {
+	words   func(provider string) string
+	when    map[string]string // what a refused body holds
+	rule    string
+	attach  bool
+	calls   bool
+	further int // requests beside one for each prompt and one repair
+}
+
+// run asks three times, and holds that the agent repairs the conversation once.
+func (c recoveryCase) run(t *testing.T, model string) {
+	t.Helper()
+	image := transcript.Part{Type: "image", MediaType: "image/png", Data: pixel}
+	p := &picky{t: t, name: model, calls: c.calls}
+	p.refuse = func(body string) string {
+		if has(c.when[model])(body) {
+			return c.words(model)
+		}
+		return ""
+	}
+	results, errs := p.talk(func(n int, b *meerkat.AgentBuilder) {
+		content, parts := "seen", []transcript.Part(nil)
+		if c.rule == "refused-message" {
+			content = "poison"
+		}
+		if c.rule == "refused-media" && c.calls {
+			parts = append(parts, image)
+		}
+		b.WithTool(look(content, parts...))
+		if n == 0 && c.attach {
+			b.WithAttached(image)
+		}
+	}, "one", "two", "three")
+	lost := ""
+	for i, err := range errs {
+		if err != nil {
+			t.Errorf("prompt %d: %v", i, err)
+		}
+		for _, d := range results[i].Degraded {
+			lost += " " + d.Rule
+		}
+	}
+	if !strings.Contains(lost, c.rule) {
+		t.Errorf("lost%s, want %s", lost, c.rule)
+	}
+	if n := len(p.refused); n != 1 || len(p.bodies) != 3+1+c.further {
+		t.Errorf("%d requests, %d refused", len(p.bodies), n)
 	}
 }
 

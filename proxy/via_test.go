@@ -13,6 +13,17 @@ import (
 	"github.com/meerkat-go/conformance/internal/standin"
 )
 
+// refuseByQuery refuses all requests of a client that is to ask for a URL with the query gone
+// or denied, whatever the company's proxy would say.
+func refuseByQuery(url string, company http.Handler) http.Handler {
+	_, query, _ := strings.Cut(url, "?")
+	status := map[string]int{"gone": http.StatusForbidden, "denied": http.StatusUnauthorized}[query]
+	if status == 0 {
+		return company
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+}
+
 // A company's proxy is used with its login, but not for the hosts of NO_PROXY; when
 // it refuses, the error says what it asks for, and no login.
 func TestVia(t *testing.T) {
@@ -40,17 +51,7 @@ func TestVia(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			company := &standin.Proxy{To: address, Login: c.needs, Offers: c.offers}
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if strings.HasSuffix(c.url, "?gone") {
-					w.WriteHeader(http.StatusForbidden)
-					return
-				}
-				if strings.HasSuffix(c.url, "?denied") {
-					w.WriteHeader(http.StatusUnauthorized)
-					return
-				}
-				company.ServeHTTP(w, r)
-			}))
+			server := httptest.NewServer(refuseByQuery(c.url, company))
 			defer server.Close()
 			via, err := ParseVia(server.URL, c.gives, c.noProxy)
 			if err != nil {

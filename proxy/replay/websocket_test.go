@@ -153,37 +153,27 @@ func recordSockets(t *testing.T, path string, clients func(options *coder.DialOp
 	return report
 }
 
-// TestWebSocketRoundTrip holds that clients of a replay see what clients of the provider
-// saw: messages, errors, broken and closed connections and refused handshakes.
-func TestWebSocketRoundTrip(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "c.yaml")
-	talk := func(t *testing.T, options *coder.DialOptions) (heard [][]string) {
-		heard = append(heard, talkTo(t, options, `{"type":"response.create","input":"one"}`, `{"type":"response.create","input":"refuse"}`,
-			`{"type":"response.steer"}`, `{"type":"response.create","input":"two"}`))
-		heard = append(heard, talkTo(t, options, `{"type":"response.create","input":"break"}`))
-		heard = append(heard, talkTo(t, options, `{"type":"response.create","input":"close"}`))
-		return heard
+// talkThrice has three connections to a provider, and returns what each heard.
+func talkThrice(t *testing.T, options *coder.DialOptions) [][]string {
+	t.Helper()
+	return [][]string{
+		talkTo(t, options, `{"type":"response.create","input":"one"}`, `{"type":"response.create","input":"refuse"}`,
+			`{"type":"response.steer"}`, `{"type":"response.create","input":"two"}`),
+		talkTo(t, options, `{"type":"response.create","input":"break"}`),
+		talkTo(t, options, `{"type":"response.create","input":"close"}`),
 	}
-	wrongKey := func(t *testing.T, options *coder.DialOptions) []string {
-		other := *options
-		other.HTTPHeader = http.Header{"Authorization": {"Bearer wrong"}}
-		return talkTo(t, &other)
-	}
-	var live [][]string
-	report := recordSockets(t, path, func(options *coder.DialOptions) {
-		live = append(talk(t, options), wrongKey(t, options))
-	})
-	delta := "{\"type\": \"response.output_text.delta\",\n \"delta\": \"caf\u00e9\"}"
-	want := [][]string{
-		{"12", createdEvent, delta, endEvent, errorEvent, createdEvent, delta, endEvent},
-		{"12", createdEvent, "closed with -1"}, {"12", createdEvent, "closed with 4001"}, {"401, length known: true"},
-	}
-	if fmt.Sprint(live) != fmt.Sprint(want) {
-		t.Fatalf("live:\n got %q\nwant %q", live, want)
-	}
-	if report.Saved != 6 || report.Declared != 2 || len(report.Lost)+len(report.Refused) > 0 {
-		t.Errorf("%+v", report)
-	}
+}
+
+func talkWithWrongKey(t *testing.T, options *coder.DialOptions) []string {
+	t.Helper()
+	other := *options
+	other.HTTPHeader = http.Header{"Authorization": {"Bearer wrong"}}
+	return talkTo(t, &other)
+}
+
+// openRecordedSockets holds what is recorded of talkThrice and talkWithWrongKey.
+func openRecordedSockets(t *testing.T, path string) *cassette.Cassette {
+	t.Helper()
 	data, err := os.ReadFile(path)
 	ok(t, err)
 	if strings.Contains(string(data), "nobody-may-read") || strings.Contains(string(data), "Sec-Websocket") {
@@ -201,6 +191,29 @@ func TestWebSocketRoundTrip(t *testing.T) {
 	if want := "[GET 401  1 1 POST 200  1 3 POST 200  1 3 POST 200 cut 1 1 POST 200 no terminal event 1 1 POST 400  1 1]"; fmt.Sprint(statuses) != want {
 		t.Errorf("recorded %q\nwant %q", statuses, want)
 	}
+	return c
+}
+
+// TestWebSocketRoundTrip holds that clients of a replay see what clients of the provider
+// saw: messages, errors, broken and closed connections and refused handshakes.
+func TestWebSocketRoundTrip(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	var live [][]string
+	report := recordSockets(t, path, func(options *coder.DialOptions) {
+		live = append(talkThrice(t, options), talkWithWrongKey(t, options))
+	})
+	delta := "{\"type\": \"response.output_text.delta\",\n \"delta\": \"caf\u00e9\"}"
+	want := [][]string{
+		{"12", createdEvent, delta, endEvent, errorEvent, createdEvent, delta, endEvent},
+		{"12", createdEvent, "closed with -1"}, {"12", createdEvent, "closed with 4001"}, {"401, length known: true"},
+	}
+	if fmt.Sprint(live) != fmt.Sprint(want) {
+		t.Fatalf("live:\n got %q\nwant %q", live, want)
+	}
+	if report.Saved != 6 || report.Declared != 2 || len(report.Lost)+len(report.Refused) > 0 {
+		t.Errorf("%+v", report)
+	}
+	c := openRecordedSockets(t, path)
 
 	for _, timing := range []replay.Timing{replay.None, replay.Recorded} {
 		r, err := replay.New(replay.Config{Cassette: c, Redactor: redact.New(nil), Timing: timing})
@@ -210,8 +223,8 @@ func TestWebSocketRoundTrip(t *testing.T) {
 		}
 		t.Run("replay", func(t *testing.T) {
 			options := socketOptions(t, r)
-			refused := wrongKey(t, options) // a refusal that is left answers first
-			got := append(talk(t, options), refused)
+			refused := talkWithWrongKey(t, options) // a refusal that is left answers first
+			got := append(talkThrice(t, options), refused)
 			want := slices.Clone(want)
 			want[2] = []string{"12", createdEvent, "closed with 1011"} // codes are not recorded
 			if fmt.Sprint(got) != fmt.Sprint(want) {
@@ -227,7 +240,7 @@ func TestWebSocketRoundTrip(t *testing.T) {
 	ok(t, err)
 	t.Run("miss", func(t *testing.T) {
 		options := socketOptions(t, r)
-		wrongKey(t, options)
+		talkWithWrongKey(t, options)
 		got := talkTo(t, options, `{"type":"response.create","input":"another"}`, `{"type":"response.create","input":"one"}`)
 		if len(got) != 5 || !strings.Contains(got[1], `"x-cassette-miss":"unknown"`) || got[4] != endEvent {
 			t.Errorf("%q", got)

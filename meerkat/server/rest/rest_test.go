@@ -162,9 +162,17 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: it allows other origins", c.request)
 		}
 	}
+}
+
+// TestLimits holds that a larger budget lets a session go on, and what a client is told when
+// no more runs are accepted.
+func TestLimits(t *testing.T) {
+	f := newFixture(t, server.BackendLimits{Runs: 2}, rest.Options{})
+	spent := f.ask(t, "POST", "/sessions", `{"prompt":"hi","budget":{"max_turns":1}}`, "Prefer: wait=170").SessionID
 	if more := f.ask(t, "POST", "/sessions/"+spent+"/runs", `{"prompt":"hi","budget":{"max_turns":2}}`, "Prefer: wait=170"); more.Status != "completed" {
 		t.Errorf("with a larger budget: %s", more.text)
 	}
+	f.start(t, "wait")
 	f.start(t, "wait")
 	full := f.ask(t, "POST", "/sessions", `{"prompt":"hi"}`)
 	if full.status != 429 || full.header.Get("Retry-After") == "" || !strings.HasPrefix(full.Detail, "server: 2 runs") {

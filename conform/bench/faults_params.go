@@ -1,12 +1,8 @@
 package bench
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
-
-	"github.com/meerkat-go/conformance/conform/evidence"
 )
 
 // anthropicParams break rules about the parameters of Messages requests. Each
@@ -161,170 +157,6 @@ var geminiParams = []Kind{
 	{Name: "g-system-as-string", Rule: "G-3", alter: setParameters(`{"systemInstruction":"Be brief."}`)},
 }
 
-// asManualKnown is asManual for recordings that show whether a beta header was
-// sent, where tools make it count.
-func asManualKnown(d *draft, r *rand.Rand) bool {
-	for _, k := range d.asked {
-		if d.requests[k].at("tools") != nil && !keepsHeaders(&d.ev.Exchanges[k]) {
-			return false
-		}
-	}
-	return asManual(d, r)
-}
-
-// asManual makes the recording one of a model with manual budgets, which no beta
-// lets exceed max_tokens.
-func asManual(d *draft, r *rand.Rand) bool {
-	for i := range d.ev.Exchanges {
-		if strings.Contains(d.ev.Exchanges[i].Request.Header.Get("Anthropic-Beta"), "interleaved") {
-			return false
-		}
-	}
-	return withoutMembers(asModel("claude-sonnet-4-5"), "thinking", "temperature", "top_p", "top_k", "output_config", "tool_choice")(d, r)
-}
-
-func asAdaptive(model string) func(*draft, *rand.Rand) bool {
-	return withoutMembers(asModel(model), "thinking", "temperature", "top_p", "top_k", "output_config", "tool_choice")
-}
-
-// setParameters gives requests the members of an object.
-func setParameters(members string) func(*draft, *rand.Rand) (Place, bool) {
-	return onEveryPage(func(_ *draft, _ int, p *page, _ *rand.Rand) string { return setMembers(p.root, members) })
-}
-
-func setMembers(into *node, members string) string {
-	path := ""
-	for _, m := range parseLiteral(members).members {
-		into.setMember(m.key, m.value)
-		path = m.key
-	}
-	return path
-}
-
-func removeParameter(key string) func(*draft, *rand.Rand) (Place, bool) { return unsetAlone(key) }
-
-// unsetAlone removes key from requests that have none of others in its stead.
-func unsetAlone(key string, others ...string) func(*draft, *rand.Rand) (Place, bool) {
-	return onEveryPage(func(_ *draft, _ int, p *page, _ *rand.Rand) string {
-		for _, other := range others {
-			if p.root.at(other) != nil {
-				return ""
-			}
-		}
-		if !p.root.removeKey(key) {
-			return ""
-		}
-		return key
-	})
-}
-
-func onTools(edit func(tool *node) bool) func(*draft, *rand.Rand) (Place, bool) {
-	return onEveryPage(func(_ *draft, _ int, p *page, _ *rand.Rand) string {
-		list, path := p.toolList()
-		for i, tool := range elementsOf(list) {
-			if tool.isObject() && edit(tool) {
-				return fmt.Sprintf("%s[%d]", path, i)
-			}
-		}
-		return ""
-	})
-}
-
-func setIn(object, key, value string) func(*node) bool {
-	return func(tool *node) bool {
-		if !tool.at(object).isObject() {
-			return false
-		}
-		tool.at(object).setMember(key, parseLiteral(value))
-		return true
-	}
-}
-
-// withTools sets members in requests that declare tools of the client.
-func withTools(members string) func(*draft, *rand.Rand) (Place, bool) {
-	return onEveryPage(func(_ *draft, _ int, p *page, _ *rand.Rand) string {
-		if list, _ := p.toolList(); list.countMembers() == 0 || list.at(0).at("name") == nil {
-			return ""
-		}
-		return setMembers(p.root, members)
-	})
-}
-
-func withoutTools(members string) func(*draft, *rand.Rand) (Place, bool) {
-	return onEveryPage(func(_ *draft, _ int, p *page, _ *rand.Rand) string {
-		if p.root.at("tools") != nil || p.root.at("mcp_servers") != nil || p.root.at("cachedContent") != nil {
-			return ""
-		}
-		return setMembers(p.root, members)
-	})
-}
-
-func namedTool(d *draft, r *rand.Rand) (Place, bool) {
-	return onEveryPage(func(_ *draft, _ int, p *page, _ *rand.Rand) string {
-		list, _ := p.toolList()
-		name := list.at(0).at("name")
-		if !name.isString() || list.at(0).at("input_schema") == nil {
-			return ""
-		}
-		return setMembers(p.root, `{"max_tokens":8192,"thinking":{"type":"enabled","budget_tokens":2048},"tool_choice":{"type":"tool","name":`+string(name.raw)+`}}`)
-	})(d, r)
-}
-
-func newToolNamed(name string) func(*draft, *rand.Rand) (Place, bool) {
-	return onEveryPage(func(_ *draft, _ int, p *page, _ *rand.Rand) string { return p.pushTool(p.newTool(name)) })
-}
-
-func newToolWith(tool string) func(*draft, *rand.Rand) (Place, bool) {
-	return onEveryPage(func(_ *draft, _ int, p *page, _ *rand.Rand) string { return p.pushTool(parseLiteral(tool)) })
-}
-
-func (p *page) pushTool(tool *node) string {
-	list, path := p.toolList()
-	if !list.isArray() || hasToolNamed(list, tool.at("name").stringValue()) {
-		return ""
-	}
-	list.appendValue(tool)
-	return fmt.Sprintf("%s[%d]", path, list.countMembers()-1)
-}
-
-func hasToolNamed(list *node, name string) bool {
-	return slices.ContainsFunc(elementsOf(list), func(t *node) bool { return t.at("name").stringValue() == name })
-}
-
-func doubleTool(_ *draft, _ int, p *page, _ *rand.Rand) string {
-	list, path := p.toolList()
-	if list.at(0).at("name") == nil {
-		return ""
-	}
-	list.appendValue(list.at(0).deepCopy())
-	return fmt.Sprintf("%s[%d]", path, list.countMembers()-1)
-}
-
-func strictTools(n int) func(*draft, int, *page, *rand.Rand) string {
-	return func(_ *draft, _ int, p *page, _ *rand.Rand) string {
-		path := ""
-		for i := range n {
-			path = p.pushTool(parseLiteral(fmt.Sprintf(`{"name":"strict_%d","strict":true,"description":"x","input_schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}}`, i)))
-		}
-		return path
-	}
-}
-
-func recursiveTool(_ *draft, _ int, p *page, _ *rand.Rand) string {
-	return p.pushTool(parseLiteral(`{"name":"loop","strict":true,"input_schema":{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"required":["n"],"additionalProperties":false,"$defs":{"n":{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"required":["n"],"additionalProperties":false}}}}`))
-}
-
-func dropToolsOfHistory(_ *draft, _ int, p *page, _ *rand.Rand) string {
-	for _, b := range p.blocks {
-		if b.kind == callBlock && p.root.at("tools") != nil {
-			p.root.removeKey("tool_choice")
-			p.root.removeKey("tools")
-			return "tools"
-		}
-	}
-	return ""
-}
-
 // thinkingOffInLoop switches thinking off while a tool loop with thinking is open.
 func thinkingOffInLoop(d *draft, k int, p *page, _ *rand.Rand) string {
 	open := openTurn(p.blocks)
@@ -337,23 +169,6 @@ func thinkingOffInLoop(d *draft, k int, p *page, _ *rand.Rand) string {
 	return ""
 }
 
-func openAIToolForm(tool *node) bool {
-	schema := tool.at("input_schema")
-	if schema == nil {
-		return false
-	}
-	tool.replaceWith(parseLiteral(`{"type":"function","function":{"name":` + string(stringNode(tool.at("name").stringValue()).raw) + `,"parameters":` + string(schema.encodeJSON()) + `}}`))
-	return true
-}
-
-func chatToolForm(tool *node) bool {
-	if tool.at("type").stringValue() != "function" || tool.at("parameters") == nil {
-		return false
-	}
-	tool.replaceWith(parseLiteral(`{"type":"function","function":{"name":` + string(stringNode(tool.at("name").stringValue()).raw) + `,"parameters":` + string(tool.at("parameters").encodeJSON()) + `}}`))
-	return true
-}
-
 func systemMessage(_ *draft, _ int, p *page, _ *rand.Rand) string {
 	i := p.lastTurn("user")
 	if i < 0 {
@@ -361,51 +176,6 @@ func systemMessage(_ *draft, _ int, p *page, _ *rand.Rand) string {
 	}
 	p.turnList().insertAt(i+1, p.newTurn("system", "Be brief."))
 	return pathString([]any{"messages", i + 1})
-}
-
-// betaMember sets members that only a beta header allows, in requests without
-// any beta header.
-func betaMember(members string) func(*draft, *rand.Rand) (Place, bool) {
-	return onEveryPage(func(d *draft, k int, p *page, _ *rand.Rand) string {
-		ex := d.ev.Exchanges[k]
-		if ex.Request.Header.Get("Anthropic-Beta") != "" || !keepsHeaders(&ex) || strings.Contains(ex.Request.URL, "beta=") {
-			return ""
-		}
-		return setMembers(p.root, members)
-	})
-}
-
-func bindingMember(d *draft, k int, p *page, _ *rand.Rand) string {
-	ex := &d.ev.Exchanges[k]
-	if !p.root.at("thinking").isObject() || ex.Request.Header.Get("Anthropic-Beta") != "" || !keepsHeaders(ex) {
-		return ""
-	}
-	p.root.at("thinking").setMember("block_binding", parseLiteral(`{"prefix_mismatch_behavior":"drop_block"}`))
-	return "thinking.block_binding"
-}
-
-// keepsHeaders holds for an exchange whose recorder kept the headers of requests:
-// where some are left out, a missing one says nothing.
-func keepsHeaders(ex *evidence.Exchange) bool {
-	h := ex.Request.Header
-	return h.Get("Anthropic-Version") != "" && h.Get("User-Agent") != ""
-}
-
-func withoutVersionHeader(d *draft, _ *rand.Rand) (Place, bool) {
-	list := d.modelCalls()
-	for _, k := range list {
-		ex := &d.ev.Exchanges[k]
-		if !keepsHeaders(ex) {
-			return Place{}, false
-		}
-		ex.Request.Header = ex.Request.Header.Clone()
-		ex.Request.Header.Del("Anthropic-Version")
-	}
-	return Place{Exchange: d.ev.Exchanges[list[0]].Index, Path: "Anthropic-Version"}, true
-}
-
-func setInConfig(members string) func(*draft, *rand.Rand) (Place, bool) {
-	return onEveryPage(func(_ *draft, _ int, p *page, _ *rand.Rand) string { return setConfig(p, members) })
 }
 
 // previousOfUnstored refers to a response that was made with store:false.
@@ -455,14 +225,6 @@ func reasoningNotAsked(d *draft, r *rand.Rand) (Place, bool) {
 		d.setReply(k, ex.Response.Status, withoutEncrypted(ex.Response.Body))
 		return path
 	})(d, r)
-}
-
-func manyPairs(n int) string {
-	var pairs []string
-	for i := range n {
-		pairs = append(pairs, fmt.Sprintf(`"k%d":"v"`, i))
-	}
-	return "{" + strings.Join(pairs, ",") + "}"
 }
 
 func providerOf(kinds []Kind, providers []string) []Kind {

@@ -178,10 +178,12 @@ func (s sighting) explainSilence(way string, isolated bool) string {
 		return "the agent wants a login and sent nothing; give it the made-up key in a profile (files, env, {key}), or the flag that makes it use a key; " + s.lastWords()
 	case s.timedOut():
 		return "the agent sent nothing in time; it may wait for input or a terminal; give it the flag that makes it answer one prompt and end; " + s.lastWords()
-	case s.hasFailed() && !networkWords.MatchString(text):
+	case networkWords.MatchString(text):
+		return "the agent could not connect, and nothing that it sent arrived here: it may not use " + wayAdvice(way, isolated) + "; " + s.lastWords()
+	case s.hasFailed():
 		return "the agent failed before it sent anything: " + s.lastWords()
 	}
-	return "nothing that the agent sent arrived here: " + wayAdvice(way, isolated) + "; " + s.lastWords()
+	return "the agent ended and sent nothing here; run its command by hand and see whether it calls a model for one prompt; if it does, it may not use " + wayAdvice(way, isolated) + "; " + s.lastWords()
 }
 
 // hasFailed reports whether the last process did not end well.
@@ -199,16 +201,16 @@ func straysAdvice(stray []string) string {
 	return " and tried " + listSome(stray)
 }
 
-// wayAdvice says what was set for a way in, and what to set instead.
+// wayAdvice names what was set for a way in, and says what to set instead.
 func wayAdvice(way string, isolated bool) string {
 	if way == profiles.IngressBaseURL {
-		return "it ignores ANTHROPIC_BASE_URL, OPENAI_BASE_URL and GEMINI_BASE_URL; set its own address with --env NAME={base_url} --provider …, in a profile (base_url: {env: …}), or use --ingress mitm"
+		return "ANTHROPIC_BASE_URL, OPENAI_BASE_URL and GEMINI_BASE_URL; set its own address with --env NAME={base_url} --provider …, in a profile (base_url: {env: …}), or use --ingress mitm"
 	}
 	where := ""
 	if !isolated {
 		where = ", and its requests may have left this machine, because isolation is not enforced"
 	}
-	return "it ignores HTTPS_PROXY" + where + "; set its own variable with --env NAME={proxy_url} or in a profile (mitm: {env: …}), or use --ingress base-url"
+	return "HTTPS_PROXY" + where + "; set its own variable with --env NAME={proxy_url} or in a profile (mitm: {env: …}), or use --ingress base-url"
 }
 
 // maxListed bounds a list in a message.

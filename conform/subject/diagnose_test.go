@@ -37,9 +37,9 @@ func TestExplain(t *testing.T) {
 		way    string
 		want   []string
 	}{
-		{"ignores the proxy", process(0, ""), "mitm", []string{"nothing that the agent sent arrived here", "ignores HTTPS_PROXY", "isolation is not enforced", "exited 0 and said nothing"}},
-		{"no route", process(1, "TypeError: fetch failed\n    at x\n  errno: -3008,\n}\n\nNode.js v20.20.2"), "mitm", []string{"ignores HTTPS_PROXY", "said: TypeError: fetch failed"}},
-		{"ignores the base URL", process(0, ""), "base-url", []string{"ignores ANTHROPIC_BASE_URL", "or use --ingress mitm"}},
+		{"sends nothing", process(0, ""), "mitm", []string{"sent nothing here; run its command by hand", "if it does, it may not use HTTPS_PROXY", "isolation is not enforced", "exited 0 and said nothing"}},
+		{"sends nothing to the base URL", process(0, ""), "base-url", []string{"if it does, it may not use ANTHROPIC_BASE_URL", "or use --ingress mitm"}},
+		{"no route", process(1, "TypeError: fetch failed\n    at x\n  errno: -3008,\n}\n\nNode.js v20.20.2"), "mitm", []string{"could not connect", "it may not use HTTPS_PROXY", "said: TypeError: fetch failed"}},
 		{"does not trust", notice(proxy.Untrusted, "api.anthropic.com:443"), "mitm", []string{"does not trust conform's certificate for api.anthropic.com:443;", "NODE_EXTRA_CA_CERTS", "--env NAME={ca_file}"}},
 		{"says that it does not trust", process(1, "error: self-signed certificate in chain"), "mitm", []string{"does not trust conform's certificate"}},
 		{"logs in", notice(proxy.Refused, "auth.openai.com:443"), "mitm", []string{"logs in at auth.openai.com:443 instead of using a key"}},

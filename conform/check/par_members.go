@@ -341,7 +341,33 @@ func memberRanges(s *Trace, r *report) {
 		if n := len(stops.Elems()); x.Provider == evidence.Gemini && n > 5 {
 			r.addFinding(x, at, "G-28", "stopSequences holds %d; 5 are taken", n)
 		}
+		r.addBlankStop(x)
+		r.addUnmentionedJSON(x)
 	})
+}
+
+// addBlankStop reports the first stop sequence of white space alone (A-7).
+func (r *report) addBlankStop(x *exchange) {
+	stops, at := x.member("stop_sequences")
+	isBlank := func(n *wire.Node) bool { return n.Is('"') && strings.TrimSpace(n.Str()) == "" }
+	if x.Provider == evidence.Anthropic && slices.ContainsFunc(stops.Elems(), isBlank) {
+		r.addFinding(x, at, "A-7", "stop_sequences holds one of white space alone")
+	}
+}
+
+// addUnmentionedJSON reports a request for JSON of any form whose input does not have the
+// word (O-33). Where the provider holds a part of the input, the word may be there.
+func (r *report) addUnmentionedJSON(x *exchange) {
+	form, at := x.member("text", "format", "type")
+	input, _ := x.member("input")
+	prompt, _ := x.member("prompt")
+	if x.Provider != evidence.OpenAI || form.Str() != "json_object" || input == nil || x.req.Stateful || !prompt.Null() || !isProvidersModel(x) {
+		return
+	}
+	sent := bytes.ToLower(wire.Encode(input))
+	if !bytes.Contains(sent, []byte("json")) && !bytes.Contains(sent, []byte(`"item_reference"`)) {
+		r.addFinding(x, at, "O-33", "text.format is json_object, and the word JSON is not in the input")
+	}
 }
 
 // outputWithinModel: a model writes no more than it can (A-7).

@@ -89,7 +89,7 @@ var refusalWords = map[string][]wordsOfRule{
 		{"A-10", []string{"roles must alternate"}},
 		{"A-5", []string{"extra inputs are not permitted"}},
 		{"A-6", []string{"field required"}},
-		{"A-7", []string{"range: ", "input should be", "input tag", "input does not match", "maximum allowed number of output tokens", "should have at least", "should be a valid", "must be at least"}},
+		{"A-7", []string{"range: ", "input should be", "input tag", "input does not match", "maximum allowed number of output tokens", "should have at least", "should be a valid", "must be at least", "each stop sequence must contain"}},
 	},
 	evidence.OpenAI: {
 		{"O-16", []string{"supported values are: 'output_text' and 'refusal'", "supported values are: 'input_text'"}},
@@ -117,6 +117,7 @@ var refusalWords = map[string][]wordsOfRule{
 		{"O-25", []string{"previous response with id"}},
 		{"O-26", []string{"mutually exclusive"}},
 		{"O-32", []string{"missing namespace for function_call"}},
+		{"O-33", []string{"must contain the word 'json'"}},
 		{"O-29", []string{"tool choice '*not found in 'tools'", "tool_choice*not found in"}},
 		{"O-30", []string{"invalid file data", "file type you uploaded", "unsupported image", "image data you provided", "unsupported mime type", "invalid image", "invalid base64"}},
 		{"O-5", []string{"invalid value", "invalid type for", "invalid input"}},
@@ -144,8 +145,9 @@ var refusalWords = map[string][]wordsOfRule{
 		{"G-25", []string{"only works in thinking mode", "thinking budget*invalid", "budget*is invalid", "budget*out of range"}},
 		{"G-26", []string{"context circulation is not enabled"}},
 		{"G-27", []string{"function calling config", "allowed_function_names", "function_calling_config"}},
-		{"G-28", []string{"supported range is from", "must be in the range", "top_k must", "top_p must", "temperature must"}},
+		{"G-28", []string{"supported range is from", "must be in the range", "top_k must", "top_p must", "temperature must", "stop_sequences must not exceed"}},
 		{"G-32", []string{"function response id does not match"}},
+		{"G-33", []string{"response_schema with a response mime type"}},
 		{"G-12", []string{"function_declarations*parameters", "should be non-empty for object", "schema*missing field", "reference to undefined schema", "only allowed for string type", "schema"}},
 	},
 }

@@ -17,6 +17,7 @@ var parameterRules = []anthropicRule{
 	likelyRule("A-31", "reported", "models from 4.7 on take no sampling parameters", samplingTaken),
 	sureRule("A-31", "reported", "models of 4.5 and 4.6 take temperature or top_p, not both", oneSampling),
 	sureRule("A-32", "recorded", "the effort is one the model offers", effortOffered),
+	sureRule("A-7", "reported", "a stop sequence is not white space alone", stopsVisible),
 }
 
 func outputFits(c *call, _ rule.Env) *rule.Refusal {
@@ -57,6 +58,12 @@ func effortOffered(c *call, _ rule.Env) *rule.Refusal {
 		return invalid("This model does not support the effort parameter.")
 	}
 	return invalid("This model does not support effort level '%s'. Supported levels: %s.", level, strings.Join(c.model.effort, ", "))
+}
+
+// stopsVisible has the words of https://github.com/BerriAI/litellm/issues/3286.
+func stopsVisible(c *call, _ rule.Env) *rule.Refusal {
+	blank := func(v jsontree.Node) bool { return strings.TrimSpace(v.Text()) == "" }
+	return invalidIf(slices.ContainsFunc(c.root.Get("stop_sequences").List(), blank), "stop_sequences: each stop sequence must contain non-whitespace")
 }
 
 var thinkingRules = []anthropicRule{

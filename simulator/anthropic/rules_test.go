@@ -182,6 +182,7 @@ func TestParameters(t *testing.T) {
 		{id: "A-31", broken: opus46 + `,"temperature":0.5,"top_p":0.9`, passes: opus46 + `,"temperature":0.5,"top_k":9`, says: "`temperature` and `top_p` cannot both be specified for this model. Please use only one."},
 		{id: "A-32", broken: opus46 + `,"output_config":{"effort":"xhigh"}`, passes: opus46 + `,"output_config":{"effort":"max"}`, says: "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium."},
 		{id: "A-32", broken: `"output_config":{"effort":"low"}`, passes: `"model":"claude-opus-4-5","output_config":{"effort":"low"}`, says: "This model does not support the effort parameter."},
+		{id: "A-7", broken: `"stop_sequences":["END","\n "]`, passes: `"stop_sequences":["\nEND"]`, says: "stop_sequences: each stop sequence must contain non-whitespace"},
 		{id: "A-28", broken: opus47 + "," + thinkOn, passes: opus47 + `,"thinking":{"type":"adaptive"}`, says: `"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`},
 		{id: "A-29", broken: `"thinking":{"type":"adaptive"}`, passes: thinkOn, says: "adaptive thinking is not supported on this model"},
 		{id: "A-30", broken: opus55 + `,"thinking":{"type":"disabled"}`, passes: opus47 + `,"thinking":{"type":"disabled"}`, says: `"thinking.type.disabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`},

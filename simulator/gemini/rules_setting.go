@@ -17,6 +17,8 @@ var settingRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-26", Demand: "server tools circulate only from Gemini 3 on", Source: "inferred", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(circulationAllowed)},
 	{Info: rule.Info{ID: "G-27", Demand: "a calling mode needs declarations; AUTO may stand beside a tool of the provider", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(modeWithoutTools)},
 	{Info: rule.Info{ID: "G-28", Demand: "temperature is from 0 to 2; outside Vertex the words are inferred", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(temperatureFits)},
+	{Info: rule.Info{ID: "G-28", Demand: "at most five stop sequences", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(stopsFew)},
+	{Info: rule.Info{ID: "G-33", Demand: "a schema of the answer comes with a MIME type other than text/plain; a report of 2025 says that it was passed over", Source: "documented", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(schemaHasType)},
 	{Info: rule.Info{ID: "G-29", Demand: "the request fits the model's context", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(promptFits)},
 }
 
@@ -88,6 +90,31 @@ func temperatureFits(q *request, _ rule.Env) *rule.Refusal {
 	refusal := invalid("Unable to submit request because it has a temperature value of %g but the supported range is from 0 (inclusive) to 2.0001 (exclusive). Update the value and try again.", degrees)
 	refusal.Details = []byte("[]")
 	return refusal
+}
+
+// stopsFew has the words of https://github.com/continuedev/continue/issues/2702, on Vertex
+// those of issue 7849.
+func stopsFew(q *request, _ rule.Env) *rule.Refusal {
+	const most = 5
+	n := len(q.config.Given("stopSequences", "stop_sequences").List())
+	switch {
+	case n <= most:
+		return nil
+	case q.vertex:
+		return invalid("Unable to submit request because it has a stopSequences value of %d but the supported range is from 1 (inclusive) to %d (exclusive). Update the value and try again.", n, most+1)
+	}
+	return invalidList([]string{"generation_config.stop_sequences: the number of stop_sequences must not exceed 5"})
+}
+
+// schemaHasType has the words that public code gives for Vertex and for the Go SDK; those for
+// a JSON Schema are the same by inference.
+func schemaHasType(q *request, _ rule.Env) *rule.Refusal {
+	schema := q.config.Given("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema", "_responseJsonSchema")
+	mime := q.config.Given("responseMimeType", "response_mime_type").Text()
+	if schema == nil || mime != "" && mime != "text/plain" {
+		return nil
+	}
+	return invalid("Response_schema with a response mime type 'text/plain' is unsupported")
 }
 
 func promptFits(q *request, _ rule.Env) *rule.Refusal {

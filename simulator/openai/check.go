@@ -9,7 +9,7 @@ import (
 
 // Check returns the first rule that a request to POST /v1/responses breaks, in
 // the order in which the API looks: credential, JSON, schema place by place,
-// model, stored state, tools, pairs of items, seals. nil is a request that the
+// model, stored state, form of the answer, tools, pairs of items, seals. nil is a request that the
 // API accepts. It is pure and safe for concurrent use.
 func Check(r *http.Request, body []byte, env rule.Env) *rule.Refusal {
 	return Parse(r, body).Check(env)
@@ -36,7 +36,7 @@ func Rules() []rule.Info {
 }
 
 // meaningRules are about a request that has the right form.
-var meaningRules = slices.Concat(modelRules, stateRules, toolRules, fileRules, pairRules, tokenRules, sizeRules)
+var meaningRules = slices.Concat(modelRules, stateRules, formatRules, toolRules, fileRules, pairRules, tokenRules, sizeRules)
 
 // The sources of a rule.
 const (

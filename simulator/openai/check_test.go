@@ -199,6 +199,13 @@ func TestModelRules(t *testing.T) {
 		{body("gpt-4", `"input":"`+strings.Repeat("word ", 7000)+`"`), body("gpt-4", `"input":"`+strings.Repeat("word ", 6000)+`"`),
 			want{"O-27", 0, "context_length_exceeded", "input", "Your input exceeds the context window of this model. Please adjust your input and try again."}},
 	})
+	bare := `"text":{"format":{"type":"json_object"}}`
+	try(t, []trial{
+		{body("gpt-5.2", x, bare, `"instructions":"Answer in JSON."`), body("gpt-5.2", `"input":"Answer in JSON."`, bare), want{"O-33", 0, "", "input",
+			"Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'."}},
+		{body("gpt-5.2", `"input":[{"role":"user","content":"hi"}]`, bare), body("gpt-5.2", `"input":[{"role":"developer","content":[{"type":"input_text","text":"as json"}]},{"role":"user","content":"hi"}]`, bare), want{"O-33", 0, "", "input", ""}},
+		{body("gpt-5.2", x, bare), body("gpt-5.2", x, strings.Replace(bare, `json_object"`, `json_schema","name":"a","schema":{"type":"object"}`, 1)), want{"O-33", 0, "", "input", ""}},
+	})
 	if got := ask(testEnv, "test-key", body("gpt-4", `"truncation":"auto","input":"`+strings.Repeat("word ", 7000)+`"`)); got != nil {
 		t.Errorf("truncated: %v", got)
 	}

@@ -235,7 +235,7 @@ func TestPrefixBinding(t *testing.T) {
 		{"another prompt", talk(model, "", `{"role":"user","content":"ho"}`, rs, fc, out), true},
 		{"something before", talk(model, "", `{"role":"system","content":"x"}`, prompt, rs, fc, out), true},
 		{"another tool", strings.Replace(talk(model, "", prompt, rs, fc, out), `"name":"f"`, `"name":"g"`, 1), true},
-		{"another format", talk(model, `"text":{"format":{"type":"json_object"}},`, prompt, rs, fc, out), true},
+		{"another format", talk(model, `"text":{"format":{"type":"json_schema","name":"a","schema":{"type":"object"}}},`, prompt, rs, fc, out), true},
 	} {
 		if got := ask(testEnv, "test-key", c.request); got != nil {
 			t.Errorf("%s: %v", c.name, got)

@@ -25,8 +25,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check FILE|DIR...",
 		Short: "Judge traffic that any tool recorded",
 		Long: `Judge traffic that any tool recorded: our cassettes, go-vcr v2 to v4, vcrpy, HAR,
-or the corpus layout. Directories are searched. What is not a call of a known
-provider is listed as skipped.
+or a folder of NN.request.json, NN.response.json and NN.response.body. Directories are
+searched. What is not a call of a known provider is listed as skipped.
 
 Our recorder notes which process sent a request. Of other recordings, --resume-at and
 --in-order say where a process resumed the session, so that resumption is judged too.

@@ -38,7 +38,7 @@ func (a *app) observeCommand() *cobra.Command {
 		Short: "Explain what an agent sends for one prompt",
 		Long: `Give an agent one prompt, through the intercepting proxy and by base URL, and explain
 what was seen: providers, models, endpoints, tools, side traffic, other hosts, whether it
-trusts the certificate, which files it writes. A model without a script answers.
+trusts the certificate, which files it writes. The simulator answers, without a script.
 
 Exits 3 when no call of a model was seen. --json prints ` + subject.ObserveSchema + `.`,
 		Example: "  conform observe -- my-agent --print {prompt}",

@@ -50,12 +50,13 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run [-- CMD {prompt}]",
 		Short: "Run an agent through every case and judge what it sent",
 		Long: `Run an agent through every case and judge what it sent through the intercepting
-proxy, without key or network. The agent is rkat, or the command behind --, or the
---subject. --source cassette replays the committed recordings and
-fails an agent that asks for anything else; --source simulator asks the strict
-simulator, which answers whatever the provider would accept. --source live asks the providers
-themselves, with the keys in ANTHROPIC_API_KEY, OPENAI_API_KEY and GEMINI_API_KEY, and
-costs money: the budget ends it.
+proxy. The agent is rkat, or the command behind --, or the --subject. Only --source live
+needs a key and a network.
+
+--source cassette replays the committed recordings and fails an agent that asks for
+anything else; --source simulator asks the strict simulator, which answers whatever the
+provider would accept. --source live asks the providers themselves, with the keys in
+ANTHROPIC_API_KEY, OPENAI_API_KEY and GEMINI_API_KEY, and costs money: the budget ends it.
 
 Exits 1 when something failed, 2 when nothing is selected, 3 when a requirement
 was not testable or no call was accepted, 5 when a guard ended the run: a key that is

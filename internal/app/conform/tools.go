@@ -25,7 +25,7 @@ func (a *app) toolsCommand() *cobra.Command {
 		Long: `Serve the tools that the cases call, over MCP: conform_echo, conform_fail,
 conform_noargs, conform_slow, conform_large, conform_image and conform_awkward. None
 of them changes anything. conform run starts this server for each agent that can be
-given one; start it yourself to see what your agent makes of it.
+given one; start it yourself to see how your agent uses it.
 
 Without --http the server speaks over standard input and output. Calls are written
 to the file that ` + harness.ToolLogVariable + ` names, one line of JSON each.`,

@@ -43,7 +43,7 @@ const long = `Record and replay what an agent and its provider say to each other
   recorder recover F                      finish a recording that was interrupted
   recorder ca show | export | rotate      the authority that clients must trust
   recorder doctor [-- CMD…]               prove that clients, or CMD, can be intercepted
-  recorder simulate [--scenario S]        be the providers, without a key or a network
+  recorder simulate [--scenario S]        simulate the providers, without a key or a network
 
 Every flag can also be set in recorder.yaml (--config) or as RECORDER_FLAG_NAME, but for
 --json, -q and -v, which belong on the command line.

@@ -23,7 +23,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Show every setting and where it comes from, and check sessions and providers",
 		Example: "  rkat doctor\n  rkat doctor --online --json | jq .providers",
-		Long:    "Show every setting and where it comes from, secrets masked, and read all sessions:\nthose that are damaged, torn by a crash (which mends itself when they are resumed),\nor in which tools were running when they ended. The database of rkat serve is asked for the\nversion of its tables, and not changed. With --online ask each provider\nthat has a key whether it is there and takes it; that costs nothing. Exits 1 when\nsomething needs attention.",
+		Long:    "Show every setting and where it comes from, secrets masked, and read all sessions:\nthose that are damaged, cut by a crash (resuming them repairs that), or in which tools\nwere running when they ended. The database of rkat serve is asked for the version of its\ntables, and not changed. With --online ask each provider that has a key whether it\nanswers and accepts the key; that costs nothing. Exits 1 when something needs attention.",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := a.loadConfig(cmd)

@@ -16,7 +16,7 @@ func (a *app) forkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "fork ID", Short: "Begin a session with the messages of another one",
 		Example: "  rkat sessions fork 01a1feeb --at 4",
-		Long:    "Begin a session with the messages of another one and print its id. With --at it\nbegins with the first N of them; calls of tools that this separates from their\nresults are answered so. What was thought and signed stays as it is.",
+		Long:    "Begin a session with the messages of another one and print its id. With --at it\nbegins with the first N of them; a call of a tool whose result is not among them gets\na result that says so. Thinking and signatures stay as they are.",
 		Args:    cli.Args(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("at") && at < 1 {

@@ -19,7 +19,7 @@ func (a *app) renderCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "render [ID] [PROMPT]", Short: "Show the request that resume, or run, would send",
 		Example: "  rkat render --last --model gpt-5.2 \"Go on.\"\n  rkat render --new --json \"Name three rivers.\"",
-		Long:    "Show the request that resume would send, or with --new that run would, byte for byte\non stdout. What of the conversation the provider would not get is on stderr. Nothing\nis sent and nothing is stored; a key is not needed. With --model the request is that\nof a hand-over to another model. Tool servers are started, for their tools are part\nof the request; no tool is called.",
+		Long:    "Show the request that resume would send, or with --new that run would, byte for byte\non stdout. On stderr is what the provider would not get of the conversation. Nothing\nis sent and nothing is stored; a key is not needed. With --model the request is that\nof a hand-over to another model. Tool servers are started, for their tools are part\nof the request; no tool is called.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.newSession {
 				return cli.Args(0, 1, "at most a prompt after --new")(cmd, args)

@@ -108,12 +108,12 @@ project (here or above), then meerkat/config.toml in $XDG_CONFIG_HOME or
 Environment:
   ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY (or GOOGLE_API_KEY)
   ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL
-  HTTPS_PROXY, HTTP_PROXY, NO_PROXY   as everywhere, also in lower case
+  HTTPS_PROXY, HTTP_PROXY, NO_PROXY   with their usual meaning, also in lower case
   SSL_CERT_FILE                       certificates trusted besides the system's
   RKAT_SESSION_DIR                    where sessions are (see --session-dir)
   RKAT_MODEL, RKAT_MAX_TOKENS, …      any setting: RKAT_ and its name in capitals
 
-A session that exists when a run fails is legal and can be resumed.`
+A session that exists when a run fails is valid and can be resumed.`
 
 func (a *app) rootCommand() *cobra.Command {
 	root := a.Root()

@@ -74,8 +74,8 @@ The modes:
   pass            pass everything on and keep nothing
 
 The program's environment makes it use the proxy and trust it. Signals are passed
-on to it, a second one kills it; the recording is finished either way. Its exit
-code is ours, unless ours says that something is wrong.
+on to it, a second one kills it; the recording is finished either way. The exit
+code is the program's, unless the recording or the replay itself failed.
 
 With --isolate the program is in a network of its own (Linux), in which there is
 the recorder and nothing else. In replay nothing leaves the machine then.`

@@ -22,7 +22,7 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-const simulateLong = `Serve the providers' side on loopback: as strict as the real ones, without a key
+const simulateLong = `Answer in the providers' place on loopback: as strict as the real ones, without a key
 and without a network.
 
 Any made-up key is accepted, one that looks real is refused. The base URLs are
@@ -47,7 +47,7 @@ type simulateFlags struct {
 func (a *app) simulateCommand() *cobra.Command {
 	s := &simulateFlags{}
 	cmd := &cobra.Command{
-		Use: "simulate", Short: "Be the providers: answer, check and refuse as they do", Long: simulateLong, Args: cli.NoArgs,
+		Use: "simulate", Short: "Simulate the providers: answer, check and refuse as they do", Long: simulateLong, Args: cli.NoArgs,
 		Example: "  recorder simulate\n  recorder simulate --provider anthropic --listen 127.0.0.1:9000 --level live",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := s.resolveFlags(); err != nil {

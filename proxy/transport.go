@@ -17,6 +17,23 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
+// maxReplyHeader bounds the header of a reply. Clients take less, and what they say of more
+// names no header: curl reports an empty reply, or that it has no memory.
+const maxReplyHeader = 1 << 20
+
+// replyError is err, or what it means where it comes of a header that is longer. net/http has
+// no errors of its own for that, and over HTTP/2 mostly none that says only that.
+func replyError(err error) error {
+	long := fmt.Sprintf("larger than %d MiB, the most that is passed on", maxReplyHeader>>20)
+	switch text := err.Error(); {
+	case strings.Contains(text, "server response headers exceeded"), strings.Contains(text, "response header list larger than advertised limit"):
+		return errors.New("the header of the reply is " + long)
+	case text == "connection error: COMPRESSION_ERROR", text == "connection error: PROTOCOL_ERROR":
+		return fmt.Errorf("the reply is not valid HTTP/2, or its header is %s (%w)", long, err)
+	}
+	return err
+}
+
 // NewTransport returns the connection to the providers. It speaks HTTP/2 when
 // the server does, leaves compression alone, ignores the proxies of the
 // environment (one of them may be this one), never connects to the Proxy that a
@@ -40,16 +57,17 @@ func NewTransportVia(upstream map[string]string, roots *x509.CertPool, via *Via)
 		bases[provider] = base
 	}
 	next := &http.Transport{
-		DialContext:           dialOthers(&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}),
-		TLSClientConfig:       &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:   10 * time.Second,
-		ExpectContinueTimeout: time.Second,
-		ForceAttemptHTTP2:     true,
-		DisableCompression:    true,
-		MaxIdleConnsPerHost:   512,
-		IdleConnTimeout:       90 * time.Second,
-		ReadBufferSize:        32 << 10,
-		WriteBufferSize:       32 << 10,
+		DialContext:            dialOthers(&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}),
+		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    10 * time.Second,
+		ExpectContinueTimeout:  time.Second,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    512,
+		IdleConnTimeout:        90 * time.Second,
+		ReadBufferSize:         32 << 10,
+		WriteBufferSize:        32 << 10,
+		MaxResponseHeaderBytes: maxReplyHeader,
 	}
 	if via != nil {
 		via.installIn(next)
@@ -119,7 +137,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (t *transport) send(r *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(r)
 	if err != nil {
-		return nil, err
+		return nil, replyError(err)
 	}
 	if err := t.via.checkReply(r, resp); err != nil {
 		return nil, err

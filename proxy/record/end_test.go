@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -88,5 +89,35 @@ func TestLastBytesWaitWithTheEnd(t *testing.T) {
 	want := []string{"write one ", "write two ", "saved one two three", "end three"}
 	if !slices.Equal(client.seen, want) {
 		t.Errorf("the client and the cassette saw %q, want %q", client.seen, want)
+	}
+}
+
+// TestLongHeader: a reply with a header that no client takes is answered with an error that
+// says so, and is reported; one that some clients take is passed on.
+func TestLongHeader(t *testing.T) {
+	t.Run("HTTP/1.1", func(t *testing.T) { testLongHeader(t, false) })
+	t.Run("HTTP/2", func(t *testing.T) { testLongHeader(t, true) })
+}
+
+func testLongHeader(t *testing.T, h2 bool) {
+	t.Helper()
+	for _, parts := range []int{1, 64} {
+		for size, want := range map[int]int{800 << 10: http.StatusOK, 2 << 20: http.StatusBadGateway} {
+			t.Run(fmt.Sprintf("%d bytes in %d", size, parts), func(t *testing.T) {
+				g := newRig(t, h2, record.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+					w.Header()["X-Long"] = slices.Repeat([]string{strings.Repeat("a", size/parts)}, parts)
+					_, _ = io.WriteString(w, "{}")
+				})
+				resp := g.post()
+				text := read(t, resp)
+				if resp.StatusCode != want || want != http.StatusOK && !strings.Contains(text, "larger than 1 MiB, the most that is passed on") {
+					t.Errorf("%d %s", resp.StatusCode, text)
+				}
+				report := g.close()
+				if said := fmt.Sprint(report.Cut); (want == http.StatusOK) != (len(report.Cut) == 0) || want != http.StatusOK && !strings.Contains(said, "larger than 1 MiB, the most") {
+					t.Errorf("reported %s", said)
+				}
+			})
+		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -66,7 +68,26 @@ func describeError(err error) string {
 	case errors.As(err, &answer):
 		return fmt.Sprintf("%s (SQLSTATE %s)", answer.Message, answer.Code)
 	}
-	return "cannot be reached: " + err.Error()
+	return "cannot be reached: " + strings.Join(causesOf(err), "; ")
+}
+
+// causesOf returns why a connection could not be made or used, each reason once: pgx tries
+// every address with TLS and without, and names it each time twice.
+func causesOf(err error) (all []string) {
+	switch e := err.(type) { //nolint:errorlint // the tree is walked here
+	case *net.OpError, *net.DNSError:
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			all = append(all, causesOf(inner)...)
+		}
+		slices.Sort(all)
+		return slices.Compact(all)
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			return causesOf(inner)
+		}
+	}
+	return []string{err.Error()}
 }
 
 // awayError is why an Append gave up.

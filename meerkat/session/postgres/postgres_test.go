@@ -419,7 +419,7 @@ func TestNoPassword(t *testing.T) {
 	url := server.Database(t)
 	for name, c := range map[string]struct{ url, want string }{
 		"no port":        {strings.Replace(url, "127.0.0.1:", "127.0.0.1:1", 1), "has a port or parameter that is not valid"},
-		"no listener":    {"postgres://u:" + postgrestest.Password + "@127.0.0.1:1/db", "127.0.0.1:1/db: cannot be reached"},
+		"no listener":    {"postgres://u:" + postgrestest.Password + "@127.0.0.1:1/db", "127.0.0.1:1/db: cannot be reached: dial tcp 127.0.0.1:1: connect: connection refused; see"},
 		"no database":    {url + "x", "create it"},
 		"wrong password": {strings.Replace(url, postgrestest.Password, postgrestest.Password+"2", 1), "refuses this user"},
 		"no URL":         {"host=127.0.0.1 password=" + postgrestest.Password, "is not a URL"},

@@ -89,7 +89,7 @@ const (
 	ExitUsage      = 2 // wrong usage, or nothing selected
 	ExitIncomplete = 3 // nothing failed, but something was not testable
 	ExitHarness    = 4 // the harness itself broke
-	ExitGuard      = 5 // a guard tripped: real key, budget, forbidden host or model
+	ExitGuard      = 5 // a guard ended the run: a real key, a spent budget, a host or model that is not allowed
 	// ExitInterrupted is that of shells for a program that SIGINT ended.
 	ExitInterrupted = 130
 )

@@ -248,7 +248,7 @@ func limitSettings() []Setting {
 			Help: "budget of the session in model `calls`", field: func(c *Config) any { return &c.Agent.Limits.MaxTurns },
 		}, {
 			Key: "retry.max_retries", Flag: "max-retries", Commands: RunCommands, read: readCount, Default: retry.MaxRetries,
-			Help: "how `often` a failed model call is made again (default 3)", field: func(c *Config) any { return &c.Agent.Retry.MaxRetries },
+			Help: "`number` of times that a failed model call is made again at most (default 3)", field: func(c *Config) any { return &c.Agent.Retry.MaxRetries },
 		}, {
 			Key: "retry.initial_delay", read: readDuration, Default: retry.InitialDelay,
 			Help: "`time` before the first repetition", field: func(c *Config) any { return &c.Agent.Retry.InitialDelay },

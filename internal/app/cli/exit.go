@@ -17,11 +17,11 @@ type ExitCode struct {
 // documentation and conform explain are made from it.
 var exitCodes = []ExitCode{
 	{"conform", 0, "ok"},
-	{"conform", 1, "a failure: a requirement is broken, an excuse is stale, or a flake is not listed"},
+	{"conform", 1, "a failure: a requirement is broken, an entry of the baseline is stale, or a result is flaky and not listed"},
 	{"conform", 2, "wrong usage, or nothing to judge"},
 	{"conform", 3, "incomplete: nothing failed, but something was not testable"},
-	{"conform", 4, "the harness broke"},
-	{"conform", 5, "a guard tripped: a real key, a budget, a forbidden host or model"},
+	{"conform", 4, "an error of conform itself"},
+	{"conform", 5, "a guard ended the run: a real key, a spent budget, a host or model that is not allowed"},
 	{"conform", 130, "interrupted"},
 	{"recorder", 0, "ok"},
 	{"recorder", 1, "a gate failed: unused, missed, stale, empty, nothing asked for, different, or a secret found"},

@@ -129,7 +129,7 @@ latest public source or that there is none, and where a breach leads to somethin
 	}
 	addJSONFlag(cmd, &asJSON)
 	cmd.Flags().StringVar(&filter, "filter", "", filterHelp)
-	cmd.Flags().StringVar(&set, "set", "", "only the requirements of a set: "+strings.Join(specs.SetNames(), ", or frozen in a month "))
+	cmd.Flags().StringVar(&set, "set", "", "only the requirements of a set: "+strings.Join(specs.SetNames(), ", or one frozen in a month, "))
 	return cmd
 }
 

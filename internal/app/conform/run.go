@@ -81,7 +81,7 @@ not made up, a model or a host that is not allowed, a budget that is spent. --js
 	flags.StringSliceVar(&f.sources, "source", nil, "what answers the agent: cassette, simulator, live (default: for rkat cassettes, and the simulator where there is none; simulator for others)")
 	flags.StringSliceVar(&f.ingress, "ingress", nil, "how the agent reaches the proxy: mitm, base-url or both (default: the first of them that works)")
 	flags.StringVar(&f.webSocket, "websocket", webSocketJudge, "WebSockets of OpenAI's Responses API: judge, where the simulator answers, or refuse, after which agents go on over HTTP")
-	flags.StringVar(&f.set, "set", "current", "requirements to hold it to: "+strings.Join(specs.SetNames(), ", or frozen in a month "))
+	flags.StringVar(&f.set, "set", "current", "the set of requirements to judge by: "+strings.Join(specs.SetNames(), ", or one frozen in a month, "))
 	flags.StringVar(&f.filter, "filter", "", filterHelp)
 	flags.StringVar(&f.seed, "seed", "", "repeat the nonces and tokens of an earlier run (default: new ones)")
 	f.subjectFlags.addTo(cmd)

@@ -40,7 +40,7 @@ func (f *liveFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.budget.Requests, "max-requests", defaultLiveRequests, "live: end the run before request `N`+1")
 	flags.IntVar(&f.budget.Tokens, "max-tokens", defaultLiveTokens, "live: send nothing more once the replies report `N` tokens, input and output")
-	flags.Float64Var(&f.budget.Cost, "max-cost", 0, "live: send nothing more once the run has cost so `much`, in the currency of --prices")
+	flags.Float64Var(&f.budget.Cost, "max-cost", 0, "live: send nothing more once the run has cost an `amount`, in the currency of --prices")
 	flags.StringSliceVar(&f.models, "live-model", nil, "live: `provider=model` to ask for, which is then allowed; may be repeated (default: the scenarios', cheap ones)")
 	flags.StringSliceVar(&f.allowModels, "allow-model", nil, "live: further `model` or family that the agent may ask for, such as \"claude-haiku >= 4.5\"; may be repeated")
 	flags.StringVar(&f.record, "record", "", "live: keep a cassette of each case in `folder`, for example cassettes/live")

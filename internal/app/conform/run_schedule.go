@@ -32,7 +32,7 @@ type scheduleFlags struct {
 func (f *scheduleFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.jobs, "jobs", 0, "how many cases run at once (default: as many as there are processors, four times that for rkat)")
-	flags.IntVar(&f.repeat, "repeat", 1, "run each case so often, to find results that differ: they are flaky")
+	flags.IntVar(&f.repeat, "repeat", 1, "run each case `N` times, to find results that differ: they are flaky")
 	flags.DurationVar(&f.caseTimeout, "case-timeout", harness.DefaultCaseTimeout, "how long one case may take")
 	flags.StringVar(&f.shard, "shard", "", "run a part of the cases: 2/4 is the second of four")
 	flags.StringVar(&f.rerunFailed, "rerun-failed", "", "run only what failed, was not testable or has no result in a JSON report or journal `FILE`, and merge the results")

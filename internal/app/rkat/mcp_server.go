@@ -48,7 +48,7 @@ a server that others reach.`,
 	flags.StringVar(&o.listen, "listen", "", "`address` for streamable HTTP, such as 127.0.0.1:8766; port 0 takes a free one")
 	flags.StringVar(&o.tokenFile, "token-file", "", "`file` that holds the token of --listen")
 	flags.BoolVar(&o.remote, "allow-remote", false, "let --listen name an address that other machines reach")
-	flags.IntVar(&o.maxRuns, "max-runs", server.DefaultMaxRuns, "so `many` runs at once")
+	flags.IntVar(&o.maxRuns, "max-runs", server.DefaultMaxRuns, "`N` runs at once at most")
 	return cmd
 }
 

@@ -52,8 +52,8 @@ signal ends the process at once.`,
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8767", "`address` to listen at; port 0 takes a free one")
 	flags.StringVar(&o.tokenFile, "token-file", "", "`file` that holds the token")
 	flags.BoolVar(&o.remote, "allow-remote", false, "let --listen name an address that other machines reach")
-	flags.IntVar(&o.maxRuns, "max-runs", server.DefaultMaxRuns, "so `many` runs at once")
-	flags.IntVar(&o.streams, "max-streams", server.DefaultStreams, "so `many` event streams at once")
+	flags.IntVar(&o.maxRuns, "max-runs", server.DefaultMaxRuns, "`N` runs at once at most")
+	flags.IntVar(&o.streams, "max-streams", server.DefaultStreams, "`N` event streams at once at most")
 	flags.DurationVar(&o.drain, "drain", 30*time.Second, "how long runs may go on after SIGTERM")
 	return cmd
 }

@@ -47,10 +47,10 @@ func (a *app) listCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	cli.AddJSONFlag(cmd, &asJSON)
-	flags.IntVarP(&f.limit, "limit", "l", 0, "list so `many` (default all)")
-	flags.IntVar(&f.offset, "offset", 0, "leave out so `many` first")
+	flags.IntVarP(&f.limit, "limit", "l", 0, "list the first `N` (default all)")
+	flags.IntVar(&f.offset, "offset", 0, "leave out the first `N`")
 	flags.StringVar(&f.created, "created-after", "", "a `time`: 2026-01-02, 2026-01-02T15:04:05Z, or 36h for that long ago")
-	flags.StringVar(&f.updated, "updated-after", "", "a `time`, likewise")
+	flags.StringVar(&f.updated, "updated-after", "", "a `time`, as for --created-after")
 	return cmd
 }
 

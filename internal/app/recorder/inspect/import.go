@@ -51,7 +51,7 @@ F is the export of a cassette that a simulator or another stand-in answered.`,
 	set.BoolVar(&f.force, "force", false, "replace a cassette that exists")
 	f.own.AddTo(set)
 	f.onSecret.AddTo(set)
-	set.BoolVar(&f.incomplete, "allow-incomplete", false, "replies without their end are meant so: the cassette declares it")
+	set.BoolVar(&f.incomplete, "allow-incomplete", false, "replies that are cut are intended; the cassette declares it")
 	return cmd
 }
 

@@ -62,6 +62,7 @@ where each begins. Pieces of one text are one line; --unfold shows each.`,
 	}
 	cli.AddJSONFlag(cmd, &x.json)
 	cmd.Flags().IntVarP(&x.n, "interaction", "i", Everything, "show interaction `N`, counted from 0")
+	cmd.Flags().Lookup("interaction").DefValue = "0" // or the help would say that -1 is shown
 	cmd.Flags().StringVar(&x.body, "body", "", "with -i: print the bytes of its `request or response`, nothing else")
 	cmd.Flags().BoolVar(&x.unfold, "unfold", false, "with -i: a line for each event")
 	return cmd

@@ -14,8 +14,8 @@ import (
 
 // addFidelity declares the flags that say what of a reply is kept.
 func (f *modeFlags) addFidelity(set *pflag.FlagSet) {
-	set.Var(&f.onAbort, "on-abort", "record: what a client's leaving does to the reply: cancel, or `drain[:MiB[:seconds]]` reads on")
-	set.BoolVar(&f.allowIncomplete, "allow-incomplete", false, "record: replies without their end are meant so: the cassette declares it")
+	set.Var(&f.onAbort, "on-abort", "record: what happens to the reply when the client leaves: cancel, or `drain[:MiB[:seconds]]`, which reads on")
+	set.BoolVar(&f.allowIncomplete, "allow-incomplete", false, "record: replies that are cut are intended; the cassette declares it")
 	set.Var(&f.maxBody, "max-body", "record: keep no body longer than so many `MiB` (default 256)")
 }
 

@@ -40,7 +40,7 @@ func (a *app) withCheck(cmd *cobra.Command) *cobra.Command {
 	set.IntVar(&x.budget.requests, "max-requests", 20, "check: send at most `N` requests")
 	set.IntVar(&x.budget.tokens, "max-tokens", 50_000, "check: stop before about `N` tokens are spent, input and output")
 	set.Int64Var(&x.maxBytes, "max-bytes", 16<<20, "check: read at most `N` bytes of a reply")
-	set.DurationVar(&x.timeout, "timeout", 5*time.Minute, "check: how `long` a reply may take")
+	set.DurationVar(&x.timeout, "timeout", 5*time.Minute, "check: `time` that a reply may take")
 	set.StringVar(&x.failOn, "fail-on", event.Breaking.String(), "check: exit 1 from this `severity` on: cosmetic, notable, breaking")
 	set.BoolVar(&x.dryRun, "dry-run", false, "check: say what it would cost, and send nothing")
 	cli.AddJSONFlag(cmd, &x.json)

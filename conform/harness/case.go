@@ -205,7 +205,7 @@ func (s Step) silence() string {
 	if s.Resume {
 		return "sent no request"
 	}
-	return "sent no request: does it use HTTPS_PROXY, or the base URL?"
+	return "sent no request; if it calls a model, it may not use HTTPS_PROXY or the base URL"
 }
 
 // outputDeviation says what is missing in what the process wrote to its standard

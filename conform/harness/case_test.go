@@ -80,8 +80,8 @@ func TestSilentStep(t *testing.T) {
 		code int
 		want string
 	}{
-		{Step{}, 1, "exited 1, the scenario expects success, and sent no request: does it use HTTPS_PROXY, or the base URL?"},
-		{Step{}, 0, "sent no request: does it use HTTPS_PROXY, or the base URL?"},
+		{Step{}, 1, "exited 1, the scenario expects success, and sent no request; if it calls a model, it may not use HTTPS_PROXY or the base URL"},
+		{Step{}, 0, "sent no request; if it calls a model, it may not use HTTPS_PROXY or the base URL"},
 		{Step{Resume: true}, 1, "exited 1, the scenario expects success, and sent no request"},
 		{Step{Resume: true}, 0, "sent no request"},
 	} {

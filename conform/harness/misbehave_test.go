@@ -131,7 +131,7 @@ func TestBadSubjects(t *testing.T) {
 		"stops itself":      {deviation: "step 0 was ended at the case's time limit of 3s, having sent no request; give slow agents more with --case-timeout"},
 		"forks":             {effect: "left 1 process behind, which the harness ended"},
 		"floods":            {effect: "wrote more than is kept of the output: 1 process"},
-		"ignores the proxy": {deviation: "sent no request: does it use HTTPS_PROXY"},
+		"ignores the proxy": {deviation: "sent no request; if it calls a model, it may not use HTTPS_PROXY"},
 		"crashes":           {deviation: "step 0 was ended by SIGKILL"},
 		"prints a key":      {deviation: "cannot use "},
 		"writes outside":    {effect: `wrote outside its folders: "out\x1bside"`},

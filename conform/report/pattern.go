@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A pattern names results as CHECK/CASE, e.g. SIG-007/leading/thinking-tool-loop/gemini.
+// A pattern names results as CHECK/CASE, e.g. SIG-014/call-signed/thinking-tool-loop/gemini.
 // Its parts are separated by slashes: * stands for any text inside a part, ** for any
 // number of whole parts. A pattern whose last part has no @ holds for every source and
 // every way in.
@@ -21,7 +21,7 @@ func checkPattern(pattern string) error {
 	parts := strings.Split(pattern, "/")
 	switch {
 	case pattern == "":
-		return errors.New("is empty; write CHECK/CASE, e.g. SIG-007/**/gemini")
+		return errors.New("is empty; write CHECK/CASE, e.g. SIG-014/**/gemini")
 	case len(parts) > maxPatternParts:
 		return fmt.Errorf("has %d parts; CHECK/CASE has four, and ** stands for several", len(parts))
 	case len(parts) == 1 && pattern != "**":

@@ -22,5 +22,6 @@ for (;;) {
     console.log(reply.content.map((block) => block.text ?? "").join(""));
     process.exit(reply.stop_reason === "end_turn" ? 0 : 1);
   }
-  messages.push({ role: "user", content: calls.map((call) => ({ type: "tool_result", tool_use_id: call.id, content: String(call.input.text ?? "") })) });
+  const run = (call) => (call.name === "echo" ? { content: String(call.input.text ?? "") } : { content: `no tool ${call.name}; there is echo`, is_error: true });
+  messages.push({ role: "user", content: calls.map((call) => ({ type: "tool_result", tool_use_id: call.id, ...run(call) })) });
 }

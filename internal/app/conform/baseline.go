@@ -19,7 +19,7 @@ func (a *app) baselineCommand() *cobra.Command {
 		`Keep the list of failures that are known. conform run --baseline FILE makes known-fail of
 what FILE lists. An entry that excuses nothing, or whose day has come, is stale: exit 1.
 
-  - pattern: SIG-007/**/gemini      # CHECK/CASE, * inside a part, ** for several parts
+  - pattern: SIG-014/**/gemini      # CHECK/CASE, * inside a part, ** for several parts
     reason: resume drops signatures
     issue: https://github.com/me/agent/issues/7
     expires: 2027-03-01

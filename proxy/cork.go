@@ -13,8 +13,11 @@ type corkConn struct {
 	net.Conn
 	mu       sync.Mutex
 	isCorked bool
-	held     []byte
+	held     *[]byte // nil for nothing
 }
+
+// corkBuffers are shared, because few connections are corked at a time.
+var corkBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const (
 	// corkFrom is the length of a write, in bytes, above which the buffers of net/http may not
@@ -30,12 +33,28 @@ func (c *corkConn) cork() {
 	c.isCorked = true
 }
 
-// uncork sends what was written since cork.
-func (c *corkConn) uncork() error {
+// uncork sends what was written since cork. The connection stays corked until then, so that
+// another write does not wait for a client that stopped reading: with the alert of a TLS
+// connection that is closed, the close would wait.
+func (c *corkConn) uncork() (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, err := c.Conn.Write(c.held)
-	c.isCorked, c.held = false, c.held[:0]
+	for c.held != nil && err == nil {
+		err = c.sendHeld()
+	}
+	c.isCorked, c.held = false, nil
+	return err
+}
+
+// sendHeld sends what is kept; mu is held, but not during the write.
+func (c *corkConn) sendHeld() error {
+	sent := c.held
+	c.held = nil
+	c.mu.Unlock()
+	_, err := c.Conn.Write(*sent)
+	*sent = (*sent)[:0]
+	corkBuffers.Put(sent)
+	c.mu.Lock()
 	return err
 }
 
@@ -46,7 +65,10 @@ func (c *corkConn) Write(p []byte) (int, error) {
 	if !c.isCorked {
 		return c.Conn.Write(p)
 	}
-	c.held = append(c.held, p...)
+	if c.held == nil {
+		c.held = corkBuffers.Get().(*[]byte)
+	}
+	*c.held = append(*c.held, p...)
 	return len(p), nil
 }
 

@@ -63,6 +63,7 @@ var anthropicParams = []Kind{
 	{Name: "a-thinking-off-in-loop", Rule: "A-39", alter: onEveryPage(thinkingOffInLoop)},
 	{Name: "a-openai-tool-form", Rule: "A-5 A-6 R46", alter: onTools(openAIToolForm)},
 	{Name: "a-system-message-old-model", Rule: "A-9", prepare: withoutMembers(asModel("claude-sonnet-4-5"), "thinking", "output_config"), alter: onEveryPage(systemMessage)},
+	{Name: "a-stop-blank", Rule: "A-7", alter: setParameters(`{"stop_sequences":["END","\n"]}`)},
 	{Name: "a-system-number", Rule: "A-7", alter: setParameters(`{"system":42}`)},
 	{Name: "a-beta-member-without-header", Rule: "R53 A-5", alter: betaMember(`{"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}}`)},
 	{Name: "a-binding-without-header", Rule: "A-5 R53", alter: onEveryPage(bindingMember)},
@@ -114,6 +115,7 @@ var openAIParams = []Kind{
 	{Name: "o-previous-of-unstored", Rule: "O-25 R49", alter: previousOfUnstored},
 	{Name: "o-tool-choice-unknown", Rule: "O-29", alter: withTools(`{"tool_choice":{"type":"function","name":"not_declared"}}`)},
 	{Name: "o-tool-choice-chat-form", Rule: "O-3 O-5", alter: withTools(`{"tool_choice":{"type":"function","function":{"name":"x"}}}`)},
+	{Name: "o-json-object-unmentioned", Rule: "O-33", alter: jsonUnmentioned},
 	{Name: "o-metadata-17", Rule: "O-6", alter: setParameters(`{"metadata":` + manyPairs(17) + `}`)},
 	{Name: "o-reasoning-not-asked-for", Rule: "R16 hidden reasoning never asked for", alter: reasoningNotAsked},
 }

@@ -56,6 +56,7 @@ var legalOpenAIParams = []Kind{
 	{Name: "o-effort-xhigh-on-5-2", Rule: "§6.2", prepare: withoutMembers(asModel("gpt-5.2"), "temperature", "top_p"), alter: setParameters(`{"reasoning":{"effort":"xhigh","summary":"auto"}}`)},
 	{Name: "o-effort-on-unknown-model", Rule: "§6.4", prepare: withoutMembers(asModel("gpt-7-nova"), "temperature", "top_p"), alter: setParameters(`{"reasoning":{"effort":"max"}}`)},
 	{Name: "o-max-output-tokens-16", Rule: "O-6", alter: setParameters(`{"max_output_tokens":16}`)},
+	{Name: "o-json-object-mentioned", Rule: "O-33", alter: setParameters(`{"text":{"format":{"type":"json_object"}},"input":[{"role":"developer","content":"Answer in JSON."},{"role":"user","content":"hi"}]}`)},
 	{Name: "o-metadata-16", Rule: "§2.2", alter: setParameters(`{"metadata":` + manyPairs(16) + `}`)},
 	{Name: "o-known-parameters", Rule: "§2.2", alter: setParameters(`{"prompt_cache_key":"k","safety_identifier":"s","service_tier":"auto","max_tool_calls":5}`)},
 	{Name: "o-verbosity-low", Rule: "§2.2", prepare: withoutMembers(asModel("gpt-5.2"), "text", "temperature", "top_p"), alter: setParameters(`{"text":{"verbosity":"low"}}`)},

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -116,4 +117,18 @@ func manyPairs(n int) string {
 		pairs = append(pairs, fmt.Sprintf(`"k%d":"v"`, i))
 	}
 	return "{" + strings.Join(pairs, ",") + "}"
+}
+
+// jsonUnmentioned asks for JSON of any form in a session whose requests hold all of their
+// input and nowhere the word.
+func jsonUnmentioned(d *draft, r *rand.Rand) (Place, bool) {
+	for _, k := range d.asked {
+		body := bytes.ToLower(d.ev.Exchanges[k].Request.Body)
+		for _, word := range []string{"json", "previous_response_id", "conversation", "item_reference", `"prompt"`} {
+			if bytes.Contains(body, []byte(word)) {
+				return Place{}, false
+			}
+		}
+	}
+	return setParameters(`{"text":{"format":{"type":"json_object"}}}`)(d, r)
 }

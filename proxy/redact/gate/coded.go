@@ -16,9 +16,9 @@ func (p *sextetPairs) add(k uint16) {
 
 func (p *sextetPairs) has(pair uint16) bool { return p[pair>>6&63]>>(pair&63)&1 != 0 }
 
-// places are the three places at which a secret can begin in a group of three bytes: the
+// sextetOffsets are the three places at which a secret can begin in a group of three bytes: the
 // letter of the group that the pair of letters starts with, and the index of the byte.
-var places = [...]struct{ letter, byte int }{{0, 0}, {2, 1}, {3, 2}}
+var sextetOffsets = [...]struct{ letter, byte int }{{0, 0}, {2, 1}, {3, 2}}
 
 // shiftsIn returns from which of the first four letters a run of base64 must be decoded to
 // find secrets that can be in it. Each letter is looked at a few times at most.
@@ -29,7 +29,7 @@ func (s *secretSet) shiftsIn(run []byte) (shifts [4]bool) {
 		if !s.coded.has(pair) {
 			continue
 		}
-		for _, p := range places {
+		for _, p := range sextetOffsets {
 			group := i - 1 - p.letter
 			if group >= 0 && !shifts[group&3] && s.canBeginAt(run[group:], p.byte) {
 				shifts[group&3] = true

@@ -176,7 +176,7 @@ func TestKnownPrefixesAreFound(t *testing.T) {
 		}
 		in := simple()
 		in.Request.Body = []byte(`{"x":"abc` + key + `"}`)
-		if err := New().Check(in); (err != nil) != isGluedFound(prefix) {
+		if err := New().Check(in); (err != nil) != isFoundInsideWord(prefix) {
 			t.Errorf("%s inside a longer word: %v", prefix, err)
 		}
 	}
@@ -341,10 +341,10 @@ func FuzzCheck(f *testing.F) {
 		in := simple()
 		in.Response.Body = []byte(body + secret)
 		err := g.Check(in)
-		if len(secret) >= shortest && err == nil {
+		if len(secret) >= minSecret && err == nil {
 			t.Fatal("a secret passes")
 		}
-		if err != nil && len(secret) >= shortest && strings.Contains(err.Error(), secret) {
+		if err != nil && len(secret) >= minSecret && strings.Contains(err.Error(), secret) {
 			t.Fatal("the error quotes the secret")
 		}
 	})

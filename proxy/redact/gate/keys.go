@@ -104,9 +104,9 @@ func knownKey(text []byte, i int) (kind string, key []byte, read int) {
 	if i+2 > len(text) {
 		return "", nil, 0
 	}
-	isGlued := i > 0 && isWordByte(text[i-1])
+	isInsideWord := i > 0 && isWordByte(text[i-1])
 	for _, f := range familiesBy[firstTwo(text[i:])] {
-		if bytes.HasPrefix(text[i:], []byte(f.prefix)) && (!isGlued || f.isGluable() && canBegin(text, i)) {
+		if bytes.HasPrefix(text[i:], []byte(f.prefix)) && (!isInsideWord || f.mayFollowLetters() && followsFewLetters(text, i)) {
 			key, n := f.keyAt(text, i)
 			if read += n; key != nil {
 				return f.kind, key, read
@@ -167,9 +167,9 @@ func Blank(body []byte) []byte {
 	return out
 }
 
-// isGluable reports whether a prefix is odd enough to be one in the middle of a word:
+// mayFollowLetters reports whether a prefix is odd enough to be one in the middle of a word:
 // "task-" ends with "sk-".
-func (f family) isGluable() bool {
+func (f family) mayFollowLetters() bool {
 	return len(f.prefix) >= 4 && f.prefix != "sess-" && f.prefix != "xai-"
 }
 

@@ -29,15 +29,15 @@ var tooShort = []string{"s.", "ey", "api", "key", "ext_", "sc_"}
 
 // pattern is a rule for a kind of secret that has a form but no fixed beginning.
 type pattern struct {
-	id        string
-	compiled  func() *regexp.Regexp
-	isGluable bool // the secret begins with the anchor, so it may follow a letter
-	isContext bool // the secret follows the anchor and a sign, as in "acme_key = …"
-	isAtStart bool // what the expression matches begins with the anchor
-	group     int
-	entropy   float64
-	allowed   []*regexp.Regexp
-	stopwords []string
+	id               string
+	compiled         func() *regexp.Regexp
+	mayFollowLetters bool // the secret begins with the anchor, so it may follow a letter
+	isContext        bool // the secret follows the anchor and a sign, as in "acme_key = …"
+	isAtStart        bool // what the expression matches begins with the anchor
+	group            int
+	entropy          float64
+	allowed          []*regexp.Regexp
+	stopwords        []string
 }
 
 // patterns finds rules by their anchors: words, in lower case, one of which stands in or
@@ -92,7 +92,7 @@ var loadPatterns = sync.OnceValue(func() *patterns {
 		if beginsWith(strings.TrimPrefix(rest, "(?i)(?:"), r.Keywords) {
 			expression, p.isAtStart = `\A(?:`+rest+`)`, true
 		}
-		p.isContext, p.isGluable = isContext, p.isAtStart && !isContext
+		p.isContext, p.mayFollowLetters = isContext, p.isAtStart && !isContext
 		p.compiled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 		for _, word := range r.Keywords {
 			for _, word := range anchorsOf(strings.ToLower(word)) {
@@ -163,8 +163,8 @@ const (
 // is false when there can be none.
 func (p *pattern) areaOf(text []byte, at, end int) (near area, ok bool) {
 	switch {
-	case p.isGluable:
-		return area{at, min(at+after, len(text))}, canBegin(text, at)
+	case p.mayFollowLetters:
+		return area{at, min(at+after, len(text))}, followsFewLetters(text, at)
 	case p.isContext:
 		ok = bytes.ContainsAny(text[end:min(end+beforeSign, len(text))], "=>:|,?")
 		near = area{max(at-before, 0), min(at+afterContext, len(text))}
@@ -316,17 +316,17 @@ func shannon(text []byte) (bits float64) {
 	return bits
 }
 
-// canBegin reports whether a key can begin at text[i]: at the start of a word, or glued to
+// followsFewLetters reports whether text[i:] begins a word, or stands after
 // a few letters. Inside a long run of such letters it is there by chance.
-func canBegin(text []byte, i int) bool {
+func followsFewLetters(text []byte, i int) bool {
 	start := i
-	for start > 0 && i-start <= maxGlued && isWordByte(text[start-1]) {
+	for start > 0 && i-start <= maxLettersBefore && isWordByte(text[start-1]) {
 		start--
 	}
-	return i-start <= maxGlued
+	return i-start <= maxLettersBefore
 }
 
 func isWordByte(c byte) bool { return isAlphanumeric(c) || c == '-' || c == '_' }
 
-// maxGlued is how many letters may stand before a key in the same word.
-const maxGlued = 12
+// maxLettersBefore is how many letters may stand before a key in the same word.
+const maxLettersBefore = 12

@@ -12,11 +12,11 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// isGluedFound says which keys are found after a few letters of the same word.
-func isGluedFound(prefix string) bool {
+// isFoundInsideWord says which keys are found after a few letters of the same word.
+func isFoundInsideWord(prefix string) bool {
 	for _, f := range families {
 		if f.prefix == prefix {
-			return f.isGluable()
+			return f.mayFollowLetters()
 		}
 	}
 	return false

@@ -20,7 +20,7 @@ type search struct {
 // searchEverywhere searches text as it is and with its encodings undone. Its
 // memory does not grow with the text.
 func (s *search) searchEverywhere(text []byte) *Hit {
-	if len(text) < word {
+	if len(text) < minWholeWord {
 		return nil
 	}
 	if hit := s.searchDecoded(text); hit != nil {
@@ -46,10 +46,10 @@ func (s *search) searchDecoded(text []byte) *Hit {
 }
 
 // window is how much of a text is decoded at once. Windows overlap by more than
-// the longest secret takes, however often it is escaped.
+// the maxSearched secret takes, however often it is escaped.
 const (
 	window  = 64 << 10
-	overlap = 16 * longest
+	overlap = 16 * maxSearched
 )
 
 // kinds are the kinds of secrets that are looked for.
@@ -93,7 +93,7 @@ func (s *search) searchText(text []byte, wanted kinds, torn bool) *Hit {
 // secretAt returns what begins at text[i]: a secret that this process has used, or a
 // well-known key.
 func (s *search) secretAt(text []byte, i int, wanted kinds, opaque *opaqueRuns) *Hit {
-	if i+word > len(text) {
+	if i+minWholeWord > len(text) {
 		return nil
 	}
 	if secret := s.secrets.secretAt(text, i); secret != "" {
@@ -156,7 +156,7 @@ func (s *search) searchBase64(text []byte, wanted kinds, torn bool) *Hit {
 }
 
 // shortestRun is the number of letters that the shortest secret takes in base64.
-const shortestRun = shortest * 4 / 3
+const shortestRun = minSecret * 4 / 3
 
 // lettersBefore returns how many base64 letters stand before text[end], at most shortestRun.
 func lettersBefore(text []byte, end int) (n int) {

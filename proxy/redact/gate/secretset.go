@@ -45,7 +45,7 @@ func (s *secretSet) index(v string) {
 	s.by[k] = append(s.by[k], v)
 	s.first.add(headOf(v))
 	s.coded.add(k)
-	if len(v) >= shortest && len(v) <= longest {
+	if len(v) >= minSecret && len(v) <= maxSearched {
 		v = strings.ToLower(v)
 		s.lowered[firstTwo(v)] = append(s.lowered[firstTwo(v)], v)
 	}
@@ -74,11 +74,11 @@ func firstTwo[T string | []byte](v T) uint16 { return uint16(v[0])<<8 | uint16(v
 // enough; of several that begin alike the one that stands there whole is returned.
 func (s *secretSet) secretAt(text []byte, i int) (found string) {
 	for _, v := range s.by[firstTwo(text[i:])] {
-		end := i + min(len(v), longest)
+		end := i + min(len(v), maxSearched)
 		if end > len(text) || string(text[i:end]) != v[:end-i] {
 			continue
 		}
-		if len(v) < shortest && !isWholeWord(text, i, end) {
+		if len(v) < minSecret && !isWholeWord(text, i, end) {
 			continue
 		}
 		if len(text)-i >= len(v) && string(text[i:i+len(v)]) == v {
@@ -98,7 +98,7 @@ func isWholeWord(text []byte, start, end int) bool {
 // its letters is lost.
 func (s *secretSet) inName(name string) bool {
 	name = strings.ToLower(name)
-	for i := range max(len(name)-shortest+1, 0) {
+	for i := range max(len(name)-minSecret+1, 0) {
 		rest := name[i:]
 		if s.first.has(headOf(rest)) &&
 			slices.ContainsFunc(s.lowered[firstTwo(rest)], func(v string) bool { return strings.HasPrefix(rest, v) }) {

@@ -8,13 +8,13 @@ import (
 // Of a long secret the beginning is enough. Of two that begin alike, the one that stands there
 // is what a redactor is taught to take out.
 func TestLongSecretsThatBeginAlike(t *testing.T) {
-	beginning := strings.Repeat("Ab3dEf9hIj", longest/10+1)
+	beginning := strings.Repeat("Ab3dEf9hIj", maxSearched/10+1)
 	set := newSecretSet(beginning+"first", beginning+"second")
 	for text, want := range map[string]string{
 		beginning + "first, and more": beginning + "first",
 		beginning + "second":          beginning + "second",
-		beginning[:longest]:           beginning + "second",
-		beginning[:longest-1]:         "",
+		beginning[:maxSearched]:       beginning + "second",
+		beginning[:maxSearched-1]:     "",
 	} {
 		if got := set.secretAt([]byte(text), 0); got != want {
 			t.Errorf("%d bytes: found %d bytes, want %d", len(text), len(got), len(want))

@@ -11,17 +11,17 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// Shorter values than shortest are dummies, or words; from word on they are
-// looked for as words when they hold a digit. Of a long value the beginning is
-// enough.
+// Shorter values than minSecret are dummies, or words; from minWholeWord on they are
+// looked for as whole words when they hold a digit. Of a long value, the first maxSearched
+// bytes are enough.
 const (
-	word     = 8
-	shortest = 12
-	longest  = 256
+	minWholeWord = 8
+	minSecret    = 12
+	maxSearched  = 256
 )
 
 func isWorthSearching(secret string) bool {
-	return len(secret) >= shortest || len(secret) >= word && strings.ContainsAny(secret, "0123456789")
+	return len(secret) >= minSecret || len(secret) >= minWholeWord && strings.ContainsAny(secret, "0123456789")
 }
 
 // suspicious are the parts of header and parameter names that mean a secret;
@@ -62,7 +62,7 @@ func isPredictable(v string) bool {
 			changes++
 		}
 	}
-	return len(v) < shortest || changes < 4
+	return len(v) < minSecret || changes < 4
 }
 
 // kindOfCharacter tells digits, small and capital letters apart. A capital letter before
@@ -134,7 +134,7 @@ func (g *Gate) topLevel(body []byte) (out []string) {
 		case token.depth != 1:
 		case token.isName:
 			name = unquote(token.text)
-		case token.isString() && isSecretName(name):
+		case token.isString() && isSecretName(name) && !continuity[name]:
 			if value := unquote(token.text); g.holdsSecret(name, value) {
 				out = append(out, value)
 			}

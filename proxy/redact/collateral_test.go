@@ -111,6 +111,16 @@ func TestHarmlessValuesStay(t *testing.T) {
 			in.Request.Body = []byte(body)
 		case "reply":
 			in.Response.Body = []byte(body)
+		case "stream":
+			in.Response.Header = http.Header{"Content-Type": {"text/event-stream"}}
+			in.Response.Body = []byte("data: " + body + "\n\n")
+		case "header", "answer":
+			name, value, _ := strings.Cut(body, ": ")
+			map[string]http.Header{"header": in.Request.Header, "answer": in.Response.Header}[place].Set(name, value)
+			out := r.Interaction(in)
+			if got := out.Request.Header.Get(name) + out.Response.Header.Get(name); got != value {
+				t.Errorf("%s\nbecame %s", line, got)
+			}
 		case "url":
 			in.Request.URL = "https://api.example.com" + body
 		default:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"mime"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 // the exchange.
 type findings struct {
 	credentials []span
+	said        []span // those in what is said, where a name alone is not enough
 	own         []span // of credentials, those that only the user's rules name
 	public      []string
 	documents   [][]byte // texts that stand in the body in base64
@@ -75,14 +77,14 @@ func responseFindings(in cassette.Response, issuesSecrets bool) findings {
 	case text[0] == '{' || text[0] == '[':
 		return searchJSON(in.Body, true, issuesSecrets)
 	case strings.HasPrefix(kind, "application/x-www-form-urlencoded"), issuesSecrets && bytes.IndexByte(text, '=') > 0:
-		return findings{credentials: keepEntropy(in.Body, pairSecrets(in.Body, 0, nil))}
+		return findings{credentials: dropGuessable(in.Body, pairSecrets(in.Body, 0, nil))}
 	}
-	return findings{credentials: keepEntropy(in.Body, elementCredentials(in.Body))}
+	return findings{credentials: dropGuessable(in.Body, elementCredentials(in.Body))}
 }
 
-// keepEntropy drops spans that are not secrets: a reply has ordinary words under the names of
+// dropGuessable drops spans that are not secrets: a reply has ordinary words under the names of
 // credentials, too.
-func keepEntropy(b []byte, spans []span) []span {
+func dropGuessable(b []byte, spans []span) []span {
 	return slices.DeleteFunc(spans, func(s span) bool { return !isIssued(string(s.bytesIn(b))) })
 }
 
@@ -95,6 +97,7 @@ func isIssued(v string) bool {
 type jsonSearch struct {
 	b        []byte
 	isReply  bool
+	isSaid   bool // a part of a conversation: a name alone is not enough
 	isIssuer bool // the body is for or of an endpoint that issues credentials
 	depth    int  // how many documents it is written in
 	names    *names
@@ -137,12 +140,17 @@ func (j *jsonSearch) lookAt(s jsonString) {
 			j.found.public = append(j.found.public, string(text))
 		}
 	case s.region == conversation || !j.isReply && spokenNames[string(s.key.bytesIn(j.b))]:
+		j.lookAtSaid(s, class)
 		if addressNames[string(s.key.bytesIn(j.b))] && bytes.Contains(text, []byte("://")) {
 			j.add(s.value.start, urlSecrets(string(text)))
 		}
+	case hasSuffixFold(s.key.bytesIn(j.b), "headers") && j.names.class(previous) == strongName && !isReference(string(text)):
+		j.found.credentials = append(j.found.credentials, s.value) // "headers": [["X-Api-Key", "…"]]
+	case hasSuffixFold(s.key.bytesIn(j.b), "headers") && j.names.class(text) == strongName:
+		j.previous = text
 	case isArguments(s.key.bytesIn(j.b)):
 		j.previous = text
-		j.add(s.value.start, argumentIn(text, previous))
+		j.addIfMeant(s.value, argumentIn(text, previous))
 	default:
 		j.lookAtSetting(s, class)
 	}
@@ -152,17 +160,63 @@ func (j *jsonSearch) lookAt(s jsonString) {
 // credentials count, unless it stands in the place of one.
 func (j *jsonSearch) lookAtSetting(s jsonString, class nameClass) {
 	text := s.value.bytesIn(j.b)
-	nested := j.nestedCredentials(text)
+	nested := j.nestedCredentials(s.value.start, text)
 	j.add(s.value.start, nested)
 	switch {
-	case len(nested) > 0 && class != strongName:
+	case isCookie(s.key.bytesIn(j.b)):
+		j.addIfMeant(s.value, cookieSpans(text))
+	case len(nested) > 0 && (class != strongName || j.isSaid):
 	case j.isCredential(s, class):
 		j.found.credentials = append(j.found.credentials, s.value)
 	case !j.isReply:
 		j.add(s.value.start, settingIn(text))
 	case len(text) <= maxSetting:
-		j.add(s.value.start, keepEntropy(text, addressSecrets(text)))
+		j.add(s.value.start, dropGuessable(text, addressSecrets(text)))
 	}
+}
+
+func isCookie(name []byte) bool {
+	return hasSuffixFold(name, "cookie") || hasSuffixFold(name, "cookies")
+}
+
+// lookAtSaid looks at a value in what is said: a member of a tool's arguments, or a document in
+// a text.
+func (j *jsonSearch) lookAtSaid(s jsonString, class nameClass) {
+	text := s.value.bytesIn(j.b)
+	said := jsonSearch{b: j.b, isReply: true, isSaid: true, names: j.names}
+	if s.region = settings; hasSuffixFold(s.parent.bytesIn(j.b), "headers") {
+		s.region = headers
+	}
+	switch parent := j.names.class(s.parent.bytesIn(j.b)); {
+	case isCookie(s.key.bytesIn(j.b)):
+		j.found.said = append(j.found.said, shifted(secretSpans(text, cookieSpans(text)), s.value.start)...)
+	case class < weakName && parent < weakName && !s.isPair:
+	case said.isCredential(s, class):
+		j.found.said = append(j.found.said, s.value)
+	}
+	if j.depth < deepestNested && len(text) <= maxNested && (isDocument(text) || bytes.Contains(text, []byte(`\":`))) {
+		j.found.said = append(j.found.said, shifted(j.credentialsIn(s.value.start, text, true, true), s.value.start)...)
+	}
+}
+
+// secretSpans returns those spans of a text that nobody can guess.
+func secretSpans(text []byte, spans []span) []span {
+	return slices.DeleteFunc(spans, func(s span) bool { return !isSecretIn(s.bytesIn(text), literalPlace) })
+}
+
+// cookieSpans finds the values in a line of cookies.
+func cookieSpans(line []byte) (out []span) {
+	at := 0
+	for part := range bytes.SplitSeq(line, []byte(";")) {
+		name, value, isPair := bytes.Cut(part, []byte("="))
+		if end := at + len(part); isPair && len(value) > 0 && !cookieAttributes[strings.ToLower(string(bytes.TrimSpace(name)))] {
+			out = append(out, span{end - len(value), end})
+		} else if !isPair && at == 0 {
+			out = append(out, span{0, end})
+		}
+		at += len(part) + 1
+	}
+	return out
 }
 
 // add adds the parts of a value that begins at offset.
@@ -172,18 +226,34 @@ func (j *jsonSearch) add(offset int, parts []span) {
 	}
 }
 
+// addIfMeant adds the parts of a value; of a reply and of what is said, those that nobody can guess.
+func (j *jsonSearch) addIfMeant(value span, parts []span) {
+	if j.isSaid || j.isReply {
+		parts = secretSpans(value.bytesIn(j.b), parts)
+	}
+	j.add(value.start, parts)
+}
+
 // lookAtPair looks at the value of {"name": NAME, "value": VALUE}.
 func (j *jsonSearch) lookAtPair(s jsonString) {
-	if s.region == conversation {
-		return
-	}
 	name := s.key
 	s.key = span{}
 	class := classifyName(string(name.bytesIn(j.b)))
 	if class == strongName || class == weakName {
 		s.key = name
 	}
+	if s.region == conversation {
+		j.lookAtSaid(s, class)
+		return
+	}
 	found := j.found.credentials
+	if isCookie(name.bytesIn(j.b)) {
+		if n := len(found); n > 0 && found[n-1] == s.value {
+			j.found.credentials = found[:n-1] // looked at before its name
+		}
+		j.addIfMeant(s.value, cookieSpans(s.value.bytesIn(j.b)))
+		return
+	}
 	if j.isCredential(s, class) && !slices.Contains(found[max(len(found)-8, 0):], s.value) {
 		j.found.credentials = append(j.found.credentials, s.value)
 	}
@@ -194,44 +264,94 @@ func (j *jsonSearch) lookAtPair(s jsonString) {
 func (j *jsonSearch) isCredential(s jsonString, class nameClass) bool {
 	raw := s.value.bytesIn(j.b)
 	value := unquoteJSON(raw[:min(len(raw), maxNested)]) // the beginning shows what it is
-	if isReference(value) {
-		return false
-	}
+	return j.meansCredential(s, class, value) && !isReference(value) && !isAddress(value)
+}
+
+func (j *jsonSearch) meansCredential(s jsonString, class nameClass, value string) bool {
 	key := s.key.bytesIn(j.b)
-	switch parent := j.names.class(s.parent.bytesIn(j.b)); {
-	case class != strongName && isValueName(key) && (parent == strongName || j.isIssuer):
+	if class == weakName && isCodeUnder(key, value) {
+		return true
+	}
+	parent := j.names.class(s.parent.bytesIn(j.b))
+	if isValueName(s.parent.bytesIn(j.b)) {
+		parent = plainName // {"value": {"stringValue": …}}
+	}
+	switch {
+	case class != strongName && (isValueName(key) && (parent == strongName || j.isIssuer) || parent == strongName && qualifiers[string(key)]):
 		class = strongName // {"client_secret": {"value": …}}
-	case class != strongName && j.isIssuer && !j.isReply && isParameterSecret(string(key)):
+	case class != strongName && isListOfPasswords(key):
+		class = strongName // {"passwords": ["…"]}
+	case class != strongName && j.isIssuer && !j.isReply && isParameter(string(key), []byte(value)):
 		class = strongName // as in a form: {"grant_type": …, "code": …}
-	case class == plainName && !j.isReply && holdsSecrets(s.parent.bytesIn(j.b)) && (isUnguessable(value) || isRandomLetters(value)):
+	case class == plainName && holdsSecrets(s.parent.bytesIn(j.b)) && isHardToGuess(value):
 		class = strongName // {"secrets": {"prod": …}}
+	case class == weakName && (isPlural(key) || parent == weakName || s.region == headers && !isValueName(key)) && isHardToGuess(value) && !digest.MatchString(value):
+		class = strongName // {"tokens": ["…"]}, {"auth": {"value": …}}, {"env": {"ACME_KEY": …}}
 	case class == plainName && parent == weakName && !j.isReply:
 		class = weakName // {"apiKeys": {"acme": …}}
-	case class == weakName && parent == weakName && !j.isReply && isValueName(key) && isUnguessable(value):
-		class = strongName // {"auth": {"value": …}}
-	case class == weakName && s.region == headers && isWordOfKey(value) && hasLettersAndDigits(value):
-		class = strongName // {"env": {"ACME_KEY": …}}
-	case class == weakName && !j.isReply && meansSecret(key) && isUnguessable(value):
+	case class == weakName && !j.isReply && meansSecret(key) && isHardToGuess(value):
 		class = strongName // {"github_pat": …}, {"credentials": …}
 	}
 	switch {
 	case hasSecretForm(value):
 		return true
+	case class == strongName && j.isSaid:
+		return isSecretIn([]byte(withoutScheme(value)), literalPlaceUnder(key)) || isCodeList(key) && surpriseOf(value, minWord) > 0
 	case class == strongName && j.isReply:
-		return isIssued(value) || j.isIssuer && isWordOfKey(value) && guessBits(value) >= leastIssuedBits
+		return isIssued(value) || isHardToGuess(value) || j.isIssuer && isWordOfKey(value) && guessBits(value) >= leastIssuedBits || isCodeList(key) && isWordOfKey(value)
 	case class == strongName:
 		return strings.Count(withoutScheme(value), " ") < 2 || !sentence.MatchString(value) || isChosen(key)
 	case class == weakName && j.isReply && !j.isIssuer && isValueName(key):
 		return false // of any list of names and values
-	case class == weakName && digest.MatchString(value):
+	case class == weakName && (digest.MatchString(value) || fileName.MatchString(value)):
 		return false // of a file: {"js-tokens": {"integrity": …}}
 	case class == weakName:
 		return looksLikeKey(withoutScheme(value)) || len(withoutScheme(value)) < len(value)
 	case s.region == headers:
-		return !isClear(spelledAsHeader(key)) && (looksLikeKey(withoutScheme(value)) || hasEntropy(value) && len(value) >= minSecret || len(withoutScheme(value)) < len(value))
+		return !isClear(spelledAsHeader(key)) && (looksLikeKey(withoutScheme(value)) && value[0] != '/' && !idVariable.Match(key) || len(withoutScheme(value)) < len(value))
 	}
 	return false
 }
+
+// isCodeUnder reports whether a value is a code of a few digits under the name of one.
+func isCodeUnder(name []byte, value string) bool {
+	var space [maxName]byte
+	return oneTimeCode.MatchString(value) && len(name) <= maxName && isCodeName(splitName(space[:0], string(name)).joined)
+}
+
+// literalPlaceUnder is the place of a value in quotes under a name.
+func literalPlaceUnder(name []byte) place {
+	if isChosen(name) {
+		return literalPlace
+	}
+	return literalKeyPlace
+}
+
+// isHardToGuess reports whether a value, given the name of a credential, is one that nobody can
+// guess or that people choose.
+func isHardToGuess(value string) bool {
+	return isUnguessable(value) && !slug.MatchString(value) || isSecretIn([]byte(withoutScheme(value)), literalKeyPlace)
+}
+
+// isPlural reports whether a name is that of several credentials. Keys alone may be those of
+// anything.
+func isPlural(name []byte) bool { return len(name) > len("keys") && hasSuffixFold(name, "s") }
+
+// isCodeList reports whether a name is that of codes that replace a second factor once.
+func isCodeList(name []byte) bool { return hasSuffixFold(name, "codes") }
+
+// isListOfPasswords reports whether a name is that of several passwords.
+func isListOfPasswords(name []byte) bool {
+	return hasSuffixFold(name, "passwords") || hasSuffixFold(name, "passphrases")
+}
+
+// isAddress reports whether a value is the URL of something. Of a URL only parts are credentials.
+func isAddress(v string) bool { return address.MatchString(v) }
+
+var (
+	address  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.:-]{1,40}://\S+$`)
+	fileName = regexp.MustCompile(`/[^/]*\.[a-z][a-z0-9]{0,4}$`)
+)
 
 // holdsSecrets reports whether the members of an object of this name are secrets, whatever
 // they are called.
@@ -249,19 +369,13 @@ func meansSecret(name []byte) bool {
 var secretWords = []string{"auth", "authentication", "credentials", "secrets", "tokens", "passwords", "pat", "cred", "creds", "otp"}
 
 func isValueName(key []byte) bool {
-	return len(key) < 8 && (bytes.EqualFold(key, []byte("value")) || bytes.EqualFold(key, []byte("data")) || bytes.EqualFold(key, []byte("key")))
+	return len(key) < 12 && valueNames[strings.ToLower(string(key))]
 }
+
+var valueNames = nameSet("value", "data", "key", "stringvalue", "s", "plain", "plaintext", "raw")
 
 func spelledAsHeader(key []byte) string {
 	return strings.ToLower(strings.ReplaceAll(string(key), "_", "-"))
-}
-
-// isReference reports whether a value only leads to a credential: a variable or a
-// template that somebody else fills in.
-func isReference(v string) bool {
-	v = withoutScheme(v)
-	return v != "" && strings.Trim(v, "*") == "" || strings.HasPrefix(v, "<") && strings.HasSuffix(v, ">") || strings.HasPrefix(v, "${") && strings.HasSuffix(v, "}") || strings.HasPrefix(v, "{{") && strings.HasSuffix(v, "}}") ||
-		strings.HasPrefix(v, "$") && strings.Trim(v[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == ""
 }
 
 // spokenNames are the members of a request that hold words, also where nothing around them
@@ -285,9 +399,6 @@ func secretsIn(b []byte, spans []span) (out []string) {
 		out = append(out, basicPassword(text)...)
 		if plain, err := url.QueryUnescape(text); err == nil {
 			out = append(out, withoutScheme(plain))
-		}
-		if _, password, ok := strings.Cut(text, ":"); ok && bytes.HasPrefix(b[s.end:], []byte("@")) {
-			out = append(out, password)
 		}
 	}
 	return out

@@ -14,11 +14,7 @@ func EnvironmentSecrets(env []string) (values []string) {
 		name, value, _ := strings.Cut(kv, "=")
 		switch {
 		case value == "":
-		case strings.Contains(value, "://"):
-			for _, s := range addressSecrets([]byte(value)) {
-				values = append(values, passwordOf(value[s.start:s.end]))
-			}
-		case isSecretVariable(name) || isSecretByForm(name, value):
+		case !strings.Contains(value, "://") && (isSecretVariable(name) || isSecretByForm(name, value)):
 			values = append(values, value)
 		default:
 			for _, s := range addressSecrets([]byte(value)) {
@@ -60,11 +56,3 @@ var (
 	hexadecimal = regexp.MustCompile(`^(?i)[0-9a-f-]+$`)
 	idVariable  = regexp.MustCompile(`(?i)(^|_)(id|ids|uuid|sha|sha256|hash|digest|rev|revision|commit|ref|build|trace|traceparent|span|version|tag|name|image|host|hostname|session|colors|options|opts|flags)(_|$)`)
 )
-
-// passwordOf returns the password of a URL's user info, or the whole secret.
-func passwordOf(secret string) string {
-	if _, password, ok := strings.Cut(secret, ":"); ok && password != "" {
-		return password
-	}
-	return secret
-}

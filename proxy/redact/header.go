@@ -4,24 +4,24 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// inClear are the headers whose values are kept, in lower case. All others are
-// replaced: an unknown header is more likely a leak than a loss.
+// inClear are the headers whose values are kept, in lower case. Of others, staysInHeader decides.
 var inClear = nameSet(
 	"accept", "accept-encoding", "accept-language", "accept-ranges", "age", "allow", "alt-svc",
 	"anthropic-beta", "anthropic-dangerous-direct-browser-access", "anthropic-version",
-	"cache-control", "cf-cache-status", "cf-ray", "connection",
+	"cache-control", "cf-cache-status", "cf-ray", "connection", "conversation_id",
 	"content-disposition", "content-encoding", "content-language", "content-length", "content-security-policy", "content-type",
-	"date", "etag", "expect", "expires", "host", "idempotency-key", "keep-alive", "last-modified",
-	"openai-beta", "openai-model", "openai-processing-ms", "openai-version",
+	"date", "etag", "expect", "expires", "host", "helicone-session-id", "idempotency-key", "keep-alive", "last-modified",
+	"openai-beta", "openai-model", "originator", "openai-processing-ms", "openai-version",
 	"pragma", "request-id", "referrer-policy", "retry-after", "retry-after-ms",
-	"sec-fetch-mode", "server", "server-timing", "strict-transport-security",
+	"sec-fetch-mode", "server", "server-timing", "session_id", "strict-transport-security",
 	"te", "trailer", "transfer-encoding", "traceparent", "traceresponse", "upgrade", "user-agent", "vary", "via", "warning", "www-authenticate",
-	"x-app", "x-client-request-id", "x-cloud-trace-context", "x-content-type-options", "x-envoy-decorator-operation",
-	"x-envoy-upstream-service-time", "x-frame-options", "x-gemini-service-tier", "x-goog-api-client",
+	"x-amz-id-2", "x-amzn-requestid", "x-amzn-trace-id", "x-app", "x-claude-code-session-id", "x-client-request-id", "x-cloud-trace-context", "x-codex-turn-metadata", "x-content-type-options", "x-envoy-decorator-operation",
+	"x-envoy-upstream-service-time", "x-frame-options", "x-gemini-service-tier", "x-goog-api-client", "x-goog-request-params", "x-goog-user-project",
 	"x-recorder-error", "x-request-id", "x-robots-tag", "x-server-timeout", "x-should-retry", "x-simulator", "x-xss-protection",
 )
 
@@ -33,10 +33,10 @@ var clearPrefixes = []string{"x-stainless-", "anthropic-ratelimit-", "x-ratelimi
 var dropped = nameSet("cookie", "set-cookie", "set-cookie2", "proxy-authorization")
 
 // accountHeaders identify who pays. Their values come back in error messages.
-var accountHeaders = nameSet(
-	"openai-organization", "openai-project", "anthropic-organization-id", "anthropic-workspace-id",
-	"anthropic-user-profile-id", "x-goog-user-project", "chatgpt-account-id",
-)
+var accountHeaders = nameSet("chatgpt-account-id", "anthropic-user-profile-id")
+
+// addressHeaders lead to another place. A client that follows one must get there on replay, too.
+var addressHeaders = nameSet("location", "content-location", "link", "refresh", "referer", "origin")
 
 func nameSet(names ...string) map[string]bool {
 	m := make(map[string]bool, len(names))
@@ -76,6 +76,36 @@ func isCredentialHeader(name string) bool {
 	}
 }
 
+// staysInHeader reports whether the value of a header is kept: the header is known to be
+// harmless, names an id, a model or a version, or holds words and numbers. All others are
+// replaced: what looks random under an unknown name is more likely a leak than a loss.
+func staysInHeader(name, v string) bool {
+	switch {
+	case inClear[name]:
+		return true
+	case isClear(name):
+		return classifyName(name) != weakName || !looksLikeKey(v)
+	case accounts[name]:
+		return issuedAccount.MatchString(v)
+	case isCredentialHeader(name) || personal.MatchString(name) || accountHeaders[name]:
+		return false
+	case classifyName(name) == publicName && !sensitive.MatchString(name):
+		return true
+	}
+	return len(v) <= 64 && !hasEntropy(v) && !strings.Contains(v, "@")
+}
+
+var (
+	// accounts name an organization or a project of a provider by an id that is no secret.
+	accounts = nameSet("openai-organization", "openai-project", "anthropic-organization-id", "anthropic-workspace-id")
+	// issuedAccount matches such an id.
+	issuedAccount = regexp.MustCompile(`^(?:(?:org|proj|wrkspc)[-_]\w+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z]+(?:-[a-z]+)*)$`)
+	// personal matches headers that say who somebody is, or where.
+	personal = regexp.MustCompile(`user|email|login|forwarded|remote|client|\bip\b|\bfrom\b`)
+	// sensitive matches the names of ids that open something.
+	sensitive = regexp.MustCompile(`session|auth|secret|token|key|pass`)
+)
+
 // redactHeader returns a redacted copy of h; nil stays nil.
 func (r *Redactor) redactHeader(h http.Header, m *matcher) http.Header {
 	if h == nil {
@@ -94,10 +124,10 @@ func (r *Redactor) redactHeader(h http.Header, m *matcher) http.Header {
 				kept[i] = v
 			case r.own.isNamed(lower):
 				kept[i] = r.replaceSecret(v)
-			case isClear(lower):
+			case addressHeaders[lower]:
+				kept[i] = r.redactAddresses(v, m)
+			case staysInHeader(lower, v):
 				kept[i] = r.redactText(v, m)
-			case lower == "location" || lower == "content-location":
-				kept[i] = r.redactURL(v, m) // who follows it must get there on replay, too
 			default:
 				kept[i] = r.replaceSecret(v)
 			}
@@ -105,6 +135,17 @@ func (r *Redactor) redactHeader(h http.Header, m *matcher) http.Header {
 		out[name] = kept
 	}
 	return out
+}
+
+// redactAddresses redacts a header that is a URL, or has some in it.
+func (r *Redactor) redactAddresses(v string, m *matcher) string {
+	if strings.HasPrefix(v, "<") || strings.Contains(v, " ") {
+		for _, s := range urlsIn([]byte(v)) {
+			v = v[:s.start] + r.replaceSecret(v[s.start:s.end]) + v[s.end:]
+		}
+		return r.redactText(v, m)
+	}
+	return r.redactURL(v, m)
 }
 
 // headerSecrets returns the secrets in a request's header, without their
@@ -118,7 +159,9 @@ func headerSecrets(h http.Header) (out []string) {
 				out = append(append(append(out, withoutScheme(v)), basicPassword(v)...), headerWordsOf(v)...)
 			case lower == "sec-websocket-protocol":
 				out = append(out, protocolSecrets(v)...)
-			case accountHeaders[lower] && isAccountID(v):
+			case addressHeaders[lower]:
+				out = append(out, addressesIn(v)...)
+			case (accountHeaders[lower] || accounts[lower]) && isAccountID(v) && !staysInHeader(lower, v):
 				out = append(out, v)
 			}
 		}
@@ -162,7 +205,7 @@ func likelyKeys(h http.Header) map[string]string {
 	var out map[string]string
 	for name, values := range h {
 		lower := strings.ToLower(name)
-		if len(values) == 0 || isClear(lower) || dropped[lower] || isCredentialHeader(lower) || classifyName(lower) == publicName || !looksLikeKey(values[0]) {
+		if len(values) == 0 || inClear[lower] || dropped[lower] || isCredentialHeader(lower) || classifyName(lower) == publicName || !looksLikeKey(values[0]) || staysInHeader(lower, values[0]) || addressHeaders[lower] {
 			continue
 		}
 		if out == nil {
@@ -182,8 +225,8 @@ func (o *Own) answerSecrets(h http.Header) (out []string) {
 			switch {
 			case lower == "location":
 				out = append(out, o.querySecrets(v)...)
-			case lower == "link" || lower == "refresh":
-				out = append(out, secretsIn([]byte(v), urlsIn([]byte(v)))...)
+			case addressHeaders[lower]:
+				out = append(out, addressesIn(v)...)
 			case isCredentialHeader(lower):
 				out = append(out, slices.DeleteFunc(append(headerWordsOf(v), withoutScheme(v)), func(s string) bool { return !isIssued(s) })...)
 			}
@@ -191,6 +234,9 @@ func (o *Own) answerSecrets(h http.Header) (out []string) {
 	}
 	return out
 }
+
+// addressesIn returns the secrets of the URLs in a header.
+func addressesIn(v string) []string { return secretsIn([]byte(v), urlsIn([]byte(v))) }
 
 // isAccountID reports whether an account's name is an id. The name of a company
 // is not: replacing it in bodies would change ordinary words.

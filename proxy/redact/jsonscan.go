@@ -31,7 +31,7 @@ type jsonString struct {
 // object is for, and yields pairs.
 func jsonStrings(b []byte, withRegions bool) iter.Seq[jsonString] {
 	return func(yield func(jsonString) bool) {
-		s := scanner{b: b, withRegions: withRegions}
+		s, line := scanner{b: b, withRegions: withRegions}, 0
 		for i := 0; i < len(b); i++ {
 			switch b[i] {
 			case '{':
@@ -41,9 +41,10 @@ func jsonStrings(b []byte, withRegions bool) iter.Seq[jsonString] {
 					return
 				}
 			case '\n':
-				if bytes.HasPrefix(b[i+1:], []byte("data:")) {
+				if bytes.HasPrefix(b[i+1:], []byte("data:")) && !bytes.HasPrefix(b[line:], []byte("data:")) {
 					s.reset() // an event before it may have been cut
 				}
+				line = i + 1
 			case '"':
 				text := span{i + 1, stringEnd(b, i+1)}
 				if !s.isKey(text) && !yield(s.stringValue(text)) {
@@ -94,6 +95,9 @@ func (s *scanner) openObject() {
 	next := object{name: s.key}
 	if s.withRegions {
 		next.region = s.region().inside(s.key.bytesIn(s.b))
+		if n := len(s.outer); n > 0 && string(s.key.bytesIn(s.b)) == "value" {
+			next.pairName = s.outer[n-1].pairName // {"key": …, "value": {"stringValue": …}}
+		}
 	}
 	s.outer = append(s.outer, next)
 	s.key = span{}
@@ -131,9 +135,9 @@ func (s *scanner) closeObject() (pair jsonString, ok bool) {
 func (s *scanner) notePair(text span) {
 	if n := len(s.outer) - 1; s.withRegions && n >= 0 && s.key != text {
 		switch string(s.key.bytesIn(s.b)) {
-		case "name", "key", "Name", "Key":
+		case "name", "key", "Name", "Key", "header", "field", "variable", "parameter", "param", "attribute", "property", "label":
 			s.outer[n].pairName = text
-		case "value", "Value":
+		case "value", "Value", "val", "stringValue":
 			s.outer[n].pairing = text
 		}
 	}

@@ -75,6 +75,9 @@ func (m *matcher) knows(secret string) bool {
 
 // withSecrets returns a matcher that also knows these secrets.
 func (m *matcher) withSecrets(secrets ...string) *matcher {
+	if len(secrets) == 0 {
+		return m
+	}
 	table := *m.heads
 	out := &matcher{layers: slices.Clone(m.layers), heads: &table, longest: m.longest}
 	added := &layer{secrets: map[string]bool{}, forms: map[[head]byte][]form{}}

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,42 +21,83 @@ const (
 const maxName = 80
 
 // classifyName says what stands under the name of a header, a parameter, a member, a flag
-// or a variable, however it is spelt: x-api-key, apiKey, API_KEY and ApiKey are one name.
+// or a variable, however it is spelt: x-api-key, apiKey, API_KEY and ApiKey are one name. A
+// credential may have a word behind it: API_KEY_OPENAI, PASSWORD_FOR_ANNA.
 func classifyName(name string) nameClass {
+	class, lastAt := classifyWords(name)
+	if class != plainName {
+		return class
+	}
+	if before, owner, ok := cutOwner(name); ok && owner != "" {
+		class, _ = classifyWords(before)
+		return class
+	}
+	if lastAt > 0 {
+		if before, _ := classifyWords(name[:lastAt]); before == strongName {
+			return weakName
+		}
+	}
+	return plainName
+}
+
+// cutOwner cuts a name before the word that says whose credential it is.
+func cutOwner(name string) (before, owner string, ok bool) {
+	if strings.IndexByte(name, 'f') < 0 && strings.IndexByte(name, 'F') < 0 {
+		return name, "", false
+	}
+	for _, word := range []string{"_for_", "-for-", "_FOR_", "_of_", "_OF_"} {
+		if before, owner, ok = strings.Cut(name, word); ok {
+			return before, owner, true
+		}
+	}
+	return name, "", false
+}
+
+// classifyWords is classifyName for a name whose last word says what it is. It also returns
+// where that word begins, if it may stand behind the name of a credential; 0 otherwise.
+func classifyWords(name string) (class nameClass, lastAt int) {
 	if len(name) > maxName {
-		return plainName
+		return plainName, 0
 	}
 	var space [maxName]byte
 	words := splitName(space[:0], name)
 	if len(words.joined) == 0 {
-		return plainName
+		return plainName, 0
 	}
 	if class, ok := wholeNames[string(words.joined)]; ok {
-		return class
+		return class, 0
 	}
-	if words.lastAt > 0 && qualifiers[string(words.last)] {
-		return classifyName(name[:words.lastAt])
-	}
-	switch last := words.last; {
-	case publicLast[string(last)]:
-		return publicName
-	case aboutCredential[string(last)]:
-		return plainName
-	case string(last) == "key":
-		return keyClass(words.previous)
-	case string(last) == "keys":
-		return min(keyClass(words.previous), weakName)
-	case weakLast[string(last)]:
-		return weakName
-	case string(last) == "pass" || string(last) == "pw":
-		return strongName
-	}
-	for _, end := range strongEndings {
-		if len(words.joined) >= len(end) && string(words.joined[len(words.joined)-len(end):]) == end {
-			return words.strongUnlessPosition(end)
+	if words.lastAt > 0 && (qualifiers[string(words.last)] || holders[string(words.last)]) {
+		class, lastAt = classifyWords(name[:words.lastAt])
+		if class == strongName || qualifiers[string(words.last)] {
+			return class, lastAt
 		}
 	}
-	return plainName
+	return words.class()
+}
+
+// class says what the last word of a name makes of it.
+func (w nameWords) class() (class nameClass, lastAt int) {
+	switch last := w.last; {
+	case publicLast[string(last)]:
+		return publicName, 0
+	case aboutCredential[string(last)]:
+		return plainName, 0
+	case string(last) == "key":
+		return keyClass(w.previous), 0
+	case string(last) == "keys":
+		return min(keyClass(w.previous), weakName), 0
+	case weakLast[string(last)] || isCodeName(w.joined):
+		return weakName, 0
+	case string(last) == "pass" || string(last) == "pw":
+		return strongName, 0
+	}
+	for _, end := range strongEndings {
+		if len(w.joined) >= len(end) && string(w.joined[len(w.joined)-len(end):]) == end {
+			return w.strongUnlessPosition(end), 0
+		}
+	}
+	return plainName, w.lastAt
 }
 
 // strongUnlessPosition returns strongName, but not for the tokens that mark a position in
@@ -92,16 +134,16 @@ var wholeNames = map[string]nameClass{
 	"code": plainName, "signature": plainName, "sig": plainName, "thoughtsignature": plainName,
 	"authorization": strongName, "cookie": strongName, "setcookie": strongName, "cookies": strongName,
 	"assertion": strongName, "clientassertion": strongName, "codeverifier": strongName, "devicecode": strongName,
-	"samlresponse": strongName, "secretid": strongName, "honeycombteam": strongName, "xhoneycombteam": strongName,
+	"samlresponse": strongName, "samlassertion": strongName, "secretid": strongName, "honeycombteam": strongName, "xhoneycombteam": strongName,
 	"accesskeyid": weakName, "awsaccesskeyid": weakName, "privatekeydata": strongName, "clientkeydata": strongName, "xjfrogartapi": strongName, "authenticationinfo": strongName, "clientsecretvalue": strongName,
 	"secretvalue": strongName, "secretstring": strongName, "secretdata": strongName, "keyvalue": weakName,
 	"wwwauthenticate": plainName, "proxyauthenticate": plainName, "signingsecrets": weakName,
-	"githubpat": strongName, "pat": weakName, "sas": weakName, "otp": weakName, "totp": weakName, "passcode": strongName,
-	"recoverycodes": weakName, "recoverycode": weakName, "backupcodes": weakName, "backupcode": weakName, "scratchcodes": weakName,
+	"githubpat": strongName, "pat": weakName, "sas": weakName, "passcode": strongName,
+	"recoverycodes": strongName, "recoverycode": strongName, "backupcodes": strongName, "backupcode": strongName, "scratchcodes": strongName,
 	"mnemonic": strongName, "seedphrase": strongName, "recoveryphrase": strongName, "mnemonicphrase": strongName, "passe": strongName,
 	"sshpass": strongName, "dbpass": strongName, "userpass": strongName, "smtppass": strongName, "mailpass": strongName, "rootpass": strongName,
 	"hmac": weakName, "genkey": strongName, "privatekeyid": strongName, "tokenaccessor": weakName, "requirepass": strongName, "masterauth": strongName, "oauthverifier": strongName, "salt": weakName, "sharedaccesssignature": strongName, "gsaccesskeyid": weakName,
-	"access": weakName, "refresh": weakName, "sessioncookie": strongName, "csrf": weakName, "xsrf": weakName,
+	"access": weakName, "refresh": weakName, "sessioncookie": strongName, "csrf": weakName, "xsrf": weakName, "jsessionid": strongName, "phpsessid": strongName,
 }
 
 // publicLast are the last words of names whose values everybody in the exchange may know.
@@ -114,7 +156,7 @@ var aboutCredential = nameSet("count", "limit", "usage", "budget", "url", "uri",
 	"expiration", "ttl", "lifetime", "issuer", "mode", "scheme", "scope", "scopes", "policy", "format", "length", "size",
 	"provider", "style", "hint", "required", "enabled", "description", "algorithm", "alg", "param", "prefix", "file",
 	"path", "dir", "source", "index", "at", "in", "remaining", "reset", "details", "valid", "supported", "user", "email",
-	"author", "created", "updated", "rotation", "strategy", "flow", "realm", "field", "placeholder", "schema", "example")
+	"author", "stdin", "sign", "command", "helper", "manager", "bucket", "store", "arn", "ref", "label", "title", "code", "rule", "rules", "validator", "generator", "service", "handler", "class", "created", "updated", "rotation", "strategy", "flow", "realm", "field", "placeholder", "schema", "example")
 
 // strongEndings end the names of credentials.
 var strongEndings = []string{
@@ -125,12 +167,13 @@ var strongEndings = []string{
 }
 
 // weakLast are last words under which a credential or something else may stand.
-var weakLast = nameSet("hmac", "auth", "authentication", "credentials", "secrets", "tokens", "passwords", "value", "session", "sid", "pat", "bearertoken", "cred", "creds")
+var weakLast = nameSet("hmac", "auth", "authentication", "credentials", "secrets", "tokens", "passwords", "value", "session", "sid", "pat", "bearertoken", "cred", "creds", "cookie")
 
 // positionTokens are the tokens of lists and of texts.
 var positionTokens = []string{
 	"page", "continuation", "sync", "eos", "bos", "pad", "unk", "mask", "sep", "cls", "stop", "next", "previous", "prev",
 	"last", "first", "progress", "pagination", "paging", "marker", "special", "change", "delta", "max", "min", "per", "image", "audio",
+	"input", "output", "prompt", "completion", "cached", "reasoning", "total", "start", "end", "skip",
 	"conversation", "thread", "trace", "request", "correlation", "response", "message", "chat", "turn", "resume", "cursor",
 }
 
@@ -141,11 +184,26 @@ var (
 		"license", "server", "preshared", "webhook", "sas", "consumer", "integration", "personal", "team", "hmac", "decryption", "rapidapi",
 		"bot", "client", "deploy", "host", "routing", "write", "read", "anon", "user", "api2")
 	harmlessKeys = nameSet("idempotency", "cache", "websocket", "public", "partition", "sort", "foreign", "row", "verifier", "verification", "socket",
-		"object", "surrogate", "range", "hash", "message", "prompt", "map", "group", "dedupe", "deduplication", "dedup", "issue", "by")
+		"object", "surrogate", "range", "hash", "message", "prompt", "map", "group", "dedupe", "deduplication", "dedup", "issue", "by",
+		"translation", "label", "lookup", "metric", "feature", "shortcut", "hot", "join", "attribute", "resource")
 )
 
 // qualifiers are last words that say which of several credentials a name is of: PASSWORD_OLD.
-var qualifiers = nameSet("old", "new", "current", "backup", "prod", "production", "staging", "dev", "primary", "secondary", "default", "v")
+var qualifiers = nameSet("old", "new", "current", "backup", "prod", "production", "staging", "dev", "primary", "secondary", "default", "v", "live", "test", "sandbox")
+
+// holders are last words that say how a credential is written: tokenValue, private_key_pem.
+var holders = nameSet("value", "string", "header", "pem", "plain", "plaintext", "raw", "base", "encoded", "encrypted", "hash")
+
+// isCodeName reports whether a name, in lower case and without separators, is that of a code of
+// a few digits that proves who somebody is.
+func isCodeName(joined []byte) bool {
+	return string(joined) == "pin" || slices.ContainsFunc(codeEndings, func(end string) bool { return bytes.HasSuffix(joined, []byte(end)) })
+}
+
+var codeEndings = []string{"otp", "pincode", "passcode", "otpcode", "mfacode", "authcode", "verificationcode", "securitycode", "twofactorcode", "smscode", "cvv"}
+
+// oneTimeCode matches such a code.
+var oneTimeCode = regexp.MustCompile(`^\d{4,10}$|^\d{3}[ -]\d{3}$`)
 
 // nameWords are the words of a name: all of them joined, the last one, where it begins, and
 // the one before it.

@@ -59,6 +59,9 @@ func decodeURL(raw string) (d decodedText) {
 	for i := 0; i < len(raw); i++ {
 		d.at = append(d.at, i)
 		c := raw[i]
+		if c == '+' {
+			c = ' '
+		}
 		if c == '%' && i+2 < len(raw) {
 			if code, err := strconv.ParseUint(raw[i+1:i+3], 16, 8); err == nil {
 				c, i = byte(code), i+2
@@ -84,13 +87,24 @@ func isDocument(text []byte) bool {
 }
 
 // nestedCredentials finds the credentials in a document that is written as a string.
-func (j *jsonSearch) nestedCredentials(raw []byte) []span {
+func (j *jsonSearch) nestedCredentials(offset int, raw []byte) []span {
 	if j.depth >= deepestNested || len(raw) > maxNested || !isDocument(raw) {
 		return nil
 	}
+	return j.credentialsIn(offset, raw, j.isReply, j.isSaid)
+}
+
+// credentialsIn finds the credentials in a text that is written as a string, at offset.
+func (j *jsonSearch) credentialsIn(offset int, raw []byte, isReply, isSaid bool) []span {
 	d := decodeJSON(raw)
-	inner := jsonSearch{b: d.text, isReply: j.isReply, isIssuer: j.isIssuer, depth: j.depth + 1, names: j.names, seen: j.seen}
-	return d.escapedSpans(inner.search().credentials)
+	inner := jsonSearch{b: d.text, isReply: isReply, isSaid: isSaid, isIssuer: j.isIssuer, depth: j.depth + 1, names: j.names, seen: j.seen}
+	found := inner.search()
+	if isSaid {
+		found.credentials = append(found.credentials, found.said...)
+	} else {
+		j.found.said = appendShifted(j.found.said, d.escapedSpans(found.said), offset)
+	}
+	return d.escapedSpans(found.credentials)
 }
 
 // settingIn finds the credentials inside a setting, which may be several lines of them.
@@ -111,18 +125,24 @@ func argumentIn(raw, previous []byte) []span {
 	return d.escapedSpans(argumentSecrets(d.text, previous))
 }
 
-// parameterIn finds the credentials inside the value of a parameter: in a URL or a
-// document that it holds.
-func parameterIn(raw []byte) []span {
+// parameterIn finds the credentials inside the value of a parameter: in a URL, a document or
+// a query of GraphQL that it holds.
+func parameterIn(raw []byte) (out []span) {
 	if len(raw) > maxNested {
 		return nil
 	}
 	d := decodeURL(string(raw))
 	switch {
 	case isDocument(d.text):
-		return d.escapedSpans(searchJSON(d.text, false, false).credentials)
+		found := searchJSON(d.text, false, false)
+		named, _ := searchWords(d.text)
+		for _, s := range named {
+			out = append(out, s.value)
+		}
+		found.addWords(out)
+		out = found.credentials
 	case len(raw) <= maxSetting:
-		return d.escapedSpans(keepEntropy(d.text, addressSecrets(d.text)))
+		out = dropGuessable(d.text, addressSecrets(d.text))
 	}
-	return nil
+	return d.escapedSpans(out)
 }

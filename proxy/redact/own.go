@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// Own are the user's rules: what else is a credential, and what is none. A rule is the
+// Own are the user's rules: what else is a credential, and what is not. A rule is the
 // name of a header, a parameter or a member of a JSON document (PARENT.NAME for the
 // members of one object only), or a regular expression between slashes.
 type Own struct {
@@ -154,9 +154,11 @@ func (o *Own) addTo(f findings, b []byte) findings {
 		kept, found = append(kept, matchedBy(o.keep, b)...), append(found, matchedBy(o.redact, b)...)
 	}
 	f.own = withoutSpans(found, kept)
-	f.credentials = append(withoutSpans(f.credentials, kept), f.own...)
+	f.credentials, f.said = append(withoutSpans(f.credentials, kept), f.own...), withoutSpans(f.said, kept)
 	return f
 }
+
+func shifted(parts []span, offset int) []span { return appendShifted(nil, parts, offset) }
 
 func appendShifted(out, parts []span, offset int) []span {
 	for _, p := range parts {

@@ -121,6 +121,12 @@ func (p planted) exchange(t *testing.T) cassette.Interaction {
 		path, body, _ := strings.Cut(p.text, " | ")
 		in.Request.URL = "https://api.example.com" + path
 		in.Response.Body = []byte(body)
+	case "path":
+		in.Request.URL = "https://api.example.com" + p.text
+		in.Response.Body = []byte(`{}`)
+	case "stream":
+		in.Response.Header.Set("Content-Type", "text/event-stream")
+		in.Response.Body = []byte("event: x\ndata: " + strings.ReplaceAll(p.text, `\n`, "\n") + "\n\nevent: done\ndata: {}\n\n")
 	case "answer":
 		name, value, _ := strings.Cut(p.text, ": ")
 		in.Response.Header.Set(name, value)

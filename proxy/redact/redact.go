@@ -75,15 +75,15 @@ const (
 	// minSecret is the shortest secret that is looked for in any text. Every
 	// form of it has room for the mark of a pseudonym.
 	minSecret = 2 * len(mark)
-	// minWord is the shortest that is looked for at all: as a whole word, and
-	// only when it has letters and digits or is no word. Others are dummies, and words that
-	// happen to be dummies would corrupt bodies.
+	// minWord is the shortest that is looked for at all. It is replaced as a whole word, and only
+	// if it has letters and digits or cannot be guessed: replacing an ordinary word would corrupt
+	// bodies.
 	minWord = 8
 )
 
 // Learn adds secrets that are replaced wherever they appear. A secret below 16
-// bytes is replaced as a whole word, if it has letters and digits or is no word. Below 8 bytes
-// it is replaced only in headers, parameters and fields that hold credentials. Learn
+// bytes is replaced as a whole word, if it has letters and digits or cannot be guessed. Below 8
+// bytes it is replaced only in headers, parameters and fields that hold credentials. Learn
 // reports whether any of them was new.
 func (r *Redactor) Learn(secrets ...string) (isNew bool) {
 	r.mu.RLock()
@@ -155,13 +155,15 @@ func (r *Redactor) redactInteraction(in cassette.Interaction, isOwned bool) cass
 	asked := r.requestFindings(in.Request)
 	answered := responseFindings(in.Response, issuesSecrets(in.Request))
 	answered = r.own.addTo(answered, in.Response.Body)
-	asked.addWords(r.learnWords(in.Request.Header, in.Request.Body, asked.documents))
-	answered.addWords(r.learnWords(in.Response.Header, in.Response.Body, answered.documents))
+	askedHere := r.lookIntoWords(in.Request.Header, in.Request.Body, &asked)
+	answeredHere := r.lookIntoWords(in.Response.Header, in.Response.Body, &answered)
 	m := r.learnInteraction(in, asked, answered)
+	forRequest := m.withSecrets(askedHere...)
+	forResponse := forRequest.withSecrets(answeredHere...)
 	out := in
 	request, response := draft{b: in.Request.Body, own: isOwned}, draft{b: in.Response.Body, own: isOwned}
-	r.redactBody(&request, asked.credentials, m)
-	r.redactBody(&response, answered.credentials, m)
+	r.redactBody(&request, asked.credentials, forRequest)
+	r.redactBody(&response, answered.credentials, forResponse)
 	out.Request = r.redactOutside(in.Request, m)
 	out.Request.Body, out.Response.Body = request.b, response.b
 	out.Response.Header = r.redactHeader(in.Response.Header, m)
@@ -190,12 +192,12 @@ func changedBodies(before string, request, response bool) string {
 // Request is Interaction for a request alone: a replayer sees an incoming
 // request as the recorder would have stored it.
 func (r *Redactor) Request(in cassette.Request) cassette.Request {
-	asked := r.requestFindings(in)
+	asked, here := r.requestFindings(in), []string(nil)
 	if r.inWords {
-		asked.addWords(r.learnWords(in.Header, in.Body, asked.documents))
+		here = r.lookIntoWords(in.Header, in.Body, &asked)
 	}
 	m, body := r.learnRequest(in, asked), draft{b: in.Body}
-	r.redactBody(&body, asked.credentials, m)
+	r.redactBody(&body, asked.credentials, m.withSecrets(here...))
 	in = r.redactOutside(in, m)
 	in.Body = body.b
 	return in
@@ -252,51 +254,74 @@ func (r *Redactor) learnRequest(in cassette.Request, asked findings) *matcher {
 // Earlier builds did not, so a replayer asks without it first.
 func (r *Redactor) LookIntoWords() { r.inWords = true }
 
-// learnWords learns the credentials that stand in the texts of a body, also in pieces and in
-// another coding, and in the documents in it. It returns where those are that stand in the
-// body as they are.
-func (r *Redactor) learnWords(header http.Header, b []byte, documents [][]byte) (spans []span) {
-	var found []string
-	var search func(text []byte, depth int, isDecoded bool) []span
-	search = func(text []byte, depth int, isDecoded bool) (spans []span) {
-		secrets, coded := searchWords(text)
-		for _, s := range secrets {
-			value := string(s.value.bytesIn(text))
-			if !r.own.Keeps(string(s.name.bytesIn(text)), value) {
-				found = append(append(found, value), encodedPassword(value)...)
-				if s.glued > 0 {
-					found = append(found, value[s.glued:])
-				}
-				spans = append(spans, s.value)
-			}
-		}
-		if depth > deepestNested {
-			return spans
-		}
-		for _, c := range codedTexts(text, coded) {
-			known := len(found)
-			search(c.plain, depth+1, isDecoded)
-			if isDecoded && len(found) > known && len(c.coded) < len(text) {
-				found = append(found, string(c.coded)) // base64 in base64 has no form of what is in it
-			}
-		}
-		return spans
+// lookIntoWords learns the credentials that stand in the texts of a body, also in pieces and in
+// another coding, and in the documents in it, and adds to the findings where those are that
+// stand in the body as they are. It returns those that could be a word elsewhere: they are
+// secrets in this interaction only.
+func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *findings) (here []string) {
+	w := textSearch{own: r.own}
+	for _, text := range f.documents {
+		w.search(text, 1, true)
 	}
-	for _, text := range documents {
-		search(text, 1, true)
-	}
+	var spans []span
 	if strings.HasPrefix(header.Get("Content-Type"), "text/event-stream") {
-		for text := range streamTexts(b) {
-			search(text, 1, false)
+		stream := textStream{b: b}
+		for text := range stream.texts() {
+			w.search(text, 1, false)
+			w.searchDocument(text)
 		}
+		spans = stream.credentials(r.own, &w)
 	} else {
-		spans = search(b, 1, false)
+		spans = append(w.search(b, 1, false), f.said...)
+		w.found = append(w.found, secretsIn(b, f.said)...)
 	}
 	r.mu.RLock()
-	found = slices.DeleteFunc(found, func(s string) bool { return r.public.has(s, true) })
+	found := slices.DeleteFunc(w.found, func(s string) bool { return r.public.has(s, true) })
 	spans = slices.DeleteFunc(spans, func(s span) bool { return r.public.has(string(s.bytesIn(b)), true) })
 	r.mu.RUnlock()
+	f.addWords(spans)
 	r.Learn(found...)
+	return slices.DeleteFunc(found, func(s string) bool { return len(s) < minWord || isPseudonym(s) || isLearnable(s) })
+}
+
+// textSearch looks for credentials in texts, and in the texts that are written in them.
+type textSearch struct {
+	own   *Own
+	found []string
+}
+
+// searchDocument looks for a document in a text that came in pieces.
+func (t *textSearch) searchDocument(text []byte) {
+	if bytes.Contains(text, []byte(`\":`)) {
+		plain := decodeJSON(text).text
+		t.found = append(t.found, secretsIn(plain, (&jsonSearch{b: plain, isReply: true, isSaid: true, names: new(names), seen: map[string]bool{}}).search().credentials)...)
+	}
+}
+
+// search returns where the credentials of a text are.
+func (t *textSearch) search(text []byte, depth int, isDecoded bool) (spans []span) {
+	secrets, coded := searchWords(text)
+	for _, s := range secrets {
+		value := string(s.value.bytesIn(text))
+		if t.own.Keeps(string(s.name.bytesIn(text)), value) {
+			continue
+		}
+		t.found = append(append(t.found, value), writtenIn(value)...)
+		if s.flagLength > 0 {
+			t.found = append(t.found, value[s.flagLength:])
+		}
+		spans = append(spans, s.value)
+	}
+	if depth > deepestNested {
+		return spans
+	}
+	for _, c := range codedTexts(text, coded) {
+		known := len(t.found)
+		t.search(c.plain, depth+1, isDecoded)
+		if isDecoded && len(t.found) > known && len(c.coded) < len(text) {
+			t.found = append(t.found, string(c.coded)) // base64 in base64 has no form of what is in it
+		}
+	}
 	return spans
 }
 

@@ -204,18 +204,19 @@ func TestCookiesLeaveNoName(t *testing.T) {
 	}
 }
 
-// Company names and dummy keys are ordinary words: replacing them in bodies
-// would corrupt the recording.
+// Dummy keys are ordinary words: replacing them in bodies would corrupt the recording. The names
+// and ids of accounts are no secrets at all, but a key in their place is one.
 func TestWordsAreNotSecrets(t *testing.T) {
+	const key = "Ab3dEf9hIj2kLm5nOp7q"
 	in := simple()
-	in.Request.Header = http.Header{"X-Api-Key": {"anthropic"}, "Openai-Organization": {"meerkat-burrow-labs"}, "Openai-Project": {"proj_abcdef0123456789"}}
-	in.Response.Body = []byte(`{"a":"anthropic","o":"meerkat-burrow-labs","p":"proj_abcdef0123456789"}`)
+	in.Request.Header = http.Header{"X-Api-Key": {"anthropic"}, "Openai-Organization": {"meerkat-burrow-labs"}, "Openai-Project": {"proj_abcdef0123456789"}, "Anthropic-Workspace-Id": {key}}
+	in.Response.Body = []byte(`{"a":"anthropic","o":"meerkat-burrow-labs","p":"proj_abcdef0123456789","w":"` + key + `"}`)
 	out := New([]byte("k")).Interaction(in)
-	if got := string(out.Response.Body); !strings.Contains(got, `"anthropic"`) || !strings.Contains(got, "meerkat-burrow-labs") || strings.Contains(got, "proj_") {
+	if got, want := string(out.Response.Body), strings.ReplaceAll(string(in.Response.Body), key, New([]byte("k")).pseudonymFor(key)); got != want {
 		t.Errorf("body %s", got)
 	}
-	for name := range in.Request.Header {
-		if v := out.Request.Header.Get(name); v == in.Request.Header.Get(name) || len(v) != len(in.Request.Header.Get(name)) {
+	for name, isKept := range map[string]bool{"X-Api-Key": false, "Openai-Organization": true, "Openai-Project": true, "Anthropic-Workspace-Id": false} {
+		if v := out.Request.Header.Get(name); (v == in.Request.Header.Get(name)) != isKept || len(v) != len(in.Request.Header.Get(name)) {
 			t.Errorf("%s = %q", name, v)
 		}
 	}

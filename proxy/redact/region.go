@@ -30,6 +30,9 @@ func (r region) inside(name []byte) region {
 	if !known {
 		next, known = regionNames[spellingOf(name)]
 	}
+	if !known && isLanguage(name) {
+		return conversation
+	}
 	switch {
 	case known && string(name) == "input" && r == variables:
 		return variables
@@ -43,6 +46,13 @@ func (r region) inside(name []byte) region {
 	return r
 }
 
+// isLanguage reports whether a name is the code of a language: under it are texts for people.
+func isLanguage(name []byte) bool {
+	return len(name) == 2 && languages[string(name)] || len(name) == 5 && (name[2] == '-' || name[2] == '_') && languages[string(name[:2])]
+}
+
+var languages = nameSet("en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "ja", "ko", "zh", "sv", "da", "fi", "cs", "tr", "uk")
+
 // spellingOf returns a name in lower case without separators.
 func spellingOf(name []byte) string {
 	return strings.ToLower(separators.Replace(string(name)))
@@ -53,7 +63,7 @@ var separators = strings.NewReplacer("_", "", "-", "")
 // regionNames are the names that say what their object is for.
 var regionNames = func() map[string]region {
 	out := map[string]region{"tools": tools, "functions": tools, "functiondeclarations": tools, "variables": variables}
-	for _, name := range []string{"headers", "extraheaders", "httpheaders", "requestheaders", "customheaders", "defaultheaders", "env", "environment", "envs", "envvars", "environmentvariables"} {
+	for _, name := range []string{"headers", "extraheaders", "httpheaders", "requestheaders", "customheaders", "defaultheaders", "rawheaders", "env", "environment", "envs", "envvars", "environmentvariables"} {
 		out[name] = headers
 	}
 	for _, name := range []string{
@@ -61,6 +71,7 @@ var regionNames = func() map[string]region {
 		"conversation", "history", "arguments", "output", "outputs", "candidates", "choices", "completion", "delta", "contentblock",
 		"item", "part", "parts", "inputschema", "outputschema", "schema", "jsonschema", "parametersjsonschema", "responseschema",
 		"responsejsonschema", "properties", "logprobs", "documents", "examples", "functioncall", "functionresponse",
+		"labels", "i18n", "l10n", "translations", "translation", "locales", "locale", "strings", "captions", "placeholders", "tooltips",
 	} {
 		out[name] = conversation
 	}

@@ -113,8 +113,8 @@ func settingSecrets(text []byte) (out []span) {
 		}
 	}
 	for _, m := range namedValue.FindAllSubmatchIndex(text, -1) {
-		name, value := text[m[2]:m[3]], span{m[4], m[5]}
-		if classifyName(string(name)) == strongName && !isReference(string(value.bytesIn(text))) && !bytes.HasPrefix(text[m[5]:], []byte("://")) {
+		name, value := text[m[2]:m[3]], groupOf(m[4:])
+		if classifyName(string(name)) == strongName && !isReference(string(value.bytesIn(text))) && !bytes.HasPrefix(text[value.end:], []byte("://")) && !isAddress(string(value.bytesIn(text))) {
 			out = append(out, value)
 		}
 	}
@@ -157,7 +157,15 @@ func isSeveralLines(text []byte) bool {
 const maxSetting = 16 << 10
 
 // namedValue matches NAME=VALUE, Name: scheme VALUE and --name VALUE.
-var namedValue = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]{1,60})(?:\s?[=:]\s?(?:(?i:bearer|basic|token) )?|(?i: bearer ))['"]?([^\s'";,&\\]+)`)
+var namedValue = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]{1,60})(?:["']?\s?[=:]\s?(?:(?i:bearer|basic|token) )?|(?i: bearer ))(?:"([^"\n]+)"|'([^'\n]+)'|['"]?([^\s'";,&\\{[][^\s'";,&\\]*))`)
+
+// groupOf returns the one group of several that matched.
+func groupOf(groups []int) span {
+	for len(groups) > 2 && groups[0] < 0 {
+		groups = groups[2:]
+	}
+	return span{groups[0], groups[1]}
+}
 
 // loginPassword matches the password of an entry of a .netrc file.
 var loginPassword = regexp.MustCompile(`\blogin\s+\S+\s+password\s+(\S+)`)
@@ -184,7 +192,7 @@ func urlsIn(text []byte) (out []span) {
 }
 
 // element matches an XML element of text: the credentials that AWS and SAML hand out.
-var element = regexp.MustCompile(`<([A-Za-z][A-Za-z0-9_.:-]{1,60})>([^<>\s]+)</`)
+var element = regexp.MustCompile(`<([A-Za-z][A-Za-z0-9_.:-]{1,60})(?:\s[^<>]{0,120})?>([^<>\s]+)</`)
 
 // elementCredentials finds the credentials in XML.
 func elementCredentials(b []byte) (out []span) {
@@ -192,7 +200,7 @@ func elementCredentials(b []byte) (out []span) {
 		return nil
 	}
 	for _, m := range element.FindAllSubmatchIndex(b, -1) {
-		if classifyName(string(b[m[2]:m[3]])) == strongName {
+		if classifyName(string(b[m[2]:m[3]])) == strongName && !isReference(string(b[m[4]:m[5]])) && !isAddress(string(b[m[4]:m[5]])) {
 			out = append(out, span{m[4], m[5]})
 		}
 	}
@@ -219,7 +227,7 @@ func multipartCredentials(b []byte, boundary string) (out []span) {
 		name := partName.FindSubmatch(header)
 		switch {
 		case end == start:
-		case name != nil && isParameterSecret(string(name[1])):
+		case name != nil && isParameter(string(name[1]), b[start:end]):
 			out = append(out, span{start, end})
 		case b[start] == '{' || b[start] == '[':
 			for _, s := range searchJSON(b[start:end], false, false).credentials {

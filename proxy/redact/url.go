@@ -4,28 +4,45 @@ import (
 	"bytes"
 	"iter"
 	"net/url"
-	"regexp"
 	"strings"
 )
 
 // isParameterSecret reports whether a parameter of a query or a form, or a part of a
 // multipart body, has the name of a credential.
 func isParameterSecret(name string) bool {
-	if credentialParams[strings.ToLower(name)] {
+	if credentialParams[strings.ToLower(name)] || classifyName(name) == strongName {
 		return true
 	}
-	return classifyName(name) == strongName
+	var space [maxName]byte
+	if len(name) > maxName {
+		return false
+	}
+	words := splitName(space[:0], name)
+	return signatures[string(words.last)] || isCodeName(words.joined)
 }
 
 // credentialParams are names that mean a credential only in a query or a form.
 var credentialParams = nameSet(
-	"key", "auth", "code", "sig", "signature", "x-amz-signature", "x-amz-credential", "x-goog-signature", "x-goog-credential",
-	"x-oss-signature", "x-cos-signature", "x-obs-signature", "hmac", "hdnts", "hdnea", "policy-signature", "skoid-sig",
-	"awsaccesskeyid", "googleaccessid", "ossaccesskeyid", "key-pair-id", "q-signature", "x-tos-signature", "x-bce-signature", "ticket", "appid", "otp", "totp",
+	"x-amz-credential", "x-goog-credential", "hdnts", "hdnea", "skoid-sig", "awsaccesskeyid", "ossaccesskeyid")
+
+// signatures are the last words of parameters that sign the others.
+var signatures = nameSet("sig", "signature", "hmac")
+
+// unclearParams are names that mean a credential where the value is hard to guess, and
+// randomParams where it is random.
+var (
+	unclearParams = nameSet("key", "auth", "code", "ticket")
+	randomParams  = nameSet("state", "sid", "session", "appid")
 )
 
-// randomParams are names that mean a credential only where the value is random.
-var randomParams = nameSet("state", "sid", "session")
+// isParameter reports whether a parameter is a credential, by its name and its value.
+func isParameter(name string, text []byte) bool {
+	value := parameterValue(text[:min(len(text), maxNested)])
+	lower := strings.ToLower(name)
+	isSecret := isParameterSecret(name) || hasSecretForm(value) ||
+		unclearParams[lower] && (hasEntropy(value) || isRandomLetters(value)) || randomParams[lower] && isRandom(value)
+	return isSecret && !isReference(value)
+}
 
 // redactURL replaces user info, credential parameters, and secrets anywhere
 // else. It works on the text, because parsing and printing a URL may change it.
@@ -45,9 +62,6 @@ func (o *Own) querySecrets(raw string) (out []string) {
 			text = plain
 		}
 		out = append(out, text)
-		if _, password, ok := strings.Cut(text, ":"); ok && s.start > 0 && strings.HasSuffix(raw[:s.start], "://") {
-			out = append(out, password)
-		}
 	}
 	return out
 }
@@ -55,36 +69,14 @@ func (o *Own) querySecrets(raw string) (out []string) {
 // urlSecrets finds the secrets in a URL's text: user info, and the parameters of
 // its query and fragment.
 func urlSecrets(raw string) (out []span) {
-	if s, ok := userInfo(raw); ok {
-		out = append(out, s)
-	}
+	out = userInfo(raw)
 	path := raw
 	if at := strings.IndexAny(raw, "?#"); at >= 0 {
 		path = raw[:at]
 		out = pairSecrets([]byte(raw), at+1, out)
 	}
-	if !mayHoldSecret(path) {
-		return out
-	}
-	for _, m := range pathSecret.FindAllStringSubmatchIndex(path, 1) {
-		for i := 2; i < len(m); i += 2 {
-			if m[i] >= 0 {
-				out = append(out, span{m[i], m[i+1]})
-			}
-		}
-	}
-	return out
+	return append(out, pathSecrets(path)...)
 }
-
-// mayHoldSecret reports whether a path has a word that pathSecret needs.
-func mayHoldSecret(path string) bool {
-	path = strings.ToLower(path)
-	return strings.Contains(path, "/bot") || strings.Contains(path, "/services/") || strings.Contains(path, "//hc-ping.") || strings.Contains(path, "hook")
-}
-
-// pathSecret matches the credential in the path of a URL: of a bot of Telegram, and of the
-// webhooks of Slack, Discord, Teams and others.
-var pathSecret = regexp.MustCompile(`/bot(\d{6,}:[\w-]{30,})|/services/(T\w+/B\w+/\w{16,})|//hc-ping\.com/([\w-]{20,})|(?i)/hooks/catch/(\d+/\w+)|/\w*hooks?/((?:[\w.@-]+/)*?[\w-]{24,}(?:/[\w-]{30,})?)$`)
 
 // pairSecrets appends the values of the pairs in raw, from at, that have the names of
 // credentials, and the credentials inside other values.
@@ -92,7 +84,7 @@ func pairSecrets(raw []byte, at int, out []span) []span {
 	for name, value := range pairsIn(raw, at) {
 		text := value.bytesIn(raw)
 		switch {
-		case isParameterSecret(name), randomParams[strings.ToLower(name)] && isRandom(string(text)):
+		case isParameter(name, text):
 			out = append(out, value)
 		case bytes.IndexByte(text, ';') >= 0:
 			out = appendShifted(out, afterSemicolon(text), value.start)
@@ -132,12 +124,14 @@ func pairsIn(raw []byte, at int) iter.Seq2[string, span] {
 }
 
 // parameterName returns the name of a parameter, decoded.
-func parameterName(raw []byte) string {
-	name := string(raw[:min(len(raw), maxNested)])
-	if plain, err := url.QueryUnescape(name); err == nil {
+func parameterName(raw []byte) string { return parameterValue(raw[:min(len(raw), maxNested)]) }
+
+// parameterValue returns a part of a query, decoded.
+func parameterValue(raw []byte) string {
+	if plain, err := url.QueryUnescape(string(raw)); err == nil {
 		return plain
 	}
-	return name
+	return string(raw)
 }
 
 // afterSemicolon returns the value of the first credential that a ";" separates from what is
@@ -163,16 +157,27 @@ func afterSemicolon(value []byte) []span {
 	return nil
 }
 
-// userInfo finds the "user:password" of a URL.
-func userInfo(raw string) (span, bool) {
+// userInfo finds the password of a URL, and the user if it is a key.
+func userInfo(raw string) []span {
 	start := strings.Index(raw, "://") + len("://")
 	if start < len("://") {
-		return span{}, false
+		return nil
 	}
 	authority := raw[start:]
 	if n := strings.IndexAny(authority, "/?#"); n >= 0 {
 		authority = authority[:n]
 	}
 	at := strings.LastIndexByte(authority, '@')
-	return span{start, start + at}, at > 0
+	if at <= 0 {
+		return nil
+	}
+	user, password, _ := strings.Cut(authority[:at], ":")
+	var out []span
+	if isUnguessable(user) || isRandomLetters(user) {
+		out = append(out, span{start, start + len(user)})
+	}
+	if password != "" && !isReference(password) {
+		out = append(out, span{start + at - len(password), start + at})
+	}
+	return out
 }

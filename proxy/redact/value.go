@@ -65,7 +65,7 @@ var sentence = regexp.MustCompile(`^(?:[A-Za-z]+[,.:!?]? )+[A-Za-z]+[.!?]?$`)
 // the messages there have less.
 const leastIssuedBits = 30
 
-// isWordOfKey reports whether a value is one long word and no path. The place where it
+// isWordOfKey reports whether a value is one long word and not a path. The place where it
 // stands must already say that it may be a secret.
 func isWordOfKey(v string) bool {
 	return len(v) >= minWord && !strings.ContainsAny(v, " \t\r\n") && !strings.Contains(v, "://") && v[0] != '/' && v[0] != '.'
@@ -102,8 +102,11 @@ var uuid = regexp.MustCompile(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 // hasSecretForm reports whether a value says itself what it is: a signed token, a private
 // key or the id of a key at AWS.
 func hasSecretForm(v string) bool {
-	return strings.HasPrefix(v, "-----BEGIN ") && strings.Contains(v, "PRIVATE KEY-----") || signedToken.MatchString(v) || awsKeyID.MatchString(v)
+	return strings.HasPrefix(v, "-----BEGIN ") && strings.Contains(v, "PRIVATE KEY-----") || signedToken.MatchString(v) || awsKeyID.MatchString(v) || ephemeralKey.MatchString(v)
 }
+
+// ephemeralKey matches a client secret of OpenAI's Realtime API.
+var ephemeralKey = regexp.MustCompile(`^ek_[A-Za-z0-9_-]{16,}$`)
 
 var awsKeyID = regexp.MustCompile(`^(AKIA|ASIA|GOOG1E)[A-Z0-9]{16,}$`)
 

@@ -25,6 +25,9 @@ var passwordFlags = map[byte][]string{
 func (w *wordSearch) lookAtFlag(at int) {
 	text, flag := w.text, w.text[at+1]
 	switch {
+	case flag == 'd' || bytes.HasPrefix(text[at:], []byte("--data")):
+		w.lookAtForm(at)
+		return
 	case flag == '-' && !bytes.HasPrefix(text[at:], []byte("--user")) && !bytes.HasPrefix(text[at:], []byte("--proxy-user")):
 		return
 	case flag == 'S':
@@ -44,18 +47,34 @@ func (w *wordSearch) lookAtFlag(at int) {
 		start = n + 1 // in an array
 	}
 	value := valueAt(text, start)
-	isGlued := value.start == at+2
+	isJoined := value.start == at+2
 	switch {
 	case passwordFlags[flag] != nil && isSecretIn(value.bytesIn(text), passwordPlace) && hasCommand(text, at, passwordFlags[flag]):
-	case isLetter(flag) && flag != 'n' && !isGlued && value.end-value.start >= leastKey && afterOwnName(text, value) == value && isSecretIn(value.bytesIn(text), anyPlace):
+	case isLetter(flag) && flag != 'n' && !isJoined && value.end-value.start >= leastKey && afterOwnName(text, value) == value && isSecretIn(value.bytesIn(text), anyPlace):
 	default:
 		return
 	}
-	if isGlued && value.end-value.start < minSecret {
-		w.add(wordSecret{value: span{at, value.end}, glued: value.start - at})
+	if isJoined && value.end-value.start < minSecret {
+		w.add(wordSecret{value: span{at, value.end}, flagLength: value.start - at})
 		return
 	}
 	w.add(wordSecret{value: value})
+}
+
+// lookAtForm looks at the pairs after -d or --data.
+func (w *wordSearch) lookAtForm(at int) {
+	start := at + 2
+	if w.text[at+1] == '-' {
+		n := bytes.IndexAny(w.text[start:min(len(w.text), start+24)], " =")
+		if n < 0 {
+			return
+		}
+		start += n + 1
+	}
+	form := valueAt(w.text, start)
+	for _, s := range pairSecrets(form.bytesIn(w.text), 0, nil) {
+		w.addIfSecret(span{}, span{form.start + s.start, form.start + s.end}, literalPlace)
+	}
 }
 
 // leastKey is the length of the shortest key that is found without a name, in bytes.

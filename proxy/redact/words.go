@@ -8,7 +8,7 @@ import (
 // wordSecret is a credential in a text, and the name that it stands under, if it has one.
 type wordSecret struct {
 	name, value span
-	glued       int // the length of a flag at the beginning of value: -pSECRET
+	flagLength  int // of a flag at the beginning of value: -pSECRET
 }
 
 // wordSearch finds the credentials in a text that is not made for programs alone: a file
@@ -52,11 +52,13 @@ func searchWords(text []byte) (found []wordSecret, coded []int) {
 
 func (w *wordSearch) add(s wordSecret) { w.found = append(w.found, s) }
 
-// addIfSecret adds a value that nobody can guess.
-func (w *wordSearch) addIfSecret(name, value span, p place) {
-	if isSecretIn(value.bytesIn(w.text), p) {
+// addIfSecret adds a value that nobody can guess, and reports whether it is one.
+func (w *wordSearch) addIfSecret(name, value span, p place) bool {
+	isSecret := isSecretIn(value.bytesIn(w.text), p)
+	if isSecret {
 		w.add(wordSecret{name: name, value: value})
 	}
+	return isSecret
 }
 
 // stemOf is the code of three letters, five bits each.
@@ -130,7 +132,7 @@ func (w *wordSearch) lookAfter(i int, words string) {
 func isNameByte(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' || c == '-' || c == '.' }
 
 // nameAround returns the name that a byte of a text is in. "key" has the word before it:
-// an API key is one, a sort key is none.
+// an API key is one, a sort key is not.
 func nameAround(text []byte, at int) span {
 	name := span{at, at + 1}
 	for name.end < len(text) && isNameByte(text[name.end]) {
@@ -142,7 +144,7 @@ func nameAround(text []byte, at int) span {
 	if name.start > 0 && text[name.start-1] == '\\' {
 		name.start++ // of an escape, such as \n
 	}
-	if n := name.start; n > 1 && text[n-1] == ' ' && isLetter(text[n-2]) && bytes.EqualFold(name.bytesIn(text), []byte("key")) {
+	if n := name.start; n > 1 && text[n-1] == ' ' && isLetter(text[n-2]) && (bytes.EqualFold(name.bytesIn(text), []byte("key")) || bytes.EqualFold(name.bytesIn(text), []byte("phrase"))) {
 		for n--; n > 0 && isLetter(text[n-1]) && name.end-n < maxName; {
 			n--
 		}
@@ -222,6 +224,9 @@ func (w *wordSearch) lookAtValue(name span, class nameClass) {
 		return
 	}
 	if strings.IndexByte(":=>{", text[at-1]) < 0 {
+		if next := afterNext(text, value); text[at-1] == ' ' && next.end > next.start && strings.IndexByte("\"'`", text[next.start-1]) >= 0 && w.addUnder(name, class, next.start-1, next) {
+			return // var password string = "…"
+		}
 		w.lookAtSentence(name, class)
 		return
 	}
@@ -261,13 +266,15 @@ func phrasePlace(p place, name []byte) place {
 
 // isKeyUnder reports whether a value under a weak name is a key.
 func isKeyUnder(name []byte, v string) bool {
-	return hasSecretForm(v) || mayMeanKey(name) && (looksLikeKey(v) || encodedPassword(v) != nil) || isRandom(v) && !hexadecimal.MatchString(v)
+	return hasSecretForm(v) || mayMeanKey(name) && (looksLikeKey(v) || encodedPassword(v) != nil) || isRandom(v) && !hexadecimal.MatchString(v) && !fileName.MatchString(v)
 }
 
 // placeOf says what the place of a value says about it.
 func placeOf(text []byte, name span, at int, value span) place {
 	word := name.bytesIn(text)
 	switch sign := text[at-1]; {
+	case sign == ' ' && text[at-2] == ' ' && bytes.IndexByte(word, '_') > 0 && bytes.Equal(bytes.ToUpper(word), word):
+		return literalKeyPlace // in a list of variables
 	case isChosen(word) && bytes.HasSuffix(text[:at], []byte(" is ")):
 		return passwordPlace
 	case sign == ' ' && !isFlag(word) && (value.start == 0 || strings.IndexByte("\"'`", text[value.start-1]) < 0):
@@ -275,14 +282,14 @@ func placeOf(text []byte, name span, at int, value span) place {
 	case sign == ' ' && !isFlag(word):
 		return passwordPlace
 	case sign != ',' && value.start > 0 && strings.IndexByte("\"'`>", text[value.start-1]) >= 0, sign == '=' && bytes.Equal(bytes.ToUpper(word), word), isFlag(word):
+		return literalPlaceUnder(word)
+	case sign != ',' && beginsSetting(text, name.start):
 		if isChosen(word) {
-			return literalPlace
+			return linePlace
 		}
 		return literalKeyPlace
 	case !isChosen(word):
 		return keyPlace
-	case sign != ',' && beginsSetting(text, name.start):
-		return linePlace
 	}
 	return passwordPlace
 }

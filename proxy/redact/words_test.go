@@ -67,6 +67,12 @@ func (m *textMaker) value(kind string) string {
 		return word() + " " + word() + " " + word() + " " + word() + " " + word()
 	case "mixed":
 		return word() + " " + word() + " " + m.letters('d', 2) + " " + m.letters('a', 4)
+	case "cap": // letters that could be words elsewhere
+		return []string{"Walnut", "Zigzag"}[m.random.IntN(2)] + "_" + []string{"falcon", "jasmine"}[m.random.IntN(2)] + "!"
+	case "uml":
+		return []string{"Käse", "Öltür", "Straße"}[m.random.IntN(3)] + m.letters('d', 2) + m.letters('a', 7)
+	case "amp":
+		return word() + "&amp;" + m.letters('a', 5) + "&lt;" + m.letters('a', 4)
 	case "r":
 		return m.letters('a', 5) + "-" + m.letters('a', 5)
 	case "crypt":
@@ -302,6 +308,27 @@ func TestHarmlessWords(t *testing.T) {
 			if out := r.Interaction(in); text(out) != text(in) {
 				t.Errorf("%s, %s: changed\n%s\n%s", name, carrier, text(in), text(out))
 			}
+		}
+	}
+}
+
+// An escaped quotation mark does not end a value in quotes, nor does the code of a letter.
+func TestEscapesInValues(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"password":"Ember\"6Zr0A'n7sr","x":"y"}`:                   `Ember\"6Zr0A'n7sr`,
+		`{"t":"{\"password\":\"Ember\\\"6Zr0A'n7sr\",\"x\":\"y\"}"}`: `Ember\\\"6Zr0A'n7sr`,
+		`{"t":"password: K\u00e4sekuchenkdGI8!\nx"}`:                 `K\u00e4sekuchenkdGI8!`,
+		`{"t":"password: \u00d6lt\u00fcr6Zr0A\nx"}`:                  `\u00d6lt\u00fcr6Zr0A`,
+		`{"t":"password: \"abcd6Zr0A\" or \"other8Yq2\""}`:           `abcd6Zr0A`,
+		`{"t":"the password: \u00dcberraschungsmen\u00fc\n"}`:        "",
+	} {
+		secrets, _ := searchWords([]byte(text))
+		got := ""
+		for _, s := range secrets {
+			got += string(s.value.bytesIn([]byte(text)))
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
 }

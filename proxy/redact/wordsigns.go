@@ -154,7 +154,7 @@ func (w *wordSearch) lookAtAddress(i int) {
 		s = span{address.start + s.start, address.start + s.end}
 		p := keyPlace
 		if bytes.HasPrefix(w.text[s.end:], []byte("@")) {
-			s, p = lastOfUser(w.text, s), literalPlace
+			p = literalPlace
 		}
 		w.addIfSecret(span{}, s, p)
 	}

@@ -34,30 +34,33 @@ func (w *wordSearch) lookAtSentence(name span, class nameClass) {
 		rest = rest[:n]
 	}
 	w.spoken = name.end + len(rest)/4 // what is so near is part of the same sentence
+	isGiven := false
 	for _, giver := range givers {
 		if n := bytes.Index(rest, giver); n >= 0 {
-			w.addSpoken(name, name.end+n+len(giver))
-			return
+			if isGiven = true; w.addSpoken(name, name.end+n+len(giver)) {
+				return
+			}
 		}
 	}
-	w.lookAtNextLine(name)
+	if !isGiven {
+		w.lookAtNextLine(name)
+	}
 }
 
-// addSpoken adds the value at a place of a sentence: one in quotes may be chosen words.
-func (w *wordSearch) addSpoken(name span, at int) {
-	value := valueAt(w.text, at)
-	if !isChosen(name.bytesIn(w.text)) {
-		w.addIfSecret(name, value, spokenPlace)
-		return
-	}
-	if isQuoted := value.start > at; isQuoted && value.end < len(w.text) && w.text[value.end] == ' ' {
-		if phrase := phraseAt(w.text, value, literalPlace); phrase.end > phrase.start {
-			value = phrase
-			w.add(wordSecret{name: name, value: value})
-			return
+// addSpoken adds the value at a place of a sentence if it is a secret, and reports whether it
+// is: one in quotes may be chosen words.
+func (w *wordSearch) addSpoken(name span, at int) bool {
+	value, p := valueAt(w.text, at), spokenPlace
+	if isChosen(name.bytesIn(w.text)) {
+		p = passwordPlace
+		if isQuoted := value.start > at; isQuoted && value.end < len(w.text) && w.text[value.end] == ' ' {
+			if phrase := phraseAt(w.text, value, literalPlace); phrase.end > phrase.start {
+				w.add(wordSecret{name: name, value: phrase})
+				return true
+			}
 		}
 	}
-	w.addIfSecret(name, value, passwordPlace)
+	return w.addIfSecret(name, value, p)
 }
 
 // lookAtNextLine looks at what a command prints about a credential: one word alone in its line.
@@ -85,5 +88,5 @@ func (w *wordSearch) lookAtNextLine(name span) {
 	if isChosen(name.bytesIn(w.text)) {
 		p = passwordPlace
 	}
-	w.addIfSecret(name, value, p)
+	w.addIfSecret(name, afterOwnName(w.text, value), p)
 }

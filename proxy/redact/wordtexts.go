@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"html"
 	"iter"
 	"strings"
 	"unicode/utf8"
@@ -12,8 +13,8 @@ import (
 // codedText is a text and how it is written in another one.
 type codedText struct{ coded, plain []byte }
 
-// codedTexts returns the texts that stand in a text in another coding: a query, and the base64
-// of JSON, which begins at some of the places.
+// codedTexts returns the texts that stand in a text in another coding: a query, what HTML
+// writes, and the base64 of JSON, which begins at some of the places.
 func codedTexts(text []byte, base64Places []int) (out []codedText) {
 	if len(text) > maxCoded {
 		return nil
@@ -27,6 +28,9 @@ func codedTexts(text []byte, base64Places []int) (out []codedText) {
 			}
 			out = append(out, codedText{text, unescapeURL(query)})
 		}
+	}
+	if bytes.Contains(text, []byte("&quot;")) || bytes.Contains(text, []byte("&#34;")) {
+		out = append(out, codedText{text, []byte(html.UnescapeString(string(text)))})
 	}
 	end := 0
 	for _, at := range base64Places {
@@ -73,10 +77,16 @@ const base64Object = "eyJ"
 // maxCodedTexts bounds how many texts in another coding are looked into.
 const maxCodedTexts = 256
 
-// streamTexts yields the texts that the events of a stream say in pieces, each name of each of
-// its parts on its own, a window at a time, and its comments. A text is valid until the next
-// one. Strings of one event are not pieces of one text.
-func streamTexts(b []byte) iter.Seq[[]byte] {
+// textStream is a stream of events that is looked through for texts.
+type textStream struct {
+	b      []byte
+	events []span // those in which a member has the name of a credential
+}
+
+// texts yields what the events say in pieces, each name of each of their parts on its own, a
+// window at a time, and the comments. A text is valid until the next one. Strings of one event
+// are not pieces of one text.
+func (t *textStream) texts() iter.Seq[[]byte] {
 	type source struct {
 		name         string
 		depth, index int // events that repeat a whole text hold it at other depths
@@ -86,9 +96,10 @@ func streamTexts(b []byte) iter.Seq[[]byte] {
 		end  int // of the last piece, in b
 	}
 	return func(yield func([]byte) bool) {
-		texts, known := map[source]*joined{}, new(names)
+		b, texts, known := t.b, map[source]*joined{}, new(names)
 		for s := range jsonStrings(b, false) {
-			at := source{string(s.key.bytesIn(b)), s.depth, s.index}
+			key := s.key.bytesIn(b)
+			at := source{string(key), s.depth, s.index}
 			j := texts[at]
 			if j == nil {
 				j = &joined{}
@@ -96,8 +107,12 @@ func streamTexts(b []byte) iter.Seq[[]byte] {
 			} else if bytes.IndexByte(b[j.end:s.value.start], '\n') < 0 {
 				j.text = append(j.text, '\n')
 			}
-			if key := s.key.bytesIn(b); known.class(key) == strongName {
-				j.text = append(append(append(j.text, '\n'), key...), ": "...)
+			class := known.class(key)
+			if class >= weakName || known.class(s.parent.bytesIn(b)) >= weakName || hasSuffixFold(key, "headers") || s.value.end > s.value.start && b[s.value.start] == '{' {
+				t.noteEvent(s.value.start)
+			}
+			if class == strongName {
+				j.text = append(append(append(j.text, '\n'), key...), ": \""...)
 			}
 			j.text, j.end = append(j.text, s.value.bytesIn(b)...), s.value.end
 			if len(j.text) >= window+maxWordSecret {
@@ -116,6 +131,37 @@ func streamTexts(b []byte) iter.Seq[[]byte] {
 	}
 }
 
+// noteEvent notes the event that a place is in, once.
+func (t *textStream) noteEvent(at int) {
+	last := 0
+	if n := len(t.events); n > 0 {
+		last = t.events[n-1].end
+	}
+	if at < last {
+		return
+	}
+	event := span{last, len(t.b)}
+	if n := bytes.LastIndex(t.b[last:at], []byte("\n\n")); n >= 0 {
+		event.start += n
+	}
+	if n := bytes.Index(t.b[at:], []byte("\n\n")); n >= 0 {
+		event.end = at + n
+	}
+	t.events = append(t.events, event)
+}
+
+// credentials finds the credentials in the events that were noted, by structure.
+func (t *textStream) credentials(own *Own, words *textSearch) (out []span) {
+	for _, event := range t.events {
+		text := event.bytesIn(t.b)
+		found := own.addTo(searchJSON(text, true, false), text)
+		out = appendShifted(appendShifted(out, found.credentials, event.start), found.said, event.start)
+		words.found = append(words.found, secretsIn(text, found.said)...)
+		out = appendShifted(out, words.search(text, deepestNested+1, false), event.start)
+	}
+	return out
+}
+
 // otherLines returns the comments of a stream, and its data that is not JSON.
 func otherLines(b []byte) (out []byte) {
 	for line := range bytes.Lines(b) {
@@ -126,6 +172,23 @@ func otherLines(b []byte) (out []byte) {
 		}
 	}
 	return out
+}
+
+// writtenIn returns the other texts that a value is written for: without its escapes, and what
+// it is the base64 of.
+func writtenIn(value string) (out []string) {
+	for plain := value; len(out) < deepestNested && strings.IndexByte(plain, '\\') >= 0; {
+		next := string(decodeJSON([]byte(plain)).text)
+		if next == plain {
+			break
+		}
+		plain = next
+		out = append(out, plain)
+	}
+	if strings.IndexByte(value, '&') >= 0 {
+		out = append(out, html.UnescapeString(value))
+	}
+	return append(out, encodedPassword(value)...)
 }
 
 // encodedPassword returns what a value holds that is the base64 of user:password or of one

@@ -13,7 +13,7 @@ const (
 	anyPlace        place = iota // nothing: only the value can tell
 	spokenPlace                  // it follows the name of a credential in a sentence
 	keyPlace                     // it stands under the name of what machines make: a token, a key
-	literalKeyPlace              // … in quotes or in the environment
+	literalKeyPlace              // … in quotes, in the environment or at the beginning of a line
 	passwordPlace                // it is given to the name of what people choose: a password
 	linePlace                    // … before which no word stands, as in a file of settings
 	literalPlace                 // … or it is no expression of a program: in quotes, after a flag, in the environment
@@ -44,7 +44,15 @@ const maxWordSecret = 8 << 10
 // address or path.
 func isSecretIn(value []byte, p place) bool {
 	hasDigit, isExpression := lookOver(value)
-	if isExpression || !hasDigit && len(value) < leastLetters && p != literalPlace {
+	if isExpression || bytes.IndexByte(value, '\\') >= 0 {
+		if plain, hasAccents := withoutAccents(value); hasAccents {
+			return isSecretIn(plain, p)
+		}
+	}
+	if isExpression {
+		return false
+	}
+	if !hasDigit && len(value) < leastLetters && p != literalPlace {
 		return false
 	}
 	v := string(value)
@@ -53,12 +61,26 @@ func isSecretIn(value []byte, p place) bool {
 		return true
 	case p == anyPlace:
 		return isRandom(v) && !hexadecimal.MatchString(v)
-	case hasDigit && hasLettersAndDigits(v) && isNoWord(v), letterSurprise(v) >= p.leastSurprise(v):
+	case hasDigit && hasLettersAndDigits(v) && (isNoWord(v) || p >= keyPlace && isMixed(v)), letterSurprise(v) >= p.leastSurprise(v):
 		return true
 	case p == keyPlace || p == literalKeyPlace:
-		return p == literalKeyPlace && isPhrase(v, "-")
+		return isPhrase(v, "-") || !isDigitOrLetter(value, len(value)-1) && chosenWord.MatchString(v) || isChosenWords(v) || p == literalKeyPlace && hasManySigns(v)
 	}
 	return p >= spokenPlace && isChosenPassword(v, p)
+}
+
+// isMixed reports whether a value changes so often between letters and digits that it is no name.
+func isMixed(v string) bool {
+	return 4*countDigits(v) >= len(v) && digitGroups(v) >= 2 && guessBits(v) >= 24 && strings.Trim(v, alphabet) == "" && len(v) >= leastLetters && !identifier.MatchString(v)
+}
+
+// hasManySigns reports whether a value has so many different signs that nobody wrote it by hand.
+func hasManySigns(v string) bool {
+	signs := 0
+	for _, sign := range []byte("!#%^&*?+~@$;:<>=|{}[](),") {
+		signs += min(strings.Count(v, string(sign)), 1)
+	}
+	return signs >= 3 && guessBits(v) >= 60 && !operators.MatchString(v)
 }
 
 // leastSurprise is how many bits less likely as words letters must be. Small letters leave out
@@ -67,7 +89,7 @@ func (p place) leastSurprise(v string) float64 {
 	switch isOneCase := v == strings.ToLower(v) || v == strings.ToUpper(v); {
 	case isOneCase && p == spokenPlace:
 		return leastSurprise + 7
-	case isOneCase && p < literalPlace:
+	case isOneCase && (p == keyPlace || p == passwordPlace):
 		return leastSurprise + 3
 	}
 	return leastSurprise
@@ -91,11 +113,16 @@ func lookOver(value []byte) (hasDigit, isExpression bool) {
 			hasDigit = true
 		case c < '!' || c > '~': // what was redacted in base64 decodes to that
 			return false, true
-		case c == '(' && isName(value[:i]), c == '{' && (value[i-1] == '$' || value[i-1] == '{'), c == ':' && bytes.HasPrefix(value[i:], []byte("://")):
+		case c == '(' && isName(value[:i]) && isCallEnd(value), c == '\\' && i == 2 && value[1] == ':', c == '{' && (value[i-1] == '$' || value[i-1] == '{'), c == ':' && bytes.HasPrefix(value[i:], []byte("://")):
 			return false, true
 		}
 	}
 	return hasDigit, false
+}
+
+// isCallEnd reports whether a text ends as a call does: f(x), f(x).y, or within its arguments.
+func isCallEnd(text []byte) bool {
+	return isName(text[bytes.LastIndexByte(text, ')')+1:]) || bytes.IndexByte(text, ')') < 0
 }
 
 // isName reports whether a text has only what names of programs have.
@@ -149,7 +176,7 @@ func isChosenPassword(v string, p place) bool {
 	switch {
 	case len(v) > 64 || strings.IndexByte("/~.", v[0]) >= 0:
 		return false
-	case p > keyPlace && capitalisedWords.MatchString(v) && !credentialWord.MatchString(v):
+	case p > keyPlace && isChosenWords(v):
 		return true
 	case p > spokenPlace && isPhrase(v, "-"), isLiteral && (isPhrase(v, "_") || isPhrase(v, ".")):
 		return true
@@ -174,14 +201,24 @@ var (
 	// capitalisedWords matches two words with a sign or digits at the end, as people choose them:
 	// Jackal_saffron!, BadgerBobcat15.
 	capitalisedWords = regexp.MustCompile(`^[A-Z][a-z0]+(?:_[a-z0]+(?:\d{1,4}|[!?*#$.])|[A-Z][a-z0]+\d{2,4})[!?*#$.]?$`)
+	// chosenWord matches a word with digits and a sign at its end: Summer2024!, walnut231*.
+	chosenWord = regexp.MustCompile(`^[A-Za-z]{4,}\d{2,4}[!?#$%&*+@]{1,2}$`)
 	// credentialWord matches what programs call a password.
 	credentialWord = regexp.MustCompile(`(?i)passw|secret|token|key|user|login|field|hash|test|string`)
 	// digest matches what says that it is one.
 	digest = regexp.MustCompile(`^(?i:sha\d{1,3}|md5|h1)[-:=]`)
 )
 
+// isChosenWords reports whether a value is two words as people choose them.
+func isChosenWords(v string) bool {
+	return isUpper(v[0]) && capitalisedWords.MatchString(v) && !credentialWord.MatchString(v)
+}
+
 // isPhrase reports whether a text is at least four words, and none of them of a sentence.
 func isPhrase(text, separator string) bool {
+	if strings.Count(text, separator) < 3 {
+		return false
+	}
 	words := 0
 	for word := range strings.SplitSeq(text, separator) {
 		words++
@@ -189,7 +226,7 @@ func isPhrase(text, separator string) bool {
 			return false
 		}
 	}
-	return words >= 4
+	return true
 }
 
 // hasNumber reports whether a word is of letters and digits.
@@ -268,7 +305,9 @@ func afterSign(text []byte, name span, mayBePair bool) (at int) {
 		return sign + len("：")
 	case isQuoted && mayBePair && isPairName(text, name.end) > 0:
 		return afterSign(text, span{0, pastLetters(text, isPairName(text, name.end))}, false)
-	case isQuoted && (rest[0] == ',' || rest[0] == '{'):
+	case isQuoted && rest[0] == '{':
+		return sign + max(len(hclDefault.Find(rest)), 1)
+	case isQuoted && (rest[0] == ',' || rest[0] == '>' && isAttribute(text, name.start)):
 		return sign + 1
 	case bytes.HasPrefix(rest, []byte("</key>")): // of a property list
 		if n := bytes.Index(rest[:min(len(rest), 48)], []byte("<string>")); n > 0 {
@@ -296,6 +335,14 @@ func afterSign(text []byte, name span, mayBePair bool) (at int) {
 		return -1
 	}
 	return sign
+}
+
+// hclDefault matches what stands before the value of a variable of Terraform.
+var hclDefault = regexp.MustCompile(`^\{(?:\\+n|\s){0,40}(?:\w+\s*=\s*\w+(?:\\+n|\s){1,40})?default\s*=`)
+
+// isAttribute reports whether an attribute "name" of an XML element has its value at a place.
+func isAttribute(text []byte, at int) bool {
+	return bytes.HasSuffix(bytes.TrimRight(text[max(at-16, 0):at], "\"'\\"), []byte("name="))
 }
 
 // isCell reports whether the cell of a table begins before a place.
@@ -349,13 +396,19 @@ func pastAny(text []byte, at int, any string, most int) int {
 // valueAt returns the word that begins at a place, without what encloses it. A value in
 // quotes may have any signs in it.
 func valueAt(text []byte, at int) span {
-	ends := " \t\r\n\"'`\\<>,;)]}|&"
+	ends, quote, depth := " \t\r\n\"'`\\<>,;)]}|&", byte(0), 0
 	for most := at + 40; at < len(text) && at < most && strings.IndexByte(" \t\"'`\\[{*+", text[at]) >= 0; at++ {
 		switch c := text[at]; {
 		case c == '\\' && at+1 < len(text) && isLetter(text[at+1]):
+			if writtenLength(text[at:], 0, 0) > 0 {
+				return wordFrom(text, at, ends, quote, depth)
+			}
 			return span{at, at} // the line ends
+		case quote != 0 && c == quote && strings.IndexByte("*[{", text[at-1]) >= 0:
+			return span{at, at} // the value in quotes has none of its own
 		case c == '"' || c == '\'' || c == '`':
 			ends = " \t\r\n\\\"" + string(c) // a quotation mark may end the JSON around it
+			quote, depth = c, len(text[:at])-len(bytes.TrimRight(text[max(at-16, 0):at], "\\"))-max(at-16, 0)
 		}
 	}
 	if bytes.HasPrefix(text[at:], []byte("]byte(")) { // the "[" is passed already
@@ -364,15 +417,55 @@ func valueAt(text []byte, at int) span {
 	if quote := pastAny(text, at+1, "\\", 4); at < len(text) && strings.IndexByte("bf@", text[at]) >= 0 && quote < len(text) && (text[quote] == '"' || text[quote] == '\'') {
 		return valueAt(text, at+1)
 	}
-	end := min(len(text), at+maxWordSecret+1)
-	if n := bytes.IndexAny(text[at:end], ends); n >= 0 {
-		end = at + n
+	return wordFrom(text, at, ends, quote, depth)
+}
+
+// wordFrom returns the word from a place to one of the bytes that end it.
+func wordFrom(text []byte, at int, ends string, quote byte, depth int) span {
+	end, limit := at, min(len(text), at+maxWordSecret+1)
+	for more := 1; more > 0; end += more {
+		n := bytes.IndexAny(text[end:limit], ends)
+		if n < 0 {
+			end = limit
+			break
+		}
+		end += n
+		more = writtenLength(text[end:limit], quote, depth)
 	}
 	for end > at && text[end-1] == '.' {
 		end--
 	}
 	return span{at, end}
 }
+
+// writtenLength returns the length of a character that a text begins with and that is written
+// with a sign which would end a value: a letter with an accent, \u00e4, an entity of XML, and in
+// quotes what has more backslashes before it than the quotation mark. It is 0 for another one.
+func writtenLength(text []byte, quote byte, depth int) int {
+	switch {
+	case len(text) < 2:
+		return 0
+	case text[0] == '&':
+		return len(entity.Find(text))
+	case text[0] != '\\':
+		return 0
+	}
+	n := pastAny(text, 0, "\\", 16)
+	switch {
+	case n == len(text):
+		return 0
+	case escapedAccent.Match(text[n:min(len(text), n+5)]):
+		return n + 5
+	case quote != 0 && n > depth && !isLetter(text[n]) && text[n] > ' ':
+		return n + 1
+	}
+	return 0
+}
+
+var (
+	entity        = regexp.MustCompile(`^&(?:amp|lt|gt|#\d{2,4});`)
+	escapedAccent = regexp.MustCompile(`^u0[01][0-9a-fA-F]{2}$`)
+)
 
 // afterScheme returns the word after a scheme: Bearer x, token x.
 func afterScheme(text []byte, value span) (span, bool) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/event"
 )
 
@@ -70,6 +71,17 @@ func TestPrintableIsPlain(t *testing.T) {
 		t.Error(got)
 	}
 	if got := Abbreviate(strings.Repeat("é", maxShown+1)); got != strings.Repeat("é", maxShown)+"…" {
+		t.Error(got)
+	}
+}
+
+// A cassette of live replies may hold some that the provider did not give.
+func TestTotalsCountProvenances(t *testing.T) {
+	rows := []row{rowOf(0, cassette.Interaction{End: cassette.EndEOF}), rowOf(1, cassette.Interaction{End: cassette.EndEOF, Provenance: cassette.ProvenanceSynthetic})}
+	if got := tableTotals(rows); !strings.HasSuffix(got, "; 1 synthetic") {
+		t.Error(got)
+	}
+	if got := tableTotals(rows[:1]); strings.Contains(got, "synthetic") {
 		t.Error(got)
 	}
 }

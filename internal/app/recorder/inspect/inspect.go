@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -30,6 +32,7 @@ type row struct {
 	Events     int     `json:"events"`
 	End        string  `json:"end"`
 	Incomplete string  `json:"incomplete,omitempty"`
+	Provenance string  `json:"provenance,omitempty"` // where it is not that of the cassette
 	Seconds    float64 `json:"seconds"`
 }
 
@@ -38,7 +41,7 @@ func rowOf(i int, in cassette.Interaction) row {
 		Index: i, Provider: event.Provider(in.Request), Method: in.Request.Method, URL: in.Request.URL,
 		Request: len(in.Request.Body), Status: in.Response.Status, Response: len(in.Response.Body),
 		Chunks: len(in.Timeline), Events: len(event.Of(in)), End: string(in.End),
-		Incomplete: cmp.Or(in.Incomplete, cassette.Judge(in)), Seconds: in.Duration.Seconds(),
+		Incomplete: cmp.Or(in.Incomplete, cassette.Judge(in)), Provenance: in.Provenance, Seconds: in.Duration.Seconds(),
 	}
 }
 
@@ -153,15 +156,22 @@ func cassetteOrigin(t *cassette.Cassette) string {
 
 func tableTotals(rows []row) string {
 	var asked, said, events, incomplete int
+	provenances := map[string]int{}
 	for _, r := range rows {
 		asked, said, events = asked+r.Request, said+r.Response, events+r.Events
 		if r.Incomplete != "" {
 			incomplete++
 		}
+		if r.Provenance != "" {
+			provenances[r.Provenance]++
+		}
 	}
 	text := fmt.Sprintf("%s: %d bytes asked, %d replied, %s", recorderenv.Interactions(len(rows)), asked, said, cli.Count(events, "event", "events"))
 	if incomplete > 0 {
 		text += fmt.Sprintf("; %d incomplete", incomplete)
+	}
+	for _, provenance := range slices.Sorted(maps.Keys(provenances)) {
+		text += fmt.Sprintf("; %d %s", provenances[provenance], terminal.Line(provenance))
 	}
 	return text
 }

@@ -87,7 +87,7 @@ func (t trial) failureCause() string {
 			return advice
 		}
 	}
-	why := "no request reached the proxy: the program made none, or goes around it. It may set NO_PROXY or other proxies itself, or not heed HTTPS_PROXY; try --ingress base-url"
+	why := "no request reached the proxy: the program made none, or goes around it. It may set NO_PROXY or other proxies itself, or not use HTTPS_PROXY or the variables of base URLs; try the other --ingress"
 	if t.exit != "" {
 		why += " (" + t.exit + strings.TrimSuffix(": "+t.said, ": ") + ")"
 	}

@@ -11,8 +11,8 @@ import (
 
 // nothingAsked is said of a run that proves nothing: a program that goes around
 // the proxy passes every other gate.
-const nothingAsked = "nothing was asked for: the program made no request, or does not use the proxy (Node before 22.21 cannot; " +
-	"--ingress base-url is for those); recorder doctor -- CMD tells what is the matter"
+const nothingAsked = "nothing was asked for: the program made no request, or went past the recorder. With --ingress mitm it has to use HTTPS_PROXY, " +
+	"which Node before 22.21 does not, with base-url the variables of base URLs; recorder doctor -- CMD tells what is the matter"
 
 // nothingAskedReason is why nothing was asked for. What the proxy turned away was said
 // when it was.

@@ -144,8 +144,8 @@ func (j *jsonSearch) lookAt(s jsonString) {
 		if addressNames[string(s.key.bytesIn(j.b))] && bytes.Contains(text, []byte("://")) {
 			j.add(s.value.start, urlSecrets(string(text)))
 		}
-	case hasSuffixFold(s.key.bytesIn(j.b), "headers") && j.names.class(previous) == strongName && !isReference(string(text)):
-		j.found.credentials = append(j.found.credentials, s.value) // "headers": [["X-Api-Key", "…"]]
+	case hasSuffixFold(s.key.bytesIn(j.b), "headers") && j.names.class(previous) == strongName && j.names.class(text) == plainName && !isReference(string(text)):
+		j.addIfMeant(s.value, []span{{0, len(text)}}) // "headers": [["X-Api-Key", "…"]]
 	case hasSuffixFold(s.key.bytesIn(j.b), "headers") && j.names.class(text) == strongName:
 		j.previous = text
 	case isArguments(s.key.bytesIn(j.b)):

@@ -280,6 +280,9 @@ func afterNext(text []byte, word span) span {
 		return valueAt(text, word.end)
 	}
 	end := min(len(text), word.end+24)
+	if quoted := bytes.TrimLeft(text[word.end:end], "\\"); bytes.HasPrefix(quoted, []byte(`" `)) && len(quoted) > 2 && isLetter(quoted[2]) {
+		return span{word.end, word.end} // another attribute of an element of XML
+	}
 	n := bytes.IndexAny(text[word.end:end], "=:,;}])\n")
 	if n < 0 || word.end+n+1 == end || isSeveralLines(text[word.end:word.end+n]) || text[word.end+n] != '=' && text[word.end+n] != ':' {
 		return span{word.end, word.end}

@@ -183,20 +183,25 @@ func isCookie(name []byte) bool {
 // a text.
 func (j *jsonSearch) lookAtSaid(s jsonString, class nameClass) {
 	text := s.value.bytesIn(j.b)
-	said := jsonSearch{b: j.b, isReply: true, isSaid: true, names: j.names}
-	if s.region = settings; hasSuffixFold(s.parent.bytesIn(j.b), "headers") {
-		s.region = headers
-	}
 	switch parent := j.names.class(s.parent.bytesIn(j.b)); {
 	case isCookie(s.key.bytesIn(j.b)):
 		j.found.said = append(j.found.said, shifted(secretSpans(text, cookieSpans(text)), s.value.start)...)
 	case class < weakName && parent < weakName && !s.isPair:
-	case said.isCredential(s, class):
+	case j.isSaidCredential(s, class):
 		j.found.said = append(j.found.said, s.value)
 	}
 	if j.depth < deepestNested && len(text) <= maxNested && (isDocument(text) || bytes.Contains(text, []byte(`\":`))) {
 		j.found.said = append(j.found.said, shifted(j.credentialsIn(s.value.start, text, true, true), s.value.start)...)
 	}
+}
+
+// isSaidCredential is isCredential for a value in what is said.
+func (j *jsonSearch) isSaidCredential(s jsonString, class nameClass) bool {
+	said := jsonSearch{b: j.b, isReply: true, isSaid: true, names: j.names}
+	if s.region = settings; hasSuffixFold(s.parent.bytesIn(j.b), "headers") {
+		s.region = headers
+	}
+	return said.isCredential(s, class)
 }
 
 // secretSpans returns those spans of a text that nobody can guess.

@@ -79,6 +79,8 @@ func classifyWords(name string) (class nameClass, lastAt int) {
 // class says what the last word of a name makes of it.
 func (w nameWords) class() (class nameClass, lastAt int) {
 	switch last := w.last; {
+	case codeLast[string(last)] && isCodeName(w.joined):
+		return weakName, 0
 	case publicLast[string(last)]:
 		return publicName, 0
 	case aboutCredential[string(last)]:
@@ -87,7 +89,7 @@ func (w nameWords) class() (class nameClass, lastAt int) {
 		return keyClass(w.previous), 0
 	case string(last) == "keys":
 		return min(keyClass(w.previous), weakName), 0
-	case weakLast[string(last)] || isCodeName(w.joined):
+	case weakLast[string(last)]:
 		return weakName, 0
 	case string(last) == "pass" || string(last) == "pw":
 		return strongName, 0
@@ -97,8 +99,14 @@ func (w nameWords) class() (class nameClass, lastAt int) {
 			return w.strongUnlessPosition(end), 0
 		}
 	}
-	return plainName, w.lastAt
+	if slices.ContainsFunc(namedLast, func(end string) bool { return bytes.HasSuffix(w.previous, []byte(end)) }) {
+		return plainName, w.lastAt
+	}
+	return plainName, 0
 }
+
+// namedLast are ends of the last words of credentials behind whose names another word may stand.
+var namedLast = []string{"token", "secret", "password", "passwd", "passphrase", "pwd", "jwt", "bearer", "credential", "authorization", "key", "pass", "pw", "psk", "cookie"}
 
 // strongUnlessPosition returns strongName, but not for the tokens that mark a position in
 // a list or in a text: nextPageToken, eos_token. The word before decides, not its last
@@ -199,6 +207,9 @@ var holders = nameSet("value", "string", "header", "pem", "plain", "plaintext", 
 func isCodeName(joined []byte) bool {
 	return string(joined) == "pin" || slices.ContainsFunc(codeEndings, func(end string) bool { return bytes.HasSuffix(joined, []byte(end)) })
 }
+
+// codeLast are the last words of such names.
+var codeLast = nameSet("code", "otp", "totp", "pin", "pincode", "cvv")
 
 var codeEndings = []string{"otp", "pincode", "passcode", "otpcode", "mfacode", "authcode", "verificationcode", "securitycode", "twofactorcode", "smscode", "cvv"}
 

@@ -20,11 +20,11 @@ func pathSecrets(path string) (out []span) {
 	for segment := range strings.SplitSeq(path, "/") {
 		end := start + len(segment)
 		switch {
-		case len(segment) < minSecret:
-		case botToken.MatchString(segment):
+		case len(segment) < minSecret || strings.IndexByte(segment, '.') >= 0:
+		case strings.HasPrefix(segment, "bot") && botToken.MatchString(segment):
 			out = append(out, span{start + len("bot"), end})
-		case !isPathToken(segment) && !uuid.MatchString(segment):
-		case isHook && uuid.MatchString(segment):
+		case !isPathToken(segment) && !isUUID(segment):
+		case isHook && isUUID(segment):
 			ids = append(ids, span{start, end})
 		case isHook || isBeforeSecret(previous, segment):
 			out = append(out, span{start, end})
@@ -38,6 +38,8 @@ func pathSecrets(path string) (out []span) {
 	return out
 }
 
+func isUUID(v string) bool { return len(v) == 36 && v[8] == '-' && uuid.MatchString(v) }
+
 // isPathToken reports whether a segment of a path is random.
 func isPathToken(v string) bool {
 	return strings.Trim(v, alphabet+"-_~") == "" && !slug.MatchString(v) && guessBits(v) >= 60 && (strings.ContainsAny(v, digits) || isRandomLetters(v))
@@ -49,7 +51,7 @@ func isBeforeSecret(previous, segment string) bool {
 	case strongName:
 		return true
 	case weakName:
-		return strings.EqualFold(previous, "key") && !uuid.MatchString(segment) && !hexadecimal.MatchString(segment)
+		return strings.EqualFold(previous, "key") && !isUUID(segment) && !hexadecimal.MatchString(segment)
 	}
 	return linkWord.MatchString(previous)
 }

@@ -144,7 +144,7 @@ func nameAround(text []byte, at int) span {
 	if name.start > 0 && text[name.start-1] == '\\' {
 		name.start++ // of an escape, such as \n
 	}
-	if n := name.start; n > 1 && text[n-1] == ' ' && isLetter(text[n-2]) && (bytes.EqualFold(name.bytesIn(text), []byte("key")) || bytes.EqualFold(name.bytesIn(text), []byte("phrase"))) {
+	if n := name.start; n > 1 && text[n-1] == ' ' && isLetter(text[n-2]) && isLastWord(name.bytesIn(text)) {
 		for n--; n > 0 && isLetter(text[n-1]) && name.end-n < maxName; {
 			n--
 		}
@@ -154,6 +154,11 @@ func nameAround(text []byte, at int) span {
 		name.start = n
 	}
 	return name
+}
+
+// isLastWord reports whether a word tells nothing without the one before it: API key, seed phrase.
+func isLastWord(word []byte) bool {
+	return len(word) == len("key") && bytes.EqualFold(word, []byte("key")) || len(word) == len("phrase") && bytes.EqualFold(word, []byte("phrase"))
 }
 
 // longValue is the length of a value in which no names are looked for, in bytes.

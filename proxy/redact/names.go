@@ -94,12 +94,12 @@ func (w nameWords) class() (class nameClass, lastAt int) {
 	case string(last) == "pass" || string(last) == "pw":
 		return strongName, 0
 	}
-	for _, end := range strongEndings {
+	for _, end := range strongByLast[w.joined[len(w.joined)-1]] {
 		if len(w.joined) >= len(end) && string(w.joined[len(w.joined)-len(end):]) == end {
 			return w.strongUnlessPosition(end), 0
 		}
 	}
-	if slices.ContainsFunc(namedLast, func(end string) bool { return bytes.HasSuffix(w.previous, []byte(end)) }) {
+	if len(w.previous) > 0 && slices.ContainsFunc(namedByLast[w.previous[len(w.previous)-1]], func(end string) bool { return bytes.HasSuffix(w.previous, []byte(end)) }) {
 		return plainName, w.lastAt
 	}
 	return plainName, 0
@@ -172,6 +172,17 @@ var strongEndings = []string{
 	"apikey", "accesskey", "secretkey", "privatekey", "authkey", "accountkey", "masterkey", "signingkey", "encryptionkey",
 	"subscriptionkey", "licensekey", "servicekey", "sharedkey", "storagekey", "appkey", "tokenheader", "authheader",
 	"passwordconfirmation", "secretkeybase", "passwort", "psk", "passwordconfirm", "passwordrepeat", "securestring", "authident",
+}
+
+// strongByLast and namedByLast are strongEndings and namedLast by their last letters.
+var strongByLast, namedByLast = byLastLetter(strongEndings), byLastLetter(namedLast)
+
+func byLastLetter(ends []string) (out [256][]string) {
+	for _, end := range ends {
+		last := end[len(end)-1]
+		out[last] = append(out[last], end)
+	}
+	return out
 }
 
 // weakLast are last words under which a credential or something else may stand.

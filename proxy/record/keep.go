@@ -39,11 +39,17 @@ type Report struct {
 }
 
 // keepAll saves ended interactions in the order in which they ended. Those that
-// wait are saved together, with one write. The clients' bytes go first.
+// wait are saved together, with one write. The clients' bytes go first: what waits when the
+// last client is gone is left to Close, whose thread has the usual priority.
 func (rec *Recorder) keepAll() {
 	defer close(rec.done)
 	lowerPriority()
-	for batch := rec.ended.take(); len(batch) > 0; batch = rec.ended.take() {
+	rec.keepFrom(rec.ended.take)
+}
+
+// keepFrom saves batches until there is none.
+func (rec *Recorder) keepFrom(take func() []*exchange) {
+	for batch := take(); len(batch) > 0; batch = take() {
 		rec.keepBatch(batch)
 		for _, x := range batch {
 			close(x.saved)

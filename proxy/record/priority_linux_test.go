@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
@@ -20,18 +21,55 @@ func (r *niceRedactor) Interaction(in cassette.Interaction) cassette.Interaction
 	return in
 }
 
+var noContent = roundTripFunc(func(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", Header: http.Header{}, Body: http.NoBody}, nil
+})
+
+func askOnce(rec *record.Recorder) {
+	rec.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "https://api.anthropic.com/v1/messages", strings.NewReader("{}")))
+}
+
 // Replies are redacted on a thread of lower priority than those of the clients.
 func TestSavingGivesWay(t *testing.T) {
 	before, _ := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
 	redactor := &niceRedactor{}
-	answer := roundTripFunc(func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", Header: http.Header{}, Body: http.NoBody}, nil
-	})
-	rec, err := record.New(record.Config{Transport: answer, Redactor: redactor, Observe: func(cassette.Interaction) {}})
+	rec, err := record.New(record.Config{Transport: noContent, Redactor: redactor, Observe: func(cassette.Interaction) {}})
 	check(t, err)
-	rec.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "https://api.anthropic.com/v1/messages", strings.NewReader("{}")))
+	askOnce(rec)
 	rec.Close()
 	if want := min(20-before+5, 19); len(redactor.nice) != 1 || redactor.nice[0] != want {
 		t.Errorf("nice %v, want %d", redactor.nice, want)
+	}
+}
+
+// heldRedactor redacts nothing until it is released.
+type heldRedactor struct {
+	niceRedactor
+	released chan struct{}
+}
+
+func (r *heldRedactor) Interaction(in cassette.Interaction) cassette.Interaction {
+	<-r.released
+	return r.niceRedactor.Interaction(in)
+}
+
+// What waits when the recorder is closed gives way to nobody.
+func TestClosingDoesNotGiveWay(t *testing.T) {
+	before, _ := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
+	redactor := &heldRedactor{}
+	synctest.Test(t, func(t *testing.T) {
+		redactor.released = make(chan struct{})
+		rec, err := record.New(record.Config{Transport: noContent, Redactor: redactor, Observe: func(cassette.Interaction) {}})
+		check(t, err)
+		for range 2 { // the first alone is a batch
+			go askOnce(rec)
+			synctest.Wait()
+		}
+		go rec.Close()
+		synctest.Wait()
+		close(redactor.released)
+	})
+	if len(redactor.nice) != 2 || redactor.nice[0] <= 20-before || redactor.nice[1] != 20-before {
+		t.Errorf("nice %v beside %d", redactor.nice, 20-before)
 	}
 }

@@ -48,14 +48,29 @@ func (q *queue) put(x *exchange) {
 }
 
 // take waits for interactions and returns the oldest ones, enough for one write;
-// none when the queue is closed and empty. An interaction larger than a batch
-// comes alone.
-func (q *queue) take() (batch []*exchange) {
+// none when the queue is closed.
+func (q *queue) take() []*exchange {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for len(q.items) == 0 && !q.closed {
 		q.change.Wait()
 	}
+	if q.closed {
+		return nil
+	}
+	return q.takeBatch()
+}
+
+// takeRest is take once the queue is closed; none when it is empty.
+func (q *queue) takeRest() []*exchange {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.takeBatch()
+}
+
+// takeBatch returns the oldest interactions; mu is held. One that is larger than a batch comes
+// alone.
+func (q *queue) takeBatch() (batch []*exchange) {
 	var total int64
 	for _, x := range q.items {
 		if total += x.bodySize(); len(batch) > 0 && (total > batchBytes || len(batch) == batchCount) {

@@ -18,11 +18,14 @@ func TestQueueKeepsOrder(t *testing.T) {
 	}
 	first := q.take()
 	q.close()
-	taken = append(append(taken, first...), q.take()...)
+	if late := q.take(); len(late) != 0 {
+		t.Errorf("took %d of a closed queue", len(late))
+	}
+	taken = append(append(taken, first...), q.takeRest()...)
 	if len(first) != batchCount || !slices.Equal(taken, put) {
 		t.Errorf("took %d, then %d of %d, in order: %t", len(first), len(taken)-len(first), n, slices.Equal(taken, put))
 	}
-	if rest := q.take(); len(rest) != 0 || q.held != 0 {
+	if rest := q.takeRest(); len(rest) != 0 || q.held != 0 {
 		t.Errorf("%d left, %d bytes held", len(rest), q.held)
 	}
 }

@@ -112,7 +112,7 @@ type Recorder struct {
 	spools *spooler
 	ended  *queue
 	done   chan struct{}
-	report Report // written by keepAll alone until done
+	report Report // written by keepAll alone until done, then by Close
 }
 
 // maxBody is the default of Config.MaxBody.
@@ -155,6 +155,7 @@ func (rec *Recorder) exchangeClock() func() time.Time {
 func (rec *Recorder) Close() Report {
 	rec.ended.close()
 	<-rec.done
+	rec.keepFrom(rec.ended.takeRest)
 	rec.spools.close()
 	return rec.report
 }

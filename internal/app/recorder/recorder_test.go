@@ -135,7 +135,7 @@ func provider(w http.ResponseWriter, r *http.Request) {
 	case strings.Contains(text, "reflect"):
 		send("event: ping\ndata: {\"type\":\"ping\",\"key\":\"" + r.Header.Get("X-Api-Key") + "\"}\n\n")
 	case strings.Contains(text, "leak"):
-		send("event: ping\ndata: {\"type\":\"ping\",\"key\":\"sk-ant-api03-anotherkey0anotherkey0another\"}\n\n")
+		send("event: ping\ndata: {\"type\":\"ping\",\"text\":\"sk-ant-api03-anotherkey0anotherkey0another\"}\n\n")
 	}
 	send("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n")
 }

@@ -206,7 +206,7 @@ func (j *jsonSearch) isSaidCredential(s jsonString, class nameClass) bool {
 
 // secretSpans returns those spans of a text that nobody can guess.
 func secretSpans(text []byte, spans []span) []span {
-	return slices.DeleteFunc(spans, func(s span) bool { return !isSecretIn(s.bytesIn(text), literalPlace) })
+	return slices.DeleteFunc(spans, func(s span) bool { return !isSecretIn(s.bytesIn(text), literalKeyPlace) })
 }
 
 // cookieSpans finds the values in a line of cookies.

@@ -189,7 +189,7 @@ func secretForms(secret string) (out []form) {
 	for _, text := range base64Forms(secret) {
 		out = append(out, form{text, false})
 	}
-	return out
+	return slices.DeleteFunc(out, func(f form) bool { return len(f.text) < head }) // \u003c is one letter in JSON
 }
 
 // writtenForms returns the readable ways to write a secret: as it is, in JSON,

@@ -271,6 +271,7 @@ func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *findings) (her
 			w.searchDocument(text)
 		}
 		spans = stream.credentials(r.own, &w)
+		w.found = append(w.found, stream.sessions()...)
 	} else {
 		spans = append(w.search(b, 1, false), f.said...)
 		w.found = append(w.found, secretsIn(b, f.said)...)

@@ -273,6 +273,16 @@ func TestShortSecretsBesideEscapes(t *testing.T) {
 	}
 }
 
+// A secret with the code of a letter in it is shorter as JSON.
+func TestSecretsWithCodes(t *testing.T) {
+	const secret = `Ab3dE` + `\u003c\u003c`
+	r := New([]byte("k"))
+	r.Learn(secret, `\u003c\u003e\u0026`)
+	if got := r.Text("it is " + secret + "."); strings.Contains(got, secret) {
+		t.Error(got)
+	}
+}
+
 func TestLearnedSecretsAreRemembered(t *testing.T) {
 	r := New(nil)
 	r.Interaction(simple())

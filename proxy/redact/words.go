@@ -282,6 +282,8 @@ func placeOf(text []byte, name span, at int, value span) place {
 		return literalKeyPlace // in a list of variables
 	case isChosen(word) && bytes.HasSuffix(text[:at], []byte(" is ")):
 		return passwordPlace
+	case sign == ' ' && bytes.Contains(text[max(name.start-maxName, 0):name.start], []byte("login ")):
+		return linePlace // of a .netrc
 	case sign == ' ' && !isFlag(word) && (value.start == 0 || strings.IndexByte("\"'`", text[value.start-1]) < 0):
 		return spokenPlace
 	case sign == ' ' && !isFlag(word):

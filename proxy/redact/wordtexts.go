@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"html"
 	"iter"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -161,6 +162,17 @@ func (t *textStream) credentials(own *Own, words *textSearch) (out []span) {
 	}
 	return out
 }
+
+// sessions returns the sessions in the addresses that a server of MCP tells its client to post
+// to: who knows one can speak in it.
+func (t *textStream) sessions() (out []string) {
+	for _, m := range endpointSession.FindAllSubmatch(otherLines(t.b), -1) {
+		out = append(out, string(m[1]))
+	}
+	return out
+}
+
+var endpointSession = regexp.MustCompile(`[?&](?i:session_?id)=([\w-]{16,})`)
 
 // otherLines returns the comments of a stream, and its data that is not JSON.
 func otherLines(b []byte) (out []byte) {

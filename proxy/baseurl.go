@@ -67,8 +67,14 @@ func (p *Proxy) foreignReason(r *http.Request) string {
 		return why
 	}
 	page := r.Header.Get("Origin")
-	if u, err := url.Parse(page); page != "" && (err != nil || !isLoopbackHost(u.Hostname())) {
-		return page + ": a web page of another site may not use this proxy"
+	u, err := url.Parse(page)
+	switch {
+	case page == "":
+		return ""
+	case err != nil || u.Host == "": // its text may have a password in it
+		return "the Origin of the request names no host: a web page of another site may not use this proxy"
+	case !isLoopbackHost(u.Hostname()):
+		return u.Scheme + "://" + u.Host + ": a web page of another site may not use this proxy"
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/meerkat-go/conformance/proxy"
@@ -76,6 +77,9 @@ func TestWebPagesAreRefused(t *testing.T) {
 		{"rebound.example", "", "", 403},
 		{"127.0.0.1.example:1", "", "", 403},
 		{"127.0.0.1:1", "https://site.example", "", 403},
+		{"127.0.0.1:1", "https://ci:hunter42@site.example", "", 403},
+		{"127.0.0.1:1", "https://ci:hunter42@site example", "", 403},
+		{"127.0.0.1:1", "//ci:hunter42@", "", 403},
 		{"127.0.0.1:1", "null", "", 403},
 		{"recorder.example", "", "a-credential-of-24-chars", 200},
 	} {
@@ -93,7 +97,7 @@ func TestWebPagesAreRefused(t *testing.T) {
 			r.Header.Set("Origin", tt.origin)
 		}
 		resp, err := http.DefaultClient.Do(r)
-		if text := body(t, resp, err); resp.StatusCode != tt.want {
+		if text := body(t, resp, err); resp.StatusCode != tt.want || strings.Contains(text, "hunter42") {
 			t.Errorf("host %s, origin %q: status %d, want %d: %s", tt.host, tt.origin, resp.StatusCode, tt.want, text)
 		}
 		http.DefaultClient.CloseIdleConnections()

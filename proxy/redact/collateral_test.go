@@ -94,6 +94,19 @@ func TestHugeHeader(t *testing.T) {
 	}
 }
 
+// A code of digits in a header is no number.
+func TestCodesInHeaders(t *testing.T) {
+	in := simple()
+	for _, name := range []string{"X-Otp", "X-Pin", "X-Amz-Mfa-Code"} {
+		in.Request.Header.Set(name, "123456")
+	}
+	for name, values := range New(nil).Interaction(in).Request.Header {
+		if values[0] == "123456" {
+			t.Errorf("%s stays", name)
+		}
+	}
+}
+
 //go:embed testdata/harmless.txt
 var harmlessList string
 

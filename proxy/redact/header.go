@@ -92,7 +92,7 @@ func staysInHeader(name, v string) bool {
 	case classifyName(name) == publicName && !sensitive.MatchString(name):
 		return true
 	}
-	return len(v) <= 64 && !hasEntropy(v) && !strings.Contains(v, "@")
+	return classifyName(name) != weakName && len(v) <= 64 && !hasEntropy(v) && !strings.Contains(v, "@")
 }
 
 var (

@@ -79,7 +79,7 @@ func classifyWords(name string) (class nameClass, lastAt int) {
 // class says what the last word of a name makes of it.
 func (w nameWords) class() (class nameClass, lastAt int) {
 	switch last := w.last; {
-	case codeLast[string(last)] && isCodeName(w.joined):
+	case string(last) == "pin" || codeLast[string(last)] && isCodeName(w.joined):
 		return weakName, 0
 	case publicLast[string(last)]:
 		return publicName, 0
@@ -222,7 +222,7 @@ func isCodeName(joined []byte) bool {
 // codeLast are the last words of such names.
 var codeLast = nameSet("code", "otp", "totp", "pin", "pincode", "cvv")
 
-var codeEndings = []string{"otp", "pincode", "passcode", "otpcode", "mfacode", "authcode", "verificationcode", "securitycode", "twofactorcode", "smscode", "cvv"}
+var codeEndings = []string{"otp", "pincode", "passcode", "otpcode", "mfacode", "tokencode", "authcode", "verificationcode", "securitycode", "twofactorcode", "smscode", "cvv"}
 
 // oneTimeCode matches such a code.
 var oneTimeCode = regexp.MustCompile(`^\d{4,10}$|^\d{3}[ -]\d{3}$`)

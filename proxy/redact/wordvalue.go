@@ -407,8 +407,8 @@ func valueAt(text []byte, at int) span {
 				return wordFrom(text, at, ends, quote, depth)
 			}
 			return span{at, at} // the line ends
-		case quote != 0 && c == quote && strings.IndexByte("*[{", text[at-1]) >= 0:
-			return span{at, at} // the value in quotes has none of its own
+		case quote != 0 && c == quote && isEmptyUpTo(text, at):
+			return span{at, at}
 		case c == '"' || c == '\'' || c == '`':
 			ends = " \t\r\n\\\"" + string(c) // a quotation mark may end the JSON around it
 			quote, depth = c, len(text[:at])-len(bytes.TrimRight(text[max(at-16, 0):at], "\\"))-max(at-16, 0)
@@ -421,6 +421,17 @@ func valueAt(text []byte, at int) span {
 		return valueAt(text, at+1)
 	}
 	return wordFrom(text, at, ends, quote, depth)
+}
+
+// isEmptyUpTo reports whether the quotation mark at a place ends a value that has nothing in it,
+// or only signs.
+func isEmptyUpTo(text []byte, at int) bool {
+	before := bytes.TrimRight(text[max(at-16, 0):at], "\\")
+	if len(before) == 0 {
+		return false
+	}
+	last := before[len(before)-1]
+	return strings.IndexByte("*[{", last) >= 0 || last == text[at] && at+1 < len(text) && strings.IndexByte(",}])", text[at+1]) >= 0
 }
 
 // wordFrom returns the word from a place to one of the bytes that end it.

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"cmp"
 	"mime"
 	"net/url"
 	"regexp"
@@ -31,8 +32,13 @@ func isForm(text []byte) bool {
 func (f *findings) addWords(spans []span) {
 	known := slices.SortedFunc(slices.Values(f.credentials), func(a, b span) int { return a.start - b.start })
 	reach, next := 0, 0 // how far those reach that begin before the end of a span
-	slices.SortFunc(spans, func(a, b span) int { return a.end - b.end })
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(a.start-b.start, b.end-a.end) })
+	end := 0 // of the last one
 	for _, s := range spans {
+		if s.end <= end {
+			continue // inside of another one, which is replaced as a whole
+		}
+		end = s.end
 		for ; next < len(known) && known[next].start < s.end; next++ {
 			reach = max(reach, known[next].end)
 		}
@@ -282,6 +288,8 @@ func (j *jsonSearch) meansCredential(s jsonString, class nameClass, value string
 		parent = plainName // {"value": {"stringValue": …}}
 	}
 	switch {
+	case class == strongName && (string(key) == "secretId" || string(key) == "SecretId") && slug.MatchString(value):
+		return false // the name of a secret of a secret manager
 	case class != strongName && (isValueName(key) && (parent == strongName || j.isIssuer) || parent == strongName && qualifiers[string(key)]):
 		class = strongName // {"client_secret": {"value": …}}
 	case class != strongName && isListOfPasswords(key):

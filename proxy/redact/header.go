@@ -12,10 +12,10 @@ import (
 // inClear are the headers whose values are kept, in lower case. Of others, staysInHeader decides.
 var inClear = nameSet(
 	"accept", "accept-encoding", "accept-language", "accept-ranges", "age", "allow", "alt-svc",
-	"anthropic-beta", "anthropic-dangerous-direct-browser-access", "anthropic-version",
+	"anthropic-beta", "anthropic-dangerous-direct-browser-access", "anthropic-version", "azureml-model-session",
 	"cache-control", "cf-cache-status", "cf-ray", "connection", "conversation_id",
 	"content-disposition", "content-encoding", "content-language", "content-length", "content-security-policy", "content-type",
-	"date", "etag", "expect", "expires", "host", "helicone-session-id", "idempotency-key", "keep-alive", "last-modified",
+	"date", "etag", "expect", "expires", "host", "helicone-session-id", "idempotency-key", "if-match", "if-modified-since", "if-none-match", "if-range", "keep-alive", "last-modified",
 	"openai-beta", "openai-model", "originator", "openai-processing-ms", "openai-version",
 	"pragma", "request-id", "referrer-policy", "retry-after", "retry-after-ms",
 	"sec-fetch-mode", "server", "server-timing", "session_id", "strict-transport-security",
@@ -92,7 +92,10 @@ func staysInHeader(name, v string) bool {
 	case classifyName(name) == publicName && !sensitive.MatchString(name):
 		return true
 	}
-	return classifyName(name) != weakName && len(v) <= 64 && !hasEntropy(v) && !strings.Contains(v, "@")
+	if classifyName(name) == weakName {
+		return strings.HasSuffix(name, "tokens") && len(v) < minWord && strings.Trim(v, digits) == ""
+	}
+	return languageTag.MatchString(v) || len(v) <= 64 && !hasEntropy(v) && !strings.Contains(v, "@")
 }
 
 var (
@@ -100,10 +103,12 @@ var (
 	accounts = nameSet("openai-organization", "openai-project", "anthropic-organization-id", "anthropic-workspace-id")
 	// issuedAccount matches such an id.
 	issuedAccount = regexp.MustCompile(`^(?:(?:org|proj|wrkspc)[-_]\w+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z]+(?:-[a-z]+)*)$`)
+	// languageTag matches a language and the country in which it is spoken: de-CH.
+	languageTag = regexp.MustCompile(`^[a-z]{2,3}-[A-Z]{2}$`)
 	// personal matches headers that say who somebody is, or where.
 	personal = regexp.MustCompile(`user|email|login|forwarded|remote|client|\bip\b|\bfrom\b`)
 	// sensitive matches the names of ids that open something.
-	sensitive = regexp.MustCompile(`session|auth|secret|token|key|pass`)
+	sensitive = regexp.MustCompile(`session|auth|secret|token(?:[^i]|i[^z]|$)|key|pass`)
 )
 
 // redactHeader returns a redacted copy of h; nil stays nil.

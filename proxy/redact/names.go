@@ -150,13 +150,13 @@ var wholeNames = map[string]nameClass{
 	"recoverycodes": strongName, "recoverycode": strongName, "backupcodes": strongName, "backupcode": strongName, "scratchcodes": strongName,
 	"mnemonic": strongName, "seedphrase": strongName, "recoveryphrase": strongName, "mnemonicphrase": strongName, "passe": strongName,
 	"sshpass": strongName, "dbpass": strongName, "userpass": strongName, "smtppass": strongName, "mailpass": strongName, "rootpass": strongName,
-	"hmac": weakName, "genkey": strongName, "privatekeyid": strongName, "tokenaccessor": weakName, "requirepass": strongName, "masterauth": strongName, "oauthverifier": strongName, "salt": weakName, "sharedaccesssignature": strongName, "gsaccesskeyid": weakName,
+	"hmac": weakName, "genkey": strongName, "privatekeyid": strongName, "tokenaccessor": weakName, "requirepass": strongName, "appsecretproof": strongName, "masterauth": strongName, "oauthverifier": strongName, "salt": weakName, "sharedaccesssignature": strongName, "gsaccesskeyid": weakName,
 	"access": weakName, "refresh": weakName, "sessioncookie": strongName, "csrf": weakName, "xsrf": weakName, "jsessionid": strongName, "phpsessid": strongName,
 }
 
 // publicLast are the last words of names whose values everybody in the exchange may know.
 var publicLast = nameSet("id", "ids", "uuid", "model", "models", "name", "version", "type", "role", "status", "object",
-	"deployment", "region", "language", "method", "event", "kind")
+	"deployment", "region", "language", "method", "event", "kind", "tokenizer")
 
 // aboutCredential are the last words of names that say something about a credential
 // and do not hold it: token_type, key_count, secret_url.
@@ -171,7 +171,7 @@ var strongEndings = []string{
 	"token", "secret", "password", "passwd", "passphrase", "pwd", "pswd", "jwt", "bearer", "credential", "authorization",
 	"apikey", "accesskey", "secretkey", "privatekey", "authkey", "accountkey", "masterkey", "signingkey", "encryptionkey",
 	"subscriptionkey", "licensekey", "servicekey", "sharedkey", "storagekey", "appkey", "tokenheader", "authheader",
-	"passwordconfirmation", "secretkeybase", "passwort", "psk", "passwordconfirm", "passwordrepeat", "securestring", "authident",
+	"passwordconfirmation", "secretkeybase", "passwort", "psk", "passwordconfirm", "passwordrepeat", "storepass", "keypass", "securestring", "authident",
 }
 
 // strongByLast and namedByLast are strongEndings and namedLast by their last letters.

@@ -21,7 +21,7 @@ const maxReference = 200
 
 // lookup matches what a program or a person replaces by the credential.
 var lookup = regexp.MustCompile(`^(?:` + strings.Join([]string{
-	`\$\{.*\}`, `\$\(.*\)`, `\$[A-Z_][A-Z_0-9]*`, `\$[A-Za-z_]{1,40}\)*`, `\{\{.*\}\}`, `\{\w+\}`, `<[^<>]*>`, `%\w+%`, `\[[A-Za-z _-]+\]`,
+	`\$\{.*\}`, `\$\(.*\)`, `\$[A-Z_][A-Z_0-9]*`, `\$[A-Za-z_]{1,40}(?:\).*)?`, `\{\{.*\}\}`, `\{\w+\}`, `<[^<>]*>`, `%\w+%`, `\[[A-Za-z _-]+\]`,
 	`\{(?:env|file):.*\}`, `(?:op|vault|ssm|keychain|env|file|secretref|secret)://?.+`, `(?:env|file|secretref):.+`, `arn:aws[a-z-]*:.+`, `projects/[^/]+/secrets/.+`, `@Microsoft\.KeyVault\(.*\)`, `ENC\[.*\]`,
 	`(?:os\.environ|process\.env|import\.meta\.env|ENV|secrets|vars?|env|settings|config|local|data|self|this)(?:\.[A-Za-z_][\w.]*|\[['"]?[\w.-]+['"]?\])`,
 	`(?:[a-z]+\.)*(?:getenv|environ\.get|env|secret)\(.*\)`,
@@ -54,6 +54,9 @@ func isLabel(v string) bool {
 	isAbout := false
 	for _, word := range words {
 		word = strings.Trim(word, ".,:;!?…*()\"'«»")
+		if isNumber := len(words) > 3 && word != "" && strings.Trim(word, digits) == ""; isNumber {
+			continue // "is too short (minimum is 8 characters)"
+		}
 		if strings.IndexFunc(word, func(c rune) bool { return !unicode.IsLetter(c) && c != '-' && c != '\'' && c != '’' }) >= 0 {
 			return false
 		}

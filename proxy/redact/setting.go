@@ -114,11 +114,39 @@ func settingSecrets(text []byte) (out []span) {
 	}
 	for _, m := range namedValue.FindAllSubmatchIndex(text, -1) {
 		name, value := text[m[2]:m[3]], groupOf(m[4:])
-		if classifyName(string(name)) == strongName && !isReference(string(value.bytesIn(text))) && !bytes.HasPrefix(text[value.end:], []byte("://")) && !isAddress(string(value.bytesIn(text))) {
+		if classifyName(string(name)) == strongName && !isReference(string(value.bytesIn(text))) && !bytes.HasPrefix(text[value.end:], []byte("://")) && !isAddress(string(value.bytesIn(text))) && !isTerm(text, span{m[2], m[3]}, value) {
 			out = append(out, value)
 		}
 	}
 	return out
+}
+
+// isTerm reports whether a name, a colon and a value are a term of some language: a scope
+// (secret:read), an order (token:asc), a variable of GraphQL ($token: String!), a part of the name
+// of a resource (arn:…:secret:…).
+func isTerm(text []byte, name, value span) bool {
+	v := value.bytesIn(text)
+	switch sign := text[name.end:value.start]; {
+	case sign[0] != ':':
+		return false
+	case name.start > 0 && text[name.start-1] == '$':
+		return graphQLType.Match(v)
+	case len(sign) > 1:
+		return false
+	}
+	return len(v) < minWord && len(bytes.Trim(v, alphabet[26:52])) == 0 || isInResourceName(text, name.start)
+}
+
+// graphQLType matches the type of a variable, and the code after it.
+var graphQLType = regexp.MustCompile(`^\[*[A-Z][A-Za-z]+[!\]]*(?:\)|$)`)
+
+// isInResourceName reports whether a place is in the name of a resource of AWS.
+func isInResourceName(text []byte, at int) bool {
+	if at == 0 || text[at-1] != ':' {
+		return false
+	}
+	word := text[max(at-maxName, 0):at]
+	return bytes.HasPrefix(word[bytes.LastIndexAny(word, " \t\r\n\"'`\\=(,")+1:], []byte("arn:"))
 }
 
 // addressSecrets finds the credentials in what leads to a server: URLs and connection

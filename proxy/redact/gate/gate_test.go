@@ -366,8 +366,10 @@ func TestFormsAreKnownByTheirText(t *testing.T) {
 	}
 }
 
-func TestAuthorsAreNoSecret(t *testing.T) {
+// An author, the address of a secret and its name are none.
+func TestNamesNearSecrets(t *testing.T) {
 	for name, want := range map[string]bool{
+		"secretArn": false, "secret_name": false, "client_secret": true,
 		"author": false, "co_authors": false, ":authority": false, "Authorization": true, "x-auth": true, "authorization_token": true, "Author-Api-Key": true,
 	} {
 		if isSecretName(name) != want {

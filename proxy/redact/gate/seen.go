@@ -39,6 +39,9 @@ func isSecretName(name string) bool {
 	if strings.Contains(name, "author") {
 		name = written.Replace(name)
 	}
+	if strings.HasSuffix(name, "arn") || strings.HasSuffix(name, "name") {
+		return false // the address of a secret, secretArn, or its name
+	}
 	if slices.ContainsFunc(innocent, func(part string) bool { return strings.Contains(name, part) }) {
 		return false
 	}

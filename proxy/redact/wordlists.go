@@ -206,6 +206,8 @@ func (w *wordSearch) lookAtList(name span) bool {
 			}
 			if next := pastAny(text, i+1, " ", 4); next < len(text) && text[next] == ':' {
 				key = value
+			} else if isCookie(word) && bytes.IndexByte(value.bytesIn(text), '=') > 0 {
+				w.lookAtParameters(name, valueAt(text, value.start-1), ";")
 			} else {
 				w.lookAtElement(key, value, isCodes)
 			}
@@ -220,7 +222,7 @@ func (w *wordSearch) lookAtElement(key, value span, isCode bool) {
 	class, v := w.names.class(key.bytesIn(w.text)), value.bytesIn(w.text)
 	switch {
 	case isExpression(v):
-	case isCode && recoveryCode.Match(v), hasSecretForm(string(v)),
+	case isCode && isOneTimeWord(v), hasSecretForm(string(v)),
 		class == strongName && isSecretIn(v, literalPlace),
 		class != publicName && isRandom(string(v)):
 		w.add(wordSecret{name: key, value: value})
@@ -229,7 +231,13 @@ func (w *wordSearch) lookAtElement(key, value span, isCode bool) {
 	}
 }
 
-// recoveryCode matches a code that replaces a second factor once.
+// isOneTimeWord reports whether a value is a code that replaces a second factor once: digits and
+// letters, or letters that are no word.
+func isOneTimeWord(v []byte) bool {
+	return recoveryCode.Match(v) || surpriseOf(string(v), len(v)) > 0
+}
+
+// recoveryCode matches such a code with digits that replaces a second factor once.
 var recoveryCode = regexp.MustCompile(`^[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8})+$|^[a-z]*\d[a-z0-9]{6,}$`)
 
 // maxCall is how long the arguments of a call are, at most, in bytes.

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -171,7 +172,7 @@ func (w *wordSearch) lookAtName(name span) {
 	if name.start < w.valueEnd || name.end-name.start > maxName || name.end < len(text) && strings.IndexByte(" :=\"'`\\,;>)]*?+|\t\r\n\xef<(", text[name.end]) < 0 {
 		return
 	}
-	if bytes.HasSuffix(text[:name.start], []byte("://")) {
+	if bytes.HasSuffix(text[:name.start], []byte("://")) || isInResourceName(text, name.start) {
 		return // the user of a URL, of which urlSecrets knows more
 	}
 	class := w.names.class(name.bytesIn(text))
@@ -202,6 +203,13 @@ func (w *wordSearch) lookAtValue(name span, class nameClass) {
 		return
 	}
 	value := valueAt(text, at)
+	if at+1 < len(text) && text[at] == ' ' && strings.IndexByte("|>&", text[at+1]) >= 0 {
+		node, isBlock := w.lookAtNode(name, class, at)
+		if isBlock {
+			return
+		}
+		value = node
+	}
 	if value.end-name.end > longValue {
 		w.valueEnd = value.end
 	}
@@ -219,8 +227,13 @@ func (w *wordSearch) lookAtValue(name span, class nameClass) {
 	case hasScheme && hasSuffixFold(word, "authorization") && bytes.IndexByte(value.bytesIn(text), '=') > 0:
 		w.lookAtParameters(name, value, ",")
 	}
-	if value = afterOwnName(text, value); hasSuffixFold(word, "ident") {
+	switch value = afterOwnName(text, value); {
+	case hasSuffixFold(word, "ident"):
 		value = lastOfUser(text, value)
+	case bytes.HasPrefix(value.bytesIn(text), []byte("pass:")): // of openssl
+		value.start += len("pass:")
+	case string(value.bytesIn(text)) == "--body": // gh secret set NAME --body X
+		at, value = value.end, valueAt(text, value.end)
 	}
 	if bytes.HasPrefix(value.bytesIn(text), []byte(mark)) {
 		return
@@ -284,6 +297,10 @@ func placeOf(text []byte, name span, at int, value span) place {
 		return passwordPlace
 	case sign == ' ' && bytes.Contains(text[max(name.start-maxName, 0):name.start], []byte("login ")):
 		return linePlace // of a .netrc
+	case sign == ' ' && isSet(text, name.start):
+		return literalPlaceUnder(word)
+	case sign == ' ' && isDirective(text, name, value):
+		return linePlaceUnder(word)
 	case sign == ' ' && !isFlag(word) && (value.start == 0 || strings.IndexByte("\"'`", text[value.start-1]) < 0):
 		return spokenPlace
 	case sign == ' ' && !isFlag(word):
@@ -291,14 +308,19 @@ func placeOf(text []byte, name span, at int, value span) place {
 	case sign != ',' && value.start > 0 && strings.IndexByte("\"'`>", text[value.start-1]) >= 0, sign == '=' && bytes.Equal(bytes.ToUpper(word), word), isFlag(word):
 		return literalPlaceUnder(word)
 	case sign != ',' && beginsSetting(text, name.start):
-		if isChosen(word) {
-			return linePlace
-		}
-		return literalKeyPlace
+		return linePlaceUnder(word)
 	case !isChosen(word):
 		return keyPlace
 	}
 	return passwordPlace
+}
+
+// linePlaceUnder is the place of a value that is alone with its name in a line.
+func linePlaceUnder(name []byte) place {
+	if isChosen(name) {
+		return linePlace
+	}
+	return literalKeyPlace
 }
 
 // beginsSetting reports whether no word of a sentence stands before a place: a line begins
@@ -310,7 +332,32 @@ func beginsSetting(text []byte, at int) bool {
 	return at == 0 || !isLetter(text[at-1]) || at > 1 && text[at-2] == '\\'
 }
 
-func isFlag(word []byte) bool { return len(word) > 2 && word[0] == '-' && word[1] == '-' }
+// isFlag reports whether a name is a flag: --password, -storepass.
+func isFlag(word []byte) bool {
+	return len(word) > 2 && word[0] == '-' && (word[1] == '-' || len(word) > len("-pw"))
+}
+
+// isSet reports whether a command stands before a place that sets what is named there.
+func isSet(text []byte, at int) bool {
+	for most := at - maxName; at > 0 && at > most && text[at-1] > ' ' && text[at-1] != '"'; {
+		at-- // npm config set //registry/:_authToken X
+	}
+	return slices.ContainsFunc(setters, func(command []byte) bool { return bytes.HasSuffix(text[:at], command) })
+}
+
+// setters are the ends of commands that set a variable or a secret.
+var setters = [][]byte{[]byte("setenv "), []byte("secret set "), []byte("secrets set "), []byte("config set ")}
+
+// isDirective reports whether a name and a value are all of a line, as in a file of settings:
+// requirepass X.
+func isDirective(text []byte, name, value span) bool {
+	start, end := name.start, value.end
+	for start > 0 && strings.IndexByte(" \t", text[start-1]) >= 0 {
+		start--
+	}
+	isBegun := start == 0 || text[start-1] == '\n' || text[start-1] == '"' || bytes.HasSuffix(text[:start], []byte(`\n`))
+	return isBegun && !isUpper(text[name.start]) && (end == len(text) || strings.IndexByte("\n\r\"\\", text[end]) >= 0)
+}
 
 func hasSuffixFold(text []byte, suffix string) bool {
 	return len(text) >= len(suffix) && bytes.EqualFold(text[len(text)-len(suffix):], []byte(suffix))

@@ -73,6 +73,10 @@ func (m *textMaker) value(kind string) string {
 		return []string{"Käse", "Öltür", "Straße"}[m.random.IntN(3)] + m.letters('d', 2) + m.letters('a', 7)
 	case "amp":
 		return word() + "&amp;" + m.letters('a', 5) + "&lt;" + m.letters('a', 4)
+	case "low10":
+		return string([]byte("qxkzvjwbphgfcdmt")[m.random.IntN(6):][:10])
+	case "Lurl":
+		return m.letters('L', 16) + "-" + m.letters('L', 12) + "_Xq"
 	case "r":
 		return m.letters('a', 5) + "-" + m.letters('a', 5)
 	case "crypt":
@@ -284,6 +288,11 @@ func TestPlantedWords(t *testing.T) {
 			}
 			if changed := changedBeside(in.Request.Body, out.Request.Body, m.secrets) + changedBeside(in.Response.Body, out.Response.Body, m.secrets); changed != "" && onlyWords[carrier] {
 				t.Errorf("%s, %s: what is no secret changed: %s", name, carrier, changed)
+			}
+			asked := New([]byte("k"))
+			asked.LookIntoWords()
+			if replayed := asked.Request(in.Request).Body; string(replayed) != string(out.Request.Body) {
+				t.Errorf("%s, %s: recorded\n%s\na replay has\n%s", name, carrier, out.Request.Body, replayed)
 			}
 			if again := New([]byte("k")).Interaction(out); text(again) != text(out) {
 				t.Errorf("%s, %s: redacting twice changes\n%s\n%s", name, carrier, text(out), text(again))

@@ -109,7 +109,7 @@ func (t *textStream) texts() iter.Seq[[]byte] {
 				j.text = append(j.text, '\n')
 			}
 			class := known.class(key)
-			if class >= weakName || known.class(s.parent.bytesIn(b)) >= weakName || hasSuffixFold(key, "headers") || s.value.end > s.value.start && b[s.value.start] == '{' {
+			if class >= weakName || known.class(s.parent.bytesIn(b)) >= weakName || hasSuffixFold(key, "headers") || isArguments(key) && b[s.value.start] == '-' || s.value.end > s.value.start && b[s.value.start] == '{' {
 				t.noteEvent(s.value.start)
 			}
 			if class == strongName {

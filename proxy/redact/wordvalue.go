@@ -63,11 +63,21 @@ func isSecretIn(value []byte, p place) bool {
 		return isRandom(v) && !hexadecimal.MatchString(v)
 	case hasDigit && hasLettersAndDigits(v) && (isNoWord(v) || p >= keyPlace && isMixed(v)), letterSurprise(v) >= p.leastSurprise(v):
 		return true
+	case p == literalKeyPlace && isLettersOfBase64(v):
+		return true
 	case p == keyPlace || p == literalKeyPlace:
 		return isPhrase(v, "-") || !isDigitOrLetter(value, len(value)-1) && chosenWord.MatchString(v) || isChosenWords(v) || p == literalKeyPlace && hasManySigns(v)
 	}
 	return p >= spokenPlace && isChosenPassword(v, p)
 }
+
+// isLettersOfBase64 reports whether a value is random letters in base64 for URLs, with its signs.
+func isLettersOfBase64(v string) bool {
+	signs := strings.Count(v, "-") + strings.Count(v, "_")
+	return len(v) >= 20 && signs > 0 && 8*signs <= len(v) && v != strings.ToLower(v) && v != strings.ToUpper(v) && isRandomLetters(urlSigns.Replace(v))
+}
+
+var urlSigns = strings.NewReplacer("-", "+", "_", "/")
 
 // isMixed reports whether a value changes so often between letters and digits that it is no name.
 func isMixed(v string) bool {
@@ -322,7 +332,7 @@ func afterSign(text []byte, name span, mayBePair bool) (at int) {
 			return sign + n + 1
 		}
 		return -1
-	case bytes.HasPrefix(rest, []byte("is ")):
+	case bytes.HasPrefix(rest, []byte("is ")), bytes.HasPrefix(rest, []byte("is:")):
 		return sign + len("is ")
 	case bytes.HasPrefix(rest, []byte("— ")) || bytes.HasPrefix(rest, []byte("→ ")) || bytes.HasPrefix(rest, []byte("– ")):
 		return sign + len("— ")

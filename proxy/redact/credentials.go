@@ -309,7 +309,7 @@ func (j *jsonSearch) meansCredential(s jsonString, class nameClass, value string
 	case hasSecretForm(value):
 		return true
 	case class == strongName && j.isSaid:
-		return isSecretIn([]byte(withoutScheme(value)), literalPlaceUnder(key)) || isCodeList(key) && surpriseOf(value, minWord) > 0
+		return isSecretIn([]byte(withoutScheme(value)), literalPlaceUnder(key)) || isCodeList(key) && isOneTimeWord([]byte(value))
 	case class == strongName && j.isReply:
 		return isIssued(value) || isHardToGuess(value) || j.isIssuer && isWordOfKey(value) && guessBits(value) >= leastIssuedBits || isCodeList(key) && isWordOfKey(value)
 	case class == strongName:

@@ -115,7 +115,11 @@ func settingSecrets(text []byte) (out []span) {
 	for _, m := range namedValue.FindAllSubmatchIndex(text, -1) {
 		name, value := text[m[2]:m[3]], groupOf(m[4:])
 		if classifyName(string(name)) == strongName && !isReference(string(value.bytesIn(text))) && !bytes.HasPrefix(text[value.end:], []byte("://")) && !isAddress(string(value.bytesIn(text))) && !isTerm(text, span{m[2], m[3]}, value) {
-			out = append(out, value)
+			secrets := []span{{0, value.end - value.start}}
+			if isCookie(name) {
+				secrets = cookieSpans(value.bytesIn(text))
+			}
+			out = appendShifted(out, secrets, value.start)
 		}
 	}
 	return out

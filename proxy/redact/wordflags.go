@@ -98,8 +98,12 @@ func userPassword(text []byte, at int) (span, bool) {
 	if n <= 0 {
 		return span{}, false
 	}
+	p := passwordPlace
+	if value.start > 0 && strings.IndexByte("\"'", text[value.start-1]) >= 0 {
+		p = literalPlace
+	}
 	value.start += n + 1
-	return value, isSecretIn(value.bytesIn(text), passwordPlace)
+	return value, isSecretIn(value.bytesIn(text), p)
 }
 
 // hasCommand reports whether one of the commands stands in the line before a place.

@@ -234,8 +234,12 @@ func (w *wordSearch) lookAtElement(key, value span, isCode bool) {
 // isOneTimeWord reports whether a value is a code that replaces a second factor once: digits and
 // letters, or letters that are no word.
 func isOneTimeWord(v []byte) bool {
-	return recoveryCode.Match(v) || surpriseOf(string(v), len(v)) > 0
+	surprise := surpriseOf(string(v), len(v))
+	return recoveryCode.Match(v) || len(v) >= minWord && surprise != 0 && surprise > leastCodeSurprise
 }
+
+// leastCodeSurprise is how likely words letters may be to be a code.
+const leastCodeSurprise = -3
 
 // recoveryCode matches such a code with digits that replaces a second factor once.
 var recoveryCode = regexp.MustCompile(`^[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8})+$|^[a-z]*\d[a-z0-9]{6,}$`)

@@ -203,6 +203,9 @@ func (w *wordSearch) lookAtValue(name span, class nameClass) {
 		return
 	}
 	value := valueAt(text, at)
+	if text[at-1] == ',' && at < len(text) && isLineEnd(text, at) {
+		value = valueBelow(text, at, word)
+	}
 	if at+1 < len(text) && text[at] == ' ' && strings.IndexByte("|>&", text[at+1]) >= 0 {
 		node, isBlock := w.lookAtNode(name, class, at)
 		if isBlock {
@@ -262,6 +265,17 @@ func (w *wordSearch) lookAtValue(name span, class nameClass) {
 	if value.end-name.end > longValue {
 		w.valueEnd = max(w.valueEnd, value.end)
 	}
+}
+
+// valueBelow returns the element in the next line of a list in which a name stands, if the name is
+// a flag or the element has a scheme; nothing for another one, as lists of names have it.
+func valueBelow(text []byte, at int, name []byte) span {
+	_, next := lineEnd(text, at)
+	value := valueAt(text, next)
+	if _, hasScheme := afterScheme(text, value); hasScheme || isFlag(name) {
+		return value
+	}
+	return span{at, at}
 }
 
 // addUnder adds a value if it is a secret under its name, and reports whether it is.

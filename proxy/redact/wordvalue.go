@@ -114,7 +114,7 @@ func isExpression(value []byte) bool {
 
 // lookOver looks through a value once: whether it has a digit, and whether it is an expression.
 func lookOver(value []byte) (hasDigit, isExpression bool) {
-	if len(value) < minWord || len(value) > maxWordSecret || strings.IndexByte("$<{(.@%", value[0]) >= 0 || bytes.HasPrefix(value, []byte(mark)) {
+	if len(value) < minWord || len(value) > maxWordSecret || strings.IndexByte("$<{(.@%", value[0]) >= 0 && !isEscapedLetter(value) || bytes.HasPrefix(value, []byte(mark)) {
 		return false, true
 	}
 	for i, c := range value {
@@ -128,6 +128,11 @@ func lookOver(value []byte) (hasDigit, isExpression bool) {
 		}
 	}
 	return hasDigit, false
+}
+
+// isEscapedLetter reports whether a value begins with a letter with an accent as URLs have it: %C3%96.
+func isEscapedLetter(value []byte) bool {
+	return value[0] == '%' && value[1]|0x20 == 'c' && value[3] == '%'
 }
 
 // isCallEnd reports whether a text ends as a call does: f(x), f(x).y, or within its arguments.

@@ -139,6 +139,8 @@ func (c Change) String() string {
 		return where + ": now " + truncateText(c.New) + ", not recorded"
 	case c.New == "":
 		return where + ": recorded " + truncateText(c.Old) + ", now absent"
+	case c.Old == c.New:
+		return where + ": another text where the recording has a secret taken out, which it learnt later"
 	}
 	from := 0
 	if len(c.Old) > mostShown || len(c.New) > mostShown {

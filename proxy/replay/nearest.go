@@ -54,7 +54,7 @@ func (p *Replayer) nearestCandidate(asked form, s survey) (best candidate, ok bo
 			best.counted = best.form.reduceTo(p.cfg.Match)
 			best.same = similarity(best.counted, counted)
 		}
-		best.changes = Diff(best.counted.body, counted.body)
+		best.changes = diffForPeople(best.counted.body, counted.body)
 	}
 	return best, ok
 }

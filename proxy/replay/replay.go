@@ -265,7 +265,7 @@ func (p *Replayer) recordServed(q *lookup, found match) {
 	if describe {
 		relaxed.URL = q.shown().requestForm().url
 		shown := formOf(p.shownRequest(found.interaction.Request))
-		relaxed.Differences = changeLines(Diff(shown.body, q.shown().requestForm().body))
+		relaxed.Differences = changeLines(diffForPeople(shown.body, q.shown().requestForm().body))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -21,7 +21,7 @@ var inClear = nameSet(
 	"sec-fetch-mode", "server", "server-timing", "session_id", "strict-transport-security",
 	"te", "trailer", "transfer-encoding", "traceparent", "traceresponse", "upgrade", "user-agent", "vary", "via", "warning", "www-authenticate",
 	"x-amz-id-2", "x-amzn-requestid", "x-amzn-trace-id", "x-app", "x-claude-code-session-id", "x-client-request-id", "x-cloud-trace-context", "x-codex-turn-metadata", "x-content-type-options", "x-envoy-decorator-operation",
-	"x-envoy-upstream-service-time", "x-frame-options", "x-gemini-service-tier", "x-goog-api-client", "x-goog-request-params", "x-goog-user-project",
+	"x-envoy-upstream-service-time", "x-frame-options", "x-gemini-service-tier", "x-goog-api-client", "x-goog-request-params", "x-goog-user-project", "x-ms-client-request-id",
 	"x-recorder-error", "x-request-id", "x-robots-tag", "x-server-timeout", "x-should-retry", "x-simulator", "x-xss-protection",
 )
 

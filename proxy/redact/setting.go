@@ -64,7 +64,8 @@ func lineSecrets(line []byte) (out []span) {
 		}
 		if isSecretFlag(previous) && bytes.IndexByte(previous, '=') < 0 || isUserFlag(previous) || isSecretFlag(word) {
 			for _, s := range argumentSecrets(word, previous) {
-				out = append(out, span{at + s.start, at + s.end})
+				quote := pastAny(word, s.start, `"'`, 1) // --password='x'
+				out = append(out, span{at + quote, at + s.end})
 			}
 		}
 		at += len(word)

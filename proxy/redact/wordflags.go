@@ -30,6 +30,12 @@ func (w *wordSearch) lookAtFlag(at int) {
 		return
 	case flag == '-' && !bytes.HasPrefix(text[at:], []byte("--user")) && !bytes.HasPrefix(text[at:], []byte("--proxy-user")):
 		return
+	case bytes.HasSuffix(text[:at], []byte("htpasswd ")):
+		w.lookAtPasswordFile(at)
+		return
+	case bytes.HasPrefix(text[at:], []byte("-p")) && bytes.HasSuffix(text[:at], []byte("sshpass ")):
+		w.addIfSecret(span{}, valueAt(text, at+len("-p")), literalPlace)
+		return
 	case flag == 'S':
 		w.lookAtSudo(at)
 		return
@@ -59,6 +65,21 @@ func (w *wordSearch) lookAtFlag(at int) {
 		return
 	}
 	w.add(wordSecret{value: value})
+}
+
+// lookAtPasswordFile looks at the last argument of htpasswd -b FILE USER PASSWORD, of htpasswd
+// -nb USER PASSWORD.
+func (w *wordSearch) lookAtPasswordFile(at int) {
+	end := at + indexOrLength(w.text[at:min(len(w.text), at+maxCommand)], ' ')
+	flags := w.text[at:end]
+	if bytes.IndexByte(flags, 'b') < 0 {
+		return
+	}
+	value := valueAt(w.text, end)
+	for n := bytes.Count(flags, []byte("n")); n < 2; n++ {
+		value = valueAt(w.text, value.end)
+	}
+	w.addIfSecret(span{}, value, literalPlace)
 }
 
 // lookAtForm looks at the pairs after -d or --data.

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -219,6 +220,9 @@ func (w *wordSearch) lookAtValue(name span, class nameClass) {
 	if value.end == value.start+1 && isDigit(text[value.start]) && text[at-1] == ' ' {
 		value = valueAt(text, value.end) // password 7 X, of Cisco
 	}
+	if isParameter := text[at-1] == '=' && name.start > 0 && (text[name.start-1] == '?' || text[name.start-1] == '&'); isParameter {
+		value.end = value.start + indexOrLength(value.bytesIn(text), '#') // of a URL, which goes on
+	}
 	next, hasScheme := afterScheme(text, value)
 	if hasScheme && (bytes.IndexByte(next.bytesIn(text), '=') > 0 || !isSecretIn(value.bytesIn(text), keyPlace)) && !bytes.HasPrefix(value.bytesIn(text), []byte(mark)) {
 		value = next
@@ -260,12 +264,19 @@ func (w *wordSearch) lookAtValue(name span, class nameClass) {
 	if value.start == value.end || !isDigitOrLetter(text, value.start) {
 		w.lookAtSentence(name, class)
 	}
+	isID := string(value.bytesIn(text)) == "id"
 	value = afterNext(text, value)
+	if isID && providerSession.Match(value.bytesIn(text)) {
+		return
+	}
 	w.addUnder(name, class, at, value)
 	if value.end-name.end > longValue {
 		w.valueEnd = max(w.valueEnd, value.end)
 	}
 }
+
+// providerSession matches the id by which a provider names a session: {"session": {"id": "sess_…"}}.
+var providerSession = regexp.MustCompile(`^sess_[A-Za-z0-9]+$`)
 
 // valueBelow returns the element in the next line of a list in which a name stands, if the name is
 // a flag or the element has a scheme; nothing for another one, as lists of names have it.
@@ -283,6 +294,9 @@ func (w *wordSearch) addUnder(name span, class nameClass, at int, value span) bo
 	v, word := value.bytesIn(w.text), name.bytesIn(w.text)
 	if len(v) < minWord || !isSecretIn(v, placeOf(w.text, name, at, value)) || class != strongName && !isKeyUnder(word, string(v)) {
 		return false
+	}
+	if end := value.end; w.text[at-1] == ':' && end+1 < len(w.text) && w.text[end] == ' ' && isDigitOrLetter(w.text, end+1) && isJoinedWords(string(v)) {
+		return false // a sentence goes on
 	}
 	w.add(wordSecret{name: name, value: value})
 	return true

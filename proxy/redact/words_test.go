@@ -69,6 +69,18 @@ func (m *textMaker) value(kind string) string {
 		return word() + " " + word() + " " + m.letters('d', 2) + " " + m.letters('a', 4)
 	case "cap": // letters that could be words elsewhere
 		return []string{"Walnut", "Zigzag"}[m.random.IntN(2)] + "_" + []string{"falcon", "jasmine"}[m.random.IntN(2)] + "!"
+	case "number": // words, a sign between them, and a number
+		return []string{"saffron-Kettle-", "Nimbus-Tractor-", "Harbor.Ostrich.", "Falcon_Biscuit_", "lemon-Anvil-"}[m.random.IntN(5)] + m.letters('d', 2)
+	case "quoted": // what is surely a password only in quotes
+		return []string{"Orchid+Tractor5", "Bramble(Rocket)3", "Tulip-Engine-Fog", "Kayak_Button_17"}[m.random.IntN(4)]
+	case "spaced":
+		return []string{"Cactus Drum 1999!", "Teapot Galaxy 42"}[m.random.IntN(2)]
+	case "second":
+		return []string{"walnut", "changeme"}[m.random.IntN(2)] + "-" + []string{"Ostrich", "Biscuit"}[m.random.IntN(2)]
+	case "words": // whatever it is made of
+		return []string{"correct-horse-battery", "walrus_saddle", "tundra.copper"}[m.random.IntN(3)]
+	case "listed":
+		return "Copper,Violin," + m.letters('d', 2)
 	case "uml":
 		return []string{"Käse", "Öltür", "Straße"}[m.random.IntN(3)] + m.letters('d', 2) + m.letters('a', 7)
 	case "amp":
@@ -371,5 +383,17 @@ func TestTextsSaidAgainAreNotJoined(t *testing.T) {
 		Response: cassette.Response{Status: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: []byte("data: " + strings.Join(events, "\n\ndata: ") + "\n\n")}}
 	if out := New([]byte("k")).Interaction(in); text(out) != text(in) {
 		t.Errorf("changed\n%s\n%s", text(in), text(out))
+	}
+}
+
+// A quotation mark before a secret stays, also where the command comes in pieces.
+func TestQuotesStay(t *testing.T) {
+	const command, secret = `{"command":"kubectl create secret docker-registry r --docker-password='Copper,Violin,19'"}`, "Copper,Violin,19"
+	for _, carrier := range []string{"deltas", "reply"} {
+		out := New([]byte("k")).Interaction(carried(carrier, command))
+		said := spoken(out.Response.Body)
+		if strings.Contains(said, secret) || !strings.Contains(said, "='"+mark) {
+			t.Errorf("%s: %s", carrier, said)
+		}
 	}
 }

@@ -152,13 +152,23 @@ func (w *wordSearch) lookAtAddress(i int) {
 	w.looked = max(w.looked, address.end)
 	for _, s := range urlSecrets(string(address.bytesIn(w.text))) {
 		s = span{address.start + s.start, address.start + s.end}
-		p := keyPlace
-		if bytes.HasPrefix(w.text[s.end:], []byte("@")) {
-			p = literalPlace
+		switch isUser := bytes.HasPrefix(w.text[s.end:], []byte("@")); {
+		case !isUser:
+			w.addIfSecret(span{}, s, keyPlace)
+		case isPasswordOfUser(s.bytesIn(w.text)):
+			w.add(wordSecret{value: s})
 		}
-		w.addIfSecret(span{}, s, p)
 	}
 }
+
+// isPasswordOfUser reports whether the password in a URL, which is no reference, is one: all but
+// a single word that is likely to stand elsewhere, too.
+func isPasswordOfUser(v []byte) bool {
+	return isSecretIn(v, literalPlace) || len(v) >= minUserPassword && !isExpression(v) && len(bytes.Trim(v, alphabet[:52])) > 0
+}
+
+// minUserPassword is the length of the shortest password of a URL that may be words, in bytes.
+const minUserPassword = 8
 
 // addressAround returns the URL whose "://" is at a place. Inside of another one, which ends
 // at looked, it ends before the next: the parameters there are those of the other one.

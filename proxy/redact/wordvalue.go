@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -137,7 +138,8 @@ func isEscapedLetter(value []byte) bool {
 
 // isCallEnd reports whether a text ends as a call does: f(x), f(x).y, or within its arguments.
 func isCallEnd(text []byte) bool {
-	return isName(text[bytes.LastIndexByte(text, ')')+1:]) || bytes.IndexByte(text, ')') < 0
+	end := bytes.LastIndexByte(text, ')') + 1
+	return end == 0 || isName(text[end:]) && (end == len(text) || !isDigit(text[end]))
 }
 
 // isName reports whether a text has only what names of programs have.
@@ -191,7 +193,7 @@ func isChosenPassword(v string, p place) bool {
 	switch {
 	case len(v) > 64 || strings.IndexByte("/~.", v[0]) >= 0:
 		return false
-	case p > keyPlace && isChosenWords(v):
+	case p > keyPlace && isChosenWords(v), p >= linePlace && isJoinedWords(v), isLiteral && isTitle(v, "-"):
 		return true
 	case p > spokenPlace && isPhrase(v, "-"), isLiteral && (isPhrase(v, "_") || isPhrase(v, ".")):
 		return true
@@ -218,6 +220,11 @@ var (
 	capitalisedWords = regexp.MustCompile(`^[A-Z][a-z0]+(?:_[a-z0]+(?:\d{1,4}|[!?*#$.])|[A-Z][a-z0]+\d{2,4})[!?*#$.]?$`)
 	// chosenWord matches a word with digits and a sign at its end: Summer2024!, walnut231*.
 	chosenWord = regexp.MustCompile(`^[A-Za-z]{4,}\d{2,4}[!?#$%&*+@]{1,2}$`)
+	// joinedWords matches words with a number after them, and two words of which the second has
+	// the capital: saffron-Kettle-31, Harbor.Ostrich.6, walnut-Ostrich.
+	joinedWords = regexp.MustCompile(`^[A-Za-z][a-z]{2,}(?:[-_.][A-Za-z][a-z]{2,})+[-_.]\d{1,4}$|^[a-z]{5,}-[A-Z][a-z]{3,}$`)
+	// titleWords matches words that all begin with a capital: Tulip-Engine-Fog.
+	titleWords = regexp.MustCompile(`^[A-Z][a-z]{2,}(?:-[A-Z][a-z]{2,})+-(?:\d{1,4}|[A-Z][a-z]{2,})[!?*#$]?$`)
 	// credentialWord matches what programs call a password.
 	credentialWord = regexp.MustCompile(`(?i)passw|secret|token|key|user|login|field|hash|test|string`)
 	// digest matches what says that it is one.
@@ -227,6 +234,25 @@ var (
 // isChosenWords reports whether a value is two words as people choose them.
 func isChosenWords(v string) bool {
 	return isUpper(v[0]) && capitalisedWords.MatchString(v) && !credentialWord.MatchString(v)
+}
+
+// isJoinedWords reports whether a value is words with a sign between them and a capital, as
+// people choose them who must have several kinds of characters.
+func isJoinedWords(v string) bool {
+	return v != strings.ToLower(v) && joinedWords.MatchString(v) && !hasSpokenWord(v)
+}
+
+// isTitle reports whether a text is at least three words with capitals, or a number at its end.
+func isTitle(text, separator string) bool {
+	return strings.Count(text, separator) >= 2 && titleWords.MatchString(strings.ReplaceAll(text, separator, "-")) && !hasSpokenWord(text)
+}
+
+// hasSpokenWord reports whether one of the words of a value is of a sentence or a placeholder,
+// or names a credential. Who was asked to change a password may leave the request in it.
+func hasSpokenWord(v string) bool {
+	return credentialWord.MatchString(v) || slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(v), func(c rune) bool { return !isASCIILetter(c) }), func(word string) bool {
+		return word != "changeme" && (spokenWords[word] || labelWords[word])
+	})
 }
 
 // isPhrase reports whether a text is at least four words, and none of them of a sentence.
@@ -269,6 +295,9 @@ func phraseAt(text []byte, value span, p place) (phrase span) {
 	}
 	phrase = span{value.start, end}
 	words := string(phrase.bytesIn(text))
+	if p == literalPlace && strings.ContainsAny(words, digits) && isTitle(words, " ") {
+		return phrase
+	}
 	if first, _, _ := strings.Cut(words, " "); first == strings.ToLower(first) && isPhrase(words, " ") && (p == literalPlace && words == strings.ToLower(words) || strings.ContainsAny(words, digits)) {
 		return phrase
 	}

@@ -99,7 +99,7 @@ func staysInHeader(name, v string) bool {
 }
 
 var (
-	// accounts name an organization or a project of a provider by an id that is no secret.
+	// accounts are headers whose value is the id of an organization or project, which is not secret.
 	accounts = nameSet("openai-organization", "openai-project", "anthropic-organization-id", "anthropic-workspace-id")
 	// issuedAccount matches such an id.
 	issuedAccount = regexp.MustCompile(`^(?:(?:org|proj|wrkspc)[-_]\w+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z]+(?:-[a-z]+)*)$`)

@@ -24,8 +24,8 @@ func jsonMentioned(q *request, env rule.Env) *rule.Refusal {
 	return invalid("", "input", "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.")
 }
 
-// mentionsJSON reports whether a string of the input has the word. What is no message
-// counts as well: no report says that it does not.
+// mentionsJSON reports whether any string of the input contains the word. Items other than
+// messages count, too, because no report says otherwise.
 func mentionsJSON(n *jsontree.Node) bool {
 	return strings.Contains(strings.ToLower(n.Text()), "json") ||
 		slices.ContainsFunc(n.Items(), func(part jsontree.Node) bool { return mentionsJSON(&part) })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -38,6 +39,26 @@ func TestUpstreamKeepsItsPromises(t *testing.T) {
 		t.Errorf("long: %v MB/s, %v", speed, err)
 	}
 	w.client.CloseIdleConnections()
+}
+
+// What a peer writes is below the folder that is removed at the end: a bench writes some
+// gigabytes.
+func TestPeersWriteIntoTheWorkFolder(t *testing.T) {
+	up := startUpstream()
+	defer up.close()
+	elsewhere := t.TempDir()
+	t.Setenv("TMPDIR", elsewhere)
+	for _, s := range recorders(options{recorder: "recorder"}, up, t.TempDir()) {
+		if s.command == nil {
+			continue
+		}
+		if _, _, err := s.command(1); err != nil {
+			t.Fatalf("%s: %v", s.name, err)
+		}
+		if left, err := os.ReadDir(elsewhere); err != nil || len(left) > 0 {
+			t.Fatalf("%s: writes to %v, %v", s.name, left, err)
+		}
+	}
 }
 
 // Every replaying peer answers with the same bytes, or its figures mean nothing.

@@ -15,12 +15,12 @@ import (
 func recorders(o options, up *upstream, work string) []subject {
 	all := []subject{
 		{name: "direct", note: "no proxy, TLS", direct: reach("", up.secure.URL)},
-		self("goproxy", "MITM, ECDSA CA and store; keeps nothing", up.secure.URL),
-		self("goproxy-tee", "the same, bodies copied in memory", up.secure.URL),
-		self("goproxy-write", "the same, what the recorder writes is appended to a file before a reply ends", up.secure.URL),
+		self("goproxy", "MITM, ECDSA CA and store; keeps nothing", up.secure.URL, work),
+		self("goproxy-tee", "the same, bodies copied in memory", up.secure.URL, work),
+		self("goproxy-write", "the same, what the recorder writes is appended to a file before a reply ends", up.secure.URL, work),
 		ours(o, up, work),
-		self("go-vcr-v2", "in a reverse proxy, plain HTTP to the client", up.secure.URL),
-		self("go-vcr-v4", "in a reverse proxy, plain HTTP to the client", up.secure.URL),
+		self("go-vcr-v2", "in a reverse proxy, plain HTTP to the client", up.secure.URL, work),
+		self("go-vcr-v4", "in a reverse proxy, plain HTTP to the client", up.secure.URL, work),
 	}
 	all = append(all, mitmproxy(up, work)...)
 	if o.tools != "" {
@@ -30,13 +30,13 @@ func recorders(o options, up *upstream, work string) []subject {
 }
 
 // self is a peer that is a Go library: this program serves it.
-func self(name, note, upstream string) subject {
+func self(name, note, upstream, work string) subject {
 	return subject{name: name, note: note, command: func(port int) (*exec.Cmd, way, error) {
 		exe, err := os.Executable()
 		if err != nil {
 			return nil, way{}, err
 		}
-		dir, err := os.MkdirTemp("", "peers-"+name+"-*")
+		dir, err := os.MkdirTemp(work, name+"-*")
 		if err != nil {
 			return nil, way{}, err
 		}

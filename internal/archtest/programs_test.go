@@ -1,10 +1,13 @@
 package archtest
 
 import (
+	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -69,4 +72,40 @@ func TestConformIsSmall(t *testing.T) {
 	if info.Size() > maxConform {
 		t.Errorf("conform has %d bytes, more than %d; go build -ldflags=-dumpdep names as <ReflectMethod> what keeps every method", info.Size(), maxConform)
 	}
+}
+
+// executables are what files of programs begin with: those of Linux, macOS and Windows.
+var executables = [][]byte{[]byte("\x7fELF"), []byte("\xcf\xfa\xed\xfe"), []byte("MZ")}
+
+// TestNoProgramIsTracked holds that the repository has no program that was built: go build
+// without -o leaves one in the folder of a main package.
+func TestNoProgramIsTracked(t *testing.T) {
+	tracked, err := exec.Command("git", "-C", root, "ls-files", "-z").Output()
+	if err != nil {
+		t.Skip("not a checkout of git: ", err)
+	}
+	for _, path := range strings.Split(strings.TrimRight(string(tracked), "\x00"), "\x00") {
+		beginning := firstBytes(t, filepath.Join(root, path))
+		if slices.ContainsFunc(executables, func(e []byte) bool { return bytes.HasPrefix(beginning, e) }) {
+			t.Errorf("%s: is a program that was built; run: git rm --cached %s", path, path)
+		}
+	}
+}
+
+// firstBytes returns the first four bytes of a file, none of one that is removed.
+func firstBytes(t *testing.T, path string) []byte {
+	t.Helper()
+	f, err := os.Open(path)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	beginning, err := io.ReadAll(io.LimitReader(f, 4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return beginning
 }

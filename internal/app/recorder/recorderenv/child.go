@@ -12,17 +12,19 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 )
 
-// patience is how long a program may take to end after its run was called off,
-// and what it left behind may keep its output open.
+// patience is how long a program may take to end after its run was cancelled, and how
+// long the processes that it left behind may keep its output open.
 const patience = 10 * time.Second
 
-// RunChild runs a program to its end. Signals that reach us are passed on to it
-// and to what it started; it decides when to end, unless there is a second one.
-// terminal says that the keyboard's interrupt reaches the program by itself: then
-// it stays in our group, for the shell's job control, and gets signals alone. When ctx ends without a
-// signal the program is asked to stop and, after patience, made to. started, which
-// may be nil, is told the number of its process. The error says why it could not be started; what else there is to know is in
-// child.ProcessState.
+// RunChild runs a program to its end. The error says why it could not be started; how it
+// ended is in child.ProcessState.
+//
+// Signals that reach this process are passed on to the program and to what it started. The
+// program decides when to end; a second signal kills it. With terminal the keyboard's
+// interrupt reaches the program by itself: the program stays in this process group, for the
+// shell's job control, and what it started gets no signals. When ctx ends without a signal,
+// the program gets SIGTERM and, after patience, is killed. started, which may be nil, is
+// called with the process id.
 func RunChild(ctx context.Context, child *exec.Cmd, terminal bool, started func(pid int)) error {
 	signals := make(chan os.Signal, 4)
 	subscribeSignals(signals)
@@ -31,7 +33,10 @@ func RunChild(ctx context.Context, child *exec.Cmd, terminal bool, started func(
 	if !terminal {
 		makeGroup(child)
 	}
-	if err := errors.Join(ctx.Err(), child.Start()); err != nil {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := child.Start(); err != nil {
 		return err
 	}
 	if started != nil {
@@ -60,7 +65,7 @@ func subscribeSignals(signals chan os.Signal) {
 
 // passSignalsOn passes signals on until the program has ended.
 func passSignalsOn(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, ended <-chan struct{}, terminal bool) {
-	calledOff := ctx.Done()
+	cancelled := ctx.Done()
 	var overdue <-chan time.Time
 	for sent := 0; ; {
 		select {
@@ -71,8 +76,8 @@ func passSignalsOn(ctx context.Context, child *exec.Cmd, signals <-chan os.Signa
 				sendSignal(child, what)
 				sent++
 			}
-		case <-calledOff:
-			calledOff = nil
+		case <-cancelled:
+			cancelled = nil
 			if !bySignal(ctx) { // a signal comes by the other channel, too
 				sendSignal(child, syscall.SIGTERM)
 				overdue = time.After(patience)
@@ -83,8 +88,8 @@ func passSignalsOn(ctx context.Context, child *exec.Cmd, signals <-chan os.Signa
 	}
 }
 
-// signalToSend is what a program is sent for a signal, given how many it was sent
-// before; nil when it has it already.
+// signalToSend returns the signal to pass on for one that came, given how many were passed
+// on before; nil when the program has it already.
 func signalToSend(got os.Signal, sent int, terminal bool) os.Signal {
 	switch {
 	case terminal && got == os.Interrupt:
@@ -113,7 +118,7 @@ func sendSignal(child *exec.Cmd, sig os.Signal) {
 	}
 }
 
-// OnTerminal reports whether the keyboard's signals go to us and to the program
+// OnTerminal reports whether the keyboard's signals reach this process and the program
 // alike.
 func (a *Env) OnTerminal() bool {
 	stdin, stdout, stderr := a.ChildStreams()
@@ -129,10 +134,10 @@ func ExitOf(cmd *exec.Cmd) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// ChildCommand returns a program with the proxy's variables in its environment. It writes to
-// our own stdout and stderr.
+// ChildCommand returns the command for a program, with variables in its environment. Its
+// stdout and stderr are those of this process.
 func (a *Env) ChildCommand(path string, args, variables []string) *exec.Cmd {
-	cmd := exec.Command(path, args[1:]...) //nolint:gosec,noctx // running the user's program is what run is for; conduct ends it
+	cmd := exec.Command(path, args[1:]...) //nolint:gosec,noctx // running the user's program is what run is for; RunChild ends it
 	cmd.Args[0] = args[0]
 	cmd.Env = Overlay(a.Environ, variables)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.ChildStreams()

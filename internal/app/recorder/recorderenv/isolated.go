@@ -12,13 +12,16 @@ import (
 	"github.com/meerkat-go/conformance/internal/isolate"
 )
 
-// RunIsolated is RunChild for a program in a sandbox, and returns its exit code. The
-// program is in a session of its own, where the keyboard's signals do not reach it: they
-// are passed on, too.
+// RunIsolated is [RunChild] for a program in a sandbox, and returns its exit code. The
+// program is in a session of its own, where the keyboard's signals do not reach it, so these
+// are passed on as well.
 func RunIsolated(ctx context.Context, sandbox *isolate.Sandbox, child *exec.Cmd) (exit int, err error) {
 	signals := make(chan os.Signal, 4)
 	subscribeSignals(signals)
 	defer signal.Stop(signals)
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	dir, err := filepath.Abs(child.Dir)
 	if err != nil {
 		return 0, err
@@ -48,7 +51,7 @@ var exitOfSignal = map[string]int{"SIGHUP": 129, "SIGINT": 130, "SIGQUIT": 131, 
 
 // passToSandbox passes signals on until the process has ended. A second one kills it.
 func passToSandbox(ctx context.Context, process *isolate.Process, signals <-chan os.Signal, ended <-chan struct{}) {
-	calledOff := ctx.Done()
+	cancelled := ctx.Done()
 	var overdue <-chan time.Time
 	for sent := 0; ; {
 		select {
@@ -64,8 +67,8 @@ func passToSandbox(ctx context.Context, process *isolate.Process, signals <-chan
 				_ = process.Terminate()
 			}
 			sent++
-		case <-calledOff:
-			calledOff = nil
+		case <-cancelled:
+			cancelled = nil
 			if !bySignal(ctx) {
 				_ = process.Terminate()
 				overdue = time.After(patience)

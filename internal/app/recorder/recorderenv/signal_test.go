@@ -5,6 +5,7 @@ package recorderenv
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -77,5 +78,21 @@ func TestExitOf(t *testing.T) {
 		if got := ExitOf(cmd); got != want {
 			t.Errorf("%s: %d, want %d", script, got, want)
 		}
+	}
+}
+
+// A run that was cancelled before its program starts does not start it.
+func TestRunChildOfCancelledRun(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	cmd := exec.Command("sh", "-c", "sleep 60")
+	err := RunChild(ctx, cmd, false, nil)
+	if cmd.Process != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		t.Error("the program was started")
+	}
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }

@@ -29,7 +29,8 @@ func (l ingressListener) Accept() (net.Conn, error) {
 	return &corkConn{Conn: conn}, nil
 }
 
-// listenAll binds every address of cfg, the main one first, or none.
+// listenAll binds every address of cfg, the main one first. When one cannot be bound, it
+// closes the others.
 func (cfg Config) listenAll() ([]ingressListener, error) {
 	var open []ingressListener
 	var err error
@@ -44,8 +45,8 @@ func (cfg Config) listenAll() ([]ingressListener, error) {
 		}
 	}
 	if err != nil {
-		for _, d := range open {
-			_ = d.Close()
+		for _, l := range open {
+			_ = l.Close()
 		}
 		return nil, err
 	}
@@ -65,16 +66,16 @@ func bindAddress(open []ingressListener, session, address string) ([]ingressList
 
 // sessionOf returns the context of every connection that l accepts.
 func sessionOf(l net.Listener) context.Context {
-	if d, ok := l.(ingressListener); ok && d.session != "" {
-		return withSession(context.Background(), d.session)
+	if l, ok := l.(ingressListener); ok && l.session != "" {
+		return withSession(context.Background(), l.session)
 	}
 	return context.Background()
 }
 
 func (p *Proxy) listenerOf(session string) net.Listener {
-	for _, d := range p.listeners {
-		if session != "" && d.session == session {
-			return d
+	for _, l := range p.listeners {
+		if session != "" && l.session == session {
+			return l
 		}
 	}
 	return nil
@@ -85,8 +86,8 @@ func (p *Proxy) listenerOf(session string) net.Listener {
 func (p *Proxy) isOwnListener(conn net.Conn) bool {
 	to, ok := conn.RemoteAddr().(*net.TCPAddr)
 	from, ok2 := conn.LocalAddr().(*net.TCPAddr)
-	return ok && ok2 && slices.ContainsFunc(p.listeners, func(d ingressListener) bool {
-		at, ok := d.Addr().(*net.TCPAddr)
+	return ok && ok2 && slices.ContainsFunc(p.listeners, func(l ingressListener) bool {
+		at, ok := l.Addr().(*net.TCPAddr)
 		return ok && at.Port == to.Port && (at.IP.Equal(to.IP) || at.IP.IsUnspecified() && (to.IP.IsLoopback() || to.IP.Equal(from.IP)))
 	})
 }
@@ -105,7 +106,7 @@ func checkListen(address, credential string) error {
 	return fmt.Errorf("listen address %q: other machines could use the proxy there; name a credential with --credential-file or RECORDER_CREDENTIAL, or use 127.0.0.1", address)
 }
 
-// checkCallers checks every address, session name and the credential of cfg.
+// checkCallers checks the credential, the session names and every address of cfg.
 func (cfg Config) checkCallers() error {
 	if cfg.Credential != "" {
 		if err := CheckCredential(cfg.Credential); err != nil {
@@ -120,5 +121,13 @@ func (cfg Config) checkCallers() error {
 			return err
 		}
 	}
-	return checkListen(cfg.Listen, cfg.Credential)
+	return checkListen(cfg.mainAddress(), cfg.Credential)
+}
+
+// mainAddress returns the address that clients reach without a session.
+func (cfg Config) mainAddress() string {
+	if cfg.Listener != nil {
+		return cfg.Listener.Addr().String()
+	}
+	return cfg.Listen
 }

@@ -1,15 +1,5 @@
 package proxy
 
-import (
-	"encoding/json"
-	"errors"
-	"io"
-	"maps"
-	"net/http"
-	"strconv"
-	"time"
-)
-
 // Notice says why a client did not get through to the handler.
 type Notice struct {
 	Kind Kind
@@ -48,52 +38,4 @@ func (p *Proxy) reportNotice(n Notice) {
 		p.cfg.Log(n.Text)
 	}
 	p.cfg.Notice(n)
-}
-
-// refuseRequest refuses a request at once, also while the client uploads: HTTP/1.1 would
-// wait for the rest of the request first.
-func (p *Proxy) refuseRequest(w http.ResponseWriter, r *http.Request, kind Kind, status int, why string) {
-	p.reportNotice(Notice{kind, r.Host, Session(r.Context()), "refused " + why})
-	maps.Copy(w.Header(), refusalHeader())
-	body := refusalBody(why)
-	w.Header().Set("Content-Length", strconv.Itoa(len(body))) // WebSocket clients do not read chunks
-	answer := http.NewResponseController(w)
-	_ = answer.EnableFullDuplex() // HTTP/2 has nothing else
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, body) //nolint:gosec // JSON for an API client
-	_ = answer.Flush()
-	if r.ProtoMajor == 1 && r.ContentLength != 0 {
-		readRest(answer, r.Body)
-	}
-}
-
-// A client that was refused has this long to send the rest of its request, and so many
-// bytes of it are read.
-const (
-	restTime  = time.Second
-	restBytes = 1 << 20
-)
-
-// readRest reads what a client goes on to send, and ends the connection when that is too
-// much: after EnableFullDuplex net/http itself must not do it, because it would then read
-// the connection twice at once, and panic.
-func readRest(answer *http.ResponseController, body io.Reader) {
-	_ = answer.SetReadDeadline(time.Now().Add(restTime))
-	if _, err := io.CopyN(io.Discard, body, restBytes); !errors.Is(err, io.EOF) {
-		panic(http.ErrAbortHandler)
-	}
-	_ = answer.SetReadDeadline(time.Time{})
-}
-
-func refusalHeader() http.Header {
-	return http.Header{"Content-Type": {"application/json"}, "X-Should-Retry": {"false"}}
-}
-
-// refusalBody has the shape that the SDKs of Anthropic and OpenAI print.
-func refusalBody(why string) string {
-	quoted, err := json.Marshal(why)
-	if err != nil {
-		quoted = []byte(`"refused"`)
-	}
-	return `{"error":{"type":"proxy_refused","message":` + string(quoted) + "}}\n"
 }

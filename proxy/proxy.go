@@ -38,11 +38,11 @@ import (
 	"github.com/meerkat-go/conformance/proxy/ca"
 )
 
-// The ways in that a Proxy can open: the values of Config.Ingress.
+// The values of Config.Ingress.
 const (
-	// MITM: clients use the proxy by HTTPS_PROXY and trust its authority.
+	// MITM: clients use the proxy by HTTPS_PROXY and trust its certificate authority.
 	MITM = "mitm"
-	// BaseURL: clients use the proxy's URL as the provider's.
+	// BaseURL: clients use the proxy's URL as the base URL of their provider.
 	BaseURL = "base-url"
 )
 
@@ -53,11 +53,11 @@ type Config struct {
 	// Listen is the address to bind; "" means 127.0.0.1 and any port. An address
 	// beyond loopback requires a Credential.
 	Listen string
-	// Listener, if not nil, is used instead of Listen. Its address is what clients
-	// are given. Close closes it.
+	// Listener, if not nil, is used instead of Listen, under the same condition. Its
+	// address is what clients are given. Close closes it.
 	Listener net.Listener
-	// Sessions are further addresses to bind, by session name. A request that
-	// names no session belongs to that of its listener.
+	// Sessions maps names of sessions to further addresses to bind. A request that names
+	// no session belongs to the session of its listener.
 	Sessions map[string]string
 	// Credential is what every caller must present; "" asks for none. It is never
 	// logged, passed on or recorded.
@@ -67,8 +67,8 @@ type Config struct {
 	// AllowHosts are hosts to intercept in addition to the providers': "name" for
 	// port 443, or "name:port".
 	AllowHosts []string
-	// AllowFlag is how a user adds to AllowHosts, such as "--allow-host". Refusals name
-	// it; "" means that the user cannot.
+	// AllowFlag is the flag by which a user adds to AllowHosts, such as "--allow-host".
+	// Refusals name it; "" means that there is none.
 	AllowFlag string
 	// Handler receives the requests. Their URL is absolute, with the host that
 	// the client meant. Each of its Writes reaches the client at once.
@@ -106,10 +106,11 @@ type Proxy struct {
 	handshakes  inflight
 	refused     atomic.Int64
 	upgrades    atomic.Int64
-	lifetime    context.Context // until Close
-	endLifetime context.CancelFunc
-	sockets     context.Context // until Close waits no longer
-	cutSockets  context.CancelFunc
+
+	lifetime      context.Context // until Close
+	endLifetime   context.CancelFunc
+	webSockets    context.Context // until Close stops waiting for WebSockets
+	cutWebSockets context.CancelFunc
 }
 
 // New checks cfg and returns a proxy that does not listen yet.
@@ -139,7 +140,7 @@ func New(cfg Config) (*Proxy, error) {
 	p.innerServer = p.newServer(p.wrapHandler(http.HandlerFunc(p.insideTunnel)))
 	p.innerServer.ConnContext, p.innerServer.ConnState = withTunnel, p.noticeUnusedTunnel
 	p.lifetime, p.endLifetime = context.WithCancel(context.Background())
-	p.sockets, p.cutSockets = context.WithCancel(context.Background())
+	p.webSockets, p.cutWebSockets = context.WithCancel(context.Background())
 	if cfg.CA != nil {
 		p.tls = cfg.CA.TLSConfig()
 	}
@@ -203,8 +204,8 @@ func (p *Proxy) Start() error {
 		return err
 	}
 	p.listeners = open
-	for _, d := range open {
-		go func() { _ = p.outerServer.Serve(d) }() // ends when Close says so
+	for _, l := range open {
+		go func() { _ = p.outerServer.Serve(l) }() // until Close
 	}
 	go func() { _ = p.innerServer.Serve(p.tunnels) }()
 	return nil
@@ -221,17 +222,17 @@ func (p *Proxy) Refused() int { return int(p.refused.Load()) }
 // Upgrades counts the WebSockets that were refused (pitfall G16).
 func (p *Proxy) Upgrades() int { return int(p.upgrades.Load()) }
 
-// Close stops accepting, lets open requests finish until ctx is done, then cuts
-// them. WebSockets end after the reply under way. When it returns no handler is
-// running. Handshakes under way have a moment to end.
+// Close stops accepting and lets open requests finish; when ctx is done, it cuts those that
+// are left. WebSockets end after the reply under way, TLS handshakes under way get a moment
+// to end. When Close returns, no handler is running.
 func (p *Proxy) Close(ctx context.Context) error {
 	p.settleHandshakes(ctx)
 	p.endLifetime()
 	err := cmp.Or(p.outerServer.Shutdown(ctx), p.innerServer.Shutdown(ctx))
 	_, _ = p.outerServer.Close(), p.innerServer.Close()
-	stop := context.AfterFunc(ctx, p.cutSockets)
+	stop := context.AfterFunc(ctx, p.cutWebSockets)
 	p.requests.closeAndWait()
 	stop()
-	p.cutSockets()
+	p.cutWebSockets()
 	return err
 }

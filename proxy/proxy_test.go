@@ -179,6 +179,11 @@ func TestAllowedHost(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	a, h := authority(t), http.NotFoundHandler()
+	anyInterface, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = anyInterface.Close() }()
 	for name, cfg := range map[string]proxy.Config{
 		"no handler":      {CA: a},
 		"no authority":    {Handler: h},
@@ -186,6 +191,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"other address":   {CA: a, Handler: h, Listen: "192.0.2.1:8080"},
 		"any address":     {CA: a, Handler: h, Listen: "0.0.0.0:0"},
 		"no port":         {CA: a, Handler: h, Listen: "127.0.0.1"},
+		"open listener":   {CA: a, Handler: h, Listener: anyInterface},
 		"unknown ingress": {CA: a, Handler: h, Ingress: []string{"back"}},
 		"port by name":    {CA: a, Handler: h, AllowHosts: []string{"example.com:https"}},
 		"scheme":          {CA: a, Handler: h, AllowHosts: []string{"https://example.com"}},

@@ -23,9 +23,9 @@ type tunnel struct {
 	session string
 	cork    *corkConn   // the connection below Conn
 	client  any         // what withClient put into the context of the connection
-	used    atomic.Bool // by at least one request
-	agreed  bool        // on TLS
-	tail    [7]byte     // what was read last, until then
+	used    atomic.Bool // at least one request came through it
+	agreed  bool        // the TLS handshake is done
+	tail    [7]byte     // what was read last, until the handshake is done
 }
 
 // Read reads from the connection and remembers the last bytes until the TLS
@@ -44,17 +44,18 @@ func (t *tunnel) Read(p []byte) (int, error) {
 // nil. OpenSSL refuses a certificate with one where crypto/tls expects encrypted
 // data and sees only a bad record.
 func (t *tunnel) fatalAlert() error {
+	// A record of type alert (21), version 3.x and length 2, with level fatal (2).
 	if t.tail[0] != 21 || t.tail[1] != 3 || t.tail[3] != 0 || t.tail[4] != 2 || t.tail[5] != 2 {
 		return nil
 	}
 	return tls.AlertError(t.tail[6])
 }
 
-// NetConn returns the client's connection. A replayer resets it when a reply is
-// to end so.
+// NetConn returns the client's connection. A replayer resets it to end a reply as it ended
+// when it was recorded.
 func (t *tunnel) NetConn() net.Conn { return t.Conn }
 
-// Host returns the name the certificate must have; see ca.Named.
+// Host returns the name that the certificate must have; see TLSConfig of package ca.
 func (t *tunnel) Host() string {
 	host, _ := splitHost(t.address)
 	return host
@@ -112,8 +113,7 @@ func (p *Proxy) openTunnel(t *tunnel) {
 	}
 }
 
-// agreeOnTLS does the handshake of a tunnel. It returns nil after one that
-// failed, which it reports.
+// agreeOnTLS does the handshake of a tunnel. When that fails, it reports why and returns nil.
 func (p *Proxy) agreeOnTLS(t *tunnel) net.Conn {
 	if _, err := io.WriteString(t, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return nil
@@ -131,16 +131,16 @@ func (p *Proxy) agreeOnTLS(t *tunnel) net.Conn {
 	return conn
 }
 
-// farewell is how long a proxy that closes waits for handshakes: a client that
-// exits over a certificate is gone before its alert has been read.
-const farewell = 200 * time.Millisecond
+// handshakeGrace is how long a proxy that closes waits for handshakes. A client that refuses
+// the certificate may have exited before its alert is read.
+const handshakeGrace = 200 * time.Millisecond
 
-// settleHandshakes begins no further handshake and gives those under way a
-// moment, so that what became of them is reported.
+// settleHandshakes admits no further handshake and gives those under way a moment, so that
+// their failures are reported.
 func (p *Proxy) settleHandshakes(ctx context.Context) {
 	settled := make(chan struct{})
 	go func() { p.handshakes.closeAndWait(); close(settled) }()
-	ctx, cancel := context.WithTimeout(ctx, farewell)
+	ctx, cancel := context.WithTimeout(ctx, handshakeGrace)
 	defer cancel()
 	select {
 	case <-settled:

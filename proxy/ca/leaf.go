@@ -12,14 +12,13 @@ import (
 	"sync"
 )
 
-// named is a connection that knows which host its client asked for; a tunnel
-// opened by CONNECT is one.
-type named interface{ Host() string }
+// hostConn is a connection whose client asked for a host by CONNECT.
+type hostConn interface{ Host() string }
 
 // TLSConfig returns one server configuration for every intercepted connection.
-// Share it, so that sessions resume. It offers HTTP/2 and HTTP/1.1. When the
-// connection is Named, the name that the client sends inside TLS must be the
-// same.
+// Share it, so that TLS sessions resume. It offers HTTP/2 and HTTP/1.1. When the
+// connection has a method Host() string, the name that the client sends inside TLS must
+// be that host.
 func (a *Authority) TLSConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
@@ -30,7 +29,7 @@ func (a *Authority) TLSConfig() *tls.Config {
 
 func (a *Authority) certificateFor(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := strings.ToLower(hello.ServerName)
-	if conn, ok := hello.Conn.(named); ok {
+	if conn, ok := hello.Conn.(hostConn); ok {
 		host := strings.ToLower(conn.Host())
 		if name != "" && name != host {
 			return nil, fmt.Errorf("%s: asked for inside a tunnel to %s", name, host)

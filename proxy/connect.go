@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -13,8 +12,8 @@ import (
 	"github.com/elazarl/goproxy"
 )
 
-// connectHandler uses goproxy only to decide on CONNECT and to tell proxy
-// requests from others. It never dials.
+// connectHandler answers CONNECT, and passes base-URL requests on. It uses goproxy only to
+// decide on CONNECT and to distinguish requests to a proxy from others; goproxy never dials.
 func (p *Proxy) connectHandler() http.Handler {
 	gp := goproxy.NewProxyHttpServer()
 	gp.ConnectDial = nil // it would follow HTTPS_PROXY, possibly to ourselves
@@ -80,16 +79,5 @@ func (p *Proxy) insideTunnel(w http.ResponseWriter, r *http.Request) {
 	default:
 		r.URL.Scheme, r.URL.Host = "https", urlHost(r.Host)
 		p.cfg.Handler.ServeHTTP(w, r)
-	}
-}
-
-// refusalResponse returns a refusal that goproxy writes and closes.
-func (p *Proxy) refusalResponse(r *http.Request, why string) *http.Response {
-	p.reportNotice(Notice{Refused, r.Host, Session(r.Context()), "refused " + why})
-	body := refusalBody(why)
-	return &http.Response{
-		Status: "403 Forbidden", StatusCode: http.StatusForbidden,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: refusalHeader(),
-		ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)),
 	}
 }

@@ -11,14 +11,6 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// origins are the hosts that a base URL stands for. Vertex has several: see
-// vertexHost.
-var origins = map[string]string{
-	llm.Anthropic: "api.anthropic.com",
-	llm.OpenAI:    "api.openai.com",
-	llm.Gemini:    "generativelanguage.googleapis.com",
-}
-
 // baseURL serves clients that use the proxy's URL as the provider's. Requests
 // are passed on as if they had come through a tunnel, so that one cassette
 // serves both kinds of ingress.
@@ -50,11 +42,10 @@ type baseURLKey struct{}
 // request's, or derived from it.
 func CameByBaseURL(ctx context.Context) bool { return ctx.Value(baseURLKey{}) != nil }
 
-// foreignReason detects a request from a web page in a browser on this machine:
-// it may send requests to any local port, and read the replies under a host name
-// it has rebound. It returns "" for other requests. A credential keeps pages out
-// as well, so the check is skipped when one is set, and clients elsewhere may
-// use their own name for this machine.
+// foreignReason returns why a request may come from a web page in a browser on this machine,
+// "" when it cannot. A page may send requests to any local port, and may read the replies by
+// rebinding a host name of its own. A credential keeps pages out as well: with one nothing is
+// checked, so that clients on other machines may use their own name for this one.
 func (p *Proxy) foreignReason(r *http.Request) string {
 	if p.cfg.Credential != "" {
 		return ""
@@ -85,34 +76,18 @@ func isLoopbackHost(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
-// originOf returns which host a path is for, and the path there: by its first
-// segment, /anthropic, /openai, /gemini or /vertex, else by what it asks for.
+// originOf returns the host that a path below the base URL is for, and the path there. The
+// first segment decides, /anthropic, /openai, /gemini or /vertex, or else what the path asks
+// for.
 func originOf(path string) (origin, rest string) {
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch {
-	case origins[first] != "":
-		return origins[first], "/" + rest
+	case llm.Host(first) != "":
+		return llm.Host(first), "/" + rest
 	case first == "vertex":
-		return vertexHost("/" + rest), "/" + rest
+		return llm.VertexHost("/" + rest), "/" + rest
 	case strings.Contains(path, "/publishers/"):
-		return vertexHost(path), path
+		return llm.VertexHost(path), path
 	}
-	return origins[llm.Provider("", path)], path
-}
-
-// vertexHost returns the host of a Vertex path by the location it names
-// (/v1/projects/P/locations/L/publishers/…): one global host, one for each
-// multi-region, one for each region. An unknown location gives a name that is
-// not allowed.
-func vertexHost(path string) string {
-	const host = "aiplatform.googleapis.com"
-	_, rest, _ := strings.Cut(path, "/locations/")
-	switch location, _, _ := strings.Cut(rest, "/"); location {
-	case "", "global":
-		return host
-	case "eu", "us":
-		return "aiplatform." + location + ".rep.googleapis.com"
-	default:
-		return location + "-" + host
-	}
+	return llm.Host(llm.Provider("", path)), path
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// maxReplyHeader bounds the header of a reply. Clients take less, and what they say of more
-// names no header: curl reports an empty reply, or that it has no memory.
+// maxReplyHeader bounds the header of a reply, in bytes. Clients accept less, and their errors
+// do not name the header: curl reports an empty reply, or that it has no memory.
 const maxReplyHeader = 1 << 20
 
-// replyError is err, or what it means where it comes of a header that is longer. net/http has
-// no errors of its own for that, and over HTTP/2 mostly none that says only that.
+// replyError returns err in words of ours where the header of the reply was too long. net/http
+// has no type for that error, and its errors of HTTP/2 may have other causes as well.
 func replyError(err error) error {
 	long := fmt.Sprintf("larger than %d MiB, the most that is passed on", maxReplyHeader>>20)
 	switch text := err.Error(); {
@@ -34,13 +34,13 @@ func replyError(err error) error {
 	return err
 }
 
-// NewTransport returns the connection to the providers. It speaks HTTP/2 when
-// the server does, leaves compression alone, ignores the proxies of the
-// environment (one of them may be this one), never connects to the Proxy that a
-// request came in by, and does not limit how long a reply may take (pitfall
-// G11). upstream maps a provider's name to the URL that answers in its place:
-// scheme, host and a path to put before the request's. roots are the trusted
-// certificates; nil means the system's.
+// NewTransport returns what sends requests to the providers. upstream maps a provider's name
+// to the URL that answers in its place: scheme, host and a path to put before the request's.
+// roots are the trusted certificates; nil means the system's.
+//
+// The transport uses HTTP/2 when the server does and leaves compression alone. It ignores the
+// proxies of the environment, one of which may be this one, and never connects to the Proxy
+// that a request came in by (pitfall G11). A reply may take any time.
 func NewTransport(upstream map[string]string, roots *x509.CertPool) (http.RoundTripper, error) {
 	return NewTransportVia(upstream, roots, nil)
 }
@@ -98,7 +98,7 @@ func dialOthers(d *net.Dialer) func(context.Context, string, string) (net.Conn, 
 }
 
 func parseUpstream(provider, base string) (*url.URL, error) {
-	if origins[provider] == "" {
+	if llm.Host(provider) == "" {
 		return nil, fmt.Errorf("upstream %s=%s: unknown provider; use anthropic, openai or gemini", provider, base)
 	}
 	u, err := url.Parse(base)

@@ -68,13 +68,6 @@ func EnvironmentKeys(getenv func(name string) string) (map[string]string, error)
 	return keys, nil
 }
 
-// liveHosts are the hosts that take those keys. A key goes nowhere else.
-var liveHosts = map[string]string{
-	llm.Anthropic: "api.anthropic.com",
-	llm.OpenAI:    "api.openai.com",
-	llm.Gemini:    "generativelanguage.googleapis.com",
-}
-
 // liveSource asks the providers. It is shared by all cases of a runner and safe for
 // concurrent use.
 type liveSource struct {

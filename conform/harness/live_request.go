@@ -59,8 +59,8 @@ type liveRequestKey struct{}
 // forbiddenReason says why a request must not be sent at all, "" when it may.
 func (s *liveSource) forbiddenReason(p Permutation, r *http.Request, asked cassette.Request) string {
 	provider := p.Case.Target.Provider
-	if r.URL.Scheme != "https" || r.URL.Host != liveHosts[provider] {
-		return fmt.Sprintf("the agent asked %s, and a live case of %s only asks %s", r.URL.Host, provider, liveHosts[provider])
+	if r.URL.Scheme != "https" || r.URL.Host != llm.Host(provider) {
+		return fmt.Sprintf("the agent asked %s, and a live case of %s only asks %s", r.URL.Host, provider, llm.Host(provider))
 	}
 	model := event.Summarise(asked).Model
 	if model == "" {

@@ -48,6 +48,35 @@ var vertexHosts = func() []string {
 	return hosts
 }()
 
+// Host returns the host of a provider's own API, "" for an unknown provider. It is the only
+// host that may get the provider's key; for Vertex see [VertexHost].
+func Host(provider string) string {
+	switch provider {
+	case Anthropic:
+		return anthropicHost
+	case OpenAI:
+		return openAIHost
+	case Gemini:
+		return geminiHost
+	}
+	return ""
+}
+
+// VertexHost returns the host of a Vertex path by the location that it names
+// (/v1/projects/P/locations/L/publishers/…): one global host, one for each multi-region,
+// one for each region. The host of an unknown location is not one of [Hosts].
+func VertexHost(path string) string {
+	_, rest, _ := strings.Cut(path, "/locations/")
+	switch location, _, _ := strings.Cut(rest, "/"); location {
+	case "", "global":
+		return vertexHost
+	case "eu", "us":
+		return "aiplatform." + location + ".rep.googleapis.com"
+	default:
+		return location + "-" + vertexHost
+	}
+}
+
 // Hosts returns every provider host name: what a proxy may intercept by default.
 // The slice belongs to the caller.
 func Hosts() []string {

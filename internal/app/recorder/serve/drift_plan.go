@@ -130,15 +130,9 @@ var keyNames = map[string][]string{
 	llm.Gemini:    {"GEMINI_API_KEY", "GOOGLE_API_KEY"},
 }
 
-// keyHosts are the hosts that take those keys. A key goes nowhere else, however
-// a cassette spells its URLs: anybody may have written it.
-var keyHosts = map[string]string{
-	llm.Anthropic: "api.anthropic.com",
-	llm.OpenAI:    "api.openai.com",
-	llm.Gemini:    "generativelanguage.googleapis.com",
-}
-
-// withheldReason says why a request may not be sent with the keys at hand, or nothing.
+// withheldReason returns why a request may not be sent with these keys, "" when it may. A key
+// is sent to its provider's own host or to an upstream, whatever host the cassette names:
+// anyone may have written that.
 func withheldReason(r cassette.Request, keys, upstream map[string]string) string {
 	provider := event.Provider(r)
 	u, err := url.Parse(r.URL)
@@ -147,7 +141,7 @@ func withheldReason(r cassette.Request, keys, upstream map[string]string) string
 		return "speaks to no provider"
 	case upstream[provider] != "":
 		return ""
-	case u.Scheme != "https" || u.Host != keyHosts[provider]:
+	case u.Scheme != "https" || u.Host != llm.Host(provider):
 		return u.Host + " takes none of the keys; name a server with --upstream " + provider + "=URL"
 	case keys[provider] == "":
 		return keyNames[provider][0] + " is not set"

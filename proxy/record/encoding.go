@@ -32,7 +32,7 @@ func decompressBody(h http.Header, body []byte, limit int64) (undone string, pla
 	return encoding, plain, nil
 }
 
-// cloneCoded returns h, or a copy when decompressBody would change it.
+// cloneCoded returns h, or a copy where decompressBody would change h.
 func cloneCoded(h http.Header) http.Header {
 	if len(h["Content-Encoding"]) == 0 {
 		return h
@@ -55,8 +55,8 @@ func decompressCoding(coding string, body []byte, limit int64) ([]byte, error) {
 }
 
 // DecompressRequest undoes the compression of a request body as the recorder
-// does, so that a replayer can compare it. A body that cannot be decompressed is
-// returned as it is.
+// does, so that a replayer can compare it, and removes the headers that describe it from h.
+// A body that cannot be decompressed is returned as it is, and h stays.
 func DecompressRequest(h http.Header, body []byte) []byte {
 	_, plain, err := decompressBody(h, body, maxBody)
 	if err != nil {

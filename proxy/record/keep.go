@@ -38,9 +38,9 @@ type Report struct {
 	Lost []string
 }
 
-// keepAll saves ended interactions in the order in which they ended. Those that
-// wait are saved together, with one write. The clients' bytes go first: what waits when the
-// last client is gone is left to Close, whose thread has the usual priority.
+// keepAll saves ended interactions in the order in which they ended, until the queue is closed.
+// Those that wait are saved together, with one write. It runs at a lower priority, so that the
+// bytes of the clients go first; what is left when the queue is closed is saved by Close.
 func (rec *Recorder) keepAll() {
 	defer close(rec.done)
 	lowerPriority()
@@ -71,8 +71,8 @@ type pendingSave struct {
 
 func (k *pendingSave) isSavable() bool { return k.gate == nil && k.lost == nil }
 
-// isWithheld reports whether k could be saved but is too incomplete. A request
-// without any reply records nothing that a provider did.
+// isWithheld reports whether k could be saved but is too incomplete to be. A request without
+// any reply is: it shows nothing that a provider did.
 func (rec *Recorder) isWithheld(k *pendingSave) bool {
 	switch {
 	case rec.cfg.AllowIncomplete:
@@ -100,12 +100,12 @@ func (rec *Recorder) keepBatch(batch []*exchange) {
 	rec.addToReport(all)
 	if batch[0].bodySize() > huge {
 		clear(all)
-		debug.FreeOSMemory() // one such body is several times what all else needs
+		debug.FreeOSMemory() // one such body needs several times as much as everything else
 	}
 }
 
-// huge is the size of an interaction, in bytes, after which memory is returned
-// to the system at once.
+// huge is the size of the bodies of an interaction, in bytes, above which they are redacted in
+// place, and memory is returned to the system at once after saving.
 const huge = 32 << 20
 
 // runInParallel calls f(0) … f(n-1) on half of the processors. The other half stays
@@ -147,8 +147,9 @@ func (rec *Recorder) prepareSave(k *pendingSave) error {
 	if err := rec.redactAndCheck(k); err != nil || k.gate == nil {
 		return err
 	}
-	// One prepared beside it may have taught both what is secret. They see it
-	// as it came: a gate that listens would take pseudonyms for secrets.
+	// Another interaction of the batch may have taught the redactor and the gate what is
+	// secret. Both get this one as it came: a gate that learns would take pseudonyms for
+	// secrets.
 	if err := rec.redactAndCheck(k); err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ const maxMasked = 64
 func (rec *Recorder) maskSecrets(k *pendingSave) error {
 	for n := 0; k.gate != nil && rec.cfg.Mask != nil && n < maxMasked; n++ {
 		found := k.gate.Error()
-		isNew := rec.cfg.Mask(k.gate) // not if one prepared beside it had the same
+		isNew := rec.cfg.Mask(k.gate) // false if another interaction of the batch had the same
 		if !isNew && n > 0 && found == k.masked[n-1] {
 			return nil
 		}

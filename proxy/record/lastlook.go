@@ -2,12 +2,13 @@ package record
 
 import "github.com/meerkat-go/conformance/proxy/cassette"
 
-// LastLook looks through a recording once more before it gets its name, for
-// [cassette.Writer.Revise]. When a secret became known after something was written
-// that may hold it, the interactions until then are redacted and checked again; otherwise
-// the result is nil. They are those that were redacted or checked before it became known,
-// and those that a Recorder saved together with them: one of these may be written
-// earlier.
+// LastLook is for [cassette.Writer.Revise]: it redacts and checks interactions again that were
+// written before a secret became known, because they may hold it. again does that, for the
+// first interactions of the recording, as many as first says. Where every secret was known
+// in time, again is nil.
+//
+// first counts the interactions that were redacted or checked before the last secret became
+// known, and as many as a Recorder saves in one batch: these may be written in another order.
 func LastLook(
 	redactor interface {
 		Late() int

@@ -6,12 +6,12 @@ import (
 )
 
 const (
-	// waiting is how many bytes of ended interactions may wait in memory to be
-	// saved. Beyond it a reply's end, never its bytes, waits for the disk.
-	waiting = 64 << 20
-	// batchBytes and batchCount bound what is saved with one write: everything in it
-	// is in memory several times over, and the ends of its replies wait for it: when many
-	// end together, several small writes let the first of their clients go on earlier.
+	// maxQueued is how many bytes of ended interactions may wait in memory to be
+	// saved. Beyond it the ends of replies, never their other bytes, wait for the disk.
+	maxQueued = 64 << 20
+	// batchBytes and batchCount bound what is saved with one write. A batch is in memory
+	// several times over while it is saved, and the ends of its replies wait for all of it:
+	// with small batches the first clients go on earlier.
 	batchBytes, batchCount = 8 << 20, 8
 	// holdBytes is the length up to which an interaction is saved before its client
 	// sees the end of the reply, and holdTime the longest that this may take.
@@ -20,8 +20,8 @@ const (
 
 // queue passes ended interactions from the handlers to the goroutine that saves
 // them, in the order in which they ended. What ends while that goroutine is busy is its
-// next batch: the longer saving takes, the more share one write. Its methods are safe for
-// concurrent use.
+// next batch: the longer saving takes, the more interactions share one write. Its methods
+// are safe for concurrent use.
 type queue struct {
 	mu     sync.Mutex
 	change sync.Cond
@@ -40,15 +40,15 @@ func (q *queue) put(x *exchange) {
 	size := x.memoryHeld()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for q.held > 0 && q.held+size > waiting {
+	for q.held > 0 && q.held+size > maxQueued {
 		q.change.Wait()
 	}
 	q.items, q.held = append(q.items, x), q.held+size
 	q.change.Broadcast()
 }
 
-// take waits for interactions and returns the oldest ones, enough for one write;
-// none when the queue is closed.
+// take waits for interactions and returns a batch of the oldest ones; none when the queue is
+// closed.
 func (q *queue) take() []*exchange {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -61,7 +61,7 @@ func (q *queue) take() []*exchange {
 	return q.takeBatch()
 }
 
-// takeRest is take once the queue is closed; none when it is empty.
+// takeRest returns a batch of what is left in a closed queue; none when it is empty.
 func (q *queue) takeRest() []*exchange {
 	q.mu.Lock()
 	defer q.mu.Unlock()

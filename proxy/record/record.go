@@ -14,12 +14,14 @@
 //	// serve requests with rec, then close the proxy
 //	report := rec.Close()
 //
-// The client comes first: the bytes of a stream reach it before they are kept, and
-// a failure of the recording never changes what the client sees. Failures are in
-// the Report. The end of a reply (of one with a known length its last bytes, and so of a
-// stream whose last bytes came with the end) waits until the reply is in the file, so
-// that the end of this process loses no reply that a client has seen to its end. It does
-// not wait for bodies of more than 1 MiB, and never longer than five seconds.
+// Recording does not change what the client sees. The bytes of a stream reach the client
+// before they are kept, and a failure of the recording is in the Report only.
+//
+// The end of a reply waits until the reply is in the file: when this process is killed, no
+// reply is lost that a client has seen to its end. What waits is the end of the stream, with
+// the last bytes where these came together with it, and the last bytes of a reply of known
+// length. Nothing waits longer than five seconds, or for a reply of more than 1 MiB.
+//
 // Nothing reaches the disk unredacted: a body that does not fit into memory goes
 // to an encrypted temporary file without a name.
 package record
@@ -27,9 +29,7 @@ package record
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/websocket"
@@ -47,18 +47,19 @@ type Config struct {
 		AppendAll([]cassette.Interaction) []error
 	}
 	// Redactor returns a copy without secrets. It is required with Writer or
-	// Observe: nothing unredacted leaves the recorder. Redactor and Gate are
-	// called for several interactions at once. If it has a method Overwrite of the same
-	// form, which may change the bodies it is given, huge bodies go there.
+	// Observe: nothing unredacted leaves the recorder. Redactor and Gate are called from
+	// several goroutines. An interaction of more than 32 MiB goes to the Redactor's method
+	// Overwrite, if it has one: it is like Interaction and may change the bodies that it
+	// is given.
 	Redactor interface {
 		Interaction(cassette.Interaction) cassette.Interaction
 	}
 	// Gate checks each redacted interaction last. An error keeps the interaction
 	// from being saved; it must not quote the secret. nil accepts all.
 	Gate func(cassette.Interaction) error
-	// Mask, if not nil, is called when Gate refuses an interaction: it tells the Redactor
+	// Mask, if not nil, is called when Gate refuses an interaction. It teaches the Redactor
 	// what was found, and reports whether that was new to it. Then the interaction is
-	// redacted and checked again. Without it the interaction is not saved.
+	// redacted and checked again. Without Mask the interaction is not saved.
 	Mask func(refusal error) bool
 	// Observe receives each redacted interaction, saved or not, one at a time.
 	// nil observes nothing.
@@ -71,8 +72,8 @@ type Config struct {
 	// that came from this machine is marked as synthetic: a host name may lead to a
 	// test server. So is a request that got no reply.
 	Provenance string
-	// Note, if not nil, adds what the caller knows of a request and its client: Ingress
-	// and Process. It is called once for each request, from several goroutines.
+	// Note, if not nil, sets what only the caller knows of a request, such as Ingress,
+	// Process and Place. It is called once for each request, from several goroutines.
 	Note func(*http.Request, *cassette.Interaction)
 	// WholeOnly keeps incomplete replies that are not allowed out of the
 	// cassette. Use it for a cassette that is replayed at the same time: it would
@@ -176,62 +177,7 @@ func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// forward forwards one request by way of next.
-func (rec *Recorder) forward(w http.ResponseWriter, r *http.Request, next http.RoundTripper) {
-	x := rec.beginExchange(r)
-	if _, err := x.upload.state(); err != nil {
-		x.close()
-		panic(http.ErrAbortHandler) // the client left before its request was complete
-	}
-	ctx, cancel := rec.upstreamContext(r.Context())
-	defer cancel()
-	traced, answered := forwardEarlyHints(ctx, w, r)
-	resp, err := next.RoundTrip(x.outgoingRequest(x.watchConnection(traced), r))
-	answered()
-	if err != nil && x.isUploadBroken() {
-		x.close()
-		panic(http.ErrAbortHandler)
-	}
-	defer x.endConnection(w, r)
-	save := sync.OnceFunc(func() { rec.save(x, w) })
-	defer save()
-	if isOver, _ := x.upload.state(); !isOver {
-		_ = http.NewResponseController(w).EnableFullDuplex() // or else HTTP/1.1 reads all of the request first
-	}
-	if err != nil {
-		x.answerFailure(w, r, err)
-		return
-	}
-	defer func() { _ = resp.Body.Close() }()
-	settle := x.forwardHeader(w, resp)
-	if x.in.End = x.forwardBody(ctx, w, r, resp, settle); x.in.End != cassette.EndEOF {
-		panic(http.ErrAbortHandler) // so that the client sees a cut reply, too
-	}
-	x.forwardTrailer(w, resp)
-	save()
-	switch {
-	case x.isRead:
-		_ = WriteEnd(w, x.final)
-	case len(x.final) > 0:
-		_, _ = w.Write(x.final)
-		_, _ = io.Copy(io.Discard, resp.Body) // to its end, so that the connection is used again
-	}
-}
-
-// WriteEnd writes the last bytes of a reply that has ended: with the end in one write,
-// where w is that of a proxy. It returns the error of w.
-func WriteEnd(w http.ResponseWriter, last []byte) error {
-	write := w.Write
-	if e, ok := w.(interface {
-		WriteEnd(last []byte) (int, error)
-	}); ok {
-		write = e.WriteEnd
-	}
-	_, err := write(last)
-	return err
-}
-
-// save passes an exchange on to be saved, and waits for that.
+// save passes an exchange on to be saved, and waits until a small one is.
 func (rec *Recorder) save(x *exchange, w http.ResponseWriter) {
 	x.endUpload(w)
 	if !rec.isKeeping() {
@@ -243,11 +189,11 @@ func (rec *Recorder) save(x *exchange, w http.ResponseWriter) {
 	if !isSmall {
 		return
 	}
-	patience := time.NewTimer(holdTime)
-	defer patience.Stop()
+	limit := time.NewTimer(holdTime)
+	defer limit.Stop()
 	select {
 	case <-x.saved:
-	case <-patience.C:
+	case <-limit.C:
 	}
 }
 

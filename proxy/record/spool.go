@@ -27,7 +27,7 @@ const (
 type spooler struct {
 	cipher cipher.Block
 
-	quotaUsed atomic.Int64 // bytes in memory that belong on the disk, of all spools
+	quotaUsed atomic.Int64 // bytes of all spools that are in memory because the disk took no more
 
 	mu   sync.Mutex
 	idle []*os.File
@@ -72,12 +72,12 @@ func (f *spooler) acquire() (*os.File, error) {
 		return file, nil
 	}
 	if file, err = os.CreateTemp("", "recorder-*"); err == nil {
-		_ = os.Remove(file.Name()) // where the system refuses, discard removes it
+		_ = os.Remove(file.Name()) // where the system refuses, discardFile removes it
 	}
 	return file, err
 }
 
-// release takes back a file of that length.
+// release takes back a file that holds length bytes.
 func (f *spooler) release(file *os.File, length int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -117,14 +117,14 @@ type spool struct {
 	file      *os.File
 	stored    int64 // bytes in file, whole blocks
 	size      int64
-	required  bool  // whatever the room
+	required  bool  // the body is never given up
 	spillErr  error // why the disk takes no more
-	quotaHeld int64 // what of mem is counted in from.quotaUsed
-	lost      bool  // the body is given up
+	quotaHeld int64 // how many bytes of mem are counted in from.quotaUsed
+	lost      bool  // the body was given up
 }
 
-// reserveMemory makes room for a body of an announced length, which may be
-// wrong.
+// reserveMemory allocates memory for a body of an announced length. The body may be of
+// another length.
 func (s *spool) reserveMemory(length int64) {
 	if length > 0 {
 		s.mem = make([]byte, 0, min(length, inMemory))
@@ -161,10 +161,11 @@ func (s *spool) enforceQuota() {
 	}
 }
 
-// chunks are the buffers that bodies pass through.
-var chunks = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+// copyBuffers are the buffers that bodies pass through.
+var copyBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-var scratch = sync.Pool{New: func() any { return new([spoolBlock]byte) }}
+// cipherBuffers are the buffers for one encrypted block.
+var cipherBuffers = sync.Pool{New: func() any { return new([spoolBlock]byte) }}
 
 // spillBlocks moves whole blocks to the file. What cannot be moved stays in
 // memory.
@@ -176,12 +177,12 @@ func (s *spool) spillBlocks() (err error) {
 		_, _ = rand.Read(s.nonce[:]) // never fails, by its own contract
 	}
 	s.limit = spoolBlock
-	sealed := scratch.Get().(*[spoolBlock]byte)
-	defer scratch.Put(sealed)
+	encrypted := cipherBuffers.Get().(*[spoolBlock]byte)
+	defer cipherBuffers.Put(encrypted)
 	rest := s.mem
 	for len(rest) >= spoolBlock {
-		s.keyStream(s.stored).XORKeyStream(sealed[:], rest[:spoolBlock])
-		if _, err = s.file.WriteAt(sealed[:], s.stored); err != nil {
+		s.keyStream(s.stored).XORKeyStream(encrypted[:], rest[:spoolBlock])
+		if _, err = s.file.WriteAt(encrypted[:], s.stored); err != nil {
 			break
 		}
 		s.stored, rest = s.stored+spoolBlock, rest[spoolBlock:]
@@ -203,7 +204,7 @@ func (s *spool) keyStream(offset int64) cipher.Stream {
 	return stream
 }
 
-// readAt reads what there is at an offset, at least a byte.
+// readAt reads from an offset, which is below size: at least one byte, and no more than p holds.
 func (s *spool) readAt(p []byte, at int64) (int, error) {
 	if at >= s.stored {
 		return copy(p, s.mem[at-s.stored:]), nil

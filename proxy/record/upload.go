@@ -20,9 +20,9 @@ const (
 	uploadPatience = time.Second
 )
 
-// upload is a request's body on its way from the client. A goroutine collects it,
-// so that it can be sent on while it arrives, again when a connection fails, and
-// saved. Its methods are safe for concurrent use.
+// upload is the body of a request on its way from the client. A goroutine collects it, so that
+// it can be sent on while it arrives, sent again when a connection fails, and saved. Its methods
+// are safe for concurrent use.
 type upload struct {
 	from  *http.Request
 	clock func() time.Time
@@ -32,13 +32,13 @@ type upload struct {
 	grown     sync.Cond
 	body      *spool
 	isOver    bool
-	isUnused  bool      // nobody sends the body any more: it may be gone
+	isUnused  bool      // the body is not sent after this, and its spool may be closed
 	err       error     // why the body is not complete
-	completed time.Time // when the body was
+	completed time.Time // when isOver was set
 }
 
-// startUpload collects the body of r. It returns when the body is complete, or
-// after a moment.
+// startUpload begins to collect the body of r. It returns when the body is complete, or after
+// uploadHead.
 func startUpload(r *http.Request, body *spool, clock func() time.Time) *upload {
 	body.required = true // the provider must get exactly what the client sent
 	body.reserveMemory(r.ContentLength)
@@ -59,8 +59,8 @@ func startUpload(r *http.Request, body *spool, clock func() time.Time) *upload {
 }
 
 func (u *upload) collect() {
-	buf := chunks.Get().(*[32 << 10]byte)
-	defer chunks.Put(buf)
+	buf := copyBuffers.Get().(*[32 << 10]byte)
+	defer copyBuffers.Put(buf)
 	for {
 		n, err := u.from.Body.Read(buf[:])
 		u.mu.Lock()
@@ -86,7 +86,7 @@ func (u *upload) end(err error) {
 	close(u.done)
 }
 
-// release ends the sending of the body, whose spool is closed next.
+// release ends the sending of the body. The caller may close its spool afterwards.
 func (u *upload) release() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -94,16 +94,16 @@ func (u *upload) release() {
 	u.grown.Broadcast()
 }
 
-// state reports whether nothing more comes, and why the body is not complete.
+// state reports whether nothing more of the body comes, and why it is not complete.
 func (u *upload) state() (isOver bool, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.isOver, u.err
 }
 
-// finish waits for the rest of an upload whose reply has ended. A client that
-// pauses for too long, because the reply told it that its request is refused, is
-// not waited for.
+// finish waits for the rest of the upload after the reply has ended. When the client pauses
+// for uploadPatience, it ends the reading and returns errUnsent: the client has seen that its
+// request is refused.
 func (u *upload) finish(w http.ResponseWriter) error {
 	for before := int64(-1); ; {
 		pause := time.NewTimer(uploadPatience)
@@ -128,8 +128,7 @@ func (u *upload) finish(w http.ResponseWriter) error {
 
 var errUnsent = errors.New("the client did not send the rest")
 
-// attachTo gives out, the request to the provider, the body, and the trailer, which
-// comes after it.
+// attachTo gives the request to the provider the body, and the trailer that follows the body.
 func (u *upload) attachTo(out *http.Request) {
 	isOver, _ := u.state()
 	out.Trailer = maps.Clone(u.from.Trailer)

@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// forwardEarlyHints passes on interim responses (RFC 9110 §15.2), such as 103
-// Early Hints, until done is called. A 100 concerns the request body, which has
-// been sent already; a client of HTTP/1.0 knows no interim responses. They are
-// not kept: they do not change the reply that follows.
-func forwardEarlyHints(ctx context.Context, w http.ResponseWriter, r *http.Request) (traced context.Context, done func()) {
+// forwardInterim returns a context with which interim responses (RFC 9110 §15.2), such as 103
+// Early Hints, are passed on until done is called. A 100 is not: it concerns the request body,
+// which the client sends already. HTTP/1.0 has no interim responses. They are not kept, because
+// they do not change the reply that follows.
+func forwardInterim(ctx context.Context, w http.ResponseWriter, r *http.Request) (traced context.Context, done func()) {
 	if !r.ProtoAtLeast(1, 1) {
 		return ctx, func() {}
 	}
-	var mu sync.Mutex // a transport may still receive one when it has given up
+	var mu sync.Mutex // a transport may receive one after RoundTrip has returned
 	over := false
 	pass := func(status int, header textproto.MIMEHeader) error {
 		mu.Lock()

@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// Ordinals numbers WebSockets in the order of their first messages. A session has one
-// number only: use one Ordinals for all that counts it. It is safe for concurrent use.
+// Ordinals numbers WebSockets in the order of their first messages. A session keeps the first
+// number that it gets, so it must be counted by one Ordinals only. It is safe for concurrent
+// use.
 type Ordinals struct {
 	mu   sync.Mutex
 	last int

@@ -27,7 +27,8 @@ type replyWriter struct {
 
 var errTooLong = errors.New("the message is longer than a message may be")
 
-// Header returns the reply's header, of which nothing but the content type counts.
+// Header returns the header of the reply. The content type decides how the body is sent; the
+// rest is used in an error message only.
 func (w *replyWriter) Header() http.Header { return w.header }
 
 // WriteHeader decides what the reply is.
@@ -75,8 +76,8 @@ func (w *replyWriter) sendEvent(event []byte) error {
 	return w.conn.Write(w.ctx, coder.MessageText, event)
 }
 
-// sendTerminal sends the terminal event, if it has come. A client may leave as soon as it
-// has it: then the reply is complete, and a recorder has saved it.
+// sendTerminal sends the terminal event, if it has come. It is sent when the handler is done,
+// because a client may leave as soon as it has it: a recorder has saved the reply by then.
 func (w *replyWriter) sendTerminal() error {
 	event := w.terminal
 	if event == nil {
@@ -103,8 +104,8 @@ func (w *replyWriter) finishReply() bool {
 // maxQuoted limits how many bytes of an error body that is not JSON are quoted.
 const maxQuoted = 1 << 10
 
-// errorMessage returns the message for a reply with an error status: the body where it is
-// such a message already. The headers of the reply are in it, as OpenAI does it.
+// errorMessage returns the message for a reply with an error status: the body itself where that
+// is such a message already. The headers of the reply are a member of it, as OpenAI sends them.
 func errorMessage(status int, header http.Header, body []byte) []byte {
 	body = bytes.TrimSpace(body)
 	e := envelopeOf(body)
@@ -168,7 +169,7 @@ func (s *eventScanner) scanEvents(p []byte, send func([]byte) error) error {
 	return nil
 }
 
-// endLine takes a whole line; a blank one ends an event.
+// endLine handles a complete line. A blank one ends an event.
 func (s *eventScanner) endLine(send func([]byte) error) error {
 	line := s.line
 	s.line = s.line[:0]

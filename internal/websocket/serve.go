@@ -24,9 +24,9 @@ type Config struct {
 }
 
 // Serve accepts a handshake and answers the client's messages, one after the other, until
-// either side ends the connection. r carries its Session if the caller made one. The
-// messages of the client that are not response.create go to the provider, where the
-// session has one.
+// either side ends the connection. It uses the Session in the context of r, or makes one.
+// Messages of the client that are not response.create are passed on to the provider, if the
+// session is connected to one.
 func Serve(w http.ResponseWriter, r *http.Request, cfg Config) {
 	session := SessionOf(r.Context())
 	if session == nil {
@@ -59,7 +59,7 @@ type server struct {
 	conn      *coder.Conn
 	session   *Session
 	handshake *http.Request
-	messages  chan []byte // that ask for a reply
+	messages  chan []byte // those that ask for a reply
 }
 
 // readMessages reads what the client sends, until it stops.
@@ -121,7 +121,7 @@ func (s *server) closeAsProvider() {
 func (s *server) answerMessage(ctx context.Context, message []byte) bool {
 	out := &replyWriter{ctx: ctx, conn: s.conn, header: http.Header{}}
 	if !serveRecovered(s.cfg.Turns, out, s.requestOf(ctx, message)) {
-		_ = out.sendTerminal() // what was cut is what came behind it
+		_ = out.sendTerminal() // the reply was cut after it
 		return false
 	}
 	if out.finishReply() {
@@ -136,7 +136,7 @@ func (s *server) answerMessage(ctx context.Context, message []byte) bool {
 	return false
 }
 
-// requestOf returns a message as a request of HTTP.
+// requestOf returns a message as an HTTP request.
 func (s *server) requestOf(ctx context.Context, message []byte) *http.Request {
 	r := s.handshake.Clone(ctx)
 	r.Method, r.Header = http.MethodPost, dropHandshake(r.Header)
@@ -145,8 +145,7 @@ func (s *server) requestOf(ctx context.Context, message []byte) *http.Request {
 	return r
 }
 
-// serveRecovered reports whether h answered r without a panic, with which handlers cut a
-// reply.
+// serveRecovered reports whether h answered r without a panic. Handlers cut a reply by one.
 func serveRecovered(h http.Handler, w http.ResponseWriter, r *http.Request) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -13,8 +13,8 @@ import (
 	coder "github.com/coder/websocket"
 )
 
-// Session is one WebSocket of a client, from its handshake to its end. The requests that
-// [Serve] makes of its messages carry it. It is safe for concurrent use.
+// Session is one WebSocket of a client, from its handshake to its end. It is in the context of
+// the requests that [Serve] makes of its messages. It is safe for concurrent use.
 type Session struct {
 	handshake *http.Request
 	ordinal   int // set by Ordinals, guarded by its mutex
@@ -25,14 +25,14 @@ type Session struct {
 	ended    chan struct{} // closed when the provider has ended its side
 	status   coder.StatusCode
 	reason   string
-	once     sync.Once
+	once     sync.Once // of noteEnd
 }
 
 type sessionKey struct{}
 
 type closingKey struct{}
 
-// WithSession returns a context with the session of the handshake r.
+// WithSession returns a new session for the handshake r, and a context that has it.
 func WithSession(r *http.Request) (*Session, context.Context) {
 	s := &Session{handshake: r, ended: make(chan struct{})}
 	return s, context.WithValue(r.Context(), sessionKey{}, s)
@@ -44,8 +44,8 @@ func SessionOf(ctx context.Context) *Session {
 	return s
 }
 
-// WithClosing returns a context whose sessions end between two replies once closing is
-// closed.
+// WithClosing returns a context for [Serve]: once closing is closed, the connection ends after
+// the reply under way.
 func WithClosing(ctx context.Context, closing <-chan struct{}) context.Context {
 	return context.WithValue(ctx, closingKey{}, closing)
 }
@@ -80,9 +80,9 @@ func (r *Refusal) Response(request *http.Request) *http.Response {
 	}
 }
 
-// Connect connects the session to the provider by way of next, once: later calls return
-// the same. The error is a *Refusal when the provider answered without switching
-// protocols.
+// Connect connects the session to the provider by way of next. After the first connection or
+// refusal, later calls return the same. The error is a *Refusal when the provider answered
+// without switching protocols.
 func (s *Session) Connect(ctx context.Context, next http.RoundTripper) (*Upstream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,17 +28,17 @@ type Upstream struct {
 	trace    httptrace.GotConnInfo
 	messages chan []byte
 	done     chan struct{} // closed when no further message comes
-	err      error         // why, once done
+	err      error         // why; set before done is closed
 	stop     context.CancelFunc
 }
 
 // maxRefusal is how much of a refusal's body is kept, in bytes.
 const maxRefusal = 1 << 20
 
-// Dial does a handshake with the provider: that of a client again, or a client's own, of
-// which URL, Host and Header count. onEnd is called once, when the provider ends the
-// connection, from another goroutine; it may be nil. The error is a *Refusal when the
-// provider answered without switching protocols. The caller closes the Upstream.
+// Dial does a handshake with the provider, with the URL, Host and Header of handshake. onEnd,
+// which may be nil, is called once, from another goroutine, when the provider ends the
+// connection. The error is a *Refusal when the provider answered without switching
+// protocols. The caller closes the Upstream. It does not end with ctx.
 func Dial(ctx context.Context, handshake *http.Request, next http.RoundTripper, onEnd func(coder.StatusCode, string)) (*Upstream, error) {
 	u := &Upstream{messages: make(chan []byte), done: make(chan struct{})}
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { u.trace = got }})
@@ -61,8 +61,7 @@ func Dial(ctx context.Context, handshake *http.Request, next http.RoundTripper, 
 	return u, nil
 }
 
-// innermost returns the cause of an error of the library, whose own words are about
-// itself.
+// innermost returns the cause of an error of the library, whose own text describes its calls.
 func innermost(err error) error {
 	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
 		err = next
@@ -89,8 +88,8 @@ func subprotocols(r *http.Request) (out []string) {
 	return out
 }
 
-// refusalCatcher keeps a reply that does not switch protocols, of which the library would
-// leave the first kilobyte.
+// refusalCatcher keeps a reply that does not switch protocols. The library keeps the first
+// kilobyte only.
 type refusalCatcher struct {
 	next    http.RoundTripper
 	refusal *Refusal
@@ -117,7 +116,7 @@ func (u *Upstream) readMessages(ctx context.Context, onEnd func(coder.StatusCode
 	isText := true
 	defer func() {
 		close(u.done)
-		if !isText { // nobody waits for the provider to agree
+		if !isText { // after done is closed: Close waits for the provider's answer
 			_ = u.conn.Close(coder.StatusUnsupportedData, "messages are JSON text")
 		}
 	}()
@@ -144,8 +143,8 @@ func (u *Upstream) readMessages(ctx context.Context, onEnd func(coder.StatusCode
 	}
 }
 
-// IsIdle reports whether the connection waits for a request: the provider has neither ended
-// it nor sent anything since the end of the last reply. What it did send is lost.
+// IsIdle reports whether the connection can take a request: the provider has neither ended it
+// nor sent anything since the end of the last reply. A message that it did send is dropped.
 func (u *Upstream) IsIdle() bool {
 	select {
 	case <-u.done:
@@ -175,7 +174,7 @@ func (u *Upstream) nextMessage(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// endError says how the provider ended the connection: io.EOF when it said so.
+// endError returns how the connection ended: io.EOF when the provider closed it with a status.
 func (u *Upstream) endError() error {
 	if coder.CloseStatus(u.err) >= 0 {
 		return io.EOF
@@ -233,9 +232,9 @@ func readMessage(r *http.Request) ([]byte, error) {
 
 func isTerminal(message []byte) bool { return terminalTypes[envelopeOf(message).Type] }
 
-// eventOf returns a message as a server-sent event. Each of its lines is a data line, so
-// what is read from the event is the message; a CR becomes an LF, which JSON allows
-// between its tokens only.
+// eventOf returns a message as a server-sent event. Each line of the message is a data line,
+// so that reading the event gives the message. A CR becomes an LF: JSON has either only
+// between its tokens.
 func eventOf(message []byte) []byte {
 	out := make([]byte, 0, len(message)+8)
 	out = append(out, "data: "...)
@@ -256,7 +255,7 @@ type eventBody struct {
 	upstream *Upstream
 	ctx      context.Context //nolint:containedctx // it is the request's, and lives as long
 	rest     []byte
-	isOver   bool // rest is the last of it
+	isOver   bool // rest is the last event
 	// mayFail says that rest is an error within the stream, which response.failed may follow.
 	mayFail bool
 }

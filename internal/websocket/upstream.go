@@ -36,9 +36,9 @@ type Upstream struct {
 const maxRefusal = 1 << 20
 
 // Dial does a handshake with the provider, with the URL, Host and Header of handshake. onEnd,
-// which may be nil, is called once, from another goroutine, when the provider ends the
-// connection. The error is a *Refusal when the provider answered without switching
-// protocols. The caller closes the Upstream. It does not end with ctx.
+// which may be nil, is called at most once, from another goroutine, when the connection ends.
+// The error is a *Refusal when the provider answered without switching protocols. The Upstream
+// does not end with ctx: the caller closes it.
 func Dial(ctx context.Context, handshake *http.Request, next http.RoundTripper, onEnd func(coder.StatusCode, string)) (*Upstream, error) {
 	u := &Upstream{messages: make(chan []byte), done: make(chan struct{})}
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { u.trace = got }})

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // Filter reports whether something with the given labels is selected.
@@ -27,8 +29,38 @@ func (e *FilterError) Error() string { return fmt.Sprintf("filter %q: %s", e.Exp
 // are not part of it. An empty expression selects everything. The error is a
 // [*FilterError].
 func ParseFilter(expression string) (Filter, error) {
+	filter, _, err := parseFilter(expression)
+	return filter, err
+}
+
+// CheckFilter is a [*FilterError] for a filter with a label that is none of known. Behind
+// || or ! a misspelt label goes unnoticed: something else is selected.
+func CheckFilter(expression string, known []string) error {
+	_, labels, err := parseFilter(expression)
+	if err != nil {
+		return err
+	}
+	isKnown := map[string]bool{}
+	for _, label := range known {
+		isKnown[strings.ToLower(label)] = true
+	}
+	for _, label := range labels {
+		if isKnown[strings.ToLower(label)] {
+			continue
+		}
+		advice := "conform list shows the ids"
+		if meant := spelling.Nearest(label, known); meant != "" {
+			advice = "did you mean " + meant + "?"
+		}
+		return &FilterError{expression, fmt.Sprintf("there is no id, area, consequence, provider or scenario %q here; %s", label, advice)}
+	}
+	return nil
+}
+
+// parseFilter also returns the labels that the filter names.
+func parseFilter(expression string) (Filter, []string, error) {
 	if expression == "" {
-		return func([]string) bool { return true }, nil
+		return func([]string) bool { return true }, nil, nil
 	}
 	p := filterParser{rest: []rune(expression)}
 	filter, err := p.parseOr()
@@ -36,16 +68,17 @@ func ParseFilter(expression string) (Filter, error) {
 		err = p.unexpectedError()
 	}
 	if err != nil {
-		return nil, &FilterError{expression, err.Error()}
+		return nil, nil, &FilterError{expression, err.Error()}
 	}
-	return filter, nil
+	return filter, p.labels, nil
 }
 
 // filterParser is a recursive descent parser: || binds weaker than &&, which
 // binds weaker than !.
 type filterParser struct {
-	rest  []rune
-	depth int // open parentheses
+	rest   []rune
+	depth  int      // open parentheses
+	labels []string // that were read
 }
 
 // maxFilterDepth bounds nested groups and negations, so that no input exhausts
@@ -126,12 +159,13 @@ func (p *filterParser) parseOperand() (Filter, error) {
 		p.rest = p.rest[min(1, len(p.rest)):] // the closing slash may be missing
 		return func(labels []string) bool { return slices.ContainsFunc(labels, re.MatchString) }, nil
 	}
-	label := strings.ToLower(strings.TrimSpace(p.takeUntil("&|!,()/:")))
+	label := strings.TrimSpace(p.takeUntil("&|!,()/:"))
+	p.labels = append(p.labels, label)
 	if len(p.rest) > 0 && p.rest[0] == ':' {
 		return nil, errors.New("has a colon, and labels have none; " + filterAdvice)
 	}
 	return func(labels []string) bool {
-		return slices.ContainsFunc(labels, func(l string) bool { return strings.ToLower(l) == label })
+		return slices.ContainsFunc(labels, func(l string) bool { return strings.ToLower(l) == strings.ToLower(label) })
 	}, nil
 }
 

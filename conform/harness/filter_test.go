@@ -33,6 +33,22 @@ func TestParseFilterErrors(t *testing.T) {
 	}
 }
 
+func TestCheckFilter(t *testing.T) {
+	known := []string{"SIG", "SIG-001", "gemini"}
+	for expression, want := range map[string]string{
+		"": "", "sig && !GEMINI": "", "/none/ || SIG": "",
+		"SIG || gemni":  `"gemni" here; did you mean gemini?`,
+		"SIG && !other": `"other" here; conform list shows the ids`,
+		"SIG gemini":    `"SIG gemini" here; conform list`,
+		"SIG &&":        "ends where a label is missing",
+	} {
+		err := CheckFilter(expression, known)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", expression, err, want)
+		}
+	}
+}
+
 func FuzzParseFilter(f *testing.F) {
 	f.Add("SIG && (!MUST || /x/)")
 	f.Add("a:{b,c}")

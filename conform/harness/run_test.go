@@ -138,15 +138,17 @@ func TestSubjectThatPanics(t *testing.T) {
 }
 
 func TestNothingSelected(t *testing.T) {
-	for _, o := range []Options{{Filter: "nonesuch"}, {Filter: "CAS", Sources: []evidence.Source{evidence.SourceSimulator}}} {
+	for _, o := range []Options{{Filter: "SIG-001 && ORD"}, {Filter: "CAS", Sources: []evidence.Source{evidence.SourceSimulator}}} {
 		o.Subject = refusesModels
 		if _, err := Run(t.Context(), o); !errors.Is(err, ErrNothingSelected) || !strings.Contains(err.Error(), `"`+o.Filter+`"`) {
 			t.Errorf("%q: %v", o.Filter, err)
 		}
 	}
-	var fault *FilterError
-	if _, err := Run(t.Context(), Options{Config: Config{Subject: refusesModels}, Filter: "!("}); !errors.As(err, &fault) {
-		t.Errorf("a filter that cannot be read: %v", err)
+	for _, filter := range []string{"!(", "nonesuch", "SIG || nonesuch"} {
+		var fault *FilterError
+		if _, err := Run(t.Context(), Options{Config: Config{Subject: refusesModels}, Filter: filter}); !errors.As(err, &fault) {
+			t.Errorf("%q: a filter that cannot be read, or names what there is not: %v", filter, err)
+		}
 	}
 	if _, err := Run(t.Context(), Options{Config: Config{Subject: refusesModels}, Sources: []evidence.Source{evidence.SourceLive}}); err == nil {
 		t.Error("a source that cannot answer is accepted")

@@ -24,12 +24,37 @@ func Labels(c Case, r specs.Requirement) []string {
 	return []string{r.Area(), c.Target.Provider, c.Scenario.Name, r.ID, string(r.Consequence)}
 }
 
+// knownLabels are all that a filter may name: those of the whole catalogue, of rules, and of
+// the cases with any source, so that one filter can serve several runs.
+func knownLabels(rules []report.Rule) ([]string, error) {
+	catalogue, err := Rules()
+	if err != nil {
+		return nil, err
+	}
+	cases, err := AllCases()
+	if err != nil {
+		return nil, err
+	}
+	live, err := specs.LiveScenarios()
+	if err != nil {
+		return nil, err
+	}
+	known := []string{CassetteLabel}
+	for _, r := range slices.Concat(catalogue, rules) {
+		known = append(known, r.Requirement.Area(), r.Requirement.ID, string(r.Requirement.Consequence))
+	}
+	for _, c := range append(cases, casesOf(live)...) {
+		known = append(known, c.Target.Provider, c.Scenario.Name)
+	}
+	return known, nil
+}
+
 // CassetteLabel selects the checks of the committed cassettes themselves, see
 // [VerifyCassette].
 const CassetteLabel = "harness"
 
 // ErrNothingSelected is wrapped by [Run] when the filter selects nothing.
-var ErrNothingSelected = errors.New("selects nothing; use ids, areas, consequences, providers and scenario names that exist")
+var ErrNothingSelected = errors.New("selects nothing; use ids, areas, consequences, providers and scenario names that go together")
 
 // selectedRun is one permutation to run, and the rules whose results are wanted.
 type selectedRun struct {
@@ -62,6 +87,13 @@ func (o Options) selectRuns(about About, rules []report.Rule) (*selection, error
 		return nil, err
 	}
 	permutations, err := o.allPermutations(about)
+	if err != nil {
+		return nil, err
+	}
+	known, err := knownLabels(rules)
+	if err == nil {
+		err = CheckFilter(o.Filter, known)
+	}
 	if err != nil {
 		return nil, err
 	}

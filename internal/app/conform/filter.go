@@ -33,6 +33,13 @@ func selectRequirements(set, expression string) ([]specs.Requirement, error) {
 	if err != nil {
 		return nil, cli.Usage("--set: %w", err)
 	}
+	known, err := catalogueLabels()
+	if err == nil {
+		err = harness.CheckFilter(expression, known)
+	}
+	if err != nil {
+		return nil, filterError(err)
+	}
 	var selected []specs.Requirement
 	for _, r := range all {
 		if filter(requirementLabels(r)) {
@@ -40,9 +47,18 @@ func selectRequirements(set, expression string) ([]specs.Requirement, error) {
 		}
 	}
 	if len(selected) == 0 {
-		return nil, cli.Usage("filter %q selects nothing; use ids, areas, consequences and providers that exist", expression)
+		return nil, cli.Usage("filter %q selects nothing; use ids, areas, consequences and providers that go together", expression)
 	}
 	return selected, nil
+}
+
+// catalogueLabels are all that a filter of requirements may name.
+func catalogueLabels() (labels []string, err error) {
+	all, err := specs.Requirements()
+	for _, r := range all {
+		labels = append(labels, requirementLabels(r)...)
+	}
+	return labels, err
 }
 
 // requirementLabels are those of [harness.Labels], as far as a requirement

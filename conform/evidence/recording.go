@@ -83,14 +83,14 @@ func newExchange(index int, in cassette.Interaction) (Exchange, string) {
 	request := Request{Method: in.Request.Method, URL: in.Request.URL, Header: interchange.Canonical(in.Request.Header)}
 	response := Response{Status: in.Response.Status, Header: interchange.Canonical(in.Response.Header), End: string(in.End)}
 	var err error
-	if request.Body, err = interchange.Plain(request.Header, in.Request.Body); err != nil {
+	if request.Body, err = interchange.DecompressBody(request.Header, in.Request.Body); err != nil {
 		return Exchange{}, "the request body " + err.Error()
 	}
 	provider, reason := Provider(request)
 	if reason != "" {
 		return Exchange{}, reason
 	}
-	if response.Body, err = interchange.Plain(response.Header, in.Response.Body); err != nil {
+	if response.Body, err = interchange.DecompressBody(response.Header, in.Response.Body); err != nil {
 		return Exchange{}, "the response body " + err.Error()
 	}
 	if len(response.Body) == len(in.Response.Body) { // else they described the compressed bytes

@@ -20,8 +20,8 @@ func takeBuffer(size int) []byte {
 	return slices.Grow(b[:0], size)
 }
 
-// giveBuffer takes a buffer back. Very large ones are rare and not worth
-// keeping.
+// giveBuffer takes a buffer back, unless it is very large: those are rare, and not worth the
+// memory.
 func giveBuffer(b []byte) {
 	if cap(b) > 0 && cap(b) <= joined {
 		buffers.Put(&b)
@@ -32,7 +32,7 @@ func giveBuffer(b []byte) {
 type entry struct {
 	item  []byte
 	large *Interaction // encoded while it is written, instead of item
-	done  bool         // tried; err says with what success
+	done  bool         // writing was tried; err is the result
 	err   error
 }
 
@@ -54,8 +54,8 @@ func (e *entry) pieces() iter.Seq[[]byte] {
 	return slices.Values([][]byte{e.item})
 }
 
-// commitEntries returns when every entry has been tried. The first caller writes
-// for all that wait (group commit).
+// commitEntries writes entries, and returns when each was tried. Of callers that wait at the
+// same time, the first writes the entries of all (group commit).
 func (w *Writer) commitEntries(mine []*entry) {
 	w.queueMu.Lock()
 	w.queue = append(w.queue, mine...)

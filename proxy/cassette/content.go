@@ -14,7 +14,7 @@ import (
 // read as it is asked for.
 const largeFile = 4 << 20
 
-// longestSealLine bounds the lines that are not part of items.
+// longestSealLine bounds the length of the lines between the items, in bytes.
 const longestSealLine = 256
 
 // aheadBytes is how much is read at once of a large file that is looked through in its order.
@@ -32,13 +32,13 @@ type largeContent struct {
 	file *os.File // the runtime closes it when nothing refers to it
 
 	mu    sync.Mutex // guards what follows
-	start int        // of ahead
-	ahead []byte     // looked at last, and what follows it
-	next  int        // where a reader goes on that looks at all in its order
+	start int        // the offset of ahead
+	ahead []byte     // what was looked at last, and what was read with it
+	next  int        // the offset at which a reader goes on that looks at all items in order
 }
 
-// openLarge returns the content of a large file of this package; false for any other file.
-// Windows does not replace files that are open, and recorders do.
+// openLarge returns the content of a large file of this package; false for any other file. It
+// is false on Windows, which does not replace a file that is open, as recorders do.
 func openLarge(path string) (content, bool) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -80,9 +80,8 @@ func (l *largeContent) copyAhead(read []byte, start int) bool {
 	return true
 }
 
-// lookAt calls look with the bytes from start to end, or with the first ones of them, which
-// are valid until it returns. It takes no new memory for items that are looked at in their
-// order.
+// lookAt calls look with the bytes from start to end, of which it passes the first most. They
+// are valid until look returns. Items that are looked at in their order take no new memory.
 func (c content) lookAt(start, end, most int, look func([]byte)) error {
 	if c.large == nil {
 		look(c.memory[start:min(end, start+most)])
@@ -135,7 +134,7 @@ func (c content) reader() io.Reader {
 	return io.NewSectionReader(c.large.file, 0, int64(c.size))
 }
 
-// pieces yields the bytes up to end. It stores a fault of reading in fault and ends.
+// pieces yields the bytes up to end. When reading fails, it ends and stores the error in fault.
 func (c content) pieces(end int, fault *error) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for at := 0; at < end; at += 1 << 20 {

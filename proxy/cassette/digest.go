@@ -6,21 +6,20 @@ import (
 	"strings"
 )
 
-// The beginnings of a Digest.
+// The words that a Digest begins with.
 const (
-	// DigestSealed: the rest is the closing seal, in hexadecimal.
-	DigestSealed = "sealed:"
-	// DigestSHA256: the rest is the SHA-256 of the file, in hexadecimal.
-	DigestSHA256 = "sha256:"
+	digestSealed = "sealed:"
+	digestSHA256 = "sha256:"
 )
 
-// Digest identifies the cassette's content without reading it. For a sealed file
-// it is the closing seal, which depends on every byte before it: At checks one
-// interaction against it, Verify all. For any other file it is the SHA-256.
+// Digest identifies the content of the cassette without reading it: the word "sealed:" or
+// "sha256:", and hexadecimal digits. For a sealed file they are its closing seal, which
+// depends on every byte before it: At checks one interaction against it, Verify all of them.
+// For any other file they are its SHA-256.
 func (c *Cassette) Digest() string {
 	if !c.Sealed() {
-		return DigestSHA256 + hex.EncodeToString(c.sum[:])
+		return digestSHA256 + hex.EncodeToString(c.sum[:])
 	}
 	// The form of the closing line was checked when the file was opened.
-	return DigestSealed + strings.TrimSpace(string(c.close[bytes.LastIndexByte(c.close, ' '):]))
+	return digestSealed + strings.TrimSpace(string(c.close[bytes.LastIndexByte(c.close, ' '):]))
 }

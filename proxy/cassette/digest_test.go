@@ -30,7 +30,7 @@ func digestOf(t *testing.T, m Meta, ins ...Interaction) string {
 		t.Fatal(err)
 	}
 	line := string(bytes.TrimSpace(c.close))
-	if !strings.HasSuffix(line, strings.TrimPrefix(c.Digest(), DigestSealed)) {
+	if !strings.HasSuffix(line, strings.TrimPrefix(c.Digest(), digestSealed)) {
 		t.Errorf("digest %s is not the closing seal of %q", c.Digest(), line)
 	}
 	return c.Digest()
@@ -45,7 +45,7 @@ func TestDigest(t *testing.T) {
 		"a": digestOf(t, m, a), "b": digestOf(t, m, b), "a b": digestOf(t, m, a, b), "b a": digestOf(t, m, b, a),
 		"other head": digestOf(t, Meta{Provenance: ProvenanceLive}, a),
 	}
-	if again := digestOf(t, m, a); again != of["a"] || len(again) != len(DigestSealed)+2*sha256.Size {
+	if again := digestOf(t, m, a); again != of["a"] || len(again) != len(digestSealed)+2*sha256.Size {
 		t.Errorf("%s, then %s", of["a"], again)
 	}
 	seen := map[string]string{}
@@ -68,7 +68,7 @@ func TestDigestOfAnotherToolsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(data)
-	if want := DigestSHA256 + hex.EncodeToString(sum[:]); c.Digest() != want {
+	if want := digestSHA256 + hex.EncodeToString(sum[:]); c.Digest() != want {
 		t.Errorf("digest %s, want %s", c.Digest(), want)
 	}
 }

@@ -21,8 +21,8 @@
 // was interrupted. docs/cassette-format.md specifies the format. Format 1 is
 // stable: a newer build reads it.
 //
-// Reading is safe for concurrent use and verifies each seal. What Append
-// has written survives the end of the process, and a moment later, when the disk is
-// synced, that of the machine; files have mode 0600. Nothing here redacts: what is
-// appended reaches the disk as it is.
+// Reading is safe for concurrent use and verifies each seal. What Append has written
+// survives the end of the process, and after at most 100 ms, when the disk is synced,
+// a power failure. Files have mode 0600. Nothing here redacts: what is appended reaches
+// the disk as it is.
 package cassette

@@ -23,6 +23,8 @@ var (
 	ErrUnsealed = errors.New("cassette without seals")
 	// ErrBusy: another process is recording it.
 	ErrBusy = errors.New("cassette is being recorded")
+	// ErrMixed: what is to be added differs in provenance, kind of times or redaction.
+	ErrMixed = errors.New("cassette of another kind")
 	// ErrInteraction: an interaction that cannot be stored truthfully.
 	ErrInteraction = errors.New("interaction cannot be stored")
 )

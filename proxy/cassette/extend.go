@@ -9,10 +9,6 @@ import (
 	"slices"
 )
 
-// ErrMixed is returned for interactions of another kind than those in the
-// cassette.
-var ErrMixed = errors.New("cassette of another kind")
-
 // Extend starts path.partial with everything in the finished cassette path, so
 // that more can be appended. Old items keep their bytes, seals and order, and
 // the head stays: a cassette is as old as its oldest part, and its losses
@@ -86,7 +82,7 @@ func (m Meta) timeKind() string {
 	return "measured"
 }
 
-// adoptItems writes old's head and sealed items in place of the head.
+// adoptItems replaces the head that was written by old's head and sealed items.
 func (w *Writer) adoptItems(old *Cassette) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,7 +121,7 @@ func extendsFinished(path string) bool {
 	return haveSameBeginning(old, more, end)
 }
 
-// haveSameBeginning reports whether a and b have the same first n bytes.
+// haveSameBeginning reports whether the first n bytes of a and b are equal.
 func haveSameBeginning(a, b io.Reader, n int64) bool {
 	bufA, bufB := make([]byte, 64<<10), make([]byte, 64<<10)
 	for n > 0 {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
-	"os"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -61,7 +60,7 @@ func parseForeign(name string, data []byte) ([]Interaction, error) {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
 	if err := d.Decode(&f); err != nil {
-		return nil, notCassette(name, Plain(err))
+		return nil, notCassette(name, ParseErrorText(err))
 	}
 	_, _, closed := readClose(data)
 	switch {
@@ -102,18 +101,6 @@ func alterationReason(data []byte) string {
 
 func notCassette(name, why string) error {
 	return newError(name, ErrFormat, "is not a cassette (%s); give a file that recorder or go-vcr v2 wrote, or convert it with: recorder import %s --cassette NEW", why, name)
-}
-
-// checkRegularFile returns an error when path exists and is not a regular file.
-func checkRegularFile(path string) error {
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
-		return newError(path, ErrFormat, "cannot be read (is a directory); name a file in it")
-	}
-	if err == nil && !info.Mode().IsRegular() {
-		return newError(path, ErrFormat, "cannot be read (is not a regular file); name a file")
-	}
-	return nil // any error is reported when the file is read
 }
 
 // toInteraction converts an item that YAML decoded. Reserved headers survive a

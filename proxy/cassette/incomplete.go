@@ -2,11 +2,9 @@ package cassette
 
 import (
 	"bytes"
-	"cmp"
 	"mime"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
@@ -35,7 +33,7 @@ func Judge(in Interaction) string {
 		}
 		return ""
 	case EndClientAbort:
-		if resp.Status != 0 && endVisible(kind, resp.Body) && llm.IsComplete(provider, kind, resp.Body) {
+		if resp.Status != 0 && showsEnd(kind, resp.Body) && llm.IsComplete(provider, kind, resp.Body) {
 			return ""
 		}
 	case EndReset: // cut, as are errors of HTTP/2
@@ -46,35 +44,9 @@ func Judge(in Interaction) string {
 	return IncompleteCut
 }
 
-// endVisible reports whether a body is of a kind that shows where it ends.
-func endVisible(kind string, body []byte) bool {
+// showsEnd reports whether a body is of a kind that shows where it ends.
+func showsEnd(kind string, body []byte) bool {
 	media, _, _ := mime.ParseMediaType(kind)
 	text := bytes.TrimLeft(body, " \t\r\n")
 	return media == "text/event-stream" || len(text) > 0 && (text[0] == '{' || text[0] == '[')
-}
-
-// Lack is an interaction with an incomplete response.
-type Lack struct {
-	Interaction int
-	Why         string // an Incomplete constant
-}
-
-// Undeclared lists the incomplete interactions of a cassette that does not
-// declare them; a gate rejects it for them. It considers the recorder's mark
-// and, for a cassette of another tool or an older build, Judge. It reads every
-// interaction; an error is that of At.
-func (c *Cassette) Undeclared() (lacks []Lack, err error) {
-	if slices.Contains(c.meta.Declared, DeclaredIncomplete) {
-		return nil, nil
-	}
-	for i := range c.Len() {
-		in, err := c.At(i)
-		if err != nil {
-			return nil, err
-		}
-		if why := cmp.Or(in.Incomplete, Judge(in)); why != "" {
-			lacks = append(lacks, Lack{i, why})
-		}
-	}
-	return lacks, nil
 }

@@ -104,7 +104,7 @@ func parseHead(name string, data []byte) (Meta, int, error) {
 		}
 	}
 	if err := yaml.Unmarshal(data[:n], &head); err != nil {
-		return Meta{}, 0, newError(name, ErrDamaged, "the head is damaged (%s); restore the file from a copy", Plain(err))
+		return Meta{}, 0, newError(name, ErrDamaged, "the head is damaged (%s); restore the file from a copy", ParseErrorText(err))
 	}
 	version, err := strconv.Atoi(head.Meta.Format)
 	if err != nil || version < 1 {

@@ -52,12 +52,12 @@ func (w *Writer) reviseItems() (left, err error) {
 type revision struct {
 	from   *Writer
 	revise func(Interaction) (Interaction, error)
-	until  int      // the index of the first interaction that stays
+	until  int      // the index of the first interaction that is not revised
 	to     *Writer  // of the new file, nil until something changes; its lock is held
 	file   *os.File // its file
-	left   error    // why the first interaction that was left out is
+	left   error    // why the first interaction was left out
 	lost   int      // how many were left out
-	failed error
+	failed error    // of reviseItem
 }
 
 // run revises every interaction.
@@ -153,7 +153,7 @@ func (r *revision) finish() error {
 	return nil
 }
 
-// release ends the new Writer, whose file has another owner.
+// release ends the new Writer. Its file belongs to the old one, or is removed.
 func (r *revision) release() {
 	if r.to != nil {
 		r.to.file = nil

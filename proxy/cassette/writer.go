@@ -29,7 +29,7 @@ type Writer struct {
 	force bool
 
 	queueMu sync.Mutex
-	queue   []*entry // written by the next holder of mu
+	queue   []*entry // the next holder of mu writes them
 
 	mu         sync.Mutex
 	file       journal

@@ -22,10 +22,10 @@ var (
 	errDamaged    = errors.New("is damaged where it is compressed")
 )
 
-// Plain undoes a body's compression. The bytes decide before Content-Encoding
+// DecompressBody undoes a body's compression. The bytes decide before Content-Encoding
 // does: most recorders decode the body and keep the header. A body that was cut
 // in transfer yields what can be read of it, as a client would have seen.
-func Plain(h http.Header, body []byte) ([]byte, error) {
+func DecompressBody(h http.Header, body []byte) ([]byte, error) {
 	coding := codingOf(strings.ToLower(strings.TrimSpace(h.Get("Content-Encoding"))), body)
 	if coding == "" {
 		return body, nil
@@ -63,11 +63,11 @@ func Decoded(in cassette.Interaction) (cassette.Interaction, error) {
 	if in.Request.Encoding != "" || in.Response.Encoding != "" {
 		return in, nil // a recorder of ours has done it
 	}
-	request, err := Plain(in.Request.Header, in.Request.Body)
+	request, err := DecompressBody(in.Request.Header, in.Request.Body)
 	if err != nil {
 		return in, fmt.Errorf("the request body %w", err)
 	}
-	response, err := Plain(in.Response.Header, in.Response.Body)
+	response, err := DecompressBody(in.Response.Header, in.Response.Body)
 	if err != nil {
 		return in, fmt.Errorf("the response body %w", err)
 	}

@@ -48,15 +48,14 @@ var ErrNotRecording = errors.New("not a recording of a known format")
 
 // Recording is the content of one file or directory, in its order. A body is nil
 // when the tool kept none, and empty when it was empty. Bodies are as recorded,
-// possibly compressed (see Plain and Decoded). Duration is 0, End empty and
+// possibly compressed (see [DecompressBody] and [Decoded]). Duration is 0, End empty and
 // Timeline nil when the format does not have them.
 type Recording struct {
 	Format       Format
 	Interactions []cassette.Interaction
-	// Provenance is what the file says of who answered: one of the constants of
-	// package cassette or of this one, ProvenanceUndeclared for another tool's file that
-	// does not say.
-	// It holds for each interaction that does not say otherwise itself.
+	// Provenance is what the file says of who answered: one of the constants of package
+	// cassette or of this one. It is ProvenanceUndeclared for another tool's file that does
+	// not say. It holds for each interaction that does not say otherwise itself.
 	Provenance string
 	// Created is when the recording began by the clock of the tool, the zero time
 	// when the file does not say or its times are nominal.
@@ -161,8 +160,8 @@ func hasReservedHeader(in cassette.Interaction) bool {
 	return false
 }
 
-// Canonical returns h with canonical names. It leaves out the pseudo headers of
-// HTTP/2 that some tools store. Where there is nothing to change, it returns h itself.
+// Canonical returns h with canonical names and without the pseudo headers of HTTP/2, which
+// some tools store. Where nothing changes, it returns h itself.
 func Canonical(h map[string][]string) http.Header {
 	if h != nil && isCanonical(h) {
 		return h
@@ -193,13 +192,13 @@ func notRecordingError(name, problem string) error {
 	return fmt.Errorf("%s: %s; %w (cassette, go-vcr, vcrpy, HAR or the corpus layout)", name, problem, ErrNotRecording)
 }
 
-// brokenError is for a file that was a recording once. In a directory it is
-// reported, unlike other texts.
+// brokenError is the error for a recording that is damaged. It does not wrap ErrNotRecording,
+// so that it is reported for files found in a directory as well.
 func brokenError(name, problem string) error {
 	return fmt.Errorf("%s: %s; restore it or record it again", name, problem)
 }
 
-// unknownVersion is for a format that a newer tool may have written.
+// unknownVersion is the error for a version of a format that this build does not read.
 func unknownVersion(name string, format Format, version, reads string) error {
 	return fmt.Errorf("%s: %s version %q is unknown, this build reads %s; convert it or record it again", name, format, version, reads)
 }
@@ -210,4 +209,4 @@ func unreadableError(name string, err error) error {
 }
 
 // oneLine returns a parser's error on one line, without quoting the file.
-func oneLine(err error) string { return strings.Join(strings.Fields(cassette.Plain(err)), " ") }
+func oneLine(err error) string { return strings.Join(strings.Fields(cassette.ParseErrorText(err)), " ") }

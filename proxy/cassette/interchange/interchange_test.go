@@ -123,7 +123,7 @@ func packed(t *testing.T, pack func(io.Writer) io.WriteCloser) string {
 	return b.String()
 }
 
-func TestPlain(t *testing.T) {
+func TestDecompressBody(t *testing.T) {
 	gz := packed(t, func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) })
 	br := packed(t, func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) })
 	deflate := packed(t, func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) })
@@ -154,7 +154,7 @@ func TestPlain(t *testing.T) {
 		{"binary, not packed", "identity", "\xff\xfe", "\xff\xfe", nil},
 		{"empty", "br", "", "", nil},
 	} {
-		got, err := Plain(http.Header{"Content-Encoding": {c.encoding}}, []byte(c.body))
+		got, err := DecompressBody(http.Header{"Content-Encoding": {c.encoding}}, []byte(c.body))
 		if !errors.Is(err, c.err) || err == nil && string(got) != c.want {
 			t.Errorf("%s: %q, %v", c.name, got, err)
 		}

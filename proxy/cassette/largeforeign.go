@@ -12,9 +12,8 @@ import (
 // decoded item by item when asked: decoded as a whole it needs four times its size.
 const largeForeign = 16 << 20
 
-// splitForeign finds the items of a file that go-vcr wrote, and decodes each once to see
-// that it can be. It reports false for a file in another layout, which only a parser of
-// the whole can read or refuse.
+// splitForeign finds the items of a file that go-vcr wrote, and decodes each once to check it.
+// It reports false for a file in another layout, which has to be parsed as a whole.
 func (c *Cassette) splitForeign(data []byte) bool {
 	if alterationReason(data) != "" {
 		return false

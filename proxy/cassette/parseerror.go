@@ -9,9 +9,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Plain describes what a YAML or JSON parser found wrong without quoting the
-// file, which may be any file that was named by mistake.
-func Plain(err error) string {
+// ParseErrorText returns what a YAML or JSON parser found wrong, without a quotation from the
+// file: it may be any file that was named by mistake.
+func ParseErrorText(err error) string {
 	if e := (*yaml.TypeError)(nil); errors.As(err, &e) && len(e.Errors) > 0 {
 		return typeErrorText(e.Errors[0])
 	}
@@ -19,12 +19,12 @@ func Plain(err error) string {
 		return strings.TrimPrefix(e.Field+": another kind of value belongs here", ": ")
 	}
 	text := strings.TrimPrefix(firstLine(err), "yaml: ")
-	return wordsQuoted.ReplaceAllString(text, "…")
+	return quotation.ReplaceAllString(text, "…")
 }
 
-// wordsQuoted matches quotations longer than the punctuation that a parser
-// misses.
-var wordsQuoted = regexp.MustCompile("`[^`]{2,}`|\"[^\"]{2,}\"|'[^']{2,}'")
+// quotation matches quotations of two characters or more. A single one is punctuation that the
+// parser expected.
+var quotation = regexp.MustCompile("`[^`]{2,}`|\"[^\"]{2,}\"|'[^']{2,}'")
 
 // typeErrorText shortens an error of yaml.v3 about a value of the wrong kind:
 // the line, and what is wrong there.

@@ -223,7 +223,7 @@ func (w *Writer) finishFile() error {
 // rename gives a finished file its name, durably.
 func rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
-		return newError(to, err, "cannot be given its name, the recording is in %s (%s)", from, firstLine(err))
+		return newError(to, err, "cannot be given its name, the recording is in %s (%s)", from, firstLine(fileutil.Reason(err)))
 	}
 	if err := fileutil.SyncDir(filepath.Dir(to)); err != nil {
 		return newError(to, err, "is saved, but its directory cannot be synced (%s)", firstLine(fileutil.Reason(err)))
@@ -246,7 +246,7 @@ func (w *Writer) discard() error {
 	err := errors.Join(w.file.Close(), os.Remove(partialPath(w.path)))
 	w.file = nil
 	if err != nil {
-		return newError(w.path, err, "the unfinished recording cannot be deleted (%s)", firstLine(err))
+		return newError(w.path, err, "the unfinished recording cannot be deleted (%s)", firstLine(fileutil.Reason(err)))
 	}
 	return nil
 }

@@ -209,4 +209,6 @@ func unreadableError(name string, err error) error {
 }
 
 // oneLine returns a parser's error on one line, without quoting the file.
-func oneLine(err error) string { return strings.Join(strings.Fields(cassette.ParseErrorText(err)), " ") }
+func oneLine(err error) string {
+	return strings.Join(strings.Fields(cassette.ParseErrorText(err)), " ")
+}

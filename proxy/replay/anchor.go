@@ -82,25 +82,25 @@ func (ids idNumbers) numberMember(block map[string]any, name string) {
 }
 
 // shapeOf returns an anchored body without what was said, except for the last words
-// of the user. A body without a conversation is kept, because it is unknown which of its
-// members are words.
+// of the user. A body without a conversation is returned as it is, because it is unknown which
+// of its members are words.
 func shapeOf(body any) any {
 	object, ok := body.(map[string]any)
 	if !ok {
 		return body
 	}
-	out, talks := map[string]any{}, false
+	out, hasConversation := map[string]any{}, false
 	for name, v := range object {
 		switch part := llm.PartOf(name); {
 		case part == llm.Conversation:
-			out[name], talks = conversationOutline(v), true
+			out[name], hasConversation = conversationOutline(v), true
 		case part == llm.Envelope:
-			out[name], talks = shapeOf(v), true
+			out[name], hasConversation = shapeOf(v), true
 		case name == "model" || name == "stream" || name == scrub.WordsMember:
 			out[name] = v
 		}
 	}
-	if !talks {
+	if !hasConversation {
 		return body
 	}
 	return out

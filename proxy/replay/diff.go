@@ -11,32 +11,31 @@ import (
 	"slices"
 )
 
-// Change is one difference between two JSON values. Old or New is "" when that
+// change is one difference between two JSON values. Old or New is "" when that
 // value has nothing at Path; otherwise it is JSON.
-type Change struct{ Path, Old, New string }
+type change struct{ Path, Old, New string }
 
-// maxChanges bounds a Diff: two requests with more differences have little in
+// maxChanges bounds the differences that are listed: two requests with more have little in
 // common.
 const maxChanges = 64
 
-// Diff lists where two bodies differ, objects by member and arrays by index, in
-// a fixed order and at most 64 places. Bodies that are not JSON differ as a
-// whole.
-func Diff(old, new []byte) []Change {
+// diffJSON lists where two bodies differ, objects by member and arrays by index, in a fixed
+// order and at most maxChanges places. Bodies that are not JSON differ as a whole.
+func diffJSON(old, new []byte) []change {
 	a, errA := decodeJSON(old)
 	b, errB := decodeJSON(new)
 	if errA != nil || errB != nil {
 		if bytes.Equal(old, new) {
 			return nil
 		}
-		return []Change{{"", string(old), string(new)}}
+		return []change{{"", string(old), string(new)}}
 	}
 	var d differ
 	d.compareValues("", a, b)
 	return d
 }
 
-// absent marks the side of a Change that has no value there.
+// absent marks the side of a change that has no value there.
 type absent struct{}
 
 var errMore = errors.New("more than one JSON value")
@@ -57,7 +56,7 @@ func decodeJSON(data []byte) (any, error) {
 	return v, nil
 }
 
-type differ []Change
+type differ []change
 
 func (d *differ) compareValues(path string, a, b any) {
 	if len(*d) >= maxChanges {
@@ -85,7 +84,7 @@ func (d *differ) compareValues(path string, a, b any) {
 			return
 		}
 	}
-	*d = append(*d, Change{path, encodeJSON(a), encodeJSON(b)})
+	*d = append(*d, change{path, encodeJSON(a), encodeJSON(b)})
 }
 
 func (d *differ) compareObjects(path string, a, b map[string]any) {

@@ -97,21 +97,6 @@ func SameURL(a, b string) bool {
 	return errX == nil && errY == nil && canonicalURL(x) == canonicalURL(y)
 }
 
-// fieldsUsed names the rules whose fields differ in two requests.
-func fieldsUsed(recorded, asked form, rules []rule) []string {
-	var names []string
-	for _, r := range rules {
-		if r.provider != asked.provider {
-			continue
-		}
-		_, was := r.cutPath(recorded.body, r.path)
-		if _, is := r.cutPath(asked.body, r.path); !bytes.Equal(was, is) {
-			names = append(names, r.name)
-		}
-	}
-	return names
-}
-
 // rawSeeds make the digests of bytes. They are new in each process, so that no one can
 // construct two requests with one digest.
 var rawSeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}

@@ -2,31 +2,31 @@ package replay
 
 import "strings"
 
-// takenOut is what a form has in place of a secret; see [redact.MaskPseudonyms].
-const takenOut = "REDACTED"
+// redactedMark is what a form has in place of a secret; see [redact.MaskPseudonyms].
+const redactedMark = "REDACTED"
 
-// The context of a secret that is looked for, and the longest text that may stand in its place,
-// in bytes.
+// How much text around a secret is looked for, and the longest text that may stand in the place
+// of one, in bytes.
 const (
 	contextBefore = 16
 	contextAfter  = 8
 	mostHidden    = 512
 )
 
-// diffForPeople is Diff for what people read. The recorder may have taken a secret out of a request
-// that it learnt later, from another one: what stands there now is not shown.
-func diffForPeople(recorded, asked []byte) []Change {
-	changes := Diff(recorded, asked)
+// diffForPeople is diffJSON for output. The recorder may have learnt from another request that a
+// text is secret, and taken it out of this one: what stands in its place is not shown.
+func diffForPeople(recorded, asked []byte) []change {
+	changes := diffJSON(recorded, asked)
 	for i, c := range changes {
 		changes[i].New = hideSecrets(c.Old, c.New)
 	}
 	return changes
 }
 
-// hideSecrets returns asked without what stands where recorded has a secret taken out: between
-// the same text before and after.
+// hideSecrets returns asked without the texts that stand where recorded has redactedMark,
+// between the same text before and after it.
 func hideSecrets(recorded, asked string) string {
-	pieces := strings.Split(recorded, takenOut)
+	pieces := strings.Split(recorded, redactedMark)
 	var out strings.Builder
 	for i, piece := range pieces[:len(pieces)-1] {
 		before, after := piece[max(0, len(piece)-contextBefore):], pieces[i+1]
@@ -35,14 +35,14 @@ func hideSecrets(recorded, asked string) string {
 			continue
 		}
 		at += len(before)
-		out.WriteString(asked[:at] + takenOut)
+		out.WriteString(asked[:at] + redactedMark)
 		asked = asked[at+hiddenLength(asked[at:], after[:min(len(after), contextAfter)]):]
 	}
 	return out.String() + asked
 }
 
-// hiddenLength returns how much of a text stands before after, or before the next white space
-// where it does not have that.
+// hiddenLength returns the length of the beginning of text that stands before after or, where
+// after does not occur, before the next white space.
 func hiddenLength(text, after string) int {
 	near := text[:min(len(text), mostHidden)]
 	if n := strings.Index(near, after); n >= 0 && after != "" {

@@ -20,17 +20,17 @@ type index struct {
 
 	mu      sync.Mutex
 	state   []state
-	front   int              // all before it are taken
-	next    cassette.Request // at front, if nextSet
+	front   int              // all interactions before it are taken
+	next    cassette.Request // the request at front, if nextSet
 	nextSet bool
-	scratch []byte // for what is read to be hashed
+	scratch []byte // the bodies that are hashed are read into it
 	tables  [1 + levels]table
-	places  []location     // as far as the exact table is read
-	urls    map[string]int // numbers of canonical URLs, methods included
+	places  []location     // one for each interaction in the exact table
+	urls    map[string]int // numbers of methods and canonical URLs
 	damage  func() error   // checks the whole cassette, once
 
-	// mask takes the secrets in words out of a recorded request; nil takes nothing. The tables
-	// hold the requests that have any.
+	// mask takes the secrets in words out of a recorded request; nil takes nothing. The
+	// tables in masked hold the requests in which it takes out something.
 	mask        Mask
 	masked      [1 + levels]table
 	maskedForms map[int]digest
@@ -40,14 +40,14 @@ type index struct {
 type state byte
 
 const (
-	waiting state = iota
+	unused state = iota
 	taken
 	unreadable // taken, but damaged
-	returned   // asked for, but not played: it answers the next such request
+	returned   // taken and released: it answers the next such request
 )
 
 // isFree reports whether an interaction can be acquired.
-func (s state) isFree() bool { return s == waiting || s == returned }
+func (s state) isFree() bool { return s == unused || s == returned }
 
 // table finds the interactions of one level by key, in recorded order.
 type table struct {
@@ -61,7 +61,8 @@ type keyedList struct {
 	from  int
 }
 
-// location says where a request went, how long it was, and its form's digest.
+// location is the number of the URL that a request went to, the length of its body and the
+// digest of its form.
 type location struct {
 	url, size int
 	form      digest
@@ -77,10 +78,10 @@ type match struct {
 	err         error
 }
 
-// Why a request was missed, as told in the X-Cassette-Miss header.
+// Why a request was missed: the values of the header X-Cassette-Miss.
 const (
-	missUnknown   = "unknown"   // nothing like it was recorded
-	missExhausted = "exhausted" // it was recorded, and all of that is played
+	missUnknown   = "unknown"   // no such request was recorded
+	missExhausted = "exhausted" // every recorded answer to it was given
 	missDamaged   = "damaged"   // the answer may be in a part that cannot be read
 )
 
@@ -89,8 +90,8 @@ func newIndex(recording *cassette.Cassette, rules ruleSet) *index {
 		urls: map[string]int{}, damage: sync.OnceValue(func() error { return damageOf(recording) })}
 }
 
-// damageOf returns the error of the first interaction that is not what was
-// recorded, nil for none. A changed byte can make a request look like another.
+// damageOf returns the error of the first interaction that is not what was recorded, nil for
+// none. A changed byte can make a request equal to another one.
 func damageOf(recording *cassette.Cassette) error {
 	if !recording.Sealed() {
 		return nil
@@ -98,10 +99,9 @@ func damageOf(recording *cassette.Cassette) error {
 	return recording.Verify()
 }
 
-// acquireNext takes the first free interaction if its request has exactly these
-// bytes: then no other interaction with an equal request comes earlier, and
-// nothing has to be redacted, canonicalised or hashed. Nearly every request is
-// answered this way.
+// acquireNext takes the first free interaction if its request has exactly these bytes. No
+// other interaction with an equal request can come earlier, and nothing has to be redacted,
+// canonicalised or hashed. Nearly every request is answered this way.
 func (x *index) acquireNext(method, url string, body []byte) (at int, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -180,7 +180,7 @@ func (x *index) readOne(l Level) {
 		x.places = append(x.places, location{url: -1})
 	}
 	if err != nil {
-		return // damage says so, if no other interaction answers
+		return // damage reports it, if no other interaction answers
 	}
 	t.add(x.requestKey(l, at, r), at)
 }
@@ -276,24 +276,25 @@ func (x *index) unusedInteractions() []int {
 	defer x.mu.Unlock()
 	var out []int
 	for at, s := range x.state {
-		if s == waiting || s == unreadable {
+		if s == unused || s == unreadable {
 			out = append(out, at)
 		}
 	}
 	return out
 }
 
-// survey is a snapshot of where requests went; it shares nothing that changes.
-type survey struct {
+// snapshot is what is known of the recorded requests at one time. It shares nothing that
+// changes.
+type snapshot struct {
 	state  []state
 	places []location
 	urls   map[int]string
 }
 
-func (x *index) takeSurvey() survey {
+func (x *index) takeSnapshot() snapshot {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	s := survey{slices.Clone(x.state), slices.Clone(x.places), make(map[int]string, len(x.urls))}
+	s := snapshot{slices.Clone(x.state), slices.Clone(x.places), make(map[int]string, len(x.urls))}
 	for where, n := range x.urls {
 		s.urls[n] = where
 	}

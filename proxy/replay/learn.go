@@ -23,11 +23,10 @@ type Learned struct {
 	Pairs, Equal, Single int
 }
 
-// learner collects proposals. Its pairs are two requests each, in JSON, without
-// volatile fields.
+// learner collects proposals.
 type learner struct {
-	pairs   [][2][]byte
-	replies [2]strings.Builder // what the provider said in either recording
+	pairs   [][2][]byte        // equal requests of the two recordings: JSON without volatile fields
+	replies [2]strings.Builder // all replies of each recording
 	places  []scrub.Place
 	rules   scrub.Rules
 	out     Learned
@@ -35,7 +34,8 @@ type learner struct {
 
 // Learn compares two recordings of the same program, request by request, and proposes
 // the rules that a replay needs: for what differs between them, and for what will differ in
-// another place or on another day. given are the rules that hold already; now is when the recordings were made.
+// another place or on another day. given are the rules that hold already; now is when the
+// recordings were made.
 func Learn(first, second *cassette.Cassette, given scrub.Rules, now time.Time) (Learned, error) {
 	l := learner{rules: slices.Clone(given)}
 	if err := l.pairRequests(first, second); err != nil {
@@ -70,7 +70,7 @@ func (l *learner) pairRequests(first, second *cassette.Cassette) error {
 				return err
 			}
 			_, _ = l.replies[i].Write(in.Response.Body)
-			f := formOf(in.Request).withoutVolatile(ruleSet{fields: rules})
+			f := formOf(in.Request).withoutVolatile(ruleSet{fields: volatileFields})
 			if !f.json {
 				continue
 			}
@@ -102,16 +102,16 @@ func (l *learner) applyRules(pair [2][]byte, more ...scrub.Rule) (a, b []byte, t
 	return a, b, takenA, takenB
 }
 
-// isReplied reports whether the provider said a text in the first recording and
-// another in the second. A replay says the first again, so the program repeats it.
+// isReplied reports whether the provider sent old in the first recording and now in the second.
+// A replay sends the first again, so the program will repeat it.
 func (l *learner) isReplied(old, now string) bool {
 	return old != "" && now != "" && strings.Contains(l.replies[0].String(), old) && strings.Contains(l.replies[1].String(), now)
 }
 
 // ownChanges returns how a pair still differs by the program's own doing.
-func (l *learner) ownChanges(pair [2][]byte) []Change {
+func (l *learner) ownChanges(pair [2][]byte) []change {
 	a, b, _, _ := l.applyRules(pair)
-	return slices.DeleteFunc(Diff(a, b), func(c Change) bool {
+	return slices.DeleteFunc(diffJSON(a, b), func(c change) bool {
 		return l.isReplied(strings.Trim(c.Old, `"`), strings.Trim(c.New, `"`))
 	})
 }
@@ -171,10 +171,9 @@ func isDay(text string, day time.Time) bool {
 
 var indexes = regexp.MustCompile(`\[\d+\]`)
 
-// proposeOwn proposes patterns for the words that still differ, and the whole member
-// where a text has not the same number of words. An element that one side lacks is
-// nothing that a rule could make equal.
-func (l *learner) proposeOwn(changes []Change) {
+// proposeOwn proposes patterns for the words that still differ, or the whole member where the
+// numbers of words differ. No rule makes an element equal that one side lacks.
+func (l *learner) proposeOwn(changes []change) {
 	for _, c := range changes {
 		path := "$." + indexes.ReplaceAllString(c.Path, "[*]")
 		if c.Path == "" || strings.HasSuffix(c.Path, "]") && (c.Old == "" || c.New == "") {
@@ -191,16 +190,16 @@ func (l *learner) proposeOwn(changes []Change) {
 	}
 }
 
-// isAnchor reports whether both texts have the same word at i, and the requests have it, too:
-// a pattern applies before the named rules put their marks, such as <date>.
+// isAnchor reports whether both texts have the same word at i, and the word is in the requests
+// themselves: patterns apply before the named rules put their marks, such as <date>.
 func isAnchor(a, b []string, i int) bool {
 	return i >= 0 && i < len(a) && a[i] == b[i] && !strings.ContainsAny(a[i], "<>")
 }
 
-// wordPatterns returns a pattern for each word in which two texts differ, together
-// with the word before it, or behind it where the one before is what a named rule left;
-// none when that is not how they differ.
-func wordPatterns(c Change) (patterns []string) {
+// wordPatterns returns a pattern for each word in which two texts differ. It holds the word
+// before it, or the word after it where the one before is the mark of a named rule. Texts that
+// differ in another way have no patterns.
+func wordPatterns(c change) (patterns []string) {
 	var old, now string
 	if json.Unmarshal([]byte(c.Old), &old) != nil || json.Unmarshal([]byte(c.New), &now) != nil {
 		return nil

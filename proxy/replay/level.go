@@ -42,8 +42,8 @@ const (
 
 	levels = iota
 
-	// identical: byte for byte. It counts as Exact, and takes no redacting and
-	// no spelling. Of equal requests the one that is identical is meant.
+	// identical: byte for byte. It counts as Exact, and needs neither redaction nor
+	// canonical JSON. Of several equal requests the identical one is preferred.
 	identical Level = -1
 )
 
@@ -91,8 +91,7 @@ func (f form) reduceTo(l Level) form {
 	return f
 }
 
-// addressOf keeps of a shape what distinguishes one kind of request from
-// another.
+// addressOf returns what counts of a shape at Nth: the model and whether the reply is streamed.
 func addressOf(body any) any {
 	object, ok := body.(map[string]any)
 	if !ok {

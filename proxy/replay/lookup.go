@@ -8,20 +8,20 @@ import (
 )
 
 // lookup is a request and what it is compared by. Most requests are answered by
-// their bytes alone, so the rest is computed when it is needed. It is for one
+// their bytes alone, so the rest is computed when it is first needed. It is for one
 // goroutine.
 type lookup struct {
 	replayer *Replayer
 	r        *http.Request
 	url      string
-	body     []byte // decompressed
-	header   http.Header
+	body     []byte      // decompressed
+	header   http.Header // that of a decompressed request, else nil
 
-	hidden *cassette.Request
-	whole  *form
-	stable *form
+	redacted *cassette.Request
+	whole    *form // of redacted
+	stable   *form // whole without what the rules allow to differ
 
-	masked map[int]*lookup // by the number of the mask; nil where it is the same
+	masked map[int]*lookup // by the index of the mask; nil where that masks nothing
 }
 
 func (p *Replayer) newLookup(r *http.Request, body []byte) *lookup {
@@ -35,26 +35,26 @@ func (p *Replayer) newLookup(r *http.Request, body []byte) *lookup {
 
 // redactedRequest returns the request as the recorder would have stored it.
 func (q *lookup) redactedRequest() cassette.Request {
-	if q.hidden == nil {
+	if q.redacted == nil {
 		asked := record.RequestOf(q.r, q.body)
 		if q.header != nil {
 			asked.Header = q.header
 		}
 		asked = q.replayer.cfg.Redactor.Request(asked)
-		q.hidden = &asked
+		q.redacted = &asked
 	}
-	return *q.hidden
+	return *q.redacted
 }
 
-// maskedLookup returns the lookup for the request as it was stored if a mask took something
-// out of it, nil where it takes nothing.
+// maskedLookup returns the lookup for the request as one of the masks leaves it, nil where that
+// masks nothing.
 func (q *lookup) maskedLookup(number int) *lookup {
 	masked, isKnown := q.masked[number]
 	if isKnown {
 		return masked
 	}
 	if asked, isMasked := q.replayer.cfg.Masks.list()[number](q.redactedRequest()); isMasked {
-		masked = &lookup{replayer: q.replayer, r: q.r, url: q.url, body: q.body, header: q.header, hidden: &asked}
+		masked = &lookup{replayer: q.replayer, r: q.r, url: q.url, body: q.body, header: q.header, redacted: &asked}
 	}
 	if q.masked == nil {
 		q.masked = map[int]*lookup{}
@@ -63,7 +63,7 @@ func (q *lookup) maskedLookup(number int) *lookup {
 	return masked
 }
 
-// shown returns the lookup that may be described: no key stands in its request.
+// shown returns the lookup whose request may be shown to people: it has no key in it.
 func (q *lookup) shown() *lookup {
 	if q.replayer.cfg.Masks.All != nil {
 		if m := q.maskedLookup(0); m != nil {
@@ -73,8 +73,8 @@ func (q *lookup) shown() *lookup {
 	return q
 }
 
-// shownRequest returns a recorded request as it may be described: one that was recorded with
-// an exemption has a key in it.
+// shownRequest returns a recorded request as it may be shown to people. One that was recorded
+// with an exemption has a key in it.
 func (p *Replayer) shownRequest(recorded cassette.Request) cassette.Request {
 	if p.cfg.Masks.All != nil {
 		recorded, _ = p.cfg.Masks.All(recorded)

@@ -11,8 +11,8 @@ import (
 // concurrent use.
 type Mask func(cassette.Request) (masked cassette.Request, isMasked bool)
 
-// Masks are how a request may have been recorded beside how it is redacted now: with an
-// exemption, or by a build that did not look into words. The zero value masks nothing.
+// Masks give the other forms in which a request may have been recorded: with an exemption, or
+// by a build that did not look into words. The zero value masks nothing.
 type Masks struct {
 	All   Mask // takes out what stands in words and what looks like a key
 	Words Mask

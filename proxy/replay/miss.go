@@ -63,7 +63,7 @@ func (p *Replayer) explainMiss(asked form, found match, search bool) (sentence s
 	case !search:
 		return none + fmt.Sprintf("; that is explained for the first %d misses", maxMissesSearched), nil
 	}
-	asked, s := asked.withoutVolatile(p.rules), p.index.takeSurvey()
+	asked, s := asked.withoutVolatile(p.rules), p.index.takeSnapshot()
 	near, ok := p.nearestCandidate(asked, s)
 	if !ok {
 		return none + "; all that was recorded went elsewhere: " + s.otherURLs(), advice
@@ -114,7 +114,7 @@ func (c candidate) similarityText() string {
 }
 
 // changeLines returns the first changes as lines for people.
-func changeLines(changes []Change) (out []string) {
+func changeLines(changes []change) (out []string) {
 	const most = 12
 	for _, c := range changes[:min(most, len(changes))] {
 		out = append(out, c.String())
@@ -129,7 +129,7 @@ func changeLines(changes []Change) (out []string) {
 }
 
 // String returns the change on one line, its values cut to where they differ.
-func (c Change) String() string {
+func (c change) String() string {
 	where := c.Path
 	if where == "" {
 		where = "body"
@@ -171,7 +171,7 @@ func textFrom(s string, from int) string {
 }
 
 // changedPaths names the first few changed places.
-func changedPaths(changes []Change) string {
+func changedPaths(changes []change) string {
 	const most = 4
 	var names []string
 	for _, c := range changes[:min(most, len(changes))] {

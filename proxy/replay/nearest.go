@@ -13,7 +13,7 @@ type candidate struct {
 	at      int
 	form    form // without volatile fields
 	counted form // what of it counts
-	changes []Change
+	changes []change
 	same    float64
 	played  bool
 }
@@ -31,7 +31,7 @@ const (
 // nearestCandidate finds the recorded request that is most similar to the
 // incoming one, among those with the same method and URL. It holds no lock
 // (pitfall V9).
-func (p *Replayer) nearestCandidate(asked form, s survey) (best candidate, ok bool) {
+func (p *Replayer) nearestCandidate(asked form, s snapshot) (best candidate, ok bool) {
 	compared, counted := 0, asked.reduceTo(p.cfg.Match)
 	for _, at := range s.candidateIndexes(asked.method+" "+asked.url, len(asked.body)) {
 		if compared += s.places[at].size + len(asked.body); compared > maxCompared && ok {
@@ -77,7 +77,7 @@ func compareUnplayed(a, b bool) int {
 
 // candidateIndexes returns the interactions with a request to where that are
 // worth comparing with a request of this size.
-func (s survey) candidateIndexes(where string, size int) []int {
+func (s snapshot) candidateIndexes(where string, size int) []int {
 	var next, all []int
 	for at, place := range s.places {
 		if place.url < 0 || s.urls[place.url] != where {
@@ -103,7 +103,7 @@ func (s survey) candidateIndexes(where string, size int) []int {
 
 // otherURLs names where the recorded requests went, when none went to the URL of
 // the incoming request.
-func (s survey) otherURLs() string {
+func (s snapshot) otherURLs() string {
 	count := map[int]int{}
 	for _, place := range s.places {
 		if place.url >= 0 {

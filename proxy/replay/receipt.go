@@ -27,7 +27,7 @@ type Receipt struct {
 	// RFC 3339, UTC.
 	Started string `json:"started"`
 	Ended   string `json:"ended"`
-	// Cassette is what was played.
+	// Cassette is what was replayed.
 	Cassette Played `json:"cassette"`
 	// Match is the loosest level that was allowed.
 	Match string `json:"match"`
@@ -54,13 +54,13 @@ type Receipt struct {
 	// first 100 of them.
 	Unused             int      `json:"unused"`
 	UnusedInteractions []Unused `json:"unused_interactions,omitempty"`
-	// Egress counts connections of the recorder to the outside: none, because a
-	// replayer has no code that could make one. It says nothing of the program's own.
+	// Egress counts connections of the recorder to the outside: none, because a replayer
+	// has no code that could make one. Connections of the program are not counted.
 	Egress int `json:"egress"`
 	// Isolated says that the program could reach the recorder and nothing else, so
-	// that nothing left the machine. Bypassed lists what is known to have gone past
-	// the recorder where it could. Refused counts what the program tried to reach by
-	// the recorder, beside its providers, and was refused. The caller fills them in.
+	// that nothing left the machine. Bypassed lists the programs that are known to have
+	// gone past the recorder. Refused counts the requests that the proxy refused, such as
+	// those to hosts that are not a provider's. The caller fills them in.
 	Isolated bool     `json:"isolated"`
 	Bypassed []Bypass `json:"bypassed,omitempty"`
 	Refused  int      `json:"refused"`
@@ -71,12 +71,12 @@ type Receipt struct {
 	Seed       *uint64       `json:"seed,omitempty"`
 	Faults     []fault.Fired `json:"faults,omitempty"`
 	FaultsIdle []string      `json:"faults_idle,omitempty"`
-	// Struck requests had an answer that a fault kept from them; their
-	// interactions answer a retry, and those without one are not Unused.
+	// Struck counts the requests whose answer a fault kept from them. Their interactions
+	// answer a retry; without one they are not Unused either.
 	Struck int `json:"struck,omitempty"`
 }
 
-// Played identifies a cassette.
+// Played identifies the cassette of a replay.
 type Played struct {
 	Path string `json:"path"`
 	// Digest is cassette.Digest's: "sealed:" or "sha256:" and hexadecimal.
@@ -133,8 +133,8 @@ type tally struct {
 	missed  int
 	levels  [levels]int
 	rules   map[string]int
-	relaxed []RelaxedAnswer // the first of them
-	loose   int             // how many they are
+	relaxed []RelaxedAnswer // the first maxListed
+	loose   int             // how many relaxed answers there were
 	faults  []fault.Fired
 	faulted int
 }

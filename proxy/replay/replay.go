@@ -55,16 +55,16 @@ type Config struct {
 	Redactor interface {
 		Request(cassette.Request) cassette.Request
 	}
-	// Masks take more out of a redacted request, what looks like a key or what stands in
-	// words: it may have been recorded so. What is said of a request is said of it without
-	// these.
-	Masks  Masks
+	// Masks give the other forms in which a request may have been recorded. A request is
+	// shown to people in the form of Masks.All.
+	Masks Masks
+	// Timing is how fast replies are sent; the zero value is None.
 	Timing Timing
 	// Match is the loosest level at which a recorded request may answer. Stricter
 	// levels are tried first.
 	Match Level
-	// Scrubs are rules beside those of the cassette. Here is where the program runs
-	// whose requests are answered, for the rules that name a place.
+	// Scrubs are rules in addition to those of the cassette. Here is where the program runs
+	// that sends the requests, for the rules about a place.
 	Scrubs scrub.Rules
 	Here   scrub.Place
 	// Rechunk cuts the replies into other chunks; "" keeps the recorded ones.
@@ -78,8 +78,8 @@ type Config struct {
 	// missed says that the answer is a refusal of this package. nil observes
 	// nothing.
 	Observe func(in cassette.Interaction, missed bool)
-	// Log receives the explanation of each miss, line by line, and what is odd about the
-	// cassette; nil discards it.
+	// Log receives the explanation of each miss, line by line, and warnings about the
+	// cassette; nil discards them.
 	Log func(line string)
 	// Fallback answers requests that the cassette has no answer for, instead of a
 	// refusal: for example a recorder that adds them. Such requests do not count
@@ -95,17 +95,15 @@ type Config struct {
 	Clock func() time.Time
 }
 
-// Replayer is the handler of a replaying proxy. Each interaction is played once,
-// equal requests in the order in which they were recorded. It is safe for
-// concurrent use.
+// Replayer is the handler of a replaying proxy. Each interaction answers one request; equal
+// requests are answered in the order in which they were recorded. It is safe for concurrent
+// use.
 type Replayer struct {
-	cfg   Config
-	rules ruleSet
-	index *index
-	// webSockets reads what the cassette has of WebSockets, once
-	webSockets func() socketFacts
-	// faults is nil without a plan
-	faults *fault.Injector
+	cfg        Config
+	rules      ruleSet
+	index      *index
+	webSockets func() socketFacts // reads the cassette, once
+	faults     *fault.Injector    // nil without a plan
 
 	mu        sync.Mutex // guards tally
 	tally     tally
@@ -113,9 +111,9 @@ type Replayer struct {
 	logMu     sync.Mutex // one explanation at a time
 }
 
-// New returns a replayer at the beginning of its cassette. It refuses a cassette
-// that was recorded with matching rules this build does not know. Rules that were accepted
-// once and are too wide now apply, and are logged.
+// New returns a replayer at the beginning of its cassette. It refuses a cassette with matching
+// rules that are unknown. Rules of the cassette that are too wide for [scrub.Parse] apply, and
+// are logged.
 func New(cfg Config) (*Replayer, error) {
 	if cfg.Cassette == nil || cfg.Redactor == nil {
 		return nil, errors.New("replay: a cassette and a redactor are required")
@@ -228,8 +226,9 @@ func (p *Replayer) findAnswer(q *lookup) (found match) {
 	return found
 }
 
-// acquireAnyMask looks for the request as it may have been recorded, unless there is an answer.
-// A build that knew fewer secrets in words left some in it, beside the pseudonyms of others.
+// acquireAnyMask looks for the forms in which the request may have been recorded, and returns
+// found when there is no answer to them. A build that found fewer secrets in words left some in
+// the recorded request, beside the pseudonyms of others; acquireMasked is for these.
 func (p *Replayer) acquireAnyMask(q *lookup, l Level, found match) match {
 	for _, acquire := range []func(Level, digest) match{p.index.acquire, p.index.acquireMasked} {
 		for i := range p.cfg.Masks.list() {

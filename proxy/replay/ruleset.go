@@ -11,7 +11,7 @@ import (
 
 // ruleSet is everything by which two requests may differ and still be the same.
 type ruleSet struct {
-	fields []rule
+	fields []volatileField
 	scrubs scrub.Rules
 	places []scrub.Place
 }
@@ -64,7 +64,7 @@ func (rs ruleSet) rulesUsed(recorded, asked form) []string {
 	if !asked.json || !recorded.json {
 		return nil
 	}
-	names := fieldsUsed(recorded, asked, rs.fields)
+	names := usedFields(recorded, asked, rs.fields)
 	_, was := applyScrubs(withoutVolatileFields(recorded.body, recorded.provider, rs.fields), rs.scrubs, rs.places)
 	_, is := applyScrubs(withoutVolatileFields(asked.body, asked.provider, rs.fields), rs.scrubs, rs.places)
 	return append(names, was.Differing(is)...)

@@ -72,8 +72,8 @@ func headerOf(in cassette.Interaction) http.Header {
 	return h
 }
 
-// applyFaults changes a script as Config.Faults and Config.Rechunk say, and
-// reports whether the interaction counts as played.
+// applyFaults changes a script as Config.Faults and Config.Rechunk say, and reports whether the
+// interaction is consumed: otherwise it answers a retry.
 func (p *Replayer) applyFaults(s fault.Script, q *lookup, at int) (fault.Script, bool) {
 	consumed := true
 	if p.faults != nil {

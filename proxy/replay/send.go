@@ -12,15 +12,15 @@ import (
 	"github.com/meerkat-go/conformance/proxy/record"
 )
 
-// Send sends the reply of one interaction as it was recorded, for a caller that has
-// found the interaction itself.
+// Send sends the reply of one interaction as it was recorded, for a caller that chose the
+// interaction itself.
 func Send(w http.ResponseWriter, r *http.Request, in cassette.Interaction, timing Timing) {
 	sendScript(w, r, scriptOf(in), timing)
 }
 
-// sendScript sends a script: each step is one Write, which the proxy sends at
-// once, so that in HTTP/1.1 it is one chunk (pitfall V7). The end leaves with the last
-// step: one packet less for each stream.
+// sendScript sends a script. Each step is one Write, which the proxy sends at once, so that in
+// HTTP/1.1 it is one chunk (pitfall V7). The end leaves with the last step, which saves a
+// packet.
 func sendScript(w http.ResponseWriter, r *http.Request, s fault.Script, timing Timing) {
 	pace := pace{ctx: r.Context(), begin: time.Now(), speed: timing}
 	defer pace.close()
@@ -71,10 +71,9 @@ func sendHeader(w http.ResponseWriter, s fault.Script) {
 	w.WriteHeader(s.Status)
 }
 
-// sendsHeaderFirst reports whether the header is sent before the first step:
-// when there is time between them, and for an empty stream. Otherwise both go
-// out at once, as they do from a server that has both: one packet less for each
-// stream.
+// sendsHeaderFirst reports whether the header is sent before the first step: when there is time
+// between them, and for an empty stream. Otherwise both leave together, as from a server that
+// has both.
 func sendsHeaderFirst(s fault.Script, timing Timing) bool {
 	if len(s.Steps) == 0 {
 		return s.Header.Get("Content-Length") == "" || s.End != fault.EOF

@@ -6,11 +6,10 @@ import (
 	"github.com/meerkat-go/conformance/internal/websocket"
 )
 
-// socketFacts is what a cassette has of WebSockets.
+// socketFacts is what a cassette says of WebSockets.
 type socketFacts struct {
-	isRecorded bool
-	// header is what the provider added to its reply to the first handshake.
-	header http.Header
+	isRecorded bool        // some interaction came by one
+	header     http.Header // of the provider's reply to the first handshake
 }
 
 // readSockets looks through the cassette up to the first reply that came by a WebSocket.
@@ -31,8 +30,8 @@ func (p *Replayer) readSockets() (f socketFacts) {
 	return f
 }
 
-// HasWebSockets reports whether the cassette was recorded with WebSockets. A client of
-// one that was not is refused as it was then, so that it goes on over HTTP.
+// HasWebSockets reports whether the cassette was recorded with WebSockets. Where it was not, the
+// caller refuses the handshake as the recorder did, so that the client goes on over HTTP.
 func (p *Replayer) HasWebSockets() bool { return p.webSockets().isRecorded }
 
 // answerHandshake accepts a WebSocket, unless the cassette has an answer left to its

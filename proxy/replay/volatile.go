@@ -11,43 +11,42 @@ import (
 	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
-// rule names a field in which a request may differ from the recorded one,
+// volatileField is a field in which a request may differ from the recorded one,
 // because no reply depends on it: it labels the caller or tunes a cache. The
 // names are part of the cassette format: a name in use is never changed.
-type rule struct {
+type volatileField struct {
 	name     string
 	provider string
 	path     []string // members from the top; "[]" is each element of an array
 	text     string   // what the "text" member at path begins with, "" for any value
 }
 
-func fieldRule(provider string, path ...string) rule {
-	return rule{name: provider + "." + strings.Join(path, "."), provider: provider, path: path}
+func wholeField(provider string, path ...string) volatileField {
+	return volatileField{name: provider + "." + strings.Join(path, "."), provider: provider, path: path}
 }
 
-var rules = []rule{
+var volatileFields = []volatileField{
 	// Claude Code describes itself in the first block of its system prompt, with
 	// a checksum that differs in each request.
 	{"anthropic.system.billing-header", llm.Anthropic, []string{"system", "[]"}, "x-anthropic-billing-header:"},
-	fieldRule(llm.Anthropic, "metadata"),
-	fieldRule(llm.Gemini, "labels"),
+	wholeField(llm.Anthropic, "metadata"),
+	wholeField(llm.Gemini, "labels"),
 	// gemini-cli with a Google account: Code Assist's envelope.
-	fieldRule(llm.Gemini, "request", "session_id"),
-	fieldRule(llm.Gemini, "user_prompt_id"),
-	fieldRule(llm.OpenAI, "client_metadata"),
-	fieldRule(llm.OpenAI, "metadata"),
-	fieldRule(llm.OpenAI, "prompt_cache_key"),
-	fieldRule(llm.OpenAI, "safety_identifier"),
-	fieldRule(llm.OpenAI, "user"),
+	wholeField(llm.Gemini, "request", "session_id"),
+	wholeField(llm.Gemini, "user_prompt_id"),
+	wholeField(llm.OpenAI, "client_metadata"),
+	wholeField(llm.OpenAI, "metadata"),
+	wholeField(llm.OpenAI, "prompt_cache_key"),
+	wholeField(llm.OpenAI, "safety_identifier"),
+	wholeField(llm.OpenAI, "user"),
 }
 
-// Rules names the volatility rules of format 1: what a recorder writes into
-// Meta.Matching, behind them the given ones, and without those what applies to a
-// cassette that names none.
+// Rules returns what a recorder writes into Meta.Matching: the names of the volatile fields of
+// format 1, and the given rules. To a cassette that names no rules all volatile fields apply.
 func Rules(given ...scrub.Rule) []string {
 	var names []string
-	for _, r := range rules {
-		names = append(names, r.name)
+	for _, f := range volatileFields {
+		names = append(names, f.name)
 	}
 	for _, r := range given {
 		names = append(names, r.Word())
@@ -55,7 +54,7 @@ func Rules(given ...scrub.Rule) []string {
 	return names
 }
 
-// ScrubsOf returns the rules of a cassette that are not fields of a provider.
+// ScrubsOf returns the scrub rules that a cassette was recorded with.
 func ScrubsOf(recording *cassette.Cassette) (scrub.Rules, error) {
 	rs, err := rulesOf(recording)
 	return rs.scrubs, err
@@ -91,11 +90,11 @@ func UnmatchedScrubs(recording *cassette.Cassette, given scrub.Rules) []string {
 func rulesOf(recording *cassette.Cassette) (rs ruleSet, err error) {
 	words := recording.Meta().Matching
 	if words == nil {
-		return ruleSet{fields: rules}, nil
+		return ruleSet{fields: volatileFields}, nil
 	}
 	for _, word := range words {
-		if i := slices.IndexFunc(rules, func(r rule) bool { return r.name == word }); i >= 0 {
-			rs.fields = append(rs.fields, rules[i])
+		if i := slices.IndexFunc(volatileFields, func(f volatileField) bool { return f.name == word }); i >= 0 {
+			rs.fields = append(rs.fields, volatileFields[i])
 			continue
 		}
 		r, err := scrub.FromWord(word)
@@ -107,28 +106,43 @@ func rulesOf(recording *cassette.Cassette) (rs ruleSet, err error) {
 	return rs, nil
 }
 
-// withoutVolatileFields removes from a canonical JSON body what the provider's
-// rules allow to differ.
-func withoutVolatileFields(body []byte, provider string, rules []rule) []byte {
-	for _, r := range rules {
-		if r.provider == provider && r.mayApply(body) {
-			body, _ = r.cutPath(body, r.path)
+// withoutVolatileFields removes those of the fields that are the provider's from a canonical
+// JSON body.
+func withoutVolatileFields(body []byte, provider string, fields []volatileField) []byte {
+	for _, f := range fields {
+		if f.provider == provider && f.mayOccur(body) {
+			body, _ = f.cutPath(body, f.path)
 		}
 	}
 	return body
 }
 
-// mayApply is a cheap test that is false for most bodies.
-func (r rule) mayApply(body []byte) bool {
-	needle := `"` + r.path[len(r.path)-1] + `"`
-	if r.text != "" {
-		needle = r.text
+// mayOccur is a cheap test that is false for most bodies without the field.
+func (f volatileField) mayOccur(body []byte) bool {
+	needle := `"` + f.path[len(f.path)-1] + `"`
+	if f.text != "" {
+		needle = f.text
 	}
 	return bytes.Contains(body, []byte(needle))
 }
 
+// usedFields names the fields in which two requests differ.
+func usedFields(recorded, asked form, fields []volatileField) []string {
+	var names []string
+	for _, f := range fields {
+		if f.provider != asked.provider {
+			continue
+		}
+		_, was := f.cutPath(recorded.body, f.path)
+		if _, is := f.cutPath(asked.body, f.path); !bytes.Equal(was, is) {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
 // cutPath splits a canonical JSON value into the rest and what lies at path.
-func (r rule) cutPath(value []byte, path []string) (rest, taken []byte) {
+func (f volatileField) cutPath(value []byte, path []string) (rest, taken []byte) {
 	opening := byte('{')
 	if path[0] == "[]" {
 		opening = '['
@@ -143,9 +157,9 @@ func (r rule) cutPath(value []byte, path []string) (rest, taken []byte) {
 		case path[0] != "[]" && string(e.Name) != path[0]:
 			kept = append(kept, whole)
 		case len(path) > 1:
-			left, out := r.cutPath(inner, path[1:])
+			left, out := f.cutPath(inner, path[1:])
 			kept, taken = append(kept, slices.Concat(value[e.Start:e.Value], left)), append(taken, out...)
-		case r.text != "" && !bytes.Contains(inner, []byte(`"text":"`+r.text)):
+		case f.text != "" && !bytes.Contains(inner, []byte(`"text":"`+f.text)):
 			kept = append(kept, whole)
 		default:
 			taken = append(taken, whole...)

@@ -1,8 +1,8 @@
 package replay
 
-// acquireMasked takes the next free interaction whose recorded request has this key at a level
-// without its secrets in words. Keys stay: one that was recorded with an exemption is compared
-// as it is. The tables are built when no request as it was recorded has the key: masking all of
+// acquireMasked takes the next free interaction whose recorded request, without the secrets in
+// its words, has this key at a level. Texts that look like keys stay: one that was recorded with
+// an exemption is compared as it is. Call it after acquire found nothing, because masking all of
 // a cassette takes time.
 func (x *index) acquireMasked(l Level, key digest) match {
 	if x.mask == nil {
@@ -25,7 +25,7 @@ func (x *index) readMasked(l Level) {
 	t.read++
 	r, err := x.cassette.Request(at)
 	if err != nil {
-		return // damage says so, if no other interaction answers
+		return // damage reports it, if no other interaction answers
 	}
 	masked, isMasked := x.mask(r)
 	if !isMasked {

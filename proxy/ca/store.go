@@ -24,8 +24,8 @@ const (
 	CertFile = "ca.pem"
 )
 
-// renewBefore is how long before its end an authority is replaced: it must
-// outlive a recording that starts today.
+// renewBefore is how long before its end an authority is replaced, so that it does not expire
+// during a recording.
 const renewBefore = 3 * 24 * time.Hour
 
 // ErrNotOurs marks an authority file that Open did not write or that others may
@@ -36,11 +36,8 @@ var ErrNotOurs = errors.New("not a usable authority; `recorder ca rotate` replac
 // there is none, when it is about to expire, or when its hosts are not exactly
 // hosts and loopback. It creates dir with mode 0700.
 func Open(dir string, hosts []string, now time.Time) (*Authority, error) {
-	a, err := Load(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return issueAuthority(dir, hosts, now, fileutil.CreateFile)
-	case err != nil:
+	a, err := loadOrIssue(dir, hosts, now)
+	if err != nil {
 		return nil, err
 	}
 	why := a.replaceReason(hosts, now)
@@ -52,6 +49,23 @@ func Open(dir string, hosts []string, now time.Time) (*Authority, error) {
 	}
 	a.replacedReason = why
 	return a, nil
+}
+
+// loadOrIssue returns the authority kept in dir, or issues the first one. Of several processes
+// that issue it at once, the authority of one is kept and returned to all.
+func loadOrIssue(dir string, hosts []string, now time.Time) (*Authority, error) {
+	a, err := Load(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return a, err
+	}
+	a, err = issueAuthority(dir, hosts, now, fileutil.CreateFile)
+	if !errors.Is(err, fs.ErrExist) {
+		return a, err
+	}
+	if a, err = Load(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: is a link that leads nowhere; delete it", filepath.Join(dir, secretFile))
+	}
+	return a, err
 }
 
 // replaceReason returns why an authority cannot be used for hosts from now on,
@@ -70,7 +84,7 @@ func (a *Authority) replaceReason(hosts []string, now time.Time) string {
 	return ""
 }
 
-// Load returns the authority kept in dir as it is. Without one the error is
+// Load returns the authority kept in dir, however old it is. Without one the error is
 // fs.ErrNotExist.
 func Load(dir string) (*Authority, error) { return loadAuthority(filepath.Join(dir, secretFile)) }
 
@@ -80,8 +94,7 @@ func Rotate(dir string, hosts []string, now time.Time) (*Authority, error) {
 	return issueAuthority(dir, hosts, now, fileutil.WriteFile)
 }
 
-// issueAuthority makes an authority and writes its file. With fileutil.CreateFile an
-// authority that another process wrote first wins, and is returned.
+// issueAuthority makes an authority and keeps it in dir by write.
 func issueAuthority(dir string, hosts []string, now time.Time, write func(path string, data []byte, perm fs.FileMode) error) (*Authority, error) {
 	a, err := New(hosts, now)
 	if err != nil {
@@ -95,11 +108,7 @@ func issueAuthority(dir string, hosts []string, now time.Time, write func(path s
 		return nil, err
 	}
 	path := filepath.Join(dir, secretFile)
-	err = write(path, secret, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return Open(dir, hosts, now)
-	}
-	if err != nil {
+	if err := write(path, secret, 0o600); err != nil {
 		return nil, cannotWrite(path, err)
 	}
 	return a, publishCertificate(dir, a)
@@ -137,7 +146,7 @@ func loadAuthority(path string) (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" { // whose modes say nothing
+	if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" { // where modes say nothing
 		return nil, fmt.Errorf("%s: mode %04o lets others read the key: %w", path, info.Mode().Perm(), ErrNotOurs)
 	}
 	data, err := os.ReadFile(path)

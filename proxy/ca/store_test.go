@@ -243,3 +243,16 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A link that leads nowhere is neither an authority nor a place for one.
+func TestOpenRefusesALinkThatLeadsNowhere(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, secretFile)
+	if err := os.Symlink(filepath.Join(dir, "gone"), path); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	_, err := Open(dir, []string{"api.anthropic.com"}, issued)
+	if want := path + ": is a link that leads nowhere; delete it"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

@@ -18,7 +18,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/event"
 )
 
-// checkSettings is what refresh --check was asked for.
+// checkSettings are the flags of refresh --check.
 type checkSettings struct {
 	on       bool
 	budget   budget
@@ -29,11 +29,11 @@ type checkSettings struct {
 	json     bool
 }
 
-// checkFlags are the ones that mean something with --check only.
+// checkFlags are the flags that have a use with --check only.
 var checkFlags = []string{"max-requests", "max-tokens", "max-bytes", "timeout", "fail-on", "dry-run", "json"}
 
-// withCheck gives refresh the flag --check, with which it records nothing.
-func (a *app) withCheck(cmd *cobra.Command) *cobra.Command {
+// withCheck gives refresh, whose flags are f, the flag --check, with which it records nothing.
+func (a *app) withCheck(cmd *cobra.Command, f *modeFlags) *cobra.Command {
 	var x checkSettings
 	set, record := cmd.Flags(), cmd.RunE
 	set.BoolVar(&x.on, "check", false, "record nothing: send the requests again and report how the replies drifted")
@@ -47,7 +47,7 @@ func (a *app) withCheck(cmd *cobra.Command) *cobra.Command {
 	set.Lookup("json").Usage += ", with --check"
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if x.on {
-			return a.checkCommand(cmd, x)
+			return a.checkDrift(cmd.Context(), f, x)
 		}
 		for _, name := range checkFlags {
 			if set.Changed(name) {
@@ -59,19 +59,8 @@ func (a *app) withCheck(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// checkCommand takes from refresh's own flags what a check needs of them.
-func (a *app) checkCommand(cmd *cobra.Command, x checkSettings) error {
-	f := &modeFlags{mode: modeRefresh, listen: "127.0.0.1:0"}
-	var err error
-	for _, step := range []func() error{
-		func() error { f.cassette, err = cmd.Flags().GetString("cassette"); return err },
-		func() error { f.upstream, err = cmd.Flags().GetStringSlice("upstream"); return err },
-		func() error { f.upstreamCA, err = cmd.Flags().GetString("upstream-ca"); return err },
-	} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
+// checkDrift checks the flags, and then the cassette.
+func (a *app) checkDrift(ctx context.Context, f *modeFlags, x checkSettings) error {
 	if f.cassette == "" {
 		return cli.Usage("--cassette: missing; name the file to check")
 	}
@@ -82,7 +71,7 @@ func (a *app) checkCommand(cmd *cobra.Command, x checkSettings) error {
 	if x.budget.requests < 1 || x.budget.tokens < 1 || x.maxBytes < 1 || x.timeout <= 0 {
 		return cli.Usage("--max-requests, --max-tokens, --max-bytes and --timeout: have to be above 0")
 	}
-	return a.checkCassette(cmd.Context(), f, x, failOn)
+	return a.checkCassette(ctx, f, x, failOn)
 }
 
 // driftReport is what a check found.
@@ -111,7 +100,7 @@ type checkedReply struct {
 	Times       *inspect.Times `json:"times"`
 }
 
-// checkCassette holds the provider's replies of today against a cassette. It writes no
+// checkCassette sends the requests of a cassette again and compares the replies. It writes no
 // cassette.
 func (a *app) checkCassette(ctx context.Context, f *modeFlags, x checkSettings, failOn event.Severity) error {
 	t, err := inspect.Read(f.cassette, inspect.Everything)
@@ -142,10 +131,11 @@ func (a *app) checkCassette(ctx context.Context, f *modeFlags, x checkSettings, 
 	return a.printAndExit(r, x)
 }
 
-// nonNil is a list that JSON shows as one even when it is empty.
+// nonNil returns a copy of a list that is not nil: JSON shows it as a list even when it is
+// empty.
 func nonNil[T any](list []T) []T { return append([]T{}, list...) }
 
-// sayCost says what a check will cost before it costs anything.
+// sayCost prints what a check will cost, before anything is sent.
 func (a *app) sayCost(r *driftReport, p resendPlan) {
 	most := 0
 	for _, t := range p.send {
@@ -158,8 +148,8 @@ func (a *app) sayCost(r *driftReport, p resendPlan) {
 	}
 }
 
-// resendPlanned sends what is planned, one request after the other, until the budget
-// is spent. All that is kept of a reply is redacted.
+// resendPlanned sends the planned requests, one after the other, until the budget is spent.
+// Replies are redacted before anything is kept of them.
 func (k *modeEnv) resendPlanned(ctx context.Context, s *sender, list []cassette.Interaction, p resendPlan, b budget, r *driftReport) {
 	for _, t := range p.send {
 		old := list[t.Interaction]

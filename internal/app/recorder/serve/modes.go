@@ -48,19 +48,20 @@ func (a *app) inCI() bool {
 }
 
 func (a *app) recordCommand() *cobra.Command {
-	return a.modeCommand(modeRecord, "record --cassette F", "Record the traffic of programs that are pointed at the proxy, until interrupted")
+	return a.modeCommand(&modeFlags{mode: modeRecord}, "record --cassette F", "Record the traffic of programs that are pointed at the proxy, until interrupted")
 }
 
 func (a *app) replayCommand() *cobra.Command {
-	return a.modeCommand(modeReplay, "replay --cassette F", "Answer programs that are pointed at the proxy from a cassette, until interrupted")
+	return a.modeCommand(&modeFlags{mode: modeReplay}, "replay --cassette F", "Answer programs that are pointed at the proxy from a cassette, until interrupted")
 }
 
 func (a *app) refreshCommand() *cobra.Command {
-	return a.withCheck(a.modeCommand(modeRefresh, "refresh --cassette F", "Record a cassette again, show what changed, then put it in the old one's place"))
+	f := &modeFlags{mode: modeRefresh}
+	return a.withCheck(a.modeCommand(f, "refresh --cassette F", "Record a cassette again, show what changed, then put it in the old one's place"), f)
 }
 
 func (a *app) passCommand() *cobra.Command {
-	return a.modeCommand(modePass, "pass", "Pass everything on to the providers and keep nothing, until interrupted")
+	return a.modeCommand(&modeFlags{mode: modePass}, "pass", "Pass everything on to the providers and keep nothing, until interrupted")
 }
 
 var modeExamples = map[string]string{
@@ -70,11 +71,10 @@ var modeExamples = map[string]string{
 	modePass:    "  recorder pass --ingress mitm,base-url",
 }
 
-// modeCommand is a command that runs a mode for programs started elsewhere.
-func (a *app) modeCommand(mode, use, short string) *cobra.Command {
-	f := &modeFlags{mode: mode}
+// modeCommand returns the command that runs the mode of f for programs started elsewhere.
+func (a *app) modeCommand(f *modeFlags, use, short string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: cli.NoArgs, Example: modeExamples[mode],
+		Use: use, Short: short, Args: cli.NoArgs, Example: modeExamples[f.mode],
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveMode(cmd.Context(), f, cli.GivenFlags(cmd)) },
 	}
 	f.addTo(cmd)

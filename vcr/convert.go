@@ -20,8 +20,8 @@ func toGoVCRRequest(in cassette.Request) vcrcassette.Request {
 	return out
 }
 
-// applyFilters passes an interaction through filters. What go-vcr has no place for
-// stays, unless a filter changes the body that it describes.
+// applyFilters passes an interaction through filters. The fields that go-vcr does not have stay,
+// but for those of a response body that a filter changes.
 func applyFilters(filters []vcrcassette.Filter, in cassette.Interaction) (cassette.Interaction, error) {
 	if len(filters) == 0 {
 		return in, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
-// The variable that overrules what ForTest would do, and its values: those of
+// The variable that overrules what ForTest does by itself, and its values, which are those of
 // recorder run --mode.
 const (
 	modeVariable      = "VCR_MODE"
@@ -69,7 +69,7 @@ func statError(path string) error {
 
 var goVCRModes = map[string]Mode{modeRecord: ModeRecording, modeRecordMissing: ModeReplayingOrRecording, modeReplay: ModeReplaying, modePass: ModeDisabled}
 
-// testMode returns what a test is to do, and why.
+// testMode returns the mode of a test, and why it is that.
 func testMode(getenv func(string) string) (mode, why string, err error) {
 	mode = getenv(modeVariable)
 	if _, known := goVCRModes[mode]; known {
@@ -93,8 +93,7 @@ func testCommand(t testing.TB, mode string) string {
 	return fmt.Sprintf("%s=%s go test -run '^%s$'", modeVariable, mode, strings.ReplaceAll(t.Name(), "/", "$/^"))
 }
 
-// recordCommand returns the command that records what is missing, "" where nobody
-// knows it.
+// recordCommand returns the command that records what is missing, "" without [ForTest].
 func (r *Recorder) recordCommand() string {
 	if r.test == nil {
 		return ""
@@ -102,7 +101,7 @@ func (r *Recorder) recordCommand() string {
 	return testCommand(r.test, modeRecordMissing)
 }
 
-// endTest ends the recording and says what was missing.
+// endTest ends the recording and reports what was missing.
 func (r *Recorder) endTest(t testing.TB) {
 	t.Helper()
 	k := &r.recording
@@ -113,7 +112,7 @@ func (r *Recorder) endTest(t testing.TB) {
 	if list := r.missing.list(); len(list) > 0 {
 		t.Errorf("requests without a recorded answer:\n%s", strings.Join(list, "\n"))
 	}
-	isOldKept := r.keepsOld() // afterwards there is always a file
+	isOldKept := r.keepsOld() // asked before Stop, which may create the file
 	if err := r.Stop(); err != nil {
 		t.Error(err)
 	}
@@ -123,8 +122,8 @@ func (r *Recorder) endTest(t testing.TB) {
 	case k.saved > 0:
 		t.Logf("%s: %s recorded", r.file(), countInteractions(k.saved))
 	}
-	if r.player != nil {
-		for _, unused := range r.player.Receipt().UnusedInteractions {
+	if r.replayer != nil {
+		for _, unused := range r.replayer.Receipt().UnusedInteractions {
 			t.Logf("%s: interaction %d was not asked for: %s %s", r.file(), unused.Interaction, unused.Method, unused.URL)
 		}
 	}

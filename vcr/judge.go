@@ -9,10 +9,10 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// Judge holds the requests of a test to the referee's catalogue, as conform check
-// does, and fails the test when one breaks a requirement or nothing could be judged.
-// The requests are those of this run, also when their replies were recorded earlier.
-// Judge ends the recording: no request may follow.
+// Judge checks the requests of a test against the catalogue of requirements, as conform check
+// does. It fails the test when a request breaks a requirement, or nothing could be judged.
+// The requests are those of this run, even where their replies were recorded earlier. Judge
+// ends the recording: no request may follow.
 func Judge(t testing.TB, rec *Recorder) {
 	t.Helper()
 	verdict, err := rec.Verdict()

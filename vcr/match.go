@@ -17,8 +17,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
-// candidates are the recorded requests, for a matcher. They are read as far as
-// somebody asked.
+// candidates are the recorded requests, for a matcher. They are read as far as a request was
+// compared with them.
 type candidates struct {
 	mu       sync.Mutex
 	requests []cassette.Request
@@ -26,7 +26,7 @@ type candidates struct {
 	front    int // all before it are replayed
 }
 
-// find returns what replays the first interaction that matches, nil for none.
+// find returns a handler that replays the first interaction that matches, nil for none.
 func (c *candidates) find(r *Recorder, req *http.Request) (http.Handler, error) {
 	asked, err := readRequest(r.redaction.matched, req)
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *candidates) find(r *Recorder, req *http.Request) (http.Handler, error) 
 	if at < 0 || err != nil {
 		return nil, err
 	}
-	in, err := r.played.At(at)
+	in, err := r.recorded.At(at)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +54,9 @@ func (c *candidates) firstMatch(r *Recorder, asked *askedRequest) (at int, err e
 	if r.repeats {
 		c.front = 0
 	}
-	for at := c.front; at < r.played.Len(); at++ {
+	for at := c.front; at < r.recorded.Len(); at++ {
 		if at == len(c.requests) {
-			next, err := r.played.Request(at)
+			next, err := r.recorded.Request(at)
 			if err != nil {
 				return -1, err
 			}
@@ -74,7 +74,7 @@ func (c *candidates) firstMatch(r *Recorder, asked *askedRequest) (at int, err e
 	return -1, nil
 }
 
-// askedRequest is a request that looks for its reply. It is for one goroutine.
+// askedRequest is a live request that is compared with recorded ones. It is for one goroutine.
 type askedRequest struct {
 	redactor *redact.Redactor
 	req      *http.Request
@@ -115,12 +115,12 @@ func (a *askedRequest) redactedRequest() cassette.Request {
 	return *a.redacted
 }
 
-// redactedMark begins what redaction leaves of a secret.
+// redactedMark begins a pseudonym, which redaction puts in the place of a secret.
 const redactedMark = "REDACTED"
 
-// shownRequest returns a recorded request as a matcher sees it: where redaction
-// replaced a secret, it has what the request has there. So a secret never decides
-// whether two requests are equal.
+// shownRequest returns a recorded request as a matcher sees it. Where redaction replaced a
+// secret, it has what the live request has there, so that a secret never decides whether two
+// requests are equal.
 func (a *askedRequest) shownRequest(recorded cassette.Request) vcrcassette.Request {
 	if strings.Contains(recorded.URL, redactedMark) && replay.SameURL(recorded.URL, a.redactedRequest().URL) {
 		recorded.URL = a.req.URL.String()

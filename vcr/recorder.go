@@ -42,26 +42,28 @@ type Recorder struct {
 	// it took when it was recorded, chunk by chunk.
 	SkipRequestLatency bool
 
-	name       string // of the cassette, without .yaml
-	mode       Mode
-	replace    bool // record anew, instead of continuing the cassette
-	wholeOnly  bool // incomplete replies are not kept
-	transport  http.RoundTripper
-	matcher    vcrcassette.Matcher // nil matches as the replayer does, at level
-	level      replay.Level
-	repeats    bool // an interaction answers any number of requests
-	filters    []vcrcassette.Filter
-	test       testing.TB // of ForTest, else nil
-	redaction  redaction
-	played     *cassette.Cassette // nil when there is nothing to play
-	recording  recording
-	seen       seenList
-	missing    sentences // about requests without an answer
-	cut        sentences // about replies that broke off
+	name      string // of the cassette, without .yaml
+	mode      Mode
+	replace   bool // record a new cassette, instead of continuing the old one
+	wholeOnly bool // incomplete replies are not kept
+	transport http.RoundTripper
+	matcher   vcrcassette.Matcher // nil: requests are matched by replayer, at level
+	level     replay.Level
+	repeats   bool // an interaction answers any number of requests
+	filters   []vcrcassette.Filter
+	test      testing.TB // that of ForTest, else nil
+	redaction redaction
+
+	recorded   *cassette.Cassette // nil when there is nothing to replay
+	replayer   *replay.Replayer   // answers from recorded, without a matcher
+	candidates candidates         // answers from recorded, with a matcher
 	startOnce  sync.Once
 	startErr   error
-	player     *replay.Replayer // without a matcher
-	candidates candidates       // with one
+
+	recording recording
+	seen      seenList
+	missing   sentences // about requests without an answer
+	cut       sentences // about replies that broke off
 }
 
 // New replays the cassette name.yaml.
@@ -85,8 +87,8 @@ func NewAsMode(cassetteName string, mode Mode, realTransport http.RoundTripper) 
 	return r, nil
 }
 
-// openCassette opens what there is to play. What a killed test had recorded is part of
-// it where more may be recorded.
+// openCassette opens what there is to replay. A recording that was interrupted is finished
+// first, unless the mode is ModeReplaying.
 func (r *Recorder) openCassette() error {
 	if r.mode == ModeDisabled {
 		return nil
@@ -96,7 +98,7 @@ func (r *Recorder) openCassette() error {
 			return err
 		}
 	}
-	played, err := cassette.Open(r.file())
+	recorded, err := cassette.Open(r.file())
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && r.mode == ModeReplaying:
 		return vcrcassette.ErrCassetteNotFound
@@ -104,7 +106,7 @@ func (r *Recorder) openCassette() error {
 		r.mode = ModeRecording
 		return nil
 	case err == nil && r.mode != ModeRecording:
-		r.played = played
+		r.recorded = recorded
 	}
 	return err
 }
@@ -117,9 +119,9 @@ func (r *Recorder) Mode() Mode { return r.mode }
 // SetTransport sets what reaches the service.
 func (r *Recorder) SetTransport(t http.RoundTripper) { r.transport = t }
 
-// SetMatcher replaces how a request finds its reply: the first interaction answers
-// that was not replayed and for which matcher is true. Where redaction replaced a
-// secret of the recorded request, matcher sees what the request has there instead.
+// SetMatcher replaces how a request finds its reply: the first interaction answers that was not
+// replayed yet and for which matcher returns true. Where redaction replaced a secret in the
+// recorded request, matcher sees what the live request has there instead.
 func (r *Recorder) SetMatcher(matcher vcrcassette.Matcher) { r.matcher = matcher }
 
 // SetLevel sets the loosest level at which a recorder of [ForTest] answers.
@@ -181,10 +183,10 @@ func (r *Recorder) findAnswer(req *http.Request) (http.Handler, error) {
 	switch {
 	case r.startErr != nil:
 		return nil, r.startErr
-	case r.played == nil:
+	case r.recorded == nil:
 		return http.HandlerFunc(r.record), nil
-	case r.player != nil:
-		return r.player, nil
+	case r.replayer != nil:
+		return r.replayer, nil
 	}
 	found, err := r.candidates.find(r, req) //nolint:contextcheck // matchers of go-vcr take a request without a context
 	switch {
@@ -199,17 +201,17 @@ func (r *Recorder) findAnswer(req *http.Request) (http.Handler, error) {
 	return http.HandlerFunc(r.record), nil
 }
 
-// start prepares to replay with what the recorder was configured with.
+// start makes the replayer, at the first request, when the configuration is complete.
 func (r *Recorder) start() (err error) {
-	if r.played == nil || r.matcher != nil {
+	if r.recorded == nil || r.matcher != nil {
 		return nil
 	}
-	cfg := replay.Config{Cassette: r.played, Redactor: r.redaction.redactor, Masks: r.redaction.requestMasks(), Match: r.level, Timing: r.timing(), Repeat: r.repeats,
+	cfg := replay.Config{Cassette: r.recorded, Redactor: r.redaction.redactor, Masks: r.redaction.requestMasks(), Match: r.level, Timing: r.timing(), Repeat: r.repeats,
 		Observe: r.observeReplay, Log: r.missing.add, Record: r.recordCommand()}
 	if r.mode == ModeReplayingOrRecording {
 		cfg.Fallback = http.HandlerFunc(r.record)
 	}
-	r.player, err = replay.New(cfg)
+	r.replayer, err = replay.New(cfg)
 	return err
 }
 
@@ -220,7 +222,7 @@ func (r *Recorder) timing() replay.Timing {
 	return replay.Recorded
 }
 
-// CancelRequest passes on a cancellation to a transport that knows them.
+// CancelRequest passes a cancellation on to a transport that has this method.
 //
 // Deprecated: cancel the request's context.
 func (r *Recorder) CancelRequest(req *http.Request) {

@@ -470,3 +470,22 @@ func TestNew(t *testing.T) {
 	}
 	mustStop(t, again)
 }
+
+// TestReplyAfterTheEnd holds that a reply which arrives when the recording has ended is
+// closed: its client may never read it, and Stop waits for its handler.
+func TestReplyAfterTheEnd(t *testing.T) {
+	var open openBodies
+	open.closeAll()
+	late := &closeCounter{}
+	_ = open.add(late)
+	if late.closed != 1 {
+		t.Errorf("closed %d times, want once", late.closed)
+	}
+}
+
+type closeCounter struct {
+	io.Reader
+	closed int
+}
+
+func (c *closeCounter) Close() error { c.closed++; return nil }

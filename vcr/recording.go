@@ -23,7 +23,7 @@ type redaction struct {
 	matched  *redact.Redactor // redacts a request as it was recorded, for matchers
 }
 
-// newRedaction knows the secrets in the environment.
+// newRedaction returns a redaction that knows the secrets in the environment.
 func newRedaction() redaction {
 	r := redaction{redact.New(nil), gate.New(), redact.New(nil)}
 	r.matched.LookIntoWords()
@@ -34,35 +34,38 @@ func newRedaction() redaction {
 	return r
 }
 
-// requestMasks is what [replay.Config] takes: the recorder may have masked what looks like
-// a key, and no test prints one.
+// requestMasks returns the masks for [replay.Config]: the recorder may have masked what looks
+// like a key, and a test must not print one.
 func (r redaction) requestMasks() replay.Masks {
 	return replay.NewMasks(func(in cassette.Request, mask *redact.Redactor) (cassette.Request, bool) {
 		return r.gate.MaskRequest(in, mask)
 	}, func() *redact.Redactor { return redact.New(nil) })
 }
 
-// lastLook is what [cassette.Writer.Revise] takes.
+// lastLook is for [cassette.Writer.Revise].
 func (r redaction) lastLook() (again func(cassette.Interaction) (cassette.Interaction, error), first int) {
 	return record.LastLook(r.redactor, r.gate)
 }
 
-// drain is how long a reply is still read whose client left: it is kept whole.
+// drain bounds how much of a reply is read after its client has left, so that the whole reply
+// is kept.
 var drain = record.Drain{Bytes: 64 << 20, Time: 10 * time.Second}
 
-// recording is what is recorded. The file is opened at the first request.
+// recording is the new part of the cassette. Its file is opened at the first request that is
+// recorded.
 type recording struct {
-	mu       sync.Mutex
+	mu       sync.Mutex // guards stopped, err and saved, and the making of recorder and writer
 	stopped  bool
-	requests sync.WaitGroup // that are on their way to the service
 	recorder *record.Recorder
 	writer   *cassette.Writer
 	err      error // why there is no recorder
-	saved    int   // guarded by mu
+	saved    int   // interactions in the file
+
+	requests sync.WaitGroup // those that are being recorded
 	open     openBodies
 
 	settleOnce, saveOnce sync.Once
-	report               record.Report // once settled
+	report               record.Report // set by settle
 	saveErr              error
 }
 
@@ -118,8 +121,8 @@ func (k *recording) openFile(r *Recorder) (err error) {
 	return nil
 }
 
-// provenance is what may be claimed of the replies: a transport of the caller's own
-// may lead anywhere.
+// provenance returns what may be claimed of the replies. A transport that is not net/http's may
+// lead anywhere.
 func (r *Recorder) provenance() string {
 	if _, ok := r.transport.(*http.Transport); ok {
 		return cassette.ProvenanceLive
@@ -144,8 +147,8 @@ func (r *Recorder) openWriter(meta cassette.Meta) (*cassette.Writer, error) {
 	return writer, err
 }
 
-// adoptCassette starts the successor of a cassette that go-vcr wrote, with all that is
-// in it. Nobody knows who answered there, so its provenance is an import.
+// adoptCassette starts the successor of a cassette that go-vcr wrote, with all its
+// interactions. Its provenance is import, because the old file does not say who answered.
 func (r *Recorder) adoptCassette(meta cassette.Meta) (*cassette.Writer, error) {
 	old, err := cassette.Open(r.file())
 	if err != nil {
@@ -207,8 +210,8 @@ func (f filteringWriter) filter(in cassette.Interaction) (cassette.Interaction, 
 	return out, f.r.redaction.gate.Check(out) // a filter may have put a secret back
 }
 
-// settle ends the requests that are still open, and waits until all that ended is in
-// the file.
+// settle closes the replies that are still open, and waits until every exchange is in the file.
+// No further request is recorded.
 func (k *recording) settle() {
 	k.settleOnce.Do(func() {
 		k.mu.Lock()
@@ -222,7 +225,8 @@ func (k *recording) settle() {
 	})
 }
 
-// save gives the file its name. The error says what was not saved.
+// save finishes the file, or removes it when it has nothing new. The error says what was not
+// saved.
 func (k *recording) save(r *Recorder) error {
 	if k.recorder == nil {
 		return nil
@@ -241,8 +245,8 @@ func (k *recording) save(r *Recorder) error {
 	return errors.Join(append(problems, k.writer.Close())...)
 }
 
-// keepsOld reports whether the recording does not take the old one's place: a failed
-// test is no reason to lose what there was.
+// keepsOld reports whether the old cassette stays although it was to be replaced: the test
+// failed.
 func (r *Recorder) keepsOld() bool {
 	if !r.replace || r.test == nil || !r.test.Failed() {
 		return false

@@ -9,8 +9,8 @@ import (
 	"github.com/meerkat-go/conformance/internal/inprocess"
 )
 
-// exchange is what the two ends of one request tell each other: the handler, where the
-// recorder's transport is, and the client.
+// exchange is in the context of one request. The recorder's transport, and RoundTrip, which
+// waits for the reply, share it.
 type exchange struct {
 	failure error // why the service gave no reply
 }
@@ -35,8 +35,8 @@ func (r *Recorder) askHandler(h http.Handler, req *http.Request) (*http.Response
 	return resp, nil
 }
 
-// realTransport is the transport of the recorder: it notes failures, and lets
-// net/http send its own User-Agent where the client set none.
+// realTransport sends the requests of the recorder to the service. It notes failures, and lets
+// net/http add its own User-Agent where the client set none.
 type realTransport struct{ next func() http.RoundTripper }
 
 // RoundTrip asks the service.
@@ -51,7 +51,8 @@ func (t realTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// flushEveryWrite makes each Write of h a piece of the reply.
+// flushEveryWrite returns h with each of its Writes flushed, so that the client gets it as one
+// piece.
 func flushEveryWrite(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { h.ServeHTTP(flushingWriter{w}, req) })
 }
@@ -72,8 +73,9 @@ func (w flushingWriter) Write(p []byte) (int, error) {
 
 // openBodies are the replies that clients may still be reading.
 type openBodies struct {
-	mu  sync.Mutex
-	all map[*openBody]bool
+	mu       sync.Mutex
+	all      map[*openBody]bool
+	isClosed bool
 }
 
 type openBody struct {
@@ -81,10 +83,15 @@ type openBody struct {
 	from *openBodies
 }
 
+// add adds a reply. After closeAll it closes the reply at once.
 func (o *openBodies) add(body io.ReadCloser) io.ReadCloser {
 	b := &openBody{body, o}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.isClosed {
+		_ = body.Close()
+		return b
+	}
 	if o.all == nil {
 		o.all = map[*openBody]bool{}
 	}
@@ -100,11 +107,11 @@ func (b *openBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// closeAll closes what the clients left open, so that nobody waits for them.
+// closeAll closes what the clients left open: their handlers wait until it is read.
 func (o *openBodies) closeAll() {
 	o.mu.Lock()
 	left := o.all
-	o.all = nil
+	o.all, o.isClosed = nil, true
 	o.mu.Unlock()
 	for b := range left {
 		_ = b.ReadCloser.Close()

@@ -9,8 +9,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// seenList is what passed, as redaction leaves it, for the referee. It is safe for
-// concurrent use.
+// seenList holds the redacted interactions of this run, for [Judge]. It is safe for concurrent
+// use.
 type seenList struct {
 	mu  sync.Mutex
 	all []cassette.Interaction
@@ -31,8 +31,8 @@ func (s *seenList) inOrder() []cassette.Interaction {
 	return all
 }
 
-// observeReplay notes a request with its answer. Who answered another request says
-// nothing about this one, so the answer is not the provider's.
+// observeReplay notes a request with its recorded answer. Its provenance is synthetic: the
+// provider has not answered this request.
 func (r *Recorder) observeReplay(in cassette.Interaction, _ bool) {
 	in.Started = time.Now()
 	if in.Provenance == "" {
@@ -41,8 +41,8 @@ func (r *Recorder) observeReplay(in cassette.Interaction, _ bool) {
 	r.seen.add(in)
 }
 
-// observeRecorded notes what was recorded. A request without any reply was the
-// caller's to handle; a reply that broke off leaves a gap.
+// observeRecorded notes what was recorded. A reply that broke off is not kept, and fails the
+// test. A request without any reply does not: the client got the error.
 func (r *Recorder) observeRecorded(in cassette.Interaction) {
 	r.seen.add(in)
 	if r.wholeOnly && in.Incomplete != "" && in.Incomplete != cassette.IncompleteNoReply {
@@ -50,7 +50,7 @@ func (r *Recorder) observeRecorded(in cassette.Interaction) {
 	}
 }
 
-// sentences are lines for people. They are safe for concurrent use.
+// sentences collects lines for output. It is safe for concurrent use.
 type sentences struct {
 	mu  sync.Mutex
 	all []string

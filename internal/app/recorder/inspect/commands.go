@@ -1,6 +1,6 @@
-// Package inspect holds the commands of recorder that read files: inspect, diff,
-// textconv and verify look into cassettes, import, export and recover make one file
-// from another. It also words what a refresh of a cassette changed.
+// Package inspect holds the commands of recorder that read files: inspect, diff, textconv and
+// verify look into cassettes; import, export and recover make one file from another. Package
+// serve uses its output for what a refresh of a cassette changed.
 package inspect
 
 import (

@@ -8,7 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/event"
 )
 
-// difference is what two cassettes, or two interactions, do not have in common.
+// difference is how two cassettes, or two interactions, differ.
 type difference struct {
 	Schema string `json:"schema"`
 	Old    string `json:"old"`
@@ -17,8 +17,8 @@ type difference struct {
 	Pairs  []pair `json:"pairs"`
 }
 
-// pair is an interaction of the old cassette and its like in the new one. One
-// that is alone has nil on the other side.
+// pair is an interaction of the old cassette and the one in the new cassette that corresponds to
+// it. One without a counterpart has nil on the other side.
 type pair struct {
 	Old     *int            `json:"old"`
 	New     *int            `json:"new"`
@@ -86,7 +86,7 @@ func (a *app) diffCassettes(old, fresh string, asJSON bool) error {
 	return cli.Exit(exit)
 }
 
-// DiffFiles compares what two places name, each FILE or FILE#N.
+// DiffFiles compares two cassettes or interactions, each given as FILE or FILE#N.
 func DiffFiles(old, fresh string) (difference, error) {
 	x, err := readSide(old)
 	if err != nil {

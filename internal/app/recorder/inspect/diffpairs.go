@@ -10,10 +10,10 @@ import (
 	"github.com/meerkat-go/conformance/proxy/event"
 )
 
-// side is one of the two recordings, its ids by their common names.
+// side is one of two recordings that are compared, with ids by their common names.
 type side struct {
 	list     []cassette.Interaction
-	first    int
+	first    int // the number of the first interaction in list
 	requests [][]event.Field
 	replies  [][]event.Item
 	isSingle bool // one interaction was named
@@ -32,8 +32,8 @@ func readSide(arg string) (*side, error) {
 	return sideOf(t.List, t.first, n != Everything), nil
 }
 
-func sideOf(list []cassette.Interaction, first int, lonely bool) *side {
-	s := &side{list: list, first: first, isSingle: lonely}
+func sideOf(list []cassette.Interaction, first int, isSingle bool) *side {
+	s := &side{list: list, first: first, isSingle: isSingle}
 	names := event.NewNames()
 	for _, in := range list {
 		s.requests = append(s.requests, event.Fields(in.Request.Body, names))
@@ -72,9 +72,9 @@ func compareSides(a, b *side) difference {
 	return d
 }
 
-// matchInteractions pairs the interactions whose requests are equal, in order; of those
-// between them the ones that ask the same operation, in order; two that were
-// named belong together.
+// matchInteractions pairs the interactions whose requests are equal, in order, and between them
+// those that ask for the same operation, in order. Two interactions that were named by number
+// are a pair.
 func matchInteractions(a, b *side) [][2]int {
 	if a.isSingle && b.isSingle {
 		return [][2]int{{0, 0}}
@@ -99,7 +99,7 @@ func sideKeys(s *side, of func(int) string) []string {
 	return list
 }
 
-// matchByAddress pairs what is alone on either side by what it asks.
+// matchByAddress pairs interactions without an equal request by what they ask for.
 func matchByAddress(a, b *side, gap [][2]int) (out [][2]int) {
 	var left, right []int
 	var leftKeys, rightKeys []string
@@ -148,7 +148,7 @@ func pairOf(a, b *side, m [2]int, renaming *event.Renaming) (p pair) {
 	return p
 }
 
-// shapeFindings leaves out the findings that the changes of what was said show better.
+// shapeFindings leaves out the findings that are among the changes of what was said.
 func shapeFindings(found []event.Finding, said []event.Change) []event.Finding {
 	for i := range found {
 		found[i].Pairs = nil // there is only one
@@ -163,7 +163,7 @@ func shapeFindings(found []event.Finding, said []event.Change) []event.Finding {
 	})
 }
 
-// requestChanges is how the requests differ.
+// requestChanges lists how two requests differ.
 func requestChanges(a, b *side, m [2]int, renaming *event.Renaming) []event.Change {
 	list := event.FieldChanges(a.requests[m[0]], b.requests[m[1]], renaming)
 	x, y := a.list[m[0]].Request, b.list[m[1]].Request

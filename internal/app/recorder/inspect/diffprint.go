@@ -56,7 +56,7 @@ func printPair(w io.Writer, p pair) {
 
 func shortMillis(ms float64) string { return fmt.Sprintf("%.4g", ms) }
 
-// changeText is a change in one line, or for a text of several lines in a block.
+// changeText returns a change as one line.
 func changeText(c event.Change) string {
 	where := cmp.Or(terminal.Line(strings.TrimSpace(c.Item+" "+c.Path)), "the body")
 	switch c.Kind {

@@ -60,15 +60,14 @@ func eventRows(events []event.Event, stalls map[int]time.Duration) []eventRow {
 	return rows
 }
 
-// Between two events a stall is what is both long for a person and long for
-// this reply.
+// A gap between two events is a stall when it is at least stallLeast, and at least stallTimes the
+// median gap of the reply.
 const (
 	stallLeast = time.Second
-	stallTimes = 5 // the median gap
+	stallTimes = 5
 )
 
-// stallsOf maps events to how long nothing came before them, where that was a
-// stall.
+// stallsOf maps the indexes of events to the stalls before them.
 func stallsOf(events []event.Event) map[int]time.Duration {
 	var gaps []time.Duration
 	for i, e := range events {
@@ -113,7 +112,7 @@ func printExchange(w io.Writer, t *selection, in cassette.Interaction, events []
 	printHeaders(w, in.Response.Trailer)
 }
 
-// replyPace is how fast a reply came.
+// replyPace says how fast a reply came.
 func replyPace(in cassette.Interaction, events []event.Event) string {
 	if len(in.Timeline) == 0 || len(events) == 0 {
 		return fmt.Sprintf("%v in all", roundSeconds(in.Duration.Seconds()))
@@ -121,7 +120,7 @@ func replyPace(in cassette.Interaction, events []event.Event) string {
 	return fmt.Sprintf("first event %v after the header, last %v, %v in all", roundTime(events[0].At), roundTime(events[len(events)-1].At), roundSeconds(in.Duration.Seconds()))
 }
 
-// nominalNote marks times that are given and not measured.
+// nominalNote marks times that are assigned and not measured.
 func nominalNote(t *selection) string {
 	if t.Meta().Nominal() {
 		return " (nominal times)"
@@ -165,7 +164,7 @@ func printFolded(w io.Writer, events []event.Event, stalls map[int]time.Duration
 	return t.Flush()
 }
 
-// eventMarks are what is wrong or final about an event.
+// eventMarks says where an event came after a stall, is cut, or is the last.
 func eventMarks(e event.Event, stall time.Duration) (text string) {
 	if stall > 0 {
 		text += fmt.Sprintf(" [stalled %v]", stall.Round(10*time.Millisecond))
@@ -179,8 +178,8 @@ func eventMarks(e event.Event, stall time.Duration) (text string) {
 	return text
 }
 
-// itemText is what an item says in one line: its text, or else its values that are
-// no counts and not empty.
+// itemText returns what an item says in one line: its text and its values, except counts of tokens
+// and empty values.
 func itemText(item event.Item) string {
 	var parts []string
 	if item.Pieces {
@@ -204,14 +203,13 @@ func isEmptyValue(value string) bool {
 	return slices.Contains([]string{"null", `""`, "[]", "{}", "false"}, value)
 }
 
-// lastName is a path's last name, with its element.
+// lastName returns the last name of a path, with its index.
 func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
-// maxShown is how much of a text a table shows; --json and --body have all.
+// maxShown is how many characters of a text a table shows; --json and --body show all.
 const maxShown = 120
 
-// Abbreviate returns the beginning of a text on one line, without what would steer a
-// terminal.
+// Abbreviate returns the beginning of a text on one line, without control characters.
 func Abbreviate(text string) string {
 	n := 0
 	for i := range text {
@@ -222,7 +220,7 @@ func Abbreviate(text string) string {
 	return terminal.Line(text)
 }
 
-// roundTime is a time for people.
+// roundTime rounds a time for output.
 func roundTime(d time.Duration) time.Duration {
 	if d < 10*time.Millisecond {
 		return d.Round(10 * time.Microsecond)

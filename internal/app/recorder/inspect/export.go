@@ -23,9 +23,9 @@ import (
 // exportFormat is a format that export writes.
 type exportFormat struct {
 	name string
-	// lacks is what the format has no place for, in a sentence for people.
+	// lacks names what the format has no place for, "" when nothing.
 	lacks string
-	// keeps returns what of an interaction comes back when the file is read.
+	// keeps returns the part of an interaction that the format can hold.
 	keeps func(cassette.Interaction) cassette.Interaction
 	write func(io.Writer, *cassette.Cassette) error
 }
@@ -106,8 +106,8 @@ func (a *app) exportCassette(path, to, out string, force bool) error {
 	return nil
 }
 
-// openClean opens a cassette in which there is no key. One without seals may never
-// have been redacted.
+// openClean opens a cassette, and returns an error when there is a key in it or when it has no
+// seals: then it may never have been redacted.
 func openClean(path string) (*cassette.Cassette, error) {
 	recording, err := cassette.Open(path)
 	if err != nil {
@@ -129,7 +129,7 @@ func openClean(path string) (*cassette.Cassette, error) {
 	return recording, nil
 }
 
-// listChanges names what does not come back when the export is read again.
+// listChanges names what differs when the export is read again.
 func (t exportFormat) listChanges(recording *cassette.Cassette, text []byte) (lines []string, err error) {
 	back, err := interchange.Read("the export", text)
 	if err != nil {
@@ -150,7 +150,7 @@ func (t exportFormat) listChanges(recording *cassette.Cassette, text []byte) (li
 	return lines, nil
 }
 
-// checkOutputFree reports as an error that out is taken.
+// checkOutputFree returns an error when out exists and must not be replaced.
 func checkOutputFree(out string, force bool) error {
 	if out == "" {
 		return nil
@@ -169,7 +169,7 @@ func checkOutputFree(out string, force bool) error {
 	return nil
 }
 
-// writeOutput writes to stdout, or to a file that is there whole or not at all.
+// writeOutput writes text to stdout or, as a whole or not at all, to the file out.
 func (a *app) writeOutput(out string, text []byte) error {
 	if out == "" {
 		_, err := a.Data().Write(text)

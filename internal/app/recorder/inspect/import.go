@@ -19,7 +19,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/record"
 )
 
-// anyFormat lets the bytes of a file tell its format.
+// anyFormat means that the bytes of a file decide its format.
 const anyFormat = "auto"
 
 type importFlags struct {
@@ -132,9 +132,9 @@ func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
 	return cli.Exit(recorderenv.ExitOfRecording(report, err))
 }
 
-// takeAll redacts, screens and saves interactions, and says what became of
-// them. All are looked at before the first is saved: a key that one sends may
-// stand in the reply to an earlier one. What the gate finds is masked where isMasked.
+// takeAll redacts, screens and saves interactions, and reports what became of them. All are
+// redacted before the first is saved: a key that one sends may stand in the reply to an earlier
+// one. With isMasked, what the gate finds is masked.
 func takeAll(r *recorderenv.Redaction, w *cassette.Writer, rec interchange.Recording, isMasked bool) (report record.Report) {
 	var list []cassette.Interaction
 	for _, in := range rec.Interactions {
@@ -175,8 +175,8 @@ func takeAll(r *recorderenv.Redaction, w *cassette.Writer, rec interchange.Recor
 	return report
 }
 
-// importedProvenance returns what the head of an import says. A stand-in's answers stay
-// a stand-in's; what a provider itself answered is an import like any other.
+// importedProvenance returns the provenance of an import. Answers of a simulator or a scripted
+// server keep theirs; all others are an import, even those of a provider itself.
 func importedProvenance(said string) string {
 	if said == cassette.ProvenanceSimulator || said == cassette.ProvenanceSynthetic {
 		return said
@@ -184,15 +184,14 @@ func importedProvenance(said string) string {
 	return cassette.ProvenanceImport
 }
 
-// What a cassette cannot say of a body: that it was there.
+// The errors for a body that was sent and not kept, which a cassette cannot express.
 var (
 	errNoRequest = errors.New("its request body was not kept; record it again")
 	errNoReply   = errors.New("its response body was not kept, as browsers do with streams; record it again")
 )
 
-// prepareImport returns in as the recorder would have stored it. Cassettes of
-// vcrpy and go-vcr have no body where there was none; an archive may have left
-// one out.
+// prepareImport returns in as the recorder would have stored it. In cassettes of vcrpy and go-vcr
+// a missing body was empty; an archive may have left it out.
 func prepareImport(format interchange.Format, in cassette.Interaction) (cassette.Interaction, error) {
 	whole := format == interchange.VCRPy || format == interchange.GoVCR
 	switch {
@@ -215,7 +214,7 @@ func hasNoBody(method string) bool {
 	return slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions}, method)
 }
 
-// requestName is a request without its query or user, which may hold secrets.
+// requestName names a request without the query and the user of its URL, which may hold secrets.
 func requestName(in cassette.Interaction) string {
 	host, path := recorderenv.HostAndPath(in.Request.URL)
 	if host == "" {

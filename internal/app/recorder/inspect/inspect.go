@@ -45,7 +45,7 @@ func rowOf(i int, in cassette.Interaction) row {
 	}
 }
 
-// inspection is what inspect was asked for.
+// inspection are the flags of inspect.
 type inspection struct {
 	json   bool
 	n      int
@@ -95,7 +95,7 @@ func (a *app) inspectFile(arg string, x inspection) error {
 	return a.inspectOne(t, x)
 }
 
-// writeBody writes a body as it was recorded; on a terminal, so that it can be read.
+// writeBody writes a body as it was recorded. Terminals get it without control characters.
 func (a *app) writeBody(in cassette.Interaction, side string) error {
 	body, known := map[string][]byte{"request": in.Request.Body, "response": in.Response.Body}[side]
 	if !known {
@@ -135,7 +135,7 @@ func (a *app) inspectAll(file string, asJSON bool) error {
 	return nil
 }
 
-// cassetteOrigin says where a cassette comes from.
+// cassetteOrigin describes a cassette: provenance, size, date, tool and digest.
 func cassetteOrigin(t *cassette.Cassette) string {
 	meta := t.Meta()
 	parts := []string{meta.Provenance, recorderenv.Interactions(t.Len())}
@@ -187,7 +187,7 @@ func printTable(w io.Writer, rows []row) error {
 	return t.Flush()
 }
 
-// endingText is how a reply ended; one that lacks something says so.
+// endingText returns how a reply ended, and why it is incomplete.
 func endingText(end, incomplete string) string {
 	if incomplete == "" {
 		return end

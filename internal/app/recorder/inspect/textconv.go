@@ -36,9 +36,8 @@ nothing twice. What is not a cassette is printed as it is. For git:
 	}
 }
 
-// convertToText reads one interaction at a time: git hands over files of any size.
-// It fails only for a file that cannot be read at all: git would give up the
-// whole diff, for one damaged cassette in a history.
+// convertToText reads one interaction at a time, because git passes files of any size. It fails
+// only for a file that cannot be read at all: on an error git shows nothing of the whole diff.
 func (a *app) convertToText(file string) error {
 	c := textConverter{out: a.Stdout, names: event.NewNames(), previous: map[string]requestPart{}}
 	t, err := cassette.Open(file)
@@ -62,8 +61,8 @@ func (a *app) convertToText(file string) error {
 	return c.err
 }
 
-// problemText is what an error says is wrong, without the name of the file: git
-// made it up, and another one each time. What to do names it, too.
+// problemText returns what an error says is wrong, without the name of the file and without the
+// advice, which names it as well: git gives the file a new temporary name each time.
 func problemText(err error) string {
 	if e := (*cassette.Error)(nil); errors.As(err, &e) {
 		problem, _, _ := strings.Cut(e.Problem, "; ")
@@ -114,11 +113,11 @@ func (c *textConverter) writeInteraction(i int, in cassette.Interaction) {
 	c.writeReply(event.Fold(event.Of(in), c.names))
 }
 
-// RequestHeaders are the ones by which a request chooses what it gets.
+// RequestHeaders are the headers of a request that decide what the provider replies.
 var RequestHeaders = []string{"Accept", "Content-Type", "Anthropic-Version", "Anthropic-Beta", "Openai-Beta", "X-Stainless-Package-Version", "User-Agent"}
 
-// writeHeaders prints those of names, or of a reply the names that carry meaning:
-// their values change from one reply to the next.
+// writeHeaders prints the headers in names. When names is nil, h is a reply's, whose values change
+// from one reply to the next: it prints the content type and the names of the others.
 func (c *textConverter) writeHeaders(prefix string, h http.Header, names []string) {
 	families := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(h)) {
@@ -134,13 +133,11 @@ func (c *textConverter) writeHeaders(prefix string, h http.Header, names []strin
 	}
 }
 
-// root is the member of a request, or the element of its array, that a field
-// belongs to.
+// root matches the beginning of a field's path: a member of the request, or an element of it.
 var root = regexp.MustCompile(`^([^.\[]*)(\[\d+\])?`)
 
-// writeRequest prints a body by its fields; what the request before said the same
-// way, except for short values, is only mentioned: conversations repeat
-// themselves.
+// writeRequest prints a body by its fields. What is equal in the request before is only referred
+// to, unless it is short, because conversations repeat themselves.
 func (c *textConverter) writeRequest(n int, r cassette.Request) {
 	now := map[string]requestPart{}
 	var order []string
@@ -210,8 +207,7 @@ func (c *textConverter) writeReply(items []event.Item) {
 	}
 }
 
-// setCount adds a count of tokens or puts it in the place of an earlier one: the
-// providers count on as they go.
+// setCount adds a count of tokens, or replaces an earlier one: providers send running totals.
 func setCount(counts []event.Field, f event.Field) []event.Field {
 	for _, prefix := range []string{"message.", "response."} {
 		f.Path = strings.TrimPrefix(f.Path, prefix)
@@ -230,8 +226,8 @@ func textOf(item event.Item) string {
 	return strconv.Quote(item.Text)
 }
 
-// namedValue is a value behind its name; a text of several lines is a block of
-// them, so that a diff shows the line that changed.
+// namedValue returns a value with its name before it. A text of several lines is a block of lines,
+// so that a diff shows the line that changed.
 func namedValue(indent, name, value string) string {
 	name = terminal.Line(name)
 	text, err := strconv.Unquote(value)

@@ -19,7 +19,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact"
 )
 
-// verified is what verify says of all files together.
+// verified is the result of verify for all files.
 type verified struct {
 	Schema    string    `json:"schema"`
 	Cassettes []verdict `json:"cassettes"`
@@ -140,8 +140,8 @@ func (a *app) verifyAll(files []string, judge func(string) verdict) []verdict {
 	return out
 }
 
-// cassetteFiles lists the files that paths name, each once, folders with all
-// below them. An unfinished recording is listed by its cassette's name.
+// cassetteFiles lists the files that paths name and the cassettes below the folders that they name,
+// each once. An unfinished recording is listed by the name of its cassette.
 func cassetteFiles(paths []string) (files []string, err error) {
 	listed := map[string]bool{}
 	add := func(file string) {

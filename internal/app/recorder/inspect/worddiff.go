@@ -11,17 +11,16 @@ const (
 	// contextWords is how many words, spaces and signs of what did not change
 	// are shown on each side of what did.
 	contextWords = 12
-	// islandWords is how many have to stand between two changes to be shown as
-	// unchanged: fewer are there by chance.
+	// islandWords is how many unchanged words between two changes are shown as unchanged.
+	// Fewer are equal by chance.
 	islandWords = 4
 )
 
-// stretch is a run of words that both texts have, or what one has in the place
-// of the other's.
+// stretch is a run of words that both texts have, or the words of each where they differ.
 type stretch struct{ kept, gone, added []string }
 
-// wordDiff is two texts as one: what is gone as [-…-], what is new as {+…+},
-// and of the rest the surroundings.
+// wordDiff returns two texts as one: removed words as [-…-], added words as {+…+}, and
+// contextWords of the rest around them.
 func wordDiff(old, fresh string) string {
 	if old == fresh {
 		return old
@@ -61,7 +60,7 @@ func wordStretches(a, b []string) (list []stretch) {
 	return withoutIslands(list)
 }
 
-// withoutIslands makes changes of the short runs that are kept between two.
+// withoutIslands makes short unchanged runs between two changes part of the changes.
 func withoutIslands(list []stretch) (out []stretch) {
 	for i, s := range list {
 		inside := i > 0 && i < len(list)-1

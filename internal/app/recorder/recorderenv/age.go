@@ -9,8 +9,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// Age is a flag's time span in whole days, or as Go writes durations; 0 for
-// none. It is a pflag.Value.
+// Age is a time span as a flag, in whole days or weeks or as Go writes durations; 0 is none. It
+// is a pflag.Value.
 type Age time.Duration
 
 const day = 24 * time.Hour
@@ -51,8 +51,8 @@ func (g *Age) Set(text string) error {
 	return nil
 }
 
-// StaleReason says why a cassette is older than limit allows, or nothing. One that
-// does not say when it was recorded may be of any age.
+// StaleReason returns why a cassette is, or may be, older than limit allows; "" when it is not. One
+// that does not say when it was recorded may be of any age.
 func StaleReason(meta cassette.Meta, limit Age, now time.Time) string {
 	if limit == 0 {
 		return ""

@@ -3,42 +3,34 @@ package recorderenv
 import (
 	"cmp"
 	"slices"
-	"sync"
 	"time"
+
+	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
-// Bypass is a connection that a program made past the recorder.
-type Bypass struct {
-	Program string // as the system knows it
-	Address string // HOST:PORT
-}
-
 // BypassWatch looks for connections of a program, and of what it starts, to other
-// machines. It looks several times a second, so it misses the shortest.
+// machines. It looks several times a second, so it misses short connections.
 type BypassWatch struct {
 	stop  chan struct{}
 	done  chan struct{}
-	mu    sync.Mutex
-	found map[Bypass]bool
+	found map[replay.Bypass]bool // of the watching goroutine, until done
 }
 
-// bypassInterval is the time from one look to the next, and maxBypasses the most that
-// reported.
 const (
-	bypassInterval = 50 * time.Millisecond
-	maxBypasses    = 100
+	bypassInterval = 50 * time.Millisecond // from one look to the next
+	maxBypasses    = 100                   // more are not reported
 )
 
-// WatchBypass watches a process until Stop. Only Linux shows whose connections are
-// whose.
+// WatchBypass watches a process until Stop. Outside Linux it finds nothing: only Linux shows
+// which connections belong to a process.
 func WatchBypass(pid int) *BypassWatch {
-	w := &BypassWatch{stop: make(chan struct{}), done: make(chan struct{}), found: map[Bypass]bool{}}
+	w := &BypassWatch{stop: make(chan struct{}), done: make(chan struct{}), found: map[replay.Bypass]bool{}}
 	go func() {
 		defer close(w.done)
 		tick := time.NewTicker(bypassInterval)
 		defer tick.Stop()
 		for {
-			w.note(connectionsOf(pid))
+			w.addFound(connectionsOf(pid))
 			select {
 			case <-w.stop:
 				return
@@ -49,9 +41,7 @@ func WatchBypass(pid int) *BypassWatch {
 	return w
 }
 
-func (w *BypassWatch) note(all []Bypass) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (w *BypassWatch) addFound(all []replay.Bypass) {
 	for _, b := range all {
 		if len(w.found) < maxBypasses {
 			w.found[b] = true
@@ -60,13 +50,13 @@ func (w *BypassWatch) note(all []Bypass) {
 }
 
 // Stop ends the watch and returns what it found, in order.
-func (w *BypassWatch) Stop() (all []Bypass) {
+func (w *BypassWatch) Stop() (all []replay.Bypass) {
 	close(w.stop)
 	<-w.done
 	for b := range w.found {
 		all = append(all, b)
 	}
-	slices.SortFunc(all, func(a, b Bypass) int {
+	slices.SortFunc(all, func(a, b replay.Bypass) int {
 		return cmp.Or(cmp.Compare(a.Program, b.Program), cmp.Compare(a.Address, b.Address))
 	})
 	return all

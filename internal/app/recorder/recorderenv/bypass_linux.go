@@ -6,18 +6,20 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
 // connectionsOf returns the connections that a process and its descendants have to
 // other machines.
-func connectionsOf(pid int) (all []Bypass) {
-	far := map[string]string{} // addresses by the link of their socket
+func connectionsOf(pid int) (all []replay.Bypass) {
+	far := map[string]string{} // addresses, by what the link of their socket reads
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		data, _ := os.ReadFile(table)
 		addFarSockets(far, data)
 	}
 	if len(far) == 0 {
-		return nil // the common case costs two files
+		return nil // the common case, in which only two files are read
 	}
 	for _, pid := range descendantsOf(strconv.Itoa(pid)) {
 		dir := filepath.Join("/proc", pid, "fd")
@@ -25,7 +27,7 @@ func connectionsOf(pid int) (all []Bypass) {
 		for _, e := range entries {
 			if link, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil && far[link] != "" {
 				name, _ := os.ReadFile(filepath.Join("/proc", pid, "comm"))
-				all = append(all, Bypass{strings.TrimSpace(string(name)), far[link]})
+				all = append(all, replay.Bypass{Program: strings.TrimSpace(string(name)), Address: far[link]})
 			}
 		}
 	}
@@ -38,7 +40,7 @@ const (
 	stateSynSent     = "02"
 )
 
-// addFarSockets adds the sockets of a table that lead to another machine, or are to.
+// addFarSockets adds the sockets of a table that are, or are being, connected to another machine.
 func addFarSockets(far map[string]string, table []byte) {
 	for line := range bytes.Lines(table) {
 		fields := strings.Fields(string(line))

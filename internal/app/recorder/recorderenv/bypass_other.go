@@ -2,4 +2,6 @@
 
 package recorderenv
 
-func connectionsOf(int) []Bypass { return nil }
+import "github.com/meerkat-go/conformance/proxy/replay"
+
+func connectionsOf(int) []replay.Bypass { return nil }

@@ -1,7 +1,6 @@
-// Package recorderenv is what the commands of recorder share: the user's folder
-// with the authority and the key of the pseudonyms, redaction with the gate behind
-// it, programs that run with the proxy in their environment, and the words for how
-// a recording went. Start with [Env].
+// Package recorderenv is what the commands of recorder share: the user's folder with the
+// authority and the key of the pseudonyms, redaction and its gate, programs that run with the
+// proxy in their environment, and reports of how a recording went. Start with [Env].
 package recorderenv
 
 import (
@@ -17,8 +16,8 @@ const (
 	ExitInternal   = 4
 )
 
-// Env is what all commands of one run share: the frame of the command
-// line, the user's folder and the credentials in the environment.
+// Env is what all commands share: the frame of the command line, with the environment, and
+// methods for the user's folder and for redaction.
 type Env struct {
 	*cli.Frame
 }

@@ -15,7 +15,7 @@ import (
 
 // ProcessOf returns a name for the process of this machine at the other end of conn, ""
 // when it cannot be found: it belongs to another user, or the connection is over. Two
-// processes have different names, though the system gives both the same number. It
+// processes have different names, even when the system gives both the same id. It
 // reads the system's tables, which takes milliseconds.
 func ProcessOf(conn net.Conn) string {
 	from, ok1 := addrPort(conn.RemoteAddr())
@@ -82,7 +82,7 @@ func parseTableAddress(text string) (netip.AddrPort, error) {
 // reads target: its number and when it started, in ticks of the system.
 func ownerOf(target string) string {
 	open, _ := filepath.Glob("/proc/[0-9]*/fd")
-	slices.Reverse(open) // clients are younger than what runs for long
+	slices.Reverse(open) // clients were started recently
 	for _, dir := range open {
 		pid := filepath.Base(filepath.Dir(dir))
 		if pid == strconv.Itoa(os.Getpid()) {
@@ -90,7 +90,7 @@ func ownerOf(target string) string {
 		}
 		entries, err := os.ReadDir(dir)
 		if err != nil {
-			continue // another user's, or over
+			continue // another user's process, or it has ended
 		}
 		for _, e := range entries {
 			if link, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil && link == target {

@@ -4,6 +4,5 @@ package recorderenv
 
 import "net"
 
-// ProcessOf returns a name for the process of this machine at the other end of conn.
-// Only Linux tells; elsewhere it is "".
+// ProcessOf returns "": only Linux shows which process is at the other end of conn.
 func ProcessOf(net.Conn) string { return "" }

@@ -13,20 +13,20 @@ import (
 	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
-// Redaction is what the cassettes of one run have in common. Sessions share the
-// gate: a secret seen in one must not turn up in another.
+// Redaction is the redactor and the gate of one run. Its sessions share them: a secret that was
+// seen in one must not stand in the cassette of another.
 type Redaction struct {
 	Redactor *redact.Redactor
 	Guard    *gate.Gate
 	own      *redact.Own
-	// finder and newMask are for the requests of a replay
-	finder  *gate.Gate
-	newMask func() *redact.Redactor
+
+	finder  *gate.Gate              // finds keys in the requests of a replay
+	newMask func() *redact.Redactor // returns a redactor that has learnt nothing
 }
 
-// Redaction prepares to redact with the user's key. It learns the credentials in
-// the environment and the given ones, and takes them out of all that people are
-// told from now on. own are the user's rules.
+// Redaction returns what redacts with the user's key and the user's rules, own. It learns the
+// credentials in the environment and the given ones. From now on they are taken out of the
+// output of the program as well.
 func (a *Env) Redaction(own Own, exempt []string, given ...string) (*Redaction, error) {
 	rules, err := redact.ParseOwn(own.Redact, own.Keep)
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *Redaction) Mask(refusal error) bool {
 	return errors.As(refusal, &hit) && hit.Teach(r.Redactor.Learn)
 }
 
-// RequestMasks returns what [replay.Config] takes. What they learn stays out of the redactor:
+// RequestMasks returns the masks for [replay.Config]. The redactor does not learn what they find:
 // a cassette may have been recorded with an exemption.
 func (r *Redaction) RequestMasks() replay.Masks {
 	return replay.NewMasks(func(in cassette.Request, mask *redact.Redactor) (cassette.Request, bool) {
@@ -70,8 +70,7 @@ func (r *Redaction) RequestMasks() replay.Masks {
 // Own returns the user's rules.
 func (r *Redaction) Own() *redact.Own { return r.own }
 
-// Meta is what a cassette recorded now says of itself. scrubs are the rules that it is
-// to be replayed by.
+// Meta returns the meta of a cassette that is recorded now. scrubs are the rules for its replay.
 func (r *Redaction) Meta(provenance string, incomplete bool, scrubs ...scrub.Rule) cassette.Meta {
 	var declared []string
 	if incomplete {
@@ -81,8 +80,9 @@ func (r *Redaction) Meta(provenance string, incomplete bool, scrubs ...scrub.Rul
 		Created: time.Now().UTC().Format(time.RFC3339), Redaction: r.Redactor.Rules(), Matching: replay.Rules(scrubs...)}
 }
 
-// Redacted redacts in, with the gate listening. What a recorder of ours redacted
-// before stays the same: then the gate must not take pseudonyms for secrets.
+// Redacted redacts in, and the gate learns what was taken out. An interaction that redaction does
+// not change was redacted before: from that the gate learns nothing, or it would take
+// pseudonyms for secrets.
 func (r *Redaction) Redacted(in cassette.Interaction) cassette.Interaction {
 	out := r.Redactor.Interaction(in)
 	if cassette.Difference(in, out) == "" {
@@ -94,20 +94,33 @@ func (r *Redaction) Redacted(in cassette.Interaction) cassette.Interaction {
 // mostMasked is how many secrets of one interaction are masked at most.
 const mostMasked = 64
 
-// Screened redacts in and asks the gate. With isMasked it takes out what the gate finds,
-// and says what that was.
+// Screened redacts in and checks it with the gate. With isMasked it takes out what the gate
+// finds, and names it in masked.
 func (r *Redaction) Screened(in cassette.Interaction, isMasked bool) (out cassette.Interaction, masked []string, err error) {
 	out = r.Redacted(in)
 	for err = r.Guard.Check(out); err != nil && isMasked && len(masked) < mostMasked; err = r.Guard.Check(out) {
 		if !r.Mask(err) {
-			return out, masked, err // it stands where redaction does not find it
+			return out, masked, err // it stands where redaction does not look
 		}
 		masked, out = append(masked, err.Error()), r.Redacted(in)
 	}
 	return out, masked, err
 }
 
-// LastLook is what [cassette.Writer.Revise] takes, see [record.LastLook].
+// LastLook is for [cassette.Writer.Revise]; see [record.LastLook].
 func (r *Redaction) LastLook() (again func(cassette.Interaction) (cassette.Interaction, error), first int) {
 	return record.LastLook(r.Redactor, r.Guard)
+}
+
+// RefuseSecret returns why a value must not stand in a file or a variable of settings, "" when it
+// may.
+func RefuseSecret(f *cli.Frame, value string) string {
+	guard := gate.New()
+	for _, secret := range redact.EnvironmentSecrets(f.Environ) {
+		guard.Learn(secret)
+	}
+	if guard.Check(cassette.Interaction{Request: cassette.Request{URL: value}}) != nil {
+		return "holds a secret, which belongs in the environment of the program that needs it"
+	}
+	return ""
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
 
-// LossOf is what the cassette will say was lost. What was withheld was not: the
-// next run asks for it.
+// LossOf returns what the cassette says was lost. What was withheld is not counted: the next run
+// asks for it again.
 func LossOf(report record.Report) cassette.Loss {
 	return cassette.Loss{Lost: len(report.Lost) + len(report.Refused)}
 }
@@ -32,22 +32,23 @@ func (a *Env) SayReport(report record.Report) {
 	}
 }
 
-// listed is how many lines of a kind are worth reading.
-const listed = 10
+// maxListed is how many lines of one kind are printed.
+const maxListed = 10
 
-// SayList says what happened to interactions, the first of them one by one.
+// SayList prints what happened to interactions: the first maxListed lines, and how many more
+// there are.
 func (a *Env) SayList(what string, lines []string) {
-	for _, line := range lines[:min(len(lines), listed)] {
+	for _, line := range lines[:min(len(lines), maxListed)] {
 		a.Say("%s: %s", what, line)
 	}
-	if more := len(lines) - listed; more > 0 {
+	if more := len(lines) - maxListed; more > 0 {
 		a.Say("%s: and %d more", what, more)
 	}
 }
 
-// ExitOfRecording is the exit code for what became of the interactions and of
-// their file: what package cassette has words for, a full disk for one, leaves
-// the recording incomplete.
+// ExitOfRecording returns the exit code for what became of the interactions and, by err, of their
+// file. An error of package cassette, such as a full disk, means that the recording is
+// incomplete.
 func ExitOfRecording(report record.Report, err error) int {
 	switch {
 	case len(report.Refused) > 0 || IsSecret(err):
@@ -66,7 +67,7 @@ func IsSecret(err error) bool {
 	return errors.As(err, &hit)
 }
 
-// SayLoss tells what a cassette that is played lacks: a miss may be due to it.
+// SayLoss says what a cassette that is replayed lacks: a miss may be due to it.
 func (a *Env) SayLoss(recording *cassette.Cassette) {
 	if loss := recording.Loss(); loss != (cassette.Loss{}) {
 		a.Say("%s: is incomplete: %v", recording.Name(), loss)
@@ -84,7 +85,8 @@ func OneFile(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// HostAndPath takes a recorded URL apart; what is none is a path.
+// HostAndPath returns the host and the path of a recorded URL. A text that is not a URL is
+// returned as the path.
 func HostAndPath(raw string) (host, path string) {
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -19,19 +19,19 @@ const (
 	bundleFile = "bundle.pem"
 )
 
-// trustAge is how long a trust folder can be of use: no authority lives longer.
+// trustAge is how long a trust folder can be of use: no authority is valid longer.
 const trustAge = 31 * day
 
-// TrustFiles returns the folder with the files for authority. It is named by
-// what it holds, so runs share it, a program that outlives its run still finds
-// it, and nothing is to be removed when a run ends, or is killed.
+// TrustFiles returns the folder with the files for authority, and writes them if needed. The
+// folder is named by its content: runs share it, a program that outlives its run still finds
+// it, and nothing has to be removed when a run ends or is killed.
 func (a *Env) TrustFiles(authority *ca.Authority, now time.Time) (string, error) {
 	dir, err := a.ConfigDir()
 	if err != nil {
 		return "", err
 	}
 	base := filepath.Join(dir, "trust")
-	forgetOld(base, now)
+	removeExpired(base, now)
 	bundle := authority.Bundle(ca.SystemRoots(a.Getenv("SSL_CERT_FILE")))
 	sum := sha256.Sum256(bundle)
 	folder := filepath.Join(base, hex.EncodeToString(sum[:8]))
@@ -50,9 +50,9 @@ func (a *Env) TrustFiles(authority *ca.Authority, now time.Time) (string, error)
 	return folder, nil
 }
 
-// forgetOld removes trust folders whose authority has expired. That one cannot
-// be removed is no reason not to go on.
-func forgetOld(base string, now time.Time) {
+// removeExpired removes trust folders whose authority has expired. It ignores errors: a folder
+// that stays does no harm.
+func removeExpired(base string, now time.Time) {
 	entries, _ := os.ReadDir(base)
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > trustAge {

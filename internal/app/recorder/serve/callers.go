@@ -14,15 +14,15 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 )
 
-// CredentialVariable holds the proxy's credential. There is no flag for it:
-// everybody on a machine can read command lines.
+// CredentialVariable holds the proxy's credential. There is no flag for it, because every user of
+// a machine can read command lines.
 const CredentialVariable = "RECORDER_CREDENTIAL" //nolint:gosec // a name, not a value
 
 // callerFlags are the flags about who may use the proxy, and under which names.
 type callerFlags struct {
 	credentialFile string
 	ports          []string
-	credential     string // once read
+	credential     string // set by ingressConfig
 }
 
 func (c *callerFlags) addTo(set *pflag.FlagSet) {
@@ -43,8 +43,8 @@ func (c *callerFlags) sessionAddresses() (map[string]string, error) {
 	return listen, nil
 }
 
-// secretValues is the credential as something that must not be recorded: a program
-// has it in its environment and may send it anywhere.
+// secretValues returns the credential, if any, as a value that must not be recorded: a program has
+// it in its environment and may send it anywhere.
 func (c *callerFlags) secretValues() []string {
 	if c.credential == "" {
 		return nil
@@ -79,8 +79,8 @@ func (a *app) readCredential(c *callerFlags) (string, error) {
 	return value, nil
 }
 
-// logTurnedAway returns a function that counts why somebody did not get through, and says
-// it once: programs try again and again.
+// logTurnedAway returns the Log of the proxy. It counts all lines and prints each once, because
+// clients try again.
 func (a *app) logTurnedAway() func(line string) {
 	var said sync.Map
 	return func(line string) {
@@ -91,7 +91,7 @@ func (a *app) logTurnedAway() func(line string) {
 	}
 }
 
-// ingressConfig is what f says about the proxy's ingresses.
+// ingressConfig returns the part of the proxy's configuration that says how clients reach it.
 func (a *app) ingressConfig(f *modeFlags) (cfg proxy.Config, err error) {
 	cfg = proxy.Config{Listen: f.listen, Listener: f.listener, Ingress: f.ingress, AllowHosts: f.allow, AllowFlag: allowFlag, Log: a.logTurnedAway()}
 	if f.isRun {

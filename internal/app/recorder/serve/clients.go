@@ -12,7 +12,7 @@ import (
 // clients numbers the processes that record into one cassette, in the order of their
 // first requests. It is safe for concurrent use.
 type clients struct {
-	// isRun is set where all requests come from one program that we started.
+	// isRun is set when all requests come from one program, which recorder run started.
 	isRun bool
 
 	mu      sync.Mutex
@@ -21,7 +21,7 @@ type clients struct {
 	sockets websocket.Ordinals
 }
 
-// newClients begins behind the processes that recorded into old, which may be nil: a
+// newClients continues the numbers of the processes that recorded into old, which may be nil: a
 // program that is run again is another process.
 func newClients(isRun bool, old *cassette.Cassette) (*clients, error) {
 	c := &clients{isRun: isRun, ordinal: map[string]int{}}
@@ -39,7 +39,7 @@ func newClients(isRun bool, old *cassette.Cassette) (*clients, error) {
 	return c, nil
 }
 
-// noteClient notes what the proxy knows of the client that sent a request.
+// noteClient sets the fields of in about the client that sent r.
 func (c *clients) noteClient(r *http.Request, in *cassette.Interaction) {
 	if proxy.CameByBaseURL(r.Context()) {
 		in.Ingress = cassette.IngressBaseURL
@@ -48,8 +48,8 @@ func (c *clients) noteClient(r *http.Request, in *cassette.Interaction) {
 	in.WebSocket = c.sockets.Of(r.Context())
 }
 
-// processNumber returns the ordinal of a client, 0 when nothing tells it from others. Of a
-// run that does not know its processes, all requests come from one.
+// processNumber returns the ordinal of a client, 0 when nothing distinguishes it from others. In a
+// run without names of processes, all requests count as those of one process.
 func (c *clients) processNumber(session, process string) int {
 	if session == "" && process == "" && !c.isRun {
 		return 0

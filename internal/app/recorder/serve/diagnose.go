@@ -12,18 +12,18 @@ import (
 const (
 	checkPass    = "pass"
 	checkFail    = "fail"
-	checkLimited = "limited" // the client cannot, and need not: there is the other ingress
+	checkLimited = "limited" // the client cannot use this ingress, but can use the other
 	checkAbsent  = "absent"  // the client is not installed
 )
 
-// clientCheck is whether one client came through one ingress.
+// clientCheck says whether one client came through one ingress.
 type clientCheck struct {
 	Client   string `json:"client"`
 	Version  string `json:"version,omitempty"`
 	Ingress  string `json:"door,omitempty"`
 	Result   string `json:"result"`
 	Protocol string `json:"protocol,omitempty"` // what it spoke to the proxy
-	Cause    string `json:"cause,omitempty"`    // of any result but a pass, with what to do
+	Cause    string `json:"cause,omitempty"`    // why it is not a pass, and what to do
 }
 
 // arrival is a request that came through.
@@ -41,7 +41,7 @@ type trial struct {
 	said     string // the last line it wrote to stderr
 }
 
-// verdictOf says how a client did at a ingress.
+// verdictOf judges what happened when a client was run through an ingress.
 func verdictOf(client, version, ingress string, t trial) clientCheck {
 	c := clientCheck{Client: client, Version: version, Ingress: ingress, Result: checkFail}
 	for _, a := range t.arrivals {
@@ -53,7 +53,7 @@ func verdictOf(client, version, ingress string, t trial) clientCheck {
 	case c.Result == checkPass && t.exit == "":
 	case c.Result == checkPass:
 		c.Result, c.Cause = checkFail, "its request came through, but not the reply: "+t.exit+inBrackets(t.said)
-	case client == "node" && ingress == proxy.MITM && !nodeHeedsProxies(version):
+	case client == "node" && ingress == proxy.MITM && !nodeUsesProxies(version):
 		c.Result = checkLimited
 		c.Cause = "Node " + strings.TrimPrefix(version, "v") + " ignores the proxy variables; use --ingress base-url, or Node 22.21, 24 or newer"
 	default:
@@ -69,9 +69,9 @@ func inBrackets(said string) string {
 	return " (" + said + ")"
 }
 
-// nodeHeedsProxies reports whether a version of Node has NODE_USE_ENV_PROXY:
-// 22 has from 22.21 on, then 24.
-func nodeHeedsProxies(version string) bool {
+// nodeUsesProxies reports whether a version of Node has NODE_USE_ENV_PROXY: 22.21 and later
+// versions of 22, and all from 24 on.
+func nodeUsesProxies(version string) bool {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	x, _ := strconv.Atoi(major)
@@ -79,8 +79,8 @@ func nodeHeedsProxies(version string) bool {
 	return x >= 24 || x == 22 && y >= 21
 }
 
-// failureCause names why nothing came through: what the proxy saw goes before what can
-// only be guessed.
+// failureCause returns why nothing came through. What the proxy noticed goes before what is only
+// likely.
 func (t trial) failureCause() string {
 	for _, n := range t.notices {
 		if advice := noticeAdvice(n); advice != "" {
@@ -109,8 +109,8 @@ func noticeAdvice(n proxy.Notice) string {
 	return ""
 }
 
-// environmentFacts are the variables that lead a program around the proxy, or past
-// its certificate, when it is started elsewhere than by recorder run.
+// environmentFacts describes the variables that lead a program around the proxy, or make it accept
+// any certificate, when it is not started by recorder run.
 func (a *app) environmentFacts() (facts []string) {
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
 		if v := a.Getenv(name); v != "" {

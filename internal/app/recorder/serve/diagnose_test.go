@@ -31,7 +31,7 @@ func TestVerdictOf(t *testing.T) {
 		}
 	}
 	for version, want := range map[string]bool{"v18.0.0": false, "v20.20.2": false, "v22.20.9": false, "v22.21.0": true, "v23.11.0": false, "v24.0.0": true, "v100.1": true, "": false} {
-		if nodeHeedsProxies(version) != want {
+		if nodeUsesProxies(version) != want {
 			t.Errorf("Node %s: want %t", version, want)
 		}
 	}

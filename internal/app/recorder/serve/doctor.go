@@ -82,7 +82,7 @@ func (a *app) examineProgram(ctx context.Context, ingresses, allow, args []strin
 	if err != nil {
 		return cli.Usage("%s: not a program that can be run: %w", args[0], recorderenv.LookReason(err))
 	}
-	s, err := a.startTrialProxy(ingresses, allow, turnDown)
+	s, err := a.startTrialProxy(ingresses, allow, answerArrival)
 	if err != nil {
 		return err
 	}
@@ -147,9 +147,9 @@ func (a *app) showDiagnosis(d diagnosis) error {
 	return nil
 }
 
-// turnDown is what doctor answers a program: an error in its provider's shape
-// that nobody retries.
-func turnDown(w http.ResponseWriter, r *http.Request) {
+// answerArrival answers the request of a program that came through: with an error in the
+// provider's shape that no client retries.
+func answerArrival(w http.ResponseWriter, r *http.Request) {
 	contentType, body := llm.ErrorBody(llm.Provider(r.URL.Host, r.URL.Path), http.StatusBadRequest, "recorder doctor: your request came through; it is not passed on")
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Should-Retry", "false")

@@ -116,7 +116,7 @@ func (a *app) checkCassette(ctx context.Context, f *modeFlags, x checkSettings, 
 		return err
 	}
 	keys := a.providerKeys()
-	if err := clearUpstreams(upstream, keys); err != nil {
+	if err := checkUpstreamsEncrypted(upstream, keys); err != nil {
 		return err
 	}
 	p := planResend(t.List, x.budget, func(r cassette.Request) string { return withheldReason(r, keys, upstream) })

@@ -48,8 +48,8 @@ func (p resendPlan) totalTokens() (sum int) {
 	return sum
 }
 
-// planResend decides which requests are sent again: in their order, each once, as
-// far as the budget goes. refused says why one may not be sent, or nothing.
+// planResend decides which requests are sent again: in their order, each once, within the budget.
+// refused returns why a request may not be sent, "" when it may.
 func planResend(list []cassette.Interaction, b budget, refused func(cassette.Request) string) (p resendPlan) {
 	seen := map[string]int{}
 	for i, in := range list {
@@ -95,8 +95,7 @@ func planRequest(i int, in cassette.Interaction) plannedRequest {
 	return t
 }
 
-// unsuitableReason says why a recording cannot be held against a reply of today, or
-// nothing.
+// unsuitableReason returns why an interaction cannot be compared with a new reply, "" when it can.
 func unsuitableReason(in cassette.Interaction) string {
 	operation := event.Operation(in.Request)
 	switch {
@@ -114,8 +113,7 @@ func unsuitableReason(in cassette.Interaction) string {
 	return ""
 }
 
-// refersBack reports whether a request continues what only the provider's
-// store knows.
+// refersBack reports whether a request refers to something that the provider has stored.
 func refersBack(body []byte) bool {
 	return slices.ContainsFunc(event.Nodes(body), func(n event.Node) bool {
 		stored := n.Path == "previous_response_id" || n.Path == "conversation" || n.Path == "cachedContent" || n.Path == "container"

@@ -19,11 +19,11 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// standInKey is the key that is sent to an --upstream when the environment has
-// none: stand-ins want one, whatever it is.
+// standInKey is the key that is sent to an --upstream when the environment has none: servers that
+// stand in for a provider need one, whatever it is.
 const standInKey = "recorder-refresh-check"
 
-// providerKeys are the providers' keys in the environment.
+// providerKeys returns the providers' keys in the environment.
 func (a *app) providerKeys() map[string]string {
 	keys := map[string]string{}
 	for provider, names := range keyNames {
@@ -34,8 +34,8 @@ func (a *app) providerKeys() map[string]string {
 	return keys
 }
 
-// clearUpstreams refuses to send a key in the clear over a network.
-func clearUpstreams(upstream, keys map[string]string) error {
+// checkUpstreamsEncrypted returns an error where a key would be sent over a network unencrypted.
+func checkUpstreamsEncrypted(upstream, keys map[string]string) error {
 	for provider, base := range upstream {
 		u, err := url.Parse(base)
 		if err != nil || u.Scheme == "https" || keys[provider] == "" || isLoopback(u.Hostname()) {
@@ -62,8 +62,8 @@ type sender struct {
 
 var errTooLong = errors.New("the reply is longer than --max-bytes")
 
-// resendRequest returns what came back for a recorded request. The reply may be cut;
-// then there is an error, too.
+// resendRequest sends a recorded request again and returns the reply. Of a reply that broke off it
+// returns what came, and an error.
 func (s *sender) resendRequest(ctx context.Context, r cassette.Request) (in cassette.Interaction, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -87,11 +87,11 @@ func (s *sender) resendRequest(ctx context.Context, r cassette.Request) (in cass
 	return in, err
 }
 
-// readBody reads a reply and when its pieces came.
-func (s *sender) readBody(in *cassette.Interaction, readBody io.Reader) error {
+// readBody reads the body of a reply into in, with the times of its chunks.
+func (s *sender) readBody(in *cassette.Interaction, body io.Reader) error {
 	start, piece := s.now(), make([]byte, 32<<10)
 	for {
-		n, err := readBody.Read(piece)
+		n, err := body.Read(piece)
 		if n > 0 {
 			in.Response.Body = append(in.Response.Body, piece[:n]...)
 			in.Timeline = append(in.Timeline, cassette.Chunk{At: s.now().Sub(start), Length: n})
@@ -107,11 +107,11 @@ func (s *sender) readBody(in *cassette.Interaction, readBody io.Reader) error {
 	}
 }
 
-// askedParameters are those of a URL that say how to reply.
+// askedParameters are the parameters of a URL that say how to reply.
 var askedParameters = []string{"alt", "beta"}
 
-// newRequest is a recorded request with a key in the place of a pseudonym. Only
-// headers and parameters that choose the reply are sent.
+// newRequest returns a recorded request with a key in place of the pseudonym. It has only those
+// headers and parameters that decide how the provider replies.
 func (s *sender) newRequest(ctx context.Context, r cassette.Request) (*http.Request, error) {
 	u, err := url.Parse(r.URL)
 	if err != nil {

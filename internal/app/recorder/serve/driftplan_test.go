@@ -86,12 +86,12 @@ func TestKeysGoToTheirProvidersOnly(t *testing.T) {
 		t.Error(why)
 	}
 	for base, want := range map[string]bool{"http://127.0.0.1:9": true, "http://localhost:9": true, "https://gateway.example": true, "http://gateway.example": false} {
-		err := clearUpstreams(map[string]string{llm.Anthropic: base}, keys)
+		err := checkUpstreamsEncrypted(map[string]string{llm.Anthropic: base}, keys)
 		if (err == nil) != want {
 			t.Errorf("%s: %v", base, err)
 		}
 	}
-	if err := clearUpstreams(map[string]string{llm.OpenAI: "http://gateway.example"}, keys); err != nil {
+	if err := checkUpstreamsEncrypted(map[string]string{llm.OpenAI: "http://gateway.example"}, keys); err != nil {
 		t.Errorf("without a key: %v", err)
 	}
 }

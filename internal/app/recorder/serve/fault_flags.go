@@ -12,7 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/fault"
 )
 
-// faultFlags are the flags by which a replay differs from its recording.
+// faultFlags are the flags that make a replay differ from its recording.
 type faultFlags struct {
 	rechunk rechunk
 	faults  string
@@ -25,12 +25,10 @@ func (d *faultFlags) addTo(set *pflag.FlagSet) {
 	set.Var(&d.seed, "seed", "replay: the `number` that decides what --rechunk and --faults leave to chance (default the plan's, else 1)")
 }
 
-// hideFlags takes the flags out of the help of commands that refuse them.
+// hideFlags hides the flags in the help of commands that refuse them.
 func (d *faultFlags) hideFlags(set *pflag.FlagSet) {
 	for _, name := range []string{"rechunk", "faults", "seed"} {
-		if err := set.MarkHidden(name); err != nil {
-			panic(err) // add has added them
-		}
+		hideFlag(set, name)
 	}
 }
 
@@ -42,14 +40,14 @@ func (d *faultFlags) checkSeeds() error {
 	return nil
 }
 
-// faultSettings is what the flags ask for.
+// faultSettings are the values of the flags.
 type faultSettings struct {
 	rechunk fault.Mode
 	faults  *fault.Plan
 	seed    uint64
 }
 
-// readFaults reads the plan and settles on a seed, which people are told.
+// readFaults reads the plan, chooses the seed and prints both.
 func (a *app) readFaults(d *faultFlags) (out faultSettings, err error) {
 	out.rechunk, out.seed = d.rechunk.mode, 1
 	if d.faults != "" {

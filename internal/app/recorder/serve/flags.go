@@ -22,7 +22,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
-// modeFlags are what run and the commands that serve have in common.
+// modeFlags are the flags that run and the commands for single modes have in common.
 type modeFlags struct {
 	mode        string
 	cassette    string
@@ -49,10 +49,10 @@ type modeFlags struct {
 	onSecret    recorderenv.OnSecret
 	scrub       []string
 	learn       bool
-	isRun       bool // of one program, which run starts
+	isRun       bool // the command is run, which starts one program
 	isolate     bool
-	sandbox     *isolate.Sandbox // with isolate, and the proxy's listener in it
-	listener    net.Listener
+	sandbox     *isolate.Sandbox // with isolate
+	listener    net.Listener     // of the proxy, in sandbox
 
 	onAbort         abort
 	allowIncomplete bool
@@ -70,7 +70,7 @@ func (f *modeFlags) addTo(cmd *cobra.Command) {
 	in := func(modes ...string) bool { return f.mode == "" || slices.Contains(modes, f.mode) }
 	set.StringVar(&f.cassette, "cassette", "", "the cassette `file`; with {session} in its name each session has its own")
 	if f.mode == modePass {
-		hideFlag(set, "cassette") // accepted, so that going over to pass changes one word
+		hideFlag(set, "cassette") // accepted, so that only the mode has to be changed
 	}
 	set.StringVar(&f.listen, "listen", "127.0.0.1:0", "`address` to listen on; port 0 takes a free one, beyond loopback a credential is required")
 	set.StringSliceVar(&f.ingress, "ingress", []string{proxy.MITM}, "the `ways` in for clients: mitm (HTTPS_PROXY), base-url, or both")
@@ -121,9 +121,10 @@ func (f *modeFlags) addTo(cmd *cobra.Command) {
 	}
 }
 
+// hideFlag hides a flag that was declared in the help.
 func hideFlag(set *pflag.FlagSet, name string) {
 	if err := set.MarkHidden(name); err != nil {
-		panic(err) // it was added in the line above
+		panic(err)
 	}
 }
 
@@ -150,8 +151,8 @@ func (f *modeFlags) checkValues() error {
 	return f.faults.checkSeeds()
 }
 
-// upstreamBases reads provider=URL pairs and refuses the proxy's own address: each
-// request would come back for ever.
+// upstreamBases reads provider=URL pairs. It refuses the proxy's own address, to which each
+// request would come back.
 func (f *modeFlags) upstreamBases() (map[string]string, error) {
 	bases := map[string]string{}
 	for _, pair := range f.upstream {
@@ -159,7 +160,7 @@ func (f *modeFlags) upstreamBases() (map[string]string, error) {
 		if !ok {
 			return nil, cli.Usage("--upstream %s: use provider=URL, for example anthropic=http://127.0.0.1:9000", pair)
 		}
-		if isUs(f.listen, base) {
+		if isOwnAddress(f.listen, base) {
 			return nil, cli.Usage("--upstream %s: that is where this proxy listens", pair)
 		}
 		bases[provider] = base
@@ -167,8 +168,8 @@ func (f *modeFlags) upstreamBases() (map[string]string, error) {
 	return bases, nil
 }
 
-// isUs reports whether base leads to the address listened on.
-func isUs(listen, base string) bool {
+// isOwnAddress reports whether base leads to the address that the proxy listens on.
+func isOwnAddress(listen, base string) bool {
 	u, err := url.Parse(base)
 	host, port, lerr := net.SplitHostPort(listen)
 	if err != nil || lerr != nil || port == "0" {
@@ -181,8 +182,7 @@ func isUs(listen, base string) bool {
 	return theirs == port && sameMachine(host, u.Hostname())
 }
 
-// sameMachine reports whether what listens on the address ours is reached by
-// the name theirs.
+// sameMachine reports whether the name or address theirs reaches a listener on the address ours.
 func sameMachine(ours, theirs string) bool {
 	a, b := net.ParseIP(ours), net.ParseIP(theirs)
 	local := func(name string, ip net.IP) bool {
@@ -198,7 +198,7 @@ func sameMachine(ours, theirs string) bool {
 	}
 }
 
-// upstreamRoots are the authorities to trust upstream: the system's and --upstream-ca.
+// upstreamRoots returns the authorities to trust upstream: the system's and --upstream-ca.
 func (a *app) upstreamRoots(f *modeFlags) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca.SystemRoots(a.Getenv("SSL_CERT_FILE")))

@@ -9,13 +9,13 @@ import (
 	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
-// nothingAsked is said of a run that proves nothing: a program that goes around
-// the proxy passes every other gate.
+// nothingAsked is the reason why a run without any request fails: a program that goes around the
+// proxy would pass every other gate.
 const nothingAsked = "nothing was asked for: the program made no request, or went past the recorder. With --ingress mitm it has to use HTTPS_PROXY, " +
 	"which Node before 22.21 does not, with base-url the variables of base URLs; recorder doctor -- CMD tells what is the matter"
 
-// nothingAskedReason is why nothing was asked for. What the proxy turned away was said
-// when it was.
+// nothingAskedReason returns why nothing was asked for. Why the proxy turned attempts away was
+// printed before.
 func (a *app) nothingAskedReason() string {
 	if n := int(a.turnedAway.Load()); n > 0 {
 		return "nothing was asked for: " + cli.Count(n, "attempt was", "attempts were") + " turned away, as said above; recorder doctor -- CMD tells more"
@@ -23,11 +23,11 @@ func (a *app) nothingAskedReason() string {
 	return nothingAsked
 }
 
-// gates are what a replay has to hold beside an answer to every request.
+// gates are the flags for when a replay fails in which every request had an answer.
 type gates struct{ allowUnused, strict bool }
 
-// failedGates are the sentences by which a replay fails, none when it passed. unasked
-// is the one for a replay of which nothing was asked.
+// failedGates returns why a replay failed, none when it passed. unasked is the reason for a replay
+// without any request.
 func (g gates) failedGates(got replay.Receipt, unasked string) (failed []string) {
 	if got.Served+got.Missed+got.Struck == 0 {
 		return []string{unasked}
@@ -47,14 +47,14 @@ func (g gates) failedGates(got replay.Receipt, unasked string) (failed []string)
 	return append(failed, got.FaultsIdle...)
 }
 
-// leavesMemberOut reports whether a rule is a path without a pattern: what was asked may be
-// in that member.
+// leavesMemberOut reports whether a rule is a path without a pattern. It leaves out a whole member,
+// in which the question may stand.
 func leavesMemberOut(rule string) bool {
 	return strings.HasPrefix(rule, "$") && !strings.HasSuffix(rule, "/")
 }
 
-// relaxedAnswers describes the answers that needed a looser level or a rule that leaves a
-// whole member out, and with all those that needed another rule only, too.
+// relaxedAnswers describes the answers that needed a looser level or a rule that leaves out a whole
+// member. With all it also describes those that needed other rules only.
 func relaxedAnswers(got replay.Receipt, all bool) (lines []string) {
 	for _, r := range got.RelaxedAnswers {
 		if r.Level == replay.Exact.String() && !all && !slices.ContainsFunc(r.Rules, leavesMemberOut) {

@@ -11,8 +11,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
-// enterSandbox prepares a network of its own for the program, with the proxy's
-// listener in it.
+// enterSandbox prepares a network of its own for the program, with the listener of the proxy in
+// it. given are the flags of the command line.
 func (f *modeFlags) enterSandbox(ctx context.Context, given []string) error {
 	for _, name := range []string{"listen", "session-listen"} {
 		if slices.Contains(given, name) {
@@ -32,7 +32,7 @@ func (f *modeFlags) enterSandbox(ctx context.Context, given []string) error {
 	return err
 }
 
-// checkLevel refuses a machine that does not keep the program away from the network.
+// checkLevel returns an error where the system cannot keep the program away from the network.
 func checkLevel(level isolate.Level) error {
 	if level.Enforced {
 		return nil
@@ -51,14 +51,16 @@ func (a *app) runChild(ctx context.Context, f *modeFlags, child *exec.Cmd) (exit
 	if err != nil {
 		return 0, err
 	}
-	for _, b := range watch.Stop() {
+	found := watch.Stop()
+	for _, b := range found {
 		a.Say("%s was connected to %s, past the recorder; that is in no cassette", b.Program, b.Address)
-		a.bypassed = append(a.bypassed, replay.Bypass{Program: b.Program, Address: b.Address})
 	}
+	a.bypassed = append(a.bypassed, found...)
 	return recorderenv.ExitOf(child), nil
 }
 
-// bypasses lists what is known to have ignored the recorder.
+// bypasses lists the programs that are known to have gone past the recorder. The program of the
+// run is one when it made no request at all.
 func (a *app) bypasses(got replay.Receipt) []replay.Bypass {
 	if a.program != "" && got.Served+got.Missed+got.Struck == 0 && a.turnedAway.Load() == 0 {
 		return append([]replay.Bypass{{Program: a.program}}, a.bypassed...)

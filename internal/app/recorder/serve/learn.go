@@ -58,7 +58,8 @@ func exitOr(err error, exit int) error {
 	return cli.Exit(exit)
 }
 
-// endUnlearned says that a recording failed, after which nothing can be compared.
+// endUnlearned returns how the command ends when one of the two recordings failed, and says that
+// no rules are proposed.
 func (a *app) endUnlearned(err error, exit int) error {
 	if err == nil {
 		a.Say("--learn: proposes no rules, because it needs two recordings in which nothing fails; see what failed above, and run it again")
@@ -66,7 +67,7 @@ func (a *app) endUnlearned(err error, exit int) error {
 	return exitOr(err, exit)
 }
 
-// printLearned prints the proposals as they stand in recorder.yaml.
+// printLearned prints the proposals in the form of recorder.yaml.
 func (a *app) printLearned(l replay.Learned) {
 	if len(l.Proposals) > 0 {
 		fmt.Fprintln(a.Stdout, "scrub:")

@@ -7,7 +7,8 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 )
 
-// modesOfFlag names the modes that have a use for a flag; all have one for the others.
+// modesOfFlag names the modes in which a flag has a use. Flags that are not listed have a use in
+// all.
 var modesOfFlag = map[string][]string{
 	"speed":            {modeReplay, modeMissing},
 	"match":            {modeReplay, modeMissing},
@@ -35,15 +36,15 @@ var modesOfFlag = map[string][]string{
 	"upstream-proxy":   {modeRecord, modeMissing, modeRefresh, modePass},
 }
 
-// uselessReason some flags have no use where one might look for it.
+// uselessReason explains why a flag has no use in the modes that record.
 var uselessReason = map[string]string{
 	"rechunk": "a recording holds the chunks that were sent; record without, and replay with --rechunk",
 	"faults":  "a recording holds what was sent; record without, and replay with --faults",
 }
 
-// chooseMode decides on the mode, and refuses flags that were given on the command line and would do
-// nothing in it: who gave one expects something. Where CI or the lack of it
-// decides, the same command line has to do for both, and people are told.
+// chooseMode sets the mode, and refuses flags of the command line that would do nothing in it.
+// When the variable CI decides the mode, such a flag is only reported, because the same command
+// line has to work with and without CI.
 func (a *app) chooseMode(f *modeFlags, given []string) error {
 	named := f.mode != ""
 	f.setMode(a.inCI())

@@ -12,15 +12,14 @@ import (
 	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
-// modeEnv is what the cassettes of one proxy have in common. Sessions share the
-// gate: a secret seen in one must not turn up in another.
+// modeEnv is what the cassettes of one proxy have in common.
 type modeEnv struct {
 	*app
 	*recorderenv.Redaction
 	flags      *modeFlags
-	transport  http.RoundTripper // nil in replay: there is no way outside
-	provenance string            // the provenance of what is recorded
-	faults     faultSettings     // in replay
+	transport  http.RoundTripper // nil in replay, which sends nothing
+	provenance string            // of what is recorded
+	faults     faultSettings     // of a replay
 	scrubs     scrub.Rules
 	here       scrub.Place // where the program runs
 }
@@ -61,22 +60,23 @@ func (a *app) newModeEnv(f *modeFlags) (*modeEnv, error) {
 	return k, nil
 }
 
-// recordingProvenance returns who will answer. Only what the providers' own hosts say
-// is live, and an authority for a local upstream signs for any host.
-func recordingProvenance(replaced bool) string {
-	if replaced {
+// recordingProvenance returns the provenance of a recording: live where the providers' own hosts
+// answer. With hasUpstream they may not: the authority of a local upstream can sign for any
+// host.
+func recordingProvenance(hasUpstream bool) string {
+	if hasUpstream {
 		return cassette.ProvenanceSynthetic
 	}
 	return cassette.ProvenanceLive
 }
 
-// openHandler opens the cassette at path for the mode that was asked for.
-func (k *modeEnv) openHandler(path, receipt string) (modeHandler, error) {
-	w, err := k.openMode(path, receipt)
+// openCassette opens the cassette at path for the mode of the run.
+func (k *modeEnv) openCassette(path, receipt string) (modeHandler, error) {
+	h, err := k.openMode(path, receipt)
 	if err != nil {
-		return nil, err // and no work at all, not one of a nil
+		return nil, err // a nil interface, not one that holds a nil pointer
 	}
-	return w, nil
+	return h, nil
 }
 
 func (k *modeEnv) openMode(path, receipt string) (modeHandler, error) {
@@ -94,8 +94,8 @@ func (k *modeEnv) openMode(path, receipt string) (modeHandler, error) {
 	}
 }
 
-// newRecorder keeps in w what passes; with nil nothing is kept. old is the cassette that
-// w extends, nil for none.
+// newRecorder returns a recorder that keeps interactions in w, or nothing when w is nil. old is
+// the cassette that w extends, nil for none.
 func (k *modeEnv) newRecorder(w *cassette.Writer, old *cassette.Cassette) (*record.Recorder, error) {
 	clients, err := newClients(k.flags.isRun, old)
 	if err != nil {
@@ -119,8 +119,8 @@ func (k *modeEnv) newRecorder(w *cassette.Writer, old *cassette.Cassette) (*reco
 	return record.New(cfg)
 }
 
-// newReplayer answers from recording; what it does not know goes to fallback, or is
-// refused where that is nil.
+// newReplayer returns a replayer of recording. Requests without a recorded answer go to fallback;
+// when that is nil, they are refused.
 func (k *modeEnv) newReplayer(recording *cassette.Cassette, fallback http.Handler) (*replay.Replayer, error) {
 	replayer, err := replay.New(replay.Config{Cassette: recording, Redactor: k.Redactor, Masks: k.RequestMasks(), Timing: replay.Timing(k.flags.speed),
 		Match: replay.Level(k.flags.match), Scrubs: k.scrubs, Here: k.here, Record: "recorder run --mode record-missing --cassette " + recording.Name() + " -- CMD…",

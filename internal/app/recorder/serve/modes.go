@@ -20,7 +20,7 @@ const (
 
 var modes = []string{modeRecord, modeMissing, modeReplay, modeRefresh, modePass}
 
-// modeActivity is what people are told a mode does, behind the cassette's name.
+// modeActivity is what a mode does, as it is printed after the name of the cassette.
 var modeActivity = map[string]string{
 	modeRecord:  "recording",
 	modeMissing: "recording what is missing",
@@ -29,8 +29,8 @@ var modeActivity = map[string]string{
 	modePass:    "passing everything on, keeping nothing,",
 }
 
-// setMode decides on the mode where the command line left it open. In CI nothing
-// goes out unless somebody asked for it.
+// setMode sets the mode where the command line does not. In CI it is replay, so that nothing is
+// sent unless that is asked for.
 func (f *modeFlags) setMode(ci bool) {
 	switch {
 	case f.missing:
@@ -42,7 +42,7 @@ func (f *modeFlags) setMode(ci bool) {
 	}
 }
 
-// inCI reports whether a CI service runs us; all of them set CI.
+// inCI reports whether a CI service runs this program: all of them set CI.
 func (a *app) inCI() bool {
 	return !slices.Contains([]string{"", "0", "false"}, strings.ToLower(a.Getenv("CI")))
 }

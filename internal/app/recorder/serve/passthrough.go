@@ -8,7 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/record"
 )
 
-// passthrough is a session's work in pass mode: the recorder without a cassette.
+// passthrough passes requests on in pass mode: a recorder without a cassette.
 type passthrough struct {
 	rec *record.Recorder
 	n   atomic.Int64

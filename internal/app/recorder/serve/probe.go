@@ -22,13 +22,13 @@ import (
 // probeAnswer is the reply of the doctor's proxy to a client that reaches it.
 const probeAnswer = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 
-// probe is a client to be tried: how to run it so that it posts to a URL with
-// what its environment says, prints the reply, and fails when there is none.
+// probe is a client that doctor tries: how to run it so that it posts to a URL as its environment
+// says, prints the reply, and fails when there is none.
 type probe struct {
 	client  string
 	program string
 	version []string
-	// prepare makes what is to be run in dir; nil where the program will do.
+	// prepare makes the program to run, in dir; nil runs program itself.
 	prepare func(ctx context.Context, a *app, program, dir string) (string, error)
 	args    func(url string) []string
 }
@@ -77,8 +77,8 @@ func main() {
 }
 `
 
-// buildProbe builds the Go client: its roots and proxies are what net/http
-// finds, as in any agent written in Go.
+// buildProbe builds the Go client. It finds its roots and proxies by net/http, as agents written
+// in Go do.
 func buildProbe(ctx context.Context, a *app, program, dir string) (string, error) {
 	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "probe.exe")
 	if err := os.WriteFile(source, []byte(goProbe), 0o600); err != nil {
@@ -146,7 +146,7 @@ func (s *trialProxy) addNotice(n proxy.Notice) {
 	s.trial.notices = append(s.trial.notices, n)
 }
 
-// closeAndReport ends the scene and returns what was noted.
+// closeAndReport closes the proxy and returns what was noted.
 func (s *trialProxy) closeAndReport(ctx context.Context) trial {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -217,7 +217,7 @@ func (a *app) runProbe(ctx context.Context, p probe, program, ingress string) (t
 	return t, nil
 }
 
-// versionOf is the number in the first line a program says its version in.
+// versionOf returns the version number in the first line of what a program prints with args.
 func (a *app) versionOf(ctx context.Context, program string, args []string) string {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()

@@ -13,39 +13,40 @@ import (
 	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
-// grace is how long open replies may go on once a session is to end.
+// grace is how long open replies may go on when the proxy is closed.
 const grace = 10 * time.Second
 
+// app is the frame of the commands, and what is known of a run for its report.
 type app struct {
 	*recorderenv.Env
-	program    string // that run started
-	isolated   bool   // it could reach the proxy only
-	bypassed   []replay.Bypass
-	refused    int          // how often a session's proxy refused a host or a caller
-	own        *redact.Own  // the user's rules for what is recorded, nil for none
-	turnedAway atomic.Int64 // how often it said why somebody did not get through
+	own        *redact.Own     // the user's rules for what is recorded, nil for none
+	program    string          // the name of the program that run started
+	isolated   bool            // the program could reach the proxy only
+	bypassed   []replay.Bypass // connections that went past the proxy
+	refused    int             // how many requests the proxy refused
+	turnedAway atomic.Int64    // how many notices the proxy has logged
 }
 
-// modeHandler is what a proxy does with the requests of one cassette.
+// modeHandler answers the requests for one cassette, as the mode says.
 type modeHandler interface {
 	http.Handler
-	// finish saves, tells people how it went and returns what came of it. failed
-	// says that the program the work was for did.
+	// finishRecording saves, reports how it went, and returns the outcome. failed
+	// says that the program of the run failed.
 	finishRecording(a *app, failed bool) outcome
-	// abandon undoes a start that came to nothing.
+	// discardStart undoes the opening when the proxy could not be started.
 	discardStart()
 }
 
-// proxyRun is a proxy at work, and the files its clients need to trust it.
+// proxyRun is a proxy that runs, and the files that its clients need to trust it.
 type proxyRun struct {
 	app     *app
 	proxy   *proxy.Proxy
 	handler modeHandler
-	trust   string // folder with caFile and bundleFile
+	trust   string // the folder of [recorderenv.Env.TrustFiles]
 }
 
-// openProxy starts a session. The cassette is touched last: whatever else is wrong
-// leaves no trace.
+// openProxy starts a proxy. It opens the cassette after everything else was checked, so that
+// nothing is written when something is wrong.
 func (a *app) openProxy(ctx context.Context, f *modeFlags) (_ *proxyRun, err error) {
 	if err := f.checkValues(); err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func (a *app) openProxy(ctx context.Context, f *modeFlags) (_ *proxyRun, err err
 	if s.trust, err = a.TrustFiles(authority, time.Now()); err != nil {
 		return nil, err
 	}
-	if s.handler, err = a.openWork(f); err != nil {
+	if s.handler, err = a.openHandler(f); err != nil {
 		return nil, err
 	}
 	cfg.CA, cfg.Handler = authority, a.logRequests(s.handler)
@@ -81,8 +82,8 @@ func (a *app) openProxy(ctx context.Context, f *modeFlags) (_ *proxyRun, err err
 	return s, nil
 }
 
-// openWork opens the cassette, or gets ready to open one for each session.
-func (a *app) openWork(f *modeFlags) (modeHandler, error) {
+// openHandler opens the cassette, or prepares to open one for each session.
+func (a *app) openHandler(f *modeFlags) (modeHandler, error) {
 	k, err := a.newModeEnv(f)
 	if err != nil {
 		return nil, err
@@ -90,12 +91,11 @@ func (a *app) openWork(f *modeFlags) (modeHandler, error) {
 	if perSession(f.cassette) && f.mode != modePass {
 		return &sessions{env: k, byName: map[string]*clientSession{}}, nil
 	}
-	return k.openHandler(f.cassette, f.receipt)
+	return k.openCassette(f.cassette, f.receipt)
 }
 
-// closeProxy ends the session and returns its exit code. failed says that the
-// program it was for did. ctx may be done already: that is how sessions are
-// ended.
+// closeProxy closes the proxy, finishes the recordings and returns the exit code. failed says
+// that the program of the run failed. ctx may be done already: that is how programs are ended.
 func (s *proxyRun) closeProxy(ctx context.Context, failed bool) int {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
@@ -109,7 +109,7 @@ func (s *proxyRun) closeProxy(ctx context.Context, failed bool) int {
 	return exit
 }
 
-// undoStart undoes what open did so far.
+// undoStart undoes what openProxy did so far.
 func (s *proxyRun) undoStart(ctx context.Context) {
 	if s.proxy != nil {
 		_ = s.proxy.Close(ctx)
@@ -119,8 +119,8 @@ func (s *proxyRun) undoStart(ctx context.Context) {
 	}
 }
 
-// logRequests logs each request before it is handled, with -v. The query is left
-// out: a key may stand in it.
+// logRequests returns next with each request logged before, with -v. The query is left out: a
+// key may stand in it.
 func (a *app) logRequests(next http.Handler) http.Handler {
 	if !a.Verbose {
 		return next

@@ -57,7 +57,7 @@ func TestIsUs(t *testing.T) {
 		{"127.0.0.1:8080", "://", false},
 		{"8080", "http://127.0.0.1:8080", false},
 	} {
-		if got := isUs(c.listen, c.base); got != c.want {
+		if got := isOwnAddress(c.listen, c.base); got != c.want {
 			t.Errorf("listening at %s, upstream %s: %t, want %t", c.listen, c.base, got, c.want)
 		}
 	}

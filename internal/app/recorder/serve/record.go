@@ -13,10 +13,10 @@ import (
 	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
-// recordHandler is a session's work in record mode.
+// recordHandler handles one cassette in record mode.
 type recordHandler struct {
 	*record.Recorder
-	closeRecorder func() record.Report // of the recorder, which it closes
+	closeRecorder func() record.Report // closes the recorder once, and returns its report
 	path          string
 	writer        *cassette.Writer
 	scrubs        scrub.Rules
@@ -65,8 +65,8 @@ func (r *recordHandler) finishRecording(a *app, _ bool) outcome {
 	return outcome{recorded: report.Saved, exit: recorderenv.ExitOfRecording(report, err)}
 }
 
-// discardUnanswered saves nothing: a provider that was down is no reason to lose
-// what it said before, or to be in the way of the next try.
+// discardUnanswered saves nothing, so that an older cassette stays and the next try is not
+// refused.
 func (r *recordHandler) discardUnanswered(a *app) outcome {
 	if err := r.writer.Discard(); err != nil {
 		a.Say("%v", err)
@@ -84,7 +84,7 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// asMarked says that the cassette tells of a loss.
+// asMarked returns what is added to a report when the cassette states a loss.
 func asMarked(loss cassette.Loss) string {
 	if loss.Lost == 0 {
 		return ""

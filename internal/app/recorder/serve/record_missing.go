@@ -13,17 +13,18 @@ import (
 	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
-// recordMissing is a session's work in record-missing mode: what the cassette
-// knows is played, the rest is recorded behind it.
+// recordMissing handles one cassette in record-missing mode: it answers what the cassette has,
+// and records the rest into it.
 type recordMissing struct {
 	*replay.Replayer
-	closeRecorder func() record.Report // of the recorder of what is missing, which it closes
+	closeRecorder func() record.Report // closes the recorder once, and returns its report
 	path          string
 	writer        *cassette.Writer
 	scrubs        scrub.Rules
 }
 
-// openRecordMissing opens path for more. Without a cassette there, all is missing.
+// openRecordMissing opens the cassette path to replay and extend it. When it does not exist, all
+// is recorded.
 func (k *modeEnv) openRecordMissing(path string) (modeHandler, error) {
 	recording, err := cassette.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,8 +12,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// refreshHandler is a session's work in refresh mode: a recording beside the
-// cassette, which takes its place when it is whole.
+// refreshHandler handles one cassette in refresh mode: a recording beside it, which takes its
+// place when it is complete.
 type refreshHandler struct {
 	*recordHandler
 	path   string
@@ -21,8 +21,8 @@ type refreshHandler struct {
 	noSwap bool
 }
 
-// openRefresh opens path for its successor. Without a cassette there, this is
-// the first recording.
+// openRefresh starts the successor of the cassette path. When that does not exist, it is recorded
+// for the first time.
 func (k *modeEnv) openRefresh(path string) (modeHandler, error) {
 	old, err := cassette.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,7 +44,7 @@ func (k *modeEnv) openRefresh(path string) (modeHandler, error) {
 	return &refreshHandler{rec, path, old, k.flags.noSwap}, nil
 }
 
-// printChanges prints what the fresh recording says differently.
+// printChanges prints how the fresh recording differs from the old one.
 func (r *refreshHandler) printChanges(a *app) error {
 	done := a.ShowElapsed("comparing with " + r.path)
 	changes, err := inspect.DiffFiles(r.path, r.recordHandler.path)
@@ -56,14 +56,14 @@ func (r *refreshHandler) printChanges(a *app) error {
 	return nil
 }
 
-// freshName is where a cassette's successor is recorded. No session's name has
-// a tilde, so it is no other session's cassette.
+// freshName returns the path of a cassette's successor. Names of sessions have no tilde, so it is
+// no other session's cassette.
 func freshName(path string) string {
 	ext := filepath.Ext(path)
 	return strings.TrimSuffix(path, ext) + "~fresh" + ext
 }
 
-// stayReason says why the old cassette keeps its place, or nothing.
+// stayReason returns why the old cassette stays, "" when it is replaced.
 func (r *refreshHandler) stayReason(failed bool, exit int) string {
 	switch {
 	case exit != recorderenv.ExitOK:
@@ -76,8 +76,7 @@ func (r *refreshHandler) stayReason(failed bool, exit int) string {
 	return ""
 }
 
-// isReplaced reports whether path is not the cassette any more that was to be
-// refreshed.
+// isReplaced reports whether another process has replaced the cassette meanwhile.
 func (r *refreshHandler) isReplaced() bool {
 	now, err := cassette.Open(r.path)
 	return err != nil || now.Digest() != r.old.Digest()

@@ -15,7 +15,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
-// replayHandler is a session's work in replay mode.
+// replayHandler handles one cassette in replay mode.
 type replayHandler struct {
 	*replay.Replayer
 	path    string
@@ -47,8 +47,7 @@ func (k *modeEnv) openReplay(path, receipt string) (*replayHandler, error) {
 	return &replayHandler{replayer, path, receipt, gates{k.flags.allowUnused, k.flags.strict}, k.scrubs}, nil
 }
 
-// sayTimes notes that the requested pace was never measured, because the times of
-// the cassette are nominal.
+// sayTimes notes where --speed asks for recorded times and the times of the cassette are nominal.
 func (k *modeEnv) sayTimes(recording *cassette.Cassette) {
 	if k.flags.speed > 0 && recording.Meta().Nominal() {
 		k.Note("%s: its times are nominal and were not measured", recording.Name())
@@ -68,7 +67,7 @@ func (r *replayHandler) finishRecording(a *app, _ bool) outcome {
 		a.Say("%s: %s", r.path, sentence)
 		out.exit = recorderenv.ExitGate
 	}
-	if err := writeReceipt(r.receipt, a.signReceipt(got)); err != nil {
+	if err := writeReceipt(r.receipt, a.completeReceipt(got)); err != nil {
 		a.Say("%s: cannot be written: %v", r.receipt, fileutil.Reason(err))
 		out.exit = recorderenv.ExitInternal
 	}
@@ -77,15 +76,15 @@ func (r *replayHandler) finishRecording(a *app, _ bool) outcome {
 
 func (r *replayHandler) discardStart() {}
 
-// signReceipt adds to a receipt what only the program knows.
-func (a *app) signReceipt(got replay.Receipt) replay.Receipt {
+// completeReceipt adds to a receipt what the replayer does not know.
+func (a *app) completeReceipt(got replay.Receipt) replay.Receipt {
 	got.Tool, got.Refused = "recorder "+cli.Version(), a.refused
 	got.Isolated, got.Bypassed = a.isolated, a.bypasses(got)
 	got.Libraries = cli.ModuleVersions("github.com/elazarl/goproxy", "github.com/dnaeon/go-vcr/v2")
 	return got
 }
 
-// writeReceipt writes what a replay can prove, if a file was named.
+// writeReceipt writes a receipt to path, if that is not "".
 func writeReceipt(path string, got replay.Receipt) error {
 	if path == "" {
 		return nil

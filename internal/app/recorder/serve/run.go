@@ -14,8 +14,8 @@ import (
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
-// serveMode runs a session until ctx ends. What clients need to be given goes to
-// stdout and to --env-file, one KEY=VALUE a line.
+// serveMode runs a proxy until ctx ends. It prints the variables for the clients, one KEY=VALUE
+// a line, and writes them to --env-file.
 func (a *app) serveMode(ctx context.Context, f *modeFlags, given []string) error {
 	if err := a.chooseMode(f, given); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (a *app) serveMode(ctx context.Context, f *modeFlags, given []string) error
 	return cli.Exit(s.closeProxy(ctx, false))
 }
 
-// pathPrefix is what a sentence about a file begins with.
+// pathPrefix returns what a sentence about a file begins with.
 func pathPrefix(path string) string {
 	if path == "" {
 		return ""
@@ -102,8 +102,8 @@ func (a *app) runProgram(ctx context.Context, f *modeFlags, given, args []string
 	return exitOr(err, exit)
 }
 
-// runOnce runs a program and returns the exit code to end with: ours where something
-// is wrong, else its own.
+// runOnce runs a program and returns the exit code to end with: that of the program, unless the
+// recording or the replay failed.
 func (a *app) runOnce(ctx context.Context, f *modeFlags, path string, given, args []string) (exit int, err error) {
 	if f.isolate {
 		if err := f.enterSandbox(ctx, given); err != nil {
@@ -116,7 +116,7 @@ func (a *app) runOnce(ctx context.Context, f *modeFlags, path string, given, arg
 		return 0, err
 	}
 	child := a.ChildCommand(path, args, recorderenv.ClientVariables(s.proxy, s.trust, f.ingress))
-	for _, sentence := range recorderenv.WaysPast(s.proxy, child.Env) {
+	for _, sentence := range recorderenv.VariablesPastProxy(s.proxy, child.Env) {
 		a.Say("%s", sentence)
 	}
 	theirs, err := a.runChild(ctx, f, child)

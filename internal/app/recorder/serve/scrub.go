@@ -21,9 +21,9 @@ func (f *modeFlags) scrubRules() (rules scrub.Rules, err error) {
 	return rules, nil
 }
 
-// sayUnmatched tells of given paths and patterns that are in no request of a cassette, and
-// returns them: they may be misspelt. used are the rules that a replay needed. Without a
-// cassette nothing was recorded, and nothing is matched.
+// sayUnmatched names the given paths and patterns that match no request of the cassette path, and
+// returns them: they may be misspelt. used are the rules that a replay needed. When there is no
+// cassette, because nothing was recorded, nothing is matched.
 func (a *app) sayUnmatched(path string, given scrub.Rules, used map[string]int) (unmatched []string) {
 	given = slices.DeleteFunc(slices.Clone(given), func(r scrub.Rule) bool { return !r.IsOwn() || used[r.String()] > 0 })
 	if len(given) == 0 {
@@ -44,9 +44,9 @@ func (a *app) sayUnmatched(path string, given scrub.Rules, used map[string]int) 
 	return unmatched
 }
 
-// placeToNote is what each interaction says about where the program ran: what the
-// rules ask for, those of the cassette old, too, which may be nil. While rules are
-// learnt it is everything, because any of it may become one.
+// placeToNote returns what each interaction notes of the place where the program runs: what the
+// rules need, and those of the cassette old, which may be nil. With --learn it is everything,
+// because any of it may become a rule.
 func (k *modeEnv) placeToNote(old *cassette.Cassette) scrub.Place {
 	if k.flags.learn {
 		return k.here

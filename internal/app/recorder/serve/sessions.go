@@ -24,8 +24,8 @@ const sessionMark = "{session}"
 
 func perSession(path string) bool { return strings.Contains(path, sessionMark) }
 
-// sessions keep the sessions of one proxy apart: each has a cassette of its own,
-// opened at its first request. It is a modeHandler itself.
+// sessions keeps the sessions of one proxy apart: each has a cassette of its own, which is opened
+// at its first request. It is a modeHandler itself.
 type sessions struct {
 	env *modeEnv
 
@@ -33,13 +33,14 @@ type sessions struct {
 	byName map[string]*clientSession
 }
 
-// clientSession is one session's. What came of opening its cassette, a work or an error,
-// holds for all of its requests.
+// clientSession is one session. Its cassette is opened once: all of its requests go to handler, or
+// are refused with err.
 type clientSession struct {
 	path    string
 	open    sync.Once
 	handler modeHandler
 	err     error
+
 	mu      sync.Mutex
 	refused int
 }
@@ -53,7 +54,7 @@ func (l *sessions) sessionCassette(session string) *clientSession {
 	return l.byName[session]
 }
 
-// ServeHTTP hands a request to the work of its session.
+// ServeHTTP passes a request to the handler of its session.
 func (l *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	client := l.openClient(proxy.Session(r.Context()))
 	if client.err != nil {
@@ -63,7 +64,7 @@ func (l *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	client.handler.ServeHTTP(w, r)
 }
 
-// openClient returns a session, whose cassette is open or cannot be opened.
+// openClient returns a session after opening its cassette was tried.
 func (l *sessions) openClient(name string) *clientSession {
 	client := l.sessionCassette(name)
 	client.open.Do(func() { client.handler, client.err = l.openSession(name, client.path) })
@@ -73,18 +74,18 @@ func (l *sessions) openClient(name string) *clientSession {
 var errNoSession = cli.Fail(recorderenv.ExitGate, "a request names no session, so it has no cassette; give each client its own proxy URL in HTTPS_PROXY and https_proxy, http://NAME@host:port, or base URL, http://host:port/~NAME/…")
 
 func (l *sessions) openSession(name, path string) (modeHandler, error) {
-	var w modeHandler
+	var h modeHandler
 	err := errNoSession
 	if name != "" {
-		w, err = l.env.openHandler(path, strings.ReplaceAll(l.env.flags.receipt, sessionMark, name))
+		h, err = l.env.openCassette(path, strings.ReplaceAll(l.env.flags.receipt, sessionMark, name))
 	}
 	if err != nil {
 		l.env.Say("%s", cli.OneLine(err))
 	}
-	return w, err
+	return h, err
 }
 
-// refuseRequest answers as the provider would refuse: no client repeats it.
+// refuseRequest answers with an error in the provider's shape that no client retries.
 func (l *clientSession) refuseRequest(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	l.refused++
@@ -109,7 +110,7 @@ func (l *sessions) finishRecording(a *app, failed bool) outcome {
 	}
 	for _, client := range l.byName {
 		if w, records := client.handler.(interface{ drainRecording() }); records {
-			w.drainRecording() // what it teaches about secrets holds for the cassettes of all
+			w.drainRecording() // the secrets that it finds are taken out of all cassettes
 		}
 	}
 	var total outcome
@@ -137,8 +138,8 @@ func (l *clientSession) finishRecording(a *app, failed bool) outcome {
 	return outcome{missed: l.refused, exit: exit}
 }
 
-// notAsked lists the cassettes that no session of this run has used. A run of a few
-// tests leaves out some; after a run of all tests, these files are left over.
+// notAsked lists the cassettes that no session of this run has used. After a run of all tests,
+// they can be deleted.
 func (l *sessions) notAsked() (left []string) {
 	files, _ := filepath.Glob(strings.ReplaceAll(l.env.flags.cassette, sessionMark, "*"))
 	for _, file := range files {

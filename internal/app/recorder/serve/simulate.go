@@ -155,7 +155,7 @@ func findScenario(arg string) (*specs.Scenario, error) {
 	return nil, cli.Usage("--scenario %s: neither a file nor one of %s%s", arg, strings.Join(names, ", "), spelling.Hint(arg, names))
 }
 
-// sayMismatch tells of each request that the scenario did not expect.
+// sayMismatch returns a function that reports a request that the scenario did not expect.
 func (s *simulateFlags) sayMismatch(a *app) func(*script.Mismatch) {
 	var mu sync.Mutex
 	return func(m *script.Mismatch) {
@@ -172,7 +172,7 @@ func (s *simulateFlags) printVariables(a *app, server *simulator.Server) error {
 		lines = append(lines, baseURLs(p, server.URL)...)
 	}
 	if s.tls {
-		if err := os.WriteFile(s.authority, server.CA, 0o600); err != nil {
+		if err := fileutil.WriteFile(s.authority, server.CA, 0o600); err != nil {
 			return cli.Usage("--ca %s: cannot be written: %w", s.authority, fileutil.Reason(err))
 		}
 		lines = append(lines, "NODE_EXTRA_CA_CERTS="+s.authority, "SSL_CERT_FILE="+s.authority)
@@ -187,7 +187,7 @@ func (s *simulateFlags) printVariables(a *app, server *simulator.Server) error {
 	return nil
 }
 
-// describeLevel is the level and what is left of it.
+// describeLevel returns the level, and which of its rules are off.
 func (s *simulateFlags) describeLevel() string {
 	said := s.level
 	if len(s.config.Off) > 0 {
@@ -199,7 +199,7 @@ func (s *simulateFlags) describeLevel() string {
 	return said
 }
 
-// sayPrompts says what the scenario's replayer is to ask, nonces in their places.
+// sayPrompts prints what the user of the scenario asks, with the nonces of this seed.
 func (s *simulateFlags) sayPrompts(a *app) {
 	if s.config.Scenario == nil {
 		return
@@ -213,7 +213,7 @@ func (s *simulateFlags) sayPrompts(a *app) {
 	}
 }
 
-// baseURLs are the variables that lead a provider's clients to url.
+// baseURLs returns the variables that lead a provider's clients to url.
 func baseURLs(provider, url string) []string {
 	switch url += "/" + provider; provider {
 	case "anthropic":
@@ -224,7 +224,7 @@ func baseURLs(provider, url string) []string {
 	return []string{"GEMINI_BASE_URL=" + url, "GOOGLE_GEMINI_BASE_URL=" + url}
 }
 
-// sayNote tells of each request that --level live lets pass and strict would not.
+// sayNote returns a function that reports a request that --level live accepts and strict does not.
 func (s *simulateFlags) sayNote(a *app) func(simulator.Note) {
 	var mu sync.Mutex
 	return func(n simulator.Note) {

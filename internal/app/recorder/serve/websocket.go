@@ -36,8 +36,8 @@ func (p *webSocketPolicy) Set(text string) error {
 	return nil
 }
 
-// admitsWebSocket reports whether h answers the WebSocket handshake r. A replay answers
-// as the cassette was recorded.
+// admitsWebSocket reports whether h answers the WebSocket handshake r. A replay does when the
+// cassette was recorded with WebSockets.
 func admitsWebSocket(h modeHandler, policy webSocketPolicy, r *http.Request) bool {
 	switch h := h.(type) {
 	case *sessions:
@@ -51,8 +51,7 @@ func admitsWebSocket(h modeHandler, policy webSocketPolicy, r *http.Request) boo
 	return bool(policy)
 }
 
-// sayUpgrades tells about WebSockets at a session's end: what went over them
-// instead is not in the cassette.
+// sayUpgrades reports how many WebSockets were refused.
 func (a *app) sayUpgrades(n int) {
 	if n > 0 {
 		a.Say("%s refused: programs that do without went on over HTTP", cli.Count(n, "WebSocket upgrade", "WebSocket upgrades"))

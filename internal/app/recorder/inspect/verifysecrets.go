@@ -15,9 +15,8 @@ import (
 // maxFound is how many secrets of one interaction are named.
 const maxFound = 20
 
-// findSecrets names all that the gate finds in an interaction: what recording with
-// --on-secret mask would mask. What was named is taken out of a copy before the gate
-// looks for the next.
+// findSecrets names all that the gate finds in an interaction, which is what recording with
+// --on-secret mask would mask. Each is taken out of a copy before the gate looks for the next.
 func findSecrets(guard *gate.Gate, in cassette.Interaction) (found []string) {
 	redactor := redact.New(nil)
 	for err := guard.Check(in); err != nil && len(found) < maxFound; err = guard.Check(in) {

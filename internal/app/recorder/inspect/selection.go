@@ -12,7 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// Everything is the interaction number that means all of a cassette's.
+// Everything stands for all interactions in place of a number.
 const Everything = -1
 
 // parsePlace reads FILE or FILE#N. A file whose own name ends in such a way is taken
@@ -29,7 +29,7 @@ func parsePlace(arg string) (file string, n int, err error) {
 	return arg[:at], n, nil
 }
 
-// selection is a cassette that is read as a whole.
+// selection is a cassette, with all interactions or one of them read.
 type selection struct {
 	*cassette.Cassette
 	file  string

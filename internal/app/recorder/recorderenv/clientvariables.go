@@ -8,16 +8,16 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 )
 
-// Variables by which programs are told which authorities to trust. The first kind adds to a
-// program's own roots, the second replaces them.
+// Variables that tell programs which authorities to trust. Those of the first list add to a
+// program's own roots, those of the second replace them.
 var (
 	addingRoots    = []string{"NODE_EXTRA_CA_CERTS", "DENO_CERT", "CODEX_CA_CERTIFICATE"}
 	replacingRoots = []string{"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO",
 		"CARGO_HTTP_CAINFO", "BUNDLE_SSL_CA_CERT", "NPM_CONFIG_CAFILE", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"}
 )
 
-// ClientVariables make a program use the proxy p and trust the files in the folder
-// trust. Node heeds HTTPS_PROXY only when told to.
+// ClientVariables returns the variables that make a program use the proxy p and trust the files
+// in the folder trust. Node uses HTTPS_PROXY only with NODE_USE_ENV_PROXY.
 func ClientVariables(p *proxy.Proxy, trust string, ingresses []string) (env []string) {
 	if slices.Contains(ingresses, proxy.BaseURL) {
 		url := p.URLFor(proxy.BaseURL, "")
@@ -43,19 +43,21 @@ func ClientVariables(p *proxy.Proxy, trust string, ingresses []string) (env []st
 	return env
 }
 
-// ViaLoginVariable holds the login for --upstream-proxy. There is no flag for it:
-// everybody on a machine can read command lines.
+// ViaLoginVariable holds the login for --upstream-proxy. There is no flag for it, because every
+// user of a machine can read command lines.
 const ViaLoginVariable = "RECORDER_UPSTREAM_PROXY_LOGIN"
 
-// ways around the proxy, which a program must not be left with.
-var ways = []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "RECORDER_UPSTREAM_PROXY", ViaLoginVariable}
+// proxyVariables lead around the proxy, or hold the login of another one. A program never
+// inherits them.
+var proxyVariables = []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "RECORDER_UPSTREAM_PROXY", ViaLoginVariable}
 
-// Overlay returns env with settings in the place of what they replace.
+// Overlay returns env with settings added, and without what these replace and without
+// proxyVariables.
 func Overlay(env, settings []string) []string {
 	var out []string
 	for _, kv := range env {
 		name, _, _ := strings.Cut(kv, "=")
-		replaced := slices.Contains(ways, name) ||
+		replaced := slices.Contains(proxyVariables, name) ||
 			slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, name+"=") })
 		if !replaced {
 			out = append(out, kv)
@@ -64,7 +66,7 @@ func Overlay(env, settings []string) []string {
 	return append(out, settings...)
 }
 
-// ShellLine is a setting as shells read it: quoted where it has to be.
+// ShellLine returns a setting as shells read it, quoted where necessary.
 func ShellLine(setting string) string {
 	name, value, _ := strings.Cut(setting, "=")
 	plain := func(r rune) bool {

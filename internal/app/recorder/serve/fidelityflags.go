@@ -22,9 +22,9 @@ func (f *modeFlags) addFidelity(set *pflag.FlagSet) {
 // abort is record.Drain as a flag. It is a pflag.Value.
 type abort record.Drain
 
-// drained is what drain means without numbers: every reply of a model fits, and
-// a session does not end much later for it.
-var drained = abort{Bytes: 8 << 20, Time: 10 * time.Second}
+// defaultDrain is drain without numbers. Every reply of a model fits into it, and a run does not
+// end much later.
+var defaultDrain = abort{Bytes: 8 << 20, Time: 10 * time.Second}
 
 func (d *abort) String() string {
 	if *d == (abort{}) {
@@ -40,7 +40,7 @@ func (*abort) Type() string { return "policy" }
 func (d *abort) Set(text string) error {
 	word, numbers, counted := strings.Cut(text, ":")
 	size, span, timed := strings.Cut(numbers, ":")
-	out := drained
+	out := defaultDrain
 	ok := word == "drain"
 	if counted {
 		n, err := parseMebibytes(size)

@@ -8,7 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact"
 )
 
-// AddExempt declares the flag for what the gate takes for a key by mistake.
+// AddExempt declares the flag for texts that the gate takes for keys by mistake.
 func AddExempt(set *pflag.FlagSet, to *[]string) {
 	set.StringSliceVar(to, "exempt", nil, "`digest` of a text that looks like a key and is none, as the refusal names it; may be repeated")
 }
@@ -22,7 +22,7 @@ func (o *Own) AddTo(set *pflag.FlagSet) {
 	set.StringArrayVar(&o.Keep, "keep", nil, "a `rule` for what is not secret, like --redact; may be repeated")
 }
 
-// SayUnused tells of rules that nothing matched: they may be misspelt.
+// SayUnused names the rules that matched nothing: they may be misspelt.
 func (a *Env) SayUnused(own *redact.Own) {
 	for _, rule := range own.Unused() {
 		a.Say("redaction rule %s: matched nothing; check its spelling, or remove it", rule)

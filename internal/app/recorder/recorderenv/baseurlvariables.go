@@ -9,17 +9,17 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 )
 
-// A variable names the address of a provider when it begins with one of
-// addressOwners and ends with one of addressEndings.
+// A variable holds the address of a provider when its name begins with one of addressOwners and
+// ends with one of addressEndings.
 var (
 	addressOwners  = []string{"ANTHROPIC_", "CLAUDE_", "OPENAI_", "AZURE_OPENAI_", "CODEX_", "GEMINI_", "GOOGLE_", "CODE_ASSIST_"}
 	addressEndings = []string{"BASE_URL", "API_BASE", "API_URL", "ENDPOINT"}
 )
 
-// WaysPast describes the variables of a program's environment that lead its requests
-// past the proxy, or to a host that the proxy refuses. It shows no path, query or
-// user of their values: a key may stand there.
-func WaysPast(p *proxy.Proxy, env []string) (sentences []string) {
+// VariablesPastProxy describes the variables in a program's environment that lead its requests
+// past the proxy p, or to a host that p refuses. It shows no path, query or user of their
+// values: a key may stand there.
+func VariablesPastProxy(p *proxy.Proxy, env []string) (sentences []string) {
 	ours, err := url.Parse(p.URL())
 	if err != nil {
 		return nil

@@ -4,7 +4,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
-// match is a level of matching as a flag.
+// match is a level of matching as a flag. It is a pflag.Value.
 type match replay.Level
 
 func (m *match) String() string { return replay.Level(*m).String() }

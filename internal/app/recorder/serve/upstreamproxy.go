@@ -2,7 +2,6 @@ package serve
 
 import (
 	"cmp"
-	"net"
 	"net/url"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
@@ -10,8 +9,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 )
 
-// upstreamProxy is the proxy that leads to the providers, nil for none. Errors do
-// not quote the flag, which may hold a login.
+// upstreamProxy returns the proxy that leads to the providers, nil for none. Errors do not quote
+// the flag, which may hold a login.
 func (a *app) upstreamProxy(f *modeFlags) (*proxy.Via, error) {
 	if f.via == "" {
 		return nil, nil //nolint:nilnil // there need not be one
@@ -23,22 +22,23 @@ func (a *app) upstreamProxy(f *modeFlags) (*proxy.Via, error) {
 	return via, nil
 }
 
-// sayUnusedProxy names a proxy of the environment that is not used: it may be the only way
-// to the providers. One on this machine may be a recorder. The value may hold a login.
+// sayUnusedProxy names a proxy of the environment that is not used: it may be the only way to the
+// providers. One on this machine is not named, because it may be a recorder. Only the host is
+// shown: the value may hold a login.
 func (a *app) sayUnusedProxy() {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
 		u, err := url.Parse(a.Getenv(name))
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 			continue
 		}
-		if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if !isLoopback(u.Hostname()) {
 			a.Say("%s: names the proxy %s, which the recorder does not use; if the way to the providers leads through it, say --upstream-proxy %s://%s", name, u.Host, u.Scheme, u.Host)
 		}
 		return
 	}
 }
 
-// passwordOf is the password for via as something that must not be recorded.
+// passwordOf returns the password for via, if any, as a value that must not be recorded.
 func passwordOf(via *proxy.Via) []string {
 	if via == nil || via.Password() == "" {
 		return nil

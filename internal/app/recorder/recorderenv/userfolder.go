@@ -14,12 +14,9 @@ import (
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
-	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/redact"
-	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
 
-// ConfigDir is the user's folder for what outlives a recording: the authority
+// ConfigDir returns the user's folder for what outlives a recording: the authority
 // and the key of the pseudonyms.
 func (a *Env) ConfigDir() (string, error) {
 	if dir := a.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
@@ -36,8 +33,8 @@ func (a *Env) Authority(allowed []string) (*ca.Authority, error) {
 	return a.AuthorityBy(ca.Open, allowed)
 }
 
-// AuthorityBy opens the proxy's authority with open, for the providers' hosts and the
-// allowed ones, and says when it is a new one.
+// AuthorityBy is Authority with another function to open it, such as [ca.Rotate]. It says when
+// the authority replaces an older one.
 func (a *Env) AuthorityBy(open func(string, []string, time.Time) (*ca.Authority, error), allowed []string) (*ca.Authority, error) {
 	dir, err := a.ConfigDir()
 	if err != nil {
@@ -57,12 +54,11 @@ func (a *Env) AuthorityBy(open func(string, []string, time.Time) (*ca.Authority,
 	return authority, nil
 }
 
-// pseudonymFile holds the key by which secrets become pseudonyms: the user's,
-// and in no cassette.
+// pseudonymFile holds the user's key, by which secrets become pseudonyms. It is in no cassette.
 const pseudonymFile = "pseudonym.key"
 
-// pseudonymKey reads the key, or makes it at its first use. When two programs
-// make it at once, the first one's stays.
+// pseudonymKey reads the key, and makes it at its first use. When two programs make it at once,
+// both use the one that was written first.
 func (a *Env) pseudonymKey() ([]byte, error) {
 	dir, err := a.ConfigDir()
 	if err != nil {
@@ -98,16 +94,4 @@ func createKey(dir, path string) error {
 		return err
 	}
 	return nil
-}
-
-// RefuseSecret says why a value must not stand in a file or a variable of settings.
-func RefuseSecret(f *cli.Frame, value string) string {
-	guard := gate.New()
-	for _, secret := range redact.EnvironmentSecrets(f.Environ) {
-		guard.Learn(secret)
-	}
-	if guard.Check(cassette.Interaction{Request: cassette.Request{URL: value}}) != nil {
-		return "holds a secret, which belongs in the environment of the program that needs it"
-	}
-	return ""
 }

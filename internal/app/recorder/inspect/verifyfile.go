@@ -14,7 +14,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
 
-// verdict is what verify says of one file.
+// verdict is the result of verify for one file.
 type verdict struct {
 	Path         string    `json:"path"`
 	OK           bool      `json:"ok"`
@@ -37,18 +37,18 @@ type problem struct {
 
 // The kinds of problems, as schemas/recorder.verify.v1.json lists them.
 const (
-	kindUnreadable = "unreadable" // no cassette, or not to be had
+	kindUnreadable = "unreadable" // not a cassette, or it cannot be read
 	kindUnfinished = "unfinished" // a recording that was interrupted
 	kindDamaged    = "damaged"    // bytes are not those that were written
-	kindLayout     = "layout"     // not what the format has
+	kindLayout     = "layout"     // something that the format does not have
 	kindSecret     = "secret"
-	kindIncomplete = "incomplete" // a reply that is not all of it, undeclared
+	kindIncomplete = "incomplete" // a reply is incomplete, and the cassette does not declare it
 	kindStale      = "stale"
 	kindUnsealed   = "unsealed"   // another tool wrote it
-	kindCredential = "credential" // it stands where a credential does; a warning
+	kindCredential = "credential" // a value where credentials stand; a warning
 )
 
-// kindOf tells what an error of package cassette is about.
+// kindOf returns the kind of problem that an error of package cassette is about.
 func kindOf(err error) string {
 	for _, k := range []struct {
 		is   error
@@ -61,13 +61,13 @@ func kindOf(err error) string {
 	return kindUnreadable
 }
 
-// verifier is what verify holds against files.
+// verifier checks files.
 type verifier struct {
 	maxAge   recorderenv.Age
 	unsealed bool // files of other tools pass with a warning
 	now      time.Time
-	secrets  []string // that must not be in them
-	exempt   []string // digests of what only looks like a key
+	secrets  []string // values that must not be in a file
+	exempt   []string // digests of texts that only look like keys
 }
 
 // verifyFile checks one cassette in every way and lists all that is wrong.
@@ -105,8 +105,8 @@ func (v *verdict) addProblem(kind string, interaction *int, text string) {
 	v.Problems = append(v.Problems, problem{kind, interaction, text})
 }
 
-// verifySeals is about a file of another tool: nobody can tell whether it was changed
-// since, or ever redacted.
+// verifySeals reports a file without seals: it is unknown whether it was changed since it was
+// recorded, and whether it was ever redacted.
 func (j verifier) verifySeals(v *verdict) {
 	text := v.Path + ": has no seals, another tool wrote it; make a cassette of it with: recorder import " + v.Path + " --cassette NEW"
 	switch {
@@ -134,7 +134,7 @@ func (j verifier) verifyInteractions(v *verdict, recording *cassette.Cassette) {
 			v.addProblem(kindOf(err), &i, err.Error())
 		}
 		if errors.Is(err, cassette.ErrDamaged) {
-			continue // there is nothing to look at
+			continue // the interaction cannot be read
 		}
 		for _, found := range findSecrets(guard, in) {
 			v.addProblem(kindSecret, &i, fmt.Sprintf("%s: interaction %d: %s", v.Path, i, found))

@@ -7,7 +7,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
-// Here is where this program runs, and a program that it starts.
+// Here returns where this program runs, and a program that it starts.
 func (a *Env) Here() scrub.Place {
 	place := scrub.Place{scrub.Home: a.Getenv("HOME"), scrub.User: cmp.Or(a.Getenv("USER"), a.Getenv("LOGNAME"))}
 	place[scrub.Folder], _ = os.Getwd()

@@ -19,7 +19,7 @@ const (
 	Opaque       // a signature or other text that only its issuer can read
 	Usage        // counts tokens
 	Place        // tells which block an event is about
-	Noise        // padding, or a number that counts what is folded away
+	Noise        // padding, or a number that counts events
 )
 
 var (
@@ -80,8 +80,8 @@ func NewNames() *Names {
 	return &Names{seen: map[string]string{}, count: map[Class]int{}}
 }
 
-// Of returns a leaf's value as another recording would write it: a name for an
-// id, a time or an opaque text, and the JSON itself for all other values.
+// Of returns a leaf's value as it is in every recording of the conversation: a name for an id or
+// an opaque text, the word "time" for a time, and the JSON for all other values.
 func (n *Names) Of(node Node) string {
 	class := classOf(node)
 	prefix := map[Class]string{ID: "id#", Opaque: "opaque#"}[class]

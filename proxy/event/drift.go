@@ -90,9 +90,9 @@ func (r Reply) isSuccess() bool { return r.Status/100 == 2 }
 // Pair is a recorded reply and a later one to the same request.
 type Pair struct{ Old, New Reply }
 
-// Inconclusive reports whether a status is about the caller's account or a
-// temporary condition, and not about the provider's shapes: a wrong key, no
-// credit, too many requests, an overload.
+// Inconclusive reports whether a status says nothing about the shape of replies: it is about the
+// caller's account or a temporary condition, such as a wrong key, no credit, too many requests
+// or an overload.
 func Inconclusive(status int) bool {
 	return slices.Contains([]int{401, 402, 403, 408, 409, 425, 429}, status) || status >= 500 || status == 0
 }

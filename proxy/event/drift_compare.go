@@ -18,14 +18,14 @@ func (f *findings) compareGrammars(group string, was, is *grammar) {
 		} else {
 			fresh = &token{}
 		}
-		if name == endOfGateway || fresh.replies == is.replies || fresh.replies > 0 && old.replies < was.replies {
+		if name == done || fresh.replies == is.replies || fresh.replies > 0 && old.replies < was.replies {
 			continue
 		}
 		f.addFinding(Finding{Severity: old.absenceSeverity(was.replies), Rule: "event-gone", Group: group, Event: name,
 			Old: "in " + strconv.Itoa(old.replies) + " of " + strconv.Itoa(was.replies), New: "in " + strconv.Itoa(fresh.replies) + " of " + strconv.Itoa(is.replies)})
 	}
 	for name := range is.tokens {
-		if was.tokens[name] == nil && name != endOfGateway {
+		if was.tokens[name] == nil && name != done {
 			f.addFinding(Finding{Severity: Notable, Rule: "event-new", Group: group, Event: name})
 		}
 	}
@@ -44,10 +44,6 @@ func (t *token) absenceSeverity(replies int) Severity {
 	}
 	return Notable
 }
-
-// endOfGateway ends the streams of gateways. It means nothing to a client that knows the
-// provider's own terminal event.
-const endOfGateway = "[DONE]"
 
 func (f *findings) compareFields(group, name string, was, is *token) {
 	for path, old := range was.fields {

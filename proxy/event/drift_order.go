@@ -84,8 +84,8 @@ func closingEvent(name string) string {
 	return ""
 }
 
-// compareOrder finds events in an order that never occurred, and events that are
-// not closed any more.
+// compareOrder finds events in an order that was not recorded, and events that were always closed
+// when they were recorded and are not now.
 func (f *findings) compareOrder(group string, was, is *grammar) {
 	for pair, then := range was.order {
 		now, both := is.order[pair]

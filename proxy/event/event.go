@@ -72,10 +72,8 @@ type Event struct {
 	Last bool
 }
 
-// readEvents splits a reply body into events. The timeline may be empty; one that
-// covers less than the body leaves the rest at its last time. Comments and stray
-// blank lines are left out, so bytes between two events may belong to none. It
-// never fails: unreadable data is an event without a name.
+// readEvents splits a reply body into events. The timeline may be empty; bytes that it does not
+// cover arrived at its last time.
 func readEvents(provider, contentType string, body []byte, timeline []cassette.Chunk) []Event {
 	arrived := arrivalTimes(timeline)
 	var list []Event
@@ -91,7 +89,8 @@ func readEvents(provider, contentType string, body []byte, timeline []cassette.C
 	return list
 }
 
-// Of is Read for an interaction's reply.
+// Of returns the events of an interaction's reply, in order. Comments and blank lines between
+// them are left out. It never fails: data that cannot be read is an event without a name.
 func Of(in cassette.Interaction) []Event {
 	return readEvents(Provider(in.Request), in.Response.Header.Get("Content-Type"), in.Response.Body, in.Timeline)
 }
@@ -112,8 +111,8 @@ func arrivalTimes(timeline []cassette.Chunk) func(n int) time.Duration {
 	}
 }
 
-// done ends the streams of OpenAI's older API and of many gateways. It is not
-// JSON.
+// done ends the streams of OpenAI's older API and of many gateways. It is not JSON, and means
+// nothing to a client that knows the provider's own terminal event.
 const done = "[DONE]"
 
 func nameOf(f llm.Frame) string {

@@ -34,11 +34,10 @@ type Field struct {
 	Class Class
 }
 
-// Fold returns what a reply says: pieces of text joined; pings, padding and
-// numbers that count events left out; and no value repeated. Of OpenAI's
-// repeated response object, and of what all Gemini chunks share, only new values
-// are kept; a text that was streamed is marked [streamed]. names are those of
-// the recording.
+// Fold returns what a reply says, without repetition. Pieces of a text are joined; pings, padding
+// and numbers that count events are left out. Of OpenAI's repeated response object, and of what
+// all Gemini chunks share, only new values are kept; a field that repeats a streamed text has
+// the value "as streamed". names are those of the recording.
 func Fold(events []Event, names *Names) []Item {
 	f := folder{names: names, state: map[string]string{}, more: map[int][]byte{}, chunk: -1}
 	for _, e := range events {
@@ -73,8 +72,8 @@ type folder struct {
 	names *Names
 	items []Item
 	state map[string]string // what was said last, by path
-	more  map[int][]byte    // the text of items of several pieces, by index: to lengthen a string is to copy it
-	chunk int               // the item that has the chunks' last counts, or -1
+	more  map[int][]byte    // by index, the text of items of several pieces: appending to it does not copy
+	chunk int               // the index of the item with the chunks' last counts, or -1
 }
 
 func (f *folder) addPart(e Event, p Part) {
@@ -114,7 +113,7 @@ func (f *folder) addLeaf(item *Item, n Node) {
 	}
 	f.state[at] = value
 	if slices.Contains(described, n.Path) {
-		return // the token says it
+		return // it is part of the token
 	}
 	item.Fields = append(item.Fields, Field{n.Path, value, class})
 }

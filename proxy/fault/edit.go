@@ -10,12 +10,12 @@ import (
 // those of the recording, however many edits there are.
 type edit struct {
 	at     int
-	drop   int           // bytes left out from there on
-	writes [][]byte      // put in, each one write
-	every  time.Duration // between those
-	hold   time.Duration // before what follows
-	end    End           // if set, nothing follows: the reply ends so
-	head   func(Script) Script
+	drop   int                 // how many bytes are left out from there on
+	writes [][]byte            // what is inserted, each by one write
+	every  time.Duration       // the time between the writes
+	hold   time.Duration       // the wait before what follows
+	end    End                 // if not "", the reply ends there in this way
+	head   func(Script) Script // changes status, header or length; may be nil
 }
 
 // applyEdits makes the edits in the order of their offsets; at one offset, in

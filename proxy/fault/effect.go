@@ -125,13 +125,13 @@ func (f Fault) insertsEvent() bool {
 	return f.Kind == kindErrorEvent || f.Kind == kindGarbage || f.Kind == kindPingFlood
 }
 
-// usual is the status of the error event that each provider sends most often.
-var usual = map[string]int{llm.Anthropic: 529, llm.Gemini: http.StatusServiceUnavailable}
+// commonErrorStatus is the status of the error event that each provider sends most often.
+var commonErrorStatus = map[string]int{llm.Anthropic: 529, llm.Gemini: http.StatusServiceUnavailable}
 
 func (f Fault) errorEvent(t target, e edit, before int) (edit, bool) {
 	status := f.Status
 	if status == 0 {
-		if status = usual[t.provider]; status == 0 {
+		if status = commonErrorStatus[t.provider]; status == 0 {
 			status = http.StatusInternalServerError
 		}
 	}
@@ -148,7 +148,7 @@ func (f Fault) errorEvent(t target, e edit, before int) (edit, bool) {
 // bracket.
 func closeArray(event []byte) []byte { return append(bytes.TrimRight(event, ",\r\n"), ']') }
 
-// printable are characters that no reader fails on by themselves.
+// printable are characters that are valid in every kind of body.
 const printable = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&()*+-./:<=>?@^_|~"
 
 // garbageEvent returns an event that is not JSON: the plan's text, or one that
@@ -206,21 +206,20 @@ func (f Fault) floodPings(t target, e edit) (edit, bool) {
 	return e, true
 }
 
-// broken are byte sequences that are not UTF-8: an invalid byte, a lone
+// invalidUTF8 are byte sequences that are not UTF-8: an invalid byte, a lone
 // continuation, an overlong form, a surrogate, an unfinished character.
-var broken = []string{"\xff", "\x80", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x82"}
+var invalidUTF8 = []string{"\xff", "\x80", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x82"}
 
-// inText finds where a text that models write begins, in the JSON of any of
-// the providers' events; anyText, where any string member does.
+// inText finds the beginning of a text of the model in the JSON of any provider's events, anyText
+// that of any string member.
 var (
 	inText  = regexp.MustCompile(`"(?:text|delta|thinking|partial_json|arguments)"\s*:\s*"`)
 	anyText = regexp.MustCompile(`"\s*:\s*"`)
 )
 
-// badUTF8 breaks a text in the first event after the place that has one; at a
-// byte, exactly there.
+// badUTF8 puts invalid UTF-8 into the first text after the place; with at_byte, exactly there.
 func (f Fault) badUTF8(t target, e edit, dice *rand.Rand) (edit, bool) {
-	e.writes = [][]byte{[]byte(broken[dice.IntN(len(broken))])}
+	e.writes = [][]byte{[]byte(invalidUTF8[dice.IntN(len(invalidUTF8))])}
 	if f.Place.At == atByte {
 		return e, true
 	}

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 
@@ -36,8 +37,8 @@ func (f Fired) String() string {
 type Outcome struct {
 	// Fired lists the faults that were applied, in the order of their places.
 	Fired []Fired
-	// Consumed is false when the interaction is to answer the next equal request
-	// again: a retry.
+	// Consumed is false when the interaction has to answer the next equal request, which
+	// is a retry.
 	Consumed bool
 }
 
@@ -54,10 +55,10 @@ type Injector struct {
 
 // faultState is what a fault did so far.
 type faultState struct {
-	order   map[int]int // by interaction, when it was first chosen, from 1
-	strikes map[int]int // by interaction
-	fired   bool
-	why     string // it did not, where it was chosen
+	order    map[int]int // by interaction: its place, from 1, among those that the fault matched
+	strikes  map[int]int // by interaction: how many replies the fault changed
+	fired    bool
+	idleness string // why it was not applied to a reply that it matched
 }
 
 // Injector returns an injector at the beginning of the plan.
@@ -85,7 +86,7 @@ func (j *Injector) Apply(s Script, r Reply) (Script, Outcome) {
 		f := j.plan.Faults[i]
 		if replaced, ok := f.replaceReply(t); ok {
 			if len(edits) > 0 {
-				j.state[i].why = "it waited for a second request, after the faults above it"
+				j.state[i].idleness = "it waited for a second request, after the faults above it"
 				continue
 			}
 			j.recordFired(&out, i, r, 0, false)
@@ -93,7 +94,7 @@ func (j *Injector) Apply(s Script, r Reply) (Script, Outcome) {
 		}
 		e, ok := f.editFor(t, Dice(j.seed, i, r.Interaction, j.state[i].strikes[r.Interaction]))
 		if !ok {
-			j.state[i].why = fmt.Sprintf("interaction %d has %d events and %d bytes, and no such place", r.Interaction, len(t.events), len(t.body))
+			j.state[i].idleness = fmt.Sprintf("interaction %d has %d events and %d bytes, and no such place", r.Interaction, len(t.events), len(t.body))
 			continue
 		}
 		edits, of = append(edits, e), append(of, i)
@@ -120,7 +121,6 @@ func (j *Injector) dueFaults(r Reply) (due []int) {
 		case f.Nth > 0 && state.order[r.Interaction] != f.Nth:
 		case state.strikes[r.Interaction] >= f.Times:
 		case f.Chance < 1 && Dice(j.seed, i, r.Interaction).Float64() >= f.Chance:
-			state.why = "chance had it so"
 		default:
 			due = append(due, i)
 		}
@@ -134,8 +134,8 @@ func (f Fault) matchesReply(r Reply) bool {
 		(f.Operation == "" || f.Operation == r.Operation)
 }
 
-// recordFired stores a fault that was applied. whole says that it let all of the
-// reply pass.
+// recordFired notes a fault that was applied at a byte of the recorded body. whole says that the
+// client gets all of the reply.
 func (j *Injector) recordFired(out *Outcome, i int, r Reply, at int, whole bool) {
 	f, state := j.plan.Faults[i], &j.state[i]
 	state.fired = true
@@ -149,9 +149,8 @@ func (j *Injector) recordFired(out *Outcome, i int, r Reply, at int, whole bool)
 	out.Consumed = out.Consumed && whole
 }
 
-// Idle names the faults that were never applied and are not left to chance, each
-// with the reason as far as it is known. A run with such faults shows less than
-// it seems to.
+// Idle names the faults that were never applied and are not left to chance, each with the reason
+// if it is known. A run with such faults has tested less than its plan says.
 func (j *Injector) Idle() (lines []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -159,10 +158,7 @@ func (j *Injector) Idle() (lines []string) {
 		if j.state[i].fired || f.Chance < 1 {
 			continue
 		}
-		why := j.state[i].why
-		if why == "" {
-			why = "no request chose it"
-		}
+		why := cmp.Or(j.state[i].idleness, "no request chose it")
 		lines = append(lines, fmt.Sprintf("%s:%d: %s never struck: %s", j.plan.Name, f.Line, f, why))
 	}
 	return lines

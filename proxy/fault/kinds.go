@@ -1,9 +1,9 @@
 package fault
 
-// form is what a kind of fault can be given.
+// form says which keys an entry of one kind has.
 type form struct {
-	spots    []faultSpot
-	keys     []string // beside those that every kind has
+	spots    []faultSpot // one of these is required, if there are any
+	keys     []string    // in addition to commonKeys
 	required []string
 }
 
@@ -30,10 +30,10 @@ var forms = map[Kind]form{
 	kindContentLength: {keys: []string{"by"}, required: []string{"by"}},
 }
 
-// The keys that every kind has, beside its places.
+// commonKeys are the keys that every kind has in addition to its places.
 var commonKeys = []string{"fault", "interaction", "provider", "operation", "nth", "chance", "times", "consume"}
 
-// What a plan that does not say gets.
+// The values of keys that are absent.
 const (
 	defaultTimes = 1
 	defaultPings = 100

@@ -95,8 +95,8 @@ func (p parser) readPlan(root *yaml.Node) Plan {
 	return plan
 }
 
-// readFields reads a mapping by its keys. It refuses aliases, because they hide
-// where a value stands.
+// readFields reads a mapping by its keys. It refuses aliases: errors could not name the line of
+// their value.
 func (p parser) readFields(n *yaml.Node, known map[string]func(*yaml.Node), required ...string) {
 	if n.Kind != yaml.MappingNode {
 		p.failAt(n.Line, "expected a mapping with %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
@@ -251,12 +251,12 @@ func (p parser) readChance(n *yaml.Node) float64 {
 
 func (p parser) readBool(n *yaml.Node) bool { return p.oneOf(n, "true", "false") == "true" }
 
-// longest is more than any client waits.
-const longest = 24 * time.Hour
+// maxWait is the longest time in a plan. No client waits as long.
+const maxWait = 24 * time.Hour
 
 func (p parser) readDuration(n *yaml.Node) time.Duration {
 	v, err := time.ParseDuration(p.readText(n))
-	if err != nil || v < 0 || v > longest {
+	if err != nil || v < 0 || v > maxWait {
 		p.failAt(n.Line, "%q is not a time from 0s to 24h; write 30s or 250ms", n.Value)
 	}
 	return v

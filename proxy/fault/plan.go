@@ -48,8 +48,8 @@ type Fault struct {
 	Value      string // the wrong content type
 	Count      int    // of pings
 	By         int    // how many bytes too many are declared
-	// Consume says whether a changed interaction counts as played. nil means:
-	// when all of the reply was sent.
+	// Consume says whether a changed interaction is consumed; see Outcome. nil means: if
+	// all of the reply was sent.
 	Consume *bool
 }
 
@@ -61,7 +61,7 @@ const (
 	kindReset         Kind = "reset"          // TCP RST, RST_STREAM in HTTP/2
 	kindClose         Kind = "close"          // the connection ends, the message does not
 	kindTruncate      Kind = "truncate"       // the message ends cleanly and lacks its rest
-	kindStall         Kind = "stall"          // silence
+	kindStall         Kind = "stall"          // nothing is sent for a while
 	kindStatus        Kind = "status"         // an error in place of the reply
 	kindErrorEvent    Kind = "error_event"    // the provider's error event in the stream
 	kindGarbage       Kind = "garbage"        // an event that is not JSON
@@ -69,14 +69,14 @@ const (
 	kindReorder       Kind = "reorder"        // the events around the place swapped
 	kindPingFlood     Kind = "ping_flood"     // many pings
 	kindBadUTF8       Kind = "bad_utf8"       // bytes inside a text that are not valid UTF-8
-	kindContentType   Kind = "content_type"   // a header that lies about the body
-	kindContentLength Kind = "content_length" // a header that lies about its length
+	kindContentType   Kind = "content_type"   // a wrong Content-Type
+	kindContentLength Kind = "content_length" // a wrong Content-Length
 )
 
 // Then is how a reply continues after a stall or an error event.
 type Then string
 
-// The ways to go on.
+// The values of Then.
 const (
 	thenContinue Then = "continue"
 	thenReset    Then = "reset"

@@ -1,6 +1,5 @@
-// Package fault changes how a recorded reply is sent: [Rechunk] cuts the same
-// bytes into other chunks, and a [Plan] does to them what networks, gateways and
-// providers do on bad days.
+// Package fault changes how a recorded reply is sent: [Rechunk] cuts the same bytes into other
+// chunks, and a [Plan] applies faults that networks, gateways and providers have.
 //
 // A plan is a YAML file that [Parse] reads. Its [Injector] changes one reply, a
 // [Script], after the other:

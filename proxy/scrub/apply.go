@@ -36,13 +36,13 @@ func (t Taken) Differing(other Taken) (rules []string) {
 
 // Apply takes out of a decoded request body what the rules allow to differ. It
 // changes the body in place and returns it. Numbers must be decoded as json.Number.
-// What tells requests apart is kept: roles, types, names and models, and the tokens
+// What distinguishes requests is kept: roles, types, names and models, and the tokens
 // that a provider issued.
 //
 // Ids are numbered in the order in which they occur, so that an answer still belongs
-// to its call. The last words of the user stay, whatever path leads to them. A pattern takes
-// what it matches out of them, too, and [Parse] refuses only patterns that match every text:
-// under /[a-z ]+/ two prompts in small letters are the same. [Taken] shows it.
+// to its call. No path takes out the last words of the user as a whole. A pattern takes out
+// what it matches in them, and [Parse] refuses only patterns that match every text: under
+// /[a-z ]+/ two prompts in small letters are the same. [Taken] shows it.
 func (rs Rules) Apply(body any, places ...Place) (any, Taken) {
 	taken, words := Taken{}, llm.LastUserWords(body)
 	for _, r := range rs {
@@ -152,8 +152,8 @@ func (s *scrubber) applyTo(v any) any {
 	return v
 }
 
-// isKept reports whether a member tells requests apart, or is a token that only its
-// provider understands.
+// isKept reports whether a member distinguishes requests, or is a token that only its provider
+// understands.
 func isKept(name string) bool {
 	return slices.Contains([]string{"role", "type", "name", "model"}, name) || llm.IsToken(name)
 }

@@ -67,8 +67,8 @@ func (r Rule) Word() string {
 	return b.String()
 }
 
-// FromWord reads what [Rule.Word] returns. Rules that are too wide for Parse are read, so
-// that a recording of an earlier build is replayed as it was meant; see [Rule.TooWide].
+// FromWord reads what [Rule.Word] returns. It accepts rules that are too wide for Parse: a cassette
+// that was recorded with one is replayed by it. See [Rule.TooWide].
 func FromWord(word string) (Rule, error) {
 	text, err := url.PathUnescape(word)
 	if err != nil {

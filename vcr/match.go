@@ -28,7 +28,7 @@ type candidates struct {
 
 // find returns a handler that replays the first interaction that matches, nil for none.
 func (c *candidates) find(r *Recorder, req *http.Request) (http.Handler, error) {
-	asked, err := readRequest(r.redaction.matched, req)
+	asked, err := readRequest(r.redaction.redactor, req)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (a *askedRequest) shownRequest(recorded cassette.Request) vcrcassette.Reque
 		recorded.URL = a.req.URL.String()
 	}
 	if bytes.Contains(recorded.Body, []byte(redactedMark)) &&
-		bytes.Equal(redact.MaskPseudonyms(recorded.Body), redact.MaskPseudonyms(a.redactedRequest().Body)) {
+		replay.EqualBesideSecrets(recorded.Body, a.redactedRequest().Body) {
 		recorded.Body = a.body
 	}
 	shown := toGoVCRRequest(recorded)

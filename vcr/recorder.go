@@ -206,7 +206,7 @@ func (r *Recorder) start() (err error) {
 	if r.recorded == nil || r.matcher != nil {
 		return nil
 	}
-	cfg := replay.Config{Cassette: r.recorded, Redactor: r.redaction.redactor, Masks: r.redaction.requestMasks(), Match: r.level, Timing: r.timing(), Repeat: r.repeats,
+	cfg := replay.Config{Cassette: r.recorded, Redactor: r.redaction.redactor, Mask: r.redaction.maskRequest, Match: r.level, Timing: r.timing(), Repeat: r.repeats,
 		Observe: r.observeReplay, Log: r.missing.add, Record: r.recordCommand()}
 	if r.mode == ModeReplayingOrRecording {
 		cfg.Fallback = http.HandlerFunc(r.record)

@@ -20,26 +20,22 @@ import (
 type redaction struct {
 	redactor *redact.Redactor
 	gate     *gate.Gate
-	matched  *redact.Redactor // redacts a request as it was recorded, for matchers
+	mask     *redact.Redactor // for what is said of requests
 }
 
 // newRedaction returns a redaction that knows the secrets in the environment.
 func newRedaction() redaction {
 	r := redaction{redact.New(nil), gate.New(), redact.New(nil)}
-	r.matched.LookIntoWords()
 	secrets := redact.EnvironmentSecrets(os.Environ())
 	r.redactor.Learn(secrets...)
-	r.matched.Learn(secrets...)
 	r.gate.Learn(secrets...)
 	return r
 }
 
-// requestMasks returns the masks for [replay.Config]: the recorder may have masked what looks
-// like a key, and a test must not print one.
-func (r redaction) requestMasks() replay.Masks {
-	return replay.NewMasks(func(in cassette.Request, mask *redact.Redactor) (cassette.Request, bool) {
-		return r.gate.MaskRequest(in, mask)
-	}, func() *redact.Redactor { return redact.New(nil) })
+// maskRequest is for [replay.Config]: it takes out of a redacted request what looks like a key,
+// which a test must not print.
+func (r redaction) maskRequest(in cassette.Request) cassette.Request {
+	return r.gate.MaskRequest(in, r.mask)
 }
 
 // lastLook is for [cassette.Writer.Revise].

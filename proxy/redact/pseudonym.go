@@ -59,6 +59,23 @@ func isPseudonym(s string) bool {
 // pseudonyms matches what a redactor leaves of a secret.
 var pseudonyms = regexp.MustCompile(mark + `[A-Za-z0-9]{8,}`)
 
+// HasMark reports whether a redacted text contains what may stand in place of a secret, however
+// short that was.
+func HasMark(text []byte) bool { return bytes.Contains(text, []byte(mark)) }
+
+// FindPseudonym returns where the first of them begins and ends: it takes the letters and digits
+// that follow, too.
+func FindPseudonym(text []byte) (start, end int, ok bool) {
+	if start = bytes.Index(text, []byte(mark)); start < 0 {
+		return 0, 0, false
+	}
+	end = start + len(mark)
+	for end < len(text) && (isLetter(text[end]) || isDigit(text[end])) {
+		end++
+	}
+	return start, end, true
+}
+
 // HasPseudonym reports whether a redacted text contains a pseudonym, so that no
 // server would accept it.
 func HasPseudonym(text []byte) bool { return pseudonyms.Match(text) }

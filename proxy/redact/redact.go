@@ -38,7 +38,6 @@ type Redactor struct {
 	guessed map[string]int // values of unlisted headers that were taken for keys
 	public  publicWords
 	own     *Own // nil: the user has no rules
-	inWords bool // Request looks into words, too
 	uses    int  // how many interactions were redacted
 	late    int  // … when a secret was last learnt
 }
@@ -192,10 +191,8 @@ func changedBodies(before string, request, response bool) string {
 // Request is Interaction for a request alone: a replayer sees an incoming
 // request as the recorder would have stored it.
 func (r *Redactor) Request(in cassette.Request) cassette.Request {
-	asked, here := r.requestFindings(in), []string(nil)
-	if r.inWords {
-		here = r.lookIntoWords(in.Header, in.Body, &asked)
-	}
+	asked := r.requestFindings(in)
+	here := r.lookIntoWords(in.Header, in.Body, &asked)
 	m, body := r.learnRequest(in, asked), draft{b: in.Body}
 	r.redactBody(&body, asked.credentials, m.withSecrets(here...))
 	in = r.redactOutside(in, m)
@@ -249,10 +246,6 @@ func (r *Redactor) learnRequest(in cassette.Request, asked findings) *matcher {
 	defer r.mu.RUnlock()
 	return r.known
 }
-
-// LookIntoWords makes Request learn the credentials in what is said, as Interaction does.
-// Earlier builds did not, so a replayer asks without it first.
-func (r *Redactor) LookIntoWords() { r.inWords = true }
 
 // lookIntoWords learns the credentials that stand in the texts of a body, also in pieces and in
 // another coding, and in the documents in it, and adds to the findings where those are that

@@ -25,19 +25,28 @@ type digest [sha256.Size]byte
 type form struct {
 	method, url, provider string
 
-	body []byte
-	json bool // body is canonical JSON
+	body   []byte
+	json   bool // body is canonical JSON
+	masked int  // by how many bytes masking made the body shorter
 }
 
 // formOf returns the form of a request. JSON bodies are compared as JSON: the
 // order of members, spaces and escapes do not matter, the spelling of numbers
 // does. The random boundary of a multipart body does not matter.
 func formOf(r cassette.Request) form {
+	body := r.Body
+	r.Body = redact.MaskPseudonyms(body)
+	f := unmaskedFormOf(r)
+	f.masked = len(body) - len(r.Body)
+	return f
+}
+
+// unmaskedFormOf returns the form of a request with the pseudonyms in its body as they are.
+func unmaskedFormOf(r cassette.Request) form {
 	f := form{method: r.Method, url: r.URL, body: r.Body}
 	if u, err := url.Parse(r.URL); err == nil {
 		f.url, f.provider = canonicalURL(u), llm.Provider(u.Host, u.Path)
 	}
-	f.body = redact.MaskPseudonyms(f.body)
 	if boundary := boundaryOf(r); boundary != "" {
 		f.body = bytes.ReplaceAll(f.body, []byte("--"+boundary), []byte("--boundary"))
 		return f

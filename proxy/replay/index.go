@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/redact"
 )
 
 // index finds interactions by their request. It reads only as much of the
@@ -28,12 +29,6 @@ type index struct {
 	places  []location     // one for each interaction in the exact table
 	urls    map[string]int // numbers of methods and canonical URLs
 	damage  func() error   // checks the whole cassette, once
-
-	// mask takes the secrets in words out of a recorded request; nil takes nothing. The
-	// tables in masked hold the requests in which it takes out something.
-	mask        Mask
-	masked      [1 + levels]table
-	maskedForms map[int]digest
 }
 
 // state is what became of an interaction.
@@ -61,11 +56,12 @@ type keyedList struct {
 	from  int
 }
 
-// location is the number of the URL that a request went to, the length of its body and the
-// digest of its form.
+// location is the number of the URL that a request went to, the length of its body, whether a
+// secret was taken out of it, and the digest of its form.
 type location struct {
-	url, size int
-	form      digest
+	url, size  int
+	isRedacted bool
+	form       digest
 }
 
 // match is an interaction that was found, or the reason why none was.
@@ -129,12 +125,7 @@ func (x *index) acquireNext(method, url string, body []byte) (at int, ok bool) {
 func (x *index) acquire(l Level, key digest) match {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.acquireFrom(x.levelTable(l), l, key, x.readOne)
-}
-
-// acquireFrom takes the next free interaction with this key from a table, into which readOne
-// puts the next interaction; mu is held.
-func (x *index) acquireFrom(t *table, l Level, key digest, readOne func(Level)) match {
+	t := x.levelTable(l)
 	if t.lists == nil {
 		t.lists = map[digest]*keyedList{}
 	}
@@ -146,13 +137,24 @@ func (x *index) acquireFrom(t *table, l Level, key digest, readOne func(Level)) 
 		}
 		switch {
 		case t.read < len(x.state):
-			readOne(l)
+			x.readOne(l)
 		case found != nil:
 			return match{reason: missExhausted}
 		default:
 			return match{reason: missUnknown}
 		}
 	}
+}
+
+// acquireAt takes an interaction, if it is free.
+func (x *index) acquireAt(at int) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	isFree := x.state[at].isFree()
+	if isFree {
+		x.state[at] = taken
+	}
+	return isFree
 }
 
 func (x *index) levelTable(l Level) *table { return &x.tables[l-identical] }
@@ -214,7 +216,7 @@ func (x *index) requestKey(l Level, at int, r cassette.Request) digest {
 		return stable.reduceTo(l).computeDigest()
 	}
 	whole := f.computeDigest()
-	x.places[at] = location{x.urlNumber(f), len(f.body), whole}
+	x.places[at] = location{x.urlNumber(f), len(f.body) + f.masked, redact.HasMark(r.Body), whole}
 	if len(stable.body) == len(f.body) {
 		return whole // nothing was left out
 	}
@@ -261,7 +263,7 @@ func (x *index) release(at int) {
 	if at < x.front {
 		x.front, x.nextSet = at, false
 	}
-	for _, t := range slices.Concat(x.tables[:], x.masked[:]) {
+	for _, t := range x.tables {
 		for _, l := range t.lists {
 			if i, ok := slices.BinarySearch(l.items, int32(at)); ok { //nolint:gosec // as in readOne
 				l.from = min(l.from, i)

@@ -20,8 +20,6 @@ type lookup struct {
 	redacted *cassette.Request
 	whole    *form // of redacted
 	stable   *form // whole without what the rules allow to differ
-
-	masked map[int]*lookup // by the index of the mask; nil where that masks nothing
 }
 
 func (p *Replayer) newLookup(r *http.Request, body []byte) *lookup {
@@ -46,40 +44,16 @@ func (q *lookup) redactedRequest() cassette.Request {
 	return *q.redacted
 }
 
-// maskedLookup returns the lookup for the request as one of the masks leaves it, nil where that
-// masks nothing.
-func (q *lookup) maskedLookup(number int) *lookup {
-	masked, isKnown := q.masked[number]
-	if isKnown {
-		return masked
-	}
-	if asked, isMasked := q.replayer.cfg.Masks.list()[number](q.redactedRequest()); isMasked {
-		masked = &lookup{replayer: q.replayer, r: q.r, url: q.url, body: q.body, header: q.header, redacted: &asked}
-	}
-	if q.masked == nil {
-		q.masked = map[int]*lookup{}
-	}
-	q.masked[number] = masked
-	return masked
-}
+// unmaskedForm returns the request's form with the pseudonyms as they are.
+func (q *lookup) unmaskedForm() form { return unmaskedFormOf(q.redactedRequest()) }
 
-// shown returns the lookup whose request may be shown to people: it has no key in it.
-func (q *lookup) shown() *lookup {
-	if q.replayer.cfg.Masks.All != nil {
-		if m := q.maskedLookup(0); m != nil {
-			return m
-		}
+// shownRequest returns a redacted request as it may be described: a key may stand in one that
+// was recorded with an exemption, and in one that was just sent.
+func (p *Replayer) shownRequest(r cassette.Request) cassette.Request {
+	if p.cfg.Mask == nil {
+		return r
 	}
-	return q
-}
-
-// shownRequest returns a recorded request as it may be shown to people. One that was recorded
-// with an exemption has a key in it.
-func (p *Replayer) shownRequest(recorded cassette.Request) cassette.Request {
-	if p.cfg.Masks.All != nil {
-		recorded, _ = p.cfg.Masks.All(recorded)
-	}
-	return recorded
+	return p.cfg.Mask(r)
 }
 
 func (q *lookup) requestForm() form {

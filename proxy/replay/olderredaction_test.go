@@ -8,10 +8,9 @@ import (
 )
 
 // A cassette in which an older build redacted what is not a secret to this one (a folder, an
-// argument called token) still answers: at the level that leaves out the place where the
-// pseudonym stands, and at exact with the rule that redacts as that build did.
+// argument called token) still answers at exact. Where it was several words: at the level that leaves
+// them out, and at exact with the rule that redacts as that build did.
 func TestBroaderRedactionOfAnOlderBuild(t *testing.T) {
-	const pseudonym = "REDACTEDnMaxelnm5tzhz3"
 	const now = `{"model":"m","stream":true,"system":"You work in /srv/heron/project.","messages":[{"role":"user","content":"List all my files."},` +
 		`{"role":"assistant","content":[{"type":"tool_use","id":"a1","name":"ls","input":{"page":"page-7-of-herons"}}]},` +
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a1","content":"x"}]}]}`
@@ -19,10 +18,11 @@ func TestBroaderRedactionOfAnOlderBuild(t *testing.T) {
 		plain string // what the older build replaced
 		level Level
 	}{
-		"in the system prompt":     {"/srv/heron/project", Anchored},
-		"in an argument":           {"page-7-of-herons", Shape},
+		"in the system prompt":     {"/srv/heron/project", Exact},
+		"in an argument":           {"page-7-of-herons", Exact},
 		"in the words of the user": {"List all my files", Nth},
 	} {
+		pseudonym := ("REDACTEDnMaxelnm5tzhz3")[:len(c.plain)]
 		recorded := pair(strings.Replace(now, c.plain, pseudonym, 1), "ok")
 		isAnswered := func(level Level, rules ...string) bool {
 			own, err := redact.ParseOwn(rules, nil)

@@ -55,9 +55,9 @@ type Config struct {
 	Redactor interface {
 		Request(cassette.Request) cassette.Request
 	}
-	// Masks give the other forms in which a request may have been recorded. A request is
-	// shown to people in the form of Masks.All.
-	Masks Masks
+	// Mask takes what looks like a key out of a redacted request before it is shown to people;
+	// nil takes nothing.
+	Mask func(cassette.Request) cassette.Request
 	// Timing is how fast replies are sent; the zero value is None.
 	Timing Timing
 	// Match is the loosest level at which a recorded request may answer. Stricter
@@ -141,7 +141,6 @@ func New(cfg Config) (*Replayer, error) {
 	}
 	p := &Replayer{cfg: cfg, rules: rules, index: newIndex(cfg.Cassette, rules),
 		tally: tally{started: cfg.Clock(), rules: map[string]int{}}}
-	p.index.mask = cfg.Masks.Words
 	p.webSockets = sync.OnceValue(p.readSockets)
 	if cfg.Faults != nil {
 		p.faults = cfg.Faults.Injector(cfg.Seed)
@@ -174,7 +173,7 @@ func (p *Replayer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // sendAnswer sends what was found for a request, or says why nothing was.
 func (p *Replayer) sendAnswer(w http.ResponseWriter, r *http.Request, q *lookup, found match) {
 	if found.reason != "" {
-		p.answerMiss(w, q.shown().redactedRequest(), found)
+		p.answerMiss(w, p.shownRequest(q.redactedRequest()), found)
 		return
 	}
 	in := found.interaction
@@ -192,7 +191,7 @@ func (p *Replayer) sendAnswer(w http.ResponseWriter, r *http.Request, q *lookup,
 		p.releaseFaulted(found.at)
 	}
 	if p.cfg.Observe != nil {
-		in.Request = q.shown().redactedRequest()
+		in.Request = p.shownRequest(q.redactedRequest())
 		p.notifyObserver(in, false)
 	}
 	sendScript(w, r, script, p.cfg.Timing)
@@ -208,7 +207,7 @@ func (p *Replayer) findAnswer(q *lookup) (found match) {
 	for l := identical; l <= p.cfg.Match; l++ {
 		next := p.index.acquire(l, q.levelKey(l))
 		if next.reason != "" && l >= Exact {
-			next = p.acquireAnyMask(q, l, next)
+			next = p.acquireBesideSecrets(q, l, next)
 		}
 		if next.reason == "" {
 			return p.index.fetchInteraction(next)
@@ -221,25 +220,6 @@ func (p *Replayer) findAnswer(q *lookup) (found match) {
 		}
 		if err := p.index.damage(); err != nil {
 			return match{reason: missDamaged, err: err}
-		}
-	}
-	return found
-}
-
-// acquireAnyMask looks for the forms in which the request may have been recorded, and returns
-// found when there is no answer to them. A build that found fewer secrets in words left some in
-// the recorded request, beside the pseudonyms of others; acquireMasked is for these.
-func (p *Replayer) acquireAnyMask(q *lookup, l Level, found match) match {
-	for _, acquire := range []func(Level, digest) match{p.index.acquire, p.index.acquireMasked} {
-		for i := range p.cfg.Masks.list() {
-			masked := q.maskedLookup(i)
-			if masked == nil {
-				continue
-			}
-			if other := acquire(l, masked.levelKey(l)); other.reason == "" {
-				*q = *masked
-				return other
-			}
 		}
 	}
 	return found
@@ -262,9 +242,9 @@ func (p *Replayer) recordServed(q *lookup, found match) {
 	describe := len(p.tally.relaxed) < maxListed
 	p.mu.Unlock()
 	if describe {
-		relaxed.URL = q.shown().requestForm().url
-		shown := formOf(p.shownRequest(found.interaction.Request))
-		relaxed.Differences = changeLines(diffForPeople(shown.body, q.shown().requestForm().body))
+		shownRecorded, shownAsked := formOf(p.shownRequest(found.interaction.Request)), formOf(p.shownRequest(q.redactedRequest()))
+		relaxed.URL = shownAsked.url
+		relaxed.Differences = changeLines(diffForPeople(shownRecorded.body, shownAsked.body))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

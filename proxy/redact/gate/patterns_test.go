@@ -203,11 +203,11 @@ func TestMaskRequest(t *testing.T) {
 	secrets := madeUp()
 	one, two := secrets["linear-api-key"], secrets["databricks-api-token"]
 	redactor := &replacer{}
-	for body, want := range map[string]bool{"use " + one + " and " + two: true, "again " + two: true, "nothing": false} {
+	for body, isMasked := range map[string]bool{"use " + one + " and " + two: true, "again " + two: true, "nothing": false} {
 		for range 2 {
-			out, isMasked := New().MaskRequest(cassette.Request{Body: []byte(body)}, redactor)
-			if text := string(out.Body); isMasked != want || strings.Contains(text, one) || strings.Contains(text, two) || !want && text != body {
-				t.Errorf("%s: %v, %s", body, isMasked, text)
+			out := New().MaskRequest(cassette.Request{Body: []byte(body)}, redactor)
+			if text := string(out.Body); strings.Contains(text, one) || strings.Contains(text, two) || (text != body) != isMasked {
+				t.Errorf("%s: %s", body, text)
 			}
 		}
 	}

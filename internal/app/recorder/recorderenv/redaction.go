@@ -20,8 +20,8 @@ type Redaction struct {
 	Guard    *gate.Gate
 	own      *redact.Own
 
-	finder  *gate.Gate              // finds keys in the requests of a replay
-	newMask func() *redact.Redactor // returns a redactor that has learnt nothing
+	finder *gate.Gate       // finds keys in the requests of a replay
+	mask   *redact.Redactor // replaces them before anything is said of such a request
 }
 
 // Redaction returns what redacts with the user's key and the user's rules, own. It learns the
@@ -37,13 +37,9 @@ func (a *Env) Redaction(own Own, exempt []string, given ...string) (*Redaction, 
 		return nil, err
 	}
 	r := &Redaction{Redactor: redact.New(key), Guard: gate.New(exempt...), own: rules,
-		finder: gate.New(exempt...)}
+		finder: gate.New(exempt...), mask: redact.New(key)}
 	r.Redactor.Use(rules)
-	r.newMask = func() *redact.Redactor {
-		mask := redact.New(key)
-		mask.Use(rules)
-		return mask
-	}
+	r.mask.Use(rules)
 	r.Guard.Keep(rules.Keeps)
 	a.Program.Scrub = func(line string) string { return gate.Mask(r.Redactor.Text(line)) }
 	for _, secret := range append(redact.EnvironmentSecrets(a.Environ), given...) {
@@ -59,12 +55,10 @@ func (r *Redaction) Mask(refusal error) bool {
 	return errors.As(refusal, &hit) && hit.Teach(r.Redactor.Learn)
 }
 
-// RequestMasks returns the masks for [replay.Config]. The redactor does not learn what they find:
-// a cassette may have been recorded with an exemption.
-func (r *Redaction) RequestMasks() replay.Masks {
-	return replay.NewMasks(func(in cassette.Request, mask *redact.Redactor) (cassette.Request, bool) {
-		return r.finder.MaskRequest(in, mask)
-	}, r.newMask)
+// MaskRequest takes out of a redacted request what looks like a key. What it learns stays out of the
+// redactor: a cassette may have been recorded with an exemption.
+func (r *Redaction) MaskRequest(in cassette.Request) cassette.Request {
+	return r.finder.MaskRequest(in, r.mask)
 }
 
 // Own returns the user's rules.

@@ -122,7 +122,7 @@ func (k *modeEnv) newRecorder(w *cassette.Writer, old *cassette.Cassette) (*reco
 // newReplayer returns a replayer of recording. Requests without a recorded answer go to fallback;
 // when that is nil, they are refused.
 func (k *modeEnv) newReplayer(recording *cassette.Cassette, fallback http.Handler) (*replay.Replayer, error) {
-	replayer, err := replay.New(replay.Config{Cassette: recording, Redactor: k.Redactor, Masks: k.RequestMasks(), Timing: replay.Timing(k.flags.speed),
+	replayer, err := replay.New(replay.Config{Cassette: recording, Redactor: k.Redactor, Mask: k.MaskRequest, Timing: replay.Timing(k.flags.speed),
 		Match: replay.Level(k.flags.match), Scrubs: k.scrubs, Here: k.here, Record: "recorder run --mode record-missing --cassette " + recording.Name() + " -- CMD…",
 		Rechunk: k.faults.rechunk, Faults: k.faults.faults, Seed: k.faults.seed,
 		Fallback: fallback, Log: func(line string) { k.Say("%s", line) }})

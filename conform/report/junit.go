@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/internal/terminal"
@@ -50,7 +51,8 @@ type (
 // WriteJUnit writes r as JUnit XML: a suite per area, a test case per result,
 // with the requirement and its consequence as properties, in lines of its output. What was not testable is a
 // failure, and so is a requirement that had to be seen and was not: a skip would
-// read as green. Cases that were not run are skipped, stale excuses are failures.
+// read as green. Cases that were not run are skipped, stale excuses are failures. Where the
+// run fails, so does a test case.
 func (r *Run) WriteJUnit(w io.Writer) error {
 	all := newJUnit(r.DurationMS)
 	for _, res := range r.Results {
@@ -76,6 +78,7 @@ func (r *Run) WriteJUnit(w io.Writer) error {
 	if r.Interrupted {
 		all.suiteNamed("run").addCase(Result{Check: "complete", Verdict: HarnessError, Reason: "the run was ended before its last case"})
 	}
+	all.addVerdict(r.Summary, countOf(len(r.Results), "result"))
 	return all.writeXML(w)
 }
 
@@ -95,6 +98,7 @@ func (c *Checked) WriteJUnit(w io.Writer) error {
 		all.suiteNamed("recordings").addCase(name)
 	}
 	all.addMissing(c.Summary.Coverage)
+	all.addVerdict(c.Summary, countOf(len(c.Recordings), "recording"))
 	return all.writeXML(w)
 }
 
@@ -117,6 +121,15 @@ func (all *junitSuites) addMissing(c Coverage) {
 	for _, id := range c.Missing {
 		res := Result{Requirement: id, Verdict: Fail, Reason: "required, and nothing shows it"}
 		all.suiteNamed(res.Area()).addCase(res)
+	}
+}
+
+// addVerdict adds a failure where the report fails and no test case does: no case was run,
+// or warnings count.
+func (all *junitSuites) addVerdict(s Summary, counted string) {
+	isRed := func(suite *junitSuite) bool { return suite.Failures+suite.Errors > 0 }
+	if s.Exit != ExitOK && !slices.ContainsFunc(all.Suites, isRed) {
+		all.suiteNamed("run").addCase(Result{Check: "verdict", Verdict: Fail, Reason: s.verdictLine(counted)})
 	}
 }
 

@@ -104,3 +104,32 @@ func TestJUnit(t *testing.T) {
 		})
 	}
 }
+
+// A service that reads the JUnit report alone is red when the exit code is.
+func TestJUnitIsRedWhereTheRunIs(t *testing.T) {
+	unplayed := Run{Cases: []CaseSummary{{Name: "a/openai", Verdict: NotApplicable, Reason: "the agent sent nothing"}}}
+	for name, c := range map[string]struct {
+		write func(io.Writer) error
+		exit  int
+		want  string
+	}{
+		"no case was run": {NewRun(unplayed, nil).WriteJUnit, ExitIncomplete, `message="NOT-TESTABLE no case was run"`},
+		"warnings":        {judgedRun(Run{}, Pass, Warn).WriteJUnit, ExitOK, ""},
+		"warnings that count": {func(w io.Writer) error {
+			r := judgedRun(Run{}, Pass, Warn)
+			r.Policy.FailOn, r.Summary.Exit = Warn, ExitFailure
+			return r.WriteJUnit(w)
+		}, ExitFailure, `message="WARN 1 of 1 requirements seen`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := c.write(&b); err != nil {
+				t.Fatal(err)
+			}
+			count := checkJUnit(t, b.Bytes())
+			if (count["failure"] > 0) != (c.exit != ExitOK) || !strings.Contains(b.String(), c.want) {
+				t.Errorf("exit %d: %v\n%s", c.exit, count, &b)
+			}
+		})
+	}
+}

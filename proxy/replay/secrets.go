@@ -17,7 +17,11 @@ func (p *Replayer) acquireBesideSecrets(q *lookup, l Level, found match) match {
 	isRedacted := redact.HasMark(asked.body)
 	candidates := seen.candidateIndexes(asked.method+" "+asked.url, len(asked.body))
 	slices.Sort(candidates)
+	compared := 0
 	for _, at := range candidates {
+		if compared += seen.places[at].size + len(asked.body); compared > maxCompared && at != candidates[0] {
+			break
+		}
 		if !seen.state[at].isFree() || !isRedacted && !seen.places[at].isRedacted {
 			continue
 		}
@@ -42,52 +46,79 @@ func (p *Replayer) acquireBesideSecrets(q *lookup, l Level, found match) match {
 // pseudonym of a secret, which is as long as the secret, the other has a word of this length or any
 // pseudonym, and everywhere the same one.
 func EqualBesideSecrets(a, b []byte) bool {
+	x, y := redactedText{rest: a}, redactedText{rest: b}
 	standsFor, standsIn := map[string]string{}, map[string]string{}
 	for {
-		n := min(nextPseudonym(a), nextPseudonym(b))
-		if n > min(len(a), len(b)) || !bytes.Equal(a[:n], b[:n]) {
+		n := min(x.plainLength(), y.plainLength())
+		if n > min(len(x.rest), len(y.rest)) || !bytes.Equal(x.rest[:n], y.rest[:n]) {
 			return false
 		}
-		a, b = a[n:], b[n:]
-		if len(a) == 0 && len(b) == 0 {
+		x.skip(n)
+		y.skip(n)
+		if len(x.rest) == 0 && len(y.rest) == 0 {
 			return true
 		}
-		inA, inB, ok := besidePseudonym(a, b)
-		if !ok || !agrees(standsFor, inA, inB) || !agrees(standsIn, inB, inA) {
+		inX, inY, ok := besidePseudonym(&x, &y)
+		if !ok || !agrees(standsFor, inX, inY) || !agrees(standsIn, inY, inX) {
 			return false
 		}
-		a, b = a[len(inA):], b[len(inB):]
+		x.skip(len(inX))
+		y.skip(len(inY))
 	}
 }
 
-// nextPseudonym returns where the first pseudonym of a text begins, its length if it has none.
-func nextPseudonym(text []byte) int {
-	if start, _, ok := redact.FindPseudonym(text); ok {
-		return start
+// redactedText is what is left of a text that is read from one pseudonym to the next.
+type redactedText struct {
+	rest       []byte
+	isFound    bool // start and end are those of the first pseudonym in rest
+	start, end int
+}
+
+// find looks for the first pseudonym, unless it is known. A text is searched once as a whole.
+func (t *redactedText) find() {
+	if t.isFound {
+		return
 	}
-	return len(text)
+	t.isFound = true
+	if start, end, ok := redact.FindPseudonym(t.rest); ok {
+		t.start, t.end = start, end
+	} else {
+		t.start, t.end = len(t.rest), len(t.rest)
+	}
+}
+
+// plainLength returns how much stands before the first pseudonym.
+func (t *redactedText) plainLength() int {
+	t.find()
+	return t.start
+}
+
+// pseudonymLength returns the length of the pseudonym that the text begins with, 0 if it does not.
+func (t *redactedText) pseudonymLength() int {
+	if t.find(); t.start > 0 {
+		return 0
+	}
+	return t.end
+}
+
+func (t *redactedText) skip(n int) {
+	t.rest = t.rest[n:]
+	t.start, t.end = t.start-n, t.end-n
+	t.isFound = t.isFound && t.start >= 0
 }
 
 // besidePseudonym returns what two texts begin with, of which one at least begins with a pseudonym.
-func besidePseudonym(a, b []byte) (inA, inB []byte, ok bool) {
-	lengthA, lengthB := pseudonymLength(a), pseudonymLength(b)
+func besidePseudonym(x, y *redactedText) (inX, inY []byte, ok bool) {
+	lengthX, lengthY := x.pseudonymLength(), y.pseudonymLength()
 	switch {
-	case lengthA > 0 && lengthB > 0:
-		return a[:lengthA], b[:lengthB], true
-	case lengthA > 0 && len(b) >= lengthA:
-		return a[:lengthA], b[:lengthA], isOneWord(b[:lengthA])
-	case lengthB > 0 && len(a) >= lengthB:
-		return a[:lengthB], b[:lengthB], isOneWord(a[:lengthB])
+	case lengthX > 0 && lengthY > 0:
+		return x.rest[:lengthX], y.rest[:lengthY], true
+	case lengthX > 0 && len(y.rest) >= lengthX:
+		return x.rest[:lengthX], y.rest[:lengthX], isOneWord(y.rest[:lengthX])
+	case lengthY > 0 && len(x.rest) >= lengthY:
+		return x.rest[:lengthY], y.rest[:lengthY], isOneWord(x.rest[:lengthY])
 	}
 	return nil, nil, false
-}
-
-// pseudonymLength returns the length of the pseudonym that a text begins with, 0 if it does not.
-func pseudonymLength(text []byte) int {
-	if start, end, ok := redact.FindPseudonym(text); ok && start == 0 {
-		return end
-	}
-	return 0
 }
 
 // isOneWord reports whether a part of a text in JSON has no white space, and no end of a string.

@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"bytes"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -140,4 +142,36 @@ func TestRelaxedBesideSecrets(t *testing.T) {
 	if r := p.Receipt(); w.Body.String() != "yes" || r.RelaxedRequests != 1 || len(r.RelaxedAnswers) != 1 {
 		t.Errorf("%s, %+v", w.Body, r)
 	}
+}
+
+// A text of many pseudonyms is compared in proportion to its length, also with one that has none.
+func BenchmarkEqualBesideSecrets(b *testing.B) {
+	for _, n := range []int{1000, 10000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			plain := []byte(strings.Repeat("saffron-kettle-three ", n))
+			redacted := bytes.ReplaceAll(plain, []byte("saffron-kettle-three"), []byte("REDACTEDb2C3d4E5f6G7"))
+			b.SetBytes(int64(len(plain)))
+			for b.Loop() {
+				if !EqualBesideSecrets(redacted, plain) {
+					b.Fatal("not equal")
+				}
+			}
+		})
+	}
+}
+
+// What is equal is equal beside secrets, the order of the two does not matter, and taking a word
+// out of one changes nothing.
+func FuzzEqualBesideSecrets(f *testing.F) {
+	f.Add("use REDACTEDb2C3d4E5f6G7 now", "use saffron-kettle-three now")
+	f.Add(`{"a":"REDACTEDREDA"}`, `{"a":"kettle\"three"}`)
+	f.Fuzz(func(t *testing.T, a, b string) {
+		forth, back := EqualBesideSecrets([]byte(a), []byte(b)), EqualBesideSecrets([]byte(b), []byte(a))
+		if forth != back || a == b && !forth {
+			t.Errorf("%q and %q: %t, %t", a, b, forth, back)
+		}
+		if forth && !strings.Contains(a+b, "REDACTED") && a != b {
+			t.Errorf("%q and %q have no secret and are called equal", a, b)
+		}
+	})
 }

@@ -1,5 +1,3 @@
-//go:build unix
-
 package redact
 
 import (
@@ -12,6 +10,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/values"
 )
 
 // processorTime is what this process has used: on a shared machine it varies less than
@@ -87,13 +88,13 @@ func BenchmarkHeader(b *testing.B) {
 }
 
 func formerPseudonym(key []byte, secret string) string {
-	out := []byte(mark)
+	out := []byte(values.Mark)
 	for block := uint64(0); len(out) < len(secret); block++ {
 		h := hmac.New(sha256.New, key)
 		h.Write(binary.BigEndian.AppendUint64(nil, block))
 		h.Write([]byte(secret))
 		for _, c := range h.Sum(nil) {
-			out = append(out, alphabet[int(c)%len(alphabet)])
+			out = append(out, lex.Alphabet[int(c)%len(lex.Alphabet)])
 		}
 	}
 	return string(out[:len(secret)])

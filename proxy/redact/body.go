@@ -2,6 +2,10 @@ package redact
 
 import (
 	"bytes"
+
+	"github.com/meerkat-go/conformance/proxy/redact/internal/jsonscan"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/values"
 )
 
 // draft is a text that is being redacted. Unless it is the redactor's own, it is copied at
@@ -29,14 +33,14 @@ func (r *Redactor) redactText(s string, m *matcher) string {
 // redactBody takes the credentials and known secrets out of d, whose length stays. It
 // replaces secrets that stand in one piece, and secrets that a streamed reply cuts into
 // deltas.
-func (r *Redactor) redactBody(d *draft, credentials []span, m *matcher) {
+func (r *Redactor) redactBody(d *draft, credentials []lex.Span, m *matcher) {
 	found := make([]string, len(credentials))
 	for i, s := range credentials {
-		found[i] = string(s.bytesIn(d.b)) // one may stand inside another
+		found[i] = string(s.In(d.b)) // one may stand inside another
 	}
 	for i, was := range found {
-		if !isPseudonym(withoutScheme(was)) {
-			d.overwriteAt(credentials[i].start, r.replaceSecret(was))
+		if !values.IsPseudonym(values.WithoutScheme(was)) {
+			d.overwriteAt(credentials[i].Start, r.replaceSecret(was))
 		}
 	}
 	if !m.isEmpty() {
@@ -75,14 +79,14 @@ func searchJoined(b []byte, longest int, search func(*joinedText)) {
 		search(j)
 		j.keepTail(longest - 1)
 	}
-	for s := range jsonStrings(b, false) {
-		if s.value.end == s.value.start {
+	for s := range jsonscan.Strings(b, false) {
+		if s.Value.End == s.Value.Start {
 			continue
 		}
-		n := names[string(s.key.bytesIn(b))]
+		n := names[string(s.Key.In(b))]
 		if n == nil {
-			n = &namedText{last: s.index}
-			names[string(s.key.bytesIn(b))] = n
+			n = &namedText{last: s.Index}
+			names[string(s.Key.In(b))] = n
 		}
 		n.addString(b, s, longest, searchAndCut)
 	}

@@ -1,28 +1,31 @@
 package redact
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/redact/internal/names"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/structure"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/values"
 )
 
 // EnvironmentSecrets returns the credentials in the environment: an agent that is given
 // one may send it anywhere in a message. The name of a variable tells, or the form of its
 // value; of a URL, the password.
-func EnvironmentSecrets(env []string) (values []string) {
+func EnvironmentSecrets(env []string) (secrets []string) {
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
 		switch {
 		case value == "":
 		case !strings.Contains(value, "://") && (isSecretVariable(name) || isSecretByForm(name, value)):
-			values = append(values, value)
+			secrets = append(secrets, value)
 		default:
-			for _, s := range addressSecrets([]byte(value)) {
-				values = append(values, value[s.start:s.end])
+			for _, s := range structure.AddressSecrets([]byte(value)) {
+				secrets = append(secrets, value[s.Start:s.End])
 			}
 		}
 	}
-	return values
+	return secrets
 }
 
 // isSecretVariable reports whether a variable has the name of a credential, and not of
@@ -40,19 +43,14 @@ func isSecretVariable(name string) bool {
 	if slices.ContainsFunc([]string{"API_KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD"}, contains) {
 		return true
 	}
-	return classifyName(name) == strongName || strings.HasSuffix(upper, "_PAT")
+	return names.Classify(name) == names.Strong || strings.HasSuffix(upper, "_PAT")
 }
 
 // isSecretByForm reports whether a value is a credential under any name but one that says
 // that it is an id: a hash of the source or of the build is as random as a key.
 func isSecretByForm(name, value string) bool {
-	if hasSecretForm(value) {
+	if values.HasSecretForm(value) {
 		return true
 	}
-	return looksLikeKey(value) && !strings.ContainsAny(value, "/:,") && !hexadecimal.MatchString(value) && !idVariable.MatchString(name)
+	return values.LooksLikeKey(value) && !strings.ContainsAny(value, "/:,") && !values.IsHexadecimal(value) && !names.IsID([]byte(name))
 }
-
-var (
-	hexadecimal = regexp.MustCompile(`^(?i)[0-9a-f-]+$`)
-	idVariable  = regexp.MustCompile(`(?i)(^|_)(id|ids|uuid|sha|sha256|hash|digest|rev|revision|commit|ref|build|trace|traceparent|span|version|tag|name|image|host|hostname|session|colors|options|opts|flags)(_|$)`)
-)

@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 

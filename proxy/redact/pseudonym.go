@@ -8,37 +8,28 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"regexp"
-	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/values"
 )
-
-// mark begins every pseudonym, so that people recognise it and redacting twice
-// changes nothing.
-const mark = "REDACTED"
-
-// longMark, cut to length, replaces a secret that is too short for a pseudonym
-// of its own. Two secrets could share a pseudonym of only a few letters.
-const longMark = mark + mark
-
-// alphabet needs no escape in JSON, URLs, base64 or headers.
-const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 // pseudonymFor returns a replacement of the same length for secret: always the
 // same one for one key, and useless for guessing the secret without it. Below
-// minSecret bytes it is longMark. It reads the secret twice, however long it is.
+// MinSecret bytes it is LongMark. It reads the secret twice, however long it is.
 func (r *Redactor) pseudonymFor(secret string) string {
-	if len(secret) < minSecret {
-		return longMark[:len(secret)]
+	if len(secret) < values.MinSecret {
+		return values.LongMark[:len(secret)]
 	}
-	letters := make([]byte, len(secret)-len(mark))
+	letters := make([]byte, len(secret)-len(values.Mark))
 	first := copy(letters, r.keyedHash(0, secret))
 	if first < len(letters) { // one stream, keyed by the secret, for the rest
 		block, _ := aes.NewCipher(r.keyedHash(1, secret))                                                // 32 bytes are a key
 		cipher.NewCTR(block, make([]byte, aes.BlockSize)).XORKeyStream(letters[first:], letters[first:]) //nolint:gosec // a keyed stream that must repeat, no encryption
 	}
 	for i, b := range letters {
-		letters[i] = alphabet[int(b)%len(alphabet)]
+		letters[i] = lex.Alphabet[int(b)%len(lex.Alphabet)]
 	}
-	return mark + string(letters)
+	return values.Mark + string(letters)
 }
 
 // keyedHash returns one of several independent hashes of a secret under the key.
@@ -49,28 +40,21 @@ func (r *Redactor) keyedHash(number uint64, secret string) []byte {
 	return h.Sum(nil)
 }
 
-func isPseudonym(s string) bool {
-	if len(s) < minSecret {
-		return s == longMark[:len(s)]
-	}
-	return strings.HasPrefix(s, mark) && strings.Trim(s, alphabet) == ""
-}
-
 // pseudonyms matches what a redactor leaves of a secret.
-var pseudonyms = regexp.MustCompile(mark + `[A-Za-z0-9]{8,}`)
+var pseudonyms = regexp.MustCompile(values.Mark + `[A-Za-z0-9]{8,}`)
 
 // HasMark reports whether a redacted text contains what may stand in place of a secret, however
 // short that was.
-func HasMark(text []byte) bool { return bytes.Contains(text, []byte(mark)) }
+func HasMark(text []byte) bool { return bytes.Contains(text, []byte(values.Mark)) }
 
 // FindPseudonym returns where the first of them begins and ends: it takes the letters and digits
 // that follow, too.
 func FindPseudonym(text []byte) (start, end int, ok bool) {
-	if start = bytes.Index(text, []byte(mark)); start < 0 {
+	if start = bytes.Index(text, []byte(values.Mark)); start < 0 {
 		return 0, 0, false
 	}
-	end = start + len(mark)
-	for end < len(text) && (isLetter(text[end]) || isDigit(text[end])) {
+	end = start + len(values.Mark)
+	for end < len(text) && (lex.IsLetter(text[end]) || lex.IsDigit(text[end])) {
 		end++
 	}
 	return start, end, true
@@ -85,28 +69,18 @@ func HasPseudonym(text []byte) bool { return pseudonyms.Match(text) }
 // request by two users are equal only without them. It returns text itself when
 // there is nothing to mask.
 func MaskPseudonyms(text []byte) []byte {
-	if !bytes.Contains(text, []byte(mark)) {
+	if !bytes.Contains(text, []byte(values.Mark)) {
 		return text
 	}
-	return pseudonyms.ReplaceAll(text, []byte(mark))
+	return pseudonyms.ReplaceAll(text, []byte(values.Mark))
 }
 
 // replaceSecret replaces the secret part of a credential, which is all but its
 // scheme. Pseudonyms stay.
 func (r *Redactor) replaceSecret(credential string) string {
-	secret := withoutScheme(credential)
-	if isPseudonym(secret) {
+	secret := values.WithoutScheme(credential)
+	if values.IsPseudonym(secret) {
 		return credential
 	}
 	return credential[:len(credential)-len(secret)] + r.pseudonymFor(secret)
-}
-
-// withoutScheme returns a credential without its scheme: "Bearer x" is x.
-func withoutScheme(credential string) string {
-	for _, scheme := range []string{"Bearer ", "Basic ", "Token ", "AWS4-HMAC-SHA256 "} {
-		if len(credential) > len(scheme) && strings.EqualFold(credential[:len(scheme)], scheme) {
-			return credential[len(scheme):]
-		}
-	}
-	return credential
 }

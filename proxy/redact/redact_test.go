@@ -1,22 +1,20 @@
 package redact
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/values"
+	"pgregory.net/rapid"
 )
 
 const canary = "CANARY-7f3a/9c+21<e8>&b4=0d"
@@ -236,7 +234,7 @@ func TestPseudonyms(t *testing.T) {
 		t.Errorf("stored %+v\n asked %+v", out.Request, again)
 	}
 	tok := strings.TrimPrefix(out.Request.Header.Get("Authorization"), "Bearer ")
-	if !strings.HasPrefix(tok, mark) || len(tok) != len(secret) || string(out.Request.Body) != `{"x":"`+tok+`"}` {
+	if !strings.HasPrefix(tok, values.Mark) || len(tok) != len(secret) || string(out.Request.Body) != `{"x":"`+tok+`"}` {
 		t.Errorf("token %q, body %s", tok, out.Request.Body)
 	}
 	if other := New([]byte("l")).Request(in.Request); other.Header.Get("Authorization") == out.Request.Header.Get("Authorization") {
@@ -312,7 +310,7 @@ func TestNoSecretSurvives(t *testing.T) {
 		// What a header can carry; a cookie carries less.
 		secret := rapid.StringMatching(`[A-Za-z0-9+/_.~=<>&%-]{16,60}`).Draw(t, "secret")
 		place := rapid.SampledFrom(names).Draw(t, "place")
-		if strings.Contains(secret, mark) {
+		if strings.Contains(secret, values.Mark) {
 			t.Skip("already a pseudonym")
 		}
 		in := simple()
@@ -338,34 +336,8 @@ func FuzzInteraction(f *testing.F) {
 		if len(out.Request.Body) != len(request) || len(out.Response.Body) != len(response) || len(out.Request.URL) != len(url) || len(out.Request.Header.Get("Authorization")) != len(credential) {
 			t.Fatalf("lengths changed: %+v", out)
 		}
-		if secret := withoutScheme(credential); len(secret) >= minSecret && !isPseudonym(secret) {
+		if secret := values.WithoutScheme(credential); len(secret) >= values.MinSecret && !values.IsPseudonym(secret) {
 			leaks(t, out, secret)
 		}
 	})
-}
-
-// A URL inside another one is looked at up to the next: a text of nothing but beginnings of
-// URLs is read twice at most. What each of them holds is found.
-func TestAddressesInsideEachOther(t *testing.T) {
-	text := []byte(strings.Repeat("http://", 3000))
-	looked, read := 0, 0
-	for i := range text {
-		if bytes.HasPrefix(text[i:], []byte("://")) {
-			address := addressAround(text, i, looked)
-			looked, read = max(looked, address.end), read+address.end-i
-		}
-	}
-	if looked != len(text) || read > 3*len(text) {
-		t.Errorf("%d bytes read of %d, up to %d", read, len(text), looked)
-	}
-	password, token := "Ab3dEf9hIj"+"Kl5mNo7pQr", "Zy8xWv6uTs"+"Rq4pOn2mLk"
-	text = []byte("see https://a.example/https://eve:" + password + "@b.example/x?next=https://c.example/y&api_key=" + token + " there")
-	var found []string
-	secrets, _ := searchWords(text)
-	for _, s := range secrets {
-		found = append(found, string(s.value.bytesIn(text)))
-	}
-	if !slices.Contains(found, password) || !slices.Contains(found, token) {
-		t.Errorf("found %q", found)
-	}
 }

@@ -1,5 +1,3 @@
-//go:build unix
-
 package redact
 
 import (
@@ -8,11 +6,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/meerkat-go/conformance/proxy/redact/internal/freetext"
 )
 
 // BenchmarkWords sets the search for credentials in texts beside bytes.Count of a line's end.
 func BenchmarkWords(b *testing.B) {
-	code, err := os.ReadFile("names.go")
+	code, err := os.ReadFile("matcher.go")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func BenchmarkWords(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			var took []time.Duration
 			for b.Loop() {
-				took = fastest(20, func() { searchWords(text) })
+				took = fastest(20, func() { freetext.Search(text) })
 			}
 			b.ReportMetric(float64(len(text))/took[0].Seconds()/1e6, "MB/s")
 		})
@@ -42,7 +42,7 @@ func TestRepeatedBeginnings(t *testing.T) {
 	for _, part := range []string{"://", "a://", "password=", "http://a?key=", "cookie: a=b1c2d3e4f5;", `"token" `, "-p ", "key "} {
 		short := []byte(strings.Repeat(part, size/len(part)))
 		long := bytes.Repeat(short, times)
-		took := fastest(3, func() { searchWords(prose) }, func() { searchWords(short) }, func() { searchWords(long) })
+		took := fastest(3, func() { freetext.Search(prose) }, func() { freetext.Search(short) }, func() { freetext.Search(long) })
 		if took[1] > slowest*took[0] || took[2] > longest*took[1] {
 			t.Errorf("%q: %v, prose %v, %d times the text %v", part, took[1], took[0], times, took[2])
 		}

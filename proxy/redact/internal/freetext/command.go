@@ -1,0 +1,192 @@
+package freetext
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/structure"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/values"
+)
+
+// isFlagAt reports whether a short flag or --user begins at a place.
+func isFlagAt(text []byte, at int) bool {
+	return (at == 0 || strings.IndexByte(" \"'\n", text[at-1]) >= 0) && at+2 < len(text)
+}
+
+// passwordFlags are the short flags before a password, and the commands that have them.
+var passwordFlags = map[byte][]string{
+	'p': {"mysql", "mariadb", "sshpass", "docker", "podman", "mongo", "az ", "twine", "7z", "useradd"},
+	'P': {"sqlcmd", "zip", "mosquitto", "ssh-keygen", "bcp "},
+	'a': {"redis-cli"},
+	'w': {"ldap"},
+	'k': {"openssl"},
+	'N': {"ssh-keygen"},
+}
+
+// lookAtFlag looks at the password after a flag: -p X, -pX, -u user:X, at cookies after -b, and
+// at what can only be a key.
+func (w *search) lookAtFlag(at int) {
+	if !w.lookAtKnownFlag(at) {
+		w.lookAtShortFlag(at)
+	}
+}
+
+// lookAtKnownFlag looks at a flag that has a meaning of its own, and reports whether it is one.
+func (w *search) lookAtKnownFlag(at int) bool {
+	text, flag := w.text, w.text[at+1]
+	switch {
+	case flag == 'd' || bytes.HasPrefix(text[at:], []byte("--data")):
+		w.lookAtForm(at)
+	case flag == '-' && !bytes.HasPrefix(text[at:], []byte("--user")) && !bytes.HasPrefix(text[at:], []byte("--proxy-user")):
+		// a long flag has a name, and is looked at there
+	case bytes.HasSuffix(text[:at], []byte("htpasswd ")):
+		w.lookAtPasswordFile(at)
+	case flag == 'p' && bytes.HasSuffix(text[:at], []byte("sshpass ")):
+		w.addIfSecret(lex.Span{}, valueAt(text, at+len("-p")), values.LiteralPlace)
+	case flag == 'S':
+		w.lookAtSudo(at)
+	case flag == 'b' && hasCommand(text, at, []string{"curl"}):
+		w.lookAtParameters(lex.Span{}, valueAt(text, at+len("-b")), ";")
+	default:
+		return strings.IndexByte("uUa-", flag) >= 0 && w.lookAtUser(at)
+	}
+	return true
+}
+
+// lookAtShortFlag looks at the value of a flag of one letter: the password of a command that has one
+// there, or what is so random that no name is needed.
+func (w *search) lookAtShortFlag(at int) {
+	text, flag := w.text, w.text[at+1]
+	start := at + 2
+	if n := lex.Past(text, start, "\"'\\", 8); n > start && n < len(text) && text[n] == ',' {
+		start = n + 1 // in an array
+	}
+	value := valueAt(text, start)
+	isJoined := value.Start == at+2
+	word := value.In(text)
+	isPassword := passwordFlags[flag] != nil && values.IsSecretIn(word, values.PasswordPlace) && hasCommand(text, at, passwordFlags[flag])
+	isKey := lex.IsLetter(flag) && flag != 'n' && !isJoined && len(word) >= leastKey && afterOwnName(text, value) == value && values.IsSecretIn(word, values.AnyPlace)
+	if !isPassword && !isKey {
+		return
+	}
+	if isJoined && value.End-value.Start < values.MinSecret {
+		w.add(Secret{Value: lex.Between(at, value.End), FlagLength: value.Start - at})
+		return
+	}
+	w.add(Secret{Value: value})
+}
+
+// lookAtPasswordFile looks at the last argument of htpasswd -b FILE USER PASSWORD, of htpasswd
+// -nb USER PASSWORD.
+func (w *search) lookAtPasswordFile(at int) {
+	end := at + lex.IndexOrLength(w.text[at:min(len(w.text), at+maxCommand)], ' ')
+	flags := w.text[at:end]
+	if bytes.IndexByte(flags, 'b') < 0 {
+		return
+	}
+	value := valueAt(w.text, end)
+	for n := bytes.Count(flags, []byte("n")); n < 2; n++ {
+		value = valueAt(w.text, value.End)
+	}
+	w.addIfSecret(lex.Span{}, value, values.LiteralPlace)
+}
+
+// lookAtForm looks at the pairs after -d or --data.
+func (w *search) lookAtForm(at int) {
+	start := at + 2
+	if w.text[at+1] == '-' {
+		n := bytes.IndexAny(w.text[start:min(len(w.text), start+24)], " =")
+		if n < 0 {
+			return
+		}
+		start += n + 1
+	}
+	form := valueAt(w.text, start)
+	for _, s := range structure.PairSecrets(form.In(w.text), 0, nil) {
+		w.addIfSecret(lex.Span{}, lex.Between(form.Start+s.Start, form.Start+s.End), values.LiteralPlace)
+	}
+}
+
+// leastKey is the length of the shortest key that is found without a name, in bytes.
+const leastKey = 24
+
+// lookAtUser looks at the argument of -u user:X, --user user:X, -U user%X, and reports whether
+// there is a password in it.
+func (w *search) lookAtUser(at int) bool {
+	text, start := w.text, at+2
+	if text[at+1] == '-' {
+		start = at + len("--user")
+		start += max(bytes.IndexAny(text[start:min(len(text), start+10)], " ="), 0) + 1
+	}
+	if start >= len(text) {
+		return false
+	}
+	value := valueAt(text, start)
+	n := bytes.IndexByte(value.In(text), ':')
+	if n < 0 && text[at+1] == 'U' {
+		n = bytes.IndexByte(value.In(text), '%')
+	}
+	if n <= 0 {
+		return false
+	}
+	p := values.PasswordPlace
+	if isAfterAny(text, value, "\"'") {
+		p = values.LiteralPlace
+	}
+	return w.addIfSecret(lex.Span{}, lex.Between(value.Start+n+1, value.End), p)
+}
+
+// hasCommand reports whether one of the commands stands in the line before a place.
+func hasCommand(text []byte, at int, commands []string) bool {
+	line := text[max(at-maxCommand, 0):at]
+	line = line[lastLineEnd(line):]
+	for _, c := range commands {
+		if bytes.Contains(line, []byte(c)) {
+			return true
+		}
+	}
+	return false
+}
+
+// lookAtSudo looks at the password that sudo -S reads from a pipe.
+func (w *search) lookAtSudo(at int) {
+	if hasCommand(w.text, at, []string{"sudo "}) {
+		w.lookAtPipe(lex.Between(at, at))
+	}
+}
+
+// lookAtPipe looks at the password that a command reads: echo PASSWORD | sudo -S, and reports
+// whether there was one.
+func (w *search) lookAtPipe(name lex.Span) bool {
+	if word := name.In(w.text); len(word) > 0 && !isFlag(word) && string(word) != "chpasswd" {
+		return false
+	}
+	line := w.text[max(name.Start-maxCommand, 0):name.Start]
+	line = line[lastLineEnd(line):]
+	pipe := bytes.LastIndexByte(line, '|')
+	if pipe < 0 {
+		return false
+	}
+	m := printedSecret.FindSubmatchIndex(line[:pipe])
+	if m == nil {
+		return false
+	}
+	offset := name.Start - len(line)
+	value := lex.Between(offset+m[2], offset+m[3])
+	if n := bytes.IndexByte(value.In(w.text), ':'); n > 0 && string(name.In(w.text)) == "chpasswd" {
+		value.Start += n + 1
+	}
+	if !values.IsSecretIn(value.In(w.text), values.LiteralPlace) {
+		return false
+	}
+	w.add(Secret{Name: name, Value: value})
+	return true
+}
+
+// maxCommand is how much of a command before a flag is looked at, in bytes.
+const maxCommand = 200
+
+// printedSecret matches what a command prints into a pipe.
+var printedSecret = regexp.MustCompile(`\b(?:echo|printf|print)(?: -\w+)*(?: [\\"']*%s(?:\\+n)?[\\"']*)? [\\"']*([^\s\\"'|]+)[\\"']*\s*$`)

@@ -1,0 +1,112 @@
+package freetext
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/names"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/structure"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/values"
+)
+
+// nameAround returns the name that a byte of a text is in. "key" has the word before it:
+// an API key is one, a sort key is not.
+func nameAround(text []byte, at int) lex.Span {
+	name := lex.Between(at, at+1)
+	for name.End < len(text) && lex.IsNameByte(text[name.End]) {
+		name.End++
+	}
+	for name.Start > 0 && lex.IsNameByte(text[name.Start-1]) && at-name.Start < names.MaxLength {
+		name.Start--
+	}
+	if name.Start > 0 && text[name.Start-1] == '\\' {
+		name.Start++ // of an escape, such as \n
+	}
+	if n := name.Start; n > 1 && text[n-1] == ' ' && lex.IsLetter(text[n-2]) && isLastWord(name.In(text)) {
+		for n--; n > 0 && lex.IsLetter(text[n-1]) && name.End-n < names.MaxLength; {
+			n--
+		}
+		if n > 0 && text[n-1] == '\\' {
+			n++
+		}
+		name.Start = n
+	}
+	return name
+}
+
+// isLastWord reports whether a word tells nothing without the one before it: API key, seed phrase.
+func isLastWord(word []byte) bool {
+	return len(word) == len("key") && bytes.EqualFold(word, []byte("key")) || len(word) == len("phrase") && bytes.EqualFold(word, []byte("phrase"))
+}
+
+// longValue is the length of a value in which no names are looked for, in bytes.
+const longValue = 256
+
+// lookAtName looks for the secrets that stand under a name.
+func (w *search) lookAtName(name lex.Span) {
+	text := w.text
+	w.next = name.End
+	if name.Start < w.valueEnd || name.End-name.Start > names.MaxLength || name.End < len(text) && strings.IndexByte(" :=\"'`\\,;>)]*?+|\t\r\n\xef<(", text[name.End]) < 0 {
+		return
+	}
+	if bytes.HasSuffix(text[:name.Start], []byte("://")) || structure.IsInResourceName(text, name.Start) {
+		return // the user of a URL, of which urlSecrets knows more
+	}
+	class := w.names.Class(name.In(text))
+	switch {
+	case bytes.HasPrefix(text[name.End:], []byte(" V1-----")), // a static key of OpenVPN
+		bytes.HasSuffix(text[:name.End], []byte("PRIVATE KEY-----")), bytes.HasPrefix(text[name.End:], []byte(" BLOCK-----")) && lex.HasSuffixFold(text[:name.End], "PRIVATE KEY"):
+		w.lookAtKeyLines(name.End)
+		return
+	case class != names.Strong && class != names.Weak:
+		w.lookAtOtherName(name)
+		return
+	case name.End == len(text):
+		w.lookAtPipe(name)
+		return
+	}
+	if w.lookAtTable(name) || w.lookAtPair(name, class) || w.lookAtList(name) || w.lookAtCall(name, class) || class == names.Strong && w.lookAtPipe(name) {
+		return
+	}
+	w.lookAtValue(name, class)
+}
+
+// lookAtOtherName looks at a name that is not that of a credential.
+func (w *search) lookAtOtherName(name lex.Span) {
+	text, word := w.text, w.text[name.Start:name.End]
+	switch {
+	case bytes.HasPrefix(word, []byte("AGE-SECRET-KEY-1")):
+		w.add(Secret{Value: name})
+	case bytes.EqualFold(word, []byte("authorization_code")):
+		w.lookAround(name, codeValue, names.Strong, values.KeyPlace)
+	case bytes.EqualFold(word, []byte("Private-Lines")):
+		w.lookAtKeyLines(name.End)
+	case bytes.EqualFold(word, []byte("Private-MAC")):
+		w.addIfSecret(name, valueAt(text, name.End+len(": ")), values.KeyPlace)
+	case bytes.HasSuffix(word, []byte("stdin")):
+		w.lookAtPipe(name)
+	case bytes.HasSuffix(word, []byte("password-command")):
+		w.addIfSecret(name, valueAt(text, lex.Past(text, name.End, " =\"'\\echo", 16)), values.LiteralPlace)
+	case bytes.HasPrefix(word, []byte("jwt.")):
+		w.lookAtCall(name, names.Strong)
+	case bytes.HasPrefix(word, []byte("pypi-token.")) && name.End < len(text): // of poetry
+		w.addIfSecret(name, valueAt(text, name.End+1), values.KeyPlace)
+	}
+}
+
+// mayMeanKey reports whether a weak name means a secret where its value looks like a key: it
+// is written as variables of the environment, flags or headers are, or says so.
+func mayMeanKey(name []byte) bool {
+	return isVariable(name) || name[0] == '-' || name[0]|0x20 == 'x' && len(name) > 1 && name[1] == '-' || names.MeansSecret(name)
+}
+
+// isVariable reports whether a name is written as variables of the environment are.
+func isVariable(name []byte) bool {
+	return bytes.IndexByte(name, '_') > 0 && bytes.Equal(bytes.ToUpper(name), name)
+}
+
+// isFlag reports whether a name is a flag: --password, -storepass.
+func isFlag(word []byte) bool {
+	return len(word) > 2 && word[0] == '-' && (word[1] == '-' || len(word) > len("-pw"))
+}

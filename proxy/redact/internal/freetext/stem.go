@@ -1,0 +1,83 @@
+package freetext
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/values"
+)
+
+// stemOf is the code of three letters, five bits each.
+func stemOf(s string) uint16 { return uint16(s[0]&31)<<10 | uint16(s[1]&31)<<5 | uint16(s[2]&31) }
+
+// stems are three letters of the words that names of credentials have: a set that fits into
+// the processor's first cache.
+var stems = func() (out [1 << 9]uint64) {
+	for _, s := range lex.Words(
+		// names of keys and tokens: token, secret, bearer, cookie, …
+		"key tok sec aut coo cre jwt bea pat dev ses hma srf",
+		// of passwords: password, passwd, psk, contraseña, mnemonic, phrase, …
+		"pas pwd swd psk otp ras mne phr",
+		// codes and lines of keys: verifier, recovery, backup, private
+		"ver cov kup iva",
+		// what is looked at in a way of its own
+		"eyj sig ied vau obs",
+	) {
+		code := stemOf(s)
+		out[code>>6] |= 1 << (code & 63)
+	}
+	return out
+}()
+
+// Stems at which the search looks in a way of its own.
+var (
+	stemOfJSON       = stemOf("eyj") // in base64
+	stemOfSignature  = stemOf("sig") // of a query
+	stemOfIdentified = stemOf("ied") // IDENTIFIED BY 'PASSWORD'
+	stemOfContrasena = stemOf("ras") // contraseña
+	stemOfVault      = stemOf("vau") // vault login TOKEN
+	stemOfObscure    = stemOf("obs") // rclone obscure PASSWORD
+)
+
+// isStem reports whether a text ends with three letters.
+func isStem(text []byte) bool {
+	n := len(text)
+	return n >= 3 && lex.IsLetter(text[n-1]) && lex.IsLetter(text[n-2]) && lex.IsLetter(text[n-3])
+}
+
+// lookAtStem looks at what three letters may be a part of.
+func (w *search) lookAtStem(i int, stem uint16) {
+	rest := w.text[i+1:]
+	switch stem {
+	case stemOfJSON:
+		if bytes.HasSuffix(w.text[:i+1], []byte(base64Object)) {
+			w.coded = append(w.coded, i+1-len(base64Object))
+		}
+	case stemOfSignature:
+		if bytes.HasPrefix(rest, []byte("=")) && i > 2 && (w.text[i-3] == '&' || w.text[i-3] == '?') {
+			w.addIfSecret(lex.Span{}, valueAt(w.text, i+2), values.KeyPlace)
+		}
+	case stemOfIdentified:
+		if n := len(" by '"); len(rest) > n && (bytes.EqualFold(rest[:n-1], []byte(" by "))) && strings.IndexByte("'\"\\", rest[n-1]) >= 0 {
+			w.addIfSecret(lex.Span{}, valueAt(w.text, i+n), values.LiteralPlace)
+		}
+	case stemOfContrasena:
+		if said := []byte("eña es "); bytes.HasPrefix(rest, said) {
+			w.addIfSecret(lex.Span{}, valueAt(w.text, i+1+len(said)), values.PasswordPlace)
+		}
+	case stemOfVault:
+		w.lookAfter(i, "lt login ")
+	case stemOfObscure:
+		w.lookAfter(i, "cure ")
+	default:
+		w.lookAtName(nameAround(w.text, i))
+	}
+}
+
+// lookAfter looks at the argument of a command whose text goes on with these words.
+func (w *search) lookAfter(i int, words string) {
+	if bytes.HasPrefix(w.text[i+1:], []byte(words)) {
+		w.addIfSecret(lex.Span{}, valueAt(w.text, i+1+len(words)), values.PasswordPlace)
+	}
+}

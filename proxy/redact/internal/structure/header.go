@@ -1,0 +1,114 @@
+package structure
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/names"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/values"
+)
+
+// inClear are the headers whose values are kept, in lower case. Of others, [StaysInHeader] decides.
+var inClear = lex.Set(
+	// content and its negotiation
+	"accept accept-encoding accept-language accept-ranges content-disposition content-encoding content-language content-length",
+	"content-type expect te trailer transfer-encoding vary",
+	// caches
+	"age cache-control date etag expires if-match if-modified-since if-none-match if-range last-modified pragma warning",
+	// connections and servers
+	"allow alt-svc cf-cache-status cf-ray connection host keep-alive server server-timing upgrade user-agent via",
+	"x-envoy-decorator-operation x-envoy-upstream-service-time x-server-timeout",
+	// what browsers are told
+	"content-security-policy referrer-policy sec-fetch-mode strict-transport-security www-authenticate x-content-type-options",
+	"x-frame-options x-robots-tag x-xss-protection",
+	// ids of requests and conversations
+	"azureml-model-session conversation_id helicone-session-id idempotency-key request-id session_id traceparent traceresponse",
+	"x-amz-id-2 x-amzn-requestid x-amzn-trace-id x-claude-code-session-id x-client-request-id x-cloud-trace-context",
+	"x-codex-turn-metadata x-ms-client-request-id x-request-id",
+	// versions, models and clients of providers
+	"anthropic-beta anthropic-dangerous-direct-browser-access anthropic-version openai-beta openai-model openai-processing-ms",
+	"openai-version originator x-app x-gemini-service-tier x-goog-api-client x-goog-request-params x-goog-user-project",
+	// when to try again
+	"retry-after retry-after-ms x-should-retry",
+	// our own
+	"x-recorder-error x-simulator",
+)
+
+// clearPrefixes are families of headers whose values are kept.
+var clearPrefixes = []string{"x-stainless-", "anthropic-ratelimit-", "x-ratelimit-", "access-control-"}
+
+// accountHeaders identify who pays. Their values come back in error messages.
+var accountHeaders = lex.Set("chatgpt-account-id anthropic-user-profile-id")
+
+// Dropped headers are not kept at all: their names and number carry no
+// information.
+var Dropped = lex.Set("cookie set-cookie set-cookie2 proxy-authorization")
+
+// AddressHeaders lead to another place. A client that follows one must get there on replay, too.
+var AddressHeaders = lex.Set("location content-location link refresh referer origin")
+
+var (
+	// accounts are headers whose value is the id of an organization or project, which is not secret.
+	accounts = lex.Set("openai-organization openai-project anthropic-organization-id anthropic-workspace-id")
+	// issuedAccount matches such an id.
+	issuedAccount = regexp.MustCompile(`^(?:(?:org|proj|wrkspc)[-_]\w+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z]+(?:-[a-z]+)*)$`)
+	// languageTag matches a language and the country in which it is spoken: de-CH.
+	languageTag = regexp.MustCompile(`^[a-z]{2,3}-[A-Z]{2}$`)
+	// personal matches headers that say who somebody is, or where.
+	personal = regexp.MustCompile(`user|email|login|forwarded|remote|client|\bip\b|\bfrom\b`)
+	// sensitive matches the names of ids that open something.
+	sensitive = regexp.MustCompile(`session|auth|secret|token(?:[^i]|i[^z]|$)|key|pass`)
+)
+
+// isClear reports whether a header's value is kept. A family may have a credential in it:
+// x-stainless-api-key.
+func isClear(name string) bool {
+	if inClear[name] {
+		return true
+	}
+	for _, p := range clearPrefixes {
+		if strings.HasPrefix(name, p) {
+			return names.Classify(name) != names.Strong
+		}
+	}
+	return false
+}
+
+// IsCredentialHeader reports whether a header holds a secret that may come back
+// elsewhere. name is in lower case.
+func IsCredentialHeader(name string) bool {
+	if isClear(name) {
+		return false
+	}
+	switch names.Classify(name) {
+	case names.Strong:
+		return true
+	case names.Weak:
+		return strings.HasSuffix(name, "key") || strings.HasSuffix(name, "keys") || strings.HasSuffix(name, "auth")
+	default:
+		return strings.HasSuffix(strings.TrimRight(name, lex.Digits+"-"), "signature")
+	}
+}
+
+// StaysInHeader reports whether the value of a header is kept: the header is known to be
+// harmless, names an id, a model or a version, or holds words and numbers. All others are
+// replaced: what looks random under an unknown name is more likely a leak than a loss.
+func StaysInHeader(name, v string) bool {
+	switch {
+	case inClear[name]:
+		return true
+	case isClear(name):
+		return names.Classify(name) != names.Weak || !values.LooksLikeKey(v)
+	case accounts[name]:
+		return issuedAccount.MatchString(v)
+	case IsCredentialHeader(name) || personal.MatchString(name) || accountHeaders[name]:
+		return false
+	case names.Classify(name) == names.Public && !sensitive.MatchString(name):
+		return true
+	}
+	if names.Classify(name) == names.Weak {
+		return strings.HasSuffix(name, "tokens") && len(v) < values.MinWord && strings.Trim(v, lex.Digits) == ""
+	}
+	return languageTag.MatchString(v) || len(v) <= 64 && !values.HasEntropy(v) && !strings.Contains(v, "@")
+}

@@ -3,40 +3,12 @@ package record
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"runtime"
 	"runtime/debug"
 	"sync"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
-
-// Report says what became of the interactions. Its sentences name requests by
-// method and URL without the query, and never quote content.
-type Report struct {
-	// Saved counts the interactions in the cassette, including those in Cut.
-	Saved int
-	// Answered counts the interactions, saved or not, to which a server replied at
-	// all.
-	Answered int
-	// Cut names replies that are incomplete ([cassette.Judge]): ended early by
-	// the server or the client, or without the event that ends a stream of that
-	// provider. They are saved and marked, except for requests without any
-	// reply and for what WholeOnly keeps out.
-	Cut []string
-	// Withheld counts the replies in Cut that were not saved.
-	Withheld int
-	// Declared counts the replies that would be in Cut without
-	// Config.AllowIncomplete.
-	Declared int
-	// Refused names interactions that the gate kept from being saved.
-	Refused []string
-	// Masked names what the gate found and Config.Mask had taken out; the interactions
-	// are saved.
-	Masked []string
-	// Lost names interactions that could not be saved for another reason.
-	Lost []string
-}
 
 // keepAll saves ended interactions in the order in which they ended, until the queue is closed.
 // Those that wait are saved together, with one write. It runs at a lower priority, so that the
@@ -65,8 +37,8 @@ type pendingSave struct {
 	x      *exchange
 	in     cassette.Interaction
 	gate   error    // why the gate refused it
-	masked []string // what the gate found before it was taken out
-	lost   error    // what else went wrong
+	masked []string // what the gate found and Mask took out
+	lost   error    // why it cannot be saved for another reason
 }
 
 func (k *pendingSave) isSavable() bool { return k.gate == nil && k.lost == nil }
@@ -223,59 +195,4 @@ func (rec *Recorder) appendBatch(all []pendingSave) {
 			k.lost = err
 		}
 	}
-}
-
-// addToReport adds a batch to the report.
-func (rec *Recorder) addToReport(all []pendingSave) {
-	r := &rec.report
-	for _, k := range all {
-		if k.in.Response.Status != 0 {
-			r.Answered++
-		}
-		if k.gate == nil {
-			for _, found := range k.masked {
-				r.Masked = append(r.Masked, k.x.outcomeSentence(found))
-			}
-		}
-		switch {
-		case k.gate != nil:
-			r.Refused = append(r.Refused, k.x.outcomeSentence(k.gate.Error()))
-		case k.lost != nil:
-			r.Lost = append(r.Lost, k.x.outcomeSentence(k.lost.Error()))
-		case rec.cfg.Writer != nil:
-			if rec.isWithheld(&k) {
-				r.Withheld++
-			} else {
-				r.Saved++
-			}
-			switch why := k.in.Incomplete; {
-			case why != "" && rec.cfg.AllowIncomplete:
-				r.Declared++
-			case why != "":
-				r.Cut = append(r.Cut, k.x.outcomeSentence(cutSentence(why, k.in.End, k.x.failure)))
-			}
-		}
-	}
-}
-
-func cutSentence(why string, end cassette.End, failure error) string {
-	switch why {
-	case cassette.IncompleteNoReply:
-		if failure != nil && end != cassette.EndClientAbort {
-			return "no reply (" + failure.Error() + ")"
-		}
-		return "no reply (" + string(end) + ")"
-	case cassette.IncompleteOpen:
-		return "the reply ended without what that provider ends it with"
-	}
-	return "the reply was cut (" + string(end) + ")"
-}
-
-// outcomeSentence describes how the exchange ended, for the log line.
-func (x *exchange) outcomeSentence(what string) string {
-	where := x.in.Request.URL
-	if u, err := url.Parse(where); err == nil {
-		where = u.Scheme + "://" + u.Host + u.Path
-	}
-	return x.in.Request.Method + " " + where + ": " + what
 }

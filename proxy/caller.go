@@ -15,11 +15,11 @@ import (
 	"sync"
 )
 
-// A caller says who it is as a user name and a password: in the proxy URL
-// (http://NAME:CREDENTIAL@127.0.0.1:8080) or, where clients take a base URL
-// only, as its first path segment (http://127.0.0.1:8080/~NAME:CREDENTIAL/openai/v1).
-// The name is a session, the password the credential; both are taken off before
-// the request goes on (pitfall G19).
+// A caller identifies itself by a user name and a password: in the proxy URL
+// (http://NAME:CREDENTIAL@127.0.0.1:8080) or, for clients that have a base URL
+// only, in its first path segment (http://127.0.0.1:8080/~NAME:CREDENTIAL/openai/v1).
+// The name is a session, the password is the credential. Both are removed before
+// the request is passed on (pitfall G19).
 
 // anonymousUser is the user name of a caller that has a credential and no
 // session: many clients drop an empty name together with its password.
@@ -37,7 +37,7 @@ func checkSession(name string) error {
 	return nil
 }
 
-// credentialForm keeps credentials valid in URLs, and too long to guess.
+// credentialForm is the form of a credential: valid in a URL, and too long to guess.
 var credentialForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{16,256}$`)
 
 // CheckCredential returns an error, which does not quote the credential, when it
@@ -76,7 +76,7 @@ func Client(ctx context.Context) string {
 	return ""
 }
 
-// withClient returns the context of a connection.
+// withClient returns the context of a connection, with what [Client] returns and what corkOf does.
 func (p *Proxy) withClient(ctx context.Context, conn net.Conn) context.Context {
 	ctx = withCork(ctx, conn.(*corkConn))
 	if p.cfg.Identify == nil {
@@ -95,15 +95,15 @@ type denial struct {
 // configured, the credential. Neither is passed on.
 func (p *Proxy) requireCaller(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, credential, no := parseCaller(r)
-		if no == nil {
-			no = p.checkCaller(r, name, credential)
+		name, credential, denied := parseCaller(r)
+		if denied == nil {
+			denied = p.checkCaller(r, name, credential)
 		}
-		if no != nil {
-			if no.status == http.StatusProxyAuthRequired {
+		if denied != nil {
+			if denied.status == http.StatusProxyAuthRequired {
 				w.Header().Set("Proxy-Authenticate", `Basic realm="recorder"`)
 			}
-			p.refuseRequest(w, r, Denied, no.status, no.reason)
+			p.refuseRequest(w, r, Denied, denied.status, denied.reason)
 			return
 		}
 		if name != "" && name != anonymousUser {
@@ -115,7 +115,7 @@ func (p *Proxy) requireCaller(next http.Handler) http.Handler {
 
 // parseCaller reads the name and the credential of a caller, and removes them
 // from the path. wrapHandler removes the header.
-func parseCaller(r *http.Request) (name, credential string, no *denial) {
+func parseCaller(r *http.Request) (name, credential string, denied *denial) {
 	name, credential, ok := parseBasicAuth(r.Header.Get("Proxy-Authorization"))
 	if !ok {
 		return "", "", &denial{http.StatusProxyAuthRequired, "Proxy-Authorization: not understood; use Basic with NAME:CREDENTIAL"}
@@ -171,7 +171,7 @@ func (p *Proxy) checkCaller(r *http.Request, name, credential string) *denial {
 
 // URLFor returns the address to give to the clients of a session, without a
 // trailing slash: for MITM the value of HTTPS_PROXY, for BaseURL what comes
-// before /anthropic, /openai/v1 and /gemini. session may be "". The address
+// before /anthropic, /openai/v1, /gemini and /vertex. session may be "". The address
 // contains the credential, so do not show it. It is valid after Start.
 func (p *Proxy) URLFor(ingress, session string) string {
 	address := p.listeners[0].Addr()

@@ -39,7 +39,7 @@ type discard struct{}
 
 func (discard) Printf(string, ...any) {}
 
-// handleConnect admits tunnels to allowed hosts and refuses all others.
+// handleConnect accepts tunnels to allowed hosts and refuses all others.
 func (p *Proxy) handleConnect(address string, ctx *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
 	switch {
 	case !slices.Contains(p.cfg.Ingress, MITM):

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// corkConn is the connection of a client. While it is corked it keeps what is written, and
-// uncorking it sends that with one write, as TCP_CORK does, without its system calls: net/http
-// sends a chunk that does not fit its buffer in three. It is safe for concurrent use.
+// corkConn is the connection of a client. While it is corked it keeps what is written; uncorking
+// sends that with one write. net/http sends a chunk that does not fit its buffer with three writes.
+// It does what TCP_CORK does, without system calls. It is safe for concurrent use.
 type corkConn struct {
 	net.Conn
 	mu       sync.Mutex
@@ -23,7 +23,7 @@ const (
 	// corkFrom is the length of a write, in bytes, above which the buffers of net/http may not
 	// hold it together with its header and the frame of its chunk.
 	corkFrom = 2 << 10
-	// corkTo bounds what a connection keeps.
+	// corkTo is the length of a write, in bytes, up to which it is corked.
 	corkTo = 64 << 10
 )
 
@@ -33,9 +33,9 @@ func (c *corkConn) cork() {
 	c.isCorked = true
 }
 
-// uncork sends what was written since cork. The connection stays corked until then, so that
-// another write does not wait for a client that stopped reading: with the alert of a TLS
-// connection that is closed, the close would wait.
+// uncork sends what was written since cork. The connection stays corked while it sends, so that
+// another write does not wait for a client that stopped reading: closing a TLS connection writes
+// an alert, and would wait.
 func (c *corkConn) uncork() (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,8 +72,8 @@ func (c *corkConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// CloseWrite tells the client that nothing follows, and still reads: net/http does so before it
-// closes a connection whose request it did not read.
+// CloseWrite closes the writing side only: net/http does so before it closes a connection whose
+// request it did not read to its end.
 func (c *corkConn) CloseWrite() error {
 	if conn, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return conn.CloseWrite()

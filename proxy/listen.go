@@ -13,8 +13,7 @@ import (
 // ErrInUse is returned by Start when another program uses the address.
 var ErrInUse = errors.New("already in use; choose another address with --listen")
 
-// ingressListener is a listener and the session that its callers belong to, ""
-// for none.
+// ingressListener is a listener and the session of its callers, "" for none.
 type ingressListener struct {
 	net.Listener
 	session string

@@ -1,13 +1,13 @@
 package proxy
 
-// Notice says why a client did not get through to the handler.
+// Notice says why a client did not reach the handler.
 type Notice struct {
 	Kind Kind
 	// Host is what the client asked for, with its port when it gave one.
 	Host string
 	// Session is the caller's, "" for none.
 	Session string
-	// Text is one line for people. It contains no credential.
+	// Text says it in one line. It contains no credential.
 	Text string
 }
 
@@ -17,15 +17,15 @@ type Kind string
 // The kinds of Notice.
 const (
 	Refused   Kind = "refused"   // a host, an ingress or a path that is not served
-	Denied    Kind = "denied"    // a bad session name, or not the credential
+	Denied    Kind = "denied"    // an invalid session name, or a wrong credential
 	Upgrade   Kind = "upgrade"   // a WebSocket that is not recorded (pitfall G16)
-	Untrusted Kind = "untrusted" // the client refused our certificate
-	NoTLS     Kind = "no-tls"    // the client spoke no TLS in its tunnel
-	Handshake Kind = "handshake" // TLS went wrong in another way
-	Unused    Kind = "unused"    // the client left its tunnel without a request; not logged
+	Untrusted Kind = "untrusted" // the client refused the proxy's certificate
+	NoTLS     Kind = "no-tls"    // the client sent no TLS in its tunnel
+	Handshake Kind = "handshake" // the TLS handshake failed for another reason
+	Unused    Kind = "unused"    // the client closed its tunnel without a request; not logged
 )
 
-// reportNotice counts, logs and reports why a client was kept out.
+// reportNotice counts a notice, logs it and passes it to Config.Notice.
 func (p *Proxy) reportNotice(n Notice) {
 	switch n.Kind {
 	case Refused, Denied:

@@ -13,16 +13,16 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// Via is a proxy between this machine and the providers, such as a company has.
+// Via is a proxy between this machine and the providers, such as that of a company.
 type Via struct {
 	address *url.URL // with the login
 	noProxy string
 }
 
-// ParseVia reads the address of a proxy, http://HOST:PORT or https://HOST:PORT.
-// login is USER:PASSWORD, "" for the one in the address, if any. noProxy lists hosts
-// that are reached directly, as the variable NO_PROXY does; this machine always is.
-// Errors quote no login.
+// ParseVia reads the address of a proxy, http://HOST:PORT or https://HOST:PORT. login is
+// USER:PASSWORD; "" means the login in the address, if any. noProxy lists hosts that are
+// reached directly, in the form of the variable NO_PROXY. This machine always is. Errors quote
+// no login.
 func ParseVia(address, login, noProxy string) (*Via, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
@@ -45,7 +45,7 @@ func (v *Via) Password() string {
 	return password
 }
 
-// installIn has next use the proxy.
+// installIn makes next use the proxy.
 func (v *Via) installIn(next *http.Transport) {
 	address := v.address.String()
 	find := (&httpproxy.Config{HTTPProxy: address, HTTPSProxy: address, NoProxy: v.noProxy}).ProxyFunc()
@@ -58,8 +58,8 @@ func (v *Via) installIn(next *http.Transport) {
 	}
 }
 
-// checkReply returns an error when the reply is the proxy's refusal. Only a request
-// in plain HTTP gets one: it has no tunnel.
+// checkReply returns an error when the reply is a refusal of the proxy. Only a request in plain
+// HTTP gets one; others have a tunnel, whose refusal is an error of the transport.
 func (v *Via) checkReply(r *http.Request, got *http.Response) error {
 	if v == nil || r.URL.Scheme != "http" || got.StatusCode != http.StatusProxyAuthRequired {
 		return nil
@@ -68,10 +68,10 @@ func (v *Via) checkReply(r *http.Request, got *http.Response) error {
 	return v.refusalError(r.URL.Host, got)
 }
 
-// schemeForm is the name of a way to log in.
+// schemeForm matches the name of a scheme of authentication.
 var schemeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,30}`)
 
-// refusalError says why the proxy leads nowhere, and what to do.
+// refusalError says why the proxy does not lead to host, and what to do.
 func (v *Via) refusalError(host string, got *http.Response) error {
 	// Tinyproxy refuses a wrong login with 401.
 	if got.StatusCode != http.StatusProxyAuthRequired && got.StatusCode != http.StatusUnauthorized {

@@ -105,7 +105,7 @@ func NewRunner(c Config) (*Runner, error) {
 	r := &Runner{Config: c, authority: authority, dir: dir, trustFile: filepath.Join(dir, "authority.pem"), guard: guard, live: live}
 	if err := os.WriteFile(r.trustFile, authority.PEM(), 0o600); err != nil {
 		r.Close()
-		return nil, err
+		return nil, fmt.Errorf("%s: cannot be written: %w; set TMPDIR to a folder with room", r.trustFile, fileutil.Reason(err))
 	}
 	return r, nil
 }

@@ -8,6 +8,7 @@
 //	terminal.Text("a\u202eb\n\tc")  // a\u{202e}b, and newline and tab as they are
 //	w := terminal.NewWriter(os.Stdout)  // the same for text that arrives in pieces
 //	j := terminal.NewJSONWriter(os.Stdout) // for JSON: \u202e, which means the same
+//	terminal.ShellWord("my file")   // 'my file', for a command that people copy
 //
 // [Line] is for text within a line of ours, [Text] for text that has lines of its own.
 //

@@ -101,7 +101,7 @@ func issueAuthority(dir string, hosts []string, now time.Time, write func(path s
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("%s: cannot keep the proxy's authority there: %w", dir, fileutil.Reason(err))
+		return nil, fmt.Errorf("%s: cannot keep the proxy's authority there: %w; set XDG_CONFIG_HOME to a folder that can be written", dir, fileutil.Reason(err))
 	}
 	secret, err := a.secretPEM()
 	if err != nil {
@@ -127,6 +127,10 @@ func publishCertificate(dir string, a *Authority) error {
 	return nil
 }
 
+func cannotRead(path string, err error) error {
+	return fmt.Errorf("%s: cannot be read: %w; set XDG_CONFIG_HOME to a folder of yours", path, fileutil.Reason(err))
+}
+
 func cannotWrite(path string, err error) error {
 	return fmt.Errorf("%s: cannot be written: %w", path, fileutil.Reason(err))
 }
@@ -144,14 +148,14 @@ func (a *Authority) secretPEM() ([]byte, error) {
 func loadAuthority(path string) (*Authority, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, cannotRead(path, err)
 	}
 	if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" { // where modes say nothing
 		return nil, fmt.Errorf("%s: mode %04o lets others read the key: %w", path, info.Mode().Perm(), ErrNotOurs)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, cannotRead(path, err)
 	}
 	a, err := parseAuthority(data)
 	if err != nil {

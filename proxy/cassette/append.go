@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
 // buffers are what items are written into. Most are of similar size, and each is
@@ -150,7 +151,7 @@ func (w *Writer) appendPieces(pieces iter.Seq[[]byte]) error {
 }
 
 func (w *Writer) brokenError(err error) error {
-	return newError(w.path, err, "cannot be written any more (%s); run: recorder recover %s", firstLine(fileutil.Reason(err)), w.path)
+	return newError(w.path, err, "cannot be written any more (%s); run: recorder recover %s", firstLine(fileutil.Reason(err)), terminal.ShellWord(w.path))
 }
 
 // syncDelay is the longest time for which what was written may be missing on the

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"slices"
+
+	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
 // Extend starts path.partial with everything in the finished cassette path, so
@@ -61,7 +63,7 @@ func (c *Cassette) checkUnchanged(path string) error {
 func (m Meta) checkMixable(path string, more Meta) error {
 	switch {
 	case more.Version != 0 && more.Version != m.Version:
-		return newError(path, ErrMixed, "has format %d, what is recorded now has %d; record all of it again with: recorder refresh --cassette %s", m.Version, more.Version, path)
+		return newError(path, ErrMixed, "has format %d, what is recorded now has %d; record all of it again with: recorder refresh --cassette %s", m.Version, more.Version, terminal.ShellWord(path))
 	case more.Provenance != m.Provenance:
 		return newError(path, ErrMixed, "is %s and what is recorded now is %s, the two are not mixed; record to another file", m.Provenance, more.Provenance)
 	case more.Nominal() != m.Nominal():
@@ -69,7 +71,7 @@ func (m Meta) checkMixable(path string, more Meta) error {
 	case len(more.Declared) > 0 && !slices.Equal(more.Declared, m.Declared):
 		return newError(path, ErrMixed, "does not declare that its replies may be %s, and its head cannot change; record to another file", more.Declared[0])
 	case !slices.Equal(more.Redaction, m.Redaction):
-		return newError(path, ErrMixed, "was redacted by other rules than this build's; record all of it again with: recorder refresh --cassette %s", path)
+		return newError(path, ErrMixed, "was redacted by other rules than this build's; record all of it again with: recorder refresh --cassette %s", terminal.ShellWord(path))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -41,5 +42,22 @@ func TestLinksAreNotReplaced(t *testing.T) {
 		if _, err := os.Lstat(partialPath(p)); err == nil {
 			t.Errorf("%s was begun", p)
 		}
+	}
+}
+
+// A device or a pipe is not replaced by a file: root could lose /dev/null.
+func TestDevicesAreNotReplaced(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe.yaml")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, force := range []bool{false, true} {
+		_, err := Create(pipe, testMeta, CreateOptions{Force: force})
+		if !errors.Is(err, fs.ErrExist) || !strings.HasSuffix(err.Error(), "is not a regular file; name a file") {
+			t.Errorf("force %t: %v", force, err)
+		}
+	}
+	if info, err := os.Lstat(pipe); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		t.Errorf("it is no pipe any more: %v", err)
 	}
 }

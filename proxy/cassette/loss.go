@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
 // Loss is what a recording as a whole lacks, according to its closing line. A
@@ -35,7 +37,7 @@ func (l Loss) String() string {
 // and ErrTorn when one was interrupted, whether or not there is a finished one.
 func Unfinished(path string) error {
 	if _, err := os.Lstat(partialPath(path)); err == nil {
-		return cmp.Or(unlessBusy(path), newError(partialPath(path), ErrTorn, "an unfinished recording is beside the cassette; run: recorder recover %s, or delete it", path))
+		return cmp.Or(unlessBusy(path), newError(partialPath(path), ErrTorn, "an unfinished recording is beside the cassette; run: recorder recover %s, or delete it", terminal.ShellWord(path)))
 	}
 	return nil
 }

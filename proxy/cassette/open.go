@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
 // Open reads the cassette at path. A sealed file is only indexed: its
@@ -29,7 +30,7 @@ func Open(path string) (*Cassette, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, perr := os.Lstat(partialPath(path)); perr == nil {
-			return nil, cmp.Or(unlessBusy(path), newError(path, ErrTorn, "was never finished; run: recorder recover %s", path))
+			return nil, cmp.Or(unlessBusy(path), newError(path, ErrTorn, "was never finished; run: recorder recover %s", terminal.ShellWord(path)))
 		}
 	}
 	return parseRead(path, data, err)
@@ -44,7 +45,7 @@ func OpenFS(fsys fs.FS, name string) (*Cassette, error) {
 func parseRead(name string, data []byte, err error) (*Cassette, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, newError(name, fs.ErrNotExist, "does not exist; record it first with: recorder record --cassette %s", name)
+		return nil, newError(name, fs.ErrNotExist, "does not exist; record it first with: recorder record --cassette %s", terminal.ShellWord(name))
 	case err != nil:
 		return nil, newError(name, err, "cannot be read (%s)", firstLine(fileutil.Reason(err)))
 	}

@@ -116,6 +116,8 @@ func wholePart(name string, r io.Reader) (whole recoverable, err error) {
 		return whole, nothingWhole(name)
 	case err != nil:
 		return whole, err
+	case whole.hasTail:
+		return whole, tailError(name)
 	case whole.isDamaged:
 		return whole, damagedError(name, "an interaction before the end")
 	case whole.count == 0:

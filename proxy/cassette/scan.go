@@ -19,6 +19,7 @@ type scanned struct {
 	last      seal  // of the last whole item, or of the head
 	end       int64 // where the last whole item ends
 	closed    bool  // the closing line follows, and nothing else
+	hasTail   bool  // the closing line follows, and something else
 	isDamaged bool  // a seal follows that is not right: bytes before it have changed
 }
 
@@ -61,7 +62,8 @@ func scanItems(name string, r io.Reader, longest int, visit func(before scanned,
 		case item.size == 0 && bytes.HasPrefix(piece, []byte(closePrefix)):
 			c, _, ok := readClose(piece)
 			_, err := lines.Peek(1)
-			s.closed = ok && c.count == s.count && c.lineAfter(s.last) == string(piece) && err == io.EOF
+			isClosing := ok && c.count == s.count && c.lineAfter(s.last) == string(piece)
+			s.closed, s.hasTail = isClosing && err == io.EOF, isClosing && err == nil
 			return s, nil
 		default:
 			item.addPiece(piece)

@@ -8,6 +8,8 @@ import (
 	"hash"
 	"strconv"
 	"strings"
+
+	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
 // seal is the SHA-256 of the seal before it and the item's bytes; the first one
@@ -118,7 +120,7 @@ func indexItems(name string, data content, head, line []byte) ([]span, closing, 
 	c, _, ok := readClose(line)
 	end := data.size - len(line)
 	if !ok || end < len(head) {
-		return nil, c, tornError(name)
+		return nil, c, noCloseError(name, data)
 	}
 	if c.count > (data.size-len(head))/len(itemStart) {
 		return nil, c, damagedError(name, "the closing line")
@@ -153,7 +155,25 @@ func indexItems(name string, data content, head, line []byte) ([]span, closing, 
 }
 
 func tornError(name string) error {
-	return newError(name, ErrTorn, "its closing line is missing, so the end of the recording is lost; run: recorder recover %s", name)
+	return newError(name, ErrTorn, "its closing line is missing, so the end of the recording is lost; run: recorder recover %s", terminal.ShellWord(name))
+}
+
+// mostTail is how much of the end of a file is searched for a closing line that something
+// else follows.
+const mostTail = 4096
+
+// noCloseError is the error for a file whose last line is no closing line.
+func noCloseError(name string, data content) error {
+	tail, _ := data.readBytes(max(0, data.size-mostTail), data.size) // without it, it is torn
+	_, after, found := bytes.Cut(tail, []byte("\n"+closePrefix))
+	if _, more, isWhole := bytes.Cut(after, []byte("\n")); found && isWhole && len(more) > 0 {
+		return tailError(name)
+	}
+	return tornError(name)
+}
+
+func tailError(name string) error {
+	return newError(name, ErrDamaged, "has text after its closing line; remove that text")
 }
 
 func damagedError(name, what string) error {

@@ -189,6 +189,15 @@ func TestRecoverRefuses(t *testing.T) {
 			t.Errorf("%v; the file must stay as it is", err)
 		}
 	})
+	t.Run("text behind a finished one", func(t *testing.T) {
+		noted := append(bytes.Clone(good), "# a note\n"...)
+		p := put(t, "x.yaml", noted)
+		_, err := Recover(p)
+		got, _ := os.ReadFile(p)
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "remove that text") || string(got) != string(noted) {
+			t.Errorf("%v; the file must stay as it is", err)
+		}
+	})
 	t.Run("nothing whole", func(t *testing.T) {
 		for _, n := range []int{0, 5, 60, 400} {
 			if _, err := Recover(put(t, "x.yaml.partial", good[:n])); !errors.Is(err, ErrEmpty) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
 // CreateOptions says how Create treats existing files.
@@ -76,7 +77,7 @@ func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 	f, err := os.OpenFile(partialPath(path), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return nil, cmp.Or(unlessBusy(path), newError(partialPath(path), fs.ErrExist, "an unfinished recording is in the way; run: recorder recover %s, or delete it", path))
+		return nil, cmp.Or(unlessBusy(path), newError(partialPath(path), fs.ErrExist, "an unfinished recording is in the way; run: recorder recover %s, or delete it", terminal.ShellWord(path)))
 	case err != nil:
 		return nil, newError(path, err, "cannot be created (%s)", firstLine(fileutil.Reason(err)))
 	}
@@ -117,6 +118,8 @@ func checkVacant(path string, force bool) error {
 	switch {
 	case err == nil && info.IsDir():
 		return newError(path, fs.ErrExist, "is a folder; name a file in it") // at once, not when all is recorded
+	case err == nil && !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0:
+		return newError(path, fs.ErrExist, "is not a regular file; name a file") // a device is not replaced
 	case err == nil && force && info.Mode()&fs.ModeSymlink != 0:
 		return linkError(path)
 	case err == nil && !force:

@@ -71,6 +71,7 @@ func (p *Replayer) explainMiss(asked form, found match, search bool) (sentence s
 	if l, ok := p.wouldTake(near, asked); ok {
 		advice = append([]string{levelAdvice(l, near.at)}, advice...)
 	}
+	advice = append(p.scrubAdvice(near, asked), advice...)
 	return fmt.Sprintf("%s; interaction %d is nearest%s, it differs in %s", none, near.at, near.similarityText(), changedPaths(near.changes)),
 		append(changeLines(near.changes), advice...)
 }

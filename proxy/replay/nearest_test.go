@@ -89,6 +89,22 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
+// A rule is named where it would have answered, and only if it is needed.
+func TestScrubAdvice(t *testing.T) {
+	in := pair(`{"messages":[{"role":"user","content":"On 2026-11-23 at 10:11:12 in 7f9c24e8-3b12-4fef-91e0-5d1c2b3a4f5e."}]}`, "ok")
+	for now, want := range map[string]string{
+		"On 2027-01-02 at 10:11:12 in 7f9c24e8-3b12-4fef-91e0-5d1c2b3a4f5e.": "  --scrub date would accept interaction 0 for it",
+		"On 2027-01-02 at 11:11:12 in 7f9c24e8-3b12-4fef-91e0-5d1c2b3a4f5e.": "  --scrub time --scrub date would accept",
+		"On 2026-11-23 at 10:11:12 in 11111111-3b12-4fef-91e0-5d1c2b3a4f5e.": "  --scrub uuid would accept",
+		"In 2027-01-02 at 10:11:12 in 7f9c24e8-3b12-4fef-91e0-5d1c2b3a4f5e.": "",
+	} {
+		got := explained(t, Config{}, `{"messages":[{"role":"user","content":"`+now+`"}]}`, in)
+		if want == "" && strings.Contains(got, "--scrub") || !strings.Contains(got, want) {
+			t.Errorf("%s: log %q, want %q", now, got, want)
+		}
+	}
+}
+
 // A miss lists what its level counts: who allows another system prompt is not
 // told that it differs.
 func TestMissListsWhatItsLevelCounts(t *testing.T) {

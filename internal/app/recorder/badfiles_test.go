@@ -70,6 +70,7 @@ func TestBadFiles(t *testing.T) {
 		{"duplicate meta", edit("    tool:", "    tool: \"x\"\n    tool:"), "the head is damaged", "the head is damaged"},
 		{"truncated", good[:len(good)-70], "its closing line is missing", "its closing line is missing"},
 		{"half", good[:len(good)/2], "its closing line is missing", "its closing line is missing"},
+		{"text behind it", good + "# a note\n", "has text after its closing line; remove that text", "has text after its closing line"},
 		{"head only", good[:60], "its closing line is missing", "its closing line is missing"},
 		{"CRLF", strings.ReplaceAll(good, "\n", "\r\n"), `its line ends were changed to CRLF, as git does for text; add "*.yaml -text" to .gitattributes`, "its line ends were changed to CRLF"},
 		{"byte order mark", "\ufeff" + good, "a byte order mark was put before it", "a byte order mark was put before it"},

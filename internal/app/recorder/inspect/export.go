@@ -15,6 +15,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
@@ -114,7 +115,7 @@ func openClean(path string) (*cassette.Cassette, error) {
 		return nil, cli.Usage("%w", err)
 	}
 	if !recording.Sealed() {
-		return nil, cli.Usage("%s: has no seals, so it is unknown whether it was redacted; first run: recorder import %s --cassette NEW", path, path)
+		return nil, cli.Usage("%s: has no seals, so it is unknown whether it was redacted; first run: recorder import %s --cassette NEW", path, terminal.ShellWord(path))
 	}
 	guard := gate.New()
 	for i := range recording.Len() {

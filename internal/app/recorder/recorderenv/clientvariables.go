@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/proxy"
 )
 
@@ -69,11 +70,8 @@ func Overlay(env, settings []string) []string {
 // ShellLine returns a setting as shells read it, quoted where necessary.
 func ShellLine(setting string) string {
 	name, value, _ := strings.Cut(setting, "=")
-	plain := func(r rune) bool {
-		return r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("0123456789_-./:@~+,%=", r))
-	}
-	if strings.IndexFunc(value, func(r rune) bool { return !plain(r) }) < 0 {
+	if value == "" {
 		return setting
 	}
-	return name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+	return name + "=" + terminal.ShellWord(value)
 }

@@ -20,6 +20,9 @@ func (a *app) nothingAskedReason() string {
 	if n := int(a.turnedAway.Load()); n > 0 {
 		return "nothing was asked for: " + cli.Count(n, "attempt was", "attempts were") + " turned away, as said above; recorder doctor -- CMD tells more"
 	}
+	if a.programExit != 0 {
+		return fmt.Sprintf("nothing was asked for: %s ended with exit code %d before it made a request, or went past the recorder; recorder doctor -- CMD tells what is the matter", a.program, a.programExit)
+	}
 	return nothingAsked
 }
 

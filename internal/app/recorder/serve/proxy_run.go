@@ -19,12 +19,13 @@ const grace = 10 * time.Second
 // app is the frame of the commands, and what is known of a run for its report.
 type app struct {
 	*recorderenv.Env
-	own        *redact.Own     // the user's rules for what is recorded, nil for none
-	program    string          // the name of the program that run started
-	isolated   bool            // the program could reach the proxy only
-	bypassed   []replay.Bypass // connections that went past the proxy
-	refused    int             // how many requests the proxy refused
-	turnedAway atomic.Int64    // how many notices the proxy has logged
+	own         *redact.Own     // the user's rules for what is recorded, nil for none
+	program     string          // the name of the program that run started
+	programExit int             // its exit code
+	isolated    bool            // the program could reach the proxy only
+	bypassed    []replay.Bypass // connections that went past the proxy
+	refused     int             // how many requests the proxy refused
+	turnedAway  atomic.Int64    // how many notices the proxy has logged
 }
 
 // modeHandler answers the requests for one cassette, as the mode says.

@@ -34,7 +34,10 @@ func (a *app) serveMode(ctx context.Context, f *modeFlags, given []string) error
 			return cli.Usage("--env-file %s: cannot be written: %w", f.envFile, fileutil.Reason(err))
 		}
 	}
-	fmt.Fprint(a.Stdout, lines.String())
+	if _, err := fmt.Fprint(a.Stdout, lines.String()); err != nil {
+		s.undoStart(ctx)
+		return cli.Fail(recorderenv.ExitInternal, "stdout: the variables for clients cannot be written: %w", fileutil.Reason(err))
+	}
 	a.Note("%s%s at %s; interrupt to finish", pathPrefix(f.cassette), modeActivity[f.mode], s.proxy.URL())
 	<-ctx.Done()
 	return cli.Exit(s.closeProxy(ctx, false))
@@ -124,7 +127,7 @@ func (a *app) runOnce(ctx context.Context, f *modeFlags, path string, given, arg
 		s.undoStart(ctx)
 		return 0, cli.Usage("%s: cannot be started: %w", args[0], fileutil.Reason(err))
 	}
-	a.program = filepath.Base(args[0])
+	a.program, a.programExit = filepath.Base(args[0]), theirs
 	if exit := s.closeProxy(ctx, theirs != 0); exit != recorderenv.ExitOK {
 		return exit, nil
 	}

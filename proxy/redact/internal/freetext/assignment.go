@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
 	"github.com/meerkat-go/conformance/proxy/redact/internal/names"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/structure"
 	"github.com/meerkat-go/conformance/proxy/redact/internal/values"
 )
 
@@ -65,11 +66,12 @@ func (w *search) lookAtAssignment(i int, c byte) {
 	case c == '=' && (lex.IsUpper(last) || lex.IsDigit(last)) && end == i:
 		w.lookAtVariable(i)
 	case c == '=':
+		w.lookAtParameter(i)
 	case bytes.HasPrefix(text[i:], []byte("://")):
 		w.lookAtAddress(i)
 	case last >= 0x80, end > 3 && (text[end-2] >= 0x80 || last == 'I' && text[end-3] == 'A'):
 		w.lookAtForeignName(end, i+1)
-	case lex.IsAlphanumericAt(text, i-1) && i+4 < len(text) && (lex.IsDigit(text[i+1]) && lex.IsDigit(text[i+4]) || text[i+1] == '*'):
+	case (lex.IsAlphanumericAt(text, i-1) || text[i-1] == '*') && i+4 < len(text) && (lex.IsDigit(text[i+1]) && lex.IsDigit(text[i+4]) || text[i+1] == '*'):
 		if m := passwordLine.FindSubmatchIndex(text[i:min(len(text), i+maxPasswordLine)]); m != nil {
 			w.addIfSecret(lex.Span{}, lex.Between(i+m[2], i+m[3]), values.PasswordPlace)
 		}
@@ -94,6 +96,30 @@ const (
 	maxHash         = 200
 	maxPasswordLine = 300
 )
+
+// maxParameterName is the length of the longest name of a parameter that is looked at, in bytes.
+const maxParameterName = 24
+
+// parameterEnd matches what ends the value of a parameter inside of a word.
+var parameterEnd = regexp.MustCompile(`#|\\*u0026`)
+
+// lookAtParameter looks at a parameter of a URL without a host: /home?ticket=X.
+func (w *search) lookAtParameter(sign int) {
+	start := sign
+	for start > 0 && sign-start < maxParameterName && lex.IsNameByte(w.text[start-1]) {
+		start--
+	}
+	if sign < w.looked || start == sign || start == 0 || w.text[start-1] != '?' && w.text[start-1] != '&' {
+		return
+	}
+	name, value := lex.Between(start, sign), valueAt(w.text, sign+1)
+	if end := parameterEnd.FindIndex(value.In(w.text)); end != nil {
+		value.End = value.Start + end[0]
+	}
+	if structure.IsParameter(string(name.In(w.text)), value.In(w.text)) {
+		w.addIfSecret(name, value, values.KeyPlace)
+	}
+}
 
 // lookAtVariable looks at NAME=VALUE, where only the form of the value tells.
 func (w *search) lookAtVariable(sign int) {

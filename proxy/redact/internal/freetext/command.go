@@ -160,7 +160,7 @@ func (w *search) lookAtSudo(at int) {
 // lookAtPipe looks at the password that a command reads: echo PASSWORD | sudo -S, and reports
 // whether there was one.
 func (w *search) lookAtPipe(name lex.Span) bool {
-	if word := name.In(w.text); len(word) > 0 && !isFlag(word) && string(word) != "chpasswd" {
+	if word := name.In(w.text); len(word) > 0 && !isFlag(word) && string(word) != "chpasswd" && !isStoreCommand(w.text, name) {
 		return false
 	}
 	line := w.text[max(name.Start-maxCommand, 0):name.Start]
@@ -184,6 +184,19 @@ func (w *search) lookAtPipe(name lex.Span) bool {
 	w.add(Secret{Name: name, Value: value})
 	return true
 }
+
+// isStoreCommand reports whether a name is that of a command which stores a secret that it reads:
+// | gcloud secrets versions add X.
+func isStoreCommand(text []byte, name lex.Span) bool {
+	word := name.In(text)
+	if string(word) != "secret" && string(word) != "secrets" {
+		return false
+	}
+	return storeVerb.Match(text[name.End:min(len(text), name.End+24)])
+}
+
+// storeVerb matches what such a command does with the secret.
+var storeVerb = regexp.MustCompile(`^ (?:versions )?(?:add|create|import|put|set|update|write) `)
 
 // maxCommand is how much of a command before a flag is looked at, in bytes.
 const maxCommand = 200

@@ -2,6 +2,7 @@ package freetext
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 
 	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
@@ -66,7 +67,10 @@ func (w *search) lookAtName(name lex.Span) {
 		w.lookAtPipe(name)
 		return
 	}
-	if w.lookAtTable(name) || w.lookAtPair(name, class) || w.lookAtList(name) || w.lookAtCall(name, class) || class == names.Strong && w.lookAtPipe(name) {
+	if class == names.Weak && isKeyOfLogin(text, name) {
+		class = names.Strong
+	}
+	if w.lookAtTable(name) || w.lookAtPair(name, class) || w.lookAtList(name) || w.lookAtCall(name, class) || (class == names.Strong || isStoreCommand(text, name)) && w.lookAtPipe(name) {
 		return
 	}
 	w.lookAtValue(name, class)
@@ -78,6 +82,8 @@ func (w *search) lookAtOtherName(name lex.Span) {
 	switch {
 	case bytes.HasPrefix(word, []byte("AGE-SECRET-KEY-1")):
 		w.add(Secret{Value: name})
+	case isSessionName(word) && name.End < len(text) && text[name.End] == '=':
+		w.lookAtSessionCookie(name)
 	case bytes.EqualFold(word, []byte("authorization_code")):
 		w.lookAround(name, codeValue, names.Strong, values.KeyPlace)
 	case bytes.EqualFold(word, []byte("Private-Lines")):
@@ -94,6 +100,32 @@ func (w *search) lookAtOtherName(name lex.Span) {
 		w.addIfSecret(name, valueAt(text, name.End+1), values.KeyPlace)
 	}
 }
+
+// isSessionName reports whether a name is that of the id of a session.
+func isSessionName(word []byte) bool {
+	return lex.HasSuffixFold(word, "session_id") || lex.HasSuffixFold(word, "sessionid")
+}
+
+// lookAtSessionCookie looks at the id of a session in a line of cookies, in which it opens the session:
+// session_id=X; theme=dark.
+func (w *search) lookAtSessionCookie(name lex.Span) {
+	value := valueAt(w.text, name.End+1)
+	if bytes.HasPrefix(w.text[value.End:], []byte("; ")) {
+		w.addIfSecret(name, value, values.AnyPlace)
+	}
+}
+
+// isKeyOfLogin reports whether a name is "key" and stands beside that of a user: it is what the user
+// logs in with.
+func isKeyOfLogin(text []byte, name lex.Span) bool {
+	return bytes.EqualFold(name.In(text), []byte("key")) && userBefore.Match(text[max(name.Start-maxUser, 0):name.Start])
+}
+
+// maxUser is how much of a text before a name is looked at for a user, in bytes.
+const maxUser = 96
+
+// userBefore matches the name of a user, and what is between it and the next member.
+var userBefore = regexp.MustCompile(`(?i:username|user|login|email)[\\"']*\s?[:=]\s?[\\"']*[\w.@+-]{1,64}[\\"']*(?:,\s?|\s|\\+n)\s{0,8}[\\"']*$`)
 
 // mayMeanKey reports whether a weak name means a secret where its value looks like a key: it
 // is written as variables of the environment, flags or headers are, or says so.

@@ -52,9 +52,11 @@ func Search(text []byte) (found []Secret, coded []int) {
 		if set[stem>>6&(1<<9-1)]>>(stem&63)&1 == 0 && !signs[c] || i < w.next {
 			continue
 		}
-		if signs[c] {
+		switch {
+		case i >= 2 && beginnings[stem>>6&(1<<9-1)]>>(stem&63)&1 != 0 && w.lookAtBeginning(i-2):
+		case signs[c]:
 			w.lookAtSign(i, c)
-		} else if isStem(text[:i+1]) {
+		case isStem(text[:i+1]):
 			w.lookAtStem(i, stem)
 		}
 	}

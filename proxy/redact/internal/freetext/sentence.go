@@ -61,6 +61,9 @@ func (w *search) addSpoken(name lex.Span, at int) bool {
 	value, p := valueAt(w.text, at), values.SpokenPlace
 	if names.IsChosen(name.In(w.text)) {
 		p = values.PasswordPlace
+		if bytes.HasSuffix(w.text[:at], []byte(" is ")) && isLastInLine(w.text, value) && values.IsJoinedWords(string(value.In(w.text))) {
+			p = values.LinePlace
+		}
 		if isQuoted := value.Start > at; isQuoted && value.End < len(w.text) && w.text[value.End] == ' ' {
 			if phrase := phraseAt(w.text, value, values.LiteralPlace); phrase.End > phrase.Start {
 				w.add(Secret{Name: name, Value: phrase})
@@ -69,6 +72,12 @@ func (w *search) addSpoken(name lex.Span, at int) bool {
 		}
 	}
 	return w.addIfSecret(name, value, p)
+}
+
+// isLastInLine reports whether a value of two characters or more ends its line or the text.
+func isLastInLine(text []byte, value lex.Span) bool {
+	end := lex.Past(text, value.End, ".", 1)
+	return value.End-value.Start > 1 && (end == len(text) || text[end] == '"' || isLineEnd(text, end))
 }
 
 // lookAtNextLine looks at what a command prints about a credential: one word alone in its line.

@@ -44,6 +44,8 @@ func afterSign(text []byte, name lex.Span, mayBePair bool) (at int) {
 		return sign + len("is ")
 	case bytes.HasPrefix(rest, []byte("— ")) || bytes.HasPrefix(rest, []byte("→ ")) || bytes.HasPrefix(rest, []byte("– ")):
 		return sign + len("— ")
+	case defaultValue.Match(rest[:min(len(rest), 16)]):
+		return sign + bytes.IndexByte(rest, ' ') + 1
 	case rest[0] == '|' && isCell(text, name.Start):
 		return sign + 1
 	case bytes.HasPrefix(rest, []byte("<- ")): // of R
@@ -57,6 +59,10 @@ func afterSign(text []byte, name lex.Span, mayBePair bool) (at int) {
 	}
 	return sign
 }
+
+// defaultValue matches what stands before the value of a setting that is not set:
+// process.env.KEY ?? 'X'.
+var defaultValue = regexp.MustCompile("^(?:\\?\\?|\\|\\||or) \\\\*[\"'`]")
 
 // hclDefault matches what stands before the value of a variable of Terraform.
 var hclDefault = regexp.MustCompile(`^\{(?:\\+n|\s){0,40}(?:\w+\s*=\s*\w+(?:\\+n|\s){1,40})?default\s*=`)

@@ -45,7 +45,20 @@ func Classify(name string) Class {
 			return Weak
 		}
 	}
-	return Plain
+	if before, ok := cutHost(name); ok && Classify(before) == Strong {
+		return Weak
+	}
+	return class
+}
+
+// cutHost cuts a name before the host that the credential is for: fs.azure.account.key.HOST.
+func cutHost(name string) (before string, ok bool) {
+	for _, word := range []string{".key.", ".token.", ".secret.", ".password."} {
+		if at := strings.Index(name, word); at > 0 && strings.Count(name[at+len(word):], ".") >= 2 {
+			return name[:at+len(word)-1], true
+		}
+	}
+	return name, false
 }
 
 // cutOwner cuts a name before the word that says whose credential it is.
@@ -74,6 +87,9 @@ func classifyWords(name string) (class Class, lastAt int) {
 	}
 	if class, ok := wholeNames[string(words.joined)]; ok {
 		return class, 0
+	}
+	if bytes.HasSuffix(words.joined, []byte("secretid")) {
+		return Strong, 0 // VAULT_SECRET_ID
 	}
 	if words.lastAt > 0 && (qualifiers[string(words.last)] || holders[string(words.last)]) {
 		class, lastAt = classifyWords(name[:words.lastAt])

@@ -87,7 +87,7 @@ func byLastLetter(ends []string) (out [256][]string) {
 
 // weakLast are last words under which a credential or something else may stand.
 var weakLast = lex.Set(
-	"auth authentication hmac session sid cookie pat bearertoken value",
+	"auth authentication hmac session sid cookie pat bearertoken bypass value",
 	"cred creds credentials secrets tokens passwords",
 )
 
@@ -119,7 +119,7 @@ var (
 		// of texts and programs
 		"translation label message prompt metric feature issue resource shortcut hot",
 		// what everybody may know
-		"public verifier verification websocket socket",
+		"public gpg pgp verifier verification websocket socket",
 	)
 )
 

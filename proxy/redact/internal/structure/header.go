@@ -85,7 +85,7 @@ func IsCredentialHeader(name string) bool {
 	case names.Strong:
 		return true
 	case names.Weak:
-		return strings.HasSuffix(name, "key") || strings.HasSuffix(name, "keys") || strings.HasSuffix(name, "auth")
+		return strings.HasSuffix(name, "key") || strings.HasSuffix(name, "keys") || strings.HasSuffix(name, "auth") || strings.HasSuffix(name, "bypass")
 	default:
 		return strings.HasSuffix(strings.TrimRight(name, lex.Digits+"-"), "signature")
 	}

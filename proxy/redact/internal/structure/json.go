@@ -2,6 +2,7 @@ package structure
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 
 	"github.com/meerkat-go/conformance/proxy/redact/internal/jsonscan"
@@ -63,6 +64,9 @@ func (j *jsonSearch) lookAt(s jsonscan.String) {
 	class := j.names.Class(s.Key.In(j.b))
 	isHeaderList := lex.HasSuffixFold(s.Key.In(j.b), "headers") // "headers": [["X-Api-Key", "…"]]
 	switch {
+	case class == names.Public && j.isIssuer && len(tokenName.Find(text)) > 0:
+		at := s.Value.Start + bytes.IndexByte(text, '/') + 1
+		j.addIfMeant(lex.Between(at, s.Value.End), []lex.Span{lex.Between(0, s.Value.End-at)})
 	case class == names.Public && s.Region != jsonscan.Headers:
 		j.notePublic(text)
 	case s.Region == jsonscan.Conversation || !j.isReply && spokenNames[string(s.Key.In(j.b))]:
@@ -81,6 +85,9 @@ func (j *jsonSearch) lookAt(s jsonscan.String) {
 		j.lookAtSetting(s, class)
 	}
 }
+
+// tokenName matches the name of a token that an endpoint issues, which is the token: auth_tokens/X.
+var tokenName = regexp.MustCompile(`^[a-zA-Z_-]*[tT]okens/[\w-]+$`)
 
 // notePublic remembers a value under a public name, once.
 func (j *jsonSearch) notePublic(text []byte) {

@@ -41,7 +41,7 @@ func (j *jsonSearch) meansCredential(s jsonscan.String, class names.Class, value
 
 // isNameOfSecret reports whether a value is the name of a secret of a secret manager.
 func isNameOfSecret(key []byte, value string) bool {
-	return (string(key) == "secretId" || string(key) == "SecretId") && values.IsSlug(value)
+	return strings.HasSuffix(names.Spelling(key[:min(len(key), names.MaxLength)]), "secretid") && values.IsSlug(value)
 }
 
 // classInside returns the class of a name, given the object that it stands in and the value.

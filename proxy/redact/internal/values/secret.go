@@ -116,7 +116,7 @@ func isNoWord(v string) bool {
 		return false
 	}
 	switch {
-	case bits < LeastIssuedBits, IsSlug(v), bits <= 36 && identifier.MatchString(v), memberOf.MatchString(v), strings.HasPrefix(v, "urn:"):
+	case bits < LeastIssuedBits, IsSlug(v), bits <= 36 && identifier.MatchString(v), memberOf.MatchString(v), strings.HasPrefix(v, "urn:"), strings.HasPrefix(v, "arn:"):
 		return false
 	}
 	return 12*countDigits(v) >= len(v) || surpriseOf(v, len(v)/2) > surelyWords // GoogleCloudV1alphaAccessToken

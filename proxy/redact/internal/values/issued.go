@@ -1,0 +1,83 @@
+package values
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
+)
+
+// issuedForm is how the credentials of an issuer begin, which signs they have beside letters and
+// digits, and how many characters follow at least.
+type issuedForm struct {
+	prefix, signs string
+	least         int
+}
+
+// issuedForms are forms of what commands print that hand out a token for the moment. Whoever sees one
+// needs no name. Keys that people were given once and put into a prompt are left to the gate, which says so.
+var issuedForms = []issuedForm{
+	{"ya29.", "-_.", 20},               // gcloud auth print-access-token
+	{"gho_", "", 30},                   // gh auth token
+	{"ghs_", "", 30},                   // of a run of GitHub Actions
+	{"eyJwYXlsb2FkIjoi", "+/=-_", 100}, // aws ecr get-login-password
+}
+
+// issuedBy has the forms by their first three letters.
+var issuedBy = func() map[[3]byte][]issuedForm {
+	out := map[[3]byte][]issuedForm{}
+	for _, form := range issuedForms {
+		begin := [3]byte([]byte(form.prefix))
+		out[begin] = append(out[begin], form)
+	}
+	return out
+}()
+
+// IssuedBeginnings returns the first three letters of all forms that [IssuedLength] knows.
+func IssuedBeginnings() (out []string) {
+	for begin := range issuedBy {
+		out = append(out, string(begin[:]))
+	}
+	return append(out, "eyJ")
+}
+
+// IssuedLength returns the length of the credential that a text begins with and that shows by its form
+// what it is, 0 for none.
+func IssuedLength(text []byte) int {
+	if len(text) < 3 {
+		return 0
+	}
+	for _, form := range issuedBy[[3]byte(text[:3])] {
+		if n := form.length(text); n > 0 {
+			return n
+		}
+	}
+	if text[0] != 'e' {
+		return 0
+	}
+	return len(signedTokenAt.Find(text[:min(len(text), MaxLength)]))
+}
+
+// signedTokenAt matches a signed token (JWT) that a text begins with.
+var signedTokenAt = regexp.MustCompile(strings.TrimSuffix(signedToken.String(), "$"))
+
+// length returns the length of a credential of a form that a text begins with, 0 for none: what is no
+// placeholder has digits in several places.
+func (f issuedForm) length(text []byte) int {
+	if !bytes.HasPrefix(text, []byte(f.prefix)) {
+		return 0
+	}
+	end := len(f.prefix)
+	for end < min(len(text), MaxLength) && (lex.IsAlphanumericAt(text, end) || strings.IndexByte(f.signs, text[end]) >= 0) {
+		end++
+	}
+	for text[end-1] == '.' || text[end-1] == '-' {
+		end-- // of the sentence
+	}
+	rest := string(text[min(len(f.prefix), end):end])
+	if len(rest) < f.least || digitGroups(rest) < 2 || GuessBits(rest) < leastBits {
+		return 0
+	}
+	return end
+}

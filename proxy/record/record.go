@@ -20,7 +20,8 @@
 // The end of a reply waits until the reply is in the file: when this process is killed, no
 // reply is lost that a client has seen to its end. What waits is the end of the stream, with
 // the last bytes where these came together with it, and the last bytes of a reply of known
-// length. Nothing waits longer than five seconds, or for a reply of more than 1 MiB.
+// length. Nothing waits for a reply of more than 1 MiB, or longer than five seconds, unless
+// 64 MiB of replies wait in memory for a disk that is too slow.
 //
 // Nothing reaches the disk unredacted: a body that does not fit into memory goes
 // to an encrypted temporary file without a name.

@@ -65,8 +65,9 @@ func (w *search) lookAtAssignment(i int, c byte) {
 		w.lookAtName(nameAround(text, pw-1))
 	case c == '=' && (lex.IsUpper(last) || lex.IsDigit(last)) && end == i:
 		w.lookAtVariable(i)
-	case c == '=':
+	case c == '=' && end == i && lex.IsAlphanumericAt(text, i+1) && i >= w.looked:
 		w.lookAtParameter(i)
+	case c == '=':
 	case bytes.HasPrefix(text[i:], []byte("://")):
 		w.lookAtAddress(i)
 	case last >= 0x80, end > 3 && (text[end-2] >= 0x80 || last == 'I' && text[end-3] == 'A'):
@@ -109,7 +110,7 @@ func (w *search) lookAtParameter(sign int) {
 	for start > 0 && sign-start < maxParameterName && lex.IsNameByte(w.text[start-1]) {
 		start--
 	}
-	if sign < w.looked || start == sign || start == 0 || w.text[start-1] != '?' && w.text[start-1] != '&' {
+	if start == sign || start == 0 || w.text[start-1] != '?' && w.text[start-1] != '&' {
 		return
 	}
 	name, value := lex.Between(start, sign), valueAt(w.text, sign+1)

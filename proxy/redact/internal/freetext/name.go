@@ -67,9 +67,6 @@ func (w *search) lookAtName(name lex.Span) {
 		w.lookAtPipe(name)
 		return
 	}
-	if class == names.Weak && isKeyOfLogin(text, name) {
-		class = names.Strong
-	}
 	if w.lookAtTable(name) || w.lookAtPair(name, class) || w.lookAtList(name) || w.lookAtCall(name, class) || (class == names.Strong || isStoreCommand(text, name)) && w.lookAtPipe(name) {
 		return
 	}
@@ -82,7 +79,7 @@ func (w *search) lookAtOtherName(name lex.Span) {
 	switch {
 	case bytes.HasPrefix(word, []byte("AGE-SECRET-KEY-1")):
 		w.add(Secret{Value: name})
-	case isSessionName(word) && name.End < len(text) && text[name.End] == '=':
+	case name.End < len(text) && text[name.End] == '=' && isSessionName(word):
 		w.lookAtSessionCookie(name)
 	case bytes.EqualFold(word, []byte("authorization_code")):
 		w.lookAround(name, codeValue, names.Strong, values.KeyPlace)

@@ -52,12 +52,12 @@ func Search(text []byte) (found []Secret, coded []int) {
 		if set[stem>>6&(1<<9-1)]>>(stem&63)&1 == 0 && !signs[c] || i < w.next {
 			continue
 		}
-		switch {
-		case i >= 2 && beginnings[stem>>6&(1<<9-1)]>>(stem&63)&1 != 0 && w.lookAtBeginning(i-2):
-		case signs[c]:
+		if signs[c] {
 			w.lookAtSign(i, c)
-		case isStem(text[:i+1]):
+		} else if isStem(text[:i+1]) {
 			w.lookAtStem(i, stem)
+		} else if stem == stemOfGoogle && i >= 2 {
+			w.lookAtIssued(i - 2)
 		}
 	}
 	return append(w.found, privateMembers(text)...), w.coded

@@ -44,7 +44,7 @@ func afterSign(text []byte, name lex.Span, mayBePair bool) (at int) {
 		return sign + len("is ")
 	case bytes.HasPrefix(rest, []byte("— ")) || bytes.HasPrefix(rest, []byte("→ ")) || bytes.HasPrefix(rest, []byte("– ")):
 		return sign + len("— ")
-	case defaultValue.Match(rest[:min(len(rest), 16)]):
+	case strings.IndexByte("?|o", rest[0]) >= 0 && defaultValue.Match(rest[:min(len(rest), 16)]):
 		return sign + bytes.IndexByte(rest, ' ') + 1
 	case rest[0] == '|' && isCell(text, name.Start):
 		return sign + 1

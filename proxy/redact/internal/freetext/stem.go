@@ -22,49 +22,34 @@ var stems = func() (out [1 << 9]uint64) {
 		// codes and lines of keys: verifier, recovery, backup, private
 		"ver cov kup iva",
 		// what is looked at in a way of its own
-		"sig ied vau obs",
+		"eyj gho ghs ya2 sig ied vau obs",
 	) {
 		code := stemOf(s)
 		out[code>>6] |= 1 << (code & 63)
 	}
-	for i, codes := range beginnings {
-		out[i] |= codes
-	}
 	return out
 }()
 
-// beginnings are the first three bytes of credentials that show by their form what they are.
-var beginnings = func() (out [1 << 9]uint64) {
-	for _, s := range values.IssuedBeginnings() {
-		code := stemOf(s)
-		out[code>>6] |= 1 << (code & 63)
-	}
-	return out
-}()
-
-// lookAtBeginning looks at what three bytes may begin: the base64 of JSON, or a credential that shows by
-// its form what it is. It reports whether there is one.
-func (w *search) lookAtBeginning(at int) bool {
-	if string(w.text[at:at+len(base64Object)]) == base64Object {
-		w.coded = append(w.coded, at)
-	}
+// lookAtIssued looks for a credential that begins at a place and shows by its form what it is.
+func (w *search) lookAtIssued(at int) {
 	if lex.IsAlphanumericAt(w.text, at-1) && !bytes.HasSuffix(w.text[:at], []byte(`\n`)) {
-		return false // inside of a word
+		return // inside of a word
 	}
 	if n := len(w.found); n > 0 && at < w.found[n-1].Value.End {
-		return false // found by its name
+		return // found by its name
 	}
-	n := values.IssuedLength(w.text[at:])
-	if n == 0 {
-		return false
+	if n := values.IssuedLength(w.text[at:]); n > 0 {
+		w.add(Secret{Value: lex.Between(at, at+n)})
+		w.next = at + n
 	}
-	w.add(Secret{Value: lex.Between(at, at+n)})
-	w.next = at + n
-	return true
 }
 
 // Stems at which the search looks in a way of its own.
 var (
+	stemOfJSON       = stemOf("eyj") // in base64, and signed tokens
+	stemOfUserToken  = stemOf("gho") // of GitHub
+	stemOfRunToken   = stemOf("ghs")
+	stemOfGoogle     = stemOf("ya2") // the only one with a digit
 	stemOfSignature  = stemOf("sig") // of a query
 	stemOfIdentified = stemOf("ied") // IDENTIFIED BY 'PASSWORD'
 	stemOfContrasena = stemOf("ras") // contraseña
@@ -82,6 +67,14 @@ func isStem(text []byte) bool {
 func (w *search) lookAtStem(i int, stem uint16) {
 	rest := w.text[i+1:]
 	switch stem {
+	case stemOfJSON:
+		if bytes.HasSuffix(w.text[:i+1], []byte(base64Object)) {
+			w.coded = append(w.coded, i+1-len(base64Object))
+			w.lookAtIssued(i + 1 - len(base64Object))
+		}
+	case stemOfUserToken, stemOfRunToken:
+		w.lookAtIssued(i - 2)
+	case stemOfGoogle: // three letters with the same code
 	case stemOfSignature:
 		if bytes.HasPrefix(rest, []byte("=")) && i > 2 && (w.text[i-3] == '&' || w.text[i-3] == '?') {
 			w.addIfSecret(lex.Span{}, valueAt(w.text, i+2), values.KeyPlace)

@@ -155,7 +155,10 @@ func valueBelow(text []byte, at int, name []byte) lex.Span {
 // addUnder adds the value of a pair if it is a secret under its name, and reports whether it is.
 func (w *search) addUnder(p pair) bool {
 	v, word := p.value.In(w.text), p.name.In(w.text)
-	if len(v) < values.MinWord || !values.IsSecretIn(v, placeOf(w.text, p)) || p.class != names.Strong && !isKeyUnder(word, string(v)) {
+	if len(v) < values.MinWord || !values.IsSecretIn(v, placeOf(w.text, p)) {
+		return false
+	}
+	if p.class != names.Strong && !isKeyUnder(word, string(v)) && !isKeyOfLogin(w.text, p.name) {
 		return false
 	}
 	if end := p.value.End; w.text[p.sign-1] == ':' && end+1 < len(w.text) && w.text[end] == ' ' && lex.IsAlphanumericAt(w.text, end+1) && values.IsJoinedWords(string(v)) {

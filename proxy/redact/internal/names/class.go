@@ -53,6 +53,9 @@ func Classify(name string) Class {
 
 // cutHost cuts a name before the host that the credential is for: fs.azure.account.key.HOST.
 func cutHost(name string) (before string, ok bool) {
+	if strings.Count(name, ".") < 3 {
+		return name, false
+	}
 	for _, word := range []string{".key.", ".token.", ".secret.", ".password."} {
 		if at := strings.Index(name, word); at > 0 && strings.Count(name[at+len(word):], ".") >= 2 {
 			return name[:at+len(word)-1], true

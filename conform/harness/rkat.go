@@ -290,6 +290,7 @@ func (s rkatSubject) startProcess(ctx context.Context, p *evidence.Process, env 
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
+	makeGroup(cmd)
 	forkLock.Lock()
 	err := cmd.Start()
 	forkLock.Unlock()
@@ -311,6 +312,7 @@ func programMain(path string) Main {
 		cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // the program that the caller wants judged
 		cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, stdin, stdout, stderr
 		cmd.WaitDelay = time.Second // its input may stay open
+		makeGroup(cmd)
 		forkLock.Lock()
 		err := cmd.Start()
 		forkLock.Unlock()

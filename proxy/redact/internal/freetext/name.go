@@ -52,7 +52,7 @@ func (w *search) lookAtName(name lex.Span) {
 		return
 	}
 	if bytes.HasSuffix(text[:name.Start], []byte("://")) || structure.IsInResourceName(text, name.Start) {
-		return // the user of a URL, of which urlSecrets knows more
+		return // the user of a URL, which is looked at as one
 	}
 	class := w.names.Class(name.In(text))
 	switch {

@@ -97,7 +97,7 @@ var (
 // afterScheme returns the word after a scheme: Bearer x, token x.
 func afterScheme(text []byte, value lex.Span) (lex.Span, bool) {
 	scheme := value.In(text)
-	if !isScheme(scheme) || value.End >= len(text) || text[value.End] != ' ' {
+	if value.End >= len(text) || text[value.End] != ' ' || !isScheme(scheme) {
 		return value, false
 	}
 	next := valueAt(text, value.End+1)

@@ -45,7 +45,7 @@ type hugeReplies struct {
 
 func (h hugeReplies) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, _ = io.Copy(io.Discard, r.Body)
-	return &http.Response{StatusCode: 200, Proto: "HTTP/1.1", Header: http.Header{"Content-Type": {h.kind}}, ContentLength: -1,
+	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", Header: http.Header{"Content-Type": {h.kind}}, ContentLength: -1,
 		Body: io.NopCloser(h.body.reader()), Request: r}, nil
 }
 

@@ -32,7 +32,7 @@ func Serve(w http.ResponseWriter, r *http.Request, cfg Config) {
 	if session == nil {
 		var ctx context.Context
 		session, ctx = WithSession(r)
-		r = r.WithContext(ctx)
+		r = r.WithContext(ctx) //nolint:contextcheck // made from that of r
 	}
 	defer session.closeUpstream()
 	for name, values := range dropHandshake(cfg.Header) {

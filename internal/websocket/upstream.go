@@ -43,7 +43,7 @@ func Dial(ctx context.Context, handshake *http.Request, next http.RoundTripper, 
 	u := &Upstream{messages: make(chan []byte), done: make(chan struct{})}
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { u.trace = got }})
 	catch := &refusalCatcher{next: next}
-	conn, resp, err := coder.Dial(traced, handshake.URL.String(), &coder.DialOptions{
+	conn, resp, err := coder.Dial(traced, handshake.URL.String(), &coder.DialOptions{ //nolint:bodyclose // it is the connection
 		HTTPClient: &http.Client{Transport: catch, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		HTTPHeader: handshakeHeader(handshake), Host: handshake.Host, Subprotocols: subprotocols(handshake),
 	})

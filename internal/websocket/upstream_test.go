@@ -73,14 +73,14 @@ func TestUpstreamRepliesAreStreams(t *testing.T) {
 		t.Errorf("handshake: %v, %q", up.Header, up.Subprotocol)
 	}
 	resp, body, err := ask(t, up)
-	if want := "data: " + event + "\n\ndata: {\"type\":\ndata: \"response.completed\"}\n\n"; body != want || err != nil || resp.StatusCode != 200 {
+	if want := "data: " + event + "\n\ndata: {\"type\":\ndata: \"response.completed\"}\n\n"; body != want || err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("%d %q, %v", resp.StatusCode, body, err)
 	}
 	resp, body, err = ask(t, up)
-	if body != failure || err != nil || resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "7" || len(resp.Header["Sec-Websocket-Key"]) > 0 {
+	if body != failure || err != nil || resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "7" || len(resp.Header["Sec-Websocket-Key"]) > 0 {
 		t.Errorf("%d %v %q, %v", resp.StatusCode, resp.Header, body, err)
 	}
-	if resp, body, _ := ask(t, up); resp.StatusCode != 200 || !strings.Contains(body, `"error"`) {
+	if resp, body, _ := ask(t, up); resp.StatusCode != http.StatusOK || !strings.Contains(body, `"error"`) {
 		t.Errorf("an error without a status: %d %q", resp.StatusCode, body)
 	}
 }
@@ -166,6 +166,7 @@ func TestEndsArePassedOn(t *testing.T) {
 
 // relay passes replies on, as a recorder does, and checks how they end.
 func relay(t *testing.T, up *Upstream, want error) http.Handler {
+	t.Helper()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		resp, err := up.RoundTrip(r)
 		if err != nil {

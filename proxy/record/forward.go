@@ -157,7 +157,7 @@ func (d *delivery) deliver(chunk []byte, readErr error) {
 	case d.hasLeft:
 		x.in.Drained += len(chunk)
 	case d.isLast(chunk, readErr) && x.mayHoldEnd():
-		x.final, x.isRead = bytes.Clone(chunk), readErr == io.EOF
+		x.final, x.isRead = bytes.Clone(chunk), readErr == io.EOF //nolint:errorlint // as in endOf
 	default:
 		if _, err := d.w.Write(chunk); err != nil {
 			d.hasLeft = true // the server sent the chunk all the same, so it is kept
@@ -169,7 +169,8 @@ func (d *delivery) deliver(chunk []byte, readErr error) {
 
 // isLast reports whether the body ends with this chunk.
 func (d *delivery) isLast(chunk []byte, readErr error) bool {
-	return readErr == io.EOF || d.given+int64(len(chunk)) == d.resp.ContentLength && len(d.resp.Trailer) == 0
+	return readErr == io.EOF || //nolint:errorlint // as in endOf
+		d.given+int64(len(chunk)) == d.resp.ContentLength && len(d.resp.Trailer) == 0
 }
 
 // endAfter returns how the body ended with the last Read, "" when more is to be read: the rest
@@ -218,7 +219,7 @@ func (x *exchange) forwardFinal(w http.ResponseWriter, resp *http.Response) {
 	case x.isRead:
 		_ = WriteEnd(w, x.final)
 	case len(x.final) > 0:
-		_, _ = w.Write(x.final)
+		_, _ = w.Write(x.final)               //nolint:gosec // what the provider sent, as it sent it
 		_, _ = io.Copy(io.Discard, resp.Body) // to its end, so that the connection is used again
 	}
 }

@@ -41,7 +41,7 @@ func TestLateSecretUnderLoad(t *testing.T) {
 	echo := roundTripFunc(func(r *http.Request) (*http.Response, error) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		body := `{"text":"the key is ` + secret + `"}`
-		return &http.Response{StatusCode: 200, Proto: "HTTP/1.1", ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)),
+		return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)),
 			Header: http.Header{"Content-Type": {"application/json"}}}, nil
 	})
 	rec, err := record.New(record.Config{Transport: echo, Writer: w, Redactor: guard.Watch(redactor), Gate: guard.Check})

@@ -26,7 +26,7 @@ var noContent = roundTripFunc(func(*http.Request) (*http.Response, error) {
 })
 
 func askOnce(rec *record.Recorder) {
-	rec.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "https://api.anthropic.com/v1/messages", strings.NewReader("{}")))
+	rec.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "https://api.anthropic.com/v1/messages", strings.NewReader("{}")))
 }
 
 // Replies are redacted on a thread of lower priority than those of the clients.

@@ -101,7 +101,7 @@ func TestUploadThatGoesOnTooLate(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	check(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
 	_, _ = io.WriteString(conn, "CONNECT api.anthropic.com:443 HTTP/1.1\r\nHost: api.anthropic.com:443\r\n\r\n")
-	_, err = http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // a tunnel has none
+	_, err = http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: http.MethodConnect})
 	check(t, err)
 	inside := tls.Client(conn, &tls.Config{RootCAs: g.tr.TLSClientConfig.RootCAs, ServerName: "api.anthropic.com"})
 	_, err = io.WriteString(inside, "POST /v1/messages HTTP/1.1\r\nHost: api.anthropic.com\r\nContent-Length: 1000\r\n\r\n{")

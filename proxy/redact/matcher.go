@@ -102,7 +102,8 @@ func (m *matcher) withSecrets(secrets ...string) *matcher {
 // addForm adds a form to a layer that nobody else has yet.
 func (l *layer) addForm(f form) {
 	k := [head]byte([]byte(f.text[:head]))
-	list := append(l.forms[k], f)
+	list := l.forms[k]
+	list = append(list, f)
 	for i := len(list) - 1; i > 0 && len(list[i-1].text) < len(f.text); i-- {
 		list[i-1], list[i] = f, list[i-1]
 	}

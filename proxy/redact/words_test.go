@@ -33,7 +33,7 @@ type textMaker struct {
 }
 
 func newTextMaker(seed string) *textMaker {
-	return &textMaker{random: rand.New(rand.NewChaCha8(sha256.Sum256([]byte(seed))))} //nolint:gosec // texts that must repeat
+	return &textMaker{random: rand.New(rand.NewChaCha8(sha256.Sum256([]byte(seed))))}
 }
 
 // drawnWords are the words of pass phrases.
@@ -50,7 +50,7 @@ func (m *textMaker) letters(kind byte, n int) string {
 		out[i] = from[m.random.IntN(len(from))]
 	}
 	if n > 3 && kind != 'd' && kind != 'L' { // what has no digit is none that can be told from a word
-		out[n/2], out[n/3] = 'd'^byte(kind&0x20^0x20), byte('2'+m.random.IntN(6))
+		out[n/2], out[n/3] = 'd'^(kind&0x20^0x20), byte('2'+m.random.IntN(6))
 	}
 	return string(out)
 }
@@ -134,7 +134,7 @@ func (m *textMaker) fill(template string) string {
 }
 
 func (m *textMaker) fillPlace(kind string) string {
-	text := ""
+	var text string
 	if inner, ok := strings.CutPrefix(kind, "wrap64:"); ok {
 		text = base64.StdEncoding.EncodeToString([]byte(m.fill(inner)))
 	} else if inner, ok := strings.CutPrefix(kind, "b64of:"); ok {

@@ -131,7 +131,7 @@ func (f *frameRecorder) connectRaw(t *testing.T) (net.Conn, *bufio.Reader) {
 	ok(t, plain.SetDeadline(time.Now().Add(20*time.Second)))
 	_, err = io.WriteString(plain, "CONNECT api.openai.com:443 HTTP/1.1\r\nHost: api.openai.com:443\r\n\r\n")
 	ok(t, err)
-	if resp, err := http.ReadResponse(bufio.NewReader(plain), nil); err != nil || resp.StatusCode != 200 {
+	if resp, err := http.ReadResponse(bufio.NewReader(plain), nil); err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatal(resp, err)
 	}
 	conn := tls.Client(plain, &tls.Config{RootCAs: tr.TLSClientConfig.RootCAs, ServerName: "api.openai.com"})

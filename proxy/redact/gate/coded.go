@@ -23,9 +23,9 @@ var sextetOffsets = [...]struct{ letter, byte int }{{0, 0}, {2, 1}, {3, 2}}
 // shiftsIn returns from which of the first four letters a run of base64 must be decoded to
 // find secrets that can be in it. Each letter is looked at a few times at most.
 func (s *secretSet) shiftsIn(run []byte) (shifts [4]bool) {
-	pair := uint16(sextet[run[0]])
+	pair := uint16(sextet[run[0]]) //nolint:gosec // six bits: a run has letters of base64 only
 	for i := 1; i < len(run); i++ {
-		pair = (pair<<6 | uint16(sextet[run[i]])) & 0xfff
+		pair = (pair<<6 | uint16(sextet[run[i]])) & 0xfff //nolint:gosec // the same
 		if !s.coded.has(pair) {
 			continue
 		}

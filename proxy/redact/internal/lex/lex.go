@@ -23,7 +23,7 @@ func IsLetter(c byte) bool { return IsUpper(c) || 'a' <= c && c <= 'z' }
 func IsDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // IsASCIILetter is [IsLetter] for a rune.
-func IsASCIILetter(c rune) bool { return c < 0x80 && IsLetter(byte(c)) }
+func IsASCIILetter(c rune) bool { return c < 0x80 && IsLetter(byte(c)) } //nolint:gosec // is ASCII
 
 // IsNameByte reports whether c may stand in a name: of a variable, a member, a header, a flag.
 func IsNameByte(c byte) bool { return IsLetter(c) || IsDigit(c) || c == '_' || c == '-' || c == '.' }

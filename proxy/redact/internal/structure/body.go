@@ -58,7 +58,7 @@ const streamBeginning = 64 << 10
 // IsForm reports whether a text may be form-encoded: then no white space is in it but the end of
 // a line after it.
 func IsForm(text []byte) bool {
-	return bytes.IndexAny(bytes.TrimRight(text, "\r\n"), " \t\r\n") < 0
+	return !bytes.ContainsAny(bytes.TrimRight(text, "\r\n"), " \t\r\n")
 }
 
 // partName finds the name of a part in its header.

@@ -54,8 +54,9 @@ func isBeforeSecret(previous, segment string) bool {
 		return true
 	case names.Weak:
 		return strings.EqualFold(previous, "key") && !values.IsUUID(segment) && !values.IsHexadecimal(segment)
+	default:
+		return linkWord.MatchString(previous)
 	}
-	return linkWord.MatchString(previous)
 }
 
 var (

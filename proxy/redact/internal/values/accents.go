@@ -31,7 +31,7 @@ func withoutAccents(value []byte) (plain []byte, hasAccents bool) {
 	for len(value) > 0 {
 		c, size := utf8.DecodeRune(value)
 		if value = value[size:]; c < utf8.RuneSelf {
-			plain = append(plain, byte(c))
+			plain = append(plain, byte(c)) //nolint:gosec // is ASCII
 			continue
 		}
 		letter, isAccented := accents[c]

@@ -10,7 +10,7 @@ import (
 // changes nothing.
 const Mark = "REDACTED"
 
-// LongMark, cut to length, replaces a secret that is too short for a pseudonym
+// LongMark replaces, cut to length, a secret that is too short for a pseudonym
 // of its own. Two secrets could share a pseudonym of only a few letters.
 const LongMark = Mark + Mark
 

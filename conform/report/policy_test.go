@@ -173,3 +173,15 @@ func TestV1(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Where no case was written for what is asked, what the cases show all the same is counted.
+func TestCoverageOfWhatNoCaseIsFor(t *testing.T) {
+	shown := Result{Requirement: "WSK-001", Verdict: Pass, Observed: 2}
+	void := Result{Requirement: "WSK-002", Verdict: NotTestable}
+	if got := newCoverage(nil, []Result{shown, void}, nil).String(); got != "1 of 1 requirements seen, 0 not seen" {
+		t.Error(got)
+	}
+	if got := newCoverage([]string{"SIG-001"}, []Result{shown}, nil).String(); got != "0 of 1 requirements seen, 1 not seen" {
+		t.Error(got)
+	}
+}

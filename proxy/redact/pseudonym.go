@@ -60,6 +60,15 @@ func FindPseudonym(text []byte) (start, end int, ok bool) {
 	return start, end, true
 }
 
+// CouldBeSecret reports whether a word is one that some build, or the look back at the end of a
+// recording, may have replaced wherever it stood: no short word of a language, path or address.
+func CouldBeSecret(word string) bool {
+	if len(word) < values.MinWord || values.IsFile(word) || values.IsAddress(word) {
+		return false
+	}
+	return values.IsSecretIn([]byte(word), values.LiteralPlace) || values.IsWordOfKey(word) && isLearnable(word)
+}
+
 // HasPseudonym reports whether a redacted text contains a pseudonym, so that no
 // server would accept it.
 func HasPseudonym(text []byte) bool { return pseudonyms.Match(text) }

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -87,7 +86,7 @@ func (f form) reduceTo(l Level) form {
 	if l == Nth {
 		body = addressOf(body)
 	}
-	f.body, _ = json.Marshal(body) // made of what was decoded
+	f.body = []byte(encodeJSON(body))
 	return f
 }
 

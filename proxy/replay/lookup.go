@@ -44,9 +44,6 @@ func (q *lookup) redactedRequest() cassette.Request {
 	return *q.redacted
 }
 
-// unmaskedForm returns the request's form with the pseudonyms as they are.
-func (q *lookup) unmaskedForm() form { return unmaskedFormOf(q.redactedRequest()) }
-
 // shownRequest returns a redacted request as it may be described: a key may stand in one that
 // was recorded with an exemption, and in one that was just sent.
 func (p *Replayer) shownRequest(r cassette.Request) cassette.Request {

@@ -33,7 +33,7 @@ const (
 // (pitfall V9).
 func (p *Replayer) nearestCandidate(asked form, s snapshot) (best candidate, ok bool) {
 	compared, counted := 0, asked.reduceTo(p.cfg.Match)
-	for _, at := range s.candidateIndexes(asked.method+" "+asked.url, len(asked.body)) {
+	for _, at := range s.candidateIndexes(asked.method+" "+asked.url, len(asked.body), func(int) bool { return true }) {
 		if compared += s.places[at].size + len(asked.body); compared > maxCompared && ok {
 			break
 		}
@@ -76,11 +76,11 @@ func compareUnplayed(a, b bool) int {
 }
 
 // candidateIndexes returns the interactions with a request to where that are
-// worth comparing with a request of this size.
-func (s snapshot) candidateIndexes(where string, size int) []int {
+// worth comparing with a request of this size, of those that isWanted.
+func (s snapshot) candidateIndexes(where string, size int, isWanted func(at int) bool) []int {
 	var next, all []int
 	for at, place := range s.places {
-		if place.url < 0 || s.urls[place.url] != where {
+		if place.url < 0 || s.urls[place.url] != where || !isWanted(at) {
 			continue
 		}
 		all = append(all, at)

@@ -198,8 +198,8 @@ func (p *Replayer) sendAnswer(w http.ResponseWriter, r *http.Request, q *lookup,
 }
 
 // findAnswer looks for a request's answer, level by level. A damaged cassette
-// ends the search before a looser level is tried: the strictest answer may be in
-// the damaged part.
+// ends the search before secrets are left out or a looser level is tried: the strictest
+// answer may be in the damaged part.
 func (p *Replayer) findAnswer(q *lookup) (found match) {
 	if at, ok := p.index.acquireNext(q.r.Method, q.url, q.body); ok {
 		return p.index.fetchInteraction(match{at: at, level: identical})
@@ -207,6 +207,9 @@ func (p *Replayer) findAnswer(q *lookup) (found match) {
 	for l := identical; l <= p.cfg.Match; l++ {
 		next := p.index.acquire(l, q.levelKey(l))
 		if next.reason != "" && l >= Exact {
+			if err := p.index.damage(); err != nil {
+				return match{reason: missDamaged, err: err}
+			}
 			next = p.acquireBesideSecrets(q, l, next)
 		}
 		if next.reason == "" {
@@ -214,12 +217,6 @@ func (p *Replayer) findAnswer(q *lookup) (found match) {
 		}
 		if found.reason != missExhausted {
 			found = next
-		}
-		if l < Exact {
-			continue
-		}
-		if err := p.index.damage(); err != nil {
-			return match{reason: missDamaged, err: err}
 		}
 	}
 	return found

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -55,8 +54,7 @@ func applyScrubs(body []byte, rules scrub.Rules, places []scrub.Place) ([]byte, 
 		return body, nil
 	}
 	v, taken := rules.Apply(v, places...)
-	out, _ := json.Marshal(v) // made of what was decoded
-	return out, taken
+	return []byte(encodeJSON(v)), taken
 }
 
 // rulesUsed names the rules without which two requests with the same key would differ.

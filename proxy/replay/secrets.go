@@ -12,29 +12,30 @@ import (
 // later in the run, and a build that knew more or fewer secrets took out others than this one.
 // It looks at as many requests as the search for the nearest one.
 func (p *Replayer) acquireBesideSecrets(q *lookup, l Level, found match) match {
-	asked := q.unmaskedForm()
-	counted, seen := asked.withoutVolatile(p.rules).reduceTo(l), p.index.takeSnapshot()
-	isRedacted := redact.HasMark(asked.body)
-	candidates := seen.candidateIndexes(asked.method+" "+asked.url, len(asked.body))
+	asked, seen := q.redactedRequest(), p.index.takeSnapshot()
+	askedForm := unmaskedFormOf(asked)
+	isRedacted := redact.HasMark(asked.Body)
+	candidates := seen.candidateIndexes(askedForm.method+" "+askedForm.url, len(askedForm.body), func(at int) bool {
+		return seen.state[at].isFree() && (isRedacted || seen.places[at].isRedacted)
+	})
 	slices.Sort(candidates)
 	compared := 0
 	for _, at := range candidates {
-		if compared += seen.places[at].size + len(asked.body); compared > maxCompared && at != candidates[0] {
+		if compared += seen.places[at].size + len(askedForm.body); compared > maxCompared && at != candidates[0] {
 			break
-		}
-		if !seen.state[at].isFree() || !isRedacted && !seen.places[at].isRedacted {
-			continue
 		}
 		r, err := p.cfg.Cassette.Request(at)
 		if err != nil {
 			continue // damage says so, if no other interaction answers
 		}
-		recorded := unmaskedFormOf(r)
-		if !EqualBesideSecrets(recorded.withoutVolatile(p.rules).reduceTo(l).body, counted.body) || !p.index.acquireAt(at) {
+		// Canonical JSON spells a secret shorter than the client did, so bytes are compared first.
+		recordedForm := unmaskedFormOf(r)
+		isEqual := l == Exact && equalBesideSecrets(r.Body, asked.Body, isSecret)
+		if !isEqual && !p.equalAtLevel(recordedForm, askedForm, l) || !p.index.acquireAt(at) {
 			continue
 		}
 		other := match{at: at, level: l, form: seen.places[at].form}
-		if EqualBesideSecrets(recorded.body, asked.body) {
+		if isEqual || EqualBesideSecrets(recordedForm.body, askedForm.body) {
 			other.form = q.requestForm().computeDigest()
 		}
 		return other
@@ -42,10 +43,28 @@ func (p *Replayer) acquireBesideSecrets(q *lookup, l Level, found match) match {
 	return found
 }
 
+// equalAtLevel reports whether two forms with their pseudonyms are equal at a level but for secrets.
+// In what counts for Shape, as the last words of the user do, only a word that may be a secret
+// stands for one: another question never gets this answer.
+func (p *Replayer) equalAtLevel(recorded, asked form, l Level) bool {
+	recorded, asked = recorded.withoutVolatile(p.rules), asked.withoutVolatile(p.rules)
+	return EqualBesideSecrets(recorded.reduceTo(l).body, asked.reduceTo(l).body) &&
+		(l > Shape || equalBesideSecrets(recorded.reduceTo(Shape).body, asked.reduceTo(Shape).body, isSecret))
+}
+
 // EqualBesideSecrets reports whether two texts are equal but for secrets: where one has the
 // pseudonym of a secret, which is as long as the secret, the other has a word of this length or any
-// pseudonym, and everywhere the same one.
+// pseudonym, and everywhere the same one. A short word must be one that may be a secret, because
+// people write REDACTED, too.
 func EqualBesideSecrets(a, b []byte) bool {
+	return equalBesideSecrets(a, b, func(word []byte) bool { return len(word) >= ownPseudonym || isSecret(word) })
+}
+
+// isSecret reports whether a word may be what a pseudonym stands for.
+func isSecret(word []byte) bool { return redact.CouldBeSecret(string(word)) }
+
+// equalBesideSecrets is [EqualBesideSecrets] with another condition for a word.
+func equalBesideSecrets(a, b []byte, mayBe func(word []byte) bool) bool {
 	x, y := redactedText{rest: a}, redactedText{rest: b}
 	standsFor, standsIn := map[string]string{}, map[string]string{}
 	for {
@@ -58,7 +77,7 @@ func EqualBesideSecrets(a, b []byte) bool {
 		if len(x.rest) == 0 && len(y.rest) == 0 {
 			return true
 		}
-		inX, inY, ok := besidePseudonym(&x, &y)
+		inX, inY, ok := besidePseudonym(&x, &y, mayBe)
 		if !ok || !agrees(standsFor, inX, inY) || !agrees(standsIn, inY, inX) {
 			return false
 		}
@@ -108,15 +127,16 @@ func (t *redactedText) skip(n int) {
 }
 
 // besidePseudonym returns what two texts begin with, of which one at least begins with a pseudonym.
-func besidePseudonym(x, y *redactedText) (inX, inY []byte, ok bool) {
+func besidePseudonym(x, y *redactedText, mayBe func(word []byte) bool) (inX, inY []byte, ok bool) {
 	lengthX, lengthY := x.pseudonymLength(), y.pseudonymLength()
+	isWord := func(text []byte) bool { return isOneWord(text) && mayBe(text) }
 	switch {
 	case lengthX > 0 && lengthY > 0:
 		return x.rest[:lengthX], y.rest[:lengthY], true
 	case lengthX > 0 && len(y.rest) >= lengthX:
-		return x.rest[:lengthX], y.rest[:lengthX], isOneWord(y.rest[:lengthX])
+		return x.rest[:lengthX], y.rest[:lengthX], isWord(y.rest[:lengthX])
 	case lengthY > 0 && len(x.rest) >= lengthY:
-		return x.rest[:lengthY], y.rest[:lengthY], isOneWord(x.rest[:lengthY])
+		return x.rest[:lengthY], y.rest[:lengthY], isWord(x.rest[:lengthY])
 	}
 	return nil, nil, false
 }

@@ -2,13 +2,18 @@ package replay
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/redact"
+	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 const keyInWords, secretInWords = "key-of-a-service", "Ab3dEf9hIj2kLm5nOp"
@@ -104,7 +109,17 @@ func TestSecretThatWasLearntLater(t *testing.T) {
 		{"two under one pseudonym", pseudonym + " or " + pseudonym, "saffron-kettle-three or saffron-kettle-eight", false},
 		{"one under two", pseudonym + " or REDACTEDz9Y8x7W6v5U4", "saffron-kettle-three or saffron-kettle-three", false},
 		{"other words beside it", pseudonym + " twice", "saffron-kettle-three never", false},
-		{"two short ones", "REDACTEDREDA and REDACTEDREDA", "kettle-three and kettle-eight", true},
+		{"two short ones", "REDACTEDREDA and REDACTEDREDA", "kettle3three and kettle8eight", true},
+		{"one that people choose", "REDACTEDREDAC", "Jackal_kiosk!", true},
+		{"what somebody wrote", "REDACTED", "pancakes", false},
+		{"two short words", "REDACTEDREDA", "kettle-three", false},
+		{"a key that begins as a path does", pseudonym, "/Ab3dEf9hIj2kLm5nOp7", true},
+		{"a path", pseudonym, "/etc/kubernetes/pki/", false},
+		{"a file", pseudonym, "internal/kettle/x.go", false},
+		{"a page", pseudonym, "https://kettle.test/", false},
+		{"characters that Go escapes", pseudonym, `kettle\u003cthree\u0026`, false}, // longer
+		{"an escape as recorded", "REDACTEDb2C3d4E5f6G7Hi", `kettle\u003c-3-\u0026k`, true},
+		{"a slash as recorded", pseudonym, `kettle\/three\/six88`, true},
 		{"nothing taken out", "saffron-kettle-three", "saffron-kettle-eight", false},
 	} {
 		p := newReplayer(t, Config{}, pair(said(c.recorded), "yes"))
@@ -141,6 +156,126 @@ func TestRelaxedBesideSecrets(t *testing.T) {
 	w, _ := ask(p, endpoint, body("bert", "saffron-kettle-three"))
 	if r := p.Receipt(); w.Body.String() != "yes" || r.RelaxedRequests != 1 || len(r.RelaxedAnswers) != 1 {
 		t.Errorf("%s, %+v", w.Body, r)
+	}
+}
+
+// Elsewhere than in the last words of the user a path stands for a pseudonym, because earlier builds
+// replaced some. A short word does not: people write REDACTED, too.
+func TestPathBesideSecrets(t *testing.T) {
+	body := func(path string) string {
+		return `{"system":"Work in ` + path + `","messages":[{"role":"user","content":"Go on."}]}`
+	}
+	for _, c := range []struct {
+		recorded, asked string
+		isAnswered      bool
+	}{
+		{"REDACTEDb2C3d4E5f6G7", "/srv/heron/projects/", true},
+		{"REDACTEDb2C3d4E5f6G7", "/srv/heron/my files/", false},
+		{"REDACTED", "pancakes", false},
+	} {
+		p := newReplayer(t, Config{}, pair(body(c.recorded), "yes"))
+		if w, _ := ask(p, endpoint, body(c.asked)); (w.Body.String() == "yes") != c.isAnswered {
+			t.Errorf("%s: %s", c.asked, w.Body)
+		}
+	}
+}
+
+// A secret keeps its length when a rule or a level leaves out something else.
+func TestSignsInSecretsAtEachLevel(t *testing.T) {
+	body := func(prompt, secret string) string {
+		return `{"system":"` + prompt + `","messages":[{"role":"user","content":"` + secret + `"}]}`
+	}
+	for level := Anchored; level <= Shape; level++ {
+		p := newReplayer(t, Config{Match: level}, pair(body("old", "REDACTEDb2C3d4E5f6G7"), "yes"))
+		if w, _ := ask(p, endpoint, body("new", "saffron&kettle<three")); w.Body.String() != "yes" {
+			t.Errorf("%v: %s", level, w.Body)
+		}
+	}
+	rules, err := scrub.Parse("date")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body = func(day, secret string) string {
+		return `{"system":"Today is ` + day + `","messages":[{"role":"user","content":"` + secret + `"}]}`
+	}
+	p := newReplayer(t, Config{Scrubs: scrub.Rules{rules}}, pair(body("2026-11-25", "REDACTEDb2C3d4E5f6G7"), "yes"))
+	if w, _ := ask(p, endpoint, body("2026-11-26", "saffron&kettle<three")); w.Body.String() != "yes" {
+		t.Errorf("%s", w.Body)
+	}
+}
+
+// Interactions without a secret, and those that are played, do not keep others from being looked at.
+func TestManyBesideSecrets(t *testing.T) {
+	body := func(n int, secret string) string {
+		return `{"messages":[{"role":"user","content":"` + strconv.Itoa(1000+n) + " " + secret + `"}]}`
+	}
+	var ins []cassette.Interaction
+	for n := range 3 * maxCandidates {
+		secret := "saffron-kettle-three"
+		if n >= maxCandidates {
+			secret = "REDACTEDb2C3d4E5f6G7"
+		}
+		ins = append(ins, pair(body(n, secret), strconv.Itoa(n)))
+	}
+	p := newReplayer(t, Config{}, ins...)
+	for n := maxCandidates; n < len(ins); n++ {
+		if w, _ := ask(p, endpoint, body(n, "saffron-kettle-three")); w.Body.String() != strconv.Itoa(n) {
+			t.Fatalf("%d: %s", n, w.Body)
+		}
+	}
+}
+
+// The answer may be in a part of the cassette that cannot be read, so nothing else is tried.
+func TestDamageBesideSecrets(t *testing.T) {
+	body := func(secret string) string { return `{"messages":[{"role":"user","content":"` + secret + `"}]}` }
+	whole := newCassette(t, pair(body("saffron-kettle-three"), "first"), pair(body("REDACTEDb2C3d4E5f6G7"), "second"))
+	data := bytes.Replace(readFile(t, whole.Name()), []byte("saffron"), []byte("Saffron"), 1)
+	c, err := cassette.Parse("y.yaml", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := New(Config{Cassette: c, Redactor: masked{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, _ := ask(p, endpoint, body("saffron-kettle-three")); w.Header().Get("X-Cassette-Miss") != missDamaged {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// Bodies that are not JSON are compared in the same way, whatever the boundary of their parts.
+func TestOtherBodiesBesideSecrets(t *testing.T) {
+	parts := func(boundary, secret string) string {
+		return "--" + boundary + "\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\n" + secret + "\r\n--" + boundary + "--\r\n"
+	}
+	for _, c := range []struct{ kind, recorded, asked string }{
+		{"multipart/form-data; boundary=", parts("one", "REDACTEDb2C3d4E5f6G7"), parts("two", "saffron-kettle-three")},
+		{"application/x-www-form-urlencoded; one=", "note=REDACTEDb2C3d4E5f6G7&n=1", "note=saffron-kettle-three&n=1"},
+	} {
+		in := pair(c.recorded, "yes")
+		in.Request.Header = http.Header{"Content-Type": {c.kind + "one"}}
+		p := newReplayer(t, Config{}, in)
+		r := httptest.NewRequest(http.MethodPost, endpoint, strings.NewReader(c.asked))
+		r.Header.Set("Content-Type", c.kind+"two")
+		w := httptest.NewRecorder()
+		if p.ServeHTTP(w, r); w.Body.String() != "yes" || !p.Receipt().Strict {
+			t.Errorf("%s: %s", c.kind, w.Body)
+		}
+	}
+}
+
+// Equal requests that come together get an interaction each.
+func TestTogetherBesideSecrets(t *testing.T) {
+	body := func(secret string) string { return `{"messages":[{"role":"user","content":"` + secret + `"}]}` }
+	const n = 24
+	p := newReplayer(t, Config{}, slices.Repeat([]cassette.Interaction{pair(body("REDACTEDb2C3d4E5f6G7"), "yes")}, n)...)
+	var group sync.WaitGroup
+	for range n {
+		group.Go(func() { ask(p, endpoint, body("saffron-kettle-three")) })
+	}
+	group.Wait()
+	if r := p.Receipt(); r.Served != n || r.Missed != 0 || r.Unused != 0 {
+		t.Error(r.Summary())
 	}
 }
 

@@ -1,14 +1,19 @@
 package replay
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/redact"
+)
 
 // redactedMark is what a form has in place of a secret; see [redact.MaskPseudonyms].
 const redactedMark = "REDACTED"
 
-// How much text around a secret is looked for, and the longest text that may stand in the place
-// of one, in bytes.
+// How much text around a secret is looked for, how much of it must be there at least, and the
+// longest text that may stand in the place of one, in bytes.
 const (
 	contextBefore = 16
+	leastBefore   = 4
 	contextAfter  = 8
 	mostHidden    = 512
 )
@@ -24,19 +29,27 @@ func diffForPeople(recorded, asked []byte) []change {
 }
 
 // hideSecrets returns asked without the texts that stand where recorded has redactedMark,
-// between the same text before and after it.
+// between the same text before and after it, and without the same ones further on.
 func hideSecrets(recorded, asked string) string {
 	pieces := strings.Split(recorded, redactedMark)
 	var out strings.Builder
 	for i, piece := range pieces[:len(pieces)-1] {
 		before, after := piece[max(0, len(piece)-contextBefore):], pieces[i+1]
 		at := strings.Index(asked, before)
+		for at < 0 && len(before) > leastBefore {
+			before = before[1:]
+			at = strings.Index(asked, before)
+		}
 		if at < 0 || before == "" {
 			continue
 		}
 		at += len(before)
+		end := at + hiddenLength(asked[at:], after[:min(len(after), contextAfter)])
+		secret := strings.TrimRight(asked[at:end], `.,;:"`)
 		out.WriteString(asked[:at] + redactedMark)
-		asked = asked[at+hiddenLength(asked[at:], after[:min(len(after), contextAfter)]):]
+		if asked = asked[end:]; redact.CouldBeSecret(secret) {
+			asked = strings.ReplaceAll(asked, secret, redactedMark)
+		}
 	}
 	return out.String() + asked
 }

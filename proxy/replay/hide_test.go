@@ -13,6 +13,9 @@ func TestHideSecrets(t *testing.T) {
 		{"log in with REDACTED and go", "log in with Daffodil-Crane-8 and stay", "log in with REDACTED and stay"},
 		{"a=REDACTED b=REDACTED.", "a=first b=second.", "a=REDACTED b=REDACTED."},
 		{`"the key REDACTED"`, `"the key Daffodil-Crane-8"`, `"the key REDACTED"`},
+		{"Sunday: REDACTED and go", "Monday: Daffodil-Crane-8 and go", "Monday: REDACTED and go"},
+		{"log in with REDACTED", "log in with Daffodil-Crane-8, again Daffodil-Crane-8", "log in with REDACTED again REDACTED"},
+		{"log in with REDACTED and go", "log in with Daffodil-Crane-8 and say Daffodil-Crane-8", "log in with REDACTED and say REDACTED"},
 		{"log in with REDACTED", "say hello", "say hello"}, // nothing stands in its place
 		{"plain words", "other words", "other words"},
 		{"REDACTED", "Daffodil", "Daffodil"}, // a text of nothing else has no place to be found by

@@ -18,6 +18,7 @@ import (
 type index struct {
 	cassette *cassette.Cassette
 	rules    ruleSet
+	acquired state // what an interaction is after it was acquired
 
 	mu      sync.Mutex
 	state   []state
@@ -38,7 +39,7 @@ const (
 	unused state = iota
 	taken
 	unreadable // taken, but damaged
-	returned   // taken and released: it answers the next such request
+	returned   // taken and free again: it answers the next such request
 )
 
 // isFree reports whether an interaction can be acquired.
@@ -81,8 +82,14 @@ const (
 	missDamaged   = "damaged"   // the answer may be in a part that cannot be read
 )
 
-func newIndex(recording *cassette.Cassette, rules ruleSet) *index {
-	return &index{cassette: recording, rules: rules, state: make([]state, recording.Len()),
+// newIndex returns an index of a recording. repeat lets an interaction be acquired any number of
+// times.
+func newIndex(recording *cassette.Cassette, rules ruleSet, repeat bool) *index {
+	acquired := taken
+	if repeat {
+		acquired = returned
+	}
+	return &index{cassette: recording, rules: rules, acquired: acquired, state: make([]state, recording.Len()),
 		urls: map[string]int{}, damage: sync.OnceValue(func() error { return damageOf(recording) })}
 }
 
@@ -117,7 +124,7 @@ func (x *index) acquireNext(method, url string, body []byte) (at int, ok bool) {
 	if x.next.Method != method || x.next.URL != url || !bytes.Equal(x.next.Body, body) {
 		return 0, false
 	}
-	x.state[x.front] = taken
+	x.state[x.front] = x.acquired
 	return x.front, true
 }
 
@@ -132,7 +139,7 @@ func (x *index) acquire(l Level, key digest) match {
 	for {
 		found := t.lists[key]
 		if at, ok := x.firstFree(found); ok {
-			x.state[at] = taken
+			x.state[at] = x.acquired
 			return x.foundMatch(at, l)
 		}
 		switch {
@@ -152,7 +159,7 @@ func (x *index) acquireAt(at int) bool {
 	defer x.mu.Unlock()
 	isFree := x.state[at].isFree()
 	if isFree {
-		x.state[at] = taken
+		x.state[at] = x.acquired
 	}
 	return isFree
 }

@@ -139,7 +139,7 @@ func New(cfg Config) (*Replayer, error) {
 			cfg.Log(fmt.Sprintf("%s: its scrub rule %s %v; it was recorded with that rule, which still applies", cfg.Cassette.Name(), r, why))
 		}
 	}
-	p := &Replayer{cfg: cfg, rules: rules, index: newIndex(cfg.Cassette, rules),
+	p := &Replayer{cfg: cfg, rules: rules, index: newIndex(cfg.Cassette, rules, cfg.Repeat),
 		tally: tally{started: cfg.Clock(), rules: map[string]int{}}}
 	p.webSockets = sync.OnceValue(p.readSockets)
 	if cfg.Faults != nil {
@@ -184,9 +184,6 @@ func (p *Replayer) sendAnswer(w http.ResponseWriter, r *http.Request, q *lookup,
 	}
 	if consumed {
 		p.recordServed(q, found)
-		if p.cfg.Repeat {
-			p.index.release(found.at)
-		}
 	} else {
 		p.releaseFaulted(found.at)
 	}

@@ -23,6 +23,17 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
+// An interaction that repeats answers a request while it answers another one.
+func TestRepeatTogether(t *testing.T) {
+	p := newReplayer(t, Config{Repeat: true}, pair(`{"a":1}`, "yes"))
+	for _, body := range []string{`{"a":1}`, `{"a":1}`, `{ "a":1}`, `{ "a":1}`} {
+		q := p.newLookup(httptest.NewRequest(http.MethodPost, endpoint, nil), []byte(body))
+		if found := p.findAnswer(q); found.reason != "" { // and is not sent yet
+			t.Errorf("%s: %s", body, found.reason)
+		}
+	}
+}
+
 func TestSameURL(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

@@ -99,7 +99,8 @@ func (t *turns) endRun() {
 	if len(t.Messages) == 0 {
 		t.Messages = []script.Message{{}}
 	}
-	t.Messages[len(t.Messages)-1].Turns++
+	last := &t.Messages[len(t.Messages)-1]
+	last.Turns = append(last.Turns, run.calls)
 }
 
 // addText notes what the user said.

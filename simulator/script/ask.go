@@ -39,12 +39,13 @@ type Intent struct {
 	Limit int
 }
 
-// Message is something that the user said, the agent's additions included. Turns counts
-// the model's turns up to the next one, without those that only look for tools. A
-// conversation that begins with the model has a first message without text.
+// Message is something that the user said, the agent's additions included. Turns are the
+// model's turns up to the next one, each as the number of its calls, without those that
+// only look for tools. A conversation that begins with the model has a first message
+// without text.
 type Message struct {
 	Text  string
-	Turns int
+	Turns []int
 }
 
 // The choices that are not a tool's name. No provider allows such a name.

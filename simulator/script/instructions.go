@@ -22,7 +22,7 @@ type instruction struct {
 func instructedBlocks(a Intent) (blocks []specs.Block, ok bool) {
 	turn := 0
 	for _, m := range slices.Backward(a.Messages) {
-		turn += m.Turns
+		turn += len(m.Turns)
 		plan := a.readInstructions(m.Text)
 		switch {
 		case plan == nil:

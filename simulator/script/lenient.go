@@ -43,20 +43,53 @@ func (s *Script) replyLeniently(req Request) (Reply, *Refusal) {
 // turnInConversation is the index of the turn that answers a conversation, -1 when it
 // is not the main one or the script says nothing more.
 func (s *Script) turnInConversation(asked Intent) int {
-	step, turns := -1, 0
+	step, turns := -1, []int(nil)
 	for _, m := range asked.Messages {
 		if next := s.stepOf(m.Text, step); next >= 0 {
-			step, turns = next, 0
+			step, turns = next, nil
 		}
-		turns += m.Turns
+		turns = append(turns, m.Turns...)
 	}
 	if step < 0 {
 		return -1
 	}
-	if answers := s.Scenario.StepTurns(step); turns < len(answers) {
-		return answers[turns]
+	answers := s.Scenario.StepTurns(step)
+	at := len(turns)
+	if at >= len(answers) {
+		at = s.countReplies(answers, turns)
+	}
+	if at < len(answers) {
+		return answers[at]
 	}
 	return -1
+}
+
+// countReplies counts the replies that turns with so many calls come from, where the client
+// sends the calls of one reply back in several turns, each with its result.
+func (s *Script) countReplies(answers, turns []int) int {
+	replies, left := 0, 0
+	for _, calls := range turns {
+		if 0 < calls && calls <= left {
+			left -= calls
+			continue
+		}
+		left = 0
+		if replies < len(answers) {
+			left = s.countCalls(answers[replies]) - calls
+		}
+		replies++
+	}
+	return replies
+}
+
+// countCalls counts the calls of a turn that the client answers.
+func (s *Script) countCalls(turn int) (n int) {
+	for _, b := range s.Scenario.Turns[turn].Emit {
+		if b.Kind == specs.KindCall {
+			n++
+		}
+	}
+	return n
 }
 
 // stepOf is the step whose prompt stands last in a message, -1 for none: clients put an

@@ -19,11 +19,14 @@ providers:
 player:
   - prompt: Echo heron.
   - resume: Go on.
+  - resume: Echo both.
 turns:
   - emit: [{call: {role: echo, args: '{"text":"heron"}'}}]
   - emit: [{text: first}]
   - emit: [{text: second}]
     error: {kind: overloaded, after: 1}
+  - emit: [{call: {role: echo, args: '{"text":"a"}'}}, {call: {role: echo, args: '{"text":"b"}'}}]
+  - emit: [{text: both}]
 `
 
 // lenientScript answers each request with the given intent.
@@ -53,7 +56,7 @@ func toolWith(properties string) map[string]any {
 
 // TestLenientTurns holds which turn answers which conversation.
 func TestLenientTurns(t *testing.T) {
-	prompts := []string{"Echo heron. (Reference: " + specs.Nonce("seed", "step-a") + ")", "Go on. (Reference: " + specs.Nonce("seed", "step-b") + ")"}
+	prompts := []string{"Echo heron. (Reference: " + specs.Nonce("seed", "step-a") + ")", "Go on. (Reference: " + specs.Nonce("seed", "step-b") + ")", "Both. (Reference: " + specs.Nonce("seed", "step-c") + ")"}
 	tools := []Tool{{Name: "mcp__conform__conform_echo", Schema: toolWith("text")}}
 	for name, c := range map[string]struct {
 		asked Intent
@@ -61,13 +64,16 @@ func TestLenientTurns(t *testing.T) {
 	}{
 		"the first prompt":       {Intent{Tools: tools, Messages: []Message{{Text: prompts[0]}}}, "mcp__conform__conform_echo"},
 		"a reminder behind it":   {Intent{Tools: tools, Messages: []Message{{Text: prompts[0]}, {Text: "<system-reminder>x</system-reminder>"}}}, "mcp__conform__conform_echo"},
-		"a canned turn before":   {Intent{Tools: tools, Messages: []Message{{Text: "Hello.", Turns: 1}, {Text: prompts[0]}}}, "mcp__conform__conform_echo"},
-		"the result":             {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: 1}}}, "first"},
-		"the second prompt":      {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: 2}, {Text: prompts[1]}}}, "second"},
+		"a canned turn before":   {Intent{Tools: tools, Messages: []Message{{Text: "Hello.", Turns: []int{1}}, {Text: prompts[0]}}}, "mcp__conform__conform_echo"},
+		"the result":             {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: []int{1}}}}, "first"},
+		"the second prompt":      {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: []int{1, 0}}, {Text: prompts[1]}}}, "second"},
 		"after a compaction":     {Intent{Tools: tools, Messages: []Message{{Text: prompts[1]}}}, "second"},
 		"both in one message":    {Intent{Tools: tools, Messages: []Message{{Text: prompts[0] + "\n\n" + prompts[1]}}}, "second"},
 		"another conversation":   {Intent{Tools: tools, Messages: []Message{{Text: "Look for herons."}}}, ""},
-		"a turn more":            {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: 2}}}, ""},
+		"a turn more":            {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: []int{1, 0}}}}, ""},
+		"one call a turn":        {Intent{Tools: tools, Messages: []Message{{Text: prompts[2], Turns: []int{1, 1}}}}, "both"},
+		"one call of two":        {Intent{Tools: tools, Messages: []Message{{Text: prompts[2], Turns: []int{1}}}}, "both"},
+		"split, and answered":    {Intent{Tools: tools, Messages: []Message{{Text: prompts[2], Turns: []int{1, 1, 0}}}}, ""},
 		"a title":                {Intent{System: "You are a title generator.", Messages: []Message{{Text: prompts[0]}}}, ""},
 		"a title, tools offered": {Intent{System: "You are a title generator.", Tools: tools, Messages: []Message{{Text: prompts[0]}}}, ""},
 	} {
@@ -221,7 +227,8 @@ func playTurns(t *testing.T, scenario *specs.Scenario, provider string, tools []
 			if refusal != nil || reply.Turn.Line != s.Scenario.Turns[at].Line {
 				t.Errorf("%s/%s with %s: step %d, turn %d: line %d, %v", scenario.Name, provider, tools[0].Name, step, at+1, reply.Turn.Line, refusal)
 			}
-			asked.Messages[len(asked.Messages)-1].Turns++
+			last := &asked.Messages[len(asked.Messages)-1]
+			last.Turns = append(last.Turns, 1)
 		}
 	}
 }

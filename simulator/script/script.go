@@ -250,11 +250,11 @@ func (s *Script) withoutOpening(req Request) Request {
 	said := s.Intent(req).Messages
 	first := slices.IndexFunc(said, func(m Message) bool { return strings.Contains(m.Text, prompt) })
 	opening := said[:max(first, 0)]
-	if !slices.ContainsFunc(opening, func(m Message) bool { return m.Turns > 0 }) {
+	if !slices.ContainsFunc(opening, func(m Message) bool { return len(m.Turns) > 0 }) {
 		return req
 	}
 	for _, m := range opening {
-		req.Turns -= m.Turns
+		req.Turns -= len(m.Turns)
 		if m.Text != "" {
 			req.Prompts--
 		}

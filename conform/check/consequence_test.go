@@ -48,6 +48,8 @@ func TestConsequences(t *testing.T) {
 		{"no summary", "SIG-010", "SIG-010", nil, specs.Refused},
 		{"another summary", "SIG-010", "SIG-010", []string{`"id": "rs_01", "encrypted_content"`, `"id": "rs_01", "summary": [{"type": "summary_text", "text": "x"}], "encrypted_content"`}, specs.Degraded},
 		{"a bare id", "SIG-013", "SIG-013", nil, specs.Refused},
+		{"a cut call that ran", "STR-009", "STR-009", nil, specs.Unsafe},
+		{"a cut call that failed, without the mark", "STR-009", "STR-009", []string{`"removed"`, `"the arguments are truncated; not executed"`}, specs.Degraded},
 		{"a bare id, newest models", "SIG-013", "SIG-013", []string{"gpt-5.4", "gpt-6-astra"}, specs.Degraded},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // endingRules judge what an agent makes of a reply that did not end well
@@ -119,9 +120,8 @@ var unansweredStops = map[string][]string{
 }
 
 // notExecuted: a call whose arguments are not a JSON object, or that a cut left
-// unfinished, was not run: its result says so (D2, R29, R30). Only Anthropic marks
-// errors; elsewhere the result must read like one, and so it may where the agent put
-// another tool in the place of the one that was called.
+// unfinished, was not run: its result says so (D2, R29, R30). On Anthropic the mark is part
+// of saying so, unless the agent put another tool in the place of the one that was called.
 func notExecuted(s *Trace, r *report) {
 	s.eachPair("", wire.Call, func(l *link, p pair, was, is *wire.Item) {
 		malformed := !isRunnable(was) || l.from.reply.Stop == "MALFORMED_FUNCTION_CALL"
@@ -134,7 +134,11 @@ func notExecuted(s *Trace, r *report) {
 				continue
 			}
 			r.addObserved(1)
-			if wasReplaced := is.Name != was.Name && readsLikeError(res); !wasReplaced && !saysError(l.to.Provider, res) {
+			switch wasReplaced := is.Name != was.Name; {
+			case isMarkedError(res), readsLikeError(res) && (wasReplaced || l.to.Provider != evidence.Anthropic):
+			case readsLikeError(res):
+				r.addChange(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments, and the result that says so is not marked with is_error", nameOf(is)).Consequence = specs.Degraded
+			default:
 				r.addChange(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments and is answered as if it had run", nameOf(is))
 			}
 		}
@@ -144,11 +148,6 @@ func notExecuted(s *Trace, r *report) {
 // errorWords are what a result that reports a failure is likely to say.
 var errorWords = []string{"error", "invalid", "malformed", "fail", "could not", "cannot", "not valid", "unable", "pars", "incomplete", "truncated", "not run", "not executed", "refused", "denied"}
 
-// saysError reports whether a result reports a failure.
-func saysError(provider string, res *wire.Item) bool {
-	return isMarkedError(res) || provider != evidence.Anthropic && readsLikeError(res)
-}
-
 // isMarkedError reports whether a result has its format's mark of a failure: is_error, or
 // Gemini's member error, which its documentation suggests.
 func isMarkedError(res *wire.Item) bool {
@@ -156,6 +155,8 @@ func isMarkedError(res *wire.Item) bool {
 	return res.IsError || !failure.Null() && !failure.Is('f')
 }
 
+// readsLikeError reports whether what a result holds speaks of a failure.
 func readsLikeError(res *wire.Item) bool {
-	return containsAny(strings.ToLower(string(res.Node.Raw)), errorWords)
+	held := heldBy(res)
+	return held != nil && containsAny(strings.ToLower(string(held.Raw)), errorWords)
 }

@@ -54,11 +54,16 @@ func (s *Trace) eachAnswer(f func(a answered)) {
 
 // words are what the result says, without the names and ids around it.
 func (a answered) words() string {
-	fields := a.res.Node
-	if wrapped := fields.Any("functionResponse", "function_response"); wrapped != nil {
-		fields = wrapped
+	return strings.TrimSpace(wordsBelow(heldBy(a.res)))
+}
+
+// heldBy is what a result holds, without the names, ids and marks around it.
+func heldBy(res *wire.Item) *wire.Node {
+	n := res.Node
+	if wrapped := n.Any("functionResponse", "function_response"); wrapped != nil {
+		n = wrapped
 	}
-	return strings.TrimSpace(wordsBelow(fields.Any("content", "output", "response")))
+	return n.Any("content", "output", "response")
 }
 
 // wordsBelow joins the strings of a result, without the types and names beside them and

@@ -146,15 +146,19 @@ func (l *link) reportStraySignatures(r *report, home map[string]int) {
 			continue
 		}
 		r.addObserved(1)
-		if of, ok := paired[q]; !ok || of != i {
-			if it.What == wire.Result && l.isSentSigned(i) {
-				continue // once more on the response does no harm
-			}
-			rule := "G-21"
-			if it.What == wire.Call {
-				rule = "" // a copy, which older models let pass
-			}
-			r.addChange(l, it.Under("thoughtSignature"), l.reply(i).Place, rule,
+		of, ok := paired[q]
+		switch {
+		case ok && of == i:
+		case it.What == wire.Result && l.isSentSigned(i): // once more on the response does no harm
+		case ok && it.What == wire.Call && l.reply(of).Token == "" && l.isSentSigned(i):
+			// Libraries that split parallel calls do this, and the API takes it.
+			r.addChange(l, it.Under("thoughtSignature"), l.reply(i).Place, "",
+				"signature of function call %s is copied to another call of the reply, %s, which came without one", nameOf(l.reply(i)), nameOf(l.reply(of))).Consequence = specs.Degraded
+		case it.What == wire.Call:
+			r.addChange(l, it.Under("thoughtSignature"), l.reply(i).Place, "",
+				"signature of function call %s is sent on another call, %s", nameOf(l.reply(i)), nameOf(it))
+		default:
+			r.addChange(l, it.Under("thoughtSignature"), l.reply(i).Place, "G-21",
 				"signature of function call %s is sent on a %s", nameOf(l.reply(i)), it.Type)
 		}
 	}

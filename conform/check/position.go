@@ -144,11 +144,19 @@ func (m *matcher) contentAfterLastWord(n int) *exchange {
 }
 
 // wholeContent returns the reply that says all that the run says and nothing else,
-// after as many runs, whatever the client is said to have asked: a long reply is not
-// given twice, nor a short one with the same id, and nothing else goes on with it.
+// whatever the client is said to have asked: a long reply is not given twice, nor a short
+// one with the same id, and nothing else goes on with it. It stands after as many runs, or
+// the client left out what was said between it and the reply that is expected here.
 func (m *matcher) wholeContent(n int) *exchange {
-	if _, isDecided := m.neighbourReply(n); isDecided {
+	expected, isDecided := m.neighbourReply(n)
+	if isDecided && expected == nil {
 		return nil
+	}
+	fits := func(f *exchange) bool {
+		if isDecided {
+			return isAncestor(expected, f)
+		}
+		return f.replyRun() == n
 	}
 	run := m.x.runs[n]
 	for i := run.from; i < run.to; i++ {
@@ -159,7 +167,7 @@ func (m *matcher) wholeContent(n int) *exchange {
 		list := m.known.byContent[m.x.outline.content[i]]
 		for k := len(list) - 1; k >= 0; k-- {
 			f := list[k].x
-			if f.canBeSentBack() && m.free(f) != nil && f.replyRun() == n && !f.isContinued() && (len(it.Text)+len(it.Args) >= longText || holdsID(f, it.ID)) && m.saysTheSame(n, f) && !m.isContradicted(n, f) {
+			if f.canBeSentBack() && m.free(f) != nil && fits(f) && !f.isContinued() && (len(it.Text)+len(it.Args) >= longText || holdsID(f, it.ID)) && m.saysTheSame(n, f) && !m.isContradicted(n, f) {
 				return f
 			}
 		}

@@ -6,10 +6,8 @@ import (
 	"io/fs"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/toolserver"
@@ -19,7 +17,6 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
 	"github.com/meerkat-go/conformance/proxy/redact"
-	"github.com/meerkat-go/conformance/proxy/redact/gate"
 	"github.com/meerkat-go/conformance/proxy/replay"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/simulator/script"
@@ -155,7 +152,7 @@ func (c *capture) noteTimeLimit(step int, limit time.Duration, stderr []byte) {
 		}
 	}
 	c.endedStep = step
-	c.notes = append(c.notes, fmt.Sprintf("step %d was ended at the case's time limit of %v, %s; give slow agents more with --case-timeout%s", step, limit, sent, lastLine(stderr)))
+	c.notes = append(c.notes, fmt.Sprintf("step %d was ended at the case's time limit of %v, %s; give slow agents more with --case-timeout%s", step, limit, sent, said(stderr)))
 }
 
 // keepNotice keeps what the proxy did not let through.
@@ -296,7 +293,7 @@ func (c *capture) stepDeviation(i int, step Step, processes []evidence.Process) 
 	if why == "" {
 		return ""
 	}
-	return fmt.Sprintf("step %d %s%s", i, why, lastLine(processes[i].Stderr))
+	return fmt.Sprintf("step %d %s%s", i, why, said(processes[i].Stderr))
 }
 
 // acceptedExit is how a step may end. An agent that does not hold all may ask again
@@ -307,28 +304,4 @@ func (c *capture) acceptedExit(exit specs.Exit) specs.Exit {
 		return specs.ExitAny
 	}
 	return exit
-}
-
-// lastLine is ": " and the last line of what a process wrote that says something, cut short
-// and without keys, or "".
-func lastLine(stderr []byte) string {
-	const maxBytes = 300
-	last := ""
-	for line := range strings.Lines(string(stderr)) {
-		if line = strings.TrimSpace(line); saysSomething(line) {
-			last = line
-		}
-	}
-	if last == "" {
-		return ""
-	}
-	// A key that is cut in two is not recognised: the first cut is far behind the second.
-	last = gate.Mask(last[:min(20*maxBytes, len(last))])
-	return ": " + strings.ToValidUTF8(last[:min(maxBytes, len(last))], "")
-}
-
-// saysSomething reports whether a line holds words, and is not the place or the version
-// that Node prints behind an error.
-func saysSomething(line string) bool {
-	return strings.ContainsFunc(line, unicode.IsLetter) && !strings.HasPrefix(line, "at ") && !strings.HasPrefix(line, "Node.js v")
 }

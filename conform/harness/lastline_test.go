@@ -2,18 +2,19 @@ package harness
 
 import "testing"
 
-// What an agent said is its last line that says something.
-func TestLastLine(t *testing.T) {
+// TestTellingLine holds which line of an agent's words says what was the matter.
+func TestTellingLine(t *testing.T) {
 	for _, c := range []struct{ stderr, want string }{
 		{"", ""},
 		{"  \n", ""},
-		{"one\ntwo\n", ": two"},
-		{"error: [\n  {\n    \"message\": \"Invalid value\"\n  }\n]\n", `: "message": "Invalid value"`},
-		{"Error: no key\n    at run (/a/b.js:1:2)\n    at main (/a/b.js:3:4)\n\nNode.js v22.1.0\n", ": Error: no key"},
-		{"Traceback:\n  File \"a.py\", line 1\nValueError: no key\n", ": ValueError: no key"},
+		{"one\ntwo\n", "two"},
+		{"error: [\n  {\n    \"message\": \"Invalid value\"\n  }\n]\n", `"message": "Invalid value"`},
+		{"Error: no key\n    at run (/a/b.js:1:2)\n    at main (/a/b.js:3:4)\n\nNode.js v22.1.0\n", "Error: no key"},
+		{"Traceback:\n  File \"a.py\", line 1\nValueError: no key\n", "ValueError: no key"},
 		{"42\n", ""},
+		{"Failed to get a response; the last error: two starts\n\nChanges +0 -0\nResume agent --resume=1\n", "Failed to get a response; the last error: two starts"},
 	} {
-		if got := lastLine([]byte(c.stderr)); got != c.want {
+		if got := TellingLine(c.stderr); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.stderr, got, c.want)
 		}
 	}

@@ -87,7 +87,7 @@ func refusals(ev *evidence.Evidence) (list []string) {
 	for i := range ev.Exchanges {
 		x := &ev.Exchanges[i]
 		if status := x.Response.Status; status >= 400 && status < 500 && unavailability(x) == "" {
-			list = append(list, fmt.Sprintf("the provider refused request %d with %d%s", x.Index, status, lastLine(x.Response.Body)))
+			list = append(list, fmt.Sprintf("the provider refused request %d with %d%s", x.Index, status, said(x.Response.Body)))
 		}
 	}
 	return list

@@ -40,7 +40,7 @@ func newSighting(probed harness.Probed) sighting {
 	}
 	for _, skip := range skipped {
 		if skip.Exchange >= probed.Early {
-			s.others = appendNew(s.others, printableLine(skip.What, maxLine))
+			s.others = appendNew(s.others, harness.PrintableLine(skip.What, harness.MaxLine))
 		}
 	}
 	return s
@@ -51,7 +51,7 @@ func requestName(r evidence.Request) string {
 	if err != nil {
 		return r.Method
 	}
-	return printableLine(r.Method+" "+u.Host+u.Path, maxLine)
+	return harness.PrintableLine(r.Method+" "+u.Host+u.Path, harness.MaxLine)
 }
 
 func appendNew(list []string, entry string) []string {
@@ -61,14 +61,11 @@ func appendNew(list []string, entry string) []string {
 	return append(list, entry)
 }
 
-// maxLine bounds a line of the agent in a message, in bytes.
-const maxLine = 300
-
 // hostsOf are the hosts of the notices of a kind, each once.
 func (s sighting) hostsOf(kinds ...proxy.Kind) (hosts []string) {
 	for _, n := range s.probed.Notices {
 		if n.Host != "" && slices.Contains(kinds, n.Kind) {
-			hosts = appendNew(hosts, printableLine(n.Host, maxLine))
+			hosts = appendNew(hosts, harness.PrintableLine(n.Host, harness.MaxLine))
 		}
 	}
 	return hosts
@@ -102,7 +99,7 @@ func (s sighting) printedText() string {
 // lastWords is how the agent ended and the last line that it wrote.
 func (s sighting) lastWords() string {
 	if s.probed.Err != nil && len(s.probed.Processes) == 0 {
-		return printableLine(s.probed.Err.Error(), maxLine)
+		return harness.PrintableLine(s.probed.Err.Error(), harness.MaxLine)
 	}
 	var p evidence.Process
 	if n := len(s.probed.Processes); n > 0 {
@@ -116,30 +113,12 @@ func (s sighting) lastWords() string {
 		how = "it " + p.Remark
 	}
 	for _, stream := range [][]byte{p.Stderr, p.Stdout} {
-		if line := tellingLine(string(bothEnds(stream))); line != "" {
+		if line := harness.TellingLine(string(bothEnds(stream))); line != "" {
 			return how + " and said: " + line
 		}
 	}
 	return how + " and said nothing"
 }
-
-// tellingLine is the last line that speaks of an error, else the last one.
-func tellingLine(text string) (last string) {
-	for line := range strings.Lines(text) {
-		if line = printableLine(line, maxLine); line == "" || noise.MatchString(line) {
-			continue
-		}
-		if errorWords.MatchString(line) || !errorWords.MatchString(last) {
-			last = line
-		}
-	}
-	return last
-}
-
-var errorWords = regexp.MustCompile(`(?i)\b[a-z]*(error|exception)\b|\b(failed|cannot|could not|must|required)\b`)
-
-// noise are lines at the end of a trace that say nothing about its cause.
-var noise = regexp.MustCompile(`^(Node\.js v[0-9.]+|[{}\])]+[,;]?|at .*)$`)
 
 func (s sighting) timedOut() bool {
 	return slices.ContainsFunc(s.probed.Notes, func(note string) bool { return strings.Contains(note, "time limit") }) ||
@@ -169,7 +148,7 @@ func (s sighting) explainSilence(way string, isolated bool) string {
 	case len(s.others) > 0:
 		return "the agent called no model that conform knows; it sent " + listSome(s.others) + straysAdvice(stray) + "; " + s.lastWords()
 	case len(stray) > 0:
-		return "the agent called no provider but " + listSome(stray) + ", which is refused; lead it to one in a profile (providers, base_url), or use --ingress base-url; " + s.lastWords()
+		return "the agent called no provider but " + listSome(stray) + ", which is refused; lead it to one with --env NAME={base_url}, NAME being what it takes an address from, or in a profile (providers, base_url); " + s.lastWords()
 	case trustWords.MatchString(text):
 		return "the agent does not trust conform's certificate; " + trustAdvice + "; " + s.lastWords()
 	case terminalWords.MatchString(text):

@@ -107,14 +107,14 @@ func newWaySeen(way string, probed harness.Probed, files []string, isolated bool
 		Files: orEmpty(files), Effects: []string{}, Calls: len(s.exchanges), Exit: -1, DurationMS: probed.Took.Milliseconds(),
 	}
 	for _, effect := range probed.Effects {
-		w.Effects = append(w.Effects, printableLine(effect, maxLine))
+		w.Effects = append(w.Effects, harness.PrintableLine(effect, harness.MaxLine))
 	}
 	if !w.Works {
 		w.Problem = s.explainSilence(way, isolated)
 	}
 	for _, x := range s.exchanges {
 		q := wire.ReadRequest(x.Provider, x.Request.Method, x.Request.URL, x.Request.Body)
-		w.Models = appendNew(w.Models, printableLine(q.Model, maxLine))
+		w.Models = appendNew(w.Models, harness.PrintableLine(q.Model, harness.MaxLine))
 		w.Endpoints = appendNew(w.Endpoints, requestName(x.Request))
 		if q.WantsStream {
 			w.Streams++
@@ -123,7 +123,7 @@ func newWaySeen(way string, probed harness.Probed, files []string, isolated bool
 			w.Accepted++
 		}
 		for _, name := range toolNames(q.Tools) {
-			w.Tools = appendNew(w.Tools, printableLine(name, maxLine))
+			w.Tools = appendNew(w.Tools, harness.PrintableLine(name, harness.MaxLine))
 		}
 	}
 	if n := len(probed.Processes); n > 0 {
@@ -169,7 +169,7 @@ func writtenFiles(room harness.Room) (files []string) {
 				return fs.SkipAll
 			}
 			name, _ := filepath.Rel(root.dir, path)
-			files = append(files, printableLine(root.prefix+filepath.ToSlash(name), maxLine))
+			files = append(files, harness.PrintableLine(root.prefix+filepath.ToSlash(name), harness.MaxLine))
 			return nil
 		})
 	}

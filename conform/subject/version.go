@@ -12,7 +12,6 @@ import (
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/profiles"
-	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
 
 const (
@@ -77,33 +76,11 @@ var versionPatterns = []*regexp.Regexp{regexp.MustCompile(`[0-9]+\.[0-9]+[0-9A-Z
 func versionIn(text string) string {
 	for _, pattern := range versionPatterns {
 		if found := pattern.FindString(text); found != "" {
-			return printableLine(found, maxVersion)
+			return harness.PrintableLine(strings.TrimRight(found, "."), maxVersion)
 		}
 	}
 	return ""
 }
-
-// printableLine is a line without keys and without what would steer a terminal, cut to a
-// number of bytes.
-func printableLine(line string, most int) string {
-	// A key that is cut in two is not recognised: the first cut is far behind the second.
-	line = gate.Mask(line[:min(len(line), 20*most)])
-	line = escapeSequence.ReplaceAllString(line, "")
-	line = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(line, "?"))
-	line = strings.TrimSpace(line)
-	if len(line) > most {
-		line = strings.ToValidUTF8(line[:most], "") + "…"
-	}
-	return line
-}
-
-// escapeSequence finds what colours text in a terminal.
-var escapeSequence = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 
 // missingProgram says why the program of a command cannot be started, "" when it can.
 func missingProgram(p *profiles.Profile, program, path string) string {

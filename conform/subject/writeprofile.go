@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/profiles"
 )
@@ -102,7 +103,7 @@ func yamlString(text string) string { return mustMarshal(text) }
 // summary is one line about a way in.
 func (w WaySeen) summary() string {
 	if !w.Works {
-		return printableLine(w.Problem, 2*maxLine)
+		return harness.PrintableLine(w.Problem, 2*harness.MaxLine)
 	}
 	text := fmt.Sprintf("%d calls to %s, models %s", w.Calls, strings.Join(w.Providers, ", "), listSome(w.Models))
 	if len(w.Tools) > 0 {

@@ -338,6 +338,9 @@ func geminiIntent(d *jsontree.Node) script.Intent {
 			if r := member(p, "functionResponse", "function_response"); r.Is(jsontree.Object) {
 				t.addResult("", r.Get("name").Text(), resultOf(r.Get("response").Decoded()))
 			}
+			if call := member(p, "functionCall", "function_call"); call.Is(jsontree.Object) {
+				t.addOwn(call.Get("name").Text())
+			}
 		}
 		if c.Get("role").Text() != "model" && len(t.Calls) == before {
 			t.startPrompt(c.Get("parts"))

@@ -228,7 +228,7 @@ var breaches = []breach{
 	{"STR-010/exit-code", "anthropic-truncated", "p0", `exit 1`, `exit 0`, "process[0]", "", "its last reply (exchange 0) ended with max_tokens"},
 	{"STR-011/exit-code", "anthropic-new", "p0", `exit 0`, `exit 1`, "process[0]", "", `holds an event of the new type "future_event"`},
 	{"STR-011/exit-code", "openai-new", "p0", `exit 0`, `exit 1`, "process[0]", "", `holds a block of the new type "future_item"`},
-	{"STR-011/exit-code", "gemini-new", "p0", `exit 0`, `exit 1`, "process[0]", "", `holds an event of the new type "futureUpdate"`},
+	{"STR-011/exit-code", "gemini-new", "p0", `exit 0`, `exit 1`, "process[0]", "", `holds an event of the new type "futureUpdate" and a block of the new type "futurePart"`},
 	{"STR-009/not-executed", "anthropic-malformed", "1>", `"is_error":true`, `"is_error":false`, "messages[2].content[0]", "R29", "is answered as if it had run"},
 }
 

@@ -151,6 +151,29 @@ func TestWordsOfAMissingTool(t *testing.T) {
 	}
 }
 
+// TestMissingToolEndsNoRun: a process that fails at a call of a tool that is not offered does
+// not tell the model so. One that was told of the tool fails for another reason.
+func TestMissingToolEndsNoRun(t *testing.T) {
+	r, err := specs.FindRequirement("TOOL-001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tool, want := range map[string]int{"read_file": 1, "ls": 0} {
+		for exit, fails := range map[int]bool{0: false, 1: true, 130: false, -1: false} {
+			ev := evidence.FromExample(r, altered(t, r.Examples.Failing, []string{`"name":"read_file"`, `"name":"` + tool + `"`}))
+			ev.Exchanges[0].Process, ev.Exchanges, ev.Process = 0, ev.Exchanges[:1], []evidence.Process{{ExitCode: exit}}
+			found := find(t, "TOOL-001/unknown-tool").Run(check.Decode(&ev)).Findings
+			if fails && want == 1 {
+				if len(found) != 1 || found[0].Consequence != specs.Degraded || !strings.Contains(found[0].Message, `process 0 exited 1 after the model called "ls"`) {
+					t.Errorf("%s, exit %d: %+v", tool, exit, found)
+				}
+			} else if len(found) > 0 {
+				t.Errorf("%s, exit %d: %+v", tool, exit, found)
+			}
+		}
+	}
+}
+
 // TestThinkingSentTwice: the provider's words about ids of calls are quoted for calls alone.
 func TestThinkingSentTwice(t *testing.T) {
 	const thought, call = `{"type":"thinking","thinking":"Birds.","signature":"c2lnbmF0dXJlLW9mLWEtdGhvdWdodA=="}`, `{"type":"tool_use","id":"toolu_1","name":"look","input":{}}`

@@ -138,7 +138,8 @@ func refusedModelSilent(s *Trace, r *report) {
 }
 
 // addProcessFinding adds a finding about a process rather than an exchange.
-func (r *report) addProcessFinding(n int, format string, args ...any) {
+func (r *report) addProcessFinding(n int, format string, args ...any) *Finding {
 	r.Findings = append(r.Findings, Finding{Check: r.check, Exchange: -1, Event: -1, Offset: -1,
 		Path: fmt.Sprintf("process[%d]", n), Message: fmt.Sprintf(format, args...), Fix: r.fix, Form: format})
+	return &r.Findings[len(r.Findings)-1]
 }

@@ -14,13 +14,7 @@ import (
 // API (platform.claude.com/docs/en/api/versioning).
 func newExit(s *Trace, r *report) {
 	for n := range s.ev.Process {
-		var last *exchange
-		for _, x := range s.x {
-			if x.Process == n && x.asksForAnswer() && !x.kind.isSide() {
-				last = x
-			}
-		}
-		exit := s.ev.Process[n].ExitCode
+		last, exit := s.lastOfProcess(n), s.ev.Process[n].ExitCode
 		if last == nil || exit < 0 || !last.reply.Usable() || unansweredReason(last) != "" {
 			continue
 		}
@@ -29,7 +23,7 @@ func newExit(s *Trace, r *report) {
 			continue
 		}
 		r.addObserved(1)
-		if exit > 0 && exit < signalled {
+		if hasFailed(exit) {
 			r.addProcessFinding(n, "process %d exited %d after a reply (exchange %d) that is whole and holds %s", n, exit, last.Index, what)
 		}
 	}
@@ -38,19 +32,39 @@ func newExit(s *Trace, r *report) {
 // signalled is the exit code from which shells report the signal that ended a process.
 const signalled = 128
 
-// newIn names the first thing in a reply whose type is not documented, "" if there is none.
+// hasFailed reports whether an exit code is one that a program chose, other than success.
+func hasFailed(exit int) bool { return exit > 0 && exit < signalled }
+
+// lastOfProcess is the last request of the main conversation that a process sent, nil for
+// none.
+func (s *Trace) lastOfProcess(n int) (last *exchange) {
+	for _, x := range s.x {
+		if x.Process == n && x.asksForAnswer() && !x.kind.isSide() {
+			last = x
+		}
+	}
+	return last
+}
+
+// newIn names what in a reply is of a type that is not documented, "" if nothing is.
 func newIn(x *exchange) string {
+	var list []string
+	add := func(what, name string) {
+		if text := fmt.Sprintf("%s of the new type %q", what, name); !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
 	for _, e := range x.reply.Events {
 		if e.JSON != nil && !isKnownEvent(x.Provider, e) {
-			return fmt.Sprintf("an event of the new type %q", newName(e.JSON))
+			add("an event", newName(e.JSON))
 		}
 	}
 	for i := range x.reply.Items {
 		if it := &x.reply.Items[i]; it.What == wire.Opaque && !isKnownItem(x.Provider, it) {
-			return fmt.Sprintf("a block of the new type %q", newName(it.Begun()))
+			add("a block", newName(it.Begun()))
 		}
 	}
-	return ""
+	return strings.Join(list, " and ")
 }
 
 // newName is the type of a node, or the name of its first member.

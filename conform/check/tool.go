@@ -108,8 +108,23 @@ func offersMore(tool *wire.Node) bool {
 }
 
 // unknownToolIsError: there is no such tool, so whatever the result says is invented,
-// unless it says that. On Anthropic the mark is part of saying so.
+// unless it says that. On Anthropic the mark is part of saying so. A run that fails there
+// does not tell the model.
 func unknownToolIsError(s *Trace, r *report) {
+	for n := range s.ev.Process {
+		last := s.lastOfProcess(n)
+		if last == nil || !last.reply.Usable() || !hasFailed(s.ev.Process[n].ExitCode) {
+			continue
+		}
+		for i := range last.reply.Items {
+			call := &last.reply.Items[i]
+			if isOffered, isWhole := offersCalled(last, call); call.What == wire.Call && !isOffered && isWhole {
+				r.addObserved(1)
+				r.addProcessFinding(n, "process %d exited %d after the model called %q, which exchange %d did not offer, and did not tell the model so", n, s.ev.Process[n].ExitCode, cutText(call.Name, 140), last.Index).Consequence = specs.Degraded
+				break
+			}
+		}
+	}
 	reported := map[string]bool{}
 	s.eachPair("", wire.Call, func(l *link, _ pair, was, is *wire.Item) {
 		res := l.resultOf(is)

@@ -15,14 +15,18 @@ const MaxLine = 300
 // last one that says something, for people to read.
 func TellingLine(text string) (last string) {
 	for line := range strings.Lines(text) {
-		if line = PrintableLine(line, MaxLine); !strings.ContainsFunc(line, unicode.IsLetter) || traceEnd.MatchString(line) {
+		if line = PrintableLine(line, MaxLine); !strings.ContainsFunc(line, unicode.IsLetter) || noise.MatchString(line) {
 			continue
 		}
-		if errorWords.MatchString(line) || !errorWords.MatchString(last) || goesOn.MatchString(last) {
+		if speaksOfError(line) || !speaksOfError(last) {
 			last = line
 		}
 	}
 	return last
+}
+
+func speaksOfError(line string) bool {
+	return errorWords.MatchString(line) && !goesOn.MatchString(line)
 }
 
 // said is ": " and the telling line of what a process wrote, or "".
@@ -36,10 +40,10 @@ func said(stderr []byte) string {
 
 var (
 	errorWords = regexp.MustCompile(`(?i)\b[a-z]*(error|exception)\b|\b(failed|cannot|could not|must|required)\b`)
-	// traceEnd matches lines at the end of a trace that say nothing about its cause.
-	traceEnd = regexp.MustCompile(`^(Node\.js v[0-9.]+|at .*)$`)
-	// goesOn matches lines whose words stand in the next one.
+	// goesOn matches lines whose words stand in the next ones.
 	goesOn = regexp.MustCompile(`[\[{(:]$`)
+	// noise matches lines of a trace that say nothing about its cause.
+	noise = regexp.MustCompile(`^(Node\.js v[0-9.]+|at .*|\[Symbol\(.*)$`)
 )
 
 // PrintableLine is a line without keys and without what would steer a terminal, cut to a

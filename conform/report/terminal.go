@@ -88,7 +88,7 @@ func isCaseSilent(res Result) bool {
 	return res.Verdict == NotTestable && res.Case != "" && res.Reason != "" && len(res.Findings) == 0
 }
 
-// writeSilentCases says once why a case shows nothing, however many requirements it would
+// writeSilentCases says once why cases show nothing, however many requirements they would
 // have shown.
 func (t *Terminal) writeSilentCases(results []Result) {
 	count := map[[2]string]int{}
@@ -97,9 +97,21 @@ func (t *Terminal) writeSilentCases(results []Result) {
 			count[[2]string{res.Case, res.Reason}]++
 		}
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(count), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+	cases := map[string][]string{} // by reason
+	keys := slices.SortedFunc(maps.Keys(count), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+	for _, key := range keys {
+		cases[key[1]] = append(cases[key[1]], key[0])
+	}
+	for _, key := range keys {
+		same := cases[key[1]]
+		if same[0] != key[0] {
+			continue
+		}
 		t.writeLine(NotTestable, "%-14s %s  (%s)", NotTestable, key[0], countOf(count[key], "check"))
 		t.writeDetail("", key[1])
+		if len(same) > 1 {
+			t.writeDetail("the same in", firstOf(same[1:]))
+		}
 	}
 }
 

@@ -23,9 +23,16 @@ type Learned struct {
 	Pairs, Equal, Single int
 }
 
+// requestPair is one request of the two recordings, as JSON without volatile fields. heard
+// is how many bytes of replies came before it.
+type requestPair struct {
+	bodies [2][]byte
+	heard  [2]int
+}
+
 // learner collects proposals.
 type learner struct {
-	pairs   [][2][]byte        // equal requests of the two recordings: JSON without volatile fields
+	pairs   []requestPair
 	replies [2]strings.Builder // all replies of each recording
 	places  []scrub.Place
 	rules   scrub.Rules
@@ -63,12 +70,17 @@ func Learn(first, second *cassette.Cassette, given scrub.Rules, now time.Time) (
 // pairRequests pairs the requests of both recordings that went to the same URL, in
 // their order.
 func (l *learner) pairRequests(first, second *cassette.Cassette) error {
-	waiting := map[string][]form{}
+	type asked struct {
+		body  []byte
+		heard int
+	}
+	waiting := map[string][]asked{}
 	for i, c := range []*cassette.Cassette{first, second} {
 		for in, err := range c.All() {
 			if err != nil {
 				return err
 			}
+			heard := l.replies[i].Len()
 			_, _ = l.replies[i].Write(in.Response.Body)
 			f := formOf(in.Request).withoutVolatile(ruleSet{fields: volatileFields})
 			if !f.json {
@@ -79,9 +91,9 @@ func (l *learner) pairRequests(first, second *cassette.Cassette) error {
 			}
 			where := f.method + " " + f.url
 			if c == first {
-				waiting[where] = append(waiting[where], f)
+				waiting[where] = append(waiting[where], asked{f.body, heard})
 			} else if queue := waiting[where]; len(queue) > 0 {
-				l.pairs = append(l.pairs, [2][]byte{queue[0].body, f.body})
+				l.pairs = append(l.pairs, requestPair{[2][]byte{queue[0].body, f.body}, [2]int{queue[0].heard, heard}})
 				waiting[where] = queue[1:]
 			} else {
 				l.out.Single++
@@ -95,24 +107,25 @@ func (l *learner) pairRequests(first, second *cassette.Cassette) error {
 }
 
 // applyRules returns both bodies of a pair under the rules so far, and what these took.
-func (l *learner) applyRules(pair [2][]byte, more ...scrub.Rule) (a, b []byte, takenA, takenB scrub.Taken) {
+func (l *learner) applyRules(pair requestPair, more ...scrub.Rule) (a, b []byte, takenA, takenB scrub.Taken) {
 	rules := append(slices.Clone(l.rules), more...)
-	a, takenA = applyScrubs(pair[0], rules, l.places)
-	b, takenB = applyScrubs(pair[1], rules, l.places)
+	a, takenA = applyScrubs(pair.bodies[0], rules, l.places)
+	b, takenB = applyScrubs(pair.bodies[1], rules, l.places)
 	return a, b, takenA, takenB
 }
 
-// isReplied reports whether the provider sent old in the first recording and now in the second.
-// A replay sends the first again, so the program will repeat it.
-func (l *learner) isReplied(old, now string) bool {
-	return old != "" && now != "" && strings.Contains(l.replies[0].String(), old) && strings.Contains(l.replies[1].String(), now)
+// isReplied reports whether, before the request of a pair, the provider sent old in the first
+// recording and now in the second. A replay sends the first again, so the program will repeat
+// it. What the program said first is its own, although a model may repeat it.
+func (l *learner) isReplied(pair requestPair, old, now string) bool {
+	return old != "" && now != "" && strings.Contains(l.replies[0].String()[:pair.heard[0]], old) && strings.Contains(l.replies[1].String()[:pair.heard[1]], now)
 }
 
 // ownChanges returns how a pair still differs by the program's own doing.
-func (l *learner) ownChanges(pair [2][]byte) []change {
+func (l *learner) ownChanges(pair requestPair) []change {
 	a, b, _, _ := l.applyRules(pair)
 	return slices.DeleteFunc(diffJSON(a, b), func(c change) bool {
-		return l.isReplied(strings.Trim(c.Old, `"`), strings.Trim(c.New, `"`))
+		return l.isReplied(pair, strings.Trim(c.Old, `"`), strings.Trim(c.New, `"`))
 	})
 }
 
@@ -131,7 +144,7 @@ func (l *learner) proposeVarying(name string) {
 	for _, pair := range l.pairs {
 		_, _, a, b := l.applyRules(pair, r)
 		for i := range min(len(a[name]), len(b[name])) {
-			if a[name][i] != b[name][i] && !l.isReplied(a[name][i], b[name][i]) {
+			if a[name][i] != b[name][i] && !l.isReplied(pair, a[name][i], b[name][i]) {
 				if name == scrub.ID {
 					l.retractProposal(scrub.UUID) // ids include them
 				}

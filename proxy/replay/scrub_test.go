@@ -166,6 +166,15 @@ func TestLearn(t *testing.T) {
 	if err != nil || behind.Equal != 1 || len(behind.Proposals) != 2 || behind.Proposals[1].Rule != `$.messages[*].content /\S+\s+files/` {
 		t.Errorf("%+v, %v", behind, err)
 	}
+	// What the program said before the provider repeated it is the program's own.
+	echoed := func(second string) *cassette.Cassette {
+		said := "<now>2026-11-23T10:00:" + second + ".394+00:00</now> Go."
+		return recordedIn(t, nil, pair(words("%s", said), "You said: "+said))
+	}
+	own, err := Learn(echoed("01"), echoed("02"), nil, now)
+	if err != nil || own.Equal != 1 || len(own.Proposals) != 2 || own.Proposals[0].Rule != "time" {
+		t.Errorf("%+v, %v", own, err)
+	}
 	// A request that only one run made is counted.
 	one, err := Learn(recordedIn(t, nil, pair(`{"a":1}`, "1"), pair(`{"a":2}`, "2")), recordedIn(t, nil, pair(`{"a":1}`, "1")), nil, now)
 	if err != nil || one.Single != 1 || one.Equal != 1 {

@@ -137,7 +137,7 @@ func notExecuted(s *Trace, r *report) {
 			switch wasReplaced := is.Name != was.Name; {
 			case isMarkedError(res), readsLikeError(res) && (wasReplaced || l.to.Provider != evidence.Anthropic):
 			case readsLikeError(res):
-				r.addChange(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments, and the result that says so is not marked with is_error", nameOf(is)).Consequence = specs.Degraded
+				r.addChange(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments, and its result, which reads like an error, is not marked with is_error", nameOf(is)).Consequence = specs.Degraded
 			default:
 				r.addChange(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments and is answered as if it had run", nameOf(is))
 			}

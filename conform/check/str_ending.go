@@ -146,7 +146,7 @@ func notExecuted(s *Trace, r *report) {
 }
 
 // errorWords are what a result that reports a failure is likely to say.
-var errorWords = []string{"error", "invalid", "malformed", "fail", "could not", "cannot", "not valid", "unable", "pars", "incomplete", "truncated", "not run", "not executed", "refused", "denied"}
+var errorWords = []string{"error", "invalid", "malformed", "fail", "could not", "cannot", "not valid", "unable", "pars", "incomplete", "truncated", "missing", "required", "not run", "not executed", "refused", "denied"}
 
 // isMarkedError reports whether a result has its format's mark of a failure: is_error, or
 // Gemini's member error, which its documentation suggests.

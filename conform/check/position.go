@@ -152,11 +152,12 @@ func (m *matcher) wholeContent(n int) *exchange {
 	if isDecided && expected == nil {
 		return nil
 	}
+	isOwnName := m.isNamedByClient(n)
 	fits := func(f *exchange) bool {
 		if isDecided {
-			return isAncestor(expected, f)
+			return isAncestor(expected, f) && (isOwnName || !m.isContradicted(n, f))
 		}
-		return f.replyRun() == n
+		return f.replyRun() == n && !m.isContradicted(n, f)
 	}
 	run := m.x.runs[n]
 	for i := run.from; i < run.to; i++ {
@@ -167,12 +168,18 @@ func (m *matcher) wholeContent(n int) *exchange {
 		list := m.known.byContent[m.x.outline.content[i]]
 		for k := len(list) - 1; k >= 0; k-- {
 			f := list[k].x
-			if f.canBeSentBack() && m.free(f) != nil && fits(f) && !f.isContinued() && (len(it.Text)+len(it.Args) >= longText || holdsID(f, it.ID)) && m.saysTheSame(n, f) && !m.isContradicted(n, f) {
+			if f.canBeSentBack() && m.free(f) != nil && fits(f) && !f.isContinued() && (len(it.Text)+len(it.Args) >= longText || holdsID(f, it.ID)) && m.saysTheSame(n, f) {
 				return f
 			}
 		}
 	}
 	return nil
+}
+
+// isNamedByClient reports whether no id or token of run n was ever issued: clients give
+// messages ids of their own.
+func (m *matcher) isNamedByClient(n int) bool {
+	return !slices.ContainsFunc(m.marksOfRun(n), func(mk mark) bool { return len(m.known.byMark[mk]) > 0 })
 }
 
 // holdsID reports whether the reply issued the id, as far as a recorder that wrote

@@ -39,7 +39,7 @@ func said(stderr []byte) string {
 }
 
 var (
-	errorWords = regexp.MustCompile(`(?i)\b[a-z]*(error|exception)\b|\b(failed|cannot|could not|must|required)\b`)
+	errorWords = regexp.MustCompile(`(?i)\b[a-z]*(error|exception)\b|\b(failed|cannot|could not|must|required|invalid|deprecated|unsupported|refused|denied)\b|^[45]\d\d `)
 	// goesOn matches lines whose words stand in the next ones.
 	goesOn = regexp.MustCompile(`[\[{(:]$`)
 	// noise matches lines of a trace that say nothing about its cause.

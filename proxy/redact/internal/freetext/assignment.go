@@ -134,7 +134,7 @@ func (w *search) lookAtVariable(sign int) {
 		return
 	}
 	value := valueAt(w.text, sign+1)
-	if v := value.In(w.text); values.IsSecretIn(v, values.AnyPlace) && bytes.IndexAny(v, "/:,") < 0 && !names.IsID(name.In(w.text)) {
+	if v := value.In(w.text); values.IsSecretIn(v, values.AnyPlace) && !bytes.ContainsAny(v, "/:,") && !names.IsID(name.In(w.text)) {
 		w.add(Secret{Name: name, Value: value})
 	}
 }

@@ -52,11 +52,12 @@ func Search(text []byte) (found []Secret, coded []int) {
 		if set[stem>>6&(1<<9-1)]>>(stem&63)&1 == 0 && !signs[c] || i < w.next {
 			continue
 		}
-		if signs[c] {
+		switch {
+		case signs[c]:
 			w.lookAtSign(i, c)
-		} else if isStem(text[:i+1]) {
+		case isStem(text[:i+1]):
 			w.lookAtStem(i, stem)
-		} else if stem == stemOfGoogle && i >= 2 {
+		case stem == stemOfGoogle && i >= 2:
 			w.lookAtIssued(i - 2)
 		}
 	}

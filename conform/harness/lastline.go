@@ -53,7 +53,7 @@ func PrintableLine(line string, most int) string {
 	line = gate.Mask(line[:min(len(line), 20*most)])
 	line = escapeSequence.ReplaceAllString(line, "")
 	line = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+		if !unicode.IsPrint(r) { // nor what has no width, or turns the direction of writing
 			return ' '
 		}
 		return r

@@ -21,3 +21,18 @@ func TestTellingLine(t *testing.T) {
 		}
 	}
 }
+
+// TestPrintableLine holds that a line of an agent controls no terminal and hides nothing.
+func TestPrintableLine(t *testing.T) {
+	for line, want := range map[string]string{
+		"\x1b[31mred\x1b[0m":            "red",
+		"a\x1b]0;owned\x07b":            "a ]0;owned b",
+		"a\u200bb\u202ec\ufeffd\u2028e": "a b c d e",
+		"Zürich 東京 ✓":                   "Zürich 東京 ✓",
+		"a\xffb":                        "a?b",
+	} {
+		if got := PrintableLine(line, MaxLine); got != want {
+			t.Errorf("%q: got %q, want %q", line, got, want)
+		}
+	}
+}

@@ -114,8 +114,8 @@ func (w *search) addTyped(p pair) bool {
 	return w.addUnder(p)
 }
 
-// lookBehindValue looks at what may follow a value that is no credential: more words of a phrase,
-// a sentence, or the value that a type, a member or a call stands before.
+// lookBehindValue looks further when the first word after the sign is not a credential. The word may
+// begin a phrase or a sentence, or be a type, a member or a call whose value comes after it.
 func (w *search) lookBehindValue(p pair) {
 	text := w.text
 	if p.value.End < len(text) && text[p.value.End] == ' ' {

@@ -15,8 +15,9 @@ type issuedForm struct {
 	least         int
 }
 
-// issuedForms are forms of what commands print that hand out a token for the moment. Whoever sees one
-// needs no name. Keys that people were given once and put into a prompt are left to the gate, which says so.
+// issuedForms are the forms of short-lived tokens that commands print. Such a token is recognised
+// without a name beside it. Long-lived keys that people paste into a prompt are left to the gate,
+// which tells them.
 var issuedForms = []issuedForm{
 	{"ya29.", "-_.", 20},               // gcloud auth print-access-token
 	{"gho_", "", 30},                   // gh auth token
@@ -24,8 +25,8 @@ var issuedForms = []issuedForm{
 	{"eyJwYXlsb2FkIjoi", "+/=-_", 100}, // aws ecr get-login-password
 }
 
-// IssuedLength returns the length of the credential that a text begins with and that shows by its form
-// what it is, 0 for none.
+// IssuedLength returns the length of the credential that a text begins with, if its form alone shows
+// that it is one; 0 otherwise.
 func IssuedLength(text []byte) int {
 	for _, form := range issuedForms {
 		if n := form.length(text); n > 0 {
@@ -38,8 +39,8 @@ func IssuedLength(text []byte) int {
 // signedTokenAt matches a signed token (JWT) that a text begins with.
 var signedTokenAt = regexp.MustCompile(strings.TrimSuffix(signedToken.String(), "$"))
 
-// length returns the length of a credential of a form that a text begins with, 0 for none: what is no
-// placeholder has digits in several places.
+// length returns the length of the credential of this form that a text begins with, 0 for none. A
+// credential has digits in several places; a placeholder does not.
 func (f issuedForm) length(text []byte) int {
 	if !bytes.HasPrefix(text, []byte(f.prefix)) {
 		return 0

@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -117,8 +118,24 @@ var _ = ReportAfterSuite("the verdicts are those of conform run", func(ctx SpecC
 		key := r.Case + " " + r.Requirement
 		theirs[key] = report.Worst(append(slices.Clip(verdictList(theirs, key)), r.Verdict)...)
 	}
-	Expect(ours).To(Equal(theirs))
+	Expect(differences(ours, theirs)).To(BeEmpty())
 })
+
+// differences lists the verdicts that the suites and conform run do not share.
+func differences(ours, theirs map[string]report.Verdict) (lines []string) {
+	for key := range theirs {
+		if _, known := ours[key]; !known {
+			lines = append(lines, fmt.Sprintf("%s: no spec, conform run says %s", key, theirs[key]))
+		}
+	}
+	for key, verdict := range ours {
+		if theirs[key] != verdict {
+			lines = append(lines, fmt.Sprintf("%s: %s, conform run says %s", key, verdict, cmp.Or(theirs[key], "nothing")))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
 
 // verdictList is the verdict that is known so far, if any.
 func verdictList(known map[string]report.Verdict, key string) []report.Verdict {

@@ -39,9 +39,7 @@ type capture struct {
 	mu             sync.Mutex
 	currentStep    int
 	requestsByStep map[int]int
-	interactions   []cassette.Interaction
-	stepOf         []int // the step of each interaction
-	missed         []bool
+	passed         []passedExchange
 	notes          []string
 	notices        []proxy.Notice
 	effects        []string // set when the room is cleared
@@ -50,6 +48,13 @@ type capture struct {
 	sentTurns      map[int]bool // by line: whether it was whole
 	lacksTools     bool         // the agent offers no tool where a turn calls one
 	endedStep      int          // the step that reached the time limit of the case; -1: none
+}
+
+// passedExchange is an exchange of the agent with what answers it.
+type passedExchange struct {
+	cassette.Interaction
+	step   int
+	missed bool // a cassette had no answer
 }
 
 func newCapture(p Permutation, seed string, about About) *capture {
@@ -185,7 +190,22 @@ func (c *capture) observe(in cassette.Interaction, missed bool) {
 	c.live.observe(in)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.interactions, c.stepOf, c.missed = append(c.interactions, in), append(c.stepOf, c.currentStep), append(c.missed, missed)
+	c.passed = append(c.passed, passedExchange{in, c.currentStep, missed})
+}
+
+// inOrder returns what passed in the order in which it was asked for. A recorder reports an
+// exchange when it ends, and that a client has left a stalled reply may be seen after the end
+// of the reply to its next attempt. The caller holds mu.
+func (c *capture) inOrder() []passedExchange {
+	return slices.SortedStableFunc(slices.Values(c.passed), func(a, b passedExchange) int { return a.Started.Compare(b.Started) })
+}
+
+// interactionsOf returns list without what the capture knows of it.
+func interactionsOf(list []passedExchange) (out []cassette.Interaction) {
+	for _, p := range list {
+		out = append(out, p.Interaction)
+	}
+	return out
 }
 
 // finish turns what passed into evidence and lists what deviated from the
@@ -193,12 +213,13 @@ func (c *capture) observe(in cassette.Interaction, missed bool) {
 func (c *capture) finish(processes []evidence.Process) (*evidence.Evidence, []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ev, skipped := evidence.FromInteractions(c.Name(), c.Source, c.interactions)
+	passed := c.inOrder()
+	ev, skipped := evidence.FromInteractions(c.Name(), c.Source, interactionsOf(passed))
 	var processOf []int
 	ev.Process, processOf = joinSteps(c.Case.Scenario.Steps, processes)
 	for i := range ev.Exchanges {
-		at := ev.Exchanges[i].Index
-		ev.Exchanges[i].Process, ev.Exchanges[i].Missed = processOf[c.stepOf[at]], c.missed[at]
+		p := passed[ev.Exchanges[i].Index]
+		ev.Exchanges[i].Process, ev.Exchanges[i].Missed = processOf[p.step], p.missed
 	}
 	ev.Side, ev.Limits = c.about.Side, c.Case.Scenario.Limits
 	deviations := slices.Clone(c.notes)

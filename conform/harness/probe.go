@@ -79,7 +79,7 @@ func (r *Runner) Probe(ctx context.Context, p Probe) (probed Probed) {
 		return r.runStepsInRoom(ctx, room, kept)
 	})
 	probed.Err = errors.Join(err, kept.steps.close())
-	probed.Processes, probed.Interactions, probed.Notices = processes, kept.interactions, kept.notices
+	probed.Processes, probed.Interactions, probed.Notices = processes, interactionsOf(kept.inOrder()), kept.notices
 	probed.Notes, probed.Effects = kept.notes, kept.effects
 	return probed
 }
@@ -89,5 +89,5 @@ func (c *capture) countInteractions() int {
 	c.steps.beginStep()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.interactions)
+	return len(c.passed)
 }

@@ -78,7 +78,10 @@ func (s rkatSubject) Open(_ context.Context, room Room) (Session, error) {
 	env = append(env, quickStart(dir)...)
 	switch {
 	case room.Case.Scenario.IsSimulated: // a provider that fails is asked again, without a long wait
-		env = append(env, "RKAT_RETRY_INITIAL_DELAY=1ms", "RKAT_LIMITS_IDLE_TIMEOUT="+idleTimeout.String())
+		env = append(env, "RKAT_RETRY_INITIAL_DELAY=1ms")
+		if room.Case.Scenario.HasStall() {
+			env = append(env, "RKAT_LIMITS_IDLE_TIMEOUT="+idleTimeout.String())
+		}
 	case !room.Case.Scenario.Live: // a recording says how often the provider is asked
 		env = append(env, "RKAT_RETRY_MAX_RETRIES=0")
 	}
@@ -118,8 +121,9 @@ func quickStart(noCertificates string) []string {
 // compact: a little more than the least that the provider takes.
 var compactionThreshold = map[string]string{"anthropic": "0.26", "openai": "0.02"}
 
-// idleTimeout is how long rkat waits for a provider that has fallen silent: longer than a
-// prompt that is called off then.
+// idleTimeout is how long rkat waits where the scenario has a provider that falls silent:
+// longer than a prompt that is called off then. Elsewhere rkat's own time applies, which a
+// machine that stands still for seconds does not exceed.
 const idleTimeout = 2 * time.Second
 
 // rkatSession is rkat in one case.

@@ -60,7 +60,7 @@ func (s *stepRecorder) beginStep() bool {
 	s.closeRecorder()
 	var err error
 	config := s.config
-	config.Observe, config.Note = s.observe, s.noteWebSocket
+	config.Observe, config.Note = s.observe, s.noteRequest
 	if s.recorder, err = record.New(config); err != nil {
 		s.faults = append(s.faults, err)
 	}
@@ -91,11 +91,13 @@ func (s *stepRecorder) close() error {
 	return errors.Join(s.faults...)
 }
 
-// noteWebSocket adds to what the configuration notes of a request the WebSocket that it came by.
-func (s *stepRecorder) noteWebSocket(r *http.Request, in *cassette.Interaction) {
+// noteRequest adds to what the configuration notes of a request when it came, and the
+// WebSocket that it came by.
+func (s *stepRecorder) noteRequest(r *http.Request, in *cassette.Interaction) {
 	if s.config.Note != nil {
 		s.config.Note(r, in)
 	}
+	in.Started = time.Now()
 	in.WebSocket = s.capture.sockets.Of(r.Context())
 }
 

@@ -41,8 +41,8 @@ func hasUnreadableCall(turn specs.Turn) bool {
 
 // whyNotAsked says why the requests of a step asked for no turn. The caller holds mu.
 func (c *capture) whyNotAsked(step int) string {
-	for i, in := range c.interactions {
-		if c.stepOf[i] != step {
+	for _, in := range c.passed {
+		if in.step != step {
 			continue
 		}
 		q := wire.ReadRequest(c.Case.Target.Provider, in.Request.Method, in.Request.URL, in.Request.Body)

@@ -3,7 +3,6 @@ package cassette
 import (
 	"bytes"
 	"crypto/sha256"
-	"fmt"
 	"iter"
 	"slices"
 )
@@ -68,7 +67,7 @@ func (c *Cassette) At(i int) (Interaction, error) {
 	}
 	in, err := decodeAnyItem(item)
 	if err != nil {
-		return Interaction{}, c.damagedAt(i)
+		return Interaction{}, damagedAt(c.name, i)
 	}
 	return in, nil
 }
@@ -92,7 +91,7 @@ func (c *Cassette) sealedItem(i int) ([]byte, error) {
 	}
 	item := read[s.start-from : s.seal-from]
 	if string(read[s.seal-from:]) != sealLine(i, len(item), before.nextSeal(item)) {
-		return nil, c.damagedAt(i)
+		return nil, damagedAt(c.name, i)
 	}
 	return item, nil
 }
@@ -144,10 +143,6 @@ func (in Interaction) clone() Interaction {
 	in.Response.Trailer = in.Response.Trailer.Clone()
 	in.Timeline = slices.Clone(in.Timeline)
 	return in
-}
-
-func (c *Cassette) damagedAt(i int) error {
-	return damagedError(c.name, fmt.Sprintf("interaction %d", i))
 }
 
 // Request returns the request of interaction i without reading its response or

@@ -406,7 +406,18 @@ func TestOpenNamesTheFile(t *testing.T) {
 	if c, err := OpenFS(fsys, "a/stock.yaml"); err != nil || c.Len() != 1 {
 		t.Errorf("OpenFS: %v", err)
 	}
+	if _, err := OpenFS(lockedFS{}, "c.yaml"); !errors.Is(err, fs.ErrPermission) || err.Error() != "c.yaml: cannot be read (permission denied); check the path and its permissions" {
+		t.Errorf("OpenFS of a file that may not be read: %v", err)
+	}
 	if _, err := OpenFS(fsys, "b.yaml"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("OpenFS missing: %v", err)
 	}
+}
+
+// lockedFS is a file system in which nothing may be read. The tests may run as root, who may
+// read every file.
+type lockedFS struct{}
+
+func (lockedFS) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -56,6 +57,9 @@ func parseForeign(name string, data []byte) ([]Interaction, error) {
 	if how := alterationReason(data); how != "" {
 		return nil, newError(name, ErrDamaged, "%s", how)
 	}
+	if advice := notTextAdvice(data); advice != "" {
+		return nil, newError(name, ErrFormat, "is not a cassette (%s", advice)
+	}
 	var f vcrFile
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
@@ -95,6 +99,17 @@ func alterationReason(data []byte) string {
 		return "a byte order mark was put before it, as editors do; restore the file from a copy"
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
 		return "its text was changed to UTF-16, as PowerShell does; restore the file from a copy"
+	}
+	return ""
+}
+
+// notTextAdvice says what data is that cannot be YAML and what to do instead, or "".
+func notTextAdvice(data []byte) string {
+	switch {
+	case bytes.HasPrefix(data, []byte("\x1f\x8b")):
+		return "it is compressed with gzip); decompress it with gunzip"
+	case !utf8.Valid(data), bytes.IndexByte(data, 0) >= 0:
+		return "it is not text); give a file that recorder or go-vcr v2 wrote"
 	}
 	return ""
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
@@ -47,7 +46,7 @@ func parseRead(name string, data []byte, err error) (*Cassette, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, newError(name, fs.ErrNotExist, "does not exist; record it first with: recorder record --cassette %s", terminal.ShellWord(name))
 	case err != nil:
-		return nil, newError(name, err, "cannot be read (%s)", firstLine(fileutil.Reason(err)))
+		return nil, readError(name, err)
 	}
 	return Parse(name, data)
 }

@@ -31,6 +31,9 @@ func Recover(path string) (kept int, err error) {
 	if err := unlessBusy(path); err != nil {
 		return 0, err
 	}
+	if err := checkRegularFile(source); err != nil {
+		return 0, err
+	}
 	f, err := os.Open(source)
 	if err != nil {
 		_, err = parseRead(path, nil, err)
@@ -119,7 +122,7 @@ func wholePart(name string, r io.Reader) (whole recoverable, err error) {
 	case whole.hasTail:
 		return whole, tailError(name)
 	case whole.isDamaged:
-		return whole, damagedError(name, "an interaction before the end")
+		return whole, damagedAt(name, whole.count)
 	case whole.count == 0:
 		return whole, nothingWhole(name)
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
@@ -75,7 +74,7 @@ func (r *revision) run() error {
 	case err != nil:
 		return err
 	case s.isDamaged || s.count != r.from.count:
-		return damagedError(name, "interaction "+strconv.Itoa(s.count))
+		return damagedAt(name, s.count)
 	}
 	return nil
 }
@@ -93,7 +92,7 @@ func (r *revision) reviseItem(before scanned, item []byte) error {
 	}
 	in, err := decodeAnyItem(item)
 	if err != nil {
-		return damagedError(partialPath(r.from.path), "interaction "+strconv.Itoa(before.count))
+		return damagedAt(partialPath(r.from.path), before.count)
 	}
 	out, why := r.revise(in)
 	switch {

@@ -8,7 +8,6 @@ import (
 	"hash"
 	"io"
 	"os"
-	"strconv"
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
@@ -151,7 +150,7 @@ func verifyFile(path string) error {
 	case err != nil:
 		return err
 	case s.isDamaged:
-		return damagedError(path, "interaction "+strconv.Itoa(s.count))
+		return damagedAt(path, s.count)
 	case !s.closed:
 		return tornError(path)
 	}
@@ -159,5 +158,5 @@ func verifyFile(path string) error {
 }
 
 func readError(name string, err error) error {
-	return newError(name, err, "cannot be read (%s)", firstLine(fileutil.Reason(err)))
+	return newError(name, err, "cannot be read (%s); check the path and its permissions", firstLine(fileutil.Reason(err)))
 }

@@ -176,6 +176,15 @@ func tailError(name string) error {
 	return newError(name, ErrDamaged, "has text after its closing line; remove that text")
 }
 
+// damagedAt is the error for an item that is not what its seal says. The head has no seal of its
+// own: that of the first item covers both.
+func damagedAt(name string, i int) error {
+	if i == 0 {
+		return damagedError(name, "the head or interaction 0")
+	}
+	return damagedError(name, fmt.Sprintf("interaction %d", i))
+}
+
 func damagedError(name, what string) error {
 	return newError(name, ErrDamaged, "%s is damaged; restore the file from a copy or record it again", what)
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
 // ExitCode is one way in which one program ends.
@@ -86,6 +88,12 @@ func (e *UsageError) Unwrap() error { return e.Err }
 
 // Usage returns a [UsageError]. The text is "object: what is wrong; what to do".
 func Usage(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
+
+// Unreadable returns the [UsageError] for a file that could not be read. name is its path,
+// behind the flag that named it.
+func Unreadable(name string, err error) error {
+	return Usage("%s: cannot be read: %w; check the path and its permissions", name, fileutil.Reason(err))
+}
 
 // ExitError is an error that ends the program with a given code.
 type ExitError struct {

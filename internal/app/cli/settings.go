@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
-	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
@@ -168,7 +167,7 @@ func readSettings(path string, known []string) (*viper.Viper, error) {
 		return nil, Usage("%s: does not exist; name a configuration file that does with --config", path)
 	}
 	if err != nil {
-		return nil, Usage("%s: cannot be read: %w", path, fileutil.Reason(err))
+		return nil, Unreadable(path, err)
 	}
 	v.SetConfigType("yaml")
 	if err := v.ReadConfig(bytes.NewReader(data)); err != nil {

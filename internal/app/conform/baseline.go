@@ -68,7 +68,7 @@ func (a *app) updateBaseline(path, from string, fresh report.Excuse) error {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return cli.Usage("%s: cannot be read: %w", path, fileutil.Reason(err))
+		return cli.Unreadable(path, err)
 	}
 	update, err := report.UpdateBaseline(path, data, ran, fresh)
 	if err != nil {

@@ -124,7 +124,7 @@ func readAtMost(r io.Reader, limit int64) ([]byte, error) {
 func readFileAtMost(path string, limit int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, cli.Usage("%s: cannot be read: %w", path, fileutil.Reason(err))
+		return nil, cli.Unreadable(path, err)
 	}
 	defer func() { _ = file.Close() }()
 	data, err := readAtMost(file, limit)

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
-	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -24,7 +23,7 @@ func (f priceFlag) read() (*specs.Prices, error) {
 	}
 	data, err := os.ReadFile(f.file)
 	if err != nil {
-		return nil, cli.Usage("--prices %s: cannot be read: %w", f.file, fileutil.Reason(err))
+		return nil, cli.Unreadable("--prices "+f.file, err)
 	}
 	prices, err := specs.ParsePrices(f.file, data)
 	if err != nil {

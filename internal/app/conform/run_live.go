@@ -14,7 +14,6 @@ import (
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
-	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
 	"github.com/meerkat-go/conformance/specs"
@@ -144,7 +143,7 @@ func (a *app) standInRoots(file string) (*x509.CertPool, error) {
 	}
 	pem, err := os.ReadFile(file)
 	if err != nil {
-		return nil, cli.Usage("--upstream-ca %s: cannot be read: %w", file, fileutil.Reason(err))
+		return nil, cli.Unreadable("--upstream-ca "+file, err)
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca.SystemRoots(a.Getenv("SSL_CERT_FILE")))

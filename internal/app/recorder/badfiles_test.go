@@ -58,7 +58,9 @@ func TestBadFiles(t *testing.T) {
 	edit := func(old, new string) string { return strings.Replace(good, old, new, 1) }
 	for _, tt := range []struct{ name, text, open, imports string }{
 		{"empty", "", "is empty; record it again", "is empty; restore it"},
-		{"binary", "\x7fELF\x02\x01\x01\x00\x00\xff\xfe", "is not a cassette (", "is not text; not a recording of a known format"},
+		{"binary", "\x7fELF\x02\x01\x01\x00\x00\xff\xfe", "is not a cassette (it is not text); give a file that recorder or go-vcr v2 wrote", "is not text; not a recording of a known format"},
+		{"JSON", `{"a":1}`, "is not a cassette (", `is JSON without "log"`},
+		{"gzip", "\x1f\x8b\x08\x00", "is not a cassette (it is compressed with gzip); decompress it with gunzip", "is not text"},
 		{"prose", "Dear reader, this is prose.\n", "is not a cassette (", "is YAML without interactions"},
 		{"malformed", "version: 1\ninteractions:\n  - {a", "is not a cassette (", "is unreadable YAML ("},
 		{"bomb", bomb(), "is not a cassette (", "is not a cassette ("},

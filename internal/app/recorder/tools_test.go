@@ -223,7 +223,7 @@ func TestTextconvOfDamage(t *testing.T) {
 		}
 	}
 	exit, stdout, _ := d.recorder("textconv", "damaged.yaml")
-	if exit != recorderenv.ExitOK || !strings.Contains(stdout, "\n!! 0  interaction 0 is damaged") || !strings.Contains(stdout, "\n-- 1  200  eof\n") || strings.Contains(stdout, "damaged.yaml") {
+	if exit != recorderenv.ExitOK || !strings.Contains(stdout, "\n!! 0  the head or interaction 0 is damaged") || !strings.Contains(stdout, "\n-- 1  200  eof\n") || strings.Contains(stdout, "damaged.yaml") {
 		t.Errorf("exit %d:\n%s", exit, stdout)
 	}
 	exit, stdout, _ = d.recorder("textconv", "none.yaml")

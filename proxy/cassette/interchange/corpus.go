@@ -53,6 +53,9 @@ func ReadCase(fsys fs.FS, dir, shown string) (Recording, error) {
 		}
 		list = append(list, in)
 	}
+	if len(list) == 0 {
+		return Recording{}, notRecordingError(shown, "is a folder without N.request.json files")
+	}
 	return newRecording(shown, Corpus, list)
 }
 

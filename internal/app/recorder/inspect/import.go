@@ -12,7 +12,6 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
-	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
@@ -89,7 +88,7 @@ func readRecording(path string) (interchange.Recording, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return interchange.Recording{}, fmt.Errorf("%s: cannot be read: %w", path, fileutil.Reason(err))
+		return interchange.Recording{}, cli.Unreadable(path, err)
 	case info.IsDir():
 		return interchange.ReadCase(os.DirFS(path), ".", path)
 	case !info.Mode().IsRegular():
@@ -97,7 +96,7 @@ func readRecording(path string) (interchange.Recording, error) {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return interchange.Recording{}, fmt.Errorf("%s: cannot be read: %w", path, fileutil.Reason(err))
+		return interchange.Recording{}, cli.Unreadable(path, err)
 	}
 	return interchange.Read(path, data)
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
-	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/proxy/redact"
 )
@@ -153,7 +152,7 @@ func cassetteFiles(paths []string) (files []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
-			return nil, cli.Usage("%s: cannot be read: %w", path, fileutil.Reason(err))
+			return nil, cli.Unreadable(path, err)
 		}
 		if !info.IsDir() {
 			add(path)
@@ -167,7 +166,7 @@ func cassetteFiles(paths []string) (files []string, err error) {
 			return err
 		})
 		if err != nil {
-			return nil, cli.Usage("%s: cannot be read: %w", path, fileutil.Reason(err))
+			return nil, cli.Unreadable(path, err)
 		}
 	}
 	return files, nil

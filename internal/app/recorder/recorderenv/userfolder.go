@@ -73,7 +73,7 @@ func (a *Env) pseudonymKey() ([]byte, error) {
 		text, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return nil, cli.Usage("%s: cannot be read: %w", path, fileutil.Reason(err))
+		return nil, cli.Unreadable(path, err)
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(key) < 32 {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
-	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy"
 )
 
@@ -59,14 +58,14 @@ func (a *app) readCredential(c *callerFlags) (string, error) {
 		from = "--credential-file " + c.credentialFile
 		info, err := os.Stat(c.credentialFile)
 		if err != nil {
-			return "", cli.Usage("%s: cannot be read: %w", from, fileutil.Reason(err))
+			return "", cli.Unreadable(from, err)
 		}
 		if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" { // whose modes say nothing
 			return "", cli.Usage("%s: mode %04o lets others read it; run: chmod 600 %s", from, info.Mode().Perm(), c.credentialFile)
 		}
 		data, err := os.ReadFile(c.credentialFile)
 		if err != nil {
-			return "", cli.Usage("%s: cannot be read: %w", from, fileutil.Reason(err))
+			return "", cli.Unreadable(from, err)
 		}
 		value = strings.TrimSpace(string(data))
 	}

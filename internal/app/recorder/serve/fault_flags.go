@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
-	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/fault"
 )
 
@@ -53,7 +52,7 @@ func (a *app) readFaults(d *faultFlags) (out faultSettings, err error) {
 	if d.faults != "" {
 		data, err := os.ReadFile(d.faults)
 		if err != nil {
-			return out, cli.Usage("--faults %s: cannot be read: %w", d.faults, fileutil.Reason(err))
+			return out, cli.Unreadable("--faults "+d.faults, err)
 		}
 		plan, err := fault.Parse(d.faults, data)
 		if err != nil {

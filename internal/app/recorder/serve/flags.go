@@ -13,7 +13,6 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
-	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/proxy"
@@ -207,7 +206,7 @@ func (a *app) upstreamRoots(f *modeFlags) (*x509.CertPool, error) {
 	}
 	pem, err := os.ReadFile(f.upstreamCA)
 	if err != nil {
-		return nil, cli.Usage("--upstream-ca %s: cannot be read: %w", f.upstreamCA, fileutil.Reason(err))
+		return nil, cli.Unreadable("--upstream-ca "+f.upstreamCA, err)
 	}
 	if !pool.AppendCertsFromPEM(pem) {
 		return nil, cli.Usage("--upstream-ca %s: holds no PEM certificate", f.upstreamCA)

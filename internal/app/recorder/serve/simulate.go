@@ -137,7 +137,7 @@ func findScenario(arg string) (*specs.Scenario, error) {
 		return s, nil
 	}
 	if strings.HasSuffix(arg, ".txtar") || !errors.Is(err, fs.ErrNotExist) {
-		return nil, cli.Usage("--scenario %s: cannot be read: %w", arg, fileutil.Reason(err))
+		return nil, cli.Unreadable("--scenario "+arg, err)
 	}
 	var names []string
 	for _, embedded := range []func() ([]*specs.Scenario, error){specs.Scenarios, specs.Simulated} {

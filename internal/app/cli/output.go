@@ -27,8 +27,8 @@ func Count[N ~int | ~int64 | ~uint64](n N, one, many string) string {
 }
 
 // Progress shows a person at a terminal how far a long command is. It is silent
-// for the first second, with -q, and when Stderr is not a terminal. Its methods may be
-// used concurrently.
+// for the first second, with -q, and when Stderr is not a terminal that can clear a
+// line. Its methods may be used concurrently.
 type Progress struct {
 	w    io.Writer // nil: silent
 	what string
@@ -48,7 +48,7 @@ const (
 // before the numbers.
 func (f *Frame) StartProgress(what string) *Progress {
 	p := &Progress{what: what, now: time.Now}
-	if !f.Quiet && IsTerminal(f.givenErr) {
+	if !f.Quiet && IsTerminal(f.givenErr) && f.Getenv("TERM") != "dumb" {
 		p.w = f.givenErr // it moves the cursor itself
 	}
 	p.shown = p.now().Add(progressDelay - progressInterval)

@@ -43,6 +43,9 @@ func TestProgressOfLongCommands(t *testing.T) {
 			if shown, _ := runOnTerminal(t, append([]string{"-q"}, args...)); strings.Contains(shown, clearLine) {
 				t.Errorf("progress with -q: %q", shown)
 			}
+			if shown, _ := runOnTerminal(t, args, "TERM=dumb"); strings.ContainsRune(shown, '\x1b') {
+				t.Errorf("a terminal that cannot clear a line got %q", shown)
+			}
 			var piped, out bytes.Buffer
 			recorder.Run(t.Context(), args, strings.NewReader(""), &out, &piped, []string{"HOME=" + t.TempDir()})
 			if strings.Contains(piped.String(), clearLine) {
@@ -72,7 +75,7 @@ func TestProgressOfRefresh(t *testing.T) {
 
 // runOnTerminal runs a command whose stderr is a terminal, and returns what that showed
 // and the results.
-func runOnTerminal(t *testing.T, args []string) (shown, results string) {
+func runOnTerminal(t *testing.T, args []string, environ ...string) (shown, results string) {
 	t.Helper()
 	terminal, screen := openTerminal(t)
 	read := make(chan string)
@@ -81,7 +84,7 @@ func runOnTerminal(t *testing.T, args []string) (shown, results string) {
 		read <- string(text)
 	}()
 	var out bytes.Buffer
-	code := recorder.Run(context.WithoutCancel(t.Context()), args, strings.NewReader(""), &out, screen, []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")})
+	code := recorder.Run(context.WithoutCancel(t.Context()), args, strings.NewReader(""), &out, screen, append(environ, "HOME="+t.TempDir(), "PATH="+os.Getenv("PATH")))
 	_ = screen.Close()
 	shown = <-read
 	if code != 0 {

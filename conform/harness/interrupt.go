@@ -13,6 +13,9 @@ import (
 const (
 	silencePause = 300 * time.Millisecond
 	callPause    = time.Second
+	// pauseTick divides a pause into many short ones, which one after the other take longer
+	// where processes have to wait for a processor: the agent has to wait there, too.
+	pauseTick = 10 * time.Millisecond
 )
 
 // interruption decides when the prompt of a step is called off. The zero value calls
@@ -50,18 +53,25 @@ func (i *interruption) noteSent(turn specs.Turn) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if signal := i.signal; waits && signal != nil && i.timer == nil {
-		i.timer = time.AfterFunc(pause, func() { i.callOff(signal) })
+		i.callOffAfter(pause, signal)
 	}
 }
 
-// callOff closes the channel of the step that it was armed for.
-func (i *interruption) callOff(signal chan struct{}) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.signal == signal && !i.closed {
-		i.closed = true
-		close(signal)
-	}
+// callOffAfter closes the channel of the step that it was armed for, when the rest of its
+// pause is over. The caller holds mu.
+func (i *interruption) callOffAfter(rest time.Duration, signal chan struct{}) {
+	i.timer = time.AfterFunc(pauseTick, func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		switch {
+		case i.signal != signal || i.closed:
+		case rest > pauseTick:
+			i.callOffAfter(rest-pauseTick, signal)
+		default:
+			i.closed = true
+			close(signal)
+		}
+	})
 }
 
 // pauseAfter returns how long after a turn its prompt is called off; false for a turn

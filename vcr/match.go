@@ -28,7 +28,7 @@ type candidates struct {
 
 // find returns a handler that replays the first interaction that matches, nil for none.
 func (c *candidates) find(r *Recorder, req *http.Request) (http.Handler, error) {
-	asked, err := readRequest(r.redaction.redactor, req)
+	asked, err := readRequest(r.redaction.redactor, req, record.DefaultMaxBody)
 	if err != nil {
 		return nil, err
 	}
@@ -82,15 +82,18 @@ type askedRequest struct {
 	redacted *cassette.Request
 }
 
-// readRequest reads a request's body, and gives the request a fresh one.
-func readRequest(redactor *redact.Redactor, req *http.Request) (*askedRequest, error) {
+// readRequest reads a request's body of at most limit bytes, and gives the request a fresh one.
+func readRequest(redactor *redact.Redactor, req *http.Request, limit int64) (*askedRequest, error) {
 	a := &askedRequest{redactor: redactor, req: req}
 	if req.Body == nil || req.Body == http.NoBody {
 		return a, nil
 	}
 	var err error
-	if a.body, err = io.ReadAll(req.Body); err != nil {
+	if a.body, err = io.ReadAll(io.LimitReader(req.Body, limit+1)); err != nil {
 		return nil, fmt.Errorf("%s %s: the request body cannot be read: %w", req.Method, req.URL.Redacted(), err)
+	}
+	if int64(len(a.body)) > limit {
+		return nil, fmt.Errorf("%s %s: the request body is longer than %d MiB, the most that is read; send it by a Passthrough", req.Method, req.URL.Redacted(), limit>>20)
 	}
 	_ = req.Body.Close()
 	req.Body = io.NopCloser(bytes.NewReader(a.body))

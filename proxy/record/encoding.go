@@ -58,7 +58,7 @@ func decompressCoding(coding string, body []byte, limit int64) ([]byte, error) {
 // does, so that a replayer can compare it, and removes the headers that describe it from h.
 // A body that cannot be decompressed is returned as it is, and h stays.
 func DecompressRequest(h http.Header, body []byte) []byte {
-	_, plain, err := decompressBody(h, body, maxBody)
+	_, plain, err := decompressBody(h, body, DefaultMaxBody)
 	if err != nil {
 		return body
 	}

@@ -81,7 +81,7 @@ type Config struct {
 	// answer with the incomplete reply from then on.
 	WholeOnly bool
 	// MaxBody is the length of the longest body that is kept, in bytes; 0 means
-	// 256 MiB. A longer body reaches the client and is reported as lost. While a
+	// DefaultMaxBody. A longer body reaches the client and is reported as lost. While a
 	// body passes it is on disk; saving it takes little more than its length in
 	// memory, for one large body at a time.
 	MaxBody int64
@@ -117,8 +117,8 @@ type Recorder struct {
 	report Report // written by keepAll alone until done, then by Close
 }
 
-// maxBody is the default of Config.MaxBody.
-const maxBody = 256 << 20
+// DefaultMaxBody is the default of Config.MaxBody, in bytes.
+const DefaultMaxBody = 256 << 20
 
 // New starts a recorder. Call Close to end it.
 func New(cfg Config) (*Recorder, error) {
@@ -126,7 +126,7 @@ func New(cfg Config) (*Recorder, error) {
 		cfg.Clock = time.Now
 	}
 	if cfg.MaxBody == 0 {
-		cfg.MaxBody = maxBody
+		cfg.MaxBody = DefaultMaxBody
 	}
 	if cfg.Transport == nil || cfg.Redactor == nil && (cfg.Writer != nil || cfg.Observe != nil) {
 		return nil, errors.New("record: a transport is required, and a redactor to keep anything")

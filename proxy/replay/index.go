@@ -80,6 +80,7 @@ const (
 	missUnknown   = "unknown"   // no such request was recorded
 	missExhausted = "exhausted" // every recorded answer to it was given
 	missDamaged   = "damaged"   // the answer may be in a part that cannot be read
+	missTooLong   = "too-long"  // the body of the request is longer than is read
 )
 
 // newIndex returns an index of a recording. repeat lets an interaction be acquired any number of

@@ -11,21 +11,23 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// missStatus is the status of a miss. No client retries it.
-const missStatus = http.StatusBadRequest
+// missStatus returns the status of a miss. No client retries it.
+func missStatus(reason string) int {
+	if reason == missTooLong {
+		return http.StatusRequestEntityTooLarge
+	}
+	return http.StatusBadRequest
+}
 
 // answerMiss refuses a request in the shape of its provider's errors and
 // explains why. asked is redacted.
 func (p *Replayer) answerMiss(w http.ResponseWriter, asked cassette.Request, found match) {
-	f := formOf(asked)
-	p.mu.Lock()
-	p.tally.missed++
-	search := p.tally.missed <= maxMissesSearched
-	p.mu.Unlock()
+	f, status := formOf(asked), missStatus(found.reason)
+	search := p.countMiss(found.reason) <= maxMissesSearched
 	sentence, details := p.explainMiss(f, found, search)
-	contentType, body := llm.ErrorBody(f.provider, missStatus, sentence)
+	contentType, body := llm.ErrorBody(f.provider, status, sentence)
 	in := cassette.Interaction{Request: asked, End: cassette.EndEOF, Response: cassette.Response{
-		Status: missStatus, Proto: asked.Proto, Body: body,
+		Status: status, Proto: asked.Proto, Body: body,
 		Header: http.Header{"Content-Type": {contentType}, "X-Cassette-Miss": {found.reason}, "X-Should-Retry": {"false"}},
 	}}
 	p.logExplanation(sentence, details)
@@ -33,8 +35,16 @@ func (p *Replayer) answerMiss(w http.ResponseWriter, asked cassette.Request, fou
 		p.notifyObserver(in, true)
 	}
 	maps.Copy(w.Header(), in.Response.Header)
-	w.WriteHeader(missStatus)
+	w.WriteHeader(status)
 	_, _ = w.Write(body) //nolint:gosec // JSON for an API client
+}
+
+// countMiss counts a miss, and returns how many there were.
+func (p *Replayer) countMiss(reason string) (missed int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tally.missed[reason]++
+	return p.tally.countMissed()
 }
 
 // logExplanation logs an explanation as consecutive lines.
@@ -56,7 +66,9 @@ func (p *Replayer) explainMiss(asked form, found match, search bool) (sentence s
 	advice := p.recordAdvice()
 	switch {
 	case found.reason == missDamaged:
-		return fmt.Sprintf("%s that can be read: %v", none, found.err), nil
+		return fmt.Sprintf("%s: %s", none, strings.TrimPrefix(found.err.Error(), p.cfg.Cassette.Name()+": ")), nil
+	case found.reason == missTooLong:
+		return fmt.Sprintf("%s: it has a body of more than %d MiB, the most that is read; --max-body reads longer ones", none, p.cfg.MaxBody>>20), nil
 	case found.reason == missExhausted:
 		return fmt.Sprintf("%s: %s was recorded and every answer to it is played; the agent asks once more than it did",
 			p.cfg.Cassette.Name(), where), advice

@@ -37,6 +37,10 @@ type Receipt struct {
 	// Served requests were answered from the cassette, Missed ones were not.
 	Served int `json:"served"`
 	Missed int `json:"missed"`
+	// Damaged are the missed ones whose answer may be in a damaged interaction, TooLong
+	// those with a body longer than is read.
+	Damaged int `json:"damaged,omitempty"`
+	TooLong int `json:"too_long,omitempty"`
 	// Levels counts the served requests by the level they needed; all levels are
 	// named.
 	Levels map[string]int `json:"levels"`
@@ -130,13 +134,20 @@ const maxListed = 100
 // tally is what a replayer counts.
 type tally struct {
 	started time.Time
-	missed  int
+	missed  map[string]int // by reason
 	levels  [levels]int
 	rules   map[string]int
 	relaxed []RelaxedAnswer // the first maxListed
 	loose   int             // how many relaxed answers there were
 	faults  []fault.Fired
 	faulted int
+}
+
+func (a *tally) countMissed() (n int) {
+	for _, missed := range a.missed {
+		n += missed
+	}
+	return n
 }
 
 func (a *tally) countRelaxed(l Level, relaxed RelaxedAnswer) {
@@ -166,7 +177,8 @@ func (p *Replayer) Receipt() Receipt {
 		Ended:    p.cfg.Clock().UTC().Format(time.RFC3339Nano),
 		Cassette: Played{recording.Name(), recording.Digest(), recording.Len(), meta.Provenance, meta.Created, meta.Nominal(), recording.Loss().Lost, recording.Loss().Recovered},
 		Match:    p.cfg.Match.String(),
-		Missed:   a.missed, Levels: map[string]int{}, Relaxed: maps.Clone(a.rules), RelaxedRequests: a.loose, RelaxedAnswers: slices.Clone(a.relaxed),
+		Missed:   a.countMissed(), Damaged: a.missed[missDamaged], TooLong: a.missed[missTooLong],
+		Levels: map[string]int{}, Relaxed: maps.Clone(a.rules), RelaxedRequests: a.loose, RelaxedAnswers: slices.Clone(a.relaxed),
 		Unused: len(unused),
 	}
 	for l, n := range a.levels {

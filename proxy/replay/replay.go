@@ -27,6 +27,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/websocket"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/fault"
+	"github.com/meerkat-go/conformance/proxy/record"
 	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
@@ -60,6 +61,9 @@ type Config struct {
 	Mask func(cassette.Request) cassette.Request
 	// Timing is how fast replies are sent; the zero value is None.
 	Timing Timing
+	// MaxBody is the length of the longest request body that is read, in bytes; 0 means
+	// record.DefaultMaxBody. A request with a longer one is missed, with status 413.
+	MaxBody int64
 	// Match is the loosest level at which a recorded request may answer. Stricter
 	// levels are tried first.
 	Match Level
@@ -124,6 +128,9 @@ func New(cfg Config) (*Replayer, error) {
 	if cfg.Match < Exact || cfg.Match >= levels {
 		return nil, errors.New("replay: no such level of matching")
 	}
+	if cfg.MaxBody == 0 {
+		cfg.MaxBody = record.DefaultMaxBody
+	}
 	if cfg.Log == nil {
 		cfg.Log = func(string) {}
 	}
@@ -140,7 +147,7 @@ func New(cfg Config) (*Replayer, error) {
 		}
 	}
 	p := &Replayer{cfg: cfg, rules: rules, index: newIndex(cfg.Cassette, rules, cfg.Repeat),
-		tally: tally{started: cfg.Clock(), rules: map[string]int{}}}
+		tally: tally{started: cfg.Clock(), rules: map[string]int{}, missed: map[string]int{}}}
 	p.webSockets = sync.OnceValue(p.readSockets)
 	if cfg.Faults != nil {
 		p.faults = cfg.Faults.Injector(cfg.Seed)
@@ -157,17 +164,26 @@ func (p *Replayer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var body bytes.Buffer
 	body.Grow(int(min(max(r.ContentLength, 0), 1<<20)) + bytes.MinRead)
-	if _, err := body.ReadFrom(r.Body); err != nil {
+	if _, err := body.ReadFrom(io.LimitReader(r.Body, p.cfg.MaxBody+1)); err != nil {
 		panic(http.ErrAbortHandler) // the client left before its request was complete
 	}
-	q := p.newLookup(r, body.Bytes())
-	found := p.findAnswer(q)
+	q, found := p.findRequest(r, body.Bytes())
 	if found.reason != "" && found.reason != missDamaged && p.cfg.Fallback != nil {
-		r.Body = io.NopCloser(&body)
+		r.Body = io.NopCloser(io.MultiReader(&body, r.Body))
 		p.cfg.Fallback.ServeHTTP(w, r)
 		return
 	}
 	p.sendAnswer(w, r, q, found)
+}
+
+// findRequest looks for a request's answer. A body that is longer than is read is compared with
+// nothing.
+func (p *Replayer) findRequest(r *http.Request, body []byte) (*lookup, match) {
+	if int64(len(body)) > p.cfg.MaxBody {
+		return p.newLookup(r, nil), match{reason: missTooLong}
+	}
+	q := p.newLookup(r, body)
+	return q, p.findAnswer(q)
 }
 
 // sendAnswer sends what was found for a request, or says why nothing was.

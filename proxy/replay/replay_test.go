@@ -140,6 +140,48 @@ func TestEqualRequestsPlayInOrder(t *testing.T) {
 	}
 }
 
+// A body that is longer than the bound is refused before all of it is in memory, in the words of
+// the provider, and counted.
+func TestTooLongRequest(t *testing.T) {
+	const bound = 1 << 20
+	fits, tooLong := `"`+strings.Repeat("a", bound-2)+`"`, strings.Repeat("a", 4*bound)
+	p := newReplayer(t, Config{MaxBody: bound}, pair(fits, "whole"))
+	read := &countingReader{r: strings.NewReader(tooLong)}
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, httptest.NewRequest(http.MethodPost, endpoint, read))
+	if w.Code != 413 || w.Header().Get("X-Cassette-Miss") != missTooLong || !strings.Contains(w.Body.String(), `"type":"request_too_large"`) ||
+		!strings.Contains(w.Body.String(), "a body of more than 1 MiB, the most that is read; --max-body reads longer ones") || read.n > 2*bound {
+		t.Errorf("%d after %d bytes: %v %s", w.Code, read.n, w.Header(), w.Body)
+	}
+	if w, _ := ask(p, endpoint, fits); w.Body.String() != "whole" {
+		t.Errorf("a body of the longest length: %d %s", w.Code, w.Body)
+	}
+	if got := p.Receipt(); got.Missed != 1 || got.TooLong != 1 || got.Served != 1 || got.Damaged != 0 {
+		t.Errorf("receipt %+v", got)
+	}
+	got := make(chan int, 1)
+	fallback := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- len(body)
+	})
+	p = newReplayer(t, Config{MaxBody: bound, Fallback: fallback}, pair(fits, "whole"))
+	if ask(p, endpoint, tooLong); <-got != len(tooLong) {
+		t.Error("the fallback did not get the whole body")
+	}
+}
+
+// countingReader counts the bytes that were read.
+type countingReader struct {
+	r io.Reader
+	n int
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += n
+	return n, err
+}
+
 func TestMatching(t *testing.T) {
 	const recorded = `{"model":"m","max_tokens":10,"messages":[{"role":"user","content":"héllo"}]}`
 	for name, c := range map[string]struct {
@@ -299,7 +341,7 @@ func TestDamagedCassetteFailsClosed(t *testing.T) {
 	if w, _ := ask(p, endpoint, `{"a":2}`); w.Body.String() != "second" {
 		t.Errorf("the next one: %d %s", w.Code, w.Body)
 	}
-	if r := p.Receipt(); r.Served != 1 || r.Missed != 1 || r.Unused != 1 {
+	if r := p.Receipt(); r.Served != 1 || r.Missed != 1 || r.Damaged != 1 || r.Unused != 1 {
 		t.Errorf("receipt %+v", r)
 	}
 }

@@ -32,10 +32,18 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// ask is the agent: it posts its second argument to the first one, by whatever
-// proxy and roots its environment names, and prints what comes back.
+// ask is the agent: it posts its second argument, or the file behind an @, to the first
+// one, by whatever proxy and roots its environment names, and prints what comes back.
 func ask() {
-	req, err := http.NewRequest(http.MethodPost, os.Args[1], strings.NewReader(os.Args[2]))
+	body := os.Args[2]
+	if file, ok := strings.CutPrefix(body, "@"); ok {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			panic(err)
+		}
+		body = string(data)
+	}
+	req, err := http.NewRequest(http.MethodPost, os.Args[1], strings.NewReader(body))
 	if err != nil {
 		panic(err)
 	}

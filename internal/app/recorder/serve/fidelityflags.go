@@ -16,7 +16,6 @@ import (
 func (f *modeFlags) addFidelity(set *pflag.FlagSet) {
 	set.Var(&f.onAbort, "on-abort", "record: what happens to the reply when the client leaves: cancel, or `drain[:MiB[:seconds]]`, which reads on")
 	set.BoolVar(&f.allowIncomplete, "allow-incomplete", false, "record: replies that are cut are intended; the cassette declares it")
-	set.Var(&f.maxBody, "max-body", "record: keep no body longer than so many `MiB` (default 256)")
 }
 
 // abort is record.Drain as a flag. It is a pflag.Value.

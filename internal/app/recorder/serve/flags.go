@@ -94,6 +94,7 @@ func (f *modeFlags) addTo(cmd *cobra.Command) {
 		f.addFidelity(set)
 	}
 	if in(modeRecord, modeRefresh, modeReplay) {
+		set.Var(&f.maxBody, "max-body", "keep no body, and in a replay read no request, longer than so many `MiB` (default 256)")
 		set.StringArrayVar(&f.scrub, "scrub", nil, "`rule` for what may differ in a request: "+strings.Join(scrub.Names(), ", ")+", $JSON.PATH, /PATTERN/ or both; may be repeated")
 	}
 	if in(modeRecord) {

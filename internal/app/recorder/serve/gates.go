@@ -35,9 +35,17 @@ func (g gates) failedGates(got replay.Receipt, unasked string) (failed []string)
 	if got.Served+got.Missed+got.Struck == 0 {
 		return []string{unasked}
 	}
-	if got.Missed > 0 {
+	if got.Damaged > 0 {
+		failed = append(failed, fmt.Sprintf("%s a damaged interaction; restore the cassette from a copy, or record everything afresh with --mode refresh",
+			cli.Count(got.Damaged, "request met", "requests met")))
+	}
+	if got.TooLong > 0 {
+		failed = append(failed, fmt.Sprintf("%s longer than is read; if that is meant, give a greater --max-body",
+			cli.Count(got.TooLong, "request was", "requests were")))
+	}
+	if unknown := got.Missed - got.Damaged - got.TooLong; unknown > 0 {
 		failed = append(failed, fmt.Sprintf("%s no recorded answer; if that is meant, record what is missing with --mode record-missing, "+
-			"or everything afresh with --mode refresh", cli.Count(got.Missed, "request has", "requests have")))
+			"or everything afresh with --mode refresh", cli.Count(unknown, "request has", "requests have")))
 	}
 	if got.Unused > 0 && !g.allowUnused {
 		failed = append(failed, fmt.Sprintf("%s never asked for; if that is meant, record afresh with --mode refresh, or say --allow-unused",

@@ -24,7 +24,7 @@ var modesOfFlag = map[string][]string{
 	"no-swap":          {modeRefresh},
 	"on-abort":         {modeRecord, modeMissing, modeRefresh},
 	"allow-incomplete": {modeRecord, modeMissing, modeRefresh},
-	"max-body":         {modeRecord, modeMissing, modeRefresh},
+	"max-body":         {modeRecord, modeMissing, modeRefresh, modeReplay},
 	"scrub":            {modeRecord, modeMissing, modeRefresh, modeReplay},
 	"exempt":           {modeRecord, modeMissing, modeRefresh},
 	"on-secret":        {modeRecord, modeMissing, modeRefresh},

@@ -124,7 +124,7 @@ func (k *modeEnv) newRecorder(w *cassette.Writer, old *cassette.Cassette) (*reco
 // when that is nil, they are refused.
 func (k *modeEnv) newReplayer(recording *cassette.Cassette, fallback http.Handler) (*replay.Replayer, error) {
 	replayer, err := replay.New(replay.Config{Cassette: recording, Redactor: k.Redactor, Mask: k.MaskRequest, Timing: replay.Timing(k.flags.speed),
-		Match: replay.Level(k.flags.match), Scrubs: k.scrubs, Here: k.here, Record: "recorder run --mode record-missing --cassette " + terminal.ShellWord(recording.Name()) + " -- CMD…",
+		MaxBody: int64(k.flags.maxBody), Match: replay.Level(k.flags.match), Scrubs: k.scrubs, Here: k.here, Record: "recorder run --mode record-missing --cassette " + terminal.ShellWord(recording.Name()) + " -- CMD…",
 		Rechunk: k.faults.rechunk, Faults: k.faults.faults, Seed: k.faults.seed,
 		Fallback: fallback, Log: func(line string) { k.Say("%s", line) }})
 	if err != nil {

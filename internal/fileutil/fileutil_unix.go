@@ -68,3 +68,12 @@ func SyncDir(dir string) error {
 	}
 	return nil
 }
+
+// foreignOwner returns the owner of a file that is not to be trusted by the user of this process.
+func foreignOwner(info fs.FileInfo, user int) (owner int, ok bool) {
+	stat, known := info.Sys().(*syscall.Stat_t)
+	if !known || user == 0 || stat.Uid == 0 || int(stat.Uid) == user {
+		return 0, false
+	}
+	return int(stat.Uid), true
+}

@@ -47,3 +47,6 @@ func RemoveLocked(f *os.File) error {
 
 // SyncDir does nothing: Windows cannot sync a folder and does not need to.
 func SyncDir(string) error { return nil }
+
+// foreignOwner does nothing: files of others are kept apart by access lists.
+func foreignOwner(os.FileInfo, int) (owner int, ok bool) { return 0, false }

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
@@ -146,14 +145,10 @@ func (a *Authority) secretPEM() ([]byte, error) {
 // loadAuthority reads an authority and checks the key type, that key and
 // certificate match, the constraints, and the file mode.
 func loadAuthority(path string) (*Authority, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, cannotRead(path, err)
+	data, err := fileutil.ReadPrivate(path)
+	if exposed := (*fileutil.ExposedError)(nil); errors.As(err, &exposed) { // a new mode would not make it a secret again
+		return nil, fmt.Errorf("%s: %s: %w", path, exposed.Why, ErrNotOurs)
 	}
-	if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" { // where modes say nothing
-		return nil, fmt.Errorf("%s: mode %04o lets others read the key: %w", path, info.Mode().Perm(), ErrNotOurs)
-	}
-	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, cannotRead(path, err)
 	}

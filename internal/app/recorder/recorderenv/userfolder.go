@@ -65,12 +65,15 @@ func (a *Env) pseudonymKey() ([]byte, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, pseudonymFile)
-	text, err := os.ReadFile(path)
+	text, err := fileutil.ReadPrivate(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := createKey(dir, path); err != nil {
 			return nil, cli.Usage("%s: cannot be written: %w", path, fileutil.Reason(err))
 		}
-		text, err = os.ReadFile(path)
+		text, err = fileutil.ReadPrivate(path)
+	}
+	if exposed := (*fileutil.ExposedError)(nil); errors.As(err, &exposed) {
+		return nil, cli.Usage("%s: %s, and the key tells what a pseudonym may stand for; delete it to have a new one made", path, exposed.Why)
 	}
 	if err != nil {
 		return nil, cli.Unreadable(path, err)

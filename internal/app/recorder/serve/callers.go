@@ -1,8 +1,7 @@
 package serve
 
 import (
-	"os"
-	"runtime"
+	"errors"
 	"strings"
 	"sync"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy"
 )
 
@@ -56,14 +56,10 @@ func (a *app) readCredential(c *callerFlags) (string, error) {
 	value, from := a.Getenv(CredentialVariable), CredentialVariable
 	if c.credentialFile != "" {
 		from = "--credential-file " + c.credentialFile
-		info, err := os.Stat(c.credentialFile)
-		if err != nil {
-			return "", cli.Unreadable(from, err)
+		data, err := fileutil.ReadPrivate(c.credentialFile)
+		if exposed := (*fileutil.ExposedError)(nil); errors.As(err, &exposed) {
+			return "", cli.Usage("%s: %w", from, exposed)
 		}
-		if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" { // whose modes say nothing
-			return "", cli.Usage("%s: mode %04o lets others read it; run: chmod 600 %s", from, info.Mode().Perm(), c.credentialFile)
-		}
-		data, err := os.ReadFile(c.credentialFile)
 		if err != nil {
 			return "", cli.Unreadable(from, err)
 		}
@@ -78,15 +74,27 @@ func (a *app) readCredential(c *callerFlags) (string, error) {
 	return value, nil
 }
 
+// maxTurnedAway is how many different lines about clients that were turned away are printed.
+const maxTurnedAway = 1000
+
 // logTurnedAway returns the Log of the proxy. It counts all lines and prints each once, because
-// clients try again.
+// clients try again, up to maxTurnedAway.
 func (a *app) logTurnedAway() func(line string) {
-	var said sync.Map
+	var mu sync.Mutex
+	said := map[string]bool{}
 	return func(line string) {
 		a.turnedAway.Add(1)
-		if _, isKnown := said.LoadOrStore(line, true); !isKnown {
+		mu.Lock()
+		defer mu.Unlock()
+		if said[line] || len(said) > maxTurnedAway {
+			return
+		}
+		if len(said) == maxTurnedAway {
+			a.Say("more was turned away; only the first %d different reasons are printed", maxTurnedAway)
+		} else {
 			a.Say("%s", line)
 		}
+		said[line] = true
 	}
 }
 

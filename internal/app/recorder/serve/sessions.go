@@ -36,6 +36,7 @@ type sessions struct {
 // clientSession is one session. Its cassette is opened once: all of its requests go to handler, or
 // are refused with err.
 type clientSession struct {
+	name    string
 	path    string
 	open    sync.Once
 	handler modeHandler
@@ -45,11 +46,21 @@ type clientSession struct {
 	refused int
 }
 
+// maxSessions is how many sessions one proxy keeps apart. The requests of all further ones are
+// refused, and counted under furtherSessions, which is the name of no session.
+const (
+	maxSessions     = 10_000
+	furtherSessions = "*"
+)
+
 func (l *sessions) sessionCassette(session string) *clientSession {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.byName[session] == nil && len(l.byName) >= maxSessions {
+		session = furtherSessions
+	}
 	if l.byName[session] == nil {
-		l.byName[session] = &clientSession{path: strings.ReplaceAll(l.env.flags.cassette, sessionMark, session)}
+		l.byName[session] = &clientSession{name: session, path: strings.ReplaceAll(l.env.flags.cassette, sessionMark, session)}
 	}
 	return l.byName[session]
 }
@@ -67,16 +78,23 @@ func (l *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // openClient returns a session after opening its cassette was tried.
 func (l *sessions) openClient(name string) *clientSession {
 	client := l.sessionCassette(name)
-	client.open.Do(func() { client.handler, client.err = l.openSession(name, client.path) })
+	client.open.Do(func() { client.handler, client.err = l.openSession(client.name, client.path) })
 	return client
 }
 
 var errNoSession = cli.Fail(recorderenv.ExitGate, "a request names no session, so it has no cassette; give each client its own proxy URL in HTTPS_PROXY and https_proxy, http://NAME@host:port, or base URL, http://host:port/~NAME/…")
 
+var errTooManySessions = cli.Fail(recorderenv.ExitGate, "a request names one session more than the %d that one proxy keeps apart; give parallel tests fewer names, or more proxies", maxSessions)
+
 func (l *sessions) openSession(name, path string) (modeHandler, error) {
 	var h modeHandler
-	err := errNoSession
-	if name != "" {
+	var err error
+	switch name {
+	case "":
+		err = errNoSession
+	case furtherSessions:
+		err = errTooManySessions
+	default:
 		h, err = l.env.openCassette(path, strings.ReplaceAll(l.env.flags.receipt, sessionMark, name))
 	}
 	if err != nil {

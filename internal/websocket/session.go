@@ -19,7 +19,7 @@ type Session struct {
 	handshake *http.Request
 	ordinal   int // set by Ordinals, guarded by its mutex
 
-	mu       sync.Mutex
+	lock     chan struct{} // holds one value while somebody uses upstream and refused
 	upstream *Upstream
 	refused  *Refusal
 	ended    chan struct{} // closed when the provider has ended its side
@@ -34,7 +34,7 @@ type closingKey struct{}
 
 // WithSession returns a new session for the handshake r, and a context that has it.
 func WithSession(r *http.Request) (*Session, context.Context) {
-	s := &Session{handshake: r, ended: make(chan struct{})}
+	s := &Session{handshake: r, lock: make(chan struct{}, 1), ended: make(chan struct{})}
 	return s, context.WithValue(r.Context(), sessionKey{}, s)
 }
 
@@ -84,8 +84,10 @@ func (r *Refusal) Response(request *http.Request) *http.Response {
 // refusal, later calls return the same. The error is a *Refusal when the provider answered
 // without switching protocols.
 func (s *Session) Connect(ctx context.Context, next http.RoundTripper) (*Upstream, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	if err := s.acquire(ctx); err != nil {
+		return nil, err
+	}
+	defer s.release()
 	switch {
 	case s.upstream != nil:
 		return s.upstream, nil
@@ -101,12 +103,26 @@ func (s *Session) Connect(ctx context.Context, next http.RoundTripper) (*Upstrea
 	return up, nil
 }
 
-// Send passes a message that asks for no reply on to the provider. Without a connection
-// to one it does nothing.
+// acquire waits until nobody else connects, for as long as ctx lasts.
+func (s *Session) acquire(ctx context.Context) error {
+	select {
+	case s.lock <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Session) release() { <-s.lock }
+
+// Send passes a message that asks for no reply on to the provider, when the connection that
+// is being made, if any, is there. Without a connection it does nothing.
 func (s *Session) Send(ctx context.Context, message []byte) error {
-	s.mu.Lock()
+	if err := s.acquire(ctx); err != nil {
+		return err
+	}
 	up := s.upstream
-	s.mu.Unlock()
+	s.release()
 	if up == nil {
 		return nil
 	}
@@ -122,8 +138,8 @@ func (s *Session) noteEnd(status coder.StatusCode, reason string) {
 }
 
 func (s *Session) closeUpstream() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.lock <- struct{}{}
+	defer s.release()
 	if s.upstream != nil {
 		s.upstream.Close()
 	}

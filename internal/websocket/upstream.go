@@ -32,6 +32,10 @@ type Upstream struct {
 	stop     context.CancelFunc
 }
 
+// handshakeTimeout bounds how long the provider may take to answer a handshake. A client that
+// leaves meanwhile is not noticed, because its further messages wait.
+const handshakeTimeout = 30 * time.Second
+
 // maxRefusal is how much of a refusal's body is kept, in bytes.
 const maxRefusal = 1 << 20
 
@@ -44,7 +48,7 @@ func Dial(ctx context.Context, handshake *http.Request, next http.RoundTripper, 
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { u.trace = got }})
 	catch := &refusalCatcher{next: next}
 	conn, resp, err := coder.Dial(traced, handshake.URL.String(), &coder.DialOptions{ //nolint:bodyclose // it is the connection
-		HTTPClient: &http.Client{Transport: catch, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		HTTPClient: &http.Client{Transport: catch, Timeout: handshakeTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		HTTPHeader: handshakeHeader(handshake), Host: handshake.Host, Subprotocols: subprotocols(handshake),
 	})
 	switch {

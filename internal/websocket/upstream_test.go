@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	coder "github.com/coder/websocket"
 )
@@ -217,4 +219,41 @@ func TestRefusedHandshakes(t *testing.T) {
 	if _, err := session.Connect(ctx, http.DefaultTransport); err == nil || strings.Contains(err.Error(), "failed to") {
 		t.Errorf("unreachable: %v", err)
 	}
+}
+
+// A provider that never answers the handshake holds nobody for ever.
+func TestHandshakeWithoutAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		handshake := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://api.openai.com/v1/responses", nil)
+		session, ctx := WithSession(handshake)
+		connected := make(chan error)
+		go func() {
+			_, err := session.Connect(ctx, silent{})
+			connected <- err
+		}()
+		synctest.Wait() // until it dials
+		left, leave := context.WithCancel(ctx)
+		leave()
+		if err := session.Send(left, []byte("{}")); !errors.Is(err, context.Canceled) {
+			t.Errorf("a message of a client that has left: %v", err)
+		}
+		if _, err := session.Connect(left, silent{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("a second connection of a client that has left: %v", err)
+		}
+		begin := time.Now()
+		if err := <-connected; !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > handshakeTimeout {
+			t.Errorf("the dial ended with %v after %v", err, time.Since(begin))
+		}
+		if err := session.Send(ctx, []byte("{}")); err != nil {
+			t.Errorf("a message without a connection: %v", err)
+		}
+	})
+}
+
+// silent never answers.
+type silent struct{}
+
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
 }

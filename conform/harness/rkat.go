@@ -79,7 +79,7 @@ func (s rkatSubject) Open(_ context.Context, room Room) (Session, error) {
 	switch {
 	case room.Case.Scenario.IsSimulated: // a provider that fails is asked again, without a long wait
 		env = append(env, "RKAT_RETRY_INITIAL_DELAY=1ms")
-		if room.Case.Scenario.HasStall() {
+		if givesUpSilence(room.Case.Scenario) {
 			env = append(env, "RKAT_LIMITS_IDLE_TIMEOUT="+idleTimeout.String())
 		}
 	case !room.Case.Scenario.Live: // a recording says how often the provider is asked
@@ -121,10 +121,16 @@ func quickStart(noCertificates string) []string {
 // compact: a little more than the least that the provider takes.
 var compactionThreshold = map[string]string{"anthropic": "0.26", "openai": "0.02"}
 
-// idleTimeout is how long rkat waits where the scenario has a provider that falls silent:
-// longer than a prompt that is called off then. Elsewhere rkat's own time applies, which a
-// machine that stands still for seconds does not exceed.
+// idleTimeout is how long rkat waits where it is to give up a provider that falls silent.
+// Elsewhere rkat's own time applies, which a machine that stands still for seconds does not
+// exceed.
 const idleTimeout = 2 * time.Second
+
+// givesUpSilence reports whether the agent itself is to end a reply that has fallen silent.
+// In other scenarios it is called off or killed then, and must not ask again before that.
+func givesUpSilence(s *specs.Scenario) bool {
+	return s.HasStall() && !slices.ContainsFunc(s.Steps, func(step specs.Step) bool { return step.Interrupt || step.Kill })
+}
 
 // rkatSession is rkat in one case.
 type rkatSession struct {

@@ -64,6 +64,7 @@ func (c *helped) startProgram(cmd *exec.Cmd) error {
 		return errors.Join(err, files.Close(), c.control.Close())
 	}
 	cmd.ExtraFiles = []*os.File{files, task}
+	cmd.WaitDelay = startPatience // killing the helper earlier would leave what it has not ended yet
 	err = cmd.Start()
 	_, _ = files.Close(), task.Close()
 	if err != nil {
@@ -116,8 +117,8 @@ func (c *helped) openControl() (*os.File, error) {
 	return theirs, nil
 }
 
-// startPatience is how long a helper may take to start its program on a machine
-// with more to do than it can.
+// startPatience is how long a helper may take to start its program, or to end it, on a
+// machine with more to do than it can.
 const startPatience = time.Minute
 
 // awaitStart reads the helper's first message and serves the listeners that come
@@ -195,7 +196,7 @@ func (c *helped) killAll() {
 
 // finishRun reads how the program ended. The helper has ended before.
 func (c *helped) finishRun() ending {
-	_ = c.control.SetReadDeadline(time.Now().Add(time.Second)) // what it sent is there
+	_ = c.control.SetReadDeadline(time.Now().Add(startPatience)) // what it sent is there
 	m, _, err := c.receiveMessage()
 	if err != nil {
 		m.Ending = ending{ExitCode: -1, Signal: unix.SignalName(unix.SIGKILL)}

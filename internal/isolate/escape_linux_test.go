@@ -1,7 +1,9 @@
 package isolate
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +17,7 @@ import (
 func escape(t *testing.T, sandbox *Sandbox, limits Limits, script string) Result {
 	t.Helper()
 	command := shell(script, limits)
-	mark := "TEST_ESCAPE=" + t.Name()
+	mark := "TEST_ESCAPE=" + t.TempDir() // no other run of this test on the machine has it
 	command.Env = append(command.Env, mark)
 	began := time.Now()
 	got, err := sandbox.Run(t.Context(), command)
@@ -55,15 +57,15 @@ func TestNothingEscapes(t *testing.T) {
 			want   func(Result) bool
 		}{
 			"session of its own": {script: "setsid sleep 60 >/dev/null 2>&1 & sleep 0.3", want: func(r Result) bool { return r.Killed == 1 && r.ExitCode == 0 }},
-			"double fork":        {script: "(setsid sh -c 'sleep 60 & sleep 61 & wait' &) ; sleep 0.3; echo done", want: func(r Result) bool { return r.Killed == 3 && string(r.Stdout) == "done\n" }},
+			"double fork":        {script: "echo $( (setsid sh -c 'sleep 60 >&2 & sleep 61 >&2 & echo done; exec >&2; wait' &) )", want: func(r Result) bool { return r.Killed == 3 && string(r.Stdout) == "done\n" }},
 			"held pipes":         {script: "sleep 60 & echo done; exit 2", want: func(r Result) bool { return r.Killed == 1 && r.ExitCode == 2 && string(r.Stdout) == "done\n" }},
 			"stops itself":       {script: "kill -STOP $$", limits: Limits{Time: time.Second}, want: func(r Result) bool { return r.TimedOut }},
 			"closes its output":  {script: "echo x; exec >&- 2>&-; sleep 0.3; exit 7", want: func(r Result) bool { return r.ExitCode == 7 && string(r.Stdout) == "x\n" }},
 			"kills its parent":   {script: "kill -TERM $PPID; kill -INT $PPID; sleep 0.2; exit 6", want: func(r Result) bool { return r.ExitCode == 6 }},
 			// It ends by itself: a test must not be able to fill the machine.
 			"many processes":  {script: "i=0; while [ $i -lt 150 ]; do sleep 20 & i=$((i+1)); done; wait", limits: Limits{Processes: 50}, want: func(r Result) bool { return strings.Contains(r.Stopped, "50 processes") }},
-			"ignores SIGTERM": {script: "trap '' TERM; (trap '' TERM; setsid sleep 60) & while :; do sleep 1; done", limits: Limits{Time: time.Second}, want: func(r Result) bool { return r.TimedOut && r.Signal == "SIGKILL" }},
-			"memory":          {script: "head -c 300000000 /dev/zero | tail; sleep 5", limits: Limits{Memory: 100 << 20}, want: func(r Result) bool { return strings.Contains(r.Stopped, "100 MiB") }},
+			"ignores SIGTERM": {script: "trap '' TERM; (trap '' TERM; setsid sleep 60) & while :; do sleep 1; done", limits: Limits{Time: 5 * time.Second}, want: func(r Result) bool { return r.TimedOut && r.Signal == "SIGKILL" }},
+			"memory":          {script: "(head -c 300000000 /dev/zero; sleep 20) | tail", limits: Limits{Memory: 100 << 20}, want: func(r Result) bool { return strings.Contains(r.Stopped, "100 MiB") }},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -72,6 +74,34 @@ func TestNothingEscapes(t *testing.T) {
 					t.Errorf("%+v", got)
 				}
 			})
+		}
+	})
+}
+
+// TestNothingEscapesASlowHelper holds that nothing is left when the machine does not let the
+// helper run for a while just when the program is to end.
+func TestNothingEscapesASlowHelper(t *testing.T) {
+	forEachLevel(t, func(t *testing.T, sandbox *Sandbox) {
+		mark := "TEST_ESCAPE=" + t.TempDir()
+		command := shell("echo began; while :; do sleep 1; done", Limits{})
+		command.Env = append(command.Env, mark)
+		ctx, cancel := context.WithCancel(t.Context())
+		p, err := sandbox.Start(ctx, command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bufio.NewScanner(p.Stdout).Scan()
+		helper := p.container.(*helped).helper
+		_ = helper.Signal(unix.SIGSTOP)
+		cancel()
+		select {
+		case <-p.ended: // it was given up
+		case <-time.After(3 * gracePeriod):
+		}
+		_ = helper.Signal(unix.SIGCONT)
+		_, _ = p.Wait()
+		if alive := processesWith(t, mark); len(alive) > 0 {
+			t.Errorf("still alive: %s", alive)
 		}
 	})
 }

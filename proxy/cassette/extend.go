@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -99,7 +100,19 @@ func (w *Writer) adoptItems(old *Cassette) error {
 		return readError(old.name, err)
 	}
 	_, _, w.last, _ = readSeal(line)
-	w.count, w.adopted, w.loss = len(old.spans), len(old.spans), old.end.Loss
+	w.count, w.adopted, w.loss, w.extends = len(old.spans), len(old.spans), old.end.Loss, old.Digest()
+	return nil
+}
+
+// checkStillExtends returns an error when the cassette that is extended was replaced by another:
+// what that holds would be lost. Where it is gone, nothing is.
+func (w *Writer) checkStillExtends() error {
+	if _, err := os.Lstat(w.path); w.extends == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if now, err := Open(w.path); err != nil || now.Digest() != w.extends {
+		return newError(w.path, fs.ErrExist, "was replaced by another process meanwhile and stays so; what was recorded is in %s", partialPath(w.path))
+	}
 	return nil
 }
 
@@ -139,14 +152,13 @@ func haveSameBeginning(a, b io.Reader, n int64) bool {
 }
 
 // Replaceable returns an error when Rename would not replace path: it is a
-// folder or a link.
-func Replaceable(path string) error { return checkVacant(path, true) }
+// folder or a link, or ErrBusy, it is being recorded.
+func Replaceable(path string) error { return cmp.Or(checkVacant(path, true), unlessBusy(path)) }
 
 // Rename renames the finished cassette from to to, durably, and replaces what is
-// there. It verifies from first. On any error the old file stays; a link is
-// fs.ErrExist.
+// there. It verifies from first. On any error the old file stays; see [Replaceable].
 func Rename(from, to string) error {
-	if err := checkVacant(to, true); err != nil {
+	if err := Replaceable(to); err != nil {
 		return err
 	}
 	if err := Verify(from); err != nil {

@@ -87,6 +87,39 @@ func TestExtendIsWholeAfterACrash(t *testing.T) {
 	}
 }
 
+// What another process put in the place of the cassette that is extended is not overwritten, nor
+// is it put there while that is seen.
+func TestExtendedCassetteIsReplaced(t *testing.T) {
+	path := write(t, samples()[0])
+	fresh := write(t, samples()[1])
+	w := extend(t, path, samples()[2])
+	if err := Rename(fresh, path); !errors.Is(err, ErrBusy) {
+		t.Errorf("renamed to one that is being recorded: %v", err)
+	}
+	if err := os.Rename(fresh, path); err != nil { // as git does
+		t.Fatal(err)
+	}
+	err := w.Close()
+	if want := "was replaced by another process meanwhile and stays so; what was recorded is in " + partialPath(path); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want that it %s", err, want)
+	}
+	c, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantSame(t, readAll(t, c), samples()[1:2])
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := Recover(path); kept != 2 || err != nil {
+		t.Errorf("recovered %d, %v", kept, err)
+	}
+	w = extend(t, path, samples()[1])
+	if err := errors.Join(os.Remove(path), w.Close()); err != nil {
+		t.Errorf("one that is gone: %v", err)
+	}
+}
+
 func TestExtendRefuses(t *testing.T) {
 	path := write(t, samples()[0])
 	live, other, nominal := testMeta, testMeta, testMeta

@@ -41,7 +41,8 @@ type Writer struct {
 	count      int
 	joinBuffer []byte // scratch of writePieces
 	newReviser func() (again func(Interaction) (Interaction, error), first int)
-	adopted    int // interactions of the cassette that is extended
+	adopted    int    // interactions of the cassette that is extended
+	extends    string // the digest of that cassette
 	loss       Loss
 }
 
@@ -217,7 +218,7 @@ func (w *Writer) finishFile() error {
 	if err := verifyFile(partialPath(w.path)); err != nil {
 		return err
 	}
-	if err := checkVacant(w.path, w.force); err != nil {
+	if err := cmp.Or(checkVacant(w.path, w.force), w.checkStillExtends()); err != nil {
 		return err
 	}
 	return rename(partialPath(w.path), w.path)

@@ -101,7 +101,7 @@ func (r *refreshHandler) finishRecording(a *app, failed bool) outcome {
 		return out
 	}
 	if err := cassette.Rename(r.recordHandler.path, r.path); err != nil {
-		a.Say("%v", err)
+		a.Say("%v; the fresh recording is %s", err, r.recordHandler.path)
 		out.exit = recorderenv.ExitInternal
 		return out
 	}

@@ -74,7 +74,7 @@ func TestLargeFileIsDamagedLater(t *testing.T) {
 	if err := f.Truncate(int64(c.spans[500].start)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.At(550); (err == nil) != (runtime.GOOS == "windows") {
+	if _, err := c.At(550); (err == nil) != (runtime.GOOS == "windows") || err != nil && !(errors.Is(err, ErrDamaged) && strings.Contains(err.Error(), "was made shorter while it was read")) {
 		t.Errorf("an interaction that is gone: %v", err)
 	}
 	if _, err := Open(path); !errors.Is(err, ErrTorn) {

@@ -157,6 +157,11 @@ func verifyFile(path string) error {
 	return nil
 }
 
+// readError is the error for a file that cannot be read. Where more was there before, somebody
+// has shortened it.
 func readError(name string, err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return newError(name, ErrDamaged, "was made shorter while it was read; restore the file from a copy or record it again")
+	}
 	return newError(name, err, "cannot be read (%s); check the path and its permissions", firstLine(fileutil.Reason(err)))
 }

@@ -63,6 +63,8 @@ func TestUsage(t *testing.T) {
 		{"completion bahs", "sample: bahs: unknown command; did you mean bash? run: sample completion --help\n"},
 		{"show --json=ture", "sample: show: --json=ture: neither true nor false; run: sample show --help\n"},
 		{"show --elsewhere", "sample: show: unknown flag: --elsewhere; run: sample show --help\n"},
+		{"show --level --", "sample: --level: its value is missing: -- is behind it; run: sample show --help\n"},
+		{"show --host --", "sample: --host: its value is missing: -- is behind it; run: sample show --help\n"},
 		{"show x", "sample: x: unexpected; show takes flags only\n"},
 	} {
 		if code, stdout, stderr := runSample(t, "", nil, strings.Fields(c.args)...); code != 64 || stdout != "" || stderr != c.stderr {

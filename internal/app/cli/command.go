@@ -56,6 +56,9 @@ func (f *Frame) prepareCommand(cmd *cobra.Command) error {
 			return nil
 		}
 	}
+	if err := checkValuesGiven(cmd); err != nil {
+		return err
+	}
 	if f.Program.Settings != nil {
 		if err := f.applySettings(cmd); err != nil {
 			return err
@@ -65,6 +68,17 @@ func (f *Frame) prepareCommand(cmd *cobra.Command) error {
 		return f.Program.Prepare(cmd)
 	}
 	return nil
+}
+
+// checkValuesGiven refuses a flag without its value in front of --, which would be its value and
+// with --cassette the name of a file.
+func checkValuesGiven(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if value := flag.Value.String(); err == nil && (value == "--" || value == "[--]") {
+			err = Usage("--%s: its value is missing: -- is behind it; run: %s --help", flag.Name, cmd.CommandPath())
+		}
+	})
+	return err
 }
 
 // addCompletion adds cobra's completion command, which needs the other commands and

@@ -137,7 +137,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (t *transport) send(r *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(r)
 	if err != nil {
-		return nil, replyError(err)
+		return nil, t.via.nameIn(replyError(err), r)
 	}
 	if err := t.via.checkReply(r, resp); err != nil {
 		return nil, err

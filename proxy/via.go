@@ -15,8 +15,8 @@ import (
 
 // Via is a proxy between this machine and the providers, such as that of a company.
 type Via struct {
-	address *url.URL // with the login
-	noProxy string
+	address *url.URL                         // with the login
+	find    func(*url.URL) (*url.URL, error) // the address, nil for a host that is reached directly
 }
 
 // ParseVia reads the address of a proxy, http://HOST:PORT or https://HOST:PORT. login is
@@ -36,7 +36,8 @@ func ParseVia(address, login, noProxy string) (*Via, error) {
 		}
 		u.User = url.UserPassword(user, password)
 	}
-	return &Via{address: u, noProxy: noProxy}, nil
+	find := (&httpproxy.Config{HTTPProxy: u.String(), HTTPSProxy: u.String(), NoProxy: noProxy}).ProxyFunc()
+	return &Via{address: u, find: find}, nil
 }
 
 // Password returns the password of the login, "" for none.
@@ -45,11 +46,21 @@ func (v *Via) Password() string {
 	return password
 }
 
+// nameIn adds the proxy to the error of a request that went through it and got no reply: either
+// may be what is at fault.
+func (v *Via) nameIn(err error, r *http.Request) error {
+	if v == nil || errors.As(err, new(viaRefusal)) {
+		return err
+	}
+	if address, _ := v.find(r.URL); address == nil {
+		return err
+	}
+	return fmt.Errorf("through upstream proxy %s: %w", v.address.Host, err)
+}
+
 // installIn makes next use the proxy.
 func (v *Via) installIn(next *http.Transport) {
-	address := v.address.String()
-	find := (&httpproxy.Config{HTTPProxy: address, HTTPSProxy: address, NoProxy: v.noProxy}).ProxyFunc()
-	next.Proxy = func(r *http.Request) (*url.URL, error) { return find(r.URL) }
+	next.Proxy = func(r *http.Request) (*url.URL, error) { return v.find(r.URL) }
 	next.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, asked *http.Request, got *http.Response) error {
 		if got.StatusCode == http.StatusOK {
 			return nil
@@ -71,11 +82,21 @@ func (v *Via) checkReply(r *http.Request, got *http.Response) error {
 // schemeForm matches the name of a scheme of authentication.
 var schemeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,30}`)
 
+// viaRefusal is what a proxy answered instead of leading to a host, and what to do.
+type viaRefusal string
+
+// Error returns the sentence, which names the proxy.
+func (r viaRefusal) Error() string { return string(r) }
+
 // refusalError says why the proxy does not lead to host, and what to do.
 func (v *Via) refusalError(host string, got *http.Response) error {
+	return viaRefusal("upstream proxy " + v.address.Host + ": " + v.refusalReason(host, got))
+}
+
+func (v *Via) refusalReason(host string, got *http.Response) string {
 	// Tinyproxy refuses a wrong login with 401.
 	if got.StatusCode != http.StatusProxyAuthRequired && got.StatusCode != http.StatusUnauthorized {
-		return fmt.Errorf("upstream proxy %s: does not lead to %s (status %d)", v.address.Host, host, got.StatusCode)
+		return fmt.Sprintf("does not lead to %s (status %d)", host, got.StatusCode)
 	}
 	var schemes []string
 	for _, line := range got.Header["Proxy-Authenticate"] {
@@ -86,9 +107,9 @@ func (v *Via) refusalError(host string, got *http.Response) error {
 	isBasic := func(scheme string) bool { return strings.EqualFold(scheme, "Basic") }
 	switch {
 	case len(schemes) > 0 && !slices.ContainsFunc(schemes, isBasic):
-		return fmt.Errorf("upstream proxy %s: asks for a login by %s, and only Basic is supported; name a proxy on this machine that logs in so, such as cntlm", v.address.Host, strings.Join(schemes, ", "))
+		return fmt.Sprintf("asks for a login by %s, and only Basic is supported; name a proxy on this machine that logs in so, such as cntlm", strings.Join(schemes, ", "))
 	case v.address.User == nil:
-		return fmt.Errorf("upstream proxy %s: asks for a login; give it as USER:PASSWORD in RECORDER_UPSTREAM_PROXY_LOGIN", v.address.Host)
+		return "asks for a login; give it as USER:PASSWORD in RECORDER_UPSTREAM_PROXY_LOGIN"
 	}
-	return fmt.Errorf("upstream proxy %s: does not accept the login; check RECORDER_UPSTREAM_PROXY_LOGIN", v.address.Host)
+	return "does not accept the login; check RECORDER_UPSTREAM_PROXY_LOGIN"
 }

@@ -14,11 +14,14 @@ import (
 )
 
 // refuseByQuery refuses all requests of a client that is to ask for a URL with the query gone
-// or denied, whatever the company's proxy would say.
+// or denied, and answers nothing where it is mute, whatever the company's proxy would say.
 func refuseByQuery(url string, company http.Handler) http.Handler {
 	_, query, _ := strings.Cut(url, "?")
 	status := map[string]int{"gone": http.StatusForbidden, "denied": http.StatusUnauthorized}[query]
-	if status == 0 {
+	switch {
+	case query == "mute":
+		return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	case status == 0:
 		return company
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
@@ -47,6 +50,7 @@ func TestVia(t *testing.T) {
 		"another login":       {"clerk:tr0ub4dor", "clerk:tr0ub", "", []string{"Negotiate", "NTLM", "[2J"}, there, "upstream proxy PROXY: asks for a login by Negotiate, NTLM, and only Basic is supported; name a proxy on this machine that logs in so, such as cntlm"},
 		"plain, no login":     {"clerk:tr0ub4dor", "", "", []string{`Basic realm="x"`}, plain, "upstream proxy PROXY: asks for a login; give it as USER:PASSWORD in RECORDER_UPSTREAM_PROXY_LOGIN"},
 		"wrong login, 401":    {"", "clerk:tr0ub", "", nil, there + "?denied", "upstream proxy PROXY: does not accept the login; check RECORDER_UPSTREAM_PROXY_LOGIN"},
+		"no answer at all":    {"", "", "", nil, there + "?mute", "through upstream proxy PROXY: unexpected EOF"},
 		"nothing leads there": {"", "", "", nil, there + "?gone", "upstream proxy PROXY: does not lead to example.com:443 (status 403)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +85,7 @@ func TestVia(t *testing.T) {
 				got = string(text)
 			}
 			want, isDirect := strings.CutPrefix(strings.ReplaceAll(c.want, "PROXY:", strings.TrimPrefix(server.URL, "http://")+":"), "directly ")
-			if !strings.Contains(got, want) || (company.Tunnels() > 0) != (c.want == "hello") || isDirect && company.Tunnels() > 0 {
+			if !strings.Contains(got, want) || (company.Tunnels() > 0) != (c.want == "hello") || isDirect && (company.Tunnels() > 0 || strings.Contains(got, "upstream proxy")) {
 				t.Errorf("got %q after %d tunnels, want %q", got, company.Tunnels(), want)
 			}
 			if strings.Contains(got, "tr0ub") || strings.Contains(got, "2J") {

@@ -45,12 +45,15 @@ func areWholeDocuments(body []byte) bool {
 	}
 }
 
+// isWholeDocument reports whether a JSON document is whole. An array of which no element is a
+// chunk of a model's reply is one of another endpoint of Gemini's host.
 func isWholeDocument(provider string, body []byte) bool {
 	var chunks []chunk
 	if provider != Gemini || json.Unmarshal(body, &chunks) != nil {
 		return jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	}
-	return isLastFinish(chunks)
+	isModels := func(c chunk) bool { return c.Candidates != nil || c.UsageMetadata != nil || c.saysEnd() }
+	return !slices.ContainsFunc(chunks, isModels) || isLastFinish(chunks)
 }
 
 func streamReachedEnd(provider string, body []byte) bool {
@@ -140,7 +143,8 @@ type chunk struct {
 	PromptFeedback struct {
 		BlockReason string `json:"blockReason"`
 	} `json:"promptFeedback"`
-	Error json.RawMessage `json:"error"`
+	UsageMetadata json.RawMessage `json:"usageMetadata"`
+	Error         json.RawMessage `json:"error"`
 }
 
 func isFinishedGeminiStream(body []byte) bool {

@@ -56,6 +56,8 @@ func TestTerminal(t *testing.T) {
 		{"gemini array", Gemini, "application/json", "[{\"candidates\":[{\"content\":{\"parts\":[{}]}}]}\n,\r\n{\"candidates\":[{\"finishReason\":\"STOP\"}]}]", true},
 		{"gemini cut array", Gemini, "application/json", "[{\"candidates\":[{\"finishReason\":\"STOP\"}]}\n,", false},
 		{"gemini array without finish", Gemini, "application/json", "[{\"candidates\":[{\"content\":{\"parts\":[{}]}}]}]", false},
+		{"gemini array of usage alone", Gemini, "application/json", "[{\"usageMetadata\":{}}]", false},
+		{"array of another endpoint of Gemini's host", Gemini, "application/json", "[{\"status\":202}]", true},
 		{"document", Anthropic, "application/json", "{\"type\":\"message\"}", true},
 		{"cut document", Anthropic, "application/json", "{\"type\":\"mess", false},
 		{"empty document", OpenAI, "application/json", "", false},

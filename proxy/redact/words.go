@@ -16,7 +16,8 @@ import (
 // lookIntoWords learns the credentials that stand in the texts of a body, also in pieces and in
 // another coding, and in the documents in it, and adds to the findings where those are that
 // stand in the body as they are. It returns those that could be a word elsewhere: they are
-// secrets in this interaction only.
+// secrets in this interaction only. A value with a pseudonym in it was judged when it had none,
+// and must not be judged by the letters of the pseudonym.
 func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *structure.Findings) (here []string) {
 	w := textSearch{own: r.own}
 	for _, text := range f.Documents {
@@ -36,8 +37,9 @@ func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *structure.Find
 		w.found = append(w.found, structure.SecretsIn(b, f.Said)...)
 	}
 	r.mu.RLock()
-	found := slices.DeleteFunc(w.found, func(s string) bool { return r.public.has(s, true) })
-	spans = slices.DeleteFunc(spans, func(s lex.Span) bool { return r.public.has(string(s.In(b)), true) })
+	isNone := func(value string) bool { return strings.Contains(value, values.Mark) || r.public.has(value, true) }
+	found := slices.DeleteFunc(w.found, isNone)
+	spans = slices.DeleteFunc(spans, func(s lex.Span) bool { return isNone(string(s.In(b))) })
 	r.mu.RUnlock()
 	f.Credentials = lex.AddDisjoint(f.Credentials, spans)
 	r.Learn(found...)

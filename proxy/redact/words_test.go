@@ -372,3 +372,22 @@ func TestQuotesStay(t *testing.T) {
 		}
 	}
 }
+
+// Whether a value with a pseudonym in it is a secret does not depend on the letters of the
+// pseudonym: an agent that repeats what a replayed reply said would send another request.
+func TestPseudonymInAValueStays(t *testing.T) {
+	var stream strings.Builder
+	for _, piece := range []string{`{"command":"apksigner sign --ks-pass`, ` pass:schlues`, `selbund-3 --key-pass pass:schluesselbund-4 app.apk"}`} {
+		data, _ := json.Marshal(map[string]any{"type": "content_block_delta", "index": 1, "delta": map[string]string{"type": "input_json_delta", "partial_json": piece}})
+		fmt.Fprintf(&stream, "event: content_block_delta\ndata: %s\n\n", data)
+	}
+	in := cassette.Interaction{Response: cassette.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: []byte(stream.String())}}
+	for i := range 20 {
+		r := New([]byte{byte(i)})
+		r.Learn("schluesselbund-3", "schluesselbund-4")
+		once := r.Interaction(in)
+		if again := r.Interaction(once); string(again.Response.Body) != string(once.Response.Body) || !strings.Contains(string(again.Response.Body), " pass:RED") {
+			t.Errorf("%s\n%s", once.Response.Body, again.Response.Body)
+		}
+	}
+}

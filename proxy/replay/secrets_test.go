@@ -106,6 +106,8 @@ func TestSecretThatWasLearntLater(t *testing.T) {
 		{"half of an escape", pseudonym, `saffron-kettle-thre\"`, false},
 		{"the end of a string", pseudonym, `it","name":"kettle-a`, false},
 		{"the same twice", pseudonym + " or " + pseudonym, "saffron-kettle-three or saffron-kettle-three", true},
+		{"the secret, and the pseudonym that a replayed reply said", pseudonym + " or " + pseudonym, "saffron-kettle-three or " + pseudonym, true},
+		{"two under one pseudonym, and the pseudonym", pseudonym + " or " + pseudonym + " or " + pseudonym, "saffron-kettle-three or " + pseudonym + " or saffron-kettle-eight", false},
 		{"two under one pseudonym", pseudonym + " or " + pseudonym, "saffron-kettle-three or saffron-kettle-eight", false},
 		{"one under two", pseudonym + " or REDACTEDz9Y8x7W6v5U4", "saffron-kettle-three or saffron-kettle-three", false},
 		{"other words beside it", pseudonym + " twice", "saffron-kettle-three never", false},

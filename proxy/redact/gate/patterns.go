@@ -23,6 +23,13 @@ var gitleaksRules []byte
 // others are covered by a family that looks closer.
 var withoutContext = []string{"generic-api-key", "kubernetes-secret-yaml", "curl-auth-header", "curl-auth-user", "jwt", "jwt-base64", "private-key"}
 
+// alsoAllowed are expressions for what a rule finds and is none, by the ids of rules.
+// hashicorp-tf-password is for files of Terraform; in other texts single words and names
+// stand in quotes after "password".
+var alsoAllowed = map[string]string{
+	"hashicorp-tf-password": `(?i:passw|secret|token|login|user|name|key|field)|^"(?:[a-z_=-]+|[A-Z_=-]+|[A-Z][a-z_=-]+)"$`,
+}
+
 // tooShort are words that are in most texts: their rules are looked for by their other
 // anchors.
 var tooShort = []string{"s.", "ey", "api", "key", "ext_", "sc_"}
@@ -83,6 +90,9 @@ var loadPatterns = sync.OnceValue(func() *patterns {
 			for _, text := range list.Regexes {
 				p.allowed = append(p.allowed, regexp.MustCompile(text))
 			}
+		}
+		if text := alsoAllowed[r.ID]; text != "" {
+			p.allowed = append(p.allowed, regexp.MustCompile(text))
 		}
 		expression := r.Regex
 		rest, isContext := strings.TrimPrefix(expression, `\b`), strings.Contains(expression, anyWords)

@@ -84,6 +84,18 @@ func TestGitleaksRules(t *testing.T) {
 	}
 }
 
+// A word in quotes after "password" costs no recording.
+func TestWordsAfterPassword(t *testing.T) {
+	for value, found := range map[string]bool{"j_password": false, "required": false, "your-password": false, "KWWUZZFA": false, "Newpassword1": false, "Sommer" + "haus": false,
+		"kXbWqTnPz" + "LmRvJc": true, "lift8-kettle3" + "x": true} {
+		in := simple()
+		in.Response.Body = []byte(`db_password = "` + value + `"`)
+		if err := New().Check(in); (err != nil) != found {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+}
+
 // Text that is full of anchors takes time in proportion to its length.
 func TestPatternsAreLinear(t *testing.T) {
 	for _, word := range []string{"sk-ant-api03-", "adafruit ", "dapi", "https://hooks.slack.com/", "sumo sentry jira "} {

@@ -79,6 +79,8 @@ func (m *textMaker) value(kind string) string {
 		return []string{"Cactus Drum 1999!", "Teapot Galaxy 42"}[m.random.IntN(2)]
 	case "second":
 		return []string{"walnut", "changeme"}[m.random.IntN(2)] + "-" + []string{"Ostrich", "Biscuit"}[m.random.IntN(2)]
+	case "flag": // what is surely a password only where nothing else can stand
+		return []string{"Lantern.", "Compass_", "Tundra-", "Marmot"}[m.random.IntN(4)] + m.letters('d', 1)
 	case "words": // whatever it is made of
 		return []string{"correct-horse-battery", "walrus_saddle", "tundra.copper"}[m.random.IntN(3)]
 	case "listed":

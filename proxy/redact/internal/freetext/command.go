@@ -15,20 +15,10 @@ func isFlagAt(text []byte, at int) bool {
 	return (at == 0 || strings.IndexByte(" \"'\n", text[at-1]) >= 0) && at+2 < len(text)
 }
 
-// passwordFlags are the short flags before a password, and the commands that have them.
-var passwordFlags = map[byte][]string{
-	'p': {"mysql", "mariadb", "sshpass", "docker", "podman", "mongo", "az ", "twine", "7z", "useradd"},
-	'P': {"sqlcmd", "zip", "mosquitto", "ssh-keygen", "bcp "},
-	'a': {"redis-cli"},
-	'w': {"ldap"},
-	'k': {"openssl"},
-	'N': {"ssh-keygen"},
-}
-
 // lookAtFlag looks at the password after a flag: -p X, -pX, -u user:X, at cookies after -b, and
 // at what can only be a key.
 func (w *search) lookAtFlag(at int) {
-	if !w.lookAtKnownFlag(at) {
+	if !w.lookAtProgramFlag(at) && !w.lookAtKnownFlag(at) {
 		w.lookAtShortFlag(at)
 	}
 }
@@ -43,8 +33,6 @@ func (w *search) lookAtKnownFlag(at int) bool {
 		// a long flag has a name, and is looked at there
 	case bytes.HasSuffix(text[:at], []byte("htpasswd ")):
 		w.lookAtPasswordFile(at)
-	case flag == 'p' && bytes.HasSuffix(text[:at], []byte("sshpass ")):
-		w.addIfSecret(lex.Span{}, valueAt(text, at+len("-p")), values.LiteralPlace)
 	case flag == 'S':
 		w.lookAtSudo(at)
 	case flag == 'b' && hasCommand(text, at, []string{"curl"}):
@@ -55,8 +43,8 @@ func (w *search) lookAtKnownFlag(at int) bool {
 	return true
 }
 
-// lookAtShortFlag looks at the value of a flag of one letter: the password of a command that has one
-// there, or what is so random that no name is needed.
+// lookAtShortFlag looks at the value of a flag of one letter: it may be so random that no name is
+// needed.
 func (w *search) lookAtShortFlag(at int) {
 	text, flag := w.text, w.text[at+1]
 	start := at + 2
@@ -64,18 +52,9 @@ func (w *search) lookAtShortFlag(at int) {
 		start = n + 1 // in an array
 	}
 	value := valueAt(text, start)
-	isJoined := value.Start == at+2
-	word := value.In(text)
-	isPassword := passwordFlags[flag] != nil && values.IsSecretIn(word, values.PasswordPlace) && hasCommand(text, at, passwordFlags[flag])
-	isKey := lex.IsLetter(flag) && flag != 'n' && !isJoined && len(word) >= leastKey && afterOwnName(text, value) == value && values.IsSecretIn(word, values.AnyPlace)
-	if !isPassword && !isKey {
-		return
+	if isKey := lex.IsLetter(flag) && flag != 'n' && value.Start > at+2 && value.End-value.Start >= leastKey && afterOwnName(text, value) == value; isKey {
+		w.addIfSecret(lex.Span{}, value, values.AnyPlace)
 	}
-	if isJoined && value.End-value.Start < values.MinSecret {
-		w.add(Secret{Value: lex.Between(at, value.End), FlagLength: value.Start - at})
-		return
-	}
-	w.add(Secret{Value: value})
 }
 
 // lookAtPasswordFile looks at the last argument of htpasswd -b FILE USER PASSWORD, of htpasswd

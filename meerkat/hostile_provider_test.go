@@ -139,9 +139,9 @@ var hostileProviders = []struct {
 	}},
 	{"a gzip bomb", "compressed", false, func(r reply) {
 		r.Header().Set("Content-Encoding", "gzip")
-		z := gzip.NewWriter(r)
+		z, zeros := gzip.NewWriter(r), make([]byte, 1<<20)
 		for range 1000 {
-			_, _ = z.Write(make([]byte, 1<<20))
+			_, _ = z.Write(zeros)
 		}
 	}},
 	{"a redirect to another host", "redirects", false, func(r reply) {
@@ -215,7 +215,8 @@ func TestHostileProviders(t *testing.T) {
 				t.Errorf("%v does not name %s", err, mode.want)
 			}
 			var memory runtime.MemStats
-			if runtime.ReadMemStats(&memory); memory.HeapAlloc > 512<<20 {
+			runtime.GC() // what has not been collected yet is no measure
+			if runtime.ReadMemStats(&memory); memory.HeapAlloc > 256<<20 {
 				t.Errorf("%d MB in use", memory.HeapAlloc>>20)
 			}
 			isMended.Store(true)

@@ -129,7 +129,7 @@ func TestHugeHeaders(t *testing.T) {
 // go; one that is slow with its body is waited for, and no other client is.
 func TestSlowClients(t *testing.T) {
 	a := authority(t)
-	p := start(t, proxy.Config{CA: a, HeaderTimeout: 100 * time.Millisecond}, echo)
+	p := start(t, proxy.Config{CA: a, HeaderTimeout: time.Second}, echo)
 	good := beside(t, p, a)
 
 	slowBody := tls.Client(connect(t, p), &tls.Config{RootCAs: a.Pool(), ServerName: host})

@@ -193,8 +193,9 @@ func processesOf(t *testing.T, dir string) (found []string) {
 
 // TestOthersGoOn holds that a misdeed in one case is that case's.
 func TestOthersGoOn(t *testing.T) {
+	t.Parallel()
 	found, err := Run(t.Context(), Options{
-		Config:  Config{Subject: badSubject{misdeed: "hangs", in: "failing-tool"}, CaseTimeout: 5 * time.Second},
+		Config:  Config{Subject: badSubject{misdeed: "hangs", in: "failing-tool"}, CaseTimeout: 15 * time.Second},
 		Sources: []evidence.Source{evidence.SourceSimulator}, Filter: "(failing-tool || thinking-tool-loop) && anthropic",
 	})
 	if err != nil {

@@ -143,14 +143,14 @@ func TestListing(t *testing.T) {
 
 // TestSlowIsCancelled holds that a call that is called off does not go on.
 func TestSlowIsCancelled(t *testing.T) {
-	in := strings.NewReader(handshake + `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"conform_slow","arguments":{"seconds":5}}}
+	in := strings.NewReader(handshake + `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"conform_slow","arguments":{"seconds":60}}}
 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}
 `)
 	began := time.Now()
 	if err := (toolserver.Config{}).Serve(t.Context(), in, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took > 3*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("the call went on for %s", took)
 	}
 }

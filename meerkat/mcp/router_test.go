@@ -109,7 +109,7 @@ func TestLiesAboutSchemas(t *testing.T) {
 
 func TestOpenFails(t *testing.T) {
 	slow := hostile("s", "hang")
-	slow.StartTimeout = 300 * time.Millisecond
+	slow.StartTimeout = 2 * time.Second // it must have said what it waits for
 	for want, servers := range map[string][]mcp.Server{
 		"mcp server s: it did not answer the handshake within ":       {hostile("ok", "plain"), slow},
 		"it said: waiting for a database":                             {slow},

@@ -2,6 +2,7 @@ package websocket
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,17 +46,20 @@ const maxRefusal = 1 << 20
 // does not end with ctx: the caller closes it.
 func Dial(ctx context.Context, handshake *http.Request, next http.RoundTripper, onEnd func(coder.StatusCode, string)) (*Upstream, error) {
 	u := &Upstream{messages: make(chan []byte), done: make(chan struct{})}
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { u.trace = got }})
+	limited, giveUp := context.WithCancelCause(ctx) // stays: a transport may end the connection with its request
+	timer := time.AfterFunc(handshakeTimeout, func() { giveUp(context.DeadlineExceeded) })
+	defer timer.Stop()
+	traced := httptrace.WithClientTrace(limited, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { u.trace = got }})
 	catch := &refusalCatcher{next: next}
 	conn, resp, err := coder.Dial(traced, handshake.URL.String(), &coder.DialOptions{ //nolint:bodyclose // it is the connection
-		HTTPClient: &http.Client{Transport: catch, Timeout: handshakeTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		HTTPClient: &http.Client{Transport: catch, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		HTTPHeader: handshakeHeader(handshake), Host: handshake.Host, Subprotocols: subprotocols(handshake),
 	})
 	switch {
 	case catch.refusal != nil:
 		return nil, catch.refusal
 	case err != nil:
-		return nil, fmt.Errorf("no WebSocket to %s: %w", handshake.URL.Host, innermost(err))
+		return nil, fmt.Errorf("no WebSocket to %s: %w", handshake.URL.Host, cmp.Or(context.Cause(limited), innermost(err)))
 	}
 	conn.SetReadLimit(MaxMessage)
 	u.conn, u.Header, u.Subprotocol = conn, dropHandshake(resp.Header), conn.Subprotocol()

@@ -18,6 +18,7 @@ func (w *search) lookAtAddress(i int) {
 		w.addIfSecret(lex.Span{}, lex.Between(i+m[2], i+m[3]), values.PasswordPlace)
 	}
 	w.looked = max(w.looked, address.End)
+	w.lookBehindAddress(address)
 	for _, s := range structure.URLSecrets(string(address.In(w.text))) {
 		s = lex.Between(address.Start+s.Start, address.Start+s.End)
 		switch isUser := bytes.HasPrefix(w.text[s.End:], []byte("@")); {
@@ -78,6 +79,6 @@ func (w *search) lookAtLogin(at int) {
 		return
 	}
 	if databaseLogin.Match(w.text[max(start-names.MaxLength, 0):start]) {
-		w.addIfSecret(lex.Span{}, lex.Between(start, at), values.PasswordPlace)
+		w.addIfPassword(lex.Between(start, at))
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // signBytes are the bytes at which something else than a name may show a credential.
 var signBytes = func() (out [256]bool) {
-	for _, c := range []byte("-:=@$\x9a") {
+	for _, c := range []byte("-:=@$>\x9a") {
 		out[c] = true
 	}
 	return out
@@ -37,6 +37,8 @@ func (w *search) lookAtSign(i int, c byte) {
 		}
 	case '@':
 		w.lookAtLogin(i)
+	case '>':
+		w.lookAtRule(i)
 	case 0x9a:
 		if bytes.HasSuffix(text[:i+1], []byte("：")) {
 			w.lookAtForeignName(i+1-len("："), i+1)
@@ -72,6 +74,10 @@ func (w *search) lookAtAssignment(i int, c byte) {
 		w.lookAtAddress(i)
 	case last >= 0x80, end > 3 && (text[end-2] >= 0x80 || last == 'I' && text[end-3] == 'A'):
 		w.lookAtForeignName(end, i+1)
+	case i+4 < len(text) && lex.IsDigit(text[i+1]) && !lex.IsDigit(text[i+4]) && lex.IsDigit(text[i+2]):
+		if m := relayLogin.FindSubmatchIndex(text[i:min(len(text), i+maxPasswordLine)]); m != nil {
+			w.addIfPassword(lex.Between(i+m[2], i+m[3]))
+		}
 	case (lex.IsAlphanumericAt(text, i-1) || text[i-1] == '*') && i+4 < len(text) && (lex.IsDigit(text[i+1]) && lex.IsDigit(text[i+4]) || text[i+1] == '*'):
 		if m := passwordLine.FindSubmatchIndex(text[i:min(len(text), i+maxPasswordLine)]); m != nil {
 			w.addIfSecret(lex.Span{}, lex.Between(i+m[2], i+m[3]), values.PasswordPlace)

@@ -131,15 +131,19 @@ func hasCommand(text []byte, at int, commands []string) bool {
 
 // lookAtSudo looks at the password that sudo -S reads from a pipe.
 func (w *search) lookAtSudo(at int) {
-	if hasCommand(w.text, at, []string{"sudo "}) {
-		w.lookAtPipe(lex.Between(at, at))
+	if !hasCommand(w.text, at, []string{"sudo "}) || w.lookAtPipe(lex.Between(at, at)) || !bytes.HasSuffix(w.text[:at], []byte("sudo ")) {
+		return
+	}
+	line := w.text[max(at-maxCommand, 0):at]
+	if m := printedPhrase.FindSubmatchIndex(line[lastLineEnd(line):]); m != nil {
+		w.addIfPassword(lex.Between(at-len(line)+lastLineEnd(line)+m[2], at-len(line)+lastLineEnd(line)+m[3]))
 	}
 }
 
 // lookAtPipe looks at the password that a command reads: echo PASSWORD | sudo -S, and reports
 // whether there was one.
 func (w *search) lookAtPipe(name lex.Span) bool {
-	if word := name.In(w.text); len(word) > 0 && !isFlag(word) && string(word) != "chpasswd" && !isStoreCommand(w.text, name) {
+	if word := name.In(w.text); len(word) > 0 && !isFlag(word) && string(word) != "chpasswd" && !bytes.HasPrefix(w.text[name.End:], []byte(" --stdin")) && !isStoreCommand(w.text, name) {
 		return false
 	}
 	line := w.text[max(name.Start-maxCommand, 0):name.Start]
@@ -182,3 +186,6 @@ const maxCommand = 200
 
 // printedSecret matches what a command prints into a pipe.
 var printedSecret = regexp.MustCompile(`\b(?:echo|printf|print)(?: -\w+)*(?: [\\"']*%s(?:\\+n)?[\\"']*)? [\\"']*([^\s\\"'|]+)[\\"']*\s*$`)
+
+// printedPhrase matches what is printed in quotes for sudo.
+var printedPhrase = regexp.MustCompile(`\b(?:echo|printf)(?: -\w+)* \\*["']([^\\"'|]+)\\*["'] *\| *sudo $`)

@@ -56,6 +56,8 @@ func (w *search) lookAtName(name lex.Span) {
 	}
 	class := w.names.Class(name.In(text))
 	switch {
+	case string(name.In(text)) == "AUTH" && w.lookAtAuth(name), string(name.In(text)) == "wpa_passphrase" && w.addAfter(name.End, networkName):
+		return
 	case bytes.HasPrefix(text[name.End:], []byte(" V1-----")), // a static key of OpenVPN
 		bytes.HasSuffix(text[:name.End], []byte("PRIVATE KEY-----")), bytes.HasPrefix(text[name.End:], []byte(" BLOCK-----")) && lex.HasSuffixFold(text[:name.End], "PRIVATE KEY"):
 		w.lookAtKeyLines(name.End)
@@ -91,7 +93,7 @@ func (w *search) lookAtOtherName(name lex.Span) {
 		w.lookAtPipe(name)
 	case bytes.HasSuffix(word, []byte("password-command")):
 		w.addIfSecret(name, valueAt(text, lex.Past(text, name.End, " =\"'\\echo", 16)), values.LiteralPlace)
-	case bytes.HasPrefix(word, []byte("jwt.")):
+	case bytes.HasPrefix(word, []byte("jwt.")), bytes.HasSuffix(word, []byte("CredentialsImpl")) && name.End < len(text):
 		w.lookAtCall(name, names.Strong)
 	case bytes.HasPrefix(word, []byte("pypi-token.")) && name.End < len(text): // of poetry
 		w.addIfSecret(name, valueAt(text, name.End+1), values.KeyPlace)

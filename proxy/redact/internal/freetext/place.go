@@ -37,6 +37,8 @@ func placeAfterSpace(text []byte, p pair) values.Place {
 		return linePlaceUnder(word)
 	case isFlag(word):
 		return values.LiteralPlaceUnder(word)
+	case string(word) == "PASS" && isLastInLine(text, p.value): // of POP, FTP, IRC
+		return values.LiteralPlace
 	case isAfterAny(text, p.value, "\"'`"):
 		return values.PasswordPlace
 	}
@@ -48,7 +50,7 @@ func placeAfterSpace(text []byte, p pair) values.Place {
 func placeAfterSign(text []byte, p pair) values.Place {
 	word, sign := p.name.In(text), text[p.sign-1]
 	switch {
-	case isFlag(word), sign != ',' && isAfterAny(text, p.value, "\"'`>"), sign == '=' && bytes.Equal(bytes.ToUpper(word), word):
+	case isFlag(word), sign == ':' && isAfterAny(text, p.name, "/") && lex.IsLetter(word[0]) && isAfterAny(text, lex.Between(p.name.Start-1, p.name.End), " "), sign != ',' && isAfterAny(text, p.value, "\"'`>"), sign == '=' && bytes.Equal(bytes.ToUpper(word), word):
 		return values.LiteralPlaceUnder(word)
 	case sign != ',' && beginsSetting(text, p.name.Start):
 		return linePlaceUnder(word)
@@ -85,11 +87,14 @@ func isSet(text []byte, at int) bool {
 	for most := at - names.MaxLength; at > 0 && at > most && text[at-1] > ' ' && text[at-1] != '"'; {
 		at-- // npm config set //registry/:_authToken X
 	}
+	for at > 0 && strings.IndexByte("\"\\", text[at-1]) >= 0 {
+		at-- // dotnet user-secrets set "Db:Password" X
+	}
 	return slices.ContainsFunc(setters, func(command []byte) bool { return bytes.HasSuffix(text[:at], command) })
 }
 
 // setters are the ends of commands that set a variable or a secret.
-var setters = [][]byte{[]byte("setenv "), []byte("secret set "), []byte("secrets set "), []byte("config set ")}
+var setters = [][]byte{[]byte("setenv "), []byte("secret set "), []byte("secrets set "), []byte("config set "), []byte("configure set "), []byte("user-secrets set ")}
 
 // isDirective reports whether a name and a value are all of a line, as in a file of settings:
 // requirepass X.

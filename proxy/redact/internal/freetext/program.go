@@ -119,7 +119,7 @@ func (w *search) lookAtProgramFlag(at int) bool {
 // lookAtPrograms looks at the password after a flag that some programs have.
 func (w *search) lookAtPrograms(flag lex.Span, programs map[string][]programFlag) bool {
 	value, isJoined := valueOfFlag(w.text, flag)
-	if value.Start == value.End || w.text[value.Start] == '-' {
+	if value.Start == value.End || w.text[value.Start] == '-' { // the next flag
 		return false
 	}
 	command := commandBefore(w.text, flag.Start)
@@ -218,7 +218,7 @@ const maxQuoted = 64
 // isSurelyPassword reports whether a value where nothing but a password can stand is one: all but
 // a reference, and a single word that is likely to stand elsewhere, too.
 func isSurelyPassword(v []byte) bool {
-	if values.IsReference(string(v)) || bytes.HasPrefix(v, []byte(values.Mark)) {
+	if len(v) == 0 || v[0] == '-' || bytes.HasPrefix(v, []byte(values.Mark)) || values.IsReference(string(v)) {
 		return false
 	}
 	if bytes.IndexByte(v, ' ') > 0 {

@@ -54,6 +54,8 @@ func afterSign(text []byte, name lex.Span, mayBePair bool) (at int) {
 		return sign + len("<<< ")
 	case mayBePair && isPairName(text, name.End) > 0: // name: X, value: Y in YAML
 		return afterSign(text, lex.Between(0, pastLetters(text, isPairName(text, name.End))), false)
+	case isQuoted && sign > at && isSet(text, name.Start):
+		return sign
 	case isQuoted || sign == at:
 		return -1
 	}

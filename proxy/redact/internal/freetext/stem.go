@@ -22,7 +22,7 @@ var stems = func() (out [1 << 9]uint64) {
 		// codes and lines of keys: verifier, recovery, backup, private
 		"ver cov kup iva",
 		// what is looked at in a way of its own
-		"eyj gho ghs ya2 sig ied vau obs",
+		"eyj gho ghs ya2 sig ied vau obs mqc ogi",
 	) {
 		code := stemOf(s)
 		out[code>>6] |= 1 << (code & 63)
@@ -55,6 +55,8 @@ var (
 	stemOfContrasena = stemOf("ras") // contraseña
 	stemOfVault      = stemOf("vau") // vault login TOKEN
 	stemOfObscure    = stemOf("obs") // rclone obscure PASSWORD
+	stemOfRabbit     = stemOf("mqc") // rabbitmqctl add_user USER PASSWORD
+	stemOfLogin      = stemOf("ogi") // a1 LOGIN USER PASSWORD
 )
 
 // isStem reports whether a text ends with three letters.
@@ -91,6 +93,10 @@ func (w *search) lookAtStem(i int, stem uint16) {
 		w.lookAfter(i, "lt login ")
 	case stemOfObscure:
 		w.lookAfter(i, "cure ")
+	case stemOfRabbit:
+		w.addAfter(i+1, rabbitUser)
+	case stemOfLogin:
+		w.lookAtLoginWord(i)
 	default:
 		w.lookAtName(nameAround(w.text, i))
 	}
@@ -99,6 +105,6 @@ func (w *search) lookAtStem(i int, stem uint16) {
 // lookAfter looks at the argument of a command whose text goes on with these words.
 func (w *search) lookAfter(i int, words string) {
 	if bytes.HasPrefix(w.text[i+1:], []byte(words)) {
-		w.addIfSecret(lex.Span{}, valueAt(w.text, i+1+len(words)), values.PasswordPlace)
+		w.addIfPassword(valueAt(w.text, i+1+len(words)))
 	}
 }

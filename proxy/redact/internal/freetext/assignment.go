@@ -74,7 +74,7 @@ func (w *search) lookAtAssignment(i int, c byte) {
 		w.lookAtAddress(i)
 	case last >= 0x80, end > 3 && (text[end-2] >= 0x80 || last == 'I' && text[end-3] == 'A'):
 		w.lookAtForeignName(end, i+1)
-	case i+4 < len(text) && lex.IsDigit(text[i+1]) && !lex.IsDigit(text[i+4]) && lex.IsDigit(text[i+2]):
+	case text[i-1] == ']' && i+4 < len(text) && lex.IsDigit(text[i+2]) && !lex.IsDigit(text[i+4]):
 		if m := relayLogin.FindSubmatchIndex(text[i:min(len(text), i+maxPasswordLine)]); m != nil {
 			w.addIfPassword(lex.Between(i+m[2], i+m[3]))
 		}

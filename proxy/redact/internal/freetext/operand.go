@@ -20,7 +20,7 @@ var (
 	// imapUser follows it.
 	imapUser = regexp.MustCompile(`^ (?:\\*"[^"\\\s]+\\*"|[^\s"\\]+) `)
 	// redisUser stands before the ">" of user NAME on >X.
-	redisUser = regexp.MustCompile(`(?i)\b(?:user|setuser)[\\"', ]+[^\s"',\\]+[\\"', ]+(?:[^\n;]{0,60}[\s"'])?$`)
+	redisUser = regexp.MustCompile(`(?i)\b(?:user|setuser)[\\"', ]+[^\s"',\\]+[\\"', ]+(?:(?:on|off|reset\w*|nopass|all\w+|[~+&@%(-][^\s"',\\]*)[\\"', ]+)+$`)
 	// authWords are the arguments of AUTH in a protocol without a user, or with one: AUTH user X.
 	authWords = regexp.MustCompile(`^[\\"',]{0,4} ?(?:[\\"']{0,4}[\w.@-]{1,40}[\\"']{0,4},? )?[\\"']{0,4}([^\s\\"',]{8,64})[\\"'\]]*(?:$|\\+[nr]|[\r\n"'])`)
 	// authMechanism is the first argument of AUTH where it is a mechanism of SASL.

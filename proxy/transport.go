@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -30,9 +31,14 @@ func replyError(err error) error {
 		return errors.New("the header of the reply is " + long)
 	case text == "connection error: COMPRESSION_ERROR", text == "connection error: PROTOCOL_ERROR":
 		return fmt.Errorf("the reply is not valid HTTP/2, or its header is %s (%w)", long, err)
+	case quotedReply.MatchString(text):
+		return errors.New(quotedReply.ReplaceAllString(text, "$1"))
 	}
 	return err
 }
+
+// quotedReply matches what net/http quotes of a reply that it could not read. A key may be in it.
+var quotedReply = regexp.MustCompile(`(?s)(malformed [A-Za-z/ ]*[a-z]|bad Content-Length|multiple Content-Length headers|unsupported transfer encoding|invalid header field name|GOAWAY and closed the connection; LastStreamID=[0-9]+, ErrCode=[A-Z_]+)[^A-Za-z].*`)
 
 // NewTransport returns what sends requests to the providers. upstream maps a provider's name
 // to the URL that answers in its place: scheme, host and a path to put before the request's.

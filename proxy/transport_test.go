@@ -107,3 +107,49 @@ func TestUpstreamIsChecked(t *testing.T) {
 		}
 	}
 }
+
+// What a provider sent that is not HTTP is not quoted: a key that it repeats would be in a message.
+func TestUnreadableReplyIsNotQuoted(t *testing.T) {
+	const ok = "HTTP/1.1 200 OK\r\n"
+	for reply, want := range map[string]string{
+		ok + "X-Echo: hunter2\x01\r\n\r\n":                          "malformed MIME header line",
+		ok + "hunter2\r\n\r\n":                                      "malformed MIME header",
+		"HTTP/1.1 hunter2 OK\r\n\r\n":                               "malformed HTTP status code",
+		"hunter2 200 OK\r\n\r\n":                                    "malformed HTTP version",
+		"hunter2\r\n\r\n":                                           "malformed HTTP response",
+		ok + "Content-Length: hunter2\r\n\r\n":                      "bad Content-Length",
+		ok + "Content-Length: 1\r\nContent-Length: hunter2\r\n\r\n": "multiple Content-Length headers",
+		ok + "Transfer-Encoding: hunter2\r\n\r\n":                   "unsupported transfer encoding",
+	} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 4096))
+			_, _ = io.WriteString(conn, reply)
+			_ = conn.Close()
+		}()
+		rt, err := NewTransport(map[string]string{"anthropic": "http://" + listener.Addr().String()}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, _ := http.NewRequest(http.MethodGet, "https://api.anthropic.com/v1/x", nil)
+		resp, err := rt.RoundTrip(req)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v, want %q", reply, err, want)
+		}
+		_ = listener.Close()
+	}
+	const goAway = `http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=PROTOCOL_ERROR`
+	if got := replyError(errors.New(goAway + `, debug="hunter2"`)).Error(); got != goAway {
+		t.Error(got)
+	}
+}

@@ -37,7 +37,7 @@ type Upstream struct {
 // leaves meanwhile is not noticed, because its further messages wait.
 const handshakeTimeout = 30 * time.Second
 
-// maxRefusal is how much of a refusal's body is kept, in bytes.
+// maxRefusal is the length of the longest body of a refusal, in bytes.
 const maxRefusal = 1 << 20
 
 // Dial does a handshake with the provider, with the URL, Host and Header of handshake. onEnd,
@@ -110,7 +110,10 @@ func (c *refusalCatcher) RoundTrip(r *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal+1))
+	if err == nil && len(body) > maxRefusal {
+		err = fmt.Errorf("the refusal, status %d, is longer than %d MiB", resp.StatusCode, maxRefusal>>20)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -196,6 +196,10 @@ func TestRefusedHandshakes(t *testing.T) {
 		}
 		w.Header().Set("X-Kept", "v")
 		w.WriteHeader(http.StatusUnauthorized)
+		if r.URL.Path == "/long" {
+			_, _ = w.Write(make([]byte, maxRefusal+1))
+			return
+		}
 		_, _ = io.WriteString(w, long)
 	}))
 	defer s.Close()
@@ -213,6 +217,10 @@ func TestRefusedHandshakes(t *testing.T) {
 		if _, again := session.Connect(ctx, nil); !errors.Is(again, err) {
 			t.Errorf("asked again: %v", again)
 		}
+	}
+	endless, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/long", nil)
+	if _, err := Dial(t.Context(), endless, http.DefaultTransport, nil); err == nil || !strings.Contains(err.Error(), "no WebSocket to 127.0.0.1") || !strings.Contains(err.Error(), "longer than") {
+		t.Errorf("a refusal that is too long to be kept whole: %v", err)
 	}
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:1/v1/responses", nil)
 	session, ctx := WithSession(r)

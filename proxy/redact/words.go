@@ -24,6 +24,7 @@ func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *structure.Find
 		w.search(text, 1, true)
 	}
 	var spans []lex.Span
+	var hereOnly []string
 	if strings.HasPrefix(header.Get("Content-Type"), "text/event-stream") {
 		stream := textStream{b: b}
 		for text := range stream.texts() {
@@ -32,6 +33,7 @@ func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *structure.Find
 		}
 		spans = stream.credentials(r.own, &w)
 		w.found = append(w.found, stream.sessions()...)
+		hereOnly = w.words // in pieces, so they have no place of their own
 	} else {
 		spans = append(w.search(b, 1, false), f.Said...)
 		w.found = append(w.found, structure.SecretsIn(b, f.Said)...)
@@ -43,13 +45,14 @@ func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *structure.Find
 	r.mu.RUnlock()
 	f.Credentials = lex.AddDisjoint(f.Credentials, spans)
 	r.Learn(found...)
-	return slices.DeleteFunc(found, func(s string) bool { return len(s) < values.MinWord || values.IsPseudonym(s) || isLearnable(s) })
+	return append(hereOnly, slices.DeleteFunc(found, func(s string) bool { return len(s) < values.MinWord || values.IsPseudonym(s) || isLearnable(s) })...)
 }
 
 // textSearch looks for credentials in texts, and in the texts that are written in them.
 type textSearch struct {
 	own   *Own
 	found []string
+	words []string // found too, but ordinary texts elsewhere
 }
 
 // searchDocument looks for a document in a text that came in pieces.
@@ -68,11 +71,15 @@ func (t *textSearch) search(text []byte, depth int, isDecoded bool) (spans []lex
 		if t.own.Keeps(string(s.Name.In(text)), value) {
 			continue
 		}
+		spans = append(spans, s.Value)
+		if s.IsWords {
+			t.words = append(t.words, value)
+			continue
+		}
 		t.found = append(append(t.found, value), freetext.Forms(value)...)
 		if s.FlagLength > 0 {
 			t.found = append(t.found, value[s.FlagLength:])
 		}
-		spans = append(spans, s.Value)
 	}
 	if depth > jsonscan.DeepestNested {
 		return spans

@@ -72,6 +72,8 @@ func (w *search) lookAtAssignment(i int, c byte) {
 	case c == '=':
 	case bytes.HasPrefix(text[i:], []byte("://")):
 		w.lookAtAddress(i)
+	case bytes.HasPrefix(text[i:], []byte(": EAP ")):
+		w.lookAtShared(i + len(": "))
 	case last >= 0x80, end > 3 && (text[end-2] >= 0x80 || last == 'I' && text[end-3] == 'A'):
 		w.lookAtForeignName(end, i+1)
 	case text[i-1] == ']' && i+4 < len(text) && lex.IsDigit(text[i+2]) && !lex.IsDigit(text[i+4]):

@@ -19,7 +19,8 @@ import (
 // Secret is a credential in a text, and the name that it stands under, if it has one.
 type Secret struct {
 	Name, Value lex.Span
-	FlagLength  int // of a flag at the beginning of value: -pSECRET
+	FlagLength  int  // of a flag at the beginning of value: -pSECRET
+	IsWords     bool // the value may be an ordinary text elsewhere
 }
 
 // search is one pass over a text. Mostly the name of a credential is followed by a sign, and the

@@ -18,7 +18,7 @@ var stems = func() (out [1 << 9]uint64) {
 		// names of keys and tokens: token, secret, bearer, cookie, …
 		"key tok sec aut coo cre jwt bea pat dev ses hma srf byp",
 		// of passwords: password, passwd, psk, contraseña, mnemonic, phrase, …
-		"pas pwd swd psk otp ras mne phr",
+		"pas pwd swd psk otp ras mne phr dpw",
 		// codes and lines of keys: verifier, recovery, backup, private
 		"ver cov kup iva",
 		// what is looked at in a way of its own

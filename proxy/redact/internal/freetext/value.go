@@ -32,7 +32,7 @@ func (w *search) lookAtValue(name lex.Span, class names.Class) {
 	}
 	w.dropPrefix(&p)
 	switch {
-	case bytes.HasPrefix(p.value.In(w.text), []byte(values.Mark)), w.addUnder(p):
+	case bytes.HasPrefix(p.value.In(w.text), []byte(values.Mark)), w.addUnder(p), w.addChosen(p):
 	case strings.IndexByte(":=>{", w.text[p.sign-1]) >= 0:
 		w.lookBehindValue(p)
 	case !w.addTyped(p):

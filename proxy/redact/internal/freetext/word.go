@@ -30,7 +30,7 @@ func valueAt(text []byte, at int) lex.Span {
 	if bytes.HasPrefix(text[at:], []byte("]byte(")) { // the "[" is passed already
 		return valueAt(text, at+len("]byte("))
 	}
-	if quote := lex.Past(text, at+1, "\\", 4); at < len(text) && strings.IndexByte("bf@", text[at]) >= 0 && quote < len(text) && (text[quote] == '"' || text[quote] == '\'') {
+	if quote := lex.Past(text, at+1, "\\", 4); at < len(text) && strings.IndexByte("bf@N", text[at]) >= 0 && quote < len(text) && (text[quote] == '"' || text[quote] == '\'') {
 		return valueAt(text, at+1)
 	}
 	return wordFrom(text, at, ends, quote, depth)

@@ -40,6 +40,7 @@ func (w *search) lookAtNode(p pair) (value lex.Span, isBlock bool) {
 		p.value = valueAt(text, indent)
 		end, after := lineEnd(text, next)
 		if p.value.End < end && bytes.IndexByte([]byte("\"'\\"), text[p.value.End]) < 0 {
+			w.addChosenLine(p, lex.Between(indent, end), after)
 			break // several words, which are looked at on their own
 		}
 		w.addUnder(p)

@@ -27,6 +27,26 @@ func IsChosen(name []byte) bool {
 // chosenNames are parts of the names of what people choose.
 var chosenNames = [][]byte{[]byte("pass"), []byte("pwd"), []byte("psk"), []byte("pswd"), []byte("mnemonic"), []byte("phrase")}
 
+// IsPassword reports whether a name is that of a password, not of a pass over something or of words about a
+// password.
+func IsPassword(name []byte) bool {
+	plain := Spelling(name[:min(len(name), MaxLength)])
+	for _, word := range passwordActions {
+		if strings.Contains(plain, word) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(passwordWords, func(word string) bool { return strings.Contains(plain, word) }) ||
+		slices.ContainsFunc(passwordEndings, func(word string) bool { return strings.HasSuffix(plain, word) })
+}
+
+var (
+	passwordWords   = lex.Words("password passwd passwort passphrase pwd psk")
+	passwordEndings = lex.Words("smtppass dbpass userpass ftppass mailpass rootpass becomepass adminpass loginpass authpass storepass keypass requirepass bindpw rootpw adminpw userpw dbpw")
+	// passwordActions are parts of the names of buttons and messages.
+	passwordActions = lex.Words("show hide forgot reset change toggle enter invalid wrong missing")
+)
+
 // IsCode reports whether a name is that of a code of a few digits that proves who somebody is.
 func IsCode(name []byte) bool {
 	var space [MaxLength]byte

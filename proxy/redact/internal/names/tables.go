@@ -19,7 +19,7 @@ var wholeNames = func() map[string]Class {
 			"privatekeydata privatekeyid clientkeydata clientsecretvalue secretid secretvalue secretstring secretdata genkey",
 			"sharedaccesssignature appsecretproof githubpat",
 			// passwords
-			"passcode passe sshpass dbpass userpass smtppass mailpass rootpass requirepass masterauth",
+			"passcode passe sshpass dbpass userpass smtppass mailpass rootpass requirepass masterauth bindpw",
 			// what restores an account
 			"recoverycode recoverycodes backupcode backupcodes scratchcodes mnemonic mnemonicphrase seedphrase recoveryphrase",
 		),
@@ -65,7 +65,7 @@ var aboutCredential = lex.Set(
 // strongEndings end the names of credentials.
 var strongEndings = lex.Words(
 	"token secret jwt bearer credential authorization authident securestring secretkeybase tokenheader authheader",
-	"password passwd passphrase pwd pswd passwort psk passwordconfirm passwordconfirmation passwordrepeat storepass keypass",
+	"password passwd passphrase pwd pswd passwort psk passwordconfirm passwordconfirmation passwordrepeat storepass keypass smtppass",
 	"apikey accesskey secretkey privatekey authkey accountkey masterkey signingkey encryptionkey subscriptionkey",
 	"licensekey servicekey sharedkey storagekey appkey",
 )

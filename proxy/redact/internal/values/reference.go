@@ -16,7 +16,12 @@ func IsReference(v string) bool {
 	if v == "" || len(v) > maxReference {
 		return false
 	}
-	return placeholders[strings.ToLower(v)] || lookup.MatchString(v) || isNameOfCredential(v) || isLabel(v) || isPath(v)
+	return placeholders[strings.ToLower(v)] || leadsToCredential(v) || isLabel(v)
+}
+
+// leadsToCredential reports whether a value is where a credential is, or the name of one.
+func leadsToCredential(v string) bool {
+	return lookup.MatchString(v) || isNameOfCredential(v) || isPath(v)
 }
 
 // maxReference is the length of the longest reference, in bytes.

@@ -73,14 +73,14 @@ func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // its files are 0600
-		return nil, newError(path, err, "cannot be created (%s)", firstLine(fileutil.Reason(err)))
+		return nil, createError(path, err)
 	}
 	f, err := os.OpenFile(partialPath(path), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil, cmp.Or(unlessBusy(path), newError(partialPath(path), fs.ErrExist, "an unfinished recording is in the way; run: recorder recover %s, or delete it", terminal.ShellWord(path)))
 	case err != nil:
-		return nil, newError(path, err, "cannot be created (%s)", firstLine(fileutil.Reason(err)))
+		return nil, createError(path, err)
 	}
 	_ = fileutil.Lock(f) // a file system without locks records all the same
 	w := &Writer{path: path, force: opts.Force, file: f}
@@ -90,6 +90,10 @@ func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 		return nil, errors.Join(err, w.Discard())
 	}
 	return w, nil
+}
+
+func createError(path string, err error) error {
+	return newError(path, err, "cannot be created (%s); name a file in a folder where you may write", firstLine(fileutil.Reason(err)))
 }
 
 // appendHead appends what a new file begins with. The sync that it causes may run before

@@ -45,3 +45,30 @@ func TestBadPaths(t *testing.T) {
 		}
 	}
 }
+
+// A cassette that cannot be made where it is named is refused before the program starts, and a
+// folder that cannot be looked through is named.
+func TestUnusableFolders(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "file", "x.yaml")
+	var stdout, stderr bytes.Buffer
+	exit := recorder.Run(t.Context(), []string{"run", "--mode", "record", "--cassette", path, "--", "sh", "-c", "exit 3"}, strings.NewReader(""), &stdout, &stderr, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")})
+	if want := path + ": cannot be created (not a directory); name a file in a folder where you may write\n"; exit != 2 || stderr.String() != "recorder: "+want {
+		t.Errorf("exit %d: %s, want %s", exit, &stderr, want)
+	}
+	locked := filepath.Join(dir, "locked")
+	if err := os.Mkdir(locked, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.ReadDir(locked); err == nil {
+		t.Skip("this user may look through every folder")
+	}
+	stderr.Reset()
+	exit = recorder.Run(t.Context(), []string{"verify", dir}, strings.NewReader(""), &stdout, &stderr, nil)
+	if want := "recorder: " + locked + ": cannot be read: permission denied; check the path and its permissions\n"; exit != 2 || stderr.String() != want {
+		t.Errorf("exit %d: %s, want %s", exit, &stderr, want)
+	}
+}

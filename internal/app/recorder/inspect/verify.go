@@ -159,14 +159,17 @@ func cassetteFiles(paths []string) (files []string, err error) {
 			continue
 		}
 		err = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return cli.Unreadable(file, err)
+			}
 			name := strings.TrimSuffix(file, ".partial")
-			if err == nil && !d.IsDir() && (strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")) {
+			if !d.IsDir() && (strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")) {
 				add(name)
 			}
-			return err
+			return nil
 		})
 		if err != nil {
-			return nil, cli.Unreadable(path, err)
+			return nil, err
 		}
 	}
 	return files, nil

@@ -80,7 +80,7 @@ func bracketStep(text string) (s step, rest string, err error) {
 	inner, rest, ok := strings.Cut(text[1:], "]")
 	n, nerr := strconv.ParseUint(inner, 10, 31)
 	if !ok || nerr != nil {
-		return s, "", fmt.Errorf("[%s is not an index; %w", inner, errPath)
+		return s, "", fmt.Errorf("[%s is not an index, so it %w", inner, errPath)
 	}
 	return step{index: int(n)}, rest, nil
 }

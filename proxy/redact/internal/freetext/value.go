@@ -161,6 +161,9 @@ func (w *search) addUnder(p pair) bool {
 	if p.class != names.Strong && !isKeyUnder(word, string(v)) && !isKeyOfLogin(w.text, p.name) {
 		return false
 	}
+	if lex.HasSuffixFold(word, "signingkey") && values.IsKeyID(string(v)) {
+		return false // of git, which names a key of PGP there
+	}
 	if end := p.value.End; w.text[p.sign-1] == ':' && end+1 < len(w.text) && w.text[end] == ' ' && lex.IsAlphanumericAt(w.text, end+1) && values.IsJoinedWords(string(v)) {
 		return false // a sentence goes on
 	}

@@ -133,7 +133,7 @@ func afterOwnName(text []byte, value lex.Span) lex.Span {
 		return value // the end of a base64 text
 	}
 	for _, c := range word[:n] {
-		if c != '_' && !lex.IsLetter(c) {
+		if strings.IndexByte("_.", c) < 0 && !lex.IsLetter(c) {
 			return value
 		}
 	}

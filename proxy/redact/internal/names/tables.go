@@ -27,7 +27,7 @@ var wholeNames = func() map[string]Class {
 			"accesskeyid awsaccesskeyid gsaccesskeyid keyvalue pat sas salt hmac signingsecrets tokenaccessor access refresh csrf xsrf",
 		),
 		Plain: lex.Words(
-			"code sig signature thoughtsignature wwwauthenticate proxyauthenticate",
+			"code sig signature thoughtsignature wwwauthenticate proxyauthenticate publickeytoken",
 		),
 	} {
 		for _, name := range list {

@@ -46,7 +46,7 @@ var accountHeaders = lex.Set("chatgpt-account-id anthropic-user-profile-id")
 var Dropped = lex.Set("cookie set-cookie set-cookie2 proxy-authorization")
 
 // AddressHeaders lead to another place. A client that follows one must get there on replay, too.
-var AddressHeaders = lex.Set("location content-location link refresh referer origin")
+var AddressHeaders = lex.Set("location content-location link refresh referer http-referer origin")
 
 var (
 	// accounts are headers whose value is the id of an organization or project, which is not secret.
@@ -55,6 +55,8 @@ var (
 	issuedAccount = regexp.MustCompile(`^(?:(?:org|proj|wrkspc)[-_]\w+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z]+(?:-[a-z]+)*)$`)
 	// languageTag matches a language and the country in which it is spoken: de-CH.
 	languageTag = regexp.MustCompile(`^[a-z]{2,3}-[A-Z]{2}$`)
+	// hostName matches the name of a host on the Internet.
+	hostName = regexp.MustCompile(`^[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}$`)
 	// personal matches headers that say who somebody is, or where.
 	personal = regexp.MustCompile(`user|email|login|forwarded|remote|client|\bip\b|\bfrom\b`)
 	// sensitive matches the names of ids that open something.
@@ -91,6 +93,11 @@ func IsCredentialHeader(name string) bool {
 	}
 }
 
+// isHarmlessID reports whether a header holds an id that opens nothing and is nobody's: x-trace-id.
+func isHarmlessID(name string) bool {
+	return strings.HasSuffix(name, "-id") && !sensitive.MatchString(name) && !personal.MatchString(name)
+}
+
 // StaysInHeader reports whether the value of a header is kept: the header is known to be
 // harmless, names an id, a model or a version, or holds words and numbers. All others are
 // replaced: what looks random under an unknown name is more likely a leak than a loss.
@@ -110,5 +117,5 @@ func StaysInHeader(name, v string) bool {
 	if names.Classify(name) == names.Weak {
 		return strings.HasSuffix(name, "tokens") && len(v) < values.MinWord && strings.Trim(v, lex.Digits) == ""
 	}
-	return languageTag.MatchString(v) || len(v) <= 64 && !values.HasEntropy(v) && !strings.Contains(v, "@")
+	return languageTag.MatchString(v) || strings.HasSuffix(name, "-host") && hostName.MatchString(v) || len(v) <= 64 && !values.HasEntropy(v) && !strings.Contains(v, "@")
 }

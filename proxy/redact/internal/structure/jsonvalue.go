@@ -103,7 +103,7 @@ func (j *jsonSearch) isWeakValue(key []byte, value string) bool {
 // isHeaderValue reports whether the value of a header, or of a variable of the environment, with
 // any other name is a credential.
 func isHeaderValue(key []byte, value string) bool {
-	if isClear(spelledAsHeader(key)) {
+	if name := spelledAsHeader(key); isClear(name) || isHarmlessID(name) {
 		return false
 	}
 	secret := values.WithoutScheme(value)

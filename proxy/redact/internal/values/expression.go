@@ -17,7 +17,7 @@ func IsExpression(value []byte) bool {
 
 // lookOver looks through a value once: whether it has a digit, and whether it is an expression.
 func lookOver(value []byte) (hasDigit, isExpression bool) {
-	if len(value) < MinWord || len(value) > MaxLength || bytes.HasPrefix(value, []byte(Mark)) ||
+	if len(value) < MinWord || len(value) > MaxLength || bytes.HasPrefix(value, []byte(Mark)) || bytes.HasPrefix(value, []byte("ENC[")) ||
 		strings.IndexByte("$<{(.@%", value[0]) >= 0 && !isEscapedLetter(value) {
 		return false, true
 	}

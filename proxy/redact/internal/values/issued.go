@@ -58,3 +58,17 @@ func (f issuedForm) length(text []byte) int {
 	}
 	return end
 }
+
+// publicID matches the ids that a provider issues beside a credential and that are none: of a client of
+// Google's OAuth, of what Twilio has.
+var publicID = regexp.MustCompile(`^(?:[\w-]+\.apps\.googleusercontent\.com|(?:AC|SK|SM|MM|CA|PN|MG|VA|IS|CH|RE|WS)[0-9a-f]{32})$`)
+
+// isPublicID reports whether a value is such an id.
+func isPublicID(v string) bool {
+	return (len(v) == len("AC")+32 || v[len(v)-1] == 'm') && publicID.MatchString(v)
+}
+
+// IsKeyID reports whether a value is the id or the fingerprint of a key of PGP.
+func IsKeyID(v string) bool { return keyID.MatchString(v) }
+
+var keyID = regexp.MustCompile(`^(?:0x)?[0-9A-F]{8}(?:[0-9A-F]{8}|[0-9A-F]{32})?!?$`)

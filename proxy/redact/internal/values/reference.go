@@ -21,7 +21,7 @@ func IsReference(v string) bool {
 
 // leadsToCredential reports whether a value is where a credential is, or the name of one.
 func leadsToCredential(v string) bool {
-	return lookup.MatchString(v) || isNameOfCredential(v) || isPath(v)
+	return lookup.MatchString(v) || isNameOfCredential(v) || isPath(v) || isPublicID(v)
 }
 
 // maxReference is the length of the longest reference, in bytes.

@@ -60,6 +60,8 @@ func IsSecretIn(value []byte, p Place) bool {
 	}
 	v := string(value)
 	switch {
+	case hasDigit && isPublicID(v):
+		return false
 	case hasDigit && HasSecretForm(v):
 		return true
 	case p == AnyPlace:

@@ -60,7 +60,8 @@ func TestMeasure(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("it needs a program that can be told to take memory: python3")
 	}
-	hold := `python3 -c 'import sys,time; x=bytearray(64<<20); time.sleep(0.2); print("held")'`
+	// Short pauses, one after the other: a machine that stands still does not use them up.
+	hold := `python3 -c 'import time; x=bytearray(64<<20); [time.sleep(0.01) for _ in range(100)]; print("held")'`
 	f, out, err := measure(t.Context(), exec.Command("sh", "-c", hold+"; sleep 600 & true"))
 	if err != nil || !strings.Contains(out, "held") {
 		t.Fatalf("%v: %s", err, out)

@@ -203,6 +203,12 @@ func textDigest(text []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// IsDigest reports whether a text has the form of [Hit.Digest].
+func IsDigest(text string) bool {
+	sum, err := hex.DecodeString(text)
+	return err == nil && len(sum) == 8
+}
+
 // part is a text of an interaction, what people call it and, for a header, its
 // name.
 type part struct {

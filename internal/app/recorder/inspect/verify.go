@@ -58,6 +58,9 @@ warning, and the file is checked for keys and endings only.`,
 }
 
 func (a *app) verifyPaths(paths []string, j verifier, asJSON bool) error {
+	if err := recorderenv.CheckExempt(j.exempt); err != nil {
+		return err
+	}
 	files, err := cassetteFiles(paths)
 	if err != nil {
 		return err

@@ -28,6 +28,9 @@ type Redaction struct {
 // credentials in the environment and the given ones. From now on they are taken out of the
 // output of the program as well.
 func (a *Env) Redaction(own Own, exempt []string, given ...string) (*Redaction, error) {
+	if err := CheckExempt(exempt); err != nil {
+		return nil, err
+	}
 	rules, err := redact.ParseOwn(own.Redact, own.Keep)
 	if err != nil {
 		return nil, cli.Usage("%w", err)

@@ -5,12 +5,25 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/redact"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
 
 // AddExempt declares the flag for texts that the gate takes for keys by mistake.
 func AddExempt(set *pflag.FlagSet, to *[]string) {
 	set.StringSliceVar(to, "exempt", nil, "`digest` of a text that looks like a key and is none, as the refusal names it; may be repeated")
+}
+
+// CheckExempt returns an error unless all are digests. It does not quote them: one may be the key
+// itself.
+func CheckExempt(digests []string) error {
+	for _, d := range digests {
+		if !gate.IsDigest(d) {
+			return cli.Usage("--exempt: not a digest; give the 16 hexadecimal digits that the refusal names, never the key")
+		}
+	}
+	return nil
 }
 
 // Own are the user's rules for redaction, as flags and settings.

@@ -184,7 +184,7 @@ func TestHarmlessStaysAsItIs(t *testing.T) {
 		"Anthropic-Version": {"2023-06-01"}, "X-Stainless-Lang": {"go"}, "Idempotency-Key": {"0123456789abcdef"}, "Accept": {"*/*"},
 	}
 	in.Request.URL += "?alt=sse&pageToken=abcdefghijklmnop&key="
-	in.Request.Body = []byte(`{"messages":[{"content":[{"type":"tool_use","input":{"password":"correct horse battery","api_key":"abcdefghijklmnop"}}]}],"tools":[{"input_schema":{"properties":{"password":{"type":"string"}},"required":["password"]}}]}`)
+	in.Request.Body = []byte(`{"messages":[{"content":[{"type":"tool_use","input":{"password":"must be longer","api_key":"abcdefghijklmnop"}}]}],"tools":[{"input_schema":{"properties":{"password":{"type":"string"}},"required":["password"]}}]}`)
 	in.Response.Header = http.Header{"Request-Id": {"req_011CU0123456789"}, "Anthropic-Ratelimit-Tokens-Limit": {"4000000"}, "Retry-After": {"3"}}
 	in.Response.Body = []byte(`{"signature":"EqQBCkYIBxgCKkAbase64/+","logprobs":[{"token":"abcdefghijklmnop"}]}`)
 	if d := cmp.Diff(in, New(nil).Interaction(in)); d != "" {

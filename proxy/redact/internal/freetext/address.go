@@ -26,8 +26,17 @@ func (w *search) lookAtAddress(i int) {
 			w.addIfSecret(lex.Span{}, s, values.KeyPlace)
 		case isPasswordOfUser(s.In(w.text)):
 			w.add(Secret{Value: s})
+		case isWordOfUser(w.text, s):
+			w.add(Secret{Value: s, IsWords: true})
 		}
 	}
+}
+
+// isWordOfUser reports whether the password in a URL is a word that is not the name of the user, too.
+func isWordOfUser(text []byte, s lex.Span) bool {
+	before := text[max(s.Start-names.MaxLength, 0):max(s.Start-1, 0)]
+	user := before[bytes.LastIndexByte(before, '/')+1:]
+	return !bytes.EqualFold(user, s.In(text)) && settingForm.accepts(values.WordingOf(string(s.In(text))))
 }
 
 // oddPassword matches the password of a URL that should have been escaped.

@@ -38,7 +38,7 @@ func (f chosenForm) accepts(words values.Wording) bool {
 	case values.OneWord, values.JoinedNames:
 		return f >= settingForm
 	case values.SpacedWords:
-		return f == settingForm || f == literalForm
+		return f >= settingForm
 	}
 	return false
 }
@@ -46,7 +46,9 @@ func (f chosenForm) accepts(words values.Wording) bool {
 // addChosen adds the value of a pair if it is a password that somebody chose, and reports whether
 // it is one. One of words is replaced nowhere else.
 func (w *search) addChosen(p pair) bool {
-	return p.class == names.Strong && names.IsPassword(p.name.In(w.text)) && w.addChosenAt(p)
+	name := p.name.In(w.text)
+	isPassword := names.IsPassword(name) || lex.HasSuffixFold(name, "pass") && userBefore.Match(w.text[max(p.name.Start-maxUser, 0):p.name.Start])
+	return p.class == names.Strong && isPassword && w.addChosenAt(p)
 }
 
 // addChosenAt is addChosen under the name of a password.
@@ -86,6 +88,9 @@ func chosenAt(text []byte, p pair) (lex.Span, chosenForm) {
 		return p.value, formIf(isArgumentEnd(text, end), literalForm)
 	case text[p.sign-1] == ' ':
 		return p.value, formIf(isDirectiveOfHost(text, p), literalForm)
+	}
+	if isTight && isInConnection(text, lex.Between(p.name.Start, end)) {
+		return p.value, formIf(isPairEnd(text, end), literalForm)
 	}
 	if value, form := lineAt(text, p, isTight); form > noForm {
 		return value, form
@@ -176,3 +181,17 @@ func (w *search) addChosenLine(p pair, line lex.Span, next int) {
 		w.add(Secret{Name: p.name, Value: line, IsWords: true})
 	}
 }
+
+// isInConnection reports whether a pair is one of those that say how to connect to a database:
+// Server=h;Uid=u;Pwd=X, host=h user=u password=X.
+func isInConnection(text []byte, p lex.Span) bool {
+	return connectionBefore.Match(text[max(p.Start-maxConnection, 0):p.Start]) || connectionAfter.Match(text[p.End:min(p.End+maxUser, len(text))])
+}
+
+var (
+	connectionBefore = regexp.MustCompile(`(?i:server|data source|host|uid|user id|user|database|dbname|initial catalog)=[^;\s"'()]{1,64}(?:;[^"'\n]*| (?:\w+=[^\s"'()]+ )*)$`)
+	connectionAfter  = regexp.MustCompile(`^[; ] ?(?i:server|data source|host|uid|user id|user|database|dbname|initial catalog)=[^\s"'()]`)
+)
+
+// maxConnection is how much of a text before a pair is looked at for others of a connection, in bytes.
+const maxConnection = 160

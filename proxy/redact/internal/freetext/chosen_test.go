@@ -66,6 +66,12 @@ func TestChosenPasswords(t *testing.T) {
 		": PSK \"Tunnel-unter-der-Elbe\"\n":                                                          "Tunnel-unter-der-Elbe",
 		"kim : EAP \"Carolina Reaper\"\n":                                                            "Carolina Reaper",
 		"<password>Gletscherspalte</password>":                                                       "Gletscherspalte",
+		"Server=db;Uid=rep;Pwd=Gartentor;Encrypt=yes":                                                "Gartentor",
+		"host=db user=kim password=Nordwind dbname=shop":                                             "Nordwind",
+		`db_password: "zebra kiosk tundra"`:                                                          "zebra kiosk tundra",
+		`auth: { user: "kim", pass: "BlauerElefant" }`:                                               "BlauerElefant",
+		"postgres://kim:gletscher@db/shop":                                                           "gletscher",
+		"smtp_host: mail\nsmtp_password: Schlüsselbund\n":                                            "Schlüsselbund",
 		"password = 'immergruen'\n":                                                                  "immergruen",
 	} {
 		for name, escape := range escapings {
@@ -101,6 +107,10 @@ func TestNoChosenPasswords(t *testing.T) {
 		"func login(user, password string) error {\n",
 		"connect(user=username, password=credentials)\n",
 		"this.password = normalize\n  return this;\n",
+		"postgres://postgres:postgres@localhost/x amqp://developer:developer@mq https://user:password@h",
+		`{"password": "Contraseña", "new_password": "Nueva contraseña"}`,
+		`{"pass": "complete", "fail": "rejected"}`,
+		"connect(host=h, user=u, password=argument)",
 		`<input type="password" name="password" placeholder="Ihr Kennwort">`,
 	} {
 		for name, escape := range escapings {

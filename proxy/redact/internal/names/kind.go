@@ -30,6 +30,9 @@ var chosenNames = [][]byte{[]byte("pass"), []byte("pwd"), []byte("psk"), []byte(
 // IsPassword reports whether a name is that of a password, not of a pass over something or of words about a
 // password.
 func IsPassword(name []byte) bool {
+	if !IsChosen(name) {
+		return false
+	}
 	plain := Spelling(name[:min(len(name), MaxLength)])
 	for _, word := range passwordActions {
 		if strings.Contains(plain, word) {

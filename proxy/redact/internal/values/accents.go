@@ -1,7 +1,7 @@
 package values
 
 import (
-	"bytes"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/proxy/redact/internal/jsonscan"
@@ -25,9 +25,7 @@ var accents = func() map[rune]byte {
 // withoutAccents returns a value without accents, which may be escaped, and reports whether it
 // has some. A value with letters of another alphabet has none: it is a word.
 func withoutAccents(value []byte) (plain []byte, hasAccents bool) {
-	if bytes.Contains(value, []byte(`\u`)) {
-		value = jsonscan.DecodeJSON(bytes.ReplaceAll(value, []byte(`\\`), []byte(`\`))).Text
-	}
+	value = []byte(unescaped(string(value)))
 	for len(value) > 0 {
 		c, size := utf8.DecodeRune(value)
 		if value = value[size:]; c < utf8.RuneSelf {
@@ -41,4 +39,12 @@ func withoutAccents(value []byte) (plain []byte, hasAccents bool) {
 		plain, hasAccents = append(plain, letter), true
 	}
 	return plain, hasAccents
+}
+
+// unescaped returns a value without the escapes of JSON for letters, at any depth.
+func unescaped(v string) string {
+	if !strings.Contains(v, `\u`) {
+		return v
+	}
+	return string(jsonscan.DecodeJSON([]byte(strings.ReplaceAll(v, `\\`, `\`))).Text)
 }

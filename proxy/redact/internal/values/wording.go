@@ -28,7 +28,7 @@ const (
 )
 
 var (
-	oneWord     = regexp.MustCompile(`^(?:[A-Z]?[a-z]+|[A-Z]+)$`)
+	oneWord     = regexp.MustCompile(`^(?:[A-Z]?[a-z]+|[A-Z]+|[A-Z][a-z]+(?:[A-Z][a-z]+)+)$`)
 	numbered    = regexp.MustCompile(`^[A-Z]?[a-z]{4,}\d{1,4}$`)
 	joinedNames = regexp.MustCompile(`^[A-Za-z][a-z]+(?:[-_.][A-Za-z][a-z]+)+\d{0,4}$`)
 	joinedAny   = regexp.MustCompile(`^[A-Za-z][a-z]+(?:[-_.][A-Za-z]?[a-z]*\d{0,4})+$`)
@@ -38,8 +38,11 @@ var (
 // maxWords is how many words a phrase with spaces has, at most.
 const maxWords = 8
 
-// WordingOf says how a value is made of words.
+// WordingOf says how a value is made of words, which may have accents.
 func WordingOf(v string) Wording {
+	if plain, hasAccents := withoutAccents([]byte(v)); hasAccents && !isLabel(unescaped(v)) {
+		return WordingOf(string(plain))
+	}
 	switch {
 	case len(v) < MinWord || len(v) > 64 || leadsToCredential(v) || SaysSomething(v):
 		return NoWording
@@ -86,7 +89,7 @@ func SaysSomething(v string) bool {
 			return true
 		}
 	}
-	for word := range strings.FieldsFuncSeq(low, func(c rune) bool { return !lex.IsASCIILetter(c) }) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(capitalAfterSmall.ReplaceAllString(v, "$1 $2")), func(c rune) bool { return !lex.IsASCIILetter(c) }) {
 		if !smallWords[word] && spokenWords[word] || labelWords[word] || placeholders[word] || aboutWords[word] {
 			return true
 		}
@@ -96,6 +99,9 @@ func SaysSomething(v string) bool {
 
 // mailAddress matches what an anonymous user gives as a password.
 var mailAddress = regexp.MustCompile(`^[a-z.]+@[a-z]+(?:\.[a-z]+)*$`)
+
+// capitalAfterSmall matches where a word begins inside of another one: TextInput.
+var capitalAfterSmall = regexp.MustCompile(`([a-z])([A-Z])`)
 
 // credentialParts are parts of what programs and people call a credential.
 var credentialParts = lex.Words("passw pwd secret token credential usernam")
@@ -113,7 +119,7 @@ var aboutWords = lex.Set(
 	// types
 	"varchar nvarchar character charsequence chararray bytearray interface callable sequence",
 	// what everybody knows, and what is told to a server that wants none
-	"foobared postgres postgresql rabbitmq anonymous",
+	"developer foobared postgres postgresql rabbitmq anonymous",
 	// where it comes from
 	"prompt keyring keychain environment variable external internal manual inherit interactive parameter argument",
 	// what it is for

@@ -13,7 +13,7 @@ import (
 
 // signBytes are the bytes at which something else than a name may show a credential.
 var signBytes = func() (out [256]bool) {
-	for _, c := range []byte("-:=@$>\x9a") {
+	for _, c := range []byte("-:=@$>\x9a\xe2") {
 		out[c] = true
 	}
 	return out
@@ -39,6 +39,8 @@ func (w *search) lookAtSign(i int, c byte) {
 		w.lookAtLogin(i)
 	case '>':
 		w.lookAtRule(i)
+	case boxByte:
+		w.hasBox = w.hasBox || isBoxAt(text, i)
 	case 0x9a:
 		if bytes.HasSuffix(text[:i+1], []byte("：")) {
 			w.lookAtForeignName(i+1-len("："), i+1)
@@ -65,16 +67,20 @@ func (w *search) lookAtAssignment(i int, c byte) {
 	switch last := text[max(end-1, 0)]; {
 	case isPW(text[:pw]):
 		w.lookAtName(nameAround(text, pw-1))
+	case isForeignWord(text, end):
+		w.lookAtForeignName(end, i+1)
 	case c == '=' && (lex.IsUpper(last) || lex.IsDigit(last)) && end == i:
 		w.lookAtVariable(i)
 	case c == '=' && end == i && lex.IsAlphanumericAt(text, i+1) && i >= w.looked:
 		w.lookAtParameter(i)
 	case c == '=':
+	case bytes.HasPrefix(text[i:], []byte("::server:")):
+		w.lookAtNodeToken(i)
 	case bytes.HasPrefix(text[i:], []byte("://")):
 		w.lookAtAddress(i)
 	case bytes.HasPrefix(text[i:], []byte(": EAP ")):
 		w.lookAtShared(i + len(": "))
-	case last >= 0x80, end > 3 && (text[end-2] >= 0x80 || last == 'I' && text[end-3] == 'A'):
+	case end > 3 && last == 'I' && text[end-3] == 'A':
 		w.lookAtForeignName(end, i+1)
 	case text[i-1] == ']' && i+4 < len(text) && lex.IsDigit(text[i+2]) && !lex.IsDigit(text[i+4]):
 		if m := relayLogin.FindSubmatchIndex(text[i:min(len(text), i+maxPasswordLine)]); m != nil {
@@ -152,15 +158,46 @@ var foreignNames = []string{
 	"密码", "密碼", "口令", "令牌", "密钥", "密鑰",
 	"パスワード", "トークン", "비밀번호", "암호", "รหัสผ่าน", "סיסמה", "كلمة المرور",
 	"пароль", "Пароль", "ПАРОЛЬ", "κωδικός",
-	"contraseña", "Contraseña", "clave de API", "jeton d'accès", "clé API", "hasło", "Hasło", "şifre", "Şifre",
+	"contraseña", "Contraseña", "clave de API", "jeton d'accès", "clé API", "hasło", "Hasło", "şifre", "Şifre", "lösenord", "Lösenord",
+	"jelszó", "Jelszó", "parolă", "mật khẩu",
+}
+
+// isForeignWord reports whether a word may end at a place that has letters which English does not have,
+// where foreignNames have them.
+func isForeignWord(text []byte, end int) bool {
+	if end < len("ösenord") {
+		return end > 0 && text[end-1] >= 0x80
+	}
+	return text[end-1]|text[end-2]|text[end-5]|text[end-7] >= 0x80 // пароль, hasło, şifre, lösenord
 }
 
 // lookAtForeignName looks at the value after a word that ends at a place.
 func (w *search) lookAtForeignName(end, sign int) {
 	for _, name := range foreignNames {
-		if bytes.HasSuffix(w.text[:end], []byte(name)) {
-			w.addIfSecret(lex.Span{}, valueAt(w.text, sign), values.PasswordPlace)
-			return
+		if !bytes.HasSuffix(w.text[:end], []byte(name)) {
+			continue
 		}
+		value, p := valueAt(w.text, lex.Past(w.text, sign, ":=>", 2)), values.PasswordPlace
+		switch {
+		case isAfterAny(w.text, value, "\"'`"):
+			p = values.LiteralPlace
+		case beginsSetting(w.text, end-len(name)):
+			p = values.LinePlace
+		}
+		w.addIfSecret(lex.Span{}, value, p)
+		return
+	}
+}
+
+// nodeToken matches what stands before "::server:" in the token of a node of K3s.
+var nodeToken = regexp.MustCompile(`K10[0-9a-f]{64}$`)
+
+// lookAtNodeToken looks at such a token, whose "::server:" is at a place.
+func (w *search) lookAtNodeToken(at int) {
+	start := max(at-len("K10")-64, 0)
+	if nodeToken.Match(w.text[start:at]) {
+		value := valueAt(w.text, at+len("::server:"))
+		w.add(Secret{Value: lex.Between(start, at)})
+		w.addIfSecret(lex.Span{}, value, values.KeyPlace)
 	}
 }

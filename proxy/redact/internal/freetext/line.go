@@ -39,6 +39,14 @@ func isLineEnd(text []byte, at int) bool {
 	return after > at && after < len(text) && (text[after] == 'n' || text[after] == 'r')
 }
 
+// beginsLine reports whether a line, which may be a comment of a stream, begins at a place.
+func beginsLine(text []byte, at int) bool {
+	for at > 0 && (text[at-1] == ' ' || text[at-1] == ':') {
+		at--
+	}
+	return at == 0 || text[at-1] == '\n' || bytes.HasSuffix(text[:at], []byte(`\n`))
+}
+
 // lastLineEnd returns where the last line of a text begins.
 func lastLineEnd(text []byte) int {
 	at := bytes.LastIndexByte(text, '\n') + 1

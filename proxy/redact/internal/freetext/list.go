@@ -55,6 +55,8 @@ func (w *search) lookAtList(name lex.Span) bool {
 			key = value
 		} else if structure.IsCookie(word) && bytes.IndexByte(value.In(text), '=') > 0 {
 			w.lookAtParameters(name, valueAt(text, value.Start-1), ";")
+		} else if structure.IsCookie(word) && key.End > key.Start {
+			w.addIfSecret(key, value, values.KeyPlace)
 		} else {
 			w.lookAtElement(key, value, names.IsCodeList(word))
 		}

@@ -48,6 +48,10 @@ const longValue = 256
 func (w *search) lookAtName(name lex.Span) {
 	text := w.text
 	w.next = name.End
+	if bytes.HasSuffix(text[:name.Start], []byte("vault.azure.net/")) {
+		w.lookAround(name, pairValue, names.Strong, values.LiteralPlace)
+		return
+	}
 	if name.Start < w.valueEnd || name.End-name.Start > names.MaxLength || name.End < len(text) && strings.IndexByte(" :=\"'`\\,;>)]*?+|\t\r\n\xef<(", text[name.End]) < 0 {
 		return
 	}
@@ -69,7 +73,7 @@ func (w *search) lookAtName(name lex.Span) {
 		w.lookAtPipe(name)
 		return
 	}
-	if w.lookAtTable(name) || w.lookAtPair(name, class) || w.lookAtList(name) || w.lookAtCall(name, class) || (class == names.Strong || isStoreCommand(text, name)) && w.lookAtPipe(name) {
+	if class == names.Strong && w.lookAtTuple(name) || w.lookAtTable(name) || w.lookAtPair(name, class) || w.lookAtList(name) || w.lookAtCall(name, class) || (class == names.Strong || isStoreCommand(text, name)) && w.lookAtPipe(name) {
 		return
 	}
 	w.lookAtValue(name, class)
@@ -83,6 +87,20 @@ func (w *search) lookAtOtherName(name lex.Span) {
 		w.add(Secret{Value: name})
 	case name.End < len(text) && text[name.End] == '=' && isSessionName(word):
 		w.lookAtSessionCookie(name)
+	case name.End < len(text) && text[name.End] == '>' && isSessionName(word) && isElement(text, name):
+		if value := valueAt(text, name.End+1); value.End-value.Start >= leastSession && !values.IsUUID(string(value.In(text))) {
+			w.addIfSecret(name, value, values.KeyPlace)
+		}
+	case string(word) == "CONCEALED": // of 1Password
+		w.lookAround(name, pairValue, names.Strong, values.LiteralPlace)
+	case lex.HasSuffixFold(word, "user.info"):
+		if at := afterSign(text, name, false); at > 0 {
+			w.addIfSecret(name, lastOfUser(text, valueAt(text, at)), values.LiteralKeyPlace)
+		}
+	case lex.HasSuffixFold(word, "webhook_id"):
+		if at := afterSign(text, name, false); at > 0 && isHook.Match(valueAt(text, at).In(text)) {
+			w.add(Secret{Name: name, Value: valueAt(text, at)})
+		}
 	case bytes.EqualFold(word, []byte("authorization_code")):
 		w.lookAround(name, codeValue, names.Strong, values.KeyPlace)
 	case bytes.EqualFold(word, []byte("Private-Lines")):
@@ -99,6 +117,12 @@ func (w *search) lookAtOtherName(name lex.Span) {
 		w.addIfSecret(name, valueAt(text, name.End+1), values.KeyPlace)
 	}
 }
+
+// leastSession is the length of the shortest id of a session in XML, in bytes.
+const leastSession = 32
+
+// isHook matches the id of a webhook that only its sender knows.
+var isHook = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // isSessionName reports whether a name is that of the id of a session.
 func isSessionName(word []byte) bool {
@@ -117,11 +141,16 @@ func (w *search) lookAtSessionCookie(name lex.Span) {
 // isKeyOfLogin reports whether a name is "key" and stands beside that of a user: it is what the user
 // logs in with.
 func isKeyOfLogin(text []byte, name lex.Span) bool {
-	return bytes.EqualFold(name.In(text), []byte("key")) && userBefore.Match(text[max(name.Start-maxUser, 0):name.Start])
+	before := text[max(name.Start-maxUser, 0):name.Start]
+	return bytes.EqualFold(name.In(text), []byte("key")) && (userBefore.Match(before) || ownerBefore.Match(before))
 }
 
 // maxUser is how much of a text before a name is looked at for a user, in bytes.
 const maxUser = 96
+
+// ownerBefore matches what a key is a part of where only a secret one is: 'crypt' => ['key' => '…'],
+// login(key="…"), the lines of a server of TACACS or RADIUS.
+var ownerBefore = regexp.MustCompile(`(?i:\bcrypt|encryption|cipher|\bhmac)[\\"']*\s?(?::|=>|=)(?:\s|\\+n|[\[{(])*[\\"']*$|(?i:\blogin|\bauthenticate)\([\\"']*$|(?i:tacacs|radius)[^\n]{0,60}?(?:\n|\\n) *$`)
 
 // userBefore matches the name of a user, and what is between it and the next member.
 var userBefore = regexp.MustCompile(`(?i:username|user|login|email)[\\"']*\s?[:=]\s?[\\"']*[\w.@+-]{1,64}[\\"']*(?:,\s?|\s|\\+n)\s{0,8}[\\"']*$`)

@@ -51,3 +51,43 @@ func privateMembers(text []byte) (out []Secret) {
 	}
 	return out
 }
+
+// secretBlock matches the title of a block that holds a secret other than a private key, after
+// "-----BEG".
+var secretBlock = regexp.MustCompile(`^IN [A-Za-z0-9 -]{0,40}(?i:seed|jwt|secret|token|credentials?|(?:client|server|static|shared|symmetric|api) key)-----`)
+
+// lookAtBlock looks at the first line of a block, whose "-----BEG" ends at a place.
+func (w *search) lookAtBlock(at int) {
+	title := secretBlock.Find(w.text[at+1 : min(len(w.text), at+1+maxTitle)])
+	if title == nil || !bytes.HasSuffix(w.text[:at+1], []byte("-----BEG")) {
+		return
+	}
+	_, next := lineEnd(w.text, at)
+	next = lex.Past(w.text, next, " :", 4) // of a comment
+	if value := valueAt(w.text, next); value.End-value.Start >= values.MinSecret && !values.IsExpression(value.In(w.text)) {
+		w.add(Secret{Value: value})
+		w.next = value.End
+	}
+}
+
+// maxTitle is the length of the longest title of a block, in bytes.
+const maxTitle = 80
+
+// accountKeys matches the private keys in a list of accounts, after "acco".
+var accountKeys = regexp.MustCompile(`^unts[\\"']*\s?[:=]\s?\[((?:\s*[\\"']+0x[0-9a-fA-F]{64}[\\"']+,?)+)`)
+
+// lookAtAccounts looks at the private keys of the accounts of a chain. An address is shorter.
+func (w *search) lookAtAccounts(at int) {
+	m := accountKeys.FindSubmatchIndex(w.text[at:min(len(w.text), at+maxList)])
+	if m == nil {
+		return
+	}
+	for start := at + m[2]; ; {
+		n := bytes.Index(w.text[start:at+m[3]], []byte("0x"))
+		if n < 0 {
+			return
+		}
+		w.add(Secret{Value: lex.Between(start+n, start+n+len("0x")+64)})
+		start += n + len("0x") + 64
+	}
+}

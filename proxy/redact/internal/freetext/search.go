@@ -40,13 +40,24 @@ type search struct {
 	looked   int // … of the last URL
 	listEnd  int // … of the last list of credentials
 	tableEnd int // … of the last table, or line that begins none
+	hasBox   bool
 	spoken   int // … of the beginning of the last sentence
 }
 
 // Search looks through a text once. It returns the credentials, and where the base64 of JSON begins,
 // for [Decode].
 func Search(text []byte) (found []Secret, coded []int) {
-	w := search{text: text}
+	w := &search{text: text}
+	if w.look(); w.hasBox {
+		w = &search{text: withPlainBoxes(text)}
+		w.look()
+	}
+	return append(w.found, privateMembers(text)...), w.coded
+}
+
+// look looks through the text.
+func (w *search) look() {
+	text := w.text
 	stem, set, signs := uint16(0), &stems, &signBytes
 	for i, c := range text {
 		stem = (stem<<5 | uint16(c&31)) & (1<<15 - 1)
@@ -62,7 +73,6 @@ func Search(text []byte) (found []Secret, coded []int) {
 			w.lookAtIssued(i - 2)
 		}
 	}
-	return append(w.found, privateMembers(text)...), w.coded
 }
 
 // add adds what was found.

@@ -53,3 +53,13 @@ func TestAddressesInsideEachOther(t *testing.T) {
 		t.Errorf("found %q", found)
 	}
 }
+
+// A sentence that ends with a colon shows the token in the next line that is not empty.
+func TestTokenInNextLine(t *testing.T) {
+	const token = "1//0p7l1oZVkRbEhWOjO3p26T1VrggWOipuS4WrBDB9eJ2nv"
+	text := []byte("Use this token to login on a CI server:\n\n" + token + "\n\nExample: x")
+	secrets, _ := Search(text)
+	if len(secrets) != 1 || string(secrets[0].Value.In(text)) != token {
+		t.Errorf("%v", secrets)
+	}
+}

@@ -42,17 +42,12 @@ func (w *search) lookAtSentence(name lex.Span, class names.Class) {
 		rest = rest[:n]
 	}
 	w.spoken = name.End + len(rest)/4 // what is so near is part of the same sentence
-	isGiven := false
 	for _, link := range linkWords {
-		if n := bytes.Index(rest, link); n >= 0 {
-			if isGiven = true; w.addSpoken(name, name.End+n+len(link)) {
-				return
-			}
+		if n := bytes.Index(rest, link); n >= 0 && w.addSpoken(name, name.End+n+len(link)) {
+			return
 		}
 	}
-	if !isGiven {
-		w.lookAtNextLine(name)
-	}
+	w.lookAtNextLine(name)
 }
 
 // addSpoken adds the value at a place of a sentence if it is a secret, and reports whether it
@@ -82,23 +77,17 @@ func isLastInLine(text []byte, value lex.Span) bool {
 
 // lookAtNextLine looks at what a command prints about a credential: one word alone in its line.
 func (w *search) lookAtNextLine(name lex.Span) {
-	start := max(name.Start-maxSentence, 0)
-	start += lastLineEnd(w.text[start:name.Start])
-	if n := bytes.LastIndexByte(w.text[start:name.Start], '"'); n >= 0 {
-		start += n + 1
-	}
-	start = lex.Past(w.text, start, " ", 4)
 	end, next := lineEnd(w.text[:min(len(w.text), name.End+maxSentence)], name.End)
-	isPrompt := bytes.Contains(w.text[start:end], []byte("$ ")) || start+1 < end && w.text[start+1] == ' ' && bytes.IndexByte([]byte("#%>"), w.text[start]) >= 0
-	if next == end || !isPrompt && w.text[end-1] != ':' {
+	if next == end {
 		return
 	}
-	if end, after := lineEnd(w.text, next); end == next {
-		next = after // an empty line
+	start := next
+	if empty, after := lineEnd(w.text, next); empty == next {
+		start = after
 	}
-	end, _ = lineEnd(w.text, next)
-	value := valueAt(w.text, next)
-	if value.Start > next+1 || value.End < end && bytes.IndexByte([]byte("\"\\"), w.text[value.End]) < 0 {
+	nextEnd, _ := lineEnd(w.text, start)
+	value := valueAt(w.text, start)
+	if value.Start > start+1 || value.End < nextEnd && bytes.IndexByte([]byte("\"\\"), w.text[value.End]) < 0 || !w.announces(lex.Between(name.Start, end)) {
 		return
 	}
 	p := values.SpokenPlace
@@ -106,4 +95,17 @@ func (w *search) lookAtNextLine(name lex.Span) {
 		p = values.PasswordPlace
 	}
 	w.addIfSecret(name, afterOwnName(w.text, value), p)
+}
+
+// announces reports whether the line of a text is a command, or ends with a colon: the next one may be
+// what the text is about.
+func (w *search) announces(text lex.Span) bool {
+	start := max(text.Start-maxSentence, 0)
+	start += lastLineEnd(w.text[start:text.Start])
+	if n := bytes.LastIndexByte(w.text[start:text.Start], '"'); n >= 0 {
+		start += n + 1
+	}
+	start = lex.Past(w.text, start, " ", 4)
+	line := w.text[start:text.End]
+	return w.text[text.End-1] == ':' || bytes.Contains(line, []byte("$ ")) || len(line) > 1 && line[1] == ' ' && bytes.IndexByte([]byte("#%>"), line[0]) >= 0
 }

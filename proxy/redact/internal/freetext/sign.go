@@ -24,6 +24,8 @@ func afterSign(text []byte, name lex.Span, mayBePair bool) (at int) {
 		return lex.Past(text, sign, ":=>?+~", 3)
 	case bytes.HasPrefix(rest, []byte("：")):
 		return sign + len("：")
+	case lex.IsDigit(rest[0]) && numberedSign.Match(rest[:min(len(rest), 8)]):
+		return sign + bytes.IndexByte(rest, ':') + 1
 	case isQuoted && mayBePair && isPairName(text, name.End) > 0:
 		return afterSign(text, lex.Between(0, pastLetters(text, isPairName(text, name.End))), false)
 	case isQuoted && rest[0] == '{':
@@ -46,7 +48,7 @@ func afterSign(text []byte, name lex.Span, mayBePair bool) (at int) {
 		return sign + len("— ")
 	case strings.IndexByte("?|o", rest[0]) >= 0 && defaultValue.Match(rest[:min(len(rest), 16)]):
 		return sign + bytes.IndexByte(rest, ' ') + 1
-	case rest[0] == '|' && isCell(text, name.Start):
+	case rest[0] == '|' && (isCell(text, name.Start) || beginsLine(text, name.Start)):
 		return sign + 1
 	case bytes.HasPrefix(rest, []byte("<- ")): // of R
 		return sign + len("<- ")
@@ -61,6 +63,9 @@ func afterSign(text []byte, name lex.Span, mayBePair bool) (at int) {
 	}
 	return sign
 }
+
+// numberedSign matches the number of a credential and a sign: Unseal Key 1: …
+var numberedSign = regexp.MustCompile(`^\d{1,2}: `)
 
 // defaultValue matches what stands before the value of a setting that is not set:
 // process.env.KEY ?? 'X'.

@@ -19,10 +19,14 @@ var stems = func() (out [1 << 9]uint64) {
 		"key tok sec aut coo cre jwt bea pat dev ses hma srf byp",
 		// of passwords: password, passwd, psk, contraseña, mnemonic, phrase, …
 		"pas pwd swd psk otp ras mne phr dpw",
+		// … in other languages: kennwort, senha, haslo, heslo, wachtwoord, adgangskode, salasana, lozinka, chiave
+		"nnw nha asl esl cht gsk asa ozi hia",
+		// pepper, macaroon
+		"pep oon",
 		// codes and lines of keys: verifier, recovery, backup, private
 		"ver cov kup iva",
 		// what is looked at in a way of its own
-		"eyj gho ghs ya2 sig ied vau obs mqc ogi",
+		"eyj gho ghs ya2 sig ied vau obs mqc ogi beg cea cco bho snm",
 	) {
 		code := stemOf(s)
 		out[code>>6] |= 1 << (code & 63)
@@ -56,6 +60,9 @@ var (
 	stemOfVault      = stemOf("vau") // vault login TOKEN
 	stemOfObscure    = stemOf("obs") // rclone obscure PASSWORD
 	stemOfRabbit     = stemOf("mqc") // rabbitmqctl add_user USER PASSWORD
+	stemOfBlock      = stemOf("beg") // -----BEGIN USER NKEY SEED-----
+	stemOfAccounts   = stemOf("cco") // accounts: ["0x…"]
+	stemOfCommunity  = stemOf("snm") // snmp-server community X
 	stemOfLogin      = stemOf("ogi") // a1 LOGIN USER PASSWORD
 )
 
@@ -88,11 +95,19 @@ func (w *search) lookAtStem(i int, stem uint16) {
 	case stemOfContrasena:
 		if said := []byte("eña es "); bytes.HasPrefix(rest, said) {
 			w.addIfSecret(lex.Span{}, valueAt(w.text, i+1+len(said)), values.PasswordPlace)
+		} else {
+			w.lookAtName(nameAround(w.text, i))
 		}
 	case stemOfVault:
 		w.lookAfter(i, "lt login ")
 	case stemOfObscure:
 		w.lookAfter(i, "cure ")
+	case stemOfBlock:
+		w.lookAtBlock(i)
+	case stemOfAccounts:
+		w.lookAtAccounts(i + 1)
+	case stemOfCommunity:
+		w.lookAfter(i, "p-server community ")
 	case stemOfRabbit:
 		w.addAfter(i+1, rabbitUser)
 	case stemOfLogin:

@@ -30,6 +30,7 @@ func (w *search) lookAtValue(name lex.Span, class names.Class) {
 	if isBlock := w.findValue(&p); isBlock || w.lookAtCookies(p) {
 		return
 	}
+	w.lookAtChange(p)
 	w.dropPrefix(&p)
 	switch {
 	case bytes.HasPrefix(p.value.In(w.text), []byte(values.Mark)), w.addUnder(p), w.addChosen(p):
@@ -37,6 +38,20 @@ func (w *search) lookAtValue(name lex.Span, class names.Class) {
 		w.lookBehindValue(p)
 	case !w.addTyped(p):
 		w.lookAtSentence(name, class)
+	}
+}
+
+// lookAtChange looks at the new value of a setting behind the old one: password = "…" -> "…".
+func (w *search) lookAtChange(p pair) {
+	if p.class != names.Strong {
+		return
+	}
+	at := lex.Past(w.text, p.value.End, "\\\"') ", 12)
+	if sign := w.text[at:]; at == p.value.End || !bytes.HasPrefix(sign, []byte("-> ")) && !bytes.HasPrefix(sign, []byte("=> ")) {
+		return
+	}
+	if next := valueAt(w.text, at+len("-> ")); isAfterAny(w.text, next, "\"'") {
+		w.addIfSecret(p.name, next, values.LiteralPlaceUnder(p.name.In(w.text)))
 	}
 }
 
@@ -72,6 +87,9 @@ func (w *search) lookAtCookies(p pair) bool {
 		return false
 	}
 	value, _ := w.dropScheme(p.value)
+	if isFlag(p.name.In(w.text)) && bytes.IndexByte(value.In(w.text), '=') < 0 {
+		return false // of Erlang
+	}
 	w.lookAtParameters(p.name, value, ";")
 	return true
 }
@@ -155,6 +173,13 @@ func valueBelow(text []byte, at int, name []byte) lex.Span {
 // addUnder adds the value of a pair if it is a secret under its name, and reports whether it is.
 func (w *search) addUnder(p pair) bool {
 	v, word := p.value.In(w.text), p.name.In(w.text)
+	if p.class == names.Weak && w.addLogin(p) {
+		return true
+	}
+	if p.class == names.Weak && bytes.HasPrefix(v, []byte("base64:")) {
+		p.value.Start += len("base64:")
+		v = p.value.In(w.text)
+	}
 	if len(v) < values.MinWord || !values.IsSecretIn(v, placeOf(w.text, p)) {
 		return false
 	}
@@ -171,6 +196,20 @@ func (w *search) addUnder(p pair) bool {
 	return true
 }
 
+// loginForm matches user:PASSWORD.
+var loginForm = regexp.MustCompile(`^[\w.@+-]{1,40}:[^:]+$`)
+
+// addLogin adds the password of a user and a password under a name such as basic_auth, and reports
+// whether there is one.
+func (w *search) addLogin(p pair) bool {
+	word := p.name.In(w.text)
+	isLogin := lex.HasSuffixFold(word, "auth") || lex.HasSuffixFold(word, "credentials") || lex.HasSuffixFold(word, "creds")
+	if !isLogin || !loginForm.Match(p.value.In(w.text)) || !isAfterAny(w.text, p.value, "\"'=") {
+		return false
+	}
+	return w.addIfSecret(p.name, lastOfUser(w.text, p.value), values.LiteralPlace)
+}
+
 // phrasePlace is the place of a phrase: some names say that there is one.
 func phrasePlace(p values.Place, name []byte) values.Place {
 	if lex.HasSuffixFold(name, "phrase") || lex.HasSuffixFold(name, "mnemonic") {
@@ -181,7 +220,8 @@ func phrasePlace(p values.Place, name []byte) values.Place {
 
 // isKeyUnder reports whether a value under a weak name is a key.
 func isKeyUnder(name []byte, v string) bool {
-	return values.HasSecretForm(v) || mayMeanKey(name) && (values.LooksLikeKey(v) || values.EncodedPassword(v) != nil) ||
+	isKey := values.LooksLikeKey(v) || values.EncodedPassword(v) != nil || values.IsUUID(v) && lex.HasSuffixFold(name, "_key")
+	return values.HasSecretForm(v) || mayMeanKey(name) && isKey ||
 		values.IsRandom(v) && !values.IsHexadecimal(v) && !values.IsFile(v)
 }
 

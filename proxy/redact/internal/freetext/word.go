@@ -148,6 +148,9 @@ func afterNext(text []byte, word lex.Span) lex.Span {
 	if word.End > word.Start && text[word.End-1] == '(' {
 		return valueAt(text, word.End)
 	}
+	if word.End > word.Start && text[word.End-1] == ':' && word.End+1 < len(text) && strings.IndexByte("\"'\\", text[word.End+1]) >= 0 {
+		return valueAt(text, word.End) // apiKey: { mainnet: "…" }
+	}
 	end := min(len(text), word.End+24)
 	if quoted := bytes.TrimLeft(text[word.End:end], "\\"); bytes.HasPrefix(quoted, []byte(`" `)) && len(quoted) > 2 && lex.IsLetter(quoted[2]) {
 		return lex.Between(word.End, word.End) // another attribute of an element of XML

@@ -21,7 +21,8 @@ func IsChosen(name []byte) bool {
 			return true
 		}
 	}
-	return bytes.HasSuffix(bytes.TrimRight(low, lex.Digits), []byte("pw"))
+	low = bytes.TrimRight(low, lex.Digits)
+	return bytes.HasSuffix(low, []byte("pw")) || slices.ContainsFunc(chosenEndings, func(end []byte) bool { return bytes.HasSuffix(low, end) })
 }
 
 // chosenNames are parts of the names of what people choose.
@@ -45,10 +46,13 @@ func IsPassword(name []byte) bool {
 
 var (
 	passwordWords   = lex.Words("password passwd passwort passphrase pwd psk")
-	passwordEndings = lex.Words("smtppass dbpass userpass ftppass mailpass rootpass becomepass adminpass loginpass authpass storepass keypass requirepass bindpw rootpw adminpw userpw dbpw")
+	passwordEndings = lex.Words("smtppass dbpass userpass ftppass mailpass rootpass becomepass adminpass loginpass authpass storepass keypass requirepass bindpw rootpw adminpw userpw dbpw", "kennwort senha contrasena haslo heslo wachtwoord adgangskode salasana lozinka")
 	// passwordActions are parts of the names of buttons and messages.
 	passwordActions = lex.Words("show hide forgot reset change toggle enter invalid wrong missing")
 )
+
+// chosenEndings are the ends of such names in other languages.
+var chosenEndings = [][]byte{[]byte("kennwort"), []byte("senha"), []byte("contrasena"), []byte("haslo"), []byte("heslo"), []byte("wachtwoord"), []byte("adgangskode"), []byte("salasana"), []byte("lozinka")}
 
 // IsCode reports whether a name is that of a code of a few digits that proves who somebody is.
 func IsCode(name []byte) bool {

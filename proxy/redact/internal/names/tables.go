@@ -28,6 +28,7 @@ var wholeNames = func() map[string]Class {
 		),
 		Plain: lex.Words(
 			"code sig signature thoughtsignature wwwauthenticate proxyauthenticate publickeytoken",
+			"bellpepper hotpepper chilipepper redpepper greenpepper blackpepper",
 		),
 	} {
 		for _, name := range list {
@@ -68,6 +69,8 @@ var strongEndings = lex.Words(
 	"password passwd passphrase pwd pswd passwort psk passwordconfirm passwordconfirmation passwordrepeat storepass keypass smtppass",
 	"apikey accesskey secretkey privatekey authkey accountkey masterkey signingkey encryptionkey subscriptionkey",
 	"licensekey servicekey sharedkey storagekey appkey",
+	"pepper authtok macaroon",
+	"kennwort motdepasse senha contrasena haslo heslo wachtwoord adgangskode salasana lozinka chiavesegreta clavesecreta chavesecreta",
 )
 
 // namedLast are ends of the last words of credentials behind whose names another word may stand.
@@ -109,7 +112,8 @@ var (
 		// what it opens, and what may be done with it
 		"api api2 access secret private jwt auth shared preshared master storage read write deploy anon",
 		// what it is for
-		"signing signature hmac encryption decryption sas webhook function functions instrumentation ingest routing rapidapi",
+		"signing signature hmac encryption decryption validation sas webhook function functions instrumentation ingest routing rapidapi",
+		"seal unseal recovery local isakmp tacacs radius",
 	)
 	harmlessKeys = lex.Set(
 		// of a database

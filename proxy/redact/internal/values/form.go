@@ -55,12 +55,14 @@ func IsUUID(v string) bool { return len(v) == 36 && v[8] == '-' && uuid.MatchStr
 // HasSecretForm reports whether a value says itself what it is: a signed token, a private
 // key or the id of a key at AWS.
 func HasSecretForm(v string) bool {
-	return strings.HasPrefix(v, "-----BEGIN ") && strings.Contains(v, "PRIVATE KEY-----") || signedToken.MatchString(v) || awsKeyID.MatchString(v) || ephemeralKey.MatchString(v)
+	return strings.HasPrefix(v, "-----BEGIN ") && strings.Contains(v, "PRIVATE KEY-----") || signedToken.MatchString(v) || awsKeyID.MatchString(v) || ephemeralKey.MatchString(v) || salesforceSession.MatchString(v)
 }
 
 var (
 	signedToken = regexp.MustCompile(`^eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,}$`)
 	awsKeyID    = regexp.MustCompile(`^(AKIA|ASIA|GOOG1E)[A-Z0-9]{16,}$`)
+	// salesforceSession matches the id of an organization of Salesforce and of a session.
+	salesforceSession = regexp.MustCompile(`^00D[A-Za-z0-9]{2,15}![A-Za-z0-9._]{40,}$`)
 	// ephemeralKey matches a client secret of OpenAI's Realtime API.
 	ephemeralKey = regexp.MustCompile(`^ek_[A-Za-z0-9_-]{16,}$`)
 )

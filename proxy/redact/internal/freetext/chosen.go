@@ -83,7 +83,7 @@ func chosenAt(text []byte, p pair) (lex.Span, chosenForm) {
 	isTight := text[p.sign-1] == '=' && p.sign-1 == p.name.End && start == p.sign
 	switch {
 	case text[start-1] == '>':
-		return p.value, formIf(bytes.HasPrefix(text[end:], []byte("</")), literalForm)
+		return elementAt(text, p)
 	case isFlag(name):
 		return p.value, formIf(isArgumentEnd(text, end), literalForm)
 	case text[p.sign-1] == ' ':
@@ -103,6 +103,15 @@ func chosenAt(text []byte, p pair) (lex.Span, chosenForm) {
 		return p.value, formIf(isPairEnd(text, end), memberForm)
 	}
 	return p.value, noForm
+}
+
+// elementAt is [chosenAt] for what an element of XML holds. Texts of an app for people to read have names, too:
+// <string name="password">.
+func elementAt(text []byte, p pair) (lex.Span, chosenForm) {
+	start := p.value.Start
+	value := lex.Between(start, start+max(bytes.IndexByte(text[start:min(len(text), start+maxPhrase)], '<'), 0))
+	isRead := bytes.Contains(text[max(p.name.Start-maxUser, 0):p.name.Start], []byte("<string "))
+	return value, formIf(!isRead && bytes.HasPrefix(text[value.End:], []byte("</")), literalForm)
 }
 
 // formIf returns form if a condition holds.

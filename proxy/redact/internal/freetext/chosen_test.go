@@ -72,6 +72,7 @@ func TestChosenPasswords(t *testing.T) {
 		`auth: { user: "kim", pass: "BlauerElefant" }`:                                               "BlauerElefant",
 		"postgres://kim:gletscher@db/shop":                                                           "gletscher",
 		"smtp_host: mail\nsmtp_password: Schlüsselbund\n":                                            "Schlüsselbund",
+		"<password>Schnee flocke 7</password>":                                                       "Schnee flocke 7",
 		"password = 'immergruen'\n":                                                                  "immergruen",
 	} {
 		for name, escape := range escapings {
@@ -110,6 +111,8 @@ func TestNoChosenPasswords(t *testing.T) {
 		"postgres://postgres:postgres@localhost/x amqp://developer:developer@mq https://user:password@h",
 		`{"password": "Contraseña", "new_password": "Nueva contraseña"}`,
 		`{"pass": "complete", "fail": "rejected"}`,
+		`<string name="password">Geheimwort</string>`,
+		`{"password": "Slaptažodis"}`,
 		"connect(host=h, user=u, password=argument)",
 		`<input type="password" name="password" placeholder="Ihr Kennwort">`,
 	} {

@@ -91,6 +91,7 @@ var labelWords = lex.Set(
 	"senha chave",
 	"parola chiave",
 	"wachtwoord sleutel lösenord nyckel adgangskode kodeord passord salasana",
+	"slaptažodis slaptazodis pasahitza contrasenya contrasinal wagwoord fjalëkalimi fjalekalimi sandi lozinka",
 	"hasło heslo jelszó şifre parolă",
 	"пароль ключ токен κωδικός",
 	"密码 密碼 密钥 令牌 パスワード トークン 비밀번호 토큰 암호",

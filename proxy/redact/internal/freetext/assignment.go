@@ -177,14 +177,17 @@ func (w *search) lookAtForeignName(end, sign int) {
 		if !bytes.HasSuffix(w.text[:end], []byte(name)) {
 			continue
 		}
-		value, p := valueAt(w.text, lex.Past(w.text, sign, ":=>", 2)), values.PasswordPlace
+		sign = lex.Past(w.text, sign, ":=>", 2)
+		value, p := valueAt(w.text, sign), values.PasswordPlace
 		switch {
 		case isAfterAny(w.text, value, "\"'`"):
 			p = values.LiteralPlace
 		case beginsSetting(w.text, end-len(name)):
 			p = values.LinePlace
 		}
-		w.addIfSecret(lex.Span{}, value, p)
+		if !w.addIfSecret(lex.Span{}, value, p) {
+			w.addChosenAt(pair{name: lex.Between(end-len(name), end), class: names.Strong, sign: sign, value: value})
+		}
 		return
 	}
 }

@@ -142,7 +142,7 @@ func (w *search) lookAtSessionCookie(name lex.Span) {
 // logs in with.
 func isKeyOfLogin(text []byte, name lex.Span) bool {
 	before := text[max(name.Start-maxUser, 0):name.Start]
-	return bytes.EqualFold(name.In(text), []byte("key")) && (userBefore.Match(before) || ownerBefore.Match(before))
+	return bytes.EqualFold(bytes.TrimSpace(name.In(text)), []byte("key")) && (userBefore.Match(before) || ownerBefore.Match(before))
 }
 
 // maxUser is how much of a text before a name is looked at for a user, in bytes.

@@ -43,9 +43,6 @@ var privateMember = regexp.MustCompile(`"(?:d|p|q|dp|dq|qi|k)\\*"\s*:\s*\\*"([A-
 
 // privateMembers finds the private numbers of the JSON Web Keys in a text.
 func privateMembers(text []byte) (out []Secret) {
-	if !bytes.Contains(text, []byte(`"kty`)) {
-		return nil
-	}
 	for _, m := range privateMember.FindAllSubmatchIndex(text, -1) {
 		out = append(out, Secret{Value: lex.Between(m[2], m[3])})
 	}

@@ -165,11 +165,11 @@ func (w *search) addFlagPassword(flag, value lex.Span) bool {
 	if value.Start > flag.End || value.End-value.Start >= values.MinSecret {
 		return w.addIfPassword(value)
 	}
-	isPassword := isSurelyPassword(value.In(w.text))
-	if isPassword {
-		w.add(Secret{Value: lex.Between(flag.Start, value.End), FlagLength: value.Start - flag.Start})
+	if !isSurelyPassword(value.In(w.text)) {
+		return w.addIfPassword(value)
 	}
-	return isPassword
+	w.add(Secret{Value: lex.Between(flag.Start, value.End), FlagLength: value.Start - flag.Start})
+	return true
 }
 
 // addUserPassword adds the password of user:PASSWORD, or the user where the password is empty and
@@ -185,13 +185,16 @@ func (w *search) addUserPassword(value lex.Span, separator byte) bool {
 	return w.addIfPassword(lex.Between(value.Start+n+1, value.End))
 }
 
-// addIfPassword adds a value in the place of a password, and reports whether it is one.
+// addIfPassword adds a value in the place of a password, and reports whether it is one. A single word
+// is replaced nowhere else.
 func (w *search) addIfPassword(value lex.Span) bool {
-	isPassword := isSurelyPassword(value.In(w.text))
-	if isPassword {
-		w.add(Secret{Value: value})
+	v := value.In(w.text)
+	isPassword := isSurelyPassword(v)
+	isWord := !isPassword && values.WordingOf(string(v)) == values.OneWord
+	if isPassword || isWord {
+		w.add(Secret{Value: value, IsWords: isWord})
 	}
-	return isPassword
+	return isPassword || isWord
 }
 
 // passwordAt returns the value at a place: in quotes all of it, with its spaces.
@@ -216,7 +219,7 @@ func passwordAt(text []byte, at int) lex.Span {
 const maxQuoted = 64
 
 // isSurelyPassword reports whether a value where nothing but a password can stand is one: all but
-// a reference, and a single word that is likely to stand elsewhere, too.
+// a reference, and a single word, which is likely to stand elsewhere, too.
 func isSurelyPassword(v []byte) bool {
 	if len(v) == 0 || v[0] == '-' || bytes.HasPrefix(v, []byte(values.Mark)) || values.IsReference(string(v)) {
 		return false

@@ -40,8 +40,10 @@ type search struct {
 	looked   int // … of the last URL
 	listEnd  int // … of the last list of credentials
 	tableEnd int // … of the last table, or line that begins none
-	hasBox   bool
 	spoken   int // … of the beginning of the last sentence
+
+	hasBox     bool // there are tables in boxes
+	hasKeyType bool // there is the "kty" of a JSON Web Key
 }
 
 // Search looks through a text once. It returns the credentials, and where the base64 of JSON begins,
@@ -52,7 +54,10 @@ func Search(text []byte) (found []Secret, coded []int) {
 		w = &search{text: withPlainBoxes(text)}
 		w.look()
 	}
-	return append(w.found, privateMembers(text)...), w.coded
+	if w.hasKeyType {
+		w.found = append(w.found, privateMembers(text)...)
+	}
+	return w.found, w.coded
 }
 
 // look looks through the text.

@@ -26,7 +26,7 @@ var stems = func() (out [1 << 9]uint64) {
 		// codes and lines of keys: verifier, recovery, backup, private
 		"ver cov kup iva",
 		// what is looked at in a way of its own
-		"eyj gho ghs ya2 sig ied vau obs mqc ogi beg cea cco bho snm",
+		"eyj gho ghs ya2 sig ied vau obs mqc kty ogi beg cea cco bho snm",
 	) {
 		code := stemOf(s)
 		out[code>>6] |= 1 << (code & 63)
@@ -60,6 +60,7 @@ var (
 	stemOfVault      = stemOf("vau") // vault login TOKEN
 	stemOfObscure    = stemOf("obs") // rclone obscure PASSWORD
 	stemOfRabbit     = stemOf("mqc") // rabbitmqctl add_user USER PASSWORD
+	stemOfKeyType    = stemOf("kty") // of a JSON Web Key
 	stemOfBlock      = stemOf("beg") // -----BEGIN USER NKEY SEED-----
 	stemOfAccounts   = stemOf("cco") // accounts: ["0x…"]
 	stemOfCommunity  = stemOf("snm") // snmp-server community X
@@ -102,6 +103,8 @@ func (w *search) lookAtStem(i int, stem uint16) {
 		w.lookAfter(i, "lt login ")
 	case stemOfObscure:
 		w.lookAfter(i, "cure ")
+	case stemOfKeyType:
+		w.hasKeyType = true
 	case stemOfBlock:
 		w.lookAtBlock(i)
 	case stemOfAccounts:
@@ -120,6 +123,8 @@ func (w *search) lookAtStem(i int, stem uint16) {
 // lookAfter looks at the argument of a command whose text goes on with these words.
 func (w *search) lookAfter(i int, words string) {
 	if bytes.HasPrefix(w.text[i+1:], []byte(words)) {
-		w.addIfPassword(valueAt(w.text, i+1+len(words)))
+		if value := valueAt(w.text, i+1+len(words)); isSurelyPassword(value.In(w.text)) {
+			w.add(Secret{Value: value}) // a word may go on in a sentence
+		}
 	}
 }

@@ -66,6 +66,9 @@ var (
 	knownHooks = []*regexp.Regexp{
 		regexp.MustCompile(`/services/T\w{6,}/B\w{6,}/(\w{16,})`),
 		regexp.MustCompile(`/hooks/catch/\d+/(\w{4,})`),
+		regexp.MustCompile(`\bzapier\.com/api/mcp/s/([\w-]{16,})`),
+		regexp.MustCompile(`\.alchemy\.com/v2/([\w-]{20,})`),
+		regexp.MustCompile(`\.quiknode\.pro/([0-9a-f]{32,})`),
 	}
 	// linkWord matches what a link is for that is sent to one person only.
 	linkWord = regexp.MustCompile(`(?i)reset|verif|confirm|activat|unsubscribe|magic|recover|invit`)

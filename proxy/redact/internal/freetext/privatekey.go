@@ -55,8 +55,7 @@ var secretBlock = regexp.MustCompile(`^IN [A-Za-z0-9 -]{0,40}(?i:seed|jwt|secret
 
 // lookAtBlock looks at the first line of a block, whose "-----BEG" ends at a place.
 func (w *search) lookAtBlock(at int) {
-	title := secretBlock.Find(w.text[at+1 : min(len(w.text), at+1+maxTitle)])
-	if title == nil || !bytes.HasSuffix(w.text[:at+1], []byte("-----BEG")) {
+	if !bytes.HasSuffix(w.text[:at+1], []byte("-----BEG")) || !secretBlock.Match(w.text[at+1:min(len(w.text), at+1+maxTitle)]) {
 		return
 	}
 	_, next := lineEnd(w.text, at)

@@ -258,7 +258,6 @@ func TestShortLearnedSecrets(t *testing.T) {
 	}
 }
 
-// A secret learned once is found in later interactions that do not carry it.
 // A short secret is replaced as a word. The code of another character before it is no part of it.
 func TestShortSecretsBesideEscapes(t *testing.T) {
 	r := New([]byte("k"))
@@ -281,6 +280,7 @@ func TestSecretsWithCodes(t *testing.T) {
 	}
 }
 
+// A secret learned once is found in later interactions that do not carry it.
 func TestLearnedSecretsAreRemembered(t *testing.T) {
 	r := New(nil)
 	r.Interaction(simple())
@@ -312,6 +312,9 @@ func TestNoSecretSurvives(t *testing.T) {
 		place := rapid.SampledFrom(names).Draw(t, "place")
 		if strings.Contains(secret, values.Mark) {
 			t.Skip("already a pseudonym")
+		}
+		if !values.HasEntropy(secret) || values.IsReference(secret) {
+			t.Skip("could be words, a placeholder or a path")
 		}
 		in := simple()
 		in.Request.Header.Set("X-Api-Key", secret)

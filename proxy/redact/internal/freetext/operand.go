@@ -22,7 +22,7 @@ var (
 	// redisUser stands before the ">" of user NAME on >X.
 	redisUser = regexp.MustCompile(`(?i)\b(?:user|setuser)[\\"', ]+[^\s"',\\]+[\\"', ]+(?:(?:on|off|reset\w*|nopass|all\w+|[~+&@%(-][^\s"',\\]*)[\\"', ]+)+$`)
 	// authWords are the arguments of AUTH in a protocol without a user, or with one: AUTH user X.
-	authWords = regexp.MustCompile(`^[\\"',]{0,4} ?(?:[\\"']{0,4}[\w.@-]{1,40}[\\"']{0,4},? )?[\\"']{0,4}([^\s\\"',]{8,64})[\\"'\]]*(?:$|\\+[nr]|[\r\n"'])`)
+	authWords = regexp.MustCompile(`^[\\"',]{0,4} ?(?:[\\"']{0,4}[\w.@-]{1,40}[\\"']{0,4},? )?[\\"']{0,4}([^\s\\"',)]{8,64})[\\"'\]]*(?:$|\\+[nr]|[\r\n"'])`)
 	// authMechanism is the first argument of AUTH where it is a mechanism of SASL.
 	authMechanism = regexp.MustCompile(`^ (?:PLAIN|LOGIN|CRAM|DIGEST|XOAUTH|OAUTH|NTLM|GSSAPI|SCRAM|EXTERNAL|ANONYMOUS|TLS|SSL)`)
 	// relayLogin follows the host in a table of Postfix: [host]:587 user:X.

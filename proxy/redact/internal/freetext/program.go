@@ -219,9 +219,9 @@ func passwordAt(text []byte, at int) lex.Span {
 const maxQuoted = 64
 
 // isSurelyPassword reports whether a value where nothing but a password can stand is one: all but
-// a reference, and a single word, which is likely to stand elsewhere, too.
+// a reference, a placeholder as [PASSWORD], and a single word, which is likely to stand elsewhere, too.
 func isSurelyPassword(v []byte) bool {
-	if len(v) == 0 || v[0] == '-' || bytes.HasPrefix(v, []byte(values.Mark)) || values.IsReference(string(v)) {
+	if len(v) == 0 || v[0] == '-' || v[0] == '[' || bytes.HasPrefix(v, []byte(values.Mark)) || values.IsReference(string(v)) {
 		return false
 	}
 	if bytes.IndexByte(v, ' ') > 0 {

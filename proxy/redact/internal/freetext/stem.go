@@ -102,7 +102,9 @@ func (w *search) lookAtStem(i int, stem uint16) {
 	case stemOfVault:
 		w.lookAfter(i, "lt login ")
 	case stemOfObscure:
-		w.lookAfter(i, "cure ")
+		if bytes.HasSuffix(w.text[:i-2], []byte("rclone ")) {
+			w.lookAfter(i, "cure ")
+		}
 	case stemOfKeyType:
 		w.hasKeyType = true
 	case stemOfBlock:

@@ -393,3 +393,13 @@ func TestPseudonymInAValueStays(t *testing.T) {
 		}
 	}
 }
+
+// Redacting again finds no more: a line beside a setting that has a pseudonym now says nothing.
+func TestSettingBesidePseudonym(t *testing.T) {
+	r := New([]byte("k"))
+	once := r.Request(cassette.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages", Header: http.Header{"Content-Type": {"application/json"}},
+		Body: []byte(`{"messages":[{"role":"user","content":"vault_borg_passphrase: tausend und eine Nacht\nvault_cifs_password: quincaillerie\n"}]}`)})
+	if again := r.Request(once); string(again.Body) != string(once.Body) || strings.Count(string(once.Body), "pass") != strings.Count(string(once.Body), ": "+values.Mark) {
+		t.Errorf("%s\n%s", once.Body, again.Body)
+	}
+}

@@ -186,6 +186,9 @@ func textFrom(s string, from int) string {
 // changedPaths names the first few changed places.
 func changedPaths(changes []change) string {
 	const most = 4
+	if len(changes) == 0 {
+		return "a word that stands where the recording has a secret taken out"
+	}
 	var names []string
 	for _, c := range changes[:min(most, len(changes))] {
 		if c.Path == "" {

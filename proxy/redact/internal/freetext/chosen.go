@@ -44,7 +44,7 @@ func (f chosenForm) accepts(words values.Wording) bool {
 }
 
 // addChosen adds the value of a pair if it is a password that somebody chose, and reports whether
-// it is one. One of words is replaced nowhere else.
+// it is one. One of words that may stand elsewhere, too, is replaced nowhere else.
 func (w *search) addChosen(p pair) bool {
 	name := p.name.In(w.text)
 	isPassword := names.IsPassword(name) || lex.HasSuffixFold(name, "pass") && userBefore.Match(w.text[max(p.name.Start-maxUser, 0):p.name.Start])
@@ -62,7 +62,7 @@ func (w *search) addChosenAt(p pair) bool {
 	case form == memberForm && bytes.Equal(bytes.ToLower(v), v):
 		return false
 	case form.accepts(words):
-		w.add(Secret{Name: p.name, Value: value, IsWords: !values.IsPhrase(string(v), " ")})
+		w.add(Secret{Name: p.name, Value: value, IsWords: words != values.JoinedWords && !values.IsPhrase(string(v), " ")})
 		return true
 	case words == values.NoWording && form >= settingForm && !values.SaysSomething(string(v)):
 		return w.addIfSecret(p.name, value, values.LiteralPlace)

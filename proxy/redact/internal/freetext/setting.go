@@ -5,6 +5,8 @@ import (
 	"regexp"
 
 	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/names"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/values"
 )
 
 // lineAt is [chosenAt] for a value that is the rest of a line, with what the lines beside it say: a
@@ -18,7 +20,11 @@ func lineAt(text []byte, p pair, isTight bool) (value lex.Span, form chosenForm)
 	if n := bytes.Index(value.In(text), []byte(" #")); n > 0 {
 		value.End = value.Start + n
 	}
-	before, after := kindOf(lineBefore(text, line.Start)), kindOf(lineAfter(text, end))
+	lineBefore, lineAfter := lineBefore(text, line.Start), lineAfter(text, end)
+	if hasMark(lineBefore) || hasMark(lineAfter) {
+		return value, noForm // judged when these lines were as they came
+	}
+	before, after := kindOf(lineBefore), kindOf(lineAfter)
 	switch isSpaced := bytes.IndexByte(value.In(text), ' ') >= 0; {
 	case before == wordsLine || after == wordsLine:
 		return value, lineForm
@@ -31,6 +37,8 @@ func lineAt(text []byte, p pair, isTight bool) (value lex.Span, form chosenForm)
 	}
 	return value, lineForm
 }
+
+func hasMark(line []byte) bool { return bytes.Contains(line, []byte(values.Mark)) }
 
 // settingBegin matches what stands before the name of a setting in its line, the name of the file and the
 // number of the line included.
@@ -89,7 +97,7 @@ type lineKind uint8
 
 const (
 	emptyLine   lineKind = iota // also a comment, the head of a section, and what is not known
-	settingLine                 // a name and one word
+	settingLine                 // a name and one word, or a pass phrase
 	wordsLine                   // a name and several words: of a form, or of translations
 	codeLine                    // of a program
 )
@@ -114,8 +122,18 @@ func kindOf(line []byte) lineKind {
 		return codeLine
 	case settingForms.Match(line):
 		return settingLine
+	case isPhraseLine(line):
+		return settingLine
 	case wordsForm.Match(line):
 		return wordsLine
 	}
 	return emptyLine
 }
+
+// isPhraseLine reports whether a line sets a password to words with spaces between them.
+func isPhraseLine(line []byte) bool {
+	m := phraseForm.FindSubmatch(line)
+	return m != nil && names.IsPassword(m[1]) && values.WordingOf(string(m[2])) >= values.SpacedNumber
+}
+
+var phraseForm = regexp.MustCompile(`^[ \t\d→+-]*([\w.-]+)\s?[:=]\s?["']?([^"']+ [^"']+)["']?$`)

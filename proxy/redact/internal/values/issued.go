@@ -59,13 +59,13 @@ func (f issuedForm) length(text []byte) int {
 	return end
 }
 
-// publicID matches the ids that a provider issues beside a credential and that are none: of a client of
-// Google's OAuth, of what Twilio has.
-var publicID = regexp.MustCompile(`^(?:[\w-]+\.apps\.googleusercontent\.com|(?:AC|SK|SM|MM|CA|PN|MG|VA|IS|CH|RE|WS)[0-9a-f]{32})$`)
+// publicID matches what a provider issues beside a credential and is none: the id of a client of
+// Google's OAuth and of what Twilio has, and the keys of Stripe, Mapbox and PostHog that stand in pages.
+var publicID = regexp.MustCompile(`^(?:[\w-]+\.apps\.googleusercontent\.com|pk_(?:live|test)_[A-Za-z0-9]+|pk\.eyJ[\w-]+\.[\w-]+|phc_[A-Za-z0-9]+|(?:AC|SK|SM|MM|CA|PN|MG|VA|IS|CH|RE|WS)[0-9a-f]{32})$`)
 
 // isPublicID reports whether a value is such an id.
 func isPublicID(v string) bool {
-	return (len(v) == len("AC")+32 || v[len(v)-1] == 'm') && publicID.MatchString(v)
+	return (len(v) == len("AC")+32 || v[len(v)-1] == 'm' || v[0] == 'p') && publicID.MatchString(v)
 }
 
 // IsKeyID reports whether a value is the id or the fingerprint of a key of PGP.

@@ -40,9 +40,12 @@ func lineAt(text []byte, p pair, isTight bool) (value lex.Span, form chosenForm)
 
 func hasMark(line []byte) bool { return bytes.Contains(line, []byte(values.Mark)) }
 
+// logBegin is what a line of a log begins with: the steps of the job and the time.
+const logBegin = `(?:(?:[^\s\\]+(?:\\*t|\t))*\d{4}-\d\d-\d\dT[\d:.]+Z? )?`
+
 // settingBegin matches what stands before the name of a setting in its line, the name of the file and the
 // number of the line included.
-var settingBegin = regexp.MustCompile(`^[ \t+-]*(?:\d+(?:\\+t|\t|→|: ?)|\S+(?:\\+t|\t))?[ \t-]*(?:export |set )?(?:[\w./-]+:(?:\d+[:-])?)*$`)
+var settingBegin = regexp.MustCompile(`^` + logBegin + `[ \t+-]*(?:\d+(?:\\+t|\t|→|: ?)|\S+(?:\\+t|\t))?[ \t-]*(?:export |set )?(?:[\w./-]+:(?:\d+[:-])?)*$`)
 
 // lineAround returns the beginning of the line of a pair, and where the line ends after its value: at
 // the end of the text around it at the latest.
@@ -103,7 +106,7 @@ const (
 )
 
 var (
-	settingForms = regexp.MustCompile(`^[ \t\d→+-]*(?:export )?(?:[\w.-]+(?:: +|\s?[=:]\s?)|[a-z_-]+ )(?:[^\s"']+|"[^"]*"|'[^']*')\s*$`)
+	settingForms = regexp.MustCompile(`^` + logBegin + `[ \t\d→+-]*(?:export )?(?:[\w.-]+(?:: +|\s?[=:]\s?)|[a-z_-]+ )(?:[^\s"']+|"[^"]*"|'[^']*')\s*$`)
 	wordsForm    = regexp.MustCompile(`^[ \t\d→+-]*[\w.-]+\s?[:=]\s?["']?\pL\S* \pL`)
 	// textBegin and textEnd match the JSON around a text in its first and its last line.
 	textBegin = regexp.MustCompile(`^.*\\*"\s?[:,]\s?\[?\\*"|^\[?\\*"`)

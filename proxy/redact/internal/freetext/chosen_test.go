@@ -74,6 +74,8 @@ func TestChosenPasswords(t *testing.T) {
 		"smtp_host: mail\nsmtp_password: Schlüsselbund\n":                                                                        "Schlüsselbund",
 		"<password>Schnee flocke 7</password>":                                                                                   "Schnee flocke 7",
 		"build\tTest\t2025-11-24T09:12:31.88Z   PGPASSWORD: girasolverano\nbuild\tTest\t2025-11-24T09:12:31.89Z   PGUSER: kim\n": "girasolverano",
+		"echo 'kim:BienvenueKim' | chpasswd":                                                                                     "BienvenueKim",
+		"htpasswd -bB /etc/htpasswd kim fleurs-du-matin":                                                                         "fleurs-du-matin",
 		"password = 'immergruen'\n":                                                                                              "immergruen",
 	} {
 		for name, escape := range escapings {

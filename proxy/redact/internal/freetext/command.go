@@ -69,7 +69,7 @@ func (w *search) lookAtPasswordFile(at int) {
 	for n := bytes.Count(flags, []byte("n")); n < 2; n++ {
 		value = valueAt(w.text, value.End)
 	}
-	w.addIfSecret(lex.Span{}, value, values.LiteralPlace)
+	w.addIfPassword(value)
 }
 
 // lookAtForm looks at the pairs after -d or --data.
@@ -161,11 +161,7 @@ func (w *search) lookAtPipe(name lex.Span) bool {
 	if n := bytes.IndexByte(value.In(w.text), ':'); n > 0 && string(name.In(w.text)) == "chpasswd" {
 		value.Start += n + 1
 	}
-	if !values.IsSecretIn(value.In(w.text), values.LiteralPlace) {
-		return false
-	}
-	w.add(Secret{Name: name, Value: value})
-	return true
+	return w.addIfPassword(value)
 }
 
 // isStoreCommand reports whether a name is that of a command which stores a secret that it reads:

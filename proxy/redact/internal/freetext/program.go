@@ -50,6 +50,7 @@ var programFlags = func() map[string]map[string][]programFlag {
 		"mosquitto_pub,mosquitto_sub,mosquitto_rr | -P --pw",
 		"rabbitmqadmin | -p",
 		"ipmitool | -P",
+		"mcrcon | -p",
 		"snmpget,snmpwalk,snmpbulkwalk,snmpset,snmptrap | -c -A -X",
 		// archives and keys
 		"7z,7za,7zr,7zz,rar,unrar | -p… -hp…",

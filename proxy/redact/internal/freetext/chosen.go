@@ -18,7 +18,7 @@ const (
 	noForm chosenForm = iota
 	// memberForm is a word among other pairs: {user: x, password: X, …}, user=x password=X.
 	memberForm
-	// lineForm is the rest of a line without quotes that is no part of a program.
+	// lineForm is what follows a name up to the end of its line, without quotes and not in source code.
 	lineForm
 	// settingForm is lineForm between other settings.
 	settingForm

@@ -93,7 +93,7 @@ func IsCredentialHeader(name string) bool {
 	}
 }
 
-// isHarmlessID reports whether a header holds an id that opens nothing and is nobody's: x-trace-id.
+// isHarmlessID reports whether a header holds an id that gives no access and names no person: x-trace-id.
 func isHarmlessID(name string) bool {
 	return strings.HasSuffix(name, "-id") && !sensitive.MatchString(name) && !personal.MatchString(name)
 }

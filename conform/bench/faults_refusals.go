@@ -61,6 +61,7 @@ var anthropicRefusals = []refusal{
 	{rule: "A-46b", message: "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes"},
 	{rule: "A-47", message: "messages.2.content.0.tool_result: content cannot be empty if is_error is true"},
 	{rule: "A-48", message: "Too many strict tools (21). The maximum number of strict tools supported is 20. Try reducing the number of tools marked as strict."},
+	{rule: "A-52", message: "messages.2.content.0.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`."},
 	{rule: "ANT-P6", message: "Requests which include `tool_use` or `tool_result` blocks must define tools."},
 	{rule: "ANT-S1", message: "web_search tool use with id srvtoolu_01A was found without a corresponding web_search_tool_result block"},
 	{rule: "ANT-T5", message: "messages.1.content.0.thinking.thinking: Field required"},

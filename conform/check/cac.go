@@ -269,35 +269,50 @@ func marksAreReached(s *Trace, r *report) {
 	})
 }
 
-// cacheMark is a place that a request marks, counted in blocks.
+// cacheMark is a place that a request marks for Anthropic's cache.
 type cacheMark struct {
-	at   int
+	at   int // the block, counted over the whole request
 	path string
+	mark *wire.Node
 }
 
-// cacheMarks lists the marks of a request of Anthropic in the order of its blocks.
+// outlives reports whether the mark keeps its prefix for an hour instead of five minutes.
+func (m cacheMark) outlives() bool { return m.mark.Get("ttl").Str() == "1h" }
+
+// cacheMarks lists the marks of a request of Anthropic in the order in which the provider
+// reads them: tools, system prompt, messages. The mark of the request itself falls on the
+// last block, unless that block has one of its own.
 func (x *exchange) cacheMarks() (list []cacheMark) {
 	at := 0
 	add := func(n *wire.Node, path string) {
-		if !n.Get("cache_control").Null() {
-			list = append(list, cacheMark{at, path})
+		if mark := n.Get("cache_control"); !mark.Null() {
+			list = append(list, cacheMark{at, path, mark})
 		}
-		at++
 	}
 	for _, d := range x.declaredTools() {
 		add(d.node, d.path)
+		at++
 	}
 	for i, b := range x.req.System.Elems() {
 		add(b, elementPath("system", i))
+		at++
 	}
 	for _, m := range x.req.Msgs {
 		content := m.Node.Get("content")
 		for j, b := range content.Elems() {
-			add(b, elementPath(m.Path+".content", j))
+			path := elementPath(m.Path+".content", j)
+			for k, inner := range b.Get("content").Elems() {
+				add(inner, elementPath(path+".content", k))
+			}
+			add(b, path)
+			at++
 		}
 		if content.Is('"') {
 			at++
 		}
+	}
+	if at--; len(list) == 0 || list[len(list)-1].at != at {
+		add(x.req.Doc, "")
 	}
 	return list
 }

@@ -98,6 +98,14 @@ var parameters = []singleRequest{
 	{"PAR-008/strict", "", "", `{"model":"gpt-5.2","tools":[{"type":"function","name":"a","strict":true,"parameters":{"type":"object","additionalProperties":false,"properties":{"x":{"type":"string"}},"required":["x"]}}],"input":"hi"}`},
 	{"PAR-009/count", "A-43", "cache_control", `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":[MARK,MARK,MARK,MARK,MARK]}]}`},
 	{"PAR-009/count", "", "", `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":[MARK,MARK,MARK,MARK]}]}`},
+	{"PAR-009/count", "A-43", "cache_control", `{"model":"claude-opus-4-6","max_tokens":9,"cache_control":{"type":"ephemeral"},"system":[MARK,MARK,MARK,MARK],MSG}`},
+	{"PAR-009/count", "", "", `{"model":"claude-opus-4-6","max_tokens":9,"cache_control":{"type":"ephemeral"},"messages":[{"role":"user","content":[MARK,MARK,MARK,MARK]}]}`},
+	{"PAR-009/lifetimes", "A-52", "messages[0].content[0].cache_control.ttl", `{"model":"claude-opus-4-6","max_tokens":9,"system":[MARK],"messages":[{"role":"user","content":[HOUR]}]}`},
+	{"PAR-009/lifetimes", "A-52", "system[0].cache_control.ttl", `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":[MARK]}],"system":[HOUR],"tools":[{"name":"a","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral","ttl":"5m"}}]}`},
+	{"PAR-009/lifetimes", "A-52", "messages[0].content[0].content[0].cache_control.ttl", `{"model":"claude-opus-4-6","max_tokens":9,"system":[MARK],"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[HOUR]}]}]}`},
+	{"PAR-009/lifetimes", "A-52", "cache_control.ttl", `{"model":"claude-opus-4-6","max_tokens":9,"system":[MARK],"cache_control":{"type":"ephemeral","ttl":"1h"},MSG}`},
+	{"PAR-009/lifetimes", "", "", `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":[HOUR,MARK]}],"system":[HOUR]}`},
+	{"PAR-009/lifetimes", "", "", `{"model":"claude-opus-4-6","max_tokens":9,"cache_control":{"type":"ephemeral"},"messages":[{"role":"user","content":"hi"}],"system":[HOUR]}`},
 	{"PAR-010/media-type", "A-46", "messages[0].content[0].source", `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/bmp","data":"Qk0="}}]}]}`},
 	{"PAR-010/media-type", "A-46", "messages[0].content[0].source", `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"/9j/4AAQSkZJRgABAQ=="}}]}]}`},
 	{"PAR-010/media-type", "O-30", "input[0].content[0].image_url", `{"model":"gpt-5.2","input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/bmp;base64,Qk0="}]}]}`},
@@ -153,6 +161,7 @@ var parameters = []singleRequest{
 func parameterExchange(request string) (x evidence.Exchange, bad bool) {
 	request = strings.ReplaceAll(request, "MSG", `"messages":[{"role":"user","content":"hi"}]`)
 	request = strings.ReplaceAll(request, "MARK", `{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}`)
+	request = strings.ReplaceAll(request, "HOUR", `{"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1h"}}`)
 	option, body, _ := strings.Cut(request, "{")
 	body, bad = "{"+body, strings.HasSuffix(option, "BAD")
 	option = strings.TrimSpace(strings.TrimSuffix(option, "BAD"))

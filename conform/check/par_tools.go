@@ -246,31 +246,29 @@ func forcedToolAllowed(s *Trace, r *report) {
 	})
 }
 
-// cacheMarks: at most four places are marked.
-func cacheMarks(s *Trace, r *report) {
+// fewCacheMarks: at most four places are marked.
+func fewCacheMarks(s *Trace, r *report) {
 	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
-		n, last := 0, (*wire.Node)(nil)
-		count := func(node *wire.Node) {
-			if mark := node.Get("cache_control"); !mark.Null() {
-				n, last = n+1, mark
-			}
-		}
-		for _, list := range [][]*wire.Node{x.req.Tools.Elems(), x.req.System.Elems()} {
-			for _, node := range list {
-				count(node)
-			}
-		}
-		for _, m := range x.req.Msgs {
-			for _, b := range m.Node.Get("content").Elems() {
-				count(b)
-				for _, inner := range b.Get("content").Elems() {
-					count(inner)
-				}
-			}
-		}
+		marks := x.cacheMarks()
 		r.addObserved(1)
-		if n > 4 {
-			r.addFinding(x, wire.Place{Event: -1, Off: last.Off, Path: "cache_control"}, "A-43", "%d places carry cache_control; 4 may", n)
+		if n := len(marks); n > 4 {
+			at := wire.Place{Event: -1, Off: marks[n-1].mark.Off, Path: "cache_control"}
+			r.addFinding(x, at, "A-43", "%d places carry cache_control; 4 may", n)
+		}
+	})
+}
+
+// longMarksFirst: no mark of an hour stands behind one of five minutes.
+func longMarksFirst(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
+		marks := x.cacheMarks()
+		for i, m := range marks {
+			r.addObserved(1)
+			if short := marks[max(i-1, 0)]; m.outlives() && !short.outlives() {
+				at := wire.Place{Event: -1, Off: m.mark.Get("ttl").Off, Path: strings.TrimPrefix(m.path+".cache_control.ttl", ".")}
+				r.addFinding(x, at, "A-52", "a cache mark of one hour stands behind the mark of five minutes at %s", short.path)
+				return
+			}
 		}
 	})
 }

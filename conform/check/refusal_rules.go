@@ -47,6 +47,7 @@ var refusalWords = map[string][]wordsOfRule{
 		{"A-4", []string{"unexpected value(s)*anthropic-beta"}},
 		{"A-44", []string{"thinking.cache_control", "cache_control cannot be set for thinking", "thinking blocks cannot have cache_control"}},
 		{"A-43", []string{"a maximum of 4 blocks with cache_control"}},
+		{"A-52", []string{"cache_control block must not come after"}},
 		{"A-41", []string{"bound to a different conversation"}},
 		{"A-34", []string{"invalid `signature` in `thinking`", "invalid signature in thinking"}},
 		{"A-35", []string{"thinking.signature: field required"}},

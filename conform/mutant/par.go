@@ -108,6 +108,10 @@ var parameterMutants = []Mutant{
 		mark := `{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}`
 		return setMember(e.doc, "system", mustParse("["+strings.Repeat(mark+",", 4)+mark+"]"))
 	}, evidence.Anthropic)},
+	{"long-mark-last", "marks a place for an hour behind one for five minutes", []string{"PAR-009"}, changeRequest(func(e *editor) bool {
+		mark := `{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}`
+		return setMember(e.doc, "system", mustParse("["+mark+","+strings.Replace(mark, `l"}`, `l","ttl":"1h"}`, 1)+"]"))
+	}, evidence.Anthropic)},
 	{"bad-media-type", "sends an image of a type that is not read", []string{"PAR-010"}, changeMedia(func(source *wire.Node) bool { return setMember(source, "media_type", jsonString("image/bmp")) })},
 	{"bad-base64", "sends an image that is not base64", []string{"PAR-010"}, changeMedia(func(source *wire.Node) bool { return setMember(source, "data", jsonString("not base64!")) })},
 	{"huge-image", "sends an image of 10,240 pixels", []string{"PAR-010"}, changeMedia(func(source *wire.Node) bool {

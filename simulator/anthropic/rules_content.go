@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ var contentRules = []anthropicRule{
 	sureRule("ANT-X6", "reported", "an empty text has no cache mark", markedText),
 	sureRule("A-11", "reported", "text is not empty, unless it stands beside a call", someText),
 	sureRule("A-43", "reported", "there are up to four cache marks", fewMarks),
+	sureRule("A-52", "reported", "no cache mark of an hour stands behind one of five minutes", longMarksFirst),
 	sureRule("A-46", "documented", "images are readable and within their limits", imagesFit),
 	sureRule("A-47", "reported", "the result of an error has text and nothing but text", errorsSay),
 }
@@ -118,32 +120,59 @@ func markedText(c *call, _ rule.Env) *rule.Refusal {
 
 func fewMarks(c *call, _ rule.Env) *rule.Refusal {
 	const most = 4
-	n := 0
-	if c.root.Given("cache_control") != nil {
-		n++
+	if n := len(c.cacheMarks()); n > most {
+		return invalid("A maximum of %d blocks with cache_control may be provided. Found %d.", most, n)
 	}
-	count := func(v *jsontree.Node) {
-		if v.Given("cache_control") != nil {
-			n++
+	return nil
+}
+
+// longMarksFirst has the words of https://github.com/cnighswonger/claude-code-cache-fix/issues/44.
+func longMarksFirst(c *call, _ rule.Env) *rule.Refusal {
+	isShort := false
+	for _, mark := range c.cacheMarks() {
+		isLong := mark.Get("ttl").Text() == "1h"
+		if isLong && isShort {
+			return invalid("%s.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`.", mark.path)
+		}
+		isShort = !isLong
+	}
+	return nil
+}
+
+// cacheMark is a place that the request marks for the cache.
+type cacheMark struct {
+	*jsontree.Node
+	path string
+}
+
+// cacheMarks lists the marks in the order in which they are read. The mark of the request
+// itself falls on the last block, unless that block has one of its own.
+func (c *call) cacheMarks() (marks []cacheMark) {
+	isLastMarked := false
+	look := func(v *jsontree.Node, path string) {
+		mark := v.Given("cache_control")
+		if isLastMarked = mark != nil; isLastMarked {
+			marks = append(marks, cacheMark{mark, path + "cache_control"})
 		}
 	}
-	for _, name := range []string{"system", "tools"} {
-		for _, v := range c.root.Get(name).List() {
-			count(&v)
+	for _, name := range []string{"tools", "system"} {
+		for i, v := range c.root.Get(name).List() {
+			look(&v, fmt.Sprintf("%s.%d.", name, i))
 		}
 	}
-	for _, m := range c.said {
-		for _, b := range m.blocks {
-			count(b.Node)
-			for _, inner := range b.Get("content").List() {
-				count(&inner)
+	for i, m := range c.said {
+		for j, b := range m.blocks {
+			path := fmt.Sprintf("messages.%d.content.%d.", i, j)
+			for k, inner := range b.Get("content").List() {
+				look(&inner, fmt.Sprintf("%scontent.%d.", path, k))
 			}
+			look(b.Node, path)
 		}
 	}
-	if n <= most {
-		return nil
+	if !isLastMarked {
+		look(c.root, "")
 	}
-	return invalid("A maximum of %d blocks with cache_control may be provided. Found %d.", most, n)
+	return marks
 }
 
 func errorsSay(c *call, _ rule.Env) *rule.Refusal {

@@ -219,6 +219,10 @@ func TestContent(t *testing.T) {
 	marks := func(n int) string {
 		return said(user(strings.TrimSuffix(strings.Repeat(`{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},`, n), ",")))
 	}
+	lifetimes := func(first, second string) string {
+		const mark = `{"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":%q}}`
+		return said(user(fmt.Sprintf(mark+","+mark, first, second)))
+	}
 	tooling := aTool + ","
 	failing := strings.Replace(aResult, `"content":"1"`, `"is_error":true,"content":%s`, 1)
 	for _, r := range []row{
@@ -231,6 +235,8 @@ func TestContent(t *testing.T) {
 		{id: "A-11", broken: said(user(`{"type":"text","text":" \n"}`)), says: "messages: text content blocks must contain non-whitespace text"},
 		{id: "ANT-X6", broken: said(user(`{"type":"text","text":"","cache_control":{"type":"ephemeral"}}`)), passes: marks(1), says: "messages.0.content.0.text: cache_control cannot be set for empty text blocks"},
 		{id: "A-43", broken: marks(5), passes: marks(4), says: "A maximum of 4 blocks with cache_control may be provided. Found 5."},
+		{id: "A-52", broken: lifetimes("5m", "1h"), passes: lifetimes("1h", "5m"), says: "messages.0.content.1.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`."},
+		{id: "A-52", broken: `"cache_control":{"type":"ephemeral","ttl":"1h"},"system":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}],` + said(aPrompt), passes: `"cache_control":{"type":"ephemeral"},"system":[{"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1h"}}],` + said(aPrompt), says: "cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`."},
 		{id: "A-46", broken: picture(base64.StdEncoding.EncodeToString(large.Bytes())), passes: picture("AAAA"), says: "messages.0.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels"},
 		{id: "A-46", broken: picture("***"), says: "messages.0.content.0.image.source.base64.data: Invalid base64 data"},
 		{id: "A-46", broken: picture(strings.Repeat("A", maxImageBytes+4)), says: "messages.0.content.0.image.source.base64.data: image exceeds 5 MB maximum: 5242884 bytes > 5242880 bytes"},

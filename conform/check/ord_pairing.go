@@ -2,6 +2,7 @@ package check
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
@@ -20,12 +21,12 @@ var pairingRules = map[string]rule{
 
 // everyCallAnswered: every call has its result where the provider looks for it.
 func everyCallAnswered(s *Trace, r *report) {
-	s.eachRequest(func(x *exchange) { callsAnswered(x, r) })
+	s.eachRequest(func(x *exchange) { callsAnswered(s, x, r) })
 }
 
-func callsAnswered(x *exchange, r *report) {
+func callsAnswered(s *Trace, x *exchange, r *report) {
 	if x.Provider == evidence.OpenAI {
-		openAIAnswered(x, r)
+		openAIAnswered(s, x, r)
 		return
 	}
 	for _, st := range x.turnSteps() {
@@ -90,22 +91,109 @@ func nameOf(it *wire.Item) string {
 	return it.Name + " " + it.ID
 }
 
-// openAIAnswered: a result may stand anywhere after its call (O-10).
-func openAIAnswered(x *exchange, r *report) {
+// answeredByClient are the items of OpenAI's models that wait for an output of the client.
+var answeredByClient = []string{"function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call"}
+
+// waitsForClient reports whether an item of OpenAI's model needs an output of the client. The
+// provider itself runs shells in its containers and searches the tools that it was given, and
+// it goes on without the output of a call that is async.
+func waitsForClient(it *wire.Item) bool {
+	n := it.Begun()
+	switch it.Type {
+	case "shell_call":
+		where := n.Get("environment").Get("type").Str()
+		return where == "" || where == "local"
+	case "tool_search_call":
+		return n.Get("execution").Str() == "client"
+	}
+	return slices.Contains(answeredByClient, it.Type) && !n.Get("async").True()
+}
+
+// isOutput reports whether an item of OpenAI's answers a call.
+func isOutput(it *wire.Item) bool {
+	return it.What == wire.Result || strings.HasSuffix(it.Type, "_output") && it.ID != ""
+}
+
+// keptTurns lists the recorded exchanges whose requests and replies the provider puts before
+// the input of x, the latest first. isWhole is false where more than these may stand there.
+func (s *Trace) keptTurns(x *exchange) (kept []*exchange, isWhole bool) {
+	for now := x; now.req.Stateful; {
+		from := now.base
+		if id := storedConversation(now); id != "" && now.previous != nil && storedConversation(now.previous) == id {
+			from = now.previous
+		}
+		switch {
+		case from == nil || !from.asksForAnswer() && !from.isWarmUp() || !from.reply.Usable() || len(kept) == maxSources:
+			return kept, false
+		case from.req.Doc.Get("store").Is('f') && (x.WebSocket == 0 || x.WebSocket != from.WebSocket):
+			return kept, false // the provider does not know it
+		case slices.ContainsFunc(from.req.Items, isOpaqueHistory) || slices.ContainsFunc(from.reply.Items, isOpaqueHistory):
+			return kept, false
+		case slices.ContainsFunc(s.x[from.n:now.n], func(o *exchange) bool { return strings.Contains(o.Request.URL, "/conversations/") }):
+			return kept, false // items may have been added or deleted
+		}
+		kept, now = append(kept, from), from
+	}
+	return kept, true
+}
+
+// isOpaqueHistory reports whether an item stands for others that it does not show.
+func isOpaqueHistory(it wire.Item) bool { return it.Type == referenceType || isCompaction(&it) }
+
+// openAIAnswered: a result may stand anywhere after its call, which the request holds or the
+// provider keeps (O-10).
+func openAIAnswered(s *Trace, x *exchange, r *report) {
+	describe := func(it *wire.Item) string {
+		if it.What == wire.Call {
+			return "tool call " + nameOf(it)
+		}
+		return it.Type + " " + it.ID
+	}
 	later := map[string]int{}
 	for i := range x.req.Items {
-		if it := &x.req.Items[i]; it.What == wire.Result {
+		if it := &x.req.Items[i]; isOutput(it) {
 			later[it.ID] = i + 1
 		}
 	}
 	for i := range x.req.Items {
 		it := &x.req.Items[i]
-		if it.What != wire.Call {
+		if !waitsForClient(it) {
 			continue
 		}
 		r.addObserved(1)
 		if later[it.ID] <= i {
-			r.addFinding(x, it.Place, "O-10", "tool call %s has no output after it", nameOf(it))
+			r.addFinding(x, it.Place, "O-10", "%s has no output after it", describe(it))
+		}
+	}
+	if x.isWarmUp() || slices.ContainsFunc(x.req.Items, isOpaqueHistory) {
+		return // the output may be among what is named
+	}
+	_, at := x.member("previous_response_id")
+	if storedConversation(x) != "" {
+		_, at = x.member("conversation")
+	}
+	kept, _ := s.keptTurns(x)
+	for _, from := range kept {
+		for i := range from.reply.Items {
+			if it := &from.reply.Items[i]; isOutput(it) {
+				later[it.ID] = 1
+			}
+		}
+		for i := range from.reply.Items {
+			it := &from.reply.Items[i]
+			if !waitsForClient(it) {
+				continue
+			}
+			r.addObserved(1)
+			if later[it.ID] == 0 {
+				r.addFinding(x, at, "O-10", "%s is open in the conversation that the provider keeps, and the request has no output for it (%s)",
+					describe(it), emittedAt(from, it.Place)).Emitted = emissionAt(from, it.Place)
+			}
+		}
+		for i := range from.req.Items {
+			if it := &from.req.Items[i]; isOutput(it) {
+				later[it.ID] = 1
+			}
 		}
 	}
 }
@@ -146,7 +234,7 @@ func byProvider(x *exchange, anthropic, openAI, gemini string) string {
 func noOrphan(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		if x.Provider == evidence.OpenAI {
-			openAIOrphans(x, r)
+			openAIOrphans(s, x, r)
 			return
 		}
 		for _, st := range append([]step{{answer: span{0, openingLength(x)}}}, x.turnSteps()...) {
@@ -179,27 +267,31 @@ func orphanedResults(results, calls []*wire.Item) (orphans []*wire.Item) {
 	return orphans
 }
 
-// openAIOrphans: the call may be held by the provider or named by reference;
-// only a request that carries its whole history can be judged (O-11).
-func openAIOrphans(x *exchange, r *report) {
-	if x.req.Stateful || slices.ContainsFunc(x.req.Items, func(it wire.Item) bool { return it.Type == "item_reference" }) {
+// openAIOrphans: only where all is recorded that stands before the output, in the request and
+// in what the provider keeps, a call for it cannot be missed (O-11).
+func openAIOrphans(s *Trace, x *exchange, r *report) {
+	kept, isWhole := s.keptTurns(x)
+	if !isWhole || slices.ContainsFunc(x.req.Items, func(it wire.Item) bool { return it.Type == referenceType }) {
 		return
 	}
 	calls := map[string]bool{}
+	for _, from := range kept {
+		for _, items := range [][]wire.Item{from.req.Items, from.reply.Items} {
+			for i := range items {
+				calls[items[i].ID] = calls[items[i].ID] || !isOutput(&items[i])
+			}
+		}
+	}
 	for i := range x.req.Items {
 		it := &x.req.Items[i]
-		switch it.What {
-		case wire.Call:
-			calls[it.ID] = true
-		case wire.Result:
+		switch {
+		case isOutput(it) && !it.Model():
 			r.addObserved(1)
 			if !calls[it.ID] {
 				r.addFinding(x, it.Place, "O-11", "output %s answers no call before it", it.ID)
 			}
-		default: // a search for tools is answered as well
-			if it.Model() && it.ID != "" {
-				calls[it.ID] = true
-			}
+		case it.What == wire.Call || it.Model() && it.ID != "": // a search for tools is answered as well
+			calls[it.ID] = true
 		}
 	}
 }

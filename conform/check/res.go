@@ -251,7 +251,7 @@ func (x *exchange) saidByUser(before *exchange) *wire.Item {
 
 func resumeClosed(s *Trace, r *report) {
 	for _, p := range s.allResumptions() {
-		callsAnswered(p.first, r)
+		callsAnswered(s, p.first, r)
 	}
 }
 

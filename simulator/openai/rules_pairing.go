@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/rule"
@@ -73,25 +74,35 @@ func reasoningPrecedes(q *request, env rule.Env) *rule.Refusal {
 	return nil
 }
 
-// outputs are the types of calls that a client runs, and how the API speaks of
-// them.
-var outputs = map[string]string{"function_call": "function call", "custom_tool_call": "custom tool call"}
+// clientCalls are the types of the calls that a client answers. The API speaks of them with
+// blanks.
+var clientCalls = []string{"function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call"}
 
-// call is what an output belongs to.
-type call struct{ typ, id string }
+// waitsForClient reports whether the item needs an output of the client: shells in containers
+// and searches among tools that it was given are run by the provider, and a call that is
+// async may stay open.
+func (i *item) waitsForClient() bool {
+	switch i.typ {
+	case "shell_call":
+		where := i.Get("environment").Get("type").Text()
+		return where == "" || where == "local"
+	case "tool_search_call":
+		return i.Get("execution").Text() == "client"
+	}
+	return slices.Contains(clientCalls, i.typ) && !i.Get("async").True()
+}
 
 func callsAnswered(q *request, _ rule.Env) *rule.Refusal {
-	last := map[call]int{}
+	last := map[string]int{} // by call id: a search may be answered as a function is
 	for i := range q.items {
 		if it := &q.items[i]; strings.HasSuffix(it.typ, "_output") {
-			last[call{strings.TrimSuffix(it.typ, "_output"), it.callID}] = i
+			last[it.callID] = i
 		}
 	}
 	for i := range q.items {
 		it := &q.items[i]
-		name, ok := outputs[it.typ]
-		if at, done := last[call{it.typ, it.callID}]; ok && (!done || at < i) && !it.Get("async").True() {
-			return invalid("", "input", "No tool output found for %s %s.", name, it.callID)
+		if at, done := last[it.callID]; it.waitsForClient() && (!done || at < i) {
+			return invalid("", "input", "No tool output found for %s %s.", strings.ReplaceAll(it.typ, "_", " "), it.callID)
 		}
 	}
 	return nil
@@ -106,12 +117,15 @@ func outputsCalled(q *request, env rule.Env) *rule.Refusal {
 			open[call{"function_call", it.callID}] = true // clients may answer it so: recorded
 		}
 		typ, isOutput := strings.CutSuffix(it.typ, "_output")
-		if name, ok := outputs[typ]; isOutput && ok && !open[call{typ, it.callID}] && !q.continuesStored(env.Key) {
-			return invalid("", "input", "No tool call found for %s output with call_id %s.", name, it.callID)
+		if isOutput && slices.Contains(clientCalls, typ) && !open[call{typ, it.callID}] && !q.continuesStored(env.Key) {
+			return invalid("", "input", "No tool call found for %s output with call_id %s.", strings.ReplaceAll(typ, "_", " "), it.callID)
 		}
 	}
 	return nil
 }
+
+// call is what an output belongs to.
+type call struct{ typ, id string }
 
 func answeredOnce(q *request, _ rule.Env) *rule.Refusal {
 	seen := map[call]bool{}

@@ -42,6 +42,7 @@ var distorted = []struct {
 	{"NSP-005/named", "openai-tool-search", "lose-namespace", 1, "input[3]", "O-32", "the call of exchange_rate call_10A names no namespace; the tool is in \"exchange_rate\" alone"},
 	{"NSP-005/named", "openai-namespace", "lose-namespace", 1, "input[1]", "O-32", "the call of read call_06A names no namespace; the tool is in \"mcp__docs\" alone"},
 	{"SRV-001/call-kept", "anthropic-pause", "drop-server-call", 1, "messages[1].content[1]", "ANT-S1", "web_search_tool_result answers srvtoolu_14A, and no call of the provider's tool before it has that id"},
+	{"SRV-001/answered", "anthropic-pause", "open-server-call", 2, "messages[2].content[1]", "ANT-S1", "server_tool_use srvtoolu_99z has no result, and the user speaks behind it"},
 	{"SRV-001/code-kept", "gemini-code", "drop-program", 1, "contents[1].parts[1]", "", "the outcome of a program stands without the program"},
 	{"SRV-002/container", "anthropic-programmatic", "forget-container", 1, "container", "R52", "a program waits in the container container_013heronsandcranes, and the request names none"},
 	{"SRV-003/caller", "anthropic-programmatic", "drop-caller", 1, "messages[1].content[2]", "", "tool call count toolu_13A was made by {\"type\":\"code_execution_20260120\",\"tool_id\":\"srvtoolu_13A\"} and is sent back with no caller"},

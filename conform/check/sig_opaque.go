@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -81,15 +82,10 @@ func serverResultsKept(s *Trace, r *report) {
 		if x.Provider != evidence.Anthropic {
 			return
 		}
-		answered, issued := serverResults(x.req.Items), map[string]bool{}
-		for _, l := range x.replays {
-			for id := range serverResults(l.from.reply.Items) {
-				issued[id] = true
-			}
-		}
+		answered, issued := serverResults(x.req.Items), x.issuedServerResults()
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
-			if it.Type != "server_tool_use" && it.Type != "mcp_tool_use" || !issued[it.ItemID] {
+			if !isServerCall(it) || !issued[it.ItemID] {
 				continue
 			}
 			r.addObserved(1)
@@ -98,6 +94,16 @@ func serverResultsKept(s *Trace, r *report) {
 			}
 		}
 	})
+}
+
+// issuedServerResults collects the ids that results of the provider's tools answer in the
+// replies that the request continues.
+func (x *exchange) issuedServerResults() map[string]bool {
+	ids := map[string]bool{}
+	for _, l := range x.replays {
+		maps.Copy(ids, serverResults(l.from.reply.Items))
+	}
+	return ids
 }
 
 // serverResults collects the ids that results of the provider's tools answer.

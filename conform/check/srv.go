@@ -1,15 +1,18 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // serverToolRules judge what the provider's own tools leave in a conversation (R52).
 var serverToolRules = map[string]rule{
 	"SRV-001/call-kept":      serverCallKept,
+	"SRV-001/answered":       serverCallAnswered,
 	"SRV-001/code-kept":      codeKept,
 	"SRV-002/container":      containerNamed,
 	"SRV-003/caller":         callerKept,
@@ -31,7 +34,7 @@ func serverCallKept(s *Trace, r *report) {
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
 			id := it.Node.Get("tool_use_id").Str()
-			if it.Type == "server_tool_use" || it.Type == "mcp_tool_use" {
+			if isServerCall(it) {
 				called[it.ItemID] = true
 			}
 			if it.What != wire.Opaque || !it.Model() || id == "" || strings.Contains(id, "REDACTED") {
@@ -40,6 +43,41 @@ func serverCallKept(s *Trace, r *report) {
 			r.addObserved(1)
 			if !called[id] {
 				r.addFinding(x, it.Place, "ANT-S1", "%s answers %s, and no call of the provider's tool before it has that id", it.Type, cutText(id, 64))
+			}
+		}
+	})
+}
+
+// isServerCall reports whether the provider runs the tool that the item calls.
+func isServerCall(it *wire.Item) bool {
+	return it.Type == "server_tool_use" || it.Type == "mcp_tool_use"
+}
+
+// serverCallAnswered: where the user speaks again, every call of the provider's tool has its
+// result (ANT-S1). A paused turn goes on with nothing behind the open call, and beside a call
+// of the client the result may come later. A result that came and was lost is SIG-021's.
+func serverCallAnswered(s *Trace, r *report) {
+	s.eachRequest(func(x *exchange) {
+		answered, issued := serverResults(x.req.Items), x.issuedServerResults()
+		for _, st := range x.turnSteps() {
+			isUser := func(it wire.Item) bool { return it.Role == "user" }
+			if x.Provider != evidence.Anthropic || len(x.itemsOfKind(st.run, wire.Call)) > 0 ||
+				!slices.ContainsFunc(x.req.Items[st.answer.from:st.answer.to], isUser) {
+				continue
+			}
+			for i := st.run.from; i < st.run.to; i++ {
+				it := &x.req.Items[i]
+				if !isServerCall(it) || strings.Contains(it.ItemID, "REDACTED") {
+					continue
+				}
+				r.addObserved(1)
+				if answered[it.ItemID] || issued[it.ItemID] {
+					continue
+				}
+				f := r.addFinding(x, it.Place, "ANT-S1", "%s %s has no result, and the user speaks behind it", it.Type, cutText(it.ItemID, 64))
+				if it.Type == "mcp_tool_use" {
+					f.Consequence = specs.Degraded // no report of a refusal is about a connector
+				}
 			}
 		}
 	})

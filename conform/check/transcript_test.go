@@ -33,6 +33,8 @@ var update = flag.Bool("update", false, "write the transcripts' expected lines a
 //	r:id:name"output"             tool result
 //	img"data"                     image of the user
 //	ref:id                        reference to a stored item
+//	b{"type":"x"}                 block of the model in the provider's own form
+//	|                             the next item begins a message of its own
 //
 // Options are model=, system=, tools=a,b, previous=N (previous_response_id),
 // store=ID (stored conversation), process=N, end=, socket=N (the WebSocket that carried the
@@ -96,7 +98,7 @@ type scriptedExchange struct {
 }
 
 type scriptedItem struct {
-	kind                          string // u a s t c r img ref
+	kind                          string // u a s t c r img ref b |
 	id, name, text, token, itemID string
 }
 
@@ -156,7 +158,7 @@ func (tr *transcript) parseExchange(t *testing.T, options, value string) scripte
 	return x
 }
 
-var itemForm = regexp.MustCompile(`^(u|a|s|t|img)("(?:[^"\\]|\\.)*")(?:#(\w+))?(?:@(\w+))?(?:\s+|$)|^c:(\w*):(\w+)(\{\S*\})(?:#(\w+))?(?:@(\w+))?(?:\s+|$)|^r:(\w*):(\w*)("(?:[^"\\]|\\.)*")(?:\s+|$)|^ref:(\w+)(?:\s+|$)`)
+var itemForm = regexp.MustCompile(`^(u|a|s|t|img)("(?:[^"\\]|\\.)*")(?:#(\w+))?(?:@(\w+))?(?:\s+|$)|^c:(\w*):(\w+)(\{\S*\})(?:#(\w+))?(?:@(\w+))?(?:\s+|$)|^r:(\w*):(\w*)("(?:[^"\\]|\\.)*")(?:\s+|$)|^ref:(\w+)(?:\s+|$)|^b(\{\S*\})(?:\s+|$)|^\|\s+`)
 
 func parseItems(t *testing.T, s string) (items []scriptedItem) {
 	t.Helper()
@@ -179,8 +181,12 @@ func parseItems(t *testing.T, s string) (items []scriptedItem) {
 			items = append(items, scriptedItem{kind: "c", id: m[5], name: m[6], text: m[7], token: m[8], itemID: m[9]})
 		case m[12] != "":
 			items = append(items, scriptedItem{kind: "r", id: m[10], name: m[11], text: unquote(m[12])})
-		default:
+		case m[13] != "":
 			items = append(items, scriptedItem{kind: "ref", itemID: m[13]})
+		case m[14] != "":
+			items = append(items, scriptedItem{kind: "b", text: m[14]})
+		default:
+			items = append(items, scriptedItem{kind: "|"})
 		}
 		s = s[len(m[0]):]
 	}
@@ -355,6 +361,10 @@ func itemsOf(provider string, items []scriptedItem) []any {
 	list := []any{}
 	last := ""
 	for _, it := range items {
+		if it.kind == "|" {
+			last = ""
+			continue
+		}
 		role, block := it.render(provider)
 		if provider == evidence.OpenAI {
 			list = append(list, block)
@@ -373,6 +383,12 @@ func itemsOf(provider string, items []scriptedItem) []any {
 
 func (it scriptedItem) render(provider string) (role string, block object) {
 	role = map[string]string{"u": "user", "r": "user", "img": "user", "s": "system"}[it.kind]
+	if it.kind == "b" {
+		if err := json.Unmarshal([]byte(it.text), &block); err != nil {
+			panic(err)
+		}
+		return cmp.Or(role, map[string]string{evidence.Anthropic: "assistant", evidence.Gemini: "model"}[provider]), block
+	}
 	switch provider {
 	case evidence.Anthropic:
 		return cmp.Or(role, "assistant"), it.anthropic()

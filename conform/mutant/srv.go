@@ -14,6 +14,13 @@ var serverToolMutants = []Mutant{
 			return (it.Type == "server_tool_use" || it.Type == "mcp_tool_use") && e.isAnswered(it.ItemID) && e.removeItem(it)
 		})
 	}, evidence.Anthropic)},
+	{"open-server-call", "speaks behind a call of the provider's tool that has no result", []string{"SRV-001"}, changeRequest(func(e *editor) bool {
+		call := mustParse(`{"type":"server_tool_use","id":"srvtoolu_99z","name":"web_search","input":{"query":"herons"}}`)
+		return e.eachItem(func(i int, it *wire.Item) bool {
+			isLast := it.What == wire.Text && it.Model() && i+1 < len(e.req.Items) && e.req.Items[i+1].What == wire.Text && !e.req.Items[i+1].Model()
+			return isLast && e.insertNode(it, 1, call)
+		})
+	}, evidence.Anthropic)},
 	{"drop-program", "sends the outcome of a program back without the program", []string{"SRV-001"}, changeRequest(func(e *editor) bool {
 		return e.eachItem(func(_ int, it *wire.Item) bool {
 			return it.Node.Any("executableCode", "executable_code") != nil && e.removeItem(it)

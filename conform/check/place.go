@@ -50,11 +50,44 @@ func (s *Trace) ReadableRequests() (n int) {
 	return n
 }
 
-// ProviderAccepted reports whether the provider itself, at its own host and in
-// evidence that we can trust to be its word, accepted the request of an exchange.
-func (s *Trace) ProviderAccepted(index int) bool {
+// Answer says what became of a request, as far as that bears on a rule by which the
+// provider refuses it.
+type Answer string
+
+const (
+	// AnswerNone is given where nothing is known: the request was not answered, or by a
+	// script, a gateway or an unknown host, or it was turned away before its form was read.
+	AnswerNone Answer = ""
+	// AnswerRefused: the request was refused for its form.
+	AnswerRefused Answer = "refused"
+	// AnswerAccepted: the provider itself, in evidence that we trust, accepted it.
+	AnswerAccepted Answer = "accepted"
+	// AnswerRecorded: a recording of another tool, which anybody can edit, says that the
+	// provider accepted it.
+	AnswerRecorded Answer = "accepted-in-recording"
+	// AnswerSimulated: our strict simulator accepted it.
+	AnswerSimulated Answer = "accepted-by-simulator"
+)
+
+// AnswerTo says what became of the request of an exchange.
+func (s *Trace) AnswerTo(index int) Answer {
 	n, ok := s.ordinalOf(index)
-	return ok && s.x[n].ProviderAnswered() && s.x[n].wasAnswered()
+	if !ok || s.x[n].Missed {
+		return AnswerNone
+	}
+	switch x := s.x[n]; {
+	case x.reply.End == wire.Refused && x.refusal.Kind == RefusedForm && !x.isInjected():
+		return AnswerRefused
+	case x.Provenance == evidence.ProvenanceSimulator && x.wasAccepted():
+		return AnswerSimulated
+	case !x.wasAnswered():
+		return AnswerNone
+	case x.ProviderAnswered():
+		return AnswerAccepted
+	case x.Provenance == evidence.ProvenanceUndeclared && x.ownHost:
+		return AnswerRecorded
+	}
+	return AnswerNone
 }
 
 // wasAnswered reports whether the request was accepted and the model began to

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -202,6 +203,23 @@ func NewChecked(tool Tool, policy Policy, recordings []Recording) *Checked {
 		c.Summary.Exit = ExitUsage
 	}
 	return c
+}
+
+// foreignNote says how to take the word of recordings in which the provider accepted what a
+// finding says it refuses.
+func (c *Checked) foreignNote() (list []string) {
+	n := 0
+	for _, r := range c.Recordings {
+		for _, f := range r.Findings {
+			if f.Answer == check.AnswerRecorded {
+				n++
+			}
+		}
+	}
+	if n > 0 {
+		list = append(list, fmt.Sprintf("accepted in this recording, %s: where the provider itself answered and nobody changed the file, --foreign takes its word", countOf(n, "finding")))
+	}
+	return list
 }
 
 // UnseenTeamRules says for each rule of the team that no recording shows why it saw

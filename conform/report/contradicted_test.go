@@ -1,10 +1,15 @@
 package report
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/schemas"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -63,6 +68,81 @@ func TestContradicted(t *testing.T) {
 	}
 	if excused != 2 {
 		t.Errorf("%d combinations excuse a breach, want live and foreign only", excused)
+	}
+}
+
+// TestOutcome holds what a report says of a request that a rule says is refused: whether it
+// was, whether a recording says that it was accepted, and where to declare that.
+func TestOutcome(t *testing.T) {
+	const own, other = "https://api.anthropic.com/v1/messages", "https://gateway.example.com/v1/messages"
+	rule := Rule{requirement("SIG-001", specs.Refused), check.Check{ID: "SIG-001/x", Run: found(1, check.Finding{Check: "SIG-001/x", Message: "cut after byte 4"})}}
+	words := `{"type":"error","error":{"type":"invalid_request_error","message":"no"}}`
+	for _, c := range []struct {
+		name       string
+		provenance evidence.Provenance
+		url        string
+		status     int
+		verdict    Verdict
+		printed    string
+		answer     check.Answer
+	}{
+		{"refused", evidence.ProvenanceUndeclared, own, 400, Fail, "(refused)", check.AnswerRefused},
+		{"refused by our simulator", evidence.ProvenanceSimulator, own, 400, Fail, "(refused)", check.AnswerRefused},
+		{"refused by a gateway", evidence.ProvenanceUndeclared, other, 400, Fail, "(refused)", check.AnswerRefused},
+		{"too many requests", evidence.ProvenanceUndeclared, own, 429, Fail, "(would be refused)", check.AnswerNone},
+		{"a refusal that was put in", evidence.ProvenanceInjected, own, 400, Fail, "(would be refused)", check.AnswerNone},
+		{"accepted, live", evidence.ProvenanceLive, own, 200, Contradicted, "(refused)", check.AnswerAccepted},
+		{"accepted, declared", evidence.ProvenanceForeign, own, 200, Contradicted, "(refused)", check.AnswerAccepted},
+		{"accepted, not declared", evidence.ProvenanceUndeclared, own, 200, Fail, "(would be refused; accepted in this recording)", check.AnswerRecorded},
+		{"accepted by another host", evidence.ProvenanceUndeclared, other, 200, Fail, "(would be refused)", check.AnswerNone},
+		{"accepted by our simulator", evidence.ProvenanceSimulator, own, 200, Fail, "(would be refused)", check.AnswerSimulated},
+		{"scripted", evidence.ProvenanceSynthetic, own, 200, Fail, "(would be refused)", check.AnswerNone},
+		{"put in", evidence.ProvenanceInjected, own, 200, Fail, "(would be refused)", check.AnswerNone},
+		{"no answer", evidence.ProvenanceUndeclared, own, 0, Fail, "(would be refused)", check.AnswerNone},
+	} {
+		x := acceptedCall(0)
+		x.Provenance, x.Request.URL, x.Response.Status = c.provenance, c.url, c.status
+		if c.status != 200 {
+			x.Response.Body = []byte(words)
+		}
+		rec := JudgeRecording([]Rule{rule}, evidence.Recording{Path: "a", Evidence: evidence.Evidence{Source: evidence.SourceRecording, Exchanges: []evidence.Exchange{x}}})
+		report := NewChecked(Tool{Name: "conform", Version: "1"}, Policy{FailOn: Fail}, []Recording{rec})
+		f := report.Recordings[0].Findings[0]
+		if f.Verdict != c.verdict || f.Answer != c.answer || strings.HasSuffix(f.Message, "; our simulator answered 200") != (c.answer == check.AnswerSimulated) {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+		var text, markdown, doc bytes.Buffer
+		NewTerminal(&text, false).Checked(report)
+		if err := cmp.Or(report.WriteMarkdown(&markdown), WriteJSON(&doc, report), schemas.Validate(schemas.Check, doc.Bytes())); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		var back Checked
+		if err := json.Unmarshal(doc.Bytes(), &back); err != nil || back.Recordings[0].Findings[0].Answer != c.answer {
+			t.Errorf("%s: read back as %+v, %v", c.name, back.Recordings, err)
+		}
+		for form, said := range map[string]string{"terminal": text.String(), "markdown": markdown.String()} {
+			if !strings.Contains(said, c.printed) || strings.Contains(said, "--foreign") != (c.answer == check.AnswerRecorded) {
+				t.Errorf("%s, %s: want %s\n%s", c.name, form, c.printed, said)
+			}
+		}
+	}
+}
+
+// TestRefusedIsApart holds that a breach that was refused in one request and not in another is
+// two findings, and that those that were not refused are one.
+func TestRefusedIsApart(t *testing.T) {
+	x := []evidence.Exchange{acceptedCall(0), acceptedCall(1), acceptedCall(2)}
+	x[0].Response = evidence.Response{Status: 503}
+	x[1].Provenance = evidence.ProvenanceUndeclared
+	x[2].Response = evidence.Response{Status: 400, Body: []byte(`{"error":{"message":"no"}}`)}
+	var list []check.Finding
+	for i := range x {
+		list = append(list, check.Finding{Check: "SIG-001/x", Exchange: i, Message: "m"})
+	}
+	got := Rule{requirement("SIG-001", specs.Refused), check.Check{ID: "SIG-001/x", Run: found(3, list...)}}.
+		Judge(check.Decode(&evidence.Evidence{Source: evidence.SourceRecording, Exchanges: x})).Findings
+	if len(got) != 2 || got[0].Answer != check.AnswerRecorded || len(got[0].Places) != 1 || got[1].Answer != check.AnswerRefused {
+		t.Errorf("%+v", got)
 	}
 }
 

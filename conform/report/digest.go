@@ -35,7 +35,7 @@ type issue struct {
 func (i issue) titleLine() string {
 	text := strings.TrimSpace(i.check + " " + i.where)
 	if i.finding != nil {
-		text += fmt.Sprintf(" (%s)", i.finding.Consequence)
+		text += fmt.Sprintf(" (%s)", i.finding.outcome())
 	}
 	return text
 }
@@ -118,7 +118,7 @@ func (r *Run) runDigest() digest {
 
 // checkedDigest of recordings that were checked.
 func (c *Checked) checkedDigest() digest {
-	d := digest{heading: c.heading(), summary: c.Summary, counted: countOf(len(c.Recordings), "recording")}
+	d := digest{heading: c.heading(), summary: c.Summary, counted: countOf(len(c.Recordings), "recording"), notes: c.foreignNote()}
 	for _, r := range c.Recordings {
 		for i := range r.Findings {
 			f := &r.Findings[i]

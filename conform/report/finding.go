@@ -17,6 +17,8 @@ type Finding struct {
 	Verdict Verdict
 	// Finding is the first breach. Its consequence is always set.
 	check.Finding
+	// Answer says what became of the request, for a finding whose consequence is refused.
+	Answer check.Answer
 	// Places are the others, in order.
 	Places []Place
 }
@@ -48,17 +50,19 @@ func (r Rule) NewFinding(f check.Finding, at specs.Place) Finding {
 
 // mergeCauses makes one finding of those that have one cause: the same check, rule
 // and sentence with the same verdict. History that is sent again with each request
-// repeats a breach, and so does a habit.
+// repeats a breach, and so does a habit. A request that was refused is a finding apart
+// from those that were not.
 func mergeCauses(findings []Finding) []Finding {
 	type cause struct {
 		verdict           Verdict
 		consequence       specs.Consequence
 		check, rule, form string
+		refused           bool
 	}
 	merged := []Finding{}
 	first := map[cause]int{} // index in merged
 	for _, f := range findings {
-		key := cause{f.Verdict, f.Consequence, f.Check, f.Rule, cmp.Or(f.Form, f.Message)}
+		key := cause{f.Verdict, f.Consequence, f.Check, f.Rule, cmp.Or(f.Form, f.Message), f.Answer == check.AnswerRefused}
 		i, known := first[key]
 		if !known {
 			first[key] = len(merged)
@@ -70,6 +74,7 @@ func mergeCauses(findings []Finding) []Finding {
 			place.Message = ""
 		}
 		merged[i].Places = append(merged[i].Places, place)
+		merged[i].Answer = cmp.Or(merged[i].Answer, f.Answer)
 	}
 	return merged
 }
@@ -91,12 +96,25 @@ func worstVerdict(findings []Finding) Verdict {
 	return Worst(all...)
 }
 
+// outcome is the consequence as a line of a report says it: whether this request was
+// refused, or would be.
+func (f Finding) outcome() string {
+	switch {
+	case f.Consequence != specs.Refused || f.Verdict == Contradicted || f.Answer == check.AnswerRefused:
+		return string(f.Consequence)
+	case f.Answer == check.AnswerRecorded:
+		return "would be refused; accepted in this recording"
+	}
+	return "would be refused"
+}
+
 // The form of findings in JSON: an ordinal that does not apply is left out.
 type (
 	findingJSON struct {
 		Requirement string            `json:"requirement"`
 		Verdict     Verdict           `json:"verdict"`
 		Consequence specs.Consequence `json:"consequence"`
+		Answer      check.Answer      `json:"answer,omitempty"`
 		Check       string            `json:"check"`
 		placeJSON
 		Emitted *placeJSON        `json:"emitted,omitempty"`
@@ -143,7 +161,7 @@ func ordinalOrMinus[N int | int64](n *N) N {
 // MarshalJSON writes the form of schema v2.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	doc := findingJSON{
-		Requirement: f.Requirement, Verdict: f.Verdict, Consequence: f.Consequence, Check: f.Check,
+		Requirement: f.Requirement, Verdict: f.Verdict, Consequence: f.Consequence, Answer: f.Answer, Check: f.Check,
 		placeJSON: newPlaceJSON(Place{Exchange: f.Exchange, Event: f.Event, Offset: f.Offset, Path: f.Path}),
 		Rule:      f.Rule, Message: f.Message, Compare: f.Compare, Fix: f.Fix,
 	}
@@ -164,7 +182,7 @@ func (f *Finding) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	at := doc.toPlace("")
-	*f = Finding{Requirement: doc.Requirement, Verdict: doc.Verdict, Finding: check.Finding{
+	*f = Finding{Requirement: doc.Requirement, Verdict: doc.Verdict, Answer: doc.Answer, Finding: check.Finding{
 		Check: doc.Check, Exchange: at.Exchange, Event: at.Event, Offset: at.Offset, Path: at.Path, Rule: doc.Rule,
 		Message: doc.Message, Compare: doc.Compare, Fix: doc.Fix, Consequence: doc.Consequence,
 	}}

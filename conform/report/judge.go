@@ -151,8 +151,13 @@ func (r *Rule) judge(trace *check.Trace, providers []string) (res Result) {
 		if found.Consequence == specs.None {
 			continue
 		}
-		if found.Consequence == specs.Refused && trace.ProviderAccepted(f.Exchange) {
-			found.Verdict = Contradicted
+		if found.Consequence == specs.Refused {
+			switch found.Answer = trace.AnswerTo(f.Exchange); found.Answer {
+			case check.AnswerAccepted:
+				found.Verdict = Contradicted
+			case check.AnswerSimulated:
+				found.Message += "; our simulator answered 200"
+			}
 		}
 		res.Findings = append(res.Findings, found)
 	}

@@ -3,8 +3,6 @@ package report
 import (
 	"cmp"
 	"regexp"
-
-	"github.com/meerkat-go/conformance/specs"
 )
 
 // similarFindings tells which findings of several cases, or recordings, are alike, so that
@@ -17,7 +15,7 @@ type similarFindings struct {
 // findingKind is what similar findings have in common.
 type findingKind struct {
 	verdict                 Verdict
-	consequence             specs.Consequence
+	outcome                 string
 	check, rule, path, form string
 }
 
@@ -26,7 +24,7 @@ type findingKind struct {
 var variable = regexp.MustCompile(`"[^"]*"|[^\s\[\]]*[0-9…][^\s\[\]]*`)
 
 func kindOf(f Finding) findingKind {
-	return findingKind{f.Verdict, f.Consequence, f.Check, f.Rule,
+	return findingKind{f.Verdict, f.outcome(), f.Check, f.Rule,
 		variable.ReplaceAllString(f.Path, "#"), variable.ReplaceAllString(cmp.Or(f.Form, f.Message), "#")}
 }
 

@@ -186,6 +186,9 @@ func (t *Terminal) Checked(c *Checked) {
 	}
 	t.writeMissing(c.Summary.Coverage)
 	t.writeAreas(c.Summary.Areas)
+	for _, note := range c.foreignNote() {
+		t.writePlain("%s", note)
+	}
 	t.writeSummary(c.Summary, countOf(len(c.Recordings), "recording"))
 }
 
@@ -253,7 +256,7 @@ func (t *Terminal) writeFindings(where string, findings []Finding, similar *simi
 // writeFinding prints what is wrong, where, what differs, where it came back, how to fix
 // it, and the other cases that show the same.
 func (t *Terminal) writeFinding(where string, f Finding, others []string) {
-	t.writeLine(f.Verdict, "%-14s %s  %s  (%s)", f.Verdict, f.Check, where, f.Consequence)
+	t.writeLine(f.Verdict, "%-14s %s  %s  (%s)", f.Verdict, f.Check, where, f.outcome())
 	t.writeDetail("at", f.Place())
 	t.writeDetail("", f.Message)
 	t.writeComparison(f.Compare)

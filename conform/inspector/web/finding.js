@@ -6,7 +6,7 @@ function showFinding(main, route) {
   const at = index.findings.indexOf(f), next = index.findings[at + 1], previous = index.findings[at - 1];
   const r = index.requirements.get(requirementOf(f.check)) || { id: requirementOf(f.check), title: "" };
   main.append(h("div.page", null,
-    h("div.hero", null, h("div", null, crumbs(["Findings", "#/findings"], [f.case.name, caseLink(f.case)]), h("h1", null, titleOf(f.check)), h("p.lead", null, h("code", null, f.check), " · a breach is ", f.finding.consequence || r.consequence)),
+    h("div.hero", null, h("div", null, crumbs(["Findings", "#/findings"], [f.case.name, caseLink(f.case)]), h("h1", null, titleOf(f.check)), h("p.lead", null, h("code", null, f.check), " · ", outcomeOf(f, r))),
       h("div.row", null, previous && h("a.icon", { href: findingLink(previous) }, "← previous"), next && h("a.icon", { href: findingLink(next) }, "next →"), verdictChip(f.verdict, "big"))),
     h("section.card", null, h("div.chain", null,
       step(1, "What is wrong", h("p", null, f.finding.message), comparison(f.finding.compare), f.verdict === "contradicted" ? h("p.muted", null, "The provider itself accepted this request, so the rule is out of date. It is no fault of the agent.") : h("p.muted", null, h("b", null, "Fix: "), f.finding.fix || r.fix)),
@@ -76,4 +76,11 @@ function tripOfFinding(f) {
   const found = blockOfFinding(f);
   if (!found) return null;
   return h("div.stack", null, h("h2", null, "The round trip: ", h("a", { href: caseLink(f.case, "trip", String(found.number), String(found.back.exchange)) }, `the ${found.block.what} of exchange ${found.block.exchange}, in request ${found.back.exchange}`)), tripFields(found.block, found.back));
+}
+
+// outcomeOf says what a breach leads to; of a refusal, what became of this request.
+function outcomeOf(f, r) {
+  const consequence = f.finding.consequence || r.consequence;
+  if (consequence !== "refused" || f.verdict === "contradicted") return "a breach is " + consequence;
+  return "the request " + ({ refused: "was refused", "accepted-in-recording": "would be refused; accepted in this recording" }[f.finding.answer] || "would be refused");
 }

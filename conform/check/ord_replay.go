@@ -73,8 +73,7 @@ func callsKept(s *Trace, r *report) {
 // isForcedAnswer reports whether the request forced this very call: the client asks
 // for a structured answer, not for a tool, and may send it back as text.
 func isForcedAnswer(x *exchange, call *wire.Item) bool {
-	choice := x.req.Doc.Get("tool_choice")
-	return call.Name != "" && (choice.Get("name").Str() == call.Name || choice.Get("function").Get("name").Str() == call.Name)
+	return call.What == wire.Call && call.Name != "" && call.Name == x.forcedTool()
 }
 
 // isRunnable reports whether a call arrived whole.
@@ -156,20 +155,32 @@ func isEqualJSON(a, b string) bool {
 func textUnchanged(s *Trace, r *report) {
 	for _, l := range s.links {
 		was, is := l.visibleTexts()
-		if len(was)+len(is) == 0 || !l.from.reply.Usable() || len(was) == 0 && answersInText(l) {
+		if len(was)+len(is) == 0 || !l.from.reply.Usable() || answersInText(l, len(was)) {
 			continue
 		}
 		r.addObserved(1)
+		if begun := l.from.begunAnswer(); len(was) > 0 && len(is) > 0 && is[0].Text == begun+was[0].Text {
+			was, is = was[1:], is[1:]
+		}
 		l.compareTexts(r, was, is)
 	}
 }
 
-// answersInText reports whether a text may stand for a reply without one: the
-// reply was a forced call, or white space, which no provider takes back.
-func answersInText(l *link) bool {
+// begunAnswer returns the text at the end of a request that the model is to continue, and
+// that the client may send back as one text with what the model added.
+func (x *exchange) begunAnswer() string {
+	if n := len(x.req.Items); n > 0 && x.req.Items[n-1].Model() && x.req.Items[n-1].What == wire.Text {
+		return x.req.Items[n-1].Text
+	}
+	return ""
+}
+
+// answersInText reports whether another text may stand for a reply with so many texts:
+// the reply was a forced call, or white space, which no provider takes back.
+func answersInText(l *link, texts int) bool {
 	isText := func(it wire.Item) bool { return it.What == wire.Text }
-	isAnswer := func(i int) bool { return l.reply(i).What == wire.Call && isForcedAnswer(l.from, l.reply(i)) }
-	return slices.ContainsFunc(l.from.reply.Items, isText) || slices.ContainsFunc(l.missing, isAnswer)
+	isAnswer := func(i int) bool { return isForcedAnswer(l.from, l.reply(i)) }
+	return texts == 0 && slices.ContainsFunc(l.from.reply.Items, isText) || slices.ContainsFunc(l.missing, isAnswer)
 }
 
 // visibleTexts returns the visible texts of both sides, without blank ones.

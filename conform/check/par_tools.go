@@ -169,7 +169,7 @@ func (x *exchange) toolChoice() (kind string, names []string, at wire.Place) {
 	case kind == "function" || kind == "custom":
 		kind, names = "tool", []string{choice.Get("name").Str()}
 	case kind == "allowed_tools":
-		kind = "auto"
+		kind = map[bool]string{true: "any", false: "auto"}[choice.Get("mode").Str() == "required"]
 		for _, n := range choice.Get("tools").Elems() {
 			if t := n.Get("type").Str(); t == "function" || t == "custom" {
 				names = append(names, n.Get("name").Str())
@@ -177,6 +177,21 @@ func (x *exchange) toolChoice() (kind string, names []string, at wire.Place) {
 		}
 	}
 	return kind, names, at
+}
+
+// forcedTool returns the name of the tool that the model must call because no other is
+// allowed, "" for none.
+func (x *exchange) forcedTool() string {
+	kind, names, _ := x.toolChoice()
+	if kind == "any" && names == nil {
+		for _, d := range x.declaredTools() {
+			names = append(names, d.name)
+		}
+	}
+	if kind != "any" && kind != "tool" || len(names) != 1 {
+		return ""
+	}
+	return names[0]
 }
 
 // choiceHasTools: a choice among tools needs tools (A-23, O-29, G-27). Gemini's mode AUTO

@@ -36,7 +36,8 @@ var update = flag.Bool("update", false, "write the transcripts' expected lines a
 //	b{"type":"x"}                 block of the model in the provider's own form
 //	|                             the next item begins a message of its own
 //
-// Options are model=, system=, tools=a,b, previous=N (previous_response_id),
+// Options are model=, system=, tools=a,b, choice=any or choice=any:a,b (the tools that must
+// be chosen from), choice=auto, snake=yes (Gemini's other spelling), previous=N (previous_response_id),
 // store=ID (stored conversation), process=N, end=, socket=N (the WebSocket that carried the
 // request) and warm=yes (a warm-up of it, which asks for no output). The reply "!400" is a refusal
 // and "~" a reply that never came. "..N" stands for the whole request and reply of
@@ -301,6 +302,9 @@ func (s *scriptedExchange) requestBody(provider string) []byte {
 	if tools != nil {
 		body["tools"] = tools
 	}
+	if choice := s.options["choice"]; choice != "" {
+		s.addChoice(body, provider, choice)
+	}
 	model, system := cmp.Or(s.options["model"], defaultModels[provider]), s.options["system"]
 	items := itemsOf(provider, s.request)
 	switch provider {
@@ -335,6 +339,39 @@ func (s *scriptedExchange) requestBody(provider string) []byte {
 		}
 	}
 	return marshalObject(body)
+}
+
+// addChoice says which tools the model may choose, as each provider spells it.
+func (s *scriptedExchange) addChoice(body object, provider, choice string) {
+	kind, list, _ := strings.Cut(choice, ":")
+	names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+	switch {
+	case provider == evidence.Gemini && s.options["snake"] != "":
+		config := object{"mode": strings.ToUpper(kind)}
+		if names != nil {
+			config["allowed_function_names"] = names
+		}
+		body["tool_config"] = object{"function_calling_config": config}
+	case provider == evidence.Gemini:
+		config := object{"mode": strings.ToUpper(kind)}
+		if names != nil {
+			config["allowedFunctionNames"] = names
+		}
+		body["toolConfig"] = object{"functionCallingConfig": config}
+	case provider == evidence.Anthropic && len(names) == 1:
+		body["tool_choice"] = object{"type": "tool", "name": names[0]}
+	case provider == evidence.Anthropic:
+		body["tool_choice"] = object{"type": kind}
+	case len(names) > 0:
+		allowed := []any{}
+		for _, name := range names {
+			allowed = append(allowed, object{"type": "function", "name": name})
+		}
+		mode := map[string]string{"any": "required"}[kind]
+		body["tool_choice"] = object{"type": "allowed_tools", "mode": cmp.Or(mode, kind), "tools": allowed}
+	default:
+		body["tool_choice"] = cmp.Or(map[string]string{"any": "required"}[kind], kind)
+	}
 }
 
 func (s *scriptedExchange) replyBody(provider string, n int) []byte {

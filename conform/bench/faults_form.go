@@ -67,7 +67,7 @@ var formFaults = []Kind{
 	{Name: "ends-with-thinking", Rule: "A-40", Providers: anthropic, alter: onNewBlock(leaveThinkingAlone, isKind(thinkingBlock), hasToken, isFollowed)},
 	{Name: "prefill", Rule: "A-14", Providers: anthropic, prepare: asModel("claude-opus-4-6"), alter: onEveryPage(addPrefill("Sure, here it is:"))},
 	{Name: "prefill-trailing-space", Rule: "A-13", Providers: anthropic, prepare: asModel("claude-opus-4-5"), alter: onEveryPage(addPrefill("Sure, here it is: "))},
-	{Name: "ends-with-model", Rule: "G-16", Providers: gemini, alter: onEveryPage(addPrefill("Sure, here it is:"))},
+	{Name: "ends-with-model", Rule: "G-16", Providers: gemini, prepare: asModel("gemini-3.6-flash"), alter: onEveryPage(addPrefill("Sure, here it is:"))},
 	{Name: "begins-with-assistant", Rule: "A-8", Providers: anthropic, alter: onEveryPage(beginAssistant)},
 	{Name: "begins-with-call", Rule: "G-13", Providers: gemini, alter: onPage(beginWithCall)},
 	{Name: "text-turn-before-call-turn", Rule: "G-13", Providers: gemini, alter: onNewBlock(splitModelTurn, isKind(callBlock))},

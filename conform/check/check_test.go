@@ -139,7 +139,6 @@ var breaches = []breach{
 	{"ORD-015/parts", "openai-loop", "1>", `"content":[{"type":"output_text"`, `"content":[{"type":"input_text"`, "input[2].content[0]", "O-16", `the assistant says "input_text"`},
 	{"ORD-015/parts", "openai-loop", "1>", `"role":"user","content":[{"type":"input_text"`, `"role":"user","content":[{"type":"output_text"`, "input[0].content[0]", "O-16", `user says "output_text"`},
 	{"ORD-016/user-ends", "anthropic-cut", "0>", `"text":"Echo kite."}]}`, `"text":"Echo kite."}]},{"role":"assistant","content":"Sure"}`, "messages[1]", "A-14", "claude-sonnet-5 does not continue"},
-	{"ORD-016/user-ends", "gemini-loop", "3>", `,{"role":"user","parts":[{"text":"Thank you."}]}`, ``, "contents[5]", "G-16", "the last content is the model's"},
 
 	{"SIG-001/signature-bytes", "anthropic-loop", "1>", `KkDcaB1x`, `KkDcaB2x`, "messages[1].content[0].signature", "A-34", "differs from byte 18 on: was 50 bytes EsYBCk…1x==, is 50 bytes"},
 	{"SIG-001/signature-bytes", "anthropic-loop", "1>", `{"type":"text","text":"Checking both."}`, `{"type":"thinking","thinking":"","signature":"b3RoZXI="},{"type":"text","text":"Checking both."}`, "messages[1].content[1]", "A-37", "was not emitted by the reply it stands in"},

@@ -202,16 +202,22 @@ func userEnds(s *Trace, r *report) {
 		if len(x.req.Msgs) == 0 || x.Provider == evidence.OpenAI {
 			return
 		}
-		if x.Provider == evidence.Gemini || !prefillAllowed(x) {
-			r.addObserved(1)
-		}
 		last := x.req.Msgs[len(x.req.Msgs)-1]
+		isOneTurn := !slices.ContainsFunc(x.req.Msgs, func(m wire.Msg) bool { return m.Role != last.Role })
+		isGemini, isModels := x.Provider == evidence.Gemini, last.Role == "assistant"
+		if isGemini && !isOneTurn && !x.can.DoesRefuse("prefill") || !isGemini && prefillAllowed(x) {
+			return
+		}
+		r.addObserved(1)
 		at := wire.Place{Event: -1, Off: last.Node.Off, Path: last.Path}
 		switch {
-		case x.Provider == evidence.Anthropic && last.Role == "assistant" && !prefillAllowed(x):
+		case !isModels, isGemini && len(x.req.Items) > 0 && x.req.Items[len(x.req.Items)-1].What == wire.Result:
+		case isGemini && isOneTurn:
+			r.addFinding(x, at, "GEM-T1", "no content of the request is the user's")
+		case isGemini:
+			r.addFinding(x, at, "G-16", "the last content is the model's, which %s does not continue", x.req.Model)
+		default:
 			r.addFinding(x, at, "A-14", "the last message is the assistant's, which %s does not continue", x.req.Model)
-		case x.Provider == evidence.Gemini && last.Role == "assistant":
-			r.addFinding(x, at, "G-16", "the last content is the model's")
 		}
 	})
 }

@@ -87,10 +87,8 @@ func endWithAssistant(e *editor) bool {
 	if e.x.Provider == evidence.Gemini {
 		last = `{"role":"model","parts":[{"text":"And then"}]}`
 	}
-	for _, old := range []string{"-2", "-instant", "-3-", "-4-0", "-4-1", "-4-2", "-4-5", "-4@"} {
-		if strings.HasPrefix(e.req.Model, "claude") && strings.Contains(e.req.Model, old) {
-			return false // continues a prefilled answer
-		}
+	if !e.capability().DoesRefuse("prefill") {
+		return false // continues a prefilled answer
 	}
 	e.messageList().Items = append(e.messageList().Items, mustParse(last))
 	return true

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
@@ -10,7 +11,8 @@ import (
 // one turn (rule G-31).
 var turnRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-5", Demand: "roles are user and model; no role is user, function is taken for user", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(roleUnknown)},
-	{Info: rule.Info{ID: "G-16", Demand: "the last content is the user's", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(endsWithModel)},
+	{Info: rule.Info{ID: "GEM-T1", Demand: "some content is the user's", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(speaksAlone)},
+	{Info: rule.Info{ID: "G-16", Demand: "from 3.6 Flash and 3.5 Flash-Lite on: the last content is the user's, or ends with a function response", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(prefillUnsupported)},
 	{Info: rule.Info{ID: "G-13", Demand: "calls follow a user turn or function responses: the conversation does not begin with them", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(callsFirst)},
 	{Info: rule.Info{ID: "G-14", Demand: "from Gemini 3 on: function responses follow calls at once, or stand behind one of the model's own, which its provider ran", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(responsesAstray)},
 	{Info: rule.Info{ID: "G-15", Demand: "from Gemini 3 on: as many function responses as calls, all in one content", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(responsesMiscounted)},
@@ -31,11 +33,28 @@ func roleUnknown(q *request, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-func endsWithModel(q *request, _ rule.Env) *rule.Refusal {
-	if last := len(q.contents) - 1; last >= 0 && q.contents[last].isModels() {
-		return invalid("Please ensure that single turn requests end with a user role or the role field is empty.")
+func speaksAlone(q *request, _ rule.Env) *rule.Refusal {
+	if !endsWithModel(q) || slices.ContainsFunc(q.contents, func(c content) bool { return !c.isModels() }) {
+		return nil
 	}
-	return nil
+	return invalid("Please ensure that single turn requests end with a user role or the role field is empty.")
+}
+
+func prefillUnsupported(q *request, _ rule.Env) *rule.Refusal {
+	if !endsWithModel(q) || !q.model.atLeast(3, 6) && (!q.model.atLeast(3, 5) || !strings.Contains(q.model.Name, "-lite")) {
+		return nil
+	}
+	return invalid("Requests ending with a model turn are not supported unless the last part is a function response.")
+}
+
+// endsWithModel reports whether the last content is the model's, without a function
+// response at its end.
+func endsWithModel(q *request) bool {
+	if len(q.contents) == 0 || !q.contents[len(q.contents)-1].isModels() {
+		return false
+	}
+	parts := q.contents[len(q.contents)-1].parts
+	return len(parts) == 0 || parts[len(parts)-1].data != "functionResponse"
 }
 
 // step is a run of the model's contents with calls, and the content after it. Calls

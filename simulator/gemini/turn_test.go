@@ -56,11 +56,18 @@ var called = signedBy(claims{})
 func pair() string { return signedBy(claims{total: 2}) + `,{"functionCall":{"name":"g"}}` }
 
 func TestTurnRules(t *testing.T) {
+	on := func(model string) string { return strings.Replace(dev, "3.5-flash", model, 1) }
 	checks(t, []ask{
 		{name: "role", body: talk(`assistant: {"text":"a"}`), rule: "G-5", message: "Please use a valid role: user, model."},
 		{name: "roles", body: talk(user, said, strings.Replace(user, "user", "", 1))},
 		{name: "function", body: talk(user, called, strings.Replace(answer, "user", "function", 1))},
-		{name: "ends with the model", body: talk(user, said), rule: "G-16", message: "Please ensure that single turn requests end with a user role or the role field is empty."},
+		{name: "ends with the model", path: on("3.6-flash"), body: talk(user, said), rule: "G-16", message: "Requests ending with a model turn are not supported unless the last part is a function response."},
+		{name: "ends with a small model", path: on("3.5-flash-lite"), body: talk(user, said), rule: "G-16", message: "Requests ending with a model turn are not supported unless the last part is a function response."},
+		{name: "ends with a model that goes on", body: talk(user, said)},
+		{name: "ends with a model before 3", path: older, body: talk(user, said)},
+		{name: "ends with a response", path: on("3.6-flash"), body: talk(user, `model: {"functionCall":{"name":"f"},"thoughtSignature":"skip_thought_signature_validator"},{"functionResponse":{"name":"f","response":{}}}`)},
+		{name: "the model alone", path: older, body: talk(said, said), rule: "GEM-T1", message: "Please ensure that single turn requests end with a user role or the role field is empty."},
+		{name: "the model alone, newer", path: on("3.6-flash"), body: talk(said), rule: "GEM-T1", message: "Please ensure that single turn requests end with a user role or the role field is empty."},
 		{name: "begins with a call", body: talk(called, answer), rule: "G-13", message: "Please ensure that function call turn comes immediately after a user turn or after a function response turn."},
 		{name: "begins with text", body: talk(said, user)},
 		{name: "call after a text", body: talk(user, said, called, answer)},

@@ -18,6 +18,7 @@ var openAIRules = map[string]rule{
 	"SIG-012/stateless":      requestsStateless,
 	"SIG-012/asked-for":      reasoningAskedFor,
 	"SIG-013/no-bare-ids":    noBareIDs,
+	"SIG-021/hosted-kept":    hostedKept,
 	"SIG-020/phase":          phaseKept,
 }
 
@@ -78,7 +79,7 @@ func (l *link) lostReasoning() specs.Consequence {
 // keepsIDBehind reports whether the item behind reasoning item i is sent back under its
 // id, and the provider has stored both: then it looks for the reasoning.
 func (l *link) keepsIDBehind(i int) bool {
-	if l.reply(i).ItemID == "" || l.to.req.Doc.Get("store").Is('f') || l.from.req.Doc.Get("store").Is('f') {
+	if l.reply(i).ItemID == "" || !l.isStored() {
 		return false
 	}
 	return slices.ContainsFunc(l.pairs, func(p pair) bool {
@@ -226,23 +227,98 @@ func hasReasoned(x *exchange) bool {
 	return doc.Get("usage").Get("output_tokens_details").Get("reasoning_tokens").Int() > 0
 }
 
-// noBareIDs: what the provider does not store cannot be named by id (O-14).
+// contentMembers hold what an item of a tool that OpenAI runs is worth. An item without it is
+// a name for the stored one.
+var contentMembers = map[string][]string{
+	"image_generation_call": {"result"}, "web_search_call": {"action"}, "file_search_call": {"queries"}, "code_interpreter_call": {"code"},
+	"mcp_call": {"arguments"}, "mcp_list_tools": {"tools"}, "computer_call": {"action", "actions"},
+}
+
+// noBareIDs: what the provider has not stored cannot be named by id (O-14). An item was stored
+// as the request for it says, and else as this one does.
 func noBareIDs(s *Trace, r *report) {
-	s.eachRequest(func(x *exchange) {
-		if x.Provider != evidence.OpenAI || !x.req.Doc.Get("store").Is('f') {
-			return
+	type emission struct {
+		in *exchange
+		*wire.Item
+	}
+	known := map[string]emission{}
+	isUnstored := func(x *exchange) bool { return x.req.Doc.Get("store").Is('f') }
+	for _, x := range s.x {
+		if x.Provider != evidence.OpenAI {
+			continue
 		}
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
-			if it.What != wire.Thinking && it.Type != "item_reference" {
+			was, isKnown := known[it.ItemID]
+			members := contentMembers[it.Type]
+			isNamed := it.What == wire.Thinking || it.Type == referenceType || it.Type == "image_generation_call"
+			isOther := members != nil && !isNamed && isKnown && was.Begun().Any(members...) != nil // of some, no words are known
+			asks := x.asksForAnswer() || x.isWarmUp()
+			if !asks || !isNamed && !isOther || isKnown && !isUnstored(was.in) || !isKnown && !isUnstored(x) {
 				continue
 			}
 			r.addObserved(1)
-			if it.ItemID != "" && it.Token == "" {
+			if it.ItemID == "" || it.Token != "" || members != nil && !it.Node.Any(members...).Null() {
+				continue
+			}
+			if isUnstored(x) {
 				r.addFinding(x, it.Place, "O-14", "%s %s relies on storage that store:false switched off", it.Type, it.ItemID)
+			} else {
+				r.addFinding(x, it.Place, "O-14", "%s %s relies on storage that store:false switched off in exchange %d, which asked for it", it.Type, it.ItemID, was.in.Index)
+			}
+			if isOther {
+				r.Findings[len(r.Findings)-1].Consequence = specs.Degraded
 			}
 		}
-	})
+		for i := range x.reply.Items {
+			if it := &x.reply.Items[i]; it.ItemID != "" {
+				known[it.ItemID] = emission{x, it}
+			}
+		}
+	}
+}
+
+// hostedKept: what a tool that OpenAI runs has done stands in the turn that goes on. Its loss
+// is refused where the stored reasoning before it is sent back (O-12). A call that failed has
+// done nothing.
+func hostedKept(s *Trace, r *report) {
+	for _, l := range s.links {
+		if l.to.Provider != evidence.OpenAI || l.to.req.Stateful || !l.from.reply.Usable() {
+			continue
+		}
+		for _, p := range l.pairs {
+			if contentMembers[l.reply(p.r).Type] != nil {
+				r.addObserved(1)
+			}
+		}
+		for _, i := range l.missing {
+			it := l.reply(i)
+			isRefused := l.keepsStoredReasoningBefore(i)
+			if contentMembers[it.Type] == nil || it.Begun().Get("status").Str() == "failed" || !isRefused && !l.open() {
+				continue
+			}
+			r.addObserved(1)
+			if isRefused {
+				r.addLostItem(l, i, "O-12", "reasoning item %s is stored, and %s %s, to which it led, is not sent back", l.reply(i-1).ItemID, it.Type, it.ItemID)
+			} else {
+				r.addLostItem(l, i, "", "%s %s of the open turn is not sent back", it.Type, it.ItemID).Consequence = specs.Degraded
+			}
+		}
+	}
+}
+
+// keepsStoredReasoningBefore reports whether the item before item i is reasoning that is sent
+// back under its id, and the provider has stored both.
+func (l *link) keepsStoredReasoningBefore(i int) bool {
+	if i == 0 || l.reply(i-1).What != wire.Thinking || l.reply(i-1).ItemID == "" || !l.isStored() || l.to.atOtherHost() {
+		return false
+	}
+	return slices.ContainsFunc(l.pairs, func(p pair) bool { return p.r == i-1 && l.sent(p.q).ItemID == l.reply(i-1).ItemID })
+}
+
+// isStored reports whether the provider keeps the items of both exchanges.
+func (l *link) isStored() bool {
+	return !l.to.req.Doc.Get("store").Is('f') && !l.from.req.Doc.Get("store").Is('f')
 }
 
 // phaseKept: a message keeps the phase it was emitted with (R20).

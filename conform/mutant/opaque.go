@@ -26,6 +26,11 @@ var opaqueMutants = []Mutant{
 			return it.What == wire.Opaque && it.Model() && strings.HasPrefix(id, "srvtoolu_") && e.isIssuedResult(id) && e.removeItem(it)
 		})
 	}, evidence.Anthropic)},
+	{"drop-hosted", "leaves out what a tool of the provider did in the open turn", []string{"SIG-021"}, changeRequest(func(e *editor) bool {
+		return e.eachItem(func(i int, it *wire.Item) bool {
+			return i >= e.turnStart() && it.Node.Get("type").Str() == "web_search_call" && e.wasEmitted(it) && e.removeItem(it)
+		})
+	}, evidence.OpenAI)},
 }
 
 func (e *editor) isIssuedResult(id string) bool {

@@ -41,6 +41,11 @@ var openAIMutants = []Mutant{
 	{"strip-encrypted", "names reasoning that is not stored", []string{"SIG-013"}, changeRequest(changeReasoning(func(e *editor, _ int, it *wire.Item) bool {
 		return it.ItemID != "" && e.doc.Get("store").Is('f') && dropMember(it.Node, "encrypted_content")
 	}), evidence.OpenAI)},
+	{"name-image", "names an image that is not stored", []string{"SIG-013"}, changeRequest(func(e *editor) bool {
+		return e.eachItem(func(_ int, it *wire.Item) bool {
+			return it.Type == "image_generation_call" && e.doc.Get("store").Is('f') && dropMember(it.Node, "result")
+		})
+	}, evidence.OpenAI)},
 	{"drop-phase", "forgets the phase of a message", []string{"SIG-020"}, changeRequest(func(e *editor) bool {
 		return e.eachItem(func(_ int, it *wire.Item) bool {
 			return it.What == wire.Text && e.wasEmitted(it) && dropMember(it.Node, "phase")

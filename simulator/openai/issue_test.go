@@ -150,6 +150,8 @@ func TestPairing(t *testing.T) {
 			want{"O-14", 404, "", "input", "Item with id '" + member(t, gone.Output[0], "id") + "' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input."}},
 		{stored(edited(t, rs, "content", `[{"type":"reasoning_text","text":"Hm."}]`), string(fc), string(rs2), string(msg), out), whole, want{"O-17", 0, "array_above_max_length", "input[1].content",
 			"Invalid 'input[1].content': array too long. Expected an array with maximum length 0, but got an array with length 1 instead."}},
+		{unstored(`{"type":"image_generation_call","id":"ig_x","status":"failed","result":null}`), unstored(`{"type":"image_generation_call","id":"ig_x","status":"completed","result":"aQ=="}`),
+			want{"O-14", 404, "", "input", "Item with id 'ig_x' not found. Items are not persisted when `store` is set to false."}},
 		{stored(`{"type":"item_reference","id":"msg_x"}`), stored(`{"id":"`+rs2ID+`"}`, `{"id":"`+msgID+`"}`), want{"O-14", 404, "", "input", "Item with id 'msg_x' not found."}},
 		{talk("gpt-5.2", `"previous_response_id":"resp_x",`, prompt), talk("gpt-5.2", `"previous_response_id":"`+kept.ID+`",`, prompt),
 			want{"O-25", 0, "previous_response_not_found", "previous_response_id", "Previous response with id 'resp_x' not found."}},

@@ -78,12 +78,13 @@ func foreignResponse(id string) bool {
 	return ok && len(digits) >= 32 && strings.Trim(digits, script.Hex) == ""
 }
 
-// itemsExist looks at references and at reasoning that brings nothing along but
-// its id.
+// itemsExist looks at references, and at reasoning and images that bring nothing along but
+// their id.
 func itemsExist(q *request, env rule.Env) *rule.Refusal {
 	for i := range q.items {
 		it := &q.items[i]
-		bare := it.typ == "item_reference" || it.typ == "reasoning" && !it.Has("encrypted_content")
+		bare := it.typ == "item_reference" || it.typ == "reasoning" && !it.Has("encrypted_content") ||
+			it.typ == "image_generation_call" && !it.Has("result")
 		if !bare || it.id == "" {
 			continue
 		}

@@ -35,7 +35,7 @@ type issue struct {
 func (i issue) titleLine() string {
 	text := strings.TrimSpace(i.check + " " + i.where)
 	if i.finding != nil {
-		text += fmt.Sprintf(" (%s)", i.finding.outcome())
+		text += fmt.Sprintf(" (%s)", i.finding.outcomeText())
 	}
 	return text
 }

@@ -96,9 +96,9 @@ func worstVerdict(findings []Finding) Verdict {
 	return Worst(all...)
 }
 
-// outcome is the consequence as a line of a report says it: whether this request was
+// outcomeText is the consequence as a line of a report says it: whether this request was
 // refused, or would be.
-func (f Finding) outcome() string {
+func (f Finding) outcomeText() string {
 	switch {
 	case f.Consequence != specs.Refused || f.Verdict == Contradicted || f.Answer == check.AnswerRefused:
 		return string(f.Consequence)

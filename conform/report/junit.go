@@ -197,7 +197,7 @@ func firstMessage(res Result) string {
 func findingTexts(res Result) string {
 	var b strings.Builder
 	for _, f := range res.Findings {
-		fmt.Fprintf(&b, "%s (%s): %s\n  at: %s\n", f.Check, f.outcome(), terminal.Line(f.Message), terminal.Line(f.Place()))
+		fmt.Fprintf(&b, "%s (%s): %s\n  at: %s\n", f.Check, f.outcomeText(), terminal.Line(f.Message), terminal.Line(f.Place()))
 		if also := f.otherPlaces(); also != "" {
 			fmt.Fprintf(&b, "  also at: %s\n", terminal.Line(also))
 		}

@@ -24,7 +24,7 @@ type findingKind struct {
 var variable = regexp.MustCompile(`"[^"]*"|[^\s\[\]]*[0-9…][^\s\[\]]*`)
 
 func kindOf(f Finding) findingKind {
-	return findingKind{f.Verdict, f.outcome(), f.Check, f.Rule,
+	return findingKind{f.Verdict, f.outcomeText(), f.Check, f.Rule,
 		variable.ReplaceAllString(f.Path, "#"), variable.ReplaceAllString(cmp.Or(f.Form, f.Message), "#")}
 }
 

@@ -256,7 +256,7 @@ func (t *Terminal) writeFindings(where string, findings []Finding, similar *simi
 // writeFinding prints what is wrong, where, what differs, where it came back, how to fix
 // it, and the other cases that show the same.
 func (t *Terminal) writeFinding(where string, f Finding, others []string) {
-	t.writeLine(f.Verdict, "%-14s %s  %s  (%s)", f.Verdict, f.Check, where, f.outcome())
+	t.writeLine(f.Verdict, "%-14s %s  %s  (%s)", f.Verdict, f.Check, where, f.outcomeText())
 	t.writeDetail("at", f.Place())
 	t.writeDetail("", f.Message)
 	t.writeComparison(f.Compare)

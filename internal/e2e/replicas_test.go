@@ -41,6 +41,7 @@ type replica struct {
 type cluster struct {
 	*stage
 	database string
+	args     []string // of each replica
 	balancer *httptest.Server
 
 	mu       sync.Mutex
@@ -49,9 +50,9 @@ type cluster struct {
 }
 
 // newCluster starts n replicas.
-func newCluster(t *testing.T, s *stage, database string, n int) *cluster {
+func newCluster(t *testing.T, s *stage, database string, n int, args ...string) *cluster {
 	t.Helper()
-	c := &cluster{stage: s, database: database}
+	c := &cluster{stage: s, database: database, args: append(args, "--drain", "1s")}
 	for range n {
 		c.startReplica()
 	}
@@ -66,7 +67,7 @@ func newCluster(t *testing.T, s *stage, database string, n int) *cluster {
 // startReplica starts another replica and waits until it listens.
 func (c *cluster) startReplica() *replica {
 	c.Helper()
-	r := c.startServer([]string{"RKAT_DATABASE_URL=" + c.database}, "--drain", "1s")
+	r := c.startServer([]string{"RKAT_DATABASE_URL=" + c.database}, c.args...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.replicas = append(c.replicas, r)
@@ -126,7 +127,13 @@ func (c *cluster) killReplica(id string) {
 	if err := conn.QueryRow(c.Context(), "SELECT writer FROM meerkat.sessions WHERE id = $1", id).Scan(&writer); err != nil {
 		c.Fatal(err)
 	}
-	pid, err := strconv.Atoi(writer[strings.LastIndexByte(writer, ' ')+1:])
+	c.killNamed(writer)
+}
+
+// killNamed ends the replica of that name.
+func (c *cluster) killNamed(name string) {
+	c.Helper()
+	pid, err := strconv.Atoi(name[strings.LastIndexByte(name, ' ')+1:])
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -140,7 +147,7 @@ func (c *cluster) killReplica(id string) {
 			return
 		}
 	}
-	c.Fatalf("no replica is %q", writer)
+	c.Fatalf("no replica is %q", name)
 }
 
 // servedRun is what a test reads of a run.

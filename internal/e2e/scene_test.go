@@ -46,9 +46,16 @@ type words struct {
 	Text string `json:"text"`
 }
 
-// toolServer is a server of the official SDK whose tools do what their desk
-// says.
+// toolServer is a server whose tools do what their desk says.
 func toolServer() {
+	if err := newToolServer(ask).Run(context.Background(), &sdk.StdioTransport{}); err != nil && !errors.Is(err, io.EOF) {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+// newToolServer returns a server of the official SDK. Its tools answer what do says; what
+// is the name of a tool and its text.
+func newToolServer(do func(ctx context.Context, what string) (string, error)) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "scene", Version: "1"}, nil)
 	for _, t := range []*sdk.Tool{
 		{Name: "conform_echo", Description: "Returns the text."},
@@ -56,13 +63,11 @@ func toolServer() {
 		{Name: "look", Description: "Looks at something.", Annotations: &sdk.ToolAnnotations{IdempotentHint: true, ReadOnlyHint: true}},
 	} {
 		sdk.AddTool(s, t, func(ctx context.Context, _ *sdk.CallToolRequest, in words) (*sdk.CallToolResult, any, error) {
-			answer, err := ask(ctx, t.Name+" "+in.Text)
+			answer, err := do(ctx, t.Name+" "+in.Text)
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: answer}}}, nil, err
 		})
 	}
-	if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil && !errors.Is(err, io.EOF) {
-		fmt.Fprintln(os.Stderr, err)
-	}
+	return s
 }
 
 // ask tells the desk that a tool runs and waits for what it is to answer.

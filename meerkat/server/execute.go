@@ -20,14 +20,58 @@ import (
 // it, or goes on where an earlier attempt was cut off. What such an attempt did is in the
 // records of the session: a prompt that is stored is not said again, and a run that ended
 // is not run again. Events go to the log as the JSON of agent.Event. It is an [Execute].
+//
+// An attempt that cannot begin, because the store is away or the replica that was gone
+// still holds the session, is tried again until the host's Patience is over.
 func (h Host) Execute(ctx context.Context, r Run, c Control) Outcome {
+	now, sleep := h.Now, h.Sleep
+	if now == nil {
+		now = time.Now
+	}
+	if sleep == nil {
+		sleep = sleepContext
+	}
+	until := now().Add(h.Patience)
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		out, err := h.tryExecute(ctx, r, c)
+		if err == nil {
+			return out
+		}
+		passes := errors.As(err, new(*session.StorageError)) || errors.As(err, new(*session.LockedError)) || errors.Is(err, session.ErrExists)
+		if passes && now().Add(pause).Before(until) {
+			if err = sleep(ctx, pause); err == nil {
+				continue
+			}
+		}
+		return failedBeforeRun(r, c, err, now())
+	}
+}
+
+// Pauses between the tries to begin an attempt.
+const (
+	firstPause = 200 * time.Millisecond
+	lastPause  = 2 * time.Second
+)
+
+func sleepContext(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// tryExecute performs an attempt. An error means that nothing was begun, and that readers of
+// events know nothing of it.
+func (h Host) tryExecute(ctx context.Context, r Run, c Control) (Outcome, error) {
 	s, err := h.Store.Load(context.WithoutCancel(ctx), r.Session) // the prompt of a run that is called off at once is kept
 	if err != nil && (!errors.Is(err, session.ErrNotFound) || !r.New) {
-		return h.failedBeforeRun(r, c, err)
+		return Outcome{}, err
 	}
 	next := planAttempt(r, &s)
 	if next.ended != nil {
-		return *next.ended
+		return *next.ended, nil
 	}
 	cancels := newCancelRequests()
 	var ended atomic.Bool // the agent has reported the end of the run
@@ -40,7 +84,7 @@ func (h Host) Execute(ctx context.Context, r Run, c Control) Outcome {
 	request.Steering = func() []ops.Directive { return directivesOf(c.TakeSteering()) }
 	a, release, err := h.Open(ctx, request)
 	if err != nil {
-		return h.failedBeforeRun(r, c, err)
+		return Outcome{}, err
 	}
 	defer release()
 	defer followCancels(ctx, cancels, c, a)()
@@ -51,12 +95,12 @@ func (h Host) Execute(ctx context.Context, r Run, c Control) Outcome {
 		result, err = a.Resume(ctx, r.Session, next.prompt)
 	}
 	if next.answered && errors.Is(err, agent.ErrNothingToContinue) {
-		return Outcome{Status: StatusCompleted, Text: lastText(&s), StopReason: s.Last().StopReason}
+		return Outcome{Status: StatusCompleted, Text: lastText(&s), StopReason: s.Last().StopReason}, nil
 	}
 	if err != nil && !ended.Load() {
-		return h.failedBeforeRun(r, c, err)
+		return Outcome{}, err
 	}
-	return newOutcome(result, err)
+	return newOutcome(result, err), nil
 }
 
 // followCancels hands what clients ask to cancel to an agent, until stop is called.
@@ -91,13 +135,9 @@ func directivesOf(taken []Steering) (directives []ops.Directive) {
 
 // failedBeforeRun is what comes of a run whose agent reported nothing. Readers of events
 // learn of it.
-func (h Host) failedBeforeRun(r Run, c Control, err error) Outcome {
-	now := time.Now
-	if h.Now != nil {
-		now = h.Now
-	}
+func failedBeforeRun(r Run, c Control, err error, at time.Time) Outcome {
 	out := newOutcome(meerkat.RunResult{}, err)
-	e := meerkat.Event{Type: agent.RunFailed, SessionID: r.Session, RunID: string(r.ID), TS: now().UTC().Round(0), Error: out.Error, ErrorKind: out.ErrorKind}
+	e := meerkat.Event{Type: agent.RunFailed, SessionID: r.Session, RunID: string(r.ID), TS: at.UTC().Round(0), Error: out.Error, ErrorKind: out.ErrorKind}
 	if out.Status == StatusInterrupted {
 		e.Type = agent.RunInterrupted
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -162,5 +163,104 @@ func TestExecuteFails(t *testing.T) {
 	run.New = true
 	if out := host.Execute(cancelled, run, &keptEvents{}); out.Status != server.StatusInterrupted {
 		t.Errorf("a run whose context has ended: %+v", out)
+	}
+}
+
+// awayStore is a store that fails at first: each operation has its failures before it works.
+type awayStore struct {
+	session.Store
+	load, create, open []error
+}
+
+func firstOf(failures *[]error) error {
+	if len(*failures) == 0 {
+		return nil
+	}
+	err := (*failures)[0]
+	*failures = (*failures)[1:]
+	return err
+}
+
+func (s *awayStore) Load(ctx context.Context, id session.ID) (session.Session, error) {
+	if err := firstOf(&s.load); err != nil {
+		return session.Session{}, err
+	}
+	return s.Store.Load(ctx, id)
+}
+
+func (s *awayStore) Create(ctx context.Context, h session.Header) (session.Writer, error) {
+	if err := firstOf(&s.create); err != nil {
+		return nil, err
+	}
+	return s.Store.Create(ctx, h)
+}
+
+func (s *awayStore) Open(ctx context.Context, id session.ID) (session.Session, session.Writer, error) {
+	if err := firstOf(&s.open); err != nil {
+		return session.Session{}, nil, err
+	}
+	return s.Store.Open(ctx, id)
+}
+
+// TestExecuteIsPatient holds that a run begins, or is taken over, when its store is back, and
+// that only a patient host waits, and not for ever.
+func TestExecuteIsPatient(t *testing.T) {
+	away := &session.StorageError{Err: errors.New("the database is away")}
+	first := server.Run{ID: "r1", Session: "0199a2b4-0000-7000-8000-00000000000b", New: true, Task: server.Task{Prompt: "work"}}
+	second := first
+	second.ID = "r2"
+	for name, c := range map[string]struct {
+		store    awayStore
+		patience time.Duration
+		again    bool // the session exists
+		want     string
+		waits    int
+	}{
+		"loading":       {awayStore{load: []error{away, away, away}}, time.Minute, false, "completed", 3},
+		"creating":      {awayStore{create: []error{away, session.ErrExists}}, time.Minute, false, "completed", 2},
+		"going on":      {awayStore{open: []error{away}}, time.Minute, true, "completed", 1},
+		"taken over":    {awayStore{open: []error{&session.LockedError{}, &session.LockedError{}}}, time.Minute, true, "completed", 2},
+		"no patience":   {awayStore{load: []error{away}}, 0, false, "failed storage", 0},
+		"away too long": {awayStore{load: slices.Repeat([]error{away}, 100)}, 5 * time.Second, false, "failed storage", 4},
+		"damaged":       {awayStore{load: []error{&session.CorruptError{}}}, time.Minute, false, "failed session_damaged", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.store.Store = session.NewMemoryStore()
+			run := first
+			if c.again {
+				newHost(c.store.Store, func() {}).Execute(t.Context(), first, &keptEvents{})
+				run = second
+			}
+			host, waits, now := newHost(&c.store, func() {}), 0, time.Unix(0, 0)
+			host.Patience, host.Now = c.patience, func() time.Time { return now }
+			host.Sleep = func(_ context.Context, d time.Duration) error {
+				waits, now = waits+1, now.Add(d)
+				return nil
+			}
+			events := &keptEvents{}
+			out := host.Execute(t.Context(), run, events)
+			if got := strings.TrimSpace(string(out.Status) + " " + out.ErrorKind); got != c.want || waits != c.waits {
+				t.Errorf("%s after %d waits, want %s after %d: %+v", got, waits, c.want, c.waits, out)
+			}
+			if failed := slices.Contains(events.kinds, "run_failed"); failed != (out.Status == server.StatusFailed) {
+				t.Errorf("the events: %v", events.kinds)
+			}
+		})
+	}
+}
+
+// TestExecuteIsCalledOff: a run that waits for its store ends at once when it is interrupted,
+// or when the server stops and another replica is to go on with it.
+func TestExecuteIsCalledOff(t *testing.T) {
+	host := newHost(&awayStore{Store: session.NewMemoryStore(), load: []error{&session.StorageError{Err: errors.New("away")}}}, func() {})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	host.Patience = time.Hour
+	host.Sleep = func(ctx context.Context, _ time.Duration) error {
+		cancel(server.ErrDraining)
+		return ctx.Err()
+	}
+	run := server.Run{ID: "r", Session: "0199a2b4-0000-7000-8000-00000000000b", New: true, Task: server.Task{Prompt: "work"}}
+	if out := host.Execute(ctx, run, &keptEvents{}); out.Status != server.StatusInterrupted {
+		t.Errorf("%+v", out)
 	}
 }

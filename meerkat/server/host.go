@@ -65,6 +65,11 @@ type Host struct {
 	Version string
 	// Now is where times come from; nil: time.Now.
 	Now func() time.Time
+	// Patience is how long a run that is to begin waits for a store that is away, or for
+	// somebody else to give its session back; 0: it fails at once.
+	Patience time.Duration
+	// Sleep waits between two tries; nil: a timer.
+	Sleep func(ctx context.Context, d time.Duration) error
 	// Open builds the agent of one request; the caller calls release when its runs
 	// have ended. It refuses models that are not allowed.
 	Open func(ctx context.Context, r Request) (a *meerkat.Agent, release func(), err error)

@@ -88,10 +88,14 @@ func printDatabase(w io.Writer, r *databaseReport) {
 	}
 }
 
+// beginTime is how long a run that replicas have accepted waits for their database to begin.
+const beginTime = time.Minute
+
 // openBackend begins to execute runs: those of all replicas if the sessions are in a
 // database that they share.
 func openBackend(ctx context.Context, h server.Host, limits server.BackendLimits) (server.Backend, error) {
 	if d, shared := h.Store.(server.Database); shared {
+		h.Patience = beginTime
 		return d.OpenBackend(ctx, h.Execute, limits)
 	}
 	return server.NewLocal(h.Execute, server.LocalOptions{BackendLimits: limits}), nil

@@ -58,10 +58,14 @@ func (b *Backend) newControl(ctx context.Context, tx pgx.Tx, r server.Run) (*con
 	if err != nil {
 		return nil, err
 	}
+	return c, nil
+}
+
+// start begins to store events, once the run is this replica's.
+func (c *control) start() {
 	flushing, stop := context.WithCancel(context.Background())
 	c.stop = stop
 	go c.flushRegularly(flushing)
-	return c, nil
 }
 
 // Append implements server.Control. The first event is stored before anything else happens,

@@ -12,7 +12,9 @@
 // A replica holds an advisory lock as long as it lives, on the same connection as the
 // write locks of its sessions. When the lock is gone for [Options.DeadAfter], the other
 // replicas put its runs into the queue again. The next attempt goes on with the session
-// as a resume does: what a tool has begun is not begun again.
+// as a resume does: what a tool has begun is not begun again. A run whose job was fetched
+// and whose row nobody changed, because the replica died in between, gets another job after
+// the same time.
 //
 // All times in the tables are those of the database's clock, and how long a replica is gone
 // is measured by one that looks: the clocks of the machines need not agree.
@@ -63,7 +65,8 @@ type Options struct {
 	server.BackendLimits
 	// Workers is how many runs this replica executes at once; 0: Runs.
 	Workers int
-	// DeadAfter is how long a replica must be gone before others take its runs.
+	// DeadAfter is how long a replica must be gone, or a queued run be without a job,
+	// before others take the run.
 	DeadAfter time.Duration
 	// KeptFor is how long runs and their idempotency keys are kept after their end,
 	// EventsKept how long the events of a session are kept after its last run.
@@ -94,6 +97,8 @@ type Backend struct {
 	river   *river.Client[pgx.Tx]
 	replica int64 // the number of its lock
 	wakeups *wakeups
+	// executing has the attempts of runs that are executed here, by server.RunID.
+	executing sync.Map
 
 	runs      context.Context //nolint:containedctx // that of the runs, which outlive the requests that submit them
 	cancelAll context.CancelCauseFunc
@@ -135,7 +140,7 @@ func Open(ctx context.Context, store *postgres.Store, execute server.Execute, o 
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() { b.wakeups.listen(background, store.Connect, b.noteAway) })
-	wg.Go(func() { b.rescueDead(background) })
+	wg.Go(func() { b.rescueLost(background) })
 	b.release = sync.OnceFunc(func() {
 		b.cancelAll(server.ErrDraining)
 		_ = b.river.Stop(background) // the runs have been told to end

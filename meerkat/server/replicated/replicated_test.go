@@ -169,6 +169,61 @@ func TestDeadReplica(t *testing.T) {
 	}
 }
 
+// TestLostRun puts rows into the tables as a replica leaves them that is killed, or loses
+// the database, at the worst moment. Each run is executed all the same, once.
+func TestLostRun(t *testing.T) {
+	url := database.Database(t)
+	pair, begun := openPair(t, url, replicated.Options{DeadAfter: time.Second})
+	executed := submitRun(t, pair["one"]) // its row has the number of a replica that lives
+	close((<-begun).finish)
+	if _, err := pair["one"].Wait(t.Context(), executed.ID); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	const fetched = `INSERT INTO meerkat.river_job (kind, state, max_attempts, attempt, attempted_at, attempted_by, args)
+		VALUES ('meerkat_run', 'running', 10, 1, now(), '{dead}', jsonb_build_object('run', $1::text, 'attempt', $2::integer))`
+	const row = `INSERT INTO meerkat.runs (id, session, new_session, status, attempt, task, fingerprint, created, replica)
+		SELECT $1, $2, true, $3, $4, '{}', '', now(), `
+	for i, c := range []struct {
+		name, status string
+		attempt      int
+		replica      string
+		fetched      bool
+	}{
+		{"fetched and not begun", "queued", 0, "NULL", true},
+		{"fetched again and not begun", "queued", 3, "NULL", true},
+		{"without a job", "queued", 0, "NULL", false},
+		{"begun, and its replica does not know", "running", 1, "(SELECT max(replica) FROM meerkat.runs)", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			id := server.RunID(fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", i))
+			tx, err := conn.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = tx.Exec(t.Context(), row+c.replica, string(id), string(id), c.status, c.attempt)
+			if err == nil && c.fetched {
+				_, err = tx.Exec(t.Context(), fetched, string(id), c.attempt)
+			}
+			if err := errors.Join(err, tx.Commit(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+			a := <-begun
+			if a.run.ID != id || a.run.Attempt != c.attempt+1 {
+				t.Errorf("%+v is executed", a.run)
+			}
+			close(a.finish)
+			if got, err := pair["two"].Wait(t.Context(), id); err != nil || got.Status != server.StatusCompleted || len(begun) > 0 {
+				t.Errorf("%+v, %v; %d more attempts", got, err, len(begun))
+			}
+		})
+	}
+}
+
 // TestBrokenConnections breaks all connections of a replica: its run goes on there.
 func TestBrokenConnections(t *testing.T) {
 	url := database.Database(t)

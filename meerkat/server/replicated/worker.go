@@ -75,15 +75,22 @@ type soon struct{}
 // NextRetry implements river.ClientRetryPolicy.
 func (soon) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(time.Second) }
 
-// workRun executes a run, unless the run is no longer as the job says.
+// workRun executes a run, unless the run is no longer as the job says. It waits for a
+// database that is away: River would give up before long to note that a job has failed.
 func (b *Backend) workRun(_ context.Context, job *river.Job[runJob]) error {
 	r, c, err := b.claimRun(job.Args)
+	for errors.As(err, new(*session.StorageError)) && b.runs.Err() == nil {
+		time.Sleep(retryTime)
+		r, c, err = b.claimRun(job.Args)
+	}
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	b.executing.Store(r.ID, r.Attempt)
+	defer b.executing.CompareAndDelete(r.ID, r.Attempt)
 	outcome, cause := b.executeRun(r, c)
 	b.storeOutcome(r, c, outcome, cause)
 	return nil
@@ -106,6 +113,9 @@ func (b *Backend) claimRun(job runJob) (r server.Run, c *control, err error) {
 		}
 		return notify(ctx, tx, runTopic(r.Session))
 	})
+	if err == nil {
+		c.start()
+	}
 	return r, c, err
 }
 
@@ -202,10 +212,11 @@ func (b *Backend) endRun(ctx context.Context, tx pgx.Tx, r server.Run, out serve
 	return notify(ctx, tx, runTopic(r.Session))
 }
 
-// requeueRun lets another replica go on with a run, and reports false if one does
-// already.
+// requeueRun lets another replica go on with a run, and reports false if the run is no
+// longer as r says.
 func (b *Backend) requeueRun(ctx context.Context, tx pgx.Tx, r server.Run) (queued bool, err error) {
-	tag, err := tx.Exec(ctx, "UPDATE meerkat.runs SET status = 'queued', replica = NULL WHERE id = $1 AND attempt = $2 AND status = 'running'", string(r.ID), r.Attempt)
+	tag, err := tx.Exec(ctx, "UPDATE meerkat.runs SET status = 'queued', replica = NULL WHERE id = $1 AND attempt = $2 AND status = $3",
+		string(r.ID), r.Attempt, string(r.Status))
 	if err != nil || tag.RowsAffected() == 0 {
 		return false, err
 	}

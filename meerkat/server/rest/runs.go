@@ -170,14 +170,18 @@ func (s *Server) submitRun(ctx context.Context, asked server.Submission, h *Subm
 	return s.acceptRun(ctx, run, wait)
 }
 
-// acceptRun answers with a run: at once, or when it has ended within wait.
+// acceptRun answers with a run: at once, or when it has ended within wait. When nothing more
+// can be learnt of the run, because the database went away, it is accepted all the same.
 func (s *Server) acceptRun(ctx context.Context, run server.Run, wait time.Duration) (*acceptedOutput, error) {
-	run, applied, err := s.waitForRun(ctx, run, wait)
+	waited, applied, err := s.waitForRun(ctx, run, wait)
+	if err == nil {
+		run = waited
+	}
 	out := &acceptedOutput{Status: http.StatusAccepted, Location: runLocation(&run), Applied: applied, Body: newRun(&run)}
 	if run.Status.Ended() {
 		out.Status = http.StatusOK
 	}
-	return out, problemOf(err)
+	return out, nil
 }
 
 func runLocation(r *server.Run) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,7 +22,7 @@ type lockTable struct {
 	connect func(context.Context) (*pgx.Conn, error)
 	turn    chan struct{} // holds a token while nobody uses what is below
 	conn    *pgx.Conn     // nil while there is none
-	held    map[int64]bool
+	held    map[int64]bool // false: the lock must be taken again
 }
 
 func newLockTable(connect func(context.Context) (*pgx.Conn, error)) *lockTable {
@@ -74,12 +75,29 @@ func (t *lockTable) ensureConn(ctx context.Context) (err error) {
 		return err
 	}
 	for key := range t.held {
-		if _, err := tryLock(ctx, conn, key); err != nil {
-			_ = conn.Close(ctx) // err says what happened
-			return err
-		}
+		t.held[key] = false
+	}
+	if err := t.takeAgain(ctx, conn); err != nil {
+		_ = conn.Close(ctx) // err says what happened
+		return err
 	}
 	t.conn = conn
+	return nil
+}
+
+// takeAgain takes the locks that were lost with a connection. PostgreSQL may not have
+// noticed yet that the connection is gone, so that a lock is not free at the first try.
+func (t *lockTable) takeAgain(ctx context.Context, conn *pgx.Conn) error {
+	for key, have := range t.held {
+		if have {
+			continue
+		}
+		free, err := tryLock(ctx, conn, key)
+		if err != nil {
+			return err
+		}
+		t.held[key] = free
+	}
 	return nil
 }
 
@@ -92,7 +110,7 @@ func tryLock(ctx context.Context, conn *pgx.Conn, key int64) (free bool, err err
 // take takes a lock and reports whether it was free.
 func (t *lockTable) take(ctx context.Context, key int64) (taken bool, err error) {
 	err = t.withConn(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		if t.held[key] { // PostgreSQL would give it to this connection again
+		if _, known := t.held[key]; known { // PostgreSQL would give it to this connection again
 			return nil
 		}
 		taken, err = tryLock(ctx, conn, key)
@@ -132,7 +150,9 @@ func (t *lockTable) keep(ctx context.Context) {
 			return
 		case <-ticks.C:
 			// The next caller that needs the connection meets the error and returns it.
-			_ = t.withConn(ctx, func(ctx context.Context, conn *pgx.Conn) error { return conn.Ping(ctx) })
+			_ = t.withConn(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+				return errors.Join(conn.Ping(ctx), t.takeAgain(ctx, conn))
+			})
 		}
 	}
 }

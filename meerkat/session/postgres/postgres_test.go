@@ -202,6 +202,40 @@ func TestRegainedLock(t *testing.T) {
 	}
 }
 
+// TestRegainedLate checks that a lock is taken again that was not free at once when its
+// connection broke.
+func TestRegainedLate(t *testing.T) {
+	url := server.Database(t)
+	one := openStore(t, url, "one")
+	if err := one.HoldLock(t.Context(), 77); err != nil {
+		t.Fatal(err)
+	}
+	other, taken := connectDirectly(t, url), make(chan error, 1)
+	go func() { // it is the next in the row when the connection breaks
+		_, err := other.Exec(t.Context(), "SELECT pg_advisory_lock(77)")
+		taken <- err
+	}()
+	watch := connectDirectly(t, url)
+	await := func(condition string) {
+		t.Helper()
+		for met := false; !met; {
+			if err := watch.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE objid = 77 AND "+condition+")").Scan(&met); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	await("NOT granted")
+	breakConnections(t, url, "one")
+	_, w := createSession(t, one, 1) // needs the connection of the locks
+	if err := errors.Join(<-taken, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Exec(t.Context(), "SELECT pg_advisory_unlock(77)"); err != nil {
+		t.Fatal(err)
+	}
+	await("granted") // for ever if nobody takes it again
+}
+
 // TestBrokenAppend breaks the connection in the middle of an Append. A patient Writer
 // stores the record once. Any other refuses what follows, and the session opens again.
 func TestBrokenAppend(t *testing.T) {

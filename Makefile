@@ -147,6 +147,10 @@ postgres: ## install PostgreSQL from Debian for the tests of what several machin
 	  { apt-get install -y -q postgresql >/dev/null 2>&1 || { apt-get update -q && apt-get install -y -q postgresql; } >/dev/null 2>&1; } || \
 	  echo 'postgresql: cannot be installed here; its tests are skipped'
 
+.PHONY: kills
+kills: ## kill 15 replicas under load, take the database away, and print what became of the runs
+	MEERKAT_KILL_ROUNDS=15 $(GO) test -count=1 -v -run ReplicasKilledUnderLoad ./internal/e2e
+
 .PHONY: man
 man: ## write the manual pages of all commands into dist/man
 	@rm -rf $(DIST)/man

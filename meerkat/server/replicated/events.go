@@ -61,8 +61,8 @@ func (b *Backend) newControl(ctx context.Context, tx pgx.Tx, r server.Run) (*con
 	return c, nil
 }
 
-// start begins to store events, once the run is this replica's.
-func (c *control) start() {
+// startFlushing begins to store events, once the run is this replica's.
+func (c *control) startFlushing() {
 	flushing, stop := context.WithCancel(context.Background())
 	c.stop = stop
 	go c.flushRegularly(flushing)

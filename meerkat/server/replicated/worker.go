@@ -114,7 +114,7 @@ func (b *Backend) claimRun(job runJob) (r server.Run, c *control, err error) {
 		return notify(ctx, tx, runTopic(r.Session))
 	})
 	if err == nil {
-		c.start()
+		c.startFlushing()
 	}
 	return r, c, err
 }

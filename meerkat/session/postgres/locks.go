@@ -20,8 +20,8 @@ import (
 // Store.insertRow.
 type lockTable struct {
 	connect func(context.Context) (*pgx.Conn, error)
-	turn    chan struct{} // holds a token while nobody uses what is below
-	conn    *pgx.Conn     // nil while there is none
+	turn    chan struct{}  // holds a token while nobody uses what is below
+	conn    *pgx.Conn      // nil while there is none
 	held    map[int64]bool // false: the lock must be taken again
 }
 

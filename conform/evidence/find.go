@@ -29,9 +29,9 @@ type Found struct {
 }
 
 // Find lists the recordings at path in lexical order: the file itself, or every
-// case directory and every file called *.yaml, *.yml, *.har, *.json or
-// *.yaml.partial below the directory. What cannot be opened is in the list too. The
-// error is for path alone.
+// case directory and every file below the directory whose name is one of a recording
+// (*.yaml, *.yaml.partial, *.yml, *.har, *.json, gzipped or not) or that another tool keeps
+// traffic in (*.mitm). What cannot be opened is in the list too. The error is for path alone.
 func Find(path string) ([]Found, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -67,7 +67,7 @@ func (w *walker) addFound(name string, err error) {
 	w.found = append(w.found, Found{Path: path.Join(w.displayRoot, name), fsys: w.fsys, name: name, err: err})
 }
 
-var recordingName = regexp.MustCompile(`\.(ya?ml(\.partial)?|har|json)$`)
+var recordingName = regexp.MustCompile(`\.(ya?ml(\.partial)?|har|jsonl?|ndjson|mitm|flows?|saz|chlsj?|pcap(ng)?|gz)$`)
 
 func (w *walker) walkDir(name string) {
 	entries, err := fs.ReadDir(w.fsys, name)

@@ -98,7 +98,7 @@ func (c *Checked) WriteJUnit(w io.Writer) error {
 		all.suiteNamed("recordings").addCase(name)
 	}
 	all.addMissing(c.Summary.Coverage)
-	all.addVerdict(c.Summary, countOf(len(c.Recordings), "recording"))
+	all.addVerdict(c.Summary, c.counted())
 	return all.writeXML(w)
 }
 

@@ -181,15 +181,28 @@ func (t *Terminal) Checked(c *Checked) {
 		}
 	}
 	t.writeSilent(c)
-	if n := len(c.PassedOver); n > 0 {
-		t.writePlain("%-14s %d files that are not recordings, first %s", "passed over", n, c.PassedOver[0])
+	for _, path := range c.PassedOver[:min(maxPassedOver, len(c.PassedOver))] {
+		t.writePlain("%-14s %s: is not a recording", "passed over", path)
+	}
+	if more := len(c.PassedOver) - maxPassedOver; more > 0 {
+		t.writePlain("%-14s %d more files; --json lists them", "passed over", more)
 	}
 	t.writeMissing(c.Summary.Coverage)
 	t.writeAreas(c.Summary.Areas)
 	for _, note := range c.foreignNote() {
 		t.writePlain("%s", note)
 	}
-	t.writeSummary(c.Summary, countOf(len(c.Recordings), "recording"))
+	t.writeSummary(c.Summary, c.counted())
+}
+
+// counted says what the counts of the summary are of. Files that were passed over have no
+// verdict.
+func (c *Checked) counted() string {
+	text := countOf(len(c.Recordings), "recording")
+	if n := len(c.PassedOver); n > 0 {
+		text = countOf(n, "file") + " passed over, " + text
+	}
+	return text
 }
 
 // atPlaces is the end of a sentence that says where.
@@ -223,6 +236,9 @@ func (c *Checked) heading() string {
 
 // maxClients is how many clients the heading names.
 const maxClients = 3
+
+// maxPassedOver is how many files that are not recordings are named one by one.
+const maxPassedOver = 20
 
 // maxNamed is how many recordings that show nothing are named one by one.
 const maxNamed = 5

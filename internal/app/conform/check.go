@@ -24,9 +24,11 @@ func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
 		Short: "Judge traffic that any tool recorded",
-		Long: `Judge traffic that any tool recorded: our cassettes, go-vcr v2 to v4, vcrpy, HAR,
-or a folder of NN.request.json, NN.response.json and NN.response.body. Directories are
-searched. What is not a call of a known provider is listed as skipped.
+		Long: `Judge traffic that any tool recorded: our cassettes, go-vcr v2 to v4, vcrpy, VCR for
+Ruby, nock, HAR (also of Polly.js), each also gzipped, or a folder of NN.request.json,
+NN.response.json and NN.response.body. Directories are searched; files in them that are
+not recordings are named as passed over, and not-testable with --strict. What is not a
+call of a known provider is listed as skipped.
 
 Our recorder notes which process sent a request. Of other recordings, --resume-at and
 --in-order say where a process resumed the session, so that resumption is judged too.
@@ -91,12 +93,16 @@ func (a *app) check(ctx context.Context, paths []string, policy report.Policy, s
 	if found, err = session.group(found); err != nil {
 		return err
 	}
-	recordings, passedOver, err := a.judgeAll(ctx, rules, found, session, page)
+	recordings, passedOver, err := a.judgeAll(ctx, rules, found, session, page, policy.Strict)
 	if err != nil {
 		return err
 	}
 	if len(recordings) == 0 {
-		return cli.Usage("%s: holds no recording; give cassettes, go-vcr, vcrpy or HAR files", paths[0])
+		what := "holds no recording"
+		if len(passedOver) > 0 {
+			what += ", " + passedOver[0] + " is none"
+		}
+		return cli.Usage("%s: %s; give cassettes, or files of go-vcr, vcrpy, VCR or nock, or HAR files", paths[0], what)
 	}
 	checked := report.NewChecked(tool(), policy, recordings)
 	for _, line := range checked.UnseenTeamRules() {
@@ -127,9 +133,11 @@ func findRecordings(paths []string) ([]evidence.Found, error) {
 	return all, nil
 }
 
-// judgeAll reads and judges on every processor. Files below a directory that
-// are not recordings come back as passed over.
-func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidence.Found, session sessionFlags, page *inspection) (list []report.Recording, passedOver []string, err error) {
+// judgeAll reads and judges on every processor. Files below a directory that are not
+// recordings come back as passed over; where strict is set, they are not testable.
+func (a *app) judgeAll(
+	ctx context.Context, rules []report.Rule, found []evidence.Found, session sessionFlags, page *inspection, strict bool,
+) (list []report.Recording, passedOver []string, err error) {
 	bar := a.StartProgress("checked")
 	defer bar.Done()
 	out := make([]*report.Recording, len(found))
@@ -143,6 +151,7 @@ func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidenc
 			}
 			defer bar.Step(len(found))
 			a.Log().Info("reading", "file", f.Path)
+			f.Named = f.Named || strict
 			rec, judged := judgeRecording(rules, f, session)
 			if out[i] = judged; page != nil {
 				read[i] = rec

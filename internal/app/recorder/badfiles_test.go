@@ -60,7 +60,7 @@ func TestBadFiles(t *testing.T) {
 		{"empty", "", "is empty; record it again", "is empty; restore it"},
 		{"binary", "\x7fELF\x02\x01\x01\x00\x00\xff\xfe", "is not a cassette (it is not text); give a file that recorder or go-vcr v2 wrote", "is not text; not a recording of a known format"},
 		{"JSON", `{"a":1}`, "is not a cassette (", `is JSON without "log"`},
-		{"gzip", "\x1f\x8b\x08\x00", "is not a cassette (it is compressed with gzip); decompress it with gunzip", "is not text"},
+		{"gzip", "\x1f\x8b\x08\x00", "is not a cassette (it is compressed with gzip); decompress it with gunzip", "is damaged where it is compressed"},
 		{"prose", "Dear reader, this is prose.\n", "is not a cassette (", "is YAML without interactions"},
 		{"malformed", "version: 1\ninteractions:\n  - {a", "is not a cassette (", "is unreadable YAML ("},
 		{"bomb", bomb(), "is not a cassette (", "is not a cassette ("},

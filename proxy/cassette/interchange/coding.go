@@ -46,7 +46,7 @@ func DecompressBody(h http.Header, body []byte) ([]byte, error) {
 // is readable as it is. header is the lower-case value of Content-Encoding.
 func codingOf(header string, body []byte) string {
 	switch {
-	case bytes.HasPrefix(body, []byte("\x1f\x8b")):
+	case bytes.HasPrefix(body, gzipMagic):
 		return "gzip"
 	case bytes.HasPrefix(body, []byte("\x28\xb5\x2f\xfd")):
 		return "zstd"

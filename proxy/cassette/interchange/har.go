@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -70,13 +71,14 @@ type (
 		Value string `json:"value"`
 	}
 	// harContent is a body. Text is absent where the tool kept none, as browsers
-	// do for streams.
+	// do for streams. Polly.js writes the chunks of a binary body as a JSON array.
 	harContent struct {
 		Size     *int      `json:"size,omitempty"`
 		MimeType string    `json:"mimeType"`
 		Text     *string   `json:"text,omitempty"`
 		Encoding string    `json:"encoding,omitempty"`
 		Packed   string    `json:"_encoding,omitempty"` // postData has no encoding of its own
+		Hex      bool      `json:"_isBinary,omitempty"` // of Polly.js before version 6
 		Params   []harPair `json:"params,omitempty"`
 	}
 	harTimings struct {
@@ -86,28 +88,29 @@ type (
 	}
 )
 
-// readJSON reads a HAR, or a cassette of vcrpy's JSON serialiser.
+// readJSON reads a HAR, or a cassette of the JSON serialisers of vcrpy and VCR for Ruby.
 func readJSON(name string, data []byte) (Recording, error) {
 	var keys struct {
 		Log          json.RawMessage `json:"log"`
 		Interactions json.RawMessage `json:"interactions"`
+		Ruby         json.RawMessage `json:"http_interactions"`
 	}
 	if err := json.Unmarshal(data, &keys); err != nil {
 		problem := fmt.Sprintf("is unreadable JSON (%v)", err)
-		if bytes.Contains(data, []byte(`"entries"`)) || bytes.Contains(data, []byte(`"interactions"`)) {
+		if bytes.Contains(data, []byte(`"entries"`)) || bytes.Contains(data, []byte(`interactions"`)) {
 			return Recording{}, brokenError(name, problem)
 		}
 		return Recording{}, notRecordingError(name, problem)
 	}
 	switch {
-	case keys.Log == nil && keys.Interactions != nil:
+	case keys.Log == nil && (keys.Interactions != nil || keys.Ruby != nil):
 		root, err := fromJSON(data)
 		if err != nil {
 			return Recording{}, brokenError(name, fmt.Sprintf("is unreadable JSON (%v)", err))
 		}
 		return readVCR(name, data, root)
 	case keys.Log == nil:
-		return Recording{}, notRecordingError(name, `is JSON without "log"`)
+		return Recording{}, notRecordingError(name, `is JSON without "log" or "interactions"`)
 	}
 	return readHAR(name, data)
 }
@@ -129,7 +132,7 @@ func readHAR(name string, data []byte) (Recording, error) {
 	for i, e := range file.Log.Entries {
 		in, err := e.toInteraction()
 		if err != nil {
-			return Recording{}, fmt.Errorf("%s: entry %d: %w; export it again", name, i, err)
+			return Recording{}, fmt.Errorf("%s: entry %d: %w; mend or remove that entry", name, i, err)
 		}
 		list = append(list, in)
 	}
@@ -179,10 +182,30 @@ func (c *harContent) bodyBytes() ([]byte, error) {
 		return []byte{}, nil
 	case c == nil || c.Text == nil:
 		return nil, nil
+	case c.Hex:
+		return joinChunks(*c.Text, hex.DecodeString)
 	case cmp.Or(c.Encoding, c.Packed) == "base64":
-		return base64.StdEncoding.DecodeString(*c.Text)
+		return joinChunks(*c.Text, base64.StdEncoding.DecodeString)
 	}
 	return []byte(*c.Text), nil
+}
+
+// joinChunks decodes text, or each of the chunks where text is a JSON array of them.
+func joinChunks(text string, decode func(string) ([]byte, error)) (body []byte, err error) {
+	chunks := []string{text}
+	if strings.HasPrefix(text, "[") {
+		if err := json.Unmarshal([]byte(text), &chunks); err != nil {
+			return nil, fmt.Errorf("is not a JSON array of encoded chunks (%w)", err)
+		}
+	}
+	for _, chunk := range chunks {
+		part, err := decode(chunk)
+		if err != nil {
+			return nil, err
+		}
+		body = append(body, part...)
+	}
+	return body, nil
 }
 
 func headerOf(list []harPair) http.Header {

@@ -1,5 +1,5 @@
 // Package interchange reads and writes the recordings of other tools: go-vcr,
-// vcrpy, HTTP Archives and a plain directory layout.
+// vcrpy, VCR for Ruby, nock, HTTP Archives (also of Polly.js) and a plain directory layout.
 //
 // [Read] recognises the format by the bytes, [WriteHAR] writes an HTTP Archive:
 //
@@ -14,11 +14,15 @@ package interchange
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -35,13 +39,15 @@ type Format string
 const (
 	Cassette Format = "cassette" // this module's own
 	GoVCR    Format = "go-vcr"   // go-vcr v2 (version 1), v3 and v4 (version 2)
-	VCRPy    Format = "vcrpy"    // vcrpy version 1, YAML or JSON
+	VCRPy    Format = "vcrpy"    // YAML or JSON
+	RubyVCR  Format = "ruby-vcr" // VCR for Ruby and its port to R, YAML or JSON
+	Nock     Format = "nock"     // what nock's recorder returns as objects
 	HAR      Format = "har"      // HTTP Archive 1.1 to 1.3
 	Corpus   Format = "corpus"   // a directory of NN.request.json, NN.response.json, NN.response.body
 )
 
 // Formats lists the formats of other tools.
-func Formats() []Format { return []Format{GoVCR, VCRPy, HAR, Corpus} }
+func Formats() []Format { return []Format{GoVCR, VCRPy, RubyVCR, Nock, HAR, Corpus} }
 
 // ErrNotRecording is wrapped for a readable file that is not a recording.
 var ErrNotRecording = errors.New("not a recording of a known format")
@@ -64,24 +70,57 @@ type Recording struct {
 	Loss cassette.Loss
 }
 
-var utf8BOM = []byte("\xef\xbb\xbf")
+var (
+	utf8BOM   = []byte("\xef\xbb\xbf")
+	gzipMagic = []byte("\x1f\x8b")
+)
 
-// Read reads a recording. The bytes decide the format, not the name: recordings
-// are renamed, and a HAR is often called .json. Errors are one line that begins
+// mitmproxyFlow matches the beginning of a file that mitmproxy writes: a dictionary of
+// flows, each text with its length before it.
+var mitmproxyFlow = regexp.MustCompile(`^\d+:\d+:(websocket|response|request|version|type|id|error|backup|comment|metadata)[;:]`)
+
+// Read reads a recording, also compressed by gzip. The bytes decide the format, not the name:
+// recordings are renamed, and a HAR is often called .json. Errors are one line that begins
 // with the name; for a file that is not a recording they wrap ErrNotRecording.
 func Read(name string, data []byte) (Recording, error) {
+	if bytes.HasPrefix(data, gzipMagic) {
+		var err error
+		if data, err = gunzip(data); err != nil {
+			return Recording{}, brokenError(name, err.Error())
+		}
+	}
 	text := bytes.TrimLeft(bytes.TrimPrefix(data, utf8BOM), " \t\r\n")
+	ext := path.Ext(strings.TrimSuffix(name, ".gz"))
 	switch {
 	case len(text) == 0:
 		return Recording{}, brokenError(name, "is empty")
-	case path.Ext(name) == ".partial" || isCassette(text):
+	case ext == ".partial" || isCassette(text):
 		return readCassette(name, Cassette, data)
+	case mitmproxyFlow.Match(text):
+		return Recording{}, fmt.Errorf("%s: is a flow file of mitmproxy; export it with: mitmdump -nr %s --set hardump=out.har", name, path.Base(name))
+	case text[0] == '[' && (ext == ".json" || json.Valid(text)):
+		return readNock(name, text)
 	case text[0] == '{':
 		return readJSON(name, text)
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
 		return Recording{}, notRecordingError(name, "is not text")
 	}
 	return readYAML(name, data)
+}
+
+// gunzip decompresses a whole file. Unlike a body, a file that was cut is no evidence.
+func gunzip(data []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, errDamaged
+	}
+	switch data, err = io.ReadAll(io.LimitReader(r, maxBody+1)); {
+	case err != nil:
+		return nil, errDamaged
+	case len(data) > maxBody:
+		return nil, errTooLarge
+	}
+	return data, nil
 }
 
 // isCassette recognises this module's files by the meta mapping at the
@@ -140,7 +179,7 @@ func savedProvenance(data []byte, list []cassette.Interaction) string {
 
 func newRecording(name string, format Format, list []cassette.Interaction) (Recording, error) {
 	if len(list) == 0 {
-		return Recording{}, fmt.Errorf("%s: holds no exchange; record it again", name)
+		return Recording{}, fmt.Errorf("%s: holds no exchange; leave it out", name)
 	}
 	rec := Recording{Format: format, Interactions: list, Provenance: ProvenanceUndeclared}
 	if slices.ContainsFunc(list, hasReservedHeader) {
@@ -189,18 +228,18 @@ func isCanonical(h map[string][]string) bool {
 
 // notRecordingError says what a file should have been.
 func notRecordingError(name, problem string) error {
-	return fmt.Errorf("%s: %s; %w (cassette, go-vcr, vcrpy, HAR or the corpus layout)", name, problem, ErrNotRecording)
+	return fmt.Errorf("%s: %s; %w (cassette, go-vcr, vcrpy, VCR, nock, HAR or the corpus layout)", name, problem, ErrNotRecording)
 }
 
 // brokenError is the error for a recording that is damaged. It does not wrap ErrNotRecording,
 // so that it is reported for files found in a directory as well.
 func brokenError(name, problem string) error {
-	return fmt.Errorf("%s: %s; restore it or record it again", name, problem)
+	return fmt.Errorf("%s: %s; restore it or leave it out", name, problem)
 }
 
 // unknownVersion is the error for a version of a format that this build does not read.
 func unknownVersion(name string, format Format, version, reads string) error {
-	return fmt.Errorf("%s: %s version %q is unknown, this build reads %s; convert it or record it again", name, format, version, reads)
+	return fmt.Errorf("%s: %s version %q is unknown, this build reads %s; convert it, for example to HAR", name, format, version, reads)
 }
 
 // unreadableError names the path and the reason of an I/O error.

@@ -23,24 +23,34 @@ import (
 const streamBody = "event: message_start\ndata: {\"type\":\"message_start\"}   \n\nevent: message_stop\ndata: {\"type\":\"message_stop\",\"t\":\"ü 😀\"}\n\n"
 
 // The files in testdata were written by the tools themselves: go-vcr v3.2.0 and
-// v4.0.7, vcrpy 4.2.1; only the host was changed.
+// v4.0.7, vcrpy 4.2.1, nock 13.5.6 and 14.0.0, Polly.js 5.2.0 and 6.0.6; only the host was
+// changed. ruby-vcr.yml follows what VCR 6 writes.
+var filesOfOtherTools = map[string]Format{
+	"go-vcr-v3.yaml": GoVCR, "go-vcr-v4.yaml": GoVCR, "vcrpy.yaml": VCRPy, "vcrpy.json": VCRPy, "ruby-vcr.yml": RubyVCR,
+	"nock-13.json": Nock, "nock-14.json": Nock, "polly-5.har": HAR, "polly-6.har": HAR,
+}
+
 func TestFilesOfOtherTools(t *testing.T) {
-	for file, format := range map[string]Format{"go-vcr-v3.yaml": GoVCR, "go-vcr-v4.yaml": GoVCR, "vcrpy.yaml": VCRPy, "vcrpy.json": VCRPy} {
+	for file, format := range filesOfOtherTools {
 		t.Run(file, func(t *testing.T) {
 			data, err := os.ReadFile(filepath.Join("testdata", file))
 			if err != nil {
 				t.Fatal(err)
 			}
+			zipped := packed(t, string(data), func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) })
+			if rec, err := Read(file+".gz", []byte(zipped)); err != nil || rec.Format != format || len(rec.Interactions) != 2 {
+				t.Errorf("gzipped: %v, %s, %d interactions", err, rec.Format, len(rec.Interactions))
+			}
 			rec, err := Read(file, data)
 			if err != nil || rec.Format != format || len(rec.Interactions) != 2 {
 				t.Fatalf("%v, %s, %d interactions", err, rec.Format, len(rec.Interactions))
 			}
-			stream, packed := rec.Interactions[0], rec.Interactions[1]
+			stream, compressed := rec.Interactions[0], rec.Interactions[1]
 			checkStream(t, stream)
 			if format == GoVCR && (stream.Duration <= 0 || stream.Request.Proto != "HTTP/1.1" || stream.Response.Proto != "HTTP/1.1") {
 				t.Errorf("go-vcr tells duration and protocol: %v %q %q", stream.Duration, stream.Request.Proto, stream.Response.Proto)
 			}
-			in, err := Decoded(packed)
+			in, err := Decoded(compressed)
 			if err != nil || string(in.Response.Body) != `{"type":"message","text":"was packed"}` || in.Response.Encoding != "gzip" && file != "vcrpy.json" || len(in.Response.Header.Values("Content-Encoding")) > 0 {
 				t.Errorf("%v: %q %v", err, in.Response.Body, in.Response.Header)
 			}
@@ -110,11 +120,11 @@ func TestReadCaseKeepsSizesWithoutTimes(t *testing.T) {
 	}
 }
 
-func packed(t *testing.T, pack func(io.Writer) io.WriteCloser) string {
+func packed(t *testing.T, text string, pack func(io.Writer) io.WriteCloser) string {
 	t.Helper()
 	var b bytes.Buffer
 	w := pack(&b)
-	if _, err := io.WriteString(w, streamBody); err != nil {
+	if _, err := io.WriteString(w, text); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -124,10 +134,10 @@ func packed(t *testing.T, pack func(io.Writer) io.WriteCloser) string {
 }
 
 func TestDecompressBody(t *testing.T) {
-	gz := packed(t, func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) })
-	br := packed(t, func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) })
-	deflate := packed(t, func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) })
-	zst := packed(t, func(w io.Writer) io.WriteCloser {
+	gz := packed(t, streamBody, func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) })
+	br := packed(t, streamBody, func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) })
+	deflate := packed(t, streamBody, func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) })
+	zst := packed(t, streamBody, func(w io.Writer) io.WriteCloser {
 		z, err := zstd.NewWriter(w)
 		if err != nil {
 			t.Fatal(err)
@@ -162,7 +172,7 @@ func TestDecompressBody(t *testing.T) {
 }
 
 func TestDecodedLeavesWhatItWasGiven(t *testing.T) {
-	packed := []byte(packed(t, func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }))
+	packed := []byte(packed(t, streamBody, func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }))
 	in := cassette.Interaction{
 		Request:  cassette.Request{Header: http.Header{"Content-Length": {"2"}}, Body: []byte("{}")},
 		Response: cassette.Response{Header: http.Header{"Content-Encoding": {"gzip"}, "Content-Length": {"9"}}, Body: packed},
@@ -199,10 +209,23 @@ func TestBadInput(t *testing.T) {
 	item := func(body string) string {
 		return "interactions:\n- request: {method: GET, uri: 'https://x/', headers: {}, " + body + "}\n  response: {status: {code: 200}, headers: {}, body: {string: ''}}\nversion: 1\n"
 	}
+	gzipWriter := func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }
+	gz := packed(t, item("body: x"), gzipWriter)
+	bomb256 := packed(t, strings.Repeat(" ", maxBody+1), gzipWriter)
 	for _, tt := range []struct{ name, data, want string }{
 		{"x.yaml", "", "x.yaml: is empty"},
 		{"x.yaml", "\xef\xbb\xbf \r\n", "x.yaml: is empty"},
 		{"x.har", "\x00\x01\x02", "x.har: is not text; not a recording"},
+		{"x.yaml.gz", gz[:len(gz)-4], "x.yaml.gz: is damaged where it is compressed; restore it or leave it out"},
+		{"x.yaml.gz", packed(t, gz, gzipWriter), "x.yaml.gz: is not text; not a recording"},
+		{"x.yaml.gz", bomb256, "x.yaml.gz: unpacks to more than 256 MiB"},
+		{"a/x.mitm", "731:9:websocket;0:~8:response;", "a/x.mitm: is a flow file of mitmproxy; export it with: mitmdump -nr x.mitm --set hardump=out.har"},
+		{"x.json", "[{\"scope\":", "x.json: is unreadable JSON (unexpected end"},
+		{"x.json", `[]`, "x.json: is a JSON array without the scope and path of nock; not a recording"},
+		{"x.yaml", `[{"scope":"a"}]`, "x.yaml: is a JSON array without the scope and path of nock"},
+		{"x.json", `[{"scope":"a","path":"/","status":"ok"}]`, "x.json: is not a recording of nock ("},
+		{"x.har", `{"log":{"version":"1.2","entries":[{"response":{"content":{"encoding":"base64","text":"[1]"}}}]}}`, "is not a JSON array of encoded chunks"},
+		{"x.yaml", "http_interactions: []", "x.yaml: holds no exchange; leave it out"},
 		{"x.har", `{"log":`, "x.har: is unreadable JSON (unexpected end"},
 		{"x.har", `{"log":{"version":"1.2","entries":{}}}`, "x.har: is not a HAR (log.entries: another kind of value belongs here"},
 		{"x.har", `{"log":{"version":"7","entries":[]}}`, `x.har: har version "7" is unknown`},
@@ -227,7 +250,7 @@ func TestBadInput(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, name := range []string{"go-vcr-v3.yaml", "go-vcr-v4.yaml", "vcrpy.yaml", "vcrpy.json"} {
+	for name := range filesOfOtherTools {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
 			f.Fatal(err)
@@ -245,6 +268,34 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("%q is not one line that names the file", err)
 		}
 	})
+}
+
+// The forms that the files in testdata do not have.
+func TestSpellingsOfOtherTools(t *testing.T) {
+	const url = `"request":{"method":"post","uri":"https://api.anthropic.com/v1/messages","body":{"string":"hi"}}`
+	for _, tt := range []struct{ name, file, sent, got string }{
+		{"vcrpy without a version", `{"interactions":[{` + url + `,"response":{"status":{"code":200},"body":{"string":"ok"}}}]}`, "hi", "ok"},
+		{"vcrpy of a later version", `{"version":3,"interactions":[{` + url + `,"response":{"status":{"code":200},"body":{"string":"ok"}}}]}`, "hi", "ok"},
+		{"VCR for Ruby in JSON", `{"http_interactions":[{` + url + `,"response":{"status":{"code":200},"body":{"base64_string":"b2s="}}}]}`, "hi", "ok"},
+		{"VCR for R", "http_interactions:\n- request: {method: POST, uri: 'https://api.anthropic.com/v1/messages', body: {string: hi}, headers: {A: b}}\n" +
+			"  response: {status: 200, headers: {C: d}, body: {string: ok, file: no}}\n  recorded_at: 2025-04-27 21:48:05 GMT\n", "hi", "ok"},
+		{"nock without headers", `[{"scope":"https://api.anthropic.com:443","method":"POST","path":"/v1/messages","body":"hi","status":200,"response":"ok"}]`, "hi", "ok"},
+		{"nock, JSON", `[{"scope":"https://api.anthropic.com","method":"POST","path":"/v1/messages","body":{"b": 1.0, "a":"\u00e9"},"status":200,"response":["x"]}]`, `{"b":1.0,"a":"\u00e9"}`, `["x"]`},
+		{"nock, bytes", `[{"scope":"https://api.anthropic.com","method":"POST","path":"/v1/messages","body":"","status":200,"response":"6f6b","responseIsBinary":true}]`, "", "ok"},
+		{"nock, base64", `[{"scope":"https://api.anthropic.com","method":"POST","path":"/v1/messages","body":"","status":200,"response":["b2s="],"rawHeaders":["Content-Encoding","x"]}]`, "", "ok"},
+		{"nock, decoded", `[{"scope":"https://api.anthropic.com","method":"POST","path":"/v1/messages","body":"","status":200,"response":{"a":1},"rawHeaders":{"content-encoding":["gzip"]}}]`, "", `{"a":1}`},
+	} {
+		rec, err := Read("x.json", []byte(tt.file))
+		if err != nil || len(rec.Interactions) != 1 {
+			t.Errorf("%s: %v, %d interactions", tt.name, err, len(rec.Interactions))
+			continue
+		}
+		in := rec.Interactions[0]
+		if in.Request.Method != http.MethodPost || in.Request.URL != "https://api.anthropic.com/v1/messages" || in.Response.Status != http.StatusOK ||
+			string(in.Request.Body) != tt.sent || string(in.Response.Body) != tt.got || in.Started.IsZero() == (tt.name == "VCR for R") {
+			t.Errorf("%s: %+v", tt.name, in)
+		}
+	}
 }
 
 // go-vcr before v2.1 wrote durations as an empty text.

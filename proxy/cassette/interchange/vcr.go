@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,12 +13,14 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// The two families of cassettes are alike: go-vcr has request.url and
-// response.code, vcrpy request.uri and response.status.code.
+// The three families of cassettes are alike: go-vcr has request.url and response.code,
+// vcrpy request.uri and response.status.code, and VCR for Ruby is like vcrpy with another
+// name for the list.
 type (
 	vcrFile struct {
 		Version      string    `yaml:"version"`
 		Interactions []vcrItem `yaml:"interactions"`
+		Ruby         []vcrItem `yaml:"http_interactions"`
 	}
 	vcrItem struct {
 		Request struct {
@@ -39,9 +40,11 @@ type (
 			Status    yaml.Node            `yaml:"status"`
 			Duration  string               `yaml:"duration"` // "" before go-vcr v2.1
 		} `yaml:"response"`
+		RecordedAt string `yaml:"recorded_at"`
 	}
-	// vcrBodies is a body as a scalar, as a mapping with string (vcrpy), or as
-	// the JSON value it stood for (parsed_body, a serialiser of pydantic-ai).
+	// vcrBodies is a body as a scalar, as a mapping with string (vcrpy, Ruby) or
+	// base64_string (Ruby), or as the JSON value it stood for (parsed_body, a serialiser of
+	// pydantic-ai).
 	vcrBodies struct {
 		Body   yaml.Node `yaml:"body"`
 		Parsed yaml.Node `yaml:"parsed_body"`
@@ -79,18 +82,22 @@ func readVCR(name string, data []byte, root *yaml.Node) (Recording, error) {
 	if err := root.Decode(&file); err != nil {
 		return Recording{}, brokenError(name, fmt.Sprintf("is not a cassette (%s)", oneLine(err)))
 	}
-	format := file.fileFormat()
-	if known := knownVersions(format); !slices.Contains(known, file.Version) {
-		return Recording{}, unknownVersion(name, format, file.Version, strings.Join(known, " and "))
-	}
-	if format == GoVCR && file.Version == "1" {
+	format, items := GoVCR, file.Interactions
+	switch {
+	case file.Ruby != nil:
+		format, items = RubyVCR, file.Ruby
+	case len(items) > 0 && items[0].Request.URI != "": // vcrpy itself does not look at the version
+		format = VCRPy
+	case file.Version == "1": // go-vcr v2; v3 and v4 write 2
 		return readCassette(name, format, data)
+	case file.Version != "2":
+		return Recording{}, unknownVersion(name, format, file.Version, "1 and 2")
 	}
 	var list []cassette.Interaction
-	for i, item := range file.Interactions {
+	for i, item := range items {
 		in, err := item.toInteraction()
 		if err != nil {
-			return Recording{}, fmt.Errorf("%s: interaction %d: %w; record it again", name, i, err)
+			return Recording{}, fmt.Errorf("%s: interaction %d: %w; mend or remove that interaction", name, i, err)
 		}
 		list = append(list, in)
 	}
@@ -102,36 +109,24 @@ func hasInteractions(root *yaml.Node) bool {
 		return false
 	}
 	for i, n := range root.Content {
-		if i%2 == 0 && n.Value == "interactions" {
+		if i%2 == 0 && (n.Value == "interactions" || n.Value == "http_interactions") {
 			return true
 		}
 	}
 	return false
 }
 
-func (f vcrFile) fileFormat() Format {
-	if len(f.Interactions) > 0 && f.Interactions[0].Request.URI != "" {
-		return VCRPy
-	}
-	return GoVCR
-}
-
-// knownVersions lists what Read accepts: go-vcr v2 writes 1, v3 and v4 write 2.
-func knownVersions(f Format) []string {
-	if f == VCRPy {
-		return []string{"1"}
-	}
-	return []string{"1", "2"}
-}
-
 func (it vcrItem) toInteraction() (in cassette.Interaction, err error) {
-	in.Request = cassette.Request{Method: it.Request.Method, URL: it.Request.URL + it.Request.URI,
+	in.Request = cassette.Request{Method: strings.ToUpper(it.Request.Method), URL: it.Request.URL + it.Request.URI,
 		Proto: it.Request.Proto, Header: vcrHeader(it.Request.Headers)}
 	in.Response = cassette.Response{Status: it.Response.Code, Proto: it.Response.Proto, Header: vcrHeader(it.Response.Headers)}
 	if took := it.Response.Duration; took != "" {
 		if in.Duration, err = time.ParseDuration(took); err != nil {
 			return in, fmt.Errorf("response duration %q: use a number with its unit, such as 1.5s", took)
 		}
+	}
+	if in.Started, err = http.ParseTime(it.RecordedAt); err != nil { // VCR for R
+		in.Started, _ = time.Parse("2006-01-02 15:04:05 MST", it.RecordedAt)
 	}
 	if len(it.Response.Trailer) > 0 {
 		in.Response.Trailer = vcrHeader(it.Response.Trailer)
@@ -142,12 +137,16 @@ func (it vcrItem) toInteraction() (in cassette.Interaction, err error) {
 	if in.Response.Body, err = it.Response.bodyBytes(); err != nil {
 		return in, fmt.Errorf("response body: %w", err)
 	}
-	if it.Response.Status.Kind == yaml.MappingNode {
-		var status struct{ Code int }
-		if err := it.Response.Status.Decode(&status); err != nil {
-			return in, fmt.Errorf("response status: %s", oneLine(err))
-		}
-		in.Response.Status = status.Code
+	switch status := it.Response.Status; {
+	case status.Kind == yaml.MappingNode:
+		var named struct{ Code int }
+		err = status.Decode(&named)
+		in.Response.Status = named.Code
+	case status.ShortTag() == "!!int": // VCR for R
+		err = status.Decode(&in.Response.Status)
+	}
+	if err != nil {
+		return in, fmt.Errorf("response status: %s", oneLine(err))
 	}
 	return in, nil
 }
@@ -169,18 +168,22 @@ func (b vcrBodies) bodyBytes() ([]byte, error) {
 	if n.Kind == yaml.MappingNode {
 		var wrapped struct {
 			String yaml.Node `yaml:"string"`
+			Base64 yaml.Node `yaml:"base64_string"`
 		}
 		if err := n.Decode(&wrapped); err != nil {
 			return nil, fmt.Errorf("%s", oneLine(err))
 		}
-		n = &wrapped.String
+		if n = &wrapped.String; !wrapped.Base64.IsZero() {
+			n = &wrapped.Base64
+			n.Tag = "!!binary"
+		}
 	}
 	switch {
 	case n.IsZero() || n.Tag == "!!null":
 		return nil, nil
 	case n.Kind != yaml.ScalarNode:
 		return nil, fmt.Errorf("line %d is not text", n.Line)
-	case n.Tag == "!!binary":
+	case n.Tag == "!!binary" || n.Tag == "!binary": // as Ruby writes it
 		return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(n.Value), ""))
 	}
 	return []byte(n.Value), nil

@@ -33,8 +33,9 @@ func (a *app) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "import F --cassette OUT", Short: "Make a cassette of another tool's recording, redacted",
 		Example: "  recorder import session.har --cassette loop.yaml",
-		Long: `Make a cassette of a recording of go-vcr v2, v3 or v4, vcrpy (YAML or JSON), an
-HTTP Archive, or a folder of NN.request.json, NN.response.json, NN.response.body.
+		Long: `Make a cassette of a recording of go-vcr v2, v3 or v4, vcrpy, VCR for Ruby, nock, an
+HTTP Archive (also of Polly.js), each also gzipped, or of a folder of NN.request.json,
+NN.response.json, NN.response.body.
 
 What is read is redacted and screened as a live recording is. What F does not
 say (times of chunks, how a reply ended) the cassette does not say either; an
@@ -189,10 +190,10 @@ var (
 	errNoReply   = errors.New("its response body was not kept, as browsers do with streams; record it again")
 )
 
-// prepareImport returns in as the recorder would have stored it. In cassettes of vcrpy and go-vcr
-// a missing body was empty; an archive may have left it out.
+// prepareImport returns in as the recorder would have stored it. In the files of most
+// tools a missing body was empty; an archive may have left it out.
 func prepareImport(format interchange.Format, in cassette.Interaction) (cassette.Interaction, error) {
-	whole := format == interchange.VCRPy || format == interchange.GoVCR
+	whole := format != interchange.HAR && format != interchange.Corpus
 	switch {
 	case in.Request.Body == nil && !whole && !hasNoBody(in.Request.Method):
 		return in, errNoRequest

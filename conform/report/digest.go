@@ -118,7 +118,7 @@ func (r *Run) runDigest() digest {
 
 // checkedDigest of recordings that were checked.
 func (c *Checked) checkedDigest() digest {
-	d := digest{heading: c.heading(), summary: c.Summary, counted: c.counted(), notes: c.foreignNote()}
+	d := digest{heading: c.heading(), summary: c.Summary, counted: c.countedFiles(), notes: c.foreignNote()}
 	for _, r := range c.Recordings {
 		for i := range r.Findings {
 			f := &r.Findings[i]

@@ -98,7 +98,7 @@ func (c *Checked) WriteJUnit(w io.Writer) error {
 		all.suiteNamed("recordings").addCase(name)
 	}
 	all.addMissing(c.Summary.Coverage)
-	all.addVerdict(c.Summary, c.counted())
+	all.addVerdict(c.Summary, c.countedFiles())
 	return all.writeXML(w)
 }
 

@@ -192,12 +192,12 @@ func (t *Terminal) Checked(c *Checked) {
 	for _, note := range c.foreignNote() {
 		t.writePlain("%s", note)
 	}
-	t.writeSummary(c.Summary, c.counted())
+	t.writeSummary(c.Summary, c.countedFiles())
 }
 
-// counted says what the counts of the summary are of. Files that were passed over have no
+// countedFiles says what the counts of the summary are of. Files that were passed over have no
 // verdict.
-func (c *Checked) counted() string {
+func (c *Checked) countedFiles() string {
 	text := countOf(len(c.Recordings), "recording")
 	if n := len(c.PassedOver); n > 0 {
 		text = countOf(n, "file") + " passed over, " + text

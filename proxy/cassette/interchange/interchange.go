@@ -85,7 +85,7 @@ var mitmproxyFlow = regexp.MustCompile(`^\d+:\d+:(websocket|response|request|ver
 func Read(name string, data []byte) (Recording, error) {
 	if bytes.HasPrefix(data, gzipMagic) {
 		var err error
-		if data, err = gunzip(data); err != nil {
+		if data, err = gunzipFile(data); err != nil {
 			return Recording{}, brokenError(name, err.Error())
 		}
 	}
@@ -108,8 +108,8 @@ func Read(name string, data []byte) (Recording, error) {
 	return readYAML(name, data)
 }
 
-// gunzip decompresses a whole file. Unlike a body, a file that was cut is no evidence.
-func gunzip(data []byte) ([]byte, error) {
+// gunzipFile decompresses a whole file. Unlike a body, a file that was cut is no evidence.
+func gunzipFile(data []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, errDamaged

@@ -38,19 +38,28 @@ func callSigned(s *Trace, r *report) {
 		if x.Provider != evidence.Gemini || !enforcesSignatures(x.req.Model) {
 			return
 		}
-		msg := -1
 		for i := x.turn; i < len(x.req.Items); i++ {
 			it := &x.req.Items[i]
-			if it.What != wire.Call || it.Msg == msg {
+			if !x.isFirstCall(i) {
 				continue
 			}
-			msg = it.Msg
 			r.addObserved(1)
 			if it.Token == "" {
 				r.addFinding(x, it.Place, "G-17", "function call %s, the first of its step in the current turn, has no thoughtSignature", nameOf(it))
 			}
 		}
 	})
+}
+
+// isFirstCall reports whether item i of the request is the first call of its content.
+func (x *exchange) isFirstCall(i int) bool {
+	it := &x.req.Items[i]
+	for k := i - 1; k >= 0 && x.req.Items[k].Msg == it.Msg; k-- {
+		if x.req.Items[k].What == wire.Call {
+			return false
+		}
+	}
+	return it.What == wire.Call
 }
 
 func enforcesSignatures(model string) bool {
@@ -243,15 +252,20 @@ func (l *link) reportMisplaced(r *report, was, is *wire.Item) {
 
 func (l *link) signedPair(r *report, p pair) {
 	was, is := l.reply(p.r), l.sent(p.q)
-	// The stand-in is for calls that nobody signed; here it throws away state.
-	standIn := isDummy(is.Token) && !isDummy(was.Token)
-	// A signature that the open turn misses is refused (G-17) and reported as that.
-	if was.Token == "" || !standIn && was.What == wire.Call && p.q >= l.to.turn && enforcesSignatures(l.to.req.Model) {
+	isFirst, isStandIn := l.to.isFirstCall(p.q), isDummy(is.Token) && !isDummy(was.Token)
+	// A signature that the first call of a step in the open turn misses is refused (G-17)
+	// and reported as that. Where a whole reply came without one, stand-ins are the only way.
+	isRefused := isFirst && p.q >= l.to.turn && enforcesSignatures(l.to.req.Model)
+	hasToken := func(it wire.Item) bool { return it.Token != "" }
+	isNeeded := was.Token == "" && (isFirst || !slices.ContainsFunc(l.from.reply.Items, hasToken))
+	if isStandIn && isNeeded || !isStandIn && (was.Token == "" || isRefused) {
 		return
 	}
 	r.addObserved(1)
 	switch {
-	case standIn:
+	case isStandIn && was.Token == "":
+		r.addChange(l, is.Under("thoughtSignature"), was.Place, "G-20", "%s part, which came without a signature beside a signed one, is sent back with the stand-in that skips validation", was.What)
+	case isStandIn:
 		r.addChange(l, is.Under("thoughtSignature"), was.TokenAt, "G-20", "%s part is sent back with the stand-in that skips validation in place of its signature %s", was.What, maskToken(was.Token))
 	case is.Token == "":
 		r.addChange(l, is.Place, was.Place, "", "%s part is sent back without its signature %s", was.What, maskToken(was.Token))

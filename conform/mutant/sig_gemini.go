@@ -29,6 +29,12 @@ var geminiMutants = []Mutant{
 	{"drop-text-signature", "joins a signed text with what stands before it", []string{"SIG-017"}, changeRequest(signedText(func(_ *editor, it *wire.Item) bool {
 		return it.Text != "" && dropMember(it.Node, "thoughtSignature", "thought_signature")
 	}), evidence.Gemini)},
+	{"stand-in-beside-call", "puts the stand-in for a signature on a call that needs none", []string{"SIG-017"}, changeRequest(func(e *editor) bool {
+		return e.eachItem(func(i int, it *wire.Item) bool {
+			isSecond := i > 0 && it.What == wire.Call && e.req.Items[i-1].What == wire.Call && e.req.Items[i-1].Msg == it.Msg
+			return isSecond && it.Token == "" && setMember(it.Node, "thoughtSignature", jsonString("skip_thought_signature_validator"))
+		})
+	}, evidence.Gemini)},
 }
 
 func signedCall(change func(e *editor, i int, it *wire.Item) bool) func(*editor) bool {

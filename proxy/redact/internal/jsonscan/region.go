@@ -74,6 +74,11 @@ var regionNames = func() map[string]Region {
 	return out
 }()
 
+// HoldsHeaders reports whether a name is that of the headers or of the environment of another program.
+func HoldsHeaders(name []byte) bool {
+	return len(name) <= names.MaxLength && (regionNames[string(name)] == Headers || regionNames[names.Spelling(name)] == Headers)
+}
+
 // isLanguage reports whether a name is the code of a language: under it are texts for people.
 func isLanguage(name []byte) bool {
 	return len(name) == 2 && languages[string(name)] || len(name) == 5 && (name[2] == '-' || name[2] == '_') && languages[string(name[:2])]

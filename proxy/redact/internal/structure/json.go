@@ -109,6 +109,14 @@ func (j *jsonSearch) lookAtSetting(s jsonscan.String, class names.Class) {
 	case len(nested) > 0 && (class != names.Strong || j.isSaid):
 	case j.isCredential(s, class):
 		j.found.Credentials = append(j.found.Credentials, s.Value)
+	case !j.isReply && jsonscan.HoldsHeaders(s.Key.In(j.b)) && bytes.IndexAny(text, "=:") > 0:
+		at := bytes.IndexAny(text, "=:") // "env": ["NAME=VALUE"]
+		name, value := text[:at], bytes.TrimLeft(text[at+1:], " ")
+		if v := string(value); v != "" && !isKnownSetting(name, j.names.Class(name), v) && !values.IsReference(v) && !values.IsAddress(v) {
+			j.add(s.Value.End-len(value), []lex.Span{lex.Between(0, len(value))})
+		} else {
+			j.add(s.Value.Start, settingIn(text))
+		}
 	case !j.isReply:
 		j.add(s.Value.Start, settingIn(text))
 	case len(text) <= maxSetting:
@@ -157,10 +165,9 @@ func (j *jsonSearch) addIfMeant(value lex.Span, parts []lex.Span) {
 // lookAtPair looks at the value of {"name": NAME, "value": VALUE}.
 func (j *jsonSearch) lookAtPair(s jsonscan.String) {
 	name := s.Key
-	s.Key = lex.Span{}
 	class := names.Classify(string(name.In(j.b)))
-	if class == names.Strong || class == names.Weak {
-		s.Key = name
+	if s.Key = name; class != names.Strong && class != names.Weak && s.Region != jsonscan.Headers {
+		s.Key = lex.Span{}
 	}
 	if s.Region == jsonscan.Conversation {
 		j.lookAtSaid(s, class)

@@ -28,6 +28,8 @@ func (j *jsonSearch) meansCredential(s jsonscan.String, class names.Class, value
 		return false
 	case values.HasSecretForm(value):
 		return true
+	case s.Region == jsonscan.Headers && !j.isReply && (s.IsPair || !isValueName(key)) && !isKnownSetting(key, class, value):
+		return true
 	}
 	switch j.classInside(s, class, value) {
 	case names.Strong:
@@ -109,6 +111,23 @@ func isHeaderValue(key []byte, value string) bool {
 	secret := values.WithoutScheme(value)
 	return values.LooksLikeKey(secret) && value[0] != '/' && !names.IsID(key) || len(secret) < len(value)
 }
+
+// isKnownSetting reports whether a header, or a variable of the environment, that a request gives to
+// another program is known to be no credential: by its name, or because it is a number or too short.
+func isKnownSetting(key []byte, class names.Class, value string) bool {
+	name := spelledAsHeader(key)
+	if isClear(name) || isHarmlessID(name) || class == names.Public {
+		return true
+	}
+	isHarmlessName := names.IsID(key) || knownVariables[name] || strings.HasSuffix(name, "key") // SORT_KEY
+	return class == names.Plain && (isHarmlessName || len(value) < 4 || strings.Trim(value, lex.Digits+".,") == "")
+}
+
+// knownVariables are variables of the environment that programs know, as headers are written.
+var knownVariables = lex.Set(
+	"node-env rails-env app-env environment stage log-level loglevel debug verbose ci no-color force-color lang language lc-all tz term",
+	"path home shell user pwd tmpdir editor pager node-path node-options python-path pythonunbuffered npm-config-registry",
+)
 
 // isValueName reports whether a name is that of the value of something: {"value": …}.
 func isValueName(key []byte) bool {

@@ -2,6 +2,7 @@ package structure
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
@@ -17,9 +18,16 @@ func URLSecrets(raw string) (out []lex.Span) {
 	if at := strings.IndexAny(raw, "?#"); at >= 0 {
 		path = raw[:at]
 		out = PairSecrets([]byte(raw), at+1, out)
+		named := PairsNamed([]byte(raw), at+1, nil, func(name string) bool { return addressParams[strings.ToLower(name)] })
+		named = slices.DeleteFunc(named, func(s lex.Span) bool { return values.IsReference(raw[s.Start:s.End]) })
+		out = lex.AddDisjoint(out, named)
 	}
 	return append(out, pathSecrets(path)...)
 }
+
+// addressParams are the parameters of a URL that are credentials whatever their value: in a form, and
+// in what is said, a value under these names may be anything.
+var addressParams = lex.Set("key sessionid session_id session-id sid")
 
 // userInfo finds the password of a URL, and the user if it is a key.
 func userInfo(raw string) []lex.Span {

@@ -1,6 +1,8 @@
 package redact
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -40,6 +42,49 @@ func TestPositionsHoldForAnyValue(t *testing.T) {
 			if strings.Contains(out.URL, value) || strings.Contains(string(out.Body), "="+value) || !strings.Contains(string(out.Body), "wombat 12345678") {
 				t.Errorf("?%s=%s: became %s\n%s", query, value, out.URL, out.Body)
 			}
+		}
+	}
+}
+
+// A known secret that a stream cuts into pieces is found whatever the order of the members: the number
+// of a stream may stand before or behind its text, and two streams may alternate.
+func TestPiecesWhateverTheOrderOfMembers(t *testing.T) {
+	const secret = "9fGh2kLm4nPq6rSt8vWx0zAb"
+	shapes := map[string]func(stream int, text string) string{
+		"index before": func(n int, s string) string { return fmt.Sprintf(`{"index":%d,"delta":{"text":"%s"}}`, n, s) },
+		"index behind": func(n int, s string) string { return fmt.Sprintf(`{"delta":{"text":"%s"},"index":%d}`, s, n) },
+		"index beside": func(n int, s string) string { return fmt.Sprintf(`{"delta":{"text":"%s","index":%d}}`, s, n) },
+		"two, in turns": func(n int, s string) string {
+			return fmt.Sprintf(`{"delta":"%s","output_index":%d,"content_index":0}`, s, n)
+		},
+		"two, mixed": func(n int, s string) string {
+			if len(s)%2 == 0 {
+				return fmt.Sprintf(`{"content_index":0,"delta":"%s","output_index":%d}`, s, n)
+			}
+			return fmt.Sprintf(`{"output_index":%d,"delta":"%s","content_index":0}`, n, s)
+		},
+		"choices": func(n int, s string) string {
+			return fmt.Sprintf(`{"choices":[{"delta":{"content":"%s"},"index":%d}],"n":1}`, s, n)
+		},
+		"parts of candidates": func(n int, s string) string {
+			return fmt.Sprintf(`{"candidates":[{"content":{"parts":[{"text":"%s"}]},"index":%d}],"index":0}`, s, n)
+		},
+	}
+	for name, event := range shapes {
+		var body strings.Builder
+		for i := 0; i < len(secret); i += 3 {
+			fmt.Fprintf(&body, "data: %s\n\ndata: %s\n\n", event(0, secret[i:i+3-i%2]), event(1, "so"))
+			if i%2 == 1 {
+				fmt.Fprintf(&body, "data: %s\n\n", event(0, secret[i+2:i+3]))
+			}
+		}
+		in := simple()
+		in.Response.Header = http.Header{"Content-Type": {"text/event-stream"}}
+		in.Response.Body = []byte(body.String())
+		r := New([]byte("k"))
+		r.Learn(secret)
+		if got := string(r.Interaction(in).Response.Body); strings.Contains(got, `"`+secret[:3]) || strings.Contains(got, secret[6:9]) || strings.Count(got, `"so"`) != len(secret)/3 {
+			t.Errorf("%s: became\n%s", name, got)
 		}
 	}
 }

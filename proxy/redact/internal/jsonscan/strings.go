@@ -34,7 +34,13 @@ func Strings(b []byte, withRegions bool) iter.Seq[String] {
 		for i := 0; i < len(b); i++ {
 			switch b[i] {
 			case '{':
-				s.openObject()
+				if len(s.outer) == 0 {
+					s.eventEnd = 0
+					if bytes.HasPrefix(b[line:], []byte("data:")) {
+						s.eventEnd = i + lex.IndexOrLength(b[i:], '\n')
+					}
+				}
+				s.openObject(i)
 			case '}':
 				if pair, ok := s.closeObject(); ok && !yield(pair) {
 					return
@@ -73,6 +79,7 @@ type scanner struct {
 	outer       []object // the open objects, outermost first
 	below       int      // how many more are open, deeper than the scan looks
 	index       int
+	eventEnd    int // where the event ends that the scan is in, 0 outside of streams
 }
 
 // object is an open object: the name it stands under, what it is for, and the members
@@ -81,10 +88,11 @@ type object struct {
 	name              lex.Span
 	region            Region
 	pairName, pairing lex.Span
+	indexBefore       int // the stream of what is around it
 }
 
-// openObject notes that an object begins.
-func (s *scanner) openObject() {
+// openObject notes that an object begins at a place.
+func (s *scanner) openObject(at int) {
 	if len(s.outer) == 0 {
 		s.index = 0
 	}
@@ -92,7 +100,10 @@ func (s *scanner) openObject() {
 		s.below++
 		return
 	}
-	next := object{name: s.key}
+	next := object{name: s.key, indexBefore: s.index}
+	if len(s.outer) < deepestStream && at < s.eventEnd {
+		s.index = (s.index*31 + s.streamAt(at)) % streams
+	}
 	if s.withRegions {
 		next.region = s.region().inside(s.key.In(s.b))
 		if n := len(s.outer); n > 0 && string(s.key.In(s.b)) == "value" {
@@ -127,8 +138,51 @@ func (s *scanner) closeObject() (pair String, ok bool) {
 		pair = s.stringValue(o.pairing)
 		pair.Key, pair.IsPair = o.pairName, true
 	}
-	s.key, s.outer = o.name, s.outer[:n]
+	if s.key, s.outer = o.name, s.outer[:n]; s.eventEnd > 0 {
+		s.index = o.indexBefore
+	}
 	return pair, ok
+}
+
+// deepestStream is how deep in an event the objects are that are told apart by an index.
+const deepestStream = 5
+
+// streamAt returns a number made of the members "…index" of the object at a place in an event,
+// whatever their order: servers write them before or after the text.
+func (s *scanner) streamAt(at int) (n int) {
+	if !bytes.Contains(s.b[at:s.eventEnd], []byte(`index"`)) {
+		return 0
+	}
+	for depth := 0; at < s.eventEnd; at++ {
+		switch s.b[at] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return n
+			}
+		case '"':
+			name := lex.Between(at+1, stringEnd(s.b[:s.eventEnd], at+1))
+			at = name.End
+			if value, ok := s.indexAfter(name); ok && depth == 1 {
+				n += (2*(name.End-name.Start) + 1) * (value + 1)
+			}
+		}
+	}
+	return n
+}
+
+// indexAfter returns the number that stands under a name like "index".
+func (s *scanner) indexAfter(name lex.Span) (n int, ok bool) {
+	if !bytes.HasSuffix(name.In(s.b), []byte("index")) {
+		return 0, false
+	}
+	i := pastSpace(s.b, name.End+1)
+	if i >= len(s.b) || s.b[i] != ':' {
+		return 0, false
+	}
+	i = pastSpace(s.b, i+1)
+	return leadingNumber(s.b[min(i, len(s.b)):]), i < len(s.b) && '0' <= s.b[i] && s.b[i] <= '9'
 }
 
 // notePair remembers a value under "name" or "key", and one under "value".
@@ -144,7 +198,9 @@ func (s *scanner) notePair(text lex.Span) {
 }
 
 // reset forgets the objects that are open.
-func (s *scanner) reset() { s.key, s.outer, s.below, s.index = lex.Span{}, s.outer[:0], 0, 0 }
+func (s *scanner) reset() {
+	s.key, s.outer, s.below, s.index, s.eventEnd = lex.Span{}, s.outer[:0], 0, 0, 0
+}
 
 // stringValue returns a string with what is known of its place.
 func (s *scanner) stringValue(text lex.Span) String {
@@ -163,10 +219,8 @@ func (s *scanner) isKey(text lex.Span) bool {
 		return false
 	}
 	s.key = text
-	if bytes.HasSuffix(text.In(s.b), []byte("index")) {
-		if i = pastSpace(s.b, i+1); i < len(s.b) && '0' <= s.b[i] && s.b[i] <= '9' {
-			s.index = (s.index*31 + leadingNumber(s.b[i:])) % streams
-		}
+	if n, ok := s.indexAfter(text); ok && s.eventEnd == 0 {
+		s.index = (s.index*31 + n) % streams
 	}
 	return true
 }

@@ -18,6 +18,11 @@ import (
 //go:embed gitleaks.toml
 var gitleaksRules []byte
 
+// ownRules are the kinds of keys that gitleaks lacks, in its format.
+//
+//go:embed kinds.toml
+var ownRules []byte
+
 // withoutContext are the rules that are left out. The first ones take any value after
 // a word like "key" for a secret; a conversation about keys would lose its recording. The
 // others are covered by a family that looks closer.
@@ -76,7 +81,7 @@ var loadPatterns = sync.OnceValue(func() *patterns {
 			}
 		}
 	}
-	if err := toml.Unmarshal(gitleaksRules, &file); err != nil {
+	if err := toml.Unmarshal(slices.Concat(gitleaksRules, ownRules), &file); err != nil {
 		panic(err) // it is part of the program
 	}
 	out := &patterns{buckets: make([][]anchor, 1)}

@@ -46,6 +46,10 @@ func madeUp() map[string]string {
 		"vault-service-token":           "hvs." + of(all, 95),
 		"slack-webhook-url":             "https://hooks." + "slack.com/services/" + of(all, 44),
 		"adafruit-api-key":              "adafruit_key = '" + of(small, 32) + "'",
+		"new-relic-key":                 "NR" + "AK-" + strings.ToUpper(of(small, 27)),
+		"mailgun-key":                   "key" + "-" + of(hex, 32),
+		"elevenlabs-key":                "sk" + "_" + of(hex, 48),
+		"atlassian-token":               "ATA" + "TT3xFfGF0" + of(all, 120) + "=" + strings.ToUpper(of(hex, 8)),
 	}
 }
 

@@ -135,11 +135,11 @@ mcp: ## judge the MCP server and client with the suite and the test server of th
 	PATH=$(CURDIR)/.tmp/mcp/node_modules/.bin:$$PATH MEERKAT_MCP_EVERYTHING=$(CURDIR)/.tmp/mcp $(GO) test -count=1 -run Everything -v ./meerkat/mcp
 
 .PHONY: browser
-browser: ## install Chromium from Debian for the tests of the HTML report, and run them
+browser: ## install Chromium from Debian for the tests that need a browser, and run them
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
 	  { apt-get install -y -q chromium >/dev/null 2>&1 || { apt-get update -q && apt-get install -y -q chromium; } >/dev/null 2>&1; } || \
 	  echo 'chromium: cannot be installed here; its tests are skipped'
-	$(GO) test -count=1 -run 'Browser|Screenshots' ./conform/inspector
+	$(GO) test -count=1 -run 'Browser|Screenshots' ./conform/inspector ./proxy
 
 .PHONY: postgres
 postgres: ## install PostgreSQL from Debian for the tests of what several machines share

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/internal/webpage"
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
@@ -45,7 +46,7 @@ func CameByBaseURL(ctx context.Context) bool { return ctx.Value(baseURLKey{}) !=
 // foreignReason returns why a request may come from a web page in a browser on this machine,
 // "" when it cannot. A page may send requests to any local port, and may read the replies by
 // rebinding a host name of its own. A credential keeps pages out as well: with one nothing is
-// checked, so that clients on other machines may use their own name for this one.
+// checked, so that clients on other machines, and a page of the user's, may use any name for this one.
 func (p *Proxy) foreignReason(r *http.Request) string {
 	if p.cfg.Credential != "" {
 		return ""
@@ -57,17 +58,14 @@ func (p *Proxy) foreignReason(r *http.Request) string {
 		}
 		return why
 	}
-	page := r.Header.Get("Origin")
-	u, err := url.Parse(page)
-	switch {
-	case page == "":
+	if !webpage.IsForeign(r) {
 		return ""
-	case err != nil || u.Host == "": // its text may have a password in it
-		return "the Origin of the request names no host: a web page of another site may not use this proxy"
-	case !isLoopbackHost(u.Hostname()):
-		return u.Scheme + "://" + u.Host + ": a web page of another site may not use this proxy"
 	}
-	return ""
+	page := "a web page"
+	if u, err := url.Parse(r.Header.Get("Origin")); err == nil && u.Host != "" { // its text may have a password in it
+		page = "a web page of " + u.Scheme + "://" + u.Host
+	}
+	return page + " may not use this proxy; if it is yours, ask for a credential and write that into its base URL"
 }
 
 // isLoopbackHost reports whether a host is this machine itself.

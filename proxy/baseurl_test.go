@@ -70,9 +70,13 @@ func TestWebPagesAreRefused(t *testing.T) {
 		want                     int
 	}{
 		{"127.0.0.1:1", "", "", 200},
+		{"127.0.0.1:1", "cross-site", "", 403}, // an image
+		{"127.0.0.1:1", "http://127.0.0.1:1", "", 200},
+		{"127.0.0.1:1", "https://site.example", "a-credential-of-24-chars", 200},
 		{"[::1]:1", "", "", 200},
-		{"localhost:1", "http://localhost:3000", "", 200},
-		{"app.localhost", "http://[::1]:3000", "", 200},
+		{"localhost:1", "http://localhost:3000", "", 403},
+		{"app.localhost", "http://[::1]:3000", "", 403},
+		{"app.localhost", "", "", 200},
 		{"gateway.example", "", "", 200}, // allowed by name
 		{"rebound.example", "", "", 403},
 		{"127.0.0.1.example:1", "", "", 403},
@@ -93,7 +97,11 @@ func TestWebPagesAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Host = tt.host; tt.origin != "" {
+		switch r.Host = tt.host; tt.origin {
+		case "":
+		case "cross-site":
+			r.Header.Set("Sec-Fetch-Site", tt.origin)
+		default:
 			r.Header.Set("Origin", tt.origin)
 		}
 		resp, err := http.DefaultClient.Do(r)

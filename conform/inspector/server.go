@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/meerkat-go/conformance/internal/webpage"
 )
 
 // Server serves pages on this machine to clients that know its address. It answers reads
@@ -40,7 +42,7 @@ func (s *Server) URL() string { return "http://" + s.host + "/" + s.secret + "/"
 // ServeHTTP serves the list of pages, or the only one.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setSafeHeaders(w.Header())
-	if !s.isOwnHost(r.Host) || !s.isOwnOrigin(r.Header) {
+	if !s.isOwnHost(r.Host) || webpage.IsForeign(r) {
 		http.Error(w, "this address is for a browser on this machine", http.StatusForbidden)
 		return
 	}
@@ -114,17 +116,4 @@ func (s *Server) isOwnHost(host string) bool {
 	}
 	own, _, _ := net.SplitHostPort(s.host)
 	return name == own || name == "localhost" || name == "127.0.0.1" || name == "::1"
-}
-
-// isOwnOrigin reports whether the request comes from a page of this server, or from no
-// page, as the address bar's.
-func (s *Server) isOwnOrigin(h http.Header) bool {
-	if origin := h.Get("Origin"); origin != "" {
-		host, isHTTP := strings.CutPrefix(origin, "http://")
-		if !isHTTP || !s.isOwnHost(host) {
-			return false
-		}
-	}
-	site := h.Get("Sec-Fetch-Site")
-	return site == "" || site == "same-origin" || site == "none"
 }

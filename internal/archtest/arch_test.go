@@ -82,7 +82,7 @@ type wall struct {
 // shared lists the packages that every wall lets in: each uses the standard
 // library only, internal/websocket also a library of its own, and knows nothing of the
 // parts.
-var shared = []string{"internal/corpus", "internal/fileutil", "internal/inprocess", "internal/spelling", "internal/terminal", "internal/websocket"}
+var shared = []string{"internal/corpus", "internal/fileutil", "internal/inprocess", "internal/spelling", "internal/terminal", "internal/webpage", "internal/websocket"}
 
 var walls = []wall{
 	{from: "meerkat", into: []string{"vcr", "proxy", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},

@@ -9,10 +9,11 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/meerkat-go/conformance/internal/webpage"
 )
 
 // MaxMessage bounds what a client sends at once, in bytes.
@@ -72,7 +73,7 @@ func Guard(o GuardOptions, next http.Handler) http.Handler {
 			refuse(w, fmt.Sprintf("host: %.100q is not a name of this server; ask 127.0.0.1 or localhost, or give the server that name with the setting server.hosts", r.Host), http.StatusForbidden)
 			return
 		}
-		if !isOwnOrigin(r) {
+		if webpage.IsForeign(r) {
 			refuse(w, "origin: web pages of other origins are refused; send no Origin header", http.StatusForbidden)
 			return
 		}
@@ -117,17 +118,6 @@ func hostName(address string) string {
 func isLoopbackHost(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
-}
-
-// isOwnOrigin reports whether a request comes from no web page, or from one that this
-// server itself would serve. Browsers send Origin; programs do not.
-func isOwnOrigin(r *http.Request) bool {
-	site := r.Header.Get("Sec-Fetch-Site")
-	if len(r.Header.Values("Origin")) == 0 {
-		return site == "" || site == "same-origin" || site == "none"
-	}
-	u, err := url.Parse(r.Header.Get("Origin"))
-	return err == nil && len(r.Header.Values("Origin")) == 1 && u.Host != "" && strings.EqualFold(u.Host, r.Host)
 }
 
 // readBody reads the whole body within its time and size, and reports whether it did.

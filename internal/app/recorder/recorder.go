@@ -5,8 +5,10 @@ package recorder
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/inspect"
@@ -25,8 +27,18 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 var program = cli.Program{
 	Name: "recorder", Short: "Record and replay what an agent and its provider say to each other", Long: long,
-	UsageCode: recorderenv.ExitUsage, InternalCode: recorderenv.ExitInternal,
+	UsageCode: recorderenv.ExitUsage, InternalCode: recorderenv.ExitInternal, Prepare: refuseEmptyLists,
 	Settings: &cli.Settings{Files: []string{"recorder.yaml", ".recorder.yaml"}, Variables: []string{serve.CredentialVariable, recorderenv.ViaLoginVariable}, Refuse: recorderenv.RefuseSecret},
+}
+
+// refuseEmptyLists refuses --allow-host "", which a variable that is not set leaves: it names nothing.
+func refuseEmptyLists(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if list, ok := flag.Value.(pflag.SliceValue); ok && err == nil && (len(list.GetSlice()) == 0 || slices.Contains(list.GetSlice(), "")) {
+			err = cli.Usage("--%s: an empty value names nothing; leave the flag out", flag.Name)
+		}
+	})
+	return err
 }
 
 const long = `Record and replay what an agent and its provider say to each other.

@@ -46,23 +46,24 @@ func formRefused(s *Trace, r *report) {
 	}
 }
 
-// eachAfterRefusal calls f for every request for an answer and each earlier one of its
-// provider that was refused for its form. The reaction is the agent's own, so that
-// refusals count which were injected.
+// eachAfterRefusal calls f for every request and each earlier one for the same operation of
+// its provider that was refused for its form: to answer, compact, count or store. The reaction
+// is the agent's own, so that refusals count which were injected.
 func (s *Trace) eachAfterRefusal(f func(refused, later *exchange)) {
 	refused := map[string][]*exchange{}
 	for _, x := range s.x {
-		if x.req.Op != wire.Generate || x.Request.Body == nil {
+		operation := x.Provider
+		if x.req.Op != wire.Generate {
+			operation += " " + x.Request.Method + " " + x.Request.URL
+		}
+		if x.Request.Body == nil || x.req.Op != wire.Generate && len(x.Request.Body) == 0 {
 			continue
 		}
-		for _, old := range refused[x.Provider] {
+		for _, old := range refused[operation] {
 			f(old, x)
 		}
 		if x.reply.End == wire.Refused && !x.Missed && x.refusal.Kind == RefusedForm {
-			refused[x.Provider] = append(refused[x.Provider], x)
-			if list := refused[x.Provider]; len(list) > maxSources {
-				refused[x.Provider] = list[1:]
-			}
+			refused[operation] = addRecent(refused[operation], x)
 		}
 	}
 }

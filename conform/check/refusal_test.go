@@ -167,6 +167,38 @@ func TestRepeatedAfterRefusal(t *testing.T) {
 	}
 }
 
+// TestRepeatedOperations: other operations are not sent again either. What is refused for one
+// says nothing about another, and a question without a body may be asked again.
+func TestRepeatedOperations(t *testing.T) {
+	refused := `{"error":{"message":"Unknown parameter: 'input[0].foo'."}}`
+	const openAI, anthropic, gemini = "https://api.openai.com/v1/", "https://api.anthropic.com/v1/", "https://generativelanguage.googleapis.com/v1beta/"
+	for _, c := range []struct {
+		provider, first, then, body string
+		want                        bool
+	}{
+		{"openai", openAI + "responses/compact", openAI + "responses/compact", minimal["openai"], true},
+		{"openai", openAI + "responses/input_tokens", openAI + "responses/input_tokens", minimal["openai"], true},
+		{"openai", openAI + "batches", openAI + "batches", `{"input_file_id":"file-1"}`, true},
+		{"anthropic", anthropic + "messages/count_tokens", anthropic + "messages/count_tokens", minimal["anthropic"], true},
+		{"anthropic", anthropic + "messages/batches", anthropic + "messages/batches", `{"requests":[]}`, true},
+		{"gemini", gemini + "models/gemini-3-pro:countTokens", gemini + "models/gemini-3-pro:countTokens", minimal["gemini"], true},
+		{"gemini", gemini + "cachedContents", gemini + "cachedContents", minimal["gemini"], true},
+		{"openai", openAI + "responses/compact", openAI + "responses", minimal["openai"], false},
+		{"openai", openAI + "responses/compact", openAI + "responses/input_tokens", minimal["openai"], false},
+		{"openai", openAI + "responses/resp_1", openAI + "responses/resp_1", ``, false},
+	} {
+		first, then := asked(0, c.provider, c.body, 400, refused), asked(1, c.provider, c.body, 400, refused)
+		first.Request.URL, then.Request.URL = c.first, c.then
+		if res := find(t, "ERR-002/same-bytes").Run(recording(first, then)); (len(res.Findings) > 0) != c.want {
+			t.Errorf("%s, then %s: %+v", c.first, c.then, res)
+		}
+		then.Response.Status, then.Response.Body = 200, []byte(`{"object":"ok"}`)
+		if res := find(t, "ERR-002/same-bytes").Run(recording(first, then)); len(res.Findings) > 0 {
+			t.Errorf("%s, then accepted: %+v", c.first, res)
+		}
+	}
+}
+
 // TestUnreadableReplies: each way in which a 200 is not a reply, and the nearest that is
 // one.
 func TestUnreadableReplies(t *testing.T) {

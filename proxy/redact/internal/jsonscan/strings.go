@@ -102,7 +102,9 @@ func (s *scanner) openObject(at int) {
 	}
 	next := object{name: s.key, indexBefore: s.index}
 	if len(s.outer) < deepestStream && at < s.eventEnd {
-		s.index = (s.index*31 + s.streamAt(at)) % streams
+		if n := s.streamAt(at); n > 0 {
+			s.index = (s.index*31 + n) % streams
+		}
 	}
 	if s.withRegions {
 		next.region = s.region().inside(s.key.In(s.b))

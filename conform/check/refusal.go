@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,7 @@ const (
 	RefusedKey      RefusalKind = "key"            // credentials, permissions, countries
 	RefusedQuota    RefusalKind = "quota"          // no money or credit is left
 	RefusedRate     RefusalKind = "rate"           // too many requests or tokens now
-	RefusedModel    RefusalKind = "model"          // the model does not exist
+	RefusedModel    RefusalKind = "unknown model"  // the provider does not know the model (A-3, O-2, G-2)
 	RefusedLength   RefusalKind = "context length" // A-45, O-27, G-29
 	RefusedFetch    RefusalKind = "fetch"          // a URL in the request could not be read
 	RefusedPolicy   RefusalKind = "policy"         // a content filter
@@ -141,7 +142,7 @@ func presentWords(said string) string {
 var nonForms = []struct {
 	status int
 	kind   RefusalKind
-	parts  []string // in lower case; none fits any body
+	parts  []string // in lower case, with stars as in [wordsOfRule]; none fits any body
 }{
 	{0, RefusedQuota, []string{"insufficient_quota", "exceeded your current quota", "credit balance is too low", "billing_error", "billing_hard_limit",
 		"api usage limits", "spend limit", "enforced_spend_limit_reached"}},
@@ -155,7 +156,9 @@ var nonForms = []struct {
 	{451, RefusedKey, nil},
 	{0, RefusedLength, []string{"context_length_exceeded", "prompt is too long", "exceed context limit", "exceeds the context window",
 		"exceeds the maximum number of tokens", "maximum context length", "input is too long for requested model"}},
-	{0, RefusedModel, []string{"model_not_found", "is not found for api version", "publisher model `"}},
+	{0, RefusedModel, []string{"model_not_found", "is not found for api version", "publisher model `",
+		"unexpected model name format", "requested model '*' does not exist", "the model `*` does not exist",
+		"unknown_model", "unknown model:", "invalid model id", "invalid model name", "model identifier is invalid"}},
 	{404, RefusedModel, []string{`"model: `, `"message":"model:`, "model_not_found"}},
 	{0, RefusedFetch, []string{"unable to download", "while downloading", "failed to download", "error downloading", "cannot fetch content",
 		"url_error", "url_rejected", "failed to fetch", "unable to fetch", "could not be fetched", "robots.txt", "invalid_image_url"}},
@@ -192,13 +195,8 @@ func kindOfRefusal(x *exchange, said string) RefusalKind {
 	return RefusedForm
 }
 
-func containsAny(s string, parts []string) bool {
-	for _, p := range parts {
-		if strings.Contains(s, p) {
-			return true
-		}
-	}
-	return false
+func containsAny(s string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return matchesWords(s, pattern) })
 }
 
 // placeOfRefusal finds where in the request the words point to: the param member, or

@@ -11,10 +11,8 @@ import (
 func ruleOfWords(provider, said string) string {
 	said = strings.ToLower(said)
 	for _, row := range refusalWords[provider] {
-		for _, pattern := range row.patterns {
-			if matchesWords(said, pattern) {
-				return row.rule
-			}
+		if containsAny(said, row.patterns) {
+			return row.rule
 		}
 	}
 	return ""

@@ -88,6 +88,15 @@ func TestRefusalKinds(t *testing.T) {
 		{"gemini", 400, "* GenerateContentRequest.generation_config.stop_sequences: the number of stop_sequences must not exceed 5", check.RefusedForm, "G-28"},
 		{"gemini", 400, "Response_schema with a response mime type 'text/plain' is unsupported", check.RefusedForm, "G-33"},
 		{"gemini", 404, "models/x is not found for API version v1beta, or is not supported for generateContent.", check.RefusedModel, ""},
+		{"gemini", 400, "* GenerateContentRequest.model: unexpected model name format\\n", check.RefusedModel, ""},
+		{"gemini", 404, "Model not found: models/gemini-3.9-flush", check.RefusedModel, ""},
+		{"gemini", 400, "* GenerateContentRequest.contents: contents is not specified", check.RefusedForm, "G-4"},
+		{"openai", 400, "The requested model 'gpt-5.2-proo' does not exist.", check.RefusedModel, ""},
+		{"openai", 404, "The model `gpt-5.2-proo` does not exist or you do not have access to it.", check.RefusedModel, ""},
+		{"openai", 400, "invalid model ID", check.RefusedModel, ""},
+		{"openai", 400, "The requested model 'gpt-5.2' does not support the member 'foo'.", check.RefusedForm, ""},
+		{"anthropic", 400, "The provided model identifier is invalid.", check.RefusedModel, ""},
+		{"anthropic", 400, "model: Field required", check.RefusedForm, "A-6"},
 		{"gemini", 400, "User location is not supported for the API use.", check.RefusedKey, ""},
 	} {
 		reply := strings.Replace(errorShapes[c.provider], "WORDS", c.words, 1)

@@ -22,6 +22,8 @@ type fault struct {
 	text string
 	// typeName is the type that is not known, "" where another thing is wrong.
 	typeName string
+	// isUnverified is set where neither a source nor a recording says what the provider does.
+	isUnverified bool
 }
 
 type faultKind int
@@ -136,7 +138,13 @@ func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
 	}
 	for name, m := range members {
 		if m.Required && !present[name] && !w.isInURL(name, path) {
-			w.add(missingMember, n, strings.TrimPrefix(path+"."+name, "."), requiredRule(w.x, name), "is required and absent or empty")
+			under := strings.TrimPrefix(path+"."+name, ".")
+			if w.x.Provider == evidence.OpenAI && n.Get(name).Is('[') { // our simulator takes it, too
+				w.add(missingMember, n, under, "", "is an empty list, of which it is not known whether the provider takes it")
+				w.faults[len(w.faults)-1].isUnverified = true
+				continue
+			}
+			w.add(missingMember, n, under, requiredRule(w.x, name), "is required and absent or empty")
 		}
 	}
 }
@@ -269,7 +277,11 @@ func (r *report) addFaultsIf(x *exchange, kind faultKind, wanted func(fault) boo
 	r.addObserved(x.members.objects)
 	for _, f := range x.members.faults {
 		if f.kind == kind && wanted(f) {
-			r.addFinding(x, f.at, f.rule, "%s %s", f.at.Path, f.text).Form = f.rule + f.text
+			found := r.addFinding(x, f.at, f.rule, "%s %s", f.at.Path, f.text)
+			found.Form = f.rule + f.text
+			if f.isUnverified {
+				found.Consequence = specs.Degraded
+			}
 		}
 	}
 }

@@ -199,6 +199,34 @@ func leadsSomewhere(doc any, path string) bool {
 	return true
 }
 
+// TestEmptyContent: nothing says whether OpenAI takes a message without content, and our
+// simulator takes it. Anthropic is known to refuse one (A-12).
+func TestEmptyContent(t *testing.T) {
+	const hi = `{"role":"user","content":"hi"}`
+	for body, want := range map[string]string{
+		`{"model":"gpt-5.2","input":[` + hi + `,{"type":"message","role":"assistant","content":[]},` + hi + `]}`:                       "PAR-006/required warn",
+		`{"model":"gpt-5.2","input":[` + hi + `,{"type":"message","role":"assistant"},` + hi + `]}`:                                    "PAR-006/required fail",
+		`{"model":"gpt-5.2","input":[` + hi + `,{"type":"message","role":"assistant","content":""},` + hi + `]}`:                       "",
+		`{"model":"claude-opus-4-6","max_tokens":9,"messages":[` + hi + `,{"role":"assistant","content":[]},` + hi + `]}`:              "ORD-014/nothing-empty fail PAR-006/required fail",
+		`{"model":"gpt-5.2","input":[` + hi + `,{"type":"function_call_output","call_id":"c","output":[]},` + hi + `]}`:                "ORD-003/no-orphan fail PAR-006/required warn",
+		`{"model":"gpt-5.2","input":[` + hi + `,{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},` + hi + `]}`: "",
+	} {
+		found, err := lint.Request("", "", []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, f := range found.Findings {
+			if !strings.HasPrefix(f.Check, "SIG") {
+				got += " " + f.Check + " " + string(f.Verdict)
+			}
+		}
+		if strings.TrimSpace(got) != want {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+}
+
 func FuzzTools(f *testing.F) {
 	f.Add([]byte(`{"tools":[{"name":"a","inputSchema":` + brokenSchema + `}]}`))
 	f.Add([]byte(`[{"type":"namespace","tools":[{"type":"function","name":"b","strict":true,"parameters":{"oneOf":[{}]}}]}]`))

@@ -140,6 +140,8 @@ func TestShape(t *testing.T) {
 			"Invalid type for 'input[0].arguments': expected a string, but got an object instead."}},
 		{body("gpt-5.2", `"input":1`), body("gpt-5.2", `"input":"1"`), want{"O-5", 0, "invalid_type", "input", "Invalid type for 'input': expected one of a string or array of objects, but got an integer instead."}},
 		{body("gpt-5.2", `"input":null`), body("gpt-5.2", `"input":[]`), want{"O-3", 0, "missing_required_parameter", "input", "Missing required parameter: 'input'."}},
+		{about(prompt, `{"type":"message","role":"assistant"}`, prompt), about(prompt, `{"type":"message","role":"assistant","content":[]}`, prompt),
+			want{"O-3", 0, "missing_required_parameter", "input[1].content", "Missing required parameter: 'input[1].content'."}},
 		{body("gpt-5.2", `"input":"x","stream":"yes"`), body("gpt-5.2", `"input":"x","stream":true`), want{"O-5", 0, "invalid_type", "stream", "Invalid type for 'stream': expected a boolean, but got a string instead."}},
 		{body("gpt-5.2", `"input":"x","max_output_tokens":16.5`), body("gpt-5.2", `"input":"x","max_output_tokens":null`),
 			want{"O-5", 0, "invalid_type", "max_output_tokens", "Invalid type for 'max_output_tokens': expected an integer, but got a decimal instead."}},

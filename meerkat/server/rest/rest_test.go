@@ -278,3 +278,39 @@ func TestStoreAway(t *testing.T) {
 		}
 	}
 }
+
+// awayBackend loses its database when it has accepted a run, or before if it accepts none.
+type awayBackend struct {
+	server.Backend
+	accepts bool
+}
+
+var errAway = &session.StorageError{Err: errors.New("session database db: cannot be reached")}
+
+// Submit implements server.RunQueue.
+func (b awayBackend) Submit(ctx context.Context, s server.Submission) (server.Run, bool, error) {
+	if !b.accepts {
+		return server.Run{}, false, errAway
+	}
+	return b.Backend.Submit(ctx, s)
+}
+
+// Wait implements server.RunQueue.
+func (awayBackend) Wait(context.Context, server.RunID) (server.Run, error) {
+	return server.Run{}, errAway
+}
+
+// TestAcceptedBeforeAway: a client that gets 202 has a run, also when the database goes away
+// while the client waits for the end. When the run could not be stored, the client is told to
+// come again.
+func TestAcceptedBeforeAway(t *testing.T) {
+	f := newFixture(t, server.BackendLimits{}, rest.Options{})
+	for accepts, want := range map[bool]int{true: 202, false: 503} {
+		host := server.Host{Store: f.store, Version: "test"}
+		f.Config.Handler = rest.New(host, awayBackend{f.backend, accepts}, rest.Options{Token: token}).Handler()
+		a := f.ask(t, "POST", "/sessions", `{"prompt":"hi"}`, "Prefer: wait=170")
+		if a.status != want || accepts == (a.SessionID == "") || accepts == (a.header.Get("Retry-After") != "") || a.header.Get("Preference-Applied") != "" {
+			t.Errorf("accepted %v: %d %v %s; want %d", accepts, a.status, a.header, a.text, want)
+		}
+	}
+}

@@ -174,9 +174,10 @@ func (s *Server) submitRun(ctx context.Context, asked server.Submission, h *Subm
 // can be learnt of the run, because the database went away, it is accepted all the same.
 func (s *Server) acceptRun(ctx context.Context, run server.Run, wait time.Duration) (*acceptedOutput, error) {
 	waited, applied, err := s.waitForRun(ctx, run, wait)
-	if err == nil {
-		run = waited
+	if err != nil {
+		waited, applied = run, ""
 	}
+	run = waited
 	out := &acceptedOutput{Status: http.StatusAccepted, Location: runLocation(&run), Applied: applied, Body: newRun(&run)}
 	if run.Status.Ended() {
 		out.Status = http.StatusOK

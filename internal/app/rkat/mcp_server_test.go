@@ -1,6 +1,7 @@
 package rkat
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -237,26 +238,42 @@ func TestMCPServerInterrupts(t *testing.T) {
 	}
 }
 
-// TestMCPServerGarbage holds that what is not a message of the protocol ends the server with
-// a sentence, or is answered, and that nothing is kept of it.
+// TestMCPServerGarbage holds that what is not a message of the protocol is answered with an
+// error, that the server goes on, and that nothing is kept of it.
 func TestMCPServerGarbage(t *testing.T) {
-	for name, text := range map[string]string{
-		"no JSON":       "GET / HTTP/1.1\r\n\r\n",
-		"half a line":   `{"jsonrpc":"2.0","id":1,"meth`,
-		"a deep list":   strings.Repeat("[", 100000) + "\n",
-		"no handshake":  `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"meerkat_run","arguments":{"prompt":"x"}}}` + "\n",
-		"a huge line":   `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 17<<20) + "\"}\n",
-		"nothing":       "",
-		"a null id":     `{"jsonrpc":"2.0","id":null,"method":"ping"}` + "\n",
-		"the same once": strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`+"\n", 3),
+	const parse, invalid = `"id":null,"error":{"code":-32700,`, `"id":null,"error":{"code":-32600,`
+	for name, c := range map[string]struct{ text, want string }{
+		"no JSON":         {"GET / HTTP/1.1\r\n\r\n", parse + `"message":"the line is not JSON; send JSON-RPC messages, one a line"}`},
+		"a deep list":     {strings.Repeat("[", 100000) + "\n", parse},
+		"two on a line":   {`{"jsonrpc":"2.0","id":1,"method":"ping"}{}` + "\n", parse},
+		"a huge line":     {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 17<<20) + "\"}\n", parse + `"message":"the line is larger than 16 MiB; send less"}`},
+		"no handshake":    {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"meerkat_run","arguments":{"prompt":"x"}}}` + "\n", `"id":1,"error"`},
+		"another version": {`{"jsonrpc":"1.0","id":1,"method":"ping"}` + "\n", invalid},
+		"a number":        {"17\n", invalid},
+		"an empty batch":  {"[]\n", invalid},
+		"nothing":         {"\n\r\n", ""},
+		"a null id":       {`{"jsonrpc":"2.0","id":null,"method":"ping"}` + "\n", ""},
+		"an open answer":  {`{"jsonrpc":"2.0","id":77,"result":{}}` + "\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			in, out, ended := startServer(t, []string{"HOME=" + dir}, "mcp-server", "--demo")
-			go func() { _, _ = io.Copy(io.Discard, out) }()
-			_, _ = io.WriteString(in, text)
-			code, stderr := ended()
-			if code != 0 && strings.Count(stderr, "rkat: stdin: ") != 1 || len(stderr) > 2000 {
+			const hello = `{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+			go func() { _, _ = io.WriteString(in, c.text+hello+"\n") }()
+			lines, got := bufio.NewReader(out), ""
+			for !strings.Contains(got, `"id":2,"result"`) {
+				line, err := lines.ReadString('\n')
+				if err != nil {
+					t.Fatalf("%v after %.2000s", err, got)
+				}
+				got += line
+			}
+			if !strings.Contains(got, c.want) {
+				t.Errorf("answered: %.2000s", got)
+			}
+			go func() { _, _ = io.Copy(io.Discard, lines) }()
+			_, _ = io.WriteString(in, `{"jsonrpc":"2.0","id":3,"meth`)
+			if code, stderr := ended(); code != 0 || stderr != "" {
 				t.Errorf("exit code %d: %.2000s", code, stderr)
 			}
 			store := jsonl.New(filepath.Join(dir, ".local", "share", "rkat", "demo"), nil)

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -57,15 +58,13 @@ func (s *Server) Handler() http.Handler { return NewHandler(s.mcp) }
 func ServeStdio(ctx context.Context, protocol *sdk.Server, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	input := &endingReader{in: in, end: cancel}
-	err := protocol.Run(ctx, &sdk.IOTransport{Reader: input, Writer: keptOpen{out}, MaxLineLength: server.MaxMessage})
+	lines := &lineWriter{out: out}
+	input := &lineReader{in: bufio.NewReader(in), out: lines, end: cancel}
+	err := protocol.Run(ctx, &lineTransport{sdk.IOTransport{Reader: input, Writer: lines, MaxLineLength: -1}, lines})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return input.readError()
 	}
-	if err != nil {
-		return fmt.Errorf("stdin: %w; a client sends JSON-RPC messages, one a line", err)
-	}
-	return nil
+	return err
 }
 
 // NewHandler serves any MCP server as [Server.Handler] does, to MaxClients at once.

@@ -1,36 +1,76 @@
 package mcp
 
 import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meerkat-go/conformance/meerkat/server"
 )
 
-// endingReader ends the server when its input ends: the client is gone, and nobody
-// reads what a run would still say.
-type endingReader struct {
-	in  io.Reader
-	end func()
-	err atomic.Pointer[error]
+// lineReader passes on the lines of a client that are JSON. Other lines are refused, and the
+// client may go on: the SDK would end the connection. When the input ends, it ends the
+// server: the client is gone, and nobody reads what a run would still say.
+type lineReader struct {
+	in   *bufio.Reader
+	out  *lineWriter
+	end  func()
+	rest []byte // of the line that is passed on
+	err  atomic.Pointer[error]
 }
 
 // Read implements io.Reader.
-func (r *endingReader) Read(p []byte) (int, error) {
-	n, err := r.in.Read(p)
-	if err != nil {
-		r.err.Store(&err)
-		r.end()
+func (r *lineReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		if err := r.err.Load(); err != nil {
+			r.end()
+			return 0, *err
+		}
+		line, err := r.readLine()
+		if err != nil {
+			r.err.Store(&err) // the last line may have no newline
+		}
+		switch {
+		case len(line) > server.MaxMessage:
+			r.out.refuse(jsonrpc.CodeParseError, "the line is larger than 16 MiB; send less")
+		case json.Valid(line):
+			r.rest = line
+		case len(bytes.TrimSpace(line)) > 0:
+			r.out.refuse(jsonrpc.CodeParseError, "the line is not JSON; send JSON-RPC messages, one a line")
+		}
 	}
-	return n, err
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// readLine returns the next line; of one that is larger than server.MaxMessage it keeps a
+// little more than that.
+func (r *lineReader) readLine() (line []byte, err error) {
+	for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull); {
+		var part []byte
+		if part, err = r.in.ReadSlice('\n'); len(line) <= server.MaxMessage {
+			line = append(line, part...)
+		}
+	}
+	return line, err
 }
 
 // Close implements io.Closer. The stream is the caller's.
-func (r *endingReader) Close() error { return nil }
+func (r *lineReader) Close() error { return nil }
 
 // readError returns why the input could not be read, nil if it just ended.
-func (r *endingReader) readError() error {
+func (r *lineReader) readError() error {
 	err := r.err.Load()
 	if err == nil || errors.Is(*err, io.EOF) || errors.Is(*err, os.ErrClosed) || errors.Is(*err, io.ErrClosedPipe) {
 		return nil
@@ -38,8 +78,54 @@ func (r *endingReader) readError() error {
 	return fmt.Errorf("stdin: %w", *err)
 }
 
-// keptOpen is a stream that is the caller's to close.
-type keptOpen struct{ io.Writer }
+// lineWriter writes a line at a time to a stream that is the caller's to close.
+type lineWriter struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// Write implements io.Writer.
+func (w *lineWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(p)
+}
 
 // Close implements io.Closer.
-func (keptOpen) Close() error { return nil }
+func (*lineWriter) Close() error { return nil }
+
+// refuse answers a line of which no id is known. A client that does not read is noticed when
+// its messages are answered.
+func (w *lineWriter) refuse(code int, why string) {
+	answer, _ := json.Marshal(why) // text
+	_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%s}}`+"\n", code, answer)
+}
+
+// lineTransport is an sdk.IOTransport whose connection goes on after a line of JSON that is
+// no message.
+type lineTransport struct {
+	sdk.IOTransport
+	out *lineWriter
+}
+
+// Connect implements sdk.Transport.
+func (t *lineTransport) Connect(ctx context.Context) (sdk.Connection, error) {
+	c, err := t.IOTransport.Connect(ctx)
+	return lineConnection{c, t.out}, err
+}
+
+type lineConnection struct {
+	sdk.Connection
+	out *lineWriter
+}
+
+// Read implements sdk.Connection.
+func (c lineConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		m, err := c.Connection.Read(ctx)
+		if err == nil || ctx.Err() != nil || errors.Is(err, io.EOF) {
+			return m, err
+		}
+		c.out.refuse(jsonrpc.CodeInvalidRequest, fmt.Sprintf("%.200s; send JSON-RPC messages, one a line", err))
+	}
+}

@@ -110,6 +110,7 @@ var openAIParams = []Kind{
 	{Name: "o-effort-unknown", Rule: "O-5 O-23", prepare: withoutMembers(asModel("gpt-5.5"), "temperature", "top_p"), alter: setParameters(`{"reasoning":{"effort":"extreme"}}`)},
 	{Name: "o-temperature-while-reasoning", Rule: "O-24", prepare: withoutMembers(asModel("gpt-5.5"), "temperature", "top_p"), alter: setParameters(`{"reasoning":{"effort":"high"},"temperature":0.2}`)},
 	{Name: "o-top-p-while-reasoning", Rule: "O-24", prepare: withoutMembers(asModel("gpt-5.5"), "temperature", "top_p"), alter: setParameters(`{"reasoning":{"effort":"medium"},"top_p":0.5}`)},
+	{Name: "o-logprobs-while-reasoning", Rule: "O-34", prepare: withoutMembers(asModel("gpt-5.5"), "include", "top_logprobs"), alter: setParameters(`{"reasoning":{"effort":"high"},"include":["message.output_text.logprobs"],"top_logprobs":2}`)},
 	{Name: "o-temperature-on-5", Rule: "O-24", prepare: withoutMembers(asModel("gpt-5"), "temperature", "top_p", "reasoning"), alter: setParameters(`{"temperature":0.2}`)},
 	{Name: "o-previous-and-conversation", Rule: "O-26", alter: setParameters(`{"previous_response_id":"resp_0a1b2c3d4e5f","conversation":"conv_0a1b2c3d4e5f"}`)},
 	{Name: "o-previous-of-unstored", Rule: "O-25 R49", alter: previousOfUnstored},

@@ -49,6 +49,7 @@ var legalAnthropicParams = []Kind{
 // legalOpenAIParams are the same for Responses.
 var legalOpenAIParams = []Kind{
 	{Name: "o-temperature-on-plain-model", Rule: "O-24", prepare: withoutMembers(asModel("gpt-4.1"), "reasoning", "include"), alter: setParameters(`{"temperature":0.3,"top_p":0.8}`)},
+	{Name: "o-logprobs-with-effort-none", Rule: "O-34", prepare: withoutMembers(asModel("gpt-5.2"), "include", "reasoning"), alter: setParameters(`{"include":["message.output_text.logprobs"],"top_logprobs":2,"reasoning":{"effort":"none"}}`)},
 	{Name: "o-temperature-with-effort-none", Rule: "O-24", prepare: withoutMembers(asModel("gpt-5.2"), "temperature", "top_p", "reasoning"), alter: setParameters(`{"temperature":0.3,"reasoning":{"effort":"none"}}`)},
 	{Name: "o-temperature-default-effort-5-4", Rule: "O-24 §6.2", prepare: withoutMembers(asModel("gpt-5.4"), "temperature", "top_p", "reasoning"), alter: setParameters(`{"temperature":0.3}`)},
 	{Name: "o-effort-max-on-5-6", Rule: "§6.2", prepare: withoutMembers(asModel("gpt-5.6-sol"), "temperature", "top_p"), alter: setParameters(`{"reasoning":{"effort":"max"}}`)},

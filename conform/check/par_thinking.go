@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // budgetBelowMax: thinking and answer share max_tokens, except where thinking is
@@ -102,7 +103,7 @@ func oneSampling(s *Trace, r *report) {
 }
 
 // samplingWhileReasoning: OpenAI's models take temperature and top_p only while they do
-// not reason (O-24).
+// not reason (O-24), and give log probabilities only then (O-34).
 func samplingWhileReasoning(s *Trace, r *report) {
 	s.eachPolicyRequest(evidence.OpenAI, func(x *exchange) {
 		effort := x.req.Doc.Get("reasoning").Get("effort").Str()
@@ -115,6 +116,12 @@ func samplingWhileReasoning(s *Trace, r *report) {
 			if n, at := x.member(name); n.Is('0') && strings.TrimRight(string(n.Raw), ".0") != "1" {
 				r.addFinding(x, at, "O-24", "%s does not take %s while it reasons", x.req.Model, name)
 			}
+		}
+		include, at := x.member("include")
+		if slices.ContainsFunc(include.Elems(), func(n *wire.Node) bool { return n.Str() == "message.output_text.logprobs" }) {
+			r.addFinding(x, at, "O-34", "include asks for log probabilities, and %s gives none while it reasons", x.req.Model)
+		} else if n, at := x.member("top_logprobs"); n.Int() > 0 {
+			r.addBare(x, at, "O-34", "top_logprobs is %s, and %s gives no log probabilities while it reasons", n.Raw, x.req.Model).Consequence = specs.Degraded
 		}
 	})
 }

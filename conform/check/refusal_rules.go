@@ -110,6 +110,7 @@ var refusalWords = map[string][]wordsOfRule{
 		{"O-20", []string{"schema must be a json schema of", "schema must have type 'object' and not have", "which was not found in the schema"}},
 		{"O-19", []string{"invalid schema for"}},
 		{"O-21", []string{"encrypted content is not supported"}},
+		{"O-34", []string{"logprobs are not supported", "unsupported parameter: 'top_logprobs'", "unsupported parameter: 'logprobs'"}},
 		{"O-24", []string{"unsupported parameter: 'temperature'", "unsupported parameter: 'top_p'", "unsupported value: 'temperature'", "unsupported value: 'top_p'"}},
 		{"O-22", []string{"unsupported parameter: 'reasoning"}},
 		{"O-23", []string{"unsupported value: '*supported values are", "unsupported value: 'reasoning"}},

@@ -65,6 +65,7 @@ var refusals = map[string]string{
 	"O-29":   "not found in 'tools' parameter.",
 	"O-16":   "Supported values are: 'output_text' and 'refusal'.",
 	"O-33":   "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.",
+	"O-34":   "logprobs are not supported with reasoning models.",
 	"O-7":    "Invalid 'input[N].call_id': string too long. Expected a string with maximum length 64",
 	"O-8":    "Invalid 'input[N].id': Expected an ID that begins with",
 	"O-9":    "Duplicate item found with id",

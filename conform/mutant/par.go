@@ -37,6 +37,11 @@ var parameterMutants = []Mutant{
 		effort := e.doc.Get("reasoning").Get("effort").Str()
 		return e.capability().Reasoning != "" && e.capability().Reasoning != "never" && effort != "" && effort != "none" && setMember(e.doc, "temperature", mustParse("0.2"))
 	}, evidence.OpenAI)},
+	{"logprobs-while-reasoning", "asks for log probabilities while it reasons", []string{"PAR-002"}, changeRequest(func(e *editor) bool {
+		effort := e.doc.Get("reasoning").Get("effort").Str()
+		return e.capability().Reasoning != "" && e.capability().Reasoning != "never" && effort != "" && effort != "none" &&
+			setMember(e.doc, "include", mustParse(`["message.output_text.logprobs"]`))
+	}, evidence.OpenAI)},
 	{"wrong-thinking-form", "thinks in a form that the model does not have", []string{"PAR-003"}, changeRequest(wrongThinkingForm, evidence.Anthropic)},
 	{"forget-thinking", "does not ask for thinking in a turn that holds some", []string{"PAR-003"}, changeRequest(func(e *editor) bool {
 		last := e.findItem(func(i int, it *wire.Item) bool { return i >= e.turnStart() && it.Continuity() })

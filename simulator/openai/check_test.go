@@ -197,6 +197,7 @@ func TestModelRules(t *testing.T) {
 		{body("gpt-5.2", x, effort("max")), body("gpt-5.6", x, effort("max")), want{"O-23", 0, "unsupported_value", "reasoning.effort", "Unsupported value: 'max'"}},
 		{body("gpt-5.2-pro", x, effort("none")), body("gpt-5.2-pro", x, effort("medium")), want{"O-23", 0, "unsupported_value", "reasoning.effort", "Unsupported value: 'none'"}},
 		{body("gpt-5.2", x, effort("low"), `"temperature":0.5`), body("gpt-5.2", x, `"temperature":0.5`), want{"O-24", 0, "unsupported_parameter", "temperature", "Unsupported parameter: 'temperature' is not supported with this model."}},
+		{body("gpt-5-mini", x, `"include":["message.output_text.logprobs"]`), body("gpt-5.2", x, `"include":["message.output_text.logprobs"],"top_logprobs":3`), want{"O-34", 0, "unsupported_parameter", "include", "logprobs are not supported with reasoning models."}},
 		{body("gpt-5.5", x, `"top_p":0.5`), body("gpt-5.5", x, effort("none"), `"top_p":0.5`), want{"O-24", 0, "unsupported_parameter", "top_p", "Unsupported parameter: 'top_p'"}},
 		{body("gpt-4", `"input":"`+strings.Repeat("word ", 7000)+`"`), body("gpt-4", `"input":"`+strings.Repeat("word ", 6000)+`"`),
 			want{"O-27", 0, "context_length_exceeded", "input", "Your input exceeds the context window of this model. Please adjust your input and try again."}},

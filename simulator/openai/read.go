@@ -64,7 +64,7 @@ func (q *request) scriptRequest() script.Request {
 	in := q.body
 	out := script.Request{
 		Provider: Provider{}.Name(), Model: q.model.id, Account: q.account, Body: q.sent, Document: q.body, Parsed: q,
-		Thinks: q.thinks(), Shown: in.Get("reasoning").Has("summary"), IssuesTokens: q.wantsEncrypted(),
+		Thinks: q.thinks(), Shown: in.Get("reasoning").Has("summary"), IssuesTokens: q.includesResult("reasoning.encrypted_content"),
 	}
 	own := make([]bool, len(q.items))
 	for i := range q.items {

@@ -3,7 +3,6 @@ package openai
 import (
 	"slices"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
@@ -14,6 +13,7 @@ var modelRules = []rule.Rule[*request]{
 	liveRule("O-23", "the model offers the effort", reported, rule.High, effortFits),
 	strictRule(liveRule("O-22", "reasoning.context and reasoning.mode are set on models that have them", inferred, rule.Low, settingsFit)),
 	liveRule("O-24", "temperature and top_p are not set while the model reasons", recorded, rule.High, samplingFits),
+	liveRule("O-34", "include asks for log probabilities only while the model does not reason", reported, rule.High, logprobsFit),
 	liveRule("O-28", "summaries go to verified organisations; the account \"unverified\" is none", reported, rule.High, summaryAllowed),
 }
 
@@ -24,13 +24,8 @@ func modelExists(q *request, _ rule.Env) *rule.Refusal {
 	return invalid("model_not_found", "model", "The requested model '%s' does not exist.", q.model.id)
 }
 
-// wantsEncrypted reports whether the request asks for encrypted reasoning.
-func (q *request) wantsEncrypted() bool {
-	return slices.ContainsFunc(q.body.Get("include").List(), func(v jsontree.Node) bool { return v.Text() == "reasoning.encrypted_content" })
-}
-
 func includeFits(q *request, _ rule.Env) *rule.Refusal {
-	if q.model.reasons() || !q.wantsEncrypted() {
+	if q.model.reasons() || !q.includesResult("reasoning.encrypted_content") {
 		return nil
 	}
 	return invalid("", "include", "Encrypted content is not supported with this model.")
@@ -87,6 +82,13 @@ func samplingFits(q *request, _ rule.Env) *rule.Refusal {
 		}
 	}
 	return nil
+}
+
+func logprobsFit(q *request, _ rule.Env) *rule.Refusal {
+	if !q.thinks() || !q.includesResult("message.output_text.logprobs") {
+		return nil
+	}
+	return invalid("unsupported_parameter", "include", "logprobs are not supported with reasoning models.")
 }
 
 func summaryAllowed(q *request, _ rule.Env) *rule.Refusal {

@@ -37,13 +37,14 @@ var _ = Describe("Tools that are searched for can be found", Label("NSP"), func(
 
 var _ = Describe("What the provider's own tools left stays whole", Label("SRV"), func() {
 	eachCase(func(its caseSpecs) {
-		its.holds("SRV-001 a result of the provider's tool has its call")
+		its.holds("SRV-001 a call and the result of the provider's tool stay together")
 		its.holds("SRV-002 a container that waits is named")
 		its.holds("SRV-003 a call says who made it")
 		its.holds("SRV-004 a program is answered by results alone")
 		its.holds("SRV-005 a turn that paused goes on")
 		its.holds("SRV-006 an approval answers a request")
 		its.holds("SRV-007 a citation keeps its place")
+		its.holds("SRV-008 what the provider's tools found is sent back")
 	})
 })
 

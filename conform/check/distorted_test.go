@@ -52,6 +52,8 @@ var distorted = []struct {
 	{"SRV-005/not-the-end", "anthropic-pause", "end-on-pause", -1, "process[0]", "", "process 0 exited 0 although its last reply (exchange 0) only paused"},
 	{"SRV-006/asked", "openai-approval", "approve-unasked", 1, "input[2]", "", "the approval answers mcpr_99z, and no request for one before it has that id"},
 	{"SRV-007/citations-kept", "anthropic-pause", "alter-citation", 2, "messages[2].content[0].citations", "", "the place of a citation differs from byte 38 on: was 44 bytes Eo8BCi…ODgz, is 43 bytes Eo8BCi…ODgz"},
+	{"SRV-008/results", "anthropic-server-tool", "forget-search-result", 1, "messages[1].content[0]", "", "web_search_tool_result of the reply is not sent back, nor is its call"},
+	{"SRV-008/citations", "anthropic-pause", "drop-citations", 2, "messages[2].content[0]", "", "text is sent back with 0 of its 1 citations of search results"},
 	{"BET-001/history", "anthropic-betas", "drop-history-beta", 1, "messages[1].content[1]", "R53", "a mcp_tool_use block belongs to the beta mcp-client, which anthropic-beta does not name"},
 	{"BET-002/tool-version", "anthropic-betas", "other-tool-beta", 0, "tools[1]", "R53", "the tool computer_20250124 belongs to the beta computer-use-2025-01-24, and anthropic-beta names computer-use-2024-10-22, mcp-client-2025-11-20, interleaved-thinking-2025-05-14"},
 	{"BET-003/version", "anthropic-clouds", "no-cloud-version", 0, "anthropic_version", "", "Vertex AI wants anthropic_version \"vertex-2023-10-16\" in the body, and it is \"\""},

@@ -21,6 +21,8 @@ var serverToolRules = map[string]rule{
 	"SRV-005/not-the-end":    pauseIsNoEnd,
 	"SRV-006/asked":          approvalWasAsked,
 	"SRV-007/citations-kept": citationsKept,
+	"SRV-008/results":        serverResultsSent,
+	"SRV-008/citations":      citationsSent,
 }
 
 // serverCallKept: a result of the provider's tool stands after the call that it answers
@@ -313,6 +315,46 @@ func citationsKept(s *Trace, r *report) {
 				r.addChange(l, wire.Place{Event: -1, Off: n.Off, Path: is.Place.Path + ".citations"}, was.Place, "", "the place of a citation %s", describeDifference(place, n.Str()))
 				return
 			}
+		}
+	})
+}
+
+// serverResultsSent: what the provider's tools found goes back with the text that speaks of it.
+// A result whose call is sent back alone is SIG-021's, a search for tools is NSP-001's.
+func serverResultsSent(s *Trace, r *report) {
+	for _, l := range s.links {
+		isFound := func(i int) bool {
+			it := l.reply(i)
+			return it.What == wire.Opaque && it.Node.Get("tool_use_id").Is('"') && it.Node.Get("content").Get("error_code") == nil &&
+				it.Type != "tool_search_tool_result"
+		}
+		for _, p := range l.pairs {
+			if isFound(p.r) {
+				r.addObserved(1)
+			}
+		}
+		for _, i := range l.missing {
+			id := l.reply(i).Node.Get("tool_use_id").Str()
+			isCalled := func(it wire.Item) bool { return isServerCall(&it) && it.ItemID == id }
+			if isFound(i) && !slices.ContainsFunc(l.to.req.Items, isCalled) {
+				r.addObserved(1)
+				r.addLostItem(l, i, "", "%s of the reply is not sent back, nor is its call", l.reply(i).Type)
+			}
+		}
+	}
+}
+
+// citationsSent: a text goes back with its citations of search results, as long as the results
+// stand in the request.
+func citationsSent(s *Trace, r *report) {
+	s.eachPair(evidence.Anthropic, wire.Text, func(l *link, _ pair, was, is *wire.Item) {
+		issued, sent := len(encryptedInAll(was.Citations)), len(encryptedInAll(is.Citations))
+		if issued == 0 || len(serverResults(l.to.req.Items)) == 0 {
+			return
+		}
+		r.addObserved(1)
+		if sent < issued {
+			r.addChange(l, is.Place, was.Place, "", "text is sent back with %d of its %d citations of search results", sent, issued)
 		}
 	})
 }

@@ -57,6 +57,15 @@ var serverToolMutants = []Mutant{
 			return false
 		})
 	}, evidence.Anthropic)},
+	{"forget-search-result", "leaves out a call of the provider's tool and its result", []string{"SRV-008"}, changeRequest(func(e *editor) bool {
+		return e.eachItem(func(_ int, it *wire.Item) bool {
+			call := e.findItem(func(_ int, c *wire.Item) bool { return c.ItemID != "" && c.ItemID == it.Node.Get("tool_use_id").Str() })
+			return it.What == wire.Opaque && call >= 0 && e.removeItem(&e.req.Items[call]) && e.removeItem(it)
+		})
+	}, evidence.Anthropic)},
+	{"drop-citations", "sends a text back without its citations", []string{"SRV-008"}, changeRequest(func(e *editor) bool {
+		return e.eachItem(func(_ int, it *wire.Item) bool { return it.What == wire.Text && dropMember(it.Node, "citations") })
+	}, evidence.Anthropic)},
 }
 
 // isAnswered reports whether a result of the provider's tool in the request has the id.

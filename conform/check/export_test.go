@@ -28,12 +28,14 @@ func DecodeBroken(ev *evidence.Evidence) *Trace {
 
 // LinkRules gives for each rule of linking the transcript that shows it.
 var LinkRules = [linkRuleEnd]string{
-	idsName:           "twins",
+	idsName:           "id-alone",
 	tokensName:        "token-alone",
 	sharedSaysLittle:  "counted-ids",
 	contentInContext:  "altered-id",
 	textsAreJoined:    "joined-texts",
 	placeDecides:      "same-after-fork",
+	lineDecides:       "twins-without-ids",
+	namesDecide:       "twins-masked",
 	latestDecides:     "same-answer",
 	sessionsDiffer:    "unrecorded-twin",
 	copiesAreForeign:  "copied-token",

@@ -15,6 +15,8 @@ const (
 	contentInContext  // content after all that the client said before
 	textsAreJoined    // texts are compared together as well, because clients join and split them
 	placeDecides      // among equals, the reply to the same history
+	lineDecides       // among equals, the reply of the conversation that known runs belong to
+	namesDecide       // and the one with the same ids, though a recorder may have written them
 	latestDecides     // among equals, the latest reply
 	sessionsDiffer    // another session's ids and tokens are not this one's
 	copiesAreForeign  // a token copied into another reply does not bring it along

@@ -15,6 +15,8 @@ const (
 	contentWeight = 8
 	sharedWeight  = 4 // an id or token that several replies issued
 	placeWeight   = 4 // the client said the same before both
+	lineWeight    = 2 // a run beside it belongs to the same conversation
+	namesWeight   = 2 // an id or token is the reply's, though a recorder may have put it there
 	depthWeight   = 1 // both stand after as many runs
 	wholeWeight   = 1 // the model said the same before both as well
 )
@@ -61,7 +63,15 @@ var weakerSteps = []struct {
 // finds is not taken back by the next.
 func (m *matcher) matchRequest() {
 	for n := range m.x.runs {
-		m.matchByEvidence(n)
+		if m.isNamed(n) {
+			m.matchByEvidence(n)
+		}
+	}
+	m.findOwned()
+	for n := len(m.x.runs) - 1; n >= 0; n-- { // from the end, so that each reply leads to those before it
+		if !m.isNamed(n) {
+			m.matchByEvidence(n)
+		}
 	}
 	for _, step := range weakerSteps {
 		if !m.holds(step.rule) {
@@ -127,7 +137,7 @@ func (m *matcher) matchByEvidence(n int) {
 	owners := m.x.owners[n]
 	var main *exchange
 	for {
-		best := m.bestReply(n, claims, owners)
+		best := m.bestReply(n, claims, owners, main)
 		if best == nil {
 			break
 		}
@@ -204,9 +214,9 @@ func (m *matcher) equalItems(n int, from *exchange) (equal []int) {
 	return equal
 }
 
-// bestReply returns the reply with the most evidence among the items still free;
-// of equal ones the one that answers the most recent request.
-func (m *matcher) bestReply(n int, claims []claim, owners []*exchange) *exchange {
+// bestReply returns the reply with the most evidence among the items still free, beside
+// main, which has others; of equal ones the one that answers the most recent request.
+func (m *matcher) bestReply(n int, claims []claim, owners []*exchange, main *exchange) *exchange {
 	weights := map[*exchange]int{}
 	for _, c := range claims {
 		if owners[c.k] == nil {
@@ -220,6 +230,12 @@ func (m *matcher) bestReply(n int, claims []claim, owners []*exchange) *exchange
 			continue
 		}
 		w += m.placeWeight(n, from)
+		if main != nil && m.holds(lineDecides) && (isAncestor(main, from) || isAncestor(from, main)) {
+			w += lineWeight
+		}
+		if m.holds(namesDecide) && m.hasNamesOf(n, from) {
+			w += namesWeight
+		}
 		if best == nil || w > most || w == most && (from.n > best.n) == m.holds(latestDecides) {
 			best, most = from, w
 		}
@@ -262,7 +278,47 @@ func (m *matcher) placeWeight(n int, from *exchange) (w int) {
 	if r == n {
 		w += depthWeight
 	}
+	if m.isInLine(n, from) {
+		w += lineWeight
+	}
 	return w
+}
+
+// isInLine reports whether the reply of from goes on from that of the nearest known run
+// before n, or that of the nearest known run behind n goes on from it. Two sessions may say
+// the same, and only some of their runs have ids and tokens.
+func (m *matcher) isInLine(n int, from *exchange) bool {
+	if len(m.earlierOwned) == 0 || !m.holds(lineDecides) {
+		return false
+	}
+	if k := m.earlierOwned[n]; k >= 0 && isAncestor(m.mainOwner(k), from) {
+		return true
+	}
+	k := m.laterOwned[n]
+	if n+1 < len(m.x.runs) && m.mainOwner(n+1) != nil {
+		k = n + 1
+	}
+	return k >= 0 && isAncestor(from, m.mainOwner(k))
+}
+
+// hasNamesOf reports whether an item of run n has the id or token of one in the reply, also
+// where a recorder put it in the place of a secret.
+func (m *matcher) hasNamesOf(n int, from *exchange) bool {
+	return slices.ContainsFunc(m.x.req.Items[m.x.runs[n].from:m.x.runs[n].to], func(sent wire.Item) bool {
+		return slices.ContainsFunc(from.reply.Items, func(it wire.Item) bool {
+			return sent.ID != "" && sent.ID == it.ID || sent.ItemID != "" && sent.ItemID == it.ItemID || sent.Token != "" && sent.Token == it.Token
+		})
+	})
+}
+
+// isNamed reports whether run n holds an id or token that one reply alone issued, or that a
+// recorder wrote.
+func (m *matcher) isNamed(n int) bool {
+	return slices.ContainsFunc(m.x.req.Items[m.x.runs[n].from:m.x.runs[n].to], func(it wire.Item) bool {
+		marks := marksOf(m.x.Provider, &it)
+		isMasked := len(marks) == 0 && it.ID+it.ItemID+it.Token != ""
+		return isMasked || slices.ContainsFunc(marks, func(mk mark) bool { return len(m.known.byMark[mk]) == 1 })
+	})
 }
 
 // standsElsewhere reports whether another run holds the token of item k of run n as
@@ -281,9 +337,10 @@ func (m *matcher) standsElsewhere(n, k int) bool {
 	return false
 }
 
-// isAncestor reports whether a's reply is sent back in the request of b.
+// isAncestor reports whether a's reply is sent back in the request of b, or is added to it by the
+// provider.
 func isAncestor(a, b *exchange) bool {
-	return slices.ContainsFunc(b.replays, func(l *link) bool { return l.from == a })
+	return b.base == a || slices.ContainsFunc(b.replays, func(l *link) bool { return l.from == a })
 }
 
 // keepEarlierPart gives the first items of run n back to what came before, where

@@ -288,15 +288,16 @@ func (m *matcher) findPrevious() *exchange {
 	if !m.holds(requestIsGrown) {
 		end = len(x.req.Items)
 	}
+	last := x.lastReply()
 	for i := len(x.req.Items); i > end; i-- {
 		list := m.known.byWhole[x.outline.wholeAt[i]]
 		for k := len(list) - 1; k >= 0; k-- {
-			if from := list[k].x; !m.holds(grownHasItsMarks) || hasSameMarks(from, x, len(from.req.Items)) {
+			if from := list[k].x; !m.holds(grownHasItsMarks) || hasSameMarks(from, x, len(from.req.Items)) && (last == nil || isAncestor(last, from)) {
 				return from
 			}
 		}
 	}
-	return x.lastReply()
+	return last
 }
 
 // hasSameMarks reports whether the first n items of both requests carry the same

@@ -230,13 +230,21 @@ func retryGoesOn(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			for _, old := range answered {
-				if isSameRequest(old, next) {
+				if isSameRequest(old, next) && !s.goesOnBeside(old, next) {
 					r.addBare(next, wire.Place{Event: -1, Off: -1}, "", "exchange %d failed with results of tools in it, and the run starts over with the request of exchange %d, whose calls were answered", failed.Index, old.Index)
 				}
 			}
 			break
 		}
 	}
+}
+
+// goesOnBeside reports whether a request after next goes on from the reply of old and holds
+// nothing that next brought: another session with the same prompt sent next.
+func (s *Trace) goesOnBeside(old, next *exchange) bool {
+	return slices.ContainsFunc(s.x[next.n+1:], func(x *exchange) bool {
+		return !isAncestor(next, x) && slices.ContainsFunc(x.replays, func(l *link) bool { return l.from == old && len(l.extra) == 0 })
+	})
 }
 
 // answeredBefore lists the exchanges whose replies' calls are answered in x.

@@ -237,7 +237,7 @@ func pauseGoesOn(s *Trace, r *report) {
 				r.addObserved(1)
 				break
 			}
-			if startsWithMessages(later, x, len(x.req.Msgs)) {
+			if !s.goesOnBeside(x, later) && !later.answersTwin(x) && startsWithMessages(later, x, len(x.req.Msgs)) {
 				r.addObserved(1)
 				at := later.req.Msgs[len(later.req.Msgs)-1]
 				r.addFinding(later, wire.Place{Event: -1, Off: at.Node.Off, Path: at.Path}, "ANT-S2", "the turn of exchange %d paused, and the conversation goes on without what it said", x.Index)
@@ -255,6 +255,12 @@ func (x *exchange) sendsBack(from *exchange) bool {
 		}
 	}
 	return false
+}
+
+// answersTwin reports whether the request goes on with another reply to the request of x:
+// that of a session that was asked the same.
+func (x *exchange) answersTwin(of *exchange) bool {
+	return slices.ContainsFunc(x.replays, func(l *link) bool { return l.from != of && l.from.sameRequest(of) })
 }
 
 // pauseIsNoEnd: a process that ends on a pause has no answer.

@@ -121,6 +121,14 @@ func notCassette(name, why string) error {
 // toInteraction converts an item that YAML decoded. Reserved headers survive a
 // Save of stock go-vcr, so the timeline does too.
 func (v *vcrItem) toInteraction() (in Interaction, err error) {
+	if in, err = v.plain(); err != nil {
+		return in, err
+	}
+	return in, takeReserved(&in)
+}
+
+// plain is toInteraction with the reserved headers still among those of the request.
+func (v *vcrItem) plain() (in Interaction, err error) {
 	if v == nil || v.Request == nil || v.Response == nil {
 		return in, fmt.Errorf("needs a request and a response")
 	}
@@ -134,7 +142,7 @@ func (v *vcrItem) toInteraction() (in Interaction, err error) {
 		},
 		Duration: time.Duration(v.Response.Duration),
 	}
-	return in, takeReserved(&in)
+	return in, nil
 }
 
 func orEmpty(h http.Header) http.Header {
@@ -146,8 +154,17 @@ func orEmpty(h http.Header) http.Header {
 
 // decodeAnyItem reads one item of a sealed file.
 func decodeAnyItem(item []byte) (Interaction, error) {
+	in, err := readItem(item)
+	if err != nil {
+		return Interaction{}, err
+	}
+	return in, takeReserved(&in)
+}
+
+// readItem is decodeAnyItem with the reserved headers still among those of the request.
+func readItem(item []byte) (Interaction, error) {
 	if in, ok := decodeItem(item); ok {
-		return in, takeReserved(&in)
+		return in, nil
 	}
 	var items []*vcrItem
 	if err := yaml.Unmarshal(item, &items); err != nil {
@@ -156,5 +173,5 @@ func decodeAnyItem(item []byte) (Interaction, error) {
 	if len(items) != 1 {
 		return Interaction{}, fmt.Errorf("%d items where one should be", len(items))
 	}
-	return items[0].toInteraction()
+	return items[0].plain()
 }

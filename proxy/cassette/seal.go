@@ -186,5 +186,5 @@ func damagedAt(name string, i int) error {
 }
 
 func damagedError(name, what string) error {
-	return newError(name, ErrDamaged, "%s is damaged; restore the file from a copy or record it again", what)
+	return newError(name, ErrDamaged, "%s is damaged; restore the file from a copy or, if you edited it, run: recorder seal %s", what, terminal.ShellWord(name))
 }

@@ -53,6 +53,7 @@ const long = `Record and replay what an agent and its provider say to each other
   recorder textconv F                     what git diff shows of a cassette
   recorder import F | export F            from and to other tools' recordings
   recorder recover F                      finish a recording that was interrupted
+  recorder seal F                         seal a cassette again that was edited by hand
   recorder ca show | export | rotate      the authority that clients must trust
   recorder doctor [-- CMD…]               prove that clients, or CMD, can be intercepted
   recorder simulate [--scenario S]        simulate the providers, without a key or a network

@@ -1,5 +1,5 @@
 // Package inspect holds the commands of recorder that read files: inspect, diff, textconv and
-// verify look into cassettes; import, export and recover make one file from another. Package
+// verify look into cassettes; import, export, recover and seal make one file from another. Package
 // serve uses its output for what a refresh of a cassette changed.
 package inspect
 
@@ -15,5 +15,5 @@ type app struct{ *recorderenv.Env }
 func Commands(env *recorderenv.Env) []*cobra.Command {
 	a := &app{env}
 	return []*cobra.Command{a.inspectCommand(), a.diffCommand(), a.textconvCommand(), a.verifyCommand(),
-		a.importCommand(), a.exportCommand(), a.recoverCommand()}
+		a.importCommand(), a.exportCommand(), a.recoverCommand(), a.sealCommand()}
 }

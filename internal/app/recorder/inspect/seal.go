@@ -1,0 +1,62 @@
+package inspect
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/internal/terminal"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/redact"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
+)
+
+func (a *app) sealCommand() *cobra.Command {
+	var exempt []string
+	cmd := &cobra.Command{
+		Use: "seal F", Short: "Seal a cassette again that was edited by hand, and say what was changed", Args: recorderenv.OneFile,
+		Example: "  recorder seal loop.yaml",
+		Long: `Seal a cassette again that was edited by hand, and say what was changed: which interactions are
+new, different, moved or gone. The seals do not hold the old text, so a version control system shows how.
+
+Where a body has another length, its Content-Length and its chunks follow. An interaction that holds a key
+is refused, and nothing is written.`,
+		RunE: func(_ *cobra.Command, args []string) error { return a.seal(args[0], exempt) },
+	}
+	recorderenv.AddExempt(cmd.Flags(), &exempt)
+	return cmd
+}
+
+func (a *app) seal(path string, exempt []string) error {
+	if err := recorderenv.CheckExempt(exempt); err != nil {
+		return err
+	}
+	guard := gate.New(exempt...)
+	for _, secret := range redact.EnvironmentSecrets(a.Environ) {
+		guard.Learn(secret)
+	}
+	var refused error
+	edited, err := cassette.Reseal(path, func(i int, in cassette.Interaction) error {
+		if why := guard.Check(in); why != nil {
+			refused = fmt.Errorf("%s: interaction %d: %w", path, i, why)
+		}
+		return refused
+	})
+	for _, change := range edited.Changes {
+		fmt.Fprintf(a.Stdout, "%s: %s\n", terminal.Line(path), change)
+	}
+	switch {
+	case refused != nil:
+		a.Say("not sealed: %v", refused)
+		return cli.Exit(recorderenv.ExitGate)
+	case err != nil:
+		return cli.Usage("%w", err)
+	case len(edited.Changes) == 0:
+		a.Note("%s: is as it was sealed", path)
+	default:
+		a.Note("%s: %s sealed again", path, recorderenv.Interactions(edited.Interactions))
+	}
+	return nil
+}

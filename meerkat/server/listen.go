@@ -7,16 +7,15 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 // DefaultConnections is how many connections one server has at once if nothing else is
 // said.
 const DefaultConnections = 128
 
-// Listen listens at address, HOST:PORT, for so many connections at once; others wait.
-// Unless remote is set, the host must be this machine's loopback.
+// Listen listens at address, HOST:PORT, for so many connections at once. One more takes the
+// place of the oldest that has shown no token to a [Guard] of [HTTP]; where all have, it
+// waits. Unless remote is set, the host must be this machine's loopback.
 func Listen(ctx context.Context, address string, remote bool, connections int) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -29,7 +28,7 @@ func Listen(ctx context.Context, address string, remote bool, connections int) (
 	if err != nil {
 		return nil, fmt.Errorf("%w; use another port, or 0 for a free one", err)
 	}
-	return netutil.LimitListener(l, connections), nil
+	return newBoundedListener(l, connections), nil
 }
 
 // endTime is how long answers may take that are being written when a server ends.
@@ -41,7 +40,7 @@ const endTime = 500 * time.Millisecond
 func HTTP(ctx context.Context, l net.Listener, handler http.Handler) error {
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withConn,
 	}
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

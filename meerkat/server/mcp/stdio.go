@@ -42,11 +42,11 @@ func (r *lineReader) Read(p []byte) (int, error) {
 		}
 		switch {
 		case len(line) > server.MaxMessage:
-			r.out.refuse(jsonrpc.CodeParseError, "the line is larger than 16 MiB; send less")
+			r.out.refuseLine(jsonrpc.CodeParseError, "the line is larger than 16 MiB; send less")
 		case json.Valid(line):
 			r.rest = line
 		case len(bytes.TrimSpace(line)) > 0:
-			r.out.refuse(jsonrpc.CodeParseError, "the line is not JSON; send JSON-RPC messages, one a line")
+			r.out.refuseLine(jsonrpc.CodeParseError, "the line is not JSON; send JSON-RPC messages, one a line")
 		}
 	}
 	n := copy(p, r.rest)
@@ -94,9 +94,9 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 // Close implements io.Closer.
 func (*lineWriter) Close() error { return nil }
 
-// refuse answers a line of which no id is known. A client that does not read is noticed when
+// refuseLine answers a line of which no id is known. A client that does not read is noticed when
 // its messages are answered.
-func (w *lineWriter) refuse(code int, why string) {
+func (w *lineWriter) refuseLine(code int, why string) {
 	answer, _ := json.Marshal(why) // text
 	_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%s}}`+"\n", code, answer)
 }
@@ -126,6 +126,6 @@ func (c lineConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 		if err == nil || ctx.Err() != nil || errors.Is(err, io.EOF) {
 			return m, err
 		}
-		c.out.refuse(jsonrpc.CodeInvalidRequest, fmt.Sprintf("%.200s; send JSON-RPC messages, one a line", err))
+		c.out.refuseLine(jsonrpc.CodeInvalidRequest, fmt.Sprintf("%.200s; send JSON-RPC messages, one a line", err))
 	}
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"slices"
 
@@ -34,14 +35,11 @@ func formRefused(s *Trace, r *report) {
 		if x.reply.End != wire.Refused || x.refusal.Kind != RefusedForm || lost[x] {
 			continue
 		}
-		words, rule := x.refusal.Words, "no rule of ours is known for it"
-		if words == "" {
-			words = "(no words)"
-		}
+		words, rule := cmp.Or(x.refusal.Words, "(no words)"), ""
 		if x.refusal.Rule != "" {
-			rule = "rule " + x.refusal.Rule
+			rule = "; rule " + x.refusal.Rule
 		}
-		r.addBare(x, placeOfRefusal(x), x.refusal.Rule, "%s refused the request for its form (%d): %s; %s", providerNames[x.Provider], x.Response.Status, words, rule).
+		r.addBare(x, placeOfRefusal(x), x.refusal.Rule, "%s refused the request for its form (%d): %s%s", providerNames[x.Provider], x.Response.Status, words, rule).
 			Form = words // other words are another cause
 	}
 }

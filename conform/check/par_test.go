@@ -315,3 +315,15 @@ func TestIssuedTypesAreTakenBack(t *testing.T) {
 		t.Errorf("%d findings of an invented type", len(res.Findings))
 	}
 }
+
+// TestRecursiveToolIsNotCounted holds that a schema which refers to itself is not reported in
+// the words for too many tools, which are another limit of the same rule.
+func TestRecursiveToolIsNotCounted(t *testing.T) {
+	body := `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"}],"tools":[{"name":"a","strict":true,
+"input_schema":{"type":"object","additionalProperties":false,"properties":{"x":{"$ref":"#/$defs/n"}},"required":["x"],
+"$defs":{"n":{"type":"object","additionalProperties":false,"properties":{"next":{"$ref":"#/$defs/n"}},"required":["next"]}}}}]}`
+	got := find(t, "PAR-008/strict").Run(recording(asked(0, "anthropic", body, 200, `{"type":"message","content":[]}`))).Findings
+	if len(got) != 1 || !strings.HasSuffix(got[0].Message, "refers to itself") {
+		t.Errorf("%+v", got)
+	}
+}

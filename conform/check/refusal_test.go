@@ -1,13 +1,17 @@
 package check_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // asked is one request of a provider, with any body.
@@ -108,6 +112,49 @@ func TestRefusalKinds(t *testing.T) {
 		if fault := c.kind == check.RefusedForm; res.Observed != 1 || (len(res.Findings) == 1) != fault {
 			t.Errorf("%s %d %q: ERR-001 %+v", c.provider, c.status, c.words, res)
 		}
+	}
+}
+
+// cutWords are messages of the wire rules that their table shows cut off before the words by
+// which they are known, or that are known by their status.
+var cutWords = []string{
+	"model: NAME", "Incorrect API key provided: … You can find your API key at https://platform.openai.com/account/api-keys.",
+	"Rate limit reached for X … Please try again in 1.2s.", "The model is overloaded. Please try again later.",
+	"… for custom tool call …", "… for local shell call …", "… for shell call output …", "array_above_max_length",
+	"….properties[a].items: missing field.", "….properties: only allowed for OBJECT type", "Request contains an invalid argument.",
+}
+
+// TestWordsOfTheWireRules: what section 5 of the wire rules says that a provider answers is known
+// by its words.
+func TestWordsOfTheWireRules(t *testing.T) {
+	rules, err := specs.WireRules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := regexp.MustCompile("``\\s?(.+?)\\s?``|`([^`]+)`")
+	providers := map[string]string{"5.1": evidence.Anthropic, "5.2": evidence.OpenAI, "5.3": evidence.Gemini}
+	seen := 0
+	for _, rule := range rules {
+		provider := providers[rule.Section[:min(3, len(rule.Section))]]
+		if provider == "" || len(rule.Cells) < 2 {
+			continue
+		}
+		for _, m := range quoted.FindAllStringSubmatch(rule.Cells[1].Text, -1) {
+			words := m[1] + m[2]
+			said, err := json.Marshal(words)
+			if err != nil {
+				t.Fatal(err)
+			}
+			reply := strings.Replace(errorShapes[provider], `"WORDS"`, string(said), 1)
+			seen++
+			got := recording(asked(0, provider, minimal[provider], 400, reply)).Refusals()[0]
+			if got.Kind == check.RefusedForm && !slices.Contains(rule.IDs, got.Rule) && !slices.Contains(cutWords, words) {
+				t.Errorf("%s says %q, which is taken for %q", rule.IDs[0], words, got.Rule)
+			}
+		}
+	}
+	if seen < 100 {
+		t.Errorf("%d messages were read from the wire rules", seen)
 	}
 }
 

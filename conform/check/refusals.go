@@ -22,7 +22,6 @@ var refusals = map[string]string{
 	"A-33":   "tool_choice: type \"tool\" and \"any\" are not supported for this model.",
 	"A-39":   "When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`.",
 	"A-43":   "A maximum of 4 blocks with cache_control may be provided.",
-	"A-48":   "Too many strict tools",
 	"A-52":   "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block.",
 	"A-9":    "messages.0.role: Input should be 'user' or 'assistant'",
 	"A-11":   "messages: text content blocks must be non-empty",

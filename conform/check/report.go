@@ -20,7 +20,7 @@ func (r *report) addObserved(n int) { r.Observed += n }
 // addFinding adds a finding at a place in x's request or reply.
 func (r *report) addFinding(x *exchange, at wire.Place, rule, format string, args ...any) *Finding {
 	f := r.addBare(x, at, rule, format, args...)
-	f.Message += refusalQuote(x, rule)
+	f.Message += refusalQuote(x, at, rule)
 	return f
 }
 
@@ -114,10 +114,11 @@ func textAround(s string, at int) string {
 }
 
 // refusalQuote quotes the provider: its answer to this request if it refused it for
-// this very rule, else its known answer to a breach of the rule.
-func refusalQuote(x *exchange, rule string) string {
+// this very rule or at this very place, else its known answer to a breach of the rule.
+func refusalQuote(x *exchange, at wire.Place, rule string) string {
 	name := providerNames[x.Provider]
-	if x.refusal.Rule != "" && x.refusal.Rule == rule && !x.Missed {
+	if x.refusal.Kind == RefusedForm && !x.Missed &&
+		(rule != "" && x.refusal.Rule == rule || at.Path != "" && placeOfRefusal(x).Path == at.Path) {
 		return fmt.Sprintf("; %s refused the request: %q", name, cutText(x.refusal.Words, 200))
 	}
 	if text := refusals[rule]; text != "" {

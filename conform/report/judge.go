@@ -125,7 +125,50 @@ func JudgeTrace(rules []Rule, trace *check.Trace) []Result {
 	for i := range rules {
 		results[i] = rules[i].judge(trace, providers)
 	}
+	explainRefusals(results)
 	return results
+}
+
+// quotesRefusals reports whether the findings of a requirement only repeat what the provider
+// said. They stand behind those of the rule that was broken.
+func quotesRefusals(requirement string) bool {
+	return requirement == "ERR-001" || requirement == "ERR-002"
+}
+
+// compareQuotes puts the requirements of quotesRefusals last.
+func compareQuotes(a, b string) int {
+	switch {
+	case quotesRefusals(a) == quotesRefusals(b):
+		return 0
+	case quotesRefusals(a):
+		return 1
+	}
+	return -1
+}
+
+// explainRefusals says of refusals whose words name no rule which other check found why.
+func explainRefusals(results []Result) {
+	causes := map[int]string{} // checks, by exchange
+	for _, res := range results {
+		for _, f := range res.Findings {
+			if f.Answer == check.AnswerRefused && !quotesRefusals(res.Requirement) {
+				for _, at := range append(f.Places, Place{Exchange: f.Exchange}) {
+					causes[at.Exchange] = cmp.Or(causes[at.Exchange], f.Check)
+				}
+			}
+		}
+	}
+	for _, res := range results {
+		for i := range res.Findings {
+			if f := &res.Findings[i]; res.Requirement == "ERR-001" && f.Rule == "" {
+				if cause := causes[f.Exchange]; cause != "" {
+					f.Message += "; " + cause + " says why"
+				} else {
+					f.Message += "; no rule of ours is known for it"
+				}
+			}
+		}
+	}
 }
 
 // Judge runs the check on one case. A check that panics is a harness error, not

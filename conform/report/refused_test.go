@@ -1,0 +1,55 @@
+package report
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// TestSpecificFindingFirst holds that the finding which says why a request was refused stands
+// before the one that repeats the provider's words, quotes them, and that no report says that
+// the rule is unknown beside it.
+func TestSpecificFindingFirst(t *testing.T) {
+	rules, err := RulesOf(specs.CurrentSet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := `{"model":"gpt-5.2","store":false,"temperature":-1,"input":[{"role":"user","content":"hi"}]}`
+	for _, c := range []struct {
+		name, request, words, param string
+		checks                      []string
+		quoted                      bool   // by the specific finding
+		general                     string // end of what ERR-001 says
+	}{
+		{"words of the rule", request, "Invalid 'temperature': decimal below minimum value. Expected a value >= 0, but got -1 instead.", `"temperature"`,
+			[]string{"PAR-007/range", "ERR-001/form"}, true, "; rule O-6"},
+		{"unknown words about the same member", request, "It is too cold.", `"temperature"`, []string{"PAR-007/range", "ERR-001/form"}, true, "; PAR-007/range says why"},
+		{"unknown words about nothing", request, "No.", `null`, []string{"PAR-007/range", "ERR-001/form"}, false, "; PAR-007/range says why"},
+		{"unknown words and no breach", strings.Replace(request, "-1", "1", 1), "No.", `null`, []string{"ERR-001/form"}, false, "; no rule of ours is known for it"},
+	} {
+		x := evidence.Exchange{Provider: evidence.OpenAI, Process: -1, Provenance: evidence.ProvenanceUndeclared,
+			Request:  evidence.Request{Method: http.MethodPost, URL: "https://api.openai.com/v1/responses", Body: []byte(c.request), Header: http.Header{}},
+			Response: evidence.Response{Status: 400, Body: []byte(`{"error":{"message":"` + c.words + `","type":"invalid_request_error","param":` + c.param + `,"code":null}}`), Header: http.Header{}}}
+		rec := JudgeRecording(rules, evidence.Recording{Path: "a", Evidence: evidence.Evidence{Source: evidence.SourceRecording, Exchanges: []evidence.Exchange{x}}})
+		var checks []string
+		for _, f := range rec.Findings {
+			checks = append(checks, f.Check)
+			quotes := strings.Contains(f.Message, `OpenAI refused the request: "`+c.words)
+			if f.Check == "PAR-007/range" && quotes != c.quoted || f.Check == "ERR-001/form" && !strings.HasSuffix(f.Message, c.words+c.general) {
+				t.Errorf("%s: %s: %s", c.name, f.Check, f.Message)
+			}
+		}
+		if !slices.Equal(checks, c.checks) {
+			t.Errorf("%s: %q, want %q", c.name, checks, c.checks)
+		}
+		run := NewRun(Run{Subject: Subject{Name: "rkat"}}, rec.results)
+		last := run.Results[len(run.Results)-1]
+		if last.Requirement != "ERR-002" && last.Requirement != "ERR-001" {
+			t.Errorf("%s: a run ends with %s", c.name, last.Check)
+		}
+	}
+}

@@ -17,7 +17,7 @@ var _ = Describe("A conversation keeps its order", Label("ORD"), func() {
 		its.holds("ORD-009 calls are neither lost nor invented")
 		its.holds("ORD-010 nothing is sent back twice")
 		its.holds("ORD-011 calls keep name and arguments")
-		its.holds("ORD-012 results follow the order of the calls")
+		its.holds("ORD-012 results follow the order of the calls, in one message")
 		its.holds("ORD-013 text is sent back as it was")
 		its.holds("ORD-014 nothing is empty")
 		its.holds("ORD-015 ids, roles and arguments have the provider's form")

@@ -17,6 +17,7 @@ var pairingRules = map[string]rule{
 	"ORD-005/unique-calls":  uniqueCalls,
 	"ORD-005/unique-items":  uniqueItems,
 	"ORD-012/result-order":  resultOrder,
+	"ORD-012/one-message":   resultsTogether,
 }
 
 // everyCallAnswered: every call has its result where the provider looks for it.
@@ -334,6 +335,27 @@ func resultOrder(s *Trace, r *report) {
 			}
 			if slices.ContainsFunc(calls, func(c *wire.Item) bool { return answersCall(res, c) }) {
 				r.addFinding(x, res.Place, "", "result %s stands after the result of a later call", nameOf(res))
+				return
+			}
+		}
+	})
+}
+
+// resultsTogether: the results of parallel calls stand in one message of Anthropic's. Spread
+// over several they are accepted, and the model stops making calls in parallel.
+func resultsTogether(s *Trace, r *report) {
+	s.eachStep(func(x *exchange, st step) {
+		if x.Provider != evidence.Anthropic || len(x.itemsOfKind(st.run, wire.Call)) < 2 {
+			return
+		}
+		for i := st.answer.from + 1; i < st.answer.to; i++ {
+			before, it := &x.req.Items[i-1], &x.req.Items[i]
+			if before.What != wire.Result || it.What != wire.Result {
+				continue
+			}
+			r.addObserved(1)
+			if before.Msg != it.Msg {
+				r.addFinding(x, it.Place, "", "result %s stands in another message than %s, which answers a call of the same turn", it.ID, before.ID)
 				return
 			}
 		}

@@ -30,6 +30,7 @@ var pairingMutants = []Mutant{
 		})
 	}, evidence.Gemini)},
 	{"drop-opening", "cuts off what stands before the first function call", []string{"ORD-007"}, changeRequest(dropOpening, evidence.Gemini)},
+	{"scatter-results", "answers parallel calls in messages of their own", []string{"ORD-012"}, changeRequest(splitResults, evidence.Anthropic)},
 	{"reorder-results", "answers parallel calls in another order", []string{"ORD-012"}, changeRequest(reorderResults)},
 }
 
@@ -86,7 +87,8 @@ func splitResults(e *editor) bool {
 		if k < 0 || !e.removeItem(it) {
 			return false
 		}
-		all.Items = slices.Insert(all.Items, k+1, mustParse(`{"role":"user","parts":[`+string(wire.Encode(it.Node))+`]}`))
+		key := map[string]string{evidence.Anthropic: "content", evidence.Gemini: "parts"}[e.x.Provider]
+		all.Items = slices.Insert(all.Items, k+1, mustParse(`{"role":"user","`+key+`":[`+string(wire.Encode(it.Node))+`]}`))
 		return true
 	})
 }

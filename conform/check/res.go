@@ -12,6 +12,7 @@ import (
 // process goes on with it (R37, R44).
 var resumeRules = map[string]rule{
 	"RES-001/prefix":     resumePrefix,
+	"RES-001/reasoning":  resumeReasoning,
 	"RES-002/system":     systemConstant,
 	"RES-002/tools":      toolsConstant,
 	"RES-003/history":    historyKept,
@@ -133,6 +134,72 @@ func resumePrefix(s *Trace, r *report) {
 			r.comparePrefix(p.before, p.first)
 		}
 	}
+}
+
+// resumeReasoning: reasoning of OpenAI's models that stood in the last request before, or came
+// as ciphertext with its reply, is part of the transcript. The model misses it while its turn
+// goes on; another model cannot read it, and one that was refused must go. What an agent
+// leaves out of every closed turn is not lost by its resume.
+func resumeReasoning(s *Trace, r *report) {
+	for _, p := range s.allResumptions() {
+		if p.first.Provider != evidence.OpenAI || !p.recallsItself() || s.isShortenedSince(p.before, p.first) || s.hasRefusedReasoning(p) {
+			continue
+		}
+		dropsClosed := slices.ContainsFunc(s.links, func(l *link) bool {
+			return l.to.n < p.first.n && !l.open() && slices.ContainsFunc(l.missing, func(i int) bool { return l.reply(i).What == wire.Thinking })
+		})
+		for _, l := range p.first.replays {
+			held := p.before.reasoningOf(l.from)
+			for i := range l.from.reply.Items {
+				at, isHeld := held[i]
+				if !isHeld {
+					continue
+				}
+				r.addObserved(1)
+				sent := slices.IndexFunc(l.pairs, func(p pair) bool { return p.r == i })
+				var f *Finding
+				switch was := l.reply(i); {
+				case l.isForOtherModel(), dropsClosed && !l.open():
+				case sent < 0:
+					f = r.addLostItem(l, i, "", "reasoning item %s, which exchange %d held%s, is gone", was.ItemID, p.before.Index, at)
+				case was.Token != "" && l.sent(l.pairs[sent].q).Token == "" && l.sent(l.pairs[sent].q).Type != referenceType:
+					f = r.addChange(l, l.sent(l.pairs[sent].q).Place, was.Place, "", "reasoning item %s, which exchange %d held%s, has lost its encrypted content", was.ItemID, p.before.Index, at)
+				}
+				if f != nil && !l.open() {
+					f.Consequence = specs.Degraded
+				}
+			}
+		}
+	}
+}
+
+// reasoningOf says where x holds the reasoning of a reply, by the ordinal of the item there: in
+// its request or, as ciphertext, in its own reply.
+func (x *exchange) reasoningOf(from *exchange) map[int]string {
+	held := map[int]string{}
+	for _, l := range x.replays {
+		for _, p := range l.pairs {
+			if l.from == from && l.reply(p.r).What == wire.Thinking {
+				held[p.r] = " at " + l.sent(p.q).Place.Path
+			}
+		}
+	}
+	if from == x && x.reply.Usable() {
+		for i := range x.reply.Items {
+			if it := &x.reply.Items[i]; it.What == wire.Thinking && it.Token != "" {
+				held[i] = " in its reply"
+			}
+		}
+	}
+	return held
+}
+
+// hasRefusedReasoning reports whether the provider refused reasoning of the conversation
+// before: it goes on without it.
+func (s *Trace) hasRefusedReasoning(p resumption) bool {
+	return slices.ContainsFunc(s.x[:p.first.n], func(x *exchange) bool {
+		return x.conversation == p.before.conversation && slices.Contains([]string{"O-12", "O-14", "O-15"}, x.refusal.Rule)
+	})
 }
 
 // eachNext calls f for every request of a conversation and the earlier one whose

@@ -50,6 +50,11 @@ var resumeMutants = []Mutant{
 		return true
 	})},
 	{"edit-history-on-resume", "resumes with another first prompt", []string{"RES-001"}, changeResumed(func(e *editor, _ *wire.Request) bool { return e.editPrompt() })},
+	{"lose-reasoning-on-resume", "resumes without reasoning that it sent before", []string{"RES-001"}, changeResumed(func(e *editor, _ *wire.Request) bool {
+		return e.x.Provider == evidence.OpenAI && e.eachItem(func(_ int, it *wire.Item) bool {
+			return it.What == wire.Thinking && e.wasEmitted(it) && e.removeItem(it)
+		})
+	})},
 	{"forget-reply", "resumes without the last reply", []string{"RES-004"}, changeResumed(forgetReply)},
 	{"drop-result-on-resume", "resumes with a call left open", []string{"RES-005"}, changeResumed(func(e *editor, _ *wire.Request) bool { return dropResult(e) })},
 	{"replay-twice", "resumes with the last reply twice", []string{"RES-006"}, changeResumed(replayTwice)},

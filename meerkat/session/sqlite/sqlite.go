@@ -11,7 +11,8 @@
 // The package promises: a record is on disk before Append returns. An Append is
 // one transaction, so a crash leaves all of it or nothing. Several processes may
 // use one folder, and one writer at a time has a session. The database has mode
-// 0600. The records in it are the lines that package jsonl would write.
+// 0600. The records in it are the lines that package jsonl would write, and a session that
+// lacks its last rows is refused.
 package sqlite
 
 import (
@@ -48,6 +49,11 @@ CREATE TABLE sessions (id TEXT PRIMARY KEY, header BLOB NOT NULL, created INTEGE
 CREATE INDEX sessions_updated ON sessions (updated, id);
 CREATE TABLE records (session TEXT NOT NULL, seq INTEGER NOT NULL, lines BLOB NOT NULL, PRIMARY KEY (session, seq)) WITHOUT ROWID;
 PRAGMA user_version = 1;`
+
+// countSchema counts the rows of each session beside them: a damaged byte may hide the last
+// ones from SQLite. Older programs do not know the table, so that a session may have more.
+const countSchema = `
+CREATE TABLE IF NOT EXISTS counts (session TEXT PRIMARY KEY, rows INTEGER NOT NULL) WITHOUT ROWID;`
 
 // Store is a session.Store over <dir>/sessions.db. Several processes may use
 // one folder at once. Close it when it is no longer needed.
@@ -131,9 +137,10 @@ func (s *Store) createSchema(ctx context.Context) error {
 		case version > schemaVersion:
 			return &session.VersionError{Path: s.path, Have: version, Newest: schemaVersion}
 		case version == schemaVersion:
-			return nil
+			_, err := tx.ExecContext(ctx, countSchema)
+			return err
 		}
-		_, err := tx.ExecContext(ctx, schema)
+		_, err := tx.ExecContext(ctx, schema+countSchema)
 		return err
 	})
 }
@@ -201,8 +208,7 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 		if _, err := tx.ExecContext(ctx, "INSERT INTO sessions VALUES (?,?,?,?)", string(h.ID), header.Lines, header.Updated, header.Updated); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "INSERT INTO records VALUES (?,0,?)", string(h.ID), header.Lines)
-		return err
+		return insertRow(ctx, tx, h.ID, header)
 	})
 	if err != nil {
 		return nil, errors.Join(err, fileutil.CloseLocked(lock))
@@ -210,12 +216,21 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 	return s.bindWriter(w, lock), nil
 }
 
+// insertRow stores a row of a session and counts it.
+func insertRow(ctx context.Context, tx *sql.Tx, id session.ID, r rows.Row) error {
+	if _, err := tx.ExecContext(ctx, "INSERT INTO records VALUES (?,?,?)", string(id), r.Number, r.Lines); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO counts VALUES (?,?)", string(id), r.Number+1)
+	return err
+}
+
 // bindWriter makes w write into s until it is closed, which drops the lock.
 func (s *Store) bindWriter(w *rows.Writer, lock *os.File) *rows.Writer {
 	w.Release = func() error { return fileutil.CloseLocked(lock) }
 	w.Insert = func(ctx context.Context, r rows.Row) error {
 		return s.inTransaction(ctx, func(tx *sql.Tx) error {
-			if _, err := tx.ExecContext(ctx, "INSERT INTO records VALUES (?,?,?)", string(w.ID), r.Number, r.Lines); err != nil {
+			if err := insertRow(ctx, tx, w.ID, r); err != nil {
 				return err
 			}
 			_, err := tx.ExecContext(ctx, "UPDATE sessions SET updated = max(updated, ?) WHERE id = ?", r.Updated, string(w.ID))
@@ -290,12 +305,17 @@ func (s *Store) Load(ctx context.Context, id session.ID) (session.Session, error
 
 // loadSession returns a session and the number of its next row.
 func (s *Store) loadSession(ctx context.Context, id session.ID) (session.Parsed, int, error) {
+	all := rows.Rows{Name: s.recordsPath(id)}
+	// Before the rows: a writer may add some meanwhile.
+	err := s.db.QueryRowContext(ctx, "SELECT rows FROM counts WHERE session = ?", string(id)).Scan(&all.Least)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return session.Parsed{}, 0, s.wrapError(err)
+	}
 	found, err := s.db.QueryContext(ctx, "SELECT seq, lines FROM records WHERE session = ? ORDER BY seq", string(id))
 	if err != nil {
 		return session.Parsed{}, 0, s.wrapError(err)
 	}
 	defer func() { _ = found.Close() }() // found.Err reports
-	all := rows.Rows{Name: s.recordsPath(id)}
 	for found.Next() {
 		var number int
 		var lines sql.RawBytes
@@ -309,6 +329,9 @@ func (s *Store) loadSession(ctx context.Context, id session.ID) (session.Parsed,
 	}
 	if err := found.Err(); err != nil {
 		return session.Parsed{}, 0, s.wrapError(err)
+	}
+	if all.Next == 0 && s.checkExists(ctx, id) != nil { // deleted meanwhile, or by an older program
+		all.Least = 0
 	}
 	p, err := all.Parse(id)
 	return p, all.Next, err
@@ -350,7 +373,7 @@ func (s *Store) Delete(ctx context.Context, id session.ID) error {
 		return err
 	}
 	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
-		for _, query := range []string{"DELETE FROM records WHERE session = ?", "DELETE FROM sessions WHERE id = ?"} {
+		for _, query := range []string{"DELETE FROM records WHERE session = ?", "DELETE FROM counts WHERE session = ?", "DELETE FROM sessions WHERE id = ?"} {
 			if _, err := tx.ExecContext(ctx, query, string(id)); err != nil {
 				return err
 			}

@@ -136,6 +136,97 @@ func TestMissingAppend(t *testing.T) {
 	}
 }
 
+// TestHiddenAppend checks that a session whose last records are gone, or all of them, is
+// damaged: it would go on as if they had never been. One that another program has deleted, or
+// has added to without counting, is what it is.
+func TestHiddenAppend(t *testing.T) {
+	var corrupt *session.CorruptError
+	for statement, want := range map[string]func(got session.Session, err error) bool{
+		"DELETE FROM records WHERE seq = 3": func(_ session.Session, err error) bool { return errors.As(err, &corrupt) },
+		"DELETE FROM records":               func(_ session.Session, err error) bool { return errors.As(err, &corrupt) },
+		"DELETE FROM records; DELETE FROM sessions": func(_ session.Session, err error) bool {
+			return errors.Is(err, session.ErrNotFound) && !errors.As(err, &corrupt)
+		},
+		"UPDATE counts SET rows = 2": func(got session.Session, err error) bool { return err == nil && len(got.Messages) == 3 },
+		"DROP TABLE counts":          func(got session.Session, err error) bool { return err == nil && len(got.Messages) == 3 },
+	} {
+		dir := t.TempDir()
+		s := openStore(t, dir)
+		id, w := createSession(t, s, 1)
+		for range 3 {
+			if err := w.Append(t.Context(), messageRecord("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		execDirectly(t, dir, statement)
+		s = openStore(t, dir)
+		if got, err := s.Load(t.Context(), id); !want(got, err) {
+			t.Errorf("%s: %d messages, %v", statement, len(got.Messages), err)
+		}
+	}
+}
+
+// TestEveryByte damages the database itself, a byte at a time: the beginning of each page,
+// where SQLite keeps how many rows the page has and where they are, and places between. A
+// session is then refused, or whole.
+func TestEveryByte(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	id, w := createSession(t, s, 1)
+	for range 40 { // two pages
+		if err := w.Append(t.Context(), messageRecord("a message")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole, err := s.Load(t.Context(), id)
+	if err := errors.Join(err, w.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "sessions.db")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = 4096
+	refused, kept := 0, 0
+	for at := range data {
+		if in := at % page; in > 32 && in%61 != 0 || at < 100 {
+			continue
+		}
+		for _, flip := range []byte{1, 4, 64} {
+			bad := bytes.Clone(data)
+			bad[at] ^= flip
+			if err := os.WriteFile(file, bad, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, err := loadDamaged(t, dir, id)
+			switch {
+			case err != nil:
+				refused++
+			case len(got.Messages) != len(whole.Messages) || got.Messages[39].Content != "a message":
+				t.Errorf("byte %d of page %d, bits %08b: %d messages and no error", at%page, at/page+1, flip, len(got.Messages))
+			default:
+				kept++
+			}
+		}
+	}
+	t.Logf("%d times refused, %d times whole", refused, kept)
+}
+
+// loadDamaged loads a session of a database that is damaged.
+func loadDamaged(t *testing.T, dir string, id session.ID) (session.Session, error) {
+	t.Helper()
+	s, err := sqlite.Open(dir)
+	if err != nil {
+		return session.Session{}, err
+	}
+	defer func() { _ = s.Close() }() // only read
+	return s.Load(t.Context(), id)
+}
+
 // TestReplacedWhileOpen: what is written to a file that has no name any more is
 // lost, and said to be.
 func TestReplacedWhileOpen(t *testing.T) {

@@ -18,22 +18,32 @@ type Rows struct {
 	Name string
 	// Next is the number that the next row must have.
 	Next int
-	data []byte
+	// Least is how many rows were stored, as the store has noted beside them; 0: it has not.
+	// Others may have been added since.
+	Least int
+	data  []byte
 }
 
 // Add adds a copy of lines, the row of that number. A missing row before it is a
 // *session.CorruptError: what follows depends on it.
 func (r *Rows) Add(number int, lines []byte) error {
 	if number != r.Next {
-		return &session.CorruptError{Path: r.Name, Err: fmt.Errorf("append %d is missing", r.Next)}
+		return r.missingError()
 	}
 	r.data, r.Next = append(r.data, lines...), number+1
 	return nil
 }
 
+func (r *Rows) missingError() error {
+	return &session.CorruptError{Path: r.Name, Err: fmt.Errorf("append %d is missing", r.Next)}
+}
+
 // Parse returns what the rows of session id add up to, session.ErrNotFound if there
 // are none, a *session.CorruptError or a *session.VersionError.
 func (r *Rows) Parse(id session.ID) (session.Parsed, error) {
+	if r.Next < r.Least {
+		return session.Parsed{}, r.missingError()
+	}
 	if r.Next == 0 {
 		return session.Parsed{}, session.NotFound(id)
 	}

@@ -29,10 +29,25 @@ var operations = []struct {
 	{path: regexp.MustCompile(`/model/[^/]*anthropic[^/]*/invoke$`), provider: Anthropic},
 	{path: regexp.MustCompile(`/responses(/compact|/resp_[^/]+)?$`), provider: OpenAI},
 	{path: regexp.MustCompile(`/models/[^/]+:(streamG|g)enerateContent$`), provider: Gemini},
-	{path: regexp.MustCompile(`/model/[^/]+/invoke-with-response-stream$`), skip: "the binary event stream of Bedrock is not judged"},
-	{path: regexp.MustCompile(`/chat/completions$`), skip: "the Chat Completions API is not judged"},
+	{path: regexp.MustCompile(`/model/[^/]+/invoke-with-response-stream$`), skip: "the binary event stream of Bedrock" + notJudged},
+	{path: regexp.MustCompile(`/model/[^/]+/(converse(-stream)?|invoke)$`), skip: "the Bedrock API" + notJudged},
+	{path: regexp.MustCompile(`/chat/completions$`), skip: "the Chat Completions API" + notJudged},
+	{path: regexp.MustCompile(`/v1/completions$`), skip: "the Completions API" + notJudged},
+	{path: regexp.MustCompile(`/v1(alpha|beta)[0-9]*/interactions$`), skip: "the Interactions API of Gemini" + notJudged},
+	{path: regexp.MustCompile(`/api/(chat|generate)$`), skip: "the Ollama API" + notJudged},
 	{path: regexp.MustCompile(`/(count_tokens|input_tokens)$|:countTokens$`), skip: tokensOnly},
 	{path: regexp.MustCompile(`/v1(alpha|beta)?[0-9]*/(models|files|cachedContents|conversations|responses|messages/batches|batches|embeddings|uploads)\b`), skip: "no generation, nothing to judge"},
+}
+
+// notJudged ends the reason to skip a call of a model.
+const notJudged = " is not judged"
+
+// NotJudged returns the API that a skipped call of a model speaks, "" for what is no such call.
+func (s Skip) NotJudged() string {
+	if api, ok := strings.CutSuffix(s.Reason, notJudged); ok {
+		return api
+	}
+	return ""
 }
 
 const tokensOnly = "counts tokens only"

@@ -1,10 +1,12 @@
 package harness
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/llm"
@@ -23,9 +25,17 @@ func (r *Runner) furnishRoom(p Permutation) (Room, error) {
 		Model: p.Case.Target.Model, Effort: p.Case.Target.Effort, System: specs.Fresh(p.Case.Scenario.System, r.seedOf(p.Source)),
 		MaxTurns: p.Case.Scenario.Limits.Turns,
 	}
+	if r.InPlace {
+		room.Work = r.WorkDir
+	}
 	for _, folder := range []string{room.Home, room.Work, room.Temp} {
-		if err := os.Mkdir(folder, 0o700); err != nil {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return Room{}, err
+		}
+	}
+	if r.WorkDir != "" && !r.InPlace {
+		if err := os.CopyFS(room.Work, os.DirFS(r.WorkDir)); err != nil {
+			return Room{}, fmt.Errorf("%s: cannot be copied: %w", r.WorkDir, fileutil.Reason(err))
 		}
 	}
 	room.Sandbox, err = isolate.New(isolate.Config{Level: r.sandboxLevel(), Dir: room.Work})
@@ -47,6 +57,9 @@ func (r *Runner) connectRoom(room *Room, ingress *proxy.Proxy) {
 	} else {
 		url := ingress.URLFor(proxy.BaseURL, "")
 		room.BaseURL = map[string]string{llm.Anthropic: url + "/anthropic", llm.OpenAI: url + "/openai/v1", llm.Gemini: url + "/gemini"}
+		if room.Case.Target.Provider == "" { // behind this address, the rest of the path decides
+			room.BaseURL[""] = url + "/v1"
+		}
 	}
 	room.Env = room.environment(r.Path)
 }

@@ -49,6 +49,10 @@ type Config struct {
 	// RefuseWebSockets makes agents go on over HTTP. Else the WebSockets of OpenAI's
 	// Responses API are judged where the simulator answers: each message is an exchange.
 	RefuseWebSockets bool
+	// WorkDir is the folder of which the agent starts in a copy or, with InPlace, in which it
+	// starts itself; then one case must run after the other. "": an empty folder.
+	WorkDir string
+	InPlace bool
 	// Isolation is how far the agent's processes are kept apart, see
 	// [isolate.Detect]. The zero value leaves the network open to them.
 	Isolation isolate.Level

@@ -102,3 +102,15 @@ type Room struct {
 	// MaxTurns is how many replies a process may ask for; 0: any number.
 	MaxTurns int
 }
+
+// Environment returns the whole environment of an agent in a room. The room in which an agent
+// is started before any case, to learn what it is, has no case. Nil: that of the room.
+type Environment func(Room) ([]string, error)
+
+// In returns the environment in a room.
+func (e Environment) In(room Room) ([]string, error) {
+	if e == nil {
+		return room.Env, nil
+	}
+	return e(room)
+}

@@ -1,6 +1,7 @@
 package subject
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -34,20 +35,22 @@ type CommandLine struct {
 	Env []string
 	// Providers are those that the agent is led to. Nil: all.
 	Providers []string
+	// WorkDir is the folder in which the agent starts, or in a copy of it. "": an empty one.
+	WorkDir string
 }
 
 // defaultSession finds the id of a session in what agents print.
 const defaultSession = `(?i)session(?:[ _-]?id)?["']?\s*[:=]\s*["']?([A-Za-z0-9][A-Za-z0-9._-]{3,})`
 
 // AdHoc makes the profile of a command line. Arguments that name files are relative to
-// the folder of this process and become absolute, because agents start in an empty
-// folder. An error says which part is wrong and what to write.
+// WorkDir, in which the agent finds them, or to the folder of this process: then they become
+// absolute. An error says which part is wrong and what to write.
 func AdHoc(c CommandLine) (*profiles.Profile, error) {
 	if len(c.Run) == 0 || c.Run[0] == "" {
 		return nil, errors.New("command: names no program; write: -- my-agent {prompt}")
 	}
 	p := &profiles.Profile{Name: commandName(c.Run), Providers: map[string]profiles.Provider{}}
-	p.Run = commandTemplates(c.Run)
+	p.Run = commandTemplates(c.Run, c.WorkDir)
 	if !takesPrompt(p.Run) && !c.Stdin {
 		return nil, fmt.Errorf("command %s: no argument says {prompt}, so the agent would be asked nothing; write {prompt} where its prompt goes, or use --stdin", c.Run[0])
 	}
@@ -108,6 +111,14 @@ func (c CommandLine) addVariables(p *profiles.Profile) error {
 	return nil
 }
 
+// ForProtocol makes the profile of an agent that speaks a protocol, with variables as in
+// [CommandLine].
+func ForProtocol(name string, env, providers []string) (*profiles.Profile, error) {
+	p := &profiles.Profile{Name: name, Providers: map[string]profiles.Provider{}}
+	c := CommandLine{Env: env, Providers: providers}
+	return p, cmp.Or(c.addVariables(p), c.addProviders(p))
+}
+
 func orNew(a **profiles.Addition) *profiles.Addition {
 	if *a == nil {
 		*a = new(profiles.Addition)
@@ -160,7 +171,7 @@ func (c CommandLine) addResume(p *profiles.Profile) error {
 	if err != nil {
 		return err
 	}
-	p.Resume = commandTemplates(argv)
+	p.Resume = commandTemplates(argv, c.WorkDir)
 	if !takesPrompt(p.Resume) && !c.Stdin {
 		return fmt.Errorf("--resume-cmd %q: no argument says {prompt}; write {prompt} where the next prompt goes", c.Resume)
 	}
@@ -213,18 +224,25 @@ func SplitCommand(flag, text string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, t := range commandTemplates(argv) {
+	for i, t := range commandTemplates(argv, "") {
 		argv[i] = string(t)
 	}
 	return argv, nil
 }
 
-// commandTemplates are the arguments of a command with absolute paths.
-func commandTemplates(argv []string) []profiles.Template {
+// commandTemplates are the arguments of a command with absolute paths. What exists in workDir
+// stays as it is, but for the program.
+func commandTemplates(argv []string, workDir string) []profiles.Template {
 	list := toTemplates(argv)
 	script := scriptIndex(argv)
 	for i, arg := range argv {
-		list[i] = profiles.Template(absolutePath(arg, i > 0 && i == script))
+		_, err := os.Stat(filepath.Join(workDir, arg))
+		switch isThere := workDir != "" && err == nil; {
+		case isThere && i == 0 && isPath(arg) && !filepath.IsAbs(arg):
+			list[i] = profiles.Template(filepath.Join(workDir, arg))
+		case !isThere:
+			list[i] = profiles.Template(absolutePath(arg, i > 0 && i == script))
+		}
 	}
 	return list
 }

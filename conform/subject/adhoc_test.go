@@ -1,6 +1,7 @@
 package subject
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,31 @@ func TestCommandName(t *testing.T) {
 	}
 }
 
+// TestPathsOfWorkDir holds that the agent finds files of the folder in which it starts by the
+// names that they have there.
+func TestPathsOfWorkDir(t *testing.T) {
+	dir, own := t.TempDir(), t.TempDir()
+	t.Chdir(own)
+	for _, name := range []string{filepath.Join(dir, "cmd", "agent", "main.go"), filepath.Join(dir, "run.sh"), filepath.Join(own, "other.py")} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, nil, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for command, want := range map[string]string{
+		"go run ./cmd/agent {prompt}": "go run ./cmd/agent {prompt}",
+		"./run.sh run.sh {prompt}":    "DIR/run.sh run.sh {prompt}",
+		"python3 other.py {prompt}":   "python3 OWN/other.py {prompt}",
+	} {
+		var got []string
+		for _, arg := range commandTemplates(strings.Fields(command), dir) {
+			got = append(got, strings.NewReplacer(dir, "DIR", own, "OWN").Replace(string(arg)))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", command, got, want)
+		}
+	}
+}
+
 // TestPathsBecomeAbsolute holds that files of the caller's folder are found from the
 // folder in which the agent starts, and that words stay words.
 func TestPathsBecomeAbsolute(t *testing.T) {
@@ -57,7 +83,7 @@ func TestPathsBecomeAbsolute(t *testing.T) {
 		"my-agent --skills ./skills skills none.x": "my-agent --skills DIR/skills skills none.x",
 	} {
 		var got []string
-		for _, arg := range commandTemplates(strings.Fields(command)) {
+		for _, arg := range commandTemplates(strings.Fields(command), "") {
 			got = append(got, string(arg))
 		}
 		if text := strings.ReplaceAll(strings.Join(got, " "), dir, "DIR"); text != want {

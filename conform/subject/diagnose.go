@@ -2,6 +2,7 @@ package subject
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -22,6 +23,7 @@ type sighting struct {
 	exchanges []evidence.Exchange // calls of a model
 	others    []string            // requests that are none: method, host and path
 	providers []string            // whose models were called
+	unjudged  string              // the API of models that others use and conform does not judge
 }
 
 func newSighting(probed harness.Probed) sighting {
@@ -41,9 +43,22 @@ func newSighting(probed harness.Probed) sighting {
 	for _, skip := range skipped {
 		if skip.Exchange >= probed.Early {
 			s.others = appendNew(s.others, harness.PrintableLine(skip.What, harness.MaxLine))
+			s.unjudged = cmp.Or(s.unjudged, skip.NotJudged())
+		}
+	}
+	for _, n := range probed.Notices {
+		if path, _, ok := strings.Cut(strings.TrimPrefix(n.Text, "refused "), ": no provider's path"); ok {
+			s.others = appendNew(s.others, harness.PrintableLine(path, harness.MaxLine))
+			_, reason := evidence.Provider(evidence.Request{URL: path})
+			s.unjudged = cmp.Or(s.unjudged, evidence.Skip{Reason: reason}.NotJudged())
 		}
 	}
 	return s
+}
+
+// isAccepted reports whether a call of a model was answered well.
+func (s sighting) isAccepted() bool {
+	return slices.ContainsFunc(s.exchanges, func(x evidence.Exchange) bool { return x.Response.Status/100 == 2 })
 }
 
 func requestName(r evidence.Request) string {
@@ -85,10 +100,11 @@ func bothEnds(stream []byte) []byte {
 	return slices.Concat(stream[:maxSearched], []byte("\n"), end[max(0, bytes.IndexAny(end, " \n")):])
 }
 
-// printedText is what the agent wrote, errors last.
+// printedText is the agent's command and what it wrote, errors last.
 func (s sighting) printedText() string {
 	var all strings.Builder
 	for _, p := range s.probed.Processes {
+		all.WriteString(strings.Join(p.Args, " ") + "\n")
 		all.Write(bothEnds(p.Stdout))
 		all.WriteByte('\n')
 		all.Write(bothEnds(p.Stderr))
@@ -131,8 +147,10 @@ func (s sighting) timedOut() bool {
 var (
 	loginWords    = regexp.MustCompile(`(?i)\b(not logged in|log ?in\b|sign ?in\b|signin|authenticat(e|ion) required|oauth|unauthenticated|please run /login)`)
 	terminalWords = regexp.MustCompile(`(?i)(not a (tty|terminal)|(requires|needs) (an? )?(interactive )?(tty|terminal)|raw mode is not supported|inappropriate ioctl|/dev/tty|not running in an? (interactive )?terminal)`)
-	networkWords  = regexp.MustCompile(`(?i)(\bENOTFOUND|ECONNREFUSED|ENETUNREACH|EAI_AGAIN|ENETDOWN|getaddrinfo|could not resolve|name or service not known|temporary failure in name resolution|no such host|network is unreachable|connection refused|fetch failed|connection error|dns error)`)
+	networkWords  = regexp.MustCompile(`(?i)(\bENOTFOUND|ENETUNREACH|EAI_AGAIN|ENETDOWN|getaddrinfo|could not resolve|name or service not known|temporary failure in name resolution|no such host|network is unreachable|fetch failed|connection error|dns error)`)
 	trustWords    = regexp.MustCompile(`(?i)(SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)|certificate verify failed|self[- ]signed certificate|unknown (authority|issuer)|UnknownIssuer|invalid peer certificate|CERTIFICATE_VERIFY_FAILED)`)
+	localWords    = regexp.MustCompile(`(?i)(\bollama|:11434\b|ECONNREFUSED|connection refused)`) // nothing else listens in the sandbox
+	bedrockWords  = regexp.MustCompile(`(?i)\bbedrock(-runtime[\w.-]*\.amazonaws\.com)?\b`)
 	loginHosts    = regexp.MustCompile(`(?i)^(auth\.openai\.com|chatgpt\.com|claude\.ai|console\.anthropic\.com|platform\.claude\.com|accounts\.google\.com|oauth2\.googleapis\.com|cloudcode-pa\.googleapis\.com|github\.com)(:|$)`)
 )
 
@@ -143,6 +161,10 @@ func (s sighting) explainSilence(way string, isolated bool) string {
 	switch untrusted := s.hostsOf(proxy.Untrusted); {
 	case len(untrusted) > 0:
 		return "the agent does not trust conform's certificate for " + listSome(untrusted) + "; " + trustAdvice
+	case s.unjudged != "":
+		return "the agent speaks " + s.unjudged + " (" + listSome(s.others) + "), which " + unjudgedAdvice + "; " + s.lastWords()
+	case slices.ContainsFunc(stray, bedrockWords.MatchString):
+		return "the agent speaks the Bedrock API (" + listSome(stray) + "), which " + unjudgedAdvice + "; " + s.lastWords()
 	case len(logins) > 0:
 		return "the agent logs in at " + listSome(logins) + " instead of using a key; lead it to its provider with the key in a profile (files, env, {key}); " + s.lastWords()
 	case len(s.others) > 0:
@@ -155,6 +177,9 @@ func (s sighting) explainSilence(way string, isolated bool) string {
 		return "the agent needs a terminal; give it the flag that makes it print one answer and end; " + s.lastWords()
 	case loginWords.MatchString(text):
 		return "the agent wants a login and sent nothing; give it the made-up key in a profile (files, env, {key}), or the flag that makes it use a key; " + s.lastWords()
+	case localWords.MatchString(text) || bedrockWords.MatchString(text):
+		return "the agent sent nothing here; it seems to call Bedrock or a model server on this machine, such as Ollama, which " + unjudgedAdvice +
+			"; if it speaks one of these, it may not use " + wayAdvice(way, isolated) + "; " + s.lastWords()
 	case s.timedOut():
 		return "the agent sent nothing in time; it may wait for input or a terminal; give it the flag that makes it answer one prompt and end; " + s.lastWords()
 	case networkWords.MatchString(text):
@@ -171,6 +196,9 @@ func (s sighting) hasFailed() bool {
 	return n == 0 || s.probed.Processes[n-1].ExitCode != 0
 }
 
+// unjudgedAdvice goes on a sentence about an API of models.
+const unjudgedAdvice = "conform does not judge; set the agent to Anthropic Messages, OpenAI Responses or Gemini generateContent"
+
 const trustAdvice = "it is in the file that SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE name; set the agent's own variable with --env NAME={ca_file} or in a profile (mitm: {env: …}), or use --ingress base-url"
 
 func straysAdvice(stray []string) string {
@@ -183,7 +211,7 @@ func straysAdvice(stray []string) string {
 // wayAdvice names what was set for a way in, and says what to set instead.
 func wayAdvice(way string, isolated bool) string {
 	if way == profiles.IngressBaseURL {
-		return "ANTHROPIC_BASE_URL, OPENAI_BASE_URL and GEMINI_BASE_URL; set its own address with --env NAME={base_url} --provider …, in a profile (base_url: {env: …}), or use --ingress mitm"
+		return "ANTHROPIC_BASE_URL, OPENAI_BASE_URL and GEMINI_BASE_URL; set its own address with --env NAME={base_url}, in a profile (base_url: {env: …}), or use --ingress mitm"
 	}
 	where := ""
 	if !isolated {

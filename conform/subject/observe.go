@@ -2,10 +2,12 @@ package subject
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/wire"
@@ -68,7 +70,7 @@ func Observe(ctx context.Context, p *profiles.Profile, c Checks) (*Observation, 
 	if why := missingProgram(p, string(command[0]), c.Path); why != "" {
 		return nil, fmt.Errorf("%s: %s: %w", command[0], why, ErrNoProgram)
 	}
-	c.Subject, c.CaseTimeout = NewCommand(p, ""), preflightTimeout
+	c.Subject, c.CaseTimeout = NewCommand(p, ""), cmp.Or(c.CaseTimeout, preflightTimeout)
 	runner, err := harness.NewRunner(c.Config)
 	if err != nil {
 		return nil, err
@@ -77,30 +79,29 @@ func Observe(ctx context.Context, p *profiles.Profile, c Checks) (*Observation, 
 	seen := &Observation{Schema: ObserveSchema, Name: p.Name}
 	for i, way := range c.waysIn() {
 		var files []string
-		ask := harness.Probe{Prompts: []string{canaryPrompt}, Ingress: way, After: func(_ context.Context, room harness.Room) { files = writtenFiles(room) }}
-		if !c.FindProvider {
-			ask.Provider, _ = providerFor(p, way)
+		began := time.Now()
+		ask := harness.Probe{Prompts: []string{canaryPrompt}, Ingress: way}
+		ask.Before = func(ctx context.Context, room harness.Room) {
+			began = time.Now()
+			if i == 0 {
+				seen.Version = findVersion(ctx, p, room)
+			}
 		}
-		if i == 0 {
-			ask.Before = func(ctx context.Context, room harness.Room) { seen.Version = findVersion(ctx, p, room) }
+		ask.After = func(_ context.Context, room harness.Room) { files = writtenFiles(room, began) }
+		sighted, err := c.probeWay(ctx, runner, p, ask)
+		if err != nil {
+			return nil, err
 		}
-		probed := runner.Probe(ctx, ask)
-		if err := runner.Tripped(); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Name, err)
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if probed.Early > 0 {
+		if sighted.probed.Early > 0 {
 			seen.Version = ""
 		}
-		seen.Ways = append(seen.Ways, newWaySeen(way, probed, files, c.Isolation.Enforced))
+		seen.Ways = append(seen.Ways, newWaySeen(way, sighted, files, c.Isolation.Enforced))
 	}
 	return seen, nil
 }
 
-func newWaySeen(way string, probed harness.Probed, files []string, isolated bool) WaySeen {
-	s := newSighting(probed)
+func newWaySeen(way string, s sighting, files []string, isolated bool) WaySeen {
+	probed := s.probed
 	w := WaySeen{
 		Ingress: way, Works: len(s.exchanges) > 0, Providers: orEmpty(s.providers), Models: []string{}, Endpoints: []string{}, Tools: []string{},
 		Side: orEmpty(s.others), StrayHosts: orEmpty(s.hostsOf(proxy.Refused)), UntrustedHosts: orEmpty(s.hostsOf(proxy.Untrusted)),
@@ -154,13 +155,16 @@ func toolNames(tools *wire.Node) (names []string) {
 // maxFiles bounds the list of written files.
 const maxFiles = 30
 
-// writtenFiles lists the files below HOME and in the work folder, "~/" and "./" in
-// front.
-func writtenFiles(room harness.Room) (files []string) {
+// writtenFiles lists the files below HOME and in the work folder that changed since a time,
+// "~/" and "./" in front.
+func writtenFiles(room harness.Room, since time.Time) (files []string) {
 	for _, root := range []struct{ dir, prefix string }{{room.Home, "~/"}, {room.Work, "./"}} {
 		_ = filepath.WalkDir(root.dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return nil //nolint:nilerr // what cannot be read is not listed
+			}
+			if info, err := d.Info(); err != nil || info.ModTime().Before(since) {
+				return nil //nolint:nilerr // the same
 			}
 			if len(files) == maxFiles {
 				files = append(files, "…")

@@ -33,7 +33,7 @@ func newPlan(p *profiles.Profile, room harness.Room) plan {
 	pl.values = map[string]string{
 		"home": room.Home, "work": room.Work, "temp": room.Temp, "effort": room.Effort, "system": room.System,
 		"model": cmp.Or(pl.provider.Model, room.Model), "provider": cmp.Or(pl.provider.Name, name),
-		"key": lookupVariable(room.Env, keyVariables[name]), "proxy_url": room.ProxyURL, "ca_file": room.CAFile, "base_url": room.BaseURL[name],
+		"key": cmp.Or(lookupVariable(room.Env, keyVariables[name]), "conform-made-up-key"), "proxy_url": room.ProxyURL, "ca_file": room.CAFile, "base_url": room.BaseURL[name],
 	}
 	if dir := p.Dir(); dir != "" {
 		pl.values["profile_dir"] = dir
@@ -161,6 +161,18 @@ func (pl plan) fillEnvironment() ([]string, error) {
 		}
 	}
 	return env, nil
+}
+
+// Environment is that of a process in a room, with what a profile sets and removes. An agent
+// that is started before any case, to learn what it is, gets an address at which nothing
+// listens as its base URL.
+func Environment(p *profiles.Profile, room harness.Room) ([]string, error) {
+	if room.Case.Scenario == nil {
+		room.Ingress = profiles.IngressBaseURL
+		room.Case.Target.Provider, _ = providerFor(p, room.Ingress)
+		room.BaseURL = map[string]string{room.Case.Target.Provider: "http://127.0.0.1:9"}
+	}
+	return newPlan(p, room).fillEnvironment()
 }
 
 // fillFiles are the files to write, by their absolute paths.

@@ -66,6 +66,7 @@ func Preflight(ctx context.Context, p *profiles.Profile, c Checks) (agent harnes
 	if len(found.providers) > 0 {
 		return &limited{agent, found.problems}, "", nil
 	}
+	problem = found.unjudged
 	for _, way := range c.waysIn() {
 		problem = cmp.Or(problem, found.problems[way])
 	}
@@ -87,6 +88,7 @@ type findings struct {
 	version   string
 	providers map[string]profiles.Provider
 	problems  map[string]string // by way in
+	unjudged  string            // the problem of a way in by which the agent spoke an API that is not judged
 }
 
 func probeAll(ctx context.Context, p *profiles.Profile, c Checks) (findings, error) {
@@ -99,26 +101,18 @@ func probeAll(ctx context.Context, p *profiles.Profile, c Checks) (findings, err
 	}
 	defer runner.Close()
 	for i, way := range c.waysIn() {
-		provider, ok := providerFor(p, way)
-		if !ok {
+		if _, ok := providerFor(p, way); !ok {
 			continue // the cases of this way in say so
 		}
-		if c.FindProvider {
-			provider = ""
-		}
-		ask := harness.Probe{Prompts: []string{canaryPrompt}, Provider: provider, Ingress: way}
+		ask := harness.Probe{Prompts: []string{canaryPrompt}, Ingress: way}
 		if i == 0 {
 			ask.Before = func(ctx context.Context, room harness.Room) { f.version = findVersion(ctx, p, room) }
 		}
-		probed := runner.Probe(ctx, ask)
-		if err := runner.Tripped(); err != nil {
-			return f, fmt.Errorf("%s: %w", p.Name, err)
+		seen, err := c.probeWay(ctx, runner, p, ask)
+		if err != nil {
+			return f, err
 		}
-		if ctx.Err() != nil {
-			return f, ctx.Err()
-		}
-		seen := newSighting(probed)
-		if i == 0 && probed.Early > 0 {
+		if i == 0 && seen.probed.Early > 0 {
 			f.version = "" // it took --version for a prompt
 		}
 		for _, name := range seen.providers {
@@ -126,11 +120,33 @@ func probeAll(ctx context.Context, p *profiles.Profile, c Checks) (findings, err
 		}
 		if len(seen.providers) == 0 {
 			f.problems[way] = seen.explainSilence(way, c.Isolation.Enforced)
+			if seen.unjudged != "" {
+				f.unjudged = f.problems[way]
+			}
 		} else if c.FirstIngress {
 			break
 		}
 	}
 	return f, nil
+}
+
+// probeWay asks the agent by one way in. An agent that chooses its provider itself is led to
+// none; where no call is accepted then, because a base URL belongs to one provider, it is
+// asked again, with that of the provider that it called.
+func (c Checks) probeWay(ctx context.Context, runner *harness.Runner, p *profiles.Profile, ask harness.Probe) (sighting, error) {
+	if !c.FindProvider {
+		ask.Provider, _ = providerFor(p, ask.Ingress)
+	}
+	for {
+		seen := newSighting(runner.Probe(ctx, ask))
+		if err := runner.Tripped(); err != nil {
+			return seen, fmt.Errorf("%s: %w", p.Name, err)
+		}
+		if ctx.Err() != nil || ask.Provider != "" || len(seen.providers) == 0 || seen.isAccepted() {
+			return seen, ctx.Err()
+		}
+		ask.Provider, ask.Before = seen.providers[0], nil
+	}
 }
 
 // canaryPrompt asks for nothing but an answer.

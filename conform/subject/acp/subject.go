@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -22,8 +21,8 @@ import (
 type Config struct {
 	// Args is the command line that starts the agent.
 	Args []string
-	// Env is added to the agent's environment, as NAME=value.
-	Env []string
+	// Environment is the agent's.
+	Environment harness.Environment
 	// Providers are those that the agent is run with. Nil: those whose models it
 	// offers, or all when that shows nothing.
 	Providers []string
@@ -70,7 +69,11 @@ func (s *Subject) Open(_ context.Context, room harness.Room) (harness.Session, e
 	if err != nil {
 		return nil, err
 	}
-	command := isolate.Command{Args: s.config.Args, Env: slices.Concat(room.Env, s.config.Env), Dir: room.Work}
+	env, err := s.config.Environment.In(room)
+	if err != nil {
+		return nil, err
+	}
+	command := isolate.Command{Args: s.config.Args, Env: env, Dir: room.Work}
 	start := func(ctx context.Context) (*agent, error) { return s.startAgent(ctx, room.Sandbox, command, files) }
 	return &session{room: room, files: files, args: s.config.Args, start: start}, nil
 }
@@ -87,7 +90,11 @@ func (s *Subject) probeAgent(ctx context.Context) error {
 		return err
 	}
 	defer sandbox.Close()
-	command := isolate.Command{Args: s.config.Args, Dir: dir, Env: append(probeEnvironment(dir, s.config.Path), s.config.Env...)}
+	env, err := s.config.Environment.In(harness.Room{Home: dir, Work: dir, Temp: dir, Env: probeEnvironment(dir, s.config.Path)})
+	if err != nil {
+		return err
+	}
+	command := isolate.Command{Args: s.config.Args, Dir: dir, Env: env}
 	agent, err := s.startAgent(ctx, sandbox, command, nil)
 	if err != nil {
 		return err

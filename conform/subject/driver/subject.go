@@ -20,8 +20,8 @@ import (
 type Config struct {
 	// Args is the command line that starts the driver.
 	Args []string
-	// Env is added to its environment, as NAME=value.
-	Env []string
+	// Environment is the driver's.
+	Environment harness.Environment
 	// Path is the PATH of the driver. "" is that of this process.
 	Path string
 	// Isolation is how far the driver is kept apart when it is started first.
@@ -56,9 +56,8 @@ func (s *Subject) About() harness.About { return s.about }
 
 // Open implements harness.Subject. The process starts with the first step.
 func (s *Subject) Open(_ context.Context, room harness.Room) (harness.Session, error) {
-	return &session{subject: s, room: room, command: isolate.Command{
-		Args: s.config.Args, Env: slices.Concat(room.Env, s.config.Env), Dir: room.Work,
-	}}, nil
+	env, err := s.config.Environment.In(room)
+	return &session{subject: s, room: room, command: isolate.Command{Args: s.config.Args, Env: env, Dir: room.Work}}, err
 }
 
 // probeDriver asks the driver what it is.
@@ -73,7 +72,12 @@ func (s *Subject) probeDriver(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	defer sandbox.Close()
-	env := append([]string{"PATH=" + s.config.Path, "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC", "TERM=dumb", "NO_COLOR=1"}, s.config.Env...)
+	env, err := s.config.Environment.In(harness.Room{Home: dir, Work: dir, Temp: dir, Env: []string{
+		"PATH=" + s.config.Path, "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC", "TERM=dumb", "NO_COLOR=1",
+	}})
+	if err != nil {
+		return answer{}, err
+	}
 	process, hello, err := launchDriver(ctx, sandbox, isolate.Command{Args: s.config.Args, Env: env, Dir: dir})
 	if err != nil {
 		return answer{}, err

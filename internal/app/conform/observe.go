@@ -1,9 +1,11 @@
 package conform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,27 +23,32 @@ import (
 type observeFlags struct {
 	commandFlags
 	isolationFlags
+	subject string // a profile
 	ingress []string
+	timeout time.Duration
 }
 
 func (f *observeFlags) addTo(cmd *cobra.Command) {
 	f.commandFlags.addTo(cmd)
 	f.isolationFlags.addTo(cmd)
 	cmd.Flags().StringSliceVar(&f.ingress, "ingress", []string{proxy.MITM, proxy.BaseURL}, "ways in to try: mitm, base-url")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 90*time.Second, "how long the agent may take to answer")
 }
 
 func (a *app) observeCommand() *cobra.Command {
 	var f observeFlags
 	asJSON := false
 	cmd := &cobra.Command{
-		Use:   "observe -- CMD {prompt}",
+		Use:   "observe [-- CMD {prompt}]",
 		Short: "Explain what an agent sends for one prompt",
 		Long: `Give an agent one prompt, through the intercepting proxy and by base URL, and explain
 what was seen: providers, models, endpoints, tools, side traffic, other hosts, whether it
 trusts the certificate, which files it writes. The simulator answers, without a script.
 
 Exits 3 when no call of a model was seen. --json prints ` + subject.ObserveSchema + `.`,
-		Example: "  conform observe -- my-agent --print {prompt}",
+		Example: `  conform observe -- my-agent --print {prompt}
+  conform observe --workdir . --timeout 5m -- go run ./cmd/agent {prompt}
+  conform observe --subject my-agent.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			seen, _, err := a.observe(cmd.Context(), cmd, f, args)
 			if err != nil {
@@ -59,6 +66,7 @@ Exits 3 when no call of a model was seen. --json prints ` + subject.ObserveSchem
 		},
 	}
 	f.addTo(cmd)
+	cmd.Flags().StringVar(&f.subject, "subject", "", "the name of a profile or a `PROFILE.yaml`, instead of a command behind --")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -90,7 +98,11 @@ Exits 3 when no call of a model was seen; nothing is written then.`,
 			if err := fileutil.WriteFile(output, []byte(text), 0o600); err != nil {
 				return fmt.Errorf("%s: the profile cannot be written: %w", output, fileutil.Reason(err))
 			}
-			a.Note("%s: written; run: conform run --subject %s", output, output)
+			hint := ""
+			if f.workdir != "" {
+				hint = " --workdir " + f.workdir
+			}
+			a.Note("%s: written; run: conform run --subject %s%s", output, output, hint)
 			return nil
 		},
 	}
@@ -104,7 +116,10 @@ func (a *app) observe(ctx context.Context, cmd *cobra.Command, f observeFlags, a
 	if err := f.takeArguments(cmd, args); err != nil {
 		return nil, nil, err
 	}
-	if len(f.command) == 0 {
+	if f.timeout <= 0 {
+		return nil, nil, cli.Usage("--timeout: %s is not a time; use for example 90s", f.timeout)
+	}
+	if len(f.command) == 0 && f.subject == "" {
 		return nil, nil, cli.Usage("%s: names no agent; write: conform %s -- my-agent {prompt}", cmd.Name(), cmd.Name())
 	}
 	for _, way := range f.ingress {
@@ -112,11 +127,23 @@ func (a *app) observe(ctx context.Context, cmd *cobra.Command, f observeFlags, a
 			return nil, nil, cli.Usage("--ingress: unknown value %q; use mitm or base-url%s", way, spelling.Hint(way, []string{proxy.MITM, proxy.BaseURL}))
 		}
 	}
-	profile, err := f.adHocProfile()
+	named := subjectFlags{name: cmp.Or(f.subject, rkatSubject), commandFlags: f.commandFlags}
+	profile, err := named.chosenProfile()
 	if err != nil {
 		return nil, nil, err
 	}
-	checks := subject.Checks{Config: harness.Config{Path: searchPath(a.Getenv("PATH"))}, Ingress: f.ingress, FindProvider: f.providers == nil}
+	if profile == nil || profile.Run == nil {
+		return nil, nil, cli.Usage("--subject %s: is not a command; give a profile with run, or a command behind --", f.subject)
+	}
+	if profile.Ingress != nil && !cmd.Flags().Changed("ingress") {
+		f.ingress = profile.Ingress
+	}
+	checks := subject.Checks{
+		Config: harness.Config{
+			Path: searchPath(a.Getenv("PATH")), CaseTimeout: f.timeout, WorkDir: f.workdir, InPlace: f.inPlace,
+		},
+		Ingress: f.ingress, FindProvider: len(f.command) > 0 && f.providers == nil,
+	}
 	if checks.Isolation, err = f.detectLevel(ctx, report.Subject{Name: profile.Name, Kind: "command"}); err != nil {
 		return nil, nil, err
 	}

@@ -63,6 +63,7 @@ was not testable or no call was accepted, 5 when a guard ended the run: a key th
 not made up, a model or a host that is not allowed, a budget that is spent. --json prints ` + report.RunSchema + `.`,
 		Example: `  conform run
   conform run -- my-agent --print {prompt}
+  conform run --workdir . -- python3 -m my_agent {prompt}
   conform run --resume-cmd 'my-agent --continue {prompt}' -- my-agent --print {prompt}
   conform run --subject claude-code --ingress mitm,base-url
   conform run --source cassette,simulator --filter 'SIG && anthropic'
@@ -107,6 +108,12 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	}
 	if err := f.validate(); err != nil {
 		return err
+	}
+	if f.inPlace {
+		if f.jobs > 1 {
+			return cli.Usage("--jobs %d: with --in-place all cases use one folder; leave --jobs out, or --in-place", f.jobs)
+		}
+		f.jobs = 1
 	}
 	reports, err := a.parseReportFlags(f.reports, f.asJSON != "")
 	if err != nil {
@@ -235,7 +242,7 @@ func interruptedError(results int) error {
 // harnessOptions are what the flags say for the harness.
 func (f runFlags) harnessOptions(subject harness.Subject, progress func(done, total int)) harness.Options {
 	o := harness.Options{
-		Config: harness.Config{Subject: subject, Seed: f.seed, CaseTimeout: f.caseTimeout, RefuseWebSockets: f.webSocket == webSocketRefuse},
+		Config: harness.Config{Subject: subject, Seed: f.seed, CaseTimeout: f.caseTimeout, RefuseWebSockets: f.webSocket == webSocketRefuse, WorkDir: f.workdir, InPlace: f.inPlace},
 		Set:    f.set, Filter: f.filter, Ingress: f.ingress, Workers: f.jobs, Progress: progress,
 	}
 	for _, s := range f.sources {

@@ -2,6 +2,8 @@ package conform
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,20 +39,25 @@ func splitConversation(name string) (kind string, argv []string, err error) {
 	return kind, argv, nil
 }
 
-// startAgent returns the agent that a command starts. It starts it once.
-func (f runFlags) startAgent(ctx context.Context, kind string, argv, env, providers []string) (agent harness.Subject, err error) {
+// startAgent returns the agent that a command starts, with the variables of a profile. It
+// starts it once.
+func (f runFlags) startAgent(ctx context.Context, kind string, argv []string, p *profiles.Profile, providers []string) (agent harness.Subject, err error) {
+	if f.workdir != "" {
+		return nil, errNoWorkdir
+	}
 	level, err := f.detectLevel(ctx, report.Subject{Name: argv[0], Kind: kind})
 	if err != nil {
 		return nil, err
 	}
+	env := func(room harness.Room) ([]string, error) { return subject.Environment(p, room) }
 	if kind == "driver" {
-		agent, err = driver.New(ctx, driver.Config{Args: argv, Env: env, Isolation: level})
+		agent, err = driver.New(ctx, driver.Config{Args: argv, Environment: env, Isolation: level})
 	} else {
 		var permissions acp.Permissions
 		if permissions, err = acp.ParsePermissions(f.permissions); err != nil {
 			return nil, cli.Usage("--acp-%w", err)
 		}
-		agent, err = acp.New(ctx, acp.Config{Args: argv, Env: env, Providers: providers, Permissions: permissions, Isolation: level})
+		agent, err = acp.New(ctx, acp.Config{Args: argv, Environment: env, Providers: providers, Permissions: permissions, Isolation: level})
 	}
 	if err != nil {
 		return nil, cli.Usage("--subject %s: %w", kind+":"+strings.Join(argv, " "), err)
@@ -63,7 +70,7 @@ func (f runFlags) startAgent(ctx context.Context, kind string, argv, env, provid
 func (f runFlags) conversationOf(ctx context.Context, p *profiles.Profile) (harness.Subject, error) {
 	kind, templates := p.Command()
 	values := map[string]string{"profile_dir": p.Dir()}
-	var argv, env, providers []string
+	var argv []string
 	for _, t := range templates {
 		word, err := t.Fill(values)
 		if err != nil {
@@ -71,17 +78,7 @@ func (f runFlags) conversationOf(ctx context.Context, p *profiles.Profile) (harn
 		}
 		argv = append(argv, word)
 	}
-	for name, t := range p.Always.Env {
-		value, err := t.Fill(values)
-		if err != nil {
-			return nil, cli.Usage("profile %s: variable %s: %w", p.Name, name, err)
-		}
-		env = append(env, name+"="+value)
-	}
-	for name := range p.Providers {
-		providers = append(providers, name)
-	}
-	agent, err := f.startAgent(ctx, kind, argv, env, providers)
+	agent, err := f.startAgent(ctx, kind, argv, p, slices.Collect(maps.Keys(p.Providers)))
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,7 @@ type commandFlags struct {
 	mcp            string
 	env            []string
 	providers      []string
+	workdirFlags
 }
 
 // rkatSubject is the name of the agent that is a part of this program.
@@ -54,6 +55,7 @@ func (f *commandFlags) addTo(cmd *cobra.Command) {
 	flags.StringVar(&f.sessionPattern, "session-pattern", "", "regular expression that finds {session} in the agent's output")
 	flags.StringVar(&f.mcp, "mcp-flag", "", "how the agent behind -- is offered tools: '--mcp-config {mcp_config}'")
 	flags.StringArrayVar(&f.env, "env", nil, "variable for the agent behind --: `NAME=VALUE`")
+	f.workdirFlags.addTo(flags)
 	flags.StringSliceVar(&f.providers, "provider", nil, "run no other providers than these: anthropic, openai, gemini (default: all that the agent has; for one behind --, what a first prompt shows)")
 }
 
@@ -71,7 +73,7 @@ func (f *commandFlags) takeArguments(cmd *cobra.Command, args []string) error {
 		return cli.Usage("%s: no command behind --; write for example: -- my-agent {prompt}", cmd.Name())
 	}
 	f.command = args
-	return nil
+	return f.resolveFolder()
 }
 
 // emptyFlag names a flag of the command line without a value, as a variable leaves one that
@@ -104,7 +106,7 @@ func (f *commandFlags) setFlag() string {
 // adHocProfile is that of the command behind --.
 func (f *commandFlags) adHocProfile() (*profiles.Profile, error) {
 	p, err := subject.AdHoc(subject.CommandLine{
-		Run: f.command, Stdin: f.stdin, Resume: f.resume, SessionPattern: f.sessionPattern, MCP: f.mcp, Env: f.env, Providers: f.providers,
+		Run: f.command, Stdin: f.stdin, Resume: f.resume, SessionPattern: f.sessionPattern, MCP: f.mcp, Env: f.env, Providers: f.providers, WorkDir: f.workdir,
 	})
 	if err != nil {
 		return nil, cli.Usage("%w", err)
@@ -134,7 +136,11 @@ func (a *app) findSubject(ctx context.Context, f runFlags) (harness.Subject, err
 		if err != nil {
 			return nil, err
 		}
-		agent, err := f.startAgent(ctx, kind, argv, f.env, f.providers)
+		p, err := subject.ForProtocol(filepath.Base(argv[0]), f.env, f.providers)
+		if err != nil {
+			return nil, cli.Usage("%w", err)
+		}
+		agent, err := f.startAgent(ctx, kind, argv, p, f.providers)
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +171,7 @@ func narrowAgent(agent harness.Subject, providers []string) (harness.Subject, er
 
 // commandSubject is the agent of a profile that is a program for each prompt.
 func (a *app) commandSubject(ctx context.Context, f runFlags, profile *profiles.Profile) (harness.Subject, error) {
-	checks := subject.Checks{Config: harness.Config{Path: searchPath(a.Getenv("PATH")), CaseTimeout: f.caseTimeout, RefuseWebSockets: f.webSocket == webSocketRefuse}, Ingress: f.ingress, FindProvider: len(f.command) > 0 && f.providers == nil}
+	checks := subject.Checks{Config: harness.Config{Path: searchPath(a.Getenv("PATH")), CaseTimeout: f.caseTimeout, RefuseWebSockets: f.webSocket == webSocketRefuse, WorkDir: f.workdir, InPlace: f.inPlace}, Ingress: f.ingress, FindProvider: len(f.command) > 0 && f.providers == nil}
 	if f.ingress == nil {
 		checks.Ingress, checks.FirstIngress = allWays, true
 	}
@@ -202,6 +208,8 @@ func searchPath(path string) string {
 	return strings.Join(folders, string(filepath.ListSeparator))
 }
 
+var errNoWorkdir = cli.Usage("--workdir: is for an agent that is a command, behind -- or in a profile with run")
+
 // chosenProfile is the profile that the flags name, nil for rkat inside this program.
 func (f *subjectFlags) chosenProfile() (*profiles.Profile, error) {
 	switch flag := f.setFlag(); {
@@ -211,6 +219,8 @@ func (f *subjectFlags) chosenProfile() (*profiles.Profile, error) {
 		return f.adHocProfile()
 	case flag != "":
 		return nil, cli.Usage("%s: describes a command behind --, and there is none; write for example: -- my-agent {prompt}", flag)
+	case f.name == rkatSubject && f.workdir != "":
+		return nil, errNoWorkdir
 	case f.name == rkatSubject:
 		return nil, nil //nolint:nilnil // documented
 	}

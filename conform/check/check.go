@@ -100,6 +100,8 @@ type Finding struct {
 	Fix     string `json:"fix,omitempty"`
 	// Compare shows what differs, for a finding about a changed value.
 	Compare *Comparison `json:"compare,omitempty"`
+	// Refusal is what the server said of the breach, in the message.
+	Refusal string `json:"-"`
 	// Form is the message without its particulars: findings of one check and rule
 	// with one form have one cause. "" stands for the message itself.
 	Form string `json:"-"`

@@ -173,7 +173,7 @@ var breaches = []breach{
 	{"SIG-017/signed-parts", "gemini-loop", "1>", `"text":"I call both tools.","thoughtSignature":"EjQKMgERTTIKffffffffffffffffffffffffc3ludA=="`, `"text":"I call both tools."`, "contents[1].parts[0]", "", "text part is sent back without its signature EjQKMg…dA=="},
 	{"SIG-017/signed-parts", "gemini-loop", "2>", `"thoughtSignature":"EjQKMgERTTIKbbbbbbbbbbbbbbbbbbbbbbbbc3ludA=="`, `"thoughtSignature":"skip_thought_signature_validator"`, "contents[3].parts[0].thoughtSignature", "G-20", "stand-in that skips validation in place of its signature EjQKMg…dA=="},
 	{"SIG-017/signed-parts", "gemini-loop", "3>", `{"text":"The tools answered heron and again."},{"text":"",`, `{"text":"The tools answered heron and again.",`, "contents[5].parts[0]", "", "issued on a text part of 0 bytes and is sent on one of 35"},
-	{"SIG-019/own-model", "anthropic-loop", "1>", `"model":"claude-opus-4-5"`, `"model":"claude-fable-5"`, "messages[1].content[0]", "A-34", "of model claude-opus-4-5 to model claude-fable-5"},
+	{"SIG-019/own-model", "anthropic-loop", "1>", `"model":"claude-opus-4-5"`, `"model":"claude-fable-5"`, "messages[1].content[0]", "A-34", "of model claude-opus-4-5 at api.anthropic.com to model claude-fable-5 at api.anthropic.com"},
 	{"SIG-020/phase", "openai-loop", "1>", `"phase":"commentary",`, ``, "input[2]", "", `emitted with phase "commentary" and is sent back with ""`},
 
 	{"MOD-001/allowed", "openai-loop", "0>", `"model":"gpt-5.2"`, `"model":"gpt-4o"`, "model", "", `model "gpt-4o" is not on the allowlist: no family`},

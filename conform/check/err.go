@@ -39,7 +39,7 @@ func formRefused(s *Trace, r *report) {
 		if x.refusal.Rule != "" {
 			rule = "; rule " + x.refusal.Rule
 		}
-		r.addBare(x, placeOfRefusal(x), x.refusal.Rule, "%s refused the request for its form (%d): %s%s", providerNames[x.Provider], x.Response.Status, words, rule).
+		r.addBare(x, placeOfRefusal(x), x.refusal.Rule, "%s refused the request for its form (%d): %s%s", x.serverName(), x.Response.Status, words, rule).
 			Form = words // other words are another cause
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
 )
 
 // TestMaskedTokens: what a recorder put in the place of tokens repeats from session to
@@ -35,5 +38,54 @@ func TestHeadersOfTwoClients(t *testing.T) {
 		if res := find(t, "PAR-011/headers").Run(recording(first, second)); (len(res.Findings) > 0) != found {
 			t.Errorf("%q: %+v", agent, res)
 		}
+	}
+}
+
+// TestIssuersAreApart: tokens of two models that go to another one are two findings. Each names
+// its token, the model that issued it and those that were sent it, and quotes the refusal of its
+// own place.
+func TestIssuersAreApart(t *testing.T) {
+	const first, second = "c2lnbmF0dXJlLW5vMDAwMQ==", "b3RoZXItc2lnbmF0dXJlLW5vMg=="
+	thought := func(token string) string {
+		return `{"type":"thinking","thinking":"Hm.","signature":"` + token + `"},{"type":"text","text":"` + token[:4] + `"}`
+	}
+	reply := func(token string) string {
+		return `{"type":"message","role":"assistant","content":[` + thought(token) + `],"stop_reason":"end_turn"}`
+	}
+	ask := func(model string, tokens ...string) string {
+		messages := `{"role":"user","content":"hi"}`
+		for _, token := range tokens {
+			messages += `,{"role":"assistant","content":[` + thought(token) + `]},{"role":"user","content":"more"}`
+		}
+		return `{"model":"` + model + `","max_tokens":9,"messages":[` + messages + `]}`
+	}
+	list := []evidence.Exchange{
+		asked(0, "anthropic", ask("claude-opus-4-5"), 200, reply(first)),
+		asked(1, "anthropic", ask("kimi-k2", first), 200, reply(second)),
+		asked(2, "anthropic", ask("claude-sonnet-4-6", first, second), 400,
+			strings.Replace(errorShapes["anthropic"], "WORDS", "messages.3.content.0: Invalid data", 1)),
+	}
+	list[1].Request.URL = "https://api.kimi.example/v1/messages"
+	got := map[string]string{}
+	for _, res := range report.Judge(catalogue(t), &evidence.Evidence{Source: evidence.SourceRecording, Exchanges: list}) {
+		for _, f := range res.Findings {
+			if f.Check == "SIG-019/own-model" {
+				got[f.Path] = f.Message
+			}
+		}
+	}
+	refused := `Anthropic refused the request: "messages.3.content.0: Invalid data"`
+	for path, want := range map[string][]string{
+		"messages[1].content[0]": {"c2lnbm…MQ==", "of model claude-opus-4-5 at api.anthropic.com to model kimi-k2 at api.kimi.example and claude-sonnet-4-6 at api.anthropic.com"},
+		"messages[3].content[0]": {"b3RoZX…Mg==", "of model kimi-k2 at api.kimi.example to model claude-sonnet-4-6 at api.anthropic.com", refused},
+	} {
+		for _, part := range want {
+			if !strings.Contains(got[path], part) {
+				t.Errorf("%s: %q is missing in %q", path, part, got[path])
+			}
+		}
+	}
+	if len(got) != 2 || strings.Contains(got["messages[1].content[0]"], refused) {
+		t.Errorf("%q", got)
 	}
 }

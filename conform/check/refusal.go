@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -243,6 +244,23 @@ func camelCase(name string) string {
 
 // providerNames are the providers' own.
 var providerNames = map[string]string{evidence.Anthropic: "Anthropic", evidence.OpenAI: "OpenAI", evidence.Gemini: "Gemini"}
+
+// host is where the request went.
+func (x *exchange) host() string {
+	u, err := url.Parse(x.Request.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// serverName names who answered: the provider, or a host that only speaks its format.
+func (x *exchange) serverName() string {
+	if x.atOtherHost() {
+		return "the server " + x.host()
+	}
+	return providerNames[x.Provider]
+}
 
 // isInjected reports whether a fault plan or a scenario, and no provider, gave the
 // answer.

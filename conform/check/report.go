@@ -17,10 +17,17 @@ type report struct {
 // addObserved counts n places where the rule could have been broken.
 func (r *report) addObserved(n int) { r.Observed += n }
 
-// addFinding adds a finding at a place in x's request or reply.
+// addFinding adds a finding at a place in x's request or reply. It quotes the answer to this
+// request, else the known answer to a breach of the rule.
 func (r *report) addFinding(x *exchange, at wire.Place, rule, format string, args ...any) *Finding {
 	f := r.addBare(x, at, rule, format, args...)
-	f.Message += refusalQuote(x, at, rule)
+	if f.Refusal = refusalOf(x, at, rule); f.Refusal != "" {
+		f.Message += "; " + f.Refusal
+	} else if text := refusals[rule]; text != "" && x.atOtherHost() {
+		f.Message += fmt.Sprintf("; a server that refuses this may say %q (%s)", text, rule)
+	} else if text != "" {
+		f.Message += fmt.Sprintf("; where %s refuses this it says %q (%s)", providerNames[x.Provider], text, rule)
+	}
 	return f
 }
 
@@ -113,16 +120,12 @@ func textAround(s string, at int) string {
 	return s[from:to]
 }
 
-// refusalQuote quotes the provider: its answer to this request if it refused it for
-// this very rule or at this very place, else its known answer to a breach of the rule.
-func refusalQuote(x *exchange, at wire.Place, rule string) string {
-	name := providerNames[x.Provider]
+// refusalOf quotes the answer to a request that was refused for this very rule or at this
+// very place.
+func refusalOf(x *exchange, at wire.Place, rule string) string {
 	if x.refusal.Kind == RefusedForm && !x.Missed &&
 		(rule != "" && x.refusal.Rule == rule || at.Path != "" && placeOfRefusal(x).Path == at.Path) {
-		return fmt.Sprintf("; %s refused the request: %q", name, cutText(x.refusal.Words, 200))
-	}
-	if text := refusals[rule]; text != "" {
-		return fmt.Sprintf("; where %s refuses this it says %q (%s)", name, text, rule)
+		return fmt.Sprintf("%s refused the request: %q", x.serverName(), cutText(x.refusal.Words, 200))
 	}
 	return ""
 }

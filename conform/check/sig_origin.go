@@ -114,15 +114,34 @@ func ownProvider(s *Trace, r *report) {
 }
 
 // ownModel: which models read each other's tokens is the provider's secret, so
-// another model of the same provider is a warning.
+// another model of the same provider is a warning. What one model issued is one finding,
+// which names every model that was sent it.
 func ownModel(s *Trace, r *report) {
+	type carried struct {
+		x      *exchange
+		it     *wire.Item
+		issuer string
+	}
+	var all []carried
+	receivers := map[string][]string{} // by issuer
 	s.eachToken(func(x *exchange, it *wire.Item, from *exchange) {
 		if x.Provider != from.Provider || x.req.Model == "" || from.req.Model == "" {
 			return
 		}
 		r.addObserved(1)
-		if a, b := specs.ParseModel(from.req.Model).Bare, specs.ParseModel(x.req.Model).Bare; a != b {
-			r.addFinding(x, it.Place, byProvider(x, "A-34", "O-15", "G-18"), "%s carries the token %s of model %s to model %s", it.Type, maskToken(it.Token), a, b)
+		issuer, receiver := specs.ParseModel(from.req.Model).Bare, specs.ParseModel(x.req.Model).Bare
+		if issuer == receiver {
+			return
+		}
+		issuer += " at " + from.host()
+		all = append(all, carried{x, it, issuer})
+		if receiver += " at " + x.host(); !slices.Contains(receivers[issuer], receiver) {
+			receivers[issuer] = append(receivers[issuer], receiver)
 		}
 	})
+	for _, c := range all {
+		f := r.addFinding(c.x, c.it.Place, byProvider(c.x, "A-34", "O-15", "G-18"), "%s carries the token %s of model %s to model %s",
+			c.it.Type, maskToken(c.it.Token), c.issuer, strings.Join(receivers[c.issuer], " and "))
+		f.Form += c.issuer
+	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/check"
@@ -68,6 +69,10 @@ func mergeCauses(findings []Finding) []Finding {
 			first[key] = len(merged)
 			merged = append(merged, f)
 			continue
+		}
+		if f.Refusal != "" && merged[i].Refusal == "" {
+			merged[i].Refusal = f.Refusal
+			merged[i].Message += fmt.Sprintf("; exchange %d: %s", f.Exchange, f.Refusal)
 		}
 		place := Place{f.Exchange, f.Event, f.Offset, f.Path, f.Message}
 		if place.Message == merged[i].Message {

@@ -7,6 +7,12 @@ import { createInterface } from 'node:readline'
 
 class Unsupported extends Error {}
 
+// parse keeps numbers as they were written, because a number of JavaScript rounds long ones,
+// and what the model called must come back unchanged. stringify writes them again.
+const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
+const parse = text => JSON.parse(text.replace(token, t => t[0] === '"' ? t : `"\\u0000${t}"`))
+const stringify = value => JSON.stringify(value).replace(/"\\u0000(-?\d[\d.eE+-]*)"/g, '$1')
+
 // Tools is a client of an MCP server on stdin and stdout.
 class Tools {
   static async start({ command, env = [] }) {
@@ -26,7 +32,12 @@ class Tools {
     return tools
   }
 
-  write(message) { this.server.stdin.write(JSON.stringify(message) + '\n') }
+  write(message) { this.server.stdin.write(stringify(message) + '\n') }
+
+  stop() {
+    if (this.server.exitCode !== null || !this.server.kill()) return
+    return new Promise(ended => this.server.once('exit', ended))
+  }
 
   end() { for (const answer of this.waiting.values()) answer({ error: { message: 'the tool server has ended' } }) }
 
@@ -65,7 +76,7 @@ class Conversation {
   request() {
     const { model, system, effort } = this.opened
     const thinking = model.includes('-4-5') ? { type: 'enabled', budget_tokens: 4096 } : { type: 'adaptive' }
-    return JSON.stringify({
+    return stringify({
       model, max_tokens: 16000, messages: this.messages, ...(system && { system }),
       ...(this.tools && { tools: this.tools.offered }), ...(effort && effort !== 'none' && { thinking }),
     })
@@ -77,12 +88,24 @@ class Conversation {
     const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', 'x-api-key': process.env.ANTHROPIC_API_KEY }
     for (let attempt = 0; ; attempt++) {
       const response = await fetch(url, { method: 'POST', headers, body: this.request(), signal: this.abort.signal })
-      const reply = await response.json()
+      const reply = parse(await response.text())
       if (response.ok) return reply
+      if (response.status === 400 && reply.error.message.includes('image') && this.dropImages()) continue
       if (![429, 500, 503, 504, 529].includes(response.status) || attempt === 3) throw new Error(`${response.status}: ${reply.error.message}`)
       const seconds = Number(response.headers.get('retry-after')) || 0.5
       await new Promise(resolve => setTimeout(resolve, 1000 * Math.min(seconds, 5)))
     }
+  }
+
+  // dropImages puts a text in the place of each image of a tool, or every later request is refused too.
+  dropImages() {
+    let dropped = false
+    for (const { content } of this.messages) for (const result of content) {
+      if (result.type !== 'tool_result' || !Array.isArray(result.content)) continue
+      dropped ||= result.content.some(part => part.type === 'image')
+      result.content = result.content.map(part => part.type === 'image' ? { type: 'text', text: '(an image that the provider refused)' } : part)
+    }
+    return dropped
   }
 
   addPrompt(text) {
@@ -95,7 +118,13 @@ class Conversation {
     this.addPrompt(text)
     for (;;) {
       const { content, stop_reason: stop } = await this.askModel()
-      if (['max_tokens', 'refusal', 'model_context_window_exceeded'].includes(stop)) throw new Error(`the reply stopped with ${stop}`)
+      if (['max_tokens', 'refusal', 'model_context_window_exceeded'].includes(stop)) {
+        // A refusal is not sent back, and neither is what may be half a call or thought.
+        const end = stop === 'refusal' ? 0 : content.findLastIndex(block => block.type === 'text') + 1
+        const kept = content.slice(0, end).filter(block => block.type !== 'tool_use')
+        if (kept.length) this.messages.push({ role: 'assistant', content: kept })
+        throw new Error(`the reply stopped with ${stop}`)
+      }
       if (content.length) this.messages.push({ role: 'assistant', content })
       const calls = content.filter(block => block.type === 'tool_use')
       if (calls.length) this.messages.push({ role: 'user', content: await Promise.all(calls.map(call => this.answer(call))) })
@@ -121,7 +150,7 @@ class Conversation {
   }
 }
 
-const send = (command, answer) => process.stdout.write(JSON.stringify({ id: command.id, ...answer }) + '\n')
+const send = (command, answer) => process.stdout.write(stringify({ id: command.id, ...answer }) + '\n')
 
 let conversation
 let running = Promise.resolve()
@@ -140,14 +169,14 @@ async function obey(command) {
     case 'export':
       return send(command, { type: 'ok', session: conversation.messages })
     case 'close':
-      conversation?.tools?.server.kill()
+      await conversation?.tools?.stop()
       send(command, { type: 'ok' })
       return process.stdout.write('', () => process.exit(0))
   } // commands of newer versions are ignored
 }
 
 createInterface({ input: process.stdin }).on('line', line => {
-  const command = JSON.parse(line)
+  const command = parse(line)
   if (command.type === 'interrupt') return conversation?.abort?.abort()
   running = running.then(() => obey(command)).catch(error =>
     send(command, error instanceof Unsupported ? { type: 'unsupported', reason: error.message } : { type: 'error', message: error.message }))

@@ -118,9 +118,23 @@ class Conversation:
                 self.connection.close()
             if response.status == 200:
                 return reply
+            if response.status == 400 and "image" in reply["error"]["message"] and self.drop_images():
+                continue
             if response.status not in (429, 500, 503, 504, 529) or attempt == 3:
                 raise RuntimeError(f"{response.status}: {reply['error']['message']}")
             time.sleep(min(float(response.headers.get("retry-after") or 0.5), 5))
+
+    def drop_images(self):
+        """Puts a text in the place of each image of a tool, or every later request is refused too."""
+        dropped = False
+        for message in self.messages:
+            for block in message["content"]:
+                if block["type"] == "tool_result" and isinstance(block.get("content"), list):
+                    for i, part in enumerate(block["content"]):
+                        if part["type"] == "image":
+                            block["content"][i] = {"type": "text", "text": "(an image that the provider refused)"}
+                            dropped = True
+        return dropped
 
     def add_prompt(self, text):
         if text:
@@ -132,7 +146,12 @@ class Conversation:
             reply = self.ask_model()
             content, stop = reply["content"], reply["stop_reason"]
             if stop in ("max_tokens", "refusal", "model_context_window_exceeded"):
-                raise RuntimeError(f"the reply stopped with {stop}")  # it is not kept: it may end in half a call
+                while content and (stop == "refusal" or content[-1]["type"] != "text"):
+                    content.pop()  # a refusal is not sent back, and neither is what may be half a call or thought
+                kept = [block for block in content if block["type"] != "tool_use"]
+                if kept:
+                    self.messages.append({"role": "assistant", "content": kept})
+                raise RuntimeError(f"the reply stopped with {stop}")
             if content:
                 self.messages.append({"role": "assistant", "content": content})
             calls = [block for block in content if block["type"] == "tool_use"]

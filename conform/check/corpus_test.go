@@ -65,9 +65,6 @@ var defects = []struct {
 		"fantasy__TestOpenAIResponsesCommon.openai-gpt-5.tool_streaming",
 		"fantasy__TestOpenAIResponsesCommon.openai-o4-mini.tool",
 		"fantasy__TestOpenAIResponsesCommon.openai-o4-mini.tool_streaming",
-		"pydantic-ai__test_tool_search.test_live_tool_search_handoff_openai_to_anthropic",
-		"pydantic-ai__test_tool_search.test_openai_native_tool_search_round_trip",
-		"pydantic-ai__test_tool_search.test_openai_native_tool_search_streaming",
 	}},
 	{"the client keeps the compaction alone of a compacted window, and not the message beside it", []string{"CMP-003/whole-window"}, []string{
 		"pydantic-ai__test_openai_responses.test_openai_responses_compact_with_auto_previous_response_id_chain",

@@ -83,6 +83,77 @@ func TestCutReplyMayGo(t *testing.T) {
 	}
 }
 
+// TestBrokenReplyMayGo: a reply that broke off or was declined, or that cannot stand alone,
+// may be left out of the conversation. What is an answer, or the beginning of one, may not.
+func TestBrokenReplyMayGo(t *testing.T) {
+	const words = `{"parts":[{"text":"I will"}],"role":"model"}`
+	gemini := func(content, stop string) string {
+		return `{"candidates":[{"content":` + content + `,"finishReason":"` + stop + `"}]}`
+	}
+	openAI := func(output, rest string) string {
+		return `{"id":"resp_1","object":"response",` + rest + `,"output":[` + output + `]}`
+	}
+	claude := func(content, stop string) string {
+		return `{"id":"msg_1","type":"message","role":"assistant","content":[` + content + `],"stop_reason":"` + stop + `"}`
+	}
+	said := func(part string) string {
+		return `{"id":"msg_1","type":"message","role":"assistant","content":[` + part + `]}`
+	}
+	const reasoning = `{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"gAAA"}`
+	next := map[string]string{
+		"anthropic": `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"Look."}MORE]}`,
+		"openai":    `{"model":"gpt-5.5","store":false,"input":[{"role":"user","content":"Look."}MORE]}`,
+		"gemini":    `{"contents":[{"role":"user","parts":[{"text":"Look."}]}MORE]}`,
+	}
+	more := map[string]string{"anthropic": `,{"role":"user","content":"Go on."}`, "openai": `,{"role":"user","content":"Go on."}`,
+		"gemini": `,{"role":"user","parts":[{"text":"Go on."}]}`}
+	for _, c := range []struct {
+		provider, reply string
+		want            int
+	}{
+		{"gemini", gemini(words, "MALFORMED_FUNCTION_CALL"), 0},
+		{"gemini", gemini(`{"parts":[{"functionCall":{"name":"ls","args":{}}}]}`, "UNEXPECTED_TOOL_CALL"), 0},
+		{"gemini", gemini(words, "MISSING_THOUGHT_SIGNATURE"), 0},
+		{"gemini", gemini(words, "MALFORMED_RESPONSE"), 0},
+		{"gemini", gemini(words, "RECITATION"), 0},
+		{"gemini", gemini(words, "SAFETY"), 0},
+		{"gemini", gemini(`{"parts":[{"text":"Hm.","thought":true}]}`, "STOP"), 0},
+		{"gemini", gemini(words, "STOP"), 1},
+		{"gemini", gemini(words, "MAX_TOKENS"), 1},
+		{"gemini", gemini(`{"parts":[{"text":"","thoughtSignature":"c2ln"}]}`, "STOP"), 1},
+		{"openai", openAI(said(`{"type":"refusal","refusal":"No."}`), `"status":"completed"`), 0},
+		{"openai", openAI(said(`{"type":"output_text","text":"I"}`), `"status":"incomplete","incomplete_details":{"reason":"content_filter"}`), 0},
+		{"openai", openAI(said(`{"type":"output_text","text":"I"}`), `"status":"failed","error":{"code":"server_error","message":"no"}`), 0},
+		{"openai", openAI(reasoning, `"status":"completed"`), 0},
+		{"openai", openAI(said(`{"type":"output_text","text":"I"}`), `"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}`), 1},
+		{"openai", openAI(said(`{"type":"output_text","text":"I"}`), `"status":"completed"`), 1},
+		{"anthropic", claude(`{"type":"text","text":"I"}`, "refusal"), 0},
+		{"anthropic", claude(`{"type":"thinking","thinking":"Hm.","signature":"c2ln"}`, "end_turn"), 0},
+		{"anthropic", claude(`{"type":"text","text":"I"}`, "pause_turn"), 1},
+		{"anthropic", claude(`{"type":"text","text":"I"}`, "end_turn"), 1},
+	} {
+		request := func(more string) string { return strings.Replace(next[c.provider], "MORE", more, 1) }
+		tr := recording(asked(0, c.provider, request(""), 200, c.reply), asked(1, c.provider, request(more[c.provider]), 200, ""))
+		if res := find(t, "RES-004/last-reply").Run(tr); len(res.Findings) != c.want {
+			t.Errorf("%s: %+v", c.reply, res.Findings)
+		}
+	}
+}
+
+// TestBrokenCallMayGo: the call of a reply that broke off for it need not come back with the
+// words before it.
+func TestBrokenCallMayGo(t *testing.T) {
+	for stop, want := range map[string]int{"UNEXPECTED_TOOL_CALL": 0, "MALFORMED_FUNCTION_CALL": 0, "STOP": 1} {
+		const prompt = `{"role":"user","parts":[{"text":"Look around."}]}`
+		reply := `{"candidates":[{"content":{"parts":[{"text":"I will look."},{"functionCall":{"name":"ls","args":{}}}]},"finishReason":"` + stop + `"}]}`
+		tr := recording(asked(0, "gemini", `{"contents":[`+prompt+`]}`, 200, reply),
+			asked(1, "gemini", `{"contents":[`+prompt+`,{"role":"model","parts":[{"text":"I will look."}]},`+prompt+`]}`, 200, ""))
+		if res := find(t, "ORD-009/calls-kept").Run(tr); len(res.Findings) != want {
+			t.Errorf("%s: %+v", stop, res.Findings)
+		}
+	}
+}
+
 // TestStandInIsTheClients: what a client writes in the place of a refused image is not a result
 // of a tool, and another wording degrades the conversation. Without the refusal a changed
 // result is unsafe.

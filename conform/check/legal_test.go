@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -92,24 +93,37 @@ func TestStoredReasoning(t *testing.T) {
 	}
 }
 
-// TestReasoningAskedFor: reasoning of a tool loop that nobody asked for is lost; with a
-// stored response, or outside a loop, it is not.
+// TestReasoningAskedFor: reasoning of a tool loop that the client neither asked for nor left
+// with the provider is lost, and so is what is stored and not named. What was asked for and
+// did not come cannot be sent back.
 func TestReasoningAskedFor(t *testing.T) {
-	usage := `"usage":{"output_tokens_details":{"reasoning_tokens":21}}`
-	call := `{"id":"fc_1","type":"function_call","call_id":"c1","name":"ls","arguments":"{}"}`
-	history := `"input":[{"role":"user","content":"hi"},` + call + `,{"type":"function_call_output","call_id":"c1","output":"a"}]}`
+	const call = `{"id":"fc_1","type":"function_call","call_id":"c1","name":"ls","arguments":"{}"}`
+	const item = `{"id":"rs_1","type":"reasoning","summary":[]}`
+	const output = `{"type":"function_call_output","call_id":"c1","output":"a"}`
+	const history = `"input":[{"role":"user","content":"hi"},` + call + `,` + output + `]`
 	for _, c := range []struct {
-		name, next, usage string
-		found             bool
+		name, settings, reply, next string
+		tokens                      int
+		words                       string // of the finding, "" for none
 	}{
-		{"lost", `{"model":"gpt-5.2",` + history, usage, true},
-		{"the model did not reason", `{"model":"gpt-5.2",` + history, `"usage":{"output_tokens_details":{"reasoning_tokens":0}}`, false},
-		{"the provider keeps it", `{"model":"gpt-5.2","previous_response_id":"resp_1","input":[{"type":"function_call_output","call_id":"c1","output":"a"}]}`, usage, false},
+		{"neither asked for nor stored", `"store":false`, call, history, 21, "its reasoning was not asked for and is not sent back"},
+		{"an item without its content", `"store":false`, item + "," + call, history, 21, "its reasoning was not asked for and is not sent back"},
+		{"stored by default", `"truncation":"auto"`, call, history, 21, "its reasoning is stored with the provider, and the request neither sends nor names it"},
+		{"stored", `"store":true`, item + "," + call, history, 21, "its reasoning is stored with the provider, and the request neither sends nor names it"},
+		{"asked for and not given", `"store":false,"include":["reasoning.encrypted_content"]`, call, history, 21, ""},
+		{"asked for and not given, stored", `"include":["web_search_call.results","reasoning.encrypted_content"]`, call, history, 21, ""},
+		{"something else asked for", `"store":false,"include":["web_search_call.results"]`, call, history, 21, "its reasoning was not asked for and is not sent back"},
+		{"the model did not reason", `"store":false`, call, history, 0, ""},
+		{"the provider keeps it", `"store":true`, call, `"previous_response_id":"resp_1","input":[` + output + `]`, 21, ""},
+		{"stored and named", `"store":true`, item + "," + call, `"input":[{"role":"user","content":"hi"},` + item + "," + call + "," + output + `]`, 21, ""},
 	} {
-		first := asked(0, "openai", `{"model":"gpt-5.2","input":[{"role":"user","content":"hi"}]}`, 200, `{"id":"resp_1","status":"completed","output":[`+call+`],`+c.usage+`}`)
-		res := find(t, "SIG-012/asked-for").Run(recording(first, asked(1, "openai", c.next, 200, `{"status":"completed","output":[]}`)))
-		if (len(res.Findings) > 0) != c.found {
-			t.Errorf("%s: %+v", c.name, res)
+		request := func(rest string) string { return `{"model":"gpt-5.2",` + c.settings + "," + rest + "}" }
+		reply := fmt.Sprintf(`{"id":"resp_1","status":"completed","output":[%s],"usage":{"output_tokens_details":{"reasoning_tokens":%d}}}`, c.reply, c.tokens)
+		tr := recording(asked(0, "openai", request(`"input":[{"role":"user","content":"hi"}]`), 200, reply),
+			asked(1, "openai", request(c.next), 200, `{"status":"completed","output":[]}`))
+		found := find(t, "SIG-012/asked-for").Run(tr).Findings
+		if len(found) > 0 != (c.words != "") || len(found) > 0 && !strings.Contains(found[0].Message, c.words) {
+			t.Errorf("%s: %+v", c.name, found)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func callsKept(s *Trace, r *report) {
 			}
 		}
 		for _, i := range l.missing {
-			if it := l.reply(i); it.What == wire.Call && isRunnable(it) && l.from.reply.Usable() && !isForcedAnswer(l.from, it) {
+			if it := l.reply(i); it.What == wire.Call && isRunnable(it) && l.from.reply.Usable() && !l.from.mayBeLeftOut() && !isForcedAnswer(l.from, it) {
 				r.addObserved(1)
 				r.addLostItem(l, i, byProvider(l.to, "", "", ""), "tool call %s of the reply is not sent back", nameOf(it))
 			}

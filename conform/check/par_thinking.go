@@ -200,8 +200,7 @@ func encryptedContentByModel(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		asks := slices.ContainsFunc(include.Elems(), func(n *wire.Node) bool { return n.Str() == "reasoning.encrypted_content" })
-		if asks && x.can.Reasoning == "never" {
+		if x.asksForReasoning() && x.can.Reasoning == "never" {
 			r.addFinding(x, at, "O-21", "include asks %s, which does not reason, for reasoning.encrypted_content", x.req.Model)
 		}
 	})

@@ -256,7 +256,7 @@ func (r *report) addPrefixFinding(x *exchange, at wire.Place, format string, arg
 // without. One that ended without being an answer may go with the process that said so.
 func lastReplyKept(s *Trace, r *report) {
 	for _, p := range s.allResumptions() {
-		if p.before.canBeSentBack() && unansweredReason(p.before) == "" && p.first.kind != Compacted && !s.isShortenedSince(p.before, p.first) {
+		if p.before.canBeSentBack() && unansweredReason(p.before) == "" && !p.before.mayBeLeftOut() && p.first.kind != Compacted && !s.isShortenedSince(p.before, p.first) {
 			r.judgeLastReply(p.before, p.first)
 		}
 	}
@@ -265,13 +265,23 @@ func lastReplyKept(s *Trace, r *report) {
 		if p == nil || x.kind.isSide() || x.kind == Compacted || p.Process != x.Process || !p.canBeSentBack() || !sameSystem(p.req.System, x.req.System) {
 			continue
 		}
-		if x.sameRequest(p) || p.isContinuedBeside(x) || p.wasDeclined() || s.isShortenedSince(p, x) {
-			continue // asked again, another branch has the reply, it is to be left out (ERR-004), or was too long
+		if x.sameRequest(p) || p.isContinuedBeside(x) || p.mayBeLeftOut() || s.isShortenedSince(p, x) {
+			continue // asked again, another branch has the reply, it may be left out (ERR-004), or was too long
 		}
 		if f := r.judgeLastReply(p, x); f != nil && f.Consequence == "" {
 			f.Consequence = specs.Degraded // the client may have meant to drop it
 		}
 	}
+}
+
+// mayBeLeftOut reports whether a whole reply need not go back: it was declined, broke off
+// for another reason than its length, or holds nothing that can stand alone (A-40, O-12).
+func (x *exchange) mayBeLeftOut() bool {
+	stands := func(it wire.Item) bool {
+		return it.What != wire.Thinking && it.What != wire.Redacted && (it.What != wire.Text || it.HasToken || isVisibleText(&it))
+	}
+	isBroken := unansweredReason(x) != "" && !slices.Contains(cutStops, x.reply.Stop)
+	return x.wasDeclined() || isBroken || !slices.ContainsFunc(x.reply.Items, stands)
 }
 
 // isContinuedBeside reports whether another request than now sends the reply back.

@@ -185,14 +185,16 @@ func requestsStateless(s *Trace, r *report) {
 		if !x.req.Doc.Get("store").Is('f') {
 			r.addFinding(x, at, "O-14", "store is not false, so the provider keeps the conversation as well")
 		}
-		at.Path = "include"
-		for _, n := range x.req.Doc.Get("include").Elems() {
-			if n.Str() == "reasoning.encrypted_content" {
-				return
-			}
+		if at.Path = "include"; !x.asksForReasoning() {
+			r.addFinding(x, at, "", "include does not ask for reasoning.encrypted_content, so reasoning cannot be sent back")
 		}
-		r.addFinding(x, at, "", "include does not ask for reasoning.encrypted_content, so reasoning cannot be sent back")
 	})
+}
+
+// asksForReasoning reports whether the reply is to hold reasoning that can be sent back.
+func (x *exchange) asksForReasoning() bool {
+	isAsked := func(n *wire.Node) bool { return n.Str() == "reasoning.encrypted_content" }
+	return slices.ContainsFunc(x.req.Doc.Get("include").Elems(), isAsked)
 }
 
 // reasoningAskedFor: in a tool loop whose history the agent keeps itself, reasoning that
@@ -209,9 +211,14 @@ func reasoningAskedFor(s *Trace, r *report) {
 		r.addObserved(1)
 		isReasoning := func(it wire.Item) bool { return it.What == wire.Thinking }
 		hasToken := func(it wire.Item) bool { return isReasoning(it) && it.Token != "" }
-		if !slices.ContainsFunc(l.from.reply.Items, hasToken) && !slices.ContainsFunc(l.to.req.Items[run.from:run.to], isReasoning) {
-			r.addFinding(l.to, l.sent(l.items[0]).Place, "", "the model reasoned before these calls (exchange %d); its reasoning was not asked for and is not sent back", l.from.Index)
+		if l.from.asksForReasoning() || slices.ContainsFunc(l.from.reply.Items, hasToken) || slices.ContainsFunc(l.to.req.Items[run.from:run.to], isReasoning) {
+			continue // of reasoning that was asked for and did not come, there is nothing to send back
 		}
+		why := "was not asked for and is not sent back"
+		if !l.from.req.Doc.Get("store").Is('f') {
+			why = "is stored with the provider, and the request neither sends nor names it"
+		}
+		r.addFinding(l.to, l.sent(l.items[0]).Place, "", "the model reasoned before these calls (exchange %d); its reasoning %s", l.from.Index, why)
 	}
 }
 

@@ -116,8 +116,11 @@ var unansweredStops = map[string][]string{
 	evidence.Anthropic: {"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"},
 	evidence.OpenAI:    {"incomplete"},
 	evidence.Gemini: {"MAX_TOKENS", "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
-		"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER"},
+		"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE", "OTHER"},
 }
+
+// cutStops are those of them after which the model can go on with what it said.
+var cutStops = []string{"max_tokens", "model_context_window_exceeded", "pause_turn", "incomplete", "MAX_TOKENS"}
 
 // notExecuted: a call whose arguments are not a JSON object, or that a cut left
 // unfinished, was not run: its result says so (D2, R29, R30). On Anthropic the mark is part

@@ -114,6 +114,9 @@ func loseReasoning(ev evidence.Evidence) (evidence.Evidence, bool) {
 			return false
 		}
 		e.eachItem(func(_ int, it *wire.Item) bool { return it.What == wire.Thinking && !e.removeItem(it) })
+		if before := openEditor(e.ev, n, nil); dropMember(before.doc, "include") {
+			before.x.Request.Body = wire.Encode(before.doc)
+		}
 		e.ev.Exchanges[n].Response = jsonResponse(http.StatusOK, `{"id":"resp_9","object":"response","status":"completed","output":[`+calls[1:]+`],"usage":{"output_tokens_details":{"reasoning_tokens":40}}}`)
 		return true
 	}, evidence.OpenAI)(ev)

@@ -89,3 +89,27 @@ func TestIssuersAreApart(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestSystemIsCountedAsSent: a finding about the system prompt names the block by its place in
+// the request, also behind a block that is not compared.
+func TestSystemIsCountedAsSent(t *testing.T) {
+	const billing = `{"type":"text","text":"x-anthropic-billing-header: cch=1;"},`
+	for _, c := range []struct{ name, was, is, want string }{
+		{"behind the block of the client", `[` + billing + `{"type":"text","text":"Be brief."},{"type":"text","text":"Be kind."}]`,
+			`[` + strings.Replace(billing, "=1", "=2", 1) + `{"type":"text","text":"Be brief."},{"type":"text","text":"Be cold."}]`, "system[2].text changed"},
+		{"without one", `[{"type":"text","text":"Be brief."}]`, `[{"type":"text","text":"Be long."}]`, "system[0].text changed"},
+		{"a text", `"Be brief."`, `"Be long."`, "system changed"},
+		{"blocks became a text", `[{"type":"text","text":"Be brief."}]`, `"Be long."`, "system changed"},
+		{"only the block of the client", `[` + billing + `{"type":"text","text":"Be brief."}]`, `[` + strings.Replace(billing, "=1", "=2", 1) + `{"type":"text","text":"Be brief."}]`, ""},
+	} {
+		const said = `{"role":"assistant","content":[{"type":"text","text":"ok"}]}`
+		head := `{"model":"claude-opus-4-6","max_tokens":9,"system":`
+		reply := `{"type":"message","role":"assistant","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`
+		tr := recording(asked(0, "anthropic", head+c.was+`,"messages":[{"role":"user","content":"hi"}]}`, 200, reply),
+			asked(1, "anthropic", head+c.is+`,"messages":[{"role":"user","content":"hi"},`+said+`,{"role":"user","content":"more"}]}`, 200, reply))
+		got := find(t, "RES-002/system").Run(tr).Findings
+		if (len(got) > 0) != (c.want != "") || c.want != "" && !strings.Contains(got[0].Message, ": "+c.want) {
+			t.Errorf("%s: %+v, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -89,7 +89,7 @@ func nameOf(it *wire.Item) string {
 	if it.ID == "" {
 		return it.Name
 	}
-	return it.Name + " " + it.ID
+	return strings.TrimSpace(it.Name + " " + it.ID)
 }
 
 // answeredByClient are the items of OpenAI's models that wait for an output of the client.
@@ -333,19 +333,28 @@ func resultOrder(s *Trace, r *report) {
 				last = max(last, 0) + k
 				continue
 			}
-			if slices.ContainsFunc(calls, func(c *wire.Item) bool { return answersCall(res, c) }) {
-				r.addFinding(x, res.Place, "", "result %s stands after the result of a later call", nameOf(res))
+			if call := callOf(calls, res); call != res {
+				r.addFinding(x, res.Place, "", "result of %s stands after the result of a later call", nameOf(call))
 				return
 			}
 		}
 	})
 }
 
+// callOf returns the call that a result answers, else the result itself.
+func callOf(calls []*wire.Item, res *wire.Item) *wire.Item {
+	if k := slices.IndexFunc(calls, func(c *wire.Item) bool { return answersCall(res, c) }); k >= 0 {
+		return calls[k]
+	}
+	return res
+}
+
 // resultsTogether: the results of parallel calls stand in one message of Anthropic's. Spread
 // over several they are accepted, and the model stops making calls in parallel.
 func resultsTogether(s *Trace, r *report) {
 	s.eachStep(func(x *exchange, st step) {
-		if x.Provider != evidence.Anthropic || len(x.itemsOfKind(st.run, wire.Call)) < 2 {
+		calls := x.itemsOfKind(st.run, wire.Call)
+		if x.Provider != evidence.Anthropic || len(calls) < 2 {
 			return
 		}
 		for i := st.answer.from + 1; i < st.answer.to; i++ {
@@ -355,7 +364,8 @@ func resultsTogether(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if before.Msg != it.Msg {
-				r.addFinding(x, it.Place, "", "result %s stands in another message than %s, which answers a call of the same turn", it.ID, before.ID)
+				r.addFinding(x, it.Place, "", "result of %s stands in another message than that of %s, a call of the same turn",
+					nameOf(callOf(calls, it)), nameOf(callOf(calls, before)))
 				return
 			}
 		}

@@ -1,6 +1,9 @@
 package check
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/wire"
@@ -41,7 +44,7 @@ func sameSystem(a, b *wire.Node) bool {
 	return path == "="
 }
 
-// diffSystem is wire.Diff for system prompts.
+// diffSystem is wire.Diff for system prompts. The path is that of b as it was sent.
 func diffSystem(a, b *wire.Node) (path, what string) {
 	was, is := systemBlocks(a), systemBlocks(b)
 	switch {
@@ -53,5 +56,17 @@ func diffSystem(a, b *wire.Node) (path, what string) {
 		}
 		return "", "is gone"
 	}
-	return wire.Diff(&wire.Node{Kind: '[', Items: was}, &wire.Node{Kind: '[', Items: is}, "cache_control")
+	path, what = wire.Diff(&wire.Node{Kind: '[', Items: was}, &wire.Node{Kind: '[', Items: is}, "cache_control")
+	kept, inBlock, isBlock := strings.Cut(strings.TrimPrefix(path, "["), "]")
+	if k, err := strconv.Atoi(kept); isBlock && err == nil {
+		switch at := slices.Index(b.Elems(), is[k]); {
+		case at >= 0:
+			path = fmt.Sprintf("[%d]%s", at, inBlock) // as it was sent
+		case b.Is('"'):
+			path = ""
+		default:
+			path = inBlock
+		}
+	}
+	return path, what
 }

@@ -175,6 +175,9 @@ func (h *helper) prepareNamespaces() (listening []int, err error) {
 	if err := enableLoopback(); err != nil {
 		return nil, fmt.Errorf("loopback: %w", err)
 	}
+	if err := refuseVsock(); err != nil {
+		return nil, fmt.Errorf("filter of system calls: %w", err)
+	}
 	return listenOn(h.Ports)
 }
 

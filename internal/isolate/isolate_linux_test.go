@@ -1,6 +1,7 @@
 package isolate
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func levels(t *testing.T) map[string]Level {
@@ -49,6 +52,18 @@ func TestChild(t *testing.T) {
 	network, address, ok := strings.Cut(os.Getenv("TEST_DIAL"), " ")
 	if !ok {
 		t.Skip("no child")
+	}
+	if network == "socket" {
+		for name, family := range map[string]int{"vsock": unix.AF_VSOCK, "inet": unix.AF_INET, "unix": unix.AF_UNIX, "netlink": unix.AF_NETLINK} {
+			_, err := unix.Socket(family, unix.SOCK_DGRAM, 0)
+			if family == unix.AF_VSOCK && errors.Is(err, unix.ENODEV) { // it has streams only
+				_, err = unix.Socket(family, unix.SOCK_STREAM, 0)
+			}
+			fmt.Println(name, err)
+		}
+		_, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 0, 0, 0)
+		fmt.Println("io_uring", errno)
+		return
 	}
 	if network == "dns" {
 		_, err := net.DefaultResolver.LookupHost(t.Context(), address)
@@ -107,6 +122,31 @@ func TestNetworkIsOutOfReach(t *testing.T) {
 	}
 	if got := dial(t, open, "tcp "+host.Addr().String()); !strings.Contains(got, "<nil>") {
 		t.Errorf("a child with an open network could not dial, so the test proves nothing: %s", got)
+	}
+}
+
+// TestNoVsock holds that a program in a network of its own has no sockets of AF_VSOCK, which
+// would lead to the host of a virtual machine, and has those of other families.
+func TestNoVsock(t *testing.T) {
+	for name, level := range levels(t) {
+		sandbox, err := New(Config{Level: level})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { sandbox.Close() })
+		got := dial(t, sandbox, "socket ")
+		refused := strings.Contains(got, "vsock address family not supported") && strings.Contains(got, "io_uring function not implemented")
+		switch {
+		case level.Enforced && !refused:
+			t.Errorf("%s: %s", name, got)
+		case !level.Enforced && refused:
+			t.Logf("the kernel has neither AF_VSOCK nor io_uring, so the test proves nothing: %s", got)
+		}
+		for _, family := range []string{"inet", "unix", "netlink"} {
+			if !strings.Contains(got, family+" <nil>") {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
 	}
 }
 

@@ -57,7 +57,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	}
 	c := &boundedConn{Conn: inner, listener: l}
 	c.leave = sync.OnceFunc(func() {
-		c.prove()
+		c.markProven()
 		<-l.places
 	})
 	l.mu.Lock()
@@ -76,8 +76,8 @@ type boundedConn struct {
 	leave    func()
 }
 
-// prove says that the client of the connection has the token.
-func (c *boundedConn) prove() {
+// markProven says that the client of the connection has the token.
+func (c *boundedConn) markProven() {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
 	if at := slices.Index(c.listener.unproven, c); at >= 0 {
@@ -101,6 +101,6 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 // proveConn says that the client that sent a request has the token.
 func proveConn(ctx context.Context) {
 	if c, bounded := ctx.Value(connKey{}).(*boundedConn); bounded {
-		c.prove()
+		c.markProven()
 	}
 }

@@ -18,7 +18,7 @@ var _ = Describe("A request asks for what the model takes", Label("PAR"), func()
 		its.holds("PAR-010 media that the provider reads")
 		its.holds("PAR-011 headers and betas that belong together")
 		its.holds("PAR-012 one state to go on with")
-		its.holds("PAR-013 thinking that the Gemini model has")
+		its.holds("PAR-013 thinking and log probabilities that the Gemini model has")
 	})
 })
 
@@ -30,7 +30,7 @@ var _ = Describe("Tool schemas are ones that the provider takes", Label("TSC"), 
 		its.holds("TSC-004 references that lead somewhere")
 		its.holds("TSC-005 keywords at the types of Gemini's subset")
 		its.holds("TSC-006 a strict schema with keywords that can be enforced")
-		its.holds("TSC-007 an output format with keywords that can be enforced")
+		its.holds("TSC-007 an output format that can be enforced")
 	})
 })
 

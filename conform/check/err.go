@@ -131,7 +131,7 @@ var isInMessages = regexp.MustCompile(`^(messages|input|contents)\b`)
 
 // settingRules are those about settings whose refusals name no member of the request: what a
 // model takes of thinking, effort and sampling, and how tools may be chosen.
-var settingRules = []string{"A-23", "A-25", "A-26", "A-27", "A-28", "A-29", "A-30", "A-31", "A-32", "A-33", "G-23", "G-24", "G-25", "G-27", "G-28", "G-33"}
+var settingRules = []string{"A-23", "A-25", "A-26", "A-27", "A-28", "A-29", "A-30", "A-31", "A-32", "A-33", "G-23", "G-24", "G-25", "G-27", "G-28", "G-33", "G-34"}
 
 // continuesRequest reports whether later holds the messages of x, of which an agent may
 // take back the last if it is not the only one, and asks the same model.

@@ -50,6 +50,7 @@ var parameterRules = map[string]rule{
 	"PAR-013/level":             levelByModel,
 	"PAR-013/budget":            budgetByModel,
 	"PAR-013/circulation":       circulationByModel,
+	"PAR-013/logprobs":          logprobsByModel,
 }
 
 // eachPolicyRequest calls f for every request of a provider, "" for all, that its

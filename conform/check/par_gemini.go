@@ -79,3 +79,19 @@ func circulationByModel(s *Trace, r *report) {
 		}
 	})
 }
+
+// logprobsByModel: the Developer API gives no probabilities of tokens from Gemini 2.5 on
+// (G-34). Vertex AI gives those of some models.
+func logprobsByModel(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Gemini, func(x *exchange) {
+		n, at := x.member("generationConfig", "responseLogprobs")
+		m := specs.ParseModel(x.modelAsked())
+		if m.Family != "gemini" || !m.HasVersion() || !x.isPublicAPI() {
+			return
+		}
+		r.addObserved(1)
+		if n.True() && !m.IsBefore(2, 5) {
+			r.addFinding(x, at, "G-34", "%s does not take responseLogprobs", x.modelAsked())
+		}
+	})
+}

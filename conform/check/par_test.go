@@ -159,6 +159,8 @@ var parameters = []singleRequest{
 	{"PAR-013/level", "G-24", "generationConfig.thinkingConfig.thinkingLevel", `MODEL:gemini-3.1-pro-preview {"contents":[{"parts":[{"text":"hi"}]}],"generationConfig":{"thinkingConfig":{"thinkingLevel":"MINIMAL"}}}`},
 	{"PAR-013/level", "", "", `MODEL:gemini-3-flash-preview {"contents":[{"parts":[{"text":"hi"}]}],"generation_config":{"thinking_config":{"thinking_level":"minimal"}}}`},
 	{"PAR-013/budget", "G-25", "generationConfig.thinkingConfig.thinkingBudget", `MODEL:gemini-2.5-pro {"contents":[{"parts":[{"text":"hi"}]}],"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}`},
+	{"PAR-013/logprobs", "G-34", "generationConfig.responseLogprobs", `MODEL:gemini-3.5-flash {"contents":[{"parts":[{"text":"hi"}]}],"generationConfig":{"responseLogprobs":true,"logprobs":3}}`},
+	{"PAR-013/logprobs", "", "", `MODEL:gemini-2.0-flash {"contents":[{"parts":[{"text":"hi"}]}],"generationConfig":{"response_logprobs":true}}`},
 	{"PAR-013/budget", "", "", `MODEL:gemini-2.5-flash {"contents":[{"parts":[{"text":"hi"}]}],"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}`},
 }
 

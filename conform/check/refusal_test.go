@@ -90,6 +90,7 @@ func TestRefusalKinds(t *testing.T) {
 		{"gemini", 400, "Invalid value at 'contents[2].parts[0].function_response.response' (type.googleapis.com/google.protobuf.Struct), \\\"x\\\"", check.RefusedForm, "G-9"},
 		{"gemini", 400, "You can only set only one of thinking budget and thinking level.", check.RefusedForm, "G-23"},
 		{"gemini", 400, "* GenerateContentRequest.generation_config.stop_sequences: the number of stop_sequences must not exceed 5", check.RefusedForm, "G-28"},
+		{"gemini", 400, "Logprobs is not enabled for models/gemini-2.5-pro", check.RefusedForm, "G-34"},
 		{"gemini", 400, "Response_schema with a response mime type 'text/plain' is unsupported", check.RefusedForm, "G-33"},
 		{"gemini", 404, "models/x is not found for API version v1beta, or is not supported for generateContent.", check.RefusedModel, ""},
 		{"gemini", 400, "* GenerateContentRequest.model: unexpected model name format\\n", check.RefusedModel, ""},

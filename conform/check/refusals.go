@@ -83,6 +83,7 @@ var refusals = map[string]string{
 	"G-10": "Name cannot be empty.",
 	"G-11": "Invalid function name.",
 	"G-23": "You can only set only one of thinking budget and thinking level.",
+	"G-34": "Logprobs is not enabled for this model",
 	"G-24": "is not supported for this model.",
 	"G-25": "Budget 0 is invalid. This model only works in thinking mode.",
 	"G-27": "Function calling config is set without function_declarations.",

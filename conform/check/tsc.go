@@ -19,6 +19,7 @@ var toolSchemaRules = map[string]rule{
 	"TSC-005/subset":          geminiSubset,
 	"TSC-006/strict-keywords": strictKeywords,
 	"TSC-007/output-keywords": outputKeywords,
+	"TSC-007/output-closed":   outputClosed,
 }
 
 // eachToolSchema calls f for the schema of every tool that the client runs.
@@ -246,18 +247,32 @@ var unenforceableBounds = map[string][]string{
 // outputKeywords: the schema of the output has only keywords that the provider can
 // enforce.
 func outputKeywords(s *Trace, r *report) {
+	s.eachOutputSchema(func(x *exchange, schema *wire.Node, path string) {
+		r.addOutputFinding(x, findInSchema(schema, path, 0, func(n *wire.Node, path string) *schemaFault {
+			kind := n.Get("type").Str()
+			return findKeyword(n, path, unenforceableBounds[kind], "is not supported for the type "+kind)
+		}), "A-48")
+	})
+}
+
+// outputClosed: each object in the schema of the output lets nothing in that it does not
+// name.
+func outputClosed(s *Trace, r *report) {
+	s.eachOutputSchema(func(x *exchange, schema *wire.Node, path string) {
+		r.addOutputFinding(x, findLooseObject(schema, false, path, 0), "A-48")
+	})
+}
+
+// eachOutputSchema calls f for every schema that an answer of Anthropic's must follow.
+func (s *Trace) eachOutputSchema(f func(x *exchange, schema *wire.Node, path string)) {
 	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
 		format, path := x.req.Doc.Get("output_config").Get("format"), "output_config.format.schema"
 		if old := x.req.Doc.Get("output_format"); !old.Null() {
 			format, path = old, "output_format.schema"
 		}
-		if !format.Get("schema").Is('{') {
-			return
+		if schema := format.Get("schema"); schema.Is('{') {
+			f(x, schema, path)
 		}
-		r.addOutputFinding(x, findInSchema(format.Get("schema"), path, 0, func(n *wire.Node, path string) *schemaFault {
-			kind := n.Get("type").Str()
-			return findKeyword(n, path, unenforceableBounds[kind], "is not supported for the type "+kind)
-		}), "A-48")
 	})
 }
 

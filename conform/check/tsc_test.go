@@ -28,6 +28,10 @@ var toolSchemas = []singleRequest{
 	{"TSC-006/strict-keywords", "O-19", "text.format.schema.properties.a.oneOf", `{"model":"gpt-5.2","text":{"format":{"type":"json_schema","name":"a","strict":true,"schema":{"type":"object","properties":{"a":{"oneOf":[{"type":"string"}]}}}}},"input":"hi"}`},
 	{"TSC-007/output-keywords", "A-48", "output_config.format.schema.properties.a.maxLength", outputSchema(`{"type":"object","properties":{"a":{"type":"string","maxLength":9}}}`)},
 	{"TSC-007/output-keywords", "", "", outputSchema(`{"type":"object","properties":{"a":{"type":"string","format":"date"},"b":{"maxLength":9}}}`)},
+	{"TSC-007/output-closed", "A-48", "output_config.format.schema", outputSchema(`{"type":"object","properties":{"a":{"type":"string"}}}`)},
+	{"TSC-007/output-closed", "A-48", "output_config.format.schema.properties.a.items", outputSchema(`{"type":"object","additionalProperties":false,"properties":{"a":{"type":"array","items":{"type":"object","additionalProperties":{}}}}}`)},
+	{"TSC-007/output-closed", "", "", outputSchema(`{"type":"object","additionalProperties":false,"properties":{"type":{"type":"string"},"properties":{"type":"number"}}}`)},
+	{"TSC-007/output-closed", "", "", outputSchema(`{"type":"array","items":{"type":"string"}}`)},
 }
 
 func TestToolSchemas(t *testing.T) {

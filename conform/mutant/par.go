@@ -156,6 +156,9 @@ var parameterMutants = []Mutant{
 		e.x.Request.URL = strings.Replace(e.x.Request.URL, e.req.Model, "gemini-2.5-flash", 1)
 		return e.doc.Get("tools") != nil && e.req.Model != "" && setMember(e.doc, "toolConfig", mustParse(`{"includeServerSideToolInvocations":true}`))
 	}, evidence.Gemini)},
+	{"ask-probabilities", "asks for log probabilities", []string{"PAR-013"}, changeRequest(func(e *editor) bool {
+		return e.isPublicAPI() && setMember(e.doc.Get("generationConfig"), "responseLogprobs", mustParse("true"))
+	}, evidence.Gemini)},
 	{"zero-budget", "forbids a model to think that always thinks", []string{"PAR-013"}, changeThinking(func(config *wire.Node, c specs.Capability) bool {
 		return c.DoesRefuse("zero budget") && config.Get("thinkingBudget") != nil && setMember(config, "thinkingBudget", mustParse("0"))
 	})},

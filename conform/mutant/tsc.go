@@ -29,6 +29,9 @@ var toolSchemaMutants = []Mutant{
 		schema := e.doc.Get("output_config").Get("format").Get("schema")
 		return schema.Is('{') && setMember(schema, "properties", mustParse(`{"age":{"type":"integer","minimum":1}}`))
 	}, evidence.Anthropic)},
+	{"open-output", "lets anything into the answer", []string{"TSC-007"}, changeRequest(func(e *editor) bool {
+		return dropMember(e.doc.Get("output_config").Get("format").Get("schema"), "additionalProperties")
+	}, evidence.Anthropic)},
 }
 
 // changeToolSchema makes a mutant that changes the schema of the first tool for which

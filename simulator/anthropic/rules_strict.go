@@ -26,6 +26,9 @@ func strictFits(c *call, _ rule.Env) *rule.Refusal {
 		if name := circularDefinition(schema); name != "" {
 			return invalid("tools.%d.custom: Invalid schema: Circular reference detected in %s", i, name)
 		}
+		if words := openObject(schema); words != "" {
+			return invalid("tools.%d.custom: %s", i, words)
+		}
 		strict++
 		optional += countOptional(schema)
 		n := countUnions(schema)
@@ -55,6 +58,23 @@ func eachSchema(v *jsontree.Node, visit func(*jsontree.Node)) {
 	for i := range v.Items() {
 		eachSchema(&v.Items()[i], visit)
 	}
+}
+
+// openObject says of the first object schema that lets in what it does not name what the API
+// says of it, "" if there is none.
+func openObject(schema *jsontree.Node) string {
+	words := ""
+	eachSchema(schema, func(v *jsontree.Node) {
+		closed := v.Get("additionalProperties")
+		switch {
+		case words != "" || v.Get("type").Text() != "object" || closed.Raw() == "false":
+		case closed == nil:
+			words = "For 'object' type, 'additionalProperties' must be explicitly set to false"
+		default:
+			words = "For 'object' type, 'additionalProperties: " + closed.Raw() + "' is not supported. Please set 'additionalProperties' to false"
+		}
+	})
+	return words
 }
 
 func countOptional(schema *jsontree.Node) int {
@@ -138,5 +158,8 @@ func outputSchemaFits(c *call, _ rule.Env) *rule.Refusal {
 			}
 		}
 	})
+	if words := openObject(schema); refusal == nil && words != "" {
+		return invalid("%s: %s", path, words)
+	}
 	return refusal
 }

@@ -160,6 +160,9 @@ func TestShape(t *testing.T) {
 }
 
 func TestParameters(t *testing.T) {
+	answer := func(members string) string {
+		return `"output_config":{"format":{"type":"json_schema","schema":{"type":"object",` + members + `}}}`
+	}
 	strict := func(n, optional, unions int) string {
 		var tools []string
 		for i := range n {
@@ -171,7 +174,7 @@ func TestParameters(t *testing.T) {
 			if i < unions {
 				properties = `"p":{"type":["string","null"]}`
 			}
-			tools = append(tools, fmt.Sprintf(`{"name":"f%d","strict":true,"input_schema":{"type":"object","properties":{%s},"required":[%s]}}`, i, properties, required))
+			tools = append(tools, fmt.Sprintf(`{"name":"f%d","strict":true,"input_schema":{"type":"object","additionalProperties":false,"properties":{%s},"required":[%s]}}`, i, properties, required))
 		}
 		return `"tools":[` + strings.Join(tools, ",") + `]`
 	}
@@ -202,7 +205,10 @@ func TestParameters(t *testing.T) {
 		{id: "A-48", broken: strict(21, 0, 0), passes: strict(20, 0, 0), says: "Too many strict tools (21). The maximum number of strict tools supported is 20. Try reducing the number of tools marked as strict."},
 		{id: "A-48", broken: strict(20, 0, 17), passes: strict(20, 0, 16), says: "Schemas contains too many parameters with union types (17 parameters with type arrays or anyOf). This causes exponential compilation cost. Reduce the number of nullable or union-typed parameters (limit: 16 parameters with unions)."},
 		{id: "A-48", broken: `"tools":[{"name":"f","strict":true,"input_schema":{"type":"object","$defs":{"n":{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}}}}}}]`, passes: aTool, says: "tools.0.custom: Invalid schema: Circular reference detected in n"},
-		{id: "A-48", broken: `"output_format":{"type":"json_schema","schema":{"type":"object","properties":{"n":{"type":"integer","minimum":1}}}}`, passes: `"output_format":{"type":"json_schema","schema":{"type":"object","properties":{"n":{"type":"integer"}}}}`, says: "output_format.schema: For 'integer' type, property 'minimum' is not supported"},
+		{id: "A-48", broken: answer(`"properties":{"a":{"type":"object"}},"additionalProperties":false`), passes: answer(`"properties":{"a":{"type":["object","null"]},"type":{"const":"object"}},"additionalProperties":false`), says: "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"},
+		{id: "A-48", broken: answer(`"additionalProperties":true`), says: "output_config.format.schema: For 'object' type, 'additionalProperties: true' is not supported. Please set 'additionalProperties' to false"},
+		{id: "A-48", broken: `"tools":[{"name":"f","strict":true,"input_schema":{"type":"object","properties":{}}}]`, passes: strict(1, 0, 0), says: "tools.0.custom: For 'object' type, 'additionalProperties' must be explicitly set to false"},
+		{id: "A-48", broken: `"output_format":{"type":"json_schema","schema":{"type":"object","properties":{"n":{"type":"integer","minimum":1}}}}`, passes: `"output_format":{"type":"json_schema","schema":{"type":"object","additionalProperties":false,"properties":{"n":{"type":"integer"}}}}`, says: "output_format.schema: For 'integer' type, property 'minimum' is not supported"},
 	} {
 		r.run(t)
 	}

@@ -19,6 +19,7 @@ var settingRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-28", Demand: "temperature is from 0 to 2; outside Vertex the words are inferred", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(temperatureFits)},
 	{Info: rule.Info{ID: "G-28", Demand: "at most five stop sequences", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(stopsFew)},
 	{Info: rule.Info{ID: "G-33", Demand: "a schema of the answer comes with a MIME type other than text/plain; a report of 2025 says that it was passed over", Source: "documented", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(schemaHasType)},
+	{Info: rule.Info{ID: "G-34", Demand: "no log probabilities from Gemini 2.5 on, except on Vertex", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(logprobsOffered)},
 	{Info: rule.Info{ID: "G-29", Demand: "the request fits the model's context", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(promptFits)},
 }
 
@@ -115,6 +116,14 @@ func schemaHasType(q *request, _ rule.Env) *rule.Refusal {
 		return nil
 	}
 	return invalid("Response_schema with a response mime type 'text/plain' is unsupported")
+}
+
+// logprobsOffered has the words of https://github.com/omeryasirkucuk/amx/pull/55.
+func logprobsOffered(q *request, _ rule.Env) *rule.Refusal {
+	if !q.vertex && q.model.atLeast(2, 5) && q.config.Given("responseLogprobs", "response_logprobs").True() {
+		return invalid("Logprobs is not enabled for this model")
+	}
+	return nil
 }
 
 func promptFits(q *request, _ rule.Env) *rule.Refusal {

@@ -121,14 +121,14 @@ func notCassette(name, why string) error {
 // toInteraction converts an item that YAML decoded. Reserved headers survive a
 // Save of stock go-vcr, so the timeline does too.
 func (v *vcrItem) toInteraction() (in Interaction, err error) {
-	if in, err = v.plain(); err != nil {
+	if in, err = v.withReserved(); err != nil {
 		return in, err
 	}
 	return in, takeReserved(&in)
 }
 
-// plain is toInteraction with the reserved headers still among those of the request.
-func (v *vcrItem) plain() (in Interaction, err error) {
+// withReserved is toInteraction with the reserved headers still among those of the request.
+func (v *vcrItem) withReserved() (in Interaction, err error) {
 	if v == nil || v.Request == nil || v.Response == nil {
 		return in, fmt.Errorf("needs a request and a response")
 	}
@@ -173,5 +173,5 @@ func readItem(item []byte) (Interaction, error) {
 	if len(items) != 1 {
 		return Interaction{}, fmt.Errorf("%d items where one should be", len(items))
 	}
-	return items[0].plain()
+	return items[0].withReserved()
 }

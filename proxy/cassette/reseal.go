@@ -51,10 +51,10 @@ func Reseal(path string, check func(i int, in Interaction) error) (Edited, error
 	out := Edited{Interactions: len(items), Changes: removedItems(items, end.count)}
 	ins := make([]Interaction, len(items))
 	for i, item := range items {
-		if what := item.change(i); what != "" {
+		if what := item.describeChange(i); what != "" {
 			out.Changes = append(out.Changes, what)
 		}
-		if ins[i], err = item.read(); err != nil {
+		if ins[i], err = item.readFitted(); err != nil {
 			return out, newError(path, ErrFormat, "line %d: interaction %d cannot be read (%v); correct it and seal again", item.line, i, firstLine(err))
 		}
 		if ins[i].Provenance == "" && (!isHeadKnown || !item.isSealed) {
@@ -149,8 +149,8 @@ func removedItems(items []editedItem, count int) (removed []string) {
 	return removed
 }
 
-// change says in which way an item is not as it was sealed, "" when it is. Its new number is i.
-func (e editedItem) change(i int) string {
+// describeChange says in which way an item is not as it was sealed, "" when it is. Its new number is i.
+func (e editedItem) describeChange(i int) string {
 	switch {
 	case e.number < 0:
 		return fmt.Sprintf("interaction %d is new", i)
@@ -164,8 +164,8 @@ func (e editedItem) change(i int) string {
 	return fmt.Sprintf("interaction %d was changed (%d bytes before, %d now)", i, e.length, len(e.text))
 }
 
-// read decodes an item and fits what says how long its bodies are.
-func (e editedItem) read() (Interaction, error) {
+// readFitted decodes an item and fits what says how long its bodies are.
+func (e editedItem) readFitted() (Interaction, error) {
 	in, err := readItem(e.text)
 	if err != nil {
 		return in, err

@@ -23,13 +23,13 @@ new, different, moved or gone. The seals do not hold the old text, so a version 
 
 Where a body has another length, its Content-Length and its chunks follow. An interaction that holds a key
 is refused, and nothing is written.`,
-		RunE: func(_ *cobra.Command, args []string) error { return a.seal(args[0], exempt) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.sealFile(args[0], exempt) },
 	}
 	recorderenv.AddExempt(cmd.Flags(), &exempt)
 	return cmd
 }
 
-func (a *app) seal(path string, exempt []string) error {
+func (a *app) sealFile(path string, exempt []string) error {
 	if err := recorderenv.CheckExempt(exempt); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/wire"
@@ -89,7 +90,7 @@ func (m *matcher) matchRequest() {
 			m.keepEarlierPart(n)
 		}
 		if m.holds(gapsAreFilled) {
-			fillGaps(m.x.owners[n])
+			m.fillGaps(n)
 		}
 		dropUnrecorded(m.x.owners[n])
 	}
@@ -365,17 +366,25 @@ func (m *matcher) keepEarlierPart(n int) {
 // unrecorded stands for a reply that the evidence does not hold.
 var unrecorded = &exchange{}
 
-// fillGaps gives items without an owner to the owner before, else after them.
-func fillGaps(owners []*exchange) {
+// fillGaps gives items of run n without an owner to the owner behind them if its reply alone
+// says what they say, else to the owner before, else to the one behind.
+func (m *matcher) fillGaps(n int) {
+	owners, contents := m.x.owners[n], m.x.outline.content[m.x.runs[n].from:]
+	before := slices.Clone(owners)
 	for k := 1; k < len(owners); k++ {
-		if owners[k] == nil {
-			owners[k] = owners[k-1]
-		}
+		before[k] = cmp.Or(owners[k], before[k-1])
 	}
 	for k := len(owners) - 2; k >= 0; k-- {
-		if owners[k] == nil {
-			owners[k] = owners[k+1]
+		if behind := owners[k+1]; owners[k] == nil && behind != nil && behind.contents[contents[k]] &&
+			(before[k] == nil || !before[k].contents[contents[k]]) {
+			owners[k] = behind
 		}
+	}
+	for k := 1; k < len(owners); k++ {
+		owners[k] = cmp.Or(owners[k], owners[k-1])
+	}
+	for k := len(owners) - 2; k >= 0; k-- {
+		owners[k] = cmp.Or(owners[k], owners[k+1])
 	}
 }
 

@@ -106,12 +106,13 @@ func thinkingLeads(s *Trace, r *report) {
 		if l.to.Provider != evidence.Anthropic || thinkingType(l.to) != "enabled" || !l.latest() || !l.open() {
 			continue
 		}
-		items := l.from.reply.Items
-		if !items[0].Continuity() || len(l.to.itemsOfKind(l.to.runs[len(l.to.runs)-1], wire.Call)) == 0 {
+		items, run := l.from.reply.Items, l.to.runs[len(l.to.runs)-1]
+		if !items[0].Continuity() || len(l.to.itemsOfKind(run, wire.Call)) == 0 {
 			continue
 		}
 		r.addObserved(1)
-		if first := l.sent(l.items[0]); !first.Continuity() {
+		leads := l.to.req.Items[run.from].Continuity() // of the message, which several replies may stand in
+		if first := l.sent(l.items[0]); !leads && !first.Continuity() {
 			r.addChange(l, first.Place, items[0].Place, "A-38", "assistant message starts with %s, not with the thinking it was emitted with", first.What)
 		}
 	}

@@ -13,3 +13,42 @@ func TestSignatures(t *testing.T) {
 		{"ORD-008/block-order", "anthropic", first + `1: u"A." c:call_1:read{"p":"a"} t"Hm."#c2lnMDAx r:call_1:read"x" -> a"Done."`, legal},
 	})
 }
+
+// TestThinkingLeadsTheMessage: the provider reads two steps that the client keeps as one
+// message as one, so that the thinking of the first step leads both (A-10, A-38).
+func TestThinkingLeadsTheMessage(t *testing.T) {
+	const thinking = `{"type":"thinking","thinking":"Hm.","signature":"c2lnMDAx"}`
+	const later = `{"type":"thinking","thinking":"And b.","signature":"c2lnMDAy"}`
+	const said = `{"type":"text","text":"I look."}`
+	call := func(n string) string {
+		return `{"type":"tool_use","id":"toolu_` + n + `","name":"read","input":{"n":` + n + `}}`
+	}
+	result := func(n string) string { return `{"type":"tool_result","tool_use_id":"toolu_` + n + `","content":"x"}` }
+	ask := func(content, results string) string {
+		messages := `{"role":"user","content":"Look."}`
+		if content != "" {
+			messages += `,{"role":"assistant","content":[` + content + `]},{"role":"user","content":[` + results + `]}`
+		}
+		return `{"model":"claude-opus-4-5","max_tokens":4096,"thinking":{"type":"enabled","budget_tokens":1024},"messages":[` +
+			messages + `]}`
+	}
+	reply := func(content string) string {
+		return `{"type":"message","role":"assistant","content":[` + content + `],"stop_reason":"tool_use"}`
+	}
+	first := thinking + `,` + said + `,` + call("1")
+	for content, findings := range map[string]int{
+		first + `,` + call("2"):                                                 0,
+		first + `,` + later + `,` + call("2"):                                   0,
+		thinking + `,` + later + `,` + said + `,` + call("1") + `,` + call("2"): 0,
+		said + `,` + thinking + `,` + call("1") + `,` + call("2"):               2,
+		said + `,` + call("1") + `,` + later + `,` + call("2"):                  1,
+	} {
+		res := find(t, "SIG-004/leads").Run(recording(
+			asked(0, "anthropic", ask("", ""), 200, reply(first)),
+			asked(1, "anthropic", ask(first, result("1")), 200, reply(later+`,`+call("2"))),
+			asked(2, "anthropic", ask(content, result("1")+`,`+result("2")), 200, reply(said))))
+		if len(res.Findings) != findings || res.Observed != 3 {
+			t.Errorf("%s: %+v", content, res)
+		}
+	}
+}

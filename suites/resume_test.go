@@ -12,6 +12,6 @@ var _ = Describe("A resumed session goes on where it stopped", Label("RES"), fun
 		its.holds("RES-004 the last reply survives")
 		its.holds("RES-005 resume closes what was open")
 		its.holds("RES-006 resume repeats nothing")
-		its.holds("RES-007 history keeps its bytes")
+		its.holds("RES-007 arguments sent again keep their order")
 	})
 })

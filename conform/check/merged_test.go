@@ -113,3 +113,34 @@ func TestSystemIsCountedAsSent(t *testing.T) {
 		}
 	}
 }
+
+// TestMembersOfMessagesHaveNoOrder: a message whose members changed places makes the same
+// prompt; arguments of a call in another order do not.
+func TestMembersOfMessagesHaveNoOrder(t *testing.T) {
+	for name, c := range map[string]struct {
+		old, new string
+		findings int
+	}{
+		"message":   {`{"role":"user","content":"Look."}`, `{"content":"Look.","role":"user"}`, 0},
+		"part":      {`{"type":"text","text":"I look."}`, `{"text":"I look.","type":"text"}`, 0},
+		"arguments": {`{"a":1,"b":2}`, `{"b":2,"a":1}`, 1},
+	} {
+		const call = `{"type":"text","text":"I look."},{"type":"tool_use","id":"toolu_1","name":"ls","input":{"a":1,"b":2}}`
+		const result = `{"type":"tool_result","tool_use_id":"toolu_1","content":"x"}`
+		const prompt = `{"role":"user","content":"Look."}`
+		const second = prompt + `,{"role":"assistant","content":[` + call + `]},{"role":"user","content":[` + result + `]}`
+		const third = second + `,{"role":"assistant","content":"It is x."},{"role":"user","content":"Thanks."}`
+		ask := func(messages string) string {
+			return `{"model":"claude-opus-4-6","max_tokens":99,"messages":[` + messages + `]}`
+		}
+		reply := func(content string) string {
+			return `{"type":"message","role":"assistant","content":[` + content + `],"stop_reason":"end_turn"}`
+		}
+		res := find(t, "RES-007/bytes").Run(recording(asked(0, "anthropic", ask(prompt), 200, reply(call)),
+			asked(1, "anthropic", ask(second), 200, reply(`{"type":"text","text":"It is x."}`)),
+			asked(2, "anthropic", ask(strings.Replace(third, c.old, c.new, 1)), 200, reply(`{"type":"text","text":"Bye."}`))))
+		if len(res.Findings) != c.findings || res.Observed != 1 {
+			t.Errorf("%s: %+v", name, res)
+		}
+	}
+}

@@ -212,26 +212,29 @@ func nodePlace(n *wire.Node, path string) wire.Place {
 	return at
 }
 
-// prefixBytes: prompt caches compare bytes, so what is equal as JSON should be
-// equal as text as well.
+// prefixBytes: members of a message or part have no order in a prompt, those of a call's
+// arguments do, and a prompt cache compares what stands there.
 func prefixBytes(s *Trace, r *report) { s.eachNext(r.compareBytes) }
 
 func (r *report) compareBytes(then, now *exchange) {
-	for i, m := range then.req.Msgs {
-		if i >= len(now.req.Msgs) {
-			return
-		}
-		a, b := m.Node, now.req.Msgs[i].Node
-		if !wire.Equal(a, b) {
-			continue // another requirement's matter, or a cache mark
+	for i := range min(len(then.req.Items), len(now.req.Items)) {
+		a, b := &then.req.Items[i], &now.req.Items[i]
+		was, errWas := wire.Parse([]byte(a.Args))
+		is, err := wire.Parse([]byte(b.Args))
+		if errWas != nil || err != nil || a.ID != b.ID || !canBeRespelled(was) || !wire.Equal(was, is) {
+			continue // another requirement's matter, or nothing that could be written differently
 		}
 		r.addObserved(1)
-		if !wire.SameTokens(a, b) {
-			r.addFinding(now, wire.Place{Event: -1, Off: b.Off, Path: now.req.Msgs[i].Path}, "",
-				"means the same as in exchange %d and is written differently: %s", then.Index, describeTextDifference(string(a.Raw), string(b.Raw)))
+		if !wire.SameTokens(was, is) {
+			r.addFinding(now, b.Place, "", "the arguments mean the same as in exchange %d and are written differently: %s", then.Index, describeTextDifference(a.Args, b.Args))
 			return
 		}
 	}
+}
+
+// canBeRespelled reports whether arguments have an order or strings to write differently.
+func canBeRespelled(args *wire.Node) bool {
+	return len(args.Items) > 1 || len(args.Items) == 1 && args.Items[0].Str() != ""
 }
 
 // diffTools says what tool definitions changed since then, "" for nothing. A deferred

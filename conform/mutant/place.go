@@ -130,10 +130,10 @@ func (p observedPlace) breakOnce(dice *rand.Rand) bool {
 }
 
 // needSeveral are checks whose breach no small change makes, such as never to ask and
-// never to send back, a whole message of another conversation, the mark of a redactor, or
-// a clock in each request. A mutant makes them where it first can, so that one that trips the
+// never to send back, a whole message of another conversation, the mark of a redactor,
+// another spelling of an argument, or a clock in each request. A mutant makes them where it first can, so that one that trips the
 // check anywhere in the case is enough.
-var needSeveral = []string{"SIG-012/asked-for", "OPS-001/own-replies", "RED-002/arguments", "CAC-001/volatile"}
+var needSeveral = []string{"SIG-012/asked-for", "OPS-001/own-replies", "RED-002/arguments", "RES-007/bytes", "CAC-001/volatile"}
 
 // mutantTrips reports whether a mutant of the requirement trips the check in this exchange, or
 // in a later one that it leads to.

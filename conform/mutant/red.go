@@ -61,6 +61,11 @@ func maskArguments(it *wire.Item) bool {
 		return false
 	}
 	args.Items[i] = jsonString("***")
+	return setArguments(it, args)
+}
+
+// setArguments gives a call other arguments.
+func setArguments(it *wire.Item, args *wire.Node) bool {
 	if fields := ownFields(it); fields.Get("arguments").Is('"') {
 		return setMember(fields, "arguments", jsonString(string(wire.Encode(args))))
 	} else if fields.Any("input", "args").Is('{') {

@@ -1,6 +1,8 @@
 package mutant
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -78,14 +80,25 @@ var resumeMutants = []Mutant{
 	})},
 	{"edit-history", "rewrites an earlier prompt", []string{"RES-003"}, changeRequest(func(e *editor) bool { return e.sendsBackReply() && e.editPrompt() })},
 	{"edit-result", "shortens an earlier tool result", []string{"RES-003"}, changeRequest(editResult)},
-	{"reformat-history", "writes an earlier message in another order", []string{"RES-007"}, changeRequest(func(e *editor) bool {
-		first := e.req.Msgs[0].Node
-		if !e.sendsBackReply() || len(first.Names) < 2 {
-			return false
-		}
-		slices.Reverse(first.Names)
-		slices.Reverse(first.Items)
-		return true
+	{"reformat-history", "writes the arguments of an earlier call in another form", []string{"RES-007"}, changeRequest(func(e *editor) bool {
+		return e.eachItem(func(_ int, it *wire.Item) bool {
+			wasSent := slices.ContainsFunc(e.ev.Exchanges[:e.n], func(x evidence.Exchange) bool {
+				return bytes.Contains(x.Request.Body, []byte(it.ID)) && bytes.Contains(x.Request.Body, []byte(it.Args))
+			})
+			args, err := wire.Parse([]byte(it.Args))
+			if it.What != wire.Call || !e.wasEmitted(it) || !wasSent || err != nil || len(args.Names) == 0 {
+				return false
+			}
+			slices.Reverse(args.Names)
+			slices.Reverse(args.Items)
+			if first := args.Items[0]; len(args.Names) == 1 {
+				if !first.Is('"') || first.Str() == "" {
+					return false
+				}
+				args.Items[0] = mustParse(fmt.Sprintf(`"\u%04x`, first.Raw[1]) + string(first.Raw[2:]))
+			}
+			return setArguments(it, args)
+		})
 	})},
 }
 

@@ -49,6 +49,9 @@ func (d *decoder) checkProfile(p *Profile) {
 	d.checkCommand(p)
 	d.checkSession(p)
 	d.checkIngress("ingress", p.Ingress)
+	if p.Exit != "" && p.Exit != ExitAnswered {
+		d.faultAt("exit", "%q unknown; use %s", p.Exit, ExitAnswered)
+	}
 	d.checkAddition("", &p.Always)
 	for key, a := range map[string]*Addition{"model": p.Model, "system": p.System, "effort": p.Effort, "max_turns": p.MaxTurns, "mcp": p.MCP, "hosted": p.Hosted, "mitm": p.MITM, "base_url": p.BaseURL} {
 		d.checkAddition(key, a)

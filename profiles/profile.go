@@ -60,12 +60,18 @@ type Profile struct {
 	// Unsupported gives the reason why cases do not apply, by a pattern of their
 	// names: "cut-stream", "*/gemini", "resume-*@base-url".
 	Unsupported map[string]string `yaml:"unsupported"`
+	// Exit is what the exit code 0 promises: [ExitAnswered], or "" for nothing.
+	Exit string `yaml:"exit"`
 	// Install says how the agent is installed; conform does not do that itself.
 	Install *Install `yaml:"install"`
 
 	// Path is the file that the profile was read from, "" for an embedded one.
 	Path string `yaml:"-"`
 }
+
+// ExitAnswered promises that a process exits 0 only if the last reply of the model is an
+// answer, and not one that was cut off, refused, filtered or paused.
+const ExitAnswered = "answered"
 
 // Addition is what a profile adds to a process under a condition.
 type Addition struct {

@@ -104,6 +104,7 @@ func TestFaults(t *testing.T) {
 		{`, pattern: 'session (\S+)'`, ``, `key "session.pattern" is missing`, false},
 		{`session: {from: stdout, pattern: 'session (\S+)'}`, "about: x", `key "session" does not say how the id is found`, true},
 		{"ingress: [mitm, base-url]", "ingress: [direct]", `"direct" unknown; use mitm or base-url`, false},
+		{"about: an agent of ours", "exit: always", `x.yaml:2: exit: "always" unknown; use answered`, false},
 		{"  anthropic: {}", "  antropic: {}", `x.yaml:21: providers.antropic: provider "antropic" unknown; did you mean anthropic?`, false},
 		{"  anthropic: {}", "  anthropic: [x]", `key "providers.anthropic" is a list; it must be a mapping`, false},
 		{"side: [\"(?i)title\"]", `side: ["("]`, "side[0]: missing closing )", true},

@@ -407,3 +407,17 @@ func TestLegal(t *testing.T) {
 		})
 	}
 }
+
+// TestExitIsPromised: what an exit code says is the agent's own matter, unless its profile
+// promises it.
+func TestExitIsPromised(t *testing.T) {
+	for promises, want := range map[bool]report.Verdict{false: report.Warn, true: report.Fail} {
+		ev := samples(t)["anthropic-truncated"]
+		ev.Process[0].ExitCode, ev.PromisesExit = 0, promises
+		for _, res := range report.Judge(catalogue(t), &ev) {
+			if res.Check == "STR-010/exit-code" && res.Verdict != want {
+				t.Errorf("promised %t: %s, want %s", promises, res.Verdict, want)
+			}
+		}
+	}
+}

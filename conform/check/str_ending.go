@@ -70,7 +70,7 @@ func exitCode(s *Trace, r *report) {
 const clientAbort = "client_abort"
 
 // unansweredExit: a process whose last reply is whole but not an answer did not succeed
-// (R31).
+// (R31). What an exit code means is for the agent to say.
 func unansweredExit(s *Trace, r *report) {
 	for n := range s.ev.Process {
 		if s.ev.Process[n].ExitCode < 0 {
@@ -89,7 +89,10 @@ func unansweredExit(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if why != "" && s.ev.Process[n].ExitCode == 0 {
-			r.addProcessFinding(n, "process %d exited 0 although its last reply (exchange %d) %s", n, last.Index, why)
+			f := r.addProcessFinding(n, "process %d exited 0 although its last reply (exchange %d) %s", n, last.Index, why)
+			if !s.ev.PromisesExit {
+				f.Consequence = specs.Degraded
+			}
 		}
 	}
 }

@@ -52,8 +52,11 @@ type Evidence struct {
 	Limits specs.Limits
 	// Side matches a text of the system prompt, or the last prompt, of requests that the
 	// profile of the agent says to be beside its conversation.
-	Side    []*regexp.Regexp
-	Process []Process // the processes of the agent; empty where a recording does not say
+	Side []*regexp.Regexp
+	// PromisesExit says that the agent exits 0 only if the last reply is an answer. Of others
+	// an exit code is their own matter.
+	PromisesExit bool
+	Process      []Process // the processes of the agent; empty where a recording does not say
 	// ToolRuns is what our own tools noted; nil where they were not offered, or where a
 	// process was killed and nobody can know what it would have done.
 	ToolRuns []ToolRuns

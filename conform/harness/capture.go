@@ -221,7 +221,7 @@ func (c *capture) finish(processes []evidence.Process) (*evidence.Evidence, []st
 		p := passed[ev.Exchanges[i].Index]
 		ev.Exchanges[i].Process, ev.Exchanges[i].Missed = processOf[p.step], p.missed
 	}
-	ev.Side, ev.Limits = c.about.Side, c.Case.Scenario.Limits
+	ev.Side, ev.PromisesExit, ev.Limits = c.about.Side, c.about.PromisesExit, c.Case.Scenario.Limits
 	deviations := slices.Clone(c.notes)
 	if c.hasToolLog {
 		odd, runs := compareToolRuns(&ev, c.toolRuns)

@@ -67,7 +67,7 @@ func (s rkatSubject) About() About {
 		Abilities: slices.DeleteFunc(specs.Abilities(), func(a specs.Ability) bool {
 			return a == specs.AbilityTurns && s.converse == nil
 		}),
-		HoldsAll: true,
+		PromisesExit: true, HoldsAll: true,
 	}
 }
 

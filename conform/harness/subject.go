@@ -55,6 +55,8 @@ type About struct {
 	// Side matches the system prompt or last prompt of requests that are not part of the
 	// main conversation, see [evidence.Evidence].
 	Side []*regexp.Regexp
+	// PromisesExit says that the agent exits 0 only after an answer, see [evidence.Evidence].
+	PromisesExit bool
 	// HoldsAll says that each case must show every requirement that it was written
 	// to show. Of other agents, what is not seen is counted and nothing more.
 	HoldsAll bool

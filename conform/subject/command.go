@@ -39,6 +39,7 @@ func (c *Command) About() harness.About {
 	p := c.profile
 	about := harness.About{
 		Abilities: abilitiesOf(p), Ingress: p.Ingress, Unsupported: p.Unsupported, Tools: p.Tools, Side: sidePatterns(p),
+		PromisesExit: p.Exit == profiles.ExitAnswered,
 	}
 	for _, name := range providerNames {
 		if _, ok := p.Providers[name]; ok {

@@ -48,23 +48,32 @@ func (x *exchange) isAgentTask() bool {
 // with the same request, because it ends at the same place. What counts is the next
 // request of the process: the reaction to that reply.
 func shortReplyAskedAgain(s *Trace, r *report) {
-	type asker struct {
-		process  int
-		provider string
-	}
-	last := map[asker]*exchange{}
+	isShort := func(x *exchange) bool { return x.reply.Usable() && x.isCutByBudget() }
+	s.eachReaction(isShort, func(x, later *exchange, isRepeated bool) {
+		r.addObserved(1)
+		if isRepeated {
+			r.addFinding(later, wire.Place{Event: -1, Off: -1}, "", "the request is, byte for byte, the one of exchange %d, whose reply ended at its limit of tokens", x.Index)
+		}
+	})
+}
+
+// eachReaction calls f for every exchange that ended in a way and the next request of its
+// process, and says whether that is the same again.
+func (s *Trace) eachReaction(ended func(x *exchange) bool, f func(x, later *exchange, isRepeated bool)) {
+	times := map[*exchange]int{}
 	for _, x := range s.x {
-		if !x.asksForAnswer() {
+		if !x.asksForAnswer() || !ended(x) {
 			continue
 		}
-		from := asker{x.Process, x.Provider}
-		if old := last[from]; old != nil && old.reply.Usable() && old.isCutByBudget() {
-			r.addObserved(1)
-			if isSameRequest(old, x) {
-				r.addFinding(x, wire.Place{Event: -1, Off: -1}, "", "the request is, byte for byte, the one of exchange %d, whose reply ended at its limit of tokens", old.Index)
+		for _, later := range s.x[x.n+1:] {
+			if later.asksForAnswer() && later.Provider == x.Provider && later.Process == x.Process {
+				if isRepetition(x, later) {
+					times[later] = times[x] + 1
+				}
+				f(x, later, times[later] > later.unrelated())
+				break
 			}
 		}
-		last[from] = x
 	}
 }
 

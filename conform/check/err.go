@@ -73,7 +73,7 @@ func sameBytesAgain(s *Trace, r *report) {
 	s.eachAfterRefusal(func(refused, later *exchange) {
 		r.addObserved(1)
 		asked := refused.Response.Header.Get("X-Should-Retry") == "true"
-		if asked || reported[later] || later.wasAccepted() || !isSameRequest(refused, later) || !hasSameBetas(refused, later) {
+		if asked || reported[later] || later.wasAccepted() || !isRepetition(refused, later) || !hasSameBetas(refused, later) {
 			return
 		}
 		reported[later] = true

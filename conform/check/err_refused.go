@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
 )
 
 // declinedStops are the reasons with which a model, or a filter before it, declines a
@@ -54,19 +53,10 @@ func declinedTurnLeft(s *Trace, r *report) {
 
 // declinedNotRepeated: what was declined is not asked again word by word.
 func declinedNotRepeated(s *Trace, r *report) {
-	for _, x := range s.x {
-		if !x.wasDeclined() || x.req.Op != wire.Generate || len(x.Request.Body) == 0 {
-			continue
+	s.eachReaction((*exchange).wasDeclined, func(x, later *exchange, isRepeated bool) {
+		r.addObserved(1)
+		if isRepeated {
+			r.addFinding(later, placeOfRefusal(later), "R31", "the request is, byte for byte, the one of exchange %d that was declined (%s)", x.Index, x.reply.Stop)
 		}
-		for _, later := range s.x[x.n+1:] {
-			if later.req.Op != wire.Generate || later.Provider != x.Provider || later.Process != x.Process {
-				continue
-			}
-			r.addObserved(1)
-			if isSameRequest(x, later) {
-				r.addFinding(later, placeOfRefusal(later), "R31", "the request is, byte for byte, the one of exchange %d that was declined (%s)", x.Index, x.reply.Stop)
-			}
-			break
-		}
-	}
+	})
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,14 +130,38 @@ func hopelessNotRepeated(s *Trace, r *report) {
 		r.addObserved(1)
 		earlier := 0
 		for _, old := range s.x[:x.n] {
-			if old.reply.End == wire.Refused && old.refusal.Kind == x.refusal.Kind && isSameRequest(old, x) && old.Response.Header.Get("X-Should-Retry") != "true" {
+			if old.reply.End == wire.Refused && old.refusal.Kind == x.refusal.Kind && isRepetition(old, x) && old.Response.Header.Get("X-Should-Retry") != "true" {
 				earlier++
 			}
 		}
-		if earlier >= hopelessKinds[x.refusal.Kind] {
+		if earlier >= hopelessKinds[x.refusal.Kind]+x.unrelated() {
 			r.addBare(x, wire.Place{Event: -1, Off: -1}, "", "the request was refused %s before (%s) and is sent again: %s", times(earlier), x.refusal.Kind, x.refusal.Words)
 		}
 	}
+}
+
+// isRepetition reports whether x asks again what old asked. Recordings of tests hold calls of
+// several tests: where no process is known, another client or trace is another caller.
+func isRepetition(old, x *exchange) bool {
+	for name, form := range callerHeaders {
+		was, is := form.FindString(old.Request.Header.Get(name)), form.FindString(x.Request.Header.Get(name))
+		if x.Process < 0 && was != "" && is != "" && was != is {
+			return false
+		}
+	}
+	return isSameRequest(old, x)
+}
+
+var callerHeaders = map[string]*regexp.Regexp{"User-Agent": regexp.MustCompile(`.+`), "Traceparent": regexp.MustCompile(`^\w+-\w+`)}
+
+// unrelated is how many equal requests before x say nothing: one where no process is known and
+// x only begins a conversation, because a second test may begin the same one.
+func (x *exchange) unrelated() int {
+	retries, _ := strconv.Atoi(x.Request.Header.Get("X-Stainless-Retry-Count"))
+	if x.Process >= 0 || retries > 0 || x.req.Stateful || len(x.runs) > 0 {
+		return 0
+	}
+	return 1
 }
 
 // overflowIsShortened: what was too long for the model comes back shorter.

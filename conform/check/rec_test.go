@@ -1,6 +1,8 @@
 package check_test
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/check"
@@ -44,9 +46,53 @@ func TestGeminiQuota(t *testing.T) {
 			Request: `{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}`, Status: 429,
 			Reply: `{"error":{"code":429,"message":"You exceeded your current quota, please check your plan.","status":"RESOURCE_EXHAUSTED","details":` + details + `}}`,
 		}
-		ev := evidence.FromExample(specs.Requirement{}, specs.Example{Provider: evidence.Gemini, Exchanges: []specs.ExampleExchange{refused, refused}})
+		ev := evidence.FromExample(specs.Requirement{}, specs.Example{Provider: evidence.Gemini,
+			Processes: []specs.ExampleProcess{{}}, Exchanges: []specs.ExampleExchange{refused, refused}})
 		if res := find(t, "REC-002/not-again").Run(check.Decode(&ev)); len(res.Findings) != findings {
 			t.Errorf("%s: %d findings, want %d: %+v", details, len(res.Findings), findings, res.Findings)
+		}
+	}
+}
+
+// TestCallsOfTwoTests: one recording may hold the calls of several tests, two of which begin
+// with the same request. A third one, a retry by its header, one in the middle of a
+// conversation, or one of a known process is a repetition.
+func TestCallsOfTwoTests(t *testing.T) {
+	const first = `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"Name a bird."}]}`
+	const later = `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"Hi."},{"role":"assistant","content":"Hi!"},{"role":"user","content":"Name a bird."}]}`
+	const cut = `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"A"}],"stop_reason":"max_tokens"}`
+	declined := strings.Replace(cut, "max_tokens", "refusal", 1)
+	const unknown = `{"type":"error","error":{"type":"not_found_error","message":"model: claude-opus-4-66"}}`
+	for _, c := range []struct {
+		name, body string
+		calls      int
+		header     [2]string // its value, followed by the number of the call
+		process    int
+		found      bool
+	}{
+		{"two", first, 2, [2]string{}, -1, false},
+		{"three", first, 3, [2]string{}, -1, true},
+		{"three of three programs", first, 3, [2]string{"User-Agent", "test/"}, -1, false},
+		{"three of three traces", first, 3, [2]string{"Traceparent", "00-0af7651916cd43dd8448eb211c80319"}, -1, false},
+		{"three of one trace", first, 3, [2]string{"Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333"}, -1, true},
+		{"two, a retry", first, 2, [2]string{"X-Stainless-Retry-Count", ""}, -1, true},
+		{"two in the middle", later, 2, [2]string{}, -1, true},
+		{"two of one process", first, 2, [2]string{}, 0, true},
+		{"two of one process and two traces", first, 2, [2]string{"Traceparent", "00-0af7651916cd43dd8448eb211c80319"}, 0, true},
+	} {
+		for id, reply := range map[string]string{"BUD-002/same-bytes": cut, "ERR-005/not-repeated": declined, "REC-002/not-again": unknown} {
+			list := []evidence.Exchange{}
+			for i := range c.calls {
+				x := asked(i, "anthropic", c.body, map[string]int{cut: 200, declined: 200, unknown: 404}[reply], reply)
+				x.Process = c.process
+				if c.header[0] != "" {
+					x.Request.Header.Set(c.header[0], c.header[1]+strconv.Itoa(i))
+				}
+				list = append(list, x)
+			}
+			if res := find(t, id).Run(recording(list...)); len(res.Findings) > 0 != c.found || res.Observed == 0 {
+				t.Errorf("%s: %s: %+v", c.name, id, res)
+			}
 		}
 	}
 }

@@ -93,7 +93,11 @@ func (t *turns) addOwn(call string) {
 func (t *turns) endRun() {
 	run := t.run
 	t.run = modelRun{}
-	if run.parts == 0 || run.calls > 0 && run.calls == run.searches {
+	if run.calls > 0 && run.calls == run.searches {
+		t.Searches++
+		return
+	}
+	if run.parts == 0 {
 		return
 	}
 	if len(t.Messages) == 0 {
@@ -217,9 +221,7 @@ func (t *turns) addMessage(m *jsontree.Node) {
 	switch {
 	case m.Get("role").Text() == "user" && !answers:
 		t.startPrompt(m.Get("content"))
-	case m.Get("role").Text() == "assistant" && onlySearches(calls):
-		t.Searches++
-	case m.Get("role").Text() == "assistant":
+	case m.Get("role").Text() == "assistant" && !onlySearches(calls):
 		t.startResults()
 	}
 }
@@ -301,7 +303,6 @@ func (t *turns) noteItem(item *jsontree.Node) {
 		t.addOwn("")
 	case kind == "tool_search_call":
 		t.addOwn("tool_search")
-		t.Searches++
 	case kind == "reasoning": // alone it is not a turn: clients keep it of a reply that broke off
 	case strings.HasSuffix(kind, "_call") || item.Get("role").Text() == "assistant":
 		t.addOwn("")

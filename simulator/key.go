@@ -3,8 +3,10 @@ package simulator
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // sentKeys are the credentials that a request carries.
@@ -24,13 +26,25 @@ func query(r *http.Request) url.Values {
 	return r.URL.Query()
 }
 
-// hasRealKey reports whether the request carries what looks like somebody's key:
-// it would be written down by whatever records the traffic.
-func hasRealKey(r *http.Request) bool {
-	return slices.ContainsFunc(sentKeys(r), func(key string) bool {
-		return slices.ContainsFunc(realKeyPrefixes, func(begin string) bool { return strings.HasPrefix(key, begin) })
-	})
+// realKeyPrefix is what a key of the request begins with that looks like somebody's, "" for
+// none: it would be written down by whatever records the traffic. A short key, or one that
+// says that it is made up, is nobody's.
+func realKeyPrefix(r *http.Request) string {
+	for _, key := range sentKeys(r) {
+		i := slices.IndexFunc(realKeyPrefixes, func(begin string) bool { return strings.HasPrefix(key, begin) })
+		if i >= 0 && len(key) >= minRealKey && !madeUpWords().MatchString(key) {
+			return realKeyPrefixes[i]
+		}
+	}
+	return ""
 }
+
+// minRealKey is the length from which a key may be a real one; the shortest have 39 bytes.
+const minRealKey = 32
+
+var madeUpWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(^|[-_])(test|mock|fake|dummy|example|placeholder|made-up|your)([-_]|$)`)
+})
 
 // realKeyPrefixes are what keys and tokens of the three providers begin with.
 var realKeyPrefixes = []string{"sk-", "sess-", "AIza", "AQ.", "ya29."}

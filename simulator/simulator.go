@@ -24,6 +24,7 @@ package simulator
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -221,8 +222,9 @@ func (h *handler) isLenient() bool { return h.Scenario != nil && h.Scenario.IsLe
 // planAnswer plans the response.
 func (h *handler) planAnswer(c *call) script.Plan {
 	switch {
-	case hasRealKey(c.Request):
-		return h.refusalPlan(c, &script.Refusal{Kind: script.RefuseAuth, Message: "the simulator refuses a key that looks real; set a made-up one"})
+	case realKeyPrefix(c.Request) != "":
+		return h.refusalPlan(c, &script.Refusal{Kind: script.RefuseAuth, Message: fmt.Sprintf("the simulator refuses a key that looks real:"+
+			" it begins with %q and has %d bytes or more; set a made-up one, such as test-key", realKeyPrefix(c.Request), minRealKey)})
 	case c.op == opGenerate:
 		if c.socket != nil {
 			return h.planMessage(c)

@@ -282,9 +282,9 @@ func TestRefusals(t *testing.T) {
 		{"no key", with("anthropic", drop("x-api-key")), 401, `"authentication_error"`},
 		{"no key", with("openai", drop("Authorization")), 401, `"invalid_api_key"`},
 		{"no key", with("gemini", drop("x-goog-api-key")), 403, "unregistered callers"},
-		{"a real key", with("anthropic", func(r *http.Request) { r.Header.Set("x-api-key", "sk-ant-x") }), 401, "looks real"},
-		{"a real key", with("openai", func(r *http.Request) { r.Header.Set("Authorization", "Bearer sk-x") }), 401, "looks real"},
-		{"a real key", with("gemini", func(r *http.Request) { r.Header.Set("x-goog-api-key", "AIzaX") }), 403, "looks real"},
+		{"a real key", with("anthropic", func(r *http.Request) { r.Header.Set("x-api-key", "sk-ant-"+longKey) }), 401, `looks real: it begins with \"sk-\" and has 32 bytes or more; set a made-up one, such as test-key`},
+		{"a real key", with("openai", func(r *http.Request) { r.Header.Set("Authorization", "Bearer sk-"+longKey) }), 401, "looks real"},
+		{"a real key", with("gemini", func(r *http.Request) { r.Header.Set("x-goog-api-key", "AIza"+longKey) }), 403, "looks real"},
 		{"garbage", with("anthropic", nil, "{"), 400, "not valid JSON"},
 		{"garbage", with("openai", nil, "{"), 400, "could not parse"},
 		{"garbage", with("gemini", nil, "{"), 400, "Invalid JSON payload"},
@@ -302,6 +302,23 @@ func TestRefusals(t *testing.T) {
 		if got := send(t, client, c.r); got.status != c.status || !bytes.Contains(got.body, []byte(c.text)) {
 			t.Errorf("%s %s: status %d %s; want %d and %q", c.r.URL.Path, c.name, got.status, got.body, c.status, c.text)
 		}
+	}
+}
+
+// longKey is what a real key may end in.
+const longKey = "Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9"
+
+// TestMadeUpKeys holds that a key which cannot be somebody's is taken.
+func TestMadeUpKeys(t *testing.T) {
+	for _, key := range []string{"sk-test", "sk-mock", "sk-ant-x", "AIza-fake", "sk-ant-api03-test-key-of-no-account-0123456789", "sk-proj-dummy_" + longKey, "test-" + longKey} {
+		r := post("/v1/messages", "{}")
+		if r.Header.Set("x-api-key", key); realKeyPrefix(r) != "" {
+			t.Errorf("%s is taken for a real key", key)
+		}
+	}
+	r := post("/v1/messages", "{}")
+	if r.Header.Set("x-api-key", "sk-latest"+longKey); realKeyPrefix(r) != "sk-" {
+		t.Error("a long key is taken for a made-up one")
 	}
 }
 

@@ -240,7 +240,7 @@ func TestRefusalIDs(t *testing.T) {
 	h, seen := New(Config{}), map[string]bool{}
 	own := credentials["anthropic"]
 	defer func() { credentials["anthropic"] = own }()
-	for _, key := range []string{"fake", "sk-ant-x", "invalid", ""} {
+	for _, key := range []string{"fake", "sk-ant-" + longKey, "invalid", ""} {
 		credentials["anthropic"] = http.Header{"X-Api-Key": {key}, "Anthropic-Version": {"2023-06-01"}}
 		w := answer(t, h, "POST", "/anthropic/v1/messages", "{}")
 		id := w.Header().Get("Request-Id")

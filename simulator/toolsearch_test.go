@@ -95,3 +95,66 @@ func TestLoneReasoningIsNoTurn(t *testing.T) {
 		t.Errorf("after %v the turn is not repeated: %v", first[0]["type"], again)
 	}
 }
+
+// TestSearchFunctionsEnd holds that a function of the client's own which is called like a search
+// for tools, and finds none, does not keep the model searching.
+func TestSearchFunctionsEnd(t *testing.T) {
+	s, err := specs.ParseScenario("searched.txtar", []byte(strings.Replace(searchedScenario, "gpt-5.5}", "gpt-5.5}\n  gemini: {model: gemini-3.5-flash}", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt := "Call the conform_awkward tool. Call the awkward tool. (Reference: " + specs.Nonce("search", "step-a") + ")"
+	const parameters = `{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`
+	for _, provider := range []struct {
+		name, path, head, first string
+		next                    func(reply map[string]any) (history []any, goesOn bool)
+	}{
+		{"openai", "/v1/responses", `{"model":"gpt-5.5","store":false,"include":["reasoning.encrypted_content"],"tools":[{"type":"function","name":"tool_search","parameters":` +
+			parameters + `}],"input":`, `{"role":"user","content":"` + prompt + `"}`,
+			func(reply map[string]any) (history []any, goesOn bool) {
+				history, _ = reply["output"].([]any)
+				for _, item := range history {
+					if call := item.(map[string]any); call["type"] == "function_call" {
+						goesOn = true
+						history = append(history, map[string]any{"type": "function_call_output", "call_id": call["call_id"], "output": "nothing found"})
+					}
+				}
+				return history, goesOn
+			}},
+		{"gemini", "/v1beta/models/gemini-3.5-flash:generateContent", `{"tools":[{"functionDeclarations":[{"name":"tool_search","description":"d","parameters":` +
+			parameters + `}]}],"contents":`, `{"role":"user","parts":[{"text":"` + prompt + `"}]}`,
+			func(reply map[string]any) ([]any, bool) {
+				content := reply["candidates"].([]any)[0].(map[string]any)["content"].(map[string]any)
+				var parts []any
+				for _, part := range content["parts"].([]any) {
+					if call, ok := part.(map[string]any)["functionCall"].(map[string]any); ok {
+						parts = append(parts, map[string]any{"functionResponse": map[string]any{"id": call["id"], "name": call["name"], "response": map[string]any{"result": "nothing found"}}})
+					}
+				}
+				return []any{content, map[string]any{"role": "user", "parts": parts}}, parts != nil
+			}},
+	} {
+		for name, h := range map[string]http.Handler{"a scenario": New(Config{Scenario: s.Lenient(), Seed: "search"}), "no scenario": New(Config{Seed: "search"})} {
+			var history []any
+			for range 6 {
+				body, _ := json.Marshal(append([]any{json.RawMessage(provider.first)}, history...))
+				r := httptest.NewRequest(http.MethodPost, provider.path, strings.NewReader(provider.head+string(body)+"}"))
+				r.Header = http.Header{"Authorization": {"Bearer fake"}, "X-Goog-Api-Key": {"fake"}}
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				var reply map[string]any
+				if err := json.Unmarshal(w.Body.Bytes(), &reply); err != nil || w.Code != http.StatusOK {
+					t.Fatalf("%s, %s: %d %s", provider.name, name, w.Code, w.Body)
+				}
+				more, goesOn := provider.next(reply)
+				if history = append(history, more...); !goesOn {
+					history = nil
+					break
+				}
+			}
+			if history != nil {
+				t.Errorf("%s, %s: the model still searches after 6 requests", provider.name, name)
+			}
+		}
+	}
+}

@@ -51,7 +51,7 @@ func (s *socket) forgetReply(id string) {
 // serveWebSocket answers a handshake, and then each message as if it were a request.
 func (h *handler) serveWebSocket(w http.ResponseWriter, r *http.Request, p provider) {
 	c := &call{Request: r, route: route{provider: "openai"}, provider: p}
-	if hasRealKey(r) || !hasKey(c) {
+	if realKeyPrefix(r) != "" || !hasKey(c) {
 		h.writePlan(w, r, h.planAnswer(c))
 		return
 	}

@@ -151,7 +151,7 @@ func TestSocketWarmUp(t *testing.T) {
 func TestSocketRefusals(t *testing.T) {
 	s := httptest.NewServer(New(Config{}))
 	defer s.Close()
-	for _, key := range []string{"", "Bearer sk-abcdefghijklmnop"} {
+	for _, key := range []string{"", "Bearer sk-" + longKey} {
 		if _, resp, err := openSocket(t, s.URL, key); err == nil || resp.StatusCode != http.StatusUnauthorized {
 			t.Errorf("key %q: %v, %v", key, resp, err)
 		}

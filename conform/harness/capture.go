@@ -2,6 +2,8 @@ package harness
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -34,11 +36,13 @@ type capture struct {
 	live         *liveRecording   // nil unless a provider answers
 	cassettePath string
 	interrupt    interruption
+	endCase      context.CancelCauseFunc
 	sockets      websocket.Ordinals
 
 	mu             sync.Mutex
 	currentStep    int
 	requestsByStep map[int]int
+	requests       int
 	passed         []passedExchange
 	notes          []string
 	notices        []proxy.Notice
@@ -69,14 +73,27 @@ func (c *capture) newScript() http.Handler {
 		OwnTools: c.about.Tools, Mismatch: c.noteMismatch, Sent: c.noteSent})
 }
 
-// countRequests counts requests when they arrive. A recorder reports them only
-// when they are over. The handshake of a WebSocket is none.
+// maxExtraRequests is how many requests a case may draw beyond the turns of its scenario.
+const maxExtraRequests = 50
+
+// errCircles ends a case whose agent asks again and again.
+var errCircles = errors.New("the agent goes in circles")
+
+// countRequests counts requests when they arrive, and ends the case after too many. A recorder
+// reports them only when they are over. The handshake of a WebSocket is none.
 func (c *capture) countRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !websocket.IsUpgrade(r) {
 			c.mu.Lock()
 			c.requestsByStep[c.currentStep]++
+			c.requests++
+			isOver := c.requests > len(c.Case.Scenario.Turns)+maxExtraRequests
 			c.mu.Unlock()
+			if isOver {
+				c.endCase(errCircles)
+				refuseRequest(w, r, http.StatusTooManyRequests, errCircles.Error())
+				return
+			}
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -144,9 +161,9 @@ func (c *capture) note(line string) {
 	c.notes = append(c.notes, line)
 }
 
-// noteTimeLimit keeps that a step was ended because the case took too long. Nothing else
-// is said about that step: how its process was ended is not the agent's doing.
-func (c *capture) noteTimeLimit(step int, limit time.Duration, stderr []byte) {
+// noteLimit keeps that a step was ended because the case took too long or too many requests.
+// Nothing else is said about that step: how its process was ended is not the agent's doing.
+func (c *capture) noteLimit(step int, ended error, limit time.Duration, stderr []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	sent := "having sent no request"
@@ -157,7 +174,12 @@ func (c *capture) noteTimeLimit(step int, limit time.Duration, stderr []byte) {
 		}
 	}
 	c.endedStep = step
-	c.notes = append(c.notes, fmt.Sprintf("step %d was ended at the case's time limit of %v, %s; give slow agents more with --case-timeout%s", step, limit, sent, said(stderr)))
+	why := fmt.Sprintf("at the case's time limit of %v, %s; give slow agents more with --case-timeout", limit, sent)
+	if errors.Is(ended, errCircles) {
+		why = fmt.Sprintf("after %d requests, %d more than its scenario has turns: %v; see its last requests with --report html=FILE",
+			c.requests-1, maxExtraRequests, errCircles)
+	}
+	c.notes = append(c.notes, fmt.Sprintf("step %d was ended %s%s", step, why, said(stderr)))
 }
 
 // keepNotice keeps what the proxy did not let through.

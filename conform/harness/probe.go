@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -70,6 +71,7 @@ func (r *Runner) Probe(ctx context.Context, p Probe) (probed Probed) {
 	processes, err := r.inRoom(ctx, permutation, kept.countRequests(kept.steps), kept, func(ctx context.Context, room Room) ([]evidence.Process, error) {
 		if p.Before != nil {
 			kept.beginStep(0)
+			kept.requests = math.MinInt // an agent that takes --version for a prompt has its own limit
 			p.Before(ctx, room)
 			probed.Early = kept.countInteractions()
 		}
@@ -89,5 +91,6 @@ func (c *capture) countInteractions() int {
 	c.steps.beginStep()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.requests = 0
 	return len(c.passed)
 }

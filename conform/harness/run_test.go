@@ -3,12 +3,15 @@ package harness
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
@@ -215,5 +218,25 @@ func TestNoTemporaryFolder(t *testing.T) {
 	_, err := NewRunner(Config{Subject: InProcess(miniature{}.main, "", nil)})
 	if err == nil || !strings.HasPrefix(err.Error(), missing+": ") || !strings.Contains(err.Error(), "set TMPDIR") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestCirclesEnd holds that a case ends when its agent asks much more often than its scenario has
+// turns, and says why.
+func TestCirclesEnd(t *testing.T) {
+	c := newCapture(Permutation{Case: Case{Scenario: &specs.Scenario{Turns: make([]specs.Turn, 2)}}}, "", About{})
+	ctx, end := context.WithCancelCause(t.Context())
+	c.endCase = end
+	passed := 0
+	h := c.countRequests(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passed++ }))
+	for i := range 60 {
+		if isOver := i > 52; (ctx.Err() != nil) != isOver {
+			t.Fatalf("after %d requests: %v", i, context.Cause(ctx))
+		}
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "https://api.openai.com/v1/responses", nil))
+	}
+	c.noteLimit(0, context.Cause(ctx), time.Minute, nil)
+	if passed != 52 || !strings.Contains(c.notes[0], "50 more than its scenario has turns: the agent goes in circles") {
+		t.Errorf("%d requests passed; %s", passed, c.notes)
 	}
 }

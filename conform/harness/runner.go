@@ -151,6 +151,7 @@ func (r *Runner) runSteps(ctx context.Context, p Permutation, upstream http.Hand
 func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handler, kept *capture, do func(context.Context, Room) ([]evidence.Process, error)) ([]evidence.Process, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.CaseTimeout)
 	defer cancel()
+	ctx, kept.endCase = context.WithCancelCause(ctx)
 	room, err := r.furnishRoom(p)
 	if err != nil {
 		return nil, err
@@ -213,8 +214,8 @@ func runScriptedSteps(ctx context.Context, session Session, work string, limit t
 		if endsEarly && !kept.interrupt.disarmStep() {
 			kept.note(fmt.Sprintf("step %d ended before it was interrupted", i))
 		}
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			kept.noteTimeLimit(i, limit, process.Stderr)
+		if ended := context.Cause(ctx); errors.Is(ended, context.DeadlineExceeded) || errors.Is(ended, errCircles) {
+			kept.noteLimit(i, ended, limit, process.Stderr)
 			return append(processes, process), nil
 		}
 		if err != nil {

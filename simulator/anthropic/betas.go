@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 
@@ -76,7 +77,22 @@ var betas = slices.Concat([]Beta{
 	spend-limit-reads-2026-09-26 structured-outputs-2025-11-13 structured-outputs-2025-12-15 telemetry-destinations-2026-08-11 thinking-display-updates-2026-08-18
 	thinking-token-count-2026-05-13 token-counting-2024-11-01 token-efficient-tools-2025-02-19 tool-provenance-2026-10-26
 	tool-search-tool-2025-10-19 tools-2024-04-04 tools-2024-05-16 web-fetch-2025-09-10 web-search-2025-03-05
-	web-search-results-only-2026-11-15 webhooks-2026-10-07`))
+	web-search-results-only-2026-11-15 webhooks-2026-10-07`), sourcedBetas())
+
+// publicBetas are values that public code sends and the API accepts, one a line, each with its
+// source.
+//
+//go:embed betas.txt
+var publicBetas string
+
+func sourcedBetas() []Beta {
+	var names []string
+	for line := range strings.Lines(publicBetas) {
+		name, _, _ := strings.Cut(line, " ")
+		names = append(names, name)
+	}
+	return plainBetas(strings.Join(names, " "))
+}
 
 // plainBetas are betas that bring no members.
 func plainBetas(names string) []Beta {

@@ -407,6 +407,21 @@ func TestBetaMembers(t *testing.T) {
 	}
 }
 
+// Values that public code sends are taken, and those that the API is known to refuse are not.
+func TestPublicBetas(t *testing.T) {
+	for line := range strings.Lines(publicBetas) {
+		name, source, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if got := check(with(t, ""), "Anthropic-Beta: "+name); got != nil || source == "" {
+			t.Errorf("%s of %q: %v", name, source, got)
+		}
+	}
+	for _, name := range []string{"extended-cache-ttl-2025-02-19", "citations-2024-11-01"} {
+		if got := check(with(t, ""), "Anthropic-Beta: "+name); got == nil || got.Rule != "A-4" {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // A beta lets models take system messages that otherwise take none.
 func TestSystemBeta(t *testing.T) {
 	body := with(t, opus47+","+said(aPrompt, `{"role":"system","content":"x"}`))

@@ -109,8 +109,11 @@ func (s *Script) stepOf(text string, current int) int {
 	return found
 }
 
+// lacksTools reports whether turn i calls a tool and the client has none, also after it was
+// asked to look for one.
 func (s *Script) lacksTools(asked Intent, i int) bool {
-	return len(asked.Tools) == 0 && slices.ContainsFunc(s.Scenario.Turns[i].Emit, func(b specs.Block) bool { return b.Kind == specs.KindCall })
+	isSearched := len(asked.Tools) == 0 || asked.Searches >= maxSearches
+	return isSearched && s.countCalls(i) > 0 && !slices.ContainsFunc(asked.Tools, func(t Tool) bool { return !t.isSearch() })
 }
 
 // maxAsideSystem is the length in bytes up to which the instructions of a request that

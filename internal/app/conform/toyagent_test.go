@@ -40,6 +40,10 @@ func toyAgent() {
 	case "tellskey":
 		fmt.Fprintln(os.Stderr, "Error: cannot use the key sk-ant-"+"api03-"+strings.Repeat("Zx9", 31)+"Q")
 		os.Exit(1)
+	case "circles":
+		for range 100 {
+			askAnthropic("https://api.anthropic.com", key, prompt, true)
+		}
 	case "waits":
 		_ = http.ListenAndServe("127.0.0.1:0", nil)
 	case "acp":

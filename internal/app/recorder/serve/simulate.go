@@ -25,9 +25,9 @@ import (
 const simulateLong = `Answer in the providers' place on loopback: as strict as the real ones, without a key
 and without a network.
 
-Any made-up key is accepted, one that looks real is refused. The base URLs are
-printed as KEY=VALUE, for the clients' environment. Without --scenario the model
-thinks, calls the tools that the prompt names, or else the first that changes
+Any made-up key is accepted; one that looks real, of 32 bytes or more behind sk- or
+AIza, is refused. The base URLs are printed as KEY=VALUE, for the clients'
+environment. Without --scenario the model thinks, calls the tools that the prompt names, or else the first that changes
 nothing, and reports what they answered. Every reply is a function of the request
 and --seed; nothing is kept but the responses that OpenAI's clients have stored.
 

@@ -5,12 +5,16 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 )
 
-// boundedListener has so many connections at once. Where one more comes, the oldest of those
-// that have shown no token yet is closed for it: connections that send nothing, or half a
-// request, keep nobody out. All may come from one address, such as that of a load balancer,
-// so that addresses say nothing. Where every connection has shown the token, one more waits.
+// proofTime is how long a connection keeps its place without the token when others wait.
+const proofTime = 500 * time.Millisecond
+
+// boundedListener has so many connections at once. Where one more comes, it waits for a place
+// or until the oldest of those that have shown no token has had its proofTime and is closed:
+// connections that send nothing, or half a request, keep nobody out for long. All may come
+// from one address, such as that of a load balancer, so that addresses say nothing.
 type boundedListener struct {
 	net.Listener
 	places chan struct{} // holds a token for each connection
@@ -36,26 +40,11 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case l.places <- struct{}{}:
-	default:
-		l.mu.Lock()
-		var oldest *boundedConn
-		if len(l.unproven) > 0 {
-			oldest = l.unproven[0]
-		}
-		l.mu.Unlock()
-		if oldest != nil {
-			_ = oldest.Close() // it was given up
-		}
-		select {
-		case l.places <- struct{}{}:
-		case <-l.closed:
-			_ = inner.Close() // nobody serves it
-			return nil, net.ErrClosed
-		}
+	if err := l.takePlace(); err != nil {
+		_ = inner.Close() // nobody serves it
+		return nil, err
 	}
-	c := &boundedConn{Conn: inner, listener: l}
+	c := &boundedConn{Conn: inner, listener: l, since: time.Now()}
 	c.leave = sync.OnceFunc(func() {
 		c.markProven()
 		<-l.places
@@ -66,6 +55,41 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
+// takePlace waits for a place, and makes one if a connection has had its time.
+func (l *boundedListener) takePlace() error {
+	for {
+		select {
+		case l.places <- struct{}{}:
+			return nil
+		default:
+		}
+		var due <-chan time.Time
+		if oldest := l.oldestUnproven(); oldest != nil {
+			left := time.Until(oldest.since.Add(proofTime))
+			if left <= 0 {
+				_ = oldest.Close() // its client had time enough
+			}
+			due = time.After(left)
+		}
+		select {
+		case l.places <- struct{}{}:
+			return nil
+		case <-due:
+		case <-l.closed:
+			return net.ErrClosed
+		}
+	}
+}
+
+func (l *boundedListener) oldestUnproven() *boundedConn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.unproven) == 0 {
+		return nil
+	}
+	return l.unproven[0]
+}
+
 // Close implements net.Listener.
 func (l *boundedListener) Close() error { return l.end() }
 
@@ -73,6 +97,7 @@ func (l *boundedListener) Close() error { return l.end() }
 type boundedConn struct {
 	net.Conn
 	listener *boundedListener
+	since    time.Time
 	leave    func()
 }
 

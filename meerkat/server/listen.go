@@ -13,9 +13,8 @@ import (
 // said.
 const DefaultConnections = 128
 
-// Listen listens at address, HOST:PORT, for so many connections at once. One more takes the
-// place of the oldest that has shown no token to a [Guard] of [HTTP]; where all have, it
-// waits. Unless remote is set, the host must be this machine's loopback.
+// Listen listens at address, HOST:PORT, for so many connections at once; others wait, and take
+// before long the place of those that have shown no token to a [Guard] of [HTTP]. Unless remote is set, the host must be this machine's loopback.
 func Listen(ctx context.Context, address string, remote bool, connections int) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

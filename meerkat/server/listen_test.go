@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,111 +99,76 @@ func TestLongAnswer(t *testing.T) {
 	})
 }
 
-// listenBounded serves handler behind a guard, for so many connections at once, and returns
-// its address.
-func listenBounded(t *testing.T, connections int, handler http.Handler) string {
+// serveBounded serves handler behind a guard, for so many connections at once, of which dial
+// returns the ends of clients. It works in a bubble of synctest.
+func serveBounded(t *testing.T, connections int, handler http.Handler) (dial func(text string) net.Conn) {
 	t.Helper()
-	l, err := server.Listen(t.Context(), "127.0.0.1:0", false, connections)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := make(pipeListener, 1000)
+	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() {
-		served <- server.HTTP(t.Context(), l, server.Guard(server.GuardOptions{Token: token}, handler))
-	}()
-	t.Cleanup(func() { <-served })
-	return l.Addr().String()
+	guarded := server.Guard(server.GuardOptions{Token: token}, handler)
+	go func() { served <- server.HTTP(ctx, server.NewBoundedListener(l, connections), guarded) }()
+	t.Cleanup(func() {
+		cancel()
+		close(l)
+		<-served
+	})
+	return func(text string) net.Conn {
+		client, end := net.Pipe()
+		t.Cleanup(func() { _ = client.Close() })
+		l <- end
+		go func() { _, _ = io.WriteString(client, text) }()
+		return client
+	}
 }
 
-// askOnce sends a request with the token over a connection of its own, and returns the
-// status. It gives up before a connection that sends nothing would be closed for that.
-func askOnce(t *testing.T, address, authorization string) int {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", authorization)
-	r.Close = true
-	reply, err := new(http.Transport).RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = reply.Body.Close()
-	return reply.StatusCode
-}
-
-// dialSaying opens a connection and sends the beginning of a request.
-func dialSaying(t *testing.T, address, text string) net.Conn {
-	t.Helper()
-	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	if _, err := io.WriteString(c, text); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
+// proof is a request with the token.
+const proof = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer " + token + "\r\n\r\n"
 
 // TestHalfOpenConnections holds that connections that never show the token do not keep a
-// client out that does, and that such a client is not closed for others.
+// client out that does, and that the connection of such a client is not closed for others.
 func TestHalfOpenConnections(t *testing.T) {
-	begun, finish := make(chan struct{}), make(chan struct{})
-	address := listenBounded(t, 4, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/long" {
-			begun <- struct{}{}
-			<-finish
-		}
-	}))
-	long := dialSaying(t, address, "GET /long HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer "+token+"\r\n\r\n")
-	<-begun
-	for i := range 100 {
-		_ = dialSaying(t, address, []string{"", "GET / HTTP/1.1\r\nHost: 127.0", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"}[i%3])
-		if i%10 == 0 {
-			if status := askOnce(t, address, "Bearer "+token); status != http.StatusOK {
-				t.Errorf("with the token: %d", status)
+	synctest.Test(t, func(t *testing.T) {
+		finish := make(chan struct{})
+		dial := serveBounded(t, 128, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/long" {
+				<-finish
 			}
-			if status := askOnce(t, address, "Bearer none"); status != http.StatusUnauthorized {
-				t.Errorf("without it: %d", status)
-			}
+		}))
+		long := dial(strings.Replace(proof, "/ ", "/long ", 1))
+		synctest.Wait()
+		for i := range 300 {
+			dial([]string{"", "GET / HTTP/1.1\r\nHo", strings.Replace(proof, "Bearer ", "Bearer x", 1)}[i%3])
 		}
-	}
-	close(finish)
-	if reply, err := http.ReadResponse(bufio.NewReader(long), nil); err != nil || reply.StatusCode != http.StatusOK {
-		t.Errorf("the request that took long: %v", err)
-	}
+		began := time.Now()
+		reply, err := http.ReadResponse(bufio.NewReader(dial(proof)), nil)
+		if waited := time.Since(began); err != nil || reply.StatusCode != http.StatusOK || waited > 2*time.Second {
+			t.Errorf("after 300 connections without the token: %v after %s", err, waited)
+		}
+		close(finish)
+		if reply, err := http.ReadResponse(bufio.NewReader(long), nil); err != nil || reply.StatusCode != http.StatusOK {
+			t.Errorf("a request that takes long: %v", err)
+		}
+	})
 }
 
-// TestAllConnectionsProven holds that a connection more than there may be waits while all
-// others have shown the token, and that a server that ends does not wait for it.
-func TestAllConnectionsProven(t *testing.T) {
-	begun, finish := make(chan struct{}), make(chan struct{})
-	address := listenBounded(t, 2, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		begun <- struct{}{}
-		<-finish
-	}))
-	const request = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAuthorization: Bearer " + token + "\r\n\r\n"
-	var all []net.Conn
-	for range 3 {
-		all = append(all, dialSaying(t, address, request))
-	}
-	<-begun
-	<-begun
-	select {
-	case <-begun:
-		t.Error("a third request is answered")
-	default:
-	}
-	finish <- struct{}{}
-	<-begun
-	close(finish)
-	for _, c := range all {
-		if reply, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || reply.StatusCode != http.StatusOK {
-			t.Errorf("%v", err)
+// TestManyClients holds that clients that have the token and come all at once are answered,
+// each when there is a place.
+func TestManyClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dial := serveBounded(t, 2, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(time.Minute) }))
+		var all []net.Conn
+		for range 6 {
+			all = append(all, dial(proof))
 		}
-	}
+		began := time.Now()
+		for _, c := range all {
+			if reply, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || reply.StatusCode != http.StatusOK {
+				t.Errorf("%v", err)
+			}
+		}
+		if took := time.Since(began); took != 3*time.Minute {
+			t.Errorf("six requests of a minute, two at once, took %s", took)
+		}
+	})
 }

@@ -1,0 +1,4 @@
+package server
+
+// NewBoundedListener is for tests with pipes.
+var NewBoundedListener = newBoundedListener

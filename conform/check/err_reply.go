@@ -5,6 +5,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // eachKeptReply calls f for every answer with status 2xx to a request for an answer
@@ -21,12 +22,21 @@ var wholeReply = wire.Place{Event: -1}
 
 func isBlank(body []byte) bool { return len(bytes.TrimSpace(body)) == 0 }
 
+// suspectRecorder makes f a warning about the recording where its format cannot say how a
+// reply ended: a recorder or a fixture may have lost what is missing.
+func (f *Finding) suspectRecorder(x *exchange) {
+	if x.Response.End == "" {
+		f.Message += "; the recording does not say how the reply ended, and its recorder may have lost the rest"
+		f.Fix, f.Consequence = "Record the call again with a recorder that keeps the whole reply, such as ours.", specs.Degraded
+	}
+}
+
 // replyEmpty: an answer with status 200 has a body.
 func replyEmpty(s *Trace, r *report) {
 	s.eachKeptReply(func(x *exchange) {
 		r.addObserved(1)
 		if isBlank(x.Response.Body) {
-			r.addBare(x, wholeReply, "§4", "status %d with an empty body: the agent got no reply and no error", x.Response.Status)
+			r.addBare(x, wholeReply, "§4", "status %d with an empty body", x.Response.Status).suspectRecorder(x)
 		}
 	})
 }
@@ -60,7 +70,8 @@ func replyDocumentWhole(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if x.reply.Doc == nil {
-			r.addBare(x, wire.Place{Event: -1, Off: len(x.Response.Body)}, "§1.4", "the JSON document of %d bytes is not whole, and the recording does not say that it was cut", len(x.Response.Body))
+			r.addBare(x, wire.Place{Event: -1, Off: len(x.Response.Body)}, "§1.4", "the JSON document of %d bytes is not whole, and the recording does not say that it was cut", len(x.Response.Body)).
+				suspectRecorder(x)
 		}
 	})
 }

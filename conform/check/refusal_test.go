@@ -286,8 +286,15 @@ func TestUnreadableReplies(t *testing.T) {
 		x := asked(0, c.provider, c.body, 200, c.reply)
 		x.Response.End = "eof"
 		for _, id := range []string{"ERR-003/empty", "ERR-003/event", "ERR-003/whole-document", "ERR-003/provider-object"} {
-			if res := find(t, id).Run(recording(x)); (len(res.Findings) > 0) != (id == c.check) {
+			res := find(t, id).Run(recording(x))
+			if (len(res.Findings) > 0) != (id == c.check) || len(res.Findings) > 0 && res.Findings[0].Consequence != "" {
 				t.Errorf("%s (%s): %s: %+v", c.name, c.provider, id, res)
+			}
+			unmarked := x
+			unmarked.Response.End = ""
+			isLost := id == "ERR-003/empty" || id == "ERR-003/whole-document"
+			if res := find(t, id).Run(recording(unmarked)); len(res.Findings) > 0 && (res.Findings[0].Consequence == specs.Degraded) != isLost {
+				t.Errorf("%s (%s), in a format that marks no end: %s: %+v", c.name, c.provider, id, res)
 			}
 			cut := x
 			cut.Response.End = "client_abort"

@@ -107,17 +107,16 @@ func (c *classifier) kindOf(x *exchange) Kind {
 		x.previous = cmp.Or(x.previous, from.previous)
 		return Compacted
 	}
-	switch p := x.previous; {
-	case p == nil && c.holds(taskStartsAgent) && c.tasks[openingWords(x)] != nil:
+	p := x.previous
+	if p == nil && c.holds(taskStartsAgent) && c.tasks[openingWords(x)] != nil {
 		return SubAgent
+	}
+	if c.startsOver(x) && c.holds(summaryStartsOver) {
+		return Compacted
+	}
+	switch {
 	case p == nil:
-		if from := c.summaryIn(x); from != nil && c.holds(summaryStartsOver) {
-			x.previous = from
-			return Compacted
-		}
 		return Main
-	case !p.kind.isSide() && !startsWithMessages(x, p, 1) && c.holds(summaryStartsOver) && c.summaryIn(x) != nil:
-		return Compacted // and the last part of the conversation behind the summary
 	case p.sameRequest(x) && c.holds(sameIsRetry):
 		if p.isContinued() && x.isContinued() && c.holds(equalIsBeside) {
 			x.previous = nil // an equal conversation beside it
@@ -126,6 +125,70 @@ func (c *classifier) kindOf(x *exchange) Kind {
 		return Retry
 	}
 	return c.siblingKind(x)
+}
+
+// startsOver reports whether a summary stands in x for what was said before. The last turns
+// may stand behind the summary, and the first prompt before it.
+func (c *classifier) startsOver(x *exchange) bool {
+	p := x.previous
+	if p != nil && !p.kind.isSide() && startsWithMessages(x, p, len(p.req.Msgs)) {
+		return false
+	}
+	from := c.summaryIn(x)
+	switch {
+	case from == nil:
+		return p != nil && p.asksForAnswer() && x.keepsTail(p)
+	case x.holdsPrompt(from):
+		return false // it goes on with the conversation that was summarised
+	case p == nil:
+		x.previous = from
+		return true
+	}
+	return p.kind.isSide() || from.kind.isSide() || from.asksForSummary() || !startsWithMessages(x, p, 1)
+}
+
+// asksForSummary reports whether the last prompt of x asks for a summary.
+func (x *exchange) asksForSummary() bool { return mentionsSummary(lastPrompt(x)) }
+
+// mentionsSummary looks for the words of a summary, or of a prompt for one.
+func mentionsSummary(text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(text, "summar") || strings.Contains(text, "compact")
+}
+
+// holdsPrompt reports whether the last prompt of from stands in x.
+func (x *exchange) holdsPrompt(from *exchange) bool {
+	prompt := lastPrompt(from)
+	return slices.ContainsFunc(x.req.Items, func(it wire.Item) bool { return it.What == wire.Text && !it.Model() && it.Text == prompt })
+}
+
+// keepsTail reports whether the history of x is that of then with its beginning, or a part
+// behind it, replaced by a text that is called a summary, and a line behind the text. State
+// that is bound to what stands before it would have to go.
+func (x *exchange) keepsTail(then *exchange) bool {
+	was, isWhole := then.history()
+	is, isKnown := x.history()
+	from := 0
+	for from < len(was) && from < len(is) && elementDifference(x.Provider, was[from], is[from]) == nil {
+		from++
+	}
+	if !isWhole || !isKnown || x.bindsPrefix() || from == len(is) || is[from].item.What != wire.Text || !mentionsSummary(is[from].item.Text) {
+		return false
+	}
+	for tail := from + 2; tail <= len(was); tail++ {
+		for at := from + 1; at <= from+2 && at < len(is); at++ {
+			kept := is[at:]
+			isSame := func(k int) bool { return k < len(kept) && elementDifference(x.Provider, was[tail+k], kept[k]) == nil }
+			k := 0
+			for tail+k < len(was) && isSame(k) {
+				k++
+			}
+			if tail+k == len(was) && k < len(kept) && kept[k].reply == then {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // unlinkSide takes back that x, which is in a conversation, asks again what a request beside
@@ -211,34 +274,39 @@ func (x *exchange) sameRequest(o *exchange) bool {
 // conversationBeside returns the exchange whose conversation x may stand beside:
 // the one it quotes, else the latest before it.
 func (c *classifier) conversationBeside(x *exchange) *exchange {
-	if x.previous != nil {
-		return x.previous
+	for p := x.previous; p != nil; p = p.previous {
+		if !p.kind.isSide() {
+			return p
+		}
 	}
 	for i := len(c.asked) - 1; i >= 0; i-- {
-		if c.asked[i].Provider == x.Provider && c.asked[i].Process == x.Process {
+		if c.asked[i].Provider == x.Provider && c.asked[i].Process == x.Process && !c.asked[i].kind.isSide() {
 			return c.asked[i]
 		}
 	}
 	return nil
 }
 
-// isBeside reports whether x is a request beside the conversation of before: it
-// has another system prompt and no tools, nothing goes on from its reply, and more
-// tells it apart: another model, a history without its calls, or a conversation
-// that goes on without it.
+// isBeside reports whether x is a request beside the conversation of before: it has no
+// tools, nothing goes on from it, and more tells it apart: another system prompt, another
+// model, what it asks for, a history without its calls, or a conversation that goes on
+// without it.
 func isBeside(x, before *exchange) bool {
-	if hasTools(x) || sameSystem(before.req.System, x.req.System) || len(x.followers) > 0 {
+	if hasTools(x) || slices.ContainsFunc(x.followers, func(f *exchange) bool { return isAncestor(x, f) && f.holdsPrompt(x) }) {
 		return false
 	}
 	otherModel := specs.ParseModel(x.modelAsked()).Bare != specs.ParseModel(before.modelAsked()).Bare
+	goesOn := slices.ContainsFunc(before.followers, func(f *exchange) bool { return f != x && f.n > x.n && !isAncestor(x, f) })
+	isAside := asksAside.MatchString(lastPrompt(x))
 	switch {
+	case sameSystem(before.req.System, x.req.System):
+		return x.previous != nil && hasTools(before) && (otherModel && (goesOn || isAside) || goesOn && isAside)
 	case !hasTools(before):
 		return otherModel
 	case x.previous == nil:
 		return sideKind(x) != Side
 	}
-	goesOn := slices.ContainsFunc(before.followers, func(f *exchange) bool { return f != x && f.n > x.n })
-	return goesOn || otherModel || isTextCopy(x, before)
+	return goesOn || otherModel || isAside || isTextCopy(x, before)
 }
 
 // isTextCopy reports whether before's request or reply has calls and x has none.
@@ -249,6 +317,9 @@ func isTextCopy(x, before *exchange) bool {
 }
 
 func hasTools(x *exchange) bool { return len(x.req.Tools.Elems()) > 0 }
+
+// asksAside matches prompts of requests beside a conversation.
+var asksAside = regexp.MustCompile(`(?i)\b(titles?|topics?|summar|compact|headline)`)
 
 // sideKind names a request by what its prompt asks for.
 func sideKind(x *exchange) Kind {
@@ -294,15 +365,17 @@ func openingWords(x *exchange) string {
 // maxQuoted bounds how many exchanges back a quoted summary is looked for.
 const maxQuoted = 8
 
-// summaryIn returns the exchange whose reply x's opening quotes whole.
+// summaryIn returns the exchange whose reply x quotes whole, nil for none. As words of the
+// model, it must be the reply to a request for a summary.
 func (c *classifier) summaryIn(x *exchange) *exchange {
 	for i := range x.req.Items {
 		it := &x.req.Items[i]
-		if it.Model() || it.What != wire.Text || len(it.Text) < longText {
+		if it.What != wire.Text || len(it.Text) < longText {
 			continue
 		}
 		for k := len(c.asked) - 1; k >= 0 && k >= len(c.asked)-maxQuoted; k-- {
-			if from := c.asked[k]; from.Provider == x.Provider && quotesReply(it.Text, from) {
+			from := c.asked[k]
+			if isSummary := from.kind.isSide() || from.asksForSummary(); from.Provider == x.Provider && (!it.Model() || isSummary) && quotesReply(it.Text, from) {
 				return from
 			}
 		}

@@ -58,6 +58,8 @@ type knownReplies struct {
 	// byID finds a reply by its own id, byStore the last exchange of a
 	// conversation that the provider keeps.
 	byID, byStore map[string]*exchange
+	// summaries are recent replies to requests for a summary.
+	summaries []source
 }
 
 func (s *Trace) linkReplies() {
@@ -65,7 +67,7 @@ func (s *Trace) linkReplies() {
 	for _, x := range s.x {
 		known := l.known[x.Provider]
 		if known == nil {
-			known = &knownReplies{map[mark][]source{}, map[uint64][]source{}, map[uint64][]source{}, map[uint64][]source{}, map[string]*exchange{}, map[string]*exchange{}}
+			known = &knownReplies{map[mark][]source{}, map[uint64][]source{}, map[uint64][]source{}, map[uint64][]source{}, map[string]*exchange{}, map[string]*exchange{}, nil}
 			l.known[x.Provider] = known
 		}
 		if x.asksForAnswer() {
@@ -124,6 +126,9 @@ func (k *knownReplies) remember(x *exchange) {
 	}
 	if !x.asksForAnswer() {
 		return
+	}
+	if x.asksForSummary() {
+		k.summaries = addSource(k.summaries, source{x, 0})
 	}
 	n := x.replyRun()
 	k.byWords[x.outline.words[n]] = addSource(k.byWords[x.outline.words[n]], source{x, 0})

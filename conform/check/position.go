@@ -254,6 +254,12 @@ func (m *matcher) expectedReply(n int) *exchange {
 	if m.x.runs[n].to == len(m.x.req.Items) && m.holds(openingIsRead) {
 		return nil
 	}
+	if from := m.summaryOf(n); from != nil && m.holds(summaryStartsOver) {
+		if m.saysTheSame(n, from) {
+			return from
+		}
+		return nil // words of the client stand around it
+	}
 	if from, isDecided := m.neighbourReply(n); isDecided {
 		return from
 	}
@@ -268,6 +274,22 @@ func (m *matcher) expectedReply(n int) *exchange {
 		return nil
 	}
 	return best
+}
+
+// summaryOf returns the recent reply to a request for a summary that run n quotes whole and
+// alone, nil for none: it stands where others stood.
+func (m *matcher) summaryOf(n int) *exchange {
+	run := m.x.runs[n]
+	first := &m.x.req.Items[run.from]
+	if first.What != wire.Text || run.to-run.from > 1 {
+		return nil
+	}
+	for _, s := range slices.Backward(m.known.summaries) {
+		if quotesReply(first.Text, s.x) {
+			return s.x
+		}
+	}
+	return nil
 }
 
 // findPrevious returns the exchange that the request continues: the one that the

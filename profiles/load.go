@@ -47,6 +47,23 @@ func Names() []string {
 	return names
 }
 
+// ThinkingAdvice says how an agent is asked to let the model think. The agent is known by the
+// name of its embedded profile or of its program.
+func ThinkingAdvice(agent string) string {
+	for _, name := range Names() {
+		p, err := Embedded(name)
+		if err != nil || p.Effort == nil || name != agent && (len(p.Run) == 0 || string(p.Run[0]) != agent) {
+			continue
+		}
+		var args []string
+		for _, t := range p.Effort.Args {
+			args = append(args, strings.ReplaceAll(string(t), "{effort}", "high"))
+		}
+		return agent + " is asked to with " + strings.Join(args, " ")
+	}
+	return "give the command the option by which the agent asks for it, or name it in effort: of a profile"
+}
+
 // Embedded returns the embedded profile of a name. For an unknown name the error
 // names the nearest one and all there are.
 func Embedded(name string) (*Profile, error) {

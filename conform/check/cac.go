@@ -276,8 +276,8 @@ type cacheMark struct {
 	mark *wire.Node
 }
 
-// outlives reports whether the mark keeps its prefix for an hour instead of five minutes.
-func (m cacheMark) outlives() bool { return m.mark.Get("ttl").Str() == "1h" }
+// lastsHour reports whether the mark keeps its prefix for an hour instead of five minutes.
+func (m cacheMark) lastsHour() bool { return m.mark.Get("ttl").Str() == "1h" }
 
 // cacheMarks lists the marks of a request of Anthropic in the order in which the provider
 // reads them: tools, system prompt, messages. The mark of the request itself falls on the

@@ -279,7 +279,7 @@ func longMarksFirst(s *Trace, r *report) {
 		marks := x.cacheMarks()
 		for i, m := range marks {
 			r.addObserved(1)
-			if short := marks[max(i-1, 0)]; m.outlives() && !short.outlives() {
+			if short := marks[max(i-1, 0)]; m.lastsHour() && !short.lastsHour() {
 				at := wire.Place{Event: -1, Off: m.mark.Get("ttl").Off, Path: strings.TrimPrefix(m.path+".cache_control.ttl", ".")}
 				r.addFinding(x, at, "A-52", "a cache mark of one hour stands behind the mark of five minutes at %s", short.path)
 				return

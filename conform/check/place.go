@@ -39,6 +39,22 @@ func (s *Trace) Calls() (n int) {
 	return n
 }
 
+// ThinkingCalls counts the calls that ask the model to think, and the plain ones that do not
+// although their model thinks only when it is asked.
+func (s *Trace) ThinkingCalls() (asked, plain int) {
+	for _, x := range s.x {
+		effort := x.req.Doc.Get("reasoning").Get("effort").Str()
+		switch form := thinkingType(x); {
+		case x.req.Op != wire.Generate:
+		case form != "" && form != "disabled", effort != "" && effort != "none":
+			asked++
+		case x.can.Thinking != nil && specs.ParseModel(x.modelAsked()).IsBefore(5, 0), x.can.Reasoning == "off":
+			plain++
+		}
+	}
+	return asked, plain
+}
+
 // ReadableRequests counts the calls whose request was kept and can be read. Of a recording
 // without one nothing is known about its agent.
 func (s *Trace) ReadableRequests() (n int) {

@@ -46,6 +46,7 @@ func judgeCalls(run CaseRun, rules []report.Rule, holdsAll bool) (map[string]rep
 	if run.Err == nil {
 		trace = check.Decode(run.Evidence)
 		j.calls = report.Calls{Made: trace.Calls(), Accepted: trace.AcceptedCalls()}
+		j.calls.Thinking, j.calls.Plain = trace.ThinkingCalls()
 		j.run.Err = j.replyFault(trace)
 	}
 	if j.run.Err != nil {

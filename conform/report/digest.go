@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/profiles"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -215,6 +216,9 @@ func andMore(n int) string {
 
 // notSeen groups the requirements of which nothing was seen by what the run lacks.
 func (r *Run) notSeen() (list []string) {
+	if c := r.Calls; c != nil && c.Thinking == 0 && c.Plain > 0 {
+		list = append(list, fmt.Sprintf("not seen, thinking and its signatures: none of %s asked the model to think; %s", countOf(c.Plain, "call"), profiles.ThinkingAdvice(r.Subject.Name)))
+	}
 	ids := map[string][]string{}
 	var reasons []string
 	for _, id := range r.Summary.Coverage.Unseen {

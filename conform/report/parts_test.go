@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/meerkat-go/conformance/schemas"
@@ -70,6 +71,7 @@ func TestOptionalMembers(t *testing.T) {
 		Tool: Tool{"conform", "v0"}, Subject: Subject{Name: "a", Kind: "command", Control: "L2"}, Set: NewSet("current", []string{"ORD-001"}),
 		Source: []string{"simulator"}, Ingress: []string{"base-url"}, Policy: Policy{FailOn: Fail}, Seed: "s", Filter: "ORD", Shard: &Shard{1, 2}, Repeat: 2,
 		Cases:     []CaseSummary{{Name: "a/b", Verdict: Pass, Provider: "b", Ingress: "mitm", Source: "simulator", DurationMS: 1, Deviations: []string{"d"}, Effects: []string{"e"}, Reason: "r"}},
+		Calls:     &Calls{Made: 3, Accepted: 3, Thinking: 1, Plain: 2},
 		Hosts:     []Host{{"example.com", 2, "telemetry"}},
 		Isolation: &Isolation{Enforced: true, Reason: "r"},
 		Baseline:  []UsedExcuse{{Excuse{"SIG-001/**", "r", "https://example.com/1", "2027-01-01", true, false}, KnownFail, 1, "p"}},
@@ -95,7 +97,24 @@ func TestNotSeen(t *testing.T) {
 	if got := r.notSeen(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	r.Shard = &Shard{}
+	r.Set, r.Summary.Coverage.Unseen = NewSet("s", nil), nil
+	for _, c := range []struct {
+		agent string
+		calls Calls
+		want  string
+	}{
+		{"claude-code", Calls{Made: 3, Plain: 2}, "none of 2 calls asked the model to think; claude-code is asked to with --effort high"},
+		{"claude", Calls{Made: 3, Plain: 2}, "claude is asked to with --effort high"},
+		{"my-agent", Calls{Made: 1, Plain: 1}, "give the command the option by which the agent asks for it, or name it in effort: of a profile"},
+		{"my-agent", Calls{Made: 2, Plain: 1, Thinking: 1}, ""},
+		{"my-agent", Calls{Made: 2}, ""},
+	} {
+		r.Subject.Name, r.Calls = c.agent, &c.calls
+		if got := strings.Join(r.notSeen(), "\n"); !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
+			t.Errorf("%s, %+v: %q, want %q", c.agent, c.calls, got, c.want)
+		}
+	}
+	r.Calls, r.Shard = nil, &Shard{}
 	if got := r.notSeen(); got != nil {
 		t.Errorf("a shard: %q", got)
 	}

@@ -124,10 +124,16 @@ func (c Coverage) String() string {
 type Calls struct {
 	Made     int `json:"made"`
 	Accepted int `json:"accepted"`
+	// Thinking counts the calls of a run that ask the model to think, Plain those that do not
+	// although their model thinks only when it is asked.
+	Thinking int `json:"thinking,omitempty"`
+	Plain    int `json:"without_thinking,omitempty"`
 }
 
 // Add sums up two counts.
-func (c Calls) Add(d Calls) Calls { return Calls{c.Made + d.Made, c.Accepted + d.Accepted} }
+func (c Calls) Add(d Calls) Calls {
+	return Calls{c.Made + d.Made, c.Accepted + d.Accepted, c.Thinking + d.Thinking, c.Plain + d.Plain}
+}
 
 // withdrawPasses makes not testable what passed although no call was accepted: the
 // agent was never answered, so it had no occasion to go wrong.

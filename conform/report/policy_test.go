@@ -34,7 +34,7 @@ func TestPolicy(t *testing.T) {
 		{"required and not shown", Policy{Require: []string{"STR-001"}}, []Result{pass, unseen}, Fail, ExitFailure, "STR-001  required, and nothing shows it"},
 		{"required and not selected", Policy{Require: []string{"MOD-001"}}, []Result{pass}, Fail, ExitFailure, "MOD-001  required, and nothing shows it"},
 	} {
-		r := Run{Policy: c.policy, Set: Set{Requirements: []string{"ORD-001", "SIG-001", "STR-001"}}, Calls: &Calls{1, 1}}
+		r := Run{Policy: c.policy, Set: Set{Requirements: []string{"ORD-001", "SIG-001", "STR-001"}}, Calls: &Calls{Made: 1, Accepted: 1}}
 		// The set is only counted here; what it lacks is not added.
 		run := NewRun(Run{Policy: r.Policy, Calls: r.Calls}, c.results)
 		run.Summary = newSummary(run.Results, r.Set.Requirements, r.Policy)
@@ -70,7 +70,7 @@ func TestNothingPassesWithoutAnAcceptedCall(t *testing.T) {
 	for _, c := range []struct {
 		calls *Calls
 		want  Verdict
-	}{{&Calls{3, 1}, Pass}, {&Calls{3, 0}, NotTestable}, {&Calls{}, NotTestable}, {nil, Pass}} {
+	}{{&Calls{Made: 3, Accepted: 1}, Pass}, {&Calls{Made: 3, Accepted: 0}, NotTestable}, {&Calls{}, NotTestable}, {nil, Pass}} {
 		if got := NewRun(Run{Calls: c.calls}, []Result{pass}).Summary.Verdict; got != c.want {
 			t.Errorf("%+v: %s", c.calls, got)
 		}

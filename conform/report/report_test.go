@@ -158,7 +158,7 @@ func sample() *Run {
 	}
 	return NewRun(Run{
 		Tool: Tool{"conform", "v0"}, Subject: Subject{Name: "rkat", Kind: "in-process"}, Source: []string{"cassette"}, Ingress: []string{"mitm"},
-		Expected: []string{"SIG-001", "ORD-001", "ORD-999"}, Policy: Policy{FailOn: Fail}, Calls: &Calls{7, 6},
+		Expected: []string{"SIG-001", "ORD-001", "ORD-999"}, Policy: Policy{FailOn: Fail}, Calls: &Calls{Made: 7, Accepted: 6},
 		Set:     NewSet("default", []string{"SIG-001", "ORD-001", "ORD-999", "ORD-001"}),
 		Started: time.Date(2026, 12, 1, 2, 3, 4, 0, time.UTC), DurationMS: 1234,
 	}, results)

@@ -216,6 +216,29 @@ func TestParsedBody(t *testing.T) {
 	}
 }
 
+// TestRespelledBody: where a serialiser wrote plain quotes and dashes for typographic ones, in
+// replies and perhaps in requests, both sides are read as it writes them. Other cassettes
+// are read as they are.
+func TestRespelledBody(t *testing.T) {
+	const said = `{"text":"“It’s” – or — “so”… \\u2019 \u201chm\u201d ＂ ﬁ"}`
+	const want = `{"text":"\"It's\" - or -- \"so\"... \\u2019 \"hm\" \" fi"}`
+	for _, c := range []struct{ request, response, isRequest, isResponse string }{
+		{"body: '" + strings.ReplaceAll(said, "'", "''") + "'", "parsed_body: {a: it's}", want, `{"a":"it's"}`},
+		{"parsed_body: {a: ’}", "body: {string: '" + said + "'}", `{"a":"'"}`, want},
+		{"body: ’", "body: {string: '" + said + "'}", "’", said},
+		{"body: null", "parsed_body: {a: b}", "", `{"a":"b"}`},
+	} {
+		rec, err := readText("x.yaml", vcrpy(c.request, c.response))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := rec.Evidence.Exchanges[0]
+		if string(x.Request.Body) != c.isRequest || string(x.Response.Body) != c.isResponse || c.isRequest == "" && x.Request.Body != nil {
+			t.Errorf("%s, %s: read as %s, %s", c.request, c.response, x.Request.Body, x.Response.Body)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(goVCR(1, "id: 0")))
 	f.Add([]byte(goVCR(2, "id: 0")))

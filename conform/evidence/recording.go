@@ -69,6 +69,9 @@ func (ev *Evidence) addInteractions(rec interchange.Recording) (skipped []Skip) 
 			skipped = append(skipped, Skip{Exchange: i, What: requestName(in.Request), Reason: reason})
 			continue
 		}
+		if rec.IsRespelled {
+			ex.Request.Body, ex.Response.Body = plainBody(ex.Request.Body), plainBody(ex.Response.Body)
+		}
 		ex.Provenance, ex.Date = provenanceOf(rec.Provenance, in), dateOf(in, rec)
 		ev.Exchanges = append(ev.Exchanges, ex)
 	}

@@ -66,6 +66,9 @@ type Recording struct {
 	// Created is when the recording began by the clock of the tool, the zero time
 	// when the file does not say or its times are nominal.
 	Created time.Time
+	// IsRespelled is set for a file with a parsed_body, whose writer replaces typographic
+	// quotes and dashes by those of ASCII, in replies at least.
+	IsRespelled bool
 	// Loss is what a HAR exported from a cassette, or a cassette, lacks.
 	Loss cassette.Loss
 }

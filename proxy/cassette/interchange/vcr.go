@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,7 +102,9 @@ func readVCR(name string, data []byte, root *yaml.Node) (Recording, error) {
 		}
 		list = append(list, in)
 	}
-	return newRecording(name, format, list)
+	rec, err := newRecording(name, format, list)
+	rec.IsRespelled = slices.ContainsFunc(items, func(it vcrItem) bool { return !it.Request.Parsed.IsZero() || !it.Response.Parsed.IsZero() })
+	return rec, err
 }
 
 func hasInteractions(root *yaml.Node) bool {

@@ -34,10 +34,9 @@ var passings = map[string][]passing{
 	"anthropic": {
 		{id: "A-8", body: fmt.Sprintf(toClaude, `{"role":"assistant","content":"y"},{"role":"user","content":"x"}`)},
 		{id: "A-10", body: fmt.Sprintf(toClaude, asks1+asks1+`{"role":"assistant","content":"y"},{"role":"assistant","content":"z"},{"role":"user","content":"x"}`)},
-		{id: "A-11", body: fmt.Sprintf(toClaude, asks1+strings.Replace(calls1, `[{`, `[{"type":"text","text":""},{`, 1)+result1)},
 		{id: "A-11", body: fmt.Sprintf(toClaude, asks1+`{"role":"assistant","content":[{"type":"text","text":" "},{"type":"text","text":"y"}]},{"role":"user","content":"x"}`)},
 		{id: "ANT-S1", body: fmt.Sprintf(toClaude, asks1+strings.Replace(calls1, `[{`, `[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}},{`, 1)+result1)},
-		{id: "A-18", body: fmt.Sprintf(toClaude, asks1+calls1+result1+","+calls1+result1)},
+		{id: "A-18", body: fmt.Sprintf(toClaude, asks1+calls1+result1+","+strings.Replace(calls1, `"f"`, `"g"`, 1)+result1)},
 		{id: "A-42", edit: func(again map[string]any) { again["model"] = "claude-opus-4-5"; delete(again, "thinking") }},
 		{id: "ANT-P6", body: fmt.Sprintf(toClaude, asks1+calls1+result1)},
 		{id: "ANT-T8", edit: func(again map[string]any) {

@@ -52,7 +52,7 @@ func TestSelfPromptingIsBounded(t *testing.T) {
 		"a second prompt":                   {rounds(1), true},
 		"the eleventh prompt that it wrote": {rounds(10), false},
 	} {
-		w := answer(t, New(Config{Off: []string{"A-38"}}), "POST", "/anthropic/v1/messages", request(c.messages))
+		w := answer(t, New(Config{Off: []string{"A-18", "A-38"}}), "POST", "/anthropic/v1/messages", request(c.messages))
 		if got := bytes.Contains(w.Body.Bytes(), []byte(`"stop_reason":"tool_use"`)); w.Code != 200 || got != c.calls {
 			t.Errorf("%s: %d, calls a tool: %t\n%s", name, w.Code, got, w.Body)
 		}

@@ -42,7 +42,6 @@ var rulesByReason = map[string][]string{
 	"describes what the provider does with a request, not what it must be":    {"ANT-B4", "ANT-B6", "ANT-B7"},
 	"the limit is not known as a number":                                      {"OAI-L1"},
 	"SIG-001 finds the changed text where the reply was seen":                 {"ANT-T6"},
-	"ORD-014 finds the empty text":                                            {"ANT-X6"},
 	"SIG-017 finds the part that came back without its signature":             {"GEM-S9"},
 	"the simulator refuses it as O-3, a missing parameter":                    {"OAI-R1"},
 	"reports differ on whether the Developer API refuses it":                  {"G-33"},

@@ -13,10 +13,9 @@ func Accepted() []rule.Info { return slices.Clone(accepted) }
 var accepted = []rule.Info{
 	acceptedRule("A-8", "recorded", "the first message may be the assistant's"),
 	acceptedRule("A-10", "documented", "several messages of one role may follow each other; they are one turn"),
-	acceptedRule("A-11", "recorded", "a text beside a call may be empty"),
-	acceptedRule("A-11", "recorded", "a text of the model may be white space"),
+	acceptedRule("A-11", "recorded", "a text beside other blocks may be white space"),
 	acceptedRule("ANT-S1", "recorded", "a server tool beside a call of the client may have no result yet"),
-	acceptedRule("A-18", "recorded", "an id may stand on several calls"),
+	acceptedRule("A-18", "recorded", "an id that was answered may stand on a call of another tool"),
 	acceptedRule("A-42", "documented", "thinking of a model that this one cannot read is dropped without an error"),
 	acceptedRule("ANT-P6", "recorded", "calls and results may stand in a request without tools"),
 	acceptedRule("ANT-T8", "documented", "closed turns may lack their thinking"),

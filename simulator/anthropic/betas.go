@@ -57,6 +57,9 @@ var betas = slices.Concat([]Beta{
 	betaOf("resumption-2026-10-08", "resumption"),
 	betaOf("server-side-fallback-2026-06-01", "fallbacks"),
 	betaOf("server-side-fallback-2026-07-01", "fallbacks"),
+	betaOf("structured-outputs-2025-09-17", "output_format"),
+	betaOf("structured-outputs-2025-11-13", "output_format"),
+	betaOf("structured-outputs-2025-12-15", "output_format"),
 	betaOf("task-budgets-2026-03-13", "output_config.task_budget"),
 	betaOf("thinking-resumption-2026-07-17", "resumption"),
 	betaOf("timing-2026-09-09", "messages.*.output_config"),
@@ -74,7 +77,7 @@ var betas = slices.Concat([]Beta{
 	mcp-tunnels-2026-06-22 message-batches-2024-09-24 mid-conversation-tool-changes-2026-07-01
 	model-context-window-exceeded-2025-08-26 oauth-2025-04-20 oidc-federation-2026-04-01 output-128k-2025-02-19
 	output-300k-2026-03-24 pdfs-2024-09-25 prompt-caching-2024-07-31 redact-thinking-2026-02-12 skills-2025-10-02
-	spend-limit-reads-2026-09-26 structured-outputs-2025-11-13 structured-outputs-2025-12-15 telemetry-destinations-2026-08-11 thinking-display-updates-2026-08-18
+	spend-limit-reads-2026-09-26 telemetry-destinations-2026-08-11 thinking-display-updates-2026-08-18
 	thinking-token-count-2026-05-13 token-counting-2024-11-01 token-efficient-tools-2025-02-19 tool-provenance-2026-10-26
 	tool-search-tool-2025-10-19 tools-2024-04-04 tools-2024-05-16 web-fetch-2025-09-10 web-search-2025-03-05
 	web-search-results-only-2026-11-15 webhooks-2026-10-07`), sourcedBetas())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // call is a request, read once for all rules. Whatever the body holds, the
@@ -20,6 +21,7 @@ type call struct {
 	counts bool // asks for a count of tokens
 	name   string
 	model  *model // nil when it is not served
+	takes  specs.Capability
 	said   []message
 	turns  []turn
 	flaws  []flaw
@@ -61,7 +63,7 @@ func parseCall(h http.Header, body []byte) *call {
 	c := &call{header: h, body: body, betas: betasOf(h)}
 	c.root, c.bad = jsontree.ParseStrict(body, jsontree.MaxDepth)
 	c.name = c.root.Get("model").Text()
-	c.model = modelOf(c.name)
+	c.model, c.takes = modelOf(c.name), specs.FindCapability("anthropic", c.name)
 	for i, m := range c.root.Get("messages").List() {
 		c.said = append(c.said, messageOf(i, &m))
 	}

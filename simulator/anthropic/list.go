@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 const (
@@ -58,7 +59,7 @@ func (m *model) modelDocument() script.Object {
 	}
 	return script.Object{
 		"type", "model", "id", m.id, "display_name", m.name, "created_at", startOfDay(m.created), "lifecycle", lifecycle,
-		"line", m.line, "max_input_tokens", m.context, "max_tokens", m.output,
+		"line", m.line, "max_input_tokens", m.context, "max_tokens", specs.FindCapability("anthropic", m.id).MaxOutput,
 		"deprecated_at", startOfDay(m.deprecated), "retires_at", startOfDay(m.retires), "capabilities", m.capabilities(),
 	}
 }
@@ -71,14 +72,15 @@ func startOfDay(day string) any {
 }
 
 func (m *model) capabilities() script.Object {
+	takes := specs.FindCapability("anthropic", m.id)
 	can := func(is bool) script.Object { return script.Object{"supported", is} }
-	effort := append(script.Object{}, can(len(m.effort) > 0)...)
+	effort := append(script.Object{}, can(takes.Efforts == nil || len(takes.Efforts) > 0)...)
 	for _, level := range []string{"low", "medium", "high", "xhigh", "max"} {
-		effort = append(effort, level, can(slices.Contains(m.effort, level)))
+		effort = append(effort, level, can(takes.Efforts == nil || slices.Contains(takes.Efforts, level)))
 	}
 	types := script.Object{}
 	for _, form := range []string{thinkAdaptive, thinkBetween, thinkDisabled, thinkEnabled} {
-		types = append(types, form, can(m.takesThinking(form)))
+		types = append(types, form, can(slices.Contains(takes.Thinking, form)))
 	}
 	return script.Object{
 		"batch", can(true), "citations", can(true), "code_execution", can(true), "context_management", script.Object{

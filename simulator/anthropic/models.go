@@ -28,40 +28,21 @@ var reads = map[generation][]generation{
 	fableNew:  {classic, fableFive, opusNew},
 }
 
-// model is what one model accepts.
+// model is what one model does; specs/capabilities.yaml says which parameters it takes.
 type model struct {
 	id, alias, name, line string
 	created               string
 	deprecated, retires   string
-	context, output       int // in tokens
-	thinking              []string
-	on                    bool     // thinks without being asked
-	hides                 bool     // withholds the text of thoughts by default
-	effort                []string // nil: takes no effort
-	interleaves           bool     // by the header, with a thinking budget
-	prefill               bool
-	sampling              bool // takes temperature, top_p, top_k
-	forced                bool // takes a forced tool
+	context               int  // in tokens
+	on                    bool // thinks without being asked
+	hides                 bool // withholds the text of thoughts by default
+	interleaves           bool // by the header, with a thinking budget
 	system                bool // takes system messages in the conversation
 	binds                 bool // binds thinking to its prefix
 	generation            generation
 }
 
-var (
-	efforts3 = []string{"high", "low", "medium"}
-	efforts4 = []string{"high", "low", "max", "medium"}
-	efforts5 = []string{"high", "low", "max", "medium", "xhigh"}
-
-	budgets      = []string{thinkEnabled, thinkDisabled}
-	bothForms    = []string{thinkAdaptive, thinkEnabled, thinkDisabled}
-	adaptiveForm = []string{thinkAdaptive, thinkDisabled}
-	alwaysForm   = []string{thinkAdaptive}
-)
-
-const (
-	k200, m1  = 200_000, 1_000_000
-	k64, k128 = 64_000, 128_000
-)
+const k200, m1 = 200_000, 1_000_000
 
 // catalogue is the models that are served, newest first as the API lists them
 // (reference §6.1). Retired ones are unknown, as they are to the API.
@@ -71,42 +52,30 @@ var catalogue = []model{
 	newestModel("claude-fable-5-1", "Claude Fable 5.1", "fable", "2026-08-31", fableNew),
 	newestModel("claude-mythos-5-1", "Claude Mythos 5.1", "mythos", "2026-08-31", fableNew),
 	newestModel("claude-opus-5-5", "Claude Opus 5.5", "opus", "2026-08-31", opusNew),
-	{id: "claude-opus-5", name: "Claude Opus 5", line: "opus", created: "2026-07-23", context: m1, output: k128,
-		thinking: adaptiveForm, on: true, hides: true, effort: efforts5, forced: true, system: true},
-	{id: "claude-fable-5", name: "Claude Fable 5", line: "fable", created: "2026-06-30", context: m1, output: k128,
-		thinking: alwaysForm, on: true, hides: true, effort: efforts5, system: true, generation: fableFive},
-	{id: "claude-mythos-5", name: "Claude Mythos 5", line: "mythos", created: "2026-06-30", context: m1, output: k128,
-		thinking: alwaysForm, on: true, hides: true, effort: efforts5, system: true, generation: fableFive},
-	{id: "claude-sonnet-5", name: "Claude Sonnet 5", line: "sonnet", created: "2026-06-25", context: m1, output: k128,
-		thinking: adaptiveForm, on: true, hides: true, effort: efforts5, forced: true, system: true},
-	{id: "claude-opus-4-8", name: "Claude Opus 4.8", line: "opus", created: "2026-05-20", context: m1, output: k128,
-		thinking: adaptiveForm, hides: true, effort: efforts5, forced: true, system: true},
-	{id: "claude-opus-4-7", name: "Claude Opus 4.7", line: "opus", created: "2026-04-14", context: m1, output: k128,
-		thinking: adaptiveForm, hides: true, effort: efforts5, forced: true},
-	{id: "claude-sonnet-4-6", name: "Claude Sonnet 4.6", line: "sonnet", created: "2026-02-17", context: m1, output: k128,
-		thinking: bothForms, effort: efforts4, interleaves: true, sampling: true, forced: true},
-	{id: "claude-opus-4-6", name: "Claude Opus 4.6", line: "opus", created: "2026-02-04", context: m1, output: k128,
-		thinking: bothForms, effort: efforts4, sampling: true, forced: true},
+	{id: "claude-opus-5", name: "Claude Opus 5", line: "opus", created: "2026-07-23", context: m1, on: true, hides: true, system: true},
+	{id: "claude-fable-5", name: "Claude Fable 5", line: "fable", created: "2026-06-30", context: m1, on: true, hides: true, system: true, generation: fableFive},
+	{id: "claude-mythos-5", name: "Claude Mythos 5", line: "mythos", created: "2026-06-30", context: m1, on: true, hides: true, system: true, generation: fableFive},
+	{id: "claude-sonnet-5", name: "Claude Sonnet 5", line: "sonnet", created: "2026-06-25", context: m1, on: true, hides: true, system: true},
+	{id: "claude-opus-4-8", name: "Claude Opus 4.8", line: "opus", created: "2026-05-20", context: m1, hides: true, system: true},
+	{id: "claude-opus-4-7", name: "Claude Opus 4.7", line: "opus", created: "2026-04-14", context: m1, hides: true},
+	{id: "claude-sonnet-4-6", name: "Claude Sonnet 4.6", line: "sonnet", created: "2026-02-17", context: m1, interleaves: true},
+	{id: "claude-opus-4-6", name: "Claude Opus 4.6", line: "opus", created: "2026-02-04", context: m1},
 	budgetModel("claude-opus-4-5-20251101", "claude-opus-4-5", "Claude Opus 4.5", "opus", "2025-11-24"),
 	budgetModel("claude-haiku-4-5-20251001", "claude-haiku-4-5", "Claude Haiku 4.5", "haiku", "2025-10-15"),
 	budgetModel("claude-sonnet-4-5-20250929", "claude-sonnet-4-5", "Claude Sonnet 4.5", "sonnet", "2025-09-29"),
 }
 
-// newestModel is a model that always thinks, refuses forced tools and binds its
-// thinking to the conversation before it.
+// newestModel is a model that thinks without being asked and binds its thinking to the
+// conversation before it.
 func newestModel(id, name, line, created string, g generation) model {
-	return model{id: id, name: name, line: line, created: created, context: m1, output: k128, thinking: alwaysForm,
-		on: true, hides: true, effort: efforts5, system: true, binds: true, generation: g}
+	return model{id: id, name: name, line: line, created: created, context: m1,
+		on: true, hides: true, system: true, binds: true, generation: g}
 }
 
-// budgetModel is a model of the 4.5 family. Only Opus takes an effort.
+// budgetModel is a model of the 4.5 family.
 func budgetModel(id, alias, name, line, created string) model {
-	m := model{id: id, alias: alias, name: name, line: line, created: created, context: k200, output: k64,
-		thinking: budgets, prefill: true, sampling: true, forced: true, interleaves: line != "haiku"}
-	switch line {
-	case "opus":
-		m.effort = efforts3
-	case "sonnet":
+	m := model{id: id, alias: alias, name: name, line: line, created: created, context: k200, interleaves: line != "haiku"}
+	if line == "sonnet" {
 		m.deprecated, m.retires = "2026-09-29", "2026-11-30"
 	}
 	return m
@@ -121,8 +90,6 @@ func modelOf(name string) *model {
 	}
 	return nil
 }
-
-func (m *model) takesThinking(form string) bool { return slices.Contains(m.thinking, form) }
 
 // readsThinkingOf reports whether m reads the thinking of other, as A-42 has it.
 func (m *model) readsThinkingOf(other *model) bool {

@@ -16,7 +16,7 @@ var contentRules = []anthropicRule{
 	sureRule("A-24", "reported", "results and pictures come from the user, thinking and calls from the assistant", blocksPlaced),
 	sureRule("A-12", "reported", "no message is empty but a last one of the assistant", someContent),
 	sureRule("ANT-X6", "reported", "an empty text has no cache mark", markedText),
-	sureRule("A-11", "reported", "text is not empty, unless it stands beside a call", someText),
+	sureRule("A-11", "reported", "no text is empty, and no message white space alone", someText),
 	sureRule("A-43", "reported", "there are up to four cache marks", fewMarks),
 	sureRule("A-52", "reported", "no cache mark of an hour stands behind one of five minutes", longMarksFirst),
 	sureRule("A-46", "documented", "images are readable and within their limits", imagesFit),
@@ -87,21 +87,16 @@ func someContent(c *call, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-// someText lets an empty text pass beside a call, and white space of the model's own:
-// both are recorded with status 200.
+// someText lets white space pass beside other blocks: https://github.com/LibreChat-AI/agents/pull/124
+// tried both on the API.
 func someText(c *call, _ rule.Env) *rule.Refusal {
 	for _, m := range c.said {
-		if slices.ContainsFunc(m.blocks, func(b block) bool { return b.kind == "tool_use" }) {
-			continue
-		}
-		for _, b := range m.blocks {
-			switch {
-			case b.kind != "text" || b.Node == nil && b.text == "":
-			case b.text == "":
-				return invalid("messages: text content blocks must be non-empty")
-			case strings.TrimSpace(b.text) == "" && m.role != "assistant":
-				return invalid("messages: text content blocks must contain non-whitespace text")
-			}
+		says := func(b block) bool { return b.kind != "text" || strings.TrimSpace(b.text) != "" }
+		switch {
+		case slices.ContainsFunc(m.blocks, func(b block) bool { return b.kind == "text" && b.Node != nil && b.text == "" }):
+			return invalid("messages: text content blocks must be non-empty")
+		case len(m.blocks) > 0 && m.blocks[0].text != "" && !slices.ContainsFunc(m.blocks, says):
+			return invalid("messages: text content blocks must contain non-whitespace text")
 		}
 	}
 	return nil

@@ -7,7 +7,9 @@ import (
 	_ "image/gif"  // for the size of pictures
 	_ "image/jpeg" // likewise
 	_ "image/png"  // likewise
+	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
@@ -67,8 +69,8 @@ func imagesFit(c *call, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-// checkSize looks into pictures that come with the request. Of WebP only the bytes
-// are counted.
+// checkSize looks into pictures that come with the request. Of WebP only the bytes are counted. A
+// wrong type is refused in the words of https://github.com/home-assistant/core/issues/167208.
 func (p picture) checkSize(side int) *rule.Refusal {
 	data := p.source.Get("data")
 	if p.source.Get("type").Text() != "base64" || data == nil {
@@ -79,8 +81,12 @@ func (p picture) checkSize(side int) *rule.Refusal {
 		return invalid("%s: image exceeds 5 MB maximum: %d bytes > %d bytes", path, len(data.Text()), maxImageBytes)
 	}
 	raw, err := base64.StdEncoding.DecodeString(data.Text())
-	if err != nil {
+	if err != nil || len(raw) == 0 {
 		return invalid("%s: Invalid base64 data", path)
+	}
+	said, is := p.source.Get("media_type").Text(), http.DetectContentType(raw)
+	if strings.HasPrefix(is, "image/") && is != said {
+		return invalid("%s: The image was specified using the %s media type, but the image appears to be a %s image", strings.TrimSuffix(path, ".data"), said, is)
 	}
 	size, _, err := image.DecodeConfig(bytes.NewReader(raw))
 	if err == nil && max(size.Width, size.Height) > side {

@@ -11,6 +11,7 @@ var pairingRules = []anthropicRule{
 	sureRule("A-15", "reported", "each call is answered in the very next message", callsAnswered(allResults)),
 	sureRule("A-16", "documented", "results stand before anything else in that message", callsAnswered(leadingResults)),
 	sureRule("A-17", "reported", "there is no result without its call in the message before", resultsCalled),
+	sureRule("A-18", "reported", "an id stands on one call, unless it was answered and the tool is another", callsUnique),
 	sureRule("A-19", "reported", "a call has one result", answeredOnce),
 	likelyRule("ANT-S1", "reported", "a call of a server tool has its result", serverCallsAnswered),
 }
@@ -85,6 +86,25 @@ func resultsCalled(c *call, _ rule.Env) *rule.Refusal {
 
 func hasCall(t turn, id string) bool {
 	return slices.ContainsFunc(t.blocks, func(b block) bool { return b.kind == "tool_use" && b.Get("id").Text() == id })
+}
+
+// callsUnique lets pass what was recorded with status 200.
+func callsUnique(c *call, _ rule.Env) *rule.Refusal {
+	names := map[string]string{} // by id
+	for _, t := range c.turns {
+		open := map[string]bool{}
+		for _, b := range t.blocks {
+			id, name := b.Get("id").Text(), b.Get("name").Text()
+			if b.kind != "tool_use" {
+				continue
+			}
+			if was, again := names[id]; again && (open[id] || was == name) {
+				return invalid("messages.%d.content.%d: `tool_use` ids must be unique", b.message, b.index)
+			}
+			names[id], open[id] = name, true
+		}
+	}
+	return nil
 }
 
 func answeredOnce(c *call, _ rule.Env) *rule.Refusal {
@@ -184,7 +204,7 @@ func finalThoughtless(c *call, _ rule.Env) *rule.Refusal {
 // (ANT-S2).
 func noPrefill(c *call, _ rule.Env) *rule.Refusal {
 	last := c.lastMessage()
-	if c.model == nil || c.model.prefill || last == nil || last.role != "assistant" {
+	if !c.takes.DoesRefuse("prefill") || last == nil || last.role != "assistant" {
 		return nil
 	}
 	paused := slices.ContainsFunc(last.blocks, func(b block) bool {
@@ -217,7 +237,7 @@ func promptFits(c *call, _ rule.Env) *rule.Refusal {
 	switch {
 	case n > most:
 		return invalid("prompt is too long: %d tokens > %d maximum", n, most)
-	case c.model.prefill && n+output > most: // older models do not stop by themselves
+	case !c.takes.DoesRefuse("prefill") && n+output > most: // older models do not stop by themselves
 		return invalid("input length and `max_tokens` exceed context limit: %d + %d > %d, decrease input length or `max_tokens` and try again", n, output, most)
 	}
 	return nil

@@ -22,18 +22,20 @@ var parameterRules = []anthropicRule{
 
 func outputFits(c *call, _ rule.Env) *rule.Refusal {
 	n, ok := c.root.Get("max_tokens").Whole()
-	if c.model == nil || !ok || n <= c.model.output || c.hasBeta("output-300k-2026-03-24") && n <= 300_000 {
+	if c.takes.MaxOutput == 0 || !ok || n <= c.takes.MaxOutput || c.hasBeta("output-300k-2026-03-24") && n <= 300_000 {
 		return nil
 	}
-	return invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", n, c.model.output, c.name)
+	return invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", n, c.takes.MaxOutput, c.name)
 }
 
+// samplingTaken lets the default temperature pass: "setting `temperature`, `top_p`, or `top_k` to
+// any non-default value will return a 400 error" (platform.claude.com, what's new in Opus 4.7).
 func samplingTaken(c *call, _ rule.Env) *rule.Refusal {
-	if c.model == nil || c.model.sampling {
+	if !c.takes.DoesRefuse("sampling") {
 		return nil
 	}
 	for _, name := range []string{"temperature", "top_p", "top_k"} {
-		if c.root.Given(name) != nil {
+		if n, _ := c.root.Get(name).Number(); c.root.Given(name) != nil && (name != "temperature" || n != 1) {
 			return invalid("`%s` is deprecated for this model.", name)
 		}
 	}
@@ -42,7 +44,7 @@ func samplingTaken(c *call, _ rule.Env) *rule.Refusal {
 
 // oneSampling leaves requests that ask for thinking to A-27: no report is of such a one.
 func oneSampling(c *call, _ rule.Env) *rule.Refusal {
-	if c.model == nil || !c.model.sampling || c.askedThinking() == thinkEnabled || c.askedThinking() == thinkAdaptive ||
+	if !c.takes.DoesRefuse("temperature beside top_p") || c.askedThinking() == thinkEnabled || c.askedThinking() == thinkAdaptive ||
 		c.root.Given("temperature") == nil || c.root.Given("top_p") == nil {
 		return nil
 	}
@@ -52,12 +54,12 @@ func oneSampling(c *call, _ rule.Env) *rule.Refusal {
 func effortOffered(c *call, _ rule.Env) *rule.Refusal {
 	level := c.root.Given("output_config").Given("effort").Text()
 	switch {
-	case c.model == nil || level == "" || slices.Contains(c.model.effort, level):
+	case level == "" || c.takes.Efforts == nil || slices.Contains(c.takes.Efforts, level):
 		return nil
-	case c.model.effort == nil:
+	case len(c.takes.Efforts) == 0:
 		return invalid("This model does not support the effort parameter.")
 	}
-	return invalid("This model does not support effort level '%s'. Supported levels: %s.", level, strings.Join(c.model.effort, ", "))
+	return invalid("This model does not support effort level '%s'. Supported levels: %s.", level, strings.Join(slices.Sorted(slices.Values(c.takes.Efforts)), ", "))
 }
 
 // stopsVisible has the words of https://github.com/BerriAI/litellm/issues/3286.
@@ -78,27 +80,31 @@ var thinkingRules = []anthropicRule{
 // askedThinking is the form of thinking that the request names.
 func (c *call) askedThinking() string { return c.root.Given("thinking").Get("type").Text() }
 
+func (c *call) takesThinking(form string) bool {
+	return c.takes.Thinking == nil || slices.Contains(c.takes.Thinking, form)
+}
+
 func unsupportedThinking(form string) *rule.Refusal {
 	return invalid(`"thinking.type.%s" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, form)
 }
 
 func budgetTaken(c *call, _ rule.Env) *rule.Refusal {
-	if c.model == nil || c.askedThinking() != thinkEnabled || c.model.takesThinking(thinkEnabled) {
+	if c.askedThinking() != thinkEnabled || c.takesThinking(thinkEnabled) {
 		return nil
 	}
 	return unsupportedThinking(thinkEnabled)
 }
 
 func adaptiveTaken(c *call, _ rule.Env) *rule.Refusal {
-	return invalidIf(c.model != nil && c.askedThinking() == thinkAdaptive && !c.model.takesThinking(thinkAdaptive), "adaptive thinking is not supported on this model")
+	return invalidIf(c.askedThinking() == thinkAdaptive && !c.takesThinking(thinkAdaptive), "adaptive thinking is not supported on this model")
 }
 
 func disabledTaken(c *call, _ rule.Env) *rule.Refusal {
-	if c.model == nil || c.askedThinking() != thinkDisabled {
+	if c.askedThinking() != thinkDisabled {
 		return nil
 	}
 	level := c.root.Given("output_config").Given("effort").Text()
-	if c.model.takesThinking(thinkDisabled) && (c.model.id != "claude-opus-5" || level != "xhigh" && level != "max") {
+	if c.takesThinking(thinkDisabled) && (!c.takes.DoesRefuse("disabled at xhigh") || level != "xhigh" && level != "max") {
 		return nil
 	}
 	return unsupportedThinking(thinkDisabled)
@@ -197,5 +203,5 @@ func choiceExists(c *call, _ rule.Env) *rule.Refusal {
 }
 
 func forcedTaken(c *call, _ rule.Env) *rule.Refusal {
-	return invalidIf(c.model != nil && !c.model.forced && c.forcesTool(), `tool_choice: type "tool" and "any" are not supported for this model.`)
+	return invalidIf(c.takes.DoesRefuse("forced tools") && c.forcesTool(), `tool_choice: type "tool" and "any" are not supported for this model.`)
 }

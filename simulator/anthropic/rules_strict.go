@@ -15,7 +15,8 @@ const (
 	maxUnions   = 16
 )
 
-// strictFits counts over all strict tools of the request.
+// strictFits counts over all strict tools of the request. An open schema is refused in the words
+// of https://github.com/vercel/ai/issues/20681.
 func strictFits(c *call, _ rule.Env) *rule.Refusal {
 	var strict, optional, unions, most int
 	for i, t := range c.root.Get("tools").List() {
@@ -106,7 +107,15 @@ func countUnions(schema *jsontree.Node) int {
 
 // circularDefinition names a definition of the schema that refers to itself, "" if there
 // is none.
-func circularDefinition(schema *jsontree.Node) string {
+func circularDefinition(schema *jsontree.Node) (circle string) {
+	eachSchema(schema, func(v *jsontree.Node) {
+		if v.Get("$ref").Text() == "#" {
+			circle = "#"
+		}
+	})
+	if circle != "" {
+		return circle
+	}
 	for _, section := range []string{"$defs", "definitions"} {
 		defs := schema.Get(section)
 		if !defs.Is(jsontree.Object) {

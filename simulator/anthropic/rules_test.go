@@ -181,7 +181,7 @@ func TestParameters(t *testing.T) {
 	any := `,"tool_choice":{"type":"any"}`
 	for _, r := range []row{
 		{id: "A-3", broken: `"model":"claude-sonet-4-5"`, status: 404, kind: typeNotFound, says: "model: claude-sonet-4-5"},
-		{id: "A-31", broken: opus47 + `,"temperature":1`, passes: opus46 + `,"temperature":1`, says: "`temperature` is deprecated for this model."},
+		{id: "A-31", broken: opus47 + `,"temperature":0.9`, passes: opus47 + `,"temperature":1`, says: "`temperature` is deprecated for this model."},
 		{id: "A-31", broken: opus46 + `,"temperature":0.5,"top_p":0.9`, passes: opus46 + `,"temperature":0.5,"top_k":9`, says: "`temperature` and `top_p` cannot both be specified for this model. Please use only one."},
 		{id: "A-32", broken: opus46 + `,"output_config":{"effort":"xhigh"}`, passes: opus46 + `,"output_config":{"effort":"max"}`, says: "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium."},
 		{id: "A-32", broken: `"output_config":{"effort":"low"}`, passes: `"model":"claude-opus-4-5","output_config":{"effort":"low"}`, says: "This model does not support the effort parameter."},
@@ -208,7 +208,7 @@ func TestParameters(t *testing.T) {
 		{id: "A-48", broken: answer(`"properties":{"a":{"type":"object"}},"additionalProperties":false`), passes: answer(`"properties":{"a":{"type":["object","null"]},"type":{"const":"object"}},"additionalProperties":false`), says: "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"},
 		{id: "A-48", broken: answer(`"additionalProperties":true`), says: "output_config.format.schema: For 'object' type, 'additionalProperties: true' is not supported. Please set 'additionalProperties' to false"},
 		{id: "A-48", broken: `"tools":[{"name":"f","strict":true,"input_schema":{"type":"object","properties":{}}}]`, passes: strict(1, 0, 0), says: "tools.0.custom: For 'object' type, 'additionalProperties' must be explicitly set to false"},
-		{id: "A-48", broken: `"output_format":{"type":"json_schema","schema":{"type":"object","properties":{"n":{"type":"integer","minimum":1}}}}`, passes: `"output_format":{"type":"json_schema","schema":{"type":"object","additionalProperties":false,"properties":{"n":{"type":"integer"}}}}`, says: "output_format.schema: For 'integer' type, property 'minimum' is not supported"},
+		{id: "A-48", broken: `"output_config":{"format":{"type":"json_schema","schema":{"type":"object","properties":{"n":{"type":"integer","minimum":1}}}}}`, passes: answer(`"additionalProperties":false,"properties":{"n":{"type":"integer"}}`), says: "output_config.format.schema: For 'integer' type, property 'minimum' is not supported"},
 	} {
 		r.run(t)
 	}
@@ -237,7 +237,7 @@ func TestContent(t *testing.T) {
 		{id: "A-24", broken: said(user(`{"type":"tool_use","id":"a","name":"f","input":{}}`)), says: "messages.0: `tool_use` blocks can only be in `assistant` messages"},
 		{id: "A-24", broken: said(aPrompt, assistant(`{"type":"tool_result","tool_use_id":"a"}`)), says: "messages.1: `tool_result` blocks can only be in `user` messages"},
 		{id: "A-12", broken: said(user(``)), passes: said(aPrompt, assistant(``)), says: "messages.0: all messages must have non-empty content except for the optional final assistant message"},
-		{id: "A-11", broken: said(user(`{"type":"text","text":""}`)), passes: tooling + said(aPrompt, assistant(`{"type":"text","text":""},{"type":"tool_use","id":"a","name":"f","input":{}}`), aResult), says: "messages: text content blocks must be non-empty"},
+		{id: "A-11", broken: said(user(`{"type":"text","text":""}`)), passes: tooling + said(aPrompt, assistant(`{"type":"text","text":" "},{"type":"tool_use","id":"a","name":"f","input":{}}`), aResult), says: "messages: text content blocks must be non-empty"},
 		{id: "A-11", broken: said(user(`{"type":"text","text":" \n"}`)), says: "messages: text content blocks must contain non-whitespace text"},
 		{id: "ANT-X6", broken: said(user(`{"type":"text","text":"","cache_control":{"type":"ephemeral"}}`)), passes: marks(1), says: "messages.0.content.0.text: cache_control cannot be set for empty text blocks"},
 		{id: "A-43", broken: marks(5), passes: marks(4), says: "A maximum of 4 blocks with cache_control may be provided. Found 5."},
@@ -263,6 +263,7 @@ func TestPairing(t *testing.T) {
 		{id: "A-15", broken: said(aPrompt, aCall, aPrompt), passes: said(aPrompt, aCall, aResult), says: missing},
 		{id: "A-16", broken: said(aPrompt, aCall, user(text+`,{"type":"tool_result","tool_use_id":"a"}`)), passes: said(aPrompt, aCall, user(`{"type":"tool_result","tool_use_id":"a"},`+text)), says: missing},
 		{id: "A-17", broken: said(aPrompt, assistant(text), aResult), says: "messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: a. Each `tool_result` block must have a corresponding `tool_use` block in the previous message."},
+		{id: "A-18", broken: said(aPrompt, aCall, aResult, aCall, aResult), passes: said(aPrompt, aCall, aResult, strings.Replace(aCall, `"f"`, `"g"`, 1), aResult), says: "messages.3.content.0: `tool_use` ids must be unique"},
 		{id: "A-19", broken: said(aPrompt, aCall, user(twice)), says: "messages.2.content.1: each tool_use must have a single result. Found multiple `tool_result` blocks with id: a"},
 		{id: "ANT-S1", broken: said(aPrompt, assistant(`{"type":"server_tool_use","id":"s","name":"web_search","input":{}},`+text), aPrompt), passes: said(aPrompt, assistant(`{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`)), says: "messages.1.content.0: `web_search` tool use with id `s` was found without a corresponding `web_search_tool_result` block"},
 		{id: "A-40", broken: said(aPrompt, assistant(aThought), aPrompt), says: "messages.1: The final block in an assistant message cannot be `thinking`."},

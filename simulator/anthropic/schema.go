@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -36,14 +37,14 @@ var (
 		"file":   object(need("type", text), need("file_id", text)),
 	}, nil)
 	documentSource = tagged(map[string]shape{
-		"base64":  object(need("type", text), need("media_type", text), need("data", text)),
-		"text":    object(need("type", text), need("media_type", text), need("data", text)),
+		"base64":  object(need("type", text), need("media_type", oneOf("A-7", "application/pdf")), need("data", text)),
+		"text":    object(need("type", text), need("media_type", oneOf("A-7", "text/plain")), need("data", text)),
 		"url":     object(need("type", text), need("url", text)),
 		"file":    object(need("type", text), need("file_id", text)),
 		"content": object(need("type", text), need("content", either(array))),
 	}, nil)
 
-	textBlock  = object(need("type", text), need("text", text), optional("citations", array), mark)
+	textBlock  = object(need("type", oneOf("A-7", "text")), need("text", text), optional("citations", array), mark)
 	imageBlock = object(need("type", text), need("source", imageSource), optional("transformations", anything), mark)
 
 	resultContent = tagged(map[string]shape{
@@ -106,9 +107,9 @@ var customTool = object(
 	optional("description", text), optional("strict", boolean), optional("eager_input_streaming", boolean),
 	optional("defer_loading", boolean), optional("allowed_callers", list(text)), optional("input_examples", array), mark)
 
-// serverTools are the beginnings of the dated types of the provider's own tools.
-var serverTools = []string{"advisor_", "bash_", "browser_toolset_", "code_execution_", "computer_", "mcp_toolset",
-	"memory_", "text_editor_", "tool_search_tool_", "web_fetch_", "web_search_"}
+// serverTool is the type of a tool of the provider's own. There are ever more, so any name with
+// a date is taken.
+var serverTool = regexp.MustCompile(`^(mcp_toolset|\w+_\d{8})$`)
 
 // toolShape is a tool of the client's, which need not say its type, or of the
 // provider's.
@@ -118,7 +119,7 @@ func toolShape(in *inspector, v *jsontree.Node, at *jsontree.Path) {
 	case !isObject(in, v, at, "A-7"):
 	case kind == "" || kind == "custom":
 		customTool(in, v, in.paths.Member(at, "custom"))
-	case slices.ContainsFunc(serverTools, func(p string) bool { return strings.HasPrefix(kind, p) }):
+	case serverTool.MatchString(kind):
 		open(optional("name", text), mark)(in, v, in.paths.Member(at, kind))
 	default:
 		in.addFlaw("A-7", at, "Input tag '"+kind+"' found using 'type' does not match any of the expected tags: 'custom' and those of server tools")
@@ -148,7 +149,7 @@ var (
 // common is what a request for a message and one for its count share.
 var common = []field{
 	need("model", upTo("A-6", 256)), need("messages", list(messageShape)),
-	optional("system", either(list(textBlock))), optional("tools", list(toolShape)), optional("tool_choice", toolChoice),
+	field{name: "system", takesNoNull: true, shape: either(list(textBlock))}, optional("tools", list(toolShape)), optional("tool_choice", toolChoice),
 	optional("thinking", thinking), optional("output_config", outputConfig), optional("output_format", format),
 	optional("cache_control", cache), optional("context_management", contextManagement), optional("mcp_servers", list(dict)),
 	optional("speed", oneOf("A-7", "standard", "fast")),

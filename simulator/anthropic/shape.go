@@ -42,12 +42,13 @@ func (in *inspector) addFlaw(rule string, at *jsontree.Path, text string) {
 type shape func(in *inspector, v *jsontree.Node, at *jsontree.Path)
 
 // field is a member of an object. rule is the id under which its absence is
-// known, "" for A-6.
+// known, "" for A-6. takesNoNull is set where null is not the same as absent.
 type field struct {
-	name  string
-	need  bool
-	rule  string
-	shape shape
+	name        string
+	need        bool
+	takesNoNull bool
+	rule        string
+	shape       shape
 }
 
 func need(name string, s shape) field     { return field{name: name, need: true, shape: s} }
@@ -108,7 +109,7 @@ func inspectFields(in *inspector, v *jsontree.Node, at *jsontree.Path, fields []
 				rule = "A-6"
 			}
 			in.addFlaw(rule, in.paths.Member(at, f.name), "Field required")
-		case member == nil, member.Is(jsontree.Null) && !f.need:
+		case member == nil, member.Is(jsontree.Null) && !f.need && !f.takesNoNull:
 		default:
 			f.shape(in, member, in.paths.Member(at, f.name))
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // spec is one model and what it takes (reference §6.3).
@@ -16,10 +17,8 @@ type spec struct {
 	Display string
 	// Major and Minor are its version: 3.5 is 3 and 5.
 	Major, Minor int
-	// Levels are the thinking levels it takes; nil means that it knows none.
-	Levels []string
-	// Always says that its thinking cannot be turned off with a budget of 0.
-	Always bool
+	// takes is what specs/capabilities.yaml says of it.
+	takes specs.Capability
 	// Invalid says that it calls a bad signature invalid, not corrupted.
 	Invalid bool
 	// Limit is the most tokens a request may have, Output a reply.
@@ -38,42 +37,36 @@ func (m spec) needsSignatures() bool { return m.atLeast(3, 0) }
 // is known of finer borders, so there are none.
 func (m spec) family() string { return "gemini-" + strconv.Itoa(m.Major) }
 
-var (
-	anyLevel  = []string{"MINIMAL", "LOW", "MEDIUM", "HIGH"}
-	noMinimal = []string{"LOW", "MEDIUM", "HIGH"}
-	twoLevels = []string{"LOW", "HIGH"}
-)
-
 // models are those served. Generation 2 is there for agents that ask for it in
 // error, and is checked as leniently as it answered.
 var models = []spec{
-	newSpec("gemini-2.0-flash", 2, 0, nil, false),
-	newSpec("gemini-2.0-flash-exp", 2, 0, nil, false),
-	newSpec("gemini-2.0-flash-lite", 2, 0, nil, false),
-	newSpec("gemini-2.5-flash", 2, 5, nil, false),
-	newSpec("gemini-2.5-flash-lite", 2, 5, nil, false),
-	newSpec("gemini-2.5-flash-lite-preview-06-17", 2, 5, nil, false),
-	newSpec("gemini-2.5-flash-preview-05-20", 2, 5, nil, false),
-	newSpec("gemini-2.5-pro", 2, 5, nil, true),
-	newSpec("gemini-2.5-pro-preview-03-25", 2, 5, nil, true),
-	newSpec("gemini-3-flash-preview", 3, 0, anyLevel, false),
-	newSpec("gemini-3-pro-preview", 3, 0, twoLevels, true),
-	newSpec("gemini-3.1-flash-lite", 3, 1, anyLevel, false),
-	newSpec("gemini-3.1-flash-lite-preview", 3, 1, anyLevel, false),
-	newSpec("gemini-3.1-pro-preview", 3, 1, noMinimal, true),
-	newSpec("gemini-3.1-pro-preview-customtools", 3, 1, noMinimal, true),
-	newSpec("gemini-3.5-flash", 3, 5, anyLevel, false),
-	newSpec("gemini-3.5-flash-lite", 3, 5, anyLevel, false),
-	newSpec("gemini-3.6-flash", 3, 6, anyLevel, false),
-	newSpec("gemini-3.7-flash", 3, 7, noMinimal, false),
-	newSpec("gemini-3.8-flash", 3, 8, noMinimal, false),
-	newSpec("gemini-4-argon", 4, 0, anyLevel, false),
-	newSpec("gemini-flash-latest", 2, 5, nil, false),
+	newSpec("gemini-2.0-flash", 2, 0),
+	newSpec("gemini-2.0-flash-exp", 2, 0),
+	newSpec("gemini-2.0-flash-lite", 2, 0),
+	newSpec("gemini-2.5-flash", 2, 5),
+	newSpec("gemini-2.5-flash-lite", 2, 5),
+	newSpec("gemini-2.5-flash-lite-preview-06-17", 2, 5),
+	newSpec("gemini-2.5-flash-preview-05-20", 2, 5),
+	newSpec("gemini-2.5-pro", 2, 5),
+	newSpec("gemini-2.5-pro-preview-03-25", 2, 5),
+	newSpec("gemini-3-flash-preview", 3, 0),
+	newSpec("gemini-3-pro-preview", 3, 0),
+	newSpec("gemini-3.1-flash-lite", 3, 1),
+	newSpec("gemini-3.1-flash-lite-preview", 3, 1),
+	newSpec("gemini-3.1-pro-preview", 3, 1),
+	newSpec("gemini-3.1-pro-preview-customtools", 3, 1),
+	newSpec("gemini-3.5-flash", 3, 5),
+	newSpec("gemini-3.5-flash-lite", 3, 5),
+	newSpec("gemini-3.6-flash", 3, 6),
+	newSpec("gemini-3.7-flash", 3, 7),
+	newSpec("gemini-3.8-flash", 3, 8),
+	newSpec("gemini-4-argon", 4, 0),
+	newSpec("gemini-flash-latest", 2, 5),
 }
 
-func newSpec(name string, major, minor int, levels []string, always bool) spec {
+func newSpec(name string, major, minor int) spec {
 	return spec{
-		Name: name, Display: displayName(name), Major: major, Minor: minor, Levels: levels, Always: always,
+		Name: name, Display: displayName(name), Major: major, Minor: minor, takes: specs.FindCapability("gemini", name),
 		Invalid: major > 3 || major == 3 && minor >= 5, Limit: 1 << 20, Output: 1 << 16,
 	}
 }

@@ -82,5 +82,5 @@ func (c content) hasUserText() bool { return !c.isModels() && len(c.partsWith("t
 // let one do.
 func (q *request) thinkingOff() bool {
 	budget, ok := q.thinkingBudget()
-	return ok && budget == 0 && !q.model.Always && !q.model.needsSignatures()
+	return ok && budget == 0 && !q.model.takes.DoesRefuse("zero budget") && !q.model.needsSignatures()
 }

@@ -1,23 +1,27 @@
 package gemini
 
 import (
-	"strings"
-
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // settingRules are about how to answer.
 var settingRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-23", Demand: "a thinking level or a budget, not both", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(levelAndBudget)},
 	{Info: rule.Info{ID: "G-24", Demand: "only thinking levels that the model offers", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(levelUnsupported)},
-	{Info: rule.Info{ID: "G-25", Demand: "no budget of 0 where the model always thinks", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(budgetZero)},
+	{Info: rule.Info{ID: "G-25", Demand: "a thinking budget in the model's range, and none of 0 where it always thinks", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(budgetFits)},
 	{Info: rule.Info{ID: "G-26", Demand: "server tools circulate only from Gemini 3 on", Source: "inferred", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(circulationAllowed)},
 	{Info: rule.Info{ID: "G-27", Demand: "a calling mode needs declarations; AUTO may stand beside a tool of the provider", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(modeWithoutTools)},
+	{Info: rule.Info{ID: "G-27", Demand: "a function that may be called is declared; the words are inferred", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generateOnly(allowedDeclared)},
 	{Info: rule.Info{ID: "G-28", Demand: "temperature is from 0 to 2; outside Vertex the words are inferred", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(temperatureFits)},
 	{Info: rule.Info{ID: "G-28", Demand: "at most five stop sequences", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(stopsFew)},
+	{Info: rule.Info{ID: "G-28", Demand: "other numbers are in the range that specs/members.yaml gives; the words are inferred", Source: "documented", Confidence: rule.Medium, Least: rule.Live}, Broken: generateOnly(numbersFit)},
 	{Info: rule.Info{ID: "G-33", Demand: "a schema of the answer comes with a MIME type other than text/plain; a report of 2025 says that it was passed over", Source: "documented", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(schemaHasType)},
 	{Info: rule.Info{ID: "G-34", Demand: "no log probabilities from Gemini 2.5 on, except on Vertex", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(logprobsOffered)},
 	{Info: rule.Info{ID: "G-29", Demand: "the request fits the model's context", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(promptFits)},
@@ -45,19 +49,27 @@ func levelAndBudget(q *request, _ rule.Env) *rule.Refusal {
 func levelUnsupported(q *request, _ rule.Env) *rule.Refusal {
 	level := q.thinkingLevel()
 	switch {
-	case level == "" || level == levels[0] || slices.Contains(q.model.Levels, level):
+	case level == "" || level == levels[0] || q.model.takes.Levels == nil || slices.Contains(q.model.takes.Levels, level):
 		return nil
 	case q.vertex:
 		return invalid("Unable to submit request because thinking_level %s is not supported by this model. Learn more: https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini", level)
-	case q.model.Levels == nil:
+	case len(q.model.takes.Levels) == 0:
 		return invalid("Thinking level is not supported for this model.")
 	}
 	return invalid("Thinking level %s is not supported for this model. Please retry with other thinking level.", level)
 }
 
-func budgetZero(q *request, _ rule.Env) *rule.Refusal {
-	if budget, ok := q.thinkingBudget(); ok && budget == 0 && q.model.Always {
+// budgetFits has the words of https://github.com/RooCodeInc/Roo-Code/issues/4399 for a budget
+// out of range. -1 leaves the budget to the model.
+func budgetFits(q *request, _ rule.Env) *rule.Refusal {
+	budget, ok := q.thinkingBudget()
+	bounds := q.model.takes.Budget
+	switch {
+	case !ok || budget == -1:
+	case budget == 0 && q.model.takes.DoesRefuse("zero budget"):
 		return invalid("Budget 0 is invalid. This model only works in thinking mode.")
+	case budget < 0, budget > 0 && bounds != nil && (budget < float64(bounds[0]) || budget > float64(bounds[1])):
+		return invalid("The thinking budget (%g) is invalid.", budget)
 	}
 	return nil
 }
@@ -75,6 +87,17 @@ func modeWithoutTools(q *request, _ rule.Env) *rule.Refusal {
 	automatic := config.Given("mode").Text() == "" || strings.EqualFold(config.Given("mode").Text(), "AUTO")
 	if config != nil && len(q.functionDeclarations()) == 0 && (len(q.tools) == 0 || !automatic) {
 		return invalid("Function calling config is set without function_declarations.")
+	}
+	return nil
+}
+
+func allowedDeclared(q *request, _ rule.Env) *rule.Refusal {
+	config := q.toolConfig.Given("functionCallingConfig", "function_calling_config")
+	declared := q.functionDeclarations()
+	for _, name := range elementsOf(config.Given("allowedFunctionNames", "allowed_function_names")) {
+		if !slices.ContainsFunc(declared, func(d declaration) bool { return d.name() == name.Text() }) {
+			return invalid("Function calling config allows the function %s, which is not declared.", name.Text())
+		}
 	}
 	return nil
 }
@@ -107,6 +130,31 @@ func stopsFew(q *request, _ rule.Env) *rule.Refusal {
 	return invalidList([]string{"generation_config.stop_sequences: the number of stop_sequences must not exceed 5"})
 }
 
+func numbersFit(q *request, _ rule.Env) *rule.Refusal {
+	objects, err := specs.RequestObjects("gemini")
+	members := objects["generationConfig"]
+	if err != nil || q.vertex {
+		return nil
+	}
+	var faults []string
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		m, f := members[name], theConfig.fields[name]
+		if f == nil {
+			continue
+		}
+		snake := f.name
+		n, ok := numberOf(q.config.Given(name, snake))
+		switch {
+		case !ok:
+		case m.Min != nil && n < *m.Min:
+			faults = append(faults, fmt.Sprintf("generation_config.%s: %s must be at least %g.", snake, snake, *m.Min))
+		case m.Max != nil && n > *m.Max:
+			faults = append(faults, fmt.Sprintf("generation_config.%s: %s must be at most %g.", snake, snake, *m.Max))
+		}
+	}
+	return invalidList(faults)
+}
+
 // schemaHasType has the words that public code gives for Vertex and for the Go SDK; those for
 // a JSON Schema are the same by inference.
 func schemaHasType(q *request, _ rule.Env) *rule.Refusal {
@@ -127,7 +175,7 @@ func logprobsOffered(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func promptFits(q *request, _ rule.Env) *rule.Refusal {
-	if tokens := countTokens(q.body); tokens > q.model.Limit {
+	if tokens := countTokens(q.body); q.served && tokens > q.model.Limit {
 		return invalid("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", tokens, q.model.Limit)
 	}
 	return nil

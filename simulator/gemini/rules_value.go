@@ -16,7 +16,7 @@ var valueRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-4", Demand: "contents has at least one entry", Source: "reported", Confidence: rule.High, Least: rule.Lenient}, Broken: contentsMissing},
 	{Info: rule.Info{ID: "G-6", Demand: "a content has parts", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: partsEmpty},
 	{Info: rule.Info{ID: "G-7", Demand: "a part holds something; a signature or an empty text is something", Source: "reported, recorded", Confidence: rule.High, Least: rule.Live}, Broken: partEmpty},
-	{Info: rule.Info{ID: "G-10", Demand: "a function response has a name", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: responseNameless},
+	{Info: rule.Info{ID: "G-10", Demand: "a function call and a function response have a name", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: responseNameless},
 	{Info: rule.Info{ID: "G-11", Demand: "names of functions begin with a letter or _, and go on with these, digits, '.', ':' and '-', 128 at most", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: functionNames},
 	{Info: rule.Info{ID: "G-11", Demand: "no two functions have the same name", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: functionsTwice},
 	{Info: rule.Info{ID: "G-12", Demand: "parameters or parametersJsonSchema, not both", Source: "documented", Confidence: rule.Medium, Least: rule.Strict}, Broken: parametersTwice},
@@ -63,9 +63,11 @@ func partEmpty(q *request, _ rule.Env) *rule.Refusal {
 func responseNameless(q *request, _ rule.Env) *rule.Refusal {
 	var faults []string
 	for _, c := range q.contents {
-		for _, p := range c.partsWith("functionResponse") {
-			if p.name() == "" {
-				faults = append(faults, fmt.Sprintf("contents[%d].parts[%d].function_response.name: Name cannot be empty.", c.at, p.at))
+		for _, kind := range []string{"functionCall", "functionResponse"} {
+			for _, p := range c.partsWith(kind) {
+				if p.name() == "" {
+					faults = append(faults, fmt.Sprintf("contents[%d].parts[%d].%s.name: Name cannot be empty.", c.at, p.at, thePart.fields[kind].name))
+				}
 			}
 		}
 	}

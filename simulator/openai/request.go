@@ -122,7 +122,7 @@ func (q *request) setModel(id string) {
 		q.known = true
 		return
 	}
-	q.model = &model{id: id, family: id, efforts: toMax, effort: "medium", context: 1 << 30, can: canContext | canMode | canPhase}
+	q.model = &model{id: id, family: id, efforts: allEfforts, effort: "medium", context: 1 << 30, can: canContext | canMode | canPhase}
 }
 
 func (q *request) effort() string { return q.body.Get("reasoning").Get("effort").Text() }

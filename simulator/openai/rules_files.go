@@ -1,9 +1,11 @@
 package openai
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/url"
 	urlpath "path"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/jsontree"
@@ -12,6 +14,7 @@ import (
 
 var fileRules = []rule.Rule[*request]{
 	liveRule("O-3", "an image has a file_id or an image_url", reported, rule.High, imagesHaveSource),
+	liveRule("O-30", "the data URL of an image is of a supported type and in base64", reported, rule.High, imagesReadable),
 	liveRule("O-30", "a file's data is a data URL of a supported type", recorded, rule.High, filesHaveType),
 	liveRule("O-30", "a file behind a URL has a supported type", recorded, rule.Medium, linksHaveType),
 }
@@ -48,6 +51,33 @@ func imagesHaveSource(q *request, _ rule.Env) *rule.Refusal {
 		}
 		return invalid("missing_mutually_exclusive_parameters", at,
 			"Missing mutually exclusive parameters: '%s'. Ensure you are providing exactly one of: 'file_id' or 'image_url'.", at)
+	})
+}
+
+// imagesReadable has the words of https://github.com/anomalyco/opencode/issues/23983.
+func imagesReadable(q *request, _ rule.Env) *rule.Refusal {
+	return q.eachPart("input_image", func(at string, part *jsontree.Node) *rule.Refusal {
+		link := part.Get("image_url").Text()
+		mime, isDataURL := mimeType(link)
+		if !isDataURL {
+			return nil
+		}
+		_, data, _ := strings.Cut(link, ",")
+		fault := "unsupported MIME type '" + mime + "'"
+		if slices.Contains([]string{"image/jpeg", "image/jpg", "image/png", "image/gif", "image/webp"}, strings.ToLower(mime)) {
+			bytes, err := base64.StdEncoding.DecodeString(data)
+			switch {
+			case err != nil:
+				fault = "an invalid base64-encoded value"
+			case len(bytes) == 0:
+				fault = "empty base64-encoded bytes"
+			default:
+				return nil
+			}
+		}
+		at += ".image_url"
+		return invalid("invalid_value", at, "Invalid '%s'. Expected a base64-encoded data URL with an image MIME type "+
+			"(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got %s.", at, fault)
 	})
 }
 

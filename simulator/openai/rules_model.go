@@ -77,7 +77,7 @@ func samplingFits(q *request, _ rule.Env) *rule.Refusal {
 		return nil
 	}
 	for _, name := range []string{"temperature", "top_p"} {
-		if q.body.Has(name) {
+		if n, ok := q.body.Get(name).Number(); ok && n != 1 { // no report is of the default
 			return unsupportedParameter(name)
 		}
 	}

@@ -15,7 +15,7 @@ var toolRules = []rule.Rule[*request]{
 	strictRule(liveRule("O-18", "each function has a name of its own; the words are inferred", inferred, rule.Low, namesUnique)),
 	liveRule("O-19", "strict schemas are closed, require every key and have only keywords that can be enforced", recorded, rule.High, strictSchemas),
 	liveRule("O-32", "a call names the namespace of its tool where the tool is in no default one", reported, rule.Medium, callsNameNamespace),
-	liveRule("O-29", "tool_choice names a tool of the request", inferred, rule.Medium, choiceExists),
+	liveRule("O-29", "tool_choice names a tool of the request, or requires any of its tools", inferred, rule.Medium, choiceExists),
 }
 
 // eachTool calls f for each function tool of the request with its path, until
@@ -221,6 +221,9 @@ func choiceExists(q *request, _ rule.Env) *rule.Refusal {
 	choice := q.body.Given("tool_choice")
 	if choice == nil {
 		return nil
+	}
+	if choice.Text() == "required" && len(q.tools) == 0 && len(q.body.Get("tools").List()) == 0 && !q.body.Has("prompt") {
+		return invalid("", "tool_choice", "Tool choice 'required' must be specified with 'tools' parameter.")
 	}
 	wanted := []jsontree.Node{*choice}
 	if choice.Get("type").Text() == "allowed_tools" {

@@ -28,7 +28,7 @@ var requestShape = obj(
 	opt("tool_choice", choiceShape),
 	opt("parallel_tool_calls", flag),
 	opt("max_output_tokens", between(16, math.MaxInt32, whole)),
-	opt("max_tool_calls", between(1, math.MaxInt32, whole)),
+	opt("max_tool_calls", between(0, math.MaxInt32, whole)),
 	opt("temperature", between(0, 2, fraction)),
 	opt("top_p", between(0, 1, fraction)),
 	opt("top_logprobs", between(0, 20, whole)),

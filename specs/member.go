@@ -28,10 +28,12 @@ type Member struct {
 	Required bool
 	// NotNull is set for a member that may be absent and must not be null.
 	NotNull bool
-	// Types are the letters of the JSON types, e.g. "sa".
-	Types  string
+	// Types are the letters of the JSON types, e.g. "sa", Elements those of what a list holds.
+	Types, Elements string
+	// Values are the only strings that are taken, in a list too.
 	Values []string
-	// Min and Max bound a number, or how many elements a list has; nil for no bound.
+	// Min and Max bound a number, a string's characters, a list's elements or an object's
+	// members; nil for no bound.
 	Min, Max *float64
 	// Object names what the value, or each of its elements, is. ByName is set where
 	// instead each member of the value is such an object.
@@ -117,22 +119,22 @@ func (o Objects) Find(name, typ string) Members {
 	return o[name+":"+typ]
 }
 
-var memberForm = regexp.MustCompile(`^(\w+|\*)([*^])?(?::([snibao]+))?(?:\(([^)]+)\))?(?:\[([-\d.]*?)\.\.([-\d.]*)\])?(?:=(\w+|\{\w+\}))?(?:!([\w|-]+))?$`)
+var memberForm = regexp.MustCompile(`^(\w+|\*)([*^])?(?::([snibao]+))?(?:<([snibao]+)>)?(?:\(([^)]+)\))?(?:\[([-\d.]*?)\.\.([-\d.]*)\])?(?:=(\w+|\{\w+\}))?(?:!([\w|-]+))?$`)
 
 func parseMember(word string) (name string, m Member, err error) {
 	g := memberForm.FindStringSubmatch(word)
 	if g == nil {
-		return "", m, fmt.Errorf("%q is not name*:types(values)[min..max]=object!betas", word)
+		return "", m, fmt.Errorf("%q is not name*:types<types>(values)[min..max]=object!betas", word)
 	}
-	m = Member{Required: g[2] == "*", NotNull: g[2] == "^", Types: g[3], Object: strings.Trim(g[7], "{}"), ByName: strings.HasPrefix(g[7], "{")}
-	if g[4] != "" {
-		m.Values = strings.Split(g[4], "|")
+	m = Member{Required: g[2] == "*", NotNull: g[2] == "^", Types: g[3], Elements: g[4], Object: strings.Trim(g[8], "{}"), ByName: strings.HasPrefix(g[8], "{")}
+	if g[5] != "" {
+		m.Values = strings.Split(g[5], "|")
 	}
-	if g[8] != "" {
-		m.Betas = strings.Split(g[8], "|")
+	if g[9] != "" {
+		m.Betas = strings.Split(g[9], "|")
 	}
-	if m.Min, err = parseBound(g[5]); err == nil {
-		m.Max, err = parseBound(g[6])
+	if m.Min, err = parseBound(g[6]); err == nil {
+		m.Max, err = parseBound(g[7])
 	}
 	return g[1], m, err
 }

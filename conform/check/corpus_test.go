@@ -54,6 +54,8 @@ var defects = []struct {
 	cases  []string // below <provider>/
 }{
 	{"the provider refused it with these words: a sound is no document", []string{"PAR-010/file"}, []string{
+		"pydantic-ai__test_multimodal_tool_returns.test_multimodal_tool_return_matrix_direct-url-audio-openai_responses",
+		"pydantic-ai__test_multimodal_tool_returns.test_multimodal_tool_return_matrix_tool_return_content-url-audio-openai_responses",
 		"pydantic-ai__test_multimodal_tool_returns.test_multimodal_tool_return_matrix_direct-url_force_download-audio-open-6290faf7",
 		"pydantic-ai__test_multimodal_tool_returns.test_multimodal_tool_return_matrix_tool_return_content-url_force_downlo-4d049429",
 	}},
@@ -94,8 +96,12 @@ var defects = []struct {
 	{"the provider refused it with these words: strict schemas have limits", []string{"PAR-008/strict"}, []string{
 		"dd-trace-js__dd-trace.test.llmobs.openai.openai_responses_post_c4a90328",
 		"rig__anthropic.strict_schema_limits.seventeen_union_parameters_are_rejected",
+		"rig__anthropic.strict_schema_limits.sixteen_union_parameters_in_one_schema_hit_internal_limit",
 		"rig__anthropic.strict_schema_limits.twenty_five_optional_parameters_are_rejected",
 		"rig__anthropic.strict_schema_limits.twenty_one_strict_tools_are_rejected",
+	}},
+	{"the provider refused it with these words: the form of the answer is that of another API", []string{"PAR-006/known", "PAR-006/required"}, []string{
+		"braintrust-sdk-ruby__anthropic.beta_structured_outputs",
 	}},
 	{"the provider refused it for its form with these words", []string{"ERR-001/form"}, []string{
 		"activeagent__anthropic-1.14.docs.actions.structured_output.anthropic_json",

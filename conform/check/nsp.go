@@ -122,7 +122,7 @@ func referencedToolsDeclared(s *Trace, r *report) {
 			for _, name := range toolReferences(it.Node.Get("content"), nil) {
 				r.addObserved(1)
 				if !declared[name.Str()] {
-					r.addFinding(x, wire.Place{Event: -1, Off: name.Off, Path: it.Place.Path}, "", "the tool %q that a search found is not among the tools of the request", cutText(name.Str(), 64))
+					r.addFinding(x, wire.Place{Event: -1, Off: name.Off, Path: it.Place.Path}, "A-51", "the tool %q that a search found is not among the tools of the request", cutText(name.Str(), 64))
 				}
 			}
 		}
@@ -171,7 +171,7 @@ func someToolLoaded(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if deferred == len(tools) {
-			r.addFinding(x, toolsPlace(x), "", "all %d tools of the request are deferred", deferred)
+			r.addFinding(x, toolsPlace(x), "A-50", "all %d tools of the request are deferred", deferred)
 		}
 	})
 }

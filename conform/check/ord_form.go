@@ -52,10 +52,19 @@ func emptyAnthropic(x *exchange, r *report, i int, m wire.Msg) {
 	if last && m.Role == "assistant" && endsInSpace(content) {
 		r.addFinding(x, at, "A-13", "the text that the model is to continue ends in white space")
 	}
+	says := func(b *wire.Node) bool {
+		return b.Get("type").Str() != "text" || strings.TrimSpace(b.Get("text").Str()) != ""
+	}
+	if strings.TrimSpace(content.Str()) == "" && !slices.ContainsFunc(blocks, says) { // white space is taken beside other blocks
+		r.addFinding(x, at, "A-11", "the message is white space alone")
+	}
 	for j, b := range blocks {
 		at.Off, at.Path = b.Off, m.Path+".content["+strconv.Itoa(j)+"]"
-		// White space of the model's own beside a tool call was accepted in a recording of 2026.
-		if text := b.Get("text").Str(); b.Get("type").Str() == "text" && (text == "" || (len(blocks) == 1 || m.Role == "user") && strings.TrimSpace(text) == "") {
+		switch {
+		case b.Get("type").Str() != "text" || b.Get("text").Str() != "":
+		case !b.Get("cache_control").Null():
+			r.addFinding(x, at, "ANT-X6", "an empty text block carries cache_control")
+		default:
 			r.addFinding(x, at, "A-11", "text block is empty")
 		}
 	}
@@ -75,17 +84,28 @@ func emptyGemini(x *exchange, r *report, m wire.Msg) {
 		r.addFinding(x, at, "G-6", "content has no parts")
 	}
 	for j, p := range parts.Elems() {
-		if len(p.Names) == 0 {
+		isModifier := func(name string) bool {
+			return slices.Contains(partModifiers, camelCase(name)) || p.Get(name).Null()
+		}
+		if p.Is('{') && !slices.ContainsFunc(p.Names, func(name string) bool { return !isModifier(name) }) {
 			at.Off, at.Path = p.Off, m.Path+".parts["+strconv.Itoa(j)+"]"
 			r.addFinding(x, at, "G-7", "part holds nothing")
 		}
 	}
 }
 
+// partModifiers say something of a part and are no content of their own.
+var partModifiers = []string{"thought", "videoMetadata", "mediaResolution", "partMetadata", "audioTranscription", "mediaProcessing", "speechMetadata"}
+
 var anthropicID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
 // itemPrefixes are what the ids of input items begin with (O-8).
-var itemPrefixes = map[string]string{"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
+var itemPrefixes = map[string]string{
+	"message": "msg", "reasoning": "rs", "function_call": "fc", "function_call_output": "fc", "custom_tool_call": "ctc", "custom_tool_call_output": "ctc",
+	"compaction": "cmp", "tool_search_call": "tsc", "tool_search_output": "tso", "web_search_call": "ws", "file_search_call": "fs", "code_interpreter_call": "ci",
+	"image_generation_call": "ig", "mcp_call": "mcp", "mcp_list_tools": "mcpl", "mcp_approval_request": "mcpr", "computer_call": "cu", "shell_call": "sh",
+	"shell_call_output": "sh", "apply_patch_call": "apc", "apply_patch_call_output": "apc",
+}
 
 func idForm(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
@@ -111,7 +131,7 @@ func idForm(s *Trace, r *report) {
 
 func itemPrefix(x *exchange, r *report, it *wire.Item) {
 	prefix := itemPrefixes[it.Type]
-	if x.Provider != evidence.OpenAI || prefix == "" || it.ItemID == "" || !it.Model() {
+	if x.Provider != evidence.OpenAI || prefix == "" || it.ItemID == "" {
 		return
 	}
 	r.addObserved(1)
@@ -136,17 +156,31 @@ var roles = map[string][]string{
 
 func knownRoles(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
-		for _, m := range x.req.Msgs {
+		for i, m := range x.req.Msgs {
 			r.addObserved(1)
 			role := m.Node.Get("role").Str()
-			if role == "system" && x.refusesSystemRole() {
+			switch {
+			case role == "system" && x.refusesSystemRole():
 				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path + ".role"}, "A-9", "%s takes no message of the system, only the member system", x.req.Model)
+			case role == "system" && x.Provider == evidence.Anthropic && !followsUser(x.req.Msgs[:i]):
+				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path}, "ANT-B8", "a message of the system follows neither the user nor a result of the provider's tools")
 			}
 			if m.Node.Is('{') && !slices.Contains(roles[x.Provider], role) {
 				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path + ".role"}, byProvider(x, "A-9", "O-5", "G-5"), "role %q is none of the provider's", role)
 			}
 		}
 	})
+}
+
+// followsUser reports whether the messages end in one of the user, or in a result of the
+// provider's own tools.
+func followsUser(before []wire.Msg) bool {
+	if len(before) == 0 {
+		return false
+	}
+	last := before[len(before)-1]
+	blocks := last.Node.Get("content").Elems()
+	return last.Role != "assistant" || len(blocks) > 0 && strings.HasSuffix(blocks[len(blocks)-1].Get("type").Str(), "_tool_result")
 }
 
 // refusesSystemRole: messages of the system came with Claude 4.8.
@@ -180,7 +214,7 @@ func argumentField(provider string, it *wire.Item) (field string, want wire.Kind
 	case provider == evidence.OpenAI && it.Type == "function_call":
 		return "arguments", '"', "O-5"
 	case provider == evidence.Gemini && it.What == wire.Call:
-		return "args", '{', "G-9"
+		return "args", '{', "G-3"
 	case provider == evidence.Gemini && it.What == wire.Result:
 		return "response", '{', "G-9"
 	}
@@ -235,8 +269,8 @@ func endsInSpace(content *wire.Node) bool {
 // prefillAllowed: models before 4.6 continue an assistant's text, and every
 // model goes on with a turn that the provider paused (ANT-S2).
 func prefillAllowed(x *exchange) bool {
-	if m := specs.ParseModel(x.req.Model); m.Family != "claude" || m.IsBefore(4, 6) {
-		return true // a name that says nothing is given the benefit of the doubt
+	if !x.can.DoesRefuse("prefill") {
+		return true
 	}
 	for _, l := range x.replays {
 		if l.latest() && l.from.reply.Stop == "pause_turn" {
@@ -269,7 +303,7 @@ func validUnicode(s *Trace, r *report) {
 			}
 		}
 		if at >= 0 {
-			r.addFinding(x, wire.Place{Event: -1, Off: at, Path: pathAt(x.req.Doc, at)}, "R33", "a text holds half of a surrogate pair, or bytes that are not UTF-8")
+			r.addFinding(x, wire.Place{Event: -1, Off: at, Path: pathAt(x.req.Doc, at)}, byProvider(x, "ANT-X10", "R33", "R33"), "a text holds half of a surrogate pair, or bytes that are not UTF-8")
 		}
 	})
 }

@@ -45,7 +45,7 @@ func sameContent(x *exchange, it *wire.Item) span {
 func oneSided(x *exchange, r *report, calls, results []*wire.Item) {
 	for _, res := range results {
 		if !slices.ContainsFunc(calls, func(c *wire.Item) bool { return c.Name == res.Name }) {
-			r.addFinding(x, res.Place, "G-32", "function response %s matches no call by name", nameOf(res))
+			r.addFinding(x, res.Place, "GEM-C4", "function response %s matches no call by name", nameOf(res))
 		}
 	}
 }

@@ -55,7 +55,7 @@ func anthropicPart(x *exchange, r *report, it *wire.Item) {
 	case it.What == wire.Result && it.IsError:
 		r.addObserved(1)
 		content := it.Node.Get("content")
-		if isEmptyContent(content) {
+		if len(content.Elems()) == 0 && content.Str() == "" {
 			r.addFinding(x, it.Place, "A-47", "error result %s says nothing", it.ID)
 		}
 		for _, b := range content.Elems() {

@@ -28,11 +28,15 @@ func levelOrBudget(s *Trace, r *report) {
 func levelByModel(s *Trace, r *report) {
 	s.eachPolicyRequest(evidence.Gemini, func(x *exchange) {
 		level, at := x.member("generationConfig", "thinkingConfig", "thinkingLevel")
-		if !level.Is('"') || x.can.Levels == nil {
+		if !level.Is('"') {
 			return
 		}
 		r.addObserved(1)
-		if name := strings.ToUpper(level.Str()); !slices.Contains(x.can.Levels, name) && name != "THINKING_LEVEL_UNSPECIFIED" {
+		switch name := strings.ToUpper(level.Str()); {
+		case name == "THINKING_LEVEL_UNSPECIFIED":
+		case !slices.Contains([]string{"MINIMAL", "LOW", "MEDIUM", "HIGH"}, name):
+			r.addFinding(x, at, "G-3", "there is no thinkingLevel %s", cutText(name, 40))
+		case x.can.Levels != nil && !slices.Contains(x.can.Levels, name):
 			r.addFinding(x, at, "G-24", "%s does not take thinkingLevel %s, only %s", x.req.Model, cutText(name, 40), orNone(x.can.Levels))
 		}
 	})
@@ -51,11 +55,13 @@ func budgetByModel(s *Trace, r *report) {
 	s.eachPolicyRequest(evidence.Gemini, func(x *exchange) {
 		n, at := x.member("generationConfig", "thinkingConfig", "thinkingBudget")
 		budget, err := strconv.Atoi(string(rawOf(n)))
-		if err != nil || budget < 0 || x.can.Budget == nil && !x.can.DoesRefuse("zero budget") {
+		if err != nil || budget == -1 || budget >= 0 && x.can.Budget == nil && !x.can.DoesRefuse("zero budget") {
 			return
 		}
 		r.addObserved(1)
 		switch {
+		case budget < 0:
+			r.addFinding(x, at, "G-25", "thinkingBudget is %d", budget)
 		case budget == 0 && x.can.DoesRefuse("zero budget"):
 			r.addFinding(x, at, "G-25", "thinkingBudget is 0 and %s always thinks", x.req.Model)
 		case budget > 0 && x.can.Budget != nil && (budget < x.can.Budget[0] || budget > x.can.Budget[1]):

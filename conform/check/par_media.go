@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -132,8 +134,12 @@ func mediaBase64(s *Trace, r *report) {
 				continue
 			}
 			r.addObserved(1)
-			if m.data == "" || !isBase64(strings.NewReplacer("\n", "", "\r", "").Replace(m.data)) {
-				r.addFinding(x, m.place, byProvider(x, "A-46", "O-30", "G-19"), "the data of the %s are not base64", m.kind)
+			if m.data == "" && x.Provider == evidence.Gemini {
+				continue // proto-JSON leaves out what is empty
+			}
+			isAnthropics := x.Provider == evidence.Anthropic && m.kind == "image"
+			if m.data == "" || isAnthropics && strings.ContainsAny(m.data, "-_") || !isBase64(strings.NewReplacer("\n", "", "\r", "").Replace(m.data)) {
+				r.addFinding(x, m.place, byProvider(x, "A-46", "O-30", "G-3"), "the data of the %s are not base64", m.kind)
 			}
 		}
 	})
@@ -184,6 +190,8 @@ func imageSize(data string) (width, height int) {
 	return 0, 0
 }
 
+var mediaEndings = []string{".mp3", ".wav", ".ogg", ".flac", ".m4a", ".mp4", ".mov", ".mkv", ".webm", ".avi"}
+
 // filesReadable: the bytes of a file are a data URL of a type that is read as a document
 // (O-30).
 func filesReadable(s *Trace, r *report) {
@@ -191,18 +199,25 @@ func filesReadable(s *Trace, r *report) {
 		for _, m := range x.req.Msgs {
 			for _, field := range []string{"content", "output"} {
 				for j, p := range m.Node.Get(field).Elems() {
+					at := wire.Place{Event: -1, Off: p.Off, Path: elementPath(m.Path+"."+field, j)}
 					data := p.Get("file_data")
+					if link, err := url.Parse(p.Get("file_url").Str()); err == nil && slices.Contains(mediaEndings, strings.ToLower(path.Ext(link.Path))) {
+						r.addFinding(x, at, "O-30", "the file at file_url is of type %s, which is not read as a document", path.Ext(link.Path))
+					}
+					if p.Get("type").Str() == "input_image" && p.Get("file_id").Null() && p.Get("image_url").Null() {
+						r.addFinding(x, at, "O-3", "the image has neither file_id nor image_url")
+					}
 					if !data.Is('"') {
 						continue
 					}
 					r.addObserved(1)
-					at := wire.Place{Event: -1, Off: data.Off, Path: elementPath(m.Path+"."+field, j) + ".file_data"}
-					url, isURL := strings.CutPrefix(data.Str(), "data:")
+					at = wire.Place{Event: -1, Off: data.Off, Path: at.Path + ".file_data"}
+					form, isURL := strings.CutPrefix(data.Str(), "data:")
 					switch {
 					case !isURL:
 						r.addFinding(x, at, "O-30", "file_data is not a data URL")
-					case hasPrefixOf(url, []string{"audio/", "video/", "font/"}):
-						r.addFinding(x, at, "O-30", "file_data is of type %q, which is not read as a document", cutText(url[:max(0, strings.IndexAny(url, ";,"))], 60))
+					case hasPrefixOf(form, []string{"audio/", "video/"}):
+						r.addFinding(x, at, "O-30", "file_data is of type %q, which is not read as a document", cutText(form[:max(0, strings.IndexAny(form, ";,"))], 60))
 					}
 				}
 			}

@@ -2,11 +2,13 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
@@ -71,7 +73,7 @@ func (w *memberWalk) walk(n *wire.Node, name, path string) {
 		if at := elementPath(path, i); e.Is('{') {
 			w.walk(e, name, at)
 		} else {
-			w.add(wrongType, e, at, byProvider(w.x, "A-7", "O-5", ""), "is "+describeKind(e)+", not an object")
+			w.add(wrongType, e, at, byProvider(w.x, "A-7", "O-5", "G-3"), "is "+describeKind(e)+", not an object")
 		}
 	}
 	if !n.Is('{') {
@@ -84,9 +86,16 @@ func (w *memberWalk) walk(n *wire.Node, name, path string) {
 		w.inspection.objects++
 	case members != nil:
 		w.compare(n, members, path)
-	case w.objects.IsClosed(name) && !datedType.MatchString(kind):
+	case w.objects.IsClosed(name) && n.Get("type") == nil:
 		w.inspection.objects++
-		w.add(unknownMember, n, path, byProvider(w.x, "A-7", "O-5", ""), "has the type "+strconv.Quote(cutText(kind, 40))+", which the provider does not know there")
+		w.add(missingMember, n, path+".type", byProvider(w.x, "A-6", "O-3", ""), "is required and absent")
+	case w.objects.IsClosed(name) && (w.x.Provider != evidence.Anthropic || !datedType.MatchString(kind)):
+		w.inspection.objects++
+		openAI := "O-5"
+		if name == "part" || name == "output" {
+			openAI = "O-16"
+		}
+		w.add(unknownMember, n, path, byProvider(w.x, "A-7", openAI, ""), "has the type "+strconv.Quote(cutText(kind, 40))+", which the provider does not know there")
 		w.faults[len(w.faults)-1].typeName = kind
 	}
 }
@@ -130,7 +139,13 @@ func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
 			}
 			continue
 		}
-		present[name] = !v.Null() && (!v.Is('[') || len(v.Items) > 0) && (!v.Is('"') || v.Str() != "" || !isName(name))
+		present[name] = true
+		if rule, isEmpty := requiredRule(w.x, name, path, v); m.Required && rule != "" {
+			w.add(missingMember, v, under, rule, map[bool]string{true: "is empty", false: "is null"}[isEmpty])
+		} else if m.Required && w.x.Provider == evidence.OpenAI && v.Is('[') && len(v.Items) == 0 { // our simulator takes it, too
+			w.add(missingMember, v, under, "", "is an empty list, of which it is not known whether the provider takes it")
+			w.faults[len(w.faults)-1].isUnverified = true
+		}
 		if m.NotNull && v.Is('n') {
 			w.add(wrongType, v, under, "A-7", "is null; leave it out")
 		}
@@ -138,13 +153,8 @@ func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
 	}
 	for name, m := range members {
 		if m.Required && !present[name] && !w.isInURL(name, path) {
-			under := strings.TrimPrefix(path+"."+name, ".")
-			if w.x.Provider == evidence.OpenAI && n.Get(name).Is('[') { // our simulator takes it, too
-				w.add(missingMember, n, under, "", "is an empty list, of which it is not known whether the provider takes it")
-				w.faults[len(w.faults)-1].isUnverified = true
-				continue
-			}
-			w.add(missingMember, n, under, requiredRule(w.x, name), "is required and absent or empty")
+			rule, _ := requiredRule(w.x, name, path, nil)
+			w.add(missingMember, n, strings.TrimPrefix(path+"."+name, "."), rule, "is required and absent")
 		}
 	}
 }
@@ -162,19 +172,31 @@ func (w *memberWalk) isInURL(name, path string) bool {
 	return path == "" && name == "model" && !strings.HasSuffix(strings.SplitN(w.x.Request.URL, "?", 2)[0], "/messages")
 }
 
-func requiredRule(x *exchange, name string) string {
-	anthropic, gemini := "A-6", "G-7"
-	switch name {
-	case "messages":
-		anthropic = "A-8"
-	case "content":
-		anthropic = "A-12"
-	case "contents":
+// requiredRule names the rule that a required member breaks by being absent (v is nil), null or
+// empty; "" where it breaks none.
+func requiredRule(x *exchange, name, path string, v *wire.Node) (rule string, isEmpty bool) {
+	isEmpty = v.Is('[') && len(v.Items) == 0 && x.Provider != evidence.OpenAI || v.Is('"') && v.Str() == "" && isName(name)
+	anthropic, openAI, gemini := "A-6", "O-3", "G-7"
+	switch {
+	case v == nil:
+	case v.Null() && name != "model":
+		anthropic, openAI = "A-7", "O-5"
+	case v.Null():
+	case isEmpty:
+		openAI = "O-7"
+		anthropic = cmp.Or(map[string]string{"messages": "A-8", "content": "A-12", "name": "A-21", "id": "A-20", "tool_use_id": "A-20"}[name], "A-6")
+	default:
+		return "", false
+	}
+	switch {
+	case name == "contents":
 		gemini = "G-4"
-	case "name":
+	case name == "name" && strings.Contains(path, "eclarations["):
+		gemini = "G-11"
+	case name == "name":
 		gemini = "G-10"
 	}
-	return byProvider(x, anthropic, "O-3", gemini)
+	return byProvider(x, anthropic, openAI, gemini), isEmpty
 }
 
 // value compares one member's value with its description.
@@ -182,13 +204,25 @@ func (w *memberWalk) value(v *wire.Node, m specs.Member, path string) {
 	if v.Null() {
 		return
 	}
+	rule := byProvider(w.x, "A-7", "O-5", "G-3")
 	gemini := w.x.Provider == evidence.Gemini
-	if m.Types != "" && !isOfType(v, m.Types, gemini) {
-		w.add(wrongType, v, path, byProvider(w.x, "A-7", "O-5", ""), "is "+describeKind(v)+", not "+describeTypes(m.Types))
+	isElement := gemini && m.Elements != "" && isOfType(v, m.Elements, gemini) // proto-JSON takes one value for a list
+	if m.Types != "" && !isElement && !isOfType(v, m.Types, gemini) {
+		w.add(wrongType, v, path, rule, "is "+describeKind(v)+", not "+describeTypes(m.Types))
 		return
 	}
-	if m.Values != nil && v.Is('"') && !slices.ContainsFunc(m.Values, func(s string) bool { return s == v.Str() || gemini && strings.EqualFold(s, v.Str()) }) {
-		w.add(wrongType, v, path, byProvider(w.x, "A-7", "O-5", ""), "is "+strconv.Quote(cutText(v.Str(), 40))+", not one of "+strings.Join(m.Values, ", "))
+	isKnown := func(s string) bool { return s == v.Str() || gemini && strings.EqualFold(s, v.Str()) }
+	switch {
+	case m.Values != nil && v.Is('"') && !slices.ContainsFunc(m.Values, isKnown):
+		w.add(wrongType, v, path, rule, "is "+strconv.Quote(cutText(v.Str(), 40))+", not one of "+strings.Join(m.Values, ", "))
+	case m.Elements != "":
+		for i, e := range v.Items {
+			at := elementPath(path, i)
+			if v.Is('{') {
+				at = path + "." + v.Names[i]
+			}
+			w.value(e, specs.Member{Types: m.Elements, Values: m.Values}, at)
+		}
 	}
 	if m.Min != nil || m.Max != nil {
 		w.inRange(v, m, path)
@@ -207,15 +241,20 @@ func (w *memberWalk) value(v *wire.Node, m specs.Member, path string) {
 }
 
 func (w *memberWalk) inRange(v *wire.Node, m specs.Member, path string) {
-	if elements := float64(len(v.Elems())); m.Max != nil && elements > *m.Max {
-		w.add(outOfRange, v, path, byProvider(w.x, "A-7", "O-6", "G-28"), "has "+strconv.Itoa(len(v.Elems()))+" elements; at most "+strconv.FormatFloat(*m.Max, 'g', -1, 64)+" are taken")
+	number, unit, rule := float64(len(v.Items)), map[wire.Kind]string{'[': "elements", '{': "members", '"': "characters"}[v.Kind], byProvider(w.x, "A-7", "O-7", "G-28")
+	if v.Is('"') {
+		number = float64(utf8.RuneCountInString(v.Str()))
 	}
-	if !v.Is('0') {
-		return
+	text := "has " + strconv.Itoa(int(number)) + " " + unit
+	if unit == "" {
+		var err error
+		if number, err = strconv.ParseFloat(string(v.Raw), 64); err != nil {
+			return
+		}
+		text, rule = "is "+cutText(string(v.Raw), 40), byProvider(w.x, "A-7", "O-6", "G-28")
 	}
-	number, err := strconv.ParseFloat(string(v.Raw), 64)
-	if err == nil && (m.Min != nil && number < *m.Min || m.Max != nil && number > *m.Max) {
-		w.add(outOfRange, v, path, byProvider(w.x, "A-7", "O-6", "G-28"), "is "+cutText(string(v.Raw), 40)+", outside "+describeRange(m))
+	if m.Min != nil && number < *m.Min || m.Max != nil && number > *m.Max {
+		w.add(outOfRange, v, path, rule, text+", outside "+describeRange(m))
 	}
 }
 
@@ -223,15 +262,13 @@ func hasPrefixOf(s string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
-// isOfType: proto-JSON takes a number in quotes.
+// isOfType: proto-JSON takes a number, true and false in quotes.
 func isOfType(v *wire.Node, types string, gemini bool) bool {
 	switch v.Kind {
 	case '"':
-		if strings.Contains(types, "s") || !gemini || !strings.ContainsAny(types, "ni") {
-			return strings.Contains(types, "s")
-		}
 		_, err := strconv.ParseFloat(v.Str(), 64)
-		return err == nil
+		return strings.Contains(types, "s") || gemini && strings.ContainsAny(types, "ni") && err == nil ||
+			gemini && strings.Contains(types, "b") && (v.Str() == "true" || v.Str() == "false")
 	case '0':
 		number, err := strconv.ParseFloat(string(v.Raw), 64)
 		return strings.Contains(types, "n") || strings.Contains(types, "i") && err == nil && number == float64(int64(number))
@@ -345,14 +382,6 @@ func memberRanges(s *Trace, r *report) {
 		if isProvidersModel(x) {
 			r.addFaults(x, outOfRange)
 		}
-		pairs, at := x.member("metadata")
-		if n := len(namesOf(pairs)); x.Provider == evidence.OpenAI && n > 16 {
-			r.addFinding(x, at, "O-6", "metadata has %d pairs; 16 are taken", n)
-		}
-		stops, at := x.member("generationConfig", "stopSequences")
-		if n := len(stops.Elems()); x.Provider == evidence.Gemini && n > 5 {
-			r.addFinding(x, at, "G-28", "stopSequences holds %d; 5 are taken", n)
-		}
 		r.addBlankStop(x)
 		r.addUnmentionedJSON(x)
 	})
@@ -390,8 +419,12 @@ func outputWithinModel(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		if n.Int() > x.can.MaxOutput && !slices.ContainsFunc(betasOf(x), func(b string) bool { return strings.HasPrefix(b, "output-") }) {
-			r.addFinding(x, at, "A-7", "max_tokens is %d; %s writes at most %d", n.Int(), x.req.Model, x.can.MaxOutput)
+		most := x.can.MaxOutput
+		if slices.ContainsFunc(betasOf(x), func(b string) bool { return strings.HasPrefix(b, "output-300k") }) {
+			most = 300_000
+		}
+		if n.Int() > most {
+			r.addFinding(x, at, "A-7", "max_tokens is %d; %s writes at most %d", n.Int(), x.req.Model, most)
 		}
 	})
 }

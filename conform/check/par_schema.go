@@ -29,6 +29,14 @@ type schemaFault struct {
 	path, text string
 }
 
+// geminiRule is that of the front end, which reads types, or of what comes behind it.
+func (f *schemaFault) geminiRule(d dialect) string {
+	if d == geminiSchema && strings.HasSuffix(f.path, ".type") {
+		return "G-3"
+	}
+	return "G-12"
+}
+
 // findSchemaFault looks through a schema and what is nested in it.
 func findSchemaFault(n *wire.Node, d dialect, path string, depth int) *schemaFault {
 	switch {
@@ -154,7 +162,7 @@ func toolSchemas(s *Trace, r *report) {
 		mustBeObject := d.dialect == anthropicSchema || d.dialect == openAISchema
 		at := wire.Place{Event: -1, Off: d.schema.Off, Path: d.schemaPath}
 		if d.schema.Is('{') && mustBeObject && root.Str() != "object" {
-			r.addFinding(x, at, byProvider(x, "A-7", "O-20", ""), "the schema of tool %q has %s; at the root it must be \"object\"", cutText(d.name, 140), describeType(root))
+			r.addFinding(x, at, byProvider(x, map[bool]string{true: "A-6", false: "A-7"}[root == nil], "O-20", ""), "the schema of tool %q has %s; at the root it must be \"object\"", cutText(d.name, 140), describeType(root))
 			return
 		}
 		if d.dialect == geminiSchema && d.node.Any("parametersJsonSchema", "parameters_json_schema") != nil {
@@ -166,7 +174,13 @@ func toolSchemas(s *Trace, r *report) {
 				at.Off = f.node.Off
 			}
 			at.Path = f.path
-			r.addFinding(x, at, byProvider(x, "A-7", "O-19", "G-12"), "the schema of tool %q: %s %s", cutText(d.name, 140), strings.TrimPrefix(f.path, d.schemaPath+"."), f.text)
+			r.addFinding(x, at, byProvider(x, "A-7", "O-20", f.geminiRule(d.dialect)), "the schema of tool %q: %s %s", cutText(d.name, 140), strings.TrimPrefix(f.path, d.schemaPath+"."), f.text)
+		}
+	})
+	s.eachPolicyRequest(evidence.Gemini, func(x *exchange) {
+		schema, at := x.member("generationConfig", "responseSchema")
+		if f := findSchemaFault(schema, geminiSchema, at.Path, 0); schema.Is('{') && f != nil {
+			r.addFinding(x, wire.Place{Event: -1, Off: at.Off, Path: f.path}, f.geminiRule(geminiSchema), "the schema of the answer: %s %s", strings.TrimPrefix(f.path, at.Path+"."), f.text)
 		}
 	})
 }
@@ -196,7 +210,10 @@ func strictSchemas(s *Trace, r *report) {
 			if ref := findCircle(d.schema); x.Provider == evidence.Anthropic && ref != "" {
 				r.addFinding(x, wire.Place{Event: -1, Off: d.schema.Off, Path: d.schemaPath}, "A-48", "strict tool %q: %s refers to itself", cutText(d.name, 140), cutText(ref, 60))
 			}
-			c.count(d.schema, 0)
+			before := c.unions
+			if c.count(d.schema, 0); x.Provider == evidence.Anthropic && c.unions-before == maxUnionParameters { // recorded
+				r.addFinding(x, wire.Place{Event: -1, Off: d.schema.Off, Path: d.schemaPath}, "A-48", "strict tool %q has %d parameters with unions, which one tool cannot", cutText(d.name, 140), maxUnionParameters)
+			}
 		}
 		if x.Provider == evidence.Anthropic {
 			at := nodePlace(x.req.Tools, "tools")

@@ -55,9 +55,10 @@ func samplingWhileThinking(s *Trace, r *report) {
 		for _, p := range []struct {
 			name     string
 			from, to float64
-		}{{"temperature", 1, 1}, {"top_p", 0.95, 1}, {"top_k", 1, 0}} {
+		}{{"temperature", 1, 1}, {"top_p", 0.95, 1}, {"top_k", -1, 0}} {
 			n, at := x.member(p.name)
-			if v, err := strconv.ParseFloat(string(rawOf(n)), 64); err == nil && (v < p.from || v > p.to) {
+			v, err := strconv.ParseFloat(string(rawOf(n)), 64)
+			if isDefault := v == -1 && p.name != "temperature"; err == nil && !isDefault && (v < p.from || v > p.to) {
 				r.addFinding(x, at, "A-27", "%s is %s while thinking is on", p.name, n.Raw)
 			}
 		}
@@ -171,19 +172,33 @@ func thinkingMatchesHistory(s *Trace, r *report) {
 	})
 }
 
+// efforts are those that some model has.
+var efforts = map[string][]string{
+	evidence.Anthropic: {"low", "medium", "high", "xhigh", "max"}, evidence.OpenAI: {"none", "minimal", "low", "medium", "high", "xhigh", "max"},
+}
+
 // effortByModel: a model takes only the efforts it has (A-32, O-22, O-23).
 func effortByModel(s *Trace, r *report) {
 	s.eachPolicyRequest("", func(x *exchange) {
+		reasoning, _ := x.member("reasoning")
+		for i, name := range namesOf(reasoning) {
+			if x.Provider == evidence.OpenAI && x.can.Reasoning == "never" && name != "effort" && !reasoning.Items[i].Null() {
+				r.addFinding(x, wire.Place{Event: -1, Off: reasoning.Off, Path: "reasoning." + name}, "O-22", "%s does not reason", x.req.Model)
+			}
+		}
 		path := []string{"reasoning", "effort"}
 		if x.Provider == evidence.Anthropic {
 			path[0] = "output_config"
 		}
 		n, at := x.member(path...)
-		if x.Provider == evidence.Gemini || n.Null() || x.can.Efforts == nil {
+		if x.Provider == evidence.Gemini || !n.Is('"') {
 			return
 		}
 		r.addObserved(1)
 		switch {
+		case !slices.Contains(efforts[x.Provider], n.Str()):
+			r.addFinding(x, at, byProvider(x, "A-7", "O-5", ""), "the effort %q is none of %s", cutText(n.Str(), 20), strings.Join(efforts[x.Provider], ", "))
+		case x.can.Efforts == nil:
 		case len(x.can.Efforts) == 0:
 			r.addFinding(x, at, byProvider(x, "A-32", "O-22", ""), "%s takes no effort", x.req.Model)
 		case !slices.Contains(x.can.Efforts, n.Str()):

@@ -114,13 +114,18 @@ var toolNameForms = map[string]*regexp.Regexp{
 // toolNames: each provider takes its own form of names (A-21, O-18, G-11).
 func toolNames(s *Trace, r *report) {
 	s.eachTool(func(x *exchange, d toolDeclaration) {
-		if !d.client || d.node.Get("name") == nil {
-			return
+		if !d.client || d.node.Get("name").Str() == "" {
+			return // of which PAR-006 speaks
 		}
 		r.addObserved(1)
 		inNamespace := d.name != d.node.Get("name").Str()
 		if !toolNameForms[x.Provider].MatchString(d.name) || x.Provider == evidence.OpenAI && !inNamespace && strings.Contains(d.name, ".") {
 			r.addFinding(x, d.place(), byProvider(x, "A-21", "O-18", "G-11"), "the provider does not take the tool name %q", cutText(d.name, 140))
+		}
+	})
+	s.eachPolicyRequest(evidence.OpenAI, func(x *exchange) {
+		if name, at := x.member("text", "format", "name"); name.Str() != "" && !anthropicID.MatchString(name.Str()) {
+			r.addFinding(x, at, "O-18", "the provider does not take the name %q of an answer's form", cutText(name.Str(), 140))
 		}
 	})
 }
@@ -136,7 +141,7 @@ func toolNamesUnique(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if at, again := first[d.name]; again {
-				f := r.addFinding(x, d.place(), byProvider(x, "A-21", "", "G-11"), "the tool name %q is already used at %s", cutText(d.name, 140), at)
+				f := r.addFinding(x, d.place(), byProvider(x, "A-21", "O-18", "G-11"), "the tool name %q is already used at %s", cutText(d.name, 140), at)
 				if x.Provider == evidence.OpenAI {
 					f.Consequence = "degraded"
 				}
@@ -199,15 +204,16 @@ func (x *exchange) forcedTool() string {
 func choiceHasTools(s *Trace, r *report) {
 	s.eachPolicyRequest("", func(x *exchange) {
 		kind, names, at := x.toolChoice()
-		if x.req.Stateful || x.offersOtherTools() || kind == "" {
+		config, _ := x.member("toolConfig", "functionCallingConfig")
+		if x.req.Stateful || x.offersOtherTools() || kind == "" && config.Null() {
 			return
 		}
-		if x.Provider != evidence.Anthropic && kind != "any" && kind != "tool" && names == nil {
+		if x.Provider == evidence.OpenAI && kind != "any" && kind != "tool" && names == nil {
 			return
 		}
 		r.addObserved(1)
-		hasTools := len(x.req.Tools.Elems()) > 0
-		if x.Provider == evidence.Gemini {
+		hasTools := x.req.Tools.Is('{') || len(x.req.Tools.Elems()) > 0
+		if mode := strings.ToUpper(config.Get("mode").Str()); x.Provider == evidence.Gemini && (!hasTools || mode != "" && mode != "AUTO") {
 			hasTools = len(x.declaredTools()) > 0
 		}
 		if !hasTools {

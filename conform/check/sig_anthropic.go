@@ -100,8 +100,19 @@ func redactedData(s *Trace, r *report) {
 
 // thinkingLeads: with a thinking budget, the assistant message before the last
 // results starts with thinking if it was emitted so. Adaptive thinking does not
-// ask for it.
+// ask for it. Where no reply is known, the form of the request says the same.
 func thinkingLeads(s *Trace, r *report) {
+	s.eachRequest(func(x *exchange) {
+		n := len(x.req.Items)
+		i := slices.IndexFunc(x.runs, func(run span) bool { return run.from >= x.turn })
+		if x.Provider != evidence.Anthropic || thinkingType(x) != "enabled" || i < 0 || len(x.replays) > 0 || x.req.Items[n-1].What != wire.Result {
+			return
+		}
+		r.addObserved(1)
+		if first := &x.req.Items[x.runs[i].from]; !first.Continuity() {
+			r.addFinding(x, first.Place, "A-38", "the turn of an open tool loop starts with %s, not with thinking", first.What)
+		}
+	})
 	for _, l := range s.links {
 		if l.to.Provider != evidence.Anthropic || thinkingType(l.to) != "enabled" || !l.latest() || !l.open() {
 			continue
@@ -139,7 +150,7 @@ func thinkingFields(s *Trace, r *report) {
 			case wire.Redacted:
 				r.addObserved(1)
 				if it.Token == "" {
-					r.addFinding(x, it.Place, "A-36", "redacted thinking without data")
+					r.addFinding(x, it.Place, "A-6", "redacted thinking without data")
 				}
 			default: // only thinking has these fields
 			}

@@ -137,7 +137,7 @@ func summaryParts(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if !it.Node.Get("summary").Is('[') {
-				f := r.addFinding(x, it.Place, "OAI-R1", "reasoning item without a summary list, which may be empty but not absent")
+				f := r.addFinding(x, it.Place, "O-3", "reasoning item without a summary list, which may be empty but not absent")
 				f.Consequence = specs.Refused
 			}
 		}

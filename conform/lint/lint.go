@@ -66,8 +66,14 @@ func (r Result) Verdict() report.Verdict {
 
 // Request judges the body of one request. provider is anthropic, openai or gemini, "" to
 // tell it from the members; model is needed for Gemini only, which has it in the URL.
-// Errors say that the body cannot be judged at all.
+// Errors say that the body cannot be judged at all. What the header anthropic-beta decides is a
+// warning, because a body does not show it.
 func Request(provider, model string, body []byte) (Result, error) {
+	return RequestWithHeader(provider, model, nil, body)
+}
+
+// RequestWithHeader is Request for a request whose header is known; nil is an unknown one.
+func RequestWithHeader(provider, model string, header http.Header, body []byte) (Result, error) {
 	doc, err := parse(body)
 	if err != nil {
 		return Result{}, err
@@ -84,7 +90,18 @@ func Request(provider, model string, body []byte) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	found, err := judge(provider, url, body)
+	found, err := judge(provider, url, header, body)
+	if header == nil && err == nil && provider == evidence.Anthropic {
+		var withoutBetas []Finding
+		withoutBetas, err = judge(provider, url, http.Header{"Anthropic-Version": {"2023-06-01"}}, body)
+		for _, f := range withoutBetas {
+			isSame := func(o Finding) bool { return o.Check == f.Check && o.Path == f.Path && o.Message == f.Message }
+			if !slices.ContainsFunc(found, isSame) {
+				f.Verdict, f.Message = report.Warn, f.Message+" (the header anthropic-beta decides)"
+				found = append(found, f)
+			}
+		}
+	}
 	return Result{Findings: mergeCauses(found), Providers: []string{provider}}, err
 }
 
@@ -151,13 +168,13 @@ func urlOf(provider, model string) (string, error) {
 }
 
 // judge runs every rule about the subject on a conversation of one request.
-func judge(provider, url string, body []byte) ([]Finding, error) {
+func judge(provider, url string, header http.Header, body []byte) ([]Finding, error) {
 	rules, err := report.RulesOf(specs.CurrentSet)
 	if err != nil {
 		return nil, err
 	}
 	ev := evidence.Evidence{Source: evidence.SourceRecording, Exchanges: []evidence.Exchange{{
-		Provider: provider, Process: -1, Request: evidence.Request{Method: http.MethodPost, URL: url, Body: body},
+		Provider: provider, Process: -1, Request: evidence.Request{Method: http.MethodPost, URL: url, Header: header, Body: body},
 	}}}
 	trace := check.Decode(&ev)
 	found := []Finding{}

@@ -53,7 +53,7 @@ func Tools(list []byte, providers ...string) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		found, err := judge(provider, url, requestWith(provider, tools, false))
+		found, err := judge(provider, url, nil, requestWith(provider, tools, false))
 		if err != nil {
 			return Result{}, err
 		}
@@ -71,7 +71,7 @@ func Tools(list []byte, providers ...string) (Result, error) {
 
 // noteOnParameters says which tools Gemini takes as parametersJsonSchema only.
 func noteOnParameters(url string, tools []tool, known []Finding) ([]string, error) {
-	found, err := judge(evidence.Gemini, url, requestWith(evidence.Gemini, tools, true))
+	found, err := judge(evidence.Gemini, url, nil, requestWith(evidence.Gemini, tools, true))
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"unicode"
@@ -101,6 +102,19 @@ func firstRefusal(trace *check.Trace) string {
 		return list[0].String()
 	}
 	return ""
+}
+
+// WriteLine writes the recording as one line of JSON, with the verdict that a policy leads to.
+func (r Recording) WriteLine(w io.Writer, policy Policy) error {
+	if !r.notJudged {
+		policy.apply(r.results)
+		r.sumUp()
+	}
+	line, err := marshalPlain(r)
+	if err == nil {
+		_, err = w.Write(append(line, '\n'))
+	}
+	return err
 }
 
 // dropVoid keeps of the results that show nothing only what the summary needs.

@@ -3,8 +3,10 @@ package conform
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -13,6 +15,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
 func (a *app) checkCommand() *cobra.Command {
@@ -37,7 +40,9 @@ providers' own hosts gave the replies: a finding about a request that they accep
 is then contradicted instead of a failure.
 
 Exits 1 when something failed, 3 when something could not be read, showed nothing
-or holds no call that was accepted, 2 when there was nothing to judge. --json prints ` + report.CheckedSchema + `.`,
+or holds no call that was accepted, 2 when there was nothing to judge. --report
+ndjson=FILE writes each recording as a line when it is judged, as in the list
+"recordings" of --json. --json prints ` + report.CheckedSchema + `.`,
 		Example: `  conform check recording.har
   conform check --strict --require SIG,ORD-001 cassettes > report.txt
   conform check --rules our-rules.yaml recording.har
@@ -93,7 +98,15 @@ func (a *app) check(ctx context.Context, paths []string, policy report.Policy, s
 	if found, err = session.group(found); err != nil {
 		return err
 	}
-	recordings, passedOver, err := a.judgeAll(ctx, rules, found, session, page, policy.Strict)
+	if err := files.openStreams(a.JSON()); err != nil {
+		return err
+	}
+	recordings, passedOver, err := a.judgeAll(ctx, rules, found, session, page, policy, files)
+	for _, file := range files {
+		if file.stream != nil {
+			err = errors.Join(err, file.stream.Close())
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -134,9 +147,10 @@ func findRecordings(paths []string) ([]evidence.Found, error) {
 }
 
 // judgeAll reads and judges on every processor. Files below a directory that are not
-// recordings come back as passed over; where strict is set, they are not testable.
+// recordings come back as passed over; by a strict policy, they are not testable.
 func (a *app) judgeAll(
-	ctx context.Context, rules []report.Rule, found []evidence.Found, session sessionFlags, page *inspection, strict bool,
+	ctx context.Context, rules []report.Rule, found []evidence.Found, session sessionFlags, page *inspection,
+	policy report.Policy, files reportFiles,
 ) (list []report.Recording, passedOver []string, err error) {
 	bar := a.StartProgress("checked")
 	defer bar.Done()
@@ -144,6 +158,7 @@ func (a *app) judgeAll(
 	read := make([]evidence.Recording, len(found)) // kept for a page only
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
+	var streaming sync.Mutex
 	for i, f := range found {
 		group.Go(func() error {
 			if ctx.Err() != nil {
@@ -151,10 +166,20 @@ func (a *app) judgeAll(
 			}
 			defer bar.Step(len(found))
 			a.Log().Info("reading", "file", f.Path)
-			f.Named = f.Named || strict
+			f.Named = f.Named || policy.Strict
 			rec, judged := judgeRecording(rules, f, session)
 			if out[i] = judged; page != nil {
 				read[i] = rec
+			}
+			streaming.Lock()
+			defer streaming.Unlock()
+			for _, file := range files {
+				if file.stream == nil || judged == nil {
+					continue
+				}
+				if err := judged.WriteLine(file.stream, policy); err != nil {
+					return fmt.Errorf("%s: the ndjson report cannot be written: %w", file.path, fileutil.Reason(err))
+				}
 			}
 			return nil
 		})

@@ -84,7 +84,7 @@ func (a *app) showMerged(ran *report.Run, files reportFiles, f matrixFlags) erro
 		asJSON = jsonV2
 	}
 	if f.markdown {
-		files = append(files, reportFile{"markdown", toStdout, reportWriters["markdown"]})
+		files = append(files, reportFile{kind: "markdown", path: toStdout, write: reportWriters["markdown"]})
 	}
 	return a.deliverRun(ran, files, asJSON, nil)
 }

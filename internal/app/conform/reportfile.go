@@ -32,16 +32,19 @@ var reportWriters = map[string]func(io.Writer, reportDocument) error{
 	"junit":    func(w io.Writer, d reportDocument) error { return d.WriteJUnit(w) },
 	"markdown": func(w io.Writer, d reportDocument) error { return d.WriteMarkdown(w) },
 	githubKind: func(w io.Writer, d reportDocument) error { return d.WriteAnnotations(w) },
-	"ndjson":   writeNDJSON,
+	ndjsonKind: writeNDJSON,
 }
 
-const githubKind = "github"
+const (
+	githubKind = "github"
+	ndjsonKind = "ndjson"
+)
 
 // writeNDJSON writes a run in the form of a journal.
 func writeNDJSON(w io.Writer, d reportDocument) error {
 	ran, ok := d.(*report.Run)
 	if !ok {
-		return errors.New("only a run has the form of a journal; use json")
+		return errors.New("only a run has the form of a journal") // a check writes a stream
 	}
 	return ran.WriteJournal(w)
 }
@@ -54,6 +57,8 @@ type reportFile struct {
 	kind, path string
 	// write is nil for a page until [app.newInspection] sets it.
 	write func(io.Writer, reportDocument) error
+	// stream is what a check writes while it goes on, nil for a report that is written at its end.
+	stream io.WriteCloser
 }
 
 func (f reportFile) isStdout() bool { return f.path == toStdout }
@@ -61,7 +66,7 @@ func (f reportFile) isStdout() bool { return f.path == toStdout }
 // reportFiles are the reports beside the terminal's.
 type reportFiles []reportFile
 
-const reportHelp = "write reports, each as `KIND=FILE`; - is stdout: json, ndjson, junit, markdown, github (annotations; also writes the step summary), html (one page), inspector (its data)"
+const reportHelp = "write reports, each as `KIND=FILE`; - is stdout: json, ndjson (a line a case or recording), junit, markdown, github (annotations; also writes the step summary), html (one page), inspector (its data)"
 
 // parseReportFlags reads KIND=FILE. asJSON is set when --json takes stdout already.
 func (a *app) parseReportFlags(list []string, asJSON bool) (reportFiles, error) {
@@ -71,7 +76,7 @@ func (a *app) parseReportFlags(list []string, asJSON bool) (reportFiles, error) 
 	onStdout := asJSON
 	for _, entry := range list {
 		kind, path, ok := strings.Cut(entry, "=")
-		file := reportFile{kind, path, reportWriters[kind]}
+		file := reportFile{kind: kind, path: path, write: reportWriters[kind]}
 		switch {
 		case !ok || path == "":
 			return nil, cli.Usage("--report: %q is not KIND=FILE; write for example json=report.json", entry)
@@ -97,6 +102,31 @@ func (files reportFiles) holdPath(path string) bool {
 	return slices.ContainsFunc(files, func(f reportFile) bool { return f.path != os.DevNull && filepath.Clean(f.path) == filepath.Clean(path) })
 }
 
+// openStreams opens the files of NDJSON, of which a check writes each line when it knows it.
+func (files reportFiles) openStreams(stdout io.Writer) error {
+	for i := range files {
+		file := &files[i]
+		if file.kind != ndjsonKind {
+			continue
+		}
+		if file.isStdout() {
+			file.stream = struct {
+				io.Writer
+				io.Closer
+			}{stdout, io.NopCloser(nil)}
+			continue
+		}
+		err := os.MkdirAll(filepath.Dir(file.path), 0o750)
+		if err == nil {
+			file.stream, err = os.OpenFile(file.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		}
+		if err != nil {
+			return cli.Usage("%s: the ndjson report cannot be written: %w; name another file", file.path, fileutil.Reason(err))
+		}
+	}
+	return nil
+}
+
 // takesStdout reports whether a report other than annotations goes to stdout, so that
 // the one for people does not.
 func (files reportFiles) takesStdout() bool {
@@ -107,6 +137,9 @@ func (files reportFiles) takesStdout() bool {
 func (a *app) save(files reportFiles, doc reportDocument) error {
 	var errs []error
 	for _, file := range files {
+		if file.stream != nil {
+			continue
+		}
 		if err := a.saveOne(file, doc); err != nil {
 			errs = append(errs, fmt.Errorf("%s: the %s report cannot be written: %w", file.path, file.kind, fileutil.Reason(err)))
 		}

@@ -153,7 +153,7 @@ func newCheck(id string, run rule) Check {
 // isSourceCheck reports whether a requirement speaks of replies as they were sent and
 // recorded, which no agent can change.
 func isSourceCheck(requirement string) bool {
-	return requirement >= "STR-001" && requirement <= "STR-006" || requirement == "ERR-003"
+	return requirement >= "STR-001" && requirement <= "STR-006" || requirement == "ERR-003" || requirement == "MOD-004"
 }
 
 // fixOf takes the advice from the catalogue, so that it is written down once.

@@ -185,6 +185,7 @@ var breaches = []breach{
 	{"SIG-017/signed-parts", "gemini-loop", "3>", `,"thoughtSignature":"EjQKMgERTTIKaaaaaaaaaaaaaaaaaaaaaaaac3ludA=="`, ``, "contents[1].parts[1]", "", "tool call part is sent back without its signature"},
 	{"RES-001/reasoning", "openai-loop", "3>", `{"id":"rs_01ba","type":"reasoning","encrypted_content":"gAAAAABsyntheticbababababa==","summary":[]},`, ``,
 		"input[7]", "", "reasoning item rs_01ba, which exchange 2 held at input[7], is gone"},
+	{"MOD-004/answers", "openai-hosted", "0<", `"model":"gpt-5.5-2026-04-23"`, `"model":"gpt-5.4-2026-03-05"`, "model", "", `"gpt-5.5" was asked for, and the reply is of "gpt-5.4-2026-03-05"`},
 	{"RES-001/prefix", "openai-loop", "3>", `then report."}`, `then stop."}`, "input[0]", "", "that exchange 2 sent at input[0] is not what stands there now: differs from byte 21"},
 	{"RES-001/prefix", "anthropic-loop", "4>", `"content":"12:00"`, `"content":"13:00"`, "messages[2].content[1]", "", ".content changed"},
 	{"RES-002/system", "anthropic-loop", "2>", `You are a careful`, `Today is Monday. You are a careful`, "system", "", "the system prompt is not that of exchange 1"},

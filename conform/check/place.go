@@ -115,14 +115,16 @@ func (x *exchange) wasAnswered() bool {
 // modelInPath is the model in the URLs of clouds, whose bodies do not name it.
 var modelInPath = regexp.MustCompile(`/models?/([^/:]+)(?::\d+)?(?:[:/][A-Za-z-]+)?$`)
 
-// modelAsked is the model that the request names, else the one that replied.
-func (x *exchange) modelAsked() string {
-	inPath := ""
+// modelNamed is the model that the request names, "" where only its host knows.
+func (x *exchange) modelNamed() string {
 	if m := modelInPath.FindStringSubmatch(x.Request.URL); m != nil {
-		inPath = m[1]
+		return cmp.Or(x.req.Model, m[1])
 	}
-	return cmp.Or(x.req.Model, inPath, x.reply.Model)
+	return x.req.Model
 }
+
+// modelAsked is the model that the request names, else the one that replied.
+func (x *exchange) modelAsked() string { return cmp.Or(x.modelNamed(), x.reply.Model) }
 
 // atOtherHost reports whether x went to a host that only speaks the provider's
 // format. What stands in for the provider, as the simulator, does so at any address.

@@ -49,11 +49,11 @@ func runWithoutCassettes(t *testing.T, o Options) (Outcome, error) {
 func TestRunJudges(t *testing.T) {
 	var calls int
 	o, err := runWithoutCassettes(t, Options{Config: Config{Subject: refusesModels}, Filter: "unsupported-model && MOD", Progress: func(done, total int) {
-		if calls++; done != calls || total != 9 {
+		if calls++; done != calls || total != 12 {
 			t.Errorf("progress %d of %d after %d calls", done, total, calls)
 		}
 	}})
-	if err != nil || o.Interrupted || len(o.Results) != 3 || calls != 9 {
+	if err != nil || o.Interrupted || len(o.Results) != 3 || calls != 12 {
 		t.Fatalf("%+v, %v, %d calls", o, err, calls)
 	}
 	for _, r := range o.Results {

@@ -24,6 +24,12 @@ var modelMutants = []Mutant{
 		ev.Exchanges = append(ev.Exchanges, x)
 		return true
 	})},
+	{"reroute", "is answered by another model", []string{"MOD-004"}, changeReply(func(x *evidence.Exchange, r *wire.Reply) bool {
+		other := map[string]string{evidence.Anthropic: "claude-3-haiku-20240307", evidence.OpenAI: "gpt-4o-mini-2024-07-18", evidence.Gemini: "gemini-1.5-flash"}[x.Provider]
+		before := x.Response.Body
+		x.Response.Body = bytes.ReplaceAll(before, []byte(`"`+r.Model+`"`), []byte(`"`+other+`"`))
+		return r.Model != "" && !bytes.Equal(before, x.Response.Body)
+	})},
 }
 
 // changeProcess changes the first process that failed without sending anything: one

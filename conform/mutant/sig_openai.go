@@ -42,9 +42,12 @@ var openAIMutants = []Mutant{
 		return it.ItemID != "" && e.doc.Get("store").Is('f') && dropMember(it.Node, "encrypted_content")
 	}), evidence.OpenAI)},
 	{"name-image", "names an image that is not stored", []string{"SIG-013"}, changeRequest(func(e *editor) bool {
-		return e.eachItem(func(_ int, it *wire.Item) bool {
-			return it.Type == "image_generation_call" && e.doc.Get("store").Is('f') && dropMember(it.Node, "result")
-		})
+		all := e.messageList()
+		if !all.Is('[') || !e.doc.Get("store").Is('f') {
+			return false
+		}
+		all.Items = append(all.Items, mustParse(`{"type":"image_generation_call","id":"ig_0a1b2c"}`))
+		return true
 	}, evidence.OpenAI)},
 	{"drop-phase", "forgets the phase of a message", []string{"SIG-020"}, changeRequest(func(e *editor) bool {
 		return e.eachItem(func(_ int, it *wire.Item) bool {

@@ -126,6 +126,7 @@ func (d *draft) toSmallModel(k int, root *node, answer string) evidence.Exchange
 		root.removeKey(key)
 	}
 	name := smallModels[d.provider]
+	root.removeKey("model") // which some clients of Gemini repeat from the URL
 	if d.provider != evidence.Gemini {
 		root.setMember("model", stringNode(name))
 	}

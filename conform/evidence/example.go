@@ -3,6 +3,7 @@ package evidence
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -39,7 +40,12 @@ func exampleSource(r specs.Requirement, e specs.Example) Source {
 
 func newExampleExchange(i, process int, e specs.Example, x specs.ExampleExchange) Exchange {
 	provider := cmp.Or(x.Provider, e.Provider)
-	reply := cmp.Or(x.Reply, defaultReplies[provider])
+	var asked struct {
+		Model string `json:"model"`
+	}
+	_ = json.Unmarshal([]byte(x.Request), &asked) // some examples are about requests that nobody can read
+	model := cmp.Or(asked.Model, e.Model, "gemini-3.5-flash")
+	reply := cmp.Or(x.Reply, strings.Replace(defaultReplies[provider], "MODEL", model, 1))
 	isStream := strings.HasPrefix(reply, "event:") || strings.HasPrefix(reply, "data:")
 	contentType := "application/json"
 	if isStream {
@@ -78,7 +84,7 @@ func exampleURL(provider, model string, isStream bool) string {
 
 // defaultReplies are what the model says where an example does not care.
 var defaultReplies = map[string]string{
-	Anthropic: `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}`,
-	OpenAI:    `{"id":"resp_1","object":"response","status":"completed","model":"gpt-5.5","output":[{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"ok","annotations":[]}]}]}`,
-	Gemini:    `{"candidates":[{"content":{"role":"model","parts":[{"text":"ok"}]},"finishReason":"STOP","index":0}],"modelVersion":"gemini-3.5-flash","responseId":"r1"}`,
+	Anthropic: `{"id":"msg_1","type":"message","role":"assistant","model":"MODEL","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}`,
+	OpenAI:    `{"id":"resp_1","object":"response","status":"completed","model":"MODEL","output":[{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"ok","annotations":[]}]}]}`,
+	Gemini:    `{"candidates":[{"content":{"role":"model","parts":[{"text":"ok"}]},"finishReason":"STOP","index":0}],"modelVersion":"MODEL","responseId":"r1"}`,
 }

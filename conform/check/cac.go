@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -245,11 +246,20 @@ func sameToolSet(a, b []toolDeclaration) bool {
 // lookBack is how many blocks before a mark Anthropic looks for what it wrote earlier.
 const lookBack = 20
 
+// branchesAt reports whether now is a branch of the conversation behind the reply of x: a fork,
+// or a sub-agent that inherits the history. Each branch marks what is its own, and the cache is
+// for the one that goes on.
+func (x *exchange) branchesAt(now *exchange) bool {
+	return !sameSystem(x.req.System, now.req.System) || slices.ContainsFunc(x.followers, func(f *exchange) bool {
+		return f != now && !f.kind.isSide() && !f.sameRequest(now) && isAncestor(x, f)
+	})
+}
+
 // marksAreReached: what one request writes into Anthropic's cache is read only if a mark
 // of the next stands there, or at most 20 blocks behind.
 func marksAreReached(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
-		if then.Provider != evidence.Anthropic || !then.req.Doc.Get("cache_control").Null() || !now.req.Doc.Get("cache_control").Null() {
+		if then.Provider != evidence.Anthropic || then.branchesAt(now) || !then.req.Doc.Get("cache_control").Null() || !now.req.Doc.Get("cache_control").Null() {
 			return
 		}
 		was, is := then.cacheMarks(), now.cacheMarks()
@@ -322,7 +332,7 @@ func cacheKeyConstant(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
 		was, _ := then.member("prompt_cache_key")
 		is, at := now.member("prompt_cache_key")
-		if now.Provider != evidence.OpenAI || !was.Is('"') || !is.Is('"') || strings.Contains(was.Str()+is.Str(), "REDACTED") {
+		if now.Provider != evidence.OpenAI || then.branchesAt(now) || !was.Is('"') || !is.Is('"') || strings.Contains(was.Str()+is.Str(), "REDACTED") {
 			return
 		}
 		r.addObserved(1)

@@ -112,3 +112,40 @@ func TestLostByProvider(t *testing.T) {
 		}
 	}
 }
+
+// TestBranchesHaveMarksOfTheirOwn: of two branches behind one reply, neither need mark what the
+// other wrote, nor use the other's key; a conversation that does not branch has to.
+func TestBranchesHaveMarksOfTheirOwn(t *testing.T) {
+	const said = `{"role":"assistant","content":[{"type":"text","text":"The parser is broken."}]}`
+	const marked = `{"role":"user","content":[{"type":"text","text":"Look.","cache_control":{"type":"ephemeral"}}]}`
+	const usage = `"usage":{"cache_read_input_tokens":0,"cache_creation_input_tokens":2100}`
+	claude := func(i int, system, messages string) evidence.Exchange {
+		body := `{"model":"claude-opus-4-6","max_tokens":9,"system":"` + system + `","messages":[` + messages + `]}`
+		return asked(i, evidence.Anthropic, body, 200,
+			`{"type":"message","role":"assistant","content":[{"type":"text","text":"The parser is broken."}],"stop_reason":"end_turn",`+usage+`}`)
+	}
+	unmarked := strings.Replace(marked, `,"cache_control":{"type":"ephemeral"}`, ``, 1)
+	begin, goOn := claude(0, "s", marked), claude(1, "s", marked+`,`+said+`,{"role":"user","content":"Mend it."}`)
+	fork := claude(2, "s", unmarked+`,`+said+`,{"role":"user","content":"Explain it."}`)
+	agent := claude(1, "You explain.", unmarked+`,`+said+`,{"role":"user","content":"Explain it."}`)
+	gpt := func(i int, key, input string) evidence.Exchange {
+		return asked(i, evidence.OpenAI, `{"model":"gpt-5.4","store":false,"prompt_cache_key":"`+key+`","input":[{"role":"user","content":"Look."}`+input+`]}`, 200,
+			`{"id":"resp_1","status":"completed","output":[{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"output_text","text":"It is broken."}]}]}`)
+	}
+	const answer = `,{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"output_text","text":"It is broken."}]},{"role":"user","content":"`
+	for name, c := range map[string]struct {
+		check     string
+		exchanges []evidence.Exchange
+		findings  int
+	}{
+		"a fork":                    {"CAC-003/marks", []evidence.Exchange{begin, goOn, fork}, 0},
+		"a sub-agent":               {"CAC-003/marks", []evidence.Exchange{begin, agent}, 0},
+		"one that goes on":          {"CAC-003/marks", []evidence.Exchange{begin, fork}, 1},
+		"a fork with its key":       {"CAC-004/cache-key", []evidence.Exchange{gpt(0, "a", ""), gpt(1, "a", answer+`Mend it."}`), gpt(2, "b", answer+`Explain it."}`)}, 0},
+		"one that goes on with key": {"CAC-004/cache-key", []evidence.Exchange{gpt(0, "a", ""), gpt(1, "b", answer+`Explain it."}`)}, 1},
+	} {
+		if res := find(t, c.check).Run(recording(c.exchanges...)); len(res.Findings) != c.findings {
+			t.Errorf("%s: %+v", name, res)
+		}
+	}
+}

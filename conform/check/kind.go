@@ -153,7 +153,7 @@ func (x *exchange) asksForSummary() bool { return mentionsSummary(lastPrompt(x))
 // mentionsSummary looks for the words of a summary, or of a prompt for one.
 func mentionsSummary(text string) bool {
 	text = strings.ToLower(text)
-	return strings.Contains(text, "summar") || strings.Contains(text, "compact")
+	return strings.Contains(text, "summar") || strings.Contains(text, "compact") || strings.Contains(text, "condens")
 }
 
 // holdsPrompt reports whether the last prompt of from stands in x.

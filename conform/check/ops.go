@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // operationRules judge agents that run other agents beside their own conversation: what
@@ -28,15 +29,22 @@ func ownRepliesOnly(s *Trace, r *report) {
 		begun[x.conversation] = true
 	}
 	for _, x := range s.x {
-		if x.conversation < 0 || len(x.runs) == 0 || len(begun) < 2 {
+		if x.conversation < 0 || len(x.runs) == 0 {
 			continue
 		}
-		r.addObserved(1)
+		if len(begun) > 1 {
+			r.addObserved(1)
+		}
 		allowed, reported := x.ownConversations(), map[*exchange]bool{}
 		for _, run := range x.runs {
 			for i := run.from; i < run.to; i++ {
 				it := &x.req.Items[i]
 				from := onlyIssuer(issuers, x.Provider, it)
+				if from != nil && !reported[from] && it.Continuity() && x.quotesSummaryOf(from) {
+					reported[from] = true
+					r.addFinding(x, it.Place, "", "the reasoning of exchange %d, which was asked beside the conversation or for a summary of it, stands in the conversation", from.Index).
+						Consequence = specs.Degraded
+				}
 				// What came from another provider has been handed over, see SIG-018.
 				if from == nil || from.Provider != x.Provider || from.conversation < 0 || allowed[from.conversation] || reported[from] {
 					continue
@@ -46,6 +54,12 @@ func ownRepliesOnly(s *Trace, r *report) {
 			}
 		}
 	}
+}
+
+// quotesSummaryOf reports whether x can only quote the reply of from, a request beside the
+// conversation or for a summary of it: x does not go on with that request.
+func (x *exchange) quotesSummaryOf(from *exchange) bool {
+	return from.Provider == x.Provider && (from.kind.isSide() || from.asksForSummary()) && !x.holdsPrompt(from)
 }
 
 // ownConversations are the conversation of x and those whose replies it began with: a

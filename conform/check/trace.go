@@ -157,13 +157,14 @@ func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
 }
 
 // collectLinks lists the links that checks judge: those of a side request are
-// none, because it quotes a conversation and does not continue it.
+// none, because it quotes a conversation and does not continue it, and a summary is quoted.
 func (s *Trace) collectLinks() {
 	for _, x := range s.x {
 		if x.kind.isSide() {
 			x.replays = nil
 			continue
 		}
+		x.replays = slices.DeleteFunc(x.replays, func(l *link) bool { return x.quotesSummaryOf(l.from) })
 		for _, l := range x.replays {
 			s.links = append(s.links, l)
 			l.from.sentBack = append(l.from.sentBack, l)

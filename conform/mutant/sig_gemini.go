@@ -1,6 +1,7 @@
 package mutant
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -29,10 +30,12 @@ var geminiMutants = []Mutant{
 	{"drop-text-signature", "joins a signed text with what stands before it", []string{"SIG-017"}, changeRequest(signedText(func(_ *editor, it *wire.Item) bool {
 		return it.Text != "" && dropMember(it.Node, "thoughtSignature", "thought_signature")
 	}), evidence.Gemini)},
-	{"stand-in-beside-call", "puts the stand-in for a signature on a call that needs none", []string{"SIG-017"}, changeRequest(func(e *editor) bool {
+	{"stand-in-beside-call", "puts the stand-in for a signature on a part beside a signed call", []string{"SIG-017"}, changeRequest(func(e *editor) bool {
 		return e.eachItem(func(i int, it *wire.Item) bool {
-			isSecond := i > 0 && it.What == wire.Call && e.req.Items[i-1].What == wire.Call && e.req.Items[i-1].Msg == it.Msg
-			return isSecond && it.Token == "" && setMember(it.Node, "thoughtSignature", jsonString("skip_thought_signature_validator"))
+			isBeside := slices.ContainsFunc([]int{i - 1, i + 1}, func(k int) bool {
+				return k >= 0 && k < len(e.req.Items) && e.req.Items[k].Msg == it.Msg && e.req.Items[k].What == wire.Call && e.req.Items[k].Token != ""
+			})
+			return isBeside && it.Token == "" && it.What != wire.Thinking && setMember(it.Node, "thoughtSignature", jsonString("skip_thought_signature_validator"))
 		})
 	}, evidence.Gemini)},
 }

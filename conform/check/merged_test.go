@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // TestMaskedTokens: what a recorder put in the place of tokens repeats from session to
@@ -141,6 +142,22 @@ func TestMembersOfMessagesHaveNoOrder(t *testing.T) {
 			asked(2, "anthropic", ask(strings.Replace(third, c.old, c.new, 1)), 200, reply(`{"type":"text","text":"Bye."}`))))
 		if len(res.Findings) != c.findings || res.Observed != 1 {
 			t.Errorf("%s: %+v", name, res)
+		}
+	}
+}
+
+// TestSentTwice: an item id that stands twice is refused. A copy without an id is not known to be.
+func TestSentTwice(t *testing.T) {
+	const reply = `{"object":"response","status":"completed","output":[{"type":"reasoning","id":"rs_01","summary":[],"encrypted_content":"gAAAAABsigned-content-1"},
+{"type":"message","id":"msg_01","role":"assistant","status":"completed","content":[{"type":"output_text","text":"ok","annotations":[]}]}]}`
+	for id, want := range map[string]specs.Consequence{"": specs.Degraded, `"id":"rs_01",`: ""} {
+		thought := `{"type":"reasoning",` + id + `"summary":[],"encrypted_content":"gAAAAABsigned-content-1"},`
+		next := `{"model":"gpt-5.2","store":false,"input":[{"role":"user","content":"hi"},` + thought + thought +
+			`{"role":"assistant","content":[{"type":"output_text","text":"ok"}]},{"role":"user","content":"more"}]}`
+		tr := recording(asked(0, "openai", minimal["openai"], 200, reply), asked(1, "openai", next, 200, reply))
+		got := find(t, "ORD-010/sent-once").Run(tr).Findings
+		if len(got) != 1 || got[0].Consequence != want || (got[0].Rule == "O-9") != (want == "") {
+			t.Errorf("with %q: %+v", id, got)
 		}
 	}
 }

@@ -90,12 +90,15 @@ func sentOnce(s *Trace, r *report) {
 		r.addObserved(len(l.pairs))
 		for _, q := range l.again {
 			it := l.sent(q)
-			rule := byProvider(l.to, "", "O-9", "")
-			if it.What == wire.Call {
+			rule := "" // only ids are known to be refused the second time
+			switch {
+			case it.What == wire.Call:
 				rule = byProvider(l.to, "A-18", "O-9", "")
+			case it.ItemID != "":
+				rule = byProvider(l.to, "", "O-9", "")
 			}
 			f := r.addFinding(l.to, it.Place, rule, "%s is sent back a second time (reply of exchange %d)", it.What, l.from.Index)
-			if it.What == wire.Text && it.ItemID == "" {
+			if rule == "" {
 				f.Consequence = specs.Degraded
 			}
 		}

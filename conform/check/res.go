@@ -342,7 +342,10 @@ func resumeOnce(s *Trace, r *report) {
 			end = max(end, l.items[len(l.items)-1]+1)
 			for _, q := range l.again {
 				it := l.sent(q)
-				r.addFinding(p.first, it.Place, "", "%s of the reply of exchange %d is sent back twice", it.What, l.from.Index)
+				f := r.addFinding(p.first, it.Place, "", "%s of the reply of exchange %d is sent back twice", it.What, l.from.Index)
+				if it.What != wire.Call && it.ItemID == "" {
+					f.Consequence = specs.Degraded // see sentOnce
+				}
 			}
 		}
 		if s.leftProvider(p) || s.isShortenedSince(p.before, p.first) {

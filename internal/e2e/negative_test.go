@@ -116,7 +116,8 @@ func buildConform(t *testing.T) string {
 	return path
 }
 
-// judge runs conform with the programs of a folder first in PATH.
+// judge runs conform with the programs of a folder first in PATH. Whatever it finds, the referee
+// and our simulator agree on what is refused.
 func judge(t *testing.T, conform, dir string, args ...string) *report.Run {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), conform, append([]string{"run", "--json", "--source", "simulator"}, args...)...)
@@ -128,6 +129,7 @@ func judge(t *testing.T, conform, dir string, args ...string) *report.Run {
 	if err := json.Unmarshal(out, &run); err != nil {
 		t.Fatalf("%v\n%s%s", err, out, stderr.String())
 	}
+	holdRun(t, &run)
 	return &run
 }
 

@@ -3,8 +3,8 @@ package evidence
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -40,11 +40,10 @@ func exampleSource(r specs.Requirement, e specs.Example) Source {
 
 func newExampleExchange(i, process int, e specs.Example, x specs.ExampleExchange) Exchange {
 	provider := cmp.Or(x.Provider, e.Provider)
-	var asked struct {
-		Model string `json:"model"`
+	model := cmp.Or(e.Model, "gemini-3.5-flash")
+	if m := exampleModel.FindStringSubmatch(x.Request); m != nil {
+		model = m[1]
 	}
-	_ = json.Unmarshal([]byte(x.Request), &asked) // some examples are about requests that nobody can read
-	model := cmp.Or(asked.Model, e.Model, "gemini-3.5-flash")
 	reply := cmp.Or(x.Reply, strings.Replace(defaultReplies[provider], "MODEL", model, 1))
 	isStream := strings.HasPrefix(reply, "event:") || strings.HasPrefix(reply, "data:")
 	contentType := "application/json"
@@ -67,6 +66,8 @@ func newExampleExchange(i, process int, e specs.Example, x specs.ExampleExchange
 	}
 	return out
 }
+
+var exampleModel = regexp.MustCompile(`"model": ?"([^"]+)"`)
 
 func exampleURL(provider, model string, isStream bool) string {
 	switch provider {

@@ -131,7 +131,7 @@ func idForm(s *Trace, r *report) {
 
 func itemPrefix(x *exchange, r *report, it *wire.Item) {
 	prefix := itemPrefixes[it.Type]
-	if x.Provider != evidence.OpenAI || prefix == "" || it.ItemID == "" {
+	if x.Provider != evidence.OpenAI || prefix == "" || it.ItemID == "" && !it.Node.Get("id").Is('"') {
 		return
 	}
 	r.addObserved(1)
@@ -165,7 +165,8 @@ func knownRoles(s *Trace, r *report) {
 			case role == "system" && x.Provider == evidence.Anthropic && !followsUser(x.req.Msgs[:i]):
 				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path}, "ANT-B8", "a message of the system follows neither the user nor a result of the provider's tools")
 			}
-			if m.Node.Is('{') && !slices.Contains(roles[x.Provider], role) {
+			isEmpty := x.Provider == evidence.OpenAI && role == "" && m.Node.Get("role").Is('"')
+			if m.Node.Is('{') && (isEmpty || !slices.Contains(roles[x.Provider], role)) {
 				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path + ".role"}, byProvider(x, "A-9", "O-5", "G-5"), "role %q is none of the provider's", role)
 			}
 		}

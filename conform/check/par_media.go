@@ -207,7 +207,7 @@ func filesReadable(s *Trace, r *report) {
 					if p.Get("type").Str() == "input_image" && p.Get("file_id").Null() && p.Get("image_url").Null() {
 						r.addFinding(x, at, "O-3", "the image has neither file_id nor image_url")
 					}
-					if !data.Is('"') {
+					if data.Str() == "" {
 						continue
 					}
 					r.addObserved(1)

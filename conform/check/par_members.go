@@ -86,7 +86,7 @@ func (w *memberWalk) walk(n *wire.Node, name, path string) {
 		w.inspection.objects++
 	case members != nil:
 		w.compare(n, members, path)
-	case w.objects.IsClosed(name) && n.Get("type") == nil:
+	case w.objects.IsClosed(name) && (n.Get("type") == nil || kind == "" && w.x.Provider == evidence.OpenAI):
 		w.inspection.objects++
 		w.add(missingMember, n, path+".type", byProvider(w.x, "A-6", "O-3", ""), "is required and absent")
 	case w.objects.IsClosed(name) && (w.x.Provider != evidence.Anthropic || !datedType.MatchString(kind)):
@@ -175,7 +175,7 @@ func (w *memberWalk) isInURL(name, path string) bool {
 // requiredRule names the rule that a required member breaks by being absent (v is nil), null or
 // empty; "" where it breaks none.
 func requiredRule(x *exchange, name, path string, v *wire.Node) (rule string, isEmpty bool) {
-	isEmpty = v.Is('[') && len(v.Items) == 0 && x.Provider != evidence.OpenAI || v.Is('"') && v.Str() == "" && isName(name)
+	isEmpty = v.Is('[') && len(v.Items) == 0 && x.Provider != evidence.OpenAI && !strings.Contains(path, ".") || v.Is('"') && v.Str() == "" && isName(name)
 	anthropic, openAI, gemini := "A-6", "O-3", "G-7"
 	switch {
 	case v == nil:
@@ -220,6 +220,9 @@ func (w *memberWalk) value(v *wire.Node, m specs.Member, path string) {
 			at := elementPath(path, i)
 			if v.Is('{') {
 				at = path + "." + v.Names[i]
+			}
+			if e.Null() {
+				w.add(wrongType, e, at, rule, "is null, not "+describeTypes(m.Elements))
 			}
 			w.value(e, specs.Member{Types: m.Elements, Values: m.Values}, at)
 		}

@@ -61,7 +61,7 @@ func typeFault(n *wire.Node, d dialect, path string) *schemaFault {
 	t := n.Get("type")
 	names := t.Elems()
 	switch {
-	case t.Null():
+	case t == nil, t.Null() && (d == geminiSchema || d == jsonSchema):
 		return nil
 	case t.Is('0') && d == geminiSchema:
 		return nil // the number of the enum
@@ -89,9 +89,9 @@ func arrayFault(n *wire.Node, d dialect, path string) *schemaFault {
 	switch {
 	case items.Is('['):
 		return &schemaFault{items, path + ".items", "is a list; it must be one schema"}
-	case items == nil && strings.EqualFold(n.Get("type").Str(), "array") && (d == openAISchema || d == geminiSchema):
+	case items.Null() && strings.EqualFold(n.Get("type").Str(), "array") && (d == openAISchema || d == geminiSchema):
 		return &schemaFault{n, path + ".items", "is missing; the provider wants to know what an array holds"}
-	case n.Get("enum") != nil && !n.Get("enum").Is('['):
+	case d != geminiSchema && n.Get("enum") != nil && !n.Get("enum").Is('['):
 		return &schemaFault{n.Get("enum"), path + ".enum", "is not a list"}
 	}
 	return nil
@@ -100,9 +100,9 @@ func arrayFault(n *wire.Node, d dialect, path string) *schemaFault {
 func objectFault(n *wire.Node, d dialect, path string) *schemaFault {
 	properties, required := n.Get("properties"), n.Get("required")
 	switch {
-	case properties != nil && !properties.Null() && !properties.Is('{'):
+	case properties != nil && (!properties.Null() || d == anthropicSchema || d == openAISchema) && !properties.Is('{'):
 		return &schemaFault{properties, path + ".properties", "is not an object"}
-	case required != nil && !required.Null() && !required.Is('['):
+	case required != nil && (!required.Null() || d == anthropicSchema || d == openAISchema) && !required.Is('['):
 		return &schemaFault{required, path + ".required", "is not a list of names"}
 	}
 	known := setOf(namesOf(properties))

@@ -176,7 +176,7 @@ func (x *exchange) toolChoice() (kind string, names []string, at wire.Place) {
 	case kind == "allowed_tools":
 		kind = map[bool]string{true: "any", false: "auto"}[choice.Get("mode").Str() == "required"]
 		for _, n := range choice.Get("tools").Elems() {
-			if t := n.Get("type").Str(); t == "function" || t == "custom" {
+			if t := n.Get("type").Str(); (t == "function" || t == "custom") && n.Get("name").Str() != "" {
 				names = append(names, n.Get("name").Str())
 			}
 		}

@@ -79,6 +79,9 @@ func soundSchemas(q *request, _ rule.Env) *rule.Refusal {
 			fault = schemaFault(path, s, parameters)
 			return fault == ""
 		})
+		if fault == "" && !jsontree.IsSchema(parameters) {
+			fault = pythonValue(parameters) + " is not valid under any of the given schemas."
+		}
 		if fault == "" {
 			return nil
 		}

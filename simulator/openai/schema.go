@@ -71,8 +71,8 @@ var textShape = obj(
 
 var choiceShape = func() shape {
 	s := byType(
-		variantOf("function", must("name", str)),
-		variantOf("custom", must("name", str)),
+		variantOf("function", must("name", toolNames)),
+		variantOf("custom", must("name", toolNames)),
 		variantOf("allowed_tools", must("mode", enum("auto", "required")), must("tools", list(freeform))),
 		variantOf("mcp", must("server_label", str), opt("name", str)),
 		variantOf("file_search"), variantOf("web_search"), variantOf("web_search_preview"),

@@ -138,7 +138,7 @@ func TestGeminiGoesOn(t *testing.T) {
 		{"gemini-2.5-flash", both, ""}, {"gemini-3-flash-preview", both, ""}, {"gemini-3.1-pro-preview", both, ""},
 		{"gemini-3.5-flash", both, ""}, {"gemini-2.5-flash-lite", both, ""}, {"gemini-flash-latest", both, ""},
 		{"gemini-3.5-flash-lite", both, "G-16"}, {"gemini-3.6-flash", both, "G-16"}, {"gemini-3.8-flash", both, "G-16"},
-		{"gemini-4-pro", both, "G-16"}, {"gemini-3.6-flash", user + "," + ran, ""}, {"gemini-3.6-flash", both + "," + user, ""},
+		{"gemini-4-pro", both, "G-16"}, {"gemini-3.5-flash-lite-preview", both, "G-16"}, {"gemini-pro-latest", both, ""}, {"gemini-3.6-flash", user + "," + ran, ""}, {"gemini-3.6-flash", both + "," + user, ""},
 		{"gemini-2.5-flash", alone, "GEM-T1"}, {"gemini-3.6-flash", said, "GEM-T1"}, {"gemini-2.5-flash", user, ""},
 	} {
 		x := asked(0, "gemini", `{"contents":[`+c.contents+`]}`, 0, "")

@@ -72,10 +72,13 @@ func invalid(format string, args ...any) *rule.Refusal {
 	return &rule.Refusal{Status: http.StatusBadRequest, Type: "INVALID_ARGUMENT", Message: fmt.Sprintf(format, args...)}
 }
 
-// invalidList is a refusal that names every place at fault, nil when there is none.
+// maxFaults is how many places one refusal names: a request may have as many faults as bytes.
+const maxFaults = 100
+
+// invalidList is a refusal that names the places at fault, nil when there is none.
 func invalidList(faults []string) *rule.Refusal {
 	text := ""
-	for _, f := range faults {
+	for _, f := range faults[:min(maxFaults, len(faults))] {
 		text += "* GenerateContentRequest." + f + "\n"
 	}
 	if text == "" {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -297,4 +298,26 @@ func FuzzCheck(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A refusal stays short, however many faults a request has.
+func TestManyFaultsAreBounded(t *testing.T) {
+	for name, content := range map[string]string{
+		"empty parts": `{"parts":[{}]}`, "no parts": `{}`, "an unknown name": `{"role":"user","parts":[{"foo":1}]}`, "another type": `1`,
+	} {
+		got := map[int]int{}
+		for _, n := range []int{2, maxFaults, 20 * maxFaults} {
+			body := `{"contents":[` + strings.TrimSuffix(strings.Repeat(content+",", n), ",") + `]}`
+			r := httptest.NewRequest(http.MethodPost, "/v1beta/models/gemini-3.5-flash:generateContent", strings.NewReader(body))
+			r.Header.Set("X-Goog-Api-Key", "fake")
+			refusal := Check(r, []byte(body), rule.Env{Level: rule.Strict})
+			if refusal == nil || refusal.Status != http.StatusBadRequest {
+				t.Fatalf("%s: %v", name, refusal)
+			}
+			got[n] = strings.Count(strings.TrimSpace(refusal.Message), "\n") + 1
+		}
+		if got[2] != 2 || got[maxFaults] != maxFaults || got[20*maxFaults] != maxFaults {
+			t.Errorf("%s: faults that are named, by how many there are: %v", name, got)
+		}
+	}
 }

@@ -42,6 +42,7 @@ func transcodesTo(id string) func(*request, rule.Env) *rule.Refusal {
 
 // badRequest puts violations into the message, a line each, and into details.
 func badRequest(found []violation) *rule.Refusal {
+	found = found[:min(maxFaults, len(found))]
 	lines, fields := make([]string, len(found)), script.Array{}
 	for i, v := range found {
 		lines[i] = v.text

@@ -250,8 +250,8 @@ const lookBack = 20
 // or a sub-agent that inherits the history. Each branch marks what is its own, and the cache is
 // for the one that goes on.
 func (x *exchange) branchesAt(now *exchange) bool {
-	return !sameSystem(x.req.System, now.req.System) || slices.ContainsFunc(x.followers, func(f *exchange) bool {
-		return f != now && !f.kind.isSide() && !f.sameRequest(now) && isAncestor(x, f)
+	return !sameSystem(x.req.System, now.req.System) || now.canBeSentBack() && slices.ContainsFunc(x.followers, func(f *exchange) bool {
+		return f != now && f.canBeSentBack() && !f.kind.isSide() && !f.sameRequest(now) && isAncestor(x, f)
 	})
 }
 

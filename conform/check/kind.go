@@ -144,11 +144,8 @@ func (c *classifier) startsOver(x *exchange) bool {
 		x.previous = from
 		return true
 	}
-	return p.kind.isSide() || from.kind.isSide() || from.asksForSummary() || !startsWithMessages(x, p, 1)
+	return p.kind.isSide() || from.asksForSummary || !startsWithMessages(x, p, 1)
 }
-
-// asksForSummary reports whether the last prompt of x asks for a summary.
-func (x *exchange) asksForSummary() bool { return mentionsSummary(lastPrompt(x)) }
 
 // mentionsSummary looks for the words of a summary, or of a prompt for one.
 func mentionsSummary(text string) bool {
@@ -156,10 +153,13 @@ func mentionsSummary(text string) bool {
 	return strings.Contains(text, "summar") || strings.Contains(text, "compact") || strings.Contains(text, "condens")
 }
 
-// holdsPrompt reports whether the last prompt of from stands in x.
+// holdsPrompt reports whether the last prompt of from stands in x, rewritten or not: half of
+// its beginning is enough.
 func (x *exchange) holdsPrompt(from *exchange) bool {
 	prompt := lastPrompt(from)
-	return slices.ContainsFunc(x.req.Items, func(it wire.Item) bool { return it.What == wire.Text && !it.Model() && it.Text == prompt })
+	return slices.ContainsFunc(x.req.Items, func(it wire.Item) bool {
+		return it.What == wire.Text && !it.Model() && 2*firstDifference(it.Text, prompt) >= len(prompt)
+	})
 }
 
 // keepsTail reports whether the history of x is that of then with its beginning, or a part
@@ -300,7 +300,7 @@ func isBeside(x, before *exchange) bool {
 	isAside := asksAside.MatchString(lastPrompt(x))
 	switch {
 	case sameSystem(before.req.System, x.req.System):
-		return x.previous != nil && hasTools(before) && (otherModel && (goesOn || isAside) || goesOn && isAside)
+		return x.previous != nil && hasTools(before) && (otherModel && goesOn || isAside && (otherModel || goesOn || x.asksForSummary))
 	case !hasTools(before):
 		return otherModel
 	case x.previous == nil:
@@ -370,12 +370,12 @@ const maxQuoted = 8
 func (c *classifier) summaryIn(x *exchange) *exchange {
 	for i := range x.req.Items {
 		it := &x.req.Items[i]
-		if it.What != wire.Text || len(it.Text) < longText {
+		if it.What != wire.Text || len(it.Text) < shortSummary {
 			continue
 		}
 		for k := len(c.asked) - 1; k >= 0 && k >= len(c.asked)-maxQuoted; k-- {
 			from := c.asked[k]
-			if isSummary := from.kind.isSide() || from.asksForSummary(); from.Provider == x.Provider && (!it.Model() || isSummary) && quotesReply(it.Text, from) {
+			if from.Provider == x.Provider && (!it.Model() || from.asksForSummary) && quotesReply(it.Text, from) {
 				return from
 			}
 		}
@@ -383,10 +383,18 @@ func (c *classifier) summaryIn(x *exchange) *exchange {
 	return nil
 }
 
+// shortSummary is from how many bytes on a summary is recognised.
+const shortSummary = 12
+
+// quotesReply reports whether the text holds all that the reply says, or a long part of what
+// is a summary: clients take the summary out of the words around it.
 func quotesReply(text string, from *exchange) bool {
 	for i := range from.reply.Items {
 		it := &from.reply.Items[i]
-		if words := strings.TrimSpace(it.Text); it.What == wire.Text && len(words) >= longText && strings.Contains(text, words) {
+		words, isSummary := strings.TrimSpace(it.Text), from.asksForSummary
+		switch {
+		case it.What != wire.Text || len(words) < longText && !(isSummary && len(words) >= shortSummary):
+		case strings.Contains(text, words), isSummary && len(text) >= longText && strings.Contains(words, text):
 			return true
 		}
 	}

@@ -127,7 +127,7 @@ func (k *knownReplies) remember(x *exchange) {
 	if !x.asksForAnswer() {
 		return
 	}
-	if x.asksForSummary() {
+	if x.asksForSummary {
 		k.summaries = addSource(k.summaries, source{x, 0})
 	}
 	n := x.replyRun()

@@ -59,7 +59,7 @@ func ownRepliesOnly(s *Trace, r *report) {
 // quotesSummaryOf reports whether x can only quote the reply of from, a request beside the
 // conversation or for a summary of it: x does not go on with that request.
 func (x *exchange) quotesSummaryOf(from *exchange) bool {
-	return from.Provider == x.Provider && (from.kind.isSide() || from.asksForSummary()) && !x.holdsPrompt(from)
+	return from.Provider == x.Provider && (from.kind.isSide() || from.asksForSummary) && !x.holdsPrompt(from)
 }
 
 // ownConversations are the conversation of x and those whose replies it began with: a

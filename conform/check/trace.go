@@ -89,6 +89,9 @@ type exchange struct {
 	previous  *exchange
 	followers []*exchange
 	kind      Kind
+	// asksForSummary says that the last prompt asks for a summary, or the system prompt of a
+	// request without tools.
+	asksForSummary bool
 	// conversation is the ordinal of the conversation it belongs to.
 	conversation int
 	// replays are the links whose request this is, sentBack those whose reply.
@@ -147,6 +150,7 @@ func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
 	x.reply = r.reply(e.Provider, e.Response.Status, e.Response.Body)
 	x.runs = modelRuns(x.req.Items)
 	x.turn = turnStart(e.Provider, x.req)
+	x.asksForSummary = mentionsSummary(lastPrompt(x)) || !hasTools(x) && mentionsSummary(textOf(x.req.System))
 	x.contents = replyContents(x.reply.Items)
 	x.can = specs.FindCapability(e.Provider, x.modelAsked())
 	x.members = inspectMembers(x)

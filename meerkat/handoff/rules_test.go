@@ -340,7 +340,7 @@ func TestMedia(t *testing.T) {
 	run(t, map[string]ruleCase{
 		"unsupported-media: taken":               {opus, []transcript.Message{with(user, png)}, "u", nil, false},
 		"unsupported-media: not taken":           {opus, []transcript.Message{with(user, bmp, png)}, "u", []string{"unsupported-media"}, false},
-		"unsupported-media: taken elsewhere":     {gpt, []transcript.Message{with(user, bmp)}, "u", nil, false},
+		"unsupported-media: taken elsewhere":     {flash, []transcript.Message{with(user, bmp)}, "u", nil, false},
 		"unsupported-media: too large":           {opus, []transcript.Message{with(user, huge)}, "u", []string{"unsupported-media"}, false},
 		"unsupported-media: nothing in it":       {flash, []transcript.Message{with(user, transcript.Part{Type: "image", MediaType: "image/png"})}, "u", []string{"unsupported-media"}, false},
 		"unsupported-media: in a result":         {opus, conversation(says(call("1")), result(false, png)), "u a[c] r[1]", nil, false},

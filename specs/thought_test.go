@@ -2,6 +2,7 @@ package specs
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -27,5 +28,26 @@ func TestLoopsBeginWithAThought(t *testing.T) {
 			}
 			inLoop[turn.Agent] = slices.ContainsFunc(turn.Emit, calls)
 		}
+	}
+}
+
+// TestSomeTextsHaveEdges holds that a scenario plays a thought and a text with white space at
+// both ends. Without one, an agent that trims what the model said passes every case.
+func TestSomeTextsHaveEdges(t *testing.T) {
+	all, err := Scenarios()
+	if err != nil {
+		t.Fatal(err)
+	}
+	edged := map[BlockKind]bool{}
+	for _, s := range all {
+		for _, turn := range s.Turns {
+			for _, b := range turn.Emit {
+				text := strings.Join(b.Parts, "") + b.Text
+				edged[b.Kind] = edged[b.Kind] || strings.TrimLeft(text, " \n") != text && strings.TrimRight(text, " \n") != text
+			}
+		}
+	}
+	if !edged[KindThinking] || !edged[KindText] {
+		t.Errorf("kinds of blocks with white space at their edges: %v", edged)
 	}
 }

@@ -233,7 +233,7 @@ func pauseGoesOn(s *Trace, r *report) {
 			if len(later.req.Msgs) == 0 || later.Provider != x.Provider || later.Process != x.Process || !later.asksForAnswer() {
 				continue
 			}
-			if later.sendsBack(x) {
+			if isAncestor(x, later) {
 				r.addObserved(1)
 				break
 			}
@@ -245,16 +245,6 @@ func pauseGoesOn(s *Trace, r *report) {
 			}
 		}
 	}
-}
-
-// sendsBack reports whether the request sends back something of x's reply.
-func (x *exchange) sendsBack(from *exchange) bool {
-	for _, l := range x.replays {
-		if l.from == from {
-			return true
-		}
-	}
-	return false
 }
 
 // answersTwin reports whether the request goes on with another reply to the request of x:

@@ -149,7 +149,7 @@ func (r *Recording) sumUp() {
 			seen = append(seen, res.Verdict)
 		}
 	}
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return compareQuotes(a.Requirement, b.Requirement) })
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return quoteRank(a.Requirement) - quoteRank(b.Requirement) })
 	r.Verdict = Worst(seen...)
 	if r.Calls.Accepted == 0 {
 		r.Verdict = Worst(r.Verdict, NotTestable)

@@ -129,21 +129,13 @@ func JudgeTrace(rules []Rule, trace *check.Trace) []Result {
 	return results
 }
 
-// quotesRefusals reports whether the findings of a requirement only repeat what the provider
-// said. They stand behind those of the rule that was broken.
-func quotesRefusals(requirement string) bool {
-	return requirement == "ERR-001" || requirement == "ERR-002"
-}
-
-// compareQuotes puts the requirements of quotesRefusals last.
-func compareQuotes(a, b string) int {
-	switch {
-	case quotesRefusals(a) == quotesRefusals(b):
-		return 0
-	case quotesRefusals(a):
+// quoteRank is 1 for a requirement whose findings only repeat what the provider said: they stand
+// behind those of the rule that was broken.
+func quoteRank(requirement string) int {
+	if requirement == "ERR-001" || requirement == "ERR-002" {
 		return 1
 	}
-	return -1
+	return 0
 }
 
 // explainRefusals says of refusals whose words name no rule which other check found why.
@@ -151,7 +143,7 @@ func explainRefusals(results []Result) {
 	causes := map[int]string{} // checks, by exchange
 	for _, res := range results {
 		for _, f := range res.Findings {
-			if f.Answer == check.AnswerRefused && !quotesRefusals(res.Requirement) {
+			if f.Answer == check.AnswerRefused && quoteRank(res.Requirement) == 0 {
 				for _, at := range append(f.Places, Place{Exchange: f.Exchange}) {
 					causes[at.Exchange] = cmp.Or(causes[at.Exchange], f.Check)
 				}

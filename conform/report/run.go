@@ -134,7 +134,7 @@ func NewRun(r Run, results []Result) *Run {
 		}
 	}
 	slices.SortStableFunc(r.Results, func(a, b Result) int {
-		return cmp.Or(compareQuotes(a.Requirement, b.Requirement), cmp.Compare(a.Requirement, b.Requirement), cmp.Compare(a.Case, b.Case), cmp.Compare(a.Check, b.Check))
+		return cmp.Or(quoteRank(a.Requirement)-quoteRank(b.Requirement), cmp.Compare(a.Requirement, b.Requirement), cmp.Compare(a.Case, b.Case), cmp.Compare(a.Check, b.Check))
 	})
 	r.Policy.apply(r.Results)
 	if r.Shard == nil && r.Calls != nil && r.Calls.Accepted == 0 {

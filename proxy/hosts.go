@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/net/publicsuffix"
-
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
@@ -22,10 +20,6 @@ func newHostSet(extra []string) (hostSet, error) {
 		host, port := splitHost(name)
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil || host == "" || strings.ContainsAny(name, "/*?@ ") {
 			return nil, fmt.Errorf("host %q: write a name or name:port, without a scheme or wildcard", name)
-		}
-		if suffix, isListed := publicsuffix.PublicSuffix(host); net.ParseIP(host) == nil && host == suffix && (isListed || strings.Contains(host, ".")) {
-			return nil, fmt.Errorf("host %q: it is a domain under which anybody may have a name, and the authority "+
-				"would sign for all of them; name the host itself", name)
 		}
 		set[net.JoinHostPort(host, port)] = true
 	}

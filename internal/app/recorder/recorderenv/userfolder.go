@@ -5,10 +5,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"golang.org/x/net/publicsuffix"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
@@ -40,6 +43,9 @@ func (a *Env) AuthorityBy(open func(string, []string, time.Time) (*ca.Authority,
 	if err != nil {
 		return nil, err
 	}
+	if err := checkHosts(allowed); err != nil {
+		return nil, err
+	}
 	hosts, err := proxy.Hosts(allowed)
 	if err != nil {
 		return nil, cli.Usage("--allow-host: %w", err)
@@ -52,6 +58,19 @@ func (a *Env) AuthorityBy(open func(string, []string, time.Time) (*ca.Authority,
 		a.Say("the proxy has a new authority: %s; clients that were told to trust the old one need what `recorder ca export` prints", why)
 	}
 	return authority, nil
+}
+
+// checkHosts refuses domains in which anybody may have a name: an authority signs for a host and for all
+// below it. Names of a company's own network are on no list.
+func checkHosts(allowed []string) error {
+	for _, name := range allowed {
+		host := strings.ToLower(strings.TrimSuffix(strings.Split(name, ":")[0], "."))
+		if suffix, isListed := publicsuffix.PublicSuffix(host); net.ParseIP(host) == nil && host == suffix && (isListed || strings.Contains(host, ".")) {
+			return cli.Usage("--allow-host: host %q: it is a domain under which anybody may have a name, and the authority "+
+				"would sign for all of them; name the host itself", name)
+		}
+	}
+	return nil
 }
 
 // pseudonymFile holds the user's key, by which secrets become pseudonyms. It is in no cassette.

@@ -87,8 +87,8 @@ type killLoad struct {
 	longest time.Duration
 }
 
-// TestReplicasKilledUnderLoad kills one replica after the other while many sessions run,
-// starts another in its place, and takes the database away: every run that was accepted
+// TestReplicasKilledUnderLoad kills one replica after the other while many sessions run, it
+// starts another in each place and takes the database away: every run that was accepted
 // completes, and no payment is made twice.
 func TestReplicasKilledUnderLoad(t *testing.T) {
 	if testing.Short() {

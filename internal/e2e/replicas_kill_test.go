@@ -87,7 +87,7 @@ type killLoad struct {
 	longest time.Duration
 }
 
-// TestReplicasKilledUnderLoad kills one replica after the other while many sessions run, it
+// TestReplicasKilledUnderLoad kills one replica after the other while many sessions run,
 // starts another in each place and takes the database away: every run that was accepted
 // completes, and no payment is made twice.
 func TestReplicasKilledUnderLoad(t *testing.T) {

@@ -27,14 +27,6 @@ var Consequences = []Consequence{Refused, Unsafe, Degraded, Wasteful}
 // IsFailure reports whether a breach is a failure rather than a warning.
 func (c Consequence) IsFailure() bool { return c == Refused || c == Unsafe }
 
-// Level is the word of reports v1 for c: MUST for what fails, else SHOULD.
-func (c Consequence) Level() string {
-	if c.IsFailure() {
-		return "MUST"
-	}
-	return "SHOULD"
-}
-
 // Meaning is one sentence for users, "" for a value that is not a consequence.
 func (c Consequence) Meaning() string {
 	switch c {

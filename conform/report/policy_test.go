@@ -9,7 +9,6 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/schemas"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -148,29 +147,6 @@ func TestFindingJSON(t *testing.T) {
 		if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back, f) {
 			t.Errorf("%+v\n%+v\n%v", back, f, err)
 		}
-	}
-}
-
-// TestV1 holds that reports of the last schema are still valid, with every place and
-// without what it does not know.
-func TestV1(t *testing.T) {
-	r := sample()
-	r.Results[0].Verdict = Contradicted
-	r.Summary.Counts[Contradicted] = 1
-	broken := Recording{Path: "a", Verdict: Fail, Findings: []Finding{finding("SIG-001", specs.Refused, breach)}}
-	broken.Findings[0].Places = []Place{{5, -1, -1, "", ""}}
-	c := NewChecked(Tool{"conform", "v0"}, Policy{}, judged(recording("b", 2), recording("a", 3)))
-	for name, doc := range map[schemas.Name]any{"conform.report.v1": r.V1(), "conform.check.v1": c.V1()} {
-		var text bytes.Buffer
-		if err := WriteJSON(&text, doc); err != nil {
-			t.Fatal(err)
-		}
-		if err := schemas.Validate(name, text.Bytes()); err != nil {
-			t.Errorf("%v\n%s", err, text.String())
-		}
-	}
-	if got := findingsV1(broken.Findings); len(got) != 2 || got[1].Exchange != 5 || got[1].Message != breach.Message || got[0].Level != "MUST" {
-		t.Errorf("%+v", got)
 	}
 }
 

@@ -91,14 +91,14 @@ func wrapWords(text string) string {
 	return b.String()
 }
 
-// listing is the output of conform list --json, schema conform.list.v1.
+// listing is the output of conform list --json, schema conform.list.v2.
 type listing struct {
 	Schema       string              `json:"schema"`
 	Requirements []specs.Requirement `json:"requirements"`
 }
 
 func (a *app) listCommand() *cobra.Command {
-	var asJSON jsonVersion
+	asJSON := false
 	var filter, set string
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -120,14 +120,14 @@ latest public source or that there is none, and where a breach leads to somethin
 			if err != nil {
 				return err
 			}
-			if asJSON != "" {
-				doc := asJSON.pick(listing{report.ListSchema, selected}, func() any { return newListingV1(selected) })
+			if asJSON {
+				doc := listing{report.ListSchema, selected}
 				return report.WriteJSON(a.JSON(), doc)
 			}
 			return writeTable(a.Stdout, selected)
 		},
 	}
-	addJSONFlag(cmd, &asJSON)
+	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().StringVar(&filter, "filter", "", filterHelp)
 	cmd.Flags().StringVar(&set, "set", "", "only the requirements of a set: "+strings.Join(specs.SetNames(), ", or one frozen in a month, "))
 	return cmd

@@ -19,7 +19,7 @@ import (
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	var asJSON jsonVersion
+	asJSON := false
 	var flags policyFlags
 	var session sessionFlags
 	var reports reportFlags
@@ -70,15 +70,15 @@ ndjson=FILE writes each recording as a line when it is judged, as in the list
 	session.addTo(cmd)
 	reports.addTo(cmd)
 	team.addTo(cmd)
-	addJSONFlag(cmd, &asJSON)
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (a *app) check(ctx context.Context, paths []string, policy report.Policy, session sessionFlags, reports reportFlags, own []report.Rule, asJSON jsonVersion) error {
+func (a *app) check(ctx context.Context, paths []string, policy report.Policy, session sessionFlags, reports reportFlags, own []report.Rule, asJSON bool) error {
 	if err := session.resolve(); err != nil {
 		return err
 	}
-	files, err := a.parseReportFlags(reports.reports, asJSON != "")
+	files, err := a.parseReportFlags(reports.reports, asJSON)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ Letters may be of either case. Each explanation names the ids that it cites and
 those that cite it. Exits 2 for an unknown id and names the nearest ones.`
 
 func (a *app) explainCommand() *cobra.Command {
-	var asJSON jsonVersion
+	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "explain ID",
 		Short: "Explain one id: a requirement, a provider's rule, a verdict, an exit code",
@@ -46,10 +46,10 @@ func (a *app) explainCommand() *cobra.Command {
 			switch {
 			case err != nil:
 				return err
-			case asJSON != "" && found[0].requirement != nil:
+			case asJSON && found[0].requirement != nil:
 				r := found[0].requirement
-				return report.WriteJSON(a.JSON(), asJSON.pick(r, func() any { return newRequirementV1(*r) }))
-			case asJSON != "":
+				return report.WriteJSON(a.JSON(), r)
+			case asJSON:
 				return report.WriteJSON(a.JSON(), explanation{report.ExplainSchema, found})
 			}
 			for i, e := range found {
@@ -61,7 +61,7 @@ func (a *app) explainCommand() *cobra.Command {
 			return nil
 		},
 	}
-	addJSONFlag(cmd, &asJSON)
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 

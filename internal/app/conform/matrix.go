@@ -79,14 +79,10 @@ func (a *app) runMatrix(paths []string, f matrixFlags) error {
 
 // showMerged shows one run as conform run does.
 func (a *app) showMerged(ran *report.Run, files reportFiles, f matrixFlags) error {
-	asJSON := jsonVersion("")
-	if f.asJSON {
-		asJSON = jsonV2
-	}
 	if f.markdown {
 		files = append(files, reportFile{kind: "markdown", path: toStdout, write: reportWriters["markdown"]})
 	}
-	return a.deliverRun(ran, files, asJSON, nil)
+	return a.deliverRun(ran, files, f.asJSON, nil)
 }
 
 func (a *app) showMatrix(m *report.Matrix, files reportFiles, f matrixFlags) error {

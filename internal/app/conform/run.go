@@ -41,7 +41,7 @@ type runFlags struct {
 	set, filter, seed string
 	sources, ingress  []string
 	webSocket         string
-	asJSON            jsonVersion
+	asJSON            bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -95,7 +95,7 @@ not made up, a model or a host that is not allowed, a budget that is spent. --js
 	f.isolationFlags.addTo(cmd)
 	f.teamFlags.addTo(cmd)
 	f.prices.addTo(flags)
-	addJSONFlag(cmd, &f.asJSON)
+	cli.AddJSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
@@ -115,7 +115,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 		}
 		f.jobs = 1
 	}
-	reports, err := a.parseReportFlags(f.reports, f.asJSON != "")
+	reports, err := a.parseReportFlags(f.reports, f.asJSON)
 	if err != nil {
 		return err
 	}

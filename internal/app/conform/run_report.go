@@ -21,21 +21,15 @@ func (f *reportFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.share, "share", false, "put hashes and lengths in the place of content in the reports html and inspector")
 }
 
-// finishedReport is a report with all its forms.
-type finishedReport interface {
-	reportDocument
-	V1() any
-}
-
 // deliverRun is deliverReport for a run.
-func (a *app) deliverRun(ran *report.Run, files reportFiles, asJSON jsonVersion, runErr error) error {
+func (a *app) deliverRun(ran *report.Run, files reportFiles, asJSON bool, runErr error) error {
 	return a.deliverReport(ran, func(t *report.Terminal) { t.Run(ran) }, ran.Summary.Exit, files, asJSON, runErr)
 }
 
 // deliverReport writes all reports of a run or check, prints the one for people or JSON, and
 // returns the error that ends the program with exit. runErr is what went wrong before.
 // The verdict is printed also when a report cannot be written.
-func (a *app) deliverReport(doc finishedReport, show func(*report.Terminal), exit int, files reportFiles, asJSON jsonVersion, runErr error) error {
+func (a *app) deliverReport(doc reportDocument, show func(*report.Terminal), exit int, files reportFiles, asJSON bool, runErr error) error {
 	saveErr := a.save(files, doc)
 	var printErr error
 	if files.takesStdout() {
@@ -43,7 +37,7 @@ func (a *app) deliverReport(doc finishedReport, show func(*report.Terminal), exi
 			show(report.NewTerminal(a.Stderr, false))
 		}
 	} else {
-		printErr = a.printReport(asJSON != "", asJSON.pick(doc, doc.V1), show)
+		printErr = a.printReport(asJSON, doc, show)
 	}
 	if err := errors.Join(saveErr, runErr, printErr); err != nil {
 		return err

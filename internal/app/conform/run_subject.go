@@ -186,7 +186,7 @@ func (a *app) commandSubject(ctx context.Context, f runFlags, profile *profiles.
 	case err != nil:
 		return agent, err
 	case problem != "":
-		if f.asJSON != "" { // people read it in the report otherwise
+		if f.asJSON { // people read it in the report otherwise
 			a.Say("%s: %s", profile.Name, problem)
 		}
 	default:

@@ -58,10 +58,8 @@ func TestIndependentValidator(t *testing.T) {
 		add("golden-"+golden, doc)
 	}
 	for name, command := range map[string]string{
-		"list": "list --json", "list-v1": "list --json=v1", "explain": "explain SIG-001 --json", "explain-rule": "explain A-34 --json",
-		"selftest": "selftest --json --places 5", "check": "check --json --strict --require SIG,MOD-001 ../../../docs/examples",
-		"check-v1": "check --json=v1 ../../../docs/examples", "run": "run --json --source cassette --filter SIG-001 --require ORD-001",
-		"run-v1": "run --json=v1 --source cassette --filter SIG-001", "lint": "lint tools --json testdata/tools.json", "lint-request": "lint request --json testdata/request.json", "check-nothing": "check --json ../../../docs/examples/mcp.json",
+		"list": "list --json", "explain": "explain SIG-001 --json", "explain-rule": "explain A-34 --json",
+		"selftest": "selftest --json --places 5", "check": "check --json --strict --require SIG,MOD-001 ../../../docs/examples", "run": "run --json --source cassette --filter SIG-001 --require ORD-001", "lint": "lint tools --json testdata/tools.json", "lint-request": "lint request --json testdata/request.json", "check-nothing": "check --json ../../../docs/examples/mcp.json",
 	} {
 		var stdout, stderr bytes.Buffer
 		Run(context.Background(), strings.Fields(command), strings.NewReader(""), &stdout, &stderr, nil)

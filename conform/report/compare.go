@@ -244,7 +244,7 @@ func (m *Matrix) WriteMarkdown(w io.Writer, byRequirement bool) error {
 	name, rows := m.rowsBy(byRequirement)
 	fmt.Fprintf(&b, "| %s |", name)
 	for _, c := range m.Columns {
-		fmt.Fprintf(&b, " %s |", markdownCode(cutText(c.Name, 200)))
+		fmt.Fprintf(&b, " %s |", MarkdownCode(cutText(c.Name, 200)))
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(m.Columns)) + "\n| **verdict** |")
 	for _, c := range m.Columns {

@@ -94,7 +94,7 @@ func (r *Run) runDigest() digest {
 	d := digest{heading: r.heading(), summary: r.Summary, counted: countOf(len(r.Results), "result"), notes: append(r.isolationNotes(), r.runNotes()...)}
 	for _, res := range r.Results {
 		list := resultIssues(res, "")
-		if e, ok := r.excuseOf(res); ok {
+		if e, ok := r.ExcuseOf(res); ok {
 			for i := range list {
 				list[i].reason = e.String()
 			}

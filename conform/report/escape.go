@@ -9,9 +9,9 @@ import (
 	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
-// markdownCode is text of others as inline code of GitHub's Markdown: it makes no link,
+// MarkdownCode is text of others as inline code of GitHub's Markdown: it makes no link,
 // mention, image, table cell or HTML.
-func markdownCode(text string) string {
+func MarkdownCode(text string) string {
 	var b strings.Builder
 	b.WriteString("<code>")
 	for _, r := range terminal.Line(text) {

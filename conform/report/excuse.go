@@ -95,8 +95,8 @@ func (e Excuse) fitsVerdict(v Verdict, wasRepeated bool) bool {
 	return (v == Fail || v == Warn) && (!e.Flaky || !wasRepeated)
 }
 
-// excuseOf returns the entry that excuses a result.
-func (r *Run) excuseOf(res Result) (Excuse, bool) {
+// ExcuseOf returns the entry that excuses a result.
+func (r *Run) ExcuseOf(res Result) (Excuse, bool) {
 	for _, used := range r.Baseline {
 		if res.Verdict == KnownFail && used.Verdict == KnownFail && (used.names(res) || res.Excused == NotTestable && r.endsCase(used.Excuse, res.Case)) {
 			return used.Excuse, true

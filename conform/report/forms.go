@@ -23,15 +23,15 @@ func (c *Checked) WriteMarkdown(w io.Writer) error { return c.checkedDigest().wr
 
 func (d digest) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### conform: %s\n\n**%s** %s\n\n", strings.ToUpper(string(d.summary.Verdict)), markdownCode(cutText(d.heading, 300)), d.summary.Coverage)
+	fmt.Fprintf(&b, "### conform: %s\n\n**%s** %s\n\n", strings.ToUpper(string(d.summary.Verdict)), MarkdownCode(cutText(d.heading, 300)), d.summary.Coverage)
 	d.writeMarkdownTable(&b)
 	for _, note := range d.notes {
-		fmt.Fprintf(&b, "- %s\n", markdownCode(cutText(note, 500)))
+		fmt.Fprintf(&b, "- %s\n", MarkdownCode(cutText(note, 500)))
 	}
 	if len(d.issues) > 0 {
 		d.writeMarkdownIssues(&b)
 	}
-	fmt.Fprintf(&b, "\n%s\n", markdownCode(cutText(d.summary.verdictLine(d.counted), 500)))
+	fmt.Fprintf(&b, "\n%s\n", MarkdownCode(cutText(d.summary.verdictLine(d.counted), 500)))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -90,19 +90,19 @@ func (d digest) writeMarkdownIssues(b *strings.Builder) {
 // markdownItem is one item of the list.
 func (i issue) markdownItem() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "- **%s** %s", i.verdict, markdownCode(cutText(i.titleLine(), 300)))
+	fmt.Fprintf(&b, "- **%s** %s", i.verdict, MarkdownCode(cutText(i.titleLine(), 300)))
 	if text := i.messageText(); text != "" {
-		fmt.Fprintf(&b, "<br>%s", markdownCode(cutText(text, 600)))
+		fmt.Fprintf(&b, "<br>%s", MarkdownCode(cutText(text, 600)))
 	}
 	if i.finding != nil {
 		if place := i.finding.Place(); place != "" {
-			fmt.Fprintf(&b, "<br>at %s", markdownCode(cutText(place, 300)))
+			fmt.Fprintf(&b, "<br>at %s", MarkdownCode(cutText(place, 300)))
 		}
 		if i.finding.Fix != "" && i.verdict != Contradicted {
-			fmt.Fprintf(&b, "<br>fix: %s", markdownCode(cutText(i.finding.Fix, 600)))
+			fmt.Fprintf(&b, "<br>fix: %s", MarkdownCode(cutText(i.finding.Fix, 600)))
 		}
 		if i.reason != "" {
-			fmt.Fprintf(&b, "<br>%s", markdownCode(cutText(i.reason, 600)))
+			fmt.Fprintf(&b, "<br>%s", MarkdownCode(cutText(i.reason, 600)))
 		}
 	}
 	return b.String() + "\n"

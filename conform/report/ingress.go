@@ -38,7 +38,7 @@ func compareIngress(results []Result) []Difference {
 	}
 	var list []Difference
 	for _, d := range found {
-		if d.MITM.isDecided() && d.BaseURL.isDecided() && d.MITM != d.BaseURL {
+		if d.MITM.IsDecided() && d.BaseURL.IsDecided() && d.MITM != d.BaseURL {
 			list = append(list, *d)
 		}
 	}
@@ -46,8 +46,8 @@ func compareIngress(results []Result) []Difference {
 	return list
 }
 
-// isDecided reports whether the verdict says something about the agent.
-func (v Verdict) isDecided() bool {
+// IsDecided reports whether the verdict says something about the agent.
+func (v Verdict) IsDecided() bool {
 	return slices.Contains([]Verdict{Pass, Fail, Warn, KnownFail, Flaky}, v)
 }
 

@@ -56,7 +56,7 @@ type (
 func (r *Run) WriteJUnit(w io.Writer) error {
 	all := newJUnit(r.DurationMS)
 	for _, res := range r.Results {
-		if e, ok := r.excuseOf(res); ok {
+		if e, ok := r.ExcuseOf(res); ok {
 			res.Reason = e.String()
 		}
 		all.suiteNamed(res.Area()).addCase(res)

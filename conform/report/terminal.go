@@ -46,7 +46,7 @@ func (t *Terminal) Run(r *Run) {
 	}
 	similar := newSimilarFindings()
 	for _, res := range r.Results {
-		if _, isExcused := r.excuseOf(res); !isExcused {
+		if _, isExcused := r.ExcuseOf(res); !isExcused {
 			similar.addCase(res.Case, res.Findings)
 		}
 	}
@@ -75,7 +75,7 @@ func (t *Terminal) Run(r *Run) {
 
 // writeRunResult prints a result that is not a pass. A known failure is one line.
 func (t *Terminal) writeRunResult(r *Run, res Result, similar *similarFindings) {
-	if e, ok := r.excuseOf(res); ok {
+	if e, ok := r.ExcuseOf(res); ok {
 		t.writeLine(KnownFail, "%-14s %s  %s", KnownFail, res.Check, res.Case)
 		t.writeDetail("", e.String())
 		return

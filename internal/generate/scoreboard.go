@@ -51,7 +51,7 @@ func writeScoreboard(reports, docs string) error {
 			return err
 		}
 	}
-	board := report.NewScoreboard(runs, runtime.GOOS+"/"+runtime.GOARCH, func(r *report.Run) string { return links[r] })
+	board := newScoreboard(runs, runtime.GOOS+"/"+runtime.GOARCH, func(r *report.Run) string { return links[r] })
 	return writeBoard(board, filepath.Join(docs, "scoreboard"))
 }
 
@@ -85,7 +85,7 @@ func keepPage(file, pages string) (link string, err error) {
 }
 
 // daysOf are the days on which the entries of a scoreboard were made.
-func daysOf(board report.Scoreboard) (days []string) {
+func daysOf(board scoreboard) (days []string) {
 	for _, entry := range board.Runs {
 		days = append(days, entry.Date)
 	}
@@ -94,13 +94,13 @@ func daysOf(board report.Scoreboard) (days []string) {
 }
 
 // writeBoard writes both forms.
-func writeBoard(board report.Scoreboard, path string) error {
+func writeBoard(board scoreboard, path string) error {
 	data, err := json.MarshalIndent(board, "", " ")
 	if err != nil {
 		return err
 	}
 	text := bytes.NewBufferString(scoreboardHead + "Made on " + strings.Join(daysOf(board), ", ") + ".\n\n")
-	if err := board.WriteMarkdown(text); err != nil {
+	if err := board.writeMarkdown(text); err != nil {
 		return err
 	}
 	for name, content := range map[string][]byte{path + ".json": append(data, '\n'), path + ".md": text.Bytes()} {

@@ -1,4 +1,4 @@
-package report
+package main
 
 import (
 	"cmp"
@@ -11,20 +11,22 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/meerkat-go/conformance/conform/report"
 )
 
-// ScoreboardSchema is the name of the format of a [Scoreboard].
-const ScoreboardSchema = "conform.scoreboard.v1"
+// scoreboardSchema is the name of the format of a [scoreboard].
+const scoreboardSchema = "conform.scoreboard.v1"
 
-// Scoreboard is what is known of several agents: one entry for each agent, provider
+// scoreboard is what is known of several agents: one entry for each agent, provider
 // and way in. It is plain data.
-type Scoreboard struct {
-	Schema string  `json:"schema"`
-	Runs   []Score `json:"runs"`
+type scoreboard struct {
+	Schema string       `json:"schema"`
+	Runs   []agentScore `json:"runs"`
 }
 
-// Score is what one agent did with one provider by one way in.
-type Score struct {
+// agentScore is what one agent did with one provider by one way in.
+type agentScore struct {
 	Product  string `json:"product"`
 	Version  string `json:"version,omitempty"`
 	OS       string `json:"os"`
@@ -46,12 +48,12 @@ type Score struct {
 	// Seconds is how long they took, one after the other.
 	Seconds int `json:"seconds"`
 	// Results are by area. An area of which nothing was seen is missing.
-	Results map[string]AreaScore `json:"results"`
+	Results map[string]areaScore `json:"results"`
 }
 
-// AreaScore is what was found in one area.
-type AreaScore struct {
-	Verdict Verdict `json:"verdict"`
+// areaScore is what was found in one area.
+type areaScore struct {
+	Verdict report.Verdict `json:"verdict"`
 	// Requirements that failed, are known to fail, warned and passed, each list in order.
 	Failed []string `json:"failed,omitempty"`
 	Known  []string `json:"known,omitempty"`
@@ -59,23 +61,23 @@ type AreaScore struct {
 	Passed []string `json:"passed,omitempty"`
 }
 
-// NewScoreboard makes the scoreboard of runs on an operating system. link returns where
+// newScoreboard makes the scoreboard of runs on an operating system. link returns where
 // the report of a run is kept.
-func NewScoreboard(runs []*Run, os string, link func(*Run) string) Scoreboard {
-	board := Scoreboard{Schema: ScoreboardSchema, Runs: []Score{}}
+func newScoreboard(runs []*report.Run, os string, link func(*report.Run) string) scoreboard {
+	board := scoreboard{Schema: scoreboardSchema, Runs: []agentScore{}}
 	for _, r := range runs {
-		board.Runs = append(board.Runs, r.runScores(os, link(r))...)
+		board.Runs = append(board.Runs, runScores(r, os, link(r))...)
 	}
-	slices.SortStableFunc(board.Runs, func(a, b Score) int {
+	slices.SortStableFunc(board.Runs, func(a, b agentScore) int {
 		return cmp.Or(cmp.Compare(a.Product, b.Product), cmp.Compare(a.Provider, b.Provider), cmp.Compare(b.Ingress, a.Ingress))
 	})
 	return board
 }
 
 // runScores are the entries of one run. What was not run has none.
-func (r *Run) runScores(os, link string) (list []Score) {
+func runScores(r *report.Run, os, link string) (list []agentScore) {
 	type key struct{ provider, ingress string }
-	found := map[key]*Score{}
+	found := map[key]*agentScore{}
 	place := map[string]key{} // by case
 	for _, c := range r.Cases {
 		if c.Reason != "" {
@@ -83,31 +85,31 @@ func (r *Run) runScores(os, link string) (list []Score) {
 		}
 		k := key{c.Provider, c.Ingress}
 		if found[k] == nil {
-			found[k] = &Score{Product: r.Subject.Name, Version: r.Subject.Version, OS: os, Provider: c.Provider, Ingress: c.Ingress,
+			found[k] = &agentScore{Product: r.Subject.Name, Version: r.Subject.Version, OS: os, Provider: c.Provider, Ingress: c.Ingress,
 				Date: r.Started.Format("2006-01-02"), SetDigest: r.Set.Digest, Report: link, Interrupted: r.Interrupted}
 		}
 		place[c.Name] = k
 		found[k].Cases++
 		found[k].Seconds += int((c.DurationMS + 500) / 1000)
-		if c.Verdict == NotTestable {
+		if c.Verdict == report.NotTestable {
 			found[k].NotTestable++
 		}
 	}
 	for k, score := range found {
-		results := slices.DeleteFunc(slices.Clone(r.Results), func(res Result) bool {
+		results := slices.DeleteFunc(slices.Clone(r.Results), func(res report.Result) bool {
 			at, ok := place[res.Case]
 			return !ok || at != k || res.OfSource
 		})
-		score.Results, score.Bugs = areaScores(results), r.bugLinks(results)
+		score.Results, score.Bugs = areaScores(results), bugLinks(r, results)
 		list = append(list, *score)
 	}
 	return list
 }
 
 // bugLinks are the addresses that the baseline gives for what is known to fail.
-func (r *Run) bugLinks(results []Result) (links []string) {
+func bugLinks(r *report.Run, results []report.Result) (links []string) {
 	for _, res := range results {
-		if e, ok := r.excuseOf(res); ok {
+		if e, ok := r.ExcuseOf(res); ok {
 			links = append(links, bugLink(e.Issue))
 		}
 	}
@@ -127,24 +129,24 @@ func bugLink(issue string) string {
 
 // areaScores sums up the results of one entry. Only what says something counts: a known
 // failure without a finding is one of which nothing was seen.
-func areaScores(results []Result) map[string]AreaScore {
-	worst := map[string]Verdict{} // by requirement
+func areaScores(results []report.Result) map[string]areaScore {
+	worst := map[string]report.Verdict{} // by requirement
 	for _, res := range results {
-		if v := res.Verdict; v.isDecided() && (v != KnownFail || len(res.Findings) > 0) {
-			worst[res.Requirement] = Worst(v, cmp.Or(worst[res.Requirement], v))
+		if v := res.Verdict; v.IsDecided() && (v != report.KnownFail || len(res.Findings) > 0) {
+			worst[res.Requirement] = report.Worst(v, cmp.Or(worst[res.Requirement], v))
 		}
 	}
-	areas := map[string]AreaScore{}
+	areas := map[string]areaScore{}
 	for _, id := range slices.Sorted(maps.Keys(worst)) {
 		area, _, _ := strings.Cut(id, "-")
 		score := areas[area]
-		score.Verdict = Worst(worst[id], cmp.Or(score.Verdict, worst[id]))
+		score.Verdict = report.Worst(worst[id], cmp.Or(score.Verdict, worst[id]))
 		switch worst[id] {
-		case Pass:
+		case report.Pass:
 			score.Passed = append(score.Passed, id)
-		case Warn:
+		case report.Warn:
 			score.Warned = append(score.Warned, id)
-		case KnownFail:
+		case report.KnownFail:
 			score.Known = append(score.Known, id)
 		default:
 			score.Failed = append(score.Failed, id)
@@ -154,9 +156,9 @@ func areaScores(results []Result) map[string]AreaScore {
 	return areas
 }
 
-// WriteMarkdown writes the table: a row for each entry, a column for each area. A cell
+// writeMarkdown writes the table: a row for each entry, a column for each area. A cell
 // names what failed or warned and links to this part of the report; it is empty where nothing was seen.
-func (b Scoreboard) WriteMarkdown(w io.Writer) error {
+func (b scoreboard) writeMarkdown(w io.Writer) error {
 	var areas []string
 	for _, s := range b.Runs {
 		areas = append(areas, slices.Collect(maps.Keys(s.Results))...)
@@ -166,7 +168,7 @@ func (b Scoreboard) WriteMarkdown(w io.Writer) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "| agent | provider | way in | cases | %s | known bugs |\n|---|---|---|---|%s---|\n", strings.Join(areas, " | "), strings.Repeat("---|", len(areas)))
 	for _, s := range b.Runs {
-		fmt.Fprintf(&out, "| %s | %s | %s | %s |", markdownCode(strings.TrimSpace(s.Product+" "+s.Version)), s.Provider, s.Ingress, s.casesCell())
+		fmt.Fprintf(&out, "| %s | %s | %s | %s |", report.MarkdownCode(strings.TrimSpace(s.Product+" "+s.Version)), s.Provider, s.Ingress, s.casesCell())
 		for _, area := range areas {
 			fmt.Fprintf(&out, " %s |", s.areaCell(area))
 		}
@@ -177,7 +179,7 @@ func (b Scoreboard) WriteMarkdown(w io.Writer) error {
 }
 
 // casesCell says how many cases were run, and what they lack.
-func (s Score) casesCell() string {
+func (s agentScore) casesCell() string {
 	text := strconv.Itoa(s.Cases)
 	if s.NotTestable > 0 {
 		text += fmt.Sprintf(", %d not testable", s.NotTestable)
@@ -189,11 +191,11 @@ func (s Score) casesCell() string {
 }
 
 // bugsCell links to what is known to fail.
-func (s Score) bugsCell() string {
+func (s agentScore) bugsCell() string {
 	var links []string
 	for _, address := range s.Bugs {
 		name := strings.TrimSuffix(path.Base(address), ".md")
-		links = append(links, "["+markdownCode(name)+"]("+markdownAddress.Replace(address)+")")
+		links = append(links, "["+report.MarkdownCode(name)+"]("+markdownAddress.Replace(address)+")")
 	}
 	return strings.Join(links, ", ")
 }
@@ -202,16 +204,16 @@ func (s Score) bugsCell() string {
 var markdownAddress = strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "|", "%7C", "<", "%3C", ">", "%3E", "\n", "%0A")
 
 // areaCell is what the table says of one area.
-func (s Score) areaCell(area string) string {
+func (s agentScore) areaCell(area string) string {
 	score, ok := s.Results[area]
 	if !ok {
 		return ""
 	}
 	var found []string
 	for _, list := range []struct {
-		verdict Verdict
+		verdict report.Verdict
 		ids     []string
-	}{{Fail, score.Failed}, {KnownFail, score.Known}, {Warn, score.Warned}} {
+	}{{report.Fail, score.Failed}, {report.KnownFail, score.Known}, {report.Warn, score.Warned}} {
 		if len(list.ids) > 0 {
 			found = append(found, string(list.verdict)+" "+strings.Join(list.ids, ", "))
 		}

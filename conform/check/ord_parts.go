@@ -97,16 +97,6 @@ func geminiOneField(x *exchange, r *report, m wire.Msg) {
 
 var dataFields = []string{"text", "functionCall", "functionResponse", "inlineData", "fileData", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"}
 
-// isEmptyContent reports whether a result's content, a string or blocks, holds nothing.
-func isEmptyContent(content *wire.Node) bool {
-	for _, b := range content.Elems() {
-		if b.Get("type").Str() != "text" || b.Get("text").Str() != "" {
-			return false
-		}
-	}
-	return content.Str() == ""
-}
-
 func openAIParts(x *exchange, r *report, m wire.Msg) {
 	at := func(n *wire.Node, path string) wire.Place {
 		return wire.Place{Event: -1, Off: n.Off, Path: m.Path + path}

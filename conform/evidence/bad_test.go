@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
 func TestBadInput(t *testing.T) {
@@ -150,6 +152,33 @@ func TestProvider(t *testing.T) {
 		provider, reason := Provider(Request{Method: http.MethodPost, URL: c.url, Body: []byte(c.body)})
 		if provider != c.provider || reason != c.reason {
 			t.Errorf("%s: %q, %q", c.url, provider, reason)
+		}
+	}
+}
+
+// TestRefusedOperations holds that a request of any operation that is refused for its form is judged,
+// and that one that is answered is not.
+func TestRefusedOperations(t *testing.T) {
+	for _, c := range []struct {
+		url, body string
+		status    int
+		provider  string
+	}{
+		{"https://api.anthropic.com/v1/messages/count_tokens", "{}", 400, Anthropic},
+		{"https://api.anthropic.com/v1/messages/batches", "{}", 400, Anthropic},
+		{"https://api.openai.com/v1/responses/input_tokens", "{}", 400, OpenAI},
+		{"https://generativelanguage.googleapis.com/v1beta/models/g:countTokens", "{}", 400, Gemini},
+		{"https://generativelanguage.googleapis.com/v1beta/cachedContents", "{}", 422, Gemini},
+		{"https://api.anthropic.com/v1/messages/count_tokens", "{}", 200, ""},
+		{"https://api.anthropic.com/v1/messages/count_tokens", "{}", 429, ""},
+		{"https://api.anthropic.com/v1/messages/batches", "", 400, ""},
+		{"https://gateway.example.com/v1/messages/count_tokens", "{}", 400, ""},
+		{"https://api.openai.com/v1/chat/completions", "{}", 400, ""},
+	} {
+		in := cassette.Interaction{Request: cassette.Request{Method: http.MethodPost, URL: c.url, Body: []byte(c.body)}, Response: cassette.Response{Status: c.status, Body: []byte("{}")}}
+		ex, reason := newExchange(0, in)
+		if ex.Provider != c.provider || (reason == "") != (c.provider != "") {
+			t.Errorf("%s (%d): %q, %q", c.url, c.status, ex.Provider, reason)
 		}
 	}
 }

@@ -36,7 +36,7 @@ var operations = []struct {
 	{path: regexp.MustCompile(`/v1(alpha|beta)[0-9]*/interactions$`), skip: "the Interactions API of Gemini" + notJudged},
 	{path: regexp.MustCompile(`/api/(chat|generate)$`), skip: "the Ollama API" + notJudged},
 	{path: regexp.MustCompile(`/(count_tokens|input_tokens)$|:countTokens$`), skip: tokensOnly},
-	{path: regexp.MustCompile(`/v1(alpha|beta)?[0-9]*/(models|files|cachedContents|conversations|responses|messages/batches|batches|embeddings|uploads)\b`), skip: "no generation, nothing to judge"},
+	{path: regexp.MustCompile(`/v1(alpha|beta)?[0-9]*/(models|files|cachedContents|conversations|responses|messages/batches|batches|embeddings|uploads)\b`), skip: noGeneration},
 }
 
 // notJudged ends the reason to skip a call of a model.
@@ -50,7 +50,10 @@ func (s Skip) NotJudged() string {
 	return ""
 }
 
-const tokensOnly = "counts tokens only"
+const (
+	tokensOnly   = "counts tokens only"
+	noGeneration = "no generation, nothing to judge"
+)
 
 const unknownProvider = "unknown provider: not a call of Anthropic Messages, OpenAI Responses or Gemini generateContent"
 
@@ -72,6 +75,20 @@ func Provider(r Request) (provider, reason string) {
 		return op.provider, op.skip
 	}
 	return "", unknownProvider
+}
+
+// operator returns the provider of an operation other than to generate, on its own host: to count
+// tokens, to store a batch, a cache or a file. It is "" for APIs that are not judged.
+func operator(r Request) string {
+	if _, reason := Provider(r); reason != tokensOnly && reason != noGeneration {
+		return ""
+	}
+	for _, name := range []string{Anthropic, OpenAI, Gemini} {
+		if (&Exchange{Provider: name, Request: r}).IsOwnHost() {
+			return name
+		}
+	}
+	return ""
 }
 
 // isLocalHost reports whether host is this machine itself.

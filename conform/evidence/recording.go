@@ -90,6 +90,11 @@ func newExchange(index int, in cassette.Interaction) (Exchange, string) {
 		return Exchange{}, "the request body " + err.Error()
 	}
 	provider, reason := Provider(request)
+	if reason != "" && len(request.Body) > 0 && (response.Status == http.StatusBadRequest || response.Status == http.StatusUnprocessableEntity) {
+		if provider = operator(request); provider != "" {
+			reason = "" // a request of any operation that is refused for its form must not be sent again
+		}
+	}
 	if reason != "" {
 		return Exchange{}, reason
 	}

@@ -23,7 +23,8 @@ func exceedTurns(ev evidence.Evidence) (evidence.Evidence, bool) {
 	return ev, true
 }
 
-// repeatShort sends the request of a short reply again in place of the next one.
+// repeatShort sends the request of a short reply again in place of the next one. It says that
+// it tries again: without a known process an equal request may be another caller's.
 func repeatShort(ev evidence.Evidence) (evidence.Evidence, bool) {
 	ev = cloneEvidence(ev)
 	i := slices.IndexFunc(ev.Exchanges, func(x evidence.Exchange) bool {
@@ -33,6 +34,9 @@ func repeatShort(ev evidence.Evidence) (evidence.Evidence, bool) {
 	if i < 0 || i+1 >= len(ev.Exchanges) || ev.Exchanges[i].Process != ev.Exchanges[i+1].Process {
 		return ev, false
 	}
-	ev.Exchanges[i+1].Request, ev.Exchanges[i+1].Response = ev.Exchanges[i].Request, ev.Exchanges[i].Response
+	again := ev.Exchanges[i].Request
+	again.Header = again.Header.Clone()
+	again.Header.Set("X-Stainless-Retry-Count", "1")
+	ev.Exchanges[i+1].Request, ev.Exchanges[i+1].Response = again, ev.Exchanges[i].Response
 	return ev, true
 }

@@ -157,7 +157,8 @@ var parameterMutants = []Mutant{
 		return e.doc.Get("tools") != nil && e.req.Model != "" && setMember(e.doc, "toolConfig", mustParse(`{"includeServerSideToolInvocations":true}`))
 	}, evidence.Gemini)},
 	{"ask-probabilities", "asks for log probabilities", []string{"PAR-013"}, changeRequest(func(e *editor) bool {
-		return e.isPublicAPI() && setMember(e.doc.Get("generationConfig"), "responseLogprobs", mustParse("true"))
+		isOld := specs.ParseModel(e.req.Model).IsBefore(2, 5) // gives them
+		return !isOld && e.isPublicAPI() && setMember(e.doc.Get("generationConfig"), "responseLogprobs", mustParse("true"))
 	}, evidence.Gemini)},
 	{"zero-budget", "forbids a model to think that always thinks", []string{"PAR-013"}, changeThinking(func(config *wire.Node, c specs.Capability) bool {
 		return c.DoesRefuse("zero budget") && config.Get("thinkingBudget") != nil && setMember(config, "thinkingBudget", mustParse("0"))

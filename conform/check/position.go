@@ -273,6 +273,14 @@ func (m *matcher) expectedReply(n int) *exchange {
 	if best == nil || len(m.used) == 0 && m.isContradicted(n, best) {
 		return nil
 	}
+	if !sameSystem(best.req.System, m.x.req.System) && len(m.equalItems(n, best)) == 0 {
+		// A request beside the conversation may begin like another one; it quotes a reply of the conversation.
+		for _, s := range slices.Backward(m.known.byContent[m.x.outline.content[m.x.runs[n].from]]) {
+			if s.x.canBeSentBack() && m.free(s.x) != nil && m.saysTheSame(n, s.x) {
+				return s.x
+			}
+		}
+	}
 	return best
 }
 

@@ -288,11 +288,13 @@ func (c *classifier) conversationBeside(x *exchange) *exchange {
 }
 
 // isBeside reports whether x is a request beside the conversation of before: it has no
-// tools, nothing goes on from it, and more tells it apart: another system prompt, another
+// tools or asks for a summary, nothing goes on from it, and more tells it apart: another system prompt, another
 // model, what it asks for, a history without its calls, or a conversation that goes on
 // without it.
 func isBeside(x, before *exchange) bool {
-	if hasTools(x) || slices.ContainsFunc(x.followers, func(f *exchange) bool { return isAncestor(x, f) && f.holdsPrompt(x) }) {
+	// A summary may be asked for with the tools, where the conversation starts over with it.
+	isSummary := x.asksForSummary && len(x.followers) > 0 && !sameSystem(before.req.System, x.req.System)
+	if hasTools(x) && !isSummary || slices.ContainsFunc(x.followers, func(f *exchange) bool { return isAncestor(x, f) && f.holdsPrompt(x) }) {
 		return false
 	}
 	otherModel := specs.ParseModel(x.modelAsked()).Bare != specs.ParseModel(before.modelAsked()).Bare

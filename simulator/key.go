@@ -26,9 +26,9 @@ func query(r *http.Request) url.Values {
 	return r.URL.Query()
 }
 
-// realKeyPrefix is what a key of the request begins with that looks like somebody's, "" for
-// none: it would be written down by whatever records the traffic. A short key, or one that
-// says that it is made up, is nobody's.
+// realKeyPrefix returns the prefix of a key in the request that looks real, empty if there is none. A real
+// key would be stored by any program that records the traffic. A short key, or a key with a word such as
+// "test" in it, is not taken for a real one.
 func realKeyPrefix(r *http.Request) string {
 	for _, key := range sentKeys(r) {
 		i := slices.IndexFunc(realKeyPrefixes, func(begin string) bool { return strings.HasPrefix(key, begin) })

@@ -94,7 +94,7 @@ func (s *Trace) isModelDeclared(n int, model string) bool {
 }
 
 // askedModelAnswers: the reply, and a header of OpenAI's, name the model that was asked for or
-// one that the request gives as a fallback. Of a name that is no provider's nothing is known.
+// a model that the request lists as a fallback. A model name that no provider uses is not judged.
 func askedModelAnswers(s *Trace, r *report) {
 	for _, x := range s.x {
 		asked := x.modelNamed()

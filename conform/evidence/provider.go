@@ -42,7 +42,7 @@ var operations = []struct {
 // notJudged ends the reason to skip a call of a model.
 const notJudged = " is not judged"
 
-// NotJudged returns the API that a skipped call of a model speaks, "" for what is no such call.
+// NotJudged returns the API of a skipped call of a model. It is empty if the skipped request calls no model.
 func (s Skip) NotJudged() string {
 	if api, ok := strings.CutSuffix(s.Reason, notJudged); ok {
 		return api

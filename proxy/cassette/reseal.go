@@ -19,12 +19,15 @@ type Edited struct {
 	Interactions int
 }
 
-// Reseal seals a cassette again that somebody edited by hand. An interaction is written as a recorder
-// writes it. One that is not as it was sealed has the provenance "edited": no provider answered it. All of
-// them have it when the head may have been changed, which the seal of interaction 0 tells. Where the length of its body changed, the last chunks of its timeline and its Content-Length
-// follow. check is asked about each interaction before anything is written; its error is returned, and
-// the file stays as it is. The other errors are ErrTorn for a file without its last line, ErrFormat for
-// what is no cassette of this package any more, and ErrBusy. The whole file is in memory.
+// Reseal seals a cassette again that somebody edited by hand. Each interaction is written as a recorder
+// writes it. An interaction that differs from its seal gets the provenance "edited", because no provider
+// gave that answer. If the seal of interaction 0 is broken, the head may have been edited, so all
+// interactions get it. If the length of a body changed, the last chunks of its timeline and its
+// Content-Length are corrected.
+//
+// check is called for each interaction before anything is written. Its error is returned, and the file
+// stays as it is. The other errors are ErrTorn for a file without its last line, ErrFormat for a file that
+// cannot be read as a cassette of this package, and ErrBusy. The whole file is in memory.
 func Reseal(path string, check func(i int, in Interaction) error) (Edited, error) {
 	if err := checkRegularFile(path); err != nil {
 		return Edited{}, err

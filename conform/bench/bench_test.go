@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -20,6 +21,8 @@ var (
 	runsFull  = flag.Bool("bench.full", false, "apply each kind to 25 recordings of each provider instead of 5")
 	otherSeed = flag.Uint64("bench.seed", runSeed, "choose recordings and places by this number")
 	tableFile = flag.String("table", "", "write the table of results to this `file`")
+	// go run ./internal/ledger sets it.
+	ledgerFile = flag.String("ledger", "", "write what is found of each fault to this `file`")
 )
 
 // runSeed chooses the recordings and the places in them.
@@ -56,6 +59,15 @@ func TestBench(t *testing.T) {
 	}
 	if *tableFile != "" {
 		if err := os.WriteFile(*tableFile, text.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if *ledgerFile != "" {
+		var lines []string
+		for _, row := range table.Rows {
+			lines = append(lines, row.Outcomes...)
+		}
+		if err := os.WriteFile(*ledgerFile, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

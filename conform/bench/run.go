@@ -1,8 +1,10 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -67,6 +69,8 @@ type Row struct {
 	Cited int
 	// Notes say where the misses and alarms are.
 	Notes []string
+	// Outcomes are lines of a ledger: where the kind was applied, and what is found there.
+	Outcomes []string
 }
 
 // Table is the result of a run, a row for each kind and provider.
@@ -183,7 +187,17 @@ func (row *Row) applyToOne(rules []report.Rule, sub *subject, seed uint64) {
 	}
 	row.Applied++
 	result := judgeEvidence(rules, sub.path, after)
-	row.countFaults(sub.path, place, result, newFindings(base.findings, result.findings, place), base.of != result.of)
+	fresh := newFindings(base.findings, result.findings, place)
+	row.addOutcomes(sub.path, place, base.of, result.of, fresh)
+	row.countFaults(sub.path, place, result, fresh, base.of != result.of)
+}
+
+func (row *Row) addOutcomes(path string, place Place, before, after report.Verdict, fresh []report.Finding) {
+	input := fmt.Sprintf("%s %s %s\t", row.Kind.Name, row.Provider, filepath.Base(path))
+	row.Outcomes = append(row.Outcomes, fmt.Sprintf("%sverdict at exchange %d %s: %s becomes %s", input, place.Exchange, place.Path, before, after))
+	for _, f := range fresh {
+		row.Outcomes = append(row.Outcomes, fmt.Sprintf("%sfinding %s exchange %d %s: %s, rule %s", input, f.Check, f.Exchange, f.Path, f.Verdict, cmp.Or(f.Rule, "-")))
+	}
 }
 
 // newFindings lists the findings of after that before does not have, place by place. At

@@ -16,6 +16,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,7 +47,7 @@ func runCommand(args []string, out io.Writer) error {
 	ignore := flags.String("ignore", "", "diff: leave out these kinds of outcome, for example message,observed")
 	most := flags.Int("lines", 40, "diff: print at most so many lines of each section")
 	flags.StringVar(&b.traffic, "traffic", traffic, "folder of the recorded traffic; cases and traffic-chat beside it are read as well")
-	flags.StringVar(&b.kept, "kept", "", "folder of recordings that were kept of runs, for the section of this name")
+	flags.StringVar(&b.kept, "kept", "", "folder with recordings and evidence (JSON) that were kept of runs, for the section of this name")
 	flags.StringVar(&b.agreement, "agreement", "internal/e2e/testdata/agreement", "folder of the written requests, PROVIDER.yaml")
 	_ = flags.Parse(args[min(2, len(args)):]) // ends the program where it fails
 	split := func(list string) []string { return strings.FieldsFunc(list, func(r rune) bool { return r == ',' }) }
@@ -87,6 +88,9 @@ func (b *book) writeSections(path string, only []string) (err error) {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(b.scratch) }() // nothing in it is needed any more
+	if b.traffic == "" {
+		return errors.New("there is no recorded traffic; name its folder with -traffic")
+	}
 	if out, err := exec.Command("go", "build", "-o", filepath.Join(b.scratch, "conform"), "./cmd/conform").CombinedOutput(); err != nil {
 		return fmt.Errorf("go build ./cmd/conform: %w\n%s", err, out)
 	}
@@ -105,76 +109,51 @@ func (b *book) writeSections(path string, only []string) (err error) {
 	return os.WriteFile(path, []byte(strings.Join(b.lines, "\n")+"\n"), 0o600)
 }
 
-// compareLedgers prints what differs between two ledgers, by section. Sections that the new ledger
-// does not hold are left out.
+// compareLedgers prints what differs between two ledgers, by section. A section that the
+// new ledger does not hold is not compared.
 func compareLedgers(out io.Writer, before, after string, only, ignore []string, most int) error {
-	was, err := readLedger(before, ignore)
-	if err != nil {
-		return err
+	counts, sections := map[string]int{}, map[string]bool{} // of each line: in the new ledger less in the old one
+	for file, step := range map[string]int{before: -1, after: 1} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(data)) {
+			name, _, _ := strings.Cut(line, "\t")
+			counts[strings.TrimSuffix(line, "\n")] += step
+			sections[name] = sections[name] || file == after
+		}
 	}
-	is, err := readLedger(after, ignore)
-	if err != nil {
-		return err
+	changed, kinds := map[string][]string{}, map[string]int{} // by section, and by section and kind
+	for _, line := range slices.Sorted(maps.Keys(counts)) {
+		name, outcome, _ := strings.Cut(line, "\t")
+		kind, _, _ := strings.Cut(outcome[strings.LastIndexByte(outcome, '\t')+1:], " ")
+		if n := counts[line]; n != 0 && !slices.Contains(ignore, kind) {
+			sign := map[bool]string{true: "+", false: "-"}[n > 0]
+			changed[name] = append(changed[name], sign+" "+line)
+			kinds[name+" "+sign+kind]++
+		}
 	}
 	differs := false
 	for _, name := range sectionNames() {
-		if len(is[name]) == 0 || !slices.Contains(only, name) {
+		if !sections[name] || !slices.Contains(only, name) {
 			fmt.Fprintf(out, "%-10s not compared\n", name)
 			continue
 		}
-		changed := compareSection(was[name], is[name])
-		fmt.Fprintf(out, "%-10s %d lines, %d differ\n", name, len(is[name]), len(changed))
-		counts := map[string]int{}
-		for _, line := range changed {
-			counts[line[:1]+" "+kindOf(line)]++
-		}
+		fmt.Fprintf(out, "%-10s %d lines differ\n", name, len(changed[name]))
 		for _, kind := range []string{"verdict", "finding", "message", "observed", "answer"} {
-			if gone, added := counts["- "+kind], counts["+ "+kind]; gone+added > 0 {
+			if gone, added := kinds[name+" -"+kind], kinds[name+" +"+kind]; gone+added > 0 {
 				fmt.Fprintf(out, "  %-8s -%d +%d\n", kind, gone, added)
 			}
 		}
-		for _, line := range changed[:min(most, len(changed))] {
+		for _, line := range changed[name][:min(most, len(changed[name]))] {
 			fmt.Fprintln(out, line)
 		}
-		differs = differs || len(changed) > 0
+		differs = differs || len(changed[name]) > 0
 	}
 	if differs {
 		return errDiffers
 	}
-	_, err = fmt.Fprintln(out, "equal")
+	_, err := fmt.Fprintln(out, "equal in what was compared")
 	return err
-}
-
-// readLedger returns the sorted lines of each section, without the kinds to ignore.
-func readLedger(path string, ignore []string) (map[string][]string, error) {
-	data, err := os.ReadFile(path)
-	lines := map[string][]string{}
-	for line := range strings.Lines(string(data)) {
-		name, _, _ := strings.Cut(line, "\t")
-		if line = strings.TrimSuffix(line, "\n"); !slices.Contains(ignore, kindOf(line)) {
-			lines[name] = append(lines[name], line)
-		}
-	}
-	return lines, err
-}
-
-// kindOf is the first word of a line's outcome.
-func kindOf(line string) string {
-	kind, _, _ := strings.Cut(line[strings.LastIndexByte(line, '\t')+1:], " ")
-	return kind
-}
-
-// compareSection merges two sorted lists and returns the lines that only one of them has.
-func compareSection(was, is []string) (changed []string) {
-	for len(was) > 0 || len(is) > 0 {
-		switch {
-		case len(is) == 0 || len(was) > 0 && was[0] < is[0]:
-			changed, was = append(changed, "- "+was[0]), was[1:]
-		case len(was) == 0 || is[0] < was[0]:
-			changed, is = append(changed, "+ "+is[0]), is[1:]
-		default:
-			was, is = was[1:], is[1:]
-		}
-	}
-	return changed
 }

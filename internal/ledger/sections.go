@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -33,7 +34,8 @@ var sections = []struct {
 	{"run", (*book).runAgent},
 	{"corpus", func(b *book) error { return b.checkRecordings() }},
 	{"foreign", func(b *book) error { return b.checkRecordings("--foreign") }},
-	{"kept", func(b *book) error { return b.checkFolders(b.kept) }},
+	{"kept", func(b *book) error { return b.checkFolders(b.kept + "/recordings") }},
+	{"evidence", (*book).judgeKept},
 	{"examples", (*book).judgeExamples},
 	{"simulator", (*book).askSimulator},
 	{"selftest", (*book).countKills},
@@ -81,15 +83,19 @@ func (o object) pickMembers(names ...string) string {
 
 // addJudged adds a recording, or the result of one check: verdict, places seen, findings.
 func (b *book) addJudged(input string, o object) {
-	check := o.pickMembers("check")
-	b.addLine(input, "verdict", "%s %s", check, o.pickMembers("verdict", "provider", "format", "client", "exchanges", "calls", "skipped"))
-	b.addLine(input, "observed", "%s %s", check, o.pickMembers("observed"))
-	if reason := o.pickMembers("reason"); reason != "" {
-		b.addLine(input, "message", "%s %s", check, reason)
+	check, _ := o["check"].(string)
+	b.addLine(input, "verdict", "%s %v, %s", check, o["verdict"], o.pickMembers("provider", "format", "client", "exchanges", "calls", "skipped"))
+	b.addLine(input, "observed", "%s %v", check, o["observed"])
+	if o["reason"] != nil {
+		b.addLine(input, "message", "%s %v", check, o["reason"])
 	}
 	for _, f := range o.objectsIn("findings") {
 		at := fmt.Sprintf("%s exchange %v %s:", f["check"], f["exchange"], cmp.Or(f.pickMembers("path"), "-"))
-		b.addLine(input, "finding", "%s %s", at, f.pickMembers("verdict", "consequence", "answer", "rule", "places"))
+		also := ""
+		for _, place := range f.objectsIn("places") {
+			also += ", also " + place.pickMembers("exchange", "path")
+		}
+		b.addLine(input, "finding", "%s %s%s", at, f.pickMembers("verdict", "consequence", "answer", "rule"), also)
 		b.addLine(input, "message", "%s %s", at, f.pickMembers("offset", "emitted", "compare", "message", "fix"))
 	}
 }
@@ -145,21 +151,33 @@ func (b *book) checkFolders(args ...string) error {
 // judgeExamples judges the two examples of each requirement by every rule.
 func (b *book) judgeExamples() error {
 	rules, err := report.RulesOf(specs.CurrentSet)
-	if err != nil {
-		return err
-	}
-	catalogue, err := specs.Requirements()
+	catalogue, readErr := specs.Requirements()
+	err = errors.Join(err, readErr)
 	for _, r := range catalogue {
-		for name, example := range map[string]specs.Example{"failing": r.Examples.Failing, "passing": r.Examples.Passing} {
-			ev := evidence.FromExample(r, example)
-			results, err := json.Marshal(map[string]any{"results": report.Judge(rules, &ev)})
-			var doc object
-			if err := cmp.Or(err, json.Unmarshal(results, &doc)); err != nil {
-				return err
-			}
-			b.addResults(r.ID+" "+name, doc.objectsIn("results"))
-		}
+		err = errors.Join(err, b.judgeEvidence(rules, r.ID+" failing", evidence.FromExample(r, r.Examples.Failing)),
+			b.judgeEvidence(rules, r.ID+" passing", evidence.FromExample(r, r.Examples.Passing)))
 	}
+	return err
+}
+
+// judgeKept judges evidence of runs, which says more than their recordings: how processes ended.
+func (b *book) judgeKept() error {
+	rules, err := report.RulesOf(specs.CurrentSet)
+	files, globErr := filepath.Glob(b.kept + "/evidence/*/*.json")
+	err = errors.Join(err, globErr)
+	for _, file := range files {
+		data, readErr := os.ReadFile(file)
+		var ev evidence.Evidence
+		err = errors.Join(err, readErr, json.Unmarshal(data, &ev), b.judgeEvidence(rules, file, ev))
+	}
+	return err
+}
+
+func (b *book) judgeEvidence(rules []report.Rule, input string, ev evidence.Evidence) error {
+	results, err := json.Marshal(map[string]any{"results": report.Judge(rules, &ev)})
+	var doc object
+	err = errors.Join(err, json.Unmarshal(results, &doc))
+	b.addResults(input, doc.objectsIn("results"))
 	return err
 }
 
@@ -174,9 +192,8 @@ func (b *book) runAgent() error {
 func (b *book) countKills() error {
 	doc, err := b.runConform("selftest", "--json")
 	for _, r := range doc.objectsIn("requirements") {
-		b.addLine(fmt.Sprint(r["requirement"]), "observed", "%s", r.pickMembers("good"))
-		for _, m := range r.objectsIn("mutants") {
-			b.addLine(fmt.Sprint(r["requirement"]), "verdict", "%s", m.pickMembers("mutant", "applied", "killed"))
+		for _, m := range append(r.objectsIn("mutants"), r) {
+			b.addLine(fmt.Sprint(r["requirement"]), "verdict", "%s", m.pickMembers("good", "mutant", "applied", "killed"))
 		}
 	}
 	b.addLine("selftest", "verdict", "%s", doc.pickMembers("ok", "subjects", "places", "faults"))

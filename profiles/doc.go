@@ -17,7 +17,7 @@
 //	  anthropic: {}
 //
 // Loading is strict: unknown keys, wrong types, repeated and missing keys and
-// unknown placeholders are errors with file and line, all of them at once. What a
+// unknown placeholders are errors with file, line and column, all of them at once. What a
 // profile says is what the agent can do: `resume` is the ability to resume, `mcp`
 // the ability to use tools. docs/guides/profiles.md describes every key;
 // schemas/profile.v1.json is its JSON Schema.

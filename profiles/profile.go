@@ -8,7 +8,7 @@ import (
 // Profile describes an agent. It is plain data and read-only once loaded.
 type Profile struct {
 	// Name is what reports call the agent.
-	Name string `yaml:"name,required"`
+	Name string `yaml:"name" data:"required,is=name"`
 	// About is one line for people.
 	About string `yaml:"about"`
 
@@ -17,17 +17,17 @@ type Profile struct {
 	// that speaks the Agent Client Protocol on its standard streams, Driver one
 	// that speaks the NDJSON driver protocol. A Run without {prompt} gets the
 	// prompt on its standard input.
-	Run    []Template `yaml:"run"`
-	ACP    []Template `yaml:"acp"`
-	Driver []Template `yaml:"driver"`
+	Run    []Template `yaml:"run" data:"choice,is=template"`
+	ACP    []Template `yaml:"acp" data:"choice,is=template"`
+	Driver []Template `yaml:"driver" data:"choice,is=template"`
 	// Resume continues a session in a new process. Nil: the agent cannot.
-	Resume []Template `yaml:"resume"`
+	Resume []Template `yaml:"resume" data:"is=template"`
 	// Session says how the id of a session is found that Resume names as
 	// {session}. Nil: Resume needs no id.
 	Session *Session `yaml:"session"`
 	// Version prints the agent's version; the first line with a digit counts.
 	// Nil: the program with --version.
-	Version []Template `yaml:"version"`
+	Version []Template `yaml:"version" data:"is=template"`
 	// Timeout bounds one process. 0: the limit of the run.
 	Timeout time.Duration `yaml:"timeout"`
 
@@ -46,22 +46,22 @@ type Profile struct {
 	MITM    *Addition `yaml:"mitm"`
 	BaseURL *Addition `yaml:"base_url"`
 	// Ingress are the ways in that work: mitm, base-url. Nil: both.
-	Ingress []string `yaml:"ingress"`
+	Ingress []string `yaml:"ingress" data:"one=mitm base-url"`
 
 	// Providers are the model providers that the agent can be led to, by name.
-	Providers map[string]Provider `yaml:"providers,required"`
+	Providers map[string]Provider `yaml:"providers" data:"required,keys=provider"`
 
 	// Tools names the agent's own tool for a role of the scenarios, for agents
 	// that are not offered ours: {echo: Bash}.
 	Tools map[string]string `yaml:"tools"`
 	// Side holds regular expressions: a request whose system prompt or last prompt
 	// matches one is not part of the main conversation (titles, summaries).
-	Side []string `yaml:"side"`
+	Side []string `yaml:"side" data:"is=regexp"`
 	// Unsupported gives the reason why cases do not apply, by a pattern of their
 	// names: "cut-stream", "*/gemini", "resume-*@base-url".
-	Unsupported map[string]string `yaml:"unsupported"`
+	Unsupported map[string]string `yaml:"unsupported" data:"keys=cases"`
 	// Exit is what the exit code 0 promises: [ExitAnswered], or "" for nothing.
-	Exit string `yaml:"exit"`
+	Exit string `yaml:"exit" data:"one=answered"`
 	// Install says how the agent is installed; conform does not do that itself.
 	Install *Install `yaml:"install"`
 
@@ -77,12 +77,12 @@ const ExitAnswered = "answered"
 type Addition struct {
 	// Args stand where the command says {args}, else before a lone "--" or at the
 	// end.
-	Args []Template `yaml:"args"`
+	Args []Template `yaml:"args" data:"is=template"`
 	// Env sets variables of the process, Unset removes some that conform sets.
-	Env   map[string]Template `yaml:"env"`
-	Unset []string            `yaml:"unset"`
+	Env   map[string]Template `yaml:"env" data:"keys=variable,is=template"`
+	Unset []string            `yaml:"unset" data:"is=variable"`
 	// Files are written before a case, by their path below HOME.
-	Files map[string]Template `yaml:"files"`
+	Files map[string]Template `yaml:"files" data:"keys=file,is=template"`
 }
 
 // Provider is how an agent is led to one model provider.
@@ -94,7 +94,7 @@ type Provider struct {
 	Model string `yaml:"model"`
 	// Ingress are the ways in that work with this provider. Nil: those of the
 	// profile.
-	Ingress []string `yaml:"ingress"`
+	Ingress []string `yaml:"ingress" data:"one=mitm base-url"`
 	// Always is added to each process that uses this provider, MITM and BaseURL
 	// to those that come in that way.
 	Always  Addition  `yaml:",inline"`
@@ -107,10 +107,10 @@ type Session struct {
 	// From is stdout, stderr, or output for both: Pattern is looked for in what the
 	// first process wrote. file: in the paths of the files below HOME, the newest first. given:
 	// conform chooses a UUID, and run names it as {session}.
-	From string `yaml:"from,required"`
+	From string `yaml:"from" data:"required,one=stdout stderr output file given"`
 	// Pattern is a regular expression; its first group, or the whole match, is the
 	// id. The last match counts.
-	Pattern string `yaml:"pattern"`
+	Pattern string `yaml:"pattern" data:"is=regexp"`
 }
 
 // Install names what has to be installed for the agent.

@@ -2,16 +2,15 @@ package profiles
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/meerkat-go/conformance/internal/datafile"
 	"github.com/meerkat-go/conformance/schemas"
 )
 
@@ -77,36 +76,36 @@ func TestFaults(t *testing.T) {
 		old, broken, want string
 		beyondSchema      bool
 	}{
-		{"resume: [", "resum: [", `x.yaml:5: key "resum" unknown; did you mean resume?`, false},
-		{"    model: gemini-pro", "    modle: gemini-pro", `x.yaml:24: key "providers.gemini.modle" unknown; did you mean model?`, false},
-		{"about: an agent of ours", "name: twice", `x.yaml:2: key "name" stands twice; it stands in line 1 already`, true},
-		{"name: my-agent\n", "", `x.yaml:1: key "name" is missing`, false},
+		{"resume: [", "resum: [", `x.yaml:5:1: key "resum" is not known; did you mean resume?`, false},
+		{"    model: gemini-pro", "    modle: gemini-pro", `x.yaml:24:5: key "providers.gemini.modle" is not known; did you mean model?`, false},
+		{"about: an agent of ours", "name: twice", `x.yaml:2:1: key "name" stands twice; it stands in line 1 already`, true},
+		{"name: my-agent\n", "", `x.yaml:1:1: key "name" is missing`, false},
 		{"name: my-agent", "name: ../evil", `name: "../evil" is not a name`, false},
-		{`"{prompt}"]` + "\nresume", `"{promt}"]` + "\nresume", `x.yaml:4: run[3]: placeholder {promt} unknown, write {{promt}} for the text itself; did you mean {prompt}?`, true},
+		{`"{prompt}"]` + "\nresume", `"{promt}"]` + "\nresume", `x.yaml:4:36: run[3]: placeholder {promt} unknown, write {{promt}} for the text itself; did you mean {prompt}?`, true},
 		{"{key:json}", "{key:yaml}", `placeholder {key:yaml} unknown; use {key} or {key:json}`, true},
 		{"args: [--quiet]", `args: ["{mcp_url}"]`, `args[0]: placeholder {mcp_url} has no value here; it has one below mcp`, true},
 		{"files: {x.txt: \"{profile_dir}\"}", `files: {mcp.json: "{mcp_url}"}`, `has no value here`, true},
 		{`"{args}", --print`, `"x{args}", --print`, "make it an entry of its own", true},
-		{"version: [my-agent, version]", "version: my-agent version", `x.yaml:3: key "version" is a text; it must be a list`, false},
-		{"version: [my-agent, version]", "version: [my-agent, 1]", `x.yaml:3: key "version[1]" is a number; it must be a text, so put it in quotes: "1"`, false},
+		{"version: [my-agent, version]", "version: my-agent version", `x.yaml:3:10: version: is a text; it must be a list`, false},
+		{"version: [my-agent, version]", "version: [my-agent, 1]", `x.yaml:3:21: version[1]: is a number; it must be a text, so put it in quotes`, false},
 		{"version: [my-agent, version]", "version: ['']", `version: the program is empty`, false},
 		{"version: [my-agent, version]", "version: []", `is an empty list`, false},
-		{"about: an agent of ours", "about:", `x.yaml:2: key "about" is empty; it must be a text`, false},
-		{"about: an agent of ours", "acp: [x]", `run, acp and driver stand together`, false},
+		{"about: an agent of ours", "about:", `x.yaml:2:7: about: is empty; it must be a text`, false},
+		{"about: an agent of ours", "acp: [x]", `x.yaml:1:1: needs exactly one of the keys run, acp, driver`, false},
 		{`run: [my-agent, "{args}", --print, "{prompt}"]`, "about: x", `stands twice`, true},
-		{"timeout: 90s", "timeout: soon", `key "timeout": "soon" is not a duration; write it like 90s or 5m`, false},
+		{"timeout: 90s", "timeout: soon", `timeout: "soon" is not a duration such as 90s or 5m`, false},
 		{"unset: [NODE", "unset: [1-NODE", `is not the name of a variable`, false},
 		{"MY_PROXY", "MY PROXY", `"MY PROXY" is not the name of a variable`, false},
 		{".my-agent/settings.json", "/etc/passwd", `"/etc/passwd" leads out of HOME`, false},
 		{".my-agent/settings.json", "a/../../b", `leads out of HOME`, true},
-		{"from: stdout", "from: stdou", `session.from: "stdou" unknown; did you mean stdout?`, false},
+		{"from: stdout", "from: stdou", `session.from: "stdou" is not known; use stdout, stderr, output, file, given; did you mean stdout?`, false},
 		{`pattern: 'session (\S+)'`, `pattern: 'session ('`, `session.pattern: missing closing )`, true},
 		{`, pattern: 'session (\S+)'`, ``, `key "session.pattern" is missing`, false},
 		{`session: {from: stdout, pattern: 'session (\S+)'}`, "about: x", `key "session" does not say how the id is found`, true},
-		{"ingress: [mitm, base-url]", "ingress: [direct]", `"direct" unknown; use mitm or base-url`, false},
-		{"about: an agent of ours", "exit: always", `x.yaml:2: exit: "always" unknown; use answered`, false},
-		{"  anthropic: {}", "  antropic: {}", `x.yaml:21: providers.antropic: provider "antropic" unknown; did you mean anthropic?`, false},
-		{"  anthropic: {}", "  anthropic: [x]", `key "providers.anthropic" is a list; it must be a mapping`, false},
+		{"ingress: [mitm, base-url]", "ingress: [direct]", `ingress[0]: "direct" is not known; use mitm, base-url`, false},
+		{"about: an agent of ours", "exit: always", `x.yaml:2:7: exit: "always" is not known; use answered`, false},
+		{"  anthropic: {}", "  antropic: {}", `x.yaml:21:3: providers.antropic: "antropic" is not known; use anthropic, openai, gemini; did you mean anthropic?`, false},
+		{"  anthropic: {}", "  anthropic: [x]", `providers.anthropic: is a list; it must be a mapping`, false},
 		{"side: [\"(?i)title\"]", `side: ["("]`, "side[0]: missing closing )", true},
 		{`"cut-*"`, `"cut-["`, "is not a pattern of case names", true},
 		{"tools: {echo: Bash}", "tools: &a {echo: Bash}", "anchors and aliases are not allowed", true},
@@ -132,23 +131,20 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	for line := range strings.Lines(err.Error()) {
 		lines = append(lines, strings.SplitN(line, ": ", 2)[0])
 	}
-	if want := []string{"x.yaml:1", "x.yaml:1", "x.yaml:2", "x.yaml:3"}; !slices.Equal(lines, want) {
+	if want := []string{"x.yaml:1:1", "x.yaml:1:1", "x.yaml:2:10", "x.yaml:3:22"}; !slices.Equal(lines, want) {
 		t.Errorf("%v", err)
-	}
-	if fault := (*Fault)(nil); !errors.As(err, &fault) || fault.Line != 1 {
-		t.Errorf("%T", err)
 	}
 }
 
 func TestDocumentFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                              "x.yaml: empty; a profile has at least name, run and providers",
-		"- a\n":                         "the document is a list; it must be a mapping",
-		"name: x\nproviders: {a: {}}\n": `key "run" is missing`,
-		"a: [\n":                        "x.yaml:1: did not find expected node content",
-		"a: b: c":                       "x.yaml: not YAML: mapping values are not allowed",
+		"":                              "x.yaml:1: is empty; it must be a mapping with the keys about, acp",
+		"- a\n":                         "x.yaml:1:1: is a list; it must be a mapping",
+		"name: x\nproviders: {a: {}}\n": "needs exactly one of the keys run, acp, driver",
+		"a: [\n":                        "x.yaml:1: not YAML: did not find expected node content",
+		"a: b: c":                       "x.yaml:1: not YAML: mapping values are not allowed",
 		strings.TrimSuffix(whole, "\n") + "\n---\nname: y\n": "more than one YAML document",
-		strings.Repeat("#", maxSize+1):                       "x.yaml: larger than 256 KiB",
+		strings.Repeat("#", maxSize+1):                       "x.yaml: has 262145 bytes, at most 262144 are read",
 	} {
 		if _, err := Parse("x.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %s", text, err, want)
@@ -219,9 +215,8 @@ func TestSchemaAgrees(t *testing.T) {
 		value  any
 		schema object
 	}{{&Profile{}, schema.object}, {&Addition{}, schema.Definitions.Addition}, {&Provider{}, schema.Definitions.Provider}} {
-		known := map[string]reflect.Value{}
-		collectFields(reflect.ValueOf(c.value).Elem(), known, map[string]bool{})
-		for name := range known {
+		known := keysOf(t, c.value)
+		for _, name := range known {
 			if c.schema.Properties[name] == nil {
 				t.Errorf("%T: the schema lacks %s", c.value, name)
 			}
@@ -232,6 +227,16 @@ func TestSchemaAgrees(t *testing.T) {
 	}
 }
 
+// keysOf are the keys that are read into a value, as the fault of a text in its place lists them.
+func keysOf(t *testing.T, value any) []string {
+	t.Helper()
+	_, keys, ok := strings.Cut(datafile.Read("x.yaml", []byte("text"), value, datafile.Options{}).Err().Error(), "with the keys ")
+	if !ok {
+		t.Fatal("no keys")
+	}
+	return strings.Split(keys, ", ")
+}
+
 // TestGuide holds that the guide explains every key and placeholder, and that its
 // examples load.
 func TestGuide(t *testing.T) {
@@ -239,9 +244,7 @@ func TestGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]reflect.Value{}
-	collectFields(reflect.ValueOf(new(Profile)).Elem(), known, map[string]bool{})
-	for name := range known {
+	for _, name := range keysOf(t, new(Profile)) {
 		if !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("the guide does not mention the key %s", name)
 		}

@@ -1,13 +1,12 @@
 package specs
 
 import (
-	"bytes"
 	_ "embed" // for capabilities.yaml
 	"fmt"
 	"slices"
 	"sync"
 
-	"gopkg.in/yaml.v3"
+	"github.com/meerkat-go/conformance/internal/datafile"
 )
 
 //go:embed capabilities.yaml
@@ -17,17 +16,17 @@ var capabilityFile []byte
 // known; see the head of capabilities.yaml. A nil list is unknown, an empty one says
 // that the parameter is refused.
 type Capability struct {
-	Models   ModelPredicate `yaml:"models"`
-	Thinking []string       `yaml:"thinking"`
-	Efforts  []string       `yaml:"efforts"`
-	Levels   []string       `yaml:"levels"`
+	Models   ModelPredicate `yaml:"models" data:"required"`
+	Thinking []string       `yaml:"thinking" data:"empty"`
+	Efforts  []string       `yaml:"efforts" data:"empty"`
+	Levels   []string       `yaml:"levels" data:"empty"`
 	// Budget is the least and the greatest thinking budget above 0.
 	Budget []int `yaml:"budget"`
 	// Reasoning is always, on, off, never, or "" when unknown.
-	Reasoning string `yaml:"reasoning"`
+	Reasoning string `yaml:"reasoning" data:"one=always on off never"`
 	// MaxOutput is the greatest number of output tokens, 0 when unknown.
 	MaxOutput int      `yaml:"max_output"`
-	Refuses   []string `yaml:"refuses"`
+	Refuses   []string `yaml:"refuses" data:"is=refusable"`
 }
 
 // DoesRefuse reports whether the models are known to refuse what, e.g. "sampling".
@@ -53,31 +52,15 @@ var capabilities = sync.OnceValues(func() (map[string][]Capability, error) {
 	return parseCapabilities("capabilities.yaml", capabilityFile)
 })
 
-var refusable = []string{"sampling", "temperature beside top_p", "forced tools", "disabled at xhigh", "prefill", "zero budget"}
+var refusable = datafile.OneOf("sampling", "temperature beside top_p", "forced tools", "disabled at xhigh", "prefill", "zero budget")
 
-func parseCapabilities(file string, data []byte) (map[string][]Capability, error) {
-	var all map[string][]Capability
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	dec.KnownFields(true)
-	if err := dec.Decode(&all); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
+func parseCapabilities(file string, data []byte) (all map[string][]Capability, err error) {
+	f := datafile.Read(file, data, &all, datafile.Options{Rules: map[string]datafile.Rule{"refusable": refusable}})
 	for provider, rows := range all {
-		for _, row := range rows {
-			switch {
-			case !slices.Contains(providers, provider):
-				return nil, fmt.Errorf("%s: %s is not a provider", file, provider)
-			case row.Models.IsZero():
-				return nil, fmt.Errorf("%s: %s: a row names no models", file, provider)
-			case len(row.Budget) != 0 && len(row.Budget) != 2:
-				return nil, fmt.Errorf("%s: %s: the budget is not two numbers", file, row.Models)
-			}
-			for _, what := range row.Refuses {
-				if !slices.Contains(refusable, what) {
-					return nil, fmt.Errorf("%s: %s: refuses %q, which no check asks for", file, row.Models, what)
-				}
-			}
+		f.AddUnless(slices.Contains(providers, provider), provider, "is not a provider")
+		for i, row := range rows {
+			f.AddUnless(row.Budget == nil || len(row.Budget) == 2, fmt.Sprintf("%s[%d].budget", provider, i), "is not two numbers")
 		}
 	}
-	return all, nil
+	return all, f.Err()
 }

@@ -41,8 +41,8 @@ func TestCapabilities(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"openai:\n  - {models: gpt, refuses: [air]}": "refuses \"air\"",
-		"openai:\n  - {refuses: [prefill]}":          "names no models",
+		"openai:\n  - {models: gpt, refuses: [air]}": `refuses[0]: "air" is not known`,
+		"openai:\n  - {refuses: [prefill]}":          `key "openai[0].models" is missing`,
 		"azure:\n  - {models: gpt}":                  "not a provider",
 		"openai:\n  - {models: gpt, budget: [1]}":    "two numbers",
 		"openai:\n  - {models: gpt, color: 1}":       "color",

@@ -1,20 +1,17 @@
 package specs
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 	"sync"
 
-	"gopkg.in/yaml.v3"
-
+	"github.com/meerkat-go/conformance/internal/datafile"
 	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
@@ -59,71 +56,32 @@ func requirementIDs(all []Requirement) []string {
 
 // loadRequirements reads every requirements/*.yaml below fsys, checks each
 // entry and the catalogue as a whole, and returns it in order of id. All that
-// is wrong is reported at once, each line naming the file and the id.
-func loadRequirements(fsys fs.FS) ([]Requirement, error) {
-	files, err := fs.Glob(fsys, "requirements/*.yaml")
-	if err != nil {
-		return nil, err
-	}
-	if len(files) == 0 {
-		return nil, errors.New("requirements: no *.yaml file; the catalogue is empty")
-	}
-	var all []Requirement
-	var errs []error
+// is wrong is reported at once, each line with its place and the id.
+func loadRequirements(fsys fs.FS) (all []Requirement, err error) {
 	home := map[string]string{} // id or check → file
-	for _, file := range files {
-		data, err := fs.ReadFile(fsys, file)
-		if err != nil {
-			return nil, err
-		}
-		list, err := parseRequirements(file, data)
-		errs = append(errs, err, claimIDs(home, file, list))
+	err = datafile.EachFile(fsys, "requirements/*.yaml", func(file string, data []byte) error {
+		list, err := parseRequirements(file, data, home)
 		all = append(all, list...)
-	}
-	if err := errors.Join(errs...); err != nil {
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(all, func(a, b Requirement) int { return cmp.Compare(a.ID, b.ID) })
 	return all, nil
 }
 
-// claimIDs enters the ids of list in home and reports those already there: an id
-// stands for one sentence, a check id for one check.
-func claimIDs(home map[string]string, file string, list []Requirement) error {
-	var errs []error
+// parseRequirements reads one requirement file: a YAML sequence of entries. file must be called
+// after the area it holds, e.g. ord.yaml. An id stands for one sentence, a check id for one check:
+// home has those of the files before and gets those of this one.
+func parseRequirements(file string, data []byte, home map[string]string) (list []Requirement, err error) {
+	f := datafile.Read(file, data, &list, datafile.Options{Rules: rules, Aliases: true})
 	for _, r := range list {
+		r.check(f, strings.TrimSuffix(path.Base(file), ".yaml"))
 		for _, id := range append([]string{r.ID}, r.Checks...) {
-			if first, ok := home[id]; ok {
-				errs = append(errs, fmt.Errorf("%s: %s: %q is already used in %s; ids are unique", file, r.ID, id, first))
-			}
+			f.AddUnless(home[id] == "", r.ID, "%q is already used in %s; ids are unique", id, home[id])
 			home[id] = file
 		}
 	}
-	return errors.Join(errs...)
-}
-
-// parseRequirements reads one requirement file: a YAML sequence of entries.
-// file is named in errors and must be called after the area it holds, e.g.
-// ord.yaml. Unknown keys are errors.
-func parseRequirements(file string, data []byte) ([]Requirement, error) {
-	var list []Requirement
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	dec.KnownFields(true)
-	if err := dec.Decode(&list); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %s", file, yamlFault(data, err))
-	}
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: more than one YAML document; keep one sequence", file)
-	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: no requirement; write a sequence of entries or delete the file", file)
-	}
-	var errs []error
-	for i, r := range list {
-		name := cmp.Or(r.ID, fmt.Sprintf("entry %d", i+1))
-		for _, fault := range r.findFaults(strings.TrimSuffix(path.Base(file), ".yaml")) {
-			errs = append(errs, fmt.Errorf("%s: %s: %s", file, name, fault))
-		}
-	}
-	return list, errors.Join(errs...)
+	return list, f.Err()
 }

@@ -10,9 +10,6 @@
 //		fmt.Println(s.Name, s.Requirements)
 //	}
 //
-// [Threads] are public reports of agents' bugs, each as a recording that the referee must
-// find and one in which it must find nothing.
-//
 // [WireRules] are the rules of the providers, from wire-rules.md, and [Models]
 // says which models an agent may ask for.
 //

@@ -3,8 +3,8 @@ package specs
 // Examples are two conversations that show a requirement. The self-test judges
 // both: the failing one must be found, the passing one must be seen and pass.
 type Examples struct {
-	Failing Example `yaml:"failing" json:"failing"`
-	Passing Example `yaml:"passing" json:"passing"`
+	Failing Example `yaml:"failing" data:"required" json:"failing"`
+	Passing Example `yaml:"passing" data:"required" json:"passing"`
 }
 
 // IsZero reports whether there is neither example.
@@ -13,17 +13,17 @@ func (e Examples) IsZero() bool { return len(e.Failing.Exchanges)+len(e.Passing.
 // Example is a short conversation as it stands on the wire.
 type Example struct {
 	// Provider is whose API the exchanges speak, unless they say otherwise.
-	Provider string `yaml:"provider" json:"provider"`
+	Provider string `yaml:"provider" data:"required,is=provider" json:"provider"`
 	// Model is the model in the URL of Gemini's requests; others name it in the body.
 	Model string `yaml:"model,omitempty" json:"model,omitempty"`
 	// Note says in one sentence what to look at.
 	Note string `yaml:"note,omitempty" json:"note,omitempty"`
 	// Source is what the evidence comes from. Empty means recording, or where the
 	// requirement does not apply to recordings the first source it applies to.
-	Source string `yaml:"source,omitempty" json:"source,omitempty"`
+	Source string `yaml:"source,omitempty" data:"is=source" json:"source,omitempty"`
 	// Limits are what the agent was told that it may spend.
 	Limits    Limits            `yaml:"limits,omitempty" json:"limits,omitzero"`
-	Exchanges []ExampleExchange `yaml:"exchanges" json:"exchanges"`
+	Exchanges []ExampleExchange `yaml:"exchanges" data:"empty" json:"exchanges"`
 	// Processes are those that the exchanges name by ordinal.
 	Processes []ExampleProcess `yaml:"processes,omitempty" json:"processes,omitempty"`
 }
@@ -31,13 +31,13 @@ type Example struct {
 // ExampleExchange is one request and its reply.
 type ExampleExchange struct {
 	// Provider is set where it differs from the example's.
-	Provider string `yaml:"provider,omitempty" json:"provider,omitempty"`
+	Provider string `yaml:"provider,omitempty" data:"is=provider" json:"provider,omitempty"`
 	// URL is the provider's own endpoint where it is left out.
 	URL string `yaml:"url,omitempty" json:"url,omitempty"`
 	// Headers are added to the content type.
 	Headers map[string]string `yaml:"headers,omitempty" json:"headers,omitempty"`
 	// Request is the body, JSON as sent.
-	Request string `yaml:"request" json:"request"`
+	Request string `yaml:"request" data:"required" json:"request"`
 	// Reply is the body that came back: a JSON document, or events of a stream
 	// where it begins with "event:" or "data:". Left out, the model says "ok".
 	Reply string `yaml:"reply,omitempty" json:"reply,omitempty"`

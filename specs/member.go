@@ -1,7 +1,6 @@
 package specs
 
 import (
-	"bytes"
 	_ "embed" // for members.yaml
 	"fmt"
 	"regexp"
@@ -9,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"gopkg.in/yaml.v3"
+	"github.com/meerkat-go/conformance/internal/datafile"
 )
 
 //go:embed members.yaml
@@ -54,9 +53,7 @@ var requestObjects = sync.OnceValues(func() (map[string]Objects, error) { return
 
 func parseObjects(file string, data []byte) (map[string]Objects, error) {
 	var raw map[string]map[string]string
-	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&raw); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
+	f := datafile.Read(file, data, &raw, datafile.Options{Aliases: true})
 	all := map[string]Objects{}
 	for provider, objects := range raw {
 		all[provider] = Objects{}
@@ -64,29 +61,20 @@ func parseObjects(file string, data []byte) (map[string]Objects, error) {
 			members := Members{}
 			for _, word := range strings.Fields(text) {
 				member, m, err := parseMember(word)
-				if err != nil {
-					return nil, fmt.Errorf("%s: %s: %s: %w", file, provider, name, err)
-				}
+				f.AddUnless(err == nil, datafile.Join(provider, name), "%v", err)
 				members[member] = m
 			}
 			all[provider][name] = members
 		}
 	}
-	return all, findUnknownObject(file, all)
-}
-
-// findUnknownObject reports a reference to an object that is not described.
-func findUnknownObject(file string, all map[string]Objects) error {
 	for provider, objects := range all {
 		for name, members := range objects {
 			for member, m := range members {
-				if m.Object != "" && !objects.describes(m.Object) {
-					return fmt.Errorf("%s: %s: %s.%s names %q, which is not described", file, provider, name, member, m.Object)
-				}
+				f.AddUnless(m.Object == "" || objects.describes(m.Object), datafile.Join(provider, name), "%s names %q, which is not described", member, m.Object)
 			}
 		}
 	}
-	return nil
+	return all, f.Err()
 }
 
 func (o Objects) describes(name string) bool {

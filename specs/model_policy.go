@@ -1,7 +1,6 @@
 package specs
 
 import (
-	"bytes"
 	_ "embed" // for models.yaml
 	"errors"
 	"fmt"
@@ -11,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"gopkg.in/yaml.v3"
+	"github.com/meerkat-go/conformance/internal/datafile"
 )
 
 //go:embed models.yaml
@@ -20,26 +19,35 @@ var modelFile []byte
 // ModelPolicy says which models an agent may ask for. It is read-only, and its data
 // are the referee's own, not an agent's.
 type ModelPolicy struct {
-	Rules []ModelRule `yaml:"models"`
+	Rules []ModelRule `yaml:"models" data:"required"`
 }
 
 // ModelRule admits the models of one family from a minimum version on. In YAML it may
 // also be one word or sentence: the name of a model, which admits it and its dated
 // snapshots, or a [ModelPredicate].
 type ModelRule struct {
-	Name     string `yaml:"name"`
-	Provider string `yaml:"provider"`
+	Name     string `yaml:"name" data:"required"`
+	Provider string `yaml:"provider" data:"is=provider"`
 	// Pattern captures the major and the minor version; a missing one is 0.
-	Pattern string `yaml:"pattern"`
+	Pattern *regexp.Regexp `yaml:"pattern" data:"required"`
 	// Minimum is "major.minor".
-	Minimum string `yaml:"minimum"`
+	Minimum minimumVersion `yaml:"minimum" data:"required"`
 	// Except lists words, between dashes, that exclude a name.
 	Except []string `yaml:"except"`
 
-	pattern      *regexp.Regexp
-	major, minor int
-	predicate    *ModelPredicate
-	bare         string // of the model that is named
+	predicate *ModelPredicate
+	bare      string // of the model that is named
+}
+
+// minimumVersion is the oldest version that a rule admits.
+type minimumVersion struct{ major, minor int }
+
+// UnmarshalText reads "major.minor".
+func (v *minimumVersion) UnmarshalText(text []byte) error {
+	if _, err := fmt.Sscanf(string(text), "%d.%d", &v.major, &v.minor); err != nil {
+		return fmt.Errorf("%q is not major.minor", text)
+	}
+	return nil
 }
 
 // newNamedRule returns the rule that a name or predicate stands for.
@@ -58,22 +66,10 @@ func newNamedRule(text string) (r ModelRule, err error) {
 	return r, nil
 }
 
-// UnmarshalYAML reads a rule in full, or one word or sentence.
-func (r *ModelRule) UnmarshalYAML(node *yaml.Node) (err error) {
-	if node.Kind == yaml.ScalarNode {
-		if *r, err = newNamedRule(node.Value); err != nil {
-			return fmt.Errorf("line %d: %w", node.Line, err)
-		}
-		return nil
-	}
-	type plain ModelRule
-	text, err := yaml.Marshal(node)
-	if err != nil {
-		return err
-	}
-	dec := yaml.NewDecoder(bytes.NewReader(text)) // a node forgets that unknown keys are errors
-	dec.KnownFields(true)
-	return dec.Decode((*plain)(r))
+// UnmarshalText reads a rule of one word or sentence.
+func (r *ModelRule) UnmarshalText(text []byte) (err error) {
+	*r, err = newNamedRule(string(text))
+	return err
 }
 
 // Models returns the embedded policy.
@@ -101,38 +97,16 @@ func NewModelPolicy(admitted []string) (*ModelPolicy, error) {
 // ParseModelPolicy reads a policy: YAML with a list called models. Errors begin with the
 // name of the file.
 func ParseModelPolicy(file string, data []byte) (*ModelPolicy, error) {
-	var m ModelPolicy
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	dec.KnownFields(true)
-	if err := dec.Decode(&m); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	if len(m.Rules) == 0 {
-		return nil, fmt.Errorf("%s: no rule; a policy without one refuses every model", file)
-	}
-	for i := range m.Rules {
-		if err := m.Rules[i].compilePattern(); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", file, m.Rules[i].Name, err)
+	m := new(ModelPolicy)
+	f := datafile.Read(file, data, m, datafile.Options{Rules: rules})
+	for i, r := range m.Rules {
+		groups := 2
+		if r.Pattern != nil {
+			groups = r.Pattern.NumSubexp()
 		}
+		f.AddUnless(groups == 2, fmt.Sprintf("models[%d].pattern", i), "captures %d groups; capture the major and the minor version", groups)
 	}
-	return &m, nil
-}
-
-func (r *ModelRule) compilePattern() error {
-	if r.predicate != nil || r.bare != "" {
-		return nil
-	}
-	var err error
-	if r.pattern, err = regexp.Compile(r.Pattern); err != nil {
-		return err
-	}
-	if r.pattern.NumSubexp() != 2 {
-		return fmt.Errorf("pattern captures %d groups; capture the major and the minor version", r.pattern.NumSubexp())
-	}
-	if _, err := fmt.Sscanf(r.Minimum, "%d.%d", &r.major, &r.minor); err != nil {
-		return fmt.Errorf("minimum %q is not major.minor", r.Minimum)
-	}
-	return nil
+	return m, f.Err()
 }
 
 // Allows reports whether the policy admits a model, and if not, why.
@@ -159,12 +133,12 @@ func (r *ModelRule) admitsModel(model string) (ok bool, reason string) {
 	case r.bare != "":
 		return ParseModel(model).Bare == r.bare, ""
 	}
-	g := r.pattern.FindStringSubmatch(model)
+	g := r.Pattern.FindStringSubmatch(model)
 	if g == nil {
 		return false, ""
 	}
-	if major, minor := versionPart(g[1]), versionPart(g[2]); major < r.major || major == r.major && minor < r.minor {
-		return false, fmt.Sprintf("version %d.%d is below the minimum %s of %s", major, minor, r.Minimum, r.Name)
+	if major, minor := versionPart(g[1]), versionPart(g[2]); major < r.Minimum.major || major == r.Minimum.major && minor < r.Minimum.minor {
+		return false, fmt.Sprintf("version %d.%d is below the minimum %d.%d of %s", major, minor, r.Minimum.major, r.Minimum.minor, r.Name)
 	}
 	for _, word := range strings.Split(model, "-") {
 		if slices.Contains(r.Except, word) {

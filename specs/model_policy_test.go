@@ -34,11 +34,11 @@ func TestModelPolicy(t *testing.T) {
 
 func TestModelPolicyRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"models: []": "no rule",
-		"models: [{name: a, pattern: '(', minimum: '1.0'}]":    "a: error parsing regexp",
-		"models: [{name: a, pattern: 'x(1)', minimum: '1.0'}]": "captures 1 groups",
-		"models: [{name: a, pattern: '(1)(2)', minimum: '1'}]": "not major.minor",
-		"models: [{name: a, patern: x}]":                       "patern",
+		"models: []": "models: is an empty list",
+		"models: [{name: a, pattern: '(', minimum: '1.0'}]":    "models[0].pattern: missing closing )",
+		"models: [{name: a, pattern: 'x(1)', minimum: '1.0'}]": "models[0].pattern: captures 1 groups",
+		"models: [{name: a, pattern: '(1)(2)', minimum: '1'}]": `models[0].minimum: "1" is not major.minor`,
+		"models: [{name: a, patern: x}]":                       `key "models[0].patern" is not known; did you mean pattern?`,
 		"models: {":                                            "p.yaml",
 	} {
 		if _, err := ParseModelPolicy("p.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "p.yaml") {
@@ -86,7 +86,7 @@ func TestAllowlist(t *testing.T) {
 	if _, err := NewModelPolicy(nil); err == nil {
 		t.Error("an empty allowlist is accepted")
 	}
-	if _, err := ParseModelPolicy("p.yaml", []byte("models:\n  - claud >= 4\n")); err == nil || !strings.Contains(err.Error(), "line 2") {
+	if _, err := ParseModelPolicy("p.yaml", []byte("models:\n  - claud >= 4\n")); err == nil || !strings.Contains(err.Error(), "p.yaml:2:5: models[0]: ") {
 		t.Errorf("%v does not name the line", err)
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 )
 
 // ModelPredicate selects models by family, words of the name and version:
@@ -138,10 +136,8 @@ func (p ModelPredicate) IsZero() bool { return p.text == "" }
 // MarshalText makes a predicate a string in JSON.
 func (p ModelPredicate) MarshalText() ([]byte, error) { return []byte(p.text), nil }
 
-// UnmarshalYAML reads a predicate from a string. Its error names the line.
-func (p *ModelPredicate) UnmarshalYAML(node *yaml.Node) (err error) {
-	if *p, err = ParseModelPredicate(node.Value); err != nil {
-		return fmt.Errorf("line %d: %w", node.Line, err)
-	}
-	return nil
+// UnmarshalText reads a predicate.
+func (p *ModelPredicate) UnmarshalText(text []byte) (err error) {
+	*p, err = ParseModelPredicate(string(text))
+	return err
 }

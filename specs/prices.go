@@ -1,32 +1,28 @@
 package specs
 
 import (
-	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 
-	"gopkg.in/yaml.v3"
-
-	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/internal/datafile"
 )
 
 // Prices says what tokens cost, by model. The user gives it, because prices change; none is
 // built in. It is read-only. A nil *Prices knows no price.
 type Prices struct {
 	// Currency is the user's word for the unit, for example USD; "" where none is named.
-	Currency string
+	Currency string `yaml:"currency" data:"filled"`
 	// Models are the prices by the name of a model, which covers its dated snapshots.
-	Models map[string]Price
+	Models map[string]Price `yaml:"models" data:"required"`
 }
 
 // Price is what a million tokens of one model cost. Without a price of their own,
 // tokens of the cache cost what input costs.
 type Price struct {
-	Input, Output         float64
-	CacheRead, CacheWrite float64
+	Input      float64 `yaml:"input" data:"required,min=0"`
+	Output     float64 `yaml:"output" data:"required,min=0"`
+	CacheRead  float64 `yaml:"cache_read" data:"min=0"`
+	CacheWrite float64 `yaml:"cache_write" data:"min=0"`
 }
 
 // MaxPriceBytes is the longest file of prices that is read, in bytes.
@@ -34,98 +30,22 @@ const MaxPriceBytes = 1 << 20
 
 const priceExample = "models: {gpt-5.4-mini: {input: 0.25, output: 2.0}}"
 
-// priceKeys are the members of the price of a model.
-var priceKeys = []string{"input", "output", "cache_read", "cache_write"}
-
-// ParsePrices reads a file of prices. Errors name file and the line, and are one line each.
+// ParsePrices reads a file of prices. Errors name file, line and column.
 func ParsePrices(file string, data []byte) (*Prices, error) {
-	if len(data) > MaxPriceBytes {
-		return nil, fmt.Errorf("%s: is longer than %d bytes, too long for a list of prices", file, MaxPriceBytes)
-	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return nil, fmt.Errorf("%s: %s; write %s", file, strings.Join(strings.Fields(err.Error()), " "), priceExample)
-	}
-	if len(doc.Content) == 0 {
-		return nil, fmt.Errorf("%s: is empty; list models with their price per million tokens: %s", file, priceExample)
-	}
-	r := priceReader{file}
-	p := &Prices{Models: map[string]Price{}}
-	err := r.eachMember(doc.Content[0], []string{"currency", "models"}, func(key string, value *yaml.Node) error {
-		if key == "models" {
-			return r.eachMember(value, nil, func(model string, price *yaml.Node) (err error) {
-				p.Models[model], err = r.readPrice(model, price)
-				return err
-			})
+	p := new(Prices)
+	f := datafile.Read(file, data, p, datafile.Options{MaxBytes: MaxPriceBytes})
+	f.AddUnless(!f.OK() || len(p.Models) > 0, "models", "names no model; write %s", priceExample)
+	for model, price := range p.Models {
+		if f.Line(datafile.Join("models", model)+".cache_read") == 0 {
+			price.CacheRead = price.Input
 		}
-		if p.Currency = value.Value; value.Kind != yaml.ScalarNode || p.Currency == "" {
-			return r.lineError(value, "currency is not a word; write for example currency: USD")
+		if f.Line(datafile.Join("models", model)+".cache_write") == 0 {
+			price.CacheWrite = price.Input
 		}
-		return nil
-	})
-	if err == nil && len(p.Models) == 0 {
-		err = fmt.Errorf("%s: names no model; write %s", file, priceExample)
+		p.Models[model] = price
 	}
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
-}
-
-// priceReader reads the parts of one file.
-type priceReader struct{ file string }
-
-func (r priceReader) lineError(n *yaml.Node, format string, args ...any) error {
-	return fmt.Errorf("%s:%d: %s", r.file, n.Line, fmt.Sprintf(format, args...))
-}
-
-// eachMember calls read for the members of a mapping. Nil known knows any name.
-func (r priceReader) eachMember(n *yaml.Node, known []string, read func(key string, value *yaml.Node) error) error {
-	if n.Kind != yaml.MappingNode {
-		return r.lineError(n, "is not a mapping; write %s", priceExample)
-	}
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		if known != nil && !slices.Contains(known, key.Value) {
-			return r.lineError(key, "unknown key %q; %s", key.Value, spelling.Advice(key.Value, known))
-		}
-		if seen[key.Value] {
-			return r.lineError(key, "%s stands there twice; leave one out", key.Value)
-		}
-		seen[key.Value] = true
-		if err := read(key.Value, value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readPrice reads the price of a model.
-func (r priceReader) readPrice(model string, n *yaml.Node) (p Price, err error) {
-	given := map[string]float64{}
-	err = r.eachMember(n, priceKeys, func(key string, value *yaml.Node) error {
-		price, err := strconv.ParseFloat(value.Value, 64)
-		if err != nil || value.Kind != yaml.ScalarNode || !(price >= 0) || math.IsInf(price, 0) {
-			return r.lineError(value, "%s: %s: %q is not a price; write a number, such as 0.25", model, key, value.Value)
-		}
-		given[key] = price
-		return nil
-	})
-	if err != nil {
-		return p, err
-	}
-	for _, key := range []string{"input", "output"} {
-		if _, ok := given[key]; !ok {
-			return p, r.lineError(n, "%s: input and output are needed; write %s", model, priceExample)
-		}
-	}
-	p = Price{Input: given["input"], Output: given["output"], CacheRead: given["input"], CacheWrite: given["input"]}
-	if price, ok := given["cache_read"]; ok {
-		p.CacheRead = price
-	}
-	if price, ok := given["cache_write"]; ok {
-		p.CacheWrite = price
+	if !f.OK() {
+		return nil, f.Err()
 	}
 	return p, nil
 }

@@ -4,40 +4,40 @@ package specs
 // never renumbered; a requirement that no longer holds is withdrawn.
 type Requirement struct {
 	// ID is AREA-NNN, e.g. "SIG-001".
-	ID    string `yaml:"id" json:"id"`
-	Title string `yaml:"title" json:"title"`
+	ID    string `yaml:"id" data:"required,is=id" json:"id"`
+	Title string `yaml:"title" data:"required" json:"title"`
 	// Consequence is what a breach leads to where no row of Where says otherwise;
 	// see ConsequenceAt.
-	Consequence Consequence `yaml:"consequence" json:"consequence"`
+	Consequence Consequence `yaml:"consequence" data:"required,is=consequence" json:"consequence"`
 	Where       []Where     `yaml:"where,omitempty" json:"where,omitempty"`
 	// Text is the normative sentence.
-	Text string `yaml:"text" json:"text"`
+	Text string `yaml:"text" data:"required" json:"text"`
 	// Sources says where the sentence comes from; at least one.
-	Sources []Source `yaml:"source" json:"source"`
+	Sources []Source `yaml:"source" data:"required" json:"source"`
 	// Judges is "source" where the subject cannot break the sentence: it judges the
 	// provider, simulator, cassette or gateway that the replies come from.
-	Judges string `yaml:"judges,omitempty" json:"judges,omitempty"`
+	Judges string `yaml:"judges,omitempty" data:"one=source" json:"judges,omitempty"`
 	// Applies says what evidence the sentence speaks of.
 	Applies Applies `yaml:"applies,omitempty" json:"applies,omitzero"`
-	Status  Status  `yaml:"status" json:"status"`
+	Status  Status  `yaml:"status" data:"required,one=draft provisional stable withdrawn" json:"status"`
 	// Added is the month, yyyy-mm, the requirement entered the catalogue.
-	Added string `yaml:"added" json:"added"`
+	Added string `yaml:"added" data:"required,is=month" json:"added"`
 	// Since and Until are the days, yyyy-mm-dd, from which on and up to which the
 	// provider's rule holds; Until is the first day without it. Empty means always.
-	Since string `yaml:"since,omitempty" json:"since,omitempty"`
-	Until string `yaml:"until,omitempty" json:"until,omitempty"`
+	Since string `yaml:"since,omitempty" data:"is=day" json:"since,omitempty"`
+	Until string `yaml:"until,omitempty" data:"is=day" json:"until,omitempty"`
 	// Why says what breaks for users; Fix says how to mend a breach.
-	Why string `yaml:"why" json:"why"`
-	Fix string `yaml:"fix" json:"fix"`
+	Why string `yaml:"why" data:"required" json:"why"`
+	Fix string `yaml:"fix" data:"required" json:"fix"`
 	// Unseen says what is missing where nothing could break the requirement; "" where
 	// every agent shows it in our cases.
 	Unseen   string   `yaml:"unseen,omitempty" json:"unseen,omitempty"`
 	Examples Examples `yaml:"examples,omitempty" json:"examples,omitzero"`
 	// Checks are the ids, ID/aspect, of the checks that judge it; at least one.
-	Checks []string `yaml:"checks" json:"checks"`
+	Checks []string `yaml:"checks" data:"required,empty" json:"checks"`
 	// Mutants names the distortions of evidence its checks must catch; at
 	// least one.
-	Mutants []string `yaml:"mutants" json:"mutants"`
+	Mutants []string `yaml:"mutants" data:"required,empty,is=kebab,unique" json:"mutants"`
 
 	frozen *frozenRequirement // what it was, for one of a frozen set
 }
@@ -75,24 +75,24 @@ const (
 // page or thread, a document of this project, or the reason why there is neither.
 type Source struct {
 	URL string `yaml:"url,omitempty" json:"url,omitempty"`
-	Doc string `yaml:"doc,omitempty" json:"doc,omitempty"`
+	Doc string `yaml:"doc,omitempty" data:"is=document" json:"doc,omitempty"`
 	// Section is the heading, paragraph or rule id inside it.
 	Section string `yaml:"section,omitempty" json:"section,omitempty"`
 	// Retrieved is the day, yyyy-mm-dd, of the page or thread that is relied on.
-	Retrieved string `yaml:"retrieved,omitempty" json:"retrieved,omitempty"`
+	Retrieved string `yaml:"retrieved,omitempty" data:"is=day" json:"retrieved,omitempty"`
 	// Unverified is set where no public page says it; Reason says what is relied on
 	// instead.
-	Unverified bool   `yaml:"unverified,omitempty" json:"unverified,omitempty"`
+	Unverified bool   `yaml:"unverified,omitempty" data:"one=true" json:"unverified,omitempty"`
 	Reason     string `yaml:"reason,omitempty" json:"reason,omitempty"`
 }
 
 // Applies narrows a requirement. An empty list means all.
 type Applies struct {
 	// Provider is any of anthropic, openai, gemini.
-	Provider []string `yaml:"provider,omitempty" json:"provider,omitempty"`
+	Provider []string `yaml:"provider,omitempty" data:"is=provider,unique" json:"provider,omitempty"`
 	// Source is any of cassette, simulator, live, recording: what the evidence
 	// came from (conform/evidence).
-	Source []string `yaml:"source,omitempty" json:"source,omitempty"`
+	Source []string `yaml:"source,omitempty" data:"is=source,unique" json:"source,omitempty"`
 }
 
 // To reports whether the requirement speaks of evidence from source with

@@ -1,17 +1,14 @@
 package specs
 
 import (
-	"bytes"
 	"embed"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"github.com/meerkat-go/conformance/internal/datafile"
 )
 
 //go:embed sets
@@ -23,13 +20,13 @@ const CurrentSet = "current"
 // frozenRequirement is what a set keeps of a requirement: all that decides whether a
 // breach turns a run red.
 type frozenRequirement struct {
-	ID          string      `yaml:"id"`
-	Consequence Consequence `yaml:"consequence"`
+	ID          string      `yaml:"id" data:"required,is=id"`
+	Consequence Consequence `yaml:"consequence" data:"required,is=consequence"`
 	Where       []Where     `yaml:"where,omitempty"`
 	Applies     Applies     `yaml:"applies,omitempty"`
-	Since       string      `yaml:"since,omitempty"`
-	Until       string      `yaml:"until,omitempty"`
-	Checks      []string    `yaml:"checks"`
+	Since       string      `yaml:"since,omitempty" data:"is=day"`
+	Until       string      `yaml:"until,omitempty" data:"is=day"`
+	Checks      []string    `yaml:"checks" data:"required"`
 }
 
 // SetNames lists the sets: the current one, then the frozen ones by month.
@@ -68,25 +65,11 @@ func Set(name string) ([]Requirement, error) {
 	if err != nil {
 		return nil, err
 	}
-	frozen, err := parseSet(file, data)
-	if err != nil {
+	var frozen []frozenRequirement
+	if err := datafile.Read(file, data, &frozen, datafile.Options{Rules: rules}).Err(); err != nil {
 		return nil, err
 	}
 	return freezeRequirements(all, frozen), nil
-}
-
-// parseSet reads a frozen set.
-func parseSet(file string, data []byte) ([]frozenRequirement, error) {
-	var list []frozenRequirement
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	dec.KnownFields(true)
-	if err := dec.Decode(&list); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: holds no requirement", file)
-	}
-	return list, nil
 }
 
 // freezeRequirements holds the requirements of the catalogue to what they were.
@@ -119,22 +102,4 @@ func milderConsequence(a, b Consequence) Consequence {
 		return a
 	}
 	return b
-}
-
-// FreezeSet is the text of the file that freezes the current set.
-func FreezeSet() ([]byte, error) {
-	all, err := Set(CurrentSet)
-	if err != nil {
-		return nil, err
-	}
-	var list []frozenRequirement
-	for _, r := range all {
-		list = append(list, frozenRequirement{r.ID, r.Consequence, r.Where, r.Applies, r.Since, r.Until, r.Checks})
-	}
-	var b bytes.Buffer
-	b.WriteString("# A frozen set of requirements: never change it, later months get files of their own.\n")
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	err = enc.Encode(list)
-	return b.Bytes(), err
 }

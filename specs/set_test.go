@@ -1,6 +1,7 @@
 package specs
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"flag"
@@ -9,6 +10,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/meerkat-go/conformance/internal/datafile"
 )
 
 var freezeMonth = flag.String("freeze", "", "write the set of a month, yyyy-mm, which must not exist yet")
@@ -41,8 +46,8 @@ func TestFrozenSets(t *testing.T) {
 		if got := hex.EncodeToString(sum[:]); got != frozenDigests[month] {
 			t.Errorf("%s: digest %s: a frozen set has changed; add a new month: go test ./specs -run FrozenSets -freeze yyyy-mm", month, got)
 		}
-		frozen, err := parseSet(month, data)
-		if err != nil {
+		var frozen []frozenRequirement
+		if err := datafile.Read(month, data, &frozen, datafile.Options{Rules: rules}).Err(); err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range frozen {
@@ -67,7 +72,7 @@ func writeFrozenSet(t *testing.T, month string) {
 	if _, err := time.Parse("2006-01", month); err != nil {
 		t.Fatal(err)
 	}
-	text, err := FreezeSet()
+	text, err := freezeSet()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,6 +88,24 @@ func writeFrozenSet(t *testing.T, month string) {
 	}
 	sum := sha256.Sum256(text)
 	t.Logf("add to frozenDigests: %q: %q", month, hex.EncodeToString(sum[:]))
+}
+
+// freezeSet is the text of the file that freezes the current set.
+func freezeSet() ([]byte, error) {
+	all, err := Set(CurrentSet)
+	if err != nil {
+		return nil, err
+	}
+	var list []frozenRequirement
+	for _, r := range all {
+		list = append(list, frozenRequirement{r.ID, r.Consequence, r.Where, r.Applies, r.Since, r.Until, r.Checks})
+	}
+	var b bytes.Buffer
+	b.WriteString("# A frozen set of requirements: never change it, later months get files of their own.\n")
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	err = enc.Encode(list)
+	return b.Bytes(), err
 }
 
 // A later catalogue never makes a frozen set stricter, and may make it milder.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/datafile"
 	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
@@ -16,10 +17,44 @@ var Areas = []string{"ORD", "SIG", "MOD", "RES", "STR", "TOOL", "ERR", "PAR", "T
 
 var (
 	providers = []string{"anthropic", "openai", "gemini"}
-	sources   = []string{"cassette", "simulator", "live", "recording"}
 	kebab     = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 	idForm    = regexp.MustCompile(`^([A-Z]+)-[0-9]{3}$`)
 )
+
+// rules are those that the tags of this package name.
+var rules = map[string]datafile.Rule{
+	"provider":    datafile.OneOf(providers...),
+	"source":      datafile.OneOf("cassette", "simulator", "live", "recording"),
+	"document":    datafile.OneOf("wire rules"), // specs/wire-rules.md
+	"consequence": datafile.OneOf(consequenceNames(Consequences)...),
+	"effect":      datafile.OneOf(consequenceNames(append(slices.Clone(Consequences), None))...),
+	"kebab":       datafile.Matching(kebab, "lower case with dashes"),
+	"day":         dateRule("2006-01-02", "a day written yyyy-mm-dd"),
+	"month":       dateRule("2006-01", "a month written yyyy-mm"),
+	"id": func(_, text string) error {
+		if _, ok := areaOf(text); ok {
+			return nil
+		}
+		area, _, _ := strings.Cut(text, "-")
+		return fmt.Errorf("%q is not AREA-NNN with one of the areas %s%s", text, strings.Join(Areas, ", "), spelling.Hint(area, Areas))
+	},
+}
+
+func consequenceNames(list []Consequence) (names []string) {
+	for _, c := range list {
+		names = append(names, string(c))
+	}
+	return names
+}
+
+func dateRule(layout, form string) datafile.Rule {
+	return func(_, text string) error {
+		if _, err := time.Parse(layout, text); err != nil {
+			return fmt.Errorf("%q is not %s", text, form)
+		}
+		return nil
+	}
+}
 
 // areaOf returns the area of an id of the form AREA-NNN with a known area.
 func areaOf(id string) (string, bool) {
@@ -30,67 +65,54 @@ func areaOf(id string) (string, bool) {
 	return m[1], true
 }
 
-// findFaults lists what is wrong with r as an entry of the file named stem.yaml.
-func (r Requirement) findFaults(stem string) []string {
-	var f faults
-	area, ok := areaOf(r.ID)
-	f.addUnless(ok, "id is not AREA-NNN with one of the areas %s", strings.Join(Areas, ", "))
-	f.addUnless(area != TeamArea, "area %s is for the rules of teams", TeamArea)
-	f.addUnless(!ok || strings.EqualFold(area, stem), "stands in %s.yaml; move it to %s.yaml", stem, strings.ToLower(area))
-	f.requireText("title", r.Title)
-	f.requireText("text", r.Text)
-	f.requireText("why", r.Why)
-	f.requireText("fix", r.Fix)
-	f.oneOf("consequence", string(r.Consequence), consequenceNames()...)
-	f.oneOf("status", string(r.Status), string(Draft), string(Provisional), string(Stable), string(Withdrawn))
-	f.addUnless(r.Judges == "" || r.JudgesSource(), "judges %q is unknown; use %s, or leave it out for the subject", r.Judges, sourceOfReplies)
-	f.addUnless(isDate("2006-01", r.Added), "added %q is not a month written yyyy-mm", r.Added)
-	f.requireRange(r.Since, r.Until)
-	r.whereFaults(&f)
-	r.sourceFaults(&f)
-	r.exampleFaults(&f)
-	f.requireSubset("applies.provider", r.Applies.Provider, providers)
-	f.requireSubset("applies.source", r.Applies.Source, sources)
-	if r.Status != Withdrawn {
-		f.addUnless(len(r.Checks) > 0, "has no check; name at least one")
-		f.addUnless(len(r.Mutants) > 0, "has no mutant; a check that nothing must trip proves nothing")
+// check finds what tags cannot say of an entry of the file named stem.yaml.
+func (r Requirement) check(f *datafile.File, stem string) {
+	at := func(key string) string { return datafile.Join(r.ID, key) }
+	area := r.Area()
+	f.AddUnless(area != TeamArea, at("id"), "area %s is for the rules of teams", TeamArea)
+	f.AddUnless(area == "" || strings.EqualFold(area, stem), at("id"), "stands in %s.yaml; move it to %s.yaml", stem, strings.ToLower(area))
+	checkRange(f, r.ID, r.Since, r.Until)
+	for i, w := range r.Where {
+		row := at(fmt.Sprintf("where[%d]", i))
+		checkRange(f, row, w.Since, w.Until)
+		for _, check := range w.Checks {
+			f.AddUnless(slices.Contains(r.Checks, check), row+".checks", "%q is not a check of %s: %s", check, r.ID, strings.Join(r.Checks, ", "))
+		}
+		matchesAll := len(w.Provider)+len(w.Checks) == 0 && w.Models.IsZero() && w.Host == "" && w.Since == "" && w.Until == ""
+		f.AddUnless(!matchesAll, row, "matches everything; write its consequence as that of the requirement")
 	}
-	for _, c := range r.Checks {
-		aspect, ok := strings.CutPrefix(c, r.ID+"/")
-		f.addUnless(ok && kebab.MatchString(aspect), "check %q is not %s/aspect in lower case with dashes", c, r.ID)
+	isPublic := false
+	for i, s := range r.Sources {
+		source := at(fmt.Sprintf("source[%d]", i))
+		f.AddUnless(s.URL == "" || s.Doc == "", source, "needs either url or doc")
+		f.AddUnless(s.URL != "" || s.Doc != "" || s.Unverified, source, "needs url, doc, or unverified with a reason")
+		f.AddUnless(s.URL == "" || s.Retrieved != "", source, "has a url and needs the day on which it was retrieved")
+		f.AddUnless(s.Unverified == (s.Reason != ""), source, "unverified and reason stand together; say what is relied on instead of a public page")
+		isPublic = isPublic || s.URL != "" || s.Unverified
 	}
-	for i, m := range r.Mutants {
-		f.addUnless(kebab.MatchString(m), "mutant %q is not lower case with dashes", m)
-		f.addUnless(!slices.Contains(r.Mutants[:i], m), "mutant %q stands twice", m)
+	f.AddUnless(isPublic, at("source"), "has no public source; cite a url, or say unverified: true with a reason")
+	for _, check := range r.Checks {
+		aspect, ok := strings.CutPrefix(check, r.ID+"/")
+		f.AddUnless(ok && kebab.MatchString(aspect), at("checks"), "%q is not %s/aspect in lower case with dashes", check, r.ID)
 	}
-	return f
-}
-
-func isDate(layout, s string) bool {
-	_, err := time.Parse(layout, s)
-	return err == nil
-}
-
-// faults collects sentences about one entry.
-type faults []string
-
-func (f *faults) addUnless(ok bool, format string, args ...any) {
-	if !ok {
-		*f = append(*f, fmt.Sprintf(format, args...))
+	if r.Status == Withdrawn {
+		return
 	}
+	f.AddUnless(len(r.Checks) > 0, at("checks"), "has no check; name at least one")
+	f.AddUnless(len(r.Mutants) > 0, at("mutants"), "has no mutant; a check that nothing must trip proves nothing")
+	f.AddUnless(!r.Examples.IsZero(), r.ID, "has no examples; write a failing and a passing one")
+	r.Examples.Failing.check(f, at("examples.failing"))
+	r.Examples.Passing.check(f, at("examples.passing"))
 }
 
-func (f *faults) requireText(name, value string) {
-	f.addUnless(strings.TrimSpace(value) != "", "%s is empty; write it", name)
+// checkRange checks the days between which something holds.
+func checkRange(f *datafile.File, path, since, until string) {
+	f.AddUnless(since == "" || until == "" || since < until, path, "since %s is not before until %s", since, until)
 }
 
-func (f *faults) oneOf(name, value string, known ...string) {
-	f.addUnless(slices.Contains(known, value), "%s %q is unknown; use %s%s", name, value, strings.Join(known, ", "), spelling.Hint(value, known))
-}
-
-func (f *faults) requireSubset(name string, values, known []string) {
-	for i, v := range values {
-		f.oneOf(name, v, known...)
-		f.addUnless(!slices.Contains(values[:i], v), "%s %q stands twice", name, v)
+func (e Example) check(f *datafile.File, path string) {
+	f.AddUnless(len(e.Exchanges)+len(e.Processes) > 0, path, "has no exchange; write one")
+	for i, x := range e.Exchanges {
+		f.AddUnless(x.Process == 0 || x.Process < len(e.Processes), fmt.Sprintf("%s.exchanges[%d].process", path, i), "%d is not among its processes", x.Process)
 	}
 }

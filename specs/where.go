@@ -16,16 +16,16 @@ type Place struct {
 // Where is one row of a requirement: what a breach leads to at the places that the
 // row matches. Fields left out match everything.
 type Where struct {
-	Provider []string       `yaml:"provider,omitempty" json:"provider,omitempty"`
+	Provider []string       `yaml:"provider,omitempty" data:"is=provider,unique" json:"provider,omitempty"`
 	Models   ModelPredicate `yaml:"models,omitempty" json:"models,omitzero"`
-	Checks   []string       `yaml:"checks,omitempty" json:"checks,omitempty"`
+	Checks   []string       `yaml:"checks,omitempty" data:"unique,empty" json:"checks,omitempty"`
 	// Host is "own" for the provider's own host, "other" for a host that only
 	// speaks its format and need not share its policies, such as forms of ids.
-	Host string `yaml:"host,omitempty" json:"host,omitempty"`
+	Host string `yaml:"host,omitempty" data:"one=own other" json:"host,omitempty"`
 	// Since and Until are as in Requirement.
-	Since       string      `yaml:"since,omitempty" json:"since,omitempty"`
-	Until       string      `yaml:"until,omitempty" json:"until,omitempty"`
-	Consequence Consequence `yaml:"consequence" json:"consequence"`
+	Since       string      `yaml:"since,omitempty" data:"is=day" json:"since,omitempty"`
+	Until       string      `yaml:"until,omitempty" data:"is=day" json:"until,omitempty"`
+	Consequence Consequence `yaml:"consequence" data:"required,is=effect" json:"consequence"`
 }
 
 // The hosts that a row can name.

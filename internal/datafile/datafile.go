@@ -12,8 +12,8 @@
 //	}
 //	return d.Err()
 //
-// Reading is strict: unknown, repeated and missing keys, values of another type, aliases and
-// anchors are faults. All faults are found in one reading, each with file, line, column and
+// Reading is strict: unknown, repeated and missing keys, values of another type, and unless
+// [Options] allow them aliases, are faults. All faults are found in one reading, each with file, line, column and
 // what to write instead. The words of the tag data, separated by commas:
 //
 //	required    the key is there; a text is not blank
@@ -38,6 +38,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"reflect"
 	"regexp"
 	"slices"
@@ -78,6 +79,8 @@ type Options struct {
 	// MaxBytes is the longest file that is read; 0 is no limit.
 	MaxBytes int
 	Rules    map[string]Rule
+	// Aliases says that anchors and aliases are allowed: for files of our own.
+	Aliases bool
 }
 
 // Fault is one thing that is wrong with a file. Line and Column are 0 where the fault is one
@@ -101,16 +104,16 @@ func (f *Fault) Error() string {
 
 // File is a file that was read, with what is wrong with it so far.
 type File struct {
-	name   string
-	rules  map[string]Rule
-	nodes  map[string]*yaml.Node // by path
-	faults []*Fault
-	known  map[reflect.Type][]field
+	name    string
+	options Options
+	nodes   map[string]*yaml.Node // by path
+	faults  []*Fault
+	known   map[reflect.Type][]field
 }
 
 // Read fills the value that into points to. What [File.Err] returns says whether it may be used.
 func Read(name string, data []byte, into any, options Options) *File {
-	f := &File{name: name, rules: options.Rules, nodes: map[string]*yaml.Node{}, known: map[reflect.Type][]field{}}
+	f := &File{name: name, options: options, nodes: map[string]*yaml.Node{}, known: map[reflect.Type][]field{}}
 	if options.MaxBytes > 0 && len(data) > options.MaxBytes {
 		f.addAt(new(yaml.Node), "has %d bytes, at most %d are read", len(data), options.MaxBytes)
 		return f
@@ -195,4 +198,22 @@ func (f *File) addSyntax(data []byte, text string) {
 		line += bytes.Count(data[:max(0, bytes.Index(data, []byte("*"+m[1])))], []byte("\n"))
 	}
 	f.addAt(&yaml.Node{Line: line}, "not YAML: %s", strings.Join(strings.Fields(text), " "))
+}
+
+// EachFile calls read for every file below fsys that a pattern matches, in order of name, and
+// joins the errors. That no file matches is an error as well.
+func EachFile(fsys fs.FS, pattern string, read func(name string, data []byte) error) error {
+	names, err := fs.Glob(fsys, pattern)
+	errs := []error{err}
+	if err == nil && len(names) == 0 {
+		errs = append(errs, fmt.Errorf("%s: there is no such file", pattern))
+	}
+	for _, name := range names {
+		data, err := fs.ReadFile(fsys, name)
+		if err == nil {
+			err = read(name, data)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }

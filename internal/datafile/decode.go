@@ -33,8 +33,11 @@ type field struct {
 
 // decode fills v from n. The words are those of the field that holds the value.
 func (f *File) decode(n *yaml.Node, v reflect.Value, path string, w words) {
+	if n.Kind == yaml.AliasNode && f.options.Aliases {
+		n = n.Alias
+	}
 	f.nodes[path] = n
-	if n.Kind == yaml.AliasNode || n.Anchor != "" {
+	if n.Kind == yaml.AliasNode || n.Anchor != "" && !f.options.Aliases {
 		f.Add(path, "anchors and aliases are not allowed; write the value out")
 		return
 	}
@@ -83,7 +86,7 @@ func (f *File) decodeScalar(n *yaml.Node, v reflect.Value, path string, w words,
 		err = OneOf(strings.Fields(w["one"])...)(path, n.Value)
 	}
 	if err == nil && w.has("is") {
-		err = f.rules[w["is"]](path, n.Value)
+		err = f.options.Rules[w["is"]](path, n.Value)
 	}
 	if least, minErr := strconv.ParseFloat(w["min"], 64); err == nil && minErr == nil {
 		if number, notFinite := strconv.ParseFloat(n.Value, 64); notFinite != nil || number < least {
@@ -160,7 +163,7 @@ func (f *File) decodeMapping(n *yaml.Node, v reflect.Value, path string, w words
 			f.addAt(key, "key %q stands twice; it stands in line %d already", at, lines[key.Value])
 		case v.Kind() == reflect.Map:
 			if w.has("keys") {
-				if err := f.rules[w["keys"]](at, key.Value); err != nil {
+				if err := f.options.Rules[w["keys"]](at, key.Value); err != nil {
 					f.addAt(key, "%s: %s", at, err)
 				}
 			}

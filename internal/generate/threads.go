@@ -30,7 +30,7 @@ have the report under that number.
 
 // threadVerdict is what the referee says of one thread.
 type threadVerdict struct {
-	specs.Thread
+	thread
 	// Failing is the verdict of the named requirement on the bug, Seen whether it counts.
 	Failing report.Verdict
 	Seen    bool
@@ -39,7 +39,7 @@ type threadVerdict struct {
 }
 
 // judgeThreads judges both recordings of every thread.
-func judgeThreads(threads []specs.Thread) ([]threadVerdict, error) {
+func judgeThreads(threads []thread) ([]threadVerdict, error) {
 	rules, err := report.RulesOf(specs.CurrentSet)
 	if err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ func judgeThreads(threads []specs.Thread) ([]threadVerdict, error) {
 		if err != nil {
 			return nil, err
 		}
-		failing := evidence.FromExample(requirement, t.FailingExample())
-		passing := evidence.FromExample(requirement, t.PassingExample())
+		failing := evidence.FromExample(requirement, t.example(t.Failing))
+		passing := evidence.FromExample(requirement, t.example(t.Passing))
 		verdicts[i] = newThreadVerdict(t, requirement, report.Judge(rules, &failing), report.Judge(rules, &passing))
 	}
 	return verdicts, nil
@@ -59,8 +59,8 @@ func judgeThreads(threads []specs.Thread) ([]threadVerdict, error) {
 
 // newThreadVerdict sums up the results of both recordings. A warning counts only where the
 // catalogue says that a breach at this provider is one.
-func newThreadVerdict(t specs.Thread, r specs.Requirement, failing, passing []report.Result) threadVerdict {
-	v := threadVerdict{Thread: t, Failing: report.NotTestable}
+func newThreadVerdict(t thread, r specs.Requirement, failing, passing []report.Result) threadVerdict {
+	v := threadVerdict{thread: t, Failing: report.NotTestable}
 	for _, result := range failing {
 		if result.Requirement == r.ID && isWorse(result.Verdict, v.Failing) {
 			consequence := r.ConsequenceAt(specs.Place{Provider: t.Provider, Model: t.Model, Check: result.Check})
@@ -94,7 +94,7 @@ func isWorse(a, b report.Verdict) bool {
 
 // writeThreads writes docs/threads.md.
 func writeThreads(docs string) error {
-	threads, err := specs.Threads()
+	threads, err := readThreads(os.DirFS("specs"))
 	if err != nil {
 		return err
 	}

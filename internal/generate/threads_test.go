@@ -13,7 +13,7 @@ import (
 // TestThreads holds that the referee finds the bug of every thread, finds nothing in its
 // twin, and that docs/threads.md says so.
 func TestThreads(t *testing.T) {
-	threads, err := specs.Threads()
+	threads, err := readThreads(os.DirFS("../../specs"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestThreads(t *testing.T) {
 // TestThreadThatProvesNothing holds that recordings which are swapped, empty or only
 // warned of are not taken for seen.
 func TestThreadThatProvesNothing(t *testing.T) {
-	threads, err := specs.Threads()
+	threads, err := readThreads(os.DirFS("../../specs"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestThreadThatProvesNothing(t *testing.T) {
 	same.Failing = good.Passing
 	empty.Failing = good.Failing[:1]
 	empty.Passing = good.Failing[:1]
-	verdicts, err := judgeThreads([]specs.Thread{good, swapped, same, empty})
+	verdicts, err := judgeThreads([]thread{good, swapped, same, empty})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +85,8 @@ func TestThreadThatProvesNothing(t *testing.T) {
 
 // TestThreadsPageNamesUnconfirmed holds that the page marks an address nobody found, and no other.
 func TestThreadsPageNamesUnconfirmed(t *testing.T) {
-	found := threadVerdict{Thread: specs.Thread{URL: "https://github.com/a/b/issues/1"}}
-	other := threadVerdict{Thread: specs.Thread{URL: "https://github.com/a/b/issues/2", Unconfirmed: true}}
+	found := threadVerdict{thread: thread{URL: "https://github.com/a/b/issues/1"}}
+	other := threadVerdict{thread: thread{URL: "https://github.com/a/b/issues/2", Unconfirmed: true}}
 	page := string(threadsPage([]threadVerdict{found, other}))
 	for _, want := range []string{"| [a/b#1](https://github.com/a/b/issues/1) |", "| [a/b#2](https://github.com/a/b/issues/2), address not confirmed |"} {
 		if !strings.Contains(page, want) {

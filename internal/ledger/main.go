@@ -43,7 +43,7 @@ func runCommand(args []string, out io.Writer) error {
 	traffic, _ := corpus.Find()
 	b := book{}
 	flags := flag.NewFlagSet("ledger", flag.ExitOnError)
-	only := flags.String("only", strings.Join(sectionNames()[1:], ","), "these sections only; run is one more")
+	only := flags.String("only", strings.Join(sectionNames()[2:], ","), "these sections only; run and wire are two more")
 	ignore := flags.String("ignore", "", "diff: leave out these kinds of outcome, for example message,observed")
 	most := flags.Int("lines", 40, "diff: print at most so many lines of each section")
 	flags.StringVar(&b.traffic, "traffic", traffic, "folder of the recorded traffic; cases and traffic-chat beside it are read as well")

@@ -26,19 +26,20 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// sections are the parts of the ledger. The first is not written unless asked for.
+// sections are the parts of the ledger. The first two are not written unless asked for.
 var sections = []struct {
 	name string
 	fill func(*book) error
 }{
 	{"run", (*book).runAgent},
+	{"wire", func(b *book) error { return b.countKills("--places=0", "--wire") }},
 	{"corpus", func(b *book) error { return b.checkRecordings() }},
 	{"foreign", func(b *book) error { return b.checkRecordings("--foreign") }},
 	{"kept", func(b *book) error { return b.checkFolders(b.kept + "/recordings") }},
 	{"evidence", (*book).judgeKept},
 	{"examples", (*book).judgeExamples},
 	{"simulator", (*book).askSimulator},
-	{"selftest", (*book).countKills},
+	{"selftest", func(b *book) error { return b.countKills() }},
 	{"mutants", func(b *book) error { return b.goTest("./conform/mutant", "TestLedger$") }},
 	{"bench", func(b *book) error { return b.goTest("./conform/bench", "TestBench$") }},
 }
@@ -189,12 +190,16 @@ func (b *book) runAgent() error {
 }
 
 // countKills says how often each mutant was applied to the samples and noticed.
-func (b *book) countKills() error {
-	doc, err := b.runConform("selftest", "--json")
+// With --wire it also says by what each requirement was broken in a run.
+func (b *book) countKills(flags ...string) error {
+	doc, err := b.runConform(append([]string{"selftest", "--json"}, flags...)...)
 	for _, r := range doc.objectsIn("requirements") {
 		for _, m := range append(r.objectsIn("mutants"), r) {
 			b.addLine(fmt.Sprint(r["requirement"]), "verdict", "%s", m.pickMembers("good", "mutant", "applied", "killed"))
 		}
+	}
+	for _, w := range doc.objectsIn("wire") {
+		b.addLine(fmt.Sprint(w["requirement"]), "verdict", "on the wire: %s", w.pickMembers("mutant", "case", "unbroken"))
 	}
 	b.addLine("selftest", "verdict", "%s", doc.pickMembers("ok", "subjects", "places", "faults"))
 	return err

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/anthropic"
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // member returns the first of several names that the object has: Gemini accepts
 // two spellings.
-func member(n *jsontree.Node, names ...string) *jsontree.Node {
+func member(n *tree.Node, names ...string) *tree.Node {
 	for _, name := range names {
 		if v := n.Get(name); v != nil {
 			return v
@@ -23,23 +23,23 @@ func member(n *jsontree.Node, names ...string) *jsontree.Node {
 }
 
 // objectsOf returns the objects of an array. An object alone is a list of one.
-func objectsOf(n *jsontree.Node) []*jsontree.Node {
-	if n.Is(jsontree.Object) {
-		return []*jsontree.Node{n}
+func objectsOf(n *tree.Node) []*tree.Node {
+	if n.Is(tree.Object) {
+		return []*tree.Node{n}
 	}
-	var all []*jsontree.Node
+	var all []*tree.Node
 	list := n.List()
 	for i := range list {
-		if list[i].Is(jsontree.Object) {
-			all = append(all, &list[i])
+		if list[i].Is(tree.Object) {
+			all = append(all, list[i])
 		}
 	}
 	return all
 }
 
 // texts joins the texts of a string or of parts.
-func texts(n *jsontree.Node) string {
-	if !n.Is(jsontree.Array) {
+func texts(n *tree.Node) string {
+	if !n.Is(tree.Array) {
 		return n.Text()
 	}
 	var all []string
@@ -52,13 +52,13 @@ func texts(n *jsontree.Node) string {
 }
 
 // tokenLimit is the number of tokens that a request allows, 0 without one.
-func tokenLimit(n *jsontree.Node) int {
+func tokenLimit(n *tree.Node) int {
 	limit, _ := n.Number()
 	return int(limit)
 }
 
 // readers say what a request of a provider wants.
-var readers = map[string]func(*jsontree.Node) script.Intent{"anthropic": anthropicIntent, "openai": openaiIntent, "gemini": geminiIntent}
+var readers = map[string]func(*tree.Node) script.Intent{"anthropic": anthropicIntent, "openai": openaiIntent, "gemini": geminiIntent}
 
 // intentOf reads a request that the provider's Read has accepted. Check decides
 // what the request may hold.
@@ -108,7 +108,7 @@ func (t *turns) endRun() {
 }
 
 // addText notes what the user said.
-func (t *turns) addText(content *jsontree.Node) {
+func (t *turns) addText(content *tree.Node) {
 	t.endRun()
 	if text := texts(content); text != "" {
 		t.Messages = append(t.Messages, script.Message{Text: text})
@@ -117,7 +117,7 @@ func (t *turns) addText(content *jsontree.Node) {
 
 // startPrompt begins again with the user's words. The words of the last prompt again,
 // behind results that the model has not answered yet, are not a prompt.
-func (t *turns) startPrompt(content *jsontree.Node) {
+func (t *turns) startPrompt(content *tree.Node) {
 	t.noteWords(content)
 	text := userWords(content)
 	if text == "" || len(t.Results) > 0 && text == t.Prompt {
@@ -128,7 +128,7 @@ func (t *turns) startPrompt(content *jsontree.Node) {
 
 // noteWords keeps what was last said for a conversation without words of the user:
 // agents wrap what they want titled or summarised.
-func (t *turns) noteWords(content *jsontree.Node) {
+func (t *turns) noteWords(content *tree.Node) {
 	if text := texts(content); text != "" {
 		t.wrapped = text
 	}
@@ -158,7 +158,7 @@ func (t *turns) addResult(id, name, text string) {
 	t.Results = append(t.Results, script.Called{Name: name, Result: text})
 }
 
-func anthropicIntent(d *jsontree.Node) script.Intent {
+func anthropicIntent(d *tree.Node) script.Intent {
 	t := turns{names: map[string]string{}}
 	t.System, t.Limit = texts(d.Get("system")), tokenLimit(d.Get("max_tokens"))
 	t.Schema = d.Get("output_config").Get("format").Get("schema").Map()
@@ -197,7 +197,7 @@ func (t *turns) addHostedTool(kind, search, code string) {
 	}
 }
 
-func (t *turns) addMessage(m *jsontree.Node) {
+func (t *turns) addMessage(m *tree.Node) {
 	answers, calls := false, []string(nil)
 	for _, b := range objectsOf(m.Get("content")) {
 		switch b.Get("type").Text() {
@@ -232,7 +232,7 @@ func onlySearches(calls []string) bool {
 }
 
 // addOpenAITools adds what a request, or an item of it, offers, namespaces unpacked.
-func (t *turns) addOpenAITools(list *jsontree.Node) {
+func (t *turns) addOpenAITools(list *tree.Node) {
 	for _, tool := range objectsOf(list) {
 		switch kind := tool.Get("type").Text(); kind {
 		case "function":
@@ -251,7 +251,7 @@ func (t *turns) addOpenAITools(list *jsontree.Node) {
 	}
 }
 
-func openaiIntent(d *jsontree.Node) script.Intent {
+func openaiIntent(d *tree.Node) script.Intent {
 	t := turns{names: map[string]string{}}
 	t.System, t.Limit = d.Get("instructions").Text(), tokenLimit(d.Get("max_output_tokens"))
 	t.Schema = formatSchema(d.Get("text").Get("format"))
@@ -265,7 +265,7 @@ func openaiIntent(d *jsontree.Node) script.Intent {
 	if choice := d.Get("tool_choice"); choice.Get("type").Text() == "function" || choice.Get("type").Text() == "custom" {
 		t.Choice = choice.Get("name").Text()
 	}
-	if d.Get("input").Is(jsontree.String) {
+	if d.Get("input").Is(tree.String) {
 		t.addText(d.Get("input"))
 		t.startPrompt(d.Get("input"))
 	}
@@ -292,7 +292,7 @@ func openaiIntent(d *jsontree.Node) script.Intent {
 }
 
 // noteItem notes whose item it is.
-func (t *turns) noteItem(item *jsontree.Node) {
+func (t *turns) noteItem(item *tree.Node) {
 	kind := item.Get("type").Text()
 	switch {
 	case item.Get("role").Text() == "user":
@@ -311,7 +311,7 @@ func (t *turns) noteItem(item *jsontree.Node) {
 	}
 }
 
-func geminiIntent(d *jsontree.Node) script.Intent {
+func geminiIntent(d *tree.Node) script.Intent {
 	t := turns{}
 	settings := member(d, "generationConfig", "generation_config")
 	t.System = texts(member(d, "systemInstruction", "system_instruction").Get("parts"))
@@ -336,10 +336,10 @@ func geminiIntent(d *jsontree.Node) script.Intent {
 		}
 		before := len(t.Calls)
 		for _, p := range objectsOf(c.Get("parts")) {
-			if r := member(p, "functionResponse", "function_response"); r.Is(jsontree.Object) {
+			if r := member(p, "functionResponse", "function_response"); r.Is(tree.Object) {
 				t.addResult("", r.Get("name").Text(), resultOf(r.Get("response").Decoded()))
 			}
-			if call := member(p, "functionCall", "function_call"); call.Is(jsontree.Object) {
+			if call := member(p, "functionCall", "function_call"); call.Is(tree.Object) {
 				t.addOwn(call.Get("name").Text())
 			}
 		}
@@ -354,7 +354,7 @@ func geminiIntent(d *jsontree.Node) script.Intent {
 var anyObject = map[string]any{"type": "object"}
 
 // formatSchema is the schema of OpenAI's format, nil for prose.
-func formatSchema(format *jsontree.Node) map[string]any {
+func formatSchema(format *tree.Node) map[string]any {
 	if format.Get("type").Text() == "json_object" {
 		return anyObject
 	}
@@ -363,7 +363,7 @@ func formatSchema(format *jsontree.Node) map[string]any {
 
 // answerSchema returns the schema of Gemini's answer, nil for prose, and whether
 // the answer is one of its values without quotation marks.
-func answerSchema(settings *jsontree.Node) (schema map[string]any, bare bool) {
+func answerSchema(settings *tree.Node) (schema map[string]any, bare bool) {
 	mime := member(settings, "responseMimeType", "response_mime_type").Text()
 	schema = member(settings, "responseJsonSchema", "response_json_schema", "_responseJsonSchema", "responseSchema", "response_schema").Map()
 	if schema == nil && mime == "application/json" {
@@ -386,7 +386,7 @@ func resultOf(response any) string {
 	return string(out)
 }
 
-func geminiChoice(config *jsontree.Node) string {
+func geminiChoice(config *tree.Node) string {
 	switch strings.ToUpper(config.Get("mode").Text()) {
 	case "NONE":
 		return script.ChoiceNone

@@ -3,22 +3,22 @@ package simulator
 import (
 	"slices"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // parseOwn is the tree of a text that the simulator wrote.
-func parseOwn(text []byte) *jsontree.Node {
-	root, _ := jsontree.ParseStrict(text, jsontree.MaxDepth)
+func parseOwn(text []byte) *tree.Node {
+	root, _ := tree.ParseStrict(text, tree.MaxDepth)
 	return root
 }
 
 // withMembers is the object with other values for some of its members: names and raw
 // values alternate. What it lacks is added.
-func withMembers(object *jsontree.Node, changes ...string) []byte {
+func withMembers(object *tree.Node, changes ...string) []byte {
 	out := script.Object{}
 	for i, name := range object.Names() {
-		out = append(out, name, &object.Items()[i])
+		out = append(out, name, object.Items()[i])
 	}
 	for change := range slices.Chunk(changes, 2) {
 		name, value, found := change[0], script.Raw(change[len(change)-1]), false
@@ -40,21 +40,21 @@ func unfinishedResponse(response []byte, status string) []byte {
 }
 
 // inputItems are the items of an input. A text is one message.
-func inputItems(input *jsontree.Node) []*jsontree.Node {
-	if input.Is(jsontree.String) {
+func inputItems(input *tree.Node) []*tree.Node {
+	if input.Is(tree.String) {
 		part := script.Object{"type", "input_text", "text", input}
-		return []*jsontree.Node{parseOwn(script.JSON(script.Object{"type", "message", "role", "user", "content", script.Array{part}}))}
+		return []*tree.Node{parseOwn(script.JSON(script.Object{"type", "message", "role", "user", "content", script.Array{part}}))}
 	}
 	list := input.List()
-	items := make([]*jsontree.Node, len(list))
+	items := make([]*tree.Node, len(list))
 	for i := range list {
-		items[i] = &list[i]
+		items[i] = list[i]
 	}
 	return items
 }
 
 // withInput is a request with other input.
-func withInput(request *jsontree.Node, items []*jsontree.Node) []byte {
+func withInput(request *tree.Node, items []*tree.Node) []byte {
 	input := script.Array{}
 	for _, i := range items {
 		input = append(input, i)
@@ -64,7 +64,7 @@ func withInput(request *jsontree.Node, items []*jsontree.Node) []byte {
 
 // storedInput is the input of a stored response and its output. Its thoughts
 // are sealed, whether the client asked for that or not: they are its own.
-func storedInput(c *call, r script.Reply) []*jsontree.Node {
+func storedInput(c *call, r script.Reply) []*tree.Node {
 	r.Request.Form, r.Request.IssuesTokens = script.FormUnary, true
 	response := parseOwn(c.provider.Frames(r)[0])
 	return append(inputItems(r.Request.Document.Get("input")), inputItems(response.Get("output"))...)
@@ -76,9 +76,9 @@ const maxBlocks = 1 << 20
 
 // withIDs gives items their types and ids, as the API does when it stores
 // them, and says the rest as it does: what came is complete, and a text is a part.
-func withIDs(items []*jsontree.Node, r script.Reply) []*jsontree.Node {
+func withIDs(items []*tree.Node, r script.Reply) []*tree.Node {
 	for i, item := range items {
-		if !item.Is(jsontree.Object) {
+		if !item.Is(tree.Object) {
 			continue
 		}
 		var changes []string
@@ -92,7 +92,7 @@ func withIDs(items []*jsontree.Node, r script.Reply) []*jsontree.Node {
 		if item.Get("status").Text() == "" && prefixOf(kind) != unknownPrefix && kind != "reasoning" {
 			changes = append(changes, "status", `"completed"`)
 		}
-		if content.Is(jsontree.String) {
+		if content.Is(tree.String) {
 			changes = append(changes, "content", string(script.JSON(script.Array{textPart(item.Get("role").Text(), content)})))
 		}
 		items[i] = parseOwn(withMembers(item, changes...))
@@ -100,7 +100,7 @@ func withIDs(items []*jsontree.Node, r script.Reply) []*jsontree.Node {
 	return items
 }
 
-func textPart(role string, content *jsontree.Node) script.Object {
+func textPart(role string, content *tree.Node) script.Object {
 	if role == "assistant" {
 		return script.Object{"type", "output_text", "annotations", script.Array{}, "logprobs", script.Array{}, "text", content}
 	}
@@ -123,4 +123,4 @@ func prefixOf(kind string) string {
 	return unknownPrefix
 }
 
-func idOf(item *jsontree.Node) string { return item.Get("id").Text() }
+func idOf(item *tree.Node) string { return item.Get("id").Text() }

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // admitPaused lets a request end with the assistant's words where these are a reply that
@@ -33,8 +33,8 @@ func (h *handler) admitPaused(c *call) {
 }
 
 // textsOf lists the texts of a content, which may be one text.
-func textsOf(content *jsontree.Node) []string {
-	if content.Is(jsontree.String) {
+func textsOf(content *tree.Node) []string {
+	if content.Is(tree.String) {
 		return []string{content.Text()}
 	}
 	var texts []string

@@ -6,10 +6,10 @@ import (
 
 	"github.com/meerkat-go/conformance/simulator/anthropic"
 	"github.com/meerkat-go/conformance/simulator/gemini"
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/openai"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // provider holds everything that differs between the three providers.
@@ -38,7 +38,7 @@ type request interface {
 	// Turn is what the script needs to know of it.
 	Turn() (script.Request, *script.Refusal)
 	// Document is its body, nil when that is not JSON.
-	Document() *jsontree.Node
+	Document() *tree.Node
 	// CountTokens is the body that answers a request to count tokens.
 	CountTokens() []byte
 }

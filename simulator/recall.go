@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // answerStored answers for a stored response.
@@ -88,7 +88,7 @@ func (h *handler) listItems(c *call, e entry) script.Plan {
 		slices.Reverse(list)
 	}
 	if after := asked.Get("after"); after != "" {
-		at := slices.IndexFunc(list, func(i *jsontree.Node) bool { return idOf(i) == after })
+		at := slices.IndexFunc(list, func(i *tree.Node) bool { return idOf(i) == after })
 		list = list[at+1:]
 	}
 	limit, err := strconv.Atoi(asked.Get("limit"))
@@ -99,7 +99,7 @@ func (h *handler) listItems(c *call, e entry) script.Plan {
 }
 
 // itemsPage is the first of a list, as the API's lists are.
-func itemsPage(list []*jsontree.Node, limit int) script.Object {
+func itemsPage(list []*tree.Node, limit int) script.Object {
 	data, first, last := script.Array{}, any(nil), any(nil)
 	for i, item := range list[:min(limit, len(list))] {
 		data = append(data, item)

@@ -7,9 +7,9 @@ import (
 	"net/http"
 
 	"github.com/meerkat-go/conformance/internal/websocket"
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // socket is a WebSocket of a client of OpenAI's Responses API. It answers one message
@@ -81,7 +81,7 @@ func (h *handler) planMessage(c *call) script.Plan {
 
 // openMessage makes the message a request: the envelope's members go, and the reply is a
 // stream, as over WebSockets it always is.
-func (c *call) openMessage(message *jsontree.Node) *rule.Refusal {
+func (c *call) openMessage(message *tree.Node) *rule.Refusal {
 	kind := message.Get("type")
 	if kind.Text() != "response.create" {
 		return &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_value", Param: "type",
@@ -92,13 +92,13 @@ func (c *call) openMessage(message *jsontree.Node) *rule.Refusal {
 			Message: "Unsupported parameter: 'background' is not supported over WebSocket."}
 	}
 	generate := message.Get("generate")
-	c.isWarmUp = generate.Is(jsontree.Bool) && !generate.True()
+	c.isWarmUp = generate.Is(tree.Bool) && !generate.True()
 	request := script.Object{}
 	for i, name := range message.Names() {
 		switch name {
 		case "type", "generate", "stream", "background":
 		default:
-			request = append(request, name, &message.Items()[i])
+			request = append(request, name, message.Items()[i])
 		}
 	}
 	c.body = script.JSON(append(request, "stream", true))

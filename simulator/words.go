@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Agents put words of their own beside those of the user: reminders, the
@@ -18,8 +18,8 @@ var (
 
 // userWords returns what the user said in a content, without what the agent added.
 // A content that is nothing but additions has no words.
-func userWords(content *jsontree.Node) string {
-	if !content.Is(jsontree.Array) {
+func userWords(content *tree.Node) string {
+	if !content.Is(tree.Array) {
 		return ownWords(content.Text())
 	}
 	var all []string

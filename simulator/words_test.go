@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 func TestUserWords(t *testing.T) {
@@ -18,7 +18,7 @@ func TestUserWords(t *testing.T) {
 		`"Compare <a> with <b>."`:                                "Compare <a> with <b>.",
 		`[{"text":"a thought","thought":true},{"text":"words"}]`: "words",
 	} {
-		root, err := jsontree.ParseStrict([]byte(content), jsontree.MaxDepth)
+		root, err := tree.ParseStrict([]byte(content), tree.MaxDepth)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // OfTeamRule returns the checks of a team's own rule: those of the catalogue under its
@@ -17,7 +18,7 @@ func OfTeamRule(r specs.TeamRule) []Check {
 	if r.Assertion != nil {
 		a := &assertion{TeamRule: r}
 		if r.Assertion.Equals != "" {
-			a.equals, _ = wire.Parse([]byte(r.Assertion.Equals)) // it was encoded by the parser
+			a.equals, _ = tree.Parse([]byte(r.Assertion.Equals)) // it was encoded by the parser
 		}
 		return []Check{{ID: r.Requirement.Checks[0], Requirement: r.Requirement.ID, Run: a.judgeRequests}}
 	}
@@ -47,13 +48,13 @@ func restateCheck(base Check, as specs.Requirement, id string) Check {
 // assertion is a rule about requests with what it needs to be judged.
 type assertion struct {
 	specs.TeamRule
-	equals *wire.Node // nil for anything
+	equals *tree.Node // nil for anything
 }
 
 // selected is a value that an assertion looks at.
 type selected struct {
 	wire.Place
-	node *wire.Node // nil for a header
+	node *tree.Node // nil for a header
 	text string
 }
 
@@ -127,7 +128,7 @@ func (a *assertion) judgeValues(r *report, x *exchange, values []selected) {
 func (a *assertion) compareValues(r *report, x *exchange, earlier, values []selected) {
 	r.addObserved(1)
 	if slices.EqualFunc(earlier, values, func(b, v selected) bool {
-		return v.node != nil && wire.Equal(b.node, v.node) || v.node == nil && b.text == v.text
+		return v.node != nil && tree.Equal(b.node, v.node) || v.node == nil && b.text == v.text
 	}) {
 		return
 	}
@@ -152,13 +153,15 @@ func describeValues(values []selected) string {
 	return strings.Join(list, ", ")
 }
 
-func (v selected) isScalar() bool { return v.node == nil || v.node.Kind != '{' && v.node.Kind != '[' }
+func (v selected) isScalar() bool {
+	return v.node == nil || !v.node.Is(tree.Object) && !v.node.Is(tree.Array)
+}
 
-func (v selected) equalsNode(want *wire.Node) bool {
+func (v selected) equalsNode(want *tree.Node) bool {
 	if v.node == nil {
-		return want.Str() == v.text
+		return want.Text() == v.text
 	}
-	return wire.Equal(v.node, want)
+	return tree.Equal(v.node, want)
 }
 
 // showExcerpt shows the beginning of a value. A header may hold a key, and is not shown.
@@ -166,7 +169,7 @@ func (v selected) showExcerpt() string {
 	if v.node == nil {
 		return fmt.Sprintf("a value of %d bytes", len(v.text))
 	}
-	return cutText(string(v.node.Raw), 80)
+	return cutText(v.node.Raw(), 80)
 }
 
 // valuesOf returns what the assertion looks at in a request.
@@ -187,8 +190,8 @@ func (a *assertion) valuesOf(x *exchange) (values []selected) {
 	}
 	for i := range values {
 		v := &values[i]
-		if v.text = v.node.Str(); v.node.Kind != '"' {
-			v.text = string(v.node.Raw)
+		if v.text = v.node.Text(); !v.node.Is(tree.String) {
+			v.text = v.node.Raw()
 		}
 	}
 	return values
@@ -196,13 +199,13 @@ func (a *assertion) valuesOf(x *exchange) (values []selected) {
 
 // followStep returns the values that a step leads to.
 func (v selected) followStep(step specs.PathStep) (list []selected) {
-	add := func(name string, n *wire.Node) {
-		list = append(list, selected{Place: wire.Place{Event: -1, Off: n.Off, Path: strings.TrimPrefix(v.Path+name, ".")}, node: n})
+	add := func(name string, n *tree.Node) {
+		list = append(list, selected{Place: wire.Place{Event: -1, Off: n.Offset(), Path: strings.TrimPrefix(v.Path+name, ".")}, node: n})
 	}
-	switch elements := v.node.Elems(); {
-	case step.All && v.node.Is('{'):
-		for i, n := range v.node.Items {
-			add("."+v.node.Names[i], n)
+	switch elements := v.node.List(); {
+	case step.All && v.node.Is(tree.Object):
+		for i, n := range v.node.Items() {
+			add("."+v.node.Names()[i], n)
 		}
 	case step.All:
 		for i, n := range elements {
@@ -286,8 +289,8 @@ func (a *assertion) collectNames(x *exchange, names map[string]bool) {
 }
 
 func (v selected) memberNames() []string {
-	if v.node.Is('{') {
-		return v.node.Names
+	if v.node.Is(tree.Object) {
+		return v.node.Names()
 	}
 	return nil
 }

@@ -68,15 +68,15 @@ var betaTools = map[string]string{
 // toolHasBeta: a tool and its beta are of one date.
 func toolHasBeta(s *Trace, r *report) {
 	s.eachBetaRequest(func(x *exchange, betas []string) {
-		for j, t := range x.req.Tools.Elems() {
-			kind := t.Get("type").Str()
+		for j, t := range x.req.Tools.List() {
+			kind := t.Get("type").Text()
 			wanted := betaTools[kind]
 			if wanted == "" {
 				continue
 			}
 			r.addObserved(1)
 			if !slices.Contains(betas, wanted) {
-				r.addFinding(x, wire.Place{Event: -1, Off: t.Off, Path: elementPath("tools", j)}, "R53", "the tool %s belongs to the beta %s, and anthropic-beta names %s", kind, wanted, namesOrNone(betas))
+				r.addFinding(x, wire.Place{Event: -1, Off: t.Offset(), Path: elementPath("tools", j)}, "R53", "the tool %s belongs to the beta %s, and anthropic-beta names %s", kind, wanted, namesOrNone(betas))
 			}
 		}
 	})
@@ -122,8 +122,8 @@ func cloudVersion(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		if version, at := x.member("anthropic_version"); version.Str() != c.version {
-			r.addFinding(x, at, "", "%s wants anthropic_version %q in the body, and it is %q", c.name, c.version, cutText(version.Str(), 40))
+		if version, at := x.member("anthropic_version"); version.Text() != c.version {
+			r.addFinding(x, at, "", "%s wants anthropic_version %q in the body, and it is %q", c.name, c.version, cutText(version.Text(), 40))
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // cacheRules judge what makes the provider read a prompt again that it could have kept.
@@ -20,7 +21,7 @@ var cacheRules = map[string]rule{
 
 // prefixPart is a part of the prompt in the order in which providers cache it.
 type prefixPart struct {
-	node *wire.Node
+	node *tree.Node
 	path string
 }
 
@@ -48,7 +49,7 @@ func (s *Trace) lossAfter(then, now *exchange, k int) string {
 	bytes := 0
 	for _, p := range then.prefixParts()[k:] {
 		if p.node != nil {
-			bytes += len(p.node.Raw)
+			bytes += len(p.node.Raw())
 		}
 	}
 	tokens := bytes / bytesPerToken
@@ -98,7 +99,7 @@ func (c cacheCount) total() int { return c.read + c.written }
 func (x *exchange) cachedTokens() (c cacheCount, ok bool) {
 	for _, usage := range x.usages() {
 		for _, n := range []struct {
-			node *wire.Node
+			node *tree.Node
 			into *int
 		}{
 			{usage.Get("cache_read_input_tokens"), &c.read},
@@ -115,10 +116,10 @@ func (x *exchange) cachedTokens() (c cacheCount, ok bool) {
 }
 
 // usages lists the usage objects of a reply, the last one last.
-func (x *exchange) usages() (list []*wire.Node) {
-	add := func(doc *wire.Node) {
-		for _, n := range []*wire.Node{doc.Get("usage"), doc.Get("message").Get("usage"), doc.Get("response").Get("usage"), doc.Any("usageMetadata", "usage_metadata")} {
-			if n.Is('{') {
+func (x *exchange) usages() (list []*tree.Node) {
+	add := func(doc *tree.Node) {
+		for _, n := range []*tree.Node{doc.Get("usage"), doc.Get("message").Get("usage"), doc.Get("response").Get("usage"), doc.Any("usageMetadata", "usage_metadata")} {
+			if n.Is(tree.Object) {
 				list = append(list, n)
 			}
 		}
@@ -141,14 +142,14 @@ func nothingVolatileInPrefix(s *Trace, r *report) {
 		if !keepsPrompt(then, now) && !sameSystem(then.req.System, now.req.System) && !isClockChange(then.req.System, now.req.System) {
 			return
 		}
-		is := map[string]*wire.Node{}
+		is := map[string]*tree.Node{}
 		for _, p := range now.prefixParts() {
 			is[p.path] = p.node
 		}
 		r.addObserved(1)
 		for k, was := range then.prefixParts() {
 			n := is[was.path]
-			if was.node == nil || n == nil || wire.Equal(was.node, n, "cache_control") {
+			if was.node == nil || n == nil || tree.Equal(was.node, n, "cache_control") {
 				continue
 			}
 			if isClockChange(was.node, n) {
@@ -161,7 +162,7 @@ func nothingVolatileInPrefix(s *Trace, r *report) {
 }
 
 // isClockChange reports whether the texts of two nodes differ in times and ids only.
-func isClockChange(was, is *wire.Node) bool {
+func isClockChange(was, is *tree.Node) bool {
 	return isVolatileChange(changedWords(textOf(was), textOf(is)))
 }
 
@@ -204,8 +205,8 @@ func toolsKeepOrder(s *Trace, r *report) {
 				r.addFinding(now, is[i].place(), "", "tool %q stands where exchange %d had %q: %s", cutText(is[i].name, 140), then.Index, cutText(was[i].name, 140), s.lossAfter(then, now, i))
 				return
 			}
-			if was[i].schema != nil && is[i].schema != nil && wire.Equal(was[i].schema, is[i].schema) && !wire.SameTokens(was[i].schema, is[i].schema) {
-				r.addFinding(now, wire.Place{Event: -1, Off: is[i].schema.Off, Path: is[i].schemaPath}, "", "the schema of tool %q is the one of exchange %d with its members in another order: %s", cutText(is[i].name, 140), then.Index, s.lossAfter(then, now, i))
+			if was[i].schema != nil && is[i].schema != nil && tree.Equal(was[i].schema, is[i].schema) && !tree.SameTokens(was[i].schema, is[i].schema) {
+				r.addFinding(now, wire.Place{Event: -1, Off: is[i].schema.Offset(), Path: is[i].schemaPath}, "", "the schema of tool %q is the one of exchange %d with its members in another order: %s", cutText(is[i].name, 140), then.Index, s.lossAfter(then, now, i))
 				return
 			}
 		}
@@ -283,18 +284,18 @@ func marksAreReached(s *Trace, r *report) {
 type cacheMark struct {
 	at   int // the block, counted over the whole request
 	path string
-	mark *wire.Node
+	mark *tree.Node
 }
 
 // lastsHour reports whether the mark keeps its prefix for an hour instead of five minutes.
-func (m cacheMark) lastsHour() bool { return m.mark.Get("ttl").Str() == "1h" }
+func (m cacheMark) lastsHour() bool { return m.mark.Get("ttl").Text() == "1h" }
 
 // cacheMarks lists the marks of a request of Anthropic in the order in which the provider
 // reads them: tools, system prompt, messages. The mark of the request itself falls on the
 // last block, unless that block has one of its own.
 func (x *exchange) cacheMarks() (list []cacheMark) {
 	at := 0
-	add := func(n *wire.Node, path string) {
+	add := func(n *tree.Node, path string) {
 		if mark := n.Get("cache_control"); !mark.Null() {
 			list = append(list, cacheMark{at, path, mark})
 		}
@@ -303,21 +304,21 @@ func (x *exchange) cacheMarks() (list []cacheMark) {
 		add(d.node, d.path)
 		at++
 	}
-	for i, b := range x.req.System.Elems() {
+	for i, b := range x.req.System.List() {
 		add(b, elementPath("system", i))
 		at++
 	}
 	for _, m := range x.req.Msgs {
 		content := m.Node.Get("content")
-		for j, b := range content.Elems() {
+		for j, b := range content.List() {
 			path := elementPath(m.Path+".content", j)
-			for k, inner := range b.Get("content").Elems() {
+			for k, inner := range b.Get("content").List() {
 				add(inner, elementPath(path+".content", k))
 			}
 			add(b, path)
 			at++
 		}
-		if content.Is('"') {
+		if content.Is(tree.String) {
 			at++
 		}
 	}
@@ -332,12 +333,12 @@ func cacheKeyConstant(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
 		was, _ := then.member("prompt_cache_key")
 		is, at := now.member("prompt_cache_key")
-		if now.Provider != evidence.OpenAI || then.branchesAt(now) || !was.Is('"') || !is.Is('"') || strings.Contains(was.Str()+is.Str(), "REDACTED") {
+		if now.Provider != evidence.OpenAI || then.branchesAt(now) || !was.Is(tree.String) || !is.Is(tree.String) || strings.Contains(was.Text()+is.Text(), "REDACTED") {
 			return
 		}
 		r.addObserved(1)
-		if was.Str() != is.Str() {
-			r.addFinding(now, at, "", "prompt_cache_key was %q in exchange %d and is %q in the same conversation; %s%s", cutText(was.Str(), 60), then.Index, cutText(is.Str(), 60), describeCounters(then, now), s.describeCost(then, now, 0))
+		if was.Text() != is.Text() {
+			r.addFinding(now, at, "", "prompt_cache_key was %q in exchange %d and is %q in the same conversation; %s%s", cutText(was.Text(), 60), then.Index, cutText(is.Text(), 60), describeCounters(then, now), s.describeCost(then, now, 0))
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // compactionRules judge the items in which a provider hides the summary of what stood
@@ -29,7 +30,7 @@ func isCompaction(it *wire.Item) bool {
 
 // ciphertextOf is what a compaction hides. What a recorder put in its place says nothing.
 func ciphertextOf(it *wire.Item) string {
-	if text := it.Node.Get("encrypted_content").Str(); !strings.Contains(text, "REDACTED") {
+	if text := it.Node.Get("encrypted_content").Text(); !strings.Contains(text, "REDACTED") {
 		return text
 	}
 	return ""
@@ -231,7 +232,7 @@ func compactionCiphertext(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			text := it.Node.Get("encrypted_content")
-			if !text.Is('"') || !strings.HasPrefix(text.Str(), "gAAAA") && !strings.Contains(text.Str(), "REDACTED") {
+			if !text.Is(tree.String) || !strings.HasPrefix(text.Text(), "gAAAA") && !strings.Contains(text.Text(), "REDACTED") {
 				r.addFinding(x, it.Place, "O-15", "the %s holds no ciphertext of the provider's", it.Type)
 			}
 		}
@@ -246,12 +247,12 @@ func compactionSummary(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		signature := cmp.Or(was.Token, was.Node.Get("signature").Str())
+		signature := cmp.Or(was.Token, was.Node.Get("signature").Text())
 		switch {
 		case is.Text != was.Text:
 			r.addChange(l, is.Place, was.Place, "", "the summary of the compaction %s", describeTextDifference(was.Text, is.Text))
-		case signature != "" && is.Node.Get("signature").Str() != signature:
-			r.addChange(l, is.Place, was.Place, "A-34", "the signature of the compaction %s", describeDifference(signature, is.Node.Get("signature").Str()))
+		case signature != "" && is.Node.Get("signature").Text() != signature:
+			r.addChange(l, is.Place, was.Place, "A-34", "the signature of the compaction %s", describeDifference(signature, is.Node.Get("signature").Text()))
 		}
 	})
 }

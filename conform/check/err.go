@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // errorRules judge what providers refuse, and what comes back in the place of a
@@ -153,12 +154,12 @@ func hasSameMessages(a, b *exchange) bool {
 // growsFrom reports whether a message is then, or then with parts added at its end: some
 // agents put a prompt that was not answered and the next one into one message.
 func growsFrom(now, then wire.Msg) bool {
-	if wire.Equal(then.Node, now.Node, "cache_control") {
+	if tree.Equal(then.Node, now.Node, "cache_control") {
 		return true
 	}
-	was, is := then.Node.Any("content", "parts").Elems(), now.Node.Any("content", "parts").Elems()
+	was, is := then.Node.Any("content", "parts").List(), now.Node.Any("content", "parts").List()
 	return then.Role == now.Role && len(was) > 0 && len(was) <= len(is) &&
-		slices.EqualFunc(was, is[:len(was)], func(a, b *wire.Node) bool { return wire.Equal(a, b, "cache_control") })
+		slices.EqualFunc(was, is[:len(was)], func(a, b *tree.Node) bool { return tree.Equal(a, b, "cache_control") })
 }
 
 // startsWithMessages reports whether the first n messages of x are those of then.
@@ -167,7 +168,7 @@ func startsWithMessages(x, then *exchange, n int) bool {
 		return false
 	}
 	for i := range n {
-		if !wire.Equal(then.req.Msgs[i].Node, x.req.Msgs[i].Node, "cache_control") {
+		if !tree.Equal(then.req.Msgs[i].Node, x.req.Msgs[i].Node, "cache_control") {
 			return false
 		}
 	}

@@ -28,7 +28,7 @@ func (x *exchange) incompleteReason() string {
 			doc = response
 		}
 	}
-	return doc.Get("incomplete_details").Get("reason").Str()
+	return doc.Get("incomplete_details").Get("reason").Text()
 }
 
 // declinedTurnLeft: Anthropic goes on declining as long as the turn that it declined is in

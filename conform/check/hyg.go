@@ -8,6 +8,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // hygieneRules judge what holds for every request on its own: its bytes, and where its
@@ -27,7 +28,7 @@ func membersOnce(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		r.addObserved(1)
 		if n, path := doubledMember(x.req.Doc, ""); n != nil {
-			r.addFinding(x, wire.Place{Event: -1, Off: n.Off, Path: path}, "", "the member stands twice in its object: readers differ in which they take, and the two are %s and another value", cutText(string(n.Raw), 3*window))
+			r.addFinding(x, wire.Place{Event: -1, Off: n.Offset(), Path: path}, "", "the member stands twice in its object: readers differ in which they take, and the two are %s and another value", cutText(n.Raw(), 3*window))
 		}
 	})
 }
@@ -35,20 +36,20 @@ func membersOnce(s *Trace, r *report) {
 // argumentMembers hold what the model wrote.
 var argumentMembers = []string{"input", "args"}
 
-func doubledMember(n *wire.Node, path string) (doubled *wire.Node, at string) {
+func doubledMember(n *tree.Node, path string) (doubled *tree.Node, at string) {
 	if n == nil {
 		return nil, ""
 	}
-	seen := make(map[string]bool, len(n.Names))
-	for i, v := range n.Items {
+	seen := make(map[string]bool, len(n.Names()))
+	for i, v := range n.Items() {
 		below := elementPath(path, i)
-		if n.Is('{') {
-			below = strings.TrimPrefix(path+"."+n.Names[i], ".")
-			if seen[n.Names[i]] {
+		if n.Is(tree.Object) {
+			below = strings.TrimPrefix(path+"."+n.Names()[i], ".")
+			if seen[n.Names()[i]] {
 				return v, below
 			}
-			seen[n.Names[i]] = true
-			if v.Is('{') && path != "" && slices.Contains(argumentMembers, n.Names[i]) {
+			seen[n.Names()[i]] = true
+			if v.Is(tree.Object) && path != "" && slices.Contains(argumentMembers, n.Names()[i]) {
 				continue
 			}
 		}
@@ -85,7 +86,7 @@ func documentFault(x *exchange) (what string, at int) {
 	if at = slices.IndexFunc(body, func(c byte) bool { return c < ' ' && c != '\n' && c != '\r' && c != '\t' }); at >= 0 {
 		return "a control character that is not escaped", at
 	}
-	_, err := wire.Parse(body)
+	_, err := tree.Parse(body)
 	if err == nil {
 		return "", 0
 	}

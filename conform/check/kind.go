@@ -8,6 +8,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Kind says what part an exchange has in its conversation.
@@ -224,12 +225,12 @@ func (c *classifier) isDeclaredSide(x *exchange) bool {
 }
 
 // textsBelow lists all strings below n.
-func textsBelow(n *wire.Node) (texts []string) {
-	if n.Is('"') {
-		return []string{n.Str()}
+func textsBelow(n *tree.Node) (texts []string) {
+	if n.Is(tree.String) {
+		return []string{n.Text()}
 	}
 	if n != nil {
-		for _, v := range n.Items {
+		for _, v := range n.Items() {
 			texts = append(texts, textsBelow(v)...)
 		}
 	}
@@ -318,7 +319,7 @@ func isTextCopy(x, before *exchange) bool {
 		(slices.ContainsFunc(before.req.Items, isCall) || slices.ContainsFunc(before.reply.Items, isCall))
 }
 
-func hasTools(x *exchange) bool { return len(x.req.Tools.Elems()) > 0 }
+func hasTools(x *exchange) bool { return len(x.req.Tools.List()) > 0 }
 
 // asksAside matches prompts of requests beside a conversation.
 var asksAside = regexp.MustCompile(`(?i)\b(titles?|topics?|summar|compact|headline)`)
@@ -336,13 +337,13 @@ func sideKind(x *exchange) Kind {
 }
 
 // textOf joins all strings below n.
-func textOf(n *wire.Node) string {
-	if n.Is('"') {
-		return n.Str()
+func textOf(n *tree.Node) string {
+	if n.Is(tree.String) {
+		return n.Text()
 	}
 	var b strings.Builder
 	if n != nil {
-		for _, v := range n.Items {
+		for _, v := range n.Items() {
 			b.WriteString(textOf(v))
 			b.WriteByte(' ')
 		}
@@ -428,18 +429,18 @@ func (c *classifier) remember(x *exchange) {
 	}
 	for i := range x.reply.Items {
 		if it := &x.reply.Items[i]; it.What == wire.Call && strings.HasPrefix(strings.TrimSpace(it.Args), "{") {
-			if args, err := wire.Parse([]byte(it.Args)); err == nil {
+			if args, err := tree.Parse([]byte(it.Args)); err == nil {
 				c.addTasks(args, x)
 			}
 		}
 	}
 }
 
-func (c *classifier) addTasks(args *wire.Node, x *exchange) {
-	for _, v := range args.Items {
-		if v.Is('"') && len(v.Raw) >= longText {
-			c.tasks[strings.TrimSpace(v.Str())] = x
-		} else if !v.Is('"') {
+func (c *classifier) addTasks(args *tree.Node, x *exchange) {
+	for _, v := range args.Items() {
+		if v.Is(tree.String) && len(v.Raw()) >= longText {
+			c.tasks[strings.TrimSpace(v.Text())] = x
+		} else if !v.Is(tree.String) {
 			c.addTasks(v, x)
 		}
 	}

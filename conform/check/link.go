@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // link says that the request of exchange to sends back the reply of exchange
@@ -143,10 +144,10 @@ func (k *knownReplies) remember(x *exchange) {
 // and the request adds to.
 func storedConversation(x *exchange) string {
 	c := x.req.Doc.Get("conversation")
-	if c.Is('"') {
-		return c.Str()
+	if c.Is(tree.String) {
+		return c.Text()
 	}
-	return c.Get("id").Str()
+	return c.Get("id").Text()
 }
 
 // runOf returns the ordinal of the run that holds model item q.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // mediaRules judge images and documents beyond the form of one of them, which PAR-010
@@ -128,12 +129,12 @@ func textsForModel(it *wire.Item) (texts []string) {
 		return textsBelow(response)
 	}
 	content := it.Node.Any("content", "output")
-	if content.Is('"') {
-		return []string{content.Str()}
+	if content.Is(tree.String) {
+		return []string{content.Text()}
 	}
-	for _, part := range content.Elems() {
-		if text := part.Get("text"); text.Is('"') {
-			texts = append(texts, text.Str())
+	for _, part := range content.List() {
+		if text := part.Get("text"); text.Is(tree.String) {
+			texts = append(texts, text.Text())
 		}
 	}
 	return texts
@@ -179,8 +180,8 @@ func mediaAddresses(s *Trace, r *report) {
 	s.eachPolicyRequest("", func(x *exchange) {
 		for _, a := range x.mediaAddresses() {
 			r.addObserved(1)
-			if why := unreachable(a.value.Str()); why != "" {
-				r.addFinding(x, a.place, "", "the provider cannot fetch %q: %s", cutText(a.value.Str(), 80), why)
+			if why := unreachable(a.value.Text()); why != "" {
+				r.addFinding(x, a.place, "", "the provider cannot fetch %q: %s", cutText(a.value.Text(), 80), why)
 			}
 		}
 	})
@@ -189,22 +190,22 @@ func mediaAddresses(s *Trace, r *report) {
 // address is one URL of an image or file.
 type address struct {
 	place wire.Place
-	value *wire.Node
+	value *tree.Node
 }
 
 // mediaAddresses lists the URLs that the provider is to fetch. A data URL holds the bytes
 // itself.
 func (x *exchange) mediaAddresses() (list []address) {
-	add := func(v *wire.Node, path string) {
-		if v.Is('"') && !strings.HasPrefix(v.Str(), "data:") && !strings.Contains(v.Str(), "REDACTED") {
-			list = append(list, address{wire.Place{Event: -1, Off: v.Off, Path: path}, v})
+	add := func(v *tree.Node, path string) {
+		if v.Is(tree.String) && !strings.HasPrefix(v.Text(), "data:") && !strings.Contains(v.Text(), "REDACTED") {
+			list = append(list, address{wire.Place{Event: -1, Off: v.Offset(), Path: path}, v})
 		}
 	}
 	for _, m := range x.req.Msgs {
 		for _, field := range []string{"content", "output", "parts"} {
-			for j, part := range m.Node.Get(field).Elems() {
+			for j, part := range m.Node.Get(field).List() {
 				at := elementPath(m.Path+"."+field, j)
-				if source := part.Get("source"); source.Get("type").Str() == "url" {
+				if source := part.Get("source"); source.Get("type").Text() == "url" {
 					add(source.Get("url"), at+".source.url")
 				}
 				add(part.Get("image_url"), at+".image_url")

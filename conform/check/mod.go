@@ -51,7 +51,7 @@ func modelAllowed(s *Trace, r *report) {
 func modelPlace(x *exchange) wire.Place {
 	at := wire.Place{Event: -1, Off: -1, Path: "model"}
 	if n := x.req.Doc.Get("model"); n != nil {
-		at.Off = n.Off
+		at.Off = n.Offset()
 	}
 	return at
 }

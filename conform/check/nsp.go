@@ -5,6 +5,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // namespaceRules judge tools that are loaded when they are needed (R51).
@@ -21,7 +22,7 @@ var namespaceRules = map[string]rule{
 // isToolSearch reports whether an item is a search for tools or what it found.
 func isToolSearch(it *wire.Item) bool {
 	return it.Type == "tool_search_call" || it.Type == "tool_search_output" || it.Type == "tool_search_tool_result" ||
-		it.Type == "server_tool_use" && strings.HasPrefix(it.Begun().Get("name").Str(), "tool_search_tool")
+		it.Type == "server_tool_use" && strings.HasPrefix(it.Begun().Get("name").Text(), "tool_search_tool")
 }
 
 // toolSearchKept: what loaded a tool stays in the history with the calls of that tool.
@@ -65,7 +66,7 @@ func (l *link) sends(i int) bool {
 
 // isClientSearch reports whether the client is to answer a search for tools.
 func isClientSearch(it *wire.Item, kind string) bool {
-	return it.Type == kind && it.Node.Get("execution").Str() == "client"
+	return it.Type == kind && it.Node.Get("execution").Text() == "client"
 }
 
 // toolSearchAnswered: a search that the client runs has its output after it. The output of
@@ -121,8 +122,8 @@ func referencedToolsDeclared(s *Trace, r *report) {
 			it := &x.req.Items[i]
 			for _, name := range toolReferences(it.Node.Get("content"), nil) {
 				r.addObserved(1)
-				if !declared[name.Str()] {
-					r.addFinding(x, wire.Place{Event: -1, Off: name.Off, Path: it.Place.Path}, "A-51", "the tool %q that a search found is not among the tools of the request", cutText(name.Str(), 64))
+				if !declared[name.Text()] {
+					r.addFinding(x, wire.Place{Event: -1, Off: name.Offset(), Path: it.Place.Path}, "A-51", "the tool %q that a search found is not among the tools of the request", cutText(name.Text(), 64))
 				}
 			}
 		}
@@ -130,14 +131,14 @@ func referencedToolsDeclared(s *Trace, r *report) {
 }
 
 // toolReferences lists the names of the tools that a result refers to.
-func toolReferences(n *wire.Node, list []*wire.Node) []*wire.Node {
+func toolReferences(n *tree.Node, list []*tree.Node) []*tree.Node {
 	if n == nil {
 		return list
 	}
-	if n.Get("type").Str() == "tool_reference" && n.Get("tool_name").Is('"') {
+	if n.Get("type").Text() == "tool_reference" && n.Get("tool_name").Is(tree.String) {
 		return append(list, n.Get("tool_name"))
 	}
-	for _, e := range n.Items {
+	for _, e := range n.Items() {
 		list = toolReferences(e, list)
 	}
 	return list
@@ -147,9 +148,9 @@ func toolReferences(n *wire.Node, list []*wire.Node) []*wire.Node {
 // called: servers and messages of the system bring tools of their own.
 func (x *exchange) knownTools() (names map[string]bool, knowsAll bool) {
 	names, knowsAll = map[string]bool{}, x.req.Doc.Get("mcp_servers").Null()
-	for _, t := range x.req.Tools.Elems() {
-		names[t.Get("name").Str()] = true
-		knowsAll = knowsAll && t.Get("type").Str() != "mcp_toolset"
+	for _, t := range x.req.Tools.List() {
+		names[t.Get("name").Text()] = true
+		knowsAll = knowsAll && t.Get("type").Text() != "mcp_toolset"
 	}
 	for i := range x.req.Items {
 		knowsAll = knowsAll && x.req.Items[i].Type != "tool_addition"
@@ -160,7 +161,7 @@ func (x *exchange) knownTools() (names map[string]bool, knowsAll bool) {
 // someToolLoaded: a model without any tool cannot search for one.
 func someToolLoaded(s *Trace, r *report) {
 	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
-		tools, deferred := x.req.Tools.Elems(), 0
+		tools, deferred := x.req.Tools.List(), 0
 		for _, t := range tools {
 			if t.Get("defer_loading").True() {
 				deferred++
@@ -177,19 +178,19 @@ func someToolLoaded(s *Trace, r *report) {
 }
 
 func toolsPlace(x *exchange) wire.Place {
-	return wire.Place{Event: -1, Off: x.req.Tools.Off, Path: "tools"}
+	return wire.Place{Event: -1, Off: x.req.Tools.Offset(), Path: "tools"}
 }
 
 // searchToolLoaded: the tool that finds the others is not deferred itself.
 func searchToolLoaded(s *Trace, r *report) {
 	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
-		for j, t := range x.req.Tools.Elems() {
-			if !strings.HasPrefix(t.Get("type").Str(), "tool_search_tool") {
+		for j, t := range x.req.Tools.List() {
+			if !strings.HasPrefix(t.Get("type").Text(), "tool_search_tool") {
 				continue
 			}
 			r.addObserved(1)
 			if t.Get("defer_loading").True() {
-				r.addFinding(x, wire.Place{Event: -1, Off: t.Off, Path: elementPath("tools", j)}, "", "the tool that searches is deferred itself")
+				r.addFinding(x, wire.Place{Event: -1, Off: t.Offset(), Path: elementPath("tools", j)}, "", "the tool that searches is deferred itself")
 			}
 		}
 	})
@@ -206,7 +207,7 @@ func callsNameNamespace(s *Trace, r *report) {
 				continue
 			}
 			r.addObserved(1)
-			if it.Node.Get("namespace").Str() == "" {
+			if it.Node.Get("namespace").Text() == "" {
 				r.addFinding(x, it.Place, "O-32", "the call of %s names no namespace; the tool is in %q alone", nameOf(it), cutText(spaces[it.Name], 60))
 			}
 		}
@@ -217,12 +218,12 @@ func callsNameNamespace(s *Trace, r *report) {
 // one a namespace that it is in.
 func (x *exchange) toolsOfNamespaces() (plain map[string]bool, spaces map[string]string) {
 	plain, spaces = map[string]bool{}, map[string]string{}
-	for _, t := range x.req.Tools.Elems() {
+	for _, t := range x.req.Tools.List() {
 		addTool(t, plain, spaces)
 	}
 	for i := range x.req.Items {
 		if it := &x.req.Items[i]; it.Type == "tool_search_output" || it.Type == "additional_tools" {
-			for _, t := range it.Node.Get("tools").Elems() {
+			for _, t := range it.Node.Get("tools").List() {
 				addTool(t, plain, spaces)
 			}
 		}
@@ -232,12 +233,12 @@ func (x *exchange) toolsOfNamespaces() (plain map[string]bool, spaces map[string
 
 // addTool enters a tool, or those inside a namespace. A deferred tool is in a namespace of
 // its own name.
-func addTool(t *wire.Node, plain map[string]bool, spaces map[string]string) {
-	name := t.Get("name").Str()
+func addTool(t *tree.Node, plain map[string]bool, spaces map[string]string) {
+	name := t.Get("name").Text()
 	switch {
-	case t.Get("type").Str() == "namespace":
-		for _, inner := range t.Get("tools").Elems() {
-			spaces[inner.Get("name").Str()] = name
+	case t.Get("type").Text() == "namespace":
+		for _, inner := range t.Get("tools").List() {
+			spaces[inner.Get("name").Text()] = name
 		}
 	case t.Get("defer_loading").True():
 		spaces[name] = name

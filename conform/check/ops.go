@@ -6,6 +6,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // operationRules judge agents that run other agents beside their own conversation: what
@@ -133,8 +134,8 @@ func (s *Trace) allSpawns() (list []spawn) {
 
 // tasksIn lists the long texts in the arguments of a call.
 func tasksIn(args string) (tasks []string) {
-	doc, err := wire.Parse([]byte(args))
-	if err != nil || !doc.Is('{') {
+	doc, err := tree.Parse([]byte(args))
+	if err != nil || !doc.Is(tree.Object) {
 		return nil
 	}
 	for _, text := range textsBelow(doc) {

@@ -11,6 +11,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // formRules judge the form of what is sent, whatever its history.
@@ -41,9 +42,9 @@ func nothingEmpty(s *Trace, r *report) {
 
 func emptyAnthropic(x *exchange, r *report, i int, m wire.Msg) {
 	content, last := m.Node.Get("content"), i == len(x.req.Msgs)-1
-	at := wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path + ".content"}
-	blocks := content.Elems()
-	if len(blocks) == 0 && content.Str() == "" {
+	at := wire.Place{Event: -1, Off: m.Node.Offset(), Path: m.Path + ".content"}
+	blocks := content.List()
+	if len(blocks) == 0 && content.Text() == "" {
 		if !last || m.Role != "assistant" {
 			r.addFinding(x, at, "A-12", "message has no content")
 		}
@@ -52,16 +53,16 @@ func emptyAnthropic(x *exchange, r *report, i int, m wire.Msg) {
 	if last && m.Role == "assistant" && endsInSpace(content) {
 		r.addFinding(x, at, "A-13", "the text that the model is to continue ends in white space")
 	}
-	says := func(b *wire.Node) bool {
-		return b.Get("type").Str() != "text" || strings.TrimSpace(b.Get("text").Str()) != ""
+	says := func(b *tree.Node) bool {
+		return b.Get("type").Text() != "text" || strings.TrimSpace(b.Get("text").Text()) != ""
 	}
-	if strings.TrimSpace(content.Str()) == "" && !slices.ContainsFunc(blocks, says) { // white space is taken beside other blocks
+	if strings.TrimSpace(content.Text()) == "" && !slices.ContainsFunc(blocks, says) { // white space is taken beside other blocks
 		r.addFinding(x, at, "A-11", "the message is white space alone")
 	}
 	for j, b := range blocks {
-		at.Off, at.Path = b.Off, m.Path+".content["+strconv.Itoa(j)+"]"
+		at.Off, at.Path = b.Offset(), m.Path+".content["+strconv.Itoa(j)+"]"
 		switch {
-		case b.Get("type").Str() != "text" || b.Get("text").Str() != "":
+		case b.Get("type").Text() != "text" || b.Get("text").Text() != "":
 		case !b.Get("cache_control").Null():
 			r.addFinding(x, at, "ANT-X6", "an empty text block carries cache_control")
 		default:
@@ -69,7 +70,7 @@ func emptyAnthropic(x *exchange, r *report, i int, m wire.Msg) {
 		}
 	}
 	if n := len(blocks); n > 0 && m.Role == "assistant" && !last {
-		if blocks[n-1].Get("type").Str() == "thinking" {
+		if blocks[n-1].Get("type").Text() == "thinking" {
 			r.addFinding(x, at, "A-40", "assistant message ends with a thinking block")
 		}
 	}
@@ -79,16 +80,16 @@ func emptyAnthropic(x *exchange, r *report, i int, m wire.Msg) {
 // both answers to it (G-7).
 func emptyGemini(x *exchange, r *report, m wire.Msg) {
 	parts := m.Node.Get("parts")
-	at := wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path + ".parts"}
-	if len(parts.Elems()) == 0 && !parts.Is('{') {
+	at := wire.Place{Event: -1, Off: m.Node.Offset(), Path: m.Path + ".parts"}
+	if len(parts.List()) == 0 && !parts.Is(tree.Object) {
 		r.addFinding(x, at, "G-6", "content has no parts")
 	}
-	for j, p := range parts.Elems() {
+	for j, p := range parts.List() {
 		isModifier := func(name string) bool {
 			return slices.Contains(partModifiers, camelCase(name)) || p.Get(name).Null()
 		}
-		if p.Is('{') && !slices.ContainsFunc(p.Names, func(name string) bool { return !isModifier(name) }) {
-			at.Off, at.Path = p.Off, m.Path+".parts["+strconv.Itoa(j)+"]"
+		if p.Is(tree.Object) && !slices.ContainsFunc(p.Names(), func(name string) bool { return !isModifier(name) }) {
+			at.Off, at.Path = p.Offset(), m.Path+".parts["+strconv.Itoa(j)+"]"
 			r.addFinding(x, at, "G-7", "part holds nothing")
 		}
 	}
@@ -131,7 +132,7 @@ func idForm(s *Trace, r *report) {
 
 func itemPrefix(x *exchange, r *report, it *wire.Item) {
 	prefix := itemPrefixes[it.Type]
-	if x.Provider != evidence.OpenAI || prefix == "" || it.ItemID == "" && !it.Node.Get("id").Is('"') {
+	if x.Provider != evidence.OpenAI || prefix == "" || it.ItemID == "" && !it.Node.Get("id").Is(tree.String) {
 		return
 	}
 	r.addObserved(1)
@@ -158,16 +159,16 @@ func knownRoles(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		for i, m := range x.req.Msgs {
 			r.addObserved(1)
-			role := m.Node.Get("role").Str()
+			role := m.Node.Get("role").Text()
 			switch {
 			case role == "system" && x.refusesSystemRole():
-				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path + ".role"}, "A-9", "%s takes no message of the system, only the member system", x.req.Model)
+				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Offset(), Path: m.Path + ".role"}, "A-9", "%s takes no message of the system, only the member system", x.req.Model)
 			case role == "system" && x.Provider == evidence.Anthropic && !followsUser(x.req.Msgs[:i]):
-				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path}, "ANT-B8", "a message of the system follows neither the user nor a result of the provider's tools")
+				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Offset(), Path: m.Path}, "ANT-B8", "a message of the system follows neither the user nor a result of the provider's tools")
 			}
-			isEmpty := x.Provider == evidence.OpenAI && role == "" && m.Node.Get("role").Is('"')
-			if m.Node.Is('{') && (isEmpty || !slices.Contains(roles[x.Provider], role)) {
-				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path + ".role"}, byProvider(x, "A-9", "O-5", "G-5"), "role %q is none of the provider's", role)
+			isEmpty := x.Provider == evidence.OpenAI && role == "" && m.Node.Get("role").Is(tree.String)
+			if m.Node.Is(tree.Object) && (isEmpty || !slices.Contains(roles[x.Provider], role)) {
+				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Offset(), Path: m.Path + ".role"}, byProvider(x, "A-9", "O-5", "G-5"), "role %q is none of the provider's", role)
 			}
 		}
 	})
@@ -180,8 +181,8 @@ func followsUser(before []wire.Msg) bool {
 		return false
 	}
 	last := before[len(before)-1]
-	blocks := last.Node.Get("content").Elems()
-	return last.Role != "assistant" || len(blocks) > 0 && strings.HasSuffix(blocks[len(blocks)-1].Get("type").Str(), "_tool_result")
+	blocks := last.Node.Get("content").List()
+	return last.Role != "assistant" || len(blocks) > 0 && strings.HasSuffix(blocks[len(blocks)-1].Get("type").Text(), "_tool_result")
 }
 
 // refusesSystemRole: messages of the system came with Claude 4.8.
@@ -202,28 +203,28 @@ func argumentForm(s *Trace, r *report) {
 			r.addObserved(1)
 			v := fieldOf(it, field)
 			if optional := x.Provider == evidence.Gemini; v.Null() && !optional || !v.Null() && !v.Is(want) {
-				r.addFinding(x, it.Place, rule, "%s of %s is not %s", field, nameOf(it), map[wire.Kind]string{'{': "an object", '"': "a string"}[want])
+				r.addFinding(x, it.Place, rule, "%s of %s is not %s", field, nameOf(it), map[tree.Kind]string{tree.Object: "an object", tree.String: "a string"}[want])
 			}
 		}
 	})
 }
 
-func argumentField(provider string, it *wire.Item) (field string, want wire.Kind, rule string) {
+func argumentField(provider string, it *wire.Item) (field string, want tree.Kind, rule string) {
 	switch {
 	case provider == evidence.Anthropic && it.What == wire.Call:
-		return "input", '{', "A-22"
+		return "input", tree.Object, "A-22"
 	case provider == evidence.OpenAI && it.Type == "function_call":
-		return "arguments", '"', "O-5"
+		return "arguments", tree.String, "O-5"
 	case provider == evidence.Gemini && it.What == wire.Call:
-		return "args", '{', "G-3"
+		return "args", tree.Object, "G-3"
 	case provider == evidence.Gemini && it.What == wire.Result:
-		return "response", '{', "G-9"
+		return "response", tree.Object, "G-9"
 	}
 	return "", 0, ""
 }
 
 // fieldOf looks for the field in the item and, for Gemini, in its only member.
-func fieldOf(it *wire.Item, field string) *wire.Node {
+func fieldOf(it *wire.Item, field string) *tree.Node {
 	if v := it.Node.Get(field); v != nil {
 		return v
 	}
@@ -244,7 +245,7 @@ func userEnds(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		at := wire.Place{Event: -1, Off: last.Node.Off, Path: last.Path}
+		at := wire.Place{Event: -1, Off: last.Node.Offset(), Path: last.Path}
 		switch {
 		case !isModels, isGemini && len(x.req.Items) > 0 && x.req.Items[len(x.req.Items)-1].What == wire.Result:
 		case isGemini && isOneTurn:
@@ -259,10 +260,10 @@ func userEnds(s *Trace, r *report) {
 
 // endsInSpace reports whether the last text of a content, a string or blocks, ends in
 // white space and says something.
-func endsInSpace(content *wire.Node) bool {
-	text := content.Str()
-	if blocks := content.Elems(); len(blocks) > 0 {
-		text = blocks[len(blocks)-1].Get("text").Str()
+func endsInSpace(content *tree.Node) bool {
+	text := content.Text()
+	if blocks := content.List(); len(blocks) > 0 {
+		text = blocks[len(blocks)-1].Get("text").Text()
 	}
 	return text != "" && strings.TrimRight(text, " \t\r\n") != text
 }
@@ -323,18 +324,18 @@ func firstInvalid(body []byte) int {
 }
 
 // pathAt returns the path of the innermost value that covers a byte of the document.
-func pathAt(n *wire.Node, off int) string {
+func pathAt(n *tree.Node, off int) string {
 	path := ""
 	for {
-		next := slices.IndexFunc(n.Items, func(e *wire.Node) bool { return e.Off <= off && off < e.Off+len(e.Raw) })
+		next := slices.IndexFunc(n.Items(), func(e *tree.Node) bool { return e.Offset() <= off && off < e.Offset()+len(e.Raw()) })
 		if next < 0 {
 			return strings.TrimPrefix(path, ".")
 		}
-		if n.Is('{') {
-			path += "." + n.Names[next]
+		if n.Is(tree.Object) {
+			path += "." + n.Names()[next]
 		} else {
 			path = elementPath(path, next)
 		}
-		n = n.Items[next]
+		n = n.Items()[next]
 	}
 }

@@ -102,10 +102,10 @@ func waitsForClient(it *wire.Item) bool {
 	n := it.Begun()
 	switch it.Type {
 	case "shell_call":
-		where := n.Get("environment").Get("type").Str()
+		where := n.Get("environment").Get("type").Text()
 		return where == "" || where == "local"
 	case "tool_search_call":
-		return n.Get("execution").Str() == "client"
+		return n.Get("execution").Text() == "client"
 	}
 	return slices.Contains(answeredByClient, it.Type) && !n.Get("async").True()
 }
@@ -126,7 +126,7 @@ func (s *Trace) keptTurns(x *exchange) (kept []*exchange, isWhole bool) {
 		switch {
 		case from == nil || !from.asksForAnswer() && !from.isWarmUp() || !from.reply.Usable() || len(kept) == maxSources:
 			return kept, false
-		case from.req.Doc.Get("store").Is('f') && (x.WebSocket == 0 || x.WebSocket != from.WebSocket):
+		case from.req.Doc.Get("store").False() && (x.WebSocket == 0 || x.WebSocket != from.WebSocket):
 			return kept, false // the provider does not know it
 		case slices.ContainsFunc(from.req.Items, isOpaqueHistory) || slices.ContainsFunc(from.reply.Items, isOpaqueHistory):
 			return kept, false

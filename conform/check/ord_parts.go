@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // partForm: a block holds what the provider takes in a block of its kind from
@@ -55,11 +56,11 @@ func anthropicPart(x *exchange, r *report, it *wire.Item) {
 	case it.What == wire.Result && it.IsError:
 		r.addObserved(1)
 		content := it.Node.Get("content")
-		if len(content.Elems()) == 0 && content.Str() == "" {
+		if len(content.List()) == 0 && content.Text() == "" {
 			r.addFinding(x, it.Place, "A-47", "error result %s says nothing", it.ID)
 		}
-		for _, b := range content.Elems() {
-			if t := b.Get("type").Str(); t != "text" {
+		for _, b := range content.List() {
+			if t := b.Get("type").Text(); t != "text" {
 				r.addFinding(x, it.Place, "A-47", "error result %s holds a block of type %q; it may hold text only", it.ID, cutText(t, 40))
 				return
 			}
@@ -74,23 +75,23 @@ func rawReasoning(x *exchange, r *report, it *wire.Item) {
 		return
 	}
 	r.addObserved(1)
-	if n := len(it.Node.Get("content").Elems()); n > 0 {
+	if n := len(it.Node.Get("content").List()); n > 0 {
 		r.addFinding(x, it.Under("content"), "O-17", "reasoning item %s carries %d texts of its content", it.ItemID, n)
 	}
 }
 
 // geminiOneField: a part holds one kind of data (G-8).
 func geminiOneField(x *exchange, r *report, m wire.Msg) {
-	for j, p := range m.Node.Get("parts").Elems() {
+	for j, p := range m.Node.Get("parts").List() {
 		r.addObserved(1)
 		var fields []string
-		for _, name := range p.Names {
+		for _, name := range p.Names() {
 			if slices.Contains(dataFields, camelCase(name)) {
 				fields = append(fields, name)
 			}
 		}
 		if len(fields) > 1 {
-			r.addFinding(x, wire.Place{Event: -1, Off: p.Off, Path: elementPath(m.Path+".parts", j)}, "G-8", "one part holds %s", strings.Join(fields, " and "))
+			r.addFinding(x, wire.Place{Event: -1, Off: p.Offset(), Path: elementPath(m.Path+".parts", j)}, "G-8", "one part holds %s", strings.Join(fields, " and "))
 		}
 	}
 }
@@ -98,22 +99,22 @@ func geminiOneField(x *exchange, r *report, m wire.Msg) {
 var dataFields = []string{"text", "functionCall", "functionResponse", "inlineData", "fileData", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"}
 
 func openAIParts(x *exchange, r *report, m wire.Msg) {
-	at := func(n *wire.Node, path string) wire.Place {
-		return wire.Place{Event: -1, Off: n.Off, Path: m.Path + path}
+	at := func(n *tree.Node, path string) wire.Place {
+		return wire.Place{Event: -1, Off: n.Offset(), Path: m.Path + path}
 	}
-	assistant := m.Node.Get("role").Str() == "assistant"
-	for j, p := range m.Node.Get("content").Elems() {
-		kind := p.Get("type").Str()
+	assistant := m.Node.Get("role").Text() == "assistant"
+	for j, p := range m.Node.Get("content").List() {
+		kind := p.Get("type").Text()
 		switch {
 		case assistant:
 			r.addObserved(1)
 			if strings.HasPrefix(kind, "input_") {
 				r.addFinding(x, at(p, ".content["+strconv.Itoa(j)+"]"), "O-16", "the assistant says %q, which only the client can", kind)
 			}
-		case m.Node.Get("role").Str() != "":
+		case m.Node.Get("role").Text() != "":
 			r.addObserved(1)
 			if kind == "output_text" || kind == "refusal" {
-				r.addFinding(x, at(p, ".content["+strconv.Itoa(j)+"]"), "O-16", "%s says %q, which only the assistant can", m.Node.Get("role").Str(), kind)
+				r.addFinding(x, at(p, ".content["+strconv.Itoa(j)+"]"), "O-16", "%s says %q, which only the assistant can", m.Node.Get("role").Text(), kind)
 			}
 		}
 	}

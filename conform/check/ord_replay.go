@@ -7,6 +7,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // replayRules judge what a request sends back against what was emitted.
@@ -81,8 +82,8 @@ func isRunnable(it *wire.Item) bool {
 	if !it.Done {
 		return false
 	}
-	n, err := wire.Parse([]byte(it.Args))
-	return !it.ArgsKnown || it.Type == "custom_tool_call" || err == nil && n.Is('{')
+	n, err := tree.Parse([]byte(it.Args))
+	return !it.ArgsKnown || it.Type == "custom_tool_call" || err == nil && n.Is(tree.Object)
 }
 
 func sentOnce(s *Trace, r *report) {
@@ -148,9 +149,9 @@ func argumentsUnchanged(s *Trace, r *report) {
 }
 
 func isEqualJSON(a, b string) bool {
-	m, errA := wire.Parse([]byte(a))
-	n, errB := wire.Parse([]byte(b))
-	return errA == nil && errB == nil && wire.Equal(m, n)
+	m, errA := tree.Parse([]byte(a))
+	n, errB := tree.Parse([]byte(b))
+	return errA == nil && errB == nil && tree.Equal(m, n)
 }
 
 // textUnchanged: the visible text of a reply is sent back as it was, in as many

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // outline is what linking compares of a request: one number for each item's
@@ -57,7 +58,7 @@ func writeField(h *maphash.Hash, s string) {
 // plainArgs brings arguments that are JSON to a form that is the same for equal
 // values.
 func plainArgs(args string) string {
-	if n, err := wire.Parse([]byte(args)); err == nil {
+	if n, err := tree.Parse([]byte(args)); err == nil {
 		return strconv.FormatUint(n.Hash(), 36)
 	}
 	return args

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // parameterRules judge the parameters, tools, media and headers of single requests.
@@ -75,12 +76,12 @@ func (x *exchange) isPublicAPI() bool {
 }
 
 // member returns a member of the request and its place; snake is its other spelling.
-func (x *exchange) member(path ...string) (*wire.Node, wire.Place) {
+func (x *exchange) member(path ...string) (*tree.Node, wire.Place) {
 	n, at := x.req.Doc, wire.Place{Event: -1, Off: 0}
 	for _, name := range path {
 		v := n.Any(name, snakeCase(name))
 		if v != nil {
-			at.Off = v.Off
+			at.Off = v.Offset()
 		}
 		n, at.Path = v, strings.TrimPrefix(at.Path+"."+name, ".")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // levelOrBudget: a request says how much to think in one way (G-23).
@@ -28,11 +29,11 @@ func levelOrBudget(s *Trace, r *report) {
 func levelByModel(s *Trace, r *report) {
 	s.eachPolicyRequest(evidence.Gemini, func(x *exchange) {
 		level, at := x.member("generationConfig", "thinkingConfig", "thinkingLevel")
-		if !level.Is('"') {
+		if !level.Is(tree.String) {
 			return
 		}
 		r.addObserved(1)
-		switch name := strings.ToUpper(level.Str()); {
+		switch name := strings.ToUpper(level.Text()); {
 		case name == "THINKING_LEVEL_UNSPECIFIED":
 		case !slices.Contains([]string{"MINIMAL", "LOW", "MEDIUM", "HIGH"}, name):
 			r.addFinding(x, at, "G-3", "there is no thinkingLevel %s", cutText(name, 40))
@@ -54,7 +55,7 @@ func orNone(list []string) string {
 func budgetByModel(s *Trace, r *report) {
 	s.eachPolicyRequest(evidence.Gemini, func(x *exchange) {
 		n, at := x.member("generationConfig", "thinkingConfig", "thinkingBudget")
-		budget, err := strconv.Atoi(string(rawOf(n)))
+		budget, err := strconv.Atoi(n.Raw())
 		if err != nil || budget == -1 || budget >= 0 && x.can.Budget == nil && !x.can.DoesRefuse("zero budget") {
 			return
 		}

@@ -120,9 +120,9 @@ func previousStored(s *Trace, r *report) {
 	byID := map[string]*exchange{}
 	s.eachRequest(func(x *exchange) {
 		previous, at := x.member("previous_response_id")
-		if from := byID[previous.Str()]; from != nil && x.Provider == evidence.OpenAI && x.WebSocket == 0 && !strings.Contains(previous.Str(), "REDACTED") {
+		if from := byID[previous.Text()]; from != nil && x.Provider == evidence.OpenAI && x.WebSocket == 0 && !strings.Contains(previous.Text(), "REDACTED") {
 			r.addObserved(1)
-			if from.req.Doc.Get("store").Is('f') {
+			if from.req.Doc.Get("store").False() {
 				r.addFinding(x, at, "O-25", "the response of exchange %d was made with store false, so that nothing can go on with it", from.Index)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // medium is one image or file whose bytes stand in a request.
@@ -36,44 +37,44 @@ func (x *exchange) media() (list []medium) {
 	return list
 }
 
-func appendAnthropicMedia(list []medium, content *wire.Node, path string) []medium {
-	for j, b := range content.Elems() {
+func appendAnthropicMedia(list []medium, content *tree.Node, path string) []medium {
+	for j, b := range content.List() {
 		at := elementPath(path, j)
 		source := b.Get("source")
-		switch kind := b.Get("type").Str(); {
+		switch kind := b.Get("type").Text(); {
 		case kind == "tool_result":
 			list = appendAnthropicMedia(list, b.Get("content"), at+".content")
-		case (kind == "image" || kind == "document") && source.Get("type").Str() == "base64":
-			list = append(list, medium{wire.Place{Event: -1, Off: source.Off, Path: at + ".source"}, kind, source.Get("media_type").Str(), source.Get("data").Str()})
+		case (kind == "image" || kind == "document") && source.Get("type").Text() == "base64":
+			list = append(list, medium{wire.Place{Event: -1, Off: source.Offset(), Path: at + ".source"}, kind, source.Get("media_type").Text(), source.Get("data").Text()})
 		}
 	}
 	return list
 }
 
 // appendOpenAIMedia reads data URLs: data:image/png;base64,…
-func appendOpenAIMedia(list []medium, content *wire.Node, path string) []medium {
-	for j, p := range content.Elems() {
+func appendOpenAIMedia(list []medium, content *tree.Node, path string) []medium {
+	for j, p := range content.List() {
 		kind, field := "image", "image_url"
-		if p.Get("type").Str() == "input_file" {
+		if p.Get("type").Text() == "input_file" {
 			kind, field = "file", "file_data"
 		}
-		url, ok := strings.CutPrefix(p.Get(field).Str(), "data:")
+		url, ok := strings.CutPrefix(p.Get(field).Text(), "data:")
 		if !ok {
 			continue
 		}
 		form, data, _ := strings.Cut(url, ",")
 		mediaType, encoding, _ := strings.Cut(form, ";")
 		if strings.HasSuffix(encoding, "base64") {
-			list = append(list, medium{wire.Place{Event: -1, Off: p.Off, Path: elementPath(path, j) + "." + field}, kind, mediaType, data})
+			list = append(list, medium{wire.Place{Event: -1, Off: p.Offset(), Path: elementPath(path, j) + "." + field}, kind, mediaType, data})
 		}
 	}
 	return list
 }
 
-func appendGeminiMedia(list []medium, parts *wire.Node, path string) []medium {
-	for j, p := range parts.Elems() {
-		if data := p.Any("inlineData", "inline_data"); data.Is('{') {
-			list = append(list, medium{wire.Place{Event: -1, Off: data.Off, Path: elementPath(path, j) + ".inlineData"}, "inline", data.Any("mimeType", "mime_type").Str(), data.Get("data").Str()})
+func appendGeminiMedia(list []medium, parts *tree.Node, path string) []medium {
+	for j, p := range parts.List() {
+		if data := p.Any("inlineData", "inline_data"); data.Is(tree.Object) {
+			list = append(list, medium{wire.Place{Event: -1, Off: data.Offset(), Path: elementPath(path, j) + ".inlineData"}, "inline", data.Any("mimeType", "mime_type").Text(), data.Get("data").Text()})
 		}
 	}
 	return list
@@ -198,21 +199,21 @@ func filesReadable(s *Trace, r *report) {
 	s.eachPolicyRequest(evidence.OpenAI, func(x *exchange) {
 		for _, m := range x.req.Msgs {
 			for _, field := range []string{"content", "output"} {
-				for j, p := range m.Node.Get(field).Elems() {
-					at := wire.Place{Event: -1, Off: p.Off, Path: elementPath(m.Path+"."+field, j)}
+				for j, p := range m.Node.Get(field).List() {
+					at := wire.Place{Event: -1, Off: p.Offset(), Path: elementPath(m.Path+"."+field, j)}
 					data := p.Get("file_data")
-					if link, err := url.Parse(p.Get("file_url").Str()); err == nil && slices.Contains(mediaEndings, strings.ToLower(path.Ext(link.Path))) {
+					if link, err := url.Parse(p.Get("file_url").Text()); err == nil && slices.Contains(mediaEndings, strings.ToLower(path.Ext(link.Path))) {
 						r.addFinding(x, at, "O-30", "the file at file_url is of type %s, which is not read as a document", path.Ext(link.Path))
 					}
-					if p.Get("type").Str() == "input_image" && p.Get("file_id").Null() && p.Get("image_url").Null() {
+					if p.Get("type").Text() == "input_image" && p.Get("file_id").Null() && p.Get("image_url").Null() {
 						r.addFinding(x, at, "O-3", "the image has neither file_id nor image_url")
 					}
-					if data.Str() == "" {
+					if data.Text() == "" {
 						continue
 					}
 					r.addObserved(1)
-					at = wire.Place{Event: -1, Off: data.Off, Path: at.Path + ".file_data"}
-					form, isURL := strings.CutPrefix(data.Str(), "data:")
+					at = wire.Place{Event: -1, Off: data.Offset(), Path: at.Path + ".file_data"}
+					form, isURL := strings.CutPrefix(data.Text(), "data:")
 					switch {
 					case !isURL:
 						r.addFinding(x, at, "O-30", "file_data is not a data URL")

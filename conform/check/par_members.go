@@ -14,6 +14,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // fault is one member of a request that is not as specs/members.yaml describes it.
@@ -63,23 +64,23 @@ type memberWalk struct {
 	betas   []string
 }
 
-func (w *memberWalk) add(kind faultKind, n *wire.Node, path, rule, text string) {
-	w.faults = append(w.faults, fault{kind: kind, at: wire.Place{Event: -1, Off: n.Off, Path: path}, rule: rule, text: text})
+func (w *memberWalk) add(kind faultKind, n *tree.Node, path, rule, text string) {
+	w.faults = append(w.faults, fault{kind: kind, at: wire.Place{Event: -1, Off: n.Offset(), Path: path}, rule: rule, text: text})
 }
 
 // walk compares a node that is an object called name, or a list of them.
-func (w *memberWalk) walk(n *wire.Node, name, path string) {
-	for i, e := range n.Elems() {
-		if at := elementPath(path, i); e.Is('{') {
+func (w *memberWalk) walk(n *tree.Node, name, path string) {
+	for i, e := range n.List() {
+		if at := elementPath(path, i); e.Is(tree.Object) {
 			w.walk(e, name, at)
 		} else {
 			w.add(wrongType, e, at, byProvider(w.x, "A-7", "O-5", "G-3"), "is "+describeKind(e)+", not an object")
 		}
 	}
-	if !n.Is('{') {
+	if !n.Is(tree.Object) {
 		return
 	}
-	kind := n.Get("type").Str()
+	kind := n.Get("type").Text()
 	members := w.objects.Find(name, kind)
 	switch {
 	case members.IsFree():
@@ -115,12 +116,12 @@ func likelyMember(name string, sent map[string]bool, members specs.Members) stri
 	return ""
 }
 
-func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
+func (w *memberWalk) compare(n *tree.Node, members specs.Members, path string) {
 	w.inspection.objects++
 	present := map[string]bool{}
 	var sent map[string]bool
-	for i, spelled := range n.Names {
-		name, v := spelled, n.Items[i]
+	for i, spelled := range n.Names() {
+		name, v := spelled, n.Items()[i]
 		if w.x.Provider == evidence.Gemini {
 			name = camelCase(spelled)
 		}
@@ -131,7 +132,7 @@ func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
 		}
 		if !known {
 			if sent == nil {
-				sent = setOf(n.Names)
+				sent = setOf(n.Names())
 			}
 			w.add(unknownMember, v, under, byProvider(w.x, "A-5", "O-4", "G-3"), "is not a member that the provider knows there"+likelyMember(name, sent, members))
 			if w.x.Provider == evidence.Gemini && partMember.MatchString(under) {
@@ -142,11 +143,11 @@ func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
 		present[name] = true
 		if rule, isEmpty := requiredRule(w.x, name, path, v); m.Required && rule != "" {
 			w.add(missingMember, v, under, rule, map[bool]string{true: "is empty", false: "is null"}[isEmpty])
-		} else if m.Required && w.x.Provider == evidence.OpenAI && v.Is('[') && len(v.Items) == 0 { // our simulator takes it, too
+		} else if m.Required && w.x.Provider == evidence.OpenAI && v.Is(tree.Array) && len(v.Items()) == 0 { // our simulator takes it, too
 			w.add(missingMember, v, under, "", "is an empty list, of which it is not known whether the provider takes it")
 			w.faults[len(w.faults)-1].isUnverified = true
 		}
-		if m.NotNull && v.Is('n') {
+		if m.NotNull && v.Is(tree.Null) {
 			w.add(wrongType, v, under, "A-7", "is null; leave it out")
 		}
 		w.value(v, m, under)
@@ -174,8 +175,8 @@ func (w *memberWalk) isInURL(name, path string) bool {
 
 // requiredRule names the rule that a required member breaks by being absent (v is nil), null or
 // empty; "" where it breaks none.
-func requiredRule(x *exchange, name, path string, v *wire.Node) (rule string, isEmpty bool) {
-	isEmpty = v.Is('[') && len(v.Items) == 0 && x.Provider != evidence.OpenAI && !strings.Contains(path, ".") || v.Is('"') && v.Str() == "" && isName(name)
+func requiredRule(x *exchange, name, path string, v *tree.Node) (rule string, isEmpty bool) {
+	isEmpty = v.Is(tree.Array) && len(v.Items()) == 0 && x.Provider != evidence.OpenAI && !strings.Contains(path, ".") || v.Is(tree.String) && v.Text() == "" && isName(name)
 	anthropic, openAI, gemini := "A-6", "O-3", "G-7"
 	switch {
 	case v == nil:
@@ -200,7 +201,7 @@ func requiredRule(x *exchange, name, path string, v *wire.Node) (rule string, is
 }
 
 // value compares one member's value with its description.
-func (w *memberWalk) value(v *wire.Node, m specs.Member, path string) {
+func (w *memberWalk) value(v *tree.Node, m specs.Member, path string) {
 	if v.Null() {
 		return
 	}
@@ -211,15 +212,15 @@ func (w *memberWalk) value(v *wire.Node, m specs.Member, path string) {
 		w.add(wrongType, v, path, rule, "is "+describeKind(v)+", not "+describeTypes(m.Types))
 		return
 	}
-	isKnown := func(s string) bool { return s == v.Str() || gemini && strings.EqualFold(s, v.Str()) }
+	isKnown := func(s string) bool { return s == v.Text() || gemini && strings.EqualFold(s, v.Text()) }
 	switch {
-	case m.Values != nil && v.Is('"') && !slices.ContainsFunc(m.Values, isKnown):
-		w.add(wrongType, v, path, rule, "is "+strconv.Quote(cutText(v.Str(), 40))+", not one of "+strings.Join(m.Values, ", "))
+	case m.Values != nil && v.Is(tree.String) && !slices.ContainsFunc(m.Values, isKnown):
+		w.add(wrongType, v, path, rule, "is "+strconv.Quote(cutText(v.Text(), 40))+", not one of "+strings.Join(m.Values, ", "))
 	case m.Elements != "":
-		for i, e := range v.Items {
+		for i, e := range v.Items() {
 			at := elementPath(path, i)
-			if v.Is('{') {
-				at = path + "." + v.Names[i]
+			if v.Is(tree.Object) {
+				at = path + "." + v.Names()[i]
 			}
 			if e.Null() {
 				w.add(wrongType, e, at, rule, "is null, not "+describeTypes(m.Elements))
@@ -235,26 +236,26 @@ func (w *memberWalk) value(v *wire.Node, m specs.Member, path string) {
 	}
 	switch {
 	case m.ByName:
-		for i, name := range v.Names {
-			w.walk(v.Items[i], m.Object, path+"."+name)
+		for i, name := range v.Names() {
+			w.walk(v.Items()[i], m.Object, path+"."+name)
 		}
 	case m.Object != "":
 		w.walk(v, m.Object, path)
 	}
 }
 
-func (w *memberWalk) inRange(v *wire.Node, m specs.Member, path string) {
-	number, unit, rule := float64(len(v.Items)), map[wire.Kind]string{'[': "elements", '{': "members", '"': "characters"}[v.Kind], byProvider(w.x, "A-7", "O-7", "G-28")
-	if v.Is('"') {
-		number = float64(utf8.RuneCountInString(v.Str()))
+func (w *memberWalk) inRange(v *tree.Node, m specs.Member, path string) {
+	number, unit, rule := float64(len(v.Items())), map[tree.Kind]string{tree.Array: "elements", tree.Object: "members", tree.String: "characters"}[v.Kind()], byProvider(w.x, "A-7", "O-7", "G-28")
+	if v.Is(tree.String) {
+		number = float64(utf8.RuneCountInString(v.Text()))
 	}
 	text := "has " + strconv.Itoa(int(number)) + " " + unit
 	if unit == "" {
 		var err error
-		if number, err = strconv.ParseFloat(string(v.Raw), 64); err != nil {
+		if number, err = strconv.ParseFloat(v.Raw(), 64); err != nil {
 			return
 		}
-		text, rule = "is "+cutText(string(v.Raw), 40), byProvider(w.x, "A-7", "O-6", "G-28")
+		text, rule = "is "+cutText(v.Raw(), 40), byProvider(w.x, "A-7", "O-6", "G-28")
 	}
 	if m.Min != nil && number < *m.Min || m.Max != nil && number > *m.Max {
 		w.add(outOfRange, v, path, rule, text+", outside "+describeRange(m))
@@ -266,18 +267,18 @@ func hasPrefixOf(s string, prefixes []string) bool {
 }
 
 // isOfType: proto-JSON takes a number, true and false in quotes.
-func isOfType(v *wire.Node, types string, gemini bool) bool {
-	switch v.Kind {
-	case '"':
-		_, err := strconv.ParseFloat(v.Str(), 64)
+func isOfType(v *tree.Node, types string, gemini bool) bool {
+	switch v.Kind() {
+	case tree.String:
+		_, err := strconv.ParseFloat(v.Text(), 64)
 		return strings.Contains(types, "s") || gemini && strings.ContainsAny(types, "ni") && err == nil ||
-			gemini && strings.Contains(types, "b") && (v.Str() == "true" || v.Str() == "false")
-	case '0':
-		number, err := strconv.ParseFloat(string(v.Raw), 64)
+			gemini && strings.Contains(types, "b") && (v.Text() == "true" || v.Text() == "false")
+	case tree.Integer, tree.Decimal:
+		number, err := strconv.ParseFloat(v.Raw(), 64)
 		return strings.Contains(types, "n") || strings.Contains(types, "i") && err == nil && number == float64(int64(number))
-	case 't', 'f':
+	case tree.Bool:
 		return strings.Contains(types, "b")
-	case '[':
+	case tree.Array:
 		return strings.Contains(types, "a")
 	}
 	return strings.Contains(types, "o")
@@ -293,8 +294,12 @@ func describeTypes(types string) string {
 	return strings.Join(names, " or ")
 }
 
-func describeKind(v *wire.Node) string {
-	return map[wire.Kind]string{'"': "a string", '0': "the number " + cutText(string(v.Raw), 20), 't': "true", 'f': "false", 'n': "null", '[': "a list", '{': "an object"}[v.Kind]
+func describeKind(v *tree.Node) string {
+	if v.Is(tree.Bool) {
+		return v.Raw()
+	}
+	number := "the number " + cutText(v.Raw(), 20)
+	return map[tree.Kind]string{tree.String: "a string", tree.Integer: number, tree.Decimal: number, tree.Null: "null", tree.Array: "a list", tree.Object: "an object"}[v.Kind()]
 }
 
 func describeRange(m specs.Member) string {
@@ -347,8 +352,8 @@ func (s *Trace) wasIssued(typeName string, x *exchange) bool {
 
 // isIssuedPart reports whether a part of Gemini's is of an unknown kind that the provider
 // issued before.
-func (s *Trace) isIssuedPart(n *wire.Node, path string, x *exchange) bool {
-	if x.Provider != evidence.Gemini || !n.Is('{') {
+func (s *Trace) isIssuedPart(n *tree.Node, path string, x *exchange) bool {
+	if x.Provider != evidence.Gemini || !n.Is(tree.Object) {
 		return false
 	}
 	return slices.ContainsFunc(inspectMembers(x).faults, func(f fault) bool {
@@ -393,8 +398,8 @@ func memberRanges(s *Trace, r *report) {
 // addBlankStop reports the first stop sequence of white space alone (A-7).
 func (r *report) addBlankStop(x *exchange) {
 	stops, at := x.member("stop_sequences")
-	isBlank := func(n *wire.Node) bool { return n.Is('"') && strings.TrimSpace(n.Str()) == "" }
-	if x.Provider == evidence.Anthropic && slices.ContainsFunc(stops.Elems(), isBlank) {
+	isBlank := func(n *tree.Node) bool { return n.Is(tree.String) && strings.TrimSpace(n.Text()) == "" }
+	if x.Provider == evidence.Anthropic && slices.ContainsFunc(stops.List(), isBlank) {
 		r.addFinding(x, at, "A-7", "stop_sequences holds one of white space alone")
 	}
 }
@@ -405,10 +410,10 @@ func (r *report) addUnmentionedJSON(x *exchange) {
 	form, at := x.member("text", "format", "type")
 	input, _ := x.member("input")
 	prompt, _ := x.member("prompt")
-	if x.Provider != evidence.OpenAI || form.Str() != "json_object" || input == nil || x.req.Stateful || !prompt.Null() || !isProvidersModel(x) {
+	if x.Provider != evidence.OpenAI || form.Text() != "json_object" || input == nil || x.req.Stateful || !prompt.Null() || !isProvidersModel(x) {
 		return
 	}
-	sent := bytes.ToLower(wire.Encode(input))
+	sent := bytes.ToLower(tree.Encode(input))
 	if !bytes.Contains(sent, []byte("json")) && !bytes.Contains(sent, []byte(`"item_reference"`)) {
 		r.addFinding(x, at, "O-33", "text.format is json_object, and the word JSON is not in the input")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // dialect is a provider's idea of JSON Schema.
@@ -25,7 +26,7 @@ var schemaTypes = []string{"string", "number", "integer", "boolean", "object", "
 
 // schemaFault is the first place where a schema is not one of its dialect.
 type schemaFault struct {
-	node       *wire.Node
+	node       *tree.Node
 	path, text string
 }
 
@@ -38,11 +39,11 @@ func (f *schemaFault) geminiRule(d dialect) string {
 }
 
 // findSchemaFault looks through a schema and what is nested in it.
-func findSchemaFault(n *wire.Node, d dialect, path string, depth int) *schemaFault {
+func findSchemaFault(n *tree.Node, d dialect, path string, depth int) *schemaFault {
 	switch {
-	case n.Is('t') || n.Is('f') || depth > maxSchemaDepth:
+	case n.Is(tree.Bool) || depth > maxSchemaDepth:
 		return nil
-	case !n.Is('{'):
+	case !n.Is(tree.Object):
 		return &schemaFault{n, path, "is not a schema"}
 	}
 	if f := typeFault(n, d, path); f != nil {
@@ -57,83 +58,83 @@ func findSchemaFault(n *wire.Node, d dialect, path string, depth int) *schemaFau
 	return nestedFault(n, d, path, depth)
 }
 
-func typeFault(n *wire.Node, d dialect, path string) *schemaFault {
+func typeFault(n *tree.Node, d dialect, path string) *schemaFault {
 	t := n.Get("type")
-	names := t.Elems()
+	names := t.List()
 	switch {
 	case t == nil, t.Null() && (d == geminiSchema || d == jsonSchema):
 		return nil
-	case t.Is('0') && d == geminiSchema:
+	case t.Is(tree.Number) && d == geminiSchema:
 		return nil // the number of the enum
-	case t.Is('"'):
-		names = []*wire.Node{t}
-	case !t.Is('['):
+	case t.Is(tree.String):
+		names = []*tree.Node{t}
+	case !t.Is(tree.Array):
 		return &schemaFault{t, path + ".type", "is neither a type nor a list of types"}
 	case d == geminiSchema:
 		return &schemaFault{t, path + ".type", "is a list; the provider takes one type, and nullable"}
 	}
 	for _, name := range names {
-		known := name.Str()
+		known := name.Text()
 		if d == geminiSchema {
 			known = strings.ToLower(known)
 		}
 		if !slices.Contains(schemaTypes, known) && (d != geminiSchema || known != "type_unspecified") {
-			return &schemaFault{t, path + ".type", "is " + strconv.Quote(cutText(name.Str(), 40)) + ", which is not a JSON type"}
+			return &schemaFault{t, path + ".type", "is " + strconv.Quote(cutText(name.Text(), 40)) + ", which is not a JSON type"}
 		}
 	}
 	return nil
 }
 
-func arrayFault(n *wire.Node, d dialect, path string) *schemaFault {
+func arrayFault(n *tree.Node, d dialect, path string) *schemaFault {
 	items := n.Get("items")
 	switch {
-	case items.Is('['):
+	case items.Is(tree.Array):
 		return &schemaFault{items, path + ".items", "is a list; it must be one schema"}
-	case items.Null() && strings.EqualFold(n.Get("type").Str(), "array") && (d == openAISchema || d == geminiSchema):
+	case items.Null() && strings.EqualFold(n.Get("type").Text(), "array") && (d == openAISchema || d == geminiSchema):
 		return &schemaFault{n, path + ".items", "is missing; the provider wants to know what an array holds"}
-	case d != geminiSchema && n.Get("enum") != nil && !n.Get("enum").Is('['):
+	case d != geminiSchema && n.Get("enum") != nil && !n.Get("enum").Is(tree.Array):
 		return &schemaFault{n.Get("enum"), path + ".enum", "is not a list"}
 	}
 	return nil
 }
 
-func objectFault(n *wire.Node, d dialect, path string) *schemaFault {
+func objectFault(n *tree.Node, d dialect, path string) *schemaFault {
 	properties, required := n.Get("properties"), n.Get("required")
 	switch {
-	case properties != nil && (!properties.Null() || d == anthropicSchema || d == openAISchema) && !properties.Is('{'):
+	case properties != nil && (!properties.Null() || d == anthropicSchema || d == openAISchema) && !properties.Is(tree.Object):
 		return &schemaFault{properties, path + ".properties", "is not an object"}
-	case required != nil && (!required.Null() || d == anthropicSchema || d == openAISchema) && !required.Is('['):
+	case required != nil && (!required.Null() || d == anthropicSchema || d == openAISchema) && !required.Is(tree.Array):
 		return &schemaFault{required, path + ".required", "is not a list of names"}
 	}
 	known := setOf(namesOf(properties))
-	for i, name := range required.Elems() {
+	for i, name := range required.List() {
 		at := path + ".required[" + strconv.Itoa(i) + "]"
-		if !name.Is('"') {
+		if !name.Is(tree.String) {
 			return &schemaFault{name, at, "is not a name"}
 		}
-		if d == geminiSchema && !known[name.Str()] {
-			return &schemaFault{name, at, "names " + strconv.Quote(cutText(name.Str(), 40)) + ", which is not a property"}
+		if d == geminiSchema && !known[name.Text()] {
+			return &schemaFault{name, at, "names " + strconv.Quote(cutText(name.Text(), 40)) + ", which is not a property"}
 		}
 	}
 	return nil
 }
 
-func nestedFault(n *wire.Node, d dialect, path string, depth int) *schemaFault {
+func nestedFault(n *tree.Node, d dialect, path string, depth int) *schemaFault {
 	properties := n.Get("properties")
-	if properties.Is('{') {
-		for i, name := range properties.Names {
-			if f := findSchemaFault(properties.Items[i], d, path+".properties."+name, depth+1); f != nil {
+	if properties.Is(tree.Object) {
+		for i, name := range properties.Names() {
+			if f := findSchemaFault(properties.Items()[i], d, path+".properties."+name, depth+1); f != nil {
 				return f
 			}
 		}
 	}
-	if items := n.Get("items"); items.Is('{') {
+	if items := n.Get("items"); items.Is(tree.Object) {
 		if f := findSchemaFault(items, d, path+".items", depth+1); f != nil {
 			return f
 		}
 	}
 	for _, word := range []string{"anyOf", "oneOf", "allOf"} {
-		for i, e := range n.Get(word).Elems() {
+		for i, e := range n.Get(word).List() {
 			if f := findSchemaFault(e, d, path+"."+word+"["+strconv.Itoa(i)+"]", depth+1); f != nil {
 				return f
 			}
@@ -143,11 +144,11 @@ func nestedFault(n *wire.Node, d dialect, path string, depth int) *schemaFault {
 }
 
 // describeType says what a schema has as its type.
-func describeType(n *wire.Node) string {
+func describeType(n *tree.Node) string {
 	if n == nil {
 		return "no type"
 	}
-	return "the type " + cutText(string(n.Raw), 60)
+	return "the type " + cutText(n.Raw(), 60)
 }
 
 // toolSchemas: the arguments of a tool are an object, described in the provider's words
@@ -160,8 +161,8 @@ func toolSchemas(s *Trace, r *report) {
 		r.addObserved(1)
 		root := d.schema.Get("type")
 		mustBeObject := d.dialect == anthropicSchema || d.dialect == openAISchema
-		at := wire.Place{Event: -1, Off: d.schema.Off, Path: d.schemaPath}
-		if d.schema.Is('{') && mustBeObject && root.Str() != "object" {
+		at := wire.Place{Event: -1, Off: d.schema.Offset(), Path: d.schemaPath}
+		if d.schema.Is(tree.Object) && mustBeObject && root.Text() != "object" {
 			r.addFinding(x, at, byProvider(x, map[bool]string{true: "A-6", false: "A-7"}[root == nil], "O-20", ""), "the schema of tool %q has %s; at the root it must be \"object\"", cutText(d.name, 140), describeType(root))
 			return
 		}
@@ -171,7 +172,7 @@ func toolSchemas(s *Trace, r *report) {
 		}
 		if f := findSchemaFault(d.schema, d.dialect, d.schemaPath, 0); f != nil {
 			if f.node != nil {
-				at.Off = f.node.Off
+				at.Off = f.node.Offset()
 			}
 			at.Path = f.path
 			r.addFinding(x, at, byProvider(x, "A-7", "O-20", f.geminiRule(d.dialect)), "the schema of tool %q: %s %s", cutText(d.name, 140), strings.TrimPrefix(f.path, d.schemaPath+"."), f.text)
@@ -179,7 +180,7 @@ func toolSchemas(s *Trace, r *report) {
 	})
 	s.eachPolicyRequest(evidence.Gemini, func(x *exchange) {
 		schema, at := x.member("generationConfig", "responseSchema")
-		if f := findSchemaFault(schema, geminiSchema, at.Path, 0); schema.Is('{') && f != nil {
+		if f := findSchemaFault(schema, geminiSchema, at.Path, 0); schema.Is(tree.Object) && f != nil {
 			r.addFinding(x, wire.Place{Event: -1, Off: at.Off, Path: f.path}, f.geminiRule(geminiSchema), "the schema of the answer: %s %s", strings.TrimPrefix(f.path, at.Path+"."), f.text)
 		}
 	})
@@ -199,20 +200,20 @@ func strictSchemas(s *Trace, r *report) {
 		strict := 0
 		var c strictCount
 		for _, d := range x.declaredTools() {
-			if !d.client || !d.strict || !d.schema.Is('{') {
+			if !d.client || !d.strict || !d.schema.Is(tree.Object) {
 				continue
 			}
 			strict++
 			r.addObserved(1)
 			if f := findLooseObject(d.schema, x.Provider == evidence.OpenAI, d.schemaPath, 0); f != nil {
-				r.addFinding(x, wire.Place{Event: -1, Off: f.node.Off, Path: f.path}, byProvider(x, "A-48", "O-19", ""), "strict tool %q: %s", cutText(d.name, 140), f.text)
+				r.addFinding(x, wire.Place{Event: -1, Off: f.node.Offset(), Path: f.path}, byProvider(x, "A-48", "O-19", ""), "strict tool %q: %s", cutText(d.name, 140), f.text)
 			}
 			if ref := findCircle(d.schema); x.Provider == evidence.Anthropic && ref != "" {
-				r.addFinding(x, wire.Place{Event: -1, Off: d.schema.Off, Path: d.schemaPath}, "A-48", "strict tool %q: %s refers to itself", cutText(d.name, 140), cutText(ref, 60))
+				r.addFinding(x, wire.Place{Event: -1, Off: d.schema.Offset(), Path: d.schemaPath}, "A-48", "strict tool %q: %s refers to itself", cutText(d.name, 140), cutText(ref, 60))
 			}
 			before := c.unions
 			if c.count(d.schema, 0); x.Provider == evidence.Anthropic && c.unions-before == maxUnionParameters { // recorded
-				r.addFinding(x, wire.Place{Event: -1, Off: d.schema.Off, Path: d.schemaPath}, "A-48", "strict tool %q has %d parameters with unions, which one tool cannot", cutText(d.name, 140), maxUnionParameters)
+				r.addFinding(x, wire.Place{Event: -1, Off: d.schema.Offset(), Path: d.schemaPath}, "A-48", "strict tool %q has %d parameters with unions, which one tool cannot", cutText(d.name, 140), maxUnionParameters)
 			}
 		}
 		if x.Provider == evidence.Anthropic {
@@ -229,19 +230,19 @@ func strictSchemas(s *Trace, r *report) {
 		if format, at := x.member("text", "format"); x.Provider == evidence.OpenAI && format.Get("strict").True() {
 			r.addObserved(1)
 			if f := findLooseObject(format.Get("schema"), true, at.Path+".schema", 0); f != nil {
-				r.addFinding(x, wire.Place{Event: -1, Off: f.node.Off, Path: f.path}, "O-19", "strict answer: %s", f.text)
+				r.addFinding(x, wire.Place{Event: -1, Off: f.node.Offset(), Path: f.path}, "O-19", "strict answer: %s", f.text)
 			}
 		}
 	})
 }
 
 // findLooseObject finds an object schema that lets more in than it names.
-func findLooseObject(n *wire.Node, allRequired bool, path string, depth int) *schemaFault {
-	if !n.Is('{') || depth > maxSchemaDepth {
+func findLooseObject(n *tree.Node, allRequired bool, path string, depth int) *schemaFault {
+	if !n.Is(tree.Object) || depth > maxSchemaDepth {
 		return nil
 	}
-	if n.Get("type").Str() == "object" || n.Get("properties") != nil {
-		if !n.Get("additionalProperties").Is('f') {
+	if n.Get("type").Text() == "object" || n.Get("properties") != nil {
+		if !n.Get("additionalProperties").False() {
 			return &schemaFault{n, path, "additionalProperties is not false"}
 		}
 		required := setOf(stringsIn(n.Get("required")))
@@ -259,16 +260,16 @@ func findLooseObject(n *wire.Node, allRequired bool, path string, depth int) *sc
 	return nil
 }
 
-func namesOf(n *wire.Node) []string {
-	if n.Is('{') {
-		return n.Names
+func namesOf(n *tree.Node) []string {
+	if n.Is(tree.Object) {
+		return n.Names()
 	}
 	return nil
 }
 
-func stringsIn(n *wire.Node) (texts []string) {
-	for _, e := range n.Elems() {
-		texts = append(texts, e.Str())
+func stringsIn(n *tree.Node) (texts []string) {
+	for _, e := range n.List() {
+		texts = append(texts, e.Text())
 	}
 	return texts
 }
@@ -282,10 +283,10 @@ func setOf(names []string) map[string]bool {
 }
 
 // nestedSchemas lists the schemas directly inside one, with their paths below it.
-func nestedSchemas(n *wire.Node) (list []schemaFault) {
+func nestedSchemas(n *tree.Node) (list []schemaFault) {
 	for _, word := range []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"} {
 		for i, name := range namesOf(n.Get(word)) {
-			list = append(list, schemaFault{node: n.Get(word).Items[i], path: "." + word + "." + name})
+			list = append(list, schemaFault{node: n.Get(word).Items()[i], path: "." + word + "." + name})
 		}
 	}
 	for _, word := range []string{"items", "additionalProperties", "not", "contains"} {
@@ -294,7 +295,7 @@ func nestedSchemas(n *wire.Node) (list []schemaFault) {
 		}
 	}
 	for _, word := range []string{"anyOf", "oneOf", "allOf", "prefixItems"} {
-		for i, e := range n.Get(word).Elems() {
+		for i, e := range n.Get(word).List() {
 			list = append(list, schemaFault{node: e, path: "." + word + "[" + strconv.Itoa(i) + "]"})
 		}
 	}
@@ -304,8 +305,8 @@ func nestedSchemas(n *wire.Node) (list []schemaFault) {
 // strictCount counts what makes a grammar large.
 type strictCount struct{ optional, unions int }
 
-func (c *strictCount) count(n *wire.Node, depth int) {
-	if !n.Is('{') || depth > maxSchemaDepth {
+func (c *strictCount) count(n *tree.Node, depth int) {
+	if !n.Is(tree.Object) || depth > maxSchemaDepth {
 		return
 	}
 	properties, required := n.Get("properties"), setOf(stringsIn(n.Get("required")))
@@ -313,7 +314,7 @@ func (c *strictCount) count(n *wire.Node, depth int) {
 		if !required[name] {
 			c.optional++
 		}
-		if p := properties.Items[i]; p.Get("type").Is('[') || p.Get("anyOf").Is('[') {
+		if p := properties.Items()[i]; p.Get("type").Is(tree.Array) || p.Get("anyOf").Is(tree.Array) {
 			c.unions++
 		}
 	}
@@ -324,7 +325,7 @@ func (c *strictCount) count(n *wire.Node, depth int) {
 
 // findCircle returns a reference inside a schema that leads back to itself, "" when
 // there is none.
-func findCircle(root *wire.Node) string {
+func findCircle(root *tree.Node) string {
 	seen := map[string]bool{}
 	for _, ref := range refsIn(root, nil, 0) {
 		if ref == "#" || !seen[ref] && leadsTo(root, ref, ref, map[string]bool{}) {
@@ -337,7 +338,7 @@ func findCircle(root *wire.Node) string {
 
 // leadsTo reports whether the definition that from names refers, over any others, to
 // the one that to names.
-func leadsTo(root *wire.Node, from, to string, visited map[string]bool) bool {
+func leadsTo(root *tree.Node, from, to string, visited map[string]bool) bool {
 	if visited[from] {
 		return false
 	}
@@ -355,14 +356,14 @@ func leadsTo(root *wire.Node, from, to string, visited map[string]bool) bool {
 }
 
 // refsIn lists the references of a schema.
-func refsIn(n *wire.Node, refs []string, depth int) []string {
+func refsIn(n *tree.Node, refs []string, depth int) []string {
 	if n == nil || depth > maxSchemaDepth {
 		return refs
 	}
-	if ref := n.Get("$ref").Str(); ref != "" {
+	if ref := n.Get("$ref").Text(); ref != "" {
 		refs = append(refs, ref)
 	}
-	for _, e := range n.Items {
+	for _, e := range n.Items() {
 		refs = refsIn(e, refs, depth+1)
 	}
 	return refs

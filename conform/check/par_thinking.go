@@ -8,6 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // budgetBelowMax: thinking and answer share max_tokens, except where thinking is
@@ -21,7 +22,7 @@ func budgetBelowMax(s *Trace, r *report) {
 		}
 		betas := betasOf(x)
 		interleaved := betas == nil || slices.ContainsFunc(betas, func(b string) bool { return strings.HasPrefix(b, "interleaved-thinking") })
-		if len(x.req.Tools.Elems()) > 0 && interleaved {
+		if len(x.req.Tools.List()) > 0 && interleaved {
 			return
 		}
 		r.addObserved(1)
@@ -34,12 +35,12 @@ func budgetBelowMax(s *Trace, r *report) {
 func budgetMinimum(s *Trace, r *report) {
 	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
 		budget, at := x.member("thinking", "budget_tokens")
-		if thinkingType(x) != "enabled" || !budget.Is('0') {
+		if thinkingType(x) != "enabled" || !budget.Is(tree.Number) {
 			return
 		}
 		r.addObserved(1)
-		if v, err := strconv.ParseFloat(string(budget.Raw), 64); err == nil && v < 1024 {
-			r.addFinding(x, at, "A-7", "budget_tokens is %s; at least 1024 are needed", budget.Raw)
+		if v, err := strconv.ParseFloat(budget.Raw(), 64); err == nil && v < 1024 {
+			r.addFinding(x, at, "A-7", "budget_tokens is %s; at least 1024 are needed", budget.Raw())
 		}
 	})
 }
@@ -57,19 +58,12 @@ func samplingWhileThinking(s *Trace, r *report) {
 			from, to float64
 		}{{"temperature", 1, 1}, {"top_p", 0.95, 1}, {"top_k", -1, 0}} {
 			n, at := x.member(p.name)
-			v, err := strconv.ParseFloat(string(rawOf(n)), 64)
+			v, err := strconv.ParseFloat(n.Raw(), 64)
 			if isDefault := v == -1 && p.name != "temperature"; err == nil && !isDefault && (v < p.from || v > p.to) {
-				r.addFinding(x, at, "A-27", "%s is %s while thinking is on", p.name, n.Raw)
+				r.addFinding(x, at, "A-27", "%s is %s while thinking is on", p.name, n.Raw())
 			}
 		}
 	})
-}
-
-func rawOf(n *wire.Node) []byte {
-	if n == nil {
-		return nil
-	}
-	return n.Raw
 }
 
 // samplingByModel: newer models have no sampling parameters (A-31).
@@ -80,7 +74,7 @@ func samplingByModel(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		for _, name := range []string{"temperature", "top_p", "top_k"} {
-			if n, at := x.member(name); !n.Null() && (name != "temperature" || string(n.Raw) != "1") {
+			if n, at := x.member(name); !n.Null() && (name != "temperature" || n.Raw() != "1") {
 				r.addFinding(x, at, "A-31", "%s does not take %s", x.req.Model, name)
 			}
 		}
@@ -107,22 +101,22 @@ func oneSampling(s *Trace, r *report) {
 // not reason (O-24), and give log probabilities only then (O-34).
 func samplingWhileReasoning(s *Trace, r *report) {
 	s.eachPolicyRequest(evidence.OpenAI, func(x *exchange) {
-		effort := x.req.Doc.Get("reasoning").Get("effort").Str()
+		effort := x.req.Doc.Get("reasoning").Get("effort").Text()
 		reasons := map[string]bool{"always": true, "on": effort != "none", "off": effort != "" && effort != "none"}[x.can.Reasoning]
 		if !reasons {
 			return
 		}
 		r.addObserved(1)
 		for _, name := range []string{"temperature", "top_p"} {
-			if n, at := x.member(name); n.Is('0') && strings.TrimRight(string(n.Raw), ".0") != "1" {
+			if n, at := x.member(name); n.Is(tree.Number) && strings.TrimRight(n.Raw(), ".0") != "1" {
 				r.addFinding(x, at, "O-24", "%s does not take %s while it reasons", x.req.Model, name)
 			}
 		}
 		include, at := x.member("include")
-		if slices.ContainsFunc(include.Elems(), func(n *wire.Node) bool { return n.Str() == "message.output_text.logprobs" }) {
+		if slices.ContainsFunc(include.List(), func(n *tree.Node) bool { return n.Text() == "message.output_text.logprobs" }) {
 			r.addFinding(x, at, "O-34", "include asks for log probabilities, and %s gives none while it reasons", x.req.Model)
 		} else if n, at := x.member("top_logprobs"); n.Int() > 0 {
-			r.addBare(x, at, "O-34", "top_logprobs is %s, and %s gives no log probabilities while it reasons", n.Raw, x.req.Model).Consequence = specs.Degraded
+			r.addBare(x, at, "O-34", "top_logprobs is %s, and %s gives no log probabilities while it reasons", n.Raw(), x.req.Model).Consequence = specs.Degraded
 		}
 	})
 }
@@ -137,7 +131,7 @@ func thinkingTypeByModel(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		_, at := x.member("thinking", "type")
-		effort := x.req.Doc.Get("output_config").Get("effort").Str()
+		effort := x.req.Doc.Get("output_config").Get("effort").Text()
 		switch {
 		case !slices.Contains(x.can.Thinking, form):
 			r.addFinding(x, at, rule, "%s does not take thinking %q, only %s", x.req.Model, form, strings.Join(x.can.Thinking, ", "))
@@ -182,8 +176,8 @@ func effortByModel(s *Trace, r *report) {
 	s.eachPolicyRequest("", func(x *exchange) {
 		reasoning, _ := x.member("reasoning")
 		for i, name := range namesOf(reasoning) {
-			if x.Provider == evidence.OpenAI && x.can.Reasoning == "never" && name != "effort" && !reasoning.Items[i].Null() {
-				r.addFinding(x, wire.Place{Event: -1, Off: reasoning.Off, Path: "reasoning." + name}, "O-22", "%s does not reason", x.req.Model)
+			if x.Provider == evidence.OpenAI && x.can.Reasoning == "never" && name != "effort" && !reasoning.Items()[i].Null() {
+				r.addFinding(x, wire.Place{Event: -1, Off: reasoning.Offset(), Path: "reasoning." + name}, "O-22", "%s does not reason", x.req.Model)
 			}
 		}
 		path := []string{"reasoning", "effort"}
@@ -191,18 +185,18 @@ func effortByModel(s *Trace, r *report) {
 			path[0] = "output_config"
 		}
 		n, at := x.member(path...)
-		if x.Provider == evidence.Gemini || !n.Is('"') {
+		if x.Provider == evidence.Gemini || !n.Is(tree.String) {
 			return
 		}
 		r.addObserved(1)
 		switch {
-		case !slices.Contains(efforts[x.Provider], n.Str()):
-			r.addFinding(x, at, byProvider(x, "A-7", "O-5", ""), "the effort %q is none of %s", cutText(n.Str(), 20), strings.Join(efforts[x.Provider], ", "))
+		case !slices.Contains(efforts[x.Provider], n.Text()):
+			r.addFinding(x, at, byProvider(x, "A-7", "O-5", ""), "the effort %q is none of %s", cutText(n.Text(), 20), strings.Join(efforts[x.Provider], ", "))
 		case x.can.Efforts == nil:
 		case len(x.can.Efforts) == 0:
 			r.addFinding(x, at, byProvider(x, "A-32", "O-22", ""), "%s takes no effort", x.req.Model)
-		case !slices.Contains(x.can.Efforts, n.Str()):
-			r.addFinding(x, at, byProvider(x, "A-32", "O-23", ""), "%s does not take effort %q, only %s", x.req.Model, cutText(n.Str(), 20), strings.Join(x.can.Efforts, ", "))
+		case !slices.Contains(x.can.Efforts, n.Text()):
+			r.addFinding(x, at, byProvider(x, "A-32", "O-23", ""), "%s does not take effort %q, only %s", x.req.Model, cutText(n.Text(), 20), strings.Join(x.can.Efforts, ", "))
 		}
 	})
 }
@@ -211,7 +205,7 @@ func effortByModel(s *Trace, r *report) {
 func encryptedContentByModel(s *Trace, r *report) {
 	s.eachPolicyRequest(evidence.OpenAI, func(x *exchange) {
 		include, at := x.member("include")
-		if x.can.Reasoning == "" || len(include.Elems()) == 0 {
+		if x.can.Reasoning == "" || len(include.List()) == 0 {
 			return
 		}
 		r.addObserved(1)

@@ -8,15 +8,16 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // toolDeclaration is one tool that a request offers the model.
 type toolDeclaration struct {
 	name string
-	node *wire.Node
+	node *tree.Node
 	path string
 	// schema describes the arguments, in the words of dialect.
-	schema     *wire.Node
+	schema     *tree.Node
 	schemaPath string
 	dialect    dialect
 	// client is set for a tool that the client runs; others are the provider's.
@@ -24,14 +25,14 @@ type toolDeclaration struct {
 }
 
 func (d toolDeclaration) place() wire.Place {
-	return wire.Place{Event: -1, Off: d.node.Off, Path: d.path}
+	return wire.Place{Event: -1, Off: d.node.Offset(), Path: d.path}
 }
 
 // declaredTools lists the tools of a request, those in namespaces too.
 func (x *exchange) declaredTools() (list []toolDeclaration) {
-	tools := x.req.Tools.Elems()
-	if x.req.Tools.Is('{') {
-		tools = []*wire.Node{x.req.Tools}
+	tools := x.req.Tools.List()
+	if x.req.Tools.Is(tree.Object) {
+		tools = []*tree.Node{x.req.Tools}
 	}
 	for i, n := range tools {
 		path := "tools[" + strconv.Itoa(i) + "]"
@@ -47,31 +48,31 @@ func (x *exchange) declaredTools() (list []toolDeclaration) {
 	return list
 }
 
-func anthropicTool(n *wire.Node, path string) toolDeclaration {
-	kind := n.Get("type").Str()
-	return toolDeclaration{name: n.Get("name").Str(), node: n, path: path, schema: n.Get("input_schema"), schemaPath: path + ".input_schema",
+func anthropicTool(n *tree.Node, path string) toolDeclaration {
+	kind := n.Get("type").Text()
+	return toolDeclaration{name: n.Get("name").Text(), node: n, path: path, schema: n.Get("input_schema"), schemaPath: path + ".input_schema",
 		dialect: anthropicSchema, client: kind == "" || kind == "custom", strict: n.Get("strict").True()}
 }
 
-func openAITools(n *wire.Node, path string) (list []toolDeclaration) {
-	switch n.Get("type").Str() {
+func openAITools(n *tree.Node, path string) (list []toolDeclaration) {
+	switch n.Get("type").Text() {
 	case "function", "custom":
-		return []toolDeclaration{{name: n.Get("name").Str(), node: n, path: path, schema: n.Get("parameters"), schemaPath: path + ".parameters",
+		return []toolDeclaration{{name: n.Get("name").Text(), node: n, path: path, schema: n.Get("parameters"), schemaPath: path + ".parameters",
 			dialect: openAISchema, client: true, strict: n.Get("strict").True()}}
 	case "namespace":
-		for j, inner := range n.Get("tools").Elems() {
+		for j, inner := range n.Get("tools").List() {
 			list = append(list, openAITools(inner, path+".tools["+strconv.Itoa(j)+"]")...)
 		}
 		for i := range list {
-			list[i].name = n.Get("name").Str() + "." + list[i].name
+			list[i].name = n.Get("name").Text() + "." + list[i].name
 		}
 	}
 	return list
 }
 
-func geminiTools(n *wire.Node, path string) (list []toolDeclaration) {
-	for j, f := range n.Any("functionDeclarations", "function_declarations").Elems() {
-		d := toolDeclaration{name: f.Get("name").Str(), node: f, path: path + ".functionDeclarations[" + strconv.Itoa(j) + "]", client: true}
+func geminiTools(n *tree.Node, path string) (list []toolDeclaration) {
+	for j, f := range n.Any("functionDeclarations", "function_declarations").List() {
+		d := toolDeclaration{name: f.Get("name").Text(), node: f, path: path + ".functionDeclarations[" + strconv.Itoa(j) + "]", client: true}
 		d.schema, d.schemaPath, d.dialect = f.Get("parameters"), d.path+".parameters", geminiSchema
 		if d.schema.Null() {
 			d.schema, d.schemaPath, d.dialect = f.Any("parametersJsonSchema", "parameters_json_schema"), d.path+".parametersJsonSchema", jsonSchema
@@ -98,7 +99,7 @@ func (x *exchange) addedTools() (list []toolDeclaration) {
 		if it.Type != "additional_tools" && it.Type != "tool_search_output" {
 			continue
 		}
-		for j, n := range it.Node.Get("tools").Elems() {
+		for j, n := range it.Node.Get("tools").List() {
 			list = append(list, openAITools(n, it.Place.Path+".tools["+strconv.Itoa(j)+"]")...)
 		}
 	}
@@ -114,18 +115,18 @@ var toolNameForms = map[string]*regexp.Regexp{
 // toolNames: each provider takes its own form of names (A-21, O-18, G-11).
 func toolNames(s *Trace, r *report) {
 	s.eachTool(func(x *exchange, d toolDeclaration) {
-		if !d.client || d.node.Get("name").Str() == "" {
+		if !d.client || d.node.Get("name").Text() == "" {
 			return // of which PAR-006 speaks
 		}
 		r.addObserved(1)
-		inNamespace := d.name != d.node.Get("name").Str()
+		inNamespace := d.name != d.node.Get("name").Text()
 		if !toolNameForms[x.Provider].MatchString(d.name) || x.Provider == evidence.OpenAI && !inNamespace && strings.Contains(d.name, ".") {
 			r.addFinding(x, d.place(), byProvider(x, "A-21", "O-18", "G-11"), "the provider does not take the tool name %q", cutText(d.name, 140))
 		}
 	})
 	s.eachPolicyRequest(evidence.OpenAI, func(x *exchange) {
-		if name, at := x.member("text", "format", "name"); name.Str() != "" && !anthropicID.MatchString(name.Str()) {
-			r.addFinding(x, at, "O-18", "the provider does not take the name %q of an answer's form", cutText(name.Str(), 140))
+		if name, at := x.member("text", "format", "name"); name.Text() != "" && !anthropicID.MatchString(name.Text()) {
+			r.addFinding(x, at, "O-18", "the provider does not take the name %q of an answer's form", cutText(name.Text(), 140))
 		}
 	})
 }
@@ -157,27 +158,27 @@ func toolNamesUnique(s *Trace, r *report) {
 func (x *exchange) toolChoice() (kind string, names []string, at wire.Place) {
 	if x.Provider == evidence.Gemini {
 		config, at := x.member("toolConfig", "functionCallingConfig")
-		for _, n := range config.Any("allowedFunctionNames", "allowed_function_names").Elems() {
-			names = append(names, n.Str())
+		for _, n := range config.Any("allowedFunctionNames", "allowed_function_names").List() {
+			names = append(names, n.Text())
 		}
-		return map[string]string{"ANY": "any", "AUTO": "auto", "NONE": "none", "VALIDATED": "auto"}[strings.ToUpper(config.Get("mode").Str())], names, at
+		return map[string]string{"ANY": "any", "AUTO": "auto", "NONE": "none", "VALIDATED": "auto"}[strings.ToUpper(config.Get("mode").Text())], names, at
 	}
 	choice, at := x.member("tool_choice")
-	kind = choice.Str() + choice.Get("type").Str()
+	kind = choice.Text() + choice.Get("type").Text()
 	switch {
 	case x.Provider == evidence.Anthropic:
 		if kind == "tool" {
-			names = []string{choice.Get("name").Str()}
+			names = []string{choice.Get("name").Text()}
 		}
 	case kind == "required":
 		kind = "any"
 	case kind == "function" || kind == "custom":
-		kind, names = "tool", []string{choice.Get("name").Str()}
+		kind, names = "tool", []string{choice.Get("name").Text()}
 	case kind == "allowed_tools":
-		kind = map[bool]string{true: "any", false: "auto"}[choice.Get("mode").Str() == "required"]
-		for _, n := range choice.Get("tools").Elems() {
-			if t := n.Get("type").Str(); (t == "function" || t == "custom") && n.Get("name").Str() != "" {
-				names = append(names, n.Get("name").Str())
+		kind = map[bool]string{true: "any", false: "auto"}[choice.Get("mode").Text() == "required"]
+		for _, n := range choice.Get("tools").List() {
+			if t := n.Get("type").Text(); (t == "function" || t == "custom") && n.Get("name").Text() != "" {
+				names = append(names, n.Get("name").Text())
 			}
 		}
 	}
@@ -212,8 +213,8 @@ func choiceHasTools(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		hasTools := x.req.Tools.Is('{') || len(x.req.Tools.Elems()) > 0
-		if mode := strings.ToUpper(config.Get("mode").Str()); x.Provider == evidence.Gemini && (!hasTools || mode != "" && mode != "AUTO") {
+		hasTools := x.req.Tools.Is(tree.Object) || len(x.req.Tools.List()) > 0
+		if mode := strings.ToUpper(config.Get("mode").Text()); x.Provider == evidence.Gemini && (!hasTools || mode != "" && mode != "AUTO") {
 			hasTools = len(x.declaredTools()) > 0
 		}
 		if !hasTools {
@@ -273,7 +274,7 @@ func fewCacheMarks(s *Trace, r *report) {
 		marks := x.cacheMarks()
 		r.addObserved(1)
 		if n := len(marks); n > 4 {
-			at := wire.Place{Event: -1, Off: marks[n-1].mark.Off, Path: "cache_control"}
+			at := wire.Place{Event: -1, Off: marks[n-1].mark.Offset(), Path: "cache_control"}
 			r.addFinding(x, at, "A-43", "%d places carry cache_control; 4 may", n)
 		}
 	})
@@ -286,7 +287,7 @@ func longMarksFirst(s *Trace, r *report) {
 		for i, m := range marks {
 			r.addObserved(1)
 			if short := marks[max(i-1, 0)]; m.lastsHour() && !short.lastsHour() {
-				at := wire.Place{Event: -1, Off: m.mark.Get("ttl").Off, Path: strings.TrimPrefix(m.path+".cache_control.ttl", ".")}
+				at := wire.Place{Event: -1, Off: m.mark.Get("ttl").Offset(), Path: strings.TrimPrefix(m.path+".cache_control.ttl", ".")}
 				r.addFinding(x, at, "A-52", "a cache mark of one hour stands behind the mark of five minutes at %s", short.path)
 				return
 			}

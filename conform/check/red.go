@@ -7,6 +7,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // redactorRules judge whether a redactor or a sanitiser of the agent wrote into what it
@@ -108,8 +109,8 @@ func argumentsNotCleaned(s *Trace, r *report) {
 // cleaningShapesIn names the edits of the strings of two JSON values that have the same
 // members.
 func cleaningShapesIn(was, is string) (shapes []string) {
-	a, errA := wire.Parse([]byte(was))
-	b, errB := wire.Parse([]byte(is))
+	a, errA := tree.Parse([]byte(was))
+	b, errB := tree.Parse([]byte(is))
 	if errA != nil || errB != nil {
 		return nil
 	}

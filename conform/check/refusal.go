@@ -10,6 +10,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // RefusalKind says why a provider refused a request.
@@ -105,13 +106,13 @@ func newRefusal(x *exchange) Refusal {
 // that gateways use instead, or the text of a body that is not JSON.
 func wordsOf(x *exchange) string {
 	doc := x.reply.Doc
-	for _, n := range []*wire.Node{x.reply.Err.Get("message"), doc.Get("message"), x.reply.Err, doc.Get("detail"), doc.Get("title")} {
-		if s := n.Str(); s != "" {
+	for _, n := range []*tree.Node{x.reply.Err.Get("message"), doc.Get("message"), x.reply.Err, doc.Get("detail"), doc.Get("title")} {
+		if s := n.Text(); s != "" {
 			return s
 		}
 	}
 	if n := doc.Get("detail"); n != nil {
-		return string(n.Raw)
+		return n.Raw()
 	}
 	return string(x.Response.Body[:min(len(x.Response.Body), maxWords)])
 }
@@ -205,7 +206,7 @@ func containsAny(s string, patterns []string) bool {
 // in tools.0.custom.name, stand in no document and are passed over.
 func placeOfRefusal(x *exchange) wire.Place {
 	at := wire.Place{Event: -1, Off: -1}
-	path := x.reply.Err.Get("param").Str()
+	path := x.reply.Err.Get("param").Text()
 	if path == "" {
 		path = pathForm.FindString(strings.TrimPrefix(strings.TrimPrefix(wordsOf(x), "* "), "GenerateContentRequest."))
 	}
@@ -215,12 +216,12 @@ func placeOfRefusal(x *exchange) wire.Place {
 		if node.Get(step) != nil {
 			shown = "." + step
 		}
-		if i, err := strconv.Atoi(step); err == nil && i < len(node.Elems()) {
-			next, shown = node.Elems()[i], "["+step+"]"
+		if i, err := strconv.Atoi(step); err == nil && i < len(node.List()) {
+			next, shown = node.List()[i], "["+step+"]"
 		}
 		if next != nil {
 			node = next
-			at.Off, at.Path = node.Off, strings.TrimPrefix(at.Path+shown, ".")
+			at.Off, at.Path = node.Offset(), strings.TrimPrefix(at.Path+shown, ".")
 		}
 	}
 	return at

@@ -6,6 +6,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // resumeRules judge that a conversation only grows, above all when another
@@ -101,7 +102,7 @@ func (s *Trace) lostConversation(first *exchange, continued map[int]bool) *excha
 		case x.Process < 0 || x.Process >= first.Process || x.Provider != first.Provider:
 		case x.conversation < 0 || continued[x.conversation] || s.startKind(x) != Main:
 		case x.reply.End == wire.Refused && !x.isTransient() && x.lastReply() == nil: // no history yet, and the prompt may go
-		case len(continued) == 0 || sameSystem(x.req.System, first.req.System) && wire.Equal(x.req.Tools, first.req.Tools, "cache_control"):
+		case len(continued) == 0 || sameSystem(x.req.System, first.req.System) && tree.Equal(x.req.Tools, first.req.Tools, "cache_control"):
 			return x
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 func historyKept(s *Trace, r *report) {
@@ -42,7 +43,7 @@ func (s *Trace) isShortenedSince(then, now *exchange) bool {
 func (x *exchange) compactions() (list []string) {
 	for i := range x.req.Items {
 		if it := &x.req.Items[i]; strings.HasPrefix(it.Type, "compaction") {
-			list = append(list, it.Text+it.Node.Get("encrypted_content").Str())
+			list = append(list, it.Text+it.Node.Get("encrypted_content").Text())
 		}
 	}
 	return list
@@ -177,7 +178,7 @@ func isHandoff(then, now *exchange) bool {
 }
 
 func offersTool(x *exchange, name string) bool {
-	return slices.ContainsFunc(toolDefinitions(x.req.Tools), func(t *wire.Node) bool { return toolName(t) == name })
+	return slices.ContainsFunc(toolDefinitions(x.req.Tools), func(t *tree.Node) bool { return toolName(t) == name })
 }
 
 func systemConstant(s *Trace, r *report) {
@@ -204,10 +205,10 @@ func toolsConstant(s *Trace, r *report) {
 	})
 }
 
-func nodePlace(n *wire.Node, path string) wire.Place {
+func nodePlace(n *tree.Node, path string) wire.Place {
 	at := wire.Place{Event: -1, Off: -1, Path: path}
 	if n != nil {
-		at.Off = n.Off
+		at.Off = n.Offset()
 	}
 	return at
 }
@@ -219,13 +220,13 @@ func prefixBytes(s *Trace, r *report) { s.eachNext(r.compareBytes) }
 func (r *report) compareBytes(then, now *exchange) {
 	for i := range min(len(then.req.Items), len(now.req.Items)) {
 		a, b := &then.req.Items[i], &now.req.Items[i]
-		was, errWas := wire.Parse([]byte(a.Args))
-		is, err := wire.Parse([]byte(b.Args))
-		if errWas != nil || err != nil || a.ID != b.ID || !canBeRespelled(was) || !wire.Equal(was, is) {
+		was, errWas := tree.Parse([]byte(a.Args))
+		is, err := tree.Parse([]byte(b.Args))
+		if errWas != nil || err != nil || a.ID != b.ID || !canBeRespelled(was) || !tree.Equal(was, is) {
 			continue // another requirement's matter, or nothing that could be written differently
 		}
 		r.addObserved(1)
-		if !wire.SameTokens(was, is) {
+		if !tree.SameTokens(was, is) {
 			r.addFinding(now, b.Place, "", "the arguments mean the same as in exchange %d and are written differently: %s", then.Index, describeTextDifference(a.Args, b.Args))
 			return
 		}
@@ -233,8 +234,8 @@ func (r *report) compareBytes(then, now *exchange) {
 }
 
 // canBeRespelled reports whether arguments have an order or strings to write differently.
-func canBeRespelled(args *wire.Node) bool {
-	return len(args.Items) > 1 || len(args.Items) == 1 && args.Items[0].Str() != ""
+func canBeRespelled(args *tree.Node) bool {
+	return len(args.Items()) > 1 || len(args.Items()) == 1 && args.Items()[0].Text() != ""
 }
 
 // diffTools says what tool definitions changed since then, "" for nothing. A deferred
@@ -245,7 +246,7 @@ func diffTools(then, now *exchange) string {
 	last := -1
 	for _, t := range was {
 		name := toolName(t)
-		k := slices.IndexFunc(is, func(o *wire.Node) bool { return toolName(o) == name })
+		k := slices.IndexFunc(is, func(o *tree.Node) bool { return toolName(o) == name })
 		if isDeferred(t) && (k < 0 || isDeferred(is[k])) && !isUsed(now, name) {
 			continue
 		}
@@ -264,7 +265,7 @@ func diffTools(then, now *exchange) string {
 		last = k
 	}
 	for _, t := range is {
-		known := slices.ContainsFunc(was, func(o *wire.Node) bool { return toolName(o) == toolName(t) })
+		known := slices.ContainsFunc(was, func(o *tree.Node) bool { return toolName(o) == toolName(t) })
 		if !known && !isDeferred(t) && !isLoadedBySearch(now, toolName(t)) {
 			return "tool " + toolName(t) + " is new"
 		}
@@ -272,7 +273,7 @@ func diffTools(then, now *exchange) string {
 	return ""
 }
 
-func isDeferred(tool *wire.Node) bool { return tool.Get("defer_loading").True() }
+func isDeferred(tool *tree.Node) bool { return tool.Get("defer_loading").True() }
 
 // isUsed reports whether the conversation called the tool or a search brought it.
 func isUsed(x *exchange, name string) bool {
@@ -289,14 +290,14 @@ func isUsed(x *exchange, name string) bool {
 }
 
 // toolDefinitions lists the tools one by one, as Gemini groups them.
-func toolDefinitions(tools *wire.Node) (list []*wire.Node) {
-	all := tools.Elems()
-	if tools.Is('{') {
-		all = []*wire.Node{tools}
+func toolDefinitions(tools *tree.Node) (list []*tree.Node) {
+	all := tools.List()
+	if tools.Is(tree.Object) {
+		all = []*tree.Node{tools}
 	}
 	for _, t := range all {
 		if group := t.Any("functionDeclarations", "function_declarations"); group != nil {
-			list = append(list, group.Elems()...)
+			list = append(list, group.List()...)
 			continue
 		}
 		list = append(list, t)
@@ -305,14 +306,14 @@ func toolDefinitions(tools *wire.Node) (list []*wire.Node) {
 }
 
 // toolName returns what identifies a tool: its name, else its kind.
-func toolName(t *wire.Node) string {
+func toolName(t *tree.Node) string {
 	for _, member := range []string{"name", "server_label", "type"} {
-		if s := t.Get(member).Str(); s != "" {
+		if s := t.Get(member).Text(); s != "" {
 			return s
 		}
 	}
-	if t.Is('{') && len(t.Names) > 0 {
-		return t.Names[0]
+	if t.Is(tree.Object) && len(t.Names()) > 0 {
+		return t.Names()[0]
 	}
 	return ""
 }
@@ -338,11 +339,11 @@ func isLoadedBySearch(x *exchange, name string) bool {
 }
 
 // namesTool reports whether n holds a reference to the tool, or its definition.
-func namesTool(n *wire.Node, name string) bool {
+func namesTool(n *tree.Node, name string) bool {
 	if n == nil {
 		return false
 	}
-	isIt := func(t *wire.Node) bool { return toolName(t) == name }
-	return n.Get("tool_name").Str() == name || slices.ContainsFunc(n.Get("tools").Elems(), isIt) ||
-		slices.ContainsFunc(n.Items, func(v *wire.Node) bool { return namesTool(v, name) })
+	isIt := func(t *tree.Node) bool { return toolName(t) == name }
+	return n.Get("tool_name").Text() == name || slices.ContainsFunc(n.Get("tools").List(), isIt) ||
+		slices.ContainsFunc(n.Items(), func(v *tree.Node) bool { return namesTool(v, name) })
 }

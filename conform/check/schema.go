@@ -10,6 +10,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/schemas"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // schemaRules hold messages against the JSON Schemas of the providers.
@@ -38,7 +39,7 @@ func followsSchema(s *Trace, r *report) {
 				if s.isIssuedPart(n, p.Path, x) {
 					continue
 				}
-				at.Off = n.Off
+				at.Off = n.Offset()
 			}
 			r.addFinding(x, at, "", "request breaks the schema %s: %s", invalid.Schema, p.Message)
 		}
@@ -68,14 +69,14 @@ func onePerPlace(problems []schemas.Problem) (out []schemas.Problem) {
 var schemaStep = regexp.MustCompile(`[^.\[\]]+|\[\d+\]`)
 
 // nodeAt follows a path such as messages[0].content, nil where it leads nowhere.
-func nodeAt(n *wire.Node, path string) *wire.Node {
+func nodeAt(n *tree.Node, path string) *tree.Node {
 	for _, step := range schemaStep.FindAllString(path, -1) {
 		if !strings.HasPrefix(step, "[") {
 			n = n.Get(step)
 			continue
 		}
 		i, err := strconv.Atoi(strings.Trim(step, "[]"))
-		elems := n.Elems()
+		elems := n.List()
 		if err != nil || i >= len(elems) {
 			return nil
 		}
@@ -105,8 +106,8 @@ var replySchemas = map[string]schemas.Name{
 // replyDocuments are the JSON documents of a reply, each as an event of its provider.
 func (x *exchange) replyDocuments() (docs [][]byte) {
 	for _, e := range x.reply.Events {
-		if !e.Unterminated && e.HasData && string(e.Data) != "[DONE]" {
-			docs = append(docs, e.Data)
+		if !e.Unterminated && e.HasData && e.Data != "[DONE]" {
+			docs = append(docs, []byte(e.Data))
 		}
 	}
 	if x.reply.Doc == nil || len(docs) > 0 {

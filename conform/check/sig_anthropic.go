@@ -6,6 +6,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // anthropicRules judge thinking and redacted thinking (reference §5.1, R1–R8).
@@ -87,7 +88,7 @@ func thinkingOn(l *link) bool {
 	return now != "disabled" && (now != "" || then == "")
 }
 
-func thinkingType(x *exchange) string { return x.req.Doc.Get("thinking").Get("type").Str() }
+func thinkingType(x *exchange) string { return x.req.Doc.Get("thinking").Get("type").Text() }
 
 func redactedData(s *Trace, r *report) {
 	s.eachPair(evidence.Anthropic, wire.Redacted, func(l *link, p pair, was, is *wire.Item) {
@@ -141,7 +142,7 @@ func thinkingFields(s *Trace, r *report) {
 			switch it.What {
 			case wire.Thinking:
 				r.addObserved(1)
-				if !it.Node.Get("thinking").Is('"') {
+				if !it.Node.Get("thinking").Is(tree.String) {
 					r.addFinding(x, it.Place, "ANT-T5", "thinking block without a thinking text, which may be empty but not absent")
 				}
 				if it.Token == "" {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // opaqueRules judge what a client carries without understanding it.
@@ -31,8 +32,8 @@ func encryptedKept(s *Trace, r *report) {
 			case i >= len(sent):
 				r.addChange(l, is.Place, at, "", "%s is sent back without ciphertext that it was issued with", is.Type)
 				return
-			case n.Str() != sent[i].Str():
-				r.addChange(l, wire.Place{Event: -1, Off: sent[i].Off, Path: is.Place.Path}, at, "", "ciphertext in %s %s", is.Type, describeDifference(n.Str(), sent[i].Str()))
+			case n.Text() != sent[i].Text():
+				r.addChange(l, wire.Place{Event: -1, Off: sent[i].Offset(), Path: is.Place.Path}, at, "", "ciphertext in %s %s", is.Type, describeDifference(n.Text(), sent[i].Text()))
 				return
 			}
 		}
@@ -40,12 +41,12 @@ func encryptedKept(s *Trace, r *report) {
 }
 
 // encryptedIn lists the ciphertexts inside a node, in order.
-func encryptedIn(n *wire.Node, list []*wire.Node) []*wire.Node {
+func encryptedIn(n *tree.Node, list []*tree.Node) []*tree.Node {
 	if n == nil {
 		return list
 	}
-	for i, e := range n.Items {
-		if n.Is('{') && slices.Contains(encryptedNames, n.Names[i]) && e.Is('"') {
+	for i, e := range n.Items() {
+		if n.Is(tree.Object) && slices.Contains(encryptedNames, n.Names()[i]) && e.Is(tree.String) {
 			list = append(list, e)
 			continue
 		}
@@ -54,7 +55,7 @@ func encryptedIn(n *wire.Node, list []*wire.Node) []*wire.Node {
 	return list
 }
 
-func encryptedInAll(nodes []*wire.Node) (list []*wire.Node) {
+func encryptedInAll(nodes []*tree.Node) (list []*tree.Node) {
 	for _, n := range nodes {
 		list = encryptedIn(n, list)
 	}
@@ -64,12 +65,12 @@ func encryptedInAll(nodes []*wire.Node) (list []*wire.Node) {
 // namespaceKept: a call of a tool in a namespace is found only by both names.
 func namespaceKept(s *Trace, r *report) {
 	s.eachPair(evidence.OpenAI, wire.Call, func(l *link, _ pair, was, is *wire.Item) {
-		namespace := was.Node.Get("namespace").Str()
+		namespace := was.Node.Get("namespace").Text()
 		if namespace == "" {
 			return
 		}
 		r.addObserved(1)
-		if got := is.Node.Get("namespace").Str(); got != namespace {
+		if got := is.Node.Get("namespace").Text(); got != namespace {
 			r.addChange(l, is.Place, was.Place, "", "tool call %s was issued in the namespace %q and is sent back in %q", nameOf(is), namespace, cutText(got, 60))
 		}
 	})
@@ -110,8 +111,8 @@ func (x *exchange) issuedServerResults() map[string]bool {
 func serverResults(items []wire.Item) map[string]bool {
 	ids := map[string]bool{}
 	for i := range items {
-		if it := &items[i]; it.What == wire.Opaque && it.Node.Get("tool_use_id").Is('"') {
-			ids[it.Node.Get("tool_use_id").Str()] = true
+		if it := &items[i]; it.What == wire.Opaque && it.Node.Get("tool_use_id").Is(tree.String) {
+			ids[it.Node.Get("tool_use_id").Text()] = true
 		}
 	}
 	return ids

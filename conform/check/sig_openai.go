@@ -6,6 +6,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // openAIRules judge reasoning items (reference §5.2, R15–R20).
@@ -69,7 +70,7 @@ func reasoningKept(s *Trace, r *report) {
 // lostReasoning: a stored call that is named by its item id is refused without the
 // reasoning before it, any other one is not.
 func (l *link) lostReasoning() specs.Consequence {
-	isStored := !l.to.req.Doc.Get("store").Is('f')
+	isStored := !l.to.req.Doc.Get("store").False()
 	if isStored && slices.ContainsFunc(l.items, func(q int) bool { return l.sent(q).What == wire.Call && l.sent(q).ItemID != "" }) {
 		return specs.Refused
 	}
@@ -115,7 +116,7 @@ func reasoningFollowed(s *Trace, r *report) {
 // loneReasoning: of stored items the provider knows what followed. With store false no
 // refusal is recorded, and the vendor's own client sends such requests.
 func (x *exchange) loneReasoning() specs.Consequence {
-	if x.req.Doc.Get("store").Is('f') {
+	if x.req.Doc.Get("store").False() {
 		return specs.Degraded
 	}
 	return ""
@@ -124,7 +125,7 @@ func (x *exchange) loneReasoning() specs.Consequence {
 // losesFollower reports whether the provider, which has stored the reasoning item,
 // cannot tell that what follows is what followed it: a message without its id.
 func (x *exchange) losesFollower(it, next *wire.Item) bool {
-	return it.ItemID != "" && next.Type == "message" && next.ItemID == "" && !x.req.Doc.Get("store").Is('f') && !x.atOtherHost()
+	return it.ItemID != "" && next.Type == "message" && next.ItemID == "" && !x.req.Doc.Get("store").False() && !x.atOtherHost()
 }
 
 // summaryParts: a summary stays a list of the same parts (R18).
@@ -136,14 +137,14 @@ func summaryParts(s *Trace, r *report) {
 				continue
 			}
 			r.addObserved(1)
-			if !it.Node.Get("summary").Is('[') {
+			if !it.Node.Get("summary").Is(tree.Array) {
 				f := r.addFinding(x, it.Place, "O-3", "reasoning item without a summary list, which may be empty but not absent")
 				f.Consequence = specs.Refused
 			}
 		}
 	})
 	s.eachPair(evidence.OpenAI, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
-		if !was.Done || slices.Equal(was.Summary, is.Summary) || !is.Node.Get("summary").Is('[') {
+		if !was.Done || slices.Equal(was.Summary, is.Summary) || !is.Node.Get("summary").Is(tree.Array) {
 			return
 		}
 		at := is.Under("summary")
@@ -182,7 +183,7 @@ func requestsStateless(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		at := wire.Place{Event: -1, Off: 0, Path: "store"}
-		if !x.req.Doc.Get("store").Is('f') {
+		if !x.req.Doc.Get("store").False() {
 			r.addFinding(x, at, "O-14", "store is not false, so the provider keeps the conversation as well")
 		}
 		if at.Path = "include"; !x.asksForReasoning() {
@@ -193,8 +194,8 @@ func requestsStateless(s *Trace, r *report) {
 
 // asksForReasoning reports whether the reply is to hold reasoning that can be sent back.
 func (x *exchange) asksForReasoning() bool {
-	isAsked := func(n *wire.Node) bool { return n.Str() == "reasoning.encrypted_content" }
-	return slices.ContainsFunc(x.req.Doc.Get("include").Elems(), isAsked)
+	isAsked := func(n *tree.Node) bool { return n.Text() == "reasoning.encrypted_content" }
+	return slices.ContainsFunc(x.req.Doc.Get("include").List(), isAsked)
 }
 
 // reasoningAskedFor: in a tool loop whose history the agent keeps itself, reasoning that
@@ -215,7 +216,7 @@ func reasoningAskedFor(s *Trace, r *report) {
 			continue // of reasoning that was asked for and did not come, there is nothing to send back
 		}
 		why := "was not asked for and is not sent back"
-		if !l.from.req.Doc.Get("store").Is('f') {
+		if !l.from.req.Doc.Get("store").False() {
 			why = "is stored with the provider, and the request neither sends nor names it"
 		}
 		r.addFinding(l.to, l.sent(l.items[0]).Place, "", "the model reasoned before these calls (exchange %d); its reasoning %s", l.from.Index, why)
@@ -249,7 +250,7 @@ func noBareIDs(s *Trace, r *report) {
 		*wire.Item
 	}
 	known := map[string]emission{}
-	isUnstored := func(x *exchange) bool { return x.req.Doc.Get("store").Is('f') }
+	isUnstored := func(x *exchange) bool { return x.req.Doc.Get("store").False() }
 	for _, x := range s.x {
 		if x.Provider != evidence.OpenAI {
 			continue
@@ -301,7 +302,7 @@ func hostedKept(s *Trace, r *report) {
 		for _, i := range l.missing {
 			it := l.reply(i)
 			isRefused := l.keepsStoredReasoningBefore(i)
-			if contentMembers[it.Type] == nil || it.Begun().Get("status").Str() == "failed" || !isRefused && !l.open() {
+			if contentMembers[it.Type] == nil || it.Begun().Get("status").Text() == "failed" || !isRefused && !l.open() {
 				continue
 			}
 			r.addObserved(1)
@@ -325,7 +326,7 @@ func (l *link) keepsStoredReasoningBefore(i int) bool {
 
 // isStored reports whether the provider keeps the items of both exchanges.
 func (l *link) isStored() bool {
-	return !l.to.req.Doc.Get("store").Is('f') && !l.from.req.Doc.Get("store").Is('f')
+	return !l.to.req.Doc.Get("store").False() && !l.from.req.Doc.Get("store").False()
 }
 
 // phaseKept: a message keeps the phase it was emitted with (R20).

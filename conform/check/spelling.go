@@ -1,20 +1,21 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // diffMembers is wire.Diff for what a provider reads: proto-JSON takes each of its
 // own names in two spellings (reference §1.3).
-func diffMembers(provider string, a, b *wire.Node, ignore ...string) (path, what string) {
-	path, what = wire.Diff(a, b, ignore...)
+func diffMembers(provider string, a, b *tree.Node, ignore ...string) (path, what string) {
+	path, what = tree.Diff(a, b, ignore...)
 	if path == "=" || provider != evidence.Gemini {
 		return path, what
 	}
-	return wire.Diff(spellLower(a), spellLower(b), ignore...)
+	return tree.Diff(spellLower(a), spellLower(b), ignore...)
 }
 
 // freeObjects hold names that are the client's own.
@@ -24,23 +25,23 @@ var freeObjects = map[string]bool{
 }
 
 // spellLower returns n with its names in lower camel case, those of free objects aside.
-func spellLower(n *wire.Node) *wire.Node {
-	if n == nil || len(n.Items) == 0 {
+func spellLower(n *tree.Node) *tree.Node {
+	if n == nil || len(n.Items()) == 0 {
 		return n
 	}
-	spelled := *n
-	spelled.Names, spelled.Items = make([]string, len(n.Names)), make([]*wire.Node, len(n.Items))
-	for i, item := range n.Items {
+	names, items := slices.Clone(n.Names()), slices.Clone(n.Items())
+	for i := range items {
 		isFree := false
-		if n.Is('{') {
-			spelled.Names[i] = lowerCamel(n.Names[i])
-			isFree = freeObjects[spelled.Names[i]]
+		if n.Is(tree.Object) {
+			names[i] = lowerCamel(names[i])
+			isFree = freeObjects[names[i]]
 		}
 		if !isFree {
-			item = spellLower(item)
+			items[i] = spellLower(items[i])
 		}
-		spelled.Items[i] = item
 	}
+	spelled := *n
+	spelled.SetMembers(names, items)
 	return &spelled
 }
 

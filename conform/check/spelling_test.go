@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // TestSpellings: Gemini reads its own names in two spellings; those of a client's
@@ -20,8 +20,8 @@ func TestSpellings(t *testing.T) {
 		{evidence.Gemini, `{"inlineData":{"mimeType":"a"}}`, `{"inline_data":{"mime_type":"b"}}`, false},
 		{evidence.Anthropic, `{"tool_use_id":"a"}`, `{"toolUseId":"a"}`, false},
 	} {
-		a, errA := wire.Parse([]byte(c.a))
-		b, errB := wire.Parse([]byte(c.b))
+		a, errA := tree.Parse([]byte(c.a))
+		b, errB := tree.Parse([]byte(c.b))
 		if errA != nil || errB != nil {
 			t.Fatal(errA, errB)
 		}

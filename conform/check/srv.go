@@ -7,6 +7,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // serverToolRules judge what the provider's own tools leave in a conversation (R52).
@@ -35,7 +36,7 @@ func serverCallKept(s *Trace, r *report) {
 		called := map[string]bool{}
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
-			id := it.Node.Get("tool_use_id").Str()
+			id := it.Node.Get("tool_use_id").Text()
 			if isServerCall(it) {
 				called[it.ItemID] = true
 			}
@@ -100,7 +101,7 @@ func codeKept(s *Trace, r *report) {
 				programs++
 			}
 			if call := part.Any("toolCall", "tool_call"); call != nil {
-				called[call.Get("id").Str()] = true
+				called[call.Get("id").Text()] = true
 			}
 			switch outcome, answer := part.Any("codeExecutionResult", "code_execution_result"), part.Any("toolResponse", "tool_response"); {
 			case outcome != nil:
@@ -110,7 +111,7 @@ func codeKept(s *Trace, r *report) {
 				}
 			case answer != nil:
 				r.addObserved(1)
-				if id := answer.Get("id").Str(); !called[id] {
+				if id := answer.Get("id").Text(); !called[id] {
 					r.addFinding(x, it.Place, "", "the answer %s of the provider's tool stands without its call", cutText(id, 64))
 				}
 			}
@@ -120,7 +121,7 @@ func codeKept(s *Trace, r *report) {
 
 // isProgrammatic reports whether a program in the provider's container made a call.
 func isProgrammatic(it *wire.Item) bool {
-	caller := it.Begun().Get("caller").Get("type").Str()
+	caller := it.Begun().Get("caller").Get("type").Text()
 	return it.What == wire.Call && caller != "" && caller != "direct"
 }
 
@@ -134,7 +135,7 @@ func containerNamed(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		container, at := l.to.member("container")
-		named := container.Str() + container.Get("id").Str()
+		named := container.Text() + container.Get("id").Text()
 		if named != id {
 			r.addFinding(l.to, at, "R52", "a program waits in the container %s, and the request names %s (%s)", cutText(id, 64), nameOrNone(named), emittedAt(l.from, wire.Place{Event: -1, Off: 0})).
 				Emitted = emissionAt(l.from, wire.Place{Event: -1, Off: 0})
@@ -151,10 +152,10 @@ func nameOrNone(name string) string {
 
 // containerOf is the id of the container that the reply used, "" for none.
 func containerOf(x *exchange) string {
-	id := x.reply.Doc.Get("container").Get("id").Str()
+	id := x.reply.Doc.Get("container").Get("id").Text()
 	for _, e := range x.reply.Events {
-		for _, n := range []*wire.Node{e.JSON.Get("message"), e.JSON.Get("delta")} {
-			if got := n.Get("container").Get("id").Str(); got != "" {
+		for _, n := range []*tree.Node{e.JSON.Get("message"), e.JSON.Get("delta")} {
+			if got := n.Get("container").Get("id").Text(); got != "" {
 				id = got
 			}
 		}
@@ -168,7 +169,7 @@ func waitsInContainer(x *exchange) bool {
 	answered := serverResults(x.reply.Items)
 	for i := range x.reply.Items {
 		it := &x.reply.Items[i]
-		if isProgrammatic(it) || it.Type == "server_tool_use" && strings.Contains(it.Begun().Get("name").Str(), "code_execution") && !answered[it.ItemID] {
+		if isProgrammatic(it) || it.Type == "server_tool_use" && strings.Contains(it.Begun().Get("name").Text(), "code_execution") && !answered[it.ItemID] {
 			return true
 		}
 	}
@@ -183,17 +184,17 @@ func callerKept(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		issued, sent := was.Begun().Get("caller"), is.Node.Get("caller")
-		if sent == nil || !wire.Equal(issued, sent) {
-			r.addChange(l, is.Place, was.Place, "", "tool call %s was made by %s and is sent back with %s", nameOf(is), cutText(string(issued.Raw), 100), callerOrNone(sent))
+		if sent == nil || !tree.Equal(issued, sent) {
+			r.addChange(l, is.Place, was.Place, "", "tool call %s was made by %s and is sent back with %s", nameOf(is), cutText(issued.Raw(), 100), callerOrNone(sent))
 		}
 	})
 }
 
-func callerOrNone(caller *wire.Node) string {
+func callerOrNone(caller *tree.Node) string {
 	if caller == nil {
 		return "no caller"
 	}
-	return "the caller " + cutText(string(caller.Raw), 100)
+	return "the caller " + cutText(caller.Raw(), 100)
 }
 
 // resultsAlone: what answers a program's calls is results and nothing else.
@@ -240,7 +241,7 @@ func pauseGoesOn(s *Trace, r *report) {
 			if !s.goesOnBeside(x, later) && !later.answersTwin(x) && startsWithMessages(later, x, len(x.req.Msgs)) {
 				r.addObserved(1)
 				at := later.req.Msgs[len(later.req.Msgs)-1]
-				r.addFinding(later, wire.Place{Event: -1, Off: at.Node.Off, Path: at.Path}, "ANT-S2", "the turn of exchange %d paused, and the conversation goes on without what it said", x.Index)
+				r.addFinding(later, wire.Place{Event: -1, Off: at.Node.Offset(), Path: at.Path}, "ANT-S2", "the turn of exchange %d paused, and the conversation goes on without what it said", x.Index)
 				break
 			}
 		}
@@ -286,7 +287,7 @@ func approvalWasAsked(s *Trace, r *report) {
 				continue
 			}
 			r.addObserved(1)
-			if id := it.Node.Get("approval_request_id").Str(); !asked[id] {
+			if id := it.Node.Get("approval_request_id").Text(); !asked[id] {
 				r.addFinding(x, it.Place, "", "the approval answers %s, and no request for one before it has that id", cutText(id, 64))
 			}
 		}
@@ -305,10 +306,10 @@ func citationsKept(s *Trace, r *report) {
 		for i, n := range sent {
 			place := ""
 			if i < len(issued) {
-				place = issued[i].Str()
+				place = issued[i].Text()
 			}
-			if place != n.Str() {
-				r.addChange(l, wire.Place{Event: -1, Off: n.Off, Path: is.Place.Path + ".citations"}, was.Place, "", "the place of a citation %s", describeDifference(place, n.Str()))
+			if place != n.Text() {
+				r.addChange(l, wire.Place{Event: -1, Off: n.Offset(), Path: is.Place.Path + ".citations"}, was.Place, "", "the place of a citation %s", describeDifference(place, n.Text()))
 				return
 			}
 		}
@@ -321,7 +322,7 @@ func serverResultsSent(s *Trace, r *report) {
 	for _, l := range s.links {
 		isFound := func(i int) bool {
 			it := l.reply(i)
-			return it.What == wire.Opaque && it.Node.Get("tool_use_id").Is('"') && it.Node.Get("content").Get("error_code") == nil &&
+			return it.What == wire.Opaque && it.Node.Get("tool_use_id").Is(tree.String) && it.Node.Get("content").Get("error_code") == nil &&
 				it.Type != "tool_search_tool_result"
 		}
 		for _, p := range l.pairs {
@@ -330,7 +331,7 @@ func serverResultsSent(s *Trace, r *report) {
 			}
 		}
 		for _, i := range l.missing {
-			id := l.reply(i).Node.Get("tool_use_id").Str()
+			id := l.reply(i).Node.Get("tool_use_id").Text()
 			isCalled := func(it wire.Item) bool { return isServerCall(&it) && it.ItemID == id }
 			if isFound(i) && !slices.ContainsFunc(l.to.req.Items, isCalled) {
 				r.addObserved(1)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // anthropicGrammar follows one Messages stream (reference §3.1).
@@ -47,7 +48,7 @@ func (g *anthropicGrammar) checkEvent(at wire.Place, e wire.StreamEvent) {
 	}
 	switch t {
 	case "message_start":
-		id := e.JSON.Get("message").Get("id").Str()
+		id := e.JSON.Get("message").Get("id").Text()
 		if g.started && (g.next > 0 || id != g.id) { // some gateways repeat the first event
 			g.addBreach(at, "message_start comes a second time")
 		}
@@ -69,13 +70,13 @@ func (g *anthropicGrammar) checkEvent(at wire.Place, e wire.StreamEvent) {
 	}
 }
 
-func (g *anthropicGrammar) checkStart(at wire.Place, ev *wire.Node) {
+func (g *anthropicGrammar) checkStart(at wire.Place, ev *tree.Node) {
 	index := ev.Get("index").Int()
 	if index != g.next {
 		g.addBreach(at, "content_block_start has index %d where %d is next", index, g.next)
 	}
 	g.next = index + 1
-	g.open[index] = ev.Get("content_block").Get("type").Str()
+	g.open[index] = ev.Get("content_block").Get("type").Text()
 }
 
 // anthropicEvents are the types the grammar speaks of.
@@ -94,8 +95,8 @@ var deltasOf = map[string][]string{
 // knownDeltas are the kinds of delta that belong to one kind of block only.
 var knownDeltas = []string{"text_delta", "citations_delta", "thinking_delta", "signature_delta", "input_json_delta"}
 
-func (g *anthropicGrammar) checkDelta(at wire.Place, ev *wire.Node) {
-	index, t := ev.Get("index").Int(), ev.Get("delta").Get("type").Str()
+func (g *anthropicGrammar) checkDelta(at wire.Place, ev *tree.Node) {
+	index, t := ev.Get("index").Int(), ev.Get("delta").Get("type").Text()
 	kind, ok := g.open[index]
 	if !ok {
 		g.addBreach(at, "%s for block %d, which is not open", t, index)

@@ -7,6 +7,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // endingRules judge what an agent makes of a reply that did not end well
@@ -100,7 +101,7 @@ func unansweredExit(s *Trace, r *report) {
 // unansweredReason says why a whole reply is not an answer, "" for one that is.
 func unansweredReason(x *exchange) string {
 	isRefused := func(it wire.Item) bool {
-		return slices.ContainsFunc(it.Node.Get("content").Elems(), func(part *wire.Node) bool { return part.Get("type").Str() == "refusal" })
+		return slices.ContainsFunc(it.Node.Get("content").List(), func(part *tree.Node) bool { return part.Get("type").Text() == "refusal" })
 	}
 	switch stop := x.reply.Stop; {
 	case !x.reply.Usable():
@@ -158,11 +159,11 @@ var errorWords = []string{"error", "invalid", "malformed", "fail", "could not", 
 // Gemini's member error, which its documentation suggests.
 func isMarkedError(res *wire.Item) bool {
 	failure := res.Node.Any("functionResponse", "function_response").Get("response").Get("error")
-	return res.IsError || !failure.Null() && !failure.Is('f')
+	return res.IsError || !failure.Null() && !failure.False()
 }
 
 // readsLikeError reports whether what a result holds speaks of a failure.
 func readsLikeError(res *wire.Item) bool {
 	held := heldBy(res)
-	return held != nil && containsAny(strings.ToLower(string(held.Raw)), errorWords)
+	return held != nil && containsAny(strings.ToLower(held.Raw()), errorWords)
 }

@@ -62,7 +62,7 @@ func framedAsStream(s *Trace, r *report) {
 			case e.Unterminated && (markedCut(x) || s.wasInterrupted(x)):
 			case e.Unterminated:
 				r.addFinding(x, at, "§1.4", "the last event is not ended by a blank line, so a client drops it")
-			case e.JSON == nil && string(e.Data) != "[DONE]":
+			case e.JSON == nil && e.Data != "[DONE]":
 				r.addFinding(x, at, "§1.4", "data of the event is not JSON")
 			}
 		}

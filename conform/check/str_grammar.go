@@ -3,6 +3,7 @@ package check
 import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // grammarRules judge the order of events inside a stream, each provider by its
@@ -31,10 +32,10 @@ func geminiStream(x *exchange, r *report) {
 		}
 		r.addObserved(1)
 		at := wire.Place{Event: i, Off: e.DataOff}
-		if !e.JSON.Is('{') {
+		if !e.JSON.Is(tree.Object) {
 			r.addFinding(x, at, "§3.3", "chunk is not an object")
 		}
-		got := e.JSON.Any("responseId", "response_id").Str()
+		got := e.JSON.Any("responseId", "response_id").Text()
 		if id != "" && got != "" && got != id {
 			r.addFinding(x, at, "§3.3", "responseId changes from %s to %s inside one stream", maskToken(id), maskToken(got))
 		}
@@ -45,14 +46,14 @@ func geminiStream(x *exchange, r *report) {
 	}
 }
 
-func geminiParts(x *exchange, r *report, at wire.Place, chunk *wire.Node) {
-	for _, c := range chunk.Get("candidates").Elems() {
-		if role := c.Get("content").Get("role"); role != nil && role.Str() != "model" {
-			r.addFinding(x, at, "§3.3", "candidate has role %q, not model", role.Str())
+func geminiParts(x *exchange, r *report, at wire.Place, chunk *tree.Node) {
+	for _, c := range chunk.Get("candidates").List() {
+		if role := c.Get("content").Get("role"); role != nil && role.Text() != "model" {
+			r.addFinding(x, at, "§3.3", "candidate has role %q, not model", role.Text())
 		}
-		for _, p := range c.Get("content").Get("parts").Elems() {
-			if t := p.Any("thoughtSignature", "thought_signature"); t != nil && !isBase64(t.Str()) {
-				r.addFinding(x, at, "G-19", "signature %s is not base64", maskToken(t.Str()))
+		for _, p := range c.Get("content").Get("parts").List() {
+			if t := p.Any("thoughtSignature", "thought_signature"); t != nil && !isBase64(t.Text()) {
+				r.addFinding(x, at, "G-19", "signature %s is not base64", maskToken(t.Text()))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // newExit: a process does not fail because its last reply, which is whole, holds something
@@ -68,12 +69,12 @@ func newIn(x *exchange) string {
 }
 
 // newName is the type of a node, or the name of its first member.
-func newName(n *wire.Node) string {
-	if t := n.Get("type").Str(); t != "" {
+func newName(n *tree.Node) string {
+	if t := n.Get("type").Text(); t != "" {
 		return t
 	}
-	if n != nil && len(n.Names) > 0 {
-		return n.Names[0]
+	if n != nil && len(n.Names()) > 0 {
+		return n.Names()[0]
 	}
 	return ""
 }
@@ -96,7 +97,7 @@ func isKnownEvent(provider string, e wire.StreamEvent) bool {
 		return !isResponse || strings.Contains(name, "_call") ||
 			slices.ContainsFunc(openAIEvents, func(known string) bool { return strings.HasPrefix(name, known) })
 	}
-	return !e.JSON.Is('{') || e.JSON.Any(geminiChunk...) != nil
+	return !e.JSON.Is(tree.Object) || e.JSON.Any(geminiChunk...) != nil
 }
 
 // The opaque items that are documented, by provider. The results and calls of hosted tools
@@ -115,5 +116,5 @@ func isKnownItem(provider string, it *wire.Item) bool {
 	case evidence.OpenAI:
 		return slices.Contains(openAIItems, it.Type) || strings.HasSuffix(it.Type, "_call") || strings.HasSuffix(it.Type, "_output")
 	}
-	return len(it.Begun().Names) == 0 || it.Begun().Any(geminiPartNames...) != nil
+	return len(it.Begun().Names()) == 0 || it.Begun().Any(geminiPartNames...) != nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // openAIGrammar follows one Responses stream (reference §3.2).
@@ -60,7 +61,7 @@ func (g *openAIGrammar) checkEvent(i int, e wire.StreamEvent) {
 // isResumedStream reports whether the stream goes on with an earlier one.
 func isResumedStream(x *exchange) bool { return strings.Contains(x.Request.URL, "starting_after=") }
 
-func (g *openAIGrammar) checkSequence(at wire.Place, n *wire.Node) {
+func (g *openAIGrammar) checkSequence(at wire.Place, n *tree.Node) {
 	if n == nil {
 		return // proxies and old recordings have none
 	}
@@ -70,7 +71,7 @@ func (g *openAIGrammar) checkSequence(at wire.Place, n *wire.Node) {
 	g.seq = n.Int()
 }
 
-func (g *openAIGrammar) itemEvent(at wire.Place, t string, ev *wire.Node) {
+func (g *openAIGrammar) itemEvent(at wire.Place, t string, ev *tree.Node) {
 	index := ev.Get("output_index")
 	if index == nil || isResumedStream(g.x) || !insideItem(t) {
 		return
@@ -94,7 +95,7 @@ func insideItem(t string) bool {
 // checkItemsDone: an item added is done or at least stands in the final output.
 func (g *openAIGrammar) checkItemsDone() {
 	last := len(g.x.reply.Events) - 1
-	final := len(g.x.reply.Events[last].JSON.Get("response").Get("output").Elems())
+	final := len(g.x.reply.Events[last].JSON.Get("response").Get("output").List())
 	for index, state := range g.items {
 		if state != "done" && index >= final {
 			g.addBreach(wire.Place{Event: last, Off: g.x.reply.Events[last].DataOff}, "item %d was added and is neither done nor in the final output", index)
@@ -119,13 +120,13 @@ func deltasAgree(s *Trace, r *report) {
 				b = &strings.Builder{}
 				sums[part] = b
 			}
-			b.WriteString(sum.Str())
+			b.WriteString(sum.Text())
 			if whole == nil {
 				continue
 			}
 			r.addObserved(1)
-			if b.String() != whole.Str() && !(strings.HasPrefix(part, "response.reasoning_summary_text") && isRestart(b.String(), whole.Str())) {
-				r.addFinding(x, wire.Place{Event: i, Off: e.DataOff}, "§3.2", "%s is not what its deltas add up to: it %s", e.Type(), describeTextDifference(b.String(), whole.Str()))
+			if b.String() != whole.Text() && !(strings.HasPrefix(part, "response.reasoning_summary_text") && isRestart(b.String(), whole.Text())) {
+				r.addFinding(x, wire.Place{Event: i, Off: e.DataOff}, "§3.2", "%s is not what its deltas add up to: it %s", e.Type(), describeTextDifference(b.String(), whole.Text()))
 			}
 		}
 	})
@@ -152,7 +153,7 @@ var deltaParts = map[string]string{
 }
 
 // deltaOf returns the part an event speaks of and what it adds or closes with.
-func deltaOf(e wire.StreamEvent) (part string, delta, whole *wire.Node) {
+func deltaOf(e wire.StreamEvent) (part string, delta, whole *tree.Node) {
 	t := e.Type()
 	dot := strings.LastIndexByte(t, '.')
 	if dot < 0 {
@@ -165,7 +166,7 @@ func deltaOf(e wire.StreamEvent) (part string, delta, whole *wire.Node) {
 	part = t[:dot]
 	for _, key := range []string{"output_index", "content_index", "summary_index"} {
 		if n := e.JSON.Get(key); n != nil {
-			part += " " + string(n.Raw)
+			part += " " + n.Raw()
 		}
 	}
 	if t[dot:] == ".delta" {

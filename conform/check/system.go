@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // attribution begins the block in which Claude Code tells of itself, with a
@@ -15,37 +15,37 @@ const attribution = "x-anthropic-billing-header:"
 
 // systemBlocks writes a system prompt as a list of blocks without the volatile
 // one: a client changes from a string to blocks when it adds a cache mark.
-func systemBlocks(system *wire.Node) []*wire.Node {
-	if system.Is('"') {
-		if strings.HasPrefix(system.Str(), attribution) {
+func systemBlocks(system *tree.Node) []*tree.Node {
+	if system.Is(tree.String) {
+		if strings.HasPrefix(system.Text(), attribution) {
 			return nil
 		}
-		blocks, err := wire.Parse([]byte(`[{"type":"text","text":` + string(system.Raw) + `}]`))
+		blocks, err := tree.Parse([]byte(`[{"type":"text","text":` + system.Raw() + `}]`))
 		if err != nil {
 			return nil
 		}
-		return blocks.Items
+		return blocks.Items()
 	}
-	list := system.Elems()
-	if system.Is('{') {
-		list = []*wire.Node{system}
+	list := system.List()
+	if system.Is(tree.Object) {
+		list = []*tree.Node{system}
 	}
-	var kept []*wire.Node
+	var kept []*tree.Node
 	for _, b := range list {
-		if !strings.HasPrefix(b.Get("text").Str(), attribution) {
+		if !strings.HasPrefix(b.Get("text").Text(), attribution) {
 			kept = append(kept, b)
 		}
 	}
 	return kept
 }
 
-func sameSystem(a, b *wire.Node) bool {
+func sameSystem(a, b *tree.Node) bool {
 	path, _ := diffSystem(a, b)
 	return path == "="
 }
 
 // diffSystem is wire.Diff for system prompts. The path is that of b as it was sent.
-func diffSystem(a, b *wire.Node) (path, what string) {
+func diffSystem(a, b *tree.Node) (path, what string) {
 	was, is := systemBlocks(a), systemBlocks(b)
 	switch {
 	case len(was) == 0 && len(is) == 0:
@@ -56,13 +56,13 @@ func diffSystem(a, b *wire.Node) (path, what string) {
 		}
 		return "", "is gone"
 	}
-	path, what = wire.Diff(&wire.Node{Kind: '[', Items: was}, &wire.Node{Kind: '[', Items: is}, "cache_control")
+	path, what = tree.Diff(tree.NewArray(was...), tree.NewArray(is...), "cache_control")
 	kept, inBlock, isBlock := strings.Cut(strings.TrimPrefix(path, "["), "]")
 	if k, err := strconv.Atoi(kept); isBlock && err == nil {
-		switch at := slices.Index(b.Elems(), is[k]); {
+		switch at := slices.Index(b.List(), is[k]); {
 		case at >= 0:
 			path = fmt.Sprintf("[%d]%s", at, inBlock) // as it was sent
-		case b.Is('"'):
+		case b.Is(tree.String):
 			path = ""
 		default:
 			path = inBlock

@@ -12,6 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // toolRules judge what the model is told about its tools.
@@ -42,7 +43,7 @@ func (s *Trace) eachAnswer(f func(a answered)) {
 			if k < 0 || results[k].Node == nil {
 				continue
 			}
-			key := x.Provider + call.ID + call.Name + string(results[k].Node.Raw)
+			key := x.Provider + call.ID + call.Name + results[k].Node.Raw()
 			if !seen[key] {
 				seen[key] = true
 				f(answered{x, call, results[k]})
@@ -58,7 +59,7 @@ func (a answered) words() string {
 }
 
 // heldBy is what a result holds, without the names, ids and marks around it.
-func heldBy(res *wire.Item) *wire.Node {
+func heldBy(res *wire.Item) *tree.Node {
 	n := res.Node
 	if wrapped := n.Any("functionResponse", "function_response"); wrapped != nil {
 		n = wrapped
@@ -68,13 +69,13 @@ func heldBy(res *wire.Item) *wire.Node {
 
 // wordsBelow joins the strings of a result, without the types and names beside them and
 // without files.
-func wordsBelow(n *wire.Node) string {
-	if n.Is('"') || n == nil {
-		return n.Str()
+func wordsBelow(n *tree.Node) string {
+	if n.Is(tree.String) || n == nil {
+		return n.Text()
 	}
 	var list []string
-	for i, v := range n.Items {
-		if n.Is('{') && slices.Contains(besideWords, n.Names[i]) {
+	for i, v := range n.Items() {
+		if n.Is(tree.Object) && slices.Contains(besideWords, n.Names()[i]) {
 			continue
 		}
 		if words := wordsBelow(v); words != "" {
@@ -92,18 +93,18 @@ var besideWords = []string{"type", "name", "cache_control", "source", "image_url
 func offersCalled(x *exchange, call *wire.Item) (isOffered, isWhole bool) {
 	list := x.declaredTools()
 	name := call.Name
-	if namespace := call.Node.Get("namespace").Str(); namespace != "" {
+	if namespace := call.Node.Get("namespace").Text(); namespace != "" {
 		name = namespace + "." + name
 	}
 	isOffered = slices.ContainsFunc(list, func(d toolDeclaration) bool { return d.name == name || d.name == call.Name })
-	isWhole = len(list) > 0 && !x.req.Stateful && !x.offersOtherTools() && !slices.ContainsFunc(x.req.Tools.Elems(), offersMore)
+	isWhole = len(list) > 0 && !x.req.Stateful && !x.offersOtherTools() && !slices.ContainsFunc(x.req.Tools.List(), offersMore)
 	return isOffered, isWhole
 }
 
 // offersMore reports whether a tool of the provider brings others with it: its own, those
 // of a server, and those that a search finds.
-func offersMore(tool *wire.Node) bool {
-	kind := tool.Get("type").Str()
+func offersMore(tool *tree.Node) bool {
+	kind := tool.Get("type").Text()
 	return kind != "" && kind != "function" && kind != "custom" || tool.Any("functionDeclarations", "function_declarations") == nil && tool.Get("name") == nil
 }
 
@@ -132,7 +133,7 @@ func unknownToolIsError(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		key := is.Name + string(res.Node.Raw)
+		key := is.Name + res.Node.Raw()
 		if reported[key] {
 			return
 		}
@@ -268,7 +269,7 @@ var quotedNames = regexp.MustCompile("['\"`]([\\w.:/-]+)['\"`]")
 // as well, where its format has a mark.
 func serverErrorMarked(s *Trace, r *report) {
 	s.eachAnswer(func(a answered) {
-		doc, _ := wire.Parse([]byte(a.words()))
+		doc, _ := tree.Parse([]byte(a.words()))
 		fails := strings.HasSuffix(a.call.Name, "conform_fail") && strings.Contains(a.words(), "this tool always fails") // of our tool server
 		if doc.Get("isError") == nil && !fails || a.x.Provider != evidence.Anthropic {
 			return

@@ -185,7 +185,7 @@ func (x *exchange) asksForAnswer() bool {
 // isWarmUp reports whether a message over a WebSocket only brings what later ones go on
 // with (O-25).
 func (x *exchange) isWarmUp() bool {
-	return x.WebSocket > 0 && x.req.Op == wire.Generate && x.req.Doc.Get("generate").Is('f')
+	return x.WebSocket > 0 && x.req.Op == wire.Generate && x.req.Doc.Get("generate").False()
 }
 
 func modelRuns(items []wire.Item) []span {

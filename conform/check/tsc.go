@@ -1,12 +1,14 @@
 package check
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // toolSchemaRules judge what the schemas of tools and answers say. A schema that the
@@ -25,7 +27,7 @@ var toolSchemaRules = map[string]rule{
 // eachToolSchema calls f for the schema of every tool that the client runs.
 func (s *Trace) eachToolSchema(f func(x *exchange, d toolDeclaration)) {
 	s.eachTool(func(x *exchange, d toolDeclaration) {
-		if d.client && d.schema.Is('{') {
+		if d.client && d.schema.Is(tree.Object) {
 			f(x, d)
 		}
 	})
@@ -37,14 +39,14 @@ func (r *report) addSchemaFinding(x *exchange, d toolDeclaration, f *schemaFault
 	if f == nil {
 		return
 	}
-	at := wire.Place{Event: -1, Off: f.node.Off, Path: d.schemaPath + f.path}
+	at := wire.Place{Event: -1, Off: f.node.Offset(), Path: d.schemaPath + f.path}
 	r.addFinding(x, at, rule, "the schema of tool %q: %s", cutText(d.name, 140), f.text)
 }
 
 // findInSchema visits a schema and all that are nested in it, each with its path below
 // the root, and returns the first fault that visit finds.
-func findInSchema(n *wire.Node, path string, depth int, visit func(n *wire.Node, path string) *schemaFault) *schemaFault {
-	if !n.Is('{') || depth > maxSchemaDepth {
+func findInSchema(n *tree.Node, path string, depth int, visit func(n *tree.Node, path string) *schemaFault) *schemaFault {
+	if !n.Is(tree.Object) || depth > maxSchemaDepth {
 		return nil
 	}
 	if f := visit(n, path); f != nil {
@@ -72,7 +74,7 @@ func rootWithoutChoice(s *Trace, r *report) {
 }
 
 // findKeyword returns the first of the keywords that a schema has.
-func findKeyword(n *wire.Node, path string, keywords []string, text string) *schemaFault {
+func findKeyword(n *tree.Node, path string, keywords []string, text string) *schemaFault {
 	for _, word := range keywords {
 		if v := n.Get(word); !v.Null() {
 			return &schemaFault{v, path + "." + word, word + " " + text}
@@ -94,7 +96,7 @@ func argumentNames(s *Trace, r *report) {
 		properties := d.schema.Get("properties")
 		for i, name := range namesOf(properties) {
 			if !argumentName.MatchString(name) {
-				r.addSchemaFinding(x, d, &schemaFault{properties.Items[i], ".properties",
+				r.addSchemaFinding(x, d, &schemaFault{properties.Items()[i], ".properties",
 					"the provider does not take the argument name " + strconv.Quote(cutText(name, 80))}, "A-7")
 				return
 			}
@@ -105,17 +107,17 @@ func argumentNames(s *Trace, r *report) {
 
 // keywordKinds are the kinds of values that keywords of draft 2020-12 may have, those
 // that findSchemaFault judges left out.
-var keywordKinds = map[string]string{
-	"patternProperties": "{", "dependentSchemas": "{", "$defs": "{", "definitions": "{",
-	"anyOf": "[", "oneOf": "[", "allOf": "[", "prefixItems": "[", "examples": "[",
-	"additionalProperties": "{tf", "not": "{tf", "contains": "{tf",
-	"minimum": "0", "maximum": "0", "exclusiveMinimum": "0", "exclusiveMaximum": "0", "multipleOf": "0",
-	"minLength": "0", "maxLength": "0", "minItems": "0", "maxItems": "0", "minProperties": "0", "maxProperties": "0",
-	"uniqueItems": "tf", "deprecated": "tf", "readOnly": "tf", "writeOnly": "tf",
-	"pattern": `"`, "format": `"`, "title": `"`, "description": `"`, "$ref": `"`, "$schema": `"`, "$id": `"`, "$comment": `"`,
+var keywordKinds = map[string]tree.Kind{
+	"patternProperties": tree.Object, "dependentSchemas": tree.Object, "$defs": tree.Object, "definitions": tree.Object,
+	"anyOf": tree.Array, "oneOf": tree.Array, "allOf": tree.Array, "prefixItems": tree.Array, "examples": tree.Array,
+	"additionalProperties": tree.Object | tree.Bool, "not": tree.Object | tree.Bool, "contains": tree.Object | tree.Bool,
+	"minimum": tree.Number, "maximum": tree.Number, "exclusiveMinimum": tree.Number, "exclusiveMaximum": tree.Number, "multipleOf": tree.Number,
+	"minLength": tree.Number, "maxLength": tree.Number, "minItems": tree.Number, "maxItems": tree.Number, "minProperties": tree.Number, "maxProperties": tree.Number,
+	"uniqueItems": tree.Bool, "deprecated": tree.Bool, "readOnly": tree.Bool, "writeOnly": tree.Bool,
+	"pattern": tree.String, "format": tree.String, "title": tree.String, "description": tree.String, "$ref": tree.String, "$schema": tree.String, "$id": tree.String, "$comment": tree.String,
 }
 
-var kindNames = map[wire.Kind]string{'{': "an object", '[': "a list", '0': "a number", 't': "true", 'f': "false", '"': "text", 'n': "null"}
+var kindNames = map[tree.Kind]string{tree.Object: "an object", tree.Array: "a list", tree.Integer: "a number", tree.Decimal: "a number", tree.String: "text", tree.Null: "null"}
 
 // keywordForms: a keyword has the form that it has in draft 2020-12; earlier drafts had
 // others, such as exclusiveMinimum: true (A-7).
@@ -127,13 +129,13 @@ func keywordForms(s *Trace, r *report) {
 	})
 }
 
-func keywordFault(n *wire.Node, path string) *schemaFault {
-	for i, word := range n.Names {
-		value := n.Items[i]
+func keywordFault(n *tree.Node, path string) *schemaFault {
+	for i, word := range n.Names() {
+		value := n.Items()[i]
 		switch kinds := keywordKinds[word]; {
-		case kinds != "" && !strings.ContainsFunc(kinds, func(k rune) bool { return value.Is(wire.Kind(k)) }): //nolint:gosec // kinds are ASCII
+		case kinds != 0 && !value.Is(kinds):
 			return &schemaFault{value, path + "." + word, word + " has a value of a kind that draft 2020-12 does not know for it"}
-		case kinds == "[" && word != "examples" && len(value.Elems()) == 0:
+		case kinds == tree.Array && word != "examples" && len(value.List()) == 0:
 			return &schemaFault{value, path + "." + word, word + " is empty"}
 		}
 	}
@@ -147,18 +149,18 @@ func referencesResolve(s *Trace, r *report) {
 		if x.Provider != evidence.OpenAI && d.dialect != jsonSchema {
 			return
 		}
-		r.addSchemaFinding(x, d, findInSchema(d.schema, "", 0, func(n *wire.Node, path string) *schemaFault {
+		r.addSchemaFinding(x, d, findInSchema(d.schema, "", 0, func(n *tree.Node, path string) *schemaFault {
 			ref := n.Get("$ref")
-			if !strings.HasPrefix(ref.Str(), "#") || resolveReference(d.schema, ref.Str()) != nil {
+			if !strings.HasPrefix(ref.Text(), "#") || resolveReference(d.schema, ref.Text()) != nil {
 				return nil
 			}
-			return &schemaFault{ref, path + ".$ref", strconv.Quote(cutText(ref.Str(), 80)) + " refers to nothing in the schema"}
+			return &schemaFault{ref, path + ".$ref", strconv.Quote(cutText(ref.Text(), 80)) + " refers to nothing in the schema"}
 		}), byProvider(x, "", "O-20", "G-12"))
 	})
 }
 
 // resolveReference returns what a reference such as #/$defs/a stands for, nil for nothing.
-func resolveReference(root *wire.Node, ref string) *wire.Node {
+func resolveReference(root *tree.Node, ref string) *tree.Node {
 	pointer := strings.TrimPrefix(ref, "#")
 	if pointer == "" || !strings.HasPrefix(pointer, "/") {
 		return root // the root itself, or an anchor, which is not looked for
@@ -166,11 +168,11 @@ func resolveReference(root *wire.Node, ref string) *wire.Node {
 	unescape := strings.NewReplacer("~1", "/", "~0", "~")
 	n := root
 	for _, step := range strings.Split(pointer[1:], "/") {
-		if i, err := strconv.Atoi(step); err == nil && n.Is('[') {
-			if i < 0 || i >= len(n.Items) {
+		if i, err := strconv.Atoi(step); err == nil && n.Is(tree.Array) {
+			if i < 0 || i >= len(n.Items()) {
 				return nil
 			}
-			n = n.Items[i]
+			n = n.Items()[i]
 			continue
 		}
 		if n = n.Get(unescape.Replace(step)); n == nil {
@@ -189,30 +191,28 @@ func geminiSubset(s *Trace, r *report) {
 	})
 }
 
-func subsetFault(n *wire.Node, path string) *schemaFault {
-	kind, enum := strings.ToUpper(n.Get("type").Str()), n.Get("enum")
+func subsetFault(n *tree.Node, path string) *schemaFault {
+	kind, enum := strings.ToUpper(n.Get("type").Text()), n.Get("enum")
 	for _, only := range []struct{ word, kind string }{{"enum", "STRING"}, {"items", "ARRAY"}, {"properties", "OBJECT"}} {
 		if v := n.Get(only.word); !v.Null() && kind != "" && kind != only.kind {
 			return &schemaFault{v, path + "." + only.word, only.word + " is only allowed for the type " + only.kind}
 		}
 	}
-	for i, e := range enum.Elems() {
-		if at := path + ".enum[" + strconv.Itoa(i) + "]"; !e.Is('"') {
+	for i, e := range enum.List() {
+		if at := path + ".enum[" + strconv.Itoa(i) + "]"; !e.Is(tree.String) {
 			return &schemaFault{e, at, "an enum holds " + kindName(e) + "; the provider takes texts"}
-		} else if e.Str() == "" {
+		} else if e.Text() == "" {
 			return &schemaFault{e, at, "an enum holds an empty text"}
 		}
 	}
 	return nil
 }
 
-func kindName(n *wire.Node) string {
-	for kind, name := range kindNames {
-		if n.Is(kind) {
-			return name
-		}
+func kindName(n *tree.Node) string {
+	if n.Is(tree.Bool) {
+		return n.Raw()
 	}
-	return "nothing"
+	return cmp.Or(kindNames[n.Kind()], "nothing")
 }
 
 // unenforceable are the keywords that OpenAI does not take in strict schemas.
@@ -220,7 +220,7 @@ var unenforceable = []string{"allOf", "oneOf", "not", "dependentRequired", "depe
 
 // strictKeywords: a strict schema has only keywords that the provider can enforce (O-19).
 func strictKeywords(s *Trace, r *report) {
-	fault := func(n *wire.Node, path string) *schemaFault {
+	fault := func(n *tree.Node, path string) *schemaFault {
 		return findKeyword(n, path, unenforceable, "is not permitted in a strict schema")
 	}
 	s.eachToolSchema(func(x *exchange, d toolDeclaration) {
@@ -247,9 +247,9 @@ var unenforceableBounds = map[string][]string{
 // outputKeywords: the schema of the output has only keywords that the provider can
 // enforce (A-48).
 func outputKeywords(s *Trace, r *report) {
-	s.eachOutputSchema(func(x *exchange, schema *wire.Node, path string) {
-		r.addOutputFinding(x, findInSchema(schema, path, 0, func(n *wire.Node, path string) *schemaFault {
-			kind := n.Get("type").Str()
+	s.eachOutputSchema(func(x *exchange, schema *tree.Node, path string) {
+		r.addOutputFinding(x, findInSchema(schema, path, 0, func(n *tree.Node, path string) *schemaFault {
+			kind := n.Get("type").Text()
 			return findKeyword(n, path, unenforceableBounds[kind], "is not supported for the type "+kind)
 		}), "A-48")
 	})
@@ -258,19 +258,19 @@ func outputKeywords(s *Trace, r *report) {
 // outputClosed: each object in the schema of the output lets nothing in that it does not
 // name (A-48).
 func outputClosed(s *Trace, r *report) {
-	s.eachOutputSchema(func(x *exchange, schema *wire.Node, path string) {
+	s.eachOutputSchema(func(x *exchange, schema *tree.Node, path string) {
 		r.addOutputFinding(x, findLooseObject(schema, false, path, 0), "A-48")
 	})
 }
 
 // eachOutputSchema calls f for every schema that an answer of Anthropic's must follow.
-func (s *Trace) eachOutputSchema(f func(x *exchange, schema *wire.Node, path string)) {
+func (s *Trace) eachOutputSchema(f func(x *exchange, schema *tree.Node, path string)) {
 	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
 		format, path := x.req.Doc.Get("output_config").Get("format"), "output_config.format.schema"
 		if old := x.req.Doc.Get("output_format"); !old.Null() {
 			format, path = old, "output_format.schema"
 		}
-		if schema := format.Get("schema"); schema.Is('{') {
+		if schema := format.Get("schema"); schema.Is(tree.Object) {
 			f(x, schema, path)
 		}
 	})
@@ -280,6 +280,6 @@ func (s *Trace) eachOutputSchema(f func(x *exchange, schema *wire.Node, path str
 func (r *report) addOutputFinding(x *exchange, f *schemaFault, rule string) {
 	r.addObserved(1)
 	if f != nil {
-		r.addFinding(x, wire.Place{Event: -1, Off: f.node.Off, Path: f.path}, rule, "the schema of the answer: %s", f.text)
+		r.addFinding(x, wire.Place{Event: -1, Off: f.node.Offset(), Path: f.path}, rule, "the schema of the answer: %s", f.text)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // continuationRules judge requests of OpenAI that go on with a response, by HTTP and over
@@ -46,7 +47,7 @@ func (s sockets) remember(x *exchange, previous string) {
 		}
 	}
 	if x.reply.ID != "" {
-		streams[x.req.Doc.Get("stream_id").Str()] = x.reply.ID
+		streams[x.req.Doc.Get("stream_id").Text()] = x.reply.ID
 	}
 }
 
@@ -54,10 +55,10 @@ func (s sockets) remember(x *exchange, previous string) {
 // none that can be read.
 func (x *exchange) previousResponse() string {
 	previous, _ := x.member("previous_response_id")
-	if x.Provider != evidence.OpenAI || strings.Contains(previous.Str(), "REDACTED") {
+	if x.Provider != evidence.OpenAI || strings.Contains(previous.Text(), "REDACTED") {
 		return ""
 	}
-	return previous.Str()
+	return previous.Text()
 }
 
 // eachContinuation calls f for every request of OpenAI, with the recorded exchange that
@@ -74,7 +75,7 @@ func (s *Trace) eachContinuation(f func(x, from *exchange, id string, at wire.Pl
 // isHeld reports whether the provider should still know the response that x goes on with,
 // which from gave: it was stored, or it is the last one of the same WebSocket.
 func (s sockets) isHeld(x, from *exchange, id string) bool {
-	return !from.req.Doc.Get("store").Is('f') || x.WebSocket != 0 && s.knows(x, id)
+	return !from.req.Doc.Get("store").False() || x.WebSocket != 0 && s.knows(x, id)
 }
 
 // lostByProvider finds the requests that were refused because the provider had lost a
@@ -182,7 +183,7 @@ func socketBeginsWhole(s *Trace, r *report) {
 		results := itemsOf(x, wire.Result)
 		switch {
 		case x.req.Stateful:
-		case lost != nil && wire.Equal(lost.req.Doc.Get("input"), x.req.Doc.Get("input")):
+		case lost != nil && tree.Equal(lost.req.Doc.Get("input"), x.req.Doc.Get("input")):
 			r.addObserved(1)
 			r.addFinding(x, x.req.Items[0].Place, "R49", "the message repeats the increment of exchange %d, whose base was not found, and goes on with nothing: the conversation before it is lost", lost.Index).Consequence = specs.Unsafe
 		case lost != nil || len(results) > 0:
@@ -237,5 +238,5 @@ func lostResponseNotNamed(s *Trace, r *report) {
 }
 
 func isNotFound(x *exchange) bool {
-	return x.reply.Err.Get("code").Str() == "previous_response_not_found" || x.reply.Err.Get("param").Str() == "previous_response_id" && strings.Contains(x.refusal.Words, "not found")
+	return x.reply.Err.Get("code").Text() == "previous_response_not_found" || x.reply.Err.Get("param").Text() == "previous_response_id" && strings.Contains(x.refusal.Words, "not found")
 }

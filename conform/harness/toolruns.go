@@ -162,7 +162,7 @@ func resultText(it wire.Item) string {
 	if it.Node == nil {
 		return it.Text
 	}
-	return it.Text + noError.ReplaceAllString(string(it.Node.Raw), "")
+	return it.Text + noError.ReplaceAllString(it.Node.Raw(), "")
 }
 
 // noError is the member that says that a result is none of an error.

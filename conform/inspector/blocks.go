@@ -7,6 +7,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // States of a block that came back, best first; see [Return] and [Change].
@@ -89,7 +90,7 @@ func fieldsOf(it *wire.Item) []itemField {
 		{"arguments", it.Args}, {"signature", it.Token}, {"content", ""},
 	}
 	if isCarried := it.What == wire.Opaque || it.What == wire.Media; isCarried && it.Node != nil {
-		fields[len(fields)-1].value = string(it.Node.Raw)
+		fields[len(fields)-1].value = it.Node.Raw()
 	}
 	return fields
 }
@@ -113,7 +114,7 @@ func sameJSON(a, b string) bool {
 	if strings.TrimSpace(a) == "" && strings.TrimSpace(b) == "{}" {
 		return true
 	}
-	x, errX := wire.Parse([]byte(a))
-	y, errY := wire.Parse([]byte(b))
-	return errX == nil && errY == nil && wire.Equal(x, y)
+	x, errX := tree.Parse([]byte(a))
+	y, errY := tree.Parse([]byte(b))
+	return errX == nil && errY == nil && tree.Equal(x, y)
 }

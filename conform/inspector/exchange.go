@@ -62,10 +62,10 @@ func (d *decoder) newExchange(x *evidence.Exchange) Exchange {
 
 // errorMessage is what the provider says is wrong, "" when it says nothing.
 func errorMessage(r *wire.Reply) string {
-	if text := r.Err.Get("message").Str(); text != "" {
+	if text := r.Err.Get("message").Text(); text != "" {
 		return text
 	}
-	return r.Err.Str()
+	return r.Err.Text()
 }
 
 func (x *Exchange) addTimes(chunks []evidence.Chunk) {

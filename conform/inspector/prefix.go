@@ -5,6 +5,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // States of a part of a request; see [Part].
@@ -18,7 +19,7 @@ const (
 // requestPart is one part of a request: the tools, the system prompt, a message.
 type requestPart struct {
 	name string
-	node *wire.Node
+	node *tree.Node
 }
 
 // comparePrefix compares a request with the one that it continues. It returns nil where
@@ -50,7 +51,7 @@ func comparePrefix(provider string, before, now *decoded) *Prefix {
 
 // samePart compares as a cache does: marks that say where to cache do not count.
 func samePart(a, b requestPart) bool {
-	return a.name == b.name && (wire.SameTokens(a.node, b.node) || wire.Equal(a.node, b.node, "cache_control"))
+	return a.name == b.name && (tree.SameTokens(a.node, b.node) || tree.Equal(a.node, b.node, "cache_control"))
 }
 
 // requestParts lists what the provider reads, in the order in which it does.
@@ -72,7 +73,7 @@ func requestParts(provider string, q *wire.Request) (parts []requestPart) {
 
 // addPart adds a part, to the last entry where both are messages of the same state.
 func (p *Prefix) addPart(part requestPart, state string) {
-	length := len(part.node.Raw)
+	length := len(part.node.Raw())
 	if k := len(p.Parts) - 1; k >= 0 && p.Parts[k].State == state && state != partChanged && isMessage(part.name) && isMessage(p.Parts[k].Name) {
 		last := &p.Parts[k]
 		last.Bytes += length

@@ -3,18 +3,19 @@ package inspector
 import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // readUsage returns the tokens that the provider counted, nil where the reply does not
 // say them.
 func readUsage(provider string, r *wire.Reply) *Usage {
-	documents := []*wire.Node{r.Doc}
+	documents := []*tree.Node{r.Doc}
 	for i := range r.Events {
 		documents = append(documents, r.Events[i].JSON)
 	}
 	var usage *Usage
 	for _, doc := range documents {
-		var n *wire.Node
+		var n *tree.Node
 		switch provider {
 		case evidence.Anthropic:
 			n = firstNode(doc.Get("usage"), doc.Get("message").Get("usage"))
@@ -23,7 +24,7 @@ func readUsage(provider string, r *wire.Reply) *Usage {
 		case evidence.Gemini:
 			n = doc.Any("usageMetadata", "usage_metadata")
 		}
-		if n.Is('{') {
+		if n.Is(tree.Object) {
 			if usage == nil {
 				usage = &Usage{-1, -1, -1, -1, -1}
 			}
@@ -33,7 +34,7 @@ func readUsage(provider string, r *wire.Reply) *Usage {
 	return usage
 }
 
-func firstNode(nodes ...*wire.Node) *wire.Node {
+func firstNode(nodes ...*tree.Node) *tree.Node {
 	for _, n := range nodes {
 		if n != nil {
 			return n
@@ -43,7 +44,7 @@ func firstNode(nodes ...*wire.Node) *wire.Node {
 }
 
 // readCounters takes over what n says. Later events of a stream count on.
-func (u *Usage) readCounters(provider string, n *wire.Node) {
+func (u *Usage) readCounters(provider string, n *tree.Node) {
 	switch provider {
 	case evidence.Anthropic:
 		setCount(&u.CacheRead, n.Get("cache_read_input_tokens"))
@@ -67,7 +68,7 @@ func (u *Usage) readCounters(provider string, n *wire.Node) {
 	}
 }
 
-func setCount(to *int, n *wire.Node) {
+func setCount(to *int, n *tree.Node) {
 	if v := n.Int(); v >= 0 {
 		*to = v
 	}

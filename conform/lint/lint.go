@@ -22,8 +22,8 @@ import (
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Finding is one thing that a provider would refuse, or take and treat otherwise.
@@ -78,7 +78,7 @@ func RequestWithHeader(provider, model string, header http.Header, body []byte) 
 	if err != nil {
 		return Result{}, err
 	}
-	if !doc.Is('{') {
+	if !doc.Is(tree.Object) {
 		return Result{}, errors.New("is not a JSON object")
 	}
 	if provider == "" {
@@ -131,11 +131,11 @@ func mergeCauses(findings []Finding) []Finding {
 
 // providerOf tells whose request a document is. A system message begins a conversation of
 // Chat Completions; in one of Anthropic's it stands further on.
-func providerOf(doc *wire.Node) (string, error) {
+func providerOf(doc *tree.Node) (string, error) {
 	messages := doc.Get("messages")
 	isChat := false
-	for i, m := range messages.Elems() {
-		role := m.Get("role").Str()
+	for i, m := range messages.List() {
+		role := m.Get("role").Text()
 		isChat = isChat || i == 0 && role == "system" || role == "tool" || role == "developer" || m.Get("tool_calls") != nil
 	}
 	isChat = isChat || doc.Any("max_completion_tokens", "n", "logprobs", "response_format") != nil

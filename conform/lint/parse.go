@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // parse reads a document, and says where and why it is not one.
-func parse(data []byte) (*wire.Node, error) {
+func parse(data []byte) (*tree.Node, error) {
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
 		return nil, errors.New("is empty")
@@ -18,8 +18,8 @@ func parse(data []byte) (*wire.Node, error) {
 	case bytes.HasPrefix(data, []byte("\xFF\xFE")) || bytes.HasPrefix(data, []byte("\xFE\xFF")):
 		return nil, errors.New("is UTF-16; save it as UTF-8")
 	}
-	doc, err := wire.Parse(data)
-	var fault *wire.SyntaxError
+	doc, err := tree.Parse(data)
+	var fault *tree.SyntaxError
 	if errors.As(err, &fault) {
 		return nil, fmt.Errorf("is not JSON: line %d, %w", 1+bytes.Count(data[:fault.Offset], []byte("\n")), fault)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Providers are those that tools are judged for, in the order of results.
@@ -21,7 +21,7 @@ var Providers = []string{evidence.Anthropic, evidence.OpenAI, evidence.Gemini}
 type tool struct {
 	name, path string
 	// node holds name and description; schema describes the arguments and may be nil.
-	node, schema *wire.Node
+	node, schema *tree.Node
 	schemaPath   string
 	// isOpenAPI is set for Gemini's parameters, which are not JSON Schema.
 	isOpenAPI bool
@@ -105,9 +105,9 @@ var errNoList = errors.New("holds no list of tools; give the answer to tools/lis
 
 // readTools finds the tools in a document. Paths lead into the document. Requests to OpenAI
 // can hold tools among their input as well.
-func readTools(doc *wire.Node) (tools []tool, notes []string, err error) {
-	for i, item := range doc.Get("input").Elems() {
-		if kind := item.Get("type").Str(); kind != "additional_tools" && kind != "tool_search_output" {
+func readTools(doc *tree.Node) (tools []tool, notes []string, err error) {
+	for i, item := range doc.Get("input").List() {
+		if kind := item.Get("type").Text(); kind != "additional_tools" && kind != "tool_search_output" {
 			continue
 		}
 		more, note, err := readList(item.Get("tools"), "input["+strconv.Itoa(i)+"].tools")
@@ -121,7 +121,7 @@ func readTools(doc *wire.Node) (tools []tool, notes []string, err error) {
 	}
 	list, path := doc, ""
 	for _, member := range []string{"result", "tools"} {
-		if list.Is('{') && list.Get(member) != nil {
+		if list.Is(tree.Object) && list.Get(member) != nil {
 			list, path = list.Get(member), strings.TrimPrefix(path+"."+member, ".")
 		}
 	}
@@ -130,21 +130,21 @@ func readTools(doc *wire.Node) (tools []tool, notes []string, err error) {
 }
 
 // readList reads a list of tools, or one tool.
-func readList(list *wire.Node, path string) (tools []tool, notes []string, err error) {
-	elems := list.Elems()
+func readList(list *tree.Node, path string) (tools []tool, notes []string, err error) {
+	elems := list.List()
 	switch {
-	case list.Is('{'):
-		elems = []*wire.Node{list}
-	case !list.Is('['):
+	case list.Is(tree.Object):
+		elems = []*tree.Node{list}
+	case !list.Is(tree.Array):
 		return nil, nil, errNoList
 	}
 	for i, n := range elems {
 		at := path
-		if list.Is('[') {
+		if list.Is(tree.Array) {
 			at = path + "[" + strconv.Itoa(i) + "]"
 		}
 		found, note, err := readTool(n, at)
-		if err != nil && list.Is('{') {
+		if err != nil && list.Is(tree.Object) {
 			err = errNoList
 		}
 		if err != nil {
@@ -159,19 +159,19 @@ func readList(list *wire.Node, path string) (tools []tool, notes []string, err e
 }
 
 // readTool reads one element of a list, which may hold several tools.
-func readTool(n *wire.Node, path string) (tools []tool, note string, err error) {
+func readTool(n *tree.Node, path string) (tools []tool, note string, err error) {
 	declarations, function := n.Any("functionDeclarations", "function_declarations"), n.Get("function")
 	named := func(schema string) tool {
-		return tool{name: n.Get("name").Str(), path: path, node: n, schema: n.Get(schema), schemaPath: path + "." + schema}
+		return tool{name: n.Get("name").Text(), path: path, node: n, schema: n.Get(schema), schemaPath: path + "." + schema}
 	}
-	switch kind := n.Get("type").Str(); {
-	case !n.Is('{'):
+	switch kind := n.Get("type").Text(); {
+	case !n.Is(tree.Object):
 		return nil, "", fmt.Errorf("%s: is not an object", orList(path))
 	case declarations != nil:
-		for j, d := range declarations.Elems() {
+		for j, d := range declarations.List() {
 			tools = append(tools, readDeclaration(d, path+".functionDeclarations["+strconv.Itoa(j)+"]"))
 		}
-	case function.Is('{'):
+	case function.Is(tree.Object):
 		return readTool(function, path+".function")
 	case n.Get("inputSchema") != nil:
 		tools = append(tools, named("inputSchema"))
@@ -180,7 +180,7 @@ func readTool(n *wire.Node, path string) (tools []tool, note string, err error) 
 	case kind == "function" || kind == "" && n.Get("parameters") != nil:
 		tools = append(tools, named("parameters"))
 	case kind == "namespace":
-		for j, inner := range n.Get("tools").Elems() {
+		for j, inner := range n.Get("tools").List() {
 			more, _, err := readTool(inner, path+".tools["+strconv.Itoa(j)+"]")
 			if err != nil {
 				return nil, "", err
@@ -188,7 +188,7 @@ func readTool(n *wire.Node, path string) (tools []tool, note string, err error) 
 			tools = append(tools, more...)
 		}
 	case kind != "" || isProviderTool(n):
-		return nil, fmt.Sprintf("%s is not judged: %s is run by its provider, or has no schema", orList(path), strconv.Quote(cmp.Or(kind, n.Names[0]))), nil
+		return nil, fmt.Sprintf("%s is not judged: %s is run by its provider, or has no schema", orList(path), strconv.Quote(cmp.Or(kind, n.Names()[0]))), nil
 	case n.Get("name") != nil:
 		tools = append(tools, named("inputSchema"))
 	default:
@@ -197,8 +197,8 @@ func readTool(n *wire.Node, path string) (tools []tool, note string, err error) 
 	return tools, "", nil
 }
 
-func readDeclaration(d *wire.Node, path string) tool {
-	t := tool{name: d.Get("name").Str(), path: path, node: d}
+func readDeclaration(d *tree.Node, path string) tool {
+	t := tool{name: d.Get("name").Text(), path: path, node: d}
 	if t.schema, t.schemaPath = d.Get("parameters"), path+".parameters"; t.schema != nil {
 		t.isOpenAPI = true
 		return t
@@ -215,8 +215,8 @@ func orList(path string) string {
 }
 
 // isProviderTool reports whether n switches a tool of Gemini's on, such as googleSearch.
-func isProviderTool(n *wire.Node) bool {
-	return len(n.Names) == 1 && n.Items[0].Is('{') && n.Get("name") == nil
+func isProviderTool(n *tree.Node) bool {
+	return len(n.Names()) == 1 && n.Items()[0].Is(tree.Object) && n.Get("name") == nil
 }
 
 // requestWith is a request to a provider that offers the tools, each in the provider's
@@ -227,14 +227,14 @@ func requestWith(provider string, tools []tool, asParameters bool) []byte {
 		entry := map[string]json.RawMessage{}
 		for _, member := range []string{"name", "description", "strict"} {
 			if v := t.node.Get(member); v != nil && (member != "strict" || provider != evidence.Gemini) {
-				entry[member] = v.Raw
+				entry[member] = json.RawMessage(v.Raw())
 			}
 		}
 		if provider == evidence.OpenAI {
 			entry["type"] = json.RawMessage(`"function"`)
 		}
 		if t.schema != nil {
-			entry[schemaMember(provider, t.isOpenAPI || asParameters)] = t.schema.Raw
+			entry[schemaMember(provider, t.isOpenAPI || asParameters)] = json.RawMessage(t.schema.Raw())
 		}
 		list[i] = entry
 	}

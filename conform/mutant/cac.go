@@ -6,6 +6,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // cacheMutants make the provider read a prompt again.
@@ -15,19 +16,19 @@ var cacheMutants = []Mutant{
 		return !e.defersTools() && e.swapFunctions()
 	})},
 	{"shuffle-schema", "writes the members of a schema in another order", []string{"CAC-002"}, changeLaterRequest(func(e *editor) bool {
-		return e.eachFunction(func(f, _ *wire.Node) bool {
+		return e.eachFunction(func(f, _ *tree.Node) bool {
 			schema := f.Any("input_schema", "parameters")
-			if schema == nil || len(schema.Items) < 2 || e.defersTools() {
+			if schema == nil || len(schema.Items()) < 2 || e.defersTools() {
 				return false
 			}
-			last := len(schema.Items) - 1
-			schema.Items[0], schema.Items[last] = schema.Items[last], schema.Items[0]
-			schema.Names[0], schema.Names[last] = schema.Names[last], schema.Names[0]
+			last := len(schema.Items()) - 1
+			schema.Items()[0], schema.Items()[last] = schema.Items()[last], schema.Items()[0]
+			schema.Names()[0], schema.Names()[last] = schema.Names()[last], schema.Names()[0]
 			return true
 		})
 	})},
 	{"drop-marks", "writes a cache and sets no mark that reads it", []string{"CAC-003"}, changeLaterRequest(func(e *editor) bool {
-		return strings.Contains(string(wire.Encode(e.doc)), `"cache_control"`) && dropMarks(e.doc)
+		return strings.Contains(string(tree.Encode(e.doc)), `"cache_control"`) && dropMarks(e.doc)
 	}, evidence.Anthropic)},
 	{"change-cache-key", "asks with another key for the cache", []string{"CAC-004"}, changeLaterRequest(func(e *editor) bool {
 		return rewriteMember(e.doc, appendDot, "prompt_cache_key")
@@ -41,9 +42,9 @@ func changeLaterRequest(change func(e *editor) bool, providers ...string) func(e
 	}, providers...)
 }
 
-func dropMarks(n *wire.Node) bool {
+func dropMarks(n *tree.Node) bool {
 	dropMember(n, "cache_control")
-	for _, v := range n.Items {
+	for _, v := range n.Items() {
 		dropMarks(v)
 	}
 	return true
@@ -67,7 +68,7 @@ func clockInPrompt(ev evidence.Evidence) (evidence.Evidence, bool) {
 		default:
 			changed = setMember(e.doc, "systemInstruction", mustParse(`{"parts":[{"text":"`+clock+`"}]}`)) || changed
 		}
-		e.x.Request.Body = wire.Encode(e.doc)
+		e.x.Request.Body = tree.Encode(e.doc)
 	}
 	return ev, changed
 }
@@ -76,19 +77,19 @@ func clockInPrompt(ev evidence.Evidence) (evidence.Evidence, bool) {
 // its own tools, and of a server, stands in the prompt where it likes.
 func (e *editor) swapFunctions() bool {
 	first := -1
-	var in *wire.Node
-	return e.eachFunction(func(f, list *wire.Node) bool {
-		k := slices.Index(list.Items, f)
+	var in *tree.Node
+	return e.eachFunction(func(f, list *tree.Node) bool {
+		k := slices.Index(list.Items(), f)
 		if in != list {
 			in, first = list, k
 			return false
 		}
-		list.Items[first], list.Items[k] = f, list.Items[first]
+		list.Items()[first], list.Items()[k] = f, list.Items()[first]
 		return true
 	})
 }
 
 // defersTools reports whether some tool is deferred: such tools are in no cached prefix.
 func (e *editor) defersTools() bool {
-	return slices.ContainsFunc(e.doc.Get("tools").Elems(), func(t *wire.Node) bool { return t.Get("defer_loading").True() })
+	return slices.ContainsFunc(e.doc.Get("tools").List(), func(t *tree.Node) bool { return t.Get("defer_loading").True() })
 }

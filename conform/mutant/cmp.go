@@ -6,6 +6,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // compactionMutants touch the summaries that providers hide.
@@ -22,11 +23,11 @@ var compactionMutants = []Mutant{
 	}, evidence.OpenAI)},
 	{"prune-window", "leaves a message of a compacted window out", []string{"CMP-003"}, changeRequest(pruneWindow, evidence.OpenAI)},
 	{"lose-compaction", "leaves the compaction out with what it stands for", []string{"CMP-004"}, changeCompaction(func(e *editor, it *wire.Item) bool {
-		return e.arrayOf(it).Items[0].Get("role").Str() == "assistant" && e.removeItem(it)
+		return e.arrayOf(it).Items()[0].Get("role").Text() == "assistant" && e.removeItem(it)
 	}, evidence.OpenAI)},
 	{"compaction-as-text", "sends the ciphertext of a compaction as a text", []string{"CMP-004"}, changeLastCompaction(func(e *editor, it *wire.Item) bool {
-		text := jsonString("Summary so far: " + it.Node.Get("encrypted_content").Str())
-		return e.insertNode(it, 1, mustParse(`{"type":"message","role":"user","content":[{"type":"input_text","text":`+string(wire.Encode(text))+`}]}`))
+		text := jsonString("Summary so far: " + it.Node.Get("encrypted_content").Text())
+		return e.insertNode(it, 1, mustParse(`{"type":"message","role":"user","content":[{"type":"input_text","text":`+string(tree.Encode(text))+`}]}`))
 	})},
 	{"plain-compaction", "puts a summary of its own into a compaction", []string{"CMP-005"}, changeCompaction(func(_ *editor, it *wire.Item) bool {
 		return setMember(it.Node, "encrypted_content", jsonString("The user counts herons."))
@@ -43,9 +44,9 @@ var compactionMutants = []Mutant{
 // one there.
 func pruneWindow(e *editor) bool {
 	input := e.doc.Get("input")
-	for i, item := range input.Elems() {
-		if i > 0 && isCompaction(item.Get("type").Str()) && input.Items[i-1].Get("role").Str() == "user" {
-			input.Items = slices.Delete(input.Items, i-1, i)
+	for i, item := range input.List() {
+		if i > 0 && isCompaction(item.Get("type").Text()) && input.Items()[i-1].Get("role").Text() == "user" {
+			input.SetItems(slices.Delete(input.Items(), i-1, i))
 			return true
 		}
 	}
@@ -72,7 +73,7 @@ func changeLastCompaction(change func(e *editor, it *wire.Item) bool) func(evide
 				continue
 			}
 			if e.eachItem(func(_ int, it *wire.Item) bool { return isCompaction(it.Type) && it.ItemID != "" && change(e, it) }) {
-				e.x.Request.Body = wire.Encode(e.doc)
+				e.x.Request.Body = tree.Encode(e.doc)
 				return ev, true
 			}
 		}

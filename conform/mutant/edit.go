@@ -6,6 +6,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // editor is one request of the evidence, open for changes, with what is known
@@ -14,7 +15,7 @@ type editor struct {
 	ev  *evidence.Evidence
 	x   *evidence.Exchange
 	n   int // ordinal of the exchange
-	doc *wire.Node
+	doc *tree.Node
 	req *wire.Request
 	// emitted holds ids, tokens and texts of the earlier replies of the provider.
 	emitted map[string]bool
@@ -33,7 +34,7 @@ func changeRequest(change func(e *editor) bool, providers ...string) func(eviden
 			}
 			e := openEditor(&ev, n, emitted[x.Provider])
 			if (len(providers) == 0 || slices.Contains(providers, x.Provider)) && e.asksForAnswer() && change(e) {
-				x.Request.Body = wire.Encode(e.doc)
+				x.Request.Body = tree.Encode(e.doc)
 				return ev, true
 			}
 			rememberReply(x, emitted[x.Provider])
@@ -124,7 +125,7 @@ func (e *editor) turnStart() int {
 }
 
 // arrayOf returns the array that holds the item's node.
-func (e *editor) arrayOf(it *wire.Item) *wire.Node {
+func (e *editor) arrayOf(it *wire.Item) *tree.Node {
 	switch m := e.req.Msgs[it.Msg].Node; e.x.Provider {
 	case evidence.Anthropic:
 		return m.Get("content")
@@ -135,16 +136,16 @@ func (e *editor) arrayOf(it *wire.Item) *wire.Node {
 }
 
 // messageList returns the array of messages, items or contents.
-func (e *editor) messageList() *wire.Node { return e.doc.Any("messages", "contents", "input") }
+func (e *editor) messageList() *tree.Node { return e.doc.Any("messages", "contents", "input") }
 
 // arrayIndex returns the array that holds the item's node and the index there, -1
 // for an item that is not one node of an array.
-func (e *editor) arrayIndex(it *wire.Item) (*wire.Node, int) {
+func (e *editor) arrayIndex(it *wire.Item) (*tree.Node, int) {
 	list := e.arrayOf(it)
-	if !list.Is('[') || it.Node == nil {
+	if !list.Is(tree.Array) || it.Node == nil {
 		return nil, -1
 	}
-	return list, slices.Index(list.Items, it.Node)
+	return list, slices.Index(list.Items(), it.Node)
 }
 
 // removeItem takes an item out, and its message if nothing else is in it.
@@ -153,22 +154,22 @@ func (e *editor) removeItem(it *wire.Item) bool {
 	if k < 0 {
 		return false
 	}
-	list.Items = slices.Delete(list.Items, k, k+1)
-	if all := e.messageList(); len(list.Items) == 0 && all != list {
-		if m := slices.Index(all.Items, e.req.Msgs[it.Msg].Node); m >= 0 {
-			all.Items = slices.Delete(all.Items, m, m+1)
+	list.SetItems(slices.Delete(list.Items(), k, k+1))
+	if all := e.messageList(); len(list.Items()) == 0 && all != list {
+		if m := slices.Index(all.Items(), e.req.Msgs[it.Msg].Node); m >= 0 {
+			all.SetItems(slices.Delete(all.Items(), m, m+1))
 		}
 	}
 	return true
 }
 
 // insertNode puts a node before (shift 0) or after (shift 1) an item.
-func (e *editor) insertNode(it *wire.Item, shift int, n *wire.Node) bool {
+func (e *editor) insertNode(it *wire.Item, shift int, n *tree.Node) bool {
 	list, k := e.arrayIndex(it)
 	if k < 0 {
 		return false
 	}
-	list.Items = slices.Insert(list.Items, k+shift, n)
+	list.SetItems(slices.Insert(list.Items(), k+shift, n))
 	return true
 }
 
@@ -179,12 +180,12 @@ func (e *editor) swapItems(a, b *wire.Item) bool {
 	if i < 0 || j < 0 {
 		return false
 	}
-	la.Items[i], lb.Items[j] = lb.Items[j], la.Items[i]
+	la.Items()[i], lb.Items()[j] = lb.Items()[j], la.Items()[i]
 	return true
 }
 
 // ownFields returns the object that holds an item's own fields: Gemini wraps them.
-func ownFields(it *wire.Item) *wire.Node {
+func ownFields(it *wire.Item) *tree.Node {
 	if p := it.Node.Any("functionCall", "function_call", "functionResponse", "function_response"); p != nil {
 		return p
 	}
@@ -192,11 +193,11 @@ func ownFields(it *wire.Item) *wire.Node {
 }
 
 // jsonString makes a JSON string.
-func jsonString(s string) *wire.Node { return mustParse(string(wire.Quote(s))) }
+func jsonString(s string) *tree.Node { return mustParse(string(tree.Quote(s))) }
 
 // mustParse makes a node of JSON written in this package.
-func mustParse(s string) *wire.Node {
-	n, err := wire.Parse([]byte(s))
+func mustParse(s string) *tree.Node {
+	n, err := tree.Parse([]byte(s))
 	if err != nil {
 		panic("mutant: " + err.Error() + ": " + s)
 	}
@@ -204,30 +205,29 @@ func mustParse(s string) *wire.Node {
 }
 
 // copyOf makes a node that can be changed apart from n.
-func copyOf(n *wire.Node) *wire.Node { return mustParse(string(wire.Encode(n))) }
+func copyOf(n *tree.Node) *tree.Node { return mustParse(string(tree.Encode(n))) }
 
 // setMember replaces or adds a member.
-func setMember(n *wire.Node, name string, v *wire.Node) bool {
-	if !n.Is('{') {
+func setMember(n *tree.Node, name string, v *tree.Node) bool {
+	if !n.Is(tree.Object) {
 		return false
 	}
-	if k := slices.Index(n.Names, name); k >= 0 {
-		n.Items[k] = v
+	if k := slices.Index(n.Names(), name); k >= 0 {
+		n.Items()[k] = v
 		return true
 	}
-	n.Names, n.Items = append(n.Names, name), append(n.Items, v)
+	n.SetMembers(append(n.Names(), name), append(n.Items(), v))
 	return true
 }
 
 // dropMember removes a member; false if there is none.
-func dropMember(n *wire.Node, names ...string) bool {
+func dropMember(n *tree.Node, names ...string) bool {
 	for _, name := range names {
 		if n == nil {
 			return false
 		}
-		if k := slices.Index(n.Names, name); k >= 0 {
-			n.Names = slices.Delete(n.Names, k, k+1)
-			n.Items = slices.Delete(n.Items, k, k+1)
+		if k := slices.Index(n.Names(), name); k >= 0 {
+			n.SetMembers(slices.Delete(n.Names(), k, k+1), slices.Delete(n.Items(), k, k+1))
 			return true
 		}
 	}
@@ -235,10 +235,10 @@ func dropMember(n *wire.Node, names ...string) bool {
 }
 
 // rewriteMember replaces the first of the string members called names by f of it.
-func rewriteMember(n *wire.Node, f func(string) string, names ...string) bool {
+func rewriteMember(n *tree.Node, f func(string) string, names ...string) bool {
 	for _, name := range names {
-		if v := n.Get(name); v.Is('"') {
-			return setMember(n, name, jsonString(f(v.Str())))
+		if v := n.Get(name); v.Is(tree.String) {
+			return setMember(n, name, jsonString(f(v.Text())))
 		}
 	}
 	return false

@@ -6,6 +6,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // endingMutants make too much of a reply that did not end well.
@@ -34,11 +35,11 @@ func replayPartial(ev evidence.Evidence) (evidence.Evidence, bool) {
 		b := ev.Exchanges[i].Request
 		before := wire.ReadRequest(ev.Exchanges[i].Provider, b.Method, b.URL, b.Body)
 		return changeRequest(func(e *editor) bool {
-			if e.n <= i || e.x.Provider != ev.Exchanges[i].Provider || len(e.messageList().Elems()) < len(before.Msgs) {
+			if e.n <= i || e.x.Provider != ev.Exchanges[i].Provider || len(e.messageList().List()) < len(before.Msgs) {
 				return false
 			}
 			all := e.messageList()
-			all.Items = slices.Insert(all.Items, len(before.Msgs), modelMessage(e.x.Provider, r.Items[text].Text))
+			all.SetItems(slices.Insert(all.Items(), len(before.Msgs), modelMessage(e.x.Provider, r.Items[text].Text)))
 			return true
 		})(ev)
 	}
@@ -46,8 +47,8 @@ func replayPartial(ev evidence.Evidence) (evidence.Evidence, bool) {
 }
 
 // modelMessage makes a message of the model.
-func modelMessage(provider, text string) *wire.Node {
-	quoted := string(wire.Quote(text))
+func modelMessage(provider, text string) *tree.Node {
+	quoted := string(tree.Quote(text))
 	switch provider {
 	case evidence.Gemini:
 		return mustParse(`{"role":"model","parts":[{"text":` + quoted + `}]}`)
@@ -110,8 +111,8 @@ func runMalformed(ev evidence.Evidence) (evidence.Evidence, bool) {
 	malformed := map[string]bool{}
 	for _, x := range ev.Exchanges {
 		for _, it := range wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body).Items {
-			args, err := wire.Parse([]byte(it.Args))
-			if it.What == wire.Call && it.ID != "" && it.ArgsKnown && it.Type != "custom_tool_call" && (err != nil || !args.Is('{')) {
+			args, err := tree.Parse([]byte(it.Args))
+			if it.What == wire.Call && it.ID != "" && it.ArgsKnown && it.Type != "custom_tool_call" && (err != nil || !args.Is(tree.Object)) {
 				malformed[it.ID] = true
 			}
 		}

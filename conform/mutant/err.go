@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // errorMutants let the provider refuse what it was sent, and put in the place of a
@@ -21,8 +22,8 @@ var errorMutants = []Mutant{
 		first, then := mustParse(string(declined.Request.Body)), mustParse(string(next.Request.Body))
 		reply := mustParse(string(declined.Response.Body))
 		list := then.Get("messages")
-		list.Items = append(append(first.Get("messages").Items, mustParse(`{"role":"assistant","content":`+string(reply.Get("content").Raw)+`}`)), list.Items...)
-		next.Request.Body = wire.Encode(then)
+		list.SetItems(append(append(first.Get("messages").Items(), mustParse(`{"role":"assistant","content":`+reply.Get("content").Raw()+`}`)), list.Items()...))
+		next.Request.Body = tree.Encode(then)
 	})},
 	{"repeat-declined", "asks again what was declined, byte for byte", []string{"ERR-005"}, afterDeclined(func(declined, next *evidence.Exchange) {
 		next.Request = declined.Request

@@ -8,6 +8,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // mediaMutants send images and documents that the provider cannot use.
@@ -16,10 +17,10 @@ var mediaMutants = []Mutant{
 		e.x.Request.Header.Set("Content-Length", "33554433")
 		return true
 	})},
-	{"word-document", "sends a document that is not a PDF", []string{"MED-002"}, changeDocument("application/pdf", func(source *wire.Node) bool {
+	{"word-document", "sends a document that is not a PDF", []string{"MED-002"}, changeDocument("application/pdf", func(source *tree.Node) bool {
 		return setMember(source, "media_type", jsonString("application/msword"))
 	})},
-	{"page-for-pdf", "sends a web page under the name of a PDF", []string{"MED-002"}, changeDocument("application/pdf", func(source *wire.Node) bool {
+	{"page-for-pdf", "sends a web page under the name of a PDF", []string{"MED-002"}, changeDocument("application/pdf", func(source *tree.Node) bool {
 		return setMember(source, "data", jsonString(base64.StdEncoding.EncodeToString([]byte("<!doctype html><title>Sign in</title>"))))
 	})},
 	{"image-as-text", "sends an image as text", []string{"MED-003"}, changeRequest(func(e *editor) bool {
@@ -32,11 +33,11 @@ var mediaMutants = []Mutant{
 }
 
 // changeDocument makes a mutant that changes the first document of a type.
-func changeDocument(mediaType string, change func(source *wire.Node) bool) func(evidence.Evidence) (evidence.Evidence, bool) {
+func changeDocument(mediaType string, change func(source *tree.Node) bool) func(evidence.Evidence) (evidence.Evidence, bool) {
 	return changeRequest(func(e *editor) bool {
 		return e.eachItem(func(_ int, it *wire.Item) bool {
 			source := it.Node.Get("source")
-			return it.Type == "document" && source.Get("media_type").Str() == mediaType && change(source)
+			return it.Type == "document" && source.Get("media_type").Text() == mediaType && change(source)
 		})
 	}, evidence.Anthropic)
 }
@@ -46,7 +47,7 @@ func changeAddress(address string) func(evidence.Evidence) (evidence.Evidence, b
 	return changeRequest(func(e *editor) bool {
 		return e.eachItem(func(_ int, it *wire.Item) bool {
 			source := it.Node.Get("source")
-			return source.Get("type").Str() == "url" && setMember(source, "url", jsonString(address))
+			return source.Get("type").Text() == "url" && setMember(source, "url", jsonString(address))
 		})
 	}, evidence.Anthropic)
 }
@@ -59,13 +60,13 @@ func carryMedia(refused, next *evidence.Exchange) bool {
 	if held == nil || list == nil {
 		return false
 	}
-	list.Items = append(slices.Clone(held.Items), mustParse(`{"role":"user","content":"Go on."}`))
-	next.Request.Body, next.Response = wire.Encode(now.Doc), refused.Response
+	list.SetItems(append(slices.Clone(held.Items()), mustParse(`{"role":"user","content":"Go on."}`)))
+	next.Request.Body, next.Response = tree.Encode(now.Doc), refused.Response
 	return true
 }
 
 // setText makes what the client says in an item another text.
-func setText(it *wire.Item, text *wire.Node) bool {
+func setText(it *wire.Item, text *tree.Node) bool {
 	n, member := it.Node, "text"
 	switch it.Type {
 	case "function_call_output":
@@ -73,7 +74,7 @@ func setText(it *wire.Item, text *wire.Node) bool {
 	case "tool_result":
 		member = "content"
 	case "message":
-		if n = it.Node.Get("content"); n.Is('"') {
+		if n = it.Node.Get("content"); n.Is(tree.String) {
 			return setMember(it.Node, "content", copyOf(text))
 		}
 		n = firstText(n)
@@ -82,8 +83,8 @@ func setText(it *wire.Item, text *wire.Node) bool {
 }
 
 // firstText is the first part of a message that is a text.
-func firstText(parts *wire.Node) *wire.Node {
-	for _, part := range parts.Elems() {
+func firstText(parts *tree.Node) *tree.Node {
+	for _, part := range parts.List() {
 		if part.Get("text") != nil {
 			return part
 		}

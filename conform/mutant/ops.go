@@ -8,6 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // operationMutants mix up what several conversations on one wire must keep apart.
@@ -25,16 +26,16 @@ func mixConversations(ev evidence.Evidence) (evidence.Evidence, bool) {
 	for _, p := range check.Decode(&ev).Placements() {
 		conversation[p.Exchange] = p.Conversation
 	}
-	heard := map[int]*wire.Node{}
+	heard := map[int]*tree.Node{}
 	return changeRequest(func(e *editor) bool {
 		list, own := e.messageList(), conversation[e.x.Index]
 		isRound := e.findItem(func(_ int, it *wire.Item) bool { return it.Msg == 1 && it.What == wire.Call && e.wasEmitted(it) }) >= 0
-		if own < 0 || !isRound || len(list.Elems()) < 3 {
+		if own < 0 || !isRound || len(list.List()) < 3 {
 			return false
 		}
 		for _, c := range slices.Sorted(maps.Keys(heard)) {
 			if other := heard[c]; c != own {
-				list.Items = slices.Insert(list.Items, 1, copyOf(other.Items[1]), copyOf(other.Items[2]))
+				list.SetItems(slices.Insert(list.Items(), 1, copyOf(other.Items()[1]), copyOf(other.Items()[2])))
 				return true
 			}
 		}
@@ -46,9 +47,9 @@ func mixConversations(ev evidence.Evidence) (evidence.Evidence, bool) {
 // swapAgentAnswers exchanges what two results say that each quote a reply.
 func swapAgentAnswers(ev evidence.Evidence) (evidence.Evidence, bool) {
 	return changeRequest(func(e *editor) bool {
-		var quoting []*wire.Node
+		var quoting []*tree.Node
 		for i := range e.req.Items {
-			if it := &e.req.Items[i]; it.What == wire.Result && e.emitted[wire.Text.String()+it.Node.Get("content").Str()] {
+			if it := &e.req.Items[i]; it.What == wire.Result && e.emitted[wire.Text.String()+it.Node.Get("content").Text()] {
 				quoting = append(quoting, it.Node)
 			}
 		}
@@ -79,7 +80,7 @@ func restartAgent(ev evidence.Evidence) (evidence.Evidence, bool) {
 
 // repeatTask gives the second agent the task of the first.
 func repeatTask(ev evidence.Evidence) (evidence.Evidence, bool) {
-	var first *wire.Node
+	var first *tree.Node
 	return changeRequest(func(e *editor) bool {
 		if !opensWithTask(ev.Exchanges, *e.x) {
 			return false
@@ -88,7 +89,7 @@ func repeatTask(ev evidence.Evidence) (evidence.Evidence, bool) {
 			first = e.messageList()
 			return false
 		}
-		e.messageList().Items[0] = copyOf(first.Items[0])
+		e.messageList().Items()[0] = copyOf(first.Items()[0])
 		return true
 	})(ev)
 }

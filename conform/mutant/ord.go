@@ -5,6 +5,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // pairingMutants disturb calls and results.
@@ -83,12 +84,12 @@ func splitResults(e *editor) bool {
 		if it.What != wire.Result || i == 0 || e.req.Items[i-1].What != wire.Result || e.req.Items[i-1].Msg != it.Msg {
 			return false
 		}
-		all, k := e.messageList(), slices.Index(e.messageList().Items, e.req.Msgs[it.Msg].Node)
+		all, k := e.messageList(), slices.Index(e.messageList().Items(), e.req.Msgs[it.Msg].Node)
 		if k < 0 || !e.removeItem(it) {
 			return false
 		}
 		key := map[string]string{evidence.Anthropic: "content", evidence.Gemini: "parts"}[e.x.Provider]
-		all.Items = slices.Insert(all.Items, k+1, mustParse(`{"role":"user","`+key+`":[`+string(wire.Encode(it.Node))+`]}`))
+		all.SetItems(slices.Insert(all.Items(), k+1, mustParse(`{"role":"user","`+key+`":[`+string(tree.Encode(it.Node))+`]}`)))
 		return true
 	})
 }
@@ -98,7 +99,7 @@ func dropOpening(e *editor) bool {
 	if call < 0 || e.req.Items[call].Msg == 0 {
 		return false
 	}
-	e.messageList().Items = e.messageList().Items[e.req.Items[call].Msg:]
+	e.messageList().SetItems(e.messageList().Items()[e.req.Items[call].Msg:])
 	return true
 }
 

@@ -70,10 +70,10 @@ var formMutants = []Mutant{
 
 func wrongSpeaker(e *editor) bool {
 	for _, m := range e.req.Msgs {
-		if m.Node.Get("role").Str() != "assistant" {
+		if m.Node.Get("role").Text() != "assistant" {
 			continue
 		}
-		for _, p := range m.Node.Get("content").Elems() {
+		for _, p := range m.Node.Get("content").List() {
 			if setMember(p, "type", jsonString("input_text")) {
 				return true
 			}
@@ -90,7 +90,7 @@ func endWithAssistant(e *editor) bool {
 	if !e.capability().DoesRefuse("prefill") {
 		return false // continues a prefilled answer
 	}
-	e.messageList().Items = append(e.messageList().Items, mustParse(last))
+	e.messageList().SetItems(append(e.messageList().Items(), mustParse(last)))
 	return true
 }
 

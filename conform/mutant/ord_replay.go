@@ -6,6 +6,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // replayMutants disturb what is sent back.
@@ -110,7 +111,7 @@ func editArguments(e *editor) bool {
 			return false
 		}
 		field := ownFields(it).Any("input", "args")
-		if field.Is('{') {
+		if field.Is(tree.Object) {
 			return setMember(field, "added_by_mutant", mustParse("true"))
 		}
 		return rewriteMember(it.Node, func(string) string { return `{"added_by_mutant":true}` }, "arguments")
@@ -125,7 +126,7 @@ func editText(e *editor) bool {
 		if e.x.Provider != evidence.OpenAI {
 			return rewriteMember(it.Node, appendDot, "text")
 		}
-		content := it.Node.Get("content").Elems()
+		content := it.Node.Get("content").List()
 		return len(content) > 0 && rewriteMember(content[0], appendDot, "text")
 	})
 }

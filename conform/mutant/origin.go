@@ -5,6 +5,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // originMutants send state to where it was not sealed.
@@ -34,12 +35,12 @@ func foreignExchange(provider string, n int, token string) evidence.Exchange {
 	x := evidence.Exchange{Index: n, Provider: evidence.OpenAI, Process: -1}
 	x.Request = evidence.Request{Method: "POST", URL: "https://api.openai.com/v1/responses",
 		Body: []byte(`{"model":"gpt-5.2","store":false,"input":[{"type":"reasoning","summary":[],"encrypted_content":` +
-			string(wire.Quote(token)) + `},{"role":"assistant","content":"ok"},{"role":"user","content":"Go on."}]}`)}
+			string(tree.Quote(token)) + `},{"role":"assistant","content":"ok"},{"role":"user","content":"Go on."}]}`)}
 	if provider == evidence.OpenAI {
 		x.Provider = evidence.Anthropic
 		x.Request.URL = "https://api.anthropic.com/v1/messages"
 		x.Request.Body = []byte(`{"model":"claude-opus-4-6","max_tokens":1024,"messages":[{"role":"user","content":"Hi."},{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":` +
-			string(wire.Quote(token)) + `},{"type":"text","text":"ok"}]},{"role":"user","content":"Go on."}]}`)
+			string(tree.Quote(token)) + `},{"type":"text","text":"ok"}]},{"role":"user","content":"Go on."}]}`)
 	}
 	return x
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // parameterMutants ask with parameters, tools, media and headers that the provider
@@ -16,29 +17,29 @@ var parameterMutants = []Mutant{
 	{"small-max", "leaves no room beside the thinking budget", []string{"PAR-001"}, changeRequest(func(e *editor) bool {
 		budget := e.doc.Get("thinking").Get("budget_tokens")
 		mayExceed := e.doc.Get("tools") != nil && !e.keepsHeaders() && e.header("Anthropic-Version") == ""
-		return budget.Is('0') && !mayExceed && !strings.Contains(e.header("Anthropic-Beta"), "interleaved") && setMember(e.doc, "max_tokens", copyOf(budget))
+		return budget.Is(tree.Number) && !mayExceed && !strings.Contains(e.header("Anthropic-Beta"), "interleaved") && setMember(e.doc, "max_tokens", copyOf(budget))
 	}, evidence.Anthropic)},
 	{"small-budget", "thinks with less than the least budget", []string{"PAR-001"}, changeRequest(func(e *editor) bool {
-		return e.doc.Get("thinking").Get("budget_tokens").Is('0') && setMember(e.doc.Get("thinking"), "budget_tokens", mustParse("512"))
+		return e.doc.Get("thinking").Get("budget_tokens").Is(tree.Number) && setMember(e.doc.Get("thinking"), "budget_tokens", mustParse("512"))
 	}, evidence.Anthropic)},
 	{"sample-while-thinking", "sets a temperature while it thinks", []string{"PAR-002"}, changeRequest(func(e *editor) bool {
-		kind := e.doc.Get("thinking").Get("type").Str()
+		kind := e.doc.Get("thinking").Get("type").Text()
 		return (kind == "enabled" || kind == "adaptive") && setMember(e.doc, "temperature", mustParse("0.2"))
 	}, evidence.Anthropic)},
 	{"sample-new-model", "sets top_k for a model that has none", []string{"PAR-002"}, changeRequest(func(e *editor) bool {
 		return e.capability().DoesRefuse("sampling") && setMember(e.doc, "top_k", mustParse("5"))
 	}, evidence.Anthropic)},
 	{"sample-twice", "sets temperature and top_p where one is taken", []string{"PAR-002"}, changeRequest(func(e *editor) bool {
-		kind := e.doc.Get("thinking").Get("type").Str()
+		kind := e.doc.Get("thinking").Get("type").Text()
 		return e.capability().DoesRefuse("temperature beside top_p") && kind != "enabled" && kind != "adaptive" &&
 			setMember(e.doc, "temperature", mustParse("0.5")) && setMember(e.doc, "top_p", mustParse("0.9"))
 	}, evidence.Anthropic)},
 	{"sample-while-reasoning", "sets a temperature while it reasons", []string{"PAR-002"}, changeRequest(func(e *editor) bool {
-		effort := e.doc.Get("reasoning").Get("effort").Str()
+		effort := e.doc.Get("reasoning").Get("effort").Text()
 		return e.capability().Reasoning != "" && e.capability().Reasoning != "never" && effort != "" && effort != "none" && setMember(e.doc, "temperature", mustParse("0.2"))
 	}, evidence.OpenAI)},
 	{"logprobs-while-reasoning", "asks for log probabilities while it reasons", []string{"PAR-002"}, changeRequest(func(e *editor) bool {
-		effort := e.doc.Get("reasoning").Get("effort").Str()
+		effort := e.doc.Get("reasoning").Get("effort").Text()
 		return e.capability().Reasoning != "" && e.capability().Reasoning != "never" && effort != "" && effort != "none" &&
 			setMember(e.doc, "include", mustParse(`["message.output_text.logprobs"]`))
 	}, evidence.OpenAI)},
@@ -49,10 +50,10 @@ var parameterMutants = []Mutant{
 	}, evidence.Anthropic)},
 	{"unknown-effort", "asks for an effort that does not exist", []string{"PAR-004"}, changeRequest(func(e *editor) bool {
 		n := e.doc.Any("reasoning", "output_config")
-		return n.Get("effort").Is('"') && e.capability().Efforts != nil && setMember(n, "effort", jsonString("extreme"))
+		return n.Get("effort").Is(tree.String) && e.capability().Efforts != nil && setMember(n, "effort", jsonString("extreme"))
 	}, evidence.Anthropic, evidence.OpenAI)},
 	{"encrypt-without-reasoning", "asks a model that does not reason for its reasoning", []string{"PAR-004"}, changeRequest(func(e *editor) bool {
-		return strings.Contains(string(wire.Encode(e.doc)), `"reasoning.encrypted_content"`) && setMember(e.doc, "model", jsonString("gpt-4.1"))
+		return strings.Contains(string(tree.Encode(e.doc)), `"reasoning.encrypted_content"`) && setMember(e.doc, "model", jsonString("gpt-4.1"))
 	}, evidence.OpenAI)},
 	{"choose-without-tools", "chooses among no tools", []string{"PAR-005"}, changeRequest(func(e *editor) bool {
 		mustCall := e.choice() == "any" || e.choice() == "tool" || e.choice() == "required" || e.choice() == "function" || strings.EqualFold(e.choice(), "ANY")
@@ -60,10 +61,10 @@ var parameterMutants = []Mutant{
 	})},
 	{"choose-absent-tool", "chooses a tool that is not there", []string{"PAR-005"}, changeRequest(func(e *editor) bool {
 		choice := e.doc.Get("tool_choice")
-		return choice.Get("name").Is('"') && !e.req.Stateful && !e.hasOtherTools() && setMember(choice, "name", jsonString("no_such_tool"))
+		return choice.Get("name").Is(tree.String) && !e.req.Stateful && !e.hasOtherTools() && setMember(choice, "name", jsonString("no_such_tool"))
 	}, evidence.Anthropic, evidence.OpenAI)},
 	{"force-while-thinking", "forces a tool while thinking is enabled", []string{"PAR-005"}, changeRequest(func(e *editor) bool {
-		return e.doc.Get("thinking").Get("type").Str() == "enabled" && e.choice() != "" && setMember(e.doc, "tool_choice", mustParse(`{"type":"any"}`))
+		return e.doc.Get("thinking").Get("type").Text() == "enabled" && e.choice() != "" && setMember(e.doc, "tool_choice", mustParse(`{"type":"any"}`))
 	}, evidence.Anthropic)},
 	{"unknown-member", "sends a member that the provider does not know", []string{"PAR-006"}, changeRequest(func(e *editor) bool {
 		return e.isPublicAPI() && setMember(e.doc, "no_such_member", mustParse("1"))
@@ -89,24 +90,24 @@ var parameterMutants = []Mutant{
 		return e.capability().MaxOutput > 0 && setMember(e.doc, "max_tokens", mustParse("400000"))
 	}, evidence.Anthropic)},
 	{"bad-tool-name", "gives a tool a name that the provider does not take", []string{"PAR-008"}, changeRequest(func(e *editor) bool {
-		return e.eachFunction(func(f, _ *wire.Node) bool { return setMember(f, "name", jsonString("1 bad/name")) })
+		return e.eachFunction(func(f, _ *tree.Node) bool { return setMember(f, "name", jsonString("1 bad/name")) })
 	})},
 	{"same-tool-name", "declares a tool twice", []string{"PAR-008"}, changeRequest(func(e *editor) bool {
-		return e.eachFunction(func(f, list *wire.Node) bool {
-			list.Items = append(list.Items, copyOf(f))
+		return e.eachFunction(func(f, list *tree.Node) bool {
+			list.SetItems(append(list.Items(), copyOf(f)))
 			return true
 		})
 	})},
 	{"bad-schema", "declares an argument of a type that does not exist", []string{"PAR-008"}, changeRequest(func(e *editor) bool {
-		return e.eachFunction(func(f, _ *wire.Node) bool {
+		return e.eachFunction(func(f, _ *tree.Node) bool {
 			schema := f.Any("input_schema", "parameters")
-			return schema.Is('{') && setMember(schema, "properties", mustParse(`{"x":{"type":"str"}}`))
+			return schema.Is(tree.Object) && setMember(schema, "properties", mustParse(`{"x":{"type":"str"}}`))
 		})
 	})},
 	{"loose-strict-schema", "calls a schema strict that lets anything in", []string{"PAR-008"}, changeRequest(func(e *editor) bool {
-		return e.eachFunction(func(f, _ *wire.Node) bool {
+		return e.eachFunction(func(f, _ *tree.Node) bool {
 			schema := f.Any("input_schema", "parameters")
-			return f.Get("strict").True() && schema.Is('{') && setMember(schema, "additionalProperties", mustParse("true"))
+			return f.Get("strict").True() && schema.Is(tree.Object) && setMember(schema, "additionalProperties", mustParse("true"))
 		})
 	}, evidence.Anthropic, evidence.OpenAI)},
 	{"many-marks", "marks five places for the cache", []string{"PAR-009"}, changeRequest(func(e *editor) bool {
@@ -117,15 +118,15 @@ var parameterMutants = []Mutant{
 		mark := `{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}`
 		return setMember(e.doc, "system", mustParse("["+mark+","+strings.Replace(mark, `l"}`, `l","ttl":"1h"}`, 1)+"]"))
 	}, evidence.Anthropic)},
-	{"bad-media-type", "sends an image of a type that is not read", []string{"PAR-010"}, changeMedia(func(source *wire.Node) bool { return setMember(source, "media_type", jsonString("image/bmp")) })},
-	{"bad-base64", "sends an image that is not base64", []string{"PAR-010"}, changeMedia(func(source *wire.Node) bool { return setMember(source, "data", jsonString("not base64!")) })},
-	{"huge-image", "sends an image of 10,240 pixels", []string{"PAR-010"}, changeMedia(func(source *wire.Node) bool {
+	{"bad-media-type", "sends an image of a type that is not read", []string{"PAR-010"}, changeMedia(func(source *tree.Node) bool { return setMember(source, "media_type", jsonString("image/bmp")) })},
+	{"bad-base64", "sends an image that is not base64", []string{"PAR-010"}, changeMedia(func(source *tree.Node) bool { return setMember(source, "data", jsonString("not base64!")) })},
+	{"huge-image", "sends an image of 10,240 pixels", []string{"PAR-010"}, changeMedia(func(source *tree.Node) bool {
 		return setMember(source, "media_type", jsonString("image/png")) && setMember(source, "data", jsonString("iVBORw0KGgoAAAANSUhEUgAAKAAAAAAB"))
 	})},
 	{"audio-file", "sends a sound as a document", []string{"PAR-010"}, changeRequest(func(e *editor) bool {
 		return e.eachItem(func(_ int, it *wire.Item) bool {
-			return slices.ContainsFunc(it.Node.Get("content").Elems(), func(p *wire.Node) bool {
-				return p.Get("file_data").Is('"') && setMember(p, "file_data", jsonString("data:audio/mpeg;base64,SUQz"))
+			return slices.ContainsFunc(it.Node.Get("content").List(), func(p *tree.Node) bool {
+				return p.Get("file_data").Is(tree.String) && setMember(p, "file_data", jsonString("data:audio/mpeg;base64,SUQz"))
 			})
 		})
 	}, evidence.OpenAI)},
@@ -146,10 +147,10 @@ var parameterMutants = []Mutant{
 		return setMember(e.doc, "previous_response_id", jsonString("resp_1")) && setMember(e.doc, "conversation", jsonString("conv_1"))
 	}, evidence.OpenAI)},
 	{"continue-unstored", "goes on with a response that was not stored", []string{"PAR-012"}, continueUnstored},
-	{"level-and-budget", "says in two ways how much to think", []string{"PAR-013"}, changeThinking(func(config *wire.Node, _ specs.Capability) bool {
+	{"level-and-budget", "says in two ways how much to think", []string{"PAR-013"}, changeThinking(func(config *tree.Node, _ specs.Capability) bool {
 		return setMember(config, "thinkingLevel", jsonString("LOW")) && setMember(config, "thinkingBudget", mustParse("1024"))
 	})},
-	{"bad-level", "asks for a level that the model does not have", []string{"PAR-013"}, changeThinking(func(config *wire.Node, c specs.Capability) bool {
+	{"bad-level", "asks for a level that the model does not have", []string{"PAR-013"}, changeThinking(func(config *tree.Node, c specs.Capability) bool {
 		return c.Levels != nil && config.Get("thinkingLevel") != nil && setMember(config, "thinkingLevel", jsonString("EXTREME"))
 	})},
 	{"circulate-early", "sends back what the provider's tools did before Gemini 3", []string{"PAR-013"}, changeRequest(func(e *editor) bool {
@@ -160,7 +161,7 @@ var parameterMutants = []Mutant{
 		isOld := specs.ParseModel(e.req.Model).IsBefore(2, 5) // gives them
 		return !isOld && e.isPublicAPI() && setMember(e.doc.Get("generationConfig"), "responseLogprobs", mustParse("true"))
 	}, evidence.Gemini)},
-	{"zero-budget", "forbids a model to think that always thinks", []string{"PAR-013"}, changeThinking(func(config *wire.Node, c specs.Capability) bool {
+	{"zero-budget", "forbids a model to think that always thinks", []string{"PAR-013"}, changeThinking(func(config *tree.Node, c specs.Capability) bool {
 		return c.DoesRefuse("zero budget") && config.Get("thinkingBudget") != nil && setMember(config, "thinkingBudget", mustParse("0"))
 	})},
 }
@@ -180,7 +181,7 @@ func (e *editor) keepsHeaders() bool {
 func (e *editor) choice() string {
 	choice := e.doc.Get("tool_choice")
 	config := e.doc.Any("toolConfig", "tool_config").Any("functionCallingConfig", "function_calling_config")
-	return choice.Str() + choice.Get("type").Str() + config.Get("mode").Str()
+	return choice.Text() + choice.Get("type").Text() + config.Get("mode").Text()
 }
 
 // hasOtherTools reports whether tools are given elsewhere than in the list.
@@ -198,16 +199,16 @@ func (e *editor) isPublicAPI() bool {
 
 // eachFunction calls f for every tool that the client runs and the list it stands in,
 // until it returns true.
-func (e *editor) eachFunction(f func(function, list *wire.Node) bool) bool {
+func (e *editor) eachFunction(f func(function, list *tree.Node) bool) bool {
 	tools := e.doc.Get("tools")
-	for _, t := range tools.Elems() {
-		list, functions := tools, []*wire.Node{t}
+	for _, t := range tools.List() {
+		list, functions := tools, []*tree.Node{t}
 		if e.x.Provider == evidence.Gemini {
 			list = t.Any("functionDeclarations", "function_declarations")
-			functions = list.Elems()
+			functions = list.List()
 		}
 		for _, function := range functions {
-			kind := function.Get("type").Str()
+			kind := function.Get("type").Text()
 			if (kind == "" || kind == "custom" || kind == "function") && function.Get("name") != nil && f(function, list) {
 				return true
 			}
@@ -218,7 +219,7 @@ func (e *editor) eachFunction(f func(function, list *wire.Node) bool) bool {
 
 func wrongThinkingForm(e *editor) bool {
 	thinking, c := e.doc.Get("thinking"), e.capability()
-	switch kind := thinking.Get("type").Str(); {
+	switch kind := thinking.Get("type").Text(); {
 	case kind == "" || c.Thinking == nil:
 		return false
 	case !slices.Contains(c.Thinking, "adaptive"):
@@ -230,11 +231,11 @@ func wrongThinkingForm(e *editor) bool {
 }
 
 // changeMedia makes a mutant that changes the first image of a request.
-func changeMedia(change func(source *wire.Node) bool) func(evidence.Evidence) (evidence.Evidence, bool) {
+func changeMedia(change func(source *tree.Node) bool) func(evidence.Evidence) (evidence.Evidence, bool) {
 	return changeRequest(func(e *editor) bool {
 		return e.eachItem(func(_ int, it *wire.Item) bool {
 			source := it.Node.Get("source")
-			return it.Type == "image" && source.Get("type").Str() == "base64" && change(source)
+			return it.Type == "image" && source.Get("type").Text() == "base64" && change(source)
 		})
 	}, evidence.Anthropic)
 }
@@ -254,7 +255,7 @@ func changeHeaders(change func(e *editor) bool) func(evidence.Evidence) (evidenc
 }
 
 // changeThinking makes a mutant that changes how much a Gemini model thinks.
-func changeThinking(change func(config *wire.Node, c specs.Capability) bool) func(evidence.Evidence) (evidence.Evidence, bool) {
+func changeThinking(change func(config *tree.Node, c specs.Capability) bool) func(evidence.Evidence) (evidence.Evidence, bool) {
 	return changeRequest(func(e *editor) bool {
 		config := e.doc.Get("generationConfig").Get("thinkingConfig")
 		return config != nil && change(config, e.capability())
@@ -267,7 +268,7 @@ func continueUnstored(ev evidence.Evidence) (evidence.Evidence, bool) {
 	named := map[string]bool{}
 	for n := range ev.Exchanges {
 		e := openEditor(&ev, n, nil)
-		if id := e.doc.Get("previous_response_id").Str(); id != "" && e.asksForAnswer() && !strings.Contains(id, "REDACTED") {
+		if id := e.doc.Get("previous_response_id").Text(); id != "" && e.asksForAnswer() && !strings.Contains(id, "REDACTED") {
 			named[id] = true
 		}
 	}

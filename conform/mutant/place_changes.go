@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // change changes one thing of an exchange. Bodies and headers are replaced, never
@@ -96,7 +97,7 @@ func joinWith(parts [][]byte, i int, with ...[]byte) []byte {
 // bodyChanges lists changes of a JSON document, each of one value. Each call of a
 // function reads the document again, so that no change sees another.
 func bodyChanges(body []byte) (list []func() []byte) {
-	doc, err := wire.Parse(body)
+	doc, err := tree.Parse(body)
 	if err != nil {
 		return nil
 	}
@@ -104,12 +105,12 @@ func bodyChanges(body []byte) (list []func() []byte) {
 	for n := range countNodes(doc) {
 		for _, edit := range nodeEdits {
 			list = append(list, func() []byte {
-				doc, err := wire.Parse(body)
+				doc, err := tree.Parse(body)
 				if err != nil {
 					return body
 				}
 				editNode(doc, n, edit)
-				return wire.Encode(doc)
+				return tree.Encode(doc)
 			})
 		}
 	}
@@ -117,23 +118,23 @@ func bodyChanges(body []byte) (list []func() []byte) {
 }
 
 // moveChanges lists moves of one part of a message to the end of another message.
-func moveChanges(body []byte, doc *wire.Node) (list []func() []byte) {
-	parts := func(doc *wire.Node, i int) *wire.Node {
-		return doc.Any("messages", "contents").Items[i].Any("content", "parts")
+func moveChanges(body []byte, doc *tree.Node) (list []func() []byte) {
+	parts := func(doc *tree.Node, i int) *tree.Node {
+		return doc.Any("messages", "contents").Items()[i].Any("content", "parts")
 	}
-	messages := doc.Any("messages", "contents").Elems()
+	messages := doc.Any("messages", "contents").List()
 	for from := range messages {
 		for to := range messages {
-			for part := range parts(doc, from).Elems() {
-				if from == to || !parts(doc, to).Is('[') {
+			for part := range parts(doc, from).List() {
+				if from == to || !parts(doc, to).Is(tree.Array) {
 					continue
 				}
 				list = append(list, func() []byte {
 					doc := mustParse(string(body))
 					source, target := parts(doc, from), parts(doc, to)
-					target.Items = append(target.Items, source.Items[part])
+					target.SetItems(append(target.Items(), source.Items()[part]))
 					removeValue(source, part)
-					return wire.Encode(doc)
+					return tree.Encode(doc)
 				})
 			}
 		}
@@ -153,22 +154,22 @@ func memberChanges(body []byte) (list []func() []byte) {
 	return list
 }
 
-func countNodes(n *wire.Node) int {
-	count := len(n.Items)
-	for _, v := range n.Items {
+func countNodes(n *tree.Node) int {
+	count := len(n.Items())
+	for _, v := range n.Items() {
 		count += countNodes(v)
 	}
 	return count
 }
 
 // editNode applies edit to the value with ordinal n below the root, depth first.
-func editNode(parent *wire.Node, n int, edit func(parent *wire.Node, i int)) int {
-	for i := 0; i < len(parent.Items); i++ {
+func editNode(parent *tree.Node, n int, edit func(parent *tree.Node, i int)) int {
+	for i := 0; i < len(parent.Items()); i++ {
 		if n == 0 {
 			edit(parent, i)
 			return -1
 		}
-		if n = editNode(parent.Items[i], n-1, edit); n < 0 {
+		if n = editNode(parent.Items()[i], n-1, edit); n < 0 {
 			return n
 		}
 	}
@@ -176,83 +177,83 @@ func editNode(parent *wire.Node, n int, edit func(parent *wire.Node, i int)) int
 }
 
 // nodeEdits change the value i of parent.
-var nodeEdits = []func(parent *wire.Node, i int){
+var nodeEdits = []func(parent *tree.Node, i int){
 	removeValue, removeTwo, startAgain, repeatValue, repeatAsModel, addContent, nestMember, swapValues, swapMembers, alterValue, spoilValue, renameMedia, emptyValue, replaceValue,
 	setWord("user"), setWord("assistant"), setWord("input_text"), setWord("output_text"), setWord("thinking"), setWord("tool_result"),
 }
 
 // setWord makes a type or role another one.
-func setWord(word string) func(parent *wire.Node, i int) {
-	return func(parent *wire.Node, i int) {
-		if parent.Is('{') && (parent.Names[i] == "type" || parent.Names[i] == "role") {
-			parent.Items[i] = jsonString(word)
+func setWord(word string) func(parent *tree.Node, i int) {
+	return func(parent *tree.Node, i int) {
+		if parent.Is(tree.Object) && (parent.Names()[i] == "type" || parent.Names()[i] == "role") {
+			parent.Items()[i] = jsonString(word)
 		}
 	}
 }
 
 // swapMembers changes the order of two members, which no JSON reader notices.
-func swapMembers(parent *wire.Node, i int) {
-	if k := i + 1; parent.Is('{') && k < len(parent.Items) {
+func swapMembers(parent *tree.Node, i int) {
+	if k := i + 1; parent.Is(tree.Object) && k < len(parent.Items()) {
 		swapValues(parent, i)
-		parent.Names[i], parent.Names[k] = parent.Names[k], parent.Names[i]
+		parent.Names()[i], parent.Names()[k] = parent.Names()[k], parent.Names()[i]
 	}
 }
 
 // renameMedia makes the type of a medium one that nobody takes.
-func renameMedia(parent *wire.Node, i int) {
-	if v := parent.Items[i]; v.Is('"') && strings.Contains(v.Str(), "/") {
-		parent.Items[i] = jsonString(strings.NewReplacer("image/", "image/x", "application/", "application/x").Replace(v.Str()))
+func renameMedia(parent *tree.Node, i int) {
+	if v := parent.Items()[i]; v.Is(tree.String) && strings.Contains(v.Text(), "/") {
+		parent.Items()[i] = jsonString(strings.NewReplacer("image/", "image/x", "application/", "application/x").Replace(v.Text()))
 	}
 }
 
 // spoilValue adds to a string what stands in no id, token or base64.
-func spoilValue(parent *wire.Node, i int) {
-	if v := parent.Items[i]; v.Is('"') {
-		parent.Items[i] = jsonString(v.Str() + "\u2026")
+func spoilValue(parent *tree.Node, i int) {
+	if v := parent.Items()[i]; v.Is(tree.String) {
+		parent.Items()[i] = jsonString(v.Text() + "\u2026")
 	}
 }
 
-func removeValue(parent *wire.Node, i int) {
-	parent.Items = slices.Delete(parent.Items, i, i+1)
-	if parent.Is('{') {
-		parent.Names = slices.Delete(parent.Names, i, i+1)
+func removeValue(parent *tree.Node, i int) {
+	parent.SetItems(slices.Delete(parent.Items(), i, i+1))
+	if parent.Is(tree.Object) {
+		parent.SetMembers(slices.Delete(parent.Names(), i, i+1), parent.Items())
 	}
 }
 
 // removeTwo removes two neighbours, such as a turn and what answers it.
-func removeTwo(parent *wire.Node, i int) {
-	if i+1 < len(parent.Items) {
+func removeTwo(parent *tree.Node, i int) {
+	if i+1 < len(parent.Items()) {
 		removeValue(parent, i)
 		removeValue(parent, i)
 	}
 }
 
 // startAgain puts a new prompt in place of a message and all that follows it.
-func startAgain(parent *wire.Node, i int) {
+func startAgain(parent *tree.Node, i int) {
 	prompt := `{"role":"user","content":"Begin again."}`
-	if parent.Items[i].Get("parts") != nil {
+	if parent.Items()[i].Get("parts") != nil {
 		prompt = `{"role":"user","parts":[{"text":"Begin again."}]}`
 	}
-	if parent.Is('[') && parent.Items[i].Get("role") != nil {
-		parent.Items = append(parent.Items[:i:i], mustParse(prompt))
+	if parent.Is(tree.Array) && parent.Items()[i].Get("role") != nil {
+		parent.SetItems(append(parent.Items()[:i:i], mustParse(prompt)))
 	}
 }
 
 // repeatAsModel says again as the model's what an element says as another's.
-func repeatAsModel(parent *wire.Node, i int) {
-	v := copyOf(parent.Items[i])
-	if !parent.Is('[') || !rewriteMember(v, func(string) string { return "model" }, "role") {
+func repeatAsModel(parent *tree.Node, i int) {
+	v := copyOf(parent.Items()[i])
+	if !parent.Is(tree.Array) || !rewriteMember(v, func(string) string { return "model" }, "role") {
 		return
 	}
 	if v.Get("parts") == nil {
 		setMember(v, "role", jsonString("assistant"))
 	}
-	parent.Items = slices.Insert(parent.Items, i+1, v)
+	parent.SetItems(slices.Insert(parent.Items(), i+1, v))
 }
 
 // addContent gives an element a second kind of content.
-func addContent(parent *wire.Node, i int) {
-	if v := parent.Items[i]; parent.Is('[') && v.Is('{') {
+func addContent(parent *tree.Node, i int) {
+	if v := parent.Items()[i]; parent.Is(tree.Array) && v.Is(tree.Object) {
 		for _, member := range []string{"text", "functionCall"} {
 			if v.Get(member) == nil {
 				setMember(v, member, mustParse(map[string]string{"text": `"x"`, "functionCall": `{"name":"x"}`}[member]))
@@ -263,56 +264,56 @@ func addContent(parent *wire.Node, i int) {
 }
 
 // nestMember moves a member into the object beside it.
-func nestMember(parent *wire.Node, i int) {
-	for k, beside := range parent.Items {
-		if k != i && parent.Is('{') && beside.Is('{') {
-			setMember(beside, parent.Names[i], parent.Items[i])
+func nestMember(parent *tree.Node, i int) {
+	for k, beside := range parent.Items() {
+		if k != i && parent.Is(tree.Object) && beside.Is(tree.Object) {
+			setMember(beside, parent.Names()[i], parent.Items()[i])
 			removeValue(parent, i)
 			return
 		}
 	}
 }
 
-func repeatValue(parent *wire.Node, i int) {
-	parent.Items = slices.Insert(parent.Items, i, parent.Items[i])
-	if parent.Is('{') {
-		parent.Names = slices.Insert(parent.Names, i, "x_"+parent.Names[i])
+func repeatValue(parent *tree.Node, i int) {
+	parent.SetItems(slices.Insert(parent.Items(), i, parent.Items()[i]))
+	if parent.Is(tree.Object) {
+		parent.SetMembers(slices.Insert(parent.Names(), i, "x_"+parent.Names()[i]), parent.Items())
 	}
 }
 
 // swapValues exchanges two elements, or the values of two members.
-func swapValues(parent *wire.Node, i int) {
-	if k := i + 1; k < len(parent.Items) {
-		parent.Items[i], parent.Items[k] = parent.Items[k], parent.Items[i]
+func swapValues(parent *tree.Node, i int) {
+	if k := i + 1; k < len(parent.Items()) {
+		parent.Items()[i], parent.Items()[k] = parent.Items()[k], parent.Items()[i]
 	}
 }
 
 // alterValue changes what a value says and keeps its kind.
-func alterValue(parent *wire.Node, i int) {
-	switch v := parent.Items[i]; v.Kind {
-	case '"':
-		parent.Items[i] = jsonString(cutCharacter(v.Str()))
-	case '0':
-		parent.Items[i] = mustParse(map[bool]string{true: "1", false: "7"}[string(v.Raw) != "1"])
-	case 't':
-		parent.Items[i] = mustParse("false")
-	case 'f', 'n':
-		parent.Items[i] = mustParse("true")
+func alterValue(parent *tree.Node, i int) {
+	switch v := parent.Items()[i]; v.Kind() {
+	case tree.String:
+		parent.Items()[i] = jsonString(cutCharacter(v.Text()))
+	case tree.Integer, tree.Decimal:
+		parent.Items()[i] = mustParse(map[bool]string{true: "1", false: "7"}[v.Raw() != "1"])
+	case tree.Bool:
+		parent.Items()[i] = mustParse(strconv.FormatBool(!v.True()))
+	case tree.Null:
+		parent.Items()[i] = mustParse("true")
 	default:
-		parent.Items[i] = mustParse(map[bool]string{true: `{"x":1}`, false: `["x"]`}[v.Is('{')])
+		parent.Items()[i] = mustParse(map[bool]string{true: `{"x":1}`, false: `["x"]`}[v.Is(tree.Object)])
 	}
 }
 
-func emptyValue(parent *wire.Node, i int) {
-	empty := map[wire.Kind]string{'"': `""`, '{': `{}`, '[': `[]`, '0': `-1`}[parent.Items[i].Kind]
-	parent.Items[i] = mustParse(cmp.Or(empty, "null"))
+func emptyValue(parent *tree.Node, i int) {
+	empty := map[tree.Kind]string{tree.String: `""`, tree.Object: `{}`, tree.Array: `[]`, tree.Integer: `-1`, tree.Decimal: `-1`}[parent.Items()[i].Kind()]
+	parent.Items()[i] = mustParse(cmp.Or(empty, "null"))
 }
 
 // replaceValue puts a value of another kind in place.
-func replaceValue(parent *wire.Node, i int) {
-	if parent.Items[i].Is('"') {
-		parent.Items[i] = mustParse("0")
+func replaceValue(parent *tree.Node, i int) {
+	if parent.Items()[i].Is(tree.String) {
+		parent.Items()[i] = mustParse("0")
 		return
 	}
-	parent.Items[i] = jsonString("x")
+	parent.Items()[i] = jsonString("x")
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // What a check counts as observed can be broken there: 200 places of a seed.
@@ -71,7 +71,7 @@ func TestBodyChanges(t *testing.T) {
 	seen := map[string]bool{}
 	for _, change := range bodyChanges(given) {
 		got := change()
-		if _, err := wire.Parse(got); err != nil {
+		if _, err := tree.Parse(got); err != nil {
 			t.Fatalf("%v: %s", err, got)
 		}
 		if again := change(); !bytes.Equal(got, again) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // recoveryMutants go on badly after a failure that was not about the form.
@@ -63,7 +64,7 @@ func changeResult(x *evidence.Exchange) bool {
 		return it.What == wire.Result && rewriteMember(it.Node, appendDot, "content", "output")
 	})
 	if changed {
-		x.Request.Body = wire.Encode(e.doc)
+		x.Request.Body = tree.Encode(e.doc)
 	}
 	return changed
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // redactorMutants let a redactor or a sanitiser write into what was issued.
@@ -52,34 +53,34 @@ func (e *editor) isKnownCall(it *wire.Item) bool {
 
 // maskArguments writes asterisks in place of the first string of a call's arguments.
 func maskArguments(it *wire.Item) bool {
-	args, err := wire.Parse([]byte(it.Args))
+	args, err := tree.Parse([]byte(it.Args))
 	if err != nil {
 		return false
 	}
-	i := slices.IndexFunc(args.Items, func(v *wire.Node) bool { return v.Is('"') && v.Str() != "" })
+	i := slices.IndexFunc(args.Items(), func(v *tree.Node) bool { return v.Is(tree.String) && v.Text() != "" })
 	if i < 0 {
 		return false
 	}
-	args.Items[i] = jsonString("***")
+	args.Items()[i] = jsonString("***")
 	return setArguments(it, args)
 }
 
 // setArguments gives a call other arguments.
-func setArguments(it *wire.Item, args *wire.Node) bool {
-	if fields := ownFields(it); fields.Get("arguments").Is('"') {
-		return setMember(fields, "arguments", jsonString(string(wire.Encode(args))))
-	} else if fields.Any("input", "args").Is('{') {
+func setArguments(it *wire.Item, args *tree.Node) bool {
+	if fields := ownFields(it); fields.Get("arguments").Is(tree.String) {
+		return setMember(fields, "arguments", jsonString(string(tree.Encode(args))))
+	} else if fields.Any("input", "args").Is(tree.Object) {
 		return setMember(fields, map[bool]string{true: "input", false: "args"}[fields.Get("input") != nil], args)
 	}
 	return false
 }
 
 // rewriteText changes the text of an item, wherever its provider keeps it.
-func rewriteText(n *wire.Node, f func(string) string) bool {
+func rewriteText(n *tree.Node, f func(string) string) bool {
 	if rewriteMember(n, f, "text", "content") {
 		return true
 	}
-	return slices.ContainsFunc(n.Get("content").Elems(), func(part *wire.Node) bool { return rewriteMember(part, f, "text") })
+	return slices.ContainsFunc(n.Get("content").List(), func(part *tree.Node) bool { return rewriteMember(part, f, "text") })
 }
 
 // maskOldResult masks a result in the second request that holds it.
@@ -87,11 +88,11 @@ func maskOldResult(ev evidence.Evidence) (evidence.Evidence, bool) {
 	sent := map[string]bool{}
 	return changeRequest(func(e *editor) bool {
 		masked := e.x.Response.Status < 400 && e.eachItem(func(_ int, it *wire.Item) bool {
-			return it.What == wire.Result && sent[string(it.Node.Raw)] && rewriteResult(it, func(s string) string { return s[:len(s)/2] + "[REDACTED]" })
+			return it.What == wire.Result && sent[it.Node.Raw()] && rewriteResult(it, func(s string) string { return s[:len(s)/2] + "[REDACTED]" })
 		})
 		for i := range e.req.Items {
 			if it := &e.req.Items[i]; it.What == wire.Result && e.x.Response.Status < 400 {
-				sent[string(it.Node.Raw)] = true
+				sent[it.Node.Raw()] = true
 			}
 		}
 		return masked
@@ -104,13 +105,13 @@ func rewriteResult(it *wire.Item, f func(string) string) bool {
 	if rewriteMember(fields, f, "content", "output") {
 		return true
 	}
-	for _, list := range []*wire.Node{fields.Get("content"), fields.Get("output")} {
-		if slices.ContainsFunc(list.Elems(), func(part *wire.Node) bool { return rewriteMember(part, f, "text") }) {
+	for _, list := range []*tree.Node{fields.Get("content"), fields.Get("output")} {
+		if slices.ContainsFunc(list.List(), func(part *tree.Node) bool { return rewriteMember(part, f, "text") }) {
 			return true
 		}
 	}
 	response := fields.Get("response")
-	return response.Is('{') && slices.ContainsFunc(response.Names, func(name string) bool {
-		return name != "name" && (rewriteMember(response, f, name) || slices.ContainsFunc(response.Get(name).Elems(), func(part *wire.Node) bool { return rewriteMember(part, f, "text") }))
+	return response.Is(tree.Object) && slices.ContainsFunc(response.Names(), func(name string) bool {
+		return name != "name" && (rewriteMember(response, f, name) || slices.ContainsFunc(response.Get(name).List(), func(part *tree.Node) bool { return rewriteMember(part, f, "text") }))
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // modelMutants ask for what the allowlist refuses.
@@ -51,10 +52,10 @@ func changeProcess(change func(ev *evidence.Evidence, n int, p *evidence.Process
 var resumeMutants = []Mutant{
 	{"drop-prefix", "resumes with the new prompt alone", []string{"RES-001"}, changeResumed(func(e *editor, _ *wire.Request) bool {
 		all := e.messageList()
-		if len(all.Elems()) < 2 {
+		if len(all.List()) < 2 {
 			return false
 		}
-		all.Items = all.Items[len(all.Items)-1:]
+		all.SetItems(all.Items()[len(all.Items())-1:])
 		return true
 	})},
 	{"edit-history-on-resume", "resumes with another first prompt", []string{"RES-001"}, changeResumed(func(e *editor, _ *wire.Request) bool { return e.editPrompt() })},
@@ -69,19 +70,19 @@ var resumeMutants = []Mutant{
 	{"alter-system", "changes the system prompt between turns", []string{"RES-002"}, changeRequest(func(e *editor) bool { return e.sendsBackReply() && e.editSystem() })},
 	{"alter-tools", "changes a tool between turns", []string{"RES-002"}, changeRequest(func(e *editor) bool {
 		tool := e.firstTool()
-		return e.sendsBackReply() && tool.Is('{') && setMember(tool, "description", jsonString("Changed by a mutant."))
+		return e.sendsBackReply() && tool.Is(tree.Object) && setMember(tool, "description", jsonString("Changed by a mutant."))
 	})},
 	{"reorder-tools", "lists the tools in another order", []string{"RES-002"}, changeRequest(func(e *editor) bool {
 		tools := e.toolList()
-		at := slices.IndexFunc(tools.Elems(), isInPrompt)
+		at := slices.IndexFunc(tools.List(), isInPrompt)
 		if !e.sendsBackReply() || at < 0 {
 			return false
 		}
-		other := slices.IndexFunc(tools.Items, func(t *wire.Node) bool { return isInPrompt(t) && !wire.Equal(t, tools.Items[at]) })
+		other := slices.IndexFunc(tools.Items(), func(t *tree.Node) bool { return isInPrompt(t) && !tree.Equal(t, tools.Items()[at]) })
 		if other < 0 {
 			return false
 		}
-		tools.Items[at], tools.Items[other] = tools.Items[other], tools.Items[at]
+		tools.Items()[at], tools.Items()[other] = tools.Items()[other], tools.Items()[at]
 		return true
 	})},
 	{"edit-history", "rewrites an earlier prompt", []string{"RES-003"}, changeRequest(func(e *editor) bool { return e.sendsBackReply() && e.editPrompt() })},
@@ -91,17 +92,17 @@ var resumeMutants = []Mutant{
 			wasSent := slices.ContainsFunc(e.ev.Exchanges[:e.n], func(x evidence.Exchange) bool {
 				return bytes.Contains(x.Request.Body, []byte(it.ID)) && bytes.Contains(x.Request.Body, []byte(it.Args))
 			})
-			args, err := wire.Parse([]byte(it.Args))
-			if it.What != wire.Call || !e.wasEmitted(it) || !wasSent || err != nil || len(args.Names) == 0 {
+			args, err := tree.Parse([]byte(it.Args))
+			if it.What != wire.Call || !e.wasEmitted(it) || !wasSent || err != nil || len(args.Names()) == 0 {
 				return false
 			}
-			slices.Reverse(args.Names)
-			slices.Reverse(args.Items)
-			if first := args.Items[0]; len(args.Names) == 1 {
-				if !first.Is('"') || first.Str() == "" {
+			slices.Reverse(args.Names())
+			slices.Reverse(args.Items())
+			if first := args.Items()[0]; len(args.Names()) == 1 {
+				if !first.Is(tree.String) || first.Text() == "" {
 					return false
 				}
-				args.Items[0] = mustParse(fmt.Sprintf(`"\u%04x`, first.Raw[1]) + string(first.Raw[2:]))
+				args.Items()[0] = mustParse(fmt.Sprintf(`"\u%04x`, first.Raw()[1]) + string(first.Raw()[2:]))
 			}
 			return setArguments(it, args)
 		})
@@ -109,7 +110,7 @@ var resumeMutants = []Mutant{
 }
 
 // isInPrompt: a deferred tool is not part of the prompt, wherever it stands.
-func isInPrompt(tool *wire.Node) bool { return !tool.Get("defer_loading").True() }
+func isInPrompt(tool *tree.Node) bool { return !tool.Get("defer_loading").True() }
 
 // changeResumed changes the first request of a resumed process that was answered;
 // before is the request in front of it.
@@ -140,18 +141,18 @@ func (e *editor) editPrompt() bool {
 		if it.Model() || it.What != wire.Text || it.Role != "user" {
 			return false
 		}
-		if it.Node.Is('{') && rewriteMember(it.Node, appendDot, "text") {
+		if it.Node.Is(tree.Object) && rewriteMember(it.Node, appendDot, "text") {
 			return true
 		}
 		content := it.Node.Get("content")
-		if content.Is('"') {
+		if content.Is(tree.String) {
 			return rewriteMember(it.Node, appendDot, "content")
 		}
-		if len(content.Elems()) > 0 {
-			return rewriteMember(content.Items[0], appendDot, "text")
+		if len(content.List()) > 0 {
+			return rewriteMember(content.Items()[0], appendDot, "text")
 		}
 		m := e.req.Msgs[it.Msg].Node
-		return it.Node.Is('"') && m.Is('{') && rewriteMember(m, appendDot, "content")
+		return it.Node.Is(tree.String) && m.Is(tree.Object) && rewriteMember(m, appendDot, "content")
 	})
 }
 
@@ -160,24 +161,24 @@ func (e *editor) editSystem() bool {
 		if rewriteMember(e.doc, appendDot, key) {
 			return true
 		}
-		if list := e.doc.Get(key).Elems(); len(list) > 0 && rewriteMember(list[0], appendDot, "text") {
+		if list := e.doc.Get(key).List(); len(list) > 0 && rewriteMember(list[0], appendDot, "text") {
 			return true
 		}
 	}
-	parts := e.req.System.Get("parts").Elems()
+	parts := e.req.System.Get("parts").List()
 	return len(parts) > 0 && rewriteMember(parts[0], appendDot, "text")
 }
 
 // toolList returns the array of tool definitions.
-func (e *editor) toolList() *wire.Node {
-	if list := e.req.Tools.Elems(); len(list) > 0 && e.x.Provider == evidence.Gemini {
+func (e *editor) toolList() *tree.Node {
+	if list := e.req.Tools.List(); len(list) > 0 && e.x.Provider == evidence.Gemini {
 		return list[0].Any("functionDeclarations", "function_declarations")
 	}
 	return e.req.Tools
 }
 
-func (e *editor) firstTool() *wire.Node {
-	list := e.toolList().Elems()
+func (e *editor) firstTool() *tree.Node {
+	list := e.toolList().List()
 	if first := slices.IndexFunc(list, isInPrompt); first >= 0 {
 		return list[first]
 	}
@@ -218,10 +219,10 @@ func forgetReply(e *editor, before *wire.Request) bool {
 func replayTwice(e *editor, before *wire.Request) bool {
 	all := e.messageList()
 	n := len(before.Msgs)
-	if len(all.Elems()) <= n+1 || e.req.Msgs[n].Role != "assistant" {
+	if len(all.List()) <= n+1 || e.req.Msgs[n].Role != "assistant" {
 		return false
 	}
-	last := len(all.Items) - 1
-	all.Items = append(all.Items, copyOf(e.req.Msgs[n].Node), copyOf(all.Items[last]))
+	last := len(all.Items()) - 1
+	all.SetItems(append(all.Items(), copyOf(e.req.Msgs[n].Node), copyOf(all.Items()[last])))
 	return true
 }

@@ -65,7 +65,7 @@ func leadsLast(e *editor) (blocks []*wire.Item) {
 
 func dropThinking(e *editor) bool {
 	blocks := leadsLast(e)
-	if t := e.doc.Get("thinking").Get("type").Str(); t == "disabled" {
+	if t := e.doc.Get("thinking").Get("type").Text(); t == "disabled" {
 		return false
 	}
 	for _, it := range blocks {
@@ -78,14 +78,14 @@ func dropThinking(e *editor) bool {
 
 func thinkingLast(e *editor) bool {
 	blocks := leadsLast(e)
-	if len(blocks) == 0 || e.doc.Get("thinking").Get("type").Str() != "enabled" {
+	if len(blocks) == 0 || e.doc.Get("thinking").Get("type").Text() != "enabled" {
 		return false
 	}
 	list, k := e.arrayIndex(blocks[0])
-	if k != 0 || len(list.Items) == len(blocks) {
+	if k != 0 || len(list.Items()) == len(blocks) {
 		return false
 	}
-	list.Items = append(list.Items[len(blocks):], list.Items[:len(blocks)]...)
+	list.SetItems(append(list.Items()[len(blocks):], list.Items()[:len(blocks)]...))
 	return true
 }
 

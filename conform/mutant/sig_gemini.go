@@ -25,7 +25,7 @@ var geminiMutants = []Mutant{
 	}), evidence.Gemini)},
 	{"drop-signed-text", "leaves out a signed text part", []string{"SIG-017"}, changeRequest(signedText(func(e *editor, it *wire.Item) bool {
 		list, _ := e.arrayIndex(it)
-		return list != nil && len(list.Items) > 1 && e.removeItem(it)
+		return list != nil && len(list.Items()) > 1 && e.removeItem(it)
 	}), evidence.Gemini)},
 	{"drop-text-signature", "joins a signed text with what stands before it", []string{"SIG-017"}, changeRequest(signedText(func(_ *editor, it *wire.Item) bool {
 		return it.Text != "" && dropMember(it.Node, "thoughtSignature", "thought_signature")

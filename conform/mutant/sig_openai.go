@@ -1,10 +1,12 @@
 package mutant
 
 import (
+	"net/http"
+
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
-	"net/http"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // openAIMutants disturb reasoning items.
@@ -19,10 +21,10 @@ var openAIMutants = []Mutant{
 	{"lone-reasoning", "leaves out what followed reasoning", []string{"SIG-009"}, changeRequest(changeReasoning(loneReasoning), evidence.OpenAI)},
 	{"drop-summary-part", "loses a part of a summary", []string{"SIG-010"}, changeRequest(changeReasoning(func(_ *editor, _ int, it *wire.Item) bool {
 		s := it.Node.Get("summary")
-		if len(s.Elems()) == 0 {
+		if len(s.List()) == 0 {
 			return false
 		}
-		s.Items = s.Items[1:]
+		s.SetItems(s.Items()[1:])
 		return true
 	}), evidence.OpenAI)},
 	{"omit-summary", "leaves out the summary list", []string{"SIG-010"}, changeRequest(changeReasoning(func(_ *editor, _ int, it *wire.Item) bool {
@@ -32,21 +34,21 @@ var openAIMutants = []Mutant{
 		return rewriteMember(it.Node, func(s string) string { return s + "ff" }, "id")
 	}), evidence.OpenAI)},
 	{"store-conversation", "lets the provider store the conversation", []string{"SIG-012"}, changeRequest(func(e *editor) bool {
-		return e.ev.Source != evidence.SourceRecording && e.doc.Get("store").Is('f') && dropMember(e.doc, "store")
+		return e.ev.Source != evidence.SourceRecording && e.doc.Get("store").False() && dropMember(e.doc, "store")
 	}, evidence.OpenAI)},
 	{"drop-include", "does not ask for encrypted content", []string{"SIG-012"}, changeRequest(func(e *editor) bool {
 		return e.ev.Source != evidence.SourceRecording && dropMember(e.doc, "include")
 	}, evidence.OpenAI)},
 	{"lose-reasoning", "neither asks for reasoning nor sends it back", []string{"SIG-012"}, loseReasoning},
 	{"strip-encrypted", "names reasoning that is not stored", []string{"SIG-013"}, changeRequest(changeReasoning(func(e *editor, _ int, it *wire.Item) bool {
-		return it.ItemID != "" && e.doc.Get("store").Is('f') && dropMember(it.Node, "encrypted_content")
+		return it.ItemID != "" && e.doc.Get("store").False() && dropMember(it.Node, "encrypted_content")
 	}), evidence.OpenAI)},
 	{"name-image", "names an image that is not stored", []string{"SIG-013"}, changeRequest(func(e *editor) bool {
 		all := e.messageList()
-		if !all.Is('[') || !e.doc.Get("store").Is('f') {
+		if !all.Is(tree.Array) || !e.doc.Get("store").False() {
 			return false
 		}
-		all.Items = append(all.Items, mustParse(`{"type":"image_generation_call","id":"ig_0a1b2c"}`))
+		all.SetItems(append(all.Items(), mustParse(`{"type":"image_generation_call","id":"ig_0a1b2c"}`)))
 		return true
 	}, evidence.OpenAI)},
 	{"drop-phase", "forgets the phase of a message", []string{"SIG-020"}, changeRequest(func(e *editor) bool {
@@ -109,7 +111,7 @@ func loseReasoning(ev evidence.Evidence) (evidence.Evidence, bool) {
 		calls := ""
 		for i := start; i < len(e.req.Items); i++ {
 			if it := &e.req.Items[i]; it.Type == "function_call" && e.wasEmitted(it) {
-				calls += "," + string(wire.Encode(it.Node))
+				calls += "," + string(tree.Encode(it.Node))
 			}
 		}
 		last := e.findItem(func(i int, it *wire.Item) bool { return i >= start && it.Type == "function_call_output" })
@@ -118,7 +120,7 @@ func loseReasoning(ev evidence.Evidence) (evidence.Evidence, bool) {
 		}
 		e.eachItem(func(_ int, it *wire.Item) bool { return it.What == wire.Thinking && !e.removeItem(it) })
 		if before := openEditor(e.ev, n, nil); dropMember(before.doc, "include") {
-			before.x.Request.Body = wire.Encode(before.doc)
+			before.x.Request.Body = tree.Encode(before.doc)
 		}
 		e.ev.Exchanges[n].Response = jsonResponse(http.StatusOK, `{"id":"resp_9","object":"response","status":"completed","output":[`+calls[1:]+`],"usage":{"output_tokens_details":{"reasoning_tokens":40}}}`)
 		return true

@@ -51,7 +51,7 @@ var serverToolMutants = []Mutant{
 	}, evidence.OpenAI)},
 	{"alter-citation", "changes the ciphertext of a citation", []string{"SRV-007"}, changeRequest(func(e *editor) bool {
 		return e.eachItem(func(_ int, it *wire.Item) bool {
-			for _, c := range it.Node.Get("citations").Elems() {
+			for _, c := range it.Node.Get("citations").List() {
 				return rewriteMember(c, cutCharacter, "encrypted_index")
 			}
 			return false
@@ -59,7 +59,7 @@ var serverToolMutants = []Mutant{
 	}, evidence.Anthropic)},
 	{"forget-search-result", "leaves out a call of the provider's tool and its result", []string{"SRV-008"}, changeRequest(func(e *editor) bool {
 		return e.eachItem(func(_ int, it *wire.Item) bool {
-			call := e.findItem(func(_ int, c *wire.Item) bool { return c.ItemID != "" && c.ItemID == it.Node.Get("tool_use_id").Str() })
+			call := e.findItem(func(_ int, c *wire.Item) bool { return c.ItemID != "" && c.ItemID == it.Node.Get("tool_use_id").Text() })
 			return it.What == wire.Opaque && call >= 0 && e.removeItem(&e.req.Items[call]) && e.removeItem(it)
 		})
 	}, evidence.Anthropic)},
@@ -71,12 +71,12 @@ var serverToolMutants = []Mutant{
 // isAnswered reports whether a result of the provider's tool in the request has the id.
 func (e *editor) isAnswered(id string) bool {
 	return e.findItem(func(_ int, it *wire.Item) bool {
-		return it.What == wire.Opaque && it.Node.Get("tool_use_id").Str() == id
+		return it.What == wire.Opaque && it.Node.Get("tool_use_id").Text() == id
 	}) >= 0
 }
 
 func isProgrammatic(it *wire.Item) bool {
-	caller := it.Node.Get("caller").Get("type").Str()
+	caller := it.Node.Get("caller").Get("type").Text()
 	return it.What == wire.Call && caller != "" && caller != "direct"
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // streamMutants disturb replies on their way to the agent or into a recording.
@@ -101,7 +102,7 @@ func withoutFirst(kind string) func([]piece) []piece {
 func dropTerminal(x *evidence.Exchange, r *wire.Reply) bool {
 	for i, e := range r.Events {
 		over := e.Type() == "message_stop" || strings.HasPrefix(e.Type(), "response.completed") || e.Type() == "response.incomplete" ||
-			slices.ContainsFunc(e.JSON.Get("candidates").Elems(), func(c *wire.Node) bool { return !c.Any("finishReason", "finish_reason").Null() }) ||
+			slices.ContainsFunc(e.JSON.Get("candidates").List(), func(c *tree.Node) bool { return !c.Any("finishReason", "finish_reason").Null() }) ||
 			e.JSON.Any("promptFeedback", "prompt_feedback") != nil
 		if over {
 			x.Response.Body, x.Response.End = x.Response.Body[:e.Off], "eof"
@@ -113,11 +114,11 @@ func dropTerminal(x *evidence.Exchange, r *wire.Reply) bool {
 
 func changeResponseID(ev []piece) []piece {
 	for i := 1; i < len(ev); i++ {
-		n, err := wire.Parse(ev[i].data[bytes.IndexByte(ev[i].data, '{'):])
-		if err != nil || n.Get("responseId").Str() == "" {
+		n, err := tree.Parse(ev[i].data[bytes.IndexByte(ev[i].data, '{'):])
+		if err != nil || n.Get("responseId").Text() == "" {
 			continue
 		}
-		id := wire.Quote(n.Get("responseId").Str())
+		id := tree.Quote(n.Get("responseId").Text())
 		out := slices.Clone(ev)
 		out[i].data = bytes.Replace(ev[i].data, id, []byte(`"AnotherResponse"`), 1)
 		return out

@@ -3,6 +3,7 @@ package mutant
 import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // wrongSubjects get one thing wrong in every request they can. Whatever else
@@ -10,10 +11,10 @@ import (
 var wrongSubjects = []Mutant{
 	{ID: "forgetful", Does: "sends only the newest message", Apply: everyRequest(func(e *editor) bool {
 		all := e.messageList()
-		if len(all.Elems()) < 2 {
+		if len(all.List()) < 2 {
 			return false
 		}
-		all.Items = all.Items[len(all.Items)-1:]
+		all.SetItems(all.Items()[len(all.Items())-1:])
 		return true
 	})},
 	{ID: "scribbler", Does: "writes every token anew", Apply: everyRequest(func(e *editor) bool {
@@ -48,7 +49,7 @@ func everyRequest(change func(e *editor) bool) func(evidence.Evidence) (evidence
 		applied := false
 		for n := range ev.Exchanges {
 			if e := openEditor(&ev, n, nil); e.asksForAnswer() && change(e) {
-				e.x.Request.Body = wire.Encode(e.doc)
+				e.x.Request.Body = tree.Encode(e.doc)
 				applied = true
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // toolMutants tell the model something else about its tools than is so.
@@ -42,17 +43,17 @@ var toolMutants = []Mutant{
 	})},
 	{"unmark-server-error", "drops the mark of an error of an MCP server", []string{"MCP-002"}, changeRequest(func(e *editor) bool {
 		return e.eachNewResult(func(_, res *wire.Item) bool {
-			raw := string(res.Node.Raw)
+			raw := res.Node.Raw()
 			return (strings.Contains(raw, `\"isError\":true`) || strings.Contains(raw, "this tool always fails")) && dropMember(res.Node, "is_error")
 		})
 	}, evidence.Anthropic)},
 	{"prepend-tool", "puts a new tool before those that were there", []string{"MCP-003"}, changeRequest(func(e *editor) bool {
 		tools := e.doc.Get("tools")
-		n := len(tools.Elems())
-		if n < 3 || !strings.Contains(string(tools.Items[n-1].Raw), `"paint"`) {
+		n := len(tools.List())
+		if n < 3 || !strings.Contains(tools.Items()[n-1].Raw(), `"paint"`) {
 			return false
 		}
-		tools.Items = slices.Insert(tools.Items[:n-1:n-1], 0, tools.Items[n-1])
+		tools.SetItems(slices.Insert(tools.Items()[:n-1:n-1], 0, tools.Items()[n-1]))
 		return true
 	}, evidence.OpenAI)},
 }
@@ -80,16 +81,16 @@ func (e *editor) eachNewResult(f func(call, res *wire.Item) bool) bool {
 
 // offers reports whether the request declares a function of this name.
 func (e *editor) offers(name string) bool {
-	return e.eachFunction(func(f, _ *wire.Node) bool { return f.Get("name").Str() == name })
+	return e.eachFunction(func(f, _ *tree.Node) bool { return f.Get("name").Text() == name })
 }
 
 // dropFlag takes the mark of a failure from a result, if it has one. Gemini's is a member's
 // name.
 func dropFlag(res *wire.Item) bool {
 	dropMember(res.Node, "is_error")
-	if response := ownFields(res).Get("response"); response.Is('{') {
-		if k := slices.Index(response.Names, "error"); k >= 0 {
-			response.Names[k] = "output"
+	if response := ownFields(res).Get("response"); response.Is(tree.Object) {
+		if k := slices.Index(response.Names(), "error"); k >= 0 {
+			response.Names()[k] = "output"
 		}
 	}
 	return true
@@ -97,13 +98,13 @@ func dropFlag(res *wire.Item) bool {
 
 // forceAgain makes a request force the tool that the one before forced and the model called.
 func forceAgain(ev evidence.Evidence) (evidence.Evidence, bool) {
-	var choice *wire.Node
+	var choice *tree.Node
 	return changeRequest(func(e *editor) bool {
-		if c := e.doc.Get("tool_choice"); c.Get("name").Is('"') {
+		if c := e.doc.Get("tool_choice"); c.Get("name").Is(tree.String) {
 			choice = c
 			return false
 		}
-		isForced := func(_ int, it *wire.Item) bool { return it.What == wire.Call && it.Name == choice.Get("name").Str() }
+		isForced := func(_ int, it *wire.Item) bool { return it.What == wire.Call && it.Name == choice.Get("name").Text() }
 		return choice != nil && e.findItem(isForced) >= e.turnStart() && e.findItem(isForced) >= 0 && setMember(e.doc, "tool_choice", copyOf(choice))
 	}, evidence.Anthropic, evidence.OpenAI)(ev)
 }

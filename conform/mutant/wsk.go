@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // continuationMutants go on with the wrong response, or with the right one and too much.
@@ -29,7 +30,7 @@ var continuationMutants = []Mutant{
 					earlier[e.x.WebSocket], last[e.x.WebSocket] = last[e.x.WebSocket], r.ID
 				}
 			}()
-			isOwn := e.x.WebSocket != 0 && e.doc.Get("previous_response_id").Str() == last[e.x.WebSocket]
+			isOwn := e.x.WebSocket != 0 && e.doc.Get("previous_response_id").Text() == last[e.x.WebSocket]
 			return isOwn && earlier[e.x.WebSocket] != "" && setMember(e.doc, "previous_response_id", mustParse(`"`+earlier[e.x.WebSocket]+`"`))
 		}, evidence.OpenAI)(ev)
 	}},
@@ -41,7 +42,7 @@ var continuationMutants = []Mutant{
 			for i := range reply.Items {
 				list = append(list, reply.Items[i].Node)
 			}
-			return len(list) > 1 && setMember(e.doc, "input", &wire.Node{Kind: '[', Items: append(list, inputItems(e.doc)...)})
+			return len(list) > 1 && setMember(e.doc, "input", tree.NewArray(append(list, inputItems(e.doc)...)...))
 		})
 	}},
 	{"increment-on-new-socket", "sends an increment where nothing can be added to", []string{"WSK-003"}, changeRequest(func(e *editor) bool {
@@ -50,19 +51,19 @@ var continuationMutants = []Mutant{
 			return false
 		}
 		input := e.doc.Get("input")
-		input.Items = input.Items[k:]
+		input.SetItems(input.Items()[k:])
 		return true
 	}, evidence.OpenAI)},
 	{"name-lost-again", "names a response again that was not found", []string{"WSK-004"}, nameLostAgain},
 }
 
 // inputItems lists the items of an input; a text alone is a message of the user.
-func inputItems(doc *wire.Node) []*wire.Node {
+func inputItems(doc *tree.Node) []*tree.Node {
 	input := doc.Get("input")
-	if input.Is('"') {
-		return []*wire.Node{mustParse(`{"role":"user","content":` + string(wire.Encode(input)) + `}`)}
+	if input.Is(tree.String) {
+		return []*tree.Node{mustParse(`{"role":"user","content":` + string(tree.Encode(input)) + `}`)}
 	}
-	return slices.Clone(input.Elems())
+	return slices.Clone(input.List())
 }
 
 // changeContinuation changes the first request that goes on with a response of the
@@ -76,7 +77,7 @@ func changeContinuation(ev evidence.Evidence, change func(e *editor, from *evide
 		}
 	}
 	return changeRequest(func(e *editor) bool {
-		from := byID[e.doc.Get("previous_response_id").Str()]
+		from := byID[e.doc.Get("previous_response_id").Text()]
 		return from != nil && change(e, from)
 	}, evidence.OpenAI)(ev)
 }
@@ -88,7 +89,7 @@ func nameLostAgain(ev evidence.Evidence) (evidence.Evidence, bool) {
 		lost, next := &ev.Exchanges[i], &ev.Exchanges[i+1]
 		if bytes.Contains(lost.Response.Body, []byte("previous_response_not_found")) {
 			e := openEditor(&ev, i, nil)
-			id := e.doc.Get("previous_response_id").Str()
+			id := e.doc.Get("previous_response_id").Text()
 			next.Request.Body = []byte(strings.Replace(string(next.Request.Body), `"input"`, `"previous_response_id":"`+id+`","input"`, 1))
 			next.Response = lost.Response
 			return ev, true

@@ -13,6 +13,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/profiles"
 	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Observation is what one prompt showed of an agent, schema conform.observe.v1. It is
@@ -136,16 +137,16 @@ func newWaySeen(way string, s sighting, files []string, isolated bool) WaySeen {
 func orEmpty(list []string) []string { return append([]string{}, list...) }
 
 // toolNames are the names in a list of tools, wherever the provider puts them.
-func toolNames(tools *wire.Node) (names []string) {
-	for _, tool := range tools.Elems() {
-		if name := tool.Get("name").Str(); name != "" {
+func toolNames(tools *tree.Node) (names []string) {
+	for _, tool := range tools.List() {
+		if name := tool.Get("name").Text(); name != "" {
 			names = append(names, name)
 			continue
 		}
-		for _, f := range tool.Get("functionDeclarations").Elems() {
-			names = append(names, f.Get("name").Str())
+		for _, f := range tool.Get("functionDeclarations").List() {
+			names = append(names, f.Get("name").Text())
 		}
-		if kind := tool.Get("type").Str(); kind != "" {
+		if kind := tool.Get("type").Text(); kind != "" {
 			names = append(names, kind)
 		}
 	}

@@ -3,6 +3,8 @@ package wire
 import (
 	"strconv"
 	"strings"
+
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // readAnthropic builds the reply of the Messages API (reference §3.1). Blocks
@@ -25,25 +27,25 @@ func readAnthropicDoc(r *Reply) {
 	if r.Doc == nil {
 		return
 	}
-	if r.Doc.Get("type").Str() == "error" {
-		r.setError(errorOf(r.Doc), Place{-1, r.Doc.Off, "error"})
+	if r.Doc.Get("type").Text() == "error" {
+		r.setError(errorOf(r.Doc), Place{-1, r.Doc.Offset(), "error"})
 		return
 	}
 	r.readMessage(r.Doc, Place{-1, 0, ""})
-	if r.Doc.Get("content").Is('[') {
+	if r.Doc.Get("content").Is(tree.Array) {
 		r.End = Complete
 	}
 }
 
 // readMessage reads a message object: the whole reply, or its start.
-func (r *Reply) readMessage(m *Node, at Place) {
-	r.ID, r.Model = m.Get("id").Str(), m.Get("model").Str()
-	if s := m.Get("stop_reason").Str(); s != "" {
+func (r *Reply) readMessage(m *tree.Node, at Place) {
+	r.ID, r.Model = m.Get("id").Text(), m.Get("model").Text()
+	if s := m.Get("stop_reason").Text(); s != "" {
 		r.Stop = s
 	}
-	for i, b := range m.Get("content").Elems() {
+	for i, b := range m.Get("content").List() {
 		it := anthropicBlock(b)
-		it.Place = Place{at.Event, at.Off + b.Off, at.Path + "content[" + strconv.Itoa(i) + "]"}
+		it.Place = Place{at.Event, at.Off + b.Offset(), at.Path + "content[" + strconv.Itoa(i) + "]"}
 		it.TokenAt, it.Role, it.Done = it.Place, "assistant", true
 		r.Items = append(r.Items, it)
 	}
@@ -69,7 +71,7 @@ func (a *anthropicStream) readEvent(i int, e StreamEvent) {
 	case "content_block_stop":
 		a.stopBlock(e.JSON.Get("index").Int())
 	case "message_delta":
-		if s := e.JSON.Get("delta").Get("stop_reason").Str(); s != "" {
+		if s := e.JSON.Get("delta").Get("stop_reason").Text(); s != "" {
 			a.Stop = s
 		}
 	case "message_stop":
@@ -81,14 +83,14 @@ func (a *anthropicStream) readEvent(i int, e StreamEvent) {
 	}
 }
 
-func (a *anthropicStream) startBlock(ev *Node, at Place) {
+func (a *anthropicStream) startBlock(ev *tree.Node, at Place) {
 	b := ev.Get("content_block")
 	it := anthropicBlock(b)
 	if it.What == Call {
 		// The start's empty input stands in for what the deltas bring.
 		it.Args = ""
-		if in := b.Get("input"); in.Is('{') && len(in.Items) > 0 {
-			it.Args = string(in.Raw)
+		if in := b.Get("input"); in.Is(tree.Object) && len(in.Items()) > 0 {
+			it.Args = in.Raw()
 		}
 	}
 	it.Place, it.TokenAt, it.Role, it.Start = at, at, "assistant", b
@@ -111,55 +113,55 @@ func (a *anthropicStream) stopBlock(index int) {
 	}
 }
 
-func (g *growing) anthropicDelta(d *Node, at Place) {
-	switch d.Get("type").Str() {
+func (g *growing) anthropicDelta(d *tree.Node, at Place) {
+	switch d.Get("type").Text() {
 	case "text_delta":
-		g.text = append(g.text, d.Get("text").Str()...)
+		g.text = append(g.text, d.Get("text").Text()...)
 	case "thinking_delta":
-		g.text = append(g.text, d.Get("thinking").Str()...)
+		g.text = append(g.text, d.Get("thinking").Text()...)
 	case "input_json_delta":
-		g.args = append(g.args, d.Get("partial_json").Str()...)
+		g.args = append(g.args, d.Get("partial_json").Text()...)
 	case "citations_delta":
 		g.Citations = append(g.Citations, d.Get("citation"))
 	case "compaction_delta":
-		g.text = append(g.text, d.Get("content").Str()...)
+		g.text = append(g.text, d.Get("content").Text()...)
 	case "signature_delta":
-		g.Token += d.Get("signature").Str()
+		g.Token += d.Get("signature").Text()
 		g.HasToken, g.TokenAt = true, at
 	}
 }
 
 // anthropicBlock reads one content block, in a request or a whole reply.
-func anthropicBlock(b *Node) Item {
-	it := Item{Type: b.Get("type").Str(), Node: b}
+func anthropicBlock(b *tree.Node) Item {
+	it := Item{Type: b.Get("type").Text(), Node: b}
 	switch it.Type {
 	case "text":
-		it.What, it.Text = Text, b.Get("text").Str()
-		it.Citations = b.Get("citations").Elems()
+		it.What, it.Text = Text, b.Get("text").Text()
+		it.Citations = b.Get("citations").List()
 	case "thinking":
-		it.What, it.Text = Thinking, b.Get("thinking").Str()
+		it.What, it.Text = Thinking, b.Get("thinking").Text()
 		it.setToken(b.Get("signature"))
 	case "compaction":
-		it.Text = b.Get("content").Str()
+		it.Text = b.Get("content").Text()
 	case "redacted_thinking":
 		it.What = Redacted
 		it.setToken(b.Get("data"))
 	case "tool_use":
-		it.What, it.ID, it.Name = Call, b.Get("id").Str(), b.Get("name").Str()
+		it.What, it.ID, it.Name = Call, b.Get("id").Text(), b.Get("name").Text()
 		if in := b.Get("input"); in != nil {
-			it.Args = string(in.Raw)
+			it.Args = in.Raw()
 		}
 		it.ArgsKnown = true
 	case "tool_result":
-		it.What, it.ID, it.IsError = Result, b.Get("tool_use_id").Str(), b.Get("is_error").True()
+		it.What, it.ID, it.IsError = Result, b.Get("tool_use_id").Text(), b.Get("is_error").True()
 	case "image", "document":
 		it.What = Media
 	default:
-		it.ItemID = b.Get("id").Str()
+		it.ItemID = b.Get("id").Text()
 	}
 	return it
 }
 
-func (it *Item) setToken(n *Node) {
-	it.Token, it.HasToken = n.Str(), n != nil
+func (it *Item) setToken(n *tree.Node) {
+	it.Token, it.HasToken = n.Text(), n != nil
 }

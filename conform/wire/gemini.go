@@ -1,6 +1,10 @@
 package wire
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/meerkat-go/conformance/wires/tree"
+)
 
 // readGemini builds the reply of generateContent, streamed or not (reference
 // §3.3). There is no terminal event: a reply is whole when a finish or block
@@ -35,11 +39,11 @@ func (g *geminiReply) readChunk(e StreamEvent, at Place) {
 	if fb := c.Any("promptFeedback", "prompt_feedback"); !fb.Any("blockReason", "block_reason").Null() {
 		g.readFinish(fb.Any("blockReason", "block_reason"))
 	}
-	cands := c.Get("candidates").Elems()
+	cands := c.Get("candidates").List()
 	if len(cands) == 0 {
 		return
 	}
-	for j, p := range cands[0].Get("content").Get("parts").Elems() {
+	for j, p := range cands[0].Get("content").Get("parts").List() {
 		at.Path = "candidates[0].content.parts[" + strconv.Itoa(j) + "]"
 		at.Off = e.offOf(p)
 		g.readPart(p, at)
@@ -47,26 +51,26 @@ func (g *geminiReply) readChunk(e StreamEvent, at Place) {
 	g.readFinish(cands[0].Any("finishReason", "finish_reason"))
 }
 
-func (g *geminiReply) setString(dst *string, n *Node) {
-	if n.Is('"') {
-		*dst = n.Str()
+func (g *geminiReply) setString(dst *string, n *tree.Node) {
+	if n.Is(tree.String) {
+		*dst = n.Text()
 	}
 }
 
-func (g *geminiReply) readFinish(reason *Node) {
-	if reason.Null() || reason.Str() == "FINISH_REASON_UNSPECIFIED" {
+func (g *geminiReply) readFinish(reason *tree.Node) {
+	if reason.Null() || reason.Text() == "FINISH_REASON_UNSPECIFIED" {
 		return
 	}
-	g.Stop = reason.Str()
+	g.Stop = reason.Text()
 	if g.End == Cut {
 		g.End = Complete
 	}
 }
 
-func (g *geminiReply) readPart(p *Node, at Place) {
+func (g *geminiReply) readPart(p *tree.Node, at Place) {
 	it := geminiPart(p)
 	it.Place, it.TokenAt, it.Role, it.Done = at, at, "assistant", true
-	if fc := p.Any("functionCall", "function_call"); fc.Is('{') {
+	if fc := p.Any("functionCall", "function_call"); fc.Is(tree.Object) {
 		more := fc.Any("willContinue", "will_continue").True()
 		if g.open {
 			g.open = more
@@ -80,26 +84,26 @@ func (g *geminiReply) readPart(p *Node, at Place) {
 
 // geminiPart reads one part, in a request or a reply; both spellings of
 // proto-JSON names are accepted.
-func geminiPart(p *Node) Item {
+func geminiPart(p *tree.Node) Item {
 	it := Item{Type: "part", Node: p}
-	if sig := p.Any("thoughtSignature", "thought_signature"); sig.Is('"') {
+	if sig := p.Any("thoughtSignature", "thought_signature"); sig.Is(tree.String) {
 		it.setToken(sig)
 	}
 	switch {
 	case p.Any("functionCall", "function_call") != nil:
 		fc := p.Any("functionCall", "function_call")
 		it.What, it.Type, it.ArgsKnown = Call, "functionCall", true
-		it.ID, it.Name, it.Args = fc.Get("id").Str(), fc.Get("name").Str(), "{}"
+		it.ID, it.Name, it.Args = fc.Get("id").Text(), fc.Get("name").Text(), "{}"
 		if args := fc.Get("args"); !args.Null() {
-			it.Args = string(args.Raw)
+			it.Args = args.Raw()
 		}
 	case p.Any("functionResponse", "function_response") != nil:
 		fr := p.Any("functionResponse", "function_response")
-		it.What, it.Type, it.ID, it.Name = Result, "functionResponse", fr.Get("id").Str(), fr.Get("name").Str()
+		it.What, it.Type, it.ID, it.Name = Result, "functionResponse", fr.Get("id").Text(), fr.Get("name").Text()
 	case p.Get("thought").True():
-		it.What, it.Type, it.Text = Thinking, "thought", p.Get("text").Str()
+		it.What, it.Type, it.Text = Thinking, "thought", p.Get("text").Text()
 	case p.Get("text") != nil:
-		it.What, it.Type, it.Text = Text, "text", p.Get("text").Str()
+		it.What, it.Type, it.Text = Text, "text", p.Get("text").Text()
 	case p.Any("inlineData", "inline_data", "fileData", "file_data") != nil:
 		it.What, it.Type = Media, "media"
 	}
@@ -135,13 +139,13 @@ func geminiRequest(q *Request) {
 	q.Tools = q.Doc.Get("tools")
 	q.Stateful = !q.Doc.Any("cachedContent", "cached_content").Null()
 	contents := q.Doc.Get("contents")
-	list := contents.Elems()
-	if contents.Is('{') {
-		list = []*Node{contents} // proto-JSON takes one object for a list
+	list := contents.List()
+	if contents.Is(tree.Object) {
+		list = []*tree.Node{contents} // proto-JSON takes one object for a list
 	}
 	for i, c := range list {
 		path := "contents[" + strconv.Itoa(i) + "]"
-		role := geminiRole(c.Get("role").Str())
+		role := geminiRole(c.Get("role").Text())
 		q.Msgs = append(q.Msgs, Msg{Role: role, Node: c, Path: path})
 		for j, p := range geminiParts(c) {
 			q.addItem(geminiPart(p), role, i, p, path+".parts["+strconv.Itoa(j)+"]")
@@ -150,11 +154,11 @@ func geminiRequest(q *Request) {
 	q.Items = joinPieces(q.Items)
 }
 
-func geminiParts(c *Node) []*Node {
-	if p := c.Get("parts"); p.Is('{') {
-		return []*Node{p}
+func geminiParts(c *tree.Node) []*tree.Node {
+	if p := c.Get("parts"); p.Is(tree.Object) {
+		return []*tree.Node{p}
 	}
-	return c.Get("parts").Elems()
+	return c.Get("parts").List()
 }
 
 func geminiRole(role string) string {

@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/base64"
 	"strings"
+
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // What is what an Item is, whatever its provider calls it.
@@ -60,20 +62,20 @@ type Item struct {
 	// AlsoTokens are as good as Token (OpenAI encrypts again for the terminal
 	// event); DraftTokens were replaced before the item was done (O-15, D-12).
 	AlsoTokens, DraftTokens []string
-	Summary                 []string // the texts of OpenAI's summary parts
-	Citations               []*Node  // of a text of Anthropic's, in order
+	Summary                 []string     // the texts of OpenAI's summary parts
+	Citations               []*tree.Node // of a text of Anthropic's, in order
 	Phase                   string
 	IsError                 bool
 	// Done is false for an item whose stream ended before it did.
 	Done bool
 	// Node is the item as sent, where it was sent whole.
-	Node *Node
+	Node *tree.Node
 	// Start is the item as it was begun, where a stream gave the rest in pieces.
-	Start *Node
+	Start *tree.Node
 }
 
 // Begun is the item as sent, or as it was begun where a stream gave the rest in pieces.
-func (it *Item) Begun() *Node {
+func (it *Item) Begun() *tree.Node {
 	if it.Node != nil {
 		return it.Node
 	}
@@ -120,7 +122,7 @@ func (it *Item) Under(field string) Place {
 	at := it.Place
 	at.Path += "." + field
 	if n := it.Node.Get(field); n != nil {
-		at.Off += n.Off - it.Node.Off
+		at.Off += n.Offset() - it.Node.Offset()
 	}
 	return at
 }

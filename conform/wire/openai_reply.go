@@ -3,6 +3,8 @@ package wire
 import (
 	"slices"
 	"strconv"
+
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // readOpenAI builds the reply of the Responses API (reference §3.2). Items are
@@ -11,7 +13,7 @@ import (
 func readOpenAI(r *Reply) {
 	if r.Form == Document {
 		r.readResponse(r.Doc, Place{-1, 0, ""})
-		r.openAIEnd(r.Doc.Get("status").Str(), r.Doc, Place{-1, 0, ""})
+		r.openAIEnd(r.Doc.Get("status").Text(), r.Doc, Place{-1, 0, ""})
 		return
 	}
 	o := openAIStream{Reply: r, items: map[int]*growing{}}
@@ -23,7 +25,7 @@ func readOpenAI(r *Reply) {
 
 // openAIEnd sets the ending a response object's status means. An incomplete
 // response is a whole one: it says where it stopped and why.
-func (r *Reply) openAIEnd(status string, resp *Node, at Place) {
+func (r *Reply) openAIEnd(status string, resp *tree.Node, at Place) {
 	r.Stop = status
 	switch status {
 	case "completed", "incomplete":
@@ -39,20 +41,20 @@ func (r *Reply) openAIEnd(status string, resp *Node, at Place) {
 	default:
 		if err := errorOf(resp); !err.Null() {
 			r.setError(err, at)
-		} else if resp.Get("output").Is('[') && r.End == Cut {
+		} else if resp.Get("output").Is(tree.Array) && r.End == Cut {
 			r.End = Complete // older and compatible hosts send no status
 		}
 	}
 }
 
 // readResponse reads a whole response object.
-func (r *Reply) readResponse(resp *Node, at Place) {
-	r.ID, r.Model = resp.Get("id").Str(), resp.Get("model").Str()
-	for i, n := range resp.Get("output").Elems() {
+func (r *Reply) readResponse(resp *tree.Node, at Place) {
+	r.ID, r.Model = resp.Get("id").Text(), resp.Get("model").Text()
+	for i, n := range resp.Get("output").List() {
 		it := openAIItem(n)
-		it.Place = Place{at.Event, at.Off + n.Off, at.Path + "output[" + strconv.Itoa(i) + "]"}
+		it.Place = Place{at.Event, at.Off + n.Offset(), at.Path + "output[" + strconv.Itoa(i) + "]"}
 		it.TokenAt = it.Place
-		it.Role, it.Done = openAIRole(it, n), n.Get("status").Str() != "incomplete"
+		it.Role, it.Done = openAIRole(it, n), n.Get("status").Text() != "incomplete"
 		r.Items = append(r.Items, it)
 	}
 }
@@ -60,7 +62,7 @@ func (r *Reply) readResponse(resp *Node, at Place) {
 type openAIStream struct {
 	*Reply
 	items map[int]*growing // by output_index
-	final []*Node          // output of the terminal event
+	final []*tree.Node     // output of the terminal event
 	seen  []int            // output indexes in order of appearance
 }
 
@@ -68,12 +70,12 @@ func (o *openAIStream) readEvent(i int, e StreamEvent) {
 	at := Place{i, e.DataOff, ""}
 	switch t := e.Type(); t {
 	case "response.created", "response.in_progress", "response.queued":
-		o.ID, o.Model = e.JSON.Get("response").Get("id").Str(), e.JSON.Get("response").Get("model").Str()
+		o.ID, o.Model = e.JSON.Get("response").Get("id").Text(), e.JSON.Get("response").Get("model").Text()
 	case "response.output_item.added", "response.output_item.done":
 		o.readItem(e.JSON, at, t == "response.output_item.done")
 	case "response.completed", "response.incomplete", "response.failed":
 		resp := e.JSON.Get("response")
-		o.final = resp.Get("output").Elems()
+		o.final = resp.Get("output").List()
 		o.openAIEnd(t[len("response."):], resp, at)
 	case "error", "response.error":
 		o.setError(errorNode(e.JSON), at)
@@ -83,19 +85,19 @@ func (o *openAIStream) readEvent(i int, e StreamEvent) {
 }
 
 // errorNode accepts the nested and the flat error event (reference §3.2).
-func errorNode(ev *Node) *Node {
-	if n := errorOf(ev); n.Is('{') {
+func errorNode(ev *tree.Node) *tree.Node {
+	if n := errorOf(ev); n.Is(tree.Object) {
 		return n
 	}
 	return ev
 }
 
-func (o *openAIStream) readItem(ev *Node, at Place, done bool) {
+func (o *openAIStream) readItem(ev *tree.Node, at Place, done bool) {
 	idx := ev.Get("output_index").Int()
 	old := o.items[idx]
 	it := openAIItem(ev.Get("item"))
 	it.Place, it.TokenAt, it.Role, it.Done = at, at, "assistant", done
-	if done && ev.Get("item").Get("status").Str() == "incomplete" {
+	if done && ev.Get("item").Get("status").Text() == "incomplete" {
 		it.Done = false
 	}
 	if old == nil {
@@ -106,7 +108,7 @@ func (o *openAIStream) readItem(ev *Node, at Place, done bool) {
 	o.items[idx] = newGrowing(it)
 }
 
-func (o *openAIStream) addDelta(t string, ev *Node) {
+func (o *openAIStream) addDelta(t string, ev *tree.Node) {
 	it := o.items[ev.Get("output_index").Int()]
 	if it == nil || it.Done {
 		return
@@ -114,9 +116,9 @@ func (o *openAIStream) addDelta(t string, ev *Node) {
 	switch t {
 	case "response.output_text.delta", "response.refusal.delta",
 		"response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		it.text = append(it.text, ev.Get("delta").Str()...)
+		it.text = append(it.text, ev.Get("delta").Text()...)
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
-		it.args = append(it.args, ev.Get("delta").Str()...)
+		it.args = append(it.args, ev.Get("delta").Text()...)
 	}
 }
 
@@ -141,12 +143,12 @@ func (o *openAIStream) finishItems() {
 	}
 }
 
-func (it *Item) addFinalForm(final *Node) {
+func (it *Item) addFinalForm(final *tree.Node) {
 	f := openAIItem(final)
 	if f.Type != it.Type {
 		return
 	}
-	if !it.Done && final.Get("status").Str() != "incomplete" {
+	if !it.Done && final.Get("status").Text() != "incomplete" {
 		place, drafts := it.Place, it.DraftTokens
 		if it.HasToken && it.Token != f.Token {
 			drafts = append(drafts, it.Token)

@@ -1,6 +1,10 @@
 package wire
 
-import "bytes"
+import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/wires/tree"
+)
 
 // End says how a reply ended.
 type End int
@@ -40,35 +44,35 @@ type Reply struct {
 	Events []StreamEvent // of a stream, in order
 	// BadLines are offsets of lines that are not SSE.
 	BadLines []int
-	Doc      *Node // a JSON body
+	Doc      *tree.Node // a JSON body
 	Items    []Item
 	ID       string
 	Model    string
 	Stop     string // stop_reason, status or finishReason, "" if none came
 	End      End
 	// Err is the provider's error object, ErrAt where it stands.
-	Err   *Node
+	Err   *tree.Node
 	ErrAt Place
 
-	bare   *Node // an error without framing, to be reported after the events
+	bare   *tree.Node // an error without framing, to be reported after the events
 	bareAt int
 }
 
 // StreamEvent is one event of a stream. JSON is nil when the data are none.
 type StreamEvent struct {
-	Event
-	JSON *Node
+	tree.Event
+	JSON *tree.Node
 }
 
 // Type returns the event's type as its JSON says it.
-func (e StreamEvent) Type() string { return e.JSON.Get("type").Str() }
+func (e StreamEvent) Type() string { return e.JSON.Get("type").Text() }
 
 // Off returns the offset in the body of n, a value inside e.JSON.
-func (e StreamEvent) offOf(n *Node) int {
+func (e StreamEvent) offOf(n *tree.Node) int {
 	if n == nil {
 		return e.DataOff
 	}
-	return e.DataOff + n.Off
+	return e.DataOff + n.Offset()
 }
 
 // Usable reports whether a client may build on the reply.
@@ -78,7 +82,7 @@ func (r *Reply) Usable() bool { return r.End == Complete }
 // leaves its trace in Form, Events and End.
 func ReadReply(provider string, status int, body []byte) *Reply {
 	r := &Reply{}
-	r.readBody(body)
+	r.readBody(string(body))
 	switch {
 	case status == 0 && len(body) == 0:
 		r.End = Absent
@@ -107,13 +111,13 @@ func readItems(provider string, r *Reply) {
 
 // readBody splits the body by what it looks like, because a body that is not what
 // its content type says is a finding, not a reason to give up.
-func (r *Reply) readBody(body []byte) {
-	trimmed := bytes.TrimLeft(body, " \t\r\n\xEF\xBB\xBF")
+func (r *Reply) readBody(body string) {
+	trimmed := strings.TrimLeft(body, " \t\r\n\xEF\xBB\xBF")
 	switch {
 	case len(trimmed) == 0:
 	case trimmed[0] == '{':
 		r.Form = Document
-		r.Doc, _ = Parse(body)
+		r.Doc, _ = tree.Parse(body)
 	case trimmed[0] == '[':
 		r.Form = Array
 		r.readArray(body)
@@ -123,32 +127,32 @@ func (r *Reply) readBody(body []byte) {
 	}
 }
 
-func looksLikeSSE(body []byte) bool {
+func looksLikeSSE(body string) bool {
 	for _, p := range []string{"data:", "event:", "id:", "retry:", ":"} {
-		if bytes.HasPrefix(body, []byte(p)) {
+		if strings.HasPrefix(body, p) {
 			return true
 		}
 	}
 	return false
 }
 
-func (r *Reply) readSSE(body []byte) {
-	events, bad := readSSE(body)
+func (r *Reply) readSSE(body string) {
+	events, bad := tree.ReadSSE(body)
 	if len(bad) > 0 && r.bareError(body, bad[0]) {
 		bad = nil
 	}
 	r.BadLines = bad
 	r.Events = make([]StreamEvent, len(events))
 	for i, e := range events {
-		n, _ := Parse(e.Data)
+		n, _ := tree.Parse(e.Data)
 		r.Events[i] = StreamEvent{e, n}
 	}
 }
 
 // bareError reads an error document that ends a stream without the framing
 // of an event, as Gemini sends it (reference §3.3).
-func (r *Reply) bareError(body []byte, off int) bool {
-	doc, err := Parse(body[off:])
+func (r *Reply) bareError(body string, off int) bool {
+	doc, err := tree.Parse(body[off:])
 	if err != nil || errorOf(doc).Null() {
 		return false
 	}
@@ -156,10 +160,10 @@ func (r *Reply) bareError(body []byte, off int) bool {
 	return true
 }
 
-func (r *Reply) readArray(body []byte) {
-	elems, closed := parseArray(body)
+func (r *Reply) readArray(body string) {
+	elems, closed := tree.ParseElements(body)
 	for _, n := range elems {
-		r.Events = append(r.Events, StreamEvent{Event{Off: n.Off, End: n.Off + len(n.Raw), Data: n.Raw, HasData: true}, n})
+		r.Events = append(r.Events, StreamEvent{tree.Event{Off: n.Offset(), End: n.Offset() + len(n.Raw()), Data: n.Raw(), HasData: true}, n})
 	}
 	if len(elems) > 0 && !closed {
 		r.Events[len(elems)-1].Unterminated = true
@@ -170,10 +174,10 @@ func (r *Reply) readArray(body []byte) {
 }
 
 // errorOf finds the provider's error object in a body.
-func errorOf(doc *Node) *Node { return doc.Get("error") }
+func errorOf(doc *tree.Node) *tree.Node { return doc.Get("error") }
 
 // setError notes an error the provider reported after it had begun.
-func (r *Reply) setError(err *Node, at Place) {
+func (r *Reply) setError(err *tree.Node, at Place) {
 	if r.End != Failed {
 		r.End, r.Err, r.ErrAt = Failed, err, at
 	}

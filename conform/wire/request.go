@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Op is what a request asks for.
@@ -18,15 +20,15 @@ const (
 // Request is a request body as its provider reads it.
 type Request struct {
 	Op    Op
-	Doc   *Node // nil when the body is not JSON
+	Doc   *tree.Node // nil when the body is not JSON
 	Model string
 	// WantsStream is set when the caller asked for a stream.
 	WantsStream bool
 	// Stateful is set when the provider holds part of the conversation
 	// (previous_response_id, conversation, cachedContent).
 	Stateful bool
-	System   *Node
-	Tools    *Node
+	System   *tree.Node
+	Tools    *tree.Node
 	Msgs     []Msg // messages, input items or contents
 	Items    []Item
 }
@@ -34,7 +36,7 @@ type Request struct {
 // Msg is one message, input item or content as sent.
 type Msg struct {
 	Role string
-	Node *Node
+	Node *tree.Node
 	Path string
 }
 
@@ -46,9 +48,9 @@ func ReadRequest(provider, method, rawURL string, body []byte) *Request {
 	if u == nil {
 		u = &url.URL{}
 	}
-	q.Doc, _ = Parse(body)
-	q.Model = q.Doc.Get("model").Str()
-	q.WantsStream = q.Doc.Get("stream").True() || q.Doc.Get("type").Str() == "response.create" // a WebSocket message
+	q.Doc, _ = tree.Parse(body)
+	q.Model = q.Doc.Get("model").Text()
+	q.WantsStream = q.Doc.Get("stream").True() || q.Doc.Get("type").Text() == "response.create" // a WebSocket message
 	switch provider {
 	case "anthropic":
 		q.setOperation(method, strings.HasSuffix(u.Path, "/messages") ||
@@ -79,9 +81,9 @@ func (q *Request) readGemini(method string, u *url.URL) {
 	geminiRequest(q)
 }
 
-func (q *Request) addItem(it Item, role string, msg int, n *Node, path string) {
+func (q *Request) addItem(it Item, role string, msg int, n *tree.Node, path string) {
 	it.Role, it.Msg, it.Done = role, msg, true
-	it.Place = Place{-1, n.Off, path}
+	it.Place = Place{-1, n.Offset(), path}
 	it.TokenAt = it.Place
 	q.Items = append(q.Items, it)
 }

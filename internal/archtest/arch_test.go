@@ -85,8 +85,8 @@ type wall struct {
 var shared = []string{"internal/corpus", "internal/datafile", "internal/fileutil", "internal/inprocess", "internal/spelling", "internal/terminal", "internal/webpage", "internal/websocket"}
 
 var walls = []wall{
-	{from: "meerkat", into: []string{"vcr", "proxy", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
-	{from: "proxy", into: []string{"vcr", "meerkat", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
+	{from: "meerkat", into: []string{"vcr", "proxy", "simulator", "wires", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
+	{from: "proxy", into: []string{"vcr", "meerkat", "simulator", "wires", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
 	{from: "simulator", into: []string{"vcr", "meerkat", "proxy", "conform", "suites", "cassettes", "internal"}},
 	{from: "conform", without: []string{"conform/harness", "conform/subject"}, into: []string{"vcr", "meerkat", "simulator", "suites", "internal", "proxy"},
 		except: []string{"proxy/cassette", "proxy/llm", "internal/isolate"}},
@@ -190,6 +190,30 @@ func TestLibraries(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// wiresUse lists what a package below wires may import beside the standard library and
+// wires.
+var wiresUse = []string{"github.com/go-json-experiment/json/jsontext"}
+
+// TestWiresStandAlone holds that the referee and the simulator can both stand on wires.
+func TestWiresStandAlone(t *testing.T) {
+	found := false
+	for _, p := range packages(t) {
+		if !under(p.name(), "wires") {
+			continue
+		}
+		found = true
+		for _, imp := range p.Imports {
+			first, _, _ := strings.Cut(imp, "/")
+			if strings.Contains(first, ".") && !under(imp, module+"wires") && !underAny(imp, wiresUse) {
+				t.Errorf("%s imports %s; it may import the standard library, wires and %v", p.name(), imp, wiresUse)
+			}
+		}
+	}
+	if !found {
+		t.Error("no package below wires exists")
 	}
 }
 

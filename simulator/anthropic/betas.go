@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Beta is one name of the header anthropic-beta and what a request may do with
@@ -155,7 +155,7 @@ const (
 
 // betaStateOf says whether betas bring the member of this name, and whether the
 // request names one of those.
-func (in *inspector) betaStateOf(at *jsontree.Path, name string) betaState {
+func (in *inspector) betaStateOf(at *tree.Path, name string) betaState {
 	state := ofNoBeta
 	for _, m := range betaMembers[name] {
 		if m.covers(strings.Split(in.paths.Member(at, name).Dotted(), ".")) {

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // call is a request, read once for all rules. Whatever the body holds, the
@@ -15,8 +15,8 @@ import (
 type call struct {
 	header http.Header
 	body   []byte
-	root   *jsontree.Node // nil when the body is not JSON
-	bad    error          // why
+	root   *tree.Node // nil when the body is not JSON
+	bad    error      // why
 	betas  []string
 	counts bool // asks for a count of tokens
 	name   string
@@ -40,7 +40,7 @@ type message struct {
 type block struct {
 	message, index int
 	kind, text     string
-	*jsontree.Node
+	*tree.Node
 }
 
 // turn is what one side says until the other answers: messages of one role in a
@@ -61,11 +61,11 @@ func readCall(r *http.Request, body []byte) *call {
 
 func parseCall(h http.Header, body []byte) *call {
 	c := &call{header: h, body: body, betas: betasOf(h)}
-	c.root, c.bad = jsontree.ParseStrict(body, jsontree.MaxDepth)
+	c.root, c.bad = tree.ParseStrict(body, tree.MaxDepth)
 	c.name = c.root.Get("model").Text()
 	c.model, c.takes = modelOf(c.name), specs.FindCapability("anthropic", c.name)
 	for i, m := range c.root.Get("messages").List() {
-		c.said = append(c.said, messageOf(i, &m))
+		c.said = append(c.said, messageOf(i, m))
 	}
 	c.turns = turnsOf(c.said)
 	return c
@@ -83,16 +83,16 @@ func betasOf(h http.Header) []string {
 	return names
 }
 
-func messageOf(i int, m *jsontree.Node) message {
+func messageOf(i int, m *tree.Node) message {
 	out := message{role: m.Get("role").Text()}
 	content := m.Get("content")
-	if content.Is(jsontree.String) {
+	if content.Is(tree.String) {
 		out.blocks = []block{{message: i, kind: "text", text: content.Text()}}
 		return out
 	}
 	list := content.List()
 	for j := range list {
-		b := block{message: i, index: j, kind: list[j].Get("type").Text(), Node: &list[j]}
+		b := block{message: i, index: j, kind: list[j].Get("type").Text(), Node: list[j]}
 		b.text = b.Get("text").Text()
 		out.blocks = append(out.blocks, b)
 	}

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // maxCited is how many characters of a document are cited.
@@ -15,7 +15,7 @@ const maxCited = 80
 
 // citationOf is what the last text of a reply cites: the beginning of the first
 // document of plain text whose citations are enabled. ok is false without one.
-func citationOf(root *jsontree.Node) (citation script.Object, ok bool) {
+func citationOf(root *tree.Node) (citation script.Object, ok bool) {
 	index := 0
 	for _, m := range root.Get("messages").List() {
 		for _, b := range m.Get("content").List() {

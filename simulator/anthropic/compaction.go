@@ -3,9 +3,9 @@ package anthropic
 import (
 	"fmt"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // The edit that asks for a compaction when the prompt is longer than a threshold, with
@@ -23,14 +23,14 @@ const originCompaction = "anthropic/compaction"
 // contextManagement is a list of edits. Only of compaction the limit is known.
 var contextManagement = open(optional("edits", list(tagged(map[string]shape{compactEdit: compactionEdit}, func(string) shape { return open() }))))
 
-func compactionEdit(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+func compactionEdit(in *inspector, v *tree.Node, at *tree.Path) {
 	if trigger, given := triggerOf(v); given && trigger < leastTrigger {
 		in.addFlaw("A-7", at, fmt.Sprintf("trigger.value must be at least %d", leastTrigger))
 	}
 }
 
 // triggerOf returns the threshold of a compaction, and whether the edit names one.
-func triggerOf(edit *jsontree.Node) (tokens int, given bool) {
+func triggerOf(edit *tree.Node) (tokens int, given bool) {
 	if edit.Given("trigger") == nil {
 		return usualTrigger, false
 	}
@@ -57,7 +57,7 @@ func compactionOf(r script.Reply) *compaction {
 			continue
 		}
 		all := measurePrompt(c.root)
-		if trigger, _ := triggerOf(&edit); all.total <= trigger {
+		if trigger, _ := triggerOf(edit); all.total <= trigger {
 			return nil
 		}
 		made := &compaction{summary: fmt.Sprintf("Summary of the conversation: it had %d tokens in %d messages.", all.total, len(c.said)), took: all.splitByCache()}
@@ -74,7 +74,7 @@ func (c *compaction) block() script.Object {
 
 // node is the block as the next request carries it.
 func (c *compaction) node() block {
-	in, _ := jsontree.ParseStrict(script.JSON(c.block()), jsontree.MaxDepth)
+	in, _ := tree.ParseStrict(script.JSON(c.block()), tree.MaxDepth)
 	return block{kind: "compaction", Node: in}
 }
 

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // prefix digests what stands before a thinking block, block by block, as far as
@@ -36,34 +36,34 @@ const attribution = "x-anthropic-billing-header:"
 
 // appendSystem writes a system prompt without the attribution block, which only the
 // first block can be.
-func appendSystem(out []byte, system *jsontree.Node) []byte {
+func appendSystem(out []byte, system *tree.Node) []byte {
 	for i := range system.List() {
-		if b := &system.Items()[i]; i > 0 || !strings.HasPrefix(b.Get("text").Text(), attribution) {
+		if b := system.Items()[i]; i > 0 || !strings.HasPrefix(b.Get("text").Text(), attribution) {
 			out = appendBlock(out, b)
 		}
 	}
-	if system.Is(jsontree.String) {
+	if system.Is(tree.String) {
 		out = appendText(out, system.Text())
 	}
 	return out
 }
 
 // appendContent writes text as the list of one block that it stands for.
-func appendContent(out []byte, content *jsontree.Node) []byte {
-	if content.Is(jsontree.String) {
+func appendContent(out []byte, content *tree.Node) []byte {
+	if content.Is(tree.String) {
 		return appendText(out, content.Text())
 	}
 	for i := range content.List() {
-		out = appendBlock(out, &content.Items()[i])
+		out = appendBlock(out, content.Items()[i])
 	}
 	return out
 }
 
 // appendTools leaves out deferred tools: adding one is not an edit.
-func appendTools(out []byte, root *jsontree.Node) []byte {
+func appendTools(out []byte, root *tree.Node) []byte {
 	for _, t := range root.Get("tools").List() {
 		if !t.Get("defer_loading").True() {
-			out = append(canonical.Append(out, &t), '\n')
+			out = append(canonical.Append(out, t), '\n')
 		}
 	}
 	return out
@@ -73,7 +73,7 @@ func appendText(out []byte, text string) []byte {
 	return append(strconv.AppendQuote(append(out, "text "...), text), '\n')
 }
 
-func appendCall(out []byte, id, name string, input *jsontree.Node) []byte {
+func appendCall(out []byte, id, name string, input *tree.Node) []byte {
 	out = strconv.AppendQuote(append(out, "tool_use "...), id)
 	out = strconv.AppendQuote(out, name)
 	return append(canonical.Append(out, input), '\n')
@@ -81,7 +81,7 @@ func appendCall(out []byte, id, name string, input *jsontree.Node) []byte {
 
 // appendBlock writes what a block means. Fields that SDKs add or drop without
 // meaning anything are left out.
-func appendBlock(out []byte, b *jsontree.Node) []byte {
+func appendBlock(out []byte, b *tree.Node) []byte {
 	switch kind := b.Get("type").Text(); kind {
 	case "thinking", "redacted_thinking", script.FutureBlock:
 		return out
@@ -100,13 +100,13 @@ func appendBlock(out []byte, b *jsontree.Node) []byte {
 
 // withoutQuery drops what rotates in a signed URL: the check is of the bytes
 // behind it, which are not fetched here.
-func withoutQuery(b *jsontree.Node) *jsontree.Node {
+func withoutQuery(b *tree.Node) *tree.Node {
 	source := b.Get("source")
 	if source.Get("type").Text() != "url" {
 		return b
 	}
 	url, _, _ := strings.Cut(source.Get("url").Text(), "?")
-	return jsontree.NewObject([]string{"type", "url"}, jsontree.NewString(b.Get("type").Text()), jsontree.NewString(url))
+	return tree.NewObject([]string{"type", "url"}, tree.NewString(b.Get("type").Text()), tree.NewString(url))
 }
 
 // addBlock counts a block of a role in.
@@ -141,6 +141,6 @@ func (p *prefix) sum() digest { return digest(p.said.Sum(nil)[:8]) }
 
 // canonical writes a value for a digest. Members that are null and cache marks are
 // left out: no digest of a conversation counts them.
-var canonical = jsontree.Canonical{Omit: func(name string, value *jsontree.Node) bool {
-	return name == "cache_control" || value.Is(jsontree.Null)
+var canonical = tree.Canonical{Omit: func(name string, value *tree.Node) bool {
+	return name == "cache_control" || value.Is(tree.Null)
 }}

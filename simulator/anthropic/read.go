@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Provider is the script.Provider of Anthropic.
@@ -37,7 +37,7 @@ func Parse(r *http.Request, body []byte) Request { return Request{readCall(r, bo
 func (q Request) Check(env rule.Env) *rule.Refusal { return rule.First(rules, q.call, env) }
 
 // Document is the body, nil when it is not JSON.
-func (q Request) Document() *jsontree.Node { return q.call.root }
+func (q Request) Document() *tree.Node { return q.call.root }
 
 // Read understands a Messages request as Request.Turn does.
 func (Provider) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {

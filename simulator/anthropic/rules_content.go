@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 var contentRules = []anthropicRule{
@@ -136,7 +136,7 @@ func longMarksFirst(c *call, _ rule.Env) *rule.Refusal {
 
 // cacheMark is a place that the request marks for the cache.
 type cacheMark struct {
-	*jsontree.Node
+	*tree.Node
 	path string
 }
 
@@ -144,7 +144,7 @@ type cacheMark struct {
 // itself falls on the last block, unless that block has one of its own.
 func (c *call) cacheMarks() (marks []cacheMark) {
 	isLastMarked := false
-	look := func(v *jsontree.Node, path string) {
+	look := func(v *tree.Node, path string) {
 		mark := v.Given("cache_control")
 		if isLastMarked = mark != nil; isLastMarked {
 			marks = append(marks, cacheMark{mark, path + "cache_control"})
@@ -152,14 +152,14 @@ func (c *call) cacheMarks() (marks []cacheMark) {
 	}
 	for _, name := range []string{"tools", "system"} {
 		for i, v := range c.root.Get(name).List() {
-			look(&v, fmt.Sprintf("%s.%d.", name, i))
+			look(v, fmt.Sprintf("%s.%d.", name, i))
 		}
 	}
 	for i, m := range c.said {
 		for j, b := range m.blocks {
 			path := fmt.Sprintf("messages.%d.content.%d.", i, j)
 			for k, inner := range b.Get("content").List() {
-				look(&inner, fmt.Sprintf("%scontent.%d.", path, k))
+				look(inner, fmt.Sprintf("%scontent.%d.", path, k))
 			}
 			look(b.Node, path)
 		}

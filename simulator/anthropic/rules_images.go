@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // The limits of pictures.
@@ -26,7 +26,7 @@ const (
 // picture is an image block and the path to it.
 type picture struct {
 	path   string
-	source *jsontree.Node
+	source *tree.Node
 }
 
 func (c *call) allPictures() []picture {

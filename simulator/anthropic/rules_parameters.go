@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 const thinkingDocs = " Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
@@ -64,7 +64,7 @@ func effortOffered(c *call, _ rule.Env) *rule.Refusal {
 
 // stopsVisible has the words of https://github.com/BerriAI/litellm/issues/3286.
 func stopsVisible(c *call, _ rule.Env) *rule.Refusal {
-	blank := func(v jsontree.Node) bool { return strings.TrimSpace(v.Text()) == "" }
+	blank := func(v *tree.Node) bool { return strings.TrimSpace(v.Text()) == "" }
 	return invalidIf(slices.ContainsFunc(c.root.Get("stop_sequences").List(), blank), "stop_sequences: each stop sequence must contain non-whitespace")
 }
 
@@ -180,7 +180,7 @@ func toolSchemasValid(c *call, _ rule.Env) *rule.Refusal {
 			return invalid("%s: input_schema does not support oneOf, allOf, or anyOf at the top level", at)
 		case slices.ContainsFunc(schema.Get("properties").Names(), func(name string) bool { return !propertyKey.MatchString(name) }):
 			return invalid("%s.properties: Property keys should match pattern '%s'", at, propertyKey)
-		case !jsontree.IsSchema(schema):
+		case !tree.IsSchema(schema):
 			return invalid("%s: JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12). Learn more about tool use at https://docs.claude.com/en/docs/tool-use.", at)
 		}
 	}
@@ -196,7 +196,7 @@ func choiceExists(c *call, _ rule.Env) *rule.Refusal {
 		return invalid("tool_choice may only be specified while providing tools.")
 	}
 	name := choice.Get("name").Text()
-	if choice.Get("type").Text() != "tool" || slices.ContainsFunc(tools, func(t jsontree.Node) bool { return t.Get("name").Text() == name }) {
+	if choice.Get("type").Text() != "tool" || slices.ContainsFunc(tools, func(t *tree.Node) bool { return t.Get("name").Text() == name }) {
 		return nil
 	}
 	return invalid("Tool '%s' not found in provided tools", name)

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // The limits of grammars that the API compiles (A-48, recorded).
@@ -49,23 +49,23 @@ func strictFits(c *call, _ rule.Env) *rule.Refusal {
 }
 
 // eachSchema visits a schema and all schemas in it.
-func eachSchema(v *jsontree.Node, visit func(*jsontree.Node)) {
+func eachSchema(v *tree.Node, visit func(*tree.Node)) {
 	if v == nil {
 		return
 	}
-	if v.Is(jsontree.Object) {
+	if v.Is(tree.Object) {
 		visit(v)
 	}
 	for i := range v.Items() {
-		eachSchema(&v.Items()[i], visit)
+		eachSchema(v.Items()[i], visit)
 	}
 }
 
 // openObject says of the first object schema that lets in what it does not name what the API
 // says of it, "" if there is none.
-func openObject(schema *jsontree.Node) string {
+func openObject(schema *tree.Node) string {
 	words := ""
-	eachSchema(schema, func(v *jsontree.Node) {
+	eachSchema(schema, func(v *tree.Node) {
 		closed := v.Get("additionalProperties")
 		switch {
 		case words != "" || v.Get("type").Text() != "object" || closed.Raw() == "false":
@@ -78,16 +78,16 @@ func openObject(schema *jsontree.Node) string {
 	return words
 }
 
-func countOptional(schema *jsontree.Node) int {
+func countOptional(schema *tree.Node) int {
 	n := 0
-	eachSchema(schema, func(v *jsontree.Node) {
+	eachSchema(schema, func(v *tree.Node) {
 		properties := v.Get("properties")
-		if !properties.Is(jsontree.Object) {
+		if !properties.Is(tree.Object) {
 			return
 		}
 		required := v.Get("required").List()
 		for _, name := range properties.Names() {
-			if !slices.ContainsFunc(required, func(r jsontree.Node) bool { return r.Text() == name }) {
+			if !slices.ContainsFunc(required, func(r *tree.Node) bool { return r.Text() == name }) {
 				n++
 			}
 		}
@@ -95,10 +95,10 @@ func countOptional(schema *jsontree.Node) int {
 	return n
 }
 
-func countUnions(schema *jsontree.Node) int {
+func countUnions(schema *tree.Node) int {
 	n := 0
-	eachSchema(schema, func(v *jsontree.Node) {
-		if v.Get("type").Is(jsontree.Array) || v.Get("anyOf").Is(jsontree.Array) {
+	eachSchema(schema, func(v *tree.Node) {
+		if v.Get("type").Is(tree.Array) || v.Get("anyOf").Is(tree.Array) {
 			n++
 		}
 	})
@@ -107,8 +107,8 @@ func countUnions(schema *jsontree.Node) int {
 
 // circularDefinition names a definition of the schema that refers to itself, "" if there
 // is none.
-func circularDefinition(schema *jsontree.Node) (circle string) {
-	eachSchema(schema, func(v *jsontree.Node) {
+func circularDefinition(schema *tree.Node) (circle string) {
+	eachSchema(schema, func(v *tree.Node) {
 		if v.Get("$ref").Text() == "#" {
 			circle = "#"
 		}
@@ -118,7 +118,7 @@ func circularDefinition(schema *jsontree.Node) (circle string) {
 	}
 	for _, section := range []string{"$defs", "definitions"} {
 		defs := schema.Get(section)
-		if !defs.Is(jsontree.Object) {
+		if !defs.Is(tree.Object) {
 			continue
 		}
 		for _, name := range defs.Names() {
@@ -132,11 +132,11 @@ func circularDefinition(schema *jsontree.Node) (circle string) {
 
 // refersTo reports whether following references from one definition leads to
 // another.
-func refersTo(schema *jsontree.Node, from, to string, seen map[string]bool) bool {
+func refersTo(schema *tree.Node, from, to string, seen map[string]bool) bool {
 	seen[from] = true
 	section, name, _ := strings.Cut(strings.TrimPrefix(from, "#/"), "/")
 	found := false
-	eachSchema(schema.Get(section).Get(name), func(v *jsontree.Node) {
+	eachSchema(schema.Get(section).Get(name), func(v *tree.Node) {
 		ref := v.Get("$ref").Text()
 		if ref != "" && (ref == to || !seen[ref] && refersTo(schema, ref, to, seen)) {
 			found = true
@@ -159,7 +159,7 @@ func outputSchemaFits(c *call, _ rule.Env) *rule.Refusal {
 		path, schema = "output_config.format.schema", c.root.Given("output_config").Given("format").Get("schema")
 	}
 	var refusal *rule.Refusal
-	eachSchema(schema, func(v *jsontree.Node) {
+	eachSchema(schema, func(v *tree.Node) {
 		kind := v.Get("type").Text()
 		for _, word := range bounds[kind] {
 			if refusal == nil && v.Get(word) != nil {

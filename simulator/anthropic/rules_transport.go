@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // maxBody is the largest request body, in bytes.
@@ -139,11 +139,11 @@ func (c *call) schemaFlaws() []flaw {
 
 func modelNamed(c *call, _ rule.Env) *rule.Refusal {
 	switch {
-	case !c.root.Is(jsontree.Object):
+	case !c.root.Is(tree.Object):
 		return invalid("Input should be a valid dictionary")
 	case c.root.Get("model") == nil:
 		return invalid("model: Field required")
-	case !c.root.Get("model").Is(jsontree.String):
+	case !c.root.Get("model").Is(tree.String):
 		return invalid("model: Input should be a valid string")
 	case c.name == "":
 		return invalid("model: String should have at least 1 character")

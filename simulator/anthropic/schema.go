@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // betaBinding is the beta that lets a request say what happens to thinking that
@@ -79,7 +79,7 @@ var (
 	}, otherBlock)
 )
 
-func callInput(in *inspector, v *jsontree.Node, at *jsontree.Path) { isObject(in, v, at, "A-22") }
+func callInput(in *inspector, v *tree.Node, at *tree.Path) { isObject(in, v, at, "A-22") }
 
 func otherBlock(kind string) shape {
 	if strings.HasSuffix(kind, "_tool_result") {
@@ -113,7 +113,7 @@ var serverTool = regexp.MustCompile(`^(mcp_toolset|\w+_\d{8})$`)
 
 // toolShape is a tool of the client's, which need not say its type, or of the
 // provider's.
-func toolShape(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+func toolShape(in *inspector, v *tree.Node, at *tree.Path) {
 	kind := v.Get("type").Text()
 	switch {
 	case !isObject(in, v, at, "A-7"):

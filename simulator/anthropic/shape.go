@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // flaw is one demand of the schema that the request breaks, in the validator's
@@ -28,10 +28,10 @@ func (f flaw) ruleID() string {
 type inspector struct {
 	betas []string
 	flaws []flaw
-	paths jsontree.Paths
+	paths tree.Paths
 }
 
-func (in *inspector) addFlaw(rule string, at *jsontree.Path, text string) {
+func (in *inspector) addFlaw(rule string, at *tree.Path, text string) {
 	if path := at.Dotted(); path != "" {
 		text = path + ": " + text
 	}
@@ -39,7 +39,7 @@ func (in *inspector) addFlaw(rule string, at *jsontree.Path, text string) {
 }
 
 // shape is what a value must look like.
-type shape func(in *inspector, v *jsontree.Node, at *jsontree.Path)
+type shape func(in *inspector, v *tree.Node, at *tree.Path)
 
 // field is a member of an object. rule is the id under which its absence is
 // known, "" for A-6. takesNoNull is set where null is not the same as absent.
@@ -56,7 +56,7 @@ func optional(name string, s shape) field { return field{name: name, shape: s} }
 
 // object is an object of these fields and no others.
 func object(fields ...field) shape {
-	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+	return func(in *inspector, v *tree.Node, at *tree.Path) {
 		if !isObject(in, v, at, "A-7") {
 			return
 		}
@@ -71,7 +71,7 @@ func object(fields ...field) shape {
 }
 
 // flawOfExtra is A-44 for a cache mark on thinking, else A-5.
-func flawOfExtra(at *jsontree.Path, name string, state betaState) string {
+func flawOfExtra(at *tree.Path, name string, state betaState) string {
 	switch {
 	case name == "cache_control" && at != nil && (at.Name() == "thinking" || at.Name() == "redacted_thinking"):
 		return "A-44"
@@ -84,22 +84,22 @@ func flawOfExtra(at *jsontree.Path, name string, state betaState) string {
 // open is an object that may hold more than these fields: what is known of it
 // is not all of it.
 func open(fields ...field) shape {
-	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+	return func(in *inspector, v *tree.Node, at *tree.Path) {
 		if isObject(in, v, at, "A-7") {
 			inspectFields(in, v, at, fields)
 		}
 	}
 }
 
-func isObject(in *inspector, v *jsontree.Node, at *jsontree.Path, rule string) bool {
-	if !v.Is(jsontree.Object) {
+func isObject(in *inspector, v *tree.Node, at *tree.Path, rule string) bool {
+	if !v.Is(tree.Object) {
 		in.addFlaw(rule, at, "Input should be a valid dictionary")
 		return false
 	}
 	return true
 }
 
-func inspectFields(in *inspector, v *jsontree.Node, at *jsontree.Path, fields []field) {
+func inspectFields(in *inspector, v *tree.Node, at *tree.Path, fields []field) {
 	for _, f := range fields {
 		member := v.Get(f.name)
 		switch {
@@ -109,7 +109,7 @@ func inspectFields(in *inspector, v *jsontree.Node, at *jsontree.Path, fields []
 				rule = "A-6"
 			}
 			in.addFlaw(rule, in.paths.Member(at, f.name), "Field required")
-		case member == nil, member.Is(jsontree.Null) && !f.need && !f.takesNoNull:
+		case member == nil, member.Is(tree.Null) && !f.need && !f.takesNoNull:
 		default:
 			f.shape(in, member, in.paths.Member(at, f.name))
 		}
@@ -125,7 +125,7 @@ func tagged(kinds map[string]shape, other func(kind string) shape) shape {
 	}
 	slices.Sort(names)
 	expected := strings.Join(names, ", ")
-	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+	return func(in *inspector, v *tree.Node, at *tree.Path) {
 		if !isObject(in, v, at, "A-7") {
 			return
 		}
@@ -148,30 +148,30 @@ func tagged(kinds map[string]shape, other func(kind string) shape) shape {
 
 // list is an array of s.
 func list(s shape) shape {
-	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
-		if !v.Is(jsontree.Array) {
+	return func(in *inspector, v *tree.Node, at *tree.Path) {
+		if !v.Is(tree.Array) {
 			in.addFlaw("A-7", at, "Input should be a valid list")
 			return
 		}
 		for i := range v.Items() {
-			s(in, &v.Items()[i], in.paths.Element(at, i))
+			s(in, v.Items()[i], in.paths.Element(at, i))
 		}
 	}
 }
 
 // either is text, or what s says.
 func either(s shape) shape {
-	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
-		if !v.Is(jsontree.String) {
+	return func(in *inspector, v *tree.Node, at *tree.Path) {
+		if !v.Is(tree.String) {
 			s(in, v, at)
 		}
 	}
 }
 
-func anything(*inspector, *jsontree.Node, *jsontree.Path) {}
+func anything(*inspector, *tree.Node, *tree.Path) {}
 
-func kindOf(kind jsontree.Kind, text string) shape {
-	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+func kindOf(kind tree.Kind, text string) shape {
+	return func(in *inspector, v *tree.Node, at *tree.Path) {
 		if !v.Is(kind) {
 			in.addFlaw("A-7", at, "Input should be a valid "+text)
 		}
@@ -179,20 +179,20 @@ func kindOf(kind jsontree.Kind, text string) shape {
 }
 
 var (
-	text  = kindOf(jsontree.String, "string")
-	array = kindOf(jsontree.Array, "list")
-	dict  = kindOf(jsontree.Object, "dictionary")
+	text  = kindOf(tree.String, "string")
+	array = kindOf(tree.Array, "list")
+	dict  = kindOf(tree.Object, "dictionary")
 )
 
-func boolean(in *inspector, v *jsontree.Node, at *jsontree.Path) {
-	if !v.Is(jsontree.Bool) {
+func boolean(in *inspector, v *tree.Node, at *tree.Path) {
+	if !v.Is(tree.Bool) {
 		in.addFlaw("A-7", at, "Input should be a valid boolean")
 	}
 }
 
 // integer is a whole number of least or more.
 func integer(least int) shape {
-	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+	return func(in *inspector, v *tree.Node, at *tree.Path) {
 		n, ok := v.Whole()
 		switch {
 		case !ok:
@@ -205,7 +205,7 @@ func integer(least int) shape {
 
 // between is a number in a range, refused in the words of the recorded reply.
 func between(least, most float64) shape {
-	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+	return func(in *inspector, v *tree.Node, at *tree.Path) {
 		n, ok := v.Number()
 		switch {
 		case !ok:
@@ -226,8 +226,8 @@ func oneOf(rule string, words ...string) shape {
 	if i := strings.LastIndex(said, ", "); i >= 0 {
 		said = said[:i] + " or " + said[i+2:]
 	}
-	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
-		if !v.Is(jsontree.String) || !slices.Contains(words, v.Text()) {
+	return func(in *inspector, v *tree.Node, at *tree.Path) {
+		if !v.Is(tree.String) || !slices.Contains(words, v.Text()) {
 			in.addFlaw(rule, at, "Input should be "+said)
 		}
 	}
@@ -236,9 +236,9 @@ func oneOf(rule string, words ...string) shape {
 // matching is text of a pattern.
 func matching(rule, pattern string) shape {
 	re := regexp.MustCompile(pattern)
-	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+	return func(in *inspector, v *tree.Node, at *tree.Path) {
 		switch {
-		case !v.Is(jsontree.String):
+		case !v.Is(tree.String):
 			in.addFlaw("A-7", at, "Input should be a valid string")
 		case !re.MatchString(v.Text()):
 			in.addFlaw(rule, at, "String should match pattern '"+pattern+"'")
@@ -248,9 +248,9 @@ func matching(rule, pattern string) shape {
 
 // upTo is text of at least one and at most some characters.
 func upTo(rule string, most int) shape {
-	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+	return func(in *inspector, v *tree.Node, at *tree.Path) {
 		switch n := utf8.RuneCountInString(v.Text()); {
-		case !v.Is(jsontree.String):
+		case !v.Is(tree.String):
 			in.addFlaw("A-7", at, "Input should be a valid string")
 		case n == 0:
 			in.addFlaw(rule, at, "String should have at least 1 character")

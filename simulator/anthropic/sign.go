@@ -3,10 +3,10 @@ package anthropic
 import (
 	"slices"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // signReply returns the token of each block of a reply, "" for one without, and what
@@ -132,13 +132,13 @@ func claimsOf(r script.Reply) map[int]claims {
 func prefixTexts(r script.Reply, n int, b script.Block) [][]byte {
 	switch {
 	case b.Kind == specs.KindCall:
-		input, _ := jsontree.ParseStrict(b.Arguments(), jsontree.MaxDepth)
+		input, _ := tree.ParseStrict(b.Arguments(), tree.MaxDepth)
 		return [][]byte{appendCall(nil, callID(r, n), b.Name, input)}
 	case isHosted(b):
 		var said [][]byte
 		use, result := hostedBlocks(r, n, b)
 		for _, block := range []script.Object{use, result} {
-			in, _ := jsontree.ParseStrict(script.JSON(block), jsontree.MaxDepth)
+			in, _ := tree.ParseStrict(script.JSON(block), tree.MaxDepth)
 			said = append(said, appendBlock(nil, in))
 		}
 		return said

@@ -1,8 +1,8 @@
 package anthropic
 
 import (
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // imageTokens is what a picture or a document of unknown length counts for.
@@ -16,11 +16,11 @@ func (q Request) CountTokens() []byte {
 
 // tokensOf estimates what a value counts for: everything that the model reads,
 // pictures at a flat rate.
-func tokensOf(v *jsontree.Node) int {
+func tokensOf(v *tree.Node) int {
 	switch {
 	case v == nil:
 		return 0
-	case v.Is(jsontree.String):
+	case v.Is(tree.String):
 		return script.Tokens(v.Text())
 	case v.Get("type").Text() == "base64":
 		return imageTokens
@@ -33,10 +33,10 @@ func tokensOf(v *jsontree.Node) int {
 			}
 			n++
 		}
-		n += tokensOf(&v.Items()[i])
+		n += tokensOf(v.Items()[i])
 	}
 	return n
 }
 
 // inputTokens is what the prompt counts for.
-func inputTokens(root *jsontree.Node) int { return measurePrompt(root).total }
+func inputTokens(root *tree.Node) int { return measurePrompt(root).total }

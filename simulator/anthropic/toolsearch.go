@@ -3,10 +3,10 @@ package anthropic
 import (
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // kindToolSearch is a search for a deferred tool. No scenario asks for one: it precedes
@@ -18,7 +18,7 @@ const toolSearchTool = "tool_search_tool_"
 
 // deferred are the deferred tools of a request by name, and what searches for them, "" for
 // nothing.
-func deferred(root *jsontree.Node) (names map[string]bool, search string) {
+func deferred(root *tree.Node) (names map[string]bool, search string) {
 	names = map[string]bool{}
 	for _, t := range root.Get("tools").List() {
 		switch {
@@ -33,7 +33,7 @@ func deferred(root *jsontree.Node) (names map[string]bool, search string) {
 
 // references are the tools that results of a conversation refer to, in order: these are
 // loaded. Arguments of a call that look like a reference are none.
-func references(messages *jsontree.Node) (names []string) {
+func references(messages *tree.Node) (names []string) {
 	for _, m := range messages.List() {
 		names = append(names, referencesAmong(m.Get("content"))...)
 	}
@@ -41,7 +41,7 @@ func references(messages *jsontree.Node) (names []string) {
 }
 
 // referencesAmong are those in blocks, and in the results among them.
-func referencesAmong(blocks *jsontree.Node) (names []string) {
+func referencesAmong(blocks *tree.Node) (names []string) {
 	for _, b := range blocks.List() {
 		if b.Get("type").Text() == "tool_reference" {
 			names = append(names, b.Get("tool_name").Text())
@@ -54,7 +54,7 @@ func referencesAmong(blocks *jsontree.Node) (names []string) {
 
 // CallableTools are the names of the tools of a request that the model can call, in order:
 // those that are loaded, and those that it can search for. The slice is the caller's.
-func CallableTools(root *jsontree.Node) (names []string) {
+func CallableTools(root *tree.Node) (names []string) {
 	late, search := deferred(root)
 	if search == "" && len(late) > 0 {
 		for _, name := range references(root.Get("messages")) {

@@ -1,8 +1,8 @@
 package anthropic
 
 import (
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // leastCached is the shortest prompt that the cache takes, in tokens.
@@ -29,7 +29,7 @@ type meter struct {
 
 // measurePrompt counts messages from the last compaction on: it stands for what was said
 // before.
-func measurePrompt(root *jsontree.Node) meter {
+func measurePrompt(root *tree.Node) meter {
 	m := meter{}
 	for _, name := range []string{"tools", "system"} {
 		m.countContent(root.Get(name))
@@ -48,8 +48,8 @@ func measurePrompt(root *jsontree.Node) meter {
 }
 
 // countContent counts a text, or blocks of which each may carry a mark.
-func (m *meter) countContent(v *jsontree.Node) {
-	if !v.Is(jsontree.Array) {
+func (m *meter) countContent(v *tree.Node) {
+	if !v.Is(tree.Array) {
 		m.total += tokensOf(v)
 		return
 	}
@@ -57,13 +57,13 @@ func (m *meter) countContent(v *jsontree.Node) {
 		if v.Items()[i].Get("type").Text() == "compaction" {
 			m.total, m.before, m.marked = m.base, min(m.before, m.base), min(m.marked, m.base)
 		}
-		m.total += tokensOf(&v.Items()[i])
+		m.total += tokensOf(v.Items()[i])
 		m.noteMark(v.Items()[i].Given("cache_control"))
 	}
 }
 
-func (m *meter) noteMark(control *jsontree.Node) {
-	if control.Is(jsontree.Object) {
+func (m *meter) noteMark(control *tree.Node) {
+	if control.Is(tree.Object) {
 		m.marked, m.long = m.total, control.Get("ttl").Text() == "1h"
 	}
 }

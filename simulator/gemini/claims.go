@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // originThought is the origin of thoughtSignature.
@@ -55,7 +55,7 @@ func standardBase64(token string) string {
 
 // payloadOf is the digest of a call: its name, and its arguments however they
 // are spelled.
-func payloadOf(name string, args *jsontree.Node) string {
+func payloadOf(name string, args *tree.Node) string {
 	text := []byte(name + "\x00")
 	if args == nil {
 		text = append(text, "{}"...)

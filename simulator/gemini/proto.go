@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // scalar is the type of a field's values.
@@ -84,15 +84,15 @@ type violation struct {
 type transcoder struct {
 	vertex     bool
 	violations []violation
-	paths      jsontree.Paths
+	paths      tree.Paths
 }
 
-func (t *transcoder) addViolation(rule string, at *jsontree.Path, format string, args ...any) {
+func (t *transcoder) addViolation(rule string, at *tree.Path, format string, args ...any) {
 	t.violations = append(t.violations, violation{rule, at.String(), fmt.Sprintf(format, args...)})
 }
 
 // addUnknown is a member with no place in its message.
-func (t *transcoder) addUnknown(rule, name string, at *jsontree.Path, why string) {
+func (t *transcoder) addUnknown(rule, name string, at *tree.Path, why string) {
 	where := ""
 	if at != nil {
 		where = fmt.Sprintf(" at '%s'", at)
@@ -100,18 +100,18 @@ func (t *transcoder) addUnknown(rule, name string, at *jsontree.Path, why string
 	t.addViolation(rule, at, "Invalid JSON payload received. Unknown name %q%s: %s", name, where, why)
 }
 
-func (t *transcoder) readMessage(n *jsontree.Node, m *message, at *jsontree.Path) {
+func (t *transcoder) readMessage(n *tree.Node, m *message, at *tree.Path) {
 	if m == nil {
 		return // its fields are not ours to know
 	}
 	set := false
 	for i, name := range n.Names() {
-		f, v := m.fields[name], &n.Items()[i]
+		f, v := m.fields[name], n.Items()[i]
 		switch {
 		case f == nil || f.vertex && !t.vertex:
 			t.addUnknown(ruleOfUnknown(name, m), name, at, "Cannot find field.")
 			continue
-		case v.Is(jsontree.Null) && f.kind != anyValue:
+		case v.Is(tree.Null) && f.kind != anyValue:
 			continue
 		case f.oneof && set:
 			t.addViolation("G-8", at, "Invalid value at '%s' (oneof), oneof field 'data' is already set. Cannot set '%s'", at, name)
@@ -155,16 +155,16 @@ var knownNames = sync.OnceValue(func() map[string]bool {
 })
 
 // readField reads one member of the message at at.
-func (t *transcoder) readField(v *jsontree.Node, f *field, name string, at *jsontree.Path) {
+func (t *transcoder) readField(v *tree.Node, f *field, name string, at *tree.Path) {
 	path := t.paths.Member(at, f.name)
 	switch {
-	case v.Is(jsontree.Array) && f.repeated:
+	case v.Is(tree.Array) && f.repeated:
 		for i := range v.Items() {
-			t.readValue(&v.Items()[i], f, t.paths.Element(path, i))
+			t.readValue(v.Items()[i], f, t.paths.Element(path, i))
 		}
-	case v.Is(jsontree.Array) && f.kind != anyValue:
+	case v.Is(tree.Array) && f.kind != anyValue:
 		t.addUnknown(ruleOf(path), name, at, "Proto field is not repeating, cannot start list.")
-	case v.Is(jsontree.Object) && f.kind < aMessage:
+	case v.Is(tree.Object) && f.kind < aMessage:
 		t.addUnknown(ruleOf(path), name, at, "Starting an object on a scalar field.")
 	default:
 		t.readValue(v, f, path)
@@ -172,7 +172,7 @@ func (t *transcoder) readField(v *jsontree.Node, f *field, name string, at *json
 }
 
 // ruleOf is the rule for a value of the wrong type at path.
-func ruleOf(at *jsontree.Path) string {
+func ruleOf(at *tree.Path) string {
 	switch path := at.String(); {
 	case strings.HasSuffix(path, "function_response.response"):
 		return "G-9"
@@ -182,17 +182,17 @@ func ruleOf(at *jsontree.Path) string {
 	return "G-3"
 }
 
-func (t *transcoder) readValue(v *jsontree.Node, f *field, path *jsontree.Path) {
+func (t *transcoder) readValue(v *tree.Node, f *field, path *tree.Path) {
 	switch f.kind {
 	case anyValue:
 	case aMessage, aStruct, aMap:
-		if !v.Is(jsontree.Object) {
+		if !v.Is(tree.Object) {
 			t.addInvalid(path, f.typeName(), v)
 			return
 		}
 		t.readObject(v, f, path)
 	case aBytes:
-		if !v.Is(jsontree.String) {
+		if !v.Is(tree.String) {
 			t.addInvalid(path, f.typeName(), v)
 		} else if _, ok := decodeBase64(v.Text()); !ok {
 			t.addViolation(ruleOf(path), path, "Invalid value at '%s' (TYPE_BYTES), Base64 decoding failed for %s", path, quoteJSON(v.Text()))
@@ -204,29 +204,29 @@ func (t *transcoder) readValue(v *jsontree.Node, f *field, path *jsontree.Path) 
 	}
 }
 
-func (t *transcoder) readObject(v *jsontree.Node, f *field, path *jsontree.Path) {
+func (t *transcoder) readObject(v *tree.Node, f *field, path *tree.Path) {
 	switch f.kind {
 	case aMessage:
 		t.readMessage(v, f.message, path)
 	case aMap:
 		for i := range v.Items() {
 			entry := t.paths.Element(path, i)
-			t.readValue(&v.Items()[i], &field{kind: aMessage, message: f.message, of: f.of}, t.paths.Member(entry, "value"))
+			t.readValue(v.Items()[i], &field{kind: aMessage, message: f.message, of: f.of}, t.paths.Member(entry, "value"))
 		}
 	default: // a struct takes any members
 	}
 }
 
-func (t *transcoder) addInvalid(path *jsontree.Path, typeName string, v *jsontree.Node) {
+func (t *transcoder) addInvalid(path *tree.Path, typeName string, v *tree.Node) {
 	t.addViolation(ruleOf(path), path, "Invalid value at '%s' (%s), %s", path, typeName, quoteValue(v))
 }
 
 // quoteValue is a value as errors quote it: objects and arrays not at all.
-func quoteValue(v *jsontree.Node) string {
+func quoteValue(v *tree.Node) string {
 	switch {
-	case v.Is(jsontree.String):
+	case v.Is(tree.String):
 		return quoteJSON(v.Text())
-	case v.Is(jsontree.Object | jsontree.Array):
+	case v.Is(tree.Object | tree.Array):
 		return ""
 	}
 	return v.Raw()
@@ -247,12 +247,12 @@ func (f *field) typeName() string {
 
 // acceptsScalar reports whether a scalar takes the value, with the leniency of proto
 // JSON: numbers in strings, enums in lower case or as numbers.
-func (f *field) acceptsScalar(v *jsontree.Node) bool {
+func (f *field) acceptsScalar(v *tree.Node) bool {
 	switch f.kind {
 	case aString:
-		return v.Is(jsontree.String)
+		return v.Is(tree.String)
 	case aBool:
-		return v.Is(jsontree.Bool) || v.Is(jsontree.String) && (v.Text() == "true" || v.Text() == "false")
+		return v.Is(tree.Bool) || v.Is(tree.String) && (v.Text() == "true" || v.Text() == "false")
 	case anInt:
 		x, ok := numberOf(v)
 		return ok && x == math.Trunc(x)
@@ -264,12 +264,12 @@ func (f *field) acceptsScalar(v *jsontree.Node) bool {
 	}
 }
 
-func (f *field) acceptsEnum(v *jsontree.Node) bool {
-	if v.Is(jsontree.Number) {
+func (f *field) acceptsEnum(v *tree.Node) bool {
+	if v.Is(tree.Number) {
 		return true
 	}
-	if !v.Is(jsontree.String) || f.values == nil {
-		return v.Is(jsontree.String)
+	if !v.Is(tree.String) || f.values == nil {
+		return v.Is(tree.String)
 	}
 	name := enumName(v)
 	for _, value := range f.values {
@@ -281,7 +281,7 @@ func (f *field) acceptsEnum(v *jsontree.Node) bool {
 }
 
 // enumName is the name that a value means.
-func enumName(v *jsontree.Node) string {
+func enumName(v *tree.Node) string {
 	return strings.ToUpper(strings.ReplaceAll(v.Text(), "-", "_"))
 }
 

@@ -9,8 +9,8 @@ package gemini
 import (
 	"net/http"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Provider is the script.Provider of Gemini.
@@ -35,7 +35,7 @@ type Request struct{ q *request }
 func Parse(r *http.Request, body []byte) Request { return Request{readRequest(r, body)} }
 
 // Document is the body, nil when it is not JSON.
-func (r Request) Document() *jsontree.Node { return r.q.body }
+func (r Request) Document() *tree.Node { return r.q.body }
 
 // Read understands a generate request as Request.Turn does.
 func (Provider) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {

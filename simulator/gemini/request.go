@@ -3,8 +3,8 @@ package gemini
 import (
 	"net/http"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // request is a request as rules see it, parsed once.
@@ -17,11 +17,11 @@ type request struct {
 	violations []violation
 	model      spec
 	served     bool
-	body       *jsontree.Node // of the generate request
+	body       *tree.Node // of the generate request
 	contents   []content
-	config     *jsontree.Node // generationConfig, may be nil
-	toolConfig *jsontree.Node
-	tools      []jsontree.Node
+	config     *tree.Node // generationConfig, may be nil
+	toolConfig *tree.Node
+	tools      []*tree.Node
 }
 
 // content is one entry of contents.
@@ -36,7 +36,7 @@ type part struct {
 	at int
 	// data is the camel case name of the field that is set, "" for none.
 	data      string
-	value     *jsontree.Node // of that field
+	value     *tree.Node // of that field
 	signature string
 	signed    bool // there is a signature, whatever is in it
 	thought   bool
@@ -57,16 +57,16 @@ func readRequest(r *http.Request, body []byte) *request {
 	to, _ := routeOf(r.URL.Path)
 	q := &request{route: to, Request: r, sent: body}
 	q.model, q.served = findModel(to.model)
-	root := jsontree.NewObject(nil)
+	root := tree.NewObject(nil)
 	if len(body) > 0 {
 		root, q.syntax = parseBody(body)
 	}
 	q.body = root
-	if !root.Is(jsontree.Object) {
+	if !root.Is(tree.Object) {
 		if q.syntax == "" {
 			q.syntax = `Invalid JSON payload received. Unknown name "": Root element must be a message.`
 		}
-		q.body = jsontree.NewObject(nil)
+		q.body = tree.NewObject(nil)
 	}
 	q.checkMessages()
 	q.readContents()
@@ -94,25 +94,25 @@ func (q *request) readContents() {
 	list := elementsOf(q.body.Given("contents"))
 	q.contents = make([]content, len(list))
 	for i := range list {
-		q.contents[i] = readContent(&list[i], i)
+		q.contents[i] = readContent(list[i], i)
 	}
 }
 
-func readContent(n *jsontree.Node, at int) content {
+func readContent(n *tree.Node, at int) content {
 	c := content{role: n.Given("role").Text(), at: at}
 	list := elementsOf(n.Given("parts"))
 	c.parts = make([]part, len(list))
 	for i := range list {
-		c.parts[i] = readPart(&list[i], i)
+		c.parts[i] = readPart(list[i], i)
 	}
 	return c
 }
 
-func readPart(n *jsontree.Node, at int) part {
+func readPart(n *tree.Node, at int) part {
 	p := part{at: at, thought: n.Given("thought").True()}
 	for i, name := range n.Names() {
-		if data := dataNames[name]; data != "" && !n.Items()[i].Is(jsontree.Null) && p.data == "" {
-			p.data, p.value = data, &n.Items()[i]
+		if data := dataNames[name]; data != "" && !n.Items()[i].Is(tree.Null) && p.data == "" {
+			p.data, p.value = data, n.Items()[i]
 		}
 	}
 	if s := n.Given("thoughtSignature", "thought_signature"); s != nil {
@@ -169,14 +169,14 @@ func (q *request) functionDeclarations() []declaration {
 	for i := range q.tools {
 		list := elementsOf(q.tools[i].Given("functionDeclarations", "function_declarations"))
 		for j := range list {
-			all = append(all, declaration{Node: &list[j], tool: i, at: j})
+			all = append(all, declaration{Node: list[j], tool: i, at: j})
 		}
 	}
 	return all
 }
 
 type declaration struct {
-	*jsontree.Node
+	*tree.Node
 	tool, at int
 }
 

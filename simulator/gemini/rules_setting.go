@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // settingRules are about how to answer.
@@ -27,7 +27,7 @@ var settingRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-29", Demand: "the request fits the model's context", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(promptFits)},
 }
 
-func (q *request) thinkingConfig() *jsontree.Node {
+func (q *request) thinkingConfig() *tree.Node {
 	return q.config.Given("thinkingConfig", "thinking_config")
 }
 

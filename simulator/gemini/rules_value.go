@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // valueRules are what the backend holds against single values.
@@ -120,7 +120,7 @@ func schemaForm(q *request, _ rule.Env) *rule.Refusal {
 func jsonSchemaForm(q *request, _ rule.Env) *rule.Refusal {
 	var faults []string
 	for _, d := range q.functionDeclarations() {
-		if s := d.Given("parametersJsonSchema", "parameters_json_schema"); s != nil && !jsontree.IsSchema(s) {
+		if s := d.Given("parametersJsonSchema", "parameters_json_schema"); s != nil && !tree.IsSchema(s) {
 			faults = append(faults, fmt.Sprintf("tools[%d].function_declarations[%d].parameters_json_schema: must be a valid JSON Schema.", d.tool, d.at))
 		}
 	}
@@ -133,8 +133,8 @@ func referencesUndefined(q *request, _ rule.Env) *rule.Refusal {
 		if root == nil {
 			continue
 		}
-		jsontree.EachSchema(root, func(path []string, s *jsontree.Node) bool {
-			if ref := s.Get("$ref").Text(); strings.HasPrefix(ref, "#") && jsontree.ResolvePointer(root, ref) == nil {
+		tree.EachSchema(root, func(path []string, s *tree.Node) bool {
+			if ref := s.Get("$ref").Text(); strings.HasPrefix(ref, "#") && tree.ResolvePointer(root, ref) == nil {
 				undefined = cmp.Or(strings.Join(path, "."), "top-level")
 			}
 			return undefined == ""
@@ -147,7 +147,7 @@ func referencesUndefined(q *request, _ rule.Env) *rule.Refusal {
 }
 
 // schemaFaults appends what is wrong with a schema and those in it.
-func schemaFaults(faults []string, s *jsontree.Node, at string) []string {
+func schemaFaults(faults []string, s *tree.Node, at string) []string {
 	kind := schemaKind(s)
 	items, properties := s.Given("items"), s.Given("properties")
 	switch {
@@ -178,20 +178,20 @@ func schemaFaults(faults []string, s *jsontree.Node, at string) []string {
 	}
 	if properties != nil {
 		for i, name := range properties.Names() {
-			faults = schemaFaults(faults, &properties.Items()[i], at+".properties["+name+"]")
+			faults = schemaFaults(faults, properties.Items()[i], at+".properties["+name+"]")
 		}
 	}
 	alternatives := elementsOf(s.Given("anyOf", "any_of"))
 	for i := range alternatives {
-		faults = schemaFaults(faults, &alternatives[i], fmt.Sprintf("%s.any_of[%d]", at, i))
+		faults = schemaFaults(faults, alternatives[i], fmt.Sprintf("%s.any_of[%d]", at, i))
 	}
 	return faults
 }
 
 // schemaKind is the type's name; types may be numbers (reference §1.3).
-func schemaKind(s *jsontree.Node) string {
+func schemaKind(s *tree.Node) string {
 	t := s.Given("type")
-	if t == nil || !t.Is(jsontree.Number) {
+	if t == nil || !t.Is(tree.Number) {
 		return enumName(t)
 	}
 	i := slices.Index([]string{"0", "1", "2", "3", "4", "5", "6", "7"}, t.Raw())

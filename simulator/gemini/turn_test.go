@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // talk is a request with these contents, one string each: a role and its parts.
@@ -215,7 +215,7 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-func idOf(c *jsontree.Node, call int) string {
+func idOf(c *tree.Node, call int) string {
 	list := elementsOf(c.Given("parts"))
 	var ids []string
 	for i := range list {

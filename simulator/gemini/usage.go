@@ -1,8 +1,8 @@
 package gemini
 
 import (
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 const (
@@ -27,7 +27,7 @@ func promptOf(r script.Reply) prompt {
 }
 
 // measurePrompt counts what the model reads, in its order.
-func measurePrompt(body *jsontree.Node) prompt {
+func measurePrompt(body *tree.Node) prompt {
 	var p prompt
 	for _, name := range [][2]string{{"systemInstruction", "system_instruction"}, {"tools"}} {
 		if n := body.Given(name[:]...); n != nil {
@@ -41,7 +41,7 @@ func measurePrompt(body *jsontree.Node) prompt {
 			before = p.input
 		}
 		own = said
-		p.input += countTokens(&contents[i])
+		p.input += countTokens(contents[i])
 	}
 	if before >= leastCached {
 		p.cached = before
@@ -83,21 +83,21 @@ func (r Request) CountTokens() []byte {
 
 // countTokens estimates how many tokens a value counts for: its texts, and not
 // the bytes of its images.
-func countTokens(n *jsontree.Node) int {
+func countTokens(n *tree.Node) int {
 	switch {
-	case n.Is(jsontree.String):
+	case n.Is(tree.String):
 		return script.Tokens(n.Text())
-	case n.Is(jsontree.Number | jsontree.Bool):
+	case n.Is(tree.Number | tree.Bool):
 		return script.Tokens(n.Raw())
 	}
 	sum := 0
 	for i := range n.Items() {
 		switch {
-		case n.Is(jsontree.Object) && (n.Names()[i] == "inlineData" || n.Names()[i] == "inline_data"):
+		case n.Is(tree.Object) && (n.Names()[i] == "inlineData" || n.Names()[i] == "inline_data"):
 			sum += imageTokens
-		case n.Is(jsontree.Object) && (n.Names()[i] == "thoughtSignature" || n.Names()[i] == "thought_signature"):
+		case n.Is(tree.Object) && (n.Names()[i] == "thoughtSignature" || n.Names()[i] == "thought_signature"):
 		default:
-			sum += countTokens(&n.Items()[i])
+			sum += countTokens(n.Items()[i])
 		}
 	}
 	return sum

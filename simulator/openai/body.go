@@ -3,7 +3,7 @@ package openai
 import (
 	"errors"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // maxDepth is how deep a request may be nested; a deeper one is refused.
@@ -12,14 +12,14 @@ const maxDepth = 200
 var errObject = errors.New("not one object")
 
 // parseObject reads a request body: one JSON object in UTF-8 and nothing after it.
-func parseObject(body []byte) (*jsontree.Node, error) {
-	root, err := jsontree.ParseStrict(body, maxDepth)
+func parseObject(body []byte) (*tree.Node, error) {
+	root, err := tree.ParseStrict(body, maxDepth)
 	switch {
-	case errors.Is(err, jsontree.ErrTrailing):
+	case errors.Is(err, tree.ErrTrailing):
 		return nil, errObject
 	case err != nil:
 		return nil, err
-	case !root.Is(jsontree.Object):
+	case !root.Is(tree.Object):
 		return nil, errObject
 	}
 	return root, nil

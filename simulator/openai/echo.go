@@ -3,8 +3,8 @@ package openai
 import (
 	"regexp"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // What a response repeats of its request is what was understood: defaults are
@@ -27,7 +27,7 @@ func (q *request) echoMember(name string, otherwise script.Raw) any {
 
 // echoFraction is echo for a number that is written with its fraction.
 func (q *request) echoFraction(name string, otherwise script.Raw) any {
-	if v := q.body.Get(name); v.Is(jsontree.Integer) {
+	if v := q.body.Get(name); v.Is(tree.Integer) {
 		return script.Raw(v.Raw() + ".0")
 	}
 	return q.echoMember(name, otherwise)
@@ -51,7 +51,7 @@ func (q *request) cacheRetention() any {
 func (q *request) echoReasoning() script.Object {
 	asked := q.body.Get("reasoning")
 	or := func(name string, otherwise any) any {
-		if v := asked.Get(name); v.Is(jsontree.String) {
+		if v := asked.Get(name); v.Is(tree.String) {
 			return v.Text()
 		}
 		return otherwise
@@ -77,7 +77,7 @@ func (q *request) echoText() script.Object {
 	case f.Get("type").Text() == "json_schema":
 		format = script.Object{"type", "json_schema", "description", sentOr(f, "description", "null"), "name", sentOr(f, "name", "null"),
 			"schema", sentOr(f, "schema", "{}"), "strict", sentOr(f, "strict", "true")}
-	case f.Is(jsontree.Object):
+	case f.Is(tree.Object):
 		format = f
 	}
 	return script.Object{"format", format, "verbosity", sentOr(asked, "verbosity", `"medium"`)}
@@ -86,7 +86,7 @@ func (q *request) echoText() script.Object {
 func (q *request) echoTools() script.Array {
 	list := script.Array{}
 	for i := range q.body.Get("tools").List() {
-		t := &q.body.Get("tools").List()[i]
+		t := q.body.Get("tools").List()[i]
 		if t.Get("type").Text() != "function" {
 			list = append(list, t)
 			continue
@@ -103,16 +103,16 @@ func (q *request) echoTools() script.Array {
 
 // echoParameters are the schema of a function: closed, with every member required,
 // unless strictness was declined or already asked for.
-func echoParameters(tool *jsontree.Node) any {
+func echoParameters(tool *tree.Node) any {
 	schema := tool.Get("parameters")
 	switch {
 	case tool.Has("strict"):
 		return schema
-	case !schema.Is(jsontree.Object):
+	case !schema.Is(tree.Object):
 		return script.Raw(`{"type":"object","properties":{},"additionalProperties":false,"required":[]}`)
 	}
 	required, properties := script.Array{}, schema.Get("properties")
-	if properties.Is(jsontree.Object) {
+	if properties.Is(tree.Object) {
 		for _, name := range properties.Names() {
 			required = append(required, name)
 		}
@@ -120,7 +120,7 @@ func echoParameters(tool *jsontree.Node) any {
 	o := script.Object{}
 	for i, name := range schema.Names() {
 		if name != "required" && name != "additionalProperties" {
-			o = append(o, name, &schema.Items()[i])
+			o = append(o, name, schema.Items()[i])
 		}
 	}
 	if properties == nil {
@@ -130,7 +130,7 @@ func echoParameters(tool *jsontree.Node) any {
 }
 
 // sentOr is a member as it was sent, or otherwise when it is absent or null.
-func sentOr(v *jsontree.Node, name string, otherwise script.Raw) any {
+func sentOr(v *tree.Node, name string, otherwise script.Raw) any {
 	if member := v.Given(name); member != nil {
 		return member
 	}

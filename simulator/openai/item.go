@@ -1,10 +1,10 @@
 package openai
 
 import (
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // signedReply is a reply and what the request settles about it.
@@ -49,7 +49,7 @@ func requestOf(r script.Reply) *request {
 	if read && q.tokensOpened && q.by == r.Key {
 		return q
 	}
-	var body *jsontree.Node
+	var body *tree.Node
 	if read {
 		body = q.body
 	}

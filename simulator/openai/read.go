@@ -9,8 +9,8 @@ package openai
 import (
 	"net/http"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Provider is the script.Provider of OpenAI.
@@ -31,7 +31,7 @@ type Request struct{ q *request }
 func Parse(r *http.Request, body []byte) Request { return Request{readRequest(r, body)} }
 
 // Document is the body, nil when it is not JSON.
-func (q Request) Document() *jsontree.Node { return q.q.body }
+func (q Request) Document() *tree.Node { return q.q.body }
 
 // Read understands a Responses request as Request.Turn does.
 func (Provider) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
@@ -54,7 +54,7 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 	case !body.Has("input") && (body.Has("prompt") || body.Has("conversation") || body.Has("previous_response_id")):
 	case !body.Has("input"):
 		return script.Request{}, script.Invalid("Missing required parameter: 'input'.")
-	case !input.Is(jsontree.String | jsontree.Array):
+	case !input.Is(tree.String | tree.Array):
 		return script.Request{}, script.Invalid("Invalid type for 'input': expected one of a string or array of objects, but got %s instead.", describeKind(input.Kind()))
 	}
 	return q.q.scriptRequest(), nil

@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // request is a whole request, read once for all rules; once recognised it is
@@ -19,7 +19,7 @@ type request struct {
 	// key is the credential, "" without one; account is whose it is.
 	key, account string
 	// body is nil when it cannot be read; err says why.
-	body *jsontree.Node
+	body *tree.Node
 	err  error
 	// sent is the body as it came.
 	sent  []byte
@@ -40,7 +40,7 @@ type request struct {
 
 // item is one input item. typ is never empty.
 type item struct {
-	*jsontree.Node
+	*tree.Node
 	typ    string
 	id     string
 	callID string
@@ -64,9 +64,9 @@ func readRequest(r *http.Request, body []byte) *request {
 }
 
 // newRequest is what a body means, whether it keeps to the schema or not.
-func newRequest(v *jsontree.Node, account string) *request {
+func newRequest(v *tree.Node, account string) *request {
 	q := &request{body: v, account: account}
-	q.store = (v.Get("store").True() || !v.Get("store").Is(jsontree.Bool)) && account != accountZDR
+	q.store = (v.Get("store").True() || !v.Get("store").Is(tree.Bool)) && account != accountZDR
 	q.setModel(v.Get("model").Text())
 	q.items = itemsOf(v)
 	q.tools = toolsOf(q)
@@ -104,7 +104,7 @@ func (i *item) openTokens(k seal.Key, account string) {
 	if i.id != "" {
 		i.place, i.issued = openID(k, i.id, account)
 	}
-	if token := i.Get("encrypted_content"); token.Is(jsontree.String) {
+	if token := i.Get("encrypted_content"); token.Is(tree.String) {
 		i.binding, i.ours = openEncrypted(k, token.Text())
 	}
 }
@@ -147,16 +147,16 @@ func (q *request) containsResponse(response place) bool {
 	return slices.ContainsFunc(q.items, func(i item) bool { return i.issued && i.place.reply == response.reply })
 }
 
-func itemsOf(body *jsontree.Node) []item {
+func itemsOf(body *tree.Node) []item {
 	input := body.Get("input")
-	if input.Is(jsontree.String) {
-		message := jsontree.NewObject([]string{"role", "content"}, jsontree.NewString("user"), *input)
+	if input.Is(tree.String) {
+		message := tree.NewObject([]string{"role", "content"}, tree.NewString("user"), input)
 		return []item{{Node: message, typ: "message"}}
 	}
 	items := make([]item, 0, len(input.Items()))
 	for i := range input.Items() {
-		v := &input.Items()[i]
-		if !input.Is(jsontree.Array) || !v.Is(jsontree.Object) {
+		v := input.Items()[i]
+		if !input.Is(tree.Array) || !v.Is(tree.Object) {
 			continue
 		}
 		it := item{Node: v, typ: itemType(v), id: v.Get("id").Text(), callID: v.Get("call_id").Text()}
@@ -205,13 +205,13 @@ func (i *item) writeDigest(h hash.Hash) {
 	case i.typ != "message":
 		writeCanonical(h, i.Node)
 		return
-	case content.Is(jsontree.String):
+	case content.Is(tree.String):
 		h.Write([]byte("\x00" + i.Get("role").Text() + "\x00" + content.Text()))
 		return
 	}
 	h.Write([]byte("\x00" + i.Get("role").Text()))
 	for n := range content.Items() {
-		part := &content.Items()[n]
+		part := content.Items()[n]
 		if len(part.Names()) == 2 && strings.HasSuffix(part.Get("type").Text(), "put_text") {
 			h.Write([]byte("\x00" + part.Get("text").Text()))
 			continue
@@ -222,7 +222,7 @@ func (i *item) writeDigest(h hash.Hash) {
 
 // writeCanonical writes v without regard to the order of its members and to white
 // space.
-func writeCanonical(h hash.Hash, v *jsontree.Node) {
+func writeCanonical(h hash.Hash, v *tree.Node) {
 	raw := jsontext.Value(v.Raw())
 	_ = raw.Canonicalize() // what cannot be, a number out of range, stays as sent
 	h.Write([]byte{0})

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 var fileRules = []rule.Rule[*request]{
@@ -24,7 +24,7 @@ var sizeRules = []rule.Rule[*request]{
 }
 
 // eachPart calls f with each part of one type and its place, until f refuses.
-func (q *request) eachPart(typ string, f func(at string, part *jsontree.Node) *rule.Refusal) *rule.Refusal {
+func (q *request) eachPart(typ string, f func(at string, part *tree.Node) *rule.Refusal) *rule.Refusal {
 	for i := range q.items {
 		for _, member := range []string{"content", "output"} {
 			parts := q.items[i].Get(member).List()
@@ -32,7 +32,7 @@ func (q *request) eachPart(typ string, f func(at string, part *jsontree.Node) *r
 				if parts[n].Get("type").Text() != typ {
 					continue
 				}
-				if refusal := f(fmt.Sprintf("input[%d].%s[%d]", i, member, n), &parts[n]); refusal != nil {
+				if refusal := f(fmt.Sprintf("input[%d].%s[%d]", i, member, n), parts[n]); refusal != nil {
 					return refusal
 				}
 			}
@@ -42,7 +42,7 @@ func (q *request) eachPart(typ string, f func(at string, part *jsontree.Node) *r
 }
 
 func imagesHaveSource(q *request, _ rule.Env) *rule.Refusal {
-	return q.eachPart("input_image", func(at string, part *jsontree.Node) *rule.Refusal {
+	return q.eachPart("input_image", func(at string, part *tree.Node) *rule.Refusal {
 		if part.Has("file_id") != part.Has("image_url") {
 			return nil
 		}
@@ -56,7 +56,7 @@ func imagesHaveSource(q *request, _ rule.Env) *rule.Refusal {
 
 // imagesReadable has the words of https://github.com/anomalyco/opencode/issues/23983.
 func imagesReadable(q *request, _ rule.Env) *rule.Refusal {
-	return q.eachPart("input_image", func(at string, part *jsontree.Node) *rule.Refusal {
+	return q.eachPart("input_image", func(at string, part *tree.Node) *rule.Refusal {
 		link := part.Get("image_url").Text()
 		mime, isDataURL := mimeType(link)
 		if !isDataURL {
@@ -82,9 +82,9 @@ func imagesReadable(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func filesHaveType(q *request, _ rule.Env) *rule.Refusal {
-	return q.eachPart("input_file", func(at string, part *jsontree.Node) *rule.Refusal {
+	return q.eachPart("input_file", func(at string, part *tree.Node) *rule.Refusal {
 		data := part.Get("file_data")
-		if !data.Is(jsontree.String) || data.Text() == "" {
+		if !data.Is(tree.String) || data.Text() == "" {
 			return nil
 		}
 		var fault string
@@ -118,7 +118,7 @@ func unsupportedFile(mime string) bool {
 var mediaEndings = map[string]bool{".mp3": true, ".wav": true, ".ogg": true, ".flac": true, ".m4a": true, ".mp4": true, ".mov": true, ".mkv": true, ".webm": true, ".avi": true}
 
 func linksHaveType(q *request, _ rule.Env) *rule.Refusal {
-	return q.eachPart("input_file", func(_ string, part *jsontree.Node) *rule.Refusal {
+	return q.eachPart("input_file", func(_ string, part *tree.Node) *rule.Refusal {
 		link, err := url.Parse(part.Get("file_url").Text())
 		if err == nil && mediaEndings[strings.ToLower(urlpath.Ext(link.Path))] {
 			return invalid("unsupported_file", "input", "The file type you uploaded is not supported. Please try again with a pdf")
@@ -144,7 +144,7 @@ func (q *request) textSize() int {
 		size -= len(q.items[i].Get("encrypted_content").Raw())
 	}
 	for typ, members := range map[string][]string{"input_image": {"image_url"}, "input_file": {"file_data"}} {
-		_ = q.eachPart(typ, func(_ string, part *jsontree.Node) *rule.Refusal {
+		_ = q.eachPart(typ, func(_ string, part *tree.Node) *rule.Refusal {
 			for _, m := range members {
 				size -= len(part.Get(m).Raw())
 			}

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // formatRules are about the form of the answer.
@@ -26,7 +26,7 @@ func jsonMentioned(q *request, env rule.Env) *rule.Refusal {
 
 // mentionsJSON reports whether any string of the input contains the word. Items other than
 // messages count, too, because no report says otherwise.
-func mentionsJSON(n *jsontree.Node) bool {
+func mentionsJSON(n *tree.Node) bool {
 	return strings.Contains(strings.ToLower(n.Text()), "json") ||
-		slices.ContainsFunc(n.Items(), func(part jsontree.Node) bool { return mentionsJSON(&part) })
+		slices.ContainsFunc(n.Items(), mentionsJSON)
 }

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // invalid is a 400 of the usual class. param is "" where the API sends null.
@@ -20,38 +20,38 @@ func invalid(code, param, format string, args ...any) *rule.Refusal {
 }
 
 // missingParameter breaks rule O-3.
-func missingParameter(p *jsontree.Path) *rule.Refusal {
+func missingParameter(p *tree.Path) *rule.Refusal {
 	return invalid("missing_required_parameter", p.String(), "Missing required parameter: '%s'.", p)
 }
 
 // unknownParameter breaks rule O-4.
-func unknownParameter(p *jsontree.Path) *rule.Refusal {
+func unknownParameter(p *tree.Path) *rule.Refusal {
 	return invalid("unknown_parameter", p.String(), "Unknown parameter: '%s'.", p)
 }
 
 // wrongType breaks rule O-5.
-func wrongType(p *jsontree.Path, s *shape, v *jsontree.Node) *rule.Refusal {
+func wrongType(p *tree.Path, s *shape, v *tree.Node) *rule.Refusal {
 	return invalid("invalid_type", p.String(), "Invalid type for '%s': expected %s, but got %s instead.", p, s.expectedWords(), describeKind(v.Kind()))
 }
 
 // unsupportedValue breaks rule O-5, and O-16 for the parts of a message.
-func unsupportedValue(p *jsontree.Path, got string, values []string) *rule.Refusal {
+func unsupportedValue(p *tree.Path, got string, values []string) *rule.Refusal {
 	return invalid("invalid_value", p.String(), "Invalid value: '%s'. Supported values are: %s.", got, quoteList(values, "and"))
 }
 
 // belowMinimum and above break rule O-6.
-func belowMinimum(p *jsontree.Path, s *shape, v *jsontree.Node) *rule.Refusal {
+func belowMinimum(p *tree.Path, s *shape, v *tree.Node) *rule.Refusal {
 	return invalid(s.unit()+"_below_min_value", p.String(), "Invalid '%s': %s below minimum value. Expected a value >= %s, but got %s instead.",
 		p, s.unit(), plainNumber(s.least), v.Raw())
 }
 
-func aboveMaximum(p *jsontree.Path, s *shape, v *jsontree.Node) *rule.Refusal {
+func aboveMaximum(p *tree.Path, s *shape, v *tree.Node) *rule.Refusal {
 	return invalid(s.unit()+"_above_max_value", p.String(), "Invalid '%s': %s above maximum value. Expected a value <= %s, but got %s instead.",
 		p, s.unit(), plainNumber(s.most), v.Raw())
 }
 
 func (s *shape) unit() string {
-	if s.kinds&jsontree.Decimal != 0 {
+	if s.kinds&tree.Decimal != 0 {
 		return "decimal"
 	}
 	return "integer"
@@ -60,44 +60,44 @@ func (s *shape) unit() string {
 func plainNumber(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 // emptyString, tooLong, arrayTooLong and tooManyProperties break rule O-7.
-func emptyString(p *jsontree.Path) *rule.Refusal {
+func emptyString(p *tree.Path) *rule.Refusal {
 	return invalid("empty_string", p.String(), "Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.", p)
 }
 
-func tooLong(p *jsontree.Path, most, got int) *rule.Refusal {
+func tooLong(p *tree.Path, most, got int) *rule.Refusal {
 	return invalid("string_above_max_length", p.String(), "Invalid '%s': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", p, most, got)
 }
 
-func arrayTooLong(p *jsontree.Path, most, got int) *rule.Refusal {
+func arrayTooLong(p *tree.Path, most, got int) *rule.Refusal {
 	return invalid("array_above_max_length", p.String(), "Invalid '%s': array too long. Expected an array with maximum length %d, but got an array with length %d instead.", p, most, got)
 }
 
-func tooManyProperties(p *jsontree.Path, most, got int) *rule.Refusal {
+func tooManyProperties(p *tree.Path, most, got int) *rule.Refusal {
 	return invalid("object_above_max_properties", p.String(), "Invalid '%s': too many properties. Expected an object with at most %d properties, but got an object with %d properties instead.", p, most, got)
 }
 
 // strangeID and foreignID break rule O-8.
-func strangeID(p *jsontree.Path, id string) *rule.Refusal {
+func strangeID(p *tree.Path, id string) *rule.Refusal {
 	return invalid("invalid_value", p.String(), "Invalid '%s': '%s'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional characters.", p, id)
 }
 
-func foreignID(p *jsontree.Path, id, begin string) *rule.Refusal {
+func foreignID(p *tree.Path, id, begin string) *rule.Refusal {
 	return invalid("invalid_value", p.String(), "Invalid '%s': '%s'. Expected an ID that begins with '%s'.", p, id, begin)
 }
 
 // patternMismatch breaks rule O-18.
-func patternMismatch(p *jsontree.Path, pattern *regexp.Regexp) *rule.Refusal {
+func patternMismatch(p *tree.Path, pattern *regexp.Regexp) *rule.Refusal {
 	return invalid("invalid_value", p.String(), "Invalid '%s': string does not match pattern. Expected a string that matches the pattern '%s'.", p, pattern)
 }
 
 // expectedWords names what may stand in a place.
 func (s *shape) expectedWords() string {
-	if s.enum != nil && s.kinds&^jsontree.Null == jsontree.String {
+	if s.enum != nil && s.kinds&^tree.Null == tree.String {
 		return "one of " + quoteList(s.enum, "or")
 	}
 	var words []string
-	for k := jsontree.Bool; k <= jsontree.Object; k <<= 1 {
-		if s.kinds&k != 0 && (k != jsontree.Integer || s.kinds&jsontree.Decimal == 0) {
+	for k := tree.Bool; k <= tree.Object; k <<= 1 {
+		if s.kinds&k != 0 && (k != tree.Integer || s.kinds&tree.Decimal == 0) {
 			words = append(words, s.kindWord(k))
 		}
 	}
@@ -107,12 +107,12 @@ func (s *shape) expectedWords() string {
 	return "one of " + withArticle(words[0]) + " or " + strings.Join(words[1:], " or ")
 }
 
-func (s *shape) kindWord(k jsontree.Kind) string {
-	if k == jsontree.Array && s.elem != nil {
-		switch s.elem.kinds &^ jsontree.Null {
-		case jsontree.Object:
+func (s *shape) kindWord(k tree.Kind) string {
+	if k == tree.Array && s.elem != nil {
+		switch s.elem.kinds &^ tree.Null {
+		case tree.Object:
 			return "array of objects"
-		case jsontree.String:
+		case tree.String:
 			return "array of strings"
 		default: // a mixture has no name
 		}
@@ -121,19 +121,19 @@ func (s *shape) kindWord(k jsontree.Kind) string {
 }
 
 // nameOf names a kind as the API does.
-func nameOf(k jsontree.Kind) string {
+func nameOf(k tree.Kind) string {
 	switch k {
-	case jsontree.Null:
+	case tree.Null:
 		return "null"
-	case jsontree.Bool:
+	case tree.Bool:
 		return "boolean"
-	case jsontree.Integer:
+	case tree.Integer:
 		return "integer"
-	case jsontree.Decimal:
+	case tree.Decimal:
 		return "decimal"
-	case jsontree.String:
+	case tree.String:
 		return "string"
-	case jsontree.Array:
+	case tree.Array:
 		return "array"
 	default:
 		return "object"
@@ -141,8 +141,8 @@ func nameOf(k jsontree.Kind) string {
 }
 
 // describeKind names a kind that is not expected.
-func describeKind(k jsontree.Kind) string {
-	if k == jsontree.Null {
+func describeKind(k tree.Kind) string {
+	if k == tree.Null {
 		return "null"
 	}
 	return withArticle(nameOf(k))

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 var stateRules = []rule.Rule[*request]{
@@ -35,7 +35,7 @@ func promptExists(q *request, env rule.Env) *rule.Refusal {
 func noRawReasoning(q *request, _ rule.Env) *rule.Refusal {
 	for i := range q.items {
 		if it := &q.items[i]; it.typ == "reasoning" && len(it.Get("content").List()) > 0 {
-			var paths jsontree.Paths
+			var paths tree.Paths
 			at := paths.Member(paths.Element(paths.Member(nil, "input"), i), "content")
 			return arrayTooLong(at, 0, len(it.Get("content").List()))
 		}

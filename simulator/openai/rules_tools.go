@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 var toolRules = []rule.Rule[*request]{
@@ -20,13 +20,13 @@ var toolRules = []rule.Rule[*request]{
 
 // eachTool calls f for each function tool of the request with its path, until
 // f refuses.
-func (q *request) eachTool(f func(at string, tool *jsontree.Node) *rule.Refusal) *rule.Refusal {
+func (q *request) eachTool(f func(at string, tool *tree.Node) *rule.Refusal) *rule.Refusal {
 	return eachFunction("tools", q.body.Get("tools").List(), f)
 }
 
-func eachFunction(at string, tools []jsontree.Node, f func(string, *jsontree.Node) *rule.Refusal) *rule.Refusal {
+func eachFunction(at string, tools []*tree.Node, f func(string, *tree.Node) *rule.Refusal) *rule.Refusal {
 	for i := range tools {
-		tool, here := &tools[i], fmt.Sprintf("%s[%d]", at, i)
+		tool, here := tools[i], fmt.Sprintf("%s[%d]", at, i)
 		switch tool.Get("type").Text() {
 		case "function":
 			if refusal := f(here, tool); refusal != nil {
@@ -42,13 +42,13 @@ func eachFunction(at string, tools []jsontree.Node, f func(string, *jsontree.Nod
 }
 
 func rootObjects(q *request, _ rule.Env) *rule.Refusal {
-	return q.eachTool(func(at string, tool *jsontree.Node) *rule.Refusal {
+	return q.eachTool(func(at string, tool *tree.Node) *rule.Refusal {
 		parameters := tool.Get("parameters")
-		if !parameters.Is(jsontree.Object) || parameters.Get("type").Text() == "object" {
+		if !parameters.Is(tree.Object) || parameters.Get("type").Text() == "object" {
 			return nil
 		}
 		got := "None"
-		if t := parameters.Get("type"); t.Is(jsontree.String) {
+		if t := parameters.Get("type"); t.Is(tree.String) {
 			got = t.Text()
 		}
 		return invalid("invalid_function_parameters", at+".parameters",
@@ -57,7 +57,7 @@ func rootObjects(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func rootsWithoutChoice(q *request, _ rule.Env) *rule.Refusal {
-	return q.eachTool(func(at string, tool *jsontree.Node) *rule.Refusal {
+	return q.eachTool(func(at string, tool *tree.Node) *rule.Refusal {
 		for _, word := range []string{"oneOf", "anyOf", "allOf", "enum", "not"} {
 			if tool.Get("parameters").Given(word) != nil {
 				return invalid("invalid_function_parameters", at+".parameters",
@@ -69,17 +69,17 @@ func rootsWithoutChoice(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func soundSchemas(q *request, _ rule.Env) *rule.Refusal {
-	return q.eachTool(func(at string, tool *jsontree.Node) *rule.Refusal {
+	return q.eachTool(func(at string, tool *tree.Node) *rule.Refusal {
 		var fault string
 		parameters := tool.Get("parameters")
-		if !parameters.Is(jsontree.Object) {
+		if !parameters.Is(tree.Object) {
 			return nil
 		}
-		jsontree.EachSchema(parameters, func(path []string, s *jsontree.Node) bool {
+		tree.EachSchema(parameters, func(path []string, s *tree.Node) bool {
 			fault = schemaFault(path, s, parameters)
 			return fault == ""
 		})
-		if fault == "" && !jsontree.IsSchema(parameters) {
+		if fault == "" && !tree.IsSchema(parameters) {
 			fault = pythonValue(parameters) + " is not valid under any of the given schemas."
 		}
 		if fault == "" {
@@ -90,34 +90,34 @@ func soundSchemas(q *request, _ rule.Env) *rule.Refusal {
 }
 
 // schemaFault says what is wrong with one schema of a function's, "" for nothing.
-func schemaFault(path []string, s, root *jsontree.Node) string {
+func schemaFault(path []string, s, root *tree.Node) string {
 	kind := s.Get("type")
-	types := []jsontree.Node{}
+	types := []*tree.Node{}
 	switch {
-	case kind.Is(jsontree.Array):
+	case kind.Is(tree.Array):
 		types = kind.Items()
 	case kind != nil:
-		types = append(types, *kind)
+		types = append(types, kind)
 	}
 	for i, t := range types {
-		if !jsontree.IsSchemaType(t.Text()) {
+		if !tree.IsSchemaType(t.Text()) {
 			return pythonValue(kind) + " is not valid under any of the given schemas."
 		}
 		if t.Text() == "array" && s.Get("items") == nil && s.Get("prefixItems") == nil {
-			if kind.Is(jsontree.Array) {
+			if kind.Is(tree.Array) {
 				path = appendContext(path, "type", fmt.Sprint(i))
 			}
 			return fmt.Sprintf("In context=%s, array schema missing items.", pythonTuple(path))
 		}
 	}
-	if ref := s.Get("$ref").Text(); strings.HasPrefix(ref, "#") && jsontree.ResolvePointer(root, ref) == nil {
+	if ref := s.Get("$ref").Text(); strings.HasPrefix(ref, "#") && tree.ResolvePointer(root, ref) == nil {
 		return fmt.Sprintf("In context=%s, reference to component '%s' which was not found in the schema.", pythonTuple(path), ref)
 	}
 	return ""
 }
 
 // pythonValue writes a value as the API does, which is written in Python.
-func pythonValue(v *jsontree.Node) string {
+func pythonValue(v *tree.Node) string {
 	return strings.ReplaceAll(v.Raw(), `"`, "'")
 }
 
@@ -138,7 +138,7 @@ func strictSchemas(q *request, _ rule.Env) *rule.Refusal {
 			return invalid("invalid_json_schema", "text.format.schema", "Invalid schema for response_format '%s': %s", format.Get("name").Text(), fault)
 		}
 	}
-	return q.eachTool(func(at string, tool *jsontree.Node) *rule.Refusal {
+	return q.eachTool(func(at string, tool *tree.Node) *rule.Refusal {
 		if !tool.Get("strict").True() {
 			return nil
 		}
@@ -154,8 +154,8 @@ func strictSchemas(q *request, _ rule.Env) *rule.Refusal {
 var unenforceable = []string{"allOf", "oneOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else"}
 
 // schemaLooseness says what is not strict in a schema, "" when all is.
-func schemaLooseness(context []string, schema *jsontree.Node) string {
-	if !schema.Is(jsontree.Object) {
+func schemaLooseness(context []string, schema *tree.Node) string {
+	if !schema.Is(tree.Object) {
 		return ""
 	}
 	if fault := looseObject(context, schema); fault != "" {
@@ -169,13 +169,13 @@ func schemaLooseness(context []string, schema *jsontree.Node) string {
 	for _, keyword := range []string{"properties", "$defs", "definitions"} {
 		group := schema.Get(keyword)
 		for i, name := range group.Names() {
-			if fault := schemaLooseness(appendContext(context, keyword, name), &group.Items()[i]); fault != "" {
+			if fault := schemaLooseness(appendContext(context, keyword, name), group.Items()[i]); fault != "" {
 				return fault
 			}
 		}
 	}
 	for i := range schema.Get("anyOf").List() {
-		if fault := schemaLooseness(appendContext(context, "anyOf", fmt.Sprint(i)), &schema.Get("anyOf").List()[i]); fault != "" {
+		if fault := schemaLooseness(appendContext(context, "anyOf", fmt.Sprint(i)), schema.Get("anyOf").List()[i]); fault != "" {
 			return fault
 		}
 	}
@@ -187,12 +187,12 @@ func appendContext(context []string, names ...string) []string {
 }
 
 // looseObject is about one object of a schema alone.
-func looseObject(context []string, schema *jsontree.Node) string {
+func looseObject(context []string, schema *tree.Node) string {
 	properties := schema.Get("properties")
-	if schema.Get("type").Text() != "object" && !properties.Is(jsontree.Object) {
+	if schema.Get("type").Text() != "object" && !properties.Is(tree.Object) {
 		return ""
 	}
-	if extra := schema.Get("additionalProperties"); !extra.Is(jsontree.Bool) || extra.Raw()[0] != 'f' {
+	if extra := schema.Get("additionalProperties"); !extra.Is(tree.Bool) || extra.Raw()[0] != 'f' {
 		return fmt.Sprintf("In context=%s, 'additionalProperties' is required to be supplied and to be false.", pythonTuple(context))
 	}
 	required := map[string]bool{}
@@ -228,7 +228,7 @@ func choiceExists(q *request, _ rule.Env) *rule.Refusal {
 	if choice.Text() == "required" && len(q.tools) == 0 && len(q.body.Get("tools").List()) == 0 && !q.body.Has("prompt") {
 		return invalid("", "tool_choice", "Tool choice 'required' must be specified with 'tools' parameter.")
 	}
-	wanted := []jsontree.Node{*choice}
+	wanted := []*tree.Node{choice}
 	if choice.Get("type").Text() == "allowed_tools" {
 		wanted = choice.Get("tools").List()
 	}

@@ -3,7 +3,7 @@ package openai
 import (
 	"math"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // maxText is the longest string of an input (rule O-7).
@@ -80,7 +80,7 @@ var choiceShape = func() shape {
 		variantOf("computer_use_preview"), variantOf("image_generation"), variantOf("code_interpreter"),
 		variantOf("apply_patch"), variantOf("shell"), variantOf("programmatic_tool_calling"),
 	)
-	s.kinds, s.enum = s.kinds|jsontree.String, []string{"none", "auto", "required"}
+	s.kinds, s.enum = s.kinds|tree.String, []string{"none", "auto", "required"}
 	return s
 }()
 

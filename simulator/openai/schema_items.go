@@ -1,8 +1,8 @@
 package openai
 
 import (
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 var progress = enum("in_progress", "completed", "incomplete")
@@ -118,7 +118,7 @@ func hostedVariant(name, begin string, fields ...string) variant {
 
 // itemType names the variant of an item. Without a type it is a message, or a
 // reference when it is nothing but an id (reference §2.2).
-func itemType(v *jsontree.Node) string {
+func itemType(v *tree.Node) string {
 	switch t := v.Get("type").Text(); {
 	case t == "message" && v.Get("role").Text() == "assistant", t == "" && v.Get("role").Text() == "assistant":
 		return outputMessage
@@ -128,7 +128,7 @@ func itemType(v *jsontree.Node) string {
 		return futureItem
 	case t != "":
 		return t
-	case len(v.Names()) == 1 && v.Get("id").Is(jsontree.String):
+	case len(v.Names()) == 1 && v.Get("id").Is(tree.String):
 		return "item_reference"
 	}
 	return inputMessage

@@ -4,13 +4,13 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // shape says what may stand in one place of a request (rules O-3 to O-8,
 // O-16). The zero shape takes anything.
 type shape struct {
-	kinds jsontree.Kind
+	kinds tree.Kind
 	// enum lists the strings that are taken; nil takes any.
 	enum []string
 	// least and most bound a number, a string's characters or an array's
@@ -30,7 +30,7 @@ type shape struct {
 	// variants are the shapes of objects that name their own, pick says which
 	// it is; unknownVariant is what an unknown name breaks.
 	variants       []variant
-	pick           func(*jsontree.Node) string
+	pick           func(*tree.Node) string
 	unknownVariant breachKind
 }
 
@@ -69,7 +69,7 @@ func must(name string, s shape) field { return field{name, true, s} }
 // orNull takes a null too: the API does where a member may be absent.
 func orNull(s shape) shape {
 	if s.kinds != 0 {
-		s.kinds |= jsontree.Null
+		s.kinds |= tree.Null
 	}
 	return s
 }
@@ -77,28 +77,28 @@ func orNull(s shape) shape {
 // nonNull is opt for the few members whose null is refused.
 func nonNull(name string, s shape) field { return field{name, false, s} }
 
-func obj(fields ...field) shape           { return shape{kinds: jsontree.Object, fields: fields} }
-func list(elem shape) shape               { return shape{kinds: jsontree.Array, elem: &elem} }
+func obj(fields ...field) shape           { return shape{kinds: tree.Object, fields: fields} }
+func list(elem shape) shape               { return shape{kinds: tree.Array, elem: &elem} }
 func atMost(n float64, s shape) shape     { s.most = n; return s }
 func between(a, b float64, s shape) shape { s.least, s.most = a, b; return s }
-func enum(values ...string) shape         { return shape{kinds: jsontree.String, enum: values} }
-func mapOf(s shape) shape                 { return shape{kinds: jsontree.Object, open: true, members: &s} }
+func enum(values ...string) shape         { return shape{kinds: tree.String, enum: values} }
+func mapOf(s shape) shape                 { return shape{kinds: tree.Object, open: true, members: &s} }
 
 // orText takes a text too.
-func orText(s shape) shape { s.kinds |= jsontree.String; return s }
+func orText(s shape) shape { s.kinds |= tree.String; return s }
 
 var (
-	str       = shape{kinds: jsontree.String}
-	flag      = shape{kinds: jsontree.Bool}
-	whole     = shape{kinds: jsontree.Integer}
-	fraction  = shape{kinds: jsontree.Number}
-	freeform  = shape{kinds: jsontree.Object, open: true}
+	str       = shape{kinds: tree.String}
+	flag      = shape{kinds: tree.Bool}
+	whole     = shape{kinds: tree.Integer}
+	fraction  = shape{kinds: tree.Number}
+	freeform  = shape{kinds: tree.Object, open: true}
 	callIDs   = between(1, 64, str)
-	toolNames = shape{kinds: jsontree.String, least: 1, most: 128, pattern: regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)}
+	toolNames = shape{kinds: tree.String, least: 1, most: 128, pattern: regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)}
 )
 
 // idShape is an item's own id.
-func idShape(begin string) shape { return shape{kinds: jsontree.String, begin: begin} }
+func idShape(begin string) shape { return shape{kinds: tree.String, begin: begin} }
 
 // plainFields are optional members of any kind: their names are known, their values
 // are another tool's business.
@@ -117,7 +117,7 @@ func byType(variants ...variant) shape {
 			variants[i].fields = append([]field{must("type", str)}, variants[i].fields...)
 		}
 	}
-	return shape{kinds: jsontree.Object, variants: variants, pick: func(v *jsontree.Node) string { return v.Get("type").Text() }, unknownVariant: breachValue}
+	return shape{kinds: tree.Object, variants: variants, pick: func(v *tree.Node) string { return v.Get("type").Text() }, unknownVariant: breachValue}
 }
 
 func variantOf(name string, fields ...field) variant { return variant{name, obj(fields...)} }

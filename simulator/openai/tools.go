@@ -1,6 +1,8 @@
 package openai
 
-import "github.com/meerkat-go/conformance/simulator/jsontree"
+import (
+	"github.com/meerkat-go/conformance/wires/tree"
+)
 
 // clientTool is what a call needs to know of a tool that the client runs.
 type clientTool struct {
@@ -25,9 +27,9 @@ func toolsOf(q *request) []clientTool {
 	return all
 }
 
-func appendTools(all []clientTool, namespace string, tools []jsontree.Node) []clientTool {
+func appendTools(all []clientTool, namespace string, tools []*tree.Node) []clientTool {
 	for i := range tools {
-		t := &tools[i]
+		t := tools[i]
 		name, kind := t.Get("name").Text(), t.Get("type").Text()
 		switch {
 		case kind == "namespace":

@@ -1,10 +1,10 @@
 package openai
 
 import (
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // A search for a deferred tool, and what it found. No scenario asks for one: both precede
@@ -38,7 +38,7 @@ func (q *request) withSearches(blocks []script.Block) []script.Block {
 }
 
 // searchesForTools reports whether the provider searches for the tools that are deferred.
-func searchesForTools(body *jsontree.Node) bool {
+func searchesForTools(body *tree.Node) bool {
 	for _, t := range body.Get("tools").List() {
 		if t.Get("type").Text() == "tool_search" && t.Get("execution").Text() != "client" {
 			return true
@@ -57,7 +57,7 @@ func (v *signedReply) toolSearchItem(n int, status string) script.Object {
 	}
 	found := script.Array{}
 	for i := range v.q.body.Get("tools").List() {
-		if t := &v.q.body.Get("tools").List()[i]; t.Get("name").Text() == b.Name {
+		if t := v.q.body.Get("tools").List()[i]; t.Get("name").Text() == b.Name {
 			found = append(found, t)
 		}
 	}

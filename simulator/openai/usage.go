@@ -3,8 +3,8 @@ package openai
 import (
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // The cache takes prompts from leastCached tokens on, in steps.
@@ -41,29 +41,29 @@ func (q *request) measurePrompt() (total, before int) {
 
 // tokensOf estimates what a value counts for, encrypted reasoning by its length;
 // ids are for the provider alone.
-func tokensOf(v *jsontree.Node) int {
+func tokensOf(v *tree.Node) int {
 	switch v.Kind() {
-	case 0, jsontree.Null:
+	case 0, tree.Null:
 		return 0
-	case jsontree.String:
+	case tree.String:
 		if strings.HasPrefix(v.Text(), "data:") {
 			return mediaTokens
 		}
 		return script.Tokens(v.Text())
-	case jsontree.Array, jsontree.Object: // what is in it counts
+	case tree.Array, tree.Object: // what is in it counts
 	default:
 		return 1
 	}
 	n := 0
 	for i := range v.Items() {
-		if v.Is(jsontree.Object) {
+		if v.Is(tree.Object) {
 			switch v.Names()[i] {
 			case "id", "call_id", "file_data":
 				continue
 			}
 			n++
 		}
-		n += tokensOf(&v.Items()[i])
+		n += tokensOf(v.Items()[i])
 	}
 	return n
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // breach is one place in which a request breaks the schema.
@@ -38,7 +38,7 @@ const maxBreaches = 64
 // walk collects the breaches of v against s in the order of the schema.
 type walk struct {
 	breaches []breach
-	paths    jsontree.Paths
+	paths    tree.Paths
 }
 
 func (w *walk) addBreach(k breachKind, r *rule.Refusal) {
@@ -50,7 +50,7 @@ func (w *walk) addBreach(k breachKind, r *rule.Refusal) {
 // checkRequest checks a whole body against its shape. What it is about comes first: without a stored
 // prompt it needs a model, without anything that holds the conversation an
 // input (rule O-3).
-func (w *walk) checkRequest(s *shape, v *jsontree.Node) {
+func (w *walk) checkRequest(s *shape, v *tree.Node) {
 	prompt := v.Has("prompt")
 	if !prompt && !v.Has("model") {
 		w.addBreach(breachCore, missingParameter(w.paths.Member(nil, "model")))
@@ -61,23 +61,23 @@ func (w *walk) checkRequest(s *shape, v *jsontree.Node) {
 	w.checkObject(nil, s, v)
 }
 
-func (w *walk) checkValue(p *jsontree.Path, s *shape, v *jsontree.Node) {
+func (w *walk) checkValue(p *tree.Path, s *shape, v *tree.Node) {
 	switch {
-	case s.kinds == 0 || v.Is(jsontree.Null) && s.kinds&jsontree.Null != 0:
+	case s.kinds == 0 || v.Is(tree.Null) && s.kinds&tree.Null != 0:
 	case !v.Is(s.kinds):
 		w.addBreach(breachType, wrongType(p, s, v))
-	case v.Is(jsontree.String):
+	case v.Is(tree.String):
 		w.checkText(p, s, v.Text())
-	case v.Is(jsontree.Number):
+	case v.Is(tree.Number):
 		w.checkNumber(p, s, v)
-	case v.Is(jsontree.Array):
+	case v.Is(tree.Array):
 		w.checkArray(p, s, v)
-	case v.Is(jsontree.Object):
+	case v.Is(tree.Object):
 		w.checkObject(p, s, v)
 	}
 }
 
-func (w *walk) checkText(p *jsontree.Path, s *shape, t string) {
+func (w *walk) checkText(p *tree.Path, s *shape, t string) {
 	length := float64(len(t))
 	if length > s.most { // only then can the characters be too many
 		length = float64(utf8.RuneCountInString(t))
@@ -99,7 +99,7 @@ func (w *walk) checkText(p *jsontree.Path, s *shape, t string) {
 // maxID is how long an item's id may be (rule O-8).
 const maxID = 64
 
-func (w *walk) checkID(p *jsontree.Path, begin, id string) {
+func (w *walk) checkID(p *tree.Path, begin, id string) {
 	switch {
 	case len(id) > maxID:
 		w.addBreach(breachLength, tooLong(p, maxID, utf8.RuneCountInString(id)))
@@ -119,7 +119,7 @@ func idCharacters(id string) bool {
 	return true
 }
 
-func (w *walk) checkNumber(p *jsontree.Path, s *shape, v *jsontree.Node) {
+func (w *walk) checkNumber(p *tree.Path, s *shape, v *tree.Node) {
 	if s.most == 0 {
 		return
 	}
@@ -131,19 +131,19 @@ func (w *walk) checkNumber(p *jsontree.Path, s *shape, v *jsontree.Node) {
 	}
 }
 
-func (w *walk) checkArray(p *jsontree.Path, s *shape, v *jsontree.Node) {
-	if s.kinds&jsontree.String == 0 && s.most > 0 && len(v.Items()) > int(s.most) {
+func (w *walk) checkArray(p *tree.Path, s *shape, v *tree.Node) {
+	if s.kinds&tree.String == 0 && s.most > 0 && len(v.Items()) > int(s.most) {
 		w.addBreach(breachLength, arrayTooLong(p, int(s.most), len(v.Items())))
 	}
 	if s.elem == nil {
 		return
 	}
 	for i := range v.Items() {
-		w.checkValue(w.paths.Element(p, i), s.elem, &v.Items()[i])
+		w.checkValue(w.paths.Element(p, i), s.elem, v.Items()[i])
 	}
 }
 
-func (w *walk) checkObject(p *jsontree.Path, s *shape, v *jsontree.Node) {
+func (w *walk) checkObject(p *tree.Path, s *shape, v *tree.Node) {
 	if s.variants != nil {
 		if s = w.resolveVariant(p, s, v); s == nil {
 			return
@@ -156,7 +156,7 @@ func (w *walk) checkObject(p *jsontree.Path, s *shape, v *jsontree.Node) {
 	for i, name := range v.Names() {
 		switch {
 		case s.open && s.members != nil:
-			w.checkValue(w.paths.Member(p, name), s.members, &v.Items()[i])
+			w.checkValue(w.paths.Member(p, name), s.members, v.Items()[i])
 		case !s.open && s.fieldNamed(name) == nil:
 			w.addBreach(breachUnknown, unknownParameter(w.paths.Member(p, name)))
 		}
@@ -164,7 +164,7 @@ func (w *walk) checkObject(p *jsontree.Path, s *shape, v *jsontree.Node) {
 }
 
 // resolveVariant picks the variant that an object says it is.
-func (w *walk) resolveVariant(p *jsontree.Path, s *shape, v *jsontree.Node) *shape {
+func (w *walk) resolveVariant(p *tree.Path, s *shape, v *tree.Node) *shape {
 	name := s.pick(v)
 	if name == "" {
 		w.addBreach(breachMissing, missingParameter(w.paths.Member(p, "type")))
@@ -188,7 +188,7 @@ func (s *shape) variantNames() []string {
 	return names
 }
 
-func (w *walk) checkFields(p *jsontree.Path, s *shape, v *jsontree.Node) {
+func (w *walk) checkFields(p *tree.Path, s *shape, v *tree.Node) {
 	for i := range s.fields {
 		f := &s.fields[i]
 		switch m := v.Get(f.name); {

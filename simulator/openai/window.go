@@ -1,9 +1,9 @@
 package openai
 
 import (
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // CompactPath is that of the call that returns a conversation compacted.
@@ -43,7 +43,7 @@ func (v *signedReply) keptMessage(n int, it *item) script.Object {
 	if it.id == "" {
 		id = v.ID("msg_", n+1, script.Hex, 50)
 	}
-	if it.Get("content").Is(jsontree.String) {
+	if it.Get("content").Is(tree.String) {
 		content = script.Array{script.Object{"type", "input_text", "text", it.Get("content")}}
 	}
 	return script.Object{"id", id, "type", "message", "status", "completed", "content", content, "role", "user"}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // refusedTool is the end of the name of the tool whose schema kind "tool" refuses.
@@ -37,7 +37,7 @@ func contentRefusal(req Request, kind string) (r rule.Refusal, holds bool) {
 			r.Code, r.Param = onlyOpenAI(req, "invalid_function_parameters"), onlyOpenAI(req, fmt.Sprintf("tools[%d].parameters", i))
 		}
 	case "effort":
-		holds = anyNode(doc, func(n *jsontree.Node) bool {
+		holds = anyNode(doc, func(n *tree.Node) bool {
 			return slices.ContainsFunc([]string{"effort", "thinkingLevel"}, func(name string) bool {
 				return strings.EqualFold(n.Get(name).Text(), refusedEffort[req.Provider])
 			})
@@ -52,11 +52,11 @@ func holdsText(req Request, words string) bool {
 	return words == "" || anyText(documentOf(req), words)
 }
 
-func documentOf(req Request) *jsontree.Node {
+func documentOf(req Request) *tree.Node {
 	if req.Document != nil {
 		return req.Document
 	}
-	doc, _ := jsontree.ParseLenient(req.Body, maxRequestDepth)
+	doc, _ := tree.ParseLenient(req.Body, maxRequestDepth)
 	return doc
 }
 
@@ -103,13 +103,13 @@ var (
 )
 
 // anyNode reports whether a node of the document matches.
-func anyNode(n *jsontree.Node, matches func(*jsontree.Node) bool) bool {
-	if n.Is(jsontree.Object) && matches(n) {
+func anyNode(n *tree.Node, matches func(*tree.Node) bool) bool {
+	if n.Is(tree.Object) && matches(n) {
 		return true
 	}
 	items := n.Items()
 	for i := range items {
-		if anyNode(&items[i], matches) {
+		if anyNode(items[i], matches) {
 			return true
 		}
 	}
@@ -117,27 +117,27 @@ func anyNode(n *jsontree.Node, matches func(*jsontree.Node) bool) bool {
 }
 
 // anyText reports whether a text of the document holds words.
-func anyText(n *jsontree.Node, words string) bool {
+func anyText(n *tree.Node, words string) bool {
 	if strings.Contains(n.Text(), words) {
 		return true
 	}
 	items := n.Items()
 	for i := range items {
-		if anyText(&items[i], words) {
+		if anyText(items[i], words) {
 			return true
 		}
 	}
 	return false
 }
 
-func isImage(n *jsontree.Node) bool {
+func isImage(n *tree.Node) bool {
 	kind := n.Get("type").Text()
 	return kind == "image" || kind == "input_image" || n.Has("inlineData") || n.Has("inline_data")
 }
 
 // hasToken reports whether a block holds a continuity token. The stand-in that Gemini
 // documents is none.
-func hasToken(n *jsontree.Node) bool {
+func hasToken(n *tree.Node) bool {
 	for _, name := range []string{"signature", "encrypted_content", "thoughtSignature", "thought_signature"} {
 		if token := n.Get(name).Text(); token != "" && token != "skip_thought_signature_validator" && token != "context_engineering_is_the_way_to_go" {
 			return true

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Object is a JSON object in wire order: names and values alternate.
@@ -63,7 +63,7 @@ func AppendJSON(out []byte, v any) []byte {
 			out = AppendJSON(out, item)
 		}
 		return append(out, ']')
-	case *jsontree.Node:
+	case *tree.Node:
 		if v == nil {
 			return append(out, "null"...)
 		}

@@ -18,9 +18,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Form is how a reply is framed.
@@ -58,7 +58,7 @@ type Request struct {
 	Account string
 	Body    []byte
 	// Document is Body, parsed; nil when it has not been parsed.
-	Document *jsontree.Node
+	Document *tree.Node
 	// Parsed is what the Provider has read of the request, for its own Frames.
 	Parsed any
 }

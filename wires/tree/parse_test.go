@@ -1,4 +1,4 @@
-package jsontree
+package tree
 
 import (
 	"encoding/json"
@@ -19,20 +19,20 @@ var samples = []string{
 	"\"\\\n\"", `"\ud800"`, `"\ud800\u0041"`, "\"\xff\"", "\"a\xc3\"", `01`, `-`, `1.`, `.5`, `1e`, `1e+`, `--1`, `1-1`, `+1`, `tru`, `truex`, `nul`, `}`,
 }
 
-// holdParse fails unless both parsers take what the libraries take and read the
-// same values.
+// holdParse fails unless the three ways of reading take what the libraries take and
+// read the same values, each with its bytes at its offset.
 func holdParse(t *testing.T, text string) {
 	t.Helper()
 	var want any
-	valid := json.Unmarshal([]byte(text), &want) == nil
-	lenient, failure := ParseLenient([]byte(text), MaxDepth)
-	if (failure == nil) != json.Valid([]byte(text)) {
-		t.Fatalf("%q is lenient %v, valid %t", text, failure, json.Valid([]byte(text)))
+	decodes, valid := json.Unmarshal([]byte(text), &want) == nil, json.Valid([]byte(text))
+	lenient, fault := ParseLenient([]byte(text), MaxDepth)
+	if (fault == nil) != valid {
+		t.Fatalf("%q is lenient %v, valid %t", text, fault, valid)
 	}
-	if failure != nil && (failure.Offset < 0 || failure.Offset > len(text)) {
-		t.Fatalf("%q fails at %d", text, failure.Offset)
+	if fault != nil && (fault.Offset < 0 || fault.Offset > len(text)) {
+		t.Fatalf("%q fails at %d", text, fault.Offset)
 	}
-	if valid && !reflect.DeepEqual(lenient.Decoded(), want) {
+	if decodes && !reflect.DeepEqual(lenient.Decoded(), want) {
 		t.Errorf("%q reads %#v, want %#v", text, lenient.Decoded(), want)
 	}
 	strict, err := ParseStrict([]byte(text), MaxDepth)
@@ -43,6 +43,36 @@ func holdParse(t *testing.T, text string) {
 		t.Errorf("%q reads %#v, leniently %#v", text, strict.Decoded(), lenient.Decoded())
 	case err == nil && strict.Raw() != strings.Trim(text, " \t\r\n"):
 		t.Errorf("%q is raw %q", text, strict.Raw())
+	}
+	exact, err := Parse(text)
+	if (err == nil) != valid {
+		t.Fatalf("%q is exactly %v, valid %t", text, err, valid)
+	}
+	if err != nil {
+		var syntax *SyntaxError
+		if !errors.As(err, &syntax) || syntax.Offset < 0 || syntax.Offset > len(text) || syntax.Reason == "" {
+			t.Fatalf("%q fails with %v", text, err)
+		}
+		return
+	}
+	holdPlaces(t, text, exact)
+	if strict != nil && !Equal(exact, strict) {
+		t.Errorf("%q differs when it is read strictly", text)
+	}
+	again, err := Parse(Encode(exact))
+	if err != nil || !SameTokens(again, exact) && !Equal(again, exact) {
+		t.Errorf("%q encodes to %s: %v", text, Encode(exact), err)
+	}
+}
+
+// holdPlaces fails unless each value's bytes stand at its offset.
+func holdPlaces(t *testing.T, text string, n *Node) {
+	t.Helper()
+	if !strings.HasPrefix(text[n.Offset():], n.Raw()) || n.Raw() == "" {
+		t.Fatalf("%q is not at byte %d", n.Raw(), n.Offset())
+	}
+	for _, item := range n.Items() {
+		holdPlaces(t, text, item)
 	}
 }
 
@@ -62,19 +92,19 @@ func FuzzParse(f *testing.F) {
 // TestSyntaxError holds where a text fails and why.
 func TestSyntaxError(t *testing.T) {
 	for text, want := range map[string]SyntaxError{
-		"":            {0, ValueExpected},
-		`{"a":x}`:     {5, ValueExpected},
-		`{x}`:         {1, NameExpected},
-		`{"a" 1}`:     {5, ColonExpected},
-		`{"a":1 "b"}`: {7, MemberEndExpected},
-		`[1`:          {2, ItemEndExpected},
-		`["a`:         {3, QuoteExpected},
-		`1 2`:         {2, EndExpected},
-		"\"a\nb\"":    {2, ControlCharacter},
-		`["\x"]`:      {5, BadEscape},
-		`[ 01]`:       {2, BadNumber},
-		` trve`:       {1, BadWord},
-		`[[[[1]]]]`:   {4, TooDeep},
+		"":            {Offset: 0, Problem: ValueExpected},
+		`{"a":x}`:     {Offset: 5, Problem: ValueExpected},
+		`{x}`:         {Offset: 1, Problem: NameExpected},
+		`{"a" 1}`:     {Offset: 5, Problem: ColonExpected},
+		`{"a":1 "b"}`: {Offset: 7, Problem: MemberEndExpected},
+		`[1`:          {Offset: 2, Problem: ItemEndExpected},
+		`["a`:         {Offset: 3, Problem: QuoteExpected},
+		`1 2`:         {Offset: 2, Problem: EndExpected},
+		"\"a\nb\"":    {Offset: 2, Problem: ControlCharacter},
+		`["\x"]`:      {Offset: 5, Problem: BadEscape},
+		`[ 01]`:       {Offset: 2, Problem: BadNumber},
+		` trve`:       {Offset: 1, Problem: BadWord},
+		`[[[[1]]]]`:   {Offset: 4, Problem: TooDeep},
 	} {
 		if _, failure := ParseLenient([]byte(text), 3); failure == nil || *failure != want {
 			t.Errorf("%q fails with %v, want %v", text, failure, want)
@@ -82,8 +112,8 @@ func TestSyntaxError(t *testing.T) {
 	}
 }
 
-// TestStrictErrors holds what providers look for in an error.
-func TestStrictErrors(t *testing.T) {
+// TestErrors holds what providers look for in an error, and what people read.
+func TestErrors(t *testing.T) {
 	if _, err := ParseStrict([]byte("1 2"), MaxDepth); !errors.Is(err, ErrTrailing) {
 		t.Errorf("two values: %v", err)
 	}
@@ -96,6 +126,14 @@ func TestStrictErrors(t *testing.T) {
 	var syntax *jsontext.SyntacticError
 	if _, err := ParseStrict([]byte(`{"a":x}`), MaxDepth); !errors.As(err, &syntax) || syntax.ByteOffset != 5 {
 		t.Errorf("no value at 5: %v", err)
+	}
+	for text, want := range map[string]string{
+		``: "byte 0: ends too early", `{"a":`: "byte 4: ends too early", `{"a":1}{`: "byte 7: more than one value",
+		`[1,]`: "byte 2: invalid character ',' at start of value", strings.Repeat("[", 20_000): "byte 10000: exceeded max depth",
+	} {
+		if _, err := Parse(text); err == nil || err.Error() != want {
+			t.Errorf("%.9q: %v, want %s", text, err, want)
+		}
 	}
 	deep := strings.Repeat("[", 100_000)
 	if _, err := ParseStrict([]byte(deep), MaxDepth); err == nil {

@@ -1,22 +1,22 @@
-package wire
+package tree
 
 import (
-	"bytes"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // unescapeString resolves the escapes of a valid JSON string body. A lone surrogate
 // becomes its three-byte form (WTF-8) instead of U+FFFD: replacing it would
-// hide that an agent replaced it (regressions R33).
-func unescapeString(s []byte) string {
-	i := bytes.IndexByte(s, '\\')
+// hide that an agent replaced it.
+func unescapeString(s string) string {
+	i := strings.IndexByte(s, '\\')
 	if i < 0 {
-		return string(s)
+		return s
 	}
 	b := make([]byte, 0, len(s))
-	for ; i >= 0; i = bytes.IndexByte(s, '\\') {
+	for ; i >= 0; i = strings.IndexByte(s, '\\') {
 		b = append(b, s[:i]...)
 		if s[i+1] == 'u' {
 			var r rune
@@ -35,7 +35,7 @@ var escapeValues = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f
 
 // escapedRune reads the \uXXXX at s[i:], with its low half if it has one, and
 // returns the offset after it.
-func escapedRune(s []byte, i int) (rune, int) {
+func escapedRune(s string, i int) (rune, int) {
 	r, next := hex4(s, i), i+6
 	if utf16.IsSurrogate(r) && next+6 <= len(s) && s[next] == '\\' && s[next+1] == 'u' {
 		if c := utf16.DecodeRune(r, hex4(s, next)); c != utf8.RuneError {
@@ -45,8 +45,8 @@ func escapedRune(s []byte, i int) (rune, int) {
 	return r, next
 }
 
-func hex4(s []byte, i int) rune {
-	v, _ := strconv.ParseUint(string(s[i+2:i+6]), 16, 16)
+func hex4(s string, i int) rune {
+	v, _ := strconv.ParseUint(s[i+2:i+6], 16, 16)
 	return rune(v)
 }
 
@@ -65,7 +65,7 @@ func beginsWithSurrogate(s string, low bool) bool {
 	return len(s) >= 3 && s[0] == 0xED && s[1]&0xE0 == 0xA0 && (s[1] >= 0xB0) == low && s[2]&0xC0 == 0x80
 }
 
-// Quote renders s as a JSON string; Str of the result is s again. A high and a
+// Quote renders s as a JSON string; Text of the result is s again. A high and a
 // low surrogate side by side stay bytes: as escapes they would be one rune.
 func Quote(s string) []byte {
 	b := []byte{'"'}

@@ -1,4 +1,4 @@
-package jsontree
+package tree
 
 import (
 	"slices"
@@ -25,21 +25,35 @@ const (
 
 // Node is one value. A nil Node is an absent value.
 type Node struct {
-	kind  Kind
-	text  string // the characters of a string
-	raw   string
-	names []string // the names of an object's members, beside items
-	items []Node
+	kind   Kind
+	offset int
+	raw    string
+	text   string   // the characters of a string
+	names  []string // the names of an object's members, beside items
+	items  []*Node
 }
 
-// NewString returns a string that is part of no parsed text. It has no Raw.
-func NewString(text string) Node { return Node{kind: String, text: text} }
+// NewString returns a string that is part of no parsed text.
+func NewString(text string) *Node {
+	return &Node{kind: String, text: text, raw: string(Quote(text))}
+}
+
+// NewArray returns an array that is part of no parsed text. It has no Raw.
+func NewArray(items ...*Node) *Node { return &Node{kind: Array, items: items} }
 
 // NewObject returns an object that is part of no parsed text, with as many names
 // as items. It has no Raw.
-func NewObject(names []string, items ...Node) *Node {
+func NewObject(names []string, items ...*Node) *Node {
 	return &Node{kind: Object, names: names, items: items}
 }
+
+// SetItems changes the elements of an array, or the values of an object's members
+// and not their number. Raw stays as it was; [Encode] writes the new value.
+func (n *Node) SetItems(items []*Node) { n.items = items }
+
+// SetMembers changes the members of an object. Raw stays as it was; [Encode] writes
+// the new value.
+func (n *Node) SetMembers(names []string, items []*Node) { n.names, n.items = names, items }
 
 // Kind returns the kind of the value, 0 when it is absent.
 func (n *Node) Kind() Kind {
@@ -51,6 +65,9 @@ func (n *Node) Kind() Kind {
 
 // Is reports whether the value is of one of some kinds.
 func (n *Node) Is(kinds Kind) bool { return n.Kind()&kinds != 0 }
+
+// Null reports whether the value is absent or null.
+func (n *Node) Null() bool { return n == nil || n.kind == Null }
 
 // Text returns the characters of a string, "" for any other value.
 func (n *Node) Text() string {
@@ -69,8 +86,16 @@ func (n *Node) Raw() string {
 	return n.raw
 }
 
+// Offset returns where Raw begins in the parsed text, in bytes.
+func (n *Node) Offset() int {
+	if n == nil {
+		return 0
+	}
+	return n.offset
+}
+
 // Names returns the names of an object's members in their order, repeated ones
-// too. The caller must not change them.
+// too. Only the tree's editor may change them.
 func (n *Node) Names() []string {
 	if n == nil {
 		return nil
@@ -79,8 +104,8 @@ func (n *Node) Names() []string {
 }
 
 // Items returns the elements of an array, or the values of an object's members in
-// the order of Names. The caller must not change them.
-func (n *Node) Items() []Node {
+// the order of Names. Only the tree's editor may change them.
+func (n *Node) Items() []*Node {
 	if n == nil {
 		return nil
 	}
@@ -88,7 +113,7 @@ func (n *Node) Items() []Node {
 }
 
 // List returns the elements of an array, none for any other value.
-func (n *Node) List() []Node {
+func (n *Node) List() []*Node {
 	if n.Is(Array) {
 		return n.items
 	}
@@ -96,14 +121,25 @@ func (n *Node) List() []Node {
 }
 
 // Get returns the member of an object, nil when there is none. Of a name that is
-// repeated the last counts.
+// repeated the last counts, as it does for providers.
 func (n *Node) Get(name string) *Node {
 	if n == nil {
 		return nil
 	}
 	for i := len(n.names) - 1; i >= 0; i-- {
 		if n.names[i] == name {
-			return &n.items[i]
+			return n.items[i]
+		}
+	}
+	return nil
+}
+
+// Any returns the member with the first of some names that the object has.
+// Proto-JSON spells each name in two ways.
+func (n *Node) Any(names ...string) *Node {
+	for _, name := range names {
+		if v := n.Get(name); v != nil {
+			return v
 		}
 	}
 	return nil
@@ -122,16 +158,19 @@ func (n *Node) Given(names ...string) *Node {
 		if n.items[i].kind == Null {
 			return nil
 		}
-		return &n.items[i]
+		return n.items[i]
 	}
 	return nil
 }
 
 // Has reports whether the object has the member and it is not null.
-func (n *Node) Has(name string) bool { return n.Get(name).Is(^Null) }
+func (n *Node) Has(name string) bool { return !n.Get(name).Null() }
 
 // True reports whether the value is true.
 func (n *Node) True() bool { return n.Is(Bool) && n.raw[0] == 't' }
+
+// False reports whether the value is false.
+func (n *Node) False() bool { return n.Is(Bool) && n.raw[0] == 'f' }
 
 // Number returns the value of a number. ok is false for any other value and for a
 // number beyond the range of a float64.
@@ -157,6 +196,19 @@ func (n *Node) Whole() (value int, ok bool) {
 	return int(v), whole
 }
 
+// Int returns the value of a number that is written with one to nine digits and
+// nothing else, such as an index; -1 for anything else.
+func (n *Node) Int() int {
+	if !n.Is(Integer) || len(n.raw) > 9 || n.raw[0] == '-' {
+		return -1
+	}
+	v := 0
+	for _, digit := range []byte(n.raw) {
+		v = v*10 + int(digit-'0')
+	}
+	return v
+}
+
 // Decoded returns the value as encoding/json decodes it into an empty interface.
 // A number beyond the range of a float64 becomes 0.
 func (n *Node) Decoded() any {
@@ -170,8 +222,8 @@ func (n *Node) Decoded() any {
 		return n.True()
 	case Array:
 		list := make([]any, len(n.items))
-		for i := range n.items {
-			list[i] = n.items[i].Decoded()
+		for i, item := range n.items {
+			list[i] = item.Decoded()
 		}
 		return list
 	case Object:

@@ -1,22 +1,26 @@
-package wire
+package tree
 
 // Encode renders a tree compactly. Scalars keep their bytes, containers are
 // rendered from their members, so that a changed tree can be sent.
 func Encode(n *Node) []byte { return appendNode(nil, n) }
 
 func appendNode(b []byte, n *Node) []byte {
-	if n.Kind != '{' && n.Kind != '[' {
-		return append(b, n.Raw...)
+	brackets := "[]"
+	switch {
+	case n.kind == Object:
+		brackets = "{}"
+	case n.kind != Array:
+		return append(b, n.raw...)
 	}
-	b = append(b, byte(n.Kind))
-	for i, v := range n.Items {
+	b = append(b, brackets[0])
+	for i, v := range n.items {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if n.Kind == '{' {
-			b = append(append(b, Quote(n.Names[i])...), ':')
+		if n.kind == Object {
+			b = append(append(b, Quote(n.names[i])...), ':')
 		}
 		b = appendNode(b, v)
 	}
-	return append(b, byte(n.Kind)+2) // '}' and ']' are two after their partners
+	return append(b, brackets[1])
 }

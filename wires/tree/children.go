@@ -1,4 +1,4 @@
-package jsontree
+package tree
 
 // children collects the parts of values within values, so that those of each value
 // end up side by side, and all of them in few pieces of memory, which the trees
@@ -51,4 +51,22 @@ func (c *children[T]) reset() {
 	}
 	clear(c.open[:cap(c.open)])
 	c.open = c.open[:0]
+}
+
+// nodeRoom hands out nodes from few pieces of memory, which trees that are parsed
+// one after the other share. The zero nodeRoom is empty.
+type nodeRoom struct {
+	room []Node
+	size int // of the last room
+}
+
+// take returns a node that nobody else has.
+func (r *nodeRoom) take() *Node {
+	if len(r.room) == 0 {
+		r.size = min(max(2*r.size, minRoom), maxRoom)
+		r.room = make([]Node, r.size)
+	}
+	n := &r.room[0]
+	r.room = r.room[1:]
+	return n
 }

@@ -1,6 +1,6 @@
-package wire
+package tree
 
-import "bytes"
+import "strings"
 
 // Event is one server-sent event.
 type Event struct {
@@ -9,21 +9,21 @@ type Event struct {
 	// DataOff is the offset of the first data byte.
 	DataOff int
 	Name    string // the event field, "" if there is none
-	Data    []byte // the data lines joined by \n
+	Data    string // the data lines joined by \n
 	HasData bool
 	// Unterminated is set for a last event that no blank line ends. The
 	// standard says to discard it; a referee says that it was there.
 	Unterminated bool
 }
 
-// readSSE splits a body into events by the rules of the HTML standard
+// ReadSSE splits a body into events by the rules of the HTML standard
 // (§9.2.6): lines end in LF, CRLF or CR, a BOM at the start is skipped,
 // comments and unknown fields are ignored, data lines join by LF. Blocks
-// without any data line are not events. BadLines holds the offsets of lines
+// without any data line are not events. badLines holds the offsets of lines
 // that are none of these: a server that sends them does not speak SSE.
-func readSSE(body []byte) (events []Event, badLines []int) {
+func ReadSSE(body string) (events []Event, badLines []int) {
 	pos := 0
-	if bytes.HasPrefix(body, []byte("\xEF\xBB\xBF")) {
+	if strings.HasPrefix(body, "\xEF\xBB\xBF") {
 		pos = 3
 	}
 	ev := Event{Off: pos}
@@ -48,8 +48,8 @@ func readSSE(body []byte) (events []Event, badLines []int) {
 }
 
 // sseLine returns the line at pos without its ending, and the offset after it.
-func sseLine(body []byte, pos int) (line []byte, next int) {
-	i := bytes.IndexAny(body[pos:], "\r\n")
+func sseLine(body string, pos int) (line string, next int) {
+	i := strings.IndexAny(body[pos:], "\r\n")
 	if i < 0 {
 		return body[pos:], len(body)
 	}
@@ -63,17 +63,17 @@ func sseLine(body []byte, pos int) (line []byte, next int) {
 
 // readField reads one line that stands at off. It returns false for a line that is
 // not valid SSE.
-func (e *Event) readField(line []byte, off int) bool {
-	name, value, found := bytes.Cut(line, []byte(":"))
+func (e *Event) readField(line string, off int) bool {
+	name, value, found := strings.Cut(line, ":")
 	if found && len(name) == 0 {
 		return true // comment
 	}
 	if len(value) > 0 && value[0] == ' ' {
 		value = value[1:]
 	}
-	switch string(name) {
+	switch name {
 	case "event":
-		e.Name = string(value)
+		e.Name = value
 	case "data":
 		e.addData(value, off+len(line)-len(value))
 	case "id", "retry":
@@ -83,10 +83,10 @@ func (e *Event) readField(line []byte, off int) bool {
 	return true
 }
 
-func (e *Event) addData(value []byte, off int) {
+func (e *Event) addData(value string, off int) {
 	if !e.HasData {
 		e.Data, e.DataOff, e.HasData = value, off, true
 		return
 	}
-	e.Data = append(append(bytes.Clone(e.Data), '\n'), value...)
+	e.Data += "\n" + value
 }

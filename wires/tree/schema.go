@@ -1,4 +1,4 @@
-package jsontree
+package tree
 
 import (
 	"slices"
@@ -28,17 +28,17 @@ func eachSchema(path []string, schema *Node, visit func([]string, *Node) bool) b
 		return eachSchema(append(path[:len(path):len(path)], names...), inner, visit)
 	}
 	for i, keyword := range schema.Names() {
-		value := &schema.Items()[i]
+		value := schema.Items()[i]
 		switch {
 		case value.Is(Object) && slices.Contains(schemaMaps, keyword):
 			for j, name := range value.Names() {
-				if !step(&value.Items()[j], keyword, name) {
+				if !step(value.Items()[j], keyword, name) {
 					return false
 				}
 			}
 		case value.Is(Array) && (slices.Contains(schemaLists, keyword) || keyword == "items"):
 			for j := range value.Items() {
-				if !step(&value.Items()[j], keyword, strconv.Itoa(j)) {
+				if !step(value.Items()[j], keyword, strconv.Itoa(j)) {
 					return false
 				}
 			}
@@ -78,7 +78,7 @@ func hasSchemaForm(s *Node) bool {
 		return s.Is(Bool)
 	}
 	for i, keyword := range s.Names() {
-		value := &s.Items()[i]
+		value := s.Items()[i]
 		if kinds := keywordKinds[keyword]; kinds != 0 && !value.Is(kinds) {
 			return false
 		}
@@ -92,7 +92,7 @@ func hasSchemaForm(s *Node) bool {
 				return false
 			}
 		case "required":
-			if slices.ContainsFunc(value.Items(), func(n Node) bool { return !n.Is(String) }) {
+			if slices.ContainsFunc(value.Items(), func(n *Node) bool { return !n.Is(String) }) {
 				return false
 			}
 		}
@@ -105,7 +105,7 @@ func isTypeOrTypes(value *Node) bool {
 		return IsSchemaType(value.Text())
 	}
 	return value.Is(Array) && len(value.Items()) > 0 &&
-		!slices.ContainsFunc(value.Items(), func(n Node) bool { return !n.Is(String) || !IsSchemaType(n.Text()) })
+		!slices.ContainsFunc(value.Items(), func(n *Node) bool { return !n.Is(String) || !IsSchemaType(n.Text()) })
 }
 
 // ResolvePointer returns what a reference within a document stands for, "#/$defs/a"; nil
@@ -121,7 +121,7 @@ func ResolvePointer(root *Node, ref string) *Node {
 			if err != nil || i < 0 || i >= len(at.Items()) {
 				return nil
 			}
-			at = &at.Items()[i]
+			at = at.Items()[i]
 			continue
 		}
 		if at = at.Get(step); at == nil {

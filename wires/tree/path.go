@@ -1,4 +1,4 @@
-package jsontree
+package tree
 
 import "strconv"
 

@@ -1,7 +1,6 @@
-package wire
+package tree
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -28,7 +27,7 @@ func TestReadSSE(t *testing.T) {
 		{"last event name counts", "event: a\nevent: b\ndata: x\n\n", `b "x"`},
 		{"nothing", "", ``},
 	} {
-		events, bad := readSSE([]byte(c.body))
+		events, bad := ReadSSE(c.body)
 		var got []string
 		for _, e := range events {
 			s := fmt.Sprintf("%s %q", e.Name, e.Data)
@@ -36,7 +35,7 @@ func TestReadSSE(t *testing.T) {
 				s += " open"
 			}
 			got = append(got, s)
-			if !strings.Contains(string(e.Data), "\n") && !bytes.HasPrefix([]byte(c.body)[e.DataOff:], e.Data) {
+			if !strings.Contains(e.Data, "\n") && !strings.HasPrefix(c.body[e.DataOff:], e.Data) {
 				t.Errorf("%s: data is not at byte %d", c.name, e.DataOff)
 			}
 		}
@@ -52,17 +51,17 @@ func TestReadSSE(t *testing.T) {
 // FuzzReadSSE: events stand in order, inside the body and apart from each other,
 // and read alone they are what they were.
 func FuzzReadSSE(f *testing.F) {
-	f.Add([]byte("event: a\ndata: x\n\n:c\r\ndata: y\rdata: z\r\n\r\ndata"))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		events, _ := readSSE(body)
+	f.Add("event: a\ndata: x\n\n:c\r\ndata: y\rdata: z\r\n\r\ndata")
+	f.Fuzz(func(t *testing.T, body string) {
+		events, _ := ReadSSE(body)
 		last := 0
 		for _, e := range events {
 			if e.Off < last || e.End <= e.Off || e.End > len(body) || e.DataOff < e.Off || e.DataOff > e.End {
 				t.Fatalf("event at %d to %d, data at %d, after %d", e.Off, e.End, e.DataOff, last)
 			}
 			last = e.End
-			alone, _ := readSSE(body[e.Off:e.End])
-			if len(alone) != 1 || !bytes.Equal(alone[0].Data, e.Data) || alone[0].Name != e.Name {
+			alone, _ := ReadSSE(body[e.Off:e.End])
+			if len(alone) != 1 || alone[0].Data != e.Data || alone[0].Name != e.Name {
 				t.Fatalf("%q alone is %+v", body[e.Off:e.End], alone)
 			}
 		}

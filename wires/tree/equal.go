@@ -1,7 +1,6 @@
-package wire
+package tree
 
 import (
-	"bytes"
 	"hash/maphash"
 	"strconv"
 	"strings"
@@ -26,38 +25,38 @@ func Diff(a, b *Node, ignore ...string) (path, what string) {
 		return "", "was absent"
 	case b == nil:
 		return "", "is gone"
-	case a.Kind != b.Kind:
-		return "", "was " + kindName(a.Kind) + ", is " + kindName(b.Kind)
+	case kindName(a) != kindName(b):
+		return "", "was " + kindName(a) + ", is " + kindName(b)
 	}
-	switch a.Kind {
-	case '{':
+	switch a.kind {
+	case Object:
 		return diffObject(a, b, ignore)
-	case '[':
+	case Array:
 		return diffArray(a, b, ignore)
 	}
-	if bytes.Equal(a.Raw, b.Raw) || scalarEqual(a, b) {
+	if a.raw == b.raw || scalarEqual(a, b) {
 		return "=", ""
 	}
 	return "", "changed"
 }
 
 func scalarEqual(a, b *Node) bool {
-	if a.Kind == '"' {
-		return a.Str() == b.Str()
+	if a.kind == String {
+		return a.text == b.text
 	}
-	return a.Kind == '0' && normalNumber(string(a.Raw)) == normalNumber(string(b.Raw))
+	return a.Is(Number) && normalNumber(a.raw) == normalNumber(b.raw)
 }
 
 func diffObject(a, b *Node, ignore []string) (path, what string) {
-	for i, name := range a.Names {
-		if isIgnored(name, ignore) || a.Get(name) != a.Items[i] {
+	for i, name := range a.names {
+		if isIgnored(name, ignore) || a.Get(name) != a.items[i] {
 			continue
 		}
-		if p, w := Diff(a.Items[i], b.Get(name), ignore...); p != "=" {
+		if p, w := Diff(a.items[i], b.Get(name), ignore...); p != "=" {
 			return "." + name + p, w
 		}
 	}
-	for _, name := range b.Names {
+	for _, name := range b.names {
 		if !isIgnored(name, ignore) && a.Get(name) == nil {
 			return "." + name, "is new"
 		}
@@ -66,13 +65,13 @@ func diffObject(a, b *Node, ignore []string) (path, what string) {
 }
 
 func diffArray(a, b *Node, ignore []string) (path, what string) {
-	for i := range min(len(a.Items), len(b.Items)) {
-		if p, w := Diff(a.Items[i], b.Items[i], ignore...); p != "=" {
+	for i := range min(len(a.items), len(b.items)) {
+		if p, w := Diff(a.items[i], b.items[i], ignore...); p != "=" {
 			return "[" + strconv.Itoa(i) + "]" + p, w
 		}
 	}
-	if len(a.Items) != len(b.Items) {
-		return "", "had " + strconv.Itoa(len(a.Items)) + " elements, has " + strconv.Itoa(len(b.Items))
+	if len(a.items) != len(b.items) {
+		return "", "had " + strconv.Itoa(len(a.items)) + " elements, has " + strconv.Itoa(len(b.items))
 	}
 	return "=", ""
 }
@@ -86,17 +85,17 @@ func isIgnored(name string, ignore []string) bool {
 	return false
 }
 
-func kindName(k Kind) string {
-	switch k {
-	case '{':
+func kindName(n *Node) string {
+	switch n.kind {
+	case Object:
 		return "an object"
-	case '[':
+	case Array:
 		return "an array"
-	case '"':
+	case String:
 		return "a string"
-	case '0':
+	case Integer, Decimal:
 		return "a number"
-	case 'n':
+	case Null:
 		return "null"
 	}
 	return "a boolean"
@@ -132,14 +131,14 @@ func SameTokens(a, b *Node) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	if bytes.Equal(a.Raw, b.Raw) {
+	if a.raw == b.raw {
 		return true
 	}
-	if container := a.Kind == '{' || a.Kind == '['; !container || a.Kind != b.Kind || len(a.Items) != len(b.Items) {
+	if !a.Is(Array|Object) || a.kind != b.kind || len(a.items) != len(b.items) {
 		return false
 	}
-	for i := range a.Items {
-		if a.Kind == '{' && a.Names[i] != b.Names[i] || !SameTokens(a.Items[i], b.Items[i]) {
+	for i := range a.items {
+		if a.kind == Object && a.names[i] != b.names[i] || !SameTokens(a.items[i], b.items[i]) {
 			return false
 		}
 	}
@@ -156,21 +155,23 @@ func (n *Node) Hash(ignore ...string) uint64 {
 	if n == nil {
 		return h.Sum64()
 	}
-	_ = h.WriteByte(byte(n.Kind))
-	switch n.Kind {
-	case '"':
-		_, _ = h.WriteString(n.Str())
-	case '0':
-		_, _ = h.WriteString(normalNumber(string(n.Raw)))
-	case '[':
-		for _, v := range n.Items {
+	_, _ = h.WriteString(kindName(n))
+	switch n.kind {
+	case Bool:
+		_ = h.WriteByte(n.raw[0])
+	case String:
+		_, _ = h.WriteString(n.text)
+	case Integer, Decimal:
+		_, _ = h.WriteString(normalNumber(n.raw))
+	case Array:
+		for _, v := range n.items {
 			writeSum(&h, v.Hash(ignore...))
 		}
-	case '{':
+	case Object:
 		// A sum does not depend on the order of the members.
 		var sum uint64
-		for i, name := range n.Names {
-			if v := n.Items[i]; !isIgnored(name, ignore) && n.Get(name) == v {
+		for i, name := range n.names {
+			if v := n.items[i]; !isIgnored(name, ignore) && n.Get(name) == v {
 				sum += maphash.String(hashSeed, name) ^ v.Hash(ignore...)*31
 			}
 		}

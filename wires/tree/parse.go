@@ -1,8 +1,7 @@
-package jsontree
+package tree
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -10,62 +9,85 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Problem is what keeps a text from being JSON.
-type Problem uint8
-
-// The problems. Those that name what was expected are at the byte where something
-// else stands, or at the end of the text.
-const (
-	ValueExpected     Problem = iota // a value
-	NameExpected                     // a member's name
-	ColonExpected                    // the colon behind a name
-	MemberEndExpected                // a comma or a closing brace
-	ItemEndExpected                  // a comma or a closing bracket
-	QuoteExpected                    // the quotation mark at a string's end
-	EndExpected                      // nothing but white space
-	ControlCharacter                 // a control character in a string
-	BadEscape                        // a string that ends here has an escape that does not exist
-	badText                          // a string that ends here is not valid Unicode
-	BadNumber                        // a number that begins here is malformed
-	BadWord                          // neither true nor false nor null
-	TooDeep                          // values are nested too deep
-)
-
-// SyntaxError says where a text stops being JSON, and why.
-type SyntaxError struct {
-	Offset  int // in bytes
-	Problem Problem
+// Parse reads one value. It keeps strings as they were sent, also those that are not
+// valid Unicode: bytes that are not UTF-8 stay, and half a surrogate pair becomes
+// its three bytes in WTF-8. The error is a [*SyntaxError] with a Reason. A text
+// that is given as bytes is copied.
+func Parse[Text string | []byte](text Text) (*Node, error) {
+	whole := string(text)
+	root, fault := parse(whole, MaxDepth, keepInvalid)
+	if fault != nil {
+		return nil, explainFault(whole, fault)
+	}
+	return root, nil
 }
 
-// Error names the place. The providers have words of their own.
-func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("not valid JSON at byte %d (problem %d)", e.Offset, e.Problem)
+// ParseStrict reads one value of valid Unicode that is nested at most maxDepth
+// deep. The error is a [*jsontext.SyntacticError] with the offset, [io.EOF] for an
+// empty text, ErrTrailing or errTooDeep. It copies body.
+func ParseStrict(body []byte, maxDepth int) (*Node, error) {
+	root, fault := parse(string(body), maxDepth, refuseInvalid)
+	if fault == nil {
+		return root, nil
+	}
+	if err := describeFailure(body); err != nil {
+		return nil, err
+	}
+	if fault.Problem == TooDeep {
+		return nil, errTooDeep
+	}
+	return nil, fault
 }
 
 // ParseLenient reads one value that is nested at most maxDepth deep. Half a
 // surrogate pair and bytes that are not UTF-8 become U+FFFD. It copies body.
 func ParseLenient(body []byte, maxDepth int) (*Node, *SyntaxError) {
-	return parse(string(body), maxDepth, true)
+	return parse(string(body), maxDepth, replaceInvalid)
 }
 
+// ParseElements reads the elements of one array as far as they are whole, as Parse
+// does, and says whether the array was closed: a cut text still yields what arrived.
+// What follows the array is not read.
+func ParseElements[Text string | []byte](text Text) (elements []*Node, closed bool) {
+	p := newParser(string(text), MaxDepth, keepInvalid)
+	defer p.release()
+	if !p.skipByte('[') || p.skipByte(']') {
+		return nil, p.at > 0 && p.text[p.at-1] == ']'
+	}
+	for {
+		p.skipSpace()
+		n := p.parseValue(1)
+		if p.fault != nil {
+			return elements, false
+		}
+		if elements = append(elements, n); !p.skipByte(',') {
+			return elements, p.skipByte(']')
+		}
+	}
+}
+
+// unicodeMode says what becomes of a string that is not valid Unicode.
+type unicodeMode uint8
+
+const (
+	keepInvalid unicodeMode = iota
+	refuseInvalid
+	replaceInvalid
+)
+
 // parse builds the tree of one value with white space around it.
-func parse(text string, maxDepth int, lenient bool) (*Node, *SyntaxError) {
-	p := parsers.Get().(*parser)
-	p.text, p.at, p.maxDepth, p.lenient = text, 0, maxDepth, lenient
+func parse(text string, maxDepth int, mode unicodeMode) (*Node, *SyntaxError) {
+	p := newParser(text, maxDepth, mode)
+	defer p.release()
 	p.skipSpace()
 	root := p.parseValue(0)
-	if p.skipSpace(); p.failure == nil && p.at < len(p.text) {
+	if p.skipSpace(); p.fault == nil && p.at < len(p.text) {
 		p.failWith(EndExpected)
 	}
-	failure := p.failure
-	p.text, p.failure = "", nil
-	p.names.reset()
-	p.items.reset()
-	parsers.Put(p)
-	if failure != nil {
-		return nil, failure
+	if p.fault != nil {
+		return nil, p.fault
 	}
-	return &root, nil
+	return root, nil
 }
 
 // parser stands before the next byte of a text. After a failure it goes on to
@@ -74,18 +96,33 @@ type parser struct {
 	text     string
 	at       int
 	maxDepth int
-	lenient  bool // takes strings that are not valid Unicode
-	failure  *SyntaxError
+	mode     unicodeMode
+	fault    *SyntaxError
 	names    children[string]
-	items    children[Node]
+	items    children[*Node]
+	nodes    nodeRoom
 }
 
 var parsers = sync.Pool{New: func() any { return new(parser) }}
 
+func newParser(text string, maxDepth int, mode unicodeMode) *parser {
+	p := parsers.Get().(*parser)
+	p.text, p.at, p.maxDepth, p.mode = text, 0, maxDepth, mode
+	return p
+}
+
+// release gives the parser to the next text.
+func (p *parser) release() {
+	p.text, p.fault = "", nil
+	p.names.reset()
+	p.items.reset()
+	parsers.Put(p)
+}
+
 // failWith notes the first problem, at the next byte.
 func (p *parser) failWith(problem Problem) {
-	if p.failure == nil {
-		p.failure = &SyntaxError{Offset: p.at, Problem: problem}
+	if p.fault == nil {
+		p.fault = &SyntaxError{Offset: p.at, Problem: problem}
 	}
 }
 
@@ -111,8 +148,8 @@ func (p *parser) skipByte(c byte) bool {
 }
 
 // parseValue reads the value that begins at the next byte.
-func (p *parser) parseValue(depth int) (n Node) {
-	start := p.at
+func (p *parser) parseValue(depth int) *Node {
+	n, start := p.nodes.take(), p.at
 	switch {
 	case depth > p.maxDepth:
 		p.failWith(TooDeep)
@@ -136,11 +173,11 @@ func (p *parser) parseValue(depth int) (n Node) {
 			p.failWith(ValueExpected)
 		}
 	}
-	n.raw = p.text[start:p.at]
+	n.offset, n.raw = start, p.text[start:p.at]
 	return n
 }
 
-func (p *parser) parseObject(depth int) (names []string, items []Node) {
+func (p *parser) parseObject(depth int) (names []string, items []*Node) {
 	p.at++
 	if p.skipByte('}') {
 		return nil, nil
@@ -156,11 +193,11 @@ func (p *parser) parseObject(depth int) (names []string, items []Node) {
 			p.failWith(ColonExpected)
 		}
 		p.skipSpace()
-		if p.failure == nil {
+		if p.fault == nil {
 			p.items.push(p.parseValue(depth + 1))
 		}
 		switch {
-		case p.failure != nil:
+		case p.fault != nil:
 			return nil, nil
 		case p.skipByte('}'):
 			return p.names.take(name), p.items.take(item)
@@ -171,7 +208,7 @@ func (p *parser) parseObject(depth int) (names []string, items []Node) {
 	}
 }
 
-func (p *parser) parseArray(depth int) []Node {
+func (p *parser) parseArray(depth int) []*Node {
 	p.at++
 	if p.skipByte(']') {
 		return nil
@@ -181,7 +218,7 @@ func (p *parser) parseArray(depth int) []Node {
 		p.skipSpace()
 		p.items.push(p.parseValue(depth + 1))
 		switch {
-		case p.failure != nil:
+		case p.fault != nil:
 			return nil
 		case p.skipByte(']'):
 			return p.items.take(item)
@@ -228,17 +265,20 @@ func (p *parser) parseString() string {
 // decodeString returns the characters of a string that stands before the next
 // byte. One without escapes shares the memory of the text.
 func (p *parser) decodeString(quoted string, escaped, ascii bool) string {
-	if !escaped && (ascii || utf8.ValidString(quoted)) {
+	if !escaped && (ascii || p.mode == keepInvalid || utf8.ValidString(quoted)) {
 		return quoted[1 : len(quoted)-1]
 	}
 	if out, err := jsontext.AppendUnquote(nil, quoted); err == nil {
 		return string(out)
 	}
 	var replaced string
-	if json.Unmarshal([]byte(quoted), &replaced) != nil {
+	switch {
+	case json.Unmarshal([]byte(quoted), &replaced) != nil:
 		p.failWith(BadEscape)
-	} else if !p.lenient {
+	case p.mode == refuseInvalid:
 		p.failWith(badText)
+	case p.mode == keepInvalid:
+		return unescapeString(quoted[1 : len(quoted)-1])
 	}
 	return replaced
 }

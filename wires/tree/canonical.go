@@ -1,4 +1,4 @@
-package jsontree
+package tree
 
 import (
 	"slices"
@@ -29,7 +29,7 @@ func (c Canonical) Append(out []byte, n *Node) []byte {
 	case n.Is(Array):
 		out = append(out, '[')
 		for i := range n.items {
-			out = append(c.Append(out, &n.items[i]), ',')
+			out = append(c.Append(out, n.items[i]), ',')
 		}
 		return append(out, ']')
 	case n.Is(Object):
@@ -51,11 +51,11 @@ func (c Canonical) appendObject(out []byte, n *Node) []byte {
 		if c.LastWins && at+1 < len(order) && n.names[order[at+1]] == n.names[i] {
 			continue
 		}
-		if c.Omit != nil && c.Omit(n.names[i], &n.items[i]) {
+		if c.Omit != nil && c.Omit(n.names[i], n.items[i]) {
 			continue
 		}
 		out = append(strconv.AppendQuote(out, n.names[i]), ':')
-		out = append(c.Append(out, &n.items[i]), ',')
+		out = append(c.Append(out, n.items[i]), ',')
 	}
 	return append(out, '}')
 }

@@ -77,7 +77,7 @@ func loadRequirements(fsys fs.FS) (all []Requirement, err error) {
 func parseRequirements(file string, data []byte, home map[string]string) (list []Requirement, err error) {
 	f := datafile.Read(file, data, &list, datafile.Options{Rules: rules, Aliases: true})
 	for _, r := range list {
-		r.check(f, strings.TrimSuffix(path.Base(file), ".yaml"))
+		r.checkEntry(f, strings.TrimSuffix(path.Base(file), ".yaml"))
 		for _, id := range append([]string{r.ID}, r.Checks...) {
 			f.AddUnless(home[id] == "", r.ID, "%q is already used in %s; ids are unique", id, home[id])
 			home[id] = file

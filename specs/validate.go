@@ -65,8 +65,8 @@ func areaOf(id string) (string, bool) {
 	return m[1], true
 }
 
-// check finds what tags cannot say of an entry of the file named stem.yaml.
-func (r Requirement) check(f *datafile.File, stem string) {
+// checkEntry finds what tags cannot say of an entry of the file named stem.yaml.
+func (r Requirement) checkEntry(f *datafile.File, stem string) {
 	at := func(key string) string { return datafile.Join(r.ID, key) }
 	area := r.Area()
 	f.AddUnless(area != TeamArea, at("id"), "area %s is for the rules of teams", TeamArea)
@@ -101,8 +101,8 @@ func (r Requirement) check(f *datafile.File, stem string) {
 	f.AddUnless(len(r.Checks) > 0, at("checks"), "has no check; name at least one")
 	f.AddUnless(len(r.Mutants) > 0, at("mutants"), "has no mutant; a check that nothing must trip proves nothing")
 	f.AddUnless(!r.Examples.IsZero(), r.ID, "has no examples; write a failing and a passing one")
-	r.Examples.Failing.check(f, at("examples.failing"))
-	r.Examples.Passing.check(f, at("examples.passing"))
+	r.Examples.Failing.checkProcesses(f, at("examples.failing"))
+	r.Examples.Passing.checkProcesses(f, at("examples.passing"))
 }
 
 // checkRange checks the days between which something holds.
@@ -110,7 +110,7 @@ func checkRange(f *datafile.File, path, since, until string) {
 	f.AddUnless(since == "" || until == "" || since < until, path, "since %s is not before until %s", since, until)
 }
 
-func (e Example) check(f *datafile.File, path string) {
+func (e Example) checkProcesses(f *datafile.File, path string) {
 	f.AddUnless(len(e.Exchanges)+len(e.Processes) > 0, path, "has no exchange; write one")
 	for i, x := range e.Exchanges {
 		f.AddUnless(x.Process == 0 || x.Process < len(e.Processes), fmt.Sprintf("%s.exchanges[%d].process", path, i), "%d is not among its processes", x.Process)

@@ -131,7 +131,7 @@ func Read(name string, data []byte, into any, options Options) *File {
 	case err == nil:
 		root = doc.Content[0]
 	}
-	f.decode(root, reflect.ValueOf(into).Elem(), "", nil)
+	f.decodeNode(root, reflect.ValueOf(into).Elem(), "", nil)
 	return f
 }
 

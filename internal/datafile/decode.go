@@ -19,7 +19,7 @@ import (
 // words are those of one tag, with what stands behind "=".
 type words map[string]string
 
-func (w words) has(word string) bool {
+func (w words) hasWord(word string) bool {
 	_, ok := w[word]
 	return ok
 }
@@ -31,8 +31,8 @@ type field struct {
 	words words
 }
 
-// decode fills v from n. The words are those of the field that holds the value.
-func (f *File) decode(n *yaml.Node, v reflect.Value, path string, w words) {
+// decodeNode fills v from n. The words are those of the field that holds the value.
+func (f *File) decodeNode(n *yaml.Node, v reflect.Value, path string, w words) {
 	if n.Kind == yaml.AliasNode && f.options.Aliases {
 		n = n.Alias
 	}
@@ -77,15 +77,15 @@ func (f *File) decodeScalar(n *yaml.Node, v reflect.Value, path string, w words,
 	switch {
 	case n.Kind != yaml.ScalarNode || n.Tag == "!!null" || unmarshaler == nil && !strings.Contains(want.tags, n.Tag):
 		err = fmt.Errorf("is %s; it must be %s", describeNode(n), cmp.Or(want.name, "a text"))
-	case w.has("filled") || w.has("required"):
+	case w.hasWord("filled") || w.hasWord("required"):
 		if strings.TrimSpace(n.Value) == "" {
 			err = errors.New("is blank; write a text")
 		}
 	}
-	if err == nil && w.has("one") {
+	if err == nil && w.hasWord("one") {
 		err = OneOf(strings.Fields(w["one"])...)(path, n.Value)
 	}
-	if err == nil && w.has("is") {
+	if err == nil && w.hasWord("is") {
 		err = f.options.Rules[w["is"]](path, n.Value)
 	}
 	if least, minErr := strconv.ParseFloat(w["min"], 64); err == nil && minErr == nil {
@@ -114,9 +114,9 @@ func (f *File) decodeScalar(n *yaml.Node, v reflect.Value, path string, w words,
 func (f *File) decodeList(n *yaml.Node, v reflect.Value, path string, w words) {
 	content := n.Content
 	switch {
-	case w.has("single") && n.Kind == yaml.ScalarNode:
+	case w.hasWord("single") && n.Kind == yaml.ScalarNode:
 		content = []*yaml.Node{n}
-	case n.Kind != yaml.SequenceNode || len(content) == 0 && !w.has("empty"):
+	case n.Kind != yaml.SequenceNode || len(content) == 0 && !w.hasWord("empty"):
 		f.Add(path, "is %s; it must be a list with at least one entry", describeNode(n))
 		return
 	}
@@ -126,9 +126,9 @@ func (f *File) decodeList(n *yaml.Node, v reflect.Value, path string, w words) {
 		if id := findID(entry); path == "" && id != "" {
 			at = id
 		}
-		f.decode(entry, list.Index(i), at, w)
+		f.decodeNode(entry, list.Index(i), at, w)
 		isSame := func(other *yaml.Node) bool { return other.Value == entry.Value }
-		f.AddUnless(!w.has("unique") || !slices.ContainsFunc(content[:i], isSame), at, "%q stands twice", entry.Value)
+		f.AddUnless(!w.hasWord("unique") || !slices.ContainsFunc(content[:i], isSame), at, "%q stands twice", entry.Value)
 	}
 	v.Set(list)
 }
@@ -162,18 +162,18 @@ func (f *File) decodeMapping(n *yaml.Node, v reflect.Value, path string, w words
 		case lines[key.Value] > 0:
 			f.addAt(key, "key %q stands twice; it stands in line %d already", at, lines[key.Value])
 		case v.Kind() == reflect.Map:
-			if w.has("keys") {
+			if w.hasWord("keys") {
 				if err := f.options.Rules[w["keys"]](at, key.Value); err != nil {
 					f.addAt(key, "%s: %s", at, err)
 				}
 			}
 			entry := reflect.New(v.Type().Elem()).Elem()
-			f.decode(pair[1], entry, at, w)
+			f.decodeNode(pair[1], entry, at, w)
 			v.SetMapIndex(reflect.ValueOf(key.Value), entry)
 		case i < 0:
 			f.addAt(key, "key %q is not known; %s", at, spelling.Advice(key.Value, names))
 		default:
-			f.decode(pair[1], v.FieldByIndex(fields[i].index), at, fields[i].words)
+			f.decodeNode(pair[1], v.FieldByIndex(fields[i].index), at, fields[i].words)
 		}
 		lines[key.Value] = key.Line
 	}
@@ -185,17 +185,17 @@ func (f *File) checkKeys(n *yaml.Node, v reflect.Value, path string, given map[s
 	fields, _ := f.fieldsOf(v.Type())
 	var choices []string
 	for _, known := range fields {
-		if known.words.has("required") && given[known.keys[0]] == 0 {
+		if known.words.hasWord("required") && given[known.keys[0]] == 0 {
 			f.addAt(n, "key %q is missing", Join(path, known.keys[0]))
 		}
-		if known.words.has("choice") {
+		if known.words.hasWord("choice") {
 			choices = append(choices, known.keys...)
 		}
 	}
 	chosen := slices.DeleteFunc(slices.Clone(choices), func(key string) bool { return given[key] == 0 })
 	f.AddUnless(choices == nil || len(chosen) == 1, path, "needs exactly one of the keys %s", strings.Join(choices, ", "))
 	for _, known := range fields {
-		if known.words.has("chosen") && len(chosen) > 0 {
+		if known.words.hasWord("chosen") && len(chosen) > 0 {
 			v.FieldByIndex(known.index).SetString(chosen[0])
 		}
 	}
@@ -218,7 +218,7 @@ func (f *File) fieldsOf(t reflect.Type) (fields []field, names []string) {
 			for _, known := range inner {
 				fields = append(fields, field{known.keys, append([]int{i}, known.index...), known.words})
 			}
-		case w.has("chosen"):
+		case w.hasWord("chosen"):
 			fields = append(fields, field{nil, []int{i}, w})
 		case key != "" && key != "-":
 			fields = append(fields, field{append([]string{key}, strings.Fields(w["or"])...), []int{i}, w})

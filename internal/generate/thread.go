@@ -43,8 +43,8 @@ type thread struct {
 // Name is how texts call a thread: "owner/name#123".
 func (t thread) Name() string { return threadForm.ReplaceAllString(t.URL, "$1#$2") }
 
-// example is one of the two recordings, for the referee.
-func (t thread) example(exchanges []specs.ExampleExchange) specs.Example {
+// asExample is one of the two recordings, for the referee.
+func (t thread) asExample(exchanges []specs.ExampleExchange) specs.Example {
 	return specs.Example{Provider: t.Provider, Model: t.Model, Source: t.Source, Exchanges: exchanges, Processes: t.Processes}
 }
 

@@ -50,8 +50,8 @@ func judgeThreads(threads []thread) ([]threadVerdict, error) {
 		if err != nil {
 			return nil, err
 		}
-		failing := evidence.FromExample(requirement, t.example(t.Failing))
-		passing := evidence.FromExample(requirement, t.example(t.Passing))
+		failing := evidence.FromExample(requirement, t.asExample(t.Failing))
+		passing := evidence.FromExample(requirement, t.asExample(t.Passing))
 		verdicts[i] = newThreadVerdict(t, requirement, report.Judge(rules, &failing), report.Judge(rules, &passing))
 	}
 	return verdicts, nil

@@ -125,16 +125,33 @@ type rule func(*Trace, *report)
 // All returns every check in order of id. The slice is the caller's.
 func All() []Check {
 	var all []Check
+	byWire := aspectRules()
 	for _, area := range []map[string]rule{pairingRules, replayRules, formRules, anthropicRules, openAIRules, geminiRules,
 		originRules, modelRules, resumeRules, framingRules, grammarRules, endingRules, cassetteRules, errorRules, parameterRules, toolSchemaRules, opaqueRules, schemaRules,
 		redactorRules, hygieneRules, toolRules, continuationRules, cacheRules,
 		mediaRules, compactionRules, namespaceRules, serverToolRules, betaRules, recoveryRules, operationRules, budgetRules} {
 		for id, run := range area {
+			if judged := byWire[id]; judged != nil {
+				run = inOrder(run, judged)
+				delete(byWire, id)
+			}
 			all = append(all, newCheck(id, run))
 		}
 	}
+	for id, run := range byWire {
+		all = append(all, newCheck(id, run))
+	}
 	slices.SortFunc(all, func(a, b Check) int { return strings.Compare(a.ID, b.ID) })
 	return all
+}
+
+// inOrder is a check of several parts.
+func inOrder(parts ...rule) rule {
+	return func(t *Trace, r *report) {
+		for _, run := range parts {
+			run(t, r)
+		}
+	}
 }
 
 func newCheck(id string, run rule) Check {

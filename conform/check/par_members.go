@@ -390,18 +390,8 @@ func memberRanges(s *Trace, r *report) {
 		if isProvidersModel(x) {
 			r.addFaults(x, outOfRange)
 		}
-		r.addBlankStop(x)
 		r.addUnmentionedJSON(x)
 	})
-}
-
-// addBlankStop reports the first stop sequence of white space alone (A-7).
-func (r *report) addBlankStop(x *exchange) {
-	stops, at := x.member("stop_sequences")
-	isBlank := func(n *tree.Node) bool { return n.Is(tree.String) && strings.TrimSpace(n.Text()) == "" }
-	if x.Provider == evidence.Anthropic && slices.ContainsFunc(stops.List(), isBlank) {
-		r.addFinding(x, at, "A-7", "stop_sequences holds one of white space alone")
-	}
 }
 
 // addUnmentionedJSON reports a request for JSON of any form whose input does not have the
@@ -417,22 +407,4 @@ func (r *report) addUnmentionedJSON(x *exchange) {
 	if !bytes.Contains(sent, []byte("json")) && !bytes.Contains(sent, []byte(`"item_reference"`)) {
 		r.addFinding(x, at, "O-33", "text.format is json_object, and the word JSON is not in the input")
 	}
-}
-
-// outputWithinModel: a model writes no more than it can (A-7).
-func outputWithinModel(s *Trace, r *report) {
-	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
-		n, at := x.member("max_tokens")
-		if x.can.MaxOutput == 0 || n.Int() < 0 {
-			return
-		}
-		r.addObserved(1)
-		most := x.can.MaxOutput
-		if slices.ContainsFunc(betasOf(x), func(b string) bool { return strings.HasPrefix(b, "output-300k") }) {
-			most = 300_000
-		}
-		if n.Int() > most {
-			r.addFinding(x, at, "A-7", "max_tokens is %d; %s writes at most %d", n.Int(), x.req.Model, most)
-		}
-	})
 }

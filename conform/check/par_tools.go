@@ -249,25 +249,6 @@ func choiceNamesTool(s *Trace, r *report) {
 	})
 }
 
-// forcedToolAllowed: with a thinking budget, and on the newest models at all, no tool can
-// be forced.
-func forcedToolAllowed(s *Trace, r *report) {
-	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
-		kind, _, at := x.toolChoice()
-		enabled := thinkingType(x) == "enabled"
-		if kind == "" || !enabled && !x.can.DoesRefuse("forced tools") {
-			return
-		}
-		r.addObserved(1)
-		switch forced := kind == "any" || kind == "tool"; {
-		case forced && x.can.DoesRefuse("forced tools"):
-			r.addFinding(x, at, "A-33", "%s does not take tool_choice %q", x.req.Model, kind)
-		case forced && enabled:
-			r.addFinding(x, at, "A-26", "tool_choice %q forces a tool while thinking is enabled", kind)
-		}
-	})
-}
-
 // fewCacheMarks: at most four places are marked.
 func fewCacheMarks(s *Trace, r *report) {
 	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {

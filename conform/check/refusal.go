@@ -212,12 +212,12 @@ func placeOfRefusal(x *exchange) wire.Place {
 	}
 	node := x.req.Doc
 	for _, step := range pathStep.FindAllString(path, 32) {
-		next, shown := node.Any(step, camelCase(step)), "."+camelCase(step)
-		if node.Get(step) != nil {
+		next, shown := childOf(node, step), "."+camelCase(step)
+		switch {
+		case node.Get(step) != nil:
 			shown = "." + step
-		}
-		if i, err := strconv.Atoi(step); err == nil && i < len(node.List()) {
-			next, shown = node.List()[i], "["+step+"]"
+		case node.Is(tree.Array):
+			shown = "[" + step + "]"
 		}
 		if next != nil {
 			node = next
@@ -225,6 +225,15 @@ func placeOfRefusal(x *exchange) wire.Place {
 		}
 	}
 	return at
+}
+
+// childOf is the element or member of n that a step of a path names, in either spelling of
+// proto-JSON; nil for none.
+func childOf(n *tree.Node, step string) *tree.Node {
+	if i, err := strconv.Atoi(step); err == nil && i < len(n.List()) {
+		return n.List()[i]
+	}
+	return n.Any(step, camelCase(step), snakeCase(step))
 }
 
 var (

@@ -5,6 +5,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	rules "github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -104,6 +105,8 @@ type exchange struct {
 	// members with those that the provider takes.
 	can     specs.Capability
 	members inspection
+	// aspects are the passes of the wire's rules over the request, by aspect.
+	aspects map[string][]*rules.Pass
 }
 
 // span is the half-open range [from, to) of items.
@@ -154,6 +157,7 @@ func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
 	x.contents = replyContents(x.reply.Items)
 	x.can = specs.FindCapability(e.Provider, x.modelAsked())
 	x.members = inspectMembers(x)
+	x.aspects = judgeRequest(x)
 	if x.reply.End == wire.Refused {
 		x.refusal = newRefusal(x)
 	}

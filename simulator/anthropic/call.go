@@ -18,15 +18,17 @@ type call struct {
 	root   *tree.Node // nil when the body is not JSON
 	bad    error      // why
 	betas  []string
-	counts bool // asks for a count of tokens
-	name   string
-	model  *model // nil when it is not served
-	takes  specs.Capability
-	said   []message
-	turns  []turn
-	flaws  []flaw
-	looked bool      // inspected has run
-	tokens *verifier // that has run over all thinking, nil before
+	// betasUnknown is set where a recording may have dropped the header that names them.
+	betasUnknown bool
+	counts       bool // asks for a count of tokens
+	name         string
+	model        *model // nil when it is not served
+	takes        specs.Capability
+	said         []message
+	turns        []turn
+	flaws        []flaw
+	looked       bool      // inspected has run
+	tokens       *verifier // that has run over all thinking, nil before
 }
 
 // message is one message of the request as it stands there.
@@ -60,8 +62,15 @@ func readCall(r *http.Request, body []byte) *call {
 }
 
 func parseCall(h http.Header, body []byte) *call {
-	c := &call{header: h, body: body, betas: betasOf(h)}
-	c.root, c.bad = tree.ParseStrict(body, tree.MaxDepth)
+	root, err := tree.ParseStrict(body, tree.MaxDepth)
+	c := newCall(h, root)
+	c.body, c.bad = body, err
+	return c
+}
+
+// newCall reads a request whose body was parsed.
+func newCall(h http.Header, root *tree.Node) *call {
+	c := &call{header: h, root: root, betas: betasOf(h)}
 	c.name = c.root.Get("model").Text()
 	c.model, c.takes = modelOf(c.name), specs.FindCapability("anthropic", c.name)
 	for i, m := range c.root.Get("messages").List() {
@@ -116,6 +125,9 @@ func turnsOf(said []message) []turn {
 }
 
 func (c *call) hasBeta(name string) bool { return slices.Contains(c.betas, name) }
+
+// mayHaveBeta is hasBeta where the betas are known, else true.
+func (c *call) mayHaveBeta(name string) bool { return c.betasUnknown || c.hasBeta(name) }
 
 // apiKey is the credential, from either header that may carry it.
 func (c *call) apiKey() string {

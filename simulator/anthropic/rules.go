@@ -55,6 +55,12 @@ func doubtfulRule(id, source, demand string, broken func(*call, rule.Env) *rule.
 	return r
 }
 
+// judged is r as a rule by which the referee judges an aspect of a requirement.
+func judged(aspect string, r anthropicRule, run func(*call, *rule.Pass)) anthropicRule {
+	r.Aspect, r.Run = aspect, run
+	return r
+}
+
 // strictRule is a rule that only strictness asks for.
 func strictRule(r anthropicRule) anthropicRule {
 	r.Least = rule.Strict

@@ -13,138 +13,170 @@ import (
 const thinkingDocs = " Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
 
 var parameterRules = []anthropicRule{
-	sureRule("A-7", "recorded", "max_tokens is not above what the model puts out", outputFits),
-	likelyRule("A-31", "reported", "models from 4.7 on take no sampling parameters", samplingTaken),
-	sureRule("A-31", "reported", "models of 4.5 and 4.6 take temperature or top_p, not both", oneSampling),
-	sureRule("A-32", "recorded", "the effort is one the model offers", effortOffered),
-	sureRule("A-7", "reported", "a stop sequence is not white space alone", stopsVisible),
+	judged("PAR-007/max-output", sureRule("A-7", "recorded", "max_tokens is not above what the model puts out", nil), outputFits),
+	judged("PAR-002/model", likelyRule("A-31", "reported", "models from 4.7 on take no sampling parameters", nil), samplingTaken),
+	judged("PAR-002/one", sureRule("A-31", "reported", "models of 4.5 and 4.6 take temperature or top_p, not both", nil), oneSampling),
+	judged("PAR-004/effort", sureRule("A-32", "recorded", "the effort is one the model offers", nil), effortOffered),
+	judged("PAR-007/range", sureRule("A-7", "reported", "a stop sequence is not white space alone", nil), stopsVisible),
 }
 
-func outputFits(c *call, _ rule.Env) *rule.Refusal {
+func outputFits(c *call, p *rule.Pass) {
 	n, ok := c.root.Get("max_tokens").Whole()
-	if c.takes.MaxOutput == 0 || !ok || n <= c.takes.MaxOutput || c.hasBeta("output-300k-2026-03-24") && n <= 300_000 {
-		return nil
+	most := c.takes.MaxOutput
+	if most == 0 || !ok {
+		return
 	}
-	return invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", n, c.takes.MaxOutput, c.name)
+	if c.hasBeta("output-300k-2026-03-24") {
+		most = 300_000
+	}
+	if p.Observe(); n > most {
+		p.Report("max_tokens", "max_tokens is %d; %s writes at most %d", n, c.name, most).
+			Refuse(invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", n, c.takes.MaxOutput, c.name))
+	}
 }
 
 // samplingTaken lets the default temperature pass: "setting `temperature`, `top_p`, or `top_k` to
 // any non-default value will return a 400 error" (platform.claude.com, what's new in Opus 4.7).
-func samplingTaken(c *call, _ rule.Env) *rule.Refusal {
+func samplingTaken(c *call, p *rule.Pass) {
 	if !c.takes.DoesRefuse("sampling") {
-		return nil
+		return
 	}
+	p.Observe()
 	for _, name := range []string{"temperature", "top_p", "top_k"} {
 		if n, _ := c.root.Get(name).Number(); c.root.Given(name) != nil && (name != "temperature" || n != 1) {
-			return invalid("`%s` is deprecated for this model.", name)
+			p.Report(name, "%s does not take %s", c.name, name).Refuse(invalid("`%s` is deprecated for this model.", name))
 		}
 	}
-	return nil
 }
 
 // oneSampling leaves requests that ask for thinking to A-27: no report is of such a one.
-func oneSampling(c *call, _ rule.Env) *rule.Refusal {
-	if !c.takes.DoesRefuse("temperature beside top_p") || c.askedThinking() == thinkEnabled || c.askedThinking() == thinkAdaptive ||
-		c.root.Given("temperature") == nil || c.root.Given("top_p") == nil {
-		return nil
+func oneSampling(c *call, p *rule.Pass) {
+	if !c.takes.DoesRefuse("temperature beside top_p") || c.asksToThink() {
+		return
 	}
-	return invalid("`temperature` and `top_p` cannot both be specified for this model. Please use only one.")
+	if p.Observe(); c.root.Given("temperature") != nil && c.root.Given("top_p") != nil {
+		p.Report("top_p", "temperature and top_p are both set, and %s takes one of them", c.name).
+			Refuse(invalid("`temperature` and `top_p` cannot both be specified for this model. Please use only one."))
+	}
 }
 
-func effortOffered(c *call, _ rule.Env) *rule.Refusal {
-	level := c.root.Given("output_config").Given("effort").Text()
-	switch {
-	case level == "" || c.takes.Efforts == nil || slices.Contains(c.takes.Efforts, level):
-		return nil
-	case len(c.takes.Efforts) == 0:
-		return invalid("This model does not support the effort parameter.")
+// efforts are those that some model has.
+var efforts = []string{"low", "medium", "high", "xhigh", "max"}
+
+func effortOffered(c *call, p *rule.Pass) {
+	const at = "output_config.effort"
+	v := c.root.Given("output_config").Given("effort")
+	if !v.Is(tree.String) {
+		return
 	}
-	return invalid("This model does not support effort level '%s'. Supported levels: %s.", level, strings.Join(slices.Sorted(slices.Values(c.takes.Efforts)), ", "))
+	p.Observe()
+	switch level, offered := v.Text(), c.takes.Efforts; {
+	case !slices.Contains(efforts, level):
+		p.Report(at, "the effort %q is none of %s", rule.Shorten(level), strings.Join(efforts, ", ")).Rule = "A-7"
+	case offered == nil || slices.Contains(offered, level):
+	case len(offered) == 0:
+		p.Report(at, "%s takes no effort", c.name).Refuse(invalid("This model does not support the effort parameter."))
+	default:
+		p.Report(at, "%s does not take effort %q, only %s", c.name, level, strings.Join(offered, ", ")).
+			Refuse(invalid("This model does not support effort level '%s'. Supported levels: %s.", level, strings.Join(slices.Sorted(slices.Values(offered)), ", ")))
+	}
 }
 
 // stopsVisible has the words of https://github.com/BerriAI/litellm/issues/3286.
-func stopsVisible(c *call, _ rule.Env) *rule.Refusal {
+func stopsVisible(c *call, p *rule.Pass) {
 	blank := func(v *tree.Node) bool { return strings.TrimSpace(v.Text()) == "" }
-	return invalidIf(slices.ContainsFunc(c.root.Get("stop_sequences").List(), blank), "stop_sequences: each stop sequence must contain non-whitespace")
+	if slices.ContainsFunc(c.root.Get("stop_sequences").List(), blank) {
+		p.Report("stop_sequences", "stop_sequences holds one of white space alone").
+			Refuse(invalid("stop_sequences: each stop sequence must contain non-whitespace"))
+	}
 }
 
 var thinkingRules = []anthropicRule{
-	sureRule("A-28", "documented", "no thinking budget on models that are adaptive only", budgetTaken),
-	sureRule("A-29", "documented", "no adaptive thinking on 4.5 and older", adaptiveTaken),
-	sureRule("A-30", "documented", "thinking is not disabled where it is always on", disabledTaken),
-	sureRule("A-25", "documented", "the thinking budget is below max_tokens, unless thinking is interleaved", budgetFits),
-	sureRule("A-26", "documented", "no tool is forced while thinking has a budget", toolNotForced),
-	sureRule("A-27", "reported", "while thinking: temperature 1, top_p of 0.95 or more, no top_k", sampledForThought),
+	judged("PAR-003/type", sureRule("A-28", "documented", "no thinking budget on models that are adaptive only", nil), thinkingOffered(thinkEnabled)),
+	judged("PAR-003/type", sureRule("A-29", "documented", "no adaptive thinking on 4.5 and older", nil), thinkingOffered(thinkAdaptive)),
+	judged("PAR-003/type", sureRule("A-30", "documented", "thinking is not disabled where it is always on", nil), thinkingOffered(thinkDisabled)),
+	judged("PAR-001/below-max", sureRule("A-25", "documented", "the thinking budget is below max_tokens, unless thinking is interleaved", nil), budgetFits),
+	judged("PAR-005/forced", sureRule("A-26", "documented", "no tool is forced while thinking has a budget", nil), toolNotForced),
+	judged("PAR-002/thinking", sureRule("A-27", "reported", "while thinking: temperature 1, top_p of 0.95 or more, no top_k", nil), sampledForThought),
 }
 
 // askedThinking is the form of thinking that the request names.
 func (c *call) askedThinking() string { return c.root.Given("thinking").Get("type").Text() }
 
-func (c *call) takesThinking(form string) bool {
-	return c.takes.Thinking == nil || slices.Contains(c.takes.Thinking, form)
+// asksToThink reports whether the request names a form in which the model thinks.
+func (c *call) asksToThink() bool {
+	return c.askedThinking() == thinkEnabled || c.askedThinking() == thinkAdaptive
 }
 
-func unsupportedThinking(form string) *rule.Refusal {
-	return invalid(`"thinking.type.%s" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, form)
-}
-
-func budgetTaken(c *call, _ rule.Env) *rule.Refusal {
-	if c.askedThinking() != thinkEnabled || c.takesThinking(thinkEnabled) {
-		return nil
+// thinkingOffered holds requests for one form of thinking against the forms that the model has.
+func thinkingOffered(form string) func(*call, *rule.Pass) {
+	words := fmt.Sprintf(`"thinking.type.%s" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, form)
+	if form == thinkAdaptive {
+		words = "adaptive thinking is not supported on this model"
 	}
-	return unsupportedThinking(thinkEnabled)
-}
-
-func adaptiveTaken(c *call, _ rule.Env) *rule.Refusal {
-	return invalidIf(c.askedThinking() == thinkAdaptive && !c.takesThinking(thinkAdaptive), "adaptive thinking is not supported on this model")
-}
-
-func disabledTaken(c *call, _ rule.Env) *rule.Refusal {
-	if c.askedThinking() != thinkDisabled {
-		return nil
+	return func(c *call, p *rule.Pass) {
+		if c.askedThinking() != form || c.takes.Thinking == nil {
+			return
+		}
+		p.Observe()
+		effort := c.root.Given("output_config").Given("effort").Text()
+		switch {
+		case !slices.Contains(c.takes.Thinking, form):
+			p.Report("thinking.type", "%s does not take thinking %q, only %s", c.name, form, strings.Join(c.takes.Thinking, ", ")).Refuse(invalid("%s", words))
+		case form == thinkDisabled && c.takes.DoesRefuse("disabled at xhigh") && (effort == "xhigh" || effort == "max"):
+			p.Report("thinking.type", "%s does not take disabled thinking with effort %s", c.name, effort).Refuse(invalid("%s", words))
+		}
 	}
-	level := c.root.Given("output_config").Given("effort").Text()
-	if c.takesThinking(thinkDisabled) && (!c.takes.DoesRefuse("disabled at xhigh") || level != "xhigh" && level != "max") {
-		return nil
-	}
-	return unsupportedThinking(thinkDisabled)
 }
 
-func budgetFits(c *call, _ rule.Env) *rule.Refusal {
+// budgetFits: thinking and answer share max_tokens, except where thinking stands between calls.
+func budgetFits(c *call, p *rule.Pass) {
 	budget, ok := c.root.Given("thinking").Get("budget_tokens").Whole()
 	most, limited := c.root.Get("max_tokens").Whole()
-	interleaved := c.hasBeta(betaInterleaved) && len(c.root.Get("tools").List()) > 0
-	if c.askedThinking() != thinkEnabled || !ok || !limited || budget < most || interleaved {
-		return nil
+	interleaved := c.mayHaveBeta(betaInterleaved) && len(c.root.Get("tools").List()) > 0
+	if c.askedThinking() != thinkEnabled || !ok || !limited || most < 0 || interleaved {
+		return
 	}
-	return invalid("`max_tokens` must be greater than `thinking.budget_tokens`." + thinkingDocs + "#max-tokens-and-context-window-size")
+	if p.Observe(); budget >= most {
+		p.Report("thinking.budget_tokens", "budget_tokens %d is not below max_tokens %d", budget, most).
+			Refuse(invalid("`max_tokens` must be greater than `thinking.budget_tokens`." + thinkingDocs + "#max-tokens-and-context-window-size"))
+	}
 }
 
-func toolNotForced(c *call, _ rule.Env) *rule.Refusal {
-	return invalidIf(c.askedThinking() == thinkEnabled && c.forcesTool(), "Thinking may not be enabled when tool_choice forces tool use.")
+func toolNotForced(c *call, p *rule.Pass) {
+	if c.askedThinking() != thinkEnabled || c.root.Given("tool_choice") == nil || c.takes.DoesRefuse("forced tools") {
+		return
+	}
+	if p.Observe(); c.forcesTool() {
+		p.Report("tool_choice", "the choice forces a tool while thinking has a budget").
+			Refuse(invalid("Thinking may not be enabled when tool_choice forces tool use."))
+	}
 }
 
-func sampledForThought(c *call, _ rule.Env) *rule.Refusal {
+func sampledForThought(c *call, p *rule.Pass) {
+	if !c.asksToThink() {
+		return
+	}
+	p.Observe()
 	mode := map[string]string{thinkEnabled: "when thinking is enabled", thinkAdaptive: "when thinking is enabled or in adaptive mode"}[c.askedThinking()]
-	if mode == "" {
-		return nil
+	for _, limit := range []struct {
+		name, words string
+		isTaken     func(v float64) bool
+	}{
+		{"temperature", "may only be set to 1", func(v float64) bool { return v == 1 }},
+		{"top_p", "must be greater than or equal to 0.95 or unset", func(v float64) bool { return v < 0 || v >= 0.95 }},
+		{"top_k", "must be unset", func(v float64) bool { return v <= 0 }},
+	} {
+		if v, ok := c.root.Get(limit.name).Number(); ok && !limit.isTaken(v) {
+			p.Report(limit.name, "%s is %g while thinking is on", limit.name, v).Refuse(invalid("`%s` %s %s.%s", limit.name, limit.words, mode, thinkingDocs))
+		}
 	}
-	if v, ok := c.root.Get("temperature").Number(); ok && v != 1 {
-		return invalid("`temperature` may only be set to 1 %s.%s", mode, thinkingDocs)
-	}
-	if v, ok := c.root.Get("top_p").Number(); ok && v >= 0 && v < 0.95 {
-		return invalid("`top_p` must be greater than or equal to 0.95 or unset %s.%s", mode, thinkingDocs)
-	}
-	if v, ok := c.root.Get("top_k").Number(); ok && v > 0 {
-		return invalid("`top_k` must be unset %s.%s", mode, thinkingDocs)
-	}
-	return nil
 }
 
 var toolRules = []anthropicRule{
 	sureRule("A-21", "reported", "each tool has a name of its own", toolsUnique),
 	sureRule("A-23", "reported", "tool_choice comes with tools and names one of them", choiceExists),
-	sureRule("A-33", "documented", "no tool is forced on Opus 5.5, Fable and Mythos", forcedTaken),
+	judged("PAR-005/forced", sureRule("A-33", "documented", "no tool is forced on Opus 5.5, Fable and Mythos", nil), forcedTaken),
 	sureRule("A-7", "reported", "the schema of a tool is a JSON Schema of draft 2020-12, without a choice at its root", toolSchemasValid),
 	sureRule("A-50", "documented", "of the tools one at least is not deferred", someToolLoaded),
 	likelyRule("A-50", "documented", "the tool that searches for others is not deferred", searchLoaded),
@@ -202,6 +234,12 @@ func choiceExists(c *call, _ rule.Env) *rule.Refusal {
 	return invalid("Tool '%s' not found in provided tools", name)
 }
 
-func forcedTaken(c *call, _ rule.Env) *rule.Refusal {
-	return invalidIf(c.takes.DoesRefuse("forced tools") && c.forcesTool(), `tool_choice: type "tool" and "any" are not supported for this model.`)
+func forcedTaken(c *call, p *rule.Pass) {
+	if !c.takes.DoesRefuse("forced tools") || c.root.Given("tool_choice") == nil {
+		return
+	}
+	if p.Observe(); c.forcesTool() {
+		p.Report("tool_choice", "%s does not take tool_choice %q", c.name, c.root.Given("tool_choice").Get("type").Text()).
+			Refuse(invalid(`tool_choice: type "tool" and "any" are not supported for this model.`))
+	}
 }

@@ -13,17 +13,17 @@ import (
 
 // settingRules are about how to answer.
 var settingRules = []rule.Rule[*request]{
-	{Info: rule.Info{ID: "G-23", Demand: "a thinking level or a budget, not both", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(levelAndBudget)},
-	{Info: rule.Info{ID: "G-24", Demand: "only thinking levels that the model offers", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(levelUnsupported)},
-	{Info: rule.Info{ID: "G-25", Demand: "a thinking budget in the model's range, and none of 0 where it always thinks", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(budgetFits)},
-	{Info: rule.Info{ID: "G-26", Demand: "server tools circulate only from Gemini 3 on", Source: "inferred", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(circulationAllowed)},
+	{Info: rule.Info{ID: "G-23", Demand: "a thinking level or a budget, not both", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-013/one-of", Run: levelAndBudget},
+	{Info: rule.Info{ID: "G-24", Demand: "only thinking levels that the model offers", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-013/level", Run: levelUnsupported},
+	{Info: rule.Info{ID: "G-25", Demand: "a thinking budget in the model's range, and none of 0 where it always thinks", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-013/budget", Run: budgetFits},
+	{Info: rule.Info{ID: "G-26", Demand: "server tools circulate only from Gemini 3 on", Source: "inferred", Confidence: rule.Medium, Least: rule.Strict}, Aspect: "PAR-013/circulation", Run: circulationAllowed},
 	{Info: rule.Info{ID: "G-27", Demand: "a calling mode needs declarations; AUTO may stand beside a tool of the provider", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(modeWithoutTools)},
 	{Info: rule.Info{ID: "G-27", Demand: "a function that may be called is declared; the words are inferred", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generateOnly(allowedDeclared)},
 	{Info: rule.Info{ID: "G-28", Demand: "temperature is from 0 to 2; outside Vertex the words are inferred", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(temperatureFits)},
 	{Info: rule.Info{ID: "G-28", Demand: "at most five stop sequences", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(stopsFew)},
 	{Info: rule.Info{ID: "G-28", Demand: "other numbers are in the range that specs/members.yaml gives; the words are inferred", Source: "documented", Confidence: rule.Medium, Least: rule.Live}, Broken: generateOnly(numbersFit)},
 	{Info: rule.Info{ID: "G-33", Demand: "a schema of the answer comes with a MIME type other than text/plain; a report of 2025 says that it was passed over", Source: "documented", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(schemaHasType)},
-	{Info: rule.Info{ID: "G-34", Demand: "no log probabilities from Gemini 2.5 on, except on Vertex", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(logprobsOffered)},
+	{Info: rule.Info{ID: "G-34", Demand: "no log probabilities from Gemini 2.5 on, except on Vertex", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-013/logprobs", Hosts: rule.PublicAPI, Run: logprobsOffered},
 	{Info: rule.Info{ID: "G-29", Demand: "the request fits the model's context", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(promptFits)},
 }
 
@@ -39,47 +39,83 @@ func (q *request) thinkingBudget() (float64, bool) {
 	return numberOf(q.thinkingConfig().Given("thinkingBudget", "thinking_budget"))
 }
 
-func levelAndBudget(q *request, _ rule.Env) *rule.Refusal {
-	if _, budgeted := q.thinkingBudget(); budgeted && q.thinkingLevel() != "" {
-		return invalid("You can only set only one of thinking budget and thinking level.")
+// where is the path of a member of the thinking settings.
+func where(name string) string { return "generationConfig.thinkingConfig." + name }
+
+func levelAndBudget(q *request, p *rule.Pass) {
+	level, budget := q.thinkingConfig().Given("thinkingLevel", "thinking_level"), q.thinkingConfig().Given("thinkingBudget", "thinking_budget")
+	if q.method == count || level == nil && budget == nil {
+		return
 	}
-	return nil
+	if p.Observe(); level != nil && budget != nil {
+		p.Report(where("thinkingBudget"), "thinkingBudget and thinkingLevel are both set").
+			Refuse(invalid("You can only set only one of thinking budget and thinking level."))
+	}
 }
 
-func levelUnsupported(q *request, _ rule.Env) *rule.Refusal {
-	level := q.thinkingLevel()
-	switch {
-	case level == "" || level == levels[0] || q.model.takes.Levels == nil || slices.Contains(q.model.takes.Levels, level):
-		return nil
-	case q.vertex:
-		return invalid("Unable to submit request because thinking_level %s is not supported by this model. Learn more: https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini", level)
-	case len(q.model.takes.Levels) == 0:
-		return invalid("Thinking level is not supported for this model.")
+func levelUnsupported(q *request, p *rule.Pass) {
+	level, offered := q.thinkingLevel(), q.model.takes.Levels
+	if q.method == count || level == "" {
+		return
 	}
-	return invalid("Thinking level %s is not supported for this model. Please retry with other thinking level.", level)
+	p.Observe()
+	switch {
+	case level == levels[0]:
+	case !slices.Contains(levels, level):
+		p.Report(where("thinkingLevel"), "there is no thinkingLevel %s", rule.Shorten(level)).Rule = "G-3"
+	case offered == nil || slices.Contains(offered, level):
+	case q.vertex:
+		p.Report(where("thinkingLevel"), levelForm, q.model.Name, level, levelsOf(offered)).
+			Refuse(invalid("Unable to submit request because thinking_level %s is not supported by this model. Learn more: https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini", level))
+	case len(offered) == 0:
+		p.Report(where("thinkingLevel"), levelForm, q.model.Name, level, levelsOf(offered)).
+			Refuse(invalid("Thinking level is not supported for this model."))
+	default:
+		p.Report(where("thinkingLevel"), levelForm, q.model.Name, level, levelsOf(offered)).
+			Refuse(invalid("Thinking level %s is not supported for this model. Please retry with other thinking level.", level))
+	}
+}
+
+const levelForm = "%s does not take thinkingLevel %s, only %s"
+
+func levelsOf(offered []string) string {
+	if len(offered) == 0 {
+		return "a budget"
+	}
+	return strings.Join(offered, ", ")
 }
 
 // budgetFits has the words of https://github.com/RooCodeInc/Roo-Code/issues/4399 for a budget
 // out of range. -1 leaves the budget to the model.
-func budgetFits(q *request, _ rule.Env) *rule.Refusal {
+func budgetFits(q *request, p *rule.Pass) {
 	budget, ok := q.thinkingBudget()
-	bounds := q.model.takes.Budget
-	switch {
-	case !ok || budget == -1:
-	case budget == 0 && q.model.takes.DoesRefuse("zero budget"):
-		return invalid("Budget 0 is invalid. This model only works in thinking mode.")
-	case budget < 0, budget > 0 && bounds != nil && (budget < float64(bounds[0]) || budget > float64(bounds[1])):
-		return invalid("The thinking budget (%g) is invalid.", budget)
+	bounds, alwaysThinks := q.model.takes.Budget, q.model.takes.DoesRefuse("zero budget")
+	if q.method == count || !ok || budget == -1 || budget >= 0 && bounds == nil && !alwaysThinks {
+		return
 	}
-	return nil
+	p.Observe()
+	isOutside := bounds != nil && (budget < float64(bounds[0]) || budget > float64(bounds[1]))
+	switch {
+	case budget < 0:
+		p.Report(where("thinkingBudget"), "thinkingBudget is %g", budget).Refuse(invalid("The thinking budget (%g) is invalid.", budget))
+	case budget == 0 && alwaysThinks:
+		p.Report(where("thinkingBudget"), "thinkingBudget is 0 and %s always thinks", q.model.Name).
+			Refuse(invalid("Budget 0 is invalid. This model only works in thinking mode."))
+	case budget > 0 && isOutside:
+		p.Report(where("thinkingBudget"), "thinkingBudget is %g; %s takes %d to %d", budget, q.model.Name, bounds[0], bounds[1]).
+			Refuse(invalid("The thinking budget (%g) is invalid.", budget))
+	}
 }
 
-func circulationAllowed(q *request, _ rule.Env) *rule.Refusal {
-	on := q.toolConfig.Given("includeServerSideToolInvocations", "include_server_side_tool_invocations").True()
-	if on && !q.model.needsSignatures() {
-		return invalid("Tool call context circulation is not enabled for models/%s", q.model.Name)
+func circulationAllowed(q *request, p *rule.Pass) {
+	v := q.toolConfig.Given("includeServerSideToolInvocations", "include_server_side_tool_invocations")
+	if q.method == count || q.model.Major == 0 || v == nil && q.tools == nil {
+		return
 	}
-	return nil
+	if p.Observe(); v.True() && !q.model.needsSignatures() {
+		p.Report("toolConfig.includeServerSideToolInvocations", "%s does not take includeServerSideToolInvocations", q.model.Name).
+			Refuse(invalid("Tool call context circulation is not enabled for models/%s", q.model.Name))
+	}
 }
 
 func modeWithoutTools(q *request, _ rule.Env) *rule.Refusal {
@@ -167,11 +203,14 @@ func schemaHasType(q *request, _ rule.Env) *rule.Refusal {
 }
 
 // logprobsOffered has the words of https://github.com/omeryasirkucuk/amx/pull/55.
-func logprobsOffered(q *request, _ rule.Env) *rule.Refusal {
-	if !q.vertex && q.model.atLeast(2, 5) && q.config.Given("responseLogprobs", "response_logprobs").True() {
-		return invalid("Logprobs is not enabled for this model")
+func logprobsOffered(q *request, p *rule.Pass) {
+	if q.method == count || q.vertex || q.model.Major == 0 {
+		return
 	}
-	return nil
+	if p.Observe(); q.model.atLeast(2, 5) && q.config.Given("responseLogprobs", "response_logprobs").True() {
+		p.Report("generationConfig.responseLogprobs", "%s does not take responseLogprobs", q.model.Name).
+			Refuse(invalid("Logprobs is not enabled for this model"))
+	}
 }
 
 func promptFits(q *request, _ rule.Env) *rule.Refusal {

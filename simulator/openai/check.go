@@ -51,6 +51,12 @@ func liveRule(id, what, source string, sure rule.Confidence, broken func(*reques
 	return rule.Rule[*request]{Info: rule.Info{ID: id, Demand: what, Source: source, Confidence: sure, Least: rule.Live}, Broken: broken}
 }
 
+// judged is r as a rule by which the referee judges an aspect of a requirement.
+func judged(aspect string, r rule.Rule[*request], run func(*request, *rule.Pass)) rule.Rule[*request] {
+	r.Aspect, r.Run = aspect, run
+	return r
+}
+
 // strictRule is a rule that the live API enforces at times or that few reports
 // speak of.
 func strictRule(r rule.Rule[*request]) rule.Rule[*request] {

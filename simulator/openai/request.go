@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 
@@ -24,6 +25,8 @@ type request struct {
 	// sent is the body as it came.
 	sent  []byte
 	model *model
+	// takes is what is known of the model, whether it is served or not.
+	takes specs.Capability
 	// known is whether the model is served.
 	known bool
 	// compacts says that the request asks for the conversation compacted.
@@ -68,6 +71,7 @@ func newRequest(v *tree.Node, account string) *request {
 	q := &request{body: v, account: account}
 	q.store = (v.Get("store").True() || !v.Get("store").Is(tree.Bool)) && account != accountZDR
 	q.setModel(v.Get("model").Text())
+	q.takes = specs.FindCapability("openai", q.model.id)
 	q.items = itemsOf(v)
 	q.tools = toolsOf(q)
 	return q

@@ -57,8 +57,27 @@ type Info struct {
 type Rule[R any] struct {
 	Info
 	// Broken returns the provider's refusal, or nil when the demand is met. It
-	// is pure and safe for concurrent use.
+	// is pure and safe for concurrent use. A rule has either Broken or Run.
 	Broken func(request R, env Env) *Refusal
+	// Aspect is the aspect of a requirement that the referee judges by this rule, like
+	// "PAR-001/below-max"; "" where only the simulator knows enough to judge.
+	Aspect string
+	// Hosts says at which hosts the referee holds requests to the rule.
+	Hosts Hosts
+	// Run reports the places at which the request breaks the rule. It is pure and safe
+	// for concurrent use with a Pass of its own.
+	Run func(request R, p *Pass)
+}
+
+// Pass runs the rule over a request.
+func (r Rule[R]) Pass(request R, env Env) *Pass {
+	p := &Pass{Env: env, rule: r.ID}
+	if r.Run != nil {
+		r.Run(request, p)
+	} else if refusal := r.Broken(request, env); refusal != nil {
+		p.Report("", "").Refuse(refusal)
+	}
+	return p
 }
 
 // Env is what a rule may know beside the request.
@@ -110,9 +129,11 @@ func First[R any](rules []Rule[R], request R, env Env) *Refusal {
 		if env.Level > r.Least || env.Off[r.ID] || env.SkipsLow && r.Confidence == Low {
 			continue
 		}
-		if refusal := r.Broken(request, env); refusal != nil {
-			refusal.Rule = r.ID
-			return refusal
+		for _, b := range r.Pass(request, env).Breaches {
+			if b.Refusal != nil {
+				b.Refusal.Rule = b.Rule
+				return b.Refusal
+			}
 		}
 	}
 	return nil

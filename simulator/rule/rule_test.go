@@ -12,9 +12,9 @@ func TestFirst(t *testing.T) {
 		}
 	}
 	rules := []Rule[int]{
-		{Info{ID: "A", Least: Strict}, refuse("first")},
-		{Info{ID: "B", Least: Live}, refuse("second")},
-		{Info{ID: "C", Least: Lenient}, refuse("third")},
+		{Info: Info{ID: "A", Least: Strict}, Broken: refuse("first")},
+		{Info: Info{ID: "B", Least: Live}, Broken: refuse("second")},
+		{Info: Info{ID: "C", Least: Lenient}, Broken: refuse("third")},
 	}
 	for _, tt := range []struct {
 		request int

@@ -1,0 +1,84 @@
+package check
+
+import (
+	"net/url"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/simulator/anthropic"
+	"github.com/meerkat-go/conformance/simulator/gemini"
+	"github.com/meerkat-go/conformance/simulator/openai"
+	rules "github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+type judge struct {
+	aspects func() []string
+	judge   func(rules.Seen, func(rules.Hosts) bool) map[string][]*rules.Pass
+}
+
+var judges = map[string]judge{
+	evidence.Anthropic: {anthropic.Aspects, anthropic.Judge},
+	evidence.OpenAI:    {openai.Aspects, openai.Judge},
+	evidence.Gemini:    {gemini.Aspects, gemini.Judge},
+}
+
+// aspectRules are the checks of aspects that the wires judge by rules of single requests.
+func aspectRules() map[string]rule {
+	all := map[string]rule{}
+	for _, j := range judges {
+		for _, aspect := range j.aspects() {
+			all[aspect] = func(s *Trace, r *report) {
+				s.eachRequest(func(x *exchange) {
+					for _, p := range x.aspects[aspect] {
+						r.addPass(x, p)
+					}
+				})
+			}
+		}
+	}
+	return all
+}
+
+// judgeRequest runs the rules of the wire that need nothing but the request.
+func judgeRequest(x *exchange) map[string][]*rules.Pass {
+	if !x.asksForAnswer() && !x.isWarmUp() {
+		return nil
+	}
+	u, _ := url.Parse(x.Request.URL)
+	seen := rules.Seen{Path: u.Path, Header: x.Request.Header, Root: x.req.Doc, Model: x.modelAsked(), Takes: x.can}
+	return judges[x.Provider].judge(seen, func(h rules.Hosts) bool {
+		switch h {
+		case rules.OwnHosts:
+			return !x.atOtherHost()
+		case rules.PublicAPI:
+			return x.isPublicAPI() && !x.atOtherHost()
+		}
+		return true
+	})
+}
+
+// addPass adds what a rule of the wire reports of x.
+func (r *report) addPass(x *exchange, p *rules.Pass) {
+	r.addObserved(p.Observed)
+	for _, b := range p.Breaches {
+		add := r.addFinding
+		if b.QuotesProvider {
+			add = r.addBare
+		}
+		add(x, x.placeOf(b.Path), b.Rule, b.Form, b.Args...).Consequence = specs.Consequence(b.Consequence)
+	}
+}
+
+// placeOf finds where a path leads in the request; members that are absent count as
+// standing where the last one that is there does.
+func (x *exchange) placeOf(path string) wire.Place {
+	at, n := wire.Place{Event: -1, Off: 0, Path: path}, x.req.Doc
+	for _, step := range pathStep.FindAllString(path, 64) {
+		if n = childOf(n, step); n == nil {
+			return at
+		}
+		at.Off = n.Offset()
+	}
+	return at
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/internal/datafile"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -17,7 +18,7 @@ var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // rules are those that the tags of a profile name.
 var rules = map[string]datafile.Rule{
 	"name":     datafile.Matching(regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`), "a name; use letters, digits, dots and dashes"),
-	"provider": datafile.OneOf("anthropic", "openai", "gemini"),
+	"provider": func(path, text string) error { return datafile.OneOf(wires.Names()...)(path, text) },
 	"variable": datafile.Matching(variablePattern, "the name of a variable"),
 	"regexp": func(_, text string) error {
 		_, err := regexp.Compile(text)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/datafile"
 	"github.com/meerkat-go/conformance/schemas"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // whole uses every key of the format once.

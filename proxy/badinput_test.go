@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/meerkat-go/conformance/proxy"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // CONNECT to a host that is none of ours gets a sentence, and no connection.

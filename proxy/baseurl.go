@@ -10,6 +10,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/webpage"
 	"github.com/meerkat-go/conformance/proxy/llm"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // baseURL serves clients that use the proxy's URL as the provider's. Requests
@@ -26,7 +27,7 @@ func (p *Proxy) baseURL(w http.ResponseWriter, r *http.Request) {
 	}
 	origin, path := originOf(r.URL.Path)
 	if !p.allowed.allows(origin) {
-		p.refuseRequest(w, r, Refused, http.StatusNotFound, r.URL.Path+": no provider's path; begin it with /anthropic, /openai, /gemini or /vertex")
+		p.refuseRequest(w, r, Refused, http.StatusNotFound, r.URL.Path+": no provider's path; begin it with "+wires.List(append(prefixes(), vertexPrefix)))
 		return
 	}
 	if r.URL.RawPath != "" {
@@ -74,18 +75,28 @@ func isLoopbackHost(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
+// vertexPrefix begins the paths of a client that calls Vertex.
+const vertexPrefix = "/vertex"
+
+// prefixes are what the paths of clients begin with, by the names of the wires.
+func prefixes() (list []string) {
+	for _, name := range wires.Names() {
+		list = append(list, "/"+name)
+	}
+	return list
+}
+
 // originOf returns the host that a path below the base URL is for, and the path there. The
-// first segment decides, /anthropic, /openai, /gemini or /vertex, or else what the path asks
-// for.
+// first segment decides, the name of a wire or vertex, or else what the path asks for.
 func originOf(path string) (origin, rest string) {
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch {
 	case llm.Host(first) != "":
 		return llm.Host(first), "/" + rest
-	case first == "vertex":
-		return llm.VertexHost("/" + rest), "/" + rest
+	case "/"+first == vertexPrefix:
+		return llm.CloudHost("/" + rest), "/" + rest
 	case strings.Contains(path, "/publishers/"):
-		return llm.VertexHost(path), path
+		return llm.CloudHost(path), path
 	}
 	return llm.Host(llm.Provider("", path)), path
 }

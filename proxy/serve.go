@@ -59,5 +59,5 @@ func upgradeStatus(r *http.Request) int {
 // admitsWebSocket reports whether the Handler answers the handshake r: that of a client of
 // OpenAI's Responses API, over HTTP/1.1, where Config.WebSocket lets it.
 func (p *Proxy) admitsWebSocket(r *http.Request) bool {
-	return p.cfg.WebSocket != nil && websocket.IsUpgrade(r) && llm.IsResponses(r.URL.Path) && p.cfg.WebSocket(r)
+	return p.cfg.WebSocket != nil && websocket.IsUpgrade(r) && llm.TakesSockets(r.URL.Path) && p.cfg.WebSocket(r)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy/llm"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // maxReplyHeader bounds the header of a reply, in bytes. Clients accept less, and their errors
@@ -105,7 +106,7 @@ func dialOthers(d *net.Dialer) func(context.Context, string, string) (net.Conn, 
 
 func parseUpstream(provider, base string) (*url.URL, error) {
 	if llm.Host(provider) == "" {
-		return nil, fmt.Errorf("upstream %s=%s: unknown provider; use anthropic, openai or gemini", provider, base)
+		return nil, fmt.Errorf("upstream %s=%s: unknown provider; use %s", provider, base, wires.List(wires.Names()))
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.User != nil {

@@ -2,6 +2,8 @@ package suites
 
 import (
 	. "github.com/onsi/ginkgo/v2"
+
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 var _ = Describe("Agents that work side by side stay apart", Label("OPS"), func() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/replay"
+	_ "github.com/meerkat-go/conformance/wires/all" // the built-in wires
 )
 
 // Mode says where the replies come from. The modes are those of go-vcr v2.

@@ -15,6 +15,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/specs"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 var (

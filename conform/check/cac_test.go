@@ -7,6 +7,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // TestVolatile: times and ids that change by themselves are found wherever they stand, with

@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 func TestBadInput(t *testing.T) {
@@ -124,7 +125,7 @@ func TestProvider(t *testing.T) {
 		{"https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-3-haiku/invoke-with-response-stream", "", "", "the binary event stream of Bedrock is not judged"},
 		{"https://x.services.ai.azure.com/anthropic/v1/messages", `{"messages":[]}`, Anthropic, ""},
 		{"http://127.0.0.1:9/v1/messages", `{"messages":[]}`, Anthropic, ""},
-		{"http://mail.example.com/v1/messages", `{"to":"you"}`, "", unknownProvider},
+		{"http://mail.example.com/v1/messages", `{"to":"you"}`, "", unknownProvider()},
 		{"https://api.openai.com/v1/responses", "", OpenAI, ""},
 		{"https://api.openai.com/v1/responses/resp_1?stream=true", "", OpenAI, ""},
 		{"https://api.openai.com/v1/responses/compact", "", OpenAI, ""},
@@ -135,18 +136,18 @@ func TestProvider(t *testing.T) {
 		{"https://bedrock-runtime.us-east-1.amazonaws.com/model/amazon.nova-pro-v1:0/invoke", "", "", "the Bedrock API is not judged"},
 		{"http://localhost:11434/api/chat", "", "", "the Ollama API is not judged"},
 		{"https://generativelanguage.googleapis.com/v1beta/interactions", "", "", "the Interactions API of Gemini is not judged"},
-		{"https://example.com/blog/api/chats", "", "", unknownProvider},
+		{"https://example.com/blog/api/chats", "", "", unknownProvider()},
 		{"https://me.openai.azure.com/openai/responses?api-version=preview", "", OpenAI, ""},
 		{"https://chatgpt.com/backend-api/codex/responses", "", OpenAI, ""},
 		{"http://localhost:1234/v1/responses", `{"input":"x"}`, OpenAI, ""},
-		{"http://localhost:1234/survey/responses", `{"answer":"x"}`, "", unknownProvider},
+		{"http://localhost:1234/survey/responses", `{"answer":"x"}`, "", unknownProvider()},
 		{"https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", "", Gemini, ""},
 		{"https://aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/google/models/g:generateContent", "", Gemini, ""},
 		{"https://generativelanguage.googleapis.com/v1beta/models/g:countTokens", "", "", "counts tokens only"},
 		{"https://generativelanguage.googleapis.com/v1beta/models?key=x", "", "", "no generation, nothing to judge"},
 		{"https://gateway.example.com/v1beta/models/g:generateContent", `{"contents":[]}`, Gemini, ""},
-		{"https://example.com/", "", "", unknownProvider},
-		{"https://evil-anthropic.com/v1/messages", "", "", unknownProvider},
+		{"https://example.com/", "", "", unknownProvider()},
+		{"https://evil-anthropic.com/v1/messages", "", "", unknownProvider()},
 		{"http://[bad", "", "", "unreadable URL"},
 	} {
 		provider, reason := Provider(Request{Method: http.MethodPost, URL: c.url, Body: []byte(c.body)})

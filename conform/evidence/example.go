@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // FromExample turns an example of the requirement r into evidence, which belongs to
@@ -40,11 +41,14 @@ func exampleSource(r specs.Requirement, e specs.Example) Source {
 
 func newExampleExchange(i, process int, e specs.Example, x specs.ExampleExchange) Exchange {
 	provider := cmp.Or(x.Provider, e.Provider)
-	model := cmp.Or(e.Model, "gemini-3.5-flash")
+	model := e.Model
+	if w := wires.Find(provider); w != nil {
+		model = cmp.Or(model, w.Models.Default)
+	}
 	if m := exampleModel.FindStringSubmatch(x.Request); m != nil {
 		model = m[1]
 	}
-	reply := cmp.Or(x.Reply, strings.Replace(defaultReplies[provider], "MODEL", model, 1))
+	reply := cmp.Or(x.Reply, defaultReply(provider, model))
 	isStream := strings.HasPrefix(reply, "event:") || strings.HasPrefix(reply, "data:")
 	contentType := "application/json"
 	if isStream {
@@ -69,23 +73,17 @@ func newExampleExchange(i, process int, e specs.Example, x specs.ExampleExchange
 
 var exampleModel = regexp.MustCompile(`"model": ?"([^"]+)"`)
 
-func exampleURL(provider, model string, isStream bool) string {
-	switch provider {
-	case Anthropic:
-		return "https://api.anthropic.com/v1/messages"
-	case OpenAI:
-		return "https://api.openai.com/v1/responses"
+// defaultReply is what the model says where an example does not care.
+func defaultReply(provider, model string) string {
+	if w := wires.Find(provider); w != nil {
+		return strings.Replace(w.Models.Reply, "{model}", model, 1)
 	}
-	call := ":generateContent"
-	if isStream {
-		call = ":streamGenerateContent?alt=sse"
-	}
-	return "https://generativelanguage.googleapis.com/v1beta/models/" + cmp.Or(model, "gemini-3.5-flash") + call
+	return ""
 }
 
-// defaultReplies are what the model says where an example does not care.
-var defaultReplies = map[string]string{
-	Anthropic: `{"id":"msg_1","type":"message","role":"assistant","model":"MODEL","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}`,
-	OpenAI:    `{"id":"resp_1","object":"response","status":"completed","model":"MODEL","output":[{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"ok","annotations":[]}]}]}`,
-	Gemini:    `{"candidates":[{"content":{"role":"model","parts":[{"text":"ok"}]},"finishReason":"STOP","index":0}],"modelVersion":"MODEL","responseId":"r1"}`,
+func exampleURL(provider, model string, isStream bool) string {
+	if w := wires.Find(provider); w != nil {
+		return w.URL(cmp.Or(model, w.Models.Default), isStream)
+	}
+	return ""
 }

@@ -161,7 +161,7 @@ func compare(t *testing.T, rec Recording, format Format, ex Exchange) {
 	if d := cmp.Diff([]Exchange{ex}, rec.Evidence.Exchanges, cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)
 	}
-	if len(rec.Skipped) != 1 || rec.Skipped[0] != (Skip{0, "GET example.com/collect", unknownProvider}) {
+	if len(rec.Skipped) != 1 || rec.Skipped[0] != (Skip{0, "GET example.com/collect", unknownProvider()}) {
 		t.Errorf("skipped %+v", rec.Skipped)
 	}
 }

@@ -3,12 +3,12 @@ package evidence
 import (
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // Headers of a response that say that no provider gave it.
@@ -83,25 +83,15 @@ func (rec *Recording) DeclareForeign() {
 }
 
 // IsOwnHost reports whether the request went to a host of the provider itself, or of
-// the cloud that serves the provider's own API under contract: Vertex for Anthropic
-// and Gemini, Azure for OpenAI. Other hosts only speak the provider's format; their
-// ids and policies are their own.
+// a cloud that serves the provider's own API under contract. Other hosts only speak the
+// provider's format; their ids and policies are their own.
 func (x *Exchange) IsOwnHost() bool {
 	u, err := url.Parse(x.Request.URL)
 	if err != nil || u.Scheme != "https" || u.Port() != "" && u.Port() != "443" {
 		return false
 	}
-	own := providerHosts[x.Provider]
-	return own != nil && own.MatchString(strings.ToLower(u.Hostname()))
-}
-
-const vertexHosts = `([a-z0-9-]+-)?aiplatform(\.(eu|us)\.rep)?\.googleapis\.com`
-
-// providerHosts are the hosts of each provider.
-var providerHosts = map[string]*regexp.Regexp{
-	Anthropic: regexp.MustCompile(`^(([a-z0-9-]+\.)*anthropic\.com|` + vertexHosts + `)$`),
-	OpenAI:    regexp.MustCompile(`^(([a-z0-9-]+\.)*openai\.com|chatgpt\.com|[a-z0-9-]+\.openai\.azure\.com)$`),
-	Gemini:    regexp.MustCompile(`^(generativelanguage\.googleapis\.com|` + vertexHosts + `)$`),
+	w := wires.Find(x.Provider)
+	return w != nil && w.OwnHosts.MatchString(strings.ToLower(u.Hostname()))
 }
 
 // isLocalURL reports whether a URL leads to this machine: to a proxy, a simulator or a

@@ -2,11 +2,13 @@ package evidence
 
 import (
 	"bytes"
+	"cmp"
 	"net"
-	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // The providers whose traffic is judged.
@@ -16,27 +18,17 @@ const (
 	Gemini    = "gemini"    // generateContent
 )
 
-// operations lists what a path means, first match wins. Hosts do not decide:
-// the same API is served by clouds, gateways and local servers (reference §1).
-var operations = []struct {
-	path     *regexp.Regexp
-	provider string
-	skip     string // why it is not judged
+// unjudged are the APIs of models that no wire speaks, by their paths. Hosts do not decide: the same API
+// is served by clouds, gateways and local servers.
+var unjudged = []struct {
+	path *regexp.Regexp
+	api  string
 }{
-	{path: regexp.MustCompile(`/v1/messages$`), provider: Anthropic},
-	{path: regexp.MustCompile(`/publishers/anthropic/models/count-tokens:rawPredict$`), skip: tokensOnly},
-	{path: regexp.MustCompile(`/publishers/anthropic/models/[^/]+:(streamR|r)awPredict$`), provider: Anthropic},
-	{path: regexp.MustCompile(`/model/[^/]*anthropic[^/]*/invoke$`), provider: Anthropic},
-	{path: regexp.MustCompile(`/responses(/compact|/resp_[^/]+)?$`), provider: OpenAI},
-	{path: regexp.MustCompile(`/models/[^/]+:(streamG|g)enerateContent$`), provider: Gemini},
-	{path: regexp.MustCompile(`/model/[^/]+/invoke-with-response-stream$`), skip: "the binary event stream of Bedrock" + notJudged},
-	{path: regexp.MustCompile(`/model/[^/]+/(converse(-stream)?|invoke)$`), skip: "the Bedrock API" + notJudged},
-	{path: regexp.MustCompile(`/chat/completions$`), skip: "the Chat Completions API" + notJudged},
-	{path: regexp.MustCompile(`/v1/completions$`), skip: "the Completions API" + notJudged},
-	{path: regexp.MustCompile(`/v1(alpha|beta)[0-9]*/interactions$`), skip: "the Interactions API of Gemini" + notJudged},
-	{path: regexp.MustCompile(`/api/(chat|generate)$`), skip: "the Ollama API" + notJudged},
-	{path: regexp.MustCompile(`/(count_tokens|input_tokens)$|:countTokens$`), skip: tokensOnly},
-	{path: regexp.MustCompile(`/v1(alpha|beta)?[0-9]*/(models|files|cachedContents|conversations|responses|messages/batches|batches|embeddings|uploads)\b`), skip: noGeneration},
+	{regexp.MustCompile(`/model/[^/]+/invoke-with-response-stream$`), "the binary event stream of Bedrock"},
+	{regexp.MustCompile(`/model/[^/]+/(converse(-stream)?|invoke)$`), "the Bedrock API"},
+	{regexp.MustCompile(`/chat/completions$`), "the Chat Completions API"},
+	{regexp.MustCompile(`/v1/completions$`), "the Completions API"},
+	{regexp.MustCompile(`/api/(chat|generate)$`), "the Ollama API"},
 }
 
 // notJudged ends the reason to skip a call of a model.
@@ -55,7 +47,7 @@ const (
 	noGeneration = "no generation, nothing to judge"
 )
 
-const unknownProvider = "unknown provider: not a call of Anthropic Messages, OpenAI Responses or Gemini generateContent"
+func unknownProvider() string { return "unknown provider: not a call of " + wires.Titles() }
 
 // Provider says whose exchange r opens. For one that is not judged it returns
 // "" and the reason. A host that is not the provider's own must also show the
@@ -65,16 +57,29 @@ func Provider(r Request) (provider, reason string) {
 	if err != nil {
 		return "", "unreadable URL"
 	}
-	for _, op := range operations {
-		if !op.path.MatchString(u.Path) {
-			continue
+	for _, w := range wires.All() {
+		route := w.RouteOf(u.Path)
+		switch {
+		case route == nil || route.Enveloped:
+		case route.IsJudged():
+			if !(&Exchange{Provider: w.Name, Request: r}).IsOwnHost() && !looksLikeWire(w, r) {
+				return "", unknownProvider()
+			}
+			return w.Name, ""
+		case route.API != "":
+			return "", route.API + notJudged
+		case route.Operation == wires.Count:
+			reason = tokensOnly
+		default:
+			reason = cmp.Or(reason, noGeneration)
 		}
-		if op.skip == "" && !(&Exchange{Provider: op.provider, Request: r}).IsOwnHost() && !looksLikeProvider(op.provider, r) {
-			break
-		}
-		return op.provider, op.skip
 	}
-	return "", unknownProvider
+	for _, other := range unjudged {
+		if other.path.MatchString(u.Path) {
+			return "", other.api + notJudged
+		}
+	}
+	return "", cmp.Or(reason, unknownProvider())
 }
 
 // operator returns the provider of an operation other than to generate, on its own host: to count
@@ -83,7 +88,7 @@ func operator(r Request) string {
 	if _, reason := Provider(r); reason != tokensOnly && reason != noGeneration {
 		return ""
 	}
-	for _, name := range []string{Anthropic, OpenAI, Gemini} {
+	for _, name := range wires.Names() {
 		if (&Exchange{Provider: name, Request: r}).IsOwnHost() {
 			return name
 		}
@@ -97,16 +102,10 @@ func isLocalHost(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// looksLikeProvider reports whether a request to a foreign host carries what only the
-// provider's API asks for, so that somebody's own /v1/messages is left alone.
-func looksLikeProvider(provider string, r Request) bool {
-	switch provider {
-	case Anthropic:
-		return r.Header.Get("Anthropic-Version") != "" || hasKey(r.Body, "messages")
-	case OpenAI:
-		return r.Method == http.MethodPost && hasKey(r.Body, "input")
-	}
-	return hasKey(r.Body, "contents")
+// looksLikeWire reports whether a request to a foreign host carries what only the wire
+// asks for, so that somebody's own /v1/messages is left alone.
+func looksLikeWire(w *wires.Wire, r Request) bool {
+	return w.Header != "" && r.Header.Get(w.Header) != "" || hasKey(r.Body, w.Member)
 }
 
 // hasKey is a cheap look for a JSON key; what it lets through is read properly

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/meerkat-go/conformance/specs"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 func TestCases(t *testing.T) {

@@ -347,7 +347,7 @@ func TestKeyInBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := findCase(t, "thinking-tool-loop/anthropic")
-	for want, agent := range map[report.Verdict]miniature{report.Pass: {user: "a-user-of-this-test"}, report.Fail: {user: fakeKeys[0][1]}} {
+	for want, agent := range map[report.Verdict]miniature{report.Pass: {user: "a-user-of-this-test"}, report.Fail: {user: fakeKeys()[0][1]}} {
 		run := simulateWith(t, agent.main, c)
 		if got := Judge(run, rules)["HYG-004/key-in-body"]; got.Verdict != want {
 			t.Errorf("%s, want %s: %v %q", got.Verdict, want, run.Err, run.Deviations)

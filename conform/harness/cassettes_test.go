@@ -100,7 +100,7 @@ func TestCassettesHoldNoKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, key := range fakeKeys {
+		for _, key := range fakeKeys() {
 			if bytes.Contains(text, []byte(key[1])) {
 				t.Errorf("%s holds %s", c.CassettePath(), key[1])
 			}

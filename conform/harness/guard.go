@@ -12,6 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/llm"
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // GuardError says that a guard ended the run: a real key, a host or a model that is not
@@ -90,8 +91,8 @@ func (g *guard) misplacedKey(r *http.Request) string {
 		"Find out where the agent has it from: it is not in its environment", what, r.URL.Host, hit.Where)
 }
 
-// madeUpKey is the form of the made-up keys, which name the provider that they are for.
-var madeUpKey = regexp.MustCompile(`conform-made-up-key-(anthropic|openai|gemini)`)
+// madeUpKey is the form of the made-up keys.
+var madeUpKey = regexp.MustCompile(fakeKey + `([a-z0-9]+)`)
 
 // strayOwner returns the provider whose made-up key was sent to the host of another
 // provider, "" for none.
@@ -106,7 +107,7 @@ func strayOwner(r *http.Request) string {
 		texts.WriteString(" " + strings.Join(values, " "))
 	}
 	for _, found := range madeUpKey.FindAllStringSubmatch(texts.String(), -1) {
-		if found[1] != provider {
+		if found[1] != provider && wires.Find(found[1]) != nil {
 			return found[1]
 		}
 	}

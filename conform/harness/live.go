@@ -7,14 +7,13 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/proxy"
-	"github.com/meerkat-go/conformance/proxy/llm"
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // Live says how the providers themselves are asked. The agent never gets a key of it:
@@ -40,28 +39,13 @@ type Live struct {
 	Record, Tool string
 }
 
-// KeyVariables are the environment variables that hold each provider's key, in the
-// order in which they are looked up. They are read-only.
-var KeyVariables = map[string][]string{
-	llm.Anthropic: {"ANTHROPIC_API_KEY"},
-	llm.OpenAI:    {"OPENAI_API_KEY"},
-	llm.Gemini:    {"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-}
-
 // ErrNoKey says that no provider can be asked.
 var ErrNoKey = errors.New("needs a key; set ANTHROPIC_API_KEY, OPENAI_API_KEY, or GEMINI_API_KEY or GOOGLE_API_KEY, for the providers that may be asked")
 
 // EnvironmentKeys reads the keys from an environment. The error is [ErrNoKey] when there
 // is none.
 func EnvironmentKeys(getenv func(name string) string) (map[string]string, error) {
-	keys := map[string]string{}
-	for provider, names := range KeyVariables {
-		for _, name := range slices.Backward(names) {
-			if key := strings.TrimSpace(getenv(name)); key != "" {
-				keys[provider] = key
-			}
-		}
-	}
+	keys := wires.Keys(getenv)
 	if len(keys) == 0 {
 		return nil, ErrNoKey
 	}
@@ -133,7 +117,7 @@ func (l *Live) lacksKey(p Permutation) string {
 	if p.Source != evidence.SourceLive || l.Keys[p.Case.Target.Provider] != "" {
 		return ""
 	}
-	return strings.Join(KeyVariables[p.Case.Target.Provider], " or ") + " is not set"
+	return wires.Find(p.Case.Target.Provider).Environment.KeyNames() + " is not set"
 }
 
 // AskedModels are the models that the live cases ask for, by provider with a key.

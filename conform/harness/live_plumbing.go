@@ -9,6 +9,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // shortfall is why a case with a real model cannot show what it was written to show,
@@ -54,7 +55,7 @@ func unavailability(x *evidence.Exchange) string {
 	case isUnanswered(x):
 		return "the provider gave no reply"
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return fmt.Sprintf("the provider does not accept the key in %s: it answered %d", strings.Join(KeyVariables[x.Provider], " or "), status)
+		return fmt.Sprintf("the provider does not accept the key in %s: it answered %d", wires.Find(x.Provider).Environment.KeyNames(), status)
 	case status == http.StatusPaymentRequired || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
 		return fmt.Sprintf("the provider answered %d", status)
 	case status == http.StatusBadRequest && outOfCredit.Match(x.Response.Body):

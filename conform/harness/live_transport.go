@@ -65,9 +65,12 @@ func withdrawMadeUpKeys(r *http.Request) (found bool) {
 		}
 	}
 	query := r.URL.Query()
-	if madeUpKey.MatchString(query.Get("key")) {
+	for name, values := range query {
+		if !madeUpKey.MatchString(strings.Join(values, " ")) {
+			continue
+		}
 		found = true
-		query.Del("key")
+		query.Del(name)
 		u := *r.URL
 		u.RawQuery = query.Encode()
 		r.URL = &u

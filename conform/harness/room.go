@@ -9,8 +9,8 @@ import (
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/proxy"
-	"github.com/meerkat-go/conformance/proxy/llm"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // furnishRoom makes the room for one case, without a way in.
@@ -56,7 +56,10 @@ func (r *Runner) connectRoom(room *Room, ingress *proxy.Proxy) {
 		room.ProxyURL = ingress.URLFor(proxy.MITM, "")
 	} else {
 		url := ingress.URLFor(proxy.BaseURL, "")
-		room.BaseURL = map[string]string{llm.Anthropic: url + "/anthropic", llm.OpenAI: url + "/openai/v1", llm.Gemini: url + "/gemini"}
+		room.BaseURL = map[string]string{}
+		for _, w := range wires.All() {
+			room.BaseURL[w.Name] = w.BaseURL(url)
+		}
 		if room.Case.Target.Provider == "" { // behind this address, the rest of the path decides
 			room.BaseURL[""] = url + "/v1"
 		}
@@ -77,13 +80,18 @@ func (r *Runner) toolServer(dir string) ToolServer {
 	return ToolServer{Command: r.Tools, Env: env, Log: log}
 }
 
+// fakeKey begins the made-up keys, which name the provider that they are for.
+const fakeKey = "conform-made-up-key-"
+
 // fakeKeys are the made-up keys that an agent gets, by the variable it finds them
 // in. No provider would accept them.
-var fakeKeys = [][2]string{
-	{"ANTHROPIC_API_KEY", "conform-made-up-key-anthropic"},
-	{"OPENAI_API_KEY", "conform-made-up-key-openai"},
-	{"CODEX_API_KEY", "conform-made-up-key-openai"},
-	{"GEMINI_API_KEY", "conform-made-up-key-gemini"},
+func fakeKeys() (keys [][2]string) {
+	for _, w := range wires.All() {
+		for _, name := range w.Environment.AgentKeys {
+			keys = append(keys, [2]string{name, fakeKey + w.Name})
+		}
+	}
+	return keys
 }
 
 // otherKey is what the other made-up keys end in.
@@ -93,7 +101,7 @@ const otherKey = "-2"
 func withOtherKeys(env []string) []string {
 	env = slices.Clone(env)
 	for i, e := range env {
-		for _, key := range fakeKeys {
+		for _, key := range fakeKeys() {
 			if e == key[0]+"="+key[1] {
 				env[i] = e + otherKey
 			}
@@ -109,12 +117,16 @@ func (r Room) environment(path string) []string {
 		"XDG_CONFIG_HOME=" + filepath.Join(r.Home, ".config"), "XDG_DATA_HOME=" + filepath.Join(r.Home, ".local", "share"),
 		"XDG_STATE_HOME=" + filepath.Join(r.Home, ".local", "state"), "XDG_CACHE_HOME=" + filepath.Join(r.Home, ".cache"),
 	}
-	for _, key := range fakeKeys {
+	for _, key := range fakeKeys() {
 		env = append(env, key[0]+"="+key[1])
 	}
 	if r.Ingress == proxy.BaseURL {
-		return append(env, "ANTHROPIC_BASE_URL="+r.BaseURL[llm.Anthropic], "OPENAI_BASE_URL="+r.BaseURL[llm.OpenAI],
-			"GEMINI_BASE_URL="+r.BaseURL[llm.Gemini], "GOOGLE_GEMINI_BASE_URL="+r.BaseURL[llm.Gemini])
+		for _, w := range wires.All() {
+			for _, name := range w.Environment.BaseURLs {
+				env = append(env, name+"="+r.BaseURL[w.Name])
+			}
+		}
+		return env
 	}
 	// Node warns of NODE_USE_ENV_PROXY. A launcher that prints a warning leaves stderr
 	// non-blocking, and the program behind it fails when it prints more than a pipe holds.

@@ -24,6 +24,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // tab is a page in headless Chromium. It fails the test for whatever the page complains

@@ -14,6 +14,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // storeBytes keeps bytes for the page, or what a shared page says of them. Nil stays nil.
@@ -105,7 +106,7 @@ func (b *Builder) shownPath(text string) string {
 // knownMembers are the names of all members of the providers' requests and replies.
 func knownMembers() map[string]bool {
 	names := map[string]bool{}
-	for _, provider := range []string{evidence.Anthropic, evidence.OpenAI, evidence.Gemini} {
+	for _, provider := range wires.Names() {
 		objects, _ := specs.RequestObjects(provider) // an error of the embedded file: fewer names
 		for _, members := range objects {
 			for name := range members {
@@ -168,13 +169,7 @@ func (b *Builder) shownModel(provider, model string) string {
 	return model
 }
 
-var publicModel = map[string]*regexp.Regexp{
-	evidence.Anthropic: regexp.MustCompile(`^claude-[a-z0-9.@-]{1,40}$`),
-	evidence.OpenAI:    regexp.MustCompile(`^(gpt|o[0-9]|codex|chatgpt)[a-z0-9.-]{0,40}$`),
-	evidence.Gemini:    regexp.MustCompile(`^gemini-[a-z0-9.-]{1,40}$`),
-}
-
 func isPublicModel(provider, model string) bool {
-	pattern := publicModel[provider]
-	return pattern != nil && pattern.MatchString(model)
+	w := wires.Find(provider)
+	return w != nil && w.Models.Public != nil && w.Models.Public.MatchString(model)
 }

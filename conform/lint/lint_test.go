@@ -12,6 +12,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/lint"
 	"github.com/meerkat-go/conformance/conform/report"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 const (

@@ -7,6 +7,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // TestCheckExamples holds that an example which shows the opposite of what it is

@@ -10,6 +10,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // Checked is the report of `conform check`, schema conform.check.v2.
@@ -72,7 +73,7 @@ func JudgeRecording(rules []Rule, rec evidence.Recording) Recording {
 	}
 	if out.Exchanges == 0 {
 		out.Verdict, out.notJudged = NotTestable, true
-		out.Reason = "holds no call of a provider conform knows; record Anthropic, OpenAI or Gemini traffic"
+		out.Reason = "holds no call of a provider conform knows; record " + wires.Vendors() + " traffic"
 		return out
 	}
 	trace := check.Decode(&rec.Evidence)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/shlex"
 
 	"github.com/meerkat-go/conformance/profiles"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // CommandLine describes an agent without a profile. It is plain data.
@@ -65,13 +66,10 @@ func AdHoc(c CommandLine) (*profiles.Profile, error) {
 	return p, nil
 }
 
-// providerNames are all providers, in the order of reports.
-var providerNames = []string{"anthropic", "openai", "gemini"}
-
 func (c CommandLine) addProviders(p *profiles.Profile) error {
 	names := c.Providers
 	if names == nil {
-		names = providerNames
+		names = wires.Names()
 	}
 	if err := checkProviders(p.Name, names, nil); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/profiles"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 func TestCommandName(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/profiles"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // Command is an agent of which each prompt is a process. It implements
@@ -41,7 +42,7 @@ func (c *Command) About() harness.About {
 		Abilities: abilitiesOf(p), Ingress: p.Ingress, Unsupported: p.Unsupported, Tools: p.Tools, Side: sidePatterns(p),
 		PromisesExit: p.Exit == profiles.ExitAnswered,
 	}
-	for _, name := range providerNames {
+	for _, name := range wires.Names() {
 		if _, ok := p.Providers[name]; ok {
 			about.Providers = append(about.Providers, name)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/profiles"
 	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // sighting is what one prompt showed of an agent.
@@ -162,9 +163,9 @@ func (s sighting) explainSilence(way string, isolated bool) string {
 	case len(untrusted) > 0:
 		return "the agent does not trust conform's certificate for " + listSome(untrusted) + "; " + trustAdvice
 	case s.unjudged != "":
-		return "the agent speaks " + s.unjudged + " (" + listSome(s.others) + "), which " + unjudgedAdvice + "; " + s.lastWords()
+		return "the agent speaks " + s.unjudged + " (" + listSome(s.others) + "), which " + unjudgedAdvice() + "; " + s.lastWords()
 	case slices.ContainsFunc(stray, bedrockWords.MatchString):
-		return "the agent speaks the Bedrock API (" + listSome(stray) + "), which " + unjudgedAdvice + "; " + s.lastWords()
+		return "the agent speaks the Bedrock API (" + listSome(stray) + "), which " + unjudgedAdvice() + "; " + s.lastWords()
 	case len(logins) > 0:
 		return "the agent logs in at " + listSome(logins) + " instead of using a key; lead it to its provider with the key in a profile (files, env, {key}); " + s.lastWords()
 	case len(s.others) > 0:
@@ -178,7 +179,7 @@ func (s sighting) explainSilence(way string, isolated bool) string {
 	case loginWords.MatchString(text):
 		return "the agent wants a login and sent nothing; give it the made-up key in a profile (files, env, {key}), or the flag that makes it use a key; " + s.lastWords()
 	case localWords.MatchString(text) || bedrockWords.MatchString(text):
-		return "the agent sent nothing here; it seems to call Bedrock or a model server on this machine, such as Ollama, which " + unjudgedAdvice +
+		return "the agent sent nothing here; it seems to call Bedrock or a model server on this machine, such as Ollama, which " + unjudgedAdvice() +
 			"; if it speaks one of these, it may not use " + wayAdvice(way, isolated) + "; " + s.lastWords()
 	case s.timedOut():
 		return "the agent sent nothing in time; it may wait for input or a terminal; give it the flag that makes it answer one prompt and end; " + s.lastWords()
@@ -196,8 +197,8 @@ func (s sighting) hasFailed() bool {
 	return n == 0 || s.probed.Processes[n-1].ExitCode != 0
 }
 
-// unjudgedAdvice goes on a sentence about an API of models.
-const unjudgedAdvice = "conform does not judge; set the agent to Anthropic Messages, OpenAI Responses or Gemini generateContent"
+// unjudgedAdvice continues a sentence about an API of models.
+func unjudgedAdvice() string { return "conform does not judge; set the agent to " + wires.Titles() }
 
 const trustAdvice = "it is in the file that SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE name; set the agent's own variable with --env NAME={ca_file} or in a profile (mitm: {env: …}), or use --ingress base-url"
 
@@ -208,10 +209,19 @@ func straysAdvice(stray []string) string {
 	return " and tried " + listSome(stray)
 }
 
+// baseURLVariables names the variables that lead agents to a base URL, one for each wire.
+func baseURLVariables() string {
+	var names []string
+	for _, w := range wires.All() {
+		names = append(names, w.Environment.BaseURLs[:min(1, len(w.Environment.BaseURLs))]...)
+	}
+	return wires.Join(names, "and")
+}
+
 // wayAdvice names what was set for a way in, and says what to set instead.
 func wayAdvice(way string, isolated bool) string {
 	if way == profiles.IngressBaseURL {
-		return "ANTHROPIC_BASE_URL, OPENAI_BASE_URL and GEMINI_BASE_URL; set its own address with --env NAME={base_url}, in a profile (base_url: {env: …}), or use --ingress mitm"
+		return baseURLVariables() + "; set its own address with --env NAME={base_url}, in a profile (base_url: {env: …}), or use --ingress mitm"
 	}
 	where := ""
 	if !isolated {

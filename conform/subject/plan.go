@@ -13,6 +13,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/profiles"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // plan is how a profile is carried out in one room: the values of placeholders and
@@ -24,16 +25,13 @@ type plan struct {
 	values   map[string]string
 }
 
-// keyVariables hold the made-up key of each provider in a room's environment.
-var keyVariables = map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
-
 func newPlan(p *profiles.Profile, room harness.Room) plan {
 	name := room.Case.Target.Provider
 	pl := plan{profile: p, room: room, provider: p.Providers[name]}
 	pl.values = map[string]string{
 		"home": room.Home, "work": room.Work, "temp": room.Temp, "effort": room.Effort, "system": room.System,
 		"model": cmp.Or(pl.provider.Model, room.Model), "provider": cmp.Or(pl.provider.Name, name),
-		"key": cmp.Or(lookupVariable(room.Env, keyVariables[name]), "conform-made-up-key"), "proxy_url": room.ProxyURL, "ca_file": room.CAFile, "base_url": room.BaseURL[name],
+		"key": cmp.Or(lookupVariable(room.Env, keyVariable(name)), "conform-made-up-key"), "proxy_url": room.ProxyURL, "ca_file": room.CAFile, "base_url": room.BaseURL[name],
 	}
 	if dir := p.Dir(); dir != "" {
 		pl.values["profile_dir"] = dir
@@ -42,6 +40,14 @@ func newPlan(p *profiles.Profile, room harness.Room) plan {
 		maps.Copy(pl.values, toolValues(room))
 	}
 	return pl
+}
+
+// keyVariable is the variable of a room's environment that holds the made-up key of a provider.
+func keyVariable(provider string) string {
+	if w := wires.Find(provider); w != nil {
+		return w.Environment.AgentKeys[0]
+	}
+	return ""
 }
 
 // offersTools reports whether the agent is given our tool server.

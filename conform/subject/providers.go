@@ -9,6 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/profiles"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // NarrowProfile returns the profile with no more than the providers named. Nil names: the
@@ -55,7 +56,7 @@ func (n *narrowed) About() harness.About {
 // checkProviders says which name is not a provider that an agent has. Nil known: it has all.
 func checkProviders(agent string, names, known []string) error {
 	for _, name := range names {
-		if !slices.Contains(providerNames, name) {
+		if providerNames := wires.Names(); !slices.Contains(providerNames, name) {
 			return fmt.Errorf("--provider: unknown value %q; use %s%s", name, strings.Join(providerNames, ", "), spelling.Hint(name, providerNames))
 		}
 		if known != nil && !slices.Contains(known, name) {

@@ -7,6 +7,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/internal/corpus"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // TestCorpusTerminal reads every recorded OpenAI stream twice: event by event,

@@ -85,8 +85,9 @@ type wall struct {
 var shared = []string{"internal/corpus", "internal/datafile", "internal/fileutil", "internal/inprocess", "internal/spelling", "internal/terminal", "internal/webpage", "internal/websocket"}
 
 var walls = []wall{
+	{from: "wires", into: []string{"vcr", "meerkat", "proxy", "conform", "suites", "schemas", "cassettes", "internal"}},
 	{from: "meerkat", into: []string{"vcr", "proxy", "simulator", "wires", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
-	{from: "proxy", into: []string{"vcr", "meerkat", "simulator", "wires", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
+	{from: "proxy", into: []string{"vcr", "meerkat", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
 	{from: "simulator", into: []string{"vcr", "meerkat", "proxy", "conform", "suites", "cassettes", "internal"}},
 	{from: "conform", without: []string{"conform/harness", "conform/subject"}, into: []string{"vcr", "meerkat", "simulator", "suites", "internal", "proxy"},
 		except: []string{"proxy/cassette", "proxy/llm", "internal/isolate",
@@ -136,6 +137,20 @@ func TestWalls(t *testing.T) {
 		}
 		if !seen {
 			t.Errorf("wall around %s guards no package", w.from)
+		}
+	}
+}
+
+// TestRegistryIsTheDoor holds that the recorder and the data packages see the registry and no wire.
+func TestRegistryIsTheDoor(t *testing.T) {
+	for _, p := range packages(t) {
+		if !underAny(p.name(), []string{"proxy", "profiles", "specs"}) {
+			continue
+		}
+		for _, d := range p.ownDeps() {
+			if strings.HasPrefix(d, "wires/") {
+				t.Errorf("%s reaches %s; ask the registry, package wires", p.name(), d)
+			}
 		}
 	}
 }

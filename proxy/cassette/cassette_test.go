@@ -17,6 +17,8 @@ import (
 
 	vcr "github.com/dnaeon/go-vcr/v2/cassette"
 	"github.com/dnaeon/go-vcr/v2/recorder"
+
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 var testMeta = Meta{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // recorded reads the corpus's replies by operation and source, in a fixed order.

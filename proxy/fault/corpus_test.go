@@ -9,6 +9,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/proxy/llm"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // Every whole recorded stream has a place for every fault, and the modes, in

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"bytes"
+	"cmp"
 	"math/rand/v2"
 	"net/http"
 	"regexp"
@@ -125,16 +126,8 @@ func (f Fault) insertsEvent() bool {
 	return f.Kind == kindErrorEvent || f.Kind == kindGarbage || f.Kind == kindPingFlood
 }
 
-// commonErrorStatus is the status of the error event that each provider sends most often.
-var commonErrorStatus = map[string]int{llm.Anthropic: 529, llm.Gemini: http.StatusServiceUnavailable}
-
 func (f Fault) errorEvent(t target, e edit, before int) (edit, bool) {
-	status := f.Status
-	if status == 0 {
-		if status = commonErrorStatus[t.provider]; status == 0 {
-			status = http.StatusInternalServerError
-		}
-	}
+	status := cmp.Or(f.Status, llm.CommonError(t.provider))
 	name, data := llm.ErrorEvent(t.provider, status, f.errorMessage(status))
 	event := t.separateEvent(t.frameEvent(name, data), before)
 	if e.end = f.Then.ending(); e.end != "" && t.framing == llm.Array {

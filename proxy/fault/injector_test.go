@@ -29,8 +29,8 @@ const (
 )
 
 var (
-	anthropic = Reply{Provider: llm.Anthropic, Operation: llm.Stream}
-	gemini    = Reply{Provider: llm.Gemini, Operation: llm.Stream}
+	anthropic = Reply{Provider: "anthropic", Operation: llm.Stream}
+	gemini    = Reply{Provider: "gemini", Operation: llm.Stream}
 )
 
 func jsonReply(chunks ...string) Script {
@@ -191,7 +191,7 @@ func TestHeaderFaults(t *testing.T) {
 // The error reply is the provider's own, with what the plan adds.
 func TestStatusReply(t *testing.T) {
 	got, out := injector(t, `fault: status, status: 429, retry_after: 2, message: slow down, headers: {X-Should-Retry: "true"}`).Apply(chunked(start), anthropic)
-	kind, body := llm.ErrorBody(llm.Anthropic, 429, "slow down")
+	kind, body := llm.ErrorBody("anthropic", 429, "slow down")
 	want := http.Header{"Content-Type": {kind}, "Content-Length": {fmt.Sprint(len(body))}, "Retry-After": {"2"}, "X-Should-Retry": {"true"}}
 	if fmt.Sprint(got.Header) != fmt.Sprint(want) || string(got.Body()) != string(body) || got.Status != 429 {
 		t.Errorf("%d %v %s", got.Status, got.Header, got.Body())
@@ -302,8 +302,8 @@ func TestConsumedAndTimes(t *testing.T) {
 
 func TestSelection(t *testing.T) {
 	replies := []Reply{
-		{0, llm.Anthropic, llm.Stream}, {1, llm.OpenAI, llm.Stream}, {2, llm.Anthropic, llm.Count},
-		{3, llm.Anthropic, llm.Stream}, {3, llm.Anthropic, llm.Stream}, {4, llm.Gemini, llm.Unary},
+		{0, "anthropic", llm.Stream}, {1, "openai", llm.Stream}, {2, "anthropic", llm.Count},
+		{3, "anthropic", llm.Stream}, {3, "anthropic", llm.Stream}, {4, "gemini", llm.Unary},
 	}
 	for choice, want := range map[string][]int{
 		"times: 9":            {0, 1, 2, 3, 3, 4},

@@ -18,6 +18,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/meerkat-go/conformance/proxy/llm"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // Parse reads a plan. Unknown, repeated, missing and misplaced keys are errors:
@@ -189,7 +190,7 @@ func (p parser) keyReaders(f *Fault) map[string]func(*yaml.Node) {
 	return map[string]func(*yaml.Node){
 		"fault":       func(*yaml.Node) {},
 		"interaction": func(n *yaml.Node) { f.Interaction = p.readInt(n, 0, math.MaxInt32) },
-		"provider":    func(n *yaml.Node) { f.Provider = p.oneOf(n, llm.Anthropic, llm.OpenAI, llm.Gemini) },
+		"provider":    func(n *yaml.Node) { f.Provider = p.oneOf(n, wires.Names()...) },
 		"operation": func(n *yaml.Node) {
 			f.Operation = llm.Operation(p.oneOf(n, string(llm.Stream), string(llm.Unary),
 				string(llm.Count), string(llm.Models), string(llm.Other)))

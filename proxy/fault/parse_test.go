@@ -35,7 +35,7 @@ faults:
 	status, stall, pings := base, base, base
 	status.Kind, status.Line, status.Status, status.RetryAfter = kindStatus, 4, 429, "2"
 	status.Header = map[string][]string{"X-Should-Retry": {"true"}}
-	status.Provider, status.Operation, status.Nth, status.Times = llm.Anthropic, llm.Stream, 2, 3
+	status.Provider, status.Operation, status.Nth, status.Times = "anthropic", llm.Stream, 2, 3
 	stall.Kind, stall.Line, stall.For, stall.Then = kindStall, 12, 90*time.Second, thenClose
 	stall.Place, stall.Chance, stall.Consume = Place{At: beforeTerminal}, 0.5, &yes
 	pings.Kind, pings.Line, pings.Count, pings.For = kindPingFlood, 13, 7, 5*time.Millisecond

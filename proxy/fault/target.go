@@ -30,8 +30,7 @@ func newTarget(s Script, provider string) target {
 		}
 	}
 	for i, e := range t.events {
-		// Gemini may go on after a finish; the others say it once.
-		if (t.terminal < 0 || provider == llm.Gemini) && llm.IsTerminalEvent(provider, e.Data) {
+		if (t.terminal < 0 || llm.MayGoOn(provider)) && llm.IsTerminalEvent(provider, e.Data) {
 			t.terminal = i
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // Elements reads arrays and objects alike, and stops where the text makes no

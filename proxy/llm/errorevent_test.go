@@ -13,9 +13,9 @@ func TestErrorEvent(t *testing.T) {
 		status         int
 		want           string
 	}{
-		{Anthropic, "error", 529, `{"error":{"message":"<no>","type":"overloaded_error"},"type":"error"}`},
-		{OpenAI, "error", 429, `{"error":{"code":"rate_limit_exceeded","message":"<no>","param":null,"type":"requests"},"type":"error"}`},
-		{Gemini, "", 503, `{"error":{"code":503,"message":"<no>","status":"UNAVAILABLE"}}`},
+		{"anthropic", "error", 529, `{"error":{"message":"<no>","type":"overloaded_error"},"type":"error"}`},
+		{"openai", "error", 429, `{"error":{"code":"rate_limit_exceeded","message":"<no>","param":null,"type":"requests"},"type":"error"}`},
+		{"gemini", "", 503, `{"error":{"code":503,"message":"<no>","status":"UNAVAILABLE"}}`},
 		{"", "", 500, `{"error":{"message":"<no>"}}`},
 	} {
 		name, data := ErrorEvent(tt.provider, tt.status, "<no>")
@@ -30,14 +30,14 @@ func TestErrorEvent(t *testing.T) {
 
 // A ping is a whole frame, and says nothing that a reader would take for text.
 func TestPing(t *testing.T) {
-	for _, provider := range []string{Anthropic, OpenAI, Gemini} {
+	for _, provider := range []string{"anthropic", "openai", "gemini"} {
 		for _, newline := range []string{"\n", "\r\n"} {
 			ping := Ping(provider, newline)
 			for f := range Frames(sse, ping) {
 				if !f.Whole || f.End != len(ping) || IsTerminalEvent(provider, f.Data) {
 					t.Errorf("%s: %q is frame %+v", provider, ping, f)
 				}
-				if f.Data != nil && (provider != Anthropic || f.Name != "ping" || typeOf(f.Data) != "ping") {
+				if f.Data != nil && (provider != "anthropic" || f.Name != "ping" || typeOf(f.Data) != "ping") {
 					t.Errorf("%s: %q carries %s", provider, ping, f.Data)
 				}
 			}

@@ -103,12 +103,12 @@ func TestEnds(t *testing.T) {
 		provider, data string
 		want           bool
 	}{
-		{Anthropic, `{"type":"message_stop"}`, true},
-		{Anthropic, `{"type":"content_block_delta","delta":{"text":"message_stop"}}`, false},
-		{OpenAI, `{"type":"response.incomplete"}`, true},
-		{OpenAI, `{"type":"message_stop"}`, false},
-		{Gemini, `{"candidates":[{"finishReason":"STOP"}]}`, true},
-		{Gemini, `{"candidates":[{}]}`, false},
+		{"anthropic", `{"type":"message_stop"}`, true},
+		{"anthropic", `{"type":"content_block_delta","delta":{"text":"message_stop"}}`, false},
+		{"openai", `{"type":"response.incomplete"}`, true},
+		{"openai", `{"type":"message_stop"}`, false},
+		{"gemini", `{"candidates":[{"finishReason":"STOP"}]}`, true},
+		{"gemini", `{"candidates":[{}]}`, false},
 		{"", `{"type":"response.completed"}`, true},
 		{"", `[DONE]`, false},
 	} {

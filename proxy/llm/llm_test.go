@@ -9,18 +9,18 @@ import (
 
 func TestProvider(t *testing.T) {
 	for _, tt := range []struct{ host, path, want string }{
-		{"api.anthropic.com", "/anything", Anthropic},
-		{"API.OpenAI.com:443", "/v1/chat/completions", OpenAI},
-		{"generativelanguage.googleapis.com.", "/", Gemini},
-		{"us-central1-aiplatform.googleapis.com", "/v1/projects/p/locations/l/publishers/google/models/m:generateContent", Gemini},
-		{"aiplatform.googleapis.com", "/v1/projects/p/locations/l/publishers/anthropic/models/m:rawPredict", Anthropic},
+		{"api.anthropic.com", "/anything", "anthropic"},
+		{"API.OpenAI.com:443", "/v1/chat/completions", "openai"},
+		{"generativelanguage.googleapis.com.", "/", "gemini"},
+		{"us-central1-aiplatform.googleapis.com", "/v1/projects/p/locations/l/publishers/google/models/m:generateContent", "gemini"},
+		{"aiplatform.googleapis.com", "/v1/projects/p/locations/l/publishers/anthropic/models/m:rawPredict", "anthropic"},
 		{"aiplatform.eu.rep.googleapis.com", "/v1/publishers/mistralai/models/m:rawPredict", ""},
 		{"mars-north1-aiplatform.googleapis.com", "/v1/endpoints", ""},
-		{"127.0.0.1:8080", "/v1/messages", Anthropic},
-		{"127.0.0.1:8080", "/proxy/v1/messages/count_tokens", Anthropic},
-		{"localhost", "/v1/responses/resp_1/cancel", OpenAI},
-		{"[::1]:99", "/v1beta/models", Gemini},
-		{"gateway.example", "/x/models/gemini-3:streamGenerateContent", Gemini},
+		{"127.0.0.1:8080", "/v1/messages", "anthropic"},
+		{"127.0.0.1:8080", "/proxy/v1/messages/count_tokens", "anthropic"},
+		{"localhost", "/v1/responses/resp_1/cancel", "openai"},
+		{"[::1]:99", "/v1beta/models", "gemini"},
+		{"gateway.example", "/x/models/gemini-3:streamGenerateContent", "gemini"},
 		{"gateway.example", "/v1/messagesque", ""},
 		{"evil.api.anthropic.com", "/", ""},
 	} {
@@ -95,17 +95,17 @@ func TestErrorBody(t *testing.T) {
 		status   int
 		want     string
 	}{
-		{Anthropic, 529, `"type":"overloaded_error"`},
-		{Anthropic, 404, `"type":"not_found_error"`},
-		{Anthropic, 422, `"type":"invalid_request_error"`},
-		{Anthropic, 502, `"type":"api_error"`},
-		{OpenAI, 429, `"code":"rate_limit_exceeded"`},
-		{OpenAI, 400, `"code":null`},
-		{OpenAI, 401, `"code":"invalid_api_key"`},
-		{OpenAI, 502, `"type":"server_error"`},
-		{Gemini, 404, `"status":"NOT_FOUND"`},
-		{Gemini, 400, `"status":"INVALID_ARGUMENT"`},
-		{Gemini, 502, `"code":502`},
+		{"anthropic", 529, `"type":"overloaded_error"`},
+		{"anthropic", 404, `"type":"not_found_error"`},
+		{"anthropic", 422, `"type":"invalid_request_error"`},
+		{"anthropic", 502, `"type":"api_error"`},
+		{"openai", 429, `"code":"rate_limit_exceeded"`},
+		{"openai", 400, `"code":null`},
+		{"openai", 401, `"code":"invalid_api_key"`},
+		{"openai", 502, `"type":"server_error"`},
+		{"gemini", 404, `"status":"NOT_FOUND"`},
+		{"gemini", 400, `"status":"INVALID_ARGUMENT"`},
+		{"gemini", 502, `"code":502`},
 		{"", 502, `"error"`},
 	} {
 		kind, body := ErrorBody(tt.provider, tt.status, message)

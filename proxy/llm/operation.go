@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // Operation is what a request asks a provider for.
@@ -19,99 +22,53 @@ const (
 	Other  Operation = "other"
 )
 
-// OperationOf returns what a request asks for. Anthropic and OpenAI say only in
-// the body whether the reply is streamed; Gemini says so in the path.
+// OperationOf returns what a request asks for: by its route, and where the route leaves that open by
+// its body.
 func OperationOf(method string, u *url.URL, body []byte) Operation {
 	path := strings.TrimSuffix(u.Path, "/")
-	if method == http.MethodGet {
-		return getOperation(path, u.Query())
+	if method == http.MethodGet && hasSegment(path, "/models") {
+		return Models
 	}
-	if method != http.MethodPost {
+	w := wires.Find(Provider(u.Host, path))
+	if w == nil {
 		return Other
 	}
-	switch Provider(u.Host, path) {
-	case Anthropic:
-		return anthropicOperation(path, body)
-	case OpenAI:
-		return openAIOperation(path, body)
-	case Gemini:
-		return geminiOperation(path)
+	switch route := w.RouteOf(path); {
+	case route == nil:
+	case method == http.MethodGet && route.Operation == wires.Stored && u.Query().Get("stream") == "true":
+		return Stream // a stored reply is resumed
+	case method != http.MethodPost:
+	case route.Operation == wires.Generate:
+		return generateOperation(body, w.SocketMessage)
+	case route.Operation == wires.Stream, route.Operation == wires.Unary, route.Operation == wires.Count:
+		return Operation(route.Operation)
 	}
 	return Other
 }
 
-// getOperation covers lists of models, and a stored OpenAI response that is
-// resumed as a stream.
-func getOperation(path string, query url.Values) Operation {
-	switch {
-	case hasSegments(path, "/models"):
-		return Models
-	case hasSegments(path, "/v1/responses") && query.Get("stream") == "true":
-		return Stream
-	}
-	return Other
+// hasSegment reports whether a path holds the segments of want.
+func hasSegment(path, want string) bool {
+	_, rest, found := strings.Cut(path, want)
+	return found && (rest == "" || rest[0] == '/')
 }
 
-func anthropicOperation(path string, body []byte) Operation {
-	switch {
-	case strings.HasSuffix(path, "/count_tokens"), strings.HasSuffix(path, "/count-tokens:rawPredict"):
-		return Count
-	case strings.HasSuffix(path, ":streamRawPredict"):
-		return Stream
-	case strings.HasSuffix(path, "/messages"), strings.HasSuffix(path, ":rawPredict"):
-		return generateOperation(body)
-	}
-	return Other
+// TakesSockets reports whether requests to a path may come over WebSockets as well.
+func TakesSockets(path string) bool {
+	path = strings.TrimSuffix(path, "/")
+	return slices.ContainsFunc(wires.All(), func(w *wires.Wire) bool {
+		route := w.RouteOf(path)
+		return w.SocketMessage != "" && route != nil && route.Operation == wires.Generate
+	})
 }
 
-func openAIOperation(path string, body []byte) Operation {
-	switch {
-	case strings.HasSuffix(path, "/responses/input_tokens"):
-		return Count
-	case strings.HasSuffix(path, "/responses"):
-		return generateOperation(body)
-	}
-	return Other
-}
-
-// IsResponses reports whether a path is that of OpenAI's Responses API, which takes
-// WebSockets as well.
-func IsResponses(path string) bool {
-	return strings.HasSuffix(strings.TrimSuffix(path, "/"), "/responses")
-}
-
-func geminiOperation(path string) Operation {
-	switch geminiVerb(path) {
-	case "streamGenerateContent":
-		return Stream
-	case "generateContent":
-		return Unary
-	case "countTokens":
-		return Count
-	}
-	return Other
-}
-
-// geminiVerb returns what follows the colon of a path like models/x:countTokens.
-func geminiVerb(path string) string {
-	_, verb, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ":")
-	switch verb {
-	case "streamGenerateContent", "generateContent", "countTokens":
-		return verb
-	}
-	return ""
-}
-
-// createMessage is the type of a request that came as a WebSocket message, whose reply is
-// always a stream.
-const createMessage = "response.create"
-
-func generateOperation(body []byte) Operation {
+// generateOperation reads a body. A request that came as a message of a WebSocket has the type
+// message, and its reply is always a stream.
+func generateOperation(body []byte, message string) Operation {
 	var request struct {
 		Type   string `json:"type"`
 		Stream bool   `json:"stream"`
 	}
-	if json.Unmarshal(body, &request) == nil && (request.Stream || request.Type == createMessage) {
+	if json.Unmarshal(body, &request) == nil && (request.Stream || message != "" && request.Type == message) {
 		return Stream
 	}
 	return Unary

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // IsComplete reports whether a reply body is all that the provider meant to send:
@@ -45,47 +47,45 @@ func areWholeDocuments(body []byte) bool {
 	}
 }
 
-// isWholeDocument reports whether a JSON document is whole. An array of which no element is a
-// chunk of a model's reply is one of another endpoint of Gemini's host.
+// isWholeDocument reports whether a JSON document is whole. An array may be a stream.
 func isWholeDocument(provider string, body []byte) bool {
-	var chunks []chunk
-	if provider != Gemini || json.Unmarshal(body, &chunks) != nil {
-		return jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if !jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+		return false
 	}
-	isModels := func(c chunk) bool { return c.Candidates != nil || c.UsageMetadata != nil || c.saysEnd() }
-	return !slices.ContainsFunc(chunks, isModels) || isLastFinish(chunks)
+	w := wires.Find(provider)
+	return w == nil || w.Ending.IsWholeArray == nil || w.Ending.IsWholeArray(body)
 }
 
 func streamReachedEnd(provider string, body []byte) bool {
-	switch provider {
-	case OpenAI:
-		return hasEventOfType(body, lastTypes[OpenAI]...) || isFinishedChatStream(body)
-	case Anthropic:
-		return hasEventOfType(body, lastTypes[Anthropic]...)
-	case Gemini:
-		return isFinishedGeminiStream(body)
-	}
-	return streamReachedEnd(Anthropic, body) || streamReachedEnd(OpenAI, body) || streamReachedEnd(Gemini, body)
+	return anyWire(provider, func(w *wires.Wire) bool {
+		return hasEventOfType(body, w.Ending.Types) || w.Ending.IsWhole != nil && w.Ending.IsWhole(body, completeEvents(body))
+	})
 }
 
-// lastTypes are the types of the events that end a stream.
-var lastTypes = map[string][]string{
-	Anthropic: {"message_stop", "error"},
-	OpenAI:    {"response.completed", "response.failed", "response.incomplete", "error"},
+// anyWire reports whether something holds for a provider's wire: for an unknown provider, for any wire.
+func anyWire(provider string, holds func(*wires.Wire) bool) bool {
+	if w := wires.Find(provider); w != nil {
+		return holds(w)
+	}
+	return slices.ContainsFunc(wires.All(), holds)
 }
 
 // IsTerminalEvent reports whether an event with this data ends a stream of its
-// provider. Gemini may continue after such an event (see IsComplete). The stream
-// of an unknown provider may end as any provider's does.
+// provider. More may follow where [MayGoOn] says so. The stream of an unknown
+// provider may end as any provider's does.
 func IsTerminalEvent(provider string, data []byte) bool {
-	switch provider {
-	case Anthropic, OpenAI:
-		return slices.ContainsFunc(lastTypes[provider], func(t string) bool { return isType(data, t) })
-	case Gemini:
-		var c chunk
-		return json.Unmarshal(data, &c) == nil && c.saysEnd()
-	}
-	return IsTerminalEvent(Anthropic, data) || IsTerminalEvent(OpenAI, data) || IsTerminalEvent(Gemini, data)
+	return anyWire(provider, func(w *wires.Wire) bool {
+		if w.Ending.IsLast != nil {
+			return w.Ending.IsLast(data)
+		}
+		return slices.ContainsFunc(w.Ending.Types, func(t string) bool { return isType(data, t) })
+	})
+}
+
+// MayGoOn reports whether a stream of the provider may go on after an event that ends it.
+func MayGoOn(provider string) bool {
+	w := wires.Find(provider)
+	return w != nil && w.Ending.MayGoOn
 }
 
 func isType(data []byte, t string) bool {
@@ -95,7 +95,7 @@ func isType(data []byte, t string) bool {
 // hasEventOfType reports whether an event of one of the types occurs. It need
 // not be the last: gateways add a [DONE], and OpenAI sends response.failed after
 // error.
-func hasEventOfType(body []byte, types ...string) bool {
+func hasEventOfType(body []byte, types []string) bool {
 	for data := range completeEvents(body) {
 		for _, t := range types {
 			if isType(data, t) {
@@ -106,96 +106,10 @@ func hasEventOfType(body []byte, types ...string) bool {
 	return false
 }
 
-// isFinishedChatStream reports whether a stream of chat completions, whose
-// chunks have no type, reached its [DONE]. A [DONE] after typed events comes
-// from a gateway and proves nothing: gateways send it after a cut as well.
-func isFinishedChatStream(body []byte) bool {
-	chunks, done := 0, false
-	for data := range completeEvents(body) {
-		switch {
-		case done || typeOf(data) != "":
-			return false
-		case string(data) == "[DONE]":
-			done = true
-		default:
-			chunks++
-		}
-	}
-	return done && chunks > 0
-}
-
 func typeOf(data []byte) string {
 	var event struct {
 		Type string `json:"type"`
 	}
 	_ = json.Unmarshal(data, &event) // what is not JSON has no type
 	return event.Type
-}
-
-// chunk is the part of a Gemini chunk that shows an ending.
-type chunk struct {
-	Candidates []struct {
-		FinishReason string `json:"finishReason"`
-		Content      struct {
-			Parts []json.RawMessage `json:"parts"`
-		} `json:"content"`
-	} `json:"candidates"`
-	PromptFeedback struct {
-		BlockReason string `json:"blockReason"`
-	} `json:"promptFeedback"`
-	UsageMetadata json.RawMessage `json:"usageMetadata"`
-	Error         json.RawMessage `json:"error"`
-}
-
-func isFinishedGeminiStream(body []byte) bool {
-	var chunks []chunk
-	for data := range completeEvents(body) {
-		var c chunk
-		if json.Unmarshal(data, &c) == nil {
-			chunks = append(chunks, c)
-		}
-	}
-	return isLastFinish(chunks) || hasBareError(body)
-}
-
-// isLastFinish reports whether the stream was finished and stayed so: with code
-// execution, content and another finishReason follow the first one.
-func isLastFinish(chunks []chunk) (done bool) {
-	for _, c := range chunks {
-		done = done && !c.hasContent() || c.saysEnd()
-	}
-	return done
-}
-
-func (c chunk) saysEnd() bool {
-	for _, candidate := range c.Candidates {
-		if candidate.FinishReason != "" {
-			return true
-		}
-	}
-	return c.PromptFeedback.BlockReason != "" || len(c.Error) > 0
-}
-
-func (c chunk) hasContent() bool {
-	for _, candidate := range c.Candidates {
-		if len(candidate.Content.Parts) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// hasBareError reports whether the rest of the body is an error that Gemini
-// wrote into a stream as JSON without a field name.
-func hasBareError(body []byte) bool {
-	for _, start := range []string{"\n{", "\n["} {
-		if at := bytes.LastIndex(body, []byte(start)); at >= 0 {
-			text := bytes.Trim(bytes.TrimSpace(body[at:]), "[]")
-			var c chunk
-			if json.Unmarshal(text, &c) == nil && len(c.Error) > 0 {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -23,48 +23,48 @@ func TestTerminal(t *testing.T) {
 		name, provider, kind, body string
 		want                       bool
 	}{
-		{"anthropic stop", Anthropic, sse, "data: {\"type\":\"message_start\"}\n\n" + stop, true},
-		{"anthropic error", Anthropic, sse, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n", true},
-		{"anthropic stop and DONE", Anthropic, sse, stop + "data: [DONE]\n\n", true},
-		{"anthropic padded", Anthropic, sse, "data: {\"type\":\"message_stop\"         }\n\n", true},
-		{"anthropic cut before the blank line", Anthropic, sse, strings.TrimSuffix(stop, "\n"), false},
-		{"anthropic cut in the event", Anthropic, sse, stop[:20], false},
-		{"anthropic only speaks of it", Anthropic, sse, "data: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"message_stop\"}}\n\n", false},
-		{"anthropic in a comment", Anthropic, sse, ": {\"type\":\"message_stop\"}\n\n", false},
-		{"anthropic data over two lines", Anthropic, sse, "data: {\"type\":\ndata: \"message_stop\"}\n\n", true},
-		{"anthropic CR, with a byte order mark", Anthropic, sse, "\ufeffdata:{\"type\":\"message_stop\"}\r\r", true},
-		{"anthropic empty", Anthropic, sse, "", false},
-		{"openai completed", OpenAI, sse, "data: {\"type\":\"response.completed\"}\n\n", true},
-		{"openai incomplete", OpenAI, sse, "data: {\"type\":\"response.incomplete\"}\n\n", true},
-		{"openai failed", OpenAI, sse, "data: {\"type\":\"error\"}\n\ndata: {\"type\":\"response.failed\"}\n\n", true},
-		{"chat chunks and DONE", OpenAI, sse, "data: {\"object\":\"chat.completion.chunk\"}\n\ndata: [DONE]\n\n", true},
-		{"chat chunks without DONE", OpenAI, sse, "data: {\"object\":\"chat.completion.chunk\"}\n\n", false},
+		{"anthropic stop", "anthropic", sse, "data: {\"type\":\"message_start\"}\n\n" + stop, true},
+		{"anthropic error", "anthropic", sse, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n", true},
+		{"anthropic stop and DONE", "anthropic", sse, stop + "data: [DONE]\n\n", true},
+		{"anthropic padded", "anthropic", sse, "data: {\"type\":\"message_stop\"         }\n\n", true},
+		{"anthropic cut before the blank line", "anthropic", sse, strings.TrimSuffix(stop, "\n"), false},
+		{"anthropic cut in the event", "anthropic", sse, stop[:20], false},
+		{"anthropic only speaks of it", "anthropic", sse, "data: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"message_stop\"}}\n\n", false},
+		{"anthropic in a comment", "anthropic", sse, ": {\"type\":\"message_stop\"}\n\n", false},
+		{"anthropic data over two lines", "anthropic", sse, "data: {\"type\":\ndata: \"message_stop\"}\n\n", true},
+		{"anthropic CR, with a byte order mark", "anthropic", sse, "\ufeffdata:{\"type\":\"message_stop\"}\r\r", true},
+		{"anthropic empty", "anthropic", sse, "", false},
+		{"openai completed", "openai", sse, "data: {\"type\":\"response.completed\"}\n\n", true},
+		{"openai incomplete", "openai", sse, "data: {\"type\":\"response.incomplete\"}\n\n", true},
+		{"openai failed", "openai", sse, "data: {\"type\":\"error\"}\n\ndata: {\"type\":\"response.failed\"}\n\n", true},
+		{"chat chunks and DONE", "openai", sse, "data: {\"object\":\"chat.completion.chunk\"}\n\ndata: [DONE]\n\n", true},
+		{"chat chunks without DONE", "openai", sse, "data: {\"object\":\"chat.completion.chunk\"}\n\n", false},
 		{"chat chunks of somebody else's API", "", sse, "data: {\"object\":\"chat.completion.chunk\"}\n\ndata: [DONE]\n\n", true},
-		{"nothing but DONE", OpenAI, sse, "data: [DONE]\n\n", false},
-		{"openai DONE alone", OpenAI, sse, "data: {\"type\":\"response.created\"}\n\ndata: [DONE]\n\n", false},
-		{"gemini finish", Gemini, sse, more + finish, true},
-		{"gemini usage after finish", Gemini, sse, finish + usage, true},
-		{"gemini content after finish", Gemini, sse, finish + more, false},
-		{"gemini second finish", Gemini, sse, finish + more + finish, true},
-		{"gemini no finish", Gemini, sse, more + usage, false},
-		{"gemini blocked", Gemini, sse, "data: {\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}\n\n", true},
-		{"gemini error event", Gemini, sse, more + "data: {\"error\":{\"code\":503}}\n\n", true},
-		{"gemini bare error", Gemini, sse, more + "{\n  \"error\": {\n    \"code\": 503\n  }\n}\n", true},
-		{"gemini bare error in an array", Gemini, sse, more + "[{\"error\": {\"code\": 503}}]", true},
-		{"gemini cut bare error", Gemini, sse, more + "{\"error\": {\"co", false},
-		{"gemini plain error under sse", Gemini, sse, "{\"error\":{\"code\":400}}", true},
-		{"gemini array", Gemini, "application/json", "[{\"candidates\":[{\"content\":{\"parts\":[{}]}}]}\n,\r\n{\"candidates\":[{\"finishReason\":\"STOP\"}]}]", true},
-		{"gemini cut array", Gemini, "application/json", "[{\"candidates\":[{\"finishReason\":\"STOP\"}]}\n,", false},
-		{"gemini array without finish", Gemini, "application/json", "[{\"candidates\":[{\"content\":{\"parts\":[{}]}}]}]", false},
-		{"gemini array of usage alone", Gemini, "application/json", "[{\"usageMetadata\":{}}]", false},
-		{"array of another endpoint of Gemini's host", Gemini, "application/json", "[{\"status\":202}]", true},
-		{"document", Anthropic, "application/json", "{\"type\":\"message\"}", true},
-		{"cut document", Anthropic, "application/json", "{\"type\":\"mess", false},
-		{"empty document", OpenAI, "application/json", "", false},
-		{"json lines", Anthropic, "application/x-jsonl", "{\"custom_id\":\"a\"}\n{\"custom_id\":\"b\"}\n", true},
-		{"cut json lines", OpenAI, "application/x-ndjson", "{\"a\":1}\n{\"b\":", false},
-		{"no json lines", OpenAI, "application/jsonl", "", true},
-		{"page of a gateway", Anthropic, "text/html", "<html>", true},
+		{"nothing but DONE", "openai", sse, "data: [DONE]\n\n", false},
+		{"openai DONE alone", "openai", sse, "data: {\"type\":\"response.created\"}\n\ndata: [DONE]\n\n", false},
+		{"gemini finish", "gemini", sse, more + finish, true},
+		{"gemini usage after finish", "gemini", sse, finish + usage, true},
+		{"gemini content after finish", "gemini", sse, finish + more, false},
+		{"gemini second finish", "gemini", sse, finish + more + finish, true},
+		{"gemini no finish", "gemini", sse, more + usage, false},
+		{"gemini blocked", "gemini", sse, "data: {\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}\n\n", true},
+		{"gemini error event", "gemini", sse, more + "data: {\"error\":{\"code\":503}}\n\n", true},
+		{"gemini bare error", "gemini", sse, more + "{\n  \"error\": {\n    \"code\": 503\n  }\n}\n", true},
+		{"gemini bare error in an array", "gemini", sse, more + "[{\"error\": {\"code\": 503}}]", true},
+		{"gemini cut bare error", "gemini", sse, more + "{\"error\": {\"co", false},
+		{"gemini plain error under sse", "gemini", sse, "{\"error\":{\"code\":400}}", true},
+		{"gemini array", "gemini", "application/json", "[{\"candidates\":[{\"content\":{\"parts\":[{}]}}]}\n,\r\n{\"candidates\":[{\"finishReason\":\"STOP\"}]}]", true},
+		{"gemini cut array", "gemini", "application/json", "[{\"candidates\":[{\"finishReason\":\"STOP\"}]}\n,", false},
+		{"gemini array without finish", "gemini", "application/json", "[{\"candidates\":[{\"content\":{\"parts\":[{}]}}]}]", false},
+		{"gemini array of usage alone", "gemini", "application/json", "[{\"usageMetadata\":{}}]", false},
+		{"array of another endpoint of Gemini's host", "gemini", "application/json", "[{\"status\":202}]", true},
+		{"document", "anthropic", "application/json", "{\"type\":\"message\"}", true},
+		{"cut document", "anthropic", "application/json", "{\"type\":\"mess", false},
+		{"empty document", "openai", "application/json", "", false},
+		{"json lines", "anthropic", "application/x-jsonl", "{\"custom_id\":\"a\"}\n{\"custom_id\":\"b\"}\n", true},
+		{"cut json lines", "openai", "application/x-ndjson", "{\"a\":1}\n{\"b\":", false},
+		{"no json lines", "openai", "application/jsonl", "", true},
+		{"page of a gateway", "anthropic", "text/html", "<html>", true},
 		{"unknown provider's stream", "", sse, "data: {\"type\":\"response.completed\"}\n\n", true},
 		{"unknown provider's cut stream", "", sse, "data: {\"type\":\"response.created\"}\n\n", false},
 	} {
@@ -110,7 +110,7 @@ func TestTerminalOnRecordedTraffic(t *testing.T) {
 		}
 		for _, cut := range []int{len(body) / 4, len(body) / 2} {
 			// Servers of 2023 wrote finishReason into every chunk.
-			early := provider == Gemini && bytes.Contains(body[:cut], []byte("finishReason"))
+			early := provider == "gemini" && bytes.Contains(body[:cut], []byte("finishReason"))
 			if IsComplete(provider, sse, body[:cut]) && !early {
 				t.Errorf("%s counts as complete at byte %d of %d", path, cut, len(body))
 			}
@@ -130,9 +130,9 @@ func TestTerminalOnRecordedTraffic(t *testing.T) {
 }
 
 func FuzzTerminal(f *testing.F) {
-	f.Add(Anthropic, sse, "data: {\"type\":\"message_stop\"}\n\n")
-	f.Add(Gemini, sse, "data: {}\r\n\r\n[{\"error\":{}}]")
-	f.Add(Gemini, "application/json", "[{\"candidates\":[{\"finishReason\":\"STOP\"}]}]")
+	f.Add("anthropic", sse, "data: {\"type\":\"message_stop\"}\n\n")
+	f.Add("gemini", sse, "data: {}\r\n\r\n[{\"error\":{}}]")
+	f.Add("gemini", "application/json", "[{\"candidates\":[{\"finishReason\":\"STOP\"}]}]")
 	f.Fuzz(func(t *testing.T, provider, kind, body string) {
 		before := strings.Clone(body)
 		data := []byte(body)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 const last = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"

@@ -26,6 +26,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/fault"
 	"github.com/meerkat-go/conformance/proxy/replay"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // The recorded reply that the tests play to real clients.

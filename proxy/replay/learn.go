@@ -82,7 +82,7 @@ func (l *learner) pairRequests(first, second *cassette.Cassette) error {
 			}
 			heard := l.replies[i].Len()
 			_, _ = l.replies[i].Write(in.Response.Body)
-			f := formOf(in.Request).withoutVolatile(ruleSet{fields: volatileFields})
+			f := formOf(in.Request).withoutVolatile(ruleSet{fields: volatileFields()})
 			if !f.json {
 				continue
 			}

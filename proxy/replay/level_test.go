@@ -24,7 +24,7 @@ const (
 func strictest(url, recorded, now string) Level {
 	a, b := asked(recorded), asked(now)
 	a.URL, b.URL = url, url
-	x, y := formOf(a).withoutVolatile(ruleSet{fields: volatileFields}), formOf(b).withoutVolatile(ruleSet{fields: volatileFields})
+	x, y := formOf(a).withoutVolatile(ruleSet{fields: volatileFields()}), formOf(b).withoutVolatile(ruleSet{fields: volatileFields()})
 	for l := Exact; l < levels; l++ {
 		if x.reduceTo(l).computeDigest() == y.reduceTo(l).computeDigest() {
 			return l
@@ -122,7 +122,7 @@ func TestLevelsAreOrdered(t *testing.T) {
 		return string(b)
 	})
 	rapid.Check(t, func(r *rapid.T) {
-		x, y := formOf(asked(body.Draw(r, "a"))).withoutVolatile(ruleSet{fields: volatileFields}), formOf(asked(body.Draw(r, "b"))).withoutVolatile(ruleSet{fields: volatileFields})
+		x, y := formOf(asked(body.Draw(r, "a"))).withoutVolatile(ruleSet{fields: volatileFields()}), formOf(asked(body.Draw(r, "b"))).withoutVolatile(ruleSet{fields: volatileFields()})
 		equal := false
 		for l := Exact; l < levels; l++ {
 			now := x.reduceTo(l).computeDigest() == y.reduceTo(l).computeDigest()
@@ -211,7 +211,7 @@ func TestLevelsOnTraffic(t *testing.T) {
 		if body == nil {
 			continue
 		}
-		f := formOf(r).withoutVolatile(ruleSet{fields: volatileFields})
+		f := formOf(r).withoutVolatile(ruleSet{fields: volatileFields()})
 		if f.provider == "" || body["model"] == nil && f.provider != "gemini" {
 			continue
 		}
@@ -236,7 +236,7 @@ func levelOf(t *testing.T, f form, r cassette.Request, body map[string]any) Leve
 	if r.Body, err = json.Marshal(body); err != nil {
 		t.Fatal(err)
 	}
-	edited := formOf(r).withoutVolatile(ruleSet{fields: volatileFields})
+	edited := formOf(r).withoutVolatile(ruleSet{fields: volatileFields()})
 	for l := Exact; l < levels; l++ {
 		if f.reduceTo(l).computeDigest() == edited.reduceTo(l).computeDigest() {
 			return l

@@ -2,51 +2,38 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/llm"
 	"github.com/meerkat-go/conformance/proxy/scrub"
+	"github.com/meerkat-go/conformance/wires"
+	"slices"
 )
 
-// volatileField is a field in which a request may differ from the recorded one,
-// because no reply depends on it: it labels the caller or tunes a cache. The
-// names are part of the cassette format: a name in use is never changed.
+// volatileField is a field in which a request of a provider may differ from the recorded one. The
+// names are part of the cassette format.
 type volatileField struct {
-	name     string
+	wires.Volatile
 	provider string
-	path     []string // members from the top; "[]" is each element of an array
-	text     string   // what the "text" member at path begins with, "" for any value
 }
 
-func wholeField(provider string, path ...string) volatileField {
-	return volatileField{name: provider + "." + strings.Join(path, "."), provider: provider, path: path}
-}
-
-var volatileFields = []volatileField{
-	// Claude Code describes itself in the first block of its system prompt, with
-	// a checksum that differs in each request.
-	{"anthropic.system.billing-header", llm.Anthropic, []string{"system", "[]"}, "x-anthropic-billing-header:"},
-	wholeField(llm.Anthropic, "metadata"),
-	wholeField(llm.Gemini, "labels"),
-	// gemini-cli with a Google account: Code Assist's envelope.
-	wholeField(llm.Gemini, "request", "session_id"),
-	wholeField(llm.Gemini, "user_prompt_id"),
-	wholeField(llm.OpenAI, "client_metadata"),
-	wholeField(llm.OpenAI, "metadata"),
-	wholeField(llm.OpenAI, "prompt_cache_key"),
-	wholeField(llm.OpenAI, "safety_identifier"),
-	wholeField(llm.OpenAI, "user"),
+// volatileFields lists the fields of all wires, by the names of the wires.
+func volatileFields() (fields []volatileField) {
+	for _, w := range slices.SortedFunc(slices.Values(wires.All()), func(a, b *wires.Wire) int { return cmp.Compare(a.Name, b.Name) }) {
+		for _, v := range w.Volatile {
+			fields = append(fields, volatileField{v, w.Name})
+		}
+	}
+	return fields
 }
 
 // Rules returns what a recorder writes into Meta.Matching: the names of the volatile fields of
 // format 1, and the given rules. To a cassette that names no rules all volatile fields apply.
 func Rules(given ...scrub.Rule) []string {
 	var names []string
-	for _, f := range volatileFields {
-		names = append(names, f.name)
+	for _, f := range volatileFields() {
+		names = append(names, f.Name)
 	}
 	for _, r := range given {
 		names = append(names, r.Word())
@@ -90,11 +77,12 @@ func UnmatchedScrubs(recording *cassette.Cassette, given scrub.Rules) []string {
 func rulesOf(recording *cassette.Cassette) (rs ruleSet, err error) {
 	words := recording.Meta().Matching
 	if words == nil {
-		return ruleSet{fields: volatileFields}, nil
+		return ruleSet{fields: volatileFields()}, nil
 	}
+	fields := volatileFields()
 	for _, word := range words {
-		if i := slices.IndexFunc(volatileFields, func(f volatileField) bool { return f.name == word }); i >= 0 {
-			rs.fields = append(rs.fields, volatileFields[i])
+		if i := slices.IndexFunc(fields, func(f volatileField) bool { return f.Name == word }); i >= 0 {
+			rs.fields = append(rs.fields, fields[i])
 			continue
 		}
 		r, err := scrub.FromWord(word)
@@ -111,7 +99,7 @@ func rulesOf(recording *cassette.Cassette) (rs ruleSet, err error) {
 func withoutVolatileFields(body []byte, provider string, fields []volatileField) []byte {
 	for _, f := range fields {
 		if f.provider == provider && f.mayOccur(body) {
-			body, _ = f.cutPath(body, f.path)
+			body, _ = f.cutPath(body, f.Path)
 		}
 	}
 	return body
@@ -119,9 +107,9 @@ func withoutVolatileFields(body []byte, provider string, fields []volatileField)
 
 // mayOccur is a cheap test that is false for most bodies without the field.
 func (f volatileField) mayOccur(body []byte) bool {
-	needle := `"` + f.path[len(f.path)-1] + `"`
-	if f.text != "" {
-		needle = f.text
+	needle := `"` + f.Path[len(f.Path)-1] + `"`
+	if f.Text != "" {
+		needle = f.Text
 	}
 	return bytes.Contains(body, []byte(needle))
 }
@@ -133,9 +121,9 @@ func usedFields(recorded, asked form, fields []volatileField) []string {
 		if f.provider != asked.provider {
 			continue
 		}
-		_, was := f.cutPath(recorded.body, f.path)
-		if _, is := f.cutPath(asked.body, f.path); !bytes.Equal(was, is) {
-			names = append(names, f.name)
+		_, was := f.cutPath(recorded.body, f.Path)
+		if _, is := f.cutPath(asked.body, f.Path); !bytes.Equal(was, is) {
+			names = append(names, f.Name)
 		}
 	}
 	return names
@@ -159,7 +147,7 @@ func (f volatileField) cutPath(value []byte, path []string) (rest, taken []byte)
 		case len(path) > 1:
 			left, out := f.cutPath(inner, path[1:])
 			kept, taken = append(kept, slices.Concat(value[e.Start:e.Value], left)), append(taken, out...)
-		case f.text != "" && !bytes.Contains(inner, []byte(`"text":"`+f.text)):
+		case f.Text != "" && !bytes.Contains(inner, []byte(`"text":"`+f.Text)):
 			kept = append(kept, whole)
 		default:
 			taken = append(taken, whole...)

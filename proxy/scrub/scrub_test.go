@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // applied is a JSON body after the rules, as JSON.

@@ -14,6 +14,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // TestSmallAgent runs what the protocol adds to one prompt: our tools, several turns,

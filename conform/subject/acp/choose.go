@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // Permissions says how the agent's questions for permission are answered.
@@ -49,16 +50,6 @@ func (p Permissions) choosePermission(offered []permissionOption) (string, bool)
 	return "", false
 }
 
-// providerWords are words in model names, by the provider that serves the models.
-var providerWords = []struct {
-	provider string
-	words    []string
-}{
-	{"anthropic", []string{"anthropic", "claude", "opus", "sonnet", "haiku", "fable"}},
-	{"openai", []string{"openai", "gpt", "codex"}},
-	{"gemini", []string{"google", "gemini"}},
-}
-
 // providerOf guesses who serves a model, "" when the name does not show it. A name like
 // "openrouter/anthropic/claude" belongs to the first name.
 func providerOf(model string) string {
@@ -67,12 +58,13 @@ func providerOf(model string) string {
 	if !prefixed {
 		rest = first
 	}
-	for _, p := range providerWords {
-		if prefixed && first == p.words[0] {
-			return p.provider
+	for _, w := range wires.All() {
+		words := w.Models.Words
+		if prefixed && len(words) > 0 && first == words[0] {
+			return w.Name
 		}
-		if !prefixed && slices.ContainsFunc(p.words, func(w string) bool { return strings.Contains(rest, w) }) {
-			return p.provider
+		if !prefixed && slices.ContainsFunc(words, func(word string) bool { return strings.Contains(rest, word) }) {
+			return w.Name
 		}
 	}
 	return ""
@@ -81,9 +73,9 @@ func providerOf(model string) string {
 // providersOf lists the providers whose models are offered, nil when that shows
 // nothing.
 func providersOf(models []string) (found []string) {
-	for _, p := range providerWords {
-		if slices.ContainsFunc(models, func(m string) bool { return providerOf(m) == p.provider }) {
-			found = append(found, p.provider)
+	for _, name := range wires.Names() {
+		if slices.ContainsFunc(models, func(m string) bool { return providerOf(m) == name }) {
+			found = append(found, name)
 		}
 	}
 	return found

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/specs"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // shell returns a driver that is a shell script.

@@ -14,6 +14,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // Config describes a driver.
@@ -117,10 +118,9 @@ func aboutDriver(hello answer, config Config) (harness.About, error) {
 			about.Abilities = append(about.Abilities, ability)
 		}
 	}
-	known := []string{"anthropic", "openai", "gemini"}
 	for _, name := range hello.Providers {
-		if !slices.Contains(known, name) {
-			return about, fmt.Errorf("names the provider %q in hello_ok; use anthropic, openai or gemini", name)
+		if wires.Find(name) == nil {
+			return about, fmt.Errorf("names the provider %q in hello_ok; use %s", name, wires.List(wires.Names()))
 		}
 	}
 	if about.Providers = hello.Providers; len(about.Providers) == 0 {

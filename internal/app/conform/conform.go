@@ -16,6 +16,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
+	_ "github.com/meerkat-go/conformance/wires/all" // the built-in wires
 )
 
 // Run executes one command and returns the exit code of the process. env is a

@@ -3,10 +3,10 @@ package conform
 import (
 	"errors"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 const filterHelp = "select by labels: ids, areas, consequences, providers and scenarios with && || ! ( )"
@@ -66,7 +66,7 @@ func catalogueLabels() (labels []string, err error) {
 func requirementLabels(r specs.Requirement) []string {
 	providers := r.Applies.Provider
 	if len(providers) == 0 {
-		providers = []string{evidence.Anthropic, evidence.OpenAI, evidence.Gemini}
+		providers = wires.Names()
 	}
 	return append([]string{r.ID, r.Area(), string(r.Consequence)}, providers...)
 }

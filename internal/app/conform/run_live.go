@@ -17,6 +17,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // liveFlags say how the providers themselves may be asked.
@@ -105,8 +106,8 @@ func pairsByProvider(flag string, pairs []string, example string) (map[string]st
 	values := map[string]string{}
 	for _, pair := range pairs {
 		provider, value, ok := strings.Cut(pair, "=")
-		if !ok || value == "" || harness.KeyVariables[provider] == nil {
-			return nil, cli.Usage("%s %s: use provider=value with anthropic, openai or gemini, for example %s", flag, pair, example)
+		if !ok || value == "" || wires.Find(provider) == nil {
+			return nil, cli.Usage("%s %s: use provider=value with %s, for example %s", flag, pair, wires.List(wires.Names()), example)
 		}
 		values[provider] = value
 	}

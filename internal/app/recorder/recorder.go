@@ -14,6 +14,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/recorder/inspect"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/internal/app/recorder/serve"
+	_ "github.com/meerkat-go/conformance/wires/all" // the built-in wires
 )
 
 // Run executes one command and returns the process's exit code. env is a list

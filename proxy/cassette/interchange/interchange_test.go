@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 const streamBody = "event: message_start\ndata: {\"type\":\"message_start\"}   \n\nevent: message_stop\ndata: {\"type\":\"message_stop\",\"t\":\"ü 😀\"}\n\n"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/event"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // A pause is a stall when it is long for people and long for its reply.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 func TestAge(t *testing.T) {

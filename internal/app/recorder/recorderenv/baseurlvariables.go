@@ -7,14 +7,12 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/wires"
 )
 
-// A variable holds the address of a provider when its name begins with one of addressOwners and
-// ends with one of addressEndings.
-var (
-	addressOwners  = []string{"ANTHROPIC_", "CLAUDE_", "OPENAI_", "AZURE_OPENAI_", "CODEX_", "GEMINI_", "GOOGLE_", "CODE_ASSIST_"}
-	addressEndings = []string{"BASE_URL", "API_BASE", "API_URL", "ENDPOINT"}
-)
+// addressEndings end the names of variables that hold the address of a provider. They begin with what
+// the wires say.
+var addressEndings = []string{"BASE_URL", "API_BASE", "API_URL", "ENDPOINT"}
 
 // VariablesPastProxy describes the variables in a program's environment that lead its requests
 // past the proxy p, or to a host that p refuses. It shows no path, query or user of their
@@ -26,10 +24,12 @@ func VariablesPastProxy(p *proxy.Proxy, env []string) (sentences []string) {
 	}
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
-		begins := func(owner string) bool { return strings.HasPrefix(name, owner) }
+		begins := func(w *wires.Wire) bool {
+			return slices.ContainsFunc(w.Environment.Owners, func(owner string) bool { return strings.HasPrefix(name, owner) })
+		}
 		ends := func(ending string) bool { return strings.HasSuffix(name, ending) }
 		u, err := url.Parse(value)
-		if err != nil || u.Host == "" || !slices.ContainsFunc(addressOwners, begins) || !slices.ContainsFunc(addressEndings, ends) {
+		if err != nil || u.Host == "" || !slices.ContainsFunc(wires.All(), begins) || !slices.ContainsFunc(addressEndings, ends) {
 			continue
 		}
 		switch {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // Variables that tell programs which authorities to trust. Those of the first list add to a
@@ -22,13 +23,12 @@ var (
 func ClientVariables(p *proxy.Proxy, trust string, ingresses []string) (env []string) {
 	if slices.Contains(ingresses, proxy.BaseURL) {
 		url := p.URLFor(proxy.BaseURL, "")
-		env = append(env,
-			"ANTHROPIC_BASE_URL="+url+"/anthropic",
-			"OPENAI_BASE_URL="+url+"/openai/v1",
-			"GEMINI_BASE_URL="+url+"/gemini",
-			"GOOGLE_GEMINI_BASE_URL="+url+"/gemini",
-			"GOOGLE_VERTEX_BASE_URL="+url+"/vertex",
-			"ANTHROPIC_VERTEX_BASE_URL="+url+"/vertex/v1")
+		for _, w := range wires.All() {
+			env = append(env, w.BaseURLVariables(url)...)
+			for _, v := range w.Environment.CloudURLs {
+				env = append(env, v[0]+"="+url+"/vertex"+v[1])
+			}
+		}
 	}
 	if !slices.Contains(ingresses, proxy.MITM) {
 		return env

@@ -9,6 +9,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 func newTestApp(stderr io.Writer) *app {

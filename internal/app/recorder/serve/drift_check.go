@@ -16,6 +16,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/event"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // checkSettings are the flags of refresh --check.
@@ -115,7 +116,7 @@ func (a *app) checkCassette(ctx context.Context, f *modeFlags, x checkSettings, 
 	if err != nil {
 		return err
 	}
-	keys := a.providerKeys()
+	keys := wires.Keys(a.Getenv)
 	if err := checkUpstreamsEncrypted(upstream, keys); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/event"
 	"github.com/meerkat-go/conformance/proxy/llm"
 	"github.com/meerkat-go/conformance/proxy/redact"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // budget bounds what a check may cost.
@@ -121,13 +122,6 @@ func refersBack(body []byte) bool {
 	})
 }
 
-// keyNames are the variables that hold each provider's key.
-var keyNames = map[string][]string{
-	llm.Anthropic: {"ANTHROPIC_API_KEY"},
-	llm.OpenAI:    {"OPENAI_API_KEY"},
-	llm.Gemini:    {"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-}
-
 // withheldReason returns why a request may not be sent with these keys, "" when it may. A key
 // is sent to its provider's own host or to an upstream, whatever host the cassette names:
 // anyone may have written that.
@@ -142,7 +136,7 @@ func withheldReason(r cassette.Request, keys, upstream map[string]string) string
 	case u.Scheme != "https" || u.Host != llm.Host(provider):
 		return u.Host + " takes none of the keys; name a server with --upstream " + provider + "=URL"
 	case keys[provider] == "":
-		return keyNames[provider][0] + " is not set"
+		return wires.Find(provider).Environment.Keys[0] + " is not set"
 	}
 	return ""
 }

@@ -17,22 +17,12 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/event"
 	"github.com/meerkat-go/conformance/proxy/llm"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // standInKey is the key that is sent to an --upstream when the environment has none: servers that
 // stand in for a provider need one, whatever it is.
 const standInKey = "recorder-refresh-check"
-
-// providerKeys returns the providers' keys in the environment.
-func (a *app) providerKeys() map[string]string {
-	keys := map[string]string{}
-	for provider, names := range keyNames {
-		for _, name := range names {
-			keys[provider] = cmp.Or(keys[provider], a.Getenv(name))
-		}
-	}
-	return keys
-}
 
 // checkUpstreamsEncrypted returns an error where a key would be sent over a network unencrypted.
 func checkUpstreamsEncrypted(upstream, keys map[string]string) error {
@@ -41,7 +31,7 @@ func checkUpstreamsEncrypted(upstream, keys map[string]string) error {
 		if err != nil || u.Scheme == "https" || keys[provider] == "" || isLoopback(u.Hostname()) {
 			continue
 		}
-		return cli.Usage("--upstream %s=%s: would send %s unencrypted; use https, or unset the key", provider, base, keyNames[provider][0])
+		return cli.Usage("--upstream %s=%s: would send %s unencrypted; use https, or unset the key", provider, base, wires.Find(provider).Environment.Keys[0])
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 func TestPlanOf(t *testing.T) {
@@ -35,7 +34,7 @@ func TestPlanOf(t *testing.T) {
 		ask(messages, `{"n":6}`, 200),
 	}
 	p := planResend(list, budget{requests: 4, tokens: 100}, func(r cassette.Request) string {
-		return withheldReason(r, map[string]string{llm.Anthropic: "k", llm.OpenAI: "k"}, nil)
+		return withheldReason(r, map[string]string{"anthropic": "k", "openai": "k"}, nil)
 	})
 	var sent []int
 	for _, task := range p.send {
@@ -63,7 +62,7 @@ func TestPlanOf(t *testing.T) {
 // A cassette is a file that anybody may have written: its URLs do not decide
 // where a key goes.
 func TestKeysGoToTheirProvidersOnly(t *testing.T) {
-	keys := map[string]string{llm.Anthropic: "k", llm.Gemini: "k"}
+	keys := map[string]string{"anthropic": "k", "gemini": "k"}
 	for url, want := range map[string]bool{
 		"https://api.anthropic.com/v1/messages":                                                 true,
 		"http://api.anthropic.com/v1/messages":                                                  false,
@@ -82,16 +81,16 @@ func TestKeysGoToTheirProvidersOnly(t *testing.T) {
 			t.Errorf("%s: sent is %v", url, got)
 		}
 	}
-	if why := withheldReason(cassette.Request{URL: "http://127.0.0.1:1/v1/messages"}, nil, map[string]string{llm.Anthropic: "http://x"}); why != "" {
+	if why := withheldReason(cassette.Request{URL: "http://127.0.0.1:1/v1/messages"}, nil, map[string]string{"anthropic": "http://x"}); why != "" {
 		t.Error(why)
 	}
 	for base, want := range map[string]bool{"http://127.0.0.1:9": true, "http://localhost:9": true, "https://gateway.example": true, "http://gateway.example": false} {
-		err := checkUpstreamsEncrypted(map[string]string{llm.Anthropic: base}, keys)
+		err := checkUpstreamsEncrypted(map[string]string{"anthropic": base}, keys)
 		if (err == nil) != want {
 			t.Errorf("%s: %v", base, err)
 		}
 	}
-	if err := checkUpstreamsEncrypted(map[string]string{llm.OpenAI: "http://gateway.example"}, keys); err != nil {
+	if err := checkUpstreamsEncrypted(map[string]string{"openai": "http://gateway.example"}, keys); err != nil {
 		t.Errorf("without a key: %v", err)
 	}
 }
@@ -104,7 +103,7 @@ func TestSenderSendsTheRequest(t *testing.T) {
 		{"https://api.openai.com/v1/responses", "Authorization", "Bearer k"},
 		{"https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse&key=REDACTEDabcdefgh12", "X-Goog-Api-Key", "k"},
 	} {
-		s := &sender{keys: map[string]string{llm.Anthropic: "k", llm.OpenAI: "k", llm.Gemini: "k"}, now: time.Now}
+		s := &sender{keys: map[string]string{"anthropic": "k", "openai": "k", "gemini": "k"}, now: time.Now}
 		recorded := cassette.Request{Method: "POST", URL: tt.url, Body: []byte(`{"a": 1}`), Header: http.Header{
 			"Content-Type": {"application/json"}, "Anthropic-Beta": {"b"}, "Cookie": {"c"}, "X-Api-Key": {"REDACTED"}, "Host": {"h"}}}
 		r, err := s.newRequest(context.Background(), recorded)

@@ -17,6 +17,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // probeAnswer is the reply of the doctor's proxy to a client that reaches it.
@@ -190,9 +191,10 @@ func (a *app) runProbe(ctx context.Context, p probe, program, ingress string) (t
 	if err != nil {
 		return trial{}, err
 	}
-	url := "https://api.anthropic.com/v1/messages"
+	w := wires.All()[0] // any wire will do
+	url := w.URL("", false)
 	if ingress == proxy.BaseURL {
-		url = s.proxy.URLFor(proxy.BaseURL, "") + "/anthropic/v1/messages"
+		url = strings.Replace(url, "https://"+w.Host, s.proxy.URLFor(proxy.BaseURL, "")+"/"+w.Name, 1)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

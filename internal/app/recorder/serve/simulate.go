@@ -20,6 +20,7 @@ import (
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 const simulateLong = `Answer in the providers' place on loopback: as strict as the real ones, without a key
@@ -169,7 +170,7 @@ func (s *simulateFlags) sayMismatch(a *app) func(*script.Mismatch) {
 func (s *simulateFlags) printVariables(a *app, server *simulator.Server) error {
 	var lines []string
 	for _, p := range s.config.Providers {
-		lines = append(lines, baseURLs(p, server.URL)...)
+		lines = append(lines, wires.Find(p).BaseURLVariables(server.URL)...)
 	}
 	if s.tls {
 		if err := fileutil.WriteFile(s.authority, server.CA, 0o600); err != nil {
@@ -211,17 +212,6 @@ func (s *simulateFlags) sayPrompts(a *app) {
 		}
 		a.Say("%s", line)
 	}
-}
-
-// baseURLs returns the variables that lead a provider's clients to url.
-func baseURLs(provider, url string) []string {
-	switch url += "/" + provider; provider {
-	case "anthropic":
-		return []string{"ANTHROPIC_BASE_URL=" + url}
-	case "openai":
-		return []string{"OPENAI_BASE_URL=" + url + "/v1"}
-	}
-	return []string{"GEMINI_BASE_URL=" + url, "GOOGLE_GEMINI_BASE_URL=" + url}
 }
 
 // sayNote returns a function that reports a request that --level live accepts and strict does not.

@@ -3,6 +3,8 @@ package freetext
 import (
 	"strings"
 	"testing"
+
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // escapings are ways in which a text stands in a message.

@@ -2,14 +2,17 @@ package structure
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
 	"github.com/meerkat-go/conformance/proxy/redact/internal/names"
 	"github.com/meerkat-go/conformance/proxy/redact/internal/values"
+	"github.com/meerkat-go/conformance/wires"
 )
 
-// inClear are the headers whose values are kept, in lower case. Of others, [StaysInHeader] decides.
+// inClear are the headers whose values are kept, in lower case, beside those that the wires name. Of others,
+// [StaysInHeader] decides.
 var inClear = lex.Set(
 	// content and its negotiation
 	"accept accept-encoding accept-language accept-ranges content-disposition content-encoding content-language content-length",
@@ -23,12 +26,8 @@ var inClear = lex.Set(
 	"content-security-policy referrer-policy sec-fetch-mode strict-transport-security www-authenticate x-content-type-options",
 	"x-frame-options x-robots-tag x-xss-protection",
 	// ids of requests and conversations
-	"azureml-model-session conversation_id helicone-session-id idempotency-key request-id session_id traceparent traceresponse",
-	"x-amz-id-2 x-amzn-requestid x-amzn-trace-id x-claude-code-session-id x-client-request-id x-cloud-trace-context",
-	"x-codex-turn-metadata x-ms-client-request-id x-request-id",
-	// versions, models and clients of providers
-	"anthropic-beta anthropic-dangerous-direct-browser-access anthropic-version openai-beta openai-model openai-processing-ms",
-	"openai-version originator x-app x-gemini-service-tier x-goog-api-client x-goog-request-params x-goog-user-project",
+	"helicone-session-id idempotency-key traceparent traceresponse x-amz-id-2 x-amzn-requestid x-amzn-trace-id x-client-request-id",
+	"x-request-id",
 	// when to try again
 	"retry-after retry-after-ms x-should-retry",
 	// our own
@@ -36,10 +35,7 @@ var inClear = lex.Set(
 )
 
 // clearPrefixes are families of headers whose values are kept.
-var clearPrefixes = []string{"x-stainless-", "anthropic-ratelimit-", "x-ratelimit-", "access-control-"}
-
-// accountHeaders identify who pays. Their values come back in error messages.
-var accountHeaders = lex.Set("chatgpt-account-id anthropic-user-profile-id")
+var clearPrefixes = []string{"x-stainless-", "x-ratelimit-", "access-control-"}
 
 // Dropped headers are not kept at all: their names and number carry no
 // information.
@@ -49,9 +45,7 @@ var Dropped = lex.Set("cookie set-cookie set-cookie2 proxy-authorization")
 var AddressHeaders = lex.Set("location content-location link refresh referer http-referer origin")
 
 var (
-	// accounts are headers whose value is the id of an organization or project, which is not secret.
-	accounts = lex.Set("openai-organization openai-project anthropic-organization-id anthropic-workspace-id")
-	// issuedAccount matches such an id.
+	// issuedAccount matches the id of an organization or project, which is not secret.
 	issuedAccount = regexp.MustCompile(`^(?:(?:org|proj|wrkspc)[-_]\w+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z]+(?:-[a-z]+)*)$`)
 	// languageTag matches a language and the country in which it is spoken: de-CH.
 	languageTag = regexp.MustCompile(`^[a-z]{2,3}-[A-Z]{2}$`)
@@ -66,16 +60,19 @@ var (
 // isClear reports whether a header's value is kept. A family may have a credential in it:
 // x-stainless-api-key.
 func isClear(name string) bool {
-	if inClear[name] {
+	if isKnownClear(name) {
 		return true
 	}
-	for _, p := range clearPrefixes {
+	for _, p := range slices.Concat(clearPrefixes, wires.Words().ClearPrefixes) {
 		if strings.HasPrefix(name, p) {
 			return names.Classify(name) != names.Strong
 		}
 	}
 	return false
 }
+
+// isKnownClear reports whether a header is known to be harmless by its name.
+func isKnownClear(name string) bool { return inClear[name] || wires.Words().ClearHeaders[name] }
 
 // IsCredentialHeader reports whether a header holds a secret that may come back
 // elsewhere. name is in lower case.
@@ -103,13 +100,13 @@ func isHarmlessID(name string) bool {
 // replaced: what looks random under an unknown name is more likely a leak than a loss.
 func StaysInHeader(name, v string) bool {
 	switch {
-	case inClear[name]:
+	case isKnownClear(name):
 		return true
 	case isClear(name):
 		return names.Classify(name) != names.Weak || !values.LooksLikeKey(v)
-	case accounts[name]:
+	case wires.Words().AccountHeaders[name]:
 		return issuedAccount.MatchString(v)
-	case IsCredentialHeader(name) || personal.MatchString(name) || accountHeaders[name]:
+	case IsCredentialHeader(name) || personal.MatchString(name) || wires.Words().PayerHeaders[name]:
 		return false
 	case names.Classify(name) == names.Public && !sensitive.MatchString(name):
 		return true

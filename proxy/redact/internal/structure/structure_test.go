@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 func texts(b string, spans []lex.Span) (out []string) {

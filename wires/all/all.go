@@ -1,0 +1,18 @@
+// Package all is the list of the built-in wires. Programs, and tests that need the built-in wires,
+// import it for its effect: it registers them.
+package all
+
+import (
+	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/anthropic"
+	"github.com/meerkat-go/conformance/wires/gemini"
+	"github.com/meerkat-go/conformance/wires/openai"
+)
+
+func init() {
+	for _, w := range []*wires.Wire{anthropic.Wire(), openai.Wire(), gemini.Wire()} {
+		if err := wires.Register(w); err != nil {
+			panic(err)
+		}
+	}
+}

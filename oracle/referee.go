@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/wire"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // Referee restates what the referee's own decoder read in the terms of the

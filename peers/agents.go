@@ -13,6 +13,7 @@ import (
 
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/specs"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // talk is one conversation: loops calls of one tool, one after the other.

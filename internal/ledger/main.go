@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/corpus"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 var errDiffers = errors.New("the ledgers differ")

@@ -20,7 +20,7 @@ var registered atomic.Pointer[registry]
 // Register adds a wire. The error names the wire and the part that is missing, or says that the
 // name is taken. Wires are registered at the start of a program.
 func Register(w *Wire) error {
-	if err := w.check(); err != nil {
+	if err := w.checkParts(); err != nil {
 		return err
 	}
 	for {
@@ -40,8 +40,8 @@ func Register(w *Wire) error {
 	}
 }
 
-// check says which part a wire lacks.
-func (w *Wire) check() error {
+// checkParts says which part a wire lacks.
+func (w *Wire) checkParts() error {
 	missing := ""
 	switch {
 	case w.Name == "" || strings.Trim(w.Name, "abcdefghijklmnopqrstuvwxyz0123456789") != "":

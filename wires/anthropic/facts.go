@@ -9,11 +9,7 @@ import (
 
 // Wire returns the wire of the Messages API.
 func Wire() *wires.Wire {
-	return &wires.Wire{Name: "anthropic", Title: "Anthropic Messages", Vendor: "Anthropic", Facts: facts()}
-}
-
-func facts() wires.Facts {
-	return wires.Facts{
+	return &wires.Wire{Name: "anthropic", Title: "Anthropic Messages", Vendor: "Anthropic", Facts: wires.Facts{
 		Host:     "api.anthropic.com",
 		OwnHosts: regexp.MustCompile(`^(([a-z0-9-]+\.)*anthropic\.com|` + wires.VertexPattern + `)$`),
 		Clouds:   []wires.Cloud{wires.Vertex("anthropic")},
@@ -67,7 +63,7 @@ func facts() wires.Facts {
 			Event: func(status int, message string) (string, []byte) { return "error", errorBody(status, message) },
 		},
 		Ending: wires.Ending{Types: []string{"message_stop", "error"}},
-	}
+	}}
 }
 
 func errorBody(status int, message string) []byte {

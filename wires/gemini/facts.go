@@ -13,11 +13,7 @@ import (
 
 // Wire returns the wire of generateContent.
 func Wire() *wires.Wire {
-	return &wires.Wire{Name: "gemini", Title: "Gemini generateContent", Vendor: "Gemini", Facts: facts()}
-}
-
-func facts() wires.Facts {
-	return wires.Facts{
+	return &wires.Wire{Name: "gemini", Title: "Gemini generateContent", Vendor: "Gemini", Facts: wires.Facts{
 		Host:     "generativelanguage.googleapis.com",
 		OwnHosts: regexp.MustCompile(`^(generativelanguage\.googleapis\.com|` + wires.VertexPattern + `)$`),
 		Clouds:   []wires.Cloud{wires.Vertex("google")},
@@ -69,7 +65,7 @@ func facts() wires.Facts {
 			Event: func(status int, message string) (string, []byte) { return "", errorBody(status, message) },
 		},
 		Ending: wires.Ending{IsLast: isLastChunk, IsWhole: isFinishedStream, IsWholeArray: isFinishedArray, MayGoOn: true},
-	}
+	}}
 }
 
 func errorBody(status int, message string) []byte {

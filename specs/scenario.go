@@ -2,13 +2,13 @@ package specs
 
 import (
 	"embed"
-	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/meerkat-go/conformance/internal/datafile"
 )
 
 //go:embed scenarios/*.txtar
@@ -27,39 +27,39 @@ var liveFiles embed.FS
 // A Scenario is read-only once parsed.
 type Scenario struct {
 	// Name is the file's name without .txtar.
-	Name string
+	Name string `yaml:"-"`
 	// Why says what goes wrong in agents that fail it.
-	Why string
+	Why string `yaml:"-"`
 	// Requirements are the ids whose rule the scenario puts to the test. A run
 	// that shows nothing about one of them proves nothing.
-	Requirements []string
-	Title        string
+	Requirements []string `yaml:"-"`
+	Title        string   `yaml:"title" data:"required,is=text"`
 	// Live says that a real model answers, in its own words: the scenario has no
 	// turns, and its steps say only which tools must be called.
-	Live bool
+	Live bool `yaml:"live" data:"one=true"`
 	// IsLenient says that the scenario came from [Scenario.Lenient].
-	IsLenient bool
+	IsLenient bool `yaml:"-"`
 	// IsSimulated says that no recording of the scenario is kept: only the simulator
 	// answers it.
-	IsSimulated bool
+	IsSimulated bool `yaml:"-"`
 	// Limits are what each process of the agent may spend, where it can be told.
-	Limits Limits
+	Limits Limits `yaml:"limits"`
 	// System is the system prompt of every step, possibly empty.
-	System string
+	System string `yaml:"system" data:"is=text"`
 	// Targets are the models the scenario runs with, in the order anthropic,
 	// openai, gemini.
-	Targets []Target
-	Steps   []Step
-	Turns   []Turn
+	Targets []Target `yaml:"-"`
+	Steps   []Step   `yaml:"-"`
+	Turns   []Turn   `yaml:"-"`
 	// ExtraNeeds are abilities that an agent needs although neither steps nor turns show
 	// it, see [Scenario.Needs].
-	ExtraNeeds []Ability
+	ExtraNeeds []Ability `yaml:"needs" data:"is=ability"`
 }
 
 // Limits bound what a process of an agent may spend. A zero field is not a limit.
 type Limits struct {
 	// Turns is how many replies of the model it may ask for, retries aside.
-	Turns int `yaml:"turns,omitempty" json:"turns,omitempty"`
+	Turns int `yaml:"turns,omitempty" data:"required,min=1" json:"turns,omitempty"`
 }
 
 // Target returns the target of provider.
@@ -74,50 +74,49 @@ func (s *Scenario) Target(provider string) (Target, bool) {
 // Target is one provider and the model to ask for. Effort is "", "none",
 // "low", "medium", "high", "xhigh" or "max"; empty leaves it to the agent.
 type Target struct {
-	Provider string
-	Model    string
-	Effort   string
+	Provider string `yaml:"-"`
+	Model    string `yaml:"model" data:"required"`
+	Effort   string `yaml:"effort" data:"one=none low medium high xhigh max"`
 }
 
 // Step is one prompt. The first step starts a process. A step with Resume continues
 // the session of the step before it in a new process; Prompt may then be empty. A step
 // with Turn goes on in the same process.
 type Step struct {
-	Resume bool
+	Prompt string `yaml:"prompt" data:"choice,or=resume fork turn,is=text"`
+	Resume bool   `yaml:"-"`
 	// Fork says, together with Resume, that the process continues a copy of the session:
 	// what follows goes on with the copy.
-	Fork bool
+	Fork bool `yaml:"-"`
 	// Compact says, together with Resume, that the process summarises the session and
 	// gets no prompt.
-	Compact bool
+	Compact bool `yaml:"compact" data:"choice,one=true"`
+	Turn    bool `yaml:"-"`
 	// Switch is the model that the process of a step with Resume is started with, by the
 	// provider of the case. It may be another provider's. Nil keeps the model.
-	Switch map[string]string
+	Switch map[string]string `yaml:"switch" data:"keys=provider,filled"`
 	// DefaultEffort says that the step asks for no effort: the user who was refused one does
 	// not ask for it again.
-	DefaultEffort bool
+	DefaultEffort bool `yaml:"-"`
 	// NewKey gives the process of a step with Resume another API key.
-	NewKey bool
-	Turn   bool
-	Prompt string
+	NewKey bool `yaml:"new_key" data:"one=true"`
 	// Image says that an image goes with the prompt.
-	Image bool
+	Image bool `yaml:"image" data:"one=true"`
 	// Attach is what else goes with the prompt: AttachDocument or AttachAddress, "" for
 	// nothing.
-	Attach string
+	Attach string `yaml:"attach" data:"one=document address"`
 	// Interrupt says that the prompt is called off while the provider is silent or a
 	// tool runs.
-	Interrupt bool
+	Interrupt bool `yaml:"interrupt" data:"one=true"`
 	// Kill says that the process is killed at that moment, and cannot clean up.
-	Kill bool
-	Exit Exit
+	Kill bool `yaml:"kill" data:"one=true"`
+	Exit Exit `yaml:"exit" data:"one=ok error any unsupported"`
 	// Says is what the process must write to its standard output; "" is
 	// anything. It may hold nonces, as Prompt may.
-	Says string
+	Says string `yaml:"says" data:"filled,is=text"`
 	// Calls are the roles of the tools that the model must call in the step, each at
 	// least once. Only steps of a live scenario have them.
-	Calls []string
-	Line  int // in the scenario file
+	Calls []string `yaml:"calls" data:"is=role"`
 }
 
 // What can go with a prompt beside an image: a PDF, or the address of an image, which the
@@ -144,48 +143,47 @@ const (
 // the ordinal of the provider's own turns the request already holds.
 type Turn struct {
 	// Expect, if not nil, is what the request must hold.
-	Expect *Expectation
+	Expect *Expectation `yaml:"expect"`
 	// Emit may be empty when Stop is set.
-	Emit []Block
+	Emit []Block `yaml:"-"`
 	// Prompts, if not 0, makes the turn take the place of the one before it, and
 	// share its ordinal, when the request holds at least so many prompts of the
 	// user: what is asked again after a turn that failed.
-	Prompts int
+	Prompts int `yaml:"prompts" data:"min=1"`
 	// Agent, if not "", makes the turn one of the sub-agent whose task holds this text,
 	// which may hold nonces. Its turns are counted apart.
-	Agent string
+	Agent string `yaml:"agent" data:"filled,is=text"`
 	// Stop is why the model stopped. Empty: tool_use after a call, else
 	// end_turn.
-	Stop Stop
+	Stop Stop `yaml:"stop" data:"is=stop"`
 	// Cut, if not nil, aborts the connection after so many wire events.
-	Cut *After
+	Cut *After `yaml:"-"`
 	// Fail, if not nil, reports a failure inside the stream.
-	Fail *Failure
+	Fail *Failure `yaml:"error"`
 	// Refuse, if not nil, refuses the request before the turn is sent.
-	Refuse *Rejection
+	Refuse *Rejection `yaml:"refuse"`
 	// Stall, if not nil, sends nothing more after so many wire events and keeps
 	// the connection open until the client leaves.
-	Stall *After
+	Stall *After `yaml:"-"`
 	// Times, if not 0, is how often Cut, Fail or Stall happens to the same request
 	// before the turn arrives whole. 0 is always.
-	Times int
+	Times int `yaml:"times" data:"min=1"`
 	// Lost says that the provider forgets the reply: no later request can name it.
-	Lost bool
+	Lost bool `yaml:"lost" data:"one=true"`
 	// Grease is what else the reply holds.
-	Grease []Grease
-	Chunks Chunks
-	Line   int // in the scenario file
+	Grease []Grease `yaml:"grease" data:"is=grease"`
+	Chunks Chunks   `yaml:"-"`
+	Line   int      `yaml:"-"` // in the scenario file
 }
 
 // Expectation is what a request must hold for its turn. Each text is a part of
 // what is there and may hold nonces.
 type Expectation struct {
 	// Prompt is in the user's last words; "" is anything.
-	Prompt string
+	Prompt string `yaml:"prompt" data:"filled,is=text"`
 	// Results are in the results that follow the model's last turn, in order.
 	// Nil is any results, none among them.
-	Results []string
-	Line    int // in the scenario file
+	Results []string `yaml:"results" data:"is=text"`
 }
 
 // Stop is a provider-neutral stop reason.
@@ -204,8 +202,8 @@ type After map[string]int
 // Failure is an error that the provider reports inside a stream with status
 // 200, after so many wire events. Kind is "overloaded" or "server".
 type Failure struct {
-	Kind  string
-	After After
+	Kind  string `yaml:"kind" data:"required,one=overloaded server"`
+	After After  `yaml:"after" data:"required,keys=provider,min=1"`
 }
 
 // Chunks says how the bytes of a stream are cut into writes: Sizes are used in
@@ -252,43 +250,48 @@ const (
 
 // Block is one thing a provider says.
 type Block struct {
-	Kind  BlockKind
-	Parts []string // thinking
-	Text  string   // text, signed_text
+	Kind  BlockKind `yaml:"-" data:"chosen"`
+	Parts []string  `yaml:"thinking" data:"choice,single,is=text"`     // thinking
+	Text  string    `yaml:"text" data:"choice,or=signed_text,is=text"` // text, signed_text
 	// Role names a conformance tool ("echo", "fail", "noargs", "slow", "large",
 	// "image", "awkward"), resolved from the request's own tool list, since agents
 	// rename the tools they offer. "any" is the first tool of the list that changes
 	// nothing, "unknown" a tool that no request offers. "agent" starts a sub-agent and
 	// "await" waits for those that were started.
-	Role string
+	Role string `yaml:"-"`
 	// Fill, if not "", takes the place of Args: arguments that fulfil the
 	// tool's own schema, with this for free text.
-	Fill string
+	Fill string `yaml:"-"`
 	// Args are the argument bytes exactly as streamed; empty means that none
 	// are.
-	Args []byte
+	Args []byte `yaml:"-"`
 	// Partial says that Args end in the middle, because the turn ran out of tokens
 	// or the model wrote no JSON: the call is its last block and cannot be run.
-	Partial bool
+	Partial bool `yaml:"-"`
 	// Search and Code are what the provider's own tool did: search, code.
-	Search *Search
-	Code   *Code
+	Search *Search `yaml:"search" data:"choice"`
+	Code   *Code   `yaml:"code" data:"choice"`
 	// Only restricts the block to these providers; empty means all.
-	Only []string
-	Line int // in the scenario file
+	Only []string `yaml:"only" data:"is=provider"`
 }
 
 // Search is a search of the web by the provider.
 type Search struct {
-	Query   string
-	Results []Found
+	Query   string  `yaml:"query" data:"required,is=text"`
+	Results []Found `yaml:"results" data:"required"`
 }
 
 // Found is one result of a Search.
-type Found struct{ Title, URL string }
+type Found struct {
+	Title string `yaml:"title" data:"required,is=text"`
+	URL   string `yaml:"url" data:"required,is=text"`
+}
 
 // Code is a program that the provider ran, and its output, possibly empty.
-type Code struct{ Source, Output string }
+type Code struct {
+	Source string `yaml:"source" data:"required,is=text"`
+	Output string `yaml:"output" data:"is=text"`
+}
 
 // For reports whether provider emits the block.
 func (b Block) For(provider string) bool { return emptyOrContains(b.Only, provider) }
@@ -323,44 +326,22 @@ func LiveScenarios() ([]*Scenario, error) {
 var embeddedLive = sync.OnceValues(func() ([]*Scenario, error) { return loadScenarios(liveFiles, "live/*.txtar") })
 
 // LoadScenarios parses every scenarios/*.txtar below fsys. All that is wrong is
-// reported at once, each line with file and line number.
+// reported at once, each with file and line.
 func LoadScenarios(fsys fs.FS) ([]*Scenario, error) { return loadScenarios(fsys, "scenarios/*.txtar") }
 
-func loadScenarios(fsys fs.FS, pattern string) ([]*Scenario, error) {
-	files, err := fs.Glob(fsys, pattern)
-	if err != nil {
-		return nil, err
-	}
-	var all []*Scenario
-	var errs []error
-	for _, file := range files {
-		data, err := fs.ReadFile(fsys, file)
-		if err != nil {
-			return nil, err
-		}
+func loadScenarios(fsys fs.FS, pattern string) (all []*Scenario, err error) {
+	err = datafile.EachFile(fsys, pattern, func(file string, data []byte) error {
 		s, err := ParseScenario(file, data)
-		if s != nil {
+		if err == nil {
 			s.IsSimulated = strings.HasPrefix(pattern, simulatedFolder)
 		}
-		all, errs = append(all, s), append(errs, err)
-	}
-	if err := errors.Join(errs...); err != nil {
+		all = append(all, s)
+		return err
+	})
+	if err != nil {
 		return nil, err
-	}
-	if len(all) == 0 {
-		return nil, errors.New(pattern + ": no such file, so there is no scenario to run")
 	}
 	return all, nil
 }
 
 func scenarioName(file string) string { return strings.TrimSuffix(path.Base(file), ".txtar") }
-
-// ScenarioError is a fault of a scenario file and its place.
-type ScenarioError struct {
-	File string
-	Line int
-	Text string
-}
-
-// Error returns "file:line: text".
-func (e *ScenarioError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Text) }

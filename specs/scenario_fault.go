@@ -1,10 +1,11 @@
 package specs
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"github.com/meerkat-go/conformance/internal/datafile"
 )
 
 // The ends that not every provider has.
@@ -33,16 +34,16 @@ type Rejection struct {
 	// Kind is "rate_limit", "quota", "overloaded", "server", "timeout" or
 	// "context", a prompt that is too long; or what a request must not hold: "image",
 	// "tool", "effort" or "token".
-	Kind string
+	Kind string `yaml:"kind" data:"required,is=rejection"`
 	// Retry is the form in which the provider says when to come back:
 	// "seconds", "date", "milliseconds", or "" when it does not say. Gemini has
 	// one form, whatever is asked for.
-	Retry string
+	Retry string `yaml:"retry" data:"one=seconds date milliseconds"`
 	// Times is how often the same request is turned down, at least 1.
-	Times int
+	Times int `yaml:"times" data:"min=1"`
 	// Holds is a text with nonces: each request that holds it is turned down, and no
 	// other. "" turns down any request.
-	Holds string
+	Holds string `yaml:"holds" data:"filled,is=text"`
 }
 
 // IsAboutContent reports whether requests are turned down for what they hold, each as
@@ -88,72 +89,34 @@ const (
 )
 
 var (
-	rejections = []string{"rate_limit", "quota", "overloaded", "server", "timeout", "context"}
 	// contentRejections are about what a request holds.
 	contentRejections = []string{"image", "tool", "effort", "token"}
-	retryForms        = []string{"seconds", "date", "milliseconds"}
-	greases           = []string{string(GreaseEvent), string(GreaseField), string(GreaseBlock), string(GreaseStart), string(GreaseStop), string(GreaseUsage)}
 	// greaseOf restricts a kind to one provider.
 	greaseOf = map[Grease]string{GreaseStart: "anthropic", GreaseStop: "gemini", GreaseUsage: "gemini"}
 )
 
-func (p *scenarioParser) parseStop(n *yaml.Node) Stop {
-	var known []string
-	for _, provider := range providers {
-		for _, s := range stops[provider] {
-			if !slices.Contains(known, string(s)) {
-				known = append(known, string(s))
-			}
-		}
+// checkFor checks that provider can do what the turn at a path asks for.
+func (t Turn) checkFor(f *datafile.File, at, provider string) {
+	for _, after := range []*After{t.Cut, t.Stall, t.failAfter()} {
+		f.AddUnless(after == nil || (*after)[provider] > 0, at, "after names no event count for %s", provider)
 	}
-	return Stop(p.oneOf(n, known...))
-}
-
-func (p *scenarioParser) parseRejection(n *yaml.Node) *Rejection {
-	r, given := Rejection{Times: 1}, []string(nil)
-	p.parseFields(n, fields{
-		"kind":  func(n *yaml.Node) { r.Kind = p.oneOf(n, slices.Concat(rejections, contentRejections)...) },
-		"retry": func(n *yaml.Node) { r.Retry = p.oneOf(n, retryForms...) },
-		"times": func(n *yaml.Node) { r.Times = p.parseCount(n); given = append(given, "times") },
-		"holds": func(n *yaml.Node) { r.Holds = p.parseFilledText(n) },
-	}, "kind")
-	if slices.Contains(contentRejections, r.Kind) && len(n.Content) > 2 {
-		p.failAt(n.Line, "refuse: kind %s stands alone; each request is refused that has it", r.Kind)
+	emits := func(kinds ...BlockKind) bool {
+		return slices.ContainsFunc(t.Emit, func(b Block) bool { return b.For(provider) && (kinds == nil || slices.Contains(kinds, b.Kind)) })
 	}
-	if r.Holds != "" && slices.Contains(given, "times") {
-		p.failAt(n.Line, "refuse: holds and times exclude each other; each request is refused that holds the text")
-	}
-	return &r
-}
-
-func (p *scenarioParser) parseGrease(n *yaml.Node) Grease { return Grease(p.oneOf(n, greases...)) }
-
-// wanting checks that provider can do what the turn asks for.
-func (p *scenarioParser) wanting(t Turn, provider string) {
-	if t.Stop != "" && !slices.Contains(stops[provider], t.Stop) {
-		p.failAt(t.Line, "%s has no stop %s; known there: %s", provider, t.Stop, joinNames(stops[provider]))
-	}
-	says := func(b Block) bool { return b.For(provider) && b.Kind == KindText }
-	if provider == "openai" && t.Stop == StopRefusal && !slices.ContainsFunc(t.Emit, says) {
-		p.failAt(t.Line, "a refusal of openai is a text; the turn has none")
-	}
-	if t.Stop == StopBlocked && len(t.Emit) > 0 {
-		p.failAt(t.Line, "a prompt that is blocked gets no reply; leave emit out")
-	}
-	if t.Lost && provider != "openai" {
-		p.failAt(t.Line, "lost is for openai only, where requests name replies")
-	}
+	f.AddUnless(len(t.Emit) == 0 || emits(), at, "emits nothing for %s", provider)
+	f.AddUnless(t.Stop == "" || slices.Contains(stops[provider], t.Stop), at, "%s has no stop %s; known there: %s", provider, t.Stop, strings.Join(namesOf(stops[provider]), ", "))
+	f.AddUnless(provider != "openai" || t.Stop != StopRefusal || emits(KindText), at, "a refusal of openai is a text; the turn has none")
+	f.AddUnless(t.Stop != StopBlocked || len(t.Emit) == 0, at, "a prompt that is blocked gets no reply; leave emit out")
+	f.AddUnless(!t.Lost || provider == "openai", at, "lost is for openai only, where requests name replies")
 	for _, g := range t.Grease {
-		if of := greaseOf[g]; of != "" && of != provider {
-			p.failAt(t.Line, "grease %s is for %s only; a scenario with it cannot be for %s", g, of, provider)
-		}
+		of := cmp.Or(greaseOf[g], provider)
+		f.AddUnless(of == provider, at, "grease %s is for %s only; a scenario with it cannot be for %s", g, of, provider)
 	}
 }
 
-func joinNames(all []Stop) string {
-	names := make([]string, len(all))
-	for i, s := range all {
-		names[i] = string(s)
+func (t Turn) failAfter() *After {
+	if t.Fail == nil {
+		return nil
 	}
-	return strings.Join(names, ", ")
+	return &t.Fail.After
 }

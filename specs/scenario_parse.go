@@ -2,16 +2,17 @@ package specs
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/tools/txtar"
-	"gopkg.in/yaml.v3"
 
-	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/internal/datafile"
 )
 
 const (
@@ -19,326 +20,270 @@ const (
 	requirementsLine = "requirements:"
 )
 
-var (
-	efforts    = []string{"none", "low", "medium", "high", "xhigh", "max"}
-	toolRoles  = []string{"echo", "fail", "noargs", "slow", "large", "image", "awkward", "any", "unknown", "agent", "await"}
-	agentRoles = []string{"agent", "await"} // those that start and control sub-agents
-	failures   = []string{"overloaded", "server"}
-	// yaml.v3 names no line with an alias that is none.
-	yamlErrAlias = regexp.MustCompile(`^yaml: unknown anchor '(.*)' referenced$`)
-	yamlErrLine  = regexp.MustCompile(`^yaml: line (\d+): `)
+var agentRoles = []string{"agent", "await"} // those that start and control sub-agents
+
+// scenarioRules are those that the tags of a scenario name.
+var scenarioRules = map[string]datafile.Rule{
+	"provider":  rules["provider"],
+	"ability":   datafile.OneOf(namesOf(Abilities())...),
+	"role":      datafile.OneOf(append([]string{"echo", "fail", "noargs", "slow", "large", "image", "awkward", "any", "unknown"}, agentRoles...)...),
+	"stop":      datafile.OneOf(namesOf([]Stop{StopEnd, StopTool, StopMaxTokens, StopRefusal, StopPause, stopContext, StopFilter, StopBlocked})...),
+	"grease":    datafile.OneOf(namesOf([]Grease{GreaseEvent, GreaseField, GreaseBlock, GreaseStart, GreaseStop, GreaseUsage})...),
+	"rejection": datafile.OneOf(append([]string{"rate_limit", "quota", "overloaded", "server", "timeout", "context"}, contentRejections...)...),
+	"text": func(_, text string) error {
+		if hasBadNonce(text) {
+			return errors.New("a nonce is {{nonce}} or {{nonce NAME}}, its name in lower case with dashes")
+		}
+		return nil
+	},
+}
+
+// What scenario.yaml has in another form than a [Scenario].
+type (
+	scenarioEntry struct {
+		Scenario  `yaml:",inline"`
+		Providers map[string]Target `yaml:"providers" data:"required,keys=provider"`
+		Steps     []stepEntry       `yaml:"player" data:"required"`
+		Turns     []turnEntry       `yaml:"turns"`
+	}
+	stepEntry struct {
+		Step   `yaml:",inline"`
+		Way    string `yaml:"-" data:"chosen"`
+		Effort string `yaml:"effort" data:"one=default"`
+	}
+	turnEntry struct {
+		Turn   `yaml:",inline"`
+		Emit   []blockEntry `yaml:"emit"`
+		Cut    *breakEntry  `yaml:"cut"`
+		Stall  *breakEntry  `yaml:"stall"`
+		Chunks []chunk      `yaml:"chunks" data:"single"`
+	}
+	breakEntry struct {
+		After After `yaml:"after" data:"required,keys=provider,min=1"`
+	}
+	blockEntry struct {
+		Block    `yaml:",inline"`
+		Redacted bool      `yaml:"redacted" data:"choice,one=true"`
+		Call     callEntry `yaml:"call" data:"choice"`
+	}
+	callEntry struct {
+		Role    string `yaml:"role" data:"required,is=role"`
+		Args    string `yaml:"args" data:"filled,is=text"`
+		Fill    string `yaml:"fill" data:"filled,is=text"`
+		Partial string `yaml:"partial" data:"filled,is=text"`
+	}
+	chunk int // a size, or one of the next two
 )
 
+const (
+	chunkEvent chunk = -iota
+	chunkWhole
+)
+
+// UnmarshalText reads a size, event or whole.
+func (c *chunk) UnmarshalText(text []byte) error {
+	if i := slices.Index([]string{"event", "whole"}, string(text)); i >= 0 {
+		*c = chunk(-i)
+		return nil
+	}
+	size, err := strconv.Atoi(string(text))
+	if *c = chunk(size); err != nil || size < 1 {
+		return fmt.Errorf("%q is not a whole number from 1, event or whole", text)
+	}
+	return nil
+}
+
+// UnmarshalText reads a count for all providers.
+func (a *After) UnmarshalText(text []byte) error {
+	count, err := strconv.Atoi(string(text))
+	*a = After{}
+	for _, provider := range providers {
+		(*a)[provider] = count
+	}
+	return err
+}
+
 // ParseScenario reads a scenario in txtar form: a comment that says why and
-// which requirements it puts to the test, then the file scenario.yaml. file is
-// named in errors, which are *ScenarioError; unknown keys are errors.
-func ParseScenario(file string, data []byte) (s *Scenario, err error) {
-	p := &scenarioParser{file: file}
-	defer func() {
-		switch fault := recover().(type) {
-		case nil:
-		case *ScenarioError:
-			s, err = nil, fault
-		default:
-			panic(fault)
-		}
-	}()
+// which requirements it puts to the test, then the file scenario.yaml. The error joins a fault
+// for each thing that is wrong, with file and line; unknown keys are faults.
+func ParseScenario(file string, data []byte) (*Scenario, error) {
+	fault := func(line int, format string, args ...any) (*Scenario, error) {
+		return nil, &datafile.Fault{File: file, Line: line, Text: fmt.Sprintf(format, args...)}
+	}
+	name := scenarioName(file)
+	if !kebab.MatchString(name) {
+		return fault(1, "file name %q is not lower case with dashes", name)
+	}
 	archive := txtar.Parse(data)
-	s = &Scenario{Name: scenarioName(file)}
-	p.name(s.Name)
-	p.parseComment(s, string(archive.Comment))
-	p.parseDocument(s, p.parseBody(archive, data))
-	p.checkConsistent(s)
+	comment := strings.TrimRight(string(archive.Comment), "\n")
+	why, list, ok := strings.Cut("\n"+comment, "\n"+requirementsLine)
+	last := 1 + strings.Count(comment, "\n")
+	ids := strings.Fields(list)
+	switch {
+	case !ok:
+		return fault(last, "the comment must end with a line %q and requirement ids", requirementsLine)
+	case strings.TrimSpace(why) == "":
+		return fault(1, "the comment must say why the scenario exists")
+	case len(ids) == 0:
+		return fault(last, "no requirement; name at least one")
+	}
+	for i, id := range ids {
+		if err := rules["id"]("", id); err != nil {
+			return fault(last, "requirement %v", err)
+		}
+		if slices.Contains(ids[:i], id) {
+			return fault(last, "requirement %s stands twice", id)
+		}
+	}
+	var body []byte // with as many empty lines before it as it has lines before it in data
+	for _, member := range archive.Files {
+		line := 1 + bytes.Count(data[:max(0, bytes.Index(data, []byte("-- "+member.Name+" --")))], []byte("\n"))
+		if member.Name != scenarioDoc || body != nil {
+			return fault(line, "unexpected file %q; a scenario holds one %s", member.Name, scenarioDoc)
+		}
+		body = append(bytes.Repeat([]byte("\n"), line), member.Data...)
+	}
+	if body == nil {
+		return fault(1, "no file %s", scenarioDoc)
+	}
+	var entry scenarioEntry
+	f := datafile.Read(file, body, &entry, datafile.Options{Rules: scenarioRules})
+	if !f.OK() {
+		return nil, f.Err()
+	}
+	s := entry.asScenario(f)
+	s.Name, s.Why, s.Requirements = name, strings.TrimSpace(why), ids
+	s.checkSteps(f)
+	s.checkTurns(f)
+	if !f.OK() {
+		return nil, f.Err()
+	}
 	return s, nil
 }
 
-// scenarioParser carries the file's name. Its methods panic with
-// *ScenarioError, which ParseScenario returns: every method then reads as what
-// the format is, not as what could be wrong with it.
-type scenarioParser struct{ file string }
-
-func (p *scenarioParser) failAt(line int, format string, args ...any) {
-	panic(&ScenarioError{File: p.file, Line: line, Text: fmt.Sprintf(format, args...)})
-}
-
-func (p *scenarioParser) name(name string) {
-	if !kebab.MatchString(name) {
-		p.failAt(1, "file name %q is not lower case with dashes", name)
-	}
-}
-
-// parseComment splits the text before the first file into the reason and, from the
-// line that starts with "requirements:" to the end, ids.
-func (p *scenarioParser) parseComment(s *Scenario, comment string) {
-	lines := strings.Split(strings.TrimRight(comment, "\n"), "\n")
-	last := len(lines)
-	at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, requirementsLine) })
-	if at < 0 {
-		p.failAt(last, "the comment must end with a line %q and requirement ids", requirementsLine)
-	}
-	s.Why = strings.TrimSpace(strings.Join(lines[:at], "\n"))
-	if s.Why == "" {
-		p.failAt(1, "the comment must say why the scenario exists")
-	}
-	list := strings.TrimPrefix(strings.Join(lines[at:], " "), requirementsLine)
-	s.Requirements = strings.Fields(list)
-	if len(s.Requirements) == 0 {
-		p.failAt(last, "no requirement; name at least one")
-	}
-	for i, id := range s.Requirements {
-		if _, ok := areaOf(id); !ok {
-			area, _, _ := strings.Cut(id, "-")
-			p.failAt(last, "requirement %q is not AREA-NNN with a known area%s", id, spelling.Hint(area, Areas))
-		}
-		if slices.Contains(s.Requirements[:i], id) {
-			p.failAt(last, "requirement %s stands twice", id)
-		}
-	}
-}
-
-// parseBody returns scenario.yaml with as many empty lines before it as it has
-// lines before it in data, so that YAML's line numbers are the file's.
-func (p *scenarioParser) parseBody(archive *txtar.Archive, data []byte) []byte {
-	var body []byte
-	for _, f := range archive.Files {
-		marker := []byte("-- " + f.Name + " --")
-		line := 1 + bytes.Count(data[:max(0, bytes.Index(data, marker))], []byte("\n"))
-		if f.Name != scenarioDoc || body != nil {
-			p.failAt(line, "unexpected file %q; a scenario holds one %s", f.Name, scenarioDoc)
-		}
-		body = append(bytes.Repeat([]byte("\n"), line), f.Data...)
-	}
-	if body == nil {
-		p.failAt(1, "no file %s", scenarioDoc)
-	}
-	return body
-}
-
-func (p *scenarioParser) parseDocument(s *Scenario, body []byte) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(body, &doc); err != nil {
-		text, line := err.Error(), 1
-		if m := yamlErrLine.FindStringSubmatch(text); m != nil {
-			line, _ = strconv.Atoi(m[1])
-			text = strings.TrimPrefix(text, m[0])
-		} else if m := yamlErrAlias.FindStringSubmatch(text); m != nil {
-			line = 1 + bytes.Count(body[:max(0, bytes.Index(body, []byte("*"+m[1])))], []byte("\n"))
-			text = strings.TrimPrefix(text, "yaml: ")
-		}
-		p.failAt(line, "%s", text)
-	}
-	if len(doc.Content) == 0 {
-		p.failAt(1, "%s is empty", scenarioDoc)
-	}
-	p.parseFields(doc.Content[0], fields{
-		"title":  func(n *yaml.Node) { s.Title = p.parseFilledText(n) },
-		"system": func(n *yaml.Node) { s.System = p.parseText(n) },
-		"limits": func(n *yaml.Node) {
-			p.parseFields(n, fields{"turns": func(n *yaml.Node) { s.Limits.Turns = p.parseCount(n) }}, "turns")
-		},
-		"providers": func(n *yaml.Node) { s.Targets = p.parseTargets(n) },
-		"player":    func(n *yaml.Node) { s.Steps = parseList(p, n, p.parseStep) },
-		"turns":     func(n *yaml.Node) { s.Turns = parseList(p, n, p.parseTurn) },
-		"live":      func(n *yaml.Node) { s.Live = p.oneOf(n, "true") == "true" },
-		"needs":     func(n *yaml.Node) { s.ExtraNeeds = parseList(p, n, p.parseAbility) },
-	}, "title", "providers", "player")
-}
-
-func (p *scenarioParser) parseTargets(n *yaml.Node) []Target {
-	given := map[string]Target{}
-	known := fields{}
+func (e *scenarioEntry) asScenario(f *datafile.File) *Scenario {
+	s := &e.Scenario
 	for _, provider := range providers {
-		known[provider] = func(n *yaml.Node) {
-			t := Target{Provider: provider}
-			p.parseFields(n, fields{
-				"model":  func(n *yaml.Node) { t.Model = p.parseFilledText(n) },
-				"effort": func(n *yaml.Node) { t.Effort = p.oneOf(n, efforts...) },
-			}, "model")
-			given[provider] = t
+		if t, ok := e.Providers[provider]; ok {
+			t.Provider = provider
+			s.Targets = append(s.Targets, t)
 		}
 	}
-	p.parseFields(n, known)
-	var targets []Target
-	for _, provider := range providers {
-		if t, ok := given[provider]; ok {
-			targets = append(targets, t)
+	f.AddUnless(s.Targets != nil, "providers", "names no provider; name at least one of %s", strings.Join(providers, ", "))
+	for i, entry := range e.Steps {
+		step := entry.Step
+		step.Exit = cmp.Or(step.Exit, ExitOK)
+		step.Resume, step.Fork, step.Turn = slices.Contains([]string{"resume", "fork", "compact"}, entry.Way), entry.Way == "fork", entry.Way == "turn"
+		step.DefaultEffort = entry.Effort != ""
+		isBlank := strings.TrimSpace(step.Prompt) == ""
+		f.AddUnless(!isBlank || step.Compact || entry.Way == "resume", fmt.Sprintf("player[%d].%s", i, entry.Way), "is blank; write a text")
+		s.Steps = append(s.Steps, step)
+	}
+	for i, entry := range e.Turns {
+		at := fmt.Sprintf("turns[%d]", i)
+		turn := entry.Turn
+		turn.Line = f.Line(at)
+		for j, block := range entry.Emit {
+			turn.Emit = append(turn.Emit, block.asBlock(f, fmt.Sprintf("%s.emit[%d]", at, j)))
 		}
+		if entry.Cut != nil {
+			turn.Cut = &entry.Cut.After
+		}
+		if entry.Stall != nil {
+			turn.Stall = &entry.Stall.After
+		}
+		for _, c := range entry.Chunks {
+			switch c {
+			case chunkWhole:
+				turn.Chunks.Whole = true
+			case chunkEvent:
+			default:
+				turn.Chunks.Sizes = append(turn.Chunks.Sizes, int(c))
+			}
+		}
+		s.Turns = append(s.Turns, turn)
 	}
-	if targets == nil {
-		p.failAt(n.Line, "no provider; name at least one of %s", strings.Join(providers, ", "))
-	}
-	return targets
-}
-
-func (p *scenarioParser) parseAbility(n *yaml.Node) Ability {
-	var known []string
-	for _, a := range Abilities() {
-		known = append(known, string(a))
-	}
-	return Ability(p.oneOf(n, known...))
-}
-
-func (p *scenarioParser) parseStep(n *yaml.Node) Step {
-	s := Step{Exit: ExitOK, Line: n.Line}
-	given := 0
-	p.parseFields(n, fields{
-		"prompt":    func(n *yaml.Node) { s.Prompt = p.parseFilledText(n); given++ },
-		"resume":    func(n *yaml.Node) { s.Resume, s.Prompt = true, p.parseText(n); given++ },
-		"fork":      func(n *yaml.Node) { s.Resume, s.Fork, s.Prompt = true, true, p.parseFilledText(n); given++ },
-		"compact":   func(n *yaml.Node) { s.Resume, s.Compact = true, p.oneOf(n, "true") == "true"; given++ },
-		"turn":      func(n *yaml.Node) { s.Turn, s.Prompt = true, p.parseFilledText(n); given++ },
-		"new_key":   func(n *yaml.Node) { s.NewKey = p.oneOf(n, "true") == "true" },
-		"effort":    func(n *yaml.Node) { s.DefaultEffort = p.oneOf(n, "default") == "default" },
-		"switch":    func(n *yaml.Node) { s.Switch = p.parseSwitch(n) },
-		"attach":    func(n *yaml.Node) { s.Attach = p.oneOf(n, AttachDocument, AttachAddress) },
-		"image":     func(n *yaml.Node) { s.Image = p.oneOf(n, "true") == "true" },
-		"interrupt": func(n *yaml.Node) { s.Interrupt = p.oneOf(n, "true") == "true" },
-		"kill":      func(n *yaml.Node) { s.Kill = p.oneOf(n, "true") == "true" },
-		"exit": func(n *yaml.Node) {
-			s.Exit = Exit(p.oneOf(n, string(ExitOK), string(ExitError), string(ExitAny), string(ExitUnsupported)))
-		},
-		"says": func(n *yaml.Node) { s.Says = p.parseFilledText(n) },
-		"calls": func(n *yaml.Node) {
-			s.Calls = parseList(p, n, func(n *yaml.Node) string { return p.oneOf(n, toolRoles...) })
-		},
-	})
-	if given != 1 {
-		p.failAt(n.Line, "a step has one of prompt, resume, fork, compact and turn")
-	}
-	p.checkStep(s)
 	return s
 }
 
-// checkStep checks which keys of a step go together.
-func (p *scenarioParser) checkStep(s Step) {
-	if s.NewKey && !s.Resume {
-		p.failAt(s.Line, "new_key is for a step with resume: a process has one key")
+func (e blockEntry) asBlock(f *datafile.File, at string) Block {
+	b, call := e.Block, e.Call
+	isBlank := func(text string) bool { return strings.TrimSpace(text) == "" }
+	f.AddUnless(b.Kind != KindText || !isBlank(b.Text), at+".text", "is blank; write a text")
+	if len(b.Parts) == 1 && b.Parts[0] == "" {
+		b.Parts = nil
 	}
-	if s.DefaultEffort && !s.Resume {
-		p.failAt(s.Line, "effort is for a step with resume or fork: a process is started with one effort")
+	f.AddUnless(!slices.ContainsFunc(b.Parts, isBlank), at+".thinking", "is blank; write a text, or \"\" for a thought that is withheld")
+	b.Role, b.Fill, b.Partial = call.Role, call.Fill, call.Partial != ""
+	if call.Args+call.Partial != "" {
+		b.Args = []byte(call.Args + call.Partial)
 	}
-	if s.Switch != nil && (!s.Resume || s.Compact) {
-		p.failAt(s.Line, "switch is for a step with resume or fork: a process is started with one model")
-	}
-	if s.Image && s.Prompt == "" {
-		p.failAt(s.Line, "an image goes with a prompt; this step has none")
-	}
-	if s.Attach != "" && s.Prompt == "" {
-		p.failAt(s.Line, "attach is for a step with a prompt; this step has none")
-	}
-	if s.Kill && s.Interrupt {
-		p.failAt(s.Line, "a step has one of interrupt and kill")
-	}
+	given := slices.DeleteFunc([]string{call.Args, call.Fill, call.Partial}, isBlank)
+	f.AddUnless(len(given) < 2, at+".call", "has one of args, fill and partial")
+	f.AddUnless(call.Partial == "" || !json.Valid(b.Args), at+".call.partial", "ends in the middle of the arguments, and these are whole: %s", b.Args)
+	var object map[string]json.RawMessage
+	isObject := json.Unmarshal(b.Args, &object) == nil && object != nil
+	f.AddUnless(call.Args == "" || isObject, at+".call.args", "is not a string with a JSON object: %s", b.Args)
+	return b
 }
 
-// parseSwitch reads the name of a model for each provider of a case.
-func (p *scenarioParser) parseSwitch(n *yaml.Node) map[string]string {
-	models, known := map[string]string{}, fields{}
-	for _, provider := range providers {
-		known[provider] = func(n *yaml.Node) { models[provider] = p.parseFilledText(n) }
-	}
-	p.parseFields(n, known)
-	return models
-}
-
-// checkConsistent checks what only the whole scenario shows.
-func (p *scenarioParser) checkConsistent(s *Scenario) {
+// checkSteps checks which keys of a step, and which steps, go together.
+func (s *Scenario) checkSteps(f *datafile.File) {
 	for i, step := range s.Steps {
-		if (step.Resume || step.Turn) != (i > 0) {
-			p.failAt(step.Line, "the first step is a prompt, every other one a resume, a fork, a compact or a turn")
-		}
-		if step.Kill && i+1 < len(s.Steps) && s.Steps[i+1].Turn {
-			p.failAt(s.Steps[i+1].Line, "the process of the step before is killed; go on with resume")
-		}
+		at := fmt.Sprintf("player[%d]", i)
+		f.AddUnless((step.Resume || step.Turn) == (i > 0), at, "the first step is a prompt, every other one a resume, a fork, a compact or a turn")
+		f.AddUnless(!step.NewKey || step.Resume, at, "new_key is for a step with resume: a process has one key")
+		f.AddUnless(!step.DefaultEffort || step.Resume, at, "effort is for a step with resume or fork: a process is started with one effort")
+		f.AddUnless(step.Switch == nil || step.Resume && !step.Compact, at, "switch is for a step with resume or fork: a process is started with one model")
+		f.AddUnless(!step.Image || step.Prompt != "", at, "an image goes with a prompt; this step has none")
+		f.AddUnless(step.Attach == "" || step.Prompt != "", at, "attach is for a step with a prompt; this step has none")
+		f.AddUnless(!step.Kill || !step.Interrupt, at, "a step has one of interrupt and kill")
+		f.AddUnless(i == 0 || !s.Steps[i-1].Kill || !step.Turn, at, "the process of the step before is killed; go on with resume")
 		for _, t := range s.Targets {
-			if step.Switch != nil && step.Switch[t.Provider] == "" {
-				p.failAt(step.Line, "switch names no model for %s", t.Provider)
-			}
+			f.AddUnless(step.Switch == nil || step.Switch[t.Provider] != "", at, "switch names no model for %s", t.Provider)
+		}
+		if s.Live {
+			f.AddUnless(step.Says == "" && step.Exit == ExitOK, at, "a step of a live scenario has neither says nor exit; nothing is known of what a model answers")
+		} else {
+			f.AddUnless(step.Calls == nil, at, "calls are for scenarios with live: true; here the turns say what is called")
 		}
 	}
+	hasTraffic := slices.ContainsFunc(s.Steps, func(step Step) bool { return step.Exit != ExitUnsupported })
 	if s.Live {
-		p.checkLive(s)
-		return
+		f.AddUnless(s.Turns == nil, "turns", "a live scenario has no turns; the provider's model answers")
+	} else {
+		f.AddUnless(hasTraffic == (s.Turns != nil), "player", "a scenario has turns, unless every step ends unsupported")
 	}
-	if i := slices.IndexFunc(s.Steps, func(st Step) bool { return st.Calls != nil }); i >= 0 {
-		p.failAt(s.Steps[i].Line, "calls are for scenarios with live: true; here the turns say what is called")
-	}
-	traffic := slices.ContainsFunc(s.Steps, func(st Step) bool { return st.Exit != ExitUnsupported })
-	if traffic != (len(s.Turns) > 0) {
-		p.failAt(s.Steps[0].Line, "a scenario has turns, unless every step ends unsupported")
-	}
-	for i, t := range s.Turns {
-		if t.Prompts > 0 && i == 0 {
-			p.failAt(t.Line, "the first turn has no turn before it to replace")
+}
+
+// checkTurns checks which keys of a turn, and which turns, go together.
+func (s *Scenario) checkTurns(f *datafile.File) {
+	calls := map[string]int{} // of the turn before, by agent
+	for i := range s.Turns {
+		t, at := &s.Turns[i], fmt.Sprintf("turns[%d]", i)
+		for j, b := range t.Emit {
+			isLast := j == len(t.Emit)-1 && (t.Stop == StopMaxTokens || t.Stop == StopTool)
+			f.AddUnless(!b.Partial || isLast, fmt.Sprintf("%s.emit[%d]", at, j), "a partial call is the last block of a turn with stop: max_tokens or stop: tool_use")
 		}
-		p.checkResults(s.Turns, i)
-		if i > 0 && t.Stop == StopPause && s.Turns[i-1].Stop == StopPause {
-			p.failAt(t.Line, "the turn before paused; the one that goes on does not pause again")
+		ways := slices.DeleteFunc([]bool{t.Cut != nil, t.Fail != nil, t.Stall != nil}, func(has bool) bool { return !has })
+		f.AddUnless(t.Emit != nil || t.Stop != "", at, "a turn has emit, or a stop and nothing else to say")
+		f.AddUnless(len(ways) < 2, at, "a turn has one of cut, error and stall")
+		f.AddUnless(t.Times == 0 || len(ways) > 0, at, "times says how often a turn breaks off; add cut, error or stall")
+		f.AddUnless(t.Prompts == 0 || i > 0, at, "the first turn has no turn before it to replace")
+		f.AddUnless(t.Stop != StopPause || i == 0 || s.Turns[i-1].Stop != StopPause, at, "the turn before paused; the one that goes on does not pause again")
+		if r := t.Refuse; r != nil {
+			isAlone := *r == Rejection{Kind: r.Kind}
+			f.AddUnless(isAlone || !slices.Contains(contentRejections, r.Kind), at+".refuse", "kind %s stands alone; each request is refused that has it", r.Kind)
+			f.AddUnless(r.Holds == "" || r.Times == 0, at+".refuse", "holds and times exclude each other; each request is refused that holds the text")
+			r.Times = max(1, r.Times)
 		}
+		if e := t.Expect; e != nil {
+			f.AddUnless(e.Prompt != "" || e.Results != nil, at+".expect", "an expectation has prompt, results or both")
+			f.AddUnless(i == 0 || t.Prompts > 0 || len(e.Results) <= calls[t.Agent], at+".expect", "expects %d results, and the turn before calls %d tools", len(e.Results), calls[t.Agent])
+		}
+		calls[t.Agent] = len(slices.DeleteFunc(slices.Clone(t.Emit), func(b Block) bool { return b.Kind != KindCall }))
 		for _, target := range s.Targets {
-			p.parseExit(t, target.Provider)
-			p.wanting(t, target.Provider)
+			t.checkFor(f, at, target.Provider)
 		}
-	}
-}
-
-// checkResults checks that a turn does not expect more results than the turn before it
-// asked for: such a request cannot come.
-func (p *scenarioParser) checkResults(turns []Turn, i int) {
-	expected := turns[i].Expect
-	if i == 0 || expected == nil || turns[i].Prompts > 0 {
-		return
-	}
-	calls := 0
-	for j := i - 1; j >= 0; j-- {
-		if turns[j].Agent == turns[i].Agent {
-			calls = turns[j].countCalls()
-			break
-		}
-	}
-	if len(expected.Results) > calls {
-		p.failAt(expected.Line, "expects %d results, and the turn before calls %d tools", len(expected.Results), calls)
-	}
-}
-
-func (t Turn) countCalls() (calls int) {
-	for _, b := range t.Emit {
-		if b.Kind == KindCall {
-			calls++
-		}
-	}
-	return calls
-}
-
-// checkLive checks that a live scenario asks for nothing that only a script promises:
-// a real model finds its own words.
-func (p *scenarioParser) checkLive(s *Scenario) {
-	if len(s.Turns) > 0 {
-		p.failAt(s.Turns[0].Line, "a live scenario has no turns; the provider's model answers")
-	}
-	for _, step := range s.Steps {
-		if step.Says != "" || step.Exit != ExitOK {
-			p.failAt(step.Line, "a step of a live scenario has neither says nor exit; nothing is known of what a model answers")
-		}
-	}
-}
-
-// parseExit checks that a cut or an error has a place for provider, and that the
-// turn says anything to it.
-func (p *scenarioParser) parseExit(t Turn, provider string) {
-	var after After
-	switch {
-	case t.Cut != nil:
-		after = *t.Cut
-	case t.Fail != nil:
-		after = t.Fail.After
-	case t.Stall != nil:
-		after = *t.Stall
-	}
-	if after != nil && after[provider] == 0 {
-		p.failAt(t.Line, "after names no event count for %s", provider)
-	}
-	if len(t.Emit) > 0 && !slices.ContainsFunc(t.Emit, func(b Block) bool { return b.For(provider) }) {
-		p.failAt(t.Line, "the turn emits nothing for %s", provider)
 	}
 }

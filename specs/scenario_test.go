@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
 
+	"github.com/meerkat-go/conformance/internal/datafile"
 	"github.com/meerkat-go/conformance/schemas"
 )
 
@@ -108,16 +109,16 @@ func TestParseRichScenario(t *testing.T) {
 	}
 	want := []Turn{
 		{
-			Expect: &Expectation{Prompt: "{{nonce asked}}", Results: []string{"", "b"}, Line: 11},
+			Expect: &Expectation{Prompt: "{{nonce asked}}", Results: []string{"", "b"}},
 			Emit: []Block{
-				{Kind: KindSearch, Search: &Search{Query: "herons", Results: []Found{{"Herons", "https://example.com/"}}}, Line: 13},
-				{Kind: KindCode, Code: &Code{Source: "print(6)", Output: "6\n"}, Line: 14},
-				{Kind: KindCall, Role: "any", Fill: "{{nonce asked}}", Line: 15},
+				{Kind: KindSearch, Search: &Search{Query: "herons", Results: []Found{{"Herons", "https://example.com/"}}}},
+				{Kind: KindCode, Code: &Code{Source: "print(6)", Output: "6\n"}},
+				{Kind: KindCall, Role: "any", Fill: "{{nonce asked}}"},
 			},
 			Grease: []Grease{GreaseBlock}, Line: 11,
 		},
-		{Emit: []Block{{Kind: KindText, Text: "wait", Line: 18}}, Stop: StopPause, Line: 17},
-		{Emit: []Block{{Kind: KindText, Text: "go on", Line: 21}}, Refuse: &Rejection{Kind: "context", Times: 1}, Line: 20},
+		{Emit: []Block{{Kind: KindText, Text: "wait"}}, Stop: StopPause, Line: 17},
+		{Emit: []Block{{Kind: KindText, Text: "go on"}}, Refuse: &Rejection{Kind: "context", Times: 1}, Line: 20},
 	}
 	if diff := cmp.Diff(want, s.Turns); diff != "" {
 		t.Error(diff)
@@ -150,21 +151,21 @@ func TestParseScenario(t *testing.T) {
 			{Provider: "anthropic", Model: "claude-opus-4-5", Effort: "high"},
 			{Provider: "gemini", Model: "gemini-3-flash-preview"},
 		},
-		Steps: []Step{{Prompt: "go", Exit: ExitOK, Line: 11}, {Resume: true, Exit: ExitError, Line: 12}},
+		Steps: []Step{{Prompt: "go", Exit: ExitOK}, {Resume: true, Exit: ExitError}},
 		Turns: []Turn{
 			{Line: 15, Stop: StopMaxTokens, Chunks: Chunks{Sizes: []int{1, 7}}, Emit: []Block{
-				{Kind: KindThinking, Parts: []string{"one", "two"}, Line: 16},
-				{Kind: KindThinking, Line: 17},
-				{Kind: KindRedacted, Only: []string{"anthropic"}, Line: 18},
-				{Kind: KindText, Text: "  spaced ", Line: 20},
-				{Kind: KindSignedText, Line: 21},
-				{Kind: KindCall, Role: "echo", Args: []byte(`{"b": 1.0,"a":2}`), Line: 22},
-				{Kind: KindCall, Role: "noargs", Line: 23},
+				{Kind: KindThinking, Parts: []string{"one", "two"}},
+				{Kind: KindThinking},
+				{Kind: KindRedacted, Only: []string{"anthropic"}},
+				{Kind: KindText, Text: "  spaced "},
+				{Kind: KindSignedText},
+				{Kind: KindCall, Role: "echo", Args: []byte(`{"b": 1.0,"a":2}`)},
+				{Kind: KindCall, Role: "noargs"},
 			}},
 			{Line: 26, Cut: &After{"anthropic": 3, "openai": 3, "gemini": 3}, Chunks: Chunks{Whole: true},
-				Emit: []Block{{Kind: KindText, Text: "cut here", Line: 27}}},
+				Emit: []Block{{Kind: KindText, Text: "cut here"}}},
 			{Line: 30, Prompts: 2, Fail: &Failure{Kind: "overloaded", After: After{"anthropic": 4, "gemini": 1}},
-				Emit: []Block{{Kind: KindText, Text: "fails here", Line: 31}}},
+				Emit: []Block{{Kind: KindText, Text: "fails here"}}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -175,9 +176,9 @@ func TestParseScenario(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantTurns := []Turn{
-		{Line: 9, Stop: StopRefusal, Refuse: &Rejection{Kind: "rate_limit", Retry: "date", Times: 2}, Grease: []Grease{GreaseEvent, GreaseField}, Emit: []Block{{Kind: KindText, Text: "no", Line: 10}}},
-		{Line: 14, Stall: &After{"anthropic": 2, "openai": 2, "gemini": 2}, Refuse: &Rejection{Kind: "server", Times: 1}, Emit: []Block{{Kind: KindText, Text: "wait", Line: 15}}},
-		{Line: 18, Stop: StopMaxTokens, Emit: []Block{{Kind: KindCall, Role: "echo", Args: []byte(`{"te`), Partial: true, Line: 19}}},
+		{Line: 9, Stop: StopRefusal, Refuse: &Rejection{Kind: "rate_limit", Retry: "date", Times: 2}, Grease: []Grease{GreaseEvent, GreaseField}, Emit: []Block{{Kind: KindText, Text: "no"}}},
+		{Line: 14, Stall: &After{"anthropic": 2, "openai": 2, "gemini": 2}, Refuse: &Rejection{Kind: "server", Times: 1}, Emit: []Block{{Kind: KindText, Text: "wait"}}},
+		{Line: 18, Stop: StopMaxTokens, Emit: []Block{{Kind: KindCall, Role: "echo", Args: []byte(`{"te`), Partial: true}}},
 		{Line: 21, Stop: StopBlocked},
 	}
 	if diff := cmp.Diff(wantTurns, faulty.Turns); diff != "" {
@@ -202,54 +203,54 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"ORD-001 SIG-001", "ORD-001 ORD-001", "x.txtar:3: requirement ORD-001 stands twice"},
 		{"ORD-001 SIG-001", "ORD-001\nSIG-001\nand prose", `x.txtar:5: requirement "and" is not AREA-NNN`},
 		{"-- scenario.yaml --", "-- script.yaml --", `x.txtar:4: unexpected file "script.yaml"`},
-		{"system: Be brief.", "sistem: Be brief.", `x.txtar:6: unknown key "sistem"; known here: limits, live, needs, player, providers, system, title, turns`},
-		{"system: Be brief.", "title: again", `x.txtar:6: key "title" stands twice`},
-		{"title: everything at once\n", "", `x.txtar:5: key "title" is missing`},
-		{"system: Be brief.", "system: [a", "x.txtar:5: did not find expected"}, // yaml.v3 names the line before
-		{"system: Be brief.", "system: *e", "x.txtar:6: unknown anchor 'e' referenced"},
-		{"title: everything at once\nsystem: Be brief.", "title: &e once\nsystem: *e", "x.txtar:6: expected a text"},
-		{"effort: high", "effort: huge", `x.txtar:9: "huge" is not one of none, low`},
-		{"model: claude-opus-4-5, ", "", `x.txtar:9: key "model" is missing`},
-		{"  gemini:", "  mistral:", `x.txtar:8: unknown key "mistral"; known here: anthropic, gemini, openai`},
-		{"- prompt: go", "- resume: go", "x.txtar:11: the first step is a prompt"},
-		{"- prompt: go", "- exit: ok", "x.txtar:11: a step has one of prompt, resume, fork, compact and turn"},
-		{"- prompt: go", `- prompt: " "`, "x.txtar:11: expected a text that is not empty"},
-		{"exit: error", "exit: 3", `x.txtar:13: "3" is not one of ok, error, any, unsupported`},
-		{"- text: \"  spaced \"", "- prose: x", `x.txtar:20: unknown key "prose"`},
-		{"- text: \"  spaced \"", "- only: [openai]", "x.txtar:20: a block is one of"},
-		{"redacted: true", "redacted: false", `x.txtar:18: "false" is not one of true`},
-		{"        only: [anthropic]", "        text: too", "x.txtar:19: a block is either redacted or text"},
-		{"role: noargs", "role: shell", `x.txtar:23: "shell" is not one of echo, fail, noargs`},
-		{`'{"b": 1.0,"a":2}'`, `'[1]'`, "x.txtar:22: args is not a string with a JSON object: [1]"},
-		{`'{"b": 1.0,"a":2}'`, `{"b": 1.0}`, "x.txtar:22: expected a text"},
-		{"chunks: [1, 7]", "chunks: [0]", `x.txtar:25: "0" is not a whole number from 1`},
-		{"chunks: [1, 7]", "chunks: byte", `x.txtar:25: "byte" is not one of event, whole`},
-		{"cut: {after: 3}", "cut: {}", `x.txtar:28: key "after" is missing`},
-		{"cut: {after: 3}", "cut: {after: {openai: 1}}", "x.txtar:26: after names no event count for anthropic"},
-		{"kind: overloaded", "kind: bored", `x.txtar:32: "bored" is not one of overloaded, server`},
-		{"prompts: 2", "prompts: 0", `x.txtar:33: "0" is not a whole number from 1`},
-		{"stop: max_tokens", "prompts: 2", "x.txtar:15: the first turn has no turn before it"},
-		{"chunks: whole", "error: {kind: server, after: 1}", "x.txtar:26: a turn has one of cut, error and stall"},
-		{"chunks: whole", "stall: {after: 1}", "x.txtar:26: a turn has one of cut, error and stall"},
-		{"cut: {after: 3}", "stall: {after: {openai: 1}}", "x.txtar:26: after names no event count for anthropic"},
-		{"stop: max_tokens", "stop: bored", `x.txtar:24: "bored" is not one of end_turn`},
-		{"stop: max_tokens", "stop: pause_turn", "x.txtar:15: gemini has no stop pause_turn; known there: end_turn, tool_use, max_tokens, refusal"},
-		{"chunks: whole", "refuse: {kind: tired}", `x.txtar:29: "tired" is not one of rate_limit, quota`},
-		{"chunks: whole", "refuse: {retry: date}", `x.txtar:29: key "kind" is missing`},
-		{"chunks: whole", "refuse: {kind: image, times: 2}", `x.txtar:29: refuse: kind image stands alone`},
-		{"chunks: whole", "refuse: {kind: server, retry: soon}", `x.txtar:29: "soon" is not one of seconds, date, milliseconds`},
-		{"chunks: whole", "grease: [oil]", `x.txtar:29: "oil" is not one of unknown_event`},
-		{"chunks: whole", "grease: [duplicate_start]", "x.txtar:26: grease duplicate_start is for anthropic only"},
-		{"- prompt: go", "- promt: go", "x.txtar:11: unknown key \"promt\"; known here: attach, calls, compact, effort, exit, fork, image, interrupt, kill, new_key, prompt, resume, says, switch, turn; did you mean prompt?"},
-		{"- prompt: go", "- {prompt: go, kill: true, interrupt: true}", "x.txtar:11: a step has one of interrupt and kill"},
-		{"- prompt: go", "- {prompt: go, effort: default}", "x.txtar:11: effort is for a step with resume or fork"},
-		{"stop: max_tokens", "lost: true", "x.txtar:15: lost is for openai only, where requests name replies"},
-		{"- prompt: go", "- {prompt: go, switch: {anthropic: gpt-5.5}}", "x.txtar:11: switch is for a step with resume or fork"},
-		{"role: noargs", "role: nargs", "x.txtar:23: \"nargs\" is not one of echo, fail, noargs, slow, large, image, awkward, any, unknown, agent, await; did you mean noargs?"},
-		{"role: noargs", "role: noargs, partial: '{}'", "x.txtar:23: partial arguments end in the middle, these are whole: {}"},
-		{"call: {role: echo, args: '{\"b\": 1.0,\"a\":2}'}", "call: {role: echo, partial: '{'}", "x.txtar:22: a partial call is the last block"},
-		{"      - text: cut here", "      - {text: cut here, only: [openai]}", "x.txtar:26: the turn emits nothing for anthropic"},
-		{"turns:", "turns: []\nrest:", "x.txtar:14: expected a list with at least one entry"},
+		{"system: Be brief.", "sistem: Be brief.", `x.txtar:6:1: key "sistem" is not known; did you mean system?`},
+		{"system: Be brief.", "title: again", `x.txtar:6:1: key "title" stands twice; it stands in line 5 already`},
+		{"title: everything at once\n", "", `x.txtar:5:1: key "title" is missing`},
+		{"system: Be brief.", "system: [a", `x.txtar:5: not YAML: did not find expected ',' or ']'`}, // yaml.v3 names the line before
+		{"system: Be brief.", "system: *e", `x.txtar:6: not YAML: unknown anchor 'e' referenced`},
+		{"title: everything at once\nsystem: Be brief.", "title: &e once\nsystem: *e", `x.txtar:6:9: system: anchors and aliases are not allowed; write the value out`},
+		{"effort: high", "effort: huge", `x.txtar:9:47: providers.anthropic.effort: "huge" is not known; use none, low, medium`},
+		{"model: claude-opus-4-5, ", "", `x.txtar:9:14: key "providers.anthropic.model" is missing`},
+		{"  gemini:", "  mistral:", `x.txtar:8:3: providers.mistral: "mistral" is not known; use anthropic, openai, gemini`},
+		{"- prompt: go", "- resume: go", `x.txtar:11:5: player[0]: the first step is a prompt, every other one a resume, a fork, a compact or a turn`},
+		{"- prompt: go", "- exit: ok", `x.txtar:11:5: player[0]: needs exactly one of the keys prompt, resume, fork, turn, compact`},
+		{"- prompt: go", `- prompt: " "`, `x.txtar:11:13: player[0].prompt: is blank; write a text`},
+		{"exit: error", "exit: 3", `x.txtar:13:11: player[1].exit: is a number; it must be a text, so put it in quotes`},
+		{"- text: \"  spaced \"", "- prose: x", `x.txtar:20:9: key "turns[0].emit[3].prose" is not known; there are call, code, only`},
+		{"- text: \"  spaced \"", "- only: [openai]", `x.txtar:20:9: turns[0].emit[3]: needs exactly one of the keys thinking, text, signed_text, search, code, redacted, call`},
+		{"redacted: true", "redacted: false", `x.txtar:18:19: turns[0].emit[2].redacted: "false" is not known; use true`},
+		{"        only: [anthropic]", "        text: too", `x.txtar:18:9: turns[0].emit[2]: needs exactly one of the keys thinking, text, signed_text, search, code, redacted, call`},
+		{"role: noargs", "role: shell", `x.txtar:23:22: turns[0].emit[6].call.role: "shell" is not known; use echo, fail, noargs`},
+		{`'{"b": 1.0,"a":2}'`, `'[1]'`, `x.txtar:22:34: turns[0].emit[5].call.args: is not a string with a JSON object: [1]`},
+		{`'{"b": 1.0,"a":2}'`, `{"b": 1.0}`, `x.txtar:22:34: turns[0].emit[5].call.args: is a mapping; it must be a text`},
+		{"chunks: [1, 7]", "chunks: [0]", `x.txtar:25:14: turns[0].chunks[0]: "0" is not a whole number from 1, event or whole`},
+		{"chunks: [1, 7]", "chunks: byte", `x.txtar:25:13: turns[0].chunks[0]: "byte" is not a whole number from 1, event or whole`},
+		{"cut: {after: 3}", "cut: {}", `x.txtar:28:10: key "turns[1].cut.after" is missing`},
+		{"cut: {after: 3}", "cut: {after: {openai: 1}}", `x.txtar:26:5: turns[1]: after names no event count for anthropic`},
+		{"kind: overloaded", "kind: bored", `x.txtar:32:19: turns[2].error.kind: "bored" is not known; use overloaded, server`},
+		{"prompts: 2", "prompts: 0", `x.txtar:33:14: turns[2].prompts: 0 is not a number from 1`},
+		{"stop: max_tokens", "prompts: 2", `x.txtar:15:5: turns[0]: the first turn has no turn before it to replace`},
+		{"chunks: whole", "error: {kind: server, after: 1}", `x.txtar:26:5: turns[1]: a turn has one of cut, error and stall`},
+		{"chunks: whole", "stall: {after: 1}", `x.txtar:26:5: turns[1]: a turn has one of cut, error and stall`},
+		{"cut: {after: 3}", "stall: {after: {openai: 1}}", `x.txtar:26:5: turns[1]: after names no event count for anthropic`},
+		{"stop: max_tokens", "stop: bored", `x.txtar:24:11: turns[0].stop: "bored" is not known; use end_turn, tool_use, max_tokens`},
+		{"stop: max_tokens", "stop: pause_turn", `x.txtar:15:5: turns[0]: gemini has no stop pause_turn; known there: end_turn, tool_use, max_tokens, refusal, content_filter, blocked_prompt`},
+		{"chunks: whole", "refuse: {kind: tired}", `x.txtar:29:20: turns[1].refuse.kind: "tired" is not known; use rate_limit, quota, overloaded`},
+		{"chunks: whole", "refuse: {retry: date}", `x.txtar:29:13: key "turns[1].refuse.kind" is missing`},
+		{"chunks: whole", "refuse: {kind: image, times: 2}", `x.txtar:29:13: turns[1].refuse: kind image stands alone; each request is refused that has it`},
+		{"chunks: whole", "refuse: {kind: server, retry: soon}", `x.txtar:29:35: turns[1].refuse.retry: "soon" is not known; use seconds, date, milliseconds`},
+		{"chunks: whole", "grease: [oil]", `x.txtar:29:14: turns[1].grease[0]: "oil" is not known; use unknown_event, unknown_field, unknown_block`},
+		{"chunks: whole", "grease: [duplicate_start]", `x.txtar:26:5: turns[1]: grease duplicate_start is for anthropic only; a scenario with it cannot be for gemini`},
+		{"- prompt: go", "- promt: go", `x.txtar:11:5: key "player[0].promt" is not known; did you mean prompt?`},
+		{"- prompt: go", "- {prompt: go, kill: true, interrupt: true}", `x.txtar:11:5: player[0]: a step has one of interrupt and kill`},
+		{"- prompt: go", "- {prompt: go, effort: default}", `x.txtar:11:5: player[0]: effort is for a step with resume or fork: a process is started with one effort`},
+		{"stop: max_tokens", "lost: true", `x.txtar:15:5: turns[0]: lost is for openai only, where requests name replies`},
+		{"- prompt: go", "- {prompt: go, switch: {anthropic: gpt-5.5}}", `x.txtar:11:5: player[0]: switch is for a step with resume or fork: a process is started with one model`},
+		{"role: noargs", "role: nargs", `x.txtar:23:22: turns[0].emit[6].call.role: "nargs" is not known; use echo, fail, noargs, slow, large, image, awkward, any, unknown, agent, await; did you mean noargs?`},
+		{"role: noargs", "role: noargs, partial: '{}'", `x.txtar:23:39: turns[0].emit[6].call.partial: ends in the middle of the arguments, and these are whole: {}`},
+		{"call: {role: echo, args: '{\"b\": 1.0,\"a\":2}'}", "call: {role: echo, partial: '{'}", `x.txtar:22:9: turns[0].emit[5]: a partial call is the last block of a turn with stop: max_tokens or stop: tool_use`},
+		{"      - text: cut here", "      - {text: cut here, only: [openai]}", `x.txtar:26:5: turns[1]: emits nothing for anthropic`},
+		{"turns:", "turns: []\nrest:", `x.txtar:14:8: turns: is an empty list; it must be a list with at least one entry`},
 	} {
 		refused(t, "x.txtar", goodScenario, c.old, c.new, c.want)
 	}
@@ -263,8 +264,8 @@ func refused(t *testing.T, file, good, old, edited, want string) {
 		t.Fatalf("the edit of %q does not apply", old)
 	}
 	_, err := ParseScenario(file, []byte(broken))
-	var fault *ScenarioError
-	if !errors.As(err, &fault) || !strings.HasPrefix(err.Error(), want) {
+	var fault *datafile.Fault
+	if !errors.As(err, &fault) || !strings.Contains(err.Error(), want) {
 		t.Errorf("%q for %q:\n got %v\nwant %s…", edited, old, err, want)
 	}
 }
@@ -273,44 +274,44 @@ func refused(t *testing.T, file, good, old, edited, want string) {
 // and what is expected of the client.
 func TestParseRichScenarioFaults(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{`says: "{{nonce}}"`, `says: ""`, "x.txtar:9: expected a text that is not empty"},
-		{`says: "{{nonce}}"`, `says: "{{nonce X}}"`, "x.txtar:9: a nonce is {{nonce}} or {{nonce NAME}}"},
-		{"Echo {{nonce asked}}.", "Echo {{nonce asked}.", "x.txtar:8: a nonce is {{nonce}} or {{nonce NAME}}"},
-		{`{prompt: "{{nonce asked}}", results: ["", b]}`, "{}", "x.txtar:11: an expectation has prompt, results or both"},
-		{`{prompt: "{{nonce asked}}", results: ["", b]}`, "heron", "x.txtar:11: expected a mapping with prompt, results"},
-		{`results: ["", b]`, "results: []", "x.txtar:11: expected a list with at least one entry"},
-		{`prompt: "{{nonce asked}}", `, `prompt: "", `, "x.txtar:11: expected a text that is not empty"},
-		{"query: herons, ", "", `x.txtar:13: key "query" is missing`},
-		{`title: Herons, `, "", `x.txtar:13: key "title" is missing`},
-		{`, url: "https://example.com/"`, "", `x.txtar:13: key "url" is missing`},
-		{`source: "print(6)", `, "", `x.txtar:14: key "source" is missing`},
-		{`fill: "{{nonce asked}}"`, `fill: ""`, "x.txtar:15: expected a text that is not empty"},
-		{`fill: "{{nonce asked}}"`, `fill: x, args: "{}"`, "x.txtar:15: a call has one of args, fill and partial"},
-		{"role: any", "role: some", `x.txtar:15: "some" is not one of echo, fail, noargs, slow, large, image, awkward, any`},
-		{"      - search:", "      - text: x\n        search:", "x.txtar:14: a block is either text or search"},
-		{"- text: go on\n", "- text: go on\n    stop: pause_turn\n", "x.txtar:20: the turn before paused"},
-		{"      - text: go on\n    refuse", "    refuse", "x.txtar:20: expected a list with at least one entry"},
-		{"- emit:\n      - text: go on\n    refuse", "- refuse", "x.txtar:20: a turn has emit, or a stop"},
-		{"stop: pause_turn", "stop: blocked_prompt", "x.txtar:17: anthropic has no stop blocked_prompt"},
-		{"stop: pause_turn", "grease: [usage_trailer]", "x.txtar:17: grease usage_trailer is for gemini only"},
-		{"anthropic: {model: claude-opus-4-6}", "anthropic: {model: claude-opus-4-6, model: x}", `x.txtar:6: key "model" stands twice`},
-		{"  anthropic: {model: claude-opus-4-6}", "  {}", "x.txtar:6: no provider; name at least one of anthropic, openai, gemini"},
-		{"title: riches", "title: [riches]", "x.txtar:4: expected a text"},
-		{"title: riches", "title: *riches", "x.txtar:4: unknown anchor 'riches' referenced"},
-		{"title: riches", "title: ~", "x.txtar:4: expected a text"},
-		{"  - prompt:", "  - 7\n  - prompt:", "x.txtar:8: expected a mapping with attach, calls, compact, effort, exit, fork, image, interrupt, kill, new_key, prompt, resume, says, switch, turn"},
-		{"- emit:\n      - text: wait", "- cut: {after: x}\n    emit:\n      - text: wait", `x.txtar:17: "x" is not a whole number from 1`},
+		{`says: "{{nonce}}"`, `says: ""`, `x.txtar:9:11: player[0].says: is blank; write a text`},
+		{`says: "{{nonce}}"`, `says: "{{nonce X}}"`, `x.txtar:9:11: player[0].says: a nonce is {{nonce}} or {{nonce NAME}}, its name in lower case with dashes`},
+		{"Echo {{nonce asked}}.", "Echo {{nonce asked}.", `x.txtar:8:13: player[0].prompt: a nonce is {{nonce}} or {{nonce NAME}}, its name in lower case with dashes`},
+		{`{prompt: "{{nonce asked}}", results: ["", b]}`, "{}", `x.txtar:11:13: turns[0].expect: an expectation has prompt, results or both`},
+		{`{prompt: "{{nonce asked}}", results: ["", b]}`, "heron", `x.txtar:11:13: turns[0].expect: is a text; it must be a mapping with the keys prompt, results`},
+		{`results: ["", b]`, "results: []", `x.txtar:11:50: turns[0].expect.results: is an empty list; it must be a list with at least one entry`},
+		{`prompt: "{{nonce asked}}", `, `prompt: "", `, `x.txtar:11:22: turns[0].expect.prompt: is blank; write a text`},
+		{"query: herons, ", "", `x.txtar:13:17: key "turns[0].emit[0].search.query" is missing`},
+		{`title: Herons, `, "", `x.txtar:13:43: key "turns[0].emit[0].search.results[0].title" is missing`},
+		{`, url: "https://example.com/"`, "", `x.txtar:13:43: key "turns[0].emit[0].search.results[0].url" is missing`},
+		{`source: "print(6)", `, "", `x.txtar:14:15: key "turns[0].emit[1].code.source" is missing`},
+		{`fill: "{{nonce asked}}"`, `fill: ""`, `x.txtar:15:33: turns[0].emit[2].call.fill: is blank; write a text`},
+		{`fill: "{{nonce asked}}"`, `fill: x, args: "{}"`, `x.txtar:15:15: turns[0].emit[2].call: has one of args, fill and partial`},
+		{"role: any", "role: some", `x.txtar:15:22: turns[0].emit[2].call.role: "some" is not known; use echo, fail, noargs`},
+		{"      - search:", "      - text: x\n        search:", `x.txtar:13:9: turns[0].emit[0]: needs exactly one of the keys thinking, text, signed_text, search, code, redacted, call`},
+		{"- text: go on\n", "- text: go on\n    stop: pause_turn\n", `x.txtar:20:5: turns[2]: the turn before paused; the one that goes on does not pause again`},
+		{"      - text: go on\n    refuse", "    refuse", `x.txtar:20:10: turns[2].emit: is empty; it must be a list with at least one entry`},
+		{"- emit:\n      - text: go on\n    refuse", "- refuse", `x.txtar:20:5: turns[2]: a turn has emit, or a stop and nothing else to say`},
+		{"stop: pause_turn", "stop: blocked_prompt", `x.txtar:17:5: turns[1]: a prompt that is blocked gets no reply; leave emit out`},
+		{"stop: pause_turn", "grease: [usage_trailer]", `x.txtar:17:5: turns[1]: grease usage_trailer is for gemini only; a scenario with it cannot be for anthropic`},
+		{"anthropic: {model: claude-opus-4-6}", "anthropic: {model: claude-opus-4-6, model: x}", `x.txtar:6:39: key "providers.anthropic.model" stands twice; it stands in line 6 already`},
+		{"  anthropic: {model: claude-opus-4-6}", "  {}", `x.txtar:6:3: providers: names no provider; name at least one of anthropic, openai, gemini`},
+		{"title: riches", "title: [riches]", `x.txtar:4:8: title: is a list; it must be a text`},
+		{"title: riches", "title: *riches", `x.txtar:4: not YAML: unknown anchor 'riches' referenced`},
+		{"title: riches", "title: ~", `x.txtar:4:8: title: is empty; it must be a text`},
+		{"  - prompt:", "  - 7\n  - prompt:", `x.txtar:8:5: player[0]: is a number; it must be a mapping with the keys attach, calls, compact, effort, exit, fork, image, interrupt, kill, new_key, prompt, resume, says, switch, turn`},
+		{"- emit:\n      - text: wait", "- cut: {after: x}\n    emit:\n      - text: wait", `x.txtar:17:18: turns[1].cut.after: x is not a number from 1`},
 	} {
 		refused(t, "x.txtar", richScenario, c.old, c.new, c.want)
 	}
 	_, document, _ := strings.Cut(richScenario, "-- scenario.yaml --")
 	refused(t, "x.txtar", richScenario, "-- scenario.yaml --"+document, "", "x.txtar:1: no file scenario.yaml")
 	refused(t, "X.txtar", richScenario, "More", "Much more", `X.txtar:1: file name "X" is not lower case with dashes`)
-	refused(t, "x.txtar", richScenario, strings.TrimPrefix(document, "\n"), "", "x.txtar:1: scenario.yaml is empty")
+	refused(t, "x.txtar", richScenario, strings.TrimPrefix(document, "\n"), "", `x.txtar:1: is empty; it must be a mapping with the keys limits, live, needs, player, providers, system, title, turns`)
 	blocked := strings.Replace(faultyScenario, "- stop: blocked", "- emit:\n      - text: x\n    stop: blocked", 1)
-	refused(t, "x.txtar", blocked, "refusal", "end_turn", "x.txtar:21: a prompt that is blocked gets no reply; leave emit out")
+	refused(t, "x.txtar", blocked, "refusal", "end_turn", `x.txtar:21:5: turns[3]: a prompt that is blocked gets no reply; leave emit out`)
 	refusal := strings.NewReplacer("gemini: {model: gemini-3.5-flash}", "openai: {model: gpt-5.5}").Replace(faultyScenario)
-	refused(t, "x.txtar", refusal, "- text: \"no\"", "- thinking: no", "x.txtar:9: a refusal of openai is a text; the turn has none")
+	refused(t, "x.txtar", refusal, "- text: \"no\"", "- thinking: no", `x.txtar:9:5: turns[0]: a refusal of openai is a text; the turn has none`)
 }
 
 func TestTurnsAndTrafficAgree(t *testing.T) {
@@ -338,11 +339,11 @@ func TestLiveScenario(t *testing.T) {
 	if err := againstSchema(t, live); err != nil {
 		t.Error(err)
 	}
-	refused(t, "x.txtar", live, "live: true\n", "", "x.txtar:11: calls are for scenarios with live: true")
-	refused(t, "x.txtar", live, "true", "yes", `x.txtar:10: "yes" is not one of true`)
-	refused(t, "x.txtar", live, "again", "again\n    says: heron", "x.txtar:14: a step of a live scenario has neither says nor exit")
-	refused(t, "x.txtar", live, "again", "again\nturns: [{emit: [{text: x}]}]", "x.txtar:15: a live scenario has no turns")
-	refused(t, "x.txtar", live, "fail]", "dance]", "x.txtar:13: \"dance\" is not one of echo")
+	refused(t, "x.txtar", live, "live: true\n", "", `x.txtar:11:3: player: a scenario has turns, unless every step ends unsupported`)
+	refused(t, "x.txtar", live, "true", "yes", `x.txtar:10:7: live: is a text; it must be true or false`)
+	refused(t, "x.txtar", live, "again", "again\n    says: heron", `x.txtar:14:5: player[1]: a step of a live scenario has neither says nor exit; nothing is known of what a model answers`)
+	refused(t, "x.txtar", live, "again", "again\nturns: [{emit: [{text: x}]}]", `x.txtar:15:8: turns: a live scenario has no turns; the provider's model answers`)
+	refused(t, "x.txtar", live, "fail]", "dance]", `x.txtar:13:19: player[0].calls[1]: "dance" is not known; use echo, fail, noargs`)
 }
 
 func TestLoadScenariosReportsEveryFile(t *testing.T) {
@@ -425,7 +426,7 @@ func FuzzParseScenario(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := ParseScenario("x.txtar", data)
-		var fault *ScenarioError
+		var fault *datafile.Fault
 		switch {
 		case err != nil && !errors.As(err, &fault):
 			t.Fatalf("%T: %v", err, err)

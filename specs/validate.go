@@ -26,8 +26,8 @@ var rules = map[string]datafile.Rule{
 	"provider":    datafile.OneOf(providers...),
 	"source":      datafile.OneOf("cassette", "simulator", "live", "recording"),
 	"document":    datafile.OneOf("wire rules"), // specs/wire-rules.md
-	"consequence": datafile.OneOf(consequenceNames(Consequences)...),
-	"effect":      datafile.OneOf(consequenceNames(append(slices.Clone(Consequences), None))...),
+	"consequence": datafile.OneOf(namesOf(Consequences)...),
+	"effect":      datafile.OneOf(namesOf(append(slices.Clone(Consequences), None))...),
 	"kebab":       datafile.Matching(kebab, "lower case with dashes"),
 	"day":         dateRule("2006-01-02", "a day written yyyy-mm-dd"),
 	"month":       dateRule("2006-01", "a month written yyyy-mm"),
@@ -40,7 +40,7 @@ var rules = map[string]datafile.Rule{
 	},
 }
 
-func consequenceNames(list []Consequence) (names []string) {
+func namesOf[T ~string](list []T) (names []string) {
 	for _, c := range list {
 		names = append(names, string(c))
 	}

@@ -144,7 +144,7 @@ func (f *File) Err() error {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Text, b.Text))
 	})
 	var all []error
-	for _, fault := range f.faults {
+	for _, fault := range slices.CompactFunc(f.faults, func(a, b *Fault) bool { return *a == *b }) {
 		all = append(all, fault)
 	}
 	return errors.Join(all...)

@@ -64,7 +64,7 @@ func (f *File) decodeNode(n *yaml.Node, v reflect.Value, path string, w words) {
 
 // The types that a scalar is read into, with the tags of YAML that they take.
 var scalarKinds = map[reflect.Kind]struct{ name, tags string }{
-	reflect.String:  {"a text, so put it in quotes", "!!str"},
+	reflect.String:  {"a text", "!!str"},
 	reflect.Bool:    {"true or false", "!!bool"},
 	reflect.Int:     {"a whole number", "!!int"},
 	reflect.Float64: {"a number", "!!int !!float"},
@@ -77,6 +77,9 @@ func (f *File) decodeScalar(n *yaml.Node, v reflect.Value, path string, w words,
 	switch {
 	case n.Kind != yaml.ScalarNode || n.Tag == "!!null" || unmarshaler == nil && !strings.Contains(want.tags, n.Tag):
 		err = fmt.Errorf("is %s; it must be %s", describeNode(n), cmp.Or(want.name, "a text"))
+		if v.Kind() == reflect.String && n.Kind == yaml.ScalarNode && n.Tag != "!!null" {
+			err = fmt.Errorf("%w, so put it in quotes", err)
+		}
 	case w.hasWord("filled") || w.hasWord("required"):
 		if strings.TrimSpace(n.Value) == "" {
 			err = errors.New("is blank; write a text")

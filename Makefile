@@ -38,7 +38,7 @@ test: ## run every test, the oracle module included
 
 .PHONY: race
 race: ## run the packages with concurrency under the race detector, and conform run
-	$(GO) test -race -short -skip '$(RACE_SKIP)' -timeout 40m ./meerkat/... ./proxy/... ./simulator/... ./conform/harness/...
+	$(GO) test -race -short -skip '$(RACE_SKIP)' -timeout 40m ./meerkat/... ./proxy/... ./simulator/... ./wires/... ./conform/harness/...
 	$(GO) run -race ./cmd/conform run --quiet
 
 .PHONY: lint

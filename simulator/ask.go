@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/anthropic"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/anthropic"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 

@@ -6,11 +6,11 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/meerkat-go/conformance/simulator/anthropic"
-	"github.com/meerkat-go/conformance/simulator/gemini"
-	"github.com/meerkat-go/conformance/simulator/openai"
-	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/anthropic"
+	"github.com/meerkat-go/conformance/wires/gemini"
+	"github.com/meerkat-go/conformance/wires/openai"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // listModels lists the provider's models.

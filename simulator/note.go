@@ -4,8 +4,8 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // Note says that a request was accepted although the strictest level refuses it.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // At live a request that strict refuses is answered, and noted on the reply and to

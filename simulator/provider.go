@@ -4,11 +4,11 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/meerkat-go/conformance/simulator/anthropic"
-	"github.com/meerkat-go/conformance/simulator/gemini"
-	"github.com/meerkat-go/conformance/simulator/openai"
-	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/anthropic"
+	"github.com/meerkat-go/conformance/wires/gemini"
+	"github.com/meerkat-go/conformance/wires/openai"
+	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/openai"
+	"github.com/meerkat-go/conformance/wires/openai"
 )
 
 // operation is what a path asks for.

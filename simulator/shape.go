@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // words are what a provider says of requests that reach no model. Only OpenAI's

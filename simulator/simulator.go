@@ -31,10 +31,10 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/websocket"
-	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // maxRequest is the largest request body that a provider takes, in bytes.

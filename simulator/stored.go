@@ -6,10 +6,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/meerkat-go/conformance/simulator/openai"
-	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/wires/openai"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // The most that is stored: responses, and bytes of the requests they answer.

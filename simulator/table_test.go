@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meerkat-go/conformance/simulator/anthropic"
-	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/anthropic"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 const (
@@ -49,7 +49,7 @@ func TestTable(t *testing.T) {
 				t.Errorf("%s: no row in specs/wire-rules.md", r.ID)
 			}
 			if len(tests[r.ID]) == 0 {
-				t.Errorf("%s: no test of simulator/%s names it", r.ID, name)
+				t.Errorf("%s: no test of wires/%s names it", r.ID, name)
 			}
 			fmt.Fprintln(out, row(r, tests[r.ID]))
 		}
@@ -106,7 +106,7 @@ func row(r rule.Info, tests []string) string {
 // or the tables, that hold it.
 func mentioned(t *testing.T, provider string) map[string][]string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(provider, "*_test.go"))
+	files, err := filepath.Glob(filepath.Join("..", "wires", provider, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

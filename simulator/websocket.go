@@ -7,8 +7,8 @@ import (
 	"net/http"
 
 	"github.com/meerkat-go/conformance/internal/websocket"
-	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 

@@ -1,8 +1,8 @@
 package simulator
 
 import (
-	"github.com/meerkat-go/conformance/simulator/openai"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/openai"
 )
 
 // planWindow answers POST /v1/responses/compact: a conversation that has passed the rules

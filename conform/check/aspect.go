@@ -5,11 +5,11 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
-	"github.com/meerkat-go/conformance/simulator/anthropic"
-	"github.com/meerkat-go/conformance/simulator/gemini"
-	"github.com/meerkat-go/conformance/simulator/openai"
-	rules "github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/anthropic"
+	"github.com/meerkat-go/conformance/wires/gemini"
+	"github.com/meerkat-go/conformance/wires/openai"
+	rules "github.com/meerkat-go/conformance/wires/rule"
 )
 
 type judge struct {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
-	rules "github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/specs"
+	rules "github.com/meerkat-go/conformance/wires/rule"
 )
 
 // Trace is the evidence of one case, decoded: the exchanges in order with both

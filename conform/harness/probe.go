@@ -13,8 +13,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/record"
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/simulator"
-	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // Probe is what an agent is asked outside of any case. It is answered by a model

@@ -10,7 +10,7 @@ import (
 
 var (
 	// namedFolder is a folder in backticks, namedTest a test after it.
-	namedFolder = regexp.MustCompile("`((?:meerkat|internal|simulator|conform|proxy|peers)[a-z0-9_/]*)`|\\b(Test[A-Z]\\w*)\\b")
+	namedFolder = regexp.MustCompile("`((?:meerkat|internal|simulator|wires|conform|proxy|peers)[a-z0-9_/]*)`|\\b(Test[A-Z]\\w*)\\b")
 	namedScript = regexp.MustCompile("`([a-z]+\\.txtar)`")
 )
 

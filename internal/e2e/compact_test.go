@@ -9,7 +9,7 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/simulator"
-	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // TestCompacted: whatever a session with tools and thoughts holds, a compaction makes

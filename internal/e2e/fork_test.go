@@ -11,7 +11,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
 	"github.com/meerkat-go/conformance/simulator"
-	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // TestForkedAtEveryBorder forks a session of three prompts with tools and a

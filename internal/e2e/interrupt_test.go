@@ -18,8 +18,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 	"github.com/meerkat-go/conformance/simulator"
-	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // looping has a model of each way of thinking; each takes over from the one

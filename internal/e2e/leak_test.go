@@ -23,7 +23,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/observe/telemetry"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
 	"github.com/meerkat-go/conformance/simulator"
-	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // The canaries of TestNoLeaks, one for each place a secret may come from.

@@ -25,8 +25,8 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/rkat/backends"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/simulator"
-	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // The scenes play rkat as its users have it: a process of its own that is

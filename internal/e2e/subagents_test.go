@@ -12,7 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
 	"github.com/meerkat-go/conformance/simulator"
-	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // threeAgents is a prompt that makes the simulated model start three sub-agents, wait for

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // rejecter is a Provider that gives refusals in its provider's envelope.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // plainProvider says each block's text as one event and gives refusals as they are.

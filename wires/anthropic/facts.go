@@ -1,4 +1,3 @@
-// Package anthropic is the wire of Anthropic's Messages API.
 package anthropic
 
 import (

@@ -1,4 +1,3 @@
-// Package gemini is the wire of Google's generateContent.
 package gemini
 
 import (

@@ -1,4 +1,3 @@
-// Package openai is the wire of OpenAI's Responses API.
 package openai
 
 import (

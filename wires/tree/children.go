@@ -60,8 +60,8 @@ type nodeRoom struct {
 	size int // of the last room
 }
 
-// take returns a node that nobody else has.
-func (r *nodeRoom) take() *Node {
+// newNode returns a node that nobody else has.
+func (r *nodeRoom) newNode() *Node {
 	if len(r.room) == 0 {
 		r.size = min(max(2*r.size, minRoom), maxRoom)
 		r.room = make([]Node, r.size)

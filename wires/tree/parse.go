@@ -50,7 +50,7 @@ func ParseLenient(body []byte, maxDepth int) (*Node, *SyntaxError) {
 // What follows the array is not read.
 func ParseElements[Text string | []byte](text Text) (elements []*Node, closed bool) {
 	p := newParser(string(text), MaxDepth, keepInvalid)
-	defer p.release()
+	defer p.giveBack()
 	if !p.skipByte('[') || p.skipByte(']') {
 		return nil, p.at > 0 && p.text[p.at-1] == ']'
 	}
@@ -78,7 +78,7 @@ const (
 // parse builds the tree of one value with white space around it.
 func parse(text string, maxDepth int, mode unicodeMode) (*Node, *SyntaxError) {
 	p := newParser(text, maxDepth, mode)
-	defer p.release()
+	defer p.giveBack()
 	p.skipSpace()
 	root := p.parseValue(0)
 	if p.skipSpace(); p.fault == nil && p.at < len(p.text) {
@@ -111,8 +111,8 @@ func newParser(text string, maxDepth int, mode unicodeMode) *parser {
 	return p
 }
 
-// release gives the parser to the next text.
-func (p *parser) release() {
+// giveBack gives the parser to the next text.
+func (p *parser) giveBack() {
 	p.text, p.fault = "", nil
 	p.names.reset()
 	p.items.reset()
@@ -149,7 +149,7 @@ func (p *parser) skipByte(c byte) bool {
 
 // parseValue reads the value that begins at the next byte.
 func (p *parser) parseValue(depth int) *Node {
-	n, start := p.nodes.take(), p.at
+	n, start := p.nodes.newNode(), p.at
 	switch {
 	case depth > p.maxDepth:
 		p.failWith(TooDeep)

@@ -1,0 +1,24 @@
+package anthropic
+
+import (
+	"net/http"
+
+	"github.com/meerkat-go/conformance/wires/rule"
+)
+
+// Aspects lists the aspects of requirements that the rules judge.
+func Aspects() []string { return rule.Aspects(rules) }
+
+// Judge runs the rules that need nothing but the request, for the referee.
+func Judge(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
+	c := newCall(seen.Header, seen.Root)
+	c.name, c.takes = seen.Root.Get("model").Text(), seen.Takes
+	c.betasUnknown = len(seen.Header.Values("Anthropic-Beta")) == 0 && !keepsHeaders(seen.Header) && seen.Header.Get("Anthropic-Version") == ""
+	return rule.Judge(rules, c, holds)
+}
+
+// keepsHeaders reports whether a recording seems to have kept all headers of the
+// request: many keep a few, or none, and the key is what they take out first.
+func keepsHeaders(h http.Header) bool {
+	return h.Get("Content-Type") != "" && h.Get("User-Agent") != "" && h.Get("X-Api-Key") != ""
+}

@@ -1,0 +1,245 @@
+package anthropic
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
+)
+
+const thinkingDocs = " Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
+
+var parameterRules = []anthropicRule{
+	judged("PAR-007/max-output", sureRule("A-7", "recorded", "max_tokens is not above what the model puts out", nil), outputFits),
+	judged("PAR-002/model", likelyRule("A-31", "reported", "models from 4.7 on take no sampling parameters", nil), samplingTaken),
+	judged("PAR-002/one", sureRule("A-31", "reported", "models of 4.5 and 4.6 take temperature or top_p, not both", nil), oneSampling),
+	judged("PAR-004/effort", sureRule("A-32", "recorded", "the effort is one the model offers", nil), effortOffered),
+	judged("PAR-007/range", sureRule("A-7", "reported", "a stop sequence is not white space alone", nil), stopsVisible),
+}
+
+func outputFits(c *call, p *rule.Pass) {
+	n, ok := c.root.Get("max_tokens").Whole()
+	most := c.takes.MaxOutput
+	if most == 0 || !ok {
+		return
+	}
+	if c.hasBeta("output-300k-2026-03-24") {
+		most = 300_000
+	}
+	if p.Observe(); n > most {
+		p.Report("max_tokens", "max_tokens is %d; %s writes at most %d", n, c.name, most).
+			Refuse(invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", n, c.takes.MaxOutput, c.name))
+	}
+}
+
+// samplingTaken lets the default temperature pass: "setting `temperature`, `top_p`, or `top_k` to
+// any non-default value will return a 400 error" (platform.claude.com, what's new in Opus 4.7).
+func samplingTaken(c *call, p *rule.Pass) {
+	if !c.takes.DoesRefuse("sampling") {
+		return
+	}
+	p.Observe()
+	for _, name := range []string{"temperature", "top_p", "top_k"} {
+		if n, _ := c.root.Get(name).Number(); c.root.Given(name) != nil && (name != "temperature" || n != 1) {
+			p.Report(name, "%s does not take %s", c.name, name).Refuse(invalid("`%s` is deprecated for this model.", name))
+		}
+	}
+}
+
+// oneSampling leaves requests that ask for thinking to A-27: no report is of such a one.
+func oneSampling(c *call, p *rule.Pass) {
+	if !c.takes.DoesRefuse("temperature beside top_p") || c.asksToThink() {
+		return
+	}
+	if p.Observe(); c.root.Given("temperature") != nil && c.root.Given("top_p") != nil {
+		p.Report("top_p", "temperature and top_p are both set, and %s takes one of them", c.name).
+			Refuse(invalid("`temperature` and `top_p` cannot both be specified for this model. Please use only one."))
+	}
+}
+
+// efforts are those that some model has.
+var efforts = []string{"low", "medium", "high", "xhigh", "max"}
+
+func effortOffered(c *call, p *rule.Pass) {
+	const at = "output_config.effort"
+	v := c.root.Given("output_config").Given("effort")
+	if !v.Is(tree.String) {
+		return
+	}
+	p.Observe()
+	switch level, offered := v.Text(), c.takes.Efforts; {
+	case !slices.Contains(efforts, level):
+		p.Report(at, "the effort %q is none of %s", rule.Shorten(level), strings.Join(efforts, ", ")).Rule = "A-7"
+	case offered == nil || slices.Contains(offered, level):
+	case len(offered) == 0:
+		p.Report(at, "%s takes no effort", c.name).Refuse(invalid("This model does not support the effort parameter."))
+	default:
+		p.Report(at, "%s does not take effort %q, only %s", c.name, level, strings.Join(offered, ", ")).
+			Refuse(invalid("This model does not support effort level '%s'. Supported levels: %s.", level, strings.Join(slices.Sorted(slices.Values(offered)), ", ")))
+	}
+}
+
+// stopsVisible has the words of https://github.com/BerriAI/litellm/issues/3286.
+func stopsVisible(c *call, p *rule.Pass) {
+	blank := func(v *tree.Node) bool { return strings.TrimSpace(v.Text()) == "" }
+	if slices.ContainsFunc(c.root.Get("stop_sequences").List(), blank) {
+		p.Report("stop_sequences", "stop_sequences holds one of white space alone").
+			Refuse(invalid("stop_sequences: each stop sequence must contain non-whitespace"))
+	}
+}
+
+var thinkingRules = []anthropicRule{
+	judged("PAR-003/type", sureRule("A-28", "documented", "no thinking budget on models that are adaptive only", nil), thinkingOffered(thinkEnabled)),
+	judged("PAR-003/type", sureRule("A-29", "documented", "no adaptive thinking on 4.5 and older", nil), thinkingOffered(thinkAdaptive)),
+	judged("PAR-003/type", sureRule("A-30", "documented", "thinking is not disabled where it is always on", nil), thinkingOffered(thinkDisabled)),
+	judged("PAR-001/below-max", sureRule("A-25", "documented", "the thinking budget is below max_tokens, unless thinking is interleaved", nil), budgetFits),
+	judged("PAR-005/forced", sureRule("A-26", "documented", "no tool is forced while thinking has a budget", nil), toolNotForced),
+	judged("PAR-002/thinking", sureRule("A-27", "reported", "while thinking: temperature 1, top_p of 0.95 or more, no top_k", nil), sampledForThought),
+}
+
+// askedThinking is the form of thinking that the request names.
+func (c *call) askedThinking() string { return c.root.Given("thinking").Get("type").Text() }
+
+// asksToThink reports whether the request names a form in which the model thinks.
+func (c *call) asksToThink() bool {
+	return c.askedThinking() == thinkEnabled || c.askedThinking() == thinkAdaptive
+}
+
+// thinkingOffered holds requests for one form of thinking against the forms that the model has.
+func thinkingOffered(form string) func(*call, *rule.Pass) {
+	words := fmt.Sprintf(`"thinking.type.%s" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, form)
+	if form == thinkAdaptive {
+		words = "adaptive thinking is not supported on this model"
+	}
+	return func(c *call, p *rule.Pass) {
+		if c.askedThinking() != form || c.takes.Thinking == nil {
+			return
+		}
+		p.Observe()
+		effort := c.root.Given("output_config").Given("effort").Text()
+		switch {
+		case !slices.Contains(c.takes.Thinking, form):
+			p.Report("thinking.type", "%s does not take thinking %q, only %s", c.name, form, strings.Join(c.takes.Thinking, ", ")).Refuse(invalid("%s", words))
+		case form == thinkDisabled && c.takes.DoesRefuse("disabled at xhigh") && (effort == "xhigh" || effort == "max"):
+			p.Report("thinking.type", "%s does not take disabled thinking with effort %s", c.name, effort).Refuse(invalid("%s", words))
+		}
+	}
+}
+
+// budgetFits: thinking and answer share max_tokens, except where thinking stands between calls.
+func budgetFits(c *call, p *rule.Pass) {
+	budget, ok := c.root.Given("thinking").Get("budget_tokens").Whole()
+	most, limited := c.root.Get("max_tokens").Whole()
+	interleaved := c.mayHaveBeta(betaInterleaved) && len(c.root.Get("tools").List()) > 0
+	if c.askedThinking() != thinkEnabled || !ok || !limited || most < 0 || interleaved {
+		return
+	}
+	if p.Observe(); budget >= most {
+		p.Report("thinking.budget_tokens", "budget_tokens %d is not below max_tokens %d", budget, most).
+			Refuse(invalid("`max_tokens` must be greater than `thinking.budget_tokens`." + thinkingDocs + "#max-tokens-and-context-window-size"))
+	}
+}
+
+func toolNotForced(c *call, p *rule.Pass) {
+	if c.askedThinking() != thinkEnabled || c.root.Given("tool_choice") == nil || c.takes.DoesRefuse("forced tools") {
+		return
+	}
+	if p.Observe(); c.forcesTool() {
+		p.Report("tool_choice", "the choice forces a tool while thinking has a budget").
+			Refuse(invalid("Thinking may not be enabled when tool_choice forces tool use."))
+	}
+}
+
+func sampledForThought(c *call, p *rule.Pass) {
+	if !c.asksToThink() {
+		return
+	}
+	p.Observe()
+	mode := map[string]string{thinkEnabled: "when thinking is enabled", thinkAdaptive: "when thinking is enabled or in adaptive mode"}[c.askedThinking()]
+	for _, limit := range []struct {
+		name, words string
+		isTaken     func(v float64) bool
+	}{
+		{"temperature", "may only be set to 1", func(v float64) bool { return v == 1 }},
+		{"top_p", "must be greater than or equal to 0.95 or unset", func(v float64) bool { return v < 0 || v >= 0.95 }},
+		{"top_k", "must be unset", func(v float64) bool { return v <= 0 }},
+	} {
+		if v, ok := c.root.Get(limit.name).Number(); ok && !limit.isTaken(v) {
+			p.Report(limit.name, "%s is %g while thinking is on", limit.name, v).Refuse(invalid("`%s` %s %s.%s", limit.name, limit.words, mode, thinkingDocs))
+		}
+	}
+}
+
+var toolRules = []anthropicRule{
+	sureRule("A-21", "reported", "each tool has a name of its own", toolsUnique),
+	sureRule("A-23", "reported", "tool_choice comes with tools and names one of them", choiceExists),
+	judged("PAR-005/forced", sureRule("A-33", "documented", "no tool is forced on Opus 5.5, Fable and Mythos", nil), forcedTaken),
+	sureRule("A-7", "reported", "the schema of a tool is a JSON Schema of draft 2020-12, without a choice at its root", toolSchemasValid),
+	sureRule("A-50", "documented", "of the tools one at least is not deferred", someToolLoaded),
+	likelyRule("A-50", "documented", "the tool that searches for others is not deferred", searchLoaded),
+	sureRule("A-51", "documented", "a tool that a search found is among the tools", referencesDeclared),
+	sureRule("A-48", "recorded", "strict tools keep to their limits", strictFits),
+	sureRule("A-48", "recorded", "the schema of the output keeps to what can be enforced", outputSchemaFits),
+}
+
+func toolsUnique(c *call, _ rule.Env) *rule.Refusal {
+	seen := map[string]bool{}
+	for _, t := range c.root.Get("tools").List() {
+		name := t.Get("name").Text()
+		if name != "" && seen[name] {
+			return invalid("tools: Tool names must be unique.")
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+// propertyKey is what the name of an argument looks like.
+var propertyKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+
+func toolSchemasValid(c *call, _ rule.Env) *rule.Refusal {
+	for i, t := range c.root.Get("tools").List() {
+		schema := t.Get("input_schema")
+		if schema == nil {
+			continue
+		}
+		at := fmt.Sprintf("tools.%d.custom.input_schema", i)
+		switch {
+		case schema.Given("oneOf") != nil || schema.Given("allOf") != nil || schema.Given("anyOf") != nil:
+			return invalid("%s: input_schema does not support oneOf, allOf, or anyOf at the top level", at)
+		case slices.ContainsFunc(schema.Get("properties").Names(), func(name string) bool { return !propertyKey.MatchString(name) }):
+			return invalid("%s.properties: Property keys should match pattern '%s'", at, propertyKey)
+		case !tree.IsSchema(schema):
+			return invalid("%s: JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12). Learn more about tool use at https://docs.claude.com/en/docs/tool-use.", at)
+		}
+	}
+	return nil
+}
+
+func choiceExists(c *call, _ rule.Env) *rule.Refusal {
+	choice, tools := c.root.Given("tool_choice"), c.root.Get("tools").List()
+	if choice == nil {
+		return nil
+	}
+	if len(tools) == 0 && len(c.root.Get("mcp_servers").List()) == 0 {
+		return invalid("tool_choice may only be specified while providing tools.")
+	}
+	name := choice.Get("name").Text()
+	if choice.Get("type").Text() != "tool" || slices.ContainsFunc(tools, func(t *tree.Node) bool { return t.Get("name").Text() == name }) {
+		return nil
+	}
+	return invalid("Tool '%s' not found in provided tools", name)
+}
+
+func forcedTaken(c *call, p *rule.Pass) {
+	if !c.takes.DoesRefuse("forced tools") || c.root.Given("tool_choice") == nil {
+		return
+	}
+	if p.Observe(); c.forcesTool() {
+		p.Report("tool_choice", "%s does not take tool_choice %q", c.name, c.root.Given("tool_choice").Get("type").Text()).
+			Refuse(invalid(`tool_choice: type "tool" and "any" are not supported for this model.`))
+	}
+}

@@ -1,0 +1,163 @@
+package anthropic
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
+)
+
+// maxBody is the largest request body, in bytes (A-49).
+const maxBody = 32 << 20
+
+var transportRules = []anthropicRule{
+	sureRule("A-2", "recorded", "a request carries a valid key", keyValid),
+	sureRule("A-1", "reported", "the header anthropic-version is there", versionGiven),
+	sureRule("A-4", "reported", "every name in anthropic-beta is known", betasKnown),
+	sureRule("A-49", "documented", "the body has up to 32 MB", bodyFits),
+	basicRule("ANT-X10", "reported", "the body is JSON without lone surrogates", isJSON),
+}
+
+// keyValid takes every key but an empty one and those that say that they
+// are invalid: the simulator knows no others.
+func keyValid(c *call, _ rule.Env) *rule.Refusal {
+	switch key := c.apiKey(); {
+	case key == "":
+		return &rule.Refusal{Status: http.StatusUnauthorized, Type: typeAuth, Message: "x-api-key header is required"}
+	case strings.HasPrefix(key, "invalid"):
+		return &rule.Refusal{Status: http.StatusUnauthorized, Type: typeAuth, Message: "invalid x-api-key"}
+	}
+	return nil
+}
+
+func versionGiven(c *call, _ rule.Env) *rule.Refusal {
+	return invalidIf(c.header.Get("Anthropic-Version") == "", "anthropic-version: header is required")
+}
+
+func betasKnown(c *call, _ rule.Env) *rule.Refusal {
+	for _, name := range c.betas {
+		if !isKnownBeta(name) {
+			return invalid("Unexpected value(s) `%s` for the `anthropic-beta` header. Please consult our documentation at platform.claude.com/docs or try again without the header.", name)
+		}
+	}
+	return nil
+}
+
+func bodyFits(c *call, _ rule.Env) *rule.Refusal {
+	if len(c.body) <= maxBody {
+		return nil
+	}
+	return &rule.Refusal{Status: http.StatusRequestEntityTooLarge, Type: typeTooLarge, Message: "Request exceeds the maximum size"}
+}
+
+func isJSON(c *call, _ rule.Env) *rule.Refusal {
+	if c.bad == nil {
+		return nil
+	}
+	what, at := "unexpected character", len(c.body)
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.As(c.bad, &syntax) && strings.Contains(syntax.Error(), "surrogate"):
+		what, at = "no low surrogate in string", int(syntax.ByteOffset)
+	case syntax != nil:
+		at = int(syntax.ByteOffset)
+		if at >= len(c.body) {
+			what = "unexpected end of data"
+		}
+	}
+	line, column := lineAndColumn(c.body, at)
+	return invalid("The request body is not valid JSON: %s: line %d column %d (char %d)", what, line, column, at)
+}
+
+// lineAndColumn is the line and column, from 1, of an offset.
+func lineAndColumn(body []byte, at int) (line, column int) {
+	before := string(body[:min(max(at, 0), len(body))])
+	return 1 + strings.Count(before, "\n"), at - strings.LastIndex(before, "\n")
+}
+
+var shapeRules = []anthropicRule{
+	basicRule("A-6", "recorded", "mandatory fields are there", modelNamed),
+	sureRule("A-5", "documented", "members of a beta come with the beta in anthropic-beta", schemaKept("A-5")),
+	strictRule(sureRule("A-5", "documented", "there are no unknown fields, at any depth; live notes one, for it may be new", schemaKept(flawUnknown))),
+	sureRule("A-6", "recorded", "mandatory fields are there", schemaKept("A-6")),
+	sureRule("A-7", "recorded", "fields have their types and ranges", schemaKept("A-7")),
+	likelyRule("A-9", "reported", "roles are user, assistant and system", schemaKept("A-9")),
+	sureRule("A-20", "reported", "ids of calls are letters, digits, _ and -", schemaKept("A-20")),
+	sureRule("A-21", "reported", "names of tools are up to 128 letters, digits, _ and -", schemaKept("A-21")),
+	likelyRule("A-22", "reported", "the input of a call is an object", schemaKept("A-22")),
+	sureRule("A-35", "reported", "a thinking block has its signature", schemaKept("A-35")),
+	sureRule("ANT-T5", "reported", "a thinking block has its thinking", schemaKept("ANT-T5")),
+	likelyRule("A-44", "documented", "thinking has no cache mark", schemaKept("A-44")),
+	sureRule("A-46", "documented", "images are of four types", schemaKept("A-46")),
+}
+
+// shapeLeast says how much each rule of the schema is asked for, filled from
+// shapeRules: of all flaws the first that counts answers, whatever its rule.
+var shapeLeast = map[string]rule.Level{flawUnknown: rule.Strict}
+
+func init() {
+	for _, r := range shapeRules[1:] {
+		shapeLeast[r.ID] = max(shapeLeast[r.ID], r.Least)
+	}
+}
+
+// schemaKept refuses with the first flaw that counts if it is one of this kind.
+func schemaKept(kind string) func(*call, rule.Env) *rule.Refusal {
+	return func(c *call, env rule.Env) *rule.Refusal {
+		for _, f := range c.schemaFlaws() {
+			if env.Level > shapeLeast[f.kind] || env.Off[f.ruleID()] {
+				continue
+			}
+			if f.kind == kind {
+				return invalid("%s", f.text)
+			}
+			return nil
+		}
+		return nil
+	}
+}
+
+// schemaFlaws is what the schema finds.
+func (c *call) schemaFlaws() []flaw {
+	if !c.looked {
+		c.looked = true
+		in := &inspector{betas: c.betas}
+		if c.counts {
+			counting(in, c.root, nil)
+		} else {
+			wholeCall(in, c.root, nil)
+		}
+		c.flaws = in.flaws
+	}
+	return c.flaws
+}
+
+func modelNamed(c *call, _ rule.Env) *rule.Refusal {
+	switch {
+	case !c.root.Is(tree.Object):
+		return invalid("Input should be a valid dictionary")
+	case c.root.Get("model") == nil:
+		return invalid("model: Field required")
+	case !c.root.Get("model").Is(tree.String):
+		return invalid("model: Input should be a valid string")
+	case c.name == "":
+		return invalid("model: String should have at least 1 character")
+	}
+	return nil
+}
+
+var modelRules = []anthropicRule{
+	basicRule("A-3", "recorded", "the model is served", modelServed),
+}
+
+func modelServed(c *call, _ rule.Env) *rule.Refusal {
+	if c.model != nil {
+		return nil
+	}
+	return &rule.Refusal{Status: http.StatusNotFound, Type: typeNotFound, Message: fmt.Sprintf("model: %s", c.name)}
+}

@@ -1,0 +1,88 @@
+package gemini
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/rule"
+)
+
+// rules are all that is demanded of a request, in the order in which the API
+// checks: who asks, whether the front end can transcode the body, whether there
+// is the model, then what the backend holds against values, turns, settings and
+// signatures (reference §5.3).
+var rules = slices.Concat(callerRules, transcodingRules, modelRules, valueRules, turnRules, settingRules, signatureRules)
+
+// Check returns the first rule that a generate or count request breaks, nil when
+// it is accepted. It never panics and is safe for concurrent use.
+func Check(r *http.Request, body []byte, env rule.Env) *rule.Refusal {
+	return Parse(r, body).Check(env)
+}
+
+// Check is the function Check.
+func (r Request) Check(env rule.Env) *rule.Refusal {
+	q := r.q
+	refusal := rule.First(rules, q, env)
+	if refusal != nil {
+		refusal.Listed = formOf(q.Request, q.method) == script.FormArray
+	}
+	return refusal
+}
+
+// Rules states the rules in the order in which they are checked.
+func Rules() []rule.Info { return rule.Infos(rules) }
+
+// Accepted states what looks like a fault and is none: a simulator that refused
+// it would teach agents what no provider asks for.
+func Accepted() []rule.Info { return slices.Clone(accepted) }
+
+var accepted = []rule.Info{
+	{ID: "G-7", Demand: "a part whose text is empty may stand anywhere, also alone; so may a part that holds only a signature", Source: "recorded", Confidence: rule.High},
+	{ID: "G-12", Demand: "parameters of type OBJECT may have no properties", Source: "recorded", Confidence: rule.High},
+	{ID: "G-13", Demand: "calls may follow another content of the model; the API joins neighbours of one role", Source: "recorded", Confidence: rule.High},
+	{ID: "G-14", Demand: "before Gemini 3 function responses may stand anywhere", Source: "recorded", Confidence: rule.High},
+	{ID: "G-14", Demand: "a content of the model may hold a call and its response: the provider ran it", Source: "recorded", Confidence: rule.High},
+	{ID: "G-15", Demand: "before Gemini 3 a call may stay without a function response", Source: "recorded", Confidence: rule.High},
+	{ID: "G-17", Demand: "a call of a closed turn, and every call but the first of a step, may lack a signature", Source: "documented", Confidence: rule.High},
+	{ID: "G-18", Demand: "models before Gemini 3 look at no signature", Source: "inferred", Confidence: rule.Medium},
+	{ID: "G-20", Demand: "skip_thought_signature_validator and context_engineering_is_the_way_to_go may stand for a call's signature, as they are or in base64", Source: "documented, recorded", Confidence: rule.High},
+	{ID: "G-22", Demand: "a signed text may come back without its signature, or merged with other texts", Source: "documented", Confidence: rule.High},
+	{ID: "G-31", Demand: "several contents of one role may follow each other", Source: "recorded", Confidence: rule.High},
+	{ID: "G-32", Demand: "calls and responses may go without ids, or have ids that the client made up", Source: "recorded", Confidence: rule.High},
+	{ID: "G-32", Demand: "a response may have an id where its call has none", Source: "recorded", Confidence: rule.High},
+	{ID: "G-27", Demand: "the calling mode AUTO may stand beside nothing but a tool of the provider", Source: "recorded", Confidence: rule.High},
+	{ID: "GEM-C4", Demand: "before Gemini 3 a function response may have another name than its call", Source: "recorded", Confidence: rule.High},
+}
+
+// generateOnly is a rule about generate requests; a count of tokens is not held to
+// it.
+func generateOnly(broken func(*request, rule.Env) *rule.Refusal) func(*request, rule.Env) *rule.Refusal {
+	return func(q *request, env rule.Env) *rule.Refusal {
+		if q.method == count {
+			return nil
+		}
+		return broken(q, env)
+	}
+}
+
+// invalid is a refusal with status 400.
+func invalid(format string, args ...any) *rule.Refusal {
+	return &rule.Refusal{Status: http.StatusBadRequest, Type: "INVALID_ARGUMENT", Message: fmt.Sprintf(format, args...)}
+}
+
+// maxFaults is how many places one refusal names: a request may have as many faults as bytes.
+const maxFaults = 100
+
+// invalidList is a refusal that names the places at fault, nil when there is none.
+func invalidList(faults []string) *rule.Refusal {
+	text := ""
+	for _, f := range faults[:min(maxFaults, len(faults))] {
+		text += "* GenerateContentRequest." + f + "\n"
+	}
+	if text == "" {
+		return nil
+	}
+	return invalid("%s", text)
+}

@@ -1,0 +1,221 @@
+package gemini
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
+)
+
+// settingRules are about how to answer.
+var settingRules = []rule.Rule[*request]{
+	{Info: rule.Info{ID: "G-23", Demand: "a thinking level or a budget, not both", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-013/one-of", Run: levelAndBudget},
+	{Info: rule.Info{ID: "G-24", Demand: "only thinking levels that the model offers", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-013/level", Run: levelUnsupported},
+	{Info: rule.Info{ID: "G-25", Demand: "a thinking budget in the model's range, and none of 0 where it always thinks", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-013/budget", Run: budgetFits},
+	{Info: rule.Info{ID: "G-26", Demand: "server tools circulate only from Gemini 3 on", Source: "inferred", Confidence: rule.Medium, Least: rule.Strict}, Aspect: "PAR-013/circulation", Run: circulationAllowed},
+	{Info: rule.Info{ID: "G-27", Demand: "a calling mode needs declarations; AUTO may stand beside a tool of the provider", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(modeWithoutTools)},
+	{Info: rule.Info{ID: "G-27", Demand: "a function that may be called is declared; the words are inferred", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generateOnly(allowedDeclared)},
+	{Info: rule.Info{ID: "G-28", Demand: "temperature is from 0 to 2; outside Vertex the words are inferred", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(temperatureFits)},
+	{Info: rule.Info{ID: "G-28", Demand: "at most five stop sequences", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(stopsFew)},
+	{Info: rule.Info{ID: "G-28", Demand: "other numbers are in the range that specs/members.yaml gives; the words are inferred", Source: "documented", Confidence: rule.Medium, Least: rule.Live}, Broken: generateOnly(numbersFit)},
+	{Info: rule.Info{ID: "G-33", Demand: "a schema of the answer comes with a MIME type other than text/plain; a report of 2025 says that it was passed over", Source: "documented", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(schemaHasType)},
+	{Info: rule.Info{ID: "G-34", Demand: "no log probabilities from Gemini 2.5 on, except on Vertex", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-013/logprobs", Hosts: rule.PublicAPI, Run: logprobsOffered},
+	{Info: rule.Info{ID: "G-29", Demand: "the request fits the model's context", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(promptFits)},
+}
+
+func (q *request) thinkingConfig() *tree.Node {
+	return q.config.Given("thinkingConfig", "thinking_config")
+}
+
+func (q *request) thinkingLevel() string {
+	return enumName(q.thinkingConfig().Given("thinkingLevel", "thinking_level"))
+}
+
+func (q *request) thinkingBudget() (float64, bool) {
+	return numberOf(q.thinkingConfig().Given("thinkingBudget", "thinking_budget"))
+}
+
+// where is the path of a member of the thinking settings.
+func where(name string) string { return "generationConfig.thinkingConfig." + name }
+
+func levelAndBudget(q *request, p *rule.Pass) {
+	level, budget := q.thinkingConfig().Given("thinkingLevel", "thinking_level"), q.thinkingConfig().Given("thinkingBudget", "thinking_budget")
+	if q.method == count || level == nil && budget == nil {
+		return
+	}
+	if p.Observe(); level != nil && budget != nil {
+		p.Report(where("thinkingBudget"), "thinkingBudget and thinkingLevel are both set").
+			Refuse(invalid("You can only set only one of thinking budget and thinking level."))
+	}
+}
+
+func levelUnsupported(q *request, p *rule.Pass) {
+	level, offered := q.thinkingLevel(), q.model.takes.Levels
+	if q.method == count || level == "" {
+		return
+	}
+	p.Observe()
+	switch {
+	case level == levels[0]:
+	case !slices.Contains(levels, level):
+		p.Report(where("thinkingLevel"), "there is no thinkingLevel %s", rule.Shorten(level)).Rule = "G-3"
+	case offered == nil || slices.Contains(offered, level):
+	case q.vertex:
+		p.Report(where("thinkingLevel"), levelForm, q.model.Name, level, levelsOf(offered)).
+			Refuse(invalid("Unable to submit request because thinking_level %s is not supported by this model. Learn more: https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini", level))
+	case len(offered) == 0:
+		p.Report(where("thinkingLevel"), levelForm, q.model.Name, level, levelsOf(offered)).
+			Refuse(invalid("Thinking level is not supported for this model."))
+	default:
+		p.Report(where("thinkingLevel"), levelForm, q.model.Name, level, levelsOf(offered)).
+			Refuse(invalid("Thinking level %s is not supported for this model. Please retry with other thinking level.", level))
+	}
+}
+
+const levelForm = "%s does not take thinkingLevel %s, only %s"
+
+func levelsOf(offered []string) string {
+	if len(offered) == 0 {
+		return "a budget"
+	}
+	return strings.Join(offered, ", ")
+}
+
+// budgetFits has the words of https://github.com/RooCodeInc/Roo-Code/issues/4399 for a budget
+// out of range. -1 leaves the budget to the model.
+func budgetFits(q *request, p *rule.Pass) {
+	budget, ok := q.thinkingBudget()
+	bounds, alwaysThinks := q.model.takes.Budget, q.model.takes.DoesRefuse("zero budget")
+	if q.method == count || !ok || budget == -1 || budget >= 0 && bounds == nil && !alwaysThinks {
+		return
+	}
+	p.Observe()
+	isOutside := bounds != nil && (budget < float64(bounds[0]) || budget > float64(bounds[1]))
+	switch {
+	case budget < 0:
+		p.Report(where("thinkingBudget"), "thinkingBudget is %g", budget).Refuse(invalid("The thinking budget (%g) is invalid.", budget))
+	case budget == 0 && alwaysThinks:
+		p.Report(where("thinkingBudget"), "thinkingBudget is 0 and %s always thinks", q.model.Name).
+			Refuse(invalid("Budget 0 is invalid. This model only works in thinking mode."))
+	case budget > 0 && isOutside:
+		p.Report(where("thinkingBudget"), "thinkingBudget is %g; %s takes %d to %d", budget, q.model.Name, bounds[0], bounds[1]).
+			Refuse(invalid("The thinking budget (%g) is invalid.", budget))
+	}
+}
+
+func circulationAllowed(q *request, p *rule.Pass) {
+	v := q.toolConfig.Given("includeServerSideToolInvocations", "include_server_side_tool_invocations")
+	if q.method == count || q.model.Major == 0 || v == nil && q.tools == nil {
+		return
+	}
+	if p.Observe(); v.True() && !q.model.needsSignatures() {
+		p.Report("toolConfig.includeServerSideToolInvocations", "%s does not take includeServerSideToolInvocations", q.model.Name).
+			Refuse(invalid("Tool call context circulation is not enabled for models/%s", q.model.Name))
+	}
+}
+
+func modeWithoutTools(q *request, _ rule.Env) *rule.Refusal {
+	config := q.toolConfig.Given("functionCallingConfig", "function_calling_config")
+	automatic := config.Given("mode").Text() == "" || strings.EqualFold(config.Given("mode").Text(), "AUTO")
+	if config != nil && len(q.functionDeclarations()) == 0 && (len(q.tools) == 0 || !automatic) {
+		return invalid("Function calling config is set without function_declarations.")
+	}
+	return nil
+}
+
+func allowedDeclared(q *request, _ rule.Env) *rule.Refusal {
+	config := q.toolConfig.Given("functionCallingConfig", "function_calling_config")
+	declared := q.functionDeclarations()
+	for _, name := range elementsOf(config.Given("allowedFunctionNames", "allowed_function_names")) {
+		if !slices.ContainsFunc(declared, func(d declaration) bool { return d.name() == name.Text() }) {
+			return invalid("Function calling config allows the function %s, which is not declared.", name.Text())
+		}
+	}
+	return nil
+}
+
+func temperatureFits(q *request, _ rule.Env) *rule.Refusal {
+	t := q.config.Given("temperature")
+	degrees, ok := numberOf(t)
+	switch {
+	case !ok || degrees >= 0 && degrees < 2.0001:
+		return nil
+	case !q.vertex:
+		return invalidList([]string{"generation_config.temperature: temperature must be in the range [0.0, 2.0]."})
+	}
+	refusal := invalid("Unable to submit request because it has a temperature value of %g but the supported range is from 0 (inclusive) to 2.0001 (exclusive). Update the value and try again.", degrees)
+	refusal.Details = []byte("[]")
+	return refusal
+}
+
+// stopsFew has the words of https://github.com/continuedev/continue/issues/2702, on Vertex
+// those of issue 7849.
+func stopsFew(q *request, _ rule.Env) *rule.Refusal {
+	const most = 5
+	n := len(q.config.Given("stopSequences", "stop_sequences").List())
+	switch {
+	case n <= most:
+		return nil
+	case q.vertex:
+		return invalid("Unable to submit request because it has a stopSequences value of %d but the supported range is from 1 (inclusive) to %d (exclusive). Update the value and try again.", n, most+1)
+	}
+	return invalidList([]string{"generation_config.stop_sequences: the number of stop_sequences must not exceed 5"})
+}
+
+func numbersFit(q *request, _ rule.Env) *rule.Refusal {
+	objects, err := specs.RequestObjects("gemini")
+	members := objects["generationConfig"]
+	if err != nil || q.vertex {
+		return nil
+	}
+	var faults []string
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		m, f := members[name], theConfig.fields[name]
+		if f == nil {
+			continue
+		}
+		snake := f.name
+		n, ok := numberOf(q.config.Given(name, snake))
+		switch {
+		case !ok:
+		case m.Min != nil && n < *m.Min:
+			faults = append(faults, fmt.Sprintf("generation_config.%s: %s must be at least %g.", snake, snake, *m.Min))
+		case m.Max != nil && n > *m.Max:
+			faults = append(faults, fmt.Sprintf("generation_config.%s: %s must be at most %g.", snake, snake, *m.Max))
+		}
+	}
+	return invalidList(faults)
+}
+
+// schemaHasType has the words that public code gives for Vertex and for the Go SDK; those for
+// a JSON Schema are the same by inference.
+func schemaHasType(q *request, _ rule.Env) *rule.Refusal {
+	schema := q.config.Given("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema", "_responseJsonSchema")
+	mime := q.config.Given("responseMimeType", "response_mime_type").Text()
+	if schema == nil || mime != "" && mime != "text/plain" {
+		return nil
+	}
+	return invalid("Response_schema with a response mime type 'text/plain' is unsupported")
+}
+
+// logprobsOffered has the words of https://github.com/omeryasirkucuk/amx/pull/55.
+func logprobsOffered(q *request, p *rule.Pass) {
+	if q.method == count || q.vertex || q.model.Major == 0 {
+		return
+	}
+	if p.Observe(); q.model.atLeast(2, 5) && q.config.Given("responseLogprobs", "response_logprobs").True() {
+		p.Report("generationConfig.responseLogprobs", "%s does not take responseLogprobs", q.model.Name).
+			Refuse(invalid("Logprobs is not enabled for this model"))
+	}
+}
+
+func promptFits(q *request, _ rule.Env) *rule.Refusal {
+	if tokens := countTokens(q.body); q.served && tokens > q.model.Limit {
+		return invalid("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", tokens, q.model.Limit)
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package gemini
+
+import (
+	"fmt"
+
+	"github.com/meerkat-go/conformance/wires/rule"
+)
+
+// signatureRules are about thought signatures, which Gemini demands from
+// generation 3 on.
+var signatureRules = []rule.Rule[*request]{
+	{Info: rule.Info{ID: "G-21", Demand: "the signature of a call stands on the call; one on the function response alone does not count", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(signedElsewhere)},
+	{Info: rule.Info{ID: "G-17", Demand: "from Gemini 3 on: in the current turn the first call of each content has its signature", Source: "documented, reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(firstCallSigned)},
+	{Info: rule.Info{ID: "G-18", Demand: "a signature of the current turn is whole, and was issued to this account by this generation of models, on a part of this kind", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(corruptedNow)},
+	{Info: rule.Info{ID: "G-18", Demand: "so is one of a closed turn", Source: "reported", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(corruptedBefore)},
+	{Info: rule.Info{ID: "GEM-S4", Demand: "the signature of a call stands where it was issued, once: on that call, with its arguments, among as many calls", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generateOnly(callSignaturesInPlace)},
+	{Info: rule.Info{ID: "GEM-S9", Demand: "a server tool's call comes back with its signature; the words are inferred", Source: "reported", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(serverCallUnsigned)},
+}
+
+// unsignedCall is the first call of a content of the current turn that lacks a
+// signature it must have.
+func (q *request) unsignedCalls(yield func(c content, call part) bool) {
+	if !q.model.needsSignatures() {
+		return
+	}
+	for _, c := range q.contents[q.currentTurn():] {
+		if !c.isModels() {
+			continue
+		}
+		if calls := c.partsWith("functionCall"); len(calls) > 0 && calls[0].signature == "" && !yield(c, calls[0]) {
+			return
+		}
+	}
+}
+
+func signedElsewhere(q *request, _ rule.Env) *rule.Refusal {
+	for c, call := range q.unsignedCalls {
+		if c.at+1 >= len(q.contents) {
+			continue
+		}
+		for _, response := range q.contents[c.at+1].partsWith("functionResponse") {
+			if response.signature != "" {
+				return q.signatureMissing(c, call, "the signature stands on the function response, where it proves nothing")
+			}
+		}
+	}
+	return nil
+}
+
+func firstCallSigned(q *request, _ rule.Env) *rule.Refusal {
+	for c, call := range q.unsignedCalls {
+		return q.signatureMissing(c, call, "the first call of its content, in the current turn")
+	}
+	return nil
+}
+
+func (q *request) signatureMissing(c content, call part, note string) *rule.Refusal {
+	refusal := invalid("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s` , position %d. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.", call.name(), c.at+1)
+	if q.vertex {
+		refusal = invalid("Unable to submit request because function call `default_api:%s` in the %d. content block is missing a `thought_signature`. Learn more: https://docs.cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures", call.name(), c.at+1)
+	}
+	refusal.Note = note
+	return refusal
+}
+
+// signatureCorrupted is the API's answer to a signature it does not like.
+func (q *request) signatureCorrupted(c content, p part, format string, args ...any) *rule.Refusal {
+	refusal := invalid("Corrupted thought signature.")
+	switch {
+	case q.vertex:
+		refusal = invalid("Unable to submit request because Thought signature is not valid.")
+	case q.model.Invalid:
+		refusal = invalid("Invalid thought signature.")
+	}
+	refusal.Note = fmt.Sprintf("contents[%d].parts[%d]: ", c.at, p.at) + fmt.Sprintf(format, args...)
+	return refusal
+}
+
+func corruptedNow(q *request, env rule.Env) *rule.Refusal {
+	return q.anyCorrupted(q.contents[q.currentTurn():], env)
+}
+
+func corruptedBefore(q *request, env rule.Env) *rule.Refusal {
+	return q.anyCorrupted(q.contents[:q.currentTurn()], env)
+}
+
+// anyCorrupted verifies every signature. Models before 3 look at none.
+func (q *request) anyCorrupted(contents []content, env rule.Env) *rule.Refusal {
+	if !q.model.needsSignatures() {
+		return nil
+	}
+	for _, c := range contents {
+		for _, p := range c.parts {
+			if !mustVerify(c, p, q.vertex) {
+				continue
+			}
+			s, ours := openToken(env.Key, p.signature)
+			if !ours && env.ForeignTokens {
+				continue
+			}
+			if why := q.signatureFault(s, ours, p); why != "" {
+				return q.signatureCorrupted(c, p, "%s", why)
+			}
+		}
+	}
+	return nil
+}
+
+// signatureFault says what is wrong with a signature on a part, "" when nothing is.
+func (q *request) signatureFault(s claims, ours bool, p part) string {
+	kind := "text"
+	if p.data == "functionCall" {
+		kind = "call"
+	}
+	switch {
+	case !ours:
+		return "the signature is altered, or was issued by somebody else"
+	case s.account != accountOf(q.Request, q.route):
+		return "the signature was issued to another account"
+	case s.family != q.model.family():
+		return "the signature was issued by another generation of models, " + s.family
+	case s.kind != kind:
+		return fmt.Sprintf("the signature was issued on a %s and stands on a %s", s.kind, kind)
+	}
+	return ""
+}
+
+// mustVerify reports whether a part has a signature that must be good. On a
+// function response it is idle: it neither counts nor harms (rule G-21).
+func mustVerify(c content, p part, vertex bool) bool {
+	return p.signature != "" && c.isModels() && (p.data != "functionCall" || !isStandIn(p.signature, vertex))
+}
+
+// isStandIn reports whether a signature is one of those that turn the validation
+// off, which work on calls only (rule G-20), as text or in base64.
+func isStandIn(signature string, vertex bool) bool {
+	decoded, _ := decodeBase64(signature)
+	for _, s := range []string{signature, string(decoded)} {
+		if s == "skip_thought_signature_validator" || s == "context_engineering_is_the_way_to_go" && !vertex {
+			return true
+		}
+	}
+	return false
+}
+
+// callSignaturesInPlace verifies where the signatures of calls stand.
+func callSignaturesInPlace(q *request, env rule.Env) *rule.Refusal {
+	if !q.model.needsSignatures() {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, c := range q.contents {
+		if !c.isModels() {
+			continue
+		}
+		calls := c.partsWith("functionCall")
+		for i, p := range calls {
+			s, ours := openToken(env.Key, p.signature)
+			if !ours || s.kind != "call" {
+				continue
+			}
+			if why := s.placeFault(p, i, len(calls), seen[p.signature]); why != "" {
+				return q.signatureCorrupted(c, p, "%s", why)
+			}
+			seen[p.signature] = true
+		}
+	}
+	return nil
+}
+
+func (s claims) placeFault(p part, ordinal, total int, again bool) string {
+	switch {
+	case again:
+		return "the signature stands on another call already"
+	case s.payload != payloadOf(p.name(), p.value.Given("args")):
+		return "the call is not the one that was signed"
+	case s.ordinal != ordinal:
+		return fmt.Sprintf("the signature was issued on call %d of its reply and stands on call %d", s.ordinal+1, ordinal+1)
+	case s.total != total:
+		return fmt.Sprintf("the reply had %d calls, the content has %d", s.total, total)
+	}
+	return ""
+}
+
+func serverCallUnsigned(q *request, _ rule.Env) *rule.Refusal {
+	if !q.model.needsSignatures() {
+		return nil
+	}
+	for _, c := range q.contents {
+		for _, p := range c.partsWith("toolCall") {
+			if p.signature == "" {
+				refusal := invalid("Request contains an invalid argument.")
+				refusal.Note = fmt.Sprintf("contents[%d].parts[%d]: the server tool's call has lost its signature", c.at, p.at)
+				return refusal
+			}
+		}
+	}
+	return nil
+}

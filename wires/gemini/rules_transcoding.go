@@ -1,0 +1,60 @@
+package gemini
+
+import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/rule"
+)
+
+// transcodingRules are what the front end demands before the model is asked.
+// Each names all paths at fault, in BadRequest details too.
+var transcodingRules = []rule.Rule[*request]{
+	{Info: rule.Info{ID: "G-3", Demand: "the body is one JSON object", Source: "reported", Confidence: rule.High, Least: rule.Lenient}, Broken: notJSON},
+	{Info: rule.Info{ID: "G-3", Demand: "no unknown field, and every value of its field's type; both spellings of a name count, so do enums in lower case, and one value for a list; live notes a name that no message has, for it may be new", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-3")},
+	{Info: rule.Info{ID: "G-8", Demand: "a part holds one thing", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-8")},
+	{Info: rule.Info{ID: "G-9", Demand: "functionResponse.response is an object", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-9")},
+	{Info: rule.Info{ID: "G-19", Demand: "thoughtSignature is base64, of either alphabet", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-19")},
+}
+
+func notJSON(q *request, _ rule.Env) *rule.Refusal {
+	if q.syntax == "" {
+		return nil
+	}
+	return badRequest([]violation{{text: q.syntax}})
+}
+
+// transcodesTo returns what breaks when the transcoder found violations of a rule.
+func transcodesTo(id string) func(*request, rule.Env) *rule.Refusal {
+	return func(q *request, env rule.Env) *rule.Refusal {
+		var found []violation
+		for _, v := range q.violations {
+			if v.rule == id || id == "G-3" && v.rule == unknownField && env.Level == rule.Strict {
+				found = append(found, v)
+			}
+		}
+		if found == nil {
+			return nil
+		}
+		return badRequest(found)
+	}
+}
+
+// badRequest puts violations into the message, a line each, and into details.
+func badRequest(found []violation) *rule.Refusal {
+	found = found[:min(maxFaults, len(found))]
+	lines, fields := make([]string, len(found)), script.Array{}
+	for i, v := range found {
+		lines[i] = v.text
+		one := script.Object{"description", v.text}
+		if v.field != "" {
+			one = append(script.Object{"field", v.field}, one...)
+		}
+		fields = append(fields, one)
+	}
+	refusal := invalid("%s", strings.Join(lines, "\n"))
+	refusal.Details = script.JSON(script.Array{script.Object{
+		"@type", "type.googleapis.com/google.rpc.BadRequest", "fieldViolations", fields,
+	}})
+	return refusal
+}

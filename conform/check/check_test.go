@@ -10,11 +10,11 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/mutant"
+	"github.com/meerkat-go/conformance/conform/mutate"
 	"github.com/meerkat-go/conformance/conform/report"
 )
 
-var readSamples = sync.OnceValues(mutant.Samples)
+var readSamples = sync.OnceValues(mutate.Samples)
 
 // samples returns the hand-written cases by name; bodies may be replaced.
 func samples(tb testing.TB) map[string]evidence.Evidence {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/check"
-	"github.com/meerkat-go/conformance/conform/mutant"
+	"github.com/meerkat-go/conformance/conform/mutate"
 )
 
 // distorted are breaches that a mutant makes of a sample, and what the check must say
@@ -78,11 +78,11 @@ func TestDistorted(t *testing.T) {
 			if res := c.Run(check.Decode(&ev)); len(res.Findings) > 0 || res.Observed == 0 {
 				t.Fatalf("before it is distorted: %+v", res)
 			}
-			i := slices.IndexFunc(mutant.All(), func(m mutant.Mutant) bool { return m.ID == d.mutant })
+			i := slices.IndexFunc(mutate.All(), func(m mutate.Mutant) bool { return m.ID == d.mutant })
 			if i < 0 {
 				t.Fatal("no such mutant")
 			}
-			bad, ok := mutant.All()[i].Apply(ev)
+			bad, ok := mutate.All()[i].Apply(ev)
 			if !ok {
 				t.Fatal("the mutant finds nothing to distort")
 			}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/meerkat-go/conformance/cassettes"
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/mutant"
+	"github.com/meerkat-go/conformance/conform/mutate"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
@@ -138,7 +138,7 @@ func TestSelftestOnCassettes(t *testing.T) {
 	if len(rules) < 65 {
 		t.Errorf("scenarios cover only %d checks", len(rules))
 	}
-	for _, fault := range mutant.Selftest(good, rules).Faults {
+	for _, fault := range mutate.Selftest(good, rules).Faults {
 		t.Error(fault)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	coder "github.com/coder/websocket"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/mutant"
+	"github.com/meerkat-go/conformance/conform/mutate"
 	"github.com/meerkat-go/conformance/conform/report"
 )
 
@@ -193,7 +193,7 @@ func TestWebSocketSubject(t *testing.T) {
 func judgeSocket(t *testing.T, agent socketAgent, change string) []report.Result {
 	t.Helper()
 	config := Config{Subject: InProcess(agent.main, "", nil)}
-	for _, m := range mutant.All() {
+	for _, m := range mutate.All() {
 		if m.ID == change {
 			config.Alter = Alteration(m.Apply)
 		}

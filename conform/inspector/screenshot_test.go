@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/meerkat-go/conformance/conform/inspector"
-	"github.com/meerkat-go/conformance/conform/mutant"
+	"github.com/meerkat-go/conformance/conform/mutate"
 	"github.com/meerkat-go/conformance/conform/report"
 )
 
@@ -38,8 +38,8 @@ var faultyAgents = map[string]string{
 // demoPage is a run of an agent with a few bugs.
 func demoPage(t *testing.T) inspector.Page {
 	t.Helper()
-	mutants := map[string]mutant.Mutant{}
-	for _, m := range mutant.All() {
+	mutants := map[string]mutate.Mutant{}
+	for _, m := range mutate.All() {
 		mutants[m.ID] = m
 	}
 	builder := inspector.NewBuilder(inspector.Options{})

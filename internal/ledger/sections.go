@@ -40,7 +40,7 @@ var sections = []struct {
 	{"examples", (*book).judgeExamples},
 	{"simulator", (*book).askSimulator},
 	{"selftest", func(b *book) error { return b.countKills() }},
-	{"mutants", func(b *book) error { return b.goTest("./conform/mutant", "TestLedger$") }},
+	{"mutants", func(b *book) error { return b.goTest("./conform/mutate", "TestLedger$") }},
 	{"bench", func(b *book) error { return b.goTest("./conform/bench", "TestBench$") }},
 }
 

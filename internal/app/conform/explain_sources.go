@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/check"
-	"github.com/meerkat-go/conformance/conform/mutant"
+	"github.com/meerkat-go/conformance/conform/mutate"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/specs"
@@ -45,7 +45,7 @@ func checkEntries() ([]*entry, error) {
 
 func mutantEntries() ([]*entry, error) {
 	var entries []*entry
-	for _, m := range mutant.All() {
+	for _, m := range mutate.All() {
 		entries = append(entries, &entry{Kind: kindMutant, ID: m.ID, Title: m.Does, related: m.Kills})
 	}
 	return entries, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/conform/harness"
-	"github.com/meerkat-go/conformance/conform/harness/wiretest"
-	"github.com/meerkat-go/conformance/conform/mutant"
+	"github.com/meerkat-go/conformance/conform/harness/onwire"
+	"github.com/meerkat-go/conformance/conform/mutate"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/conform/subject/acp"
 	"github.com/meerkat-go/conformance/internal/app/cli"
@@ -63,26 +63,26 @@ func (a *app) selftest(ctx context.Context, asJSON, onWire bool, sample placeSam
 	if err != nil {
 		return err
 	}
-	good, err := mutant.Samples()
+	good, err := mutate.Samples()
 	if err != nil {
 		return err
 	}
-	found := mutant.Selftest(good, rules)
-	places := mutant.Places{}
+	found := mutate.Selftest(good, rules)
+	places := mutate.Places{}
 	if sample.count > 0 {
-		places = mutant.BreakPlaces(good, rules, sample.seed, int(min(sample.count, maxPlaces)))
+		places = mutate.BreakPlaces(good, rules, sample.seed, int(min(sample.count, maxPlaces)))
 	}
 	found.Faults = append(found.Faults, places.Faults...)
-	var breaches []wiretest.Breach
+	var breaches []onwire.Breach
 	if onWire {
 		tools, err := toolCommand()
 		if err != nil {
 			return err
 		}
-		if breaches, err = wiretest.Break(ctx, harness.Config{Subject: harness.InProcess(rkat.Run, cli.Version(), acp.InProcess), Tools: tools}, nil); err != nil {
+		if breaches, err = onwire.Break(ctx, harness.Config{Subject: harness.InProcess(rkat.Run, cli.Version(), acp.InProcess), Tools: tools}, nil); err != nil {
 			return err
 		}
-		found.Faults = append(found.Faults, wiretest.Faults(breaches)...)
+		found.Faults = append(found.Faults, onwire.Faults(breaches)...)
 	}
 	if asJSON {
 		doc := selftestReport(found, places, sample.seed)
@@ -99,7 +99,7 @@ func (a *app) selftest(ctx context.Context, asJSON, onWire bool, sample placeSam
 
 // selftestTable shows requirement by mutant: how often it could be applied and
 // how often a check noticed.
-func selftestTable(w io.Writer, t mutant.Table, places mutant.Places, breaches []wiretest.Breach, seed uint64) error {
+func selftestTable(w io.Writer, t mutate.Table, places mutate.Places, breaches []onwire.Breach, seed uint64) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "REQUIREMENT\tGOOD CASES\tMUTANT\tKILLED")
 	killed, applied := 0, 0
@@ -133,7 +133,7 @@ func selftestTable(w io.Writer, t mutant.Table, places mutant.Places, breaches [
 }
 
 // printBreaches shows by what each requirement was broken on the wire, or why it was not.
-func printBreaches(w io.Writer, breaches []wiretest.Breach) {
+func printBreaches(w io.Writer, breaches []onwire.Breach) {
 	if len(breaches) == 0 {
 		return
 	}
@@ -147,7 +147,7 @@ func printBreaches(w io.Writer, breaches []wiretest.Breach) {
 	}
 }
 
-func wireReport(breaches []wiretest.Breach) (list []selftestBreach) {
+func wireReport(breaches []onwire.Breach) (list []selftestBreach) {
 	for _, b := range breaches {
 		list = append(list, selftestBreach{b.Requirement, b.Mutant, b.Case, b.Unbroken})
 	}
@@ -195,7 +195,7 @@ type (
 	}
 )
 
-func selftestReport(t mutant.Table, places mutant.Places, seed uint64) selftestDoc {
+func selftestReport(t mutate.Table, places mutate.Places, seed uint64) selftestDoc {
 	doc := selftestDoc{
 		Schema: selftestSchema, Tool: tool(), OK: t.OK(), Requirements: []selftestRow{}, Subjects: []selftestSubject{},
 		Places: selftestPlaces{seed, places.Sampled, places.Broken, places.BeyondReach},

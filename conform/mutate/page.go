@@ -1,0 +1,312 @@
+package mutate
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/tree"
+)
+
+// form says where a provider's requests keep what the tables name without a provider.
+type form struct {
+	turns, parts, credential string
+	// paths are the places that tables name :NAME.
+	paths map[string]string
+	// says makes a turn of the user and of the model.
+	says map[string]string
+}
+
+// formOf returns the form of a provider's requests.
+func formOf(provider string) form {
+	return map[string]form{
+		evidence.Anthropic: {"messages", "content", "X-Api-Key", map[string]string{
+			"turns": "/messages", "tools": "/tools", "system": "/system", "config": "/", "token": "signature|data",
+			"args": "input", "result": "content", "id": "tool_use_id|id", "name": "name",
+		}, map[string]string{
+			"":     `{"role":"ROLE","content":[{"type":"text","text":TEXT}]}`,
+			"part": `{"type":"text","text":TEXT}`,
+		}},
+		evidence.OpenAI: {"input", "content", "Authorization", map[string]string{
+			"turns": "/input", "tools": "/tools", "system": "/instructions", "config": "/", "token": "encrypted_content",
+			"args": "arguments|input", "result": "output", "id": "call_id", "name": "name",
+		}, map[string]string{
+			"":          `{"role":"ROLE","content":TEXT}`,
+			"assistant": `{"type":"message","role":"assistant","content":[{"type":"output_text","text":TEXT}]}`,
+		}},
+		evidence.Gemini: {"contents", "parts", "X-Goog-Api-Key", map[string]string{
+			"turns": "/contents", "tools": "/tools[0].functionDeclarations|function_declarations",
+			"system": "/systemInstruction|system_instruction", "config": "/generationConfig|generation_config",
+			"token": "thoughtSignature|thought_signature",
+			"args":  "%args", "result": "%response", "id": "%id", "name": "%name",
+		}, map[string]string{
+			"":          `{"role":"user","parts":[{"text":TEXT}]}`,
+			"assistant": `{"role":"model","parts":[{"text":TEXT}]}`,
+			"part":      `{"text":TEXT}`,
+		}},
+	}[provider]
+}
+
+// turnText returns the JSON of a turn in which role says text.
+func (f form) turnText(role, text string) string {
+	layout := f.says[role]
+	if layout == "" {
+		layout = f.says[""]
+	}
+	return strings.NewReplacer("ROLE", role, "TEXT", string(tree.Quote(text))).Replace(layout)
+}
+
+// item is one block, part or item of a request, whatever its provider calls it.
+type item struct {
+	// kind is text, thinking, hidden, call, result, media or other.
+	kind, role string
+	// spot is where it stands: in an array, or as the content of its turn.
+	spot
+	node *tree.Node
+	// turn is the ordinal of the message, content or input item that holds it, inTurn its
+	// ordinal there.
+	turn, inTurn int
+	path         string
+	id, itemID   string
+	name, text   string
+	token        string
+}
+
+// kindOfType says what blocks and items of a type are; of all others a client knows nothing.
+func kindOfType(n *tree.Node) string {
+	switch n.Get("type").Text() {
+	case "text", "input_text", "output_text":
+		return "text"
+	case "thinking", "reasoning":
+		return "thinking"
+	case "redacted_thinking":
+		return "hidden"
+	case "compaction":
+		if n.Get("encrypted_content") != nil {
+			return "hidden"
+		}
+	case "tool_use", "function_call", "custom_tool_call":
+		return "call"
+	case "tool_result", "function_call_output", "custom_tool_call_output":
+		return "result"
+	case "image", "document", "input_image", "input_file":
+		return "media"
+	}
+	return "other"
+}
+
+// kindOfPart says what a part of Gemini's is.
+func kindOfPart(n *tree.Node) string {
+	for _, member := range []string{"functionCall|function_call call", "functionResponse|function_response result", "inlineData|inline_data|fileData|file_data media"} {
+		names, kind, _ := strings.Cut(member, " ")
+		if n.Any(strings.Split(names, "|")...) != nil {
+			return kind
+		}
+	}
+	switch {
+	case n.Get("text") == nil:
+		return "other"
+	case n.Get("thought").True():
+		return "thinking"
+	}
+	return "text"
+}
+
+// ownFields returns the object that holds the members of a call or a result: Gemini wraps it.
+func ownFields(n *tree.Node) *tree.Node {
+	if inner := n.Any("functionCall", "function_call", "functionResponse", "function_response"); inner != nil {
+		return inner
+	}
+	return n
+}
+
+// readItems lists the items of a request in order.
+func readItems(provider string, doc *tree.Node) (list []*item) {
+	f := formOf(provider)
+	turns := memberOf(doc, f.turns).node()
+	if provider == evidence.OpenAI && turns.Is(tree.String) {
+		return []*item{{kind: "text", role: "user", spot: memberOf(doc, f.turns), node: turns, path: f.turns, text: turns.Text()}}
+	}
+	for i, turn := range turns.List() {
+		path := f.turns + "[" + strconv.Itoa(i) + "]"
+		isItem := provider == evidence.OpenAI && turn.Get("type") != nil && turn.Get("type").Text() != "message"
+		content := memberOf(turn, f.parts)
+		places, in := []spot{content}, path+"."+f.parts
+		switch parts := content.node(); {
+		case isItem:
+			places, in = []spot{{turns, i, ""}}, path
+		case parts.Is(tree.Array):
+			places = nil
+			for j := range parts.List() {
+				places = append(places, spot{parts, j, ""})
+			}
+		case !parts.Is(tree.String):
+			continue
+		}
+		for j, at := range places {
+			it := readItem(provider, at)
+			it.turn, it.inTurn, it.path = i, j, in
+			if at.parent.Is(tree.Array) && !isItem {
+				it.path += "[" + strconv.Itoa(j) + "]"
+			}
+			it.role = roleOf(provider, turn, it, isItem)
+			if provider == evidence.OpenAI && !isItem {
+				it.itemID = turn.Get("id").Text()
+			}
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
+func readItem(provider string, at spot) *item {
+	n := at.node()
+	it := &item{spot: at, node: n, kind: kindOfType(n), name: ownFields(n).Get("name").Text()}
+	if n.Is(tree.String) {
+		it.kind, it.text = "text", n.Text()
+		return it
+	}
+	it.text, it.token = textSpot(it).node().Text(), n.Any("signature", "data", "encrypted_content", "thoughtSignature", "thought_signature").Text()
+	switch provider {
+	case evidence.Gemini:
+		it.kind, it.id = kindOfPart(n), ownFields(n).Get("id").Text()
+		it.text = n.Get("text").Text()
+	case evidence.OpenAI:
+		it.id, it.itemID = n.Get("call_id").Text(), n.Get("id").Text()
+	default:
+		it.itemID = n.Get("id").Text()
+		if it.kind == "call" || it.kind == "result" {
+			it.id, it.itemID = n.Any("tool_use_id", "id").Text(), ""
+		}
+	}
+	if it.kind == "call" || it.kind == "result" || it.kind == "media" {
+		it.text = ""
+	}
+	return it
+}
+
+// textSpot returns where an item keeps its words.
+func textSpot(it *item) spot {
+	switch {
+	case it.node.Is(tree.String):
+		return it.spot
+	case it.node.Get("summary") != nil:
+		return rootSpot(it.node).followPath("summary[0].text")
+	case it.node.Get("type").Text() == "thinking":
+		return memberOf(it.node, "thinking")
+	}
+	return memberOf(it.node, "text")
+}
+
+func roleOf(provider string, turn *tree.Node, it *item, isItem bool) string {
+	role := turn.Get("role").Text()
+	switch {
+	case isItem && it.kind == "result":
+		return "user"
+	case isItem || provider == evidence.Gemini && role == "model":
+		return "assistant"
+	case provider == evidence.Gemini && role == "":
+		return "user"
+	}
+	return role
+}
+
+// page is one exchange, open for change.
+type page struct {
+	ev       *evidence.Evidence
+	n        int // ordinal of the exchange
+	provider string
+	doc      *tree.Node // of the request, nil for a body that is not JSON
+	req      *wire.Request
+	items    []*item
+	// emitted holds ids, tokens, texts and arguments of the replies before.
+	emitted map[string]bool
+}
+
+func openPage(ev *evidence.Evidence, n int, emitted map[string]bool) *page {
+	x := &ev.Exchanges[n]
+	q := wire.ReadRequest(x.Provider, x.Request.Method, x.Request.URL, x.Request.Body)
+	return &page{ev: ev, n: n, provider: x.Provider, doc: q.Doc, req: q, items: readItems(x.Provider, q.Doc), emitted: emitted}
+}
+
+func (p *page) theExchange() *evidence.Exchange { return &p.ev.Exchanges[p.n] }
+
+func (p *page) isGeneration() bool { return p.req.Op == wire.Generate && p.doc != nil }
+
+// commitPage makes the page the request of its exchange.
+func (p *page) commitPage() {
+	if p.doc != nil {
+		p.theExchange().Request.Body = encodeTree(p.doc)
+	}
+}
+
+// readReply reads the reply of an exchange.
+func readReply(x *evidence.Exchange) *wire.Reply {
+	return wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body)
+}
+
+// kindOfWire is the kind of an item that a reply holds.
+func kindOfWire(it *wire.Item) string {
+	return [...]string{"other", "text", "thinking", "hidden", "call", "result", "media"}[it.What]
+}
+
+// rememberReply enters what a whole reply emitted.
+func rememberReply(x *evidence.Exchange, emitted map[string]bool) {
+	r := readReply(x)
+	if !r.Usable() {
+		return
+	}
+	for i := range r.Items {
+		it := &r.Items[i]
+		for _, s := range emittedNames(x.Provider, kindOfWire(it), it.Token, it.ID, it.ItemID, it.Text) {
+			emitted[s] = true
+		}
+		emitted[argumentsKey(it.Args)] = true
+	}
+}
+
+func emittedNames(provider, kind, token string, names ...string) (list []string) {
+	for _, s := range names {
+		if s != "" {
+			list = append(list, kind+s)
+		}
+	}
+	if token != "" {
+		list = append(list, "token"+wire.TokenKey(provider, token))
+	}
+	return list
+}
+
+// wasEmitted reports whether an earlier reply emitted the item.
+func (p *page) wasEmitted(it *item) bool {
+	return p.isModels(it) && slices.ContainsFunc(emittedNames(p.provider, it.kind, it.token, it.id, it.itemID, it.text), func(s string) bool { return p.emitted[s] })
+}
+
+// argumentsKey names the arguments of a call, in whatever order their members stand.
+func argumentsKey(text string) string {
+	var args any
+	if err := json.Unmarshal([]byte(text), &args); err != nil {
+		return "arguments" + text
+	}
+	sorted, _ := json.Marshal(args) //nolint:errchkjson // it was JSON a moment ago
+	return "arguments" + string(sorted)
+}
+
+// cloneEvidence copies what is changed; bodies are replaced whole, never written to.
+func cloneEvidence(ev evidence.Evidence) evidence.Evidence {
+	ev.Exchanges = slices.Clone(ev.Exchanges)
+	for i := range ev.Exchanges {
+		x := &ev.Exchanges[i]
+		x.Request.Header, x.Response.Header = x.Request.Header.Clone(), x.Response.Header.Clone()
+	}
+	ev.Process = slices.Clone(ev.Process)
+	return ev
+}
+
+func jsonResponse(status int, body string) evidence.Response {
+	return evidence.Response{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body), End: "eof"}
+}

@@ -1,0 +1,389 @@
+package mutate
+
+import (
+	"bytes"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
+)
+
+// ofItem makes a condition that no page fulfils.
+func ofItem(holds func(c *cursor, it *item) bool) condition {
+	return func(c *cursor) bool { return c.theItem() != nil && holds(c, c.theItem()) }
+}
+
+// mutantLanguage is the language of mutants.yaml.
+func mutantLanguage() language {
+	return language{conditions: conditionWords(), families: conditionFamilies(), steps: stepWords(), verbs: stepVerbs(), texts: map[string]func(string) string{
+		"with-key": func(s string) string {
+			if strings.Contains(s, "?") {
+				return s + "&api_key=heron-kite-0123456789"
+			}
+			return s + "?api_key=heron-kite-0123456789"
+		},
+	}}
+}
+
+func conditionFamilies() map[string]func(string) condition {
+	matching := func(value func(c *cursor) string) func(string) condition {
+		return func(expr string) condition {
+			pattern := regexp.MustCompile(expr)
+			return func(c *cursor) bool { return pattern.MatchString(value(c)) }
+		}
+	}
+	return map[string]func(string) condition{
+		"model":  matching(func(c *cursor) string { return c.req.Model }),
+		"family": matching(func(c *cursor) string { return specs.ParseModel(c.req.Model).Family }),
+		"refuses": func(what string) condition {
+			return func(c *cursor) bool { return c.modelTakes().DoesRefuse(strings.ReplaceAll(what, "-", " ")) }
+		},
+		"thinks": func(form string) condition {
+			return func(c *cursor) bool { return slices.Contains(c.modelTakes().Thinking, form) }
+		},
+	}
+}
+
+// clientTypes are of items that stand in an input and that the client makes, apart from results.
+var clientTypes = regexp.MustCompile(`^((computer_call|local_shell_call|shell_call|apply_patch_call|tool_search)_output|mcp_approval_response|additional_tools|configuration_update)$`)
+
+// isModels reports whether the model, or a tool of the provider, made the item.
+func (p *page) isModels(it *item) bool {
+	kind := it.node.Get("type").Text()
+	return it.role == "assistant" && (!clientTypes.MatchString(kind) || kind == "tool_search_output" && it.node.Get("execution").Text() == "server")
+}
+
+// turnStart returns the ordinal of the first item after the last prompt.
+func (c *cursor) turnStart() int {
+	start := 0
+	for i, it := range c.items {
+		if !c.isModels(it) && it.kind != "result" {
+			start = i + 1
+		}
+	}
+	return start
+}
+
+func conditionWords() map[string]condition {
+	words := map[string]condition{
+		// Items.
+		"emitted": ofItem(func(c *cursor, it *item) bool { return c.wasEmitted(it) }),
+		"model":   ofItem(func(c *cursor, it *item) bool { return c.isModels(it) }),
+		"token":   ofItem(func(_ *cursor, it *item) bool { return it.token != "" }),
+		"sealed": ofItem(func(c *cursor, it *item) bool {
+			return it.token != "" && c.emitted["token"+wire.TokenKey(c.provider, it.token)]
+		}),
+		"id":        ofItem(func(_ *cursor, it *item) bool { return it.id != "" }),
+		"item-id":   ofItem(func(_ *cursor, it *item) bool { return it.itemID != "" }),
+		"open":      ofItem(func(c *cursor, _ *item) bool { return c.at >= c.turnStart() }),
+		"in-list":   ofItem(func(_ *cursor, it *item) bool { return it.parent.Is(tree.Array) }),
+		"last-item": ofItem(func(c *cursor, _ *item) bool { return c.at == len(c.items)-1 }),
+		"same-turn": ofItem(func(c *cursor, it *item) bool { return c.at > 0 && c.items[c.at-1].turn == it.turn }),
+		"first-of-kind": ofItem(func(c *cursor, it *item) bool {
+			return slices.IndexFunc(c.items, func(o *item) bool { return o.kind == it.kind }) == c.at
+		}),
+		"later-turn":     ofItem(func(_ *cursor, it *item) bool { return it.turn > 0 }),
+		"beside-another": ofItem(func(_ *cursor, it *item) bool { return len(it.parent.Items()) > 1 }),
+		"answers":        ofItem(func(c *cursor, it *item) bool { return it.kind == "result" && it.id != "" && c.callOf(it) >= 0 }),
+		"in-order": ofItem(func(c *cursor, it *item) bool {
+			before := c.callOf(c.items[c.at-1])
+			return before >= 0 && before < c.callOf(it)
+		}),
+		"other-id": ofItem(func(c *cursor, it *item) bool { return c.firstOf(it.kind, (*item).callID) != it.id }),
+		"prev-differs": ofItem(func(c *cursor, it *item) bool {
+			return c.items[c.at-1].token != "" || c.items[c.at-1].id != it.id
+		}),
+		"known-neighbour":    ofItem((*cursor).hasKnownNeighbour),
+		"before-call":        ofItem((*cursor).leadsToCall),
+		"beside-signed-call": ofItem((*cursor).isBesideSignedCall),
+		"replied-to": ofItem(func(c *cursor, _ *item) bool {
+			return slices.ContainsFunc(c.items[c.at:], func(o *item) bool { return c.wasEmitted(o) && (o.id != "" || o.token != "") })
+		}),
+		"known-call": ofItem(func(c *cursor, it *item) bool {
+			return c.emitted[argumentsKey(c.argumentText())] && !strings.Contains(it.id, "REDACTED")
+		}),
+		"sent-before":       ofItem((*cursor).wasSent),
+		"new-result":        ofItem(func(c *cursor, it *item) bool { return it.kind == "result" && c.callOf(it) >= 0 && c.at > c.lastCall() }),
+		"offered":           ofItem(func(c *cursor, it *item) bool { return c.offersTool(c.items[c.callOf(it)].name) }),
+		"server-error":      ofItem(func(_ *cursor, it *item) bool { return serverError.MatchString(string(encodeTree(it.node))) }),
+		"issued-ciphertext": ofItem((*cursor).isIssuedCiphertext),
+		"issued-result": ofItem(func(c *cursor, it *item) bool {
+			return c.wasReplied(`"tool_use_id":"` + it.node.Get("tool_use_id").Text() + `"`)
+		}),
+		"answered-by-server": ofItem(func(c *cursor, it *item) bool {
+			return slices.ContainsFunc(c.items, func(o *item) bool { return o.kind == "other" && o.node.Get("tool_use_id").Text() == it.itemID })
+		}),
+		"programmatic": ofItem(func(_ *cursor, it *item) bool {
+			caller := it.node.Get("caller").Get("type").Text()
+			return it.kind == "call" && caller != "" && caller != "direct"
+		}),
+		"of-malformed":    ofItem(func(c *cursor, it *item) bool { return c.isMalformedCall(it.id) }),
+		"tool":            ofItem(func(_ *cursor, it *item) bool { return it.kind == "tool" }),
+		"tool-slot":       ofItem(func(_ *cursor, it *item) bool { return it.kind == "tool" || it.kind == "slot" }),
+		"found-by-search": ofItem((*cursor).isFoundTool),
+		// Requests.
+		"stateful":         func(c *cursor) bool { return c.req.Stateful },
+		"recorded":         func(c *cursor) bool { return c.ev.Source == evidence.SourceRecording },
+		"missed":           func(c *cursor) bool { return c.theExchange().Missed },
+		"not-first":        func(c *cursor) bool { return c.n > 0 },
+		"socket":           func(c *cursor) bool { return c.theExchange().WebSocket != 0 },
+		"continues":        func(c *cursor) bool { return c.continuedExchange() != nil },
+		"continued-later":  (*cursor).isContinuedLater,
+		"same-process":     func(c *cursor) bool { return c.source.Process == c.theExchange().Process },
+		"reasons":          func(c *cursor) bool { return c.modelTakes().Reasoning != "" && c.modelTakes().Reasoning != "never" },
+		"knows-efforts":    func(c *cursor) bool { return c.modelTakes().Efforts != nil },
+		"knows-levels":     func(c *cursor) bool { return c.modelTakes().Levels != nil },
+		"knows-max-output": func(c *cursor) bool { return c.modelTakes().MaxOutput > 0 },
+		"before-2.5":       func(c *cursor) bool { return specs.ParseModel(c.req.Model).IsBefore(2, 5) },
+		"public":           (*cursor).isPublicAPI,
+		"defers": func(c *cursor) bool {
+			return slices.ContainsFunc(c.doc.Get("tools").List(), func(t *tree.Node) bool { return t.Get("defer_loading").True() })
+		},
+		"keeps-headers": func(c *cursor) bool {
+			h := c.theExchange().Request.Header
+			return h.Get("User-Agent") != "" && h.Get("Content-Type") != "" && h.Get("X-Api-Key") != ""
+		},
+		"chooses":     func(c *cursor) bool { return c.toolChoice() != "" },
+		"must-call":   func(c *cursor) bool { return mustCall.MatchString(c.toolChoice()) },
+		"other-tools": (*cursor).hasOtherTools,
+		// Replies.
+		"usable":           func(c *cursor) bool { return readReply(c.theExchange()).Usable() },
+		"broken":           func(c *cursor) bool { return isBroken(readReply(c.theExchange())) },
+		"stopped-short":    func(c *cursor) bool { return stopsShort.Match(c.theExchange().Response.Body) },
+		"stopped-at-limit": func(c *cursor) bool { return atLimit.MatchString(readReply(c.theExchange()).Stop) },
+	}
+	words["may-exceed-budget"] = func(c *cursor) bool {
+		h := c.theExchange().Request.Header
+		return strings.Contains(h.Get("Anthropic-Beta"), "interleaved") ||
+			c.doc.Get("tools") != nil && !words["keeps-headers"](c) && h.Get("Anthropic-Version") == ""
+	}
+	words["reasoning"] = func(c *cursor) bool {
+		return c.theItem() != nil && c.theItem().kind == "thinking" && words["sealed"](c)
+	}
+	return words
+}
+
+var (
+	// stopsShort are words of replies that are whole and no answer.
+	stopsShort  = regexp.MustCompile(`"(stop_reason|finishReason|status)":\s*"(max_tokens|model_context_window_exceeded|refusal|pause_turn|MAX_TOKENS|SAFETY|PROHIBITED_CONTENT|incomplete)"|"type":\s*"refusal"`)
+	atLimit     = regexp.MustCompile(`^(max_tokens|MAX_TOKENS|incomplete)$`)
+	mustCall    = regexp.MustCompile(`^(any|tool|required|function|(?i)any)$`)
+	serverError = regexp.MustCompile(`\\"isError\\":true|this tool always fails`)
+)
+
+func isBroken(r *wire.Reply) bool { return r.End == wire.Cut || r.End == wire.Failed }
+
+func (p *page) modelTakes() specs.Capability { return specs.FindCapability(p.provider, p.req.Model) }
+
+func (it *item) callID() string { return it.id }
+
+func (it *item) ownID() string { return it.itemID }
+
+// firstOf returns the first id of the items of a kind.
+func (p *page) firstOf(kind string, idOf func(*item) string) string {
+	for _, it := range p.items {
+		if it.kind == kind && idOf(it) != "" {
+			return idOf(it)
+		}
+	}
+	return ""
+}
+
+// callOf returns the ordinal of the call that an item answers: by id, or by a name that is
+// used once.
+func (p *page) callOf(result *item) int {
+	found := -1
+	for i, it := range p.items {
+		switch {
+		case it.kind != "call":
+		case result.id != "" && it.id == result.id:
+			return i
+		case result.id == "" && it.name == result.name && found >= 0:
+			return -1
+		case result.id == "" && it.name == result.name:
+			found = i
+		}
+	}
+	return found
+}
+
+func (p *page) lastCall() int {
+	last := -1
+	for i, it := range p.items {
+		if it.kind == "call" {
+			last = i
+		}
+	}
+	return last
+}
+
+// hasKnownNeighbour reports whether a neighbour still shows where an item came from when
+// its text does not.
+func (c *cursor) hasKnownNeighbour(it *item) bool {
+	known := func(c *cursor) bool {
+		return c.wasEmitted(c.theItem()) && (c.theItem().id != "" || c.theItem().token != "")
+	}
+	return it.itemID != "" || it.token != "" || c.isAt(c.at-1, known) || c.isAt(c.at+1, known)
+}
+
+// leadsToCall reports whether a call that a reply emitted follows before anybody else speaks.
+func (c *cursor) leadsToCall(*item) bool {
+	for _, it := range c.items[c.at+1:] {
+		if !c.isModels(it) {
+			return false
+		}
+		if it.kind == "call" && c.wasEmitted(it) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *cursor) isBesideSignedCall(it *item) bool {
+	signed := func(c *cursor) bool {
+		return c.theItem().turn == it.turn && c.theItem().kind == "call" && c.theItem().token != ""
+	}
+	return c.isAt(c.at-1, signed) || c.isAt(c.at+1, signed)
+}
+
+// wasSent reports whether an accepted request before holds the item as it is.
+func (c *cursor) wasSent(it *item) bool {
+	text := it.node.Raw()
+	return slices.ContainsFunc(c.ev.Exchanges[:c.n], func(x evidence.Exchange) bool {
+		return x.Response.Status < 400 && bytes.Contains(x.Request.Body, []byte(text))
+	})
+}
+
+// isFoundTool reports whether a search of the conversation found the tool.
+func (c *cursor) isFoundTool(tool *item) bool {
+	return slices.ContainsFunc(readItems(c.provider, c.doc), func(it *item) bool {
+		return it.node.Get("type").Text() == "tool_search_tool_result" && bytes.Contains(encodeTree(it.node), []byte(`"tool_name":"`+tool.name+`"`))
+	})
+}
+
+// wasReplied reports whether an earlier reply of the provider holds a text.
+func (c *cursor) wasReplied(text string) bool {
+	return slices.ContainsFunc(c.ev.Exchanges[:c.n], func(x evidence.Exchange) bool {
+		return x.Provider == c.provider && bytes.Contains(x.Response.Body, []byte(text))
+	})
+}
+
+// isIssuedCiphertext reports whether an earlier reply holds the ciphertext of a search result.
+func (c *cursor) isIssuedCiphertext(it *item) bool {
+	text := it.node.Get("encrypted_content").Text() + rootSpot(it.node).followPath("content[0].encrypted_content").node().Text()
+	return len(text) > 8 && !strings.Contains(text, "REDACTED") && c.wasReplied(text)
+}
+
+// isMalformedCall reports whether a reply gave the call arguments that are no object.
+func (c *cursor) isMalformedCall(id string) bool {
+	return id != "" && slices.ContainsFunc(c.ev.Exchanges, func(x evidence.Exchange) bool {
+		return slices.ContainsFunc(readReply(&x).Items, func(it wire.Item) bool {
+			args, err := tree.Parse(it.Args)
+			return it.What == wire.Call && it.ID == id && it.ArgsKnown && it.Type != "custom_tool_call" && (err != nil || !args.Is(tree.Object))
+		})
+	})
+}
+
+func (c *cursor) isPublicAPI() bool {
+	u, err := url.Parse(c.theExchange().Request.URL)
+	return err == nil && specs.ParseModel(c.req.Model).Family != "" &&
+		slices.Contains([]string{"api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com"}, u.Hostname())
+}
+
+// toolChoice is the kind of tool choice that the request makes.
+func (c *cursor) toolChoice() string {
+	choice := c.doc.Get("tool_choice")
+	config := c.doc.Any("toolConfig", "tool_config").Any("functionCallingConfig", "function_calling_config")
+	return choice.Text() + choice.Get("type").Text() + config.Get("mode").Text()
+}
+
+// hasOtherTools reports whether tools are given elsewhere than in the list.
+func (c *cursor) hasOtherTools() bool {
+	return c.doc.Any("mcp_servers", "prompt") != nil || slices.ContainsFunc(c.items, func(it *item) bool {
+		return slices.Contains([]string{"additional_tools", "tool_search_output", "tool_addition", "mcp_list_tools"}, it.node.Get("type").Text())
+	})
+}
+
+// readTools lists the tools of a request: kind is tool for a function that the client runs,
+// slot for all others.
+func (p *page) readTools() (list []*item) {
+	tools := p.doc.Get("tools")
+	for i, t := range tools.List() {
+		in, from, to := tools, i, i+1
+		if group := t.Any("functionDeclarations", "function_declarations"); p.provider == evidence.Gemini {
+			in, from, to = group, 0, len(group.List())
+		}
+		for k := from; k < to; k++ {
+			it := &item{kind: "slot", spot: spot{in, k, ""}, node: in.Items()[k], name: in.Items()[k].Get("name").Text()}
+			if kind := it.node.Get("type").Text(); it.node.Get("name") != nil && (kind == "" || kind == "custom" || kind == "function") {
+				it.kind = "tool"
+			}
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
+// offers reports whether the request declares a function of a name.
+func (p *page) offersTool(name string) bool {
+	return slices.ContainsFunc(p.readTools(), func(t *item) bool { return t.kind == "tool" && t.name == name })
+}
+
+// continuedExchange returns the exchange whose response the request goes on with, nil where
+// the evidence does not hold it.
+func (c *cursor) continuedExchange() (found *evidence.Exchange) {
+	id := c.doc.Get("previous_response_id").Text()
+	for i := range c.ev.Exchanges {
+		if x := &c.ev.Exchanges[i]; id != "" && readReply(x).ID == id {
+			found = x
+		}
+	}
+	return found
+}
+
+func (c *cursor) isContinuedLater() bool {
+	id := readReply(c.theExchange()).ID
+	return id != "" && c.theExchange().WebSocket == 0 && !strings.Contains(id, "REDACTED") &&
+		slices.ContainsFunc(c.ev.Exchanges, func(x evidence.Exchange) bool {
+			q := wire.ReadRequest(x.Provider, x.Request.Method, x.Request.URL, x.Request.Body)
+			return q.Op == wire.Generate && q.Doc.Get("previous_response_id").Text() == id
+		})
+}
+
+// readDocument reads the body of a request, nil for one that is not JSON.
+func readDocument(x *evidence.Exchange) *tree.Node {
+	doc, err := tree.Parse(x.Request.Body)
+	if err != nil {
+		return nil
+	}
+	return doc
+}
+
+// argumentText is the text of a call's arguments.
+func (c *cursor) argumentText() string {
+	text, _ := c.readText(":args")
+	return text
+}
+
+// resultWords returns where a result keeps its first words.
+func (c *cursor) resultWords() spot {
+	at := c.findSpot(":result")
+	for range 3 {
+		switch n := at.node(); {
+		case n.Is(tree.String):
+			return at
+		case n.Is(tree.Array):
+			i := slices.IndexFunc(n.Items(), func(part *tree.Node) bool { return part.Get("text").Is(tree.String) })
+			at = spot{n, i, ""}.followPath("text")
+		case n.Is(tree.Object):
+			i := slices.IndexFunc(n.Names(), func(name string) bool { return name != "name" })
+			at = spot{n, i, ""}
+		}
+	}
+	return spot{}
+}

@@ -1,13 +1,13 @@
 package check
 
 import (
-	"encoding/base64"
 	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // geminiRules judge thought signatures (reference §5.3, R22–R24).
@@ -106,17 +106,11 @@ func thoughtBase64(s *Trace, r *report) {
 				continue
 			}
 			r.addObserved(1)
-			if !isBase64(it.Token) {
+			if !tree.IsBase64(it.Token) {
 				r.addFinding(x, it.Under("thoughtSignature"), "G-19", "signature %s is not base64", maskToken(it.Token))
 			}
 		}
 	})
-}
-
-func isBase64(token string) bool {
-	s := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(token, "="))
-	_, err := base64.RawStdEncoding.DecodeString(s)
-	return err == nil
 }
 
 // samePart: the signature of a call returns on that call. On another part it

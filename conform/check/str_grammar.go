@@ -52,7 +52,7 @@ func geminiParts(x *exchange, r *report, at wire.Place, chunk *tree.Node) {
 			r.addFinding(x, at, "§3.3", "candidate has role %q, not model", role.Text())
 		}
 		for _, p := range c.Get("content").Get("parts").List() {
-			if t := p.Any("thoughtSignature", "thought_signature"); t != nil && !isBase64(t.Text()) {
+			if t := p.Any("thoughtSignature", "thought_signature"); t != nil && !tree.IsBase64(t.Text()) {
 				r.addFinding(x, at, "G-19", "signature %s is not base64", maskToken(t.Text()))
 			}
 		}

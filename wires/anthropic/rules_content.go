@@ -19,7 +19,10 @@ var contentRules = []anthropicRule{
 	sureRule("A-11", "reported", "no text is empty, and no message white space alone", someText),
 	sureRule("A-43", "reported", "there are up to four cache marks", fewMarks),
 	sureRule("A-52", "reported", "no cache mark of an hour stands behind one of five minutes", longMarksFirst),
-	sureRule("A-46", "documented", "images are readable and within their limits", imagesFit),
+	judged("PAR-010/size", sureRule("A-46", "documented", "there are no more images than the model takes", nil), imagesFew),
+	judged("PAR-010/base64", sureRule("A-46", "documented", "images are base64", nil), imagesDecoded),
+	judged("PAR-010/size", sureRule("A-46", "documented", "images are within their limits", nil), imagesSmall),
+	judged("PAR-010/media-type", sureRule("A-46", "documented", "images are of the type that they are called", nil), imagesNamed),
 	sureRule("A-47", "reported", "the result of an error has text and nothing but text", errorsSay),
 }
 

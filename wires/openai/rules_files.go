@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/base64"
 	"fmt"
 	"net/url"
 	urlpath "path"
@@ -13,93 +12,106 @@ import (
 )
 
 var fileRules = []rule.Rule[*request]{
-	liveRule("O-3", "an image has a file_id or an image_url", reported, rule.High, imagesHaveSource),
-	liveRule("O-30", "the data URL of an image is of a supported type and in base64", reported, rule.High, imagesReadable),
-	liveRule("O-30", "a file's data is a data URL of a supported type", recorded, rule.High, filesHaveType),
-	liveRule("O-30", "a file behind a URL has a supported type", recorded, rule.Medium, linksHaveType),
+	judged("PAR-010/file", liveRule("O-3", "an image has a file_id or an image_url", reported, rule.High, nil), imagesHaveSource),
+	judged("PAR-010/media-type", liveRule("O-30", "the data URL of an image is of a supported type", reported, rule.High, nil), imagesNamed),
+	judged("PAR-010/base64", liveRule("O-30", "the data URLs of images and files are base64", reported, rule.High, nil), dataDecoded),
+	judged("PAR-010/file", liveRule("O-30", "a file's data is a data URL of a supported type", recorded, rule.High, nil), filesNamed),
+	judged("PAR-010/file", liveRule("O-30", "a file behind a URL has a supported type", recorded, rule.Medium, nil), linksNamed),
 }
 
 var sizeRules = []rule.Rule[*request]{
 	liveRule("O-27", "the input fits the model's context, estimated at four bytes a token", recorded, rule.Medium, inputFits),
 }
 
-// eachPart calls f with each part of one type and its place, until f refuses.
-func (q *request) eachPart(typ string, f func(at string, part *tree.Node) *rule.Refusal) *rule.Refusal {
+// eachPart calls f with each part of the input and its place.
+func (q *request) eachPart(f func(at string, part *tree.Node)) {
 	for i := range q.items {
 		for _, member := range []string{"content", "output"} {
-			parts := q.items[i].Get(member).List()
-			for n := range parts {
-				if parts[n].Get("type").Text() != typ {
-					continue
-				}
-				if refusal := f(fmt.Sprintf("input[%d].%s[%d]", i, member, n), parts[n]); refusal != nil {
-					return refusal
-				}
+			for n, part := range q.items[i].Get(member).List() {
+				f(fmt.Sprintf("input[%d].%s[%d]", i, member, n), part)
 			}
 		}
 	}
-	return nil
 }
 
-func imagesHaveSource(q *request, _ rule.Env) *rule.Refusal {
-	return q.eachPart("input_image", func(at string, part *tree.Node) *rule.Refusal {
-		if part.Has("file_id") != part.Has("image_url") {
-			return nil
+// imagesHaveSource lets a part with both pass: which one counts is not known.
+func imagesHaveSource(q *request, p *rule.Pass) {
+	q.eachPart(func(at string, part *tree.Node) {
+		if part.Get("type").Text() == "input_image" && !part.Has("file_id") && !part.Has("image_url") {
+			p.Report(at, "the image has neither file_id nor image_url").Refuse(invalid("missing_mutually_exclusive_parameters", at,
+				"Missing mutually exclusive parameters: '%s'. Ensure you are providing exactly one of: 'file_id' or 'image_url'.", at))
 		}
-		if part.Has("file_id") {
-			return nil // both: which one counts is not known
-		}
-		return invalid("missing_mutually_exclusive_parameters", at,
-			"Missing mutually exclusive parameters: '%s'. Ensure you are providing exactly one of: 'file_id' or 'image_url'.", at)
 	})
 }
 
-// imagesReadable has the words of https://github.com/anomalyco/opencode/issues/23983.
-func imagesReadable(q *request, _ rule.Env) *rule.Refusal {
-	return q.eachPart("input_image", func(at string, part *tree.Node) *rule.Refusal {
-		link := part.Get("image_url").Text()
-		mime, isDataURL := mimeType(link)
-		if !isDataURL {
-			return nil
+// imageRefused has the words of https://github.com/anomalyco/opencode/issues/23983.
+func imageRefused(at, fault string) *rule.Refusal {
+	return invalid("invalid_value", at, "Invalid '%s'. Expected a base64-encoded data URL with an image MIME type "+
+		"(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got %s.", at, fault)
+}
+
+var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
+
+func imagesNamed(q *request, p *rule.Pass) {
+	q.eachPart(func(at string, part *tree.Node) {
+		mime, isDataURL := mimeType(part.Get("image_url").Text())
+		if !isDataURL || part.Get("type").Text() == "input_file" {
+			return
 		}
-		_, data, _ := strings.Cut(link, ",")
-		fault := "unsupported MIME type '" + mime + "'"
-		if slices.Contains([]string{"image/jpeg", "image/jpg", "image/png", "image/gif", "image/webp"}, strings.ToLower(mime)) {
-			bytes, err := base64.StdEncoding.DecodeString(data)
-			switch {
-			case err != nil:
-				fault = "an invalid base64-encoded value"
-			case len(bytes) == 0:
-				fault = "empty base64-encoded bytes"
-			default:
-				return nil
-			}
+		p.Observe()
+		if lower := strings.ToLower(mime); !slices.Contains(imageTypes, lower) && lower != "image/jpg" {
+			p.Report(at+".image_url", "the image is of type %q, which is none of %s", rule.Shorten(mime), strings.Join(imageTypes, ", ")).
+				Refuse(imageRefused(at+".image_url", "unsupported MIME type '"+mime+"'"))
 		}
-		at += ".image_url"
-		return invalid("invalid_value", at, "Invalid '%s'. Expected a base64-encoded data URL with an image MIME type "+
-			"(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got %s.", at, fault)
 	})
 }
 
-func filesHaveType(q *request, _ rule.Env) *rule.Refusal {
-	return q.eachPart("input_file", func(at string, part *tree.Node) *rule.Refusal {
-		data := part.Get("file_data")
-		if !data.Is(tree.String) || data.Text() == "" {
-			return nil
+// dataDecoded lets a recorder cut the bytes out.
+func dataDecoded(q *request, p *rule.Pass) {
+	q.eachPart(func(at string, part *tree.Node) {
+		kind, field := "image", "image_url"
+		if part.Get("type").Text() == "input_file" {
+			kind, field = "file", "file_data"
 		}
-		var fault string
-		switch mime, ok := mimeType(data.Text()); {
-		case !ok:
-			fault = "a value without the 'data:' prefix"
-		case unsupportedFile(mime):
-			fault = "unsupported MIME type '" + mime + "'"
-		default:
-			return nil
+		link := part.Get(field).Text()
+		form, data, _ := strings.Cut(link, ",")
+		if _, isDataURL := mimeType(link); !isDataURL || !strings.HasSuffix(form, "base64") || strings.Contains(data, "REDACTED") {
+			return
+		}
+		p.Observe()
+		fault := "an invalid base64-encoded value"
+		switch {
+		case data == "":
+			fault = "empty base64-encoded bytes"
+		case tree.IsBase64(data):
+			return
+		}
+		b := p.Report(at+"."+field, "the data of the %s are not base64", kind)
+		if kind == "image" {
+			b.Refuse(imageRefused(at+".image_url", fault))
+		}
+	})
+}
+
+func filesNamed(q *request, p *rule.Pass) {
+	q.eachPart(func(at string, part *tree.Node) {
+		data := part.Get("file_data").Text()
+		if data == "" {
+			return
 		}
 		at += ".file_data"
-		return invalid("invalid_value", at, "Invalid file data: '%s'. Expected a base64-encoded data URL with a valid file MIME type "+
-			"(e.g. 'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got %s. "+
-			"Please see https://platform.openai.com/docs/assistants/tools/file-search#supported-files for supported file types.", at, fault)
+		refused := func(fault string) *rule.Refusal {
+			return invalid("invalid_value", at, "Invalid file data: '%s'. Expected a base64-encoded data URL with a valid file MIME type "+
+				"(e.g. 'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got %s. "+
+				"Please see https://platform.openai.com/docs/assistants/tools/file-search#supported-files for supported file types.", at, fault)
+		}
+		p.Observe()
+		switch mime, ok := mimeType(data); {
+		case !ok:
+			p.Report(at, "file_data is not a data URL").Refuse(refused("a value without the 'data:' prefix"))
+		case unsupportedFile(mime):
+			p.Report(at, "file_data is of type %q, which is not read as a document", rule.Shorten(mime)).Refuse(refused("unsupported MIME type '" + mime + "'"))
+		}
 	})
 }
 
@@ -117,13 +129,13 @@ func unsupportedFile(mime string) bool {
 
 var mediaEndings = map[string]bool{".mp3": true, ".wav": true, ".ogg": true, ".flac": true, ".m4a": true, ".mp4": true, ".mov": true, ".mkv": true, ".webm": true, ".avi": true}
 
-func linksHaveType(q *request, _ rule.Env) *rule.Refusal {
-	return q.eachPart("input_file", func(_ string, part *tree.Node) *rule.Refusal {
+func linksNamed(q *request, p *rule.Pass) {
+	q.eachPart(func(at string, part *tree.Node) {
 		link, err := url.Parse(part.Get("file_url").Text())
 		if err == nil && mediaEndings[strings.ToLower(urlpath.Ext(link.Path))] {
-			return invalid("unsupported_file", "input", "The file type you uploaded is not supported. Please try again with a pdf")
+			p.Report(at, "the file at file_url is of type %s, which is not read as a document", urlpath.Ext(link.Path)).
+				Refuse(invalid("unsupported_file", "input", "The file type you uploaded is not supported. Please try again with a pdf"))
 		}
-		return nil
 	})
 }
 
@@ -143,13 +155,13 @@ func (q *request) textSize() int {
 	for i := range q.items {
 		size -= len(q.items[i].Get("encrypted_content").Raw())
 	}
-	for typ, members := range map[string][]string{"input_image": {"image_url"}, "input_file": {"file_data"}} {
-		_ = q.eachPart(typ, func(_ string, part *tree.Node) *rule.Refusal {
-			for _, m := range members {
-				size -= len(part.Get(m).Raw())
-			}
-			return nil
-		})
-	}
+	q.eachPart(func(_ string, part *tree.Node) {
+		switch part.Get("type").Text() {
+		case "input_image":
+			size -= len(part.Get("image_url").Raw())
+		case "input_file":
+			size -= len(part.Get("file_data").Raw())
+		}
+	})
 	return size
 }

@@ -24,23 +24,17 @@ type Name string
 
 // The schemas.
 const (
-	AnthropicRequest Name = "anthropic.request"
-	AnthropicEvent   Name = "anthropic.event"
-	OpenAIRequest    Name = "openai.request"
-	OpenAIEvent      Name = "openai.event"
-	GeminiRequest    Name = "gemini.request"
-	GeminiChunk      Name = "gemini.chunk"
-	Requirement      Name = "requirement.v2"
-	Report           Name = "conform.report.v2"
-	Check            Name = "conform.check.v2"
-	List             Name = "conform.list.v2"
-	Explain          Name = "conform.explain.v1"
-	Matrix           Name = "conform.matrix.v1"
-	Observe          Name = "conform.observe.v1"
-	Lint             Name = "conform.lint.v1"
-	Inspector        Name = "conform.inspector.v1" // the document inside an HTML report
-	Profile          Name = "profile.v1"           // an agent, YAML read as JSON
-	Rules            Name = "rules.v1"             // a team's own rules, YAML read as JSON
+	Requirement Name = "requirement.v2"
+	Report      Name = "conform.report.v2"
+	Check       Name = "conform.check.v2"
+	List        Name = "conform.list.v2"
+	Explain     Name = "conform.explain.v1"
+	Matrix      Name = "conform.matrix.v1"
+	Observe     Name = "conform.observe.v1"
+	Lint        Name = "conform.lint.v1"
+	Inspector   Name = "conform.inspector.v1" // the document inside an HTML report
+	Profile     Name = "profile.v1"           // an agent, YAML read as JSON
+	Rules       Name = "rules.v1"             // a team's own rules, YAML read as JSON
 
 	RecorderVerify      Name = "recorder.verify.v1"
 	RecorderInspect     Name = "recorder.inspect.v1"

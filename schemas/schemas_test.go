@@ -15,7 +15,7 @@ import (
 )
 
 func TestEverySchemaCompilesForEveryType(t *testing.T) {
-	if !slices.Contains(Names(), AnthropicEvent) {
+	if !slices.Contains(Names(), "anthropic.event") {
 		t.Fatal(Names())
 	}
 	for _, name := range Names() {
@@ -41,19 +41,19 @@ func TestValidate(t *testing.T) {
 		doc  string
 		want string // "" is valid
 	}{
-		{AnthropicEvent, `{"type":"ping"}`, ""},
-		{AnthropicEvent, `{"type":"content_block_stop","index":0,"new":1}`, ""},
-		{AnthropicEvent, `{"type":"never_seen","index":"x"}`, ""},
-		{AnthropicEvent, `{"type":"content_block_stop"}`, "anthropic.event: index is required"},
-		{AnthropicEvent, `{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta"}}`, "anthropic.event: delta: signature is required"},
-		{AnthropicEvent, `{"type":"content_block_delta","index":-1,"delta":{"type":"signature_delta"}}`, "(and 1 more)"},
-		{AnthropicEvent, `{"type":7}`, "type: Invalid type"},
-		{AnthropicEvent, `{}`, "type is required"},
-		{AnthropicEvent, `[]`, "Invalid type. Expected: object"},
-		{AnthropicRequest, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text"}]}]}`, "messages[0].content"},
-		{OpenAIEvent, `{"type":"response.function_call_arguments.delta","item_id":"i","output_index":0,"delta":1}`, "delta: Invalid type"},
-		{GeminiChunk, `{"candidates":[{"finishReason":"NEW_REASON"}]}`, ""},
-		{GeminiChunk, `{"candidates":{}}`, "candidates: Invalid type"},
+		{"anthropic.event", `{"type":"ping"}`, ""},
+		{"anthropic.event", `{"type":"content_block_stop","index":0,"new":1}`, ""},
+		{"anthropic.event", `{"type":"never_seen","index":"x"}`, ""},
+		{"anthropic.event", `{"type":"content_block_stop"}`, "anthropic.event: index is required"},
+		{"anthropic.event", `{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta"}}`, "anthropic.event: delta: signature is required"},
+		{"anthropic.event", `{"type":"content_block_delta","index":-1,"delta":{"type":"signature_delta"}}`, "(and 1 more)"},
+		{"anthropic.event", `{"type":7}`, "type: Invalid type"},
+		{"anthropic.event", `{}`, "type is required"},
+		{"anthropic.event", `[]`, "Invalid type. Expected: object"},
+		{"anthropic.request", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text"}]}]}`, "messages[0].content"},
+		{"openai.event", `{"type":"response.function_call_arguments.delta","item_id":"i","output_index":0,"delta":1}`, "delta: Invalid type"},
+		{"gemini.chunk", `{"candidates":[{"finishReason":"NEW_REASON"}]}`, ""},
+		{"gemini.chunk", `{"candidates":{}}`, "candidates: Invalid type"},
 	} {
 		err := Validate(c.name, []byte(c.doc))
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -76,11 +76,11 @@ func TestSyntaxComesFirst(t *testing.T) {
 		`{"type":NaN}`:           "invalid character",
 		`{"type":"ping"} // end`: "something follows",
 	} {
-		if err := Validate(AnthropicEvent, []byte(doc)); !errors.Is(err, ErrSyntax) || !strings.Contains(err.Error(), want) {
+		if err := Validate("anthropic.event", []byte(doc)); !errors.Is(err, ErrSyntax) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", doc, err)
 		}
 	}
-	if err := Validate(AnthropicEvent, []byte(" {\"type\":\"ping\"}\n")); err != nil {
+	if err := Validate("anthropic.event", []byte(" {\"type\":\"ping\"}\n")); err != nil {
 		t.Error(err)
 	}
 	if err := Validate("nothing", nil); err == nil || !strings.Contains(err.Error(), "no such schema; one of [anthropic.event") {
@@ -93,7 +93,7 @@ func TestConcurrentUse(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for _, kind := range []string{"ping", "message_stop", "other"} {
-				if err := Validate(AnthropicEvent, []byte(`{"type":"`+kind+`"}`)); err != nil {
+				if err := Validate("anthropic.event", []byte(`{"type":"`+kind+`"}`)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -103,8 +103,8 @@ func TestConcurrentUse(t *testing.T) {
 }
 
 func FuzzValidate(f *testing.F) {
-	f.Add(string(AnthropicEvent), []byte(`{"type":"content_block_start","index":0}`))
-	f.Add(string(OpenAIRequest), []byte(`{"model":"m","input":[{"type":"reasoning"}]}`))
+	f.Add(string("anthropic.event"), []byte(`{"type":"content_block_start","index":0}`))
+	f.Add(string("openai.request"), []byte(`{"model":"m","input":[{"type":"reasoning"}]}`))
 	f.Fuzz(func(t *testing.T, name string, doc []byte) {
 		if err := Validate(Name(name), doc); err == nil && !json.Valid(doc) {
 			t.Fatalf("%q is not JSON, yet valid", doc)
@@ -137,7 +137,7 @@ func TestCorpus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		schema := map[string]Name{"anthropic": AnthropicEvent, "openai": OpenAIEvent, "gemini": GeminiChunk}[provider]
+		schema := map[string]Name{"anthropic": "anthropic.event", "openai": "openai.event", "gemini": "gemini.chunk"}[provider]
 		seen := map[string]int{}
 		for line := range bytes.Lines(body) {
 			data, ok := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte("data: "))
@@ -181,7 +181,7 @@ func readFile(t *testing.T, name string, v any) {
 func BenchmarkValidateEvent(b *testing.B) {
 	doc := []byte(`{"type":"response.function_call_arguments.delta","item_id":"fc_1","output_index":0,"delta":"{\"a\":","sequence_number":7,"obfuscation":"xx"}`)
 	for b.Loop() {
-		if err := Validate(OpenAIEvent, doc); err != nil {
+		if err := Validate("openai.event", doc); err != nil {
 			b.Fatal(err)
 		}
 	}

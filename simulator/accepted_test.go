@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // passing is a request that looks faulty, or a fault put into the second request

@@ -149,7 +149,7 @@ func (j *judge) document(body []byte) event {
 	return e
 }
 
-var eventSchemas = map[string]schemas.Name{"anthropic": schemas.AnthropicEvent, "openai": schemas.OpenAIEvent, "gemini": schemas.GeminiChunk}
+var eventSchemas = map[string]schemas.Name{"anthropic": "anthropic.event", "openai": "openai.event", "gemini": "gemini.chunk"}
 
 // schema holds messages against the provider's schema.
 func (j *judge) schema(provider string, raw []byte) {

@@ -398,3 +398,18 @@ func TestStartRefusesOtherMachines(t *testing.T) {
 		}
 	}
 }
+
+// TestScenarioModels holds that every model that a scenario asks for is served.
+func TestScenarioModels(t *testing.T) {
+	all, err := specs.Scenarios()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		for _, target := range s.Targets {
+			if _, ok := providers[target.Provider].info(target.Model); !ok && len(s.Turns) > 0 {
+				t.Errorf("%s: %s is not served", s.Name, target.Model)
+			}
+		}
+	}
+}

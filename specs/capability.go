@@ -57,7 +57,6 @@ var refusable = datafile.OneOf("sampling", "temperature beside top_p", "forced t
 func parseCapabilities(file string, data []byte) (all map[string][]Capability, err error) {
 	f := datafile.Read(file, data, &all, datafile.Options{Rules: map[string]datafile.Rule{"refusable": refusable}})
 	for provider, rows := range all {
-		f.AddUnless(slices.Contains(providers, provider), provider, "is not a provider")
 		for i, row := range rows {
 			f.AddUnless(row.Budget == nil || len(row.Budget) == 2, fmt.Sprintf("%s[%d].budget", provider, i), "is not two numbers")
 		}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // TestCapabilities: each row is reached by the models it is for.
@@ -40,10 +42,15 @@ func TestCapabilities(t *testing.T) {
 			t.Errorf("%s: %+v", c.model, got)
 		}
 	}
+	all, err := capabilities()
+	for provider := range all {
+		if wires.Find(provider) == nil || err != nil {
+			t.Errorf("capabilities.yaml: %s is not the name of a wire (%v)", provider, err)
+		}
+	}
 	for text, want := range map[string]string{
 		"openai:\n  - {models: gpt, refuses: [air]}": `refuses[0]: "air" is not known`,
 		"openai:\n  - {refuses: [prefill]}":          `key "openai[0].models" is missing`,
-		"azure:\n  - {models: gpt}":                  "not a provider",
 		"openai:\n  - {models: gpt, budget: [1]}":    "two numbers",
 		"openai:\n  - {models: gpt, color: 1}":       "color",
 	} {
@@ -54,7 +61,7 @@ func TestCapabilities(t *testing.T) {
 }
 
 func TestMembers(t *testing.T) {
-	for _, provider := range providers {
+	for _, provider := range wires.Names() {
 		if objects, err := RequestObjects(provider); err != nil || objects["request"] == nil {
 			t.Fatal(provider, err)
 		}

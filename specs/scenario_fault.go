@@ -1,11 +1,11 @@
 package specs
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/internal/datafile"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // The ends that not every provider has.
@@ -22,13 +22,6 @@ const (
 	StopBlocked Stop = "blocked_prompt"
 )
 
-// stops are the ends a scenario can ask for, by provider.
-var stops = map[string][]Stop{
-	"anthropic": {StopEnd, StopTool, StopMaxTokens, StopRefusal, StopPause, stopContext},
-	"openai":    {StopEnd, StopTool, StopMaxTokens, StopRefusal, StopFilter},
-	"gemini":    {StopEnd, StopTool, StopMaxTokens, StopRefusal, StopFilter, StopBlocked},
-}
-
 // Rejection refuses a request with a status before the turn is sent.
 type Rejection struct {
 	// Kind is "rate_limit", "quota", "overloaded", "server", "timeout" or
@@ -36,8 +29,8 @@ type Rejection struct {
 	// "tool", "effort" or "token".
 	Kind string `yaml:"kind" data:"required,is=rejection"`
 	// Retry is the form in which the provider says when to come back:
-	// "seconds", "date", "milliseconds", or "" when it does not say. Gemini has
-	// one form, whatever is asked for.
+	// "seconds", "date", "milliseconds", or "" when it does not say. Some
+	// providers have one form, whatever is asked for.
 	Retry string `yaml:"retry" data:"one=seconds date milliseconds"`
 	// Times is how often the same request is turned down, at least 1.
 	Times int `yaml:"times" data:"min=1"`
@@ -80,19 +73,17 @@ const (
 	GreaseBlock Grease = "unknown_block"
 	// GreaseField adds an unknown field to every event, or to the document.
 	GreaseField Grease = "unknown_field"
-	// GreaseStart sends message_start twice (anthropic).
+	// GreaseStart sends the event that starts a message twice.
 	GreaseStart Grease = "duplicate_start"
-	// GreaseStop begins with an empty chunk that says STOP (gemini).
+	// GreaseStop begins with an empty chunk that says STOP.
 	GreaseStop Grease = "leading_stop"
-	// GreaseUsage ends with a chunk of usage and nothing else (gemini).
+	// GreaseUsage ends with a chunk of usage and nothing else.
 	GreaseUsage Grease = "usage_trailer"
 )
 
 var (
 	// contentRejections are about what a request holds.
 	contentRejections = []string{"image", "tool", "effort", "token"}
-	// greaseOf restricts a kind to one provider.
-	greaseOf = map[Grease]string{GreaseStart: "anthropic", GreaseStop: "gemini", GreaseUsage: "gemini"}
 )
 
 // checkFor checks that provider can do what the turn at a path asks for.
@@ -104,13 +95,17 @@ func (t Turn) checkFor(f *datafile.File, at, provider string) {
 		return slices.ContainsFunc(t.Emit, func(b Block) bool { return b.For(provider) && (kinds == nil || slices.Contains(kinds, b.Kind)) })
 	}
 	f.AddUnless(len(t.Emit) == 0 || emits(), at, "emits nothing for %s", provider)
-	f.AddUnless(t.Stop == "" || slices.Contains(stops[provider], t.Stop), at, "%s has no stop %s; known there: %s", provider, t.Stop, strings.Join(namesOf(stops[provider]), ", "))
-	f.AddUnless(provider != "openai" || t.Stop != StopRefusal || emits(KindText), at, "a refusal of openai is a text; the turn has none")
+	w := wires.Find(provider)
+	f.AddUnless(t.Stop == "" || slices.Contains(w.Scripts.Stops, string(t.Stop)), at,
+		"%s has no stop %s; known there: %s", provider, t.Stop, strings.Join(w.Scripts.Stops, ", "))
+	f.AddUnless(!w.Scripts.RefusesInText || t.Stop != StopRefusal || emits(KindText), at, "a refusal of %s is a text; the turn has none", provider)
 	f.AddUnless(t.Stop != StopBlocked || len(t.Emit) == 0, at, "a prompt that is blocked gets no reply; leave emit out")
-	f.AddUnless(!t.Lost || provider == "openai", at, "lost is for openai only, where requests name replies")
+	f.AddUnless(!t.Lost || w.Scripts.LosesReplies, at, "lost is for providers whose requests name replies; a scenario with it cannot be for %s", provider)
 	for _, g := range t.Grease {
-		of := cmp.Or(greaseOf[g], provider)
-		f.AddUnless(of == provider, at, "grease %s is for %s only; a scenario with it cannot be for %s", g, of, provider)
+		isOwn := func(w *wires.Wire) bool { return slices.Contains(w.Scripts.Greases, string(g)) }
+		if i := slices.IndexFunc(wires.All(), isOwn); i >= 0 {
+			f.AddUnless(isOwn(w), at, "grease %s is for %s only; a scenario with it cannot be for %s", g, wires.All()[i].Name, provider)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/meerkat-go/conformance/internal/datafile"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 const (
@@ -97,7 +98,7 @@ func (c *chunk) UnmarshalText(text []byte) error {
 func (a *After) UnmarshalText(text []byte) error {
 	count, err := strconv.Atoi(string(text))
 	*a = After{}
-	for _, provider := range providers {
+	for _, provider := range wires.Names() {
 		(*a)[provider] = count
 	}
 	return err
@@ -163,13 +164,13 @@ func ParseScenario(file string, data []byte) (*Scenario, error) {
 
 func (e *scenarioEntry) asScenario(f *datafile.File) *Scenario {
 	s := &e.Scenario
-	for _, provider := range providers {
+	for _, provider := range wires.Names() {
 		if t, ok := e.Providers[provider]; ok {
 			t.Provider = provider
 			s.Targets = append(s.Targets, t)
 		}
 	}
-	f.AddUnless(s.Targets != nil, "providers", "names no provider; name at least one of %s", strings.Join(providers, ", "))
+	f.AddUnless(s.Targets != nil, "providers", "names no provider; name at least one of %s", strings.Join(wires.Names(), ", "))
 	for i, entry := range e.Steps {
 		step := entry.Step
 		step.Exit = cmp.Or(step.Exit, ExitOK)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/datafile"
 	"github.com/meerkat-go/conformance/schemas"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 const goodScenario = `Agents lose thoughts.
@@ -244,7 +245,7 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"- prompt: go", "- promt: go", `x.txtar:11:5: key "player[0].promt" is not known; did you mean prompt?`},
 		{"- prompt: go", "- {prompt: go, kill: true, interrupt: true}", `x.txtar:11:5: player[0]: a step has one of interrupt and kill`},
 		{"- prompt: go", "- {prompt: go, effort: default}", `x.txtar:11:5: player[0]: effort is for a step with resume or fork: a process is started with one effort`},
-		{"stop: max_tokens", "lost: true", `x.txtar:15:5: turns[0]: lost is for openai only, where requests name replies`},
+		{"stop: max_tokens", "lost: true", `x.txtar:15:5: turns[0]: lost is for providers whose requests name replies`},
 		{"- prompt: go", "- {prompt: go, switch: {anthropic: gpt-5.5}}", `x.txtar:11:5: player[0]: switch is for a step with resume or fork: a process is started with one model`},
 		{"role: noargs", "role: nargs", `x.txtar:23:22: turns[0].emit[6].call.role: "nargs" is not known; use echo, fail, noargs, slow, large, image, awkward, any, unknown, agent, await; did you mean noargs?`},
 		{"role: noargs", "role: noargs, partial: '{}'", `x.txtar:23:39: turns[0].emit[6].call.partial: ends in the middle of the arguments, and these are whole: {}`},
@@ -396,8 +397,8 @@ func TestEmbeddedScenarios(t *testing.T) {
 				t.Errorf("%s: requirement %s is not in the catalogue", s.Name, id)
 			}
 		}
-		if i < len(all) && len(s.Targets) != len(providers) && !isForOneProvider(s) {
-			t.Errorf("%s: has %d providers, want all of %v", s.Name, len(s.Targets), providers)
+		if i < len(all) && len(s.Targets) != len(wires.Names()) && !isForOneProvider(s) {
+			t.Errorf("%s: has %d providers, want all of %v", s.Name, len(s.Targets), wires.Names())
 		}
 	}
 }
@@ -405,7 +406,9 @@ func TestEmbeddedScenarios(t *testing.T) {
 // isForOneProvider reports whether a scenario shows what only one provider does.
 func isForOneProvider(s *Scenario) bool {
 	return slices.ContainsFunc(s.Turns, func(t Turn) bool {
-		return slices.ContainsFunc(t.Grease, func(g Grease) bool { return greaseOf[g] != "" })
+		return slices.ContainsFunc(t.Grease, func(g Grease) bool {
+			return slices.ContainsFunc(wires.All(), func(w *wires.Wire) bool { return slices.Contains(w.Scripts.Greases, string(g)) })
+		})
 	})
 }
 

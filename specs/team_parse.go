@@ -15,6 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // Limits of a file of team rules. Expressions are RE2, which takes time in proportion to
@@ -189,8 +190,8 @@ func (p *teamRuleParser) readProviders(value *yaml.Node) {
 		list = value.Content
 	}
 	for _, v := range list {
-		if !slices.Contains(providers, v.Value) {
-			p.addFault("provider", "provider %q is unknown; %s", v.Value, spelling.Advice(v.Value, providers))
+		if wires.Find(v.Value) == nil {
+			p.addFault("provider", "provider %q is unknown; %s", v.Value, spelling.Advice(v.Value, wires.Names()))
 			continue
 		}
 		p.rule.Requirement.Applies.Provider = append(p.rule.Requirement.Applies.Provider, v.Value)
@@ -312,9 +313,6 @@ func (p *teamRuleParser) narrowProviders(base Requirement) {
 	}
 }
 
-// requiredMembers are those without which a provider takes no request.
-var requiredMembers = map[string][]string{"anthropic": {"model", "messages", "max_tokens"}, "openai": {"model"}, "gemini": {"contents"}}
-
 func (p *teamRuleParser) finishAssertion() {
 	a, r := &p.assertion, &p.rule.Requirement
 	r.Checks = []string{r.ID + "/request"}
@@ -327,12 +325,18 @@ func (p *teamRuleParser) finishAssertion() {
 		p.addFault("absent", "contradicts itself: what is absent cannot be present, equal or matched")
 	case a.findContradiction(a) != "":
 		p.addFault("matches", "contradicts itself: %s cannot be %s", a.Selector(), a.findContradiction(a))
-	case a.Absent && strings.EqualFold(a.Header, "anthropic-version") && emptyOrContains(r.Applies.Provider, "anthropic"):
-		p.addFault("absent", "contradicts PAR-011: anthropic takes no request without the header anthropic-version")
 	}
-	for _, provider := range providers {
-		if a.Absent && len(a.Path) == 1 && emptyOrContains(r.Applies.Provider, provider) && slices.Contains(requiredMembers[provider], a.Path[0].Name) {
-			p.addFault("absent", "contradicts HYG-001: %s takes no request without %s", provider, a.Path[0].Name)
+	for _, w := range wires.All() {
+		if !a.Absent || !emptyOrContains(r.Applies.Provider, w.Name) {
+			continue
+		}
+		for header := range w.Required {
+			if strings.EqualFold(a.Header, header) {
+				p.addFault("absent", "contradicts PAR-011: %s takes no request without the header %s", w.Name, strings.ToLower(header))
+			}
+		}
+		if len(a.Path) == 1 && slices.Contains(w.Body.Required, a.Path[0].Name) {
+			p.addFault("absent", "contradicts HYG-001: %s takes no request without %s", w.Name, a.Path[0].Name)
 		}
 	}
 	p.rule.Assertion = a

@@ -2,6 +2,7 @@ package specs
 
 import (
 	"encoding/json"
+	"github.com/meerkat-go/conformance/wires"
 	"regexp"
 	"strings"
 )
@@ -84,7 +85,7 @@ func scalarText(value string) string {
 // overlapsWith reports whether two rules speak of one provider.
 func (r *TeamRule) overlapsWith(other *TeamRule) bool {
 	mine, theirs := r.Requirement.Applies.Provider, other.Requirement.Applies.Provider
-	for _, p := range providers {
+	for _, p := range wires.Names() {
 		if emptyOrContains(mine, p) && emptyOrContains(theirs, p) {
 			return true
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/datafile"
 	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // Areas are the first parts of requirement ids, in the order reports show them.
@@ -16,14 +17,13 @@ var Areas = []string{"ORD", "SIG", "MOD", "RES", "STR", "TOOL", "ERR", "PAR", "T
 	"BUD", "OPS", "MCP", "CAS", "RED", "HYG", TeamArea}
 
 var (
-	providers = []string{"anthropic", "openai", "gemini"}
-	kebab     = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	idForm    = regexp.MustCompile(`^([A-Z]+)-[0-9]{3}$`)
+	kebab  = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	idForm = regexp.MustCompile(`^([A-Z]+)-[0-9]{3}$`)
 )
 
 // rules are those that the tags of this package name.
 var rules = map[string]datafile.Rule{
-	"provider":    datafile.OneOf(providers...),
+	"provider":    func(path, text string) error { return datafile.OneOf(wires.Names()...)(path, text) },
 	"source":      datafile.OneOf("cassette", "simulator", "live", "recording"),
 	"document":    datafile.OneOf("wire rules"), // specs/wire-rules.md
 	"consequence": datafile.OneOf(namesOf(Consequences)...),

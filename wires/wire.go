@@ -52,6 +52,11 @@ type Facts struct {
 	// Required are the headers, with their values, that every request carries.
 	Required map[string]string
 
+	// Schemas are the names of the JSON Schemas of a request, and of an event or a whole reply; empty
+	// where package schemas has none.
+	RequestSchema, EventSchema string
+
+	Scripts     Scripts
 	Credentials Credentials
 	Environment Environment
 	Models      Models
@@ -175,6 +180,15 @@ type Models struct {
 	Public *regexp.Regexp
 }
 
+// Scripts say what a scenario can ask of a simulated provider.
+type Scripts struct {
+	// Stops are the ends of replies, Greases the harmless novelties that only this wire has.
+	Stops, Greases []string
+	// RefusesInText says that a refusal is a text of the reply, LosesReplies that requests name replies
+	// that the provider may have lost.
+	RefusesInText, LosesReplies bool
+}
+
 // Body names the members of requests by what they hold.
 type Body struct {
 	Conversation []string // who said what
@@ -187,6 +201,8 @@ type Body struct {
 	Tokens       []string // what only the provider understands: signatures, encrypted content
 	// PromptRoles are the roles of turns that carry the system prompt.
 	PromptRoles []string
+	// Required are the members without which the provider takes no request.
+	Required []string
 	// ResultTypes are the types of blocks that answer a call, ResultMembers the members by which
 	// such a block is known where blocks have no type.
 	ResultTypes, ResultMembers []string

@@ -18,16 +18,15 @@ var schemaRules = map[string]rule{
 	"HYG-001/schema": followsSchema,
 }
 
-var requestSchemas = map[string]schemas.Name{
-	evidence.Anthropic: schemas.AnthropicRequest, evidence.OpenAI: schemas.OpenAIRequest, evidence.Gemini: schemas.GeminiRequest,
-}
-
 // followsSchema: what the schema says of single fields, whatever their history.
 func followsSchema(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
+		if x.wire.RequestSchema == "" {
+			return
+		}
 		r.addObserved(1)
 		invalid := (*schemas.Invalid)(nil)
-		if !errors.As(schemas.Validate(requestSchemas[x.Provider], x.Request.Body), &invalid) {
+		if !errors.As(schemas.Validate(schemas.Name(x.wire.RequestSchema), x.Request.Body), &invalid) {
 			return
 		}
 		for _, p := range onePerPlace(invalid.Problems) {
@@ -90,17 +89,16 @@ func nodeAt(n *tree.Node, path string) *tree.Node {
 // in place of the provider is judged, too.
 func (s *Trace) BrokenReply() string {
 	for _, x := range s.x {
+		if x.wire.EventSchema == "" {
+			continue
+		}
 		for i, doc := range x.replyDocuments() {
-			if err := schemas.Validate(replySchemas[x.Provider], doc); err != nil {
+			if err := schemas.Validate(schemas.Name(x.wire.EventSchema), doc); err != nil {
 				return "the reply to request " + strconv.Itoa(x.Index) + ", document " + strconv.Itoa(i) + ", breaks the schema " + err.Error()
 			}
 		}
 	}
 	return ""
-}
-
-var replySchemas = map[string]schemas.Name{
-	evidence.Anthropic: schemas.AnthropicEvent, evidence.OpenAI: schemas.OpenAIEvent, evidence.Gemini: schemas.GeminiChunk,
 }
 
 // replyDocuments are the JSON documents of a reply, each as an event of its provider.

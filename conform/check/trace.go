@@ -6,6 +6,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	rules "github.com/meerkat-go/conformance/wires/rule"
 )
 
@@ -65,6 +66,7 @@ func (s *Trace) Replays() (pairs [][2]int) {
 type exchange struct {
 	*evidence.Exchange
 	n     int // ordinal in the trace
+	wire  *wires.Wire
 	req   *wire.Request
 	reply *wire.Reply
 	// runs are the stretches of model items in the request, each between two
@@ -148,7 +150,7 @@ func copyLists(ev *evidence.Evidence) evidence.Evidence {
 }
 
 func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
-	x := &exchange{Exchange: e, n: n, ownHost: e.IsOwnHost()}
+	x := &exchange{Exchange: e, n: n, wire: wires.Find(e.Provider), ownHost: e.IsOwnHost()}
 	x.req = r.request(e.Provider, e.Request.Method, e.Request.URL, e.Request.Body)
 	x.reply = r.reply(e.Provider, e.Response.Status, e.Response.Body)
 	x.runs = modelRuns(x.req.Items)

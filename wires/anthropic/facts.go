@@ -21,7 +21,12 @@ func Wire() *wires.Wire {
 			{Path: regexp.MustCompile(`/v1(alpha|beta)?[0-9]*/(models|files|messages/batches)\b`), Operation: wires.Other},
 		},
 		Header: "Anthropic-Version", Member: "messages",
-		Required: map[string]string{"Anthropic-Version": "2023-06-01"},
+		Required:      map[string]string{"Anthropic-Version": "2023-06-01"},
+		RequestSchema: "anthropic.request", EventSchema: "anthropic.event",
+		Scripts: wires.Scripts{
+			Stops:   []string{"end_turn", "tool_use", "max_tokens", "refusal", "pause_turn", "model_context_window_exceeded"},
+			Greases: []string{"duplicate_start"},
+		},
 		Credentials: wires.Credentials{
 			Header: "X-Api-Key", Others: []string{"Authorization"}, Accounts: []string{"X-Api-Key"},
 			Missing: "x-api-key header is required",
@@ -38,6 +43,7 @@ func Wire() *wires.Wire {
 			Public: regexp.MustCompile(`^claude-[a-z0-9.@-]{1,40}$`),
 		},
 		Body: wires.Body{
+			Required:     []string{"model", "messages", "max_tokens"},
 			Conversation: []string{"messages"}, Prompt: []string{"system"}, Tools: []string{"tools", "mcp_servers"},
 			Blocks: []string{"content"}, IDs: []string{"id", "tool_use_id"}, CacheMarks: []string{"cache_control"},
 			Tokens: []string{"signature", "data"}, PromptRoles: []string{"system"}, ResultTypes: []string{"tool_result"},

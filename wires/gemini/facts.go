@@ -27,7 +27,12 @@ func Wire() *wires.Wire {
 			{Path: regexp.MustCompile(`/v1(alpha|beta)[0-9]*/interactions$`), Operation: wires.Other, API: "the Interactions API of Gemini"},
 			{Path: regexp.MustCompile(`/v1(alpha|beta)?[0-9]*/(models|files|cachedContents|batches)\b`), Operation: wires.Other},
 		},
-		Member: "contents",
+		Member:        "contents",
+		RequestSchema: "gemini.request", EventSchema: "gemini.chunk",
+		Scripts: wires.Scripts{
+			Stops:   []string{"end_turn", "tool_use", "max_tokens", "refusal", "content_filter", "blocked_prompt"},
+			Greases: []string{"leading_stop", "usage_trailer"},
+		},
 		Credentials: wires.Credentials{
 			Header: "X-Goog-Api-Key", Others: []string{"Authorization"}, Parameter: "key", Accounts: []string{"X-Goog-Api-Key"},
 		},
@@ -44,6 +49,7 @@ func Wire() *wires.Wire {
 			Public: regexp.MustCompile(`^gemini-[a-z0-9.-]{1,40}$`),
 		},
 		Body: wires.Body{
+			Required:     []string{"contents"},
 			Conversation: []string{"contents"}, Prompt: []string{"systemInstruction", "system_instruction"}, Tools: []string{"tools"},
 			Envelope:      []string{"request"}, // as Code Assist wraps a request
 			Blocks:        []string{"parts", "functionCall", "function_call", "functionResponse", "function_response"},

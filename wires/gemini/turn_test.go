@@ -263,21 +263,6 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestScenarioModels holds that every model that a scenario asks for is served.
-func TestScenarioModels(t *testing.T) {
-	all, err := specs.Scenarios()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range all {
-		if target, ok := s.Target("gemini"); ok && len(s.Turns) > 0 {
-			if _, ok := findModel(target.Model); !ok {
-				t.Errorf("%s: %s is not served", s.Name, target.Model)
-			}
-		}
-	}
-}
-
 func BenchmarkCheck(b *testing.B) {
 	body := []byte(talk(user, called, answer))
 	r := ask{}.request()

@@ -25,6 +25,11 @@ func Wire() *wires.Wire {
 			{Path: regexp.MustCompile(`/v1(alpha|beta)?[0-9]*/(models|files|conversations|responses|batches|embeddings|uploads)\b`), Operation: wires.Other},
 		},
 		Member: "input", SocketMessage: "response.create",
+		RequestSchema: "openai.request", EventSchema: "openai.event",
+		Scripts: wires.Scripts{
+			Stops:         []string{"end_turn", "tool_use", "max_tokens", "refusal", "content_filter"},
+			RefusesInText: true, LosesReplies: true,
+		},
 		Credentials: wires.Credentials{
 			Header: "Authorization", Prefix: "Bearer ", Accounts: []string{"Openai-Organization", "Openai-Project"},
 			Missing: "You didn't provide an API key.",
@@ -41,6 +46,7 @@ func Wire() *wires.Wire {
 			Public: regexp.MustCompile(`^(gpt|o[0-9]|codex|chatgpt)[a-z0-9.-]{0,40}$`),
 		},
 		Body: wires.Body{
+			Required:     []string{"model"},
 			Conversation: []string{"input", "messages"}, Prompt: []string{"instructions"}, Tools: []string{"tools", "functions"},
 			Blocks: []string{"content"}, IDs: []string{"id", "call_id", "tool_call_id", "approval_request_id"},
 			CacheMarks: []string{"prompt_cache_breakpoint"}, Tokens: []string{"encrypted_content"},

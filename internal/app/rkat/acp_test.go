@@ -12,6 +12,7 @@ import (
 	acpsdk "github.com/coder/acp-go-sdk"
 
 	"github.com/meerkat-go/conformance/simulator"
+	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // editor is a client of rkat acp. Its answers to permission requests are those of answer.

@@ -3,8 +3,6 @@ package specs
 import (
 	"slices"
 	"testing"
-
-	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // TestNeeds holds what an agent must be able to do for each kind of scenario.

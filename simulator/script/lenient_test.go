@@ -1,4 +1,4 @@
-package script_test
+package script
 
 import (
 	"slices"
@@ -6,10 +6,8 @@ import (
 	"testing"
 	"time"
 
-	. "github.com/meerkat-go/conformance/simulator/script" //nolint:revive // the tests are those of the package
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
-	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 const lenientSource = `A loop and a second prompt.
@@ -150,14 +148,14 @@ func TestStandIns(t *testing.T) {
 		{"echo", nil, ""},
 	} {
 		s, req := lenientScript(t, Intent{Tools: c.tools})
-		name, args, ok := StandIn(s, specs.Block{Kind: specs.KindCall, Role: c.role, Fill: "heron"}, req, c.tools)
+		name, args, ok := s.standIn(specs.Block{Kind: specs.KindCall, Role: c.role, Fill: "heron"}, req, c.tools)
 		if got := strings.TrimSpace(name + " " + string(args)); got != c.want || ok != (c.want != "") {
 			t.Errorf("%s of %v: %s, want %s", c.role, req.Tools, got, c.want)
 		}
 	}
 	s, req := lenientScript(t, Intent{Tools: []Tool{{Name: "look", Schema: toolWith("x")}, {Name: "Bash", Schema: command}}})
 	s.OwnTools = map[string]string{"echo": "look"}
-	if name, _, _ := StandIn(s, specs.Block{Role: "echo", Fill: "heron"}, req, s.Intent(req).Tools); name != "look" {
+	if name, _, _ := s.standIn(specs.Block{Role: "echo", Fill: "heron"}, req, s.Intent(req).Tools); name != "look" {
 		t.Errorf("the profile names look, called was %s", name)
 	}
 }
@@ -165,7 +163,7 @@ func TestStandIns(t *testing.T) {
 // TestOurToolInAnySpelling holds that our tool is found behind the marks of a client.
 func TestOurToolInAnySpelling(t *testing.T) {
 	for _, name := range []string{"conform_echo", "mcp__conform__conform_echo", "conform.conform_echo", "conform-conform-echo", "Conform_ConformEcho"} {
-		if got := RoleTool("echo", []string{"xconform_fail", name}); got != name {
+		if got := roleTool("echo", []string{"xconform_fail", name}); got != name {
 			t.Errorf("%s is not found: %q", name, got)
 		}
 	}
@@ -244,7 +242,7 @@ func TestSlowLastsAsSaid(t *testing.T) {
 		`bash {"command":"sleep 30"}`: {Name: "bash", Schema: toolWith("command")},
 	} {
 		s, req := lenientScript(t, Intent{Tools: []Tool{offered}})
-		if name, args, _ := StandIn(s, specs.Block{Kind: specs.KindCall, Role: "slow", Fill: "30"}, req, []Tool{offered}); name+" "+string(args) != want {
+		if name, args, _ := s.standIn(specs.Block{Kind: specs.KindCall, Role: "slow", Fill: "30"}, req, []Tool{offered}); name+" "+string(args) != want {
 			t.Errorf("got %s %s, want %s", name, args, want)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
 
-	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/report"
 )
 
@@ -95,7 +94,7 @@ func describeFinding(b *strings.Builder, r report.Result, f report.Finding) {
 
 var _ = Describe("The matchers of the suites", Label("suites"), func() {
 	broken := report.Result{Requirement: "RES-002", Check: "RES-002/system", Verdict: report.Fail, Findings: []report.Finding{{
-		Finding: check.Finding{Exchange: 1, Path: "system", Message: "changed", Rule: "A-7", Fix: "Keep it."}}}}
+		Exchange: 1, Path: "system", Message: "changed", Rule: "A-7", Fix: "Keep it."}}}
 
 	DescribeTable("print the finding", func(r report.Result, message string) {
 		results := []report.Result{r}

@@ -204,10 +204,10 @@ func (row *Row) addOutcomes(path string, place Place, before, after report.Verdi
 // the altered place a different message is a different finding.
 func newFindings(before, after []report.Finding, altered Place) []report.Finding {
 	key := func(f report.Finding) string {
-		if f.Exchange == altered.Exchange && altered.Path != "" && strings.HasPrefix(f.Path, altered.Path) {
+		if int(f.Exchange) == altered.Exchange && altered.Path != "" && strings.HasPrefix(f.Path, altered.Path) {
 			return f.Check + f.Message
 		}
-		return string(f.Verdict) + "|" + f.Requirement + "|" + f.Check + "|" + f.Path + "|" + strconv.Itoa(f.Exchange)
+		return string(f.Verdict) + "|" + f.Requirement + "|" + f.Check + "|" + f.Path + "|" + strconv.Itoa(int(f.Exchange))
 	}
 	had := map[string]int{}
 	for _, f := range before {
@@ -231,7 +231,7 @@ func (row *Row) countFaults(path string, place Place, result verdict, fresh []re
 	}
 	fails, warns, cited := 0, 0, false
 	for _, f := range fresh {
-		if f.Exchange >= 0 && f.Exchange < place.Exchange {
+		if f.Exchange >= 0 && int(f.Exchange) < place.Exchange {
 			continue
 		}
 		if isFailure(f) {

@@ -57,6 +57,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -82,42 +83,8 @@ type Result struct {
 	Unseen string
 }
 
-// Finding is one breach: where it is, which rule it breaks, how to fix it.
-type Finding struct {
-	Check    string `json:"check"`
-	Exchange int    `json:"exchange"`
-	// Event is the ordinal of the stream event, Offset the byte offset in the
-	// body; both -1 where they do not apply.
-	Event  int   `json:"event"`
-	Offset int64 `json:"offset"`
-	// Path points into the request or reply, e.g. messages[3].content[0].signature.
-	Path string `json:"path,omitempty"`
-	// Emitted says where the reply stands that the finding compares with.
-	Emitted *Emission `json:"emitted,omitempty"`
-	// Rule cites the provider rule or the requirement's source, e.g. "A-37".
-	Rule    string `json:"rule,omitempty"`
-	Message string `json:"message"`
-	Fix     string `json:"fix,omitempty"`
-	// Compare shows what differs, for a finding about a changed value.
-	Compare *Comparison `json:"compare,omitempty"`
-	// Refusal is what the server said of the breach, in the message.
-	Refusal string `json:"-"`
-	// Form is the message without its particulars: findings of one check and rule
-	// with one form have one cause. "" stands for the message itself.
-	Form string `json:"-"`
-	// Consequence is what the breach leads to, where that depends on the place and
-	// the check knows better than the requirement; else "".
-	Consequence specs.Consequence `json:"-"`
-}
-
-// Emission is the place in an earlier reply where the provider emitted what a
-// request should have sent back.
-type Emission struct {
-	Exchange int `json:"exchange"`
-	// Event and Offset are as in Finding.
-	Event  int   `json:"event"`
-	Offset int64 `json:"offset"`
-}
+// Finding is one breach as a check reports it: where it is, which rule it breaks, how to fix it.
+type Finding = decide.Finding
 
 // rule is the body of a check: it reads a trace and reports.
 type rule func(*Trace, *report)

@@ -311,19 +311,19 @@ func placed(t *testing.T, ev evidence.Evidence, f check.Finding, b breach) {
 		return
 	}
 	n := int(b.at[0] - '0')
-	if f.Exchange != n && !strings.HasPrefix(f.Check, "MOD-002") {
+	if int(f.Exchange) != n && !strings.HasPrefix(f.Check, "MOD-002") {
 		t.Errorf("points to exchange %d, not %d", f.Exchange, n)
 	}
 	if b.at[1] == '<' {
-		if f.Offset < 0 || f.Offset > int64(len(ev.Exchanges[n].Response.Body)) {
+		if f.Offset < 0 || int(f.Offset) > len(ev.Exchanges[n].Response.Body) {
 			t.Errorf("offset %d outside the reply", f.Offset)
 		}
 		return
 	}
-	if f.Event != -1 || f.Offset >= int64(len(ev.Exchanges[n].Request.Body)) {
+	if f.Event != -1 || int(f.Offset) >= len(ev.Exchanges[n].Request.Body) {
 		t.Errorf("event %d, offset %d in a request", f.Event, f.Offset)
 	}
-	if f.Emitted != nil && f.Emitted.Exchange >= n {
+	if f.Emitted != nil && int(f.Emitted.Exchange) >= n {
 		t.Errorf("was emitted in exchange %d, after it was sent", f.Emitted.Exchange)
 	}
 }

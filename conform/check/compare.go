@@ -3,29 +3,14 @@ package check
 import (
 	"strconv"
 	"unicode/utf8"
-)
 
-// Comparison shows two values side by side around the first byte that differs. Its
-// excerpts hold printable characters only; of a token they hold a few around the
-// difference, too little to use it.
-type Comparison struct {
-	// Expected is what the provider emitted or an earlier request held, Actual what
-	// was sent.
-	Expected string `json:"expected"`
-	Actual   string `json:"actual"`
-	// Mark is where both excerpts differ first, in characters from their start.
-	Mark int `json:"mark"`
-	// Differs is the offset in bytes of the first difference in the whole values,
-	// which have ExpectedBytes and ActualBytes.
-	Differs       int `json:"differs"`
-	ExpectedBytes int `json:"expected_bytes"`
-	ActualBytes   int `json:"actual_bytes"`
-}
+	"github.com/meerkat-go/conformance/conform/decide"
+)
 
 // difference says in a sentence how two values differ, and shows it.
 type difference struct {
 	sentence string
-	Comparison
+	decide.Comparison
 }
 
 // String is the sentence, so that a difference is an argument of a message.
@@ -39,9 +24,9 @@ const (
 
 // newComparison compares two values with up to context bytes on either side of the
 // first difference.
-func newComparison(was, is string, context int) Comparison {
+func newComparison(was, is string, context int) decide.Comparison {
 	at := firstDifference(was, is)
-	c := Comparison{Differs: at, ExpectedBytes: len(was), ActualBytes: len(is)}
+	c := decide.Comparison{Differs: at, ExpectedBytes: len(was), ActualBytes: len(is)}
 	c.Expected, c.Mark = excerptAround(was, at, context)
 	c.Actual, _ = excerptAround(is, at, context)
 	return c

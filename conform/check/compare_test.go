@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/meerkat-go/conformance/conform/decide"
 )
 
 // TestNewComparison holds that both excerpts differ first at the mark, also within a
@@ -24,7 +26,7 @@ func TestNewComparison(t *testing.T) {
 		{"\x1b[31m", "b", `\x1b[31m`, "b", 0, 0},
 	} {
 		got := newComparison(c.was, c.is, 4)
-		want := Comparison{c.expected, c.actual, c.mark, c.differs, len(c.was), len(c.is)}
+		want := decide.Comparison{Expected: c.expected, Actual: c.actual, Mark: c.mark, Differs: c.differs, ExpectedBytes: len(c.was), ActualBytes: len(c.is)}
 		if got != want {
 			t.Errorf("%q and %q:\n got %+v\nwant %+v", c.was, c.is, got, want)
 		}

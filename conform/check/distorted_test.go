@@ -91,7 +91,7 @@ func TestDistorted(t *testing.T) {
 				t.Fatal("nothing found")
 			}
 			f := res.Findings[0]
-			if f.Exchange != d.exchange || f.Path != d.path || f.Rule != d.rule || !strings.Contains(f.Message, d.message) {
+			if int(f.Exchange) != d.exchange || f.Path != d.path || f.Rule != d.rule || !strings.Contains(f.Message, d.message) {
 				t.Errorf("{%q, %q, %q, %d, %q, %q, %q},\nwant %+v", d.check, d.sample, d.mutant, f.Exchange, f.Path, f.Rule, f.Message, d)
 			}
 			if f.Fix == "" {

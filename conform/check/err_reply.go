@@ -24,7 +24,7 @@ func isBlank(body []byte) bool { return len(bytes.TrimSpace(body)) == 0 }
 
 // suspectRecorder makes f a warning about the recording where its format cannot say how a
 // reply ended: a recorder or a fixture may have lost what is missing.
-func (f *Finding) suspectRecorder(x *exchange) {
+func suspectRecorder(f *Finding, x *exchange) {
 	if x.Response.End == "" {
 		f.Message += "; the recording does not say how the reply ended, and its recorder may have lost the rest"
 		f.Fix, f.Consequence = "Record the call again with a recorder that keeps the whole reply, such as ours.", specs.Degraded
@@ -36,7 +36,7 @@ func replyEmpty(s *Trace, r *report) {
 	s.eachKeptReply(func(x *exchange) {
 		r.addObserved(1)
 		if isBlank(x.Response.Body) {
-			r.addBare(x, wholeReply, "§4", "status %d with an empty body", x.Response.Status).suspectRecorder(x)
+			suspectRecorder(r.addBare(x, wholeReply, "§4", "status %d with an empty body", x.Response.Status), x)
 		}
 	})
 }
@@ -70,8 +70,8 @@ func replyDocumentWhole(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if x.reply.Doc == nil {
-			r.addBare(x, wire.Place{Event: -1, Off: len(x.Response.Body)}, "§1.4", "the JSON document of %d bytes is not whole, and the recording does not say that it was cut", len(x.Response.Body)).
-				suspectRecorder(x)
+			suspectRecorder(r.addBare(x, wire.Place{Event: -1, Off: len(x.Response.Body)}, "§1.4",
+				"the JSON document of %d bytes is not whole, and the recording does not say that it was cut", len(x.Response.Body)), x)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
@@ -66,44 +67,25 @@ func (s *Trace) ReadableRequests() (n int) {
 	return n
 }
 
-// Answer says what became of a request, as far as that bears on a rule by which the
-// provider refuses it.
-type Answer string
-
-const (
-	// AnswerNone is given where nothing is known: the request was not answered, or by a
-	// script, a gateway or an unknown host, or it was turned away before its form was read.
-	AnswerNone Answer = ""
-	// AnswerRefused: the request was refused for its form.
-	AnswerRefused Answer = "refused"
-	// AnswerAccepted: the provider itself, in evidence that we trust, accepted it.
-	AnswerAccepted Answer = "accepted"
-	// AnswerRecorded: a recording of another tool, which anybody can edit, says that the
-	// provider accepted it.
-	AnswerRecorded Answer = "accepted-in-recording"
-	// AnswerSimulated: our strict simulator accepted it.
-	AnswerSimulated Answer = "accepted-by-simulator"
-)
-
 // AnswerTo says what became of the request of an exchange.
-func (s *Trace) AnswerTo(index int) Answer {
+func (s *Trace) AnswerTo(index int) decide.Answer {
 	n, ok := s.ordinalOf(index)
 	if !ok || s.x[n].Missed {
-		return AnswerNone
+		return decide.AnswerNone
 	}
 	switch x := s.x[n]; {
 	case x.reply.End == wire.Refused && x.refusal.Kind == RefusedForm && !x.isInjected():
-		return AnswerRefused
+		return decide.AnswerRefused
 	case x.Provenance == evidence.ProvenanceSimulator && x.wasAccepted():
-		return AnswerSimulated
+		return decide.AnswerSimulated
 	case !x.wasAnswered():
-		return AnswerNone
+		return decide.AnswerNone
 	case x.ProviderAnswered():
-		return AnswerAccepted
+		return decide.AnswerAccepted
 	case x.Provenance == evidence.ProvenanceUndeclared && x.ownHost:
-		return AnswerRecorded
+		return decide.AnswerRecorded
 	}
-	return AnswerNone
+	return decide.AnswerNone
 }
 
 // wasAnswered reports whether the request was accepted and the model began to

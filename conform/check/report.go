@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/wire"
 )
 
@@ -34,7 +35,7 @@ func (r *report) addFinding(x *exchange, at wire.Place, rule, format string, arg
 // addBare is addFinding for messages that quote the provider themselves or about
 // which the provider says nothing.
 func (r *report) addBare(x *exchange, at wire.Place, rule, format string, args ...any) *Finding {
-	f := Finding{Check: r.check, Exchange: x.Index, Event: at.Event, Offset: int64(at.Off),
+	f := Finding{Check: r.check, Exchange: decide.Ordinal(x.Index), Event: decide.Ordinal(at.Event), Offset: decide.Ordinal(at.Off),
 		Path: at.Path, Rule: rule, Message: fmt.Sprintf(format, args...), Fix: r.fix, Form: format}
 	for _, arg := range args {
 		if d, ok := arg.(difference); ok {
@@ -59,8 +60,8 @@ func (r *report) addChange(l *link, at, emitted wire.Place, rule, format string,
 	return f
 }
 
-func emissionAt(x *exchange, at wire.Place) *Emission {
-	return &Emission{Exchange: x.Index, Event: at.Event, Offset: int64(at.Off)}
+func emissionAt(x *exchange, at wire.Place) *decide.Place {
+	return &decide.Place{Exchange: decide.Ordinal(x.Index), Event: decide.Ordinal(at.Event), Offset: decide.Ordinal(at.Off)}
 }
 
 func emittedAt(x *exchange, at wire.Place) string {

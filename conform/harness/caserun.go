@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/proxy"
@@ -110,23 +112,24 @@ func (r *Runner) runOnce(ctx context.Context, p Permutation) (run CaseRun, again
 // Summary is what a report says of the run beside its results.
 func (run CaseRun) Summary(results []report.Result) report.CaseSummary {
 	s := run.caseSummary()
-	var verdicts []report.Verdict
+	facts := decide.CaseFacts{NotRun: run.Unsupported != "", Deviated: len(run.Deviations) > 0 || run.Shortfall != ""}
 	for _, result := range results {
-		verdicts = append(verdicts, result.Verdict)
+		facts.Results = append(facts.Results, result.Verdict)
 	}
-	s.Verdict = report.Worst(verdicts...)
-	if run.Unsupported != "" {
-		s.Verdict, s.Reason = report.NotApplicable, run.Unsupported
-		return s
+	hasFailed := slices.Contains(facts.Results, report.Fail)
+	switch s.Reason = run.Unsupported; {
+	case run.Unsupported != "":
+	case run.NotApplicable != "" && !hasFailed:
+		s.Reason, facts.NotRun = run.NotApplicable, true
+	case run.Shortfall != "":
+		s.Deviations = append([]string{run.Shortfall}, run.Deviations...)
+	default:
+		s.Deviations = run.Deviations
 	}
-	s.DurationMS, s.Deviations = run.Took.Milliseconds(), run.Deviations
-	s.Effects = run.Effects
-	if run.Shortfall != "" {
-		s.Deviations = append([]string{run.Shortfall}, s.Deviations...)
+	if run.Unsupported == "" {
+		s.DurationMS, s.Effects = run.Took.Milliseconds(), run.Effects
 	}
-	if run.NotApplicable != "" && s.Verdict != report.Fail {
-		s.Verdict, s.Reason, s.Deviations = report.NotApplicable, run.NotApplicable, nil
-	}
+	s.Verdict = decide.Case(facts)
 	return s
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
@@ -50,16 +51,15 @@ func judgeCalls(run CaseRun, rules []report.Rule, holdsAll bool) (map[string]rep
 		j.run.Err = j.replyFault(trace)
 	}
 	if j.run.Err != nil {
-		j.reportHarnessError()
+		j.reportFault()
 		return j.results, j.calls
 	}
 	j.applyRules(trace)
 	switch {
 	case run.Shortfall != "":
-		j.keepCovered()
-		j.withdrawPasses(run.Shortfall)
+		j.takeBack(run.Shortfall)
 	case len(run.Deviations) > 0:
-		j.downgrade()
+		j.takeBack("the case did not go as scripted: " + strings.Join(run.Deviations, "; "))
 	}
 	return j.results, j.calls
 }
@@ -101,24 +101,23 @@ func (j *judgement) replyFault(trace *check.Trace) error {
 	return fmt.Errorf("%s: %s; this is a fault of conform and not of the agent, please report it", who, broken)
 }
 
-// reportHarnessError reports that the harness failed, so that nothing can be said
-// about the agent. Where no rule is covered the first one says so: a fault of ours is
-// never silent.
-func (j *judgement) reportHarnessError() {
-	for _, rule := range j.rules {
-		if j.covers(rule) {
-			j.results[rule.Check.ID] = j.withRun(errorResult(rule, j.run))
-		}
+// reportFault reports a fault of the harness for each rule that the case was written to show, or
+// for the first of all: a fault of ours is never silent.
+func (j *judgement) reportFault() {
+	broken := slices.DeleteFunc(slices.Clone(j.rules), func(rule report.Rule) bool { return !j.covers(rule) })
+	if len(broken) == 0 {
+		broken = j.rules[:min(1, len(j.rules))]
 	}
-	if len(j.results) == 0 && len(j.rules) > 0 {
-		j.results[j.rules[0].Check.ID] = j.withRun(errorResult(j.rules[0], j.run))
+	for _, rule := range broken {
+		j.decide(rule, rule.NewResult(j.run.Name), decide.Facts{Fault: j.run.Err.Error()})
 	}
 }
 
-func errorResult(rule report.Rule, run CaseRun) report.Result {
-	r := rule.NewResult(run.Name)
-	r.Verdict, r.Reason = report.HarnessError, run.Err.Error()
-	return r
+// decide keeps a result with the verdict that facts lead to.
+func (j *judgement) decide(rule report.Rule, r report.Result, f decide.Facts) {
+	f.Findings, f.Observed = r.Findings, r.Observed
+	r.Verdict, r.Reason = decide.Decide(f)
+	j.results[rule.Check.ID] = j.withRun(r)
 }
 
 // applyRules runs every check and keeps the results that say something.
@@ -147,62 +146,35 @@ func (j *judgement) isOrdered(rule report.Rule) bool {
 	return rule.Check.Source && j.run.Source == evidence.SourceSimulator && !j.holdsAll
 }
 
-// downgrade takes back the verdicts that a run which deviated cannot prove. The
-// deviation itself is a failure of an agent that holds all; of another one it shows
-// only that the case does not fit.
-func (j *judgement) downgrade() {
-	why := "the case did not go as scripted: " + strings.Join(j.run.Deviations, "; ")
-	if !j.holdsAll {
-		j.withdrawPasses(why)
-		return
+// takeBack decides anew what a run that fell short, or deviated, cannot prove. The deviation
+// itself is a failure of an agent that holds all, and says nothing of what it was not to show.
+// Of another agent it shows only that the case does not fit: nothing passes then. If nothing did
+// and nothing was found, the first requirement of the scenario says so, because no case may vanish.
+func (j *judgement) takeBack(why string) {
+	isFault := j.holdsAll && j.run.Shortfall == ""
+	failing := ""
+	if isFault {
+		failing = j.attribute()
 	}
-	failing := j.attribute()
+	facts := decide.Facts{Unproven: why, Unseen: why}
 	for _, rule := range j.rules {
-		r, ok := j.results[rule.Check.ID]
+		r, isJudged := j.results[rule.Check.ID]
+		hasPassed := r.Verdict == report.Pass
+		isVoid := hasPassed || r.Verdict == report.NotTestable
 		switch {
-		case !ok || len(r.Findings) > 0 || !j.covers(rule):
-			continue
+		case !isJudged || len(r.Findings) > 0 || isFault && !j.covers(rule) || !isFault && !isVoid:
+		case j.run.Shortfall != "" && hasPassed && !j.covers(rule), !isFault && j.run.NotApplicable != "":
+			delete(j.results, rule.Check.ID) // one reason need not be repeated for all that passed
 		case rule.Check.ID == failing:
-			r.Verdict, r.Findings = report.Fail, []report.Finding{j.deviationFinding(rule, why)}
-		default:
-			r.Verdict, r.Reason = report.NotTestable, why
+			r.Findings = []report.Finding{j.deviationFinding(rule, why)}
+			j.decide(rule, r, decide.Facts{})
+		case hasPassed || isFault:
+			j.decide(rule, r, facts)
 		}
-		j.results[rule.Check.ID] = r
-	}
-}
-
-// keepCovered leaves out what passed without being what the case was written to show:
-// one reason need not be repeated for all of it.
-func (j *judgement) keepCovered() {
-	for _, rule := range j.rules {
-		if j.results[rule.Check.ID].Verdict == report.Pass && !j.covers(rule) {
-			delete(j.results, rule.Check.ID)
-		}
-	}
-}
-
-// withdrawPasses makes what passed not testable. If nothing did and nothing was found,
-// the first requirement of the scenario says so, because no case may vanish.
-func (j *judgement) withdrawPasses(why string) {
-	for id, r := range j.results {
-		if r.Verdict == report.Pass {
-			r.Verdict, r.Reason = report.NotTestable, why
-			j.results[id] = r
-		}
-	}
-	if j.run.NotApplicable != "" {
-		for id, r := range j.results {
-			if r.Verdict == report.NotTestable {
-				delete(j.results, id)
-			}
-		}
-		return
 	}
 	for _, rule := range j.rules {
-		if len(j.results) == 0 && j.covers(rule) {
-			r := j.withRun(rule.NewResult(j.run.Name))
-			r.Verdict, r.Reason = report.NotTestable, why
-			j.results[rule.Check.ID] = r
+		if len(j.results) == 0 && j.covers(rule) && !isFault && j.run.NotApplicable == "" {
+			j.decide(rule, rule.NewResult(j.run.Name), facts)
 		}
 	}
 }
@@ -241,7 +213,7 @@ func (j *judgement) deviationFinding(rule report.Rule, why string) report.Findin
 	}
 	for _, x := range j.run.Evidence.Exchanges {
 		if x.Missed {
-			f.Exchange = x.Index
+			f.Exchange = decide.Ordinal(x.Index)
 			break
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/meerkat-go/conformance/cassettes"
 	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
@@ -123,7 +124,7 @@ func TestSimulatorExcusesNothing(t *testing.T) {
 		Requirement: specs.Requirement{ID: "SIG-001", Consequence: specs.Refused},
 		Check: check.Check{ID: "SIG-001/x", Run: func(trace *check.Trace) (r check.Result) {
 			for _, x := range trace.Evidence().Exchanges {
-				r.Findings = append(r.Findings, check.Finding{Check: "SIG-001/x", Exchange: x.Index, Message: "refused"})
+				r.Findings = append(r.Findings, check.Finding{Check: "SIG-001/x", Exchange: decide.Ordinal(x.Index), Message: "refused"})
 			}
 			return r
 		}},

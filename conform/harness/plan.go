@@ -3,6 +3,7 @@ package harness
 import (
 	"slices"
 
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -51,7 +52,7 @@ func (s *selection) listPlan() Plan {
 	plan := Plan{Requirements: s.requirements}
 	for _, run := range s.runs {
 		c := PlannedCase{CaseSummary: run.caseSummary()}
-		c.Verdict = report.NotTestable
+		c.Verdict = decide.Case(decide.CaseFacts{Planned: true})
 		for _, rule := range run.rules {
 			if id := rule.Requirement.ID; (run.Case.covers(id) || specs.IsTeamRule(id)) && slices.Contains(s.expected, id) && !slices.Contains(c.Covers, id) {
 				c.Covers = append(c.Covers, id)

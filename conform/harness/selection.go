@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/proxy"
@@ -211,7 +212,7 @@ func (s *selection) addRuns(live *Live, filter Filter, permutations []Permutatio
 		}
 		if reason := cmp.Or(p.UnsupportedReason(about), live.lacksKey(p)); reason != "" {
 			unplayed := p.caseSummary()
-			unplayed.Reason, unplayed.Verdict = reason, report.NotApplicable
+			unplayed.Reason, unplayed.Verdict = reason, decide.Case(decide.CaseFacts{NotRun: true})
 			s.unplayed = append(s.unplayed, unplayed)
 			continue
 		}

@@ -21,7 +21,6 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
 	_ "github.com/meerkat-go/conformance/wires/all"
@@ -270,7 +269,7 @@ func manyFindings(t *testing.T, n int) inspector.Page {
 		var results []report.Result
 		for i := range n / 50 {
 			rule := rules[i%len(rules)]
-			finding := report.Finding{Requirement: rule.Requirement.ID, Verdict: report.Fail, Finding: check.Finding{Check: rule.Check.ID, Message: fmt.Sprintf("finding %d of case %d", i, k)}}
+			finding := report.Finding{Requirement: rule.Requirement.ID, Verdict: report.Fail, Check: rule.Check.ID, Message: fmt.Sprintf("finding %d of case %d", i, k)}
 			if i%3 == 0 {
 				finding.Verdict = report.Warn
 			}

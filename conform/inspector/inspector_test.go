@@ -88,7 +88,7 @@ func TestPageIsOneSafeFile(t *testing.T) {
 	b := inspector.NewBuilder(inspector.Options{})
 	b.Add(inspector.Observation{
 		Name: hostile, Evidence: &ev, Deviations: []string{hostile},
-		Results: []report.Result{{Requirement: "SIG-001", Check: "SIG-001/signature-bytes", Verdict: report.Fail, Findings: []report.Finding{{Verdict: report.Fail, Finding: check.Finding{Message: hostile}}}}},
+		Results: []report.Result{{Requirement: "SIG-001", Check: "SIG-001/signature-bytes", Verdict: report.Fail, Findings: []report.Finding{{Verdict: report.Fail, Message: hostile}}}},
 	})
 	html := writePage(t, b.Page(inspector.Head{Kind: "run", Subject: report.Subject{Name: hostile}}))
 	if n := bytes.Count(html, []byte("</script>")); n != 2 {

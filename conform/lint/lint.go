@@ -183,7 +183,7 @@ func judge(provider, url string, header http.Header, body []byte) ([]Finding, er
 			continue
 		}
 		for _, f := range rule.Check.Run(trace).Findings {
-			if judged := rule.NewFinding(f, trace.PlaceOf(f.Exchange)); judged.Consequence != specs.None {
+			if judged := rule.NewFinding(f, trace.PlaceOf(int(f.Exchange))); judged.Consequence != specs.None {
 				found = append(found, Finding{Provider: provider, Verdict: judged.Verdict, Check: f.Check, Rule: f.Rule, Path: f.Path, Message: f.Message, Fix: f.Fix})
 			}
 		}

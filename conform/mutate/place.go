@@ -161,5 +161,5 @@ func (p observedPlace) mutantTrips() bool {
 // after it.
 func (p observedPlace) trips(bad evidence.Evidence, at int) bool {
 	found := report.Judge([]report.Rule{p.rule}, &bad)[0].Findings
-	return slices.ContainsFunc(found, func(f report.Finding) bool { return at < 0 || f.Exchange < 0 || f.Exchange >= at })
+	return slices.ContainsFunc(found, func(f report.Finding) bool { return at < 0 || f.Exchange < 0 || int(f.Exchange) >= at })
 }

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
@@ -72,7 +73,7 @@ func JudgeRecording(rules []Rule, rec evidence.Recording) Recording {
 		Redacted: rec.Evidence.Redactions(),
 	}
 	if out.Exchanges == 0 {
-		out.Verdict, out.notJudged = NotTestable, true
+		out.Verdict, out.notJudged = decide.Recording(decide.RecordingFacts{}), true
 		out.Reason = "holds no call of a provider conform knows; record " + wires.Vendors() + " traffic"
 		return out
 	}
@@ -151,10 +152,13 @@ func (r *Recording) sumUp() {
 		}
 	}
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return quoteRank(a.Requirement) - quoteRank(b.Requirement) })
-	r.Verdict = Worst(seen...)
-	if r.Calls.Accepted == 0 {
-		r.Verdict = Worst(r.Verdict, NotTestable)
-	} else if len(seen) == 0 {
+	r.Verdict = decide.Recording(decide.RecordingFacts{Results: seen, Accepted: r.Calls.Accepted})
+	var all []*Finding
+	for i := range r.Findings {
+		all = append(all, &r.Findings[i])
+	}
+	causes(all)
+	if r.Calls.Accepted > 0 && len(seen) == 0 {
 		r.Reason = "keeps no request that can be read, so that only the replies of the source were judged; record the requests as well"
 	}
 }
@@ -180,7 +184,7 @@ func clientName(exchanges []evidence.Exchange) string {
 // the path does not repeat it.
 func Unreadable(path string, err error) Recording {
 	return Recording{
-		Path: path, Verdict: NotTestable, Findings: []Finding{}, notJudged: true,
+		Path: path, Verdict: decide.Recording(decide.RecordingFacts{}), Findings: []Finding{}, notJudged: true,
 		Reason: strings.TrimPrefix(err.Error(), path+": "),
 	}
 }
@@ -213,11 +217,8 @@ func NewChecked(tool Tool, policy Policy, recordings []Recording) *Checked {
 	for _, r := range c.Recordings {
 		c.Summary.Counts[r.Verdict]++
 	}
-	c.Summary.conclude(policy)
 	judged := slices.ContainsFunc(c.Recordings, func(r Recording) bool { return !r.notJudged })
-	if !judged {
-		c.Summary.Exit = ExitUsage
-	}
+	c.Summary.conclude(policy, decide.ReportFacts{Empty: !judged})
 	return c
 }
 
@@ -227,7 +228,7 @@ func (c *Checked) foreignNote() (list []string) {
 	n := 0
 	for _, r := range c.Recordings {
 		for _, f := range r.Findings {
-			if f.Answer == check.AnswerRecorded {
+			if f.Answer == decide.AnswerRecorded {
 				n++
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/schemas"
 	"github.com/meerkat-go/conformance/specs"
@@ -84,21 +85,21 @@ func TestOutcome(t *testing.T) {
 		status     int
 		verdict    Verdict
 		printed    string
-		answer     check.Answer
+		answer     decide.Answer
 	}{
-		{"refused", evidence.ProvenanceUndeclared, own, 400, Fail, "(refused)", check.AnswerRefused},
-		{"refused by our simulator", evidence.ProvenanceSimulator, own, 400, Fail, "(refused)", check.AnswerRefused},
-		{"refused by a gateway", evidence.ProvenanceUndeclared, other, 400, Fail, "(refused)", check.AnswerRefused},
-		{"too many requests", evidence.ProvenanceUndeclared, own, 429, Fail, "(would be refused)", check.AnswerNone},
-		{"a refusal that was put in", evidence.ProvenanceInjected, own, 400, Fail, "(would be refused)", check.AnswerNone},
-		{"accepted, live", evidence.ProvenanceLive, own, 200, Contradicted, "(refused)", check.AnswerAccepted},
-		{"accepted, declared", evidence.ProvenanceForeign, own, 200, Contradicted, "(refused)", check.AnswerAccepted},
-		{"accepted, not declared", evidence.ProvenanceUndeclared, own, 200, Fail, "(would be refused; accepted in this recording)", check.AnswerRecorded},
-		{"accepted by another host", evidence.ProvenanceUndeclared, other, 200, Fail, "(would be refused)", check.AnswerNone},
-		{"accepted by our simulator", evidence.ProvenanceSimulator, own, 200, Fail, "(would be refused)", check.AnswerSimulated},
-		{"scripted", evidence.ProvenanceSynthetic, own, 200, Fail, "(would be refused)", check.AnswerNone},
-		{"put in", evidence.ProvenanceInjected, own, 200, Fail, "(would be refused)", check.AnswerNone},
-		{"no answer", evidence.ProvenanceUndeclared, own, 0, Fail, "(would be refused)", check.AnswerNone},
+		{"refused", evidence.ProvenanceUndeclared, own, 400, Fail, "(refused)", decide.AnswerRefused},
+		{"refused by our simulator", evidence.ProvenanceSimulator, own, 400, Fail, "(refused)", decide.AnswerRefused},
+		{"refused by a gateway", evidence.ProvenanceUndeclared, other, 400, Fail, "(refused)", decide.AnswerRefused},
+		{"too many requests", evidence.ProvenanceUndeclared, own, 429, Fail, "(would be refused)", decide.AnswerNone},
+		{"a refusal that was put in", evidence.ProvenanceInjected, own, 400, Fail, "(would be refused)", decide.AnswerNone},
+		{"accepted, live", evidence.ProvenanceLive, own, 200, Contradicted, "(refused)", decide.AnswerAccepted},
+		{"accepted, declared", evidence.ProvenanceForeign, own, 200, Contradicted, "(refused)", decide.AnswerAccepted},
+		{"accepted, not declared", evidence.ProvenanceUndeclared, own, 200, Fail, "(would be refused; accepted in this recording)", decide.AnswerRecorded},
+		{"accepted by another host", evidence.ProvenanceUndeclared, other, 200, Fail, "(would be refused)", decide.AnswerNone},
+		{"accepted by our simulator", evidence.ProvenanceSimulator, own, 200, Fail, "(would be refused)", decide.AnswerSimulated},
+		{"scripted", evidence.ProvenanceSynthetic, own, 200, Fail, "(would be refused)", decide.AnswerNone},
+		{"put in", evidence.ProvenanceInjected, own, 200, Fail, "(would be refused)", decide.AnswerNone},
+		{"no answer", evidence.ProvenanceUndeclared, own, 0, Fail, "(would be refused)", decide.AnswerNone},
 	} {
 		x := acceptedCall(0)
 		x.Provenance, x.Request.URL, x.Response.Status = c.provenance, c.url, c.status
@@ -108,7 +109,7 @@ func TestOutcome(t *testing.T) {
 		rec := JudgeRecording([]Rule{rule}, evidence.Recording{Path: "a", Evidence: evidence.Evidence{Source: evidence.SourceRecording, Exchanges: []evidence.Exchange{x}}})
 		report := NewChecked(Tool{Name: "conform", Version: "1"}, Policy{FailOn: Fail}, []Recording{rec})
 		f := report.Recordings[0].Findings[0]
-		if f.Verdict != c.verdict || f.Answer != c.answer || strings.HasSuffix(f.Message, "; our simulator answered 200") != (c.answer == check.AnswerSimulated) {
+		if f.Verdict != c.verdict || f.Answer != c.answer || strings.HasSuffix(f.Message, "; our simulator answered 200") != (c.answer == decide.AnswerSimulated) {
 			t.Errorf("%s: %+v", c.name, f)
 		}
 		var text, markdown, doc bytes.Buffer
@@ -121,7 +122,7 @@ func TestOutcome(t *testing.T) {
 			t.Errorf("%s: read back as %+v, %v", c.name, back.Recordings, err)
 		}
 		for form, said := range map[string]string{"terminal": text.String(), "markdown": markdown.String()} {
-			if !strings.Contains(said, c.printed) || strings.Contains(said, "--foreign") != (c.answer == check.AnswerRecorded) {
+			if !strings.Contains(said, c.printed) || strings.Contains(said, "--foreign") != (c.answer == decide.AnswerRecorded) {
 				t.Errorf("%s, %s: want %s\n%s", c.name, form, c.printed, said)
 			}
 		}
@@ -137,11 +138,11 @@ func TestRefusedIsApart(t *testing.T) {
 	x[2].Response = evidence.Response{Status: 400, Body: []byte(`{"error":{"message":"no"}}`)}
 	var list []check.Finding
 	for i := range x {
-		list = append(list, check.Finding{Check: "SIG-001/x", Exchange: i, Message: "m"})
+		list = append(list, check.Finding{Check: "SIG-001/x", Exchange: decide.Ordinal(i), Message: "m"})
 	}
 	got := Rule{requirement("SIG-001", specs.Refused), check.Check{ID: "SIG-001/x", Run: found(3, list...)}}.
 		Judge(check.Decode(&evidence.Evidence{Source: evidence.SourceRecording, Exchanges: x})).Findings
-	if len(got) != 2 || got[0].Answer != check.AnswerRecorded || len(got[0].Places) != 1 || got[1].Answer != check.AnswerRefused {
+	if len(got) != 2 || got[0].Answer != decide.AnswerRecorded || len(got[0].Places) != 1 || got[1].Answer != decide.AnswerRefused {
 		t.Errorf("%+v", got)
 	}
 }

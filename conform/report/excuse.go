@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -16,42 +17,20 @@ func (r *Run) applyBaseline() {
 	for i := range r.Baseline {
 		used := &r.Baseline[i]
 		*used = UsedExcuse{Excuse: used.Excuse}
+		facts := decide.EntryFacts{Partial: r.isPartial(), Narrowed: r.Filter != "", Flaky: used.Flaky, Repeated: r.Repeat > 1}
 		if used.Expires <= r.Started.UTC().Format(time.DateOnly) {
-			used.Verdict, used.Problem = Stale, "expired on "+used.Expires+"; look at the breach again, then renew or remove the entry"
-			continue
+			facts.Expired = used.Expires
+		} else {
+			used.Results = r.excuseResults(used.Excuse)
+			facts.Excused, facts.Fails = used.Results, r.failsOtherwise(used.Pattern)
+			facts.InScope = used.Results > 0 || r.playsPattern(used.Pattern)
 		}
-		used.Results = r.excuseResults(used.Excuse)
-		inScope := used.Results > 0 || r.playsPattern(used.Pattern)
-		used.Verdict, used.Problem = r.judgeExcuse(*used, inScope)
+		used.Verdict, used.Problem = decide.Entry(facts)
 	}
 }
 
 // isPartial reports whether other parts of the run may show what this one does not.
 func (r *Run) isPartial() bool { return r.Shard != nil || r.Interrupted || r.Guard != "" }
-
-// judgeExcuse says what an entry that has not expired was good for.
-func (r *Run) judgeExcuse(used UsedExcuse, inScope bool) (verdict Verdict, problem string) {
-	canTell := !used.Flaky || r.Repeat > 1 // one run does not show that a flake is gone
-	switch {
-	case used.Results > 0:
-		return KnownFail, ""
-	case r.isPartial():
-		return NotApplicable, ""
-	case inScope && canTell && r.failsOtherwise(used.Pattern):
-		return Stale, flakyMismatch[used.Flaky]
-	case inScope && canTell:
-		return Stale, "nothing fails there any more; remove the entry"
-	case !inScope && r.Filter == "":
-		return Stale, "matches no check and case of this run; correct the pattern"
-	}
-	return NotApplicable, ""
-}
-
-// flakyMismatch says why an entry does not excuse what fails, by whether it is flaky.
-var flakyMismatch = map[bool]string{
-	false: "fails in some runs only; add flaky: true",
-	true:  "fails in every run; remove flaky: true",
-}
 
 // failsOtherwise reports whether what a pattern names fails, in a way that its entry
 // does not excuse.
@@ -71,7 +50,8 @@ func (r *Run) excuseResults(e Excuse) (count int) {
 			if res.Check == "" || !fits(*res, verdict) {
 				continue
 			}
-			res.Excused, res.Verdict = verdict, KnownFail
+			res.Excused = verdict
+			res.judgeAgain(decide.Facts{Known: true})
 			failed[res.Case] = true
 			count++
 		}

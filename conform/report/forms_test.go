@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -18,8 +19,8 @@ const hostile = "x\x1b[31m\x00\u202e\xff </code><script>alert(1)</script> @team 
 // hostileRun has n results whose every text is hostile.
 func hostileRun(n int) *Run {
 	var results []Result
-	for range n {
-		f := finding("SIG-001", specs.Refused, check.Finding{Check: "SIG-001/x", Exchange: 1, Event: -1, Offset: -1, Path: hostile, Message: hostile, Fix: hostile})
+	for i := range n {
+		f := finding("SIG-001", specs.Refused, check.Finding{Check: "SIG-001/x", Exchange: decide.Ordinal(i), Event: -1, Offset: -1, Path: hostile, Message: hostile, Fix: hostile})
 		results = append(results, Result{Requirement: "SIG-001", Check: "SIG-001/x", Case: hostile, Verdict: Fail, Findings: []Finding{f}, Reason: hostile})
 	}
 	return NewRun(Run{Subject: Subject{Name: hostile, Version: hostile, Kind: "command"}, Filter: hostile, Guard: hostile,

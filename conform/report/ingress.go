@@ -46,11 +46,6 @@ func compareIngress(results []Result) []Difference {
 	return list
 }
 
-// IsDecided reports whether the verdict says something about the agent.
-func (v Verdict) IsDecided() bool {
-	return slices.Contains([]Verdict{Pass, Fail, Warn, KnownFail, Flaky}, v)
-}
-
 // writeDifferences says where the ways in disagree.
 func (t *Terminal) writeDifferences(differences []Difference) {
 	byCheck := map[string]int{}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -129,40 +130,6 @@ func JudgeTrace(rules []Rule, trace *check.Trace) []Result {
 	return results
 }
 
-// quoteRank is 1 for a requirement whose findings only repeat what the provider said: they stand
-// behind those of the rule that was broken.
-func quoteRank(requirement string) int {
-	if requirement == "ERR-001" || requirement == "ERR-002" {
-		return 1
-	}
-	return 0
-}
-
-// explainRefusals says of refusals whose words name no rule which other check found why.
-func explainRefusals(results []Result) {
-	causes := map[int]string{} // checks, by exchange
-	for _, res := range results {
-		for _, f := range res.Findings {
-			if f.Answer == check.AnswerRefused && quoteRank(res.Requirement) == 0 {
-				for _, at := range append(f.Places, Place{Exchange: f.Exchange}) {
-					causes[at.Exchange] = cmp.Or(causes[at.Exchange], f.Check)
-				}
-			}
-		}
-	}
-	for _, res := range results {
-		for i := range res.Findings {
-			if f := &res.Findings[i]; res.Requirement == "ERR-001" && f.Rule == "" {
-				if cause := causes[f.Exchange]; cause != "" {
-					f.Message += "; " + cause + " says why"
-				} else {
-					f.Message += "; no rule of ours is known for it"
-				}
-			}
-		}
-	}
-}
-
 // Judge runs the check on one case. A check that panics is a harness error, not
 // a breach.
 func (r Rule) Judge(trace *check.Trace) Result { return r.judge(trace, trace.Providers()) }
@@ -170,38 +137,51 @@ func (r Rule) Judge(trace *check.Trace) Result { return r.judge(trace, trace.Pro
 func (r *Rule) judge(trace *check.Trace, providers []string) (res Result) {
 	res = r.NewResult(trace.Case())
 	res.Provider = strings.Join(providers, ",")
-	if reason := r.notApplicable(string(trace.Source()), providers); reason != "" {
-		res.Verdict, res.Reason = NotApplicable, reason
-		return res
-	}
+	facts := decide.Facts{Inapplicable: r.notApplicable(string(trace.Source()), providers)}
 	defer func() {
 		if p := recover(); p != nil {
-			res.Verdict, res.Reason = HarnessError, fmt.Sprintf("the check panicked: %v", p)
+			facts.Fault = fmt.Sprintf("the check panicked: %v", p)
 		}
+		res.Verdict, res.Reason = decide.Decide(facts)
 	}()
+	if facts.Inapplicable != "" {
+		return res
+	}
 	seen := r.Check.Run(trace)
-	res.Observed = seen.Observed
 	for _, f := range seen.Findings {
-		found := r.NewFinding(f, trace.PlaceOf(f.Exchange))
-		if found.Consequence == specs.None {
-			continue
+		f.Answer = trace.AnswerTo(int(f.Exchange))
+		if found := r.NewFinding(f, trace.PlaceOf(int(f.Exchange))); found.Consequence != specs.None {
+			res.Findings = append(res.Findings, found)
 		}
-		if found.Consequence == specs.Refused {
-			switch found.Answer = trace.AnswerTo(f.Exchange); found.Answer {
-			case check.AnswerAccepted:
-				found.Verdict = Contradicted
-			case check.AnswerSimulated:
-				found.Message += "; our simulator answered 200"
-			}
+	}
+	res.Findings = mergePlaces(res.Findings)
+	for _, c := range slices.Backward(specs.Consequences) { // the worst of them stays
+		if slices.ContainsFunc(res.Findings, func(f Finding) bool { return f.Consequence == c }) {
+			res.Consequence = c
 		}
-		res.Findings = append(res.Findings, found)
 	}
-	res.Findings = mergeCauses(res.Findings)
-	res.setVerdict()
-	if res.Verdict == NotTestable {
-		res.Reason = cmp.Or(seen.Unseen, res.Reason)
-	}
+	res.Observed = seen.Observed
+	facts.Findings, facts.Observed, facts.Unseen = res.Findings, seen.Observed, seen.Unseen
 	return res
+}
+
+// NewFinding judges what a check found at a place. Where the rule does not hold, the
+// consequence is [specs.None].
+func (r Rule) NewFinding(f Finding, at specs.Place) Finding {
+	at.Check = r.Check.ID
+	consequence := r.Requirement.ConsequenceAt(at)
+	if consequence != specs.None {
+		consequence = cmp.Or(f.Consequence, consequence)
+	}
+	f.Requirement, f.Consequence = r.Requirement.ID, consequence
+	if consequence != specs.Refused {
+		f.Answer = decide.AnswerNone
+	}
+	if f.Answer == decide.AnswerSimulated {
+		f.Message += "; our simulator answered 200"
+	}
+	f.Verdict = decide.Breach(consequence, f.Answer, false)
+	return f
 }
 
 // NewResult is a result of r without verdict and findings.
@@ -212,16 +192,10 @@ func (r Rule) NewResult(name string) Result {
 	}
 }
 
-// setVerdict gives the verdict that the findings, or their absence, deserve.
-func (r *Result) setVerdict() {
-	switch {
-	case len(r.Findings) > 0:
-		r.Consequence, r.Verdict = worstConsequence(r.Findings), worstVerdict(r.Findings)
-	case r.Observed == 0:
-		r.Verdict, r.Reason = NotTestable, "nothing was seen where the rule could have been broken"
-	default:
-		r.Verdict = Pass
-	}
+// judgeAgain gives the verdict anew with more facts than were known before.
+func (r *Result) judgeAgain(f decide.Facts) {
+	f.Was, f.Why = r.Verdict, r.Reason
+	r.Verdict, r.Reason = decide.Decide(f)
 }
 
 // notApplicable says why the requirement does not speak of a case, "" when it

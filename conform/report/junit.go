@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
@@ -61,22 +62,11 @@ func (r *Run) WriteJUnit(w io.Writer) error {
 		}
 		all.suiteNamed(res.Area()).addCase(res)
 	}
-	all.addMissing(r.Summary.Coverage)
-	for _, used := range r.Baseline {
-		if used.Verdict == Stale {
-			all.suiteNamed("baseline").addCase(Result{Check: used.Pattern, Verdict: Stale, Reason: used.Problem})
-		}
-	}
+	all.addAsides(r.asides())
 	for _, c := range r.Cases {
 		if c.Reason != "" {
 			all.suiteNamed("cases").addCase(Result{Check: "run", Case: c.Name, Verdict: c.Verdict, Reason: c.Reason})
 		}
-	}
-	if r.Guard != "" {
-		all.suiteNamed("run").addCase(Result{Check: "guard", Verdict: HarnessError, Reason: r.Guard})
-	}
-	if r.Interrupted {
-		all.suiteNamed("run").addCase(Result{Check: "complete", Verdict: HarnessError, Reason: "the run was ended before its last case"})
 	}
 	all.addVerdict(r.Summary, countOf(len(r.Results), "result"))
 	return all.writeXML(w)
@@ -91,13 +81,14 @@ func (c *Checked) WriteJUnit(w io.Writer) error {
 			res.Case = r.Path
 			all.suiteNamed(res.Area()).addCase(res)
 		}
-		name := Result{Check: "recording", Case: r.Path, Verdict: Pass, Provider: r.Provider}
+		whole := Result{Check: "recording", Case: r.Path, Provider: r.Provider}
 		if r.Reason != "" {
-			name.Verdict, name.Reason = r.Verdict, r.Reason
+			whole.Verdict, whole.Reason = r.Verdict, r.Reason
 		}
-		all.suiteNamed("recordings").addCase(name)
+		whole.judgeAgain(decide.Facts{Observed: 1})
+		all.suiteNamed("recordings").addCase(whole)
 	}
-	all.addMissing(c.Summary.Coverage)
+	all.addAsides(c.Summary.Coverage.asides())
 	all.addVerdict(c.Summary, c.countedFiles())
 	return all.writeXML(w)
 }
@@ -117,10 +108,9 @@ func (all *junitSuites) suiteNamed(name string) *junitSuite {
 	return all.Suites[len(all.Suites)-1]
 }
 
-func (all *junitSuites) addMissing(c Coverage) {
-	for _, id := range c.Missing {
-		res := Result{Requirement: id, Verdict: Fail, Reason: "required, and nothing shows it"}
-		all.suiteNamed(res.Area()).addCase(res)
+func (all *junitSuites) addAsides(list []aside) {
+	for _, a := range list {
+		all.suiteNamed(a.suite).addCase(a.Result)
 	}
 }
 
@@ -129,7 +119,9 @@ func (all *junitSuites) addMissing(c Coverage) {
 func (all *junitSuites) addVerdict(s Summary, counted string) {
 	isRed := func(suite *junitSuite) bool { return suite.Failures+suite.Errors > 0 }
 	if s.Exit != ExitOK && !slices.ContainsFunc(all.Suites, isRed) {
-		all.suiteNamed("run").addCase(Result{Check: "verdict", Verdict: Fail, Reason: s.verdictLine(counted)})
+		verdict := newAside("run", Result{Check: "verdict"}, decide.Facts{Missing: true})
+		verdict.Reason = s.verdictLine(counted)
+		all.addAsides([]aside{verdict})
 	}
 }
 
@@ -197,8 +189,12 @@ func firstMessage(res Result) string {
 func findingTexts(res Result) string {
 	var b strings.Builder
 	for _, f := range res.Findings {
-		fmt.Fprintf(&b, "%s (%s): %s\n  at: %s\n", f.Check, f.outcomeText(), terminal.Line(f.Message), terminal.Line(f.Place()))
-		if also := f.otherPlaces(); also != "" {
+		fmt.Fprintf(&b, "%s (%s): %s\n  at: %s\n", f.Check, f.Outcome(), terminal.Line(f.Message), terminal.Line(f.Where()))
+		if f.Cause != "" {
+			fmt.Fprintf(&b, "  follows from: %s\n", f.Cause)
+			continue
+		}
+		if also := otherPlaces(&f); also != "" {
 			fmt.Fprintf(&b, "  also at: %s\n", terminal.Line(also))
 		}
 		if f.Fix != "" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -50,24 +51,18 @@ func nearestName(name string, catalogue []specs.Requirement) string {
 
 // apply raises warnings to failures where the policy is strict.
 func (p Policy) apply(results []Result) {
-	if !p.Strict {
-		return
-	}
 	for i := range results {
 		r := &results[i]
+		if !p.Strict || r.Verdict != Warn && len(r.Findings) == 0 {
+			continue
+		}
 		r.Findings = slices.Clone(r.Findings)
-		raiseWarnings(r.Findings)
-		if r.Verdict == Warn {
-			r.Verdict = Fail
+		for k := range r.Findings {
+			if f := &r.Findings[k]; f.Verdict == Warn {
+				f.Verdict = decide.Breach(f.Consequence, f.Answer, true)
+			}
 		}
-	}
-}
-
-func raiseWarnings(findings []Finding) {
-	for i := range findings {
-		if findings[i].Verdict == Warn {
-			findings[i].Verdict = Fail
-		}
+		r.judgeAgain(decide.Facts{Strict: true})
 	}
 }
 
@@ -139,8 +134,6 @@ func (c Calls) Add(d Calls) Calls {
 // agent was never answered, so it had no occasion to go wrong.
 func withdrawPasses(results []Result, reason string) {
 	for i := range results {
-		if results[i].Verdict == Pass {
-			results[i].Verdict, results[i].Reason = NotTestable, reason
-		}
+		results[i].judgeAgain(decide.Facts{Unproven: reason})
 	}
 }

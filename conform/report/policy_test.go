@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -40,7 +41,7 @@ func TestPolicy(t *testing.T) {
 		for _, res := range run.Results {
 			run.Summary.Counts[res.Verdict]++
 		}
-		run.Summary.conclude(r.Policy)
+		run.Summary.conclude(r.Policy, decide.ReportFacts{})
 		var text bytes.Buffer
 		NewTerminal(&text, false).Run(run)
 		if run.Summary.Verdict != c.verdict || run.Summary.Exit != c.exit || !strings.Contains(text.String(), c.text) {
@@ -114,7 +115,7 @@ func withoutBody(x evidence.Exchange) evidence.Exchange {
 // apart.
 func TestOneCauseOneFinding(t *testing.T) {
 	at := func(x int, form, message, rule string) check.Finding {
-		return check.Finding{Check: "SIG-001/a", Exchange: x, Event: -1, Offset: 10, Path: "messages[1]", Form: form, Message: message, Rule: rule}
+		return check.Finding{Check: "SIG-001/a", Exchange: decide.Ordinal(x), Event: -1, Offset: 10, Path: "messages[1]", Form: form, Message: message, Rule: rule}
 	}
 	degraded := at(9, "call %s is lost", "call a is lost", "A-1")
 	degraded.Consequence = specs.Degraded
@@ -125,7 +126,7 @@ func TestOneCauseOneFinding(t *testing.T) {
 	if len(res.Findings) != 4 || res.Verdict != Fail {
 		t.Fatalf("%d findings, %s", len(res.Findings), res.Verdict)
 	}
-	want := []Place{{2, -1, 10, "messages[1]", ""}, {3, -1, 10, "messages[1]", "call b is lost"}}
+	want := []Place{{Exchange: 2, Event: -1, Offset: 10, Path: "messages[1]"}, {Exchange: 3, Event: -1, Offset: 10, Path: "messages[1]", Message: "call b is lost"}}
 	if got := res.Findings[0].Places; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
@@ -136,8 +137,8 @@ func TestOneCauseOneFinding(t *testing.T) {
 func TestFindingJSON(t *testing.T) {
 	process := finding("MOD-003", specs.Unsafe, check.Finding{Check: "MOD-003/a", Exchange: -1, Event: -1, Offset: -1, Path: "process[0]", Message: "exited 0"})
 	full := finding("SIG-001", specs.Refused, breach)
-	full.Emitted = &check.Emission{Exchange: 0, Event: -1, Offset: 5}
-	full.Places = []Place{{2, -1, -1, "x", "again"}}
+	full.Emitted = &Place{Exchange: 0, Event: -1, Offset: 5}
+	full.Places = []Place{{Exchange: 2, Event: -1, Offset: -1, Path: "x", Message: "again"}}
 	for _, f := range []Finding{process, full} {
 		text, err := json.Marshal(f)
 		if err != nil || strings.Contains(string(text), "-1") {

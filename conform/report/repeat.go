@@ -2,9 +2,9 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/meerkat-go/conformance/conform/decide"
 )
 
 // FoldRepeats makes one result of those of a case that was run several times. Where
@@ -31,7 +31,7 @@ func FoldRepeats(results []Result) []Result {
 // foldGroup folds the results of one check and case, at least one.
 func foldGroup(group []Result) Result {
 	worst := slices.MaxFunc(group, func(a, b Result) int {
-		return cmp.Or(a.Verdict.severityRank()-b.Verdict.severityRank(), cmp.Compare(len(a.Findings), len(b.Findings)))
+		return cmp.Or(a.Verdict.Rank()-b.Verdict.Rank(), cmp.Compare(len(a.Findings), len(b.Findings)))
 	})
 	if len(group) == 1 {
 		return worst
@@ -40,15 +40,6 @@ func foldGroup(group []Result) Result {
 	for _, res := range group {
 		worst.Runs[res.Verdict]++
 	}
-	differing := 0
-	for _, v := range []Verdict{Pass, Warn, NotTestable, Fail} {
-		if worst.Runs[v] > 0 {
-			differing++
-		}
-	}
-	if differing > 1 && worst.Verdict != HarnessError {
-		worst.Reason = strings.TrimSuffix(fmt.Sprintf("differs between %d runs (%s): %s", len(group), worst.Runs, worst.Reason), ": ")
-		worst.Verdict = Flaky
-	}
+	worst.judgeAgain(decide.Facts{Runs: worst.Runs})
 	return worst
 }

@@ -5,11 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -130,7 +130,7 @@ func NewRun(r Run, results []Result) *Run {
 	r.Results = withoutExcuses(results)
 	for _, id := range r.Expected {
 		if !slices.ContainsFunc(results, func(res Result) bool { return res.Requirement == id }) {
-			r.Results = append(r.Results, notTestable(id))
+			r.Results = append(r.Results, unseenResult(id))
 		}
 	}
 	slices.SortStableFunc(r.Results, func(a, b Result) int {
@@ -148,20 +148,32 @@ func NewRun(r Run, results []Result) *Run {
 	return &r
 }
 
-// judgeCases gives each case the worst verdict of its results. What was selected may not
-// apply to a case; without a result it says nothing, unless it went wrong.
+// judgeCases gives each case its verdict, and its findings their causes. What the baseline
+// excuses, or what differs between runs, explains nothing else.
 func (r *Run) judgeCases() {
 	verdicts := map[string][]Verdict{}
 	for _, res := range r.Results {
 		verdicts[res.Case] = append(verdicts[res.Case], res.Verdict)
 	}
+	findings := map[string][]*Finding{}
+	for i := range r.Results {
+		res := &r.Results[i]
+		res.Findings = slices.Clone(res.Findings)
+		for k := range res.Findings {
+			res.Findings[k].Cause = ""
+			if res.Verdict != KnownFail && res.Verdict != Flaky {
+				findings[res.Case] = append(findings[res.Case], &res.Findings[k])
+			}
+		}
+	}
+	for _, list := range findings {
+		causes(list)
+	}
 	for i := range r.Cases {
 		c := &r.Cases[i]
-		c.Verdict = Worst(verdicts[c.Name]...)
-		saysNothing := len(verdicts[c.Name]) == 0 && len(c.Deviations) == 0
-		if c.Reason != neverRun && (c.Reason != "" || saysNothing) {
-			c.Verdict = NotApplicable
-		}
+		c.Verdict = decide.Case(decide.CaseFacts{
+			Results: verdicts[c.Name], NotRun: c.Reason != "", Planned: c.Reason == neverRun, Deviated: len(c.Deviations) > 0,
+		})
 	}
 	slices.SortStableFunc(r.Cases, func(a, b CaseSummary) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortStableFunc(r.Hosts, func(a, b Host) int { return cmp.Compare(a.Name, b.Name) })
@@ -181,18 +193,9 @@ func (r *Run) sumUp() {
 			r.Summary.Counts[Stale]++
 		}
 	}
-	r.Summary.conclude(policy)
-	switch {
-	case r.Guard != "":
-		r.Summary.Verdict, r.Summary.Exit = Worst(r.Summary.Verdict, NotTestable), ExitGuard
-	case r.Interrupted:
-		r.Summary.Verdict, r.Summary.Exit = Worst(r.Summary.Verdict, NotTestable), ExitInterrupted
-	case len(r.Summary.Counts) > 0:
-	case r.Shard != nil:
-		r.Summary.Verdict, r.Summary.Exit = NotApplicable, ExitOK
-	case len(r.Cases) == 0:
-		r.Summary.Exit = ExitUsage
-	}
+	r.Summary.conclude(policy, decide.ReportFacts{
+		Guarded: r.Guard != "", Interrupted: r.Interrupted, Shard: r.Shard != nil, Empty: len(r.Summary.Counts) == 0 && len(r.Cases) == 0,
+	})
 }
 
 // noAcceptedCall says why nothing passes; details may be empty.
@@ -210,11 +213,14 @@ func noAcceptedCall(c Calls, details string) string {
 // noCaseShows is why a requirement was not seen where nothing more is known.
 const noCaseShows = "no case of this run shows it"
 
-func notTestable(id string) Result {
-	res := Result{Requirement: id, Consequence: specs.Refused, Verdict: NotTestable, Findings: []Finding{}, Reason: noCaseShows}
+// unseenResult is the result of a requirement that a case should show and none does.
+func unseenResult(id string) Result {
+	res := Result{Requirement: id, Consequence: specs.Refused, Findings: []Finding{}}
+	facts := decide.Facts{Unseen: noCaseShows}
 	if r, err := specs.FindRequirement(id); err == nil {
-		res.Consequence, res.Reason = r.Consequence, cmp.Or(r.Unseen, noCaseShows)
+		res.Consequence, facts.Unseen = r.Consequence, cmp.Or(r.Unseen, noCaseShows)
 	}
+	res.judgeAgain(facts)
 	return res
 }
 
@@ -224,7 +230,7 @@ func newSummary(results []Result, set []string, policy Policy) Summary {
 	for _, res := range results {
 		for _, f := range res.Findings {
 			if res.Verdict == KnownFail && f.Verdict != Contradicted {
-				f.Verdict = KnownFail
+				f.Verdict = res.Verdict
 			}
 			s.Findings[f.Verdict]++
 		}
@@ -232,17 +238,13 @@ func newSummary(results []Result, set []string, policy Policy) Summary {
 	return s
 }
 
-// conclude sets the verdict, which is the worst that was counted, and the exit code.
-func (s *Summary) conclude(policy Policy) {
-	s.Verdict = Worst(slices.Collect(maps.Keys(s.Counts))...)
-	if len(s.Coverage.Missing) > 0 {
-		s.Verdict = Worst(s.Verdict, Fail)
+// conclude sets the verdict and the exit code.
+func (s *Summary) conclude(policy Policy, f decide.ReportFacts) {
+	f.Counts, f.Findings, f.Missing, f.FailOnWarn = s.Counts, s.Findings, len(s.Coverage.Missing), policy.FailOn == Warn
+	for _, id := range policy.MustSee {
+		if slices.Contains(s.Coverage.Unseen, id) {
+			f.Unseen++
+		}
 	}
-	if slices.ContainsFunc(policy.MustSee, func(id string) bool { return slices.Contains(s.Coverage.Unseen, id) }) {
-		s.Verdict = Worst(s.Verdict, NotTestable)
-	}
-	s.Exit = s.Verdict.Exit()
-	if policy.FailOn == Warn && s.Findings[Warn] > 0 && (s.Exit == ExitOK || s.Exit == ExitIncomplete) {
-		s.Exit = ExitFailure
-	}
+	s.Verdict, s.Exit = decide.Report(f)
 }

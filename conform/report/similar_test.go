@@ -30,7 +30,7 @@ func TestSimilarFindingsAreShownOnce(t *testing.T) {
 	if n := strings.Count(text.String(), "SIG-002/kept  "); n != 4 {
 		t.Errorf("%d findings are shown, want those of a, g, h and i:\n%s", n, &text)
 	}
-	if want := "    similar in: b/anthropic; c/anthropic; d/anthropic; e/anthropic; 1 more\n"; !strings.Contains(text.String(), want) {
+	if want := "    similar in 5 more: b/anthropic; c/anthropic; d/anthropic; e/anthropic; 1 more\n"; !strings.Contains(text.String(), want) {
 		t.Errorf("%q is missing:\n%s", want, &text)
 	}
 	if n := strings.Count(text.String(), "similar in"); n != 1 {

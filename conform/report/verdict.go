@@ -15,108 +15,43 @@
 // clock and no file; times come from the caller.
 package report
 
-import "slices"
+import "github.com/meerkat-go/conformance/conform/decide"
 
-// Verdict is the outcome of one check, one requirement or a whole run.
-type Verdict string
-
-// The verdicts; [Verdict.Meaning] explains each.
-const (
-	Pass          Verdict = "pass"
-	Fail          Verdict = "fail"
-	Warn          Verdict = "warn"
-	NotApplicable Verdict = "not-applicable"
-	NotTestable   Verdict = "not-testable"
-	KnownFail     Verdict = "known-fail"
-	Stale         Verdict = "stale"
-	Flaky         Verdict = "flaky"
-	HarnessError  Verdict = "harness-error"
-	Contradicted  Verdict = "contradicted"
+// A report is made of findings and verdicts of package decide.
+type (
+	Finding = decide.Finding
+	Place   = decide.Place
+	Verdict = decide.Verdict
+	Counts  = decide.Counts
 )
 
-// Meaning returns one sentence that explains v to users, "" for a value that is
-// not a verdict.
-func (v Verdict) Meaning() string {
-	switch v {
-	case Pass:
-		return "The rule could have been broken and was kept."
-	case Fail:
-		return "A requirement was broken whose breach the provider refuses, or that is unsafe."
-	case Warn:
-		return "A requirement was broken whose breach degrades the answer or wastes cache or tokens."
-	case NotApplicable:
-		return "The requirement declares that it does not speak of this provider or of evidence from this source."
-	case NotTestable:
-		return "Nothing was seen where the rule could have been broken. This is not a success: a check that saw nothing proves nothing."
-	case KnownFail:
-		return "A requirement was broken, and the baseline lists the breach with a reason."
-	case Stale:
-		return "The baseline excuses a breach that does not occur any more."
-	case Flaky:
-		return "A requirement was broken in some runs of a case and kept in others."
-	case Contradicted:
-		return "A rule says that the provider refuses this, and the provider itself accepted it. This is no fault of the agent: the rule is out of date."
-	case HarnessError:
-		return "The referee itself failed. This is never excused and says nothing about the agent."
-	}
-	return ""
-}
-
-// Verdicts lists all of them, the best first. [Worst] and reports use the order.
-var Verdicts = []Verdict{NotApplicable, Contradicted, Pass, KnownFail, Warn, NotTestable, Flaky, Stale, Fail, HarnessError}
-
-// Worst returns the worst of several verdicts; of none it returns NotTestable,
-// because nothing was seen.
-func Worst(vs ...Verdict) Verdict {
-	if len(vs) == 0 {
-		return NotTestable
-	}
-	return slices.MaxFunc(vs, func(a, b Verdict) int { return a.severityRank() - b.severityRank() })
-}
-
-// severityRank is the place in Verdicts. A value that is not a verdict ranks last.
-func (v Verdict) severityRank() int {
-	if i := slices.Index(Verdicts, v); i >= 0 {
-		return i
-	}
-	return len(Verdicts)
-}
+// The verdicts, to compare with; package decide gives them.
+const (
+	Pass          = decide.Pass
+	Fail          = decide.Fail
+	Warn          = decide.Warn
+	NotApplicable = decide.NotApplicable
+	NotTestable   = decide.NotTestable
+	KnownFail     = decide.KnownFail
+	Stale         = decide.Stale
+	Flaky         = decide.Flaky
+	HarnessError  = decide.HarnessError
+	Contradicted  = decide.Contradicted
+)
 
 // Exit codes of conform.
 const (
-	ExitOK         = 0 // every scored requirement passed or is excused
-	ExitFailure    = 1 // a failure, a stale excuse or an unlisted flake
-	ExitUsage      = 2 // wrong usage, or nothing selected
-	ExitIncomplete = 3 // nothing failed, but something was not testable
-	ExitHarness    = 4 // the harness itself broke
-	ExitGuard      = 5 // a guard ended the run: a real key, a spent budget, a host or model that is not allowed
-	// ExitInterrupted is that of shells for a program that SIGINT ended.
-	ExitInterrupted = 130
+	ExitOK          = decide.ExitOK
+	ExitFailure     = decide.ExitFailure
+	ExitUsage       = decide.ExitUsage
+	ExitIncomplete  = decide.ExitIncomplete
+	ExitHarness     = decide.ExitHarness
+	ExitGuard       = decide.ExitGuard
+	ExitInterrupted = decide.ExitInterrupted
 )
 
-// Exit returns the exit code a run that ends with the verdict has. A run in
-// which everything is not applicable, or contradicted, has shown nothing.
-func (v Verdict) Exit() int {
-	switch v {
-	case Pass, Warn, KnownFail:
-		return ExitOK
-	case Fail, Stale, Flaky:
-		return ExitFailure
-	case NotApplicable, NotTestable, Contradicted:
-		return ExitIncomplete
-	default: // HarnessError, or a value that is not a verdict
-		return ExitHarness
-	}
-}
+// Verdicts lists all of them, the best first.
+var Verdicts = decide.Verdicts
 
-// Counts says how often each verdict was given.
-type Counts map[Verdict]int
-
-// Total is the sum of all.
-func (c Counts) Total() int {
-	n := 0
-	for _, k := range c {
-		n += k
-	}
-	return n
-}
+// Worst returns the worst of several verdicts.
+func Worst(vs ...Verdict) Verdict { return decide.Worst(vs...) }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
@@ -58,7 +58,7 @@ func TestSimulatorAgrees(t *testing.T) {
 			}
 			for _, res := range c.Results {
 				for _, f := range res.Findings {
-					if f.Consequence == specs.Refused && simulated[f.Exchange] {
+					if f.Consequence == specs.Refused && simulated[int(f.Exchange)] {
 						holdDisagreements(t, filepath.Base(path)+" "+c.Name, f, seen)
 					}
 				}
@@ -118,7 +118,7 @@ func holdRun(t *testing.T, run *report.Run) {
 	t.Helper()
 	for _, res := range run.Results {
 		for _, f := range res.Findings {
-			if f.Answer == check.AnswerSimulated {
+			if f.Answer == decide.AnswerSimulated {
 				holdDisagreements(t, res.Case, f, map[int]bool{})
 			}
 		}

@@ -9,13 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/report"
 )
 
 func TestSubjectsTable(t *testing.T) {
 	result := func(name string, v report.Verdict, findings int) report.Result {
-		return report.Result{Requirement: "ORD-001", Consequence: "refused", Check: "ORD-001/answered", Case: name, Verdict: v, Findings: slices.Repeat([]report.Finding{{Requirement: "ORD-001", Verdict: v, Finding: check.Finding{Check: "ORD-001/answered", Consequence: "refused", Message: "m", Fix: "f"}}}, findings)}
+		return report.Result{Requirement: "ORD-001", Consequence: "refused", Check: "ORD-001/answered", Case: name, Verdict: v, Findings: slices.Repeat([]report.Finding{{Requirement: "ORD-001", Verdict: v, Check: "ORD-001/answered", Consequence: "refused", Message: "m", Fix: "f"}}, findings)}
 	}
 	run := report.NewRun(report.Run{
 		Tool: report.Tool{Name: "conform", Version: "1"}, Subject: report.Subject{Name: "a|gent", Version: "2", Kind: "command"},

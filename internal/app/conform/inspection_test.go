@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/inspector"
@@ -39,9 +39,7 @@ func TestPageHoldsNoPlantedKey(t *testing.T) {
 				Response: evidence.Response{Status: 401, Header: http.Header{"X-Echo": {all}}, Body: []byte(`{"error":{"message":"` + all + `"}}`)}},
 		},
 	}
-	finding := report.Finding{Requirement: "HYG-001", Verdict: report.Fail, Finding: check.Finding{
-		Check: "HYG-001/keys", Message: all, Path: "messages[0]." + wellKnown, Compare: &check.Comparison{Expected: sent[:20], Actual: "…" + sent[5:]},
-	}}
+	finding := report.Finding{Requirement: "HYG-001", Verdict: report.Fail, Check: "HYG-001/keys", Message: all, Path: "messages[0]." + wellKnown, Compare: &decide.Comparison{Expected: sent[:20], Actual: "…" + sent[5:]}}
 	result := report.Result{Requirement: "HYG-001", Check: "HYG-001/keys", Case: "x", Verdict: report.Fail, Findings: []report.Finding{finding}, Reason: all}
 	page.observeCase(harness.CaseRun{Name: "x", Permutation: harness.Permutation{Case: harness.Case{Scenario: &specs.Scenario{}}}, Evidence: &ev, Deviations: []string{all}}, []report.Result{result})
 	var html bytes.Buffer

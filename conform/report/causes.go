@@ -1,0 +1,181 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/decide"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// mergePlaces makes one finding of those of a check that have one cause: the same rule and
+// sentence with the same verdict. History that is sent again with each request repeats a breach,
+// and so does a habit. A request that was refused is a finding apart from those that were not.
+func mergePlaces(findings []Finding) []Finding {
+	type cause struct {
+		verdict           Verdict
+		consequence       specs.Consequence
+		check, rule, form string
+		refused           bool
+	}
+	merged := []Finding{}
+	first := map[cause]int{} // index in merged
+	for _, f := range findings {
+		key := cause{f.Verdict, f.Consequence, f.Check, f.Rule, cmp.Or(f.Form, f.Message), f.Answer == decide.AnswerRefused}
+		i, known := first[key]
+		if !known {
+			first[key] = len(merged)
+			merged = append(merged, f)
+			continue
+		}
+		whole := &merged[i]
+		if f.Refusal != "" && whole.Refusal == "" {
+			whole.Refusal = f.Refusal
+			whole.Message += fmt.Sprintf("; exchange %d: %s", f.Exchange, f.Refusal)
+		}
+		place := f.At()
+		if f.Message != whole.Message {
+			place.Message = f.Message
+		}
+		whole.Places = append(whole.Places, place)
+		whole.Answer = cmp.Or(whole.Answer, f.Answer)
+	}
+	return merged
+}
+
+// quoteRank is 1 for a requirement whose findings only repeat what the provider said: they stand
+// behind those of the rule that was broken.
+func quoteRank(requirement string) int {
+	if requirement == "ERR-001" || requirement == "ERR-002" {
+		return 1
+	}
+	return 0
+}
+
+// explainRefusals says of refusals whose words name no rule which other check found why.
+func explainRefusals(results []Result) {
+	causes := map[decide.Ordinal]string{} // checks, by exchange
+	for _, res := range results {
+		for _, f := range res.Findings {
+			if f.Answer == decide.AnswerRefused && quoteRank(res.Requirement) == 0 {
+				for _, at := range allPlaces(&f) {
+					causes[at.Exchange] = cmp.Or(causes[at.Exchange], f.Check)
+				}
+			}
+		}
+	}
+	for _, res := range results {
+		for i := range res.Findings {
+			if f := &res.Findings[i]; res.Requirement == "ERR-001" && f.Rule == "" {
+				if cause := causes[f.Exchange]; cause != "" {
+					f.Message += "; " + cause + " says why"
+				} else {
+					f.Message += "; no rule of ours is known for it"
+				}
+			}
+		}
+	}
+}
+
+// symptoms lists, by check, the checks that its breach trips elsewhere in the same request.
+var symptoms = map[string][]string{
+	"ORD-001/answered":     {"ORD-003/no-orphan", "ORD-016/user-ends", "RES-005/closed", "RES-001/prefix", "RES-003/history"},
+	"ORD-005/unique-calls": {"ORD-001/answered", "ORD-010/sent-once"},
+}
+
+// generality ranks checks: the lower one says why, at a place where both found something. A
+// redactor explains what it changed. Schemas, lists of members and comparisons with earlier
+// requests notice what others name.
+func generality(f *Finding) int {
+	area, _, _ := strings.Cut(f.Check, "-")
+	switch {
+	case quoteRank(f.Requirement) > 0:
+		return 3
+	case area == "RES", f.Check == "HYG-001/schema", f.Check == "PAR-006/known", f.Check == "MOD-004/answers":
+		return 2
+	case area == "RED":
+		return 0
+	}
+	return 1
+}
+
+// causes sets the Cause of the findings of one case that only follow from another one. A finding follows where each of its places is explained: the cause
+// stands there, or in the same request and is known to lead to it. It is never worse than its
+// cause, so that no failure hides behind a warning.
+func causes(findings []*Finding) {
+	order, root := make([]int, len(findings)), make([]int, len(findings))
+	ids, paths := make([]string, len(findings)), make([]map[decide.Ordinal][]string, len(findings))
+	count := map[string]int{}
+	for i, f := range findings {
+		order[i], root[i], f.Cause = i, i, ""
+		ids[i] = fmt.Sprintf("%s#%d", f.Check, count[f.Check])
+		count[f.Check]++
+		paths[i] = map[decide.Ordinal][]string{}
+		for _, at := range allPlaces(f) {
+			paths[i][at.Exchange] = append(paths[i][at.Exchange], at.Path)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		f, g := findings[a], findings[b]
+		return cmp.Or(generality(f)-generality(g), g.Verdict.Rank()-f.Verdict.Rank(), cmp.Compare(len(g.Rule), 0)-cmp.Compare(len(f.Rule), 0))
+	})
+	for at, i := range order {
+		for k, c := range order {
+			f, cause := findings[i], findings[c]
+			isSymptom := slices.Contains(symptoms[cause.Check], f.Check)
+			isLater := k >= at || slices.Contains(symptoms[f.Check], cause.Check)
+			if c != i && root[c] == c && cause.Verdict.Rank() >= f.Verdict.Rank() && (isSymptom || !isLater) && isExplained(f, cause, paths[c]) {
+				root[i] = c
+				break
+			}
+		}
+	}
+	for i, c := range root {
+		for root[c] != c {
+			c = root[c]
+		}
+		if c != i {
+			findings[i].Cause = ids[c]
+		}
+	}
+}
+
+// isExplained reports whether the cause, which has paths by exchange, stands at each place of f.
+func isExplained(f, cause *Finding, paths map[decide.Ordinal][]string) bool {
+	isAnywhere := slices.Contains(symptoms[cause.Check], f.Check) || generality(f) == 3 && cause.Answer == decide.AnswerRefused
+	isGeneral := generality(f) > generality(cause)
+	for _, at := range allPlaces(f) {
+		here := paths[at.Exchange]
+		isHere := func(path string) bool { return isSamePlace(at.Path, path, isGeneral) }
+		if at.Exchange < 0 || len(here) == 0 || !isAnywhere && !slices.ContainsFunc(here, isHere) {
+			return false
+		}
+	}
+	return true
+}
+
+// messageBlock matches the path of one block of a conversation, or of a whole message.
+var messageBlock = regexp.MustCompile(`^(messages|contents|input)\[\d+\](\.(content|parts)\[\d+\])?$`)
+
+// isSamePlace reports whether two paths of one request lead to the same thing: to one member, to
+// a block and a member of it or, where one check is general, to anything and a member of it.
+func isSamePlace(a, b string, isGeneral bool) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	switch rest, isInside := strings.CutPrefix(b, a); {
+	case !isInside:
+		return false
+	case isGeneral:
+		return rest == "" || a == "" || rest[0] == '.' || rest[0] == '['
+	case rest == "":
+		return a != "" && a != "tools"
+	default:
+		return rest[0] == '.' && messageBlock.MatchString(a)
+	}
+}
+
+func allPlaces(f *Finding) []Place { return append([]Place{f.At()}, f.Places...) }

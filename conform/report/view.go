@@ -1,0 +1,403 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/decide"
+	"github.com/meerkat-go/conformance/profiles"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// view is what all forms for people say of a report, be it of a run or of recordings.
+type view struct {
+	heading string
+	summary Summary
+	counted string // what the counts of the summary are of
+	issues  []issue
+	// notes are sentences about the whole: cases that were not run, foreign hosts, excuses.
+	// warnings are those that stand before everything else.
+	notes, warnings []string
+	differences     []Difference
+	// details are lines about what was not judged, which only the terminal has room for.
+	details []string
+
+	known map[issueKind]int // index in issues
+	byID  map[string]int    // the same, by case and the id by which other findings name their cause
+}
+
+// issue is something that is not as it should be: one cause with what follows from it, or a
+// result without findings.
+type issue struct {
+	verdict Verdict
+	check   string // or a requirement, "" for what is about the whole case
+	where   string // a case, or the path of a recording
+	file    string // the recording
+	finding *Finding
+	follows []*Finding
+	reason  string
+	checks  int // how many checks of a case the reason is one for
+	// others are the other cases or recordings that show the same.
+	others []string
+}
+
+// issueKind is what issues have in common that are shown once, with a list of cases.
+type issueKind struct {
+	verdict                                  Verdict
+	client, outcome, check, rule, path, form string
+}
+
+// variable matches what differs between two findings of one kind: quoted text, numbers,
+// ids and what was shortened.
+var variable = regexp.MustCompile(`"[^"]*"|[^\s\[\]]*[0-9…][^\s\[\]]*`)
+
+// add adds an issue, or its case to an issue of the same kind that another case showed before.
+func (v *view) add(kind issueKind, i issue) (at int) {
+	at, isKnown := v.known[kind]
+	if isKnown && v.issues[at].where != i.where {
+		if known := &v.issues[at]; !slices.Contains(known.others[max(0, len(known.others)-1):], i.where) {
+			known.others = append(known.others, i.where)
+		}
+		return at
+	}
+	if isKnown && i.finding == nil {
+		v.issues[at].checks++
+		return at
+	}
+	v.issues = append(v.issues, i)
+	if at = len(v.issues) - 1; !isKnown {
+		v.known[kind] = at
+	}
+	return at
+}
+
+// addFinding adds a cause. number counts the findings of its check in the case.
+func (v *view) addFinding(client string, number int, i issue) {
+	f := i.finding
+	i.check, i.verdict = f.Check, f.Verdict
+	kind := issueKind{f.Verdict, client, f.Outcome(), f.Check, f.Rule,
+		variable.ReplaceAllString(f.Path, "#"), variable.ReplaceAllString(cmp.Or(f.Form, f.Message), "#")}
+	v.byID[fmt.Sprintf("%s#%d %s", f.Check, number, i.where)] = v.add(kind, i)
+}
+
+// addFollowing puts a finding under its cause.
+func (v *view) addFollowing(f *Finding, where string) {
+	i := &v.issues[v.byID[f.Cause+" "+where]]
+	if !slices.ContainsFunc(i.follows, func(g *Finding) bool { return g.Check == f.Check && g.Rule == f.Rule }) || i.where == where {
+		i.follows = append(i.follows, f)
+	}
+}
+
+// addReason adds a result without findings. One reason of many checks and cases is said once.
+func (v *view) addReason(i issue) {
+	kind := issueKind{verdict: i.verdict, check: i.check, path: i.where, form: i.reason}
+	if i.checks > 0 {
+		kind.check, kind.path = "", ""
+	}
+	v.add(kind, i)
+}
+
+// titleLine names what is not as it should be, in one line.
+func (i issue) titleLine(gap string) string {
+	text := strings.TrimSpace(i.check + gap + i.where)
+	if i.finding != nil {
+		text += fmt.Sprintf("%s(%s)", gap, i.finding.Outcome())
+	}
+	return text
+}
+
+// messageText says what is wrong.
+func (i issue) messageText() string {
+	if i.finding != nil {
+		return i.finding.Message
+	}
+	return i.reason
+}
+
+// followLines says in a line each what follows from the cause.
+func (i issue) followLines() (list []string) {
+	for _, f := range i.follows {
+		list = append(list, strings.TrimSuffix(fmt.Sprintf("%s (%s) at %s: %s", f.Check, f.Outcome(), f.At(), f.Message), ": "))
+	}
+	return list
+}
+
+// similarText counts and names the other cases.
+func (i issue) similarText() string {
+	if len(i.others) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("similar in %d more: %s", len(i.others), firstOf(i.others))
+}
+
+// sorted returns the issues, the worst first.
+func (v *view) sorted() []issue {
+	return slices.SortedStableFunc(slices.Values(v.issues), func(a, b issue) int { return b.verdict.Rank() - a.verdict.Rank() })
+}
+
+// verdictLine is the last line of a report.
+func (s Summary) verdictLine(counted string) string {
+	switch {
+	case s.Counts.Total() > 0:
+	case s.Coverage.Total == 0:
+		return strings.ToUpper(string(s.Verdict)) + " no case was run"
+	default:
+		return fmt.Sprintf("%s %s; no result", strings.ToUpper(string(s.Verdict)), s.Coverage)
+	}
+	text := fmt.Sprintf("%s %s; %s (%s)", strings.ToUpper(string(s.Verdict)), s.Coverage, counted, s.Counts)
+	if n := s.Findings[Contradicted]; n > 0 {
+		text += "; " + countOf(n, "finding") + " contradicted by the provider"
+	}
+	return text
+}
+
+// aside is a result about the whole report, with the suite of JUnit in which it stands.
+type aside struct {
+	suite string
+	Result
+}
+
+// newAside judges facts about the whole.
+func newAside(suite string, res Result, f decide.Facts) aside {
+	res.judgeAgain(f)
+	return aside{suite, res}
+}
+
+// asides are the requirements that had to be seen and were not.
+func (c Coverage) asides() (list []aside) {
+	for _, id := range c.Missing {
+		list = append(list, newAside(Result{Requirement: id}.Area(), Result{Requirement: id}, decide.Facts{Missing: true}))
+	}
+	return list
+}
+
+// asides are what is wrong with the run rather than with a case of it.
+func (r *Run) asides() []aside {
+	list := r.Summary.Coverage.asides()
+	for _, used := range r.Baseline {
+		if used.Verdict == Stale {
+			list = append(list, aside{"baseline", Result{Check: used.Pattern, Verdict: used.Verdict, Reason: used.Problem}})
+		}
+	}
+	if r.Guard != "" {
+		list = append(list, newAside("run", Result{Check: "guard"}, decide.Facts{Fault: r.Guard}))
+	}
+	if r.Interrupted {
+		list = append(list, newAside("run", Result{Check: "complete"}, decide.Facts{Fault: "the run was ended before its last case"}))
+	}
+	return list
+}
+
+func (v *view) addAsides(list []aside) {
+	for _, a := range list {
+		if a.suite == "baseline" {
+			a.Reason = "baseline: " + a.Reason
+		}
+		v.addReason(issue{verdict: a.Verdict, check: cmp.Or(a.Check, a.Requirement), reason: a.Reason})
+	}
+}
+
+// view of a run: its failures and warnings in the order of requirements, then cases that show
+// nothing, then what is wrong with the whole.
+func (r *Run) view() *view {
+	v := &view{heading: r.heading(), summary: r.Summary, counted: countOf(len(r.Results), "result"), notes: r.runNotes(), differences: r.Differences,
+		known: map[issueKind]int{}, byID: map[string]int{}}
+	if r.Isolation != nil && !r.Isolation.Enforced { // what the agent did outside was not seen
+		v.warnings = []string{"isolation is not enforced: " + r.Isolation.Reason}
+	}
+	var silent []issue
+	for _, res := range r.Results {
+		i := issue{verdict: res.Verdict, check: cmp.Or(res.Check, res.Requirement), where: res.Case, reason: res.Reason}
+		if e, ok := r.ExcuseOf(res); ok {
+			i.reason = e.String()
+		}
+		if res.Verdict == KnownFail {
+			v.addReason(i)
+			continue
+		}
+		for n := range res.Findings {
+			if f := &res.Findings[n]; f.Cause == "" {
+				v.addFinding("", n, issue{where: res.Case, finding: f})
+			}
+		}
+		switch isReason := res.Verdict == Flaky || len(res.Findings) == 0 && res.Verdict.Rank() > Pass.Rank(); {
+		case isReason && res.Verdict == NotTestable && res.Case != "" && res.Reason != "":
+			i.check, i.checks = "", 1
+			silent = append(silent, i)
+		case isReason:
+			v.addReason(i)
+		}
+	}
+	for _, res := range r.Results {
+		for n := range res.Findings {
+			if f := &res.Findings[n]; f.Cause != "" {
+				v.addFollowing(f, res.Case)
+			}
+		}
+	}
+	for _, i := range silent {
+		v.addReason(i)
+	}
+	v.addAsides(r.asides())
+	return v
+}
+
+// view of recordings that were checked.
+func (c *Checked) view() *view {
+	v := &view{heading: c.heading(), summary: c.Summary, counted: c.countedFiles(), notes: c.foreignNote(), known: map[issueKind]int{}, byID: map[string]int{}}
+	for _, r := range c.Recordings {
+		number := map[string]int{}
+		for i := range r.Findings {
+			f := &r.Findings[i]
+			if f.Cause == "" {
+				v.addFinding(r.Client, number[f.Check], issue{where: r.Path, file: r.Path, finding: f})
+			}
+			number[f.Check]++
+		}
+		for i := range r.Findings {
+			if f := &r.Findings[i]; f.Cause != "" {
+				v.addFollowing(f, r.Path)
+			}
+		}
+		if r.Reason != "" && r.Verdict.Rank() > Pass.Rank() {
+			v.addReason(issue{verdict: r.Verdict, where: r.Path, file: r.Path, reason: r.Reason, checks: 1})
+		}
+		for _, s := range r.Skipped {
+			v.details = append(v.details, fmt.Sprintf("%-14s %s  exchange %d, %s: %s", "skipped", r.Path, s.Exchange, s.What, s.Reason))
+		}
+		for _, d := range r.Redacted {
+			text := fmt.Sprintf("%-14s %s  exchange %d, %s body: judged with %s", "redacted", r.Path, d.Exchange, d.Body, countOf(d.Values, "redacted value"))
+			if len(d.Places) > 0 {
+				text += " at " + strings.Join(d.Places, "; ")
+			}
+			v.details = append(v.details, text)
+		}
+	}
+	for _, path := range c.PassedOver[:min(maxPassedOver, len(c.PassedOver))] {
+		v.details = append(v.details, fmt.Sprintf("%-14s %s: is not a recording", "passed over", path))
+	}
+	if more := len(c.PassedOver) - maxPassedOver; more > 0 {
+		v.details = append(v.details, fmt.Sprintf("%-14s %d more files; --json lists them", "passed over", more))
+	}
+	v.addAsides(c.Summary.Coverage.asides())
+	return v
+}
+
+// maxPassedOver is how many files that are not recordings are named one by one.
+const maxPassedOver = 20
+
+// String is why a breach is known.
+func (e Excuse) String() string {
+	return fmt.Sprintf("known until %s: %s (%s)", e.Expires, e.Reason, e.Issue)
+}
+
+// maxNoted bounds a list inside a note.
+const maxNoted = 5
+
+// runNotes say what a reader of the verdict has to know.
+func (r *Run) runNotes() (list []string) {
+	switch {
+	case r.Shard == nil:
+	case len(r.Cases) == 0:
+		list = append(list, fmt.Sprintf("shard %s holds no case, which is not a failure; conform matrix puts the shards together", r.Shard))
+	default:
+		list = append(list, fmt.Sprintf("shard %s: %s; conform matrix puts the shards together", r.Shard, countOf(len(r.Cases), "case")))
+	}
+	list = append(list, r.notRun()...)
+	list = append(list, r.notSeen()...)
+	list = append(list, r.Live.liveNotes()...)
+	if len(r.Hosts) > 0 {
+		var names []string
+		for _, h := range r.Hosts[:min(maxNoted, len(r.Hosts))] {
+			names = append(names, fmt.Sprintf("%s (%s)", h.Name, countOf(h.Attempts, "attempt")))
+		}
+		list = append(list, "foreign hosts, refused: "+strings.Join(names, ", ")+andMore(len(r.Hosts)-maxNoted))
+	}
+	list = append(list, r.effectNotes()...)
+	if len(r.Baseline) > 0 {
+		excused := 0 // several entries may excuse one result
+		for _, res := range r.Results {
+			if res.Excused != "" {
+				excused++
+			}
+		}
+		list = append(list, fmt.Sprintf("baseline: %d of %s known to fail", excused, countOf(len(r.Results), "result")))
+	}
+	return list
+}
+
+// effectNotes list what the agent did beside its conversations, and in how many cases.
+func (r *Run) effectNotes() (list []string) {
+	counts := map[string]int{}
+	for _, c := range r.Cases {
+		for _, effect := range c.Effects {
+			if counts[effect]++; counts[effect] == 1 {
+				list = append(list, effect)
+			}
+		}
+	}
+	for i, effect := range list {
+		list[i] = fmt.Sprintf("side effect in %s: %s", countOf(counts[effect], "case"), effect)
+	}
+	if hidden := len(list) - maxNoted; hidden > 0 {
+		list = append(list[:maxNoted], "side effects:"+andMore(hidden))
+	}
+	return list
+}
+
+func andMore(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
+
+// notSeen groups the requirements of which nothing was seen by what the run lacks.
+func (r *Run) notSeen() (list []string) {
+	if c := r.Calls; c != nil && c.Thinking == 0 && c.Plain > 0 {
+		list = append(list, fmt.Sprintf("not seen, thinking and its signatures: none of %s asked the model to think; %s", countOf(c.Plain, "call"), profiles.ThinkingAdvice(r.Subject.Name)))
+	}
+	ids := map[string][]string{}
+	var reasons []string
+	for _, id := range r.Summary.Coverage.Unseen {
+		requirement, err := specs.FindRequirement(id)
+		if err != nil || r.Shard != nil {
+			continue // a rule of the team's, which says so itself; or others show it
+		}
+		reason := cmp.Or(requirement.Unseen, noCaseShows)
+		if ids[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		ids[reason] = append(ids[reason], id)
+	}
+	for _, reason := range reasons {
+		shown := ids[reason]
+		list = append(list, fmt.Sprintf("not seen, %s: %s (%s)", countOf(len(shown), "requirement"), reason, strings.Join(shown[:min(maxNoted, len(shown))], ", ")+andMore(len(shown)-maxNoted)))
+	}
+	return list
+}
+
+// notRun groups the cases that were not run by their reasons.
+func (r *Run) notRun() (list []string) {
+	names := map[string][]string{}
+	var reasons []string
+	for _, c := range r.Cases {
+		if c.Reason == "" {
+			continue
+		}
+		if names[c.Reason] == nil {
+			reasons = append(reasons, c.Reason)
+		}
+		names[c.Reason] = append(names[c.Reason], c.Name)
+	}
+	slices.SortStableFunc(reasons, func(a, b string) int { return len(names[b]) - len(names[a]) })
+	for _, reason := range reasons {
+		cases := names[reason]
+		shown := strings.Join(cases[:min(2, len(cases))], ", ") + andMore(len(cases)-2)
+		list = append(list, fmt.Sprintf("not run, %s: %s (%s)", countOf(len(cases), "case"), reason, shown))
+	}
+	return list
+}

@@ -92,7 +92,7 @@ var symptoms = map[string][]string{
 func generality(f *Finding) int {
 	area, _, _ := strings.Cut(f.Check, "-")
 	switch {
-	case quoteRank(f.Requirement) > 0:
+	case f.Requirement == "ERR-001":
 		return 3
 	case area == "RES", f.Check == "HYG-001/schema", f.Check == "PAR-006/known", f.Check == "MOD-004/answers":
 		return 2
@@ -145,6 +145,9 @@ func causes(findings []*Finding) {
 
 // isExplained reports whether the cause, which has paths by exchange, stands at each place of f.
 func isExplained(f, cause *Finding, paths map[decide.Ordinal][]string) bool {
+	if specs.IsTeamRule(f.Requirement) { // a team wants to see each breach of a rule of its own
+		return false
+	}
 	isAnywhere := slices.Contains(symptoms[cause.Check], f.Check) || generality(f) == 3 && cause.Answer == decide.AnswerRefused
 	isGeneral := generality(f) > generality(cause)
 	for _, at := range allPlaces(f) {

@@ -120,7 +120,11 @@ func (i issue) messageText() string {
 // followLines says in a line each what follows from the cause.
 func (i issue) followLines() (list []string) {
 	for _, f := range i.follows {
-		list = append(list, strings.TrimSuffix(fmt.Sprintf("%s (%s) at %s: %s", f.Check, f.Outcome(), f.At(), f.Message), ": "))
+		text := fmt.Sprintf("%s (%s) at %s", f.Check, f.Outcome(), f.At())
+		if f.Requirement != "ERR-001" || !strings.Contains(i.finding.Message, "refused the request:") { // else it repeats those words
+			text += ": " + f.Message
+		}
+		list = append(list, text)
 	}
 	return list
 }

@@ -138,6 +138,13 @@ func (r *Recording) dropVoid() {
 
 // sumUp fills in what follows from the results.
 func (r *Recording) sumUp() {
+	var all []*Finding
+	for _, res := range r.results {
+		for i := range res.Findings {
+			all = append(all, &res.Findings[i])
+		}
+	}
+	causes(all)
 	var seen []Verdict
 	r.Observed, r.Findings = 0, []Finding{}
 	for _, res := range r.results {
@@ -153,11 +160,6 @@ func (r *Recording) sumUp() {
 	}
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return quoteRank(a.Requirement) - quoteRank(b.Requirement) })
 	r.Verdict = decide.Recording(decide.RecordingFacts{Results: seen, Accepted: r.Calls.Accepted})
-	var all []*Finding
-	for i := range r.Findings {
-		all = append(all, &r.Findings[i])
-	}
-	causes(all)
 	if r.Calls.Accepted > 0 && len(seen) == 0 {
 		r.Reason = "keeps no request that can be read, so that only the replies of the source were judged; record the requests as well"
 	}
@@ -187,15 +189,6 @@ func Unreadable(path string, err error) Recording {
 		Path: path, Verdict: decide.Recording(decide.RecordingFacts{}), Findings: []Finding{}, notJudged: true,
 		Reason: strings.TrimPrefix(err.Error(), path+": "),
 	}
-}
-
-// reasonWithPath is path and reason in one sentence; a reason about a file inside the
-// recording names it already.
-func (r Recording) reasonWithPath() string {
-	if strings.HasPrefix(r.Reason, r.Path) {
-		return r.Reason
-	}
-	return r.Path + ": " + r.Reason
 }
 
 // NewChecked sums up recordings by a policy, in the order of their paths.

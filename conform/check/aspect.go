@@ -2,6 +2,7 @@ package check
 
 import (
 	"net/url"
+	"slices"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
@@ -46,7 +47,7 @@ func judgeRequest(x *exchange) map[string][]*rules.Pass {
 		return nil
 	}
 	u, _ := url.Parse(x.Request.URL)
-	seen := rules.Seen{Path: u.Path, Header: x.Request.Header, Root: x.req.Doc, Model: x.modelAsked(), Takes: x.can}
+	seen := rules.Seen{Path: u.Path, Header: x.Request.Header, Root: x.req.Doc, Model: x.modelAsked(), Takes: x.can, Paused: x.goesOnPaused()}
 	return judges[x.Provider].judge(seen, func(h rules.Hosts) bool {
 		switch h {
 		case rules.OwnHosts:
@@ -58,10 +59,19 @@ func judgeRequest(x *exchange) map[string][]*rules.Pass {
 	})
 }
 
+// goesOnPaused reports whether the request ends with a turn that the provider paused, with
+// which every model goes on (ANT-S2).
+func (x *exchange) goesOnPaused() bool {
+	return slices.ContainsFunc(x.replays, func(l *link) bool { return l.latest() && l.from.reply.Stop == "pause_turn" })
+}
+
 // addPass adds what a rule of the wire reports of x.
 func (r *report) addPass(x *exchange, p *rules.Pass) {
 	r.addObserved(p.Observed)
 	for _, b := range p.Breaches {
+		if b.Form == "" {
+			continue
+		}
 		add := r.addFinding
 		if b.QuotesProvider {
 			add = r.addBare

@@ -12,6 +12,9 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/mutate"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/wires/anthropic"
+	"github.com/meerkat-go/conformance/wires/gemini"
+	"github.com/meerkat-go/conformance/wires/openai"
 )
 
 var readSamples = sync.OnceValues(mutate.Samples)
@@ -92,10 +95,7 @@ var breaches = []breach{
 	{"ORD-001/answered", "openai-loop", "1>", `{"id":"fc_01ad","type":"function_call","status":"completed","arguments":"{}","call_id":"call_01B","name":"noargs"},{"type":"function_call_output","call_id":"call_01A","output":"heron"},{"type":"function_call_output","call_id":"call_01B","output":"12:00"}`, `{"type":"function_call_output","call_id":"call_01B","output":"12:00"},{"id":"fc_01ad","type":"function_call","status":"completed","arguments":"{}","call_id":"call_01B","name":"noargs"},{"type":"function_call_output","call_id":"call_01A","output":"heron"}`, "input[5]", "O-10", "tool call noargs call_01B has no output after it"},
 	{"ORD-001/answered", "gemini-loop", "1>", `,{"functionResponse":{"name":"noargs","id":"c0d4e5f6","response":{"output":"12:00"}}}`, ``, "contents[1].parts[2]", "G-15", "equal to the number of function call parts"},
 	{"ORD-002/single-result", "openai-loop", "1>", `"call_id":"call_01B","output"`, `"call_id":"call_01A","output"`, "input[6]", "OAI-P6", "call_01A is answered again"},
-	{"ORD-003/no-orphan", "anthropic-loop", "2>", `"tool_use_id":"toolu_01C"`, `"tool_use_id":"toolu_01A"`, "messages[4].content[0]", "A-17", "answers no call of the model's turn before it"},
 	{"ORD-003/no-orphan", "openai-loop", "1>", `"call_id":"call_01A","output"`, `"call_id":"call_9","output"`, "input[5]", "O-11", "output call_9 answers no call"},
-	{"ORD-004/results-first", "anthropic-loop", "1>", `"content":[{"type":"tool_result"`, `"content":[{"type":"text","text":"First."},{"type":"tool_result"`, "messages[2].content[1]", "A-16", "stands after messages[2].content[0]"},
-	{"ORD-005/unique-calls", "anthropic-loop", "1>", `"id":"toolu_01B"`, `"id":"toolu_01A"`, "messages[1].content[3]", "A-18", "already used at messages[1].content[2]"},
 	{"ORD-005/unique-items", "openai-loop", "1>", `"id":"fc_01ad"`, `"id":"fc_01ac"`, "input[4]", "O-9", "already used at input[3]"},
 	{"ORD-006/one-content", "gemini-loop", "1>", `{"output":"heron"}}},{`, `{"output":"heron"}}}]},{"role":"user","parts":[{`, "contents[2].parts[0]", "G-15", "after 2 function calls holds 1"},
 	{"ORD-006/one-content", "gemini-loop", "1>", `{"role":"user","parts":[{"functionResponse"`, `{"role":"user","parts":[{"text":"The tools ran."}]},{"role":"user","parts":[{"functionResponse"`, "contents[3].parts[0]", "G-14", "another content stands between"},
@@ -113,9 +113,6 @@ var breaches = []breach{
 	{"ORD-012/one-message", "anthropic-loop", "1>", `,{"type":"tool_result","tool_use_id":"toolu_01B"`, `]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_01B"`, "messages[3].content[0]", "", "result of noargs toolu_01B stands in another message than that of echo toolu_01A, a call of the same turn"},
 	{"ORD-013/text-unchanged", "anthropic-loop", "1>", `"text":"Checking both."`, `"text":"Checking both"`, "messages[1].content[1]", "", `differs from byte 13 on: was 14 bytes with "hecking both." there, is 13 bytes`},
 	{"ORD-013/text-unchanged", "gemini-loop", "3>", `{"text":"The tools answered heron and again."},{"text":"",`, `{"text":"The tools answered heron and ",`, "contents[5].parts[0]", "", "text of the reply of exchange 2"},
-	{"ORD-014/nothing-empty", "anthropic-loop", "1>", `"text":"Checking both."`, `"text":""`, "messages[1].content[1]", "A-11", "text block is empty"},
-	{"ORD-014/nothing-empty", "anthropic-loop", "0>", `"content":[{"type":"text","text":"Use both tools, then report."}]`, `"content":[]`, "messages[0].content", "A-12", "message has no content"},
-	{"ORD-014/nothing-empty", "anthropic-loop", "1>", `,{"type":"text","text":"Checking both."},{"type":"tool_use","id":"toolu_01A","name":"echo","input":{"text":"heron","n":[1.0,2]}},{"type":"tool_use","id":"toolu_01B","name":"noargs","input":{}}]`, `]`, "messages[1].content[0]", "A-40", "ends with a thinking block"},
 	{"ORD-014/nothing-empty", "gemini-loop", "0>", `"parts":[{"text":"Use both tools, then report."}]`, `"parts":[]`, "contents[0].parts", "G-6", "content has no parts"},
 	{"ORD-014/nothing-empty", "gemini-loop", "1>", `{"functionResponse":{"name":"noargs"`, `{},{"functionResponse":{"name":"noargs"`, "contents[2].parts[1]", "G-7", "part holds nothing"},
 	{"SIG-021/hosted-kept", "openai-hosted", "1>", `{"id":"ws_31aa","type":"web_search_call","status":"completed","action":{"type":"search","query":"heron"}},`, ``,
@@ -125,24 +122,16 @@ var breaches = []breach{
 	{"SIG-021/namespace", "openai-namespace", "1>", `,"namespace":"mcp__docs"}`, `}`, "input[1]", "", `issued in the namespace "mcp__docs"`},
 	{"SIG-021/server-results", "anthropic-server-tool", "1>", `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_05A","content":[{"type":"web_search_result","title":"Herons","url":"https://birds.example/heron","encrypted_content":"EqgfCioIARgBIiQ3YTAwMjY1Mi1mZjM5LTQ1NGUtODgx","page_age":null}]},`, ``, "messages[1].content[0]", "ANT-S1", "is not sent back"},
 	{"ORD-015/unicode", "anthropic-loop", "1>", `"text":"Use both`, `"text":"\ud83dUse both`, "messages[0].content[0].text", "ANT-X10", "half of a surrogate pair"},
-	{"ORD-015/parts", "anthropic-loop", "1>", `{"role":"assistant","content":[{"type":"thinking"`, `{"role":"user","content":[{"type":"thinking"`, "messages[1].content[0]", "A-24", "a thinking block stands under user"},
-	{"ORD-015/parts", "anthropic-malformed", "1>", `"content":"arguments were cut; call again"`, `"content":[{"type":"image","source":{}}]`, "messages[2].content[0]", "A-47", "it may hold text only"},
 	{"ORD-015/parts", "gemini-loop", "1>", `{"functionCall":{"name":"noargs"`, `{"text":"And","functionCall":{"name":"noargs"`, "contents[1].parts[2]", "G-8", "one part holds text and functionCall"},
 	{"ORD-015/parts", "openai-loop", "1>", `"type":"reasoning","encrypted_content"`, `"type":"reasoning","content":[{"type":"reasoning_text","text":"raw"}],"encrypted_content"`, "input[1].content", "O-17", "carries 1 texts of its content"},
-	{"ORD-015/roles", "anthropic-loop", "1>", `"messages":[{"role":"user"`, `"messages":[{"role":"system","content":"Be brief."},{"role":"user"`, "messages[0].role", "A-9", "takes no message of the system"},
 	{"ORD-015/id-form", "openai-loop", "1>", `"id":"fc_01ac"`, `"id":"fc_0:1ac"`, "input[3]", "O-8", "holds other characters"},
-	{"ORD-015/id-form", "anthropic-loop", "1>", `"id":"toolu_01A"`, `"id":"functions.echo:0"`, "messages[1].content[2]", "A-20", "other characters"},
 	{"ORD-015/id-form", "openai-loop", "1>", `"call_id":"call_01A","name"`, `"call_id":"","name"`, "input[3]", "O-7", "call_id has 0 characters"},
 	{"ORD-015/id-form", "openai-loop", "1>", `"id":"fc_01ac"`, `"id":"call_01ac"`, "input[3]", "O-8", `not with "fc"`},
-	{"ORD-015/arguments", "anthropic-loop", "1>", `"name":"noargs","input":{}`, `"name":"noargs","input":"{}"`, "messages[1].content[3]", "A-22", "input of noargs toolu_01B is not an object"},
 	{"ORD-015/arguments", "openai-loop", "1>", `"arguments":"{}"`, `"arguments":{}`, "input[4]", "O-5", "is not a string"},
 	{"ORD-015/arguments", "gemini-loop", "1>", `"response":{"output":"heron"}`, `"response":"heron"`, "contents[2].parts[0]", "G-9", "response of echo c0a1b2c3 is not an object"},
 	{"ORD-015/roles", "gemini-loop", "0>", `"role":"user"`, `"role":"human"`, "contents[0].role", "G-5", `role "human"`},
-	{"ORD-015/parts", "anthropic-loop", "1>", `"type":"thinking","thinking":"Two`, `"type":"thinking","cache_control":{"type":"ephemeral"},"thinking":"Two`, "messages[1].content[0]", "A-44", "carries cache_control"},
-	{"ORD-015/parts", "anthropic-loop", "1>", `"content":"heron","is_error":false`, `"content":"","is_error":true`, "messages[2].content[0]", "A-47", "error result toolu_01A says nothing"},
 	{"ORD-015/parts", "openai-loop", "1>", `"content":[{"type":"output_text"`, `"content":[{"type":"input_text"`, "input[2].content[0]", "O-16", `the assistant says "input_text"`},
 	{"ORD-015/parts", "openai-loop", "1>", `"role":"user","content":[{"type":"input_text"`, `"role":"user","content":[{"type":"output_text"`, "input[0].content[0]", "O-16", `user says "output_text"`},
-	{"ORD-016/user-ends", "anthropic-cut", "0>", `"text":"Echo kite."}]}`, `"text":"Echo kite."}]},{"role":"assistant","content":"Sure"}`, "messages[1]", "A-14", "claude-sonnet-5 does not continue"},
 
 	{"SIG-001/signature-bytes", "anthropic-loop", "1>", `KkDcaB1x`, `KkDcaB2x`, "messages[1].content[0].signature", "A-34", "differs from byte 18 on: was 50 bytes EsYBCk…1x==, is 50 bytes"},
 	{"SIG-001/signature-bytes", "anthropic-loop", "1>", `{"type":"text","text":"Checking both."}`, `{"type":"thinking","thinking":"","signature":"b3RoZXI="},{"type":"text","text":"Checking both."}`, "messages[1].content[1]", "A-37", "was not emitted by the reply it stands in"},
@@ -268,7 +257,11 @@ func TestBreaches(t *testing.T) {
 			placed(t, ev, f, b)
 		})
 	}
+	judged := slices.Concat(anthropic.Aspects(), openai.Aspects(), gemini.Aspects())
 	for _, c := range check.All() {
+		if slices.Contains(judged, c.ID) {
+			continue // tests of the wires
+		}
 		if elsewhere := slices.Contains([]string{"ERR", "PAR", "TSC", "HYG", "MED", "CMP", "NSP", "SRV", "BET", "REC", "OPS", "BUD"}, c.ID[:3]); elsewhere {
 			continue // refusal_test.go, par_test.go, tsc_test.go, schema_test.go, distorted_test.go and ops_test.go
 		}

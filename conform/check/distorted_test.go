@@ -38,7 +38,7 @@ var distorted = []struct {
 	{"NSP-002/no-orphan", "openai-client-search", "orphan-search-output", 1, "input[1]", "O-11", "the output call_11A answers no search for tools before it"},
 	{"NSP-003/declared", "anthropic-tool-search", "drop-found-tool", 1, "messages[1].content[2]", "A-51", "the tool \"exchange_rate\" that a search found is not among the tools of the request"},
 	{"NSP-004/some-loaded", "anthropic-tool-search", "defer-all", 0, "tools", "A-50", "all 2 tools of the request are deferred"},
-	{"NSP-004/search-first", "anthropic-tool-search", "defer-search", 0, "tools[0]", "", "the tool that searches is deferred itself"},
+	{"NSP-004/search-first", "anthropic-tool-search", "defer-search", 0, "tools[0]", "A-50", "the tool that searches is deferred itself"},
 	{"NSP-005/named", "openai-tool-search", "lose-namespace", 1, "input[3]", "O-32", "the call of exchange_rate call_10A names no namespace; the tool is in \"exchange_rate\" alone"},
 	{"NSP-005/named", "openai-namespace", "lose-namespace", 1, "input[1]", "O-32", "the call of read call_06A names no namespace; the tool is in \"mcp__docs\" alone"},
 	{"SRV-001/call-kept", "anthropic-pause", "drop-server-call", 1, "messages[1].content[1]", "ANT-S1", "web_search_tool_result answers srvtoolu_14A, and no call of the provider's tool before it has that id"},

@@ -10,13 +10,10 @@ import (
 
 // namespaceRules judge tools that are loaded when they are needed (R51).
 var namespaceRules = map[string]rule{
-	"NSP-001/kept":         toolSearchKept,
-	"NSP-002/answered":     toolSearchAnswered,
-	"NSP-002/no-orphan":    toolSearchOrphan,
-	"NSP-003/declared":     referencedToolsDeclared,
-	"NSP-004/some-loaded":  someToolLoaded,
-	"NSP-004/search-first": searchToolLoaded,
-	"NSP-005/named":        callsNameNamespace,
+	"NSP-001/kept":      toolSearchKept,
+	"NSP-002/answered":  toolSearchAnswered,
+	"NSP-002/no-orphan": toolSearchOrphan,
+	"NSP-005/named":     callsNameNamespace,
 }
 
 // isToolSearch reports whether an item is a search for tools or what it found.
@@ -105,92 +102,6 @@ func toolSearchOrphan(s *Trace, r *report) {
 			r.addObserved(1)
 			if !asked[it.ID] {
 				r.addFinding(x, it.Place, "O-11", "the output %s answers no search for tools before it", cutText(it.ID, 64))
-			}
-		}
-	})
-}
-
-// referencedToolsDeclared: a tool that a search found is declared in every request that
-// holds what the search found.
-func referencedToolsDeclared(s *Trace, r *report) {
-	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
-		declared, knowsAll := x.knownTools()
-		if !knowsAll {
-			return
-		}
-		for i := range x.req.Items {
-			it := &x.req.Items[i]
-			for _, name := range toolReferences(it.Node.Get("content"), nil) {
-				r.addObserved(1)
-				if !declared[name.Text()] {
-					r.addFinding(x, wire.Place{Event: -1, Off: name.Offset(), Path: it.Place.Path}, "A-51", "the tool %q that a search found is not among the tools of the request", cutText(name.Text(), 64))
-				}
-			}
-		}
-	})
-}
-
-// toolReferences lists the names of the tools that a result refers to.
-func toolReferences(n *tree.Node, list []*tree.Node) []*tree.Node {
-	if n == nil {
-		return list
-	}
-	if n.Get("type").Text() == "tool_reference" && n.Get("tool_name").Is(tree.String) {
-		return append(list, n.Get("tool_name"))
-	}
-	for _, e := range n.Items() {
-		list = toolReferences(e, list)
-	}
-	return list
-}
-
-// knownTools lists the names of the request's tools, and whether no others can be
-// called: servers and messages of the system bring tools of their own.
-func (x *exchange) knownTools() (names map[string]bool, knowsAll bool) {
-	names, knowsAll = map[string]bool{}, x.req.Doc.Get("mcp_servers").Null()
-	for _, t := range x.req.Tools.List() {
-		names[t.Get("name").Text()] = true
-		knowsAll = knowsAll && t.Get("type").Text() != "mcp_toolset"
-	}
-	for i := range x.req.Items {
-		knowsAll = knowsAll && x.req.Items[i].Type != "tool_addition"
-	}
-	return names, knowsAll
-}
-
-// someToolLoaded: a model without any tool cannot search for one.
-func someToolLoaded(s *Trace, r *report) {
-	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
-		tools, deferred := x.req.Tools.List(), 0
-		for _, t := range tools {
-			if t.Get("defer_loading").True() {
-				deferred++
-			}
-		}
-		if deferred == 0 {
-			return
-		}
-		r.addObserved(1)
-		if deferred == len(tools) {
-			r.addFinding(x, toolsPlace(x), "A-50", "all %d tools of the request are deferred", deferred)
-		}
-	})
-}
-
-func toolsPlace(x *exchange) wire.Place {
-	return wire.Place{Event: -1, Off: x.req.Tools.Offset(), Path: "tools"}
-}
-
-// searchToolLoaded: the tool that finds the others is not deferred itself.
-func searchToolLoaded(s *Trace, r *report) {
-	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
-		for j, t := range x.req.Tools.List() {
-			if !strings.HasPrefix(t.Get("type").Text(), "tool_search_tool") {
-				continue
-			}
-			r.addObserved(1)
-			if t.Get("defer_loading").True() {
-				r.addFinding(x, wire.Place{Event: -1, Off: t.Offset(), Path: elementPath("tools", j)}, "", "the tool that searches is deferred itself")
 			}
 		}
 	})

@@ -10,7 +10,6 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
-	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 
@@ -27,53 +26,13 @@ var formRules = map[string]rule{
 
 func nothingEmpty(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
-		for i, m := range x.req.Msgs {
-			switch x.Provider {
-			case evidence.Anthropic:
-				r.addObserved(1)
-				emptyAnthropic(x, r, i, m)
-			case evidence.Gemini:
+		for _, m := range x.req.Msgs {
+			if x.Provider == evidence.Gemini {
 				r.addObserved(1)
 				emptyGemini(x, r, m)
 			}
 		}
 	})
-}
-
-func emptyAnthropic(x *exchange, r *report, i int, m wire.Msg) {
-	content, last := m.Node.Get("content"), i == len(x.req.Msgs)-1
-	at := wire.Place{Event: -1, Off: m.Node.Offset(), Path: m.Path + ".content"}
-	blocks := content.List()
-	if len(blocks) == 0 && content.Text() == "" {
-		if !last || m.Role != "assistant" {
-			r.addFinding(x, at, "A-12", "message has no content")
-		}
-		return
-	}
-	if last && m.Role == "assistant" && endsInSpace(content) {
-		r.addFinding(x, at, "A-13", "the text that the model is to continue ends in white space")
-	}
-	says := func(b *tree.Node) bool {
-		return b.Get("type").Text() != "text" || strings.TrimSpace(b.Get("text").Text()) != ""
-	}
-	if strings.TrimSpace(content.Text()) == "" && !slices.ContainsFunc(blocks, says) { // white space is taken beside other blocks
-		r.addFinding(x, at, "A-11", "the message is white space alone")
-	}
-	for j, b := range blocks {
-		at.Off, at.Path = b.Offset(), m.Path+".content["+strconv.Itoa(j)+"]"
-		switch {
-		case b.Get("type").Text() != "text" || b.Get("text").Text() != "":
-		case !b.Get("cache_control").Null():
-			r.addFinding(x, at, "ANT-X6", "an empty text block carries cache_control")
-		default:
-			r.addFinding(x, at, "A-11", "text block is empty")
-		}
-	}
-	if n := len(blocks); n > 0 && m.Role == "assistant" && !last {
-		if blocks[n-1].Get("type").Text() == "thinking" {
-			r.addFinding(x, at, "A-40", "assistant message ends with a thinking block")
-		}
-	}
 }
 
 // emptyGemini leaves an empty text beside other parts alone: recordings show
@@ -98,7 +57,7 @@ func emptyGemini(x *exchange, r *report, m wire.Msg) {
 // partModifiers say something of a part and are no content of their own.
 var partModifiers = []string{"thought", "videoMetadata", "mediaResolution", "partMetadata", "audioTranscription", "mediaProcessing", "speechMetadata"}
 
-var anthropicID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+var itemIDForm = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
 // itemPrefixes are what the ids of input items begin with (O-8).
 var itemPrefixes = map[string]string{
@@ -113,13 +72,7 @@ func idForm(s *Trace, r *report) {
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
 			tool := it.What == wire.Call || it.What == wire.Result
-			switch {
-			case x.Provider == evidence.Anthropic && tool:
-				r.addObserved(1)
-				if !anthropicID.MatchString(it.ID) {
-					r.addFinding(x, it.Place, "A-20", "tool id %q holds other characters than letters, digits, _ and -", it.ID)
-				}
-			case x.Provider == evidence.OpenAI && tool:
+			if x.Provider == evidence.OpenAI && tool {
 				r.addObserved(1)
 				if n := len(it.ID); n < 1 || n > 64 {
 					r.addFinding(x, it.Place, "O-7", "call_id has %d characters, 1 to 64 are allowed", n)
@@ -139,7 +92,7 @@ func itemPrefix(x *exchange, r *report, it *wire.Item) {
 	switch {
 	case len(it.ItemID) > 64:
 		r.addFinding(x, it.Place, "O-7", "id of a %s item has %d characters, 64 are allowed", it.Type, len(it.ItemID))
-	case !anthropicID.MatchString(it.ItemID):
+	case !itemIDForm.MatchString(it.ItemID):
 		r.addFinding(x, it.Place, "O-8", "id %q of a %s item holds other characters than letters, digits, _ and -", cutText(it.ItemID, 64), it.Type)
 	case !strings.HasPrefix(it.ItemID, prefix):
 		r.addFinding(x, it.Place, "O-8", "id of a %s item begins with %.8q, not with %q", it.Type, it.ItemID, prefix)
@@ -150,45 +103,24 @@ func itemPrefix(x *exchange, r *report, it *wire.Item) {
 // on OpenAI, an item that is not a message. Gemini takes function for user, as recordings
 // show; Google's earlier SDKs send it with function responses.
 var roles = map[string][]string{
-	evidence.Anthropic: {"user", "assistant", "system"},
-	evidence.OpenAI:    {"", "user", "assistant", "system", "developer"},
-	evidence.Gemini:    {"", "user", "model", "function"},
+	evidence.OpenAI: {"", "user", "assistant", "system", "developer"},
+	evidence.Gemini: {"", "user", "model", "function"},
 }
 
 func knownRoles(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
-		for i, m := range x.req.Msgs {
+		for _, m := range x.req.Msgs {
+			if x.Provider == evidence.Anthropic {
+				return
+			}
 			r.addObserved(1)
 			role := m.Node.Get("role").Text()
-			switch {
-			case role == "system" && x.refusesSystemRole():
-				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Offset(), Path: m.Path + ".role"}, "A-9", "%s takes no message of the system, only the member system", x.req.Model)
-			case role == "system" && x.Provider == evidence.Anthropic && !followsUser(x.req.Msgs[:i]):
-				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Offset(), Path: m.Path}, "ANT-B8", "a message of the system follows neither the user nor a result of the provider's tools")
-			}
 			isEmpty := x.Provider == evidence.OpenAI && role == "" && m.Node.Get("role").Is(tree.String)
 			if m.Node.Is(tree.Object) && (isEmpty || !slices.Contains(roles[x.Provider], role)) {
-				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Offset(), Path: m.Path + ".role"}, byProvider(x, "A-9", "O-5", "G-5"), "role %q is none of the provider's", role)
+				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Offset(), Path: m.Path + ".role"}, byProvider(x, "", "O-5", "G-5"), "role %q is none of the provider's", role)
 			}
 		}
 	})
-}
-
-// followsUser reports whether the messages end in one of the user, or in a result of the
-// provider's own tools.
-func followsUser(before []wire.Msg) bool {
-	if len(before) == 0 {
-		return false
-	}
-	last := before[len(before)-1]
-	blocks := last.Node.Get("content").List()
-	return last.Role != "assistant" || len(blocks) > 0 && strings.HasSuffix(blocks[len(blocks)-1].Get("type").Text(), "_tool_result")
-}
-
-// refusesSystemRole: messages of the system came with Claude 4.8.
-func (x *exchange) refusesSystemRole() bool {
-	m := specs.ParseModel(x.req.Model)
-	return x.Provider == evidence.Anthropic && !x.atOtherHost() && m.Family == "claude" && m.HasVersion() && m.IsBefore(4, 8)
 }
 
 // argumentForm: each provider takes arguments and results in one JSON form.
@@ -211,8 +143,6 @@ func argumentForm(s *Trace, r *report) {
 
 func argumentField(provider string, it *wire.Item) (field string, want tree.Kind, rule string) {
 	switch {
-	case provider == evidence.Anthropic && it.What == wire.Call:
-		return "input", tree.Object, "A-22"
 	case provider == evidence.OpenAI && it.Type == "function_call":
 		return "arguments", tree.String, "O-5"
 	case provider == evidence.Gemini && it.What == wire.Call:
@@ -235,51 +165,24 @@ func fieldOf(it *wire.Item, field string) *tree.Node {
 // asked: recordings from 2025 on show assistant messages first and status 200.
 func userEnds(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
-		if len(x.req.Msgs) == 0 || x.Provider == evidence.OpenAI {
+		if len(x.req.Msgs) == 0 || x.Provider != evidence.Gemini {
 			return
 		}
 		last := x.req.Msgs[len(x.req.Msgs)-1]
 		isOneTurn := !slices.ContainsFunc(x.req.Msgs, func(m wire.Msg) bool { return m.Role != last.Role })
-		isGemini, isModels := x.Provider == evidence.Gemini, last.Role == "assistant"
-		if isGemini && !isOneTurn && !x.can.DoesRefuse("prefill") || !isGemini && prefillAllowed(x) {
+		if !isOneTurn && !x.can.DoesRefuse("prefill") {
 			return
 		}
 		r.addObserved(1)
 		at := wire.Place{Event: -1, Off: last.Node.Offset(), Path: last.Path}
 		switch {
-		case !isModels, isGemini && len(x.req.Items) > 0 && x.req.Items[len(x.req.Items)-1].What == wire.Result:
-		case isGemini && isOneTurn:
+		case last.Role != "assistant", len(x.req.Items) > 0 && x.req.Items[len(x.req.Items)-1].What == wire.Result:
+		case isOneTurn:
 			r.addFinding(x, at, "GEM-T1", "no content of the request is the user's")
-		case isGemini:
-			r.addFinding(x, at, "G-16", "the last content is the model's, which %s does not continue", x.req.Model)
 		default:
-			r.addFinding(x, at, "A-14", "the last message is the assistant's, which %s does not continue", x.req.Model)
+			r.addFinding(x, at, "G-16", "the last content is the model's, which %s does not continue", x.req.Model)
 		}
 	})
-}
-
-// endsInSpace reports whether the last text of a content, a string or blocks, ends in
-// white space and says something.
-func endsInSpace(content *tree.Node) bool {
-	text := content.Text()
-	if blocks := content.List(); len(blocks) > 0 {
-		text = blocks[len(blocks)-1].Get("text").Text()
-	}
-	return text != "" && strings.TrimRight(text, " \t\r\n") != text
-}
-
-// prefillAllowed: models before 4.6 continue an assistant's text, and every
-// model goes on with a turn that the provider paused (ANT-S2).
-func prefillAllowed(x *exchange) bool {
-	if !x.can.DoesRefuse("prefill") {
-		return true
-	}
-	for _, l := range x.replays {
-		if l.latest() && l.from.reply.Stop == "pause_turn" {
-			return true
-		}
-	}
-	return false
 }
 
 // halfSurrogate finds an escape of the first half of a pair without the second, or of a

@@ -13,7 +13,6 @@ var pairingRules = map[string]rule{
 	"ORD-001/answered":      everyCallAnswered,
 	"ORD-002/single-result": singleResult,
 	"ORD-003/no-orphan":     noOrphan,
-	"ORD-004/results-first": resultsFirst,
 	"ORD-005/unique-calls":  uniqueCalls,
 	"ORD-005/unique-items":  uniqueItems,
 	"ORD-012/result-order":  resultOrder,
@@ -30,15 +29,14 @@ func callsAnswered(s *Trace, x *exchange, r *report) {
 		openAIAnswered(s, x, r)
 		return
 	}
+	if x.Provider == evidence.Anthropic {
+		return
+	}
 	for _, st := range x.turnSteps() {
-		rule := "A-15"
-		if x.Provider == evidence.Gemini {
-			rule = "G-15"
-		}
 		calls := x.clientCalls(st.run)
 		r.addObserved(len(calls))
 		for _, c := range unansweredCalls(calls, x.itemsOfKind(st.answer, wire.Result)) {
-			r.addFinding(x, c.Place, rule, "tool call %s has no result in what follows it directly", nameOf(c))
+			r.addFinding(x, c.Place, "G-15", "tool call %s has no result in what follows it directly", nameOf(c))
 		}
 	}
 }
@@ -207,14 +205,14 @@ func singleResult(s *Trace, r *report) {
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
 			switch {
-			case it.ID == "":
+			case it.ID == "", x.Provider == evidence.Anthropic:
 			case it.What == wire.Call:
 				calls[it.ID]++
 			case it.What == wire.Result:
 				r.addObserved(1)
 				results[it.ID]++
 				if n := calls[it.ID]; n > 0 && results[it.ID] > n {
-					r.addFinding(x, it.Place, byProvider(x, "A-19", "OAI-P6", "G-15"), "tool call %s is answered again", it.ID)
+					r.addFinding(x, it.Place, byProvider(x, "", "OAI-P6", "G-15"), "tool call %s is answered again", it.ID)
 				}
 			}
 		}
@@ -234,15 +232,17 @@ func byProvider(x *exchange, anthropic, openAI, gemini string) string {
 // noOrphan: a result answers a call the provider can see.
 func noOrphan(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
-		if x.Provider == evidence.OpenAI {
-			openAIOrphans(s, x, r)
+		if x.Provider != evidence.Gemini {
+			if x.Provider == evidence.OpenAI {
+				openAIOrphans(s, x, r)
+			}
 			return
 		}
 		for _, st := range append([]step{{answer: span{0, openingLength(x)}}}, x.turnSteps()...) {
 			results := x.itemsOfKind(st.answer, wire.Result)
 			r.addObserved(len(results))
 			for _, o := range orphanedResults(results, x.itemsOfKind(st.run, wire.Call)) {
-				r.addFinding(x, o.Place, byProvider(x, "A-17", "", "G-14"), "tool result %s answers no call of the model's turn before it", nameOf(o))
+				r.addFinding(x, o.Place, "G-14", "tool result %s answers no call of the model's turn before it", nameOf(o))
 			}
 		}
 	})
@@ -295,27 +295,6 @@ func openAIOrphans(s *Trace, x *exchange, r *report) {
 			calls[it.ID] = true
 		}
 	}
-}
-
-// resultsFirst: Anthropic looks for results only before other content.
-func resultsFirst(s *Trace, r *report) {
-	s.eachStep(func(x *exchange, st step) {
-		if x.Provider != evidence.Anthropic {
-			return
-		}
-		other := -1
-		for i := st.answer.from; i < st.answer.to; i++ {
-			switch it := &x.req.Items[i]; {
-			case it.What != wire.Result:
-				other = i
-			case other >= 0:
-				r.addObserved(1)
-				r.addFinding(x, it.Place, "A-16", "tool result %s stands after %s; results come first", it.ID, x.req.Items[other].Place.Path)
-			default:
-				r.addObserved(1)
-			}
-		}
-	})
 }
 
 // resultOrder: results of parallel calls stand in the order of the calls.

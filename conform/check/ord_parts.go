@@ -15,11 +15,8 @@ import (
 func partForm(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		for i := range x.req.Items {
-			switch it := &x.req.Items[i]; x.Provider {
-			case evidence.Anthropic:
-				anthropicPart(x, r, it)
-			case evidence.OpenAI:
-				rawReasoning(x, r, it)
+			if x.Provider == evidence.OpenAI {
+				rawReasoning(x, r, &x.req.Items[i])
 			}
 		}
 		for _, m := range x.req.Msgs {
@@ -31,41 +28,6 @@ func partForm(s *Trace, r *report) {
 			}
 		}
 	})
-}
-
-// speakers gives the role that may send blocks of a type; every role may send a type
-// that is not listed.
-var speakers = map[string]string{
-	"thinking": "assistant", "redacted_thinking": "assistant", "tool_use": "assistant", "server_tool_use": "assistant", "mcp_tool_use": "assistant",
-	"tool_result": "user", "image": "user", "document": "user", "search_result": "user",
-}
-
-func anthropicPart(x *exchange, r *report, it *wire.Item) {
-	if whose := speakers[it.Type]; whose != "" {
-		r.addObserved(1)
-		if whose != it.Role && (it.Role == "user" || it.Role == "assistant") {
-			r.addFinding(x, it.Place, "A-24", "a %s block stands under %s; it can only be in %s messages", it.Type, it.Role, whose)
-		}
-	}
-	switch {
-	case it.Continuity():
-		r.addObserved(1)
-		if !it.Node.Get("cache_control").Null() {
-			r.addFinding(x, it.Place, "A-44", "%s carries cache_control", it.What)
-		}
-	case it.What == wire.Result && it.IsError:
-		r.addObserved(1)
-		content := it.Node.Get("content")
-		if len(content.List()) == 0 && content.Text() == "" {
-			r.addFinding(x, it.Place, "A-47", "error result %s says nothing", it.ID)
-		}
-		for _, b := range content.List() {
-			if t := b.Get("type").Text(); t != "text" {
-				r.addFinding(x, it.Place, "A-47", "error result %s holds a block of type %q; it may hold text only", it.ID, cutText(t, 40))
-				return
-			}
-		}
-	}
 }
 
 // rawReasoning: the text of reasoning is not sent back, only its encrypted form (O-17).

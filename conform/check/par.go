@@ -15,7 +15,6 @@ import (
 // the provider only at its own hosts.
 var parameterRules = map[string]rule{
 	"PAR-001/minimum":      budgetMinimum,
-	"PAR-003/history":      thinkingMatchesHistory,
 	"PAR-005/has-tools":    choiceHasTools,
 	"PAR-005/named-tool":   choiceNamesTool,
 	"PAR-006/known":        membersKnown,

@@ -125,7 +125,7 @@ func toolNames(s *Trace, r *report) {
 		}
 	})
 	s.eachPolicyRequest(evidence.OpenAI, func(x *exchange) {
-		if name, at := x.member("text", "format", "name"); name.Text() != "" && !anthropicID.MatchString(name.Text()) {
+		if name, at := x.member("text", "format", "name"); name.Text() != "" && !itemIDForm.MatchString(name.Text()) {
 			r.addFinding(x, at, "O-18", "the provider does not take the name %q of an answer's form", cutText(name.Text(), 140))
 		}
 	})

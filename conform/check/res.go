@@ -329,6 +329,9 @@ func (x *exchange) saidByUser(before *exchange) *wire.Item {
 
 func resumeClosed(s *Trace, r *report) {
 	for _, p := range s.allResumptions() {
+		for _, pass := range p.first.aspects["ORD-001/answered"] {
+			r.addPass(p.first, pass)
+		}
 		callsAnswered(s, p.first, r)
 	}
 }

@@ -140,6 +140,9 @@ func (r bodyReader) decodeEvidence(ev *evidence.Evidence) (s *Trace) {
 	s.linkReplies()
 	s.classifyExchanges()
 	s.collectLinks()
+	for _, x := range s.x {
+		x.aspects = judgeRequest(x)
+	}
 	return s
 }
 
@@ -159,7 +162,6 @@ func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
 	x.contents = replyContents(x.reply.Items)
 	x.can = specs.FindCapability(e.Provider, x.modelAsked())
 	x.members = inspectMembers(x)
-	x.aspects = judgeRequest(x)
 	if x.reply.End == wire.Refused {
 		x.refusal = newRefusal(x)
 	}

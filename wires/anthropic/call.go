@@ -1,6 +1,8 @@
 package anthropic
 
 import (
+	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,6 +22,7 @@ type call struct {
 	betas  []string
 	// betasUnknown is set where a recording may have dropped the header that names them.
 	betasUnknown bool
+	paused       bool // a recording shows that the provider paused the last turn
 	counts       bool // asks for a count of tokens
 	name         string
 	model        *model // nil when it is not served
@@ -35,6 +38,7 @@ type call struct {
 type message struct {
 	role   string
 	blocks []block
+	*tree.Node
 }
 
 // block is a content block and where it stands. A text that stands for a whole
@@ -93,7 +97,7 @@ func betasOf(h http.Header) []string {
 }
 
 func messageOf(i int, m *tree.Node) message {
-	out := message{role: m.Get("role").Text()}
+	out := message{role: m.Get("role").Text(), Node: m}
 	content := m.Get("content")
 	if content.Is(tree.String) {
 		out.blocks = []block{{message: i, kind: "text", text: content.Text()}}
@@ -175,6 +179,38 @@ func (c *call) lastMessage() *message {
 	}
 	return &c.said[len(c.said)-1]
 }
+
+// blocksOf yields the blocks of some kinds, in order.
+func (c *call) blocksOf(kinds ...string) iter.Seq[block] {
+	return func(yield func(block) bool) {
+		for _, m := range c.said {
+			for _, b := range m.blocks {
+				if slices.Contains(kinds, b.kind) && !yield(b) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// place is the path of the block in the body.
+func (b block) place() string {
+	if b.Node == nil {
+		return fmt.Sprintf("messages[%d].content", b.message)
+	}
+	return fmt.Sprintf("messages[%d].content[%d]", b.message, b.index)
+}
+
+// toolID is the id of a call, or of the call that a result answers.
+func (b block) toolID() string {
+	if b.kind == "tool_result" {
+		return b.Get("tool_use_id").Text()
+	}
+	return b.Get("id").Text()
+}
+
+// label names the kind of the block for people.
+func (b block) label() string { return strings.ReplaceAll(b.kind, "_", " ") }
 
 // isThinking reports whether the block is thinking, in clear or not.
 func (b block) isThinking() bool { return b.kind == "thinking" || b.kind == "redacted_thinking" }

@@ -37,7 +37,6 @@ type model struct {
 	on                    bool // thinks without being asked
 	hides                 bool // withholds the text of thoughts by default
 	interleaves           bool // by the header, with a thinking budget
-	system                bool // takes system messages in the conversation
 	binds                 bool // binds thinking to its prefix
 	generation            generation
 }
@@ -52,11 +51,11 @@ var catalogue = []model{
 	newestModel("claude-fable-5-1", "Claude Fable 5.1", "fable", "2026-08-31", fableNew),
 	newestModel("claude-mythos-5-1", "Claude Mythos 5.1", "mythos", "2026-08-31", fableNew),
 	newestModel("claude-opus-5-5", "Claude Opus 5.5", "opus", "2026-08-31", opusNew),
-	{id: "claude-opus-5", name: "Claude Opus 5", line: "opus", created: "2026-07-23", context: m1, on: true, hides: true, system: true},
-	{id: "claude-fable-5", name: "Claude Fable 5", line: "fable", created: "2026-06-30", context: m1, on: true, hides: true, system: true, generation: fableFive},
-	{id: "claude-mythos-5", name: "Claude Mythos 5", line: "mythos", created: "2026-06-30", context: m1, on: true, hides: true, system: true, generation: fableFive},
-	{id: "claude-sonnet-5", name: "Claude Sonnet 5", line: "sonnet", created: "2026-06-25", context: m1, on: true, hides: true, system: true},
-	{id: "claude-opus-4-8", name: "Claude Opus 4.8", line: "opus", created: "2026-05-20", context: m1, hides: true, system: true},
+	{id: "claude-opus-5", name: "Claude Opus 5", line: "opus", created: "2026-07-23", context: m1, on: true, hides: true},
+	{id: "claude-fable-5", name: "Claude Fable 5", line: "fable", created: "2026-06-30", context: m1, on: true, hides: true, generation: fableFive},
+	{id: "claude-mythos-5", name: "Claude Mythos 5", line: "mythos", created: "2026-06-30", context: m1, on: true, hides: true, generation: fableFive},
+	{id: "claude-sonnet-5", name: "Claude Sonnet 5", line: "sonnet", created: "2026-06-25", context: m1, on: true, hides: true},
+	{id: "claude-opus-4-8", name: "Claude Opus 4.8", line: "opus", created: "2026-05-20", context: m1, hides: true},
 	{id: "claude-opus-4-7", name: "Claude Opus 4.7", line: "opus", created: "2026-04-14", context: m1, hides: true},
 	{id: "claude-sonnet-4-6", name: "Claude Sonnet 4.6", line: "sonnet", created: "2026-02-17", context: m1, interleaves: true},
 	{id: "claude-opus-4-6", name: "Claude Opus 4.6", line: "opus", created: "2026-02-04", context: m1},
@@ -69,7 +68,7 @@ var catalogue = []model{
 // conversation before it.
 func newestModel(id, name, line, created string, g generation) model {
 	return model{id: id, name: name, line: line, created: created, context: m1,
-		on: true, hides: true, system: true, binds: true, generation: g}
+		on: true, hides: true, binds: true, generation: g}
 }
 
 // budgetModel is a model of the 4.5 family.

@@ -61,6 +61,12 @@ func judged(aspect string, r anthropicRule, run func(*call, *rule.Pass)) anthrop
 	return r
 }
 
+// everywhere is r as a rule that the referee holds requests to any host to.
+func everywhere(r anthropicRule) anthropicRule {
+	r.Hosts = rule.AnyHost
+	return r
+}
+
 // strictRule is a rule that only strictness asks for.
 func strictRule(r anthropicRule) anthropicRule {
 	r.Least = rule.Strict

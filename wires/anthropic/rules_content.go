@@ -2,60 +2,106 @@ package anthropic
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 var contentRules = []anthropicRule{
 	sureRule("A-8", "reported", "there is at least one message", someMessage),
-	likelyRule("A-9", "documented", "only newer models take system messages in the conversation", systemTaken),
-	likelyRule("ANT-B8", "reported", "a system message follows the user, or a server tool's result", systemPlaced),
-	sureRule("A-24", "reported", "results and pictures come from the user, thinking and calls from the assistant", blocksPlaced),
-	sureRule("A-12", "reported", "no message is empty but a last one of the assistant", someContent),
-	sureRule("ANT-X6", "reported", "an empty text has no cache mark", markedText),
-	sureRule("A-11", "reported", "no text is empty, and no message white space alone", someText),
+	judged("ORD-015/roles", likelyRule("A-9", "documented", "only newer models take system messages in the conversation", nil), systemTaken),
+	everywhere(judged("ORD-015/roles", likelyRule("ANT-B8", "reported", "a system message follows the user, or a server tool's result", nil), systemPlaced)),
+	everywhere(judged("ORD-015/parts", sureRule("A-24", "reported", "results and pictures come from the user, thinking and calls from the assistant", nil), blocksPlaced)),
+	everywhere(judged("ORD-014/nothing-empty", sureRule("A-12", "reported", "no message is empty but a last one of the assistant", nil), someContent)),
+	everywhere(judged("ORD-014/nothing-empty", sureRule("ANT-X6", "reported", "an empty text has no cache mark", nil), markedText)),
+	everywhere(judged("ORD-014/nothing-empty", sureRule("A-11", "reported", "no text is empty, and no message white space alone", nil), someText)),
 	sureRule("A-43", "reported", "there are up to four cache marks", fewMarks),
 	sureRule("A-52", "reported", "no cache mark of an hour stands behind one of five minutes", longMarksFirst),
 	judged("PAR-010/size", sureRule("A-46", "documented", "there are no more images than the model takes", nil), imagesFew),
 	judged("PAR-010/base64", sureRule("A-46", "documented", "images are base64", nil), imagesDecoded),
 	judged("PAR-010/size", sureRule("A-46", "documented", "images are within their limits", nil), imagesSmall),
 	judged("PAR-010/media-type", sureRule("A-46", "documented", "images are of the type that they are called", nil), imagesNamed),
-	sureRule("A-47", "reported", "the result of an error has text and nothing but text", errorsSay),
+	everywhere(judged("ORD-015/parts", sureRule("A-47", "reported", "the result of an error has text and nothing but text", nil), errorsSay)),
 }
 
 func someMessage(c *call, _ rule.Env) *rule.Refusal {
 	return invalidIf(len(c.said) == 0 && c.root.Given("thread") == nil, "messages: at least one message is required")
 }
 
-func systemTaken(c *call, _ rule.Env) *rule.Refusal {
-	if c.model == nil || c.model.system || c.hasBeta(betaSystem) {
-		return nil
-	}
-	for i, m := range c.said {
-		if m.role == "system" {
-			return invalid("messages.%d.role: Input should be 'user' or 'assistant'", i)
-		}
-	}
-	return nil
+// refusesSystem reports whether the model takes no messages of the system: they came with
+// Claude 4.8, and by a beta.
+func (c *call) refusesSystem() bool {
+	m := specs.ParseModel(c.name)
+	return m.Family == "claude" && m.HasVersion() && m.IsBefore(4, 8) && !c.hasBeta(betaSystem)
 }
 
-func systemPlaced(c *call, _ rule.Env) *rule.Refusal {
+func systemTaken(c *call, p *rule.Pass) {
 	for i, m := range c.said {
-		if m.role != "system" {
-			continue
-		}
-		if i == 0 || c.said[i-1].role == "assistant" && !endsInResult(c.said[i-1]) {
-			return invalid("messages.%d: role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result", i)
+		if m.role == "system" && c.refusesSystem() {
+			p.Observe()
+			p.Report(fmt.Sprintf("messages[%d].role", i), "%s takes no message of the system, only the member system", c.name).
+				Refuse(invalid("messages.%d.role: Input should be 'user' or 'assistant'", i))
 		}
 	}
-	return nil
+}
+
+func systemPlaced(c *call, p *rule.Pass) {
+	for i, m := range c.said {
+		if m.role != "system" || c.refusesSystem() {
+			continue
+		}
+		if p.Observe(); i == 0 || c.said[i-1].role == "assistant" && !endsInResult(c.said[i-1]) {
+			p.Report(fmt.Sprintf("messages[%d]", i), "a message of the system follows neither the user nor a result of the provider's tools").
+				Refuse(invalid("messages.%d: role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result", i))
+		}
+	}
 }
 
 func endsInResult(m message) bool {
 	return len(m.blocks) > 0 && strings.HasSuffix(m.blocks[len(m.blocks)-1].kind, "_tool_result")
+}
+
+// rolesKnown reports what the schema refuses.
+func rolesKnown(c *call, p *rule.Pass) {
+	for i, m := range c.said {
+		if p.Observe(); m.Is(tree.Object) && m.role != "user" && m.role != "assistant" && m.role != "system" {
+			p.Report(fmt.Sprintf("messages[%d].role", i), "role %q is none of the provider's", m.role)
+		}
+	}
+}
+
+var idForm = regexp.MustCompile(idPattern)
+
+// idsSpelled reports what the schema refuses.
+func idsSpelled(c *call, p *rule.Pass) {
+	for b := range c.blocksOf("tool_use", "tool_result") {
+		if p.Observe(); !idForm.MatchString(b.toolID()) {
+			p.Report(b.place(), "tool id %q holds other characters than letters, digits, _ and -", b.toolID())
+		}
+	}
+}
+
+// inputsKeyed reports what the schema refuses.
+func inputsKeyed(c *call, p *rule.Pass) {
+	for b := range c.blocksOf("tool_use") {
+		if p.Observe(); !b.Get("input").Is(tree.Object) {
+			p.Report(b.place(), "input of %s %s is not an object", b.Get("name").Text(), b.toolID())
+		}
+	}
+}
+
+// thinkingUnmarked reports what the schema refuses.
+func thinkingUnmarked(c *call, p *rule.Pass) {
+	for b := range c.blocksOf("thinking", "redacted_thinking") {
+		if p.Observe(); !b.Get("cache_control").Null() {
+			p.Report(b.place(), "%s carries cache_control", b.label())
+		}
+	}
 }
 
 // sides says which role a block belongs to; blocks that are not listed may stand
@@ -66,54 +112,56 @@ var sides = map[string]string{
 	"server_tool_use": "assistant", "mcp_tool_use": "assistant",
 }
 
-func blocksPlaced(c *call, _ rule.Env) *rule.Refusal {
-	for i, m := range c.said {
-		for _, b := range m.blocks {
-			if side := sides[b.kind]; side != "" && m.role != side && m.role != "system" {
-				return invalid("messages.%d: `%s` blocks can only be in `%s` messages", i, b.kind, side)
-			}
+func blocksPlaced(c *call, p *rule.Pass) {
+	for b := range c.blocksOf(slices.Collect(maps.Keys(sides))...) {
+		side, role := sides[b.kind], c.said[b.message].role
+		if p.Observe(); role != side && (role == "user" || role == "assistant") {
+			p.Report(b.place(), "a %s block stands under %s; it can only be in %s messages", b.kind, role, side).
+				Refuse(invalid("messages.%d: `%s` blocks can only be in `%s` messages", b.message, b.kind, side))
 		}
 	}
-	return nil
 }
 
-func someContent(c *call, _ rule.Env) *rule.Refusal {
+// someContent passes messages that change settings: they need not say anything.
+func someContent(c *call, p *rule.Pass) {
 	for i, m := range c.said {
-		if c.root.Get("messages").List()[i].Given("output_config") != nil {
-			continue // it changes settings and need not say anything
-		}
-		empty := len(m.blocks) == 0 || len(m.blocks) == 1 && m.blocks[0].Node == nil && m.blocks[0].text == ""
-		if empty && (i < len(c.said)-1 || m.role != "assistant") {
-			return invalid("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
+		isLast := i == len(c.said)-1 && m.role == "assistant"
+		if p.Observe(); m.isEmpty() && !isLast && m.Given("output_config") == nil {
+			p.Report(fmt.Sprintf("messages[%d].content", i), "message has no content").
+				Refuse(invalid("messages.%d: all messages must have non-empty content except for the optional final assistant message", i))
 		}
 	}
-	return nil
+}
+
+// isEmpty reports whether the message holds neither a block nor a character.
+func (m message) isEmpty() bool {
+	return len(m.blocks) == 0 || m.blocks[0].Node == nil && m.blocks[0].text == ""
+}
+
+func markedText(c *call, p *rule.Pass) {
+	for b := range c.blocksOf("text") {
+		if b.text == "" && b.Given("cache_control") != nil {
+			p.Report(b.place(), "an empty text block carries cache_control").
+				Refuse(invalid("messages.%d.content.%d.text: cache_control cannot be set for empty text blocks", b.message, b.index))
+		}
+	}
 }
 
 // someText lets white space pass beside other blocks: https://github.com/LibreChat-AI/agents/pull/124
 // tried both on the API.
-func someText(c *call, _ rule.Env) *rule.Refusal {
-	for _, m := range c.said {
-		says := func(b block) bool { return b.kind != "text" || strings.TrimSpace(b.text) != "" }
-		switch {
-		case slices.ContainsFunc(m.blocks, func(b block) bool { return b.kind == "text" && b.Node != nil && b.text == "" }):
-			return invalid("messages: text content blocks must be non-empty")
-		case len(m.blocks) > 0 && m.blocks[0].text != "" && !slices.ContainsFunc(m.blocks, says):
-			return invalid("messages: text content blocks must contain non-whitespace text")
-		}
-	}
-	return nil
-}
-
-func markedText(c *call, _ rule.Env) *rule.Refusal {
+func someText(c *call, p *rule.Pass) {
+	says := func(b block) bool { return b.kind != "text" || strings.TrimSpace(b.text) != "" }
 	for i, m := range c.said {
-		for j, b := range m.blocks {
-			if b.kind == "text" && b.text == "" && b.Given("cache_control") != nil {
-				return invalid("messages.%d.content.%d.text: cache_control cannot be set for empty text blocks", i, j)
+		for _, b := range m.blocks {
+			if b.kind == "text" && b.Node != nil && b.text == "" && b.Given("cache_control") == nil {
+				p.Report(b.place(), "text block is empty").Refuse(invalid("messages: text content blocks must be non-empty"))
 			}
 		}
+		if !m.isEmpty() && !slices.ContainsFunc(m.blocks, says) {
+			p.Report(fmt.Sprintf("messages[%d].content", i), "the message is white space alone").
+				Refuse(invalid("messages: text content blocks must contain non-whitespace text"))
+		}
 	}
-	return nil
 }
 
 func fewMarks(c *call, _ rule.Env) *rule.Refusal {
@@ -173,22 +221,21 @@ func (c *call) cacheMarks() (marks []cacheMark) {
 	return marks
 }
 
-func errorsSay(c *call, _ rule.Env) *rule.Refusal {
-	for i, m := range c.said {
-		for j, b := range m.blocks {
-			if b.kind != "tool_result" || !b.Get("is_error").True() {
-				continue
-			}
-			content := b.Get("content")
-			for _, part := range content.List() {
-				if part.Get("type").Text() != "text" {
-					return invalid("messages.%d.content.%d.tool_result: all content must be type text if is_error is true", i, j)
-				}
-			}
-			if content.Text() == "" && len(content.List()) == 0 {
-				return invalid("messages.%d.content.%d.tool_result: content cannot be empty if is_error is true", i, j)
-			}
+func errorsSay(c *call, p *rule.Pass) {
+	for b := range c.blocksOf("tool_result") {
+		if !b.Get("is_error").True() {
+			continue
+		}
+		p.Observe()
+		content := b.Get("content")
+		other := slices.IndexFunc(content.List(), func(part *tree.Node) bool { return part.Get("type").Text() != "text" })
+		switch {
+		case other >= 0:
+			p.Report(b.place(), "error result %s holds a block of type %q; it may hold text only", b.toolID(), rule.Shorten(content.List()[other].Get("type").Text())).
+				Refuse(invalid("messages.%d.content.%d.tool_result: all content must be type text if is_error is true", b.message, b.index))
+		case content.Text() == "" && len(content.List()) == 0:
+			p.Report(b.place(), "error result %s says nothing", b.toolID()).
+				Refuse(invalid("messages.%d.content.%d.tool_result: content cannot be empty if is_error is true", b.message, b.index))
 		}
 	}
-	return nil
 }

@@ -1,127 +1,178 @@
 package anthropic
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 var pairingRules = []anthropicRule{
-	sureRule("A-15", "reported", "each call is answered in the very next message", callsAnswered(allResults)),
-	sureRule("A-16", "documented", "results stand before anything else in that message", callsAnswered(leadingResults)),
-	sureRule("A-17", "reported", "there is no result without its call in the message before", resultsCalled),
-	sureRule("A-18", "reported", "an id stands on one call, unless it was answered and the tool is another", callsUnique),
-	sureRule("A-19", "reported", "a call has one result", answeredOnce),
+	everywhere(judged("ORD-001/answered", sureRule("A-15", "reported", "each call is answered in the very next message", nil), callsAnswered)),
+	everywhere(judged("ORD-004/results-first", sureRule("A-16", "documented", "results stand before anything else in that message", nil), resultsFirst)),
+	everywhere(judged("ORD-003/no-orphan", sureRule("A-17", "reported", "there is no result without its call in the message before", nil), resultsCalled)),
+	everywhere(judged("ORD-005/unique-calls", sureRule("A-18", "reported", "an id stands on one call, unless it was answered and the tool is another", nil), callsUnique)),
+	everywhere(judged("ORD-002/single-result", sureRule("A-19", "reported", "a call has one result", nil), answeredOnce)),
 	likelyRule("ANT-S1", "reported", "a call of a server tool has its result", serverCallsAnswered),
 }
 
-// callsAnswered holds a turn of calls against results of the next.
-func callsAnswered(results func(turn) []string) func(*call, rule.Env) *rule.Refusal {
-	return func(c *call, _ rule.Env) *rule.Refusal {
-		for i, t := range c.turns {
-			var ids []string
-			if i+1 < len(c.turns) {
-				ids = results(c.turns[i+1])
-			}
-			if at, missing := unansweredCalls(t, ids); len(missing) > 0 {
-				return invalid("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", at, strings.Join(missing, ", "))
-			}
-		}
-		return nil
-	}
-}
-
-// unansweredCalls are the calls of a turn that have no result, and the message that
-// holds the last of them.
-func unansweredCalls(t turn, results []string) (at int, missing []string) {
-	for _, b := range t.blocks {
-		id := b.Get("id").Text()
-		if b.kind == "tool_use" && t.role == "assistant" && !slices.Contains(results, id) && !slices.Contains(missing, id) {
-			at, missing = b.message, append(missing, id)
-		}
-	}
-	return at, missing
-}
-
-// allResults are the ids of the results of a turn.
-func allResults(t turn) []string {
-	var ids []string
-	for _, b := range t.blocks {
-		if b.kind == "tool_result" {
-			ids = append(ids, b.Get("tool_use_id").Text())
-		}
-	}
-	return ids
-}
-
-// leadingResults are the ids of the results that stand before anything else in a
-// turn.
-func leadingResults(t turn) []string {
-	var ids []string
-	for _, b := range t.blocks {
-		if b.kind != "tool_result" {
-			break
-		}
-		ids = append(ids, b.Get("tool_use_id").Text())
-	}
-	return ids
-}
-
-func resultsCalled(c *call, _ rule.Env) *rule.Refusal {
+// callsAnswered reports a call that shares its id with another and its only result; the
+// provider looks at the ids alone.
+func callsAnswered(c *call, p *rule.Pass) {
 	for i, t := range c.turns {
-		if t.role != "user" {
+		if t.role != "assistant" {
 			continue
 		}
-		for _, b := range t.blocks {
-			id := b.Get("tool_use_id").Text()
-			if b.kind != "tool_result" || i > 0 && hasCall(c.turns[i-1], id) {
-				continue
-			}
-			return invalid("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", b.message, b.index, id)
+		var results []string
+		if i+1 < len(c.turns) {
+			results = idsOf(c.turns[i+1].blocks)
 		}
-	}
-	return nil
-}
-
-func hasCall(t turn, id string) bool {
-	return slices.ContainsFunc(t.blocks, func(b block) bool { return b.kind == "tool_use" && b.Get("id").Text() == id })
-}
-
-// callsUnique lets pass what was recorded with status 200.
-func callsUnique(c *call, _ rule.Env) *rule.Refusal {
-	names := map[string]string{} // by id
-	for _, t := range c.turns {
-		open := map[string]bool{}
+		free, refusal := slices.Clone(results), refuseOpen(t, results)
 		for _, b := range t.blocks {
-			id, name := b.Get("id").Text(), b.Get("name").Text()
 			if b.kind != "tool_use" {
 				continue
 			}
-			if was, again := names[id]; again && (open[id] || was == name) {
-				return invalid("messages.%d.content.%d: `tool_use` ids must be unique", b.message, b.index)
+			p.Observe()
+			k := slices.Index(free, b.toolID())
+			if k < 0 {
+				k = slices.Index(free, "") // its id is missing, and not the result
+			}
+			if k >= 0 {
+				free = slices.Delete(free, k, k+1)
+				continue
+			}
+			p.Report(b.place(), "tool call %s %s has no result in what follows it directly", b.Get("name").Text(), b.toolID()).Refuse(refusal)
+		}
+	}
+}
+
+// refuseOpen is the provider's answer to the calls of a turn that are not among those with
+// results, nil where all are.
+func refuseOpen(t turn, results []string) *rule.Refusal {
+	at, missing := 0, []string(nil)
+	for _, b := range t.blocks {
+		if id := b.toolID(); b.kind == "tool_use" && !slices.Contains(results, id) && !slices.Contains(missing, id) {
+			at, missing = b.message, append(missing, id)
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	return invalid("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", at, strings.Join(missing, ", "))
+}
+
+// idsOf lists the ids of the calls that the results among some blocks answer.
+func idsOf(blocks []block) (ids []string) {
+	for _, b := range blocks {
+		if b.kind == "tool_result" {
+			ids = append(ids, b.toolID())
+		}
+	}
+	return ids
+}
+
+// leadingResults are the results that stand before anything else in a turn.
+func leadingResults(t turn) []block {
+	if n := slices.IndexFunc(t.blocks, func(b block) bool { return b.kind != "tool_result" }); n >= 0 {
+		return t.blocks[:n]
+	}
+	return t.blocks
+}
+
+func resultsFirst(c *call, p *rule.Pass) {
+	for i, t := range c.turns {
+		if i == 0 || c.turns[i-1].role != "assistant" {
+			continue
+		}
+		var other *block
+		for k := range t.blocks {
+			b := &t.blocks[k]
+			if b.kind != "tool_result" {
+				other = b
+				continue
+			}
+			if p.Observe(); other != nil {
+				p.Report(b.place(), "tool result %s stands after %s; results come first", b.toolID(), other.place()).
+					Refuse(refuseOpen(c.turns[i-1], idsOf(leadingResults(t))))
+			}
+		}
+	}
+}
+
+func resultsCalled(c *call, p *rule.Pass) {
+	for i, t := range c.turns {
+		for _, b := range t.blocks {
+			if b.kind != "tool_result" || t.role == "assistant" {
+				continue
+			}
+			if p.Observe(); b.toolID() != "" && (i == 0 || !hasCall(c.turns[i-1], b.toolID())) {
+				p.Report(b.place(), "tool result %s answers no call of the model's turn before it", b.toolID()).
+					Refuse(invalid("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", b.message, b.index, b.toolID()))
+			}
+		}
+	}
+}
+
+func hasCall(t turn, id string) bool {
+	return slices.ContainsFunc(t.blocks, func(b block) bool { return b.kind == "tool_use" && b.toolID() == id })
+}
+
+// callsUnique lets pass what was recorded with status 200: the id of an answered call stands
+// on a call of another tool. The model is confused all the same.
+func callsUnique(c *call, p *rule.Pass) {
+	first, names, answered := map[string]block{}, map[string]string{}, map[string]bool{}
+	for _, t := range c.turns {
+		open := map[string]bool{}
+		for _, b := range t.blocks {
+			id, name := b.toolID(), b.Get("name").Text()
+			if b.kind == "tool_result" {
+				answered[id] = true
+			}
+			if b.kind != "tool_use" || id == "" {
+				continue
+			}
+			p.Observe()
+			if was, again := first[id]; !again {
+				first[id] = b
+			} else {
+				r := p.Report(b.place(), "call id %s is already used at %s", id, was.place())
+				if answered[id] && was.Get("name").Text() != name {
+					r.Consequence = string(specs.Degraded)
+				}
+				if open[id] || names[id] == name {
+					r.Refuse(invalid("messages.%d.content.%d: `tool_use` ids must be unique", b.message, b.index))
+				}
 			}
 			names[id], open[id] = name, true
 		}
 	}
-	return nil
 }
 
-func answeredOnce(c *call, _ rule.Env) *rule.Refusal {
+// answeredOnce: the provider looks at one turn at a time.
+func answeredOnce(c *call, p *rule.Pass) {
+	calls, results := map[string]int{}, map[string]int{}
 	for _, t := range c.turns {
-		seen := map[string]bool{}
+		inTurn := map[string]bool{}
 		for _, b := range t.blocks {
-			if b.kind != "tool_result" {
-				continue
+			id := b.toolID()
+			switch {
+			case id == "":
+			case b.kind == "tool_use":
+				calls[id]++
+			case b.kind == "tool_result":
+				p.Observe()
+				if results[id]++; calls[id] > 0 && results[id] > calls[id] {
+					r := p.Report(b.place(), "tool call %s is answered again", id)
+					if inTurn[id] {
+						r.Refuse(invalid("messages.%d.content.%d: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s", b.message, b.index, id))
+					}
+				}
+				inTurn[id] = true
 			}
-			id := b.Get("tool_use_id").Text()
-			if seen[id] {
-				return invalid("messages.%d.content.%d: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s", b.message, b.index, id)
-			}
-			seen[id] = true
 		}
 	}
-	return nil
 }
 
 // serverCallsAnswered lets the last turn be without results: it may have paused. So
@@ -147,21 +198,33 @@ func serverCallsAnswered(c *call, _ rule.Env) *rule.Refusal {
 }
 
 var turnRules = []anthropicRule{
-	sureRule("A-40", "reported", "a message does not end with thinking", endsInSpeech),
+	everywhere(judged("ORD-014/nothing-empty", sureRule("A-40", "reported", "a message does not end with thinking", nil), endsInSpeech)),
 	sureRule("A-38", "reported", "with a thinking budget, the turn of an open tool loop starts with thinking", loopThinks),
-	likelyRule("A-39", "reported", "while thinking is off, a last message of the assistant has no thinking", finalThoughtless),
-	sureRule("A-14", "recorded", "from 4.6 on the last message is not the assistant's", noPrefill),
-	sureRule("A-13", "reported", "a prefilled answer does not end in white space", prefillTrimmed),
+	judged("PAR-003/history", likelyRule("A-39", "reported", "while thinking is off, a last message of the assistant has no thinking", nil), finalThoughtless),
+	everywhere(judged("ORD-016/user-ends", sureRule("A-14", "recorded", "from 4.6 on the last message is not the assistant's", nil), noPrefill)),
+	everywhere(judged("ORD-014/nothing-empty", sureRule("A-13", "reported", "a prefilled answer does not end in white space", nil), prefillTrimmed)),
 }
 
-func endsInSpeech(c *call, _ rule.Env) *rule.Refusal {
+// endsInSpeech: the provider joins messages of one role before it looks. The last message
+// may have been cut.
+func endsInSpeech(c *call, p *rule.Pass) {
 	for _, t := range c.turns {
-		n := len(t.blocks)
-		if t.role == "assistant" && n > 0 && t.blocks[n-1].isThinking() {
-			return invalid("messages.%d: The final block in an assistant message cannot be `%s`.", t.blocks[n-1].message, t.blocks[n-1].kind)
+		for k, b := range t.blocks {
+			isEnd := k == len(t.blocks)-1
+			if t.role != "assistant" || !b.isThinking() || !isEnd && t.blocks[k+1].message == b.message {
+				continue
+			}
+			var refusal *rule.Refusal
+			if isEnd {
+				refusal = invalid("messages.%d: The final block in an assistant message cannot be `%s`.", b.message, b.kind)
+			}
+			if b.message == len(c.said)-1 {
+				p.Refuse(refusal)
+			} else {
+				p.Report(b.place(), "assistant message ends with a %s block", b.label()).Refuse(refusal)
+			}
 		}
 	}
-	return nil
 }
 
 // loopThinks looks at the first reply after the user last said something: with
@@ -187,39 +250,68 @@ func onlyResults(t turn) bool {
 		!slices.ContainsFunc(t.blocks, func(b block) bool { return b.kind != "tool_result" })
 }
 
-func finalThoughtless(c *call, _ rule.Env) *rule.Refusal {
-	last := c.lastMessage()
-	if last == nil || last.role != "assistant" || c.thinkingForm() != "" {
-		return nil
+// finalThoughtless reports thinking in a turn that goes on behind results as well: the model
+// does without it there.
+func finalThoughtless(c *call, p *rule.Pass) {
+	n := c.latestAssistantTurn()
+	if n < 0 || slices.ContainsFunc(c.said[c.turns[n].last+1:], message.startsTurn) {
+		return
 	}
-	for _, b := range last.blocks {
-		if b.isThinking() {
-			return invalid("messages.%d.content.%d: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`. To use thinking blocks, enable `thinking` in your request.", b.message, b.index)
+	t, last := c.turns[n], c.turns[n].last == len(c.said)-1
+	knowsModel := slices.Contains(c.takes.Thinking, thinkEnabled)
+	if knowsModel {
+		p.Observe()
+	}
+	k := slices.IndexFunc(t.blocks, block.isThinking)
+	var refusal *rule.Refusal
+	if at := slices.IndexFunc(c.lastMessage().blocks, block.isThinking); last && at >= 0 && c.thinkingForm() == "" {
+		refusal = invalid("messages.%d.content.%d: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`. To use thinking blocks, enable `thinking` in your request.", len(c.said)-1, at)
+	}
+	if form := c.askedThinking(); k < 0 || !knowsModel || form != "" && form != thinkDisabled {
+		if refusal != nil {
+			p.Refuse(refusal)
 		}
+		return
 	}
-	return nil
+	b := p.Report(t.blocks[k].place(), "the turn that goes on holds %s, and the request does not ask for thinking", t.blocks[k].label()).Refuse(refusal)
+	if !last {
+		b.Consequence = string(specs.Degraded)
+	}
 }
 
-// noPrefill lets a turn pass that paused while the provider's own tools ran
-// (ANT-S2).
-func noPrefill(c *call, _ rule.Env) *rule.Refusal {
+// startsTurn reports whether the user says something in the message, rather than to answer
+// calls.
+func (m message) startsTurn() bool {
+	return len(m.blocks) > 0 && !slices.ContainsFunc(m.blocks, func(b block) bool { return b.kind == "tool_result" })
+}
+
+// noPrefill lets a turn pass that paused while the provider's own tools ran (ANT-S2).
+func noPrefill(c *call, p *rule.Pass) {
 	last := c.lastMessage()
-	if !c.takes.DoesRefuse("prefill") || last == nil || last.role != "assistant" {
-		return nil
+	if last == nil || !c.takes.DoesRefuse("prefill") || c.paused {
+		return
 	}
-	paused := slices.ContainsFunc(last.blocks, func(b block) bool {
+	if p.Observe(); last.role != "assistant" {
+		return
+	}
+	b := p.Report(fmt.Sprintf("messages[%d]", len(c.said)-1), "the last message is the assistant's, which %s does not continue", c.name)
+	if !slices.ContainsFunc(last.blocks, func(b block) bool {
 		return b.kind == "server_tool_use" || b.kind == "mcp_tool_use" || b.kind == "compaction" || strings.HasSuffix(b.kind, "_tool_result")
-	})
-	return invalidIf(!paused, "This model does not support assistant message prefill. The conversation must end with a user message.")
+	}) {
+		b.Refuse(invalid("This model does not support assistant message prefill. The conversation must end with a user message."))
+	}
 }
 
-func prefillTrimmed(c *call, _ rule.Env) *rule.Refusal {
+func prefillTrimmed(c *call, p *rule.Pass) {
 	last := c.lastMessage()
 	if last == nil || last.role != "assistant" || len(last.blocks) == 0 {
-		return nil
+		return
 	}
 	end := last.blocks[len(last.blocks)-1]
-	return invalidIf(end.kind == "text" && end.text != strings.TrimRight(end.text, " \t\r\n"), "messages: final assistant content cannot end with trailing whitespace")
+	if end.kind == "text" && end.text != strings.TrimRight(end.text, " \t\r\n") {
+		p.Report(fmt.Sprintf("messages[%d].content", len(c.said)-1), "the text that the model is to continue ends in white space").
+			Refuse(invalid("messages: final assistant content cannot end with trailing whitespace"))
+	}
 }
 
 var limitRules = []anthropicRule{

@@ -178,9 +178,9 @@ var toolRules = []anthropicRule{
 	sureRule("A-23", "reported", "tool_choice comes with tools and names one of them", choiceExists),
 	judged("PAR-005/forced", sureRule("A-33", "documented", "no tool is forced on Opus 5.5, Fable and Mythos", nil), forcedTaken),
 	sureRule("A-7", "reported", "the schema of a tool is a JSON Schema of draft 2020-12, without a choice at its root", toolSchemasValid),
-	sureRule("A-50", "documented", "of the tools one at least is not deferred", someToolLoaded),
-	likelyRule("A-50", "documented", "the tool that searches for others is not deferred", searchLoaded),
-	sureRule("A-51", "documented", "a tool that a search found is among the tools", referencesDeclared),
+	judged("NSP-004/some-loaded", sureRule("A-50", "documented", "of the tools one at least is not deferred", nil), someToolLoaded),
+	judged("NSP-004/search-first", likelyRule("A-50", "documented", "the tool that searches for others is not deferred", nil), searchLoaded),
+	judged("NSP-003/declared", sureRule("A-51", "documented", "a tool that a search found is among the tools", nil), referencesDeclared),
 	sureRule("A-48", "recorded", "strict tools keep to their limits", strictFits),
 	sureRule("A-48", "recorded", "the schema of the output keeps to what can be enforced", outputSchemaFits),
 }

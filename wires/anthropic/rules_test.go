@@ -15,7 +15,9 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 var env = rule.Env{Key: seal.NewKey("test")}
@@ -63,11 +65,12 @@ func with(tb testing.TB, members string) string {
 }
 
 // row is a rule: the smallest request that breaks it, the nearest that does
-// not, and what the API says. Requests are members as for with.
+// not, what the API says, and where the referee reports the breach. Requests are members
+// as for with. Without says the API lets the breach pass.
 type row struct {
 	id, broken, passes string
 	status             int // 0: 400
-	kind, says         string
+	kind, says, at     string
 }
 
 func (r row) run(t *testing.T) {
@@ -76,6 +79,15 @@ func (r row) run(t *testing.T) {
 	status, kind := r.status, r.kind
 	if status == 0 {
 		status, kind = 400, typeInvalid
+	}
+	if r.at != "" && (!slices.Equal(r.reported(t, r.broken), []string{r.at}) || r.reported(t, r.passes) != nil) {
+		t.Errorf("%s: reported at %v, and of the neighbour at %v; want %s", r.id, r.reported(t, r.broken), r.reported(t, r.passes), r.at)
+	}
+	if r.says == "" {
+		if got != nil && got.Rule == r.id {
+			t.Errorf("%s: got %+v", r.id, got)
+		}
+		return
 	}
 	if got == nil || got.Rule != r.id || got.Status != status || got.Type != kind || got.Message != r.says {
 		t.Errorf("%s: got %+v\nwant %d %s %s\nfor %.200s", r.id, got, status, kind, r.says, r.broken)
@@ -86,6 +98,29 @@ func (r row) run(t *testing.T) {
 	if got := check(with(t, r.passes)); got != nil {
 		t.Errorf("%s: refused with %v: %.200s", r.id, got, r.passes)
 	}
+}
+
+// reported lists the places at which the referee reports the rule. Where a breach only
+// degrades what the model does, the API lets it pass.
+func (r row) reported(t *testing.T, members string) (places []string) {
+	t.Helper()
+	body := with(t, members)
+	root, err := tree.Parse([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := root.Get("model").Text()
+	seen := rule.Seen{Header: ask("/v1/messages", body).Header, Root: root, Model: model, Takes: specs.FindCapability("anthropic", model)}
+	for _, passes := range Judge(seen, func(rule.Hosts) bool { return true }) {
+		for _, p := range passes {
+			for _, b := range p.Breaches {
+				if b.Rule == r.id && b.Form != "" && b.Consequence != string(specs.Degraded) {
+					places = append(places, b.Path)
+				}
+			}
+		}
+	}
+	return places
 }
 
 const (
@@ -145,14 +180,14 @@ func TestShape(t *testing.T) {
 		{id: "A-7", broken: schema(`"properties":{"a":{"type":"array","items":[{"type":"string"}]}}`), passes: schema(`"properties":{"a":{"type":"array"},"type":{"type":"string"}}`), says: "tools.0.custom.input_schema: " + noSchema},
 		{id: "A-7", broken: schema(`"anyOf":[{"required":["a"]}]`), passes: schema(`"properties":{"a":{"anyOf":[{"type":"string"},{"$ref":"#/$defs/b"}]}},"$defs":{"b":{"items":{"$ref":"#/$defs/b"}}}`), says: "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"},
 		{id: "A-7", broken: schema(`"properties":{"$a":{}}`), passes: schema(`"properties":{"a.b":{}}`), says: "tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"},
-		{id: "A-9", broken: said(`{"role":"tool","content":"x"}`), says: "messages.0.role: Input should be 'user', 'assistant' or 'system'"},
-		{id: "A-9", broken: said(aPrompt, `{"role":"system","content":"x"}`), passes: `"model":"claude-opus-4-8",` + said(aPrompt, `{"role":"system","content":"x"}`), says: "messages.1.role: Input should be 'user' or 'assistant'"},
+		{id: "A-9", broken: said(`{"role":"tool","content":"x"}`), says: "messages.0.role: Input should be 'user', 'assistant' or 'system'", at: "messages[0].role"},
+		{id: "A-9", broken: said(aPrompt, `{"role":"system","content":"x"}`), passes: `"model":"claude-opus-4-8",` + said(aPrompt, `{"role":"system","content":"x"}`), says: "messages.1.role: Input should be 'user' or 'assistant'", at: "messages[1].role"},
 		{id: "A-20", broken: aTool + "," + said(aPrompt, strings.Replace(aCall, `"a"`, `"a.b"`, 1), strings.Replace(aResult, `"a"`, `"a.b"`, 1)), passes: aTool + "," + said(aPrompt, aCall, aResult), says: "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
 		{id: "A-21", broken: strings.Replace(aTool, `"f"`, `"a.b"`, 1), passes: aTool, says: "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"},
-		{id: "A-22", broken: said(aPrompt, strings.Replace(aCall, `{}`, `"{}"`, 1), aResult), passes: said(aPrompt, aCall, aResult), says: "messages.1.content.0.tool_use.input: Input should be a valid dictionary"},
+		{id: "A-22", broken: said(aPrompt, strings.Replace(aCall, `{}`, `"{}"`, 1), aResult), passes: said(aPrompt, aCall, aResult), says: "messages.1.content.0.tool_use.input: Input should be a valid dictionary", at: "messages[1].content[0]"},
 		{id: "A-35", broken: said(aPrompt, assistant(`{"type":"thinking","thinking":"t"}`)), says: "messages.1.content.0.thinking.signature: Field required"},
 		{id: "ANT-T5", broken: said(aPrompt, assistant(`{"type":"thinking","signature":"t"}`)), says: "messages.1.content.0.thinking.thinking: Field required"},
-		{id: "A-44", broken: said(aPrompt, assistant(`{"type":"thinking","thinking":"t","signature":"x","cache_control":{"type":"ephemeral"}}`)), says: "messages.1.content.0.thinking.cache_control: Extra inputs are not permitted"},
+		{id: "A-44", broken: said(aPrompt, assistant(`{"type":"thinking","thinking":"t","signature":"x","cache_control":{"type":"ephemeral"}}`)), says: "messages.1.content.0.thinking.cache_control: Extra inputs are not permitted", at: "messages[1].content[0]"},
 		{id: "A-46", broken: said(user(`{"type":"image","source":{"type":"base64","media_type":"image/bmp","data":"AAAA"}}`)), passes: said(user(`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}`)), says: "messages.0.content.0.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"},
 	} {
 		r.run(t)
@@ -199,9 +234,9 @@ func TestParameters(t *testing.T) {
 		{id: "A-23", broken: `"tool_choice":{"type":"auto"}`, passes: aTool + `,"tool_choice":{"type":"auto"}`, says: "tool_choice may only be specified while providing tools."},
 		{id: "A-23", broken: aTool + `,"tool_choice":{"type":"tool","name":"x"}`, passes: aTool + `,"tool_choice":{"type":"tool","name":"f"}`, says: "Tool 'x' not found in provided tools"},
 		{id: "A-33", broken: opus55 + "," + aTool + any, passes: opus47 + "," + aTool + any, says: `tool_choice: type "tool" and "any" are not supported for this model.`},
-		{id: "A-50", broken: late, passes: late[:len(late)-1] + "," + searchTool + "]", says: "All tools have defer_loading set. At least one tool must be non-deferred."},
-		{id: "A-50", broken: aTool[:len(aTool)-1] + "," + strings.Replace(searchTool, "}", `,"defer_loading":true}`, 1) + "]", passes: aTool[:len(aTool)-1] + "," + searchTool + "]", says: "tools.1.tool_search_tool_bm25_20251119.defer_loading: Extra inputs are not permitted"},
-		{id: "A-51", broken: aTool + "," + said(aPrompt, aCall, found("g")), passes: aTool + "," + said(aPrompt, aCall, found("f")), says: "Tool reference 'g' has no corresponding tool definition"},
+		{id: "A-50", broken: late, passes: late[:len(late)-1] + "," + searchTool + "]", says: "All tools have defer_loading set. At least one tool must be non-deferred.", at: "tools"},
+		{id: "A-50", broken: aTool[:len(aTool)-1] + "," + strings.Replace(searchTool, "}", `,"defer_loading":true}`, 1) + "]", passes: aTool[:len(aTool)-1] + "," + searchTool + "]", says: "tools.1.tool_search_tool_bm25_20251119.defer_loading: Extra inputs are not permitted", at: "tools[1]"},
+		{id: "A-51", broken: aTool + "," + said(aPrompt, aCall, found("g")), passes: aTool + "," + said(aPrompt, aCall, found("f")), says: "Tool reference 'g' has no corresponding tool definition", at: "messages[2].content[0]"},
 		{id: "A-48", broken: strict(21, 0, 0), passes: strict(20, 0, 0), says: "Too many strict tools (21). The maximum number of strict tools supported is 20. Try reducing the number of tools marked as strict."},
 		{id: "A-48", broken: strict(20, 0, 17), passes: strict(20, 0, 16), says: "Schemas contains too many parameters with union types (17 parameters with type arrays or anyOf). This causes exponential compilation cost. Reduce the number of nullable or union-typed parameters (limit: 16 parameters with unions)."},
 		{id: "A-48", broken: `"tools":[{"name":"f","strict":true,"input_schema":{"type":"object","$defs":{"n":{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}}}}}}]`, passes: aTool, says: "tools.0.custom: Invalid schema: Circular reference detected in n"},
@@ -233,21 +268,21 @@ func TestContent(t *testing.T) {
 	failing := strings.Replace(aResult, `"content":"1"`, `"is_error":true,"content":%s`, 1)
 	for _, r := range []row{
 		{id: "A-8", broken: said(), passes: said(aPrompt), says: "messages: at least one message is required"},
-		{id: "ANT-B8", broken: `"model":"claude-opus-4-8",` + said(aPrompt, assistant(`{"type":"text","text":"a"}`), `{"role":"system","content":"x"}`, aPrompt), says: "messages.2: role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result"},
-		{id: "A-24", broken: said(user(`{"type":"tool_use","id":"a","name":"f","input":{}}`)), says: "messages.0: `tool_use` blocks can only be in `assistant` messages"},
-		{id: "A-24", broken: said(aPrompt, assistant(`{"type":"tool_result","tool_use_id":"a"}`)), says: "messages.1: `tool_result` blocks can only be in `user` messages"},
-		{id: "A-12", broken: said(user(``)), passes: said(aPrompt, assistant(``)), says: "messages.0: all messages must have non-empty content except for the optional final assistant message"},
+		{id: "ANT-B8", broken: `"model":"claude-opus-4-8",` + said(aPrompt, assistant(`{"type":"text","text":"a"}`), `{"role":"system","content":"x"}`, aPrompt), says: "messages.2: role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result", at: "messages[2]"},
+		{id: "A-24", broken: said(user(`{"type":"tool_use","id":"a","name":"f","input":{}}`)), says: "messages.0: `tool_use` blocks can only be in `assistant` messages", at: "messages[0].content[0]"},
+		{id: "A-24", broken: said(aPrompt, assistant(`{"type":"tool_result","tool_use_id":"a"}`)), says: "messages.1: `tool_result` blocks can only be in `user` messages", at: "messages[1].content[0]"},
+		{id: "A-12", broken: said(user(``)), passes: said(aPrompt, assistant(``)), says: "messages.0: all messages must have non-empty content except for the optional final assistant message", at: "messages[0].content"},
 		{id: "A-11", broken: said(user(`{"type":"text","text":""}`)), passes: tooling + said(aPrompt, assistant(`{"type":"text","text":" "},{"type":"tool_use","id":"a","name":"f","input":{}}`), aResult), says: "messages: text content blocks must be non-empty"},
-		{id: "A-11", broken: said(user(`{"type":"text","text":" \n"}`)), says: "messages: text content blocks must contain non-whitespace text"},
-		{id: "ANT-X6", broken: said(user(`{"type":"text","text":"","cache_control":{"type":"ephemeral"}}`)), passes: marks(1), says: "messages.0.content.0.text: cache_control cannot be set for empty text blocks"},
+		{id: "A-11", broken: said(user(`{"type":"text","text":" \n"}`)), says: "messages: text content blocks must contain non-whitespace text", at: "messages[0].content"},
+		{id: "ANT-X6", broken: said(user(`{"type":"text","text":"","cache_control":{"type":"ephemeral"}}`)), passes: marks(1), says: "messages.0.content.0.text: cache_control cannot be set for empty text blocks", at: "messages[0].content[0]"},
 		{id: "A-43", broken: marks(5), passes: marks(4), says: "A maximum of 4 blocks with cache_control may be provided. Found 5."},
 		{id: "A-52", broken: lifetimes("5m", "1h"), passes: lifetimes("1h", "5m"), says: "messages.0.content.1.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`."},
 		{id: "A-52", broken: `"cache_control":{"type":"ephemeral","ttl":"1h"},"system":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}],` + said(aPrompt), passes: `"cache_control":{"type":"ephemeral"},"system":[{"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1h"}}],` + said(aPrompt), says: "cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`."},
 		{id: "A-46", broken: picture(base64.StdEncoding.EncodeToString(large.Bytes())), passes: picture("AAAA"), says: "messages.0.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels"},
 		{id: "A-46", broken: picture("***"), says: "messages.0.content.0.image.source.base64.data: Invalid base64 data"},
 		{id: "A-46", broken: picture(strings.Repeat("A", maxImageBytes+4)), says: "messages.0.content.0.image.source.base64.data: image exceeds 5 MB maximum: 5242884 bytes > 5242880 bytes"},
-		{id: "A-47", broken: tooling + said(aPrompt, aCall, fmt.Sprintf(failing, `""`)), passes: tooling + said(aPrompt, aCall, fmt.Sprintf(failing, `"no"`)), says: "messages.2.content.0.tool_result: content cannot be empty if is_error is true"},
-		{id: "A-47", broken: tooling + said(aPrompt, aCall, fmt.Sprintf(failing, `[{"type":"image","source":{"type":"url","url":"u"}}]`)), says: "messages.2.content.0.tool_result: all content must be type text if is_error is true"},
+		{id: "A-47", broken: tooling + said(aPrompt, aCall, fmt.Sprintf(failing, `""`)), passes: tooling + said(aPrompt, aCall, fmt.Sprintf(failing, `"no"`)), says: "messages.2.content.0.tool_result: content cannot be empty if is_error is true", at: "messages[2].content[0]"},
+		{id: "A-47", broken: tooling + said(aPrompt, aCall, fmt.Sprintf(failing, `[{"type":"image","source":{"type":"url","url":"u"}}]`)), says: "messages.2.content.0.tool_result: all content must be type text if is_error is true", at: "messages[2].content[0]"},
 		{id: "A-45", broken: said(user(`{"type":"text","text":"` + strings.Repeat("abcd", 200_000) + `"}`)), passes: said(user(`{"type":"text","text":"` + strings.Repeat("abcd", 190_000) + `"}`)), says: "prompt is too long: 200009 tokens > 200000 maximum"},
 		{id: "A-45", broken: said(user(`{"type":"text","text":"`+strings.Repeat("abcd", 199_000)+`"}`)) + `,"max_tokens":8000`, says: "input length and `max_tokens` exceed context limit: 199009 + 8000 > 200000, decrease input length or `max_tokens` and try again"},
 	} {
@@ -260,18 +295,20 @@ func TestPairing(t *testing.T) {
 	missing := "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: a. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
 	text := `{"type":"text","text":"x"}`
 	for _, r := range []row{
-		{id: "A-15", broken: said(aPrompt, aCall, aPrompt), passes: said(aPrompt, aCall, aResult), says: missing},
-		{id: "A-16", broken: said(aPrompt, aCall, user(text+`,{"type":"tool_result","tool_use_id":"a"}`)), passes: said(aPrompt, aCall, user(`{"type":"tool_result","tool_use_id":"a"},`+text)), says: missing},
-		{id: "A-17", broken: said(aPrompt, assistant(text), aResult), says: "messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: a. Each `tool_result` block must have a corresponding `tool_use` block in the previous message."},
-		{id: "A-18", broken: said(aPrompt, aCall, aResult, aCall, aResult), passes: said(aPrompt, aCall, aResult, strings.Replace(aCall, `"f"`, `"g"`, 1), aResult), says: "messages.3.content.0: `tool_use` ids must be unique"},
-		{id: "A-19", broken: said(aPrompt, aCall, user(twice)), says: "messages.2.content.1: each tool_use must have a single result. Found multiple `tool_result` blocks with id: a"},
+		{id: "A-15", broken: said(aPrompt, aCall, aPrompt), passes: said(aPrompt, aCall, aResult), says: missing, at: "messages[1].content[0]"},
+		{id: "A-16", broken: said(aPrompt, aCall, user(text+`,{"type":"tool_result","tool_use_id":"a"}`)), passes: said(aPrompt, aCall, user(`{"type":"tool_result","tool_use_id":"a"},`+text)), says: missing, at: "messages[2].content[1]"},
+		{id: "A-17", broken: said(aPrompt, assistant(text), aResult), says: "messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: a. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", at: "messages[2].content[0]"},
+		{id: "A-18", broken: said(aPrompt, aCall, aResult, aCall, aResult), passes: said(aPrompt, aCall, aResult, strings.Replace(aCall, `"f"`, `"g"`, 1), aResult), says: "messages.3.content.0: `tool_use` ids must be unique", at: "messages[3].content[0]"},
+		{id: "A-19", broken: said(aPrompt, aCall, user(twice)), says: "messages.2.content.1: each tool_use must have a single result. Found multiple `tool_result` blocks with id: a", at: "messages[2].content[1]"},
 		{id: "ANT-S1", broken: said(aPrompt, assistant(`{"type":"server_tool_use","id":"s","name":"web_search","input":{}},`+text), aPrompt), passes: said(aPrompt, assistant(`{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`)), says: "messages.1.content.0: `web_search` tool use with id `s` was found without a corresponding `web_search_tool_result` block"},
-		{id: "A-40", broken: said(aPrompt, assistant(aThought), aPrompt), says: "messages.1: The final block in an assistant message cannot be `thinking`."},
+		{id: "A-40", broken: said(aPrompt, assistant(aThought), aPrompt), says: "messages.1: The final block in an assistant message cannot be `thinking`.", at: "messages[1].content[0]"},
+		{id: "A-40", broken: said(aPrompt, assistant(aThought), assistant(text), aPrompt), at: "messages[1].content[0]"},
+		{id: "A-14", broken: opus46 + "," + said(aPrompt, assistant(`{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`)), at: "messages[1]"},
 		{id: "A-38", broken: thinkOn + "," + said(aPrompt, aCall, aResult), passes: said(aPrompt, aCall, aResult), says: "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`." + thinkingDocs}, //nolint:misspell // the API spells it so
-		{id: "A-39", broken: said(aPrompt, assistant(aThought+","+text)), says: "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`. To use thinking blocks, enable `thinking` in your request."},
-		{id: "A-14", broken: opus46 + "," + said(aPrompt, assistant(text)), passes: said(aPrompt, assistant(text)), says: "This model does not support assistant message prefill. The conversation must end with a user message."},
+		{id: "A-39", broken: said(aPrompt, assistant(aThought+","+text)), says: "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`. To use thinking blocks, enable `thinking` in your request.", at: "messages[1].content[0]"},
+		{id: "A-14", broken: opus46 + "," + said(aPrompt, assistant(text)), passes: said(aPrompt, assistant(text)), says: "This model does not support assistant message prefill. The conversation must end with a user message.", at: "messages[1]"},
 		{id: "A-14", broken: opus46 + "," + said(aPrompt, assistant(text)), passes: opus46 + "," + said(aPrompt, assistant(`{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`)), says: "This model does not support assistant message prefill. The conversation must end with a user message."},
-		{id: "A-13", broken: said(aPrompt, assistant(`{"type":"text","text":"x "}`)), passes: said(aPrompt, assistant(text)), says: "messages: final assistant content cannot end with trailing whitespace"},
+		{id: "A-13", broken: said(aPrompt, assistant(`{"type":"text","text":"x "}`)), passes: said(aPrompt, assistant(text)), says: "messages: final assistant content cannot end with trailing whitespace", at: "messages[1].content"},
 	} {
 		r.run(t)
 	}

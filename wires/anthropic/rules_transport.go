@@ -86,13 +86,13 @@ var shapeRules = []anthropicRule{
 	strictRule(sureRule("A-5", "documented", "there are no unknown fields, at any depth; live notes one, for it may be new", schemaKept(flawUnknown))),
 	sureRule("A-6", "recorded", "mandatory fields are there", schemaKept("A-6")),
 	sureRule("A-7", "recorded", "fields have their types and ranges", schemaKept("A-7")),
-	likelyRule("A-9", "reported", "roles are user, assistant and system", schemaKept("A-9")),
-	sureRule("A-20", "reported", "ids of calls are letters, digits, _ and -", schemaKept("A-20")),
+	everywhere(judged("ORD-015/roles", likelyRule("A-9", "reported", "roles are user, assistant and system", schemaKept("A-9")), rolesKnown)),
+	everywhere(judged("ORD-015/id-form", sureRule("A-20", "reported", "ids of calls are letters, digits, _ and -", schemaKept("A-20")), idsSpelled)),
 	sureRule("A-21", "reported", "names of tools are up to 128 letters, digits, _ and -", schemaKept("A-21")),
-	likelyRule("A-22", "reported", "the input of a call is an object", schemaKept("A-22")),
+	everywhere(judged("ORD-015/arguments", likelyRule("A-22", "reported", "the input of a call is an object", schemaKept("A-22")), inputsKeyed)),
 	sureRule("A-35", "reported", "a thinking block has its signature", schemaKept("A-35")),
 	sureRule("ANT-T5", "reported", "a thinking block has its thinking", schemaKept("ANT-T5")),
-	likelyRule("A-44", "documented", "thinking has no cache mark", schemaKept("A-44")),
+	everywhere(judged("ORD-015/parts", likelyRule("A-44", "documented", "thinking has no cache mark", schemaKept("A-44")), thinkingUnmarked)),
 	sureRule("A-46", "documented", "images are of four types", schemaKept("A-46")),
 }
 

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/script"
@@ -92,40 +93,58 @@ func withSearches(r script.Reply) script.Reply {
 	return r
 }
 
-// someToolLoaded refuses a request whose tools are all deferred.
-func someToolLoaded(c *call, _ rule.Env) *rule.Refusal {
-	tools := c.root.Get("tools").List()
-	for i := range tools {
-		if !tools[i].Get("defer_loading").True() {
-			return nil
+// someToolLoaded: a model without any tool cannot search for one.
+func someToolLoaded(c *call, p *rule.Pass) {
+	tools, loaded := c.root.Get("tools").List(), 0
+	for _, t := range tools {
+		if !t.Get("defer_loading").True() {
+			loaded++
 		}
 	}
-	return invalidIf(len(tools) > 0, "All tools have defer_loading set. At least one tool must be non-deferred.")
+	if loaded == len(tools) {
+		return
+	}
+	if p.Observe(); loaded == 0 {
+		p.Report("tools", "all %d tools of the request are deferred", len(tools)).
+			Refuse(invalid("All tools have defer_loading set. At least one tool must be non-deferred."))
+	}
 }
 
-// searchLoaded refuses a search for tools that is deferred itself.
-func searchLoaded(c *call, _ rule.Env) *rule.Refusal {
+// searchLoaded: the tool that finds the others is not deferred itself.
+func searchLoaded(c *call, p *rule.Pass) {
 	for i, t := range c.root.Get("tools").List() {
-		if strings.HasPrefix(t.Get("type").Text(), toolSearchTool) && t.Get("defer_loading").True() {
-			return invalid("tools.%d.%s.defer_loading: Extra inputs are not permitted", i, t.Get("type").Text())
+		if kind := t.Get("type").Text(); strings.HasPrefix(kind, toolSearchTool) {
+			if p.Observe(); t.Get("defer_loading").True() {
+				p.Report(fmt.Sprintf("tools[%d]", i), "the tool that searches is deferred itself").
+					Refuse(invalid("tools.%d.%s.defer_loading: Extra inputs are not permitted", i, kind))
+			}
 		}
 	}
-	return nil
 }
 
-// referencesDeclared refuses a reference to a tool that the request does not have.
-func referencesDeclared(c *call, _ rule.Env) *rule.Refusal {
+// referencesDeclared: servers and messages of the system bring tools of their own.
+func referencesDeclared(c *call, p *rule.Pass) {
+	if c.root.Given("mcp_servers") != nil {
+		return
+	}
+	for range c.blocksOf("tool_addition") {
+		return
+	}
 	declared := map[string]bool{}
 	for _, t := range c.root.Get("tools").List() {
 		if t.Get("type").Text() == "mcp_toolset" {
-			return nil // its tools are not known here
+			return
 		}
 		declared[t.Get("name").Text()] = true
 	}
-	for _, name := range references(c.root.Get("messages")) {
-		if !declared[name] {
-			return invalid("Tool reference '%s' has no corresponding tool definition", name)
+	for _, m := range c.said {
+		for _, b := range m.blocks {
+			for _, name := range referencesAmong(tree.NewArray(b.Node)) {
+				if p.Observe(); !declared[name] {
+					p.Report(b.place(), "the tool %q that a search found is not among the tools of the request", rule.Shorten(name)).
+						Refuse(invalid("Tool reference '%s' has no corresponding tool definition", name))
+				}
+			}
 		}
 	}
-	return nil
 }

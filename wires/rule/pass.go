@@ -31,7 +31,7 @@ type Breach struct {
 	// a header. It may end in members that are absent.
 	Path string
 	// Form and Args are the finding in our words, as for fmt.Sprintf. Findings of one
-	// rule with one Form have one cause.
+	// rule with one Form have one cause. Without a Form the breach is no finding.
 	Form string
 	Args []any
 	// Consequence is what the breach leads to where that depends on the place, as
@@ -73,6 +73,10 @@ func (p *Pass) Report(path, form string, args ...any) *Breach {
 	return b
 }
 
+// Refuse answers in the provider's name without a report: the referee knows too little to
+// judge the place.
+func (p *Pass) Refuse(r *Refusal) { p.Breaches = append(p.Breaches, &Breach{Rule: p.rule, Refusal: r}) }
+
 // Shorten cuts a text of others to what a finding shows of it.
 func Shorten(s string) string {
 	if len(s) <= 40 {
@@ -92,6 +96,8 @@ type Seen struct {
 	// known of it.
 	Model string
 	Takes specs.Capability
+	// Paused is set where the request ends with a reply that the provider paused.
+	Paused bool
 }
 
 // Judge runs the rules that judge aspects over a request and returns their passes by
@@ -100,7 +106,7 @@ func Judge[R any](rules []Rule[R], request R, holds func(Hosts) bool) map[string
 	passes := map[string][]*Pass{}
 	for i := range rules {
 		if r := &rules[i]; r.Aspect != "" && holds(r.Hosts) {
-			if p := r.Pass(request, Env{}); p.Observed > 0 || p.Breaches != nil {
+			if p := r.pass(request, Env{}, false); p.Observed > 0 || p.Breaches != nil {
 				passes[r.Aspect] = append(passes[r.Aspect], p)
 			}
 		}

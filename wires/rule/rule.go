@@ -57,7 +57,8 @@ type Info struct {
 type Rule[R any] struct {
 	Info
 	// Broken returns the provider's refusal, or nil when the demand is met. It
-	// is pure and safe for concurrent use. A rule has either Broken or Run.
+	// is pure and safe for concurrent use. A rule has Broken, Run or both; then Broken
+	// refuses and Run reports.
 	Broken func(request R, env Env) *Refusal
 	// Aspect is the aspect of a requirement that the referee judges by this rule, like
 	// "PAR-001/below-max"; "" where only the simulator knows enough to judge.
@@ -69,13 +70,14 @@ type Rule[R any] struct {
 	Run func(request R, p *Pass)
 }
 
-// Pass runs the rule over a request.
-func (r Rule[R]) Pass(request R, env Env) *Pass {
+// pass runs the rule over a request. What refuses returns no reports of a rule that has
+// Broken.
+func (r *Rule[R]) pass(request R, env Env, refuses bool) *Pass {
 	p := &Pass{Env: env, rule: r.ID}
-	if r.Run != nil {
+	if r.Run != nil && !(refuses && r.Broken != nil) {
 		r.Run(request, p)
 	} else if refusal := r.Broken(request, env); refusal != nil {
-		p.Report("", "").Refuse(refusal)
+		p.Refuse(refusal)
 	}
 	return p
 }
@@ -125,11 +127,12 @@ func (r *Refusal) Error() string { return r.Rule + ": " + r.Message }
 // First returns the refusal of the first rule that the request breaks, or nil.
 // The refusal's Rule is filled in.
 func First[R any](rules []Rule[R], request R, env Env) *Refusal {
-	for _, r := range rules {
+	for i := range rules {
+		r := &rules[i]
 		if env.Level > r.Least || env.Off[r.ID] || env.SkipsLow && r.Confidence == Low {
 			continue
 		}
-		for _, b := range r.Pass(request, env).Breaches {
+		for _, b := range r.pass(request, env, true).Breaches {
 			if b.Refusal != nil {
 				b.Refusal.Rule = b.Rule
 				return b.Refusal

@@ -3,8 +3,8 @@ package oracle
 import (
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/wire"
 	_ "github.com/meerkat-go/conformance/wires/all"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // Referee restates what the referee's own decoder read in the terms of the

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // TestReferee holds the referee's decoder against the SDKs too: it shares no

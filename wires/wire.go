@@ -22,6 +22,9 @@ type Wire struct {
 	Name string
 	// Title names the API for people: "Anthropic Messages". Vendor is who offers the API: "Anthropic".
 	Title, Vendor string
+	// Decoder is a wire.Decoder, which reads requests and replies for the referee. The recorder
+	// reads Facts only, so this package does not name the type.
+	Decoder any
 	Facts
 }
 

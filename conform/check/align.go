@@ -3,7 +3,7 @@ package check
 import (
 	"slices"
 
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // alignItems pairs the items of the reply with those sent back for it: first by

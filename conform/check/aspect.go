@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/anthropic"
 	"github.com/meerkat-go/conformance/wires/gemini"
 	"github.com/meerkat-go/conformance/wires/openai"
 	rules "github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 type judge struct {

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // OfTeamRule returns the checks of a team's own rule: those of the catalogue under its

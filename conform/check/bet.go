@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // betaRules judge betas beyond the members of a request, which PAR-011 judges, and what

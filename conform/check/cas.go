@@ -1,6 +1,6 @@
 package check
 
-import "github.com/meerkat-go/conformance/conform/wire"
+import "github.com/meerkat-go/conformance/wires/wire"
 
 // cassetteRules judge an agent against its own recording.
 var cassetteRules = map[string]rule{

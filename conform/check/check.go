@@ -46,7 +46,7 @@
 // a title, whose links are not judged. The rules have names (linkRule), and
 // testdata/transcripts shows each of them: without it, a transcript comes out different.
 //
-// The checks read bytes with the decoders of conform/wire and share none with
+// The checks read bytes with the decoders of wires/wire and share none with
 // any agent: a bug that is on both sides would stay unseen. They keep no state
 // between calls, read no clock and no file, and give the same result for the
 // same evidence.

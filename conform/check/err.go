@@ -6,8 +6,8 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // errorRules judge what providers refuse, and what comes back in the place of a

@@ -4,8 +4,8 @@ import (
 	"bytes"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // eachKeptReply calls f for every answer with status 2xx to a request for an answer

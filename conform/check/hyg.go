@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // hygieneRules judge what holds for every request on its own: its bytes, and where its

@@ -3,7 +3,7 @@ package check
 import (
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // referenceType is the item that names a stored one instead of repeating it.

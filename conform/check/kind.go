@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // Kind says what part an exchange has in its conversation.

@@ -3,8 +3,8 @@ package check
 import (
 	"slices"
 
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // link says that the request of exchange to sends back the reply of exchange

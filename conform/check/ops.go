@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // operationRules judge agents that run other agents beside their own conversation: what

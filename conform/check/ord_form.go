@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // formRules judge the form of what is sent, whatever its history.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // oneContent: the results of one step are the content right after it, as many as the calls

@@ -2,7 +2,7 @@ package check
 
 import (
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 func uniqueCalls(s *Trace, r *report) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // pairingRules judge calls and their results inside each single request.

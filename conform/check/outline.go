@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // outline is what linking compares of a request: one number for each item's

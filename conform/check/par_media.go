@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // medium is one image or file whose bytes stand in a request.

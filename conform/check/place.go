@@ -7,8 +7,8 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // PlaceOf says where the exchange with an index stands for a requirement, without

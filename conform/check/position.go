@@ -3,7 +3,7 @@ package check
 import (
 	"slices"
 
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // Positions: a run that no id, token or content links may still stand where only

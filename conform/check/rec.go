@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // recoveryRules judge what an agent does after a failure that is not about the form of its

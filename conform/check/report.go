@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/conform/decide"
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // report collects what one check sees.

@@ -1,6 +1,6 @@
 package check
 
-import "github.com/meerkat-go/conformance/conform/wire"
+import "github.com/meerkat-go/conformance/wires/wire"
 
 // Returned says what a later request sent back for one block of a reply.
 type Returned struct {

@@ -1,6 +1,6 @@
 package check
 
-import "github.com/meerkat-go/conformance/conform/wire"
+import "github.com/meerkat-go/conformance/wires/wire"
 
 // step is a run of model items and the client's items up to the next run.
 type step struct {

@@ -3,8 +3,8 @@ package check
 import (
 	"slices"
 
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // anthropicGrammar follows one Messages stream (reference §3.1).

@@ -2,8 +2,8 @@ package check
 
 import (
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // grammarRules judge the order of events inside a stream, each provider by its

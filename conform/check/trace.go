@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 	rules "github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // Trace is the evidence of one case, decoded: the exchanges in order with both

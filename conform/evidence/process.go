@@ -3,8 +3,8 @@ package evidence
 import (
 	"slices"
 
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // addProcesses numbers the processes of a recording that says which process sent each

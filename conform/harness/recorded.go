@@ -5,9 +5,9 @@ import (
 	"io/fs"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // RecordedEvidence returns the evidence of an agent that does everything as it

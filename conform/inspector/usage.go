@@ -2,8 +2,8 @@ package inspector
 
 import (
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // readUsage returns the tokens that the provider counted, nil where the reply does not

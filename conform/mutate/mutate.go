@@ -29,7 +29,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // Mutant is one distortion.

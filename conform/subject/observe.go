@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/harness"
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/profiles"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // Observation is what one prompt showed of an agent, schema conform.observe.v1. It is

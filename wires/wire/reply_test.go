@@ -1,13 +1,15 @@
-package wire
+package wire_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // line writes items as one short line.
-func line(items []Item) string {
+func line(items []wire.Item) string {
 	var out []string
 	for _, it := range items {
 		s := fmt.Sprintf("%s %q", it.What, it.Text+it.Args)
@@ -36,14 +38,14 @@ type replyCase struct {
 	name        string
 	status      int
 	body        string
-	end         End
+	end         wire.End
 	stop, items string
 }
 
 func readsReplies(t *testing.T, provider string, cases []replyCase) {
 	t.Helper()
 	for _, c := range cases {
-		r := ReadReply(provider, c.status, []byte(c.body))
+		r := wire.ReadReply(provider, c.status, []byte(c.body))
 		if r.End != c.end || r.Stop != c.stop || line(r.Items) != c.items {
 			t.Errorf("%s: %s %q\n got %s\nwant %s", c.name, r.End, r.Stop, line(r.Items), c.items)
 		}
@@ -63,32 +65,32 @@ func TestReadAnthropicReply(t *testing.T) {
 			`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"1}"}}`,
 			`{"type":"content_block_stop","index":1}`, `{"type":"content_block_stop","index":0}`,
 			`{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`, `{"type":"message_stop"}`),
-			Complete, "tool_use", `thinking "hm" S1S2; tool call "{\"a\":1}" t1 f`},
+			wire.Complete, "tool_use", `thinking "hm" S1S2; tool call "{\"a\":1}" t1 f`},
 		{"no arguments", 200, sse(
 			`{"type":"message_start","message":{"content":[]}}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t1","name":"f","input":{}}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":""}}`,
 			`{"type":"content_block_stop","index":0}`, `{"type":"message_stop"}`),
-			Complete, "", `tool call "{}" t1 f`},
+			wire.Complete, "", `tool call "{}" t1 f`},
 		{"arguments at the start", 200, sse(
 			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t1","name":"f","input":{"q":"x"}}}`,
 			`{"type":"content_block_stop","index":0}`, `{"type":"message_stop"}`),
-			Complete, "", `tool call "{\"q\":\"x\"}" t1 f`},
+			wire.Complete, "", `tool call "{\"q\":\"x\"}" t1 f`},
 		{"content in message_start", 200, sse(
 			`{"type":"message_start","message":{"content":[{"type":"tool_use","id":"t1","name":"f","input":{"q":1}}],"stop_reason":"tool_use"}}`, `{"type":"message_stop"}`),
-			Complete, "tool_use", `tool call "{\"q\":1}" t1 f`},
+			wire.Complete, "tool_use", `tool call "{\"q\":1}" t1 f`},
 		{"cut", 200, sse(
 			`{"type":"message_start","message":{"content":[]}}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Ha"}}`) + "data: {\"type\":\"mess",
-			Cut, "", `text "Ha" open`},
+			wire.Cut, "", `text "Ha" open`},
 		{"error event", 200, sse(`{"type":"message_start","message":{"content":[]}}`, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, `{"type":"message_stop"}`),
-			Failed, "", ``},
-		{"refused", 400, `{"type":"error","error":{"message":"no"}}`, Refused, "", ``},
+			wire.Failed, "", ``},
+		{"refused", 400, `{"type":"error","error":{"message":"no"}}`, wire.Refused, "", ``},
 		{"document", 200, `{"type":"message","content":[{"type":"redacted_thinking","data":"D"},{"type":"web_search_tool_result","tool_use_id":"s1"}],"stop_reason":"end_turn"}`,
-			Complete, "end_turn", `redacted thinking "" D; block ""`},
-		{"nothing came", 0, ``, Absent, "", ``},
-		{"not JSON", 200, `<html>`, Cut, "", ``},
+			wire.Complete, "end_turn", `redacted thinking "" D; block ""`},
+		{"nothing came", 0, ``, wire.Absent, "", ``},
+		{"not JSON", 200, `<html>`, wire.Cut, "", ``},
 	})
 }
 
@@ -101,16 +103,16 @@ func TestReadOpenAIReply(t *testing.T) {
 			`{"type":"response.function_call_arguments.delta","output_index":2,"delta":"{}"}`,
 			`{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1","encrypted_content":"final","summary":[{"type":"summary_text","text":"s"}]}}`,
 			`{"type":"response.completed","response":{"status":"completed","output":[{"type":"reasoning","id":"rs_1","encrypted_content":"again","summary":[]}]}}`),
-			Complete, "completed", `thinking "s" rs_1 final; tool call "{}" c1 fc_1 f open`},
+			wire.Complete, "completed", `thinking "s" rs_1 final; tool call "{}" c1 fc_1 f open`},
 		{"only in the terminal event", 200, sse(
 			`{"type":"response.completed","response":{"status":"completed","output":[{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"a"},{"type":"refusal","refusal":"b"}]}]}}`),
-			Complete, "completed", `text "ab" msg_1`},
+			wire.Complete, "completed", `text "ab" msg_1`},
 		{"incomplete", 200, `{"status":"incomplete","output":[{"type":"function_call","status":"incomplete","id":"fc_1","call_id":"c1","name":"f","arguments":"{\"a"}]}`,
-			Complete, "incomplete", `tool call "{\"a" c1 fc_1 f open`},
-		{"flat error", 200, sse(`{"type":"response.created","response":{}}`, `{"type":"error","code":"server_error","message":"x"}`), Failed, "", ``},
-		{"failed response", 200, `{"status":"failed","error":{"message":"x"},"output":[]}`, Failed, "failed", ``},
-		{"in background", 200, `{"status":"queued","output":[]}`, Pending, "queued", ``},
-		{"no status", 200, `{"output":[{"role":"assistant","content":"hi"}]}`, Complete, "", `text "hi"`},
+			wire.Complete, "incomplete", `tool call "{\"a" c1 fc_1 f open`},
+		{"flat error", 200, sse(`{"type":"response.created","response":{}}`, `{"type":"error","code":"server_error","message":"x"}`), wire.Failed, "", ``},
+		{"failed response", 200, `{"status":"failed","error":{"message":"x"},"output":[]}`, wire.Failed, "failed", ``},
+		{"in background", 200, `{"status":"queued","output":[]}`, wire.Pending, "queued", ``},
+		{"no status", 200, `{"output":[{"role":"assistant","content":"hi"}]}`, wire.Complete, "", `text "hi"`},
 	})
 }
 
@@ -120,29 +122,29 @@ func TestReadGeminiReply(t *testing.T) {
 			`{"candidates":[{"content":{"parts":[{"text":"a"}],"role":"model"}}]}`,
 			`{"candidates":[{"content":{"parts":[{"text":"b"}]}}]}`,
 			`{"candidates":[{"content":{"parts":[{"text":"","thoughtSignature":"U0lH"}]},"finishReason":"STOP"}]}`),
-			Complete, "STOP", `text "ab"; text "" U0lH`},
+			wire.Complete, "STOP", `text "ab"; text "" U0lH`},
 		{"calls", 200, sse(
 			`{"candidates":[{"content":{"parts":[{"text":"hm","thought":true},{"functionCall":{"name":"f","args":{"a":1},"id":"x1"},"thought_signature":"U0lH"},{"functionCall":{"name":"g"}}]}}]}`,
 			`{"candidates":[{"content":{"parts":[{"text":""}]},"finishReason":"STOP"}]}`),
-			Complete, "STOP", `thinking "hm"; tool call "{\"a\":1}" x1 f U0lH; tool call "{}" g`},
+			wire.Complete, "STOP", `thinking "hm"; tool call "{\"a\":1}" x1 f U0lH; tool call "{}" g`},
 		{"call in pieces", 200, sse(
 			`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","willContinue":true}}]}}]}`,
 			`{"candidates":[{"content":{"parts":[{"functionCall":{"partialArgs":[{"jsonPath":"$.a"}],"willContinue":true}}]}}]}`,
 			`{"candidates":[{"content":{"parts":[{"functionCall":{}}]},"finishReason":"STOP"}]}`),
-			Complete, "STOP", `tool call "{}" f`},
+			wire.Complete, "STOP", `tool call "{}" f`},
 		{"text after STOP", 200, sse(`{"candidates":[{"finishReason":"STOP","content":{"parts":[{"executableCode":{}}]}}]}`, `{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"MAX_TOKENS"}]}`),
-			Complete, "MAX_TOKENS", `block ""; text "x"`},
-		{"blocked prompt", 200, sse(`{"promptFeedback":{"blockReason":"SAFETY"}}`), Complete, "SAFETY", ``},
-		{"array", 200, `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},{"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":1}]}]`, Complete, "", `text "ab"`},
-		{"array cut", 200, `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},{"cand`, Cut, "", `text "a"`},
-		{"error without framing", 200, sse(`{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`) + `{"error":{"code":500,"message":"x"}}`, Failed, "", `text "a"`},
-		{"document without a reason", 200, `{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`, Complete, "", `text "a"`},
+			wire.Complete, "MAX_TOKENS", `block ""; text "x"`},
+		{"blocked prompt", 200, sse(`{"promptFeedback":{"blockReason":"SAFETY"}}`), wire.Complete, "SAFETY", ``},
+		{"array", 200, `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},{"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":1}]}]`, wire.Complete, "", `text "ab"`},
+		{"array cut", 200, `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},{"cand`, wire.Cut, "", `text "a"`},
+		{"error without framing", 200, sse(`{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`) + `{"error":{"code":500,"message":"x"}}`, wire.Failed, "", `text "a"`},
+		{"document without a reason", 200, `{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`, wire.Complete, "", `text "a"`},
 	})
 }
 
 // TestTokensOfOneItem: OpenAI writes a reasoning item's blob three times.
 func TestTokensOfOneItem(t *testing.T) {
-	r := ReadReply("openai", 200, []byte(sse(
+	r := wire.ReadReply("openai", 200, []byte(sse(
 		`{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"rs_1","encrypted_content":"draft","summary":[]}}`,
 		`{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1","encrypted_content":"final","summary":[]}}`,
 		`{"type":"response.completed","response":{"output":[{"type":"reasoning","id":"rs_1","encrypted_content":"again","summary":[]}]}}`)))
@@ -156,10 +158,10 @@ func TestTokensOfOneItem(t *testing.T) {
 }
 
 func TestTokenKey(t *testing.T) {
-	if TokenKey("gemini", "-_8=") != TokenKey("gemini", "+/8") {
+	if wire.TokenKey("gemini", "-_8=") != wire.TokenKey("gemini", "+/8") {
 		t.Error("two spellings of the same bytes differ")
 	}
-	if TokenKey("anthropic", "-_8=") == TokenKey("anthropic", "+/8=") {
+	if wire.TokenKey("anthropic", "-_8=") == wire.TokenKey("anthropic", "+/8=") {
 		t.Error("Anthropic's signatures are compared by character")
 	}
 }
@@ -171,7 +173,7 @@ func FuzzReadReply(f *testing.F) {
 		f.Add(p, []byte(`{"output":[{"type":"reasoning"}],"content":[{}]}`))
 	}
 	f.Fuzz(func(t *testing.T, provider string, body []byte) {
-		r := ReadReply(provider, 200, body)
+		r := wire.ReadReply(provider, 200, body)
 		for _, it := range r.Items {
 			if it.Place.Off < 0 || it.Place.Off > len(body) || it.Place.Event >= len(r.Events) {
 				t.Fatalf("item at byte %d, event %d", it.Place.Off, it.Place.Event)

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/internal/corpus"
 	_ "github.com/meerkat-go/conformance/wires/all"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // TestCorpusTerminal reads every recorded OpenAI stream twice: event by event,

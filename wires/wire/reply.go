@@ -30,7 +30,7 @@ func (e End) String() string {
 // replyForm says how a reply's body is built.
 type replyForm int
 
-// The forms of a body. Document is one JSON document, Array is Gemini's stream without alt=sse (reference §1.3).
+// The forms of a body. Document is one JSON document, Array is Gemini's stream without alt=sse.
 const (
 	Other replyForm = iota
 	Document
@@ -67,8 +67,8 @@ type StreamEvent struct {
 // Type returns the event's type as its JSON says it.
 func (e StreamEvent) Type() string { return e.JSON.Get("type").Text() }
 
-// Off returns the offset in the body of n, a value inside e.JSON.
-func (e StreamEvent) offOf(n *tree.Node) int {
+// OffsetOf returns the offset in the body of n, a value inside e.JSON.
+func (e StreamEvent) OffsetOf(n *tree.Node) int {
 	if n == nil {
 		return e.DataOff
 	}
@@ -87,26 +87,17 @@ func ReadReply(provider string, status int, body []byte) *Reply {
 	case status == 0 && len(body) == 0:
 		r.End = Absent
 	case status >= 400 || status != 0 && status < 200:
-		r.End, r.Err = Refused, errorOf(r.Doc)
+		r.End, r.Err = Refused, ErrorOf(r.Doc)
 	default:
 		r.End = Cut
-		readItems(provider, r)
+		if d := decoderOf(provider); d != nil {
+			d.ReadReply(r)
+		}
 		if r.bare != nil {
-			r.setError(r.bare, Place{-1, r.bareAt, "error"})
+			r.SetError(r.bare, Place{-1, r.bareAt, "error"})
 		}
 	}
 	return r
-}
-
-func readItems(provider string, r *Reply) {
-	switch provider {
-	case "anthropic":
-		readAnthropic(r)
-	case "openai":
-		readOpenAI(r)
-	case "gemini":
-		readGemini(r)
-	}
 }
 
 // readBody splits the body by what it looks like, because a body that is not what
@@ -150,13 +141,13 @@ func (r *Reply) readSSE(body string) {
 }
 
 // bareError reads an error document that ends a stream without the framing
-// of an event, as Gemini sends it (reference §3.3).
+// of an event, as Gemini sends it.
 func (r *Reply) bareError(body string, off int) bool {
 	doc, err := tree.Parse(body[off:])
-	if err != nil || errorOf(doc).Null() {
+	if err != nil || ErrorOf(doc).Null() {
 		return false
 	}
-	r.bare, r.bareAt = errorOf(doc), off
+	r.bare, r.bareAt = ErrorOf(doc), off
 	return true
 }
 
@@ -173,11 +164,11 @@ func (r *Reply) readArray(body string) {
 	}
 }
 
-// errorOf finds the provider's error object in a body.
-func errorOf(doc *tree.Node) *tree.Node { return doc.Get("error") }
+// ErrorOf finds the provider's error object in a body.
+func ErrorOf(doc *tree.Node) *tree.Node { return doc.Get("error") }
 
-// setError notes an error the provider reported after it had begun.
-func (r *Reply) setError(err *tree.Node, at Place) {
+// SetError notes an error the provider reported after it had begun.
+func (r *Reply) SetError(err *tree.Node, at Place) {
 	if r.End != Failed {
 		r.End, r.Err, r.ErrAt = Failed, err, at
 	}

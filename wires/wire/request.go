@@ -3,7 +3,6 @@ package wire
 import (
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/meerkat-go/conformance/wires/tree"
 )
@@ -51,37 +50,21 @@ func ReadRequest(provider, method, rawURL string, body []byte) *Request {
 	q.Doc, _ = tree.Parse(body)
 	q.Model = q.Doc.Get("model").Text()
 	q.WantsStream = q.Doc.Get("stream").True() || q.Doc.Get("type").Text() == "response.create" // a WebSocket message
-	switch provider {
-	case "anthropic":
-		q.setOperation(method, strings.HasSuffix(u.Path, "/messages") ||
-			strings.HasSuffix(u.Path, "awPredict") || strings.HasSuffix(u.Path, "/invoke"))
-		anthropicRequest(q)
-	case "openai":
-		q.setOperation(method, strings.HasSuffix(u.Path, "/responses"))
-		openAIRequest(q)
-	case "gemini":
-		q.readGemini(method, u)
+	if d := decoderOf(provider); d != nil {
+		d.ReadRequest(q, method, u)
 	}
 	return q
 }
 
-func (q *Request) setOperation(method string, generates bool) {
+// SetOperation notes that the path asks for a reply, unless the method does not.
+func (q *Request) SetOperation(method string, generates bool) {
 	if generates && (method == http.MethodPost || method == "") {
 		q.Op = Generate
 	}
 }
 
-func (q *Request) readGemini(method string, u *url.URL) {
-	name, verb, _ := strings.Cut(u.Path[strings.LastIndexByte(u.Path, '/')+1:], ":")
-	if q.Model == "" {
-		q.Model = name
-	}
-	q.setOperation(method, verb == "generateContent" || verb == "streamGenerateContent")
-	q.WantsStream = verb == "streamGenerateContent"
-	geminiRequest(q)
-}
-
-func (q *Request) addItem(it Item, role string, msg int, n *tree.Node, path string) {
+// AddItem adds an item of a message; n is where it stands.
+func (q *Request) AddItem(it Item, role string, msg int, n *tree.Node, path string) {
 	it.Role, it.Msg, it.Done = role, msg, true
 	it.Place = Place{-1, n.Offset(), path}
 	it.TokenAt = it.Place

@@ -1,37 +1,53 @@
-package wire
+package gemini
 
 import (
+	"encoding/base64"
+	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
-// readGemini builds the reply of generateContent, streamed or not (reference
-// §3.3). There is no terminal event: a reply is whole when a finish or block
-// reason was seen in any chunk.
-func readGemini(r *Reply) {
-	g := geminiReply{Reply: r}
-	if r.Form == Document && r.Doc != nil {
-		g.readChunk(StreamEvent{JSON: r.Doc}, Place{Event: -1})
-		if r.End == Cut && r.Doc.Any("candidates", "promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata", "responseId") != nil {
-			r.End = Complete // a document needs no reason to be whole
+// decoder reads for the referee.
+type decoder struct{}
+
+// TokenKey decodes base64 in both alphabets: the provider takes both, and clients answer
+// with another than they got.
+func (decoder) TokenKey(token string) string {
+	s := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(token, "="))
+	if b, err := base64.RawStdEncoding.DecodeString(s); err == nil {
+		return string(b)
+	}
+	return token
+}
+
+// ReadReply builds the reply of generateContent, streamed or not. There is no terminal
+// event: a reply is whole when a finish or block reason was seen in any chunk.
+func (decoder) ReadReply(r *wire.Reply) {
+	g := replyReader{Reply: r}
+	if r.Form == wire.Document && r.Doc != nil {
+		g.readChunk(wire.StreamEvent{JSON: r.Doc}, wire.Place{Event: -1})
+		if r.End == wire.Cut && r.Doc.Any("candidates", "promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata", "responseId") != nil {
+			r.End = wire.Complete // a document needs no reason to be whole
 		}
 	}
 	for i, e := range r.Events {
-		g.readChunk(e, Place{i, e.DataOff, ""})
+		g.readChunk(e, wire.Place{Event: i, Off: e.DataOff})
 	}
 	r.Items = joinPieces(r.Items)
 }
 
-type geminiReply struct {
-	*Reply
+type replyReader struct {
+	*wire.Reply
 	open bool // a call whose arguments come in pieces is open
 }
 
-func (g *geminiReply) readChunk(e StreamEvent, at Place) {
+func (g *replyReader) readChunk(e wire.StreamEvent, at wire.Place) {
 	c := e.JSON
-	if err := errorOf(c); !err.Null() {
-		g.setError(err, at)
+	if err := wire.ErrorOf(c); !err.Null() {
+		g.SetError(err, at)
 		return
 	}
 	g.setString(&g.ID, c.Any("responseId", "response_id"))
@@ -45,30 +61,30 @@ func (g *geminiReply) readChunk(e StreamEvent, at Place) {
 	}
 	for j, p := range cands[0].Get("content").Get("parts").List() {
 		at.Path = "candidates[0].content.parts[" + strconv.Itoa(j) + "]"
-		at.Off = e.offOf(p)
+		at.Off = e.OffsetOf(p)
 		g.readPart(p, at)
 	}
 	g.readFinish(cands[0].Any("finishReason", "finish_reason"))
 }
 
-func (g *geminiReply) setString(dst *string, n *tree.Node) {
+func (g *replyReader) setString(dst *string, n *tree.Node) {
 	if n.Is(tree.String) {
 		*dst = n.Text()
 	}
 }
 
-func (g *geminiReply) readFinish(reason *tree.Node) {
+func (g *replyReader) readFinish(reason *tree.Node) {
 	if reason.Null() || reason.Text() == "FINISH_REASON_UNSPECIFIED" {
 		return
 	}
 	g.Stop = reason.Text()
-	if g.End == Cut {
-		g.End = Complete
+	if g.End == wire.Cut {
+		g.End = wire.Complete
 	}
 }
 
-func (g *geminiReply) readPart(p *tree.Node, at Place) {
-	it := geminiPart(p)
+func (g *replyReader) readPart(p *tree.Node, at wire.Place) {
+	it := readPartOf(p)
 	it.Place, it.TokenAt, it.Role, it.Done = at, at, "assistant", true
 	if fc := p.Any("functionCall", "function_call"); fc.Is(tree.Object) {
 		more := fc.Any("willContinue", "will_continue").True()
@@ -82,30 +98,30 @@ func (g *geminiReply) readPart(p *tree.Node, at Place) {
 	g.Items = append(g.Items, it)
 }
 
-// geminiPart reads one part, in a request or a reply; both spellings of
+// readPartOf reads one part, in a request or a reply; both spellings of
 // proto-JSON names are accepted.
-func geminiPart(p *tree.Node) Item {
-	it := Item{Type: "part", Node: p}
+func readPartOf(p *tree.Node) wire.Item {
+	it := wire.Item{Type: "part", Node: p}
 	if sig := p.Any("thoughtSignature", "thought_signature"); sig.Is(tree.String) {
-		it.setToken(sig)
+		it.SetToken(sig)
 	}
 	switch {
 	case p.Any("functionCall", "function_call") != nil:
 		fc := p.Any("functionCall", "function_call")
-		it.What, it.Type, it.ArgsKnown = Call, "functionCall", true
+		it.What, it.Type, it.ArgsKnown = wire.Call, "functionCall", true
 		it.ID, it.Name, it.Args = fc.Get("id").Text(), fc.Get("name").Text(), "{}"
 		if args := fc.Get("args"); !args.Null() {
 			it.Args = args.Raw()
 		}
 	case p.Any("functionResponse", "function_response") != nil:
 		fr := p.Any("functionResponse", "function_response")
-		it.What, it.Type, it.ID, it.Name = Result, "functionResponse", fr.Get("id").Text(), fr.Get("name").Text()
+		it.What, it.Type, it.ID, it.Name = wire.Result, "functionResponse", fr.Get("id").Text(), fr.Get("name").Text()
 	case p.Get("thought").True():
-		it.What, it.Type, it.Text = Thinking, "thought", p.Get("text").Text()
+		it.What, it.Type, it.Text = wire.Thinking, "thought", p.Get("text").Text()
 	case p.Get("text") != nil:
-		it.What, it.Type, it.Text = Text, "text", p.Get("text").Text()
+		it.What, it.Type, it.Text = wire.Text, "text", p.Get("text").Text()
 	case p.Any("inlineData", "inline_data", "fileData", "file_data") != nil:
-		it.What, it.Type = Media, "media"
+		it.What, it.Type = wire.Media, "media"
 	}
 	return it
 }
@@ -113,28 +129,35 @@ func geminiPart(p *tree.Node) Item {
 // joinPieces joins what a stream cut in pieces: neighbouring texts of one kind
 // and message without a signature are one text, empty ones are nothing. A
 // signed part stays alone, because the signature belongs to that part.
-func joinPieces(items []Item) []Item {
-	var out []*growing
+func joinPieces(items []wire.Item) []wire.Item {
+	var out []*wire.Growing
 	for _, it := range items {
-		plain := (it.What == Text || it.What == Thinking) && !it.HasToken
+		plain := (it.What == wire.Text || it.What == wire.Thinking) && !it.HasToken
 		if plain && it.Text == "" {
 			continue
 		}
 		if k := len(out) - 1; plain && k >= 0 && out[k].What == it.What && !out[k].HasToken && out[k].Msg == it.Msg {
-			out[k].text = append(out[k].text, it.Text...)
+			out[k].AddText(it.Text)
 			out[k].Node = nil
 			continue
 		}
-		out = append(out, newGrowing(it))
+		out = append(out, wire.NewGrowing(it))
 	}
-	joined := make([]Item, len(out))
+	joined := make([]wire.Item, len(out))
 	for i, g := range out {
-		joined[i] = g.toItem()
+		joined[i] = g.ToItem()
 	}
 	return joined
 }
 
-func geminiRequest(q *Request) {
+// ReadRequest reads the parts of a request to generateContent.
+func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
+	name, verb, _ := strings.Cut(u.Path[strings.LastIndexByte(u.Path, '/')+1:], ":")
+	if q.Model == "" {
+		q.Model = name
+	}
+	q.SetOperation(method, verb == "generateContent" || verb == "streamGenerateContent")
+	q.WantsStream = verb == "streamGenerateContent"
 	q.System = q.Doc.Any("systemInstruction", "system_instruction")
 	q.Tools = q.Doc.Get("tools")
 	q.Stateful = !q.Doc.Any("cachedContent", "cached_content").Null()
@@ -145,23 +168,23 @@ func geminiRequest(q *Request) {
 	}
 	for i, c := range list {
 		path := "contents[" + strconv.Itoa(i) + "]"
-		role := geminiRole(c.Get("role").Text())
-		q.Msgs = append(q.Msgs, Msg{Role: role, Node: c, Path: path})
-		for j, p := range geminiParts(c) {
-			q.addItem(geminiPart(p), role, i, p, path+".parts["+strconv.Itoa(j)+"]")
+		role := roleOf(c.Get("role").Text())
+		q.Msgs = append(q.Msgs, wire.Msg{Role: role, Node: c, Path: path})
+		for j, p := range partsOf(c) {
+			q.AddItem(readPartOf(p), role, i, p, path+".parts["+strconv.Itoa(j)+"]")
 		}
 	}
 	q.Items = joinPieces(q.Items)
 }
 
-func geminiParts(c *tree.Node) []*tree.Node {
+func partsOf(c *tree.Node) []*tree.Node {
 	if p := c.Get("parts"); p.Is(tree.Object) {
 		return []*tree.Node{p}
 	}
 	return c.Get("parts").List()
 }
 
-func geminiRole(role string) string {
+func roleOf(role string) string {
 	switch role {
 	case "model":
 		return "assistant"

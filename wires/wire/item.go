@@ -1,9 +1,6 @@
 package wire
 
 import (
-	"encoding/base64"
-	"strings"
-
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 
@@ -60,7 +57,7 @@ type Item struct {
 	HasToken bool
 	TokenAt  Place
 	// AlsoTokens are as good as Token (OpenAI encrypts again for the terminal
-	// event); DraftTokens were replaced before the item was done (O-15, D-12).
+	// event); DraftTokens were replaced before the item was done (O-15).
 	AlsoTokens, DraftTokens []string
 	Summary                 []string     // the texts of OpenAI's summary parts
 	Citations               []*tree.Node // of a text of Anthropic's, in order
@@ -89,33 +86,33 @@ func (it *Item) Model() bool { return it.Role == "assistant" }
 // Continuity reports whether the item is or carries the model's hidden state.
 func (it *Item) Continuity() bool { return it.What == Thinking || it.What == Redacted }
 
-// growing is an Item that deltas still add to. Text is collected in buffers,
+// Growing is an Item that deltas still add to. Text is collected in buffers,
 // because a string grown piece by piece costs the square of its length.
-type growing struct {
+type Growing struct {
 	Item
 	text, args []byte
 }
 
-func newGrowing(it Item) *growing { return &growing{it, []byte(it.Text), []byte(it.Args)} }
+// NewGrowing begins with what the item has.
+func NewGrowing(it Item) *Growing { return &Growing{it, []byte(it.Text), []byte(it.Args)} }
 
-func (g *growing) toItem() Item {
+// AddText adds a piece of the text.
+func (g *Growing) AddText(piece string) { g.text = append(g.text, piece...) }
+
+// AddArgs adds a piece of a call's arguments.
+func (g *Growing) AddArgs(piece string) { g.args = append(g.args, piece...) }
+
+// HasArgs reports whether any arguments have come.
+func (g *Growing) HasArgs() bool { return len(g.args) > 0 }
+
+// ToItem returns the item with all that was added.
+func (g *Growing) ToItem() Item {
 	g.Text, g.Args = string(g.text), string(g.args)
 	return g.Item
 }
 
-// TokenKey brings a token to the form in which providers compare it. Gemini
-// takes base64 in both alphabets, so its bytes count (traffic: python clients
-// answer standard base64 with base64url); elsewhere every character counts.
-func TokenKey(provider, token string) string {
-	if provider != "gemini" {
-		return token
-	}
-	s := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(token, "="))
-	if b, err := base64.RawStdEncoding.DecodeString(s); err == nil {
-		return string(b)
-	}
-	return token
-}
+// SetToken notes what the provider wants back unchanged; an absent value is no token.
+func (it *Item) SetToken(n *tree.Node) { it.Token, it.HasToken = n.Text(), n != nil }
 
 // Under returns the place of a field of the item.
 func (it *Item) Under(field string) Place {

@@ -47,7 +47,12 @@ func judgeRequest(x *exchange) map[string][]*rules.Pass {
 		return nil
 	}
 	u, _ := url.Parse(x.Request.URL)
-	seen := rules.Seen{Path: u.Path, Header: x.Request.Header, Root: x.req.Doc, Model: x.modelAsked(), Takes: x.can, Paused: x.goesOnPaused()}
+	seen := rules.Seen{Path: u.Path, Header: x.Request.Header, Root: x.req.Doc, Model: x.modelAsked(), Takes: x.can, Paused: x.goesOnPaused(), Plain: map[int]bool{}}
+	for _, l := range x.replays {
+		if !slices.ContainsFunc(l.from.reply.Items, func(it wire.Item) bool { return it.What == wire.Result }) {
+			seen.Plain[x.req.Items[l.items[0]].Msg] = true
+		}
+	}
 	return judges[x.Provider].judge(seen, func(h rules.Hosts) bool {
 		switch h {
 		case rules.OwnHosts:

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -15,47 +14,12 @@ import (
 
 // formRules judge the form of what is sent, whatever its history.
 var formRules = map[string]rule{
-	"ORD-014/nothing-empty": nothingEmpty,
-	"ORD-015/id-form":       idForm,
-	"ORD-015/arguments":     argumentForm,
-	"ORD-015/roles":         knownRoles,
-	"ORD-015/parts":         partForm,
-	"ORD-015/unicode":       validUnicode,
-	"ORD-016/user-ends":     userEnds,
+	"ORD-015/id-form":   idForm,
+	"ORD-015/arguments": argumentForm,
+	"ORD-015/roles":     knownRoles,
+	"ORD-015/parts":     partForm,
+	"ORD-015/unicode":   validUnicode,
 }
-
-func nothingEmpty(s *Trace, r *report) {
-	s.eachRequest(func(x *exchange) {
-		for _, m := range x.req.Msgs {
-			if x.Provider == evidence.Gemini {
-				r.addObserved(1)
-				emptyGemini(x, r, m)
-			}
-		}
-	})
-}
-
-// emptyGemini leaves an empty text beside other parts alone: recordings show
-// both answers to it (G-7).
-func emptyGemini(x *exchange, r *report, m wire.Msg) {
-	parts := m.Node.Get("parts")
-	at := wire.Place{Event: -1, Off: m.Node.Offset(), Path: m.Path + ".parts"}
-	if len(parts.List()) == 0 && !parts.Is(tree.Object) {
-		r.addFinding(x, at, "G-6", "content has no parts")
-	}
-	for j, p := range parts.List() {
-		isModifier := func(name string) bool {
-			return slices.Contains(partModifiers, camelCase(name)) || p.Get(name).Null()
-		}
-		if p.Is(tree.Object) && !slices.ContainsFunc(p.Names(), func(name string) bool { return !isModifier(name) }) {
-			at.Off, at.Path = p.Offset(), m.Path+".parts["+strconv.Itoa(j)+"]"
-			r.addFinding(x, at, "G-7", "part holds nothing")
-		}
-	}
-}
-
-// partModifiers say something of a part and are no content of their own.
-var partModifiers = []string{"thought", "videoMetadata", "mediaResolution", "partMetadata", "audioTranscription", "mediaProcessing", "speechMetadata"}
 
 var itemIDForm = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
@@ -99,88 +63,37 @@ func itemPrefix(x *exchange, r *report, it *wire.Item) {
 	}
 }
 
-// roles lists the roles that a provider accepts. An empty role means the user or,
-// on OpenAI, an item that is not a message. Gemini takes function for user, as recordings
-// show; Google's earlier SDKs send it with function responses.
-var roles = map[string][]string{
-	evidence.OpenAI: {"", "user", "assistant", "system", "developer"},
-	evidence.Gemini: {"", "user", "model", "function"},
-}
+// roles lists the roles that OpenAI accepts. None means an item that is not a message.
+var roles = []string{"", "user", "assistant", "system", "developer"}
 
 func knownRoles(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		for _, m := range x.req.Msgs {
-			if x.Provider == evidence.Anthropic {
+			if x.Provider != evidence.OpenAI {
 				return
 			}
 			r.addObserved(1)
 			role := m.Node.Get("role").Text()
-			isEmpty := x.Provider == evidence.OpenAI && role == "" && m.Node.Get("role").Is(tree.String)
-			if m.Node.Is(tree.Object) && (isEmpty || !slices.Contains(roles[x.Provider], role)) {
-				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Offset(), Path: m.Path + ".role"}, byProvider(x, "", "O-5", "G-5"), "role %q is none of the provider's", role)
+			isEmpty := role == "" && m.Node.Get("role").Is(tree.String)
+			if m.Node.Is(tree.Object) && (isEmpty || !slices.Contains(roles, role)) {
+				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Offset(), Path: m.Path + ".role"}, "O-5", "role %q is none of the provider's", role)
 			}
 		}
 	})
 }
 
-// argumentForm: each provider takes arguments and results in one JSON form.
+// argumentForm: OpenAI takes arguments as a text.
 func argumentForm(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
-			field, want, rule := argumentField(x.Provider, it)
-			if field == "" {
+			if it.Type != "function_call" || x.Provider != evidence.OpenAI {
 				continue
 			}
 			r.addObserved(1)
-			v := fieldOf(it, field)
-			if optional := x.Provider == evidence.Gemini; v.Null() && !optional || !v.Null() && !v.Is(want) {
-				r.addFinding(x, it.Place, rule, "%s of %s is not %s", field, nameOf(it), map[tree.Kind]string{tree.Object: "an object", tree.String: "a string"}[want])
+			if !it.Node.Get("arguments").Is(tree.String) {
+				r.addFinding(x, it.Place, "O-5", "arguments of %s is not a string", nameOf(it))
 			}
-		}
-	})
-}
-
-func argumentField(provider string, it *wire.Item) (field string, want tree.Kind, rule string) {
-	switch {
-	case provider == evidence.OpenAI && it.Type == "function_call":
-		return "arguments", tree.String, "O-5"
-	case provider == evidence.Gemini && it.What == wire.Call:
-		return "args", tree.Object, "G-3"
-	case provider == evidence.Gemini && it.What == wire.Result:
-		return "response", tree.Object, "G-9"
-	}
-	return "", 0, ""
-}
-
-// fieldOf looks for the field in the item and, for Gemini, in its only member.
-func fieldOf(it *wire.Item, field string) *tree.Node {
-	if v := it.Node.Get(field); v != nil {
-		return v
-	}
-	return it.Node.Any("functionCall", "function_call", "functionResponse", "function_response").Get(field)
-}
-
-// userEnds: the client speaks last. That it also speaks first is no longer
-// asked: recordings from 2025 on show assistant messages first and status 200.
-func userEnds(s *Trace, r *report) {
-	s.eachRequest(func(x *exchange) {
-		if len(x.req.Msgs) == 0 || x.Provider != evidence.Gemini {
-			return
-		}
-		last := x.req.Msgs[len(x.req.Msgs)-1]
-		isOneTurn := !slices.ContainsFunc(x.req.Msgs, func(m wire.Msg) bool { return m.Role != last.Role })
-		if !isOneTurn && !x.can.DoesRefuse("prefill") {
-			return
-		}
-		r.addObserved(1)
-		at := wire.Place{Event: -1, Off: last.Node.Offset(), Path: last.Path}
-		switch {
-		case last.Role != "assistant", len(x.req.Items) > 0 && x.req.Items[len(x.req.Items)-1].What == wire.Result:
-		case isOneTurn:
-			r.addFinding(x, at, "GEM-T1", "no content of the request is the user's")
-		default:
-			r.addFinding(x, at, "G-16", "the last content is the model's, which %s does not continue", x.req.Model)
 		}
 	})
 }

@@ -10,12 +10,12 @@ func uniqueCalls(s *Trace, r *report) {
 		first := map[string]*wire.Item{}
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
-			if x.Provider == evidence.Anthropic || it.What != wire.Call || it.ID == "" {
+			if x.Provider != evidence.OpenAI || it.What != wire.Call || it.ID == "" {
 				continue
 			}
 			r.addObserved(1)
 			if was := first[it.ID]; was != nil {
-				r.addFinding(x, it.Place, byProvider(x, "", "OAI-P6", "G-32"), "call id %s is already used at %s", it.ID, was.Place.Path)
+				r.addFinding(x, it.Place, "OAI-P6", "call id %s is already used at %s", it.ID, was.Place.Path)
 				continue
 			}
 			first[it.ID] = it

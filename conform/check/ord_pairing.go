@@ -10,70 +10,13 @@ import (
 
 // pairingRules judge calls and their results inside each single request.
 var pairingRules = map[string]rule{
-	"ORD-001/answered":      everyCallAnswered,
+	"ORD-001/answered":      openAIAnswered,
 	"ORD-002/single-result": singleResult,
 	"ORD-003/no-orphan":     noOrphan,
 	"ORD-005/unique-calls":  uniqueCalls,
 	"ORD-005/unique-items":  uniqueItems,
 	"ORD-012/result-order":  resultOrder,
 	"ORD-012/one-message":   resultsTogether,
-}
-
-// everyCallAnswered: every call has its result where the provider looks for it.
-func everyCallAnswered(s *Trace, r *report) {
-	s.eachRequest(func(x *exchange) { callsAnswered(s, x, r) })
-}
-
-func callsAnswered(s *Trace, x *exchange, r *report) {
-	if x.Provider == evidence.OpenAI {
-		openAIAnswered(s, x, r)
-		return
-	}
-	if x.Provider == evidence.Anthropic {
-		return
-	}
-	for _, st := range x.turnSteps() {
-		calls := x.clientCalls(st.run)
-		r.addObserved(len(calls))
-		for _, c := range unansweredCalls(calls, x.itemsOfKind(st.answer, wire.Result)) {
-			r.addFinding(x, c.Place, "G-15", "tool call %s has no result in what follows it directly", nameOf(c))
-		}
-	}
-}
-
-// clientCalls returns the calls of a run that the client has to answer: Gemini's own
-// servers answer theirs in the model's content, as the reply shows where it was
-// recorded.
-func (x *exchange) clientCalls(run span) []*wire.Item {
-	calls, answered := x.itemsOfKind(run, wire.Call), x.itemsOfKind(run, wire.Result)
-	if x.Provider != evidence.Gemini || len(answered) == 0 {
-		return calls
-	}
-	isResult := func(it wire.Item) bool { return it.What == wire.Result }
-	for _, l := range x.replays {
-		if q := l.items[0]; q >= run.from && q < run.to && !slices.ContainsFunc(l.from.reply.Items, isResult) {
-			return calls
-		}
-	}
-	return unansweredCalls(calls, answered)
-}
-
-// unansweredCalls returns the calls that no result is for. Calls without an id are
-// told apart by name and number (Gemini before 3.5 issues none).
-func unansweredCalls(calls, results []*wire.Item) (open []*wire.Item) {
-	free := slices.Clone(results)
-	for _, c := range calls {
-		k := slices.IndexFunc(free, func(res *wire.Item) bool { return answersCall(res, c) })
-		if k < 0 {
-			open = append(open, c)
-			continue
-		}
-		free = slices.Delete(free, k, k+1)
-	}
-	if n := len(open) - len(free); len(free) > 0 && free[0].ID == "" && n >= 0 {
-		return open[:n] // a wrong name is ORD-006's matter
-	}
-	return open
 }
 
 func answersCall(res, call *wire.Item) bool {
@@ -141,7 +84,14 @@ func isOpaqueHistory(it wire.Item) bool { return it.Type == referenceType || isC
 
 // openAIAnswered: a result may stand anywhere after its call, which the request holds or the
 // provider keeps (O-10).
-func openAIAnswered(s *Trace, x *exchange, r *report) {
+func openAIAnswered(s *Trace, r *report) {
+	s.eachRequest(func(x *exchange) { callsAnswered(s, x, r) })
+}
+
+func callsAnswered(s *Trace, x *exchange, r *report) {
+	if x.Provider != evidence.OpenAI {
+		return
+	}
 	describe := func(it *wire.Item) string {
 		if it.What == wire.Call {
 			return "tool call " + nameOf(it)
@@ -205,14 +155,14 @@ func singleResult(s *Trace, r *report) {
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
 			switch {
-			case it.ID == "", x.Provider == evidence.Anthropic:
+			case it.ID == "", x.Provider != evidence.OpenAI:
 			case it.What == wire.Call:
 				calls[it.ID]++
 			case it.What == wire.Result:
 				r.addObserved(1)
 				results[it.ID]++
 				if n := calls[it.ID]; n > 0 && results[it.ID] > n {
-					r.addFinding(x, it.Place, byProvider(x, "", "OAI-P6", "G-15"), "tool call %s is answered again", it.ID)
+					r.addFinding(x, it.Place, "OAI-P6", "tool call %s is answered again", it.ID)
 				}
 			}
 		}
@@ -232,40 +182,10 @@ func byProvider(x *exchange, anthropic, openAI, gemini string) string {
 // noOrphan: a result answers a call the provider can see.
 func noOrphan(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
-		if x.Provider != evidence.Gemini {
-			if x.Provider == evidence.OpenAI {
-				openAIOrphans(s, x, r)
-			}
-			return
-		}
-		for _, st := range append([]step{{answer: span{0, openingLength(x)}}}, x.turnSteps()...) {
-			results := x.itemsOfKind(st.answer, wire.Result)
-			r.addObserved(len(results))
-			for _, o := range orphanedResults(results, x.itemsOfKind(st.run, wire.Call)) {
-				r.addFinding(x, o.Place, "G-14", "tool result %s answers no call of the model's turn before it", nameOf(o))
-			}
+		if x.Provider == evidence.OpenAI {
+			openAIOrphans(s, x, r)
 		}
 	})
-}
-
-// openingLength returns the number of items before the first run.
-func openingLength(x *exchange) int {
-	if len(x.runs) == 0 {
-		return len(x.req.Items)
-	}
-	return x.runs[0].from
-}
-
-func orphanedResults(results, calls []*wire.Item) (orphans []*wire.Item) {
-	for _, res := range results {
-		if !slices.ContainsFunc(calls, func(c *wire.Item) bool { return answersCall(res, c) }) {
-			orphans = append(orphans, res)
-		}
-	}
-	if len(results) <= len(calls) && len(orphans) > 0 && orphans[0].ID == "" {
-		return nil // a wrong name is ORD-006's matter
-	}
-	return orphans
 }
 
 // openAIOrphans: only where all is recorded that stands before the output, in the request and

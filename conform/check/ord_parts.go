@@ -1,7 +1,6 @@
 package check
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -20,11 +19,8 @@ func partForm(s *Trace, r *report) {
 			}
 		}
 		for _, m := range x.req.Msgs {
-			switch x.Provider {
-			case evidence.OpenAI:
+			if x.Provider == evidence.OpenAI {
 				openAIParts(x, r, m)
-			case evidence.Gemini:
-				geminiOneField(x, r, m)
 			}
 		}
 	})
@@ -41,24 +37,6 @@ func rawReasoning(x *exchange, r *report, it *wire.Item) {
 		r.addFinding(x, it.Under("content"), "O-17", "reasoning item %s carries %d texts of its content", it.ItemID, n)
 	}
 }
-
-// geminiOneField: a part holds one kind of data (G-8).
-func geminiOneField(x *exchange, r *report, m wire.Msg) {
-	for j, p := range m.Node.Get("parts").List() {
-		r.addObserved(1)
-		var fields []string
-		for _, name := range p.Names() {
-			if slices.Contains(dataFields, camelCase(name)) {
-				fields = append(fields, name)
-			}
-		}
-		if len(fields) > 1 {
-			r.addFinding(x, wire.Place{Event: -1, Off: p.Offset(), Path: elementPath(m.Path+".parts", j)}, "G-8", "one part holds %s", strings.Join(fields, " and "))
-		}
-	}
-}
-
-var dataFields = []string{"text", "functionCall", "functionResponse", "inlineData", "fileData", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"}
 
 func openAIParts(x *exchange, r *report, m wire.Msg) {
 	at := func(n *tree.Node, path string) wire.Place {

@@ -12,8 +12,6 @@ import (
 
 // replayRules judge what a request sends back against what was emitted.
 var replayRules = map[string]rule{
-	"ORD-006/one-content":    oneContent,
-	"ORD-007/call-turn":      callTurn,
 	"ORD-008/block-order":    blockOrder,
 	"ORD-008/own-turn":       ownTurn,
 	"ORD-009/calls-kept":     callsKept,

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/rule"
 )
 
@@ -32,6 +34,7 @@ type ask struct {
 	message string
 	level   rule.Level
 	field   string // first of the field violations
+	at      string // where the referee reports the rule
 }
 
 func (a ask) request() *http.Request {
@@ -52,10 +55,30 @@ func (a ask) request() *http.Request {
 	return r
 }
 
+// reported lists the places at which the referee reports the rule, or any where it has none.
+func (a ask) reported() (places []string) {
+	q := Parse(a.request(), []byte(a.body)).q
+	seen := rule.Seen{Path: a.request().URL.Path, Root: q.body, Model: q.route.model, Takes: specs.FindCapability("gemini", q.route.model)}
+	for _, passes := range Judge(seen, func(rule.Hosts) bool { return true }) {
+		for _, p := range passes {
+			for _, b := range p.Breaches {
+				if b.Form != "" && (b.Rule == a.rule || a.rule == "") {
+					places = append(places, b.Path)
+				}
+			}
+		}
+	}
+	slices.Sort(places)
+	return slices.Compact(places)
+}
+
 func checks(t *testing.T, asks []ask) {
 	t.Helper()
 	for _, a := range asks {
 		t.Run(a.name, func(t *testing.T) {
+			if want := strings.Fields(a.at); a.at != "" && !slices.Equal(a.reported(), want) {
+				t.Errorf("reported at %q, want %q", a.reported(), want)
+			}
 			got := Check(a.request(), []byte(a.body), rule.Env{Key: testKey, Level: a.level})
 			if a.rule == "" {
 				if got != nil {
@@ -142,10 +165,10 @@ func TestTranscodingRules(t *testing.T) {
 		{name: "what Vertex knows", body: `{"contents":[{"parts":[{"text":"a"}]}],"labels":{"a":"b"}}`, rule: "G-3", message: `Invalid JSON payload received. Unknown name "labels": Cannot find field.`},
 		{name: "on Vertex", path: vertex, body: `{"contents":[{"parts":[{"text":"a"}]}],"labels":{"a":"b"}}`},
 		{name: "other spellings", body: `{"contents":{"parts":{"text":"a"}},"system_instruction":{"parts":{"text":"s"}},"tools":{"function_declarations":{"name":"f","parameters_json_schema":{"$schema":"x"}}},"generation_config":{"thinking_config":{"thinking_level":"low"},"max_output_tokens":"5"},"safetySettings":null}`},
-		{name: "two things", body: parts(`{"text":"a","functionCall":{"name":"f"}}`), rule: "G-8", field: "contents[0].parts[0]",
+		{name: "two things", at: "contents[0].parts[0]", body: parts(`{"text":"a","functionCall":{"name":"f"}}`), rule: "G-8", field: "contents[0].parts[0]",
 			message: `Invalid value at 'contents[0].parts[0]' (oneof), oneof field 'data' is already set. Cannot set 'functionCall'`},
 		{name: "one and null", body: parts(`{"text":"a","functionCall":null}`)},
-		{name: "response a text", body: parts(`{"functionResponse":{"name":"f","response":"str"}}`), rule: "G-9", field: "contents[0].parts[0].function_response.response",
+		{name: "response a text", at: "contents[0].parts[0]", body: parts(`{"functionResponse":{"name":"f","response":"str"}}`), rule: "G-9", field: "contents[0].parts[0].function_response.response",
 			message: `Invalid value at 'contents[0].parts[0].function_response.response' (type.googleapis.com/google.protobuf.Struct), "str"`},
 		{name: "response a list", body: parts(`{"functionResponse":{"name":"f","response":[]}}`), rule: "G-9", field: "contents[0].parts[0].function_response",
 			message: `Invalid JSON payload received. Unknown name "response" at 'contents[0].parts[0].function_response': Proto field is not repeating, cannot start list.`},
@@ -162,11 +185,11 @@ func TestValueRules(t *testing.T) {
 		{name: "no contents", body: `{}`, rule: "G-4", message: "* GenerateContentRequest.contents: contents is not specified\n"},
 		{name: "empty contents", body: `{"contents":[]}`, rule: "G-4", level: rule.Lenient, message: "* GenerateContentRequest.contents: contents is not specified\n"},
 		{name: "no body", body: ``, rule: "G-4", message: "* GenerateContentRequest.contents: contents is not specified\n"},
-		{name: "no parts", body: `{"contents":[{"parts":[]},{"role":"model"},{"parts":[{"text":"a"}]}]}`, rule: "G-6",
+		{name: "no parts", at: "contents[0].parts contents[1].parts", body: `{"contents":[{"parts":[]},{"role":"model"},{"parts":[{"text":"a"}]}]}`, rule: "G-6",
 			message: "* GenerateContentRequest.contents[0].parts: contents.parts must not be empty.\n* GenerateContentRequest.contents[1].parts: contents.parts must not be empty.\n"},
 		{name: "no parts on Vertex", path: vertex, body: `{"contents":[{}]}`, rule: "G-6", message: "Unable to submit request because it must include at least one parts field, which describes the prompt input.…"},
-		{name: "empty part", body: parts(`{"text":"a"},{}`), rule: "G-7", message: "* GenerateContentRequest.contents[0].parts[1].data: required oneof field 'data' must have one initialized field\n"},
-		{name: "only a mark", body: parts(`{"thought":true}`), rule: "G-7", message: "* GenerateContentRequest.contents[0].parts[0].data: required oneof field 'data' must have one initialized field\n"},
+		{name: "empty part", at: "contents[0].parts[1]", body: parts(`{"text":"a"},{}`), rule: "G-7", message: "* GenerateContentRequest.contents[0].parts[1].data: required oneof field 'data' must have one initialized field\n"},
+		{name: "only a mark", at: "contents[0].parts[0]", body: parts(`{"thought":true}`), rule: "G-7", message: "* GenerateContentRequest.contents[0].parts[0].data: required oneof field 'data' must have one initialized field\n"},
 		{name: "empty text alone", body: parts(`{"text":""}`)},
 		{name: "only a signature", body: parts(`{"thoughtSignature":"YWE="}`)},
 		{name: "response without name", body: parts(`{"functionResponse":{"response":{}}}`), rule: "G-10", message: "* GenerateContentRequest.contents[0].parts[0].function_response.name: Name cannot be empty.\n"},

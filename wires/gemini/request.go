@@ -1,7 +1,10 @@
 package gemini
 
 import (
+	"fmt"
+	"iter"
 	"net/http"
+	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/wires/tree"
@@ -22,6 +25,9 @@ type request struct {
 	config     *tree.Node // generationConfig, may be nil
 	toolConfig *tree.Node
 	tools      []*tree.Node
+	// plain holds the contents whose recorded reply had no response of the provider's own
+	// tools: a response there is the client's, and misplaced.
+	plain map[int]bool
 }
 
 // content is one entry of contents.
@@ -33,7 +39,8 @@ type content struct {
 
 // part is one part of a content.
 type part struct {
-	at int
+	*tree.Node
+	content, at int
 	// data is the camel case name of the field that is set, "" for none.
 	data      string
 	value     *tree.Node // of that field
@@ -104,12 +111,13 @@ func readContent(n *tree.Node, at int) content {
 	c.parts = make([]part, len(list))
 	for i := range list {
 		c.parts[i] = readPart(list[i], i)
+		c.parts[i].content = at
 	}
 	return c
 }
 
 func readPart(n *tree.Node, at int) part {
-	p := part{at: at, thought: n.Given("thought").True()}
+	p := part{Node: n, at: at, thought: n.Given("thought").True()}
 	for i, name := range n.Names() {
 		if data := dataNames[name]; data != "" && !n.Items()[i].Is(tree.Null) && p.data == "" {
 			p.data, p.value = data, n.Items()[i]
@@ -121,8 +129,8 @@ func readPart(n *tree.Node, at int) part {
 	return p
 }
 
-// isModels reports whether the model said it.
-func (c content) isModels() bool { return c.role == "model" }
+// isModels reports whether the model said it. Who calls it the assistant means the model.
+func (c content) isModels() bool { return c.role == "model" || c.role == "assistant" }
 
 // partsWith returns the parts that hold data.
 func (c content) partsWith(data string) []part {
@@ -133,6 +141,19 @@ func (c content) partsWith(data string) []part {
 		}
 	}
 	return found
+}
+
+// partsWith yields the parts of all contents that hold data.
+func (q *request) partsWith(data string) iter.Seq[part] {
+	return func(yield func(part) bool) {
+		for _, c := range q.contents {
+			for _, p := range c.partsWith(data) {
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // isPrompt reports whether the user says something: anything but results.
@@ -147,6 +168,12 @@ func (c content) isPrompt() bool {
 	}
 	return false
 }
+
+// place is the path of the part in the body.
+func (p part) place() string { return fmt.Sprintf("contents[%d].parts[%d]", p.content, p.at) }
+
+// label names a call or a response for people.
+func (p part) label() string { return strings.TrimSpace(p.name() + " " + p.id()) }
 
 func (p part) name() string { return p.value.Given("name").Text() }
 func (p part) id() string   { return p.value.Given("id").Text() }

@@ -1,19 +1,24 @@
 package gemini
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // transcodingRules are what the front end demands before the model is asked.
 // Each names all paths at fault, in BadRequest details too.
 var transcodingRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-3", Demand: "the body is one JSON object", Source: "reported", Confidence: rule.High, Least: rule.Lenient}, Broken: notJSON},
-	{Info: rule.Info{ID: "G-3", Demand: "no unknown field, and every value of its field's type; both spellings of a name count, so do enums in lower case, and one value for a list; live notes a name that no message has, for it may be new", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-3")},
-	{Info: rule.Info{ID: "G-8", Demand: "a part holds one thing", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-8")},
-	{Info: rule.Info{ID: "G-9", Demand: "functionResponse.response is an object", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-9")},
+	{Info: rule.Info{ID: "G-3", Demand: "no unknown field, and every value of its field's type; both spellings of a name count, so do enums in lower case, and one value for a list; live notes a name that no message has, for it may be new", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-3"),
+		Aspect: "ORD-015/arguments", Hosts: rule.AnyHost, Run: structIn("functionCall", "args")},
+	{Info: rule.Info{ID: "G-8", Demand: "a part holds one thing", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-8"),
+		Aspect: "ORD-015/parts", Hosts: rule.AnyHost, Run: partsSingle},
+	{Info: rule.Info{ID: "G-9", Demand: "functionResponse.response is an object", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-9"),
+		Aspect: "ORD-015/arguments", Hosts: rule.AnyHost, Run: structIn("functionResponse", "response")},
 	{Info: rule.Info{ID: "G-19", Demand: "thoughtSignature is base64, of either alphabet", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-19")},
 }
 
@@ -22,6 +27,30 @@ func notJSON(q *request, _ rule.Env) *rule.Refusal {
 		return nil
 	}
 	return badRequest([]violation{{text: q.syntax}})
+}
+
+// structIn reports a member that is not the object that the transcoder wants.
+func structIn(data, name string) func(*request, *rule.Pass) {
+	return func(q *request, p *rule.Pass) {
+		for part := range q.partsWith(data) {
+			if p.Observe(); !part.value.Get(name).Null() && !part.value.Get(name).Is(tree.Object) {
+				p.Report(part.place(), "%s of %s is not an object", name, part.label())
+			}
+		}
+	}
+}
+
+// partsSingle reports what the transcoder refuses.
+func partsSingle(q *request, p *rule.Pass) {
+	for _, c := range q.contents {
+		for _, part := range c.parts {
+			p.Observe()
+			held := slices.DeleteFunc(slices.Clone(part.Names()), func(name string) bool { return dataNames[name] == "" || name == script.FuturePart })
+			if len(held) > 1 {
+				p.Report(part.place(), "one part holds %s", strings.Join(held, " and "))
+			}
+		}
+	}
 }
 
 // transcodesTo returns what breaks when the transcoder found violations of a rule.

@@ -1,8 +1,8 @@
 package gemini
 
 import (
+	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/meerkat-go/conformance/wires/rule"
 )
@@ -10,41 +10,72 @@ import (
 // turnRules are about who says what after what. Neighbours of one role count as
 // one turn (rule G-31).
 var turnRules = []rule.Rule[*request]{
-	{Info: rule.Info{ID: "G-5", Demand: "roles are user and model; no role is user, function is taken for user", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(roleUnknown)},
-	{Info: rule.Info{ID: "GEM-T1", Demand: "some content is the user's", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(speaksAlone)},
-	{Info: rule.Info{ID: "G-16", Demand: "from 3.6 Flash and 3.5 Flash-Lite on: the last content is the user's, or ends with a function response", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(prefillUnsupported)},
-	{Info: rule.Info{ID: "G-13", Demand: "calls follow a user turn or function responses: the conversation does not begin with them", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(callsFirst)},
-	{Info: rule.Info{ID: "G-14", Demand: "from Gemini 3 on: function responses follow calls at once, or stand behind one of the model's own, which its provider ran", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(responsesAstray)},
-	{Info: rule.Info{ID: "G-15", Demand: "from Gemini 3 on: as many function responses as calls, all in one content", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(responsesMiscounted)},
-	{Info: rule.Info{ID: "GEM-C4", Demand: "from Gemini 3 on: function responses have the names of the calls", Source: "reported", Confidence: rule.Medium, Least: rule.Live}, Broken: generateOnly(responsesMisnamed)},
+	turnRule("ORD-015/roles", "G-5", "roles are user and model; no role is user, function is taken for user", "recorded", rule.High, roleUnknown),
+	turnRule("ORD-016/user-ends", "GEM-T1", "some content is the user's", "reported", rule.High, speaksAlone),
+	turnRule("ORD-016/user-ends", "G-16", "from 3.6 Flash and 3.5 Flash-Lite on: the last content is the user's, or ends with a function response", "reported", rule.High, prefillUnsupported),
+	turnRule("ORD-007/call-turn", "G-13", "calls follow a user turn or function responses: the conversation does not begin with them", "reported", rule.High, callsFirst),
+	turnRule("ORD-003/no-orphan", "G-14", "from Gemini 3 on: function responses follow calls at once, or stand behind one of the model's own, which its provider ran", "reported", rule.High, responsesAstray),
+	turnRule("ORD-006/one-content", "G-15", "from Gemini 3 on: as many function responses as calls, all in one content", "reported", rule.High, responsesMiscounted),
+	turnRule("ORD-006/one-content", "GEM-C4", "from Gemini 3 on: function responses have the names of the calls", "reported", rule.Medium, responsesMisnamed),
 	{Info: rule.Info{ID: "G-32", Demand: "the id of a response is that of a call, where calls have ids; the words are made up", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generateOnly(idsMismatched)},
 }
 
-func roleUnknown(q *request, _ rule.Env) *rule.Refusal {
-	for _, c := range q.contents {
-		if !slices.Contains([]string{"", "user", "model", "function"}, c.role) {
-			refusal := invalid("Please use a valid role: user, model.")
-			if q.vertex {
-				refusal.Details = []byte("[]")
+// refereeRules are what models before Gemini 3 do not refuse, or none does.
+var refereeRules = []rule.Rule[*request]{
+	turnRule("ORD-001/answered", "G-15", "each call has a function response", "reported", rule.High, callsAnswered),
+	turnRule("ORD-002/single-result", "G-15", "a call has one function response", "reported", rule.High, answeredOnce),
+	turnRule("ORD-005/unique-calls", "G-32", "no two calls have one id", "inferred", rule.Low, callsUnique),
+}
+
+// turnRule is a rule about generate requests, at any host.
+func turnRule(aspect, id, demand, source string, sure rule.Confidence, run func(*request, *rule.Pass)) rule.Rule[*request] {
+	return rule.Rule[*request]{
+		Info:   rule.Info{ID: id, Demand: demand, Source: source, Confidence: sure, Least: rule.Live},
+		Aspect: aspect, Hosts: rule.AnyHost,
+		Run: func(q *request, p *rule.Pass) {
+			if q.method != count {
+				run(q, p)
 			}
-			return refusal
+		},
+	}
+}
+
+func roleUnknown(q *request, p *rule.Pass) {
+	for _, c := range q.contents {
+		if p.Observe(); slices.Contains([]string{"", "user", "model", "function"}, c.role) {
+			continue
 		}
+		refusal := invalid("Please use a valid role: user, model.")
+		if q.vertex {
+			refusal.Details = []byte("[]")
+		}
+		p.Report(fmt.Sprintf("contents[%d].role", c.at), "role %q is none of the provider's", c.role).Refuse(refusal)
 	}
-	return nil
 }
 
-func speaksAlone(q *request, _ rule.Env) *rule.Refusal {
-	if !endsWithModel(q) || slices.ContainsFunc(q.contents, func(c content) bool { return !c.isModels() }) {
-		return nil
-	}
-	return invalid("Please ensure that single turn requests end with a user role or the role field is empty.")
+// isOneTurn reports whether one side alone speaks.
+func (q *request) isOneTurn() bool {
+	return !slices.ContainsFunc(q.contents, func(c content) bool { return c.isModels() != q.contents[0].isModels() })
 }
 
-func prefillUnsupported(q *request, _ rule.Env) *rule.Refusal {
-	if !endsWithModel(q) || !q.model.atLeast(3, 6) && (!q.model.atLeast(3, 5) || !strings.Contains(q.model.Name, "-lite")) {
-		return nil
+func speaksAlone(q *request, p *rule.Pass) {
+	if len(q.contents) == 0 || !q.isOneTurn() {
+		return
 	}
-	return invalid("Requests ending with a model turn are not supported unless the last part is a function response.")
+	if p.Observe(); endsWithModel(q) {
+		p.Report(fmt.Sprintf("contents[%d]", len(q.contents)-1), "no content of the request is the user's").
+			Refuse(invalid("Please ensure that single turn requests end with a user role or the role field is empty."))
+	}
+}
+
+func prefillUnsupported(q *request, p *rule.Pass) {
+	if q.isOneTurn() || !q.model.takes.DoesRefuse("prefill") {
+		return
+	}
+	if p.Observe(); endsWithModel(q) {
+		p.Report(fmt.Sprintf("contents[%d]", len(q.contents)-1), "the last content is the model's, which %s does not continue", q.model.Name).
+			Refuse(invalid("Requests ending with a model turn are not supported unless the last part is a function response."))
+	}
 }
 
 // endsWithModel reports whether the last content is the model's, without a function
@@ -61,22 +92,24 @@ func endsWithModel(q *request) bool {
 // that the provider has run itself, such as those of its MCP servers, are followed
 // by their responses in the run and need no other.
 type step struct {
-	calls  []part
-	astray bool    // a response of the run has no call before it
-	answer content // without parts when nothing follows
-	from   int     // index of the run's first content
-	to     int     // index behind its last
+	calls   []part  // for the client
+	all     []part  // the provider's own as well
+	astray  bool    // a response of the run has no call before it
+	answer  content // without parts when nothing follows
+	replies []part  // all responses before the model's next content
+	from    int     // index of the run's first content
+	to      int     // index behind its last
 }
 
 // addParts adds the calls of one content, without those that it answers itself.
-func (s *step) addParts(parts []part) {
+func (s *step) addParts(parts []part, isPlain bool) {
 	for _, p := range parts {
 		switch p.data {
 		case "functionCall":
-			s.calls = append(s.calls, p)
+			s.calls, s.all = append(s.calls, p), append(s.all, p)
 		case "functionResponse":
 			i := slices.IndexFunc(s.calls, func(c part) bool { return c.name() == p.name() && c.id() == p.id() })
-			if s.astray = s.astray || i < 0; i >= 0 {
+			if s.astray = s.astray || i < 0; i >= 0 && !isPlain {
 				s.calls = slices.Delete(s.calls, i, i+1)
 			}
 		}
@@ -91,40 +124,134 @@ func (q *request) modelSteps() []step {
 			continue
 		}
 		s := step{from: i}
-		for ; i < len(q.contents) && q.contents[i].isModels(); i++ {
-			s.addParts(q.contents[i].parts)
+		isPlain := false
+		for s.to = i; s.to < len(q.contents) && q.contents[s.to].isModels(); s.to++ {
+			isPlain = isPlain || q.plain[s.to]
 		}
-		if s.to = i; i < len(q.contents) {
+		for ; i < s.to; i++ {
+			s.addParts(q.contents[i].parts, isPlain)
+		}
+		if i < len(q.contents) {
 			s.answer = q.contents[i]
 		}
+		s.replies = q.repliesFrom(i)
 		all = append(all, s)
 	}
 	return all
 }
 
-func callsFirst(q *request, _ rule.Env) *rule.Refusal {
-	if steps := q.modelSteps(); len(steps) > 0 && steps[0].from == 0 && len(steps[0].calls) > 0 {
-		return invalid("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
+// repliesFrom lists the responses from content i up to the next one of the model.
+func (q *request) repliesFrom(i int) (replies []part) {
+	for ; i < len(q.contents) && !q.contents[i].isModels(); i++ {
+		replies = append(replies, q.contents[i].partsWith("functionResponse")...)
 	}
-	return nil
+	return replies
 }
 
-func responsesAstray(q *request, _ rule.Env) *rule.Refusal {
-	if !q.model.needsSignatures() {
-		return nil
+// answers reports whether a response is for a call. Before Gemini 3.5 calls have no ids.
+func (p part) answers(call part) bool {
+	if p.id() != "" && call.id() != "" {
+		return p.id() == call.id()
 	}
+	return p.name() == call.name() && p.name() != ""
+}
+
+// callsAnswered leaves a response under a wrong name to GEM-C4.
+func callsAnswered(q *request, p *rule.Pass) {
+	for _, s := range q.modelSteps() {
+		free, open := slices.Clone(s.replies), []part(nil)
+		for _, c := range s.calls {
+			p.Observe()
+			if k := slices.IndexFunc(free, func(r part) bool { return r.answers(c) }); k >= 0 {
+				free = slices.Delete(free, k, k+1)
+			} else {
+				open = append(open, c)
+			}
+		}
+		if n := len(open) - len(free); len(free) > 0 && free[0].id() == "" && n >= 0 {
+			open = open[:n]
+		}
+		for _, c := range open {
+			p.Report(c.place(), "tool call %s has no result in what follows it directly", c.label())
+		}
+	}
+}
+
+func answeredOnce(q *request, p *rule.Pass) {
+	calls, results := map[string]int{}, map[string]int{}
+	for _, c := range q.contents {
+		for _, part := range c.parts {
+			id := part.id()
+			switch {
+			case id == "":
+			case part.data == "functionCall":
+				calls[id]++
+			case part.data == "functionResponse":
+				p.Observe()
+				if results[id]++; calls[id] > 0 && results[id] > calls[id] {
+					p.Report(part.place(), "tool call %s is answered again", id)
+				}
+			}
+		}
+	}
+}
+
+func callsUnique(q *request, p *rule.Pass) {
+	first := map[string]part{}
+	for c := range q.partsWith("functionCall") {
+		if c.id() == "" {
+			continue
+		}
+		p.Observe()
+		if was, again := first[c.id()]; again {
+			p.Report(c.place(), "call id %s is already used at %s", c.id(), was.place())
+		} else {
+			first[c.id()] = c
+		}
+	}
+}
+
+func callsFirst(q *request, p *rule.Pass) {
+	for range q.partsWith("functionCall") {
+		p.Observe()
+	}
+	steps := q.modelSteps()
+	if len(steps) == 0 || steps[0].from > 0 {
+		return
+	}
+	for _, c := range steps[0].all {
+		b := p.Report(c.place(), "the content with function call %s does not follow a user content", c.label())
+		if len(steps[0].calls) > 0 {
+			b.Refuse(invalid("Please ensure that function call turn comes immediately after a user turn or after a function response turn."))
+		}
+	}
+}
+
+// responsesAstray reports a response that answers no call of the step before it; the
+// provider looks at where it stands.
+func responsesAstray(q *request, p *rule.Pass) {
+	report := func(responses, calls []part) {
+		orphans := slices.DeleteFunc(slices.Clone(responses), func(r part) bool { p.Observe(); return slices.ContainsFunc(calls, r.answers) })
+		if len(responses) <= len(calls) && len(orphans) > 0 && orphans[0].id() == "" {
+			return // a wrong name is GEM-C4's matter
+		}
+		for _, o := range orphans {
+			p.Report(o.place(), "tool result %s answers no call of the model's turn before it", o.label())
+		}
+	}
+	report(q.repliesFrom(0), nil)
 	answers, astray := map[int]bool{}, false
 	for _, s := range q.modelSteps() {
+		report(s.replies, s.all)
 		answers[s.to], astray = len(s.calls) > 0, astray || s.astray
 		q.noteSplitAnswers(s, answers)
 	}
 	for _, c := range q.contents {
 		astray = astray || !c.isModels() && len(c.partsWith("functionResponse")) > 0 && !answers[c.at]
 	}
-	if !astray {
-		return nil
+	if astray && q.model.needsSignatures() {
+		p.Refuse(invalid("Please ensure that function response turn comes immediately after a function call turn."))
 	}
-	return invalid("Please ensure that function response turn comes immediately after a function call turn.")
 }
 
 // noteSplitAnswers notes the contents over which the responses to one step are spread: they
@@ -142,27 +269,56 @@ func (q *request) noteSplitAnswers(s step, answers map[int]bool) {
 
 const miscounted = "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn."
 
-func responsesMiscounted(q *request, _ rule.Env) *rule.Refusal {
-	for _, s := range q.modelSteps() {
-		if q.model.needsSignatures() && len(s.calls) > 0 && len(s.answer.partsWith("functionResponse")) != len(s.calls) {
-			return invalid(miscounted)
-		}
+// firstReplies is the number of responses in the first content that holds any.
+func (s step) firstReplies() int {
+	n := slices.IndexFunc(s.replies, func(r part) bool { return r.content != s.replies[0].content })
+	if n < 0 {
+		n = len(s.replies)
 	}
-	return nil
+	return n
 }
 
-func responsesMisnamed(q *request, _ rule.Env) *rule.Refusal {
+// responsesMiscounted leaves calls without any response to the rule that each call has one.
+func responsesMiscounted(q *request, p *rule.Pass) {
+	for _, s := range q.modelSteps() {
+		if len(s.calls) == 0 {
+			continue
+		}
+		if n := s.firstReplies(); n > 0 {
+			p.Observe()
+			switch {
+			case n != len(s.calls):
+				p.Report(s.replies[0].place(), "the content after %d function calls holds %d function responses", len(s.calls), n)
+			case s.replies[0].content != s.to:
+				p.Report(s.replies[0].place(), "another content stands between the function calls and the function responses").Rule = "G-14"
+			case len(s.replies) > n:
+				p.Report(s.replies[n].place(), "%d function responses answer %d function calls", len(s.replies), len(s.calls)).Rule = "G-14"
+			}
+		}
+		if q.model.needsSignatures() && len(s.answer.partsWith("functionResponse")) != len(s.calls) {
+			p.Refuse(invalid(miscounted))
+		}
+	}
+}
+
+func responsesMisnamed(q *request, p *rule.Pass) {
 	for _, s := range q.modelSteps() {
 		responses := s.answer.partsWith("functionResponse")
+		for _, r := range responses {
+			isCalled := func(c part) bool { return c.name() == r.name() }
+			if len(s.calls) == len(responses) && len(s.replies) == len(responses) && !slices.ContainsFunc(s.calls, isCalled) {
+				p.Report(r.place(), "function response %s matches no call by name", r.label())
+			}
+		}
 		if !q.model.needsSignatures() || len(responses) == 0 || sameNames(s.calls, responses) {
 			continue
 		}
+		refusal := invalid(miscounted)
 		if q.vertex {
-			return invalid("Request contains an invalid argument.")
+			refusal = invalid("Request contains an invalid argument.")
 		}
-		return invalid(miscounted)
+		p.Refuse(refusal)
 	}
-	return nil
 }
 
 func sameNames(calls, responses []part) bool { return sameKeys(calls, responses, part.name) }

@@ -14,8 +14,8 @@ import (
 // valueRules are what the backend holds against single values.
 var valueRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-4", Demand: "contents has at least one entry", Source: "reported", Confidence: rule.High, Least: rule.Lenient}, Broken: contentsMissing},
-	{Info: rule.Info{ID: "G-6", Demand: "a content has parts", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: partsEmpty},
-	{Info: rule.Info{ID: "G-7", Demand: "a part holds something; a signature or an empty text is something", Source: "reported, recorded", Confidence: rule.High, Least: rule.Live}, Broken: partEmpty},
+	{Info: rule.Info{ID: "G-6", Demand: "a content has parts", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "ORD-014/nothing-empty", Hosts: rule.AnyHost, Run: partsEmpty},
+	{Info: rule.Info{ID: "G-7", Demand: "a part holds something; a signature or an empty text is something", Source: "reported, recorded", Confidence: rule.High, Least: rule.Live}, Aspect: "ORD-014/nothing-empty", Hosts: rule.AnyHost, Run: partEmpty},
 	{Info: rule.Info{ID: "G-10", Demand: "a function call and a function response have a name", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: responseNameless},
 	{Info: rule.Info{ID: "G-11", Demand: "names of functions begin with a letter or _, and go on with these, digits, '.', ':' and '-', 128 at most", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: functionNames},
 	{Info: rule.Info{ID: "G-11", Demand: "no two functions have the same name", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: functionsTwice},
@@ -35,29 +35,43 @@ func contentsMissing(q *request, _ rule.Env) *rule.Refusal {
 	return invalidList([]string{"contents: contents is not specified"})
 }
 
-func partsEmpty(q *request, _ rule.Env) *rule.Refusal {
+func partsEmpty(q *request, p *rule.Pass) {
 	var faults []string
 	for _, c := range q.contents {
-		if len(c.parts) == 0 {
+		if p.Observe(); len(c.parts) == 0 {
 			faults = append(faults, fmt.Sprintf("contents[%d].parts: contents.parts must not be empty.", c.at))
+			p.Report(fmt.Sprintf("contents[%d].parts", c.at), "content has no parts")
 		}
 	}
-	if faults != nil && q.vertex {
-		return invalid("Unable to submit request because it must include at least one parts field, which describes the prompt input. Learn more: https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini")
+	if faults == nil {
+		return
 	}
-	return invalidList(faults)
+	refusal := invalidList(faults)
+	if q.vertex {
+		refusal = invalid("Unable to submit request because it must include at least one parts field, which describes the prompt input. Learn more: https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini")
+	}
+	p.Refuse(refusal)
 }
 
-func partEmpty(q *request, _ rule.Env) *rule.Refusal {
+// modifiers say something of a part and are no content of their own.
+var modifiers = []string{"thought", "videoMetadata", "mediaResolution", "partMetadata", "audioTranscription", "mediaProcessing", "speechMetadata"}
+
+// partEmpty reports no part with a member that no table names: it may be newer.
+func partEmpty(q *request, p *rule.Pass) {
 	var faults []string
 	for _, c := range q.contents {
-		for _, p := range c.parts {
-			if p.data == "" && !p.signed {
-				faults = append(faults, fmt.Sprintf("contents[%d].parts[%d].data: required oneof field 'data' must have one initialized field", c.at, p.at))
+		for _, part := range c.parts {
+			if part.data != "" || part.signed {
+				continue
+			}
+			faults = append(faults, fmt.Sprintf("contents[%d].parts[%d].data: required oneof field 'data' must have one initialized field", c.at, part.at))
+			isContent := func(name string) bool { return !slices.Contains(modifiers, camelCase(name)) && !part.Get(name).Null() }
+			if part.Is(tree.Object) && !slices.ContainsFunc(part.Names(), isContent) {
+				p.Report(part.place(), "part holds nothing")
 			}
 		}
 	}
-	return invalidList(faults)
+	p.Refuse(invalidList(faults))
 }
 
 func responseNameless(q *request, _ rule.Env) *rule.Refusal {

@@ -98,6 +98,9 @@ type Seen struct {
 	Takes specs.Capability
 	// Paused is set where the request ends with a reply that the provider paused.
 	Paused bool
+	// Plain holds the ordinals of the messages whose recorded reply held no result of a
+	// tool that the provider ran itself.
+	Plain map[int]bool
 }
 
 // Judge runs the rules that judge aspects over a request and returns their passes by

@@ -77,7 +77,7 @@ func TestTable(t *testing.T) {
 
 // writeBetas writes what the betas of Anthropic bring.
 func writeBetas(out *bytes.Buffer) {
-	fmt.Fprint(out, "\nWhat a beta brings is unknown without it (A-5). `*` is any one step of a path; a path that begins with a dot may stand at any depth.\n\n"+
+	fmt.Fprint(out, "\nWhat a beta brings is unknown without it (A-5). Members of the request itself stand alone, others behind the object that they belong to.\n\n"+
 		"| beta | members | header | models |\n|---|---|---|---|\n")
 	var plain []string
 	for _, b := range anthropic.Betas() {

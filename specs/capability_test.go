@@ -59,24 +59,3 @@ func TestCapabilities(t *testing.T) {
 		}
 	}
 }
-
-func TestMembers(t *testing.T) {
-	for _, provider := range wires.Names() {
-		if objects, err := RequestObjects(provider); err != nil || objects["request"] == nil {
-			t.Fatal(provider, err)
-		}
-	}
-	name, m, err := parseMember("budget*:i(a|b)[-1..2.5]={part}!x|y-z")
-	if err != nil || name != "budget" || !m.Required || m.Types != "i" || len(m.Values) != 2 || *m.Min != -1 || *m.Max != 2.5 || m.Object != "part" || !m.ByName || m.Betas[1] != "y-z" {
-		t.Errorf("%s %+v %v", name, m, err)
-	}
-	for text, want := range map[string]string{
-		"openai: {request: 'model**'}":    "is not name*",
-		"openai: {request: 'tools=tool'}": "not described",
-		"openai: {request: 'n[a..b]'}":    "is not name*",
-	} {
-		if _, err := parseObjects("x.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-}

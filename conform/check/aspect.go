@@ -8,6 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/anthropic"
 	"github.com/meerkat-go/conformance/wires/gemini"
+	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/openai"
 	rules "github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/wire"
@@ -16,12 +17,13 @@ import (
 type judge struct {
 	aspects func() []string
 	judge   func(rules.Seen, func(rules.Hosts) bool) map[string][]*rules.Pass
+	members func() *members.Description
 }
 
 var judges = map[string]judge{
-	evidence.Anthropic: {anthropic.Aspects, anthropic.Judge},
-	evidence.OpenAI:    {openai.Aspects, openai.Judge},
-	evidence.Gemini:    {gemini.Aspects, gemini.Judge},
+	evidence.Anthropic: {anthropic.Aspects, anthropic.Judge, anthropic.Members},
+	evidence.OpenAI:    {openai.Aspects, openai.Judge, openai.Members},
+	evidence.Gemini:    {gemini.Aspects, gemini.Judge, gemini.Members},
 }
 
 // aspectRules are the checks of aspects that the wires judge by rules of single requests.

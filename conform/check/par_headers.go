@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -92,7 +93,7 @@ func betasKnown(s *Trace, r *report) {
 func betaMembers(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		if x.isPublicAPI() && betasOf(x) != nil {
-			r.addFaults(x, missingBeta)
+			r.addFaults(x, ofKind(members.NoBeta))
 		}
 	})
 }

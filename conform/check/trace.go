@@ -6,6 +6,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/members"
 	rules "github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -106,7 +107,7 @@ type exchange struct {
 	// can is what is known of the model asked; members compares the request's
 	// members with those that the provider takes.
 	can     specs.Capability
-	members inspection
+	members *members.Found
 	// aspects are the passes of the wire's rules over the request, by aspect.
 	aspects map[string][]*rules.Pass
 }

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
-	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 )
 
@@ -105,15 +105,7 @@ func (b *Builder) shownPath(text string) string {
 
 // knownMembers are the names of all members of the providers' requests and replies.
 func knownMembers() map[string]bool {
-	names := map[string]bool{}
-	for _, provider := range wires.Names() {
-		objects, _ := specs.RequestObjects(provider) // an error of the embedded file: fewer names
-		for _, members := range objects {
-			for name := range members {
-				names[name] = true
-			}
-		}
-	}
+	names := check.MemberNames()
 	for _, name := range []string{
 		"messages", "content", "system", "tools", "input", "instructions", "contents", "parts", "output", "response", "delta",
 		"candidates", "error", "usage", "message", "content_block", "item", "functionCall", "functionResponse", "thoughtSignature",

@@ -5,6 +5,7 @@ import (
 
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 
@@ -20,13 +21,14 @@ const (
 // originCompaction is the origin of what a compaction carries for the provider.
 const originCompaction = "anthropic/compaction"
 
-// contextManagement is a list of edits. Only of compaction the limit is known.
-var contextManagement = open(optional("edits", list(tagged(map[string]shape{compactEdit: compactionEdit}, func(string) shape { return open() }))))
-
-func compactionEdit(in *inspector, v *tree.Node, at *tree.Path) {
-	if trigger, given := triggerOf(v); given && trigger < leastTrigger {
-		in.addFlaw("A-7", at, fmt.Sprintf("trigger.value must be at least %d", leastTrigger))
+// triggerFits holds the threshold of a compaction to its limit.
+func triggerFits(c *call, _ rule.Env) *rule.Refusal {
+	for i, edit := range c.root.Given("context_management").Get("edits").List() {
+		if trigger, given := triggerOf(edit); given && trigger < leastTrigger && edit.Get("type").Text() == compactEdit {
+			return invalid("context_management.edits.%d.%s: trigger.value must be at least %d", i, compactEdit, leastTrigger)
+		}
 	}
+	return nil
 }
 
 // triggerOf returns the threshold of a compaction, and whether the edit names one.

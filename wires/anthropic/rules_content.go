@@ -75,7 +75,7 @@ func rolesKnown(c *call, p *rule.Pass) {
 	}
 }
 
-var idForm = regexp.MustCompile(idPattern)
+var idForm = regexp.MustCompile("^[a-zA-Z0-9_-]+$")
 
 // idsSpelled reports what the schema refuses.
 func idsSpelled(c *call, p *rule.Pass) {

@@ -94,6 +94,7 @@ var shapeRules = []anthropicRule{
 	sureRule("ANT-T5", "reported", "a thinking block has its thinking", schemaKept("ANT-T5")),
 	everywhere(judged("ORD-015/parts", likelyRule("A-44", "documented", "thinking has no cache mark", schemaKept("A-44")), thinkingUnmarked)),
 	sureRule("A-46", "documented", "images are of four types", schemaKept("A-46")),
+	sureRule("A-7", "recorded", "a compaction begins at 50,000 tokens or more", triggerFits),
 }
 
 // shapeLeast says how much each rule of the schema is asked for, filled from
@@ -120,21 +121,6 @@ func schemaKept(kind string) func(*call, rule.Env) *rule.Refusal {
 		}
 		return nil
 	}
-}
-
-// schemaFlaws is what the schema finds.
-func (c *call) schemaFlaws() []flaw {
-	if !c.looked {
-		c.looked = true
-		in := &inspector{betas: c.betas}
-		if c.counts {
-			counting(in, c.root, nil)
-		} else {
-			wholeCall(in, c.root, nil)
-		}
-		c.flaws = in.flaws
-	}
-	return c.flaws
 }
 
 func modelNamed(c *call, _ rule.Env) *rule.Refusal {

@@ -2,11 +2,10 @@ package gemini
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
@@ -21,7 +20,7 @@ var settingRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-27", Demand: "a function that may be called is declared; the words are inferred", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generateOnly(allowedDeclared)},
 	{Info: rule.Info{ID: "G-28", Demand: "temperature is from 0 to 2; outside Vertex the words are inferred", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(temperatureFits)},
 	{Info: rule.Info{ID: "G-28", Demand: "at most five stop sequences", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(stopsFew)},
-	{Info: rule.Info{ID: "G-28", Demand: "other numbers are in the range that specs/members.yaml gives; the words are inferred", Source: "documented", Confidence: rule.Medium, Least: rule.Live}, Broken: generateOnly(numbersFit)},
+	{Info: rule.Info{ID: "G-28", Demand: "other numbers are in the range that members.yaml gives; the words are inferred", Source: "documented", Confidence: rule.Medium, Least: rule.Live}, Broken: generateOnly(numbersFit)},
 	{Info: rule.Info{ID: "G-33", Demand: "a schema of the answer comes with a MIME type other than text/plain; a report of 2025 says that it was passed over", Source: "documented", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(schemaHasType)},
 	{Info: rule.Info{ID: "G-34", Demand: "no log probabilities from Gemini 2.5 on, except on Vertex", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-013/logprobs", Hosts: rule.PublicAPI, Run: logprobsOffered},
 	{Info: rule.Info{ID: "G-29", Demand: "the request fits the model's context", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(promptFits)},
@@ -167,29 +166,25 @@ func stopsFew(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func numbersFit(q *request, _ rule.Env) *rule.Refusal {
-	objects, err := specs.RequestObjects("gemini")
-	members := objects["generationConfig"]
-	if err != nil || q.vertex {
+	if q.vertex {
 		return nil
 	}
 	var faults []string
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		m, f := members[name], theConfig.fields[name]
-		if f == nil {
-			continue
-		}
-		snake := f.name
-		n, ok := numberOf(q.config.Given(name, snake))
+	for _, m := range slices.SortedFunc(slices.Values(Members().Find("generationConfig", "").Members), compareNames) {
+		name := members.ProtoName(m.Name)
+		n, ok := numberOf(q.config.Given(m.Name, name))
 		switch {
 		case !ok:
 		case m.Min != nil && n < *m.Min:
-			faults = append(faults, fmt.Sprintf("generation_config.%s: %s must be at least %g.", snake, snake, *m.Min))
+			faults = append(faults, fmt.Sprintf("generation_config.%s: %s must be at least %g.", name, name, *m.Min))
 		case m.Max != nil && n > *m.Max:
-			faults = append(faults, fmt.Sprintf("generation_config.%s: %s must be at most %g.", snake, snake, *m.Max))
+			faults = append(faults, fmt.Sprintf("generation_config.%s: %s must be at most %g.", name, name, *m.Max))
 		}
 	}
 	return invalidList(faults)
 }
+
+func compareNames(a, b *members.Member) int { return strings.Compare(a.Name, b.Name) }
 
 // schemaHasType has the words that public code gives for Vertex and for the Go SDK; those for
 // a JSON Schema are the same by inference.

@@ -48,8 +48,6 @@ func (w *Wire) checkParts() error {
 		return fmt.Errorf("wire %q: needs a name of small letters and digits", w.Name)
 	case w.Title == "":
 		missing = "Title"
-	case w.Decoder == nil:
-		missing = "Decoder"
 	case w.Vendor == "":
 		missing = "Vendor"
 	case w.Host == "":

@@ -44,7 +44,7 @@ type Finding struct {
 	Refusal string `json:"-"`
 	// Form is the message without its particulars: findings of one check and rule with one form
 	// have one cause. "" stands for the message itself.
-	Form string `json:"-"`
+	Form string `json:"form,omitempty"`
 }
 
 // Ordinal counts from 0. A negative one says that there is nothing to count, as the exchange of

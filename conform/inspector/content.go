@@ -70,7 +70,7 @@ func (b *Builder) newResult(r report.Result) Result {
 }
 
 func (b *Builder) newFinding(f report.Finding) report.Finding {
-	f.Message, f.Path = b.quoteText(f.Message), b.shownPath(f.Path)
+	f.Message, f.Path, f.Form = b.quoteText(f.Message), b.shownPath(f.Path), ""
 	if f.Compare != nil {
 		shown := *f.Compare
 		shown.Expected, shown.Actual = b.redactor.cleanText(shown.Expected), b.redactor.cleanText(shown.Actual)

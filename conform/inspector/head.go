@@ -33,13 +33,9 @@ func RunHead(r *report.Run) Head {
 // CheckHead is the head of a page about recorded traffic.
 func CheckHead(c *report.Checked) Head {
 	summary := c.Summary
-	h := Head{Kind: "check", Tool: c.Tool, Policy: c.Policy, Summary: &summary, Calls: &report.Calls{}}
-	for _, r := range c.Recordings {
-		*h.Calls = h.Calls.Add(r.Calls)
-		if h.Subject.Name == "" {
-			h.Subject.Name = r.Client
-		}
-	}
+	client, calls := c.Traffic()
+	h := Head{Kind: "check", Tool: c.Tool, Policy: c.Policy, Summary: &summary, Calls: &calls}
+	h.Subject.Name = client
 	if n := len(c.PassedOver); n > 0 {
 		h.addNotice("%d files were passed over: they are not recordings.", n)
 	}

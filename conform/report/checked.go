@@ -2,7 +2,7 @@ package report
 
 import (
 	"fmt"
-	"io"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,16 +14,39 @@ import (
 	"github.com/meerkat-go/conformance/wires"
 )
 
-// Checked is the report of `conform check`, schema conform.check.v2.
-type Checked struct {
+// CheckedHead says by what recordings were judged.
+type CheckedHead struct {
 	Schema string `json:"schema"`
 	Tool   Tool   `json:"tool"`
 	Policy Policy `json:"policy"`
-	// Recordings are in the order of their paths.
+	// Shard is the part of the recordings that was judged; nil for all.
+	Shard *Shard `json:"shard,omitempty"`
+	// Arguments are what was judged and how, where another check has to be compared with this one.
+	Arguments []string `json:"arguments,omitempty"`
+	// Rules are those that the results of the recordings count; only a report that others are
+	// merged with has them.
+	Rules []RuleName `json:"rules,omitempty"`
+}
+
+// Checked is the report of `conform check`, schema conform.check.v2. [BeginChecked] makes one
+// that does not keep its recordings, so that its size does not depend on their number.
+type Checked struct {
+	CheckedHead
+	// Recordings are in the order of their paths; nil where the report does not keep them.
 	Recordings []Recording `json:"recordings"`
 	// PassedOver lists files found below a directory that are not recordings.
 	PassedOver []string `json:"passed_over,omitempty"`
 	Summary    Summary  `json:"summary"`
+
+	tallies  tallies
+	count    int             // recordings
+	judged   int             // of them
+	reasons  map[string]bool // why rules of the team saw nothing, as "ID reason"
+	calls    Calls
+	client   string // the first one
+	clients  map[string]int
+	recorded int // findings about a request that was accepted in a recording
+	shown    *view
 }
 
 // Recording is the result of checking one recording.
@@ -48,17 +71,14 @@ type Recording struct {
 	// Reason says why, for a verdict that is not about findings.
 	Reason string `json:"reason,omitempty"`
 
-	results   []Result // without void ones
-	void      []voidResult
-	notJudged bool // nothing in it could be judged
+	results []Result // without void ones
+	void    []voidResult
 }
 
-// voidResult is what the summary needs of a result that shows nothing: most are, and
-// a directory has many recordings.
+// voidResult is what a report needs of a result that shows nothing: most are.
 type voidResult struct {
-	requirement string
-	ofSource    bool
-	verdict     Verdict
+	rule    *Rule
+	verdict Verdict
 	// reason is kept of a team's own rules only: they may name what does not exist.
 	reason string
 }
@@ -73,26 +93,36 @@ func JudgeRecording(rules []Rule, rec evidence.Recording) Recording {
 		Redacted: rec.Evidence.Redactions(),
 	}
 	if out.Exchanges == 0 {
-		out.Verdict, out.notJudged = decide.Recording(decide.RecordingFacts{}), true
+		out.Verdict = decide.Recording(decide.RecordingFacts{})
 		out.Reason = "holds no call of a provider conform knows; record " + wires.Vendors() + " traffic"
 		return out
 	}
 	trace := check.Decode(&rec.Evidence)
-	out.results = JudgeTrace(rules, trace)
+	providers := trace.Providers()
+	out.results = make([]Result, 0, len(rules)/4)
+	out.void = make([]voidResult, 0, len(rules))
+	for i := range rules {
+		res := rules[i].judge(trace, providers)
+		if isVoid := res.Verdict == NotTestable || res.Verdict == NotApplicable; !isVoid || res.Observed > 0 {
+			out.results = append(out.results, res)
+			continue
+		}
+		void := voidResult{rule: &rules[i], verdict: res.Verdict}
+		if specs.IsTeamRule(res.Requirement) {
+			void.reason = res.Reason
+		}
+		out.void = append(out.void, void)
+	}
+	explainRefusals(out.results)
 	out.Calls = Calls{Made: trace.Calls(), Accepted: trace.AcceptedCalls()}
 	if out.Calls.Accepted == 0 {
 		out.Reason = noAcceptedCall(out.Calls, firstRefusal(trace))
 		withdrawPasses(out.results, out.Reason)
 	}
-	readable := trace.ReadableRequests()
-	if readable == 0 && out.Calls.Accepted > 0 {
+	if trace.ReadableRequests() == 0 && out.Calls.Accepted > 0 {
 		withdrawPasses(out.results, unreadableRequests)
 	}
-	out.dropVoid()
 	out.sumUp()
-	if readable == 0 && out.Verdict == NotTestable && out.Calls.Accepted > 0 {
-		out.Reason = unreadableRequests
-	}
 	return out
 }
 
@@ -106,50 +136,28 @@ func firstRefusal(trace *check.Trace) string {
 	return ""
 }
 
-// WriteLine writes the recording as one line of JSON, with the verdict that a policy leads to.
-func (r Recording) WriteLine(w io.Writer, policy Policy) error {
-	if !r.notJudged {
+// isJudged reports whether something in the recording could be judged.
+func (r *Recording) isJudged() bool { return r.Exchanges > 0 }
+
+// Apply gives the recording the verdict that a policy leads to.
+func (r *Recording) Apply(policy Policy) {
+	if policy.Strict && r.isJudged() {
 		policy.apply(r.results)
 		r.sumUp()
 	}
-	line, err := marshalPlain(r)
-	if err == nil {
-		_, err = w.Write(append(line, '\n'))
-	}
-	return err
-}
-
-// dropVoid keeps of the results that show nothing only what the summary needs.
-func (r *Recording) dropVoid() {
-	var kept []Result
-	for _, res := range r.results {
-		if isVoid := res.Verdict == NotTestable || res.Verdict == NotApplicable; isVoid && res.Observed == 0 {
-			void := voidResult{requirement: res.Requirement, ofSource: res.OfSource, verdict: res.Verdict}
-			if specs.IsTeamRule(res.Requirement) {
-				void.reason = res.Reason
-			}
-			r.void = append(r.void, void)
-		} else {
-			kept = append(kept, res)
-		}
-	}
-	r.results = kept
 }
 
 // sumUp fills in what follows from the results.
 func (r *Recording) sumUp() {
-	var all []*Finding
-	for _, res := range r.results {
-		for i := range res.Findings {
-			all = append(all, &res.Findings[i])
-		}
-	}
-	causes(all)
 	var seen []Verdict
+	var found []*Finding
 	r.Observed, r.Findings = 0, []Finding{}
-	for _, res := range r.results {
+	for i := range r.results {
+		res := &r.results[i]
 		r.Observed += res.Observed
-		r.Findings = append(r.Findings, res.Findings...)
+		for k := range res.Findings {
+			found = append(found, &res.Findings[k])
+		}
 		if res.Verdict == HarnessError {
 			r.Reason = res.Check + ": " + res.Reason
 		}
@@ -158,7 +166,11 @@ func (r *Recording) sumUp() {
 			seen = append(seen, res.Verdict)
 		}
 	}
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return quoteRank(a.Requirement) - quoteRank(b.Requirement) })
+	slices.SortStableFunc(found, func(a, b *Finding) int { return quoteRank(a.Requirement) - quoteRank(b.Requirement) })
+	causes(found)
+	for _, f := range found {
+		r.Findings = append(r.Findings, *f)
+	}
 	r.Verdict = decide.Recording(decide.RecordingFacts{Results: seen, Accepted: r.Calls.Accepted})
 	if r.Calls.Accepted > 0 && len(seen) == 0 {
 		r.Reason = "keeps no request that can be read, so that only the replies of the source were judged; record the requests as well"
@@ -186,47 +198,113 @@ func clientName(exchanges []evidence.Exchange) string {
 // the path does not repeat it.
 func Unreadable(path string, err error) Recording {
 	return Recording{
-		Path: path, Verdict: decide.Recording(decide.RecordingFacts{}), Findings: []Finding{}, notJudged: true,
+		Path: path, Verdict: decide.Recording(decide.RecordingFacts{}), Findings: []Finding{},
 		Reason: strings.TrimPrefix(err.Error(), path+": "),
 	}
 }
 
-// NewChecked sums up recordings by a policy, in the order of their paths.
+// NewChecked sums up recordings by a policy, in the order of their paths, and keeps them.
 func NewChecked(tool Tool, policy Policy, recordings []Recording) *Checked {
-	c := &Checked{Schema: CheckedSchema, Tool: tool, Policy: policy, Recordings: slices.Clone(recordings)}
+	c := BeginChecked(tool, policy)
+	c.Recordings = slices.Clone(recordings)
 	slices.SortStableFunc(c.Recordings, func(a, b Recording) int { return strings.Compare(a.Path, b.Path) })
 	for i := range c.Recordings {
-		if r := &c.Recordings[i]; !r.notJudged {
-			policy.apply(r.results)
-			r.sumUp()
-		}
+		c.Recordings[i].Apply(policy)
+		c.Add(&c.Recordings[i])
 	}
-	var set []string
-	results := c.relevantResults()
-	for _, res := range results {
-		set = append(set, res.Requirement)
-	}
-	c.Summary = newSummary(results, set, policy)
-	for _, r := range c.Recordings {
-		c.Summary.Counts[r.Verdict]++
-	}
-	judged := slices.ContainsFunc(c.Recordings, func(r Recording) bool { return !r.notJudged })
-	c.Summary.conclude(policy, decide.ReportFacts{Empty: !judged})
+	c.Finish()
 	return c
 }
 
-// foreignNote says how to take the word of recordings in which the provider accepted what a
-// finding says it refuses.
-func (c *Checked) foreignNote() (list []string) {
-	n := 0
-	for _, r := range c.Recordings {
-		for _, f := range r.Findings {
-			if f.Answer == decide.AnswerRecorded {
-				n++
-			}
+// BeginChecked begins a report. [Checked.Add] and [Checked.PassOver] add to it, [Checked.Finish]
+// ends it.
+func BeginChecked(tool Tool, policy Policy) *Checked {
+	return &Checked{
+		CheckedHead: CheckedHead{Schema: CheckedSchema, Tool: tool, Policy: policy},
+		Summary:     Summary{Counts: Counts{}, Findings: Counts{}},
+		tallies:     tallies{}, reasons: map[string]bool{}, clients: map[string]int{},
+		shown: &view{limit: maxIssues, known: map[issueKind]int{}, byID: map[string]int{}, detailCounts: map[string]int{}},
+	}
+}
+
+// Add adds a recording to which the policy was applied. Recordings come in the order of their
+// paths.
+func (c *Checked) Add(r *Recording) {
+	c.count++
+	if r.isJudged() {
+		c.judged++
+	}
+	c.Summary.Counts[r.Verdict]++
+	for i := range r.results {
+		res := &r.results[i]
+		c.tallies.add(res)
+		c.noteUnseen(res.Requirement, res.Verdict, res.Reason)
+	}
+	for _, v := range r.void {
+		c.tallies.add(&Result{Requirement: v.rule.Requirement.ID, OfSource: v.rule.Check.Source, Verdict: v.verdict})
+		c.noteUnseen(v.rule.Requirement.ID, v.verdict, v.reason)
+	}
+	for i := range r.Findings {
+		c.Summary.Findings[r.Findings[i].Verdict]++
+		if r.Findings[i].Answer == decide.AnswerRecorded {
+			c.recorded++
 		}
 	}
-	if n > 0 {
+	c.calls = c.calls.Add(r.Calls)
+	if c.client == "" {
+		c.client = strings.Clone(r.Client)
+	}
+	if r.Client != "" && (c.clients[r.Client] > 0 || len(c.clients) < maxKnownClients) {
+		c.clients[strings.Clone(r.Client)]++
+	}
+	c.shown.addRecording(r)
+}
+
+// maxKnownClients bounds the clients that a report counts.
+const maxKnownClients = 10_000
+
+// noteUnseen keeps why a rule of the team saw nothing.
+func (c *Checked) noteUnseen(requirement string, verdict Verdict, reason string) {
+	if verdict == NotTestable && reason != "" && specs.IsTeamRule(requirement) {
+		c.reasons[requirement+" "+reason] = true
+	}
+}
+
+// PassOver adds a file that is not a recording.
+func (c *Checked) PassOver(path string) { c.PassedOver = append(c.PassedOver, path) }
+
+// Finish gives the report its verdict. What only all recordings can show is not asked of a shard.
+func (c *Checked) Finish() {
+	policy := c.Policy
+	if c.Shard != nil {
+		policy.Require, policy.MustSee = nil, nil
+	}
+	for _, t := range c.tallies {
+		if t.isShown {
+			t.observedSilently = 0 // a recording that cannot tell says nothing beside one that can
+		}
+	}
+	c.Summary.Areas, c.Summary.Coverage = c.tallies.areas(), c.tallies.coverage(slices.Collect(maps.Keys(c.tallies)), policy.Require)
+	c.Summary.conclude(policy, decide.ReportFacts{Shard: c.Shard != nil, Empty: c.judged == 0 && (c.Shard == nil || c.count == 0)})
+}
+
+// Count is the number of recordings.
+func (c *Checked) Count() int { return c.count }
+
+// Traffic names the first client, and counts the calls of all.
+func (c *Checked) Traffic() (client string, calls Calls) { return c.client, c.calls }
+
+// checkedNotes say what a reader of the verdict has to know: that this is a part, and how to take
+// the word of recordings in which the provider accepted what a finding says it refuses.
+func (c *Checked) checkedNotes() (list []string) {
+	switch {
+	case c.Shard == nil:
+	case c.count == 0:
+		list = append(list, fmt.Sprintf("shard %s holds no recording, which is not a failure; conform matrix puts the shards together", c.Shard))
+	default:
+		list = append(list, fmt.Sprintf("shard %s: %s; conform matrix puts the shards together", c.Shard, countOf(c.count, "recording")))
+	}
+	if n := c.recorded; n > 0 {
 		list = append(list, fmt.Sprintf("accepted in this recording, %s: where the provider itself answered and nobody changed the file, --foreign takes its word", countOf(n, "finding")))
 	}
 	return list
@@ -235,40 +313,11 @@ func (c *Checked) foreignNote() (list []string) {
 // UnseenTeamRules says for each rule of the team that no recording shows why it saw
 // nothing.
 func (c *Checked) UnseenTeamRules() (reasons []string) {
-	for _, res := range c.relevantResults() {
-		if specs.IsTeamRule(res.Requirement) && slices.Contains(c.Summary.Coverage.Unseen, res.Requirement) && res.Reason != "" && !slices.Contains(reasons, res.Reason) {
-			reasons = append(reasons, res.Reason)
+	for _, known := range slices.Sorted(maps.Keys(c.reasons)) {
+		id, reason, _ := strings.Cut(known, " ")
+		if slices.Contains(c.Summary.Coverage.Unseen, id) && !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
 		}
 	}
 	return reasons
-}
-
-// relevantResults are the results that say something about a requirement: those of the
-// recordings that show it, or one that says that none does.
-func (c *Checked) relevantResults() []Result {
-	seen, count := map[string]bool{}, 0
-	for _, r := range c.Recordings {
-		count += len(r.results)
-		for i := range r.results {
-			if res := &r.results[i]; res.Observed > 0 && res.Verdict != NotTestable {
-				seen[res.Requirement] = true
-			}
-		}
-	}
-	all := make([]Result, 0, count)
-	listed := map[voidResult]bool{}
-	for _, r := range c.Recordings {
-		for i := range r.results {
-			if res := &r.results[i]; res.Verdict != NotTestable || !seen[res.Requirement] {
-				all = append(all, *res)
-			}
-		}
-		for _, v := range r.void {
-			if !listed[v] && (v.verdict != NotTestable || !seen[v.requirement]) {
-				listed[v] = true
-				all = append(all, Result{Requirement: v.requirement, OfSource: v.ofSource, Verdict: v.verdict, Reason: v.reason})
-			}
-		}
-	}
-	return all
 }

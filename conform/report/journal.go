@@ -84,7 +84,10 @@ func journalLine(v any) ([]byte, error) {
 }
 
 // IsJournal reports whether data begins as a journal does.
-func IsJournal(data []byte) bool { return bytes.HasPrefix(data, []byte(`{"journal":`)) }
+func IsJournal(data []byte) bool { return bytes.HasPrefix(data, []byte(JournalBegin)) }
+
+// JournalBegin is how a journal begins, of whatever kind.
+const JournalBegin = `{"journal":`
 
 // ParseJournal reads a journal. A last line without a newline is one that a kill cut
 // off, and is left out; any other line that cannot be read is an error, which begins

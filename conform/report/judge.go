@@ -155,11 +155,7 @@ func (r *Rule) judge(trace *check.Trace, providers []string) (res Result) {
 		}
 	}
 	res.Findings = mergePlaces(res.Findings)
-	for _, c := range slices.Backward(specs.Consequences) { // the worst of them stays
-		if slices.ContainsFunc(res.Findings, func(f Finding) bool { return f.Consequence == c }) {
-			res.Consequence = c
-		}
-	}
+	res.setConsequence()
 	res.Observed = seen.Observed
 	facts.Findings, facts.Observed, facts.Unseen = res.Findings, seen.Observed, seen.Unseen
 	return res
@@ -189,6 +185,15 @@ func (r Rule) NewResult(name string) Result {
 	return Result{
 		Requirement: r.Requirement.ID, Consequence: r.Requirement.Consequence,
 		Check: r.Check.ID, OfSource: r.Check.Source, Case: name, Findings: []Finding{},
+	}
+}
+
+// setConsequence takes over the worst one of the findings.
+func (r *Result) setConsequence() {
+	for _, c := range slices.Backward(specs.Consequences) { // the worst of them stays
+		if slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Consequence == c }) {
+			r.Consequence = c
+		}
 	}
 }
 

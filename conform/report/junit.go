@@ -60,37 +60,73 @@ func (r *Run) WriteJUnit(w io.Writer) error {
 		if e, ok := r.ExcuseOf(res); ok {
 			res.Reason = e.String()
 		}
-		all.suiteNamed(res.Area()).addCase(res)
+		all.suiteNamed(res.Area()).addCase(res.Area(), res)
 	}
 	all.addAsides(r.asides())
 	for _, c := range r.Cases {
 		if c.Reason != "" {
-			all.suiteNamed("cases").addCase(Result{Check: "run", Case: c.Name, Verdict: c.Verdict, Reason: c.Reason})
+			all.suiteNamed("cases").addCase("cases", Result{Check: "run", Case: c.Name, Verdict: c.Verdict, Reason: c.Reason})
 		}
 	}
 	all.addVerdict(r.Summary, countOf(len(r.Results), "result"))
 	return all.writeXML(w)
 }
 
-// WriteJUnit writes what was found in recordings: a suite per area, a test case per check
-// that saw something, and a suite of the recordings themselves.
-func (c *Checked) WriteJUnit(w io.Writer) error {
-	all := newJUnit(0)
-	for _, r := range c.Recordings {
-		for _, res := range r.results {
-			res.Case = r.Path
-			all.suiteNamed(res.Area()).addCase(res)
-		}
-		whole := Result{Check: "recording", Case: r.Path, Provider: r.Provider}
-		if r.Reason != "" {
-			whole.Verdict, whole.Reason = r.Verdict, r.Reason
-		}
-		whole.judgeAgain(decide.Facts{Observed: 1})
-		all.suiteNamed("recordings").addCase(whole)
+// junitWriter writes what was found in recordings: a suite per recording, a test case per check
+// that saw something, and one for the recording itself. It counts by suite only: a sum would have
+// to stand before the first one.
+type junitWriter struct {
+	w     io.Writer
+	isRed bool
+}
+
+// NewJUnitWriter writes the JUnit XML of recordings.
+func NewJUnitWriter(w io.Writer) (CheckedWriter, error) {
+	_, err := io.WriteString(w, xml.Header+`<testsuites name="conform">`+"\n")
+	return &junitWriter{w: w}, err
+}
+
+// Add writes the suite of a recording.
+func (j *junitWriter) Add(r *Recording) error {
+	s := &junitSuite{Name: terminal.Line(r.Path)}
+	for _, res := range r.results {
+		res.Case = r.Path
+		s.addCase(res.Area(), res)
 	}
+	whole := Result{Check: "recording", Case: r.Path, Provider: r.Provider, Observed: 1}
+	if r.Reason != "" {
+		whole.Verdict, whole.Reason = r.Verdict, r.Reason
+	}
+	whole.judgeAgain(decide.Facts{Observed: 1})
+	s.addCase("recordings", whole)
+	return j.writeSuite(s)
+}
+
+func (j *junitWriter) writeSuite(s *junitSuite) error {
+	j.isRed = j.isRed || s.Failures+s.Errors > 0
+	enc := xml.NewEncoder(j.w)
+	enc.Indent("  ", "  ")
+	if err := enc.EncodeElement(s, xml.StartElement{Name: xml.Name{Local: "testsuite"}}); err != nil {
+		return err
+	}
+	_, err := io.WriteString(j.w, "\n")
+	return err
+}
+
+// Finish writes what is wrong with the whole.
+func (j *junitWriter) Finish(c *Checked) error {
+	all := newJUnit(0)
 	all.addAsides(c.Summary.Coverage.asides())
-	all.addVerdict(c.Summary, c.countedFiles())
-	return all.writeXML(w)
+	if !j.isRed {
+		all.addVerdict(c.Summary, c.countedFiles())
+	}
+	for _, s := range all.Suites {
+		if err := j.writeSuite(s); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(j.w, "</testsuites>\n")
+	return err
 }
 
 func newJUnit(durationMS int64) *junitSuites {
@@ -110,7 +146,7 @@ func (all *junitSuites) suiteNamed(name string) *junitSuite {
 
 func (all *junitSuites) addAsides(list []aside) {
 	for _, a := range list {
-		all.suiteNamed(a.suite).addCase(a.Result)
+		all.suiteNamed(a.suite).addCase(a.suite, a.Result)
 	}
 }
 
@@ -141,9 +177,9 @@ func (all *junitSuites) writeXML(w io.Writer) error {
 	return err
 }
 
-func (s *junitSuite) addCase(res Result) {
+func (s *junitSuite) addCase(class string, res Result) {
 	c := junitCase{
-		Class: "conform." + s.Name, Name: terminal.Line(strings.TrimSpace(cmp.Or(res.Check, res.Requirement) + " " + res.Case)), Time: secondsText(res.DurationMS),
+		Class: "conform." + class, Name: terminal.Line(strings.TrimSpace(cmp.Or(res.Check, res.Requirement) + " " + res.Case)), Time: secondsText(res.DurationMS),
 		SystemOut: res.junitProperties(),
 	}
 	problem := &junitProblem{Type: string(res.Verdict), Message: terminal.Line(firstMessage(res)), Text: findingTexts(res)}
@@ -194,7 +230,7 @@ func findingTexts(res Result) string {
 			fmt.Fprintf(&b, "  follows from: %s\n", f.Cause)
 			continue
 		}
-		if also := otherPlaces(&f); also != "" {
+		if also := otherPlaces(&f, 0); also != "" {
 			fmt.Fprintf(&b, "  also at: %s\n", terminal.Line(also))
 		}
 		if f.Fix != "" {

@@ -111,19 +111,19 @@ func repeatedResult(results []Result) (Result, bool) {
 	return Result{}, false
 }
 
-// maxMissing is how many missing shards an error names.
-const maxMissing = 10
-
 // checkComplete says which shards are missing or stand there twice, and which case is in
 // two of them. The parts are in order of their shards.
 func checkComplete(parts []Part) error {
-	byIndex := map[int]string{}
+	var names []string
+	var shards []Shard
+	for _, p := range parts {
+		names, shards = append(names, p.Name), append(shards, *p.Shard)
+	}
+	if err := checkShards(names, shards, parts[0].Subject.String()); err != nil {
+		return err
+	}
 	owner := map[string]string{}
 	for _, p := range parts {
-		if other, twice := byIndex[p.Shard.Index]; twice {
-			return fmt.Errorf("%s and %s: are both shard %s; name each shard once", other, p.Name, p.Shard)
-		}
-		byIndex[p.Shard.Index] = p.Name
 		for _, c := range p.Cases {
 			if other, twice := owner[c.Name]; twice {
 				return fmt.Errorf("%s and %s: both hold the case %s; they are not shards of one run", other, p.Name, c.Name)
@@ -134,18 +134,33 @@ func checkComplete(parts []Part) error {
 			return fmt.Errorf("%s: holds the result of %s for %q twice; it was changed, run the shard again", p.Name, r.Check, r.Case)
 		}
 	}
+	return nil
+}
+
+// maxMissing is how many missing shards an error names.
+const maxMissing = 10
+
+// checkShards says which shards of a whole are missing or stand there twice. They are in order.
+func checkShards(names []string, shards []Shard, whole string) error {
+	byIndex := map[int]string{}
+	for i, s := range shards {
+		if other, twice := byIndex[s.Index]; twice {
+			return fmt.Errorf("%s and %s: are both shard %s; name each shard once", other, names[i], s)
+		}
+		byIndex[s.Index] = names[i]
+	}
 	var missing []string
-	for i := 1; i <= parts[0].Shard.Of; i++ {
+	for i := 1; i <= shards[0].Of; i++ {
 		if byIndex[i] == "" {
-			missing = append(missing, Shard{i, parts[0].Shard.Of}.String())
+			missing = append(missing, Shard{i, shards[0].Of}.String())
 		}
 	}
 	if n := len(missing); n > 0 {
-		names := strings.Join(missing[:min(n, maxMissing)], ", ")
+		list := strings.Join(missing[:min(n, maxMissing)], ", ")
 		if n > maxMissing {
-			names += fmt.Sprintf(" and %d more", n-maxMissing)
+			list += fmt.Sprintf(" and %d more", n-maxMissing)
 		}
-		return fmt.Errorf("%s: %s of %s missing: %s; name the reports of all shards", parts[0].Name, countOf(n, "shard"), parts[0].Subject, names)
+		return fmt.Errorf("%s: %s of %s missing: %s; name the reports of all shards", names[0], countOf(n, "shard"), whole, list)
 	}
 	return nil
 }

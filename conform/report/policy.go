@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -74,40 +73,6 @@ type Coverage struct {
 	Unseen []string `json:"unseen"`
 	// Missing are those of them that the policy requires.
 	Missing []string `json:"missing,omitempty"`
-}
-
-// newCoverage counts the requirements of set that results show, without those that
-// speak of the source. Of an empty set, because no selected case was written for what is
-// asked, it counts what the cases show all the same.
-func newCoverage(set []string, results []Result, required []string) Coverage {
-	seen, ofSource := map[string]bool{}, map[string]bool{}
-	for _, res := range results {
-		ofSource[res.Requirement] = res.OfSource
-		isVoid := res.Verdict == NotTestable || res.Verdict == NotApplicable
-		seen[res.Requirement] = seen[res.Requirement] || !isVoid && (res.Observed > 0 || len(res.Findings) > 0)
-	}
-	if len(set) == 0 {
-		maps.DeleteFunc(seen, func(_ string, isSeen bool) bool { return !isSeen })
-		set = slices.Collect(maps.Keys(seen))
-	}
-	c := Coverage{Unseen: []string{}}
-	for _, id := range slices.Compact(slices.Sorted(slices.Values(set))) {
-		switch {
-		case ofSource[id]:
-			continue
-		case seen[id]:
-			c.Seen++
-		default:
-			c.Unseen = append(c.Unseen, id)
-		}
-		c.Total++
-	}
-	for _, id := range required {
-		if !seen[id] {
-			c.Missing = append(c.Missing, id)
-		}
-	}
-	return c
 }
 
 // String is the sentence of the summary.

@@ -153,12 +153,13 @@ func TestFindingJSON(t *testing.T) {
 
 // Where no case was written for what is asked, what the cases show all the same is counted.
 func TestCoverageOfWhatNoCaseIsFor(t *testing.T) {
-	shown := Result{Requirement: "WSK-001", Verdict: Pass, Observed: 2}
-	void := Result{Requirement: "WSK-002", Verdict: NotTestable}
-	if got := newCoverage(nil, []Result{shown, void}, nil).String(); got != "1 of 1 requirements seen, 0 not seen" {
+	sums := tallies{}
+	sums.add(&Result{Requirement: "WSK-001", Verdict: Pass, Observed: 2})
+	sums.add(&Result{Requirement: "WSK-002", Verdict: NotTestable})
+	if got := sums.coverage(nil, nil).String(); got != "1 of 1 requirements seen, 0 not seen" {
 		t.Error(got)
 	}
-	if got := newCoverage([]string{"SIG-001"}, []Result{shown}, nil).String(); got != "0 of 1 requirements seen, 1 not seen" {
+	if got := sums.coverage([]string{"SIG-001"}, nil).String(); got != "0 of 1 requirements seen, 1 not seen" {
 		t.Error(got)
 	}
 }

@@ -226,8 +226,10 @@ func unseenResult(id string) Result {
 
 // newSummary sums up results. Counts and the verdict are the caller's to fill in.
 func newSummary(results []Result, set []string, policy Policy) Summary {
-	s := Summary{Counts: Counts{}, Findings: Counts{}, Areas: areaRows(results), Coverage: newCoverage(set, results, policy.Require)}
-	for _, res := range results {
+	s, sums := Summary{Counts: Counts{}, Findings: Counts{}}, tallies{}
+	for i := range results {
+		res := &results[i]
+		sums.add(res)
 		for _, f := range res.Findings {
 			if res.Verdict == KnownFail && f.Verdict != Contradicted {
 				f.Verdict = res.Verdict
@@ -235,6 +237,7 @@ func newSummary(results []Result, set []string, policy Policy) Summary {
 			s.Findings[f.Verdict]++
 		}
 	}
+	s.Areas, s.Coverage = sums.areas(), sums.coverage(set, policy.Require)
 	return s
 }
 

@@ -61,11 +61,11 @@ func TestAreasCountWhatWasSeen(t *testing.T) {
 		{[]Verdict{Warn, Fail, NotTestable}, Fail},
 		{[]Verdict{NotTestable, NotTestable}, NotTestable},
 	} {
-		var results []Result
+		sums := tallies{}
 		for _, v := range c.seen {
-			results = append(results, Result{Requirement: "ORD-001", Verdict: v})
+			sums.add(&Result{Requirement: "ORD-001", Verdict: v})
 		}
-		if rows := areaRows(results); len(rows) != 1 || rows[0].Counts[c.want] != 1 || rows[0].Counts.Total() != 1 {
+		if rows := sums.areas(); len(rows) != 1 || rows[0].Counts[c.want] != 1 || rows[0].Counts.Total() != 1 {
 			t.Errorf("%v: %+v, want one %s", c.seen, rows, c.want)
 		}
 	}

@@ -83,7 +83,7 @@ func (t *Terminal) writeIssue(i issue) {
 			t.writeLine(i.verdict, "%-14s %s", i.verdict, title)
 			t.writeDetail("", i.reason)
 		}
-		t.writeDetail("the same in", firstOf(i.others))
+		t.writeDetail("the same in", firstOf(i.others, i.otherCount))
 		return
 	}
 	t.writeLine(i.verdict, "%-14s %s", i.verdict, i.titleLine("  "))
@@ -93,7 +93,7 @@ func (t *Terminal) writeIssue(i issue) {
 		fmt.Fprintf(t.w, "    expected: %s\n    actual:   %s\n              %s^ byte %d\n",
 			terminal.Line(c.Expected), terminal.Line(c.Actual), strings.Repeat(" ", c.Mark), c.Differs)
 	}
-	t.writeDetail("also at", otherPlaces(f))
+	t.writeDetail("also at", otherPlaces(f, i.morePlaces))
 	if f.Verdict == Contradicted {
 		t.writeDetail("contradicted", "the provider itself accepted this request, so the rule is out of date; please report it")
 	} else {
@@ -130,7 +130,7 @@ func countOf(n int, noun string) string {
 // countedFiles says what the counts of the summary are of. Files that were passed over have no
 // verdict.
 func (c *Checked) countedFiles() string {
-	text := countOf(len(c.Recordings), "recording")
+	text := countOf(c.count, "recording")
 	if n := len(c.PassedOver); n > 0 {
 		text = countOf(n, "file") + " passed over, " + text
 	}
@@ -139,14 +139,8 @@ func (c *Checked) countedFiles() string {
 
 // heading names the clients that sent the traffic, the most frequent first.
 func (c *Checked) heading() string {
-	count := map[string]int{}
-	for _, r := range c.Recordings {
-		if r.Client != "" {
-			count[r.Client]++
-		}
-	}
-	names := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
-		return cmp.Or(count[b]-count[a], cmp.Compare(a, b))
+	names := slices.SortedFunc(maps.Keys(c.clients), func(a, b string) int {
+		return cmp.Or(c.clients[b]-c.clients[a], cmp.Compare(a, b))
 	})
 	text := "traffic of " + cmp.Or(strings.Join(names[:min(maxClients, len(names))], ", "), "an unnamed client")
 	if more := len(names) - maxClients; more > 0 {
@@ -164,18 +158,20 @@ const maxClients = 3
 // maxPlaces is how many of the places, or cases, where a finding came back are printed.
 const maxPlaces = 4
 
-func otherPlaces(f *Finding) string {
+// otherPlaces lists where a finding came back; more counts the places that are left out of it.
+func otherPlaces(f *Finding, more int) string {
 	var parts []string
-	for _, p := range f.Places {
+	for _, p := range f.Places[:min(maxPlaces, len(f.Places))] {
 		parts = append(parts, p.String())
 	}
-	return firstOf(parts)
+	return firstOf(parts, len(f.Places)+more)
 }
 
-// firstOf lists the first maxPlaces of all, and how many more there are.
-func firstOf(all []string) string {
-	text := strings.Join(all[:min(maxPlaces, len(all))], "; ")
-	if more := len(all) - maxPlaces; more > 0 {
+// firstOf lists the first maxPlaces of count texts, and how many more there are.
+func firstOf(texts []string, count int) string {
+	texts = texts[:min(maxPlaces, len(texts))]
+	text := strings.Join(texts, "; ")
+	if more := count - len(texts); more > 0 {
 		text += fmt.Sprintf("; %d more", more)
 	}
 	return text

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,6 +26,11 @@ type view struct {
 	// details are lines about what was not judged, which only the terminal has room for.
 	details []string
 
+	// detailCounts counts the details by their kinds. limit bounds the issues, 0 for no bound;
+	// hidden counts those beyond.
+	detailCounts  map[string]int
+	limit, hidden int
+
 	known map[issueKind]int // index in issues
 	byID  map[string]int    // the same, by case and the id by which other findings name their cause
 }
@@ -40,8 +46,13 @@ type issue struct {
 	follows []*Finding
 	reason  string
 	checks  int // how many checks of a case the reason is one for
-	// others are the other cases or recordings that show the same.
-	others []string
+	// others are the first of the other cases or recordings that show the same; otherCount
+	// counts all of them, last is the last one.
+	others     []string
+	otherCount int
+	last       string
+	// morePlaces counts the places of the finding that are left out.
+	morePlaces int
 }
 
 // issueKind is what issues have in common that are shown once, with a list of cases.
@@ -58,14 +69,21 @@ var variable = regexp.MustCompile(`"[^"]*"|[^\s\[\]]*[0-9…][^\s\[\]]*`)
 func (v *view) add(kind issueKind, i issue) (at int) {
 	at, isKnown := v.known[kind]
 	if isKnown && v.issues[at].where != i.where {
-		if known := &v.issues[at]; !slices.Contains(known.others[max(0, len(known.others)-1):], i.where) {
-			known.others = append(known.others, i.where)
+		if known := &v.issues[at]; known.last != i.where {
+			if known.otherCount++; known.otherCount <= maxPlaces {
+				known.others = append(known.others, i.where)
+			}
+			known.last = i.where
 		}
 		return at
 	}
 	if isKnown && i.finding == nil {
 		v.issues[at].checks++
 		return at
+	}
+	if v.limit > 0 && len(v.issues) >= v.limit {
+		v.hidden++
+		return -1
 	}
 	v.issues = append(v.issues, i)
 	if at = len(v.issues) - 1; !isKnown {
@@ -85,7 +103,11 @@ func (v *view) addFinding(client string, number int, i issue) {
 
 // addFollowing puts a finding under its cause.
 func (v *view) addFollowing(f *Finding, where string) {
-	i := &v.issues[v.byID[f.Cause+" "+where]]
+	at := v.byID[f.Cause+" "+where]
+	if at < 0 {
+		return
+	}
+	i := &v.issues[at]
 	if !slices.ContainsFunc(i.follows, func(g *Finding) bool { return g.Check == f.Check && g.Rule == f.Rule }) || i.where == where {
 		i.follows = append(i.follows, f)
 	}
@@ -131,10 +153,10 @@ func (i issue) followLines() (list []string) {
 
 // similarText counts and names the other cases.
 func (i issue) similarText() string {
-	if len(i.others) == 0 {
+	if i.otherCount == 0 {
 		return ""
 	}
-	return fmt.Sprintf("similar in %d more: %s", len(i.others), firstOf(i.others))
+	return fmt.Sprintf("similar in %d more: %s", i.otherCount, firstOf(i.others, i.otherCount))
 }
 
 // sorted returns the issues, the worst first.
@@ -249,36 +271,67 @@ func (r *Run) view() *view {
 	return v
 }
 
+// maxIssues bounds the issues that are shown of recordings. maxDetails bounds the lines of one
+// kind about what was not judged.
+const (
+	maxIssues  = 1000
+	maxDetails = 100
+)
+
+// addRecording adds what was found in a recording. The view keeps no more of it than it shows.
+func (v *view) addRecording(r *Recording) {
+	clear(v.byID)
+	number := map[string]int{}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Cause == "" {
+			f := *f
+			f.Refusal, f.Places = "", slices.Clone(f.Places[:min(maxPlaces, len(f.Places))])
+			v.addFinding(r.Client, number[f.Check], issue{where: r.Path, file: r.Path, finding: &f, morePlaces: len(r.Findings[i].Places) - len(f.Places)})
+		}
+		number[f.Check]++
+	}
+	for i := range r.Findings {
+		if f := r.Findings[i]; f.Cause != "" {
+			f.Places = nil
+			v.addFollowing(&f, r.Path)
+		}
+	}
+	if r.Reason != "" && r.Verdict.Rank() > Pass.Rank() {
+		v.addReason(issue{verdict: r.Verdict, where: r.Path, file: r.Path, reason: r.Reason, checks: 1})
+	}
+	for _, s := range r.Skipped {
+		v.addDetail("skipped", "%s  exchange %d, %s: %s", r.Path, s.Exchange, s.What, s.Reason)
+	}
+	for _, d := range r.Redacted {
+		text := ""
+		if len(d.Places) > 0 {
+			text = " at " + strings.Join(d.Places, "; ")
+		}
+		v.addDetail("redacted", "%s  exchange %d, %s body: judged with %s%s", r.Path, d.Exchange, d.Body, countOf(d.Values, "redacted value"), text)
+	}
+}
+
+// addDetail adds a line about what was not judged, as long as there are few of its kind.
+func (v *view) addDetail(kind, format string, args ...any) {
+	if v.detailCounts[kind]++; v.detailCounts[kind] <= maxDetails {
+		v.details = append(v.details, fmt.Sprintf("%-14s ", kind)+fmt.Sprintf(format, args...))
+	}
+}
+
 // view of recordings that were checked.
 func (c *Checked) view() *view {
-	v := &view{heading: c.heading(), summary: c.Summary, counted: c.countedFiles(), notes: c.foreignNote(), known: map[issueKind]int{}, byID: map[string]int{}}
-	for _, r := range c.Recordings {
-		number := map[string]int{}
-		for i := range r.Findings {
-			f := &r.Findings[i]
-			if f.Cause == "" {
-				v.addFinding(r.Client, number[f.Check], issue{where: r.Path, file: r.Path, finding: f})
-			}
-			number[f.Check]++
+	shown := *c.shown
+	v := &shown
+	v.heading, v.summary, v.counted, v.notes = c.heading(), c.Summary, c.countedFiles(), c.checkedNotes()
+	v.issues, v.details, v.known = slices.Clone(v.issues), slices.Clone(v.details), maps.Clone(v.known)
+	for _, kind := range slices.Sorted(maps.Keys(v.detailCounts)) {
+		if more := v.detailCounts[kind] - maxDetails; more > 0 {
+			v.details = append(v.details, fmt.Sprintf("%-14s %d more; --json lists them", kind, more))
 		}
-		for i := range r.Findings {
-			if f := &r.Findings[i]; f.Cause != "" {
-				v.addFollowing(f, r.Path)
-			}
-		}
-		if r.Reason != "" && r.Verdict.Rank() > Pass.Rank() {
-			v.addReason(issue{verdict: r.Verdict, where: r.Path, file: r.Path, reason: r.Reason, checks: 1})
-		}
-		for _, s := range r.Skipped {
-			v.details = append(v.details, fmt.Sprintf("%-14s %s  exchange %d, %s: %s", "skipped", r.Path, s.Exchange, s.What, s.Reason))
-		}
-		for _, d := range r.Redacted {
-			text := fmt.Sprintf("%-14s %s  exchange %d, %s body: judged with %s", "redacted", r.Path, d.Exchange, d.Body, countOf(d.Values, "redacted value"))
-			if len(d.Places) > 0 {
-				text += " at " + strings.Join(d.Places, "; ")
-			}
-			v.details = append(v.details, text)
-		}
+	}
+	if v.hidden > 0 {
+		v.details = append(v.details, fmt.Sprintf("%-14s %d more of other kinds; --json lists them", "findings", v.hidden))
 	}
 	for _, path := range c.PassedOver[:min(maxPassedOver, len(c.PassedOver))] {
 		v.details = append(v.details, fmt.Sprintf("%-14s %s: is not a recording", "passed over", path))

@@ -1,6 +1,7 @@
 package fileutil
 
 import (
+	"bufio"
 	"errors"
 	"io/fs"
 	"os"
@@ -72,4 +73,47 @@ func fillFile(f diskFile, data []byte, perm fs.FileMode) error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
+}
+
+// Draft is a file that is written piece by piece and takes its place when it is whole. It stands
+// in the same folder until then.
+type Draft struct {
+	*bufio.Writer
+	file    *os.File
+	path    string
+	inPlace bool
+}
+
+// NewDraft begins what is to be the file at path, with mode 0600. A device or a pipe at path is
+// written to at once.
+func NewDraft(path string) (d *Draft, err error) {
+	d = &Draft{path: path}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		d.inPlace = true
+	}
+	if d.inPlace {
+		d.file, err = os.OpenFile(path, os.O_WRONLY, 0)
+	} else {
+		d.file, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	}
+	d.Writer = bufio.NewWriterSize(d.file, 1<<16)
+	return d, err
+}
+
+// Close gives the file its name if it is whole. Else, or on an error, the old content stays and
+// nothing is left behind.
+func (d *Draft) Close(isWhole bool) error {
+	var err error
+	if isWhole {
+		err = d.Flush()
+	}
+	if d.inPlace {
+		return errors.Join(err, d.file.Close())
+	}
+	if err = errors.Join(err, fillFile(d.file, nil, 0o600)); isWhole && err == nil {
+		if err = os.Rename(d.file.Name(), d.path); err == nil {
+			return SyncDir(filepath.Dir(d.path))
+		}
+	}
+	return errors.Join(err, os.Remove(d.file.Name()))
 }

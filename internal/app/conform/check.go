@@ -2,20 +2,22 @@ package conform
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
-	"sync"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
-	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
 func (a *app) checkCommand() *cobra.Command {
@@ -24,6 +26,7 @@ func (a *app) checkCommand() *cobra.Command {
 	var session sessionFlags
 	var reports reportFlags
 	var team teamFlags
+	var part partFlags
 	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
 		Short: "Judge traffic that any tool recorded",
@@ -39,14 +42,20 @@ Our recorder notes which process sent a request. Of other recordings, --resume-a
 providers' own hosts gave the replies: a finding about a request that they accepted
 is then contradicted instead of a failure.
 
+Many recordings are judged one after the other; memory does not grow with their number.
+--journal FILE keeps each one when it is judged, and the same command goes on with the
+file after a kill. --shard 2/4 judges the second of four parts, which conform matrix puts
+together.
+
 Exits 1 when something failed, 3 when something could not be read, showed nothing
 or holds no call that was accepted, 2 when there was nothing to judge. --report
-ndjson=FILE writes each recording as a line when it is judged, as in the list
+ndjson=FILE writes each recording as a line while the check goes on, as in the list
 "recordings" of --json. --json prints ` + report.CheckedSchema + `.`,
 		Example: `  conform check recording.har
   conform check --strict --require SIG,ORD-001 cassettes > report.txt
   conform check --rules our-rules.yaml recording.har
   conform check --in-order before.har after.har --set models=gpt-5.5
+  conform check --shard 1/2 --journal 1.ndjson cassettes
   conform check --json cassettes | jq .summary`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -63,26 +72,39 @@ ndjson=FILE writes each recording as a line when it is judged, as in the list
 			if err != nil {
 				return err
 			}
-			return a.check(cmd.Context(), args, policy, session, reports, own, asJSON)
+			return a.check(cmd.Context(), checkRequest{args, cmd.Flags(), policy, session, reports, part, own, asJSON})
 		},
 	}
 	flags.addTo(cmd)
 	session.addTo(cmd)
 	reports.addTo(cmd)
 	team.addTo(cmd)
+	part.addTo(cmd)
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (a *app) check(ctx context.Context, paths []string, policy report.Policy, session sessionFlags, reports reportFlags, own []report.Rule, asJSON bool) error {
-	if err := session.resolve(); err != nil {
+// checkRequest is what conform check is asked for.
+type checkRequest struct {
+	paths   []string
+	flags   *pflag.FlagSet
+	policy  report.Policy
+	session sessionFlags
+	reports reportFlags
+	part    partFlags
+	own     []report.Rule // of the team
+	asJSON  bool
+}
+
+func (a *app) check(ctx context.Context, q checkRequest) error {
+	if err := q.session.resolve(); err != nil {
 		return err
 	}
-	files, err := a.parseReportFlags(reports.reports, asJSON)
+	files, err := a.parseReportFlags(q.reports.reports, q.asJSON)
 	if err != nil {
 		return err
 	}
-	page, err := a.newInspection(reports, files)
+	page, err := a.newInspection(q.reports, files)
 	if err != nil {
 		return err
 	}
@@ -90,39 +112,117 @@ func (a *app) check(ctx context.Context, paths []string, policy report.Policy, s
 	if err != nil {
 		return err
 	}
-	rules = append(rules, own...)
-	found, err := findRecordings(paths)
+	rules = append(rules, q.own...)
+	checked := report.BeginChecked(tool(), q.policy)
+	head := checked.CheckedHead
+	if err := q.part.addParts(&head, q.paths, q.flags, rules); err != nil {
+		return err
+	}
+	found, err := findRecordings(q.paths)
 	if err != nil {
 		return err
 	}
-	if found, err = session.group(found); err != nil {
+	if found, err = q.session.group(found); err != nil {
 		return err
 	}
-	if err := files.openStreams(a.JSON()); err != nil {
-		return err
+	if head.Shard != nil {
+		checked.CheckedHead = head
+		found = slices.DeleteFunc(found, func(f evidence.Found) bool { return !head.Shard.Holds(f.Path) })
 	}
-	recordings, passedOver, err := a.judgeAll(ctx, rules, found, session, page, policy, files)
-	for _, file := range files {
-		if file.stream != nil {
-			err = errors.Join(err, file.stream.Close())
+	slices.SortFunc(found, func(f, g evidence.Found) int { return strings.Compare(f.Path, g.Path) })
+	judge := judging{rules: rules, policy: q.policy, session: q.session, page: page}
+	if q.part.journal != "" {
+		if judge.journal, err = openCheckJournal(q.part.journal, head); err != nil {
+			return err
+		}
+		defer judge.journal.closeFile()
+		if known := judge.journal.known.Len(); known > 0 {
+			a.Note("%s: goes on after %d of %s", q.part.journal, known, cli.Count(len(found), "file", "files"))
 		}
 	}
+	return a.reportRecordings(checked, files, q.asJSON, func(add func(*report.Recording)) error {
+		if err := a.judgeAll(ctx, judge, found, checked, add); err != nil {
+			return err
+		}
+		if checked.Count() == 0 && head.Shard == nil {
+			what := "holds no recording"
+			if len(checked.PassedOver) > 0 {
+				what += ", " + checked.PassedOver[0] + " is none"
+			}
+			return cli.Usage("%s: %s; give cassettes, or files of go-vcr, vcrpy, VCR or nock, or HAR files", q.paths[0], what)
+		}
+		if judge.journal != nil {
+			return judge.journal.end()
+		}
+		return nil
+	})
+}
+
+// reportRecordings writes all reports of recordings, which each gives to add in the order of their
+// paths. It keeps none of them.
+func (a *app) reportRecordings(checked *report.Checked, files reportFiles, asJSON bool, each func(add func(*report.Recording)) error) error {
+	if asJSON {
+		files = append(files, reportFile{kind: "json", path: toStdout})
+	}
+	defer func() { _ = files.closeStreams(nil) }()
+	if err := a.openStreams(files, checked.CheckedHead); err != nil {
+		return err
+	}
+	err := each(func(r *report.Recording) {
+		checked.Add(r)
+		files.addToStreams(r)
+	})
 	if err != nil {
 		return err
 	}
-	if len(recordings) == 0 {
-		what := "holds no recording"
-		if len(passedOver) > 0 {
-			what += ", " + passedOver[0] + " is none"
+	checked.Finish()
+	err = files.closeStreams(checked)
+	if checked.Shard == nil {
+		for _, line := range checked.UnseenTeamRules() {
+			a.Say("%s", line)
 		}
-		return cli.Usage("%s: %s; give cassettes, or files of go-vcr, vcrpy, VCR or nock, or HAR files", paths[0], what)
 	}
-	checked := report.NewChecked(tool(), policy, recordings)
-	for _, line := range checked.UnseenTeamRules() {
-		a.Say("%s", line)
+	return a.deliverReport(checked, func(t *report.Terminal) { t.Checked(checked) }, checked.Summary.Exit, files, false, err)
+}
+
+// partFlags say which part of the recordings is judged, and where what was judged is kept.
+type partFlags struct{ shard, journal string }
+
+func (f *partFlags) addTo(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.shard, "shard", "", "judge a part of the recordings: 2/4 is the second of four; conform matrix puts the parts together")
+	flags.StringVar(&f.journal, "journal", "", "keep each recording in `FILE` as it is judged; a check that was interrupted goes on with it")
+	cli.CommandLineOnly(flags, "journal") // of the recordings that are named beside it
+}
+
+// addParts adds to the head of a report what tells it from other checks: the shard, the rules and
+// the arguments on which verdicts depend, with a digest of the files that they name.
+func (f *partFlags) addParts(head *report.CheckedHead, paths []string, flags *pflag.FlagSet, rules []report.Rule) error {
+	if f.shard != "" {
+		shard, err := report.ParseShard(f.shard)
+		if err != nil {
+			return cli.Usage("--shard: %w", err)
+		}
+		if flags.Changed("in-order") {
+			return cli.Usage("--shard: --in-order makes one session of all recordings, which has no parts; leave one out")
+		}
+		head.Shard = &shard
 	}
-	checked.PassedOver = passedOver
-	return a.deliverReport(checked, func(t *report.Terminal) { t.Checked(checked) }, checked.Summary.Exit, files, asJSON, nil)
+	head.Rules, head.Arguments = report.RuleNames(rules), slices.Clone(paths)
+	for _, name := range []string{"resume-at", "in-order", "foreign", "set", "prices", "rules"} {
+		flag := flags.Lookup(name)
+		if !flag.Changed {
+			continue
+		}
+		argument := "--" + name + "=" + flag.Value.String()
+		for _, file := range strings.Split(strings.Trim(flag.Value.String(), "[]"), ",") {
+			if data, err := os.ReadFile(strings.TrimPrefix(file, "models=")); err == nil {
+				argument += fmt.Sprintf(" (%.4x)", sha256.Sum256(data))
+			}
+		}
+		head.Arguments = append(head.Arguments, argument)
+	}
+	return nil
 }
 
 func tool() report.Tool { return report.Tool{Name: program.Name, Version: cli.Version()} }
@@ -146,56 +246,96 @@ func findRecordings(paths []string) ([]evidence.Found, error) {
 	return all, nil
 }
 
-// judgeAll reads and judges on every processor. Files below a directory that are not
-// recordings come back as passed over; by a strict policy, they are not testable.
-func (a *app) judgeAll(
-	ctx context.Context, rules []report.Rule, found []evidence.Found, session sessionFlags, page *inspection,
-	policy report.Policy, files reportFiles,
-) (list []report.Recording, passedOver []string, err error) {
+// judging is what a recording is judged with.
+type judging struct {
+	rules   []report.Rule
+	policy  report.Policy
+	session sessionFlags
+	journal *checkJournal // nil for none
+	page    *inspection   // nil for none
+}
+
+// judgeAll reads and judges on every processor, and gives the recordings to add in their order.
+// Files below a directory that are not recordings are passed over; by a strict policy, they are
+// not testable.
+func (a *app) judgeAll(ctx context.Context, j judging, found []evidence.Found, checked *report.Checked, add func(*report.Recording)) error {
 	bar := a.StartProgress("checked")
 	defer bar.Done()
-	out := make([]*report.Recording, len(found))
-	read := make([]evidence.Recording, len(found)) // kept for a page only
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	var streaming sync.Mutex
-	for i, f := range found {
-		group.Go(func() error {
-			if ctx.Err() != nil {
-				return cli.Fail(report.ExitInterrupted, "interrupted; no verdict was reached")
-			}
-			defer bar.Step(len(found))
-			a.Log().Info("reading", "file", f.Path)
-			f.Named = f.Named || policy.Strict
-			rec, judged := judgeRecording(rules, f, session)
-			if out[i] = judged; page != nil {
-				read[i] = rec
-			}
-			streaming.Lock()
-			defer streaming.Unlock()
-			for _, file := range files {
-				if file.stream == nil || judged == nil {
-					continue
-				}
-				if err := judged.WriteLine(file.stream, policy); err != nil {
-					return fmt.Errorf("%s: the ndjson report cannot be written: %w", file.path, fileutil.Reason(err))
-				}
-			}
-			return nil
-		})
+	judge := func(i int) (*judgedFile, error) {
+		defer bar.Step(len(found))
+		a.Log().Info("reading", "file", found[i].Path)
+		found[i].Named = found[i].Named || j.policy.Strict
+		return j.judgeFile(found[i])
 	}
-	if err := group.Wait(); err != nil {
-		return nil, nil, err
-	}
-	for i, r := range out {
-		if r == nil {
-			passedOver = append(passedOver, found[i].Path)
-		} else {
-			list = append(list, *r)
+	return eachInOrder(ctx, len(found), judge, func(i int, file *judgedFile) {
+		if file.judged == nil {
+			checked.PassOver(found[i].Path)
+			return
+		}
+		add(file.judged)
+		j.page.keepRecording(file)
+	})
+}
+
+// judgedFile is a file with what became of it.
+type judgedFile struct {
+	recording evidence.Recording // for a page only
+	judged    *report.Recording  // nil for a file that is not a recording
+}
+
+// judgeFile judges a file, unless the journal knows it. A page needs the recording itself.
+func (j judging) judgeFile(f evidence.Found) (*judgedFile, error) {
+	if j.journal != nil && j.page == nil {
+		if r, isKnown, err := j.journal.known.Recording(f.Path); isKnown || err != nil {
+			return &judgedFile{judged: r}, err
 		}
 	}
-	page.keepRecordings(read)
-	return list, slices.Clip(passedOver), nil
+	recording, judged := judgeRecording(j.rules, f, j.session)
+	if judged != nil {
+		judged.Apply(j.policy)
+	}
+	if j.page == nil {
+		recording = evidence.Recording{}
+	}
+	file := &judgedFile{recording, judged}
+	if j.journal == nil {
+		return file, nil
+	}
+	return file, j.journal.keep(f.Path, judged)
+}
+
+// maxAhead is how many results may wait for one before them.
+const maxAhead = 256
+
+// eachInOrder calls work for each ordinal on every processor, and use with what it returns, in
+// order and one at a time. It holds few results at once.
+func eachInOrder[T any](ctx context.Context, count int, work func(i int) (T, error), use func(i int, value T)) error {
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	queue := make(chan chan T, maxAhead)
+	go func() {
+		defer close(queue)
+		for i := 0; i < count && inner.Err() == nil; i++ {
+			result := make(chan T, 1)
+			queue <- result
+			group.Go(func() error {
+				value, err := work(i)
+				result <- value
+				return err
+			})
+		}
+	}()
+	i := 0
+	for result := range queue {
+		if value := <-result; inner.Err() == nil {
+			use(i, value)
+		}
+		i++
+	}
+	if err := group.Wait(); ctx.Err() == nil {
+		return err
+	}
+	return cli.Fail(report.ExitInterrupted, "interrupted; no verdict was reached")
 }
 
 // judgeRecording returns nil for a file that is not a recording, unless the caller

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
@@ -31,18 +30,15 @@ type inspection struct {
 	adding  sync.WaitGroup
 	// feed and server are nil unless the page is shown live; the feed then has the
 	// builder.
-	feed       *inspector.Feed
-	server     *pageServer
-	recordings map[string]*evidence.Recording // of a check, by path
+	feed   *inspector.Feed
+	server *pageServer
+	files  []*judgedFile // of a check
 }
 
 // newInspection makes pages of files write what it collects. It returns nil where there
 // are none and none is shown live.
 func (a *app) newInspection(f reportFlags, files reportFiles) (*inspection, error) {
-	n := &inspection{
-		builder:    inspector.NewBuilder(inspector.Options{Redactor: newPageRedactor(a.Environ), Share: f.share}),
-		recordings: map[string]*evidence.Recording{},
-	}
+	n := &inspection{builder: inspector.NewBuilder(inspector.Options{Redactor: newPageRedactor(a.Environ), Share: f.share})}
 	isWanted := f.serve != ""
 	for i := range files {
 		if write := pageWriters[files[i].kind]; write != nil {
@@ -110,39 +106,30 @@ func (n *inspection) makePage(doc reportDocument) inspector.Page {
 		n.builder.Judge(d.Results, d.Cases)
 		return n.builder.Page(inspector.RunHead(d))
 	case *report.Checked:
-		n.addRecordings(d)
+		n.addRecordings()
 		return n.builder.Page(inspector.CheckHead(d))
 	}
 	return inspector.Page{}
 }
 
-// keepRecordings keeps what was read for the page.
-func (n *inspection) keepRecordings(recordings []evidence.Recording) {
-	if n == nil {
-		return
-	}
-	for i := range recordings {
-		n.recordings[recordings[i].Path] = &recordings[i]
+// keepRecording keeps what was read for the page.
+func (n *inspection) keepRecording(file *judgedFile) {
+	if n != nil {
+		n.files = append(n.files, file)
 	}
 }
 
 // addRecordings adds what was checked, once. A secret that one recording tells is taken
 // out of all.
-func (n *inspection) addRecordings(checked *report.Checked) {
-	if n.recordings == nil {
-		return
+func (n *inspection) addRecordings() {
+	for _, file := range n.files {
+		n.builder.Learn(&file.recording.Evidence)
 	}
-	for _, rec := range n.recordings {
-		n.builder.Learn(&rec.Evidence)
+	for _, file := range n.files {
+		file.recording.Path = file.judged.Path // of one that could not be read
+		n.builder.Add(observationOfRecording(file.recording, *file.judged))
 	}
-	for _, judged := range checked.Recordings {
-		rec := n.recordings[judged.Path]
-		if rec == nil { // it could not be read
-			rec = &evidence.Recording{Path: judged.Path}
-		}
-		n.builder.Add(observationOfRecording(*rec, judged))
-	}
-	n.recordings = nil
+	n.files = nil
 }
 
 func observationOf(run harness.CaseRun, results []report.Result) inspector.Observation {

@@ -2,9 +2,12 @@ package conform
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"sync"
 
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
@@ -18,13 +21,12 @@ type journalFile struct {
 	found *report.Journal // what stood in it; nil where it was empty
 }
 
-// openJournal opens or creates a journal.
+// openJournal opens or creates the journal of a run.
 func openJournal(path string) (*journalFile, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, cli.Usage("%s: the journal cannot be opened: %w", path, fileutil.Reason(err))
+	j := &journalFile{path: path}
+	if err := j.openFile(); err != nil {
+		return nil, err
 	}
-	j := &journalFile{path: path, file: file}
 	if err := j.read(); err != nil {
 		j.closeFile()
 		return nil, err
@@ -32,10 +34,18 @@ func openJournal(path string) (*journalFile, error) {
 	return j, nil
 }
 
-func (j *journalFile) read() error {
+func (j *journalFile) openFile() (err error) {
+	if j.file, err = os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return cli.Usage("%s: the journal cannot be opened: %w", j.path, fileutil.Reason(err))
+	}
 	if err := fileutil.TryLock(j.file); err != nil {
+		j.closeFile()
 		return cli.Usage("%s: another run writes to this journal; name another file", j.path)
 	}
+	return nil
+}
+
+func (j *journalFile) read() error {
 	data, err := readAtMost(j.file, maxReportBytes)
 	switch {
 	case err != nil:
@@ -107,6 +117,72 @@ func (j *journalFile) appendLine(line []byte) error {
 }
 
 func (j *journalFile) closeFile() { _ = fileutil.CloseLocked(j.file) }
+
+// checkJournal keeps what conform check has judged. It may be used from any goroutine.
+type checkJournal struct {
+	journalFile
+	mu    sync.Mutex
+	known *report.CheckedFile
+}
+
+// openCheckJournal opens or creates the journal of the check that head describes. It goes on with
+// what a check that did not get to its end has left; any other journal of a check begins again.
+func openCheckJournal(path string, head report.CheckedHead) (_ *checkJournal, err error) {
+	j := &checkJournal{journalFile: journalFile{path: path}}
+	if err := j.openFile(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			j.closeFile()
+		}
+	}()
+	info, err := j.file.Stat()
+	if err != nil {
+		return nil, cli.Usage("%s: cannot be read: %w", path, fileutil.Reason(err))
+	}
+	begin := make([]byte, min(info.Size(), int64(len(report.JournalBegin))))
+	if _, err := j.file.ReadAt(begin, 0); err != nil || !strings.HasPrefix(report.JournalBegin, string(begin)) {
+		return nil, cli.Usage("%s: is not a journal, so it is left alone; name another file", path)
+	}
+	if j.known, err = report.ReadCheckJournal(path, j.file, info.Size()); err != nil {
+		return nil, cli.Usage("%w; name another file", err)
+	}
+	if j.known.Whole > 0 && !j.known.Ended {
+		if why := j.known.Head.Differs(head); why != "" {
+			return nil, cli.Usage("%s: is the journal of another check that was interrupted (%s); name another file or delete it", path, why)
+		}
+		return j, j.cutAt(j.known.Whole)
+	}
+	var line []byte
+	if j.known, line, err = report.BeginCheckJournal(head); err == nil {
+		err = j.cutAt(0)
+	}
+	if err == nil {
+		err = j.keepLine(line, nil)
+	}
+	return j, err
+}
+
+// keep adds a recording, or a file that is none. A kill of this process does not lose it.
+func (j *checkJournal) keep(path string, r *report.Recording) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.keepLine(j.known.Line(path, r))
+}
+
+// end says that the check got to its end.
+func (j *checkJournal) end() error { return errors.Join(j.keepLine(j.known.EndLine()), j.file.Sync()) }
+
+func (j *checkJournal) keepLine(line []byte, err error) error {
+	if err == nil {
+		_, err = j.file.Write(line)
+	}
+	if err != nil {
+		return j.writeError(err)
+	}
+	return nil
+}
 
 // maxReportBytes bounds a report or journal that is read.
 const maxReportBytes = 256 << 20

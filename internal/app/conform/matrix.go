@@ -2,6 +2,8 @@ package conform
 
 import (
 	"io"
+	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -24,17 +26,19 @@ func (a *app) matrixCommand() *cobra.Command {
 		Use:   "matrix REPORT...",
 		Short: "Put the shards of a run together, and runs of several agents side by side",
 		Long: `Put the shards of a run together, and runs of several agents side by side. REPORT is a
-JSON report of conform run or its journal.
+JSON report of conform run or its journal, or one of conform check --shard.
 
 The shards of one run give the report that the run would have given in one piece, with
 its exit code. They must come from the same program, agent, set, sources, seed, filter,
-policy and baseline, and none may be missing. Runs of several agents give a table.
+policy and baseline, and none may be missing. Runs of several agents give a table. The
+shards of a check give the report of all its recordings.
 
 Exits as the run does, of several runs as the worst of them; 2 when the reports do not
 fit together. --json prints ` + report.RunSchema + ` of one run, ` + report.MatrixSchema + ` of several.`,
-		Example: `  conform matrix shard-1.json shard-2.json --report junit=report.xml
+		Example: `  conform matrix check-1.json check-2.json
+  conform matrix shard-1.json shard-2.json --report junit=report.xml
   conform matrix rkat.json codex.json --by requirement --markdown`,
-		Args: cli.Args(1, -1, "one or more JSON reports or journals of conform run"),
+		Args: cli.Args(1, -1, "one or more JSON reports or journals of conform run or check"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.runMatrix(args, f) },
 	}
 	f.addTo(cmd)
@@ -55,6 +59,13 @@ func (a *app) runMatrix(paths []string, f matrixFlags) error {
 	if _, err := a.newInspection(reportFlags{}, files); err != nil {
 		return err
 	}
+	merged := files
+	if f.markdown {
+		merged = append(slices.Clip(files), reportFile{kind: "markdown", path: toStdout, write: reportWriters["markdown"]})
+	}
+	if isCheck, err := a.mergeChecked(paths, merged, f.asJSON); isCheck || err != nil {
+		return err
+	}
 	var parts []report.Part
 	for _, path := range paths {
 		ran, err := readReport(path)
@@ -68,7 +79,7 @@ func (a *app) runMatrix(paths []string, f matrixFlags) error {
 		return cli.Usage("%w", err)
 	}
 	if len(runs) == 1 {
-		return a.showMerged(runs[0].Run, files, f)
+		return a.deliverRun(runs[0].Run, merged, f.asJSON, nil)
 	}
 	m, err := report.NewMatrix(runs)
 	if err != nil {
@@ -77,12 +88,44 @@ func (a *app) runMatrix(paths []string, f matrixFlags) error {
 	return a.showMatrix(m, files, f)
 }
 
-// showMerged shows one run as conform run does.
-func (a *app) showMerged(ran *report.Run, files reportFiles, f matrixFlags) error {
-	if f.markdown {
-		files = append(files, reportFile{kind: "markdown", path: toStdout, write: reportWriters["markdown"]})
+// mergeChecked merges the shards of a check. It reports false where the first file is not of
+// conform check.
+func (a *app) mergeChecked(paths []string, files reportFiles, asJSON bool) (isCheck bool, err error) {
+	var parts []*report.CheckedFile
+	for _, path := range paths {
+		file, err := os.Open(path)
+		if err != nil {
+			return true, cli.Unreadable(path, err)
+		}
+		defer func() { _ = file.Close() }()
+		info, err := file.Stat()
+		if err != nil {
+			return true, cli.Unreadable(path, err)
+		}
+		part, err := report.OpenChecked(path, file, info.Size())
+		switch {
+		case err != nil:
+			return true, cli.Usage("%w", err)
+		case part == nil && len(parts) == 0:
+			return false, nil
+		case part == nil:
+			return true, cli.Usage("%s: is not of conform check, as %s is; name the shards of one check", path, parts[0].Name)
+		}
+		parts = append(parts, part)
 	}
-	return a.deliverRun(ran, files, f.asJSON, nil)
+	if i := slices.IndexFunc(files, func(f reportFile) bool { return pageWriters[f.kind] != nil }); i >= 0 {
+		return true, cli.Usage("--report %s: the shards of a check keep no bodies to show; give the recordings to conform check", files[i].kind)
+	}
+	checked, each, err := report.MergeChecked(parts)
+	if err != nil {
+		return true, cli.Usage("%w", err)
+	}
+	return true, a.reportRecordings(checked, files, asJSON, func(add func(*report.Recording)) error {
+		if err := each(add); err != nil {
+			return cli.Usage("%w", err)
+		}
+		return nil
+	})
 }
 
 func (a *app) showMatrix(m *report.Matrix, files reportFiles, f matrixFlags) error {

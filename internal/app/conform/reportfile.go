@@ -2,6 +2,7 @@ package conform
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,13 +24,12 @@ import (
 type reportDocument interface {
 	WriteMarkdown(w io.Writer) error
 	WriteAnnotations(w io.Writer) error
-	WriteJUnit(w io.Writer) error
 }
 
 // reportWriters are the forms of a report, by the KIND of --report KIND=FILE.
 var reportWriters = map[string]func(io.Writer, reportDocument) error{
 	"json":     func(w io.Writer, d reportDocument) error { return report.WriteJSON(w, d) },
-	"junit":    func(w io.Writer, d reportDocument) error { return d.WriteJUnit(w) },
+	"junit":    writeJUnit,
 	"markdown": func(w io.Writer, d reportDocument) error { return d.WriteMarkdown(w) },
 	githubKind: func(w io.Writer, d reportDocument) error { return d.WriteAnnotations(w) },
 	ndjsonKind: writeNDJSON,
@@ -40,13 +40,21 @@ const (
 	ndjsonKind = "ndjson"
 )
 
+var errNotRun = errors.New("is not the report of a run") // a check writes these forms as streams
+
 // writeNDJSON writes a run in the form of a journal.
 func writeNDJSON(w io.Writer, d reportDocument) error {
-	ran, ok := d.(*report.Run)
-	if !ok {
-		return errors.New("only a run has the form of a journal") // a check writes a stream
+	if ran, ok := d.(*report.Run); ok {
+		return ran.WriteJournal(w)
 	}
-	return ran.WriteJournal(w)
+	return errNotRun
+}
+
+func writeJUnit(w io.Writer, d reportDocument) error {
+	if ran, ok := d.(*report.Run); ok {
+		return ran.WriteJUnit(w)
+	}
+	return errNotRun
 }
 
 // toStdout is the FILE that stands for stdout.
@@ -57,8 +65,11 @@ type reportFile struct {
 	kind, path string
 	// write is nil for a page until [app.newInspection] sets it.
 	write func(io.Writer, reportDocument) error
-	// stream is what a check writes while it goes on, nil for a report that is written at its end.
-	stream io.WriteCloser
+	// stream writes a report of recordings while they are judged, nil for a report that is written
+	// at the end. close makes its file take its place, or leaves nothing behind.
+	stream report.CheckedWriter
+	close  func(isWhole bool) error
+	fault  error // of the stream, which then gets nothing more
 }
 
 func (f reportFile) isStdout() bool { return f.path == toStdout }
@@ -102,29 +113,80 @@ func (files reportFiles) holdPath(path string) bool {
 	return slices.ContainsFunc(files, func(f reportFile) bool { return f.path != os.DevNull && filepath.Clean(f.path) == filepath.Clean(path) })
 }
 
-// openStreams opens the files of NDJSON, of which a check writes each line when it knows it.
-func (files reportFiles) openStreams(stdout io.Writer) error {
+// openStreams opens the reports that are written while recordings are judged. NDJSON is in its
+// file at once; others get their names when they are whole. closeStreams must be called.
+func (a *app) openStreams(files reportFiles, head report.CheckedHead) error {
 	for i := range files {
 		file := &files[i]
-		if file.kind != ndjsonKind {
+		begin := streamWriters[file.kind]
+		if begin == nil {
 			continue
 		}
-		if file.isStdout() {
-			file.stream = struct {
-				io.Writer
-				io.Closer
-			}{stdout, io.NopCloser(nil)}
-			continue
-		}
-		err := os.MkdirAll(filepath.Dir(file.path), 0o750)
+		w, err := file.openStream(a.reportWriter(file.kind))
 		if err == nil {
-			file.stream, err = os.OpenFile(file.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+			file.stream, err = begin(w, head)
 		}
 		if err != nil {
-			return cli.Usage("%s: the ndjson report cannot be written: %w; name another file", file.path, fileutil.Reason(err))
+			return cli.Usage("%s: the %s report cannot be written: %w; name another file", file.path, file.kind, fileutil.Reason(err))
 		}
 	}
 	return nil
+}
+
+// streamWriters are the forms that are written recording by recording.
+var streamWriters = map[string]func(io.Writer, report.CheckedHead) (report.CheckedWriter, error){
+	"json":  report.NewDocumentWriter,
+	"junit": func(w io.Writer, _ report.CheckedHead) (report.CheckedWriter, error) { return report.NewJUnitWriter(w) },
+	ndjsonKind: func(w io.Writer, _ report.CheckedHead) (report.CheckedWriter, error) {
+		return report.NewLineWriter(w), nil
+	},
+}
+
+func (f *reportFile) openStream(stdout io.Writer) (io.Writer, error) {
+	if f.isStdout() {
+		f.close = func(bool) error { return nil }
+		return stdout, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o750); err != nil {
+		return nil, err
+	}
+	if f.kind == ndjsonKind {
+		file, err := os.OpenFile(f.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		f.close = func(bool) error { return file.Close() }
+		return file, err
+	}
+	draft, err := fileutil.NewDraft(f.path)
+	f.close = draft.Close
+	return draft, err
+}
+
+// addToStreams gives a recording to all streams.
+func (files reportFiles) addToStreams(r *report.Recording) {
+	for i := range files {
+		if file := &files[i]; file.stream != nil && file.fault == nil {
+			file.fault = file.stream.Add(r)
+		}
+	}
+}
+
+// closeStreams ends all streams; checked is nil where the report did not get to its end.
+func (files reportFiles) closeStreams(checked *report.Checked) error {
+	var errs []error
+	for i := range files {
+		file := &files[i]
+		if file.close == nil {
+			continue
+		}
+		if checked != nil && file.stream != nil && file.fault == nil {
+			file.fault = file.stream.Finish(checked)
+		}
+		err := file.close(checked != nil && file.fault == nil)
+		if err = cmp.Or(file.fault, err); err != nil {
+			errs = append(errs, fmt.Errorf("%s: the %s report cannot be written: %w", file.path, file.kind, fileutil.Reason(err)))
+		}
+		file.close = nil
+	}
+	return errors.Join(errs...)
 }
 
 // takesStdout reports whether a report other than annotations goes to stdout, so that

@@ -44,7 +44,7 @@ func aspectRules() map[string]rule {
 }
 
 // judgeRequest runs the rules of the wire that need nothing but the request.
-func judgeRequest(x *exchange) map[string][]*rules.Pass {
+func (s *Trace) judgeRequest(x *exchange) map[string][]*rules.Pass {
 	if !x.asksForAnswer() && !x.isWarmUp() {
 		return nil
 	}
@@ -53,6 +53,16 @@ func judgeRequest(x *exchange) map[string][]*rules.Pass {
 	for _, l := range x.replays {
 		if !slices.ContainsFunc(l.from.reply.Items, func(it wire.Item) bool { return it.What == wire.Result }) {
 			seen.Plain[x.req.Items[l.items[0]].Msg] = true
+		}
+	}
+	if kept, isWhole := s.keptTurns(x); isWhole {
+		seen.Kept = map[string]bool{}
+		for _, from := range kept {
+			for _, items := range [][]wire.Item{from.req.Items, from.reply.Items} {
+				for i := range items {
+					seen.Kept[items[i].ID] = seen.Kept[items[i].ID] || !isOutput(&items[i])
+				}
+			}
 		}
 	}
 	return judges[x.Provider].judge(seen, func(h rules.Hosts) bool {

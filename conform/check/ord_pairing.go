@@ -5,18 +5,15 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires/openai"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // pairingRules judge calls and their results inside each single request.
 var pairingRules = map[string]rule{
-	"ORD-001/answered":      openAIAnswered,
-	"ORD-002/single-result": singleResult,
-	"ORD-003/no-orphan":     noOrphan,
-	"ORD-005/unique-calls":  uniqueCalls,
-	"ORD-005/unique-items":  uniqueItems,
-	"ORD-012/result-order":  resultOrder,
-	"ORD-012/one-message":   resultsTogether,
+	"ORD-001/answered":     keptAnswered,
+	"ORD-012/result-order": resultOrder,
+	"ORD-012/one-message":  resultsTogether,
 }
 
 func answersCall(res, call *wire.Item) bool {
@@ -33,23 +30,8 @@ func nameOf(it *wire.Item) string {
 	return strings.TrimSpace(it.Name + " " + it.ID)
 }
 
-// answeredByClient are the items of OpenAI's models that wait for an output of the client.
-var answeredByClient = []string{"function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call"}
-
-// waitsForClient reports whether an item of OpenAI's model needs an output of the client. The
-// provider itself runs shells in its containers and searches the tools that it was given, and
-// it goes on without the output of a call that is async.
-func waitsForClient(it *wire.Item) bool {
-	n := it.Begun()
-	switch it.Type {
-	case "shell_call":
-		where := n.Get("environment").Get("type").Text()
-		return where == "" || where == "local"
-	case "tool_search_call":
-		return n.Get("execution").Text() == "client"
-	}
-	return slices.Contains(answeredByClient, it.Type) && !n.Get("async").True()
-}
+// waitsForClient reports whether an item of OpenAI's model needs an output of the client.
+func waitsForClient(it *wire.Item) bool { return openai.WaitsForClient(it.Type, it.Begun()) }
 
 // isOutput reports whether an item of OpenAI's answers a call.
 func isOutput(it *wire.Item) bool {
@@ -82,16 +64,13 @@ func (s *Trace) keptTurns(x *exchange) (kept []*exchange, isWhole bool) {
 // isOpaqueHistory reports whether an item stands for others that it does not show.
 func isOpaqueHistory(it wire.Item) bool { return it.Type == referenceType || isCompaction(&it) }
 
-// openAIAnswered: a result may stand anywhere after its call, which the request holds or the
-// provider keeps (O-10).
-func openAIAnswered(s *Trace, r *report) {
-	s.eachRequest(func(x *exchange) { callsAnswered(s, x, r) })
+// keptAnswered: a call that the provider keeps has its output behind it or in the request
+// (O-10).
+func keptAnswered(s *Trace, r *report) {
+	s.eachRequest(func(x *exchange) { s.judgeKept(x, r) })
 }
 
-func callsAnswered(s *Trace, x *exchange, r *report) {
-	if x.Provider != evidence.OpenAI {
-		return
-	}
+func (s *Trace) judgeKept(x *exchange, r *report) {
 	describe := func(it *wire.Item) string {
 		if it.What == wire.Call {
 			return "tool call " + nameOf(it)
@@ -102,16 +81,6 @@ func callsAnswered(s *Trace, x *exchange, r *report) {
 	for i := range x.req.Items {
 		if it := &x.req.Items[i]; isOutput(it) {
 			later[it.ID] = i + 1
-		}
-	}
-	for i := range x.req.Items {
-		it := &x.req.Items[i]
-		if !waitsForClient(it) {
-			continue
-		}
-		r.addObserved(1)
-		if later[it.ID] <= i {
-			r.addFinding(x, it.Place, "O-10", "%s has no output after it", describe(it))
 		}
 	}
 	if x.isWarmUp() || slices.ContainsFunc(x.req.Items, isOpaqueHistory) {
@@ -147,28 +116,6 @@ func callsAnswered(s *Trace, x *exchange, r *report) {
 	}
 }
 
-// singleResult: one result per call. A call id used twice is another matter
-// (ORD-005), so results are counted against calls.
-func singleResult(s *Trace, r *report) {
-	s.eachRequest(func(x *exchange) {
-		calls, results := map[string]int{}, map[string]int{}
-		for i := range x.req.Items {
-			it := &x.req.Items[i]
-			switch {
-			case it.ID == "", x.Provider != evidence.OpenAI:
-			case it.What == wire.Call:
-				calls[it.ID]++
-			case it.What == wire.Result:
-				r.addObserved(1)
-				results[it.ID]++
-				if n := calls[it.ID]; n > 0 && results[it.ID] > n {
-					r.addFinding(x, it.Place, "OAI-P6", "tool call %s is answered again", it.ID)
-				}
-			}
-		}
-	})
-}
-
 func byProvider(x *exchange, anthropic, openAI, gemini string) string {
 	switch x.Provider {
 	case evidence.Anthropic:
@@ -177,44 +124,6 @@ func byProvider(x *exchange, anthropic, openAI, gemini string) string {
 		return openAI
 	}
 	return gemini
-}
-
-// noOrphan: a result answers a call the provider can see.
-func noOrphan(s *Trace, r *report) {
-	s.eachRequest(func(x *exchange) {
-		if x.Provider == evidence.OpenAI {
-			openAIOrphans(s, x, r)
-		}
-	})
-}
-
-// openAIOrphans: only where all is recorded that stands before the output, in the request and
-// in what the provider keeps, a call for it cannot be missed (O-11).
-func openAIOrphans(s *Trace, x *exchange, r *report) {
-	kept, isWhole := s.keptTurns(x)
-	if !isWhole || slices.ContainsFunc(x.req.Items, func(it wire.Item) bool { return it.Type == referenceType }) {
-		return
-	}
-	calls := map[string]bool{}
-	for _, from := range kept {
-		for _, items := range [][]wire.Item{from.req.Items, from.reply.Items} {
-			for i := range items {
-				calls[items[i].ID] = calls[items[i].ID] || !isOutput(&items[i])
-			}
-		}
-	}
-	for i := range x.req.Items {
-		it := &x.req.Items[i]
-		switch {
-		case isOutput(it) && !it.Model():
-			r.addObserved(1)
-			if !calls[it.ID] {
-				r.addFinding(x, it.Place, "O-11", "output %s answers no call before it", it.ID)
-			}
-		case it.What == wire.Call || it.Model() && it.ID != "": // a search for tools is answered as well
-			calls[it.ID] = true
-		}
-	}
 }
 
 // resultOrder: results of parallel calls stand in the order of the calls.

@@ -332,7 +332,7 @@ func resumeClosed(s *Trace, r *report) {
 		for _, pass := range p.first.aspects["ORD-001/answered"] {
 			r.addPass(p.first, pass)
 		}
-		callsAnswered(s, p.first, r)
+		s.judgeKept(p.first, r)
 	}
 }
 

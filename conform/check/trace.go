@@ -142,7 +142,7 @@ func (r bodyReader) decodeEvidence(ev *evidence.Evidence) (s *Trace) {
 	s.classifyExchanges()
 	s.collectLinks()
 	for _, x := range s.x {
-		x.aspects = judgeRequest(x)
+		x.aspects = s.judgeRequest(x)
 	}
 	return s
 }

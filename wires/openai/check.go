@@ -57,6 +57,12 @@ func judged(aspect string, r rule.Rule[*request], run func(*request, *rule.Pass)
 	return r
 }
 
+// everywhere is r as a rule that the referee holds requests to any host to.
+func everywhere(r rule.Rule[*request]) rule.Rule[*request] {
+	r.Hosts = rule.AnyHost
+	return r
+}
+
 // strictRule is a rule that the live API enforces at times or that few reports
 // speak of.
 func strictRule(r rule.Rule[*request]) rule.Rule[*request] {

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"hash"
 	"net/http"
 	"slices"
@@ -37,13 +38,17 @@ type request struct {
 	items []item
 	tools []clientTool
 	// by is the key that the items were recognised with, if they were.
-	by           seal.Key
+	by seal.Key
+	// kept are the calls that the provider puts before the request, as far as a recording
+	// shows; nil where it may not show all.
+	kept         map[string]bool
 	tokensOpened bool
 }
 
 // item is one input item. typ is never empty.
 type item struct {
 	*tree.Node
+	at     int // in the input
 	typ    string
 	id     string
 	callID string
@@ -163,13 +168,32 @@ func itemsOf(body *tree.Node) []item {
 		if !input.Is(tree.Array) || !v.Is(tree.Object) {
 			continue
 		}
-		it := item{Node: v, typ: itemType(v), id: v.Get("id").Text(), callID: v.Get("call_id").Text()}
+		it := item{Node: v, at: i, typ: itemType(v), id: v.Get("id").Text(), callID: v.Get("call_id").Text()}
 		if it.typ == inputMessage || it.typ == outputMessage {
 			it.typ = "message"
 		}
 		items = append(items, it)
 	}
 	return items
+}
+
+// path leads to the item in the body.
+func (i *item) path() string { return fmt.Sprintf("input[%d]", i.at) }
+
+// isCall reports whether the item calls a function or a tool in plain text.
+func (i *item) isCall() bool { return i.typ == "function_call" || i.typ == "custom_tool_call" }
+
+// isResult reports whether the item answers such a call.
+func (i *item) isResult() bool {
+	return i.typ == "function_call_output" || i.typ == "custom_tool_call_output"
+}
+
+// label names a call or an output for people.
+func (i *item) label() string {
+	if i.isCall() {
+		return strings.TrimSpace("tool call " + i.Get("name").Text() + " " + i.callID)
+	}
+	return i.typ + " " + i.callID
 }
 
 // isModels reports whether a provider wrote the item.

@@ -1,32 +1,39 @@
 package openai
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 var pairRules = []rule.Rule[*request]{
-	liveRule("O-9", "no two items have the same id", reported, rule.High, uniqueIDs),
+	everywhere(judged("ORD-005/unique-items", liveRule("O-9", "no two items have the same id", reported, rule.High, nil), uniqueIDs)),
 	liveRule("O-12", "a stored reasoning item is followed by the item it led to", recorded, rule.High, reasoningFollowed),
 	liveRule("O-13", "a stored item is directly behind the reasoning that led to it", reported, rule.High, reasoningPrecedes),
-	liveRule("O-10", "a call has its output", reported, rule.High, callsAnswered),
-	liveRule("O-11", "an output has its call, which stands before it", reported, rule.High, outputsCalled),
-	strictRule(liveRule("OAI-P6", "a call has one output", reported, rule.Low, answeredOnce)),
+	everywhere(judged("ORD-001/answered", liveRule("O-10", "a call has its output", reported, rule.High, nil), callsAnswered)),
+	everywhere(judged("ORD-003/no-orphan", liveRule("O-11", "an output has its call, which stands before it", reported, rule.High, nil), outputsCalled)),
+	everywhere(judged("ORD-002/single-result", strictRule(liveRule("OAI-P6", "a call has one output", reported, rule.Low, nil)), answeredOnce)),
 	strictRule(liveRule("O-12", "reasoning is followed by an item of the model, before anybody else says something", inferred, rule.Low, notAlone)),
 }
 
-func uniqueIDs(q *request, _ rule.Env) *rule.Refusal {
-	seen := map[string]bool{}
+func uniqueIDs(q *request, p *rule.Pass) {
+	first := map[string]*item{}
 	for i := range q.items {
-		id := q.items[i].id
-		if id != "" && seen[id] {
-			return invalid("", "input", "Duplicate item found with id %s. Remove duplicate items from your input and try again.", id)
+		it := &q.items[i]
+		if it.id == "" {
+			continue
 		}
-		seen[id] = true
+		p.Observe()
+		if was := first[it.id]; was != nil {
+			p.Report(it.path(), "item id %s is already used at %s", it.id, was.path()).
+				Refuse(invalid("", "input", "Duplicate item found with id %s. Remove duplicate items from your input and try again.", it.id))
+		} else {
+			first[it.id] = it
+		}
 	}
-	return nil
 }
 
 // storedPlace is where an item stood that the provider keeps: its neighbours are
@@ -78,21 +85,21 @@ func reasoningPrecedes(q *request, env rule.Env) *rule.Refusal {
 // blanks.
 var clientCalls = []string{"function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call"}
 
-// waitsForClient reports whether the item needs an output of the client: shells in containers
-// and searches among tools that it was given are run by the provider, and a call that is
-// async may stay open.
-func (i *item) waitsForClient() bool {
-	switch i.typ {
+// WaitsForClient reports whether an item of a type needs an output of the client: shells in
+// containers and searches among tools that it was given are run by the provider, and a call
+// that is async may stay open.
+func WaitsForClient(typ string, item *tree.Node) bool {
+	switch typ {
 	case "shell_call":
-		where := i.Get("environment").Get("type").Text()
+		where := item.Get("environment").Get("type").Text()
 		return where == "" || where == "local"
 	case "tool_search_call":
-		return i.Get("execution").Text() == "client"
+		return item.Get("execution").Text() == "client"
 	}
-	return slices.Contains(clientCalls, i.typ) && !i.Get("async").True()
+	return slices.Contains(clientCalls, typ) && !item.Get("async").True()
 }
 
-func callsAnswered(q *request, _ rule.Env) *rule.Refusal {
+func callsAnswered(q *request, p *rule.Pass) {
 	last := map[string]int{} // by call id: a search may be answered as a function is
 	for i := range q.items {
 		if it := &q.items[i]; strings.HasSuffix(it.typ, "_output") {
@@ -101,15 +108,22 @@ func callsAnswered(q *request, _ rule.Env) *rule.Refusal {
 	}
 	for i := range q.items {
 		it := &q.items[i]
-		if at, done := last[it.callID]; it.waitsForClient() && (!done || at < i) {
-			return invalid("", "input", "No tool output found for %s %s.", strings.ReplaceAll(it.typ, "_", " "), it.callID)
+		if !WaitsForClient(it.typ, it.Node) {
+			continue
+		}
+		p.Observe()
+		if at, done := last[it.callID]; !done || at < i {
+			p.Report(it.path(), "%s has no output after it", it.label()).
+				Refuse(invalid("", "input", "No tool output found for %s %s.", strings.ReplaceAll(it.typ, "_", " "), it.callID))
 		}
 	}
-	return nil
 }
 
-func outputsCalled(q *request, env rule.Env) *rule.Refusal {
-	open := map[call]bool{}
+// outputsCalled reports an output without any call, where all that stands before it is
+// known; the provider asks for a call of its type.
+func outputsCalled(q *request, p *rule.Pass) {
+	open, calls := map[call]bool{}, maps.Clone(q.kept)
+	isKnown := q.kept != nil && !slices.ContainsFunc(q.items, func(i item) bool { return i.typ == "item_reference" })
 	for i := range q.items {
 		it := &q.items[i]
 		open[call{it.typ, it.callID}] = true
@@ -117,29 +131,52 @@ func outputsCalled(q *request, env rule.Env) *rule.Refusal {
 			open[call{"function_call", it.callID}] = true // clients may answer it so: recorded
 		}
 		typ, isOutput := strings.CutSuffix(it.typ, "_output")
-		if isOutput && slices.Contains(clientCalls, typ) && !open[call{typ, it.callID}] && !q.continuesStored(env.Key) {
-			return invalid("", "input", "No tool call found for %s output with call_id %s.", strings.ReplaceAll(typ, "_", " "), it.callID)
+		isOutput = isOutput && slices.Contains(clientCalls, typ)
+		var refusal *rule.Refusal
+		if isOutput && !open[call{typ, it.callID}] && !q.continuesStored(p.Key) {
+			refusal = invalid("", "input", "No tool call found for %s output with call_id %s.", strings.ReplaceAll(typ, "_", " "), it.callID)
+		}
+		isSearch := it.typ == "tool_search_output" && !it.isModels() && it.callID != ""
+		switch {
+		case !isKnown:
+			p.Refuse(refusal)
+		case !isOutput && !isSearch:
+			calls[it.callID] = it.isCall() || it.callID != ""
+		default:
+			if p.Observe(); !calls[it.callID] {
+				p.Report(it.path(), "output %s answers no call before it", it.callID).Refuse(refusal)
+			} else {
+				p.Refuse(refusal)
+			}
 		}
 	}
-	return nil
 }
 
 // call is what an output belongs to.
 type call struct{ typ, id string }
 
-func answeredOnce(q *request, _ rule.Env) *rule.Refusal {
-	seen := map[call]bool{}
+// answeredOnce counts outputs against calls; the provider looks at functions alone.
+func answeredOnce(q *request, p *rule.Pass) {
+	calls, results, functions := map[string]int{}, map[string]int{}, map[string]bool{}
 	for i := range q.items {
 		it := &q.items[i]
-		if it.typ != "function_call_output" {
+		if it.isCall() {
+			calls[it.callID]++
+		}
+		if !it.isResult() || it.callID == "" {
 			continue
 		}
-		if c := (call{it.typ, it.callID}); seen[c] {
-			return invalid("", "input", "Duplicate function_call_output for call_id '%s'. Each function_call must have exactly one matching function_call_output.", it.callID)
+		p.Observe()
+		if results[it.callID]++; calls[it.callID] > 0 && results[it.callID] > calls[it.callID] {
+			p.Report(it.path(), "tool call %s is answered again", it.callID)
 		}
-		seen[call{it.typ, it.callID}] = true
+		if it.typ == "function_call_output" {
+			if functions[it.callID] {
+				p.Refuse(invalid("", "input", "Duplicate function_call_output for call_id '%s'. Each function_call must have exactly one matching function_call_output.", it.callID))
+			}
+			functions[it.callID] = true
+		}
 	}
-	return nil
 }
 
 // notAlone lets the reasoning pass that its reply ended with.

@@ -101,6 +101,9 @@ type Seen struct {
 	// Plain holds the ordinals of the messages whose recorded reply held no result of a
 	// tool that the provider ran itself.
 	Plain map[int]bool
+	// Kept holds the ids of the calls that the provider puts before the request, nil where
+	// more than the recorded ones may stand there.
+	Kept map[string]bool
 }
 
 // Judge runs the rules that judge aspects over a request and returns their passes by

@@ -1,0 +1,127 @@
+package openai
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/rule"
+)
+
+// refereeRules report what the schema refuses in items, and what nothing refuses.
+var refereeRules = []rule.Rule[*request]{
+	everywhere(judged("ORD-015/id-form", liveRule("O-8", "ids have their length, their characters and the prefix of their type", reported, rule.High, nil), idsFormed)),
+	everywhere(judged("ORD-015/roles", liveRule("O-5", "roles are known", reported, rule.High, nil), rolesKnown)),
+	everywhere(judged("ORD-015/arguments", liveRule("O-5", "a call's arguments are a string", reported, rule.High, nil), argumentsQuoted)),
+	everywhere(judged("ORD-015/parts", liveRule("O-16", "content parts fit the role", reported, rule.High, nil), partsFitRole)),
+	judged("ORD-015/parts", liveRule("O-17", "reasoning comes back encrypted, not as text", reported, rule.High, nil), reasoningEncrypted),
+	everywhere(judged("ORD-005/unique-calls", liveRule("OAI-P6", "no two calls have one id", reported, rule.Low, nil), callsUnique)),
+}
+
+func idsFormed(q *request, p *rule.Pass) {
+	for i := range q.items {
+		it := &q.items[i]
+		if it.isCall() || it.isResult() {
+			if p.Observe(); len(it.callID) < 1 || len(it.callID) > 64 {
+				p.Report(it.path(), "call_id has %d characters, 1 to 64 are allowed", len(it.callID)).Rule = "O-7"
+			}
+		}
+		prefix := idPrefix(it.typ)
+		if prefix == "" || it.Get("id").Text() == "" && it.Get("id").Raw() != `""` {
+			continue
+		}
+		p.Observe()
+		switch {
+		case len(it.id) > maxID:
+			p.Report(it.path(), "id of a %s item has %d characters, 64 are allowed", it.typ, len(it.id)).Rule = "O-7"
+		case it.id == "" || !idCharacters(it.id):
+			p.Report(it.path(), "id %q of a %s item holds other characters than letters, digits, _ and -", rule.Shorten(it.id), it.typ)
+		case !strings.HasPrefix(it.id, prefix):
+			p.Report(it.path(), "id of a %s item begins with %.8q, not with %q", it.typ, it.id, prefix)
+		}
+	}
+}
+
+// idPrefix is what the ids of items of a type begin with, "" for anything.
+func idPrefix(typ string) string {
+	if typ == "message" {
+		typ = inputMessage
+	}
+	if s := itemShape.variantNamed(typ); s != nil && s.fieldNamed("id") != nil {
+		return s.fieldNamed("id").begin
+	}
+	return ""
+}
+
+func rolesKnown(q *request, p *rule.Pass) {
+	for i := range q.items {
+		it := &q.items[i]
+		role := it.Get("role")
+		if p.Observe(); role.Raw() == `""` || role.Text() != "" && !slices.Contains(roles, role.Text()) {
+			p.Report(it.path()+".role", "role %q is none of the provider's", role.Text())
+		}
+	}
+}
+
+func argumentsQuoted(q *request, p *rule.Pass) {
+	for i := range q.items {
+		if it := &q.items[i]; it.typ == "function_call" {
+			if p.Observe(); !it.Get("arguments").Is(str.kinds) {
+				p.Report(it.path(), "arguments of %s is not a string", strings.TrimPrefix(it.label(), "tool call "))
+			}
+		}
+	}
+}
+
+func partsFitRole(q *request, p *rule.Pass) {
+	for i := range q.items {
+		role := q.items[i].Get("role").Text()
+		if role == "" {
+			continue
+		}
+		for j, part := range q.items[i].Get("content").List() {
+			at, kind := fmt.Sprintf("%s.content[%d]", q.items[i].path(), j), part.Get("type").Text()
+			p.Observe()
+			switch {
+			case role == "assistant" && strings.HasPrefix(kind, "input_"):
+				p.Report(at, "the assistant says %q, which only the client can", kind)
+			case role != "assistant" && (kind == "output_text" || kind == "refusal"):
+				p.Report(at, "%s says %q, which only the assistant can", role, kind)
+			}
+		}
+	}
+}
+
+// reasoningEncrypted: models of others have nothing but the text.
+func reasoningEncrypted(q *request, p *rule.Pass) {
+	if model := q.body.Get("model").Text(); model != "" && !slices.Contains([]string{"gpt", "o"}, specs.ParseModel(model).Family) {
+		return
+	}
+	for i := range q.items {
+		it := &q.items[i]
+		if it.typ != "reasoning" {
+			continue
+		}
+		p.Observe()
+		if n := len(it.Get("content").List()); n > 0 {
+			p.Report(it.path()+".content", "reasoning item %s carries %d texts of its content", it.id, n)
+		}
+	}
+}
+
+func callsUnique(q *request, p *rule.Pass) {
+	first := map[string]*item{}
+	for i := range q.items {
+		it := &q.items[i]
+		if !it.isCall() || it.callID == "" {
+			continue
+		}
+		p.Observe()
+		if was := first[it.callID]; was != nil {
+			p.Report(it.path(), "call id %s is already used at %s", it.callID, was.path())
+		} else {
+			first[it.callID] = it
+		}
+	}
+}

@@ -49,7 +49,7 @@ func (s *Trace) judgeRequest(x *exchange) map[string][]*rules.Pass {
 		return nil
 	}
 	u, _ := url.Parse(x.Request.URL)
-	seen := rules.Seen{Path: u.Path, Header: x.Request.Header, Root: x.req.Doc, Model: x.modelAsked(), Takes: x.can, Paused: x.goesOnPaused(), Plain: map[int]bool{}}
+	seen := rules.Seen{Path: u.Path, Header: x.Request.Header, Size: len(x.Request.Body), Root: x.req.Doc, Model: x.modelAsked(), Takes: x.can, Paused: x.goesOnPaused(), Plain: map[int]bool{}}
 	for _, l := range x.replays {
 		if !slices.ContainsFunc(l.from.reply.Items, func(it wire.Item) bool { return it.What == wire.Result }) {
 			seen.Plain[x.req.Items[l.items[0]].Msg] = true

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -18,30 +17,11 @@ import (
 // mediaRules judge images and documents beyond the form of one of them, which PAR-010
 // judges (R47).
 var mediaRules = map[string]rule{
-	"MED-001/request-size":  requestSize,
 	"MED-002/document-type": documentTypes,
 	"MED-002/pdf":           pdfContent,
 	"MED-003/text":          imagesAsText,
 	"MED-004/left-out":      refusedMediaLeftOut,
 	"MED-005/address":       mediaAddresses,
-}
-
-// maxRequestBytes is the largest body that the Messages API takes.
-const maxRequestBytes = 32 << 20
-
-// requestSize: a request is no larger than the provider takes. A recording may have cut
-// the body, so that the length in its header counts as well.
-func requestSize(s *Trace, r *report) {
-	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
-		r.addObserved(1)
-		size, at := len(x.Request.Body), wire.Place{Event: -1, Off: -1}
-		if said, err := strconv.Atoi(x.Request.Header.Get("Content-Length")); err == nil && said > size {
-			size, at = said, headerPlace("content-length")
-		}
-		if size > maxRequestBytes {
-			r.addFinding(x, at, "A-49", "the request has %d bytes; %d are taken", size, maxRequestBytes)
-		}
-	})
 }
 
 // documentTypes: Anthropic takes documents in base64 as PDF only.

@@ -3,8 +3,6 @@ package check
 import (
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -13,7 +11,6 @@ var namespaceRules = map[string]rule{
 	"NSP-001/kept":      toolSearchKept,
 	"NSP-002/answered":  toolSearchAnswered,
 	"NSP-002/no-orphan": toolSearchOrphan,
-	"NSP-005/named":     callsNameNamespace,
 }
 
 // isToolSearch reports whether an item is a search for tools or what it found.
@@ -105,55 +102,4 @@ func toolSearchOrphan(s *Trace, r *report) {
 			}
 		}
 	})
-}
-
-// callsNameNamespace: a call names the namespace of a tool that is in none of the default
-// ones (O-32). Calls of another provider come without one.
-func callsNameNamespace(s *Trace, r *report) {
-	s.eachPolicyRequest(evidence.OpenAI, func(x *exchange) {
-		plain, spaces := x.toolsOfNamespaces()
-		for i := range x.req.Items {
-			it := &x.req.Items[i]
-			if it.What != wire.Call || spaces[it.Name] == "" || plain[it.Name] {
-				continue
-			}
-			r.addObserved(1)
-			if it.Node.Get("namespace").Text() == "" {
-				r.addFinding(x, it.Place, "O-32", "the call of %s names no namespace; the tool is in %q alone", nameOf(it), cutText(spaces[it.Name], 60))
-			}
-		}
-	})
-}
-
-// toolsOfNamespaces lists the tools that are in the default namespace, and for each other
-// one a namespace that it is in.
-func (x *exchange) toolsOfNamespaces() (plain map[string]bool, spaces map[string]string) {
-	plain, spaces = map[string]bool{}, map[string]string{}
-	for _, t := range x.req.Tools.List() {
-		addTool(t, plain, spaces)
-	}
-	for i := range x.req.Items {
-		if it := &x.req.Items[i]; it.Type == "tool_search_output" || it.Type == "additional_tools" {
-			for _, t := range it.Node.Get("tools").List() {
-				addTool(t, plain, spaces)
-			}
-		}
-	}
-	return plain, spaces
-}
-
-// addTool enters a tool, or those inside a namespace. A deferred tool is in a namespace of
-// its own name.
-func addTool(t *tree.Node, plain map[string]bool, spaces map[string]string) {
-	name := t.Get("name").Text()
-	switch {
-	case t.Get("type").Text() == "namespace":
-		for _, inner := range t.Get("tools").List() {
-			spaces[inner.Get("name").Text()] = name
-		}
-	case t.Get("defer_loading").True():
-		spaces[name] = name
-	default:
-		plain[name] = true
-	}
 }

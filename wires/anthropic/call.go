@@ -17,6 +17,7 @@ import (
 type call struct {
 	header http.Header
 	body   []byte
+	size   int        // of the body, in bytes
 	root   *tree.Node // nil when the body is not JSON
 	bad    error      // why
 	betas  []string
@@ -68,7 +69,7 @@ func readCall(r *http.Request, body []byte) *call {
 func parseCall(h http.Header, body []byte) *call {
 	root, err := tree.ParseStrict(body, tree.MaxDepth)
 	c := newCall(h, root)
-	c.body, c.bad = body, err
+	c.body, c.size, c.bad = body, len(body), err
 	return c
 }
 

@@ -12,7 +12,7 @@ func Aspects() []string { return rule.Aspects(rules) }
 // Judge runs the rules that need nothing but the request, for the referee.
 func Judge(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
 	c := newCall(seen.Header, seen.Root)
-	c.takes, c.paused = seen.Takes, seen.Paused
+	c.takes, c.paused, c.size = seen.Takes, seen.Paused, seen.Size
 	c.betasUnknown = len(seen.Header.Values("Anthropic-Beta")) == 0 && !keepsHeaders(seen.Header) && seen.Header.Get("Anthropic-Version") == ""
 	return rule.Judge(rules, c, holds)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,7 +20,7 @@ var transportRules = []anthropicRule{
 	sureRule("A-2", "recorded", "a request carries a valid key", keyValid),
 	sureRule("A-1", "reported", "the header anthropic-version is there", versionGiven),
 	sureRule("A-4", "reported", "every name in anthropic-beta is known", betasKnown),
-	sureRule("A-49", "documented", "the body has up to 32 MB", bodyFits),
+	judged("MED-001/request-size", sureRule("A-49", "documented", "the body has up to 32 MB", nil), bodyFits),
 	basicRule("ANT-X10", "reported", "the body is JSON without lone surrogates", isJSON),
 }
 
@@ -48,11 +49,16 @@ func betasKnown(c *call, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-func bodyFits(c *call, _ rule.Env) *rule.Refusal {
-	if len(c.body) <= maxBody {
-		return nil
+// bodyFits believes the header about a body that a recording has cut.
+func bodyFits(c *call, p *rule.Pass) {
+	size, at := c.size, ""
+	if said, err := strconv.Atoi(c.header.Get("Content-Length")); err == nil && said > size {
+		size, at = said, "content-length"
 	}
-	return &rule.Refusal{Status: http.StatusRequestEntityTooLarge, Type: typeTooLarge, Message: "Request exceeds the maximum size"}
+	if p.Observe(); size > maxBody {
+		p.Report(at, "the request has %d bytes; %d are taken", size, maxBody).
+			Refuse(&rule.Refusal{Status: http.StatusRequestEntityTooLarge, Type: typeTooLarge, Message: "Request exceeds the maximum size"})
+	}
 }
 
 func isJSON(c *call, _ rule.Env) *rule.Refusal {

@@ -14,7 +14,7 @@ var toolRules = []rule.Rule[*request]{
 	liveRule("O-20", "a function's schema has known types, an array's items, and what it refers to", reported, rule.High, soundSchemas),
 	strictRule(liveRule("O-18", "each function has a name of its own; the words are inferred", inferred, rule.Low, namesUnique)),
 	liveRule("O-19", "strict schemas are closed, require every key and have only keywords that can be enforced", recorded, rule.High, strictSchemas),
-	liveRule("O-32", "a call names the namespace of its tool where the tool is in no default one", reported, rule.Medium, callsNameNamespace),
+	judged("NSP-005/named", liveRule("O-32", "a call names the namespace of its tool where the tool is in no default one", reported, rule.Medium, nil), callsNameNamespace),
 	liveRule("O-29", "tool_choice names a tool of the request, or requires any of its tools", inferred, rule.Medium, choiceExists),
 }
 

@@ -1,6 +1,9 @@
 package openai
 
 import (
+	"cmp"
+	"strings"
+
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/rule"
@@ -64,20 +67,26 @@ func (v *signedReply) toolSearchItem(n int, status string) script.Object {
 	return script.Object{"id", v.itemID(n), "type", "tool_search_output", "status", status, "call_id", nil, "execution", "server", "tools", found}
 }
 
-// callsNameNamespace refuses a call that names no namespace where its tool is in none but
-// its own.
-func callsNameNamespace(q *request, _ rule.Env) *rule.Refusal {
-	inDefault, known := map[string]bool{}, map[string]bool{}
+// callsNameNamespace: a call names the namespace of a tool that is in none of the default
+// ones. A deferred tool is in a namespace of its own name.
+func callsNameNamespace(q *request, p *rule.Pass) {
+	inDefault, space := map[string]bool{}, map[string]string{}
 	for _, t := range q.tools {
-		known[t.name] = true
-		inDefault[t.name] = inDefault[t.name] || t.namespace == "" && !t.deferred
+		if t.namespace == "" && !t.deferred {
+			inDefault[t.name] = true
+		} else {
+			space[t.name] = cmp.Or(t.namespace, t.name)
+		}
 	}
 	for i := range q.items {
 		it := &q.items[i]
 		name := it.Get("name").Text()
-		if (it.typ == "function_call" || it.typ == "custom_tool_call") && it.Get("namespace").Text() == "" && known[name] && !inDefault[name] {
-			return invalid("", "input", "Missing namespace for function_call '%s'. It does not exist in the default namespace.", name)
+		if !it.isCall() || space[name] == "" || inDefault[name] {
+			continue
+		}
+		if p.Observe(); it.Get("namespace").Text() == "" {
+			p.Report(it.path(), "the call of %s names no namespace; the tool is in %q alone", strings.TrimPrefix(it.label(), "tool call "), rule.Shorten(space[name])).
+				Refuse(invalid("", "input", "Missing namespace for function_call '%s'. It does not exist in the default namespace.", name))
 		}
 	}
-	return nil
 }

@@ -90,6 +90,8 @@ type Seen struct {
 	// Path is that of the URL.
 	Path   string
 	Header http.Header
+	// Size is the length of the body in bytes, of which a recording may have cut some.
+	Size int
 	// Root is the body.
 	Root *tree.Node
 	// Model is the model that was asked, else the one that answered; Takes is what is

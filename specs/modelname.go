@@ -39,12 +39,20 @@ func ParseModel(name string) ModelName {
 	if at := strings.Index(bare, "claude-"); at > 0 {
 		bare = bare[at:]
 	}
-	m := ModelName{Bare: modelDate.ReplaceAllString(modelSuffix.ReplaceAllString(bare, ""), "")}
+	m := ModelName{Bare: bare}
+	if strings.Contains(bare, "-v") {
+		m.Bare = modelSuffix.ReplaceAllString(bare, "")
+	}
+	if strings.HasSuffix(m.Bare, "latest") || strings.Trim(m.Bare[max(0, len(m.Bare)-2):], "0123456789") == "" {
+		m.Bare = modelDate.ReplaceAllString(m.Bare, "")
+	}
 	for _, family := range modelFamilies {
 		if g := family.numbers.FindStringSubmatch(bare); g != nil {
 			m.Family = family.name
 			m.Major, _ = strconv.Atoi(g[1])
-			m.Minor, _ = strconv.Atoi(g[2])
+			if g[2] != "" {
+				m.Minor, _ = strconv.Atoi(g[2])
+			}
 			return m
 		}
 	}

@@ -29,7 +29,9 @@ func (d toolDeclaration) place() wire.Place {
 }
 
 // declaredTools lists the tools of a request, those in namespaces too.
-func (x *exchange) declaredTools() (list []toolDeclaration) {
+func (x *exchange) declaredTools() []toolDeclaration { return x.tools }
+
+func (x *exchange) readTools() (list []toolDeclaration) {
 	tools := x.req.Tools.List()
 	if x.req.Tools.Is(tree.Object) {
 		tools = []*tree.Node{x.req.Tools}

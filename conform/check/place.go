@@ -98,7 +98,9 @@ func (x *exchange) wasAnswered() bool {
 var modelInPath = regexp.MustCompile(`/models?/([^/:]+)(?::\d+)?(?:[:/][A-Za-z-]+)?$`)
 
 // modelNamed is the model that the request names, "" where only its host knows.
-func (x *exchange) modelNamed() string {
+func (x *exchange) modelNamed() string { return x.named }
+
+func (x *exchange) readModel() string {
 	if m := modelInPath.FindStringSubmatch(x.Request.URL); m != nil {
 		return cmp.Or(x.req.Model, m[1])
 	}

@@ -102,6 +102,9 @@ type exchange struct {
 	replays, sentBack []*link
 	// ownHost is what the exchange's IsOwnHost says; many checks ask.
 	ownHost bool
+	// named and tools are what modelNamed and declaredTools return.
+	named string
+	tools []toolDeclaration
 	// refusal is read where the reply is one.
 	refusal Refusal
 	// can is what is known of the model asked; members compares the request's
@@ -157,6 +160,7 @@ func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
 	x := &exchange{Exchange: e, n: n, wire: wires.Find(e.Provider), ownHost: e.IsOwnHost()}
 	x.req = r.request(e.Provider, e.Request.Method, e.Request.URL, e.Request.Body)
 	x.reply = r.reply(e.Provider, e.Response.Status, e.Response.Body)
+	x.named, x.tools = x.readModel(), slices.Clip(x.readTools())
 	x.runs = modelRuns(x.req.Items)
 	x.turn = turnStart(e.Provider, x.req)
 	x.asksForSummary = mentionsSummary(lastPrompt(x)) || !hasTools(x) && mentionsSummary(textOf(x.req.System))

@@ -49,7 +49,7 @@ func openToken(key seal.Key, token string) (claims, bool) {
 // standardBase64 spells a token as it was issued: what stands in JSON for bytes may be
 // of either alphabet, and some clients cut the padding.
 func standardBase64(token string) string {
-	bare := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(token, "="))
+	bare := urlAlphabet.Replace(strings.TrimRight(token, "="))
 	return bare + strings.Repeat("=", (4-len(bare)%4)%4)
 }
 

@@ -13,11 +13,13 @@ import (
 // decoder reads for the referee.
 type decoder struct{}
 
+// urlAlphabet spells base64 of URLs in the standard alphabet.
+var urlAlphabet = strings.NewReplacer("-", "+", "_", "/")
+
 // TokenKey decodes base64 in both alphabets: the provider takes both, and clients answer
 // with another than they got.
 func (decoder) TokenKey(token string) string {
-	s := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(token, "="))
-	if b, err := base64.RawStdEncoding.DecodeString(s); err == nil {
+	if b, err := base64.RawStdEncoding.DecodeString(urlAlphabet.Replace(strings.TrimRight(token, "="))); err == nil {
 		return string(b)
 	}
 	return token

@@ -37,8 +37,9 @@
 //
 // Other words: object.name takes the member of an object described above. * allows any other
 // member. ? says that only the simulator looks at the members, because they are not known well
-// enough to blame an agent, - that the referee does not count the object either, and ! that only
-// the simulator knows the type.
+// enough to blame an agent, - that the referee does not count the object either, ! that only the
+// simulator knows the type, and ~ that the simulator refuses the type and the referee leaves
+// that to a check of its own, as it does for an object that is closed with ~.
 package members
 
 import (
@@ -69,7 +70,13 @@ type Style struct {
 type Description struct {
 	Style
 	objects map[string][]*Object
-	closed  map[string]string // the rule that another type breaks, by object
+	closed  map[string]closed
+}
+
+// closed says what it is if an object is of a type that is not described: the rule, and who asks.
+type closed struct {
+	rule string
+	side Side
 }
 
 // Object describes the objects of one name and type.
@@ -81,8 +88,8 @@ type Object struct {
 	// IsOpen is set where there may be members beside those described.
 	IsOpen bool
 
-	byName                                map[string]*Member
-	simulatorOnly, isUncounted, looseType bool
+	byName                                             map[string]*Member
+	simulatorOnly, isUncounted, looseType, refusedType bool
 }
 
 // Member says what one member may hold.
@@ -116,7 +123,7 @@ type Member struct {
 
 // Parse reads a description. It panics if the file, which is part of the program, is wrong.
 func Parse(file string, style Style) *Description {
-	d := &Description{Style: style, objects: map[string][]*Object{}, closed: map[string]string{}}
+	d := &Description{Style: style, objects: map[string][]*Object{}, closed: map[string]closed{}}
 	var name string
 	lines := map[string][]string{}
 	var names []string
@@ -140,8 +147,9 @@ func Parse(file string, style Style) *Description {
 	for _, name := range names {
 		if name == "closed" {
 			for _, w := range lines[name] {
+				w, isUnasked := strings.CutSuffix(w, "~")
 				object, rule, _ := strings.Cut(w, "@")
-				d.closed[object] = rule
+				d.closed[object] = closed{rule, map[bool]Side{true: SimulatorOnly}[isUnasked]}
 			}
 			continue
 		}
@@ -169,6 +177,9 @@ func (d *Description) parseObject(words []string) *Object {
 			continue
 		case w == "!":
 			o.looseType = true
+			continue
+		case w == "~":
+			o.refusedType = true
 			continue
 		case isCopy && d.objects[from] != nil:
 			m = d.objects[from][0].byName[name]
@@ -262,7 +273,7 @@ func (d *Description) Find(name, typ string) *Object {
 // Types lists the types of an object whose members are described, in their order.
 func (d *Description) Types(name string) (types []string) {
 	for _, o := range d.objects[name] {
-		if len(o.Members) > 0 && !o.looseType {
+		if len(o.Members) > 0 && !o.looseType && !o.refusedType {
 			types = append(types, o.Types...)
 		}
 	}

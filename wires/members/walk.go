@@ -131,20 +131,23 @@ func (w *walker) object(v Value, name string, p Place) {
 		typ = w.TypeOf(name, v)
 	}
 	o := w.Find(name, typ)
-	rule, isClosed := w.closed[name]
+	closed, isClosed := w.closed[name]
 	if o == nil && !isClosed {
 		return
 	}
-	if w.inSimulatorOnly == 0 && (o == nil || !o.isUncounted) {
+	if w.inSimulatorOnly == 0 && (o != nil && !o.isUncounted || o == nil && closed.side == Both) {
 		w.Objects++
 	}
-	if o == nil || o.looseType {
-		f := Fault{Kind: UnknownType, Rule: rule, Place: p, Value: v, Name: typ, Union: name}
+	if o == nil || o.looseType || o.refusedType {
+		f := Fault{Kind: UnknownType, Rule: closed.rule, Side: closed.side, Place: p, Value: v, Name: typ, Union: name}
 		switch {
-		case o != nil:
+		case o == nil && (v.Get("type") == nil || typ == "" && w.Integers):
+			f = Fault{Kind: Missing, Side: closed.side, Place: w.under(p, "type", "type"), Value: v, Name: "type"}
+		case o == nil:
+		case o.looseType:
 			f.Side = RefereeOnly
-		case v.Get("type") == nil || typ == "" && w.Integers:
-			f = Fault{Kind: Missing, Place: w.under(p, "type", "type"), Value: v, Name: "type"}
+		default:
+			f.Side = SimulatorOnly
 		}
 		if w.add(f); o == nil {
 			return
@@ -237,7 +240,7 @@ func (w *walker) member(v Value, m *Member, p Place) {
 			w.add(f)
 		}
 		return
-	case m.Required && (v.Is(tree.Array) && len(v.Items()) == 0 || v.Is(tree.String) && v.Text() == "" && isName(m.Name)):
+	case m.Required && m.absenceSide == Both && (v.Is(tree.Array) && len(v.Items()) == 0 || v.Is(tree.String) && v.Text() == "" && isName(m.Name)):
 		f.Kind, f.Rule, f.Side = Empty, cmp.Or(m.Rule, m.AbsenceRule), RefereeOnly
 		w.add(f)
 	}
@@ -306,7 +309,7 @@ func (w *walker) faultOf(v Value, m *Member) Kind {
 			return WrongLength
 		case m.Pattern != nil && !m.Pattern.MatchString(text):
 			return WrongForm
-		case m.IsID && (!strings.HasPrefix(text, m.Begin) || strings.ContainsFunc(text, isStrange)):
+		case m.IsID && (!strings.HasPrefix(text, m.Begin) || strings.ContainsFunc(text, IsStrangeInID)):
 			return WrongID
 		case m.Types == "y" && !IsBase64(text):
 			return NotBase64
@@ -326,7 +329,8 @@ func (w *walker) faultOf(v Value, m *Member) Kind {
 	return WrongType
 }
 
-func isStrange(c rune) bool {
+// IsStrangeInID reports whether ids do not have the character.
+func IsStrangeInID(c rune) bool {
 	return (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '_' && c != '-'
 }
 

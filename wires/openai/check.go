@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/rule"
 )
 
@@ -79,26 +80,32 @@ func basicRule(r rule.Rule[*request]) rule.Rule[*request] {
 // shapeRules judge one breach of the schema each: which of them answers is
 // decided by the place in the request that is looked at first.
 var shapeRules = []rule.Rule[breach]{
-	shapeRule(breachCore, rule.Lenient, "O-3", "the request names a model and has an input", reported),
-	shapeRule(breachMissing, rule.Live, "O-3", "mandatory parameters are there, a reasoning item's summary too (OAI-R1)", reported),
-	shapeRule(breachUnknown, rule.Strict, "O-4", "there is no unknown parameter, at any depth; live notes one, for it may be new", recorded),
-	shapeRule(breachType, rule.Live, "O-5", "values have the documented type; a call's arguments are a string", recorded),
-	shapeRule(breachValue, rule.Live, "O-5", "enumerations have a documented value", recorded),
-	shapeRule(breachRange, rule.Live, "O-6", "numbers are in their range", recorded),
-	shapeRule(breachLength, rule.Live, "O-7", "strings, arrays and objects have a length in their range; a call_id 1 to 64 characters", reported),
-	shapeRule(breachID, rule.Live, "O-8", "an item's id has its type's prefix, and letters, digits, _ and - only", reported),
-	shapeRule(breachPart, rule.Live, "O-16", "content parts fit the role: output_text and refusal for the assistant", reported),
-	shapeRule(breachName, rule.Live, "O-18", "a tool's name has letters, digits, _ and - only", reported),
+	{Info: shapeInfo(rule.Lenient, "O-3", "the request names a model and has an input", reported), Broken: func(b breach, _ rule.Env) *rule.Refusal {
+		if !b.isCore {
+			return nil
+		}
+		return b.refusal()
+	}},
+	shapeRule(rule.Live, "O-3", "mandatory parameters are there, a reasoning item's summary too (OAI-R1)", reported, members.Missing),
+	shapeRule(rule.Strict, "O-4", "there is no unknown parameter, at any depth; live notes one, for it may be new", recorded, members.Unknown, members.NoBeta),
+	shapeRule(rule.Live, "O-5", "values have the documented type; a call's arguments are a string", recorded, members.WrongType, members.Null),
+	shapeRule(rule.Live, "O-5", "enumerations have a documented value", recorded, members.WrongValue, members.UnknownType),
+	shapeRule(rule.Live, "O-6", "numbers are in their range", recorded, members.OutOfRange),
+	shapeRule(rule.Live, "O-7", "strings, arrays and objects have a length in their range; a call_id 1 to 64 characters", reported, members.WrongLength),
+	shapeRule(rule.Live, "O-8", "an item's id has its type's prefix, and letters, digits, _ and - only", reported, members.WrongID),
+	shapeRule(rule.Live, "O-16", "content parts fit the role: output_text and refusal for the assistant", reported, members.UnknownType),
+	shapeRule(rule.Live, "O-18", "a tool's name has letters, digits, _ and - only", reported, members.WrongForm),
 }
 
-func shapeRule(k breachKind, least rule.Level, id, what, source string) rule.Rule[breach] {
-	return rule.Rule[breach]{
-		Info: rule.Info{ID: id, Demand: what, Source: source, Confidence: rule.High, Least: least},
-		Broken: func(b breach, _ rule.Env) *rule.Refusal {
-			if b.kind != k {
-				return nil
-			}
-			return b.Refusal
-		},
-	}
+func shapeInfo(least rule.Level, id, what, source string) rule.Info {
+	return rule.Info{ID: id, Demand: what, Source: source, Confidence: rule.High, Least: least}
+}
+
+func shapeRule(least rule.Level, id, what, source string, kinds ...members.Kind) rule.Rule[breach] {
+	return rule.Rule[breach]{Info: shapeInfo(least, id, what, source), Broken: func(b breach, _ rule.Env) *rule.Refusal {
+		if b.isCore || b.Rule != id || !slices.Contains(kinds, b.Kind) {
+			return nil
+		}
+		return b.refusal()
+	}}
 }

@@ -82,20 +82,6 @@ func newRequest(v *tree.Node, account string) *request {
 	return q
 }
 
-// schemaBreaches are what the schema finds.
-func (q *request) schemaBreaches() []breach {
-	if q.err != nil {
-		return nil
-	}
-	var w walk
-	body := &requestShape
-	if q.compacts {
-		body = &compactShape
-	}
-	w.checkRequest(body, q.body)
-	return w.breaches
-}
-
 // openTokens lets the items know what the holder of the key can tell.
 func (q *request) openTokens(k seal.Key) {
 	if q.tokensOpened && q.by == k {
@@ -168,10 +154,8 @@ func itemsOf(body *tree.Node) []item {
 		if !input.Is(tree.Array) || !v.Is(tree.Object) {
 			continue
 		}
-		it := item{Node: v, at: i, typ: itemType(v), id: v.Get("id").Text(), callID: v.Get("call_id").Text()}
-		if it.typ == inputMessage || it.typ == outputMessage {
-			it.typ = "message"
-		}
+		typ, _, _ := strings.Cut(typeOf("item", v), "/")
+		it := item{Node: v, at: i, typ: typ, id: v.Get("id").Text(), callID: v.Get("call_id").Text()}
 		items = append(items, it)
 	}
 	return items

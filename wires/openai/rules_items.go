@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // refereeRules report what the schema refuses in items, and what nothing refuses.
@@ -33,9 +35,9 @@ func idsFormed(q *request, p *rule.Pass) {
 		}
 		p.Observe()
 		switch {
-		case len(it.id) > maxID:
+		case len(it.id) > 64:
 			p.Report(it.path(), "id of a %s item has %d characters, 64 are allowed", it.typ, len(it.id)).Rule = "O-7"
-		case it.id == "" || !idCharacters(it.id):
+		case it.id == "" || strings.ContainsFunc(it.id, members.IsStrangeInID):
 			p.Report(it.path(), "id %q of a %s item holds other characters than letters, digits, _ and -", rule.Shorten(it.id), it.typ)
 		case !strings.HasPrefix(it.id, prefix):
 			p.Report(it.path(), "id of a %s item begins with %.8q, not with %q", it.typ, it.id, prefix)
@@ -45,16 +47,14 @@ func idsFormed(q *request, p *rule.Pass) {
 
 // idPrefix is what the ids of items of a type begin with, "" for anything.
 func idPrefix(typ string) string {
-	if typ == "message" {
-		typ = inputMessage
-	}
-	if s := itemShape.variantNamed(typ); s != nil && s.fieldNamed("id") != nil {
-		return s.fieldNamed("id").begin
+	if o := Members().Find("item", typ); o != nil && o.Member("id") != nil {
+		return o.Member("id").Begin
 	}
 	return ""
 }
 
 func rolesKnown(q *request, p *rule.Pass) {
+	roles := Members().Find("item", "message").Member("role").Values
 	for i := range q.items {
 		it := &q.items[i]
 		role := it.Get("role")
@@ -67,7 +67,7 @@ func rolesKnown(q *request, p *rule.Pass) {
 func argumentsQuoted(q *request, p *rule.Pass) {
 	for i := range q.items {
 		if it := &q.items[i]; it.typ == "function_call" {
-			if p.Observe(); !it.Get("arguments").Is(str.kinds) {
+			if p.Observe(); !it.Get("arguments").Is(tree.String) {
 				p.Report(it.path(), "arguments of %s is not a string", strings.TrimPrefix(it.label(), "tool call "))
 			}
 		}

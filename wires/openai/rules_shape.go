@@ -3,10 +3,11 @@ package openai
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
@@ -19,105 +20,68 @@ func invalid(code, param, format string, args ...any) *rule.Refusal {
 	}
 }
 
-// missingParameter breaks rule O-3.
-func missingParameter(p *tree.Path) *rule.Refusal {
-	return invalid("missing_required_parameter", p.String(), "Missing required parameter: '%s'.", p)
-}
-
-// unknownParameter breaks rule O-4.
-func unknownParameter(p *tree.Path) *rule.Refusal {
-	return invalid("unknown_parameter", p.String(), "Unknown parameter: '%s'.", p)
-}
-
-// wrongType breaks rule O-5.
-func wrongType(p *tree.Path, s *shape, v *tree.Node) *rule.Refusal {
-	return invalid("invalid_type", p.String(), "Invalid type for '%s': expected %s, but got %s instead.", p, s.expectedWords(), describeKind(v.Kind()))
-}
-
 // unsupportedValue breaks rule O-5, and O-16 for the parts of a message.
 func unsupportedValue(p *tree.Path, got string, values []string) *rule.Refusal {
 	return invalid("invalid_value", p.String(), "Invalid value: '%s'. Supported values are: %s.", got, quoteList(values, "and"))
 }
 
-// belowMinimum and above break rule O-6.
-func belowMinimum(p *tree.Path, s *shape, v *tree.Node) *rule.Refusal {
-	return invalid(s.unit()+"_below_min_value", p.String(), "Invalid '%s': %s below minimum value. Expected a value >= %s, but got %s instead.",
-		p, s.unit(), plainNumber(s.least), v.Raw())
-}
-
-func aboveMaximum(p *tree.Path, s *shape, v *tree.Node) *rule.Refusal {
-	return invalid(s.unit()+"_above_max_value", p.String(), "Invalid '%s': %s above maximum value. Expected a value <= %s, but got %s instead.",
-		p, s.unit(), plainNumber(s.most), v.Raw())
-}
-
-func (s *shape) unit() string {
-	if s.kinds&tree.Decimal != 0 {
-		return "decimal"
+// outOfRange breaks rule O-6.
+func outOfRange(p *tree.Path, m *members.Member, v *tree.Node) *rule.Refusal {
+	unit := "integer"
+	if m.Types == "n" {
+		unit = "decimal"
 	}
-	return "integer"
+	if n, _ := v.Number(); m.Min != nil && n < *m.Min {
+		return invalid(unit+"_below_min_value", p.String(), "Invalid '%s': %s below minimum value. Expected a value >= %s, but got %s instead.",
+			p, unit, plainNumber(*m.Min), v.Raw())
+	}
+	return invalid(unit+"_above_max_value", p.String(), "Invalid '%s': %s above maximum value. Expected a value <= %s, but got %s instead.",
+		p, unit, plainNumber(*m.Max), v.Raw())
 }
 
 func plainNumber(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// emptyString, tooLong, arrayTooLong and tooManyProperties break rule O-7.
-func emptyString(p *tree.Path) *rule.Refusal {
-	return invalid("empty_string", p.String(), "Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.", p)
-}
-
-func tooLong(p *tree.Path, most, got int) *rule.Refusal {
-	return invalid("string_above_max_length", p.String(), "Invalid '%s': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", p, most, got)
+// wrongLength breaks rule O-7.
+func wrongLength(p *tree.Path, m *members.Member, v *tree.Node) *rule.Refusal {
+	switch {
+	case v.Is(tree.Array):
+		return arrayTooLong(p, int(*m.Max), len(v.Items()))
+	case v.Is(tree.Object):
+		return invalid("object_above_max_properties", p.String(), "Invalid '%s': too many properties. Expected an object with at most %g properties, but got an object with %d properties instead.", p, *m.Max, len(v.Items()))
+	case v.Text() == "":
+		return invalid("empty_string", p.String(), "Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.", p)
+	}
+	return invalid("string_above_max_length", p.String(), "Invalid '%s': string too long. Expected a string with maximum length %s, but got a string with length %d instead.",
+		p, plainNumber(*m.Max), utf8.RuneCountInString(v.Text()))
 }
 
 func arrayTooLong(p *tree.Path, most, got int) *rule.Refusal {
 	return invalid("array_above_max_length", p.String(), "Invalid '%s': array too long. Expected an array with maximum length %d, but got an array with length %d instead.", p, most, got)
 }
 
-func tooManyProperties(p *tree.Path, most, got int) *rule.Refusal {
-	return invalid("object_above_max_properties", p.String(), "Invalid '%s': too many properties. Expected an object with at most %d properties, but got an object with %d properties instead.", p, most, got)
-}
-
-// strangeID and foreignID break rule O-8.
-func strangeID(p *tree.Path, id string) *rule.Refusal {
-	return invalid("invalid_value", p.String(), "Invalid '%s': '%s'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional characters.", p, id)
-}
-
-func foreignID(p *tree.Path, id, begin string) *rule.Refusal {
-	return invalid("invalid_value", p.String(), "Invalid '%s': '%s'. Expected an ID that begins with '%s'.", p, id, begin)
-}
-
-// patternMismatch breaks rule O-18.
-func patternMismatch(p *tree.Path, pattern *regexp.Regexp) *rule.Refusal {
-	return invalid("invalid_value", p.String(), "Invalid '%s': string does not match pattern. Expected a string that matches the pattern '%s'.", p, pattern)
-}
-
 // expectedWords names what may stand in a place.
-func (s *shape) expectedWords() string {
-	if s.enum != nil && s.kinds&^tree.Null == tree.String {
-		return "one of " + quoteList(s.enum, "or")
+func expectedWords(m *members.Member) string {
+	if m.Values != nil && m.Types == "s" {
+		return "one of " + quoteList(m.Values, "or")
 	}
 	var words []string
-	for k := tree.Bool; k <= tree.Object; k <<= 1 {
-		if s.kinds&k != 0 && (k != tree.Integer || s.kinds&tree.Decimal == 0) {
-			words = append(words, s.kindWord(k))
+	for i, letter := range "binsao" { // in the API's order
+		if strings.ContainsRune(m.Types, letter) {
+			words = append(words, []string{"boolean", "integer", "decimal", "string", "array", "object"}[i])
+		}
+		if letter == 'a' && strings.Contains(m.Types, "a") {
+			switch {
+			case m.Object != "" || m.Element != nil && m.Element.Types == "o":
+				words[len(words)-1] = "array of objects"
+			case m.Element != nil && m.Element.Types == "s":
+				words[len(words)-1] = "array of strings"
+			}
 		}
 	}
 	if len(words) == 1 {
 		return withArticle(words[0])
 	}
 	return "one of " + withArticle(words[0]) + " or " + strings.Join(words[1:], " or ")
-}
-
-func (s *shape) kindWord(k tree.Kind) string {
-	if k == tree.Array && s.elem != nil {
-		switch s.elem.kinds &^ tree.Null {
-		case tree.Object:
-			return "array of objects"
-		case tree.String:
-			return "array of strings"
-		default: // a mixture has no name
-		}
-	}
-	return nameOf(k)
 }
 
 // nameOf names a kind as the API does.

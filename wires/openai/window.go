@@ -9,17 +9,6 @@ import (
 // CompactPath is that of the call that returns a conversation compacted.
 const CompactPath = "/v1/responses/compact"
 
-// compactShape is the body of POST /v1/responses/compact. The last four members are in no
-// reference; the vendor's own client sends them.
-var compactShape = obj(
-	fieldOf("model"), fieldOf("input"), fieldOf("instructions"), fieldOf("previous_response_id"),
-	fieldOf("prompt_cache_key"), fieldOf("prompt_cache_retention"), fieldOf("prompt_cache_options"), fieldOf("service_tier"),
-	fieldOf("tools"), fieldOf("parallel_tool_calls"), fieldOf("reasoning"), fieldOf("text"),
-)
-
-// fieldOf is the member of the Responses call with a name.
-func fieldOf(name string) field { return *requestShape.fieldNamed(name) }
-
 // Window is the body that answers a request for a compacted conversation: the messages of
 // the user as they came, and one compaction that stands for all the rest.
 func Window(r script.Reply) []byte {

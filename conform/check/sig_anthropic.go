@@ -5,7 +5,6 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
-	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -16,7 +15,6 @@ var anthropicRules = map[string]rule{
 	"SIG-002/kept":            thinkingKept,
 	"SIG-003/redacted-data":   redactedData,
 	"SIG-004/leads":           thinkingLeads,
-	"SIG-005/fields":          thinkingFields,
 	"SIG-006/contiguous":      thinkingContiguous,
 }
 
@@ -128,35 +126,6 @@ func thinkingLeads(s *Trace, r *report) {
 			r.addChange(l, first.Place, items[0].Place, "A-38", "assistant message starts with %s, not with the thinking it was emitted with", first.What)
 		}
 	}
-}
-
-// thinkingFields: an empty thinking text is a text, and a signature is always
-// there (A-35, R6).
-func thinkingFields(s *Trace, r *report) {
-	s.eachRequest(func(x *exchange) {
-		if x.Provider != evidence.Anthropic {
-			return
-		}
-		for i := range x.req.Items {
-			it := &x.req.Items[i]
-			switch it.What {
-			case wire.Thinking:
-				r.addObserved(1)
-				if !it.Node.Get("thinking").Is(tree.String) {
-					r.addFinding(x, it.Place, "ANT-T5", "thinking block without a thinking text, which may be empty but not absent")
-				}
-				if it.Token == "" {
-					r.addFinding(x, it.Place, "A-35", "thinking block without a signature")
-				}
-			case wire.Redacted:
-				r.addObserved(1)
-				if it.Token == "" {
-					r.addFinding(x, it.Place, "A-6", "redacted thinking without data")
-				}
-			default: // only thinking has these fields
-			}
-		}
-	})
 }
 
 // thinkingContiguous: thinking may be left out from the start or to the end of

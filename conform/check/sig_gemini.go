@@ -6,17 +6,13 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
-	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // geminiRules judge thought signatures (reference §5.3, R22–R24).
 var geminiRules = map[string]rule{
-	"SIG-014/call-signed":     callSigned,
 	"SIG-015/signature-bytes": thoughtBytes,
-	"SIG-015/base64":          thoughtBase64,
 	"SIG-016/same-part":       samePart,
-	"SIG-016/beside-the-call": besideCall,
 	"SIG-017/signed-parts":    signedParts,
 }
 
@@ -29,26 +25,6 @@ func isDummy(token string) bool {
 		}
 	}
 	return false
-}
-
-// callSigned: from Gemini 3 on, the first call of each step of the current turn
-// carries its signature (G-17). Calls beside it carry none.
-func callSigned(s *Trace, r *report) {
-	s.eachRequest(func(x *exchange) {
-		if x.Provider != evidence.Gemini || !enforcesSignatures(x.req.Model) {
-			return
-		}
-		for i := x.turn; i < len(x.req.Items); i++ {
-			it := &x.req.Items[i]
-			if !x.isFirstCall(i) {
-				continue
-			}
-			r.addObserved(1)
-			if it.Token == "" {
-				r.addFinding(x, it.Place, "G-17", "function call %s, the first of its step in the current turn, has no thoughtSignature", nameOf(it))
-			}
-		}
-	})
 }
 
 // isFirstCall reports whether item i of the request is the first call of its content.
@@ -95,22 +71,6 @@ func issuedBy(x *exchange, key string) bool {
 		}
 	}
 	return false
-}
-
-// thoughtBase64: the field is bytes, so the provider decodes it first (G-19).
-func thoughtBase64(s *Trace, r *report) {
-	s.eachRequest(func(x *exchange) {
-		for i := range x.req.Items {
-			it := &x.req.Items[i]
-			if x.Provider != evidence.Gemini || it.Token == "" || isDummy(it.Token) {
-				continue
-			}
-			r.addObserved(1)
-			if !tree.IsBase64(it.Token) {
-				r.addFinding(x, it.Under("thoughtSignature"), "G-19", "signature %s is not base64", maskToken(it.Token))
-			}
-		}
-	})
 }
 
 // samePart: the signature of a call returns on that call. On another part it
@@ -175,23 +135,6 @@ func (l *link) isSentSigned(i int) bool {
 		}
 	}
 	return false
-}
-
-// besideCall: the signature is a member of the part, not of what the part holds.
-func besideCall(s *Trace, r *report) {
-	s.eachRequest(func(x *exchange) {
-		for i := range x.req.Items {
-			it := &x.req.Items[i]
-			if x.Provider != evidence.Gemini || it.What != wire.Call {
-				continue
-			}
-			r.addObserved(1)
-			call := it.Node.Any("functionCall", "function_call")
-			if call.Any("thoughtSignature", "thought_signature") != nil {
-				r.addFinding(x, it.Under("functionCall.thoughtSignature"), "G-3", "signature stands inside functionCall instead of beside it")
-			}
-		}
-	})
 }
 
 // signedParts: every other signature returns as well, on a part with the same

@@ -130,19 +130,6 @@ func (x *exchange) losesFollower(it, next *wire.Item) bool {
 
 // summaryParts: a summary stays a list of the same parts (R18).
 func summaryParts(s *Trace, r *report) {
-	s.eachRequest(func(x *exchange) {
-		for i := range x.req.Items {
-			it := &x.req.Items[i]
-			if x.Provider != evidence.OpenAI || it.What != wire.Thinking {
-				continue
-			}
-			r.addObserved(1)
-			if !it.Node.Get("summary").Is(tree.Array) {
-				f := r.addFinding(x, it.Place, "O-3", "reasoning item without a summary list, which may be empty but not absent")
-				f.Consequence = specs.Refused
-			}
-		}
-	})
 	s.eachPair(evidence.OpenAI, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
 		if !was.Done || slices.Equal(was.Summary, is.Summary) || !is.Node.Get("summary").Is(tree.Array) {
 			return

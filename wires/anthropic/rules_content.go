@@ -95,6 +95,27 @@ func inputsKeyed(c *call, p *rule.Pass) {
 	}
 }
 
+// thinkingSigned reports what the schema refuses, and empty signatures and data.
+func thinkingSigned(c *call, p *rule.Pass) {
+	for b := range c.blocksOf("thinking", "redacted_thinking") {
+		p.Observe()
+		if b.kind == "thinking" && b.Get("signature").Text() == "" {
+			p.Report(b.place(), "thinking block without a signature")
+		} else if b.kind == "redacted_thinking" && b.Get("data").Text() == "" {
+			p.Report(b.place(), "redacted thinking without data").Rule = "A-6"
+		}
+	}
+}
+
+// thinkingSpelled reports what the schema refuses.
+func thinkingSpelled(c *call, p *rule.Pass) {
+	for b := range c.blocksOf("thinking") {
+		if p.Observe(); !b.Get("thinking").Is(tree.String) {
+			p.Report(b.place(), "thinking block without a thinking text, which may be empty but not absent")
+		}
+	}
+}
+
 // thinkingUnmarked reports what the schema refuses.
 func thinkingUnmarked(c *call, p *rule.Pass) {
 	for b := range c.blocksOf("thinking", "redacted_thinking") {

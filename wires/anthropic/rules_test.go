@@ -185,8 +185,8 @@ func TestShape(t *testing.T) {
 		{id: "A-20", broken: aTool + "," + said(aPrompt, strings.Replace(aCall, `"a"`, `"a.b"`, 1), strings.Replace(aResult, `"a"`, `"a.b"`, 1)), passes: aTool + "," + said(aPrompt, aCall, aResult), says: "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
 		{id: "A-21", broken: strings.Replace(aTool, `"f"`, `"a.b"`, 1), passes: aTool, says: "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"},
 		{id: "A-22", broken: said(aPrompt, strings.Replace(aCall, `{}`, `"{}"`, 1), aResult), passes: said(aPrompt, aCall, aResult), says: "messages.1.content.0.tool_use.input: Input should be a valid dictionary", at: "messages[1].content[0]"},
-		{id: "A-35", broken: said(aPrompt, assistant(`{"type":"thinking","thinking":"t"}`)), says: "messages.1.content.0.thinking.signature: Field required"},
-		{id: "ANT-T5", broken: said(aPrompt, assistant(`{"type":"thinking","signature":"t"}`)), says: "messages.1.content.0.thinking.thinking: Field required"},
+		{id: "A-35", broken: said(aPrompt, assistant(`{"type":"thinking","thinking":"t"}`)), says: "messages.1.content.0.thinking.signature: Field required", at: "messages[1].content[0]"},
+		{id: "ANT-T5", broken: said(aPrompt, assistant(`{"type":"thinking","signature":"t"}`)), says: "messages.1.content.0.thinking.thinking: Field required", at: "messages[1].content[0]"},
 		{id: "A-44", broken: said(aPrompt, assistant(`{"type":"thinking","thinking":"t","signature":"x","cache_control":{"type":"ephemeral"}}`)), says: "messages.1.content.0.thinking.cache_control: Extra inputs are not permitted", at: "messages[1].content[0]"},
 		{id: "A-46", broken: said(user(`{"type":"image","source":{"type":"base64","media_type":"image/bmp","data":"AAAA"}}`)), passes: said(user(`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}`)), says: "messages.0.content.0.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"},
 	} {

@@ -2,40 +2,42 @@ package gemini
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // signatureRules are about thought signatures, which Gemini demands from
 // generation 3 on.
 var signatureRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-21", Demand: "the signature of a call stands on the call; one on the function response alone does not count", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(signedElsewhere)},
-	{Info: rule.Info{ID: "G-17", Demand: "from Gemini 3 on: in the current turn the first call of each content has its signature", Source: "documented, reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(firstCallSigned)},
+	{Info: rule.Info{ID: "G-17", Demand: "from Gemini 3 on: in the current turn the first call of each content has its signature", Source: "documented, reported", Confidence: rule.High, Least: rule.Live}, Aspect: "SIG-014/call-signed", Hosts: rule.AnyHost, Run: firstCallsSigned},
 	{Info: rule.Info{ID: "G-18", Demand: "a signature of the current turn is whole, and was issued to this account by this generation of models, on a part of this kind", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(corruptedNow)},
 	{Info: rule.Info{ID: "G-18", Demand: "so is one of a closed turn", Source: "reported", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(corruptedBefore)},
 	{Info: rule.Info{ID: "GEM-S4", Demand: "the signature of a call stands where it was issued, once: on that call, with its arguments, among as many calls", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generateOnly(callSignaturesInPlace)},
 	{Info: rule.Info{ID: "GEM-S9", Demand: "a server tool's call comes back with its signature; the words are inferred", Source: "reported", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(serverCallUnsigned)},
 }
 
-// unsignedCall is the first call of a content of the current turn that lacks a
-// signature it must have.
-func (q *request) unsignedCalls(yield func(c content, call part) bool) {
+// firstCalls yields the first call of each of the model's contents in the current turn, of a
+// model that asks for its signature.
+func (q *request) firstCalls(yield func(c content, call part) bool) {
 	if !q.model.needsSignatures() {
 		return
 	}
-	for _, c := range q.contents[q.currentTurn():] {
+	for _, c := range q.contents[min(q.currentTurn(), len(q.contents)):] {
 		if !c.isModels() {
 			continue
 		}
-		if calls := c.partsWith("functionCall"); len(calls) > 0 && calls[0].signature == "" && !yield(c, calls[0]) {
+		if calls := c.partsWith("functionCall"); len(calls) > 0 && !yield(c, calls[0]) {
 			return
 		}
 	}
 }
 
 func signedElsewhere(q *request, _ rule.Env) *rule.Refusal {
-	for c, call := range q.unsignedCalls {
-		if c.at+1 >= len(q.contents) {
+	for c, call := range q.firstCalls {
+		if call.signature != "" || c.at+1 >= len(q.contents) {
 			continue
 		}
 		for _, response := range q.contents[c.at+1].partsWith("functionResponse") {
@@ -47,11 +49,40 @@ func signedElsewhere(q *request, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-func firstCallSigned(q *request, _ rule.Env) *rule.Refusal {
-	for c, call := range q.unsignedCalls {
-		return q.signatureMissing(c, call, "the first call of its content, in the current turn")
+// firstCallsSigned: models of images do without.
+func firstCallsSigned(q *request, p *rule.Pass) {
+	if q.method == count || strings.Contains(q.model.Name, "image") {
+		return
 	}
-	return nil
+	for c, call := range q.firstCalls {
+		if p.Observe(); call.signature == "" {
+			p.Report(call.place(), "function call %s, the first of its step in the current turn, has no thoughtSignature", call.label()).
+				Refuse(q.signatureMissing(c, call, "the first call of its content, in the current turn"))
+		}
+	}
+}
+
+// signaturesDecoded reports what the transcoder refuses.
+func signaturesDecoded(q *request, p *rule.Pass) {
+	for _, c := range q.contents {
+		for _, part := range c.parts {
+			if part.signature == "" || isStandIn(part.signature, false) {
+				continue
+			}
+			if p.Observe(); !tree.IsBase64(part.signature) {
+				p.Report(part.place()+".thoughtSignature", "the signature, of %d bytes, is not base64", len(part.signature))
+			}
+		}
+	}
+}
+
+// signaturesBeside reports what the transcoder refuses.
+func signaturesBeside(q *request, p *rule.Pass) {
+	for call := range q.partsWith("functionCall") {
+		if p.Observe(); call.value.Any("thoughtSignature", "thought_signature") != nil {
+			p.Report(call.place()+".functionCall.thoughtSignature", "signature stands inside functionCall instead of beside it")
+		}
+	}
 }
 
 func (q *request) signatureMissing(c content, call part, note string) *rule.Refusal {

@@ -19,7 +19,8 @@ var transcodingRules = []rule.Rule[*request]{
 		Aspect: "ORD-015/parts", Hosts: rule.AnyHost, Run: partsSingle},
 	{Info: rule.Info{ID: "G-9", Demand: "functionResponse.response is an object", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-9"),
 		Aspect: "ORD-015/arguments", Hosts: rule.AnyHost, Run: structIn("functionResponse", "response")},
-	{Info: rule.Info{ID: "G-19", Demand: "thoughtSignature is base64, of either alphabet", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-19")},
+	{Info: rule.Info{ID: "G-19", Demand: "thoughtSignature is base64, of either alphabet", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-19"),
+		Aspect: "SIG-015/base64", Hosts: rule.AnyHost, Run: signaturesDecoded},
 }
 
 func notJSON(q *request, _ rule.Env) *rule.Refusal {

@@ -20,10 +20,11 @@ var turnRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-32", Demand: "the id of a response is that of a call, where calls have ids; the words are made up", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generateOnly(idsMismatched)},
 }
 
-// refereeRules are what models before Gemini 3 do not refuse, or none does.
+// refereeRules are what models before Gemini 3 do not refuse, or none does, or another rule.
 var refereeRules = []rule.Rule[*request]{
 	turnRule("ORD-001/answered", "G-15", "each call has a function response", "reported", rule.High, callsAnswered),
 	turnRule("ORD-002/single-result", "G-15", "a call has one function response", "reported", rule.High, answeredOnce),
+	turnRule("SIG-016/beside-the-call", "G-3", "the signature of a call stands beside it", "reported", rule.High, signaturesBeside),
 	turnRule("ORD-005/unique-calls", "G-32", "no two calls have one id", "inferred", rule.Low, callsUnique),
 }
 

@@ -112,11 +112,11 @@ func TestSignatureRules(t *testing.T) {
 	invalid := "Invalid thought signature."
 	checks(t, []ask{
 		{name: "signed", body: talk(user, called, answer)},
-		{name: "unsigned", body: talk(user, bare, answer), rule: "G-17", message: missing},
+		{name: "unsigned", at: "contents[1].parts[0]", body: talk(user, bare, answer), rule: "G-17", message: missing},
 		{name: "unsigned at the least level", path: strings.Replace(dev, "3.5-flash", "3-flash-preview", 1), body: strings.Replace(talk(user, bare, answer), `{"contents"`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"MINIMAL"}},"contents"`, 1), rule: "G-17", message: missing},
 		{name: "unsigned on Vertex", path: vertex, body: talk(user, bare, answer), rule: "G-17", message: "Unable to submit request because function call `default_api:f` in the 2. content block is missing a `thought_signature`. Learn more: https://docs.cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures"},
 		{name: "unsigned before 3", path: older, body: talk(user, bare, answer)},
-		{name: "unsigned in a closed turn", body: talk(user, bare, answer, said, user)},
+		{name: "unsigned in a closed turn", at: " ", body: talk(user, bare, answer, said, user)},
 		{name: "unsigned second step", body: talk(user, called, answer, bare, answer), rule: "G-17", message: strings.Replace(missing, "position 2", "position 4", 1)},
 		{name: "unsigned second call", body: talk(user, pair(), twice)},
 		{name: "first of two unsigned", body: talk(user, `model: {"functionCall":{"name":"f"}},`+strings.TrimPrefix(called, "model: "), strings.Replace(twice, `"g"`, `"f"`, 1)), rule: "G-17", message: missing},

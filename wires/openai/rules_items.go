@@ -18,6 +18,7 @@ var refereeRules = []rule.Rule[*request]{
 	everywhere(judged("ORD-015/arguments", liveRule("O-5", "a call's arguments are a string", reported, rule.High, nil), argumentsQuoted)),
 	everywhere(judged("ORD-015/parts", liveRule("O-16", "content parts fit the role", reported, rule.High, nil), partsFitRole)),
 	judged("ORD-015/parts", liveRule("O-17", "reasoning comes back encrypted, not as text", reported, rule.High, nil), reasoningEncrypted),
+	everywhere(judged("SIG-010/summary", liveRule("O-3", "reasoning has a list of summaries", reported, rule.High, nil), summariesListed)),
 	everywhere(judged("ORD-005/unique-calls", liveRule("OAI-P6", "no two calls have one id", reported, rule.Low, nil), callsUnique)),
 }
 
@@ -106,6 +107,16 @@ func reasoningEncrypted(q *request, p *rule.Pass) {
 		p.Observe()
 		if n := len(it.Get("content").List()); n > 0 {
 			p.Report(it.path()+".content", "reasoning item %s carries %d texts of its content", it.id, n)
+		}
+	}
+}
+
+func summariesListed(q *request, p *rule.Pass) {
+	for i := range q.items {
+		if it := &q.items[i]; it.typ == "reasoning" {
+			if p.Observe(); !it.Get("summary").Is(tree.Array) {
+				p.Report(it.path(), "reasoning item without a summary list, which may be empty but not absent").Consequence = string(specs.Refused)
+			}
 		}
 	}
 }

@@ -33,6 +33,7 @@ func TestReported(t *testing.T) {
 		{"O-16", "input[0].content[0]", []string{says("assistant", "input_text")}, []string{says("assistant", "output_text")}},
 		{"O-16", "input[0].content[0]", []string{says("user", "output_text")}, []string{says("user", "input_text")}},
 		{"O-17", "input[0].content", []string{`{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"a"}]}`}, []string{`{"type":"reasoning","summary":[],"content":[]}`}},
+		{"O-3", "input[0]", []string{`{"type":"reasoning"}`}, []string{`{"type":"reasoning","summary":[]}`}},
 		{"O-9", "input[1]", []string{aCall, with(`"call_id":"d","arguments":"{}","id":"fc_1"`)}, []string{aCall, with(`"call_id":"d","arguments":"{}","id":"fc_2"`)}},
 		{"O-10", "input[1]", []string{answer, aCall}, []string{aCall, answer}},
 		{"O-10", "input[0]", []string{shell + `local"}}`}, []string{shell + `container_auto"}}`}},

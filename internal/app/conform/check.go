@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -127,8 +128,10 @@ func (a *app) check(ctx context.Context, q checkRequest) error {
 	}
 	if head.Shard != nil {
 		checked.CheckedHead = head
-		found = slices.DeleteFunc(found, func(f evidence.Found) bool { return !head.Shard.Holds(f.Path) })
 	}
+	found = slices.DeleteFunc(found, func(f evidence.Found) bool {
+		return isSamePath(f.Path, q.part.journal) || head.Shard != nil && !head.Shard.Holds(f.Path)
+	})
 	slices.SortFunc(found, func(f, g evidence.Found) int { return strings.Compare(f.Path, g.Path) })
 	judge := judging{rules: rules, policy: q.policy, session: q.session, page: page}
 	if q.part.journal != "" {
@@ -156,6 +159,13 @@ func (a *app) check(ctx context.Context, q checkRequest) error {
 		}
 		return nil
 	})
+}
+
+// isSamePath reports whether two names lead to one place; an empty one leads nowhere.
+func isSamePath(a, b string) bool {
+	first, errA := filepath.Abs(a)
+	second, errB := filepath.Abs(b)
+	return a != "" && b != "" && errors.Join(errA, errB) == nil && first == second
 }
 
 // reportRecordings writes all reports of recordings, which each gives to add in the order of their

@@ -29,10 +29,10 @@ type reportDocument interface {
 // reportWriters are the forms of a report, by the KIND of --report KIND=FILE.
 var reportWriters = map[string]func(io.Writer, reportDocument) error{
 	"json":     func(w io.Writer, d reportDocument) error { return report.WriteJSON(w, d) },
-	"junit":    writeJUnit,
+	"junit":    ofRun((*report.Run).WriteJUnit),
 	"markdown": func(w io.Writer, d reportDocument) error { return d.WriteMarkdown(w) },
 	githubKind: func(w io.Writer, d reportDocument) error { return d.WriteAnnotations(w) },
-	ndjsonKind: writeNDJSON,
+	ndjsonKind: ofRun((*report.Run).WriteJournal),
 }
 
 const (
@@ -40,21 +40,9 @@ const (
 	ndjsonKind = "ndjson"
 )
 
-var errNotRun = errors.New("is not the report of a run") // a check writes these forms as streams
-
-// writeNDJSON writes a run in the form of a journal.
-func writeNDJSON(w io.Writer, d reportDocument) error {
-	if ran, ok := d.(*report.Run); ok {
-		return ran.WriteJournal(w)
-	}
-	return errNotRun
-}
-
-func writeJUnit(w io.Writer, d reportDocument) error {
-	if ran, ok := d.(*report.Run); ok {
-		return ran.WriteJUnit(w)
-	}
-	return errNotRun
+// ofRun is a form that only a run has: a check writes it as a stream.
+func ofRun(write func(*report.Run, io.Writer) error) func(io.Writer, reportDocument) error {
+	return func(w io.Writer, d reportDocument) error { return write(d.(*report.Run), w) }
 }
 
 // toStdout is the FILE that stands for stdout.
@@ -156,7 +144,9 @@ func (f *reportFile) openStream(stdout io.Writer) (io.Writer, error) {
 		return file, err
 	}
 	draft, err := fileutil.NewDraft(f.path)
-	f.close = draft.Close
+	if err == nil {
+		f.close = draft.Close
+	}
 	return draft, err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,9 +17,6 @@ import (
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
-
-// maxReport bounds a report that is read, in bytes.
-const maxReport = 256 << 20
 
 // openFeed opens a report, or recordings, which may still grow: then the follower is not
 // nil.
@@ -79,14 +75,8 @@ func readBounded(path string) ([]byte, error) {
 		return nil, fileutil.Reason(err)
 	}
 	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, maxReport+1))
-	switch {
-	case err != nil:
-		return nil, fileutil.Reason(err)
-	case len(data) > maxReport:
-		return nil, errors.New("is larger than 256 MiB; serve its recordings one by one")
-	}
-	return data, nil
+	data, err := readAtMost(file, maxReportBytes)
+	return data, fileutil.Reason(err)
 }
 
 // follower reads recordings again when they have changed.

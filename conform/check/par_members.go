@@ -99,7 +99,7 @@ func describeFault(x *exchange, f members.Fault) string {
 func likelyMember(f members.Fault) string {
 	var absent []string
 	for _, m := range f.Object.Members {
-		if !slices.Contains(f.Around.Names(), m.Name) {
+		if !slices.Contains(f.Around.Names(), m.Name) && !slices.Contains(m.Betas, "vertex") && !slices.Contains(m.Betas, "simulator") {
 			absent = append(absent, m.Name)
 		}
 	}

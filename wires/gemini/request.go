@@ -82,13 +82,7 @@ func readRequest(r *http.Request, body []byte) *request {
 
 // checkMessages holds the body against the messages.
 func (q *request) checkMessages() {
-	t := transcoder{vertex: q.vertex}
-	shape := theRequest
-	if q.method == count {
-		shape = theCount
-	}
-	t.readMessage(q.body, shape, nil)
-	q.violations = t.violations
+	q.violations = q.transcode()
 	if inner := q.body.Given("generateContentRequest", "generate_content_request"); q.method == count && inner != nil {
 		q.body = inner
 	}

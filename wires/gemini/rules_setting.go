@@ -59,8 +59,8 @@ func levelUnsupported(q *request, p *rule.Pass) {
 	}
 	p.Observe()
 	switch {
-	case level == levels[0]:
-	case !slices.Contains(levels, level):
+	case level == "THINKING_LEVEL_UNSPECIFIED":
+	case !slices.Contains(Members().Find("thinkingConfig", "").Member("thinkingLevel").Values, level):
 		p.Report(where("thinkingLevel"), "there is no thinkingLevel %s", rule.Shorten(level)).Rule = "G-3"
 	case offered == nil || slices.Contains(offered, level):
 	case q.vertex:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
@@ -165,7 +166,7 @@ func mustVerify(c content, p part, vertex bool) bool {
 // isStandIn reports whether a signature is one of those that turn the validation
 // off, which work on calls only (rule G-20), as text or in base64.
 func isStandIn(signature string, vertex bool) bool {
-	decoded, _ := decodeBase64(signature)
+	decoded, _ := members.DecodeBase64(signature)
 	for _, s := range []string{signature, string(decoded)} {
 		if s == "skip_thought_signature_validator" || s == "context_engineering_is_the_way_to_go" && !vertex {
 			return true

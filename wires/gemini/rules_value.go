@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
@@ -80,7 +81,7 @@ func responseNameless(q *request, _ rule.Env) *rule.Refusal {
 		for _, kind := range []string{"functionCall", "functionResponse"} {
 			for _, p := range c.partsWith(kind) {
 				if p.name() == "" {
-					faults = append(faults, fmt.Sprintf("contents[%d].parts[%d].%s.name: Name cannot be empty.", c.at, p.at, thePart.fields[kind].name))
+					faults = append(faults, fmt.Sprintf("contents[%d].parts[%d].%s.name: Name cannot be empty.", c.at, p.at, members.ProtoName(kind)))
 				}
 			}
 		}
@@ -212,5 +213,5 @@ func schemaKind(s *tree.Node) string {
 	if i < 1 {
 		return ""
 	}
-	return schemaTypes[i]
+	return Members().Find("schema", "").Member("type").Values[i]
 }

@@ -32,8 +32,8 @@
 //   - !beta names the betas, without their dates, of which one must be asked for; ! alone is
 //     a member that no beta brings.
 //   - The last rule is broken by a value of the right type that is not as described.
-//   - ~ behind either rule says that the referee leaves it to a check of its own. Where only the
-//     types are said, rule and ~ are about them.
+//   - ~ behind either rule says that the referee leaves it to a check of its own. With ~~ rule
+//     and mark are about a value of the wrong type as well.
 //
 // Other words: object.name takes the member of an object described above. * allows any other
 // member. ? says that only the simulator looks at the members, because they are not known well
@@ -117,8 +117,8 @@ type Member struct {
 	// of the Style.
 	AbsenceRule, Rule string
 
-	hasBeta, isPlain  bool
-	absenceSide, side Side
+	hasBeta                     bool
+	absenceSide, side, typeSide Side
 }
 
 // Parse reads a description. It panics if the file, which is part of the program, is wrong.
@@ -195,7 +195,7 @@ func (d *Description) parseObject(words []string) *Object {
 }
 
 var memberForm = regexp.MustCompile(`^(\w*)([*^+])?(?:@([\w-]+)(~)?)?(?::([a-z]+))?(?:%([\w.]+))?(?:<([^>]+)>)?(?:\(([^)]+)\))?(?:/([^/]+)/)?(?:#(\w*))?` +
-	`(?:\[([-\d.]*?)\.\.([-\d.]*)\])?(?:=(\w+|\{\w+\}))?(?:(!)([\w|-]*))?(?:@([\w-]+))?(~)?$`)
+	`(?:\[([-\d.]*?)\.\.([-\d.]*)\])?(?:=(\w+|\{\w+\}))?(?:(!)([\w|-]*))?(?:@([\w-]+))?(~{0,2})$`)
 
 func parseMember(word string) *Member {
 	g := memberForm.FindStringSubmatch(word)
@@ -205,7 +205,7 @@ func parseMember(word string) *Member {
 	m := &Member{
 		Name: g[1], Required: g[2] == "*", NotNull: g[2] == "^", OneOf: g[2] == "+", AbsenceRule: g[3], absenceSide: side(g[4]),
 		Types: g[5], Enum: g[6], Values: split(g[8]), Begin: g[10], IsID: strings.Contains(word, "#"), Min: bound(g[11]), Max: bound(g[12]),
-		Object: strings.Trim(g[13], "{}"), ByName: strings.HasPrefix(g[13], "{"), hasBeta: g[14] != "", Betas: split(g[15]), Rule: g[16], side: side(g[17]),
+		Object: strings.Trim(g[13], "{}"), ByName: strings.HasPrefix(g[13], "{"), hasBeta: g[14] != "", Betas: split(g[15]), Rule: g[16], side: side(g[17]), typeSide: side(strings.TrimPrefix(g[17], "~")),
 	}
 	if g[7] != "" {
 		m.Element = parseMember(":" + g[7])
@@ -213,7 +213,6 @@ func parseMember(word string) *Member {
 	if g[9] != "" {
 		m.Pattern = regexp.MustCompile(g[9])
 	}
-	m.isPlain = m.Values == nil && m.Pattern == nil && m.Object == "" && m.Min == nil && m.Max == nil && m.side == SimulatorOnly
 	return m
 }
 

@@ -217,7 +217,11 @@ func (w *walker) protoMembers(v Value, o *Object, p Place) {
 		case m.OneOf && isSet && !value.Is(tree.Null):
 			f.Kind, f.Side = SetTwice, SimulatorOnly
 			w.add(f)
-			fallthrough
+			from := len(w.Faults)
+			w.member(value, m, w.under(p, spelled, ProtoName(m.Name)))
+			for i := range w.Faults[from:] {
+				w.Faults[from+i].Side = RefereeOnly // the provider looks no further
+			}
 		default:
 			isSet = isSet || m.OneOf && !value.Is(tree.Null)
 			w.member(value, m, w.under(p, spelled, ProtoName(m.Name)))
@@ -257,8 +261,8 @@ func (w *walker) value(v Value, m *Member, p Place) {
 	f := Fault{Kind: WrongType, Place: p, Value: v, Member: m, Name: m.Name}
 	isElement := w.Proto && m.Element != nil && w.isOfType(v, m.Element.Types) // one value for a list
 	if m.Types != "" && !isElement && !w.isOfType(v, m.Types) {
-		if m.isPlain {
-			f.Rule, f.Side = m.Rule, m.side
+		if m.typeSide != Both {
+			f.Rule, f.Side = m.Rule, m.typeSide
 		}
 		w.add(f)
 		return
@@ -311,8 +315,10 @@ func (w *walker) faultOf(v Value, m *Member) Kind {
 			return WrongForm
 		case m.IsID && (!strings.HasPrefix(text, m.Begin) || strings.ContainsFunc(text, IsStrangeInID)):
 			return WrongID
-		case m.Types == "y" && !IsBase64(text):
-			return NotBase64
+		case m.Types == "y":
+			if _, ok := DecodeBase64(text); !ok {
+				return NotBase64
+			}
 		case strings.ContainsAny(m.Types, "ni"):
 			number, _ = strconv.ParseFloat(text, 64)
 			if isOutside(number) {
@@ -334,18 +340,18 @@ func IsStrangeInID(c rune) bool {
 	return (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '_' && c != '-'
 }
 
-// IsBase64 reports whether a text is base64 in either alphabet, with or without padding.
-func IsBase64(s string) bool {
+// DecodeBase64 takes both alphabets, with and without padding.
+func DecodeBase64(s string) ([]byte, bool) {
 	bare := strings.TrimRight(s, "=")
 	if padding := len(s) - len(bare); padding > 0 && (padding > 2 || len(s)%4 != 0) {
-		return false
+		return nil, false
 	}
 	encoding := base64.RawStdEncoding
 	if strings.ContainsAny(bare, "-_") {
 		encoding = base64.RawURLEncoding
 	}
-	_, err := encoding.DecodeString(bare)
-	return err == nil
+	out, err := encoding.DecodeString(bare)
+	return out, err == nil
 }
 
 // isOfType reports whether a value is of one of some types.

@@ -287,9 +287,6 @@ type cacheMark struct {
 	mark *tree.Node
 }
 
-// lastsHour reports whether the mark keeps its prefix for an hour instead of five minutes.
-func (m cacheMark) lastsHour() bool { return m.mark.Get("ttl").Text() == "1h" }
-
 // cacheMarks lists the marks of a request of Anthropic in the order in which the provider
 // reads them: tools, system prompt, messages. The mark of the request itself falls on the
 // last block, unless that block has one of its own.

@@ -25,8 +25,6 @@ var parameterRules = map[string]rule{
 	"PAR-008/unique":       toolNamesUnique,
 	"PAR-008/schema":       toolSchemas,
 	"PAR-008/strict":       strictSchemas,
-	"PAR-009/count":        fewCacheMarks,
-	"PAR-009/lifetimes":    longMarksFirst,
 	"PAR-010/base64":       mediaBase64,
 	"PAR-011/headers":      requestHeaders,
 	"PAR-011/betas":        betasKnown,

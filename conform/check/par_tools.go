@@ -250,30 +250,3 @@ func choiceNamesTool(s *Trace, r *report) {
 		}
 	})
 }
-
-// fewCacheMarks: at most four places are marked.
-func fewCacheMarks(s *Trace, r *report) {
-	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
-		marks := x.cacheMarks()
-		r.addObserved(1)
-		if n := len(marks); n > 4 {
-			at := wire.Place{Event: -1, Off: marks[n-1].mark.Offset(), Path: "cache_control"}
-			r.addFinding(x, at, "A-43", "%d places carry cache_control; 4 may", n)
-		}
-	})
-}
-
-// longMarksFirst: no mark of an hour stands behind one of five minutes.
-func longMarksFirst(s *Trace, r *report) {
-	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
-		marks := x.cacheMarks()
-		for i, m := range marks {
-			r.addObserved(1)
-			if short := marks[max(i-1, 0)]; m.lastsHour() && !short.lastsHour() {
-				at := wire.Place{Event: -1, Off: m.mark.Get("ttl").Offset(), Path: strings.TrimPrefix(m.path+".cache_control.ttl", ".")}
-				r.addFinding(x, at, "A-52", "a cache mark of one hour stands behind the mark of five minutes at %s", short.path)
-				return
-			}
-		}
-	})
-}

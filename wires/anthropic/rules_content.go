@@ -20,8 +20,8 @@ var contentRules = []anthropicRule{
 	everywhere(judged("ORD-014/nothing-empty", sureRule("A-12", "reported", "no message is empty but a last one of the assistant", nil), someContent)),
 	everywhere(judged("ORD-014/nothing-empty", sureRule("ANT-X6", "reported", "an empty text has no cache mark", nil), markedText)),
 	everywhere(judged("ORD-014/nothing-empty", sureRule("A-11", "reported", "no text is empty, and no message white space alone", nil), someText)),
-	sureRule("A-43", "reported", "there are up to four cache marks", fewMarks),
-	sureRule("A-52", "reported", "no cache mark of an hour stands behind one of five minutes", longMarksFirst),
+	judged("PAR-009/count", sureRule("A-43", "reported", "there are up to four cache marks", nil), fewMarks),
+	judged("PAR-009/lifetimes", sureRule("A-52", "reported", "no cache mark of an hour stands behind one of five minutes", nil), longMarksFirst),
 	judged("PAR-010/size", sureRule("A-46", "documented", "there are no more images than the model takes", nil), imagesFew),
 	judged("PAR-010/base64", sureRule("A-46", "documented", "images are base64", nil), imagesDecoded),
 	judged("PAR-010/size", sureRule("A-46", "documented", "images are within their limits", nil), imagesSmall),
@@ -185,25 +185,32 @@ func someText(c *call, p *rule.Pass) {
 	}
 }
 
-func fewMarks(c *call, _ rule.Env) *rule.Refusal {
+func fewMarks(c *call, p *rule.Pass) {
 	const most = 4
+	p.Observe()
 	if n := len(c.cacheMarks()); n > most {
-		return invalid("A maximum of %d blocks with cache_control may be provided. Found %d.", most, n)
+		p.Report("cache_control", "%d places carry cache_control; %d may", n, most).
+			Refuse(invalid("A maximum of %d blocks with cache_control may be provided. Found %d.", most, n))
 	}
-	return nil
 }
 
 // longMarksFirst has the words of https://github.com/cnighswonger/claude-code-cache-fix/issues/44.
-func longMarksFirst(c *call, _ rule.Env) *rule.Refusal {
-	isShort := false
+func longMarksFirst(c *call, p *rule.Pass) {
+	short := ""
 	for _, mark := range c.cacheMarks() {
+		p.Observe()
 		isLong := mark.Get("ttl").Text() == "1h"
-		if isLong && isShort {
-			return invalid("%s.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`.", mark.path)
+		if isLong && short != "" {
+			dotted := strings.NewReplacer("[", ".", "]", "").Replace(mark.path)
+			p.Report(mark.path+".ttl", "a cache mark of one hour stands behind the mark of five minutes at %s", short).
+				Refuse(invalid("%s.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`.", dotted))
+			return
 		}
-		isShort = !isLong
+		short = mark.path
+		if isLong {
+			short = ""
+		}
 	}
-	return nil
 }
 
 // cacheMark is a place that the request marks for the cache.
@@ -224,14 +231,14 @@ func (c *call) cacheMarks() (marks []cacheMark) {
 	}
 	for _, name := range []string{"tools", "system"} {
 		for i, v := range c.root.Get(name).List() {
-			look(v, fmt.Sprintf("%s.%d.", name, i))
+			look(v, fmt.Sprintf("%s[%d].", name, i))
 		}
 	}
 	for i, m := range c.said {
 		for j, b := range m.blocks {
-			path := fmt.Sprintf("messages.%d.content.%d.", i, j)
+			path := fmt.Sprintf("messages[%d].content[%d].", i, j)
 			for k, inner := range b.Get("content").List() {
-				look(inner, fmt.Sprintf("%scontent.%d.", path, k))
+				look(inner, fmt.Sprintf("%scontent[%d].", path, k))
 			}
 			look(b.Node, path)
 		}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -25,8 +26,20 @@ func TestSimilarFindingsAreShownOnce(t *testing.T) {
 		lostBlock("g/anthropic", "messages[1]", `redacted block Eq1…k= with "g" is lost`, specs.Refused),
 		lostBlock("h/anthropic", "messages[1]", `block Eq1…k= with "h" is lost`, specs.Degraded),
 		lostBlock("i/anthropic", "system[1]", `block Eq1…k= with "i" is lost`, specs.Refused))
-	var text bytes.Buffer
-	NewTerminal(&text, false).Run(NewRun(Run{Subject: Subject{Name: "rkat"}}, all))
+	for i := range 6 {
+		all[i].Findings[0].Form = "block %s with %q is lost"
+	}
+	all[1].Findings[0].Message = "the same form in other words"
+	var text, again bytes.Buffer
+	run := NewRun(Run{Subject: Subject{Name: "rkat"}}, all)
+	NewTerminal(&text, false).Run(run)
+	var back Run
+	if err := json.Unmarshal([]byte(reportText(t, run)), &back); err != nil {
+		t.Fatal(err)
+	}
+	if NewTerminal(&again, false).Run(&back); again.String() != text.String() {
+		t.Errorf("the report that was read prints\n%s\nwhere the run printed\n%s", &again, &text)
+	}
 	if n := strings.Count(text.String(), "SIG-002/kept  "); n != 4 {
 		t.Errorf("%d findings are shown, want those of a, g, h and i:\n%s", n, &text)
 	}

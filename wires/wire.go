@@ -59,15 +59,24 @@ type Facts struct {
 	// where package schemas has none.
 	RequestSchema, EventSchema string
 
-	Scripts     Scripts
-	Credentials Credentials
-	Environment Environment
-	Models      Models
-	Body        Body
-	Headers     Headers
-	Volatile    []Volatile
-	Errors      Errors
-	Ending      Ending
+	Scripts Scripts
+	// Habits, Rules and Stops are what the rules about a whole conversation have to know.
+	Habits []Habit
+	Rules  map[Breach]string
+	Stops  Stops
+	// ReplyMember is the member that a reply in one piece has. EventStart begins the event that brings
+	// such a reply in a stream, and a brace ends the event; empty where a reply is its own event.
+	ReplyMember, EventStart string
+	// RootKeywords are the keywords that the root of a tool's schema must not have; nil where any may stand.
+	RootKeywords []string
+	Credentials  Credentials
+	Environment  Environment
+	Models       Models
+	Body         Body
+	Headers      Headers
+	Volatile     []Volatile
+	Errors       Errors
+	Ending       Ending
 }
 
 // Cloud is a host, or several, that serves models of several providers under their own wires.
@@ -202,6 +211,8 @@ type Body struct {
 	IDs          []string // an identifier: of that block, or of the block it answers
 	CacheMarks   []string // marks of how much of the prefix is cached
 	Tokens       []string // what only the provider understands: signatures, encrypted content
+	// Token is the member of Tokens that carries the hidden state of an item.
+	Token string
 	// PromptRoles are the roles of turns that carry the system prompt.
 	PromptRoles []string
 	// Required are the members without which the provider takes no request.
@@ -257,6 +268,8 @@ type Ending struct {
 	// IsWholeArray reports whether a stream in the form of a JSON array reached its end. Nil: the
 	// wire has no such form.
 	IsWholeArray func(body []byte) bool
+	// Words names what ends a stream, for people: "message_stop".
+	Words string
 	// MayGoOn says that more may follow after an event that IsLast is true of.
 	MayGoOn bool
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -102,7 +102,7 @@ type cloud struct {
 // host.
 func cloudOf(x *exchange) (cloud, bool) {
 	u, err := url.Parse(x.Request.URL)
-	if err != nil || x.Provider != evidence.Anthropic {
+	if err != nil || !x.wire.Has(wires.Betas) {
 		return cloud{}, false
 	}
 	switch host := strings.ToLower(u.Hostname()); {

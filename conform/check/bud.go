@@ -3,7 +3,6 @@ package check
 import (
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -80,11 +79,6 @@ func (s *Trace) eachReaction(ended func(x *exchange) bool, f func(x, later *exch
 // isCutByBudget reports whether the reply says that its limit of tokens ended it: by
 // stop_reason, incomplete_details or finishReason.
 func (x *exchange) isCutByBudget() bool {
-	switch x.Provider {
-	case evidence.Anthropic:
-		return x.reply.Stop == "max_tokens"
-	case evidence.Gemini:
-		return x.reply.Stop == "MAX_TOKENS"
-	}
-	return x.reply.Stop == "incomplete" && strings.Contains(string(x.Response.Body), "max_output_tokens")
+	stops := &x.wire.Stops
+	return stops.Budget != "" && x.reply.Stop == stops.Budget && strings.Contains(string(x.Response.Body), stops.BudgetWord)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -31,8 +31,8 @@ func (x *exchange) prefixParts() (list []prefixPart) {
 	for _, d := range x.declaredTools() {
 		list = append(list, prefixPart{d.node, d.path})
 	}
-	system := prefixPart{x.req.System, byProvider(x, "system", "instructions", "systemInstruction")}
-	if x.Provider == evidence.Gemini {
+	system := prefixPart{x.req.System, x.wire.Body.Prompt[0]}
+	if x.wire.Has(wires.PromptFirst) {
 		list = append([]prefixPart{system}, list...)
 	} else {
 		list = append(list, system)
@@ -260,7 +260,7 @@ func (x *exchange) branchesAt(now *exchange) bool {
 // of the next stands there, or at most 20 blocks behind.
 func marksAreReached(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
-		if then.Provider != evidence.Anthropic || then.branchesAt(now) || !then.req.Doc.Get("cache_control").Null() || !now.req.Doc.Get("cache_control").Null() {
+		if !then.wire.Has(wires.MarksCache) || then.branchesAt(now) || !then.req.Doc.Get("cache_control").Null() || !now.req.Doc.Get("cache_control").Null() {
 			return
 		}
 		was, is := then.cacheMarks(), now.cacheMarks()
@@ -330,7 +330,7 @@ func cacheKeyConstant(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
 		was, _ := then.member("prompt_cache_key")
 		is, at := now.member("prompt_cache_key")
-		if now.Provider != evidence.OpenAI || then.branchesAt(now) || !was.Is(tree.String) || !is.Is(tree.String) || strings.Contains(was.Text()+is.Text(), "REDACTED") {
+		if !now.wire.Has(wires.CacheKeys) || then.branchesAt(now) || !was.Is(tree.String) || !is.Is(tree.String) || strings.Contains(was.Text()+is.Text(), "REDACTED") {
 			return
 		}
 		r.addObserved(1)

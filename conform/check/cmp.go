@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -87,7 +87,7 @@ func compactionProvider(s *Trace, r *report) {
 	s.eachCompaction(func(x *exchange, it *wire.Item, from issue) {
 		r.addObserved(1)
 		if x.Provider != from.x.Provider || x.ownHost != from.x.ownHost {
-			r.addFinding(x, it.Place, byProvider(x, "", "O-15", ""), "the compaction that %s issued is sent to %s (%s)", hostOf(from.x), hostOf(x), emittedAt(from.x, from.it.Place))
+			r.addFinding(x, it.Place, x.wire.RuleFor(wires.ForeignCompaction), "the compaction that %s issued is sent to %s (%s)", hostOf(from.x), hostOf(x), emittedAt(from.x, from.it.Place))
 		}
 	})
 }
@@ -107,7 +107,7 @@ func compactionModel(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if a, b := specs.ParseModel(from.x.req.Model).Bare, specs.ParseModel(x.req.Model).Bare; a != b {
-			r.addFinding(x, it.Place, byProvider(x, "", "O-15", ""), "the compaction of model %s is sent to model %s", a, b)
+			r.addFinding(x, it.Place, x.wire.RuleFor(wires.ForeignCompaction), "the compaction of model %s is sent to model %s", a, b)
 		}
 	})
 }
@@ -224,7 +224,7 @@ func (r *report) findCiphertext(x *exchange, known []issue) {
 // compactionCiphertext: a summary of the client's own is a message. OpenAI's ciphertext is
 // of one form (O-15).
 func compactionCiphertext(s *Trace, r *report) {
-	s.eachPolicyRequest(evidence.OpenAI, func(x *exchange) {
+	s.eachRequestOf(wires.EncryptedItems, func(x *exchange) {
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
 			if !isCompaction(it) {
@@ -242,7 +242,7 @@ func compactionCiphertext(s *Trace, r *report) {
 // compactionSummary: Anthropic's compaction is a text that may be signed, and comes back
 // as it was. One without content failed and stands for nothing.
 func compactionSummary(s *Trace, r *report) {
-	s.eachPair(evidence.Anthropic, wire.Opaque, func(l *link, _ pair, was, is *wire.Item) {
+	s.eachPair(wires.SignedThinking, wire.Opaque, func(l *link, _ pair, was, is *wire.Item) {
 		if !isCompaction(was) || !isCompaction(is) || was.Text == "" {
 			return
 		}

@@ -3,21 +3,16 @@ package check
 import (
 	"slices"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires"
 )
 
-// declinedStops are the reasons with which a model, or a filter before it, declines a
-// whole request.
-var declinedStops = map[string][]string{
-	evidence.Anthropic: {"refusal"},
-	evidence.Gemini:    {"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "OTHER"},
-}
-
+// wasDeclined reports whether the model, or a filter before it, declined the whole request.
 func (x *exchange) wasDeclined() bool {
-	if x.Provider == evidence.OpenAI {
-		return x.reply.Stop == "incomplete" && x.incompleteReason() == "content_filter"
+	stops := &x.wire.Stops
+	if stops.Filtered != "" {
+		return x.reply.Stop == "incomplete" && x.incompleteReason() == stops.Filtered
 	}
-	return slices.Contains(declinedStops[x.Provider], x.reply.Stop)
+	return slices.Contains(stops.Declined, x.reply.Stop)
 }
 
 // incompleteReason says why a response of OpenAI is incomplete.
@@ -35,7 +30,7 @@ func (x *exchange) incompleteReason() string {
 // the conversation.
 func declinedTurnLeft(s *Trace, r *report) {
 	for _, x := range s.x {
-		if x.Provider != evidence.Anthropic || !x.wasDeclined() {
+		if !x.wire.Has(wires.KeepsDeclining) || !x.wasDeclined() {
 			continue
 		}
 		for _, later := range s.x[x.n+1:] {

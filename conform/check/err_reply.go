@@ -3,7 +3,6 @@ package check
 import (
 	"bytes"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -86,11 +85,11 @@ func replyIsProviders(s *Trace, r *report) {
 				r.addBare(x, wholeReply, "§4", "status %d with an error in place of a reply: %q", x.Response.Status, cutText(wordsOf(x), 200))
 			} else if x.reply.End == wire.Cut {
 				r.addBare(x, wholeReply, "§4", "status %d with a document that is not a reply of %s: it has no %s", x.Response.Status,
-					providerNames[x.Provider], byProvider(x, "content", "output", "candidates"))
+					x.wire.Vendor, x.wire.ReplyMember)
 			}
-		case x.reply.Form == wire.Array && x.Provider != evidence.Gemini:
+		case x.reply.Form == wire.Array && x.wire.Ending.IsWholeArray == nil:
 			r.addObserved(1)
-			r.addBare(x, wholeReply, "§4", "status %d with an array, which is not a reply of %s", x.Response.Status, providerNames[x.Provider])
+			r.addBare(x, wholeReply, "§4", "status %d with an array, which is not a reply of %s", x.Response.Status, x.wire.Vendor)
 		case !x.req.WantsStream && x.reply.Form == wire.Other && !isBlank(x.Response.Body):
 			r.addObserved(1)
 			r.addBare(x, wholeReply, "§4", "status %d with a body that is not JSON: it begins with %q", x.Response.Status, cutText(string(x.Response.Body), 2*window))

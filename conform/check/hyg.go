@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -96,19 +96,8 @@ func documentFault(x *exchange) (what string, at int) {
 // credential is one header with a key.
 type credential struct{ header, value string }
 
-// credentialHeaders are those in which the providers take keys, and those that belong to
-// one provider alone.
-var credentialHeaders = map[string][]string{
-	evidence.Anthropic: {"X-Api-Key", "Authorization"},
-	evidence.OpenAI:    {"Authorization"},
-	evidence.Gemini:    {"X-Goog-Api-Key", "Authorization"},
-}
-
-// ownHeaders carry credentials of one provider.
-var ownHeaders = map[string]string{"X-Api-Key": evidence.Anthropic, "X-Goog-Api-Key": evidence.Gemini, "Openai-Organization": evidence.OpenAI, "Openai-Project": evidence.OpenAI}
-
 func (x *exchange) credentials() (list []credential) {
-	for _, name := range credentialHeaders[x.Provider] {
+	for _, name := range append([]string{x.wire.Credentials.Header}, x.wire.Credentials.Others...) {
 		if v := x.Request.Header.Get(name); v != "" {
 			list = append(list, credential{name, strings.TrimSpace(strings.TrimPrefix(v, "Bearer "))})
 		}
@@ -134,7 +123,7 @@ func keyNotInURL(s *Trace, r *report) {
 			r.addFinding(x, headerPlace("url"), "", "the address holds a name or a password before its host")
 		}
 		for name := range u.Query() {
-			if slices.Contains(keyParameters, strings.ToLower(name)) && (x.Provider != evidence.Gemini || name != "key") {
+			if slices.Contains(keyParameters, strings.ToLower(name)) && name != x.wire.Credentials.Parameter {
 				r.addFinding(x, headerPlace("url"), "", "the address holds a key, in its parameter %q", cutText(name, 60))
 			}
 		}
@@ -164,9 +153,11 @@ func credentialsOfProvider(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		for name, provider := range ownHeaders {
-			if provider != x.Provider && x.Request.Header.Get(name) != "" {
-				r.addFinding(x, headerPlace(strings.ToLower(name)), "", "the header %s is a credential of %s, and the request goes to %s", strings.ToLower(name), providerNames[provider], providerNames[x.Provider])
+		for _, other := range wires.All() {
+			for _, name := range other.Credentials.Accounts {
+				if other != x.wire && x.Request.Header.Get(name) != "" {
+					r.addFinding(x, headerPlace(strings.ToLower(name)), "", "the header %s is a credential of %s, and the request goes to %s", strings.ToLower(name), other.Vendor, x.wire.Vendor)
+				}
 			}
 		}
 	})
@@ -176,9 +167,9 @@ func credentialsOfProvider(s *Trace, r *report) {
 func oneCredential(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		list := x.credentials()
-		if x.Provider == evidence.Gemini {
-			if u, err := url.Parse(x.Request.URL); err == nil && u.Query().Get("key") != "" {
-				list = append(list, credential{"?key=", u.Query().Get("key")})
+		if name := x.wire.Credentials.Parameter; name != "" {
+			if u, err := url.Parse(x.Request.URL); err == nil && u.Query().Get(name) != "" {
+				list = append(list, credential{"?" + name + "=", u.Query().Get(name)})
 			}
 		}
 		if len(list) == 0 || !x.isPublicAPI() {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -26,7 +26,7 @@ var mediaRules = map[string]rule{
 
 // documentTypes: Anthropic takes documents in base64 as PDF only.
 func documentTypes(s *Trace, r *report) {
-	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
+	s.eachRequestOf(wires.PDFOnly, func(x *exchange) {
 		for _, m := range x.media() {
 			if m.kind != "document" {
 				continue
@@ -52,7 +52,7 @@ func pdfContent(s *Trace, r *report) {
 			r.addObserved(1)
 			// Readers look for the mark in the first kilobyte.
 			if head := decodeHead(m.data, 1<<10); len(head) >= 5 && !bytes.Contains(head, []byte("%PDF")) {
-				r.addFinding(x, m.place, byProvider(x, "A-46", "O-30", ""), "the %s is called %s and begins with %q", m.kind, pdfType, cutText(string(head), 20))
+				r.addFinding(x, m.place, x.wire.RuleFor(wires.NotPDF), "the %s is called %s and begins with %q", m.kind, pdfType, cutText(string(head), 20))
 			}
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/openai"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -162,7 +163,7 @@ func callOf(calls []*wire.Item, res *wire.Item) *wire.Item {
 func resultsTogether(s *Trace, r *report) {
 	s.eachStep(func(x *exchange, st step) {
 		calls := x.itemsOfKind(st.run, wire.Call)
-		if x.Provider != evidence.Anthropic || len(calls) < 2 {
+		if !x.wire.Has(wires.ResultsTogether) || len(calls) < 2 {
 			return
 		}
 		for i := st.answer.from + 1; i < st.answer.to; i++ {

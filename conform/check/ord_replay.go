@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -32,7 +32,7 @@ func blockOrder(s *Trace, r *report) {
 				r.addObserved(1)
 			}
 			if p.r < last {
-				f := r.addChange(l, l.sent(p.q).Place, l.reply(p.r).Place, byProvider(l.to, "A-37", "O-12", "G-17"),
+				f := r.addChange(l, l.sent(p.q).Place, l.reply(p.r).Place, l.to.wire.RuleFor(wires.OutOfOrder),
 					"%s stands after %s, which was emitted later", l.reply(p.r).What, l.reply(last).What)
 				f.Consequence = unbound(l.to)
 				if l.latest() && (l.reply(p.r).Continuity() || l.reply(last).Continuity()) {
@@ -56,7 +56,7 @@ func callsKept(s *Trace, r *report) {
 		for _, i := range l.missing {
 			if it := l.reply(i); it.What == wire.Call && isRunnable(it) && l.from.reply.Usable() && !l.from.mayBeLeftOut() && !isForcedAnswer(l.from, it) {
 				r.addObserved(1)
-				r.addLostItem(l, i, byProvider(l.to, "", "", ""), "tool call %s of the reply is not sent back", nameOf(it))
+				r.addLostItem(l, i, "", "tool call %s of the reply is not sent back", nameOf(it))
 			}
 		}
 		for _, q := range l.extra {
@@ -92,9 +92,9 @@ func sentOnce(s *Trace, r *report) {
 			rule := "" // only ids are known to be refused the second time
 			switch {
 			case it.What == wire.Call:
-				rule = byProvider(l.to, "A-18", "O-9", "")
+				rule = l.to.wire.RuleFor(wires.RepeatedCall)
 			case it.ItemID != "":
-				rule = byProvider(l.to, "", "O-9", "")
+				rule = l.to.wire.RuleFor(wires.RepeatedItem)
 			}
 			f := r.addFinding(l.to, it.Place, rule, "%s is sent back a second time (reply of exchange %d)", it.What, l.from.Index)
 			if rule == "" {
@@ -136,7 +136,7 @@ func argumentsUnchanged(s *Trace, r *report) {
 			return
 		}
 		isSpelling := isEqualJSON(was.Args, is.Args)
-		if isSpelling && l.to.Provider != evidence.OpenAI {
+		if isSpelling && !l.to.wire.Has(wires.TextArguments) {
 			return
 		}
 		f := r.addChange(l, is.Place, was.Place, "", "what is sent back as arguments of tool call %s %s", nameOf(is), describeArguments(was.Args, is.Args))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -33,6 +34,15 @@ var parameterRules = map[string]rule{
 	"PAR-012/stored":       previousStored,
 }
 
+// eachRequestOf calls f for every request to a host of the provider itself, of the wires with a habit.
+func (s *Trace) eachRequestOf(h wires.Habit, f func(x *exchange)) {
+	s.eachPolicyRequest("", func(x *exchange) {
+		if x.wire.Has(h) {
+			f(x)
+		}
+	})
+}
+
 // eachPolicyRequest calls f for every request of a provider, "" for all, that its
 // policies hold for: those of its own hosts and of a simulator, which has them too.
 func (s *Trace) eachPolicyRequest(provider string, f func(x *exchange)) {
@@ -43,15 +53,11 @@ func (s *Trace) eachPolicyRequest(provider string, f func(x *exchange)) {
 	})
 }
 
-// publicHosts are where the providers serve their public APIs; other hosts of theirs
+// isPublicAPI reports whether the request went to the public host of the API; other hosts of the provider
 // take other members.
-var publicHosts = map[string]string{
-	evidence.Anthropic: "api.anthropic.com", evidence.OpenAI: "api.openai.com", evidence.Gemini: "generativelanguage.googleapis.com",
-}
-
 func (x *exchange) isPublicAPI() bool {
 	u, err := url.Parse(x.Request.URL)
-	return x.Provenance == evidence.ProvenanceSimulator || err == nil && strings.EqualFold(u.Hostname(), publicHosts[x.Provider])
+	return x.Provenance == evidence.ProvenanceSimulator || err == nil && strings.EqualFold(u.Hostname(), x.wire.Host)
 }
 
 // member returns a member of the request and its place; snake is its other spelling.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -33,7 +33,7 @@ func (x *exchange) isTransient() bool {
 		case RefusedRate, RefusedOverload, RefusedServer, RefusedConflict:
 			return !x.Missed
 		case RefusedQuota: // Gemini has the same words for a rate and for a quota of the day
-			return !x.Missed && (askedWait(x) > 0 || x.Provider == evidence.Gemini && !namesDailyQuota(x))
+			return !x.Missed && (askedWait(x) > 0 || x.wire.Has(wires.QuotaIsRate) && !namesDailyQuota(x))
 		}
 	}
 	return false
@@ -177,7 +177,7 @@ func overflowIsShortened(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if again := x.reply.End == wire.Refused && x.refusal.Kind == RefusedLength; again && len(x.Request.Body) >= len(old.Request.Body) {
-				r.addBare(x, wire.Place{Event: -1, Off: -1}, byProvider(x, "A-45", "O-27", "G-29"), "exchange %d was too long for the model with %d bytes, and the conversation goes on with %d: %s", old.Index, len(old.Request.Body), len(x.Request.Body), x.refusal.Words)
+				r.addBare(x, wire.Place{Event: -1, Off: -1}, x.wire.RuleFor(wires.ContextFull), "exchange %d was too long for the model with %d bytes, and the conversation goes on with %d: %s", old.Index, len(old.Request.Body), len(x.Request.Body), x.refusal.Words)
 				break
 			}
 		}

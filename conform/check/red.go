@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -59,29 +59,29 @@ func tokenNotCleaned(s *Trace, r *report) {
 			return
 		}
 		if cleaningShape(was.Token, is.Token) != "" || cleaningShape(plainBase64(was.Token), plainBase64(is.Token)) != "" {
-			r.addChange(l, tokenPlace(l.to, is), was.TokenAt, byProvider(l.to, "A-34", "O-15", "G-18"), "the token of %s was edited by the agent's own redactor or sanitiser: %s", is.What, describeDifference(was.Token, is.Token))
+			r.addChange(l, tokenPlace(l.to, is), was.TokenAt, l.to.wire.RuleFor(wires.ForeignToken), "the token of %s was edited by the agent's own redactor or sanitiser: %s", is.What, describeDifference(was.Token, is.Token))
 		}
 	})
 }
 
 func tokenPlace(x *exchange, it *wire.Item) wire.Place {
-	if x.Provider == evidence.Anthropic && it.What == wire.Redacted {
+	if x.wire.Has(wires.SignedThinking) && it.What == wire.Redacted {
 		return it.Under("data")
 	}
-	return it.Under(byProvider(x, "signature", "encrypted_content", "thoughtSignature"))
+	return it.Under(x.wire.Body.Token)
 }
 
 // signedTextNotCleaned: a signature covers the text beside it; on OpenAI it is encrypted
 // and covers none.
 func signedTextNotCleaned(s *Trace, r *report) {
 	s.eachTokenPair(func(l *link, was, is *wire.Item) {
-		if l.to.Provider == evidence.OpenAI || was.Text == "" || isMaskedByRecorder(was.Text, is.Text) {
+		if l.to.wire.Has(wires.EncryptedItems) || was.Text == "" || isMaskedByRecorder(was.Text, is.Text) {
 			return
 		}
 		r.addObserved(1)
 		if shape := cleaningShape(was.Text, is.Text); shape != "" {
-			f := r.addChange(l, is.Place, was.Place, byProvider(l.to, "A-37", "", ""), "text under a signature was edited by the agent's own redactor or sanitiser: %s", describeTextDifference(was.Text, is.Text))
-			if l.to.Provider == evidence.Gemini {
+			f := r.addChange(l, is.Place, was.Place, l.to.wire.RuleFor(wires.SignedText), "text under a signature was edited by the agent's own redactor or sanitiser: %s", describeTextDifference(was.Text, is.Text))
+			if l.to.wire.Has(wires.SignedParts) {
 				f.Consequence = specs.Degraded // the signature is checked, the text beside it is not
 			}
 		}

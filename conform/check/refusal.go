@@ -252,9 +252,6 @@ func camelCase(name string) string {
 	return strings.Join(words, "")
 }
 
-// providerNames are the providers' own.
-var providerNames = map[string]string{evidence.Anthropic: "Anthropic", evidence.OpenAI: "OpenAI", evidence.Gemini: "Gemini"}
-
 // host is where the request went.
 func (x *exchange) host() string {
 	u, err := url.Parse(x.Request.URL)
@@ -269,7 +266,7 @@ func (x *exchange) serverName() string {
 	if x.atOtherHost() {
 		return "the server " + x.host()
 	}
-	return providerNames[x.Provider]
+	return x.wire.Vendor
 }
 
 // isInjected reports whether a fault plan or a scenario, and no provider, gave the

@@ -27,7 +27,7 @@ func (r *report) addFinding(x *exchange, at wire.Place, rule, format string, arg
 	} else if text := refusals[rule]; text != "" && x.atOtherHost() {
 		f.Message += fmt.Sprintf("; a server that refuses this may say %q (%s)", text, rule)
 	} else if text != "" {
-		f.Message += fmt.Sprintf("; where %s refuses this it says %q (%s)", providerNames[x.Provider], text, rule)
+		f.Message += fmt.Sprintf("; where %s refuses this it says %q (%s)", x.wire.Vendor, text, rule)
 	}
 	return f
 }

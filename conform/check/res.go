@@ -3,8 +3,8 @@ package check
 import (
 	"slices"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -126,7 +126,7 @@ func (p resumption) recallsItself() bool {
 // isKeptByProvider reports whether the provider adds the history to the request. What a
 // warm-up brought is no history.
 func (x *exchange) isKeptByProvider() bool {
-	return x.Provider == evidence.OpenAI && x.req.Stateful && (x.base == nil || !x.base.isWarmUp() || x.base.isKeptByProvider())
+	return x.wire.Has(wires.StoresReplies) && x.req.Stateful && (x.base == nil || !x.base.isWarmUp() || x.base.isKeptByProvider())
 }
 
 func resumePrefix(s *Trace, r *report) {
@@ -143,7 +143,7 @@ func resumePrefix(s *Trace, r *report) {
 // leaves out of every closed turn is not lost by its resume.
 func resumeReasoning(s *Trace, r *report) {
 	for _, p := range s.allResumptions() {
-		if p.first.Provider != evidence.OpenAI || !p.recallsItself() || s.isShortenedSince(p.before, p.first) || s.hasRefusedReasoning(p) {
+		if !p.first.wire.Has(wires.EncryptedItems) || !p.recallsItself() || s.isShortenedSince(p.before, p.first) || s.hasRefusedReasoning(p) {
 			continue
 		}
 		dropsClosed := slices.ContainsFunc(s.links, func(l *link) bool {

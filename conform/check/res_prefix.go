@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -85,7 +85,7 @@ func (x *exchange) elements() (list []element) {
 // not recorded.
 func (x *exchange) history() (list []element, isWhole bool) {
 	switch {
-	case x.Provider != evidence.OpenAI || !x.req.Stateful:
+	case !x.wire.Has(wires.StoresReplies) || !x.req.Stateful:
 		return x.elements(), true
 	case x.base == nil:
 		return nil, false

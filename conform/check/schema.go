@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/schemas"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -115,11 +115,9 @@ func (x *exchange) replyDocuments() (docs [][]byte) {
 	switch isReply := x.reply.End != wire.Refused; {
 	case isReply && x.isCompactCall():
 		body = `{"type":"response.compaction","response":` + body + `}`
-	case isReply && x.Provider == evidence.OpenAI:
-		body = `{"type":"response.completed","sequence_number":0,"response":` + body + `}`
-	case isReply && x.Provider == evidence.Anthropic:
-		body = `{"type":"message_start","message":` + body + `}`
-	case x.Provider == evidence.OpenAI:
+	case isReply && x.wire.EventStart != "":
+		body = x.wire.EventStart + body + `}`
+	case x.wire.Has(wires.ItemList):
 		return nil // its error documents have no event's form
 	}
 	return [][]byte{[]byte(body)}

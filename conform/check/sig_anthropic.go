@@ -3,8 +3,8 @@ package check
 import (
 	"slices"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -19,7 +19,7 @@ var anthropicRules = map[string]rule{
 }
 
 func signatureBytes(s *Trace, r *report) {
-	s.eachPair(evidence.Anthropic, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
+	s.eachPair(wires.SignedThinking, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
 		if !was.HasToken || !is.HasToken {
 			return
 		}
@@ -28,11 +28,11 @@ func signatureBytes(s *Trace, r *report) {
 			r.addChange(l, is.Under("signature"), was.TokenAt, "A-34", "signature %s", s.describeToken(l.to, was.Token, is.Token))
 		}
 	})
-	s.inventedTokens(r, evidence.Anthropic, "A-37", (*wire.Item).Continuity)
+	s.inventedTokens(r, wires.SignedThinking, "A-37", (*wire.Item).Continuity)
 }
 
 func thinkingText(s *Trace, r *report) {
-	s.eachPair(evidence.Anthropic, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
+	s.eachPair(wires.SignedThinking, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
 		if !is.HasToken {
 			return
 		}
@@ -48,7 +48,7 @@ func thinkingText(s *Trace, r *report) {
 // that switched thinking off.
 func thinkingKept(s *Trace, r *report) {
 	for _, l := range s.links {
-		if l.to.Provider != evidence.Anthropic || !l.open() || !l.from.reply.Usable() || !thinkingOn(l) {
+		if !l.to.wire.Has(wires.SignedThinking) || !l.open() || !l.from.reply.Usable() || !thinkingOn(l) {
 			continue
 		}
 		for _, p := range l.pairs {
@@ -89,7 +89,7 @@ func thinkingOn(l *link) bool {
 func thinkingType(x *exchange) string { return x.req.Doc.Get("thinking").Get("type").Text() }
 
 func redactedData(s *Trace, r *report) {
-	s.eachPair(evidence.Anthropic, wire.Redacted, func(l *link, p pair, was, is *wire.Item) {
+	s.eachPair(wires.SignedThinking, wire.Redacted, func(l *link, p pair, was, is *wire.Item) {
 		r.addObserved(1)
 		if was.Token != is.Token {
 			r.addChange(l, is.Under("data"), was.TokenAt, "A-36", "data of redacted thinking %s", s.describeToken(l.to, was.Token, is.Token))
@@ -104,7 +104,7 @@ func thinkingLeads(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		n := len(x.req.Items)
 		i := slices.IndexFunc(x.runs, func(run span) bool { return run.from >= x.turn })
-		if x.Provider != evidence.Anthropic || thinkingType(x) != "enabled" || i < 0 || len(x.replays) > 0 || x.req.Items[n-1].What != wire.Result {
+		if !x.wire.Has(wires.SignedThinking) || thinkingType(x) != "enabled" || i < 0 || len(x.replays) > 0 || x.req.Items[n-1].What != wire.Result {
 			return
 		}
 		r.addObserved(1)
@@ -113,7 +113,7 @@ func thinkingLeads(s *Trace, r *report) {
 		}
 	})
 	for _, l := range s.links {
-		if l.to.Provider != evidence.Anthropic || thinkingType(l.to) != "enabled" || !l.latest() || !l.open() {
+		if !l.to.wire.Has(wires.SignedThinking) || thinkingType(l.to) != "enabled" || !l.latest() || !l.open() {
 			continue
 		}
 		items, run := l.from.reply.Items, l.to.runs[len(l.to.runs)-1]
@@ -132,7 +132,7 @@ func thinkingLeads(s *Trace, r *report) {
 // a conversation, not from its middle (A-41, ANT-B2).
 func thinkingContiguous(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
-		if x.Provider != evidence.Anthropic {
+		if !x.wire.Has(wires.SignedThinking) {
 			return
 		}
 		kept := 0

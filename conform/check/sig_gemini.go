@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -19,7 +19,7 @@ var geminiRules = map[string]rule{
 // isDummy reports whether a token switches the validation off, which is
 // accepted on calls (G-20), as it stands or encoded like any other.
 func isDummy(token string) bool {
-	for _, t := range []string{token, wire.TokenKey(evidence.Gemini, token)} {
+	for _, t := range []string{token, looseKey(token)} {
 		if t == "skip_thought_signature_validator" || t == "context_engineering_is_the_way_to_go" {
 			return true
 		}
@@ -47,7 +47,7 @@ func enforcesSignatures(model string) bool {
 // not count.
 func thoughtBytes(s *Trace, r *report) {
 	for _, l := range s.links {
-		if l.to.Provider != evidence.Gemini {
+		if !l.to.wire.Has(wires.SignedParts) {
 			continue
 		}
 		for _, p := range l.pairs {
@@ -56,7 +56,7 @@ func thoughtBytes(s *Trace, r *report) {
 				continue
 			}
 			r.addObserved(1)
-			a, b := wire.TokenKey(evidence.Gemini, was.Token), wire.TokenKey(evidence.Gemini, is.Token)
+			a, b := wire.TokenKey(l.to.Provider, was.Token), wire.TokenKey(l.to.Provider, is.Token)
 			if a != b && !issuedBy(l.from, b) {
 				r.addChange(l, is.Under("thoughtSignature"), was.TokenAt, "G-18", "signature of %s %s", is.What, s.describeToken(l.to, was.Token, is.Token))
 			}
@@ -77,13 +77,13 @@ func issuedBy(x *exchange, key string) bool {
 // proves nothing to the provider (G-21).
 func samePart(s *Trace, r *report) {
 	for _, l := range s.links {
-		if l.to.Provider != evidence.Gemini {
+		if !l.to.wire.Has(wires.SignedParts) {
 			continue
 		}
 		home := map[string]int{} // signature to the call it was issued on
 		for i := range l.from.reply.Items {
 			if it := l.reply(i); it.What == wire.Call && it.Token != "" {
-				home[wire.TokenKey(evidence.Gemini, it.Token)] = i
+				home[looseKey(it.Token)] = i
 			}
 		}
 		if len(home) > 0 {
@@ -104,7 +104,7 @@ func (l *link) reportStraySignatures(r *report, home map[string]int) {
 		if it.Model() && q > l.items[len(l.items)-1] {
 			return
 		}
-		i, issued := home[wire.TokenKey(evidence.Gemini, it.Token)]
+		i, issued := home[looseKey(it.Token)]
 		if it.Token == "" || !issued {
 			continue
 		}
@@ -141,7 +141,7 @@ func (l *link) isSentSigned(i int) bool {
 // content, even when that content is empty (D-21, R23).
 func signedParts(s *Trace, r *report) {
 	for _, l := range s.links {
-		if l.to.Provider != evidence.Gemini || l.isForOtherModel() || s.hasRefusedSignatures(l.to) {
+		if !l.to.wire.Has(wires.SignedParts) || l.isForOtherModel() || s.hasRefusedSignatures(l.to) {
 			continue
 		}
 		for i, sent := range l.sentBackItems() {
@@ -175,7 +175,7 @@ func (s *Trace) hasRefusedSignatures(later *exchange) bool {
 func (l *link) reportUnsent(r *report, i int) {
 	was := l.reply(i)
 	for _, q := range l.items {
-		if is := l.sent(q); is.Token != "" && wire.TokenKey(evidence.Gemini, is.Token) == wire.TokenKey(evidence.Gemini, was.Token) {
+		if is := l.sent(q); is.Token != "" && wire.TokenKey(l.to.Provider, is.Token) == wire.TokenKey(l.to.Provider, was.Token) {
 			l.reportMisplaced(r, was, is)
 			return
 		}

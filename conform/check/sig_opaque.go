@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -64,7 +64,7 @@ func encryptedInAll(nodes []*tree.Node) (list []*tree.Node) {
 
 // namespaceKept: a call of a tool in a namespace is found only by both names.
 func namespaceKept(s *Trace, r *report) {
-	s.eachPair(evidence.OpenAI, wire.Call, func(l *link, _ pair, was, is *wire.Item) {
+	s.eachPair(wires.Namespaces, wire.Call, func(l *link, _ pair, was, is *wire.Item) {
 		namespace := was.Node.Get("namespace").Text()
 		if namespace == "" {
 			return
@@ -80,7 +80,7 @@ func namespaceKept(s *Trace, r *report) {
 // the provider had not answered yet is in flight (ANT-S1).
 func serverResultsKept(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
-		if x.Provider != evidence.Anthropic {
+		if !x.wire.Has(wires.ServerTools) {
 			return
 		}
 		answered, issued := serverResults(x.req.Items), x.issuedServerResults()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -26,7 +27,7 @@ var openAIRules = map[string]rule{
 // finalBlob: encrypted content is what output_item.done or the terminal event
 // brought. What output_item.added brings is a draft (D-12).
 func finalBlob(s *Trace, r *report) {
-	s.eachPair(evidence.OpenAI, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
+	s.eachPair(wires.EncryptedItems, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
 		if was.Token == "" || !is.HasToken {
 			return
 		}
@@ -40,7 +41,7 @@ func finalBlob(s *Trace, r *report) {
 			r.addChange(l, is.Under("encrypted_content"), was.TokenAt, "O-15", "encrypted content %s", s.describeToken(l.to, was.Token, is.Token))
 		}
 	})
-	s.inventedTokens(r, evidence.OpenAI, "O-15", (*wire.Item).Continuity)
+	s.inventedTokens(r, wires.EncryptedItems, "O-15", (*wire.Item).Continuity)
 }
 
 // reasoningKept: reasoning that led to calls is sent back with them while the
@@ -48,7 +49,7 @@ func finalBlob(s *Trace, r *report) {
 // provider's memory, and a request may leave the whole history to that.
 func reasoningKept(s *Trace, r *report) {
 	for _, l := range s.links {
-		if l.to.Provider != evidence.OpenAI || l.to.req.Stateful || !l.from.reply.Usable() {
+		if !l.to.wire.Has(wires.EncryptedItems) || l.to.req.Stateful || !l.from.reply.Usable() {
 			continue
 		}
 		inLoop := l.open() && len(l.to.itemsOfKind(span{l.items[0], l.items[len(l.items)-1] + 1}, wire.Call)) > 0
@@ -91,7 +92,7 @@ func (l *link) keepsIDBehind(i int) bool {
 // reasoningFollowed: what the model did after reasoning follows it (O-12).
 func reasoningFollowed(s *Trace, r *report) {
 	s.eachStep(func(x *exchange, st step) {
-		if x.Provider != evidence.OpenAI {
+		if !x.wire.Has(wires.EncryptedItems) {
 			return
 		}
 		followed := false
@@ -130,7 +131,7 @@ func (x *exchange) losesFollower(it, next *wire.Item) bool {
 
 // summaryParts: a summary stays a list of the same parts (R18).
 func summaryParts(s *Trace, r *report) {
-	s.eachPair(evidence.OpenAI, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
+	s.eachPair(wires.EncryptedItems, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
 		if !was.Done || slices.Equal(was.Summary, is.Summary) || !is.Node.Get("summary").Is(tree.Array) {
 			return
 		}
@@ -150,7 +151,7 @@ func summaryParts(s *Trace, r *report) {
 
 // ownID: a blob verifies only under the id it was issued with, or under none.
 func ownID(s *Trace, r *report) {
-	s.eachPair(evidence.OpenAI, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
+	s.eachPair(wires.EncryptedItems, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
 		if is.Token == "" || is.ItemID == "" || was.ItemID == "" {
 			return
 		}
@@ -165,7 +166,7 @@ func ownID(s *Trace, r *report) {
 // needs to keep it (D-11).
 func requestsStateless(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
-		if x.Provider != evidence.OpenAI || s.ev.Source == evidence.SourceRecording {
+		if !x.wire.Has(wires.EncryptedItems) || s.ev.Source == evidence.SourceRecording {
 			return // other agents may rely on the provider's memory
 		}
 		r.addObserved(1)
@@ -189,7 +190,7 @@ func (x *exchange) asksForReasoning() bool {
 // the model did is asked for and sent back, or the model loses it.
 func reasoningAskedFor(s *Trace, r *report) {
 	for _, l := range s.links {
-		if l.to.Provider != evidence.OpenAI || !l.open() || !l.latest() || l.to.req.Stateful || !isProvidersModel(l.to) || !hasReasoned(l.from) {
+		if !l.to.wire.Has(wires.EncryptedItems) || !l.open() || !l.latest() || l.to.req.Stateful || !isProvidersModel(l.to) || !hasReasoned(l.from) {
 			continue
 		}
 		run := span{l.items[0], l.items[len(l.items)-1] + 1}
@@ -239,7 +240,7 @@ func noBareIDs(s *Trace, r *report) {
 	known := map[string]emission{}
 	isUnstored := func(x *exchange) bool { return x.req.Doc.Get("store").False() }
 	for _, x := range s.x {
-		if x.Provider != evidence.OpenAI {
+		if !x.wire.Has(wires.EncryptedItems) {
 			continue
 		}
 		for i := range x.req.Items {
@@ -278,7 +279,7 @@ func noBareIDs(s *Trace, r *report) {
 // done nothing.
 func hostedKept(s *Trace, r *report) {
 	for _, l := range s.links {
-		if l.to.Provider != evidence.OpenAI || l.to.req.Stateful || !l.from.reply.Usable() {
+		if !l.to.wire.Has(wires.EncryptedItems) || l.to.req.Stateful || !l.from.reply.Usable() {
 			continue
 		}
 		for _, p := range l.pairs {
@@ -318,7 +319,7 @@ func (l *link) isStored() bool {
 
 // phaseKept: a message keeps the phase it was emitted with (R20).
 func phaseKept(s *Trace, r *report) {
-	s.eachPair(evidence.OpenAI, wire.Text, func(l *link, p pair, was, is *wire.Item) {
+	s.eachPair(wires.EncryptedItems, wire.Text, func(l *link, p pair, was, is *wire.Item) {
 		if was.Phase == "" || l.isForOtherModel() || l.from.reply.End == wire.Cut {
 			return
 		}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -53,11 +53,11 @@ func (i issue) describe(token string) string {
 
 // inventedTokens adds a finding for each token that stands among what is sent back of
 // a reply and that the reply did not issue.
-func (s *Trace) inventedTokens(r *report, provider, rule string, isCarrier func(it *wire.Item) bool) {
+func (s *Trace) inventedTokens(r *report, of wires.Habit, rule string, isCarrier func(it *wire.Item) bool) {
 	for _, l := range s.links {
 		for _, q := range l.extra {
 			it := l.sent(q)
-			if l.to.Provider != provider || it.Token == "" || !isCarrier(it) || !l.sharesMessage(it) {
+			if !l.to.wire.Has(of) || it.Token == "" || !isCarrier(it) || !l.sharesMessage(it) {
 				continue
 			}
 			r.addObserved(1)
@@ -75,7 +75,7 @@ func (s *Trace) inventedTokens(r *report, provider, rule string, isCarrier func(
 // of another recording.
 func (l *link) sharesMessage(it *wire.Item) bool {
 	return slices.ContainsFunc(l.pairs, func(p pair) bool {
-		return l.sent(p.q).Msg == it.Msg || l.to.Provider == evidence.OpenAI && l.to.runOf(p.q) == l.to.runOf(l.ordinalOf(it))
+		return l.sent(p.q).Msg == it.Msg || l.to.wire.Has(wires.ItemList) && l.to.runOf(p.q) == l.to.runOf(l.ordinalOf(it))
 	})
 }
 
@@ -89,7 +89,15 @@ func originKey(token string) string {
 	if strings.Contains(token, "REDACTED") {
 		return ""
 	}
-	return wire.TokenKey(evidence.Gemini, token)
+	return looseKey(token)
+}
+
+// looseKey brings a token of any wire to the form in which its provider compares it.
+func looseKey(token string) string {
+	for _, w := range wires.All() {
+		token = wire.TokenKey(w.Name, token)
+	}
+	return token
 }
 
 // eachToken calls f for every token of a request that an earlier reply issued.
@@ -108,7 +116,7 @@ func ownProvider(s *Trace, r *report) {
 	s.eachToken(func(x *exchange, it *wire.Item, from *exchange) {
 		r.addObserved(1)
 		if x.Provider != from.Provider {
-			r.addFinding(x, it.Place, byProvider(x, "A-34", "O-15", "G-18"), "%s carries the token %s, which %s issued in exchange %d", it.Type, maskToken(it.Token), from.Provider, from.Index)
+			r.addFinding(x, it.Place, x.wire.RuleFor(wires.ForeignToken), "%s carries the token %s, which %s issued in exchange %d", it.Type, maskToken(it.Token), from.Provider, from.Index)
 		}
 	})
 }
@@ -140,7 +148,7 @@ func ownModel(s *Trace, r *report) {
 		}
 	})
 	for _, c := range all {
-		f := r.addFinding(c.x, c.it.Place, byProvider(c.x, "A-34", "O-15", "G-18"), "%s carries the token %s of model %s to model %s",
+		f := r.addFinding(c.x, c.it.Place, c.x.wire.RuleFor(wires.ForeignToken), "%s carries the token %s of model %s to model %s",
 			c.it.Type, maskToken(c.it.Token), c.issuer, strings.Join(receivers[c.issuer], " and "))
 		f.Form += c.issuer
 	}

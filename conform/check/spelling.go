@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 
@@ -12,7 +12,7 @@ import (
 // own names in two spellings (reference §1.3).
 func diffMembers(provider string, a, b *tree.Node, ignore ...string) (path, what string) {
 	path, what = tree.Diff(a, b, ignore...)
-	if path == "=" || provider != evidence.Gemini {
+	if path == "=" || !wires.Find(provider).Has(wires.TwoSpellings) {
 		return path, what
 	}
 	return tree.Diff(spellLower(a), spellLower(b), ignore...)

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -30,7 +30,7 @@ var serverToolRules = map[string]rule{
 // (ANT-S1).
 func serverCallKept(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
-		if x.Provider != evidence.Anthropic {
+		if !x.wire.Has(wires.ServerTools) {
 			return
 		}
 		called := map[string]bool{}
@@ -64,7 +64,7 @@ func serverCallAnswered(s *Trace, r *report) {
 		answered, issued := serverResults(x.req.Items), x.issuedServerResults()
 		for _, st := range x.turnSteps() {
 			isUser := func(it wire.Item) bool { return it.Role == "user" }
-			if x.Provider != evidence.Anthropic || len(x.itemsOfKind(st.run, wire.Call)) > 0 ||
+			if !x.wire.Has(wires.ServerTools) || len(x.itemsOfKind(st.run, wire.Call)) > 0 ||
 				!slices.ContainsFunc(x.req.Items[st.answer.from:st.answer.to], isUser) {
 				continue
 			}
@@ -90,7 +90,7 @@ func serverCallAnswered(s *Trace, r *report) {
 // tool answered after the call.
 func codeKept(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
-		if x.Provider != evidence.Gemini {
+		if !x.wire.Has(wires.ServerParts) {
 			return
 		}
 		programs, called := 0, map[string]bool{}
@@ -130,7 +130,7 @@ func isProgrammatic(it *wire.Item) bool {
 func containerNamed(s *Trace, r *report) {
 	for _, l := range s.links {
 		id := containerOf(l.from)
-		if l.to.Provider != evidence.Anthropic || id == "" || strings.Contains(id, "REDACTED") || !l.latest() || !waitsInContainer(l.from) {
+		if !l.to.wire.Has(wires.ServerTools) || id == "" || strings.Contains(id, "REDACTED") || !l.latest() || !waitsInContainer(l.from) {
 			continue
 		}
 		r.addObserved(1)
@@ -179,7 +179,7 @@ func waitsInContainer(x *exchange) bool {
 // callerKept: a call says who made it, and keeps saying so.
 func callerKept(s *Trace, r *report) {
 	s.eachPair("", wire.Call, func(l *link, _ pair, was, is *wire.Item) {
-		if l.to.Provider == evidence.Gemini || !isProgrammatic(was) {
+		if !l.to.wire.Has(wires.NamesCallers) || !isProgrammatic(was) {
 			return
 		}
 		r.addObserved(1)
@@ -200,7 +200,7 @@ func callerOrNone(caller *tree.Node) string {
 // resultsAlone: what answers a program's calls is results and nothing else.
 func resultsAlone(s *Trace, r *report) {
 	s.eachStep(func(x *exchange, st step) {
-		if x.Provider != evidence.Anthropic {
+		if !x.wire.Has(wires.ServerTools) {
 			return
 		}
 		waiting := false
@@ -297,7 +297,7 @@ func approvalWasAsked(s *Trace, r *report) {
 // citationsKept: the place that a citation names in a search result is ciphertext, which
 // comes back byte for byte or not at all.
 func citationsKept(s *Trace, r *report) {
-	s.eachPair(evidence.Anthropic, wire.Text, func(l *link, _ pair, was, is *wire.Item) {
+	s.eachPair(wires.Citations, wire.Text, func(l *link, _ pair, was, is *wire.Item) {
 		issued, sent := encryptedInAll(was.Citations), encryptedInAll(is.Citations)
 		if len(issued) == 0 || len(sent) == 0 {
 			return
@@ -344,7 +344,7 @@ func serverResultsSent(s *Trace, r *report) {
 // citationsSent: a text goes back with its citations of search results, as long as the results
 // stand in the request.
 func citationsSent(s *Trace, r *report) {
-	s.eachPair(evidence.Anthropic, wire.Text, func(l *link, _ pair, was, is *wire.Item) {
+	s.eachPair(wires.Citations, wire.Text, func(l *link, _ pair, was, is *wire.Item) {
 		issued, sent := len(encryptedInAll(was.Citations)), len(encryptedInAll(is.Citations))
 		if issued == 0 || len(serverResults(l.to.req.Items)) == 0 {
 			return

@@ -1,6 +1,9 @@
 package check
 
-import "github.com/meerkat-go/conformance/wires/wire"
+import (
+	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/wire"
+)
 
 // step is a run of model items and the client's items up to the next run.
 type step struct {
@@ -52,9 +55,9 @@ func (s *Trace) eachStep(f func(x *exchange, st step)) {
 
 // eachPair calls f for every item of kind w that was sent back for one of the
 // same kind, whole: a reference to a stored item has nothing to compare.
-func (s *Trace) eachPair(provider string, w wire.What, f func(l *link, p pair, r, q *wire.Item)) {
+func (s *Trace) eachPair(of wires.Habit, w wire.What, f func(l *link, p pair, r, q *wire.Item)) {
 	for _, l := range s.links {
-		if provider != "" && l.to.Provider != provider {
+		if of != "" && !l.to.wire.Has(of) {
 			continue
 		}
 		for _, p := range l.pairs {

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -106,21 +106,12 @@ func unansweredReason(x *exchange) string {
 	switch stop := x.reply.Stop; {
 	case !x.reply.Usable():
 		return ""
-	case x.Provider == evidence.OpenAI && slices.ContainsFunc(x.reply.Items, isRefused):
+	case x.wire.Has(wires.ItemList) && slices.ContainsFunc(x.reply.Items, isRefused):
 		return "is a refusal"
-	case slices.Contains(unansweredStops[x.Provider], stop):
+	case slices.Contains(x.wire.Stops.Unanswered, stop):
 		return "ended with " + stop
 	}
 	return ""
-}
-
-// unansweredStops are the stop reasons of replies that are whole but not an answer, by
-// provider: what was cut off, refused, filtered or paused.
-var unansweredStops = map[string][]string{
-	evidence.Anthropic: {"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"},
-	evidence.OpenAI:    {"incomplete"},
-	evidence.Gemini: {"MAX_TOKENS", "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
-		"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE", "OTHER"},
 }
 
 // cutStops are those of them after which the model can go on with what it said.
@@ -142,7 +133,7 @@ func notExecuted(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			switch wasReplaced := is.Name != was.Name; {
-			case isMarkedError(res), readsLikeError(res) && (wasReplaced || l.to.Provider != evidence.Anthropic):
+			case isMarkedError(res), readsLikeError(res) && (wasReplaced || !l.to.wire.Has(wires.MarksErrors)):
 			case readsLikeError(res):
 				r.addChange(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments, and its result, which reads like an error, is not marked with is_error", nameOf(is)).Consequence = specs.Degraded
 			default:

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -21,7 +20,7 @@ func (s *Trace) eachStream(f func(x *exchange)) {
 		if x.Missed || x.Response.Status != 200 {
 			continue
 		}
-		if x.reply.Form == wire.SSE || x.reply.Form == wire.Array && x.Provider == evidence.Gemini {
+		if x.reply.Form == wire.SSE || x.reply.Form == wire.Array && x.wire.Ending.IsWholeArray != nil {
 			f(x)
 		}
 	}
@@ -79,7 +78,7 @@ func endsWithTerminal(s *Trace, r *report) {
 		r.addObserved(1)
 		if x.reply.End == wire.Cut && !markedCut(x) && !s.wasInterrupted(x) {
 			r.addFinding(x, wire.Place{Event: len(x.reply.Events) - 1, Off: len(x.Response.Body)}, "§1.4",
-				"the stream ends after %d events without %s and is not marked as cut", len(x.reply.Events), byProvider(x, "message_stop", "response.completed, incomplete or failed", "a finishReason"))
+				"the stream ends after %d events without %s and is not marked as cut", len(x.reply.Events), x.wire.Ending.Words)
 		}
 	})
 }

@@ -1,7 +1,7 @@
 package check
 
 import (
-	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -9,15 +9,15 @@ import (
 // grammarRules judge the order of events inside a stream, each provider by its
 // own grammar (reference §3).
 var grammarRules = map[string]rule{
-	"STR-003/grammar": func(s *Trace, r *report) { s.eachStreamOf(evidence.Anthropic, r, anthropicStream) },
-	"STR-004/grammar": func(s *Trace, r *report) { s.eachStreamOf(evidence.OpenAI, r, openAIStream) },
-	"STR-005/grammar": func(s *Trace, r *report) { s.eachStreamOf(evidence.Gemini, r, geminiStream) },
+	"STR-003/grammar": func(s *Trace, r *report) { s.eachStreamOf(wires.Blocks, r, anthropicStream) },
+	"STR-004/grammar": func(s *Trace, r *report) { s.eachStreamOf(wires.ItemList, r, openAIStream) },
+	"STR-005/grammar": func(s *Trace, r *report) { s.eachStreamOf(wires.Contents, r, geminiStream) },
 	"STR-006/deltas":  deltasAgree,
 }
 
-func (s *Trace) eachStreamOf(provider string, r *report, f func(*exchange, *report)) {
+func (s *Trace) eachStreamOf(h wires.Habit, r *report, f func(*exchange, *report)) {
 	s.eachStream(func(x *exchange) {
-		if x.Provider == provider {
+		if x.wire.Has(h) {
 			f(x, r)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -56,12 +56,12 @@ func newIn(x *exchange) string {
 		}
 	}
 	for _, e := range x.reply.Events {
-		if e.JSON != nil && !isKnownEvent(x.Provider, e) {
+		if e.JSON != nil && !isKnownEvent(x.wire, e) {
 			add("an event", newName(e.JSON))
 		}
 	}
 	for i := range x.reply.Items {
-		if it := &x.reply.Items[i]; it.What == wire.Opaque && !isKnownItem(x.Provider, it) {
+		if it := &x.reply.Items[i]; it.What == wire.Opaque && !isKnownItem(x.wire, it) {
 			add("a block", newName(it.Begun()))
 		}
 	}
@@ -88,16 +88,16 @@ var openAIEvents = []string{"created", "queued", "in_progress", "completed", "in
 var geminiChunk = []string{"candidates", "promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata", "modelVersion", "model_version",
 	"responseId", "response_id", "createTime", "create_time", "modelStatus", "model_status", "error"}
 
-func isKnownEvent(provider string, e wire.StreamEvent) bool {
-	switch t := e.Type(); provider {
-	case evidence.Anthropic:
+func isKnownEvent(w *wires.Wire, e wire.StreamEvent) bool {
+	switch t := e.Type(); {
+	case w.Has(wires.Blocks):
 		return slices.Contains(anthropicEvents, t)
-	case evidence.OpenAI:
+	case w.Has(wires.ItemList):
 		name, isResponse := strings.CutPrefix(t, "response.")
 		return !isResponse || strings.Contains(name, "_call") ||
 			slices.ContainsFunc(openAIEvents, func(known string) bool { return strings.HasPrefix(name, known) })
 	}
-	return !e.JSON.Is(tree.Object) || e.JSON.Any(geminiChunk...) != nil
+	return !w.Has(wires.Contents) || !e.JSON.Is(tree.Object) || e.JSON.Any(geminiChunk...) != nil
 }
 
 // The opaque items that are documented, by provider. The results and calls of hosted tools
@@ -109,12 +109,12 @@ var (
 		"toolCall", "tool_call", "toolResponse", "tool_response"}
 )
 
-func isKnownItem(provider string, it *wire.Item) bool {
-	switch provider {
-	case evidence.Anthropic:
+func isKnownItem(w *wires.Wire, it *wire.Item) bool {
+	switch {
+	case w.Has(wires.Blocks):
 		return slices.Contains(anthropicBlocks, it.Type) || strings.HasSuffix(it.Type, "_tool_result")
-	case evidence.OpenAI:
+	case w.Has(wires.ItemList):
 		return slices.Contains(openAIItems, it.Type) || strings.HasSuffix(it.Type, "_call") || strings.HasSuffix(it.Type, "_output")
 	}
-	return len(it.Begun().Names()) == 0 || it.Begun().Any(geminiPartNames...) != nil
+	return !w.Has(wires.Contents) || len(it.Begun().Names()) == 0 || it.Begun().Any(geminiPartNames...) != nil
 }

@@ -3,7 +3,7 @@ package check
 import (
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -106,7 +106,7 @@ func (g *openAIGrammar) checkItemsDone() {
 // deltasAgree: what an item's deltas add up to is what its end says (R29).
 func deltasAgree(s *Trace, r *report) {
 	s.eachStream(func(x *exchange) {
-		if x.Provider != evidence.OpenAI {
+		if !x.wire.Has(wires.ItemList) {
 			return
 		}
 		sums := map[string]*strings.Builder{}

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -142,7 +142,7 @@ func unknownToolIsError(s *Trace, r *report) {
 		switch {
 		case !containsAny(strings.ToLower(words), errorWords) && !absentTool.MatchString(words) && !isMarkedError(res):
 			r.addFinding(l.to, res.Place, "", "the model called %q, which exchange %d did not offer, and is told %q as if it had run", cutText(is.Name, 140), l.from.Index, cutText(words, 60))
-		case l.to.Provider == evidence.Anthropic && !res.IsError:
+		case l.to.wire.Has(wires.MarksErrors) && !res.IsError:
 			r.addFinding(l.to, res.Place, "", "the model called %q, which exchange %d did not offer, and the result that says so is not marked with is_error", cutText(is.Name, 140), l.from.Index).Consequence = specs.Degraded
 		}
 	})
@@ -271,7 +271,7 @@ func serverErrorMarked(s *Trace, r *report) {
 	s.eachAnswer(func(a answered) {
 		doc, _ := tree.Parse([]byte(a.words()))
 		fails := strings.HasSuffix(a.call.Name, "conform_fail") && strings.Contains(a.words(), "this tool always fails") // of our tool server
-		if doc.Get("isError") == nil && !fails || a.x.Provider != evidence.Anthropic {
+		if doc.Get("isError") == nil && !fails || !a.x.wire.Has(wires.MarksErrors) {
 			return
 		}
 		r.addObserved(1)

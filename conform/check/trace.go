@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -157,12 +158,12 @@ func copyLists(ev *evidence.Evidence) evidence.Evidence {
 }
 
 func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
-	x := &exchange{Exchange: e, n: n, wire: wires.Find(e.Provider), ownHost: e.IsOwnHost()}
+	x := &exchange{Exchange: e, n: n, wire: cmp.Or(wires.Find(e.Provider), &wires.Wire{}), ownHost: e.IsOwnHost()}
 	x.req = r.request(e.Provider, e.Request.Method, e.Request.URL, e.Request.Body)
 	x.reply = r.reply(e.Provider, e.Response.Status, e.Response.Body)
 	x.named, x.tools = x.readModel(), slices.Clip(x.readTools())
 	x.runs = modelRuns(x.req.Items)
-	x.turn = turnStart(e.Provider, x.req)
+	x.turn = turnStart(x.wire, x.req)
 	x.asksForSummary = mentionsSummary(lastPrompt(x)) || !hasTools(x) && mentionsSummary(textOf(x.req.System))
 	x.contents = replyContents(x.reply.Items)
 	x.can = specs.FindCapability(e.Provider, x.modelAsked())
@@ -219,14 +220,14 @@ func modelRuns(items []wire.Item) []span {
 // turnStart returns the ordinal of the first item after the last user prompt.
 // On Anthropic a message that also answers tools continues the turn; on Gemini
 // any part of a user's content that answers no tool starts one (G-17).
-func turnStart(provider string, q *wire.Request) int {
+func turnStart(w *wires.Wire, q *wire.Request) int {
 	start := 0
 	for i := range q.Items {
 		it := &q.Items[i]
 		if it.Model() || it.What == wire.Result {
 			continue
 		}
-		if provider == evidence.Anthropic && answersTools(q.Items, it.Msg, i) {
+		if w.Has(wires.ResultsInTurn) && answersTools(q.Items, it.Msg, i) {
 			continue
 		}
 		start = i + 1

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -62,13 +62,9 @@ func findInSchema(n *tree.Node, path string, depth int, visit func(n *tree.Node,
 
 // rootWithoutChoice: the root of a schema is an object, described in one way (A-7, O-20).
 func rootWithoutChoice(s *Trace, r *report) {
-	refused := map[string][]string{
-		evidence.Anthropic: {"oneOf", "allOf", "anyOf"},
-		evidence.OpenAI:    {"oneOf", "anyOf", "allOf", "enum", "not"},
-	}
 	s.eachToolSchema(func(x *exchange, d toolDeclaration) {
-		if x.Provider != evidence.Gemini {
-			r.addSchemaFinding(x, d, findKeyword(d.schema, "", refused[x.Provider], "stands at the root, where the provider takes no choice"), byProvider(x, "A-7", "O-20", ""))
+		if refused := x.wire.RootKeywords; refused != nil {
+			r.addSchemaFinding(x, d, findKeyword(d.schema, "", refused, "stands at the root, where the provider takes no choice"), x.wire.RuleFor(wires.RootChoice))
 		}
 	})
 }
@@ -90,7 +86,7 @@ var argumentName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 // argumentNames: the arguments of a tool have names of the provider's form (A-7).
 func argumentNames(s *Trace, r *report) {
 	s.eachToolSchema(func(x *exchange, d toolDeclaration) {
-		if x.Provider != evidence.Anthropic {
+		if !x.wire.Has(wires.ArgumentNames) {
 			return
 		}
 		properties := d.schema.Get("properties")
@@ -123,7 +119,7 @@ var kindNames = map[tree.Kind]string{tree.Object: "an object", tree.Array: "a li
 // others, such as exclusiveMinimum: true (A-7).
 func keywordForms(s *Trace, r *report) {
 	s.eachToolSchema(func(x *exchange, d toolDeclaration) {
-		if x.Provider == evidence.Anthropic {
+		if x.wire.Has(wires.Draft2020) {
 			r.addSchemaFinding(x, d, findInSchema(d.schema, "", 0, keywordFault), "A-7")
 		}
 	})
@@ -146,7 +142,7 @@ func keywordFault(n *tree.Node, path string) *schemaFault {
 // (O-20, G-12).
 func referencesResolve(s *Trace, r *report) {
 	s.eachToolSchema(func(x *exchange, d toolDeclaration) {
-		if x.Provider != evidence.OpenAI && d.dialect != jsonSchema {
+		if !x.wire.Has(wires.StrictSchemas) && d.dialect != jsonSchema {
 			return
 		}
 		r.addSchemaFinding(x, d, findInSchema(d.schema, "", 0, func(n *tree.Node, path string) *schemaFault {
@@ -155,7 +151,7 @@ func referencesResolve(s *Trace, r *report) {
 				return nil
 			}
 			return &schemaFault{ref, path + ".$ref", strconv.Quote(cutText(ref.Text(), 80)) + " refers to nothing in the schema"}
-		}), byProvider(x, "", "O-20", "G-12"))
+		}), x.wire.RuleFor(wires.NoReferent))
 	})
 }
 
@@ -224,11 +220,11 @@ func strictKeywords(s *Trace, r *report) {
 		return findKeyword(n, path, unenforceable, "is not permitted in a strict schema")
 	}
 	s.eachToolSchema(func(x *exchange, d toolDeclaration) {
-		if x.Provider == evidence.OpenAI && d.strict {
+		if x.wire.Has(wires.StrictSchemas) && d.strict {
 			r.addSchemaFinding(x, d, findInSchema(d.schema, "", 0, fault), "O-19")
 		}
 	})
-	s.eachPolicyRequest(evidence.OpenAI, func(x *exchange) {
+	s.eachRequestOf(wires.StrictSchemas, func(x *exchange) {
 		if format, at := x.member("text", "format"); format.Get("strict").True() {
 			r.addOutputFinding(x, findInSchema(format.Get("schema"), at.Path+".schema", 0, fault), "O-19")
 		}
@@ -265,7 +261,7 @@ func outputClosed(s *Trace, r *report) {
 
 // eachOutputSchema calls f for every schema that an answer of Anthropic's must follow.
 func (s *Trace) eachOutputSchema(f func(x *exchange, schema *tree.Node, path string)) {
-	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
+	s.eachRequestOf(wires.OutputSchemas, func(x *exchange) {
 		format, path := x.req.Doc.Get("output_config").Get("format"), "output_config.format.schema"
 		if old := x.req.Doc.Get("output_format"); !old.Null() {
 			format, path = old, "output_format.schema"

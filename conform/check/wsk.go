@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -55,7 +55,7 @@ func (s sockets) remember(x *exchange, previous string) {
 // none that can be read.
 func (x *exchange) previousResponse() string {
 	previous, _ := x.member("previous_response_id")
-	if x.Provider != evidence.OpenAI || strings.Contains(previous.Text(), "REDACTED") {
+	if !x.wire.Has(wires.StoresReplies) || strings.Contains(previous.Text(), "REDACTED") {
 		return ""
 	}
 	return previous.Text()
@@ -65,7 +65,7 @@ func (x *exchange) previousResponse() string {
 // gave the response it goes on with, nil for none.
 func (s *Trace) eachContinuation(f func(x, from *exchange, id string, at wire.Place)) {
 	s.eachRequest(func(x *exchange) {
-		if x.Provider == evidence.OpenAI {
+		if x.wire.Has(wires.StoresReplies) {
 			_, at := x.member("previous_response_id")
 			f(x, x.base, x.previousResponse(), at)
 		}

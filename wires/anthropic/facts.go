@@ -27,6 +27,22 @@ func Wire() *wires.Wire {
 			Stops:   []string{"end_turn", "tool_use", "max_tokens", "refusal", "pause_turn", "model_context_window_exceeded"},
 			Greases: []string{"duplicate_start"},
 		},
+		Habits: []wires.Habit{
+			wires.Blocks, wires.SignedThinking, wires.MarksErrors, wires.ResultsTogether, wires.ResultsInTurn,
+			wires.NamesCallers, wires.ServerTools, wires.Citations, wires.MarksCache, wires.Betas,
+			wires.PDFOnly, wires.ArgumentNames, wires.Draft2020, wires.OutputSchemas, wires.KeepsDeclining,
+		},
+		Rules: map[wires.Breach]string{
+			wires.RepeatedCall: "A-18",
+			wires.OutOfOrder:   "A-37", wires.ForeignToken: "A-34", wires.SignedText: "A-37", wires.ContextFull: "A-45",
+			wires.NotPDF: "A-46", wires.RootChoice: "A-7",
+		},
+		Stops: wires.Stops{
+			Unanswered: []string{"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"},
+			Declined:   []string{"refusal"}, Budget: "max_tokens",
+		},
+		ReplyMember: "content", EventStart: `{"type":"message_start","message":`,
+		RootKeywords: []string{"oneOf", "allOf", "anyOf"},
 		Credentials: wires.Credentials{
 			Header: "X-Api-Key", Others: []string{"Authorization"}, Accounts: []string{"X-Api-Key"},
 			Missing: "x-api-key header is required",
@@ -43,6 +59,7 @@ func Wire() *wires.Wire {
 			Public: regexp.MustCompile(`^claude-[a-z0-9.@-]{1,40}$`),
 		},
 		Body: wires.Body{
+			Token:        "signature",
 			Required:     []string{"model", "messages", "max_tokens"},
 			Conversation: []string{"messages"}, Prompt: []string{"system"}, Tools: []string{"tools", "mcp_servers"},
 			Blocks: []string{"content"}, IDs: []string{"id", "tool_use_id"}, CacheMarks: []string{"cache_control"},
@@ -67,7 +84,7 @@ func Wire() *wires.Wire {
 			Body: errorBody, Common: 529, PingName: "ping", PingData: `{"type": "ping"}`,
 			Event: func(status int, message string) (string, []byte) { return "error", errorBody(status, message) },
 		},
-		Ending: wires.Ending{Types: []string{"message_stop", "error"}},
+		Ending: wires.Ending{Words: "message_stop", Types: []string{"message_stop", "error"}},
 	}}
 }
 

@@ -33,6 +33,19 @@ func Wire() *wires.Wire {
 			Stops:   []string{"end_turn", "tool_use", "max_tokens", "refusal", "content_filter", "blocked_prompt"},
 			Greases: []string{"leading_stop", "usage_trailer"},
 		},
+		Habits: []wires.Habit{wires.Contents, wires.SignedParts, wires.TwoSpellings, wires.ServerParts, wires.PromptFirst, wires.QuotaIsRate},
+		Rules: map[wires.Breach]string{
+			wires.OutOfOrder:   "G-17",
+			wires.ForeignToken: "G-18", wires.ContextFull: "G-29", wires.NoReferent: "G-12",
+		},
+		Stops: wires.Stops{
+			Unanswered: []string{
+				"MAX_TOKENS", "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
+				"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE", "OTHER",
+			},
+			Declined: []string{"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "OTHER"}, Budget: "MAX_TOKENS",
+		},
+		ReplyMember: "candidates",
 		Credentials: wires.Credentials{
 			Header: "X-Goog-Api-Key", Others: []string{"Authorization"}, Parameter: "key", Accounts: []string{"X-Goog-Api-Key"},
 		},
@@ -49,6 +62,7 @@ func Wire() *wires.Wire {
 			Public: regexp.MustCompile(`^gemini-[a-z0-9.-]{1,40}$`),
 		},
 		Body: wires.Body{
+			Token:        "thoughtSignature",
 			Required:     []string{"contents"},
 			Conversation: []string{"contents"}, Prompt: []string{"systemInstruction", "system_instruction"}, Tools: []string{"tools"},
 			Envelope:      []string{"request"}, // as Code Assist wraps a request
@@ -69,7 +83,7 @@ func Wire() *wires.Wire {
 			Body: errorBody, Common: 503,
 			Event: func(status int, message string) (string, []byte) { return "", errorBody(status, message) },
 		},
-		Ending: wires.Ending{IsLast: isLastChunk, IsWhole: isFinishedStream, IsWholeArray: isFinishedArray, MayGoOn: true},
+		Ending: wires.Ending{Words: "a finishReason", IsLast: isLastChunk, IsWhole: isFinishedStream, IsWholeArray: isFinishedArray, MayGoOn: true},
 	}}
 }
 

@@ -30,6 +30,20 @@ func Wire() *wires.Wire {
 			Stops:         []string{"end_turn", "tool_use", "max_tokens", "refusal", "content_filter"},
 			RefusesInText: true, LosesReplies: true,
 		},
+		Habits: []wires.Habit{
+			wires.ItemList, wires.EncryptedItems, wires.StoresReplies, wires.TextArguments, wires.NamesCallers, wires.Namespaces,
+			wires.CacheKeys, wires.StrictSchemas,
+		},
+		Rules: map[wires.Breach]string{
+			wires.RepeatedCall: "O-9", wires.RepeatedItem: "O-9", wires.OutOfOrder: "O-12",
+			wires.ForeignToken: "O-15", wires.ForeignCompaction: "O-15", wires.ContextFull: "O-27", wires.NotPDF: "O-30",
+			wires.RootChoice: "O-20", wires.NoReferent: "O-20",
+		},
+		Stops: wires.Stops{
+			Unanswered: []string{"incomplete"}, Budget: "incomplete", BudgetWord: "max_output_tokens", Filtered: "content_filter",
+		},
+		ReplyMember: "output", EventStart: `{"type":"response.completed","sequence_number":0,"response":`,
+		RootKeywords: []string{"oneOf", "anyOf", "allOf", "enum", "not"},
 		Credentials: wires.Credentials{
 			Header: "Authorization", Prefix: "Bearer ", Accounts: []string{"Openai-Organization", "Openai-Project"},
 			Missing: "You didn't provide an API key.",
@@ -46,6 +60,7 @@ func Wire() *wires.Wire {
 			Public: regexp.MustCompile(`^(gpt|o[0-9]|codex|chatgpt)[a-z0-9.-]{0,40}$`),
 		},
 		Body: wires.Body{
+			Token:        "encrypted_content",
 			Required:     []string{"model"},
 			Conversation: []string{"input", "messages"}, Prompt: []string{"instructions"}, Tools: []string{"tools", "functions"},
 			Blocks: []string{"content"}, IDs: []string{"id", "call_id", "tool_call_id", "approval_request_id"},
@@ -69,7 +84,7 @@ func Wire() *wires.Wire {
 		},
 		Errors: wires.Errors{Body: errorBody, Event: errorEvent},
 		Ending: wires.Ending{
-			Types:   []string{"response.completed", "response.failed", "response.incomplete", "error"},
+			Words: "response.completed, incomplete or failed", Types: []string{"response.completed", "response.failed", "response.incomplete", "error"},
 			IsWhole: isFinishedChatStream,
 		},
 	}}

@@ -230,18 +230,19 @@ func TestBreaches(t *testing.T) {
 			placed(t, ev, f, b)
 		})
 	}
-	judged := slices.Concat(anthropic.Aspects(), openai.Aspects(), gemini.Aspects())
 	for _, c := range check.All() {
-		if slices.Contains(judged, c.ID) {
-			continue // tests of the wires
-		}
 		if elsewhere := slices.Contains([]string{"ERR", "PAR", "TSC", "HYG", "MED", "CMP", "NSP", "SRV", "BET", "REC", "OPS", "BUD"}, c.ID[:3]); elsewhere {
 			continue // refusal_test.go, par_test.go, tsc_test.go, schema_test.go, distorted_test.go and ops_test.go
 		}
-		if !tried[c.ID] && !slices.Contains([]string{"SIG-012/asked-for", "SIG-018/own-provider", "STR-001/content-type", "CAS-001/recorded", "CAC-001/volatile", "WSK-001/own-response", "WSK-004/not-found"}, c.ID) {
+		if !tried[c.ID] && !isJudgedByWire(c.ID) && !slices.Contains([]string{"SIG-012/asked-for", "SIG-018/own-provider", "STR-001/content-type", "CAS-001/recorded", "CAC-001/volatile", "WSK-001/own-response", "WSK-004/not-found"}, c.ID) {
 			t.Errorf("%s: no breach in the table", c.ID)
 		}
 	}
+}
+
+// isJudgedByWire reports whether the rules of a wire judge the check, and its tests hold them.
+func isJudgedByWire(id string) bool {
+	return slices.Contains(slices.Concat(anthropic.Aspects(), openai.Aspects(), gemini.Aspects()), id)
 }
 
 func edit(t *testing.T, ev *evidence.Evidence, b breach) {

@@ -16,7 +16,6 @@ var distorted = []struct {
 	exchange              int
 	path, rule, message   string
 }{
-	{"MED-001/request-size", "anthropic-media", "huge-request", 0, "content-length", "A-49", "the request has 33554433 bytes; 33554432 are taken"},
 	{"MED-002/document-type", "anthropic-media", "word-document", 0, "messages[0].content[1].source", "A-46", "the document is of type \"application/msword\", not application/pdf"},
 	{"MED-002/pdf", "anthropic-media", "page-for-pdf", 0, "messages[0].content[1].source", "A-46", "the document is called application/pdf and begins with \"<!doctype html><titl…\""},
 	{"MED-003/text", "openai-tool-search", "image-as-text", 0, "input[0]", "", "text holds an image in base64 as text, of 1353 bytes altogether"},
@@ -36,11 +35,6 @@ var distorted = []struct {
 	{"NSP-001/kept", "anthropic-tool-search", "forget-search", 1, "messages[1].content[0]", "", "tool_search_tool_result is not sent back, and a call of a tool that the search loaded is"},
 	{"NSP-002/answered", "openai-client-search", "no-search-output", 1, "input[1]", "O-10", "the search for tools call_11A has no output after it"},
 	{"NSP-002/no-orphan", "openai-client-search", "orphan-search-output", 1, "input[1]", "O-11", "the output call_11A answers no search for tools before it"},
-	{"NSP-003/declared", "anthropic-tool-search", "drop-found-tool", 1, "messages[1].content[2]", "A-51", "the tool \"exchange_rate\" that a search found is not among the tools of the request"},
-	{"NSP-004/some-loaded", "anthropic-tool-search", "defer-all", 0, "tools", "A-50", "all 2 tools of the request are deferred"},
-	{"NSP-004/search-first", "anthropic-tool-search", "defer-search", 0, "tools[0]", "A-50", "the tool that searches is deferred itself"},
-	{"NSP-005/named", "openai-tool-search", "lose-namespace", 1, "input[3]", "O-32", "the call of exchange_rate call_10A names no namespace; the tool is in \"exchange_rate\" alone"},
-	{"NSP-005/named", "openai-namespace", "lose-namespace", 1, "input[1]", "O-32", "the call of read call_06A names no namespace; the tool is in \"mcp__docs\" alone"},
 	{"SRV-001/call-kept", "anthropic-pause", "drop-server-call", 1, "messages[1].content[1]", "ANT-S1", "web_search_tool_result answers srvtoolu_14A, and no call of the provider's tool before it has that id"},
 	{"SRV-001/answered", "anthropic-pause", "open-server-call", 2, "messages[2].content[1]", "ANT-S1", "server_tool_use srvtoolu_99z has no result, and the user speaks behind it"},
 	{"SRV-001/code-kept", "gemini-code", "drop-program", 1, "contents[1].parts[1]", "", "the outcome of a program stands without the program"},
@@ -100,7 +94,7 @@ func TestDistorted(t *testing.T) {
 		})
 	}
 	for _, c := range check.All() {
-		if area := c.ID[:3]; slices.Contains([]string{"MED", "CMP", "NSP", "SRV", "BET", "REC"}, area) && !tried[c.ID] {
+		if area := c.ID[:3]; slices.Contains([]string{"MED", "CMP", "NSP", "SRV", "BET", "REC"}, area) && !tried[c.ID] && !isJudgedByWire(c.ID) {
 			t.Errorf("%s: no breach in the table", c.ID)
 		}
 	}

@@ -127,28 +127,3 @@ func TestReasoningAskedFor(t *testing.T) {
 		}
 	}
 }
-
-// TestGeminiGoesOn: Gemini goes on with words of the model before 3.6 Flash and 3.5
-// Flash-Lite. No model takes a request in which nobody else speaks.
-func TestGeminiGoesOn(t *testing.T) {
-	const user, said = `{"role":"user","parts":[{"text":"What is 2+2?"}]}`, `{"role":"model","parts":[{"text":"It is"}]}`
-	const ran = `{"role":"model","parts":[{"functionCall":{"name":"a","args":{}}},{"functionResponse":{"name":"a","response":{}}}]}`
-	both, alone := user+","+said, said+","+said
-	for _, c := range []struct{ model, contents, rule string }{
-		{"gemini-2.5-flash", both, ""}, {"gemini-3-flash-preview", both, ""}, {"gemini-3.1-pro-preview", both, ""},
-		{"gemini-3.5-flash", both, ""}, {"gemini-2.5-flash-lite", both, ""}, {"gemini-flash-latest", both, ""},
-		{"gemini-3.5-flash-lite", both, "G-16"}, {"gemini-3.6-flash", both, "G-16"}, {"gemini-3.8-flash", both, "G-16"},
-		{"gemini-4-pro", both, "G-16"}, {"gemini-3.5-flash-lite-preview", both, "G-16"}, {"gemini-pro-latest", both, ""}, {"gemini-3.6-flash", user + "," + ran, ""}, {"gemini-3.6-flash", both + "," + user, ""},
-		{"gemini-2.5-flash", alone, "GEM-T1"}, {"gemini-3.6-flash", said, "GEM-T1"}, {"gemini-2.5-flash", user, ""},
-	} {
-		x := asked(0, "gemini", `{"contents":[`+c.contents+`]}`, 0, "")
-		x.Request.URL = strings.Replace(x.Request.URL, "gemini-3-flash-preview", c.model, 1)
-		rule := ""
-		for _, f := range find(t, "ORD-016/user-ends").Run(recording(x)).Findings {
-			rule += f.Rule
-		}
-		if rule != c.rule {
-			t.Errorf("%s, %s: rule %q, want %q", c.model, c.contents, rule, c.rule)
-		}
-	}
-}

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/simulator/seal"
-	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/rule"
 )
 
@@ -58,7 +57,7 @@ func (a ask) request() *http.Request {
 // reported lists the places at which the referee reports the rule, or any where it has none.
 func (a ask) reported() (places []string) {
 	q := Parse(a.request(), []byte(a.body)).q
-	seen := rule.Seen{Path: a.request().URL.Path, Root: q.body, Model: q.route.model, Takes: specs.FindCapability("gemini", q.route.model)}
+	seen := rule.Seen{Path: q.URL.Path, Root: q.body, Model: q.route.model, Takes: q.model.takes}
 	for _, passes := range Judge(seen, func(rule.Hosts) bool { return true }) {
 		for _, p := range passes {
 			for _, b := range p.Breaches {

@@ -20,6 +20,7 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
@@ -55,13 +56,12 @@ type Result struct {
 
 // Verdict is the worst of the findings, Pass without any.
 func (r Result) Verdict() report.Verdict {
-	worst := report.Pass
+	facts := decide.Facts{Observed: 1}
 	for _, f := range r.Findings {
-		if f.Verdict == report.Fail || worst == report.Pass {
-			worst = f.Verdict
-		}
+		facts.Findings = append(facts.Findings, decide.Finding{Verdict: f.Verdict})
 	}
-	return worst
+	verdict, _ := decide.Decide(facts)
+	return verdict
 }
 
 // Request judges the body of one request. provider is anthropic, openai or gemini, "" to
@@ -97,7 +97,7 @@ func RequestWithHeader(provider, model string, header http.Header, body []byte) 
 		for _, f := range withoutBetas {
 			isSame := func(o Finding) bool { return o.Check == f.Check && o.Path == f.Path && o.Message == f.Message }
 			if !slices.ContainsFunc(found, isSame) {
-				f.Verdict, f.Message = report.Warn, f.Message+" (the header anthropic-beta decides)"
+				f.Verdict, f.Message = decide.Breach(specs.Degraded, decide.AnswerNone, false), f.Message+" (the header anthropic-beta decides)"
 				found = append(found, f)
 			}
 		}

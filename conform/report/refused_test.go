@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -50,6 +51,45 @@ func TestSpecificFindingFirst(t *testing.T) {
 		last := run.Results[len(run.Results)-1]
 		if last.Requirement != "ERR-002" && last.Requirement != "ERR-001" {
 			t.Errorf("%s: a run ends with %s", c.name, last.Check)
+		}
+	}
+}
+
+// TestCauses holds which findings of a case follow from another one, and that none hides that is
+// worse than its cause, stands elsewhere too, or breaks a rule of the team.
+func TestCauses(t *testing.T) {
+	f := func(check, path string, v Verdict, exchanges ...decide.Ordinal) *Finding {
+		f := &Finding{Check: check, Requirement: check[:strings.Index(check, "/")], Path: path, Verdict: v, Exchange: exchanges[0]}
+		for _, x := range exchanges[1:] {
+			f.Places = append(f.Places, Place{Exchange: x, Path: path})
+		}
+		return f
+	}
+	refused := f("SRV-006/asked", "input[1]", Fail, 1)
+	refused.Answer = decide.AnswerRefused
+	for name, c := range map[string]struct {
+		findings []*Finding
+		want     string
+	}{
+		"one block":                {[]*Finding{f("HYG-001/schema", "messages[1].content[0]", Fail, 1), f("SIG-005/fields", "messages[1].content[0]", Fail, 1)}, "SIG-005/fields#0,"},
+		"another block":            {[]*Finding{f("HYG-001/schema", "messages[1].content[1]", Fail, 1), f("SIG-005/fields", "messages[1].content[0]", Fail, 1)}, ","},
+		"another exchange":         {[]*Finding{f("HYG-001/schema", "x", Fail, 1, 2), f("SIG-005/fields", "x", Fail, 1)}, ","},
+		"worse than the cause":     {[]*Finding{f("HYG-001/schema", "x", Fail, 1), f("SIG-005/fields", "x", Warn, 1)}, ","},
+		"a result that is missing": {[]*Finding{f("ORD-001/answered", "messages[1].content[0]", Fail, 1), f("ORD-016/user-ends", "messages[1]", Fail, 1)}, ",ORD-001/answered#0"},
+		"over two steps": {[]*Finding{f("ORD-001/answered", "input[2]", Fail, 2), f("ORD-003/no-orphan", "input[3]", Fail, 2), f("ORD-005/unique-calls", "input[2]", Fail, 2)},
+			"ORD-005/unique-calls#0,,"},
+		"the provider's words":   {[]*Finding{f("ERR-001/form", "", Fail, 1), refused}, "SRV-006/asked#0,"},
+		"two faults of one tool": {[]*Finding{f("PAR-008/names", "tools", Fail, 0), f("BET-002/tool-version", "tools", Fail, 0)}, ","},
+		"a rule of the team":     {[]*Finding{f("SIG-001/x", "x", Fail, 0), f("TEAM-001/x", "x", Fail, 0)}, ","},
+		"a process":              {[]*Finding{f("RES-001/x", "p", Fail, -1), f("STR-008/x", "p", Fail, -1)}, ","},
+	} {
+		causes(c.findings)
+		var got []string
+		for _, f := range c.findings {
+			got = append(got, f.Cause)
+		}
+		if strings.Join(got, ",") != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }

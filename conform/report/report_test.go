@@ -40,32 +40,6 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-func TestWorstWins(t *testing.T) {
-	for i, better := range Verdicts {
-		for _, worse := range Verdicts[i:] {
-			if Worst(better, worse) != worse || Worst(worse, better) != worse {
-				t.Errorf("%s and %s: %s", better, worse, Worst(better, worse))
-			}
-		}
-	}
-	if Worst() != NotTestable {
-		t.Error("of nothing nothing is known")
-	}
-	if Worst(Pass, "new") != "new" || Verdict("new").Exit() != ExitHarness {
-		t.Error("an unknown verdict must not read as success")
-	}
-}
-
-func TestExitOfVerdicts(t *testing.T) {
-	for v, want := range map[Verdict]int{
-		Pass: 0, Warn: 0, KnownFail: 0, Fail: 1, Stale: 1, Flaky: 1, NotTestable: 3, NotApplicable: 3, Contradicted: 3, HarnessError: 4,
-	} {
-		if v.Exit() != want {
-			t.Errorf("%s exits %d", v, v.Exit())
-		}
-	}
-}
-
 func requirement(id string, consequence specs.Consequence, checks ...string) specs.Requirement {
 	return specs.Requirement{ID: id, Title: "t", Consequence: consequence, Status: specs.Stable, Checks: checks}
 }
@@ -189,26 +163,6 @@ func TestRunReport(t *testing.T) {
 			break
 		} else if err != nil {
 			t.Fatal(err)
-		}
-	}
-}
-
-func TestExitOfRuns(t *testing.T) {
-	set := NewSet("s", []string{"ORD-001"})
-	pass := Result{Requirement: "ORD-001", Verdict: Pass}
-	for _, c := range []struct {
-		name string
-		run  *Run
-		want int
-	}{
-		{"pass", NewRun(Run{Set: set}, []Result{pass}), ExitOK},
-		{"vanished requirement", NewRun(Run{Set: set, Expected: []string{"ORD-001"}}, nil), ExitIncomplete},
-		{"nothing selected", NewRun(Run{}, nil), ExitUsage},
-		{"guard", NewRun(Run{Set: set, Guard: "real key"}, []Result{pass}), ExitGuard},
-		{"fail over not testable", NewRun(Run{Expected: []string{"ORD-001", "ORD-002"}}, []Result{{Requirement: "ORD-001", Verdict: Fail}}), ExitFailure},
-	} {
-		if c.run.Summary.Exit != c.want {
-			t.Errorf("%s: exit %d", c.name, c.run.Summary.Exit)
 		}
 	}
 }

@@ -9,7 +9,7 @@ function showFinding(main, route) {
     h("div.hero", null, h("div", null, crumbs(["Findings", "#/findings"], [f.case.name, caseLink(f.case)]), h("h1", null, titleOf(f.check)), h("p.lead", null, h("code", null, f.check), " · ", outcomeOf(f, r))),
       h("div.row", null, previous && h("a.icon", { href: findingLink(previous) }, "← previous"), next && h("a.icon", { href: findingLink(next) }, "next →"), verdictChip(f.verdict, "big"))),
     h("section.card", null, h("div.chain", null,
-      step(1, "What is wrong", h("p", null, f.finding.message), comparison(f.finding.compare), f.verdict === "contradicted" ? h("p.muted", null, "The provider itself accepted this request, so the rule is out of date. It is no fault of the agent.") : h("p.muted", null, h("b", null, "Fix: "), f.finding.fix || r.fix)),
+      step(1, "What is wrong", h("p", null, f.finding.message), causePart(f), comparison(f.finding.compare), f.verdict === "contradicted" ? h("p.muted", null, "The provider itself accepted this request, so the rule is out of date. It is no fault of the agent.") : h("p.muted", null, h("b", null, "Fix: "), f.finding.fix || r.fix)),
       step(2, "Where", wherePart(f)), step(3, "By which rule", rulePart(f, r)), step(4, "Where that was learnt", threadsPart(r)))),
     tripOfFinding(f)));
   return { up: "#/findings", keys: { n: () => next && (location.hash = findingLink(next)), p: () => previous && (location.hash = findingLink(previous)) } };
@@ -51,6 +51,14 @@ function threadsPart(r) {
   const sources = r.sources || [];
   if (!sources.length) return h("p.muted", null, "This report names no source.");
   return h("div.stack", null, sources.map((s) => h("div", null, outsideLink(s.url, s.label), s.section && h("div.muted", null, s.section))), r.why && h("p.muted", null, r.why));
+}
+
+/** causePart names the finding that this one follows from, or those that follow from it. */
+function causePart(f) {
+  const id = (x) => `${x.check}#${x.number}`, inCase = index.findings.filter((x) => x.case === f.case);
+  const named = (x) => h("li", null, h("a", { href: findingLink(x) }, titleOf(x.check)), " ", h("code", null, x.check));
+  const cause = inCase.find((x) => id(x) === f.finding.cause), follows = inCase.filter((x) => x.finding.cause === id(f));
+  return [cause && h("div", null, "Follows from", h("ul", null, named(cause))), follows.length > 0 && h("div", null, "So also", h("ul", null, follows.map(named)))];
 }
 
 /** blockOfFinding finds the block that a finding is about, with the request that sent it back. */

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/mutate"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/simulator"
@@ -161,12 +162,9 @@ func simulatorRules() (enforced, accepted map[string][]string) {
 func consequenceEntries() ([]*entry, error) {
 	var entries []*entry
 	for _, c := range append(slices.Clone(specs.Consequences), specs.None) {
-		verdict := report.Warn
-		switch {
-		case c == specs.None:
-			verdict = report.NotApplicable
-		case c.IsFailure():
-			verdict = report.Fail
+		verdict := decide.Breach(c, decide.AnswerNone, false)
+		if c == specs.None {
+			verdict, _ = decide.Decide(decide.Facts{Inapplicable: c.Meaning()})
 		}
 		entries = append(entries, &entry{Kind: kindConsequence, ID: string(c), Title: c.Meaning(),
 			Sections: []paragraph{{"verdict", string(verdict)}}})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -123,12 +122,12 @@ func selftestTable(w io.Writer, t mutate.Table, places mutate.Places, breaches [
 	for _, f := range t.Faults {
 		fmt.Fprintf(w, "fail  %s\n", f)
 	}
-	verdict := report.Pass
+	word := "PASS"
 	if !t.OK() {
-		verdict = report.Fail
+		word = "FAIL"
 	}
 	_, err := fmt.Fprintf(w, "\n%s: %d requirements, %d of %d mutants killed, %d faults\n",
-		strings.ToUpper(string(verdict)), len(t.Rows), killed, applied, len(t.Faults))
+		word, len(t.Rows), killed, applied, len(t.Faults))
 	return err
 }
 

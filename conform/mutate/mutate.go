@@ -51,7 +51,11 @@ type Mutant struct {
 var mutantTable []byte
 
 // All returns every mutant in order of ID. The slice is the caller's.
-func All() []Mutant { return mutantsFor("") }
+func All() []Mutant {
+	list := mutantsFor("")
+	slices.SortFunc(list, func(a, b Mutant) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}
 
 // WireOnly returns changes that show something in a real run only, where another provider
 // is asked or the simulator answers what was changed. The slice is the caller's.
@@ -84,7 +88,6 @@ var readMutants = sync.OnceValue(func() []Mutant {
 		}
 		list[i] = Mutant{ID: row.ID, Does: row.Does, Kills: row.Kills, Apply: apply, only: row.Only}
 	}
-	slices.SortFunc(list, func(a, b Mutant) int { return strings.Compare(a.ID, b.ID) })
 	return list
 })
 

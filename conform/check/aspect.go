@@ -45,7 +45,8 @@ func aspectRules() map[string]rule {
 
 // judgeRequest runs the rules of the wire that need nothing but the request.
 func (s *Trace) judgeRequest(x *exchange) map[string][]*rules.Pass {
-	if !x.asksForAnswer() && !x.isWarmUp() {
+	j, isJudged := judges[x.Provider]
+	if !isJudged || !x.asksForAnswer() && !x.isWarmUp() {
 		return nil
 	}
 	u, _ := url.Parse(x.Request.URL)
@@ -65,7 +66,7 @@ func (s *Trace) judgeRequest(x *exchange) map[string][]*rules.Pass {
 			}
 		}
 	}
-	return judges[x.Provider].judge(seen, func(h rules.Hosts) bool {
+	return j.judge(seen, func(h rules.Hosts) bool {
 		switch h {
 		case rules.OwnHosts:
 			return !x.atOtherHost()

@@ -31,10 +31,11 @@ var messageMembers = []string{"type", "generate", "stream_id"}
 
 // inspectMembers compares a request with the description of its provider's objects.
 func inspectMembers(x *exchange) *members.Found {
-	if x.req.Doc == nil || x.req.Op != wire.Generate {
+	j, isJudged := judges[x.Provider]
+	if !isJudged || x.req.Doc == nil || x.req.Op != wire.Generate {
 		return &members.Found{}
 	}
-	found := judges[x.Provider].members().Walk(x.req.Doc, "request", betasOf(x))
+	found := j.members().Walk(x.req.Doc, "request", betasOf(x))
 	found.Faults = slices.DeleteFunc(found.Faults, func(f members.Fault) bool {
 		path := f.At.String()
 		switch {

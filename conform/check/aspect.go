@@ -4,33 +4,24 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
-	"github.com/meerkat-go/conformance/wires/anthropic"
-	"github.com/meerkat-go/conformance/wires/gemini"
-	"github.com/meerkat-go/conformance/wires/members"
-	"github.com/meerkat-go/conformance/wires/openai"
 	rules "github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
-type judge struct {
-	aspects func() []string
-	judge   func(rules.Seen, func(rules.Hosts) bool) map[string][]*rules.Pass
-	members func() *members.Description
-}
-
-var judges = map[string]judge{
-	evidence.Anthropic: {anthropic.Aspects, anthropic.Judge, anthropic.Members},
-	evidence.OpenAI:    {openai.Aspects, openai.Judge, openai.Members},
-	evidence.Gemini:    {gemini.Aspects, gemini.Judge, gemini.Members},
+// bookOf is what the wire of x knows of requests; the book is empty for a wire without one.
+func (x *exchange) bookOf() *rules.Book {
+	if b := rules.Books()[x.Provider]; b != nil {
+		return b
+	}
+	return &rules.Book{}
 }
 
 // aspectRules are the checks of aspects that the wires judge by rules of single requests.
 func aspectRules() map[string]rule {
 	all := map[string]rule{}
-	for _, j := range judges {
-		for _, aspect := range j.aspects() {
+	for _, b := range rules.Books() {
+		for _, aspect := range b.Aspects {
 			all[aspect] = func(s *Trace, r *report) {
 				s.eachRequest(func(x *exchange) {
 					for _, p := range x.aspects[aspect] {
@@ -45,8 +36,8 @@ func aspectRules() map[string]rule {
 
 // judgeRequest runs the rules of the wire that need nothing but the request.
 func (s *Trace) judgeRequest(x *exchange) map[string][]*rules.Pass {
-	j, isJudged := judges[x.Provider]
-	if !isJudged || !x.asksForAnswer() && !x.isWarmUp() {
+	book := rules.Books()[x.Provider]
+	if book == nil || !x.asksForAnswer() && !x.isWarmUp() {
 		return nil
 	}
 	u, _ := url.Parse(x.Request.URL)
@@ -66,7 +57,7 @@ func (s *Trace) judgeRequest(x *exchange) map[string][]*rules.Pass {
 			}
 		}
 	}
-	return j.judge(seen, func(h rules.Hosts) bool {
+	return book.Judge(seen, func(h rules.Hosts) bool {
 		switch h {
 		case rules.OwnHosts:
 			return !x.atOtherHost()

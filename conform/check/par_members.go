@@ -13,6 +13,7 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/gemini"
 	"github.com/meerkat-go/conformance/wires/members"
+	rules "github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -20,8 +21,8 @@ import (
 // MemberNames are the names of all members that requests may have.
 func MemberNames() map[string]bool {
 	names := map[string]bool{}
-	for _, j := range judges {
-		maps.Copy(names, j.members().Names())
+	for _, b := range rules.Books() {
+		maps.Copy(names, b.Members().Names())
 	}
 	return names
 }
@@ -31,11 +32,11 @@ var messageMembers = []string{"type", "generate", "stream_id"}
 
 // inspectMembers compares a request with the description of its provider's objects.
 func inspectMembers(x *exchange) *members.Found {
-	j, isJudged := judges[x.Provider]
-	if !isJudged || x.req.Doc == nil || x.req.Op != wire.Generate {
+	book := rules.Books()[x.Provider]
+	if book == nil || x.req.Doc == nil || x.req.Op != wire.Generate {
 		return &members.Found{}
 	}
-	found := j.members().Walk(x.req.Doc, "request", betasOf(x))
+	found := book.Members().Walk(x.req.Doc, "request", betasOf(x))
 	found.Faults = slices.DeleteFunc(found.Faults, func(f members.Fault) bool {
 		path := f.At.String()
 		switch {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	rules "github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -97,7 +98,7 @@ func newRefusal(x *exchange) Refusal {
 	f := Refusal{Exchange: x.Index, Status: x.Response.Status, Words: presentWords(said)}
 	f.Kind = kindOfRefusal(x, strings.ToLower(said))
 	if f.Kind == RefusedForm {
-		f.Rule = ruleOfWords(x.Provider, said)
+		f.Rule = x.bookOf().RuleOf(said)
 	}
 	return f
 }
@@ -144,7 +145,7 @@ func presentWords(said string) string {
 var nonForms = []struct {
 	status int
 	kind   RefusalKind
-	parts  []string // in lower case, with stars as in [wordsOfRule]; none fits any body
+	parts  []string // in lower case, with stars as in [rules.Words]; none fits any body
 }{
 	{0, RefusedQuota, []string{"insufficient_quota", "exceeded your current quota", "credit balance is too low", "billing_error", "billing_hard_limit",
 		"api usage limits", "spend limit", "enforced_spend_limit_reached"}},
@@ -191,14 +192,14 @@ func kindOfRefusal(x *exchange, said string) RefusalKind {
 		return RefusedServer
 	case (status == 404 || status == 410) && strings.HasPrefix(said, "model"):
 		return RefusedModel
-	case (status == 404 || status == 410) && ruleOfWords(x.Provider, said) == "":
+	case (status == 404 || status == 410) && x.bookOf().RuleOf(said) == "":
 		return RefusedMissing
 	}
 	return RefusedForm
 }
 
 func containsAny(s string, patterns []string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool { return matchesWords(s, pattern) })
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return rules.Match(s, pattern) })
 }
 
 // placeOfRefusal finds where in the request the words point to: the param member, or

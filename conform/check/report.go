@@ -24,7 +24,7 @@ func (r *report) addFinding(x *exchange, at wire.Place, rule, format string, arg
 	f := r.addBare(x, at, rule, format, args...)
 	if f.Refusal = refusalOf(x, at, rule); f.Refusal != "" {
 		f.Message += "; " + f.Refusal
-	} else if text := refusals[rule]; text != "" && x.atOtherHost() {
+	} else if text := x.bookOf().QuoteOf(rule); text != "" && x.atOtherHost() {
 		f.Message += fmt.Sprintf("; a server that refuses this may say %q (%s)", text, rule)
 	} else if text != "" {
 		f.Message += fmt.Sprintf("; where %s refuses this it says %q (%s)", x.wire.Vendor, text, rule)

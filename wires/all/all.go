@@ -3,15 +3,21 @@
 package all
 
 import (
+	"errors"
+
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/anthropic"
 	"github.com/meerkat-go/conformance/wires/gemini"
 	"github.com/meerkat-go/conformance/wires/openai"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 func init() {
-	for _, w := range []*wires.Wire{anthropic.Wire(), openai.Wire(), gemini.Wire()} {
-		if err := wires.Register(w); err != nil {
+	for _, w := range []struct {
+		wire *wires.Wire
+		book *rule.Book
+	}{{anthropic.Wire(), anthropic.Book()}, {openai.Wire(), openai.Book()}, {gemini.Wire(), gemini.Book()}} {
+		if err := errors.Join(wires.Register(w.wire), rule.Register(w.wire.Name, w.book)); err != nil {
 			panic(err)
 		}
 	}

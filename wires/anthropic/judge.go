@@ -6,11 +6,13 @@ import (
 	"github.com/meerkat-go/conformance/wires/rule"
 )
 
-// Aspects lists the aspects of requirements that the rules judge.
-func Aspects() []string { return rule.Aspects(rules) }
+// Book is what the referee reads: the rules that need nothing but the request, and the words of
+// refusals.
+func Book() *rule.Book {
+	return &rule.Book{Aspects: rule.Aspects(rules), Judge: judgeRequest, Members: Members, Words: refusalWords}
+}
 
-// Judge runs the rules that need nothing but the request, for the referee.
-func Judge(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
+func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
 	c := newCall(seen.Header, seen.Root)
 	c.takes, c.paused, c.size = seen.Takes, seen.Paused, seen.Size
 	c.betasUnknown = len(seen.Header.Values("Anthropic-Beta")) == 0 && !keepsHeaders(seen.Header) && seen.Header.Get("Anthropic-Version") == ""

@@ -58,7 +58,7 @@ func (a ask) request() *http.Request {
 func (a ask) reported() (places []string) {
 	q := Parse(a.request(), []byte(a.body)).q
 	seen := rule.Seen{Path: q.URL.Path, Root: q.body, Model: q.route.model, Takes: q.model.takes}
-	for _, passes := range Judge(seen, func(rule.Hosts) bool { return true }) {
+	for _, passes := range judgeRequest(seen, func(rule.Hosts) bool { return true }) {
 		for _, p := range passes {
 			for _, b := range p.Breaches {
 				if b.Form != "" && (b.Rule == a.rule || a.rule == "") {

@@ -7,13 +7,15 @@ import (
 	"github.com/meerkat-go/conformance/wires/rule"
 )
 
-// Aspects lists the aspects of requirements that the rules judge.
-func Aspects() []string { return rule.Aspects(judgedRules) }
-
 var judgedRules = slices.Concat(rules, refereeRules)
 
-// Judge runs the rules that need nothing but the request, for the referee.
-func Judge(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
+// Book is what the referee reads: the rules that need nothing but the request, the members of
+// requests, and the words of refusals.
+func Book() *rule.Book {
+	return &rule.Book{Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Members: Members, Words: refusalWords}
+}
+
+func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
 	q := &request{body: seen.Root, model: spec{Name: seen.Model, takes: seen.Takes}, plain: seen.Plain}
 	q.route, _ = routeOf(seen.Path)
 	if m := specs.ParseModel(seen.Model); m.Family == "gemini" && m.HasVersion() {

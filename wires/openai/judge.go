@@ -8,11 +8,13 @@ import (
 
 var judgedRules = slices.Concat(meaningRules, refereeRules)
 
-// Aspects lists the aspects of requirements that the rules judge.
-func Aspects() []string { return rule.Aspects(judgedRules) }
+// Book is what the referee reads: the rules that need nothing but the request, the members of
+// requests, and the words of refusals.
+func Book() *rule.Book {
+	return &rule.Book{Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Members: Members, Words: refusalWords}
+}
 
-// Judge runs the rules that need nothing but the request, for the referee.
-func Judge(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
+func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
 	q := newRequest(seen.Root, "")
 	q.takes, q.kept = seen.Takes, seen.Kept
 	return rule.Judge(judgedRules, q, holds)

@@ -51,7 +51,7 @@ func TestReported(t *testing.T) {
 func placesOf(id, body string) (places []string) {
 	root, _ := parseObject([]byte(body))
 	seen := rule.Seen{Root: root, Kept: map[string]bool{}}
-	for _, passes := range Judge(seen, func(rule.Hosts) bool { return true }) {
+	for _, passes := range judgeRequest(seen, func(rule.Hosts) bool { return true }) {
 		for _, p := range passes {
 			for _, b := range p.Breaches {
 				if b.Rule == id && b.Form != "" {

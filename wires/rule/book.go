@@ -1,0 +1,102 @@
+package rule
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/meerkat-go/conformance/wires/members"
+)
+
+// Book is what a wire knows of requests: the rules that the referee judges by, and the words in
+// which the provider refuses.
+type Book struct {
+	// Aspects are the aspects of requirements that the rules judge.
+	Aspects []string
+	// Judge runs the rules over a request and returns their passes by aspect. It leaves out the
+	// rules whose hosts are others, as holds says.
+	Judge func(seen Seen, holds func(Hosts) bool) map[string][]*Pass
+	// Members returns the description of the members that a request has.
+	Members func() *members.Description
+	// Words are the refusals. The first row that fits a text names the rule.
+	Words []Words
+}
+
+// Words is how a provider words the refusal of one rule.
+type Words struct {
+	Rule string
+	// Quote is the part of the text that does not vary; empty where a finding quotes nothing.
+	Quote string
+	// Reads are patterns that know the text again, in lower case; a star stands for anything.
+	Reads []string
+}
+
+// Match reports whether the parts of a pattern between the stars stand in a text in their order.
+func Match(text, pattern string) bool {
+	for part := range strings.SplitSeq(pattern, "*") {
+		_, rest, ok := strings.Cut(text, part)
+		if !ok {
+			return false
+		}
+		text = rest
+	}
+	return true
+}
+
+// RuleOf returns the rule that the words of a refusal speak of, empty if none is known.
+func (b *Book) RuleOf(said string) string {
+	said = strings.ToLower(said)
+	for _, row := range b.Words {
+		if slices.ContainsFunc(row.Reads, func(pattern string) bool { return Match(said, pattern) }) {
+			return row.Rule
+		}
+	}
+	return ""
+}
+
+// QuoteOf returns what the provider says to a breach of a rule, empty if that is not known.
+func (b *Book) QuoteOf(rule string) string {
+	for _, row := range b.Words {
+		if row.Rule == rule && row.Quote != "" {
+			return row.Quote
+		}
+	}
+	return ""
+}
+
+// books are the registered books by the name of the wire. The map is replaced as a whole.
+var books atomic.Pointer[map[string]*Book]
+
+// Register adds the book of a wire. The error names the wire and what is wrong with its book.
+func Register(wire string, b *Book) error {
+	switch {
+	case b.Judge == nil, b.Members == nil:
+		return fmt.Errorf("wire %q: the book of rules lacks Judge or Members", wire)
+	case slices.ContainsFunc(b.Words, func(w Words) bool { return w.Rule == "" }):
+		return fmt.Errorf("wire %q: words of a refusal lack the id of their rule", wire)
+	}
+	for {
+		was := books.Load()
+		next := map[string]*Book{}
+		if was != nil {
+			maps.Copy(next, *was)
+		}
+		if next[wire] != nil {
+			return fmt.Errorf("wire %q: has a book of rules already", wire)
+		}
+		next[wire] = b
+		if books.CompareAndSwap(was, &next) {
+			return nil
+		}
+	}
+}
+
+// Books returns the registered books by the name of the wire. The map is read-only.
+func Books() map[string]*Book {
+	if all := books.Load(); all != nil {
+		return *all
+	}
+	return nil
+}

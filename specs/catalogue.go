@@ -76,10 +76,11 @@ func loadRequirements(fsys fs.FS) (all []Requirement, err error) {
 // home has those of the files before and gets those of this one.
 func parseRequirements(file string, data []byte, home map[string]string) (list []Requirement, err error) {
 	f := datafile.Read(file, data, &list, datafile.Options{Rules: rules, Aliases: true})
-	for _, r := range list {
-		r.checkEntry(f, strings.TrimSuffix(path.Base(file), ".yaml"))
+	for i, r := range list {
+		at := f.Entry(i, r.ID)
+		r.checkEntry(f, at, strings.TrimSuffix(path.Base(file), ".yaml"))
 		for _, id := range append([]string{r.ID}, r.Checks...) {
-			f.AddUnless(home[id] == "", r.ID, "%q is already used in %s; ids are unique", id, home[id])
+			f.AddUnless(home[id] == "", at, "%q is already used in %s; ids are unique", id, home[id])
 			home[id] = file
 		}
 	}

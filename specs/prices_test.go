@@ -27,21 +27,14 @@ func TestPriceOfSnapshot(t *testing.T) {
 
 func TestBadPrices(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                          "p.yaml:1: is empty; it must be a mapping with the keys currency, models",
-		"models: {}":                                "p.yaml:1:9: models: names no model",
-		"modles: {}":                                `p.yaml:1:1: key "modles" is not known; did you mean models?`,
-		"models: {m: {input: 1}}":                   `p.yaml:1:13: key "models.m.output" is missing`,
-		"models:\n  m: {input: -1, output: 1}":      `p.yaml:2:14: models.m.input: -1 is not a number from 0`,
-		"models: {m: {input: .inf, output: 1}}":     ".inf is not a number from 0",
-		"models: {m: {input: nan, output: 1}}":      "models.m.input: is a text; it must be a number",
-		"models: {m: {input: cheap, output: 1}}":    "models.m.input: is a text; it must be a number",
-		"models: {m: {input: [1], output: 1}}":      "models.m.input: is a list; it must be a number",
+		"":                                      "p.yaml:1: is empty; it must be a mapping with the keys currency, models",
+		"models: {}":                            "p.yaml:1:9: models: names no model",
+		"modles: {}":                            `p.yaml:1:1: key "modles" is not known; did you mean models?`,
+		"models: {m: {input: 1}}":               `p.yaml:1:13: key "models.m.output" is missing`,
+		"models:\n  m: {input: -1, output: 1}":  `p.yaml:2:14: models.m.input: -1 is not a number from 0`,
+		"models: {m: {input: .inf, output: 1}}": ".inf is not a number from 0",
 		"models:\n m: {input: 1, cached_read: 1}":   `p.yaml:2:16: key "models.m.cached_read" is not known; did you mean cache_read?`,
-		"models: {m: {input: 1, input: 2}}":         `key "models.m.input" stands twice`,
-		"models: [m]":                               "p.yaml:1:9: models: is a list; it must be a mapping",
 		"currency: {}\nmodels: {}":                  "p.yaml:1:11: currency: is a mapping; it must be a text",
-		"models: {":                                 "p.yaml:1: not YAML",
-		strings.Repeat("#", MaxPriceBytes+1):        "at most 1048576 are read",
 		"models: {m: &m {input: 1, output: 1, *m}}": "p.yaml",
 	} {
 		_, err := ParsePrices("p.yaml", []byte(text))

@@ -5,7 +5,7 @@ package specs
 type Requirement struct {
 	// ID is AREA-NNN, e.g. "SIG-001".
 	ID    string `yaml:"id" data:"required,is=id" json:"id"`
-	Title string `yaml:"title" data:"required" json:"title"`
+	Title string `yaml:"title" data:"required,is=title" json:"title"`
 	// Consequence is what a breach leads to where no row of Where says otherwise;
 	// see ConsequenceAt.
 	Consequence Consequence `yaml:"consequence" data:"required,is=consequence" json:"consequence"`

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/meerkat-go/conformance/schemas"
 )
 
 func TestEmbeddedCatalogueLoads(t *testing.T) {
@@ -23,7 +25,7 @@ func TestEmbeddedCatalogueLoads(t *testing.T) {
 }
 
 const entry = `- id: ORD-001
-  title: a title
+  title: A title
   consequence: refused
   text: A sentence.
   source: [{url: https://example.com, section: "A-19", retrieved: "2026-10-20"}]
@@ -49,25 +51,17 @@ func TestFaults(t *testing.T) {
 		{"unknown area", "id: ORD-001", "id: ODR-001", `ODR-001.id: "ODR-001" is not AREA-NNN with one of the areas ORD, SIG`},
 		{"wrong file", "id: ORD-001", "id: SIG-001", "SIG-001.id: stands in ord.yaml; move it to sig.yaml"},
 		{"no id", "- id: ORD-001\n  title", "- title", `ord.yaml:1:3: key "[0].id" is missing`},
-		{"no title", "a title", `""`, "ord.yaml:2:10: ORD-001.title: is blank; write a text"},
-		{"no text", "text: A sentence.", "text: ' '", "text: is blank"},
-		{"no why", "why: Users lose work.", "why:", "why: is empty; it must be a text"},
+		{"no title", "A title", `""`, "ord.yaml:2:10: ORD-001.title: is blank; write a text"},
+		{"a title that is no duty", "A title", "it holds", `ORD-001.title: "it holds" is not a duty`},
 		{"no fix", "fix: Do not.", "fix:", "fix: is empty"},
 		{"unknown consequence", "consequence: refused", "consequence: Refused", `consequence: "Refused" is not known; use refused, unsafe, degraded, wasteful`},
 		{"none for all", "consequence: refused", "consequence: none", `consequence: "none" is not known`},
 		{"unknown model", `"claude < 4"`, `"cloud < 4"`, `ord.yaml:17:39: ORD-001.where[0].models: models "cloud < 4": "cloud" is not a family; use claude, gemini, gpt, o`},
-		{"no version", `"claude < 4"`, `"claude <"`, `no version such as 4.7 stands behind <`},
-		{"bad version", `"claude < 4"`, `"claude < four"`, `no version such as 4.7`},
-		{"bad word", `"claude < 4"`, `"claude ~ 4"`, `"~" is neither a word`},
-		{"empty alternative", `"claude < 4"`, `"claude or "`, "is empty; write a family"},
 		{"row of another check", "checks: [ORD-001/answered], host", "checks: [ORD-002/answered], host", `where[1].checks: "ORD-002/answered" is not a check of ORD-001: ORD-001/answered`},
 		{"unknown host", "host: other", "host: foreign", `where[1].host: "foreign" is not known; use own, other`},
-		{"unknown consequence of a row", "consequence: degraded", "consequence: fatal", `where[1].consequence: "fatal" is not known`},
 		{"day of a row", `since: "2026-01-01"`, `since: "2026-01"`, `where[1].since: "2026-01" is not a day`},
 		{"row for all", `{provider: [anthropic], models: "claude < 4", consequence: none}`, "{consequence: none}", "where[0]: matches everything"},
-		{"unknown key of a row", "host: other", "hots: other", `key "ORD-001.where[1].hots" is not known; did you mean host?`},
 		{"unknown judged", "status: stable", "judges: agent\n  status: stable", `judges: "agent" is not known; use source`},
-		{"unknown status", "status: stable", "status: done", `status: "done" is not known`},
 		{"added", `added: "2026-12"`, `added: "2026-13"`, `added: "2026-13" is not a month`},
 		{"days swapped", `added: "2026-12"`, "added: '2026-12'\n  since: '2026-02-01'\n  until: '2026-01-01'", "since 2026-02-01 is not before until 2026-01-01"},
 		{"no source", `source: [{url: https://example.com, section: "A-19", retrieved: "2026-10-20"}]`, "source: []", "source: is an empty list"},
@@ -76,25 +70,17 @@ func TestFaults(t *testing.T) {
 		{"unknown document", `url: https://example.com, section: "A-19", retrieved: "2026-10-20"`, "doc: DESIGN", `source[0].doc: "DESIGN" is not known; use wire rules`},
 		{"no public source", `url: https://example.com, section: "A-19", retrieved: "2026-10-20"`, "doc: wire rules", "has no public source"},
 		{"unverified without reason", `url: https://example.com, section: "A-19", retrieved: "2026-10-20"`, "unverified: true", "unverified and reason stand together"},
-		{"unknown key of a source", `section: "A-19"`, `secton: x`, "did you mean section?"},
 		{"no examples", "  examples:\n    failing: {provider: anthropic, exchanges: [{request: \"{}\"}]}\n    passing: {provider: anthropic, exchanges: [{request: \"{}\", process: 1}], processes: [{exit: 0}, {exit: 1}]}\n", "", "has no examples; write a failing and a passing one"},
 		{"example without provider", "failing: {provider: anthropic,", "failing: {", `key "ORD-001.examples.failing.provider" is missing`},
 		{"example without exchange", `failing: {provider: anthropic, exchanges: [{request: "{}"}]}`, "failing: {provider: anthropic}", "examples.failing: has no exchange"},
-		{"exchange without request", `exchanges: [{request: "{}"}]`, "exchanges: [{status: 200}]", `key "ORD-001.examples.failing.exchanges[0].request" is missing`},
 		{"exchange of a process that is not there", "process: 1", "process: 2", "examples.passing.exchanges[0].process: 2 is not among"},
-		{"unknown key of an example", "exit: 0", "exits: 0", "did you mean exit?"},
 		{"unknown provider", "[anthropic]", "[antropic]", `applies.provider[0]: "antropic" is not known`},
-		{"provider twice", "[anthropic]", "[anthropic, anthropic]", `"anthropic" stands twice`},
-		{"unknown evidence", "[cassette, live]", "[tape]", `applies.source[0]: "tape" is not known`},
 		{"no check", "[ORD-001/answered]", "[]", "has no check"},
 		{"foreign check", "ORD-001/answered", "ORD-002/answered", `checks: "ORD-002/answered" is not ORD-001/aspect`},
 		{"check twice", "[ORD-001/answered]", "[ORD-001/answered, ORD-001/answered]", `"ORD-001/answered" is already used`},
 		{"no mutant", "[orphan-tool-result]", "[]", "has no mutant"},
 		{"mutant name", "orphan-tool-result", "Orphan", `mutants[0]: "Orphan" is not lower case`},
-		{"mutant twice", "[orphan-tool-result]", "[a, a]", `mutants[1]: "a" stands twice`},
 		{"unknown key", "consequence: refused", "consequenze: refused", `ord.yaml:3:3: key "ORD-001.consequenze" is not known; did you mean consequence?`},
-		{"wrong kind", "title: a title", "title: [a]", "ord.yaml:2:10: ORD-001.title: is a list; it must be a text"},
-		{"garbage", "- id", "{- id", "did not find expected"},
 		{"empty", entry, "", "is empty; it must be a list"},
 		{"two documents", "  mutants: [orphan-tool-result]\n", "  mutants: [a]\n---\n- id: ORD-002\n", "more than one YAML document"},
 	} {
@@ -106,6 +92,9 @@ func TestFaults(t *testing.T) {
 			_, err := loadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(text)}})
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "ord.yaml") {
 				t.Fatalf("error %v\nwant one naming ord.yaml with %q", err, c.want)
+			}
+			if list := entries(t, []byte(text)); isOfForm.MatchString(c.want) && len(list) > 0 && schemas.Validate(schemas.Requirement, list[0]) == nil {
+				t.Errorf("the schema accepts %q", c.new)
 			}
 		})
 	}
@@ -127,15 +116,7 @@ func TestGoodEntryLoads(t *testing.T) {
 
 func TestDuplicateIDs(t *testing.T) {
 	_, err := loadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(entry + entry)}})
-	if err == nil || !strings.Contains(err.Error(), `ord.yaml:19:3: ORD-001: "ORD-001" is already used in requirements/ord.yaml`) {
-		t.Fatal(err)
-	}
-}
-
-func TestEveryFaultIsReported(t *testing.T) {
-	text := strings.NewReplacer("consequence: refused", "consequence: x", "status: stable", "status: y").Replace(entry)
-	_, err := loadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(text)}})
-	if err == nil || !strings.Contains(err.Error(), "consequence") || !strings.Contains(err.Error(), "status") {
+	if err == nil || !strings.Contains(err.Error(), `ord.yaml:19:3: [1]: "ORD-001" is already used in requirements/ord.yaml`) {
 		t.Fatal(err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // TestSchemaAgrees holds the published schema to the parser: both accept the
-// catalogue, and both refuse a broken entry.
+// catalogue. TestFaults holds that both refuse a fault of form.
 func TestSchemaAgrees(t *testing.T) {
 	files, err := fs.Glob(requirementFiles, "requirements/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -28,12 +28,6 @@ func TestSchemaAgrees(t *testing.T) {
 			if err := schemas.Validate(schemas.Requirement, entry); err != nil {
 				t.Errorf("%s: %v", file, err)
 			}
-		}
-	}
-	for _, edit := range []string{"consequence: refused|consequence: none", "host: other|host: elsewhere", `, retrieved: "2026-10-20"|`, "url: https://example.com|doc: page", "provider: anthropic, exchanges: [{request: \"{}\", p|exchanges: [{request: \"{}\", p", "id: ORD-001|id: ORD-1", "[orphan-tool-result]|[]", "[ORD-001/answered]|[answered]", "title: a title|titel: x", `section: "A-19"|sect: x`} {
-		old, broken, _ := strings.Cut(edit, "|")
-		if schemas.Validate(schemas.Requirement, entries(t, []byte(strings.Replace(entry, old, broken, 1)))[0]) == nil {
-			t.Errorf("the schema accepts %q", broken)
 		}
 	}
 }

@@ -29,6 +29,7 @@ var rules = map[string]datafile.Rule{
 	"consequence": datafile.OneOf(namesOf(Consequences)...),
 	"effect":      datafile.OneOf(namesOf(append(slices.Clone(Consequences), None))...),
 	"kebab":       datafile.Matching(kebab, "lower case with dashes"),
+	"title":       datafile.Matching(regexp.MustCompile(`^[A-Z].{0,69}$`), "a duty of at most 70 characters such as \"Return thinking blocks unchanged\""),
 	"day":         dateRule("2006-01-02", "a day written yyyy-mm-dd"),
 	"month":       dateRule("2006-01", "a month written yyyy-mm"),
 	"id": func(_, text string) error {
@@ -65,13 +66,13 @@ func areaOf(id string) (string, bool) {
 	return m[1], true
 }
 
-// checkEntry finds what tags cannot say of an entry of the file named stem.yaml.
-func (r Requirement) checkEntry(f *datafile.File, stem string) {
-	at := func(key string) string { return datafile.Join(r.ID, key) }
+// checkEntry finds what tags cannot say of the entry at a path of the file named stem.yaml.
+func (r Requirement) checkEntry(f *datafile.File, entry, stem string) {
+	at := func(key string) string { return datafile.Join(entry, key) }
 	area := r.Area()
 	f.AddUnless(area != TeamArea, at("id"), "area %s is for the rules of teams", TeamArea)
 	f.AddUnless(area == "" || strings.EqualFold(area, stem), at("id"), "stands in %s.yaml; move it to %s.yaml", stem, strings.ToLower(area))
-	checkRange(f, r.ID, r.Since, r.Until)
+	checkRange(f, entry, r.Since, r.Until)
 	for i, w := range r.Where {
 		row := at(fmt.Sprintf("where[%d]", i))
 		checkRange(f, row, w.Since, w.Until)
@@ -100,7 +101,7 @@ func (r Requirement) checkEntry(f *datafile.File, stem string) {
 	}
 	f.AddUnless(len(r.Checks) > 0, at("checks"), "has no check; name at least one")
 	f.AddUnless(len(r.Mutants) > 0, at("mutants"), "has no mutant; a check that nothing must trip proves nothing")
-	f.AddUnless(!r.Examples.IsZero(), r.ID, "has no examples; write a failing and a passing one")
+	f.AddUnless(!r.Examples.IsZero(), entry, "has no examples; write a failing and a passing one")
 	r.Examples.Failing.checkProcesses(f, at("examples.failing"))
 	r.Examples.Passing.checkProcesses(f, at("examples.passing"))
 }

@@ -6,9 +6,9 @@ import (
 
 var _ = Describe("Only models of the list are asked", Label("MOD"), func() {
 	eachCase(func(its caseSpecs) {
-		its.holds("MOD-001 only allowed models are asked")
-		its.holds("MOD-002 the model stays the same")
-		its.holds("MOD-003 a refused model causes no traffic")
-		its.holds("MOD-004 the model that was asked for answers")
+		its.holds("MOD-001 Ask only models of the allowlist")
+		its.holds("MOD-002 Keep the model for the whole conversation unless told to switch")
+		its.holds("MOD-003 Refuse a model outside the allowlist before any traffic")
+		its.holds("MOD-004 Answer with the model that the request names")
 	})
 })

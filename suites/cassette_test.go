@@ -13,7 +13,7 @@ import (
 
 var _ = Describe("The cassettes can be trusted, and the agent asks what they hold", Label("CAS"), func() {
 	eachCase(func(its caseSpecs) {
-		its.holds("CAS-001 the agent asks what was recorded")
+		its.holds("CAS-001 Send the requests that the cassette was recorded from")
 	})
 })
 

@@ -6,12 +6,12 @@ import (
 
 var _ = Describe("A resumed session goes on where it stopped", Label("RES"), func() {
 	eachCase(func(its caseSpecs) {
-		its.holds("RES-001 resume sends the whole transcript")
-		its.holds("RES-002 system prompt and tools stay")
-		its.holds("RES-003 history is not rewritten")
-		its.holds("RES-004 the last reply survives")
-		its.holds("RES-005 resume closes what was open")
-		its.holds("RES-006 resume repeats nothing")
-		its.holds("RES-007 arguments sent again keep their order")
+		its.holds("RES-001 Send the whole transcript when a session resumes")
+		its.holds("RES-002 Keep the system prompt and tools for the whole conversation")
+		its.holds("RES-003 Do not rewrite the history of a conversation")
+		its.holds("RES-004 Return every complete reply in the next request")
+		its.holds("RES-005 Answer open tool calls when a session resumes")
+		its.holds("RES-006 Repeat nothing when a session resumes")
+		its.holds("RES-007 Write the arguments of a call the same way every time")
 	})
 })

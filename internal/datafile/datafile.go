@@ -158,6 +158,14 @@ func (f *File) Line(path string) int {
 	return 0
 }
 
+// Entry is the path of an entry of the outermost list: its id, unless an earlier entry has it.
+func (f *File) Entry(i int, id string) string {
+	if at := fmt.Sprintf("[%d]", i); f.nodes[at] != nil {
+		return at
+	}
+	return id
+}
+
 // Add notes a fault of the value at a path, or where there is none, of what should hold it.
 func (f *File) Add(path, format string, args ...any) {
 	n, within := f.nodes[path], path

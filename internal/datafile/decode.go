@@ -110,7 +110,7 @@ func (f *File) decodeScalar(n *yaml.Node, v reflect.Value, path string, w words,
 		err = n.Decode(v.Addr().Interface())
 	}
 	if err != nil {
-		f.Add(path, "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		f.Add(path, "%s", strings.Replace(err.Error(), "error parsing regexp", "is not a regular expression of RE2", 1))
 	}
 }
 
@@ -126,7 +126,7 @@ func (f *File) decodeList(n *yaml.Node, v reflect.Value, path string, w words) {
 	list := reflect.MakeSlice(v.Type(), len(content), len(content))
 	for i, entry := range content {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		if id := findID(entry); path == "" && id != "" {
+		if id := findID(entry); path == "" && id != "" && f.nodes[id] == nil {
 			at = id
 		}
 		f.decodeNode(entry, list.Index(i), at, w)
@@ -136,7 +136,7 @@ func (f *File) decodeList(n *yaml.Node, v reflect.Value, path string, w words) {
 	v.Set(list)
 }
 
-// findID is the id of an entry of the outermost list, by which faults call it.
+// findID is the id of an entry of the outermost list. Faults call the first entry with an id by it.
 func findID(entry *yaml.Node) string {
 	i := slices.IndexFunc(entry.Content, func(n *yaml.Node) bool { return n.Value == "id" })
 	if entry.Kind != yaml.MappingNode || i < 0 || i%2 > 0 {

@@ -1,19 +1,15 @@
 package specs
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
+	"github.com/meerkat-go/conformance/internal/datafile"
 	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/wires"
 )
@@ -26,258 +22,134 @@ const (
 	maxExpression     = 1000
 )
 
-var teamRuleKeys = []string{"id", "title", "consequence", "provider", "why", "fix", "uses", "path", "header", "present", "absent", "equals", "matches", "same"}
+// teamRuleEntry is a rule as it stands in the file.
+type teamRuleEntry struct {
+	ID          string         `yaml:"id" data:"required,is=team"`
+	Title       string         `yaml:"title" data:"required"`
+	Consequence Consequence    `yaml:"consequence" data:"is=consequence"`
+	Provider    []string       `yaml:"provider" data:"is=provider,single"`
+	Why         string         `yaml:"why" data:"filled"`
+	Fix         string         `yaml:"fix" data:"filled"`
+	Uses        string         `yaml:"uses" data:"filled"`
+	Path        Path           `yaml:"path"`
+	Header      string         `yaml:"header" data:"filled"`
+	Present     bool           `yaml:"present" data:"one=true"`
+	Absent      bool           `yaml:"absent" data:"one=true"`
+	Equals      any            `yaml:"equals"`
+	Matches     *regexp.Regexp `yaml:"matches" data:"is=expression"`
+	Same        bool           `yaml:"same" data:"one=true"`
+}
 
 // ParseTeamRules reads a team's own rules: a YAML list. Everything that is wrong is
-// reported at once, each with file, line and what to write instead.
+// reported at once, each with file, line, column and what to write instead.
 func ParseTeamRules(name string, data []byte) ([]TeamRule, error) {
-	list, err := teamRuleNodes(name, data)
-	if err != nil {
-		return nil, err
-	}
 	catalogue, err := Set(CurrentSet)
 	if err != nil {
 		return nil, err
 	}
-	var rules []TeamRule
-	var faults []error
-	for _, node := range list {
-		p := teamRuleParser{catalogue: catalogue, lines: map[string]int{}, rule: TeamRule{File: name, Line: node.Line}}
-		p.parseRule(node)
-		for _, earlier := range rules {
+	var entries []teamRuleEntry
+	f := datafile.Read(name, data, &entries, datafile.Options{MaxBytes: MaxTeamRulesBytes, Rules: teamRules(catalogue)})
+	if len(entries) > maxTeamRules {
+		return nil, fmt.Errorf("%s: has %d rules, at most %d are read", name, len(entries), maxTeamRules)
+	}
+	var list []TeamRule
+	isRead := f.OK()
+	for i, e := range entries {
+		p := teamRuleParser{File: f, at: f.Entry(i, e.ID), catalogue: catalogue, teamRuleEntry: e}
+		p.rule = TeamRule{File: name, Line: f.Line(p.at), Requirement: Requirement{ID: e.ID, Title: e.Title, Text: e.Title, Status: Stable,
+			Consequence: e.Consequence, Applies: Applies{Provider: e.Provider}, Why: e.Why, Fix: e.Fix}}
+		if isRead {
+			p.finishRule()
+		}
+		for _, earlier := range list {
 			p.compareWith(&earlier)
 		}
-		faults = append(faults, p.faults...)
-		rules = append(rules, p.rule)
+		list = append(list, p.rule)
 	}
-	return rules, errors.Join(faults...)
+	return list, f.Err()
 }
 
-func teamRuleNodes(name string, data []byte) ([]*yaml.Node, error) {
-	if len(data) > MaxTeamRulesBytes {
-		return nil, fmt.Errorf("%s: has %d bytes, at most %d are read", name, len(data), MaxTeamRulesBytes)
+// teamRules are the rules that the tags of a team's rule name.
+func teamRules(catalogue []Requirement) map[string]datafile.Rule {
+	return map[string]datafile.Rule{
+		"provider":    rules["provider"],
+		"consequence": rules["consequence"],
+		"expression": func(_, text string) error {
+			if len(text) > maxExpression {
+				return fmt.Errorf("has %d bytes, at most %d are taken", len(text), maxExpression)
+			}
+			return nil
+		},
+		"team": func(_, text string) error {
+			if own := findIn(catalogue, text); own != nil {
+				return fmt.Errorf("is a requirement of conform; take one such as TEAM-001, and write uses: %s to restate it", own.ID)
+			}
+			if !isTeamID(text) {
+				return fmt.Errorf("%q is not TEAM-001 to TEAM-999", text)
+			}
+			return nil
+		},
 	}
-	var doc yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	err := decoder.Decode(&doc)
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, fmt.Errorf("%s:1: holds no rule; begin each with \"- id: TEAM-001\"", name)
-	case err != nil:
-		return nil, fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
-	case !errors.Is(decoder.Decode(new(yaml.Node)), io.EOF):
-		return nil, fmt.Errorf("%s: holds more than one YAML document; keep one list", name)
-	}
-	root := doc.Content[0]
-	switch {
-	case root.Kind != yaml.SequenceNode || len(root.Content) == 0:
-		return nil, fmt.Errorf("%s:%d: is not a list of rules; begin each with \"- id: TEAM-001\"", name, root.Line)
-	case len(root.Content) > maxTeamRules:
-		return nil, fmt.Errorf("%s: has %d rules, at most %d are read", name, len(root.Content), maxTeamRules)
-	}
-	return root.Content, nil
 }
 
-// teamRuleParser reads one rule and gathers what is wrong with it.
+// findIn returns the requirement with an id, in any case of letters, nil where there is none.
+func findIn(catalogue []Requirement, id string) *Requirement {
+	i := slices.IndexFunc(catalogue, func(r Requirement) bool { return strings.EqualFold(r.ID, id) })
+	if i < 0 {
+		return nil
+	}
+	return &catalogue[i]
+}
+
+// teamRuleParser holds one entry to what a rule must be.
 type teamRuleParser struct {
+	*datafile.File
+	teamRuleEntry
+	at        string
 	catalogue []Requirement
 	rule      TeamRule
-	assertion Assertion
-	lines     map[string]int // of the keys
-	uses      string
-	faults    []error
 }
 
-// addFault adds a fault in the line of a key.
+// addFault adds a fault of a key, "" for the whole rule.
 func (p *teamRuleParser) addFault(key, format string, args ...any) {
-	where := fmt.Sprintf("%s:%d", p.rule.File, cmp.Or(p.lines[key], p.rule.Line))
-	if id := p.rule.Requirement.ID; id != "" {
-		where += ": " + id
-	}
-	p.faults = append(p.faults, fmt.Errorf("%s: %s", where, fmt.Sprintf(format, args...)))
+	p.Add(strings.TrimSuffix(p.at+"."+key, "."), format, args...)
 }
 
-func (p *teamRuleParser) parseRule(node *yaml.Node) {
-	if node.Kind != yaml.MappingNode {
-		p.addFault("", "is not a rule; write id:, title:, consequence: and what it asks")
-		return
-	}
-	for i := 0; i+1 < len(node.Content); i += 2 { // other faults name the id
-		if node.Content[i].Value == "id" {
-			p.rule.Requirement.ID = node.Content[i+1].Value
-		}
-	}
-	values := map[string]*yaml.Node{}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := node.Content[i], node.Content[i+1]
-		line := p.lines[key.Value]
-		p.lines[key.Value] = key.Line
-		switch {
-		case !slices.Contains(teamRuleKeys, key.Value):
-			p.addFault(key.Value, "unknown key %q; %s", key.Value, spelling.Advice(key.Value, teamRuleKeys))
-		case line > 0:
-			p.addFault(key.Value, "%s stands in line %d already", key.Value, line)
-		case value.Kind == yaml.AliasNode:
-			p.addFault(key.Value, "%s is an alias; write the value", key.Value)
-		default:
-			values[key.Value] = value
-		}
-	}
-	for _, key := range teamRuleKeys {
-		if value := values[key]; value != nil {
-			p.readKey(key, value)
-		}
-	}
-	p.finishRule()
-}
-
-// readKey reads the value of one key.
-func (p *teamRuleParser) readKey(key string, value *yaml.Node) {
-	r, a := &p.rule.Requirement, &p.assertion
-	switch key {
-	case "id":
-		p.readText(key, value, &r.ID)
-	case "title":
-		p.readText(key, value, &r.Title)
-	case "why":
-		p.readText(key, value, &r.Why)
-	case "fix":
-		p.readText(key, value, &r.Fix)
-	case "uses":
-		p.readText(key, value, &p.uses)
-	case "consequence":
-		p.readText(key, value, (*string)(&r.Consequence))
-	case "header":
-		p.readText(key, value, &a.Header)
-		a.Header = http.CanonicalHeaderKey(a.Header)
-	case "provider":
-		p.readProviders(value)
-	case "present":
-		p.readSwitch(key, value, &a.Present)
-	case "absent":
-		p.readSwitch(key, value, &a.Absent)
-	case "same":
-		p.readSwitch(key, value, &a.Same)
-	case "path":
-		p.readPath(value)
-	case "matches":
-		p.readExpression(value)
-	case "equals":
-		p.readEquals(value)
-	}
-}
-
-func (p *teamRuleParser) readText(key string, value *yaml.Node, into *string) {
-	if value.Kind != yaml.ScalarNode || strings.TrimSpace(value.Value) == "" {
-		p.addFault(key, "%s is not a text", key)
-		return
-	}
-	*into = value.Value
-}
-
-// readSwitch reads true. There is no false: a key that is left out says nothing.
-func (p *teamRuleParser) readSwitch(key string, value *yaml.Node, into *bool) {
-	if value.Value != "true" {
-		p.addFault(key, "%s: %q is not true; leave the key out instead", key, value.Value)
-		return
-	}
-	*into = true
-}
-
-func (p *teamRuleParser) readProviders(value *yaml.Node) {
-	list := []*yaml.Node{value}
-	if value.Kind == yaml.SequenceNode {
-		list = value.Content
-	}
-	for _, v := range list {
-		if wires.Find(v.Value) == nil {
-			p.addFault("provider", "provider %q is unknown; %s", v.Value, spelling.Advice(v.Value, wires.Names()))
-			continue
-		}
-		p.rule.Requirement.Applies.Provider = append(p.rule.Requirement.Applies.Provider, v.Value)
-	}
-}
-
-func (p *teamRuleParser) readPath(value *yaml.Node) {
-	path, err := ParsePath(value.Value)
-	if err != nil {
-		p.addFault("path", "path %v", err)
-	}
-	p.assertion.Path = path
-}
-
-func (p *teamRuleParser) readExpression(value *yaml.Node) {
-	if len(value.Value) > maxExpression {
-		p.addFault("matches", "matches has %d bytes, at most %d are taken", len(value.Value), maxExpression)
-		return
-	}
-	re, err := regexp.Compile(value.Value)
-	if err != nil {
-		p.addFault("matches", "matches %q is not a regular expression of RE2: %s", value.Value, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-		return
-	}
-	p.assertion.Matches = re
-}
-
-func (p *teamRuleParser) readEquals(value *yaml.Node) {
-	var v any
-	if err := value.Decode(&v); err != nil {
-		p.addFault("equals", "equals cannot be read: %v", err)
-		return
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		p.addFault("equals", "equals is not a JSON value: %v", err)
-		return
-	}
-	p.assertion.Equals = string(text)
-}
-
-// finishRule holds the rule as a whole to what a rule must be.
+// finishRule makes the rule of an entry whose keys are right by themselves.
 func (p *teamRuleParser) finishRule() {
-	r := &p.rule.Requirement
-	p.checkID(r.ID)
-	if r.Title == "" {
-		p.addFault("title", "has no title; write what every request must keep to")
+	a := &Assertion{Header: http.CanonicalHeaderKey(p.Header), Path: p.Path, Present: p.Present, Absent: p.Absent, Matches: p.Matches, Same: p.Same}
+	if p.Line(p.at+".equals") > 0 {
+		text, err := json.Marshal(p.Equals)
+		if err != nil {
+			p.addFault("equals", "is not a JSON value: %v", err)
+		}
+		a.Equals = string(text)
 	}
-	if !slices.Contains(Consequences, r.Consequence) && (r.Consequence != "" || p.uses == "") {
-		p.addFault("consequence", "consequence %q is unknown; refused and unsafe fail, degraded and wasteful warn", r.Consequence)
-	}
-	r.Text, r.Status = r.Title, Stable
-	hasAssertion := p.assertion.Header != "" || p.lines["path"] > 0 || p.uses != "" && p.assertion.demandsAnything()
+	hasPlace := a.Header != "" || a.Path != nil
 	switch {
-	case p.uses != "" && hasAssertion:
+	case p.Uses != "" && (hasPlace || a.demandsAnything()):
 		p.addFault("uses", "has uses and an assertion; make two rules")
-	case p.uses != "":
+	case p.Uses != "":
 		p.resolveUses()
-	case !hasAssertion:
+	case p.Consequence == "":
+		p.addFault("", `key "consequence" is missing; refused and unsafe fail, degraded and wasteful warn`)
+	case !hasPlace:
 		p.addFault("", "asks nothing; give it path:, header: or uses:")
 	default:
-		p.finishAssertion()
-	}
-}
-
-func (p *teamRuleParser) checkID(id string) {
-	switch own := slices.IndexFunc(p.catalogue, func(r Requirement) bool { return strings.EqualFold(r.ID, id) }); {
-	case id == "":
-		p.addFault("id", "has no id; use TEAM-001 to TEAM-999")
-	case own >= 0:
-		p.addFault("id", "the id is a requirement of conform; take one such as TEAM-001, and write uses: %s to restate it", p.catalogue[own].ID)
-	case !isTeamID(id):
-		p.addFault("id", "id %q is not TEAM-001 to TEAM-999", id)
+		p.rule.Assertion, p.rule.Requirement.Checks = a, []string{p.ID + "/request"}
+		p.checkAssertion(a)
 	}
 }
 
 // resolveUses finds the checks of the catalogue. A rule may be sharper than what it
 // restates, and not milder.
 func (p *teamRuleParser) resolveUses() {
-	requirement, aspect, hasAspect := strings.Cut(p.uses, "/")
-	i := slices.IndexFunc(p.catalogue, func(r Requirement) bool { return strings.EqualFold(r.ID, requirement) })
-	if i < 0 {
-		p.addFault("uses", "uses %s: conform has no such requirement; did you mean %s?", p.uses, spelling.Rank(requirement, requirementIDs(p.catalogue))[0])
+	requirement, aspect, hasAspect := strings.Cut(p.Uses, "/")
+	base, r := findIn(p.catalogue, requirement), &p.rule.Requirement
+	if base == nil {
+		p.addFault("uses", "conform has no requirement %s; did you mean %s?", p.Uses, spelling.Rank(requirement, requirementIDs(p.catalogue))[0])
 		return
 	}
-	base, r := p.catalogue[i], &p.rule.Requirement
 	for _, check := range base.Checks {
 		if _, of, _ := strings.Cut(check, "/"); !hasAspect || of == aspect {
 			p.rule.Uses = append(p.rule.Uses, check)
@@ -285,39 +157,31 @@ func (p *teamRuleParser) resolveUses() {
 		}
 	}
 	if p.rule.Uses == nil {
-		p.addFault("uses", "uses %s: %s has no such check; did you mean %s?", p.uses, base.ID, spelling.Rank(p.uses, base.Checks)[0])
+		p.addFault("uses", "%s has no check %s; did you mean %s?", base.ID, p.Uses, spelling.Rank(p.Uses, base.Checks)[0])
 	}
 	if r.Consequence == "" {
 		r.Consequence, r.Where = base.Consequence, base.Where
 	}
 	if milderConsequence(r.Consequence, base.Consequence) != base.Consequence && !r.Consequence.IsFailure() {
-		p.addFault("consequence", "is %s and contradicts %s, which is %s: a rule cannot make ours milder; list what is known in a baseline instead", r.Consequence, base.ID, base.Consequence)
+		p.addFault("consequence", "%s contradicts %s, which is %s: a rule cannot make ours milder; list what is known in a baseline instead", r.Consequence, base.ID, base.Consequence)
 	}
-	if len(base.Applies.Provider) > 0 {
-		p.narrowProviders(base)
+	if r.Applies.Provider == nil {
+		r.Applies.Provider = base.Applies.Provider
+	}
+	for _, name := range r.Applies.Provider {
+		if !emptyOrContains(base.Applies.Provider, name) {
+			p.addFault("provider", "matches nothing with %s: %s speaks of %s only", name, base.ID, strings.Join(base.Applies.Provider, ", "))
+		}
 	}
 	r.Applies.Source, r.Judges = base.Applies.Source, base.Judges
 	r.Why, r.Fix = cmp.Or(r.Why, base.Why), cmp.Or(r.Fix, base.Fix)
 }
 
-func (p *teamRuleParser) narrowProviders(base Requirement) {
-	r := &p.rule.Requirement
-	if r.Applies.Provider == nil {
-		r.Applies.Provider = base.Applies.Provider
-		return
-	}
-	for _, name := range r.Applies.Provider {
-		if !slices.Contains(base.Applies.Provider, name) {
-			p.addFault("provider", "matches nothing with %s: %s speaks of %s only", name, base.ID, strings.Join(base.Applies.Provider, ", "))
-		}
-	}
-}
-
-func (p *teamRuleParser) finishAssertion() {
-	a, r := &p.assertion, &p.rule.Requirement
-	r.Checks = []string{r.ID + "/request"}
+// checkAssertion finds assertions that ask nothing or that no request can meet.
+func (p *teamRuleParser) checkAssertion(a *Assertion) {
+	applies := p.rule.Requirement.Applies.Provider
 	switch {
-	case a.Header != "" && p.lines["path"] > 0:
+	case a.Header != "" && a.Path != nil:
 		p.addFault("header", "has path and header; make two rules")
 	case !a.demandsAnything():
 		p.addFault("", "asks nothing of %s; add present: true, absent: true, equals:, matches: or same: true", a.Selector())
@@ -327,7 +191,7 @@ func (p *teamRuleParser) finishAssertion() {
 		p.addFault("matches", "contradicts itself: %s cannot be %s", a.Selector(), a.findContradiction(a))
 	}
 	for _, w := range wires.All() {
-		if !a.Absent || !emptyOrContains(r.Applies.Provider, w.Name) {
+		if !a.Absent || !emptyOrContains(applies, w.Name) {
 			continue
 		}
 		for header := range w.Required {
@@ -339,14 +203,13 @@ func (p *teamRuleParser) finishAssertion() {
 			p.addFault("absent", "contradicts HYG-001: %s takes no request without %s", w.Name, a.Path[0].Name)
 		}
 	}
-	p.rule.Assertion = a
 }
 
 // compareWith holds the rule to one that stands before it.
 func (p *teamRuleParser) compareWith(earlier *TeamRule) {
 	r := &p.rule
-	if id := r.Requirement.ID; id != "" && id == earlier.Requirement.ID {
-		p.addFault("id", "the id stands in line %d already; ids are unique", earlier.Line)
+	if p.ID != "" && p.ID == earlier.Requirement.ID {
+		p.addFault("id", "stands in line %d already; ids are unique", earlier.Line)
 	}
 	if r.Assertion == nil || earlier.Assertion == nil || !r.overlapsWith(earlier) {
 		return

@@ -76,3 +76,9 @@ func (p Path) String() string {
 	}
 	return strings.TrimPrefix(b.String(), ".")
 }
+
+// UnmarshalText is ParsePath, for files.
+func (p *Path) UnmarshalText(text []byte) (err error) {
+	*p, err = ParsePath(string(text))
+	return err
+}

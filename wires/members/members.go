@@ -117,6 +117,7 @@ type Member struct {
 	// of the Style.
 	AbsenceRule, Rule string
 
+	proto                       string // the name as a proto spells it
 	hasBeta                     bool
 	absenceSide, side, typeSide Side
 }
@@ -188,7 +189,8 @@ func (d *Description) parseObject(words []string) *Object {
 		}
 		o.Members, o.byName[m.Name] = append(o.Members, m), m
 		if d.Proto {
-			o.byName[ProtoName(m.Name)] = m
+			m.proto = ProtoName(m.Name)
+			o.byName[m.proto] = m
 		}
 	}
 	return o

@@ -96,7 +96,7 @@ type walker struct {
 	inSimulatorOnly int
 }
 
-func (w *walker) add(f Fault) *Fault {
+func (w *walker) add(f Fault) {
 	if f.Rule == "" {
 		f.Rule = w.Rules[f.Kind]
 	}
@@ -104,7 +104,6 @@ func (w *walker) add(f Fault) *Fault {
 		f.Side = SimulatorOnly
 	}
 	w.Faults = append(w.Faults, f)
-	return &w.Faults[len(w.Faults)-1]
 }
 
 // under is the place of the member spelled so, which the provider calls name.
@@ -176,16 +175,12 @@ func (w *walker) object(v Value, name string, p Place) {
 	}
 	for i, spelled := range v.Names() {
 		m := o.byName[spelled]
-		f := Fault{Place: w.under(p, spelled, spelled), Value: v.Items()[i], Member: m, Object: o, Name: spelled, Around: v}
 		switch {
 		case m == nil && !o.IsOpen:
-			f.Kind = Unknown
+			w.add(Fault{Kind: Unknown, Place: w.under(p, spelled, spelled), Value: v.Items()[i], Object: o, Around: v, Name: spelled})
 		case m != nil && m.hasBeta && (w.betas != nil || m.Betas == nil) && !asksFor(w.betas, m.Betas):
-			f.Kind, f.Rule, f.Side = NoBeta, m.Rule, m.side
-		default:
-			continue
+			w.add(Fault{Kind: NoBeta, Rule: m.Rule, Side: m.side, Place: w.under(p, spelled, spelled), Value: v.Items()[i], Member: m})
 		}
-		w.add(f)
 	}
 }
 
@@ -204,31 +199,27 @@ func (w *walker) addMissing(v Value, o *Object, m *Member, p Place) {
 
 // protoMembers compares the members of a message in the order of the request.
 func (w *walker) protoMembers(v Value, o *Object, p Place) {
-	present, isSet := map[*Member]bool{}, false
+	isSet := false
 	for i, spelled := range v.Names() {
 		m, value := o.byName[spelled], v.Items()[i]
-		present[m] = true
-		f := Fault{Place: Place{w.paths.Member(p.At, spelled), p.Said}, Value: value, Member: m, Object: o, Name: spelled, Around: v}
 		switch {
 		case m == nil && o.IsOpen:
 		case m == nil || m.hasBeta && !asksFor(w.betas, m.Betas):
-			f.Kind = Unknown
-			w.add(f)
+			w.add(Fault{Kind: Unknown, Place: Place{w.paths.Member(p.At, spelled), p.Said}, Value: value, Object: o, Around: v, Name: spelled})
 		case m.OneOf && isSet && !value.Is(tree.Null):
-			f.Kind, f.Side = SetTwice, SimulatorOnly
-			w.add(f)
+			w.add(Fault{Kind: SetTwice, Side: SimulatorOnly, Place: Place{w.paths.Member(p.At, spelled), p.Said}, Value: value, Member: m, Name: spelled})
 			from := len(w.Faults)
-			w.member(value, m, w.under(p, spelled, ProtoName(m.Name)))
+			w.member(value, m, w.under(p, spelled, m.proto))
 			for i := range w.Faults[from:] {
 				w.Faults[from+i].Side = RefereeOnly // the provider looks no further
 			}
 		default:
 			isSet = isSet || m.OneOf && !value.Is(tree.Null)
-			w.member(value, m, w.under(p, spelled, ProtoName(m.Name)))
+			w.member(value, m, w.under(p, spelled, m.proto))
 		}
 	}
 	for _, m := range o.Members {
-		if m.Required && !present[m] {
+		if m.Required && v.Any(m.Name, m.proto) == nil {
 			w.addMissing(v, o, m, p)
 		}
 	}
@@ -275,10 +266,11 @@ func (w *walker) value(v Value, m *Member, p Place) {
 		w.add(f)
 	}
 	for i, e := range v.Items() {
+		if m.Element == nil && (m.Object == "" || v.Is(tree.Object) && !m.ByName) {
+			break
+		}
 		under := w.element(p, i)
 		switch {
-		case v.Is(tree.Object) && m.Element == nil && !m.ByName:
-			continue
 		case v.Is(tree.Object) && w.Proto:
 			under = Place{w.paths.Member(p.At, v.Names()[i]), w.paths.Member(under.Said, "value")}
 		case v.Is(tree.Object):
@@ -287,7 +279,6 @@ func (w *walker) value(v Value, m *Member, p Place) {
 		switch {
 		case m.Element != nil:
 			w.value(e, m.Element, under)
-		case m.Object == "":
 		case e.Is(tree.Object):
 			w.object(e, m.Object, under)
 		default:

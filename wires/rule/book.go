@@ -13,6 +13,8 @@ import (
 // Book is what a wire knows of requests: the rules that the referee judges by, and the words in
 // which the provider refuses.
 type Book struct {
+	// Rules states the rules in the order in which the provider looks at them.
+	Rules []Info
 	// Aspects are the aspects of requirements that the rules judge.
 	Aspects []string
 	// Judge runs the rules over a request and returns their passes by aspect. It leaves out the
@@ -71,6 +73,16 @@ var books atomic.Pointer[map[string]*Book]
 
 // Register adds the book of a wire. The error names the wire and what is wrong with its book.
 func Register(wire string, b *Book) error {
+	for _, r := range b.Rules {
+		if r.ID == "" || r.Demand == "" || r.Source == "" || r.Confidence == "" {
+			return fmt.Errorf("wire %q: rule %q (%s) needs an id, a demand, a source and a confidence", wire, r.ID, r.Demand)
+		}
+	}
+	for i, aspect := range b.Aspects {
+		if slices.Contains(b.Aspects[:i], aspect) {
+			return fmt.Errorf("wire %q: the aspect %s is listed twice", wire, aspect)
+		}
+	}
 	switch {
 	case b.Judge == nil, b.Members == nil:
 		return fmt.Errorf("wire %q: the book of rules lacks Judge or Members", wire)

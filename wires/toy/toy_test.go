@@ -19,6 +19,7 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 	_ "github.com/meerkat-go/conformance/wires/all"
+	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/toy"
 )
 
@@ -47,9 +48,8 @@ const secret = "tk-9fQ2xLw81ZmNp4RtVb7K"
 
 // TestFolderIsEnough holds that the wire is recorded, redacted, replayed and judged by its folder alone.
 func TestFolderIsEnough(t *testing.T) {
-	if err := wires.Register(toy.Wire()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, wires.Register(toy.Wire()))
+	check(t, rule.Register("toy", toy.Book()))
 	path := filepath.Join(t.TempDir(), "toy.yaml")
 	file, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceLive, Matching: replay.Rules()}, cassette.CreateOptions{})
 	check(t, err)
@@ -81,6 +81,31 @@ func TestFolderIsEnough(t *testing.T) {
 	got := report.JudgeRecording(rules, loaded[0])
 	if got.Provider != "toy" || got.Verdict != report.Pass || got.Calls.Accepted != 1 {
 		t.Errorf("judged %s %s %+v: %s %+v", got.Provider, got.Verdict, got.Calls, got.Reason, got.Findings)
+	}
+}
+
+// TestRuleIsEnough holds that a rule of the folder judges a request, and quotes the provider's words.
+func TestRuleIsEnough(t *testing.T) {
+	rules, err := report.RulesOf(specs.CurrentSet)
+	check(t, err)
+	for turns, want := range map[string]string{`[]`: "TOY-1", `[{"who":"user","words":"hi"}]`: ""} {
+		ev := evidence.Evidence{Exchanges: []evidence.Exchange{{Provider: "toy", Process: -1, Provenance: evidence.ProvenanceSynthetic,
+			Request:  evidence.Request{Method: http.MethodPost, URL: "https://talk.toy.example/v0/talk", Body: []byte(`{"model":"toy-1","turns":` + turns + `}`)},
+			Response: evidence.Response{Status: 200, Body: []byte(`{"words":"hello"}`)}}}}
+		got := ""
+		for _, res := range report.Judge(rules, &ev) {
+			for _, f := range res.Findings {
+				if res.Check != "PAR-006/required" {
+					continue
+				}
+				if got = f.Rule; res.Verdict != report.Fail || !strings.Contains(f.Message, "Say something.") {
+					t.Errorf("%s: %s %+v", turns, res.Verdict, f)
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("turns %s broke rule %q, want %q", turns, got, want)
+		}
 	}
 }
 

@@ -222,7 +222,7 @@ func anchors(doc string) (names []string) {
 // TestExtendNamesRealFiles holds that the walks of docs/extend.md lead through
 // files and folders that exist.
 func TestExtendNamesRealFiles(t *testing.T) {
-	named := regexp.MustCompile("`((?:cmd|conform|docs|internal|meerkat|proxy|simulator|specs|suites|cassettes)/[\\w./-]+)`")
+	named := regexp.MustCompile("`((?:cmd|conform|docs|internal|meerkat|proxy|simulator|specs|suites|cassettes|wires)/[\\w./-]+)`")
 	found := named.FindAllStringSubmatch(read(t, "docs/extend.md"), -1)
 	for _, m := range found {
 		if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
@@ -231,5 +231,19 @@ func TestExtendNamesRealFiles(t *testing.T) {
 	}
 	if len(found) < 15 {
 		t.Errorf("%d files found in docs/extend.md; the test would prove little", len(found))
+	}
+}
+
+// TestWayOfARequest holds that the functions on the way of a request through docs/design.md stand
+// in the files that are named, and that the way is short.
+func TestWayOfARequest(t *testing.T) {
+	steps := regexp.MustCompile("(?m)^\\d+\\. `(?:\\w+\\.)?(\\w+)` \\(`([\\w./-]+)`\\)").FindAllStringSubmatch(read(t, design), -1)
+	for _, s := range steps {
+		if !regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + s[1] + `[\[(]`).MatchString(read(t, s[2])) {
+			t.Errorf("%s leads through %s, which %s does not declare", design, s[1], s[2])
+		}
+	}
+	if len(steps) < 10 || len(steps) > 15 {
+		t.Errorf("%d steps from wire to verdict; 10 to 15 are expected", len(steps))
 	}
 }

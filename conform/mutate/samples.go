@@ -140,14 +140,3 @@ func (e sampleExchange) headers() http.Header {
 	}
 	return h
 }
-
-// keyHeader is the header in which a provider takes the key.
-func keyHeader(provider string) string {
-	switch provider {
-	case evidence.Anthropic:
-		return "X-Api-Key"
-	case evidence.OpenAI:
-		return "Authorization"
-	}
-	return "X-Goog-Api-Key"
-}

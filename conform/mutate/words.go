@@ -182,8 +182,6 @@ func (p *page) modelTakes() specs.Capability { return specs.FindCapability(p.pro
 
 func (it *item) callID() string { return it.id }
 
-func (it *item) ownID() string { return it.itemID }
-
 // firstOf returns the first id of the items of a kind.
 func (p *page) firstOf(kind string, idOf func(*item) string) string {
 	for _, it := range p.items {

@@ -148,6 +148,9 @@ func isExplained(f, cause *Finding, paths map[decide.Ordinal][]string) bool {
 	if specs.IsTeamRule(f.Requirement) { // a team wants to see each breach of a rule of its own
 		return false
 	}
+	if generality(f) == 3 && f.Rule != "" && cause.Rule != "" && f.Rule != cause.Rule {
+		return false // the provider spoke of another rule
+	}
 	isAnywhere := slices.Contains(symptoms[cause.Check], f.Check) || generality(f) == 3 && cause.Answer == decide.AnswerRefused
 	isGeneral := generality(f) > generality(cause)
 	for _, at := range allPlaces(f) {

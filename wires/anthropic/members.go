@@ -85,6 +85,9 @@ func flawOf(f members.Fault) flaw {
 		case m.Values != nil:
 			w.kind, words = cmp.Or(m.Rule, f.Rule), "Input should be "+quoteValues(m.Values)
 		default:
+			if m.Rule == "A-22" { // the input of a call: null is as little an object as a text is
+				w.kind = m.Rule
+			}
 			words = "Input should be a valid " + map[byte]string{'s': "string", 'n': "number", 'i': "integer", 'b': "boolean", 'a': "list", 'o': "dictionary"}[last]
 		}
 	}

@@ -109,9 +109,12 @@ var readAll = sync.OnceValues(func() ([]evidence.Recording, error) {
 		}
 		found = append(found, list...)
 	}
+	dir, _ := corpus.Find()
 	var out []evidence.Recording
 	for _, f := range found {
 		if r, err := f.Read(); err == nil {
+			// Places are chosen by this name: it does not say where the corpus lies.
+			r.Path = strings.TrimPrefix(strings.TrimPrefix(r.Path, dir), "/")
 			out = append(out, r)
 		}
 	}

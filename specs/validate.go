@@ -28,6 +28,8 @@ var rules = map[string]datafile.Rule{
 	"document":    datafile.OneOf("wire rules"), // specs/wire-rules.md
 	"consequence": datafile.OneOf(namesOf(Consequences)...),
 	"effect":      datafile.OneOf(namesOf(append(slices.Clone(Consequences), None))...),
+	"duty":        datafile.Matching(regexp.MustCompile(`^(SV-[AOGHEBC]|GW-)[0-9]+$`), "SV- with a letter and a number, or GW- with a number"),
+	"harm":        datafile.OneOf(namesOf(ServerConsequences)...),
 	"kebab":       datafile.Matching(kebab, "lower case with dashes"),
 	"title":       datafile.Matching(regexp.MustCompile(`^[A-Z].{0,69}$`), "a duty of at most 70 characters such as \"Return thinking blocks unchanged\""),
 	"day":         dateRule("2006-01-02", "a day written yyyy-mm-dd"),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // Hosts says at which hosts the referee holds requests to a rule. The simulator stands
@@ -30,6 +31,8 @@ type Breach struct {
 	// Path leads to the place in the body, like messages[3].content[0].signature, or names
 	// a header. It may end in members that are absent.
 	Path string
+	// At is the place in a reply, whose Path is the same.
+	At wire.Place
 	// Form and Args are the finding in our words, as for fmt.Sprintf. Findings of one
 	// rule with one Form have one cause. Without a Form the breach is no finding.
 	Form string

@@ -1,9 +1,21 @@
-// Package rule holds what the rules of the three providers have in common: how a
+// Package rule holds what the rules of all wires have in common: how a
 // rule is stated, looked up, switched off and reported as broken.
 //
 // The rules themselves are in the packages of the providers: one small function
 // each, in the order in which the real API checks them. The first rule that a
 // request breaks decides the refusal.
+//
+// Rules of replies judge what a server or a gateway owes its clients (specs/duties). Whoever has
+// an exchange asks [JudgeReply]:
+//
+//	for _, pass := range rule.JudgeReply(&rule.Exchange{Wire: "anthropic", Status: 200, Header: header, Body: body}) {
+//		for _, b := range pass.Breaches {
+//			fmt.Println(pass.ID, b.At.Event, b.At.Path, b.Message(), b.Consequence, pass.Level, pass.Clients())
+//		}
+//	}
+//
+// A duty without a pass was not seen: nothing in the reply could have broken it. A [ReplyRule]
+// stands in the folder of its wire, or in reply_transport.go where it holds for every wire.
 package rule
 
 import (

@@ -1,0 +1,132 @@
+package rule
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
+)
+
+// Chunk is one piece of a body, complete At after the headers.
+type Chunk struct {
+	At     time.Duration
+	Length int
+}
+
+// Exchange is one request with its reply, as the caller of [JudgeReply] saw them.
+type Exchange struct {
+	// Wire is the name of the wire that both speak.
+	Wire string
+	// Method, URL, RequestHeader and Request are what was asked. Request is nil if unknown.
+	Method, URL   string
+	RequestHeader http.Header
+	Request       []byte
+	// Status, Header and Body are what came back, the body without its Content-Encoding.
+	Status int
+	Header http.Header
+	Body   []byte
+	// Chunks are the pieces in which the body came; nil if that is unknown.
+	Chunks []Chunk
+	// SawAll says that no header was lost: the caller read the reply from a connection. What
+	// only a recording lacks is unknown, and no breach.
+	SawAll bool
+	// Cut says that the reply was broken off from outside, by the client or a fault that was put in.
+	Cut bool
+	// Asked and Reply are both sides decoded. JudgeReply decodes them where they are nil.
+	Asked *wire.Request
+	Reply *wire.Reply
+}
+
+// IsStream reports whether the reply came as a stream with status 200.
+func (x *Exchange) IsStream() bool {
+	w := wires.Find(x.Wire)
+	return x.Status == http.StatusOK && (x.Reply.Form == wire.SSE || x.Reply.Form == wire.Array && w != nil && w.Ending.IsWholeArray != nil)
+}
+
+// At returns the place of a value inside an event of the reply. The event -1 stands for a body
+// that is one document.
+func (x *Exchange) At(event int, n *tree.Node, path string) wire.Place {
+	off := n.Offset()
+	if event >= 0 {
+		off = x.Reply.Events[event].OffsetOf(n)
+	}
+	return wire.Place{Event: event, Off: off, Path: path}
+}
+
+// HeaderPlace is the place of a header, or of the status.
+func HeaderPlace(name string) wire.Place { return wire.Place{Event: -1, Off: -1, Path: name} }
+
+// ReplyRule judges one reply, which a wire reads as R, by one duty of servers.
+type ReplyRule[R any] struct {
+	// Duty is the id of the duty in specs/duties: "SV-A7". Several rules may judge one duty.
+	Duty string
+	// Aspect is the aspect of a requirement that the referee judges by this rule, like
+	// "STR-003/grammar".
+	Aspect string
+	// Run reports the places at which the reply breaks the rule. It is pure and safe for
+	// concurrent use with a Pass of its own.
+	Run func(reply R, p *Pass)
+}
+
+// ReplyPass is what one rule saw in one reply.
+type ReplyPass struct {
+	*specs.Duty
+	Aspect string
+	// Observed counts the places where the rule could have been broken. Of a rule that observed
+	// nothing the reply shows nothing.
+	Observed int
+	// Breaches are the places at which the rule is broken, in their order. A breach has a
+	// Consequence of its own, or that of the duty, and a place in At.
+	Breaches []*Breach
+}
+
+// ReportAt says in our words that the reply breaks the rule at a place.
+func (p *Pass) ReportAt(at wire.Place, form string, args ...any) *Breach {
+	b := p.Report(at.Path, form, args...)
+	b.At = at
+	return b
+}
+
+// Message is the breach in our words.
+func (b *Breach) Message() string { return fmt.Sprintf(b.Form, b.Args...) }
+
+// JudgeReplies runs rules over a reply and returns the passes of those that saw anything.
+func JudgeReplies[R any](rules []ReplyRule[R], reply R) (passes []*ReplyPass) {
+	for i := range rules {
+		r := &rules[i]
+		p := &Pass{rule: r.Duty}
+		r.Run(reply, p)
+		if p.Observed == 0 && p.Breaches == nil {
+			continue
+		}
+		pass := &ReplyPass{cmp.Or(specs.FindDuty(r.Duty), &specs.Duty{ID: r.Duty}), r.Aspect, max(p.Observed, len(p.Breaches)), p.Breaches}
+		for _, b := range p.Breaches {
+			b.Consequence = cmp.Or(b.Consequence, string(pass.Consequence))
+		}
+		passes = append(passes, pass)
+	}
+	return passes
+}
+
+// JudgeReply judges one reply by the rules of its wire and by those of every wire. It is pure:
+// it asks nobody, and equal exchanges have equal passes. Of a wire without reply rules only
+// those of every wire are judged.
+func JudgeReply(x *Exchange) []*ReplyPass {
+	own := *x
+	if own.Asked == nil {
+		own.Asked = wire.ReadRequest(own.Wire, own.Method, own.URL, own.Request)
+	}
+	if own.Reply == nil {
+		own.Reply = wire.ReadReply(own.Wire, own.Status, own.Body)
+	}
+	passes := JudgeReplies(transportRules, &own)
+	if b := Books()[own.Wire]; b != nil && b.JudgeReply != nil {
+		passes = append(passes, b.JudgeReply(&own)...)
+	}
+	return passes
+}

@@ -54,14 +54,6 @@ const (
 	// Betas: members need a beta that a header names. PDFOnly: documents in base64 are PDF.
 	Betas   Habit = "betas"
 	PDFOnly Habit = "PDF only"
-	// ArgumentNames: the names of arguments have a form. Draft2020: schemas are of draft 2020-12.
-	// StrictSchemas: a tool may ask for a schema that is enforced. OutputSchemas: an answer may follow a
-	// schema that knows no bounds.
-	ArgumentNames Habit = "argument names"
-	Draft2020     Habit = "draft 2020-12"
-	StrictSchemas Habit = "strict schemas"
-	OutputSchemas Habit = "output schemas"
-
 	// KeepsDeclining: the model declines as long as the turn that it declined is in the conversation.
 	KeepsDeclining Habit = "keeps declining"
 	// QuotaIsRate: the error of a spent quota has the words of a rate limit.
@@ -84,8 +76,6 @@ const (
 	SignedText        Breach = "text under a signature changed"
 	ContextFull       Breach = "a request that was too long is made again"
 	NotPDF            Breach = "a document is not what its type says"
-	RootChoice        Breach = "a choice at the root of a schema"
-	NoReferent        Breach = "a reference in a schema leads nowhere"
 )
 
 // RuleFor returns the id of the wire's rule about a breach, empty where no source says that the provider minds.

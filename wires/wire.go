@@ -67,16 +67,14 @@ type Facts struct {
 	// ReplyMember is the member that a reply in one piece has. EventStart begins the event that brings
 	// such a reply in a stream, and a brace ends the event; empty where a reply is its own event.
 	ReplyMember, EventStart string
-	// RootKeywords are the keywords that the root of a tool's schema must not have; nil where any may stand.
-	RootKeywords []string
-	Credentials  Credentials
-	Environment  Environment
-	Models       Models
-	Body         Body
-	Headers      Headers
-	Volatile     []Volatile
-	Errors       Errors
-	Ending       Ending
+	Credentials             Credentials
+	Environment             Environment
+	Models                  Models
+	Body                    Body
+	Headers                 Headers
+	Volatile                []Volatile
+	Errors                  Errors
+	Ending                  Ending
 }
 
 // Cloud is a host, or several, that serves models of several providers under their own wires.

@@ -28,8 +28,8 @@ type prefixPart struct {
 // prefixParts lists tools, system prompt and messages. Providers cache them in this order,
 // except for Gemini's system prompt, which comes first.
 func (x *exchange) prefixParts() (list []prefixPart) {
-	for _, d := range x.declaredTools() {
-		list = append(list, prefixPart{d.node, d.path})
+	for _, d := range x.req.Declared {
+		list = append(list, prefixPart{d.Node, d.Path})
 	}
 	system := prefixPart{x.req.System, x.wire.Body.Prompt[0]}
 	if x.wire.Has(wires.PromptFirst) {
@@ -192,21 +192,21 @@ func changedWords(was, is string) (a, b string) {
 // members of their schemas, loses everything.
 func toolsKeepOrder(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
-		was, is := then.declaredTools(), now.declaredTools()
+		was, is := then.req.Declared, now.req.Declared
 		if !canReorder(was) || len(was) != len(is) || !sameToolSet(was, is) {
 			return
 		}
 		r.addObserved(1)
 		for i := range was {
-			if isDeferred(was[i].node) || isDeferred(is[i].node) {
+			if isDeferred(was[i].Node) || isDeferred(is[i].Node) {
 				continue
 			}
-			if was[i].name != is[i].name {
-				r.addFinding(now, is[i].place(), "", "tool %q stands where exchange %d had %q: %s", cutText(is[i].name, 140), then.Index, cutText(was[i].name, 140), s.lossAfter(then, now, i))
+			if was[i].Name != is[i].Name {
+				r.addFinding(now, is[i].Place(), "", "tool %q stands where exchange %d had %q: %s", cutText(is[i].Name, 140), then.Index, cutText(was[i].Name, 140), s.lossAfter(then, now, i))
 				return
 			}
-			if was[i].schema != nil && is[i].schema != nil && tree.Equal(was[i].schema, is[i].schema) && !tree.SameTokens(was[i].schema, is[i].schema) {
-				r.addFinding(now, wire.Place{Event: -1, Off: is[i].schema.Offset(), Path: is[i].schemaPath}, "", "the schema of tool %q is the one of exchange %d with its members in another order: %s", cutText(is[i].name, 140), then.Index, s.lossAfter(then, now, i))
+			if was[i].Schema != nil && is[i].Schema != nil && tree.Equal(was[i].Schema, is[i].Schema) && !tree.SameTokens(was[i].Schema, is[i].Schema) {
+				r.addFinding(now, wire.Place{Event: -1, Off: is[i].Schema.Offset(), Path: is[i].SchemaPath}, "", "the schema of tool %q is the one of exchange %d with its members in another order: %s", cutText(is[i].Name, 140), then.Index, s.lossAfter(then, now, i))
 				return
 			}
 		}
@@ -215,26 +215,26 @@ func toolsKeepOrder(s *Trace, r *report) {
 
 // canReorder reports whether tools that stand in the prompt have an order to lose, of their
 // own or of the members of a schema. Those that are deferred do not stand there.
-func canReorder(tools []toolDeclaration) bool {
+func canReorder(tools []wire.Tool) bool {
 	n := 0
 	for _, t := range tools {
-		if isDeferred(t.node) {
+		if isDeferred(t.Node) {
 			continue
 		}
-		if n++; n > 1 || t.schema != nil {
+		if n++; n > 1 || t.Schema != nil {
 			return true
 		}
 	}
 	return false
 }
 
-func sameToolSet(a, b []toolDeclaration) bool {
+func sameToolSet(a, b []wire.Tool) bool {
 	names := map[string]int{}
 	for _, d := range a {
-		names[d.name]++
+		names[d.Name]++
 	}
 	for _, d := range b {
-		names[d.name]--
+		names[d.Name]--
 	}
 	for _, n := range names {
 		if n != 0 {
@@ -297,8 +297,8 @@ func (x *exchange) cacheMarks() (list []cacheMark) {
 			list = append(list, cacheMark{at, path, mark})
 		}
 	}
-	for _, d := range x.declaredTools() {
-		add(d.node, d.path)
+	for _, d := range x.req.Declared {
+		add(d.Node, d.Path)
 		at++
 	}
 	for i, b := range x.req.System.List() {

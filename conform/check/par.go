@@ -16,16 +16,10 @@ import (
 // the provider only at its own hosts.
 var parameterRules = map[string]rule{
 	"PAR-001/minimum":      budgetMinimum,
-	"PAR-005/has-tools":    choiceHasTools,
-	"PAR-005/named-tool":   choiceNamesTool,
 	"PAR-006/known":        membersKnown,
 	"PAR-006/required":     membersPresent,
 	"PAR-007/type":         memberTypes,
 	"PAR-007/range":        memberRanges,
-	"PAR-008/names":        toolNames,
-	"PAR-008/unique":       toolNamesUnique,
-	"PAR-008/schema":       toolSchemas,
-	"PAR-008/strict":       strictSchemas,
 	"PAR-010/base64":       mediaBase64,
 	"PAR-011/headers":      requestHeaders,
 	"PAR-011/betas":        betasKnown,

@@ -91,12 +91,12 @@ var besideWords = []string{"type", "name", "cache_control", "source", "image_url
 // offersCalled reports whether x offers the tool of a call, and whether its list of tools
 // is all that the model has.
 func offersCalled(x *exchange, call *wire.Item) (isOffered, isWhole bool) {
-	list := x.declaredTools()
+	list := x.req.Declared
 	name := call.Name
 	if namespace := call.Node.Get("namespace").Text(); namespace != "" {
 		name = namespace + "." + name
 	}
-	isOffered = slices.ContainsFunc(list, func(d toolDeclaration) bool { return d.name == name || d.name == call.Name })
+	isOffered = slices.ContainsFunc(list, func(d wire.Tool) bool { return d.Name == name || d.Name == call.Name })
 	isWhole = len(list) > 0 && !x.req.Stateful && !x.offersOtherTools() && !slices.ContainsFunc(x.req.Tools.List(), offersMore)
 	return isOffered, isWhole
 }
@@ -222,7 +222,7 @@ func readsAsJSON(text string) (isCut, isJSON bool) {
 // tool that it has called.
 func forcedToolOnce(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
-		kind, names, at := x.toolChoice()
+		kind, names, at := x.req.Choice.Kind, x.req.Choice.Names, x.placeOf(x.req.Choice.Path)
 		if kind != "tool" && (kind != "any" || len(names) != 1) || len(names) == 0 {
 			return
 		}
@@ -289,22 +289,22 @@ func toolListAppended(s *Trace, r *report) {
 		if !sameSystem(then.req.System, now.req.System) {
 			return
 		}
-		was, is := then.declaredTools(), now.declaredTools()
-		if len(was) == 0 || len(is) == 0 || slices.EqualFunc(was, is, func(a, b toolDeclaration) bool { return a.name == b.name }) {
+		was, is := then.req.Declared, now.req.Declared
+		if len(was) == 0 || len(is) == 0 || slices.EqualFunc(was, is, func(a, b wire.Tool) bool { return a.Name == b.Name }) {
 			return
 		}
-		known := func(d toolDeclaration) bool {
-			return slices.ContainsFunc(was, func(o toolDeclaration) bool { return o.name == d.name })
+		known := func(d wire.Tool) bool {
+			return slices.ContainsFunc(was, func(o wire.Tool) bool { return o.Name == d.Name })
 		}
 		r.addObserved(1)
-		var added *toolDeclaration
+		var added *wire.Tool
 		for i := range is {
 			switch {
-			case isDeferred(is[i].node):
+			case isDeferred(is[i].Node):
 			case !known(is[i]):
 				added = &is[i]
 			case added != nil:
-				r.addFinding(now, is[i].place(), "", "tool %q was added before tool %q, which exchange %d offered already: all that stands behind it is read anew; append it", cutText(added.name, 140), cutText(is[i].name, 140), then.Index)
+				r.addFinding(now, is[i].Place(), "", "tool %q was added before tool %q, which exchange %d offered already: all that stands behind it is read anew; append it", cutText(added.Name, 140), cutText(is[i].Name, 140), then.Index)
 				return
 			}
 		}

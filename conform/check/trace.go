@@ -103,9 +103,8 @@ type exchange struct {
 	replays, sentBack []*link
 	// ownHost is what the exchange's IsOwnHost says; many checks ask.
 	ownHost bool
-	// named and tools are what modelNamed and declaredTools return.
+	// named is what modelNamed returns.
 	named string
-	tools []toolDeclaration
 	// refusal is read where the reply is one.
 	refusal Refusal
 	// can is what is known of the model asked; members compares the request's
@@ -161,7 +160,7 @@ func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
 	x := &exchange{Exchange: e, n: n, wire: cmp.Or(wires.Find(e.Provider), &wires.Wire{}), ownHost: e.IsOwnHost()}
 	x.req = r.request(e.Provider, e.Request.Method, e.Request.URL, e.Request.Body)
 	x.reply = r.reply(e.Provider, e.Response.Status, e.Response.Body)
-	x.named, x.tools = x.readModel(), slices.Clip(x.readTools())
+	x.named = x.readModel()
 	x.runs = modelRuns(x.req.Items)
 	x.turn = turnStart(x.wire, x.req)
 	x.asksForSummary = mentionsSummary(lastPrompt(x)) || !hasTools(x) && mentionsSummary(textOf(x.req.System))

@@ -10,6 +10,7 @@ import (
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // call is a request, read once for all rules. Whatever the body holds, the
@@ -28,6 +29,7 @@ type call struct {
 	name         string
 	model        *model // nil when it is not served
 	takes        specs.Capability
+	tools        []wire.Tool
 	said         []message
 	turns        []turn
 	flaws        []flaw
@@ -81,7 +83,7 @@ func newCall(h http.Header, root *tree.Node) *call {
 	for i, m := range c.root.Get("messages").List() {
 		c.said = append(c.said, messageOf(i, m))
 	}
-	c.turns = turnsOf(c.said)
+	c.turns, c.tools = turnsOf(c.said), toolsOf(root)
 	return c
 }
 

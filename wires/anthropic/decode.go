@@ -170,12 +170,23 @@ func readBlock(b *tree.Node) wire.Item {
 	return it
 }
 
+// choiceOf reads tool_choice.
+func choiceOf(root *tree.Node) wire.Choice {
+	n := root.Get("tool_choice")
+	c := wire.Choice{Kind: n.Text() + n.Get("type").Text(), Path: "tool_choice"}
+	if c.Kind == "tool" {
+		c.Names = []string{n.Get("name").Text()}
+	}
+	return c
+}
+
 // ReadRequest flattens the messages of a Messages request into items. A string content
 // is one text block.
 func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 	q.SetOperation(method, strings.HasSuffix(u.Path, "/messages") ||
 		strings.HasSuffix(u.Path, "awPredict") || strings.HasSuffix(u.Path, "/invoke"))
 	q.System, q.Tools = q.Doc.Get("system"), q.Doc.Get("tools")
+	q.Declared, q.Choice = toolsOf(q.Doc), choiceOf(q.Doc)
 	for i, m := range q.Doc.Get("messages").List() {
 		path := "messages[" + strconv.Itoa(i) + "]"
 		role := m.Get("role").Text()

@@ -30,19 +30,18 @@ func Wire() *wires.Wire {
 		Habits: []wires.Habit{
 			wires.Blocks, wires.SignedThinking, wires.MarksErrors, wires.ResultsTogether, wires.ResultsInTurn,
 			wires.NamesCallers, wires.ServerTools, wires.Citations, wires.MarksCache, wires.Betas,
-			wires.PDFOnly, wires.ArgumentNames, wires.Draft2020, wires.OutputSchemas, wires.KeepsDeclining,
+			wires.PDFOnly, wires.KeepsDeclining,
 		},
 		Rules: map[wires.Breach]string{
 			wires.RepeatedCall: "A-18",
 			wires.OutOfOrder:   "A-37", wires.ForeignToken: "A-34", wires.SignedText: "A-37", wires.ContextFull: "A-45",
-			wires.NotPDF: "A-46", wires.RootChoice: "A-7",
+			wires.NotPDF: "A-46",
 		},
 		Stops: wires.Stops{
 			Unanswered: []string{"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"},
 			Declined:   []string{"refusal"}, Budget: "max_tokens",
 		},
 		ReplyMember: "content", EventStart: `{"type":"message_start","message":`,
-		RootKeywords: []string{"oneOf", "allOf", "anyOf"},
 		Credentials: wires.Credentials{
 			Header: "X-Api-Key", Others: []string{"Authorization"}, Accounts: []string{"X-Api-Key"},
 			Missing: "x-api-key header is required",

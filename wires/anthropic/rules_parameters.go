@@ -2,12 +2,12 @@ package anthropic
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 const thinkingDocs = " Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
@@ -174,64 +174,73 @@ func sampledForThought(c *call, p *rule.Pass) {
 }
 
 var toolRules = []anthropicRule{
-	sureRule("A-21", "reported", "each tool has a name of its own", toolsUnique),
-	sureRule("A-23", "reported", "tool_choice comes with tools and names one of them", choiceExists),
+	judged("PAR-008/unique", sureRule("A-21", "reported", "each tool has a name of its own", nil), toolsUnique),
+	judged("PAR-005/has-tools", sureRule("A-23", "reported", "tool_choice comes with tools", nil), choiceHasTools),
+	judged("PAR-005/named-tool", sureRule("A-23", "reported", "tool_choice names a tool of the request", nil), choiceNamesTool),
 	judged("PAR-005/forced", sureRule("A-33", "documented", "no tool is forced on Opus 5.5, Fable and Mythos", nil), forcedTaken),
-	sureRule("A-7", "reported", "the schema of a tool is a JSON Schema of draft 2020-12, without a choice at its root", toolSchemasValid),
+	judged("TSC-001/root", sureRule("A-7", "reported", "the schema of a tool makes no choice at its root", nil), schemas(rootChoosesNothing)),
+	judged("TSC-002/argument-names", sureRule("A-7", "reported", "the names of arguments are up to 64 letters, digits, '_', '.' and '-'", nil), schemas(argumentsNamed)),
+	judged("PAR-008/schema", sureRule("A-7", "reported", "the schema of a tool is a JSON Schema of draft 2020-12", nil), schemas(schemaSound)),
+	judged("TSC-003/keywords", sureRule("A-7", "reported", "the keywords of a schema have the form of draft 2020-12", nil), schemas(keywordsKnown)),
 	judged("NSP-004/some-loaded", sureRule("A-50", "documented", "of the tools one at least is not deferred", nil), someToolLoaded),
 	judged("NSP-004/search-first", likelyRule("A-50", "documented", "the tool that searches for others is not deferred", nil), searchLoaded),
 	judged("NSP-003/declared", sureRule("A-51", "documented", "a tool that a search found is among the tools", nil), referencesDeclared),
-	sureRule("A-48", "recorded", "strict tools keep to their limits", strictFits),
-	sureRule("A-48", "recorded", "the schema of the output keeps to what can be enforced", outputSchemaFits),
+	judged("PAR-008/strict", sureRule("A-48", "recorded", "strict tools are closed and keep to their limits", nil), strictFits),
+	judged("TSC-007/output-keywords", sureRule("A-48", "recorded", "the schema of the output keeps to what can be enforced", nil), judgeOutput(boundKeyword)),
+	judged("TSC-007/output-closed", sureRule("A-48", "recorded", "the objects in the schema of the output are closed", nil), judgeOutput(openObject)),
 }
 
-func toolsUnique(c *call, _ rule.Env) *rule.Refusal {
-	seen := map[string]bool{}
-	for _, t := range c.root.Get("tools").List() {
-		name := t.Get("name").Text()
-		if name != "" && seen[name] {
-			return invalid("tools: Tool names must be unique.")
-		}
-		seen[name] = true
-	}
-	return nil
+func toolsUnique(c *call, p *rule.Pass) {
+	p.JudgeUnique(c.tools, func(*wire.Tool) *rule.Refusal { return invalid("tools: Tool names must be unique.") })
 }
 
-// propertyKey is what the name of an argument looks like.
-var propertyKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
-
-func toolSchemasValid(c *call, _ rule.Env) *rule.Refusal {
-	for i, t := range c.root.Get("tools").List() {
-		schema := t.Get("input_schema")
-		if schema == nil {
+// toolsNamed reports what the schema refuses.
+func toolsNamed(c *call, p *rule.Pass) {
+	form := Members().Find("tool", "custom").Member("name").Pattern
+	for _, t := range c.tools {
+		if !t.IsClients || t.Name == "" {
 			continue
 		}
-		at := fmt.Sprintf("tools.%d.custom.input_schema", i)
-		switch {
-		case schema.Given("oneOf") != nil || schema.Given("allOf") != nil || schema.Given("anyOf") != nil:
-			return invalid("%s: input_schema does not support oneOf, allOf, or anyOf at the top level", at)
-		case slices.ContainsFunc(schema.Get("properties").Names(), func(name string) bool { return !propertyKey.MatchString(name) }):
-			return invalid("%s.properties: Property keys should match pattern '%s'", at, propertyKey)
-		case !tree.IsSchema(schema):
-			return invalid("%s: JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12). Learn more about tool use at https://docs.claude.com/en/docs/tool-use.", at)
+		if p.Observe(); !form.MatchString(t.Name) {
+			p.Report(t.Path, "the provider does not take the tool name %.140q", t.Name)
 		}
 	}
-	return nil
 }
 
-func choiceExists(c *call, _ rule.Env) *rule.Refusal {
-	choice, tools := c.root.Given("tool_choice"), c.root.Get("tools").List()
-	if choice == nil {
-		return nil
+// offersMore reports whether tools come from elsewhere than the list of the request.
+func (c *call) offersMore() bool {
+	for range c.blocksOf("tool_addition") {
+		return true
 	}
-	if len(tools) == 0 && len(c.root.Get("mcp_servers").List()) == 0 {
-		return invalid("tool_choice may only be specified while providing tools.")
+	return c.root.Get("mcp_servers") != nil
+}
+
+func choiceHasTools(c *call, p *rule.Pass) {
+	if c.root.Given("tool_choice") == nil || c.offersMore() {
+		return
 	}
-	name := choice.Get("name").Text()
-	if choice.Get("type").Text() != "tool" || slices.ContainsFunc(tools, func(t *tree.Node) bool { return t.Get("name").Text() == name }) {
-		return nil
+	if p.Observe(); len(c.tools) == 0 {
+		p.Report("tool_choice", "a choice among tools is made, and there are none").Refuse(invalid("tool_choice may only be specified while providing tools."))
 	}
-	return invalid("Tool '%s' not found in provided tools", name)
+}
+
+func choiceNamesTool(c *call, p *rule.Pass) {
+	choice := choiceOf(c.root)
+	for _, name := range choice.Names {
+		isKnown := len(c.tools) > 0 && !c.offersMore()
+		if isKnown {
+			p.Observe()
+		}
+		if slices.ContainsFunc(c.tools, func(t wire.Tool) bool { return t.Name == name }) {
+			continue
+		}
+		refusal := invalid("Tool '%s' not found in provided tools", name)
+		if !isKnown {
+			p.Refuse(refusal)
+			continue
+		}
+		p.Report(choice.Path, "the choice names the tool %.140q, which is not declared", name).Refuse(refusal)
+	}
 }
 
 func forcedTaken(c *call, p *rule.Pass) {

@@ -94,7 +94,7 @@ var shapeRules = []anthropicRule{
 	sureRule("A-7", "recorded", "fields have their types and ranges", schemaKept("A-7")),
 	everywhere(judged("ORD-015/roles", likelyRule("A-9", "reported", "roles are user, assistant and system", schemaKept("A-9")), rolesKnown)),
 	everywhere(judged("ORD-015/id-form", sureRule("A-20", "reported", "ids of calls are letters, digits, _ and -", schemaKept("A-20")), idsSpelled)),
-	sureRule("A-21", "reported", "names of tools are up to 128 letters, digits, _ and -", schemaKept("A-21")),
+	judged("PAR-008/names", sureRule("A-21", "reported", "names of tools are up to 128 letters, digits, _ and -", schemaKept("A-21")), toolsNamed),
 	everywhere(judged("ORD-015/arguments", likelyRule("A-22", "reported", "the input of a call is an object", schemaKept("A-22")), inputsKeyed)),
 	everywhere(judged("SIG-005/fields", sureRule("A-35", "reported", "a thinking block has its signature", schemaKept("A-35")), thinkingSigned)),
 	everywhere(judged("SIG-005/fields", sureRule("ANT-T5", "reported", "a thinking block has its thinking", schemaKept("ANT-T5")), thinkingSpelled)),

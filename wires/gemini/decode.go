@@ -162,6 +162,7 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 	q.WantsStream = verb == "streamGenerateContent"
 	q.System = q.Doc.Any("systemInstruction", "system_instruction")
 	q.Tools = q.Doc.Get("tools")
+	q.Declared, q.Choice = functionsIn(elementsOf(q.Tools)), choiceOf(q.Doc)
 	q.Stateful = !q.Doc.Any("cachedContent", "cached_content").Null()
 	contents := q.Doc.Get("contents")
 	list := contents.List()

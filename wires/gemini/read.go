@@ -67,8 +67,8 @@ func (r Request) Turn() (script.Request, *script.Refusal) {
 		}
 	}
 	out.Turns = script.Runs(own)
-	for _, d := range q.functionDeclarations() {
-		out.Tools = append(out.Tools, d.name())
+	for _, f := range q.functions {
+		out.Tools = append(out.Tools, f.Name)
 	}
 	return out, nil
 }

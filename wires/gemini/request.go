@@ -8,6 +8,7 @@ import (
 
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // request is a request as rules see it, parsed once.
@@ -25,6 +26,7 @@ type request struct {
 	config     *tree.Node // generationConfig, may be nil
 	toolConfig *tree.Node
 	tools      []*tree.Node
+	functions  []wire.Tool // that the request offers
 	// plain holds the contents whose recorded reply had no response of the provider's own
 	// tools: a response there is the client's, and misplaced.
 	plain map[int]bool
@@ -92,6 +94,7 @@ func (q *request) readContents() {
 	q.config = q.body.Given("generationConfig", "generation_config")
 	q.toolConfig = q.body.Given("toolConfig", "tool_config")
 	q.tools = elementsOf(q.body.Given("tools"))
+	q.functions = functionsIn(q.tools)
 	list := elementsOf(q.body.Given("contents"))
 	q.contents = make([]content, len(list))
 	for i := range list {
@@ -183,22 +186,28 @@ func (q *request) currentTurn() int {
 	return 0
 }
 
-// functionDeclarations are the functions that the request offers, with the index of
-// their tool.
-func (q *request) functionDeclarations() []declaration {
-	var all []declaration
-	for i := range q.tools {
-		list := elementsOf(q.tools[i].Given("functionDeclarations", "function_declarations"))
-		for j := range list {
-			all = append(all, declaration{Node: list[j], tool: i, at: j})
+// functionsIn lists the functions that a request offers.
+func functionsIn(tools []*tree.Node) (list []wire.Tool) {
+	for i, tool := range tools {
+		for j, n := range elementsOf(tool.Given("functionDeclarations", "function_declarations")) {
+			f := wire.Tool{Name: n.Given("name").Text(), Node: n, Path: fmt.Sprintf("tools[%d].functionDeclarations[%d]", i, j), IsClients: true}
+			f.Schema, f.SchemaPath = n.Given("parameters"), f.Path+".parameters"
+			if f.Schema == nil {
+				f.Schema, f.SchemaPath = n.Given("parametersJsonSchema", "parameters_json_schema"), f.Path+".parametersJsonSchema"
+			}
+			list = append(list, f)
 		}
 	}
-	return all
+	return list
 }
 
-type declaration struct {
-	*tree.Node
-	tool, at int
+// choiceOf reads the functionCallingConfig of a request.
+func choiceOf(body *tree.Node) wire.Choice {
+	config := body.Any("toolConfig", "tool_config").Any("functionCallingConfig", "function_calling_config")
+	mode := strings.ToUpper(config.Get("mode").Text())
+	c := wire.Choice{Kind: map[string]string{"ANY": "any", "AUTO": "auto", "NONE": "none", "VALIDATED": "auto"}[mode], Path: "toolConfig.functionCallingConfig"}
+	for _, n := range elementsOf(config.Any("allowedFunctionNames", "allowed_function_names")) {
+		c.Names = append(c.Names, n.Text())
+	}
+	return c
 }
-
-func (d declaration) name() string { return d.Given("name").Text() }

@@ -8,6 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // settingRules are about how to answer.
@@ -16,8 +17,8 @@ var settingRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-24", Demand: "only thinking levels that the model offers", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-013/level", Run: levelUnsupported},
 	{Info: rule.Info{ID: "G-25", Demand: "a thinking budget in the model's range, and none of 0 where it always thinks", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-013/budget", Run: budgetFits},
 	{Info: rule.Info{ID: "G-26", Demand: "server tools circulate only from Gemini 3 on", Source: "inferred", Confidence: rule.Medium, Least: rule.Strict}, Aspect: "PAR-013/circulation", Run: circulationAllowed},
-	{Info: rule.Info{ID: "G-27", Demand: "a calling mode needs declarations; AUTO may stand beside a tool of the provider", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(modeWithoutTools)},
-	{Info: rule.Info{ID: "G-27", Demand: "a function that may be called is declared; the words are inferred", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generateOnly(allowedDeclared)},
+	{Info: rule.Info{ID: "G-27", Demand: "a calling mode needs declarations; AUTO may stand beside a tool of the provider", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-005/has-tools", Run: modeHasTools},
+	{Info: rule.Info{ID: "G-27", Demand: "a function that may be called is declared; the words are inferred", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Aspect: "PAR-005/named-tool", Run: allowedDeclared},
 	{Info: rule.Info{ID: "G-28", Demand: "temperature is from 0 to 2; outside Vertex the words are inferred", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(temperatureFits)},
 	{Info: rule.Info{ID: "G-28", Demand: "at most five stop sequences", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(stopsFew)},
 	{Info: rule.Info{ID: "G-28", Demand: "other numbers are in the range that members.yaml gives; the words are inferred", Source: "documented", Confidence: rule.Medium, Least: rule.Live}, Broken: generateOnly(numbersFit)},
@@ -117,24 +118,45 @@ func circulationAllowed(q *request, p *rule.Pass) {
 	}
 }
 
-func modeWithoutTools(q *request, _ rule.Env) *rule.Refusal {
+// modeHasTools and allowedDeclared: tools may stand in the content that is cached.
+func modeHasTools(q *request, p *rule.Pass) {
 	config := q.toolConfig.Given("functionCallingConfig", "function_calling_config")
-	automatic := config.Given("mode").Text() == "" || strings.EqualFold(config.Given("mode").Text(), "AUTO")
-	if config != nil && len(q.functionDeclarations()) == 0 && (len(q.tools) == 0 || !automatic) {
-		return invalid("Function calling config is set without function_declarations.")
+	if q.method == count || config == nil {
+		return
 	}
-	return nil
+	mode := strings.ToUpper(config.Given("mode").Text())
+	var refusal *rule.Refusal
+	if len(q.functions) == 0 && (len(q.tools) == 0 || mode != "" && mode != "AUTO") {
+		refusal = invalid("Function calling config is set without function_declarations.")
+	}
+	if q.isCached() {
+		p.Refuse(refusal)
+	} else if p.Observe(); refusal != nil {
+		p.Report("toolConfig.functionCallingConfig", "a choice among tools is made, and there are none").Refuse(refusal)
+	}
 }
 
-func allowedDeclared(q *request, _ rule.Env) *rule.Refusal {
-	config := q.toolConfig.Given("functionCallingConfig", "function_calling_config")
-	declared := q.functionDeclarations()
-	for _, name := range elementsOf(config.Given("allowedFunctionNames", "allowed_function_names")) {
-		if !slices.ContainsFunc(declared, func(d declaration) bool { return d.name() == name.Text() }) {
-			return invalid("Function calling config allows the function %s, which is not declared.", name.Text())
-		}
+func (q *request) isCached() bool { return q.body.Given("cachedContent", "cached_content") != nil }
+
+func allowedDeclared(q *request, p *rule.Pass) {
+	if q.method == count {
+		return
 	}
-	return nil
+	choice, isKnown := choiceOf(q.body), len(q.functions) > 0 && !q.isCached()
+	for _, name := range choice.Names {
+		if isKnown {
+			p.Observe()
+		}
+		if slices.ContainsFunc(q.functions, func(t wire.Tool) bool { return t.Name == name }) {
+			continue
+		}
+		refusal := invalid("Function calling config allows the function %s, which is not declared.", name)
+		if !isKnown {
+			p.Refuse(refusal)
+			continue
+		}
+		p.Report(choice.Path, "the choice names the tool %.140q, which is not declared", name).Refuse(refusal)
+	}
 }
 
 func temperatureFits(q *request, _ rule.Env) *rule.Refusal {

@@ -22,6 +22,7 @@ var turnRules = []rule.Rule[*request]{
 
 // refereeRules are what models before Gemini 3 do not refuse, or none does, or another rule.
 var refereeRules = []rule.Rule[*request]{
+	{Info: rule.Info{ID: "G-12", Demand: "the schema of the answer is in the provider's words", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-008/schema", Run: answerSound},
 	turnRule("ORD-001/answered", "G-15", "each call has a function response", "reported", rule.High, callsAnswered),
 	turnRule("ORD-002/single-result", "G-15", "a call has one function response", "reported", rule.High, answeredOnce),
 	turnRule("SIG-016/beside-the-call", "G-3", "the signature of a call stands beside it", "reported", rule.High, signaturesBeside),

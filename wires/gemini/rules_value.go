@@ -10,6 +10,7 @@ import (
 	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // valueRules are what the backend holds against single values.
@@ -18,12 +19,13 @@ var valueRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-6", Demand: "a content has parts", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "ORD-014/nothing-empty", Hosts: rule.AnyHost, Run: partsEmpty},
 	{Info: rule.Info{ID: "G-7", Demand: "a part holds something; a signature or an empty text is something", Source: "reported, recorded", Confidence: rule.High, Least: rule.Live}, Aspect: "ORD-014/nothing-empty", Hosts: rule.AnyHost, Run: partEmpty},
 	{Info: rule.Info{ID: "G-10", Demand: "a function call and a function response have a name", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: responseNameless},
-	{Info: rule.Info{ID: "G-11", Demand: "names of functions begin with a letter or _, and go on with these, digits, '.', ':' and '-', 128 at most", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: functionNames},
-	{Info: rule.Info{ID: "G-11", Demand: "no two functions have the same name", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: functionsTwice},
-	{Info: rule.Info{ID: "G-12", Demand: "parameters or parametersJsonSchema, not both", Source: "documented", Confidence: rule.Medium, Least: rule.Strict}, Broken: parametersTwice},
-	{Info: rule.Info{ID: "G-12", Demand: "in parameters, properties belong to an OBJECT, items to an ARRAY, an enum of texts to a STRING, an ARRAY has items, and what is required is a property", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: schemaForm},
-	{Info: rule.Info{ID: "G-12", Demand: "references in parametersJsonSchema lead somewhere", Source: "reported", Confidence: rule.Medium, Least: rule.Live}, Broken: referencesUndefined},
-	{Info: rule.Info{ID: "G-12", Demand: "parametersJsonSchema is a JSON Schema; the words are inferred", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: jsonSchemaForm},
+	{Info: rule.Info{ID: "G-11", Demand: "names of functions begin with a letter or _, and go on with these, digits, '.', ':' and '-', 128 at most", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-008/names", Run: functionsNamed},
+	{Info: rule.Info{ID: "G-11", Demand: "no two functions have the same name", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-008/unique", Run: functionsUnique},
+	{Info: rule.Info{ID: "G-12", Demand: "parameters or parametersJsonSchema, not both", Source: "documented", Confidence: rule.Medium, Least: rule.Strict}, Aspect: "PAR-008/schema", Run: parametersTwice},
+	{Info: rule.Info{ID: "G-12", Demand: "in parameters, an ARRAY has items, and what is required is a property", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-008/schema", Run: parameters(soundFault)},
+	{Info: rule.Info{ID: "G-12", Demand: "in parameters, properties belong to an OBJECT, items to an ARRAY, an enum of texts to a STRING", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "TSC-005/subset", Run: parameters(placeFault)},
+	{Info: rule.Info{ID: "G-12", Demand: "references in parametersJsonSchema lead somewhere", Source: "reported", Confidence: rule.Medium, Least: rule.Live}, Aspect: "TSC-004/references", Run: referencesResolve},
+	{Info: rule.Info{ID: "G-12", Demand: "parametersJsonSchema is a JSON Schema; the words are inferred", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Aspect: "PAR-008/schema", Run: jsonSchemaSound},
 }
 
 func contentsMissing(q *request, _ rule.Env) *rule.Refusal {
@@ -91,116 +93,193 @@ func responseNameless(q *request, _ rule.Env) *rule.Refusal {
 
 var functionName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$`)
 
-func functionNames(q *request, _ rule.Env) *rule.Refusal {
+// protoPath is the path of a function, or of what is below it, as the API writes it.
+func protoPath(t *wire.Tool) string {
+	return strings.Replace(t.Path, "functionDeclarations", "function_declarations", 1)
+}
+
+func functionsNamed(q *request, p *rule.Pass) {
 	var faults []string
-	for _, d := range q.functionDeclarations() {
-		if !functionName.MatchString(d.name()) {
-			faults = append(faults, fmt.Sprintf("tools[%d].function_declarations[%d].name: Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128.", d.tool, d.at))
+	for i := range q.functions {
+		f := &q.functions[i]
+		isNamed := functionName.MatchString(f.Name)
+		if f.Name != "" { // PAR-006 speaks of those without a name
+			if p.Observe(); !isNamed {
+				p.Report(f.Path, "the provider does not take the tool name %.140q", f.Name)
+			}
+		}
+		if !isNamed {
+			faults = append(faults, protoPath(f)+".name: Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128.")
 		}
 	}
-	return invalidList(faults)
+	p.Refuse(invalidList(faults))
 }
 
-func functionsTwice(q *request, _ rule.Env) *rule.Refusal {
-	seen := map[string]bool{}
-	for _, d := range q.functionDeclarations() {
-		if seen[d.name()] {
-			return invalid("Duplicate function declaration found: %s", d.name())
-		}
-		seen[d.name()] = true
-	}
-	return nil
+func functionsUnique(q *request, p *rule.Pass) {
+	p.JudgeUnique(q.functions, func(t *wire.Tool) *rule.Refusal { return invalid("Duplicate function declaration found: %s", t.Name) })
 }
 
-func parametersTwice(q *request, _ rule.Env) *rule.Refusal {
+func parametersTwice(q *request, p *rule.Pass) {
 	var faults []string
-	for _, d := range q.functionDeclarations() {
-		if d.Given("parameters") != nil && d.Given("parametersJsonSchema", "parameters_json_schema") != nil {
-			faults = append(faults, fmt.Sprintf("tools[%d].function_declarations[%d]: only one of parameters and parameters_json_schema can be set.", d.tool, d.at))
+	for i := range q.functions {
+		f := &q.functions[i]
+		if f.Node.Given("parameters") != nil && f.Node.Given("parametersJsonSchema", "parameters_json_schema") != nil {
+			p.Report(f.SchemaPath, "tool %.140q has both parameters and parametersJsonSchema", f.Name)
+			faults = append(faults, protoPath(f)+": only one of parameters and parameters_json_schema can be set.")
 		}
 	}
-	return invalidList(faults)
+	p.Refuse(invalidList(faults))
 }
 
-func schemaForm(q *request, _ rule.Env) *rule.Refusal {
-	var faults []string
-	for _, d := range q.functionDeclarations() {
-		if s := d.Given("parameters"); s != nil {
-			faults = schemaFaults(faults, s, fmt.Sprintf("tools[%d].function_declarations[%d].parameters", d.tool, d.at))
-		}
+// functionsBy returns the functions whose arguments are described by JSON Schema, or by the provider's own.
+func (q *request) functionsBy(isJSONSchema bool) []wire.Tool {
+	return slices.DeleteFunc(slices.Clone(q.functions), func(t wire.Tool) bool { return strings.HasSuffix(t.SchemaPath, "JsonSchema") != isJSONSchema })
+}
+
+// parameters holds the parameters of each function to what look looks for.
+func parameters(look func(s *tree.Node, kind string) fault) func(*request, *rule.Pass) {
+	return func(q *request, p *rule.Pass) {
+		var words []string
+		p.JudgeSchemas(q.functionsBy(false), func(t *wire.Tool) rule.SchemaFault {
+			f := findFault(t.Schema, look)
+			if f.words != "" {
+				words = append(words, protoPath(t)+".parameters"+f.words)
+			}
+			return f.SchemaFault
+		})
+		p.Refuse(invalidList(words))
 	}
-	return invalidList(faults)
 }
 
-func jsonSchemaForm(q *request, _ rule.Env) *rule.Refusal {
-	var faults []string
-	for _, d := range q.functionDeclarations() {
-		if s := d.Given("parametersJsonSchema", "parameters_json_schema"); s != nil && !tree.IsSchema(s) {
-			faults = append(faults, fmt.Sprintf("tools[%d].function_declarations[%d].parameters_json_schema: must be a valid JSON Schema.", d.tool, d.at))
-		}
+// answerSound reports what nothing is known to refuse.
+func answerSound(q *request, p *rule.Pass) {
+	schema := q.config.Given("responseSchema", "response_schema")
+	if !schema.Is(tree.Object) {
+		return
 	}
-	return invalidList(faults)
+	if f := findFault(schema, soundFault); f.Text != "" {
+		p.Report("generationConfig.responseSchema"+f.Path, "the schema of the answer: %s", f.Text).Rule = cmp.Or(f.Rule, "G-12")
+	}
 }
 
-func referencesUndefined(q *request, _ rule.Env) *rule.Refusal {
-	for _, d := range q.functionDeclarations() {
-		root, undefined := d.Given("parametersJsonSchema", "parameters_json_schema"), ""
-		if root == nil {
+// fault is what is wrong with parameters: words are the API's, behind the path.
+type fault struct {
+	rule.SchemaFault
+	words string
+}
+
+// findFault returns the first fault that look sees in a schema and those in it.
+func findFault(schema *tree.Node, look func(s *tree.Node, kind string) fault) fault {
+	for at, s := range tree.Schemas(schema) {
+		f := look(s, schemaKind(s))
+		if f.Text == "" {
 			continue
 		}
-		tree.EachSchema(root, func(path []string, s *tree.Node) bool {
-			if ref := s.Get("$ref").Text(); strings.HasPrefix(ref, "#") && tree.ResolvePointer(root, ref) == nil {
-				undefined = cmp.Or(strings.Join(path, "."), "top-level")
-			}
-			return undefined == ""
-		})
-		if undefined != "" {
-			return invalid("reference to undefined schema at %s", undefined)
+		if f.Path != "" {
+			f.Text = strings.TrimPrefix(at.Path+f.Path, ".") + " " + f.Text
 		}
+		if f.words != "" {
+			path := ""
+			for i := 0; i < len(at.Names); i++ {
+				path += "." + members.ProtoName(at.Names[i])
+				if word := path[strings.LastIndexByte(path, '.'):]; word == ".properties" || word == ".any_of" {
+					i++
+					path += "[" + at.Names[i] + "]"
+				}
+			}
+			f.words = path + f.words
+		}
+		f.Path = at.Path + f.Path
+		return f
 	}
-	return nil
+	return fault{}
 }
 
-// schemaFaults appends what is wrong with a schema and those in it.
-func schemaFaults(faults []string, s *tree.Node, at string) []string {
-	kind := schemaKind(s)
-	items, properties := s.Given("items"), s.Given("properties")
+// soundFault leaves the types of keywords to the transcoder.
+func soundFault(s *tree.Node, kind string) fault {
+	ours := func(path, form string, args ...any) fault {
+		return fault{SchemaFault: rule.SchemaFault{Path: path, Text: fmt.Sprintf(form, args...)}}
+	}
+	theirs := func(f fault, words string) fault {
+		f.words = f.Path + words
+		return f
+	}
+	t, items, properties, required := s.Get("type"), s.Get("items"), s.Get("properties"), s.Get("required")
+	wrongType := func(f fault) fault { f.Rule = "G-3"; return f }
 	switch {
-	case kind == "ARRAY" && items == nil:
-		faults = append(faults, at+".items: missing field.")
-	case kind != "" && kind != "ARRAY" && items != nil:
-		faults = append(faults, at+".items: only allowed for ARRAY type")
-	case kind != "" && kind != "OBJECT" && properties != nil:
-		faults = append(faults, at+".properties: only allowed for OBJECT type")
+	case s.Is(tree.Bool):
+		return fault{}
+	case !s.Is(tree.Object):
+		return ours("", "is not a schema")
+	case t.Is(tree.Array):
+		return wrongType(ours(".type", "is a list; the provider takes one type, and nullable"))
+	case t.Is(tree.Object | tree.Bool):
+		return wrongType(ours(".type", "is neither a type nor a list of types"))
+	case t.Is(tree.String) && kind != "TYPE_UNSPECIFIED" && !slices.Contains(Members().Find("schema", "").Member("type").Values, kind):
+		return wrongType(ours(".type", "is %.40q, which is not a JSON type", t.Text()))
+	case items.Is(tree.Array):
+		return ours(".items", "is a list; it must be one schema")
+	case items.Null() && kind == "ARRAY":
+		return theirs(ours(".items", "is missing; the provider wants to know what an array holds"), ": missing field.")
+	case !properties.Null() && !properties.Is(tree.Object):
+		return ours(".properties", "is not an object")
+	case !required.Null() && !required.Is(tree.Array):
+		return ours(".required", "is not a list of names")
 	}
-	enum := elementsOf(s.Given("enum"))
-	if kind != "" && kind != "STRING" && len(enum) > 0 {
-		faults = append(faults, at+".enum: only allowed for STRING type")
-	}
-	for i := range enum {
-		if enum[i].Text() == "" {
-			faults = append(faults, fmt.Sprintf("%s.enum[%d]: cannot be empty", at, i))
+	for i, name := range required.List() {
+		at := fmt.Sprintf(".required[%d]", i)
+		switch f := ours(at, "names %.40q, which is not a property", name.Text()); {
+		case !name.Is(tree.String):
+			return ours(at, "is not a name")
+		case properties.Get(name.Text()) == nil && kind == "OBJECT":
+			return theirs(f, ": property is not defined")
+		case properties.Get(name.Text()) == nil:
+			return f
 		}
 	}
-	required := elementsOf(s.Given("required"))
-	for i := range required {
-		if kind == "OBJECT" && properties.Get(required[i].Text()) == nil {
-			faults = append(faults, fmt.Sprintf("%s.required[%d]: property is not defined", at, i))
+	return fault{}
+}
+
+func placeFault(s *tree.Node, kind string) fault {
+	enum := s.Given("enum")
+	for _, only := range []struct{ word, kind string }{{"enum", "STRING"}, {"items", "ARRAY"}, {"properties", "OBJECT"}} {
+		if s.Given(only.word) != nil && kind != "" && kind != only.kind {
+			return fault{rule.SchemaFault{Path: "." + only.word, Text: "is only allowed for the type " + only.kind},
+				fmt.Sprintf(".%s: only allowed for %s type", only.word, only.kind)}
 		}
 	}
-	if items != nil {
-		faults = schemaFaults(faults, items, at+".items")
-	}
-	if properties != nil {
-		for i, name := range properties.Names() {
-			faults = schemaFaults(faults, properties.Items()[i], at+".properties["+name+"]")
+	for i, e := range elementsOf(enum) {
+		if at := fmt.Sprintf(".enum[%d]", i); e.Text() == "" {
+			text := "is empty"
+			if !e.Is(tree.String) {
+				text = "is no text"
+			}
+			return fault{rule.SchemaFault{Path: at, Text: text}, at + ": cannot be empty"}
 		}
 	}
-	alternatives := elementsOf(s.Given("anyOf", "any_of"))
-	for i := range alternatives {
-		faults = schemaFaults(faults, alternatives[i], fmt.Sprintf("%s.any_of[%d]", at, i))
-	}
-	return faults
+	return fault{}
+}
+
+func referencesResolve(q *request, p *rule.Pass) {
+	p.JudgeSchemas(q.functionsBy(true), func(t *wire.Tool) rule.SchemaFault {
+		for at, s := range tree.Schemas(t.Schema) {
+			if ref := s.Get("$ref").Text(); strings.HasPrefix(ref, "#") && tree.ResolvePointer(t.Schema, ref) == nil {
+				return rule.SchemaFault{Path: at.Path + ".$ref", Text: fmt.Sprintf("%.80q refers to nothing in the schema", ref),
+					Refusal: invalid("reference to undefined schema at %s", cmp.Or(strings.Join(at.Names, "."), "top-level"))}
+			}
+		}
+		return rule.SchemaFault{}
+	})
+}
+
+func jsonSchemaSound(q *request, p *rule.Pass) {
+	p.JudgeSchemas(q.functionsBy(true), func(t *wire.Tool) rule.SchemaFault {
+		f, other := tree.FindSchemaFault(t.Schema, true, true), tree.FindSchemaFault(t.Schema, false, true)
+		if f.Node == nil && other.Node == nil {
+			return rule.SchemaFault{}
+		}
+		return rule.SchemaFault{Path: f.Path, Text: rule.BehindPath(f), Refusal: invalidList([]string{protoPath(t) + ".parameters_json_schema: must be a valid JSON Schema."})}
+	})
 }
 
 // schemaKind is the type's name; types may be numbers (reference §1.3).

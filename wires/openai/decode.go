@@ -226,6 +226,7 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 	q.SetOperation(method, strings.HasSuffix(u.Path, "/responses"))
 	q.System, q.Tools = q.Doc.Get("instructions"), q.Doc.Get("tools")
 	q.Stateful = !q.Doc.Get("previous_response_id").Null() || !q.Doc.Get("conversation").Null()
+	q.Declared, q.Choice = offered("tools", q.Tools.List(), false), choiceOf(q.Doc)
 	input := q.Doc.Get("input")
 	if input.Is(tree.String) {
 		q.Msgs = append(q.Msgs, wire.Msg{Role: "user", Node: input, Path: "input"})
@@ -237,6 +238,7 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 		path := "input[" + strconv.Itoa(i) + "]"
 		q.Msgs = append(q.Msgs, wire.Msg{Role: role, Node: n, Path: path})
 		q.AddItem(it, role, i, n, path)
+		q.Added = append(q.Added, addedBy(it.Type, path, n)...)
 	}
 }
 

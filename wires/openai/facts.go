@@ -32,18 +32,16 @@ func Wire() *wires.Wire {
 		},
 		Habits: []wires.Habit{
 			wires.ItemList, wires.EncryptedItems, wires.StoresReplies, wires.TextArguments, wires.NamesCallers, wires.Namespaces,
-			wires.CacheKeys, wires.StrictSchemas,
+			wires.CacheKeys,
 		},
 		Rules: map[wires.Breach]string{
 			wires.RepeatedCall: "O-9", wires.RepeatedItem: "O-9", wires.OutOfOrder: "O-12",
 			wires.ForeignToken: "O-15", wires.ForeignCompaction: "O-15", wires.ContextFull: "O-27", wires.NotPDF: "O-30",
-			wires.RootChoice: "O-20", wires.NoReferent: "O-20",
 		},
 		Stops: wires.Stops{
 			Unanswered: []string{"incomplete"}, Budget: "incomplete", BudgetWord: "max_output_tokens", Filtered: "content_filter",
 		},
 		ReplyMember: "output", EventStart: `{"type":"response.completed","sequence_number":0,"response":`,
-		RootKeywords: []string{"oneOf", "anyOf", "allOf", "enum", "not"},
 		Credentials: wires.Credentials{
 			Header: "Authorization", Prefix: "Bearer ", Accounts: []string{"Openai-Organization", "Openai-Project"},
 			Missing: "You didn't provide an API key.",

@@ -13,6 +13,7 @@ import (
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // request is a whole request, read once for all rules; once recognised it is
@@ -37,6 +38,8 @@ type request struct {
 	store bool
 	items []item
 	tools []clientTool
+	// offers are the tools of the client, as the referee reads them.
+	offers []wire.Tool
 	// by is the key that the items were recognised with, if they were.
 	by seal.Key
 	// kept are the calls that the provider puts before the request, as far as a recording
@@ -79,6 +82,10 @@ func newRequest(v *tree.Node, account string) *request {
 	q.takes = specs.FindCapability("openai", q.model.id)
 	q.items = itemsOf(v)
 	q.tools = toolsOf(q)
+	q.offers = offered("tools", v.Get("tools").List(), false)
+	for i := range q.items {
+		q.offers = append(q.offers, addedBy(q.items[i].typ, q.items[i].path(), q.items[i].Node)...)
+	}
 	return q
 }
 

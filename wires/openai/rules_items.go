@@ -13,6 +13,7 @@ import (
 
 // refereeRules report what the schema refuses in items, and what nothing refuses.
 var refereeRules = []rule.Rule[*request]{
+	judged("PAR-008/names", liveRule("O-18", "names of tools and forms are letters, digits, _ and -", reported, rule.High, nil), toolsNamed),
 	everywhere(judged("ORD-015/id-form", liveRule("O-8", "ids have their length, their characters and the prefix of their type", reported, rule.High, nil), idsFormed)),
 	everywhere(judged("ORD-015/roles", liveRule("O-5", "roles are known", reported, rule.High, nil), rolesKnown)),
 	everywhere(judged("ORD-015/arguments", liveRule("O-5", "a call's arguments are a string", reported, rule.High, nil), argumentsQuoted)),

@@ -1,119 +1,145 @@
 package openai
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 var toolRules = []rule.Rule[*request]{
-	liveRule("O-20", "the root of a function's schema is an object", reported, rule.Medium, rootObjects),
-	liveRule("O-20", "the root of a function's schema makes no choice", reported, rule.High, rootsWithoutChoice),
-	liveRule("O-20", "a function's schema has known types, an array's items, and what it refers to", reported, rule.High, soundSchemas),
-	strictRule(liveRule("O-18", "each function has a name of its own; the words are inferred", inferred, rule.Low, namesUnique)),
-	liveRule("O-19", "strict schemas are closed, require every key and have only keywords that can be enforced", recorded, rule.High, strictSchemas),
+	judged("PAR-008/schema", liveRule("O-20", "a function's schema is of an object, and has known types and an array's items", reported, rule.High, nil), schemas(schemaSound)),
+	judged("TSC-001/root", liveRule("O-20", "the root of a function's schema makes no choice", reported, rule.High, nil), schemas(rootChoosesNothing)),
+	judged("TSC-004/references", liveRule("O-20", "a function's schema has what it refers to", reported, rule.High, nil), schemas(referencesResolve)),
+	judged("PAR-008/unique", strictRule(liveRule("O-18", "each function has a name of its own; the words are inferred", inferred, rule.Low, nil)), namesUnique),
+	judged("PAR-008/strict", liveRule("O-19", "strict schemas are closed and require every key", recorded, rule.High, nil), strictSchemas(looseObject)),
+	judged("TSC-006/strict-keywords", liveRule("O-19", "strict schemas have only keywords that can be enforced", recorded, rule.High, nil), strictSchemas(unenforceableKeyword)),
 	judged("NSP-005/named", liveRule("O-32", "a call names the namespace of its tool where the tool is in no default one", reported, rule.Medium, nil), callsNameNamespace),
-	liveRule("O-29", "tool_choice names a tool of the request, or requires any of its tools", inferred, rule.Medium, choiceExists),
+	judged("PAR-005/has-tools", liveRule("O-29", "tool_choice requires a tool only of a request with tools", inferred, rule.Medium, nil), choiceHasTools),
+	judged("PAR-005/named-tool", liveRule("O-29", "tool_choice names a tool of the request", inferred, rule.Medium, nil), choiceNamesTool),
 }
 
-// eachTool calls f for each function tool of the request with its path, until
-// f refuses.
-func (q *request) eachTool(f func(at string, tool *tree.Node) *rule.Refusal) *rule.Refusal {
-	return eachFunction("tools", q.body.Get("tools").List(), f)
-}
-
-func eachFunction(at string, tools []*tree.Node, f func(string, *tree.Node) *rule.Refusal) *rule.Refusal {
-	for i := range tools {
-		tool, here := tools[i], fmt.Sprintf("%s[%d]", at, i)
-		switch tool.Get("type").Text() {
-		case "function":
-			if refusal := f(here, tool); refusal != nil {
-				return refusal
-			}
+// offered lists the tools that the client runs, those in namespaces too.
+func offered(at string, tools []*tree.Node, isAdded bool) (list []wire.Tool) {
+	for i, n := range tools {
+		here, name := fmt.Sprintf("%s[%d]", at, i), n.Get("name").Text()
+		switch n.Get("type").Text() {
+		case "function", "custom":
+			list = append(list, wire.Tool{
+				Name: name, Node: n, Path: here, Schema: n.Get("parameters"), SchemaPath: here + ".parameters",
+				IsClients: true, IsStrict: n.Get("strict").True(), IsAdded: isAdded,
+			})
 		case "namespace":
-			if refusal := eachFunction(here+".tools", tool.Get("tools").List(), f); refusal != nil {
-				return refusal
+			for _, t := range offered(here+".tools", n.Get("tools").List(), isAdded) {
+				t.Name = name + "." + t.Name
+				list = append(list, t)
 			}
 		}
 	}
-	return nil
+	return list
 }
 
-func rootObjects(q *request, _ rule.Env) *rule.Refusal {
-	return q.eachTool(func(at string, tool *tree.Node) *rule.Refusal {
-		parameters := tool.Get("parameters")
-		if !parameters.Is(tree.Object) || parameters.Get("type").Text() == "object" {
-			return nil
-		}
-		got := "None"
-		if t := parameters.Get("type"); t.Is(tree.String) {
-			got = t.Text()
-		}
-		return invalid("invalid_function_parameters", at+".parameters",
-			`Invalid schema for function '%s': schema must be a JSON Schema of 'type: "object"', got 'type: "%s"'.`, tool.Get("name").Text(), got)
-	})
-}
-
-func rootsWithoutChoice(q *request, _ rule.Env) *rule.Refusal {
-	return q.eachTool(func(at string, tool *tree.Node) *rule.Refusal {
-		for _, word := range []string{"oneOf", "anyOf", "allOf", "enum", "not"} {
-			if tool.Get("parameters").Given(word) != nil {
-				return invalid("invalid_function_parameters", at+".parameters",
-					"Invalid schema for function '%s': schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.", tool.Get("name").Text())
-			}
-		}
+// addedBy lists the tools that an item of the input brings.
+func addedBy(typ, path string, n *tree.Node) []wire.Tool {
+	if typ != "additional_tools" && typ != "tool_search_output" {
 		return nil
-	})
-}
-
-func soundSchemas(q *request, _ rule.Env) *rule.Refusal {
-	return q.eachTool(func(at string, tool *tree.Node) *rule.Refusal {
-		var fault string
-		parameters := tool.Get("parameters")
-		if !parameters.Is(tree.Object) {
-			return nil
-		}
-		tree.EachSchema(parameters, func(path []string, s *tree.Node) bool {
-			fault = schemaFault(path, s, parameters)
-			return fault == ""
-		})
-		if fault == "" && !tree.IsSchema(parameters) {
-			fault = pythonValue(parameters) + " is not valid under any of the given schemas."
-		}
-		if fault == "" {
-			return nil
-		}
-		return invalid("invalid_function_parameters", at+".parameters", "Invalid schema for function '%s': %s", tool.Get("name").Text(), fault)
-	})
-}
-
-// schemaFault says what is wrong with one schema of a function's, "" for nothing.
-func schemaFault(path []string, s, root *tree.Node) string {
-	kind := s.Get("type")
-	types := []*tree.Node{}
-	switch {
-	case kind.Is(tree.Array):
-		types = kind.Items()
-	case kind != nil:
-		types = append(types, kind)
 	}
-	for i, t := range types {
-		if !tree.IsSchemaType(t.Text()) {
-			return pythonValue(kind) + " is not valid under any of the given schemas."
+	return offered(path+".tools", n.Get("tools").List(), true)
+}
+
+// choiceOf reads tool_choice.
+func choiceOf(root *tree.Node) wire.Choice {
+	n := root.Get("tool_choice")
+	c := wire.Choice{Kind: n.Text() + n.Get("type").Text(), Path: "tool_choice"}
+	named := []*tree.Node{n}
+	switch c.Kind {
+	case "required":
+		c.Kind = "any"
+	case "function", "custom":
+		c.Kind = "tool"
+	case "allowed_tools":
+		c.Kind, named = map[bool]string{true: "any", false: "auto"}[n.Get("mode").Text() == "required"], n.Get("tools").List()
+	}
+	for _, t := range named {
+		if kind, name := t.Get("type").Text(), t.Get("name").Text(); (kind == "function" || kind == "custom") && (name != "" || c.Kind == "tool") {
+			c.Names = append(c.Names, name)
 		}
-		if t.Text() == "array" && s.Get("items") == nil && s.Get("prefixItems") == nil {
-			if kind.Is(tree.Array) {
-				path = appendContext(path, "type", fmt.Sprint(i))
+	}
+	return c
+}
+
+// schemas holds the schema of each tool to what find looks for.
+func schemas(find func(schema *tree.Node) (path, ours, words string)) func(*request, *rule.Pass) {
+	return func(q *request, p *rule.Pass) { p.JudgeSchemas(q.offers, inFunction(find)) }
+}
+
+// inFunction puts what find looks for into the API's words.
+func inFunction(find func(schema *tree.Node) (path, ours, words string)) func(*wire.Tool) rule.SchemaFault {
+	return func(t *wire.Tool) (f rule.SchemaFault) {
+		words := ""
+		if f.Path, f.Text, words = find(t.Schema); words != "" {
+			f.Refusal = invalid("invalid_function_parameters", t.SchemaPath, "Invalid schema for function '%s': %s", t.Node.Get("name").Text(), words)
+		}
+		return f
+	}
+}
+
+func schemaSound(root *tree.Node) (path, ours, words string) {
+	if kind := root.Get("type"); kind.Text() != "object" {
+		return "", rule.RootType(root), fmt.Sprintf(`schema must be a JSON Schema of 'type: "object"', got 'type: "%s"'.`, cmp.Or(kind.Text(), "None"))
+	}
+	for at, s := range tree.Schemas(root) {
+		kind := s.Get("type")
+		i := slices.IndexFunc(kind.List(), func(t *tree.Node) bool { return t.Text() == "array" })
+		if (i >= 0 || kind.Text() == "array") && s.Get("items").Null() && s.Get("prefixItems") == nil {
+			context := at.Names
+			if i >= 0 {
+				context = slices.Concat(context, []string{"type", fmt.Sprint(i)})
 			}
-			return fmt.Sprintf("In context=%s, array schema missing items.", pythonTuple(path))
+			return at.Path + ".items", "an array has no items; the provider wants to know what it holds",
+				fmt.Sprintf("In context=%s, array schema missing items.", pythonTuple(context))
 		}
 	}
-	if ref := s.Get("$ref").Text(); strings.HasPrefix(ref, "#") && tree.ResolvePointer(root, ref) == nil {
-		return fmt.Sprintf("In context=%s, reference to component '%s' which was not found in the schema.", pythonTuple(path), ref)
+	for _, isBasic := range []bool{true, false} {
+		f := tree.FindSchemaFault(root, isBasic, false)
+		if f.Node == nil {
+			continue
+		}
+		if isBasic {
+			path, ours = f.Path, rule.BehindPath(f)
+		}
+		if !strings.HasSuffix(f.Path, ".type") {
+			f.Node = root
+		}
+		return path, ours, pythonValue(f.Node) + " is not valid under any of the given schemas."
 	}
-	return ""
+	return "", "", ""
+}
+
+func rootChoosesNothing(root *tree.Node) (path, ours, words string) {
+	for _, word := range []string{"oneOf", "anyOf", "allOf", "enum", "not"} {
+		if root.Given(word) != nil {
+			return "." + word, word + " stands at the root, where the provider takes no choice",
+				"schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
+		}
+	}
+	return "", "", ""
+}
+
+func referencesResolve(root *tree.Node) (path, ours, words string) {
+	for at, s := range tree.Schemas(root) {
+		if ref := s.Get("$ref").Text(); strings.HasPrefix(ref, "#") && tree.ResolvePointer(root, ref) == nil {
+			return at.Path + ".$ref", fmt.Sprintf("%.80q refers to nothing in the schema", ref),
+				fmt.Sprintf("In context=%s, reference to component '%s' which was not found in the schema.", pythonTuple(at.Names), ref)
+		}
+	}
+	return "", "", ""
 }
 
 // pythonValue writes a value as the API does, which is written in Python.
@@ -121,91 +147,84 @@ func pythonValue(v *tree.Node) string {
 	return strings.ReplaceAll(v.Raw(), `"`, "'")
 }
 
-func namesUnique(q *request, _ rule.Env) *rule.Refusal {
-	seen := map[clientTool]bool{}
-	for _, t := range appendTools(nil, "", q.body.Get("tools").List()) { // those of items may repeat them: recorded
-		if t.name != "" && seen[t] {
-			return invalid("invalid_value", "tools", "Duplicate tool name '%s' in 'tools'. Tool names must be unique.", t.name)
-		}
-		seen[t] = true
+// namesUnique leaves out the tools of items, which may repeat others: recorded.
+func namesUnique(q *request, p *rule.Pass) {
+	p.JudgeUnique(slices.DeleteFunc(slices.Clone(q.offers), func(t wire.Tool) bool { return t.IsAdded }), func(t *wire.Tool) *rule.Refusal {
+		return invalid("invalid_value", "tools", "Duplicate tool name '%s' in 'tools'. Tool names must be unique.", t.Node.Get("name").Text())
+	})
+	for _, b := range p.Breaches { // the model cannot tell the two apart
+		b.Consequence = "degraded"
 	}
-	return nil
 }
 
-func strictSchemas(q *request, _ rule.Env) *rule.Refusal {
-	if format := q.body.Get("text").Get("format"); format.Get("strict").True() {
-		if fault := schemaLooseness(nil, format.Get("schema")); fault != "" {
-			return invalid("invalid_json_schema", "text.format.schema", "Invalid schema for response_format '%s': %s", format.Get("name").Text(), fault)
+// toolName is what a tool may be called, behind the name of its namespace.
+var toolName = regexp.MustCompile(`^([a-zA-Z0-9_-]+\.)?[a-zA-Z0-9_-]{1,128}$`)
+
+// toolsNamed reports what the schema refuses.
+func toolsNamed(q *request, p *rule.Pass) {
+	for _, t := range q.offers {
+		own := t.Node.Get("name").Text()
+		if own == "" {
+			continue
+		}
+		if p.Observe(); !toolName.MatchString(t.Name) || strings.Contains(own, ".") {
+			p.Report(t.Path, "the provider does not take the tool name %.140q", t.Name)
 		}
 	}
-	return q.eachTool(func(at string, tool *tree.Node) *rule.Refusal {
-		if !tool.Get("strict").True() {
-			return nil
+	name := q.body.Get("text").Get("format").Get("name").Text()
+	if name != "" && strings.ContainsFunc(name, members.IsStrangeInID) {
+		p.Report("text.format.name", "the provider does not take the name %.140q of an answer's form", name)
+	}
+}
+
+// strictSchemas holds the schema of the answer and those of the tools that are strict to what find
+// looks for.
+func strictSchemas(find func(schema *tree.Node) (path, ours, words string)) func(*request, *rule.Pass) {
+	return func(q *request, p *rule.Pass) {
+		if format := q.body.Get("text").Get("format"); format.Get("strict").True() {
+			p.Observe()
+			if path, ours, words := find(format.Get("schema")); ours != "" {
+				p.Report("text.format.schema"+path, "the schema of the answer: %s", ours).
+					Refuse(invalid("invalid_json_schema", "text.format.schema", "Invalid schema for response_format '%s': %s", format.Get("name").Text(), words))
+			}
 		}
-		fault := schemaLooseness(nil, tool.Get("parameters"))
-		if fault == "" {
-			return nil
-		}
-		return invalid("invalid_function_parameters", at+".parameters", "Invalid schema for function '%s': %s", tool.Get("name").Text(), fault)
-	})
+		p.JudgeSchemas(slices.DeleteFunc(slices.Clone(q.offers), func(t wire.Tool) bool { return !t.IsStrict }), inFunction(find))
+	}
 }
 
 // unenforceable are the keywords that a strict schema may not have.
 var unenforceable = []string{"allOf", "oneOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else"}
 
-// schemaLooseness says what is not strict in a schema, "" when all is.
-func schemaLooseness(context []string, schema *tree.Node) string {
-	if !schema.Is(tree.Object) {
-		return ""
-	}
-	if fault := looseObject(context, schema); fault != "" {
-		return fault
-	}
-	for _, keyword := range unenforceable {
-		if schema.Given(keyword) != nil {
-			return fmt.Sprintf("In context=%s, '%s' is not permitted.", pythonTuple(context), keyword)
-		}
-	}
-	for _, keyword := range []string{"properties", "$defs", "definitions"} {
-		group := schema.Get(keyword)
-		for i, name := range group.Names() {
-			if fault := schemaLooseness(appendContext(context, keyword, name), group.Items()[i]); fault != "" {
-				return fault
+func unenforceableKeyword(root *tree.Node) (path, ours, words string) {
+	for at, s := range tree.Schemas(root) {
+		for _, word := range unenforceable {
+			if s.Given(word) != nil {
+				return at.Path + "." + word, word + " is not permitted in a strict schema", fmt.Sprintf("In context=%s, '%s' is not permitted.", pythonTuple(at.Names), word)
 			}
 		}
 	}
-	for i := range schema.Get("anyOf").List() {
-		if fault := schemaLooseness(appendContext(context, "anyOf", fmt.Sprint(i)), schema.Get("anyOf").List()[i]); fault != "" {
-			return fault
-		}
-	}
-	return schemaLooseness(appendContext(context, "items"), schema.Get("items"))
+	return "", "", ""
 }
 
-func appendContext(context []string, names ...string) []string {
-	return append(context[:len(context):len(context)], names...)
-}
-
-// looseObject is about one object of a schema alone.
-func looseObject(context []string, schema *tree.Node) string {
-	properties := schema.Get("properties")
-	if schema.Get("type").Text() != "object" && !properties.Is(tree.Object) {
-		return ""
-	}
-	if extra := schema.Get("additionalProperties"); !extra.Is(tree.Bool) || extra.Raw()[0] != 'f' {
-		return fmt.Sprintf("In context=%s, 'additionalProperties' is required to be supplied and to be false.", pythonTuple(context))
-	}
-	required := map[string]bool{}
-	for _, name := range schema.Get("required").List() {
-		required[name.Text()] = true
-	}
-	for _, name := range properties.Names() {
-		if !required[name] {
-			return fmt.Sprintf("In context=%s, 'required' is required to be supplied and to be an array including every key in properties. Missing '%s'.",
-				pythonTuple(context), name)
+// looseObject finds the first object that lets in what it does not name, or does not require a property.
+func looseObject(root *tree.Node) (path, ours, words string) {
+	for at, s := range tree.Schemas(root) {
+		properties := s.Get("properties")
+		switch {
+		case s.Get("type").Text() != "object" && properties == nil:
+			continue
+		case !s.Get("additionalProperties").False():
+			return at.Path, "additionalProperties is not false",
+				fmt.Sprintf("In context=%s, 'additionalProperties' is required to be supplied and to be false.", pythonTuple(at.Names))
+		}
+		for _, name := range properties.Names() {
+			if !slices.ContainsFunc(s.Get("required").List(), func(r *tree.Node) bool { return r.Text() == name }) {
+				return at.Path, fmt.Sprintf("required does not name %.60q", name),
+					fmt.Sprintf("In context=%s, 'required' is required to be supplied and to be an array including every key in properties. Missing '%s'.", pythonTuple(at.Names), name)
+			}
 		}
 	}
-	return ""
+	return "", "", ""
 }
 
 // pythonTuple writes a context as the API does, which is written in Python.
@@ -219,40 +238,47 @@ func pythonTuple(context []string) string {
 	return "('" + strings.Join(context, "', '") + "')"
 }
 
-// choiceExists is about functions and custom tools: hosted tools have no names.
-func choiceExists(q *request, _ rule.Env) *rule.Refusal {
-	choice := q.body.Given("tool_choice")
-	if choice == nil {
-		return nil
-	}
-	if choice.Text() == "required" && len(q.tools) == 0 && len(q.body.Get("tools").List()) == 0 && !q.body.Has("prompt") {
-		return invalid("", "tool_choice", "Tool choice 'required' must be specified with 'tools' parameter.")
-	}
-	wanted := []*tree.Node{choice}
-	if choice.Get("type").Text() == "allowed_tools" {
-		wanted = choice.Get("tools").List()
-	}
-	var names map[string]bool
-	for i := range wanted {
-		t, name := wanted[i].Get("type").Text(), wanted[i].Get("name").Text()
-		if t != "function" && t != "custom" || name == "" {
-			continue
-		}
-		if names == nil {
-			names = q.toolNames()
-		}
-		if !names[name] {
-			return invalid("", "tool_choice", "Tool choice '%s' not found in 'tools' parameter.", name)
-		}
-	}
-	return nil
+// offersMore reports whether tools may come from elsewhere than the list of the request.
+func (q *request) offersMore() bool {
+	return q.body.Has("previous_response_id") || q.body.Has("conversation") || q.body.Get("prompt") != nil ||
+		slices.ContainsFunc(q.items, func(i item) bool {
+			return i.typ == "additional_tools" || i.typ == "tool_search_output" || i.typ == "mcp_list_tools"
+		})
 }
 
-// toolNames are those of all tools that the request brings along.
-func (q *request) toolNames() map[string]bool {
-	names := map[string]bool{}
-	for _, t := range q.tools {
-		names[t.name] = true
+func choiceHasTools(q *request, p *rule.Pass) {
+	choice, hasNone := choiceOf(q.body), len(q.body.Get("tools").List()) == 0
+	var refusal *rule.Refusal
+	if q.body.Get("tool_choice").Text() == "required" && len(q.tools) == 0 && hasNone && !q.body.Has("prompt") {
+		refusal = invalid("", "tool_choice", "Tool choice 'required' must be specified with 'tools' parameter.")
 	}
-	return names
+	if q.offersMore() || choice.Kind != "any" && choice.Kind != "tool" && choice.Names == nil {
+		p.Refuse(refusal)
+		return
+	}
+	if p.Observe(); hasNone {
+		p.Report("tool_choice", "a choice among tools is made, and there are none").Refuse(refusal)
+	}
+}
+
+// choiceNamesTool is about functions and custom tools: hosted tools have no names.
+func choiceNamesTool(q *request, p *rule.Pass) {
+	isKnown := !q.offersMore() && slices.ContainsFunc(q.offers, func(t wire.Tool) bool { return !t.IsAdded })
+	for _, name := range choiceOf(q.body).Names {
+		if isKnown {
+			p.Observe()
+		}
+		if slices.ContainsFunc(q.tools, func(t clientTool) bool { return t.name == name }) {
+			continue
+		}
+		var refusal *rule.Refusal
+		if name != "" { // else the schema refuses it
+			refusal = invalid("", "tool_choice", "Tool choice '%s' not found in 'tools' parameter.", name)
+		}
+		if !isKnown {
+			p.Refuse(refusal)
+			continue
+		}
+		p.Report("tool_choice", "the choice names the tool %.140q, which is not declared", name).Refuse(refusal)
+	}
 }

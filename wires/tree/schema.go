@@ -1,6 +1,9 @@
 package tree
 
 import (
+	"cmp"
+	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,41 +12,52 @@ import (
 // Where a JSON Schema holds other schemas, by keyword.
 var (
 	schemaMaps  = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
-	schemaLists = []string{"anyOf", "oneOf", "allOf", "prefixItems"}
+	schemaLists = []string{"anyOf", "any_of", "oneOf", "allOf", "prefixItems"}
 	schemaOnes  = []string{"items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else", "unevaluatedProperties", "unevaluatedItems"}
 )
 
-// EachSchema visits a JSON Schema and the schemas in it, the outer ones first, with
-// the keywords and names that lead there. It ends when visit returns false, and
-// reports whether it did not. The path is valid during the visit only.
-func EachSchema(schema *Node, visit func(path []string, schema *Node) bool) bool {
-	return eachSchema(nil, schema, visit)
+// SchemaPlace says where a schema stands in another one: the keywords and names that lead there, and
+// the same as the end of a path, ".properties.a.anyOf[0]".
+type SchemaPlace struct {
+	Names []string
+	Path  string
 }
 
-func eachSchema(path []string, schema *Node, visit func([]string, *Node) bool) bool {
-	if !visit(path, schema) {
-		return false
+// under is the place behind more names, which are written as steps.
+func (at SchemaPlace) under(steps string, names ...string) SchemaPlace {
+	return SchemaPlace{append(at.Names[:len(at.Names):len(at.Names)], names...), at.Path + steps}
+}
+
+// Schemas yields a JSON Schema and the schemas in it, the outer ones first.
+func Schemas(schema *Node) iter.Seq2[SchemaPlace, *Node] {
+	return func(yield func(SchemaPlace, *Node) bool) {
+		if schema != nil {
+			eachSchema(SchemaPlace{}, schema, yield)
+		}
 	}
-	step := func(inner *Node, names ...string) bool {
-		return eachSchema(append(path[:len(path):len(path)], names...), inner, visit)
+}
+
+func eachSchema(at SchemaPlace, schema *Node, yield func(SchemaPlace, *Node) bool) bool {
+	if !yield(at, schema) {
+		return false
 	}
 	for i, keyword := range schema.Names() {
 		value := schema.Items()[i]
-		switch {
-		case value.Is(Object) && slices.Contains(schemaMaps, keyword):
-			for j, name := range value.Names() {
-				if !step(value.Items()[j], keyword, name) {
-					return false
-				}
+		isMap := value.Is(Object) && slices.Contains(schemaMaps, keyword)
+		isList := value.Is(Array) && (slices.Contains(schemaLists, keyword) || keyword == "items")
+		if !isMap && !isList {
+			if value.Is(Object) && slices.Contains(schemaOnes, keyword) && !eachSchema(at.under("."+keyword, keyword), value, yield) {
+				return false
 			}
-		case value.Is(Array) && (slices.Contains(schemaLists, keyword) || keyword == "items"):
-			for j := range value.Items() {
-				if !step(value.Items()[j], keyword, strconv.Itoa(j)) {
-					return false
-				}
+			continue
+		}
+		for j, inner := range value.Items() {
+			name, step := strconv.Itoa(j), "["+strconv.Itoa(j)+"]"
+			if isMap {
+				name = value.Names()[j]
+				step = "." + name
 			}
-		case value.Is(Object) && slices.Contains(schemaOnes, keyword):
-			if !step(value, keyword) {
+			if !eachSchema(at.under("."+keyword+step, keyword, name), inner, yield) {
 				return false
 			}
 		}
@@ -53,12 +67,9 @@ func eachSchema(path []string, schema *Node, visit func([]string, *Node) bool) b
 
 var schemaTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
-// IsSchemaType reports whether JSON Schema has a type of this name.
-func IsSchemaType(name string) bool { return slices.Contains(schemaTypes, name) }
-
 // keywordKinds are what keywords of draft 2020-12 may hold.
 var keywordKinds = map[string]Kind{
-	"properties": Object, "patternProperties": Object, "dependentSchemas": Object, "$defs": Object, "definitions": Object,
+	"type": String | Array, "properties": Object, "patternProperties": Object, "dependentSchemas": Object, "$defs": Object, "definitions": Object,
 	"anyOf": Array, "oneOf": Array, "allOf": Array, "prefixItems": Array, "enum": Array, "required": Array, "examples": Array,
 	"items": Object | Bool, "additionalProperties": Object | Bool, "not": Object | Bool, "contains": Object | Bool,
 	"minimum": Number, "maximum": Number, "exclusiveMinimum": Number, "exclusiveMaximum": Number, "multipleOf": Number,
@@ -67,51 +78,76 @@ var keywordKinds = map[string]Kind{
 	"pattern": String, "format": String, "title": String, "description": String, "$ref": String, "$schema": String, "$id": String, "$comment": String,
 }
 
-// IsSchema reports whether a value is a JSON Schema of draft 2020-12, as far as the
-// keywords that tools use go.
-func IsSchema(schema *Node) bool {
-	return EachSchema(schema, func(_ []string, s *Node) bool { return hasSchemaForm(s) })
+// SchemaFault is a place at which a value is not a JSON Schema of draft 2020-12.
+type SchemaFault struct {
+	// Node is the value at fault, nil where nothing is wrong. Path leads to it from the schema.
+	Node *Node
+	Path string
+	// Text says behind the path what is wrong.
+	Text string
 }
 
-func hasSchemaForm(s *Node) bool {
-	if !s.Is(Object) {
-		return s.Is(Bool)
-	}
-	for i, keyword := range s.Names() {
-		value := s.Items()[i]
-		if kinds := keywordKinds[keyword]; kinds != 0 && !value.Is(kinds) {
-			return false
+// FindSchemaFault returns the first fault of a JSON Schema, as far as the keywords that tools use go.
+// Basic faults are of a value that is no schema at all, or that does not say well what it describes, by
+// type, items, enum, properties or required. Where isLenient is set, these keywords may be null.
+func FindSchemaFault(schema *Node, isBasic, isLenient bool) SchemaFault {
+	for at, s := range Schemas(schema) {
+		if isBasic && !s.Is(Object|Bool) {
+			return SchemaFault{s, at.Path, "is not a schema"}
 		}
-		switch keyword {
-		case "type":
-			if !isTypeOrTypes(value) {
-				return false
-			}
-		case "anyOf", "oneOf", "allOf":
-			if len(value.Items()) == 0 {
-				return false
-			}
-		case "required":
-			if slices.ContainsFunc(value.Items(), func(n *Node) bool { return !n.Is(String) }) {
-				return false
+		for i, keyword := range s.Names() {
+			value := s.Items()[i]
+			element, text := keywordFault(keyword, value)
+			if text != "" && isBasic == (otherKind[keyword] != "") && !(isBasic && isLenient && value.Is(Null)) {
+				return SchemaFault{value, at.Path + "." + keyword + element, text}
 			}
 		}
 	}
-	return true
+	return SchemaFault{}
 }
 
-func isTypeOrTypes(value *Node) bool {
-	if value.Is(String) {
-		return IsSchemaType(value.Text())
+// otherKind says of keywords that their value is of another kind.
+var otherKind = map[string]string{
+	"type": "is neither a type nor a list of types", "items": "is not a schema", "enum": "is not a list",
+	"properties": "is not an object", "required": "is not a list of names",
+}
+
+// keywordFault says what is wrong with the value of a keyword, behind the keyword, and at which of its
+// elements; the text is empty if nothing is.
+func keywordFault(keyword string, value *Node) (element, text string) {
+	kinds := keywordKinds[keyword]
+	switch {
+	case keyword == "items" && value.Is(Array):
+		return "", "is a list; it must be one schema"
+	case kinds != 0 && !value.Is(kinds):
+		return "", cmp.Or(otherKind[keyword], "has a value of a kind that draft 2020-12 does not know for it")
+	case keyword == "type":
+		types := value.List()
+		if value.Is(String) {
+			types = []*Node{value}
+		}
+		for _, t := range types {
+			if !slices.Contains(schemaTypes, t.Text()) {
+				return "", fmt.Sprintf("is %.40q, which is not a JSON type", t.Text())
+			}
+		}
+	case keyword == "required":
+		for i, name := range value.Items() {
+			if !name.Is(String) {
+				return "[" + strconv.Itoa(i) + "]", "is not a name"
+			}
+		}
 	}
-	return value.Is(Array) && len(value.Items()) > 0 &&
-		!slices.ContainsFunc(value.Items(), func(n *Node) bool { return !n.Is(String) || !IsSchemaType(n.Text()) })
+	if (keyword == "type" || slices.Contains(schemaLists, keyword)) && value.Is(Array) && len(value.Items()) == 0 {
+		return "", "is empty"
+	}
+	return "", ""
 }
 
 // ResolvePointer returns what a reference within a document stands for, "#/$defs/a"; nil
-// when there is nothing.
+// when there is nothing. Anchors are not looked for, and stand for the document.
 func ResolvePointer(root *Node, ref string) *Node {
-	if ref == "#" {
+	if !strings.HasPrefix(ref, "#/") {
 		return root
 	}
 	at := root

@@ -2,7 +2,7 @@ package tree
 
 import "testing"
 
-func TestIsSchema(t *testing.T) {
+func TestFindSchemaFault(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{}`: true, `true`: true,
 		`{"type":"object","properties":{"type":{"type":"string"},"required":{"enum":[1]}},"required":["type"]}`: true,
@@ -17,8 +17,9 @@ func TestIsSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := IsSchema(root); got != want {
-			t.Errorf("%s: %t", text, got)
+		basic, other := FindSchemaFault(root, true, false), FindSchemaFault(root, false, false)
+		if got := basic.Node == nil && other.Node == nil; got != want {
+			t.Errorf("%s: %t, %v, %v", text, got, basic, other)
 		}
 	}
 }

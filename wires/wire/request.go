@@ -28,8 +28,11 @@ type Request struct {
 	Stateful bool
 	System   *tree.Node
 	Tools    *tree.Node
-	Msgs     []Msg // messages, input items or contents
-	Items    []Item
+	// Declared are the tools of Tools, Added those that stand behind the start of the conversation.
+	Declared, Added []Tool
+	Choice          Choice
+	Msgs            []Msg // messages, input items or contents
+	Items           []Item
 }
 
 // Msg is one message, input item or content as sent.
@@ -37,6 +40,32 @@ type Msg struct {
 	Role string
 	Node *tree.Node
 	Path string
+}
+
+// Tool is one tool that a request offers the model.
+type Tool struct {
+	// Name stands behind the name of the tool's namespace: "files.read".
+	Name string
+	Node *tree.Node
+	Path string
+	// Schema describes the arguments.
+	Schema     *tree.Node
+	SchemaPath string
+	// IsClients is set for a tool that the client runs, IsStrict for one whose schema is enforced, IsAdded
+	// for one that stands behind the start of the conversation.
+	IsClients, IsStrict, IsAdded bool
+}
+
+// Place is where the tool stands.
+func (t *Tool) Place() Place { return Place{-1, t.Node.Offset(), t.Path} }
+
+// Choice is what a request says about which tools are called.
+type Choice struct {
+	// Kind is auto, none, any or tool; empty where nothing is said.
+	Kind string
+	// Names are those of the tools that are named.
+	Names []string
+	Path  string
 }
 
 // ReadRequest decodes a request. It never fails: a body that is not JSON leaves

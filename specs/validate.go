@@ -12,9 +12,31 @@ import (
 	"github.com/meerkat-go/conformance/wires"
 )
 
+// areas are the first parts of requirement ids with their names, in the order reports show them.
+var areas = [][2]string{
+	{"ORD", "order of turns"}, {"SIG", "signatures"}, {"MOD", "models"}, {"RES", "resumed sessions"}, {"STR", "streams"}, {"TOOL", "tools"},
+	{"ERR", "errors"}, {"PAR", "parameters"}, {"TSC", "tool schemas"}, {"MED", "media"}, {"REC", "recovery"}, {"CMP", "compaction"},
+	{"NSP", "tool search"}, {"SRV", "server tools"}, {"BET", "betas"}, {"CAC", "prompt caches"}, {"WSK", "continued responses"}, {"BUD", "budgets"},
+	{"OPS", "sub-agents"}, {"MCP", "MCP tools"}, {"CAS", "cassettes"}, {"RED", "redaction"}, {"HYG", "message form"}, {TeamArea, "your rules"},
+}
+
 // Areas are the first parts of requirement ids, in the order reports show them.
-var Areas = []string{"ORD", "SIG", "MOD", "RES", "STR", "TOOL", "ERR", "PAR", "TSC", "MED", "REC", "CMP", "NSP", "SRV", "BET", "CAC", "WSK",
-	"BUD", "OPS", "MCP", "CAS", "RED", "HYG", TeamArea}
+var Areas = func() (ids []string) {
+	for _, a := range areas {
+		ids = append(ids, a[0])
+	}
+	return ids
+}()
+
+// AreaName says in a word or two what an area is about, "" for an area that is not known.
+func AreaName(area string) string {
+	for _, a := range areas {
+		if a[0] == area {
+			return a[1]
+		}
+	}
+	return ""
+}
 
 var (
 	kebab  = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)

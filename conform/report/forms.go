@@ -1,53 +1,77 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/internal/terminal"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // maxMarkdown is how many bytes a comment of GitHub may have, with room for a few of
 // the caller's.
 const maxMarkdown = 65_536 - 1024
 
-// WriteMarkdown writes the report for a pull request: the verdict, the table of areas,
-// and the findings, folded. It fits into a comment of GitHub: findings that do not are
-// counted. Text of others is escaped.
+// maxOpen is how many findings of a Markdown report are open; the others are folded.
+const maxOpen = 10
+
+// WriteMarkdown writes the report for a pull request: the verdict and the findings, and folded what
+// was not run or not seen and the table of areas. It fits into a comment of GitHub: findings that do
+// not are counted. Text of others is escaped.
 func (r *Run) WriteMarkdown(w io.Writer) error { return r.view().writeMarkdown(w) }
 
 // WriteMarkdown is as [Run.WriteMarkdown].
 func (c *Checked) WriteMarkdown(w io.Writer) error { return c.view().writeMarkdown(w) }
 
 func (v *view) writeMarkdown(w io.Writer) error {
-	var b strings.Builder
+	var b, tail strings.Builder
 	fmt.Fprintf(&b, "### conform: %s\n\n**%s** %s\n\n", strings.ToUpper(string(v.summary.Verdict)), MarkdownCode(cutText(v.heading, 300)), v.summary.Coverage)
-	v.writeMarkdownTable(&b)
-	for _, note := range append(v.warnings, v.notes...) {
-		fmt.Fprintf(&b, "- %s\n", MarkdownCode(cutText(note, 500)))
+	for _, line := range v.warnings {
+		fmt.Fprintf(&b, "- %s\n", MarkdownCode(cutText(line, 500)))
 	}
-	if len(v.issues) > 0 {
-		v.writeMarkdownIssues(&b)
+	shown := v.sorted()
+	isSilent := func(i issue) bool { return i.verdict == NotTestable || i.verdict == KnownFail }
+	silent := slices.DeleteFunc(slices.Clone(shown), func(i issue) bool { return !isSilent(i) })
+	if n := len(silent) + len(v.notes); n > 0 {
+		fmt.Fprintf(&tail, "\n<details><summary>not run, not seen or known: %d</summary>\n\n", n)
+		for _, note := range v.notes[:min(maxAnnotations, len(v.notes))] {
+			fmt.Fprintf(&tail, "- %s\n", MarkdownCode(cutText(note, 300)))
+		}
+		writeItems(&tail, silent, maxMarkdown/3)
+		tail.WriteString(endDetails)
 	}
-	fmt.Fprintf(&b, "\n%s\n", MarkdownCode(cutText(v.summary.verdictLine(v.counted), 500)))
-	_, err := io.WriteString(w, b.String())
+	v.writeMarkdownTable(&tail)
+	fmt.Fprintf(&tail, "\n%s\n", MarkdownCode(cutText(v.summary.verdictLine(v.counted), 500)))
+
+	shown = slices.DeleteFunc(shown, isSilent)
+	limit := maxMarkdown - tail.Len() - 200 // the lines around the folded ones
+	writeItems(&b, shown[:min(maxOpen, len(shown))], limit)
+	if more := len(shown) - maxOpen; more > 0 {
+		fmt.Fprintf(&b, "\n<details><summary>%s more</summary>\n\n", countOf(more, "finding"))
+		writeItems(&b, shown[maxOpen:], limit)
+		b.WriteString(endDetails)
+	}
+	_, err := io.WriteString(w, b.String()+tail.String())
 	return err
 }
+
+const endDetails = "\n</details>\n"
 
 func (v *view) writeMarkdownTable(b *strings.Builder) {
 	if len(v.summary.Areas) == 0 {
 		return
 	}
 	columns := areaColumns(v.summary.Areas)
-	b.WriteString("| area |")
+	b.WriteString("\n<details><summary>requirements by area</summary>\n\n| area |")
 	for _, verdict := range columns {
 		fmt.Fprintf(b, " %s |", columnHeading(verdict))
 	}
 	b.WriteString(" observed |\n|---|" + strings.Repeat("--:|", len(columns)+1) + "\n")
 	for _, a := range v.summary.Areas {
-		fmt.Fprintf(b, "| %s |", a.Area)
+		fmt.Fprintf(b, "| %s |", strings.TrimSpace(a.Area+" "+specs.AreaName(a.Area)))
 		for _, verdict := range columns {
 			if n := a.Counts[verdict]; n > 0 {
 				fmt.Fprintf(b, " %d |", n)
@@ -57,7 +81,7 @@ func (v *view) writeMarkdownTable(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, " %d |\n", a.Observed)
 	}
-	b.WriteString("\n")
+	b.WriteString(endDetails)
 }
 
 // areaColumns are the verdicts that a table of areas shows.
@@ -71,59 +95,50 @@ func areaColumns(areas []Area) []Verdict {
 	return columns
 }
 
-// writeMarkdownIssues folds the findings, as many as fit.
-func (v *view) writeMarkdownIssues(b *strings.Builder) {
-	const end = "\n</details>\n"
-	reserve := len(end) + 1024 // the last lines
-	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", countOf(len(v.issues), "finding"))
-	for i, is := range v.sorted() {
-		text := is.markdownItem()
-		if b.Len()+len(text)+reserve > maxMarkdown {
-			fmt.Fprintf(b, "- %d more; the JSON report has them\n", len(v.issues)-i)
-			break
+// writeItems lists issues until b has a length, and counts the others.
+func writeItems(b *strings.Builder, list []issue, limit int) {
+	for i, is := range list {
+		text := fmt.Sprintf("- **%s** %s", is.verdict, MarkdownCode(cutText(is.titleLine(" "), 300)))
+		for _, d := range is.details() {
+			if d.label != byteMark {
+				text += "<br>" + MarkdownCode(cutText(d.String(), 600))
+			}
 		}
-		b.WriteString(text)
-	}
-	b.WriteString(end)
-}
-
-// markdownItem is one item of the list.
-func (i issue) markdownItem() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "- **%s** %s", i.verdict, MarkdownCode(cutText(i.titleLine(" "), 300)))
-	if text := i.messageText(); text != "" {
-		fmt.Fprintf(&b, "<br>%s", MarkdownCode(cutText(text, 600)))
-	}
-	if i.finding != nil {
-		if place := i.finding.Where(); place != "" {
-			fmt.Fprintf(&b, "<br>at %s", MarkdownCode(cutText(place, 300)))
+		if b.Len()+len(text) > limit {
+			fmt.Fprintf(b, "- %d more; the JSON report has them\n", len(list)-i)
+			return
 		}
-		if i.finding.Fix != "" && i.verdict != Contradicted {
-			fmt.Fprintf(&b, "<br>fix: %s", MarkdownCode(cutText(i.finding.Fix, 600)))
-		}
-		for _, line := range i.followLines() {
-			fmt.Fprintf(&b, "<br>so also: %s", MarkdownCode(cutText(line, 600)))
-		}
+		b.WriteString(text + "\n")
 	}
-	if len(i.others) > 0 {
-		fmt.Fprintf(&b, "<br>%s", MarkdownCode(cutText(i.similarText(), 300)))
-	}
-	return b.String() + "\n"
 }
 
 // maxAnnotations bounds the annotations; GitHub shows ten of each kind.
 const maxAnnotations = 50
 
 // WriteAnnotations writes workflow commands of GitHub Actions, the worst first: errors
-// for what fails the run, warnings for the rest. Text of others is escaped.
-func (r *Run) WriteAnnotations(w io.Writer) error { return r.view().writeAnnotations(w) }
+// for what fails the run, warnings for the rest. They stand at the line of the agent that its stack
+// names, else at the agent's file, else in the file elsewhere, such as that of the workflow. Text of
+// others is escaped.
+func (r *Run) WriteAnnotations(w io.Writer, elsewhere string) error {
+	v, lines := r.view(), map[string]string{}
+	for _, c := range r.Cases {
+		lines[c.Name] = c.Line
+	}
+	for i := range v.issues {
+		v.issues[i].file = cmp.Or(lines[v.issues[i].where], r.Subject.File)
+	}
+	return v.writeAnnotations(w, elsewhere)
+}
 
 // WriteAnnotations is as [Run.WriteAnnotations]; the file is that of the recording.
-func (c *Checked) WriteAnnotations(w io.Writer) error { return c.view().writeAnnotations(w) }
+func (c *Checked) WriteAnnotations(w io.Writer, elsewhere string) error {
+	return c.view().writeAnnotations(w, elsewhere)
+}
 
-func (v *view) writeAnnotations(w io.Writer) error {
+func (v *view) writeAnnotations(w io.Writer, elsewhere string) error {
 	var b strings.Builder
 	for _, is := range v.sorted()[:min(maxAnnotations, len(v.issues))] {
+		is.file = cmp.Or(is.file, elsewhere)
 		b.WriteString(is.annotationLine() + "\n")
 	}
 	if left := len(v.issues) - maxAnnotations; left > 0 {
@@ -145,17 +160,17 @@ func (i issue) annotationLine() string {
 	}
 	properties := "title=" + workflowProperty.Replace(terminal.Line(cutText(i.titleLine(" "), 200)))
 	if i.file != "" {
-		properties = "file=" + workflowProperty.Replace(terminal.Line(i.file)) + ",line=1," + properties
+		file, line := i.file, "1"
+		if at := strings.LastIndexByte(file, ':'); at > 0 && strings.Trim(file[at+1:], "0123456789") == "" {
+			file, line = file[:at], cmp.Or(file[at+1:], line)
+		}
+		properties = "file=" + workflowProperty.Replace(terminal.Line(file)) + ",line=" + line + "," + properties
 	}
-	text := terminal.Line(cutText(i.messageText(), 2000))
-	if i.finding != nil && i.finding.Fix != "" {
-		text += "\nfix: " + terminal.Line(cutText(i.finding.Fix, 1000))
+	text := ""
+	for _, d := range i.details() {
+		if d.label != byteMark {
+			text += terminal.Line(cutText(d.String(), 1000)) + "\n"
+		}
 	}
-	if len(i.others) > 0 {
-		text += "\n" + terminal.Line(cutText(i.similarText(), 300))
-	}
-	if text == "" {
-		text = string(i.verdict)
-	}
-	return fmt.Sprintf("::%s %s::%s", kind, properties, workflowMessage.Replace(text))
+	return fmt.Sprintf("::%s %s::%s", kind, properties, workflowMessage.Replace(strings.TrimSpace(cmp.Or(text, string(i.verdict)))))
 }

@@ -31,7 +31,7 @@ func hostileRun(n int) *Run {
 func TestHostileText(t *testing.T) {
 	r := hostileRun(3)
 	forms := map[string]string{}
-	for name, write := range map[string]func(io.Writer) error{"markdown": r.WriteMarkdown, "github": r.WriteAnnotations, "junit": r.WriteJUnit,
+	for name, write := range map[string]func(io.Writer) error{"markdown": r.WriteMarkdown, "github": func(w io.Writer) error { return r.WriteAnnotations(w, "") }, "junit": r.WriteJUnit,
 		"terminal": func(w io.Writer) error { NewTerminal(w, false).Run(r); return nil }} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -64,7 +64,7 @@ func TestMarkdownIsBounded(t *testing.T) {
 		t.Errorf("%d bytes, ends %q", b.Len(), b.String()[b.Len()-300:])
 	}
 	b.Reset()
-	if err := hostileRun(3000).WriteAnnotations(&b); err != nil || bytes.Count(b.Bytes(), []byte("\n")) != maxAnnotations+2 {
+	if err := hostileRun(3000).WriteAnnotations(&b, ""); err != nil || bytes.Count(b.Bytes(), []byte("\n")) != maxAnnotations+2 {
 		t.Errorf("%d annotations, %v", bytes.Count(b.Bytes(), []byte("\n")), err)
 	}
 }
@@ -95,5 +95,42 @@ func TestCutText(t *testing.T) {
 		if got := cutText("añbñcñdñe", limit); len(got) > limit || !utf8.ValidString(got) {
 			t.Errorf("%d: %q", limit, got)
 		}
+	}
+}
+
+// An annotation stands where the agent failed, as exactly as that is known.
+func TestAnnotationsNameTheAgent(t *testing.T) {
+	for want, c := range map[string]struct {
+		subject Subject
+		line    string
+	}{
+		"::error file=src/loop.mjs,line=42,title=": {Subject{File: "agent.mjs"}, "src/loop.mjs:42"},
+		"::error file=agent.mjs,line=1,title=":     {Subject{File: "agent.mjs"}, ""},
+		"::error file=ci.yml,line=1,title=":        {Subject{}, ""},
+	} {
+		r := judgedRun(Run{Subject: c.subject}, Fail, Pass)
+		r.Cases = []CaseSummary{{Name: r.Results[0].Case, Line: c.line}}
+		var b bytes.Buffer
+		if err := r.WriteAnnotations(&b, "ci.yml"); err != nil || !strings.HasPrefix(b.String(), want) {
+			t.Errorf("%v\n%s", err, &b)
+		}
+	}
+}
+
+// A pull request shows the findings first: they are open, and what was not run is folded.
+func TestMarkdownBeginsWithFindings(t *testing.T) {
+	r := sample()
+	r.Cases = []CaseSummary{{Name: "a/openai", Reason: "the agent has no tools"}}
+	var b bytes.Buffer
+	if err := r.WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	before, after, found := strings.Cut(b.String(), "SIG&#45;001")
+	if !found {
+		before, after, found = strings.Cut(b.String(), "SIG-001")
+	}
+	_, folded, _ := strings.Cut(after, "<details><summary>not run")
+	if !found || strings.Count(before, "\n") > 20 || strings.Contains(before, "<details>") || !strings.Contains(folded, "the agent has no tools") {
+		t.Error(b.String())
 	}
 }

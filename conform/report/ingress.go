@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -46,15 +47,16 @@ func compareIngress(results []Result) []Difference {
 	return list
 }
 
-// writeDifferences says where the ways in disagree.
-func (t *Terminal) writeDifferences(differences []Difference) {
+// differenceLines say where the ways in disagree.
+func (v *view) differenceLines() (lines []string) {
 	byCheck := map[string]int{}
-	for _, d := range differences {
+	for _, d := range v.differences {
 		byCheck[d.Check]++
 	}
 	for _, check := range slices.Sorted(maps.Keys(byCheck)) {
-		first := differences[slices.IndexFunc(differences, func(d Difference) bool { return d.Check == check })]
-		t.writeLine(Warn, "%-14s %s  %s: %s by mitm, %s by base URL, first in %s",
-			"differs", check, countOf(byCheck[check], "case"), first.MITM, first.BaseURL, first.Case)
+		first := v.differences[slices.IndexFunc(v.differences, func(d Difference) bool { return d.Check == check })]
+		lines = append(lines, fmt.Sprintf("%-14s %s  %s: %s by mitm, %s by base URL, first in %s",
+			"differs", check, countOf(byCheck[check], "case"), first.MITM, first.BaseURL, first.Case))
 	}
+	return lines
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -19,9 +18,7 @@ func TestCompareIngress(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}
-	var out bytes.Buffer
-	NewTerminal(&out, false).writeDifferences(got)
-	if !strings.Contains(out.String(), "1 case: pass by mitm, fail by base URL") {
-		t.Error(out.String())
+	if lines := (&view{differences: got}).differenceLines(); len(lines) != 1 || !strings.Contains(lines[0], "1 case: pass by mitm, fail by base URL") {
+		t.Error(lines)
 	}
 }

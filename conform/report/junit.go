@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -49,18 +50,34 @@ type (
 	}
 )
 
-// WriteJUnit writes r as JUnit XML: a suite per area, a test case per result,
-// with the requirement and its consequence as properties, in lines of its output. What was not testable is a
-// failure, and so is a requirement that had to be seen and was not: a skip would
+// WriteJUnit writes r as JUnit XML, a suite per area: a test case for each result that fails, and one
+// for each requirement of which none does, with their properties in lines of its output. What was not
+// testable is a failure, and so is a requirement that had to be seen and was not: a skip would
 // read as green. Cases that were not run are skipped, stale excuses are failures. Where the
 // run fails, so does a test case.
 func (r *Run) WriteJUnit(w io.Writer) error {
 	all := newJUnit(r.DurationMS)
+	held := map[string]*Result{}
 	for _, res := range r.Results {
 		if e, ok := r.ExcuseOf(res); ok {
 			res.Reason = e.String()
 		}
-		all.suiteNamed(res.Area()).addCase(res.Area(), res)
+		suite, known := all.suiteNamed(res.Area()), held[res.Requirement]
+		switch {
+		case res.isRed():
+			suite.addCase(res.Area(), res)
+			held[res.Requirement] = &Result{}
+		case known == nil:
+			held[res.Requirement] = &res
+		case res.Verdict.Rank() > known.Verdict.Rank():
+			*known = res
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(held)) {
+		if res := held[id]; res.Requirement != "" {
+			res.Check, res.Case, res.DurationMS = "", "", 0
+			all.suiteNamed(res.Area()).addCase(res.Area(), *res)
+		}
 	}
 	all.addAsides(r.asides())
 	for _, c := range r.Cases {
@@ -72,9 +89,14 @@ func (r *Run) WriteJUnit(w io.Writer) error {
 	return all.writeXML(w)
 }
 
-// junitWriter writes what was found in recordings: a suite per recording, a test case per check
-// that saw something, and one for the recording itself. It counts by suite only: a sum would have
-// to stand before the first one.
+// isRed reports whether a test case for the result would fail.
+func (r *Result) isRed() bool {
+	return !slices.Contains([]Verdict{Pass, Warn, Contradicted, NotApplicable, KnownFail}, r.Verdict)
+}
+
+// junitWriter writes what was found in recordings: a suite per recording with a test case for the
+// recording and one for each check that fails, and a suite per area of the requirements of which
+// none does. It counts by suite only: a sum would have to stand before the first one.
 type junitWriter struct {
 	w     io.Writer
 	isRed bool
@@ -90,8 +112,10 @@ func NewJUnitWriter(w io.Writer) (CheckedWriter, error) {
 func (j *junitWriter) Add(r *Recording) error {
 	s := &junitSuite{Name: terminal.Line(r.Path)}
 	for _, res := range r.results {
-		res.Case = r.Path
-		s.addCase(res.Area(), res)
+		if res.isRed() {
+			res.Case = r.Path
+			s.addCase(res.Area(), res)
+		}
 	}
 	whole := Result{Check: "recording", Case: r.Path, Provider: r.Provider, Observed: 1}
 	if r.Reason != "" {
@@ -116,6 +140,11 @@ func (j *junitWriter) writeSuite(s *junitSuite) error {
 // Finish writes what is wrong with the whole.
 func (j *junitWriter) Finish(c *Checked) error {
 	all := newJUnit(0)
+	for _, id := range slices.Sorted(maps.Keys(c.tallies)) {
+		if res := (Result{Requirement: id, Verdict: c.tallies[id].worst}); c.tallies[id].isSeen && !res.isRed() {
+			all.suiteNamed(res.Area()).addCase(res.Area(), res)
+		}
+	}
 	all.addAsides(c.Summary.Coverage.asides())
 	if !j.isRed {
 		all.addVerdict(c.Summary, c.countedFiles())
@@ -225,16 +254,15 @@ func firstMessage(res Result) string {
 func findingTexts(res Result) string {
 	var b strings.Builder
 	for _, f := range res.Findings {
-		fmt.Fprintf(&b, "%s (%s): %s\n  at: %s\n", f.Check, f.Outcome(), terminal.Line(f.Message), terminal.Line(f.Where()))
+		b.WriteString(terminal.Line(issue{check: f.Check, finding: &f}.titleLine(" ")) + "\n")
 		if f.Cause != "" {
-			fmt.Fprintf(&b, "  follows from: %s\n", f.Cause)
-			continue
+			f.Compare, f.Fix, f.Places = nil, "", nil // its cause has them
 		}
-		if also := otherPlaces(&f, 0); also != "" {
-			fmt.Fprintf(&b, "  also at: %s\n", terminal.Line(also))
+		for _, d := range (issue{finding: &f}).details() {
+			b.WriteString("  " + terminal.Line(d.String()) + "\n")
 		}
-		if f.Fix != "" {
-			fmt.Fprintf(&b, "  fix: %s\n", terminal.Line(f.Fix))
+		if f.Cause != "" {
+			b.WriteString("  follows from: " + f.Cause + "\n")
 		}
 	}
 	return b.String()

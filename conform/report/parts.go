@@ -21,6 +21,8 @@ type CaseSummary struct {
 	Source   string  `json:"source,omitempty"`
 	// DurationMS is how long the case ran; with repetitions, the sum.
 	DurationMS int64 `json:"duration_ms,omitempty"`
+	// Line is the line of the agent, as FILE:LINE, at which it says that it failed.
+	Line string `json:"line,omitempty"`
 	// Deviations lists what did not go as scripted.
 	Deviations []string `json:"deviations,omitempty"`
 	// Effects are what the agent did beside its conversation: processes that it left

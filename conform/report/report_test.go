@@ -283,6 +283,13 @@ func TestPaintKeepsColumns(t *testing.T) {
 	if got := strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "").Replace(painted.String()); got != plain.String() {
 		t.Errorf("colours move the text:\n%s", got)
 	}
+	p.Width = 60
+	painted.Reset()
+	p.paint = func(_ Verdict, s string) string { return s }
+	p.Checked(NewChecked(Tool{}, Policy{}, judged(recording("quiet", 1))))
+	if got := painted.String(); !strings.Contains(got, "can be read, so\n      that only the replies of the source were judged;\n") {
+		t.Errorf("lines do not break at words:\n%s", got)
+	}
 	NewTerminal(&plain, true).Run(sample())
 	if strings.Contains(plain.String(), "\x1b") {
 		t.Error("a buffer is no terminal")

@@ -74,6 +74,8 @@ type Subject struct {
 	Kind string `json:"kind"`
 	// Control is the level up to which the agent can be controlled, L0 to L5.
 	Control string `json:"control,omitempty"`
+	// File is the source file that the agent's command line names, where people find it.
+	File string `json:"file,omitempty"`
 }
 
 // Set lists the requirements that the subject was judged by. Digest is a hash of

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/internal/terminal"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // columns of the table of areas; the rare verdicts get one only where they
@@ -22,13 +23,14 @@ func (t *Terminal) writeAreas(areas []Area) {
 		return
 	}
 	columns := areaColumns(areas)
-	fmt.Fprintf(t.w, "\n%-4s", "area")
+	fmt.Fprintf(t.w, "\n%-*s", areaWidth, "area")
 	for _, v := range columns {
 		fmt.Fprintf(t.w, "  %*s", columnWidth(v), columnHeading(v))
 	}
 	fmt.Fprintln(t.w, "  observed")
 	for _, a := range areas {
-		fmt.Fprint(t.w, t.paint(a.Verdict, fmt.Sprintf("%-4s", terminal.Line(a.Area))))
+		name := strings.TrimSpace(fmt.Sprintf("%-4s %s", terminal.Line(a.Area), specs.AreaName(a.Area)))
+		fmt.Fprint(t.w, t.paint(a.Verdict, fmt.Sprintf("%-*s", areaWidth, name)))
 		for _, v := range columns {
 			fmt.Fprint(t.w, t.tableCell(v, a.Counts[v]))
 		}
@@ -36,6 +38,9 @@ func (t *Terminal) writeAreas(areas []Area) {
 	}
 	fmt.Fprintln(t.w)
 }
+
+// areaWidth is that of the longest id and name of an area.
+const areaWidth = 24
 
 // tableCell pads before it paints: escape codes have no width. Zeros stay plain.
 func (t *Terminal) tableCell(v Verdict, n int) string {
@@ -52,4 +57,4 @@ func columnHeading(v Verdict) string {
 	return strings.ReplaceAll(string(v), "-", " ")
 }
 
-func columnWidth(v Verdict) int { return max(6, len(columnHeading(v))) }
+func columnWidth(v Verdict) int { return max(5, len(columnHeading(v))) }

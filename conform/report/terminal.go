@@ -15,6 +15,9 @@ import (
 
 // Terminal writes reports for people.
 type Terminal struct {
+	// Width is where lines are broken at words, 0 for nowhere.
+	Width int
+
 	w     io.Writer
 	paint func(Verdict, string) string
 }
@@ -29,8 +32,9 @@ func NewTerminal(w io.Writer, colours bool) *Terminal {
 	return t
 }
 
+// newPainter gives red to what fails. What shows nothing is no failure and has another colour.
 func newPainter(r *lipgloss.Renderer) func(Verdict, string) string {
-	colour := map[Verdict]string{Pass: "2", Warn: "3", KnownFail: "3", Fail: "1", Stale: "1", Flaky: "1", NotTestable: "1", HarnessError: "5", NotApplicable: "8", Contradicted: "6"}
+	colour := map[Verdict]string{Pass: "2", Warn: "3", KnownFail: "3", Fail: "1", Stale: "1", Flaky: "1", NotTestable: "6", HarnessError: "5", NotApplicable: "8", Contradicted: "6"}
 	return func(v Verdict, s string) string {
 		return r.NewStyle().Foreground(lipgloss.Color(colour[v])).Render(s)
 	}
@@ -45,64 +49,59 @@ func (t *Terminal) Run(r *Run) { t.write(r.view()) }
 func (t *Terminal) Checked(c *Checked) { t.write(c.view()) }
 
 func (t *Terminal) write(v *view) {
-	t.writePlain("%s", v.heading)
+	t.writeText(v.heading)
 	for _, line := range v.warnings {
-		t.writePlain("%s", line)
+		t.writeText(line)
 	}
-	for _, i := range v.issues {
+	for _, i := range v.sorted() {
 		t.writeIssue(i)
 	}
-	t.writeDifferences(v.differences)
+	for _, line := range v.differenceLines() {
+		t.writeLine(Warn, line)
+	}
 	for _, line := range v.details {
-		t.writePlain("%s", line)
+		t.writeText(line)
 	}
 	t.writeAreas(v.summary.Areas)
 	for _, note := range v.notes {
-		t.writePlain("%s", note)
+		t.writeText(note)
 	}
-	t.writeLine(v.summary.Verdict, "%s", v.summary.verdictLine(v.counted))
+	t.writeLine(v.summary.Verdict, v.summary.verdictLine(v.counted))
 }
 
-// writeIssue prints what is wrong and where, what differs, where it came back, how to fix it,
-// what follows from it, and the other cases that show the same.
+// writeIssue prints a cause as one block, or what is not about a case in one line.
 func (t *Terminal) writeIssue(i issue) {
-	f := i.finding
-	if f == nil {
-		isWhole := i.where == "" // a sentence about the report, or about a recording, stands in one line
-		switch title := i.titleLine("  "); {
-		case i.file != "" && strings.HasPrefix(i.reason, i.file): // a file inside the recording
-			t.writeLine(i.verdict, "%-14s %s", i.verdict, i.reason)
-		case i.file != "":
-			t.writeLine(i.verdict, "%-14s %s: %s", i.verdict, i.file, i.reason)
-		case isWhole:
-			t.writeLine(i.verdict, "%-14s %s  %s", i.verdict, title, i.reason)
-		default:
-			if i.checks > 0 {
-				title += fmt.Sprintf("  (%s)", countOf(i.checks, "check"))
-			}
-			t.writeLine(i.verdict, "%-14s %s", i.verdict, title)
-			t.writeDetail("", i.reason)
+	details := i.details()
+	title := fmt.Sprintf("%-14s %s", i.verdict, i.titleLine("  "))
+	switch isWhole := i.where == "" || i.file != ""; {
+	case i.finding != nil:
+	case i.file != "" && strings.HasPrefix(i.reason, i.file): // a file inside the recording
+		title, details = fmt.Sprintf("%-14s %s", i.verdict, i.reason), details[1:]
+	case i.file != "":
+		title, details = title+": "+i.reason, details[1:]
+	case isWhole && i.reason != "":
+		title, details = title+"  "+i.reason, details[1:]
+	}
+	t.writeLine(i.verdict, title)
+	for _, d := range details {
+		if d.isExact() {
+			fmt.Fprintln(t.w, terminal.Line("    "+d.String()))
+		} else {
+			t.writeText("    " + d.String())
 		}
-		t.writeDetail("the same in", firstOf(i.others, i.otherCount))
-		return
 	}
-	t.writeLine(i.verdict, "%-14s %s", i.verdict, i.titleLine("  "))
-	t.writeDetail("at", f.Where())
-	t.writeDetail("", f.Message)
-	if c := f.Compare; c != nil { // both sides below each other, with a mark below the first difference
-		fmt.Fprintf(t.w, "    expected: %s\n    actual:   %s\n              %s^ byte %d\n",
-			terminal.Line(c.Expected), terminal.Line(c.Actual), strings.Repeat(" ", c.Mark), c.Differs)
-	}
-	t.writeDetail("also at", otherPlaces(f, i.morePlaces))
-	if f.Verdict == Contradicted {
-		t.writeDetail("contradicted", "the provider itself accepted this request, so the rule is out of date; please report it")
-	} else {
-		t.writeDetail("fix", f.Fix)
-	}
-	for _, line := range i.followLines() {
-		t.writeDetail("so also", line)
-	}
-	t.writeDetail("", i.similarText())
+}
+
+// writeLine writes a line in the colour of a verdict.
+func (t *Terminal) writeLine(v Verdict, text string) { fmt.Fprintln(t.w, t.paint(v, t.shown(text))) }
+
+// writeText writes a line without colour.
+func (t *Terminal) writeText(text string) { fmt.Fprintln(t.w, t.shown(text)) }
+
+// shown is a line as a terminal shows it. Control characters are shown, not obeyed: some
+// of the text was written by others.
+func (t *Terminal) shown(text string) string {
+	return terminal.Wrap(terminal.Line(text), t.Width, "      ")
 }
 
 // heading names the subject and its version, and how it was asked.
@@ -175,23 +174,4 @@ func firstOf(texts []string, count int) string {
 		text += fmt.Sprintf("; %d more", more)
 	}
 	return text
-}
-
-func (t *Terminal) writeDetail(label, text string) {
-	if label != "" {
-		label += ": "
-	}
-	if text != "" {
-		t.writePlain("    %s%s", label, text)
-	}
-}
-
-func (t *Terminal) writeLine(v Verdict, format string, args ...any) {
-	fmt.Fprintln(t.w, t.paint(v, terminal.Line(fmt.Sprintf(format, args...))))
-}
-
-// writePlain writes a line without colour. Control characters are shown, not obeyed: some
-// of the text was written by others.
-func (t *Terminal) writePlain(format string, args ...any) {
-	fmt.Fprintln(t.w, terminal.Line(fmt.Sprintf(format, args...)))
 }

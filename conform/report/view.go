@@ -128,35 +128,70 @@ func (i issue) titleLine(gap string) string {
 	if i.finding != nil {
 		text += fmt.Sprintf("%s(%s)", gap, i.finding.Outcome())
 	}
+	if i.checks > 0 && i.file == "" {
+		text += fmt.Sprintf("%s(%s)", gap, countOf(i.checks, "check"))
+	}
 	return text
 }
 
-// messageText says what is wrong.
-func (i issue) messageText() string {
-	if i.finding != nil {
-		return i.finding.Message
-	}
-	return i.reason
+// detail is a line of an issue below its title.
+type detail struct{ label, text string }
+
+// byteMark is the label of a line below two values that points to where both differ first. Its text
+// is of a terminal, whose characters have one width.
+const byteMark = "mark"
+
+// isExact reports whether the characters of a detail stand below those of another one.
+func (d detail) isExact() bool {
+	return d.label == "expected" || d.label == "actual" || d.label == byteMark
 }
 
-// followLines says in a line each what follows from the cause.
-func (i issue) followLines() (list []string) {
-	for _, f := range i.follows {
-		text := fmt.Sprintf("%s (%s) at %s", f.Check, f.Outcome(), f.At())
-		if f.Requirement != "ERR-001" || !strings.Contains(i.finding.Message, "refused the request:") { // else it repeats those words
-			text += ": " + f.Message
+// String is the form of a detail in one line.
+func (d detail) String() string {
+	if d.label == "" || d.label == byteMark {
+		return d.text
+	}
+	return d.label + ": " + d.text
+}
+
+// details say what is wrong, which bytes differ, how to fix it, where it stands and came back, what
+// follows from it, and which other cases show the same. All forms of a report print them.
+func (i issue) details() (list []detail) {
+	add := func(label, text string) {
+		if text != "" {
+			list = append(list, detail{label, text})
 		}
-		list = append(list, text)
+	}
+	f := i.finding
+	if f == nil {
+		add("", i.reason)
+		add("the same in", firstOf(i.others, i.otherCount))
+		return list
+	}
+	add("", f.Message)
+	if c := f.Compare; c != nil {
+		add("expected", c.Expected)
+		add("actual", "  "+c.Actual)
+		add(byteMark, fmt.Sprintf("%s^ byte %d", strings.Repeat(" ", len("expected: ")+c.Mark), c.Differs))
+	}
+	if f.Verdict == Contradicted {
+		add("contradicted", "the provider itself accepted this request, so the rule is out of date; please report it")
+	} else {
+		add("fix", f.Fix)
+	}
+	add("at", f.Where())
+	add("also at", otherPlaces(f, i.morePlaces))
+	for _, g := range i.follows {
+		text := fmt.Sprintf("%s (%s) at %s", g.Check, g.Outcome(), g.At())
+		if g.Requirement != "ERR-001" || !strings.Contains(f.Message, "refused the request:") { // else it repeats those words
+			text += ": " + g.Message
+		}
+		add("so also", text)
+	}
+	if i.otherCount > 0 {
+		add("", fmt.Sprintf("similar in %d more: %s", i.otherCount, firstOf(i.others, i.otherCount)))
 	}
 	return list
-}
-
-// similarText counts and names the other cases.
-func (i issue) similarText() string {
-	if i.otherCount == 0 {
-		return ""
-	}
-	return fmt.Sprintf("similar in %d more: %s", i.otherCount, firstOf(i.others, i.otherCount))
 }
 
 // sorted returns the issues, the worst first.

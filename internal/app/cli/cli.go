@@ -199,6 +199,19 @@ func (f *Frame) HasColor() bool {
 	return f.StdoutIsTerminal() && f.Getenv("NO_COLOR") == "" && f.Getenv("TERM") != "dumb"
 }
 
+// Width is how many characters a line of Stdout has on the terminal of a person, 0 elsewhere.
+func (f *Frame) Width() int {
+	file, ok := f.givenOut.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 // IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	file, ok := stream.(*os.File)

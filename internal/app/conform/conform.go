@@ -87,9 +87,11 @@ func (a *app) printReport(asJSON bool, doc any, show func(*report.Terminal)) err
 
 // terminal shows reports to people on stdout.
 func (a *app) terminal() *report.Terminal {
+	t := report.NewTerminal(a.Stdout, false)
 	if a.HasColor() {
 		_, stdout, _ := a.ChildStreams() // the terminal itself, whose colours are asked for
-		return report.NewTerminal(stdout, true)
+		t = report.NewTerminal(stdout, true)
 	}
-	return report.NewTerminal(a.Stdout, false)
+	t.Width = a.Width()
+	return t
 }

@@ -23,7 +23,7 @@ import (
 // [report.Checked].
 type reportDocument interface {
 	WriteMarkdown(w io.Writer) error
-	WriteAnnotations(w io.Writer) error
+	WriteAnnotations(w io.Writer, elsewhere string) error
 }
 
 // reportWriters are the forms of a report, by the KIND of --report KIND=FILE.
@@ -31,7 +31,7 @@ var reportWriters = map[string]func(io.Writer, reportDocument) error{
 	"json":     func(w io.Writer, d reportDocument) error { return report.WriteJSON(w, d) },
 	"junit":    ofRun((*report.Run).WriteJUnit),
 	"markdown": func(w io.Writer, d reportDocument) error { return d.WriteMarkdown(w) },
-	githubKind: func(w io.Writer, d reportDocument) error { return d.WriteAnnotations(w) },
+	githubKind: func(w io.Writer, d reportDocument) error { return d.WriteAnnotations(w, "") },
 	ndjsonKind: ofRun((*report.Run).WriteJournal),
 }
 
@@ -76,6 +76,11 @@ func (a *app) parseReportFlags(list []string, asJSON bool) (reportFiles, error) 
 	for _, entry := range list {
 		kind, path, ok := strings.Cut(entry, "=")
 		file := reportFile{kind: kind, path: path, write: reportWriters[kind]}
+		if kind == githubKind {
+			file.write = func(w io.Writer, d reportDocument) error {
+				return d.WriteAnnotations(w, workflowFile(a.Getenv("GITHUB_WORKFLOW_REF")))
+			}
+		}
 		switch {
 		case !ok || path == "":
 			return nil, cli.Usage("--report: %q is not KIND=FILE; write for example json=report.json", entry)

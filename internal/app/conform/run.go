@@ -159,7 +159,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, ow
 		f.ingress = waysIn(subject)
 	}
 	about := subject.About()
-	about.Control = about.Level()
+	about.Control, about.File = about.Level(), f.agentFile()
 	sources := f.sourceNames(about)
 	prices, err := f.prices.read()
 	if err != nil {
@@ -178,6 +178,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, ow
 		return nil, err
 	}
 	defer schedule.closeJournal()
+	schedule.workdir = f.workdir
 	f.seed = schedule.runSeed()
 	options := f.harnessOptions(subject, func(_, total int) { bar.Step(total) })
 	if options.Tools, err = toolCommand(); err != nil {

@@ -108,6 +108,7 @@ func hasOneSourceEach(r *report.Run) bool {
 type schedule struct {
 	flags    scheduleFlags
 	setName  string
+	workdir  string
 	baseline []report.Excuse
 	file     *journalFile
 	known    report.Journal // what the report is made of
@@ -216,6 +217,7 @@ func (s *schedule) chooseRuns(plan harness.Plan) (func(string) int, error) {
 // keepCase keeps a case that ended.
 func (s *schedule) keepCase(run harness.CaseRun, results []report.Result) {
 	entry := report.JournalEntry{Case: run.Summary(results), Results: results, Hosts: run.Hosts()}
+	entry.Case.Line = ownLine(s.workdir, run.Evidence)
 	if entry.Results == nil {
 		entry.Results = []report.Result{}
 	}

@@ -14,7 +14,7 @@ func TestDuties(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) < 70 {
+	if len(all) < 110 {
 		t.Errorf("only %d duties", len(all))
 	}
 	if d := specs.FindDuty("GW-14"); d == nil || d.Level != specs.Agent || specs.SourceURL(d.Sources[1]) != "https://github.com/BerriAI/litellm/issues/39037" {

@@ -9,7 +9,7 @@ import (
 // Book is what the referee reads: the rules that need nothing but the request, and the words of
 // refusals.
 func Book() *rule.Book {
-	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(rules), Judge: judgeRequest, Members: Members, Words: refusalWords}
+	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(rules), Judge: judgeRequest, Members: Members, Words: refusalWords, JudgeReply: judgeReply}
 }
 
 func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/meerkat-go/conformance/specs"
@@ -30,8 +31,12 @@ type Exchange struct {
 	Status int
 	Header http.Header
 	Body   []byte
+	// Sent is the body as it came, with its Content-Encoding; nil if that is unknown.
+	Sent []byte
 	// Chunks are the pieces in which the body came; nil if that is unknown.
 	Chunks []Chunk
+	// WebSocket says that the events came as messages of a WebSocket, which have no names.
+	WebSocket bool
 	// SawAll says that no header was lost: the caller read the reply from a connection. What
 	// only a recording lacks is unknown, and no breach.
 	SawAll bool
@@ -125,8 +130,70 @@ func JudgeReply(x *Exchange) []*ReplyPass {
 		own.Reply = wire.ReadReply(own.Wire, own.Status, own.Body)
 	}
 	passes := JudgeReplies(transportRules, &own)
-	if b := Books()[own.Wire]; b != nil && b.JudgeReply != nil {
+	if b := Books()[own.Wire]; b != nil && b.JudgeReply != nil && (own.bringsReply() || own.Status >= http.StatusBadRequest) {
 		passes = append(passes, b.JudgeReply(&own)...)
 	}
 	return passes
+}
+
+// EndsWhole judges that a stream says that it is over: nothing else tells a client that it has the
+// whole reply.
+func EndsWhole(x *Exchange, p *Pass) {
+	if !x.IsStream() {
+		return
+	}
+	if p.Observe(); x.Reply.End == wire.Cut && !x.Cut {
+		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: len(x.Body)}, "the stream ends after %d events without %s and is not marked as cut",
+			len(x.Reply.Events), wires.Find(x.Wire).Ending.Words)
+	}
+}
+
+// NamesEvents judges that each event of a stream is named as its data are.
+func NamesEvents(x *Exchange, p *Pass) {
+	for i, e := range x.Reply.Events {
+		if e.JSON == nil || !x.IsStream() || x.WebSocket {
+			continue
+		}
+		switch t := e.Type(); {
+		case e.Name == "":
+			p.ReportAt(wire.Place{Event: i, Off: e.DataOff}, "the event %q has no name", Shorten(t))
+		case e.Name != t:
+			p.ReportAt(wire.Place{Event: i, Off: e.DataOff}, "event %q holds JSON of type %q", e.Name, t)
+		default:
+			p.Observe()
+		}
+	}
+}
+
+// SendsNoDone judges that a stream does not end as those of OpenAI's older API.
+func SendsNoDone(x *Exchange, p *Pass) {
+	for i, e := range x.Reply.Events {
+		if p.Observe(); strings.TrimSpace(e.Data) == Done {
+			p.ReportAt(wire.Place{Event: i, Off: e.DataOff}, "the stream holds %s", Done)
+		}
+	}
+}
+
+// Difference is an argument of a breach: two texts that should be equal. It prints where they differ.
+type Difference struct{ Was, Is string }
+
+// String shows a little of both texts around the first difference.
+func (d Difference) String() string {
+	at := 0
+	for at < min(len(d.Was), len(d.Is)) && d.Was[at] == d.Is[at] {
+		at++
+	}
+	around := func(s string) string { return strings.ToValidUTF8(s[max(0, at-12):min(len(s), at+12)], "") }
+	return fmt.Sprintf("differs from byte %d on: was %d bytes with %q there, is %d bytes with %q", at, len(d.Was), around(d.Was), len(d.Is), around(d.Is))
+}
+
+// Mask shows the ends of a token: enough to find it, too little to use it.
+func Mask(token string) string {
+	switch n := len(token); {
+	case n == 0:
+		return "(empty)"
+	case n < 20:
+		return token[:n/4] + "…"
+	}
+	return token[:6] + "…" + token[len(token)-4:]
 }

@@ -1,51 +1,316 @@
 package rule
 
 import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // transportRules judge how a reply is sent, whatever it says.
 var transportRules = []ReplyRule[*Exchange]{
 	{"SV-H1", "STR-001/content-type", contentTypeFits},
-	{"SV-H7", "STR-001/framing", textIsUTF8},
+	{"SV-H3", "STR-001/framing", eventsHoldJSON},
+	{"SV-H4", "STR-001/framing", eventsAreEnded},
+	{"SV-H7", "", textIsUTF8},
+	{"SV-H9", "", silenceIsBridged},
+	{"SV-H10", "ERR-003/empty", bodyIsThere},
+	{"SV-H10", "ERR-003/event", streamHasEvent},
+	{"SV-H10", "ERR-003/whole-document", documentIsWhole},
+	{"SV-H10", "ERR-003/provider-object", successIsReply},
+	{"SV-H14", "", requestIDIsThere},
+	{"SV-H17", "", encodingIsTrue},
+	{"SV-E4", "", rateLimitSaysWhen},
+	{"SV-E8", "", errorIsJSON},
+	{"SV-B7", "", countIsReal},
+	{"GW-19", "", keysStayBehind},
+}
+
+// shown is how much of a body a finding quotes.
+const shown = 24
+
+func quoted(body []byte) string {
+	return strings.ToValidUTF8(string(body[:min(len(body), shown)]), "")
 }
 
 // contentTypeFits: a client chooses its reader by the content type.
 func contentTypeFits(x *Exchange, p *Pass) {
-	if !x.IsStream() {
+	got, want := x.Header.Get("Content-Type"), "application/json"
+	switch {
+	case x.IsStream() && x.Reply.Form == wire.SSE:
+		want = "text/event-stream"
+	case x.Status != http.StatusOK || x.Reply.Doc == nil && !x.IsStream():
 		return
-	}
-	got := x.Header.Get("Content-Type")
-	want := "text/event-stream"
-	if x.Reply.Form == wire.Array {
-		want = "application/json"
 	}
 	if got == "" && !x.SawAll {
 		return
 	}
-	p.Observe()
-	if !strings.HasPrefix(strings.ToLower(got), want) {
-		p.ReportAt(HeaderPlace("content-type"), "stream is sent as %q, not as %s", got, want)
+	media, _, _ := strings.Cut(strings.ToLower(got), ";")
+	fits := strings.HasPrefix(media, want) || want == "application/json" && strings.HasSuffix(strings.TrimSpace(media), "+json")
+	if p.Observe(); !fits {
+		p.ReportAt(HeaderPlace("content-type"), "%s is sent as %q, not as %s", formName(x), got, want)
 	}
 }
 
+func formName(x *Exchange) string {
+	if x.IsStream() {
+		return "stream"
+	}
+	return "document"
+}
+
+// eventsHoldJSON: every line is one of server-sent events, and every event holds JSON. [DONE] has a
+// duty of its own.
+func eventsHoldJSON(x *Exchange, p *Pass) {
+	if !x.IsStream() {
+		return
+	}
+	for _, off := range x.Reply.BadLines {
+		if x.Cut && !bytes.ContainsAny(x.Body[off:], "\r\n") {
+			continue // the cut went through the name of a field
+		}
+		p.ReportAt(wire.Place{Event: -1, Off: off}, "line is not a field, comment or blank line of an event stream")
+	}
+	for i, e := range x.Reply.Events {
+		if p.Observe(); !e.Unterminated && e.JSON == nil && e.Data != Done {
+			p.ReportAt(wire.Place{Event: i, Off: e.DataOff}, "data of the event is not JSON")
+		}
+	}
+}
+
+// Done is the word that ends streams of OpenAI's older API.
+const Done = "[DONE]"
+
+func eventsAreEnded(x *Exchange, p *Pass) {
+	if last := len(x.Reply.Events) - 1; x.IsStream() && last >= 0 {
+		if e := &x.Reply.Events[last]; e.Unterminated && !x.Cut {
+			p.ReportAt(wire.Place{Event: last, Off: e.DataOff}, "the last event is not ended by a blank line, so a client drops it")
+		}
+	}
+}
+
+// textIsUTF8: also U+FFFD shows that somebody cut a character, unless the client sent it.
 func textIsUTF8(x *Exchange, p *Pass) {
-	if len(x.Body) == 0 {
+	if len(x.Body) == 0 || x.Sent != nil && looksCompressed(x.Body) {
 		return
 	}
-	if p.Observe(); utf8.Valid(x.Body) {
-		return
-	}
+	p.Observe()
 	off := 0
 	for off < len(x.Body) {
 		r, size := utf8.DecodeRune(x.Body[off:])
-		if r == utf8.RuneError && size == 1 {
-			break
+		if r == utf8.RuneError && size == 1 && utf8.FullRune(x.Body[off:]) {
+			p.ReportAt(wire.Place{Event: -1, Off: off}, "byte %d is not UTF-8", off)
+			return
 		}
 		off += size
 	}
-	p.ReportAt(wire.Place{Event: -1, Off: off}, "the bytes from %d on are not UTF-8", off)
+	const replacement = "\uFFFD"
+	if i := bytes.Index(x.Body, []byte(replacement)); i >= 0 && !bytes.Contains(x.Request, []byte(replacement)) {
+		p.ReportAt(wire.Place{Event: -1, Off: i}, "text holds U+FFFD in place of a character")
+	}
+}
+
+// longSilence is after what time without data Claude Code warns its user.
+const longSilence = 20 * time.Second
+
+func silenceIsBridged(x *Exchange, p *Pass) {
+	for i := 1; i < len(x.Chunks) && x.IsStream(); i++ {
+		if p.Observe(); x.Chunks[i].At-x.Chunks[i-1].At > longSilence {
+			p.ReportAt(wire.Place{Event: -1, Off: -1}, "the stream is silent for %d seconds", (x.Chunks[i].At-x.Chunks[i-1].At)/time.Second)
+			return
+		}
+	}
+}
+
+// succeeds reports whether the reply claims to answer a request for a reply of the model.
+func (x *Exchange) succeeds() bool {
+	return x.asksModel() && x.Status >= 200 && x.Status < 300 && x.Body != nil && !x.Cut
+}
+
+// asksModel reports whether the request asks for a reply of the model; one that is unknown does.
+func (x *Exchange) asksModel() bool {
+	return x.Asked.Op == wire.Generate || x.URL == ""
+}
+
+// bringsReply reports whether the path leads to a reply of the model, made now or kept.
+func (x *Exchange) bringsReply() bool { return x.asksModel() || x.operation() == wires.Stored }
+
+// operation returns what the path of the request asks for.
+func (x *Exchange) operation() wires.Operation {
+	u, err := url.Parse(x.URL)
+	if w := wires.Find(x.Wire); err == nil && w != nil {
+		if route := w.RouteOf(u.Path); route != nil {
+			return route.Operation
+		}
+	}
+	return ""
+}
+
+func isBlank(body []byte) bool { return len(bytes.TrimSpace(body)) == 0 }
+
+// wholeBody is the place of a breach by a body as a whole.
+var wholeBody = wire.Place{Event: -1}
+
+func bodyIsThere(x *Exchange, p *Pass) {
+	if !x.succeeds() {
+		return
+	}
+	if p.Observe(); isBlank(x.Body) {
+		p.ReportAt(wholeBody, "status %d with an empty body", x.Status)
+	}
+}
+
+// streamHasEvent: a request for a stream is answered by at least one event that can be read, or by
+// a document.
+func streamHasEvent(x *Exchange, p *Pass) {
+	if !x.succeeds() || !x.Asked.WantsStream || isBlank(x.Body) || x.Reply.Doc != nil {
+		return
+	}
+	p.Observe()
+	isRead := func(e wire.StreamEvent) bool { return e.JSON != nil }
+	if x.Reply.Form != wire.Document && !slices.ContainsFunc(x.Reply.Events, isRead) { // a document may have been cut
+		p.ReportAt(wholeBody, "a stream was asked for, and the body of %d bytes holds no event that can be read: it begins with %q",
+			len(x.Body), quoted(x.Body))
+	}
+}
+
+func documentIsWhole(x *Exchange, p *Pass) {
+	if !x.succeeds() || x.Reply.Form != wire.Document {
+		return
+	}
+	if p.Observe(); x.Reply.Doc == nil {
+		p.ReportAt(wire.Place{Event: -1, Off: len(x.Body)},
+			"the JSON document of %d bytes is not whole, and the recording does not say that it was cut", len(x.Body))
+	}
+}
+
+// successIsReply: a body with a status of success is a reply of the provider.
+func successIsReply(x *Exchange, p *Pass) {
+	w := wires.Find(x.Wire)
+	if !x.succeeds() || w == nil {
+		return
+	}
+	doc := x.Reply.Doc
+	switch {
+	case doc != nil && x.Reply.Form == wire.Document:
+		p.Observe()
+		if !doc.Get("error").Null() && doc.Any("content", "output", "candidates") == nil {
+			p.ReportAt(wholeBody, "status %d with an error in place of a reply: %q", x.Status, Shorten(errorWords(x)))
+		} else if x.Reply.End == wire.Cut {
+			p.ReportAt(wholeBody, "status %d with a document that is not a reply of %s: it has no %s", x.Status, w.Vendor, w.ReplyMember)
+		}
+	case x.Reply.Form == wire.Array && w.Ending.IsWholeArray == nil:
+		p.Observe()
+		p.ReportAt(wholeBody, "status %d with an array, which is not a reply of %s", x.Status, w.Vendor)
+	case !x.Asked.WantsStream && x.Reply.Form == wire.Other && !isBlank(x.Body):
+		p.Observe()
+		p.ReportAt(wholeBody, "status %d with a body that is not JSON: it begins with %q", x.Status, quoted(x.Body))
+	}
+}
+
+// errorWords is what an error says, in whatever form.
+func errorWords(x *Exchange) string {
+	doc := x.Reply.Doc
+	for _, n := range []*tree.Node{x.Reply.Err.Get("message"), doc.Get("message"), x.Reply.Err, doc.Get("detail"), doc.Get("title")} {
+		if s := n.Text(); s != "" {
+			return s
+		}
+	}
+	return quoted(x.Body)
+}
+
+// requestIDs are the headers by which servers name a request.
+var requestIDs = []string{"Request-Id", "X-Request-Id"}
+
+func requestIDIsThere(x *Exchange, p *Pass) {
+	if w := wires.Find(x.Wire); !x.SawAll || x.Status == 0 || w.Has(wires.Contents) {
+		return // Gemini's bodies hold responseId
+	}
+	if p.Observe(); !slices.ContainsFunc(requestIDs, func(name string) bool { return x.Header.Get(name) != "" }) {
+		p.ReportAt(HeaderPlace("request-id"), "the answer has no request id")
+	}
+}
+
+func looksCompressed(body []byte) bool {
+	return bytes.HasPrefix(body, []byte("\x1f\x8b")) || bytes.HasPrefix(body, []byte("\x28\xb5\x2f\xfd"))
+}
+
+// encodingIsTrue: gzip and zstd begin with bytes of their own; other encodings are not judged.
+func encodingIsTrue(x *Exchange, p *Pass) {
+	if len(x.Sent) == 0 {
+		return
+	}
+	p.Observe()
+	switch coding := strings.ToLower(strings.TrimSpace(x.Header.Get("Content-Encoding"))); {
+	case (coding == "gzip" || coding == "zstd") && !looksCompressed(x.Sent):
+		p.ReportAt(HeaderPlace("content-encoding"), "content-encoding says %s, and the body is not compressed", coding)
+	case coding == "" && looksCompressed(x.Sent):
+		p.ReportAt(HeaderPlace("content-encoding"), "the body is compressed, and no content-encoding says so")
+	}
+}
+
+func rateLimitSaysWhen(x *Exchange, p *Pass) {
+	if x.Status != http.StatusTooManyRequests || !x.SawAll {
+		return
+	}
+	for _, name := range []string{"Retry-After", "Retry-After-Ms", "X-Should-Retry"} {
+		if x.Header.Get(name) != "" {
+			p.Observe()
+			return
+		}
+	}
+	if bytes.Contains(x.Body, []byte("RetryInfo")) || bytes.Contains(x.Body, []byte("insufficient_quota")) {
+		p.Observe()
+		return // Gemini says it in the body, and waiting does not help against a spent quota
+	}
+	p.ReportAt(HeaderPlace("retry-after"), "status 429 without retry-after")
+}
+
+func errorIsJSON(x *Exchange, p *Pass) {
+	if x.Status < 400 || x.Body == nil || x.Cut {
+		return
+	}
+	if p.Observe(); x.Reply.Doc == nil && !isBlank(x.Body) {
+		p.ReportAt(wholeBody, "the error with status %d is not JSON: it begins with %q", x.Status, quoted(x.Body))
+	}
+}
+
+// countIsReal: no prompt has 0 tokens.
+func countIsReal(x *Exchange, p *Pass) {
+	if x.operation() != wires.Count || x.Status != http.StatusOK {
+		return
+	}
+	counted := x.Reply.Doc.Any("input_tokens", "totalTokens", "total_tokens")
+	if p.Observe(); counted == nil || !counted.Is(tree.Number) || counted.Int() == 0 {
+		p.ReportAt(x.At(-1, counted, "input_tokens"), "the prompt is counted as %s tokens", valueOrNone(counted))
+	}
+}
+
+func valueOrNone(n *tree.Node) string {
+	if n == nil {
+		return "no"
+	}
+	return Shorten(n.Raw())
+}
+
+// keysStayBehind: no header of a reply holds a key.
+func keysStayBehind(x *Exchange, p *Pass) {
+	for _, w := range wires.All() {
+		for _, name := range append(w.Credentials.Others, w.Credentials.Header, "Api-Key", "Proxy-Authorization") {
+			if x.Header.Get(name) != "" {
+				p.ReportAt(HeaderPlace(strings.ToLower(name)), "the reply brings the header %s, in which keys travel", strings.ToLower(name))
+				return
+			}
+		}
+	}
+	if len(x.Header) > 0 {
+		p.Observe()
+	}
 }

@@ -1,0 +1,221 @@
+package gemini
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
+)
+
+// sentReply is a reply as the rules of replies read it: the chunks of a stream, or one document.
+type sentReply struct {
+	*rule.Exchange
+	chunks []replyChunk
+}
+
+// replyChunk is one part of the reply. Its event is -1 for a document.
+type replyChunk struct {
+	event int
+	node  *tree.Node
+}
+
+var replyRules = []rule.ReplyRule[*sentReply]{
+	{Duty: "SV-H2", Run: eventsHaveNoName},
+	{Duty: "SV-H5", Run: oneDataLine},
+	{Duty: "SV-H6", Run: func(a *sentReply, p *rule.Pass) { rule.SendsNoDone(a.Exchange, p) }},
+	{Duty: "SV-G1", Run: streamIsEvents},
+	{Duty: "SV-G3", Aspect: "STR-002/terminal", Run: func(a *sentReply, p *rule.Pass) { rule.EndsWhole(a.Exchange, p) }},
+	{Duty: "SV-G4", Run: callsAreWhole},
+	{Duty: "SV-G5", Aspect: "STR-005/grammar", Run: signaturesAreBase64},
+	{Duty: "SV-G5", Run: firstCallIsSigned},
+	{Duty: "SV-G7", Run: usageIsThere},
+	{Duty: "SV-G8", Aspect: "STR-005/grammar", Run: oneResponse},
+	{Duty: "SV-G9", Run: blockedHasNoCandidates},
+	{Duty: "SV-G10", Run: errorIsWhole},
+}
+
+func judgeReply(x *rule.Exchange) []*rule.ReplyPass {
+	a := &sentReply{Exchange: x}
+	for i, e := range x.Reply.Events {
+		if e.JSON != nil && x.IsStream() {
+			a.chunks = append(a.chunks, replyChunk{i, e.JSON})
+		}
+	}
+	if doc := x.Reply.Doc; !x.IsStream() && x.Status == http.StatusOK && doc.Is(tree.Object) && wire.ErrorOf(doc).Null() {
+		a.chunks = []replyChunk{{-1, doc}}
+	}
+	return rule.JudgeReplies(replyRules, a)
+}
+
+func (a *sentReply) place(c replyChunk) wire.Place {
+	if c.event < 0 {
+		return wire.Place{Event: -1}
+	}
+	return wire.Place{Event: c.event, Off: a.Reply.Events[c.event].DataOff}
+}
+
+// eachPart visits the parts of the first candidate, in their order.
+func (a *sentReply) eachPart(visit func(c replyChunk, part *tree.Node)) {
+	for _, c := range a.chunks {
+		for _, candidate := range c.node.Get("candidates").List() {
+			for _, part := range candidate.Get("content").Get("parts").List() {
+				visit(c, part)
+			}
+			break
+		}
+	}
+}
+
+func eventsHaveNoName(a *sentReply, p *rule.Pass) {
+	for i, e := range a.Reply.Events {
+		if p.Observe(); e.Name != "" {
+			p.ReportAt(wire.Place{Event: i, Off: e.DataOff}, "the event has the name %q", rule.Shorten(e.Name))
+		}
+	}
+}
+
+func oneDataLine(a *sentReply, p *rule.Pass) {
+	for i, e := range a.Reply.Events {
+		if a.Reply.Form != wire.SSE {
+			return
+		}
+		p.Observe()
+		block := string(a.Body[e.Off:min(e.End, len(a.Body))])
+		if i == 0 {
+			block = strings.TrimPrefix(block, "\xEF\xBB\xBF")
+		}
+		if !strings.HasPrefix(block, "data:") || strings.Contains(e.Data, "\n") {
+			p.ReportAt(wire.Place{Event: i, Off: e.Off}, "the event is not one data line: it begins with %q", rule.Shorten(block))
+		}
+	}
+}
+
+func streamIsEvents(a *sentReply, p *rule.Pass) {
+	if !strings.Contains(a.URL, "alt=sse") || a.Status != http.StatusOK || len(a.Body) == 0 {
+		return
+	}
+	if p.Observe(); a.Reply.Form == wire.Document || a.Reply.Form == wire.Array {
+		p.ReportAt(wire.Place{Event: -1}, "a stream of events was asked for, and the body is JSON")
+	}
+}
+
+func callsAreWhole(a *sentReply, p *rule.Pass) {
+	a.eachPart(func(c replyChunk, part *tree.Node) {
+		call := part.Any("functionCall", "function_call")
+		if call == nil || call.Any("willContinue", "will_continue", "partialArgs", "partial_args") != nil {
+			return
+		}
+		p.Observe()
+		args := call.Get("args")
+		switch {
+		case call.Get("name").Text() == "" && len(call.Names()) > 0: // an empty call ends one that came in pieces
+			p.ReportAt(a.At(c.event, call, "functionCall.name"), "a call has no name")
+		case !args.Null() && !args.Is(tree.Object):
+			p.ReportAt(a.At(c.event, args, "functionCall.args"), "the arguments of a call are %s, not an object", rule.Shorten(args.Raw()))
+		}
+	})
+}
+
+func signaturesAreBase64(a *sentReply, p *rule.Pass) {
+	a.eachPart(func(c replyChunk, part *tree.Node) {
+		if seal := part.Any("thoughtSignature", "thought_signature"); seal != nil {
+			if p.Observe(); !tree.IsBase64(seal.Text()) {
+				p.ReportAt(a.place(c), "signature %s is not base64", rule.Mask(seal.Text()))
+			}
+		}
+		if call := part.Any("functionCall", "function_call"); call.Any("thoughtSignature", "thought_signature") != nil {
+			p.ReportAt(a.place(c), "the signature stands inside the call, not beside it")
+		}
+	})
+}
+
+// firstCallIsSigned: models from the third on want the signature of the first call of a step back.
+func firstCallIsSigned(a *sentReply, p *rule.Pass) {
+	model := specs.ParseModel(a.Reply.Model)
+	if model.Family != "gemini" || model.IsBefore(3, 0) || a.Reply.End != wire.Complete {
+		return
+	}
+	isFirst, signed := true, false
+	a.eachPart(func(c replyChunk, part *tree.Node) {
+		signed = signed || part.Any("thoughtSignature", "thought_signature") != nil
+		if part.Any("functionCall", "function_call") == nil || !isFirst {
+			return
+		}
+		isFirst = false
+		if p.Observe(); !signed {
+			p.ReportAt(a.place(c), "the first call of the step has no thoughtSignature")
+		}
+	})
+}
+
+// usageIsThere: a whole reply says what the prompt cost. Replies of 2024, which name no model
+// version, may not.
+func usageIsThere(a *sentReply, p *rule.Pass) {
+	if a.Reply.End != wire.Complete || a.Cut || len(a.chunks) == 0 || a.Reply.Model == "" {
+		return
+	}
+	p.Observe()
+	for _, c := range a.chunks {
+		blocked := c.node.Any("promptFeedback", "prompt_feedback") != nil
+		if blocked || c.node.Any("usageMetadata", "usage_metadata").Any("promptTokenCount", "prompt_token_count").Is(tree.Number) {
+			return
+		}
+	}
+	end := a.chunks[len(a.chunks)-1]
+	p.ReportAt(a.At(end.event, end.node, "usageMetadata"), "the reply has no usageMetadata with promptTokenCount")
+}
+
+// oneResponse: every chunk is a reply or an error, and all are of one reply of the model.
+func oneResponse(a *sentReply, p *rule.Pass) {
+	id := ""
+	for _, c := range a.chunks {
+		if c.event < 0 {
+			return
+		}
+		p.Observe()
+		if !c.node.Is(tree.Object) {
+			p.ReportAt(a.place(c), "chunk is not an object")
+		}
+		got := c.node.Any("responseId", "response_id").Text()
+		if id != "" && got != "" && got != id {
+			p.ReportAt(a.place(c), "responseId changes from %s to %s inside one stream", rule.Mask(id), rule.Mask(got))
+		}
+		if got != "" {
+			id = got
+		}
+		for _, candidate := range c.node.Get("candidates").List() {
+			if role := candidate.Get("content").Get("role"); role != nil && role.Text() != "model" {
+				p.ReportAt(a.place(c), "candidate has role %q, not model", role.Text())
+			}
+		}
+	}
+}
+
+func blockedHasNoCandidates(a *sentReply, p *rule.Pass) {
+	for _, c := range a.chunks {
+		reason := c.node.Any("promptFeedback", "prompt_feedback").Any("blockReason", "block_reason")
+		if reason.Null() {
+			continue
+		}
+		if p.Observe(); len(c.node.Get("candidates").List()) > 0 {
+			p.ReportAt(a.At(c.event, reason, "promptFeedback.blockReason"), "the prompt is blocked, and candidates sentReply it")
+		}
+	}
+}
+
+// errorIsWhole: an error has its three members, alone or in a list.
+func errorIsWhole(a *sentReply, p *rule.Pass) {
+	failure := a.Reply.Err
+	if failure.Null() || a.Reply.End != wire.Refused && a.Reply.End != wire.Failed {
+		if a.Status >= http.StatusBadRequest && a.Reply.Doc != nil {
+			p.ReportAt(wire.Place{Event: -1}, "the error with status %d is not {\"error\":{\"code\",\"message\",\"status\"}}: %s", a.Status, rule.Shorten(a.Reply.Doc.Raw()))
+		}
+		return
+	}
+	if p.Observe(); !failure.Get("code").Is(tree.Number) || failure.Get("message").Text() == "" || failure.Get("status").Text() == "" {
+		p.ReportAt(wire.Place{Event: -1, Path: "error"}, "the error with status %d is not {\"error\":{\"code\",\"message\",\"status\"}}: %s", a.Status, rule.Shorten(failure.Raw()))
+	}
+}

@@ -1,0 +1,694 @@
+package openai
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
+)
+
+// sentReply is a reply as the rules of replies read it.
+type sentReply struct {
+	*rule.Exchange
+	events  []wire.StreamEvent
+	resumed bool // the stream goes on with an earlier one
+	created int  // the event response.created, -1 for none
+	ends    []int
+	items   []*sentItem // in the order of their first events
+	byIndex map[int]*sentItem
+	// response is that of the last event, or the document; at is its event, -1 for a document.
+	response *tree.Node
+	at       int
+}
+
+// sentItem is one item of the output. added, done and the others are events, -1 for none.
+type sentItem struct {
+	index, first, added, done int
+	start, end                *tree.Node
+	final                     *tree.Node // in the completed response
+	strays                    []int      // events before added or after done
+	ids                       []int      // events with an item_id
+	parts                     map[string]*sentPart
+	order                     []string
+}
+
+// sentPart is a text, an arguments string or another value that comes in pieces.
+type sentPart struct {
+	stem                 string
+	opened, done, closed int
+	deltas               int
+	first                int
+	text                 strings.Builder
+	whole, closing       *tree.Node
+}
+
+var replyRules = []rule.ReplyRule[*sentReply]{
+	{Duty: "SV-H2", Aspect: "STR-004/grammar", Run: func(a *sentReply, p *rule.Pass) { rule.NamesEvents(a.Exchange, p) }},
+	{Duty: "SV-O1", Aspect: "STR-004/grammar", Run: createdComesFirst},
+	{Duty: "SV-O1", Run: createdIsWhole},
+	{Duty: "SV-O2", Aspect: "STR-004/grammar", Run: sequenceCounts},
+	{Duty: "SV-O3", Aspect: "STR-004/grammar", Run: itemsAreAdded},
+	{Duty: "SV-O3", Run: startsAreWhole},
+	{Duty: "SV-O4", Run: partsOpenAndClose},
+	{Duty: "SV-O5", Aspect: "STR-006/deltas", Run: func(a *sentReply, p *rule.Pass) { a.compareDeltas(p, false) }},
+	{Duty: "SV-O5", Run: textsAgree},
+	{Duty: "SV-O6", Run: itemIDsStay},
+	{Duty: "SV-O7", Run: callIDsStay},
+	{Duty: "SV-O8", Aspect: "STR-006/deltas", Run: func(a *sentReply, p *rule.Pass) { a.compareDeltas(p, true) }},
+	{Duty: "SV-O8", Run: argumentsAgree},
+	{Duty: "SV-O9", Aspect: "STR-004/grammar", Run: itemsAreDone},
+	{Duty: "SV-O10", Aspect: "STR-004/grammar", Run: endsOnce},
+	{Duty: "SV-O10", Aspect: "STR-002/terminal", Run: func(a *sentReply, p *rule.Pass) { rule.EndsWhole(a.Exchange, p) }},
+	{Duty: "SV-O11", Run: completedIsWhole},
+	{Duty: "SV-O12", Run: usageAddsUp},
+	{Duty: "SV-O13", Run: incompleteSaysWhy},
+	{Duty: "SV-O14", Run: failureSaysWhy},
+	{Duty: "SV-O15", Run: errorsStandAlone},
+	{Duty: "SV-O16", Run: reasoningIsWhole},
+	{Duty: "SV-O17", Run: customToolsAreCalled},
+	{Duty: "SV-O21", Run: documentIsResponse},
+	{Duty: "SV-E3", Run: envelopeFits},
+}
+
+func judgeReply(x *rule.Exchange) []*rule.ReplyPass {
+	return rule.JudgeReplies(replyRules, readSent(x))
+}
+
+// deltaParts maps the stem of delta and done events to the field that done has.
+var deltaParts = map[string]string{
+	"response.output_text": "text", "response.refusal": "refusal",
+	"response.reasoning_summary_text": "text", "response.reasoning_text": "text",
+	"response.function_call_arguments": "arguments", "response.custom_tool_call_input": "input",
+	"response.mcp_call_arguments": "arguments", "response.code_interpreter_call_code": "code",
+}
+
+// openers maps the stem of the events that open and close a part to the stems inside it.
+var openers = map[string][]string{
+	"response.content_part":           {"response.output_text", "response.refusal", "response.reasoning_text"},
+	"response.reasoning_summary_part": {"response.reasoning_summary_text"},
+}
+
+// isArgument reports whether a part belongs to a call, not to a text.
+func isArgument(stem string) bool { return deltaParts[stem] != "text" && deltaParts[stem] != "refusal" }
+
+// readSent reads a reply once for all rules.
+func readSent(x *rule.Exchange) *sentReply {
+	a := &sentReply{Exchange: x, created: -1, at: -1, byIndex: map[int]*sentItem{}, resumed: strings.Contains(x.URL, "starting_after=")}
+	if !x.IsStream() {
+		if x.Status == http.StatusOK && x.Reply.Doc.Get("output").Is(tree.Array) {
+			a.response = x.Reply.Doc
+			for i, n := range a.response.Get("output").List() {
+				a.items = append(a.items, &sentItem{index: i, first: -1, added: -1, done: -1, end: n, final: n})
+			}
+		}
+		return a
+	}
+	a.events = x.Reply.Events
+	for i, e := range a.events {
+		switch t := e.Type(); t {
+		case "response.created":
+			a.created = i
+		case "response.completed", "response.incomplete", "response.failed":
+			a.ends, a.response, a.at = append(a.ends, i), e.JSON.Get("response"), i
+		case "error":
+			a.ends = append(a.ends, i)
+		default:
+			a.readItemEvent(i, t, e.JSON)
+		}
+	}
+	for i, n := range a.response.Get("output").List() {
+		if it := a.byIndex[i]; it != nil {
+			it.final = n
+		}
+	}
+	return a
+}
+
+func (a *sentReply) readItemEvent(i int, t string, ev *tree.Node) {
+	n := ev.Get("output_index")
+	stem := t[:max(0, strings.LastIndexByte(t, '.'))]
+	field, isPart := deltaParts[stem]
+	_, isOpener := openers[stem]
+	if n == nil || !isPart && !isOpener && stem != "response.output_item" {
+		return // types that nobody knows may stand anywhere
+	}
+	it := a.byIndex[n.Int()]
+	if it == nil {
+		it = &sentItem{index: n.Int(), first: i, added: -1, done: -1, parts: map[string]*sentPart{}}
+		a.byIndex[it.index], a.items = it, append(a.items, it)
+	}
+	switch t {
+	case "response.output_item.added":
+		it.added, it.start = i, ev.Get("item")
+		return
+	case "response.output_item.done":
+		it.done, it.end = i, ev.Get("item")
+		return
+	}
+	if it.added < 0 || it.done >= 0 {
+		it.strays = append(it.strays, i)
+	}
+	if ev.Get("item_id") != nil {
+		it.ids = append(it.ids, i)
+	}
+	key := ev.Any("content_index", "summary_index").Raw()
+	kinds := []string{stem}
+	if isOpener {
+		kinds = openers[stem]
+	}
+	for _, kind := range kinds {
+		name := kind + " " + key
+		part := it.parts[name]
+		if part == nil && (!isOpener || isKindOf(kind, ev.Get("part"))) {
+			part = &sentPart{stem: kind, opened: -1, done: -1, closed: -1, first: i}
+			it.parts[name], it.order = part, append(it.order, name)
+		}
+		if part == nil {
+			continue
+		}
+		switch verb := t[len(stem):]; {
+		case isOpener && verb == ".added":
+			part.opened = i
+		case isOpener && verb == ".done":
+			part.closed, part.closing = i, ev.Get("part").Any("text", "refusal")
+		case verb == ".delta":
+			part.deltas++
+			part.text.WriteString(ev.Get("delta").Text())
+		case ev.Get(field) != nil:
+			part.done, part.whole = i, ev.Get(field)
+		}
+	}
+}
+
+// isKindOf reports whether a part that opens is of the kind of the events with a stem.
+func isKindOf(stem string, part *tree.Node) bool {
+	switch part.Get("type").Text() {
+	case "refusal":
+		return stem == "response.refusal"
+	case "reasoning_text":
+		return stem == "response.reasoning_text"
+	case "summary_text":
+		return stem == "response.reasoning_summary_text"
+	}
+	return stem == "response.output_text"
+}
+
+func (a *sentReply) place(i int) wire.Place {
+	if i < 0 {
+		return wire.Place{Event: -1}
+	}
+	return wire.Place{Event: i, Off: a.events[i].DataOff}
+}
+
+// itemPlace is where an item ends, else where it begins.
+func (a *sentReply) itemPlace(it *sentItem) wire.Place {
+	if it.first < 0 {
+		return a.At(-1, it.end, fmt.Sprintf("output[%d]", it.index))
+	}
+	return a.place(max(it.first, it.done))
+}
+
+func (a *sentReply) endType() string {
+	if len(a.ends) == 0 {
+		return ""
+	}
+	return a.events[a.ends[len(a.ends)-1]].Type()
+}
+
+// completes reports whether the reply is whole and the model said all of it.
+func (a *sentReply) completes() bool {
+	return !a.resumed && !a.Cut && (a.at >= 0 && a.endType() == "response.completed" || a.at < 0 && a.response.Get("status").Text() == "completed")
+}
+
+func createdComesFirst(a *sentReply, p *rule.Pass) {
+	if len(a.events) == 0 || a.events[0].JSON == nil {
+		return
+	}
+	p.Observe()
+	if t := a.events[0].Type(); strings.HasPrefix(t, "response.") && t != "response.created" && t != "response.queued" && !a.resumed {
+		p.ReportAt(a.place(0), "the stream starts with %s, not with response.created", t)
+	}
+}
+
+// needed is a member that clients read without looking whether it is there.
+type needed struct {
+	name string
+	kind tree.Kind
+}
+
+func (a *sentReply) checkMembers(p *rule.Pass, what string, event int, n *tree.Node, path string, members ...needed) {
+	for _, m := range members {
+		if v := n.Get(m.name); !v.Is(m.kind) || v.Is(tree.String) && v.Text() == "" {
+			p.ReportAt(a.At(event, n, strings.TrimPrefix(path+"."+m.name, ".")), "%s has no %s", what, m.name)
+		}
+	}
+}
+
+func createdIsWhole(a *sentReply, p *rule.Pass) {
+	if a.created < 0 {
+		return
+	}
+	p.Observe()
+	response := a.events[a.created].JSON.Get("response")
+	a.checkMembers(p, "response.created", a.created, response, "response",
+		needed{"id", tree.String}, needed{"created_at", tree.Number}, needed{"model", tree.String}, needed{"output", tree.Array})
+}
+
+// sequenceCounts: old recordings have no numbers at all.
+func sequenceCounts(a *sentReply, p *rule.Pass) {
+	last := -1
+	for i, e := range a.events {
+		n := e.JSON.Get("sequence_number")
+		switch {
+		case e.JSON == nil:
+		case n == nil && (a.SawAll || last >= 0):
+			p.ReportAt(a.place(i), "%s has no sequence_number", e.Type())
+		case n == nil:
+			p.Observe()
+		default:
+			if p.Observe(); last >= 0 && n.Int() != last+1 {
+				p.ReportAt(a.place(i), "sequence_number %d follows %d", n.Int(), last)
+			}
+			last = n.Int()
+		}
+	}
+}
+
+func itemsAreAdded(a *sentReply, p *rule.Pass) {
+	if a.resumed {
+		return
+	}
+	for _, it := range a.items {
+		p.Observe()
+		for _, i := range it.strays {
+			state := "which was not added"
+			if it.added >= 0 && it.done >= 0 && i > it.done {
+				state = "which is done"
+			}
+			p.ReportAt(a.place(i), "%s for item %d, %s", a.events[i].Type(), it.index, state)
+		}
+		if it.first == it.done && it.done >= 0 {
+			p.ReportAt(a.place(it.done), "item %d is done and was never added", it.index)
+		}
+	}
+}
+
+// startsAreWhole: what clients open an item with.
+func startsAreWhole(a *sentReply, p *rule.Pass) {
+	for _, it := range a.items {
+		if it.added < 0 {
+			continue
+		}
+		p.Observe()
+		switch t := it.start.Get("type").Text(); t {
+		case "message":
+			a.checkMembers(p, "the start of a message", it.added, it.start, "item", needed{"role", tree.String})
+		case "function_call":
+			a.checkMembers(p, "the start of a call", it.added, it.start, "item", needed{"name", tree.String}, needed{"call_id", tree.String})
+			if args := it.start.Get("arguments"); args.Text() != "" && it.argumentDeltas() > 0 {
+				p.ReportAt(a.At(it.added, args, "item.arguments"), "the start of a call has arguments already, and deltas follow")
+			}
+		case "":
+			p.ReportAt(a.place(it.added), "the start of item %d has no type", it.index)
+		}
+	}
+}
+
+func (it *sentItem) argumentDeltas() (n int) {
+	for _, part := range it.parts {
+		if isArgument(part.stem) {
+			n += part.deltas
+		}
+	}
+	return n
+}
+
+// partsOpenAndClose: content_part.added, deltas, text.done, content_part.done.
+func partsOpenAndClose(a *sentReply, p *rule.Pass) {
+	if a.resumed {
+		return
+	}
+	for _, it := range a.items {
+		for _, name := range it.order {
+			part := it.parts[name]
+			if isArgument(part.stem) {
+				if p.Observe(); part.done < 0 && it.done >= 0 {
+					p.ReportAt(a.place(part.first), "%s.done is missing for item %d", part.stem, it.index)
+				}
+				continue
+			}
+			p.Observe()
+			isOver := it.done >= 0 && it.end.Get("status").Text() != "incomplete"
+			switch {
+			case part.opened < 0 || part.opened > part.first:
+				p.ReportAt(a.place(part.first), "%s for item %d comes before its part was added", a.events[part.first].Type(), it.index)
+			case isOver && part.done < 0:
+				p.ReportAt(a.place(it.done), "item %d is done without %s.done", it.index, part.stem)
+			case isOver && part.closed < 0:
+				p.ReportAt(a.place(it.done), "item %d is done while a part of it is open", it.index)
+			case isOver && (part.done > part.closed || part.closed > it.done):
+				p.ReportAt(a.place(part.closed), "the part of item %d closes out of order", it.index)
+			}
+		}
+		if it.end.Get("type").Text() == "message" && len(it.order) == 0 && it.done >= 0 && len(it.end.Get("content").List()) > 0 {
+			p.ReportAt(a.place(it.done), "message %d is done, and none of its parts was added", it.index)
+		}
+	}
+}
+
+// compareDeltas judges that what the deltas of a part add up to is what its end says.
+func (a *sentReply) compareDeltas(p *rule.Pass, arguments bool) {
+	if a.resumed {
+		return
+	}
+	for _, it := range a.items {
+		for _, name := range it.order {
+			part := it.parts[name]
+			if isArgument(part.stem) != arguments || part.done < 0 {
+				continue
+			}
+			p.Observe()
+			sum, whole := part.text.String(), part.whole.Text()
+			if sum != whole && !(part.stem == "response.reasoning_summary_text" && isRestart(sum, whole)) {
+				p.ReportAt(a.place(part.done), "%s is not what its deltas add up to: it %s", a.events[part.done].Type(), rule.Difference{Was: sum, Is: whole})
+			}
+		}
+	}
+}
+
+// isRestart reports whether deltas hold a text that the provider gave up, and from its first
+// words on began anew: a recording of OpenAI's own stream shows a summary of that kind. A
+// piece that was sent twice stands in the text, one that was put in is the shorter part.
+func isRestart(deltas, whole string) bool {
+	begun := 0
+	for begun < len(whole) && begun < len(deltas) && whole[begun] == deltas[begun] {
+		begun++
+	}
+	end := begun + len(deltas) - len(whole)
+	return min(end, len(whole)) > 2*begun && strings.HasSuffix(deltas, whole[begun:]) && !strings.Contains(whole, deltas[begun:end])
+}
+
+// textsAgree: text.done, part.done, item.done and the completed response say the same.
+func textsAgree(a *sentReply, p *rule.Pass) {
+	if a.resumed {
+		return
+	}
+	for _, it := range a.items {
+		said := ""
+		for _, name := range it.order {
+			part := it.parts[name]
+			if isArgument(part.stem) || part.done < 0 {
+				continue
+			}
+			if p.Observe(); part.closing != nil && part.closing.Text() != part.whole.Text() {
+				p.ReportAt(a.place(part.closed), "the part says another text than %s.done: it %s", part.stem, rule.Difference{Was: part.whole.Text(), Is: part.closing.Text()})
+			}
+			if part.stem != "response.reasoning_summary_text" && part.stem != "response.reasoning_text" {
+				said += part.whole.Text()
+			}
+		}
+		for _, whole := range []struct {
+			n     *tree.Node
+			event int
+			what  string
+		}{{it.end, it.done, "output_item.done"}, {it.final, a.at, "the completed response"}} {
+			if whole.n.Get("type").Text() != "message" || len(it.order) == 0 || whole.event < 0 {
+				continue
+			}
+			if text := joinTexts(whole.n.Get("content")); text != said {
+				p.ReportAt(a.At(whole.event, whole.n, ""), "%s has another text than the events of item %d: it %s", whole.what, it.index, rule.Difference{Was: said, Is: text})
+			}
+		}
+	}
+}
+
+// itemIDsStay: the id of an item is the same wherever it stands.
+func itemIDsStay(a *sentReply, p *rule.Pass) {
+	if a.resumed {
+		return
+	}
+	owner := map[string]int{}
+	for _, it := range a.items {
+		p.Observe()
+		id := it.end.Get("id").Text()
+		if it.end == nil {
+			id = it.start.Get("id").Text()
+		}
+		if id == "" {
+			if it.start.Get("id") != nil || it.end.Get("id") != nil || len(it.ids) > 0 {
+				p.ReportAt(a.itemPlace(it), "item %d has no id", it.index)
+			}
+			continue
+		}
+		if other, taken := owner[id]; taken && other != it.index {
+			p.ReportAt(a.itemPlace(it), "items %d and %d have the id %s", other, it.index, rule.Shorten(id))
+		}
+		owner[id] = it.index
+		if it.start != nil && it.start.Get("id").Text() != id {
+			p.ReportAt(a.itemPlace(it), "item %d is added as %s and done as %s", it.index, rule.Shorten(it.start.Get("id").Text()), rule.Shorten(id))
+		}
+		for _, i := range it.ids {
+			if got := a.events[i].JSON.Get("item_id").Text(); got != id {
+				p.ReportAt(a.place(i), "item_id is %q, and item %d has the id %s", rule.Shorten(got), it.index, rule.Shorten(id))
+				break
+			}
+		}
+		if it.final != nil && a.at >= 0 && it.final.Get("id").Text() != id {
+			p.ReportAt(a.At(a.at, it.final, "response.output"), "item %d is done as %s and completed as %s", it.index, rule.Shorten(id), rule.Shorten(it.final.Get("id").Text()))
+		}
+	}
+}
+
+const maxCallID = 64
+
+func callIDsStay(a *sentReply, p *rule.Pass) {
+	owner := map[string]int{}
+	for _, it := range a.items {
+		n := it.end
+		if n == nil {
+			n = it.start
+		}
+		if t := n.Get("type").Text(); t != "function_call" && t != "custom_tool_call" {
+			continue
+		}
+		p.Observe()
+		id := n.Get("call_id").Text()
+		other, taken := owner[id]
+		switch {
+		case id == "" || len(id) > maxCallID:
+			p.ReportAt(a.itemPlace(it), "call_id %q of item %d is not 1 to %d characters", rule.Shorten(id), it.index, maxCallID)
+		case taken:
+			p.ReportAt(a.itemPlace(it), "items %d and %d have the call_id %s", other, it.index, id)
+		case it.start != nil && it.start.Get("call_id").Text() != id, it.final != nil && it.final.Get("call_id").Text() != id:
+			p.ReportAt(a.itemPlace(it), "the call_id of item %d changes from %s to %s", it.index, rule.Shorten(it.start.Get("call_id").Text()), rule.Shorten(it.final.Get("call_id").Text()))
+		}
+		owner[id] = it.index
+	}
+}
+
+// argumentsAgree: arguments.done, item.done and the completed response have the same arguments,
+// which are one JSON object.
+func argumentsAgree(a *sentReply, p *rule.Pass) {
+	for _, it := range a.items {
+		t := it.end.Get("type").Text()
+		if t != "function_call" && t != "custom_tool_call" {
+			continue
+		}
+		p.Observe()
+		args := it.end.Any("arguments", "input")
+		for _, part := range it.parts {
+			if isArgument(part.stem) && part.done >= 0 && part.whole.Text() != args.Text() {
+				p.ReportAt(a.itemPlace(it), "the arguments of item %d differ between %s.done and output_item.done: they %s", it.index, part.stem, rule.Difference{Was: part.whole.Text(), Is: args.Text()})
+			}
+		}
+		if it.final != nil && it.final.Any("arguments", "input").Text() != args.Text() {
+			p.ReportAt(a.itemPlace(it), "the arguments of item %d differ between output_item.done and the completed response: they %s", it.index, rule.Difference{Was: args.Text(), Is: it.final.Any("arguments", "input").Text()})
+		}
+		if n, err := tree.Parse(args.Text()); t == "function_call" && it.end.Get("status").Text() != "incomplete" && (err != nil || !n.Is(tree.Object)) {
+			p.ReportAt(a.itemPlace(it), "the arguments of item %d are not a JSON object: %q", it.index, rule.Shorten(args.Text()))
+		}
+	}
+}
+
+// itemsAreDone: an item that was added is done; the results of MCP servers may stand in the completed
+// response only.
+func itemsAreDone(a *sentReply, p *rule.Pass) {
+	if !a.completes() || a.at < 0 {
+		return
+	}
+	for _, it := range a.items {
+		isListed := it.final != nil && strings.HasPrefix(it.final.Get("type").Text(), "mcp_")
+		if p.Observe(); it.done < 0 && !isListed {
+			p.ReportAt(a.place(a.at), "item %d was added and is not done", it.index)
+		}
+	}
+	if len(a.items) == 0 && len(a.response.Get("output").List()) > 0 {
+		p.ReportAt(a.place(a.at), "the completed response has items of which no event speaks")
+	}
+}
+
+func endsOnce(a *sentReply, p *rule.Pass) {
+	end := ""
+	for i, e := range a.events {
+		if e.JSON == nil {
+			continue
+		}
+		t := e.Type()
+		if p.Observe(); end != "" && (end != "error" || t != "response.failed") {
+			p.ReportAt(a.place(i), "%s comes after %s", t, end)
+		}
+		if slices.Contains(a.ends, i) {
+			end = t
+		}
+	}
+}
+
+func completedIsWhole(a *sentReply, p *rule.Pass) {
+	if !a.completes() || a.at < 0 {
+		return
+	}
+	p.Observe()
+	a.checkMembers(p, "the completed response", a.at, a.response, "response", needed{"id", tree.String}, needed{"output", tree.Array})
+	if status := a.response.Get("status"); status.Text() != "completed" {
+		p.ReportAt(a.At(a.at, status, "response.status"), "the completed response has the status %q", rule.Shorten(status.Text()))
+	}
+	if id := a.response.Get("id").Text(); a.created >= 0 && id != "" && a.events[a.created].JSON.Get("response").Get("id").Text() != id {
+		p.ReportAt(a.At(a.at, a.response.Get("id"), "response.id"), "the response is created as %s and completed as %s",
+			rule.Shorten(a.events[a.created].JSON.Get("response").Get("id").Text()), rule.Shorten(id))
+	}
+	if output := a.response.Get("output"); output.Is(tree.Array) && len(output.List()) < len(a.items) {
+		p.ReportAt(a.At(a.at, output, "response.output"), "the completed response has %d of %d items", len(output.List()), len(a.items))
+	}
+}
+
+// usageAddsUp: totals are there, and are sums.
+func usageAddsUp(a *sentReply, p *rule.Pass) {
+	if !a.completes() {
+		return
+	}
+	p.Observe()
+	usage := a.response.Get("usage")
+	at := a.At(a.at, usage, "usage")
+	if !usage.Is(tree.Object) {
+		p.ReportAt(at, "the response is completed without usage")
+		return
+	}
+	for _, name := range []string{"input_tokens", "output_tokens", "total_tokens"} {
+		if !usage.Get(name).Is(tree.Integer) {
+			p.ReportAt(at, "usage has no %s that is an integer", name)
+			return
+		}
+	}
+	if in, out, total := usage.Get("input_tokens").Int(), usage.Get("output_tokens").Int(), usage.Get("total_tokens").Int(); in+out != total {
+		p.ReportAt(at, "%d input and %d output tokens are %d in total, not %d", in, out, in+out, total)
+	}
+	for _, d := range []needed{{"input_tokens_details", tree.Object}, {"output_tokens_details", tree.Object}} {
+		details, name := usage.Get(d.name), map[string]string{"input_tokens_details": "cached_tokens", "output_tokens_details": "reasoning_tokens"}[d.name]
+		if details.Is(tree.Object) && !details.Get(name).Is(tree.Integer) {
+			p.ReportAt(at, "usage.%s has no %s that is an integer", d.name, name)
+		}
+	}
+}
+
+func incompleteSaysWhy(a *sentReply, p *rule.Pass) {
+	if a.response.Get("status").Text() != "incomplete" && a.endType() != "response.incomplete" {
+		return
+	}
+	p.Observe()
+	if reason := a.response.Get("incomplete_details").Get("reason"); reason.Text() == "" {
+		p.ReportAt(a.At(a.at, a.response, "incomplete_details.reason"), "the response is incomplete and does not say why")
+	}
+	for i, it := range a.items {
+		if it.end.Get("status").Text() == "incomplete" && i < len(a.items)-1 {
+			p.ReportAt(a.itemPlace(it), "item %d is incomplete, and others follow", it.index)
+		}
+	}
+}
+
+func failureSaysWhy(a *sentReply, p *rule.Pass) {
+	if a.endType() != "response.failed" {
+		return
+	}
+	p.Observe()
+	if failure := a.response.Get("error"); failure.Get("code").Text() == "" || failure.Get("message").Text() == "" {
+		p.ReportAt(a.At(a.at, a.response, "response.error"), "response.failed has no response.error with code and message")
+	}
+}
+
+func errorsStandAlone(a *sentReply, p *rule.Pass) {
+	for i, e := range a.events {
+		failure := e.JSON.Get("error")
+		switch t := e.Type(); {
+		case t == "error":
+			if p.Observe(); e.JSON.Get("message").Text() == "" && failure.Get("message").Text() == "" {
+				p.ReportAt(a.place(i), "the error event has no message")
+			}
+		case !failure.Null() && !failure.False():
+			p.ReportAt(a.At(i, failure, "error"), "%s has an error beside its data", t)
+		}
+	}
+}
+
+// reasoningIsWhole: with the summary, and with the encrypted content if the request asks for it.
+func reasoningIsWhole(a *sentReply, p *rule.Pass) {
+	asked := slices.ContainsFunc(a.Asked.Doc.Get("include").List(), func(n *tree.Node) bool { return n.Text() == "reasoning.encrypted_content" })
+	for _, it := range a.items {
+		if it.end.Get("type").Text() != "reasoning" {
+			continue
+		}
+		if p.Observe(); !it.end.Get("summary").Is(tree.Array) {
+			p.ReportAt(a.itemPlace(it), "reasoning item %d has no summary", it.index)
+		}
+		if asked && it.end.Get("encrypted_content").Text() == "" && it.end.Get("status").Text() != "incomplete" {
+			p.ReportAt(a.itemPlace(it), "reasoning item %d has no encrypted_content, which the request includes", it.index)
+		}
+	}
+}
+
+// customToolsAreCalled: a tool of type custom is not called as a function.
+func customToolsAreCalled(a *sentReply, p *rule.Pass) {
+	custom, functions := map[string]bool{}, map[string]bool{}
+	for _, tool := range a.Asked.Tools.List() {
+		name := tool.Get("name").Text()
+		custom[name] = custom[name] || tool.Get("type").Text() == "custom"
+		functions[name] = functions[name] || tool.Get("type").Text() == "function"
+	}
+	for _, it := range a.items {
+		n := it.end
+		if n == nil {
+			n = it.start
+		}
+		name, t := n.Get("name").Text(), n.Get("type").Text()
+		if t != "function_call" && t != "custom_tool_call" || !custom[name] || functions[name] {
+			continue
+		}
+		if p.Observe(); t == "function_call" {
+			p.ReportAt(a.itemPlace(it), "the custom tool %s is called by a function_call", rule.Shorten(name))
+		}
+	}
+}
+
+// documentIsResponse: the members of a response in one piece.
+func documentIsResponse(a *sentReply, p *rule.Pass) {
+	if a.at >= 0 || a.response == nil {
+		return
+	}
+	p.Observe()
+	a.checkMembers(p, "the response", -1, a.response, "", needed{"id", tree.String}, needed{"model", tree.String}, needed{"status", tree.String}, needed{"created_at", tree.Number})
+	if object := a.response.Get("object"); object.Text() != "response" {
+		p.ReportAt(a.At(-1, object, "object"), "the object of the response is %q, not response", rule.Shorten(object.Text())).Consequence = string(specs.Cosmetic)
+	}
+}
+
+func envelopeFits(a *sentReply, p *rule.Pass) {
+	if doc := a.Reply.Doc; a.Status >= http.StatusBadRequest && doc != nil {
+		if p.Observe(); doc.Get("error").Get("message").Text() == "" {
+			p.ReportAt(wire.Place{Event: -1}, "the error with status %d is not {\"error\":{\"message\",\"type\",\"param\",\"code\"}}: %s", a.Status, rule.Shorten(doc.Raw()))
+		}
+	}
+}

@@ -184,6 +184,8 @@ type Models struct {
 	Reply string
 	// Default stands for a model that nobody named.
 	Default string
+	// Families are those of the provider's models at the public host; nil where the host is proof enough.
+	Families []string
 	// Words occur in the names of the provider's models. The first is what routers put before them.
 	Words []string
 	// Public matches the names of the models that the provider offers to everybody.

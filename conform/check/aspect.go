@@ -1,10 +1,14 @@
 package check
 
 import (
+	"bytes"
+	"cmp"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/members"
 	rules "github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -14,14 +18,39 @@ func (x *exchange) bookOf() *rules.Book {
 	if b := rules.Books()[x.Provider]; b != nil {
 		return b
 	}
-	return &rules.Book{}
+	return &rules.Book{Members: func() *members.Description { return &members.Description{} }}
+}
+
+// readSeen is what the rules of the wire see of x alone.
+func (x *exchange) readSeen() rules.Seen {
+	u, err := url.Parse(x.Request.URL)
+	if err != nil {
+		u = &url.URL{}
+	}
+	seen := rules.Seen{
+		URL: u, Header: x.Request.Header, Size: len(x.Request.Body), Root: x.req.Doc, Found: &members.Found{},
+		IsModelInPath: x.named != x.req.Model, IsOwnModel: isProvidersModel(x), IsMessage: x.WebSocket > 0,
+	}
+	if x.req.Doc != nil && x.req.Op == wire.Generate {
+		seen.Found = x.bookOf().Inspect(&seen)
+	}
+	return seen
+}
+
+// wasIssued reports whether a reply before x holds something of a type: what a provider
+// issues it takes back, also where nobody has described it yet.
+func (s *Trace) wasIssued(typeName string, x *exchange) bool {
+	quoted := []byte(strconv.Quote(typeName))
+	return slices.ContainsFunc(s.x[:x.n], func(earlier *exchange) bool {
+		return earlier.Provider == x.Provider && bytes.Contains(earlier.Response.Body, quoted)
+	})
 }
 
 // aspectRules are the checks of aspects that the wires judge by rules of single requests.
 func aspectRules() map[string]rule {
 	all := map[string]rule{}
 	for _, b := range rules.Books() {
-		for _, aspect := range b.Aspects {
+		for _, aspect := range b.AllAspects() {
 			all[aspect] = func(s *Trace, r *report) {
 				s.eachRequest(func(x *exchange) {
 					for _, p := range x.aspects[aspect] {
@@ -40,8 +69,15 @@ func (s *Trace) judgeRequest(x *exchange) map[string][]*rules.Pass {
 	if book == nil || !x.asksForAnswer() && !x.isWarmUp() {
 		return nil
 	}
-	u, _ := url.Parse(x.Request.URL)
-	seen := rules.Seen{Path: u.Path, Header: x.Request.Header, Size: len(x.Request.Body), Root: x.req.Doc, Model: x.modelAsked(), Takes: x.can, Paused: x.goesOnPaused(), Plain: map[int]bool{}}
+	seen := x.seen
+	seen.Model, seen.Takes, seen.Paused, seen.Plain = x.modelAsked(), x.can, x.goesOnPaused(), map[int]bool{}
+	seen.WasIssued = func(name string) bool { return s.wasIssued(name, x) }
+	seen.IsShown = func(header string) bool {
+		client := x.Request.Header.Get("User-Agent")
+		return client != "" && slices.ContainsFunc(s.x, func(o *exchange) bool {
+			return o.Provider == x.Provider && o.Request.Header.Get(header) != "" && o.Request.Header.Get("User-Agent") == client
+		})
+	}
 	for _, l := range x.replays {
 		if !slices.ContainsFunc(l.from.reply.Items, func(it wire.Item) bool { return it.What == wire.Result }) {
 			seen.Plain[x.req.Items[l.items[0]].Msg] = true
@@ -57,7 +93,7 @@ func (s *Trace) judgeRequest(x *exchange) map[string][]*rules.Pass {
 			}
 		}
 	}
-	return book.Judge(seen, func(h rules.Hosts) bool {
+	return book.JudgeAll(&seen, func(h rules.Hosts) bool {
 		switch h {
 		case rules.OwnHosts:
 			return !x.atOtherHost()
@@ -85,7 +121,8 @@ func (r *report) addPass(x *exchange, p *rules.Pass) {
 		if b.QuotesProvider {
 			add = r.addBare
 		}
-		add(x, x.placeOf(b.Path), b.Rule, b.Form, b.Args...).Consequence = specs.Consequence(b.Consequence)
+		f := add(x, x.placeOf(b.Path), b.Rule, b.Form, b.Args...)
+		f.Consequence, f.Form = specs.Consequence(b.Consequence), cmp.Or(b.Cause, b.Form)
 	}
 }
 

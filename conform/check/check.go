@@ -94,7 +94,7 @@ func All() []Check {
 	var all []Check
 	byWire := aspectRules()
 	for _, area := range []map[string]rule{pairingRules, replayRules, formRules, anthropicRules, openAIRules, geminiRules,
-		originRules, modelRules, resumeRules, framingRules, grammarRules, endingRules, cassetteRules, errorRules, parameterRules, opaqueRules, schemaRules,
+		originRules, modelRules, resumeRules, framingRules, grammarRules, endingRules, cassetteRules, errorRules, opaqueRules, schemaRules,
 		redactorRules, hygieneRules, toolRules, continuationRules, cacheRules,
 		mediaRules, compactionRules, namespaceRules, serverToolRules, betaRules, recoveryRules, operationRules, budgetRules} {
 		for id, run := range area {

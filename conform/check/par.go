@@ -2,31 +2,16 @@ package check
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
-
-// parameterRules judge the parameters, tools, media and headers of single requests.
-// What depends on the model is judged where the model is known, what is a policy of
-// the provider only at its own hosts.
-var parameterRules = map[string]rule{
-	"PAR-001/minimum":      budgetMinimum,
-	"PAR-006/known":        membersKnown,
-	"PAR-006/required":     membersPresent,
-	"PAR-007/type":         memberTypes,
-	"PAR-007/range":        memberRanges,
-	"PAR-010/base64":       mediaBase64,
-	"PAR-011/headers":      requestHeaders,
-	"PAR-011/betas":        betasKnown,
-	"PAR-011/beta-members": betaMembers,
-	"PAR-012/exclusive":    stateExclusive,
-	"PAR-012/stored":       previousStored,
-}
 
 // eachRequestOf calls f for every request to a host of the provider itself, of the wires with a habit.
 func (s *Trace) eachRequestOf(h wires.Habit, f func(x *exchange)) {
@@ -53,6 +38,15 @@ func (x *exchange) isPublicAPI() bool {
 	u, err := url.Parse(x.Request.URL)
 	return x.Provenance == evidence.ProvenanceSimulator || err == nil && strings.EqualFold(u.Hostname(), x.wire.Host)
 }
+
+// isProvidersModel reports whether the name is of the provider's own family: an address may be that of a
+// gateway that was written over.
+func isProvidersModel(x *exchange) bool {
+	own := x.wire.Models.Families
+	return own == nil || x.req.Model == "" || slices.Contains(own, specs.ParseModel(x.req.Model).Family)
+}
+
+func headerPlace(name string) wire.Place { return wire.Place{Event: -1, Off: -1, Path: name} }
 
 // member returns a member of the request and its place; snake is its other spelling.
 func (x *exchange) member(path ...string) (*tree.Node, wire.Place) {

@@ -73,18 +73,3 @@ func appendGeminiMedia(list []medium, parts *tree.Node, path string) []medium {
 	}
 	return list
 }
-
-// mediaBase64: the bytes can be decoded (G-3). What a recorder cut out is no breach, and
-// proto-JSON leaves out what is empty.
-func mediaBase64(s *Trace, r *report) {
-	s.eachPolicyRequest(evidence.Gemini, func(x *exchange) {
-		for _, m := range x.media() {
-			if strings.Contains(m.data, "REDACTED") {
-				continue
-			}
-			if r.addObserved(1); m.data != "" && !tree.IsBase64(m.data) {
-				r.addFinding(x, m.place, "G-3", "the data of the %s are not base64", m.kind)
-			}
-		}
-	})
-}

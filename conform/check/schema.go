@@ -9,6 +9,7 @@ import (
 
 	"github.com/meerkat-go/conformance/schemas"
 	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -30,7 +31,7 @@ func followsSchema(s *Trace, r *report) {
 			return
 		}
 		for _, p := range onePerPlace(invalid.Problems) {
-			if _, isCloud := cloudOf(x); isCloud && p.Message == "model is required" {
+			if x.seen.IsModelInPath && p.Message == "model is required" {
 				continue // the address names it
 			}
 			at := wire.Place{Event: -1, Off: -1, Path: p.Path}
@@ -42,6 +43,13 @@ func followsSchema(s *Trace, r *report) {
 			}
 			r.addFinding(x, at, "", "request breaks the schema %s: %s", invalid.Schema, p.Message)
 		}
+	})
+}
+
+// isIssuedPart reports whether a part is of an unknown kind that the provider issued before.
+func (s *Trace) isIssuedPart(n *tree.Node, path string, x *exchange) bool {
+	return x.wire.Has(wires.Contents) && n.Is(tree.Object) && slices.ContainsFunc(x.seen.Found.Faults, func(f members.Fault) bool {
+		return f.IsOfBlock() && strings.HasPrefix(f.At.String(), path+".") && s.wasIssued(f.Name, x)
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
-	"github.com/meerkat-go/conformance/wires/members"
 	rules "github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -107,10 +106,9 @@ type exchange struct {
 	named string
 	// refusal is read where the reply is one.
 	refusal Refusal
-	// can is what is known of the model asked; members compares the request's
-	// members with those that the provider takes.
-	can     specs.Capability
-	members *members.Found
+	// can is what is known of the model asked, seen what the rules of the wire see.
+	can  specs.Capability
+	seen rules.Seen
 	// aspects are the passes of the wire's rules over the request, by aspect.
 	aspects map[string][]*rules.Pass
 }
@@ -166,7 +164,7 @@ func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
 	x.asksForSummary = mentionsSummary(lastPrompt(x)) || !hasTools(x) && mentionsSummary(textOf(x.req.System))
 	x.contents = replyContents(x.reply.Items)
 	x.can = specs.FindCapability(e.Provider, x.modelAsked())
-	x.members = inspectMembers(x)
+	x.seen = x.readSeen()
 	if x.reply.End == wire.Refused {
 		x.refusal = newRefusal(x)
 	}

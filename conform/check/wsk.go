@@ -17,6 +17,7 @@ var continuationRules = map[string]rule{
 	"WSK-002/increment":    onlyIncrementIsSent,
 	"WSK-003/whole-input":  socketBeginsWhole,
 	"WSK-004/not-found":    lostResponseNotNamed,
+	"PAR-012/stored":       previousStored,
 }
 
 // sockets remembers for each WebSocket the responses that it can go on with: the last one
@@ -113,6 +114,19 @@ func socketGoesOnWithOwn(s *Trace, r *report) {
 			}
 		}
 		known.remember(x, id)
+	})
+}
+
+// previousStored: only what was stored can be gone on with by HTTP (O-25).
+func previousStored(s *Trace, r *report) {
+	s.eachContinuation(func(x, from *exchange, _ string, at wire.Place) {
+		if from == nil || x.WebSocket != 0 {
+			return
+		}
+		r.addObserved(1)
+		if from.req.Doc.Get("store").False() {
+			r.addFinding(x, at, "O-25", "the response of exchange %d was made with store false, so that nothing can go on with it", from.Index)
+		}
 	})
 }
 

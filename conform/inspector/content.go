@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // storeBytes keeps bytes for the page, or what a shared page says of them. Nil stays nil.
@@ -105,7 +105,7 @@ func (b *Builder) shownPath(text string) string {
 
 // knownMembers are the names of all members of the providers' requests and replies.
 func knownMembers() map[string]bool {
-	names := check.MemberNames()
+	names := rule.MemberNames()
 	for _, name := range []string{
 		"messages", "content", "system", "tools", "input", "instructions", "contents", "parts", "output", "response", "delta",
 		"candidates", "error", "usage", "message", "content_block", "item", "functionCall", "functionResponse", "thoughtSignature",

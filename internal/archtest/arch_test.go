@@ -218,6 +218,7 @@ var (
 	wiresUse        = []string{"github.com/go-json-experiment/json/jsontext"}
 	wiresExceptions = map[string][]string{
 		"wires/rule":      {"specs", "simulator/seal"},
+		"wires/members":   {"internal/spelling"},
 		"wires/anthropic": {"specs", "simulator/script", "simulator/seal"},
 		"wires/openai":    {"specs", "simulator/script", "simulator/seal"},
 		"wires/gemini":    {"specs", "simulator/script", "simulator/seal"},

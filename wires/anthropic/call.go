@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -24,17 +25,20 @@ type call struct {
 	betas  []string
 	// betasUnknown is set where a recording may have dropped the header that names them.
 	betasUnknown bool
-	paused       bool // a recording shows that the provider paused the last turn
-	counts       bool // asks for a count of tokens
-	name         string
-	model        *model // nil when it is not served
-	takes        specs.Capability
-	tools        []wire.Tool
-	said         []message
-	turns        []turn
-	flaws        []flaw
-	looked       bool      // inspected has run
-	tokens       *verifier // that has run over all thinking, nil before
+	// versionUnknown is set where a recording does not show whether the version was there.
+	versionUnknown bool
+	url            *url.URL // of a recorded request
+	paused         bool     // a recording shows that the provider paused the last turn
+	counts         bool     // asks for a count of tokens
+	name           string
+	model          *model // nil when it is not served
+	takes          specs.Capability
+	tools          []wire.Tool
+	said           []message
+	turns          []turn
+	flaws          []flaw
+	looked         bool      // inspected has run
+	tokens         *verifier // that has run over all thinking, nil before
 }
 
 // message is one message of the request as it stands there.

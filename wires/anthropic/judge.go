@@ -2,21 +2,33 @@ package anthropic
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/meerkat-go/conformance/wires/rule"
 )
 
+var judgedRules = slices.Concat(rules, refereeRules)
+
 // Book is what the referee reads: the rules that need nothing but the request, and the words of
 // refusals.
 func Book() *rule.Book {
-	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(rules), Judge: judgeRequest, Members: Members, Words: refusalWords, JudgeReply: judgeReply}
+	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Betas: recordedBetas, Members: Members, Words: refusalWords, JudgeReply: judgeReply}
 }
 
 func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
 	c := newCall(seen.Header, seen.Root)
-	c.takes, c.paused, c.size = seen.Takes, seen.Paused, seen.Size
-	c.betasUnknown = len(seen.Header.Values("Anthropic-Beta")) == 0 && !keepsHeaders(seen.Header) && seen.Header.Get("Anthropic-Version") == ""
-	return rule.Judge(rules, c, holds)
+	c.takes, c.paused, c.size, c.url = seen.Takes, seen.Paused, seen.Size, seen.URL
+	c.betasUnknown = seen.Betas == nil
+	c.versionUnknown = !keepsHeaders(seen.Header) && !seen.IsShown("Anthropic-Version")
+	return rule.Judge(judgedRules, c, holds)
+}
+
+// recordedBetas returns the betas of a recorded request, nil where the recording may have dropped them.
+func recordedBetas(h http.Header) []string {
+	if len(h.Values("Anthropic-Beta")) == 0 && !keepsHeaders(h) && h.Get("Anthropic-Version") == "" {
+		return nil
+	}
+	return append([]string{}, betasOf(h)...)
 }
 
 // keepsHeaders reports whether a recording seems to have kept all headers of the

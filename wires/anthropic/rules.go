@@ -67,6 +67,12 @@ func everywhere(r anthropicRule) anthropicRule {
 	return r
 }
 
+// atPublicAPI is r as a rule that the referee holds requests to the public API to.
+func atPublicAPI(r anthropicRule) anthropicRule {
+	r.Hosts = rule.PublicAPI
+	return r
+}
+
 // strictRule is a rule that only strictness asks for.
 func strictRule(r anthropicRule) anthropicRule {
 	r.Least = rule.Strict

@@ -8,6 +8,7 @@ import (
 	"image"
 	"image/png"
 	"net/http"
+	"net/url"
 	"net/http/httptest"
 	"regexp"
 	"slices"
@@ -104,7 +105,7 @@ func (r row) run(t *testing.T) {
 func (r row) reported(t *testing.T, members string) (places []string) {
 	t.Helper()
 	c := parseCall(ask("/", "").Header, []byte(with(t, members)))
-	for _, passes := range judgeRequest(rule.Seen{Header: c.header, Root: c.root, Takes: c.takes}, func(rule.Hosts) bool { return true }) {
+	for _, passes := range judgeRequest(rule.Seen{URL: &url.URL{}, Header: c.header, Root: c.root, Takes: c.takes, Betas: c.betas, IsShown: func(string) bool { return false }}, func(rule.Hosts) bool { return true }) {
 		for _, p := range passes {
 			for _, b := range p.Breaches {
 				if b.Rule == r.id && b.Form != "" && b.Consequence != string(specs.Degraded) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -18,8 +19,8 @@ const maxBody = 32 << 20
 
 var transportRules = []anthropicRule{
 	sureRule("A-2", "recorded", "a request carries a valid key", keyValid),
-	sureRule("A-1", "reported", "the header anthropic-version is there", versionGiven),
-	sureRule("A-4", "reported", "every name in anthropic-beta is known", betasKnown),
+	atPublicAPI(judged("PAR-011/headers", sureRule("A-1", "reported", "the header anthropic-version is there", nil), versionGiven)),
+	judged("PAR-011/betas", sureRule("A-4", "reported", "every name in anthropic-beta is known", nil), betasKnown),
 	judged("MED-001/request-size", sureRule("A-49", "documented", "the body has up to 32 MB", nil), bodyFits),
 	basicRule("ANT-X10", "reported", "the body is JSON without lone surrogates", isJSON),
 }
@@ -36,17 +37,38 @@ func keyValid(c *call, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-func versionGiven(c *call, _ rule.Env) *rule.Refusal {
-	return invalidIf(c.header.Get("Anthropic-Version") == "", "anthropic-version: header is required")
+func versionGiven(c *call, p *rule.Pass) {
+	if c.versionUnknown {
+		return
+	}
+	if p.Observe(); c.header.Get("Anthropic-Version") == "" {
+		p.Report("anthropic-version", "the header anthropic-version is missing").Refuse(invalid("anthropic-version: header is required"))
+	}
 }
 
-func betasKnown(c *call, _ rule.Env) *rule.Refusal {
+var (
+	betaForm = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*-(\d{8}|\d{4}-\d{2}-\d{2})$`)
+	betaDate = regexp.MustCompile(`[\d-]+$`)
+)
+
+// betasKnown reports names that cannot be those of betas. Others may be newer than our list, and only the
+// provider minds them.
+func betasKnown(c *call, p *rule.Pass) {
 	for _, name := range c.betas {
+		p.Observe()
+		var refusal *rule.Refusal
 		if !isKnownBeta(name) {
-			return invalid("Unexpected value(s) `%s` for the `anthropic-beta` header. Please consult our documentation at platform.claude.com/docs or try again without the header.", name)
+			refusal = invalid("Unexpected value(s) `%s` for the `anthropic-beta` header. Please consult our documentation at platform.claude.com/docs or try again without the header.", name)
+		}
+		switch {
+		case !betaForm.MatchString(name):
+			p.Report("anthropic-beta", "%.60q is not the name of a beta with its date", name).Refuse(refusal)
+		case strings.Trim(betaDate.FindString(name), "-") < "2023":
+			p.Report("anthropic-beta", "there was no beta %.60q: the first are of 2023", name).Refuse(refusal)
+		default:
+			p.Refuse(refusal)
 		}
 	}
-	return nil
 }
 
 // bodyFits believes the header about a body that a recording has cut.

@@ -57,7 +57,7 @@ func (a ask) request() *http.Request {
 // reported lists the places at which the referee reports the rule, or any where it has none.
 func (a ask) reported() (places []string) {
 	q := Parse(a.request(), []byte(a.body)).q
-	seen := rule.Seen{Path: q.URL.Path, Root: q.body, Model: q.route.model, Takes: q.model.takes}
+	seen := rule.Seen{URL: q.URL, Root: q.body, Model: q.route.model, Takes: q.model.takes}
 	for _, passes := range judgeRequest(seen, func(rule.Hosts) bool { return true }) {
 		for _, p := range passes {
 			for _, b := range p.Breaches {

@@ -17,7 +17,7 @@ func Book() *rule.Book {
 
 func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
 	q := &request{body: seen.Root, model: spec{Name: seen.Model, takes: seen.Takes}, plain: seen.Plain}
-	q.route, _ = routeOf(seen.Path)
+	q.route, _ = routeOf(seen.URL.Path)
 	if m := specs.ParseModel(seen.Model); m.Family == "gemini" && m.HasVersion() {
 		q.model.Major, q.model.Minor = m.Major, m.Minor
 	}

@@ -22,6 +22,7 @@ var turnRules = []rule.Rule[*request]{
 
 // refereeRules are what models before Gemini 3 do not refuse, or none does, or another rule.
 var refereeRules = []rule.Rule[*request]{
+	{Info: rule.Info{ID: "G-3", Demand: "the data of a part are base64", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-010/base64", Run: dataDecoded},
 	{Info: rule.Info{ID: "G-12", Demand: "the schema of the answer is in the provider's words", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-008/schema", Run: answerSound},
 	turnRule("ORD-001/answered", "G-15", "each call has a function response", "reported", rule.High, callsAnswered),
 	turnRule("ORD-002/single-result", "G-15", "a call has one function response", "reported", rule.High, answeredOnce),

@@ -77,6 +77,20 @@ func partEmpty(q *request, p *rule.Pass) {
 	p.Refuse(invalidList(faults))
 }
 
+// dataDecoded reports what the transcoder refuses. A recorder may cut the bytes out, and proto-JSON
+// leaves out what is empty.
+func dataDecoded(q *request, p *rule.Pass) {
+	for part := range q.partsWith("inlineData") {
+		data := part.value.Get("data").Text()
+		if strings.Contains(data, "REDACTED") {
+			continue
+		}
+		if p.Observe(); data != "" && !tree.IsBase64(data) {
+			p.Report(part.place()+".inlineData", "the data of the inline are not base64")
+		}
+	}
+}
+
 func responseNameless(q *request, _ rule.Env) *rule.Refusal {
 	var faults []string
 	for _, c := range q.contents {

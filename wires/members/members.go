@@ -60,6 +60,9 @@ type Style struct {
 	TagsInPath bool
 	// Integers is set where a whole number must be written without a fraction or exponent.
 	Integers bool
+	// EmptyLists is set where it is not known whether the provider takes a required list that is empty.
+	// Elsewhere the referee knows it of the outermost lists only.
+	EmptyLists bool
 	// Rules are the rules that faults break where the member has none of its own.
 	Rules map[Kind]string
 	// TypeOf returns the type of an object; nil returns what its member type says.

@@ -70,6 +70,8 @@ type Fault struct {
 	Object *Object
 	// Name is that of the member, or the type that is not known of the object called Union.
 	Name, Union string
+	// IsUnverified is set where neither a source nor a recording says what the provider does.
+	IsUnverified bool
 }
 
 // Found is the result of a comparison.
@@ -237,7 +239,9 @@ func (w *walker) member(v Value, m *Member, p Place) {
 		return
 	case m.Required && m.absenceSide == Both && (v.Is(tree.Array) && len(v.Items()) == 0 || v.Is(tree.String) && v.Text() == "" && isName(m.Name)):
 		f.Kind, f.Rule, f.Side = Empty, cmp.Or(m.Rule, m.AbsenceRule), RefereeOnly
-		w.add(f)
+		if f.IsUnverified = w.EmptyLists && v.Is(tree.Array); f.IsUnverified || v.Is(tree.String) || strings.Count(p.At.String(), ".") <= 1 {
+			w.add(f)
+		}
 	}
 	w.value(v, m, p)
 }

@@ -64,6 +64,12 @@ func everywhere(r rule.Rule[*request]) rule.Rule[*request] {
 	return r
 }
 
+// atPublicAPI is r as a rule that the referee holds requests to the public API to.
+func atPublicAPI(r rule.Rule[*request]) rule.Rule[*request] {
+	r.Hosts = rule.PublicAPI
+	return r
+}
+
 // strictRule is a rule that the live API enforces at times or that few reports
 // speak of.
 func strictRule(r rule.Rule[*request]) rule.Rule[*request] {

@@ -53,7 +53,8 @@ func Wire() *wires.Wire {
 			Owners:    []string{"OPENAI_", "AZURE_OPENAI_", "CODEX_"},
 		},
 		Models: wires.Models{
-			Path: "/v1/responses", Words: []string{"openai", "gpt", "codex"},
+			Families: []string{"gpt", "o"},
+			Path:     "/v1/responses", Words: []string{"openai", "gpt", "codex"},
 			Reply:  `{"id":"resp_1","object":"response","status":"completed","model":"{model}","output":[{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"ok","annotations":[]}]}]}`,
 			Public: regexp.MustCompile(`^(gpt|o[0-9]|codex|chatgpt)[a-z0-9.-]{0,40}$`),
 		},

@@ -44,7 +44,9 @@ type request struct {
 	by seal.Key
 	// kept are the calls that the provider puts before the request, as far as a recording
 	// shows; nil where it may not show all.
-	kept         map[string]bool
+	kept map[string]bool
+	// isOwnModel is set where a recording shows that the model is the provider's.
+	isOwnModel   bool
 	tokensOpened bool
 }
 

@@ -10,18 +10,23 @@ import (
 
 // formatRules are about the form of the answer.
 var formatRules = []rule.Rule[*request]{
-	liveRule("O-33", "json_object is asked for in an input that has the word JSON; instructions do not count", reported, rule.High, jsonMentioned),
+	judged("PAR-007/range", liveRule("O-33", "json_object is asked for in an input that has the word JSON; instructions do not count", reported, rule.High, nil), jsonMentioned),
 }
 
 // jsonMentioned has the words that https://github.com/pydantic/pydantic-ai quotes in
 // models/openai.py, with the param of an error in the tests of
 // https://github.com/reVrost/go-openrouter. The word may stand in what the request goes
 // on from.
-func jsonMentioned(q *request, env rule.Env) *rule.Refusal {
-	if q.body.Get("text").Get("format").Get("type").Text() != "json_object" || mentionsJSON(q.body.Get("input")) || q.continuesStored(env.Key) {
-		return nil
+func jsonMentioned(q *request, p *rule.Pass) {
+	if q.body.Get("text").Get("format").Get("type").Text() != "json_object" || mentionsJSON(q.body.Get("input")) || q.continuesStored(p.Key) {
+		return
 	}
-	return invalid("", "input", "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.")
+	refusal := invalid("", "input", "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.")
+	if !q.isOwnModel || q.body.Get("input") == nil {
+		p.Refuse(refusal)
+		return
+	}
+	p.Report("text.format.type", "text.format is json_object, and the word JSON is not in the input").Refuse(refusal)
 }
 
 // mentionsJSON reports whether any string of the input contains the word. Items other than

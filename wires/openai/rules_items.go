@@ -13,6 +13,8 @@ import (
 
 // refereeRules report what the schema refuses in items, and what nothing refuses.
 var refereeRules = []rule.Rule[*request]{
+	judged("PAR-012/exclusive", liveRule("O-3", "the request has an input or names one that is stored", reported, rule.High, nil), inputGiven),
+	atPublicAPI(judged("PAR-006/required", liveRule("O-3", "the request names a model", reported, rule.High, nil), modelGiven)),
 	judged("PAR-008/names", liveRule("O-18", "names of tools and forms are letters, digits, _ and -", reported, rule.High, nil), toolsNamed),
 	everywhere(judged("ORD-015/id-form", liveRule("O-8", "ids have their length, their characters and the prefix of their type", reported, rule.High, nil), idsFormed)),
 	everywhere(judged("ORD-015/roles", liveRule("O-5", "roles are known", reported, rule.High, nil), rolesKnown)),

@@ -12,7 +12,7 @@ import (
 var stateRules = []rule.Rule[*request]{
 	basicRule(liveRule("O-3", "a prompt that stands for the model is one that is stored; here none is, the words are inferred", inferred, rule.Low, promptExists)),
 	strictRule(liveRule("O-17", "reasoning is sent back without its raw text", reported, rule.Medium, noRawReasoning)),
-	liveRule("O-26", "previous_response_id and conversation are not given together", documented, rule.High, oneChain),
+	judged("PAR-012/exclusive", liveRule("O-26", "previous_response_id and conversation are not given together", documented, rule.High, nil), oneChain),
 	liveRule("O-25", "previous_response_id is the id of a response that was stored", recorded, rule.High, previousExists),
 	liveRule("O-14", "an id that must be looked up is that of an item that was stored", reported, rule.High, itemsExist),
 }
@@ -43,12 +43,26 @@ func noRawReasoning(q *request, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-func oneChain(q *request, _ rule.Env) *rule.Refusal {
-	if !q.body.Has("previous_response_id") || !q.body.Has("conversation") {
-		return nil
+func oneChain(q *request, p *rule.Pass) {
+	if p.Observe(); q.body.Has("previous_response_id") && q.body.Has("conversation") {
+		p.Report("previous_response_id", "previous_response_id and conversation are both set").
+			Refuse(invalid("mutually_exclusive_parameters", "previous_response_id",
+				"Mutually exclusive parameters: 'previous_response_id'. Ensure you are only providing one of: 'previous_response_id' or 'conversation'."))
 	}
-	return invalid("mutually_exclusive_parameters", "previous_response_id",
-		"Mutually exclusive parameters: 'previous_response_id'. Ensure you are only providing one of: 'previous_response_id' or 'conversation'.")
+}
+
+// inputGiven reports what the schema refuses.
+func inputGiven(q *request, p *rule.Pass) {
+	if !q.body.Has("input") && !q.body.Has("prompt") && !q.body.Has("previous_response_id") && !q.body.Has("conversation") {
+		p.Report("input", "the request has no input and names none that is stored")
+	}
+}
+
+// modelGiven reports what the schema refuses. A stored prompt may name the model.
+func modelGiven(q *request, p *rule.Pass) {
+	if !q.body.Has("model") && !q.body.Has("prompt") {
+		p.Report("model", "model is required and absent")
+	}
 }
 
 func previousExists(q *request, env rule.Env) *rule.Refusal {

@@ -3,6 +3,7 @@ package rule
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -20,6 +21,9 @@ type Book struct {
 	// Judge runs the rules over a request and returns their passes by aspect. It leaves out the
 	// rules whose hosts are others, as holds says.
 	Judge func(seen Seen, holds func(Hosts) bool) map[string][]*Pass
+	// Betas returns the betas that a request asks for, nil where a recording may have dropped them. The
+	// function is nil for a wire without betas.
+	Betas func(http.Header) []string
 	// Members returns the description of the members that a request has.
 	Members func() *members.Description
 	// Words are the refusals. The first row that fits a text names the rule.

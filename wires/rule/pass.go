@@ -2,10 +2,12 @@ package rule
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -37,6 +39,8 @@ type Breach struct {
 	// rule with one Form have one cause. Without a Form the breach is no finding.
 	Form string
 	Args []any
+	// Cause is what findings of one cause have in common, where that is not the Form.
+	Cause string
 	// Consequence is what the breach leads to where that depends on the place, as
 	// specs.Consequence names it; "" leaves it to the requirement.
 	Consequence string
@@ -90,9 +94,18 @@ func Shorten(s string) string {
 
 // Seen is one request as the referee saw it.
 type Seen struct {
-	// Path is that of the URL.
-	Path   string
+	URL    *url.URL
 	Header http.Header
+	// Betas are those that the request asks for, nil where they are not known.
+	Betas []string
+	// Found is what [Book.Inspect] found.
+	Found *members.Found
+	// IsModelInPath is set where the URL names the model, IsOwnModel unless the model is one of another
+	// maker, IsMessage for a message of a WebSocket.
+	IsModelInPath, IsOwnModel, IsMessage bool
+	// WasIssued reports whether an earlier reply of the provider holds something of a type or kind, IsShown
+	// whether the recording shows a header in a request of the same client.
+	WasIssued, IsShown func(name string) bool
 	// Size is the length of the body in bytes, of which a recording may have cut some.
 	Size int
 	// Root is the body.

@@ -51,9 +51,8 @@ const (
 	// PromptFirst: the system prompt stands before the tools in what is cached.
 	PromptFirst Habit = "prompt first"
 
-	// Betas: members need a beta that a header names. PDFOnly: documents in base64 are PDF.
-	Betas   Habit = "betas"
-	PDFOnly Habit = "PDF only"
+	// Betas: members need a beta that a header names.
+	Betas Habit = "betas"
 	// KeepsDeclining: the model declines as long as the turn that it declined is in the conversation.
 	KeepsDeclining Habit = "keeps declining"
 	// QuotaIsRate: the error of a spent quota has the words of a rate limit.
@@ -76,6 +75,8 @@ const (
 	SignedText        Breach = "text under a signature changed"
 	ContextFull       Breach = "a request that was too long is made again"
 	NotPDF            Breach = "a document is not what its type says"
+	NotUnicode        Breach = "a text is not Unicode"
+	MovedToken        Breach = "a token stands apart from the rest of its reply"
 )
 
 // RuleFor returns the id of the wire's rule about a breach, empty where no source says that the provider minds.

@@ -28,8 +28,8 @@ func (x *exchange) readSeen() rules.Seen {
 		u = &url.URL{}
 	}
 	seen := rules.Seen{
-		URL: u, Header: x.Request.Header, Size: len(x.Request.Body), Root: x.req.Doc, Found: &members.Found{},
-		IsModelInPath: x.named != x.req.Model, IsOwnModel: isProvidersModel(x), IsMessage: x.WebSocket > 0,
+		URL: u, Header: x.Request.Header, Body: x.Request.Body, Root: x.req.Doc, Request: x.req, Wire: x.wire, Found: &members.Found{},
+		IsModelInPath: modelInPath.MatchString(u.Path), IsOwnModel: isProvidersModel(x), IsMessage: x.WebSocket > 0,
 	}
 	if x.req.Doc != nil && x.req.Op == wire.Generate {
 		seen.Found = x.bookOf().Inspect(&seen)
@@ -71,6 +71,7 @@ func (s *Trace) judgeRequest(x *exchange) map[string][]*rules.Pass {
 	}
 	seen := x.seen
 	seen.Model, seen.Takes, seen.Paused, seen.Plain = x.modelAsked(), x.can, x.goesOnPaused(), map[int]bool{}
+	seen.IsKept = x.isKeptByProvider()
 	seen.WasIssued = func(name string) bool { return s.wasIssued(name, x) }
 	seen.IsShown = func(header string) bool {
 		client := x.Request.Header.Get("User-Agent")

@@ -93,7 +93,7 @@ type rule func(*Trace, *report)
 func All() []Check {
 	var all []Check
 	byWire := aspectRules()
-	for _, area := range []map[string]rule{pairingRules, replayRules, formRules, anthropicRules, openAIRules, geminiRules,
+	for _, area := range []map[string]rule{pairingRules, replayRules, anthropicRules, openAIRules, geminiRules,
 		originRules, modelRules, resumeRules, framingRules, grammarRules, endingRules, cassetteRules, errorRules, opaqueRules, schemaRules,
 		redactorRules, hygieneRules, toolRules, continuationRules, cacheRules,
 		mediaRules, compactionRules, namespaceRules, serverToolRules, betaRules, recoveryRules, operationRules, budgetRules} {

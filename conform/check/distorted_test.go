@@ -17,7 +17,7 @@ var distorted = []struct {
 	path, rule, message   string
 }{
 	{"MED-002/document-type", "anthropic-media", "word-document", 0, "messages[0].content[1].source", "A-46", "the document is of type \"application/msword\", not application/pdf"},
-	{"MED-002/pdf", "anthropic-media", "page-for-pdf", 0, "messages[0].content[1].source", "A-46", "the document is called application/pdf and begins with \"<!doctype html><titl…\""},
+	{"MED-002/pdf", "anthropic-media", "page-for-pdf", 0, "messages[0].content[1].source", "A-46", "the document is called application/pdf and begins with \"<!doctype html><titl\""},
 	{"MED-003/text", "openai-tool-search", "image-as-text", 0, "input[0]", "", "text holds an image in base64 as text, of 1353 bytes altogether"},
 	{"MED-004/left-out", "anthropic-media", "carry-media", 3, "messages[4].content[1].source", "A-46", "the image that exchange 2 was refused for at messages[4].content[1].source is sent again: messages.4.content.1.image.source.base64.data: Could not process image"},
 	{"MED-005/address", "anthropic-media", "local-address", 0, "messages[0].content[2].source.url", "", "the provider cannot fetch \"http://localhost:8080/heron.png\": it leads to this machine"},

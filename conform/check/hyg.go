@@ -140,7 +140,7 @@ func keyNotInBody(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if at := bytes.Index(x.Request.Body, []byte(c.value)); at >= 0 {
-				r.addFinding(x, wire.Place{Event: -1, Off: at, Path: pathAt(x.req.Doc, at)}, "", "the key of the header %s (%s) stands in the body as well, where the model reads it", strings.ToLower(c.header), maskToken(c.value))
+				r.addFinding(x, wire.Place{Event: -1, Off: at, Path: x.req.Doc.PathAt(at)}, "", "the key of the header %s (%s) stands in the body as well, where the model reads it", strings.ToLower(c.header), maskToken(c.value))
 			}
 		}
 	})

@@ -215,26 +215,13 @@ func (c *classifier) isDeclaredSide(x *exchange) bool {
 	if len(c.side) == 0 {
 		return false
 	}
-	texts := append(textsBelow(x.req.System), lastPrompt(x))
+	texts := append(x.req.System.Texts(), lastPrompt(x))
 	for i := range x.req.Items { // OpenAI takes instructions among the messages as well
 		if it := &x.req.Items[i]; it.Role == "developer" || it.Role == "system" {
 			texts = append(texts, it.Text)
 		}
 	}
 	return slices.ContainsFunc(c.side, func(pattern *regexp.Regexp) bool { return slices.ContainsFunc(texts, pattern.MatchString) })
-}
-
-// textsBelow lists all strings below n.
-func textsBelow(n *tree.Node) (texts []string) {
-	if n.Is(tree.String) {
-		return []string{n.Text()}
-	}
-	if n != nil {
-		for _, v := range n.Items() {
-			texts = append(texts, textsBelow(v)...)
-		}
-	}
-	return texts
 }
 
 // lastPrompt is the last text that is not the model's, "" for none.
@@ -326,7 +313,7 @@ var asksAside = regexp.MustCompile(`(?i)\b(titles?|topics?|summar|compact|headli
 
 // sideKind names a request by what its prompt asks for.
 func sideKind(x *exchange) Kind {
-	words := strings.ToLower(strings.Join(append(textsBelow(x.req.System), lastPrompt(x)), " "))
+	words := strings.ToLower(strings.Join(append(x.req.System.Texts(), lastPrompt(x)), " "))
 	switch {
 	case strings.Contains(words, "title"):
 		return Title

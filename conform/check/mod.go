@@ -103,7 +103,7 @@ func askedModelAnswers(s *Trace, r *report) {
 		if !x.asksForAnswer() || x.Missed || family == "" || !strings.HasPrefix(bare, family) && family != "claude" {
 			continue
 		}
-		wanted := append(textsBelow(x.req.Doc.Get("fallbacks")), asked)
+		wanted := append(x.req.Doc.Get("fallbacks").Texts(), asked)
 		for _, said := range []struct{ where, model string }{{"the reply", x.reply.Model}, {"the header openai-model", x.Response.Header.Get("Openai-Model")}} {
 			if said.model == "" || strings.Contains(said.model, "REDACTED") {
 				continue

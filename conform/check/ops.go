@@ -138,7 +138,7 @@ func tasksIn(args string) (tasks []string) {
 	if err != nil || !doc.Is(tree.Object) {
 		return nil
 	}
-	for _, text := range textsBelow(doc) {
+	for _, text := range doc.Texts() {
 		if len(text) >= longText {
 			tasks = append(tasks, strings.TrimSpace(text))
 		}
@@ -233,7 +233,7 @@ func answersReachTheirCall(s *Trace, r *report) {
 
 // textsOf joins what a result says.
 func textsOf(result *wire.Item) string {
-	return strings.Join(append(textsBelow(result.Node), result.Text), "\n")
+	return strings.Join(append(result.Node.Texts(), result.Text), "\n")
 }
 
 // resultOf returns the first result of a call, and the request that holds it.

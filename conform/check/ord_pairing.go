@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/openai"
 	"github.com/meerkat-go/conformance/wires/wire"
@@ -115,16 +114,6 @@ func (s *Trace) judgeKept(x *exchange, r *report) {
 			}
 		}
 	}
-}
-
-func byProvider(x *exchange, anthropic, openAI, gemini string) string {
-	switch x.Provider {
-	case evidence.Anthropic:
-		return anthropic
-	case evidence.OpenAI:
-		return openAI
-	}
-	return gemini
 }
 
 // resultOrder: results of parallel calls stand in the order of the calls.

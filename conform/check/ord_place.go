@@ -1,6 +1,10 @@
 package check
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/meerkat-go/conformance/wires"
+)
 
 // ownTurn: what is sent back stands with the rest of its reply. A hidden item
 // moved among those of another reply can keep the order within its own, and the
@@ -30,7 +34,7 @@ func (l *link) judgePlace(r *report, replies []int) {
 			r.addObserved(1)
 		}
 		if apart && replies[l.to.runOf(p.q)] > 1 {
-			r.addChange(l, l.sent(p.q).Place, l.reply(p.r).Place, byProvider(l.to, "A-37", "O-12", "G-17"),
+			r.addChange(l, l.sent(p.q).Place, l.reply(p.r).Place, l.to.wire.RuleFor(wires.MovedToken),
 				"%s stands among what another reply emitted, apart from the rest of its own", l.reply(p.r).What)
 		}
 	}

@@ -114,7 +114,7 @@ func cleaningShapesIn(was, is string) (shapes []string) {
 	if errA != nil || errB != nil {
 		return nil
 	}
-	old, now := textsBelow(a), textsBelow(b)
+	old, now := a.Texts(), b.Texts()
 	if len(old) != len(now) {
 		return nil
 	}

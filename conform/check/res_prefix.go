@@ -133,7 +133,7 @@ func (x *exchange) standsForRefused(result *wire.Item) bool {
 		}
 		named := refused.refusedMedium()
 		return named != nil && slices.ContainsFunc(refused.req.Items, func(it wire.Item) bool {
-			return it.ID == result.ID && it.What == wire.Result && strings.HasPrefix(named.place.Path, it.Place.Path)
+			return it.ID == result.ID && it.What == wire.Result && strings.HasPrefix(named.Place.Path, it.Place.Path)
 		})
 	})
 }

@@ -170,6 +170,20 @@ func readBlock(b *tree.Node) wire.Item {
 	return it
 }
 
+// appendMedia adds the images and documents of a content.
+func appendMedia(list []wire.Medium, content *tree.Node, path string) []wire.Medium {
+	for j, b := range content.List() {
+		at, source := path+"["+strconv.Itoa(j)+"]", b.Get("source")
+		switch kind := b.Get("type").Text(); {
+		case kind == "tool_result":
+			list = appendMedia(list, b.Get("content"), at+".content")
+		case (kind == "image" || kind == "document") && source.Get("type").Text() == "base64":
+			list = append(list, wire.Medium{Place: wire.Place{Event: -1, Off: source.Offset(), Path: at + ".source"}, Kind: kind, MediaType: source.Get("media_type").Text(), Data: source.Get("data").Text()})
+		}
+	}
+	return list
+}
+
 // choiceOf reads tool_choice.
 func choiceOf(root *tree.Node) wire.Choice {
 	n := root.Get("tool_choice")
@@ -192,6 +206,7 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 		role := m.Get("role").Text()
 		q.Msgs = append(q.Msgs, wire.Msg{Role: role, Node: m, Path: path})
 		content := m.Get("content")
+		q.Media = appendMedia(q.Media, content, path+".content")
 		if content.Is(tree.String) {
 			q.AddItem(wire.Item{What: wire.Text, Type: "text", Text: content.Text(), Node: content},
 				role, i, content, path+".content")

@@ -30,12 +30,12 @@ func Wire() *wires.Wire {
 		Habits: []wires.Habit{
 			wires.Blocks, wires.SignedThinking, wires.MarksErrors, wires.ResultsTogether, wires.ResultsInTurn,
 			wires.NamesCallers, wires.ServerTools, wires.Citations, wires.MarksCache, wires.Betas,
-			wires.PDFOnly, wires.KeepsDeclining,
+			wires.KeepsDeclining,
 		},
 		Rules: map[wires.Breach]string{
 			wires.RepeatedCall: "A-18",
 			wires.OutOfOrder:   "A-37", wires.ForeignToken: "A-34", wires.SignedText: "A-37", wires.ContextFull: "A-45",
-			wires.NotPDF: "A-46",
+			wires.NotPDF: "A-46", wires.NotUnicode: "ANT-X10", wires.MovedToken: "A-37",
 		},
 		Stops: wires.Stops{
 			Unanswered: []string{"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"},

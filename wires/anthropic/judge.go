@@ -17,7 +17,7 @@ func Book() *rule.Book {
 
 func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
 	c := newCall(seen.Header, seen.Root)
-	c.takes, c.paused, c.size, c.url = seen.Takes, seen.Paused, seen.Size, seen.URL
+	c.takes, c.paused, c.size, c.url = seen.Takes, seen.Paused, len(seen.Body), seen.URL
 	c.betasUnknown = seen.Betas == nil
 	c.versionUnknown = !keepsHeaders(seen.Header) && !seen.IsShown("Anthropic-Version")
 	return rule.Judge(judgedRules, c, holds)

@@ -11,6 +11,7 @@ import (
 // refereeRules report what the schema refuses, or what no refusal is known of.
 var refereeRules = []anthropicRule{
 	judged("PAR-001/minimum", sureRule("A-7", "recorded", "a thinking budget has 1024 tokens or more", nil), budgetEnough),
+	judged("MED-002/document-type", sureRule("A-46", "documented", "documents in base64 are PDF", nil), documentsPDF),
 	atPublicAPI(judged("BET-001/history", likelyRule("R53", "reported", "a block that a beta brought comes with the beta", nil), historyHasBeta)),
 	atPublicAPI(judged("BET-002/tool-version", likelyRule("R53", "reported", "a tool and its beta are of one date", nil), toolHasBeta)),
 	everywhere(judged("BET-003/version", sureRule("", "documented", "clouds want the version in the body", nil), cloudVersionGiven)),
@@ -25,6 +26,18 @@ func budgetEnough(c *call, p *rule.Pass) {
 	}
 	if p.Observe(); n < 1024 {
 		p.Report("thinking.budget_tokens", "budget_tokens is %s; at least 1024 are needed", budget.Raw())
+	}
+}
+
+func documentsPDF(c *call, p *rule.Pass) {
+	all, _ := c.pictures(true)
+	for _, at := range all {
+		if !strings.HasSuffix(at.said, ".document.source.base64") {
+			continue
+		}
+		if p.Observe(); at.source.Get("media_type").Text() != rule.PDFType {
+			p.Report(at.path, "the document is of type %.60q, not %s", at.source.Get("media_type").Text(), rule.PDFType)
+		}
 	}
 }
 

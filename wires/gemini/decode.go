@@ -174,7 +174,11 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 		role := roleOf(c.Get("role").Text())
 		q.Msgs = append(q.Msgs, wire.Msg{Role: role, Node: c, Path: path})
 		for j, p := range partsOf(c) {
-			q.AddItem(readPartOf(p), role, i, p, path+".parts["+strconv.Itoa(j)+"]")
+			at := path + ".parts[" + strconv.Itoa(j) + "]"
+			if data := p.Any("inlineData", "inline_data"); data.Is(tree.Object) {
+				q.Media = append(q.Media, wire.Medium{Place: wire.Place{Event: -1, Off: data.Offset(), Path: at + ".inlineData"}, Kind: "inline", MediaType: data.Any("mimeType", "mime_type").Text(), Data: data.Get("data").Text()})
+			}
+			q.AddItem(readPartOf(p), role, i, p, at)
 		}
 	}
 	q.Items = joinPieces(q.Items)

@@ -36,7 +36,7 @@ func Wire() *wires.Wire {
 		Habits: []wires.Habit{wires.Contents, wires.SignedParts, wires.TwoSpellings, wires.ServerParts, wires.PromptFirst, wires.QuotaIsRate},
 		Rules: map[wires.Breach]string{
 			wires.OutOfOrder:   "G-17",
-			wires.ForeignToken: "G-18", wires.ContextFull: "G-29",
+			wires.ForeignToken: "G-18", wires.MovedToken: "G-17", wires.ContextFull: "G-29",
 		},
 		Stops: wires.Stops{
 			Unanswered: []string{

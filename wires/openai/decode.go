@@ -238,8 +238,30 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 		path := "input[" + strconv.Itoa(i) + "]"
 		q.Msgs = append(q.Msgs, wire.Msg{Role: role, Node: n, Path: path})
 		q.AddItem(it, role, i, n, path)
+		q.Media = append(append(q.Media, mediaOf(n.Get("content"), path+".content")...), mediaOf(n.Get("output"), path+".output")...)
 		q.Added = append(q.Added, addedBy(it.Type, path, n)...)
 	}
+}
+
+// mediaOf reads the data URLs of a content: data:image/png;base64,…
+func mediaOf(content *tree.Node, path string) (list []wire.Medium) {
+	for j, p := range content.List() {
+		kind, field := mediumField(p)
+		url, isData := strings.CutPrefix(p.Get(field).Text(), "data:")
+		form, data, _ := strings.Cut(url, ",")
+		if mediaType, encoding, _ := strings.Cut(form, ";"); isData && strings.HasSuffix(encoding, "base64") {
+			list = append(list, wire.Medium{Place: wire.Place{Event: -1, Off: p.Offset(), Path: path + "[" + strconv.Itoa(j) + "]." + field}, Kind: kind, MediaType: mediaType, Data: data})
+		}
+	}
+	return list
+}
+
+// mediumField returns what a part of a content is, and its member for the bytes.
+func mediumField(part *tree.Node) (kind, field string) {
+	if part.Get("type").Text() == "input_file" {
+		return "file", "file_data"
+	}
+	return "image", "image_url"
 }
 
 func roleOf(it wire.Item, n *tree.Node) string {

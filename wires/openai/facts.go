@@ -36,7 +36,7 @@ func Wire() *wires.Wire {
 		},
 		Rules: map[wires.Breach]string{
 			wires.RepeatedCall: "O-9", wires.RepeatedItem: "O-9", wires.OutOfOrder: "O-12",
-			wires.ForeignToken: "O-15", wires.ForeignCompaction: "O-15", wires.ContextFull: "O-27", wires.NotPDF: "O-30",
+			wires.ForeignToken: "O-15", wires.ForeignCompaction: "O-15", wires.MovedToken: "O-12", wires.ContextFull: "O-27", wires.NotPDF: "O-30",
 		},
 		Stops: wires.Stops{
 			Unanswered: []string{"incomplete"}, Budget: "incomplete", BudgetWord: "max_output_tokens", Filtered: "content_filter",

@@ -16,6 +16,6 @@ func Book() *rule.Book {
 
 func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
 	q := newRequest(seen.Root, "")
-	q.takes, q.kept, q.isOwnModel = seen.Takes, seen.Kept, seen.IsOwnModel
+	q.takes, q.kept, q.isOwnModel, q.isKept = seen.Takes, seen.Kept, seen.IsOwnModel, seen.IsKept
 	return rule.Judge(judgedRules, q, holds)
 }

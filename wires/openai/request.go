@@ -45,9 +45,9 @@ type request struct {
 	// kept are the calls that the provider puts before the request, as far as a recording
 	// shows; nil where it may not show all.
 	kept map[string]bool
-	// isOwnModel is set where a recording shows that the model is the provider's.
-	isOwnModel   bool
-	tokensOpened bool
+	// isKept is set where the provider puts a history before the request, isOwnModel is set where a recording shows that the model is the provider's.
+	isOwnModel, isKept bool
+	tokensOpened       bool
 }
 
 // item is one input item. typ is never empty.

@@ -69,10 +69,7 @@ func imagesNamed(q *request, p *rule.Pass) {
 // dataDecoded lets a recorder cut the bytes out.
 func dataDecoded(q *request, p *rule.Pass) {
 	q.eachPart(func(at string, part *tree.Node) {
-		kind, field := "image", "image_url"
-		if part.Get("type").Text() == "input_file" {
-			kind, field = "file", "file_data"
-		}
+		kind, field := mediumField(part)
 		link := part.Get(field).Text()
 		form, data, _ := strings.Cut(link, ",")
 		if _, isDataURL := mimeType(link); !isDataURL || !strings.HasSuffix(form, "base64") || strings.Contains(data, "REDACTED") {

@@ -22,6 +22,8 @@ var refereeRules = []rule.Rule[*request]{
 	everywhere(judged("ORD-015/parts", liveRule("O-16", "content parts fit the role", reported, rule.High, nil), partsFitRole)),
 	judged("ORD-015/parts", liveRule("O-17", "reasoning comes back encrypted, not as text", reported, rule.High, nil), reasoningEncrypted),
 	everywhere(judged("SIG-010/summary", liveRule("O-3", "reasoning has a list of summaries", reported, rule.High, nil), summariesListed)),
+	everywhere(judged("NSP-002/answered", liveRule("O-10", "a search for tools that the client runs has its output behind it", reported, rule.High, nil), searchesAnswered)),
+	everywhere(judged("NSP-002/no-orphan", liveRule("O-11", "an output answers a search that the provider can see", reported, rule.High, nil), searchOutputsAsked)),
 	everywhere(judged("ORD-005/unique-calls", liveRule("OAI-P6", "no two calls have one id", reported, rule.Low, nil), callsUnique)),
 }
 
@@ -136,6 +138,40 @@ func callsUnique(q *request, p *rule.Pass) {
 			p.Report(it.path(), "call id %s is already used at %s", it.callID, was.path())
 		} else {
 			first[it.callID] = it
+		}
+	}
+}
+
+// isClients reports whether the client runs the search for tools.
+func (i *item) isClients() bool { return i.Get("execution").Text() == "client" }
+
+// searchesAnswered lets the output of a function answer a search as well.
+func searchesAnswered(q *request, p *rule.Pass) {
+	last := map[string]int{}
+	for i := range q.items {
+		if it := &q.items[i]; it.isResult() || it.typ == "tool_search_output" && it.isClients() {
+			last[it.callID] = i + 1
+		}
+	}
+	for i := range q.items {
+		if it := &q.items[i]; it.typ == "tool_search_call" && it.isClients() {
+			if p.Observe(); last[it.callID] <= i {
+				p.Report(it.path(), "the search for tools %.64s has no output after it", it.callID)
+			}
+		}
+	}
+}
+
+func searchOutputsAsked(q *request, p *rule.Pass) {
+	asked := map[string]bool{}
+	for i := range q.items {
+		it := &q.items[i]
+		asked[it.callID] = asked[it.callID] || it.typ == "tool_search_call" && it.isClients()
+		if it.typ != "tool_search_output" || !it.isClients() || q.isKept {
+			continue
+		}
+		if p.Observe(); !asked[it.callID] {
+			p.Report(it.path(), "the output %.64s answers no search for tools before it", it.callID)
 		}
 	}
 }

@@ -21,6 +21,10 @@ var commonRules = []Rule[*Seen]{
 	{Aspect: "PAR-007/range", Run: membersInRange},
 	{Aspect: "PAR-011/beta-members", Hosts: PublicAPI, Run: membersHaveBeta},
 	{Aspect: "PAR-011/headers", Hosts: AnyHost, Run: contentIsJSON},
+	{Aspect: "MED-002/pdf", Run: pdfIsPDF},
+	{Aspect: "MED-003/text", Hosts: AnyHost, Run: imagesAreNoText},
+	{Aspect: "MED-005/address", Run: addressesLead},
+	{Aspect: "ORD-015/unicode", Hosts: AnyHost, Run: textsAreUnicode},
 }
 
 // JudgeAll is Judge together with the rules that all wires have.

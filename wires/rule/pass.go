@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
@@ -106,10 +107,11 @@ type Seen struct {
 	// WasIssued reports whether an earlier reply of the provider holds something of a type or kind, IsShown
 	// whether the recording shows a header in a request of the same client.
 	WasIssued, IsShown func(name string) bool
-	// Size is the length of the body in bytes, of which a recording may have cut some.
-	Size int
-	// Root is the body.
-	Root *tree.Node
+	// Body is what was recorded of the body, Root what could be read of it, Request what its wire reads there.
+	Body    []byte
+	Root    *tree.Node
+	Request *wire.Request
+	Wire    *wires.Wire
 	// Model is the model that was asked, else the one that answered; Takes is what is
 	// known of it.
 	Model string
@@ -119,6 +121,8 @@ type Seen struct {
 	// Plain holds the ordinals of the messages whose recorded reply held no result of a
 	// tool that the provider ran itself.
 	Plain map[int]bool
+	// IsKept is set where the provider puts a history before the request.
+	IsKept bool
 	// Kept holds the ids of the calls that the provider puts before the request, nil where
 	// more than the recorded ones may stand there.
 	Kept map[string]bool

@@ -1,5 +1,11 @@
 package tree
 
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
 // children collects the parts of values within values, so that those of each value
 // end up side by side, and all of them in few pieces of memory, which the trees
 // that are parsed one after the other share. The zero children are empty.
@@ -69,4 +75,31 @@ func (r *nodeRoom) newNode() *Node {
 	n := &r.room[0]
 	r.room = r.room[1:]
 	return n
+}
+
+// Texts lists all strings below n.
+func (n *Node) Texts() (texts []string) {
+	if n.Is(String) {
+		return []string{n.Text()}
+	}
+	for _, v := range n.Items() {
+		texts = append(texts, v.Texts()...)
+	}
+	return texts
+}
+
+// PathAt returns the path of the innermost value that covers a byte of the document.
+func (n *Node) PathAt(off int) string {
+	for path := ""; ; {
+		next := slices.IndexFunc(n.Items(), func(e *Node) bool { return e.Offset() <= off && off < e.Offset()+len(e.Raw()) })
+		switch {
+		case next < 0:
+			return strings.TrimPrefix(path, ".")
+		case n.Is(Object):
+			path += "." + n.Names()[next]
+		default:
+			path += "[" + strconv.Itoa(next) + "]"
+		}
+		n = n.Items()[next]
+	}
 }

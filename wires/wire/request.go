@@ -31,6 +31,7 @@ type Request struct {
 	// Declared are the tools of Tools, Added those that stand behind the start of the conversation.
 	Declared, Added []Tool
 	Choice          Choice
+	Media           []Medium
 	Msgs            []Msg // messages, input items or contents
 	Items           []Item
 }
@@ -40,6 +41,13 @@ type Msg struct {
 	Role string
 	Node *tree.Node
 	Path string
+}
+
+// Medium is one image or file whose bytes stand in a request, those inside tool results too.
+type Medium struct {
+	Place Place
+	// Kind is image or file, as the provider calls it; MediaType is what the request says, Data base64.
+	Kind, MediaType, Data string
 }
 
 // Tool is one tool that a request offers the model.

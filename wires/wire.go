@@ -25,6 +25,8 @@ type Wire struct {
 	// Decoder is a wire.Decoder, which reads requests and replies for the referee. The recorder
 	// reads Facts only, so this package does not name the type.
 	Decoder any
+	// Client is a wire.Client, which writes requests for the driver that judges servers and gateways.
+	Client any
 	Facts
 }
 

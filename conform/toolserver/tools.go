@@ -4,15 +4,19 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
+	"slices"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // handler carries out a call. Its error is the tool's: the model reads it.
@@ -33,6 +37,35 @@ func toolList() []tool {
 		{"conform_image", "Returns a small image of a red square.", emptySchema, redSquare},
 		{"conform_awkward", "Returns its arguments as they arrived.", awkwardSchema, returnArguments},
 	}
+}
+
+// Tools returns the definitions of the tools, for a client that offers them without MCP.
+func Tools() (list []wire.Tool) {
+	for _, t := range toolList() {
+		list = append(list, wire.Tool{Name: t.name, Description: t.about, Schema: t.schema})
+	}
+	return list
+}
+
+// Run runs a tool as the server does. What a tool says of its failure is its result.
+func Run(ctx context.Context, name, arguments string) wire.ToolResult {
+	r := wire.ToolResult{Name: name}
+	i := slices.IndexFunc(toolList(), func(t tool) bool { return t.name == name })
+	if i < 0 {
+		r.Text, r.IsError = fmt.Sprintf("there is no tool named %q", name), true
+		return r
+	}
+	content, err := toolList()[i].run(ctx, json.RawMessage(arguments))
+	switch content := content.(type) {
+	case *sdk.TextContent:
+		r.Text = content.Text
+	case *sdk.ImageContent:
+		r.Images = []wire.Image{{Type: content.MIMEType, Base64: base64.StdEncoding.EncodeToString(content.Data)}}
+	}
+	if err != nil {
+		r.Text, r.IsError = err.Error(), true
+	}
+	return r
 }
 
 // mcpDefinition is the tool as clients see it.

@@ -8,7 +8,7 @@ import (
 
 // Wire returns the wire of the Messages API.
 func Wire() *wires.Wire {
-	return &wires.Wire{Name: "anthropic", Title: "Anthropic Messages", Vendor: "Anthropic", Decoder: decoder{}, Facts: wires.Facts{
+	return &wires.Wire{Name: "anthropic", Title: "Anthropic Messages", Vendor: "Anthropic", Decoder: decoder{}, Client: client{}, Facts: wires.Facts{
 		Host:     "api.anthropic.com",
 		OwnHosts: regexp.MustCompile(`^(([a-z0-9-]+\.)*anthropic\.com|` + wires.VertexPattern + `)$`),
 		Clouds:   []wires.Cloud{wires.Vertex("anthropic")},

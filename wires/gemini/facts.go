@@ -12,7 +12,7 @@ import (
 
 // Wire returns the wire of generateContent.
 func Wire() *wires.Wire {
-	return &wires.Wire{Name: "gemini", Title: "Gemini generateContent", Vendor: "Gemini", Decoder: decoder{}, Facts: wires.Facts{
+	return &wires.Wire{Name: "gemini", Title: "Gemini generateContent", Vendor: "Gemini", Decoder: decoder{}, Client: client{}, Facts: wires.Facts{
 		Host:     "generativelanguage.googleapis.com",
 		OwnHosts: regexp.MustCompile(`^(generativelanguage\.googleapis\.com|` + wires.VertexPattern + `)$`),
 		Clouds:   []wires.Cloud{wires.Vertex("google")},

@@ -10,7 +10,7 @@ import (
 
 // Wire returns the wire of the Responses API.
 func Wire() *wires.Wire {
-	return &wires.Wire{Name: "openai", Title: "OpenAI Responses", Vendor: "OpenAI", Decoder: decoder{}, Facts: wires.Facts{
+	return &wires.Wire{Name: "openai", Title: "OpenAI Responses", Vendor: "OpenAI", Decoder: decoder{}, Client: client{}, Facts: wires.Facts{
 		Host:       "api.openai.com",
 		OtherHosts: []string{"chatgpt.com"}, // of codex that is logged in to ChatGPT
 		OwnHosts:   regexp.MustCompile(`^(([a-z0-9-]+\.)*openai\.com|chatgpt\.com|[a-z0-9-]+\.openai\.azure\.com)$`),

@@ -1,0 +1,79 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/meerkat-go/conformance/conform/toolserver"
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/wire"
+)
+
+// Conversation is a conversation with a server. It is for one goroutine.
+type Conversation struct {
+	Server
+	wire.Question
+	// History is what was said, as JSON. Prompts, replies and results are added.
+	History []string
+	// MaxRounds bounds the requests after one prompt, 0 for 20.
+	MaxRounds int
+}
+
+// Say says something and answers the calls of tools until a reply has none, or is no whole reply.
+// The history ends with the last whole reply.
+func (c *Conversation) Say(ctx context.Context, prompt string, images ...wire.Image) (answers []*Answer) {
+	c.History = append(c.History, wire.ClientOf(c.Wire.Name).Prompt(prompt, images...))
+	return c.Continue(ctx)
+}
+
+// Continue asks with the history as it is, as after a reply that failed.
+func (c *Conversation) Continue(ctx context.Context) (answers []*Answer) {
+	w := wire.ClientOf(c.Wire.Name)
+	for range cmp.Or(c.MaxRounds, 20) {
+		a := c.Ask(ctx, &c.Question, c.History)
+		if answers = append(answers, a); !a.IsOK() {
+			return answers
+		}
+		c.History = append(c.History, w.Replay(a.Reply)...)
+		results := runCalls(ctx, a.Reply)
+		if results == nil {
+			return answers
+		}
+		c.History = append(c.History, w.Results(results)...)
+	}
+	return answers
+}
+
+// runCalls runs the calls of a reply that are the client's to run.
+func runCalls(ctx context.Context, r *wire.Reply) (results []wire.ToolResult) {
+	for i := range r.Items {
+		if it := &r.Items[i]; it.What == wire.Call && it.Done {
+			result := toolserver.Run(ctx, it.Name, it.Args)
+			result.ID = it.ID
+			results = append(results, result)
+		}
+	}
+	return results
+}
+
+// AskToThink makes the question ask for thinking with an effort, as the model takes it. A model of
+// which nothing is known is asked in the newest form of its wire, or not at all.
+func AskToThink(q *wire.Question, provider, effort string) {
+	can := specs.FindCapability(provider, q.Model)
+	const budget = 2048
+	switch {
+	case effort == "" || effort == "none" || can.Reasoning == "never":
+	case slices.Contains(can.Thinking, "adaptive"):
+		q.Adaptive = true
+		if can.Efforts == nil || slices.Contains(can.Efforts, effort) {
+			q.Effort = effort
+		}
+	case slices.Contains(can.Thinking, "enabled"):
+		q.Budget = budget
+	case can.Budget != nil && len(can.Levels) == 0:
+		q.Budget = budget
+	default:
+		q.Effort = effort
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
@@ -174,7 +175,7 @@ func isVolatileChange(a, b string) bool {
 
 // changedWords returns what differs between two texts, widened to whole words.
 func changedWords(was, is string) (a, b string) {
-	from := firstDifference(was, is)
+	from := decide.FirstDifference(was, is)
 	for from > 0 && was[from-1] > ' ' {
 		from--
 	}

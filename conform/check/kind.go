@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
@@ -159,7 +160,7 @@ func mentionsSummary(text string) bool {
 func (x *exchange) holdsPrompt(from *exchange) bool {
 	prompt := lastPrompt(from)
 	return slices.ContainsFunc(x.req.Items, func(it wire.Item) bool {
-		return it.What == wire.Text && !it.Model() && 2*firstDifference(it.Text, prompt) >= len(prompt)
+		return it.What == wire.Text && !it.Model() && 2*decide.FirstDifference(it.Text, prompt) >= len(prompt)
 	})
 }
 

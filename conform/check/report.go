@@ -74,27 +74,17 @@ func emittedAt(x *exchange, at wire.Place) string {
 // describeDifference says how two tokens differ without showing either whole.
 func describeDifference(was, is string) difference {
 	sentence := fmt.Sprintf("differs from byte %d on: was %d bytes %s, is %d bytes %s",
-		firstDifference(was, is), len(was), maskToken(was), len(is), maskToken(is))
-	return difference{sentence + describeEdit(was, is), newComparison(was, is, min(tokenContext, len(was)/8))}
+		decide.FirstDifference(was, is), len(was), maskToken(was), len(is), maskToken(is))
+	return difference{sentence + describeEdit(was, is), decide.Compare(was, is, min(tokenContext, len(was)/8))}
 }
 
 // describeTextDifference is describeDifference for text that may be read: it
 // shows a little of both sides around the first difference.
 func describeTextDifference(was, is string) difference {
-	at := firstDifference(was, is)
+	at := decide.FirstDifference(was, is)
 	sentence := fmt.Sprintf("differs from byte %d on: was %d bytes with %q there, is %d bytes with %q",
 		at, len(was), textAround(was, at), len(is), textAround(is, at))
-	return difference{sentence + describeEdit(was, is), newComparison(was, is, textContext)}
-}
-
-func firstDifference(a, b string) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
+	return difference{sentence + describeEdit(was, is), decide.Compare(was, is, textContext)}
 }
 
 // maskToken shows the ends of a token: enough to find it, too little to use it.

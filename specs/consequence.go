@@ -35,7 +35,7 @@ var Consequences = []Consequence{Refused, Unsafe, Degraded, Wasteful}
 var ServerConsequences = []Consequence{Crash, Wrong, Degraded, Cosmetic}
 
 // IsFailure reports whether a breach is a failure rather than a warning.
-func (c Consequence) IsFailure() bool { return c == Refused || c == Unsafe }
+func (c Consequence) IsFailure() bool { return c == Refused || c == Unsafe || c == Crash || c == Wrong }
 
 // Meaning is one sentence for users, "" for a value that is not a consequence.
 func (c Consequence) Meaning() string {

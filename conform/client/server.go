@@ -103,6 +103,7 @@ func (s *Server) Send(ctx context.Context, method, path string, header http.Head
 		Request: evidence.Request{Method: method, URL: r.URL.String(), Header: r.Header.Clone(), Body: body},
 	}
 	sent := time.Now()
+	a.Date = sent
 	resp, err := s.Transport.RoundTrip(r)
 	if err != nil {
 		a.Err, a.Took = reasonOf(ctx, err), time.Since(sent)

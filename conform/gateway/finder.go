@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/decide"
+	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -14,6 +15,7 @@ type finder struct {
 	name, provider string
 	seen           map[string]*report.Result
 	order          []string
+	exchanges      []evidence.Exchange // of the client
 }
 
 func newFinder(name, provider string) *finder {

@@ -25,7 +25,7 @@ type Upstream struct {
 	mu      sync.Mutex
 	handler http.Handler
 	seen    []*received
-	open    sync.WaitGroup
+	open    *sync.WaitGroup // of the answers since Serve
 }
 
 // received is a request that arrived behind the gateway, with its answer. Nothing in it changes once
@@ -57,21 +57,28 @@ func (u *Upstream) Close() { u.server.Close() }
 func (u *Upstream) Serve(h http.Handler) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.handler, u.seen = h, nil
+	u.handler, u.seen, u.open = h, nil, &sync.WaitGroup{}
 }
 
 // received returns what arrived since Serve, in order of arrival, once the answers have ended or
 // the context has.
 func (u *Upstream) received(ctx context.Context) []*received {
-	ended := make(chan struct{})
-	go func() { u.open.Wait(); close(ended) }()
+	u.mu.Lock()
+	open, ended := u.open, make(chan struct{})
+	u.mu.Unlock()
+	go func() { open.Wait(); close(ended) }()
 	select {
 	case <-ended:
 	case <-ctx.Done():
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return append([]*received(nil), u.seen...)
+	list := make([]*received, len(u.seen))
+	for i, got := range u.seen {
+		kept := *got
+		list[i] = &kept
+	}
+	return list
 }
 
 // maxKept bounds a body that is kept, in bytes. The simulator takes no more either.
@@ -88,16 +95,17 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if wires.Find(got.Provider) == nil {
 		got.Provider = ""
 	}
-	u.open.Add(1)
-	defer u.open.Done()
 	u.mu.Lock()
-	handler := u.handler
-	u.seen = append(u.seen, got)
-	u.mu.Unlock()
+	handler, open := u.handler, u.open
 	if handler == nil {
+		u.mu.Unlock()
 		http.Error(w, "no case is running", http.StatusServiceUnavailable)
 		return
 	}
+	open.Add(1)
+	defer open.Done()
+	u.seen = append(u.seen, got)
+	u.mu.Unlock()
 	out := &keeper{ResponseWriter: w, got: got, mu: &u.mu}
 	defer func() {
 		u.mu.Lock()

@@ -3,8 +3,8 @@ package anthropic
 import (
 	"cmp"
 	"strconv"
-	"strings"
 
+	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -48,6 +48,11 @@ func (client) Body(q *wire.Question, history []string) []byte {
 	return []byte(o.SetAll(q.Extra).String())
 }
 
+func isObject(text string) bool {
+	n, err := tree.Parse(text)
+	return err == nil && n.Is(tree.Object)
+}
+
 func textBlock(text string) string { return `{"type":"text","text":` + wire.Quote(text) + `}` }
 
 func imageBlock(i wire.Image) string {
@@ -84,7 +89,9 @@ func (client) Replay(r *wire.Reply) []string {
 			case name == "signature":
 				value = wire.Quote(it.Token)
 			case name == "input":
-				value = cmp.Or(strings.TrimSpace(it.Args), "{}")
+				if value = it.Args; !isObject(value) {
+					value = "{}" // what cannot be parsed cannot be sent
+				}
 			case name == "citations" && it.Citations != nil:
 				continue // set below
 			}

@@ -1,0 +1,313 @@
+package gateway
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/client"
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
+)
+
+// asked is one request of the client with what came of it upstream.
+type asked struct {
+	n        int // ordinal in the case
+	answer   *client.Answer
+	upstream []*received
+	// direct is the answer of the simulator to the same question without the gateway.
+	direct *client.Answer
+}
+
+// comparer compares both sides of one request.
+type comparer struct {
+	*finder
+	setup
+	asked
+}
+
+// setup is what the user says of the gateway, and how it is asked.
+type setup struct {
+	wire, upstreamWire *wires.Wire
+	clientKey          string
+	upstreamKey        string
+	// passesKey says that the gateway has no key of its own and passes the client's on.
+	passesKey bool
+}
+
+// compare judges one request with its reply.
+func (c *comparer) compare() {
+	c.compareKeys()
+	c.compareCount()
+	if len(c.upstream) == 0 {
+		return
+	}
+	last := c.upstream[len(c.upstream)-1]
+	if c.wire == c.upstreamWire {
+		c.compareRequest(c.upstream[0])
+		c.compareHeaders(c.upstream[0])
+	} else {
+		c.compareMeaning(c.upstream[0])
+	}
+	c.compareRefusal(last)
+	switch {
+	case last.Response.Status/100 != 2:
+		c.compareErrors(last)
+	case last.reply.End == wire.Failed || last.reply.End == wire.Cut || last.Response.End == "reset":
+		c.compareFailure(last)
+	case c.answer.Err != nil || c.answer.Response.Status/100 != 2:
+		c.report("GW-14", breach{exchange: c.n}, "the upstream answered 200, and the client got %s", c.outcome())
+	default:
+		c.compareReply(last)
+	}
+	c.judgeReply(last)
+}
+
+// outcome says what the client got.
+func (c *comparer) outcome() string {
+	switch {
+	case c.answer.Err != nil && c.answer.Response.Status == 0:
+		return "no answer: " + shorten(c.answer.Err.Error())
+	case c.answer.Err != nil:
+		return "a reply that breaks off: " + shorten(c.answer.Err.Error())
+	case c.answer.Response.Status/100 != 2:
+		return http.StatusText(c.answer.Response.Status) + ": " + shorten(string(c.answer.Response.Body))
+	}
+	return "a reply that is " + c.answer.Reply.End.String()
+}
+
+// compareKeys holds that keys stay on their side.
+func (c *comparer) compareKeys() {
+	if c.passesKey || c.clientKey == "" {
+		return
+	}
+	for _, u := range c.upstream {
+		c.see("GW-19")
+		if where := find(c.clientKey, u.Request.URL, u.Request.Header, u.Request.Body); where != "" {
+			c.report("GW-19", breach{exchange: c.n, path: where}, "the client's key arrived upstream")
+		}
+	}
+	if where := find(c.upstreamKey, "", c.answer.Response.Header, c.answer.Response.Body); c.upstreamKey != "" && where != "" {
+		c.report("GW-19", breach{exchange: c.n, path: where}, "the upstream's key came back to the client")
+	}
+}
+
+// find says where a text stands in a message, "" if nowhere.
+func find(text, url string, h http.Header, body []byte) string {
+	if url != "" && strings.Contains(url, text) {
+		return "url"
+	}
+	for name, values := range h {
+		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, text) }) {
+			return strings.ToLower(name)
+		}
+	}
+	if strings.Contains(string(body), text) {
+		return "body"
+	}
+	return ""
+}
+
+// compareCount holds that a request is made once upstream.
+func (c *comparer) compareCount() {
+	if len(c.upstream) == 0 {
+		c.report("GW-29", breach{exchange: c.n, consequence: specs.Wrong}, "the gateway did not ask the upstream, and answered with %s", c.outcome())
+		return
+	}
+	c.see("GW-20")
+	for i, u := range c.upstream[:len(c.upstream)-1] {
+		if u.Response.Status == http.StatusOK && len(u.Response.Body) > 0 {
+			c.report("GW-20", breach{exchange: c.n}, "the request was made %d times upstream; answer %d had begun with status 200 (%s)", len(c.upstream), i, u.reply.End)
+		}
+	}
+}
+
+// compareRequest compares the bodies of a request on one wire.
+func (c *comparer) compareRequest(u *received) {
+	was, _ := tree.Parse(c.answer.Request.Body)
+	if u.asked.Doc == nil {
+		c.report("GW-29", breach{exchange: c.n, consequence: specs.Crash}, "the body that arrived upstream is not JSON: %q", shorten(string(u.Request.Body)))
+		return
+	}
+	body := &c.wire.Body
+	for _, id := range []string{"GW-2", "GW-7", "GW-9", "GW-10", "GW-13", "GW-26"} {
+		c.see(id)
+	}
+	for _, d := range diffBodies(was, u.asked.Doc) {
+		one, other := d.sides()
+		at := breach{exchange: c.n, path: d.path, compare: compareTexts(one, other)}
+		switch {
+		case d.path == "model", d.path == "stream":
+			// an alias is configured; what answered is compared with what was asked
+		case slices.Contains(body.Tokens, d.member) && d.was != nil:
+			at.compare = compareTokens(one, other)
+			c.report("GW-10", at, "what the provider issued was %s on its way back", d.what())
+		case slices.Contains(body.IDs, d.member) && d.was != nil:
+			c.report("GW-13", at, "the id of a call was %s on its way upstream", d.what())
+		case slices.Contains(body.Prompt, d.top):
+			c.report("GW-7", at, "the system prompt was %s on its way upstream", d.what())
+		case slices.Contains(body.Conversation, d.top):
+			c.report("GW-9", at, "the conversation was %s on its way upstream", d.what())
+		case slices.Contains(body.Tools, d.top):
+			c.report("GW-26", at, "a tool was %s on its way upstream", d.what())
+		case d.was == nil:
+			c.report("GW-29", at, "the gateway added the member %s", d.path)
+		default:
+			c.report("GW-2", at, "the member %s was %s on its way upstream", d.path, d.what())
+		}
+	}
+}
+
+// compareHeaders compares what the wire says in headers.
+func (c *comparer) compareHeaders(u *received) {
+	const betas = "Anthropic-Beta"
+	if !c.wire.Has(wires.Betas) {
+		return
+	}
+	c.see("GW-1")
+	c.see("GW-4")
+	for name, values := range c.answer.Request.Header {
+		was, is := strings.Join(values, ","), strings.Join(u.Request.Header.Values(name), ",")
+		if !strings.HasPrefix(name, "Anthropic-") || was == is {
+			continue
+		}
+		at := breach{exchange: c.n, path: strings.ToLower(name), compare: compareTexts(was, is)}
+		switch _, isRequired := c.wire.Required[name]; {
+		case name == betas && is != "" && containsAll(is, was):
+			c.report("GW-4", at, "the gateway added betas")
+		case name == betas || isRequired:
+			c.report("GW-1", at, "the header %s did not arrive as it was sent", strings.ToLower(name))
+		default:
+			at.consequence = specs.Cosmetic
+			c.report("GW-2", at, "the header %s did not arrive as it was sent", strings.ToLower(name))
+		}
+	}
+	if is := u.Request.Header.Get(betas); is != "" && c.answer.Request.Header.Get(betas) == "" {
+		c.report("GW-4", breach{exchange: c.n, path: strings.ToLower(betas), compare: compareTexts("", is)}, "the gateway added betas")
+	}
+}
+
+func containsAll(list, names string) bool {
+	has := strings.Split(strings.ReplaceAll(list, " ", ""), ",")
+	for _, name := range strings.Split(strings.ReplaceAll(names, " ", ""), ",") {
+		if !slices.Contains(has, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// compareRefusal reports what the strict simulator refuses only because of the gateway.
+func (c *comparer) compareRefusal(u *received) {
+	if c.direct == nil || c.direct.Response.Status/100 != 2 || u.Response.Status < 400 || u.Response.Status >= 500 {
+		return
+	}
+	words := wire.ErrorOf(u.reply.Doc).Get("message").Text()
+	at := breach{exchange: c.n, consequence: specs.Crash}
+	if b := rule.Books()[u.Provider]; b != nil {
+		at.rule = b.RuleOf(words)
+	}
+	c.report("GW-29", at, "the provider refuses what the gateway made of the request, which it accepts from the client: %d %s", u.Response.Status, shorten(words))
+}
+
+// retryHeaders decide when a client asks again; others tell people and meters.
+var retryHeaders = []string{"Retry-After", "Retry-After-Ms", "X-Should-Retry"}
+
+// compareErrors compares an answer that is an error.
+func (c *comparer) compareErrors(u *received) {
+	c.see("GW-14")
+	a := c.answer
+	if a.Response.Status != u.Response.Status {
+		c.report("GW-14", breach{exchange: c.n, path: "status"}, "the upstream answered %d, and the client got %d (%s)", u.Response.Status, a.Response.Status, c.outcome())
+	}
+	said := wire.ErrorOf(u.reply.Doc).Get("message").Text()
+	got, _ := tree.Parse(a.Response.Body)
+	switch {
+	case said != "" && !strings.Contains(string(a.Response.Body), strings.Trim(string(tree.Quote(said)), `"`)) && !strings.Contains(wire.ErrorOf(got).Get("message").Text(), said):
+		c.report("GW-14", breach{exchange: c.n, path: "error.message", compare: compareTexts(said, wire.ErrorOf(got).Get("message").Text())}, "the upstream's words do not reach the client")
+	case c.wire == c.upstreamWire:
+		for _, d := range diffBodies(u.reply.Doc, got) {
+			one, other := d.sides()
+			if d.path != "request_id" {
+				c.report("GW-14", breach{exchange: c.n, path: d.path, compare: compareTexts(one, other)}, "the body of an error was %s on its way to the client", d.what())
+			}
+		}
+	}
+	c.compareReplyHeaders(u)
+}
+
+func (c *comparer) compareReplyHeaders(u *received) {
+	for name, values := range u.Response.Header {
+		if !slices.Contains(retryHeaders, name) && name != "Request-Id" && name != "X-Request-Id" && !strings.Contains(name, "Ratelimit-") {
+			continue
+		}
+		c.see("GW-15")
+		was, is := strings.Join(values, ","), strings.Join(c.answer.Response.Header.Values(name), ",")
+		if was == is {
+			continue
+		}
+		at := breach{exchange: c.n, path: strings.ToLower(name), compare: compareTexts(was, is), consequence: specs.Cosmetic}
+		if slices.Contains(retryHeaders, name) {
+			at.consequence = ""
+		}
+		what := "changed"
+		if is == "" {
+			what = "left out"
+		}
+		c.report("GW-15", at, "the header %s was %s on its way to the client", at.path, what)
+	}
+}
+
+// compareFailure compares a reply that failed after status 200.
+func (c *comparer) compareFailure(u *received) {
+	isError := u.reply.End == wire.Failed
+	id := "GW-28"
+	if isError {
+		id = "GW-16"
+	}
+	c.see(id)
+	a := c.answer
+	switch {
+	case a.IsOK() && isError:
+		c.report(id, breach{exchange: c.n}, "the upstream failed after status 200 (%s), and the client got a whole reply with the stop %q",
+			shorten(u.reply.Err.Get("message").Text()), a.Reply.Stop)
+	case a.IsOK():
+		c.report(id, breach{exchange: c.n}, "the upstream's reply broke off, and the client got a whole reply with the stop %q", a.Reply.Stop)
+	case isError && a.Response.Status/100 == 2 && a.Reply.End != wire.Failed:
+		c.report(id, breach{exchange: c.n}, "the upstream reported %q, and the client got %s", shorten(u.reply.Err.Get("message").Text()), c.outcome())
+	}
+}
+
+// judgeReply judges what the client got by the rules of its wire, where the upstream kept them.
+func (c *comparer) judgeReply(u *received) {
+	broken := map[string]bool{}
+	if c.wire == c.upstreamWire {
+		for _, pass := range rule.JudgeReply(exchangeOf(c.wire, &u.Exchange.Request, &u.Exchange.Response, u.reply)) {
+			broken[pass.ID] = len(pass.Breaches) > 0
+		}
+	}
+	x := exchangeOf(c.wire, &c.answer.Request, &c.answer.Response, c.answer.Reply)
+	x.Cut = u.Response.End == "reset"
+	for _, pass := range rule.JudgeReply(x) {
+		c.result(pass.ID).Observed += pass.Observed
+		if broken[pass.ID] {
+			continue
+		}
+		for _, b := range pass.Breaches {
+			c.report(pass.ID, breach{exchange: c.n, path: b.At.Path, consequence: specs.Consequence(b.Consequence)}, "%s", b.Message())
+		}
+	}
+}
+
+func exchangeOf(w *wires.Wire, q *evidence.Request, r *evidence.Response, reply *wire.Reply) *rule.Exchange {
+	x := &rule.Exchange{Wire: w.Name, Method: q.Method, URL: q.URL, RequestHeader: q.Header, Request: q.Body,
+		Status: r.Status, Header: r.Header, Body: r.Body, SawAll: true, Reply: reply}
+	for _, c := range r.Chunks {
+		x.Chunks = append(x.Chunks, rule.Chunk(c))
+	}
+	return x
+}

@@ -1,0 +1,218 @@
+package gateway_test
+
+import (
+	"bytes"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// fault is a gateway that does one thing wrong.
+type fault struct {
+	name, wire, id string
+	// cases are the scenarios that show it.
+	cases string
+	// request and reply change what passes; reply gets a whole body.
+	request func(h http.Header, body string) string
+	reply   func(r *http.Response, body string) string
+	// front, if not nil, stands before the gateway.
+	front func(next http.Handler) http.Handler
+}
+
+func replace(pattern, with string) func(string) string {
+	re := regexp.MustCompile(pattern)
+	return func(s string) string { return re.ReplaceAllString(s, with) }
+}
+
+func inRequest(pattern, with string) func(http.Header, string) string {
+	f := replace(pattern, with)
+	return func(_ http.Header, body string) string { return f(body) }
+}
+
+func inReply(pattern, with string) func(*http.Response, string) string {
+	f := replace(pattern, with)
+	return func(_ *http.Response, body string) string { return f(body) }
+}
+
+func header(name, value string) func(http.Header, string) string {
+	return func(h http.Header, body string) string {
+		h.Del(name)
+		if value != "" {
+			h.Set(name, value)
+		}
+		return body
+	}
+}
+
+var faults = []fault{
+	{name: "betas stripped", wire: "anthropic", id: "GW-1", cases: "unknown-member", request: header("Anthropic-Beta", "")},
+	{name: "version changed", wire: "anthropic", id: "GW-1", cases: "thinking-tool-loop", request: header("Anthropic-Version", "2023-01-01")},
+	{name: "beta added", wire: "anthropic", id: "GW-4", cases: "thinking-tool-loop", request: header("Anthropic-Beta", "messages-2023-12-15")},
+	{name: "unknown member dropped", wire: "openai", id: "GW-2", cases: "unknown-member", request: inRequest(`,"conform_probe":\{[^}]*\}`, "")},
+	{name: "unknown member refused", wire: "anthropic", id: "GW-33", cases: "unknown-member", front: refuse("conform_probe", 400)},
+	{name: "system flattened", wire: "anthropic", id: "GW-7", cases: "system-blocks", request: inRequest(`"system":\[.*\]`, `"system":"You are"`)},
+	{name: "system lost", wire: "gemini", id: "GW-7", cases: "thinking-tool-loop", request: inRequest(`"systemInstruction":\{.*?\]\},`, ``)},
+	{name: "signed empty thinking dropped", wire: "anthropic", id: "GW-9", cases: "redacted-and-shown", request: inRequest(`\{"type":"redacted_thinking"[^}]*\},`, "")},
+	{name: "signature cut upstream", wire: "anthropic", id: "GW-10", cases: "thinking-tool-loop", request: inRequest(`("signature":"[^"]{20})[^"]*"`, `$1"`)},
+	{name: "encrypted content lost upstream", wire: "openai", id: "GW-10", cases: "thinking-tool-loop", request: inRequest(`"encrypted_content":"[^"]*",?`, "")},
+	{name: "thought signature lost to the client", wire: "gemini", id: "GW-10", cases: "thinking-tool-loop", reply: inReply(`,?\s*"thoughtSignature":\s*"[^"]*"`, "")},
+	{name: "signature lost to the client", wire: "anthropic", id: "GW-10", cases: "thinking-tool-loop", reply: inReply(`event: content_block_delta\ndata: [^\n]*signature_delta[^\n]*\n\n`, "")},
+	{name: "ids mapped one way", wire: "anthropic", id: "GW-13", cases: "thinking-tool-loop", reply: inReply(`toolu_`, "call_")},
+	{name: "own words for errors", wire: "anthropic", id: "GW-14", cases: "rate-limit-seconds", reply: func(r *http.Response, body string) string {
+		if r.StatusCode >= 400 {
+			return `{"type":"error","error":{"type":"api_error","message":"all providers failed"}}`
+		}
+		return body
+	}},
+	{name: "envelope lost", wire: "anthropic", id: "GW-14", cases: "overloaded", reply: inReply(`^\{"type":"error",`, "{")},
+	{name: "status changed", wire: "openai", id: "GW-14", cases: "rate-limit-seconds", reply: func(r *http.Response, body string) string {
+		if r.StatusCode == 429 {
+			r.StatusCode = 500
+		}
+		return body
+	}},
+	{name: "retry-after lost", wire: "openai", id: "GW-15", cases: "rate-limit-seconds", reply: func(r *http.Response, body string) string { r.Header.Del("Retry-After"); return body }},
+	{name: "failure becomes end_turn", wire: "anthropic", id: "GW-16", cases: "error-mid-stream", reply: inReply(`event: error\ndata: [^\n]*\n\n`,
+		"event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":1}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":3}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n")},
+	{name: "completion made up", wire: "openai", id: "GW-28", cases: "cut-stream", reply: func(r *http.Response, body string) string {
+		if strings.Contains(body, "response.created") && !strings.Contains(body, "response.completed") {
+			body += "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"resp_1\",\"status\":\"completed\",\"model\":\"gpt-5.2\",\"output\":[],\"usage\":{\"input_tokens\":1,\"output_tokens\":1,\"total_tokens\":2}}}\n\n"
+		}
+		return body
+	}},
+	{name: "held back", wire: "gemini", id: "GW-17", cases: "slow-stream", reply: inReply(`^`, "")},
+	{name: "characters broken", wire: "anthropic", id: "GW-18", cases: "exact-arguments", reply: inReply(`é`, "\uFFFD")},
+	{name: "client's key goes upstream", wire: "anthropic", id: "GW-19", cases: "thinking-tool-loop", request: header("Authorization", "Bearer test-client-key")},
+	{name: "upstream's key comes back", wire: "gemini", id: "GW-19", cases: "thinking-tool-loop", reply: func(r *http.Response, body string) string {
+		r.Header.Set("X-Debug", "key=test-upstream-key")
+		return body
+	}},
+	{name: "another model", wire: "openai", id: "GW-21", cases: "thinking-tool-loop", reply: inReply(`"model":"gpt-5.2[^"]*"`, `"model":"gpt-4o"`)},
+	{name: "model unknown", wire: "anthropic", id: "GW-23", cases: "thinking-tool-loop", reply: inReply(`"model":\s*"claude[^"]*"`, `"model":"unknown"`)},
+	{name: "usage zero", wire: "anthropic", id: "GW-24", cases: "thinking-tool-loop", reply: inReply(`"input_tokens":\s*[0-9]+`, `"input_tokens":0`)},
+	{name: "counts tokens itself", wire: "anthropic", id: "GW-25", cases: "count-tokens", front: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/count_tokens") {
+				_, _ = io.WriteString(w, `{"input_tokens":3}`)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}},
+	{name: "tool dropped", wire: "openai", id: "GW-26", cases: "thinking-tool-loop", request: inRequest(`"tools":\[\{[^}]*"conform_echo".*?"strict":false\},`, `"tools":[`)},
+	{name: "packed bytes go upstream without their header", wire: "openai", id: "GW-27", cases: "compressed-request", request: header("Content-Encoding", "")},
+	{name: "arguments rewritten", wire: "gemini", id: "GW-29", cases: "exact-arguments", reply: inReply(`12345678901234567890`, "12345678901234567000")},
+	{name: "call lost", wire: "openai", id: "GW-30", cases: "thinking-tool-loop", reply: inReply(`"type":"function_call"`, `"type":"unknown_call"`)},
+	{name: "answered without asking", wire: "anthropic", id: "GW-29", cases: "refusal", front: refuse("", 403)},
+	{name: "asked twice", wire: "anthropic", id: "GW-20", cases: "cut-stream", front: nil, reply: nil},
+}
+
+// refuse answers requests that hold a text itself.
+func refuse(text string, status int) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if bytes.Contains(body, []byte(text)) {
+				http.Error(w, "not allowed", status)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// asksTwice asks again after a stream that broke off, and sends the second answer behind the first.
+type asksTwice struct{ upstream *url.URL }
+
+func (g asksTwice) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	for range 2 {
+		again, _ := http.NewRequestWithContext(r.Context(), r.Method, g.upstream.String()+r.URL.Path, bytes.NewReader(body))
+		again.Header = r.Header.Clone()
+		again.Header.Set("X-Api-Key", "test-upstream-key")
+		resp, err := http.DefaultTransport.RoundTrip(again)
+		if err != nil {
+			return
+		}
+		w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
+		_, err = io.Copy(w, resp.Body)
+		_ = resp.Body.Close()
+		if err == nil {
+			return
+		}
+	}
+}
+
+func (f fault) gateway(upstream *url.URL) http.Handler {
+	if f.name == "asked twice" {
+		return asksTwice{upstream}
+	}
+	p := faithful(upstream)
+	p.ErrorLog = log.New(io.Discard, "", 0)
+	rewrite := p.Rewrite
+	p.Rewrite = func(r *httputil.ProxyRequest) {
+		rewrite(r)
+		if f.request != nil {
+			body, _ := io.ReadAll(r.Out.Body)
+			changed := f.request(r.Out.Header, string(body))
+			r.Out.Body, r.Out.ContentLength = io.NopCloser(strings.NewReader(changed)), int64(len(changed))
+			r.Out.Header.Set("Content-Length", strconv.Itoa(len(changed)))
+		}
+	}
+	if f.reply != nil {
+		p.ModifyResponse = func(r *http.Response) error {
+			body, err := io.ReadAll(r.Body)
+			changed := f.reply(r, string(body))
+			r.Header.Del("Content-Length")
+			r.ContentLength = -1
+			r.Body = io.NopCloser(io.MultiReader(strings.NewReader(changed), failing{err}))
+			if f.id == "GW-28" {
+				r.Body = io.NopCloser(strings.NewReader(changed))
+			}
+			return nil
+		}
+	}
+	if f.front != nil {
+		return f.front(p)
+	}
+	return p
+}
+
+// failing ends a body as the upstream's ended.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if f.err == nil {
+		return 0, io.EOF
+	}
+	return 0, f.err
+}
+
+// TestSeededFaults holds that each fault is a failure or a warning under its id, while the gateway
+// without the fault is silent in the same cases (TestFaithfulGateway).
+func TestSeededFaults(t *testing.T) {
+	for _, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			out := judged(t, f.wire, func(name string) bool { return strings.HasPrefix(name, f.cases+"/"+f.wire) }, f.gateway)
+			var got []string
+			for _, r := range out.Results {
+				for _, found := range r.Findings {
+					if !slices.Contains(got, found.Check) {
+						got = append(got, found.Check)
+					}
+				}
+			}
+			if !slices.Contains(got, f.id) {
+				t.Errorf("%s is not found; found are %v", f.id, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,133 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/meerkat-go/conformance/conform/client"
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
+)
+
+// Config says how a gateway that runs is judged.
+type Config struct {
+	// Wire is what clients speak to the gateway, UpstreamWire what it speaks to the provider.
+	Wire, UpstreamWire *wires.Wire
+	Upstream           *Upstream
+	// Base is the base URL for clients of the gateway.
+	Base string
+	// Model is what clients ask for; "" for the models of the scenarios.
+	Model string
+	// ClientKey and UpstreamKey are made-up keys. PassesKey says that the gateway has no key of its own.
+	ClientKey, UpstreamKey string
+	PassesKey              bool
+	// Header is added to the client's requests.
+	Header http.Header
+	// Timeout bounds one exchange, 0 for 15 seconds.
+	Timeout time.Duration
+	// Only, if not nil, selects cases by their names.
+	Only func(name string) bool
+	// Progress, if not nil, is told the name of each case that begins.
+	Progress func(name string)
+}
+
+type judge struct {
+	Config
+	setup
+	transport http.RoundTripper
+}
+
+// defaultTimeout bounds one exchange.
+const defaultTimeout = 15 * time.Second
+
+// ErrNothingSelected says that no case is left to play.
+var ErrNothingSelected = errors.New("selects no case; leave it out to see their names")
+
+// Outcome is what a gateway showed: results and cases for a report, and the exchanges of the client
+// by case.
+type Outcome struct {
+	Results   []report.Result
+	Cases     []report.CaseSummary
+	Calls     report.Calls
+	Exchanges map[string][]evidence.Exchange
+}
+
+// Judge plays all cases. It returns early with what it has when the context ends.
+func Judge(ctx context.Context, c Config) (*Outcome, error) {
+	transport := client.NewTransport()
+	defer transport.CloseIdleConnections()
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	j := &judge{Config: c, transport: transport, setup: setup{
+		wire: c.Wire, upstreamWire: c.UpstreamWire, clientKey: c.ClientKey, upstreamKey: c.UpstreamKey, passesKey: c.PassesKey,
+	}}
+	scenarios, err := scenariosFor(c.Wire, c.UpstreamWire)
+	if err != nil {
+		return nil, err
+	}
+	out := &Outcome{Exchanges: map[string][]evidence.Exchange{}}
+	run := func(name string, play func(ctx context.Context) *finder) {
+		if c.Only != nil && !c.Only(name) || ctx.Err() != nil {
+			return
+		}
+		if c.Progress != nil {
+			c.Progress(name)
+		}
+		began := time.Now()
+		out.add(play(ctx), time.Since(began))
+	}
+	for _, s := range scenarios {
+		run(s.Name+"/"+j.pair(), func(ctx context.Context) *finder { return j.playCase(ctx, s, true) })
+		if !isBroken(s) {
+			run(s.Name+"/"+j.pair()+"/unary", func(ctx context.Context) *finder { return j.playCase(ctx, s, false) })
+		}
+	}
+	plain := scenarios[slices.IndexFunc(scenarios, func(s *specs.Scenario) bool { return s.Name == plainScenario })]
+	for _, p := range probes() {
+		if c.Wire != c.UpstreamWire && !p.isForeign {
+			continue
+		}
+		name := p.name + "/" + j.pair()
+		run(name, func(ctx context.Context) *finder {
+			f := newFinder(name, c.Wire.Name)
+			p.ask(j, ctx, plain, f)
+			return f
+		})
+	}
+	if len(out.Cases) == 0 && ctx.Err() == nil {
+		return nil, ErrNothingSelected
+	}
+	return out, nil
+}
+
+// plainScenario is what probes ask.
+const plainScenario = "thinking-tool-loop"
+
+// pair names the wires of a case.
+func (j *judge) pair() string {
+	if j.wire == j.upstreamWire {
+		return j.wire.Name
+	}
+	return fmt.Sprintf("%s-to-%s", j.wire.Name, j.upstreamWire.Name)
+}
+
+func (o *Outcome) add(f *finder, took time.Duration) {
+	results := f.results()
+	for i := range results {
+		results[i].DurationMS = took.Milliseconds()
+	}
+	o.Results = append(o.Results, results...)
+	o.Cases = append(o.Cases, report.CaseSummary{Name: f.name, DurationMS: took.Milliseconds()})
+	o.Exchanges[f.name] = f.exchanges
+	for _, x := range f.exchanges {
+		if o.Calls.Made++; x.Response.Status/100 == 2 {
+			o.Calls.Accepted++
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/conform/client"
+	"github.com/meerkat-go/conformance/conform/toolserver"
+	"github.com/meerkat-go/conformance/simulator"
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/wire"
+)
+
+// playable are what the driver can do of what scenarios need.
+var playable = []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityTurns, specs.AbilityModel, specs.AbilitySystem, specs.AbilityImages}
+
+// scenariosFor returns the embedded scenarios that the driver can play on a wire with another behind
+// the gateway, in order of name.
+func scenariosFor(front, behind *wires.Wire) ([]*specs.Scenario, error) {
+	all, err := specs.Scenarios()
+	if err != nil {
+		return nil, err
+	}
+	simulated, err := specs.Simulated()
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, simulated...)
+	all = slices.DeleteFunc(all, func(s *specs.Scenario) bool {
+		_, speaks := s.Target(front.Name)
+		_, answers := s.Target(behind.Name)
+		return !speaks || !answers || s.Limits.Turns > 0 ||
+			slices.ContainsFunc(s.Needs(), func(a specs.Ability) bool { return !slices.Contains(playable, a) }) ||
+			slices.ContainsFunc(s.Turns, func(t specs.Turn) bool { return t.Stall != nil || t.Lost }) ||
+			slices.ContainsFunc(s.Steps, func(step specs.Step) bool {
+				return step.Fork || step.Compact || step.Interrupt || step.Kill || step.NewKey || step.Switch != nil || step.Attach != "" || step.Exit == specs.ExitUnsupported
+			})
+	})
+	slices.SortFunc(all, func(a, b *specs.Scenario) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// isBroken reports whether a scenario breaks streams, which says nothing of replies in one piece.
+func isBroken(s *specs.Scenario) bool {
+	return slices.ContainsFunc(s.Turns, func(t specs.Turn) bool {
+		return t.Cut != nil || t.Fail != nil || t.Chunks.Sizes != nil || t.Grease != nil
+	})
+}
+
+// maxRetries is how often the driver asks again where a scenario expects that a failure passes.
+const maxRetries = 3
+
+// play lets a conversation go through the steps of a scenario.
+func play(ctx context.Context, s *specs.Scenario, talk *client.Conversation) (answers []*client.Answer) {
+	for _, step := range s.Steps {
+		var images []wire.Image
+		if step.Image {
+			images = toolserver.Run(ctx, "conform_image", "{}").Images
+		}
+		answers = append(answers, talk.Say(ctx, specs.Fresh(step.Prompt, seed), images...)...)
+		for range maxRetries {
+			if step.Exit == specs.ExitError || answers[len(answers)-1].IsOK() || ctx.Err() != nil {
+				break
+			}
+			answers = append(answers, talk.Continue(ctx)...)
+		}
+	}
+	return answers
+}
+
+// seed is that of the simulator's tokens and of made-up words.
+const seed = "gateway"
+
+// newSimulator answers by a scenario, at its strictest.
+func newSimulator(s *specs.Scenario, pace time.Duration) http.Handler {
+	return simulator.New(simulator.Config{Scenario: s, Seed: seed, AnyModel: true, Pace: pace})
+}
+
+// conversation is that of a scenario's target with the gateway, or with whatever the transport leads to.
+func (j *judge) conversation(s *specs.Scenario, isStream bool) *client.Conversation {
+	target, _ := s.Target(j.wire.Name)
+	model := target.Model
+	if j.Model != "" {
+		model = j.Model
+	}
+	talk := &client.Conversation{
+		Server:   client.Server{Wire: j.wire, Base: j.Base, Key: j.clientKey, Transport: j.transport, Timeout: j.Timeout, Header: j.Header},
+		Question: wire.Question{Model: model, System: s.System, Stream: isStream, Tools: toolserver.Tools()},
+	}
+	client.AskToThink(&talk.Question, j.wire.Name, target.Effort)
+	return talk
+}
+
+// direct plays a scenario without the gateway: what the provider says to this client.
+func (j *judge) direct(ctx context.Context, s *specs.Scenario, isStream bool) []*client.Answer {
+	talk := j.conversation(s, isStream)
+	target, _ := s.Target(j.wire.Name)
+	talk.Base, talk.Key, talk.Transport = "http://127.0.0.1/"+j.wire.Name, j.upstreamKey, simulator.Transport(newSimulator(s, 0))
+	talk.Model = target.Model
+	return play(ctx, s, talk)
+}
+
+// playCase plays one scenario through the gateway and compares both sides of each request.
+func (j *judge) playCase(ctx context.Context, s *specs.Scenario, isStream bool) *finder {
+	name := s.Name + "/" + j.pair()
+	if !isStream {
+		name += "/unary"
+	}
+	direct := j.direct(ctx, s, isStream)
+	j.Upstream.Serve(newSimulator(s, 0))
+	answers := play(ctx, s, j.conversation(s, isStream))
+	f := newFinder(name, j.wire.Name)
+	j.compareAll(ctx, f, answers, direct)
+	return f
+}
+
+// compareAll pairs the requests of both sides and compares them.
+func (j *judge) compareAll(ctx context.Context, f *finder, answers, direct []*client.Answer) []*received {
+	wait, cancel := context.WithTimeout(ctx, settle)
+	defer cancel()
+	seen := j.Upstream.received(wait)
+	for i, a := range answers {
+		c := comparer{finder: f, setup: j.setup, asked: asked{n: i, answer: a}}
+		for _, u := range seen {
+			if !u.arrived.Before(a.Date) && (i+1 == len(answers) || u.arrived.Before(answers[i+1].Date)) && u.asked != nil {
+				c.upstream = append(c.upstream, u)
+			}
+		}
+		if i < len(direct) {
+			c.direct = direct[i]
+		}
+		c.compare()
+		f.exchanges = append(f.exchanges, a.Exchange)
+	}
+	return seen
+}
+
+// settle is how long the gateway may take to end what it asks upstream.
+const settle = 5 * time.Second

@@ -1,0 +1,196 @@
+package gateway
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/conform/client"
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
+)
+
+// probe is a question that no scenario asks.
+type probe struct {
+	name string
+	// isForeign says that the probe makes sense where the wires of both sides differ, too.
+	isForeign bool
+	ask       func(j *judge, ctx context.Context, s *specs.Scenario, f *finder)
+}
+
+func probes() []probe {
+	return []probe{
+		{"unknown-member", false, askUnknownMember},
+		{"system-blocks", false, askSystemBlocks},
+		{"compressed-request", false, askCompressed},
+		{"count-tokens", false, askCount},
+		{"slow-stream", true, askSlowly},
+		{"client-leaves", true, leaveEarly},
+	}
+}
+
+// askOnce asks what the scenario's first step asks and compares both sides.
+func (j *judge) askOnce(ctx context.Context, f *finder, s *specs.Scenario, change func(*client.Conversation)) (*client.Answer, []*received) {
+	j.Upstream.Serve(newSimulator(s, 0))
+	talk := j.conversation(s, true)
+	talk.MaxRounds = 1
+	change(talk)
+	answers := talk.Say(ctx, s.Steps[0].Prompt)
+	return answers[0], j.compareAll(ctx, f, answers, nil)
+}
+
+// askUnknownMember asks with a member, a beta and a header that nobody knows, as the next release of
+// a client does.
+func askUnknownMember(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
+	f.see("GW-33")
+	a, seen := j.askOnce(ctx, f, s, func(talk *client.Conversation) {
+		talk.Extra = []wire.Extra{{Name: "conform_probe", JSON: `{"list":[1,2],"text":"ünknown"}`}}
+		if j.wire.Has(wires.Betas) {
+			talk.Header = talk.Header.Clone()
+			if talk.Header == nil {
+				talk.Header = http.Header{}
+			}
+			talk.Header["Anthropic-Beta"] = []string{"conform-probe-2026-01-01,interleaved-thinking-2025-05-14"}
+			talk.Header["Anthropic-Conform-Probe"] = []string{"1"}
+		}
+	})
+	if len(seen) == 0 && a.Response.Status >= 400 {
+		f.report("GW-33", breach{}, "the gateway refuses a request with a member and a beta that it does not know: %d %s", a.Response.Status, shorten(string(a.Response.Body)))
+	}
+}
+
+// askSystemBlocks sends a system prompt of several blocks, one with a mark of the cache.
+func askSystemBlocks(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
+	if !j.wire.Has(wires.MarksCache) {
+		return
+	}
+	j.askOnce(ctx, f, s, func(talk *client.Conversation) {
+		talk.System = ""
+		talk.Extra = []wire.Extra{{Name: "system", JSON: `[{"type":"text","text":"x-anthropic-billing-header: conform"},` +
+			`{"type":"text","text":"You are a careful test subject.","cache_control":{"type":"ephemeral"}},{"type":"text","text":" Use the tools."}]`}}
+	})
+}
+
+// askCompressed sends a compressed body, as some clients do by default.
+func askCompressed(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
+	f.see("GW-27")
+	j.Upstream.Serve(newSimulator(s, 0))
+	talk := j.conversation(s, true)
+	w := wire.ClientOf(j.wire.Name)
+	body := w.Body(&talk.Question, []string{w.Prompt(s.Steps[0].Prompt)})
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = z.Write(body) // a buffer takes all
+	_ = z.Close()
+	path := j.wire.Models.Path
+	if j.wire.Models.StreamPath != "" {
+		path = j.wire.Models.StreamPath
+	}
+	a := talk.Send(ctx, http.MethodPost, strings.ReplaceAll(path, "{model}", talk.Model), http.Header{"Content-Encoding": {"gzip"}}, packed.Bytes())
+	wait, cancel := context.WithTimeout(ctx, settle)
+	defer cancel()
+	seen := j.Upstream.received(wait)
+	switch {
+	case a.IsOK(), a.Response.Status == http.StatusUnsupportedMediaType:
+	case len(seen) > 0 && seen[0].asked.Doc == nil && seen[0].Request.Header.Get("Content-Encoding") == "":
+		f.report("GW-27", breach{}, "a request body in gzip arrives upstream in gzip, without the header that says so")
+	default:
+		f.report("GW-27", breach{}, "a request body in gzip is neither decoded nor refused with 415: %d %s", a.Response.Status, shorten(string(a.Response.Body)))
+	}
+}
+
+// countPaths are where the wires count tokens.
+func countPath(w *wires.Wire, model string) string {
+	for _, path := range []string{
+		w.Models.Path + "/count_tokens", w.Models.Path + "/input_tokens", strings.Replace(w.Models.Path, ":generateContent", ":countTokens", 1),
+	} {
+		path = strings.ReplaceAll(path, "{model}", model)
+		if r := w.RouteOf(path); r != nil && r.Operation == wires.Count {
+			return path
+		}
+	}
+	return ""
+}
+
+// askCount asks how many tokens a request has.
+func askCount(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
+	talk := j.conversation(s, false)
+	path := countPath(j.wire, talk.Model)
+	if path == "" {
+		return
+	}
+	f.see("GW-25")
+	body := `{"model":` + wire.Quote(talk.Model) + `,"messages":[` + wire.ClientOf(j.wire.Name).Prompt(s.Steps[0].Prompt) + `]}`
+	if !j.wire.Has(wires.Blocks) {
+		body = `{"model":` + wire.Quote(talk.Model) + `,"` + j.wire.Member + `":[` + wire.ClientOf(j.wire.Name).Prompt(s.Steps[0].Prompt) + `]}`
+	}
+	j.Upstream.Serve(newSimulator(s, 0))
+	a := talk.Send(ctx, http.MethodPost, path, nil, []byte(body))
+	wait, cancel := context.WithTimeout(ctx, settle)
+	defer cancel()
+	seen := j.Upstream.received(wait)
+	got, _ := tree.Parse(a.Response.Body)
+	switch {
+	case a.Response.Status == http.StatusNotFound, a.Response.Status == http.StatusNotImplemented:
+	case len(seen) == 0:
+		f.report("GW-25", breach{path: path}, "the gateway counts tokens itself instead of asking the provider: %d %s", a.Response.Status, shorten(string(a.Response.Body)))
+	case !tree.Equal(seen[0].reply.Doc, got):
+		f.report("GW-25", breach{path: path, compare: compareTexts(string(seen[0].Response.Body), string(a.Response.Body))}, "the count of tokens is not what the upstream answered")
+	}
+}
+
+// slowPace is the time between two events of a slow stream.
+const slowPace = 100 * time.Millisecond
+
+// askSlowly asks for a stream whose events come one by one.
+func askSlowly(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
+	f.see("GW-17")
+	j.Upstream.Serve(newSimulator(s, slowPace))
+	talk := j.conversation(s, true)
+	talk.MaxRounds = 1
+	answers := talk.Say(ctx, s.Steps[0].Prompt)
+	seen := j.compareAll(ctx, f, answers, nil)
+	a := answers[0]
+	if len(seen) == 0 || len(a.Response.Chunks) == 0 || !a.IsOK() {
+		return
+	}
+	first := a.Date.Add(a.Began + a.Response.Chunks[0].At)
+	whole, late := seen[0].ended.Sub(seen[0].arrived), first.Sub(seen[0].arrived)
+	if whole > 4*slowPace && late > whole*3/4 {
+		f.report("GW-17", breach{}, "the upstream sent for %d ms, and the client's first byte came after %d ms: the stream is held back",
+			whole.Milliseconds(), late.Milliseconds())
+	}
+}
+
+// leaveEarly leaves in the middle of a reply that does not end.
+func leaveEarly(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
+	f.see("GW-22")
+	endless := *s
+	after := specs.After{}
+	for _, t := range s.Targets {
+		after[t.Provider] = 3
+	}
+	endless.Turns = []specs.Turn{{Emit: s.Turns[0].Emit, Stall: &after}}
+	j.Upstream.Serve(newSimulator(&endless, 0))
+	talk := j.conversation(s, true)
+	talk.MaxRounds = 1
+	short, cancel := context.WithTimeout(ctx, leaveAfter)
+	defer cancel()
+	talk.Say(short, s.Steps[0].Prompt)
+	wait, stop := context.WithTimeout(ctx, settle)
+	defer stop()
+	for _, u := range j.Upstream.received(wait) {
+		if u.ended.IsZero() {
+			f.report("GW-22", breach{}, "the upstream request is still open %v after the client left", settle)
+			return
+		}
+	}
+}
+
+// leaveAfter is when the driver leaves.
+const leaveAfter = time.Second

@@ -1,0 +1,285 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
+)
+
+// compareReply compares a whole reply: what the upstream said with what the client reads.
+func (c *comparer) compareReply(u *received) {
+	was, is := u.reply, c.answer.Reply
+	if is.End != wire.Complete {
+		c.report("GW-28", breach{exchange: c.n}, "the upstream's reply is whole, and the client got %s", c.outcome())
+		return
+	}
+	c.compareReplyHeaders(u)
+	c.compareItems(said(was), said(is))
+	if is.Model == "" || is.Model == "unknown" {
+		c.report("GW-23", breach{exchange: c.n, path: "model"}, "the reply names the model %q", is.Model)
+	} else {
+		c.see("GW-23")
+		c.see("GW-21")
+		if asked := c.modelAsked(); is.Model != was.Model && is.Model != asked {
+			c.report("GW-21", breach{exchange: c.n, path: "model", compare: compareTexts(was.Model, is.Model)}, "%s answered upstream, and the reply names %s", was.Model, is.Model)
+		}
+	}
+	c.compareUsage(was, is)
+	if c.wire == c.upstreamWire {
+		c.compareEvents(was, is)
+	} else if isAnswer(c.upstreamWire, was.Stop) != isAnswer(c.wire, is.Stop) {
+		c.report("GW-29", breach{exchange: c.n, path: "stop", consequence: specs.Wrong}, "the upstream stopped with %q, and the client reads %q", was.Stop, is.Stop)
+	}
+}
+
+func (c *comparer) modelAsked() string {
+	return wire.ReadRequest(c.wire.Name, c.answer.Request.Method, c.answer.Request.URL, c.answer.Request.Body).Model
+}
+
+// isAnswer reports whether a stop says that the reply is an answer, and not cut off, refused or filtered.
+func isAnswer(w *wires.Wire, stop string) bool { return !slices.Contains(w.Stops.Unanswered, stop) }
+
+// said are the items of a reply that a client acts on. Texts that follow one another are one, as are
+// thoughts; what is empty and carries nothing is left out.
+func said(r *wire.Reply) (list []wire.Item) {
+	for _, it := range r.Items {
+		if it.What == wire.Text && it.Text == "" && !it.HasToken || it.What == wire.Thinking && it.Text == "" && !it.HasToken {
+			continue
+		}
+		if n := len(list) - 1; n >= 0 && list[n].What == it.What && (it.What == wire.Text || it.What == wire.Thinking) && !list[n].HasToken {
+			list[n].Text += it.Text
+			list[n].Token, list[n].HasToken = it.Token, it.HasToken
+			continue
+		}
+		list = append(list, it)
+	}
+	return list
+}
+
+// compareItems compares what both sides read, kind by kind, so that one loss is one finding.
+func (c *comparer) compareItems(was, is []wire.Item) {
+	for _, id := range []string{"GW-10", "GW-13", "GW-18"} {
+		c.see(id)
+	}
+	c.compareTexts(was, is)
+	c.compareCalls(ofKind(was, wire.Call), ofKind(is, wire.Call))
+	if c.wire == c.upstreamWire {
+		c.compareTokens(was, is)
+		return
+	}
+	before, after := ofKind(was, wire.Thinking), ofKind(is, wire.Thinking)
+	if len(before) > 0 && len(after) == 0 {
+		c.report("GW-10", breach{exchange: c.n, consequence: specs.Degraded}, "the model's thinking does not reach the client")
+	}
+	if order(was) != order(is) && len(before) == len(after) {
+		c.report("GW-29", breach{exchange: c.n, consequence: specs.Wrong}, "the upstream said %s, and the client reads %s", order(was), order(is))
+	}
+}
+
+func ofKind(list []wire.Item, kind wire.What) (found []wire.Item) {
+	for _, it := range list {
+		if it.What == kind {
+			found = append(found, it)
+		}
+	}
+	return found
+}
+
+// order names the kinds of items in a row.
+func order(list []wire.Item) string {
+	var kinds []string
+	for _, it := range list {
+		if n := len(kinds); n == 0 || kinds[n-1] != it.What.String() || it.What == wire.Call {
+			kinds = append(kinds, it.What.String())
+		}
+	}
+	return strings.Join(kinds, ", ")
+}
+
+func textOf(list []wire.Item, kind wire.What) string {
+	var b strings.Builder
+	for _, it := range list {
+		if it.What == kind {
+			b.WriteString(it.Text)
+		}
+	}
+	return b.String()
+}
+
+func (c *comparer) compareTexts(was, is []wire.Item) {
+	for _, kind := range []wire.What{wire.Text, wire.Thinking} {
+		before, after := textOf(was, kind), textOf(is, kind)
+		if before == after || kind == wire.Thinking && c.wire != c.upstreamWire && after == "" {
+			continue
+		}
+		at := breach{exchange: c.n, path: kind.String(), compare: compareTexts(before, after), consequence: specs.Wrong}
+		if strings.ContainsRune(after, '\uFFFD') && !strings.ContainsRune(before, '\uFFFD') {
+			c.report("GW-18", at, "the %s has replacement characters that the upstream did not send", kind)
+		} else {
+			c.report("GW-29", at, "the %s that the client reads is not what the upstream sent: %d bytes became %d", kind, len(before), len(after))
+		}
+	}
+}
+
+func (c *comparer) compareCalls(was, is []wire.Item) {
+	if len(was) != len(is) {
+		c.report("GW-30", breach{exchange: c.n, path: "calls"}, "the upstream called %d tools, and the client reads %d calls", len(was), len(is))
+		return
+	}
+	for i := range was {
+		path := fmt.Sprintf("calls[%d]", i)
+		if was[i].Name != is[i].Name {
+			c.report("GW-26", breach{exchange: c.n, path: path + ".name", compare: compareTexts(was[i].Name, is[i].Name)}, "the upstream called %q, and the client reads %q", was[i].Name, is[i].Name)
+		}
+		one, _ := tree.Parse(was[i].Args)
+		other, err := tree.Parse(is[i].Args)
+		if is[i].ArgsKnown && was[i].ArgsKnown && (err != nil && one != nil || !tree.Equal(one, other)) {
+			c.report("GW-29", breach{exchange: c.n, path: path + ".arguments", compare: compareTexts(was[i].Args, is[i].Args), consequence: specs.Wrong}, "the arguments that the client reads are not what the upstream sent")
+		}
+		switch {
+		case is[i].ID == "" && was[i].ID != "":
+			c.report("GW-30", breach{exchange: c.n, path: path + ".id"}, "a call reaches the client without an id")
+		case c.wire == c.upstreamWire && was[i].ID != is[i].ID:
+			c.report("GW-13", breach{exchange: c.n, path: path + ".id", compare: compareTexts(was[i].ID, is[i].ID)}, "the id of a call was changed on its way to the client")
+		}
+	}
+}
+
+// compareTokens compares what only the provider understands, on one wire.
+func (c *comparer) compareTokens(was, is []wire.Item) {
+	tokens := func(list []wire.Item) (found []string) {
+		for _, it := range list {
+			if it.HasToken && it.Token != "" {
+				found = append(found, it.Token)
+			}
+		}
+		return found
+	}
+	before, after := tokens(was), tokens(is)
+	for i, token := range before {
+		path := fmt.Sprintf("tokens[%d]", i)
+		switch {
+		case i >= len(after):
+			c.report("GW-10", breach{exchange: c.n, path: path}, "%d of %d tokens that the provider issued do not reach the client", len(before)-len(after), len(before))
+			return
+		case token != after[i]:
+			c.report("GW-10", breach{exchange: c.n, path: path, compare: compareTokens(token, after[i])}, "a token was changed on its way to the client")
+		}
+	}
+}
+
+// usageOf returns the counts of a reply: input with all that is cached, and output; -1 where they are
+// not said. atStart are those of the first event, where the wire says them there.
+func usageOf(r *wire.Reply) (input, output, atStart int) {
+	input, output, atStart = -1, -1, -1
+	docs := []*tree.Node{r.Doc}
+	for _, e := range r.Events {
+		docs = append(docs, e.JSON)
+	}
+	count := func(n *tree.Node, names ...string) int {
+		sum := -1
+		for _, name := range names {
+			if v, ok := n.Get(name).Whole(); ok {
+				sum = max(sum, 0) + v
+			}
+		}
+		return sum
+	}
+	for _, doc := range docs {
+		usage := doc.Any("usage", "usageMetadata")
+		isStart := false
+		if usage == nil {
+			usage = doc.Get("response").Get("usage")
+		}
+		if usage == nil {
+			usage = doc.Get("message").Get("usage")
+			isStart = usage != nil
+		}
+		if n := count(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "promptTokenCount"); n >= 0 {
+			if input = max(input, n); isStart {
+				atStart = n
+			}
+		}
+		if n := count(usage, "output_tokens", "candidatesTokenCount", "thoughtsTokenCount"); n >= 0 {
+			output = n
+		}
+	}
+	return input, output, atStart
+}
+
+func (c *comparer) compareUsage(was, is *wire.Reply) {
+	c.see("GW-24")
+	input, output, _ := usageOf(was)
+	gotInput, gotOutput, atStart := usageOf(is)
+	if input >= 0 && gotInput != input {
+		c.report("GW-24", breach{exchange: c.n, path: "usage"}, "the upstream counted %d tokens of input, and the client reads %s", input, countText(gotInput))
+	}
+	if output >= 0 && gotOutput != output {
+		c.report("GW-24", breach{exchange: c.n, path: "usage"}, "the upstream counted %d tokens of output, and the client reads %s", output, countText(gotOutput))
+	}
+	if c.wire != c.upstreamWire && atStart == 0 && input > 0 && gotInput > 0 {
+		c.report("GW-24", breach{exchange: c.n, path: "message_start.usage"}, "the first event says 0 tokens of input; the upstream counted %d", input)
+	}
+}
+
+func countText(n int) string {
+	if n < 0 {
+		return "no count"
+	}
+	return fmt.Sprint(n)
+}
+
+// compareEvents compares streams of one wire event by event, where what they say is equal. The id of
+// the reply may be the gateway's own.
+func (c *comparer) compareEvents(was, is *wire.Reply) {
+	c.see("GW-29")
+	if was.Form != is.Form {
+		c.report("GW-29", breach{exchange: c.n, consequence: specs.Wrong}, "the upstream and the client got replies of different forms: a stream became a document, or a document a stream")
+		return
+	}
+	mask := func(r *wire.Reply, text string) string {
+		if r.ID != "" {
+			text = strings.ReplaceAll(text, r.ID, "ID")
+		}
+		if r.Model != "" {
+			text = strings.ReplaceAll(text, r.Model, "MODEL")
+		}
+		return text
+	}
+	if was.Form == wire.Document {
+		if d := diffBodies(was.Doc, is.Doc); len(d) > 0 && !(len(d) == 1 && (d[0].path == "id" || d[0].path == "model")) {
+			one, other := d[0].sides()
+			c.report("GW-29", breach{exchange: c.n, path: d[0].path, compare: compareTexts(one, other)}, "the reply was %s on its way to the client", d[0].what())
+		}
+		return
+	}
+	before, after := eventsOf(was, mask), eventsOf(is, mask)
+	for i := range before {
+		switch {
+		case i >= len(after):
+			c.report("GW-29", breach{exchange: c.n, path: fmt.Sprintf("events[%d]", i)}, "the upstream sent %d events, and the client got %d", len(before), len(after))
+			return
+		case before[i] != after[i]:
+			c.report("GW-29", breach{exchange: c.n, path: fmt.Sprintf("events[%d]", i), compare: compareTexts(before[i], after[i])}, "an event is not what the upstream sent")
+			return
+		}
+	}
+	if len(after) > len(before) {
+		c.report("GW-29", breach{exchange: c.n}, "the upstream sent %d events, and the client got %d", len(before), len(after))
+	}
+}
+
+// eventsOf are the events but pings, in one spelling.
+func eventsOf(r *wire.Reply, mask func(*wire.Reply, string) string) (list []string) {
+	for _, e := range r.Events {
+		if e.Type() != "ping" && e.Name != "ping" && e.HasData {
+			list = append(list, e.Name+" "+mask(r, string(tree.Canonical{}.Append(nil, e.JSON))))
+		}
+	}
+	return list
+}

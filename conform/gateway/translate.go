@@ -1,0 +1,179 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
+)
+
+// compareMeaning compares a request that was translated from one wire to another: not its bytes, but
+// what it says.
+func (c *comparer) compareMeaning(u *received) {
+	was := wire.ReadRequest(c.wire.Name, c.answer.Request.Method, c.answer.Request.URL, c.answer.Request.Body)
+	is := u.asked
+	for _, id := range []string{"GW-7", "GW-9", "GW-11", "GW-13", "GW-26"} {
+		c.see(id)
+	}
+	if lost := missing(systemTexts(c.wire, was), systemTexts(c.upstreamWire, is)); lost != "" {
+		c.report("GW-7", breach{exchange: c.n, path: "system", consequence: specs.Wrong}, "the system prompt does not arrive upstream: %q is missing", shorten(lost))
+	}
+	c.compareTools(was, is)
+	c.comparePrompts(was, is)
+	c.compareHistory(was, is)
+	c.compareResults(was, is)
+}
+
+// systemTexts are the texts that instruct the model.
+func systemTexts(w *wires.Wire, q *wire.Request) (list []string) {
+	list = stringsIn(q.System)
+	for _, it := range q.Items {
+		if it.What == wire.Text && slices.Contains(w.Body.PromptRoles, it.Role) {
+			list = append(list, it.Text)
+		}
+	}
+	return list
+}
+
+// stringsIn are the texts of a value that is a text, or holds blocks with texts.
+func stringsIn(n *tree.Node) (list []string) {
+	switch {
+	case n.Is(tree.String):
+		return []string{n.Text()}
+	case n.Is(tree.Array):
+		for _, item := range n.Items() {
+			list = append(list, stringsIn(item)...)
+		}
+	case n.Is(tree.Object):
+		for _, name := range []string{"text", "parts", "content"} {
+			list = append(list, stringsIn(n.Get(name))...)
+		}
+	}
+	return list
+}
+
+// missing returns the first text that stands in none of others, "" if all arrived.
+func missing(texts, others []string) string {
+	all := strings.Join(others, "\n")
+	for _, text := range texts {
+		if !strings.Contains(all, text) {
+			return text
+		}
+	}
+	return ""
+}
+
+// toolNames are the names of the tools that a request offers, wherever its wire has them.
+func toolNames(n *tree.Node) (names []string) {
+	for _, t := range n.List() {
+		if list := t.Any("functionDeclarations", "function_declarations"); list != nil {
+			names = append(names, toolNames(list)...)
+			continue
+		}
+		if f := t.Get("function"); f != nil {
+			t = f
+		}
+		names = append(names, t.Get("name").Text())
+	}
+	return names
+}
+
+func (c *comparer) compareTools(was, is *wire.Request) {
+	offered := toolNames(is.Tools)
+	for _, name := range toolNames(was.Tools) {
+		if !slices.Contains(offered, name) {
+			c.report("GW-26", breach{exchange: c.n, path: "tools"}, "the tool %q does not arrive upstream", name)
+		}
+	}
+}
+
+func textsOf(q *wire.Request, role string) (list []string) {
+	for _, it := range q.Items {
+		if it.What == wire.Text && it.Role == role && it.Text != "" {
+			list = append(list, it.Text)
+		}
+	}
+	return list
+}
+
+// comparePrompts holds that what the user and the model said arrives.
+func (c *comparer) comparePrompts(was, is *wire.Request) {
+	for _, role := range []string{"user", "assistant"} {
+		if lost := missing(textsOf(was, role), textsOf(is, role)); lost != "" {
+			c.report("GW-9", breach{exchange: c.n, path: "conversation", consequence: specs.Wrong}, "a text of the %s does not arrive upstream: %q", role, shorten(lost))
+		}
+	}
+	images := func(q *wire.Request) (n int) { return len(ofKind(q.Items, wire.Media)) }
+	if images(was) > 0 && images(is) == 0 && !strings.Contains(string(is.Doc.Raw()), imageData(was)) {
+		c.report("GW-9", breach{exchange: c.n, path: "conversation", consequence: specs.Wrong}, "no image arrives upstream; the client sent %d", images(was))
+	}
+}
+
+// imageData is the data of the first image.
+func imageData(q *wire.Request) string {
+	for _, it := range ofKind(q.Items, wire.Media) {
+		if data := it.Node.Get("source").Get("data").Text(); data != "" {
+			return data
+		}
+		if data := it.Node.Any("inlineData", "inline_data").Get("data").Text(); data != "" {
+			return data
+		}
+	}
+	return "\x00"
+}
+
+// compareHistory holds that the model's calls and thoughts arrive, with tokens of this upstream only.
+func (c *comparer) compareHistory(was, is *wire.Request) {
+	before, after := ofKind(was.Items, wire.Call), ofKind(is.Items, wire.Call)
+	if len(before) != len(after) {
+		c.report("GW-9", breach{exchange: c.n, path: "conversation", consequence: specs.Wrong}, "the client sends %d calls back, and %d arrive upstream", len(before), len(after))
+		return
+	}
+	ids, back := map[string]string{}, map[string]string{}
+	for i := range before {
+		one, _ := tree.Parse(before[i].Args)
+		other, _ := tree.Parse(after[i].Args)
+		if before[i].Name != after[i].Name || !tree.Equal(one, other) {
+			c.report("GW-9", breach{exchange: c.n, path: fmt.Sprintf("calls[%d]", i), compare: compareTexts(before[i].Args, after[i].Args), consequence: specs.Wrong},
+				"a call of %s changed on its way upstream", before[i].Name)
+		}
+		ids[before[i].ID], back[after[i].ID] = after[i].ID, before[i].ID
+	}
+	if len(ids) != len(back) {
+		c.report("GW-13", breach{exchange: c.n, path: "calls"}, "%d ids of calls became %d", len(ids), len(back))
+	}
+}
+
+// compareResults holds that every result arrives, with its mark.
+func (c *comparer) compareResults(was, is *wire.Request) {
+	before, after := ofKind(was.Items, wire.Result), ofKind(is.Items, wire.Result)
+	if len(before) != len(after) {
+		c.report("GW-9", breach{exchange: c.n, path: "conversation", consequence: specs.Crash}, "the client sends %d results, and %d arrive upstream", len(before), len(after))
+		return
+	}
+	for i := range before {
+		texts := stringsIn(before[i].Node.Any("content", "output", "functionResponse"))
+		all := stringsDeep(after[i].Node)
+		if lost := missing(texts, all); lost != "" {
+			c.report("GW-9", breach{exchange: c.n, path: fmt.Sprintf("results[%d]", i), consequence: specs.Wrong}, "a result changed on its way upstream: %q is missing", shorten(lost))
+		}
+		if before[i].IsError && c.wire.Has(wires.MarksErrors) && c.upstreamWire.Has(wires.MarksErrors) && !after[i].IsError {
+			c.report("GW-9", breach{exchange: c.n, path: fmt.Sprintf("results[%d]", i)}, "the mark of a failed tool does not arrive upstream")
+		}
+	}
+}
+
+// stringsDeep are all strings in a value.
+func stringsDeep(n *tree.Node) (list []string) {
+	if n.Is(tree.String) {
+		return []string{n.Text()}
+	}
+	for _, item := range n.Items() {
+		list = append(list, stringsDeep(item)...)
+	}
+	return list
+}

@@ -34,8 +34,8 @@ type Config struct {
 	Timeout time.Duration
 	// Only, if not nil, selects cases by their names.
 	Only func(name string) bool
-	// Progress, if not nil, is told the name of each case that begins.
-	Progress func(name string)
+	// Progress, if not nil, is told how many cases have ended.
+	Progress func(done, total int)
 }
 
 type judge struct {
@@ -71,39 +71,46 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Outcome{Exchanges: map[string][]evidence.Exchange{}}
-	run := func(name string, play func(ctx context.Context) *finder) {
-		if c.Only != nil && !c.Only(name) || ctx.Err() != nil {
-			return
-		}
-		if c.Progress != nil {
-			c.Progress(name)
-		}
-		began := time.Now()
-		out.add(play(ctx), time.Since(began))
+	cases := slices.DeleteFunc(j.cases(scenarios), func(k gatewayCase) bool { return c.Only != nil && !c.Only(k.name) })
+	if len(cases) == 0 {
+		return nil, ErrNothingSelected
 	}
+	out := &Outcome{Exchanges: map[string][]evidence.Exchange{}}
+	for i, k := range cases {
+		if ctx.Err() != nil {
+			break
+		}
+		began, f := time.Now(), newFinder(k.name, c.Wire.Name)
+		k.play(ctx, f)
+		out.add(f, time.Since(began))
+		if c.Progress != nil {
+			c.Progress(i+1, len(cases))
+		}
+	}
+	return out, nil
+}
+
+// gatewayCase is a scenario or a probe with the wires of both sides.
+type gatewayCase struct {
+	name string
+	play func(ctx context.Context, f *finder)
+}
+
+func (j *judge) cases(scenarios []*specs.Scenario) (list []gatewayCase) {
 	for _, s := range scenarios {
-		run(s.Name+"/"+j.pair(), func(ctx context.Context) *finder { return j.playCase(ctx, s, true) })
+		name := s.Name + "/" + j.pair()
+		list = append(list, gatewayCase{name, func(ctx context.Context, f *finder) { j.playCase(ctx, f, s, true) }})
 		if !isBroken(s) {
-			run(s.Name+"/"+j.pair()+"/unary", func(ctx context.Context) *finder { return j.playCase(ctx, s, false) })
+			list = append(list, gatewayCase{name + "/unary", func(ctx context.Context, f *finder) { j.playCase(ctx, f, s, false) }})
 		}
 	}
 	plain := scenarios[slices.IndexFunc(scenarios, func(s *specs.Scenario) bool { return s.Name == plainScenario })]
 	for _, p := range probes() {
-		if c.Wire != c.UpstreamWire && !p.isForeign {
-			continue
+		if j.wire == j.upstreamWire || p.isForeign {
+			list = append(list, gatewayCase{p.name + "/" + j.pair(), func(ctx context.Context, f *finder) { p.ask(j, ctx, plain, f) }})
 		}
-		name := p.name + "/" + j.pair()
-		run(name, func(ctx context.Context) *finder {
-			f := newFinder(name, c.Wire.Name)
-			p.ask(j, ctx, plain, f)
-			return f
-		})
 	}
-	if len(out.Cases) == 0 && ctx.Err() == nil {
-		return nil, ErrNothingSelected
-	}
-	return out, nil
+	return list
 }
 
 // plainScenario is what probes ask.

@@ -105,17 +105,11 @@ func (j *judge) direct(ctx context.Context, s *specs.Scenario, isStream bool) []
 }
 
 // playCase plays one scenario through the gateway and compares both sides of each request.
-func (j *judge) playCase(ctx context.Context, s *specs.Scenario, isStream bool) *finder {
-	name := s.Name + "/" + j.pair()
-	if !isStream {
-		name += "/unary"
-	}
+func (j *judge) playCase(ctx context.Context, f *finder, s *specs.Scenario, isStream bool) {
 	direct := j.direct(ctx, s, isStream)
 	j.Upstream.Serve(newSimulator(s, 0))
 	answers := play(ctx, s, j.conversation(s, isStream))
-	f := newFinder(name, j.wire.Name)
 	j.compareAll(ctx, f, answers, direct)
-	return f
 }
 
 // compareAll pairs the requests of both sides and compares them.

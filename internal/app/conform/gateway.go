@@ -1,0 +1,270 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/gateway"
+	"github.com/meerkat-go/conformance/conform/inspector"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/wires"
+)
+
+// gatewayFlags say which gateway is judged, and how it is started.
+type gatewayFlags struct {
+	wire, upstreamWire string
+	url, listen, model string
+	name               string
+	env, files         []string
+	workdir, filter    string
+	wait               time.Duration
+	passesKey          bool
+	command            []string
+	baseline           string
+	strict             bool
+	failOn             string
+	asJSON             bool
+	reportFlags
+}
+
+// The made-up keys of both sides. No key of theirs is real, so that none can leak.
+const (
+	clientKey   = "conform-client-key-3f9a"
+	upstreamKey = "conform-upstream-key-71c2"
+)
+
+func (a *app) gatewayCommand() *cobra.Command {
+	var f gatewayFlags
+	cmd := &cobra.Command{
+		Use:   "gateway [-- CMD]",
+		Short: "Judge a gateway from both sides, without a key, a model or a network",
+		Long: `Judge a gateway from both sides: a client of ours asks it, and the strict simulator answers
+behind it. What the client sent is compared with what arrives at the simulator, and what the simulator
+answers with what the client gets.
+
+The command behind -- starts the gateway. In its arguments, in --env and in --file stand
+  {port}          the port on which the gateway has to listen
+  {upstream}      the URL of the simulator; each wire is below its name: {upstream}/anthropic
+  {upstream_key}  the key that the gateway has to send there
+  {client_key}    the key that clients send to the gateway
+  {home}          its home folder, which is new and empty but for --file
+A gateway that runs already is named by --url; the simulator then listens at --listen, and both keys
+are ` + clientKey + ` and ` + upstreamKey + `.
+
+Where both sides speak one wire, values and bytes are compared. Between two wires, what was said is
+compared, and what was lost is named. conform explain GW-10 explains an id.
+
+Exits 1 when something failed, 2 for wrong usage or when nothing is selected, 4 when the gateway does
+not start. --json prints ` + report.RunSchema + `.`,
+		Example: `  conform gateway --wire anthropic --env BASE={upstream}/anthropic --env KEY={upstream_key} -- my-gateway --port {port}
+  conform gateway --wire anthropic --upstream-wire gemini --file .router/config.json=config.json -- router start
+  conform gateway --wire openai --url http://127.0.0.1:8787/v1 --listen 127.0.0.1:9700`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if at := cmd.ArgsLenAtDash(); len(args) > 0 && at != 0 {
+				return cli.Usage("gateway: takes no argument, got %q; put the gateway's command behind --", args[0])
+			}
+			f.command = args
+			return a.judgeGateway(cmd.Context(), f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.wire, "wire", "", "what clients speak to the gateway: "+strings.Join(wires.Names(), ", "))
+	flags.StringVar(&f.upstreamWire, "upstream-wire", "", "what the gateway speaks to the provider (default: the same)")
+	flags.StringVar(&f.url, "url", "", "base URL of a gateway that runs already")
+	flags.StringVar(&f.listen, "listen", "", "address of the simulator, `HOST:PORT` on loopback (default: a free port)")
+	flags.StringVar(&f.name, "name", "", "name of the gateway in reports (default: that of its command)")
+	flags.StringVar(&f.model, "model", "", "model that clients ask for (default: those of the scenarios)")
+	flags.StringArrayVar(&f.env, "env", nil, "variable for the gateway: `NAME=VALUE`")
+	flags.StringArrayVar(&f.files, "file", nil, "file for the gateway, made from a template: `PATH=FILE`, PATH below its home folder")
+	flags.StringVar(&f.workdir, "workdir", "", "start the gateway in `DIR` (default: its home folder)")
+	flags.DurationVar(&f.wait, "wait", 30*time.Second, "how long the gateway may take to listen")
+	flags.BoolVar(&f.passesKey, "passes-key", false, "the gateway has no key of its own and passes the client's on")
+	flags.StringVar(&f.filter, "filter", "", "play only cases whose name matches a `REGEXP`")
+	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of breaches that are known: see conform baseline")
+	flags.BoolVar(&f.strict, "strict", false, "make failures of warnings")
+	flags.StringVar(&f.failOn, "fail-on", "fail", "what exits 1: fail, or warn for warnings as well")
+	f.reportFlags.addTo(cmd)
+	cli.AddJSONFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// findWire returns the wire that a flag names.
+func findWire(flag, name string) (*wires.Wire, error) {
+	if name == "" {
+		return nil, cli.Usage("--%s: is missing; say what clients speak: %s", flag, wires.List(wires.Names()))
+	}
+	if w := wires.Find(name); w != nil {
+		return w, nil
+	}
+	return nil, cli.Usage("--%s: there is no wire %q; use %s%s", flag, name, wires.List(wires.Names()), spelling.Hint(name, wires.Names()))
+}
+
+func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
+	front, err := findWire("wire", f.wire)
+	if err != nil {
+		return err
+	}
+	behind := front
+	if f.upstreamWire != "" {
+		if behind, err = findWire("upstream-wire", f.upstreamWire); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.url == "" && len(f.command) == 0:
+		return cli.Usage("gateway: needs a command behind --, or --url; write for example: -- my-gateway --port {port}")
+	case f.url != "" && len(f.command) > 0:
+		return cli.Usage("--url: there is a command behind -- as well; leave one out")
+	case f.url != "" && f.listen == "":
+		return cli.Usage("--url: the gateway must know where the simulator listens; add --listen 127.0.0.1:PORT and point the gateway there")
+	}
+	matches, err := regexp.Compile(f.filter)
+	if err != nil {
+		return cli.Usage("--filter: %q is no regular expression: %w", f.filter, err)
+	}
+	judged := dutyRun{kind: "gateway", wire: front.Name, began: time.Now()}
+	if err := judged.readFlags(a, f.reportFlags, f.asJSON, f.strict, f.failOn, f.baseline); err != nil {
+		return err
+	}
+	up, err := gateway.Open(f.listen)
+	if err != nil {
+		return cli.Usage("--listen %w", err)
+	}
+	defer up.Close()
+	base := f.url
+	if base == "" {
+		home, err := os.MkdirTemp("", "conform-gateway-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(home) }()
+		process, err := a.startGateway(ctx, f, up.URL, home)
+		if err != nil {
+			return err
+		}
+		defer process.Close()
+		base = process.URL
+	}
+	judged.subject = report.Subject{Name: f.subjectName(), Kind: "gateway"}
+	bar := a.StartProgress("played")
+	found, err := gateway.Judge(ctx, gateway.Config{
+		Wire: front, UpstreamWire: behind, Upstream: up, Base: base, Model: f.model, ClientKey: clientKey, UpstreamKey: upstreamKey, PassesKey: f.passesKey,
+		Only: matches.MatchString, Progress: func(_, total int) { bar.Step(total) },
+	})
+	bar.Done()
+	if errors.Is(err, gateway.ErrNothingSelected) {
+		return cli.Usage("--filter %q %w", f.filter, err)
+	} else if err != nil {
+		return err
+	}
+	return judged.deliver(a, found, ctx.Err() != nil)
+}
+
+func (f *gatewayFlags) subjectName() string {
+	switch {
+	case f.name != "":
+		return f.name
+	case len(f.command) > 0:
+		return filepath.Base(f.command[0])
+	}
+	return "gateway"
+}
+
+// startGateway starts the command behind --.
+func (a *app) startGateway(ctx context.Context, f gatewayFlags, upstream, home string) (*gateway.Process, error) {
+	c := gateway.Command{Args: f.command, Env: f.env, Files: map[string]string{}, Wait: f.wait, Path: searchPath(a.Getenv("PATH")), Dir: f.workdir}
+	var err error
+	if c.Dir != "" {
+		if c.Dir, err = filepath.Abs(c.Dir); err != nil {
+			return nil, err
+		}
+	}
+	for _, entry := range f.env {
+		if name, _, ok := strings.Cut(entry, "="); !ok || name == "" {
+			return nil, cli.Usage("--env: %q is not NAME=VALUE", entry)
+		}
+	}
+	for _, entry := range f.files {
+		path, file, ok := strings.Cut(entry, "=")
+		if !ok || path == "" || file == "" {
+			return nil, cli.Usage("--file: %q is not PATH=FILE; PATH is below the home folder of the gateway", entry)
+		}
+		data, err := readFileAtMost(file, 1<<20)
+		if err != nil {
+			return nil, err
+		}
+		c.Files[path] = string(data)
+	}
+	process, err := gateway.Start(ctx, c, gateway.Values{Upstream: upstream, UpstreamKey: upstreamKey, ClientKey: clientKey}, home)
+	if err != nil {
+		return nil, cli.Fail(report.ExitHarness, "%s: %w", f.subjectName(), err)
+	}
+	return process, nil
+}
+
+// dutyRun makes the report of a server or a gateway.
+type dutyRun struct {
+	kind, wire string
+	subject    report.Subject
+	began      time.Time
+	policy     report.Policy
+	baseline   []report.Excuse
+	files      reportFiles
+	page       *inspection
+	asJSON     bool
+}
+
+func (d *dutyRun) readFlags(a *app, f reportFlags, asJSON, strict bool, failOn, baseline string) (err error) {
+	d.asJSON = asJSON
+	if d.files, err = a.parseReportFlags(f.reports, asJSON); err != nil {
+		return err
+	}
+	if d.policy, err = (policyFlags{strict: strict, failOn: failOn}).policy(nil); err != nil {
+		return err
+	}
+	if baseline != "" {
+		if d.baseline, err = readBaseline(baseline); err != nil {
+			return err
+		}
+	}
+	a.warnUnwritable(d.files)
+	d.page, err = a.newInspection(f, d.files)
+	return err
+}
+
+// deliver writes the reports of what was found.
+func (d *dutyRun) deliver(a *app, found *gateway.Outcome, isInterrupted bool) error {
+	var ids []string
+	for _, r := range found.Results {
+		ids = append(ids, r.Requirement)
+	}
+	run := report.Run{
+		Tool: tool(), Subject: d.subject, Set: report.NewSet(d.kind, ids), Policy: d.policy, Source: []string{string(evidence.SourceSimulator)},
+		Ingress: []string{"base-url"}, Started: d.began.UTC(), DurationMS: time.Since(d.began).Milliseconds(), Calls: &found.Calls, Cases: found.Cases,
+		Interrupted: isInterrupted,
+	}
+	for _, e := range d.baseline {
+		run.Baseline = append(run.Baseline, report.UsedExcuse{Excuse: e})
+	}
+	ran := report.NewRun(run, found.Results)
+	for _, c := range ran.Cases {
+		results := slices.DeleteFunc(slices.Clone(ran.Results), func(r report.Result) bool { return r.Case != c.Name })
+		d.page.add(inspector.Observation{
+			Name: c.Name, Scenario: strings.Split(c.Name, "/")[0], Provider: d.wire, Source: string(evidence.SourceSimulator), Ingress: "base-url",
+			Took: time.Duration(c.DurationMS) * time.Millisecond, Results: results,
+			Evidence: &evidence.Evidence{Source: evidence.SourceSimulator, Case: c.Name, Exchanges: found.Exchanges[c.Name]},
+		})
+	}
+	return a.deliverRun(ran, d.files, d.asJSON, nil)
+}

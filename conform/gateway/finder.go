@@ -15,7 +15,8 @@ type finder struct {
 	name, provider string
 	seen           map[string]*report.Result
 	order          []string
-	exchanges      []evidence.Exchange // of the client
+	// exchanges are those of the client, behind are those behind the gateway.
+	exchanges, behind []evidence.Exchange
 }
 
 func newFinder(name, provider string) *finder {
@@ -63,7 +64,7 @@ func (f *finder) report(id string, at breach, form string, args ...any) {
 			found.Consequence = duty.Consequence
 		}
 		if clients := duty.Clients(); len(clients) > 0 {
-			found.Fix = fmt.Sprintf("%s. %s: %s.", duty.Demand, clients[0], duty.Breaks[clients[0]])
+			found.Fix = fmt.Sprintf("%s. Otherwise %s %s.", duty.Demand, clients[0], duty.Breaks[clients[0]])
 		} else {
 			found.Fix = duty.Demand + "."
 		}

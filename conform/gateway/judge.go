@@ -42,6 +42,38 @@ type judge struct {
 	Config
 	setup
 	transport http.RoundTripper
+	// models are those that the gateway asks for, by those that clients ask for.
+	models map[string]string
+}
+
+// preflight asks once for each model, to learn which one the gateway asks for. The error says what
+// came back where nothing arrived upstream.
+func (j *judge) preflight(ctx context.Context, scenarios []*specs.Scenario) error {
+	j.models = map[string]string{}
+	for _, s := range scenarios {
+		talk := j.conversation(s, false)
+		if _, isKnown := j.models[talk.Model]; isKnown {
+			continue
+		}
+		j.Upstream.Serve(newSimulator(nil, 0))
+		talk.Tools, talk.MaxRounds = nil, 1
+		a := talk.Say(ctx, "Say hello.")[0]
+		wait, cancel := context.WithTimeout(ctx, settle)
+		seen := j.Upstream.received(wait)
+		cancel()
+		switch {
+		case len(seen) > 0:
+			j.models[talk.Model] = cmp.Or(seen[0].asked.Model, talk.Model)
+		case len(j.models) > 0:
+			j.models[talk.Model] = talk.Model // the gateway may not have this one
+		case a.Err != nil && a.Response.Status == 0:
+			return fmt.Errorf("POST %s: the gateway gave no answer and asked nothing upstream: %w", a.Request.URL, a.Err)
+		default:
+			return fmt.Errorf("POST %s: the gateway answered %d and asked nothing upstream, so its configuration does not lead there: %s",
+				a.Request.URL, a.Response.Status, shorten(string(a.Response.Body)))
+		}
+	}
+	return nil
 }
 
 // defaultTimeout bounds one exchange.
@@ -50,13 +82,14 @@ const defaultTimeout = 15 * time.Second
 // ErrNothingSelected says that no case is left to play.
 var ErrNothingSelected = errors.New("selects no case; leave it out to see their names")
 
-// Outcome is what a gateway showed: results and cases for a report, and the exchanges of the client
-// by case.
+// Outcome is what a gateway showed: results and cases for a report, and the exchanges of both sides by
+// case.
 type Outcome struct {
 	Results   []report.Result
 	Cases     []report.CaseSummary
 	Calls     report.Calls
-	Exchanges map[string][]evidence.Exchange
+	Exchanges map[string][]evidence.Exchange // of the client
+	Upstream  map[string][]evidence.Exchange
 }
 
 // Judge plays all cases. It returns early with what it has when the context ends.
@@ -71,11 +104,14 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	cases := slices.DeleteFunc(j.cases(scenarios), func(k gatewayCase) bool { return c.Only != nil && !c.Only(k.name) })
+	cases := slices.DeleteFunc(j.cases(ctx, scenarios), func(k gatewayCase) bool { return c.Only != nil && !c.Only(k.name) })
 	if len(cases) == 0 {
 		return nil, ErrNothingSelected
 	}
-	out := &Outcome{Exchanges: map[string][]evidence.Exchange{}}
+	if err := j.preflight(ctx, scenarios); err != nil {
+		return nil, err
+	}
+	out := &Outcome{Exchanges: map[string][]evidence.Exchange{}, Upstream: map[string][]evidence.Exchange{}}
 	for i, k := range cases {
 		if ctx.Err() != nil {
 			break
@@ -96,8 +132,11 @@ type gatewayCase struct {
 	play func(ctx context.Context, f *finder)
 }
 
-func (j *judge) cases(scenarios []*specs.Scenario) (list []gatewayCase) {
+func (j *judge) cases(ctx context.Context, scenarios []*specs.Scenario) (list []gatewayCase) {
 	for _, s := range scenarios {
+		if !j.isPlayable(ctx, s) {
+			continue
+		}
 		name := s.Name + "/" + j.pair()
 		list = append(list, gatewayCase{name, func(ctx context.Context, f *finder) { j.playCase(ctx, f, s, true) }})
 		if !isBroken(s) {
@@ -131,7 +170,7 @@ func (o *Outcome) add(f *finder, took time.Duration) {
 	}
 	o.Results = append(o.Results, results...)
 	o.Cases = append(o.Cases, report.CaseSummary{Name: f.name, DurationMS: took.Milliseconds()})
-	o.Exchanges[f.name] = f.exchanges
+	o.Exchanges[f.name], o.Upstream[f.name] = f.exchanges, f.behind
 	for _, x := range f.exchanges {
 		if o.Calls.Made++; x.Response.Status/100 == 2 {
 			o.Calls.Accepted++

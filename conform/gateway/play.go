@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/client"
 	"github.com/meerkat-go/conformance/conform/toolserver"
 	"github.com/meerkat-go/conformance/simulator"
+	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/wire"
@@ -91,7 +93,11 @@ func (j *judge) conversation(s *specs.Scenario, isStream bool) *client.Conversat
 		Server:   client.Server{Wire: j.wire, Base: j.Base, Key: j.clientKey, Transport: j.transport, Timeout: j.Timeout, Header: j.Header},
 		Question: wire.Question{Model: model, System: s.System, Stream: isStream, Tools: toolserver.Tools()},
 	}
+	if j.wire == j.upstreamWire { // the client knows the model that is asked in the end
+		talk.Model = cmp.Or(j.models[model], model)
+	}
 	client.AskToThink(&talk.Question, j.wire.Name, target.Effort)
+	talk.Model = model
 	return talk
 }
 
@@ -100,8 +106,21 @@ func (j *judge) direct(ctx context.Context, s *specs.Scenario, isStream bool) []
 	talk := j.conversation(s, isStream)
 	target, _ := s.Target(j.wire.Name)
 	talk.Base, talk.Key, talk.Transport = "http://127.0.0.1/"+j.wire.Name, j.upstreamKey, simulator.Transport(newSimulator(s, 0))
-	talk.Model = target.Model
+	if talk.Model = target.Model; j.wire == j.upstreamWire {
+		talk.Model = cmp.Or(j.models[cmp.Or(j.Model, target.Model)], target.Model)
+	}
 	return play(ctx, s, talk)
+}
+
+// isPlayable reports whether the driver says what the scenario expects of a client.
+func (j *judge) isPlayable(ctx context.Context, s *specs.Scenario) bool {
+	isExpected := true
+	talk := j.conversation(s, true)
+	target, _ := s.Target(j.wire.Name)
+	talk.Base, talk.Model = "http://127.0.0.1/"+j.wire.Name, target.Model
+	talk.Transport = simulator.Transport(simulator.New(simulator.Config{Scenario: s, Seed: seed, AnyModel: true, Mismatch: func(*script.Mismatch) { isExpected = false }}))
+	play(ctx, s, talk)
+	return isExpected
 }
 
 // playCase plays one scenario through the gateway and compares both sides of each request.
@@ -129,6 +148,9 @@ func (j *judge) compareAll(ctx context.Context, f *finder, answers, direct []*cl
 		}
 		c.compare()
 		f.exchanges = append(f.exchanges, a.Exchange)
+		for _, u := range c.upstream {
+			f.behind = append(f.behind, u.Exchange)
+		}
 	}
 	return seen
 }

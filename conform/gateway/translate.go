@@ -19,7 +19,11 @@ func (c *comparer) compareMeaning(u *received) {
 	for _, id := range []string{"GW-7", "GW-9", "GW-11", "GW-13", "GW-26"} {
 		c.see(id)
 	}
-	if lost := missing(systemTexts(c.wire, was), systemTexts(c.upstreamWire, is)); lost != "" {
+	switch lost := missing(systemTexts(c.wire, was), systemTexts(c.upstreamWire, is)); {
+	case lost == "":
+	case missing([]string{lost}, textsOf(is, "user")) == "":
+		c.report("GW-7", breach{exchange: c.n, path: "system", consequence: specs.Degraded}, "the system prompt arrives upstream as a text of the user: %q", shorten(lost))
+	default:
 		c.report("GW-7", breach{exchange: c.n, path: "system", consequence: specs.Wrong}, "the system prompt does not arrive upstream: %q is missing", shorten(lost))
 	}
 	c.compareTools(was, is)
@@ -158,13 +162,27 @@ func (c *comparer) compareResults(was, is *wire.Request) {
 	for i := range before {
 		texts := stringsIn(before[i].Node.Any("content", "output", "functionResponse"))
 		all := stringsDeep(after[i].Node)
-		if lost := missing(texts, all); lost != "" {
+		switch lost := missing(texts, all); {
+		case lost == "":
+		case missing([]string{strings.Trim(string(tree.Quote(lost)), `"`)}, all) == "" || isSameJSON(lost, after[i].Node):
+			c.report("GW-9", breach{exchange: c.n, path: fmt.Sprintf("results[%d]", i), consequence: specs.Degraded},
+				"a result arrives upstream wrapped in other JSON than the client sent: %q", shorten(lost))
+		default:
 			c.report("GW-9", breach{exchange: c.n, path: fmt.Sprintf("results[%d]", i), consequence: specs.Wrong}, "a result changed on its way upstream: %q is missing", shorten(lost))
 		}
 		if before[i].IsError && c.wire.Has(wires.MarksErrors) && c.upstreamWire.Has(wires.MarksErrors) && !after[i].IsError {
 			c.report("GW-9", breach{exchange: c.n, path: fmt.Sprintf("results[%d]", i)}, "the mark of a failed tool does not arrive upstream")
 		}
 	}
+}
+
+// isSameJSON reports whether a text is JSON that stands in a value as it is.
+func isSameJSON(text string, in *tree.Node) bool {
+	n, err := tree.Parse(text)
+	if err != nil || !n.Is(tree.Object|tree.Array) {
+		return false
+	}
+	return tree.Equal(n, in) || slices.ContainsFunc(in.Items(), func(item *tree.Node) bool { return isSameJSON(text, item) })
 }
 
 // stringsDeep are all strings in a value.

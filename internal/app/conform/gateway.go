@@ -3,6 +3,7 @@ package conform
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,18 +24,19 @@ import (
 
 // gatewayFlags say which gateway is judged, and how it is started.
 type gatewayFlags struct {
-	wire, upstreamWire string
-	url, listen, model string
-	name               string
-	env, files         []string
-	workdir, filter    string
-	wait               time.Duration
-	passesKey          bool
-	command            []string
-	baseline           string
-	strict             bool
-	failOn             string
-	asJSON             bool
+	wire, upstreamWire  string
+	url, listen, model  string
+	name                string
+	env, files, headers []string
+	keep                string
+	workdir, filter     string
+	wait                time.Duration
+	passesKey           bool
+	command             []string
+	baseline            string
+	strict              bool
+	failOn              string
+	asJSON              bool
 	reportFlags
 }
 
@@ -87,10 +89,12 @@ not start. --json prints ` + report.RunSchema + `.`,
 	flags.StringVar(&f.model, "model", "", "model that clients ask for (default: those of the scenarios)")
 	flags.StringArrayVar(&f.env, "env", nil, "variable for the gateway: `NAME=VALUE`")
 	flags.StringArrayVar(&f.files, "file", nil, "file for the gateway, made from a template: `PATH=FILE`, PATH below its home folder")
+	flags.StringArrayVar(&f.headers, "header", nil, "header that clients send beside their own: `NAME=VALUE`, which may hold {upstream} and {upstream_key}")
 	flags.StringVar(&f.workdir, "workdir", "", "start the gateway in `DIR` (default: its home folder)")
 	flags.DurationVar(&f.wait, "wait", 30*time.Second, "how long the gateway may take to listen")
 	flags.BoolVar(&f.passesKey, "passes-key", false, "the gateway has no key of its own and passes the client's on")
 	flags.StringVar(&f.filter, "filter", "", "play only cases whose name matches a `REGEXP`")
+	flags.StringVar(&f.keep, "keep", "", "keep what both sides said as cassettes in `DIR`")
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of breaches that are known: see conform baseline")
 	flags.BoolVar(&f.strict, "strict", false, "make failures of warnings")
 	flags.StringVar(&f.failOn, "fail-on", "fail", "what exits 1: fail, or warn for warnings as well")
@@ -156,10 +160,18 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 		defer process.Close()
 		base = process.URL
 	}
+	headers := http.Header{}
+	for _, entry := range f.headers {
+		name, value, ok := strings.Cut(entry, "=")
+		if !ok || name == "" {
+			return cli.Usage("--header: %q is not NAME=VALUE", entry)
+		}
+		headers.Set(name, gateway.Values{Upstream: up.URL, UpstreamKey: upstreamKey, ClientKey: clientKey}.Fill(value))
+	}
 	judged.subject = report.Subject{Name: f.subjectName(), Kind: "gateway"}
 	bar := a.StartProgress("played")
 	found, err := gateway.Judge(ctx, gateway.Config{
-		Wire: front, UpstreamWire: behind, Upstream: up, Base: base, Model: f.model, ClientKey: clientKey, UpstreamKey: upstreamKey, PassesKey: f.passesKey,
+		Wire: front, UpstreamWire: behind, Upstream: up, Base: base, Model: f.model, ClientKey: clientKey, UpstreamKey: upstreamKey, PassesKey: f.passesKey, Header: headers,
 		Only: matches.MatchString, Progress: func(_, total int) { bar.Step(total) },
 	})
 	bar.Done()
@@ -167,6 +179,11 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 		return cli.Usage("--filter %q %w", f.filter, err)
 	} else if err != nil {
 		return err
+	}
+	if f.keep != "" {
+		if err := found.Keep(f.keep, program.Name+" "+cli.Version()); err != nil {
+			return err
+		}
 	}
 	return judged.deliver(a, found, ctx.Err() != nil)
 }

@@ -97,7 +97,7 @@ func (s *Server) Send(ctx context.Context, method, path string, header http.Head
 		a.Err = err
 		return a
 	}
-	r.Header = s.headers(header, body != nil)
+	r.Header = s.requestHeader(header, body != nil)
 	a.Exchange = evidence.Exchange{
 		Provider: s.Wire.Name, Process: -1,
 		Request: evidence.Request{Method: method, URL: r.URL.String(), Header: r.Header.Clone(), Body: body},
@@ -120,7 +120,7 @@ func (s *Server) Send(ctx context.Context, method, path string, header http.Head
 	return a
 }
 
-func (s *Server) headers(more http.Header, hasBody bool) http.Header {
+func (s *Server) requestHeader(more http.Header, hasBody bool) http.Header {
 	h := http.Header{"Accept-Encoding": {"identity"}, "User-Agent": {"conform"}}
 	if hasBody {
 		h.Set("Content-Type", "application/json")

@@ -40,8 +40,8 @@ type setup struct {
 	passesKey bool
 }
 
-// compare judges one request with its reply.
-func (c *comparer) compare() {
+// compareSides judges one request with its reply.
+func (c *comparer) compareSides() {
 	c.compareKeys()
 	c.compareCount()
 	if len(c.upstream) == 0 {
@@ -61,15 +61,15 @@ func (c *comparer) compare() {
 	case last.reply.End == wire.Failed || last.reply.End == wire.Cut || last.Response.End == "reset":
 		c.compareFailure(last)
 	case c.answer.Err != nil || c.answer.Response.Status/100 != 2:
-		c.report("GW-14", breach{exchange: c.n}, "the upstream answered 200, and the client got %s", c.outcome())
+		c.reportBreach("GW-14", breach{exchange: c.n}, "the upstream answered 200, and the client got %s", c.outcomeText())
 	default:
 		c.compareReply(last)
 	}
 	c.judgeReply(last)
 }
 
-// outcome says what the client got.
-func (c *comparer) outcome() string {
+// outcomeText says what the client got.
+func (c *comparer) outcomeText() string {
 	switch {
 	case c.answer.Err != nil && c.answer.Response.Status == 0:
 		return "no answer: " + shorten(c.answer.Err.Error())
@@ -87,18 +87,18 @@ func (c *comparer) compareKeys() {
 		return
 	}
 	for _, u := range c.upstream {
-		c.see("GW-19")
-		if where := find(c.clientKey, u.Request.URL, u.Request.Header, u.Request.Body); where != "" {
-			c.report("GW-19", breach{exchange: c.n, path: where}, "the client's key arrived upstream")
+		c.seeDuty("GW-19")
+		if where := findText(c.clientKey, u.Request.URL, u.Request.Header, u.Request.Body); where != "" {
+			c.reportBreach("GW-19", breach{exchange: c.n, path: where}, "the client's key arrived upstream")
 		}
 	}
-	if where := find(c.upstreamKey, "", c.answer.Response.Header, c.answer.Response.Body); c.upstreamKey != "" && where != "" {
-		c.report("GW-19", breach{exchange: c.n, path: where}, "the upstream's key came back to the client")
+	if where := findText(c.upstreamKey, "", c.answer.Response.Header, c.answer.Response.Body); c.upstreamKey != "" && where != "" {
+		c.reportBreach("GW-19", breach{exchange: c.n, path: where}, "the upstream's key came back to the client")
 	}
 }
 
-// find says where a text stands in a message, "" if nowhere.
-func find(text, url string, h http.Header, body []byte) string {
+// findText says where a text stands in a message, "" if nowhere.
+func findText(text, url string, h http.Header, body []byte) string {
 	if url != "" && strings.Contains(url, text) {
 		return "url"
 	}
@@ -116,13 +116,13 @@ func find(text, url string, h http.Header, body []byte) string {
 // compareCount holds that a request is made once upstream.
 func (c *comparer) compareCount() {
 	if len(c.upstream) == 0 {
-		c.report("GW-29", breach{exchange: c.n, consequence: specs.Wrong}, "the gateway did not ask the upstream, and answered with %s", c.outcome())
+		c.reportBreach("GW-29", breach{exchange: c.n, consequence: specs.Wrong}, "the gateway did not ask the upstream, and answered with %s", c.outcomeText())
 		return
 	}
-	c.see("GW-20")
+	c.seeDuty("GW-20")
 	for i, u := range c.upstream[:len(c.upstream)-1] {
 		if u.Response.Status == http.StatusOK && len(u.Response.Body) > 0 {
-			c.report("GW-20", breach{exchange: c.n}, "the request was made %d times upstream; answer %d had begun with status 200 (%s)", len(c.upstream), i, u.reply.End)
+			c.reportBreach("GW-20", breach{exchange: c.n}, "the request was made %d times upstream; answer %d had begun with status 200 (%s)", len(c.upstream), i, u.reply.End)
 		}
 	}
 }
@@ -131,34 +131,34 @@ func (c *comparer) compareCount() {
 func (c *comparer) compareRequest(u *received) {
 	was, _ := tree.Parse(c.answer.Request.Body)
 	if u.asked.Doc == nil {
-		c.report("GW-29", breach{exchange: c.n, consequence: specs.Crash}, "the body that arrived upstream is not JSON: %q", shorten(string(u.Request.Body)))
+		c.reportBreach("GW-29", breach{exchange: c.n, consequence: specs.Crash}, "the body that arrived upstream is not JSON: %q", shorten(string(u.Request.Body)))
 		return
 	}
 	body := &c.wire.Body
 	for _, id := range []string{"GW-2", "GW-7", "GW-9", "GW-10", "GW-13", "GW-26"} {
-		c.see(id)
+		c.seeDuty(id)
 	}
 	for _, d := range diffBodies(was, u.asked.Doc) {
-		one, other := d.sides()
+		one, other := d.bothTexts()
 		at := breach{exchange: c.n, path: d.path, compare: compareTexts(one, other)}
 		switch {
 		case d.path == "model", d.path == "stream":
 			// an alias is configured; what answered is compared with what was asked
 		case slices.Contains(body.Tokens, d.member) && d.was != nil:
 			at.compare = compareTokens(one, other)
-			c.report("GW-10", at, "what the provider issued was %s on its way back", d.what())
+			c.reportBreach("GW-10", at, "what the provider issued was %s on its way back", d.changeText())
 		case slices.Contains(body.IDs, d.member) && d.was != nil:
-			c.report("GW-13", at, "the id of a call was %s on its way upstream", d.what())
+			c.reportBreach("GW-13", at, "the id of a call was %s on its way upstream", d.changeText())
 		case slices.Contains(body.Prompt, d.top):
-			c.report("GW-7", at, "the system prompt was %s on its way upstream", d.what())
+			c.reportBreach("GW-7", at, "the system prompt was %s on its way upstream", d.changeText())
 		case slices.Contains(body.Conversation, d.top):
-			c.report("GW-9", at, "the conversation was %s on its way upstream", d.what())
+			c.reportBreach("GW-9", at, "the conversation was %s on its way upstream", d.changeText())
 		case slices.Contains(body.Tools, d.top):
-			c.report("GW-26", at, "a tool was %s on its way upstream", d.what())
+			c.reportBreach("GW-26", at, "a tool was %s on its way upstream", d.changeText())
 		case d.was == nil:
-			c.report("GW-29", at, "the gateway added the member %s", d.path)
+			c.reportBreach("GW-29", at, "the gateway added the member %s", d.path)
 		default:
-			c.report("GW-2", at, "the member %s was %s on its way upstream", d.path, d.what())
+			c.reportBreach("GW-2", at, "the member %s was %s on its way upstream", d.path, d.changeText())
 		}
 	}
 }
@@ -169,8 +169,8 @@ func (c *comparer) compareHeaders(u *received) {
 	if !c.wire.Has(wires.Betas) {
 		return
 	}
-	c.see("GW-1")
-	c.see("GW-4")
+	c.seeDuty("GW-1")
+	c.seeDuty("GW-4")
 	for name, values := range c.answer.Request.Header {
 		was, is := strings.Join(values, ","), strings.Join(u.Request.Header.Values(name), ",")
 		if !strings.HasPrefix(name, "Anthropic-") || was == is {
@@ -179,16 +179,16 @@ func (c *comparer) compareHeaders(u *received) {
 		at := breach{exchange: c.n, path: strings.ToLower(name), compare: compareTexts(was, is)}
 		switch _, isRequired := c.wire.Required[name]; {
 		case name == betas && is != "" && containsAll(is, was):
-			c.report("GW-4", at, "the gateway added betas")
+			c.reportBreach("GW-4", at, "the gateway added betas")
 		case name == betas || isRequired:
-			c.report("GW-1", at, "the header %s did not arrive as it was sent", strings.ToLower(name))
+			c.reportBreach("GW-1", at, "the header %s did not arrive as it was sent", strings.ToLower(name))
 		default:
 			at.consequence = specs.Cosmetic
-			c.report("GW-2", at, "the header %s did not arrive as it was sent", strings.ToLower(name))
+			c.reportBreach("GW-2", at, "the header %s did not arrive as it was sent", strings.ToLower(name))
 		}
 	}
 	if is := u.Request.Header.Get(betas); is != "" && c.answer.Request.Header.Get(betas) == "" {
-		c.report("GW-4", breach{exchange: c.n, path: strings.ToLower(betas), compare: compareTexts("", is)}, "the gateway added betas")
+		c.reportBreach("GW-4", breach{exchange: c.n, path: strings.ToLower(betas), compare: compareTexts("", is)}, "the gateway added betas")
 	}
 }
 
@@ -215,7 +215,7 @@ func (c *comparer) compareRefusal(u *received) {
 	if b := rule.Books()[u.Provider]; b != nil {
 		at.rule = b.RuleOf(words)
 	}
-	c.report("GW-29", at, "the provider refuses what the gateway made of the request, which it accepts from the client: %d %s", u.Response.Status, shorten(words))
+	c.reportBreach("GW-29", at, "the provider refuses what the gateway made of the request, which it accepts from the client: %d %s", u.Response.Status, shorten(words))
 }
 
 // retryHeaders decide when a client asks again; others tell people and meters.
@@ -223,10 +223,10 @@ var retryHeaders = []string{"Retry-After", "Retry-After-Ms", "X-Should-Retry"}
 
 // compareErrors compares an answer that is an error.
 func (c *comparer) compareErrors(u *received) {
-	c.see("GW-14")
+	c.seeDuty("GW-14")
 	a := c.answer
 	if a.Response.Status != u.Response.Status {
-		c.report("GW-14", breach{exchange: c.n, path: "status"}, "the upstream answered %d, and the client got %d (%s)", u.Response.Status, a.Response.Status, c.outcome())
+		c.reportBreach("GW-14", breach{exchange: c.n, path: "status"}, "the upstream answered %d, and the client got %d (%s)", u.Response.Status, a.Response.Status, c.outcomeText())
 	}
 	said := wire.ErrorOf(u.reply.Doc).Get("message").Text()
 	got, _ := tree.Parse(a.Response.Body)
@@ -236,7 +236,7 @@ func (c *comparer) compareErrors(u *received) {
 	if c.wire == c.upstreamWire {
 		for _, d := range diffBodies(u.reply.Doc, got) {
 			if d.path != "request_id" {
-				changes = append(changes, d.path+" was "+d.what())
+				changes = append(changes, d.path+" was "+d.changeText())
 			}
 		}
 	}
@@ -246,9 +246,9 @@ func (c *comparer) compareErrors(u *received) {
 	}
 	switch {
 	case said != "" && !arrives:
-		c.report("GW-14", at, "the upstream's words of an error do not reach the client")
+		c.reportBreach("GW-14", at, "the upstream's words of an error do not reach the client")
 	case changes != nil:
-		c.report("GW-14", at, "the upstream's error does not reach the client as it was: %s", strings.Join(changes, "; "))
+		c.reportBreach("GW-14", at, "the upstream's error does not reach the client as it was: %s", strings.Join(changes, "; "))
 	}
 	c.compareReplyHeaders(u)
 }
@@ -262,20 +262,20 @@ func (c *comparer) compareReplyHeaders(u *received) {
 		if !isRetry && name != "Request-Id" && name != "X-Request-Id" && !strings.Contains(name, "Ratelimit-") {
 			continue
 		}
-		c.see("GW-15")
+		c.seeDuty("GW-15")
 		was, is := strings.Join(u.Response.Header[name], ","), strings.Join(c.answer.Response.Header.Values(name), ",")
 		switch lower := strings.ToLower(name); {
 		case was == is:
 		case !isRetry:
 			others = append(others, lower)
 		case is == "":
-			c.report("GW-15", breach{exchange: c.n, path: lower}, "the header %s: %s does not reach the client", lower, was)
+			c.reportBreach("GW-15", breach{exchange: c.n, path: lower}, "the header %s: %s does not reach the client", lower, was)
 		default:
-			c.report("GW-15", breach{exchange: c.n, path: lower, compare: compareTexts(was, is)}, "the header %s was changed on its way to the client", lower)
+			c.reportBreach("GW-15", breach{exchange: c.n, path: lower, compare: compareTexts(was, is)}, "the header %s was changed on its way to the client", lower)
 		}
 	}
 	if others != nil {
-		c.report("GW-15", breach{exchange: c.n, path: others[0], consequence: specs.Cosmetic}, "headers that do not reach the client as they were sent: %s", strings.Join(others, ", "))
+		c.reportBreach("GW-15", breach{exchange: c.n, path: others[0], consequence: specs.Cosmetic}, "headers that do not reach the client as they were sent: %s", strings.Join(others, ", "))
 	}
 }
 
@@ -286,16 +286,16 @@ func (c *comparer) compareFailure(u *received) {
 	if isError {
 		id = "GW-16"
 	}
-	c.see(id)
+	c.seeDuty(id)
 	a := c.answer
 	switch {
 	case a.IsOK() && isError:
-		c.report(id, breach{exchange: c.n}, "the upstream failed after status 200 (%s), and the client got a whole reply with the stop %q",
+		c.reportBreach(id, breach{exchange: c.n}, "the upstream failed after status 200 (%s), and the client got a whole reply with the stop %q",
 			shorten(u.reply.Err.Get("message").Text()), a.Reply.Stop)
 	case a.IsOK():
-		c.report(id, breach{exchange: c.n}, "the upstream's reply broke off, and the client got a whole reply with the stop %q", a.Reply.Stop)
+		c.reportBreach(id, breach{exchange: c.n}, "the upstream's reply broke off, and the client got a whole reply with the stop %q", a.Reply.Stop)
 	case isError && a.Response.Status/100 == 2 && a.Reply.End != wire.Failed:
-		c.report(id, breach{exchange: c.n}, "the upstream reported %q, and the client got %s", shorten(u.reply.Err.Get("message").Text()), c.outcome())
+		c.reportBreach(id, breach{exchange: c.n}, "the upstream reported %q, and the client got %s", shorten(u.reply.Err.Get("message").Text()), c.outcomeText())
 	}
 }
 
@@ -310,12 +310,12 @@ func (c *comparer) judgeReply(u *received) {
 	x := exchangeOf(c.wire, &c.answer.Request, &c.answer.Response, c.answer.Reply)
 	x.Cut = u.Response.End == "reset"
 	for _, pass := range rule.JudgeReply(x) {
-		c.result(pass.ID).Observed += pass.Observed
+		c.resultOf(pass.ID).Observed += pass.Observed
 		if broken[pass.ID] {
 			continue
 		}
 		for _, b := range pass.Breaches {
-			c.report(pass.ID, breach{exchange: c.n, path: b.At.Path, consequence: specs.Consequence(b.Consequence)}, "%s", b.Message())
+			c.reportBreach(pass.ID, breach{exchange: c.n, path: b.At.Path, consequence: specs.Consequence(b.Consequence)}, "%s", b.Message())
 		}
 	}
 }

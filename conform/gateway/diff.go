@@ -33,11 +33,11 @@ func diffBodies(was, is *tree.Node) (list []difference) {
 		switch {
 		case at.was.Is(tree.Object) && at.is.Is(tree.Object):
 			for i, name := range at.was.Names() {
-				walk(at.under(name, at.was.Items()[i], at.is.Get(name)))
+				walk(at.atMember(name, at.was.Items()[i], at.is.Get(name)))
 			}
 			for i, name := range at.is.Names() {
 				if at.was.Get(name) == nil {
-					walk(at.under(name, nil, at.is.Items()[i]))
+					walk(at.atMember(name, nil, at.is.Items()[i]))
 				}
 			}
 		case at.was.Is(tree.Array) && at.is.Is(tree.Array) && len(at.was.Items()) == len(at.is.Items()):
@@ -55,7 +55,7 @@ func diffBodies(was, is *tree.Node) (list []difference) {
 	return list
 }
 
-func (d difference) under(name string, was, is *tree.Node) difference {
+func (d difference) atMember(name string, was, is *tree.Node) difference {
 	next := difference{path: name, top: d.top, member: name, was: was, is: is}
 	if d.path != "" {
 		next.path = d.path + "." + name
@@ -66,8 +66,8 @@ func (d difference) under(name string, was, is *tree.Node) difference {
 	return next
 }
 
-// what says in a word what happened to the value.
-func (d difference) what() string {
+// changeText says in a word what happened to the value.
+func (d difference) changeText() string {
 	switch {
 	case d.was == nil:
 		return "added"
@@ -79,8 +79,8 @@ func (d difference) what() string {
 	return "changed"
 }
 
-// sides are both values as texts.
-func (d difference) sides() (was, is string) {
+// bothTexts are both values as texts.
+func (d difference) bothTexts() (was, is string) {
 	text := func(n *tree.Node) string {
 		if n.Is(tree.String) {
 			return n.Text()

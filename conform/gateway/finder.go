@@ -15,6 +15,7 @@ type finder struct {
 	name, provider string
 	seen           map[string]*report.Result
 	order          []string
+	calls          report.Calls
 	// exchanges are those of the client, behind are those behind the gateway.
 	exchanges, behind []evidence.Exchange
 }
@@ -23,7 +24,7 @@ func newFinder(name, provider string) *finder {
 	return &finder{name: name, provider: provider, seen: map[string]*report.Result{}}
 }
 
-func (f *finder) result(id string) *report.Result {
+func (f *finder) resultOf(id string) *report.Result {
 	if f.seen[id] == nil {
 		f.seen[id] = &report.Result{Requirement: id, Check: id, Case: f.name, Provider: f.provider, Findings: []decide.Finding{}}
 		f.order = append(f.order, id)
@@ -31,8 +32,8 @@ func (f *finder) result(id string) *report.Result {
 	return f.seen[id]
 }
 
-// see counts a place where a duty could have been broken.
-func (f *finder) see(id string) { f.result(id).Observed++ }
+// seeDuty counts a place where a duty could have been broken.
+func (f *finder) seeDuty(id string) { f.resultOf(id).Observed++ }
 
 // maxFindings bounds the findings of one duty in one case.
 const maxFindings = 20
@@ -46,9 +47,9 @@ type breach struct {
 	compare     *decide.Comparison
 }
 
-// report adds a breach of a duty.
-func (f *finder) report(id string, at breach, form string, args ...any) {
-	res := f.result(id)
+// reportBreach adds a breach of a duty.
+func (f *finder) reportBreach(id string, at breach, form string, args ...any) {
+	res := f.resultOf(id)
 	if len(res.Findings) >= maxFindings {
 		return
 	}
@@ -81,8 +82,8 @@ func (f *finder) report(id string, at breach, form string, args ...any) {
 	res.Findings = append(res.Findings, found)
 }
 
-// results returns the results of the case, with their verdicts.
-func (f *finder) results() (list []report.Result) {
+// caseResults returns the results of the case, with their verdicts.
+func (f *finder) caseResults() (list []report.Result) {
 	for _, id := range f.order {
 		res := *f.seen[id]
 		if duty := specs.FindDuty(id); duty != nil {

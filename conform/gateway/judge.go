@@ -46,12 +46,12 @@ type judge struct {
 	models map[string]string
 }
 
-// preflight asks once for each model, to learn which one the gateway asks for. The error says what
+// learnModels asks once for each model, to learn which one the gateway asks for. The error says what
 // came back where nothing arrived upstream.
-func (j *judge) preflight(ctx context.Context, scenarios []*specs.Scenario) error {
+func (j *judge) learnModels(ctx context.Context, scenarios []*specs.Scenario) error {
 	j.models = map[string]string{}
 	for _, s := range scenarios {
-		talk := j.conversation(s, false)
+		talk := j.newConversation(s, false)
 		if _, isKnown := j.models[talk.Model]; isKnown {
 			continue
 		}
@@ -59,7 +59,7 @@ func (j *judge) preflight(ctx context.Context, scenarios []*specs.Scenario) erro
 		talk.Tools, talk.MaxRounds = nil, 1
 		a := talk.Say(ctx, "Say hello.")[0]
 		wait, cancel := context.WithTimeout(ctx, settle)
-		seen := j.Upstream.received(wait)
+		seen := j.Upstream.listReceived(wait)
 		cancel()
 		switch {
 		case len(seen) > 0:
@@ -85,8 +85,9 @@ var ErrNothingSelected = errors.New("selects no case; leave it out to see their 
 // Outcome is what a gateway showed: results and cases for a report, and the exchanges of both sides by
 // case.
 type Outcome struct {
-	Results   []report.Result
-	Cases     []report.CaseSummary
+	Results []report.Result
+	Cases   []report.CaseSummary
+	// Calls counts the client's requests, and as accepted those that arrived upstream.
 	Calls     report.Calls
 	Exchanges map[string][]evidence.Exchange // of the client
 	Upstream  map[string][]evidence.Exchange
@@ -104,11 +105,11 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	cases := slices.DeleteFunc(j.cases(ctx, scenarios), func(k gatewayCase) bool { return c.Only != nil && !c.Only(k.name) })
+	cases := slices.DeleteFunc(j.listCases(ctx, scenarios), func(k gatewayCase) bool { return c.Only != nil && !c.Only(k.name) })
 	if len(cases) == 0 {
 		return nil, ErrNothingSelected
 	}
-	if err := j.preflight(ctx, scenarios); err != nil {
+	if err := j.learnModels(ctx, scenarios); err != nil {
 		return nil, err
 	}
 	out := &Outcome{Exchanges: map[string][]evidence.Exchange{}, Upstream: map[string][]evidence.Exchange{}}
@@ -118,7 +119,7 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 		}
 		began, f := time.Now(), newFinder(k.name, c.Wire.Name)
 		k.play(ctx, f)
-		out.add(f, time.Since(began))
+		out.addCase(f, time.Since(began))
 		if c.Progress != nil {
 			c.Progress(i+1, len(cases))
 		}
@@ -132,12 +133,12 @@ type gatewayCase struct {
 	play func(ctx context.Context, f *finder)
 }
 
-func (j *judge) cases(ctx context.Context, scenarios []*specs.Scenario) (list []gatewayCase) {
+func (j *judge) listCases(ctx context.Context, scenarios []*specs.Scenario) (list []gatewayCase) {
 	for _, s := range scenarios {
 		if !j.isPlayable(ctx, s) {
 			continue
 		}
-		name := s.Name + "/" + j.pair()
+		name := s.Name + "/" + j.wirePair()
 		list = append(list, gatewayCase{name, func(ctx context.Context, f *finder) { j.playCase(ctx, f, s, true) }})
 		if !isBroken(s) {
 			list = append(list, gatewayCase{name + "/unary", func(ctx context.Context, f *finder) { j.playCase(ctx, f, s, false) }})
@@ -146,7 +147,7 @@ func (j *judge) cases(ctx context.Context, scenarios []*specs.Scenario) (list []
 	plain := scenarios[slices.IndexFunc(scenarios, func(s *specs.Scenario) bool { return s.Name == plainScenario })]
 	for _, p := range probes() {
 		if j.wire == j.upstreamWire || p.isForeign {
-			list = append(list, gatewayCase{p.name + "/" + j.pair(), func(ctx context.Context, f *finder) { p.ask(j, ctx, plain, f) }})
+			list = append(list, gatewayCase{p.name + "/" + j.wirePair(), func(ctx context.Context, f *finder) { p.ask(j, ctx, plain, f) }})
 		}
 	}
 	return list
@@ -155,25 +156,21 @@ func (j *judge) cases(ctx context.Context, scenarios []*specs.Scenario) (list []
 // plainScenario is what probes ask.
 const plainScenario = "thinking-tool-loop"
 
-// pair names the wires of a case.
-func (j *judge) pair() string {
+// wirePair names the wires of a case.
+func (j *judge) wirePair() string {
 	if j.wire == j.upstreamWire {
 		return j.wire.Name
 	}
 	return fmt.Sprintf("%s-to-%s", j.wire.Name, j.upstreamWire.Name)
 }
 
-func (o *Outcome) add(f *finder, took time.Duration) {
-	results := f.results()
+func (o *Outcome) addCase(f *finder, took time.Duration) {
+	results := f.caseResults()
 	for i := range results {
 		results[i].DurationMS = took.Milliseconds()
 	}
 	o.Results = append(o.Results, results...)
-	o.Cases = append(o.Cases, report.CaseSummary{Name: f.name, DurationMS: took.Milliseconds()})
+	o.Cases = append(o.Cases, report.CaseSummary{Name: f.name, Provider: f.provider, Source: string(evidence.SourceSimulator), DurationMS: took.Milliseconds()})
 	o.Exchanges[f.name], o.Upstream[f.name] = f.exchanges, f.behind
-	for _, x := range f.exchanges {
-		if o.Calls.Made++; x.Response.Status/100 == 2 {
-			o.Calls.Accepted++
-		}
-	}
+	o.Calls = o.Calls.Add(f.calls)
 }

@@ -56,8 +56,8 @@ func isBroken(s *specs.Scenario) bool {
 // maxRetries is how often the driver asks again where a scenario expects that a failure passes.
 const maxRetries = 3
 
-// play lets a conversation go through the steps of a scenario.
-func play(ctx context.Context, s *specs.Scenario, talk *client.Conversation) (answers []*client.Answer) {
+// playSteps lets a conversation go through the steps of a scenario.
+func playSteps(ctx context.Context, s *specs.Scenario, talk *client.Conversation) (answers []*client.Answer) {
 	for _, step := range s.Steps {
 		var images []wire.Image
 		if step.Image {
@@ -82,8 +82,8 @@ func newSimulator(s *specs.Scenario, pace time.Duration) http.Handler {
 	return simulator.New(simulator.Config{Scenario: s, Seed: seed, AnyModel: true, Pace: pace})
 }
 
-// conversation is that of a scenario's target with the gateway, or with whatever the transport leads to.
-func (j *judge) conversation(s *specs.Scenario, isStream bool) *client.Conversation {
+// newConversation is that of a scenario's target with the gateway, or with whatever the transport leads to.
+func (j *judge) newConversation(s *specs.Scenario, isStream bool) *client.Conversation {
 	target, _ := s.Target(j.wire.Name)
 	model := target.Model
 	if j.Model != "" {
@@ -101,33 +101,33 @@ func (j *judge) conversation(s *specs.Scenario, isStream bool) *client.Conversat
 	return talk
 }
 
-// direct plays a scenario without the gateway: what the provider says to this client.
-func (j *judge) direct(ctx context.Context, s *specs.Scenario, isStream bool) []*client.Answer {
-	talk := j.conversation(s, isStream)
+// askDirectly plays a scenario without the gateway: what the provider says to this client.
+func (j *judge) askDirectly(ctx context.Context, s *specs.Scenario, isStream bool) []*client.Answer {
+	talk := j.newConversation(s, isStream)
 	target, _ := s.Target(j.wire.Name)
 	talk.Base, talk.Key, talk.Transport = "http://127.0.0.1/"+j.wire.Name, j.upstreamKey, simulator.Transport(newSimulator(s, 0))
 	if talk.Model = target.Model; j.wire == j.upstreamWire {
 		talk.Model = cmp.Or(j.models[cmp.Or(j.Model, target.Model)], target.Model)
 	}
-	return play(ctx, s, talk)
+	return playSteps(ctx, s, talk)
 }
 
 // isPlayable reports whether the driver says what the scenario expects of a client.
 func (j *judge) isPlayable(ctx context.Context, s *specs.Scenario) bool {
 	isExpected := true
-	talk := j.conversation(s, true)
+	talk := j.newConversation(s, true)
 	target, _ := s.Target(j.wire.Name)
 	talk.Base, talk.Model = "http://127.0.0.1/"+j.wire.Name, target.Model
 	talk.Transport = simulator.Transport(simulator.New(simulator.Config{Scenario: s, Seed: seed, AnyModel: true, Mismatch: func(*script.Mismatch) { isExpected = false }}))
-	play(ctx, s, talk)
+	playSteps(ctx, s, talk)
 	return isExpected
 }
 
 // playCase plays one scenario through the gateway and compares both sides of each request.
 func (j *judge) playCase(ctx context.Context, f *finder, s *specs.Scenario, isStream bool) {
-	direct := j.direct(ctx, s, isStream)
+	direct := j.askDirectly(ctx, s, isStream)
 	j.Upstream.Serve(newSimulator(s, 0))
-	answers := play(ctx, s, j.conversation(s, isStream))
+	answers := playSteps(ctx, s, j.newConversation(s, isStream))
 	j.compareAll(ctx, f, answers, direct)
 }
 
@@ -135,7 +135,7 @@ func (j *judge) playCase(ctx context.Context, f *finder, s *specs.Scenario, isSt
 func (j *judge) compareAll(ctx context.Context, f *finder, answers, direct []*client.Answer) []*received {
 	wait, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
-	seen := j.Upstream.received(wait)
+	seen := j.Upstream.listReceived(wait)
 	for i, a := range answers {
 		c := comparer{finder: f, setup: j.setup, asked: asked{n: i, answer: a}}
 		for _, u := range seen {
@@ -146,8 +146,11 @@ func (j *judge) compareAll(ctx context.Context, f *finder, answers, direct []*cl
 		if i < len(direct) {
 			c.direct = direct[i]
 		}
-		c.compare()
+		c.compareSides()
 		f.exchanges = append(f.exchanges, a.Exchange)
+		if f.calls.Made++; len(c.upstream) > 0 {
+			f.calls.Accepted++
+		}
 		for _, u := range c.upstream {
 			f.behind = append(f.behind, u.Exchange)
 		}

@@ -37,7 +37,7 @@ func probes() []probe {
 // askOnce asks what the scenario's first step asks and compares both sides.
 func (j *judge) askOnce(ctx context.Context, f *finder, s *specs.Scenario, change func(*client.Conversation)) (*client.Answer, []*received) {
 	j.Upstream.Serve(newSimulator(s, 0))
-	talk := j.conversation(s, true)
+	talk := j.newConversation(s, true)
 	talk.MaxRounds = 1
 	change(talk)
 	answers := talk.Say(ctx, s.Steps[0].Prompt)
@@ -47,7 +47,7 @@ func (j *judge) askOnce(ctx context.Context, f *finder, s *specs.Scenario, chang
 // askUnknownMember asks with a member, a beta and a header that nobody knows, as the next release of
 // a client does.
 func askUnknownMember(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
-	f.see("GW-33")
+	f.seeDuty("GW-33")
 	a, seen := j.askOnce(ctx, f, s, func(talk *client.Conversation) {
 		talk.Extra = []wire.Extra{{Name: "conform_probe", JSON: `{"list":[1,2],"text":"ünknown"}`}}
 		if j.wire.Has(wires.Betas) {
@@ -60,7 +60,7 @@ func askUnknownMember(j *judge, ctx context.Context, s *specs.Scenario, f *finde
 		}
 	})
 	if len(seen) == 0 && a.Response.Status >= 400 {
-		f.report("GW-33", breach{}, "the gateway refuses a request with a member and a beta that it does not know: %d %s", a.Response.Status, shorten(string(a.Response.Body)))
+		f.reportBreach("GW-33", breach{}, "the gateway refuses a request with a member and a beta that it does not know: %d %s", a.Response.Status, shorten(string(a.Response.Body)))
 	}
 }
 
@@ -78,9 +78,9 @@ func askSystemBlocks(j *judge, ctx context.Context, s *specs.Scenario, f *finder
 
 // askCompressed sends a compressed body, as some clients do by default.
 func askCompressed(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
-	f.see("GW-27")
+	f.seeDuty("GW-27")
 	j.Upstream.Serve(newSimulator(s, 0))
-	talk := j.conversation(s, true)
+	talk := j.newConversation(s, true)
 	w := wire.ClientOf(j.wire.Name)
 	body := w.Body(&talk.Question, []string{w.Prompt(s.Steps[0].Prompt)})
 	var packed bytes.Buffer
@@ -94,13 +94,13 @@ func askCompressed(j *judge, ctx context.Context, s *specs.Scenario, f *finder) 
 	a := talk.Send(ctx, http.MethodPost, strings.ReplaceAll(path, "{model}", talk.Model), http.Header{"Content-Encoding": {"gzip"}}, packed.Bytes())
 	wait, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
-	seen := j.Upstream.received(wait)
+	seen := j.Upstream.listReceived(wait)
 	switch {
 	case a.IsOK(), a.Response.Status == http.StatusUnsupportedMediaType:
 	case len(seen) > 0 && seen[0].asked.Doc == nil && seen[0].Request.Header.Get("Content-Encoding") == "":
-		f.report("GW-27", breach{}, "a request body in gzip arrives upstream in gzip, without the header that says so")
+		f.reportBreach("GW-27", breach{}, "a request body in gzip arrives upstream in gzip, without the header that says so")
 	default:
-		f.report("GW-27", breach{}, "a request body in gzip is neither decoded nor refused with 415: %d %s", a.Response.Status, shorten(string(a.Response.Body)))
+		f.reportBreach("GW-27", breach{}, "a request body in gzip is neither decoded nor refused with 415: %d %s", a.Response.Status, shorten(string(a.Response.Body)))
 	}
 }
 
@@ -119,12 +119,12 @@ func countPath(w *wires.Wire, model string) string {
 
 // askCount asks how many tokens a request has.
 func askCount(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
-	talk := j.conversation(s, false)
+	talk := j.newConversation(s, false)
 	path := countPath(j.wire, talk.Model)
 	if path == "" {
 		return
 	}
-	f.see("GW-25")
+	f.seeDuty("GW-25")
 	body := `{"model":` + wire.Quote(talk.Model) + `,"messages":[` + wire.ClientOf(j.wire.Name).Prompt(s.Steps[0].Prompt) + `]}`
 	if !j.wire.Has(wires.Blocks) {
 		body = `{"model":` + wire.Quote(talk.Model) + `,"` + j.wire.Member + `":[` + wire.ClientOf(j.wire.Name).Prompt(s.Steps[0].Prompt) + `]}`
@@ -133,14 +133,14 @@ func askCount(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
 	a := talk.Send(ctx, http.MethodPost, path, nil, []byte(body))
 	wait, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
-	seen := j.Upstream.received(wait)
+	seen := j.Upstream.listReceived(wait)
 	got, _ := tree.Parse(a.Response.Body)
 	switch {
 	case a.Response.Status == http.StatusNotFound, a.Response.Status == http.StatusNotImplemented:
 	case len(seen) == 0:
-		f.report("GW-25", breach{path: path}, "the gateway counts tokens itself instead of asking the provider: %d %s", a.Response.Status, shorten(string(a.Response.Body)))
+		f.reportBreach("GW-25", breach{path: path}, "the gateway counts tokens itself instead of asking the provider: %d %s", a.Response.Status, shorten(string(a.Response.Body)))
 	case !tree.Equal(seen[0].reply.Doc, got):
-		f.report("GW-25", breach{path: path, compare: compareTexts(string(seen[0].Response.Body), string(a.Response.Body))}, "the count of tokens is not what the upstream answered")
+		f.reportBreach("GW-25", breach{path: path, compare: compareTexts(string(seen[0].Response.Body), string(a.Response.Body))}, "the count of tokens is not what the upstream answered")
 	}
 }
 
@@ -149,9 +149,9 @@ const slowPace = 100 * time.Millisecond
 
 // askSlowly asks for a stream whose events come one by one.
 func askSlowly(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
-	f.see("GW-17")
+	f.seeDuty("GW-17")
 	j.Upstream.Serve(newSimulator(s, slowPace))
-	talk := j.conversation(s, true)
+	talk := j.newConversation(s, true)
 	talk.MaxRounds = 1
 	answers := talk.Say(ctx, s.Steps[0].Prompt)
 	seen := j.compareAll(ctx, f, answers, nil)
@@ -162,14 +162,14 @@ func askSlowly(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
 	first := a.Date.Add(a.Began + a.Response.Chunks[0].At)
 	whole, late := seen[0].ended.Sub(seen[0].arrived), first.Sub(seen[0].arrived)
 	if whole > 4*slowPace && late > whole*3/4 {
-		f.report("GW-17", breach{}, "the upstream sent for %d ms, and the client's first byte came after %d ms: the stream is held back",
+		f.reportBreach("GW-17", breach{}, "the upstream sent for %d ms, and the client's first byte came after %d ms: the stream is held back",
 			whole.Milliseconds(), late.Milliseconds())
 	}
 }
 
 // leaveEarly leaves in the middle of a reply that does not end.
 func leaveEarly(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
-	f.see("GW-22")
+	f.seeDuty("GW-22")
 	endless := *s
 	after := specs.After{}
 	for _, t := range s.Targets {
@@ -177,16 +177,16 @@ func leaveEarly(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
 	}
 	endless.Turns = []specs.Turn{{Emit: s.Turns[0].Emit, Stall: &after}}
 	j.Upstream.Serve(newSimulator(&endless, 0))
-	talk := j.conversation(s, true)
+	talk := j.newConversation(s, true)
 	talk.MaxRounds = 1
 	short, cancel := context.WithTimeout(ctx, leaveAfter)
 	defer cancel()
 	talk.Say(short, s.Steps[0].Prompt)
 	wait, stop := context.WithTimeout(ctx, settle)
 	defer stop()
-	for _, u := range j.Upstream.received(wait) {
+	for _, u := range j.Upstream.listReceived(wait) {
 		if u.ended.IsZero() {
-			f.report("GW-22", breach{}, "the upstream request is still open %v after the client left", settle)
+			f.reportBreach("GW-22", breach{}, "the upstream request is still open %v after the client left", settle)
 			return
 		}
 	}

@@ -90,7 +90,7 @@ func Start(ctx context.Context, c Command, v Values, dir string) (*Process, erro
 		return nil, err
 	}
 	p := &Process{URL: "http://127.0.0.1:" + v.Port, running: running, sandbox: sandbox}
-	if err := p.await(ctx, c.Wait, "127.0.0.1:"+v.Port); err != nil {
+	if err := p.awaitListener(ctx, c.Wait, "127.0.0.1:"+v.Port); err != nil {
 		p.Close()
 		return nil, err
 	}
@@ -108,8 +108,8 @@ const defaultWait = 30 * time.Second
 
 var errNotListening = errors.New("does not listen")
 
-// await waits until the gateway accepts connections.
-func (p *Process) await(ctx context.Context, wait time.Duration, address string) error {
+// awaitListener waits until the gateway accepts connections.
+func (p *Process) awaitListener(ctx context.Context, wait time.Duration, address string) error {
 	if wait == 0 {
 		wait = defaultWait
 	}

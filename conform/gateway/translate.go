@@ -12,19 +12,19 @@ import (
 )
 
 // compareMeaning compares a request that was translated from one wire to another: not its bytes, but
-// what it says.
+// changeText it says.
 func (c *comparer) compareMeaning(u *received) {
 	was := wire.ReadRequest(c.wire.Name, c.answer.Request.Method, c.answer.Request.URL, c.answer.Request.Body)
 	is := u.asked
 	for _, id := range []string{"GW-7", "GW-9", "GW-11", "GW-13", "GW-26"} {
-		c.see(id)
+		c.seeDuty(id)
 	}
 	switch lost := missing(systemTexts(c.wire, was), systemTexts(c.upstreamWire, is)); {
 	case lost == "":
 	case missing([]string{lost}, textsOf(is, "user")) == "":
-		c.report("GW-7", breach{exchange: c.n, path: "system", consequence: specs.Degraded}, "the system prompt arrives upstream as a text of the user: %q", shorten(lost))
+		c.reportBreach("GW-7", breach{exchange: c.n, path: "system", consequence: specs.Degraded}, "the system prompt arrives upstream as a text of the user: %q", shorten(lost))
 	default:
-		c.report("GW-7", breach{exchange: c.n, path: "system", consequence: specs.Wrong}, "the system prompt does not arrive upstream: %q is missing", shorten(lost))
+		c.reportBreach("GW-7", breach{exchange: c.n, path: "system", consequence: specs.Wrong}, "the system prompt does not arrive upstream: %q is missing", shorten(lost))
 	}
 	c.compareTools(was, is)
 	c.comparePrompts(was, is)
@@ -90,7 +90,7 @@ func (c *comparer) compareTools(was, is *wire.Request) {
 	offered := toolNames(is.Tools)
 	for _, name := range toolNames(was.Tools) {
 		if !slices.Contains(offered, name) {
-			c.report("GW-26", breach{exchange: c.n, path: "tools"}, "the tool %q does not arrive upstream", name)
+			c.reportBreach("GW-26", breach{exchange: c.n, path: "tools"}, "the tool %q does not arrive upstream", name)
 		}
 	}
 }
@@ -108,12 +108,12 @@ func textsOf(q *wire.Request, role string) (list []string) {
 func (c *comparer) comparePrompts(was, is *wire.Request) {
 	for _, role := range []string{"user", "assistant"} {
 		if lost := missing(textsOf(was, role), textsOf(is, role)); lost != "" {
-			c.report("GW-9", breach{exchange: c.n, path: "conversation", consequence: specs.Wrong}, "a text of the %s does not arrive upstream: %q", role, shorten(lost))
+			c.reportBreach("GW-9", breach{exchange: c.n, path: "conversation", consequence: specs.Wrong}, "a text of the %s does not arrive upstream: %q", role, shorten(lost))
 		}
 	}
 	images := func(q *wire.Request) (n int) { return len(ofKind(q.Items, wire.Media)) }
 	if images(was) > 0 && images(is) == 0 && !strings.Contains(string(is.Doc.Raw()), imageData(was)) {
-		c.report("GW-9", breach{exchange: c.n, path: "conversation", consequence: specs.Wrong}, "no image arrives upstream; the client sent %d", images(was))
+		c.reportBreach("GW-9", breach{exchange: c.n, path: "conversation", consequence: specs.Wrong}, "no image arrives upstream; the client sent %d", images(was))
 	}
 }
 
@@ -134,7 +134,7 @@ func imageData(q *wire.Request) string {
 func (c *comparer) compareHistory(was, is *wire.Request) {
 	before, after := ofKind(was.Items, wire.Call), ofKind(is.Items, wire.Call)
 	if len(before) != len(after) {
-		c.report("GW-9", breach{exchange: c.n, path: "conversation", consequence: specs.Wrong}, "the client sends %d calls back, and %d arrive upstream", len(before), len(after))
+		c.reportBreach("GW-9", breach{exchange: c.n, path: "conversation", consequence: specs.Wrong}, "the client sends %d calls back, and %d arrive upstream", len(before), len(after))
 		return
 	}
 	ids, back := map[string]string{}, map[string]string{}
@@ -142,13 +142,13 @@ func (c *comparer) compareHistory(was, is *wire.Request) {
 		one, _ := tree.Parse(before[i].Args)
 		other, _ := tree.Parse(after[i].Args)
 		if before[i].Name != after[i].Name || !tree.Equal(one, other) {
-			c.report("GW-9", breach{exchange: c.n, path: fmt.Sprintf("calls[%d]", i), compare: compareTexts(before[i].Args, after[i].Args), consequence: specs.Wrong},
+			c.reportBreach("GW-9", breach{exchange: c.n, path: fmt.Sprintf("calls[%d]", i), compare: compareTexts(before[i].Args, after[i].Args), consequence: specs.Wrong},
 				"a call of %s changed on its way upstream", before[i].Name)
 		}
 		ids[before[i].ID], back[after[i].ID] = after[i].ID, before[i].ID
 	}
 	if len(ids) != len(back) {
-		c.report("GW-13", breach{exchange: c.n, path: "calls"}, "%d ids of calls became %d", len(ids), len(back))
+		c.reportBreach("GW-13", breach{exchange: c.n, path: "calls"}, "%d ids of calls became %d", len(ids), len(back))
 	}
 }
 
@@ -156,7 +156,7 @@ func (c *comparer) compareHistory(was, is *wire.Request) {
 func (c *comparer) compareResults(was, is *wire.Request) {
 	before, after := ofKind(was.Items, wire.Result), ofKind(is.Items, wire.Result)
 	if len(before) != len(after) {
-		c.report("GW-9", breach{exchange: c.n, path: "conversation", consequence: specs.Crash}, "the client sends %d results, and %d arrive upstream", len(before), len(after))
+		c.reportBreach("GW-9", breach{exchange: c.n, path: "conversation", consequence: specs.Crash}, "the client sends %d results, and %d arrive upstream", len(before), len(after))
 		return
 	}
 	for i := range before {
@@ -165,13 +165,13 @@ func (c *comparer) compareResults(was, is *wire.Request) {
 		switch lost := missing(texts, all); {
 		case lost == "":
 		case missing([]string{strings.Trim(string(tree.Quote(lost)), `"`)}, all) == "" || isSameJSON(lost, after[i].Node):
-			c.report("GW-9", breach{exchange: c.n, path: fmt.Sprintf("results[%d]", i), consequence: specs.Degraded},
+			c.reportBreach("GW-9", breach{exchange: c.n, path: fmt.Sprintf("results[%d]", i), consequence: specs.Degraded},
 				"a result arrives upstream wrapped in other JSON than the client sent: %q", shorten(lost))
 		default:
-			c.report("GW-9", breach{exchange: c.n, path: fmt.Sprintf("results[%d]", i), consequence: specs.Wrong}, "a result changed on its way upstream: %q is missing", shorten(lost))
+			c.reportBreach("GW-9", breach{exchange: c.n, path: fmt.Sprintf("results[%d]", i), consequence: specs.Wrong}, "a result changed on its way upstream: %q is missing", shorten(lost))
 		}
 		if before[i].IsError && c.wire.Has(wires.MarksErrors) && c.upstreamWire.Has(wires.MarksErrors) && !after[i].IsError {
-			c.report("GW-9", breach{exchange: c.n, path: fmt.Sprintf("results[%d]", i)}, "the mark of a failed tool does not arrive upstream")
+			c.reportBreach("GW-9", breach{exchange: c.n, path: fmt.Sprintf("results[%d]", i)}, "the mark of a failed tool does not arrive upstream")
 		}
 	}
 }

@@ -28,7 +28,7 @@ type Upstream struct {
 	open    *sync.WaitGroup // of the answers since Serve
 }
 
-// received is a request that arrived behind the gateway, with its answer. Nothing in it changes once
+// listReceived is a request that arrived behind the gateway, with its answer. Nothing in it changes once
 // it has ended.
 type received struct {
 	evidence.Exchange
@@ -60,9 +60,9 @@ func (u *Upstream) Serve(h http.Handler) {
 	u.handler, u.seen, u.open = h, nil, &sync.WaitGroup{}
 }
 
-// received returns what arrived since Serve, in order of arrival, once the answers have ended or
+// listReceived returns what arrived since Serve, in order of arrival, once the answers have ended or
 // the context has.
-func (u *Upstream) received(ctx context.Context) []*received {
+func (u *Upstream) listReceived(ctx context.Context) []*received {
 	u.mu.Lock()
 	open, ended := u.open, make(chan struct{})
 	u.mu.Unlock()

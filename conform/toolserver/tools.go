@@ -40,9 +40,9 @@ func toolList() []tool {
 }
 
 // Tools returns the definitions of the tools, for a client that offers them without MCP.
-func Tools() (list []wire.Tool) {
+func Tools() (list []wire.ToolDefinition) {
 	for _, t := range toolList() {
-		list = append(list, wire.Tool{Name: t.name, Description: t.about, Schema: t.schema})
+		list = append(list, wire.ToolDefinition{Name: t.name, Description: t.about, Schema: t.schema})
 	}
 	return list
 }

@@ -89,11 +89,12 @@ var walls = []wall{
 	{from: "meerkat", into: []string{"vcr", "proxy", "simulator", "wires", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
 	{from: "proxy", into: []string{"vcr", "meerkat", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
 	{from: "simulator", into: []string{"vcr", "meerkat", "proxy", "conform", "suites", "cassettes", "internal"}},
-	{from: "conform", without: []string{"conform/harness", "conform/subject"}, into: []string{"vcr", "meerkat", "simulator", "suites", "internal", "proxy"},
+	{from: "conform", without: []string{"conform/harness", "conform/subject", "conform/gateway", "conform/server"}, into: []string{"vcr", "meerkat", "simulator", "suites", "internal", "proxy"},
 		except: []string{"proxy/cassette", "proxy/llm", "internal/isolate",
 			// The wires bring their reply writers along.
 			"simulator/script", "simulator/seal"}},
 	{from: "conform/harness", into: []string{"meerkat", "suites", "internal"}, except: []string{"internal/isolate"}},
+	{from: "conform/gateway", into: []string{"meerkat", "suites", "internal"}, except: []string{"internal/isolate"}},
 	{from: "conform/subject", into: []string{"meerkat", "suites", "internal"}, except: []string{"internal/isolate"}},
 	{from: "vcr", into: []string{"meerkat", "simulator", "suites", "internal", "conform/harness", "conform/subject", "conform/toolserver", "conform/inspector", "proxy/ca"},
 		except: []string{"simulator/script", "simulator/seal"}},

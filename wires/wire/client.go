@@ -38,7 +38,7 @@ func ClientOf(provider string) Client {
 type Question struct {
 	Model, System string
 	Stream        bool
-	Tools         []Tool
+	Tools         []ToolDefinition
 	// Choice is "" where the model decides, "none", "any", or the name of the tool that must be called.
 	Choice string
 	// MaxTokens bounds the reply, 0 for the default of the client.
@@ -58,8 +58,8 @@ type Question struct {
 // Extra is a member of a request's body.
 type Extra struct{ Name, JSON string }
 
-// Tool is a tool that the client runs. Schema is the JSON Schema of its arguments.
-type Tool struct{ Name, Description, Schema string }
+// ToolDefinition is a tool that the client runs. Schema is the JSON Schema of its arguments.
+type ToolDefinition struct{ Name, Description, Schema string }
 
 // Image is an image with its media type, such as "image/png", and its bytes in base64.
 type Image struct{ Type, Base64 string }

@@ -20,7 +20,8 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	}
 	testscript.Main(m, map[string]func(){
-		"toy-agent": toyAgent,
+		"toy-agent":   toyAgent,
+		"toy-gateway": toyGateway,
 		"conform": func() {
 			os.Exit(Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, env))
 		},

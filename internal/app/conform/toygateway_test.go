@@ -1,0 +1,41 @@
+package conform
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strings"
+)
+
+// toyGateway is a small gateway for scripts: toy-gateway PORT UPSTREAM KEY [FAULT].
+func toyGateway() {
+	port, upstream, key, fault := os.Args[1], os.Args[2], os.Args[3], strings.Join(os.Args[4:], " ")
+	switch fault {
+	case "crash":
+		fmt.Fprintln(os.Stderr, "no licence found\x1b[31m")
+		os.Exit(7)
+	case "deaf":
+		select {}
+	}
+	target, err := url.Parse(upstream)
+	if err != nil {
+		panic(err)
+	}
+	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.Out.Header.Set("X-Api-Key", key)
+		switch fault {
+		case "no betas":
+			r.Out.Header.Del("Anthropic-Beta")
+		case "leak":
+			r.Out.Header.Set("Authorization", "Bearer "+r.In.Header.Get("X-Api-Key"))
+		}
+	}}
+	var handler http.Handler = proxy
+	if fault == "closed" {
+		handler = http.NotFoundHandler()
+	}
+	panic(http.ListenAndServe("127.0.0.1:"+port, handler)) //nolint:gosec // ends with the test
+}

@@ -227,7 +227,7 @@ const trimmed = "docs/examples/trimmed-signature.har"
 func TestBrowserOpensFromDisk(t *testing.T) {
 	b := openTab(t, savePage(t, pageOf(t, inspector.Options{}, readRecordings(t))), 1280, 800)
 	for hash, want := range map[string]string{
-		"#/": "requirements seen", "#/matrix": "SIG-001", "#/findings": "SIG-001/signature-bytes", "#/cases": "cut-stream.yaml",
+		"#/": "1 cause, the worst first", "#/matrix": "SIG-001", "#/findings": "SIG-001/signature-bytes", "#/cases": "cut-stream.yaml",
 		"#/requirement/SIG-001": "github.com/anthropics", "#/nowhere": "leads to nothing",
 		"#/case/" + url.PathEscape("cassettes/anthropic/resume/resume-tool-loop.yaml"): "Round trips",
 	} {
@@ -359,6 +359,8 @@ func TestBrowserFiltersByWayIn(t *testing.T) {
 
 func TestBrowserIsWalkedByKeyboard(t *testing.T) {
 	b := openTab(t, savePage(t, pageOf(t, inspector.Options{}, readRecordings(t))), 1280, 800)
+	b.press("j")
+	b.waitFor(`document.activeElement.matches(".cause a")`)
 	b.press("3")
 	b.waitForView("#/findings")
 	b.press("j", kb.Enter)
@@ -367,10 +369,13 @@ func TestBrowserIsWalkedByKeyboard(t *testing.T) {
 	b.waitForView("#/findings")
 	b.press("2")
 	b.waitFor(`document.querySelector(".grid")`)
-	b.press(kb.ArrowDown, kb.ArrowDown, kb.ArrowRight)
-	b.waitFor(`document.querySelector(".cell.active") && document.querySelector(".caption").innerText.includes("ORD-002")`)
+	b.press(kb.ArrowDown)
+	b.waitFor(`document.querySelector(".cell.active") && document.querySelector(".caption").innerText.includes("SIG-001")`)
 	b.press(kb.Enter)
-	b.waitForView("#/case/")
+	b.waitForView("#/finding/")
+	b.visit("#/matrix?verdict=all")
+	b.press(kb.ArrowDown, kb.ArrowDown, kb.ArrowRight)
+	b.waitFor(`document.querySelector(".caption").innerText.includes("ORD-002")`)
 	b.press("?")
 	b.waitFor(`document.querySelector("#help").open`)
 	b.press(kb.Escape)
@@ -378,7 +383,62 @@ func TestBrowserIsWalkedByKeyboard(t *testing.T) {
 	b.press("t")
 	b.waitFor(`document.documentElement.dataset.theme === "dark"`)
 	b.do(chromedp.Reload())
-	b.waitFor(`document.documentElement.dataset.theme === "dark" && document.querySelector("h1")`)
+	b.waitFor(`document.documentElement.dataset.theme === "dark" && document.querySelector(".grid")`)
+	b.expectQuiet("file:")
+}
+
+// The overview opens with the cause: its sentence, the bytes, the fix, the place. Nothing runs out of
+// a telephone, whatever the view, and paper is light with everything open.
+func TestBrowserShowsTheCauseFirst(t *testing.T) {
+	b := openTab(t, savePage(t, pageOf(t, inspector.Options{}, readRecordings(t))), 390, 844)
+	first := eval[string](b, `document.querySelector("main .cause").innerText`)
+	for _, want := range []string{"fail", "signature differs from byte 420 on", "^ byte 420", "opaque bytes", "exchange 1, byte 768", trimmed, "SIG-001"} {
+		if _, after, isThere := strings.Cut(first, want); isThere {
+			first = after
+		} else {
+			t.Errorf("%q does not stand in its place: %s", want, first)
+		}
+	}
+	for _, hash := range []string{"#/", "#/matrix", "#/matrix?verdict=all", "#/findings", "#/cases", "#/requirement/SIG-001",
+		"#/finding/" + url.PathEscape(trimmed) + "/" + url.PathEscape("SIG-001/signature-bytes") + "/0",
+		"#/case/" + url.PathEscape(trimmed), "#/case/" + url.PathEscape(trimmed) + "/exchange/1"} {
+		b.visit(hash)
+		const outside = `[...document.querySelectorAll("#top *, #main *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll-x, .lanes, .list, .grid, .bytes, .tabs")).map((e) => e.outerHTML.slice(0, 90)).join("\n")`
+		if got := eval[string](b, outside); got != "" {
+			t.Errorf("%s: runs out of the box:\n%s", hash, got)
+		}
+	}
+	b.visit("#/")
+	b.press("t")
+	eval[bool](b, `dispatchEvent(new Event("beforeprint"))`)
+	b.waitFor(`document.documentElement.dataset.theme === "light" && [...document.querySelectorAll("#main details")].every((d) => d.open)`)
+	b.expectQuiet("file:")
+}
+
+// A matrix of many cases opens on what failed, and has a column for each family of cases.
+func TestBrowserGroupsTheMatrix(t *testing.T) {
+	builder := inspector.NewBuilder(inspector.Options{})
+	for i := range 400 {
+		verdict := report.Pass
+		if i < 60 {
+			verdict = report.Fail
+		}
+		builder.Add(inspector.Observation{Name: fmt.Sprintf("scenario-%d/openai@%d", i/20, i), Results: []report.Result{{Requirement: "ORD-001", Check: "ORD-001/answered", Verdict: verdict}}})
+	}
+	b := openTab(t, savePage(t, builder.Page(inspector.Head{Kind: "run"}))+"#/matrix", 1280, 800)
+	shown := func() string { return eval[string](b, `document.querySelector(".filters .end").textContent`) }
+	if got := shown(); got != "1 requirement × 3 families" {
+		t.Errorf("what failed: %q", got)
+	}
+	eval[bool](b, `(document.querySelector(".grid .col").click(), true)`)
+	b.waitFor(`location.hash.includes("family=scenario-0")`)
+	if got := shown(); got != "1 requirement × 20 cases" {
+		t.Errorf("one family: %q", got)
+	}
+	b.visit("#/matrix?verdict=all")
+	if got := shown(); got != "1 requirement × 20 families" {
+		t.Errorf("everything: %q", got)
+	}
 	b.expectQuiet("file:")
 }
 

@@ -57,7 +57,9 @@ type Builder struct {
 	store    *chunkStore
 	cases    []*Case
 	packs    []Pack
-	names    map[string]bool // members of the providers' requests, for shared paths
+	names    map[string]bool   // members of the providers' requests, for shared paths
+	shown    map[string]string // names of cases, by what the caller calls them
+	taken    map[string]bool   // these names
 }
 
 // NewBuilder returns an empty builder.
@@ -66,7 +68,7 @@ func NewBuilder(o Options) *Builder {
 		o.Key = make([]byte, 32)
 		_, _ = rand.Read(o.Key) // never fails, by its own contract
 	}
-	return &Builder{options: o, redactor: newThoroughRedactor(o.Redactor), store: newChunkStore(), names: knownMembers()}
+	return &Builder{options: o, redactor: newThoroughRedactor(o.Redactor), store: newChunkStore(), names: knownMembers(), shown: map[string]string{}, taken: map[string]bool{}}
 }
 
 // Learn shows the redactor evidence that will be added. Call it for all of it before

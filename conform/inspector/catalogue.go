@@ -30,7 +30,10 @@ func (p *Page) addCatalogue(summary *report.Summary) {
 			named[id] = true
 		}
 	}
-	p.Requirements, p.Rules = requirementsOf(named), rulesOf(cited)
+	p.Requirements, p.Rules, p.Areas = requirementsOf(named), rulesOf(cited), map[string]string{}
+	for _, r := range p.Requirements {
+		p.Areas[r.Area] = specs.AreaName(r.Area)
+	}
 }
 
 func requirementsOf(named map[string]bool) []Requirement {

@@ -45,13 +45,22 @@ func (b *Builder) quoteText(text string) string {
 	return fmt.Sprintf("[%d bytes, %s]", len(text), b.hashContent([]byte(text)))
 }
 
-// shownName is the name of a case. A shared page does not say in which folders a
-// recording lies.
+// shownName is the name of a case, another one for each. A shared page does not say in which folders
+// a recording lies.
 func (b *Builder) shownName(name string) string {
-	if b.options.Share && path.IsAbs(name) {
-		name = path.Base(name)
+	if b.shown[name] == "" {
+		short := name
+		if b.options.Share && path.IsAbs(name) {
+			short = path.Base(name)
+		}
+		short = b.redactor.cleanText(short)
+		shown := short
+		for n := 2; b.taken[shown]; n++ {
+			shown = fmt.Sprintf("%s (%d)", short, n)
+		}
+		b.shown[name], b.taken[shown] = shown, true
 	}
-	return b.redactor.cleanText(name)
+	return b.shown[name]
 }
 
 // newResult makes a result for the page.
@@ -70,7 +79,8 @@ func (b *Builder) newResult(r report.Result) Result {
 }
 
 func (b *Builder) newFinding(f report.Finding) report.Finding {
-	f.Message, f.Path, f.Form = b.quoteText(f.Message), b.shownPath(f.Path), ""
+	f.Form = b.hashContent([]byte(report.Kind(&f)))
+	f.Message, f.Path = b.quoteText(f.Message), b.shownPath(f.Path)
 	if f.Compare != nil {
 		shown := *f.Compare
 		shown.Expected, shown.Actual = b.redactor.cleanText(shown.Expected), b.redactor.cleanText(shown.Actual)

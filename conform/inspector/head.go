@@ -14,6 +14,7 @@ func RunHead(r *report.Run) Head {
 	h := Head{
 		Kind: "run", Tool: r.Tool, Subject: r.Subject, Set: r.Set.Name, Sources: r.Source, Ingress: r.Ingress,
 		Started: r.Started, Took: time.Duration(r.DurationMS) * time.Millisecond, Policy: r.Policy, Summary: &summary, Calls: r.Calls,
+		Unshown: r.Unshown(),
 	}
 	if r.Guard != "" {
 		h.addNotice("A guard ended the run early: %s.", r.Guard)

@@ -342,3 +342,14 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// A page keeps all recordings, also those whose names a shared page makes equal.
+func TestSharedNamesStayApart(t *testing.T) {
+	builder := inspector.NewBuilder(inspector.Options{Share: true})
+	for _, name := range []string{"/a/x.yaml", "/b/x.yaml", "/a/x.yaml"} {
+		builder.Add(inspector.Observation{Name: name})
+	}
+	if page := builder.Page(inspector.Head{Kind: "check"}); len(page.Cases) != 2 || page.Cases[0].Name != "x.yaml" || page.Cases[1].Name != "x.yaml (2)" {
+		t.Errorf("%+v", page.Cases)
+	}
+}

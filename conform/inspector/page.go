@@ -13,6 +13,8 @@ const Schema = "conform.inspector.v1"
 type Page struct {
 	Schema string `json:"schema"`
 	Head
+	// Areas are the names of the areas of requirements.
+	Areas map[string]string `json:"areas,omitempty"`
 	// Requirements are those that a result names, in the order of the catalogue.
 	Requirements []Requirement `json:"requirements"`
 	// Rules are the providers' rules that findings cite, by id.
@@ -44,6 +46,7 @@ type Head struct {
 	Summary  *report.Summary `json:"summary,omitempty"` // nil while the run goes on
 	Calls    *report.Calls   `json:"calls,omitempty"`
 	Notices  []string        `json:"notices,omitempty"`
+	Unshown  []string        `json:"unshown,omitempty"`  // what was not run or not seen, and why
 	Expected int             `json:"expected,omitempty"` // cases to come in all, for a live page
 }
 

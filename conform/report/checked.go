@@ -43,7 +43,6 @@ type Checked struct {
 	judged   int             // of them
 	reasons  map[string]bool // why rules of the team saw nothing, as "ID reason"
 	calls    Calls
-	client   string // the first one
 	clients  map[string]int
 	recorded int // findings about a request that was accepted in a recording
 	shown    *view
@@ -251,9 +250,6 @@ func (c *Checked) Add(r *Recording) {
 		}
 	}
 	c.calls = c.calls.Add(r.Calls)
-	if c.client == "" {
-		c.client = strings.Clone(r.Client)
-	}
 	if r.Client != "" && (c.clients[r.Client] > 0 || len(c.clients) < maxKnownClients) {
 		c.clients[strings.Clone(r.Client)]++
 	}
@@ -291,8 +287,8 @@ func (c *Checked) Finish() {
 // Count is the number of recordings.
 func (c *Checked) Count() int { return c.count }
 
-// Traffic names the first client, and counts the calls of all.
-func (c *Checked) Traffic() (client string, calls Calls) { return c.client, c.calls }
+// Traffic names the clients, the most frequent first, and counts their calls.
+func (c *Checked) Traffic() (clients string, calls Calls) { return c.clientNames(), c.calls }
 
 // checkedNotes say what a reader of the verdict has to know: that this is a part, and how to take
 // the word of recordings in which the provider accepted what a finding says it refuses.

@@ -136,17 +136,23 @@ func (c *Checked) countedFiles() string {
 	return text
 }
 
-// heading names the clients that sent the traffic, the most frequent first.
+// heading names the clients that sent the traffic.
 func (c *Checked) heading() string {
+	text := "traffic of " + cmp.Or(c.clientNames(), "an unnamed client")
+	if c.Policy.Strict {
+		text += ", strict"
+	}
+	return text
+}
+
+// clientNames names the clients, the most frequent first.
+func (c *Checked) clientNames() string {
 	names := slices.SortedFunc(maps.Keys(c.clients), func(a, b string) int {
 		return cmp.Or(c.clients[b]-c.clients[a], cmp.Compare(a, b))
 	})
-	text := "traffic of " + cmp.Or(strings.Join(names[:min(maxClients, len(names))], ", "), "an unnamed client")
+	text := strings.Join(names[:min(maxClients, len(names))], ", ")
 	if more := len(names) - maxClients; more > 0 {
 		text += fmt.Sprintf(" and %d more clients", more)
-	}
-	if c.Policy.Strict {
-		text += ", strict"
 	}
 	return text
 }

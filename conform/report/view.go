@@ -92,12 +92,17 @@ func (v *view) add(kind issueKind, i issue) (at int) {
 	return at
 }
 
+func kindOf(client string, f *Finding) issueKind {
+	return issueKind{f.Verdict, client, f.Outcome(), f.Check, f.Rule, "", variable.ReplaceAllString(cmp.Or(f.Form, f.Message), "#")}
+}
+
+// Kind is equal for findings that every form of a report shows as one cause.
+func Kind(f *Finding) string { return fmt.Sprint(kindOf("", f)) }
+
 // addFinding adds a cause. number counts the findings of its check in the case.
 func (v *view) addFinding(client string, number int, i issue) {
-	f := i.finding
+	f, kind := i.finding, kindOf(client, i.finding)
 	i.check, i.verdict = f.Check, f.Verdict
-	kind := issueKind{f.Verdict, client, f.Outcome(), f.Check, f.Rule,
-		variable.ReplaceAllString(f.Path, "#"), variable.ReplaceAllString(cmp.Or(f.Form, f.Message), "#")}
 	v.byID[fmt.Sprintf("%s#%d %s", f.Check, number, i.where)] = v.add(kind, i)
 }
 
@@ -398,8 +403,7 @@ func (r *Run) runNotes() (list []string) {
 	default:
 		list = append(list, fmt.Sprintf("shard %s: %s; conform matrix puts the shards together", r.Shard, countOf(len(r.Cases), "case")))
 	}
-	list = append(list, r.notRun()...)
-	list = append(list, r.notSeen()...)
+	list = append(list, r.Unshown()...)
 	list = append(list, r.Live.liveNotes()...)
 	if len(r.Hosts) > 0 {
 		var names []string
@@ -446,6 +450,10 @@ func andMore(n int) string {
 	}
 	return fmt.Sprintf(" and %d more", n)
 }
+
+// Unshown says what the run does not show and why: cases that were not run, requirements of which
+// nothing was seen.
+func (r *Run) Unshown() []string { return append(r.notRun(), r.notSeen()...) }
 
 // notSeen groups the requirements of which nothing was seen by what the run lacks.
 func (r *Run) notSeen() (list []string) {

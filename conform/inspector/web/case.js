@@ -19,10 +19,10 @@ function caseNotices(c) {
 }
 
 function caseFindings(c) {
-  const found = index.findings.filter((f) => f.case === c);
+  const found = index.findings.filter((f) => f.case === c && !f.finding.cause);
   if (!found.length) return null;
   return card(count(found.length, "finding"), h("div.tops", null, found.slice(0, 50).map((f) => h("a", { href: findingLink(f) }, h("span", null, verdictChip(f.verdict)),
-    h("div.grow", null, h("div.title", null, titleOf(f.check)), h("div.muted.clip", null, f.check, " · ", f.finding.message))))),
+    h("div.grow", null, h("div.title", null, sentenceOf(f)[0]), h("div.muted.clip", null, f.check, " · ", placeText(f.finding), " ", f.finding.path))))),
     found.length > 50 && h("a", { href: link(["findings"], { case: c.name }) }, `All ${found.length} findings`));
 }
 

@@ -34,6 +34,7 @@ function buildIndex() {
     for (const r of c.results || []) indexResult(c, r);
   }
   index.findings.sort((a, b) => rank(a.verdict) - rank(b.verdict));
+  index.causes = causesOf(index.findings);
   (report.packs || []).forEach((pack, number) => {
     let at = 0;
     for (const size of pack.sizes) {
@@ -55,6 +56,26 @@ function indexResult(c, r) {
     index.findings.push({ case: c, check: r.check, number, finding, verdict: finding.verdict, ofSource: r.of_source });
     index.counts[finding.verdict] = (index.counts[finding.verdict] || 0) + 1;
   });
+}
+
+/** causesOf puts findings of one kind together, the worst and most frequent first. */
+function causesOf(findings) {
+  const causes = new Map();
+  for (const f of findings) {
+    if (f.finding.cause) continue;
+    const key = [f.verdict, f.check, f.finding.form || f.finding.message].join("\n");
+    const cause = causes.get(key) || { first: f, findings: [], cases: new Set() };
+    cause.findings.push(f);
+    cause.cases.add(f.case);
+    causes.set(key, cause);
+  }
+  return [...causes.values()].sort((a, b) => rank(a.first.verdict) - rank(b.first.verdict) || b.cases.size - a.cases.size);
+}
+
+/** familyOf is what cases have in common that stand in one column of a large matrix. */
+function familyOf(c) {
+  if (c.scenario || report.kind !== "check") return c.scenario || c.name.split("/")[0];
+  return c.name.split("/").pop().split(/[~@.]/)[0];
 }
 
 const exchangeOf = (c, number) => (c.exchanges || []).find((x) => x.index === number);

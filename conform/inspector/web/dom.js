@@ -21,6 +21,17 @@ function verdictChip(verdict, size) {
   return el;
 }
 
+/** sentenceOf splits what a finding says into its first clause and the rest of it. */
+function sentenceOf(f) {
+  const text = f.finding.message || "";
+  if (report.shared || !text) return [`Broken: ${titleOf(f.check)}`, ""];
+  for (let i = 0, isQuoted = false; i < text.length; i++) {
+    if (text[i] === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && i > 12 && (i > 30 ? /^(?:[;:] | \(emitted)/ : /^; /).test(text.slice(i))) return [text.slice(0, i), text.slice(i).replace(/^[;:] /, "").trim()];
+  }
+  return [text, ""];
+}
+
 const count = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many || one + "s"}`;
 
 function bytesText(n) {

@@ -29,9 +29,9 @@ function exchangeFacts(c, x) {
 }
 
 function exchangeFindings(c, x) {
-  const found = index.findings.filter((f) => f.case === c && f.finding.exchange === x.index);
+  const found = index.findings.filter((f) => f.case === c && f.finding.exchange === x.index && !f.finding.cause);
   if (!found.length) return null;
-  return card(`${count(found.length, "finding")} here`, h("div.tops", null, found.slice(0, 20).map((f) => h("a", { href: findingLink(f) }, h("span", null, verdictChip(f.verdict)), h("div.grow", null, h("div.title", null, titleOf(f.check)), h("div.muted.clip", null, f.finding.path || f.check))))));
+  return card(`${count(found.length, "finding")} here`, h("div.tops", null, found.slice(0, 20).map((f) => h("a", { href: findingLink(f) }, h("span", null, verdictChip(f.verdict)), h("div.grow", null, h("div.title", null, sentenceOf(f)[0]), h("div.muted.clip", null, f.finding.path || f.check))))));
 }
 
 const PART_WORDS = { same: "as before", changed: "differs: the prefix breaks here", moved: "behind the break", new: "new" };

@@ -4,12 +4,13 @@ function showFinding(main, route) {
   const f = index.findings.find((x) => x.case.name === route.path[1] && x.check === route.path[2] && x.number === Number(route.path[3]));
   if (!f) return showMissing(main);
   const at = index.findings.indexOf(f), next = index.findings[at + 1], previous = index.findings[at - 1];
+  const [sentence, rest] = sentenceOf(f);
   const r = index.requirements.get(requirementOf(f.check)) || { id: requirementOf(f.check), title: "" };
   main.append(h("div.page", null,
-    h("div.hero", null, h("div", null, crumbs(["Findings", "#/findings"], [f.case.name, caseLink(f.case)]), h("h1", null, titleOf(f.check)), h("p.lead", null, h("code", null, f.check), " · ", outcomeOf(f, r))),
+    h("div.hero", null, h("div", null, crumbs(["Findings", "#/findings"], [f.case.name, caseLink(f.case)]), h("h1", null, sentence), h("p.lead", null, h("code", null, f.check), " · ", titleOf(f.check), " · ", outcomeOf(f, r))),
       h("div.row", null, previous && h("a.icon", { href: findingLink(previous) }, "← previous"), next && h("a.icon", { href: findingLink(next) }, "next →"), verdictChip(f.verdict, "big"))),
     h("section.card", null, h("div.chain", null,
-      step(1, "What is wrong", h("p", null, f.finding.message), causePart(f), comparison(f.finding.compare), f.verdict === "contradicted" ? h("p.muted", null, "The provider itself accepted this request, so the rule is out of date. It is no fault of the agent.") : h("p.muted", null, h("b", null, "Fix: "), f.finding.fix || r.fix)),
+      step(1, "What is wrong", h("p", null, rest || sentence), causePart(f), comparison(f.finding.compare), f.verdict === "contradicted" ? h("p.muted", null, "The provider itself accepted this request, so the rule is out of date. It is no fault of the agent.") : h("p.muted", null, h("b", null, "Fix: "), f.finding.fix || r.fix)),
       step(2, "Where", wherePart(f)), step(3, "By which rule", rulePart(f, r)), step(4, "Where that was learnt", threadsPart(r)))),
     tripOfFinding(f)));
   return { up: "#/findings", keys: { n: () => next && (location.hash = findingLink(next)), p: () => previous && (location.hash = findingLink(previous)) } };
@@ -28,11 +29,9 @@ function placeText(place) {
 }
 
 function wherePart(f) {
-  const known = f.finding.exchange !== undefined && exchangeOf(f.case, f.finding.exchange);
-  const place = [placeText(f.finding) || "the case as a whole", known && ` of the ${sideOf(f)}`].filter(Boolean).join("");
   const also = (f.finding.places || []).slice(0, 12);
   return h("div.stack", null,
-    h("div.row", null, known ? h("a", { href: exchangeLink(f.case, f.finding.exchange, { side: sideOf(f), at: f.finding.offset }) }, place) : place, f.finding.path && h("code", null, f.finding.path)),
+    h("div.row", null, placeLink(f), f.finding.exchange !== undefined && h("span.muted", null, `of the ${sideOf(f)}`), f.finding.path && h("code", null, f.finding.path)),
     f.finding.emitted && h("div", null, "emitted at ", h("a", { href: exchangeLink(f.case, f.finding.emitted.exchange, { side: "response", at: f.finding.emitted.offset }) }, placeText(f.finding.emitted))),
     also.length > 0 && h("details", null, h("summary", null, `also in ${count(f.finding.places.length, "other place")}`), h("ul", null, also.map((p) => h("li", null, p.exchange === undefined ? placeText(p) : h("a", { href: exchangeLink(f.case, p.exchange, { side: sideOf(f), at: p.offset }) }, placeText(p)), " ", p.path && h("code", null, p.path), p.message && h("div.muted", null, p.message))))));
 }

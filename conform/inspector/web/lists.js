@@ -4,7 +4,7 @@ function showFindings(main, route) {
   main.classList.add("fill");
   const found = filterFindings(route.params);
   const list = virtualList({
-    count: found.length, height: 62, label: "Findings",
+    count: found.length, height: innerWidth < 520 ? 84 : 62, label: "Findings",
     row: (i) => findingRow(found[i]),
     open: (i) => { location.hash = findingLink(found[i]); },
   });
@@ -16,14 +16,14 @@ function showFindings(main, route) {
 }
 
 const findingRow = (f) => [verdictChip(f.verdict), h("div.grow", null,
-  h("div.clip", null, h("span.title", null, titleOf(f.check)), " ", h("code.muted", null, f.check)),
-  h("div.line.clip", null, f.case.name, " · ", f.finding.message))];
+  h("div.clip.two", null, h("span.title", null, sentenceOf(f)[0])),
+  h("div.line.clip", null, h("code", null, f.check), " · ", f.case.name, " · ", placeText(f.finding), " ", f.finding.path))];
 
 function showCases(main, route) {
   main.classList.add("fill");
   const counts = {};
   for (const c of report.cases) counts[c.verdict] = (counts[c.verdict] || 0) + 1;
-  const verdicts = new Set((route.params.verdict || "").split(",").filter(Boolean));
+  const verdicts = verdictsOf(route.params);
   const cases = report.cases.filter((c) => (!verdicts.size || verdicts.has(c.verdict)) && isOfFilter(c, route.params) &&
     (!route.params.q || hasWords(route.params.q, [c.name, c.reason, c.source, c.ingress, ...(c.deviations || [])].join(" "))));
   const findings = new Map();

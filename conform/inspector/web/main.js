@@ -48,10 +48,15 @@ function showBar(route) {
 
 function verdictMark() {
   const verdict = summaryVerdict();
-  return h(`span.cell.v-${verdict}`, { "aria-hidden": "true", style: { width: "26px", height: "26px", borderRadius: "7px", display: "grid", placeItems: "center" } }, SIGNS[verdict]);
+  return h(`span.cell.v-${verdict}`, { "aria-hidden": "true", style: { width: "26px", height: "26px", flex: "none", borderRadius: "7px", display: "grid", placeItems: "center" } }, SIGNS[verdict]);
 }
 
 document.documentElement.dataset.theme = firstTheme();
 addEventListener("hashchange", showRoute);
+addEventListener("beforeprint", () => {
+  document.documentElement.dataset.theme = "light";
+  for (const details of document.querySelectorAll("#main details")) details.open = true;
+});
+addEventListener("afterprint", () => { document.documentElement.dataset.theme = firstTheme(); });
 showRoute();
 followServer();

@@ -1,4 +1,4 @@
-// The first page: the verdict, what it is about, and where to look.
+// The first page: the verdict, its causes, and what was not shown.
 
 const subjectName = () => {
   const s = report.subject || {};
@@ -13,8 +13,12 @@ function summaryVerdict() {
 }
 
 function showOverview(main) {
-  main.append(h("div.page", null, overviewHead(), tiles(), notices(), h("div.columns", null, topFindings(), areaBars()), caseTable()));
-  return {};
+  main.append(h("div.page", null, overviewHead(), notices(), causesPart(), unshownPart(), h("div.columns", null, areaBars(), factsCard())));
+  const move = (by) => {
+    const all = [...main.querySelectorAll(".cause h3 a")], at = all.indexOf(document.activeElement);
+    (all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.max(0, Math.min(all.length - 1, at + by))] || main).focus();
+  };
+  return { keys: { j: () => move(1), k: () => move(-1) } };
 }
 
 function overviewHead() {
@@ -24,18 +28,6 @@ function overviewHead() {
   return h("div.hero", null,
     h("div", null, h("h1", null, subjectName()), h("p.lead", null, sources.filter(Boolean).join(" · "))),
     report.live && !report.summary ? h("span.live", { role: "status" }, `running, ${report.cases.length}${report.expected ? " of " + report.expected : ""} cases`) : verdictChip(summaryVerdict(), "big"));
-}
-
-function tiles() {
-  const coverage = report.summary && report.summary.coverage;
-  const requests = report.cases.reduce((n, c) => n + (c.exchanges || []).length, 0);
-  const tile = (number, label, href) => h(href ? "a.tile" : "div.tile", { href }, h("b", null, typeof number === "number" ? number.toLocaleString("en") : number), h("span", null, label));
-  return h("div.tiles", null,
-    tile(index.findings.length, "findings", "#/findings"),
-    tile(report.cases.length, report.kind === "check" ? "recordings" : "cases", "#/cases"),
-    coverage && tile(`${coverage.seen} of ${coverage.total}`, "requirements seen", "#/matrix"),
-    report.calls && tile(`${report.calls.accepted} of ${report.calls.made}`, "calls accepted"),
-    tile(requests, "exchanges"));
 }
 
 function notices() {
@@ -50,16 +42,69 @@ function notices() {
   return list.length ? h("div.stack", null, list) : null;
 }
 
-function topFindings() {
-  const shown = index.findings.slice(0, 8);
-  const rest = index.findings.length - shown.length;
-  return card("Findings", shown.length ? h("div.tops", null, shown.map((f) => h("a", { href: findingLink(f) },
-    h("span", null, verdictChip(f.verdict)), h("div.grow", null, h("div.title", null, titleOf(f.check)), h("div.muted", null, `${f.check} · ${f.case.name}`))))) :
-    emptyNote(report.cases.length ? "No finding. Every rule that could be observed was kept." : "Nothing was judged yet."),
-    rest > 0 && h("p", null, h("a", { href: "#/findings" }, `All ${index.findings.length.toLocaleString("en")} findings`)));
+const MOST_CAUSES = 12;
+
+/** causesPart shows each cause once: what is wrong, the bytes, the fix, how often and where. */
+function causesPart() {
+  const { causes } = index;
+  if (!causes.length) return h("p.card.good", null, report.cases.length ? "No finding. Every rule that could be observed was kept." : "Nothing was judged yet.");
+  const more = causes.slice(MOST_CAUSES);
+  return h("section.stack.wide", { "aria-label": "Causes" },
+    h("h2", null, `${count(causes.length, "cause")}, the worst first`), causes.slice(0, MOST_CAUSES).map(causeCard),
+    more.length > 0 && h("details.card", null, h("summary", null, `${count(more.length, "more cause")}`), h("div.stack.wide", null, more.slice(0, 200).map(causeCard))),
+    index.findings.length > causes.length && h("p", null, h("a", { href: "#/findings" }, `All ${index.findings.length.toLocaleString("en")} findings, one by one`)));
 }
 
-const AREAS = { ORD: "ordering", SIG: "signatures", MOD: "models", RES: "resumption", STR: "streams", ERR: "errors", PAR: "parameters", CAS: "cassettes", HYG: "hygiene" };
+function causeCard(cause) {
+  const f = cause.first, [sentence, rest] = sentenceOf(f), r = index.requirements.get(requirementOf(f.check)) || { id: requirementOf(f.check) };
+  const follows = index.findings.filter((x) => x.case === f.case && x.finding.cause === `${f.check}#${f.number}`);
+  const others = [...cause.cases].filter((c) => c !== f.case);
+  const fix = f.verdict === "contradicted" ? "None: the provider itself accepted this request, so the rule is out of date." : f.finding.fix || r.fix;
+  return h("article.card.cause.of-" + f.verdict, null,
+    h("h3", null, verdictChip(f.verdict), h("a", { href: findingLink(f) }, sentence)), rest && h("p.muted", null, rest), comparison(f.finding.compare),
+    h("dl.facts", null, fix && [h("dt", null, "Fix"), h("dd", null, fix)],
+      h("dt", null, "Where"), h("dd", null, placeLink(f), " ", f.finding.path && h("code", null, f.finding.path), " of ", h("a", { href: caseLink(f.case) }, f.case.name), f.finding.places && h("span.muted", null, `, and ${count(f.finding.places.length, "more place")} there`)),
+      others.length > 0 && [h("dt", null, "Also in"), h("dd", null, `${count(others.length, noun())}: `, others.slice(0, 3).map((c, i) => [i ? ", " : "", h("a", { href: caseLink(c) }, c.name)]), others.length > 3 && ", …")],
+      follows.length > 0 && [h("dt", null, "So also"), h("dd", null, follows.map((x, i) => [i ? ", " : "", h("a", { href: findingLink(x), title: titleOf(x.check) }, x.check)]))],
+      h("dt", null, "Duty"), h("dd.muted", null, h("a", { href: link(["requirement", r.id]) }, r.id), ` ${r.title || ""} (${outcomeOf(f, r)})`)));
+}
+
+/** placeLink leads to the byte that a finding names. */
+function placeLink(f) {
+  const place = placeText(f.finding) || "the case as a whole";
+  return f.finding.exchange !== undefined && exchangeOf(f.case, f.finding.exchange) ? h("a", { href: exchangeLink(f.case, f.finding.exchange, { side: sideOf(f), at: f.finding.offset }) }, place) : place;
+}
+
+/** unshownPart says in one line what was not seen, not testable or not run. It opens. */
+function unshownPart() {
+  const reasons = new Map(), notRun = report.cases.filter((c) => c.verdict === "not-applicable" && c.reason);
+  for (const c of report.cases) for (const r of c.results || []) {
+    if (r.verdict !== "not-testable") continue;
+    const why = r.reason || c.reason || "nothing was seen";
+    if (!reasons.has(why)) reasons.set(why, []);
+    reasons.get(why).push([c, r.check]);
+  }
+  for (const c of report.cases) if (c.verdict === "not-testable" && !(c.results || []).some((r) => r.verdict === "not-testable")) reasons.set(c.reason || "nothing was seen", [...(reasons.get(c.reason || "nothing was seen") || []), [c, ""]]);
+  const untestable = new Set([...reasons.values()].flat().map(([c]) => c)), coverage = report.summary && report.summary.coverage, unseen = (coverage && coverage.unseen) || [];
+  const words = [untestable.size && `${count(untestable.size, noun())} not testable`, notRun.length && `${count(notRun.length, noun())} not run`, unseen.length && `${unseen.length} of ${coverage.total} requirements not seen`].filter(Boolean);
+  if (!words.length) return null;
+  return h("details.card.unshown", null, h("summary", null, words.join(", ")), h("div.stack", null,
+    [...reasons].slice(0, 40).map(([why, list]) => h("p", null, verdictChip("not-testable"), " ", why, " ", h("span.muted", null, list.slice(0, 3).map(([c], i) => [i ? ", " : "", h("a", { href: caseLink(c) }, c.name)]), list.length > 3 && ` and ${list.length - 3} more`))),
+    (report.unshown || []).map((text) => h("p.muted", null, text)),
+    !(report.unshown || []).length && unseen.length > 0 && h("p.muted", null, "Not seen: ", unseen.map((id, i) => [i ? ", " : "", h("a", { href: link(["requirement", id]), title: titleOf(id) }, id)]))));
+}
+
+const noun = () => (report.kind === "check" ? "recording" : "case");
+
+function factsCard() {
+  const coverage = report.summary && report.summary.coverage, requests = report.cases.reduce((n, c) => n + (c.exchanges || []).length, 0);
+  const counts = {};
+  for (const c of report.cases) counts[c.verdict] = (counts[c.verdict] || 0) + 1;
+  return card("In numbers", facts([
+    [report.kind === "check" ? "Recordings" : "Cases", h("a", { href: "#/cases" }, ORDER.filter((v) => counts[v]).map((v) => `${counts[v].toLocaleString("en")} ${v.replaceAll("-", " ")}`).join(", "))],
+    ["Requirements", coverage && `${coverage.seen} of ${coverage.total} seen`], ["Findings", index.findings.length.toLocaleString("en")],
+    ["Calls", report.calls && `${report.calls.accepted} of ${report.calls.made} accepted`], ["Exchanges", requests.toLocaleString("en")]]));
+}
 
 /** verdictsByArea counts requirements; the report's own counts are the ones to show. */
 function verdictsByArea() {
@@ -80,26 +125,19 @@ function areaBars() {
   const rows = verdictsByArea().map(([area, row]) => {
     const verdicts = ORDER.filter((v) => row[v]);
     const words = verdicts.map((v) => `${row[v]} ${v.replaceAll("-", " ")}`).join(", ");
-    return h("a.area", { href: link(["matrix"], { area }), title: words }, h("span", null, h("code", null, area), h("span.muted.hide-narrow", null, " ", AREAS[area] || "")),
+    return h("a.area", { href: link(["matrix"], { area }), title: words }, h("span", null, h("code", null, area), h("span.muted", null, " ", (report.areas || {})[area] || "")),
       h("span.bar", { role: "img", "aria-label": words }, verdicts.toReversed().map((v) => h("span.v-" + v, { style: { flexGrow: row[v] } }))),
       h("span.muted.num", null, words));
   });
-  return card("Requirements by area", rows.length ? rows : emptyNote("No requirement was judged."));
-}
-
-function caseTable() {
-  const worst = report.cases.filter((c) => !["pass", "not-applicable"].includes(c.verdict)).sort((a, b) => rank(a.verdict) - rank(b.verdict)).slice(0, 12);
-  if (!worst.length) return null;
-  return card("Cases to look at", h("div.scroll-x", null, h("table.plain", null,
-    h("thead", null, h("tr", null, ["Verdict", "Case", "Why"].map((t) => h("th", null, t)))),
-    h("tbody", null, worst.map((c) => h("tr", null, h("td", null, verdictChip(c.verdict)), h("td.nowrap", null, h("a", { href: caseLink(c) }, c.name)), h("td.muted", null, reasonOf(c))))))));
+  const used = ORDER.filter((v) => verdictsByArea().some(([, row]) => row[v]));
+  return card("Requirements by area", rows.length ? rows : emptyNote("No requirement was judged."), h("p.legend", null, used.map((v) => h("span", null, h(`span.swatch.bar-${v}`), `${SIGNS[v]} ${v.replaceAll("-", " ")}`))));
 }
 
 /** reasonOf is one line that says why a case has its verdict. */
 function reasonOf(c) {
   if (c.reason) return c.reason;
   const found = index.findings.filter((f) => f.case === c);
-  if (found.length) return count(found.length, "finding") + ": " + found.slice(0, 3).map((f) => f.check).join(", ");
+  if (found.length) return sentenceOf(found[0])[0] + (found.length > 1 ? ` and ${count(found.length - 1, "more finding")}` : "");
   if ((c.deviations || []).length) return c.deviations[0];
   const worst = (c.results || []).find((r) => r.verdict === c.verdict && r.reason);
   return worst ? worst.reason : "";

@@ -35,12 +35,14 @@ const (
 	Inspector   Name = "conform.inspector.v1" // the document inside an HTML report
 	Profile     Name = "profile.v1"           // an agent, YAML read as JSON
 	Rules       Name = "rules.v1"             // a team's own rules, YAML read as JSON
+	Version     Name = "version.v1"           // which build a program is
 
 	RecorderVerify      Name = "recorder.verify.v1"
 	RecorderInspect     Name = "recorder.inspect.v1"
 	RecorderInteraction Name = "recorder.interaction.v1"
 	RecorderDiff        Name = "recorder.diff.v1"
 	RecorderDrift       Name = "recorder.drift.v1"
+	RecorderReady       Name = "recorder.ready.v1"
 	RecorderReceipt     Name = "recorder.receipt.v1"
 	RecorderCA          Name = "recorder.ca.v1"
 	RecorderDoctor      Name = "recorder.doctor.v1"

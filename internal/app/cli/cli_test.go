@@ -6,12 +6,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/schemas"
 )
 
 // sampleProgram is a program with a command, a group, and settings from files.
@@ -57,7 +60,7 @@ func runSample(t *testing.T, file string, env []string, args ...string) (code in
 func TestUsage(t *testing.T) {
 	for _, c := range []struct{ args, stderr string }{
 		{"shwo", "sample: shwo: unknown command; did you mean show? run: sample --help\n"},
-		{"elsewhere", "sample: elsewhere: unknown command; one of show, store\n"},
+		{"elsewhere", "sample: elsewhere: unknown command; one of show, store, version\n"},
 		{"store lits", "sample: lits: unknown command; did you mean list? run: sample store --help\n"},
 		{"show --jsno", "sample: show: unknown flag: --jsno; did you mean --json? run: sample show --help\n"},
 		{"completion bahs", "sample: bahs: unknown command; did you mean bash? run: sample completion --help\n"},
@@ -76,6 +79,9 @@ func TestUsage(t *testing.T) {
 	}
 	if code, stdout, _ := runSample(t, "", nil, "--version"); code != 0 || !strings.HasPrefix(stdout, "sample ") {
 		t.Errorf("--version: %d, %q", code, stdout)
+	}
+	if code, stdout, _ := runSample(t, "", []string{"SAMPLE_LEVLE=x"}, "version"); code != 0 || !strings.Contains(stdout, "catalogue  ") {
+		t.Errorf("version: %d, %q", code, stdout)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		if code, stdout, stderr := runSample(t, "", nil, "completion", shell); code != 0 || len(stdout) < 1000 || stderr != "" {
@@ -280,5 +286,18 @@ func TestElapsedSeconds(t *testing.T) {
 	p.countTicks(tick, stop)
 	if got := shown.String(); !strings.Contains(got, "x: 1 s") || !strings.HasSuffix(got, "x: 2 s\x1b[K") || strings.Contains(got, "\x1b[2J") {
 		t.Errorf("shown: %q", got)
+	}
+}
+
+// The command version names every format of ours. The providers' and HAR are not ours.
+func TestDocuments(t *testing.T) {
+	var want []string
+	for _, name := range schemas.Names() {
+		if !strings.HasSuffix(string(name), ".event") && !strings.HasSuffix(string(name), ".request") && name != "gemini.chunk" && name != schemas.HAR {
+			want = append(want, string(name))
+		}
+	}
+	if got := slices.Sorted(slices.Values(documents)); !slices.Equal(got, want) {
+		t.Errorf("documents:\n%q\nschemas:\n%q", got, want)
 	}
 }

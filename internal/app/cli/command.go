@@ -28,6 +28,7 @@ func (f *Frame) Root() *cobra.Command {
 		f.Program.Settings.addConfigFlag(root)
 	}
 	addVersionFlag(root)
+	root.AddCommand(f.versionCommand())
 	return root
 }
 
@@ -52,7 +53,7 @@ func (f *Frame) prepareCommand(cmd *cobra.Command) error {
 		return nil
 	}
 	for c := cmd; c != nil; c = c.Parent() {
-		if c.Name() == "completion" || c.Name() == "help" || strings.HasPrefix(c.Name(), "__complete") {
+		if c.Name() == "completion" || c.Name() == "help" || c.Name() == "version" || strings.HasPrefix(c.Name(), "__complete") {
 			return nil
 		}
 	}

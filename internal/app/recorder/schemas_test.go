@@ -83,6 +83,8 @@ func TestSchemasRefuse(t *testing.T) {
 			`{"log":{"version":"1.2","entries":[]}}`,
 			`{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[],"cassette":1}}`,
 		},
+		schemas.RecorderReady:       {`{"schema":"recorder.ready.v1","url":"http://127.0.0.1:1","variables":{},"remove":[]}`},
+		schemas.Version:             {`{"schema":"version.v1","program":"conform","version":"v0.1.0"}`},
 		schemas.RecorderReceipt:     {`{"schema":"recorder.receipt.v1"}`},
 		schemas.RecorderDiff:        {`{"schema":"recorder.diff.v1","old":"a","new":"b","equal":true,"pairs":[{"old":0,"new":0,"request":"x","more":1}]}`},
 		schemas.RecorderInspect:     {`{"schema":"recorder.inspect.v1","path":"x"}`},

@@ -41,6 +41,7 @@ type modeFlags struct {
 	maxAge      recorderenv.Age
 	match       match
 	envFile     string
+	starter     recorderenv.Starter
 	faults      faultFlags
 	callers     callerFlags
 	exempt      []string
@@ -115,6 +116,9 @@ func (f *modeFlags) addTo(cmd *cobra.Command) {
 		fallthrough
 	case modeReplay, modeRefresh, modePass:
 		set.StringVar(&f.envFile, "env-file", "", "`file` for the clients' variables, written when the proxy is ready")
+		if f.mode != modeRefresh { // its --json is that of --check
+			f.starter.AddTo(cmd)
+		}
 	default:
 		set.StringVar(&f.mode, "mode", "", strings.Join(modes, ", ")+" (default replay in CI, else record)")
 		set.BoolVar(&f.learn, "learn", false, "record: run the program twice and propose rules for --scrub from what differs")

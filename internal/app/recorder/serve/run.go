@@ -2,10 +2,8 @@ package serve
 
 import (
 	"context"
-	"fmt"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,8 +12,8 @@ import (
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
-// serveMode runs a proxy until ctx ends. It prints the variables for the clients, one KEY=VALUE
-// a line, and writes them to --env-file.
+// serveMode runs a proxy until ctx ends, or stdin with --stop-on-eof. It prints the variables for
+// the clients and writes them to --env-file.
 func (a *app) serveMode(ctx context.Context, f *modeFlags, given []string) error {
 	if err := a.chooseMode(f, given); err != nil {
 		return err
@@ -24,22 +22,19 @@ func (a *app) serveMode(ctx context.Context, f *modeFlags, given []string) error
 	if err != nil {
 		return err
 	}
-	var lines strings.Builder
-	for _, kv := range recorderenv.ClientVariables(s.proxy, s.trust, f.ingress) {
-		lines.WriteString(recorderenv.ShellLine(kv) + "\n")
-	}
+	variables := recorderenv.ClientVariables(s.proxy, s.trust, f.ingress)
 	if f.envFile != "" {
-		if err := fileutil.WriteFile(f.envFile, []byte(lines.String()), 0o600); err != nil {
+		if err := fileutil.WriteFile(f.envFile, []byte(recorderenv.ShellLines(variables)), 0o600); err != nil {
 			s.undoStart(ctx)
 			return cli.Usage("--env-file %s: cannot be written: %w", f.envFile, fileutil.Reason(err))
 		}
 	}
-	if _, err := fmt.Fprint(a.Stdout, lines.String()); err != nil {
+	if err := f.starter.SayReady(a.Env, s.proxy.URL(), variables); err != nil {
 		s.undoStart(ctx)
 		return cli.Fail(recorderenv.ExitInternal, "stdout: the variables for clients cannot be written: %w", fileutil.Reason(err))
 	}
 	a.Note("%s%s at %s; interrupt to finish", pathPrefix(f.cassette), modeActivity[f.mode], s.proxy.URL())
-	<-ctx.Done()
+	f.starter.Wait(ctx, a.Env)
 	return cli.Exit(s.closeProxy(ctx, false))
 }
 

@@ -43,6 +43,7 @@ type simulateFlags struct {
 	scenario  string
 	tls       bool
 	authority string
+	starter   recorderenv.Starter
 }
 
 func (a *app) simulateCommand() *cobra.Command {
@@ -63,7 +64,7 @@ func (a *app) simulateCommand() *cobra.Command {
 			if err := s.printVariables(a, server); err != nil {
 				return err
 			}
-			<-cmd.Context().Done()
+			s.starter.Wait(cmd.Context(), a.Env)
 			return nil
 		},
 	}
@@ -83,6 +84,7 @@ func (s *simulateFlags) addTo(cmd *cobra.Command) {
 	set.DurationVar(&s.config.Pace, "pace", 0, "`pause` between two writes of a stream")
 	set.BoolVar(&s.listen.HTTP2, "http2", false, "offer HTTP/2 too; a stream that is cut is then reset")
 	set.BoolVar(&s.tls, "tls", false, "serve https, also for the providers' host names; the certificate goes to --ca")
+	s.starter.AddTo(cmd)
 	set.StringVar(&s.authority, "ca", "", "with --tls: `file` for the certificate that clients must trust")
 }
 
@@ -178,10 +180,8 @@ func (s *simulateFlags) printVariables(a *app, server *simulator.Server) error {
 		}
 		lines = append(lines, "NODE_EXTRA_CA_CERTS="+s.authority, "SSL_CERT_FILE="+s.authority)
 	}
-	for _, l := range lines {
-		if _, err := fmt.Fprintln(a.Stdout, recorderenv.ShellLine(l)); err != nil {
-			return err
-		}
+	if err := s.starter.SayReady(a.Env, server.URL, lines); err != nil {
+		return err
 	}
 	s.sayPrompts(a)
 	a.Note("simulating %s, %s; interrupt to end", strings.Join(s.config.Providers, ", "), s.describeLevel())

@@ -85,8 +85,8 @@ async function openSession(name, options, open) {
   }
 }
 
-// Lines of the recorder that fail no test, or name its own flags.
-const isAside = /; interrupt to (finish|end)$|: served \d|--mode refresh$|^recorder:   (to record|only --match)/;
+// Lines of the recorder that say which of its flags would help.
+const isAside = /--mode refresh$|^recorder:   (to record|only --match)/;
 
 class Session {
   #programs = [];
@@ -100,7 +100,7 @@ class Session {
   async start(command, args) {
     const lines = [];
     const child = await new Promise((resolve, reject) => {
-      const child = startProgram("recorder", [command, "--json", "--stop-on-eof", ...args], { stdio: ["pipe", "pipe", "pipe"] }, reject);
+      const child = startProgram("recorder", [command, "-q", "--json", "--stop-on-eof", "--listen", "127.0.0.1:0", ...args], { stdio: ["pipe", "pipe", "pipe"] }, reject);
       child.stdin.on("error", () => {}); // it has ended already
       createInterface({ input: child.stderr }).on("line", (line) => lines.length < 1000 && lines.push(line));
       child.ended = new Promise((ended) => child.on("close", ended));
@@ -144,7 +144,10 @@ class Session {
         verdict = verdictOf(ok, findings.map((finding) => ({ ...finding, place: this.name })), report);
         if (keep && this.keepAs) await this.#moveTo(this.keepAs);
       }
-      if (failures.length) Object.assign(verdict, { ok: false, message: [verdict.message, ...failures].filter(Boolean).join("\n") });
+      if (failures.some((line) => line.includes("nothing was asked for")))
+        failures.splice(0, Infinity, `${this.name}: nothing was sent; a client must use the variables of the session, such as ANTHROPIC_BASE_URL`);
+      // A request that was not recorded is most often the finding itself.
+      if (failures.length) Object.assign(verdict, { ok: false, message: verdict.message || failures.join("\n") });
       return verdict;
     } finally {
       await this.close();

@@ -6,7 +6,7 @@ import { endFixture, enterEnvironment, openFixture } from "./fixture.js";
 export function test(name, options, body = options) {
   const { conform, ...own } = body === options ? {} : options;
   return base(name, own, async (t) => {
-    const session = await openFixture({ file: t.filePath, name: t.fullName, ...conform });
+    const session = await openFixture({ file: t.filePath ?? process.argv[1], name: t.fullName ?? t.name, ...conform });
     const leave = enterEnvironment(session);
     const failures = [];
     await (async () => body(t, session))().catch((error) => failures.push(error));

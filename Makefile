@@ -1,4 +1,4 @@
-# Verbs: build test lint fuzz suites bench subjects cassettes man release help
+# Verbs: build test lint fuzz suites bench subjects cassettes man release doors help
 SHELL      := /bin/bash
 GO         ?= go
 FUZZTIME   ?= 20s
@@ -14,6 +14,14 @@ LEAKS      := --no-banner --no-color --redact --config $(CURDIR)/.gitleaks.toml
 NPM_PEERS  := @copilotkit/aimock@1.43.0 wiremock@3.13.2 @pollyjs/core@6.0.6 @pollyjs/adapter-node-http@6.0.6 @pollyjs/persister-fs@6.0.6
 NPM_MCP    := node@22.23.3 @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/conformance@0.1.16
 NPM_AGENTS := node@22.23.3 @mariozechner/pi-coding-agent@0.73.1 opencode-ai@1.18.33 @google/gemini-cli@0.61.0 @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0
+NPM_VITEST := vitest@4.1.12
+GORELEASER := github.com/goreleaser/goreleaser/v2@v2.16.0 # the last one that Go 1.26 and the module proxy build
+SBOM       := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
+APT_DOORS  := python3-pytest python3-pytest-xdist python3-venv
+TARGETS    ?= all
+HOST       := $(shell $(GO) env GOOS)_$(shell $(GO) env GOARCH)
+HOST_host  := s/goos: .*/goos: [$(word 1,$(subst _, ,$(HOST)))]/; s/goarch: .*/goarch: [$(word 2,$(subst _, ,$(HOST)))]/
+NEXT       := $(shell sed -n 's/^.. v\([0-9.]*\).*/\1/p' CHANGELOG.md | head -n 1)
 NPM_GITLAB := node@22.23.3 gitlab-ci-local@4.75.1
 ROUNDS     ?= 3
 # Long tests of one goroutine each, in which the race detector finds nothing, and one of
@@ -157,15 +165,27 @@ man: ## write the manual pages of all commands into dist/man
 	$(GO) run ./internal/generate man $(DIST)/man
 
 .PHONY: release
-release: ## cross-compile stripped binaries with checksums into dist/
-	@set -e; rm -rf $(DIST); mkdir -p $(DIST); \
-	for target in linux/amd64 linux/arm64 darwin/arm64 windows/amd64; do \
-	  os=$${target%/*}; arch=$${target#*/}; ext=; [ $$os = windows ] && ext=.exe; \
-	  for cmd in rkat recorder conform; do \
-	    CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags '$(LDFLAGS)' \
-	      -o $(DIST)/$$cmd-$$os-$$arch$$ext ./cmd/$$cmd; \
-	  done; \
-	done; cd $(DIST) && sha256sum * > SHA256SUMS
+release: ## build a snapshot of a release into dist/ and test it; TARGETS=host builds for this machine only
+	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install $(GORELEASER)
+	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install $(SBOM)
+	@rm -rf .tmp/man && $(GO) run ./internal/generate man .tmp/man
+	@sed '$(HOST_$(TARGETS))' .goreleaser.yaml > .tmp/goreleaser.yaml
+	NEXT=$(NEXT) $(TOOLS)/goreleaser release --snapshot --clean --config .tmp/goreleaser.yaml
+	@set -e; for d in $(DIST)/{conform,recorder,rkat}_*/; do \
+	  to=$(DIST)/programs/$$(basename $$d | cut -d_ -f2,3); mkdir -p $$to; cp $$d* $$to/; done
+	ci/packages $(NEXT)-dev $(DIST)/programs $(DIST)
+	$(GO) test -count=1 -run Release -v ./internal/e2e -doors.release $(CURDIR)/$(DIST)
+
+.PHONY: doors
+doors: ## test the ways in for people without Go: npm, Python, an archive, the image, the templates for CI
+	@command -v pytest-3 >/dev/null || { apt-get install -y -q $(APT_DOORS) >/dev/null 2>&1 || { apt-get update -q && apt-get install -y -q $(APT_DOORS); } >/dev/null 2>&1; } || \
+	  echo 'pytest: cannot be installed here; its tests are skipped'
+	@rm -rf .tmp/doors && mkdir -p .tmp/doors/programs/$(HOST)
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o .tmp/doors/programs/$(HOST)/ ./cmd/...
+	ci/packages $(NEXT)-dev .tmp/doors/programs .tmp/doors
+	@npm install --silent --no-audit --no-fund --prefix .tmp/vitest $(NPM_VITEST) || echo 'npm: not reachable; Vitest is not tested'
+	cd ci/image && $(GO) vet ./... && $(GO) test -count=1 ./... -doors.image $(CURDIR)/.tmp/doors/image
+	$(GO) test -count=1 -run Doors -v ./internal/e2e -doors $(CURDIR)/.tmp/doors
 
 .PHONY: clean
 clean: ## remove what the verbs made

@@ -80,6 +80,8 @@ func (f *Frame) versionCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "version", Short: "Say which build this is: commit, date, catalogue and formats", Args: NoArgs,
+		Long: "Say which build this is: its version and commit, the sets of requirements that it judges by, and the\n" +
+			"schemas of the documents that it writes and reads. All programs of a release say the same.",
 		Example: fmt.Sprintf("  %s version --json", f.Program.Name),
 		RunE: func(*cobra.Command, []string) error {
 			b := describeBuild(f.Program.Name)

@@ -22,9 +22,9 @@ type Starter struct {
 
 // AddTo declares the flags.
 func (s *Starter) AddTo(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&s.asJSON, "json", false, "print the clients' variables as one line of JSON (recorder.ready.v1) when ready")
+	cli.AddJSONFlag(cmd, &s.asJSON)
 	cmd.Flags().BoolVar(&s.onEOF, "stop-on-eof", false, "stop when stdin ends, and so with the program that started this one")
-	cli.CommandLineOnly(cmd.Flags(), "json", "stop-on-eof")
+	cli.CommandLineOnly(cmd.Flags(), "stop-on-eof")
 }
 
 // ready says that clients can be started: the document recorder.ready.v1.

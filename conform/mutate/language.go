@@ -1,8 +1,8 @@
 package mutate
 
 import (
+	"cmp"
 	"fmt"
-	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,7 +19,10 @@ type cursor struct {
 	at int // ordinal of the item, -1 for the page
 	// source is the exchange that a step takes something from, nil where a table names none.
 	source *evidence.Exchange
-	dice   *rand.Rand
+	// host knows more items by name, nil for mutants.
+	host interface {
+		pickItem(c *cursor, name string) int
+	}
 }
 
 func (c *cursor) theItem() *item {
@@ -96,8 +99,11 @@ func (l language) parseCondition(word string) (condition, error) {
 		inner, err := l.parseConditions(strings.ReplaceAll(rest, ",", " "))
 		return func(c *cursor) bool { return c.findItem(inner) >= 0 }, err
 	}
-	if strings.ContainsAny(word[:1], "./^%:@") {
+	if strings.ContainsAny(word[:1], "./^%:@") || otherItem.MatchString(word) {
 		return parseComparison(word)
+	}
+	if name, argument, isFamily := strings.Cut(word, ":"); isFamily && l.families[name] != nil {
+		return l.families[name](argument), nil
 	}
 	if first, rest, either := strings.Cut(word, "|"); either {
 		a, errA := l.parseCondition(first)
@@ -113,11 +119,11 @@ func (l language) parseCondition(word string) (condition, error) {
 	if named := l.conditions[word]; named != nil {
 		return named, nil
 	}
-	if name, argument, _ := strings.Cut(word, ":"); l.families[name] != nil {
-		return l.families[name](argument), nil
-	}
 	return nil, fmt.Errorf("no condition is called %q", word)
 }
+
+// otherItem begins a path from another item.
+var otherItem = regexp.MustCompile(`^[a-z-]+>`)
 
 func parseComparison(word string) (condition, error) {
 	path, sign, want := word, "", ""
@@ -149,7 +155,15 @@ func (c *cursor) findItem(holds condition) int {
 
 // findSpot resolves a path: from the item, or with / from the document, with ^ from the turn,
 // with % from the members of a call or result, :NAME is a place of the provider.
+// ITEM>PATH is a path from another item, see pickItem.
 func (c *cursor) findSpot(path string) spot {
+	if name, rest, isOther := strings.Cut(path, ">"); isOther {
+		other := *c
+		if other.at = c.pickItem(name); other.at < 0 {
+			return spot{}
+		}
+		return other.findSpot(rest)
+	}
 	if rest, isName := strings.CutPrefix(path, ":"); isName {
 		name, more := rest, ""
 		if i := strings.IndexAny(rest, ".["); i >= 0 {
@@ -178,6 +192,48 @@ func (c *cursor) findSpot(path string) spot {
 	return base.followPath(strings.TrimLeft(path, "./^%"))
 }
 
+// pickItem returns the ordinal of an item beside the one of the cursor, -1 for none: next, prev,
+// the result of a call, the call that it answers, other (the first of its kind with another id),
+// last, last-call, or one that the host knows.
+func (c *cursor) pickItem(name string) int {
+	it, found := c.theItem(), -1
+	switch name {
+	case "next", "prev":
+		found = c.at + map[string]int{"next": 1, "prev": -1}[name]
+	case "result":
+		found = slices.IndexFunc(c.items, func(o *item) bool { return o == c.answerOf(it) })
+	case "call":
+		found = slices.IndexFunc(c.items, func(o *item) bool { return o.kind == "call" && c.answerOf(o) == it })
+	case "other":
+		found = slices.IndexFunc(c.items, func(o *item) bool { return o.kind == it.kind && (o.id != it.id || o.itemID != it.itemID) })
+	case "last":
+		found = len(c.items) - 1
+	case "last-call":
+		found = c.lastCall()
+	default:
+		found = c.host.pickItem(c, name)
+	}
+	if found >= len(c.items) {
+		return -1
+	}
+	return found
+}
+
+// answerOf returns the result of a call: by id, or by name and ordinal in the next turn.
+func (p *page) answerOf(call *item) *item {
+	ordinal := 0
+	for _, o := range p.items {
+		switch {
+		case o.kind == "call" && o.turn == call.turn && o.inTurn < call.inTurn:
+			ordinal++
+		case o.kind != "result" || o.turn <= call.turn:
+		case call.id != "" && o.id == call.id, call.id == "" && o.turn == call.turn+1 && o.name == call.name && o.inTurn >= ordinal:
+			return o
+		}
+	}
+	return nil
+}
+
 // readText returns the text at a path, or its JSON. A path that begins with @ is of the exchange.
 func (c *cursor) readText(path string) (value string, ok bool) {
 	if !strings.HasPrefix(path, "@") {
@@ -196,7 +252,9 @@ func (c *cursor) readText(path string) (value string, ok bool) {
 	case "url":
 		value = x.Request.URL
 	case "body":
-		value = string(x.Request.Body)
+		if value = string(x.Request.Body); c.doc != nil && string(encodeTree(c.doc)) != c.doc.Raw() {
+			value = string(encodeTree(c.doc))
+		}
 	case "reply":
 		value = string(x.Response.Body)
 	case "status":
@@ -237,14 +295,26 @@ func (c *cursor) writeText(path, value string) bool {
 
 var holes = regexp.MustCompile(`\$\{[^}]*\}`)
 
-// fillHoles puts the JSON at PATH in the place of ${PATH}. It reports false where nothing is.
+// fillHoles puts the JSON at PATH in the place of ${PATH}, the text without its quotation marks
+// in that of ${=PATH}, the ordinal of the exchange in that of ${#n} and of the item's turn in
+// that of ${#turn}. It reports false where nothing is.
 func (c *cursor) fillHoles(layout string) (*tree.Node, bool) {
 	ok := true
 	text := holes.ReplaceAllStringFunc(layout, func(hole string) string {
-		if path := hole[2 : len(hole)-1]; strings.HasPrefix(path, "@") {
-			value, found := c.readText(path)
+		switch path := hole[2 : len(hole)-1]; path[0] {
+		case '@', '=':
+			value, found := c.readText(strings.TrimPrefix(path, "="))
 			ok = ok && found
-			return string(tree.Quote(value))
+			quoted := string(tree.Quote(value))
+			if path[0] == '=' {
+				quoted = quoted[1 : len(quoted)-1]
+			}
+			return quoted
+		case '#':
+			if path == "#n" {
+				return strconv.Itoa(c.n)
+			}
+			return strconv.Itoa(c.theItem().turn)
 		}
 		path, from := strings.CutPrefix(hole[2:len(hole)-1], "<")
 		n := c.findSpot(path).node()
@@ -295,11 +365,17 @@ func (l language) parseSteps(lines []string) (step, error) {
 //	turn N ROLE TEXT       a turn behind (1) or before (0) that of the item
 //	say ROLE TEXT          a turn at the end
 //	first CONDITIONS: STEP the step for the first item for which they hold
+//	on ITEM: STEP          the step for another item, see pickItem
 //	each CONDITIONS: STEP  the step for all of them
 //	NAME                   a named step
 //
-// A line that ends in " ?" may fail.
+// A line that ends in " ?" may fail. STEP || STEP takes the second one where the first fails.
 func (l language) parseStep(line string) (step, error) {
+	if first, second, isEither := strings.Cut(line, " || "); isEither {
+		a, errA := l.parseStep(first)
+		b, errB := l.parseStep(second)
+		return func(c *cursor) bool { return a(c) || b(c) }, cmp.Or(errA, errB)
+	}
 	if must, mayFail := strings.CutSuffix(line, " ?"); mayFail {
 		s, err := l.parseStep(must)
 		return func(c *cursor) bool { s(c); return true }, err
@@ -330,6 +406,10 @@ func (l language) parseStep(line string) (step, error) {
 			}
 			return done
 		}, err
+	case "on":
+		name, then, _ := strings.Cut(rest, ": ")
+		s, err := l.parseStep(then)
+		return func(c *cursor) bool { return c.isAt(c.pickItem(name), condition(s)) }, err
 	case "when":
 		holds, err := l.parseConditions(rest)
 		return step(holds), err

@@ -41,7 +41,7 @@ var sections = []struct {
 	{"simulator", (*book).askSimulator},
 	{"selftest", func(b *book) error { return b.countKills() }},
 	{"mutants", func(b *book) error { return b.goTest("./conform/mutate", "TestLedger$") }},
-	{"bench", func(b *book) error { return b.goTest("./conform/bench", "TestBench$") }},
+	{"bench", func(b *book) error { return b.goTest("./conform/mutate", "TestBench$") }},
 }
 
 func sectionNames() (names []string) {

@@ -118,7 +118,7 @@ func TestAccepted(t *testing.T) {
 				t.Errorf("%s: %d %s\nfor %s", p.id, w.Code, w.Body, body)
 			}
 		}
-		for _, r := range providers[name].accepted() {
+		for _, r := range Accepted(name) {
 			if !slices.ContainsFunc(tried, func(p passing) bool { return p.id == r.ID }) {
 				t.Errorf("%s is said to be accepted, and not tried", r.ID)
 			}

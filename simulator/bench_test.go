@@ -133,7 +133,7 @@ func (c *cost) add(f func()) {
 // a busy machine disturbs less.
 func BenchmarkServer(b *testing.B) {
 	simulated := New(Config{Scenario: shortTurn(b)})
-	for _, name := range Providers {
+	for _, name := range Providers() {
 		for kind, stream := range map[string]bool{"unary": false, "stream": true} {
 			b.Run(name+"/"+kind, func(b *testing.B) { compare(b, simulated, asks[name], stream) })
 		}
@@ -246,7 +246,7 @@ func inUse() int {
 // BenchmarkHandler is the simulator alone, without net/http.
 func BenchmarkHandler(b *testing.B) {
 	h := New(Config{Scenario: shortTurn(b)})
-	for _, name := range Providers {
+	for _, name := range Providers() {
 		for _, stream := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/stream=%t", name, stream), func(b *testing.B) {
 				r := asks[name]("http://x", 0, stream)

@@ -51,9 +51,9 @@ func askPacked(h http.Handler, path, coding string, body []byte) (int, string) {
 // all three providers and by the host that codex calls when it is logged in.
 func TestCompressedRequests(t *testing.T) {
 	bodies := map[string]string{
-		"/v1/messages":          `{"model":"claude-opus-4-5","max_tokens":4096,"messages":[{"role":"user","content":"Name one bird."}]}`,
-		"/v1/responses":         `{"model":"gpt-5.5","store":false,"input":"Name one bird."}`,
-		codexPath + "responses": `{"model":"gpt-5.5","store":false,"input":"Name one bird."}`,
+		"/v1/messages":                      `{"model":"claude-opus-4-5","max_tokens":4096,"messages":[{"role":"user","content":"Name one bird."}]}`,
+		"/v1/responses":                     `{"model":"gpt-5.5","store":false,"input":"Name one bird."}`,
+		"/backend-api/codex/" + "responses": `{"model":"gpt-5.5","store":false,"input":"Name one bird."}`,
 		"/v1beta/models/gemini-3.5-flash:generateContent": `{"contents":[{"role":"user","parts":[{"text":"Name one bird."}]}]}`,
 	}
 	for path, body := range bodies {

@@ -146,7 +146,7 @@ func ours(t *testing.T) []sample {
 		}
 	})
 	h := New(Config{Seed: "streams"})
-	for _, provider := range Providers {
+	for _, provider := range Providers() {
 		for _, model := range talkers[provider] {
 			all = append(all, talkWith(t, h, provider, model, true)...)
 			all = append(all, talkWith(t, h, provider, model, false)...)

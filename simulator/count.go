@@ -3,7 +3,6 @@ package simulator
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"net/http"
 
 	"github.com/meerkat-go/conformance/simulator/script"
@@ -11,38 +10,22 @@ import (
 
 // countTokens says how many tokens a request has.
 func (h *handler) countTokens(c *call) script.Plan {
-	c.asked = c.provider.parse(c.Request, c.body)
+	c.asked = c.Parse(c.Request, c.body)
 	if refusal := c.asked.Check(c.env); refusal != nil {
-		return rejectionPlan(c.provider, refusal)
+		return rejectionPlan(c.route, refusal)
 	}
 	return h.bodyPlan(c, c.asked.CountTokens())
 }
 
-// documentPlan plans a response that is not a reply of a model, with the headers of
-// one.
-func (h *handler) documentPlan(c *call, v any) script.Plan {
-	return h.bodyPlan(c, script.JSON(v))
-}
-
+// bodyPlan plans a response that is not a reply of a model, with the headers of one.
 func (h *handler) bodyPlan(c *call, body []byte) script.Plan {
-	if c.route.provider == "gemini" {
-		body = indented(body)
-	}
 	return script.Plan{Status: http.StatusOK, Header: h.replyHeader(c, script.FormUnary), Writes: [][]byte{body}}
 }
 
 // replyHeader is that of a reply; what is random in it depends on the request.
 func (h *handler) replyHeader(c *call, form script.Form) http.Header {
 	sum := sha256.Sum256(append([]byte(c.Method+c.URL.RequestURI()), c.body...))
-	header := c.provider.Header(script.Reply{Request: script.Request{Form: form}, Seed: hex.EncodeToString(sum[:8]), At: c.env.Now})
+	header := c.Provider.Header(script.Reply{Request: script.Request{Form: form}, Seed: hex.EncodeToString(sum[:8]), At: c.env.Now})
 	header.Set("Date", c.env.Now.UTC().Format(http.TimeFormat))
 	return header
-}
-
-func indented(body []byte) []byte {
-	out, err := json.MarshalIndent(json.RawMessage(body), "", "  ")
-	if err != nil {
-		return body // it was written by script.JSON
-	}
-	return out
 }

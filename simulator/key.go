@@ -9,13 +9,18 @@ import (
 	"sync"
 )
 
-// sentKeys are the credentials that a request carries.
-func sentKeys(r *http.Request) []string {
-	sent := []string{r.Header.Get("X-Api-Key"), r.Header.Get("X-Goog-Api-Key"), query(r).Get("key")}
-	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		sent = append(sent, bearer)
+// sentKeys are the credentials that a request carries, whichever wire they are of.
+func sentKeys(r *http.Request) (sent []string) {
+	for w := range simulated {
+		c := w.Credentials
+		if key, ok := strings.CutPrefix(r.Header.Get(c.Header), c.Prefix); ok && key != "" {
+			sent = append(sent, key)
+		}
+		if c.Parameter != "" && query(r).Get(c.Parameter) != "" {
+			sent = append(sent, query(r).Get(c.Parameter))
+		}
 	}
-	return slices.DeleteFunc(sent, func(key string) bool { return key == "" })
+	return sent
 }
 
 // query reads the URL's query only where there is one.
@@ -31,9 +36,14 @@ func query(r *http.Request) url.Values {
 // "test" in it, is not taken for a real one.
 func realKeyPrefix(r *http.Request) string {
 	for _, key := range sentKeys(r) {
-		i := slices.IndexFunc(realKeyPrefixes, func(begin string) bool { return strings.HasPrefix(key, begin) })
-		if i >= 0 && len(key) >= minRealKey && !madeUpWords().MatchString(key) {
-			return realKeyPrefixes[i]
+		if len(key) < minRealKey || madeUpWords().MatchString(key) {
+			continue
+		}
+		for w := range simulated {
+			begins := func(prefix string) bool { return strings.HasPrefix(key, prefix) }
+			if i := slices.IndexFunc(w.Credentials.RealKeys, begins); i >= 0 {
+				return w.Credentials.RealKeys[i]
+			}
 		}
 	}
 	return ""
@@ -46,12 +56,10 @@ var madeUpWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(^|[-_])(test|mock|fake|dummy|example|placeholder|made-up|your)([-_]|$)`)
 })
 
-// realKeyPrefixes are what keys and tokens of the three providers begin with.
-var realKeyPrefixes = []string{"sk-", "sess-", "AIza", "AQ.", "ya29."}
-
 // hasKey reports whether there is a key of the kind that the provider takes;
 // which one it is does not matter.
 func hasKey(c *call) bool {
-	return slices.ContainsFunc(c.provider.credentials, func(header string) bool { return c.Header.Get(header) != "" }) ||
-		c.route.provider == "gemini" && query(c.Request).Get("key") != ""
+	takes := c.Wire.Credentials
+	has := func(header string) bool { return c.Request.Header.Get(header) != "" }
+	return has(takes.Header) || slices.ContainsFunc(takes.Others, has) || takes.Parameter != "" && query(c.Request).Get(takes.Parameter) != ""
 }

@@ -10,7 +10,7 @@ import (
 
 // Note says that a request was accepted although the strictest level refuses it.
 type Note struct {
-	// Provider is "anthropic", "openai" or "gemini", Path what was asked.
+	// Provider is the name of the wire, Path what was asked.
 	Provider, Path string
 	// Rule is the id of the rule, Words are those of the refusal.
 	Rule, Words string
@@ -32,7 +32,7 @@ func (h *handler) strictNotes(c *call) []Note {
 	if h.Level != rule.Live {
 		return nil
 	}
-	env, asked := c.env, c.provider.parse(c.Request, c.body)
+	env, asked := c.env, c.Parse(c.Request, c.body)
 	env.Level, env.Off = rule.Strict, maps.Clone(c.env.Off)
 	var notes []Note
 	for len(notes) < maxNotes {
@@ -45,7 +45,7 @@ func (h *handler) strictNotes(c *call) []Note {
 		if len(words) > maxNoteText {
 			words = strings.ToValidUTF8(words[:maxNoteText], "") + "…"
 		}
-		notes = append(notes, Note{c.route.provider, c.path, refusal.Rule, words})
+		notes = append(notes, Note{c.Wire.Name, c.path, refusal.Rule, words})
 	}
 	if h.Note != nil {
 		for _, n := range notes {

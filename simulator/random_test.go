@@ -170,7 +170,7 @@ func (c *chat) next(unary []byte) bool {
 // agree; that tokens add up; and that the results are taken back.
 func TestGrammarRandom(t *testing.T) {
 	h := New(Config{Seed: "random"})
-	for _, provider := range Providers {
+	for _, provider := range Providers() {
 		t.Run(provider, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				c := draw(rt, provider)
@@ -290,7 +290,7 @@ func TestTokensGrow(t *testing.T) {
 	h := New(Config{})
 	const letters = 4000
 	long := strings.Repeat("word ", letters/5)
-	for _, provider := range Providers {
+	for _, provider := range Providers() {
 		cost := func(prompt, description, system string) (input, output int) {
 			c := &chat{provider: provider, model: talkers[provider][0]}
 			c.first(prompt+"Call look_up.", map[string]map[string]any{"look_up": {"type": "object", "description": description}}, true)
@@ -326,7 +326,7 @@ func TestTokensGrow(t *testing.T) {
 func TestCaches(t *testing.T) {
 	h := New(Config{})
 	long := strings.Repeat("A sentence that is long enough to be cached. ", 200)
-	for _, provider := range Providers {
+	for _, provider := range Providers() {
 		for _, marked := range []bool{true, false} {
 			c := &chat{provider: provider, model: talkers[provider][0]}
 			schemas := map[string]map[string]any{"look_up": {"type": "object"}}

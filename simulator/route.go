@@ -2,179 +2,138 @@ package simulator
 
 import (
 	"cmp"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/wires/openai"
+	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
-
-// operation is what a path asks for.
-type operation uint8
-
-const (
-	opUnknown  operation = iota
-	opGenerate           // a reply of the model
-	opCompact            // a conversation compacted by OpenAI
-	opCount              // how many tokens a request has
-	opModels             // what models there are
-	opModel              // one of them
-	opResponse           // a stored response of OpenAI; GET or DELETE
-	opCancel
-	opItems // the input of a stored response
-)
-
-// methods are the ones that an operation allows.
-var methods = map[operation][]string{
-	opGenerate: {http.MethodPost}, opCompact: {http.MethodPost}, opCount: {http.MethodPost}, opCancel: {http.MethodPost},
-	opModels: {http.MethodGet}, opModel: {http.MethodGet}, opItems: {http.MethodGet},
-	opResponse: {http.MethodGet, http.MethodDelete},
-}
 
 // route is where a request goes.
 type route struct {
-	provider string
-	op       operation
-	id       string // of the model or the response
-	path     string // without the provider's prefix
+	*wires.Wire
+	*script.Simulation
+	op   script.Operation // "" where the provider serves nothing
+	id   string           // of the model or the stored reply
+	path string           // without the provider's prefix
 }
 
-func (r route) allowsMethod(method string) bool { return slices.Contains(methods[r.op], method) }
+// simulated yields the wires that have a simulation, in their order.
+func simulated(yield func(*wires.Wire) bool) {
+	all := script.Simulations()
+	for _, w := range wires.All() {
+		if all[w.Name] != nil && !yield(w) {
+			return
+		}
+	}
+}
+
+// Providers returns the names of the wires that are simulated, in the order in which they are listed.
+func Providers() (names []string) {
+	for w := range simulated {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
+// Rules states the rules of a provider in the order in which they are checked;
+// nil for another.
+func Rules(name string) []rule.Info {
+	if b := rule.Books()[name]; b != nil {
+		return b.Rules
+	}
+	return nil
+}
+
+// Accepted states what a provider accepts although it looks like a fault; nil
+// for another.
+func Accepted(name string) []rule.Info {
+	if s := script.Simulations()[name]; s != nil {
+		return s.Accepted
+	}
+	return nil
+}
 
 // routeOf returns what a request is for. A path may begin with /PROVIDER.
-// Without it the host decides, then a path that only one provider has, then the
+// Without it the host decides, then a path that only one wire has, then the
 // credential.
 func routeOf(r *http.Request) route {
-	provider, path := cutProvider(r.URL.Path)
-	provider = cmp.Or(provider, byHost(r.Host), byPath(path))
-	if provider == "" {
-		provider = cmp.Or(byCredential(r), "openai")
-	}
-	op, id := operations[provider](path)
-	return route{provider, op, id, path}
+	w, path := cutProvider(r.URL.Path)
+	w = cmp.Or(w, byHost(r.Host), byPath(path), byCredential(r))
+	to := route{Wire: w, Simulation: script.Simulations()[w.Name], path: path}
+	to.op, to.id = to.Find(path)
+	return to
 }
 
-// codexPath begins the paths of OpenAI's API at chatgpt.com, which codex calls when it is
-// logged in to ChatGPT.
-const codexPath = "/backend-api/codex/"
-
-// cutProvider cuts the provider's name off a path.
-func cutProvider(path string) (provider, rest string) {
-	if rest, ok := strings.CutPrefix(path, codexPath); ok {
-		return "openai", "/v1/" + rest
-	}
-	first, _, more := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	if _, ok := operations[first]; ok && more {
-		return first, path[1+len(first):]
-	}
-	return "", path
-}
-
-func byHost(host string) string {
-	switch host, _, _ = strings.Cut(host, ":"); host {
-	case "api.anthropic.com":
-		return "anthropic"
-	case "api.openai.com":
-		return "openai"
-	case "generativelanguage.googleapis.com":
-		return "gemini"
-	}
-	return ""
-}
-
-func byPath(path string) string {
-	switch {
-	case strings.HasPrefix(path, "/v1/messages"):
-		return "anthropic"
-	case strings.HasPrefix(path, "/v1/responses") || strings.HasPrefix(path, "/v1/chat/"):
-		return "openai"
-	case strings.HasPrefix(path, "/v1beta") || strings.Contains(path, ":"):
-		return "gemini"
-	}
-	return ""
-}
-
-func byCredential(r *http.Request) string {
-	switch {
-	case r.Header.Get("Anthropic-Version") != "" || r.Header.Get("X-Api-Key") != "":
-		return "anthropic"
-	case r.Header.Get("X-Goog-Api-Key") != "" || query(r).Get("key") != "":
-		return "gemini"
-	}
-	return ""
-}
-
-// operations read the paths of reference §1.1 to §1.3.
-var operations = map[string]func(path string) (operation, string){
-	"anthropic": anthropicOperation, "openai": openaiOperation, "gemini": geminiOperation,
-}
-
-func anthropicOperation(path string) (operation, string) {
-	switch path {
-	case "/v1/messages":
-		return opGenerate, ""
-	case "/v1/messages/count_tokens":
-		return opCount, ""
-	}
-	return modelOperation(path, "/v1/models")
-}
-
-func openaiOperation(path string) (operation, string) {
-	switch path {
-	case "/v1/responses":
-		return opGenerate, ""
-	case openai.CompactPath:
-		return opCompact, ""
-	case "/v1/responses/input_tokens":
-		return opCount, ""
-	}
-	if rest, ok := strings.CutPrefix(path, "/v1/responses/"); ok {
-		id, what, more := strings.Cut(rest, "/")
-		switch {
-		case id == "":
-			return opUnknown, ""
-		case !more:
-			return opResponse, id
-		case what == "cancel":
-			return opCancel, id
-		case what == "input_items":
-			return opItems, id
+// cutProvider cuts the wire's name off a path, or a beginning that only one wire has.
+func cutProvider(path string) (w *wires.Wire, rest string) {
+	for w := range simulated {
+		for _, other := range script.Simulations()[w.Name].OtherPaths {
+			if rest, ok := strings.CutPrefix(path, other[0]); ok {
+				return w, other[1] + rest
+			}
 		}
-		return opUnknown, ""
+		if rest, ok := strings.CutPrefix(path, "/"+w.Name+"/"); ok {
+			return w, "/" + rest
+		}
 	}
-	return modelOperation(path, "/v1/models")
+	return nil, path
 }
 
-// geminiOperation reads the paths of the Developer API and those of Vertex, which
-// say before the model whose it is.
-func geminiOperation(path string) (operation, string) {
-	version, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	if !strings.HasPrefix(version, "v1") {
-		return opUnknown, ""
+func firstWire(matches func(*wires.Wire) bool) *wires.Wire {
+	for w := range simulated {
+		if matches(w) {
+			return w
+		}
 	}
-	if _, model, ok := strings.Cut(rest, "publishers/google/"); ok {
-		rest = model
+	return nil
+}
+
+func byHost(host string) *wires.Wire {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
 	}
-	model, method, called := strings.Cut(rest, ":")
-	model, named := strings.CutPrefix(model, "models/")
+	return firstWire(func(w *wires.Wire) bool { return w.Host == host })
+}
+
+func byPath(path string) *wires.Wire {
+	return firstWire(func(w *wires.Wire) bool { return w.Paths.MatchString(path) })
+}
+
+// byCredential returns the wire whose own header or key a request carries, else the first whose keys are
+// ordinary bearer tokens, which a request to any server may carry.
+func byCredential(r *http.Request) *wires.Wire {
+	own := firstWire(func(w *wires.Wire) bool {
+		c := w.Credentials
+		return w.Header != "" && r.Header.Get(w.Header) != "" || c.Prefix == "" && r.Header.Get(c.Header) != "" ||
+			c.Parameter != "" && query(r).Get(c.Parameter) != ""
+	})
+	ordinary := func(w *wires.Wire) bool { return w.Credentials.Prefix != "" }
+	return cmp.Or(own, firstWire(ordinary), firstWire(func(*wires.Wire) bool { return true }))
+}
+
+// refuseRoute refuses a request for something that does not exist; nil when it
+// does.
+func refuseRoute(r *http.Request, to route) *rule.Refusal {
+	kind := ""
 	switch {
-	case !called:
-		return modelOperation("/"+rest, "/models")
-	case !named || model == "" || strings.Contains(model, "/"):
-	case method == "generateContent" || method == "streamGenerateContent":
-		return opGenerate, model
-	case method == "countTokens":
-		return opCount, model
+	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
+		kind = "upgrade"
+	case to.op == "":
+		kind = "not_found"
+	case !slices.Contains(to.op.Methods(), r.Method):
+		kind = "not_allowed"
+	default:
+		return nil
 	}
-	return opUnknown, ""
+	return to.RefusalOf(kind, "method", r.Method, "path", to.path)
 }
 
-func modelOperation(path, list string) (operation, string) {
-	if path == list {
-		return opModels, ""
-	}
-	if id, ok := strings.CutPrefix(path, list+"/"); ok && id != "" {
-		return opModel, id
-	}
-	return opUnknown, ""
+// rejectionPlan plans a refusal in the provider's envelope and headers.
+func rejectionPlan(to route, r *rule.Refusal) script.Plan {
+	status, header, body := to.Reject(r)
+	return script.Plan{Status: status, Header: header, Writes: [][]byte{body}}
 }

@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/meerkat-go/conformance/simulator/script"
 )
 
 func TestFind(t *testing.T) {
@@ -14,42 +16,42 @@ func TestFind(t *testing.T) {
 		url      string
 		header   string
 		provider string
-		op       operation
+		op       script.Operation
 		id, path string
 	}{
-		{"/v1/messages", "", "anthropic", opGenerate, "", "/v1/messages"},
-		{"/anthropic/v1/messages", "", "anthropic", opGenerate, "", "/v1/messages"},
-		{"/v1/messages/count_tokens", "", "anthropic", opCount, "", "/v1/messages/count_tokens"},
-		{"/v1/models", "x-api-key", "anthropic", opModels, "", "/v1/models"},
-		{"/v1/models", "Authorization", "openai", opModels, "", "/v1/models"},
-		{"/v1/models", "x-goog-api-key", "gemini", opModels, "", "/v1/models"},
-		{"/anthropic/v1/models/claude-opus-4-6", "Authorization", "anthropic", opModel, "claude-opus-4-6", "/v1/models/claude-opus-4-6"},
-		{"http://api.anthropic.com/v1/models", "Authorization", "anthropic", opModels, "", "/v1/models"},
-		{"http://generativelanguage.googleapis.com:443/v1/models", "", "gemini", opModels, "", "/v1/models"},
-		{"/v1/responses", "", "openai", opGenerate, "", "/v1/responses"},
-		{"/v1/responses/input_tokens", "", "openai", opCount, "", "/v1/responses/input_tokens"},
-		{"/v1/responses/resp_1", "", "openai", opResponse, "resp_1", "/v1/responses/resp_1"},
-		{"/v1/responses/resp_1/cancel", "", "openai", opCancel, "resp_1", "/v1/responses/resp_1/cancel"},
-		{"/openai/v1/responses/resp_1/input_items", "", "openai", opItems, "resp_1", "/v1/responses/resp_1/input_items"},
-		{"/v1/responses/resp_1/what", "", "openai", opUnknown, "", "/v1/responses/resp_1/what"},
-		{"/v1/responses/", "", "openai", opUnknown, "", "/v1/responses/"},
-		{"http://chatgpt.com/backend-api/codex/responses", "Authorization", "openai", opGenerate, "", "/v1/responses"},
-		{"/v1beta/models/m:generateContent", "", "gemini", opGenerate, "m", "/v1beta/models/m:generateContent"},
-		{"/v1/models/m:streamGenerateContent", "", "gemini", opGenerate, "m", "/v1/models/m:streamGenerateContent"},
-		{"/gemini/v1beta/models/m:countTokens", "", "gemini", opCount, "m", "/v1beta/models/m:countTokens"},
-		{"/v1beta/models", "", "gemini", opModels, "", "/v1beta/models"},
-		{"/v1beta/models/m", "", "gemini", opModel, "m", "/v1beta/models/m"},
-		{"/v1beta/models/m:embedContent", "", "gemini", opUnknown, "", "/v1beta/models/m:embedContent"},
-		{"/v1beta1/projects/p/locations/l/publishers/google/models/m:generateContent", "", "gemini", opGenerate, "m", "/v1beta1/projects/p/locations/l/publishers/google/models/m:generateContent"},
-		{"/", "", "openai", opUnknown, "", "/"},
-		{"/favicon.ico", "x-api-key", "anthropic", opUnknown, "", "/favicon.ico"},
+		{"/v1/messages", "", "anthropic", script.Generate, "", "/v1/messages"},
+		{"/anthropic/v1/messages", "", "anthropic", script.Generate, "", "/v1/messages"},
+		{"/v1/messages/count_tokens", "", "anthropic", script.Count, "", "/v1/messages/count_tokens"},
+		{"/v1/models", "x-api-key", "anthropic", script.Models, "", "/v1/models"},
+		{"/v1/models", "Authorization", "openai", script.Models, "", "/v1/models"},
+		{"/v1/models", "x-goog-api-key", "gemini", script.Models, "", "/v1/models"},
+		{"/anthropic/v1/models/claude-opus-4-6", "Authorization", "anthropic", script.Model, "claude-opus-4-6", "/v1/models/claude-opus-4-6"},
+		{"http://api.anthropic.com/v1/models", "Authorization", "anthropic", script.Models, "", "/v1/models"},
+		{"http://generativelanguage.googleapis.com:443/v1/models", "", "gemini", script.Models, "", "/v1/models"},
+		{"/v1/responses", "", "openai", script.Generate, "", "/v1/responses"},
+		{"/v1/responses/input_tokens", "", "openai", script.Count, "", "/v1/responses/input_tokens"},
+		{"/v1/responses/resp_1", "", "openai", script.Stored, "resp_1", "/v1/responses/resp_1"},
+		{"/v1/responses/resp_1/cancel", "", "openai", script.Cancel, "resp_1", "/v1/responses/resp_1/cancel"},
+		{"/openai/v1/responses/resp_1/input_items", "", "openai", script.Inputs, "resp_1", "/v1/responses/resp_1/input_items"},
+		{"/v1/responses/resp_1/what", "", "openai", "", "", "/v1/responses/resp_1/what"},
+		{"/v1/responses/", "", "openai", "", "", "/v1/responses/"},
+		{"http://chatgpt.com/backend-api/codex/responses", "Authorization", "openai", script.Generate, "", "/v1/responses"},
+		{"/v1beta/models/m:generateContent", "", "gemini", script.Generate, "m", "/v1beta/models/m:generateContent"},
+		{"/v1/models/m:streamGenerateContent", "", "gemini", script.Generate, "m", "/v1/models/m:streamGenerateContent"},
+		{"/gemini/v1beta/models/m:countTokens", "", "gemini", script.Count, "m", "/v1beta/models/m:countTokens"},
+		{"/v1beta/models", "", "gemini", script.Models, "", "/v1beta/models"},
+		{"/v1beta/models/m", "", "gemini", script.Model, "m", "/v1beta/models/m"},
+		{"/v1beta/models/m:embedContent", "", "gemini", "", "", "/v1beta/models/m:embedContent"},
+		{"/v1beta1/projects/p/locations/l/publishers/google/models/m:generateContent", "", "gemini", script.Generate, "m", "/v1beta1/projects/p/locations/l/publishers/google/models/m:generateContent"},
+		{"/", "", "openai", "", "", "/"},
+		{"/favicon.ico", "x-api-key", "anthropic", "", "", "/favicon.ico"},
 	} {
 		r := httptest.NewRequest(http.MethodPost, c.url, nil)
 		if c.header != "" {
 			r.Header.Set(c.header, "k")
 		}
-		if want, got := (route{c.provider, c.op, c.id, c.path}), routeOf(r); got != want {
-			t.Errorf("%s: %+v, want %+v", c.url, got, want)
+		if got := routeOf(r); got.Name != c.provider || got.op != c.op || got.id != c.id || got.path != c.path {
+			t.Errorf("%s: %s %s %s %s, want %+v", c.url, got.Name, got.op, got.id, got.path, c)
 		}
 	}
 }

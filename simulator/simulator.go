@@ -28,6 +28,8 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/websocket"
@@ -122,46 +124,42 @@ type handler struct {
 type call struct {
 	*http.Request
 	route
-	provider provider
 	body     []byte
 	env      rule.Env
-	asked    request // of a model; nil before it is read
-	socket   *socket // that the request came by; nil for plain HTTP
-	isWarmUp bool    // it asks for no output
+	asked    script.Parsed // of a model; nil before it is read
+	socket   *socket       // that the request came by; nil for plain HTTP
+	isWarmUp bool          // it asks for no output
 }
 
 // ServeHTTP answers one request, whatever it holds, in the shape of the provider
 // that it is for.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	to := routeOf(r)
-	p := providers[to.provider]
-	if !h.servesProvider(to.provider) {
-		to.op = opUnknown
+	if !h.servesProvider(to.Name) {
+		to.op = ""
 	}
-	if to.op == opGenerate && to.provider == "openai" && websocket.IsUpgrade(r) {
-		h.serveWebSocket(w, r, p)
+	if to.op == script.Generate && to.OpenMessage != nil && websocket.IsUpgrade(r) {
+		h.serveWebSocket(w, r, to)
 		return
 	}
-	if refusal := routeRefusal(r, to); refusal != nil {
+	if refusal := refuseRoute(r, to); refusal != nil {
 		if refusal.Status == http.StatusMethodNotAllowed {
-			w.Header().Set("Allow", to.allowHeader())
+			w.Header().Set("Allow", strings.Join(to.op.Methods(), ", "))
 		}
-		h.writePlan(w, r, rejectionPlan(p, refusal))
+		h.writePlan(w, r, rejectionPlan(to, refusal))
 		return
 	}
 	body, err := h.bodyOf(w, r)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		refusal := routeErrors[to.provider].tooLarge
-		h.writePlan(w, r, rejectionPlan(p, &refusal))
+		h.writePlan(w, r, rejectionPlan(to, to.RefusalOf("too_large", "limit", strconv.Itoa(maxRequest))))
 	case errors.Is(err, errUnknownCoding):
-		refusal := routeErrors[to.provider].coding
-		h.writePlan(w, r, rejectionPlan(p, &refusal))
+		h.writePlan(w, r, rejectionPlan(to, to.RefusalOf("coding")))
 	case err != nil:
 		panic(http.ErrAbortHandler) // the client is gone
 	default:
-		h.writePlan(w, r, h.planAnswer(&call{Request: withPath(r, to.path), route: to, provider: p, body: body, env: h.ruleEnv(), socket: socketOf(r)}))
+		h.writePlan(w, r, h.planAnswer(&call{Request: withPath(r, to.path), route: to, body: body, env: h.ruleEnv(to.Name), socket: socketOf(r)}))
 	}
 }
 
@@ -187,12 +185,12 @@ func (h *handler) bodyOf(w http.ResponseWriter, r *http.Request) ([]byte, error)
 
 // refusalPlan plans a refusal with the headers of a reply.
 func (h *handler) refusalPlan(c *call, r *script.Refusal) script.Plan {
-	plan := script.Refused(c.provider, r)
+	plan := c.Refused(r)
 	header := h.replyHeader(c, script.FormUnary)
 	maps.Copy(header, plan.Header)
 	plan.Header = header
 	if id := header.Get("Request-Id"); id != "" { // Anthropic says it in the body, too
-		plan.Writes[0] = withMembers(parseOwn(plan.Writes[0]), "request_id", `"`+id+`"`)
+		plan.Writes[0] = script.WithMembers(script.ParseOwn(plan.Writes[0]), "request_id", `"`+id+`"`)
 	}
 	return plan
 }
@@ -212,8 +210,21 @@ func withPath(r *http.Request, path string) *http.Request {
 	return &seen
 }
 
-func (h *handler) ruleEnv() rule.Env {
-	return rule.Env{Key: h.key, Now: h.Now(), Level: h.Level, SkipsLow: h.isLenient(), Off: h.off, ForeignTokens: h.ForeignTokens}
+func (h *handler) ruleEnv(provider string) rule.Env {
+	env := rule.Env{Key: h.key, Now: h.Now(), Level: h.Level, SkipsLow: h.isLenient(), Off: h.off, ForeignTokens: h.ForeignTokens}
+	if h.Scenario != nil {
+		env.Paused = func(said string) bool { return h.paused(provider, said) }
+	}
+	return env
+}
+
+// paused reports whether the scenario paused a reply with these words.
+func (h *handler) paused(provider, said string) bool {
+	return slices.ContainsFunc(h.Scenario.Turns, func(t specs.Turn) bool {
+		return t.Stop == specs.StopPause && slices.ContainsFunc(t.Emit, func(b specs.Block) bool {
+			return b.Kind == specs.KindText && b.For(provider) && specs.Fresh(b.Text, h.Seed) == said
+		})
+	})
 }
 
 // isLenient reports whether the scenario is for a client of which nothing is known.
@@ -225,23 +236,26 @@ func (h *handler) planAnswer(c *call) script.Plan {
 	case realKeyPrefix(c.Request) != "":
 		return h.refusalPlan(c, &script.Refusal{Kind: script.RefuseAuth, Message: fmt.Sprintf("the simulator refuses a key that looks real:"+
 			" it begins with %q and has %d bytes or more; set a made-up one, such as test-key", realKeyPrefix(c.Request), minRealKey)})
-	case c.op == opGenerate:
+	case c.op == script.Generate:
 		if c.socket != nil {
 			return h.planMessage(c)
 		}
 		return h.planGenerate(c)
-	case c.op == opCompact:
+	case c.op == script.Compact:
 		return h.planWindow(c)
-	case c.op == opCount:
+	case c.op == script.Count:
 		return h.countTokens(c)
 	case !hasKey(c):
-		return h.refusalPlan(c, &script.Refusal{Kind: script.RefuseAuth, Message: c.provider.keyless})
+		return h.refusalPlan(c, &script.Refusal{Kind: script.RefuseAuth, Message: c.Wire.Credentials.Missing})
 	}
 	switch c.op {
-	case opModels:
-		return h.listModels(c)
-	case opModel:
-		return h.showModel(c)
+	case script.Models:
+		return h.bodyPlan(c, c.ListModels(query(c.Request)))
+	case script.Model:
+		if info, ok := c.ShowModel(c.id); ok {
+			return h.bodyPlan(c, info)
+		}
+		return rejectionPlan(c.route, c.RefusalOf("no_model", "id", c.id))
 	default:
 		return h.answerStored(c)
 	}
@@ -249,10 +263,9 @@ func (h *handler) planAnswer(c *call) script.Plan {
 
 // planGenerate is a model call: checked, then answered by the script.
 func (h *handler) planGenerate(c *call) script.Plan {
-	c.asked = c.provider.parse(c.Request, c.body)
-	h.admitPaused(c)
+	c.asked = c.Parse(c.Request, c.body)
 	if refusal := c.asked.Check(c.env); refusal != nil {
-		return rejectionPlan(c.provider, refusal)
+		return rejectionPlan(c.route, refusal)
 	}
 	return withNotes(h.planAccepted(c), h.strictNotes(c))
 }
@@ -260,7 +273,7 @@ func (h *handler) planGenerate(c *call) script.Plan {
 // planAccepted answers a model call that has passed the rules.
 func (h *handler) planAccepted(c *call) script.Plan {
 	if refusal := h.expandPrevious(c); refusal != nil {
-		return rejectionPlan(c.provider, refusal)
+		return rejectionPlan(c.route, refusal)
 	}
 	req, refusal := c.asked.Turn()
 	if refusal != nil {
@@ -270,7 +283,7 @@ func (h *handler) planAccepted(c *call) script.Plan {
 	if refusal != nil {
 		return h.refusalPlan(c, refusal)
 	}
-	return h.storeReply(c, reply, script.PlanReply(c.provider.Provider, reply))
+	return h.storeReply(c, reply, c.PlanReply(reply))
 }
 
 // composeReply returns what the model says. Side traffic gets a short answer. In
@@ -281,9 +294,9 @@ func (h *handler) composeReply(req script.Request, c *call) (script.Reply, *scri
 		return script.Generated(req, nil, specs.StopEnd, env.Key, env.Now), nil
 	}
 	if h.Scenario != nil && (len(req.Tools) > 0 || h.Scenario.IsLenient) {
-		return h.scriptedReply(req, env)
+		return h.scriptedReply(req, c)
 	}
-	asked := intentOf(req)
+	asked := c.Intent(req.Document)
 	if text, limited, ok := script.SideTraffic(asked); ok {
 		stop := specs.StopEnd
 		if limited {
@@ -292,15 +305,15 @@ func (h *handler) composeReply(req script.Request, c *call) (script.Reply, *scri
 		return script.Generated(req, []specs.Block{{Kind: specs.KindText, Text: text}}, stop, env.Key, env.Now), nil
 	}
 	if h.Scenario != nil {
-		return h.scriptedReply(req, env)
+		return h.scriptedReply(req, c)
 	}
 	said, stop := script.AutoReply(asked)
 	return script.Generated(req, said, stop, env.Key, env.Now), nil
 }
 
-func (h *handler) scriptedReply(req script.Request, env rule.Env) (script.Reply, *script.Refusal) {
-	s := script.Script{Scenario: h.Scenario, Seed: h.Seed, Key: env.Key, Now: h.Now, AnyModel: h.AnyModel, Attempts: &h.attempts,
-		Intent: intentOf, OwnTools: h.OwnTools, Mismatch: h.Mismatch}
+func (h *handler) scriptedReply(req script.Request, c *call) (script.Reply, *script.Refusal) {
+	s := script.Script{Scenario: h.Scenario, Seed: h.Seed, Key: c.env.Key, Now: h.Now, AnyModel: h.AnyModel, Attempts: &h.attempts,
+		Intent: func(req script.Request) script.Intent { return c.Intent(req.Document) }, OwnTools: h.OwnTools, Mismatch: h.Mismatch}
 	reply, refusal := s.Reply(req)
 	if refusal != nil && refusal.Mismatch != nil && h.Mismatch != nil {
 		h.Mismatch(refusal.Mismatch)

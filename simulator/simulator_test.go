@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"github.com/meerkat-go/conformance/simulator/script"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -327,7 +328,7 @@ func TestMadeUpKeys(t *testing.T) {
 func TestOthersAreRefusedForSources(t *testing.T) {
 	for _, lenient := range []bool{false, true} {
 		h := New(Config{Scenario: &specs.Scenario{IsLenient: lenient}}).(*handler)
-		if got := h.ruleEnv().SkipsLow; got != lenient {
+		if got := h.ruleEnv("").SkipsLow; got != lenient {
 			t.Errorf("a lenient scenario %t: skips rules of low confidence %t", lenient, got)
 		}
 	}
@@ -383,7 +384,7 @@ func TestRead(t *testing.T) {
 		{"gemini", "/v1beta/models/m:generateContent", `{"contents":[{"parts":[{"text":""}]},{"role":"model","parts":[{"text":"x"}]},{"role":"user","parts":[{"functionResponse":{}}]},{"role":"user","parts":[{"text":"b"}]}]}`, 1, 2},
 	} {
 		r := post("http://sim"+c.url, c.body, "x-api-key", "k", "anthropic-version", "v", "Authorization", "Bearer k", "x-goog-api-key", "k")
-		got, refusal := providers[c.provider].Read(r, []byte(c.body))
+		got, refusal := script.Simulations()[c.provider].Parse(r, []byte(c.body)).Turn()
 		if refusal != nil || got.Turns != c.turns || got.Prompts != c.prompts {
 			t.Errorf("%s: %d turns, %d prompts, %v; want %d, %d", c.body, got.Turns, got.Prompts, refusal, c.turns, c.prompts)
 		}
@@ -407,7 +408,7 @@ func TestScenarioModels(t *testing.T) {
 	}
 	for _, s := range all {
 		for _, target := range s.Targets {
-			if _, ok := providers[target.Provider].info(target.Model); !ok && len(s.Turns) > 0 {
+			if _, ok := script.Simulations()[target.Provider].ShowModel(target.Model); !ok && len(s.Turns) > 0 {
 				t.Errorf("%s: %s is not served", s.Name, target.Model)
 			}
 		}

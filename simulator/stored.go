@@ -1,14 +1,12 @@
 package simulator
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
-	"github.com/meerkat-go/conformance/wires/openai"
 	"github.com/meerkat-go/conformance/wires/rule"
 )
 
@@ -18,37 +16,28 @@ const (
 	maxStoredBytes = 16 << 20 // a request that was read takes several times its bytes
 )
 
-// table holds the responses that OpenAI's clients ask for again, the oldest
+// table holds the responses that clients ask for again, the oldest
 // leaving first. A response is a function of its request, so that is all it
 // keeps. Safe for concurrent use.
 type table struct {
 	mu    sync.Mutex
-	byID  map[string]*entry
+	byID  map[string]*script.Kept
 	order []string
 	bytes int
 }
 
-// entry is a stored response.
-type entry struct {
-	reply script.Reply
-	// background says that it is made in the background; asked counts the
-	// times it was looked at, cancelled that it will never be finished.
-	background, cancelled bool
-	asked                 int
-}
+func newTable() *table { return &table{byID: map[string]*script.Kept{}} }
 
-func newTable() *table { return &table{byID: map[string]*entry{}} }
-
-func (t *table) put(id string, e *entry) {
+func (t *table) put(id string, e *script.Kept) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if old, ok := t.byID[id]; ok {
-		t.bytes -= len(old.reply.Request.Body)
+		t.bytes -= len(old.Reply.Request.Body)
 	} else {
 		t.order = append(t.order, id)
 	}
 	t.byID[id] = e
-	t.bytes += len(e.reply.Request.Body)
+	t.bytes += len(e.Reply.Request.Body)
 	for len(t.order) > maxStored || t.bytes > maxStoredBytes && len(t.order) > 1 {
 		t.removeEntry(t.order[0])
 	}
@@ -57,7 +46,7 @@ func (t *table) put(id string, e *entry) {
 // removeEntry removes id, which is there; the caller holds the lock.
 func (t *table) removeEntry(id string) {
 	e := t.byID[id]
-	t.bytes -= len(e.reply.Request.Body)
+	t.bytes -= len(e.Reply.Request.Body)
 	delete(t.byID, id)
 	for i, other := range t.order {
 		if other == id {
@@ -67,73 +56,96 @@ func (t *table) removeEntry(id string) {
 	}
 }
 
-func (t *table) deleteResponse(id, account string) bool {
-	return t.get(id, account, func(*entry) { t.removeEntry(id) })
-}
-
 // get calls f with the entry, under the table's lock. An entry of another
 // account is not found.
-func (t *table) get(id, account string, f func(*entry)) bool {
+func (t *table) get(id, account string, f func(*script.Kept)) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e, ok := t.byID[id]
-	if ok = ok && e.reply.Request.Account == account; ok {
+	if ok = ok && e.Reply.Request.Account == account; ok {
 		f(e)
 	}
 	return ok
 }
 
-// notStored is the error for an id that is not, or no longer, stored.
-func notStored(id string) *rule.Refusal {
-	return &rule.Refusal{Status: http.StatusNotFound, Type: "invalid_request_error",
-		Message: fmt.Sprintf("Response with id '%s' not found.", id)}
-}
-
 // accountOf returns the account of the key that the request carries.
 func (c *call) accountOf() string {
-	return seal.Account(strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer "))
+	takes := c.Wire.Credentials
+	return seal.Account(strings.TrimPrefix(c.Request.Header.Get(takes.Header), takes.Prefix))
 }
 
-// expandPrevious puts the conversation that previous_response_id names before the
-// request's input and checks the whole of it (rule O-25).
+// answerStored answers for a stored response.
+func (h *handler) answerStored(c *call) script.Plan {
+	var form script.Form
+	var writes [][]byte
+	var refusal *rule.Refusal
+	isStored := h.stored.get(c.id, c.accountOf(), func(kept *script.Kept) {
+		form, writes, refusal = c.Storage.Answer(c.op, c.id, c.Request, kept)
+		if c.Method == http.MethodDelete {
+			h.stored.removeEntry(c.id)
+		}
+	})
+	if !isStored {
+		form, writes, refusal = c.Storage.Answer(c.op, c.id, c.Request, nil)
+	}
+	if refusal != nil {
+		return rejectionPlan(c.route, refusal)
+	}
+	return script.Plan{Status: http.StatusOK, Header: h.replyHeader(c, form), Writes: writes}
+}
+
+// expandPrevious puts the conversation that the request goes on with before it and checks the whole of it.
 func (h *handler) expandPrevious(c *call) *rule.Refusal {
-	if c.route.provider != "openai" {
+	if c.Storage == nil {
 		return nil
 	}
-	previous, input := c.asked.Document().Get("previous_response_id").Text(), c.asked.Document().Get("input")
+	previous := c.Storage.Previous(c.asked.Document())
 	if previous == "" {
 		return nil
 	}
 	before, found := c.socket.recallReply(previous)
-	if !found && !h.stored.get(previous, c.accountOf(), func(e *entry) { before = e.reply }) {
+	if !found && !h.stored.get(previous, c.accountOf(), func(kept *script.Kept) { before = kept.Reply }) {
 		if h.ForeignTokens {
 			return nil // it was issued elsewhere, so what it said is not known
 		}
-		return &rule.Refusal{Rule: "O-25", Status: http.StatusBadRequest, Type: "invalid_request_error",
-			Code: "previous_response_not_found", Param: "previous_response_id",
-			Message: fmt.Sprintf("Previous response with id '%s' not found.", previous)}
+		return c.Storage.Lost(previous)
 	}
-	c.body = withInput(c.asked.Document(), append(storedInput(c, before), inputItems(input)...))
-	c.asked = c.provider.parse(c.Request, c.body)
-	return c.provider.parse(c.Request, withMembers(c.asked.Document(), "previous_response_id", "null")).Check(c.env)
+	whole, alone := c.Storage.Continue(c.asked.Document(), before)
+	c.body = whole
+	c.asked = c.Parse(c.Request, c.body)
+	return c.Parse(c.Request, alone).Check(c.env)
 }
 
 // storeReply stores a response that the client may ask for again.
 func (h *handler) storeReply(c *call, reply script.Reply, plan script.Plan) script.Plan {
-	if c.route.provider != "openai" || plan.Status != http.StatusOK {
+	if c.Storage == nil || plan.Status != http.StatusOK || reply.Turn.Lost {
 		return plan
 	}
-	if reply.Turn.Lost {
+	id := c.Storage.ID(reply)
+	c.socket.rememberReply(id, reply)
+	keeps, inBackground := c.Storage.Keeps(reply)
+	if !keeps {
 		return plan
 	}
-	c.socket.rememberReply(openai.ResponseID(reply), reply)
-	id, background := openai.Kept(reply)
-	if id == "" {
-		return plan
-	}
-	h.stored.put(id, &entry{reply: reply, background: background})
-	if background && reply.Request.Form == script.FormUnary {
-		plan.Writes = [][]byte{unfinishedResponse(plan.Writes[0], "queued")}
+	h.stored.put(id, &script.Kept{Reply: reply, InBackground: inBackground})
+	if inBackground && reply.Request.Form == script.FormUnary {
+		plan.Writes = [][]byte{c.Storage.Queued(plan.Writes[0])}
 	}
 	return plan
+}
+
+// planWindow compacts a conversation that has passed the rules, whatever the scenario says.
+func (h *handler) planWindow(c *call) script.Plan {
+	c.asked = c.Parse(c.Request, c.body)
+	if refusal := c.asked.Check(c.env); refusal != nil {
+		return rejectionPlan(c.route, refusal)
+	}
+	if refusal := h.expandPrevious(c); refusal != nil {
+		return rejectionPlan(c.route, refusal)
+	}
+	req, refusal := c.asked.Turn()
+	if refusal != nil {
+		return h.refusalPlan(c, refusal)
+	}
+	return withNotes(h.bodyPlan(c, c.Compacted(script.Generated(req, nil, "", c.env.Key, c.env.Now))), h.strictNotes(c))
 }

@@ -175,13 +175,13 @@ func TestPrevious(t *testing.T) {
 // TestEviction holds that the table forgets the oldest, by number and by size.
 func TestEviction(t *testing.T) {
 	table := newTable()
-	of := func(size int) *entry {
-		return &entry{reply: script.Reply{Request: script.Request{Body: make([]byte, size)}}}
+	of := func(size int) *script.Kept {
+		return &script.Kept{Reply: script.Reply{Request: script.Request{Body: make([]byte, size)}}}
 	}
 	for i := range maxStored + 2 {
 		table.put(fmt.Sprint(i), of(1))
 	}
-	has := func(id string) bool { return table.get(id, "", func(*entry) {}) }
+	has := func(id string) bool { return table.get(id, "", func(*script.Kept) {}) }
 	if has("1") || !has("2") || len(table.byID) != maxStored || table.bytes != maxStored {
 		t.Errorf("%d entries of %d bytes; 1 is there: %t", len(table.byID), table.bytes, has("1"))
 	}

@@ -41,7 +41,7 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := bytes.NewBufferString(tableHead)
-	for _, name := range Providers {
+	for _, name := range Providers() {
 		rules, tests := Rules(name), mentioned(t, name)
 		fmt.Fprintf(out, "\n## %s\n\n%d rules.\n\n| rule | demand | source | confidence | level | test |\n|---|---|---|---|---|---|\n", name, len(rules))
 		for _, r := range rules {

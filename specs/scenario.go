@@ -46,8 +46,8 @@ type Scenario struct {
 	Limits Limits `yaml:"limits"`
 	// System is the system prompt of every step, possibly empty.
 	System string `yaml:"system" data:"is=text"`
-	// Targets are the models the scenario runs with, in the order anthropic,
-	// openai, gemini.
+	// Targets are the models the scenario runs with: those that the file names in the order of the
+	// registry, then those of wires that have a model for scenarios and can do what the turns ask for.
 	Targets []Target `yaml:"-"`
 	Steps   []Step   `yaml:"-"`
 	Turns   []Turn   `yaml:"-"`

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/internal/datafile"
 	"github.com/meerkat-go/conformance/wires"
 )
 
@@ -86,27 +85,47 @@ var (
 	contentRejections = []string{"image", "tool", "effort", "token"}
 )
 
-// checkFor checks that provider can do what the turn at a path asks for.
-func (t Turn) checkFor(f *datafile.File, at, provider string) {
+// checkFor checks that a wire can do what the turn asks for, and tells addUnless what it cannot do.
+func (t Turn) checkFor(w *wires.Wire, addUnless func(ok bool, format string, args ...any)) {
 	for _, after := range []*After{t.Cut, t.Stall, t.failAfter()} {
-		f.AddUnless(after == nil || (*after)[provider] > 0, at, "after names no event count for %s", provider)
+		addUnless(after == nil || (*after)[w.Name] > 0, "after names no event count for %s", w.Name)
 	}
 	emits := func(kinds ...BlockKind) bool {
-		return slices.ContainsFunc(t.Emit, func(b Block) bool { return b.For(provider) && (kinds == nil || slices.Contains(kinds, b.Kind)) })
+		return slices.ContainsFunc(t.Emit, func(b Block) bool { return b.For(w.Name) && (kinds == nil || slices.Contains(kinds, b.Kind)) })
 	}
-	f.AddUnless(len(t.Emit) == 0 || emits(), at, "emits nothing for %s", provider)
-	w := wires.Find(provider)
-	f.AddUnless(t.Stop == "" || slices.Contains(w.Scripts.Stops, string(t.Stop)), at,
-		"%s has no stop %s; known there: %s", provider, t.Stop, strings.Join(w.Scripts.Stops, ", "))
-	f.AddUnless(!w.Scripts.RefusesInText || t.Stop != StopRefusal || emits(KindText), at, "a refusal of %s is a text; the turn has none", provider)
-	f.AddUnless(t.Stop != StopBlocked || len(t.Emit) == 0, at, "a prompt that is blocked gets no reply; leave emit out")
-	f.AddUnless(!t.Lost || w.Scripts.LosesReplies, at, "lost is for providers whose requests name replies; a scenario with it cannot be for %s", provider)
+	addUnless(len(t.Emit) == 0 || emits(), "emits nothing for %s", w.Name)
+	addUnless(t.Stop == "" || slices.Contains(w.Scripts.Stops, string(t.Stop)),
+		"%s has no stop %s; known there: %s", w.Name, t.Stop, strings.Join(w.Scripts.Stops, ", "))
+	addUnless(!w.Scripts.RefusesInText || t.Stop != StopRefusal || emits(KindText), "a refusal of %s is a text; the turn has none", w.Name)
+	addUnless(t.Stop != StopBlocked || len(t.Emit) == 0, "a prompt that is blocked gets no reply; leave emit out")
+	addUnless(!t.Lost || w.Scripts.LosesReplies, "lost is for providers whose requests name replies; a scenario with it cannot be for %s", w.Name)
 	for _, g := range t.Grease {
 		isOwn := func(w *wires.Wire) bool { return slices.Contains(w.Scripts.Greases, string(g)) }
 		if i := slices.IndexFunc(wires.All(), isOwn); i >= 0 {
-			f.AddUnless(isOwn(w), at, "grease %s is for %s only; a scenario with it cannot be for %s", g, wires.All()[i].Name, provider)
+			addUnless(isOwn(w), "grease %s is for %s only; a scenario with it cannot be for %s", g, wires.All()[i].Name, w.Name)
 		}
 	}
+	isAboutToken := t.Refuse != nil && t.Refuse.Kind == "token"
+	addUnless(!isAboutToken || w.Body.Token != "", "%s has no tokens to refuse", w.Name)
+}
+
+// isOpenTo reports whether the scenario can be played on a wire that its file does not name. The wire has
+// a model for scenarios, the file names every wire that has none, and the provider can do what the
+// turns ask for. Tools that a provider runs itself are offered to providers that are named only.
+func (s *Scenario) isOpenTo(w *wires.Wire) bool {
+	isNamed := func(o *wires.Wire) bool { _, ok := s.Target(o.Name); return ok }
+	left := func(o *wires.Wire) bool { return o.Scripts.Model == "" && !isNamed(o) }
+	switches := func(step Step) bool { return step.Switch != nil }
+	if w.Scripts.Model == "" || isNamed(w) || s.Turns == nil || slices.ContainsFunc(wires.All(), left) || slices.ContainsFunc(s.Steps, switches) {
+		return false
+	}
+	isOpen := true
+	for _, t := range s.Turns {
+		t.checkFor(w, func(ok bool, _ string, _ ...any) { isOpen = isOpen && ok })
+		isHosted := func(b Block) bool { return b.Kind == KindSearch || b.Kind == KindCode }
+		isOpen = isOpen && !slices.ContainsFunc(t.Emit, isHosted)
+	}
+	return isOpen
 }
 
 func (t Turn) failAfter() *After {

@@ -204,6 +204,11 @@ func (e *scenarioEntry) asScenario(f *datafile.File) *Scenario {
 		}
 		s.Turns = append(s.Turns, turn)
 	}
+	for _, w := range wires.All() {
+		if s.isOpenTo(w) {
+			s.Targets = append(s.Targets, Target{Provider: w.Name, Model: w.Scripts.Model})
+		}
+	}
 	return s
 }
 
@@ -284,7 +289,7 @@ func (s *Scenario) checkTurns(f *datafile.File) {
 		}
 		calls[t.Agent] = len(slices.DeleteFunc(slices.Clone(t.Emit), func(b Block) bool { return b.Kind != KindCall }))
 		for _, target := range s.Targets {
-			t.checkFor(f, at, target.Provider)
+			t.checkFor(wires.Find(target.Provider), func(ok bool, format string, args ...any) { f.AddUnless(ok, at, format, args...) })
 		}
 	}
 }

@@ -22,11 +22,6 @@ type Wire struct {
 	Name string
 	// Title names the API for people: "Anthropic Messages". Vendor is who offers the API: "Anthropic".
 	Title, Vendor string
-	// Decoder is a wire.Decoder, which reads requests and replies for the referee. The recorder
-	// reads Facts only, so this package does not name the type.
-	Decoder any
-	// Client is a wire.Client, which writes requests for the driver that judges servers and gateways.
-	Client any
 	Facts
 }
 
@@ -144,6 +139,8 @@ type Credentials struct {
 	Parameter string
 	// Accounts are headers that name an account of this provider, or its key, and belong to no other.
 	Accounts []string
+	// RealKeys are what the provider's keys and tokens begin with.
+	RealKeys []string
 	// Missing is what the provider says to a request without a key; empty where it has no words of its own.
 	Missing string
 }
@@ -196,6 +193,9 @@ type Models struct {
 
 // Scripts say what a scenario can ask of a simulated provider.
 type Scripts struct {
+	// Model is the model with which scenarios are played that name no model of the wire; empty if
+	// only those are played that name one.
+	Model string
 	// Stops are the ends of replies, Greases the harmless novelties that only this wire has.
 	Stops, Greases []string
 	// RefusesInText says that a refusal is a text of the reply, LosesReplies that requests name replies

@@ -223,6 +223,8 @@ var (
 		"wires/anthropic": {"specs", "simulator/script", "simulator/seal"},
 		"wires/openai":    {"specs", "simulator/script", "simulator/seal"},
 		"wires/gemini":    {"specs", "simulator/script", "simulator/seal"},
+		"wires/toy":       {"specs", "simulator/script"},
+		"wires/all":       {"simulator/script"},
 	}
 )
 

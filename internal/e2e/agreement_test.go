@@ -87,7 +87,7 @@ func (a answers) agree(want string) bool {
 func TestOneAnswer(t *testing.T) {
 	found := map[string]*difference{}
 	total := 0
-	for _, provider := range simulator.Providers {
+	for _, provider := range simulator.Providers() {
 		for name, q := range agreementRows(t, provider) {
 			total++
 			if got := q.answers(t); !got.agree(q.want) {

@@ -58,7 +58,7 @@ func coverRules() ([]coveredRule, error) {
 		return nil, err
 	}
 	enforced, accepted := map[string]bool{}, map[string]bool{}
-	for _, provider := range simulator.Providers {
+	for _, provider := range simulator.Providers() {
 		for _, r := range simulator.Rules(provider) {
 			enforced[r.ID] = true
 		}

@@ -1,4 +1,4 @@
-package script
+package script_test
 
 import (
 	"bytes"
@@ -8,22 +8,28 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // plainProvider says each block's text as one event and gives refusals as they are.
-type plainProvider struct{ frames []string }
+type plainProvider struct {
+	script.Provider
+	frames []string
+}
 
-func (plainProvider) Name() string                                   { return "" }
-func (plainProvider) Serves(string) bool                             { return true }
-func (plainProvider) Read(*http.Request, []byte) (Request, *Refusal) { return Request{}, nil }
-func (plainProvider) Failure(Reply, int, string) [][]byte            { return nil }
-func (plainProvider) Header(Reply) http.Header                       { return http.Header{} }
-func (plainProvider) Refuse(*Refusal) (int, string, []byte)          { return 0, "", nil }
+// plainly is the simulation of a wire with plainProvider in the place of its provider.
+func plainly(provider string, frames ...string) *script.Simulation {
+	s := *script.Simulations()[provider]
+	s.Provider = plainProvider{frames: frames}
+	return &s
+}
+
+func (plainProvider) Header(script.Reply) http.Header { return http.Header{} }
 func (plainProvider) Reject(r *rule.Refusal) (int, http.Header, []byte) {
-	return r.Status, http.Header{}, JSON(Object{"type", r.Type, "code", r.Code, "text", r.Message, "details", json.RawMessage(append([]byte(nil), or(r.Details, "null")...))})
+	return r.Status, http.Header{}, script.JSON(script.Object{"type", r.Type, "code", r.Code, "param", r.Param, "text", r.Message, "details", json.RawMessage(append([]byte(nil), or(r.Details, "null")...))})
 }
 
 func or(b []byte, otherwise string) []byte {
@@ -33,7 +39,7 @@ func or(b []byte, otherwise string) []byte {
 	return b
 }
 
-func (v plainProvider) Frames(Reply) [][]byte {
+func (v plainProvider) Frames(script.Reply) [][]byte {
 	var out [][]byte
 	for _, f := range v.frames {
 		out = append(out, []byte(f))
@@ -60,16 +66,16 @@ func TestRejections(t *testing.T) {
 		{"gemini", "rate_limit", "seconds", 429, "", "", `Please retry in 1s.`},
 		{"gemini", "overloaded", "", 503, "", "", "UNAVAILABLE"},
 	} {
-		s := &Script{Key: seal.NewKey("x"), Now: func() time.Time { return time.Unix(0, 0) }, Attempts: new(Attempts), Scenario: &specs.Scenario{
+		s := &script.Script{Key: seal.NewKey("x"), Now: func() time.Time { return time.Unix(0, 0) }, Attempts: new(script.Attempts), Scenario: &specs.Scenario{
 			Targets: []specs.Target{{Provider: c.provider, Model: "m"}},
 			Turns:   []specs.Turn{{Emit: []specs.Block{{Kind: specs.KindText, Text: "a"}}, Refuse: &specs.Rejection{Kind: c.kind, Retry: c.retry, Times: 2}}},
 		}}
-		ask := func(body string) Plan {
-			reply, refusal := s.Reply(Request{Provider: c.provider, Model: "m", Body: []byte(body)})
+		ask := func(body string) script.Plan {
+			reply, refusal := s.Reply(script.Request{Provider: c.provider, Model: "m", Body: []byte(body)})
 			if refusal != nil {
 				t.Fatal(refusal)
 			}
-			return PlanReply(plainProvider{frames: []string{"{}"}}, reply)
+			return plainly(c.provider, "{}").PlanReply(reply)
 		}
 		for range 2 {
 			if got := ask("q"); got.Status != c.status || got.Header.Get(c.header) != c.value || !bytes.Contains(got.Writes[0], []byte(c.text)) {
@@ -84,17 +90,6 @@ func TestRejections(t *testing.T) {
 		}
 		if s.Attempts = nil; ask("q").Status != c.status {
 			t.Errorf("%s %s: without memory the status is another", c.provider, c.kind)
-		}
-	}
-}
-
-// TestEveryRejectionHasWords holds the table against the kinds of the format.
-func TestEveryRejectionHasWords(t *testing.T) {
-	for _, provider := range []string{"anthropic", "openai", "gemini"} {
-		for _, kind := range []string{"rate_limit", "quota", "overloaded", "server", "timeout", "context"} {
-			if r := rejections[provider][kind]; r.Status < 400 || r.Type == "" || r.Message == "" {
-				t.Errorf("%s has no words for %s: %+v", provider, kind, r)
-			}
 		}
 	}
 }
@@ -116,17 +111,17 @@ func TestContentRefusals(t *testing.T) {
 		{"openai", "tool", `conform_noargs`, "conform_echo", "'conform_noargs'"},
 		{"gemini", "tool", `conform_noargs`, "conform_echo", "function_declarations[1]"},
 	} {
-		ask := func(holds string) (rule.Refusal, bool) {
+		ask := func(holds string) script.Plan {
+			r := script.Reply{Request: script.Request{Provider: c.provider, Form: script.FormUnary, Body: []byte(holds)}, Turn: specs.Turn{Refuse: &specs.Rejection{Kind: c.kind, Times: 1}}}
 			if c.kind == "tool" {
-				return contentRefusal(Request{Provider: c.provider, Tools: []string{"other", holds}, Body: []byte("{}")}, c.kind)
+				r.Request.Tools, r.Request.Body = []string{"other", holds}, []byte("{}")
 			}
-			return contentRefusal(Request{Provider: c.provider, Body: []byte(holds)}, c.kind)
+			return plainly(c.provider, "{}").PlanReply(r)
 		}
-		r, refused := ask(c.held)
-		if said := r.Message + r.Code + r.Param; !refused || r.Status != 400 || r.Type == "" || !strings.Contains(said, c.words) {
-			t.Errorf("%s %s: %v %+v", c.provider, c.kind, refused, r)
+		if got := ask(c.held); got.Status != 400 || !got.Injected || !strings.Contains(string(got.Writes[0]), c.words) {
+			t.Errorf("%s %s: %d %s", c.provider, c.kind, got.Status, got.Writes)
 		}
-		if _, refused := ask(c.left); refused {
+		if got := ask(c.left); got.Status != 200 {
 			t.Errorf("%s %s: what does not hold it is refused", c.provider, c.kind)
 		}
 	}
@@ -134,7 +129,7 @@ func TestContentRefusals(t *testing.T) {
 
 // TestRefusedWhileItHolds: with a text each request is refused that holds it, and no other.
 func TestRefusedWhileItHolds(t *testing.T) {
-	s := &Script{Key: seal.NewKey("x"), Seed: "s", Now: func() time.Time { return time.Unix(0, 0) }, Attempts: new(Attempts), Scenario: &specs.Scenario{
+	s := &script.Script{Key: seal.NewKey("x"), Seed: "s", Now: func() time.Time { return time.Unix(0, 0) }, Attempts: new(script.Attempts), Scenario: &specs.Scenario{
 		Targets: []specs.Target{{Provider: "openai", Model: "m"}},
 		Turns:   []specs.Turn{{Emit: []specs.Block{{Kind: specs.KindText, Text: "a"}}, Refuse: &specs.Rejection{Kind: "context", Times: 1, Holds: "the {{nonce}}"}}},
 	}}
@@ -143,11 +138,11 @@ func TestRefusedWhileItHolds(t *testing.T) {
 		body   string
 		status int
 	}{{held, 400}, {held, 400}, {`{"input":"the"}`, 200}, {held, 400}} {
-		reply, refusal := s.Reply(Request{Provider: "openai", Model: "m", Body: []byte(c.body)})
+		reply, refusal := s.Reply(script.Request{Provider: "openai", Model: "m", Body: []byte(c.body)})
 		if refusal != nil {
 			t.Fatal(refusal)
 		}
-		if got := PlanReply(plainProvider{frames: []string{"{}"}}, reply); got.Status != c.status {
+		if got := plainly("openai", "{}").PlanReply(reply); got.Status != c.status {
 			t.Errorf("%s: status %d, want %d", c.body, got.Status, c.status)
 		}
 	}
@@ -155,12 +150,12 @@ func TestRefusedWhileItHolds(t *testing.T) {
 
 func TestStall(t *testing.T) {
 	turn := specs.Turn{Stall: &specs.After{"openai": 2}}
-	for form, want := range map[Form]int{FormSSE: 2, FormUnary: 0} {
+	for form, want := range map[script.Form]int{script.FormSSE: 2, script.FormUnary: 0} {
 		frames := []string{"a", "b", "c"}
-		if form == FormUnary {
+		if form == script.FormUnary {
 			frames = frames[:1]
 		}
-		got := PlanReply(plainProvider{frames: frames}, Reply{Request: Request{Provider: "openai", Form: form}, Turn: turn})
+		got := plainly("openai", frames...).PlanReply(script.Reply{Request: script.Request{Provider: "openai", Form: form}, Turn: turn})
 		if !got.Stall || len(got.Writes) != want || got.Document() {
 			t.Errorf("form %d: %+v", form, got)
 		}
@@ -186,8 +181,8 @@ func TestGrease(t *testing.T) {
 		{"gemini", []specs.Grease{specs.GreaseEvent, specs.GreaseField}, []string{`"a": {"b": 1},"x_future_field"`, `"futureUpdate"`, `"c": 2,"x_future_field"`}},
 		{"gemini", nil, []string{`"a"`, `"c"`}},
 	} {
-		r := Reply{Request: Request{Provider: c.provider}, Turn: specs.Turn{Grease: c.grease}}
-		got := withGrease(r, plainProvider{frames: streams[c.provider]}.Frames(r))
+		r := script.Reply{Request: script.Request{Provider: c.provider}, Turn: specs.Turn{Grease: c.grease}}
+		got := plainly(c.provider, streams[c.provider]...).PlanReply(r).Writes
 		if len(got) != len(c.want) {
 			t.Fatalf("%s %v: %d frames, want %d", c.provider, c.grease, len(got), len(c.want))
 		}
@@ -198,31 +193,8 @@ func TestGrease(t *testing.T) {
 			}
 		}
 	}
-	one := withGrease(Reply{Request: Request{Form: FormUnary, Provider: "openai"}, Turn: specs.Turn{Grease: []specs.Grease{specs.GreaseEvent, specs.GreaseField}}}, [][]byte{[]byte("{\n  \"a\": 1\n}\n")})
+	one := plainly("openai", "{\n  \"a\": 1\n}\n").PlanReply(script.Reply{Request: script.Request{Form: script.FormUnary, Provider: "openai"}, Turn: specs.Turn{Grease: []specs.Grease{specs.GreaseEvent, specs.GreaseField}}}).Writes
 	if len(one) != 1 || !json.Valid(one[0]) || !bytes.Contains(one[0], []byte("x_future_field")) {
 		t.Errorf("a document becomes %s", one)
-	}
-}
-
-// TestNonce holds that everything a block says gets the words of the seed.
-func TestNonce(t *testing.T) {
-	word := func(name string) string { return specs.Nonce("a", name) }
-	got := Block{
-		Text: "{{nonce}} {{nonce x}} {{nonce X}}", Args: []byte(`{"t":"{{nonce x}}"}`), Parts: []string{"{{nonce}}"},
-		Code:   &specs.Code{Source: "{{nonce x}}", Output: "{{nonce}}"},
-		Search: &specs.Search{Query: "{{nonce}}", Results: []specs.Found{{Title: "{{nonce x}}", URL: "https://{{nonce}}"}}},
-	}.withNonces("a")
-	if got.Text != word("")+" "+word("x")+" {{nonce X}}" || string(got.Args) != `{"t":"`+word("x")+`"}` || got.Parts[0] != word("") {
-		t.Errorf("%+v", got)
-	}
-	if got.Code.Source != word("x") || got.Code.Output != word("") || got.Search.Query != word("") ||
-		got.Search.Results[0] != (specs.Found{Title: word("x"), URL: "https://" + word("")}) {
-		t.Errorf("%+v %+v", got.Code, got.Search)
-	}
-}
-
-func TestPartialArguments(t *testing.T) {
-	if got := (Block{Args: []byte(`{"a`), Partial: true}).Arguments(); string(got) != "{}" {
-		t.Errorf("a document has %s", got)
 	}
 }

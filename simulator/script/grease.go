@@ -24,23 +24,16 @@ const (
 // Greased reports whether the turn of a reply asks for g.
 func Greased(r Reply, g specs.Grease) bool { return slices.Contains(r.Turn.Grease, g) }
 
-// futureEvents are events of unknown types.
-var futureEvents = map[string]string{
-	"anthropic": "event: future_event\ndata: {\"type\":\"future_event\",\"note\":\"new\"}\n\n",
-	"openai":    "event: response.future_event\ndata: {\"type\":\"response.future_event\",\"note\":\"new\",\"sequence_number\":1}\n\n",
-	"gemini":    "data: {\"futureUpdate\": {\"note\": \"new\"}}\r\n\r\n",
-}
-
 // withGrease adds what the turn asks for to a reply's frames. What only one
 // provider has is that Provider's business; a document takes a field and no event.
-func withGrease(r Reply, frames [][]byte) [][]byte {
+func (s *Simulation) withGrease(r Reply, frames [][]byte) [][]byte {
 	has := func(g specs.Grease) bool { return Greased(r, g) }
 	stream := r.Request.Form == FormSSE
 	if has(specs.GreaseStart) && stream && len(frames) > 0 {
 		frames = slices.Insert(slices.Clone(frames), 0, frames[0])
 	}
 	if has(specs.GreaseEvent) && stream && len(frames) > 0 {
-		frames = slices.Insert(renumberEvents(frames), 1, []byte(futureEvents[r.Request.Provider]))
+		frames = slices.Insert(renumberEvents(frames), 1, []byte(s.UnknownEvent))
 	}
 	if has(specs.GreaseField) {
 		frames = slices.Clone(frames)

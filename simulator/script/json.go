@@ -3,6 +3,7 @@ package script
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -122,4 +123,31 @@ func plainJSON(v any) []byte {
 		panic(err) // only strings, numbers, booleans and nil come here
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// ParseOwn is the tree of a text that the simulator wrote.
+func ParseOwn(text []byte) *tree.Node {
+	root, _ := tree.ParseStrict(text, tree.MaxDepth)
+	return root
+}
+
+// WithMembers is the object with other values for some of its members: names and raw
+// values alternate. What it lacks is added.
+func WithMembers(object *tree.Node, changes ...string) []byte {
+	out := Object{}
+	for i, name := range object.Names() {
+		out = append(out, name, object.Items()[i])
+	}
+	for change := range slices.Chunk(changes, 2) {
+		name, value, found := change[0], Raw(change[len(change)-1]), false
+		for i := 0; i < len(out); i += 2 {
+			if out[i] == name {
+				out[i+1], found = value, true
+			}
+		}
+		if !found {
+			out = append(out, name, value)
+		}
+	}
+	return JSON(out)
 }

@@ -31,28 +31,28 @@ func (p Plan) Document() bool {
 	return len(p.Writes) == 1 && !p.Abort && !p.Stall && !strings.HasPrefix(p.Header.Get("Content-Type"), "text/event-stream")
 }
 
-// Refused plans a refusal in the words of v.
-func Refused(v Provider, r *Refusal) Plan {
-	status, contentType, body := v.Refuse(r)
+// Refused plans a refusal in the provider's words.
+func (s *Simulation) Refused(r *Refusal) Plan {
+	status, contentType, body := s.Refuse(r)
 	return Plan{Status: status, Header: http.Header{"Content-Type": {contentType}}, Writes: [][]byte{body}}
 }
 
 // PlanReply plans a reply. Cut and error count wire events; a reply that is one
 // document is cut in its middle and fails with a status instead.
-func PlanReply(v Provider, r Reply) Plan {
-	if plan, ok := rejectionPlan(v, r); ok {
+func (s *Simulation) PlanReply(r Reply) Plan {
+	if plan, ok := s.rejectionPlan(r); ok {
 		return plan
 	}
-	frames := withGrease(r, v.Frames(r))
-	plan := Plan{Status: http.StatusOK, Header: v.Header(r), Turn: scriptedTurn(r)}
+	frames := s.withGrease(r, s.Frames(r))
+	plan := Plan{Status: http.StatusOK, Header: s.Header(r), Turn: scriptedTurn(r)}
 	plan.Header.Set("Date", r.At.UTC().Format(http.TimeFormat))
 	t, unary := r.Turn, r.Request.Form == FormUnary
 	switch {
 	case t.Fail != nil && unary:
-		return Refused(v, &Refusal{Kind: t.Fail.Kind, Message: "the script fails this turn"})
+		return s.Refused(&Refusal{Kind: t.Fail.Kind, Message: "the script fails this turn"})
 	case t.Fail != nil:
 		sent := min(t.Fail.After[r.Request.Provider], len(frames))
-		frames = append(frames[:sent:sent], v.Failure(r, sent, t.Fail.Kind)...)
+		frames = append(frames[:sent:sent], s.Failure(r, sent, t.Fail.Kind)...)
 	case t.Cut != nil && unary:
 		frames, plan.Abort = [][]byte{frames[0][:len(frames[0])/2]}, true
 	case t.Cut != nil:

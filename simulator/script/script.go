@@ -12,7 +12,6 @@ package script
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,26 +60,6 @@ type Request struct {
 	Document *tree.Node
 	// Parsed is what the Provider has read of the request, for its own Frames.
 	Parsed any
-}
-
-// Provider is one provider's wire form. A Provider is stateless and safe for
-// concurrent use.
-type Provider interface {
-	// Name is "anthropic", "openai" or "gemini".
-	Name() string
-	// Serves reports whether the provider has a model call at the URL path.
-	Serves(path string) bool
-	// Read understands a model call.
-	Read(r *http.Request, body []byte) (Request, *Refusal)
-	// Frames is the whole reply as the wire's smallest pieces, one event each;
-	// joined they are the response body.
-	Frames(Reply) [][]byte
-	// Failure is what reports an error after sent frames of a reply.
-	Failure(r Reply, sent int, kind string) [][]byte
-	// Header is what accompanies a reply.
-	Header(Reply) http.Header
-	// Refuse is the status, type and body that tell a client no.
-	Refuse(*Refusal) (status int, contentType string, body []byte)
 }
 
 // Refusal is a request the script does not answer with a reply. Kind is one of

@@ -3,12 +3,20 @@ package anthropic
 import (
 	"regexp"
 
+	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
+
+// Parts returns all parts of the wire.
+func Parts() (*wires.Wire, wire.Decoder, *rule.Book, *script.Simulation) {
+	return Wire(), decoder{}, Book(), Simulation()
+}
 
 // Wire returns the wire of the Messages API.
 func Wire() *wires.Wire {
-	return &wires.Wire{Name: "anthropic", Title: "Anthropic Messages", Vendor: "Anthropic", Decoder: decoder{}, Client: client{}, Facts: wires.Facts{
+	return &wires.Wire{Name: "anthropic", Title: "Anthropic Messages", Vendor: "Anthropic", Facts: wires.Facts{
 		Host:     "api.anthropic.com",
 		OwnHosts: regexp.MustCompile(`^(([a-z0-9-]+\.)*anthropic\.com|` + wires.VertexPattern + `)$`),
 		Clouds:   []wires.Cloud{wires.Vertex("anthropic")},
@@ -44,7 +52,8 @@ func Wire() *wires.Wire {
 		ReplyMember: "content", EventStart: `{"type":"message_start","message":`,
 		Credentials: wires.Credentials{
 			Header: "X-Api-Key", Others: []string{"Authorization"}, Accounts: []string{"X-Api-Key"},
-			Missing: "x-api-key header is required",
+			RealKeys: []string{"sk-"},
+			Missing:  "x-api-key header is required",
 		},
 		Environment: wires.Environment{
 			Keys:      []string{"ANTHROPIC_API_KEY"},

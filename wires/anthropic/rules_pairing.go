@@ -285,10 +285,17 @@ func (m message) startsTurn() bool {
 	return len(m.blocks) > 0 && !slices.ContainsFunc(m.blocks, func(b block) bool { return b.kind == "tool_result" })
 }
 
+// isPaused reports whether the message is the reply that the provider paused, sent back as it is.
+func (m message) isPaused(env rule.Env) bool {
+	return env.Paused != nil && m.role == "assistant" && slices.ContainsFunc(m.blocks, func(b block) bool {
+		return env.Paused(b.text) || env.Paused(strings.TrimSpace(b.text))
+	})
+}
+
 // noPrefill lets a turn pass that paused while the provider's own tools ran (ANT-S2).
 func noPrefill(c *call, p *rule.Pass) {
 	last := c.lastMessage()
-	if last == nil || !c.takes.DoesRefuse("prefill") || c.paused {
+	if last == nil || !c.takes.DoesRefuse("prefill") || c.paused || last.isPaused(p.Env) {
 		return
 	}
 	if p.Observe(); last.role != "assistant" {

@@ -7,12 +7,20 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
+
+// Parts returns all parts of the wire.
+func Parts() (*wires.Wire, wire.Decoder, *rule.Book, *script.Simulation) {
+	return Wire(), decoder{}, Book(), Simulation()
+}
 
 // Wire returns the wire of generateContent.
 func Wire() *wires.Wire {
-	return &wires.Wire{Name: "gemini", Title: "Gemini generateContent", Vendor: "Gemini", Decoder: decoder{}, Client: client{}, Facts: wires.Facts{
+	return &wires.Wire{Name: "gemini", Title: "Gemini generateContent", Vendor: "Gemini", Facts: wires.Facts{
 		Host:     "generativelanguage.googleapis.com",
 		OwnHosts: regexp.MustCompile(`^(generativelanguage\.googleapis\.com|` + wires.VertexPattern + `)$`),
 		Clouds:   []wires.Cloud{wires.Vertex("google")},
@@ -48,6 +56,7 @@ func Wire() *wires.Wire {
 		ReplyMember: "candidates",
 		Credentials: wires.Credentials{
 			Header: "X-Goog-Api-Key", Others: []string{"Authorization"}, Parameter: "key", Accounts: []string{"X-Goog-Api-Key"},
+			RealKeys: []string{"AIza", "AQ.", "ya29."},
 		},
 		Environment: wires.Environment{
 			Keys:      []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},

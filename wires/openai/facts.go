@@ -5,12 +5,20 @@ import (
 	"iter"
 	"regexp"
 
+	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
+
+// Parts returns all parts of the wire.
+func Parts() (*wires.Wire, wire.Decoder, *rule.Book, *script.Simulation) {
+	return Wire(), decoder{}, Book(), Simulation()
+}
 
 // Wire returns the wire of the Responses API.
 func Wire() *wires.Wire {
-	return &wires.Wire{Name: "openai", Title: "OpenAI Responses", Vendor: "OpenAI", Decoder: decoder{}, Client: client{}, Facts: wires.Facts{
+	return &wires.Wire{Name: "openai", Title: "OpenAI Responses", Vendor: "OpenAI", Facts: wires.Facts{
 		Host:       "api.openai.com",
 		OtherHosts: []string{"chatgpt.com"}, // of codex that is logged in to ChatGPT
 		OwnHosts:   regexp.MustCompile(`^(([a-z0-9-]+\.)*openai\.com|chatgpt\.com|[a-z0-9-]+\.openai\.azure\.com)$`),
@@ -44,7 +52,8 @@ func Wire() *wires.Wire {
 		ReplyMember: "output", EventStart: `{"type":"response.completed","sequence_number":0,"response":`,
 		Credentials: wires.Credentials{
 			Header: "Authorization", Prefix: "Bearer ", Accounts: []string{"Openai-Organization", "Openai-Project"},
-			Missing: "You didn't provide an API key.",
+			RealKeys: []string{"sk-", "sess-"},
+			Missing:  "You didn't provide an API key.",
 		},
 		Environment: wires.Environment{
 			Keys:      []string{"OPENAI_API_KEY"},

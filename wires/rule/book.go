@@ -2,12 +2,11 @@ package rule
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/members"
 )
 
@@ -75,11 +74,14 @@ func (b *Book) QuoteOf(rule string) string {
 	return ""
 }
 
-// books are the registered books by the name of the wire. The map is replaced as a whole.
-var books atomic.Pointer[map[string]*Book]
+// books are the registered books.
+var books wires.Table[*Book]
 
 // Register adds the book of a wire. The error names the wire and what is wrong with its book.
 func Register(wire string, b *Book) error {
+	if b == nil {
+		return fmt.Errorf("wire %q: lacks its book of rules", wire)
+	}
 	for _, r := range b.Rules {
 		if r.ID == "" || r.Demand == "" || r.Source == "" || r.Confidence == "" {
 			return fmt.Errorf("wire %q: rule %q (%s) needs an id, a demand, a source and a confidence", wire, r.ID, r.Demand)
@@ -96,26 +98,8 @@ func Register(wire string, b *Book) error {
 	case slices.ContainsFunc(b.Words, func(w Words) bool { return w.Rule == "" }):
 		return fmt.Errorf("wire %q: words of a refusal lack the id of their rule", wire)
 	}
-	for {
-		was := books.Load()
-		next := map[string]*Book{}
-		if was != nil {
-			maps.Copy(next, *was)
-		}
-		if next[wire] != nil {
-			return fmt.Errorf("wire %q: has a book of rules already", wire)
-		}
-		next[wire] = b
-		if books.CompareAndSwap(was, &next) {
-			return nil
-		}
-	}
+	return books.Add(wire, "a book of rules", b)
 }
 
 // Books returns the registered books by the name of the wire. The map is read-only.
-func Books() map[string]*Book {
-	if all := books.Load(); all != nil {
-		return *all
-	}
-	return nil
-}
+func Books() map[string]*Book { return books.All() }

@@ -107,6 +107,9 @@ type Env struct {
 	SkipsLow bool
 	// Off holds the ids of rules that are switched off.
 	Off map[string]bool
+	// Paused reports whether the provider paused a reply with these words, which then may end the
+	// request; nil where nobody knows.
+	Paused func(said string) bool
 	// ForeignTokens accepts continuity tokens that this simulator did not issue,
 	// as recorded traffic holds them; everything else about them is checked.
 	ForeignTokens bool

@@ -1,19 +1,42 @@
 package toy
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 
-var rules = []rule.Rule[*tree.Node]{{
-	Info:   rule.Info{ID: "TOY-1", Demand: "somebody says something", Source: "invented", Confidence: rule.High, Least: rule.Live},
-	Aspect: "PAR-006/required", Hosts: rule.AnyHost, Run: somebodySpeaks,
-}}
+var rules = []rule.Rule[*tree.Node]{
+	{
+		Info:   rule.Info{ID: "TOY-1", Demand: "somebody says something", Source: "invented", Confidence: rule.High, Least: rule.Live},
+		Aspect: "PAR-006/required", Hosts: rule.AnyHost, Run: somebodySpeaks,
+	},
+	{
+		Info:   rule.Info{ID: "TOY-2", Demand: "each call has a result", Source: "invented", Confidence: rule.High, Least: rule.Live},
+		Aspect: "ORD-001/answered", Hosts: rule.AnyHost, Run: callsAreAnswered,
+	},
+}
 
 func somebodySpeaks(body *tree.Node, p *rule.Pass) {
 	if p.Observe(); len(body.Get("turns").List()) == 0 {
 		p.Report("turns", "nobody says anything").Refuse(&rule.Refusal{Status: 400, Type: "silence", Message: "Say something."})
+	}
+}
+
+func callsAreAnswered(body *tree.Node, p *rule.Pass) {
+	turns := body.Get("turns").List()
+	for i, turn := range turns {
+		for n, call := range turn.Get("calls").List() {
+			id := call.Get("id").Text()
+			answers := func(later *tree.Node) bool { return later.Get("call").Text() == id }
+			if p.Observe(); !slices.ContainsFunc(turns[i:], answers) {
+				p.Report(fmt.Sprintf("turns[%d].calls[%d]", i, n), "call %s has no result", id).
+					Refuse(&rule.Refusal{Status: 400, Message: "What came of " + id + "?"})
+			}
+		}
 	}
 }
 
@@ -25,6 +48,9 @@ func Book() *rule.Book {
 			return rule.Judge(rules, seen.Root, holds)
 		},
 		Members: func() *members.Description { return &members.Description{} },
-		Words:   []rule.Words{{Rule: "TOY-1", Quote: "Say something.", Reads: []string{"say something"}}},
+		Words: []rule.Words{
+			{Rule: "TOY-1", Quote: "Say something.", Reads: []string{"say something"}},
+			{Rule: "TOY-2", Reads: []string{"what came of"}},
+		},
 	}
 }

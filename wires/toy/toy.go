@@ -3,18 +3,31 @@
 package toy
 
 import (
+	"fmt"
 	"net/url"
 	"regexp"
 
+	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
-// Wire returns the wire. A request is {"model":…,"turns":[{"who":"user","words":…}]}, a reply the events
-// {"type":"word","text":…} and {"type":"bye"}, or {"words":…} in one piece.
+// Parts returns all parts of the wire.
+func Parts() (*wires.Wire, wire.Decoder, *rule.Book, *script.Simulation) {
+	return Wire(), decoder{}, Book(), Simulation()
+}
+
+// Wire returns the facts of the wire. A request is
+//
+//	{"model":…,"manners":…,"tools":[{"name":…,"takes":SCHEMA}],"turns":[
+//		{"who":"user","words":…},{"who":"model","words":…,"calls":[{"id":…,"tool":…,"with":{…}}]},{"who":"tool","call":ID,"words":…}]}
+//
+// and a reply consists of the events {"type":"word","text":…}, {"type":"call","id":…,"tool":…,"with":{…}} and
+// {"type":"bye","why":…}, or is a turn of the model with "why" in one piece.
 func Wire() *wires.Wire {
-	return &wires.Wire{Name: "toy", Title: "Toy Talk", Vendor: "Toymaker", Decoder: decoder{}, Facts: wires.Facts{
+	return &wires.Wire{Name: "toy", Title: "Toy Talk", Vendor: "Toymaker", Facts: wires.Facts{
 		Host:     "talk.toy.example",
 		OwnHosts: regexp.MustCompile(`^talk\.toy\.example$`),
 		Paths:    regexp.MustCompile(`/v0/talk(/|$)`),
@@ -26,7 +39,9 @@ func Wire() *wires.Wire {
 		Credentials: wires.Credentials{Header: "Toy-Api-Key"},
 		Environment: wires.Environment{Keys: []string{"TOY_KEY"}, AgentKeys: []string{"TOY_KEY"}, BaseURLs: []string{"TOY_URL"}},
 		Models:      wires.Models{Path: "/v0/talk", Words: []string{"toy"}},
-		Body:        wires.Body{Conversation: []string{"turns"}, Prompt: []string{"manners"}, Blocks: []string{"words"}},
+		Scripts:     wires.Scripts{Model: "toy-1", Stops: []string{"end_turn", "tool_use", "max_tokens"}},
+		Stops:       wires.Stops{Unanswered: []string{"length"}, Budget: "length"},
+		Body:        wires.Body{Conversation: []string{"turns"}, Prompt: []string{"manners"}, Tools: []string{"tools"}, Blocks: []string{"calls"}, IDs: []string{"id", "call"}},
 		Volatile:    []wires.Volatile{{Name: "toy.box", Path: []string{"box"}}},
 		ReplyMember: "words",
 		Errors: wires.Errors{
@@ -45,30 +60,68 @@ type decoder struct{}
 // ReadRequest implements wire.Decoder.
 func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 	q.SetOperation(method, u.Path == "/v0/talk")
-	q.System = q.Doc.Get("manners")
+	q.System, q.Tools = q.Doc.Get("manners"), q.Doc.Get("tools")
 	for i, turn := range q.Doc.Get("turns").List() {
-		role := turn.Get("who").Text()
-		path := "turns[" + string(rune('0'+i)) + "]"
+		role, path := turn.Get("who").Text(), fmt.Sprintf("turns[%d]", i)
+		if role == "model" {
+			role = "assistant"
+		}
 		q.Msgs = append(q.Msgs, wire.Msg{Role: role, Node: turn, Path: path})
-		q.AddItem(wire.Item{What: wire.Text, Type: "words", Text: turn.Get("words").Text()}, role, i, turn, path)
+		for _, it := range itemsOf(turn) {
+			q.AddItem(it, role, i, it.Node, path)
+		}
 	}
+}
+
+// itemsOf reads a turn: the words of somebody, calls of the model, or the result of a call.
+func itemsOf(turn *tree.Node) (items []wire.Item) {
+	words := turn.Get("words")
+	if turn.Get("who").Text() == "tool" {
+		return []wire.Item{{What: wire.Result, Type: "result", ID: turn.Get("call").Text(), Text: words.Text(), Node: turn}}
+	}
+	if words.Text() != "" {
+		items = append(items, wire.Item{What: wire.Text, Type: "words", Text: words.Text(), Node: words})
+	}
+	for _, call := range turn.Get("calls").List() {
+		items = append(items, callOf(call))
+	}
+	return items
+}
+
+func callOf(call *tree.Node) wire.Item {
+	return wire.Item{What: wire.Call, Type: "call", ID: call.Get("id").Text(), Name: call.Get("tool").Text(),
+		Args: call.Get("with").Raw(), ArgsKnown: true, Node: call}
 }
 
 // ReadReply implements wire.Decoder.
 func (decoder) ReadReply(r *wire.Reply) {
-	add := func(said *tree.Node, at wire.Place) {
-		r.Items = append(r.Items, wire.Item{What: wire.Text, Type: "words", Role: "model", Text: said.Text(), Place: at, Done: true})
+	add := func(it wire.Item, at wire.Place) {
+		it.Role, it.Place, it.Done = "assistant", at, true
+		r.Items = append(r.Items, it)
 	}
-	if said := r.Doc.Get("words"); said != nil {
-		r.End = wire.Complete
-		add(said, wire.Place{Event: -1})
+	end := func(why *tree.Node) {
+		r.Stop, r.End = why.Text(), wire.Complete
 	}
+	if r.Doc.Get("words") != nil {
+		end(r.Doc.Get("why"))
+	}
+	for _, it := range itemsOf(r.Doc) {
+		add(it, wire.Place{Event: -1})
+	}
+	said := ""
 	for i, e := range r.Events {
+		at := wire.Place{Event: i, Off: e.DataOff}
+		if said += e.JSON.Get("text").Text(); e.Type() != "word" && said != "" {
+			add(wire.Item{What: wire.Text, Type: "words", Text: said}, at)
+			said = ""
+		}
 		switch e.Type() {
-		case "word":
-			add(e.JSON.Get("text"), wire.Place{Event: i, Off: e.DataOff})
+		case "call":
+			add(callOf(e.JSON), at)
 		case "bye":
-			r.End = wire.Complete
+			end(e.JSON.Get("why"))
+		case "broken":
+			r.SetError(e.JSON, at)
 		}
 	}
 }

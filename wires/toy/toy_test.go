@@ -17,11 +17,16 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/proxy/replay"
 	"github.com/meerkat-go/conformance/specs"
-	"github.com/meerkat-go/conformance/wires"
-	_ "github.com/meerkat-go/conformance/wires/all"
-	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/all"
 	"github.com/meerkat-go/conformance/wires/toy"
 )
+
+func TestMain(m *testing.M) {
+	if err := all.Register(toy.Parts()); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 type provider struct{}
 
@@ -48,8 +53,6 @@ const secret = "tk-9fQ2xLw81ZmNp4RtVb7K"
 
 // TestFolderIsEnough holds that the wire is recorded, redacted, replayed and judged by its folder alone.
 func TestFolderIsEnough(t *testing.T) {
-	check(t, wires.Register(toy.Wire()))
-	check(t, rule.Register("toy", toy.Book()))
 	path := filepath.Join(t.TempDir(), "toy.yaml")
 	file, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceLive, Matching: replay.Rules()}, cassette.CreateOptions{})
 	check(t, err)

@@ -17,12 +17,13 @@
 package wire
 
 import (
+	"fmt"
 	"net/url"
 
 	"github.com/meerkat-go/conformance/wires"
 )
 
-// Decoder reads the requests and replies of one wire: it is the Decoder of a [wires.Wire].
+// Decoder reads the requests and replies of one wire.
 // Its methods are pure and safe for concurrent use.
 type Decoder interface {
 	// ReadRequest adds to a request, whose Doc is read, what its provider reads there.
@@ -33,14 +34,18 @@ type Decoder interface {
 	TokenKey(token string) string
 }
 
-// decoderOf returns the decoder of a wire, nil if the wire is not known.
-func decoderOf(provider string) Decoder {
-	if w := wires.Find(provider); w != nil {
-		d, _ := w.Decoder.(Decoder)
-		return d
+var decoders wires.Table[Decoder]
+
+// Register adds the decoder of a wire.
+func Register(wire string, d Decoder) error {
+	if d == nil {
+		return fmt.Errorf("wire %q: lacks its decoder", wire)
 	}
-	return nil
+	return decoders.Add(wire, "a decoder", d)
 }
+
+// decoderOf returns the decoder of a wire, nil if the wire is not known.
+func decoderOf(provider string) Decoder { return decoders.All()[provider] }
 
 // TokenKey brings a token to the form in which its provider compares it.
 func TokenKey(provider, token string) string {

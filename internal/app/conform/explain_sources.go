@@ -147,7 +147,7 @@ func wireSectionEntries() ([]*entry, error) {
 // simulatorRules states the simulator's rules by id.
 func simulatorRules() (enforced, accepted map[string][]string) {
 	enforced, accepted = map[string][]string{}, map[string][]string{}
-	for _, provider := range simulator.Providers {
+	for _, provider := range simulator.Providers() {
 		for _, r := range simulator.Rules(provider) {
 			enforced[r.ID] = append(enforced[r.ID], fmt.Sprintf("%s, level %s: %s (%s)", provider, r.Least, r.Demand, r.Source))
 		}

@@ -85,7 +85,7 @@ func findingIDs(t *testing.T) (ids []string) {
 }
 
 func simulatorIDs() (ids []string) {
-	for _, provider := range simulator.Providers {
+	for _, provider := range simulator.Providers() {
 		for _, r := range append(simulator.Rules(provider), simulator.Accepted(provider)...) {
 			ids = append(ids, r.ID)
 		}

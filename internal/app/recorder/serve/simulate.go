@@ -75,7 +75,7 @@ func (a *app) simulateCommand() *cobra.Command {
 func (s *simulateFlags) addTo(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVar(&s.listen.Address, "listen", "127.0.0.1:0", "loopback `address` to listen on; port 0 takes a free one")
-	set.StringSliceVar(&s.config.Providers, "provider", simulator.Providers, "the `providers` to be")
+	set.StringSliceVar(&s.config.Providers, "provider", simulator.Providers(), "the `providers` to be")
 	set.StringVar(&s.level, "level", rule.Levels[0], "how much is refused: "+strings.Join(rule.Levels, ", "))
 	set.StringVar(&s.scenario, "scenario", "", "the `scenario` to follow: a name or a .txtar file")
 	set.StringVar(&s.config.Seed, "seed", "simulator", "`text` that ids and tokens are made from; equal seeds give equal bytes")
@@ -91,8 +91,8 @@ func (s *simulateFlags) addTo(cmd *cobra.Command) {
 // resolveFlags checks the flags and finds what they name.
 func (s *simulateFlags) resolveFlags() (err error) {
 	for _, p := range s.config.Providers {
-		if !slices.Contains(simulator.Providers, p) {
-			return cli.Usage("--provider %s: unknown; use %s%s", p, strings.Join(simulator.Providers, ", "), spelling.Hint(p, simulator.Providers))
+		if !slices.Contains(simulator.Providers(), p) {
+			return cli.Usage("--provider %s: unknown; use %s%s", p, strings.Join(simulator.Providers(), ", "), spelling.Hint(p, simulator.Providers()))
 		}
 	}
 	for _, id := range s.config.Off {
@@ -117,7 +117,7 @@ func (s *simulateFlags) resolveFlags() (err error) {
 
 // ruleIDs lists the rules of all providers.
 func ruleIDs() (ids []string) {
-	for _, p := range simulator.Providers {
+	for _, p := range simulator.Providers() {
 		for _, r := range simulator.Rules(p) {
 			ids = append(ids, r.ID)
 		}

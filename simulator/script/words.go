@@ -1,4 +1,4 @@
-package simulator
+package script
 
 import (
 	"regexp"
@@ -23,7 +23,7 @@ func userWords(content *tree.Node) string {
 		return ownWords(content.Text())
 	}
 	var all []string
-	for _, part := range objectsOf(content) {
+	for _, part := range ObjectsOf(content) {
 		if s := ownWords(part.Get("text").Text()); s != "" && !part.Get("thought").True() {
 			all = append(all, s)
 		}

@@ -1,0 +1,71 @@
+package anthropic
+
+import (
+	"slices"
+
+	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/tree"
+)
+
+// readIntent says what a request wants.
+func readIntent(d *tree.Node) script.Intent {
+	t := script.NewConversation()
+	t.System, t.Limit = script.Texts(d.Get("system")), script.LimitOf(d.Get("max_tokens"))
+	t.Schema = d.Get("output_config").Get("format").Get("schema").Map()
+	if t.Schema == nil {
+		t.Schema = d.Get("output_format").Get("schema").Map()
+	}
+	callable := CallableTools(d)
+	for _, tool := range script.ObjectsOf(d.Get("tools")) {
+		if tool.Has("input_schema") && slices.Contains(callable, tool.Get("name").Text()) {
+			t.Tools = append(t.Tools, script.Tool{Name: tool.Get("name").Text(), Schema: tool.Get("input_schema").Map()})
+		}
+		t.AddHostedTool(tool.Get("type").Text(), "web_search_", "code_execution_")
+	}
+	switch choice := d.Get("tool_choice"); choice.Get("type").Text() {
+	case "none":
+		t.Choice = script.ChoiceNone
+	case "any":
+		t.Choice = script.ChoiceAny
+	case "tool":
+		t.Choice = choice.Get("name").Text()
+	}
+	for _, m := range script.ObjectsOf(d.Get("messages")) {
+		addMessage(t, m)
+	}
+	return t.Done()
+}
+
+func addMessage(t *script.Conversation, m *tree.Node) {
+	answers, calls := false, []string(nil)
+	for _, b := range script.ObjectsOf(m.Get("content")) {
+		switch b.Get("type").Text() {
+		case "tool_use":
+			calls = append(calls, b.Get("name").Text())
+			t.Names[b.Get("id").Text()] = b.Get("name").Text()
+		case "tool_result":
+			answers = true
+			t.AddResult(b.Get("tool_use_id").Text(), "", script.Texts(b.Get("content")))
+		}
+	}
+	switch m.Get("role").Text() {
+	case "user":
+		t.AddText(m.Get("content"))
+	case "assistant":
+		t.AddOwn("")
+		for _, name := range calls {
+			t.AddOwn(name)
+		}
+	}
+	switch {
+	case m.Get("role").Text() == "user" && !answers:
+		t.StartPrompt(m.Get("content"))
+	case m.Get("role").Text() == "assistant" && !onlySearches(calls):
+		t.StartResults()
+	}
+}
+
+// onlySearches reports whether a turn of the model does nothing but look for tools.
+func onlySearches(calls []string) bool {
+	return len(calls) > 0 && !slices.ContainsFunc(calls, func(name string) bool { return !script.IsToolSearch(name) })
+}

@@ -1,0 +1,162 @@
+package toy
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+
+	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
+)
+
+// Simulation is what the simulator has to know.
+func Simulation() *script.Simulation {
+	return &script.Simulation{
+		Provider: provider{}, Intent: readIntent, UnknownEvent: "data: {\"type\":\"yawn\"}\n\n",
+		Parse: func(_ *http.Request, body []byte) script.Parsed {
+			doc, _ := tree.ParseLenient(body, tree.MaxDepth)
+			return request{doc, body}
+		},
+		Endpoints: []script.Endpoint{
+			{Path: regexp.MustCompile(`^/v0/talk$`), Operation: script.Generate},
+			{Path: regexp.MustCompile(`^/v0/talk/length$`), Operation: script.Count},
+		},
+		ListModels: func(url.Values) []byte { return script.JSON(script.Array{"toy-1"}) },
+		ShowModel:  func(id string) ([]byte, bool) { return script.JSON(id), id == "toy-1" },
+		Holds:      func(string, *tree.Node) bool { return false },
+		Refusals: map[string]rule.Refusal{
+			"not_found": {Status: 404, Message: "There is no {path}."}, "not_allowed": {Status: 405, Message: "Not by {method}."},
+			"no_model": {Status: 404, Message: "There is no {id}."}, "too_large": {Status: 413, Message: "Too much."},
+			"upgrade": {Status: 426, Message: script.NoWebSocket}, "coding": {Status: 415, Message: script.UnknownCoding},
+			"rate_limit": {Status: 429, Message: "Slowly."}, "quota": {Status: 429, Message: "Enough for today."},
+			"overloaded": {Status: 503, Message: "Too many talk."}, "server": {Status: 500, Message: "Sorry."},
+			"timeout": {Status: 504, Message: "Too late."}, "context": {Status: 400, Message: "Too long."},
+			"image": {Status: 400, Message: "No pictures."}, "token": {Status: 400, Message: "No secrets."},
+			"tool": {Status: 400, Message: "The tool {tool} is odd."}, "effort": {Status: 400, Message: "Not so eager."},
+		},
+	}
+}
+
+// request is a request that was read.
+type request struct {
+	doc  *tree.Node
+	body []byte
+}
+
+// Check implements script.Parsed.
+func (q request) Check(env rule.Env) *rule.Refusal { return rule.First(rules, q.doc, env) }
+
+// Document implements script.Parsed.
+func (q request) Document() *tree.Node { return q.doc }
+
+// CountTokens implements script.Parsed.
+func (q request) CountTokens() []byte {
+	return script.JSON(script.Object{"length", script.Tokens(string(q.body))})
+}
+
+// Turn implements script.Parsed.
+func (q request) Turn() (script.Request, *script.Refusal) {
+	out := script.Request{Provider: "toy", Model: q.doc.Get("model").Text(), Body: q.body, Document: q.doc}
+	if !q.doc.Get("stream").True() {
+		out.Form = script.FormUnary
+	}
+	own := []bool{}
+	for _, turn := range q.doc.Get("turns").List() {
+		who := turn.Get("who").Text()
+		if own = append(own, who == "model"); who == "user" {
+			out.Prompts++
+		}
+	}
+	out.Turns = script.Runs(own)
+	for _, tool := range q.doc.Get("tools").List() {
+		out.Tools = append(out.Tools, tool.Get("name").Text())
+	}
+	return out, nil
+}
+
+// readIntent says what a request wants.
+func readIntent(doc *tree.Node) script.Intent {
+	c := script.NewConversation()
+	c.System = doc.Get("manners").Text()
+	for _, tool := range doc.Get("tools").List() {
+		c.Tools = append(c.Tools, script.Tool{Name: tool.Get("name").Text(), Schema: tool.Get("takes").Map()})
+	}
+	for _, turn := range doc.Get("turns").List() {
+		switch turn.Get("who").Text() {
+		case "user":
+			c.AddText(turn.Get("words"))
+			c.StartPrompt(turn.Get("words"))
+		case "tool":
+			c.EndRun()
+			c.AddResult(turn.Get("call").Text(), "", turn.Get("words").Text())
+		case "model":
+			c.StartResults()
+			c.AddOwn("")
+			for _, call := range turn.Get("calls").List() {
+				c.Names[call.Get("id").Text()] = call.Get("tool").Text()
+				c.AddOwn(call.Get("tool").Text())
+			}
+		}
+	}
+	return c.Done()
+}
+
+// provider writes replies.
+type provider struct{}
+
+// Frames implements script.Provider.
+func (provider) Frames(r script.Reply) (frames [][]byte) {
+	add := func(event script.Object) {
+		frames = append(frames, append(append([]byte("data: "), script.JSON(event)...), "\n\n"...))
+	}
+	words, calls := "", script.Array{}
+	for n, b := range r.Blocks {
+		switch b.Kind {
+		case specs.KindText, specs.KindSignedText:
+			words += b.Text
+			for _, piece := range script.Words(b.Text, 1) {
+				add(script.Object{"type", "word", "text", piece})
+			}
+		case specs.KindCall:
+			call := script.Object{"id", r.ID("call-", n, script.Hex, 8), "tool", b.Name, "with", json.RawMessage(b.Arguments())}
+			calls = append(calls, call)
+			add(append(script.Object{"type", "call"}, call...))
+		default: // it does not think aloud
+		}
+	}
+	why := "done"
+	if r.Stop == specs.StopMaxTokens {
+		why = "length"
+	}
+	add(script.Object{"type", "bye", "why", why})
+	if r.Request.Form == script.FormUnary {
+		return [][]byte{script.JSON(script.Object{"words", words, "calls", calls, "why", why})}
+	}
+	return frames
+}
+
+// Failure implements script.Provider.
+func (provider) Failure(script.Reply, int, string) [][]byte {
+	return [][]byte{[]byte("data: {\"type\":\"broken\",\"why\":\"Sorry.\"}\n\n")}
+}
+
+// Header implements script.Provider.
+func (provider) Header(r script.Reply) http.Header {
+	if r.Request.Form == script.FormUnary {
+		return http.Header{"Content-Type": {"application/json"}}
+	}
+	return http.Header{"Content-Type": {"text/event-stream"}}
+}
+
+// Refuse implements script.Provider.
+func (provider) Refuse(r *script.Refusal) (status int, contentType string, body []byte) {
+	return http.StatusBadRequest, "application/json", Wire().Errors.Body(http.StatusBadRequest, r.Message)
+}
+
+// Reject implements script.Provider.
+func (provider) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {
+	return r.Status, http.Header{"Content-Type": {"application/json"}}, Wire().Errors.Body(r.Status, r.Message)
+}

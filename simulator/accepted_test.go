@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
 // passing is a request that looks faulty, or a fault put into the second request

@@ -36,6 +36,7 @@ import (
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
+	_ "github.com/meerkat-go/conformance/wires/all" // whoever starts a simulator means the built-in wires
 	"github.com/meerkat-go/conformance/wires/rule"
 )
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
 )
 
 // passing is a request that looks faulty, or a fault put into the second request

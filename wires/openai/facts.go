@@ -7,13 +7,11 @@ import (
 
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/wires"
-	"github.com/meerkat-go/conformance/wires/rule"
-	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // Parts returns all parts of the wire.
-func Parts() (*wires.Wire, wire.Decoder, *rule.Book, *script.Simulation) {
-	return Wire(), decoder{}, Book(), Simulation()
+func Parts() script.Parts {
+	return script.Parts{Wire: Wire(), Decoder: decoder{}, Client: client{}, Book: Book(), Simulation: Simulation()}
 }
 
 // Wire returns the wire of the Responses API.

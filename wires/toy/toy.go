@@ -9,14 +9,13 @@ import (
 
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/wires"
-	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // Parts returns all parts of the wire.
-func Parts() (*wires.Wire, wire.Decoder, *rule.Book, *script.Simulation) {
-	return Wire(), decoder{}, Book(), Simulation()
+func Parts() script.Parts {
+	return script.Parts{Wire: Wire(), Decoder: decoder{}, Book: Book(), Simulation: Simulation()}
 }
 
 // Wire returns the facts of the wire. A request is

@@ -17,12 +17,12 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/proxy/replay"
 	"github.com/meerkat-go/conformance/specs"
-	"github.com/meerkat-go/conformance/wires/all"
+	_ "github.com/meerkat-go/conformance/wires/all"
 	"github.com/meerkat-go/conformance/wires/toy"
 )
 
 func TestMain(m *testing.M) {
-	if err := all.Register(toy.Parts()); err != nil {
+	if err := toy.Parts().Register(); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

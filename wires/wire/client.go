@@ -8,7 +8,7 @@ import (
 )
 
 // Client writes the requests of a wire as a client does that loses nothing: what the provider said
-// goes back as it came. It is the Client of a [wires.Wire]. Its methods are pure and safe for
+// goes back as it came. Its methods are pure and safe for
 // concurrent use.
 //
 // The history of a conversation is a list of JSON texts, the elements of the member that holds the
@@ -25,14 +25,13 @@ type Client interface {
 	Results(results []ToolResult) []string
 }
 
+var clients wires.Table[Client]
+
+// RegisterClient adds the client of a wire.
+func RegisterClient(wire string, c Client) error { return clients.Add(wire, "a client", c) }
+
 // ClientOf returns the client of a wire, nil if the wire is not known or has none.
-func ClientOf(provider string) Client {
-	if w := wires.Find(provider); w != nil {
-		c, _ := w.Client.(Client)
-		return c
-	}
-	return nil
-}
+func ClientOf(provider string) Client { return clients.All()[provider] }
 
 // Question is what a request asks for beside its history.
 type Question struct {

@@ -11,7 +11,7 @@ import (
 
 // sentKeys are the credentials that a request carries, whichever wire they are of.
 func sentKeys(r *http.Request) (sent []string) {
-	for w := range simulated {
+	for w := range simulatedWires {
 		c := w.Credentials
 		if key, ok := strings.CutPrefix(r.Header.Get(c.Header), c.Prefix); ok && key != "" {
 			sent = append(sent, key)
@@ -39,7 +39,7 @@ func realKeyPrefix(r *http.Request) string {
 		if len(key) < minRealKey || madeUpWords().MatchString(key) {
 			continue
 		}
-		for w := range simulated {
+		for w := range simulatedWires {
 			begins := func(prefix string) bool { return strings.HasPrefix(key, prefix) }
 			if i := slices.IndexFunc(w.Credentials.RealKeys, begins); i >= 0 {
 				return w.Credentials.RealKeys[i]

@@ -21,8 +21,8 @@ type route struct {
 	path string           // without the provider's prefix
 }
 
-// simulated yields the wires that have a simulation, in their order.
-func simulated(yield func(*wires.Wire) bool) {
+// simulatedWires yields the wires that have a simulation, in their order.
+func simulatedWires(yield func(*wires.Wire) bool) {
 	all := script.Simulations()
 	for _, w := range wires.All() {
 		if all[w.Name] != nil && !yield(w) {
@@ -33,7 +33,7 @@ func simulated(yield func(*wires.Wire) bool) {
 
 // Providers returns the names of the wires that are simulated, in the order in which they are listed.
 func Providers() (names []string) {
-	for w := range simulated {
+	for w := range simulatedWires {
 		names = append(names, w.Name)
 	}
 	return names
@@ -70,7 +70,7 @@ func routeOf(r *http.Request) route {
 
 // cutProvider cuts the wire's name off a path, or a beginning that only one wire has.
 func cutProvider(path string) (w *wires.Wire, rest string) {
-	for w := range simulated {
+	for w := range simulatedWires {
 		for _, other := range script.Simulations()[w.Name].OtherPaths {
 			if rest, ok := strings.CutPrefix(path, other[0]); ok {
 				return w, other[1] + rest
@@ -84,7 +84,7 @@ func cutProvider(path string) (w *wires.Wire, rest string) {
 }
 
 func firstWire(matches func(*wires.Wire) bool) *wires.Wire {
-	for w := range simulated {
+	for w := range simulatedWires {
 		if matches(w) {
 			return w
 		}

@@ -120,7 +120,7 @@ func certificate() (tls.Certificate, []byte, error) {
 		return tls.Certificate{}, nil, err
 	}
 	now, names := time.Now(), []string{"localhost"}
-	for w := range simulated {
+	for w := range simulatedWires {
 		names = append(names, w.Host)
 	}
 	template := &x509.Certificate{

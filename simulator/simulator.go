@@ -214,13 +214,13 @@ func withPath(r *http.Request, path string) *http.Request {
 func (h *handler) ruleEnv(provider string) rule.Env {
 	env := rule.Env{Key: h.key, Now: h.Now(), Level: h.Level, SkipsLow: h.isLenient(), Off: h.off, ForeignTokens: h.ForeignTokens}
 	if h.Scenario != nil {
-		env.Paused = func(said string) bool { return h.paused(provider, said) }
+		env.Paused = func(said string) bool { return h.isPaused(provider, said) }
 	}
 	return env
 }
 
-// paused reports whether the scenario paused a reply with these words.
-func (h *handler) paused(provider, said string) bool {
+// isPaused reports whether the scenario paused a reply with these words.
+func (h *handler) isPaused(provider, said string) bool {
 	return slices.ContainsFunc(h.Scenario.Turns, func(t specs.Turn) bool {
 		return t.Stop == specs.StopPause && slices.ContainsFunc(t.Emit, func(b specs.Block) bool {
 			return b.Kind == specs.KindText && b.For(provider) && specs.Fresh(b.Text, h.Seed) == said

@@ -14,7 +14,7 @@ import (
 func Simulation() *script.Simulation {
 	return &script.Simulation{
 		Provider: Provider{}, Parse: script.ParseFunc(Parse), Intent: readIntent, Accepted: accepted,
-		ListModels: listModels, ShowModel: Model, Holds: holds,
+		ListModels: listModels, ShowModel: Model, Holds: holdsKind,
 		Endpoints: []script.Endpoint{
 			{Path: regexp.MustCompile(`^/v1/messages$`), Operation: script.Generate},
 			{Path: regexp.MustCompile(`^/v1/messages/count_tokens$`), Operation: script.Count},
@@ -51,9 +51,9 @@ func Simulation() *script.Simulation {
 	}
 }
 
-// holds reports whether a block of a request is an image or has a token, or whether the settings ask for the
+// holdsKind reports whether a block of a request is an image or has a token, or whether the settings ask for the
 // effort that a scenario refuses.
-func holds(kind string, n *tree.Node) bool {
+func holdsKind(kind string, n *tree.Node) bool {
 	switch kind {
 	case "image":
 		return n.Get("type").Text() == "image"

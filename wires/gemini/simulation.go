@@ -20,7 +20,7 @@ const resource = `^/v1[^/]*/(?:.*?publishers/google/)?models`
 func Simulation() *script.Simulation {
 	return &script.Simulation{
 		Provider: Provider{}, Parse: script.ParseFunc(Parse), Intent: readIntent, Accepted: accepted,
-		ListModels: listModels, ShowModel: Model, Holds: holds, Retry: tellRetry,
+		ListModels: listModels, ShowModel: Model, Holds: holdsKind, Retry: tellRetry,
 		Endpoints: []script.Endpoint{
 			{Path: regexp.MustCompile(resource + `/([^/:]+):(?:generateContent|streamGenerateContent)$`), Operation: script.Generate},
 			{Path: regexp.MustCompile(resource + `/([^/:]+):countTokens$`), Operation: script.Count},
@@ -61,9 +61,9 @@ func Simulation() *script.Simulation {
 	}
 }
 
-// holds reports whether a part of a request is an image or has a token, or whether the settings ask for the
+// holdsKind reports whether a part of a request is an image or has a token, or whether the settings ask for the
 // effort that a scenario refuses. The stand-ins for signatures that Gemini documents are no tokens.
-func holds(kind string, n *tree.Node) bool {
+func holdsKind(kind string, n *tree.Node) bool {
 	switch kind {
 	case "image":
 		return n.Has("inlineData") || n.Has("inline_data")

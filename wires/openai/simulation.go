@@ -15,10 +15,10 @@ import (
 func Simulation() *script.Simulation {
 	return &script.Simulation{
 		Provider: Provider{}, Parse: script.ParseFunc(Parse), Intent: readIntent, Accepted: passes,
-		ListModels: func(url.Values) []byte { return Models() }, ShowModel: Model, Holds: holds,
+		ListModels: func(url.Values) []byte { return Models() }, ShowModel: Model, Holds: holdsKind,
 		Compacted: Window, OpenMessage: openMessage,
 		Storage: &script.Storage{
-			ID: ResponseID, Keeps: keeps, Queued: func(body []byte) []byte { return unfinishedResponse(body, "queued") },
+			ID: ResponseID, Keeps: isKept, Queued: func(body []byte) []byte { return unfinishedResponse(body, "queued") },
 			Previous: previousOf, Lost: previousLost, Continue: continueFrom, Answer: answerStored,
 		},
 		Endpoints: []script.Endpoint{
@@ -69,9 +69,9 @@ func Simulation() *script.Simulation {
 	}
 }
 
-// holds reports whether an item or a part of a request is an image or has a token, or whether the settings
+// holdsKind reports whether an item or a part of a request is an image or has a token, or whether the settings
 // ask for the effort that a scenario refuses.
-func holds(kind string, n *tree.Node) bool {
+func holdsKind(kind string, n *tree.Node) bool {
 	switch kind {
 	case "image":
 		return n.Get("type").Text() == "input_image"

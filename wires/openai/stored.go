@@ -14,9 +14,9 @@ import (
 // ResponseID returns the id of the response to r.
 func ResponseID(r script.Reply) string { return newSignedReply(r).responseID() }
 
-// keeps reports whether the response to r can be asked for again, and whether it is made in the
+// isKept reports whether the response to r can be asked for again, and whether it is made in the
 // background: such a response is kept in any case, otherwise nobody could fetch it.
-func keeps(r script.Reply) (keeps, inBackground bool) {
+func isKept(r script.Reply) (keeps, inBackground bool) {
 	v := newSignedReply(r)
 	inBackground = v.q.body.Get("background").True()
 	return v.q.store || inBackground, inBackground

@@ -132,8 +132,8 @@ replay: ## prove that recordings of five agents replay elsewhere and on another 
 	subjects/replay $(SUBJECTS)
 
 .PHONY: scoreboard
-scoreboard: ## write docs/scoreboard.md from the reports of make subjects
-	$(GO) run ./internal/generate scoreboard reports/subjects
+scoreboard: ## put the reports of make subjects into the site docs/scoreboard
+	$(GO) run ./cmd/conform matrix --site docs/scoreboard reports/subjects/*.json
 
 .PHONY: mcp
 mcp: ## judge the MCP server and client with the suite and the test server of the MCP project, from npm

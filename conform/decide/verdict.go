@@ -63,6 +63,14 @@ func Worst(vs ...Verdict) Verdict {
 	return slices.MaxFunc(vs, func(a, b Verdict) int { return a.Rank() - b.Rank() })
 }
 
+// Bare is the verdict without a baseline: what is known to fail has failed.
+func (v Verdict) Bare() Verdict {
+	if v == KnownFail {
+		return Fail
+	}
+	return v
+}
+
 // Rank is the place in [Verdicts]. A value that is not a verdict ranks last.
 func (v Verdict) Rank() int {
 	if i := slices.Index(Verdicts, v); i >= 0 {

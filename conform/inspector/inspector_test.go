@@ -14,6 +14,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/schemas"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -351,5 +352,50 @@ func TestSharedNamesStayApart(t *testing.T) {
 	}
 	if page := builder.Page(inspector.Head{Kind: "check"}); len(page.Cases) != 2 || page.Cases[0].Name != "x.yaml" || page.Cases[1].Name != "x.yaml (2)" {
 		t.Errorf("%+v", page.Cases)
+	}
+}
+
+// A site counts what is known as failed, keeps the run before as history, and shows text of others
+// as text.
+func TestSite(t *testing.T) {
+	const hostile = `x"><script>alert(1)</script>` + "\x1b]0;t\x07"
+	page := func(day int, verdict report.Verdict, name string) inspector.Page {
+		b := inspector.NewBuilder(inspector.Options{Share: true})
+		b.Add(inspector.Observation{Name: "loop/" + hostile, Results: []report.Result{
+			{Requirement: "ORD-001", Check: "ORD-001/answered", Verdict: verdict, Findings: []report.Finding{{Check: "ORD-001/answered", Verdict: verdict}}},
+			{Requirement: "ORD-002", Check: "ORD-002/" + hostile, Verdict: report.Pass}}})
+		return b.Page(inspector.Head{Kind: "run", Subject: report.Subject{Name: name, Version: hostile}, Started: time.Date(2026, 12, day, 0, 0, 0, 0, time.UTC)})
+	}
+	site := &inspector.Site{Schema: inspector.SiteSchema}
+	for _, p := range []inspector.Page{page(1, report.Pass, "good"), page(1, report.Pass, hostile), page(2, report.KnownFail, hostile)} {
+		if _, _, err := site.Put(p, []string{"javascript:alert(1)", "https://example.com/7"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := site.Agents[0]
+	if broken, mended := first.Changes(); first.Name != hostile || first.Verdict != report.Fail || len(first.History) != 1 || len(broken) != 1 || len(mended) != 0 {
+		t.Errorf("%+v: %v, %v", first, broken, mended)
+	}
+	if err := schemas.Validate(schemas.Site, site.JSON()); err != nil {
+		t.Error(err)
+	}
+	again, err := inspector.ReadSite(site.JSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := again.WriteHTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	for form, text := range map[string]string{"page": b.String(), "badge": string(first.Badge())} {
+		if strings.Contains(text, "<script>alert") || strings.Contains(text, "\x1b") || strings.Contains(text, `"javascript:`) {
+			t.Errorf("%s: text of others is markup:\n%s", form, text)
+		}
+	}
+	if !strings.Contains(b.String(), `new since 2026-12-01: ORD-001`) || !strings.Contains(b.String(), "#/finding/loop") {
+		t.Errorf("the page lacks what is new or the way to it:\n%s", b.String())
+	}
+	if _, _, err := site.Put(inspector.NewBuilder(inspector.Options{}).Page(inspector.Head{}), nil); err == nil {
+		t.Error("a page with content is published")
 	}
 }

@@ -99,7 +99,7 @@ func areaColumns(areas []Area) []Verdict {
 func writeItems(b *strings.Builder, list []issue, limit int) {
 	for i, is := range list {
 		text := fmt.Sprintf("- **%s** %s", is.verdict, MarkdownCode(cutText(is.titleLine(" "), 300)))
-		for _, d := range is.details() {
+		for _, d := range is.detailLines() {
 			if d.label != byteMark {
 				text += "<br>" + MarkdownCode(cutText(d.String(), 600))
 			}
@@ -167,7 +167,7 @@ func (i issue) annotationLine() string {
 		properties = "file=" + workflowProperty.Replace(terminal.Line(file)) + ",line=" + line + "," + properties
 	}
 	text := ""
-	for _, d := range i.details() {
+	for _, d := range i.detailLines() {
 		if d.label != byteMark {
 			text += terminal.Line(cutText(d.String(), 1000)) + "\n"
 		}

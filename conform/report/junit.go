@@ -258,7 +258,7 @@ func findingTexts(res Result) string {
 		if f.Cause != "" {
 			f.Compare, f.Fix, f.Places = nil, "", nil // its cause has them
 		}
-		for _, d := range (issue{finding: &f}).details() {
+		for _, d := range (issue{finding: &f}).detailLines() {
 			b.WriteString("  " + terminal.Line(d.String()) + "\n")
 		}
 		if f.Cause != "" {

@@ -71,7 +71,7 @@ func (t *Terminal) write(v *view) {
 
 // writeIssue prints a cause as one block, or what is not about a case in one line.
 func (t *Terminal) writeIssue(i issue) {
-	details := i.details()
+	details := i.detailLines()
 	title := fmt.Sprintf("%-14s %s", i.verdict, i.titleLine("  "))
 	switch isWhole := i.where == "" || i.file != ""; {
 	case i.finding != nil:
@@ -93,14 +93,16 @@ func (t *Terminal) writeIssue(i issue) {
 }
 
 // writeLine writes a line in the colour of a verdict.
-func (t *Terminal) writeLine(v Verdict, text string) { fmt.Fprintln(t.w, t.paint(v, t.shown(text))) }
+func (t *Terminal) writeLine(v Verdict, text string) {
+	fmt.Fprintln(t.w, t.paint(v, t.shownLine(text)))
+}
 
 // writeText writes a line without colour.
-func (t *Terminal) writeText(text string) { fmt.Fprintln(t.w, t.shown(text)) }
+func (t *Terminal) writeText(text string) { fmt.Fprintln(t.w, t.shownLine(text)) }
 
-// shown is a line as a terminal shows it. Control characters are shown, not obeyed: some
+// shownLine is a line as a terminal shows it. Control characters are shown, not obeyed: some
 // of the text was written by others.
-func (t *Terminal) shown(text string) string {
+func (t *Terminal) shownLine(text string) string {
 	return terminal.Wrap(terminal.Line(text), t.Width, "      ")
 }
 

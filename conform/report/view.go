@@ -159,9 +159,9 @@ func (d detail) String() string {
 	return d.label + ": " + d.text
 }
 
-// details say what is wrong, which bytes differ, how to fix it, where it stands and came back, what
+// detailLines say what is wrong, which bytes differ, how to fix it, where it stands and came back, what
 // follows from it, and which other cases show the same. All forms of a report print them.
-func (i issue) details() (list []detail) {
+func (i issue) detailLines() (list []detail) {
 	add := func(label, text string) {
 		if text != "" {
 			list = append(list, detail{label, text})

@@ -44,7 +44,7 @@ func holdDisagreements(t *testing.T, where string, f report.Finding, seen map[in
 // refuses, in a run of rkat and in the published runs of all agents.
 func TestSimulatorAgrees(t *testing.T) {
 	seen := map[int]bool{}
-	pages, err := filepath.Glob("../../docs/scoreboard/*.html")
+	pages, err := filepath.Glob("../../docs/scoreboard/agents/*.html")
 	if err != nil || len(pages) < 10 {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}

@@ -4,15 +4,14 @@
 //	go run ./internal/generate cassettes [DIR]
 //	go run ./internal/generate man DIR
 //	go run ./internal/generate rules
-//	go run ./internal/generate scoreboard REPORTS
 //	go run ./internal/generate subjects REPORT...
 //	go run ./internal/generate threads
 //
 // Cassettes are recorded again: rkat runs every case behind the recording proxy,
 // with the simulator as the provider. The same sources make the same bytes on
 // every machine and on every day. The manual pages are made from the commands of
-// conform, recorder and rkat, which carry neither the generator nor the pages. Scoreboard
-// and the table of subjects are made from JSON reports of make subjects. Threads is the page
+// conform, recorder and rkat, which carry neither the generator nor the pages. The table of
+// subjects is made from JSON reports of make subjects. Threads is the page
 // that says what the referee finds in the bug reports of specs/threads, rules the page that
 // says who enforces which wire rule.
 package main
@@ -48,8 +47,6 @@ func generate(ctx context.Context, args []string, stderr io.Writer) int {
 		err = recordAll(ctx, args[1], stderr)
 	case len(args) == 2 && args[0] == "man":
 		err = writePages(args[1]) //nolint:contextcheck // only walks the commands, runs none
-	case len(args) == 2 && args[0] == "scoreboard":
-		err = writeScoreboard(args[1], "docs")
 	case len(args) > 1 && args[0] == "subjects":
 		err = writeSubjects(os.Stdout, args[1:])
 	case len(args) == 1 && args[0] == "rules":
@@ -57,7 +54,7 @@ func generate(ctx context.Context, args []string, stderr io.Writer) int {
 	case len(args) == 1 && args[0] == "threads":
 		err = writeThreads("docs")
 	default:
-		fmt.Fprintln(stderr, "generate: want cassettes [DIR], man DIR, rules, scoreboard REPORTS, subjects REPORT... or threads")
+		fmt.Fprintln(stderr, "generate: want cassettes [DIR], man DIR, rules, subjects REPORT... or threads")
 		return 2
 	}
 	if err != nil {

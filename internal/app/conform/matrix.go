@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/spelling"
@@ -16,6 +17,7 @@ import (
 type matrixFlags struct {
 	reportFlags
 	by       string
+	site     string
 	markdown bool
 	asJSON   bool
 }
@@ -28,21 +30,28 @@ func (a *app) matrixCommand() *cobra.Command {
 		Long: `Put the shards of a run together, and runs of several agents side by side. REPORT is a
 JSON report of conform run or its journal, or one of conform check --shard.
 
+--site DIR adds agents to a static site, or makes one: agents by areas, each cell leads to
+its finding. It takes what --share wrote: pages of --report html, or JSON reports with their
+pages beside them. The run before goes to the history of the site. Exits 0 once it is written.
+
 The shards of one run give the report that the run would have given in one piece, with
 its exit code. They must come from the same program, agent, set, sources, seed, filter,
 policy and baseline, and none may be missing. Runs of several agents give a table. The
 shards of a check give the report of all its recordings.
 
 Exits as the run does, of several runs as the worst of them; 2 when the reports do not
-fit together. --json prints ` + report.RunSchema + ` of one run, ` + report.MatrixSchema + ` of several.`,
+fit together. --json prints ` + report.RunSchema + ` of one run, ` + report.MatrixSchema + ` of several,
+` + inspector.SiteSchema + ` of a site.`,
 		Example: `  conform matrix check-1.json check-2.json
   conform matrix shard-1.json shard-2.json --report junit=report.xml
-  conform matrix rkat.json codex.json --by requirement --markdown`,
+  conform matrix rkat.json codex.json --by requirement --markdown
+  conform matrix --site public reports/*.json`,
 		Args: cli.Args(1, -1, "one or more JSON reports or journals of conform run or check"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.runMatrix(args, f) },
 	}
 	f.addTo(cmd)
 	cmd.Flags().StringVar(&f.by, "by", "area", "the rows of a table of several agents: area or requirement")
+	cmd.Flags().StringVar(&f.site, "site", "", "write or extend a static site in `DIR`")
 	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "print the table as Markdown")
 	cli.AddJSONFlag(cmd, &f.asJSON)
 	return cmd
@@ -51,6 +60,9 @@ fit together. --json prints ` + report.RunSchema + ` of one run, ` + report.Matr
 func (a *app) runMatrix(paths []string, f matrixFlags) error {
 	if f.by != "area" && f.by != "requirement" {
 		return cli.Usage("--by: unknown value %q; use area or requirement%s", f.by, spelling.Hint(f.by, []string{"area", "requirement"}))
+	}
+	if f.site != "" {
+		return a.writeSite(f.site, paths, f.asJSON)
 	}
 	files, err := a.parseReportFlags(f.reports, f.asJSON || f.markdown)
 	if err != nil {

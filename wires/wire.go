@@ -64,14 +64,16 @@ type Facts struct {
 	// ReplyMember is the member that a reply in one piece has. EventStart begins the event that brings
 	// such a reply in a stream, and a brace ends the event; empty where a reply is its own event.
 	ReplyMember, EventStart string
-	Credentials             Credentials
-	Environment             Environment
-	Models                  Models
-	Body                    Body
-	Headers                 Headers
-	Volatile                []Volatile
-	Errors                  Errors
-	Ending                  Ending
+	// Events are the types of the events of a stream that are documented; nil where that is no list.
+	Events      []string
+	Credentials Credentials
+	Environment Environment
+	Models      Models
+	Body        Body
+	Headers     Headers
+	Volatile    []Volatile
+	Errors      Errors
+	Ending      Ending
 }
 
 // Cloud is a host, or several, that serves models of several providers under their own wires.

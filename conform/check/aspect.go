@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/members"
@@ -29,7 +30,7 @@ func (x *exchange) readSeen() rules.Seen {
 	}
 	seen := rules.Seen{
 		URL: u, Header: x.Request.Header, Body: x.Request.Body, Root: x.req.Doc, Request: x.req, Wire: x.wire, Found: &members.Found{},
-		IsModelInPath: modelInPath.MatchString(u.Path), IsOwnModel: isProvidersModel(x), IsMessage: x.WebSocket > 0,
+		IsModelInPath: rules.ModelInPath(u.Path) != "", IsOwnModel: isProvidersModel(x), IsMessage: x.WebSocket > 0,
 	}
 	if x.req.Doc != nil && x.req.Op == wire.Generate {
 		seen.Found = x.bookOf().Inspect(&seen)
@@ -61,6 +62,140 @@ func aspectRules() map[string]rule {
 		}
 	}
 	return all
+}
+
+// replyAspects are the checks of aspects that the wires judge by rules of replies.
+func replyAspects() map[string]rule {
+	all := map[string]rule{}
+	for _, info := range rules.ReplyRules() {
+		if aspect := info.Aspect; aspect != "" {
+			all[aspect] = func(s *Trace, r *report) {
+				s.eachReplyPass(func(p *rules.ReplyPass) bool { return p.Aspect == aspect }, r.addReplyPass)
+				if strings.HasSuffix(aspect, "/grammar") {
+					r.Observed = s.countEvents(aspect) // the rules of a grammar look at the same events
+				}
+			}
+		}
+	}
+	return all
+}
+
+// OfDuties returns the checks of replies by the ids of the duties of servers. Where the agent is
+// judged, aspects of requirements stand for some of the rules.
+func OfDuties(withAspects bool) (checks []Check) {
+	seen := map[string]bool{}
+	for _, info := range rules.ReplyRules() {
+		id := info.Duty
+		if seen[id] || info.Aspect != "" && !withAspects {
+			continue
+		}
+		seen[id] = true
+		c := newCheck(id, func(s *Trace, r *report) {
+			s.eachReplyPass(func(p *rules.ReplyPass) bool { return p.ID == id && (withAspects || p.Aspect == "") }, func(x *exchange, p *rules.ReplyPass) {
+				from := len(r.Findings)
+				r.addReplyPass(x, p)
+				for i, b := range p.Breaches {
+					r.Findings[from+i].Consequence = specs.Consequence(b.Consequence)
+				}
+			})
+		})
+		c.Source = true
+		checks = append(checks, c)
+	}
+	return checks
+}
+
+// eachReplyPass visits what rules of replies saw.
+func (s *Trace) eachReplyPass(holds func(*rules.ReplyPass) bool, visit func(*exchange, *rules.ReplyPass)) {
+	for _, x := range s.x {
+		for _, p := range x.replyPasses {
+			if holds(p) {
+				visit(x, p)
+			}
+		}
+	}
+}
+
+// countEvents counts the events at which the rules of an aspect look.
+func (s *Trace) countEvents(aspect string) (sum int) {
+	for _, x := range s.x {
+		most := 0
+		for _, p := range x.replyPasses {
+			if p.Aspect == aspect {
+				most = max(most, p.Observed)
+			}
+		}
+		sum += most
+	}
+	return sum
+}
+
+// addReplyPass adds what a rule reports of the reply of x. A requirement that speaks of replies that
+// nobody put in leaves those alone.
+func (r *report) addReplyPass(x *exchange, p *rules.ReplyPass) {
+	isOfReply := strings.HasPrefix(p.Aspect, "ERR-003/")
+	if isOfReply && x.isInjected() {
+		return
+	}
+	r.addObserved(p.Observed)
+	for _, b := range p.Breaches {
+		args := slices.Clone(b.Args)
+		for i, arg := range args {
+			if d, ok := arg.(rules.Difference); ok {
+				args[i] = describeTextDifference(d.Was, d.Is)
+			}
+		}
+		f := r.addBare(x, b.At, b.Rule, b.Form, args...)
+		if isOfReply && p.Aspect != "ERR-003/event" && p.Aspect != "ERR-003/provider-object" {
+			suspectRecorder(f, x)
+		}
+	}
+}
+
+// suspectRecorder makes f a warning about the recording where its format cannot say how a
+// reply ended: a recorder or a fixture may have lost what is missing.
+func suspectRecorder(f *Finding, x *exchange) {
+	if x.Response.End == "" {
+		f.Message += "; the recording does not say how the reply ended, and its recorder may have lost the rest"
+		f.Fix, f.Consequence = "Record the call again with a recorder that keeps the whole reply, such as ours.", specs.Degraded
+	}
+}
+
+// judgeReply runs the rules of replies over x.
+func (s *Trace) judgeReply(x *exchange) []*rules.ReplyPass {
+	if x.Missed {
+		return nil
+	}
+	seen := rules.Exchange{
+		Wire: x.Provider, Method: x.Request.Method, URL: x.Request.URL, RequestHeader: x.Request.Header, Request: x.Request.Body,
+		Status: x.Response.Status, Header: x.Response.Header, Body: x.Response.Body,
+		WebSocket: x.WebSocket > 0, Cut: markedCut(x) || s.wasInterrupted(x), StandsIn: !x.ownHost && !x.atOtherHost(),
+		Asked: x.req, Reply: x.reply,
+	}
+	for _, c := range x.Response.Chunks {
+		seen.Chunks = append(seen.Chunks, rules.Chunk(c))
+	}
+	return rules.JudgeReply(&seen)
+}
+
+// markedCut reports whether the recording says that the stream was cut.
+func markedCut(x *exchange) bool { return x.Response.End != "" && x.Response.End != "eof" }
+
+// wasInterrupted reports whether a reply that was cut seems to be the user's doing: the
+// format of the recording cannot mark a cut, and the conversation goes on without
+// the reply.
+func (s *Trace) wasInterrupted(x *exchange) bool {
+	if x.Response.End != "" || x.reply.End != wire.Cut && len(bytes.TrimSpace(x.Response.Body)) > 0 {
+		return false
+	}
+	n := len(x.req.Msgs)
+	for _, later := range s.x[x.n+1:] {
+		if later.Provider != x.Provider || n == 0 || !later.asksForAnswer() || !startsWithMessages(later, x, n) {
+			continue
+		}
+		return n == len(later.req.Msgs) || later.req.Msgs[n].Role != "assistant"
+	}
+	return false
 }
 
 // judgeRequest runs the rules of the wire that need nothing but the request.

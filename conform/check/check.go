@@ -94,7 +94,7 @@ func All() []Check {
 	var all []Check
 	byWire := aspectRules()
 	for _, area := range []map[string]rule{pairingRules, replayRules, anthropicRules, openAIRules, geminiRules,
-		originRules, modelRules, resumeRules, framingRules, grammarRules, endingRules, cassetteRules, errorRules, opaqueRules, schemaRules,
+		originRules, modelRules, resumeRules, endingRules, cassetteRules, errorRules, opaqueRules, schemaRules,
 		redactorRules, hygieneRules, toolRules, continuationRules, cacheRules,
 		mediaRules, compactionRules, namespaceRules, serverToolRules, betaRules, recoveryRules, operationRules, budgetRules} {
 		for id, run := range area {
@@ -107,6 +107,11 @@ func All() []Check {
 	}
 	for id, run := range byWire {
 		all = append(all, newCheck(id, run))
+	}
+	for id, run := range replyAspects() {
+		c := newCheck(id, run)
+		c.Source = true
+		all = append(all, c)
 	}
 	slices.SortFunc(all, func(a, b Check) int { return strings.Compare(a.ID, b.ID) })
 	return all
@@ -124,7 +129,7 @@ func inOrder(parts ...rule) rule {
 func newCheck(id string, run rule) Check {
 	requirement, _, _ := strings.Cut(id, "/")
 	fix := cmp.Or(fixes[id], fixOf(requirement))
-	return Check{ID: id, Requirement: requirement, Source: isSourceCheck(requirement), Run: func(t *Trace) Result {
+	return Check{ID: id, Requirement: requirement, Run: func(t *Trace) Result {
 		if t.panicked != nil {
 			panic(t.panicked)
 		}
@@ -132,12 +137,6 @@ func newCheck(id string, run rule) Check {
 		run(t, &r)
 		return r.Result
 	}}
-}
-
-// isSourceCheck reports whether a requirement speaks of replies as they were sent and
-// recorded, which no agent can change.
-func isSourceCheck(requirement string) bool {
-	return requirement >= "STR-001" && requirement <= "STR-006" || requirement == "ERR-003" || requirement == "MOD-004"
 }
 
 // fixOf takes the advice from the catalogue, so that it is written down once.

@@ -13,15 +13,11 @@ import (
 // errorRules judge what providers refuse, and what comes back in the place of a
 // reply.
 var errorRules = map[string]rule{
-	"ERR-001/form":            formRefused,
-	"ERR-002/same-bytes":      sameBytesAgain,
-	"ERR-002/same-words":      sameWordsAgain,
-	"ERR-003/empty":           replyEmpty,
-	"ERR-003/event":           replyHasEvent,
-	"ERR-003/whole-document":  replyDocumentWhole,
-	"ERR-003/provider-object": replyIsProviders,
-	"ERR-004/turn-left":       declinedTurnLeft,
-	"ERR-005/not-repeated":    declinedNotRepeated,
+	"ERR-001/form":         formRefused,
+	"ERR-002/same-bytes":   sameBytesAgain,
+	"ERR-002/same-words":   sameWordsAgain,
+	"ERR-004/turn-left":    declinedTurnLeft,
+	"ERR-005/not-repeated": declinedNotRepeated,
 }
 
 // formRefused: the provider takes the form of every request. Its own words say what is

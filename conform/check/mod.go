@@ -15,7 +15,6 @@ var modelRules = map[string]rule{
 	"MOD-001/allowed":    modelAllowed,
 	"MOD-002/constant":   modelConstant,
 	"MOD-003/no-traffic": refusedModelSilent,
-	"MOD-004/answers":    askedModelAnswers,
 }
 
 // knowsModels reports whether it is known which models the agent may ask for. Somebody
@@ -91,36 +90,6 @@ func (s *Trace) isModelDeclared(n int, model string) bool {
 	}
 	ok, _ := s.allowsModel(model)
 	return ok && s.ev.Source == evidence.SourceRecording
-}
-
-// askedModelAnswers: the reply, and a header of OpenAI's, name the model that was asked for or
-// a model that the request lists as a fallback. A model name that no provider uses is not judged.
-func askedModelAnswers(s *Trace, r *report) {
-	for _, x := range s.x {
-		asked := x.modelNamed()
-		family := specs.ParseModel(asked).Family
-		bare := asked[strings.LastIndexByte(asked, '/')+1:]
-		if !x.asksForAnswer() || x.Missed || family == "" || !strings.HasPrefix(bare, family) && family != "claude" {
-			continue
-		}
-		wanted := append(x.req.Doc.Get("fallbacks").Texts(), asked)
-		for _, said := range []struct{ where, model string }{{"the reply", x.reply.Model}, {"the header openai-model", x.Response.Header.Get("Openai-Model")}} {
-			if said.model == "" || strings.Contains(said.model, "REDACTED") {
-				continue
-			}
-			r.addObserved(1)
-			if slices.ContainsFunc(wanted, func(name string) bool { return specs.IsServedAs(name, said.model) }) {
-				continue
-			}
-			host := ""
-			if x.atOtherHost() {
-				host = "; its host may have names of its own"
-			}
-			f := r.addFinding(x, modelPlace(x), "", "%q was asked for, and %s is of %q%s", cutText(asked, 80), said.where, cutText(said.model, 80), host)
-			f.Form = f.Message // other models are another cause
-			break
-		}
-	}
 }
 
 // declaredModels returns the models the arguments of process n name.

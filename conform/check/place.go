@@ -2,7 +2,6 @@ package check
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/decide"
@@ -94,18 +93,8 @@ func (x *exchange) wasAnswered() bool {
 	return x.wasAccepted() && (x.reply.End == wire.Complete || x.reply.End == wire.Pending || len(x.reply.Items) > 0)
 }
 
-// modelInPath is the model in the URLs of clouds, whose bodies do not name it.
-var modelInPath = regexp.MustCompile(`/models?/([^/:]+)(?::\d+)?(?:[:/][A-Za-z-]+)?$`)
-
 // modelNamed is the model that the request names, "" where only its host knows.
 func (x *exchange) modelNamed() string { return x.named }
-
-func (x *exchange) readModel() string {
-	if m := modelInPath.FindStringSubmatch(x.Request.URL); m != nil {
-		return cmp.Or(x.req.Model, m[1])
-	}
-	return x.req.Model
-}
 
 // modelAsked is the model that the request names, else the one that replied.
 func (x *exchange) modelAsked() string { return cmp.Or(x.modelNamed(), x.reply.Model) }

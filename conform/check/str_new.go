@@ -91,7 +91,7 @@ var geminiChunk = []string{"candidates", "promptFeedback", "prompt_feedback", "u
 func isKnownEvent(w *wires.Wire, e wire.StreamEvent) bool {
 	switch t := e.Type(); {
 	case w.Has(wires.Blocks):
-		return slices.Contains(anthropicEvents, t)
+		return slices.Contains(w.Events, t)
 	case w.Has(wires.ItemList):
 		name, isResponse := strings.CutPrefix(t, "response.")
 		return !isResponse || strings.Contains(name, "_call") ||

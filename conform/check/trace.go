@@ -111,6 +111,8 @@ type exchange struct {
 	seen rules.Seen
 	// aspects are the passes of the wire's rules over the request, by aspect.
 	aspects map[string][]*rules.Pass
+	// replyPasses are the passes of the rules of replies over the reply.
+	replyPasses []*rules.ReplyPass
 }
 
 // span is the half-open range [from, to) of items.
@@ -143,7 +145,7 @@ func (r bodyReader) decodeEvidence(ev *evidence.Evidence) (s *Trace) {
 	s.classifyExchanges()
 	s.collectLinks()
 	for _, x := range s.x {
-		x.aspects = s.judgeRequest(x)
+		x.aspects, x.replyPasses = s.judgeRequest(x), s.judgeReply(x)
 	}
 	return s
 }
@@ -158,7 +160,7 @@ func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
 	x := &exchange{Exchange: e, n: n, wire: cmp.Or(wires.Find(e.Provider), &wires.Wire{}), ownHost: e.IsOwnHost()}
 	x.req = r.request(e.Provider, e.Request.Method, e.Request.URL, e.Request.Body)
 	x.reply = r.reply(e.Provider, e.Response.Status, e.Response.Body)
-	x.named = x.readModel()
+	x.named = rules.ModelAsked(x.req, e.Request.URL)
 	x.runs = modelRuns(x.req.Items)
 	x.turn = turnStart(x.wire, x.req)
 	x.asksForSummary = mentionsSummary(lastPrompt(x)) || !hasTools(x) && mentionsSummary(textOf(x.req.System))

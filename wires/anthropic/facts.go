@@ -47,7 +47,7 @@ func Wire() *wires.Wire {
 			Unanswered: []string{"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"},
 			Declined:   []string{"refusal"}, Budget: "max_tokens",
 		},
-		ReplyMember: "content", EventStart: `{"type":"message_start","message":`,
+		ReplyMember: "content", EventStart: `{"type":"message_start","message":`, Events: messageEvents,
 		Credentials: wires.Credentials{
 			Header: "X-Api-Key", Others: []string{"Authorization"}, Accounts: []string{"X-Api-Key"},
 			RealKeys: []string{"sk-"},

@@ -12,7 +12,8 @@ var judgedRules = slices.Concat(rules, refereeRules)
 // Book is what the referee reads: the rules that need nothing but the request, and the words of
 // refusals.
 func Book() *rule.Book {
-	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Betas: recordedBetas, Members: Members, Words: refusalWords, JudgeReply: judgeReply}
+	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Betas: recordedBetas, Members: Members, Words: refusalWords,
+		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply}
 }
 
 func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {

@@ -23,18 +23,24 @@ type replyChunk struct {
 }
 
 var replyRules = []rule.ReplyRule[*sentReply]{
-	{Duty: "SV-H2", Run: eventsHaveNoName},
-	{Duty: "SV-H5", Run: oneDataLine},
-	{Duty: "SV-H6", Run: func(a *sentReply, p *rule.Pass) { rule.SendsNoDone(a.Exchange, p) }},
-	{Duty: "SV-G1", Run: streamIsEvents},
-	{Duty: "SV-G3", Aspect: "STR-002/terminal", Run: func(a *sentReply, p *rule.Pass) { rule.EndsWhole(a.Exchange, p) }},
-	{Duty: "SV-G4", Run: callsAreWhole},
-	{Duty: "SV-G5", Aspect: "STR-005/grammar", Run: signaturesAreBase64},
-	{Duty: "SV-G5", Run: firstCallIsSigned},
-	{Duty: "SV-G7", Run: usageIsThere},
-	{Duty: "SV-G8", Aspect: "STR-005/grammar", Run: oneResponse},
-	{Duty: "SV-G9", Run: blockedHasNoCandidates},
-	{Duty: "SV-G10", Run: errorIsWhole},
+	rule.Owes("SV-H2", "", eventsHaveNoName),
+	rule.Owes("SV-H5", "", oneDataLine),
+	rule.Owes("SV-H6", "", onExchange(rule.SendsNoDone)),
+	rule.Owes("SV-G1", "", streamIsEvents),
+	rule.Owes("SV-G3", "STR-002/terminal", onExchange(rule.EndsWhole)),
+	rule.Owes("SV-G4", "", callsAreWhole),
+	rule.Owes("SV-G5", "STR-005/grammar", func(a *sentReply, p *rule.Pass) { a.checkSignatures(p, true) }),
+	rule.Owes("SV-G5", "", func(a *sentReply, p *rule.Pass) { a.checkSignatures(p, false) }),
+	rule.Owes("SV-G5", "", firstCallIsSigned),
+	rule.Owes("SV-G7", "", usageIsThere),
+	rule.Owes("SV-G8", "STR-005/grammar", oneResponse),
+	rule.Owes("SV-G9", "", blockedHasNoCandidates),
+	rule.Owes("SV-G10", "", errorIsWhole),
+}
+
+// onExchange is a rule that needs the exchange alone.
+func onExchange(run func(*rule.Exchange, *rule.Pass)) func(*sentReply, *rule.Pass) {
+	return func(a *sentReply, p *rule.Pass) { run(a.Exchange, p) }
 }
 
 func judgeReply(x *rule.Exchange) []*rule.ReplyPass {
@@ -119,8 +125,12 @@ func callsAreWhole(a *sentReply, p *rule.Pass) {
 	})
 }
 
-func signaturesAreBase64(a *sentReply, p *rule.Pass) {
+// checkSignatures judges that signatures are base64 and stand beside the call.
+func (a *sentReply) checkSignatures(p *rule.Pass, streamed bool) {
 	a.eachPart(func(c replyChunk, part *tree.Node) {
+		if c.event >= 0 != streamed {
+			return
+		}
 		if seal := part.Any("thoughtSignature", "thought_signature"); seal != nil {
 			if p.Observe(); !tree.IsBase64(seal.Text()) {
 				p.ReportAt(a.place(c), "signature %s is not base64", rule.Mask(seal.Text()))

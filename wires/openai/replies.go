@@ -48,31 +48,37 @@ type sentPart struct {
 }
 
 var replyRules = []rule.ReplyRule[*sentReply]{
-	{Duty: "SV-H2", Aspect: "STR-004/grammar", Run: func(a *sentReply, p *rule.Pass) { rule.NamesEvents(a.Exchange, p) }},
-	{Duty: "SV-O1", Aspect: "STR-004/grammar", Run: createdComesFirst},
-	{Duty: "SV-O1", Run: createdIsWhole},
-	{Duty: "SV-O2", Aspect: "STR-004/grammar", Run: sequenceCounts},
-	{Duty: "SV-O3", Aspect: "STR-004/grammar", Run: itemsAreAdded},
-	{Duty: "SV-O3", Run: startsAreWhole},
-	{Duty: "SV-O4", Run: partsOpenAndClose},
-	{Duty: "SV-O5", Aspect: "STR-006/deltas", Run: func(a *sentReply, p *rule.Pass) { a.compareDeltas(p, false) }},
-	{Duty: "SV-O5", Run: textsAgree},
-	{Duty: "SV-O6", Run: itemIDsStay},
-	{Duty: "SV-O7", Run: callIDsStay},
-	{Duty: "SV-O8", Aspect: "STR-006/deltas", Run: func(a *sentReply, p *rule.Pass) { a.compareDeltas(p, true) }},
-	{Duty: "SV-O8", Run: argumentsAgree},
-	{Duty: "SV-O9", Aspect: "STR-004/grammar", Run: itemsAreDone},
-	{Duty: "SV-O10", Aspect: "STR-004/grammar", Run: endsOnce},
-	{Duty: "SV-O10", Aspect: "STR-002/terminal", Run: func(a *sentReply, p *rule.Pass) { rule.EndsWhole(a.Exchange, p) }},
-	{Duty: "SV-O11", Run: completedIsWhole},
-	{Duty: "SV-O12", Run: usageAddsUp},
-	{Duty: "SV-O13", Run: incompleteSaysWhy},
-	{Duty: "SV-O14", Run: failureSaysWhy},
-	{Duty: "SV-O15", Run: errorsStandAlone},
-	{Duty: "SV-O16", Run: reasoningIsWhole},
-	{Duty: "SV-O17", Run: customToolsAreCalled},
-	{Duty: "SV-O21", Run: documentIsResponse},
-	{Duty: "SV-E3", Run: envelopeFits},
+	rule.Owes("SV-H2", "STR-004/grammar", onExchange(rule.NamesFit)),
+	rule.Owes("SV-H2", "", onExchange(rule.NamesEvents)),
+	rule.Owes("SV-O1", "STR-004/grammar", createdComesFirst),
+	rule.Owes("SV-O1", "", createdIsWhole),
+	rule.Owes("SV-O2", "STR-004/grammar", sequenceCounts),
+	rule.Owes("SV-O3", "STR-004/grammar", itemsAreAdded),
+	rule.Owes("SV-O3", "", startsAreWhole),
+	rule.Owes("SV-O4", "", partsOpenAndClose),
+	rule.Owes("SV-O5", "STR-006/deltas", func(a *sentReply, p *rule.Pass) { a.compareDeltas(p, false) }),
+	rule.Owes("SV-O5", "", textsAgree),
+	rule.Owes("SV-O6", "", itemIDsStay),
+	rule.Owes("SV-O7", "", callIDsStay),
+	rule.Owes("SV-O8", "STR-006/deltas", func(a *sentReply, p *rule.Pass) { a.compareDeltas(p, true) }),
+	rule.Owes("SV-O8", "", argumentsAgree),
+	rule.Owes("SV-O9", "STR-004/grammar", itemsAreDone),
+	rule.Owes("SV-O10", "STR-004/grammar", endsOnce),
+	rule.Owes("SV-O10", "STR-002/terminal", onExchange(rule.EndsWhole)),
+	rule.Owes("SV-O11", "", completedIsWhole),
+	rule.Owes("SV-O12", "", usageAddsUp),
+	rule.Owes("SV-O13", "", incompleteSaysWhy),
+	rule.Owes("SV-O14", "", failureSaysWhy),
+	rule.Owes("SV-O15", "", errorsStandAlone),
+	rule.Owes("SV-O16", "", reasoningIsWhole),
+	rule.Owes("SV-O17", "", customToolsAreCalled),
+	rule.Owes("SV-O21", "", documentIsResponse),
+	rule.Owes("SV-E3", "", envelopeFits),
+}
+
+// onExchange is a rule that needs the exchange alone.
+func onExchange(run func(*rule.Exchange, *rule.Pass)) func(*sentReply, *rule.Pass) {
+	return func(a *sentReply, p *rule.Pass) { run(a.Exchange, p) }
 }
 
 func judgeReply(x *rule.Exchange) []*rule.ReplyPass {
@@ -284,6 +290,9 @@ func itemsAreAdded(a *sentReply, p *rule.Pass) {
 		return
 	}
 	for _, it := range a.items {
+		if it.first < 0 {
+			return // of a document
+		}
 		p.Observe()
 		for _, i := range it.strays {
 			state := "which was not added"

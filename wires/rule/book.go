@@ -27,8 +27,9 @@ type Book struct {
 	Members func() *members.Description
 	// Words are the refusals. The first row that fits a text names the rule.
 	Words []Words
-	// JudgeReply runs the reply rules of the wire over an exchange of which both sides are decoded;
-	// nil for a wire without such rules.
+	// Replies states the reply rules of the wire. JudgeReply runs them over an exchange of which both
+	// sides are decoded; nil for a wire without such rules.
+	Replies    []ReplyInfo
 	JudgeReply func(x *Exchange) []*ReplyPass
 }
 

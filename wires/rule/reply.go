@@ -3,7 +3,9 @@ package rule
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +42,8 @@ type Exchange struct {
 	// SawAll says that no header was lost: the caller read the reply from a connection. What
 	// only a recording lacks is unknown, and no breach.
 	SawAll bool
+	// StandsIn says that the server stands in for the provider itself, at whatever address.
+	StandsIn bool
 	// Cut says that the reply was broken off from outside, by the client or a fault that was put in.
 	Cut bool
 	// Asked and Reply are both sides decoded. JudgeReply decodes them where they are nil.
@@ -66,24 +70,51 @@ func (x *Exchange) At(event int, n *tree.Node, path string) wire.Place {
 // HeaderPlace is the place of a header, or of the status.
 func HeaderPlace(name string) wire.Place { return wire.Place{Event: -1, Off: -1, Path: name} }
 
-// ReplyRule judges one reply, which a wire reads as R, by one duty of servers.
-type ReplyRule[R any] struct {
+// ReplyInfo states a rule of replies.
+type ReplyInfo struct {
 	// Duty is the id of the duty in specs/duties: "SV-A7". Several rules may judge one duty.
 	Duty string
-	// Aspect is the aspect of a requirement that the referee judges by this rule, like
-	// "STR-003/grammar".
+	// Aspect is the aspect of a requirement that the referee judges by this rule when it judges an
+	// agent, like "STR-003/grammar"; "" for a rule that it reports under the id of the duty.
 	Aspect string
+}
+
+// ReplyRule judges one reply, which a wire reads as R, by one duty of servers.
+type ReplyRule[R any] struct {
+	ReplyInfo
 	// Run reports the places at which the reply breaks the rule. It is pure and safe for
 	// concurrent use with a Pass of its own.
 	Run func(reply R, p *Pass)
+}
+
+// Owes is the rule by which a function judges a duty, for the aspect of a requirement or for "".
+func Owes[R any](duty, aspect string, run func(reply R, p *Pass)) ReplyRule[R] {
+	return ReplyRule[R]{ReplyInfo{duty, aspect}, run}
+}
+
+// ReplyInfos states rules in their order.
+func ReplyInfos[R any](rules []ReplyRule[R]) (infos []ReplyInfo) {
+	for i := range rules {
+		infos = append(infos, rules[i].ReplyInfo)
+	}
+	return infos
+}
+
+// ReplyRules states the rules of replies of all wires.
+func ReplyRules() []ReplyInfo {
+	all := ReplyInfos(transportRules)
+	for _, name := range slices.Sorted(maps.Keys(Books())) {
+		all = append(all, Books()[name].Replies...)
+	}
+	return all
 }
 
 // ReplyPass is what one rule saw in one reply.
 type ReplyPass struct {
 	*specs.Duty
 	Aspect string
-	// Observed counts the places where the rule could have been broken. Of a rule that observed
-	// nothing the reply shows nothing.
+	// Observed counts the places where the rule could have been broken. Of a rule without a pass the
+	// reply shows nothing.
 	Observed int
 	// Breaches are the places at which the rule is broken, in their order. A breach has a
 	// Consequence of its own, or that of the duty, and a place in At.
@@ -109,7 +140,7 @@ func JudgeReplies[R any](rules []ReplyRule[R], reply R) (passes []*ReplyPass) {
 		if p.Observed == 0 && p.Breaches == nil {
 			continue
 		}
-		pass := &ReplyPass{cmp.Or(specs.FindDuty(r.Duty), &specs.Duty{ID: r.Duty}), r.Aspect, max(p.Observed, len(p.Breaches)), p.Breaches}
+		pass := &ReplyPass{cmp.Or(specs.FindDuty(r.Duty), &specs.Duty{ID: r.Duty}), r.Aspect, p.Observed, p.Breaches}
 		for _, b := range p.Breaches {
 			b.Consequence = cmp.Or(b.Consequence, string(pass.Consequence))
 		}
@@ -148,19 +179,26 @@ func EndsWhole(x *Exchange, p *Pass) {
 	}
 }
 
-// NamesEvents judges that each event of a stream is named as its data are.
+// NamesFit judges that an event with a name has the name that its data say.
+func NamesFit(x *Exchange, p *Pass) {
+	for i, e := range x.Reply.Events {
+		if e.JSON == nil || !x.IsStream() {
+			continue
+		}
+		if p.Observe(); e.Name != "" && e.Name != e.Type() {
+			p.ReportAt(wire.Place{Event: i, Off: e.DataOff}, "event %q holds JSON of type %q", e.Name, e.Type())
+		}
+	}
+}
+
+// NamesEvents judges that each event of a stream has a name.
 func NamesEvents(x *Exchange, p *Pass) {
 	for i, e := range x.Reply.Events {
 		if e.JSON == nil || !x.IsStream() || x.WebSocket {
 			continue
 		}
-		switch t := e.Type(); {
-		case e.Name == "":
-			p.ReportAt(wire.Place{Event: i, Off: e.DataOff}, "the event %q has no name", Shorten(t))
-		case e.Name != t:
-			p.ReportAt(wire.Place{Event: i, Off: e.DataOff}, "event %q holds JSON of type %q", e.Name, t)
-		default:
-			p.Observe()
+		if p.Observe(); e.Name == "" {
+			p.ReportAt(wire.Place{Event: i, Off: e.DataOff}, "the event %q has no name", Shorten(e.Type()))
 		}
 	}
 }

@@ -2,13 +2,16 @@ package rule
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
@@ -16,21 +19,23 @@ import (
 
 // transportRules judge how a reply is sent, whatever it says.
 var transportRules = []ReplyRule[*Exchange]{
-	{"SV-H1", "STR-001/content-type", contentTypeFits},
-	{"SV-H3", "STR-001/framing", eventsHoldJSON},
-	{"SV-H4", "STR-001/framing", eventsAreEnded},
-	{"SV-H7", "", textIsUTF8},
-	{"SV-H9", "", silenceIsBridged},
-	{"SV-H10", "ERR-003/empty", bodyIsThere},
-	{"SV-H10", "ERR-003/event", streamHasEvent},
-	{"SV-H10", "ERR-003/whole-document", documentIsWhole},
-	{"SV-H10", "ERR-003/provider-object", successIsReply},
-	{"SV-H14", "", requestIDIsThere},
-	{"SV-H17", "", encodingIsTrue},
-	{"SV-E4", "", rateLimitSaysWhen},
-	{"SV-E8", "", errorIsJSON},
-	{"SV-B7", "", countIsReal},
-	{"GW-19", "", keysStayBehind},
+	Owes("SV-H1", "STR-001/content-type", streamTypeFits),
+	Owes("SV-H1", "", documentTypeFits),
+	Owes("SV-H3", "STR-001/framing", eventsHoldJSON),
+	Owes("SV-H4", "STR-001/framing", eventsAreEnded),
+	Owes("SV-H7", "", textIsUTF8),
+	Owes("SV-H9", "", silenceIsBridged),
+	Owes("SV-H10", "ERR-003/empty", bodyIsThere),
+	Owes("SV-H10", "ERR-003/event", streamHasEvent),
+	Owes("SV-H10", "ERR-003/whole-document", documentIsWhole),
+	Owes("SV-H10", "ERR-003/provider-object", successIsReply),
+	Owes("SV-H14", "", requestIDIsThere),
+	Owes("SV-H17", "", encodingIsTrue),
+	Owes("SV-E4", "", rateLimitSaysWhen),
+	Owes("SV-E8", "", errorIsJSON),
+	Owes("SV-B7", "", countIsReal),
+	Owes("SV-B10", "MOD-004/answers", askedModelAnswers),
+	Owes("GW-19", "", keysStayBehind),
 }
 
 // shown is how much of a body a finding quotes.
@@ -40,30 +45,33 @@ func quoted(body []byte) string {
 	return strings.ToValidUTF8(string(body[:min(len(body), shown)]), "")
 }
 
-// contentTypeFits: a client chooses its reader by the content type.
-func contentTypeFits(x *Exchange, p *Pass) {
-	got, want := x.Header.Get("Content-Type"), "application/json"
-	switch {
-	case x.IsStream() && x.Reply.Form == wire.SSE:
-		want = "text/event-stream"
-	case x.Status != http.StatusOK || x.Reply.Doc == nil && !x.IsStream():
+// streamTypeFits: a client chooses its reader by the content type.
+func streamTypeFits(x *Exchange, p *Pass) {
+	if !x.IsStream() {
 		return
+	}
+	got, want := x.Header.Get("Content-Type"), "text/event-stream"
+	if x.Reply.Form == wire.Array {
+		want = "application/json"
 	}
 	if got == "" && !x.SawAll {
 		return
 	}
-	media, _, _ := strings.Cut(strings.ToLower(got), ";")
-	fits := strings.HasPrefix(media, want) || want == "application/json" && strings.HasSuffix(strings.TrimSpace(media), "+json")
-	if p.Observe(); !fits {
-		p.ReportAt(HeaderPlace("content-type"), "%s is sent as %q, not as %s", formName(x), got, want)
+	if p.Observe(); !strings.HasPrefix(strings.ToLower(got), want) {
+		p.ReportAt(HeaderPlace("content-type"), "stream is sent as %q, not as %s", got, want)
 	}
 }
 
-func formName(x *Exchange) string {
-	if x.IsStream() {
-		return "stream"
+func documentTypeFits(x *Exchange, p *Pass) {
+	got := x.Header.Get("Content-Type")
+	if x.Status != http.StatusOK || x.Reply.Form != wire.Document || x.Reply.Doc == nil || got == "" && !x.SawAll {
+		return
 	}
-	return "document"
+	media, _, _ := strings.Cut(strings.ToLower(got), ";")
+	if media = strings.TrimSpace(media); media != "application/json" && !strings.HasSuffix(media, "+json") {
+		p.ReportAt(HeaderPlace("content-type"), "document is sent as %q, not as application/json", got)
+	}
+	p.Observe()
 }
 
 // eventsHoldJSON: every line is one of server-sent events, and every event holds JSON. [DONE] has a
@@ -313,4 +321,58 @@ func keysStayBehind(x *Exchange, p *Pass) {
 	if len(x.Header) > 0 {
 		p.Observe()
 	}
+}
+
+// modelInPath is the model in the URLs of clouds, whose bodies do not name it.
+var modelInPath = regexp.MustCompile(`/models?/([^/:]+)(?::\d+)?(?:[:/][A-Za-z-]+)?$`)
+
+// ModelInPath returns the model that a URL, or its path, names; "" for none.
+func ModelInPath(url string) string {
+	if m := modelInPath.FindStringSubmatch(url); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// ModelAsked is the model that a request names in its body or its URL, "" where only its host knows.
+func ModelAsked(q *wire.Request, url string) string { return cmp.Or(q.Model, ModelInPath(url)) }
+
+// askedModelAnswers: the reply, and a header of OpenAI's, name the model that was asked for or
+// a model that the request lists as a fallback. A model name that no provider uses is not judged.
+func askedModelAnswers(x *Exchange, p *Pass) {
+	if x.Asked.Op != wire.Generate || x.Asked.Doc == nil || x.WebSocket && x.Asked.Doc.Get("generate").False() {
+		return
+	}
+	asked := ModelAsked(x.Asked, x.URL)
+	family := specs.ParseModel(asked).Family
+	if bare := asked[strings.LastIndexByte(asked, '/')+1:]; family == "" || !strings.HasPrefix(bare, family) && family != "claude" {
+		return
+	}
+	wanted := append(x.Asked.Doc.Get("fallbacks").Texts(), asked)
+	for _, said := range []struct{ where, model string }{{"the reply", x.Reply.Model}, {"the header openai-model", x.Header.Get("Openai-Model")}} {
+		if said.model == "" || strings.Contains(said.model, "REDACTED") {
+			continue
+		}
+		p.Observe()
+		if slices.ContainsFunc(wanted, func(name string) bool { return specs.IsServedAs(name, said.model) }) {
+			continue
+		}
+		at := wire.Place{Event: -1, Off: -1, Path: "model"}
+		if n := x.Asked.Doc.Get("model"); n != nil {
+			at.Off = n.Offset()
+		}
+		b := p.ReportAt(at, "%q was asked for, and %s is of %q%s", Shorten(asked), said.where, Shorten(said.model), x.hostNote())
+		b.Form, b.Args = b.Message(), nil // other models are another cause
+		b.Form = strings.ReplaceAll(b.Form, "%", "%%")
+		return
+	}
+}
+
+// hostNote says that a host which is not the provider's own may have names of its own.
+func (x *Exchange) hostNote() string {
+	u, err := url.Parse(x.URL)
+	if w := wires.Find(x.Wire); x.StandsIn || err != nil || w == nil || w.OwnHosts.MatchString(strings.ToLower(u.Hostname())) {
+		return ""
+	}
+	return "; its host may have names of its own"
 }

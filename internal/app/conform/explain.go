@@ -16,6 +16,7 @@ const explainHelp = `Explain an id that conform, recorder, rkat or the simulator
 
   conform explain SIG-001            a requirement; also its checks and mutants
   conform explain A-34               a rule of a provider, a regression, a pitfall
+  conform explain SV-A7              what a server owes its clients; GW- for gateways
   conform explain foreign-thinking   a rule for handing over to another model
   conform explain not-testable       a verdict
   conform explain degraded           what a breach leads to
@@ -104,6 +105,7 @@ const (
 	kindVerdict     = "verdict"
 	kindExitCode    = "exit code"
 	kindConsequence = "consequence of a breach"
+	kindDuty        = "duty of a server"
 )
 
 // paragraph is a part of an explanation.

@@ -12,12 +12,13 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // explainSources yield the entries of conform explain, one source a kind of id.
 // The texts stay where the ids are defined.
 var explainSources = []func() ([]*entry, error){
-	requirementEntries, checkEntries, mutantEntries, scenarioEntries, wireRuleEntries, wireSectionEntries, handoffEntries, verdictEntries, consequenceEntries, exitCodeEntries,
+	requirementEntries, checkEntries, mutantEntries, scenarioEntries, wireRuleEntries, dutyEntries, wireSectionEntries, handoffEntries, verdictEntries, consequenceEntries, exitCodeEntries,
 }
 
 func requirementEntries() ([]*entry, error) {
@@ -100,6 +101,37 @@ func wireRuleEntries() ([]*entry, error) {
 	return entries, nil
 }
 
+// dutyEntries are what servers and gateways owe their clients, with what judges it.
+func dutyEntries() ([]*entry, error) {
+	duties, err := specs.Duties()
+	aspects := map[string][]string{}
+	for _, r := range rule.ReplyRules() {
+		aspects[r.Duty] = append(aspects[r.Duty], r.Aspect)
+	}
+	var entries []*entry
+	for _, d := range duties {
+		e := &entry{Kind: kindDuty, ID: d.ID, Title: d.Demand, Origin: "specs/duties", related: aspects[d.ID]}
+		var breaks, sources []string
+		for _, client := range d.Clients() {
+			breaks = append(breaks, client+" "+d.Breaks[client])
+		}
+		for _, source := range d.Sources {
+			sources = append(sources, specs.SourceURL(source))
+		}
+		judged := "a question to the server, or both sides of a gateway; no single reply shows it"
+		if _, ok := aspects[d.ID]; ok {
+			judged = "every recorded reply: conform check --side server"
+		}
+		e.Sections = []paragraph{{"level", string(d.Level)}, {"a breach is", string(d.Consequence)}}
+		if len(breaks) > 0 {
+			e.Sections = append(e.Sections, paragraph{"what it breaks", strings.Join(breaks, "\n")})
+		}
+		e.Sections = append(e.Sections, paragraph{"judged by", judged}, paragraph{"source", strings.Join(sources, "\n")}, paragraph{"how sure", d.Sure})
+		entries = append(entries, e)
+	}
+	return entries, err
+}
+
 // confidenceWords are the marks of the column "sure" in full.
 var confidenceWords = strings.NewReplacer("rec", "recorded", "doc", "documented", "iss", "reported in issues", "inf", "inferred")
 
@@ -161,7 +193,13 @@ func simulatorRules() (enforced, accepted map[string][]string) {
 // consequenceEntries are the words for what a breach leads to.
 func consequenceEntries() ([]*entry, error) {
 	var entries []*entry
-	for _, c := range append(slices.Clone(specs.Consequences), specs.None) {
+	all := append(slices.Clone(specs.Consequences), specs.None)
+	for _, c := range specs.ServerConsequences {
+		if !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	for _, c := range all {
 		verdict := decide.Breach(c, decide.AnswerNone, false)
 		if c == specs.None {
 			verdict, _ = decide.Decide(decide.Facts{Inapplicable: c.Meaning()})

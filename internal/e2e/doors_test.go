@@ -125,10 +125,11 @@ func (d *door) leavesNothing() {
 	d.says(0, "", `test -z "$(find cassettes -name '*.tmp' -o -name '*.partial')"`)
 }
 
-// startSimulator starts a provider for recordings and returns the setting that leads to it.
-func (d *door) startSimulator() string {
+// start starts a program that prints recorder.ready.v1, and returns the variables for its clients.
+func (d *door) start(program string, args ...string) map[string]string {
 	d.Helper()
-	cmd := exec.CommandContext(d.Context(), d.program("recorder"), "simulate", "-q", "--json", "--stop-on-eof")
+	cmd := exec.CommandContext(d.Context(), program, args...)
+	cmd.Env = append(slices.Clone(d.env), "RECORDER_CREDENTIAL=0123456789abcdef")
 	stdin, err1 := cmd.StdinPipe()
 	stdout, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
@@ -139,7 +140,13 @@ func (d *door) startSimulator() string {
 	if err := json.NewDecoder(stdout).Decode(&ready); err != nil {
 		d.Fatal(err)
 	}
-	return "RECORDER_UPSTREAM=anthropic=" + ready.Variables["ANTHROPIC_BASE_URL"]
+	return ready.Variables
+}
+
+// startSimulator starts a provider for recordings and returns the setting that leads to it.
+func (d *door) startSimulator() string {
+	d.Helper()
+	return "RECORDER_UPSTREAM=anthropic=" + d.start(d.program("recorder"), "simulate", "-q", "--json", "--stop-on-eof")["ANTHROPIC_BASE_URL"]
 }
 
 // program returns the path of a program that was built for this machine.
@@ -423,4 +430,37 @@ func unpack(t *testing.T, archive, dir string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestDoorsCompose runs the commands of the Compose example: a client of a session reaches the
+// simulator through the recorder, which keeps what it says.
+func TestDoorsCompose(t *testing.T) {
+	d := newDoor(t)
+	d.needs("curl")
+	var compose struct {
+		Services map[string]struct{ Command string }
+	}
+	readTemplate(t, "../../docs/examples/team.compose.yaml", &compose)
+	freePort := func() string {
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		return strings.TrimPrefix(l.Addr().String(), "127.0.0.1:")
+	}
+	here := strings.NewReplacer("/work/cassettes", d.dir+"/cassettes", ":8790", ":"+freePort(), ":8791", ":"+freePort())
+	d.mustRun("mkdir cassettes")
+	var proxy map[string]string
+	for _, service := range []string{"simulator", "recorder"} {
+		args := strings.Fields(here.Replace(compose.Services[service].Command))
+		proxy = d.start(d.program(args[0]), append(args[1:], "--json", "--stop-on-eof")...)
+	}
+	base := strings.Replace(proxy["ANTHROPIC_BASE_URL"], "/~-:", "/~alice:", 1)
+	request, err := filepath.Abs("../../docs/examples/anthropic-request.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.says(0, `"stop_reason"`, "curl -s "+base+"/v1/messages -H 'x-api-key: made-up' -H 'anthropic-version: 2023-06-01' -H 'content-type: application/json' -d @"+request)
+	d.says(0, "POST", `for try in $(seq 100); do test -e cassettes/alice.yaml.partial && break; done; grep POST cassettes/alice.yaml.partial`)
 }

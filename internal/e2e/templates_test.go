@@ -72,31 +72,89 @@ func TestActionJudges(t *testing.T) {
 	summary := filepath.Join(r.dir, "summary.md")
 	env := []string{
 		"AGENT=" + strangersAgent, "ARGS=--provider=anthropic\n--filter=thinking-tool-loop || parallel-calls\n", "REQUIRE=ORD-001",
-		"CONFORM_BINARY=" + filepath.Join(r.bin, "conform"), "REPORTS=reports", "GITHUB_STEP_SUMMARY=" + summary,
+		"REPORTS=reports", "GITHUB_STEP_SUMMARY=" + summary,
 	}
 	if out, code := r.run("", env, script); code != 0 {
 		t.Fatalf("exit %d\n%s", code, out)
 	}
 	r.exists("reports/conform.json", "reports/conform.xml", "reports/conform.html", "summary.md")
-	// Without a binary it builds one from its own sources, and leaves nothing in the repository.
-	env[3] = "RUNNER_TEMP=" + t.TempDir()
-	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
-		path, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		env = append(env, name+"="+strings.TrimSpace(string(path)))
-	}
-	if out, code := r.run("", env, script); code != 0 || !strings.Contains(out, "PASS") {
-		t.Errorf("without a binary: exit %d\n%s", code, out)
-	}
-	if status, _ := r.run("", nil, "git", "status", "--porcelain"); strings.Contains(status, "conform\n") {
-		t.Errorf("the repository holds\n%s", status)
-	}
 	env[2] = "REQUIRE=RES-001" // no case of these shows a resume
 	if out, code := r.run("", env, script); code != 1 || !strings.Contains(out, "::error") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
+}
+
+// TestActionInstalls holds that the action takes a released archive only with its checksum, and
+// leaves nothing where there is none.
+func TestActionInstalls(t *testing.T) {
+	r := newStrangerRepository(t)
+	for _, program := range []string{"curl", "tar", "sha256sum"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip(program + " is not installed")
+		}
+	}
+	script, err := filepath.Abs("../../ci/conform-action/install")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const archive = "conformance_0.1.0_darwin_arm64.tar.gz"
+	r.run("", nil, "sh", "-c", "mkdir v0.1.0 temp && printf '#!/bin/sh\necho released\n' > conform && chmod +x conform && tar -czf v0.1.0/"+archive+" conform && cd v0.1.0 && sha256sum * > SHA256SUMS")
+	env := []string{"RUNNER_OS=macOS", "RUNNER_ARCH=ARM64", "RUNNER_TEMP=" + filepath.Join(r.dir, "temp"), "CONFORM_RELEASES=file://" + r.dir, "VERSION=v0.1.0"}
+	folder, code := r.run("", env, script)
+	if out, _ := r.run("", nil, filepath.Join(strings.TrimSpace(folder), "conform")); code != 0 || out != "released\n" {
+		t.Errorf("exit %d, %q\n%s", code, out, folder)
+	}
+	r.run("", nil, "sh", "-c", "rm -r temp/*")
+	for _, c := range []struct {
+		setting, sentence string
+		code              int
+	}{
+		{"VERSION=", "is no version, so conform is built", 3}, // the folder of this checkout is no tag
+		{"VERSION=v9.9.9", "conform-action: v9.9.9 has no SHA256SUMS, so conform is built", 3},
+		{"RUNNER_ARCH=X64", "conform-action: v0.1.0 has no conformance_0.1.0_darwin_amd64.tar.gz, so conform is built", 3},
+		{"BINARY=none", "conform-action: none: not a program", 2},
+		{"BINARY=" + filepath.Join(r.bin, "conform"), r.bin, 0},
+	} {
+		if out, code := r.run("", append(env, c.setting), script); code != c.code || !strings.Contains(out, c.sentence) {
+			t.Errorf("%s: exit %d\n%s", c.setting, code, out)
+		}
+	}
+	r.run("", nil, "sh", "-c", "echo more >> v0.1.0/"+archive)
+	if out, code := r.run("", env, script); code != 2 || !strings.Contains(out, archive+": its checksum is not that of SHA256SUMS; nothing is run") {
+		t.Errorf("a changed archive: exit %d\n%s", code, out)
+	}
+	if left, _ := r.run("", nil, "ls", "temp"); left != "" {
+		t.Errorf("left behind: %s", left)
+	}
+}
+
+// TestActionParts holds that the parts of the workflow are merged into one summary.
+func TestActionParts(t *testing.T) {
+	r := newStrangerRepository(t)
+	script, err := filepath.Abs("../../ci/conform-action/judge")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var workflow struct {
+		Jobs struct {
+			Merge struct {
+				Steps []struct{ Run string }
+			}
+		}
+	}
+	readTemplate(t, "../../ci/workflows/conform.yml", &workflow)
+	for _, part := range []string{"1", "2"} {
+		env := []string{"AGENT=" + strangersAgent, "ARGS=--provider=anthropic\n--seed=7\n--filter=thinking-tool-loop || parallel-calls || failing-tool", "SHARD=" + part + "/2", "REPORTS=parts/conform-" + part}
+		if out, code := r.run("", env, script); code != 0 {
+			t.Fatalf("part %s: exit %d\n%s", part, code, out)
+		}
+	}
+	merge := workflow.Jobs.Merge.Steps
+	out, code := r.run(merge[len(merge)-1].Run, []string{"GITHUB_STEP_SUMMARY=" + filepath.Join(r.dir, "summary.md")}, "bash", "-e")
+	if code != 0 || !strings.Contains(out, "PASS") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	r.exists("summary.md")
 }
 
 // TestGitLabScripts runs the scripts of the GitLab template as its runner does.

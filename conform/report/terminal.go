@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/lipgloss"
-
 	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
@@ -22,22 +20,19 @@ type Terminal struct {
 	paint func(Verdict, string) string
 }
 
-// NewTerminal writes to w, with colours when w is a terminal that has them and
-// colours are wanted.
+// NewTerminal writes to w, with colours if they are wanted.
 func NewTerminal(w io.Writer, colours bool) *Terminal {
 	t := &Terminal{w: w, paint: func(_ Verdict, s string) string { return s }}
 	if colours {
-		t.paint = newPainter(lipgloss.NewRenderer(w))
+		t.paint = paintVerdict
 	}
 	return t
 }
 
-// newPainter gives red to what fails. What shows nothing is no failure and has another colour.
-func newPainter(r *lipgloss.Renderer) func(Verdict, string) string {
-	colour := map[Verdict]string{Pass: "2", Warn: "3", KnownFail: "3", Fail: "1", Stale: "1", Flaky: "1", NotTestable: "6", HarnessError: "5", NotApplicable: "8", Contradicted: "6"}
-	return func(v Verdict, s string) string {
-		return r.NewStyle().Foreground(lipgloss.Color(colour[v])).Render(s)
-	}
+// paintVerdict gives red to what fails. What shows nothing is no failure and has another colour.
+func paintVerdict(v Verdict, s string) string {
+	colour := map[Verdict]int{Pass: 32, Warn: 33, KnownFail: 33, Fail: 31, Stale: 31, Flaky: 31, NotTestable: 36, HarnessError: 35, NotApplicable: 90, Contradicted: 36}
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", colour[v], s)
 }
 
 // Run writes who was judged, what failed, then the table of areas, what else a reader

@@ -193,7 +193,6 @@ var libraries = map[string][]string{
 	"github.com/danielgtaylor/huma":   {"meerkat/server/rest"},
 	"github.com/coder/websocket":      {"internal/websocket"},
 	"golang.org/x/text":               {"conform/check", "conform/evidence"},
-	"github.com/charmbracelet":        {"internal/app", "conform/report"},
 	"github.com/chromedp":             {},
 	"testing":                         {"internal/corpus", "meerkat/server/backendtest", "meerkat/session/storetest", "meerkat/artifact/artifacttest", "meerkat/provider/providertest", "internal/postgrestest", "vcr"},
 	"github.com/rogpeppe/go-internal": {},

@@ -1,14 +1,12 @@
 package interchange
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
 	"regexp"
 	"strings"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
@@ -102,7 +100,7 @@ func readCaseJSON(fsys fs.FS, name, shown string, v any) error {
 	if err != nil {
 		return unreadableError(shown, err)
 	}
-	if err := json.Unmarshal(data, v, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
+	if err := json.Unmarshal(data, v); err != nil {
 		return fmt.Errorf("%s: unreadable JSON (%w); fetch the case again", shown, err)
 	}
 	return nil

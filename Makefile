@@ -20,7 +20,7 @@ SBOM       := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 APT_DOORS  := python3-pytest python3-pytest-xdist python3-venv
 TARGETS    ?= all
 HOST       := $(shell $(GO) env GOOS)_$(shell $(GO) env GOARCH)
-HOST_host  := s/goos: .*/goos: [$(word 1,$(subst _, ,$(HOST)))]/; s/goarch: .*/goarch: [$(word 2,$(subst _, ,$(HOST)))]/
+ONLY_host  := s/goos: .*/goos: [$(word 1,$(subst _, ,$(HOST)))]/; s/goarch: .*/goarch: [$(word 2,$(subst _, ,$(HOST)))]/
 NEXT       := $(shell sed -n 's/^.. v\([0-9.]*\).*/\1/p' CHANGELOG.md | head -n 1)
 NPM_GITLAB := node@22.23.3 gitlab-ci-local@4.75.1
 ROUNDS     ?= 3
@@ -169,23 +169,28 @@ release: ## build a snapshot of a release into dist/ and test it; TARGETS=host b
 	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install $(GORELEASER)
 	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install $(SBOM)
 	@rm -rf .tmp/man && $(GO) run ./internal/generate man .tmp/man
-	@sed '$(HOST_$(TARGETS))' .goreleaser.yaml > .tmp/goreleaser.yaml
+	@sed '$(ONLY_$(TARGETS))' .goreleaser.yaml > .tmp/goreleaser.yaml
 	NEXT=$(NEXT) $(TOOLS)/goreleaser release --snapshot --clean --config .tmp/goreleaser.yaml
 	@set -e; for d in $(DIST)/{conform,recorder,rkat}_*/; do \
 	  to=$(DIST)/programs/$$(basename $$d | cut -d_ -f2,3); mkdir -p $$to; cp $$d* $$to/; done
-	ci/packages $(NEXT)-dev $(DIST)/programs $(DIST)
-	$(GO) test -count=1 -run Release -v ./internal/e2e -doors.release $(CURDIR)/$(DIST)
+	$(MAKE) --no-print-directory packages PACKAGES=$(DIST)
+	$(GO) test -count=1 -run 'Release|Doors' -v ./internal/e2e -doors.release $(CURDIR)/$(DIST) -doors $(CURDIR)/$(DIST)
 
 .PHONY: doors
-doors: ## test the ways in for people without Go: npm, Python, an archive, the image, the templates for CI
-	@command -v pytest-3 >/dev/null || { apt-get install -y -q $(APT_DOORS) >/dev/null 2>&1 || { apt-get update -q && apt-get install -y -q $(APT_DOORS); } >/dev/null 2>&1; } || \
-	  echo 'pytest: cannot be installed here; its tests are skipped'
+doors: ## build and test the ways in for people without Go, without a release
 	@rm -rf .tmp/doors && mkdir -p .tmp/doors/programs/$(HOST)
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o .tmp/doors/programs/$(HOST)/ ./cmd/...
-	ci/packages $(NEXT)-dev .tmp/doors/programs .tmp/doors
-	@npm install --silent --no-audit --no-fund --prefix .tmp/vitest $(NPM_VITEST) || echo 'npm: not reachable; Vitest is not tested'
-	cd ci/image && $(GO) vet ./... && $(GO) test -count=1 ./... -doors.image $(CURDIR)/.tmp/doors/image
+	$(MAKE) --no-print-directory packages PACKAGES=.tmp/doors
 	$(GO) test -count=1 -run Doors -v ./internal/e2e -doors $(CURDIR)/.tmp/doors
+
+# Packs $(PACKAGES)/programs for npm and Python and as an image, and gets what their tests need.
+.PHONY: packages
+packages:
+	ci/packages $(NEXT)-dev $(PACKAGES)/programs $(PACKAGES)
+	cd ci/image && $(GO) vet ./... && $(GO) test -count=1 ./... -doors.image $(CURDIR)/$(PACKAGES)/image
+	@command -v pytest-3 >/dev/null || { apt-get install -y -q $(APT_DOORS) >/dev/null 2>&1 || { apt-get update -q && apt-get install -y -q $(APT_DOORS); } >/dev/null 2>&1; } || \
+	  echo 'pytest: cannot be installed here; its tests are skipped'
+	@npm install --silent --no-audit --no-fund --prefix .tmp/vitest $(NPM_VITEST) || echo 'npm: not reachable; Vitest is not tested'
 
 .PHONY: clean
 clean: ## remove what the verbs made

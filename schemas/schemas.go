@@ -30,6 +30,7 @@ const (
 	List        Name = "conform.list.v2"
 	Explain     Name = "conform.explain.v1"
 	Matrix      Name = "conform.matrix.v1"
+	Baseline    Name = "conform.baseline.v1"
 	Site        Name = "conform.site.v1"
 	Observe     Name = "conform.observe.v1"
 	Lint        Name = "conform.lint.v1"

@@ -153,15 +153,18 @@ func (e Excuse) findFault() (key string, err error) {
 
 // BaselineUpdate is a new text of a baseline and what differs from the old one.
 type BaselineUpdate struct {
-	Text []byte
+	Schema string `json:"schema"`
+	Text   []byte `json:"-"`
 	// Added and Removed are patterns.
-	Added, Removed []string
+	Added   []string `json:"added"`
+	Removed []string `json:"removed"`
 }
 
 // UpdateBaseline adds to the file what fails in r and is not excused, and removes what
 // is stale in r. fresh gives reason, issue and day of the new entries. What stays keeps
 // its comments.
 func UpdateBaseline(name string, data []byte, r *Run, fresh Excuse) (u BaselineUpdate, err error) {
+	u = BaselineUpdate{Schema: BaselineSchema, Added: []string{}, Removed: []string{}}
 	excuses, err := ParseBaseline(name, data)
 	if err != nil {
 		return u, err

@@ -121,6 +121,8 @@ const (
 	CheckedSchema = "conform.check.v2"
 	ListSchema    = "conform.list.v2"
 	ExplainSchema = "conform.explain.v1"
+	// BaselineSchema is that of what conform baseline update --json prints.
+	BaselineSchema = "conform.baseline.v1"
 )
 
 // NewRun completes r with results; Schema, Results and Summary are made here, the

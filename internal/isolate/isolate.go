@@ -20,15 +20,6 @@ const (
 	Off Mode = "off"
 )
 
-// ParseMode reads a mode as people write it.
-func ParseMode(text string) (Mode, error) {
-	switch mode := Mode(text); mode {
-	case Auto, Require, Off:
-		return mode, nil
-	}
-	return "", fmt.Errorf("isolation %q: unknown; use auto, require or off", text)
-}
-
 // Level is how far processes can be kept apart on this machine. The zero value
 // leaves the network open.
 type Level struct {

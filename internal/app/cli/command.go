@@ -20,6 +20,7 @@ func (f *Frame) Root() *cobra.Command {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return f.prepareCommand(cmd) }
 	root.SetFlagErrorFunc(flagError)
+	root.SetUsageFunc(writeUsage)
 	flags := root.PersistentFlags()
 	flags.BoolVarP(&f.Quiet, "quiet", "q", false, "say nothing on stderr but errors")
 	flags.BoolVarP(&f.Verbose, "verbose", "v", false, "log on stderr what happens")

@@ -36,26 +36,28 @@ harness-error and a guard are never excused.`)
 func (a *app) baselineUpdateCommand() *cobra.Command {
 	var from string
 	var fresh report.Excuse
+	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "update FILE",
 		Short: "Add what fails in a report to a baseline, and remove what is stale",
 		Long: `Add what fails in a report to a baseline, and remove what is stale in it. Entries that
 stay keep their comments. A new entry needs a reason, the address of an issue, and the
-day on which to look at it again.`,
+day on which to look at it again. --json prints ` + report.BaselineSchema + `.`,
 		Example: `  conform run --report json=report.json
   conform baseline update known.yaml --from report.json --reason 'resume drops signatures' --issue https://github.com/me/agent/issues/7 --expires 2027-03-01`,
 		Args: cli.Args(1, 1, "the file of the baseline, e.g. known.yaml"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.updateBaseline(args[0], from, fresh) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.updateBaseline(args[0], from, fresh, asJSON) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&from, "from", "", "the JSON report or journal `FILE` of conform run that shows what fails")
 	flags.StringVar(&fresh.Reason, "reason", "", "why the new entries are known to fail")
 	flags.StringVar(&fresh.Issue, "issue", "", "the address of the issue in which they are worked on")
 	flags.StringVar(&fresh.Expires, "expires", "", "the day, yyyy-mm-dd, on which they excuse nothing any more")
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (a *app) updateBaseline(path, from string, fresh report.Excuse) error {
+func (a *app) updateBaseline(path, from string, fresh report.Excuse, asJSON bool) error {
 	if from == "" {
 		return cli.Usage("baseline update: no report named; run conform run --report json=FILE, then give --from FILE")
 	}
@@ -74,12 +76,17 @@ func (a *app) updateBaseline(path, from string, fresh report.Excuse) error {
 	if err != nil {
 		return cli.Usage("%w", err)
 	}
-	if len(update.Added)+len(update.Removed) == 0 {
-		a.Print("%s: nothing to change\n", path)
-		return nil
+	isChanged := len(update.Added)+len(update.Removed) > 0
+	if isChanged {
+		if err := fileutil.WriteFile(path, update.Text, 0o644); err != nil {
+			return fmt.Errorf("%s: cannot be written: %w", path, fileutil.Reason(err))
+		}
 	}
-	if err := fileutil.WriteFile(path, update.Text, 0o644); err != nil {
-		return fmt.Errorf("%s: cannot be written: %w", path, fileutil.Reason(err))
+	if asJSON {
+		return report.WriteJSON(a.JSON(), update)
+	}
+	if !isChanged {
+		a.Print("%s: nothing to change\n", path)
 	}
 	for _, p := range update.Added {
 		a.Print("added    %s\n", terminal.Line(p))

@@ -70,6 +70,7 @@ func rootCommand(f *cli.Frame) *cobra.Command {
 	root := f.Root()
 	root.Example = "  conform run\n  conform check loop.yaml"
 	root.AddCommand(a.runCommand(), a.checkCommand(), a.listCommand(), a.explainCommand(), a.selftestCommand(), a.toolsCommand(), a.matrixCommand(), a.baselineCommand(), a.serveCommand(), a.initCommand(), a.observeCommand(), a.lintCommand(), a.gatewayCommand())
+	completeFlags(root)
 	return root
 }
 

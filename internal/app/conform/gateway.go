@@ -52,8 +52,8 @@ func (a *app) gatewayCommand() *cobra.Command {
 		Use:   "gateway [-- CMD]",
 		Short: "Judge a gateway from both sides, without a key, a model or a network",
 		Long: `Judge a gateway from both sides: a client of ours asks it, and the strict simulator answers
-behind it. What the client sent is compared with what arrives at the simulator, and what the simulator
-answers with what the client gets.
+behind it. What the client sent is compared with what arrives at the simulator, and what the
+simulator answers with what the client gets.
 
 The command behind -- starts the gateway. In its arguments, in --env and in --file stand
   {port}          the port on which the gateway has to listen
@@ -67,8 +67,8 @@ are ` + clientKey + ` and ` + upstreamKey + `.
 Where both sides speak one wire, values and bytes are compared. Between two wires, what was said is
 compared, and what was lost is named. conform explain GW-10 explains an id.
 
-Exits 1 when something failed, 2 for wrong usage or when nothing is selected, 4 when the gateway does
-not start. --json prints ` + report.RunSchema + `.`,
+Exits 1 when something failed, 2 for wrong usage or when nothing is selected, 4 when the
+gateway does not start. --json prints ` + report.RunSchema + `.`,
 		Example: `  conform gateway --wire anthropic --env BASE={upstream}/anthropic --env KEY={upstream_key} -- my-gateway --port {port}
   conform gateway --wire anthropic --upstream-wire gemini --file .router/config.json=config.json -- router start
   conform gateway --wire openai --url http://127.0.0.1:8787/v1 --listen 127.0.0.1:9700`,

@@ -10,7 +10,6 @@ import (
 	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
-	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // matrixFlags say what conform matrix writes.
@@ -58,8 +57,8 @@ fit together. --json prints ` + report.RunSchema + ` of one run, ` + report.Matr
 }
 
 func (a *app) runMatrix(paths []string, f matrixFlags) error {
-	if f.by != "area" && f.by != "requirement" {
-		return cli.Usage("--by: unknown value %q; use area or requirement%s", f.by, spelling.Hint(f.by, []string{"area", "requirement"}))
+	if err := checkValues("by", f.by); err != nil {
+		return err
 	}
 	if f.site != "" {
 		return a.writeSite(f.site, paths, f.asJSON)

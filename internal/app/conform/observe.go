@@ -14,7 +14,6 @@ import (
 	"github.com/meerkat-go/conformance/conform/subject"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
-	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/profiles"
 	"github.com/meerkat-go/conformance/proxy"
 )
@@ -122,10 +121,8 @@ func (a *app) observe(ctx context.Context, cmd *cobra.Command, f observeFlags, a
 	if len(f.command) == 0 && f.subject == "" {
 		return nil, nil, cli.Usage("%s: names no agent; write: conform %s -- my-agent {prompt}", cmd.Name(), cmd.Name())
 	}
-	for _, way := range f.ingress {
-		if way != proxy.MITM && way != proxy.BaseURL {
-			return nil, nil, cli.Usage("--ingress: unknown value %q; use mitm or base-url%s", way, spelling.Hint(way, []string{proxy.MITM, proxy.BaseURL}))
-		}
+	if err := checkValues("ingress", f.ingress...); err != nil {
+		return nil, nil, err
 	}
 	named := subjectFlags{name: cmp.Or(f.subject, rkatSubject), commandFlags: f.commandFlags}
 	profile, err := named.chosenProfile()

@@ -1,13 +1,10 @@
 package conform
 
 import (
-	"slices"
-
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
-	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -27,8 +24,8 @@ func (f *policyFlags) addTo(cmd *cobra.Command) {
 // policy checks the values of the flags. own are the team's rules.
 func (f policyFlags) policy(own []report.Rule) (report.Policy, error) {
 	p := report.Policy{Strict: f.strict, FailOn: report.Verdict(f.failOn)}
-	if !slices.Contains([]report.Verdict{report.Fail, report.Warn}, p.FailOn) {
-		return p, cli.Usage("--fail-on: unknown value %q; use fail or warn%s", f.failOn, spelling.Hint(f.failOn, []string{"fail", "warn"}))
+	if err := checkValues("fail-on", f.failOn); err != nil {
+		return p, err
 	}
 	catalogue, err := specs.Requirements()
 	if err != nil {

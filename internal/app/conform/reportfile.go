@@ -70,8 +70,7 @@ const reportHelp = "write reports, each as `KIND=FILE`; - is stdout: json, ndjso
 // parseReportFlags reads KIND=FILE. asJSON is set when --json takes stdout already.
 func (a *app) parseReportFlags(list []string, asJSON bool) (reportFiles, error) {
 	var files reportFiles
-	kinds := slices.Concat(slices.Collect(maps.Keys(reportWriters)), slices.Collect(maps.Keys(pageWriters)))
-	slices.Sort(kinds)
+	kinds := reportKinds()
 	onStdout := asJSON
 	for _, entry := range list {
 		kind, path, ok := strings.Cut(entry, "=")
@@ -99,6 +98,11 @@ func (a *app) parseReportFlags(list []string, asJSON bool) (reportFiles, error) 
 		files = append(files, file)
 	}
 	return files, nil
+}
+
+// reportKinds are the forms of reports.
+func reportKinds() []string {
+	return slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(reportWriters)), slices.Collect(maps.Keys(pageWriters)))))
 }
 
 // holdPath reports whether a report goes to the file at path.

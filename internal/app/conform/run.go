@@ -15,8 +15,6 @@ import (
 	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
-	"github.com/meerkat-go/conformance/internal/spelling"
-	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -60,7 +58,8 @@ ANTHROPIC_API_KEY, OPENAI_API_KEY and GEMINI_API_KEY, and costs money: the budge
 
 Exits 1 when something failed, 2 when nothing is selected, 3 when a requirement
 was not testable or no call was accepted, 5 when a guard ended the run: a key that is
-not made up, a model or a host that is not allowed, a budget that is spent. --json prints ` + report.RunSchema + `.`,
+not made up, a model or a host that is not allowed, a budget that is spent.
+--json prints ` + report.RunSchema + `.`,
 		Example: `  conform run
   conform run -- my-agent --print {prompt}
   conform run --workdir . -- python3 -m my_agent {prompt}
@@ -262,23 +261,5 @@ func (f runFlags) validate() error {
 	if err := f.liveFlags.check(f); err != nil {
 		return err
 	}
-	for _, v := range []struct {
-		flag          string
-		values, known []string
-	}{
-		{"--source", f.sources, []string{"cassette", "simulator", "live"}},
-		{"--ingress", f.ingress, []string{proxy.MITM, proxy.BaseURL}},
-		{"--websocket", []string{f.webSocket}, []string{webSocketJudge, webSocketRefuse}},
-		{"--set", []string{f.set}, specs.SetNames()},
-	} {
-		if v.values != nil && len(v.values) == 0 {
-			return cli.Usage("%s: is empty; use %s", v.flag, strings.Join(v.known, " or "))
-		}
-		for _, value := range v.values {
-			if !slices.Contains(v.known, value) {
-				return cli.Usage("%s: unknown value %q; use %s%s", v.flag, value, strings.Join(v.known, " or "), spelling.Hint(value, v.known))
-			}
-		}
-	}
-	return nil
+	return cmp.Or(checkValues("source", f.sources...), checkValues("ingress", f.ingress...), checkValues("websocket", f.webSocket), checkValues("set", f.set))
 }

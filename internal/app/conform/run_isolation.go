@@ -9,7 +9,6 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/isolate"
-	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // isolationFlags say what the agent may reach, and what happens when it tries more.
@@ -26,10 +25,10 @@ func (f *isolationFlags) addTo(cmd *cobra.Command) {
 // detectLevel finds out how far the agent can be kept apart. An agent inside this process
 // cannot.
 func (f isolationFlags) detectLevel(ctx context.Context, subject report.Subject) (isolate.Level, error) {
-	mode, err := isolate.ParseMode(f.isolation)
-	if err != nil {
-		return isolate.Level{}, cli.Usage("--isolation: unknown value %q; use auto, require or off%s", f.isolation, spelling.Hint(f.isolation, []string{"auto", "require", "off"}))
+	if err := checkValues("isolation", f.isolation); err != nil {
+		return isolate.Level{}, err
 	}
+	mode := isolate.Mode(f.isolation)
 	if subject.Kind == inProcess {
 		if mode == isolate.Require {
 			return isolate.Level{}, cli.Usage("--isolation require: %s runs inside this process; leave the flag out", subject.Name)

@@ -1,0 +1,163 @@
+package conform
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/isolate"
+	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/profiles"
+	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
+)
+
+// flagGroups are the groups of flags in help texts, by what one wants.
+var flagGroups = []cli.FlagGroup{
+	{Title: "The agent", Flags: []string{"subject", "provider", "workdir", "in-place", "env", "stdin", "resume-cmd", "session-pattern", "mcp-flag", "acp-permissions", "isolation"}},
+	{Title: "What is judged", Flags: []string{"source", "ingress", "filter", "set", "websocket", "seed", "resume-at", "in-order", "foreign"}},
+	{Title: "How cases are run", Flags: []string{"jobs", "repeat", "case-timeout", "timeout", "shard", "journal", "rerun-failed"}},
+	{Title: "What turns red", Flags: []string{"strict", "fail-on", "fail-on-stray", "require", "rules", "baseline", "prices"}},
+	{Title: "Reports", Flags: []string{"report", "json", "share", "serve", "output"}},
+	{Title: "Live: the providers themselves", Flags: []string{"live-model", "allow-model", "max-requests", "max-tokens", "max-cost", "record", "upstream", "upstream-ca"}},
+}
+
+// mostFlags is how many flags stand in one list.
+const mostFlags = 9
+
+// flagValues are the words that a flag takes, nil where it takes others.
+func flagValues(flag string) []string {
+	switch flag {
+	case "source":
+		return []string{"cassette", "simulator", "live"}
+	case "ingress":
+		return []string{proxy.MITM, proxy.BaseURL}
+	case "websocket":
+		return []string{webSocketJudge, webSocketRefuse}
+	case "set":
+		return specs.SetNames()
+	case "fail-on":
+		return []string{"fail", "warn"}
+	case "by":
+		return []string{"area", "requirement"}
+	case "isolation":
+		return []string{string(isolate.Auto), string(isolate.Require), string(isolate.Off)}
+	}
+	return nil
+}
+
+// checkValues refuses values that a flag does not take, and an empty list of them.
+func checkValues(flag string, values ...string) error {
+	known := flagValues(flag)
+	if values != nil && len(values) == 0 {
+		return cli.Usage("--%s: is empty; use %s", flag, strings.Join(known, " or "))
+	}
+	for _, value := range values {
+		if !slices.Contains(known, value) {
+			return cli.Usage("--%s: unknown value %q; use %s%s", flag, value, strings.Join(known, " or "), spelling.Hint(value, known))
+		}
+	}
+	return nil
+}
+
+// completions are what a shell offers for a flag.
+func completions(flag string) (words []string) {
+	switch flag {
+	case "acp-permissions":
+		return []string{"allow", "reject"}
+	case "provider", "wire":
+		return wires.Names()
+	case "subject":
+		return append([]string{rkatSubject, "acp:", "driver:"}, profiles.Names()...)
+	case "require":
+		return catalogueIDs()
+	case "filter":
+		words = append(catalogueIDs(), wires.Names()...)
+		for _, c := range specs.Consequences {
+			words = append(words, string(c))
+		}
+		return append(words, scenarioNames()...)
+	case "report":
+		for _, kind := range reportKinds() {
+			words = append(words, kind+"=")
+		}
+		return words
+	}
+	return flagValues(flag)
+}
+
+// catalogueIDs are the ids and areas of the catalogue.
+func catalogueIDs() []string {
+	all, _ := specs.Requirements() // an error of the embedded files: no ids
+	ids := slices.Clone(specs.Areas)
+	for _, r := range all {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// scenarioNames are those that explain knows.
+func scenarioNames() (names []string) {
+	g, err := newGlossary()
+	if err != nil {
+		return nil
+	}
+	for _, e := range g.entries {
+		if e.Kind == kindScenario {
+			names = append(names, e.ID)
+		}
+	}
+	return names
+}
+
+// completeFlags lets shells complete the values of all flags that have known ones, the last word of
+// a list or an expression, and the ids of explain.
+func completeFlags(root *cobra.Command) {
+	cli.WalkCommands(root, func(cmd *cobra.Command) {
+		flags := 0
+		for _, g := range flagGroups {
+			for _, name := range g.Flags {
+				if cmd.Flags().Lookup(name) != nil {
+					flags++
+				}
+			}
+		}
+		if flags > mostFlags {
+			cli.GroupFlags(cmd, flagGroups)
+		}
+		for _, name := range []string{"source", "ingress", "websocket", "set", "fail-on", "by", "isolation", "acp-permissions", "provider", "wire", "subject", "require", "filter", "report"} {
+			if flag := cmd.Flags().Lookup(name); flag == nil || flag.Value.Type() == "bool" {
+				continue
+			}
+			_ = cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) { // the flag is there
+				return completeWord(typed, completions(name))
+			})
+		}
+		if cmd.Name() == "explain" {
+			cmd.ValidArgsFunction = func(*cobra.Command, []string, string) (ids []string, _ cobra.ShellCompDirective) {
+				if g, err := newGlossary(); err == nil {
+					for _, e := range g.entries {
+						ids = append(ids, e.ID)
+					}
+				}
+				return ids, cobra.ShellCompDirectiveNoFileComp
+			}
+		}
+	})
+}
+
+// completeWord offers words for the last one of a list or an expression. A word that ends in a sign
+// goes on.
+func completeWord(typed string, words []string) (offered []string, directive cobra.ShellCompDirective) {
+	before := typed[:strings.LastIndexAny(typed, ", (!&|")+1]
+	directive = cobra.ShellCompDirectiveNoFileComp
+	for _, word := range words {
+		if offered = append(offered, before+word); strings.HasSuffix(word, "=") || strings.HasSuffix(word, ":") {
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+	}
+	return offered, directive
+}

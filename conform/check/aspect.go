@@ -11,6 +11,7 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/members"
 	rules "github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -266,8 +267,8 @@ func (r *report) addPass(x *exchange, p *rules.Pass) {
 // standing where the last one that is there does.
 func (x *exchange) placeOf(path string) wire.Place {
 	at, n := wire.Place{Event: -1, Off: 0, Path: path}, x.req.Doc
-	for _, step := range pathStep.FindAllString(path, 64) {
-		if n = childOf(n, step); n == nil {
+	for _, step := range tree.Steps(path) {
+		if n = n.Child(step); n == nil {
 			return at
 		}
 		at.Off = n.Offset()

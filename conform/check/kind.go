@@ -345,8 +345,8 @@ const longText = 24
 
 // openingWords returns the first text of the user, "" for a short one.
 func openingWords(x *exchange) string {
-	for i := range x.req.Items {
-		if it := &x.req.Items[i]; it.What == wire.Text && it.Role == "user" && len(it.Text) >= longText {
+	for it := range wire.Each(x.req.Items) {
+		if it.What == wire.Text && it.Role == "user" && len(it.Text) >= longText {
 			return strings.TrimSpace(it.Text)
 		}
 	}
@@ -359,8 +359,7 @@ const maxQuoted = 8
 // summaryIn returns the exchange whose reply x quotes whole, nil for none. As words of the
 // model, it must be the reply to a request for a summary.
 func (c *classifier) summaryIn(x *exchange) *exchange {
-	for i := range x.req.Items {
-		it := &x.req.Items[i]
+	for it := range wire.Each(x.req.Items) {
 		if it.What != wire.Text || len(it.Text) < shortSummary {
 			continue
 		}
@@ -380,8 +379,7 @@ const shortSummary = 12
 // quotesReply reports whether the text holds all that the reply says, or a long part of what
 // is a summary: clients take the summary out of the words around it.
 func quotesReply(text string, from *exchange) bool {
-	for i := range from.reply.Items {
-		it := &from.reply.Items[i]
+	for it := range wire.Each(from.reply.Items) {
 		words, isSummary := strings.TrimSpace(it.Text), from.asksForSummary
 		switch {
 		case it.What != wire.Text || len(words) < longText && !(isSummary && len(words) >= shortSummary):
@@ -394,8 +392,8 @@ func quotesReply(text string, from *exchange) bool {
 
 // windowIn returns the call that returned the compaction in x, nil for none.
 func (c *classifier) windowIn(x *exchange) *exchange {
-	for i := range x.req.Items {
-		if it := &x.req.Items[i]; isCompaction(it) && c.windows[ciphertextOf(it)] != nil {
+	for it := range wire.Each(x.req.Items) {
+		if isCompaction(it) && c.windows[ciphertextOf(it)] != nil {
 			return c.windows[ciphertextOf(it)]
 		}
 	}
@@ -415,8 +413,8 @@ func (c *classifier) remember(x *exchange) {
 	if len(c.asked) > 2*maxQuoted {
 		c.asked = slices.Clone(c.asked[maxQuoted:])
 	}
-	for i := range x.reply.Items {
-		if it := &x.reply.Items[i]; it.What == wire.Call && strings.HasPrefix(strings.TrimSpace(it.Args), "{") {
+	for it := range wire.Each(x.reply.Items) {
+		if it.What == wire.Call && strings.HasPrefix(strings.TrimSpace(it.Args), "{") {
 			if args, err := tree.Parse([]byte(it.Args)); err == nil {
 				c.addTasks(args, x)
 			}

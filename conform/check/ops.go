@@ -121,8 +121,8 @@ func (s *Trace) allSpawns() (list []spawn) {
 		if !x.canBeSentBack() || x.kind.isSide() {
 			continue
 		}
-		for i := range x.reply.Items {
-			if it := &x.reply.Items[i]; it.What == wire.Call {
+		for it := range wire.Each(x.reply.Items) {
+			if it.What == wire.Call {
 				for _, task := range tasksIn(it.Args) {
 					list = append(list, spawn{x, it, task})
 				}
@@ -242,8 +242,8 @@ func (s *Trace) resultOf(sp spawn) (*exchange, *wire.Item) {
 		if x.conversation != sp.by.conversation {
 			continue
 		}
-		for i := range x.req.Items {
-			if it := &x.req.Items[i]; it.What == wire.Result && it.ID != "" && it.ID == sp.call.ID {
+		for it := range wire.Each(x.req.Items) {
+			if it.What == wire.Result && it.ID != "" && it.ID == sp.call.ID {
 				return x, it
 			}
 		}

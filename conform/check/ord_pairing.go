@@ -92,13 +92,12 @@ func (s *Trace) judgeKept(x *exchange, r *report) {
 	}
 	kept, _ := s.keptTurns(x)
 	for _, from := range kept {
-		for i := range from.reply.Items {
-			if it := &from.reply.Items[i]; isOutput(it) {
+		for it := range wire.Each(from.reply.Items) {
+			if isOutput(it) {
 				later[it.ID] = 1
 			}
 		}
-		for i := range from.reply.Items {
-			it := &from.reply.Items[i]
+		for it := range wire.Each(from.reply.Items) {
 			if !waitsForClient(it) {
 				continue
 			}
@@ -108,8 +107,8 @@ func (s *Trace) judgeKept(x *exchange, r *report) {
 					describe(it), emittedAt(from, it.Place)).Emitted = emissionAt(from, it.Place)
 			}
 		}
-		for i := range from.req.Items {
-			if it := &from.req.Items[i]; isOutput(it) {
+		for it := range wire.Each(from.req.Items) {
+			if isOutput(it) {
 				later[it.ID] = 1
 			}
 		}

@@ -110,8 +110,7 @@ func (x *exchange) outlineEnd(rules linking) (words, all, last uint64) {
 	o, n := x.outline, len(x.outline.words)-1
 	words, all, last = o.words[n], o.all[n], o.lastWord[n]
 	hasSpoken := false
-	for i := range x.reply.Items {
-		it := &x.reply.Items[i]
+	for it := range wire.Each(x.reply.Items) {
 		hasSpoken = hasSpoken || it.Model()
 		if it.Model() && !(it.Continuity() && rules.holds(hiddenIsAside)) {
 			all = mixHash(all, contentOf(it))

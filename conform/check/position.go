@@ -196,8 +196,8 @@ func (m *matcher) saysTheSame(n int, from *exchange) bool {
 			held[m.x.outline.content[i]] = true
 		}
 	}
-	for i := range from.reply.Items {
-		if it := &from.reply.Items[i]; it.Model() && hasContent(it) && !it.Continuity() {
+	for it := range wire.Each(from.reply.Items) {
+		if it.Model() && hasContent(it) && !it.Continuity() {
 			c := contentOf(it)
 			if !held[c] {
 				return false
@@ -235,8 +235,8 @@ func (m *matcher) isContradicted(n int, from *exchange) bool {
 	for _, mk := range m.marksOfRun(n) {
 		kinds[0][mk.kind] = true
 	}
-	for i := range from.reply.Items {
-		if it := &from.reply.Items[i]; it.Model() {
+	for it := range wire.Each(from.reply.Items) {
+		if it.Model() {
 			for _, mk := range marksOf(m.x.Provider, it) {
 				kinds[1][mk.kind] = true
 			}

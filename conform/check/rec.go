@@ -219,13 +219,12 @@ func retryKeepsResults(s *Trace, r *report) {
 // compareResults adds a finding for a call whose result in then differs in now.
 func (r *report) compareResults(then, now *exchange) {
 	was := map[string]*wire.Item{}
-	for i := range then.req.Items {
-		if it := &then.req.Items[i]; it.What == wire.Result && it.ID != "" {
+	for it := range wire.Each(then.req.Items) {
+		if it.What == wire.Result && it.ID != "" {
 			was[it.ID] = it
 		}
 	}
-	for i := range now.req.Items {
-		it := &now.req.Items[i]
+	for it := range wire.Each(now.req.Items) {
 		old := was[it.ID]
 		if it.What != wire.Result || old == nil {
 			continue

@@ -212,8 +212,8 @@ func placeOfRefusal(x *exchange) wire.Place {
 		path = pathForm.FindString(strings.TrimPrefix(strings.TrimPrefix(wordsOf(x), "* "), "GenerateContentRequest."))
 	}
 	node := x.req.Doc
-	for _, step := range pathStep.FindAllString(path, 32) {
-		next, shown := childOf(node, step), "."+camelCase(step)
+	for _, step := range tree.Steps(path) {
+		next, shown := node.Child(step), "."+tree.Camel(step)
 		switch {
 		case node.Get(step) != nil:
 			shown = "." + step
@@ -228,30 +228,7 @@ func placeOfRefusal(x *exchange) wire.Place {
 	return at
 }
 
-// childOf is the element or member of n that a step of a path names, in either spelling of
-// proto-JSON; nil for none.
-func childOf(n *tree.Node, step string) *tree.Node {
-	if i, err := strconv.Atoi(step); err == nil && i < len(n.List()) {
-		return n.List()[i]
-	}
-	return n.Any(step, camelCase(step), snakeCase(step))
-}
-
-var (
-	pathForm = regexp.MustCompile(`^(messages|tools|tool_choice|system|thinking|output_config|max_tokens|temperature|top_p|top_k|contents|generation_config|tool_config)[\w.\[\]]*`)
-	pathStep = regexp.MustCompile(`\w+`)
-)
-
-// camelCase spells a proto name as JSON does.
-func camelCase(name string) string {
-	words := strings.Split(name, "_")
-	for i := 1; i < len(words); i++ {
-		if words[i] != "" {
-			words[i] = strings.ToUpper(words[i][:1]) + words[i][1:]
-		}
-	}
-	return strings.Join(words, "")
-}
+var pathForm = regexp.MustCompile(`^(messages|tools|tool_choice|system|thinking|output_config|max_tokens|temperature|top_p|top_k|contents|generation_config|tool_config)[\w.\[\]]*`)
 
 // host is where the request went.
 func (x *exchange) host() string {

@@ -313,13 +313,12 @@ func (r *report) judgeLastReply(before, now *exchange) *Finding {
 // saidByUser returns the item of x that says as the client's what the reply of
 // before said, nil when there is none.
 func (x *exchange) saidByUser(before *exchange) *wire.Item {
-	for i := range x.req.Items {
-		it := &x.req.Items[i]
+	for it := range wire.Each(x.req.Items) {
 		if it.Model() || it.What != wire.Text || len(it.Text) == 0 {
 			continue
 		}
-		for k := range before.reply.Items {
-			if was := &before.reply.Items[k]; isVisibleText(was) && was.Text == it.Text {
+		for was := range wire.Each(before.reply.Items) {
+			if isVisibleText(was) && was.Text == it.Text {
 				return it
 			}
 		}

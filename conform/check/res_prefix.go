@@ -41,8 +41,8 @@ func (s *Trace) isShortenedSince(then, now *exchange) bool {
 
 // compactions lists what the compactions of the request hold.
 func (x *exchange) compactions() (list []string) {
-	for i := range x.req.Items {
-		if it := &x.req.Items[i]; strings.HasPrefix(it.Type, "compaction") {
+	for it := range wire.Each(x.req.Items) {
+		if strings.HasPrefix(it.Type, "compaction") {
 			list = append(list, it.Text+it.Node.Get("encrypted_content").Text())
 		}
 	}
@@ -322,8 +322,7 @@ func toolName(t *tree.Node) string {
 // the provider's own, or a client's whose result names it. A client's cannot add
 // tools to a prefix that the provider has bound.
 func isLoadedBySearch(x *exchange, name string) bool {
-	for i := range x.req.Items {
-		it := &x.req.Items[i]
+	for it := range wire.Each(x.req.Items) {
 		switch {
 		case name == "" || it.Node == nil:
 		case it.What == wire.Result && !x.bindsPrefix() && strings.Contains(textOf(it.Node), name):

@@ -2,7 +2,6 @@ package check
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +34,11 @@ func followsSchema(s *Trace, r *report) {
 				continue // the address names it
 			}
 			at := wire.Place{Event: -1, Off: -1, Path: p.Path}
-			if n := nodeAt(x.req.Doc, p.Path); n != nil {
+			n := x.req.Doc
+			for _, step := range tree.Steps(p.Path) {
+				n = n.Child(step)
+			}
+			if n != nil {
 				if s.isIssuedPart(n, p.Path, x) {
 					continue
 				}
@@ -71,25 +74,6 @@ func onePerPlace(problems []schemas.Problem) (out []schemas.Problem) {
 		out = append(out, p)
 	}
 	return out
-}
-
-var schemaStep = regexp.MustCompile(`[^.\[\]]+|\[\d+\]`)
-
-// nodeAt follows a path such as messages[0].content, nil where it leads nowhere.
-func nodeAt(n *tree.Node, path string) *tree.Node {
-	for _, step := range schemaStep.FindAllString(path, -1) {
-		if !strings.HasPrefix(step, "[") {
-			n = n.Get(step)
-			continue
-		}
-		i, err := strconv.Atoi(strings.Trim(step, "[]"))
-		elems := n.List()
-		if err != nil || i >= len(elems) {
-			return nil
-		}
-		n = elems[i]
-	}
-	return n
 }
 
 // BrokenReply says which reply of the evidence breaks its provider's schema, and

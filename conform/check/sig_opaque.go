@@ -84,8 +84,7 @@ func serverResultsKept(s *Trace, r *report) {
 			return
 		}
 		answered, issued := serverResults(x.req.Items), x.issuedServerResults()
-		for i := range x.req.Items {
-			it := &x.req.Items[i]
+		for it := range wire.Each(x.req.Items) {
 			if !isServerCall(it) || !issued[it.ItemID] {
 				continue
 			}

@@ -243,8 +243,7 @@ func noBareIDs(s *Trace, r *report) {
 		if !x.wire.Has(wires.EncryptedItems) {
 			continue
 		}
-		for i := range x.req.Items {
-			it := &x.req.Items[i]
+		for it := range wire.Each(x.req.Items) {
 			was, isKnown := known[it.ItemID]
 			members := contentMembers[it.Type]
 			isNamed := it.What == wire.Thinking || it.Type == referenceType || it.Type == "image_generation_call"
@@ -266,8 +265,8 @@ func noBareIDs(s *Trace, r *report) {
 				r.Findings[len(r.Findings)-1].Consequence = specs.Degraded
 			}
 		}
-		for i := range x.reply.Items {
-			if it := &x.reply.Items[i]; it.ItemID != "" {
+		for it := range wire.Each(x.reply.Items) {
+			if it.ItemID != "" {
 				known[it.ItemID] = emission{x, it}
 			}
 		}

@@ -26,8 +26,7 @@ type issue struct {
 func (s *Trace) findIssues() {
 	s.issued = map[string]issue{}
 	for _, x := range s.x {
-		for i := range x.reply.Items {
-			it := &x.reply.Items[i]
+		for it := range wire.Each(x.reply.Items) {
 			for _, t := range tokensOf(it) {
 				if k := originKey(t); k != "" && s.issued[k].x == nil {
 					s.issued[k] = issue{x, it}
@@ -103,8 +102,7 @@ func looseKey(token string) string {
 // eachToken calls f for every token of a request that an earlier reply issued.
 func (s *Trace) eachToken(f func(x *exchange, it *wire.Item, from *exchange)) {
 	s.eachRequest(func(x *exchange) {
-		for i := range x.req.Items {
-			it := &x.req.Items[i]
+		for it := range wire.Each(x.req.Items) {
 			if origin := s.issued[originKey(it.Token)].x; it.Token != "" && origin != nil && origin.Index < x.Index {
 				f(x, it, origin)
 			}

@@ -2,7 +2,6 @@ package check
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
@@ -33,7 +32,7 @@ func spellLower(n *tree.Node) *tree.Node {
 	for i := range items {
 		isFree := false
 		if n.Is(tree.Object) {
-			names[i] = lowerCamel(names[i])
+			names[i] = tree.Camel(names[i])
 			isFree = freeObjects[names[i]]
 		}
 		if !isFree {
@@ -43,14 +42,4 @@ func spellLower(n *tree.Node) *tree.Node {
 	spelled := *n
 	spelled.SetMembers(names, items)
 	return &spelled
-}
-
-func lowerCamel(name string) string {
-	words := strings.Split(name, "_")
-	for i, w := range words {
-		if i > 0 && w != "" {
-			words[i] = strings.ToUpper(w[:1]) + w[1:]
-		}
-	}
-	return strings.Join(words, "")
 }

@@ -34,8 +34,7 @@ func serverCallKept(s *Trace, r *report) {
 			return
 		}
 		called := map[string]bool{}
-		for i := range x.req.Items {
-			it := &x.req.Items[i]
+		for it := range wire.Each(x.req.Items) {
 			id := it.Node.Get("tool_use_id").Text()
 			if isServerCall(it) {
 				called[it.ItemID] = true
@@ -94,8 +93,7 @@ func codeKept(s *Trace, r *report) {
 			return
 		}
 		programs, called := 0, map[string]bool{}
-		for i := range x.req.Items {
-			it := &x.req.Items[i]
+		for it := range wire.Each(x.req.Items) {
 			part := it.Node
 			if part.Any("executableCode", "executable_code") != nil {
 				programs++
@@ -167,8 +165,7 @@ func containerOf(x *exchange) string {
 // with a program whose result is still to come.
 func waitsInContainer(x *exchange) bool {
 	answered := serverResults(x.reply.Items)
-	for i := range x.reply.Items {
-		it := &x.reply.Items[i]
+	for it := range wire.Each(x.reply.Items) {
 		if isProgrammatic(it) || it.Type == "server_tool_use" && strings.Contains(it.Begun().Get("name").Text(), "code_execution") && !answered[it.ItemID] {
 			return true
 		}
@@ -278,8 +275,7 @@ func pauseIsNoEnd(s *Trace, r *report) {
 func approvalWasAsked(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		asked := map[string]bool{}
-		for i := range x.req.Items {
-			it := &x.req.Items[i]
+		for it := range wire.Each(x.req.Items) {
 			if it.Type == "mcp_approval_request" || it.Type == referenceType {
 				asked[it.ItemID] = true
 			}

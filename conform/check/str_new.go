@@ -60,8 +60,8 @@ func newIn(x *exchange) string {
 			add("an event", newName(e.JSON))
 		}
 	}
-	for i := range x.reply.Items {
-		if it := &x.reply.Items[i]; it.What == wire.Opaque && !isKnownItem(x.wire, it) {
+	for it := range wire.Each(x.reply.Items) {
+		if it.What == wire.Opaque && !isKnownItem(x.wire, it) {
 			add("a block", newName(it.Begun()))
 		}
 	}

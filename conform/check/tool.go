@@ -117,8 +117,7 @@ func unknownToolIsError(s *Trace, r *report) {
 		if last == nil || !last.reply.Usable() || !hasFailed(s.ev.Process[n].ExitCode) {
 			continue
 		}
-		for i := range last.reply.Items {
-			call := &last.reply.Items[i]
+		for call := range wire.Each(last.reply.Items) {
 			if isOffered, isWhole := offersCalled(last, call); call.What == wire.Call && !isOffered && isWhole {
 				r.addObserved(1)
 				r.addProcessFinding(n, "process %d exited %d after the model called %q, which exchange %d did not offer, and did not tell the model so", n, s.ev.Process[n].ExitCode, cutText(call.Name, 140), last.Index).Consequence = specs.Degraded

@@ -139,8 +139,7 @@ func onlyIncrementIsSent(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		held := from.heldItems()
-		for i := range x.req.Items {
-			it := &x.req.Items[i]
+		for it := range wire.Each(x.req.Items) {
 			if it.Type == referenceType {
 				continue
 			}
@@ -227,8 +226,8 @@ func (r *report) reportIncrement(x *exchange, results []*wire.Item) {
 // answersSearch reports whether the result res belongs to a call of a tool search, which
 // is not a function call.
 func (x *exchange) answersSearch(res *wire.Item) bool {
-	for i := range x.req.Items {
-		if it := &x.req.Items[i]; it.What == wire.Opaque && it.ID != "" && it.ID == res.ID {
+	for it := range wire.Each(x.req.Items) {
+		if it.What == wire.Opaque && it.ID != "" && it.ID == res.ID {
 			return true
 		}
 	}

@@ -138,14 +138,3 @@ func typeName(m *members.Member) string {
 func enumName(v *tree.Node) string {
 	return strings.ToUpper(strings.ReplaceAll(v.Text(), "-", "_"))
 }
-
-// camelCase is the JSON spelling of a name.
-func camelCase(name string) string {
-	words := strings.Split(name, "_")
-	for i := 1; i < len(words); i++ {
-		if words[i] != "" {
-			words[i] = strings.ToUpper(words[i][:1]) + words[i][1:]
-		}
-	}
-	return strings.Join(words, "")
-}

@@ -193,7 +193,7 @@ func numbersFit(q *request, _ rule.Env) *rule.Refusal {
 	}
 	var faults []string
 	for _, m := range slices.SortedFunc(slices.Values(Members().Find("generationConfig", "").Members), compareNames) {
-		name := members.ProtoName(m.Name)
+		name := tree.Snake(m.Name)
 		n, ok := numberOf(q.config.Given(m.Name, name))
 		switch {
 		case !ok:

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
@@ -68,7 +67,7 @@ func partEmpty(q *request, p *rule.Pass) {
 				continue
 			}
 			faults = append(faults, fmt.Sprintf("contents[%d].parts[%d].data: required oneof field 'data' must have one initialized field", c.at, part.at))
-			isContent := func(name string) bool { return !slices.Contains(modifiers, camelCase(name)) && !part.Get(name).Null() }
+			isContent := func(name string) bool { return !slices.Contains(modifiers, tree.Camel(name)) && !part.Get(name).Null() }
 			if part.Is(tree.Object) && !slices.ContainsFunc(part.Names(), isContent) {
 				p.Report(part.place(), "part holds nothing")
 			}
@@ -97,7 +96,7 @@ func responseNameless(q *request, _ rule.Env) *rule.Refusal {
 		for _, kind := range []string{"functionCall", "functionResponse"} {
 			for _, p := range c.partsWith(kind) {
 				if p.name() == "" {
-					faults = append(faults, fmt.Sprintf("contents[%d].parts[%d].%s.name: Name cannot be empty.", c.at, p.at, members.ProtoName(kind)))
+					faults = append(faults, fmt.Sprintf("contents[%d].parts[%d].%s.name: Name cannot be empty.", c.at, p.at, tree.Snake(kind)))
 				}
 			}
 		}
@@ -195,7 +194,7 @@ func findFault(schema *tree.Node, look func(s *tree.Node, kind string) fault) fa
 		if f.words != "" {
 			path := ""
 			for i := 0; i < len(at.Names); i++ {
-				path += "." + members.ProtoName(at.Names[i])
+				path += "." + tree.Snake(at.Names[i])
 				if word := path[strings.LastIndexByte(path, '.'):]; word == ".properties" || word == ".any_of" {
 					i++
 					path += "[" + at.Names[i] + "]"

@@ -49,6 +49,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Style is how one provider reads its requests.
@@ -192,7 +194,7 @@ func (d *Description) parseObject(words []string) *Object {
 		}
 		o.Members, o.byName[m.Name] = append(o.Members, m), m
 		if d.Proto {
-			m.proto = ProtoName(m.Name)
+			m.proto = tree.Snake(m.Name)
 			o.byName[m.proto] = m
 		}
 	}
@@ -315,16 +317,3 @@ func (d *Description) Names() map[string]bool {
 
 // Member returns the member of a name, nil if the object is described without it.
 func (o *Object) Member(name string) *Member { return o.byName[name] }
-
-// ProtoName spells a JSON name as a proto does.
-func ProtoName(name string) string {
-	var b strings.Builder
-	for _, c := range name {
-		if c >= 'A' && c <= 'Z' {
-			b.WriteByte('_')
-			c += 'a' - 'A'
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
-}

@@ -22,6 +22,7 @@ var refereeRules = []rule.Rule[*request]{
 	everywhere(judged("ORD-015/parts", liveRule("O-16", "content parts fit the role", reported, rule.High, nil), partsFitRole)),
 	judged("ORD-015/parts", liveRule("O-17", "reasoning comes back encrypted, not as text", reported, rule.High, nil), reasoningEncrypted),
 	everywhere(judged("SIG-010/summary", liveRule("O-3", "reasoning has a list of summaries", reported, rule.High, nil), summariesListed)),
+	judged("CMP-005/ciphertext", liveRule("O-15", "a compaction holds ciphertext of the provider's", reported, rule.High, nil), compactionsSealed),
 	everywhere(judged("NSP-002/answered", liveRule("O-10", "a search for tools that the client runs has its output behind it", reported, rule.High, nil), searchesAnswered)),
 	everywhere(judged("NSP-002/no-orphan", liveRule("O-11", "an output answers a search that the provider can see", reported, rule.High, nil), searchOutputsAsked)),
 	everywhere(judged("ORD-005/unique-calls", liveRule("OAI-P6", "no two calls have one id", reported, rule.Low, nil), callsUnique)),
@@ -172,6 +173,20 @@ func searchOutputsAsked(q *request, p *rule.Pass) {
 		}
 		if p.Observe(); !asked[it.callID] {
 			p.Report(it.path(), "the output %.64s answers no search for tools before it", it.callID)
+		}
+	}
+}
+
+// compactionsSealed: a summary of the client's own is a message.
+func compactionsSealed(q *request, p *rule.Pass) {
+	for i := range q.items {
+		it := &q.items[i]
+		if it.typ != "compaction" && it.typ != "compaction_summary" {
+			continue
+		}
+		text := it.Get("encrypted_content").Text()
+		if p.Observe(); !strings.HasPrefix(text, "gAAAA") && !strings.Contains(text, "REDACTED") {
+			p.Report(it.path(), "the %s holds no ciphertext of the provider's", it.typ)
 		}
 	}
 }

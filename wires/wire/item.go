@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"iter"
+
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 
@@ -122,4 +124,15 @@ func (it *Item) Under(field string) Place {
 		at.Off += n.Offset() - it.Node.Offset()
 	}
 	return at
+}
+
+// Each yields the items in order.
+func Each(items []Item) iter.Seq[*Item] {
+	return func(yield func(*Item) bool) {
+		for i := range items {
+			if !yield(&items[i]) {
+				return
+			}
+		}
+	}
 }

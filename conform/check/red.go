@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -58,8 +59,8 @@ func tokenNotCleaned(s *Trace, r *report) {
 		if slices.Contains(tokensOf(was), is.Token) {
 			return
 		}
-		if cleaningShape(was.Token, is.Token) != "" || cleaningShape(plainBase64(was.Token), plainBase64(is.Token)) != "" {
-			r.addChange(l, tokenPlace(l.to, is), was.TokenAt, l.to.wire.RuleFor(wires.ForeignToken), "the token of %s was edited by the agent's own redactor or sanitiser: %s", is.What, describeDifference(was.Token, is.Token))
+		if by := cmp.Or(cleaningShape(was.Token, is.Token).editor, cleaningShape(plainBase64(was.Token), plainBase64(is.Token)).editor); by != "" {
+			r.addChange(l, tokenPlace(l.to, is), was.TokenAt, l.to.wire.RuleFor(wires.ForeignToken), "the token of %s was edited by %s: %s", is.What, by, describeDifference(was.Token, is.Token))
 		}
 	})
 }
@@ -79,8 +80,8 @@ func signedTextNotCleaned(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		if shape := cleaningShape(was.Text, is.Text); shape != "" {
-			f := r.addChange(l, is.Place, was.Place, l.to.wire.RuleFor(wires.SignedText), "text under a signature was edited by the agent's own redactor or sanitiser: %s", describeTextDifference(was.Text, is.Text))
+		if by := cleaningShape(was.Text, is.Text).editor; by != "" {
+			f := r.addChange(l, is.Place, was.Place, l.to.wire.RuleFor(wires.SignedText), "text under a signature was edited by %s: %s", by, describeTextDifference(was.Text, is.Text))
 			if l.to.wire.Has(wires.SignedParts) {
 				f.Consequence = specs.Degraded // the signature is checked, the text beside it is not
 			}
@@ -100,7 +101,7 @@ func argumentsNotCleaned(s *Trace, r *report) {
 			return
 		}
 		for _, shape := range cleaningShapesIn(was.Args, is.Args) {
-			r.addChange(l, is.Place, was.Place, "R54", "the arguments of tool call %s were edited by the agent's own redactor or sanitiser (%s): %s", nameOf(is), shape, describeArguments(was.Args, is.Args))
+			r.addChange(l, is.Place, was.Place, "R54", "the arguments of tool call %s were edited by %s (%s): %s", nameOf(is), shape.editor, shape.name, describeArguments(was.Args, is.Args))
 			return
 		}
 	})
@@ -108,7 +109,7 @@ func argumentsNotCleaned(s *Trace, r *report) {
 
 // cleaningShapesIn names the edits of the strings of two JSON values that have the same
 // members.
-func cleaningShapesIn(was, is string) (shapes []string) {
+func cleaningShapesIn(was, is string) (shapes []editShape) {
 	a, errA := tree.Parse([]byte(was))
 	b, errB := tree.Parse([]byte(is))
 	if errA != nil || errB != nil {
@@ -119,7 +120,7 @@ func cleaningShapesIn(was, is string) (shapes []string) {
 		return nil
 	}
 	for i := range old {
-		if shape := cleaningShape(old[i], now[i]); shape != "" {
+		if shape := cleaningShape(old[i], now[i]); shape.editor != "" {
 			shapes = append(shapes, shape)
 		}
 	}
@@ -135,8 +136,8 @@ func wordsNotCleaned(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		old, now := strings.TrimSpace(was.Text), strings.TrimSpace(is.Text)
-		if shape := cleaningShape(old, now); shape != "" {
-			r.addChange(l, is.Place, was.Place, "R54", "what the model said was edited by the agent's own redactor or sanitiser: %s", describeTextDifference(old, now)).Consequence = unbound(l.to)
+		if by := cleaningShape(old, now).editor; by != "" {
+			r.addChange(l, is.Place, was.Place, "R54", "what the model said was edited by %s: %s", by, describeTextDifference(old, now)).Consequence = unbound(l.to)
 		}
 	})
 }
@@ -152,7 +153,7 @@ func resultNotCleaned(s *Trace, r *report) {
 				continue
 			}
 			r.addObserved(1)
-			if shape := cleaningShape(old, later); shape != "" {
+			if shape := cleaningShape(old, later); shape.editor != "" {
 				r.addPrefixFinding(now, is[i].Place, "the result that exchange %d sent at %s was edited afterwards by the agent's own redactor or sanitiser: %s", then.Index, was[i].Place.Path, describeTextDifference(old, later))
 			}
 		}

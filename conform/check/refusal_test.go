@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -45,73 +46,20 @@ var errorShapes = map[string]string{
 // TestRefusalKinds: what is refused for its form is told from everything else, and the
 // rule is named by the words.
 func TestRefusalKinds(t *testing.T) {
-	for _, c := range []struct {
-		provider string
-		status   int
-		words    string
-		kind     check.RefusalKind
-		rule     string
-	}{
-		{"anthropic", 400, "messages.3: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1.", check.RefusedForm, "A-15"},
-		{"anthropic", 400, "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.", check.RefusedForm, "A-41"},
-		{"anthropic", 400, "messages.1.content.0: Invalid `signature` in `thinking` block", check.RefusedForm, "A-34"},
-		{"anthropic", 400, "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", check.RefusedForm, "A-21"},
-		{"anthropic", 400, "max_tokens: Field required", check.RefusedForm, "A-6"},
-		{"anthropic", 400, "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation", check.RefusedForm, "A-25"},
-		{"anthropic", 400, "temperature: range: 0..1", check.RefusedForm, "A-7"},
-		{"anthropic", 400, "messages.0.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels", check.RefusedForm, "A-46"},
-		{"anthropic", 400, "a sentence nobody has seen", check.RefusedForm, ""},
-		{"anthropic", 413, "Request exceeds the maximum size", check.RefusedForm, "A-49"},
-		{"anthropic", 400, "prompt is too long: 3333404 tokens > 200000 maximum", check.RefusedLength, ""},
-		{"anthropic", 400, "input length and `max_tokens` exceed context limit: 188240 + 32000 > 200000", check.RefusedLength, ""},
-		{"anthropic", 400, "stop_sequences: each stop sequence must contain non-whitespace", check.RefusedForm, "A-7"},
-		{"anthropic", 400, "Your credit balance is too low to access the Anthropic API.", check.RefusedQuota, ""},
-		{"anthropic", 400, "You have reached your specified API usage limits.", check.RefusedQuota, ""},
-		{"anthropic", 400, "Unable to download the file. Please verify the URL and try again.", check.RefusedFetch, ""},
-		{"anthropic", 401, "invalid x-api-key", check.RefusedKey, ""},
-		{"anthropic", 404, "model: claude-sonet-4-5", check.RefusedModel, ""},
-		{"anthropic", 429, "This request would exceed your rate limit", check.RefusedRate, ""},
-		{"anthropic", 529, "Overloaded", check.RefusedOverload, ""},
-		{"anthropic", 500, "prompt is too long", check.RefusedServer, ""},
-		{"openai", 400, "Item 'rs_0a' of type 'reasoning' was provided without its required following item.", check.RefusedForm, "O-12"},
-		{"openai", 400, "Item 'fc_0a' of type 'function_call' was provided without its required 'reasoning' item: 'rs_0a'.", check.RefusedForm, "O-13"},
-		{"openai", 404, "Item with id 'rs_0a' not found. Items are not persisted when `store` is set to false.", check.RefusedForm, "O-14"},
-		{"openai", 400, "Unsupported value: 'minimal' is not supported with the 'gpt-5.3-codex' model. Supported values are: 'none' and 'low'.", check.RefusedForm, "O-23"},
-		{"openai", 400, "Unsupported parameter: 'temperature' is not supported with this model.", check.RefusedForm, "O-24"},
-		{"openai", 400, "Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'.", check.RefusedForm, "O-16"},
-		{"openai", 400, "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.", check.RefusedForm, "O-33"},
-		{"openai", 400, "Your input exceeds the context window of this model. Please adjust your input and try again.", check.RefusedLength, ""},
-		{"openai", 429, "You exceeded your current quota, please check your plan", check.RefusedQuota, ""},
-		{"openai", 409, "locked", check.RefusedConflict, ""},
-		{"openai", 404, "no such page", check.RefusedMissing, ""},
-		{"gemini", 400, "API key not valid. Please pass a valid API key.", check.RefusedKey, ""},
-		{"gemini", 400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", check.RefusedLength, ""},
-		{"gemini", 400, "Function call is missing a thought_signature in functionCall parts.", check.RefusedForm, "G-17"},
-		{"gemini", 400, "Invalid value at 'contents[2].parts[0].function_response.response' (type.googleapis.com/google.protobuf.Struct), \\\"x\\\"", check.RefusedForm, "G-9"},
-		{"gemini", 400, "You can only set only one of thinking budget and thinking level.", check.RefusedForm, "G-23"},
-		{"gemini", 400, "* GenerateContentRequest.generation_config.stop_sequences: the number of stop_sequences must not exceed 5", check.RefusedForm, "G-28"},
-		{"gemini", 400, "Logprobs is not enabled for models/gemini-2.5-pro", check.RefusedForm, "G-34"},
-		{"gemini", 400, "Response_schema with a response mime type 'text/plain' is unsupported", check.RefusedForm, "G-33"},
-		{"gemini", 404, "models/x is not found for API version v1beta, or is not supported for generateContent.", check.RefusedModel, ""},
-		{"gemini", 400, "* GenerateContentRequest.model: unexpected model name format\\n", check.RefusedModel, ""},
-		{"gemini", 404, "Model not found: models/gemini-3.9-flush", check.RefusedModel, ""},
-		{"gemini", 400, "* GenerateContentRequest.contents: contents is not specified", check.RefusedForm, "G-4"},
-		{"openai", 400, "The requested model 'gpt-5.2-proo' does not exist.", check.RefusedModel, ""},
-		{"openai", 404, "The model `gpt-5.2-proo` does not exist or you do not have access to it.", check.RefusedModel, ""},
-		{"openai", 400, "invalid model ID", check.RefusedModel, ""},
-		{"openai", 400, "The requested model 'gpt-5.2' does not support the member 'foo'.", check.RefusedForm, ""},
-		{"anthropic", 400, "The provided model identifier is invalid.", check.RefusedModel, ""},
-		{"anthropic", 400, "model: Field required", check.RefusedForm, "A-6"},
-		{"gemini", 400, "User location is not supported for the API use.", check.RefusedKey, ""},
-	} {
-		reply := strings.Replace(errorShapes[c.provider], "WORDS", c.words, 1)
-		got := recording(asked(0, c.provider, minimal[c.provider], c.status, reply)).Refusals()
-		if len(got) != 1 || got[0].Kind != c.kind || got[0].Rule != c.rule {
-			t.Errorf("%s %d %q: %+v", c.provider, c.status, c.words, got)
+	for _, r := range readTable(t, "refusals") {
+		provider, rule, kind := r.fields[0], r.fields[2], check.RefusalKind(strings.Join(r.fields[3:], " "))
+		status, err := strconv.Atoi(r.fields[1])
+		if err != nil {
+			t.Fatal(err)
 		}
-		res := find(t, "ERR-001/form").Run(recording(asked(0, c.provider, minimal[c.provider], c.status, reply)))
-		if fault := c.kind == check.RefusedForm; res.Observed != 1 || (len(res.Findings) == 1) != fault {
-			t.Errorf("%s %d %q: ERR-001 %+v", c.provider, c.status, c.words, res)
+		reply := strings.Replace(errorShapes[provider], "WORDS", r.text, 1)
+		got := recording(asked(0, provider, minimal[provider], status, reply)).Refusals()
+		if len(got) != 1 || got[0].Kind != kind || got[0].Rule != rule {
+			t.Errorf("%s %d %q: %+v", provider, status, r.text, got)
+		}
+		res := find(t, "ERR-001/form").Run(recording(asked(0, provider, minimal[provider], status, reply)))
+		if fault := kind == check.RefusedForm; res.Observed != 1 || (len(res.Findings) == 1) != fault {
+			t.Errorf("%s %d %q: ERR-001 %+v", provider, status, r.text, res)
 		}
 	}
 }

@@ -111,6 +111,9 @@ func (r *report) comparePrefix(then, now *exchange) {
 			r.addPrefixFinding(now, at, "%s that exchange %d sent at %s is gone, with everything after it", a.item.What, a.in.Index, a.item.Place.Path)
 			return
 		}
+		if begun := then.begunAnswer(); begun != "" && k == len(was)-1 && is[k].reply == then && strings.HasPrefix(is[k].item.Text, begun) {
+			return // the client joined the reply to the beginning that it had given
+		}
 		if difference := elementDifference(now.Provider, a, is[k]); difference != nil {
 			f := r.addPrefixFinding(now, is[k].item.Place, "%s that exchange %d sent at %s is not what stands there now: %s", a.item.What, a.in.Index, a.item.Place.Path, difference)
 			if !now.bindsPrefix() && a.in.standsForRefused(a.item) {

@@ -12,30 +12,32 @@ import (
 // editShape is a kind of edit that makes one value of another.
 type editShape struct {
 	name string
-	// isCleaning is set for what redactors and sanitisers do (R54), and no decoder.
-	isCleaning bool
-	fits       func(was, is string) bool
+	// editor is what makes such edits on purpose, and no decoder does (R54); empty for others.
+	editor string
+	fits   func(was, is string) bool
 }
+
+const redactor = "the agent's own redactor or sanitiser"
 
 // editShapes recognise what kind of edit made one value of another, the surest first.
 var editShapes = []editShape{
-	{"it was emptied", false, func(_, is string) bool { return is == "" }},
-	{"white space was trimmed or added at its ends", true, func(was, is string) bool { return strings.TrimSpace(was) == strings.TrimSpace(is) }},
-	{"line ends were changed", true, func(was, is string) bool { return withoutReturns(was) == withoutReturns(is) }},
-	{"it was encoded again, in another base64 alphabet or padding", false, func(was, is string) bool { return plainBase64(was) == plainBase64(is) }},
-	{"it was escaped for a URL", false, func(was, is string) bool { s, err := url.QueryUnescape(is); return err == nil && s == was }},
-	{"it was escaped for HTML", true, func(was, is string) bool { return html.UnescapeString(is) == was }},
-	{"it was escaped for JSON a second time", false, func(was, is string) bool { return jsonEscapes.Replace(is) == was }},
-	{"letters changed their case", false, strings.EqualFold},
-	{"its Unicode was normalised", true, func(was, is string) bool { return norm.NFKC.String(was) == norm.NFKC.String(is) }},
-	{"its quotes or dashes were made typographic or plain", true, func(was, is string) bool { return plainMarks.Replace(was) == plainMarks.Replace(is) }},
-	{"a redactor wrote over a part of it", true, isMaskedWith(redactorMarks)},
-	{"bytes were decoded as text and replaced by U+FFFD", true, isMaskedWith(replacementMarks)},
-	{"it was shortened with an ellipsis", true, isMaskedWith(ellipsisMarks)},
-	{"its end was cut off", false, strings.HasPrefix},
-	{"its beginning was cut off", false, strings.HasSuffix},
-	{"something was added behind it", false, func(was, is string) bool { return was != "" && strings.HasPrefix(is, was) }},
-	{"something was put before it", false, func(was, is string) bool { return was != "" && strings.HasSuffix(is, was) }},
+	{"it was emptied", "", func(_, is string) bool { return is == "" }},
+	{"white space was trimmed or added at its ends", "the agent", func(was, is string) bool { return strings.TrimSpace(was) == strings.TrimSpace(is) }},
+	{"line ends were changed", redactor, func(was, is string) bool { return withoutReturns(was) == withoutReturns(is) }},
+	{"it was encoded again, in another base64 alphabet or padding", "", func(was, is string) bool { return plainBase64(was) == plainBase64(is) }},
+	{"it was escaped for a URL", "", func(was, is string) bool { s, err := url.QueryUnescape(is); return err == nil && s == was }},
+	{"it was escaped for HTML", redactor, func(was, is string) bool { return html.UnescapeString(is) == was }},
+	{"it was escaped for JSON a second time", "", func(was, is string) bool { return jsonEscapes.Replace(is) == was }},
+	{"letters changed their case", "", strings.EqualFold},
+	{"its Unicode was normalised", redactor, func(was, is string) bool { return norm.NFKC.String(was) == norm.NFKC.String(is) }},
+	{"its quotes or dashes were made typographic or plain", redactor, func(was, is string) bool { return plainMarks.Replace(was) == plainMarks.Replace(is) }},
+	{"a redactor wrote over a part of it", redactor, isMaskedWith(redactorMarks)},
+	{"bytes were decoded as text and replaced by U+FFFD", redactor, isMaskedWith(replacementMarks)},
+	{"it was shortened with an ellipsis", redactor, isMaskedWith(ellipsisMarks)},
+	{"its end was cut off", "", strings.HasPrefix},
+	{"its beginning was cut off", "", strings.HasSuffix},
+	{"something was added behind it", "", func(was, is string) bool { return was != "" && strings.HasPrefix(is, was) }},
+	{"something was put before it", "", func(was, is string) bool { return was != "" && strings.HasSuffix(is, was) }},
 }
 
 var (
@@ -57,18 +59,18 @@ func describeEdit(was, is string) string {
 	return ""
 }
 
-// cleaningShape names the kind of edit if a redactor or a sanitiser makes such edits, ""
-// for every other difference.
-func cleaningShape(was, is string) string {
+// cleaningShape is the kind of edit if a redactor or a sanitiser makes such edits, the zero shape for
+// every other difference.
+func cleaningShape(was, is string) editShape {
 	for _, shape := range editShapes {
 		if was != is && shape.fits(was, is) {
-			if shape.isCleaning {
-				return shape.name
+			if shape.editor == "" {
+				break
 			}
-			return ""
+			return shape
 		}
 	}
-	return ""
+	return editShape{}
 }
 
 func withoutReturns(s string) string { return strings.ReplaceAll(s, "\r", "") }

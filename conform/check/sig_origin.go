@@ -50,6 +50,13 @@ func (i issue) describe(token string) string {
 	return fmt.Sprintf("%s, issued with the %s that was %s", maskToken(token), i.it.What, emittedAt(i.x, i.it.Place))
 }
 
+// isOfOtherConversation reports whether the item is, as it was issued, one of another conversation.
+func (s *Trace) isOfOtherConversation(x *exchange, it *wire.Item) bool {
+	from, ok := s.issued[originKey(it.Token)]
+	return ok && it.Token != "" && from.x.Provider == x.Provider && from.x.conversation >= 0 && !x.ownConversations()[from.x.conversation] &&
+		from.it.What == it.What && from.it.Text == it.Text && slices.Equal(from.it.Summary, it.Summary)
+}
+
 // inventedTokens adds a finding for each token that stands among what is sent back of
 // a reply and that the reply did not issue.
 func (s *Trace) inventedTokens(r *report, of wires.Habit, rule string, isCarrier func(it *wire.Item) bool) {

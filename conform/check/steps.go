@@ -54,14 +54,15 @@ func (s *Trace) eachStep(f func(x *exchange, st step)) {
 }
 
 // eachPair calls f for every item of kind w that was sent back for one of the
-// same kind, whole: a reference to a stored item has nothing to compare.
+// same kind, whole: a reference to a stored item has nothing to compare, and of what came from
+// another conversation OPS-001 speaks.
 func (s *Trace) eachPair(of wires.Habit, w wire.What, f func(l *link, p pair, r, q *wire.Item)) {
 	for _, l := range s.links {
 		if of != "" && !l.to.wire.Has(of) {
 			continue
 		}
 		for _, p := range l.pairs {
-			if r, q := l.reply(p.r), l.sent(p.q); r.What == w && q.Type != referenceType {
+			if r, q := l.reply(p.r), l.sent(p.q); r.What == w && q.Type != referenceType && (p.exact || !s.isOfOtherConversation(l.to, q)) {
 				f(l, p, r, q)
 			}
 		}

@@ -88,7 +88,7 @@ func (a *assertion) addFinding(r *report, x *exchange, at wire.Place, format str
 }
 
 func (a *assertion) judgePresence(r *report, x *exchange, values []selected) {
-	nowhere := wire.Place{Event: -1, Off: -1}
+	nowhere := wire.At(nil, "")
 	if a.Assertion.Header == "" {
 		nowhere.Path = a.Assertion.Path.String()
 	}
@@ -132,7 +132,7 @@ func (a *assertion) compareValues(r *report, x *exchange, earlier, values []sele
 	}) {
 		return
 	}
-	at := wire.Place{Event: -1, Off: -1}
+	at := wire.At(nil, "")
 	if len(values) > 0 {
 		at = values[0].Place
 	}
@@ -176,7 +176,7 @@ func (v selected) showExcerpt() string {
 func (a *assertion) valuesOf(x *exchange) (values []selected) {
 	if name := a.Assertion.Header; name != "" {
 		for _, text := range x.Request.Header[http.CanonicalHeaderKey(name)] {
-			values = append(values, selected{Place: wire.Place{Event: -1, Off: -1}, text: text})
+			values = append(values, selected{Place: wire.At(nil, ""), text: text})
 		}
 		return values
 	}
@@ -200,7 +200,7 @@ func (a *assertion) valuesOf(x *exchange) (values []selected) {
 // followStep returns the values that a step leads to.
 func (v selected) followStep(step specs.PathStep) (list []selected) {
 	add := func(name string, n *tree.Node) {
-		list = append(list, selected{Place: wire.Place{Event: -1, Off: n.Offset(), Path: strings.TrimPrefix(v.Path+name, ".")}, node: n})
+		list = append(list, selected{Place: wire.At(n, strings.TrimPrefix(v.Path+name, ".")), node: n})
 	}
 	switch elements := v.node.List(); {
 	case step.All && v.node.Is(tree.Object):

@@ -3,6 +3,8 @@ package check
 import (
 	"slices"
 	"strings"
+
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // betaRules judge that betas stay as long as a turn (R53).
@@ -26,7 +28,7 @@ func betasStay(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if !slices.Contains(is, b) {
-				r.addFinding(now, headerPlace("anthropic-beta"), "", "the turn began with the beta %q, which its next request does not ask for (exchange %d)", cutText(b, 60), then.Index)
+				r.addFinding(now, wire.At(nil, "anthropic-beta"), "", "the turn began with the beta %q, which its next request does not ask for (exchange %d)", cutText(b, 60), then.Index)
 			}
 		}
 	})

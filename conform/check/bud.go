@@ -27,7 +27,7 @@ func turnsWithinLimit(s *Trace, r *report) {
 		r.addObserved(1)
 		if replies[x.Process] >= limit && !reported[x.Process] {
 			reported[x.Process] = true
-			r.addFinding(x, wire.Place{Event: -1, Off: -1}, "", "the process may call the model %d times, and asks again after %d replies", limit, replies[x.Process])
+			r.addFinding(x, wire.At(nil, ""), "", "the process may call the model %d times, and asks again after %d replies", limit, replies[x.Process])
 		}
 		if x.canBeSentBack() {
 			replies[x.Process]++
@@ -51,7 +51,7 @@ func shortReplyAskedAgain(s *Trace, r *report) {
 	s.eachReaction(isShort, func(x, later *exchange, isRepeated bool) {
 		r.addObserved(1)
 		if isRepeated {
-			r.addFinding(later, wire.Place{Event: -1, Off: -1}, "", "the request is, byte for byte, the one of exchange %d, whose reply ended at its limit of tokens", x.Index)
+			r.addFinding(later, wire.At(nil, ""), "", "the request is, byte for byte, the one of exchange %d, whose reply ended at its limit of tokens", x.Index)
 		}
 	})
 }

@@ -155,7 +155,7 @@ func nothingVolatileInPrefix(s *Trace, r *report) {
 			}
 			if isClockChange(was.node, n) {
 				a, b := changedWords(textOf(was.node), textOf(n))
-				r.addFinding(now, nodePlace(n, was.path), "", "%s was %q in exchange %d and is %q here: %s", was.path, cutText(a, 60), then.Index, cutText(b, 60), s.lossAfter(then, now, k))
+				r.addFinding(now, wire.At(n, was.path), "", "%s was %q in exchange %d and is %q here: %s", was.path, cutText(a, 60), then.Index, cutText(b, 60), s.lossAfter(then, now, k))
 				return
 			}
 		}
@@ -207,7 +207,7 @@ func toolsKeepOrder(s *Trace, r *report) {
 				return
 			}
 			if was[i].Schema != nil && is[i].Schema != nil && tree.Equal(was[i].Schema, is[i].Schema) && !tree.SameTokens(was[i].Schema, is[i].Schema) {
-				r.addFinding(now, wire.Place{Event: -1, Off: is[i].Schema.Offset(), Path: is[i].SchemaPath}, "", "the schema of tool %q is the one of exchange %d with its members in another order: %s", cutText(is[i].Name, 140), then.Index, s.lossAfter(then, now, i))
+				r.addFinding(now, wire.At(is[i].Schema, is[i].SchemaPath), "", "the schema of tool %q is the one of exchange %d with its members in another order: %s", cutText(is[i].Name, 140), then.Index, s.lossAfter(then, now, i))
 				return
 			}
 		}
@@ -276,7 +276,7 @@ func marksAreReached(s *Trace, r *report) {
 				return
 			}
 		}
-		r.addFinding(now, wire.Place{Event: -1, Off: -1, Path: last.path}, "", "exchange %d wrote its prompt into the cache up to %s, and no mark of this request stands there or up to %d blocks behind: %s%s",
+		r.addFinding(now, wire.At(nil, last.path), "", "exchange %d wrote its prompt into the cache up to %s, and no mark of this request stands there or up to %d blocks behind: %s%s",
 			then.Index, last.path, lookBack, describeCounters(then, now), s.describeCost(then, now, 0))
 	})
 }

@@ -34,28 +34,19 @@ func ciphertextOf(it *wire.Item) string {
 	return ""
 }
 
-// issuedCompactions says where each ciphertext of a compaction was issued first.
-func (s *Trace) issuedCompactions() map[string]issue {
-	issued := map[string]issue{}
-	for _, x := range s.x {
-		for it := range wire.Each(x.reply.Items) {
-			if text := ciphertextOf(it); isCompaction(it) && text != "" && issued[text].x == nil {
-				issued[text] = issue{x, it}
-			}
-		}
+// compactionKey is that of the ciphertext of a compaction among what providers issued.
+func compactionKey(it *wire.Item) string {
+	if text := ciphertextOf(it); isCompaction(it) && text != "" {
+		return "compaction " + text
 	}
-	return issued
+	return ""
 }
 
 // eachCompaction calls f for each compaction of a request that an earlier reply issued.
 func (s *Trace) eachCompaction(f func(x *exchange, it *wire.Item, from issue)) {
-	issued := s.issuedCompactions()
-	if len(issued) == 0 {
-		return
-	}
 	s.eachRequest(func(x *exchange) {
 		for it := range wire.Each(x.req.Items) {
-			if from := issued[ciphertextOf(it)]; isCompaction(it) && from.x != nil && from.x.n < x.n {
+			if from := s.issued[compactionKey(it)]; from.x != nil && from.x.n < x.n {
 				f(x, it, from)
 			}
 		}

@@ -28,7 +28,7 @@ func membersOnce(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		r.addObserved(1)
 		if n, path := doubledMember(x.req.Doc, ""); n != nil {
-			r.addFinding(x, wire.Place{Event: -1, Off: n.Offset(), Path: path}, "", "the member stands twice in its object: readers differ in which they take, and the two are %s and another value", cutText(n.Raw(), 3*window))
+			r.addFinding(x, wire.At(n, path), "", "the member stands twice in its object: readers differ in which they take, and the two are %s and another value", cutText(n.Raw(), 3*window))
 		}
 	})
 }
@@ -120,11 +120,11 @@ func keyNotInURL(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if u.User != nil {
-			r.addFinding(x, headerPlace("url"), "", "the address holds a name or a password before its host")
+			r.addFinding(x, wire.At(nil, "url"), "", "the address holds a name or a password before its host")
 		}
 		for name := range u.Query() {
 			if slices.Contains(keyParameters, strings.ToLower(name)) && name != x.wire.Credentials.Parameter {
-				r.addFinding(x, headerPlace("url"), "", "the address holds a key, in its parameter %q", cutText(name, 60))
+				r.addFinding(x, wire.At(nil, "url"), "", "the address holds a key, in its parameter %q", cutText(name, 60))
 			}
 		}
 	})
@@ -156,7 +156,7 @@ func credentialsOfProvider(s *Trace, r *report) {
 		for _, other := range wires.All() {
 			for _, name := range other.Credentials.Accounts {
 				if other != x.wire && x.Request.Header.Get(name) != "" {
-					r.addFinding(x, headerPlace(strings.ToLower(name)), "", "the header %s is a credential of %s, and the request goes to %s", strings.ToLower(name), other.Vendor, x.wire.Vendor)
+					r.addFinding(x, wire.At(nil, strings.ToLower(name)), "", "the header %s is a credential of %s, and the request goes to %s", strings.ToLower(name), other.Vendor, x.wire.Vendor)
 				}
 			}
 		}
@@ -181,7 +181,7 @@ func oneCredential(s *Trace, r *report) {
 			for _, c := range list {
 				names = append(names, strings.ToLower(c.header))
 			}
-			r.addFinding(x, headerPlace(names[0]), "", "the request carries two credentials: %s", strings.Join(names, " and "))
+			r.addFinding(x, wire.At(nil, names[0]), "", "the request carries two credentials: %s", strings.Join(names, " and "))
 		}
 	})
 }

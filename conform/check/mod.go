@@ -47,13 +47,7 @@ func modelAllowed(s *Trace, r *report) {
 	})
 }
 
-func modelPlace(x *exchange) wire.Place {
-	at := wire.Place{Event: -1, Off: -1, Path: "model"}
-	if n := x.req.Doc.Get("model"); n != nil {
-		at.Off = n.Offset()
-	}
-	return at
-}
+func modelPlace(x *exchange) wire.Place { return wire.At(x.req.Doc.Get("model"), "model") }
 
 // modelConstant: within one conversation the model changes only if the process
 // that asks was started with the new one. Of somebody else's recording it is known

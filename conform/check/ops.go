@@ -264,7 +264,7 @@ func agentsStartOnce(s *Trace, r *report) {
 		}
 		for _, again := range runs[i+1:] {
 			if again.task == run.task && again.start.Process > run.start.Process && s.isResumed(again.start.Process) && len(again.calls) == len(run.calls) {
-				r.addFinding(again.start, wire.Place{Event: -1, Off: -1}, "", "the agent with this task had finished in the process before (exchange %d), and is started again", run.start.Index)
+				r.addFinding(again.start, wire.At(nil, ""), "", "the agent with this task had finished in the process before (exchange %d), and is started again", run.start.Index)
 			}
 		}
 	}
@@ -307,7 +307,7 @@ func agentsGetTheirTask(s *Trace, r *report) {
 			twice := len(runs[sp.task]) > len(runs[sp.task][0].calls)
 			if _, result := s.resultOf(other); twice && len(runs[other.task]) == 0 && result != nil && !result.IsError {
 				again := runs[sp.task][1].start
-				r.addFinding(again, wire.Place{Event: -1, Off: -1}, "", "two agents got the task of call %s, and none that of call %s, which is answered", sp.call.ID, other.call.ID)
+				r.addFinding(again, wire.At(nil, ""), "", "two agents got the task of call %s, and none that of call %s, which is answered", sp.call.ID, other.call.ID)
 			}
 		}
 	}

@@ -26,8 +26,6 @@ func isProvidersModel(x *exchange) bool {
 	return own == nil || x.req.Model == "" || slices.Contains(own, specs.ParseModel(x.req.Model).Family)
 }
 
-func headerPlace(name string) wire.Place { return wire.Place{Event: -1, Off: -1, Path: name} }
-
 // member returns a member of the request and its place; snake is its other spelling.
 func (x *exchange) member(path ...string) (*tree.Node, wire.Place) {
 	n, at := x.req.Doc, wire.Place{Event: -1, Off: 0}

@@ -81,7 +81,7 @@ func retryWaits(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if passed := answered.Sub(refused); passed >= 0 && passed < wait-time.Second {
-			r.addBare(next, headerPlace("retry-after"), "", "exchange %d was turned down (%d) for %s, and the request is answered again after %s", x.Index, x.Response.Status, wait, passed)
+			r.addBare(next, wire.At(nil, "retry-after"), "", "exchange %d was turned down (%d) for %s, and the request is answered again after %s", x.Index, x.Response.Status, wait, passed)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func hopelessNotRepeated(s *Trace, r *report) {
 			}
 		}
 		if earlier >= hopelessKinds[x.refusal.Kind]+x.unrelated() {
-			r.addBare(x, wire.Place{Event: -1, Off: -1}, "", "the request was refused %s before (%s) and is sent again: %s", times(earlier), x.refusal.Kind, x.refusal.Words)
+			r.addBare(x, wire.At(nil, ""), "", "the request was refused %s before (%s) and is sent again: %s", times(earlier), x.refusal.Kind, x.refusal.Words)
 		}
 	}
 }
@@ -177,7 +177,7 @@ func overflowIsShortened(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if again := x.reply.End == wire.Refused && x.refusal.Kind == RefusedLength; again && len(x.Request.Body) >= len(old.Request.Body) {
-				r.addBare(x, wire.Place{Event: -1, Off: -1}, x.wire.RuleFor(wires.ContextFull), "exchange %d was too long for the model with %d bytes, and the conversation goes on with %d: %s", old.Index, len(old.Request.Body), len(x.Request.Body), x.refusal.Words)
+				r.addBare(x, wire.At(nil, ""), x.wire.RuleFor(wires.ContextFull), "exchange %d was too long for the model with %d bytes, and the conversation goes on with %d: %s", old.Index, len(old.Request.Body), len(x.Request.Body), x.refusal.Words)
 				break
 			}
 		}
@@ -255,7 +255,7 @@ func retryGoesOn(s *Trace, r *report) {
 			r.addObserved(1)
 			for _, old := range answered {
 				if isSameRequest(old, next) && !s.goesOnBeside(old, next) {
-					r.addBare(next, wire.Place{Event: -1, Off: -1}, "", "exchange %d failed with results of tools in it, and the run starts over with the request of exchange %d, whose calls were answered", failed.Index, old.Index)
+					r.addBare(next, wire.At(nil, ""), "", "exchange %d failed with results of tools in it, and the run starts over with the request of exchange %d, whose calls were answered", failed.Index, old.Index)
 				}
 			}
 			break

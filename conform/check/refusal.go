@@ -206,7 +206,7 @@ func containsAny(s string, patterns []string) bool {
 // a path that the words begin with. Names that are tags of a union, like custom
 // in tools.0.custom.name, stand in no document and are passed over.
 func placeOfRefusal(x *exchange) wire.Place {
-	at := wire.Place{Event: -1, Off: -1}
+	at := wire.At(nil, "")
 	path := x.reply.Err.Get("param").Text()
 	if path == "" {
 		path = pathForm.FindString(strings.TrimPrefix(strings.TrimPrefix(wordsOf(x), "* "), "GenerateContentRequest."))

@@ -299,7 +299,7 @@ func (r *report) judgeLastReply(before, now *exchange) *Finding {
 		return nil
 	}
 	said := before.reply.Items[0].Place
-	at := wire.Place{Event: -1, Off: -1}
+	at := wire.At(nil, "")
 	if it := now.saidByUser(before); it != nil {
 		f := r.addFinding(now, it.Place, "", "what the model said in exchange %d is sent as words of the %s (%s)", before.Index, it.Role, emittedAt(before, said))
 		f.Consequence = specs.Unsafe

@@ -107,7 +107,7 @@ func (r *report) comparePrefix(then, now *exchange) {
 	r.addObserved(len(then.req.Items))
 	for k, a := range was {
 		if k >= len(is) {
-			at := wire.Place{Event: -1, Off: -1, Path: a.item.Place.Path}
+			at := wire.At(nil, a.item.Place.Path)
 			r.addPrefixFinding(now, at, "%s that exchange %d sent at %s is gone, with everything after it", a.item.What, a.in.Index, a.item.Place.Path)
 			return
 		}
@@ -191,7 +191,7 @@ func systemConstant(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if path, what := diffSystem(then.req.System, now.req.System); path != "=" {
-			r.addPrefixFinding(now, nodePlace(now.req.System, "system"), "the system prompt is not that of exchange %d: system%s %s", then.Index, path, what)
+			r.addPrefixFinding(now, wire.At(now.req.System, "system"), "the system prompt is not that of exchange %d: system%s %s", then.Index, path, what)
 		}
 	})
 }
@@ -203,17 +203,9 @@ func toolsConstant(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if what := diffTools(then, now); what != "" {
-			r.addPrefixFinding(now, nodePlace(now.req.Tools, "tools"), "the tools are not those of exchange %d: %s", then.Index, what)
+			r.addPrefixFinding(now, wire.At(now.req.Tools, "tools"), "the tools are not those of exchange %d: %s", then.Index, what)
 		}
 	})
-}
-
-func nodePlace(n *tree.Node, path string) wire.Place {
-	at := wire.Place{Event: -1, Off: -1, Path: path}
-	if n != nil {
-		at.Off = n.Offset()
-	}
-	return at
 }
 
 // prefixBytes: members of a message or part have no order in a prompt, those of a call's

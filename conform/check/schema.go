@@ -33,18 +33,14 @@ func followsSchema(s *Trace, r *report) {
 			if x.seen.IsModelInPath && p.Message == "model is required" {
 				continue // the address names it
 			}
-			at := wire.Place{Event: -1, Off: -1, Path: p.Path}
 			n := x.req.Doc
 			for _, step := range tree.Steps(p.Path) {
 				n = n.Child(step)
 			}
-			if n != nil {
-				if s.isIssuedPart(n, p.Path, x) {
-					continue
-				}
-				at.Off = n.Offset()
+			if s.isIssuedPart(n, p.Path, x) {
+				continue
 			}
-			r.addFinding(x, at, "", "request breaks the schema %s: %s", invalid.Schema, p.Message)
+			r.addFinding(x, wire.At(n, p.Path), "", "request breaks the schema %s: %s", invalid.Schema, p.Message)
 		}
 	})
 }

@@ -33,7 +33,7 @@ func encryptedKept(s *Trace, r *report) {
 				r.addChange(l, is.Place, at, "", "%s is sent back without ciphertext that it was issued with", is.Type)
 				return
 			case n.Text() != sent[i].Text():
-				r.addChange(l, wire.Place{Event: -1, Off: sent[i].Offset(), Path: is.Place.Path}, at, "", "ciphertext in %s %s", is.Type, describeDifference(n.Text(), sent[i].Text()))
+				r.addChange(l, wire.At(sent[i], is.Place.Path), at, "", "ciphertext in %s %s", is.Type, describeDifference(n.Text(), sent[i].Text()))
 				return
 			}
 		}

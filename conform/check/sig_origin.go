@@ -27,8 +27,12 @@ func (s *Trace) findIssues() {
 	s.issued = map[string]issue{}
 	for _, x := range s.x {
 		for it := range wire.Each(x.reply.Items) {
+			keys := []string{compactionKey(it)}
 			for _, t := range tokensOf(it) {
-				if k := originKey(t); k != "" && s.issued[k].x == nil {
+				keys = append(keys, originKey(t))
+			}
+			for _, k := range keys {
+				if k != "" && s.issued[k].x == nil {
 					s.issued[k] = issue{x, it}
 				}
 			}

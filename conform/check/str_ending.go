@@ -44,25 +44,28 @@ func partialTurn(s *Trace, r *report) {
 
 // exitCode: a process whose last reply never came whole did not succeed.
 func exitCode(s *Trace, r *report) {
+	s.judgeExits(r, func(x *exchange) bool { return x.reply.End == wire.Cut || x.reply.End == wire.Failed }, func(x *exchange) string {
+		if x.reply.Usable() {
+			return ""
+		}
+		return "was " + x.reply.End.String()
+	})
+}
+
+// judgeExits reports the processes that exit 0 although fails says something of their last reply, if
+// isSuch holds for one of their replies. How a process with a negative code ended was not seen.
+func (s *Trace) judgeExits(r *report, isSuch func(x *exchange) bool, fails func(x *exchange) string) {
 	for n := range s.ev.Process {
-		if s.ev.Process[n].ExitCode < 0 {
-			continue // how it ended was not seen
-		}
-		var last *exchange
-		isBroken := false // one of its replies never came whole
-		for _, x := range s.x {
-			if x.Process != n || x.req.Op != wire.Generate || x.kind.isSide() {
-				continue
-			}
-			last = x
-			isBroken = isBroken || x.reply.End == wire.Cut || x.reply.End == wire.Failed
-		}
-		if last == nil || !isBroken {
+		isSeen := slices.ContainsFunc(s.x, func(x *exchange) bool {
+			return x.Process == n && x.asksForAnswer() && !x.kind.isSide() && isSuch(x)
+		})
+		if s.ev.Process[n].ExitCode < 0 || !isSeen {
 			continue
 		}
 		r.addObserved(1)
-		if !last.reply.Usable() && s.ev.Process[n].ExitCode == 0 {
-			r.addProcessFinding(n, "process %d exited 0 although its last reply (exchange %d) was %s", n, last.Index, last.reply.End)
+		last := s.lastOfProcess(n)
+		if why := fails(last); why != "" && s.ev.Process[n].ExitCode == 0 {
+			r.addProcessFinding(n, "process %d exited 0 although its last reply (exchange %d) %s", n, last.Index, why)
 		}
 	}
 }
@@ -73,27 +76,10 @@ const clientAbort = "client_abort"
 // unansweredExit: a process whose last reply is whole but not an answer did not succeed
 // (R31). What an exit code means is for the agent to say.
 func unansweredExit(s *Trace, r *report) {
-	for n := range s.ev.Process {
-		if s.ev.Process[n].ExitCode < 0 {
-			continue // how it ended was not seen
-		}
-		var last *exchange
-		why, isUnanswered := "", false
-		for _, x := range s.x {
-			if x.Process == n && x.asksForAnswer() && !x.kind.isSide() {
-				last, why = x, unansweredReason(x)
-				isUnanswered = isUnanswered || why != ""
-			}
-		}
-		if !isUnanswered {
-			continue
-		}
-		r.addObserved(1)
-		if why != "" && s.ev.Process[n].ExitCode == 0 {
-			f := r.addProcessFinding(n, "process %d exited 0 although its last reply (exchange %d) %s", n, last.Index, why)
-			if !s.ev.PromisesExit {
-				f.Consequence = specs.Degraded
-			}
+	s.judgeExits(r, func(x *exchange) bool { return unansweredReason(x) != "" }, unansweredReason)
+	for i := range r.Findings {
+		if !s.ev.PromisesExit {
+			r.Findings[i].Consequence = specs.Degraded
 		}
 	}
 }

@@ -36,7 +36,7 @@ func readDocument(r *wire.Reply) {
 		return
 	}
 	if r.Doc.Get("type").Text() == "error" {
-		r.SetError(wire.ErrorOf(r.Doc), wire.Place{Event: -1, Off: r.Doc.Offset(), Path: "error"})
+		r.SetError(wire.ErrorOf(r.Doc), wire.At(r.Doc, "error"))
 		return
 	}
 	readMessage(r, r.Doc, wire.Place{Event: -1, Off: 0})
@@ -178,7 +178,7 @@ func appendMedia(list []wire.Medium, content *tree.Node, path string) []wire.Med
 		case kind == "tool_result":
 			list = appendMedia(list, b.Get("content"), at+".content")
 		case (kind == "image" || kind == "document") && source.Get("type").Text() == "base64":
-			list = append(list, wire.Medium{Place: wire.Place{Event: -1, Off: source.Offset(), Path: at + ".source"}, Kind: kind, MediaType: source.Get("media_type").Text(), Data: source.Get("data").Text()})
+			list = append(list, wire.Medium{Place: wire.At(source, at+".source"), Kind: kind, MediaType: source.Get("media_type").Text(), Data: source.Get("data").Text()})
 		}
 	}
 	return list

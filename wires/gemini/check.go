@@ -56,6 +56,41 @@ var accepted = []rule.Info{
 	{ID: "GEM-C4", Demand: "before Gemini 3 a function response may have another name than its call", Source: "recorded", Confidence: rule.High},
 }
 
+// liveRule is a rule that is enforced from Live on.
+func liveRule(id, demand, source string, sure rule.Confidence, broken func(*request, rule.Env) *rule.Refusal) rule.Rule[*request] {
+	return rule.Rule[*request]{Info: rule.Info{ID: id, Demand: demand, Source: source, Confidence: sure, Least: rule.Live}, Broken: broken}
+}
+
+// judged is r as a rule by which the referee judges an aspect of a requirement.
+func judged(aspect string, r rule.Rule[*request], run func(*request, *rule.Pass)) rule.Rule[*request] {
+	r.Aspect, r.Run = aspect, run
+	return r
+}
+
+// everywhere is r as a rule that the referee holds requests to any host to.
+func everywhere(r rule.Rule[*request]) rule.Rule[*request] {
+	r.Hosts = rule.AnyHost
+	return r
+}
+
+// atPublicAPI is r as a rule that the referee holds requests to the public API to.
+func atPublicAPI(r rule.Rule[*request]) rule.Rule[*request] {
+	r.Hosts = rule.PublicAPI
+	return r
+}
+
+// strictRule is a rule that only strictness asks for.
+func strictRule(r rule.Rule[*request]) rule.Rule[*request] {
+	r.Least = rule.Strict
+	return r
+}
+
+// basicRule is a rule without which there is nothing to answer.
+func basicRule(r rule.Rule[*request]) rule.Rule[*request] {
+	r.Least = rule.Lenient
+	return r
+}
+
 // generateOnly is a rule about generate requests; a count of tokens is not held to
 // it.
 func generateOnly(broken func(*request, rule.Env) *rule.Refusal) func(*request, rule.Env) *rule.Refusal {

@@ -176,7 +176,7 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 		for j, p := range partsOf(c) {
 			at := path + ".parts[" + strconv.Itoa(j) + "]"
 			if data := p.Any("inlineData", "inline_data"); data.Is(tree.Object) {
-				q.Media = append(q.Media, wire.Medium{Place: wire.Place{Event: -1, Off: data.Offset(), Path: at + ".inlineData"}, Kind: "inline", MediaType: data.Any("mimeType", "mime_type").Text(), Data: data.Get("data").Text()})
+				q.Media = append(q.Media, wire.Medium{Place: wire.At(data, at+".inlineData"), Kind: "inline", MediaType: data.Any("mimeType", "mime_type").Text(), Data: data.Get("data").Text()})
 			}
 			q.AddItem(readPartOf(p), role, i, p, at)
 		}

@@ -9,12 +9,12 @@ import (
 )
 
 var callerRules = []rule.Rule[*request]{
-	{Info: rule.Info{ID: "G-1", Demand: "a request carries a key, in x-goog-api-key or ?key=, or a token", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: keyMissing},
-	{Info: rule.Info{ID: "G-1", Demand: "the key is valid; the simulator takes any but one that holds the word invalid or what no key holds", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: keyInvalid},
+	liveRule("G-1", "a request carries a key, in x-goog-api-key or ?key=, or a token", "recorded", rule.High, keyMissing),
+	liveRule("G-1", "the key is valid; the simulator takes any but one that holds the word invalid or what no key holds", "recorded", rule.High, keyInvalid),
 }
 
 var modelRules = []rule.Rule[*request]{
-	{Info: rule.Info{ID: "G-2", Demand: "there is the model, and it generates", Source: "recorded", Confidence: rule.High, Least: rule.Lenient}, Broken: modelUnknown},
+	basicRule(liveRule("G-2", "there is the model, and it generates", "recorded", rule.High, modelUnknown)),
 }
 
 func serviceName(q *request) string {

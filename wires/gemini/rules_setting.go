@@ -13,18 +13,18 @@ import (
 
 // settingRules are about how to answer.
 var settingRules = []rule.Rule[*request]{
-	{Info: rule.Info{ID: "G-23", Demand: "a thinking level or a budget, not both", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-013/one-of", Run: levelAndBudget},
-	{Info: rule.Info{ID: "G-24", Demand: "only thinking levels that the model offers", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-013/level", Run: levelUnsupported},
-	{Info: rule.Info{ID: "G-25", Demand: "a thinking budget in the model's range, and none of 0 where it always thinks", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-013/budget", Run: budgetFits},
-	{Info: rule.Info{ID: "G-26", Demand: "server tools circulate only from Gemini 3 on", Source: "inferred", Confidence: rule.Medium, Least: rule.Strict}, Aspect: "PAR-013/circulation", Run: circulationAllowed},
-	{Info: rule.Info{ID: "G-27", Demand: "a calling mode needs declarations; AUTO may stand beside a tool of the provider", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-005/has-tools", Run: modeHasTools},
-	{Info: rule.Info{ID: "G-27", Demand: "a function that may be called is declared; the words are inferred", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Aspect: "PAR-005/named-tool", Run: allowedDeclared},
-	{Info: rule.Info{ID: "G-28", Demand: "temperature is from 0 to 2; outside Vertex the words are inferred", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(temperatureFits)},
-	{Info: rule.Info{ID: "G-28", Demand: "at most five stop sequences", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(stopsFew)},
-	{Info: rule.Info{ID: "G-28", Demand: "other numbers are in the range that members.yaml gives; the words are inferred", Source: "documented", Confidence: rule.Medium, Least: rule.Live}, Broken: generateOnly(numbersFit)},
-	{Info: rule.Info{ID: "G-33", Demand: "a schema of the answer comes with a MIME type other than text/plain; a report of 2025 says that it was passed over", Source: "documented", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(schemaHasType)},
-	{Info: rule.Info{ID: "G-34", Demand: "no log probabilities from Gemini 2.5 on, except on Vertex", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-013/logprobs", Hosts: rule.PublicAPI, Run: logprobsOffered},
-	{Info: rule.Info{ID: "G-29", Demand: "the request fits the model's context", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(promptFits)},
+	judged("PAR-013/one-of", liveRule("G-23", "a thinking level or a budget, not both", "reported", rule.High, nil), levelAndBudget),
+	judged("PAR-013/level", liveRule("G-24", "only thinking levels that the model offers", "reported", rule.High, nil), levelUnsupported),
+	judged("PAR-013/budget", liveRule("G-25", "a thinking budget in the model's range, and none of 0 where it always thinks", "reported", rule.High, nil), budgetFits),
+	judged("PAR-013/circulation", strictRule(liveRule("G-26", "server tools circulate only from Gemini 3 on", "inferred", rule.Medium, nil)), circulationAllowed),
+	judged("PAR-005/has-tools", liveRule("G-27", "a calling mode needs declarations; AUTO may stand beside a tool of the provider", "recorded", rule.High, nil), modeHasTools),
+	judged("PAR-005/named-tool", strictRule(liveRule("G-27", "a function that may be called is declared; the words are inferred", "inferred", rule.Low, nil)), allowedDeclared),
+	liveRule("G-28", "temperature is from 0 to 2; outside Vertex the words are inferred", "recorded", rule.High, generateOnly(temperatureFits)),
+	liveRule("G-28", "at most five stop sequences", "reported", rule.High, generateOnly(stopsFew)),
+	liveRule("G-28", "other numbers are in the range that members.yaml gives; the words are inferred", "documented", rule.Medium, generateOnly(numbersFit)),
+	strictRule(liveRule("G-33", "a schema of the answer comes with a MIME type other than text/plain; a report of 2025 says that it was passed over", "documented", rule.Medium, generateOnly(schemaHasType))),
+	atPublicAPI(judged("PAR-013/logprobs", liveRule("G-34", "no log probabilities from Gemini 2.5 on, except on Vertex", "reported", rule.High, nil), logprobsOffered)),
+	liveRule("G-29", "the request fits the model's context", "reported", rule.High, generateOnly(promptFits)),
 }
 
 func (q *request) thinkingConfig() *tree.Node {

@@ -12,12 +12,12 @@ import (
 // signatureRules are about thought signatures, which Gemini demands from
 // generation 3 on.
 var signatureRules = []rule.Rule[*request]{
-	{Info: rule.Info{ID: "G-21", Demand: "the signature of a call stands on the call; one on the function response alone does not count", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(signedElsewhere)},
-	{Info: rule.Info{ID: "G-17", Demand: "from Gemini 3 on: in the current turn the first call of each content has its signature", Source: "documented, reported", Confidence: rule.High, Least: rule.Live}, Aspect: "SIG-014/call-signed", Hosts: rule.AnyHost, Run: firstCallsSigned},
-	{Info: rule.Info{ID: "G-18", Demand: "a signature of the current turn is whole, and was issued to this account by this generation of models, on a part of this kind", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(corruptedNow)},
-	{Info: rule.Info{ID: "G-18", Demand: "so is one of a closed turn", Source: "reported", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(corruptedBefore)},
-	{Info: rule.Info{ID: "GEM-S4", Demand: "the signature of a call stands where it was issued, once: on that call, with its arguments, among as many calls", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generateOnly(callSignaturesInPlace)},
-	{Info: rule.Info{ID: "GEM-S9", Demand: "a server tool's call comes back with its signature; the words are inferred", Source: "reported", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(serverCallUnsigned)},
+	liveRule("G-21", "the signature of a call stands on the call; one on the function response alone does not count", "reported", rule.High, generateOnly(signedElsewhere)),
+	everywhere(judged("SIG-014/call-signed", liveRule("G-17", "from Gemini 3 on: in the current turn the first call of each content has its signature", "documented, reported", rule.High, nil), firstCallsSigned)),
+	liveRule("G-18", "a signature of the current turn is whole, and was issued to this account by this generation of models, on a part of this kind", "reported", rule.High, generateOnly(corruptedNow)),
+	strictRule(liveRule("G-18", "so is one of a closed turn", "reported", rule.Medium, generateOnly(corruptedBefore))),
+	strictRule(liveRule("GEM-S4", "the signature of a call stands where it was issued, once: on that call, with its arguments, among as many calls", "inferred", rule.Low, generateOnly(callSignaturesInPlace))),
+	strictRule(liveRule("GEM-S9", "a server tool's call comes back with its signature; the words are inferred", "reported", rule.Medium, generateOnly(serverCallUnsigned))),
 }
 
 // firstCalls yields the first call of each of the model's contents in the current turn, of a

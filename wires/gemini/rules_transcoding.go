@@ -12,15 +12,11 @@ import (
 // transcodingRules are what the front end demands before the model is asked.
 // Each names all paths at fault, in BadRequest details too.
 var transcodingRules = []rule.Rule[*request]{
-	{Info: rule.Info{ID: "G-3", Demand: "the body is one JSON object", Source: "reported", Confidence: rule.High, Least: rule.Lenient}, Broken: notJSON},
-	{Info: rule.Info{ID: "G-3", Demand: "no unknown field, and every value of its field's type; both spellings of a name count, so do enums in lower case, and one value for a list; live notes a name that no message has, for it may be new", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-3"),
-		Aspect: "ORD-015/arguments", Hosts: rule.AnyHost, Run: structIn("functionCall", "args")},
-	{Info: rule.Info{ID: "G-8", Demand: "a part holds one thing", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-8"),
-		Aspect: "ORD-015/parts", Hosts: rule.AnyHost, Run: partsSingle},
-	{Info: rule.Info{ID: "G-9", Demand: "functionResponse.response is an object", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-9"),
-		Aspect: "ORD-015/arguments", Hosts: rule.AnyHost, Run: structIn("functionResponse", "response")},
-	{Info: rule.Info{ID: "G-19", Demand: "thoughtSignature is base64, of either alphabet", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodesTo("G-19"),
-		Aspect: "SIG-015/base64", Hosts: rule.AnyHost, Run: signaturesDecoded},
+	basicRule(liveRule("G-3", "the body is one JSON object", "reported", rule.High, notJSON)),
+	everywhere(judged("ORD-015/arguments", liveRule("G-3", "no unknown field, and every value of its field's type; both spellings of a name count, so do enums in lower case, and one value for a list; live notes a name that no message has, for it may be new", "reported", rule.High, transcodesTo("G-3")), structIn("functionCall", "args"))),
+	everywhere(judged("ORD-015/parts", liveRule("G-8", "a part holds one thing", "reported", rule.High, transcodesTo("G-8")), partsSingle)),
+	everywhere(judged("ORD-015/arguments", liveRule("G-9", "functionResponse.response is an object", "reported", rule.High, transcodesTo("G-9")), structIn("functionResponse", "response"))),
+	everywhere(judged("SIG-015/base64", liveRule("G-19", "thoughtSignature is base64, of either alphabet", "reported", rule.High, transcodesTo("G-19")), signaturesDecoded)),
 }
 
 func notJSON(q *request, _ rule.Env) *rule.Refusal {

@@ -17,13 +17,13 @@ var turnRules = []rule.Rule[*request]{
 	turnRule("ORD-003/no-orphan", "G-14", "from Gemini 3 on: function responses follow calls at once, or stand behind one of the model's own, which its provider ran", "reported", rule.High, responsesAstray),
 	turnRule("ORD-006/one-content", "G-15", "from Gemini 3 on: as many function responses as calls, all in one content", "reported", rule.High, responsesMiscounted),
 	turnRule("ORD-006/one-content", "GEM-C4", "from Gemini 3 on: function responses have the names of the calls", "reported", rule.Medium, responsesMisnamed),
-	{Info: rule.Info{ID: "G-32", Demand: "the id of a response is that of a call, where calls have ids; the words are made up", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generateOnly(idsMismatched)},
+	strictRule(liveRule("G-32", "the id of a response is that of a call, where calls have ids; the words are made up", "inferred", rule.Low, generateOnly(idsMismatched))),
 }
 
 // refereeRules are what models before Gemini 3 do not refuse, or none does, or another rule.
 var refereeRules = []rule.Rule[*request]{
-	{Info: rule.Info{ID: "G-3", Demand: "the data of a part are base64", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-010/base64", Run: dataDecoded},
-	{Info: rule.Info{ID: "G-12", Demand: "the schema of the answer is in the provider's words", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-008/schema", Run: answerSound},
+	judged("PAR-010/base64", liveRule("G-3", "the data of a part are base64", "reported", rule.High, nil), dataDecoded),
+	judged("PAR-008/schema", liveRule("G-12", "the schema of the answer is in the provider's words", "reported", rule.High, nil), answerSound),
 	turnRule("ORD-001/answered", "G-15", "each call has a function response", "reported", rule.High, callsAnswered),
 	turnRule("ORD-002/single-result", "G-15", "a call has one function response", "reported", rule.High, answeredOnce),
 	turnRule("SIG-016/beside-the-call", "G-3", "the signature of a call stands beside it", "reported", rule.High, signaturesBeside),

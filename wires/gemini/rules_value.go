@@ -14,17 +14,17 @@ import (
 
 // valueRules are what the backend holds against single values.
 var valueRules = []rule.Rule[*request]{
-	{Info: rule.Info{ID: "G-4", Demand: "contents has at least one entry", Source: "reported", Confidence: rule.High, Least: rule.Lenient}, Broken: contentsMissing},
-	{Info: rule.Info{ID: "G-6", Demand: "a content has parts", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "ORD-014/nothing-empty", Hosts: rule.AnyHost, Run: partsEmpty},
-	{Info: rule.Info{ID: "G-7", Demand: "a part holds something; a signature or an empty text is something", Source: "reported, recorded", Confidence: rule.High, Least: rule.Live}, Aspect: "ORD-014/nothing-empty", Hosts: rule.AnyHost, Run: partEmpty},
-	{Info: rule.Info{ID: "G-10", Demand: "a function call and a function response have a name", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: responseNameless},
-	{Info: rule.Info{ID: "G-11", Demand: "names of functions begin with a letter or _, and go on with these, digits, '.', ':' and '-', 128 at most", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-008/names", Run: functionsNamed},
-	{Info: rule.Info{ID: "G-11", Demand: "no two functions have the same name", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-008/unique", Run: functionsUnique},
-	{Info: rule.Info{ID: "G-12", Demand: "parameters or parametersJsonSchema, not both", Source: "documented", Confidence: rule.Medium, Least: rule.Strict}, Aspect: "PAR-008/schema", Run: parametersTwice},
-	{Info: rule.Info{ID: "G-12", Demand: "in parameters, an ARRAY has items, and what is required is a property", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "PAR-008/schema", Run: parameters(soundFault)},
-	{Info: rule.Info{ID: "G-12", Demand: "in parameters, properties belong to an OBJECT, items to an ARRAY, an enum of texts to a STRING", Source: "reported", Confidence: rule.High, Least: rule.Live}, Aspect: "TSC-005/subset", Run: parameters(placeFault)},
-	{Info: rule.Info{ID: "G-12", Demand: "references in parametersJsonSchema lead somewhere", Source: "reported", Confidence: rule.Medium, Least: rule.Live}, Aspect: "TSC-004/references", Run: referencesResolve},
-	{Info: rule.Info{ID: "G-12", Demand: "parametersJsonSchema is a JSON Schema; the words are inferred", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Aspect: "PAR-008/schema", Run: jsonSchemaSound},
+	basicRule(liveRule("G-4", "contents has at least one entry", "reported", rule.High, contentsMissing)),
+	everywhere(judged("ORD-014/nothing-empty", liveRule("G-6", "a content has parts", "reported", rule.High, nil), partsEmpty)),
+	everywhere(judged("ORD-014/nothing-empty", liveRule("G-7", "a part holds something; a signature or an empty text is something", "reported, recorded", rule.High, nil), partEmpty)),
+	liveRule("G-10", "a function call and a function response have a name", "reported", rule.High, responseNameless),
+	judged("PAR-008/names", liveRule("G-11", "names of functions begin with a letter or _, and go on with these, digits, '.', ':' and '-', 128 at most", "reported", rule.High, nil), functionsNamed),
+	judged("PAR-008/unique", liveRule("G-11", "no two functions have the same name", "reported", rule.High, nil), functionsUnique),
+	judged("PAR-008/schema", strictRule(liveRule("G-12", "parameters or parametersJsonSchema, not both", "documented", rule.Medium, nil)), parametersTwice),
+	judged("PAR-008/schema", liveRule("G-12", "in parameters, an ARRAY has items, and what is required is a property", "reported", rule.High, nil), parameters(soundFault)),
+	judged("TSC-005/subset", liveRule("G-12", "in parameters, properties belong to an OBJECT, items to an ARRAY, an enum of texts to a STRING", "reported", rule.High, nil), parameters(placeFault)),
+	judged("TSC-004/references", liveRule("G-12", "references in parametersJsonSchema lead somewhere", "reported", rule.Medium, nil), referencesResolve),
+	judged("PAR-008/schema", strictRule(liveRule("G-12", "parametersJsonSchema is a JSON Schema; the words are inferred", "inferred", rule.Low, nil)), jsonSchemaSound),
 }
 
 func contentsMissing(q *request, _ rule.Env) *rule.Refusal {

@@ -250,7 +250,7 @@ func mediaOf(content *tree.Node, path string) (list []wire.Medium) {
 		url, isData := strings.CutPrefix(p.Get(field).Text(), "data:")
 		form, data, _ := strings.Cut(url, ",")
 		if mediaType, encoding, _ := strings.Cut(form, ";"); isData && strings.HasSuffix(encoding, "base64") {
-			list = append(list, wire.Medium{Place: wire.Place{Event: -1, Off: p.Offset(), Path: path + "[" + strconv.Itoa(j) + "]." + field}, Kind: kind, MediaType: mediaType, Data: data})
+			list = append(list, wire.Medium{Place: wire.At(p, path+"["+strconv.Itoa(j)+"]."+field), Kind: kind, MediaType: mediaType, Data: data})
 		}
 	}
 	return list

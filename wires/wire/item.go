@@ -35,6 +35,14 @@ type Place struct {
 	Path  string
 }
 
+// At is the place of a value in a request or in a reply of one piece; of no value only the path is known.
+func At(n *tree.Node, path string) Place {
+	if n == nil {
+		return Place{-1, -1, path}
+	}
+	return Place{-1, n.Offset(), path}
+}
+
 // Item is one block, item or part of a conversation, in a reply or in a
 // request. A field its provider has no use for is empty.
 type Item struct {

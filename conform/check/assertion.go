@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -180,14 +181,7 @@ func (a *assertion) valuesOf(x *exchange) (values []selected) {
 		}
 		return values
 	}
-	values = []selected{{Place: wire.Place{Event: -1}, node: x.req.Doc}}
-	for _, step := range a.Assertion.Path {
-		var next []selected
-		for _, v := range values {
-			next = append(next, v.followStep(step)...)
-		}
-		values = next
-	}
+	values, _ = a.walk(x)
 	for i := range values {
 		v := &values[i]
 		if v.text = v.node.Text(); !v.node.Is(tree.String) {
@@ -195,6 +189,22 @@ func (a *assertion) valuesOf(x *exchange) (values []selected) {
 		}
 	}
 	return values
+}
+
+// walk returns the values that the path leads to, and those at which it ends early where there are none.
+func (a *assertion) walk(x *exchange) (values, last []selected) {
+	values = []selected{{Place: wire.Place{Event: -1}, node: x.req.Doc}}
+	for _, step := range a.Assertion.Path {
+		if len(values) > 0 {
+			last = values
+		}
+		var next []selected
+		for _, v := range values {
+			next = append(next, v.followStep(step)...)
+		}
+		values = next
+	}
+	return values, last
 }
 
 // followStep returns the values that a step leads to.
@@ -241,7 +251,7 @@ func (a *assertion) whyUnseen(t *Trace) string {
 		return where + ": matches nothing: no conversation has a second request"
 	}
 	text := fmt.Sprintf("%s: matches nothing: no %s in %s", where, a.Assertion.Selector(), countRequests(requests))
-	if meant := spelling.Nearest(a.lastName(), sortedKeys(names)); meant != "" {
+	if meant := spelling.Nearest(a.lastName(), slices.Sorted(maps.Keys(names))); meant != "" {
 		text += "; did you mean " + meant + "?"
 	}
 	return text
@@ -254,14 +264,6 @@ func countRequests(n int) string {
 	return fmt.Sprintf("%d requests", n)
 }
 
-func sortedKeys(names map[string]bool) (list []string) {
-	for name := range names {
-		list = append(list, name)
-	}
-	slices.Sort(list)
-	return list
-}
-
 // collectNames enters the names of headers, or of the members where the path ends early.
 func (a *assertion) collectNames(x *exchange, names map[string]bool) {
 	if a.Assertion.Header != "" {
@@ -270,29 +272,14 @@ func (a *assertion) collectNames(x *exchange, names map[string]bool) {
 		}
 		return
 	}
-	values := []selected{{node: x.req.Doc}}
-	for _, step := range a.Assertion.Path {
-		var next []selected
-		for _, v := range values {
-			next = append(next, v.followStep(step)...)
-		}
-		if len(next) == 0 {
-			for _, v := range values {
-				for _, name := range v.memberNames() {
-					names[name] = true
-				}
+	values, last := a.walk(x)
+	for _, v := range last {
+		if len(values) == 0 && v.node.Is(tree.Object) {
+			for _, name := range v.node.Names() {
+				names[name] = true
 			}
-			return
 		}
-		values = next
 	}
-}
-
-func (v selected) memberNames() []string {
-	if v.node.Is(tree.Object) {
-		return v.node.Names()
-	}
-	return nil
 }
 
 // lastName is the name that is probably misspelt: of the header, or the first of the path

@@ -264,7 +264,7 @@ func marksAreReached(s *Trace, r *report) {
 		if !then.wire.Has(wires.MarksCache) || then.branchesAt(now) || !then.req.Doc.Get("cache_control").Null() || !now.req.Doc.Get("cache_control").Null() {
 			return
 		}
-		was, is := then.cacheMarks(), now.cacheMarks()
+		was, is := then.req.Marks, now.req.Marks
 		count, isKnown := then.cachedTokens()
 		if len(was) == 0 || !isKnown || count.total() == 0 {
 			return
@@ -272,58 +272,13 @@ func marksAreReached(s *Trace, r *report) {
 		r.addObserved(1)
 		last := was[len(was)-1]
 		for _, m := range is {
-			if m.at >= last.at && m.at <= last.at+lookBack {
+			if m.At >= last.At && m.At <= last.At+lookBack {
 				return
 			}
 		}
-		r.addFinding(now, wire.At(nil, last.path), "", "exchange %d wrote its prompt into the cache up to %s, and no mark of this request stands there or up to %d blocks behind: %s%s",
-			then.Index, last.path, lookBack, describeCounters(then, now), s.describeCost(then, now, 0))
+		r.addFinding(now, wire.At(nil, last.Path), "", "exchange %d wrote its prompt into the cache up to %s, and no mark of this request stands there or up to %d blocks behind: %s%s",
+			then.Index, last.Path, lookBack, describeCounters(then, now), s.describeCost(then, now, 0))
 	})
-}
-
-// cacheMark is a place that a request marks for Anthropic's cache.
-type cacheMark struct {
-	at   int // the block, counted over the whole request
-	path string
-	mark *tree.Node
-}
-
-// cacheMarks lists the marks of a request of Anthropic in the order in which the provider
-// reads them: tools, system prompt, messages. The mark of the request itself falls on the
-// last block, unless that block has one of its own.
-func (x *exchange) cacheMarks() (list []cacheMark) {
-	at := 0
-	add := func(n *tree.Node, path string) {
-		if mark := n.Get("cache_control"); !mark.Null() {
-			list = append(list, cacheMark{at, path, mark})
-		}
-	}
-	for _, d := range x.req.Declared {
-		add(d.Node, d.Path)
-		at++
-	}
-	for i, b := range x.req.System.List() {
-		add(b, elementPath("system", i))
-		at++
-	}
-	for _, m := range x.req.Msgs {
-		content := m.Node.Get("content")
-		for j, b := range content.List() {
-			path := elementPath(m.Path+".content", j)
-			for k, inner := range b.Get("content").List() {
-				add(inner, elementPath(path+".content", k))
-			}
-			add(b, path)
-			at++
-		}
-		if content.Is(tree.String) {
-			at++
-		}
-	}
-	if at--; len(list) == 0 || list[len(list)-1].at != at {
-		add(x.req.Doc, "")
-	}
-	return list
 }
 
 // cacheKeyConstant: OpenAI sends requests with one key to one machine.

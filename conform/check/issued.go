@@ -62,9 +62,9 @@ type source struct {
 // to: texts like "ok" repeat, and only recent ones matter.
 const maxSources = 12
 
-func addSource(list []source, s source) []source {
-	list = append(list, s)
-	if len(list) > maxSources {
+// addRecent keeps the latest elements of a list.
+func addRecent[T any](list []T, e T) []T {
+	if list = append(list, e); len(list) > maxSources {
 		list = list[len(list)-maxSources:]
 	}
 	return list

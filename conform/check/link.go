@@ -115,12 +115,12 @@ func (k *knownReplies) remember(x *exchange) {
 		s := source{x, i}
 		for _, m := range marksOf(x.Provider, it) {
 			if list := k.byMark[m]; len(list) == 0 || list[len(list)-1].x != x {
-				k.byMark[m] = addSource(list, s)
+				k.byMark[m] = addRecent(list, s)
 			}
 		}
 	}
 	for c := range x.contents {
-		k.byContent[c] = addSource(k.byContent[c], source{x, 0})
+		k.byContent[c] = addRecent(k.byContent[c], source{x, 0})
 	}
 	if x.reply.ID != "" {
 		k.byID[x.reply.ID] = x
@@ -129,12 +129,12 @@ func (k *knownReplies) remember(x *exchange) {
 		return
 	}
 	if x.asksForSummary {
-		k.summaries = addSource(k.summaries, source{x, 0})
+		k.summaries = addRecent(k.summaries, source{x, 0})
 	}
 	n := x.replyRun()
-	k.byWords[x.outline.words[n]] = addSource(k.byWords[x.outline.words[n]], source{x, 0})
+	k.byWords[x.outline.words[n]] = addRecent(k.byWords[x.outline.words[n]], source{x, 0})
 	whole := x.outline.wholeAt[len(x.req.Items)]
-	k.byWhole[whole] = addSource(k.byWhole[whole], source{x, 0})
+	k.byWhole[whole] = addRecent(k.byWhole[whole], source{x, 0})
 	if id := storedConversation(x); id != "" {
 		k.byStore[id] = x
 	}

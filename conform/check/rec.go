@@ -187,32 +187,18 @@ func overflowIsShortened(s *Trace, r *report) {
 	}
 }
 
-// addRecent keeps the latest exchanges of a list.
-func addRecent(list []*exchange, x *exchange) []*exchange {
-	list = append(list, x)
-	if len(list) > maxSources {
-		list = list[1:]
-	}
-	return list
-}
-
 // retryKeepsResults: a request that is tried again holds the results that it held. Another
 // result for the same call means that the tool ran again.
 func retryKeepsResults(s *Trace, r *report) {
-	var failed []*exchange
+	var before *exchange
 	for _, x := range s.x {
 		if !x.asksForAnswer() || x.kind.isSide() {
 			continue
 		}
-		for _, old := range failed {
-			if old.Provider == x.Provider && old.Process == x.Process && old.conversation == x.conversation {
-				r.compareResults(old, x)
-			}
+		if before != nil && before.isTransient() && before.Provider == x.Provider && before.Process == x.Process && before.conversation == x.conversation {
+			r.compareResults(before, x)
 		}
-		failed = failed[:0]
-		if x.isTransient() {
-			failed = append(failed, x)
-		}
+		before = x
 	}
 }
 

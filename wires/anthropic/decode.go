@@ -200,7 +200,7 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 	q.SetOperation(method, strings.HasSuffix(u.Path, "/messages") ||
 		strings.HasSuffix(u.Path, "awPredict") || strings.HasSuffix(u.Path, "/invoke"))
 	q.System, q.Tools = q.Doc.Get("system"), q.Doc.Get("tools")
-	q.Declared, q.Choice = toolsOf(q.Doc), choiceOf(q.Doc)
+	q.Declared, q.Choice, q.Marks = toolsOf(q.Doc), choiceOf(q.Doc), marksOf(q.Doc)
 	for i, m := range q.Doc.Get("messages").List() {
 		path := "messages[" + strconv.Itoa(i) + "]"
 		role := m.Get("role").Text()

@@ -10,6 +10,7 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 var contentRules = []anthropicRule{
@@ -188,7 +189,7 @@ func someText(c *call, p *rule.Pass) {
 func fewMarks(c *call, p *rule.Pass) {
 	const most = 4
 	p.Observe()
-	if n := len(c.cacheMarks()); n > most {
+	if n := len(marksOf(c.root)); n > most {
 		p.Report("cache_control", "%d places carry cache_control; %d may", n, most).
 			Refuse(invalid("A maximum of %d blocks with cache_control may be provided. Found %d.", most, n))
 	}
@@ -197,54 +198,53 @@ func fewMarks(c *call, p *rule.Pass) {
 // longMarksFirst has the words of https://github.com/cnighswonger/claude-code-cache-fix/issues/44.
 func longMarksFirst(c *call, p *rule.Pass) {
 	short := ""
-	for _, mark := range c.cacheMarks() {
+	for _, mark := range marksOf(c.root) {
 		p.Observe()
-		isLong := mark.Get("ttl").Text() == "1h"
+		isLong, path := mark.Mark.Get("ttl").Text() == "1h", strings.TrimPrefix(mark.Path+".cache_control", ".")
 		if isLong && short != "" {
-			dotted := strings.NewReplacer("[", ".", "]", "").Replace(mark.path)
-			p.Report(mark.path+".ttl", "a cache mark of one hour stands behind the mark of five minutes at %s", short).
+			dotted := strings.NewReplacer("[", ".", "]", "").Replace(path)
+			p.Report(path+".ttl", "a cache mark of one hour stands behind the mark of five minutes at %s", short).
 				Refuse(invalid("%s.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`.", dotted))
 			return
 		}
-		short = mark.path
+		short = path
 		if isLong {
 			short = ""
 		}
 	}
 }
 
-// cacheMark is a place that the request marks for the cache.
-type cacheMark struct {
-	*tree.Node
-	path string
-}
-
-// cacheMarks lists the marks in the order in which they are read. The mark of the request
-// itself falls on the last block, unless that block has one of its own.
-func (c *call) cacheMarks() (marks []cacheMark) {
-	isLastMarked := false
+// marksOf lists the marks for the cache. The mark of the request itself falls on the last block, unless
+// that block has one of its own.
+func marksOf(root *tree.Node) (marks []wire.CacheMark) {
+	at := 0
 	look := func(v *tree.Node, path string) {
-		mark := v.Given("cache_control")
-		if isLastMarked = mark != nil; isLastMarked {
-			marks = append(marks, cacheMark{mark, path + "cache_control"})
+		if mark := v.Given("cache_control"); mark != nil {
+			marks = append(marks, wire.CacheMark{At: at, Path: path, Mark: mark})
 		}
 	}
 	for _, name := range []string{"tools", "system"} {
-		for i, v := range c.root.Get(name).List() {
-			look(v, fmt.Sprintf("%s[%d].", name, i))
+		for i, v := range root.Get(name).List() {
+			look(v, fmt.Sprintf("%s[%d]", name, i))
+			at++
 		}
 	}
-	for i, m := range c.said {
-		for j, b := range m.blocks {
-			path := fmt.Sprintf("messages[%d].content[%d].", i, j)
+	for i, m := range root.Get("messages").List() {
+		content := m.Get("content")
+		for j, b := range content.List() {
+			path := fmt.Sprintf("messages[%d].content[%d]", i, j)
 			for k, inner := range b.Get("content").List() {
-				look(inner, fmt.Sprintf("%scontent[%d].", path, k))
+				look(inner, fmt.Sprintf("%s.content[%d]", path, k))
 			}
-			look(b.Node, path)
+			look(b, path)
+			at++
+		}
+		if content.Is(tree.String) {
+			at++
 		}
 	}
-	if !isLastMarked {
-		look(c.root, "")
+	if at--; len(marks) == 0 || marks[len(marks)-1].At != at {
+		look(root, "")
 	}
 	return marks
 }

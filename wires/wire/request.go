@@ -32,8 +32,10 @@ type Request struct {
 	Declared, Added []Tool
 	Choice          Choice
 	Media           []Medium
-	Msgs            []Msg // messages, input items or contents
-	Items           []Item
+	// Marks are the places that are marked for the cache, in the order in which they are read.
+	Marks []CacheMark
+	Msgs  []Msg // messages, input items or contents
+	Items []Item
 }
 
 // Msg is one message, input item or content as sent.
@@ -48,6 +50,14 @@ type Medium struct {
 	Place Place
 	// Kind is image or file, as the provider calls it; MediaType is what the request says, Data base64.
 	Kind, MediaType, Data string
+}
+
+// CacheMark is a place up to which a prompt is cached.
+type CacheMark struct {
+	// At is the ordinal of the block in the whole request, Path leads to it.
+	At   int
+	Path string
+	Mark *tree.Node
 }
 
 // Tool is one tool that a request offers the model.

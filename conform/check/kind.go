@@ -325,7 +325,16 @@ func sideKind(x *exchange) Kind {
 }
 
 // textOf joins all strings below n.
-func textOf(n *tree.Node) string { return strings.Join(n.Texts(), " ") }
+func textOf(n *tree.Node) string {
+	if n.Is(tree.String) {
+		return n.Text()
+	}
+	var b strings.Builder
+	for _, v := range n.Items() {
+		b.WriteString(textOf(v) + " ")
+	}
+	return b.String()
+}
 
 // longText is from how many bytes on a text is taken to be quoted when it stands
 // somewhere else again.

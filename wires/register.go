@@ -70,6 +70,8 @@ func (w *Wire) checkParts() error {
 		missing = "Models.Path"
 	case len(w.Body.Conversation) == 0:
 		missing = "Body.Conversation"
+	case !strings.Contains(w.Tools.Request, "{tools}") || w.Tools.List == "" || w.Tools.Schema == "":
+		missing = "Tools.Request with {tools}, Tools.List or Tools.Schema"
 	case w.Errors.Body == nil || w.Errors.Event == nil:
 		missing = "Errors.Body or Errors.Event"
 	case len(w.Ending.Types) == 0 && (w.Ending.IsLast == nil || w.Ending.IsWhole == nil):

@@ -65,7 +65,11 @@ type Facts struct {
 	// such a reply in a stream, and a brace ends the event; empty where a reply is its own event.
 	ReplyMember, EventStart string
 	// Events are the types of the events of a stream that are documented; nil where that is no list.
-	Events      []string
+	Events []string
+	// Tools say how a request offers tools that the client runs.
+	Tools Tools
+	// BetaHeader names the betas that a request asks for; empty if the API has none.
+	BetaHeader  string
 	Credentials Credentials
 	Environment Environment
 	Models      Models
@@ -203,6 +207,19 @@ type Scripts struct {
 	// RefusesInText says that a refusal is a text of the reply, LosesReplies that requests name replies
 	// that the provider may have lost.
 	RefusesInText, LosesReplies bool
+}
+
+// Tools are the form in which a request offers tools that the client runs.
+type Tools struct {
+	// Request is a request with {tools} in the place of the list of tools; List is the path of that list.
+	Request, List string
+	// Type is the type that each tool has, empty if none.
+	Type string
+	// Members say more about a tool than its name and its schema.
+	Members []string
+	// Schema holds the JSON Schema of the arguments, OtherSchema a schema that is not JSON Schema; empty
+	// if the API has no such member.
+	Schema, OtherSchema string
 }
 
 // Body names the members of requests by what they hold.

@@ -24,6 +24,8 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 
@@ -64,10 +66,9 @@ func (r Result) Verdict() report.Verdict {
 	return verdict
 }
 
-// Request judges the body of one request. provider is anthropic, openai or gemini, "" to
-// tell it from the members; model is needed for Gemini only, which has it in the URL.
-// Errors say that the body cannot be judged at all. What the header anthropic-beta decides is a
-// warning, because a body does not show it.
+// Request judges the body of one request. provider is the name of a wire, "" to tell it from the
+// members; model is needed only where the URL has the model. Errors say that the body cannot be
+// judged at all. What a header with betas decides is a warning, because a body does not show it.
 func Request(provider, model string, body []byte) (Result, error) {
 	return RequestWithHeader(provider, model, nil, body)
 }
@@ -86,18 +87,22 @@ func RequestWithHeader(provider, model string, header http.Header, body []byte) 
 			return Result{}, err
 		}
 	}
-	url, err := urlOf(provider, model)
-	if err != nil {
-		return Result{}, err
+	w := wires.Find(provider)
+	if w == nil {
+		return Result{}, fmt.Errorf("provider %q is unknown; use %s", provider, wires.List(Providers()))
 	}
-	found, err := judge(provider, url, header, body)
-	if header == nil && err == nil && provider == evidence.Anthropic {
-		var withoutBetas []Finding
-		withoutBetas, err = judge(provider, url, http.Header{"Anthropic-Version": {"2023-06-01"}}, body)
-		for _, f := range withoutBetas {
+	found, err := judge(w, model, header, body)
+	if header == nil && err == nil && w.BetaHeader != "" {
+		withoutBetas := http.Header{}
+		for name, value := range w.Required {
+			withoutBetas.Set(name, value)
+		}
+		var more []Finding
+		more, err = judge(w, model, withoutBetas, body)
+		for _, f := range more {
 			isSame := func(o Finding) bool { return o.Check == f.Check && o.Path == f.Path && o.Message == f.Message }
 			if !slices.ContainsFunc(found, isSame) {
-				f.Verdict, f.Message = decide.Breach(specs.Degraded, decide.AnswerNone, false), f.Message+" (the header anthropic-beta decides)"
+				f.Verdict, f.Message = decide.Breach(specs.Degraded, decide.AnswerNone, false), f.Message+" (the header "+w.BetaHeader+" decides)"
 				found = append(found, f)
 			}
 		}
@@ -129,62 +134,39 @@ func mergeCauses(findings []Finding) []Finding {
 	return merged
 }
 
-// providerOf tells whose request a document is. A system message begins a conversation of
-// Chat Completions; in one of Anthropic's it stands further on.
+// providerOf tells whose request a document is.
 func providerOf(doc *tree.Node) (string, error) {
-	messages := doc.Get("messages")
-	isChat := false
-	for i, m := range messages.List() {
-		role := m.Get("role").Text()
-		isChat = isChat || i == 0 && role == "system" || role == "tool" || role == "developer" || m.Get("tool_calls") != nil
+	var members []string
+	for _, w := range wires.All() {
+		if rule.Books()[w.Name].DoesClaim(w.Member, doc) {
+			return w.Name, nil
+		}
+		members = append(members, w.Member)
 	}
-	isChat = isChat || doc.Any("max_completion_tokens", "n", "logprobs", "response_format") != nil
-	switch {
-	case doc.Get("contents") != nil:
-		return evidence.Gemini, nil
-	case doc.Any("input", "previous_response_id", "prompt") != nil:
-		return evidence.OpenAI, nil
-	case messages != nil && isChat:
-		return "", errors.New("is a request of Chat Completions, which is not judged; give one of Anthropic Messages, OpenAI Responses or Gemini")
-	case messages != nil:
-		return evidence.Anthropic, nil
+	if doc.Get("messages") != nil {
+		return "", fmt.Errorf("is a request of Chat Completions, which is not judged; give one of %s", wires.Titles())
 	}
-	return "", errors.New("has neither messages, input nor contents; name the provider")
-}
-
-// defaultGeminiModel stands for a model that was not named.
-const defaultGeminiModel = "gemini-3-flash-preview"
-
-func urlOf(provider, model string) (string, error) {
-	switch provider {
-	case evidence.Anthropic:
-		return "https://api.anthropic.com/v1/messages", nil
-	case evidence.OpenAI:
-		return "https://api.openai.com/v1/responses", nil
-	case evidence.Gemini:
-		return "https://generativelanguage.googleapis.com/v1beta/models/" + cmp.Or(model, defaultGeminiModel) + ":generateContent", nil
-	}
-	return "", fmt.Errorf("provider %q is unknown; use anthropic, openai or gemini", provider)
+	return "", fmt.Errorf("has neither %s; name the provider", wires.Join(members, "nor"))
 }
 
 // judge runs every rule about the subject on a conversation of one request.
-func judge(provider, url string, header http.Header, body []byte) ([]Finding, error) {
+func judge(w *wires.Wire, model string, header http.Header, body []byte) ([]Finding, error) {
 	rules, err := report.RulesOf(specs.CurrentSet)
 	if err != nil {
 		return nil, err
 	}
 	ev := evidence.Evidence{Source: evidence.SourceRecording, Exchanges: []evidence.Exchange{{
-		Provider: provider, Process: -1, Request: evidence.Request{Method: http.MethodPost, URL: url, Header: header, Body: body},
+		Provider: w.Name, Process: -1, Request: evidence.Request{Method: http.MethodPost, URL: w.URL(cmp.Or(model, w.Models.Default), false), Header: header, Body: body},
 	}}}
 	trace := check.Decode(&ev)
 	found := []Finding{}
-	for _, rule := range rules {
-		if rule.Check.Source || !rule.Requirement.AppliesTo(provider, string(evidence.SourceRecording)) {
+	for _, r := range rules {
+		if r.Check.Source || !r.Requirement.AppliesTo(w.Name, string(evidence.SourceRecording)) {
 			continue
 		}
-		for _, f := range rule.Check.Run(trace).Findings {
-			if judged := rule.NewFinding(f, trace.PlaceOf(int(f.Exchange))); judged.Consequence != specs.None {
-				found = append(found, Finding{Provider: provider, Verdict: judged.Verdict, Check: f.Check, Rule: f.Rule, Path: f.Path, Message: f.Message, Fix: f.Fix})
+		for _, f := range r.Check.Run(trace).Findings {
+			if judged := r.NewFinding(f, trace.PlaceOf(int(f.Exchange))); judged.Consequence != specs.None {
+				found = append(found, Finding{Provider: w.Name, Verdict: judged.Verdict, Check: f.Check, Rule: f.Rule, Path: f.Path, Message: f.Message, Fix: f.Fix})
 			}
 		}
 	}

@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 
-// Providers are those that tools are judged for, in the order of results.
-var Providers = []string{evidence.Anthropic, evidence.OpenAI, evidence.Gemini}
+// Providers returns the wires that tools are judged for, in the order of results.
+func Providers() []string { return wires.Names() }
 
 // tool is one tool that a client runs, as it was given.
 type tool struct {
@@ -23,8 +23,8 @@ type tool struct {
 	// node holds name and description; schema describes the arguments and may be nil.
 	node, schema *tree.Node
 	schemaPath   string
-	// isOpenAPI is set for Gemini's parameters, which are not JSON Schema.
-	isOpenAPI bool
+	// isOther is set for a schema in the member of a wire for schemas that are not JSON Schema.
+	isOther bool
 }
 
 // Tools judges a list of tools for the providers named, all without a name. The list is
@@ -45,48 +45,48 @@ func Tools(list []byte, providers ...string) (Result, error) {
 		return Result{}, errors.New(strings.Join(append([]string{"holds no tool that a client runs"}, notes...), "; "))
 	}
 	if len(providers) == 0 {
-		providers = Providers
+		providers = Providers()
 	}
 	result := Result{Findings: []Finding{}, Providers: providers, Tools: len(tools), Notes: notes}
 	for _, provider := range providers {
-		url, err := urlOf(provider, "")
+		w := wires.Find(provider)
+		if w == nil {
+			return Result{}, fmt.Errorf("provider %q is unknown; use %s", provider, wires.List(Providers()))
+		}
+		found, err := judge(w, "", nil, requestWith(w, tools, false))
 		if err != nil {
 			return Result{}, err
 		}
-		found, err := judge(provider, url, nil, requestWith(provider, tools, false))
-		if err != nil {
-			return Result{}, err
-		}
-		if provider == evidence.Gemini {
-			note, err := noteOnParameters(url, tools, found)
+		if w.Tools.OtherSchema != "" {
+			note, err := noteOnSchemas(w, tools, found)
 			if err != nil {
 				return Result{}, err
 			}
 			result.Notes = append(result.Notes, note...)
 		}
-		result.Findings = append(result.Findings, mergeCauses(placeInTools(found, tools))...)
+		result.Findings = append(result.Findings, mergeCauses(placeInTools(w, found, tools))...)
 	}
 	return result, nil
 }
 
-// noteOnParameters says which tools Gemini takes as parametersJsonSchema only.
-func noteOnParameters(url string, tools []tool, known []Finding) ([]string, error) {
-	found, err := judge(evidence.Gemini, url, nil, requestWith(evidence.Gemini, tools, true))
+// noteOnSchemas says which tools a wire takes only with a schema in the member for JSON Schema.
+func noteOnSchemas(w *wires.Wire, tools []tool, known []Finding) ([]string, error) {
+	found, err := judge(w, "", nil, requestWith(w, tools, true))
 	if err != nil {
 		return nil, err
 	}
 	refused := func(findings []Finding) (indices []int) {
 		for _, f := range findings {
-			if i, _, ok := splitPath(f); ok && f.Verdict == report.Fail && !slices.Contains(indices, i) {
+			if i, _, ok := splitPath(w, f); ok && f.Verdict == report.Fail && !slices.Contains(indices, i) {
 				indices = append(indices, i)
 			}
 		}
 		return indices
 	}
-	already, asParameters := refused(known), refused(found)
-	slices.Sort(asParameters)
+	already, asOther := refused(known), refused(found)
+	slices.Sort(asOther)
 	var names []string
-	for _, i := range asParameters {
+	for _, i := range asOther {
 		if !slices.Contains(already, i) {
 			names = append(names, tools[i].name)
 		}
@@ -98,7 +98,7 @@ func noteOnParameters(url string, tools []tool, known []Finding) ([]string, erro
 	if more := len(names) - 5; more > 0 {
 		shown += fmt.Sprintf(" and %d more", more)
 	}
-	return []string{"gemini takes these as parametersJsonSchema only, not as parameters: " + shown}, nil
+	return []string{fmt.Sprintf("%s takes these as %s only, not as %s: %s", w.Name, w.Tools.Schema, w.Tools.OtherSchema, shown)}, nil
 }
 
 var errNoList = errors.New("holds no list of tools; give the answer to tools/list, a list of tools or a request")
@@ -200,7 +200,7 @@ func readTool(n *tree.Node, path string) (tools []tool, note string, err error) 
 func readDeclaration(d *tree.Node, path string) tool {
 	t := tool{name: d.Get("name").Text(), path: path, node: d}
 	if t.schema, t.schemaPath = d.Get("parameters"), path+".parameters"; t.schema != nil {
-		t.isOpenAPI = true
+		t.isOther = true
 		return t
 	}
 	t.schema, t.schemaPath = d.Any("parametersJsonSchema", "parameters_json_schema"), path+".parametersJsonSchema"
@@ -219,50 +219,38 @@ func isProviderTool(n *tree.Node) bool {
 	return len(n.Names()) == 1 && n.Items()[0].Is(tree.Object) && n.Get("name") == nil
 }
 
-// requestWith is a request to a provider that offers the tools, each in the provider's
-// members with its schema as it is. asParameters asks Gemini with parameters.
-func requestWith(provider string, tools []tool, asParameters bool) []byte {
+// requestWith is a request that offers the tools, each in the members of the wire with its schema as it is.
+// asOther puts each schema into the member of the wire for schemas that are not JSON Schema.
+func requestWith(w *wires.Wire, tools []tool, asOther bool) []byte {
 	list := make([]map[string]json.RawMessage, len(tools))
 	for i, t := range tools {
 		entry := map[string]json.RawMessage{}
-		for _, member := range []string{"name", "description", "strict"} {
-			if v := t.node.Get(member); v != nil && (member != "strict" || provider != evidence.Gemini) {
+		for _, member := range append([]string{"name"}, w.Tools.Members...) {
+			if v := t.node.Get(member); v != nil {
 				entry[member] = json.RawMessage(v.Raw())
 			}
 		}
-		if provider == evidence.OpenAI {
-			entry["type"] = json.RawMessage(`"function"`)
+		if w.Tools.Type != "" {
+			entry["type"], _ = json.Marshal(w.Tools.Type)
 		}
 		if t.schema != nil {
-			entry[schemaMember(provider, t.isOpenAPI || asParameters)] = json.RawMessage(t.schema.Raw())
+			member := w.Tools.Schema
+			if w.Tools.OtherSchema != "" && (t.isOther || asOther) {
+				member = w.Tools.OtherSchema
+			}
+			entry[member] = json.RawMessage(t.schema.Raw())
 		}
 		list[i] = entry
 	}
 	declared, _ := json.Marshal(list) // raw members that were parsed
-	switch provider {
-	case evidence.Anthropic:
-		return fmt.Appendf(nil, `{"model":"claude-opus-4-6","max_tokens":1024,"messages":[{"role":"user","content":"Hello."}],"tools":%s}`, declared)
-	case evidence.OpenAI:
-		return fmt.Appendf(nil, `{"model":"gpt-5.2","input":"Hello.","tools":%s}`, declared)
-	}
-	return fmt.Appendf(nil, `{"contents":[{"role":"user","parts":[{"text":"Hello."}]}],"tools":[{"functionDeclarations":%s}]}`, declared)
-}
-
-func schemaMember(provider string, isOpenAPI bool) string {
-	switch {
-	case provider == evidence.Anthropic:
-		return "input_schema"
-	case provider == evidence.OpenAI || isOpenAPI:
-		return "parameters"
-	}
-	return "parametersJsonSchema"
+	return []byte(strings.ReplaceAll(w.Tools.Request, "{tools}", string(declared)))
 }
 
 // placeInTools orders findings by tool and turns paths of the request into paths of what
 // was given.
-func placeInTools(found []Finding, tools []tool) []Finding {
+func placeInTools(w *wires.Wire, found []Finding, tools []tool) []Finding {
 	order := func(f Finding) int {
-		index, _, ok := splitPath(f)
+		index, _, ok := splitPath(w, f)
 		if !ok {
 			return -1
 		}
@@ -271,14 +259,14 @@ func placeInTools(found []Finding, tools []tool) []Finding {
 	slices.SortStableFunc(found, func(a, b Finding) int { return order(a) - order(b) })
 	for i := range found {
 		f := &found[i]
-		at, rest, ok := splitPath(*f)
+		at, rest, ok := splitPath(w, *f)
 		if !ok || at >= len(tools) {
 			continue
 		}
 		t, sent := tools[at], f.Path
 		f.Tool, f.Path = t.name, t.path+rest
-		for _, member := range []string{".input_schema", ".parametersJsonSchema", ".parameters"} {
-			if inner, isSchema := strings.CutPrefix(rest, member); isSchema {
+		for _, member := range []string{w.Tools.Schema, w.Tools.OtherSchema} {
+			if inner, isSchema := strings.CutPrefix(rest, "."+member); isSchema && member != "" {
 				f.Path = t.schemaPath + inner
 				break
 			}
@@ -290,12 +278,8 @@ func placeInTools(found []Finding, tools []tool) []Finding {
 
 // splitPath returns the ordinal of the tool that the path of a finding leads to in the
 // request, and what follows it.
-func splitPath(f Finding) (index int, rest string, ok bool) {
-	list := "tools["
-	if f.Provider == evidence.Gemini {
-		list = "tools[0].functionDeclarations["
-	}
-	inside, ok := strings.CutPrefix(f.Path, list)
+func splitPath(w *wires.Wire, f Finding) (index int, rest string, ok bool) {
+	inside, ok := strings.CutPrefix(f.Path, w.Tools.List+"[")
 	number, rest, closed := strings.Cut(inside, "]")
 	index, err := strconv.Atoi(number)
 	return index, rest, ok && closed && err == nil

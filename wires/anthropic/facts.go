@@ -47,6 +47,11 @@ func Wire() *wires.Wire {
 			Unanswered: []string{"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"},
 			Declined:   []string{"refusal"}, Budget: "max_tokens",
 		},
+		Tools: wires.Tools{
+			Request: `{"model":"claude-opus-4-6","max_tokens":1024,"messages":[{"role":"user","content":"Hello."}],"tools":{tools}}`,
+			List:    "tools", Members: []string{"description", "strict"}, Schema: "input_schema",
+		},
+		BetaHeader:  "anthropic-beta",
 		ReplyMember: "content", EventStart: `{"type":"message_start","message":`, Events: messageEvents,
 		Credentials: wires.Credentials{
 			Header: "X-Api-Key", Others: []string{"Authorization"}, Accounts: []string{"X-Api-Key"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 var judgedRules = slices.Concat(rules, refereeRules)
@@ -13,7 +14,7 @@ var judgedRules = slices.Concat(rules, refereeRules)
 // refusals.
 func Book() *rule.Book {
 	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Betas: recordedBetas, Members: Members, Words: refusalWords,
-		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply}
+		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply, Claims: claimsBody}
 }
 
 func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
@@ -36,4 +37,16 @@ func recordedBetas(h http.Header) []string {
 // request: many keep a few, or none, and the key is what they take out first.
 func keepsHeaders(h http.Header) bool {
 	return h.Get("Content-Type") != "" && h.Get("User-Agent") != "" && h.Get("X-Api-Key") != ""
+}
+
+// claimsBody tells a request from one of Chat Completions, which has messages as well: there a system message
+// begins the conversation, here it stands further on.
+func claimsBody(body *tree.Node) bool {
+	for i, m := range body.Get("messages").List() {
+		role := m.Get("role").Text()
+		if i == 0 && role == "system" || role == "tool" || role == "developer" || m.Get("tool_calls") != nil {
+			return false
+		}
+	}
+	return body.Get("messages") != nil && body.Any("max_completion_tokens", "n", "logprobs", "response_format") == nil
 }

@@ -51,6 +51,11 @@ func Wire() *wires.Wire {
 			},
 			Declined: []string{"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "OTHER"}, Budget: "MAX_TOKENS",
 		},
+		Tools: wires.Tools{
+			Request: `{"contents":[{"role":"user","parts":[{"text":"Hello."}]}],"tools":[{"functionDeclarations":{tools}}]}`,
+			List:    "tools[0].functionDeclarations", Members: []string{"description"},
+			Schema: "parametersJsonSchema", OtherSchema: "parameters",
+		},
 		ReplyMember: "candidates",
 		Credentials: wires.Credentials{
 			Header: "X-Goog-Api-Key", Others: []string{"Authorization"}, Parameter: "key", Accounts: []string{"X-Goog-Api-Key"},

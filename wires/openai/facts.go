@@ -47,6 +47,10 @@ func Wire() *wires.Wire {
 		Stops: wires.Stops{
 			Unanswered: []string{"incomplete"}, Budget: "incomplete", BudgetWord: "max_output_tokens", Filtered: "content_filter",
 		},
+		Tools: wires.Tools{
+			Request: `{"model":"gpt-5.2","input":"Hello.","tools":{tools}}`,
+			List:    "tools", Type: "function", Members: []string{"description", "strict"}, Schema: "parameters",
+		},
 		ReplyMember: "output", EventStart: `{"type":"response.completed","sequence_number":0,"response":`,
 		Credentials: wires.Credentials{
 			Header: "Authorization", Prefix: "Bearer ", Accounts: []string{"Openai-Organization", "Openai-Project"},

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 var judgedRules = slices.Concat(meaningRules, refereeRules)
@@ -12,7 +13,8 @@ var judgedRules = slices.Concat(meaningRules, refereeRules)
 // requests, and the words of refusals.
 func Book() *rule.Book {
 	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Members: Members, Words: refusalWords,
-		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply}
+		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply,
+		Claims: func(body *tree.Node) bool { return body.Any("input", "previous_response_id", "prompt") != nil }}
 }
 
 func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/members"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Book is what a wire knows of requests: the rules that the referee judges by, and the words in
@@ -23,6 +24,9 @@ type Book struct {
 	// Betas returns the betas that a request asks for, nil where a recording may have dropped them. The
 	// function is nil for a wire without betas.
 	Betas func(http.Header) []string
+	// Claims reports whether a body of which nothing else is known is a request of the wire; nil if the
+	// wire's Member alone says that.
+	Claims func(body *tree.Node) bool
 	// Members returns the description of the members that a request has.
 	Members func() *members.Description
 	// Words are the refusals. The first row that fits a text names the rule.
@@ -52,6 +56,14 @@ func Match(text, pattern string) bool {
 		text = rest
 	}
 	return true
+}
+
+// DoesClaim reports whether a body is a request of the wire whose member it may have.
+func (b *Book) DoesClaim(member string, body *tree.Node) bool {
+	if b.Claims != nil {
+		return b.Claims(body)
+	}
+	return body.Get(member) != nil
 }
 
 // RuleOf returns the rule that the words of a refusal speak of, empty if none is known.

@@ -42,6 +42,9 @@ func Wire() *wires.Wire {
 		Stops:       wires.Stops{Unanswered: []string{"length"}, Budget: "length"},
 		Body:        wires.Body{Conversation: []string{"turns"}, Prompt: []string{"manners"}, Tools: []string{"tools"}, Blocks: []string{"calls"}, IDs: []string{"id", "call"}},
 		Volatile:    []wires.Volatile{{Name: "toy.box", Path: []string{"box"}}},
+		Tools: wires.Tools{
+			Request: `{"model":"toy-1","turns":[{"who":"user","words":"Hello."}],"tools":{tools}}`, List: "tools", Schema: "takes",
+		},
 		ReplyMember: "words",
 		Errors: wires.Errors{
 			Body: func(_ int, message string) []byte { return wires.JSON(map[string]any{"broken": message}) },

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/lint"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
@@ -130,5 +131,19 @@ func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestLintIsEnough holds that a request, and tools, are judged before anything is sent.
+func TestLintIsEnough(t *testing.T) {
+	found, err := lint.Request("", "", []byte(`{"model":"toy-1","turns":[{"who":"model","calls":[{"id":"1","tool":"a","with":{}}]}]}`))
+	check(t, err)
+	if len(found.Findings) != 1 || found.Findings[0].Rule != "TOY-2" || found.Findings[0].Path != "turns[0].calls[0]" {
+		t.Errorf("%+v", found)
+	}
+	tools, err := lint.Tools([]byte(`[{"name":"a","inputSchema":{"type":"object"}}]`), "toy")
+	check(t, err)
+	if tools.Verdict() != report.Pass || tools.Tools != 1 {
+		t.Errorf("%+v", tools)
 	}
 }

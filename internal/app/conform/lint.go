@@ -120,8 +120,8 @@ func oneFile(command string) cobra.PositionalArgs {
 
 func (a *app) lint(name string, flags lintFlags, judge func([]byte) (lint.Result, error)) error {
 	for _, provider := range flags.providers {
-		if !slices.Contains(lint.Providers, provider) {
-			return cli.Usage("--provider %s: is unknown; use %s%s", provider, strings.Join(lint.Providers, ", "), spelling.Hint(provider, lint.Providers))
+		if !slices.Contains(lint.Providers(), provider) {
+			return cli.Usage("--provider %s: is unknown; use %s%s", provider, strings.Join(lint.Providers(), ", "), spelling.Hint(provider, lint.Providers()))
 		}
 	}
 	data, err := a.readInput(name)

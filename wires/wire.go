@@ -68,6 +68,8 @@ type Facts struct {
 	Events []string
 	// Tools say how a request offers tools that the client runs.
 	Tools Tools
+	// Usage says where a reply counts its tokens.
+	Usage Usage
 	// BetaHeader names the betas that a request asks for; empty if the API has none.
 	BetaHeader  string
 	Credentials Credentials
@@ -220,6 +222,16 @@ type Tools struct {
 	// Schema holds the JSON Schema of the arguments, OtherSchema a schema that is not JSON Schema; empty
 	// if the API has no such member.
 	Schema, OtherSchema string
+}
+
+// Usage says where a reply counts its tokens. Each field holds the paths, apart by spaces, of which the first
+// that leads to something counts; those of the counters begin at Path.
+type Usage struct {
+	Path                                            string // of the object with the counters, in a reply or an event
+	Input, CacheRead, CacheWrite, Output, Reasoning string
+	// CacheApart says that tokens read from and written to the cache are no part of Input, ReasoningApart
+	// that Reasoning is no part of Output.
+	CacheApart, ReasoningApart bool
 }
 
 // Body names the members of requests by what they hold.

@@ -98,38 +98,11 @@ func (c cacheCount) total() int { return c.read + c.written }
 
 // cachedTokens reads the provider's counters; false where the reply has none.
 func (x *exchange) cachedTokens() (c cacheCount, ok bool) {
-	for _, usage := range x.usages() {
-		for _, n := range []struct {
-			node *tree.Node
-			into *int
-		}{
-			{usage.Get("cache_read_input_tokens"), &c.read},
-			{usage.Get("cache_creation_input_tokens"), &c.written},
-			{usage.Get("input_tokens_details").Get("cached_tokens"), &c.read},
-			{usage.Any("cachedContentTokenCount", "cached_content_token_count"), &c.read},
-		} {
-			if n.node.Int() >= 0 {
-				*n.into, ok = n.node.Int(), true
-			}
-		}
+	usage := wire.UsageOf(x.Provider, x.reply)
+	if usage == nil || usage.CacheRead < 0 && usage.CacheWrite < 0 {
+		return c, false
 	}
-	return c, ok
-}
-
-// usages lists the usage objects of a reply, the last one last.
-func (x *exchange) usages() (list []*tree.Node) {
-	add := func(doc *tree.Node) {
-		for _, n := range []*tree.Node{doc.Get("usage"), doc.Get("message").Get("usage"), doc.Get("response").Get("usage"), doc.Any("usageMetadata", "usage_metadata")} {
-			if n.Is(tree.Object) {
-				list = append(list, n)
-			}
-		}
-	}
-	add(x.reply.Doc)
-	for _, e := range x.reply.Events {
-		add(e.JSON)
-	}
-	return list
+	return cacheCount{max(0, usage.CacheRead), max(0, usage.CacheWrite)}, true
 }
 
 // volatile matches what differs each time it is written: a time of day, a moment, an

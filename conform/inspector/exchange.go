@@ -47,7 +47,7 @@ func (d *decoder) newExchange(x *evidence.Exchange) Exchange {
 		Provenance: string(x.Provenance), Missed: x.Missed,
 	}
 	out.addTimes(x.Response.Chunks)
-	if out.Usage = readUsage(x.Provider, reply); out.Usage != nil && d.options.Cost != nil {
+	if out.Usage = wire.UsageOf(x.Provider, reply); out.Usage != nil && d.options.Cost != nil {
 		out.Cost = d.options.Cost(x.Provider, request.Model, *out.Usage)
 	}
 	if before := d.earlier[at.Previous]; before != nil && !request.Stateful {

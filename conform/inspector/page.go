@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // Schema names the document that a page holds.
@@ -167,15 +168,8 @@ type Stall struct {
 	ForMS float64 `json:"for_ms"`
 }
 
-// Usage is what the provider counted, in tokens; -1 where it says nothing. Input is
-// everything that was read, whether or not it came from the cache.
-type Usage struct {
-	Input      int `json:"input"`
-	CacheRead  int `json:"cache_read"`
-	CacheWrite int `json:"cache_write"`
-	Output     int `json:"output"`
-	Reasoning  int `json:"reasoning"`
-}
+// Usage is what the provider counted.
+type Usage = wire.Usage
 
 // Prefix compares a request with the one it continues.
 type Prefix struct {

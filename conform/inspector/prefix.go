@@ -3,7 +3,7 @@ package inspector
 import (
 	"fmt"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -57,7 +57,7 @@ func samePart(a, b requestPart) bool {
 // requestParts lists what the provider reads, in the order in which it does.
 func requestParts(provider string, q *wire.Request) (parts []requestPart) {
 	named := []requestPart{{"tools", q.Tools}, {"system", q.System}}
-	if provider == evidence.Gemini {
+	if wires.Find(provider).Has(wires.PromptFirst) {
 		named[0], named[1] = named[1], named[0]
 	}
 	for _, part := range named {

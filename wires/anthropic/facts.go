@@ -47,6 +47,10 @@ func Wire() *wires.Wire {
 			Unanswered: []string{"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"},
 			Declined:   []string{"refusal"}, Budget: "max_tokens",
 		},
+		Usage: wires.Usage{
+			Path: "usage message.usage", Input: "input_tokens", Output: "output_tokens",
+			CacheRead: "cache_read_input_tokens", CacheWrite: "cache_creation_input_tokens", CacheApart: true,
+		},
 		Tools: wires.Tools{
 			Request: `{"model":"claude-opus-4-6","max_tokens":1024,"messages":[{"role":"user","content":"Hello."}],"tools":{tools}}`,
 			List:    "tools", Members: []string{"description", "strict"}, Schema: "input_schema",

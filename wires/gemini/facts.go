@@ -51,6 +51,11 @@ func Wire() *wires.Wire {
 			},
 			Declined: []string{"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "OTHER"}, Budget: "MAX_TOKENS",
 		},
+		Usage: wires.Usage{
+			Path: "usageMetadata usage_metadata", Input: "promptTokenCount prompt_token_count",
+			CacheRead: "cachedContentTokenCount cached_content_token_count", Output: "candidatesTokenCount candidates_token_count",
+			Reasoning: "thoughtsTokenCount thoughts_token_count", ReasoningApart: true,
+		},
 		Tools: wires.Tools{
 			Request: `{"contents":[{"role":"user","parts":[{"text":"Hello."}]}],"tools":[{"functionDeclarations":{tools}}]}`,
 			List:    "tools[0].functionDeclarations", Members: []string{"description"},

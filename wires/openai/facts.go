@@ -47,6 +47,10 @@ func Wire() *wires.Wire {
 		Stops: wires.Stops{
 			Unanswered: []string{"incomplete"}, Budget: "incomplete", BudgetWord: "max_output_tokens", Filtered: "content_filter",
 		},
+		Usage: wires.Usage{
+			Path: "usage response.usage", Input: "input_tokens", Output: "output_tokens",
+			CacheRead: "input_tokens_details.cached_tokens", Reasoning: "output_tokens_details.reasoning_tokens",
+		},
 		Tools: wires.Tools{
 			Request: `{"model":"gpt-5.2","input":"Hello.","tools":{tools}}`,
 			List:    "tools", Type: "function", Members: []string{"description", "strict"}, Schema: "parameters",

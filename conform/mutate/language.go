@@ -244,9 +244,11 @@ func (c *cursor) readText(path string) (value string, ok bool) {
 		return n.Raw(), n != nil
 	}
 	x := c.theExchange()
-	switch name, header, _ := strings.Cut(path[1:], "."); name {
+	switch name, header := c.cutPath(path); name {
 	case "header":
-		value = x.Request.Header.Get(header)
+		if value = x.Request.Header.Get(header); header == "" && len(x.Request.Header) > 0 {
+			value = "some"
+		}
 	case "answer":
 		value = x.Response.Header.Get(header)
 	case "url":
@@ -263,10 +265,19 @@ func (c *cursor) readText(path string) (value string, ok bool) {
 	return value, value != ""
 }
 
+// cutPath splits the path of a header; :key is the one that carries the provider's key.
+func (c *cursor) cutPath(path string) (name, header string) {
+	name, header, _ = strings.Cut(path[1:], ".")
+	if header == ":key" {
+		header = formOf(c.provider).credential
+	}
+	return name, header
+}
+
 // writeText sets what read returns.
 func (c *cursor) writeText(path, value string) bool {
 	x := c.theExchange()
-	name, header, _ := strings.Cut(path[1:], ".")
+	name, header := c.cutPath(path)
 	switch name {
 	case "header", "answer":
 		headers := x.Request.Header

@@ -139,7 +139,7 @@ func (s spot) followPath(path string) spot {
 			s = memberOf(n, strings.Split(strings.TrimPrefix(step, "."), "|")...)
 			continue
 		}
-		i, size := 0, len(n.List())
+		i, size := 0, len(n.Items())
 		switch index := strings.Trim(step, "[]"); index {
 		case "+":
 			i = size

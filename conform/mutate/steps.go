@@ -44,15 +44,6 @@ func stepVerbs() map[string]func(string) step {
 				return process.ExitCode != was
 			}
 		},
-		"mark": func(count string) step {
-			return func(c *cursor) bool {
-				n, err := strconv.Atoi(count)
-				for range n {
-					c.findSpot("/system[+]").insertNode(parseLiteral(`{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}`))
-				}
-				return err == nil
-			}
-		},
 	}
 }
 
@@ -62,24 +53,11 @@ func onItem(edit func(c *cursor, it *item) bool) step {
 
 func stepWords() map[string]step {
 	return map[string]step{
-		"remove": onItem((*cursor).removeItem),
-		"double": onItem(func(_ *cursor, it *item) bool {
-			at := it.currentSpot()
-			at.at++
-			return at.insertNode(copyTree(it.node))
-		}),
-		"swap-before":   func(c *cursor) bool { return swapSpots(c.items[c.at-1].currentSpot(), c.theItem().currentSpot()) },
-		"remove-before": func(c *cursor) bool { return c.removeItem(c.items[c.at-1]) },
-		"set-first-id": func(c *cursor) bool {
-			return c.findSpot(":id").putNode(tree.NewString(c.firstOf("call", (*item).callID)))
-		},
+		"remove":            onItem((*cursor).removeItem),
 		"set-first-item-id": onItem((*cursor).setFirstItemID),
 		"move-to-own-turn":  onItem((*cursor).moveToOwnTurn),
 		"drop-turns-before": onItem(func(c *cursor, it *item) bool {
 			return sliceList(c.findSpot(":turns").node(), strconv.Itoa(it.turn), "end")
-		}),
-		"remove-results": onItem(func(c *cursor, call *item) bool {
-			return c.removeAll(func(it *item) bool { return it.kind == "result" && it.id == call.id }) || true
 		}),
 		"remove-server-call": onItem(func(c *cursor, result *item) bool {
 			id := result.node.Get("tool_use_id").Text()
@@ -93,7 +71,6 @@ func stepWords() map[string]step {
 			gone := slices.Clone(c.items[c.at+1 : end])
 			return c.removeAll(func(it *item) bool { return slices.Contains(gone, it) }) || true
 		},
-		"invent-call":           onItem((*cursor).inventCall),
 		"hoist-thinking":        (*cursor).hoistThinking,
 		"drop-leading-thinking": func(c *cursor) bool { return c.removeOnly(c.leadingThinking()) },
 		"move-leading-thinking": (*cursor).moveLeadingThinking,
@@ -101,30 +78,20 @@ func stepWords() map[string]step {
 			blocks := slices.DeleteFunc(slices.Clone(c.items), func(it *item) bool { return !c.isHiddenState(it) })
 			return len(blocks) > 2 && c.removeItem(blocks[1])
 		},
-		"use-draft":             onItem((*cursor).useDraft),
-		"lose-reasoning":        (*cursor).loseReasoning,
-		"signature-to-response": onItem((*cursor).signatureToResponse),
-		"carry-token":           (*cursor).carryToken,
-		"alter-ciphertext":      onItem(func(_ *cursor, it *item) bool { return alterCiphertext(it.node) }),
-		"drop-terminal":         (*cursor).dropTerminal,
-		"change-response-id":    (*cursor).changeResponseID,
-		"drop-delta":            (*cursor).dropDelta,
-		"keep-declined":         (*cursor).keepDeclined,
-		"wrong-thinking-form":   (*cursor).wrongThinkingForm,
-		"repeat-tool": onItem(func(_ *cursor, it *item) bool {
-			return spot{it.parent, len(it.parent.Items()), ""}.insertNode(copyTree(it.node))
-		}),
+		"use-draft":           onItem((*cursor).useDraft),
+		"lose-reasoning":      (*cursor).loseReasoning,
+		"carry-token":         (*cursor).carryToken,
+		"drop-terminal":       (*cursor).dropTerminal,
+		"change-response-id":  (*cursor).changeResponseID,
+		"drop-delta":          (*cursor).dropDelta,
+		"keep-declined":       (*cursor).keepDeclined,
+		"wrong-thinking-form": (*cursor).wrongThinkingForm,
 		"forget-reply":        (*cursor).forgetReply,
 		"replay-twice":        (*cursor).replayTwice,
-		"edit-system":         (*cursor).editSystem,
 		"reorder-tools":       (*cursor).reorderTools,
 		"swap-functions":      (*cursor).swapFunctions,
-		"swap-schema-members": onItem((*cursor).swapSchemaMembers),
 		"reformat-arguments":  onItem((*cursor).reformatArguments),
 		"mask-arguments":      func(c *cursor) bool { return c.editArguments(maskFirstText) },
-		"set-key": func(c *cursor) bool {
-			return len(c.theExchange().Request.Header) > 0 && c.writeText("@header."+formOf(c.provider).credential, "heron-kite-0123456789")
-		},
 		"add-second-key": func(c *cursor) bool {
 			h := c.theExchange().Request.Header
 			if formOf(c.provider).credential != "Authorization" {
@@ -133,14 +100,11 @@ func stepWords() map[string]step {
 			h.Add("Authorization", "Bearer kite-heron-9876543210")
 			return true
 		},
-		"unmark-error":      onItem((*cursor).unmarkError),
-		"say-not-found":     onItem((*cursor).sayNotFound),
 		"say-image":         onItem((*cursor).sayImage),
 		"force-again":       (*cursor).forceAgain,
 		"other-socket":      func(c *cursor) bool { c.theExchange().WebSocket += 7; return true },
 		"older-response":    (*cursor).nameOlderResponse,
 		"history-beside-id": (*cursor).repeatHistory,
-		"set-clock":         (*cursor).setClock,
 		"drop-marks":        func(c *cursor) bool { dropMarks(c.doc); return true },
 		"defer-all": func(c *cursor) bool {
 			for _, t := range c.doc.Get("tools").List() {
@@ -182,21 +146,6 @@ func (c *cursor) moveToOwnTurn(it *item) bool {
 	memberOf(turn, formOf(c.provider).parts).putNode(tree.NewArray(it.node))
 	at.at++
 	return c.removeItem(it) && at.insertNode(turn)
-}
-
-func (c *cursor) inventCall(it *item) bool {
-	n := copyTree(it.node)
-	memberOf(n, "thoughtSignature", "thought_signature").removeNode()
-	fields := ownFields(n)
-	memberOf(fields, "name").putNode(tree.NewString("invented"))
-	for _, id := range []string{"id", "call_id"} {
-		if fields.Get(id) != nil {
-			memberOf(fields, id).putNode(tree.NewString("fc_invented"))
-		}
-	}
-	at := it.currentSpot()
-	at.at++
-	return at.insertNode(n)
 }
 
 func (c *cursor) isHiddenState(it *item) bool {
@@ -292,15 +241,6 @@ func (c *cursor) loseReasoning() bool {
 	return true
 }
 
-func (c *cursor) signatureToResponse(it *item) bool {
-	for _, result := range c.items[c.at+1:] {
-		if result.kind == "result" && result.name == it.name {
-			return memberOf(result.node, "thoughtSignature").putNode(tree.NewString(it.token)) && c.findSpot(":token").removeNode()
-		}
-	}
-	return false
-}
-
 // carryToken puts a token that another provider issued into a request to OpenAI.
 func (c *cursor) carryToken() bool {
 	for i := range c.ev.Exchanges[:c.n] {
@@ -313,13 +253,6 @@ func (c *cursor) carryToken() bool {
 		}
 	}
 	return false
-}
-
-func alterCiphertext(n *tree.Node) bool {
-	if at := memberOf(n, "encrypted_content"); at.node().Is(tree.String) {
-		return at.putNode(tree.NewString(cutCharacter(at.node().Text())))
-	}
-	return slices.ContainsFunc(n.Get("content").List(), alterCiphertext)
 }
 
 // cutCharacter cuts the last character but some, so that padding stays.
@@ -472,11 +405,6 @@ func (c *cursor) replayTwice() bool {
 	return true
 }
 
-func (c *cursor) editSystem() bool {
-	dot := func(s string) string { return s + "." }
-	return c.editText(":system", dot) || c.editText(":system[0].text", dot) || c.editText(":system.parts[0].text", dot)
-}
-
 // reorderTools exchanges the first tool with another that is not the same. A deferred tool
 // is not part of the prompt, wherever it stands.
 func (c *cursor) reorderTools() bool {
@@ -506,11 +434,6 @@ func (c *cursor) swapFunctions() bool {
 		}
 	}
 	return false
-}
-
-func (c *cursor) swapSchemaMembers(it *item) bool {
-	schema := it.node.Any("input_schema", "parameters")
-	return len(schema.Items()) > 1 && swapSpots(spot{schema, 0, ""}, spot{schema, len(schema.Items()) - 1, ""})
 }
 
 // editArguments changes the arguments of a call, which OpenAI sends as a text.
@@ -555,22 +478,6 @@ func (c *cursor) reformatArguments(it *item) bool {
 		}
 		return first.Text() != "" && spot{args, 0, ""}.putNode(parseLiteral(fmt.Sprintf(`"\u%04x`, first.Raw()[1])+first.Raw()[2:]))
 	})
-}
-
-// unmarkError takes the mark of a failure from a result, if it has one. Gemini's is a
-// member's name.
-func (c *cursor) unmarkError(it *item) bool {
-	memberOf(it.node, "is_error").removeNode()
-	response := ownFields(it.node).Get("response")
-	if k := slices.Index(response.Names(), "error"); k >= 0 {
-		response.Names()[k] = "output"
-	}
-	return true
-}
-
-func (c *cursor) sayNotFound(it *item) bool {
-	name := c.items[c.callOf(it)].name
-	return c.resultWords().putNode(tree.NewString("Error: tool '" + name + "' not found"))
 }
 
 // sayImage makes what the client says an image, as text.
@@ -634,15 +541,6 @@ func inputItems(doc *tree.Node) []*tree.Node {
 		return []*tree.Node{parseLiteral(`{"role":"user","content":` + input.Raw() + `}`)}
 	}
 	return slices.Clone(input.List())
-}
-
-// setClock writes the time into the system prompt.
-func (c *cursor) setClock() bool {
-	clock := tree.NewString(fmt.Sprintf("It is 15:09:%02d.", c.n))
-	if c.provider != evidence.Gemini {
-		return c.findSpot(":system").putNode(clock)
-	}
-	return memberOf(c.doc, "systemInstruction").putNode(parseLiteral(`{"parts":[{"text":` + clock.Raw() + `}]}`))
 }
 
 func dropMarks(n *tree.Node) {

@@ -110,7 +110,6 @@ func conditionWords() map[string]condition {
 		"sent-before":       ofItem((*cursor).wasSent),
 		"new-result":        ofItem(func(c *cursor, it *item) bool { return it.kind == "result" && c.callOf(it) >= 0 && c.at > c.lastCall() }),
 		"offered":           ofItem(func(c *cursor, it *item) bool { return c.offersTool(c.items[c.callOf(it)].name) }),
-		"server-error":      ofItem(func(_ *cursor, it *item) bool { return serverError.MatchString(string(encodeTree(it.node))) }),
 		"issued-ciphertext": ofItem((*cursor).isIssuedCiphertext),
 		"issued-result": ofItem(func(c *cursor, it *item) bool {
 			return c.wasReplied(`"tool_use_id":"` + it.node.Get("tool_use_id").Text() + `"`)
@@ -154,7 +153,6 @@ func conditionWords() map[string]condition {
 		// Replies.
 		"usable":           func(c *cursor) bool { return readReply(c.theExchange()).Usable() },
 		"broken":           func(c *cursor) bool { return isBroken(readReply(c.theExchange())) },
-		"stopped-short":    func(c *cursor) bool { return stopsShort.Match(c.theExchange().Response.Body) },
 		"stopped-at-limit": func(c *cursor) bool { return atLimit.MatchString(readReply(c.theExchange()).Stop) },
 	}
 	words["may-exceed-budget"] = func(c *cursor) bool {
@@ -169,11 +167,8 @@ func conditionWords() map[string]condition {
 }
 
 var (
-	// stopsShort are words of replies that are whole and no answer.
-	stopsShort  = regexp.MustCompile(`"(stop_reason|finishReason|status)":\s*"(max_tokens|model_context_window_exceeded|refusal|pause_turn|MAX_TOKENS|SAFETY|PROHIBITED_CONTENT|incomplete)"|"type":\s*"refusal"`)
-	atLimit     = regexp.MustCompile(`^(max_tokens|MAX_TOKENS|incomplete)$`)
-	mustCall    = regexp.MustCompile(`^(any|tool|required|function|(?i)any)$`)
-	serverError = regexp.MustCompile(`\\"isError\\":true|this tool always fails`)
+	atLimit  = regexp.MustCompile(`^(max_tokens|MAX_TOKENS|incomplete)$`)
+	mustCall = regexp.MustCompile(`^(any|tool|required|function|(?i)any)$`)
 )
 
 func isBroken(r *wire.Reply) bool { return r.End == wire.Cut || r.End == wire.Failed }

@@ -46,8 +46,6 @@ var benchLanguage = sync.OnceValue(func() language {
 		"args": func(c *cursor, do step) bool {
 			return c.editArguments(func(args *tree.Node) bool { return do(&cursor{page: &page{doc: args}, at: -1, host: c.host}) })
 		},
-		"tool":  onTools,
-		"tools": onTools,
 		"later": func(c *cursor, do step) bool {
 			next := draftOf(c).open(c.n + 1)
 			ok := do(next)
@@ -56,7 +54,7 @@ var benchLanguage = sync.OnceValue(func() language {
 		},
 	} {
 		l.verbs[name] = func(rest string) step {
-			do, err := l.parseStep(map[string]string{"tool": "first ", "tools": "each "}[name] + rest)
+			do, err := l.parseStep(rest)
 			if err != nil {
 				panic(rest + ": " + err.Error())
 			}
@@ -65,13 +63,6 @@ var benchLanguage = sync.OnceValue(func() language {
 	}
 	return l
 })
-
-// onTools takes a step with the declared tools for items.
-func onTools(c *cursor, do step) bool {
-	p := *c.page
-	p.items = c.readTools()
-	return do(&cursor{page: &p, at: -1, host: c.host})
-}
 
 func linkOf(c *cursor) link {
 	if links := draftOf(c).links[c.n]; c.at >= 0 && c.at < len(links) {

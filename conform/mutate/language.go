@@ -203,7 +203,9 @@ func (c *cursor) pickItem(name string) int {
 	case "result":
 		found = slices.IndexFunc(c.items, func(o *item) bool { return o == c.answerOf(it) })
 	case "call":
-		found = slices.IndexFunc(c.items, func(o *item) bool { return o.kind == "call" && c.answerOf(o) == it })
+		found = slices.IndexFunc(c.items, func(o *item) bool {
+			return o.kind == "call" && c.answerOf(o) == it || o.kind == "other" && o.itemID != "" && o.itemID == it.node.Get("tool_use_id").Text()
+		})
 	case "other":
 		found = slices.IndexFunc(c.items, func(o *item) bool { return o.kind == it.kind && (o.id != it.id || o.itemID != it.itemID) })
 	case "last":
@@ -376,6 +378,7 @@ func (l language) parseSteps(lines []string) (step, error) {
 //	turn N ROLE TEXT       a turn behind (1) or before (0) that of the item
 //	say ROLE TEXT          a turn at the end
 //	first CONDITIONS: STEP the step for the first item for which they hold
+//	tool CONDITIONS: STEP, tools CONDITIONS: STEP   the same with the declared tools for items
 //	on ITEM: STEP          the step for another item, see pickItem
 //	each CONDITIONS: STEP  the step for all of them
 //	NAME                   a named step
@@ -398,6 +401,14 @@ func (l language) parseStep(line string) (step, error) {
 	path, value, _ := strings.Cut(rest, " ")
 	if l.verbs[verb] != nil {
 		return l.verbs[verb](rest), nil
+	}
+	if number, isTool := map[string]string{"tool": "first ", "tools": "each "}[verb]; isTool {
+		s, err := l.parseStep(number + rest)
+		return func(c *cursor) bool {
+			tools := *c.page
+			tools.items = c.readTools()
+			return s(&cursor{page: &tools, at: -1, host: c.host})
+		}, err
 	}
 	switch verb {
 	case "first", "each":

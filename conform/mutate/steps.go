@@ -59,10 +59,6 @@ func stepWords() map[string]step {
 		"drop-turns-before": onItem(func(c *cursor, it *item) bool {
 			return sliceList(c.findSpot(":turns").node(), strconv.Itoa(it.turn), "end")
 		}),
-		"remove-server-call": onItem(func(c *cursor, result *item) bool {
-			id := result.node.Get("tool_use_id").Text()
-			return c.removeAll(func(it *item) bool { return it.kind == "other" && it.itemID == id })
-		}),
 		"remove-followers": func(c *cursor) bool {
 			end := c.at + 1
 			for end < len(c.items) && c.isModels(c.items[end]) {
@@ -100,18 +96,12 @@ func stepWords() map[string]step {
 			h.Add("Authorization", "Bearer kite-heron-9876543210")
 			return true
 		},
-		"say-image":         onItem((*cursor).sayImage),
-		"force-again":       (*cursor).forceAgain,
-		"other-socket":      func(c *cursor) bool { c.theExchange().WebSocket += 7; return true },
-		"older-response":    (*cursor).nameOlderResponse,
-		"history-beside-id": (*cursor).repeatHistory,
-		"drop-marks":        func(c *cursor) bool { dropMarks(c.doc); return true },
-		"defer-all": func(c *cursor) bool {
-			for _, t := range c.doc.Get("tools").List() {
-				memberOf(t, "defer_loading").putNode(parseLiteral("true"))
-			}
-			return true
-		},
+		"say-image":          onItem((*cursor).sayImage),
+		"force-again":        (*cursor).forceAgain,
+		"other-socket":       func(c *cursor) bool { c.theExchange().WebSocket += 7; return true },
+		"older-response":     (*cursor).nameOlderResponse,
+		"history-beside-id":  (*cursor).repeatHistory,
+		"drop-marks":         func(c *cursor) bool { dropMarks(c.doc); return true },
 		"swap-agent-answers": (*cursor).swapAgentAnswers,
 	}
 }

@@ -82,7 +82,6 @@ func conditionWords() map[string]condition {
 		"item-id":   ofItem(func(_ *cursor, it *item) bool { return it.itemID != "" }),
 		"open":      ofItem(func(c *cursor, _ *item) bool { return c.at >= c.turnStart() }),
 		"in-list":   ofItem(func(_ *cursor, it *item) bool { return it.parent.Is(tree.Array) }),
-		"last-item": ofItem(func(c *cursor, _ *item) bool { return c.at == len(c.items)-1 }),
 		"same-turn": ofItem(func(c *cursor, it *item) bool { return c.at > 0 && c.items[c.at-1].turn == it.turn }),
 		"first-of-kind": ofItem(func(c *cursor, it *item) bool {
 			return slices.IndexFunc(c.items, func(o *item) bool { return o.kind == it.kind }) == c.at
@@ -94,7 +93,7 @@ func conditionWords() map[string]condition {
 			before := c.callOf(c.items[c.at-1])
 			return before >= 0 && before < c.callOf(it)
 		}),
-		"other-id": ofItem(func(c *cursor, it *item) bool { return c.firstOf(it.kind, (*item).callID) != it.id }),
+		"other-id": ofItem(func(c *cursor, _ *item) bool { i := c.pickItem("other"); return i >= 0 && i < c.at }),
 		"prev-differs": ofItem(func(c *cursor, it *item) bool {
 			return c.items[c.at-1].token != "" || c.items[c.at-1].id != it.id
 		}),
@@ -117,10 +116,6 @@ func conditionWords() map[string]condition {
 		"answered-by-server": ofItem(func(c *cursor, it *item) bool {
 			return slices.ContainsFunc(c.items, func(o *item) bool { return o.kind == "other" && o.node.Get("tool_use_id").Text() == it.itemID })
 		}),
-		"programmatic": ofItem(func(_ *cursor, it *item) bool {
-			caller := it.node.Get("caller").Get("type").Text()
-			return it.kind == "call" && caller != "" && caller != "direct"
-		}),
 		"of-malformed":    ofItem(func(c *cursor, it *item) bool { return c.isMalformedCall(it.id) }),
 		"tool":            ofItem(func(_ *cursor, it *item) bool { return it.kind == "tool" }),
 		"tool-slot":       ofItem(func(_ *cursor, it *item) bool { return it.kind == "tool" || it.kind == "slot" }),
@@ -140,16 +135,10 @@ func conditionWords() map[string]condition {
 		"knows-max-output": func(c *cursor) bool { return c.modelTakes().MaxOutput > 0 },
 		"before-2.5":       func(c *cursor) bool { return specs.ParseModel(c.req.Model).IsBefore(2, 5) },
 		"public":           (*cursor).isPublicAPI,
-		"defers": func(c *cursor) bool {
-			return slices.ContainsFunc(c.doc.Get("tools").List(), func(t *tree.Node) bool { return t.Get("defer_loading").True() })
-		},
 		"keeps-headers": func(c *cursor) bool {
 			h := c.theExchange().Request.Header
 			return h.Get("User-Agent") != "" && h.Get("Content-Type") != "" && h.Get("X-Api-Key") != ""
 		},
-		"chooses":     func(c *cursor) bool { return c.toolChoice() != "" },
-		"must-call":   func(c *cursor) bool { return mustCall.MatchString(c.toolChoice()) },
-		"other-tools": (*cursor).hasOtherTools,
 		// Replies.
 		"usable":           func(c *cursor) bool { return readReply(c.theExchange()).Usable() },
 		"broken":           func(c *cursor) bool { return isBroken(readReply(c.theExchange())) },
@@ -160,32 +149,14 @@ func conditionWords() map[string]condition {
 		return strings.Contains(h.Get("Anthropic-Beta"), "interleaved") ||
 			c.doc.Get("tools") != nil && !words["keeps-headers"](c) && h.Get("Anthropic-Version") == ""
 	}
-	words["reasoning"] = func(c *cursor) bool {
-		return c.theItem() != nil && c.theItem().kind == "thinking" && words["sealed"](c)
-	}
 	return words
 }
 
-var (
-	atLimit  = regexp.MustCompile(`^(max_tokens|MAX_TOKENS|incomplete)$`)
-	mustCall = regexp.MustCompile(`^(any|tool|required|function|(?i)any)$`)
-)
+var atLimit = regexp.MustCompile(`^(max_tokens|MAX_TOKENS|incomplete)$`)
 
 func isBroken(r *wire.Reply) bool { return r.End == wire.Cut || r.End == wire.Failed }
 
 func (p *page) modelTakes() specs.Capability { return specs.FindCapability(p.provider, p.req.Model) }
-
-func (it *item) callID() string { return it.id }
-
-// firstOf returns the first id of the items of a kind.
-func (p *page) firstOf(kind string, idOf func(*item) string) string {
-	for _, it := range p.items {
-		if it.kind == kind && idOf(it) != "" {
-			return idOf(it)
-		}
-	}
-	return ""
-}
 
 // callOf returns the ordinal of the call that an item answers: by id, or by a name that is
 // used once.
@@ -286,20 +257,6 @@ func (c *cursor) isPublicAPI() bool {
 	u, err := url.Parse(c.theExchange().Request.URL)
 	return err == nil && specs.ParseModel(c.req.Model).Family != "" &&
 		slices.Contains([]string{"api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com"}, u.Hostname())
-}
-
-// toolChoice is the kind of tool choice that the request makes.
-func (c *cursor) toolChoice() string {
-	choice := c.doc.Get("tool_choice")
-	config := c.doc.Any("toolConfig", "tool_config").Any("functionCallingConfig", "function_calling_config")
-	return choice.Text() + choice.Get("type").Text() + config.Get("mode").Text()
-}
-
-// hasOtherTools reports whether tools are given elsewhere than in the list.
-func (c *cursor) hasOtherTools() bool {
-	return c.doc.Any("mcp_servers", "prompt") != nil || slices.ContainsFunc(c.items, func(it *item) bool {
-		return slices.Contains([]string{"additional_tools", "tool_search_output", "tool_addition", "mcp_list_tools"}, it.node.Get("type").Text())
-	})
 }
 
 // readTools lists the tools of a request: kind is tool for a function that the client runs,

@@ -203,9 +203,7 @@ func (c *cursor) pickItem(name string) int {
 	case "result":
 		found = slices.IndexFunc(c.items, func(o *item) bool { return o == c.answerOf(it) })
 	case "call":
-		found = slices.IndexFunc(c.items, func(o *item) bool {
-			return o.kind == "call" && c.answerOf(o) == it || o.kind == "other" && o.itemID != "" && o.itemID == it.node.Get("tool_use_id").Text()
-		})
+		found = c.callOf(it)
 	case "other":
 		found = slices.IndexFunc(c.items, func(o *item) bool { return o.kind == it.kind && (o.id != it.id || o.itemID != it.itemID) })
 	case "last":
@@ -435,13 +433,16 @@ func (l language) parseStep(line string) (step, error) {
 	case "when":
 		holds, err := l.parseConditions(rest)
 		return step(holds), err
-	case "set", "put":
+	case "set", "put", "insert", "before", "after":
 		if strings.HasPrefix(path, "@") {
 			return func(c *cursor) bool { return c.writeText(path, value) }, nil
 		}
+		if verb == "before" || verb == "after" {
+			value = rest
+		}
 		return func(c *cursor) bool {
 			v, ok := c.fillHoles(value)
-			return ok && c.setValue(path, v, verb == "put")
+			return ok && c.placeValue(verb, path, v)
 		}, nil
 	case "drop":
 		if strings.HasPrefix(path, "@") {
@@ -451,20 +452,6 @@ func (l language) parseStep(line string) (step, error) {
 			}, nil
 		}
 		return func(c *cursor) bool { return c.findSpot(path).removeNode() }, nil
-	case "insert":
-		return func(c *cursor) bool {
-			v, ok := c.fillHoles(value)
-			return ok && c.findSpot(path).insertNode(v)
-		}, nil
-	case "before", "after":
-		return func(c *cursor) bool {
-			v, ok := c.fillHoles(rest)
-			at := c.theItem().currentSpot()
-			if verb == "after" {
-				at.at++
-			}
-			return ok && at.insertNode(v)
-		}, nil
 	case "swap":
 		return func(c *cursor) bool { return swapSpots(c.findSpot(path), c.findSpot(value)) }, nil
 	case "slice":
@@ -482,6 +469,19 @@ func (l language) parseStep(line string) (step, error) {
 		return func(c *cursor) bool { return c.editText(path, edit) }, err
 	}
 	return nil, fmt.Errorf("no step is called %q", verb)
+}
+
+// placeValue puts a value where a verb says.
+func (c *cursor) placeValue(verb, path string, v *tree.Node) bool {
+	switch verb {
+	case "insert":
+		return c.findSpot(path).insertNode(v)
+	case "before", "after":
+		at := c.theItem().currentSpot()
+		at.at += map[string]int{"after": 1}[verb]
+		return at.insertNode(v)
+	}
+	return c.setValue(path, v, verb == "put")
 }
 
 func (c *cursor) setValue(path string, v *tree.Node, makeHolder bool) bool {

@@ -92,30 +92,28 @@ var readMutants = sync.OnceValue(func() []Mutant {
 })
 
 // stepLines are the steps of a change, by provider; "" is for all providers.
-type stepLines map[string][]string
+type stepLines map[string]lines
 
 // UnmarshalYAML reads a step, a list of steps, or one of these by provider.
 func (s *stepLines) UnmarshalYAML(n *yaml.Node) error {
-	*s = stepLines{}
-	read := func(provider string, n *yaml.Node) error {
-		var lines []string
-		if n.Kind == yaml.ScalarNode {
-			lines = []string{n.Value}
-		} else if err := n.Decode(&lines); err != nil {
-			return err
-		}
-		(*s)[provider] = lines
+	if n.Kind == yaml.MappingNode {
+		return n.Decode((*map[string]lines)(s))
+	}
+	var all lines
+	err := n.Decode(&all)
+	*s = stepLines{"": all}
+	return err
+}
+
+type lines []string
+
+// UnmarshalYAML reads a text or a list of them.
+func (l *lines) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		*l = lines{n.Value}
 		return nil
 	}
-	if n.Kind != yaml.MappingNode {
-		return read("", n)
-	}
-	for i := 0; i < len(n.Content); i += 2 {
-		if err := read(n.Content[i].Value, n.Content[i+1]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return n.Decode((*[]string)(l))
 }
 
 // mutantRow is a row of mutants.yaml, which explains its members.

@@ -158,22 +158,11 @@ func isBroken(r *wire.Reply) bool { return r.End == wire.Cut || r.End == wire.Fa
 
 func (p *page) modelTakes() specs.Capability { return specs.FindCapability(p.provider, p.req.Model) }
 
-// callOf returns the ordinal of the call that an item answers: by id, or by a name that is
-// used once.
+// callOf returns the ordinal of the call that an item answers, also of a tool of the provider.
 func (p *page) callOf(result *item) int {
-	found := -1
-	for i, it := range p.items {
-		switch {
-		case it.kind != "call":
-		case result.id != "" && it.id == result.id:
-			return i
-		case result.id == "" && it.name == result.name && found >= 0:
-			return -1
-		case result.id == "" && it.name == result.name:
-			found = i
-		}
-	}
-	return found
+	return slices.IndexFunc(p.items, func(o *item) bool {
+		return o.kind == "call" && p.answerOf(o) == result || o.kind == "other" && o.itemID != "" && o.itemID == result.node.Get("tool_use_id").Text()
+	})
 }
 
 func (p *page) lastCall() int {

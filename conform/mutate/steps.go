@@ -11,7 +11,6 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/tree"
-	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 func stepVerbs() map[string]func(string) step {
@@ -34,8 +33,7 @@ func stepVerbs() map[string]func(string) step {
 				return err == nil
 			}
 		},
-		"take":  func(what string) step { return func(c *cursor) bool { return c.takeFrom(what) } },
-		"event": func(rest string) step { return func(c *cursor) bool { return c.editEvents(rest) } },
+		"take": func(what string) step { return func(c *cursor) bool { return c.takeFrom(what) } },
 		"exit": func(code string) step {
 			return func(c *cursor) bool {
 				process := &c.ev.Process[c.theExchange().Process]
@@ -77,15 +75,10 @@ func stepWords() map[string]step {
 		"use-draft":           onItem((*cursor).useDraft),
 		"lose-reasoning":      (*cursor).loseReasoning,
 		"carry-token":         (*cursor).carryToken,
-		"drop-terminal":       (*cursor).dropTerminal,
-		"change-response-id":  (*cursor).changeResponseID,
-		"drop-delta":          (*cursor).dropDelta,
 		"keep-declined":       (*cursor).keepDeclined,
 		"wrong-thinking-form": (*cursor).wrongThinkingForm,
 		"forget-reply":        (*cursor).forgetReply,
 		"replay-twice":        (*cursor).replayTwice,
-		"reorder-tools":       (*cursor).reorderTools,
-		"swap-functions":      (*cursor).swapFunctions,
 		"reformat-arguments":  onItem((*cursor).reformatArguments),
 		"mask-arguments":      func(c *cursor) bool { return c.editArguments(maskFirstText) },
 		"add-second-key": func(c *cursor) bool {
@@ -285,76 +278,6 @@ func (c *cursor) takeFrom(what string) bool {
 	return true
 }
 
-// streamEvents splits the reply into its events with all their bytes.
-func (c *cursor) streamEvents() (events []wire.StreamEvent, pieces [][]byte) {
-	r := readReply(c.theExchange())
-	for _, e := range r.Events {
-		pieces = append(pieces, c.theExchange().Response.Body[e.Off:e.End])
-	}
-	return r.Events, pieces
-}
-
-func (c *cursor) joinEvents(pieces [][]byte) bool {
-	c.theExchange().Response.Body = bytes.Join(pieces, nil)
-	return true
-}
-
-// editEvents drops the first event of a type, puts a copy of the first event, if it is of a
-// type, elsewhere, or repeats the second one, if it has a number.
-func (c *cursor) editEvents(rest string) bool {
-	events, pieces := c.streamEvents()
-	words := append(strings.Fields(rest), "", "")
-	switch words[0] {
-	case "drop":
-		k := slices.IndexFunc(events, func(e wire.StreamEvent) bool { return e.Type() == words[1] })
-		return k >= 0 && c.joinEvents(slices.Delete(pieces, k, k+1))
-	case "copy":
-		at, err := strconv.Atoi(words[2])
-		return err == nil && len(events) > at && events[0].Type() == words[1] && c.joinEvents(slices.Insert(pieces, at, pieces[0]))
-	}
-	return len(events) > 2 && events[1].JSON.Get("sequence_number") != nil && c.joinEvents(slices.Insert(pieces, 2, pieces[1]))
-}
-
-// dropTerminal cuts the body where the events that say it is over begin.
-func (c *cursor) dropTerminal() bool {
-	events, _ := c.streamEvents()
-	for i, e := range events {
-		over := e.Type() == "message_stop" || strings.HasPrefix(e.Type(), "response.completed") || e.Type() == "response.incomplete" ||
-			slices.ContainsFunc(e.JSON.Get("candidates").List(), func(c *tree.Node) bool { return !c.Any("finishReason", "finish_reason").Null() }) ||
-			e.JSON.Any("promptFeedback", "prompt_feedback") != nil
-		if over {
-			c.theExchange().Response.Body, c.theExchange().Response.End = c.theExchange().Response.Body[:e.Off], "eof"
-			return i > 0
-		}
-	}
-	return false
-}
-
-func (c *cursor) changeResponseID() bool {
-	events, pieces := c.streamEvents()
-	for i := 1; i < len(events); i++ {
-		if id := events[i].JSON.Get("responseId"); id.Text() != "" {
-			pieces[i] = bytes.Replace(pieces[i], []byte(id.Raw()), []byte(`"AnotherResponse"`), 1)
-			return c.joinEvents(pieces)
-		}
-	}
-	return false
-}
-
-// dropDelta loses a delta that said something and is said whole later.
-func (c *cursor) dropDelta() bool {
-	events, pieces := c.streamEvents()
-	for i, e := range events {
-		kind, isDelta := strings.CutSuffix(e.Type(), ".delta")
-		isWhole := func(o wire.StreamEvent) bool { return o.Type() == kind+".done" }
-		if isDelta && (strings.HasSuffix(kind, "_text") || strings.HasSuffix(kind, "_arguments")) &&
-			e.JSON.Get("delta").Text() != "" && slices.ContainsFunc(events, isWhole) {
-			return c.joinEvents(slices.Delete(pieces, i, i+1))
-		}
-	}
-	return false
-}
-
 func (c *cursor) keepDeclined() bool {
 	reply := rootSpot(parseLiteral(string(c.source.Response.Body))).followPath("content").node()
 	list, first := c.findSpot("/messages").node(), readDocument(c.source).Get("messages").List()
@@ -393,37 +316,6 @@ func (c *cursor) replayTwice() bool {
 	}
 	list.SetItems(append(slices.Clone(list.Items()), copyTree(list.Items()[n]), copyTree(list.Items()[len(list.Items())-1])))
 	return true
-}
-
-// reorderTools exchanges the first tool with another that is not the same. A deferred tool
-// is not part of the prompt, wherever it stands.
-func (c *cursor) reorderTools() bool {
-	var shown []*item
-	for _, t := range c.readTools() {
-		if !t.node.Get("defer_loading").True() && (len(shown) == 0 || t.parent == shown[0].parent) {
-			shown = append(shown, t)
-		}
-	}
-	for _, t := range shown {
-		if !tree.Equal(t.node, shown[0].node) {
-			return swapSpots(shown[0].currentSpot(), t.currentSpot())
-		}
-	}
-	return false
-}
-
-// swapFunctions exchanges the first two functions of one list.
-func (c *cursor) swapFunctions() bool {
-	var last *item
-	for _, t := range c.readTools() {
-		if t.kind == "tool" && last != nil && t.parent == last.parent {
-			return swapSpots(last.currentSpot(), t.currentSpot())
-		}
-		if t.kind == "tool" {
-			last = t
-		}
-	}
-	return false
 }
 
 // editArguments changes the arguments of a call, which OpenAI sends as a text.

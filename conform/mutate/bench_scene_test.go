@@ -43,7 +43,9 @@ func newScene(ev *evidence.Evidence) *scene {
 		return nil
 	}
 	s := &scene{ev: *ev, provider: providers[0]}
-	host := map[string]string{evidence.Anthropic: "api.anthropic.com", evidence.OpenAI: "api.openai.com", evidence.Gemini: "generativelanguage.googleapis.com"}[s.provider]
+	host := map[string]string{
+		evidence.Anthropic: "api.anthropic.com", evidence.OpenAI: "api.openai.com", evidence.Gemini: "generativelanguage.googleapis.com",
+	}[s.provider]
 	for i := range ev.Exchanges {
 		x := &ev.Exchanges[i]
 		u, err := url.Parse(x.Request.URL)
@@ -145,12 +147,15 @@ func (p *page) hasItem(it *item) bool {
 // the request of that reply did.
 func (s *scene) continuesReply(k int) bool {
 	for _, from := range s.links[k] {
-		if from == unlinked || len(s.pages[from.exchange].items) == 0 || !isSameItem(s.pages[from.exchange].items[0], s.pages[k].items[0]) {
+		if from == unlinked {
 			continue
 		}
-		return !slices.ContainsFunc([]string{"system", "tools", "instructions", "systemInstruction", "system_instruction"}, func(name string) bool {
-			return s.pages[from.exchange].doc.Get(name).Raw() != s.pages[k].doc.Get(name).Raw()
-		})
+		first, now := s.pages[from.exchange], s.pages[k]
+		if len(first.items) == 0 || !isSameItem(first.items[0], now.items[0]) {
+			continue
+		}
+		prefix := []string{"system", "tools", "instructions", "systemInstruction", "system_instruction"}
+		return !slices.ContainsFunc(prefix, func(name string) bool { return first.doc.Get(name).Raw() != now.doc.Get(name).Raw() })
 	}
 	return false
 }
@@ -281,8 +286,9 @@ func firstChange(before, after []evidence.Exchange) (at int, path string) {
 			}
 			return i, path
 		}
-		if a.Request.URL != b.Request.URL || a.Response.Status != b.Response.Status || a.Response.End != b.Response.End || a.Process != b.Process ||
-			!bytes.Equal(a.Response.Body, b.Response.Body) || !isSame(a.Request.Header, b.Request.Header) || !isSame(a.Response.Header, b.Response.Header) {
+		isReply := a.Response.Status == b.Response.Status && a.Response.End == b.Response.End && bytes.Equal(a.Response.Body, b.Response.Body)
+		if !isReply || a.Request.URL != b.Request.URL || a.Process != b.Process ||
+			!isSame(a.Request.Header, b.Request.Header) || !isSame(a.Response.Header, b.Response.Header) {
 			return i, ""
 		}
 	}

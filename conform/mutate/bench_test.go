@@ -133,7 +133,9 @@ var readFaults = sync.OnceValue(func() (list groupedFaults) {
 	list = append(list, legal...)
 	for _, provider := range []string{evidence.Anthropic, evidence.OpenAI, evidence.Gemini} {
 		for _, r := range readAnswers().Refusals[provider] {
-			list = append(list, &fault{Name: "refused-" + r.Rule, Rule: strings.TrimRight(r.Rule, "b"), On: provider, At: "last", Do: stepLines{"": {"refuse " + r.Rule}}, group: "refusals"})
+			f := &fault{Name: "refused-" + r.Rule, Rule: strings.TrimRight(r.Rule, "b"), On: provider, At: "last", group: "refusals"}
+			f.Do = stepLines{"": {"refuse " + r.Rule}}
+			list = append(list, f)
 		}
 	}
 	ways := map[string]*fault{}
@@ -307,10 +309,11 @@ func (row *benchRow) applyOnce(sub *subject, rules []report.Rule) {
 	result := judge(sub.path, d.ev, rules)
 	row.applied++
 	input := fmt.Sprintf("%s %s %s\t", row.Name, row.provider, filepath.Base(sub.path))
-	row.lines = append(row.lines, fmt.Sprintf("%sverdict at exchange %d %s: %s becomes %s", input, at, path, base.verdict, result.verdict))
+	note := func(format string, args ...any) { row.lines = append(row.lines, input+fmt.Sprintf(format, args...)) }
+	note("verdict at exchange %d %s: %s becomes %s", at, path, base.verdict, result.verdict)
 	fails, warns, found := 0, 0, []string{}
 	for _, f := range newFindings(base.findings, result.findings, at, path) {
-		row.lines = append(row.lines, fmt.Sprintf("%sfinding %s exchange %d %s: %s, rule %s", input, f.Check, f.Exchange, f.Path, f.Verdict, cmp.Or(f.Rule, "-")))
+		note("finding %s exchange %d %s: %s, rule %s", f.Check, f.Exchange, f.Path, f.Verdict, cmp.Or(f.Rule, "-"))
 		switch {
 		case !row.isLegal() && f.Exchange >= 0 && int(f.Exchange) < at, row.Lossy && !isFailure(f):
 			continue
@@ -414,10 +417,12 @@ func benchText(rows []*benchRow) string {
 	}
 	for _, g := range append(groups, "") {
 		applied, found, alarms, rate := benchSum(rows, g)
-		fmt.Fprintf(&out, "%-12s %4d decidable, %4d found, %3d missed: %.2f %%, %d alarms\n", cmp.Or(g, "all"), applied, found, applied-found, rate, alarms)
+		fmt.Fprintf(&out, "%-12s %4d decidable, %4d found, %3d missed: %.2f %%, %d alarms\n",
+			cmp.Or(g, "all"), applied, found, applied-found, rate, alarms)
 	}
 	for _, r := range rows {
-		fmt.Fprintf(&out, "%-11s %-38s %-9s applied %2d, fail %2d, warn %2d, neither %2d  %s\n", r.group, r.Name, r.provider, r.applied, r.fail, r.warn, r.missed, r.Rule)
+		fmt.Fprintf(&out, "%-11s %-38s %-9s applied %2d, fail %2d, warn %2d, neither %2d  %s\n",
+			r.group, r.Name, r.provider, r.applied, r.fail, r.warn, r.missed, r.Rule)
 		for _, n := range r.notes {
 			fmt.Fprintf(&out, "    %s\n", n)
 		}

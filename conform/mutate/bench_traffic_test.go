@@ -157,15 +157,17 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 			if prompt = promptText(c, prompt); prompt == "" || c.doc.Get("prompt") != nil {
 				return false
 			}
-			dropMembers(c.doc, "tools tool_choice toolConfig tool_config previous_response_id conversation cachedContent context_management text output_config mcp_servers container prompt_cache_key metadata")
-			dropMembers(c.findSpot("/generationConfig|generation_config").node(), "responseSchema responseJsonSchema responseMimeType response_schema response_json_schema response_mime_type")
+			dropMembers(c.doc, `tools tool_choice toolConfig tool_config previous_response_id conversation cachedContent
+				context_management text output_config mcp_servers container prompt_cache_key metadata`)
+			dropMembers(c.findSpot("/generationConfig|generation_config").node(), `responseSchema responseJsonSchema responseMimeType
+				response_schema response_json_schema response_mime_type`)
 			memberOf(c.doc, formOf(c.provider).turns).putNode(tree.NewArray())
 			return c.insertTurn(0, "user", prompt) && benchVerbs()["set-system"](c, string(tree.Quote(system)))
 		},
 		// go-on appends a reply of plain text and one more prompt.
 		"go-on": func(c *cursor, rest string) bool {
 			reply := draftOf(c).replies[c.n]
-			if len(reply) != 1 || reply[0].kind != "text" || reply[0].token != "" || reply[0].text == "" || reply[0].text != strings.TrimSpace(reply[0].text) {
+			if len(reply) != 1 || reply[0].kind != "text" || reply[0].token != "" || !isTrimmed(reply[0].text) {
 				return false
 			}
 			if len(c.items) == 0 || c.items[len(c.items)-1].role != "user" || c.doc.Any("conversation", "previous_response_id") != nil ||
@@ -186,13 +188,14 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 			text, out := "", ""
 			for _, e := range splitEvents(string(c.theExchange().Response.Body)) {
 				n := dataOf(e)
-				if n.Get("candidates") == nil && endOfStream[c.provider].MatchString(e) || rootSpot(n).followPath("candidates[0].finishReason").node() != nil {
+				isEnd := n.Get("candidates") == nil && endOfStream[c.provider].MatchString(e)
+				if isEnd || rootSpot(n).followPath("candidates[0].finishReason").node() != nil {
 					return false
 				}
 				if delta := n.Get("delta"); n.Get("type").Text() == "response.output_text.delta" || !delta.Is(tree.String) {
 					text += delta.Text() + delta.Get("text").Text() + rootSpot(n).followPath("candidates[0].content.parts[0].text").node().Text()
 				}
-				if out += e; text != "" && text == strings.TrimSpace(text) {
+				if out += e; isTrimmed(text) {
 					break
 				}
 			}
@@ -202,7 +205,7 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 			} else {
 				at.removeNode()
 			}
-			if text == "" || text != strings.TrimSpace(text) || !trafficVerbs()["ask"](c, "end intr Very well.") {
+			if !isTrimmed(text) || !trafficVerbs()["ask"](c, "end intr Very well.") {
 				return false
 			}
 			return setReply(c, 200, out) && c.writeText("@end", "client_abort")
@@ -229,6 +232,8 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 	}
 }
 
+func isTrimmed(text string) bool { return text != "" && text == strings.TrimSpace(text) }
+
 func dropMembers(n *tree.Node, names string) {
 	for _, name := range strings.Fields(names) {
 		memberOf(n, name).removeNode()
@@ -251,7 +256,9 @@ func promptText(c *cursor, text string) string {
 // phaseOrRefusal is in replies of which the text alone is not enough.
 var phaseOrRefusal = regexp.MustCompile(`"phase"|"type":\s*"refusal"`)
 
-var smallModels = map[string]string{evidence.Anthropic: "claude-haiku-4-5", evidence.OpenAI: "gpt-5.4-nano", evidence.Gemini: "gemini-3.1-flash-lite"}
+var smallModels = map[string]string{
+	evidence.Anthropic: "claude-haiku-4-5", evidence.OpenAI: "gpt-5.4-nano", evidence.Gemini: "gemini-3.1-flash-lite",
+}
 
 // composeReply writes an accepted reply that says text, in events where the request asked for them.
 func composeReply(c *cursor, id, model, text string) []byte {
@@ -378,10 +385,12 @@ func trafficSteps() map[string]step {
 		// restart-paused sends a request again whose turn paused, in place of the one that goes on.
 		"restart-paused": func(c *cursor) bool {
 			d := draftOf(c)
-			if i := slices.Index(d.accepted, c.n); i > 0 && bytes.Contains(d.ev.Exchanges[d.accepted[i-1]].Response.Body, []byte(`"pause_turn"`)) {
-				return c.writeText("@body", string(d.ev.Exchanges[d.accepted[i-1]].Request.Body))
+			i := slices.Index(d.accepted, c.n)
+			if i < 1 {
+				return false
 			}
-			return false
+			paused := d.ev.Exchanges[d.accepted[i-1]]
+			return bytes.Contains(paused.Response.Body, []byte(`"pause_turn"`)) && c.writeText("@body", string(paused.Request.Body))
 		},
 		"compacted": func(c *cursor) bool {
 			kept := tree.NewArray()
@@ -390,7 +399,7 @@ func trafficSteps() map[string]step {
 					spot{kept, len(kept.Items()), ""}.insertNode(c.turnSpot(it).node())
 				}
 			}
-			return c.findSpot(":turns").putNode(kept) && c.insertTurn(len(kept.Items()), "user", "This session is being continued from a previous conversation that ran out of context. The summary: the user asked for help and got it.\n\nPlease go on without asking anything.")
+			return c.findSpot(":turns").putNode(kept)
 		},
 		"to-small-model": func(c *cursor) bool {
 			dropMembers(c.doc, "thinking reasoning temperature top_p top_k include generationConfig generation_config model")
@@ -402,7 +411,8 @@ func trafficSteps() map[string]step {
 		// their results.
 		"as-program": func(c *cursor) bool {
 			const program = `{"type":"code_execution_20260120","tool_id":"srvtoolu_01bench"}`
-			called := strings.NewReplacer(`"caller":{"type":"direct"}`, `"caller":`+program, `"role":"assistant"`, `"role":"assistant","container":{"id":"container_01benchherons","expires_at":"2026-12-01T00:00:00Z"}`)
+			const container = `"container":{"id":"container_01benchherons","expires_at":"2026-12-01T00:00:00Z"}`
+			called := strings.NewReplacer(`"caller":{"type":"direct"}`, `"caller":`+program, `"role":"assistant"`, `"role":"assistant",`+container)
 			body := &c.theExchange().Response.Body
 			if bytes.Contains(*body, []byte(`"caller":{"type":"direct"}`)) {
 				*body = []byte(called.Replace(string(*body)))
@@ -418,15 +428,18 @@ func trafficSteps() map[string]step {
 		},
 		// refused-for-image adds an image to the last turn, and refuses the request for it.
 		"refused-for-image": func(c *cursor) bool {
+			const image = `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"}}`
 			turn := len(c.findSpot(":turns").node().List()) - 1
-			if c.pickItem("user") != c.pickItem("last") || !addBlock(c, c.pickItem("last"), `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"}}`) {
+			if c.pickItem("user") != c.pickItem("last") || !addBlock(c, c.pickItem("last"), image) {
 				return false
 			}
-			at := fmt.Sprintf("messages.%d.content.%d", turn, len(c.findSpot(":turns[-1].content").node().List())-1)
-			return setReply(c, 400, `{"type":"error","error":{"type":"invalid_request_error","message":"`+at+`.image.source.base64.data: Could not process image"}}`)
+			block := len(c.findSpot(":turns[-1].content").node().List()) - 1
+			refusal := answer{Message: fmt.Sprintf("messages.%d.content.%d.image.source.base64.data: Could not process image", turn, block)}
+			return setReply(c, 400, refusal.encode(c.provider, ""))
 		},
 		"to-cloud": func(c *cursor) bool {
-			return c.writeText("@url", "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/anthropic/models/"+c.req.Model+":rawPredict")
+			const models = "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/anthropic/models/"
+			return c.writeText("@url", models+c.req.Model+":rawPredict")
 		},
 		// other-host serves the traffic from a host that only speaks the format.
 		"other-host": func(c *cursor) bool {
@@ -454,7 +467,8 @@ func breakArguments(body string, call issued) string {
 	whole, cut := string(tree.Quote(call.arguments)), string(tree.Quote(call.arguments[:len(call.arguments)-4]))
 	body = strings.NewReplacer(`"arguments":`+whole, `"arguments":`+cut, `"arguments": `+whole, `"arguments": `+cut).Replace(body)
 	if isStreamed([]byte(body)) {
-		body = strings.Join(slices.DeleteFunc(splitEvents(body), func(e string) bool { return strings.Contains(e, `function_call_arguments.delta"`) }), "")
+		isPiece := func(e string) bool { return strings.Contains(e, `function_call_arguments.delta"`) }
+		body = strings.Join(slices.DeleteFunc(splitEvents(body), isPiece), "")
 	}
 	return body
 }

@@ -136,14 +136,18 @@ func benchConditions() map[string]condition {
 		"lone-call":     ofItem(func(c *cursor, _ *item) bool { return countKind(speech(c.items, c.at), "call") == 1 }),
 		"alone-in-turn": ofItem(func(c *cursor, _ *item) bool { return c.provider == evidence.OpenAI || len(speech(c.items, c.at)) == 1 }),
 		"first-in-turn": ofItem(func(c *cursor, it *item) bool {
-			return c.provider != evidence.OpenAI && it.inTurn == 0 || c.provider == evidence.OpenAI && c.at > 0 && c.items[c.at-1].kind == "call"
+			if c.provider == evidence.OpenAI {
+				return c.at > 0 && c.items[c.at-1].kind == "call"
+			}
+			return it.inTurn == 0
 		}),
 		"before-neighbour": ofItem(func(c *cursor, it *item) bool { // the next item stands in the same list
 			next := c.items[min(c.at+1, len(c.items)-1)]
 			return next != it && next.parent == it.parent && next.parent.Is(tree.Array) && next.node.Raw() != it.node.Raw()
 		}),
 		"issued-direct": func(c *cursor) bool {
-			return isLinked(c) && bytes.Contains(draftOf(c).ev.Exchanges[linkOf(c).exchange].Response.Body, []byte(`"caller":{"type":"direct"}`))
+			const direct = `"caller":{"type":"direct"}`
+			return isLinked(c) && bytes.Contains(draftOf(c).ev.Exchanges[linkOf(c).exchange].Response.Body, []byte(direct))
 		},
 		"before-other-answer": ofItem(func(c *cursor, it *item) bool {
 			return c.at+1 < len(c.items) && (c.items[c.at+1].id != it.id || c.items[c.at+1].name != it.name)
@@ -189,7 +193,8 @@ func benchConditions() map[string]condition {
 		},
 		"keeps": keepsHeaders,
 		"no-beta": func(c *cursor) bool {
-			return keepsHeaders(c) && c.theExchange().Request.Header.Get("Anthropic-Beta") == "" && !strings.Contains(c.theExchange().Request.URL, "beta=")
+			q := c.theExchange().Request
+			return keepsHeaders(c) && q.Header.Get("Anthropic-Beta") == "" && !strings.Contains(q.URL, "beta=")
 		},
 		"known-beta": func(c *cursor) bool { return c.doc.Get("tools") == nil || keepsHeaders(c) },
 		"functions-only": func(c *cursor) bool {
@@ -291,7 +296,8 @@ func itemSteps() map[string]func(c *cursor, it *item) bool {
 			return textSpot(it).putNode(tree.NewString(it.text+next.node().Get("text").Text())) && next.removeNode()
 		},
 		"remove-turn-thinking": func(c *cursor, it *item) bool {
-			return c.removeOnly(slices.DeleteFunc(slices.Clone(speech(c.items, c.at)), func(o *item) bool { return o.kind != "thinking" && o.kind != "hidden" }))
+			said := speech(c.items, c.at)
+			return c.removeAll(func(o *item) bool { return slices.Contains(said, o) && (o.kind == "thinking" || o.kind == "hidden") })
 		},
 		// move-down moves thinking behind what follows, the last call apart.
 		"move-down": func(c *cursor, it *item) bool {
@@ -312,7 +318,8 @@ func itemSteps() map[string]func(c *cursor, it *item) bool {
 			for _, part := range it.node.Get("summary").List() {
 				texts = append(texts, part.Get("text").Text())
 			}
-			return len(texts) > 1 && c.findSpot(".summary[0].text").putNode(tree.NewString(strings.Join(texts, "\n"))) && sliceList(it.node.Get("summary"), "0", "1")
+			joined := tree.NewString(strings.Join(texts, "\n"))
+			return len(texts) > 1 && c.findSpot(".summary[0].text").putNode(joined) && sliceList(it.node.Get("summary"), "0", "1")
 		},
 		"swap-tokens": func(c *cursor, it *item) bool {
 			var others []int
@@ -419,9 +426,10 @@ func benchVerbs() map[string]func(c *cursor, rest string) bool {
 		"push-tool": func(c *cursor, layout string) bool { return pushTool(c, parseLiteral(layout)) },
 		"new-tool":  func(c *cursor, name string) bool { return pushTool(c, newTool(c.provider, name)) },
 		"strict-tools": func(c *cursor, count string) bool {
+			const schema = `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`
 			n, _ := strconv.Atoi(count)
 			for i := range n {
-				pushTool(c, parseLiteral(`{"name":"strict_`+strconv.Itoa(i)+`","strict":true,"description":"x","input_schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}}`))
+				pushTool(c, parseLiteral(fmt.Sprintf(`{"name":"strict_%d","strict":true,"description":"x","input_schema":%s}`, i, schema)))
 			}
 			return true
 		},
@@ -583,11 +591,13 @@ func pageSteps() map[string]step {
 					last, newest = it.turn, from.exchange
 				}
 			}
-			if last < 0 || last+1 >= len(list.List()) || slices.ContainsFunc(c.items, func(it *item) bool { return it.turn > last && it.role == "assistant" }) {
+			isNewer := func(it *item) bool { return it.turn > last && it.role == "assistant" }
+			if last < 0 || last+1 >= len(list.List()) || slices.ContainsFunc(c.items, isNewer) {
 				return false
 			}
 			id := readReply(&c.ev.Exchanges[newest]).ID
-			return id != "" && sliceList(list, strconv.Itoa(last+1), "end") && c.findSpot("/previous_response_id").putNode(tree.NewString(id))
+			return id != "" && sliceList(list, strconv.Itoa(last+1), "end") &&
+				c.findSpot("/previous_response_id").putNode(tree.NewString(id))
 		},
 		"lower-headers": func(c *cursor) bool {
 			lower := http.Header{}

@@ -106,8 +106,10 @@ func conditionWords() map[string]condition {
 		"known-call": ofItem(func(c *cursor, it *item) bool {
 			return c.emitted[argumentsKey(c.argumentText())] && !strings.Contains(it.id, "REDACTED")
 		}),
-		"sent-before":       ofItem((*cursor).wasSent),
-		"new-result":        ofItem(func(c *cursor, it *item) bool { return it.kind == "result" && c.callOf(it) >= 0 && c.at > c.lastCall() }),
+		"sent-before": ofItem((*cursor).wasSent),
+		"new-result": ofItem(func(c *cursor, it *item) bool {
+			return it.kind == "result" && c.callOf(it) >= 0 && c.at > c.lastCall()
+		}),
 		"offered":           ofItem(func(c *cursor, it *item) bool { return c.offersTool(c.items[c.callOf(it)].name) }),
 		"issued-ciphertext": ofItem((*cursor).isIssuedCiphertext),
 		"issued-result": ofItem(func(c *cursor, it *item) bool {
@@ -161,7 +163,8 @@ func (p *page) modelTakes() specs.Capability { return specs.FindCapability(p.pro
 // callOf returns the ordinal of the call that an item answers, also of a tool of the provider.
 func (p *page) callOf(result *item) int {
 	return slices.IndexFunc(p.items, func(o *item) bool {
-		return o.kind == "call" && p.answerOf(o) == result || o.kind == "other" && o.itemID != "" && o.itemID == result.node.Get("tool_use_id").Text()
+		isServers := o.kind == "other" && o.itemID != "" && o.itemID == result.node.Get("tool_use_id").Text()
+		return o.kind == "call" && p.answerOf(o) == result || isServers
 	})
 }
 

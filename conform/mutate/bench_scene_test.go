@@ -173,8 +173,8 @@ func openTurn(items []*item) int {
 	return last
 }
 
-// speech lists the items around item i up to the next of another speaker.
-func speech(items []*item, i int) []*item {
+// saidAround lists the items around item i up to the next of another speaker.
+func saidAround(items []*item, i int) []*item {
 	from, to := i, i
 	for from > 0 && items[from-1].role == items[i].role {
 		from--
@@ -219,15 +219,15 @@ func (d *draft) pickItem(c *cursor, name string) int {
 	return found
 }
 
-// open returns a cursor on a copy of request k.
-func (d *draft) open(k int) *cursor {
+// openCopy returns a cursor on a copy of request k.
+func (d *draft) openCopy(k int) *cursor {
 	x := &d.ev.Exchanges[k]
 	x.Request.Header, x.Response.Header = x.Request.Header.Clone(), x.Response.Header.Clone()
 	return &cursor{page: openCall(&d.ev, k), at: -1, host: d}
 }
 
-// save makes the page the request of its exchange.
-func (d *draft) save(c *cursor) {
+// saveCall makes the page the request of its exchange.
+func (d *draft) saveCall(c *cursor) {
 	if d.isCopy || c.doc == nil {
 		return
 	}
@@ -236,17 +236,17 @@ func (d *draft) save(c *cursor) {
 	}
 }
 
-// view returns a cursor on request k as it was recorded.
-func (d *draft) view(k, i int) *cursor { return &cursor{page: d.pages[k], at: i, host: d} }
+// viewCall returns a cursor on request k as it was recorded.
+func (d *draft) viewCall(k, i int) *cursor { return &cursor{page: d.pages[k], at: i, host: d} }
 
 // takeSteps takes steps on item i of request k. It reports whether they changed something.
 func (d *draft) takeSteps(k, i int, dice *rand.Rand, do step) bool {
 	kept := slices.Clone(d.ev.Exchanges)
-	c := d.open(k)
+	c := d.openCopy(k)
 	c.at, d.dice, d.isCopy = i, dice, false
 	ok := do(c)
 	if ok {
-		d.save(c)
+		d.saveCall(c)
 	}
 	if at, _ := firstChange(kept, d.ev.Exchanges); !ok || at < 0 && !d.isPrepared {
 		d.ev.Exchanges = kept
@@ -305,7 +305,7 @@ func (d *draft) onItem(fits condition, do step) bool {
 	var found []candidate
 	for _, k := range d.accepted {
 		for i := range d.pages[k].items {
-			if fits(d.view(k, i)) {
+			if fits(d.viewCall(k, i)) {
 				found = append(found, candidate{k, i})
 			}
 		}
@@ -358,7 +358,7 @@ func (d *draft) onCalls(at string, when condition, do step) bool {
 	case "any":
 		list = []int{list[d.dice.IntN(len(list))]}
 	case "once":
-		i := slices.IndexFunc(list, func(k int) bool { return when(d.view(k, -1)) })
+		i := slices.IndexFunc(list, func(k int) bool { return when(d.viewCall(k, -1)) })
 		list = list[max(i, 0) : i+1]
 	}
 	if isEvery || at == "page" {
@@ -370,7 +370,7 @@ func (d *draft) onCalls(at string, when condition, do step) bool {
 		if done && !isEvery {
 			break
 		}
-		done = when(d.view(k, -1)) && d.takeSteps(k, -1, dice(), do) || done
+		done = when(d.viewCall(k, -1)) && d.takeSteps(k, -1, dice(), do) || done
 	}
 	return done
 }
@@ -386,7 +386,7 @@ func (d *draft) onIssuers(fits condition, do step) bool {
 				from.item = 0
 			}
 			isNew := fits != nil || isStreamed(d.ev.Exchanges[max(from.exchange, 0)].Response.Body) && !slices.Contains(found, from)
-			if from != unlinked && isNew && (fits == nil || fits(d.view(k, i))) {
+			if from != unlinked && isNew && (fits == nil || fits(d.viewCall(k, i))) {
 				found = append(found, from)
 			}
 		}
@@ -406,7 +406,7 @@ func (d *draft) atBorder(when condition, do step) bool {
 		if border < 0 || k < border {
 			continue
 		}
-		ok := when(d.view(k, -1)) && d.takeSteps(k, -1, newDice(3), do)
+		ok := when(d.viewCall(k, -1)) && d.takeSteps(k, -1, newDice(3), do)
 		if !ok && k == border {
 			return false
 		}

@@ -81,8 +81,8 @@ type answers struct {
 	}
 }
 
-// find returns a failure, or the refusal by a rule.
-func (a *answers) find(name, provider string) answer {
+// findAnswer returns a failure, or the refusal by a rule.
+func (a *answers) findAnswer(name, provider string) answer {
 	i := slices.IndexFunc(a.Refusals[provider], func(a answer) bool { return a.Rule == name })
 	if i >= 0 {
 		return a.Refusals[provider][i]
@@ -140,20 +140,20 @@ var readFaults = sync.OnceValue(func() (list groupedFaults) {
 	}
 	ways := map[string]*fault{}
 	for _, f := range list {
-		if f.compile(); f.group == "prepare" {
+		if f.compileSteps(); f.group == "prepare" {
 			ways[f.Name] = f
 		}
 	}
 	for _, f := range list {
 		if f.Prepare != "" {
-			f.prepare(ways)
+			f.findWay(ways)
 		}
 	}
 	return slices.DeleteFunc(list, func(f *fault) bool { return f.group == "prepare" })
 })
 
-// prepare finds the row that prepares evidence for a fault: NAME [ARGUMENT [without MEMBERS]].
-func (f *fault) prepare(ways map[string]*fault) {
+// findWay finds the row that prepares evidence for a fault: NAME [ARGUMENT [without MEMBERS]].
+func (f *fault) findWay(ways map[string]*fault) {
 	way, members, _ := strings.Cut(f.Prepare, " without ")
 	name, argument, _ := strings.Cut(way, " ")
 	row := *ways[name]
@@ -166,13 +166,13 @@ func (f *fault) prepare(ways map[string]*fault) {
 	for _, member := range strings.Fields(members) {
 		row.For += " !/" + member
 	}
-	row.compile()
+	row.compileSteps()
 	f.prepared = &row
 }
 
 var repeated = regexp.MustCompile(`\$\{([^${}]*(?:\{[^{}]*\})?[^${}]*)\*(\d+)\}`)
 
-func (f *fault) compile() {
+func (f *fault) compileSteps() {
 	l, errs := benchLanguage(), []error{}
 	parse := func(text string) condition {
 		c, err := l.parseConditions(text)
@@ -196,18 +196,18 @@ func (f *fault) compile() {
 	}
 }
 
-// change makes the fault in a draft.
-func (f *fault) change(d *draft) bool {
+// changeDraft makes the fault in a draft.
+func (f *fault) changeDraft(d *draft) bool {
 	do := f.steps[d.provider]
 	if do == nil {
 		do = f.steps[""]
 	}
 	isSome := f.Some == ""
 	for _, k := range d.accepted {
-		if !f.always(d.view(k, -1)) {
+		if !f.always(d.viewCall(k, -1)) {
 			return false
 		}
-		isSome = isSome || f.some(d.view(k, -1))
+		isSome = isSome || f.some(d.viewCall(k, -1))
 	}
 	switch {
 	case !isSome || do == nil:
@@ -224,14 +224,14 @@ func (f *fault) change(d *draft) bool {
 	return d.onCalls(f.At, f.when, do)
 }
 
-// apply returns the evidence to compare with, which is what it was before the fault, and the
+// applyTo returns the evidence to compare with, which is what it was before the fault, and the
 // evidence with it.
-func (f *fault) apply(s *scene, dice *rand.Rand) (before evidence.Evidence, d *draft, ok bool) {
+func (f *fault) applyTo(s *scene, dice *rand.Rand) (before evidence.Evidence, d *draft, ok bool) {
 	before = s.ev
 	if f.prepared != nil {
 		d = newDraft(s, newDice(0))
 		d.isPrepared = true
-		if !f.prepared.change(d) {
+		if !f.prepared.changeDraft(d) {
 			return before, d, false
 		}
 		before = d.ev
@@ -240,7 +240,7 @@ func (f *fault) apply(s *scene, dice *rand.Rand) (before evidence.Evidence, d *d
 		}
 	}
 	d = newDraft(s, dice)
-	return before, d, f.change(d)
+	return before, d, f.changeDraft(d)
 }
 
 // benchRow counts what happened with one fault and one provider.
@@ -265,7 +265,7 @@ type judgement struct {
 	findings []report.Finding
 }
 
-func judge(path string, ev evidence.Evidence, rules []report.Rule) judgement {
+func judgeFaulty(path string, ev evidence.Evidence, rules []report.Rule) judgement {
 	r := report.JudgeRecording(rules, evidence.Recording{Path: path, Format: evidence.FormatCorpus, Evidence: ev})
 	j := judgement{verdict: r.Verdict}
 	for _, f := range r.Findings {
@@ -292,21 +292,21 @@ func nameSeed(name string) uint64 {
 
 // applyOnce applies the fault to one recording and counts what the referee finds of it.
 func (row *benchRow) applyOnce(sub *subject, rules []report.Rule) {
-	before, d, ok := row.apply(sub.scene, newDice(*benchSeed^nameSeed(row.Name+sub.path)))
+	before, d, ok := row.applyTo(sub.scene, newDice(*benchSeed^nameSeed(row.Name+sub.path)))
 	if !ok {
 		return
 	}
-	sub.once.Do(func() { sub.base = judge(sub.path, sub.scene.ev, rules) })
+	sub.once.Do(func() { sub.base = judgeFaulty(sub.path, sub.scene.ev, rules) })
 	base := sub.base
 	if row.prepared != nil {
-		base = judge(sub.path, before, rules)
+		base = judgeFaulty(sub.path, before, rules)
 	}
 	if slices.ContainsFunc(base.findings, isFailure) && !row.OnFailing || row.isLegal() && len(base.findings) > 0 {
 		return
 	}
 	n, path := firstChange(before.Exchanges, d.ev.Exchanges)
 	path, at := cmp.Or(d.path, path), d.ev.Exchanges[max(n, 0)].Index
-	result := judge(sub.path, d.ev, rules)
+	result := judgeFaulty(sub.path, d.ev, rules)
 	row.applied++
 	input := fmt.Sprintf("%s %s %s\t", row.Name, row.provider, filepath.Base(sub.path))
 	note := func(format string, args ...any) { row.lines = append(row.lines, input+fmt.Sprintf(format, args...)) }
@@ -524,13 +524,13 @@ func (f *fault) changesOne(t *testing.T, subjects []*subject) bool {
 		if len(sub.scene.ev.Exchanges) > 8 {
 			continue
 		}
-		was := digest(t, sub.scene.ev)
-		before, d, ok := f.apply(sub.scene, newDice(7))
+		was := digestOf(t, sub.scene.ev)
+		before, d, ok := f.applyTo(sub.scene, newDice(7))
 		if !ok {
 			continue
 		}
-		_, again, _ := f.apply(sub.scene, newDice(7))
-		if digest(t, before) == digest(t, d.ev) || digest(t, again.ev) != digest(t, d.ev) || digest(t, sub.scene.ev) != was {
+		_, again, _ := f.applyTo(sub.scene, newDice(7))
+		if digestOf(t, before) == digestOf(t, d.ev) || digestOf(t, again.ev) != digestOf(t, d.ev) || digestOf(t, sub.scene.ev) != was {
 			t.Errorf("%s changes nothing in %s, changes its input or is not the same twice", f.Name, sub.path)
 		}
 		return true
@@ -538,7 +538,7 @@ func (f *fault) changesOne(t *testing.T, subjects []*subject) bool {
 	return false
 }
 
-func digest(t *testing.T, ev evidence.Evidence) string {
+func digestOf(t *testing.T, ev evidence.Evidence) string {
 	t.Helper()
 	text, err := json.Marshal(ev)
 	if err != nil {

@@ -19,8 +19,8 @@ type answer struct {
 	Body                       string
 }
 
-// encode writes a refusal as its provider does.
-func (a answer) encode(provider, model string) string {
+// encodeBody writes a refusal as its provider does.
+func (a answer) encodeBody(provider, model string) string {
 	message := string(tree.Quote(strings.ReplaceAll(a.Message, "MODEL", model)))
 	orNull := func(s string) string {
 		if s == "" {
@@ -123,11 +123,11 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 		// refuse puts an answer of answers.yaml in the place of a reply. When the reply came, and how
 		// long the provider asked to wait, is not the answer's.
 		"refuse": func(c *cursor, name string) bool {
-			a := readAnswers().find(name, c.provider)
+			a := readAnswers().findAnswer(name, c.provider)
 			for _, header := range []string{"Date", "Retry-After", "Retry-After-Ms"} {
 				c.theExchange().Response.Header.Del(header)
 			}
-			return setReply(c, max(a.Status, 400), a.encode(c.provider, draftOf(c).pages[min(c.n, len(draftOf(c).pages)-1)].req.Model))
+			return setReply(c, max(a.Status, 400), a.encodeBody(c.provider, draftOf(c).pages[min(c.n, len(draftOf(c).pages)-1)].req.Model))
 		},
 		"reply": func(c *cursor, body string) bool { return setReply(c, 200, body) },
 		// ask makes the request of the page another exchange, which is answered with text: WHERE ID TEXT.
@@ -159,7 +159,7 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 			}
 			dropMembers(c.doc, `tools tool_choice toolConfig tool_config previous_response_id conversation cachedContent
 				context_management text output_config mcp_servers container prompt_cache_key metadata`)
-			dropMembers(c.findSpot("/generationConfig|generation_config").node(), `responseSchema responseJsonSchema responseMimeType
+			dropMembers(c.findSpot("/generationConfig|generation_config").findNode(), `responseSchema responseJsonSchema responseMimeType
 				response_schema response_json_schema response_mime_type`)
 			memberOf(c.doc, formOf(c.provider).turns).putNode(tree.NewArray())
 			return c.insertTurn(0, "user", prompt) && benchVerbs()["set-system"](c, string(tree.Quote(system)))
@@ -174,7 +174,7 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 				c.provider == evidence.OpenAI && phaseOrRefusal.Match(c.theExchange().Response.Body) {
 				return false
 			}
-			n, prompt := len(c.findSpot(":turns").node().List()), promptText(c, rest)
+			n, prompt := len(c.findSpot(":turns").findNode().List()), promptText(c, rest)
 			return prompt != "" && c.insertTurn(n, "assistant", reply[0].text) && c.insertTurn(n+1, "user", prompt)
 		},
 		"keep-exchanges": func(c *cursor, count string) bool {
@@ -189,11 +189,11 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 			for _, e := range splitEvents(string(c.theExchange().Response.Body)) {
 				n := dataOf(e)
 				isEnd := n.Get("candidates") == nil && endOfStream[c.provider].MatchString(e)
-				if isEnd || rootSpot(n).followPath("candidates[0].finishReason").node() != nil {
+				if isEnd || rootSpot(n).followPath("candidates[0].finishReason").findNode() != nil {
 					return false
 				}
 				if delta := n.Get("delta"); n.Get("type").Text() == "response.output_text.delta" || !delta.Is(tree.String) {
-					text += delta.Text() + delta.Get("text").Text() + rootSpot(n).followPath("candidates[0].content.parts[0].text").node().Text()
+					text += delta.Text() + delta.Get("text").Text() + rootSpot(n).followPath("candidates[0].content.parts[0].text").findNode().Text()
 				}
 				if out += e; isTrimmed(text) {
 					break
@@ -286,13 +286,13 @@ func trafficSteps() map[string]step {
 	return map[string]step{
 		// repeat inserts a copy of the exchange behind it.
 		"repeat": func(c *cursor) bool {
-			draftOf(c).save(c)
+			draftOf(c).saveCall(c)
 			draftOf(c).insertExchange(c.n+1, *c.theExchange())
 			return true
 		},
 		// fail-first inserts the exchange as it was recorded in front, answered by an overload.
 		"fail-first": func(c *cursor) bool {
-			draftOf(c).save(c)
+			draftOf(c).saveCall(c)
 			draftOf(c).insertExchange(c.n, draftOf(c).scene.ev.Exchanges[c.n])
 			draftOf(c).isCopy = true
 			return trafficVerbs()["refuse"](c, "overload")
@@ -332,7 +332,7 @@ func trafficSteps() map[string]step {
 					return ""
 				}
 				last := strconv.Itoa(strings.Count(cut, `"sequence_number":`))
-				return cut + strings.Replace(readAnswers().find("stream", c.provider).Body, "900", last, 1)
+				return cut + strings.Replace(readAnswers().findAnswer("stream", c.provider).Body, "900", last, 1)
 			})
 		},
 		// malformed-call makes the arguments that the model issued no JSON; truncated-call says that
@@ -396,7 +396,7 @@ func trafficSteps() map[string]step {
 			kept := tree.NewArray()
 			for _, it := range c.items {
 				if (it.role == "system" || it.role == "developer") && it.inTurn == 0 {
-					spot{kept, len(kept.Items()), ""}.insertNode(c.turnSpot(it).node())
+					spot{kept, len(kept.Items()), ""}.insertNode(c.turnSpot(it).findNode())
 				}
 			}
 			return c.findSpot(":turns").putNode(kept)
@@ -429,13 +429,13 @@ func trafficSteps() map[string]step {
 		// refused-for-image adds an image to the last turn, and refuses the request for it.
 		"refused-for-image": func(c *cursor) bool {
 			const image = `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"}}`
-			turn := len(c.findSpot(":turns").node().List()) - 1
+			turn := len(c.findSpot(":turns").findNode().List()) - 1
 			if c.pickItem("user") != c.pickItem("last") || !addBlock(c, c.pickItem("last"), image) {
 				return false
 			}
-			block := len(c.findSpot(":turns[-1].content").node().List()) - 1
+			block := len(c.findSpot(":turns[-1].content").findNode().List()) - 1
 			refusal := answer{Message: fmt.Sprintf("messages.%d.content.%d.image.source.base64.data: Could not process image", turn, block)}
-			return setReply(c, 400, refusal.encode(c.provider, ""))
+			return setReply(c, 400, refusal.encodeBody(c.provider, ""))
 		},
 		"to-cloud": func(c *cursor) bool {
 			const models = "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/anthropic/models/"

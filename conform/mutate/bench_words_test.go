@@ -47,9 +47,9 @@ var benchLanguage = sync.OnceValue(func() language {
 			return c.editArguments(func(args *tree.Node) bool { return do(&cursor{page: &page{doc: args}, at: -1, host: c.host}) })
 		},
 		"later": func(c *cursor, do step) bool {
-			next := draftOf(c).open(c.n + 1)
+			next := draftOf(c).openCopy(c.n + 1)
 			ok := do(next)
-			draftOf(c).save(next)
+			draftOf(c).saveCall(next)
 			return ok
 		},
 	} {
@@ -114,7 +114,7 @@ func benchConditions() map[string]condition {
 		"repeated": ofItem(func(c *cursor, _ *item) bool { return isRepeated(c) }),
 		"fresh-turn": ofItem(func(c *cursor, it *item) bool {
 			return !slices.ContainsFunc(draftOf(c).pages[c.n].items, func(o *item) bool {
-				at := draftOf(c).view(c.n, slices.Index(draftOf(c).pages[c.n].items, o))
+				at := draftOf(c).viewCall(c.n, slices.Index(draftOf(c).pages[c.n].items, o))
 				return o.turn == it.turn && (isLinked(at) || isRepeated(at))
 			})
 		}),
@@ -122,19 +122,21 @@ func benchConditions() map[string]condition {
 			return slices.ContainsFunc(c.items, func(o *item) bool { return o != it && o.turn == it.turn })
 		}),
 		"beside-call": ofItem(func(c *cursor, _ *item) bool {
-			return slices.ContainsFunc(speech(c.items, c.at), func(o *item) bool {
+			return slices.ContainsFunc(saidAround(c.items, c.at), func(o *item) bool {
 				return o.kind == "call" && c.isAt(slices.Index(c.items, o), isLinked)
 			})
 		}),
 		"beside-thinking": ofItem(func(c *cursor, it *item) bool {
-			own := slices.DeleteFunc(slices.Clone(speech(c.items, c.at)), func(o *item) bool { return o.turn != it.turn })
+			own := slices.DeleteFunc(slices.Clone(saidAround(c.items, c.at)), func(o *item) bool { return o.turn != it.turn })
 			return countKind(own, "thinking", "hidden") > 1
 		}),
 		"call-in-turn": ofItem(func(c *cursor, it *item) bool {
 			return slices.ContainsFunc(c.items, func(o *item) bool { return o.turn == it.turn && o.kind == "call" })
 		}),
-		"lone-call":     ofItem(func(c *cursor, _ *item) bool { return countKind(speech(c.items, c.at), "call") == 1 }),
-		"alone-in-turn": ofItem(func(c *cursor, _ *item) bool { return c.provider == evidence.OpenAI || len(speech(c.items, c.at)) == 1 }),
+		"lone-call": ofItem(func(c *cursor, _ *item) bool { return countKind(saidAround(c.items, c.at), "call") == 1 }),
+		"alone-in-turn": ofItem(func(c *cursor, _ *item) bool {
+			return c.provider == evidence.OpenAI || len(saidAround(c.items, c.at)) == 1
+		}),
 		"first-in-turn": ofItem(func(c *cursor, it *item) bool {
 			if c.provider == evidence.OpenAI {
 				return c.at > 0 && c.items[c.at-1].kind == "call"
@@ -155,7 +157,7 @@ func benchConditions() map[string]condition {
 		"unlike-next": ofItem(func(c *cursor, it *item) bool {
 			next := *c
 			next.at++
-			return it.name == next.theItem().name && next.findSpot(":result").node().Raw() != c.findSpot(":result").node().Raw()
+			return it.name == next.theItem().name && next.findSpot(":result").findNode().Raw() != c.findSpot(":result").findNode().Raw()
 		}),
 		"answered":      ofItem(func(c *cursor, it *item) bool { return c.answerOf(it) != nil }),
 		"answered-next": ofItem(func(c *cursor, it *item) bool { o := c.answerOf(it); return o != nil && o.turn == it.turn+1 }),
@@ -175,7 +177,7 @@ func benchConditions() map[string]condition {
 			})
 		}),
 		"named-in-turns": ofItem(func(c *cursor, it *item) bool { // a tool
-			return strings.Contains(c.findSpot(":turns").node().Raw(), `"name":`+string(tree.Quote(it.name)))
+			return strings.Contains(c.findSpot(":turns").findNode().Raw(), `"name":`+string(tree.Quote(it.name)))
 		}),
 		"continues-reply": func(c *cursor) bool { return draftOf(c).continuesReply(c.n) },
 		"followed-reply": func(c *cursor) bool {
@@ -282,21 +284,21 @@ func itemSteps() map[string]func(c *cursor, it *item) bool {
 				return false
 			}
 			w := words[draftOf(c).dice.IntN(len(words))]
-			return textSpot(it).node() != nil && textSpot(it).putNode(tree.NewString(strings.Replace(it.text, w, "otherwise", 1)))
+			return textSpot(it).findNode() != nil && textSpot(it).putNode(tree.NewString(strings.Replace(it.text, w, "otherwise", 1)))
 		},
 		"merge-next": func(c *cursor, it *item) bool {
 			at := it.currentSpot()
 			next := spot{at.parent, at.at + 1, ""}
-			if n := next.node(); !at.parent.Is(tree.Array) || n.Get("text") == nil || n.Get("thought").True() {
+			if n := next.findNode(); !at.parent.Is(tree.Array) || n.Get("text") == nil || n.Get("thought").True() {
 				return false
 			}
-			if token := next.node().Any("thoughtSignature", "thought_signature"); token != nil && it.token == "" {
+			if token := next.findNode().Any("thoughtSignature", "thought_signature"); token != nil && it.token == "" {
 				memberOf(it.node, "thoughtSignature").putNode(token)
 			}
-			return textSpot(it).putNode(tree.NewString(it.text+next.node().Get("text").Text())) && next.removeNode()
+			return textSpot(it).putNode(tree.NewString(it.text+next.findNode().Get("text").Text())) && next.removeNode()
 		},
 		"remove-turn-thinking": func(c *cursor, it *item) bool {
-			said := speech(c.items, c.at)
+			said := saidAround(c.items, c.at)
 			return c.removeAll(func(o *item) bool { return slices.Contains(said, o) && (o.kind == "thinking" || o.kind == "hidden") })
 		},
 		// move-down moves thinking behind what follows, the last call apart.
@@ -360,14 +362,14 @@ func itemSteps() map[string]func(c *cursor, it *item) bool {
 			return countKind(gone, "thinking") == 0 && c.removeOnly(gone)
 		},
 		"drop-turns-after": func(c *cursor, it *item) bool {
-			return sliceList(c.findSpot(":turns").node(), "0", strconv.Itoa(it.turn+1))
+			return sliceList(c.findSpot(":turns").findNode(), "0", strconv.Itoa(it.turn+1))
 		},
 		"mask-result": func(c *cursor, _ *item) bool {
 			at, mask := c.findSpot(":result"), benchTexts()["mask"]
-			if text := at.node().Text(); at.node().Is(tree.String) {
+			if text := at.findNode().Text(); at.findNode().Is(tree.String) {
 				return len(text) > 3 && at.putNode(tree.NewString(mask(text)))
 			}
-			return editFirstText(at.node(), []string{"text", "content", "output", "result", "error", "stdout"}, mask)
+			return editFirstText(at.findNode(), []string{"text", "content", "output", "result", "error", "stdout"}, mask)
 		},
 	}
 }
@@ -378,7 +380,7 @@ func benchVerbs() map[string]func(c *cursor, rest string) bool {
 		"mark-text": func(c *cursor, mark string) bool {
 			t := []rune(c.theItem().text)
 			i := 1 + draftOf(c).dice.IntN(len(t)-6)
-			return textSpot(c.theItem()).node() != nil && textSpot(c.theItem()).putNode(tree.NewString(string(t[:i])+mark+string(t[i+4:])))
+			return textSpot(c.theItem()).findNode() != nil && textSpot(c.theItem()).putNode(tree.NewString(string(t[:i])+mark+string(t[i+4:])))
 		},
 		// flip changes one character in the middle of a token to another of the same alphabet.
 		"flip": func(c *cursor, path string) bool {
@@ -408,10 +410,10 @@ func benchVerbs() map[string]func(c *cursor, rest string) bool {
 		"members": func(c *cursor, rest string) bool {
 			path, layout, _ := strings.Cut(rest, " ")
 			from, ok := c.fillHoles(layout)
-			if c.findSpot(path).node() == nil && path != "/" {
+			if c.findSpot(path).findNode() == nil && path != "/" {
 				c.setValue(path, tree.NewObject(nil), false)
 			}
-			into := c.findSpot(path).node()
+			into := c.findSpot(path).findNode()
 			if path == "/" {
 				into = c.doc
 			}
@@ -450,7 +452,7 @@ func benchVerbs() map[string]func(c *cursor, rest string) bool {
 		"rotate": func(c *cursor, path string) bool { // the first member becomes the last
 			n := c.doc
 			if path != "/" {
-				n = c.findSpot(path).node()
+				n = c.findSpot(path).findNode()
 			}
 			if len(n.Names()) < 2 {
 				return false
@@ -474,8 +476,8 @@ func addBlock(c *cursor, at int, block string) bool {
 	other := *c
 	other.at = at
 	list := other.findSpot("^content|parts")
-	if c.provider == evidence.Anthropic && list.node().Is(tree.String) {
-		list.putNode(parseLiteral(`[{"type":"text","text":` + list.node().Raw() + `}]`))
+	if c.provider == evidence.Anthropic && list.findNode().Is(tree.String) {
+		list.putNode(parseLiteral(`[{"type":"text","text":` + list.findNode().Raw() + `}]`))
 	}
 	return list.followPath("[+]").insertNode(parseLiteral(block))
 }
@@ -493,7 +495,7 @@ func newTool(provider, name string) *tree.Node {
 }
 
 func pushTool(c *cursor, tool *tree.Node) bool {
-	list := c.findSpot(":tools").node()
+	list := c.findSpot(":tools").findNode()
 	return list.Is(tree.Array) && !slices.ContainsFunc(list.List(), func(t *tree.Node) bool {
 		return t.Get("name").Text() == tool.Get("name").Text()
 	}) && c.findSpot(":tools[+]").insertNode(tool)
@@ -517,7 +519,7 @@ func pageSteps() map[string]step {
 				return false
 			}
 			at := spot{c.doc, draftOf(c).dice.IntN(len(c.doc.Items())), ""}
-			switch n := at.node(); {
+			switch n := at.findNode(); {
 			case n.Is(tree.String):
 				return at.putNode(tree.NewString(n.Text() + " instead"))
 			case n.Is(tree.Number):
@@ -544,7 +546,7 @@ func pageSteps() map[string]step {
 		"snake-case": func(c *cursor) bool { return snakeNames(c.doc) },
 		// keep-last-prompt leaves what the user said last, as if there had been no session.
 		"keep-last-prompt": func(c *cursor) bool {
-			turn, keep, list := openTurn(c.items), 0, c.findSpot(":turns").node()
+			turn, keep, list := openTurn(c.items), 0, c.findSpot(":turns").findNode()
 			for turn > 0 && slices.Contains([]string{"system", "developer"}, list.Items()[keep].Get("role").Text()) {
 				keep++
 			}
@@ -565,7 +567,7 @@ func pageSteps() map[string]step {
 			return first < newest && dropReply(c, first)
 		},
 		"history-twice": func(c *cursor) bool {
-			n, list := openTurn(c.items), c.findSpot(":turns").node()
+			n, list := openTurn(c.items), c.findSpot(":turns").findNode()
 			if n <= 1 {
 				return false
 			}
@@ -585,7 +587,7 @@ func pageSteps() map[string]step {
 		},
 		// previous-response names the reply before instead of repeating it and all before it.
 		"previous-response": func(c *cursor) bool {
-			last, newest, list := -1, -1, c.findSpot(":turns").node()
+			last, newest, list := -1, -1, c.findSpot(":turns").findNode()
 			for i, it := range c.items {
 				if from := draftOf(c).links[c.n][i]; from != unlinked && from.exchange >= newest {
 					last, newest = it.turn, from.exchange
@@ -642,7 +644,7 @@ func dropReply(c *cursor, exchange int) bool {
 			}
 		}
 	}
-	return c.removeOnly(gone) && len(c.findSpot(":turns").node().Items()) > 0
+	return c.removeOnly(gone) && len(c.findSpot(":turns").findNode().Items()) > 0
 }
 
 func escapeText(raw string) string {

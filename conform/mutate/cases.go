@@ -103,7 +103,7 @@ func replayPartial(ev *evidence.Evidence) bool {
 		asked := len(readDocument(x).Get(formOf(x.Provider).turns).List())
 		for n := i + 1; n < len(ev.Exchanges); n++ {
 			c := &cursor{page: openPage(ev, n, nil), at: -1}
-			if c.provider == x.Provider && c.isGeneration() && len(c.findSpot(":turns").node().List()) >= asked {
+			if c.provider == x.Provider && c.isGeneration() && len(c.findSpot(":turns").findNode().List()) >= asked {
 				c.insertTurn(asked, "assistant", r.Items[text].Text)
 				c.commitPage()
 				return true
@@ -163,7 +163,7 @@ func mixConversations(ev *evidence.Evidence) bool {
 	heard, emitted := map[int]*tree.Node{}, map[string]map[string]bool{}
 	for n := range ev.Exchanges {
 		c := &cursor{page: openPage(ev, n, emittedBefore(emitted, &ev.Exchanges[n])), at: -1}
-		list, own := c.findSpot(":turns").node(), conversation[c.theExchange().Index]
+		list, own := c.findSpot(":turns").findNode(), conversation[c.theExchange().Index]
 		isRound := slices.ContainsFunc(c.items, func(it *item) bool { return it.turn == 1 && it.kind == "call" && c.wasEmitted(it) })
 		if c.isGeneration() && own >= 0 && isRound && len(list.List()) > 2 {
 			for _, other := range slices.Sorted(maps.Keys(heard)) {
@@ -205,7 +205,7 @@ func repeatTask(ev *evidence.Evidence) bool {
 			continue
 		}
 		if task := c.findSpot(":turns[0]"); first == nil {
-			first = task.node()
+			first = task.findNode()
 		} else {
 			task.putNode(first)
 			c.commitPage()

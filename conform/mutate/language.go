@@ -237,7 +237,7 @@ func (p *page) answerOf(call *item) *item {
 // readText returns the text at a path, or its JSON. A path that begins with @ is of the exchange.
 func (c *cursor) readText(path string) (value string, ok bool) {
 	if !strings.HasPrefix(path, "@") {
-		n := c.findSpot(path).node()
+		n := c.findSpot(path).findNode()
 		if n.Is(tree.String) {
 			return n.Text(), true
 		}
@@ -328,9 +328,9 @@ func (c *cursor) fillHoles(layout string) (*tree.Node, bool) {
 			return strconv.Itoa(c.theItem().turn)
 		}
 		path, from := strings.CutPrefix(hole[2:len(hole)-1], "<")
-		n := c.findSpot(path).node()
+		n := c.findSpot(path).findNode()
 		if from {
-			n = rootSpot(readDocument(c.source)).followPath(strings.TrimPrefix(path, "/")).node()
+			n = rootSpot(readDocument(c.source)).followPath(strings.TrimPrefix(path, "/")).findNode()
 		}
 		if n == nil {
 			ok = false
@@ -456,13 +456,13 @@ func (l language) parseStep(line string) (step, error) {
 		return func(c *cursor) bool { return swapSpots(c.findSpot(path), c.findSpot(value)) }, nil
 	case "slice":
 		from, to, _ := strings.Cut(value, " ")
-		return func(c *cursor) bool { return sliceList(c.findSpot(path).node(), from, to) }, nil
+		return func(c *cursor) bool { return sliceList(c.findSpot(path).findNode(), from, to) }, nil
 	case "turn":
 		role, text, _ := strings.Cut(value, " ")
 		return func(c *cursor) bool { return c.insertTurn(c.turnSpot(c.theItem()).at+int(path[0]-'0'), role, text) }, nil
 	case "say":
 		return func(c *cursor) bool {
-			return c.insertTurn(len(c.findSpot(":turns").node().List()), path, value)
+			return c.insertTurn(len(c.findSpot(":turns").findNode().List()), path, value)
 		}, nil
 	case "edit":
 		edit, err := l.parseText(value)
@@ -496,7 +496,7 @@ func (c *cursor) setValue(path string, v *tree.Node, makeHolder bool) bool {
 }
 
 func (c *cursor) insertTurn(at int, role, text string) bool {
-	list := c.findSpot(":turns").node()
+	list := c.findSpot(":turns").findNode()
 	return list != nil && spot{list, at, ""}.insertNode(parseLiteral(formOf(c.provider).turnText(role, text)))
 }
 
@@ -507,11 +507,11 @@ func (c *cursor) editText(path string, edit func(string) string) bool {
 		return now != old && c.writeText(path, now)
 	}
 	at := c.findSpot(path)
-	if !at.node().Is(tree.String) {
+	if !at.findNode().Is(tree.String) {
 		return false
 	}
-	now := edit(at.node().Text())
-	return now != at.node().Text() && at.putNode(tree.NewString(now))
+	now := edit(at.findNode().Text())
+	return now != at.findNode().Text() && at.putNode(tree.NewString(now))
 }
 
 // parseText reads a function of a text: a named one, or a piece to put in a place.
@@ -575,7 +575,7 @@ func sliceList(list *tree.Node, from, to string) bool {
 
 // removeItem takes an item out, and its turn if nothing else is in it.
 func (c *cursor) removeItem(it *item) bool {
-	turns := c.findSpot(":turns").node()
+	turns := c.findSpot(":turns").findNode()
 	if it.parent == turns || !it.parent.Is(tree.Array) || len(it.parent.Items()) == 1 {
 		return c.turnSpot(it).removeNode()
 	}
@@ -584,7 +584,7 @@ func (c *cursor) removeItem(it *item) bool {
 
 // turnSpot returns where the turn of an item stands now.
 func (c *cursor) turnSpot(it *item) spot {
-	turns := c.findSpot(":turns").node()
+	turns := c.findSpot(":turns").findNode()
 	for i, turn := range turns.List() {
 		if turn == it.node || turn == it.parent || formParts(turn) == it.parent {
 			return spot{turns, i, ""}

@@ -70,8 +70,8 @@ type spot struct {
 // rootSpot returns a spot where n stands alone.
 func rootSpot(n *tree.Node) spot { return spot{tree.NewArray(n), 0, ""} }
 
-// node returns what stands at the spot, nil for nothing.
-func (s spot) node() *tree.Node {
+// findNode returns what stands at the spot, nil for nothing.
+func (s spot) findNode() *tree.Node {
 	if s.parent == nil || s.at < 0 || s.at >= len(s.parent.Items()) {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (s spot) node() *tree.Node {
 // putNode sets the value at the spot. It reports false where nothing can stand.
 func (s spot) putNode(v *tree.Node) bool {
 	switch {
-	case s.node() != nil:
+	case s.findNode() != nil:
 		s.parent.Items()[s.at] = v
 	case s.name != "" && s.parent.Is(tree.Object):
 		s.parent.SetMembers(append(s.parent.Names(), s.name), append(s.parent.Items(), v))
@@ -93,7 +93,7 @@ func (s spot) putNode(v *tree.Node) bool {
 
 // removeNode takes the value at the spot away.
 func (s spot) removeNode() bool {
-	if s.node() == nil {
+	if s.findNode() == nil {
 		return false
 	}
 	items := slices.Delete(slices.Clone(s.parent.Items()), s.at, s.at+1)
@@ -134,7 +134,7 @@ func (s spot) followPath(path string) spot {
 			step = path[:i+1]
 		}
 		path = path[len(step):]
-		n := s.node()
+		n := s.findNode()
 		if !strings.HasPrefix(step, "[") {
 			s = memberOf(n, strings.Split(strings.TrimPrefix(step, "."), "|")...)
 			continue
@@ -155,7 +155,7 @@ func (s spot) followPath(path string) spot {
 
 // swapSpots exchanges two values, of objects with their names.
 func swapSpots(a, b spot) bool {
-	v, w := a.node(), b.node()
+	v, w := a.findNode(), b.findNode()
 	if v == nil || w == nil || v == w {
 		return false
 	}

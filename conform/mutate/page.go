@@ -127,7 +127,7 @@ func ownFields(n *tree.Node) *tree.Node {
 // readItems lists the items of a request in order.
 func readItems(provider string, doc *tree.Node) (list []*item) {
 	f := formOf(provider)
-	turns := memberOf(doc, f.turns).node()
+	turns := memberOf(doc, f.turns).findNode()
 	if provider == evidence.OpenAI && turns.Is(tree.String) {
 		return []*item{{kind: "text", role: "user", spot: memberOf(doc, f.turns), node: turns, path: f.turns, text: turns.Text()}}
 	}
@@ -136,7 +136,7 @@ func readItems(provider string, doc *tree.Node) (list []*item) {
 		isItem := provider == evidence.OpenAI && turn.Get("type") != nil && turn.Get("type").Text() != "message"
 		content := memberOf(turn, f.parts)
 		places, in := []spot{content}, path+"."+f.parts
-		switch parts := content.node(); {
+		switch parts := content.findNode(); {
 		case isItem:
 			places, in = []spot{{turns, i, ""}}, path
 		case parts.Is(tree.Array):
@@ -164,13 +164,13 @@ func readItems(provider string, doc *tree.Node) (list []*item) {
 }
 
 func readItem(provider string, at spot) *item {
-	n := at.node()
+	n := at.findNode()
 	it := &item{spot: at, node: n, kind: kindOfType(n), name: ownFields(n).Get("name").Text()}
 	if n.Is(tree.String) {
 		it.kind, it.text = "text", n.Text()
 		return it
 	}
-	it.text, it.token = textSpot(it).node().Text(), n.Any("signature", "data", "encrypted_content", "thoughtSignature", "thought_signature").Text()
+	it.text, it.token = textSpot(it).findNode().Text(), n.Any("signature", "data", "encrypted_content", "thoughtSignature", "thought_signature").Text()
 	switch provider {
 	case evidence.Gemini:
 		it.kind, it.id = kindOfPart(n), ownFields(n).Get("id").Text()

@@ -121,7 +121,7 @@ func (p observedPlace) breakOnce(dice *rand.Rand) bool {
 		dice.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
 		for _, change := range changes {
 			bad := cloneEvidence(*p.ev)
-			if change(&bad.Exchanges[at]); p.trips(bad, -1) {
+			if change(&bad.Exchanges[at]); p.tripsCheck(bad, -1) {
 				return true
 			}
 		}
@@ -148,7 +148,7 @@ func (p observedPlace) mutantTrips() bool {
 		}
 		ev := *p.ev
 		for from := 0; from <= p.x; from++ { // a mutant changes the first place it can
-			if bad, ok := m.Apply(ev); ok && p.trips(bad, first) {
+			if bad, ok := m.Apply(ev); ok && p.tripsCheck(bad, first) {
 				return true
 			}
 			ev = *withoutExchange(&ev, 0)
@@ -157,9 +157,9 @@ func (p observedPlace) mutantTrips() bool {
 	return false
 }
 
-// trips reports whether the check finds something, with at >= 0 in that exchange or one
+// tripsCheck reports whether the check finds something, with at >= 0 in that exchange or one
 // after it.
-func (p observedPlace) trips(bad evidence.Evidence, at int) bool {
+func (p observedPlace) tripsCheck(bad evidence.Evidence, at int) bool {
 	found := report.Judge([]report.Rule{p.rule}, &bad)[0].Findings
 	return slices.ContainsFunc(found, func(f report.Finding) bool { return at < 0 || f.Exchange < 0 || int(f.Exchange) >= at })
 }

@@ -124,13 +124,13 @@ func (e sampleExchange) toEvidence(i int, request, response []byte) evidence.Exc
 	return evidence.Exchange{
 		Index: i, Provider: e.Provider, Process: e.Process, WebSocket: e.WebSocket, Provenance: e.Provenance,
 		Request: evidence.Request{Method: http.MethodPost, URL: url, Body: bytes.TrimSpace(request),
-			Header: e.headers()},
+			Header: e.requestHeaders()},
 		Response: evidence.Response{Status: cmp.Or(e.Status, http.StatusOK), Body: response, End: cmp.Or(e.End, "eof"), Header: answer},
 	}
 }
 
-// headers are those of a recording that kept all but the key.
-func (e sampleExchange) headers() http.Header {
+// requestHeaders are those of a recording that kept all but the key.
+func (e sampleExchange) requestHeaders() http.Header {
 	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"}, "User-Agent": {"sample/1"}, formOf(e.Provider).credential: {"REDACTEDq1w2e3r4t5"}}
 	if e.Provider == evidence.Anthropic {
 		h.Set("Anthropic-Version", "2023-06-01")

@@ -55,7 +55,7 @@ func stepWords() map[string]step {
 		"set-first-item-id": onItem((*cursor).setFirstItemID),
 		"move-to-own-turn":  onItem((*cursor).moveToOwnTurn),
 		"drop-turns-before": onItem(func(c *cursor, it *item) bool {
-			return sliceList(c.findSpot(":turns").node(), strconv.Itoa(it.turn), "end")
+			return sliceList(c.findSpot(":turns").findNode(), strconv.Itoa(it.turn), "end")
 		}),
 		"remove-followers": func(c *cursor) bool {
 			end := c.at + 1
@@ -279,8 +279,8 @@ func (c *cursor) takeFrom(what string) bool {
 }
 
 func (c *cursor) keepDeclined() bool {
-	reply := rootSpot(parseLiteral(string(c.source.Response.Body))).followPath("content").node()
-	list, first := c.findSpot("/messages").node(), readDocument(c.source).Get("messages").List()
+	reply := rootSpot(parseLiteral(string(c.source.Response.Body))).followPath("content").findNode()
+	list, first := c.findSpot("/messages").findNode(), readDocument(c.source).Get("messages").List()
 	turn := parseLiteral(`{"role":"assistant","content":` + reply.Raw() + `}`)
 	list.SetItems(slices.Concat(first, []*tree.Node{turn}, list.Items()))
 	return true
@@ -308,7 +308,7 @@ func (c *cursor) forgetReply() bool {
 // replayTwice puts the last reply once more behind the last thing that the client says, and
 // that again.
 func (c *cursor) replayTwice() bool {
-	list := c.findSpot(":turns").node()
+	list := c.findSpot(":turns").findNode()
 	n := len(readDocument(c.source).Get(formOf(c.provider).turns).List())
 	i := slices.IndexFunc(c.items, func(it *item) bool { return it.turn == n })
 	if len(list.List()) <= n+1 || i < 0 || c.items[i].role != "assistant" {
@@ -322,10 +322,10 @@ func (c *cursor) replayTwice() bool {
 func (c *cursor) editArguments(edit func(args *tree.Node) bool) bool {
 	at := c.findSpot(":args")
 	args, err := tree.Parse(c.argumentText())
-	if at.node() == nil || err != nil || !args.Is(tree.Object) || !edit(args) {
+	if at.findNode() == nil || err != nil || !args.Is(tree.Object) || !edit(args) {
 		return false
 	}
-	if at.node().Is(tree.String) {
+	if at.findNode().Is(tree.String) {
 		args = tree.NewString(string(encodeTree(args)))
 	}
 	return at.putNode(args)
@@ -372,7 +372,7 @@ func (c *cursor) sayImage(it *item) bool {
 	if it.kind == "result" {
 		at = c.findSpot(":result")
 	}
-	return at.node() != nil && at.putNode(picture)
+	return at.findNode() != nil && at.putNode(picture)
 }
 
 // forceAgain makes a request force the tool that an earlier one forced and the model called.
@@ -403,7 +403,7 @@ func (c *cursor) nameOlderResponse() bool {
 		}
 	}
 	at := c.findSpot("/previous_response_id")
-	return older != "" && at.node().Text() == last && at.putNode(tree.NewString(older))
+	return older != "" && at.findNode().Text() == last && at.putNode(tree.NewString(older))
 }
 
 // repeatHistory sends what the provider holds beside the id of the response.
@@ -436,13 +436,13 @@ func dropMarks(n *tree.Node) {
 func (c *cursor) swapAgentAnswers() bool {
 	var quoting []spot
 	for _, it := range c.items {
-		if said := memberOf(it.node, "content"); it.kind == "result" && c.emitted["text"+said.node().Text()] {
+		if said := memberOf(it.node, "content"); it.kind == "result" && c.emitted["text"+said.findNode().Text()] {
 			quoting = append(quoting, said)
 		}
 	}
 	if len(quoting) < 2 {
 		return false
 	}
-	first, second := quoting[0].node(), quoting[1].node()
+	first, second := quoting[0].findNode(), quoting[1].findNode()
 	return quoting[0].putNode(second) && quoting[1].putNode(first)
 }

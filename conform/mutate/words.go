@@ -231,7 +231,7 @@ func (c *cursor) wasReplied(text string) bool {
 
 // isIssuedCiphertext reports whether an earlier reply holds the ciphertext of a search result.
 func (c *cursor) isIssuedCiphertext(it *item) bool {
-	text := it.node.Get("encrypted_content").Text() + rootSpot(it.node).followPath("content[0].encrypted_content").node().Text()
+	text := it.node.Get("encrypted_content").Text() + rootSpot(it.node).followPath("content[0].encrypted_content").findNode().Text()
 	return len(text) > 8 && !strings.Contains(text, "REDACTED") && c.wasReplied(text)
 }
 
@@ -316,7 +316,7 @@ func (c *cursor) argumentText() string {
 func (c *cursor) resultWords() spot {
 	at := c.findSpot(":result")
 	for range 3 {
-		switch n := at.node(); {
+		switch n := at.findNode(); {
 		case n.Is(tree.String):
 			return at
 		case n.Is(tree.Array):

@@ -20,7 +20,8 @@ SBOM       := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 APT_DOORS  := python3-pytest python3-pytest-xdist python3-venv
 TARGETS    ?= all
 HOST       := $(shell $(GO) env GOOS)_$(shell $(GO) env GOARCH)
-ONLY_host  := s/goos: .*/goos: [$(word 1,$(subst _, ,$(HOST)))]/; s/goarch: .*/goarch: [$(word 2,$(subst _, ,$(HOST)))]/
+ONLY_host  := s/goos: \[.*/goos: [$(word 1,$(subst _, ,$(HOST)))]/; s/goarch: \[.*/goarch: [$(word 2,$(subst _, ,$(HOST)))]/
+SKIP_host  := --skip homebrew,scoop
 NEXT       := $(shell sed -n 's/^.. v\([0-9.]*\).*/\1/p' CHANGELOG.md | head -n 1)
 NPM_GITLAB := node@22.23.3 gitlab-ci-local@4.75.1
 ROUNDS     ?= 3
@@ -170,7 +171,7 @@ release: ## build a snapshot of a release into dist/ and test it; TARGETS=host b
 	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install $(SBOM)
 	@rm -rf .tmp/man && $(GO) run ./internal/generate man .tmp/man
 	@sed '$(ONLY_$(TARGETS))' .goreleaser.yaml > .tmp/goreleaser.yaml
-	NEXT=$(NEXT) $(TOOLS)/goreleaser release --snapshot --clean --config .tmp/goreleaser.yaml
+	NEXT=$(NEXT) $(TOOLS)/goreleaser release --snapshot --clean $(SKIP_$(TARGETS)) --config .tmp/goreleaser.yaml
 	@set -e; for d in $(DIST)/{conform,recorder,rkat}_*/; do \
 	  to=$(DIST)/programs/$$(basename $$d | cut -d_ -f2,3); mkdir -p $$to; cp $$d* $$to/; done
 	$(MAKE) --no-print-directory packages PACKAGES=$(DIST)

@@ -171,7 +171,7 @@ release: ## build a snapshot of a release into dist/ and test it; TARGETS=host b
 	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install $(SBOM)
 	@rm -rf .tmp/man && $(GO) run ./internal/generate man .tmp/man
 	@sed '$(ONLY_$(TARGETS))' .goreleaser.yaml > .tmp/goreleaser.yaml
-	NEXT=$(NEXT) $(TOOLS)/goreleaser release --snapshot --clean $(SKIP_$(TARGETS)) --config .tmp/goreleaser.yaml
+	NEXT=$(NEXT) PATH=$(CURDIR)/$(TOOLS):$$PATH goreleaser release --snapshot --clean $(SKIP_$(TARGETS)) --config .tmp/goreleaser.yaml
 	@set -e; for d in $(DIST)/{conform,recorder,rkat}_*/; do \
 	  to=$(DIST)/programs/$$(basename $$d | cut -d_ -f2,3); mkdir -p $$to; cp $$d* $$to/; done
 	$(MAKE) --no-print-directory packages PACKAGES=$(DIST)

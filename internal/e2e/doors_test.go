@@ -205,7 +205,7 @@ func TestDoorsNPM(t *testing.T) {
 	upstream := d.startSimulator()
 	test := "node --test --test-reporter=tap loop.test.mjs"
 	record := []string{upstream, "ANTHROPIC_API_KEY=made-up", "RECORD_MODE=all"}
-	cassette := filepath.Join(d.dir, "cassettes/loop.test/calls-a-tool.yaml")
+	cassette := filepath.Join(d.dir, "cassettes/loop/calls-a-tool.yaml")
 	before, err := os.ReadFile(cassette)
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +220,7 @@ func TestDoorsNPM(t *testing.T) {
 	failing := `import { test } from "@meerkat-go/conform/node-test"; import { loop } from "./loop.mjs";
 test("own", async () => { await loop("x"); throw new Error("by itself"); }); test("nothing", () => {});`
 	d.write("own.test.mjs", failing)
-	d.says(1, "error: 'by itself'", "node --test --test-reporter=tap own.test.mjs; code=$?; test ! -e cassettes/own.test && exit $code", record...)
+	d.says(1, "error: 'by itself'", "node --test --test-reporter=tap own.test.mjs; code=$?; test ! -e cassettes/own && exit $code", record...)
 	d.says(1, "nothing.yaml: nothing was sent; a client must use", "node --test --test-reporter=tap own.test.mjs", record...)
 	d.says(1, "own.yaml: does not exist, and nothing is recorded in CI; run the test with RECORD_MODE=once and a key", "node --test own.test.mjs", "CI=1")
 	d.says(1, "RECORD_MODE=sometimes: unknown; use none, once, new_episodes, all", "node --test loop.test.mjs", "RECORD_MODE=sometimes")

@@ -11,7 +11,7 @@ export async function openFixture({ file, name, source = "cassette", mode, casse
   const inCI = !["", "0", "false"].includes((process.env.CI ?? "").toLowerCase());
   mode ??= process.env.RECORD_MODE ?? (inCI ? "none" : "once");
   if (!modes.includes(mode)) throw new ConformError(`RECORD_MODE=${mode}: unknown; use ${modes.join(", ")}`);
-  cassette ??= join(relative("", dirname(file)), "cassettes", basename(file).replace(/\.[^.]*$/, ""), `${name.replace(/[^\w.-]+/g, "-")}.yaml`);
+  cassette ??= join(relative("", dirname(file)), "cassettes", basename(file).replace(/([._-](test|spec))?\.[^.]*$/, ""), `${name.replace(/[^\w.-]+/g, "-")}.yaml`);
   if (mode === "none" && !existsSync(cassette))
     throw new ConformError(`${cassette}: does not exist, and nothing is recorded in CI; run the test with RECORD_MODE=once and a key`);
   return mode === "none" || (mode === "once" && existsSync(cassette))

@@ -13,12 +13,13 @@ import (
 type Places struct {
 	// Sampled counts the places, Broken those where a change made the check find
 	// something.
-	Sampled, Broken int
+	Sampled int `json:"sampled"`
+	Broken  int `json:"broken"`
 	// BeyondReach counts those that are known to need several changes at once.
-	BeyondReach int
+	BeyondReach int `json:"beyondReach"`
 	// Faults names the places where no change did: what cannot be broken there was
 	// counted as observed.
-	Faults []string
+	Faults []string `json:"-"`
 }
 
 // beyondReach are the places of all samples that no single change of what

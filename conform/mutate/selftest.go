@@ -11,35 +11,37 @@ import (
 
 // Table is the result of a self-test: whether the referee can be trusted.
 type Table struct {
-	Rows []selftestRow
+	Rows []selftestRow `json:"requirements"`
 	// Subjects are the subjects that do everything or nothing.
-	Subjects []Subject
+	Subjects []Subject `json:"subjects"`
 	// Faults are sentences about what is wrong; there are none when the referee
 	// can be trusted.
-	Faults []string
+	Faults []string `json:"faults"`
 }
 
 // selftestRow says how well the checks of one requirement notice breaches.
 type selftestRow struct {
-	Requirement string
+	Requirement string `json:"requirement"`
 	// Passed counts the good cases that show the requirement.
-	Passed int
-	Kills  []mutantKill
+	Passed int          `json:"good"`
+	Kills  []mutantKill `json:"mutants"`
 }
 
 // mutantKill counts how often one mutant was noticed.
 type mutantKill struct {
-	Mutant string
+	Mutant string `json:"mutant"`
 	// Applied counts the good cases it could distort, Killed those where a check
 	// noticed.
-	Applied, Killed int
+	Applied int `json:"applied"`
+	Killed  int `json:"killed"`
 }
 
 // Subject is an invented agent and what the referee says of it.
 type Subject struct {
-	Name string
+	Name string `json:"subject"`
 	// Applied counts the cases it could get wrong, Caught those where it failed.
-	Applied, Caught int
+	Applied int `json:"judged"`
+	Caught  int `json:"caught"`
 }
 
 // OK reports whether nothing is wrong.
@@ -54,7 +56,7 @@ func (t *Table) addFault(format string, args ...any) {
 // mutant there; every mutant that applies must be killed; a subject that does
 // nothing must never pass, one that does everything wrong must fail every case.
 func Selftest(good []evidence.Evidence, rules []report.Rule) Table {
-	var t Table
+	t := Table{Rows: []selftestRow{}, Subjects: []Subject{}, Faults: []string{}}
 	judged := make([][]report.Result, len(good))
 	for i := range good {
 		judged[i] = report.Judge(rules, &good[i])
@@ -92,7 +94,7 @@ func byRequirement(rules []report.Rule) (groups [][]report.Rule) {
 // say of each good case.
 func (t *Table) addRequirement(good []evidence.Evidence, results [][]report.Result, rules []report.Rule) {
 	req := rules[0].Requirement
-	row := selftestRow{Requirement: req.ID}
+	row := selftestRow{Requirement: req.ID, Kills: []mutantKill{}}
 	var shown []evidence.Evidence
 	for i := range good {
 		switch v, message := combineResults(results[i]); v {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -257,20 +256,7 @@ var (
 // cut off, and is left out.
 func ReadCheckJournal(name string, file io.ReaderAt, size int64) (*CheckedFile, error) {
 	f := &CheckedFile{Name: name, file: file, spans: map[string]span{}}
-	lines := bufio.NewReaderSize(io.NewSectionReader(file, 0, size), 1<<16)
-	for number := 1; ; number++ {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return f, nil
-		}
-		if err == nil {
-			err = f.addLine(number, line)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, number, err)
-		}
-		f.Whole += int64(len(line))
-	}
+	return f, readLines(name, io.NewSectionReader(file, 0, size), &f.Whole, f.addLine)
 }
 
 const recordingBegin = `{"recording":`

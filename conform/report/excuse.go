@@ -18,8 +18,8 @@ func (r *Run) applyBaseline() {
 		used := &r.Baseline[i]
 		*used = UsedExcuse{Excuse: used.Excuse}
 		facts := decide.EntryFacts{Partial: r.isPartial(), Narrowed: r.Filter != "", Flaky: used.Flaky, Repeated: r.Repeat > 1}
-		if used.Expires <= r.Started.UTC().Format(time.DateOnly) {
-			facts.Expired = used.Expires
+		if string(used.Expires) <= r.Started.UTC().Format(time.DateOnly) {
+			facts.Expired = string(used.Expires)
 		} else {
 			used.Results = r.excuseResults(used.Excuse)
 			facts.Excused, facts.Fails = used.Results, r.failsOtherwise(used.Pattern)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -94,20 +95,32 @@ const JournalBegin = `{"journal":`
 // with name and the line's number.
 func ParseJournal(name string, data []byte) (*Journal, error) {
 	j := &Journal{}
+	err := readLines(name, bytes.NewReader(data), &j.Whole, func(number int, line []byte) error {
+		return j.addLine(number, bytes.TrimSuffix(line, []byte("\n")))
+	})
+	if err == nil && j.Whole == 0 {
+		err = fmt.Errorf("%s: holds no whole line of a journal", name)
+	}
+	return j, err
+}
+
+// readLines gives each whole line of a journal to add, with its newline, and counts their bytes in
+// whole. An error begins with name and the line's number.
+func readLines(name string, r io.Reader, whole *int64, add func(number int, line []byte) error) error {
+	lines := bufio.NewReaderSize(r, 1<<16)
 	for number := 1; ; number++ {
-		line, _, isWhole := bytes.Cut(data[j.Whole:], []byte("\n"))
-		if !isWhole {
-			break
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
-		if err := j.addLine(number, line); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, number, err)
+		if err == nil {
+			err = add(number, line)
 		}
-		j.Whole += int64(len(line)) + 1
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", name, number, err)
+		}
+		*whole += int64(len(line))
 	}
-	if j.Whole == 0 {
-		return nil, fmt.Errorf("%s: holds no whole line of a journal", name)
-	}
-	return j, nil
 }
 
 var errNotJournal = errors.New("is not a line of a journal of this version; " + JournalSchema + " is read")

@@ -96,17 +96,26 @@ func (s Shard) Holds(caseName string) bool {
 // Excuse is one entry of a baseline: a breach that is known.
 type Excuse struct {
 	// Pattern is of CHECK/CASE; the guide about gates explains it.
-	Pattern string `json:"pattern" yaml:"pattern"`
+	Pattern string `json:"pattern" yaml:"pattern" data:"required,is=pattern"`
 	// Reason and Issue say why the breach is known and where it is worked on.
-	Reason string `json:"reason" yaml:"reason"`
-	Issue  string `json:"issue" yaml:"issue"`
+	Reason string `json:"reason" yaml:"reason" data:"required"`
+	Issue  string `json:"issue" yaml:"issue" data:"required,is=address"`
 	// Expires is the first day, yyyy-mm-dd, on which the entry excuses nothing.
-	Expires string `json:"expires" yaml:"expires"`
+	Expires Day `json:"expires" yaml:"expires" data:"required,is=day"`
 	// Flaky is set for a breach that occurs in some runs only.
 	Flaky bool `json:"flaky,omitempty" yaml:"flaky,omitempty"`
 	// EndsCase is set for a breach that ends its case early: what was not testable in a
 	// case is excused together with it.
 	EndsCase bool `json:"ends_case,omitempty" yaml:"ends_case,omitempty"`
+}
+
+// Day is a day, yyyy-mm-dd. In YAML it needs no quotes.
+type Day string
+
+// UnmarshalText takes what stands in a file; its form is checked where it is used.
+func (d *Day) UnmarshalText(text []byte) error {
+	*d = Day(text)
+	return nil
 }
 
 // UsedExcuse says what an entry of the baseline was good for in a run.

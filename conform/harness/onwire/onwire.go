@@ -29,14 +29,15 @@ import (
 
 // Breach says how one requirement was broken on the wire. It is plain data.
 type Breach struct {
-	Requirement string
+	Requirement string `json:"requirement"`
 	// Mutant and Case name the change and the case in which the referee noticed it, ""
 	// where it never did.
-	Mutant, Case string
+	Mutant string `json:"mutant,omitempty"`
+	Case   string `json:"case,omitempty"`
 	// Unbroken says why no request can break the requirement, "" for one that can.
-	Unbroken string
+	Unbroken string `json:"unbroken,omitempty"`
 	// Tried counts the changes that were made before one was noticed.
-	Tried int
+	Tried int `json:"-"`
 }
 
 // IsNoticed reports whether the referee noticed the breach.

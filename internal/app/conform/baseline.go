@@ -52,7 +52,7 @@ day on which to look at it again. --json prints ` + report.BaselineSchema + `.`,
 	flags.StringVar(&from, "from", "", "the JSON report or journal `FILE` of conform run that shows what fails")
 	flags.StringVar(&fresh.Reason, "reason", "", "why the new entries are known to fail")
 	flags.StringVar(&fresh.Issue, "issue", "", "the address of the issue in which they are worked on")
-	flags.StringVar(&fresh.Expires, "expires", "", "the day, yyyy-mm-dd, on which they excuse nothing any more")
+	flags.StringVar((*string)(&fresh.Expires), "expires", "", "the day, yyyy-mm-dd, on which they excuse nothing any more")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }

@@ -84,9 +84,7 @@ func (a *app) selftest(ctx context.Context, asJSON, onWire bool, sample placeSam
 		found.Faults = append(found.Faults, onwire.Faults(breaches)...)
 	}
 	if asJSON {
-		doc := selftestReport(found, places, sample.seed)
-		doc.Wire = wireReport(breaches)
-		err = report.WriteJSON(a.JSON(), doc)
+		err = report.WriteJSON(a.JSON(), selftestDoc{selftestSchema, tool(), found.OK(), found, selftestPlaces{sample.seed, places}, breaches})
 	} else {
 		err = selftestTable(a.Stdout, found, places, breaches, sample.seed)
 	}
@@ -146,69 +144,18 @@ func printBreaches(w io.Writer, breaches []onwire.Breach) {
 	}
 }
 
-func wireReport(breaches []onwire.Breach) (list []selftestBreach) {
-	for _, b := range breaches {
-		list = append(list, selftestBreach{b.Requirement, b.Mutant, b.Case, b.Unbroken})
-	}
-	return list
-}
-
 // The form of conform selftest --json, schema conform.selftest.v1.
 type (
 	selftestDoc struct {
-		Schema       string            `json:"schema"`
-		Tool         report.Tool       `json:"tool"`
-		OK           bool              `json:"ok"`
-		Requirements []selftestRow     `json:"requirements"`
-		Subjects     []selftestSubject `json:"subjects"`
-		Places       selftestPlaces    `json:"places"`
-		Wire         []selftestBreach  `json:"wire,omitempty"`
-		Faults       []string          `json:"faults"`
-	}
-	selftestBreach struct {
-		Requirement string `json:"requirement"`
-		Mutant      string `json:"mutant,omitempty"`
-		Case        string `json:"case,omitempty"`
-		Unbroken    string `json:"unbroken,omitempty"`
+		Schema string      `json:"schema"`
+		Tool   report.Tool `json:"tool"`
+		OK     bool        `json:"ok"`
+		mutate.Table
+		Places selftestPlaces  `json:"places"`
+		Wire   []onwire.Breach `json:"wire,omitempty"`
 	}
 	selftestPlaces struct {
-		Seed        uint64 `json:"seed"`
-		Sampled     int    `json:"sampled"`
-		Broken      int    `json:"broken"`
-		BeyondReach int    `json:"beyondReach"`
-	}
-	selftestRow struct {
-		Requirement string         `json:"requirement"`
-		Good        int            `json:"good"`
-		Mutants     []selftestKill `json:"mutants"`
-	}
-	selftestKill struct {
-		Mutant  string `json:"mutant"`
-		Applied int    `json:"applied"`
-		Killed  int    `json:"killed"`
-	}
-	selftestSubject struct {
-		Subject string `json:"subject"`
-		Judged  int    `json:"judged"`
-		Caught  int    `json:"caught"`
+		Seed uint64 `json:"seed"`
+		mutate.Places
 	}
 )
-
-func selftestReport(t mutate.Table, places mutate.Places, seed uint64) selftestDoc {
-	doc := selftestDoc{
-		Schema: selftestSchema, Tool: tool(), OK: t.OK(), Requirements: []selftestRow{}, Subjects: []selftestSubject{},
-		Places: selftestPlaces{seed, places.Sampled, places.Broken, places.BeyondReach},
-		Faults: append([]string{}, t.Faults...),
-	}
-	for _, row := range t.Rows {
-		r := selftestRow{Requirement: row.Requirement, Good: row.Passed, Mutants: []selftestKill{}}
-		for _, k := range row.Kills {
-			r.Mutants = append(r.Mutants, selftestKill(k))
-		}
-		doc.Requirements = append(doc.Requirements, r)
-	}
-	for _, s := range t.Subjects {
-		doc.Subjects = append(doc.Subjects, selftestSubject{s.Name, s.Applied, s.Caught})
-	}
-	return doc
-}

@@ -105,7 +105,7 @@ func listenLocally(address string) (net.Listener, error) {
 		return nil, cli.Usage("%s: is not a HOST:PORT, e.g. %s", address, defaultServeAddress)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, cli.Usage("%s: is not an address of this machine alone; use 127.0.0.1:PORT, because a report holds whole conversations", address)
+		return nil, cli.Usage("%s: is not an address of this machine alone; use 127.0.0.1:PORT; others must not reach it", address)
 	}
 	listener, err := net.Listen("tcp", address) //nolint:noctx // a listener ends by Close
 	if err != nil {

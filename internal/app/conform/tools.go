@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"time"
@@ -70,7 +69,7 @@ func (a *app) serveTools(ctx context.Context, address string) error {
 // serveHTTP serves handler on a loopback address until ctx is cancelled and prints
 // where.
 func serveHTTP(ctx context.Context, address string, handler http.Handler, stdout io.Writer) error {
-	listener, err := listenLoopback(ctx, address)
+	listener, err := listenLocally(address)
 	if err != nil {
 		return err
 	}
@@ -82,20 +81,4 @@ func serveHTTP(ctx context.Context, address string, handler http.Handler, stdout
 		return err
 	}
 	return nil
-}
-
-// listenLoopback listens on an address of this machine that others do not reach.
-func listenLoopback(ctx context.Context, address string) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, cli.Usage("--http %s: %v; use 127.0.0.1:0", address, err)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, cli.Usage("--http %s: is not a loopback address; use 127.0.0.1:0", address)
-	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, cli.Usage("--http %s: %v; use another port", address, err)
-	}
-	return listener, nil
 }

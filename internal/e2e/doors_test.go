@@ -435,6 +435,24 @@ func unpack(t *testing.T, archive, dir string) {
 	}
 }
 
+// TestDoorsGitLab installs as the GitLab template does, with our tarballs in the place of the registry.
+func TestDoorsGitLab(t *testing.T) {
+	d := newDoor(t)
+	d.needs("node", "npm")
+	var template struct {
+		Base struct {
+			Before []string `yaml:"before_script"`
+		} `yaml:".conform"`
+	}
+	readTemplate(t, "../../ci/gitlab/conform.gitlab-ci.yml", &template)
+	before := strings.Join(template.Base.Before, "\n")
+	install := strings.Replace(before, "@meerkat-go/conform@0.1", *doorsDir+"/npm/*.tgz", 1)
+	if install == before {
+		t.Fatalf("the template does not install our package:\n%s", before)
+	}
+	d.says(0, "catalogue  ", "set -e\n"+install+"\nPATH=$PWD/global/bin:$PATH conform version", "npm_config_prefix="+filepath.Join(d.dir, "global"))
+}
+
 // TestDoorsCompose runs the commands of the Compose example: a client of a session reaches the
 // simulator through the recorder, which keeps what it says.
 func TestDoorsCompose(t *testing.T) {

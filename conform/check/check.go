@@ -96,7 +96,7 @@ func All() []Check {
 	for _, area := range []map[string]rule{pairingRules, replayRules, anthropicRules, openAIRules, geminiRules,
 		originRules, modelRules, resumeRules, endingRules, cassetteRules, errorRules, opaqueRules, schemaRules,
 		redactorRules, hygieneRules, toolRules, continuationRules, cacheRules,
-		mediaRules, compactionRules, namespaceRules, serverToolRules, betaRules, recoveryRules, operationRules, budgetRules} {
+		compactionRules, serverToolRules, recoveryRules, operationRules, budgetRules} {
 		for id, run := range area {
 			if judged := byWire[id]; judged != nil {
 				run = inOrder(run, judged)

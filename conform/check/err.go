@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
@@ -18,6 +19,7 @@ var errorRules = map[string]rule{
 	"ERR-002/same-words":   sameWordsAgain,
 	"ERR-004/turn-left":    declinedTurnLeft,
 	"ERR-005/not-repeated": declinedNotRepeated,
+	"MED-004/left-out":     refusedMediaLeftOut,
 }
 
 // formRefused: the provider takes the form of every request. Its own words say what is
@@ -170,3 +172,37 @@ func startsWithMessages(x, then *exchange, n int) bool {
 	}
 	return true
 }
+
+// refusedMediaLeftOut: the medium that a refusal names does not stand in a later request
+// that is refused as well. The very same request again is ERR-002's.
+func refusedMediaLeftOut(s *Trace, r *report) {
+	reported := map[*exchange]bool{}
+	s.eachAfterRefusal(func(refused, later *exchange) {
+		named := refused.refusedMedium()
+		if named == nil || isSameRequest(refused, later) {
+			return
+		}
+		r.addObserved(1)
+		for _, m := range later.req.Media {
+			if m.Data == named.Data && !reported[later] && !later.wasAccepted() {
+				reported[later] = true
+				r.addBare(later, m.Place, refused.refusal.Rule, "the %s that exchange %d was refused for at %s is sent again: %s", m.Kind, refused.Index, named.Place.Path, refused.refusal.Words)
+			}
+		}
+	})
+}
+
+// refusedMedium returns the medium that the words of a refusal point to, nil for none.
+func (x *exchange) refusedMedium() *wire.Medium {
+	media, path := x.req.Media, placeOfRefusal(x).Path
+	i := slices.IndexFunc(media, func(m wire.Medium) bool { return path != "" && strings.HasPrefix(path, m.Place.Path) })
+	if i < 0 && len(media) == 1 && mentionsMedia.MatchString(strings.ToLower(x.refusal.Words)) {
+		i = 0
+	}
+	if i < 0 || media[i].Data == "" {
+		return nil
+	}
+	return &media[i]
+}
+
+var mentionsMedia = regexp.MustCompile(`\b(image|images|pdf|media_type|mime|file data|inline_data|base64)\b`)

@@ -32,6 +32,16 @@ type pair struct {
 func (l *link) reply(i int) *wire.Item { return &l.from.reply.Items[i] }
 func (l *link) sent(i int) *wire.Item  { return &l.to.req.Items[i] }
 
+// sentFor returns what was sent back for item i of the reply, nil if nothing was.
+func (l *link) sentFor(i int) *wire.Item {
+	for _, p := range l.pairs {
+		if p.r == i {
+			return l.sent(p.q)
+		}
+	}
+	return nil
+}
+
 // open reports whether the reply belongs to the turn that the request
 // continues.
 func (l *link) open() bool { return l.items[0] >= l.to.turn }

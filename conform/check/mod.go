@@ -15,6 +15,7 @@ var modelRules = map[string]rule{
 	"MOD-001/allowed":    modelAllowed,
 	"MOD-002/constant":   modelConstant,
 	"MOD-003/no-traffic": refusedModelSilent,
+	"BET-004/same-betas": betasStay,
 }
 
 // knowsModels reports whether it is known which models the agent may ask for. Somebody
@@ -136,4 +137,28 @@ func (r *report) addProcessFinding(n int, format string, args ...any) *Finding {
 	r.Findings = append(r.Findings, Finding{Check: r.check, Exchange: -1, Event: -1, Offset: -1,
 		Path: fmt.Sprintf("process[%d]", n), Message: fmt.Sprintf(format, args...), Fix: r.fix, Form: format})
 	return &r.Findings[len(r.Findings)-1]
+}
+
+// turnBetas are betas, without their dates, that decide how a turn goes on: whether the
+// model thinks between calls, and how much it can read. Others come and go with the
+// members that they belong to.
+var turnBetas = []string{"interleaved-thinking-", "context-1m-"}
+
+// betasStay: a turn goes on with the betas that it began with.
+func betasStay(s *Trace, r *report) {
+	s.eachNext(func(then, now *exchange) {
+		was, is := then.seen.Betas, now.seen.Betas
+		if len(was) == 0 || is == nil || then.turn != now.turn || now.atOtherHost() || then.req.Model != now.req.Model {
+			return
+		}
+		for _, b := range was {
+			if !slices.ContainsFunc(turnBetas, func(prefix string) bool { return strings.HasPrefix(b, prefix) }) {
+				continue
+			}
+			r.addObserved(1)
+			if !slices.Contains(is, b) {
+				r.addFinding(now, wire.At(nil, "anthropic-beta"), "", "the turn began with the beta %q, which its next request does not ask for (exchange %d)", cutText(b, 60), then.Index)
+			}
+		}
+	})
 }

@@ -157,14 +157,13 @@ func resumeReasoning(s *Trace, r *report) {
 					continue
 				}
 				r.addObserved(1)
-				sent := slices.IndexFunc(l.pairs, func(p pair) bool { return p.r == i })
 				var f *Finding
-				switch was := l.reply(i); {
+				switch was, is := l.reply(i), l.sentFor(i); {
 				case l.isForOtherModel(), dropsClosed && !l.open():
-				case sent < 0:
+				case is == nil:
 					f = r.addLostItem(l, i, "", "reasoning item %s, which exchange %d held%s, is gone", was.ItemID, p.before.Index, at)
-				case was.Token != "" && l.sent(l.pairs[sent].q).Token == "" && l.sent(l.pairs[sent].q).Type != referenceType:
-					f = r.addChange(l, l.sent(l.pairs[sent].q).Place, was.Place, "", "reasoning item %s, which exchange %d held%s, has lost its encrypted content", was.ItemID, p.before.Index, at)
+				case was.Token != "" && is.Token == "" && is.Type != referenceType:
+					f = r.addChange(l, is.Place, was.Place, "", "reasoning item %s, which exchange %d held%s, has lost its encrypted content", was.ItemID, p.before.Index, at)
 				}
 				if f != nil && !l.open() {
 					f.Consequence = specs.Degraded

@@ -139,8 +139,8 @@ func thinkingContiguous(s *Trace, r *report) {
 		var hole *link
 		holeItem := 0
 		for _, l := range x.replays {
-			for i, sent := range l.sentBackItems() {
-				it := l.reply(i)
+			for i := range l.from.reply.Items {
+				it, sent := l.reply(i), l.sentFor(i) != nil
 				switch {
 				case !it.Continuity() || it.Token == "":
 				case !sent && kept > 0 && hole == nil:
@@ -156,13 +156,4 @@ func thinkingContiguous(s *Trace, r *report) {
 			}
 		}
 	})
-}
-
-// sentBackItems says of each item of the reply whether it was sent back.
-func (l *link) sentBackItems() []bool {
-	sent := make([]bool, len(l.from.reply.Items))
-	for _, p := range l.pairs {
-		sent[p.r] = true
-	}
-	return sent
 }

@@ -129,12 +129,8 @@ func (l *link) reportStraySignatures(r *report, home map[string]int) {
 
 // isSentSigned reports whether reply item i was sent back with a signature.
 func (l *link) isSentSigned(i int) bool {
-	for _, p := range l.pairs {
-		if p.r == i {
-			return l.sent(p.q).Token != ""
-		}
-	}
-	return false
+	it := l.sentFor(i)
+	return it != nil && it.Token != ""
 }
 
 // signedParts: every other signature returns as well, on a part with the same
@@ -144,8 +140,8 @@ func signedParts(s *Trace, r *report) {
 		if !l.to.wire.Has(wires.SignedParts) || l.isForOtherModel() || s.hasRefusedSignatures(l.to) {
 			continue
 		}
-		for i, sent := range l.sentBackItems() {
-			if it := l.reply(i); it.Token != "" && !sent && it.What != wire.Call {
+		for i := range l.from.reply.Items {
+			if it := l.reply(i); it.Token != "" && it.What != wire.Call && l.sentFor(i) == nil {
 				r.addObserved(1)
 				l.reportUnsent(r, i)
 			}

@@ -3,6 +3,7 @@ package check
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
@@ -14,6 +15,7 @@ var opaqueRules = map[string]rule{
 	"SIG-021/encrypted":      encryptedKept,
 	"SIG-021/namespace":      namespaceKept,
 	"SIG-021/server-results": serverResultsKept,
+	"NSP-001/kept":           toolSearchKept,
 }
 
 // encryptedNames are the members in which the provider keeps state of its own tools and
@@ -115,4 +117,39 @@ func serverResults(items []wire.Item) map[string]bool {
 		}
 	}
 	return ids
+}
+
+// isToolSearch reports whether an item is a search for tools or what it found.
+func isToolSearch(it *wire.Item) bool {
+	return it.Type == "tool_search_call" || it.Type == "tool_search_output" || it.Type == "tool_search_tool_result" ||
+		it.Type == "server_tool_use" && strings.HasPrefix(it.Begun().Get("name").Text(), "tool_search_tool")
+}
+
+// toolSearchKept: what loaded a tool stays in the history with the calls of that tool.
+func toolSearchKept(s *Trace, r *report) {
+	for _, l := range s.links {
+		if l.to.isKeptByProvider() || !sendsCallBack(l) {
+			continue
+		}
+		for i := range l.from.reply.Items {
+			it := &l.from.reply.Items[i]
+			if !isToolSearch(it) {
+				continue
+			}
+			r.addObserved(1)
+			if l.sentFor(i) == nil {
+				r.addLostItem(l, i, "", "%s is not sent back, and a call of a tool that the search loaded is", it.Type)
+			}
+		}
+	}
+}
+
+// sendsCallBack reports whether a call of the linked reply is sent back.
+func sendsCallBack(l *link) bool {
+	for _, p := range l.pairs {
+		if l.reply(p.r).What == wire.Call {
+			return true
+		}
+	}
+	return false
 }

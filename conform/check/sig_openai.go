@@ -81,12 +81,8 @@ func (l *link) lostReasoning() specs.Consequence {
 // keepsIDBehind reports whether the item behind reasoning item i is sent back under its
 // id, and the provider has stored both: then it looks for the reasoning.
 func (l *link) keepsIDBehind(i int) bool {
-	if l.reply(i).ItemID == "" || !l.isStored() {
-		return false
-	}
-	return slices.ContainsFunc(l.pairs, func(p pair) bool {
-		return p.r == i+1 && l.sent(p.q).ItemID != "" && l.sent(p.q).ItemID == l.reply(p.r).ItemID
-	})
+	next := l.sentFor(i + 1)
+	return l.reply(i).ItemID != "" && l.isStored() && next != nil && next.ItemID != "" && next.ItemID == l.reply(i+1).ItemID
 }
 
 // reasoningFollowed: what the model did after reasoning follows it (O-12).
@@ -308,7 +304,8 @@ func (l *link) keepsStoredReasoningBefore(i int) bool {
 	if i == 0 || l.reply(i-1).What != wire.Thinking || l.reply(i-1).ItemID == "" || !l.isStored() || l.to.atOtherHost() {
 		return false
 	}
-	return slices.ContainsFunc(l.pairs, func(p pair) bool { return p.r == i-1 && l.sent(p.q).ItemID == l.reply(i-1).ItemID })
+	sent := l.sentFor(i - 1)
+	return sent != nil && sent.ItemID == l.reply(i-1).ItemID
 }
 
 // isStored reports whether the provider keeps the items of both exchanges.

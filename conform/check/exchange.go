@@ -2,11 +2,15 @@ package check
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -104,4 +108,57 @@ func (x *exchange) modelAsked() string { return cmp.Or(x.modelNamed(), x.reply.M
 func (x *exchange) atOtherHost() bool {
 	isStandIn := x.Provenance == evidence.ProvenanceSimulator || x.Provenance == evidence.ProvenanceSynthetic
 	return !isStandIn && !x.ownHost
+}
+
+// isPublicAPI reports whether the request went to the public host of the API; other hosts of the provider
+// take other members.
+func (x *exchange) isPublicAPI() bool {
+	u, err := url.Parse(x.Request.URL)
+	return x.Provenance == evidence.ProvenanceSimulator || err == nil && strings.EqualFold(u.Hostname(), x.wire.Host)
+}
+
+// isProvidersModel reports whether the name is of the provider's own family: an address may be that of a
+// gateway that was written over.
+func isProvidersModel(x *exchange) bool {
+	own := x.wire.Models.Families
+	return own == nil || x.req.Model == "" || slices.Contains(own, specs.ParseModel(x.req.Model).Family)
+}
+
+// member returns a member of the request and its place; snake is its other spelling.
+func (x *exchange) member(path ...string) (*tree.Node, wire.Place) {
+	n, at := x.req.Doc, wire.Place{Event: -1, Off: 0}
+	for _, name := range path {
+		v := n.Any(name, tree.Snake(name))
+		if v != nil {
+			at.Off = v.Offset()
+		}
+		n, at.Path = v, strings.TrimPrefix(at.Path+"."+name, ".")
+	}
+	return n, at
+}
+
+// elementPath is the path of element j of the list at path.
+func elementPath(path string, j int) string { return path + "[" + strconv.Itoa(j) + "]" }
+
+// forcedTool returns the name of the tool that the model must call because no other is
+// allowed, "" for none.
+func (x *exchange) forcedTool() string {
+	kind, names := x.req.Choice.Kind, x.req.Choice.Names
+	if kind == "any" && names == nil {
+		for _, d := range x.req.Declared {
+			names = append(names, d.Name)
+		}
+	}
+	if kind != "any" && kind != "tool" || len(names) != 1 {
+		return ""
+	}
+	return names[0]
+}
+
+// offersOtherTools reports whether tools come from elsewhere than the request's list.
+func (x *exchange) offersOtherTools() bool {
+	return x.req.Doc.Get("mcp_servers") != nil || x.req.Doc.Get("prompt") != nil ||
+		slices.ContainsFunc(x.req.Items, func(it wire.Item) bool {
+			return it.Type == "additional_tools" || it.Type == "tool_search_output" || it.Type == "tool_addition" || it.Type == "mcp_list_tools"
+		})
 }

@@ -141,6 +141,6 @@ func isMarkedError(res *wire.Item) bool {
 
 // readsLikeError reports whether what a result holds speaks of a failure.
 func readsLikeError(res *wire.Item) bool {
-	held := heldBy(res)
+	held := res.Held()
 	return held != nil && containsAny(strings.ToLower(held.Raw()), errorWords)
 }

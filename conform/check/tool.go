@@ -55,38 +55,8 @@ func (s *Trace) eachAnswer(f func(a answered)) {
 
 // words are what the result says, without the names and ids around it.
 func (a answered) words() string {
-	return strings.TrimSpace(wordsBelow(heldBy(a.res)))
+	return strings.TrimSpace(a.res.Words())
 }
-
-// heldBy is what a result holds, without the names, ids and marks around it.
-func heldBy(res *wire.Item) *tree.Node {
-	n := res.Node
-	if wrapped := n.Any("functionResponse", "function_response"); wrapped != nil {
-		n = wrapped
-	}
-	return n.Any("content", "output", "response")
-}
-
-// wordsBelow joins the strings of a result, without the types and names beside them and
-// without files.
-func wordsBelow(n *tree.Node) string {
-	if n.Is(tree.String) || n == nil {
-		return n.Text()
-	}
-	var list []string
-	for i, v := range n.Items() {
-		if n.Is(tree.Object) && slices.Contains(besideWords, n.Names()[i]) {
-			continue
-		}
-		if words := wordsBelow(v); words != "" {
-			list = append(list, words)
-		}
-	}
-	return strings.Join(list, " ")
-}
-
-// besideWords are the members of a result and of its parts that hold no words of a tool.
-var besideWords = []string{"type", "name", "cache_control", "source", "image_url", "file_id", "file_data", "file_url", "inlineData", "inline_data", "fileData"}
 
 // offersCalled reports whether x offers the tool of a call, and whether its list of tools
 // is all that the model has.

@@ -50,40 +50,18 @@ var imageAsText = regexp.MustCompile(`(?:data:image/[a-z+.-]+;base64,|iVBORw0KGg
 
 // imagesAreNoText: as text an image costs a token for one or two characters, and the model does not see it.
 func imagesAreNoText(s *Seen, p *Pass) {
-	for i := range s.Request.Items {
-		it := &s.Request.Items[i]
+	for it := range wire.Each(s.Request.Items) {
 		if it.Model() || it.What != wire.Text && it.What != wire.Result {
 			continue
 		}
-		p.Observe()
-		for _, text := range append(textsForModel(it), it.Text) {
-			if imageAsText.MatchString(text) {
-				p.Report(it.Place.Path, "%s holds an image in base64 as text, of %d bytes altogether", it.What, len(text))
-				break
-			}
+		text := it.Text
+		if it.What == wire.Result {
+			text = it.Words()
+		}
+		if p.Observe(); imageAsText.MatchString(text) {
+			p.Report(it.Place.Path, "%s holds an image in base64 as text, of %d bytes altogether", it.What, len(text))
 		}
 	}
-}
-
-// textsForModel lists the texts of a result: its content where that is a string, its text
-// parts, or all of Gemini's response.
-func textsForModel(it *wire.Item) (texts []string) {
-	if it.What != wire.Result {
-		return nil
-	}
-	if response := it.Node.Any("functionResponse", "function_response").Get("response"); response != nil {
-		return response.Texts()
-	}
-	content := it.Node.Any("content", "output")
-	if content.Is(tree.String) {
-		return []string{content.Text()}
-	}
-	for _, part := range content.List() {
-		if text := part.Get("text"); text.Is(tree.String) {
-			texts = append(texts, text.Text())
-		}
-	}
-	return texts
 }
 
 // addressesLead: an address of an image or file leads somewhere that the provider can reach: not to this

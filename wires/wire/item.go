@@ -2,6 +2,8 @@ package wire
 
 import (
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/meerkat-go/conformance/wires/tree"
 )
@@ -144,3 +146,36 @@ func Each(items []Item) iter.Seq[*Item] {
 		}
 	}
 }
+
+// Held is what a result holds, without the names, ids and marks around it.
+func (it *Item) Held() *tree.Node {
+	n := it.Node
+	if wrapped := n.Any("functionResponse", "function_response"); wrapped != nil {
+		n = wrapped
+	}
+	return n.Any("content", "output", "response")
+}
+
+// Words are what a result says, without the names and ids around it.
+func (it *Item) Words() string { return wordsBelow(it.Held()) }
+
+// wordsBelow joins the strings of a result, without the types and names beside them and
+// without files.
+func wordsBelow(n *tree.Node) string {
+	if n.Is(tree.String) || n == nil {
+		return n.Text()
+	}
+	var list []string
+	for i, v := range n.Items() {
+		if n.Is(tree.Object) && slices.Contains(besideWords, n.Names()[i]) {
+			continue
+		}
+		if words := wordsBelow(v); words != "" {
+			list = append(list, words)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// besideWords are the members of a result and of its parts that hold no words of a tool.
+var besideWords = []string{"type", "name", "cache_control", "source", "image_url", "file_id", "file_data", "file_url", "inlineData", "inline_data", "fileData"}

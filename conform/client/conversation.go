@@ -36,7 +36,7 @@ func (c *Conversation) Continue(ctx context.Context) (answers []*Answer) {
 			return answers
 		}
 		c.History = append(c.History, w.Replay(a.Reply)...)
-		results := runCalls(ctx, a.Reply)
+		results := RunCalls(ctx, a.Reply)
 		if results == nil {
 			return answers
 		}
@@ -45,8 +45,8 @@ func (c *Conversation) Continue(ctx context.Context) (answers []*Answer) {
 	return answers
 }
 
-// runCalls runs the calls of a reply that are the client's to run.
-func runCalls(ctx context.Context, r *wire.Reply) (results []wire.ToolResult) {
+// RunCalls runs the calls of a reply that are the client's to run; nil where there are none.
+func RunCalls(ctx context.Context, r *wire.Reply) (results []wire.ToolResult) {
 	for i := range r.Items {
 		if it := &r.Items[i]; it.What == wire.Call && it.Done {
 			result := toolserver.Run(ctx, it.Name, it.Args)

@@ -188,3 +188,21 @@ func JoinURL(base, path string) string {
 	}
 	return base + path
 }
+
+// CountPath returns the path at which a wire counts the tokens of a request, empty where it has none.
+func CountPath(w *wires.Wire) string {
+	for _, path := range []string{
+		w.Models.Path + "/count_tokens", w.Models.Path + "/input_tokens", strings.Replace(w.Models.Path, ":generateContent", ":countTokens", 1),
+	} {
+		if r := w.RouteOf(path); r != nil && r.Operation == wires.Count {
+			return path
+		}
+	}
+	return ""
+}
+
+// CountBody returns the body of a request to count the tokens of a prompt.
+func CountBody(w *wires.Wire, model, prompt string) []byte {
+	var o wire.Object
+	return []byte(o.SetIf(w.Has(wires.Blocks), "model", wire.Quote(model)).Set(w.Member, wire.List(wire.ClientOf(w.Name).Prompt(prompt))).String())
+}

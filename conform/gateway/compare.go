@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/client"
-	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/rule"
@@ -26,7 +26,7 @@ type asked struct {
 
 // comparer compares both sides of one request.
 type comparer struct {
-	*finder
+	*report.DutyCase
 	setup
 	asked
 }
@@ -61,7 +61,7 @@ func (c *comparer) compareSides() {
 	case last.reply.End == wire.Failed || last.reply.End == wire.Cut || last.Response.End == "reset":
 		c.compareFailure(last)
 	case c.answer.Err != nil || c.answer.Response.Status/100 != 2:
-		c.reportBreach("GW-14", breach{exchange: c.n}, "the upstream answered 200, and the client got %s", c.outcomeText())
+		c.Breach("GW-14", report.DutyBreach{Exchange: c.n}, "the upstream answered 200, and the client got %s", c.outcomeText())
 	default:
 		c.compareReply(last)
 	}
@@ -72,11 +72,11 @@ func (c *comparer) compareSides() {
 func (c *comparer) outcomeText() string {
 	switch {
 	case c.answer.Err != nil && c.answer.Response.Status == 0:
-		return "no answer: " + shorten(c.answer.Err.Error())
+		return "no answer: " + report.Shorten(c.answer.Err.Error())
 	case c.answer.Err != nil:
-		return "a reply that breaks off: " + shorten(c.answer.Err.Error())
+		return "a reply that breaks off: " + report.Shorten(c.answer.Err.Error())
 	case c.answer.Response.Status/100 != 2:
-		return http.StatusText(c.answer.Response.Status) + ": " + shorten(string(c.answer.Response.Body))
+		return http.StatusText(c.answer.Response.Status) + ": " + report.Shorten(string(c.answer.Response.Body))
 	}
 	return "a reply that is " + c.answer.Reply.End.String()
 }
@@ -87,13 +87,13 @@ func (c *comparer) compareKeys() {
 		return
 	}
 	for _, u := range c.upstream {
-		c.seeDuty("GW-19")
+		c.See("GW-19")
 		if where := findText(c.clientKey, u.Request.URL, u.Request.Header, u.Request.Body); where != "" {
-			c.reportBreach("GW-19", breach{exchange: c.n, path: where}, "the client's key arrived upstream")
+			c.Breach("GW-19", report.DutyBreach{Exchange: c.n, Path: where}, "the client's key arrived upstream")
 		}
 	}
 	if where := findText(c.upstreamKey, "", c.answer.Response.Header, c.answer.Response.Body); c.upstreamKey != "" && where != "" {
-		c.reportBreach("GW-19", breach{exchange: c.n, path: where}, "the upstream's key came back to the client")
+		c.Breach("GW-19", report.DutyBreach{Exchange: c.n, Path: where}, "the upstream's key came back to the client")
 	}
 }
 
@@ -116,13 +116,13 @@ func findText(text, url string, h http.Header, body []byte) string {
 // compareCount holds that a request is made once upstream.
 func (c *comparer) compareCount() {
 	if len(c.upstream) == 0 {
-		c.reportBreach("GW-29", breach{exchange: c.n, consequence: specs.Wrong}, "the gateway did not ask the upstream, and answered with %s", c.outcomeText())
+		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong}, "the gateway did not ask the upstream, and answered with %s", c.outcomeText())
 		return
 	}
-	c.seeDuty("GW-20")
+	c.See("GW-20")
 	for i, u := range c.upstream[:len(c.upstream)-1] {
 		if u.Response.Status == http.StatusOK && len(u.Response.Body) > 0 {
-			c.reportBreach("GW-20", breach{exchange: c.n}, "the request was made %d times upstream; answer %d had begun with status 200 (%s)", len(c.upstream), i, u.reply.End)
+			c.Breach("GW-20", report.DutyBreach{Exchange: c.n}, "the request was made %d times upstream; answer %d had begun with status 200 (%s)", len(c.upstream), i, u.reply.End)
 		}
 	}
 }
@@ -131,34 +131,34 @@ func (c *comparer) compareCount() {
 func (c *comparer) compareRequest(u *received) {
 	was, _ := tree.Parse(c.answer.Request.Body)
 	if u.asked.Doc == nil {
-		c.reportBreach("GW-29", breach{exchange: c.n, consequence: specs.Crash}, "the body that arrived upstream is not JSON: %q", shorten(string(u.Request.Body)))
+		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Crash}, "the body that arrived upstream is not JSON: %q", report.Shorten(string(u.Request.Body)))
 		return
 	}
 	body := &c.wire.Body
 	for _, id := range []string{"GW-2", "GW-7", "GW-9", "GW-10", "GW-13", "GW-26"} {
-		c.seeDuty(id)
+		c.See(id)
 	}
 	for _, d := range diffBodies(was, u.asked.Doc) {
 		one, other := d.bothTexts()
-		at := breach{exchange: c.n, path: d.path, compare: compareTexts(one, other)}
+		at := report.DutyBreach{Exchange: c.n, Path: d.path, Compare: compareTexts(one, other)}
 		switch {
 		case d.path == "model", d.path == "stream":
 			// an alias is configured; what answered is compared with what was asked
 		case slices.Contains(body.Tokens, d.member) && d.was != nil:
-			at.compare = compareTokens(one, other)
-			c.reportBreach("GW-10", at, "what the provider issued was %s on its way back", d.changeText())
+			at.Compare = compareTokens(one, other)
+			c.Breach("GW-10", at, "what the provider issued was %s on its way back", d.changeText())
 		case slices.Contains(body.IDs, d.member) && d.was != nil:
-			c.reportBreach("GW-13", at, "the id of a call was %s on its way upstream", d.changeText())
+			c.Breach("GW-13", at, "the id of a call was %s on its way upstream", d.changeText())
 		case slices.Contains(body.Prompt, d.top):
-			c.reportBreach("GW-7", at, "the system prompt was %s on its way upstream", d.changeText())
+			c.Breach("GW-7", at, "the system prompt was %s on its way upstream", d.changeText())
 		case slices.Contains(body.Conversation, d.top):
-			c.reportBreach("GW-9", at, "the conversation was %s on its way upstream", d.changeText())
+			c.Breach("GW-9", at, "the conversation was %s on its way upstream", d.changeText())
 		case slices.Contains(body.Tools, d.top):
-			c.reportBreach("GW-26", at, "a tool was %s on its way upstream", d.changeText())
+			c.Breach("GW-26", at, "a tool was %s on its way upstream", d.changeText())
 		case d.was == nil:
-			c.reportBreach("GW-29", at, "the gateway added the member %s", d.path)
+			c.Breach("GW-29", at, "the gateway added the member %s", d.path)
 		default:
-			c.reportBreach("GW-2", at, "the member %s was %s on its way upstream", d.path, d.changeText())
+			c.Breach("GW-2", at, "the member %s was %s on its way upstream", d.path, d.changeText())
 		}
 	}
 }
@@ -169,26 +169,26 @@ func (c *comparer) compareHeaders(u *received) {
 	if !c.wire.Has(wires.Betas) {
 		return
 	}
-	c.seeDuty("GW-1")
-	c.seeDuty("GW-4")
+	c.See("GW-1")
+	c.See("GW-4")
 	for name, values := range c.answer.Request.Header {
 		was, is := strings.Join(values, ","), strings.Join(u.Request.Header.Values(name), ",")
 		if !strings.HasPrefix(name, "Anthropic-") || was == is {
 			continue
 		}
-		at := breach{exchange: c.n, path: strings.ToLower(name), compare: compareTexts(was, is)}
+		at := report.DutyBreach{Exchange: c.n, Path: strings.ToLower(name), Compare: compareTexts(was, is)}
 		switch _, isRequired := c.wire.Required[name]; {
 		case name == betas && is != "" && containsAll(is, was):
-			c.reportBreach("GW-4", at, "the gateway added betas")
+			c.Breach("GW-4", at, "the gateway added betas")
 		case name == betas || isRequired:
-			c.reportBreach("GW-1", at, "the header %s did not arrive as it was sent", strings.ToLower(name))
+			c.Breach("GW-1", at, "the header %s did not arrive as it was sent", strings.ToLower(name))
 		default:
-			at.consequence = specs.Cosmetic
-			c.reportBreach("GW-2", at, "the header %s did not arrive as it was sent", strings.ToLower(name))
+			at.Consequence = specs.Cosmetic
+			c.Breach("GW-2", at, "the header %s did not arrive as it was sent", strings.ToLower(name))
 		}
 	}
 	if is := u.Request.Header.Get(betas); is != "" && c.answer.Request.Header.Get(betas) == "" {
-		c.reportBreach("GW-4", breach{exchange: c.n, path: strings.ToLower(betas), compare: compareTexts("", is)}, "the gateway added betas")
+		c.Breach("GW-4", report.DutyBreach{Exchange: c.n, Path: strings.ToLower(betas), Compare: compareTexts("", is)}, "the gateway added betas")
 	}
 }
 
@@ -211,11 +211,11 @@ func (c *comparer) compareRefusal(u *received) {
 	if strings.HasPrefix(words, "scenario ") {
 		return // another turn than the scenario has, as after a failure that the gateway hid
 	}
-	at := breach{exchange: c.n, consequence: specs.Crash}
+	at := report.DutyBreach{Exchange: c.n, Consequence: specs.Crash}
 	if b := rule.Books()[u.Provider]; b != nil {
-		at.rule = b.RuleOf(words)
+		at.Rule = b.RuleOf(words)
 	}
-	c.reportBreach("GW-29", at, "the provider refuses what the gateway made of the request, which it accepts from the client: %d %s", u.Response.Status, shorten(words))
+	c.Breach("GW-29", at, "the provider refuses what the gateway made of the request, which it accepts from the client: %d %s", u.Response.Status, report.Shorten(words))
 }
 
 // retryHeaders decide when a client asks again; others tell people and meters.
@@ -223,10 +223,10 @@ var retryHeaders = []string{"Retry-After", "Retry-After-Ms", "X-Should-Retry"}
 
 // compareErrors compares an answer that is an error.
 func (c *comparer) compareErrors(u *received) {
-	c.seeDuty("GW-14")
+	c.See("GW-14")
 	a := c.answer
 	if a.Response.Status != u.Response.Status {
-		c.reportBreach("GW-14", breach{exchange: c.n, path: "status"}, "the upstream answered %d, and the client got %d (%s)", u.Response.Status, a.Response.Status, c.outcomeText())
+		c.Breach("GW-14", report.DutyBreach{Exchange: c.n, Path: "status"}, "the upstream answered %d, and the client got %d (%s)", u.Response.Status, a.Response.Status, c.outcomeText())
 	}
 	said := wire.ErrorOf(u.reply.Doc).Get("message").Text()
 	got, _ := tree.Parse(a.Response.Body)
@@ -240,15 +240,15 @@ func (c *comparer) compareErrors(u *received) {
 			}
 		}
 	}
-	at := breach{exchange: c.n, path: "error"}
+	at := report.DutyBreach{Exchange: c.n, Path: "error"}
 	if said != is {
-		at.path, at.compare = "error.message", compareTexts(said, is)
+		at.Path, at.Compare = "error.message", compareTexts(said, is)
 	}
 	switch {
 	case said != "" && !arrives:
-		c.reportBreach("GW-14", at, "the upstream's words of an error do not reach the client")
+		c.Breach("GW-14", at, "the upstream's words of an error do not reach the client")
 	case changes != nil:
-		c.reportBreach("GW-14", at, "the upstream's error does not reach the client as it was: %s", strings.Join(changes, "; "))
+		c.Breach("GW-14", at, "the upstream's error does not reach the client as it was: %s", strings.Join(changes, "; "))
 	}
 	c.compareReplyHeaders(u)
 }
@@ -262,20 +262,20 @@ func (c *comparer) compareReplyHeaders(u *received) {
 		if !isRetry && name != "Request-Id" && name != "X-Request-Id" && !strings.Contains(name, "Ratelimit-") {
 			continue
 		}
-		c.seeDuty("GW-15")
+		c.See("GW-15")
 		was, is := strings.Join(u.Response.Header[name], ","), strings.Join(c.answer.Response.Header.Values(name), ",")
 		switch lower := strings.ToLower(name); {
 		case was == is:
 		case !isRetry:
 			others = append(others, lower)
 		case is == "":
-			c.reportBreach("GW-15", breach{exchange: c.n, path: lower}, "the header %s: %s does not reach the client", lower, was)
+			c.Breach("GW-15", report.DutyBreach{Exchange: c.n, Path: lower}, "the header %s: %s does not reach the client", lower, was)
 		default:
-			c.reportBreach("GW-15", breach{exchange: c.n, path: lower, compare: compareTexts(was, is)}, "the header %s was changed on its way to the client", lower)
+			c.Breach("GW-15", report.DutyBreach{Exchange: c.n, Path: lower, Compare: compareTexts(was, is)}, "the header %s was changed on its way to the client", lower)
 		}
 	}
 	if others != nil {
-		c.reportBreach("GW-15", breach{exchange: c.n, path: others[0], consequence: specs.Cosmetic}, "headers that do not reach the client as they were sent: %s", strings.Join(others, ", "))
+		c.Breach("GW-15", report.DutyBreach{Exchange: c.n, Path: others[0], Consequence: specs.Cosmetic}, "headers that do not reach the client as they were sent: %s", strings.Join(others, ", "))
 	}
 }
 
@@ -286,16 +286,16 @@ func (c *comparer) compareFailure(u *received) {
 	if isError {
 		id = "GW-16"
 	}
-	c.seeDuty(id)
+	c.See(id)
 	a := c.answer
 	switch {
 	case a.IsOK() && isError:
-		c.reportBreach(id, breach{exchange: c.n}, "the upstream failed after status 200 (%s), and the client got a whole reply with the stop %q",
-			shorten(u.reply.Err.Get("message").Text()), a.Reply.Stop)
+		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream failed after status 200 (%s), and the client got a whole reply with the stop %q",
+			report.Shorten(u.reply.Err.Get("message").Text()), a.Reply.Stop)
 	case a.IsOK():
-		c.reportBreach(id, breach{exchange: c.n}, "the upstream's reply broke off, and the client got a whole reply with the stop %q", a.Reply.Stop)
+		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream's reply broke off, and the client got a whole reply with the stop %q", a.Reply.Stop)
 	case isError && a.Response.Status/100 == 2 && a.Reply.End != wire.Failed:
-		c.reportBreach(id, breach{exchange: c.n}, "the upstream reported %q, and the client got %s", shorten(u.reply.Err.Get("message").Text()), c.outcomeText())
+		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream reported %q, and the client got %s", report.Shorten(u.reply.Err.Get("message").Text()), c.outcomeText())
 	}
 }
 
@@ -303,28 +303,11 @@ func (c *comparer) compareFailure(u *received) {
 func (c *comparer) judgeReply(u *received) {
 	broken := map[string]bool{}
 	if c.wire == c.upstreamWire {
-		for _, pass := range rule.JudgeReply(exchangeOf(c.wire, &u.Exchange.Request, &u.Exchange.Response, u.reply)) {
+		for _, pass := range rule.JudgeReply(report.ReplyExchange(&u.Exchange, u.reply)) {
 			broken[pass.ID] = len(pass.Breaches) > 0
 		}
 	}
-	x := exchangeOf(c.wire, &c.answer.Request, &c.answer.Response, c.answer.Reply)
+	x := report.ReplyExchange(&c.answer.Exchange, c.answer.Reply)
 	x.Cut = u.Response.End == "reset"
-	for _, pass := range rule.JudgeReply(x) {
-		c.resultOf(pass.ID).Observed += pass.Observed
-		if broken[pass.ID] {
-			continue
-		}
-		for _, b := range pass.Breaches {
-			c.reportBreach(pass.ID, breach{exchange: c.n, path: b.At.Path, consequence: specs.Consequence(b.Consequence)}, "%s", b.Message())
-		}
-	}
-}
-
-func exchangeOf(w *wires.Wire, q *evidence.Request, r *evidence.Response, reply *wire.Reply) *rule.Exchange {
-	x := &rule.Exchange{Wire: w.Name, Method: q.Method, URL: q.URL, RequestHeader: q.Header, Request: q.Body,
-		Status: r.Status, Header: r.Header, Body: r.Body, SawAll: true, Reply: reply}
-	for _, c := range r.Chunks {
-		x.Chunks = append(x.Chunks, rule.Chunk(c))
-	}
-	return x
+	c.JudgeReply(c.n, x, broken)
 }

@@ -110,7 +110,7 @@ var faults = []fault{
 	{name: "packed bytes go upstream without their header", wire: "openai", id: "GW-27", cases: "compressed-request", request: header("Content-Encoding", "")},
 	{name: "arguments rewritten", wire: "gemini", id: "GW-29", cases: "exact-arguments", reply: inReply(`12345678901234567890`, "12345678901234567000")},
 	{name: "call lost", wire: "openai", id: "GW-30", cases: "thinking-tool-loop", reply: inReply(`"type":"function_call"`, `"type":"unknown_call"`)},
-	{name: "answered without asking", wire: "anthropic", id: "GW-29", cases: "refusal", front: refuse("", 403)},
+	{name: "answered without asking", wire: "anthropic", id: "GW-29", cases: "thinking-tool-loop", front: refuse("careful test subject", 403)},
 	{name: "asked twice", wire: "anthropic", id: "GW-20", cases: "cut-stream", front: nil, reply: nil},
 }
 
@@ -203,10 +203,12 @@ func TestSeededFaults(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			out := judged(t, f.wire, func(name string) bool { return strings.HasPrefix(name, f.cases+"/"+f.wire) }, f.gateway)
 			var got []string
-			for _, r := range out.Results {
-				for _, found := range r.Findings {
-					if !slices.Contains(got, found.Check) {
-						got = append(got, found.Check)
+			for _, c := range out.Cases {
+				for _, r := range c.Results() {
+					for _, found := range r.Findings {
+						if !slices.Contains(got, found.Check) {
+							got = append(got, found.Check)
+						}
 					}
 				}
 			}

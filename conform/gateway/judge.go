@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/client"
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
@@ -70,7 +69,7 @@ func (j *judge) learnModels(ctx context.Context, scenarios []*specs.Scenario) er
 			return fmt.Errorf("POST %s: the gateway gave no answer and asked nothing upstream: %w", a.Request.URL, a.Err)
 		default:
 			return fmt.Errorf("POST %s: the gateway answered %d and asked nothing upstream, so its configuration does not lead there: %s",
-				a.Request.URL, a.Response.Status, shorten(string(a.Response.Body)))
+				a.Request.URL, a.Response.Status, report.Shorten(string(a.Response.Body)))
 		}
 	}
 	return nil
@@ -82,15 +81,10 @@ const defaultTimeout = 15 * time.Second
 // ErrNothingSelected says that no case is left to play.
 var ErrNothingSelected = errors.New("selects no case; leave it out to see their names")
 
-// Outcome is what a gateway showed: results and cases for a report, and the exchanges of both sides by
-// case.
+// Outcome is what a gateway showed, case by case, and how long each case took.
 type Outcome struct {
-	Results []report.Result
-	Cases   []report.CaseSummary
-	// Calls counts the client's requests, and as accepted those that arrived upstream.
-	Calls     report.Calls
-	Exchanges map[string][]evidence.Exchange // of the client
-	Upstream  map[string][]evidence.Exchange
+	Cases []*report.DutyCase
+	Took  []time.Duration
 }
 
 // Judge plays all cases. It returns early with what it has when the context ends.
@@ -112,14 +106,14 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 	if err := j.learnModels(ctx, scenarios); err != nil {
 		return nil, err
 	}
-	out := &Outcome{Exchanges: map[string][]evidence.Exchange{}, Upstream: map[string][]evidence.Exchange{}}
+	out := &Outcome{}
 	for i, k := range cases {
 		if ctx.Err() != nil {
 			break
 		}
-		began, f := time.Now(), newFinder(k.name, c.Wire.Name)
+		began, f := time.Now(), report.NewDutyCase(k.name, c.Wire.Name)
 		k.play(ctx, f)
-		out.addCase(f, time.Since(began))
+		out.Cases, out.Took = append(out.Cases, f), append(out.Took, time.Since(began))
 		if c.Progress != nil {
 			c.Progress(i+1, len(cases))
 		}
@@ -130,7 +124,7 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 // gatewayCase is a scenario or a probe with the wires of both sides.
 type gatewayCase struct {
 	name string
-	play func(ctx context.Context, f *finder)
+	play func(ctx context.Context, f *report.DutyCase)
 }
 
 func (j *judge) listCases(ctx context.Context, scenarios []*specs.Scenario) (list []gatewayCase) {
@@ -139,15 +133,15 @@ func (j *judge) listCases(ctx context.Context, scenarios []*specs.Scenario) (lis
 			continue
 		}
 		name := s.Name + "/" + j.wirePair()
-		list = append(list, gatewayCase{name, func(ctx context.Context, f *finder) { j.playCase(ctx, f, s, true) }})
+		list = append(list, gatewayCase{name, func(ctx context.Context, f *report.DutyCase) { j.playCase(ctx, f, s, true) }})
 		if !isBroken(s) {
-			list = append(list, gatewayCase{name + "/unary", func(ctx context.Context, f *finder) { j.playCase(ctx, f, s, false) }})
+			list = append(list, gatewayCase{name + "/unary", func(ctx context.Context, f *report.DutyCase) { j.playCase(ctx, f, s, false) }})
 		}
 	}
 	plain := scenarios[slices.IndexFunc(scenarios, func(s *specs.Scenario) bool { return s.Name == plainScenario })]
 	for _, p := range probes() {
 		if j.wire == j.upstreamWire || p.isForeign {
-			list = append(list, gatewayCase{p.name + "/" + j.wirePair(), func(ctx context.Context, f *finder) { p.ask(j, ctx, plain, f) }})
+			list = append(list, gatewayCase{p.name + "/" + j.wirePair(), func(ctx context.Context, f *report.DutyCase) { p.ask(j, ctx, plain, f) }})
 		}
 	}
 	return list
@@ -162,15 +156,4 @@ func (j *judge) wirePair() string {
 		return j.wire.Name
 	}
 	return fmt.Sprintf("%s-to-%s", j.wire.Name, j.upstreamWire.Name)
-}
-
-func (o *Outcome) addCase(f *finder, took time.Duration) {
-	results := f.caseResults()
-	for i := range results {
-		results[i].DurationMS = took.Milliseconds()
-	}
-	o.Results = append(o.Results, results...)
-	o.Cases = append(o.Cases, report.CaseSummary{Name: f.name, Provider: f.provider, Source: string(evidence.SourceSimulator), DurationMS: took.Milliseconds()})
-	o.Exchanges[f.name], o.Upstream[f.name] = f.exchanges, f.behind
-	o.Calls = o.Calls.Add(f.calls)
 }

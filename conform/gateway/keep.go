@@ -14,9 +14,9 @@ import (
 // client and the gateway said, CASE.upstream.yaml what the gateway and the simulator said. Credentials
 // are taken out as in every recording.
 func (o *Outcome) Keep(dir, tool string) error {
-	for name, exchanges := range o.Exchanges {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		err := errors.Join(keepSide(path+".client.yaml", tool, exchanges), keepSide(path+".upstream.yaml", tool, o.Upstream[name]))
+	for _, d := range o.Cases {
+		path := filepath.Join(dir, filepath.FromSlash(d.Name))
+		err := errors.Join(keepSide(path+".client.yaml", tool, d.Exchanges), keepSide(path+".upstream.yaml", tool, d.Behind))
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/client"
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/conform/toolserver"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/simulator/script"
@@ -124,7 +125,7 @@ func (j *judge) isPlayable(ctx context.Context, s *specs.Scenario) bool {
 }
 
 // playCase plays one scenario through the gateway and compares both sides of each request.
-func (j *judge) playCase(ctx context.Context, f *finder, s *specs.Scenario, isStream bool) {
+func (j *judge) playCase(ctx context.Context, f *report.DutyCase, s *specs.Scenario, isStream bool) {
 	direct := j.askDirectly(ctx, s, isStream)
 	j.Upstream.Serve(newSimulator(s, 0))
 	answers := playSteps(ctx, s, j.newConversation(s, isStream))
@@ -132,12 +133,12 @@ func (j *judge) playCase(ctx context.Context, f *finder, s *specs.Scenario, isSt
 }
 
 // compareAll pairs the requests of both sides and compares them.
-func (j *judge) compareAll(ctx context.Context, f *finder, answers, direct []*client.Answer) []*received {
+func (j *judge) compareAll(ctx context.Context, f *report.DutyCase, answers, direct []*client.Answer) []*received {
 	wait, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
 	seen := j.Upstream.listReceived(wait)
 	for i, a := range answers {
-		c := comparer{finder: f, setup: j.setup, asked: asked{n: i, answer: a}}
+		c := comparer{DutyCase: f, setup: j.setup, asked: asked{n: i, answer: a}}
 		for _, u := range seen {
 			if !u.arrived.Before(a.Date) && (i+1 == len(answers) || u.arrived.Before(answers[i+1].Date)) && u.asked != nil {
 				c.upstream = append(c.upstream, u)
@@ -147,12 +148,12 @@ func (j *judge) compareAll(ctx context.Context, f *finder, answers, direct []*cl
 			c.direct = direct[i]
 		}
 		c.compareSides()
-		f.exchanges = append(f.exchanges, a.Exchange)
-		if f.calls.Made++; len(c.upstream) > 0 {
-			f.calls.Accepted++
+		f.Exchanges = append(f.Exchanges, a.Exchange)
+		if f.Calls.Made++; len(c.upstream) > 0 {
+			f.Calls.Accepted++
 		}
 		for _, u := range c.upstream {
-			f.behind = append(f.behind, u.Exchange)
+			f.Behind = append(f.Behind, u.Exchange)
 		}
 	}
 	return seen

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/client"
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
@@ -20,7 +21,7 @@ type probe struct {
 	name string
 	// isForeign says that the probe makes sense where the wires of both sides differ, too.
 	isForeign bool
-	ask       func(j *judge, ctx context.Context, s *specs.Scenario, f *finder)
+	ask       func(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase)
 }
 
 func probes() []probe {
@@ -35,7 +36,7 @@ func probes() []probe {
 }
 
 // askOnce asks what the scenario's first step asks and compares both sides.
-func (j *judge) askOnce(ctx context.Context, f *finder, s *specs.Scenario, change func(*client.Conversation)) (*client.Answer, []*received) {
+func (j *judge) askOnce(ctx context.Context, f *report.DutyCase, s *specs.Scenario, change func(*client.Conversation)) (*client.Answer, []*received) {
 	j.Upstream.Serve(newSimulator(s, 0))
 	talk := j.newConversation(s, true)
 	talk.MaxRounds = 1
@@ -46,8 +47,8 @@ func (j *judge) askOnce(ctx context.Context, f *finder, s *specs.Scenario, chang
 
 // askUnknownMember asks with a member, a beta and a header that nobody knows, as the next release of
 // a client does.
-func askUnknownMember(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
-	f.seeDuty("GW-33")
+func askUnknownMember(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
+	f.See("GW-33")
 	a, seen := j.askOnce(ctx, f, s, func(talk *client.Conversation) {
 		talk.Extra = []wire.Extra{{Name: "conform_probe", JSON: `{"list":[1,2],"text":"ünknown"}`}}
 		if j.wire.Has(wires.Betas) {
@@ -60,12 +61,12 @@ func askUnknownMember(j *judge, ctx context.Context, s *specs.Scenario, f *finde
 		}
 	})
 	if len(seen) == 0 && a.Response.Status >= 400 {
-		f.reportBreach("GW-33", breach{}, "the gateway refuses a request with a member and a beta that it does not know: %d %s", a.Response.Status, shorten(string(a.Response.Body)))
+		f.Breach("GW-33", report.DutyBreach{}, "the gateway refuses a request with a member and a beta that it does not know: %d %s", a.Response.Status, report.Shorten(string(a.Response.Body)))
 	}
 }
 
 // askSystemBlocks sends a system prompt of several blocks, one with a mark of the cache.
-func askSystemBlocks(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
+func askSystemBlocks(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
 	if !j.wire.Has(wires.MarksCache) {
 		return
 	}
@@ -77,8 +78,8 @@ func askSystemBlocks(j *judge, ctx context.Context, s *specs.Scenario, f *finder
 }
 
 // askCompressed sends a compressed body, as some clients do by default.
-func askCompressed(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
-	f.seeDuty("GW-27")
+func askCompressed(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
+	f.See("GW-27")
 	j.Upstream.Serve(newSimulator(s, 0))
 	talk := j.newConversation(s, true)
 	w := wire.ClientOf(j.wire.Name)
@@ -98,39 +99,22 @@ func askCompressed(j *judge, ctx context.Context, s *specs.Scenario, f *finder) 
 	switch {
 	case a.IsOK(), a.Response.Status == http.StatusUnsupportedMediaType:
 	case len(seen) > 0 && seen[0].asked.Doc == nil && seen[0].Request.Header.Get("Content-Encoding") == "":
-		f.reportBreach("GW-27", breach{}, "a request body in gzip arrives upstream in gzip, without the header that says so")
+		f.Breach("GW-27", report.DutyBreach{}, "a request body in gzip arrives upstream in gzip, without the header that says so")
 	default:
-		f.reportBreach("GW-27", breach{}, "a request body in gzip is neither decoded nor refused with 415: %d %s", a.Response.Status, shorten(string(a.Response.Body)))
+		f.Breach("GW-27", report.DutyBreach{}, "a request body in gzip is neither decoded nor refused with 415: %d %s", a.Response.Status, report.Shorten(string(a.Response.Body)))
 	}
-}
-
-// countPaths are where the wires count tokens.
-func countPath(w *wires.Wire, model string) string {
-	for _, path := range []string{
-		w.Models.Path + "/count_tokens", w.Models.Path + "/input_tokens", strings.Replace(w.Models.Path, ":generateContent", ":countTokens", 1),
-	} {
-		path = strings.ReplaceAll(path, "{model}", model)
-		if r := w.RouteOf(path); r != nil && r.Operation == wires.Count {
-			return path
-		}
-	}
-	return ""
 }
 
 // askCount asks how many tokens a request has.
-func askCount(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
+func askCount(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
 	talk := j.newConversation(s, false)
-	path := countPath(j.wire, talk.Model)
+	path := strings.ReplaceAll(client.CountPath(j.wire), "{model}", talk.Model)
 	if path == "" {
 		return
 	}
-	f.seeDuty("GW-25")
-	body := `{"model":` + wire.Quote(talk.Model) + `,"messages":[` + wire.ClientOf(j.wire.Name).Prompt(s.Steps[0].Prompt) + `]}`
-	if !j.wire.Has(wires.Blocks) {
-		body = `{"model":` + wire.Quote(talk.Model) + `,"` + j.wire.Member + `":[` + wire.ClientOf(j.wire.Name).Prompt(s.Steps[0].Prompt) + `]}`
-	}
+	f.See("GW-25")
 	j.Upstream.Serve(newSimulator(s, 0))
-	a := talk.Send(ctx, http.MethodPost, path, nil, []byte(body))
+	a := talk.Send(ctx, http.MethodPost, path, nil, client.CountBody(j.wire, talk.Model, s.Steps[0].Prompt))
 	wait, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
 	seen := j.Upstream.listReceived(wait)
@@ -138,9 +122,9 @@ func askCount(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
 	switch {
 	case a.Response.Status == http.StatusNotFound, a.Response.Status == http.StatusNotImplemented:
 	case len(seen) == 0:
-		f.reportBreach("GW-25", breach{path: path}, "the gateway counts tokens itself instead of asking the provider: %d %s", a.Response.Status, shorten(string(a.Response.Body)))
+		f.Breach("GW-25", report.DutyBreach{Path: path}, "the gateway counts tokens itself instead of asking the provider: %d %s", a.Response.Status, report.Shorten(string(a.Response.Body)))
 	case !tree.Equal(seen[0].reply.Doc, got):
-		f.reportBreach("GW-25", breach{path: path, compare: compareTexts(string(seen[0].Response.Body), string(a.Response.Body))}, "the count of tokens is not what the upstream answered")
+		f.Breach("GW-25", report.DutyBreach{Path: path, Compare: compareTexts(string(seen[0].Response.Body), string(a.Response.Body))}, "the count of tokens is not what the upstream answered")
 	}
 }
 
@@ -148,8 +132,8 @@ func askCount(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
 const slowPace = 100 * time.Millisecond
 
 // askSlowly asks for a stream whose events come one by one.
-func askSlowly(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
-	f.seeDuty("GW-17")
+func askSlowly(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
+	f.See("GW-17")
 	j.Upstream.Serve(newSimulator(s, slowPace))
 	talk := j.newConversation(s, true)
 	talk.MaxRounds = 1
@@ -162,14 +146,14 @@ func askSlowly(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
 	first := a.Date.Add(a.Began + a.Response.Chunks[0].At)
 	whole, late := seen[0].ended.Sub(seen[0].arrived), first.Sub(seen[0].arrived)
 	if whole > 4*slowPace && late > whole*3/4 {
-		f.reportBreach("GW-17", breach{}, "the upstream sent for %d ms, and the client's first byte came after %d ms: the stream is held back",
+		f.Breach("GW-17", report.DutyBreach{}, "the upstream sent for %d ms, and the client's first byte came after %d ms: the stream is held back",
 			whole.Milliseconds(), late.Milliseconds())
 	}
 }
 
 // leaveEarly leaves in the middle of a reply that does not end.
-func leaveEarly(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
-	f.seeDuty("GW-22")
+func leaveEarly(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
+	f.See("GW-22")
 	endless := *s
 	after := specs.After{}
 	for _, t := range s.Targets {
@@ -186,7 +170,7 @@ func leaveEarly(j *judge, ctx context.Context, s *specs.Scenario, f *finder) {
 	defer stop()
 	for _, u := range j.Upstream.listReceived(wait) {
 		if u.ended.IsZero() {
-			f.reportBreach("GW-22", breach{}, "the upstream request is still open %v after the client left", settle)
+			f.Breach("GW-22", report.DutyBreach{}, "the upstream request is still open %v after the client left", settle)
 			return
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
@@ -15,25 +16,25 @@ import (
 func (c *comparer) compareReply(u *received) {
 	was, is := u.reply, c.answer.Reply
 	if is.End != wire.Complete {
-		c.reportBreach("GW-28", breach{exchange: c.n}, "the upstream's reply is whole, and the client got %s", c.outcomeText())
+		c.Breach("GW-28", report.DutyBreach{Exchange: c.n}, "the upstream's reply is whole, and the client got %s", c.outcomeText())
 		return
 	}
 	c.compareReplyHeaders(u)
 	c.compareItems(said(was), said(is))
 	if is.Model == "" || is.Model == "unknown" {
-		c.reportBreach("GW-23", breach{exchange: c.n, path: "model"}, "the reply names the model %q", is.Model)
+		c.Breach("GW-23", report.DutyBreach{Exchange: c.n, Path: "model"}, "the reply names the model %q", is.Model)
 	} else {
-		c.seeDuty("GW-23")
-		c.seeDuty("GW-21")
+		c.See("GW-23")
+		c.See("GW-21")
 		if asked := c.modelAsked(); is.Model != was.Model && is.Model != asked {
-			c.reportBreach("GW-21", breach{exchange: c.n, path: "model", compare: compareTexts(was.Model, is.Model)}, "%s answered upstream, and the reply names %s", was.Model, is.Model)
+			c.Breach("GW-21", report.DutyBreach{Exchange: c.n, Path: "model", Compare: compareTexts(was.Model, is.Model)}, "%s answered upstream, and the reply names %s", was.Model, is.Model)
 		}
 	}
 	c.compareUsage(was, is)
 	if c.wire == c.upstreamWire {
 		c.compareEvents(was, is)
 	} else if isAnswer(c.upstreamWire, was.Stop) != isAnswer(c.wire, is.Stop) {
-		c.reportBreach("GW-29", breach{exchange: c.n, path: "stop", consequence: specs.Wrong}, "the upstream stopped with %q, and the client reads %q", was.Stop, is.Stop)
+		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: "stop", Consequence: specs.Wrong}, "the upstream stopped with %q, and the client reads %q", was.Stop, is.Stop)
 	}
 }
 
@@ -64,7 +65,7 @@ func said(r *wire.Reply) (list []wire.Item) {
 // compareItems compares what both sides read, kind by kind, so that one loss is one finding.
 func (c *comparer) compareItems(was, is []wire.Item) {
 	for _, id := range []string{"GW-10", "GW-13", "GW-18"} {
-		c.seeDuty(id)
+		c.See(id)
 	}
 	c.compareTexts(was, is)
 	c.compareCalls(ofKind(was, wire.Call), ofKind(is, wire.Call))
@@ -74,10 +75,10 @@ func (c *comparer) compareItems(was, is []wire.Item) {
 	}
 	before, after := ofKind(was, wire.Thinking), ofKind(is, wire.Thinking)
 	if len(before) > 0 && len(after) == 0 {
-		c.reportBreach("GW-10", breach{exchange: c.n, consequence: specs.Degraded}, "the model's thinking does not reach the client")
+		c.Breach("GW-10", report.DutyBreach{Exchange: c.n, Consequence: specs.Degraded}, "the model's thinking does not reach the client")
 	}
 	if kindOrder(was) != kindOrder(is) && len(before) == len(after) {
-		c.reportBreach("GW-29", breach{exchange: c.n, consequence: specs.Wrong}, "the upstream said %s, and the client reads %s", kindOrder(was), kindOrder(is))
+		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong}, "the upstream said %s, and the client reads %s", kindOrder(was), kindOrder(is))
 	}
 }
 
@@ -117,35 +118,35 @@ func (c *comparer) compareTexts(was, is []wire.Item) {
 		if before == after || kind == wire.Thinking && c.wire != c.upstreamWire && after == "" {
 			continue
 		}
-		at := breach{exchange: c.n, path: kind.String(), compare: compareTexts(before, after), consequence: specs.Wrong}
+		at := report.DutyBreach{Exchange: c.n, Path: kind.String(), Compare: compareTexts(before, after), Consequence: specs.Wrong}
 		if strings.ContainsRune(after, '\uFFFD') && !strings.ContainsRune(before, '\uFFFD') {
-			c.reportBreach("GW-18", at, "the %s has replacement characters that the upstream did not send", kind)
+			c.Breach("GW-18", at, "the %s has replacement characters that the upstream did not send", kind)
 		} else {
-			c.reportBreach("GW-29", at, "the %s that the client reads is not what the upstream sent: %d bytes became %d", kind, len(before), len(after))
+			c.Breach("GW-29", at, "the %s that the client reads is not what the upstream sent: %d bytes became %d", kind, len(before), len(after))
 		}
 	}
 }
 
 func (c *comparer) compareCalls(was, is []wire.Item) {
 	if len(was) != len(is) {
-		c.reportBreach("GW-30", breach{exchange: c.n, path: "calls"}, "the upstream called %d tools, and the client reads %d calls", len(was), len(is))
+		c.Breach("GW-30", report.DutyBreach{Exchange: c.n, Path: "calls"}, "the upstream called %d tools, and the client reads %d calls", len(was), len(is))
 		return
 	}
 	for i := range was {
 		path := fmt.Sprintf("calls[%d]", i)
 		if was[i].Name != is[i].Name {
-			c.reportBreach("GW-26", breach{exchange: c.n, path: path + ".name", compare: compareTexts(was[i].Name, is[i].Name)}, "the upstream called %q, and the client reads %q", was[i].Name, is[i].Name)
+			c.Breach("GW-26", report.DutyBreach{Exchange: c.n, Path: path + ".name", Compare: compareTexts(was[i].Name, is[i].Name)}, "the upstream called %q, and the client reads %q", was[i].Name, is[i].Name)
 		}
 		one, _ := tree.Parse(was[i].Args)
 		other, err := tree.Parse(is[i].Args)
 		if is[i].ArgsKnown && was[i].ArgsKnown && (err != nil && one != nil || !tree.Equal(one, other)) {
-			c.reportBreach("GW-29", breach{exchange: c.n, path: path + ".arguments", compare: compareTexts(was[i].Args, is[i].Args), consequence: specs.Wrong}, "the arguments that the client reads are not what the upstream sent")
+			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: path + ".arguments", Compare: compareTexts(was[i].Args, is[i].Args), Consequence: specs.Wrong}, "the arguments that the client reads are not what the upstream sent")
 		}
 		switch {
 		case is[i].ID == "" && was[i].ID != "":
-			c.reportBreach("GW-30", breach{exchange: c.n, path: path + ".id"}, "a call reaches the client without an id")
+			c.Breach("GW-30", report.DutyBreach{Exchange: c.n, Path: path + ".id"}, "a call reaches the client without an id")
 		case c.wire == c.upstreamWire && was[i].ID != is[i].ID:
-			c.reportBreach("GW-13", breach{exchange: c.n, path: path + ".id", compare: compareTexts(was[i].ID, is[i].ID)}, "the id of a call was changed on its way to the client")
+			c.Breach("GW-13", report.DutyBreach{Exchange: c.n, Path: path + ".id", Compare: compareTexts(was[i].ID, is[i].ID)}, "the id of a call was changed on its way to the client")
 		}
 	}
 }
@@ -165,10 +166,10 @@ func (c *comparer) compareTokens(was, is []wire.Item) {
 		path := fmt.Sprintf("tokens[%d]", i)
 		switch {
 		case i >= len(after):
-			c.reportBreach("GW-10", breach{exchange: c.n, path: path}, "%d of %d tokens that the provider issued do not reach the client", len(before)-len(after), len(before))
+			c.Breach("GW-10", report.DutyBreach{Exchange: c.n, Path: path}, "%d of %d tokens that the provider issued do not reach the client", len(before)-len(after), len(before))
 			return
 		case token != after[i]:
-			c.reportBreach("GW-10", breach{exchange: c.n, path: path, compare: compareTokens(token, after[i])}, "a token was changed on its way to the client")
+			c.Breach("GW-10", report.DutyBreach{Exchange: c.n, Path: path, Compare: compareTokens(token, after[i])}, "a token was changed on its way to the client")
 		}
 	}
 }
@@ -213,17 +214,17 @@ func usageOf(r *wire.Reply) (input, output, atStart int) {
 }
 
 func (c *comparer) compareUsage(was, is *wire.Reply) {
-	c.seeDuty("GW-24")
+	c.See("GW-24")
 	input, output, _ := usageOf(was)
 	gotInput, gotOutput, atStart := usageOf(is)
 	if input >= 0 && gotInput != input {
-		c.reportBreach("GW-24", breach{exchange: c.n, path: "usage"}, "the upstream counted %d tokens of input, and the client reads %s", input, countText(gotInput))
+		c.Breach("GW-24", report.DutyBreach{Exchange: c.n, Path: "usage"}, "the upstream counted %d tokens of input, and the client reads %s", input, countText(gotInput))
 	}
 	if output >= 0 && gotOutput != output {
-		c.reportBreach("GW-24", breach{exchange: c.n, path: "usage"}, "the upstream counted %d tokens of output, and the client reads %s", output, countText(gotOutput))
+		c.Breach("GW-24", report.DutyBreach{Exchange: c.n, Path: "usage"}, "the upstream counted %d tokens of output, and the client reads %s", output, countText(gotOutput))
 	}
 	if c.wire != c.upstreamWire && atStart == 0 && input > 0 && gotInput > 0 {
-		c.reportBreach("GW-24", breach{exchange: c.n, path: "message_start.usage"}, "the first event says 0 tokens of input; the upstream counted %d", input)
+		c.Breach("GW-24", report.DutyBreach{Exchange: c.n, Path: "message_start.usage"}, "the first event says 0 tokens of input; the upstream counted %d", input)
 	}
 }
 
@@ -237,9 +238,9 @@ func countText(n int) string {
 // compareEvents compares streams of one wire event by event, where what they say is equal. The id of
 // the reply may be the gateway's own.
 func (c *comparer) compareEvents(was, is *wire.Reply) {
-	c.seeDuty("GW-29")
+	c.See("GW-29")
 	if was.Form != is.Form {
-		c.reportBreach("GW-29", breach{exchange: c.n, consequence: specs.Wrong}, "the upstream and the client got replies of different forms: a stream became a document, or a document a stream")
+		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong}, "the upstream and the client got replies of different forms: a stream became a document, or a document a stream")
 		return
 	}
 	mask := func(r *wire.Reply, text string) string {
@@ -254,7 +255,7 @@ func (c *comparer) compareEvents(was, is *wire.Reply) {
 	if was.Form == wire.Document {
 		if d := diffBodies(was.Doc, is.Doc); len(d) > 0 && !(len(d) == 1 && (d[0].path == "id" || d[0].path == "model")) {
 			one, other := d[0].bothTexts()
-			c.reportBreach("GW-29", breach{exchange: c.n, path: d[0].path, compare: compareTexts(one, other)}, "the reply was %s on its way to the client", d[0].changeText())
+			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: d[0].path, Compare: compareTexts(one, other)}, "the reply was %s on its way to the client", d[0].changeText())
 		}
 		return
 	}
@@ -262,15 +263,15 @@ func (c *comparer) compareEvents(was, is *wire.Reply) {
 	for i := range before {
 		switch {
 		case i >= len(after):
-			c.reportBreach("GW-29", breach{exchange: c.n, path: fmt.Sprintf("events[%d]", i)}, "the upstream sent %d events, and the client got %d", len(before), len(after))
+			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("events[%d]", i)}, "the upstream sent %d events, and the client got %d", len(before), len(after))
 			return
 		case before[i] != after[i]:
-			c.reportBreach("GW-29", breach{exchange: c.n, path: fmt.Sprintf("events[%d]", i), compare: compareTexts(before[i], after[i])}, "an event is not what the upstream sent")
+			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("events[%d]", i), Compare: compareTexts(before[i], after[i])}, "an event is not what the upstream sent")
 			return
 		}
 	}
 	if len(after) > len(before) {
-		c.reportBreach("GW-29", breach{exchange: c.n}, "the upstream sent %d events, and the client got %d", len(before), len(after))
+		c.Breach("GW-29", report.DutyBreach{Exchange: c.n}, "the upstream sent %d events, and the client got %d", len(before), len(after))
 	}
 }
 

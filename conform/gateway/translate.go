@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
@@ -17,14 +18,14 @@ func (c *comparer) compareMeaning(u *received) {
 	was := wire.ReadRequest(c.wire.Name, c.answer.Request.Method, c.answer.Request.URL, c.answer.Request.Body)
 	is := u.asked
 	for _, id := range []string{"GW-7", "GW-9", "GW-11", "GW-13", "GW-26"} {
-		c.seeDuty(id)
+		c.See(id)
 	}
 	switch lost := missing(systemTexts(c.wire, was), systemTexts(c.upstreamWire, is)); {
 	case lost == "":
 	case missing([]string{lost}, textsOf(is, "user")) == "":
-		c.reportBreach("GW-7", breach{exchange: c.n, path: "system", consequence: specs.Degraded}, "the system prompt arrives upstream as a text of the user: %q", shorten(lost))
+		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system", Consequence: specs.Degraded}, "the system prompt arrives upstream as a text of the user: %q", report.Shorten(lost))
 	default:
-		c.reportBreach("GW-7", breach{exchange: c.n, path: "system", consequence: specs.Wrong}, "the system prompt does not arrive upstream: %q is missing", shorten(lost))
+		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system", Consequence: specs.Wrong}, "the system prompt does not arrive upstream: %q is missing", report.Shorten(lost))
 	}
 	c.compareTools(was, is)
 	c.comparePrompts(was, is)
@@ -90,7 +91,7 @@ func (c *comparer) compareTools(was, is *wire.Request) {
 	offered := toolNames(is.Tools)
 	for _, name := range toolNames(was.Tools) {
 		if !slices.Contains(offered, name) {
-			c.reportBreach("GW-26", breach{exchange: c.n, path: "tools"}, "the tool %q does not arrive upstream", name)
+			c.Breach("GW-26", report.DutyBreach{Exchange: c.n, Path: "tools"}, "the tool %q does not arrive upstream", name)
 		}
 	}
 }
@@ -108,12 +109,12 @@ func textsOf(q *wire.Request, role string) (list []string) {
 func (c *comparer) comparePrompts(was, is *wire.Request) {
 	for _, role := range []string{"user", "assistant"} {
 		if lost := missing(textsOf(was, role), textsOf(is, role)); lost != "" {
-			c.reportBreach("GW-9", breach{exchange: c.n, path: "conversation", consequence: specs.Wrong}, "a text of the %s does not arrive upstream: %q", role, shorten(lost))
+			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong}, "a text of the %s does not arrive upstream: %q", role, report.Shorten(lost))
 		}
 	}
 	images := func(q *wire.Request) (n int) { return len(ofKind(q.Items, wire.Media)) }
 	if images(was) > 0 && images(is) == 0 && !strings.Contains(string(is.Doc.Raw()), imageData(was)) {
-		c.reportBreach("GW-9", breach{exchange: c.n, path: "conversation", consequence: specs.Wrong}, "no image arrives upstream; the client sent %d", images(was))
+		c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong}, "no image arrives upstream; the client sent %d", images(was))
 	}
 }
 
@@ -134,7 +135,7 @@ func imageData(q *wire.Request) string {
 func (c *comparer) compareHistory(was, is *wire.Request) {
 	before, after := ofKind(was.Items, wire.Call), ofKind(is.Items, wire.Call)
 	if len(before) != len(after) {
-		c.reportBreach("GW-9", breach{exchange: c.n, path: "conversation", consequence: specs.Wrong}, "the client sends %d calls back, and %d arrive upstream", len(before), len(after))
+		c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong}, "the client sends %d calls back, and %d arrive upstream", len(before), len(after))
 		return
 	}
 	ids, back := map[string]string{}, map[string]string{}
@@ -142,13 +143,13 @@ func (c *comparer) compareHistory(was, is *wire.Request) {
 		one, _ := tree.Parse(before[i].Args)
 		other, _ := tree.Parse(after[i].Args)
 		if before[i].Name != after[i].Name || !tree.Equal(one, other) {
-			c.reportBreach("GW-9", breach{exchange: c.n, path: fmt.Sprintf("calls[%d]", i), compare: compareTexts(before[i].Args, after[i].Args), consequence: specs.Wrong},
+			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("calls[%d]", i), Compare: compareTexts(before[i].Args, after[i].Args), Consequence: specs.Wrong},
 				"a call of %s changed on its way upstream", before[i].Name)
 		}
 		ids[before[i].ID], back[after[i].ID] = after[i].ID, before[i].ID
 	}
 	if len(ids) != len(back) {
-		c.reportBreach("GW-13", breach{exchange: c.n, path: "calls"}, "%d ids of calls became %d", len(ids), len(back))
+		c.Breach("GW-13", report.DutyBreach{Exchange: c.n, Path: "calls"}, "%d ids of calls became %d", len(ids), len(back))
 	}
 }
 
@@ -156,7 +157,7 @@ func (c *comparer) compareHistory(was, is *wire.Request) {
 func (c *comparer) compareResults(was, is *wire.Request) {
 	before, after := ofKind(was.Items, wire.Result), ofKind(is.Items, wire.Result)
 	if len(before) != len(after) {
-		c.reportBreach("GW-9", breach{exchange: c.n, path: "conversation", consequence: specs.Crash}, "the client sends %d results, and %d arrive upstream", len(before), len(after))
+		c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Crash}, "the client sends %d results, and %d arrive upstream", len(before), len(after))
 		return
 	}
 	for i := range before {
@@ -165,13 +166,13 @@ func (c *comparer) compareResults(was, is *wire.Request) {
 		switch lost := missing(texts, all); {
 		case lost == "":
 		case missing([]string{strings.Trim(string(tree.Quote(lost)), `"`)}, all) == "" || isSameJSON(lost, after[i].Node):
-			c.reportBreach("GW-9", breach{exchange: c.n, path: fmt.Sprintf("results[%d]", i), consequence: specs.Degraded},
-				"a result arrives upstream wrapped in other JSON than the client sent: %q", shorten(lost))
+			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i), Consequence: specs.Degraded},
+				"a result arrives upstream wrapped in other JSON than the client sent: %q", report.Shorten(lost))
 		default:
-			c.reportBreach("GW-9", breach{exchange: c.n, path: fmt.Sprintf("results[%d]", i), consequence: specs.Wrong}, "a result changed on its way upstream: %q is missing", shorten(lost))
+			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i), Consequence: specs.Wrong}, "a result changed on its way upstream: %q is missing", report.Shorten(lost))
 		}
 		if before[i].IsError && c.wire.Has(wires.MarksErrors) && c.upstreamWire.Has(wires.MarksErrors) && !after[i].IsError {
-			c.reportBreach("GW-9", breach{exchange: c.n, path: fmt.Sprintf("results[%d]", i)}, "the mark of a failed tool does not arrive upstream")
+			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i)}, "the mark of a failed tool does not arrive upstream")
 		}
 	}
 }

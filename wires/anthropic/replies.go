@@ -549,7 +549,7 @@ func failuresAreErrors(a *sentReply, p *rule.Pass) {
 
 // errorTypes are those that are documented, with the statuses that they belong to.
 var errorTypes = map[string][]int{
-	"invalid_request_error": {400, 422}, "authentication_error": {401}, "billing_error": {402, 400, 429}, "permission_error": {403},
+	"invalid_request_error": {400, 405, 422}, "authentication_error": {401}, "billing_error": {402, 400, 429}, "permission_error": {403},
 	"not_found_error": {404}, "conflict_error": {409}, "request_too_large": {413}, "rate_limit_error": {429}, "api_error": {500, 502, 503},
 	"timeout_error": {504, 408}, "overloaded_error": {529, 503}, "not_supported": {501},
 }

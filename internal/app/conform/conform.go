@@ -44,6 +44,7 @@ const long = `Judge whether an agent talks to its provider correctly.
   conform init -- CMD      write a profile of an agent
   conform check FILE|DIR   judge traffic that any tool recorded
   conform lint tools FILE  say what a provider would refuse, before it is sent
+  conform server URL       judge a server that claims to speak a wire
   conform gateway -- CMD   judge a gateway from both sides
   conform matrix REPORT    put shards of a run together, and agents side by side
   conform baseline update  keep the list of failures that are known
@@ -69,7 +70,7 @@ func rootCommand(f *cli.Frame) *cobra.Command {
 	a := &app{f}
 	root := f.Root()
 	root.Example = "  conform run\n  conform check loop.yaml"
-	root.AddCommand(a.runCommand(), a.checkCommand(), a.listCommand(), a.explainCommand(), a.selftestCommand(), a.toolsCommand(), a.matrixCommand(), a.baselineCommand(), a.serveCommand(), a.initCommand(), a.observeCommand(), a.lintCommand(), a.gatewayCommand())
+	root.AddCommand(a.runCommand(), a.checkCommand(), a.listCommand(), a.explainCommand(), a.selftestCommand(), a.toolsCommand(), a.matrixCommand(), a.baselineCommand(), a.serveCommand(), a.initCommand(), a.observeCommand(), a.lintCommand(), a.gatewayCommand(), a.serverCommand())
 	completeFlags(root)
 	return root
 }

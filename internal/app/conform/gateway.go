@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/gateway"
-	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/spelling"
@@ -29,15 +27,11 @@ type gatewayFlags struct {
 	name                string
 	env, files, headers []string
 	keep                string
-	workdir, filter     string
+	workdir             string
 	wait                time.Duration
 	passesKey           bool
 	command             []string
-	baseline            string
-	strict              bool
-	failOn              string
-	asJSON              bool
-	reportFlags
+	dutyFlags
 }
 
 // The made-up keys of both sides. No key of theirs is real, so that none can leak.
@@ -93,13 +87,8 @@ gateway does not start. --json prints ` + report.RunSchema + `.`,
 	flags.StringVar(&f.workdir, "workdir", "", "start the gateway in `DIR` (default: its home folder)")
 	flags.DurationVar(&f.wait, "wait", 30*time.Second, "how long the gateway may take to listen")
 	flags.BoolVar(&f.passesKey, "passes-key", false, "the gateway has no key of its own and passes the client's on")
-	flags.StringVar(&f.filter, "filter", "", "play only cases whose name matches a `REGEXP`")
 	flags.StringVar(&f.keep, "keep", "", "keep what both sides said as cassettes in `DIR`")
-	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of breaches that are known: see conform baseline")
-	flags.BoolVar(&f.strict, "strict", false, "make failures of warnings")
-	flags.StringVar(&f.failOn, "fail-on", "fail", "what exits 1: fail, or warn for warnings as well")
-	f.reportFlags.addTo(cmd)
-	cli.AddJSONFlag(cmd, &f.asJSON)
+	f.dutyFlags.addTo(cmd)
 	return cmd
 }
 
@@ -137,8 +126,8 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 	if err != nil {
 		return cli.Usage("--filter: %q is no regular expression: %w", f.filter, err)
 	}
-	judged := dutyRun{kind: "gateway", wire: front.Name, began: time.Now()}
-	if err := judged.readFlags(a, f.reportFlags, f.asJSON, f.strict, f.failOn, f.baseline); err != nil {
+	judged, err := a.newDutyRun(f.dutyFlags, front.Name, evidence.SourceSimulator)
+	if err != nil {
 		return err
 	}
 	up, err := gateway.Open(f.listen)
@@ -185,7 +174,7 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 			return err
 		}
 	}
-	return judged.deliver(a, found, ctx.Err() != nil)
+	return judged.deliver(a, found.Cases, found.Took, ctx.Err() != nil)
 }
 
 func (f *gatewayFlags) subjectName() string {
@@ -228,60 +217,4 @@ func (a *app) startGateway(ctx context.Context, f gatewayFlags, upstream, home s
 		return nil, cli.Fail(report.ExitHarness, "%s: %w", f.subjectName(), err)
 	}
 	return process, nil
-}
-
-// dutyRun makes the report of a server or a gateway.
-type dutyRun struct {
-	kind, wire string
-	subject    report.Subject
-	began      time.Time
-	policy     report.Policy
-	baseline   []report.Excuse
-	files      reportFiles
-	page       *inspection
-	asJSON     bool
-}
-
-func (d *dutyRun) readFlags(a *app, f reportFlags, asJSON, strict bool, failOn, baseline string) (err error) {
-	d.asJSON = asJSON
-	if d.files, err = a.parseReportFlags(f.reports, asJSON); err != nil {
-		return err
-	}
-	if d.policy, err = (policyFlags{strict: strict, failOn: failOn}).policy(nil); err != nil {
-		return err
-	}
-	if baseline != "" {
-		if d.baseline, err = readBaseline(baseline); err != nil {
-			return err
-		}
-	}
-	a.warnUnwritable(d.files)
-	d.page, err = a.newInspection(f, d.files)
-	return err
-}
-
-// deliver writes the reports of what was found.
-func (d *dutyRun) deliver(a *app, found *gateway.Outcome, isInterrupted bool) error {
-	var ids []string
-	for _, r := range found.Results {
-		ids = append(ids, r.Requirement)
-	}
-	run := report.Run{
-		Tool: tool(), Subject: d.subject, Set: report.NewSet(d.kind, ids), Policy: d.policy, Source: []string{string(evidence.SourceSimulator)},
-		Ingress: []string{"base-url"}, Started: d.began.UTC(), DurationMS: time.Since(d.began).Milliseconds(), Calls: &found.Calls, Cases: found.Cases,
-		Interrupted: isInterrupted,
-	}
-	for _, e := range d.baseline {
-		run.Baseline = append(run.Baseline, report.UsedExcuse{Excuse: e})
-	}
-	ran := report.NewRun(run, found.Results)
-	for _, c := range ran.Cases {
-		results := slices.DeleteFunc(slices.Clone(ran.Results), func(r report.Result) bool { return r.Case != c.Name })
-		d.page.add(inspector.Observation{
-			Name: c.Name, Scenario: strings.Split(c.Name, "/")[0], Provider: d.wire, Source: string(evidence.SourceSimulator), Ingress: "base-url",
-			Took: time.Duration(c.DurationMS) * time.Millisecond, Results: results,
-			Evidence: &evidence.Evidence{Source: evidence.SourceSimulator, Case: c.Name, Exchanges: found.Exchanges[c.Name]},
-		})
-	}
-	return a.deliverRun(ran, d.files, d.asJSON, nil)
 }

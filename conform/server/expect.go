@@ -1,0 +1,281 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/conform/client"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
+)
+
+// judgeAnswer judges an answer by the reply rules, and by what holds for every answer.
+func (j *judge) judgeAnswer(d *report.DutyCase, n int, a *client.Answer) {
+	if a.Response.Status == 0 {
+		d.Breach("SV-H10", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the server gave no answer: %s", reasonText(a.Err))
+		return
+	}
+	if j.Key != "" && j.Key != wrongKey && (bytes.Contains(a.Response.Body, []byte(j.Key)) || headerHolds(a.Response.Header, j.Key)) {
+		d.Breach("GW-19", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the answer holds the key of the client")
+	}
+	before := d.CountBreaches()
+	d.JudgeReply(n, report.ReplyExchange(&a.Exchange, a.Reply), nil)
+	if a.Err != nil && d.CountBreaches() == before {
+		d.Breach("SV-H10", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the reply does not end: %s after %d bytes", reasonText(a.Err), len(a.Response.Body))
+	}
+}
+
+func headerHolds(h http.Header, text string) bool {
+	for _, values := range h {
+		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, text) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func reasonText(err error) string {
+	if err == nil {
+		return "it is cut off"
+	}
+	return report.Shorten(err.Error())
+}
+
+// errNotSeen says that an answer shows nothing about an expectation.
+var errNotSeen = errors.New("not seen")
+
+// judgeExpectation judges an answer by what its question expects.
+func (j *judge) judgeExpectation(d *report.DutyCase, n int, a *client.Answer, e specs.QuestionExpectation) {
+	err := j.fault(a, e.Be)
+	if errors.Is(err, errNotSeen) {
+		return
+	}
+	if d.See(e.Duty); err != nil {
+		d.Breach(e.Duty, report.DutyBreach{Exchange: n, Consequence: e.Consequence}, "%s", j.hideKey(err.Error()))
+	}
+}
+
+// fault says what is wrong with an answer, nil if it is as it should be, errNotSeen if it shows nothing.
+func (j *judge) fault(a *client.Answer, be string) error {
+	word, rest, _ := strings.Cut(be, " ")
+	switch {
+	case be == "answered":
+		return isAnswered(a)
+	case be == "answered or refused":
+		return either(isAnswered(a), isRefused(a))
+	case strings.HasPrefix(be, "answered or names "):
+		return j.answeredOrNames(a, strings.TrimPrefix(be, "answered or names "))
+	case strings.HasPrefix(be, "answered or "):
+		return either(isAnswered(a), hasStatus(a, strings.TrimPrefix(be, "answered or ")))
+	case be == "refused":
+		return isRefused(a)
+	case word == "status":
+		return hasStatus(a, rest)
+	case be == "no server error":
+		if a.Response.Status >= 500 || a.Response.Status == 0 {
+			return fmt.Errorf("the answer is %s", outcomeText(a))
+		}
+	case be == "calls", be == "no call", word == "calls":
+		return callsAre(a, be)
+	case be == "names the model":
+		return j.namesModel(a)
+	case be == "no thinking":
+		if a.IsOK() && slices.ContainsFunc(a.Reply.Items, func(it wire.Item) bool { return it.What == wire.Thinking }) {
+			return errors.New("the reply holds thinking that nobody asked for")
+		}
+	case be == "cut by the limit":
+		return j.isCut(a)
+	case word == "without":
+		if a.IsOK() && strings.Contains(textOf(a.Reply), rest) {
+			return fmt.Errorf("the reply holds %q, at which it should have ended: %q", rest, report.Shorten(textOf(a.Reply)))
+		}
+	case be == "a list of models":
+		return isModelList(a)
+	case be == "a count or 404":
+		return isCount(a)
+	case be == "quick and not a redirect":
+		switch {
+		case a.Response.Status/100 == 3:
+			return fmt.Errorf("the answer is a redirect (%d)", a.Response.Status)
+		case a.Took > quick:
+			return fmt.Errorf("the answer took %d ms", a.Took.Milliseconds())
+		}
+	case be == "open to browsers":
+		if a.Response.Header.Get("Access-Control-Allow-Origin") == "" {
+			return fmt.Errorf("the answer %d has no Access-Control-Allow-Origin", a.Response.Status)
+		}
+	case be == "spread over time":
+		return isSpread(a)
+	default:
+		return fmt.Errorf("the question expects %q, which this program does not know", be)
+	}
+	return nil
+}
+
+// quick is how long a client waits for a list of models.
+const quick = 3 * time.Second
+
+func outcomeText(a *client.Answer) string {
+	switch {
+	case a.Response.Status == 0:
+		return "missing: " + reasonText(a.Err)
+	case a.Err != nil:
+		return fmt.Sprintf("%d and breaks off: %s", a.Response.Status, reasonText(a.Err))
+	case a.Response.Status/100 != 2:
+		return fmt.Sprintf("%d: %s", a.Response.Status, report.Shorten(string(a.Response.Body)))
+	}
+	return fmt.Sprintf("%d and %s: %s", a.Response.Status, a.Reply.End, report.Shorten(string(a.Response.Body)))
+}
+
+func isAnswered(a *client.Answer) error {
+	if a.IsOK() {
+		return nil
+	}
+	return fmt.Errorf("the server should answer; it gave %s", outcomeText(a))
+}
+
+// isRefused holds that an answer is the client's fault, said in JSON with words.
+func isRefused(a *client.Answer) error {
+	if a.Response.Status/100 != 4 {
+		return fmt.Errorf("the server should refuse with 4xx; it gave %s", outcomeText(a))
+	}
+	if wire.ErrorOf(a.Reply.Doc).Get("message").Text() == "" {
+		return fmt.Errorf("the refusal does not say in error.message why: %s", outcomeText(a))
+	}
+	return nil
+}
+
+func either(one, other error) error {
+	if one == nil || other == nil {
+		return nil
+	}
+	return one
+}
+
+func (j *judge) answeredOrNames(a *client.Answer, text string) error {
+	if isAnswered(a) == nil {
+		return nil
+	}
+	if a.Response.Status/100 == 4 && strings.Contains(strings.ToLower(string(a.Response.Body)), strings.ToLower(text)) {
+		return nil
+	}
+	return fmt.Errorf("the server should answer, or refuse with 4xx and name %q; it gave %s", text, outcomeText(a))
+}
+
+func hasStatus(a *client.Answer, list string) error {
+	if slices.Contains(strings.Fields(list), strconv.Itoa(a.Response.Status)) {
+		return nil
+	}
+	return fmt.Errorf("the status should be %s; the answer is %s", strings.ReplaceAll(list, " ", " or "), outcomeText(a))
+}
+
+func callsAre(a *client.Answer, be string) error {
+	if !a.IsOK() {
+		return errNotSeen
+	}
+	var names []string
+	for _, it := range a.Reply.Items {
+		if it.What == wire.Call {
+			names = append(names, it.Name)
+		}
+	}
+	_, role, isNamed := strings.Cut(be, "calls ")
+	switch {
+	case be == "no call" && names != nil:
+		return fmt.Errorf("tool_choice forbids calls, and the reply calls %s", strings.Join(names, ", "))
+	case be != "no call" && names == nil:
+		return errors.New("tool_choice demands a call, and the reply has none")
+	case isNamed && slices.ContainsFunc(names, func(name string) bool { return name != "conform_"+role }):
+		return fmt.Errorf("tool_choice demands conform_%s, and the reply calls %s", role, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// namesModel holds that an answer names the model that was asked, or a dated form of its name.
+func (j *judge) namesModel(a *client.Answer) error {
+	switch got := a.Reply.Model; {
+	case !a.IsOK():
+		return errNotSeen
+	case got == "":
+		return errors.New("the reply names no model")
+	case !strings.Contains(got, j.Model) && !strings.Contains(j.Model, got):
+		return fmt.Errorf("%s was asked, and the reply names %s", j.Model, got)
+	}
+	return nil
+}
+
+// maxOverLimit is how many characters 16 tokens have at most.
+const maxOverLimit = 16 * 12
+
+func (j *judge) isCut(a *client.Answer) error {
+	text := textOf(a.Reply)
+	switch {
+	case !a.IsOK():
+		return errNotSeen
+	case len(text) > maxOverLimit:
+		return fmt.Errorf("16 tokens were allowed, and the reply has %d characters", len(text))
+	case len(text) > maxOverLimit/4 && !slices.Contains(j.Wire.Stops.Unanswered, a.Reply.Stop):
+		return fmt.Errorf("the reply is cut after %q, and says that it stopped with %q", report.Shorten(text), a.Reply.Stop)
+	}
+	return nil
+}
+
+func textOf(r *wire.Reply) string {
+	var b strings.Builder
+	for _, it := range r.Items {
+		if it.What == wire.Text {
+			b.WriteString(it.Text)
+		}
+	}
+	return b.String()
+}
+
+func isModelList(a *client.Answer) error {
+	if a.Response.Status == http.StatusNotFound {
+		return nil
+	}
+	doc, _ := tree.Parse(a.Response.Body)
+	list := doc.Any("data", "models")
+	if a.Response.Status != http.StatusOK || !list.Is(tree.Array) {
+		return fmt.Errorf("the list of models should be JSON with a list; it is %s", outcomeText(a))
+	}
+	for i, m := range list.Items() {
+		if m.Any("id", "name", "slug").Text() == "" {
+			return fmt.Errorf("model %d of the list has no id", i)
+		}
+	}
+	return nil
+}
+
+func isCount(a *client.Answer) error {
+	if slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, a.Response.Status) {
+		return nil
+	}
+	doc, _ := tree.Parse(a.Response.Body)
+	if n, ok := doc.Any("input_tokens", "totalTokens").Whole(); a.Response.Status == http.StatusOK && ok && n > 0 {
+		return nil
+	}
+	return fmt.Errorf("a count of tokens is exact, or 404; it is %s", outcomeText(a))
+}
+
+// longStream is how long a stream takes in which pieces can be told apart.
+const longStream = time.Second
+
+func isSpread(a *client.Answer) error {
+	chunks := a.Response.Chunks
+	if !a.IsOK() || a.Took < longStream || len(chunks) == 0 {
+		return errNotSeen
+	}
+	if first := a.Began + chunks[0].At; first > a.Took*9/10 {
+		return fmt.Errorf("the reply took %d ms, and its first byte came after %d ms", a.Took.Milliseconds(), first.Milliseconds())
+	}
+	return nil
+}

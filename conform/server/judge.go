@@ -1,0 +1,200 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/conform/client"
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
+)
+
+// Config says which server is judged.
+type Config struct {
+	Wire *wires.Wire
+	// Base is the base URL, with or without what base URLs of the wire end in.
+	Base string
+	// Model is asked for. Key is sent as the wire says; "" for a server that needs none.
+	Model, Key string
+	// Level leaves out questions for fewer clients: specs.Core asks what every client needs.
+	Level specs.DutyLevel
+	// As asks as a well-known client does, and judges what that client needs; nil for all duties.
+	As *specs.AskedClient
+	// Transport carries the requests, see [client.NewTransport]. Budget bounds them, 0 for no bound.
+	Transport http.RoundTripper
+	Budget    int
+	// Timeout bounds one exchange, 0 for [client.DefaultTimeout].
+	Timeout time.Duration
+	// Only, if not nil, selects questions by their ids.
+	Only func(id string) bool
+	// Progress, if not nil, is told how many questions were asked.
+	Progress func(done, total int)
+}
+
+// Outcome is what a server showed.
+type Outcome struct {
+	Cases []*report.DutyCase
+	Took  []time.Duration
+	// Unasked are the questions that the budget or the end of the context left out.
+	Unasked int
+}
+
+// ErrNothingSelected says that no question is left to ask.
+var ErrNothingSelected = errors.New("selects no question; conform list --server shows their names")
+
+// Judge asks all questions that apply. It returns early with what it has when the context ends or the
+// budget is spent. The error says what came back where the server does not answer at all.
+func Judge(ctx context.Context, c Config) (*Outcome, error) {
+	questions, err := specs.Questions()
+	if err != nil {
+		return nil, err
+	}
+	j := &judge{Config: c}
+	j.left = c.Budget
+	if c.Budget == 0 {
+		j.left = 1 << 30
+	}
+	var list []asking
+	for _, q := range questions {
+		if !j.applies(&q) {
+			continue
+		}
+		for _, form := range []string{"stream", "unary"} {
+			if q.Forms == nil || slices.Contains(q.Forms, form) {
+				list = append(list, asking{q, form == "stream"})
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil, ErrNothingSelected
+	}
+	if err := j.tryServer(ctx); err != nil {
+		return nil, err
+	}
+	out := &Outcome{}
+	for i, a := range list {
+		if ctx.Err() != nil || j.left <= 0 {
+			out.Unasked = len(list) - i
+			break
+		}
+		began, d := time.Now(), report.NewDutyCase(a.name(), c.Wire.Name)
+		j.askQuestion(ctx, d, &a)
+		j.keepNeeded(d)
+		out.Cases, out.Took = append(out.Cases, d), append(out.Took, time.Since(began))
+		if c.Progress != nil {
+			c.Progress(i+1, len(list))
+		}
+	}
+	return out, nil
+}
+
+type judge struct {
+	Config
+	left int // of the budget
+}
+
+// asking is a question in one form.
+type asking struct {
+	specs.Question
+	isStream bool
+}
+
+func (a *asking) name() string {
+	if a.isStream {
+		return a.ID + "/stream"
+	}
+	return a.ID + "/unary"
+}
+
+// applies reports whether a question is asked.
+func (j *judge) applies(q *specs.Question) bool {
+	can := specs.FindCapability(j.Wire.Name, j.Model)
+	thinks := can.Thinking != nil || can.Levels != nil || can.Budget != nil || can.Reasoning != "" && can.Reasoning != "never"
+	return (q.Wires == nil || slices.Contains(q.Wires, j.Wire.Name)) &&
+		slices.Index(specs.DutyLevels, q.Level) <= slices.Index(specs.DutyLevels, cmp.Or(j.Level, specs.Faithful)) &&
+		(j.Only == nil || j.Only(q.ID)) &&
+		(thinks || !slices.Contains(q.Needs, "thinking")) && (j.Key != "" || !slices.Contains(q.Needs, "key"))
+}
+
+// keepNeeded forgets what the client that is asked as does not need.
+func (j *judge) keepNeeded(d *report.DutyCase) {
+	if j.As == nil && j.Level == "" {
+		return
+	}
+	d.Keep(func(id string) bool {
+		duty := specs.FindDuty(id)
+		switch {
+		case duty == nil:
+			return true
+		case j.As == nil:
+			return slices.Index(specs.DutyLevels, duty.Level) <= slices.Index(specs.DutyLevels, j.Level)
+		}
+		return duty.Level == specs.Core || slices.ContainsFunc(duty.Clients(), func(name string) bool { return slices.Contains(j.As.Names, name) })
+	})
+}
+
+// tryServer asks once, so that a wrong address or key is one clear error and no list of failures.
+func (j *judge) tryServer(ctx context.Context) error {
+	talk := j.newConversation(false)
+	talk.MaxTokens = 50
+	a := talk.Say(ctx, "Say hello.")[0]
+	j.left--
+	where := "POST " + a.Request.URL
+	switch {
+	case a.Err != nil && a.Response.Status == 0:
+		return fmt.Errorf("%s: no answer: %w", where, a.Err)
+	case a.Response.Status == http.StatusUnauthorized, a.Response.Status == http.StatusForbidden:
+		return fmt.Errorf("%s: %d; give a key with --key-env: %s", where, a.Response.Status, j.hideKey(report.Shorten(string(a.Response.Body))))
+	case a.Response.Status == http.StatusNotFound, a.Response.Status == http.StatusMethodNotAllowed:
+		return fmt.Errorf("%s: %d; give the base URL of the wire, or another --model: %s", where, a.Response.Status, j.hideKey(report.Shorten(string(a.Response.Body))))
+	case a.Response.Status/100 == 3:
+		return fmt.Errorf("%s: %d, a redirect to another address; give that one", where, a.Response.Status)
+	}
+	return nil
+}
+
+// hideKey takes the key out of what a server said.
+func (j *judge) hideKey(text string) string {
+	if j.Key == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, j.Key, "(the key)")
+}
+
+func (j *judge) newConversation(isStream bool) *client.Conversation {
+	talk := &client.Conversation{Server: client.Server{Wire: j.Wire, Base: j.Base, Key: j.Key, Transport: j.Transport, Timeout: j.Timeout, Header: http.Header{}}}
+	talk.Model, talk.Stream, talk.MaxRounds = j.Model, isStream, 1
+	if j.As != nil {
+		for name, value := range j.As.Header {
+			talk.Header.Set(name, value)
+		}
+	}
+	return talk
+}
+
+// exchanges of an answer are kept without the key.
+func (j *judge) withoutKey(x evidence.Exchange) evidence.Exchange {
+	if j.Key == "" {
+		return x
+	}
+	hide := func(h http.Header) http.Header {
+		clean := http.Header{}
+		for name, values := range h {
+			for _, v := range values {
+				clean.Add(name, j.hideKey(v))
+			}
+		}
+		return clean
+	}
+	x.Request.URL, x.Request.Header, x.Response.Header = j.hideKey(x.Request.URL), hide(x.Request.Header), hide(x.Response.Header)
+	x.Response.Body = []byte(j.hideKey(string(x.Response.Body)))
+	return x
+}

@@ -1,0 +1,246 @@
+package server_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meerkat-go/conformance/conform/client"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/conform/server"
+	"github.com/meerkat-go/conformance/simulator"
+	"github.com/meerkat-go/conformance/wires"
+	_ "github.com/meerkat-go/conformance/wires/all"
+)
+
+var models = map[string]string{"anthropic": "claude-opus-4-5", "openai": "gpt-5.2", "gemini": "gemini-3-flash-preview"}
+
+func judged(t *testing.T, wire string, only func(string) bool, change func(http.Handler) http.Handler) (findings map[string][]string, seen []string) {
+	t.Helper()
+	handler := http.Handler(simulator.New(simulator.Config{Seed: "1"}))
+	if change != nil {
+		handler = change(handler)
+	}
+	front := httptest.NewServer(handler)
+	defer front.Close()
+	out, err := server.Judge(t.Context(), server.Config{
+		Wire: wires.Find(wire), Base: front.URL + "/" + wire, Model: models[wire], Key: "test-key-of-a-server", Transport: client.NewTransport(),
+		Only: only, Timeout: 5 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings = map[string][]string{}
+	for _, c := range out.Cases {
+		for _, r := range c.Results() {
+			if !slices.Contains(seen, r.Check) {
+				seen = append(seen, r.Check)
+			}
+			for _, f := range r.Findings {
+				findings[r.Check] = append(findings[r.Check], c.Name+": "+f.Message)
+			}
+		}
+	}
+	return findings, seen
+}
+
+// TestSimulatorKeepsItsDuties holds that the strict simulator has no finding, and that every duty that a
+// question or a reply rule can show is seen.
+func TestSimulatorKeepsItsDuties(t *testing.T) {
+	for wire := range models {
+		findings, seen := judged(t, wire, nil, nil)
+		for id, list := range findings {
+			t.Errorf("%s %s: %s", wire, id, strings.Join(list, "\n"))
+		}
+		if len(seen) < 30 {
+			t.Errorf("%s: only %d duties were seen: %v", wire, len(seen), seen)
+		}
+		t.Logf("%s: %d duties", wire, len(seen))
+	}
+}
+
+// fault is a server that does one thing wrong: change gets the whole answer.
+type fault struct {
+	name, wire, id, question string
+	change                   func(r *http.Request, a *httptest.ResponseRecorder) (status int, header http.Header, body string)
+}
+
+func (f fault) server(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		a := httptest.NewRecorder()
+		next.ServeHTTP(a, r)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		status, header, text := f.change(r, a)
+		for name, values := range header {
+			w.Header()[name] = values
+		}
+		w.Header().Del("Content-Length")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text)
+	})
+}
+
+func edit(pattern, with string) func(*http.Request, *httptest.ResponseRecorder) (int, http.Header, string) {
+	re := regexp.MustCompile(pattern)
+	return func(_ *http.Request, a *httptest.ResponseRecorder) (int, http.Header, string) {
+		return a.Code, a.Header(), re.ReplaceAllString(a.Body.String(), with)
+	}
+}
+
+func answer(pattern string, status int, contentType, body string) func(*http.Request, *httptest.ResponseRecorder) (int, http.Header, string) {
+	re := regexp.MustCompile(pattern)
+	return func(r *http.Request, a *httptest.ResponseRecorder) (int, http.Header, string) {
+		sent, _ := io.ReadAll(r.Body)
+		if re.MatchString(r.Method + " " + r.URL.RequestURI() + " " + string(sent)) {
+			return status, http.Header{"Content-Type": {contentType}}, body
+		}
+		return a.Code, a.Header(), a.Body.String()
+	}
+}
+
+const badRequest = `{"type":"error","error":{"type":"invalid_request_error","message":"no"}}`
+
+var faults = []fault{
+	{"no event names", "anthropic", "SV-H2", "hello", edit(`(?m)^event: .*\n`, "")},
+	{"[DONE] on Messages", "anthropic", "SV-H6", "hello", edit(`(event: message_stop[^\n]*\n[^\n]*\n\n)$`, "${1}data: [DONE]\n\n")},
+	{"two message_starts", "anthropic", "SV-A1", "hello", edit(`(?s)^(event: message_start.*?\n\n)`, "$1$1")},
+	{"block index used twice", "anthropic", "SV-A2", "one-call", edit(`"index":\s*1`, `"index":0`)},
+	{"block not closed", "anthropic", "SV-A5", "hello", edit(`event: content_block_stop\ndata: [^\n]*\n\n`, "")},
+	{"no message_stop", "anthropic", "SV-A5", "hello", edit(`event: message_stop\ndata: [^\n]*\n\n`, "")},
+	{"no usage at the start", "anthropic", "SV-A7", "hello", edit(`,"usage":\s*\{[^}]*"input_tokens"[^\n]*\}\}`, `}`)},
+	{"no usage at the end", "anthropic", "SV-A8", "hello", edit(`("type":\s*"message_delta"[^\n]*)"usage"`, `$1"usage_gone"`)},
+	{"end_turn with a call", "anthropic", "SV-A11", "one-call", edit(`"stop_reason":\s*"tool_use"`, `"stop_reason":"end_turn"`)},
+	{"OpenAI's stop reason", "anthropic", "SV-A11", "hello", edit(`"stop_reason":\s*"end_turn"`, `"stop_reason":"stop"`)},
+	{"dots in ids", "anthropic", "SV-A12", "one-call", edit(`toolu_`, "functions.")},
+	{"first fragment lost", "anthropic", "SV-A13", "one-call", edit(`("partial_json":\s*")\{`, "$1")},
+	{"no signature", "anthropic", "SV-A14", "thinking", edit(`event: content_block_delta\ndata: [^\n]*signature_delta[^\n]*\n\n`, "")},
+	{"another envelope", "anthropic", "SV-E1", "broken-json", edit(`^\{"type":\s*"error",`, "{")},
+	{"400 for a member of Claude Code", "anthropic", "SV-B5", "context-management", answer("context_management", 400, "application/json", badRequest)},
+	{"400 for the beta query", "anthropic", "SV-H11", "beta-query", answer(`beta=true`, 404, "application/json", badRequest)},
+	{"400 for its own tokens", "anthropic", "SV-B1", "thinking", answer(`"role":"assistant"`, 400, "application/json", badRequest)},
+	{"altered tokens pass", "anthropic", "SV-B2", "altered-token", func(r *http.Request, a *httptest.ResponseRecorder) (int, http.Header, string) {
+		if a.Code == 400 {
+			return 200, a.Header(), `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}`
+		}
+		return a.Code, a.Header(), a.Body.String()
+	}},
+	{"counts 0", "anthropic", "SV-B7", "count", edit(`"input_tokens":\s*[0-9]+\}$`, `"input_tokens":0}`)},
+	{"results of two calls refused", "anthropic", "SV-B3", "two-calls", answer(`"tool_result"`, 400, "application/json", badRequest)},
+	{"the limit is ignored", "anthropic", "SV-B12", "limit", answer(`"max_tokens":16,`, 200, "application/json",
+		`{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":"`+strings.Repeat("1, 2, 3, ", 60)+`"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":900}}`)},
+	{"another model", "openai", "SV-B10", "hello", edit(`"model":\s*"gpt-5.2[^"]*"`, `"model":"llama-4"`)},
+	{"no response.created", "openai", "SV-O1", "hello", edit(`(?s)^event: response.created.*?\n\n`, "")},
+	{"sequence numbers stand still", "openai", "SV-O2", "hello", edit(`"sequence_number":\s*[0-9]+`, `"sequence_number":0`)},
+	{"item not opened", "openai", "SV-O3", "one-call", edit(`event: response.output_item.added\ndata: [^\n]*\n\n`, "")},
+	{"text of done is empty", "openai", "SV-O5", "hello", edit(`("type":\s*"response.output_text.done"[^\n]*"text":\s*")[^"]*`, "$1")},
+	{"item not done", "openai", "SV-O9", "one-call", edit(`event: response.output_item.done\ndata: [^\n]*\n\n`, "")},
+	{"no end", "openai", "SV-O10", "hello", edit(`event: response.completed\ndata: [^\n]*\n\n`, "")},
+	{"no usage", "openai", "SV-O12", "hello", edit(`"usage":\s*\{"input_tokens"[^\n]*?"total_tokens":\s*[0-9]+\}`, `"usage":{"input_tokens":1}`)},
+	{"forced call left out", "openai", "SV-O22", "any-tool", edit(`"type":\s*"function_call"`, `"type":"x_call"`)},
+	{"custom tools refused", "openai", "SV-O17", "custom-tool", answer(`"type":"custom"`, 400, "application/json", `{"error":{"message":"type must be function","type":"invalid_request_error","param":null,"code":null}}`)},
+	{"output as parts refused", "openai", "SV-O19", "output-parts", answer(`"output":\[`, 400, "application/json", `{"error":{"message":"no","type":"invalid_request_error","param":null,"code":null}}`)},
+	{"page for the list of models", "openai", "SV-B8", "models", answer(`^GET`, 200, "text/html", "<html></html>")},
+	{"JSON as a stream", "gemini", "SV-G1", "hello", func(r *http.Request, a *httptest.ResponseRecorder) (int, http.Header, string) {
+		if r.URL.Query().Get("alt") == "sse" {
+			return 200, http.Header{"Content-Type": {"application/json"}}, `[{"candidates":[{"content":{"parts":[{"text":"hi"}],"role":"model"},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":1,"totalTokenCount":2},"modelVersion":"gemini-3-flash-preview","responseId":"x"}]`
+		}
+		return a.Code, a.Header(), a.Body.String()
+	}},
+	{"no finishReason", "gemini", "SV-G3", "hello", edit(`"finishReason":\s*"STOP",?`, "")},
+	{"no signature on the call", "gemini", "SV-G5", "thinking", edit(`,?\s*"thoughtSignature":\s*"[^"]*"`, "")},
+	{"compressed bodies break", "gemini", "SV-H12", "compressed", func(r *http.Request, a *httptest.ResponseRecorder) (int, http.Header, string) {
+		if r.Header.Get("Content-Encoding") == "gzip" {
+			return 400, http.Header{"Content-Type": {"application/json"}}, `{"error":{"code":400,"message":"invalid JSON","status":"INVALID_ARGUMENT"}}`
+		}
+		return a.Code, a.Header(), a.Body.String()
+	}},
+	{"a page for an error", "gemini", "SV-E8", "broken-json", answer(`"model": "`, 502, "text/html", "<html>Bad Gateway</html>")},
+	{"the key comes back", "gemini", "GW-19", "hello", func(r *http.Request, a *httptest.ResponseRecorder) (int, http.Header, string) {
+		h := a.Header()
+		h.Set("X-Debug", r.Header.Get("X-Goog-Api-Key"))
+		return a.Code, h, a.Body.String()
+	}},
+}
+
+// TestSeededFaults holds that each fault is found under its id by the question that shows it.
+func TestSeededFaults(t *testing.T) {
+	for _, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			findings, _ := judged(t, f.wire, func(id string) bool { return id == f.question }, f.server)
+			if len(findings[f.id]) == 0 {
+				t.Errorf("%s is not found; found: %v", f.id, findings)
+			}
+		})
+	}
+}
+
+// TestBadServers holds that whatever a server does ends in bounded time with one clear error or finding.
+func TestBadServers(t *testing.T) {
+	for name, c := range map[string]struct {
+		handler http.HandlerFunc
+		want    string // of the error or of a finding
+	}{
+		"hangs": {func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // else the end of the connection is not seen
+			<-r.Context().Done()
+		}, "took too long"},
+		"a page": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") }, "should answer"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://example.com/", http.StatusFound)
+		}, "a redirect to another address"},
+		"login": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "who are you, test-key-of-a-server?", http.StatusUnauthorized)
+		}, "401; give a key with --key-env: who are you, (the key)?"},
+		"not here": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusNotFound) }, "give the base URL of the wire"},
+		"floods": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for range 200 {
+				if _, err := io.WriteString(w, strings.Repeat(": flood\n", 1<<16)); err != nil {
+					return
+				}
+			}
+		}, "more than a reply may have"},
+		"closes early": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, `{"type":"message"`)
+		}, "unexpected EOF"},
+		"empty": {func(http.ResponseWriter, *http.Request) {}, "should answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			front := httptest.NewServer(c.handler)
+			defer front.Close()
+			out, err := server.Judge(t.Context(), server.Config{
+				Wire: wires.Find("anthropic"), Base: front.URL, Model: "m", Key: "test-key-of-a-server", Transport: client.NewTransport(),
+				Only: func(id string) bool { return id == "hello" }, Timeout: 2 * time.Second,
+			})
+			var said []string
+			if err != nil {
+				said = append(said, err.Error())
+			} else {
+				for _, d := range out.Cases {
+					said = append(said, messages(d)...)
+				}
+			}
+			if text := strings.Join(said, "\n"); !strings.Contains(text, c.want) || strings.Contains(text, "test-key-of-a-server") {
+				t.Errorf("%q does not say %q", text, c.want)
+			}
+		})
+	}
+}
+
+func messages(d *report.DutyCase) (list []string) {
+	for _, r := range d.Results() {
+		for _, f := range r.Findings {
+			list = append(list, f.Message)
+		}
+	}
+	return list
+}

@@ -1,0 +1,163 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/conform/client"
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/conform/server"
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
+)
+
+// serverFlags say which server is judged, and how it is asked.
+type serverFlags struct {
+	wire, model, keyVariable string
+	level, as                string
+	requests                 int
+	timeout                  time.Duration
+	dutyFlags
+}
+
+func (a *app) serverCommand() *cobra.Command {
+	var f serverFlags
+	cmd := &cobra.Command{
+		Use:   "server URL",
+		Short: "Judge a server that claims to speak a wire",
+		Long: `Judge a server that claims to speak a wire: about sixty questions are asked, streamed and in one
+piece, and every answer is judged. A model is asked for plumbing only: tools that it has to call,
+limits that it has to keep. What a model did not do of itself is not seen and no failure.
+
+--level core asks what every client needs, agent what well-known agents need as well, faithful what
+the provider itself does. --as claude-code asks as that client does, and judges what it needs.
+
+A key is read from the variable that --key-env names, sent to URL only, and stands in no report. A
+local server is asked without a key. The budget ends the questions.
+
+Exits 1 when something failed, 2 for wrong usage, 3 when nothing was seen, 4 when the server does not
+answer. --json prints ` + report.RunSchema + `. conform explain SV-A7 explains an id.`,
+		Example: `  conform server http://127.0.0.1:8080 --wire anthropic --model qwen3
+  conform server https://gateway.example.com/v1 --wire openai --model gpt-5.2 --key-env GATEWAY_KEY --level core
+  conform server http://127.0.0.1:11434 --wire anthropic --model llama4 --as claude-code`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cli.Usage("server: takes one URL, got %d; write for example http://127.0.0.1:8080", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.judgeServer(cmd.Context(), args[0], f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.wire, "wire", "", "what the server claims to speak: "+strings.Join(wires.Names(), ", ")+" (default: that of --as)")
+	flags.StringVar(&f.model, "model", "", "model to ask for")
+	flags.StringVar(&f.keyVariable, "key-env", "", "`NAME` of the variable that holds the key for the server")
+	flags.StringVar(&f.level, "level", "", "ask no more than this level: core, agent or faithful (default: all)")
+	flags.StringVar(&f.as, "as", "", "ask as a well-known client: "+strings.Join(askedClientNames(), ", "))
+	flags.IntVar(&f.requests, "max-requests", 300, "how many requests may be made")
+	flags.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "how long one answer may take")
+	f.dutyFlags.addTo(cmd)
+	return cmd
+}
+
+func askedClientNames() (names []string) {
+	all, _ := specs.AskedClients() // embedded, and tested
+	for _, c := range all {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// config checks the flags.
+func (f *serverFlags) config(a *app, base string) (c server.Config, err error) {
+	if !strings.HasPrefix(base, "http://") && !strings.HasPrefix(base, "https://") {
+		return c, cli.Usage("%s: is no URL; write for example http://127.0.0.1:8080", base)
+	}
+	c = server.Config{Base: base, Model: f.model, Budget: f.requests, Timeout: f.timeout, Level: specs.DutyLevel(f.level)}
+	if f.level != "" && !slices.Contains(specs.DutyLevels, c.Level) {
+		return c, cli.Usage("--level: there is no level %q; use core, agent or faithful", f.level)
+	}
+	if f.as != "" {
+		all, err := specs.AskedClients()
+		if err != nil {
+			return c, err
+		}
+		i := slices.IndexFunc(all, func(k specs.AskedClient) bool { return k.Name == f.as })
+		if i < 0 {
+			return c, cli.Usage("--as: there is no client %q; use %s%s", f.as, strings.Join(askedClientNames(), ", "), spelling.Hint(f.as, askedClientNames()))
+		}
+		if c.As = &all[i]; f.wire == "" {
+			f.wire = all[i].Wire
+		} else if f.wire != all[i].Wire {
+			return c, cli.Usage("--as %s: speaks %s, and --wire says %s; leave --wire out", f.as, all[i].Wire, f.wire)
+		}
+	}
+	if c.Wire, err = findWire("wire", f.wire); err != nil {
+		return c, err
+	}
+	if c.Model == "" {
+		return c, cli.Usage("--model: is missing; name a model that the server has")
+	}
+	if f.requests < 1 {
+		return c, cli.Usage("--max-requests: %d is no budget; use at least 1", f.requests)
+	}
+	if f.keyVariable != "" {
+		if c.Key = strings.TrimSpace(a.Getenv(f.keyVariable)); c.Key == "" {
+			return c, cli.Usage("--key-env: the variable %s is not set", f.keyVariable)
+		}
+	}
+	matches, err := regexp.Compile(f.filter)
+	if err != nil {
+		return c, cli.Usage("--filter: %q is no regular expression: %w", f.filter, err)
+	}
+	c.Only = matches.MatchString
+	return c, nil
+}
+
+func (a *app) judgeServer(ctx context.Context, base string, f serverFlags) error {
+	config, err := f.config(a, base)
+	if err != nil {
+		return err
+	}
+	judged, err := a.newDutyRun(f.dutyFlags, config.Wire.Name, evidence.SourceLive)
+	if err != nil {
+		return err
+	}
+	judged.subject = report.Subject{Name: config.Model + " at " + hostOf(base), Kind: "server"}
+	transport := client.NewTransport()
+	defer transport.CloseIdleConnections()
+	config.Transport = transport
+	bar := a.StartProgress("asked")
+	config.Progress = func(_, total int) { bar.Step(total) }
+	found, err := server.Judge(ctx, config)
+	bar.Done()
+	switch {
+	case errors.Is(err, server.ErrNothingSelected):
+		return cli.Usage("--filter %q %w", f.filter, err)
+	case err != nil:
+		return cli.Fail(report.ExitHarness, "%w", err)
+	}
+	if found.Unasked > 0 {
+		a.Say("%d questions were not asked: the budget of %d requests is spent, or the run was ended", found.Unasked, f.requests)
+	}
+	return judged.deliver(a, found.Cases, found.Took, ctx.Err() != nil)
+}
+
+// hostOf is the host of a URL, without what may be a secret.
+func hostOf(base string) string {
+	_, rest, _ := strings.Cut(base, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	if _, after, ok := strings.Cut(host, "@"); ok {
+		host = after
+	}
+	return host
+}

@@ -1,0 +1,174 @@
+package specs
+
+import (
+	"embed"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/meerkat-go/conformance/internal/datafile"
+	"github.com/meerkat-go/conformance/wires"
+)
+
+// Question is what a client asks a server to see whether it keeps its duties. Beside what the
+// question expects, every reply is judged by the reply rules of its wire.
+type Question struct {
+	// ID is the name of the question, in lower case with dashes.
+	ID string `yaml:"id" data:"required,is=kebab"`
+	// Title says what is asked, in one line.
+	Title string `yaml:"title" data:"required"`
+	// Level says for whom the question matters.
+	Level DutyLevel `yaml:"level" data:"required,one=core agent faithful"`
+	// Wires are those that the question can be asked on; nil for all.
+	Wires []string `yaml:"wires" data:"is=provider"`
+	// Forms are "stream" and "unary"; nil for both.
+	Forms []string `yaml:"forms" data:"is=form"`
+	// Needs are what must be there: "thinking" is a model that thinks, "key" a key that was given.
+	Needs []string `yaml:"needs" data:"is=need"`
+	// Steps follow one another in one conversation. A step after one that was not answered is not asked.
+	Steps []QuestionStep `yaml:"steps" data:"required"`
+}
+
+// QuestionStep is one request, or with tools and without Once as many as the model's calls draw.
+type QuestionStep struct {
+	Prompt string `yaml:"prompt"`
+	System string `yaml:"system"`
+	// Tools are roles of our own tools: echo, noargs, fail, large, image, awkward.
+	Tools []string `yaml:"tools" data:"is=tool"`
+	// Choose is what tool_choice says: any, none, or a role.
+	Choose string `yaml:"choose"`
+	// Once says that the calls of the reply are not answered.
+	Once      bool     `yaml:"once" data:"one=true"`
+	Think     bool     `yaml:"think" data:"one=true"`
+	MaxTokens int      `yaml:"max_tokens" data:"min=1"`
+	Stops     []string `yaml:"stops"`
+	// Image sends an image along.
+	Image bool `yaml:"image" data:"one=true"`
+	// History is what the client says was said before, as JSON elements of the wire, by wire.
+	History map[string]string `yaml:"history" data:"keys=provider"`
+	// Alter changes a character in the middle of every token that the client sends back.
+	Alter bool `yaml:"alter" data:"one=true"`
+	// Extra are more members of the body, as JSON, by name; by wire where the name has a prefix
+	// WIRE: as in "openai:text".
+	Extra map[string]string `yaml:"extra"`
+	// Header are headers of the request; an empty value takes one away.
+	Header map[string]string `yaml:"header"`
+	// Query is added to the path.
+	Query string `yaml:"query"`
+	// Method, Path and Body replace the request as a whole. {model} stands in both, and {body} in Body
+	// for what would be sent otherwise.
+	Method string `yaml:"method" data:"one=GET HEAD OPTIONS POST"`
+	Path   string `yaml:"path"`
+	Body   string `yaml:"body"`
+	// Pad makes the prompt so many bytes longer.
+	Pad int `yaml:"pad" data:"min=1"`
+	// Gzip compresses the body.
+	Gzip bool `yaml:"gzip" data:"one=true"`
+	// Key is another key than the one that was given: "wrong", or "none".
+	Key string `yaml:"key" data:"one=wrong none"`
+	// Model is another model than the one that was given.
+	Model string `yaml:"model"`
+	// Times asks so many times at once.
+	Times  int                   `yaml:"times" data:"min=2"`
+	Expect []QuestionExpectation `yaml:"expect"`
+}
+
+// QuestionExpectation is what an answer must be, and the duty that a server breaks otherwise.
+type QuestionExpectation struct {
+	Duty string `yaml:"duty" data:"required,is=duty"`
+	// Be is what the last answer of the step is; see package conform/server for the words.
+	Be string `yaml:"be" data:"required"`
+	// Consequence is what a breach leads to where the duty does not say it.
+	Consequence Consequence `yaml:"consequence" data:"is=harm"`
+}
+
+// AskedClient says how a well-known client asks, and by which names duties speak of it.
+type AskedClient struct {
+	Name   string            `yaml:"name" data:"required,is=kebab"`
+	Title  string            `yaml:"title" data:"required"`
+	Wire   string            `yaml:"wire" data:"required,is=provider"`
+	Names  []string          `yaml:"names" data:"required"`
+	Query  string            `yaml:"query"`
+	Header map[string]string `yaml:"header"`
+	Source string            `yaml:"source" data:"required"`
+}
+
+//go:embed server/*.yaml
+var serverFiles embed.FS
+
+var questionRules = func() map[string]datafile.Rule {
+	all := map[string]datafile.Rule{"form": datafile.OneOf("stream", "unary"), "need": datafile.OneOf("thinking", "key"),
+		"tool": datafile.OneOf("echo", "noargs", "fail", "large", "image", "awkward", "slow")}
+	for name, rule := range rules {
+		all[name] = rule
+	}
+	return all
+}
+
+var loadQuestions = sync.OnceValues(func() (all []Question, err error) {
+	data, err := serverFiles.ReadFile("server/questions.yaml")
+	if err != nil {
+		return nil, err
+	}
+	f := datafile.Read("questions.yaml", data, &all, datafile.Options{Rules: questionRules()})
+	seen := map[string]bool{}
+	for i, q := range all {
+		f.AddUnless(!seen[q.ID], f.Entry(i, q.ID), "%q is already used; ids are unique", q.ID)
+		seen[q.ID] = true
+		for _, step := range q.Steps {
+			for _, e := range step.Expect {
+				f.AddUnless(FindDuty(e.Duty) != nil, f.Entry(i, q.ID), "there is no duty %q; see specs/duties", e.Duty)
+			}
+			for name := range step.Extra {
+				wire, _, isOne := strings.Cut(name, ":")
+				f.AddUnless(!isOne || wires.Find(wire) != nil, f.Entry(i, q.ID), "extra %q: there is no wire %q", name, wire)
+			}
+		}
+	}
+	return all, f.Err()
+})
+
+// Questions returns the embedded questions for servers, in the order of their file. The slice is the
+// caller's.
+func Questions() ([]Question, error) {
+	all, err := loadQuestions()
+	return slices.Clone(all), err
+}
+
+var loadAskedClients = sync.OnceValues(func() (all []AskedClient, err error) {
+	data, err := serverFiles.ReadFile("server/clients.yaml")
+	if err != nil {
+		return nil, err
+	}
+	f := datafile.Read("clients.yaml", data, &all, datafile.Options{Rules: questionRules()})
+	return all, f.Err()
+})
+
+// AskedClients returns the well-known clients as which a server can be asked.
+func AskedClients() ([]AskedClient, error) {
+	all, err := loadAskedClients()
+	return slices.Clone(all), err
+}
+
+// ExtraFor returns the members of the body that a step adds on a wire, in order of name.
+func (s *QuestionStep) ExtraFor(wire string) (list [][2]string) {
+	for _, name := range sortedKeys(s.Extra) {
+		value := s.Extra[name]
+		if only, member, isOne := strings.Cut(name, ":"); isOne {
+			if only != wire {
+				continue
+			}
+			name = member
+		}
+		list = append(list, [2]string{name, value})
+	}
+	return list
+}
+
+func sortedKeys(m map[string]string) (keys []string) {
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

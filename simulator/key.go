@@ -63,3 +63,7 @@ func hasKey(c *call) bool {
 	has := func(header string) bool { return c.Request.Header.Get(header) != "" }
 	return has(takes.Header) || slices.ContainsFunc(takes.Others, has) || takes.Parameter != "" && query(c.Request).Get(takes.Parameter) != ""
 }
+
+// wrongWord is in a key that the simulator refuses as a provider refuses a key that it does not know,
+// such as wrong-key. All other made-up keys are good.
+var wrongWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(^|[-_])wrong([-_]|$)`) })

@@ -16,6 +16,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -137,4 +138,12 @@ func certificate() (tls.Certificate, []byte, error) {
 	}
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, ca, nil
+}
+
+// openToBrowsers answers the question that a browser asks before a request to another origin.
+func openToBrowsers(h http.Header, to route) {
+	h.Set(Mark, markSimulated)
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Allow-Methods", strings.Join(to.op.Methods(), ", "))
+	h.Set("Access-Control-Allow-Headers", "*")
 }

@@ -143,6 +143,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveWebSocket(w, r, to)
 		return
 	}
+	if r.Method == http.MethodOptions && to.op != "" {
+		openToBrowsers(w.Header(), to)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	if refusal := refuseRoute(r, to); refusal != nil {
 		if refusal.Status == http.StatusMethodNotAllowed {
 			w.Header().Set("Allow", strings.Join(to.op.Methods(), ", "))
@@ -237,6 +242,8 @@ func (h *handler) planAnswer(c *call) script.Plan {
 	case realKeyPrefix(c.Request) != "":
 		return h.refusalPlan(c, &script.Refusal{Kind: script.RefuseAuth, Message: fmt.Sprintf("the simulator refuses a key that looks real:"+
 			" it begins with %q and has %d bytes or more; set a made-up one, such as test-key", realKeyPrefix(c.Request), minRealKey)})
+	case slices.ContainsFunc(sentKeys(c.Request), wrongWord().MatchString):
+		return rejectionPlan(c.route, c.RefusalOf("wrong_key"))
 	case c.op == script.Generate:
 		if c.socket != nil {
 			return h.planMessage(c)

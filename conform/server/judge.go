@@ -48,7 +48,7 @@ type Outcome struct {
 }
 
 // ErrNothingSelected says that no question is left to ask.
-var ErrNothingSelected = errors.New("selects no question; conform list --server shows their names")
+var ErrNothingSelected = errors.New("selects no question; leave it out to ask all")
 
 // Judge asks all questions that apply. It returns early with what it has when the context ends or the
 // budget is spent. The error says what came back where the server does not answer at all.

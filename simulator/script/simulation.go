@@ -162,7 +162,7 @@ type Kept struct {
 // The kinds of refusals, see [Simulation.Refusals].
 var (
 	// routeKinds are about requests that reach no model.
-	routeKinds = []string{"not_found", "not_allowed", "too_large", "upgrade", "coding", "no_model"}
+	routeKinds = []string{"not_found", "wrong_key", "not_allowed", "too_large", "upgrade", "coding", "no_model"}
 	// stateKinds are about the state of the provider, and a prompt that is too long.
 	stateKinds = []string{"rate_limit", "quota", "overloaded", "server", "timeout", "context"}
 	// contentKinds are about what a request holds.

@@ -25,6 +25,7 @@ func Simulation() *script.Simulation {
 		// Only the words of the status 413 have been seen among those of requests that reach no model.
 		Refusals: map[string]rule.Refusal{
 			"not_found":   {Status: 404, Type: "not_found_error", Message: "Not Found"},
+			"wrong_key":   {Status: 401, Type: "authentication_error", Message: "invalid x-api-key"},
 			"not_allowed": {Status: 405, Type: "invalid_request_error", Message: "Method Not Allowed"},
 			"too_large":   {Status: 413, Type: "request_too_large", Message: "Request exceeds the maximum size"},
 			"upgrade":     {Status: 426, Type: "invalid_request_error", Message: script.NoWebSocket},

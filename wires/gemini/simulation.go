@@ -30,6 +30,8 @@ func Simulation() *script.Simulation {
 		UnknownEvent: "data: {\"futureUpdate\": {\"note\": \"new\"}}\r\n\r\n",
 		Refusals: map[string]rule.Refusal{
 			"not_found": {Status: 404, Type: "NOT_FOUND", Message: "Requested entity was not found."},
+			"wrong_key": {Status: 400, Type: "INVALID_ARGUMENT",
+				Message: "API key not valid. Please pass a valid API key."},
 			"not_allowed": {Status: 405, Type: "INVALID_ARGUMENT",
 				Message: "Request method is not allowed for this resource."},
 			"too_large": {Status: 413, Type: "INVALID_ARGUMENT",

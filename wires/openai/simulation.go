@@ -36,6 +36,8 @@ func Simulation() *script.Simulation {
 		UnknownEvent: "event: response.future_event\ndata: {\"type\":\"response.future_event\",\"note\":\"new\",\"sequence_number\":1}\n\n",
 		Refusals: map[string]rule.Refusal{
 			"not_found": {Status: 404, Type: "invalid_request_error", Message: "Invalid URL ({method} {path})"},
+			"wrong_key": {Status: 401, Type: "invalid_request_error", Code: "invalid_api_key",
+				Message: "Incorrect API key provided: ********. You can find your API key at https://platform.openai.com/account/api-keys."},
 			"not_allowed": {Status: 405, Type: "invalid_request_error", Code: "method_not_supported",
 				Message: "Not allowed to {method} on {path}. (HINT: Perhaps you meant to use a different HTTP method?)"},
 			"too_large": {Status: 413, Type: "invalid_request_error", Code: "request_too_large",

@@ -28,7 +28,7 @@ func Simulation() *script.Simulation {
 		ShowModel:  func(id string) ([]byte, bool) { return script.JSON(id), id == "toy-1" },
 		Holds:      func(string, *tree.Node) bool { return false },
 		Refusals: map[string]rule.Refusal{
-			"not_found": {Status: 404, Message: "There is no {path}."}, "not_allowed": {Status: 405, Message: "Not by {method}."},
+			"not_found": {Status: 404, Message: "There is no {path}."}, "wrong_key": {Status: 401, Message: "Wrong key."}, "not_allowed": {Status: 405, Message: "Not by {method}."},
 			"no_model": {Status: 404, Message: "There is no {id}."}, "too_large": {Status: 413, Message: "Too much."},
 			"upgrade": {Status: 426, Message: script.NoWebSocket}, "coding": {Status: 415, Message: script.UnknownCoding},
 			"rate_limit": {Status: 429, Message: "Slowly."}, "quota": {Status: 429, Message: "Enough for today."},

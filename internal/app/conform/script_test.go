@@ -40,11 +40,12 @@ func TestScripts(t *testing.T) {
 		Condition:           condition,
 		Setup:               setExamples,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":   exits,
-			"standin": startStandIn,
-			"nokey":   searchForKeys,
-			"valid":   valid,
-			"gen":     gen,
+			"exits":     exits,
+			"standin":   startStandIn,
+			"nokey":     searchForKeys,
+			"valid":     valid,
+			"gen":       gen,
+			"simulator": startSimulator,
 
 			"printable": printable,
 		},

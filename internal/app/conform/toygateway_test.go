@@ -7,6 +7,9 @@ import (
 	"net/url"
 	"os"
 	"strings"
+
+	"github.com/meerkat-go/conformance/simulator"
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // toyGateway is a small gateway for scripts: toy-gateway PORT UPSTREAM KEY [FAULT].
@@ -38,4 +41,12 @@ func toyGateway() {
 		handler = http.NotFoundHandler()
 	}
 	panic(http.ListenAndServe("127.0.0.1:"+port, handler)) //nolint:gosec // ends with the test
+}
+
+// startSimulator starts a simulator for a script, and sets SIMULATOR to its URL.
+func startSimulator(ts *testscript.TestScript, _ bool, _ []string) {
+	server, err := simulator.Open(simulator.ListenConfig{Plain: true}, simulator.New(simulator.Config{Seed: "1"}))
+	ts.Check(err)
+	ts.Defer(server.Close)
+	ts.Setenv("SIMULATOR", server.URL)
 }

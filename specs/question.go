@@ -76,7 +76,7 @@ type QuestionStep struct {
 // QuestionExpectation is what an answer must be, and the duty that a server breaks otherwise.
 type QuestionExpectation struct {
 	Duty string `yaml:"duty" data:"required,is=duty"`
-	// Be is what the last answer of the step is; see package conform/server for the words.
+	// Be is what the last answer of the step is; see package conform/questions for the words.
 	Be string `yaml:"be" data:"required"`
 	// Consequence is what a breach leads to where the duty does not say it.
 	Consequence Consequence `yaml:"consequence" data:"is=harm"`

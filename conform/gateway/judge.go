@@ -139,7 +139,7 @@ func (j *judge) listCases(ctx context.Context, scenarios []*specs.Scenario) (lis
 		}
 	}
 	plain := scenarios[slices.IndexFunc(scenarios, func(s *specs.Scenario) bool { return s.Name == plainScenario })]
-	for _, p := range probes() {
+	for _, p := range allProbes() {
 		if j.wire == j.upstreamWire || p.isForeign {
 			list = append(list, gatewayCase{p.name + "/" + j.wirePair(), func(ctx context.Context, f *report.DutyCase) { p.ask(j, ctx, plain, f) }})
 		}

@@ -24,7 +24,7 @@ type probe struct {
 	ask       func(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase)
 }
 
-func probes() []probe {
+func allProbes() []probe {
 	return []probe{
 		{"unknown-member", false, askUnknownMember},
 		{"system-blocks", false, askSystemBlocks},

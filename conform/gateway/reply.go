@@ -20,7 +20,7 @@ func (c *comparer) compareReply(u *received) {
 		return
 	}
 	c.compareReplyHeaders(u)
-	c.compareItems(said(was), said(is))
+	c.compareItems(itemsSaid(was), itemsSaid(is))
 	if is.Model == "" || is.Model == "unknown" {
 		c.Breach("GW-23", report.DutyBreach{Exchange: c.n, Path: "model"}, "the reply names the model %q", is.Model)
 	} else {
@@ -45,9 +45,9 @@ func (c *comparer) modelAsked() string {
 // isAnswer reports whether a stop says that the reply is an answer, and not cut off, refused or filtered.
 func isAnswer(w *wires.Wire, stop string) bool { return !slices.Contains(w.Stops.Unanswered, stop) }
 
-// said are the items of a reply that a client acts on. Texts that follow one another are one, as are
+// itemsSaid are the items of a reply that a client acts on. Texts that follow one another are one, as are
 // thoughts; what is empty and carries nothing is left out.
-func said(r *wire.Reply) (list []wire.Item) {
+func itemsSaid(r *wire.Reply) (list []wire.Item) {
 	for _, it := range r.Items {
 		if it.What == wire.Text && it.Text == "" && !it.HasToken || it.What == wire.Thinking && it.Text == "" && !it.HasToken {
 			continue

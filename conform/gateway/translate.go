@@ -20,9 +20,9 @@ func (c *comparer) compareMeaning(u *received) {
 	for _, id := range []string{"GW-7", "GW-9", "GW-11", "GW-13", "GW-26"} {
 		c.See(id)
 	}
-	switch lost := missing(systemTexts(c.wire, was), systemTexts(c.upstreamWire, is)); {
+	switch lost := firstMissing(systemTexts(c.wire, was), systemTexts(c.upstreamWire, is)); {
 	case lost == "":
-	case missing([]string{lost}, textsOf(is, "user")) == "":
+	case firstMissing([]string{lost}, textsOf(is, "user")) == "":
 		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system", Consequence: specs.Degraded}, "the system prompt arrives upstream as a text of the user: %q", report.Shorten(lost))
 	default:
 		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system", Consequence: specs.Wrong}, "the system prompt does not arrive upstream: %q is missing", report.Shorten(lost))
@@ -61,8 +61,8 @@ func stringsIn(n *tree.Node) (list []string) {
 	return list
 }
 
-// missing returns the first text that stands in none of others, "" if all arrived.
-func missing(texts, others []string) string {
+// firstMissing returns the first text that stands in none of others, "" if all arrived.
+func firstMissing(texts, others []string) string {
 	all := strings.Join(others, "\n")
 	for _, text := range texts {
 		if !strings.Contains(all, text) {
@@ -108,7 +108,7 @@ func textsOf(q *wire.Request, role string) (list []string) {
 // comparePrompts holds that what the user and the model said arrives.
 func (c *comparer) comparePrompts(was, is *wire.Request) {
 	for _, role := range []string{"user", "assistant"} {
-		if lost := missing(textsOf(was, role), textsOf(is, role)); lost != "" {
+		if lost := firstMissing(textsOf(was, role), textsOf(is, role)); lost != "" {
 			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong}, "a text of the %s does not arrive upstream: %q", role, report.Shorten(lost))
 		}
 	}
@@ -163,9 +163,9 @@ func (c *comparer) compareResults(was, is *wire.Request) {
 	for i := range before {
 		texts := stringsIn(before[i].Node.Any("content", "output", "functionResponse"))
 		all := stringsDeep(after[i].Node)
-		switch lost := missing(texts, all); {
+		switch lost := firstMissing(texts, all); {
 		case lost == "":
-		case missing([]string{strings.Trim(string(tree.Quote(lost)), `"`)}, all) == "" || isSameJSON(lost, after[i].Node):
+		case firstMissing([]string{strings.Trim(string(tree.Quote(lost)), `"`)}, all) == "" || isSameJSON(lost, after[i].Node):
 			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i), Consequence: specs.Degraded},
 				"a result arrives upstream wrapped in other JSON than the client sent: %q", report.Shorten(lost))
 		default:

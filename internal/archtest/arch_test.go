@@ -89,7 +89,7 @@ var walls = []wall{
 	{from: "meerkat", into: []string{"vcr", "proxy", "simulator", "wires", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
 	{from: "proxy", into: []string{"vcr", "meerkat", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
 	{from: "simulator", into: []string{"vcr", "meerkat", "proxy", "conform", "suites", "cassettes", "internal"}},
-	{from: "conform", without: []string{"conform/harness", "conform/subject", "conform/gateway", "conform/server"}, into: []string{"vcr", "meerkat", "simulator", "suites", "internal", "proxy"},
+	{from: "conform", without: []string{"conform/harness", "conform/subject", "conform/gateway", "conform/questions"}, into: []string{"vcr", "meerkat", "simulator", "suites", "internal", "proxy"},
 		except: []string{"proxy/cassette", "proxy/llm", "internal/isolate",
 			// The wires bring their reply writers along.
 			"simulator/script", "simulator/seal"}},

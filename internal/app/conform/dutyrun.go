@@ -63,8 +63,8 @@ func (a *app) newDutyRun(f dutyFlags, wire string, source evidence.Source) (d *d
 	return d, err
 }
 
-// deliver writes the reports of the cases.
-func (d *dutyRun) deliver(a *app, cases []*report.DutyCase, took []time.Duration, isInterrupted bool) error {
+// deliverDuties writes the reports of the cases.
+func (d *dutyRun) deliverDuties(a *app, cases []*report.DutyCase, took []time.Duration, isInterrupted bool) error {
 	run := report.Run{
 		Tool: tool(), Subject: d.subject, Policy: d.policy, Source: []string{string(d.source)}, Ingress: []string{"base-url"},
 		Started: d.began.UTC(), DurationMS: time.Since(d.began).Milliseconds(), Calls: &report.Calls{}, Interrupted: isInterrupted,

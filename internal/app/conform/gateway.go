@@ -174,7 +174,7 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 			return err
 		}
 	}
-	return judged.deliver(a, found.Cases, found.Took, ctx.Err() != nil)
+	return judged.deliverDuties(a, found.Cases, found.Took, ctx.Err() != nil)
 }
 
 func (f *gatewayFlags) subjectName() string {

@@ -13,7 +13,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/client"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
-	"github.com/meerkat-go/conformance/conform/server"
+	"github.com/meerkat-go/conformance/conform/questions"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/specs"
@@ -44,8 +44,8 @@ the provider itself does. --as claude-code asks as that client does, and judges 
 A key is read from the variable that --key-env names, sent to URL only, and stands in no report. A
 local server is asked without a key. The budget ends the questions.
 
-Exits 1 when something failed, 2 for wrong usage, 3 when nothing was seen, 4 when the server does not
-answer. --json prints ` + report.RunSchema + `. conform explain SV-A7 explains an id.`,
+Exits 1 when something failed, 2 for wrong usage, 3 when nothing was seen, 4 when the server does
+not answer. --json prints ` + report.RunSchema + `. conform explain SV-A7 explains an id.`,
 		Example: `  conform server http://127.0.0.1:8080 --wire anthropic --model qwen3
   conform server https://gateway.example.com/v1 --wire openai --model gpt-5.2 --key-env GATEWAY_KEY --level core
   conform server http://127.0.0.1:11434 --wire anthropic --model llama4 --as claude-code`,
@@ -77,12 +77,12 @@ func askedClientNames() (names []string) {
 	return names
 }
 
-// config checks the flags.
-func (f *serverFlags) config(a *app, base string) (c server.Config, err error) {
+// readConfig checks the flags.
+func (f *serverFlags) readConfig(a *app, base string) (c questions.Config, err error) {
 	if !strings.HasPrefix(base, "http://") && !strings.HasPrefix(base, "https://") {
 		return c, cli.Usage("%s: is no URL; write for example http://127.0.0.1:8080", base)
 	}
-	c = server.Config{Base: base, Model: f.model, Budget: f.requests, Timeout: f.timeout, Level: specs.DutyLevel(f.level)}
+	c = questions.Config{Base: base, Model: f.model, Budget: f.requests, Timeout: f.timeout, Level: specs.DutyLevel(f.level)}
 	if f.level != "" && !slices.Contains(specs.DutyLevels, c.Level) {
 		return c, cli.Usage("--level: there is no level %q; use core, agent or faithful", f.level)
 	}
@@ -124,7 +124,7 @@ func (f *serverFlags) config(a *app, base string) (c server.Config, err error) {
 }
 
 func (a *app) judgeServer(ctx context.Context, base string, f serverFlags) error {
-	config, err := f.config(a, base)
+	config, err := f.readConfig(a, base)
 	if err != nil {
 		return err
 	}
@@ -138,10 +138,10 @@ func (a *app) judgeServer(ctx context.Context, base string, f serverFlags) error
 	config.Transport = transport
 	bar := a.StartProgress("asked")
 	config.Progress = func(_, total int) { bar.Step(total) }
-	found, err := server.Judge(ctx, config)
+	found, err := questions.Judge(ctx, config)
 	bar.Done()
 	switch {
-	case errors.Is(err, server.ErrNothingSelected):
+	case errors.Is(err, questions.ErrNothingSelected):
 		return cli.Usage("--filter %q %w", f.filter, err)
 	case err != nil:
 		return cli.Fail(report.ExitHarness, "%w", err)
@@ -149,7 +149,7 @@ func (a *app) judgeServer(ctx context.Context, base string, f serverFlags) error
 	if found.Unasked > 0 {
 		a.Say("%d questions were not asked: the budget of %d requests is spent, or the run was ended", found.Unasked, f.requests)
 	}
-	return judged.deliver(a, found.Cases, found.Took, ctx.Err() != nil)
+	return judged.deliverDuties(a, found.Cases, found.Took, ctx.Err() != nil)
 }
 
 // hostOf is the host of a URL, without what may be a secret.

@@ -17,11 +17,12 @@ import (
 
 // flagGroups are the groups of flags in help texts, by what one wants.
 var flagGroups = []cli.FlagGroup{
+	{Title: "The gateway or server", Flags: []string{"wire", "upstream-wire", "url", "listen", "model", "key-env", "as", "level", "name", "file", "header", "wait", "passes-key"}},
 	{Title: "The agent", Flags: []string{"subject", "provider", "workdir", "in-place", "env", "stdin", "resume-cmd", "session-pattern", "mcp-flag", "acp-permissions", "isolation"}},
 	{Title: "What is judged", Flags: []string{"source", "ingress", "filter", "set", "websocket", "seed", "resume-at", "in-order", "foreign"}},
 	{Title: "How cases are run", Flags: []string{"jobs", "repeat", "case-timeout", "timeout", "shard", "journal", "rerun-failed"}},
 	{Title: "What turns red", Flags: []string{"strict", "fail-on", "fail-on-stray", "require", "rules", "baseline", "prices"}},
-	{Title: "Reports", Flags: []string{"report", "json", "share", "serve", "output"}},
+	{Title: "Reports", Flags: []string{"report", "json", "share", "serve", "output", "keep"}},
 	{Title: "Live: the providers themselves", Flags: []string{"live-model", "allow-model", "max-requests", "max-tokens", "max-cost", "record", "upstream", "upstream-ca"}},
 }
 
@@ -41,6 +42,8 @@ func flagValues(flag string) []string {
 		return specs.SetNames()
 	case "fail-on":
 		return []string{"fail", "warn"}
+	case "level":
+		return []string{string(specs.Core), string(specs.Agent), string(specs.Faithful)}
 	case "by":
 		return []string{"area", "requirement"}
 	case "isolation":
@@ -68,8 +71,10 @@ func completions(flag string) (words []string) {
 	switch flag {
 	case "acp-permissions":
 		return []string{"allow", "reject"}
-	case "provider", "wire":
+	case "provider", "wire", "upstream-wire":
 		return wires.Names()
+	case "as":
+		return askedClientNames()
 	case "subject":
 		return append([]string{rkatSubject, "acp:", "driver:"}, profiles.Names()...)
 	case "require":
@@ -128,7 +133,7 @@ func completeFlags(root *cobra.Command) {
 		if flags > mostFlags {
 			cli.GroupFlags(cmd, flagGroups)
 		}
-		for _, name := range []string{"source", "ingress", "websocket", "set", "fail-on", "by", "isolation", "acp-permissions", "provider", "wire", "subject", "require", "filter", "report"} {
+		for _, name := range []string{"source", "ingress", "websocket", "set", "fail-on", "by", "isolation", "acp-permissions", "provider", "wire", "upstream-wire", "as", "level", "subject", "require", "filter", "report"} {
 			if flag := cmd.Flags().Lookup(name); flag == nil || flag.Value.Type() == "bool" {
 				continue
 			}

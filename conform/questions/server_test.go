@@ -1,4 +1,4 @@
-package server_test
+package questions_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/client"
 	"github.com/meerkat-go/conformance/conform/report"
-	"github.com/meerkat-go/conformance/conform/server"
+	"github.com/meerkat-go/conformance/conform/questions"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/wires"
 	_ "github.com/meerkat-go/conformance/wires/all"
@@ -29,7 +29,7 @@ func judged(t *testing.T, wire string, only func(string) bool, change func(http.
 	}
 	front := httptest.NewServer(handler)
 	defer front.Close()
-	out, err := server.Judge(t.Context(), server.Config{
+	out, err := questions.Judge(t.Context(), questions.Config{
 		Wire: wires.Find(wire), Base: front.URL + "/" + wire, Model: models[wire], Key: "test-key-of-a-server", Transport: client.NewTransport(),
 		Only: only, Timeout: 5 * time.Second,
 	})
@@ -217,7 +217,7 @@ func TestBadServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			front := httptest.NewServer(c.handler)
 			defer front.Close()
-			out, err := server.Judge(t.Context(), server.Config{
+			out, err := questions.Judge(t.Context(), questions.Config{
 				Wire: wires.Find("anthropic"), Base: front.URL, Model: "m", Key: "test-key-of-a-server", Transport: client.NewTransport(),
 				Only: func(id string) bool { return id == "hello" }, Timeout: 2 * time.Second,
 			})

@@ -1,4 +1,4 @@
-package server
+package questions
 
 import (
 	"cmp"
@@ -64,7 +64,7 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 	}
 	var list []asking
 	for _, q := range questions {
-		if !j.applies(&q) {
+		if !j.appliesTo(&q) {
 			continue
 		}
 		for _, form := range []string{"stream", "unary"} {
@@ -85,7 +85,7 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 			out.Unasked = len(list) - i
 			break
 		}
-		began, d := time.Now(), report.NewDutyCase(a.name(), c.Wire.Name)
+		began, d := time.Now(), report.NewDutyCase(a.caseName(), c.Wire.Name)
 		j.askQuestion(ctx, d, &a)
 		j.keepNeeded(d)
 		out.Cases, out.Took = append(out.Cases, d), append(out.Took, time.Since(began))
@@ -107,15 +107,15 @@ type asking struct {
 	isStream bool
 }
 
-func (a *asking) name() string {
+func (a *asking) caseName() string {
 	if a.isStream {
 		return a.ID + "/stream"
 	}
 	return a.ID + "/unary"
 }
 
-// applies reports whether a question is asked.
-func (j *judge) applies(q *specs.Question) bool {
+// appliesTo reports whether a question is asked.
+func (j *judge) appliesTo(q *specs.Question) bool {
 	can := specs.FindCapability(j.Wire.Name, j.Model)
 	thinks := can.Thinking != nil || can.Levels != nil || can.Budget != nil || can.Reasoning != "" && can.Reasoning != "never"
 	return (q.Wires == nil || slices.Contains(q.Wires, j.Wire.Name)) &&

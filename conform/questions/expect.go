@@ -1,4 +1,4 @@
-package server
+package questions
 
 import (
 	"bytes"
@@ -57,7 +57,7 @@ var errNotSeen = errors.New("not seen")
 
 // judgeExpectation judges an answer by what its question expects.
 func (j *judge) judgeExpectation(d *report.DutyCase, n int, a *client.Answer, e specs.QuestionExpectation) {
-	err := j.fault(a, e.Be)
+	err := j.faultOf(a, e.Be)
 	if errors.Is(err, errNotSeen) {
 		return
 	}
@@ -66,18 +66,18 @@ func (j *judge) judgeExpectation(d *report.DutyCase, n int, a *client.Answer, e 
 	}
 }
 
-// fault says what is wrong with an answer, nil if it is as it should be, errNotSeen if it shows nothing.
-func (j *judge) fault(a *client.Answer, be string) error {
+// faultOf says what is wrong with an answer, nil if it is as it should be, errNotSeen if it shows nothing.
+func (j *judge) faultOf(a *client.Answer, be string) error {
 	word, rest, _ := strings.Cut(be, " ")
 	switch {
 	case be == "answered":
 		return isAnswered(a)
 	case be == "answered or refused":
-		return either(isAnswered(a), isRefused(a))
+		return eitherOf(isAnswered(a), isRefused(a))
 	case strings.HasPrefix(be, "answered or names "):
 		return j.answeredOrNames(a, strings.TrimPrefix(be, "answered or names "))
 	case strings.HasPrefix(be, "answered or "):
-		return either(isAnswered(a), hasStatus(a, strings.TrimPrefix(be, "answered or ")))
+		return eitherOf(isAnswered(a), hasStatus(a, strings.TrimPrefix(be, "answered or ")))
 	case be == "refused":
 		return isRefused(a)
 	case word == "status":
@@ -156,7 +156,7 @@ func isRefused(a *client.Answer) error {
 	return nil
 }
 
-func either(one, other error) error {
+func eitherOf(one, other error) error {
 	if one == nil || other == nil {
 		return nil
 	}

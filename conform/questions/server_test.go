@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/client"
-	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/conform/questions"
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/wires"
 	_ "github.com/meerkat-go/conformance/wires/all"

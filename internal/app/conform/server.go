@@ -12,8 +12,8 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/client"
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/conform/questions"
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/specs"

@@ -11,21 +11,19 @@ func Wrap(text string, width int, indent string) string {
 	if width <= 0 || utf8.RuneCountInString(text) <= width {
 		return text
 	}
-	var b strings.Builder
-	column := 0
-	for i, word := range strings.Split(text, " ") {
+	var lines []string
+	line, column := "", 0 // with the spaces behind a word
+	for _, word := range strings.Split(text, " ") {
 		length := utf8.RuneCountInString(word)
 		switch {
-		case i == 0:
-		case column+1+length > width && column > len(indent):
-			b.WriteString("\n" + indent)
-			column = len(indent)
-		default:
-			b.WriteByte(' ')
-			column++
+		case word == "" && len(lines) > 0 && line == indent:
+			continue // of several spaces at which a line was broken
+		case column+length > width && strings.TrimSpace(line) != "":
+			lines = append(lines, strings.TrimRight(line, " "))
+			line, column = indent, len(indent)
 		}
-		b.WriteString(word)
-		column += length
+		line += word + " "
+		column += length + 1
 	}
-	return b.String()
+	return strings.Join(append(lines, strings.TrimRight(line, " ")), "\n")
 }

@@ -9,7 +9,7 @@
 //	defer server.Close()
 //	// point the agent at server.URL
 //
-// One address answers for all three providers. The simulator checks a request
+// One address answers for all wires that package wires/all registers. The simulator checks a request
 // by the rules of its provider ([Rules] lists them) and refuses what the real
 // API refuses, in its words. It answers an accepted request with the matching
 // turn of the scenario or, without a scenario, with a reply made from the
@@ -34,10 +34,10 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/websocket"
 	"github.com/meerkat-go/conformance/simulator/script"
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
 	_ "github.com/meerkat-go/conformance/wires/all" // whoever starts a simulator means the built-in wires
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 // maxRequest is the largest request body that a provider takes, in bytes.

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/meerkat-go/conformance/simulator/script"
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 // The most that is stored: responses, and bytes of the requests they answer.

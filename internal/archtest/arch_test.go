@@ -92,12 +92,12 @@ var walls = []wall{
 	{from: "conform", without: []string{"conform/harness", "conform/subject", "conform/gateway", "conform/questions"}, into: []string{"vcr", "meerkat", "simulator", "suites", "internal", "proxy"},
 		except: []string{"proxy/cassette", "proxy/llm", "internal/isolate",
 			// The wires bring their reply writers along.
-			"simulator/script", "simulator/seal"}},
+			"simulator/script"}},
 	{from: "conform/harness", into: []string{"meerkat", "suites", "internal"}, except: []string{"internal/isolate"}},
 	{from: "conform/gateway", into: []string{"meerkat", "suites", "internal"}, except: []string{"internal/isolate"}},
 	{from: "conform/subject", into: []string{"meerkat", "suites", "internal"}, except: []string{"internal/isolate"}},
 	{from: "vcr", into: []string{"meerkat", "simulator", "suites", "internal", "conform/harness", "conform/subject", "conform/toolserver", "conform/inspector", "proxy/ca"},
-		except: []string{"simulator/script", "simulator/seal"}},
+		except: []string{"simulator/script"}},
 	{from: "specs", into: []string{"meerkat", "proxy", "simulator", "conform", "suites", "internal"}},
 	{from: "schemas", into: []string{"meerkat", "proxy", "simulator", "conform", "suites", "internal"}},
 	{from: "profiles", into: []string{"meerkat", "proxy", "simulator", "conform", "suites", "internal"}},
@@ -212,8 +212,8 @@ func TestLibraries(t *testing.T) {
 }
 
 // wiresUse lists what packages below wires may import beside the standard library, wires and
-// what every wall lets in: rules read model sets, replies follow a scenario and tokens are sealed.
-var wiresUse = []string{"github.com/go-json-experiment/json/jsontext", module + "specs", module + "simulator/script", module + "simulator/seal"}
+// what every wall lets in: rules read model sets, and replies follow a scenario.
+var wiresUse = []string{"github.com/go-json-experiment/json/jsontext", module + "specs", module + "simulator/script"}
 
 // TestWiresStandAlone holds that the referee and the simulator can both stand on wires.
 func TestWiresStandAlone(t *testing.T) {

@@ -22,11 +22,11 @@ import (
 	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/simulator"
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/wires/anthropic"
 	"github.com/meerkat-go/conformance/wires/gemini"
 	"github.com/meerkat-go/conformance/wires/openai"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 var update = flag.Bool("update", false, "write testdata/agreement/differences.yaml again; reasons are written by hand")

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 // quoted finds what a prompt puts between quotation marks.

@@ -9,8 +9,8 @@ import (
 	"github.com/xeipuuv/gojsonschema"
 	"pgregory.net/rapid"
 
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 func schema(t *testing.T, text string) map[string]any {

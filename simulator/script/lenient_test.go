@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 const lenientSource = `A loop and a second prompt.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 // TestMismatch holds that a request that a scenario does not expect is told

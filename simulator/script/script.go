@@ -1,9 +1,9 @@
 // Package script turns the provider's side of a scenario into replies.
 //
 // A [Script] holds a scenario. [Script.Reply] decides which turn answers a
-// [Request] and resolves what the turn says there into a [Reply]. A [Provider],
-// one for each of the three, knows how a reply looks on the wire, and
-// [PlanReply] arranges its bytes into the writes of a [Plan]. Without a
+// [Request] and resolves what the turn says there into a [Reply]. The [Simulation] of
+// a wire knows how a reply looks there, and [Simulation.PlanReply] arranges the
+// bytes into the writes of a [Plan]. Without a
 // scenario, [AutoReply] makes a reply from the [Intent] of the request.
 //
 // The package promises: a reply is a function of its request and the seed. What
@@ -17,8 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/seal"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 

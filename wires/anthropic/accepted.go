@@ -1,15 +1,11 @@
 package anthropic
 
 import (
-	"slices"
-
 	"github.com/meerkat-go/conformance/wires/rule"
 )
 
-// Accepted states what looks like a fault and is none: recordings with status 200
+// accepted states what looks like a fault and is none: recordings with status 200
 // outweigh reports that it is refused (reference §5.1, regressions §3.4).
-func Accepted() []rule.Info { return slices.Clone(accepted) }
-
 var accepted = []rule.Info{
 	acceptedRule("A-8", "recorded", "the first message may be the assistant's"),
 	acceptedRule("A-10", "documented", "several messages of one role may follow each other; they are one turn"),

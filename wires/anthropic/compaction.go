@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/meerkat-go/conformance/simulator/script"
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/seal"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 

@@ -17,12 +17,6 @@ import (
 // Provider is the script.Provider of Anthropic.
 type Provider struct{}
 
-// Name returns "anthropic".
-func (Provider) Name() string { return "anthropic" }
-
-// Serves reports whether path is the Messages call.
-func (Provider) Serves(path string) bool { return path == "/v1/messages" }
-
 // Request is a request that was read once: rules, script and reply look at the
 // same reading. It is for one goroutine.
 type Request struct{ call *call }
@@ -59,7 +53,7 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 	case len(c.said) == 0:
 		return script.Request{}, script.Invalid("messages: at least one message is required")
 	}
-	out := script.Request{Provider: Provider{}.Name(), Model: c.name, Body: c.body, IssuesTokens: true, Document: c.root, Parsed: c}
+	out := script.Request{Provider: "anthropic", Model: c.name, Body: c.body, IssuesTokens: true, Document: c.root, Parsed: c}
 	if !c.root.Get("stream").True() {
 		out.Form = script.FormUnary
 	}

@@ -3,8 +3,8 @@ package anthropic
 import (
 	"fmt"
 
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 var tokenRules = []anthropicRule{

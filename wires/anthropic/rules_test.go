@@ -15,9 +15,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 var env = rule.Env{Key: seal.NewKey("test")}

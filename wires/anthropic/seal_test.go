@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/simulator/script"
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 // fields is JSON that a test may edit.

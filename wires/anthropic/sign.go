@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/simulator/script"
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/seal"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 

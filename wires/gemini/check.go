@@ -34,10 +34,8 @@ func (r Request) Check(env rule.Env) *rule.Refusal {
 // Rules states the rules in the order in which they are checked.
 func Rules() []rule.Info { return rule.Infos(rules) }
 
-// Accepted states what looks like a fault and is none: a simulator that refused
+// accepted states what looks like a fault and is none: a simulator that refused
 // it would teach agents what no provider asks for.
-func Accepted() []rule.Info { return slices.Clone(accepted) }
-
 var accepted = []rule.Info{
 	{ID: "G-7", Demand: "a part whose text is empty may stand anywhere, also alone; so may a part that holds only a signature", Source: "recorded", Confidence: rule.High},
 	{ID: "G-12", Demand: "parameters of type OBJECT may have no properties", Source: "recorded", Confidence: rule.High},

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 var testKey = seal.NewKey("rules")
@@ -290,7 +290,7 @@ func TestReject(t *testing.T) {
 // TestEveryRuleIsTold holds that each rule says what it demands, and that none
 // that must not be enforced is missing a reason.
 func TestEveryRuleIsTold(t *testing.T) {
-	for _, info := range append(Rules(), Accepted()...) {
+	for _, info := range append(Rules(), accepted...) {
 		if info.ID == "" || info.Demand == "" || info.Source == "" || info.Confidence == "" {
 			t.Errorf("%+v", info)
 		}

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/internal/corpus"
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 // recorded is one exchange of the corpus of other tools' traffic.

@@ -15,15 +15,6 @@ import (
 // Provider is the script.Provider of Gemini.
 type Provider struct{}
 
-// Name returns "gemini".
-func (Provider) Name() string { return "gemini" }
-
-// Serves reports whether path is a generate call of a model.
-func (Provider) Serves(path string) bool {
-	to, ok := routeOf(path)
-	return ok && to.generates()
-}
-
 // Request is a request that was read once, for rules and script alike. It is for
 // one goroutine.
 type Request struct{ q *request }
@@ -55,7 +46,7 @@ func (r Request) Turn() (script.Request, *script.Refusal) {
 		return script.Request{}, script.Invalid("* GenerateContentRequest.contents: contents is not specified\n")
 	}
 	out := script.Request{
-		Provider: Provider{}.Name(), Model: q.route.model, Form: formOf(q.Request, q.method), Body: q.sent, Thinks: !q.thinkingOff(),
+		Provider: "gemini", Model: q.route.model, Form: formOf(q.Request, q.method), Body: q.sent, Thinks: !q.thinkingOff(),
 		Shown:        q.thinkingConfig().Given("includeThoughts", "include_thoughts").True(),
 		IssuesTokens: true, Account: accountOf(q.Request, q.route), Document: q.body,
 	}

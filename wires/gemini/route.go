@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/script"
-	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 const (

@@ -1,15 +1,11 @@
 package openai
 
 import (
-	"slices"
-
 	"github.com/meerkat-go/conformance/wires/rule"
 )
 
-// Accepted states what looks like a fault and is none (reference §5.2,
+// passes states what looks like a fault and is none (reference §5.2,
 // regressions §3.4).
-func Accepted() []rule.Info { return slices.Clone(passes) }
-
 var passes = []rule.Info{
 	{ID: "O-4", Demand: "a function tool may have the member function beside its own", Source: recorded, Confidence: rule.High},
 	{ID: "O-4", Demand: "client_metadata is a parameter, though no reference names it: Codex sends it", Source: inferred, Confidence: rule.Medium},

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 var testEnv = rule.Env{Key: seal.NewKey("test")}

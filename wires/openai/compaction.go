@@ -2,7 +2,7 @@ package openai
 
 import (
 	"github.com/meerkat-go/conformance/simulator/script"
-	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 // prefixCompaction begins the ids of compaction items.

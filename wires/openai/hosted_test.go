@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/simulator/script"
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 // TestHostedPairing holds that the item of a tool that the provider ran knows

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/script"
-	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 // Ids are a prefix and 50 hexadecimal digits (reference §2.2): 8 bytes that all

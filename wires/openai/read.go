@@ -15,12 +15,6 @@ import (
 // Provider is the script.Provider of OpenAI.
 type Provider struct{}
 
-// Name returns "openai".
-func (Provider) Name() string { return "openai" }
-
-// Serves reports whether path is the Responses call.
-func (Provider) Serves(path string) bool { return path == "/v1/responses" }
-
 // Request is a request that was read once: rules, script and reply look at the
 // same reading. It is for one goroutine.
 type Request struct{ q *request }
@@ -62,7 +56,7 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 func (q *request) scriptRequest() script.Request {
 	in := q.body
 	out := script.Request{
-		Provider: Provider{}.Name(), Model: q.model.id, Account: q.account, Body: q.sent, Document: q.body, Parsed: q,
+		Provider: "openai", Model: q.model.id, Account: q.account, Body: q.sent, Document: q.body, Parsed: q,
 		Thinks: q.thinks(), Shown: in.Get("reasoning").Has("summary"), IssuesTokens: q.includesResult("reasoning.encrypted_content"),
 	}
 	own := make([]bool, len(q.items))

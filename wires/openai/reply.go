@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/meerkat-go/conformance/simulator/script"
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 // Header is what the API sends with a reply (reference §1.2). What is the same

@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/seal"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -70,7 +70,7 @@ func readRequest(r *http.Request, body []byte) *request {
 	root, err := parseObject(body)
 	q := newRequest(root, seal.Account(key))
 	q.key, q.sent, q.err = key, body, err
-	if r.URL.Path == CompactPath {
+	if r.URL.Path == compactPath {
 		q.compacts, q.store = true, false
 	}
 	return q

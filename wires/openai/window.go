@@ -2,12 +2,12 @@ package openai
 
 import (
 	"github.com/meerkat-go/conformance/simulator/script"
-	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/wires/seal"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 
-// CompactPath is that of the call that returns a conversation compacted.
-const CompactPath = "/v1/responses/compact"
+// compactPath is that of the call that returns a conversation compacted.
+const compactPath = "/v1/responses/compact"
 
 // Window is the body that answers a request for a compacted conversation: the messages of
 // the user as they came, and one compaction that stands for all the rest.

@@ -21,7 +21,7 @@ package rule
 import (
 	"time"
 
-	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
 // Level is how much a simulator refuses.

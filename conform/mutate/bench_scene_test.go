@@ -2,6 +2,7 @@ package mutate
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -322,7 +323,7 @@ func (d *draft) onItem(fits condition, do step) bool {
 				d.takeSteps(later, i, newDice(seed), do)
 			}
 		}
-		d.path = it.path
+		d.path = d.pages[c.k].pathOf(it)
 		return true
 	}
 	return false
@@ -413,6 +414,19 @@ func (d *draft) atBorder(when condition, do step) bool {
 		done = done || ok
 	}
 	return done
+}
+
+// pathOf returns where an item stands in its request.
+func (p *page) pathOf(it *item) string {
+	f := formOf(p.provider)
+	path := fmt.Sprintf("%s[%d]", f.turns, it.turn)
+	if it.parent == p.doc.Get(f.turns) {
+		return path
+	}
+	if path += "." + f.parts; it.parent.Is(tree.Array) {
+		path += fmt.Sprintf("[%d]", it.inTurn)
+	}
+	return path
 }
 
 func newDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 11)) } //nolint:gosec // a seeded sample, no secret

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -70,7 +69,6 @@ type item struct {
 	// turn is the ordinal of the message, content or input item that holds it, inTurn its
 	// ordinal there.
 	turn, inTurn int
-	path         string
 	id, itemID   string
 	name, text   string
 	token        string
@@ -129,16 +127,15 @@ func readItems(provider string, doc *tree.Node) (list []*item) {
 	f := formOf(provider)
 	turns := memberOf(doc, f.turns).findNode()
 	if provider == evidence.OpenAI && turns.Is(tree.String) {
-		return []*item{{kind: "text", role: "user", spot: memberOf(doc, f.turns), node: turns, path: f.turns, text: turns.Text()}}
+		return []*item{{kind: "text", role: "user", spot: memberOf(doc, f.turns), node: turns, text: turns.Text()}}
 	}
 	for i, turn := range turns.List() {
-		path := f.turns + "[" + strconv.Itoa(i) + "]"
 		isItem := provider == evidence.OpenAI && turn.Get("type") != nil && turn.Get("type").Text() != "message"
 		content := memberOf(turn, f.parts)
-		places, in := []spot{content}, path+"."+f.parts
+		places := []spot{content}
 		switch parts := content.findNode(); {
 		case isItem:
-			places, in = []spot{{turns, i, ""}}, path
+			places = []spot{{turns, i, ""}}
 		case parts.Is(tree.Array):
 			places = nil
 			for j := range parts.List() {
@@ -149,10 +146,7 @@ func readItems(provider string, doc *tree.Node) (list []*item) {
 		}
 		for j, at := range places {
 			it := readItem(provider, at)
-			it.turn, it.inTurn, it.path = i, j, in
-			if at.parent.Is(tree.Array) && !isItem {
-				it.path += "[" + strconv.Itoa(j) + "]"
-			}
+			it.turn, it.inTurn = i, j
 			it.role = roleOf(provider, turn, it, isItem)
 			if provider == evidence.OpenAI && !isItem {
 				it.itemID = turn.Get("id").Text()

@@ -2,7 +2,17 @@
 // platform, named as Go names it (linux_amd64), with the programs. OUT gets a tarball for each of
 // these platforms and one for the package that people install.
 import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -21,16 +31,30 @@ for (const platform of platforms) {
   const name = `${manifest.name}-${nameFor(platform)}`;
   const [os, cpu] = nameFor(platform).split("-");
   const { license, repository } = manifest;
-  pack({ name, version, description: `The programs of ${manifest.name} for ${os} on ${cpu}.`, license, repository, os: [os], cpu: [cpu], preferUnplugged: true }, (folder) => {
-    mkdirSync(join(folder, "bin"));
-    for (const program of ["conform", "recorder"]) {
-      const file = platform.os === "windows" ? `${program}.exe` : program;
-      copyFileSync(join(from, file), join(folder, "bin", file));
-      chmodSync(join(folder, "bin", file), 0o755);
-    }
-  });
+  pack(
+    {
+      name,
+      version,
+      description: `The programs of ${manifest.name} for ${os} on ${cpu}.`,
+      license,
+      repository,
+      os: [os],
+      cpu: [cpu],
+      preferUnplugged: true,
+    },
+    (folder) => {
+      mkdirSync(join(folder, "bin"));
+      for (const program of ["conform", "recorder"]) {
+        const file = platform.os === "windows" ? `${program}.exe` : program;
+        copyFileSync(join(from, file), join(folder, "bin", file));
+        chmodSync(join(folder, "bin", file), 0o755);
+      }
+    },
+  );
 }
-const optionalDependencies = Object.fromEntries(platforms.map((platform) => [`${manifest.name}-${nameFor(platform)}`, version]));
+const optionalDependencies = Object.fromEntries(
+  platforms.map((platform) => [`${manifest.name}-${nameFor(platform)}`, version]),
+);
 pack({ ...manifest, version, optionalDependencies }, (folder) => {
   for (const part of ["bin", "lib", "README.md"]) cpSync(join(source, part), join(folder, part), { recursive: true });
 });
@@ -41,5 +65,8 @@ function pack(manifest, fill) {
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, null, 2) + "\n");
   copyFileSync(join(source, "..", "LICENSE"), join(folder, "LICENSE"));
   fill(folder);
-  execFileSync("npm", ["pack", "--silent", "--pack-destination", resolve(out)], { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync("npm", ["pack", "--silent", "--pack-destination", resolve(out)], {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
 }

@@ -11,7 +11,8 @@ import sys
 import zipfile
 
 TAGS = {
-    "linux_amd64": "manylinux2014_x86_64.musllinux_1_1_x86_64", "linux_arm64": "manylinux2014_aarch64.musllinux_1_1_aarch64",
+    "linux_amd64": "manylinux2014_x86_64.musllinux_1_1_x86_64",
+    "linux_arm64": "manylinux2014_aarch64.musllinux_1_1_aarch64",
     "darwin_amd64": "macosx_12_0_x86_64", "darwin_arm64": "macosx_12_0_arm64",
     "windows_amd64": "win_amd64", "windows_arm64": "win_arm64",
 }
@@ -37,8 +38,10 @@ Description-Content-Type: text/markdown
 
 def build_wheel(version, source, binaries, tag, out):
     info = f"meerkat_conform-{version}.dist-info"
-    files = {f"meerkat_conform/{path.name}": path.read_bytes() for path in sorted((source / "meerkat_conform").glob("*.py"))}
-    files |= {f"meerkat_conform/bin/{path.name}": path.read_bytes() for path in sorted(binaries.iterdir()) if path.stem in ("conform", "recorder")}
+    modules = sorted((source / "meerkat_conform").glob("*.py"))
+    programs = [path for path in sorted(binaries.iterdir()) if path.stem in ("conform", "recorder")]
+    files = {f"meerkat_conform/{path.name}": path.read_bytes() for path in modules}
+    files |= {f"meerkat_conform/bin/{path.name}": path.read_bytes() for path in programs}
     tags = "".join(f"Tag: py3-none-{one}\n" for one in tag.split("."))
     files |= {
         f"{info}/METADATA": METADATA.format(version=version, readme=(source / "README.md").read_text()).encode(),

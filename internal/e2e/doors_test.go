@@ -48,7 +48,8 @@ func newDoor(t *testing.T) *door {
 			path = append(path, folder)
 		}
 	}
-	d.env = []string{"HOME=" + d.dir, "TMPDIR=" + t.TempDir(), "PATH=" + strings.Join(path, ":"), "NO_COLOR=1", "npm_config_offline=true", "npm_config_update_notifier=false"}
+	d.env = []string{"HOME=" + d.dir, "TMPDIR=" + t.TempDir(), "PATH=" + strings.Join(path, ":"), "NO_COLOR=1",
+		"npm_config_offline=true", "npm_config_update_notifier=false"}
 	return d
 }
 
@@ -222,19 +223,24 @@ test("own", async () => { await loop("x"); throw new Error("by itself"); }); tes
 	d.write("own.test.mjs", failing)
 	d.says(1, "error: 'by itself'", "node --test --test-reporter=tap own.test.mjs; code=$?; test ! -e cassettes/own && exit $code", record...)
 	d.says(1, "nothing.yaml: nothing was sent; a client must use", "node --test --test-reporter=tap own.test.mjs", record...)
-	d.says(1, "own.yaml: does not exist, and nothing is recorded in CI; run the test with RECORD_MODE=once and a key", "node --test own.test.mjs", "CI=1")
-	d.says(1, "RECORD_MODE=sometimes: unknown; use none, once, new_episodes, all", "node --test loop.test.mjs", "RECORD_MODE=sometimes")
+	d.says(1, "own.yaml: does not exist, and nothing is recorded in CI; run the test with RECORD_MODE=once and a key",
+		"node --test own.test.mjs", "CI=1")
+	d.says(1, "RECORD_MODE=sometimes: unknown; use none, once, new_episodes, all",
+		"node --test loop.test.mjs", "RECORD_MODE=sometimes")
 	d.testVitest()
 	d.leavesNothing()
 	d.parentDies()
 
 	// Nothing is written into the package, so a folder that is read-only will do.
-	d.says(0, "ok 1", "chmod -R a-w node_modules/@meerkat-go && find node_modules/@meerkat-go > before && "+test+" && find node_modules/@meerkat-go | diff before - && chmod -R u+w node_modules/@meerkat-go", "CI=1")
+	d.says(0, "ok 1", "cd node_modules && chmod -R a-w @meerkat-go && find @meerkat-go > before && (cd .. && "+test+
+		") && find @meerkat-go | diff before - && chmod -R u+w @meerkat-go", "CI=1")
 	platform := filepath.Base(firstMatch(t, d.dir, "node_modules/@meerkat-go/conform-*"))
 	d.says(4, "@meerkat-go/"+platform+": is version 9.9.9, but @meerkat-go/conform is ",
 		"npm pkg --prefix node_modules/@meerkat-go/"+platform+" set version=9.9.9 && npx conform version")
-	d.says(4, "@meerkat-go/"+platform+": is not installed; install @meerkat-go/conform again, without --omit=optional", "rm -r node_modules/@meerkat-go/"+platform+" && npx conform version")
-	d.says(1, "has no binary for sunos-x64; build conform with Go and set MEERKAT_BIN_DIR", `node -e 'import("./node_modules/@meerkat-go/conform/lib/binary.js").then((it) => it.findBinary("conform", "sunos-x64"))'`)
+	d.says(4, "@meerkat-go/"+platform+": is not installed; install @meerkat-go/conform again, without --omit=optional",
+		"rm -r node_modules/@meerkat-go/"+platform+" && npx conform version")
+	d.write("sunos.mjs", `import { findBinary } from "./node_modules/@meerkat-go/conform/lib/binary.js"; findBinary("conform", "sunos-x64");`)
+	d.says(1, "has no binary for sunos-x64; build conform with Go and set MEERKAT_BIN_DIR", "node sunos.mjs")
 	d.says(0, "conform ", "npx conform version", "MEERKAT_BIN_DIR="+filepath.Dir(d.program("conform")))
 }
 
@@ -318,13 +324,16 @@ def test_nothing(cassette):
 `)
 	d.says(1, "AssertionError: by itself", pytest+"test_own.py; code=$?; test ! -e cassettes/test_own && exit $code", record...)
 	d.says(1, "test_nothing.yaml: nothing was sent; a client must use", pytest+"test_own.py", record...)
-	d.says(1, "test_own.yaml: does not exist, and --record-mode=none records nothing; run the test with --record-mode=once and a key", pytest+"test_own.py", "CI=1")
-	d.says(4, "invalid choice: 'sometimes' (choose from 'none', 'once', 'new_episodes', 'all', 'rewrite')", pytest+"--record-mode=sometimes test_own.py")
+	d.says(1, "test_own.yaml: does not exist, and --record-mode=none records nothing; run the test with --record-mode=once",
+		pytest+"test_own.py", "CI=1")
+	d.says(4, "invalid choice: 'sometimes' (choose from 'none', 'once', 'new_episodes', 'all', 'rewrite')",
+		pytest+"--record-mode=sometimes test_own.py")
 	d.says(0, "1 passed", pytest+"--record-mode=new_episodes test_loop.py", record...)
 	d.leavesNothing()
 	installed := "venv/lib/python3*/site-packages/meerkat_conform"
-	d.says(0, "1 passed", "chmod -R a-w "+installed+" && PYTHONDONTWRITEBYTECODE=1 "+pytest+"test_loop.py && chmod -R u+w "+installed, "CI=1")
-	d.says(1, "conform: is missing; install the wheel of meerkat-conform for this platform, or build conform with Go", "rm -r "+installed+"/bin && conform version")
+	d.says(0, "1 passed", "chmod -R a-w "+installed+" && "+pytest+"test_loop.py && chmod -R u+w "+installed, "CI=1", "PYTHONDONTWRITEBYTECODE=1")
+	d.says(1, "conform: is missing; install the wheel of meerkat-conform for this platform, or build conform with Go",
+		"rm -r "+installed+"/bin && conform version")
 	d.says(0, "conform ", "conform version", "MEERKAT_BIN_DIR="+filepath.Dir(d.program("conform")))
 }
 
@@ -376,7 +385,8 @@ func TestRelease(t *testing.T) {
 		if err := errors.Join(err, json.Unmarshal(out, &build)); err != nil {
 			t.Fatal(err)
 		}
-		if build.Program != program || !strings.HasPrefix(build.Version, "v0.") || len(build.Commit) != 40 || build.Date == "" || build.Platform != runtime.GOOS+"/"+runtime.GOARCH {
+		if build.Program != program || !strings.HasPrefix(build.Version, "v0.") || len(build.Commit) != 40 ||
+			build.Date == "" || build.Platform != runtime.GOOS+"/"+runtime.GOARCH {
 			t.Errorf("%+v", build)
 		}
 	}
@@ -482,6 +492,7 @@ func TestDoorsCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.says(0, `"stop_reason"`, "curl -s "+base+"/v1/messages -H 'x-api-key: made-up' -H 'anthropic-version: 2023-06-01' -H 'content-type: application/json' -d @"+request)
+	d.says(0, `"stop_reason"`, "curl -s "+base+"/v1/messages -H 'x-api-key: made-up' -H 'anthropic-version: 2023-06-01' "+
+		"-H 'content-type: application/json' -d @"+request)
 	d.says(0, "POST", `for try in $(seq 100); do test -e cassettes/alice.yaml.partial && break; done; grep POST cassettes/alice.yaml.partial`)
 }

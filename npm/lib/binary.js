@@ -23,16 +23,22 @@ export function findBinary(program, target = `${process.platform}-${process.arch
   if (env.MEERKAT_BIN_DIR) return join(env.MEERKAT_BIN_DIR, file);
   const platform = `${self.name}-${target}`;
   if (!(platform in (self.optionalDependencies ?? {})))
-    throw new ConformError(`${self.name}: has no binary for ${target}; build ${program} with Go and set MEERKAT_BIN_DIR to its folder`);
+    throw new ConformError(
+      `${self.name}: has no binary for ${target}; build ${program} with Go and set MEERKAT_BIN_DIR to its folder`,
+    );
   let found;
   try {
     found = require.resolve(`${platform}/package.json`);
   } catch {
-    throw new ConformError(`${platform}: is not installed; install ${self.name} again, without --omit=optional and on this platform`);
+    throw new ConformError(
+      `${platform}: is not installed; install ${self.name} again, without --omit=optional and on this platform`,
+    );
   }
   const { version } = require(found);
   if (version !== self.version)
-    throw new ConformError(`${platform}: is version ${version}, but ${self.name} is ${self.version}; install ${self.name} again`);
+    throw new ConformError(
+      `${platform}: is version ${version}, but ${self.name} is ${self.version}; install ${self.name} again`,
+    );
   return join(found, "..", "bin", file);
 }
 
@@ -40,7 +46,9 @@ export function findBinary(program, target = `${process.platform}-${process.arch
 export function startProgram(program, args, options, failed) {
   const path = findBinary(program);
   const child = spawn(path, args, options);
-  child.on("error", (error) => failed(new ConformError(`${path}: cannot be run (${error.code}); install ${self.name} again`)));
+  child.on("error", (error) =>
+    failed(new ConformError(`${path}: cannot be run (${error.code}); install ${self.name} again`)),
+  );
   return child;
 }
 

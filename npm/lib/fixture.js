@@ -11,9 +11,16 @@ export async function openFixture({ file, name, source = "cassette", mode, casse
   const inCI = !["", "0", "false"].includes((process.env.CI ?? "").toLowerCase());
   mode ??= process.env.RECORD_MODE ?? (inCI ? "none" : "once");
   if (!modes.includes(mode)) throw new ConformError(`RECORD_MODE=${mode}: unknown; use ${modes.join(", ")}`);
-  cassette ??= join(relative("", dirname(file)), "cassettes", basename(file).replace(/([._-](test|spec))?\.[^.]*$/, ""), `${name.replace(/[^\w.-]+/g, "-")}.yaml`);
+  cassette ??= join(
+    relative("", dirname(file)),
+    "cassettes",
+    basename(file).replace(/([._-](test|spec))?\.[^.]*$/, ""),
+    `${name.replace(/[^\w.-]+/g, "-")}.yaml`,
+  );
   if (mode === "none" && !existsSync(cassette))
-    throw new ConformError(`${cassette}: does not exist, and nothing is recorded in CI; run the test with RECORD_MODE=once and a key`);
+    throw new ConformError(
+      `${cassette}: does not exist, and nothing is recorded in CI; run the test with RECORD_MODE=once and a key`,
+    );
   return mode === "none" || (mode === "once" && existsSync(cassette))
     ? replay({ cassette, ...options })
     : record({ cassette, mode, ...options });
@@ -37,6 +44,8 @@ export function enterEnvironment(session) {
 export async function endFixture(session, testFailed) {
   const verdict = await session.stop({ keep: !testFailed });
   if (verdict.ok || (testFailed && !verdict.findings.length)) return;
-  const missed = verdict.message.includes("no answer to") ? "\nto record what is missing: RECORD_MODE=new_episodes" : "";
+  const missed = verdict.message.includes("no answer to")
+    ? "\nto record what is missing: RECORD_MODE=new_episodes"
+    : "";
   throw new ConformError(verdict.message + missed);
 }

@@ -12,7 +12,8 @@ export { ConformError } from "./binary.js";
 /** Records the requests that reach the session into a cassette. */
 export async function record({ cassette, mode = "once", ...options }) {
   const known = existsSync(cassette);
-  if (mode === "once" && known) throw new ConformError(`${cassette}: exists; replay it, or record it again with mode "all"`);
+  if (mode === "once" && known)
+    throw new ConformError(`${cassette}: exists; replay it, or record it again with mode "all"`);
   return openSession(cassette, options, async (session) => {
     const file = join(session.folder, "recording.yaml");
     const missing = mode === "new_episodes" && known;
@@ -25,7 +26,14 @@ export async function record({ cassette, mode = "once", ...options }) {
 /** Answers requests from a cassette; nothing is sent to a provider. */
 export async function replay({ cassette, match, ...options }) {
   return openSession(cassette, options, async (session) => {
-    const source = await session.start("replay", ["--cassette", cassette, "--ingress", "base-url", "--allow-unused", ...(match ? ["--match", match] : [])]);
+    const source = await session.start("replay", [
+      "--cassette",
+      cassette,
+      "--ingress",
+      "base-url",
+      "--allow-unused",
+      ...(match ? ["--match", match] : []),
+    ]);
     await session.recordSource(source);
   });
 }
@@ -34,7 +42,10 @@ export async function replay({ cassette, match, ...options }) {
 export async function simulate({ scenario, seed, level, ...options } = {}) {
   return openSession("simulator", options, async (session) => {
     const flags = Object.entries({ scenario, seed, level }).filter(([, value]) => value !== undefined);
-    const source = await session.start("simulate", flags.flatMap(([name, value]) => [`--${name}`, String(value)]));
+    const source = await session.start(
+      "simulate",
+      flags.flatMap(([name, value]) => [`--${name}`, String(value)]),
+    );
     await session.recordSource(source);
   });
 }
@@ -72,7 +83,8 @@ function describe({ check, message, place, exchange, path, fix }) {
   return `${check}: ${message}\n  at: ${where}\n  fix: ${fix}`;
 }
 
-const upstreams = (upstream = {}) => Object.entries(upstream).flatMap(([provider, url]) => ["--upstream", `${provider}=${url}`]);
+const upstreams = (upstream = {}) =>
+  Object.entries(upstream).flatMap(([provider, url]) => ["--upstream", `${provider}=${url}`]);
 
 async function openSession(name, options, open) {
   const session = new Session(name, options, await mkdtemp(join(tmpdir(), "conform-")));
@@ -100,11 +112,18 @@ class Session {
   async start(command, args) {
     const lines = [];
     const child = await new Promise((resolve, reject) => {
-      const child = startProgram("recorder", [command, "-q", "--json", "--stop-on-eof", "--listen", "127.0.0.1:0", ...args], { stdio: ["pipe", "pipe", "pipe"] }, reject);
+      const child = startProgram(
+        "recorder",
+        [command, "-q", "--json", "--stop-on-eof", "--listen", "127.0.0.1:0", ...args],
+        { stdio: ["pipe", "pipe", "pipe"] },
+        reject,
+      );
       child.stdin.on("error", () => {}); // it has ended already
       createInterface({ input: child.stderr }).on("line", (line) => lines.length < 1000 && lines.push(line));
       child.ended = new Promise((ended) => child.on("close", ended));
-      createInterface({ input: child.stdout }).once("line", (line) => resolve(Object.assign(child, { ready: JSON.parse(line) })));
+      createInterface({ input: child.stdout }).once("line", (line) =>
+        resolve(Object.assign(child, { ready: JSON.parse(line) })),
+      );
       child.ended.then((code) => reject(new ConformError(lines.join("\n") || `recorder: ended with ${code}`)));
     });
     this.#programs.unshift({ child, lines }); // the one that clients talk to ends first
@@ -114,7 +133,10 @@ class Session {
   /** Starts the proxy that clients talk to. */
   async record(file, args) {
     this.#cassette = file;
-    Object.assign(this, await this.start("record", ["--cassette", file, "--ingress", this.ingress, ...args, ...this.args]));
+    Object.assign(
+      this,
+      await this.start("record", ["--cassette", file, "--ingress", this.ingress, ...args, ...this.args]),
+    );
     const { ANTHROPIC_BASE_URL: anthropic, OPENAI_BASE_URL: openai, GEMINI_BASE_URL: gemini } = this.variables;
     this.baseURL = { anthropic, openai, gemini };
   }
@@ -141,11 +163,19 @@ class Session {
       let verdict = verdictOf(true, []);
       if (existsSync(this.#cassette)) {
         const { ok, findings, report } = await judge(this.#cassette);
-        verdict = verdictOf(ok, findings.map((finding) => ({ ...finding, place: this.name })), report);
+        verdict = verdictOf(
+          ok,
+          findings.map((finding) => ({ ...finding, place: this.name })),
+          report,
+        );
         if (keep && this.keepAs) await this.#moveTo(this.keepAs);
       }
       if (failures.some((line) => line.includes("nothing was asked for")))
-        failures.splice(0, Infinity, `${this.name}: nothing was sent; a client must use the variables of the session, such as ANTHROPIC_BASE_URL`);
+        failures.splice(
+          0,
+          Infinity,
+          `${this.name}: nothing was sent; a client must use the variables of the session, such as ANTHROPIC_BASE_URL`,
+        );
       // A request that was not recorded is most often the finding itself.
       if (failures.length) Object.assign(verdict, { ok: false, message: verdict.message || failures.join("\n") });
       return verdict;

@@ -18,15 +18,15 @@ def pytest_addoption(parser):
     group = parser.getgroup("conform")
     try:
         group.addoption("--record-mode", choices=_MODES, default=None,
-                        help="what the fixture cassette does: none replays (default in CI), once records where there is no"
-                             " cassette (default elsewhere), new_episodes adds to it, all and rewrite replace it")
+                        help="what the fixture cassette does: none replays (default in CI), once records where there is"
+                             " no cassette (default elsewhere), new_episodes adds to it, all and rewrite replace it")
     except ValueError:
         pass
 
 
 def pytest_configure(config):
     """Declare the mark."""
-    config.addinivalue_line("markers", "conform(**options): options of the session, for example match='anchored' or cassette='loop.yaml'")
+    config.addinivalue_line("markers", "conform(**options): options of the session, for example match='anchored'")
 
 
 def _mode(config):
@@ -40,7 +40,8 @@ def _open_cassette(request, options):
     default = pathlib.Path(os.path.relpath(request.path.parent)) / "cassettes" / request.path.stem / f"{name}.yaml"
     cassette, mode = pathlib.Path(options.pop("cassette", default)), _mode(request.config)
     if mode == "none" and not cassette.exists():
-        raise ConformError(f"{cassette}: does not exist, and --record-mode=none records nothing; run the test with --record-mode=once and a key")
+        raise ConformError(f"{cassette}: does not exist, and --record-mode=none records nothing;"
+                           " run the test with --record-mode=once and a key")
     if mode == "none" or (mode == "once" and cassette.exists()):
         options.pop("upstream", None)
         return meerkat_conform.replay(cassette, **options)

@@ -61,8 +61,9 @@ class Session:
         self._programs, self._cassette, self._keep_as = [], self._folder / "requests.yaml", None
 
     def _start(self, command, args):
-        child = start_program("recorder", [command, "-q", "--json", "--stop-on-eof", "--listen", "127.0.0.1:0", *args],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8")
+        args = [command, "-q", "--json", "--stop-on-eof", "--listen", "127.0.0.1:0", *args]
+        child = start_program("recorder", args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, encoding="utf-8")
         lines = []
         reader = threading.Thread(target=lambda: lines.extend(line.rstrip("\n") for line in child.stderr), daemon=True)
         reader.start()
@@ -107,11 +108,13 @@ class Session:
                 verdict.findings = [dataclasses.replace(finding, place=self.name) for finding in verdict.findings]
                 if keep and self._keep_as:
                     self._keep_as.parent.mkdir(parents=True, exist_ok=True)
-                    beside = self._keep_as.with_name(f"{self._keep_as.name}.{os.getpid()}.tmp")  # the folder may be on another disk
+                    # The folder may be on another disk.
+                    beside = self._keep_as.with_name(f"{self._keep_as.name}.{os.getpid()}.tmp")
                     shutil.copyfile(self._cassette, beside)
                     os.replace(beside, self._keep_as)
             if any("nothing was asked for" in line for line in failures):
-                failures = [f"{self.name}: nothing was sent; a client must use the variables of the session, such as ANTHROPIC_BASE_URL"]
+                failures = [f"{self.name}: nothing was sent; a client must use the variables of the session,"
+                            " such as ANTHROPIC_BASE_URL"]
             verdict.failures, verdict.ok = failures, verdict.ok and not failures
             return verdict
         finally:
@@ -183,7 +186,8 @@ def record(cassette, mode="once", upstream=None, **options):
 def replay(cassette, match=None, **options):
     """Answer requests from a cassette; nothing is sent to a provider."""
     session = Session(str(cassette), **options)
-    args = ["--cassette", str(cassette), "--ingress", "base-url", "--allow-unused", *(["--match", match] if match else [])]
+    args = ["--cassette", str(cassette), "--ingress", "base-url", "--allow-unused"]
+    args += ["--match", match] if match else []
     return _opened(session, lambda: session._record_source(session._start("replay", args)))
 
 
@@ -206,7 +210,8 @@ def run(command, args=()):
 
 
 def _run_conform(args):
-    child = start_program("conform", args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8")
+    child = start_program("conform", args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, encoding="utf-8")
     out, err = child.communicate()
     if child.returncode not in (0, 1, 3):
         raise ConformError(err.strip() or f"conform: ended with {child.returncode}")

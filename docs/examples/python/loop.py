@@ -12,8 +12,10 @@ TOOLS = [{"name": "echo", "description": "Returns the text.",
 def ask(messages):
     body = {"model": "claude-opus-4-5", "max_tokens": 8000, "thinking": {"type": "enabled", "budget_tokens": 2000},
             "tools": TOOLS, "messages": messages}
-    headers = {"content-type": "application/json", "x-api-key": os.environ["ANTHROPIC_API_KEY"], "anthropic-version": "2023-06-01"}
-    request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", json.dumps(body).encode(), headers)
+    headers = {"content-type": "application/json", "x-api-key": os.environ["ANTHROPIC_API_KEY"],
+               "anthropic-version": "2023-06-01"}
+    url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
     try:
         with urllib.request.urlopen(request) as reply:
             return json.load(reply)
@@ -31,5 +33,5 @@ def loop(prompt):
         calls = [block for block in content if block["type"] == "tool_use"]
         if not calls:
             return "".join(block.get("text", "") for block in content)
-        results = [{"type": "tool_result", "tool_use_id": call["id"], "content": call["input"]["text"]} for call in calls]
-        messages.append({"role": "user", "content": results})
+        messages.append({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": call["id"], "content": call["input"]["text"]} for call in calls]})

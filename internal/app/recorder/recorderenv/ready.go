@@ -46,7 +46,10 @@ func (s *Starter) SayReady(a *Env, url string, variables []string) error {
 		name, value, _ := strings.Cut(kv, "=")
 		r.Variables[name] = value
 	}
-	r.Remove = slices.DeleteFunc(slices.Clone(proxyVariables), func(name string) bool { _, set := r.Variables[name]; return set })
+	r.Remove = slices.DeleteFunc(slices.Clone(proxyVariables), func(name string) bool {
+		_, isSet := r.Variables[name]
+		return isSet
+	})
 	line, err := json.Marshal(r)
 	if err != nil {
 		return err

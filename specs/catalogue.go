@@ -32,7 +32,7 @@ var embedded = sync.OnceValues(func() ([]Requirement, error) { return loadRequir
 var errUnknownRequirement = errors.New("no such requirement")
 
 // FindRequirement returns the embedded requirement with id, in any case of
-// letters. For an unknown id the error names the nearest known one.
+// letters, or the duty of servers with the id. For an unknown id the error names the nearest known one.
 func FindRequirement(id string) (Requirement, error) {
 	all, err := embedded()
 	if err != nil {
@@ -42,6 +42,9 @@ func FindRequirement(id string) (Requirement, error) {
 		if strings.EqualFold(r.ID, id) {
 			return r, nil
 		}
+	}
+	if d := FindDuty(strings.ToUpper(id)); d != nil {
+		return d.Requirement(), nil
 	}
 	return Requirement{}, fmt.Errorf("%s: %w; did you mean %s?", id, errUnknownRequirement, spelling.Rank(id, requirementIDs(all))[0])
 }

@@ -53,6 +53,23 @@ func (d *Duty) Clients() (names []string) {
 	return names
 }
 
+// Requirement returns the duty in the form in which reports know what is judged.
+func (d *Duty) Requirement() Requirement {
+	r := Requirement{ID: d.ID, Title: d.Demand, Consequence: d.Consequence, Text: d.Demand + ".", Judges: sourceOfReplies,
+		Status: Provisional, Fix: "Change the server, or what passes its replies on: " + d.Demand + ".", Checks: []string{d.ID + DutyAspect}}
+	for _, source := range d.Sources {
+		r.Sources = append(r.Sources, Source{URL: SourceURL(source)})
+	}
+	for _, client := range d.Clients() {
+		r.Why += client + " " + d.Breaks[client] + ". "
+	}
+	r.Why = strings.TrimSpace(r.Why)
+	return r
+}
+
+// DutyAspect ends the id of the check of a duty: "SV-A7/reply".
+const DutyAspect = "/reply"
+
 // SourceURL returns the URL of a source.
 func SourceURL(source string) string {
 	if repo, number, ok := strings.Cut(source, "#"); ok && !strings.Contains(repo, ":") {

@@ -53,6 +53,10 @@ func (r Requirement) JudgesSource() bool { return r.Judges == sourceOfReplies }
 
 const sourceOfReplies = "source"
 
+// JudgesServer is what Judges says where a server is the subject: a breach of its duties decides
+// the verdict.
+const JudgesServer = "server"
+
 // Area is the part of the id before the dash.
 func (r Requirement) Area() string {
 	area, _ := areaOf(r.ID)

@@ -81,8 +81,9 @@ func replyAspects() map[string]rule {
 	return all
 }
 
-// OfDuties returns the checks of replies by the ids of the duties of servers. Where the agent is
-// judged, aspects of requirements stand for some of the rules.
+// OfDuties returns the checks of replies by the ids of the duties of servers. With aspects, the server
+// is judged, by all rules and by what they lead to for its clients. Without, the agent is: then
+// aspects of requirements stand for some of the rules.
 func OfDuties(withAspects bool) (checks []Check) {
 	seen := map[string]bool{}
 	for _, info := range rules.ReplyRules() {
@@ -91,12 +92,13 @@ func OfDuties(withAspects bool) (checks []Check) {
 			continue
 		}
 		seen[id] = true
-		c := newCheck(id, func(s *Trace, r *report) {
+		c := newCheck(id+specs.DutyAspect, func(s *Trace, r *report) {
 			s.eachReplyPass(func(p *rules.ReplyPass) bool { return p.ID == id && (withAspects || p.Aspect == "") }, func(x *exchange, p *rules.ReplyPass) {
 				from := len(r.Findings)
 				r.addReplyPass(x, p)
-				for i, b := range p.Breaches {
-					r.Findings[from+i].Consequence = specs.Consequence(b.Consequence)
+				for i := 0; withAspects && i < len(p.Breaches); i++ {
+					f := &r.Findings[from+i]
+					f.Consequence = cmp.Or(f.Consequence, specs.Consequence(p.Breaches[i].Consequence))
 				}
 			})
 		})

@@ -21,6 +21,8 @@ type Finding struct {
 	// Answer says what became of the request, for a finding whose consequence is refused.
 	Answer Answer `json:"answer,omitempty"`
 	Check  string `json:"check"`
+	// Side is source for a finding about the source of the replies, which is none of the agent's.
+	Side string `json:"side,omitempty"`
 	// Event is the ordinal of the stream event, Offset the byte offset in the body.
 	Exchange Ordinal `json:"exchange,omitzero"`
 	Event    Ordinal `json:"event,omitzero"`

@@ -68,9 +68,17 @@ func (ts tallies) areas() []Area {
 		list = append(list, *row)
 	}
 	slices.SortFunc(list, func(a, b Area) int {
-		return cmp.Or(slices.Index(specs.Areas, a.Area)-slices.Index(specs.Areas, b.Area), cmp.Compare(a.Area, b.Area))
+		return cmp.Or(areaRank(a.Area)-areaRank(b.Area), cmp.Compare(a.Area, b.Area))
 	})
 	return list
+}
+
+// areaRank is the place of an area in the catalogue. The duties of servers stand behind all.
+func areaRank(area string) int {
+	if i := slices.Index(specs.Areas, area); i >= 0 {
+		return i
+	}
+	return len(specs.Areas)
 }
 
 // coverage counts the requirements of set that results show, without those that speak of the

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode"
@@ -19,6 +21,8 @@ type CheckedHead struct {
 	Schema string `json:"schema"`
 	Tool   Tool   `json:"tool"`
 	Policy Policy `json:"policy"`
+	// Side is server where the servers are judged, not the clients.
+	Side string `json:"side,omitempty"`
 	// Shard is the part of the recordings that was judged; nil for all.
 	Shard *Shard `json:"shard,omitempty"`
 	// Arguments are what was judged and how, where another check has to be compared with this one.
@@ -43,8 +47,10 @@ type Checked struct {
 	judged   int             // of them
 	reasons  map[string]bool // why rules of the team saw nothing, as "ID reason"
 	calls    Calls
-	clients  map[string]int
-	recorded int // findings about a request that was accepted in a recording
+	clients  map[string]int // or servers, where those are judged
+	recorded int            // findings about a request that was accepted in a recording
+	findings int            // of all recordings
+	ofSource int            // of them, those about the source of the replies
 	shown    *view
 }
 
@@ -55,6 +61,8 @@ type Recording struct {
 	// itself.
 	Client string          `json:"client,omitempty"`
 	Format evidence.Format `json:"format,omitempty"`
+	// Server is the host of the first request, where servers are judged.
+	Server string `json:"server,omitempty"`
 	// Provider is whose traffic it holds; several are joined with commas.
 	Provider  string  `json:"provider,omitempty"`
 	Verdict   Verdict `json:"verdict"`
@@ -96,6 +104,9 @@ func JudgeRecording(rules []Rule, rec evidence.Recording) Recording {
 		out.Reason = "holds no call of a provider conform knows; record " + wires.Vendors() + " traffic"
 		return out
 	}
+	if len(rules) > 0 && rules[0].Requirement.Judges == specs.JudgesServer {
+		out.Server = serverName(rec.Evidence.Exchanges)
+	}
 	trace := check.Decode(&rec.Evidence)
 	providers := trace.Providers()
 	out.results = make([]Result, 0, len(rules)/4)
@@ -114,6 +125,10 @@ func JudgeRecording(rules []Rule, rec evidence.Recording) Recording {
 	}
 	explainRefusals(out.results)
 	out.Calls = Calls{Made: trace.Calls(), Accepted: trace.AcceptedCalls()}
+	if out.Server != "" {
+		out.sumUp()
+		return out
+	}
 	if out.Calls.Accepted == 0 {
 		out.Reason = noAcceptedCall(out.Calls, firstRefusal(trace))
 		withdrawPasses(out.results, out.Reason)
@@ -153,7 +168,9 @@ func (r *Recording) sumUp() {
 	r.Observed, r.Findings = 0, []Finding{}
 	for i := range r.results {
 		res := &r.results[i]
-		r.Observed += res.Observed
+		if !res.isBeside() {
+			r.Observed += res.Observed
+		}
 		for k := range res.Findings {
 			found = append(found, &res.Findings[k])
 		}
@@ -161,7 +178,7 @@ func (r *Recording) sumUp() {
 			r.Reason = res.Check + ": " + res.Reason
 		}
 		isPassOfSource := res.OfSource && res.Verdict == Pass
-		if res.Verdict != NotTestable && res.Verdict != NotApplicable && !isPassOfSource {
+		if res.Verdict != NotTestable && res.Verdict != NotApplicable && !isPassOfSource && !res.isBeside() {
 			seen = append(seen, res.Verdict)
 		}
 	}
@@ -170,10 +187,30 @@ func (r *Recording) sumUp() {
 	for _, f := range found {
 		r.Findings = append(r.Findings, *f)
 	}
+	if r.Server != "" { // an error is a reply as well
+		r.Verdict = decide.Recording(decide.RecordingFacts{Results: seen, Accepted: r.Calls.Made})
+		return
+	}
 	r.Verdict = decide.Recording(decide.RecordingFacts{Results: seen, Accepted: r.Calls.Accepted})
 	if r.Calls.Accepted > 0 && len(seen) == 0 {
 		r.Reason = "keeps no request that can be read, so that only the replies of the source were judged; record the requests as well"
 	}
+}
+
+// isDuty reports whether a check judges a duty of servers.
+func isDuty(check string) bool { return strings.HasSuffix(check, specs.DutyAspect) }
+
+// isBeside reports whether a result stands beside the verdict of an agent: it is about the source of
+// the replies, by a rule for which no requirement stands.
+func (r *Result) isBeside() bool { return r.OfSource && isDuty(r.Check) }
+
+// serverName is the host of the first request.
+func serverName(exchanges []evidence.Exchange) string {
+	u, err := url.Parse(exchanges[0].Request.URL)
+	if err != nil || u.Host == "" {
+		return "an unnamed server"
+	}
+	return u.Host
 }
 
 // clientName is what the first client calls itself, cut to what a line can hold.
@@ -236,22 +273,34 @@ func (c *Checked) Add(r *Recording) {
 	c.Summary.Counts[r.Verdict]++
 	for i := range r.results {
 		res := &r.results[i]
+		if res.isBeside() && len(res.Findings) == 0 {
+			continue
+		}
 		c.tallies.add(res)
 		c.noteUnseen(res.Requirement, res.Verdict, res.Reason)
 	}
 	for _, v := range r.void {
+		if isDuty(v.rule.Check.ID) && v.rule.Check.Source {
+			continue
+		}
 		c.tallies.add(&Result{Requirement: v.rule.Requirement.ID, OfSource: v.rule.Check.Source, Verdict: v.verdict})
 		c.noteUnseen(v.rule.Requirement.ID, v.verdict, v.reason)
 	}
 	for i := range r.Findings {
+		if r.Findings[i].Side == sideOfSource {
+			c.ofSource++
+		}
+		if r.Findings[i].Side == sideOfSource && isDuty(r.Findings[i].Check) {
+			continue // beside the verdict of the agent
+		}
 		c.Summary.Findings[r.Findings[i].Verdict]++
 		if r.Findings[i].Answer == decide.AnswerRecorded {
 			c.recorded++
 		}
 	}
-	c.calls = c.calls.Add(r.Calls)
-	if r.Client != "" && (c.clients[r.Client] > 0 || len(c.clients) < maxKnownClients) {
-		c.clients[strings.Clone(r.Client)]++
+	c.calls, c.findings = c.calls.Add(r.Calls), c.findings+len(r.Findings)
+	if name := cmp.Or(r.Server, r.Client); name != "" && (c.clients[name] > 0 || len(c.clients) < maxKnownClients) {
+		c.clients[strings.Clone(name)]++
 	}
 	c.shown.addRecording(r)
 }
@@ -304,6 +353,15 @@ func (c *Checked) checkedNotes() (list []string) {
 		list = append(list, fmt.Sprintf("accepted in this recording, %s: where the provider itself answered and nobody changed the file, --foreign takes its word", countOf(n, "finding")))
 	}
 	return list
+}
+
+// wrongSide says which side is wrong where both have findings, "" elsewhere.
+func (c *Checked) wrongSide() string {
+	if agent := c.findings - c.ofSource; agent > 0 && c.ofSource > 0 {
+		return fmt.Sprintf("which side is wrong: both; the agent in %s, the source of its replies in %s (side source, conform check --side server)",
+			countOf(agent, "finding"), countOf(c.ofSource, "finding"))
+	}
+	return ""
 }
 
 // UnseenTeamRules says for each rule of the team that no recording shows why it saw

@@ -28,7 +28,7 @@ func (c *Checked) WriteMarkdown(w io.Writer) error { return c.view().writeMarkdo
 
 func (v *view) writeMarkdown(w io.Writer) error {
 	var b, tail strings.Builder
-	fmt.Fprintf(&b, "### conform: %s\n\n**%s** %s\n\n", strings.ToUpper(string(v.summary.Verdict)), MarkdownCode(cutText(v.heading, 300)), v.summary.Coverage)
+	fmt.Fprintf(&b, "### conform: %s\n\n**%s** %s\n\n", strings.ToUpper(string(v.summary.Verdict)), MarkdownCode(cutText(v.oneLine(), 300)), v.summary.Coverage)
 	for _, line := range v.warnings {
 		fmt.Fprintf(&b, "- %s\n", MarkdownCode(cutText(line, 500)))
 	}
@@ -148,7 +148,7 @@ func (v *view) writeAnnotations(w io.Writer, elsewhere string) error {
 	if v.summary.Exit != ExitOK {
 		kind = "error"
 	}
-	fmt.Fprintf(&b, "::%s title=conform::%s\n", kind, workflowMessage.Replace(terminal.Line(cutText(v.heading+": "+v.summary.verdictLine(v.counted), 1000))))
+	fmt.Fprintf(&b, "::%s title=conform::%s\n", kind, workflowMessage.Replace(terminal.Line(cutText(v.oneLine()+": "+v.summary.verdictLine(v.counted), 1000))))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -70,6 +70,38 @@ func Rules(catalogue []specs.Requirement, checks []check.Check) ([]Rule, error) 
 	return rules, errors.Join(errs...)
 }
 
+// sideOfSource marks findings about the source of replies.
+const sideOfSource = "source"
+
+// ServerRules returns the rules by which recordings are judged where the server is the subject: one
+// for each duty of servers that a reply shows.
+func ServerRules() []Rule {
+	rules := dutyRules(check.OfDuties(true))
+	for i := range rules {
+		rules[i].Requirement.Judges, rules[i].Check.Source = specs.JudgesServer, false
+	}
+	return rules
+}
+
+// SourceRules returns the rules about the source of replies for which no requirement of the
+// catalogue stands. Their findings are warnings beside the verdict of an agent.
+func SourceRules() []Rule {
+	rules := dutyRules(check.OfDuties(false))
+	for i := range rules {
+		rules[i].Requirement.Consequence = specs.Degraded
+	}
+	return rules
+}
+
+func dutyRules(checks []check.Check) (rules []Rule) {
+	for _, c := range checks {
+		if d := specs.FindDuty(strings.TrimSuffix(c.ID, specs.DutyAspect)); d != nil {
+			rules = append(rules, Rule{d.Requirement(), c})
+		}
+	}
+	return rules
+}
+
 // TeamRules pairs a team's own rules with their checks.
 func TeamRules(list []specs.TeamRule) (rules []Rule) {
 	for _, r := range list {
@@ -177,6 +209,9 @@ func (r Rule) NewFinding(f Finding, at specs.Place) Finding {
 		f.Message += "; our simulator answered 200"
 	}
 	f.Verdict = decide.Breach(consequence, f.Answer, false)
+	if r.Check.Source {
+		f.Side = sideOfSource
+	}
 	return f
 }
 
@@ -190,7 +225,7 @@ func (r Rule) NewResult(name string) Result {
 
 // setConsequence takes over the worst one of the findings.
 func (r *Result) setConsequence() {
-	for _, c := range slices.Backward(specs.Consequences) { // the worst of them stays
+	for _, c := range slices.Backward(append(slices.Clone(specs.Consequences), specs.ServerConsequences...)) { // the worst of them stays
 		if slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Consequence == c }) {
 			r.Consequence = c
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/internal/terminal"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // Terminal writes reports for people.
@@ -44,7 +45,9 @@ func (t *Terminal) Run(r *Run) { t.write(r.view()) }
 func (t *Terminal) Checked(c *Checked) { t.write(c.view()) }
 
 func (t *Terminal) write(v *view) {
-	t.writeText(v.heading)
+	for line := range strings.SplitSeq(v.heading, "\n") {
+		t.writeText(line)
+	}
 	for _, line := range v.warnings {
 		t.writeText(line)
 	}
@@ -136,6 +139,9 @@ func (c *Checked) countedFiles() string {
 // heading names the clients that sent the traffic.
 func (c *Checked) heading() string {
 	text := "traffic of " + cmp.Or(c.clientNames(), "an unnamed client")
+	if c.Side == specs.JudgesServer {
+		text = "replies of " + c.clientNames()
+	}
 	if c.Policy.Strict {
 		text += ", strict"
 	}

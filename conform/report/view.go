@@ -15,7 +15,7 @@ import (
 
 // view is what all forms for people say of a report, be it of a run or of recordings.
 type view struct {
-	heading string
+	heading string // one or two lines
 	summary Summary
 	counted string // what the counts of the summary are of
 	issues  []issue
@@ -34,6 +34,9 @@ type view struct {
 	known map[issueKind]int // index in issues
 	byID  map[string]int    // the same, by case and the id by which other findings name their cause
 }
+
+// oneLine is the heading in one line.
+func (v *view) oneLine() string { return strings.ReplaceAll(v.heading, "\n", "; ") }
 
 // issue is something that is not as it should be: one cause with what follows from it, or a
 // result without findings.
@@ -364,6 +367,9 @@ func (c *Checked) view() *view {
 	shown := *c.shown
 	v := &shown
 	v.heading, v.summary, v.counted, v.notes = c.heading(), c.Summary, c.countedFiles(), c.checkedNotes()
+	if line := c.wrongSide(); line != "" {
+		v.heading = line + "\n" + v.heading
+	}
 	v.issues, v.details, v.known = slices.Clone(v.issues), slices.Clone(v.details), maps.Clone(v.known)
 	for _, kind := range slices.Sorted(maps.Keys(v.detailCounts)) {
 		if more := v.detailCounts[kind] - maxDetails; more > 0 {

@@ -106,7 +106,7 @@ func isArgument(stem string) bool { return deltaParts[stem] != "text" && deltaPa
 func readSent(x *rule.Exchange) *sentReply {
 	a := &sentReply{Exchange: x, created: -1, at: -1, byIndex: map[int]*sentItem{}, resumed: strings.Contains(x.URL, "starting_after=")}
 	if !x.IsStream() {
-		if x.Status == http.StatusOK && x.Reply.Doc.Get("output").Is(tree.Array) {
+		if doc := x.Reply.Doc; x.Status == http.StatusOK && (doc.Get("output").Is(tree.Array) || doc.Get("object").Text() == "response") {
 			a.response = x.Reply.Doc
 			for i, n := range a.response.Get("output").List() {
 				a.items = append(a.items, &sentItem{index: i, first: -1, added: -1, done: -1, end: n, final: n})
@@ -411,7 +411,11 @@ func textsAgree(a *sentReply, p *rule.Pass) {
 		said := ""
 		for _, name := range it.order {
 			part := it.parts[name]
-			if isArgument(part.stem) || part.done < 0 {
+			if isArgument(part.stem) {
+				continue
+			}
+			if part.done < 0 {
+				said += part.text.String()
 				continue
 			}
 			if p.Observe(); part.closing != nil && part.closing.Text() != part.whole.Text() {
@@ -536,8 +540,10 @@ func itemsAreDone(a *sentReply, p *rule.Pass) {
 			p.ReportAt(a.place(a.at), "item %d was added and is not done", it.index)
 		}
 	}
-	if len(a.items) == 0 && len(a.response.Get("output").List()) > 0 {
-		p.ReportAt(a.place(a.at), "the completed response has items of which no event speaks")
+	for i, n := range a.response.Get("output").List() {
+		if a.byIndex[i] == nil && !strings.HasPrefix(n.Get("type").Text(), "mcp_") {
+			p.ReportAt(a.At(a.at, n, fmt.Sprintf("response.output[%d]", i)), "no event speaks of item %d of the completed response", i)
+		}
 	}
 }
 
@@ -558,10 +564,16 @@ func endsOnce(a *sentReply, p *rule.Pass) {
 }
 
 func completedIsWhole(a *sentReply, p *rule.Pass) {
-	if !a.completes() || a.at < 0 {
+	if !a.completes() {
 		return
 	}
 	p.Observe()
+	if output := a.response.Get("output"); len(a.items) == 0 && len(output.List()) == 0 && a.response.Get("usage").Get("output_tokens").Int() > 0 {
+		p.ReportAt(a.At(a.at, output, "output"), "the response has no item, and counts %s tokens of output", a.response.Get("usage").Get("output_tokens").Raw())
+	}
+	if a.at < 0 {
+		return
+	}
 	a.checkMembers(p, "the completed response", a.at, a.response, "response", needed{"id", tree.String}, needed{"output", tree.Array})
 	if status := a.response.Get("status"); status.Text() != "completed" {
 		p.ReportAt(a.At(a.at, status, "response.status"), "the completed response has the status %q", rule.Shorten(status.Text()))
@@ -688,7 +700,7 @@ func documentIsResponse(a *sentReply, p *rule.Pass) {
 		return
 	}
 	p.Observe()
-	a.checkMembers(p, "the response", -1, a.response, "", needed{"id", tree.String}, needed{"model", tree.String}, needed{"status", tree.String}, needed{"created_at", tree.Number})
+	a.checkMembers(p, "the response", -1, a.response, "", needed{"id", tree.String}, needed{"model", tree.String}, needed{"status", tree.String}, needed{"created_at", tree.Number}, needed{"output", tree.Array})
 	if object := a.response.Get("object"); object.Text() != "response" {
 		p.ReportAt(a.At(-1, object, "object"), "the object of the response is %q, not response", rule.Shorten(object.Text())).Consequence = string(specs.Cosmetic)
 	}

@@ -119,9 +119,11 @@ func textIsUTF8(x *Exchange, p *Pass) {
 		}
 		off += size
 	}
-	const replacement = "\uFFFD"
-	if i := bytes.Index(x.Body, []byte(replacement)); i >= 0 && !bytes.Contains(x.Request, []byte(replacement)) {
-		p.ReportAt(wire.Place{Event: -1, Off: i}, "text holds U+FFFD in place of a character")
+	for _, replacement := range []string{"\uFFFD", `\ufffd`, `\uFFFD`} {
+		if i := bytes.Index(x.Body, []byte(replacement)); i >= 0 && !bytes.Contains(x.Request, []byte(replacement)) {
+			p.ReportAt(wire.Place{Event: -1, Off: i}, "text holds U+FFFD in place of a character")
+			return
+		}
 	}
 }
 

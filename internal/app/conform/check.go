@@ -19,6 +19,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 func (a *app) checkCommand() *cobra.Command {
@@ -28,6 +29,7 @@ func (a *app) checkCommand() *cobra.Command {
 	var reports reportFlags
 	var team teamFlags
 	var part partFlags
+	side := sideAgent
 	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
 		Short: "Judge traffic that any tool recorded",
@@ -43,6 +45,11 @@ Our recorder notes which process sent a request. Of other recordings, --resume-a
 providers' own hosts gave the replies: a finding about a request that they accepted
 is then contradicted instead of a failure.
 
+--side server judges the replies instead, whoever sent the requests: each duty of a server
+or gateway that a reply shows, by SV- and GW- ids that conform explain knows. What crashes a
+client, or makes it go on with something else, is a failure there. Without it, findings about
+the source of the replies are warnings beside the verdict of the agent.
+
 Many recordings are judged one after the other; memory does not grow with their number.
 --journal FILE keeps each one when it is judged, and the same command goes on with the
 file after a kill. --shard 2/4 judges the second of four parts, which conform matrix puts
@@ -54,6 +61,7 @@ ndjson=FILE writes each recording as a line while the check goes on, as in the l
 "recordings" of --json. --json prints ` + report.CheckedSchema + `.`,
 		Example: `  conform check recording.har
   conform check --strict --require SIG,ORD-001 cassettes > report.txt
+  conform check --side server gateway.har
   conform check --rules our-rules.yaml recording.har
   conform check --in-order before.har after.har --set models=gpt-5.5
   conform check --shard 1/2 --journal 1.ndjson cassettes
@@ -65,6 +73,9 @@ ndjson=FILE writes each recording as a line while the check goes on, as in the l
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if side != sideAgent && side != sideServer {
+				return cli.Usage("--side: %q is not known; use %s or %s", side, sideAgent, sideServer)
+			}
 			own, err := team.readFiles()
 			if err != nil {
 				return err
@@ -73,7 +84,7 @@ ndjson=FILE writes each recording as a line while the check goes on, as in the l
 			if err != nil {
 				return err
 			}
-			return a.check(cmd.Context(), checkRequest{args, cmd.Flags(), policy, session, reports, part, own, asJSON})
+			return a.check(cmd.Context(), checkRequest{args, cmd.Flags(), policy, session, reports, part, own, side, asJSON})
 		},
 	}
 	flags.addTo(cmd)
@@ -81,9 +92,16 @@ ndjson=FILE writes each recording as a line while the check goes on, as in the l
 	reports.addTo(cmd)
 	team.addTo(cmd)
 	part.addTo(cmd)
+	cmd.Flags().StringVar(&side, "side", side, "whose fault counts: agent judges the requests, server the replies by what servers owe their clients")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
+
+// The sides that are judged.
+const (
+	sideAgent  = "agent"
+	sideServer = specs.JudgesServer
+)
 
 // checkRequest is what conform check is asked for.
 type checkRequest struct {
@@ -94,6 +112,7 @@ type checkRequest struct {
 	reports reportFlags
 	part    partFlags
 	own     []report.Rule // of the team
+	side    string
 	asJSON  bool
 }
 
@@ -113,8 +132,13 @@ func (a *app) check(ctx context.Context, q checkRequest) error {
 	if err != nil {
 		return err
 	}
-	rules = append(rules, q.own...)
 	checked := report.BeginChecked(tool(), q.policy)
+	switch q.side {
+	case sideServer:
+		rules, checked.Side = report.ServerRules(), sideServer
+	default:
+		rules = append(append(rules, report.SourceRules()...), q.own...)
+	}
 	head := checked.CheckedHead
 	if err := q.part.addParts(&head, q.paths, q.flags, rules); err != nil {
 		return err
@@ -219,7 +243,7 @@ func (f *partFlags) addParts(head *report.CheckedHead, paths []string, flags *pf
 		head.Shard = &shard
 	}
 	head.Rules, head.Arguments = report.RuleNames(rules), slices.Clone(paths)
-	for _, name := range []string{"resume-at", "in-order", "foreign", "set", "prices", "rules"} {
+	for _, name := range []string{"resume-at", "in-order", "foreign", "side", "set", "prices", "rules"} {
 		flag := flags.Lookup(name)
 		if !flag.Changed {
 			continue

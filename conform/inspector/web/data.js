@@ -53,8 +53,9 @@ function indexResult(c, r) {
   cell.reason = cell.reason || r.reason || "";
   index.cells.set(key, cell);
   (r.findings || []).forEach((finding, number) => {
-    index.findings.push({ case: c, check: r.check, number, finding, verdict: finding.verdict, ofSource: r.of_source });
-    index.counts[finding.verdict] = (index.counts[finding.verdict] || 0) + 1;
+    const verdict = r.verdict === "known-fail" && finding.verdict !== "contradicted" ? r.verdict : finding.verdict; // as the summary counts
+    index.findings.push({ case: c, check: r.check, number, finding, verdict, ofSource: r.of_source });
+    index.counts[verdict] = (index.counts[verdict] || 0) + 1;
   });
 }
 
@@ -63,7 +64,7 @@ function causesOf(findings) {
   const causes = new Map();
   for (const f of findings) {
     if (f.finding.cause) continue;
-    const key = [f.verdict, f.check, f.finding.form || f.finding.message].join("\n");
+    const key = [f.verdict, f.check, f.finding.form || (report.shared ? "" : f.finding.message)].join("\n");
     const cause = causes.get(key) || { first: f, findings: [], cases: new Set() };
     cause.findings.push(f);
     cause.cases.add(f.case);

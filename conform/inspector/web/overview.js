@@ -126,7 +126,7 @@ function areaBars() {
     const verdicts = ORDER.filter((v) => row[v]);
     const words = verdicts.map((v) => `${row[v]} ${v.replaceAll("-", " ")}`).join(", ");
     return h("a.area", { href: link(["matrix"], { area }), title: words }, h("span", null, h("code", null, area), h("span.muted", null, " ", (report.areas || {})[area] || "")),
-      h("span.bar", { role: "img", "aria-label": words }, verdicts.toReversed().map((v) => h("span.v-" + v, { style: { flexGrow: row[v] } }))),
+      h("span.bar", { role: "img", "aria-label": words }, verdicts.map((v) => h("span.v-" + v, { style: { flexGrow: row[v] } }))),
       h("span.muted.num", null, words));
   });
   const used = ORDER.filter((v) => verdictsByArea().some(([, row]) => row[v]));

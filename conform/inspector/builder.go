@@ -146,6 +146,10 @@ func (b *Builder) Judge(results []report.Result, cases []report.CaseSummary) {
 func (b *Builder) Page(head Head) Page {
 	head.TookMS = max(head.TookMS, head.Took.Milliseconds())
 	head.Subject.Name, head.Subject.Version = b.redactor.cleanText(head.Subject.Name), b.redactor.cleanText(head.Subject.Version)
+	head.Unshown = slices.Clone(head.Unshown)
+	for i, text := range head.Unshown {
+		head.Unshown[i] = b.redactor.cleanText(text)
+	}
 	p := Page{Schema: Schema, Head: head, Cases: append([]*Case{}, b.cases...), Packs: slices.Clone(b.packs), Shared: b.options.Share}
 	slices.SortStableFunc(p.Cases, func(a, b *Case) int { return cmp.Compare(a.Name, b.Name) })
 	p.addCatalogue(head.Summary)

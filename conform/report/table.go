@@ -29,7 +29,7 @@ func (t *Terminal) writeAreas(areas []Area) {
 	}
 	fmt.Fprintln(t.w, "  observed")
 	for _, a := range areas {
-		name := strings.TrimSpace(fmt.Sprintf("%-4s %s", terminal.Line(a.Area), specs.AreaName(a.Area)))
+		name := fmt.Sprintf("%-4s %s", terminal.Line(a.Area), specs.AreaName(a.Area))
 		fmt.Fprint(t.w, t.paint(a.Verdict, fmt.Sprintf("%-*s", areaWidth, name)))
 		for _, v := range columns {
 			fmt.Fprint(t.w, t.tableCell(v, a.Counts[v]))

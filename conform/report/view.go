@@ -466,44 +466,48 @@ func (r *Run) notSeen() (list []string) {
 	if c := r.Calls; c != nil && c.Thinking == 0 && c.Plain > 0 {
 		list = append(list, fmt.Sprintf("not seen, thinking and its signatures: none of %s asked the model to think; %s", countOf(c.Plain, "call"), profiles.ThinkingAdvice(r.Subject.Name)))
 	}
-	ids := map[string][]string{}
-	var reasons []string
+	var unseen grouping
 	for _, id := range r.Summary.Coverage.Unseen {
-		requirement, err := specs.FindRequirement(id)
-		if err != nil || r.Shard != nil {
-			continue // a rule of the team's, which says so itself; or others show it
+		if requirement, err := specs.FindRequirement(id); err == nil && r.Shard == nil { // else the team's, which says so itself; or others show it
+			unseen.addName(cmp.Or(requirement.Unseen, noCaseShows), id)
 		}
-		reason := cmp.Or(requirement.Unseen, noCaseShows)
-		if ids[reason] == nil {
-			reasons = append(reasons, reason)
-		}
-		ids[reason] = append(ids[reason], id)
 	}
-	for _, reason := range reasons {
-		shown := ids[reason]
-		list = append(list, fmt.Sprintf("not seen, %s: %s (%s)", countOf(len(shown), "requirement"), reason, strings.Join(shown[:min(maxNoted, len(shown))], ", ")+andMore(len(shown)-maxNoted)))
+	return append(list, unseen.sentences("not seen", "requirement", maxNoted)...)
+}
+
+// grouping holds names by what they have in common, in the order in which that came.
+type grouping struct {
+	reasons []string
+	names   map[string][]string
+}
+
+func (g *grouping) addName(reason, name string) {
+	if g.names == nil {
+		g.names = map[string][]string{}
+	}
+	if g.names[reason] == nil {
+		g.reasons = append(g.reasons, reason)
+	}
+	g.names[reason] = append(g.names[reason], name)
+}
+
+// sentences say what holds for how many of a noun and why, and name the first ones.
+func (g *grouping) sentences(what, noun string, most int) (list []string) {
+	for _, reason := range g.reasons {
+		names := g.names[reason]
+		list = append(list, fmt.Sprintf("%s, %s: %s (%s)", what, countOf(len(names), noun), reason, strings.Join(names[:min(most, len(names))], ", ")+andMore(len(names)-most)))
 	}
 	return list
 }
 
-// notRun groups the cases that were not run by their reasons.
-func (r *Run) notRun() (list []string) {
-	names := map[string][]string{}
-	var reasons []string
+// notRun groups the cases that were not run by their reasons, the most frequent first.
+func (r *Run) notRun() []string {
+	var g grouping
 	for _, c := range r.Cases {
-		if c.Reason == "" {
-			continue
+		if c.Reason != "" {
+			g.addName(c.Reason, c.Name)
 		}
-		if names[c.Reason] == nil {
-			reasons = append(reasons, c.Reason)
-		}
-		names[c.Reason] = append(names[c.Reason], c.Name)
 	}
-	slices.SortStableFunc(reasons, func(a, b string) int { return len(names[b]) - len(names[a]) })
-	for _, reason := range reasons {
-		cases := names[reason]
-		shown := strings.Join(cases[:min(2, len(cases))], ", ") + andMore(len(cases)-2)
-		list = append(list, fmt.Sprintf("not run, %s: %s (%s)", countOf(len(cases), "case"), reason, shown))
-	}
-	return list
+	slices.SortStableFunc(g.reasons, func(a, b string) int { return len(g.names[b]) - len(g.names[a]) })
+	return g.sentences("not run", "case", 2)
 }

@@ -132,6 +132,7 @@ func (c *client) hear(r *http.Request) heard {
 	defer func() { _ = resp.Body.Close() }()
 	h := heard{status: resp.StatusCode, header: resp.Header}
 	h.body, h.err = io.ReadAll(resp.Body)
+	holdsRules(c.t, c.target.Provider, r, h)
 	if h.status != http.StatusOK {
 		return h
 	}

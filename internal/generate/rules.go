@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/rule"
 )
 
 // rulesHead explains the table.
@@ -122,7 +124,53 @@ func writeRules(docs string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(docs, "rule-coverage.md"), rulesPage(rules), 0o644) //nolint:gosec // is committed
+	duties, err := specs.Duties()
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(docs, "rule-coverage.md"), rulesPage(rules), 0o644), //nolint:gosec // is committed
+		os.WriteFile(filepath.Join(docs, dutiesFile), dutiesPage(duties), 0o644))       //nolint:gosec // is committed
+}
+
+const dutiesFile = "server-duties.md"
+
+// dutiesHead explains the table of duties.
+const dutiesHead = `# What servers and gateways owe their clients
+
+Generated: ` + "`go run ./internal/generate rules`" + ` from the files below specs/duties. SV- are duties of every
+server that speaks Messages, Responses or generateContent, GW- those of gateways. *core* duties are
+those that every client needs, *agent* ones those that some well-known agent needs, *faithful* ones
+those of a server that behaves exactly as the provider does. *crash* ends a client, *wrong* makes a client go on
+with something else than the model said. A duty that is judged by *reply* is seen in any recording, by ` + "`conform check --side server`" + `.
+` + "`conform explain SV-A7`" + ` names the sources of a duty.
+
+| duty | demand | level | a breach is | breaks | judged by |
+|---|---|---|---|---|---|
+`
+
+// dutiesPage is the text of docs/server-duties.md.
+func dutiesPage(duties []specs.Duty) []byte {
+	judged := map[string]bool{}
+	for _, r := range rule.ReplyRules() {
+		judged[r.Duty] = true
+	}
+	out := bytes.NewBufferString(dutiesHead)
+	for _, d := range duties {
+		by := "question"
+		switch {
+		case judged[d.ID]:
+			by = "reply"
+		case strings.HasPrefix(d.ID, "GW-"):
+			by = "both sides"
+		}
+		cells := []string{d.ID, d.Demand, string(d.Level), string(d.Consequence), strings.Join(d.Clients(), ", "), by}
+		for i, cell := range cells {
+			cells[i] = strings.ReplaceAll(cell, "|", `\|`)
+		}
+		fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | "))
+	}
+	return out.Bytes()
 }
 
 // rulesPage is the text of docs/rule-coverage.md.

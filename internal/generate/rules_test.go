@@ -33,6 +33,13 @@ func TestRuleCoverage(t *testing.T) {
 			t.Errorf("rulesByReason: %s is no rule", id)
 		}
 	}
+	duties, err := specs.Duties()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is, err := os.ReadFile("../../docs/" + dutiesFile); err != nil || !bytes.Equal(is, dutiesPage(duties)) {
+		t.Errorf("docs/%s is out of date (%v); run: go run ./internal/generate rules", dutiesFile, err)
+	}
 	if is, err := os.ReadFile("../../docs/rule-coverage.md"); err != nil || !bytes.Equal(is, rulesPage(rules)) {
 		t.Errorf("docs/rule-coverage.md is out of date (%v); run: go run ./internal/generate rules", err)
 	}

@@ -32,7 +32,7 @@ var sections = []struct {
 	fill func(*book) error
 }{
 	{"run", (*book).runAgent},
-	{"wire", func(b *book) error { return b.countKills("--places=0", "--wire") }},
+	{"wire", func(b *book) error { return b.countKills("--places=0", "--on-wire") }},
 	{"corpus", func(b *book) error { return b.checkRecordings() }},
 	{"foreign", func(b *book) error { return b.checkRecordings("--foreign") }},
 	{"kept", func(b *book) error { return b.checkFolders(b.kept + "/recordings") }},

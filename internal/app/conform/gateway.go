@@ -80,7 +80,7 @@ gateway does not start. --json prints ` + report.RunSchema + `.`,
 	flags.StringVar(&f.url, "url", "", "base URL of a gateway that runs already")
 	flags.StringVar(&f.listen, "listen", "", "address of the simulator, `HOST:PORT` on loopback (default: a free port)")
 	flags.StringVar(&f.name, "name", "", "name of the gateway in reports (default: that of its command)")
-	flags.StringVar(&f.model, "model", "", "model that clients ask for (default: those of the scenarios)")
+	flags.StringVarP(&f.model, "model", "m", "", "model that clients ask for (default: those of the scenarios)")
 	flags.StringArrayVar(&f.env, "env", nil, "variable for the gateway: `NAME=VALUE`")
 	flags.StringArrayVar(&f.files, "file", nil, "file for the gateway, made from a template: `PATH=FILE`, PATH below its home folder")
 	flags.StringArrayVar(&f.headers, "header", nil, "header that clients send beside their own: `NAME=VALUE`, which may hold {upstream} and {upstream_key}")

@@ -32,7 +32,7 @@ observe there, a sample is broken one by one, and the check must notice. Exits 1
 otherwise. With --wire rkat runs its cases as well, one of its requests is changed on the
 way, and the referee must notice: once for each requirement that a request can break.
 --json prints ` + selftestSchema + `.`,
-		Example: "  conform selftest\n  conform selftest --json | jq .faults\n  conform selftest --seed 7 --places 500\n  conform selftest --wire",
+		Example: "  conform selftest\n  conform selftest --json | jq .faults\n  conform selftest --seed 7 --places 500\n  conform selftest --on-wire",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return cli.Usage("selftest: takes no argument, got %q", args[0])
@@ -41,7 +41,7 @@ way, and the referee must notice: once for each requirement that a request can b
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.selftest(cmd.Context(), asJSON, onWire, sample) },
 	}
-	cmd.Flags().BoolVar(&onWire, "wire", false, "break each requirement once on the way of a real run, too")
+	cmd.Flags().BoolVar(&onWire, "on-wire", false, "break each requirement once on the way of a real run, too")
 	cmd.Flags().Uint64Var(&sample.seed, "seed", 20779, "which observed places are broken")
 	cmd.Flags().UintVar(&sample.count, "places", 200, "how many observed places are broken; 0 for none")
 	cli.AddJSONFlag(cmd, &asJSON)

@@ -59,7 +59,7 @@ not answer. --json prints ` + report.RunSchema + `. conform explain SV-A7 explai
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.wire, "wire", "", "what the server claims to speak: "+strings.Join(wires.Names(), ", ")+" (default: that of --as)")
-	flags.StringVar(&f.model, "model", "", "model to ask for")
+	flags.StringVarP(&f.model, "model", "m", "", "model to ask for")
 	flags.StringVar(&f.keyVariable, "key-env", "", "`NAME` of the variable that holds the key for the server")
 	flags.StringVar(&f.level, "level", "", "ask no more than this level: core, agent or faithful (default: all)")
 	flags.StringVar(&f.as, "as", "", "ask as a well-known client: "+strings.Join(askedClientNames(), ", "))

@@ -317,6 +317,8 @@ func (a *app) judgeAll(ctx context.Context, j judging, found []evidence.Found, c
 type judgedFile struct {
 	recording evidence.Recording // for a page only
 	judged    *report.Recording  // nil for a file that is not a recording
+	// readAgain returns the recording, empty where it cannot be read.
+	readAgain func() evidence.Recording
 }
 
 // judgeFile judges a file, unless the journal knows it. A page needs the recording itself.
@@ -333,7 +335,10 @@ func (j judging) judgeFile(f evidence.Found) (*judgedFile, error) {
 	if j.page == nil {
 		recording = evidence.Recording{}
 	}
-	file := &judgedFile{recording, judged}
+	file := &judgedFile{recording, judged, func() evidence.Recording {
+		again, _ := j.session.read(f) // what is wrong with it was said when it was judged
+		return again
+	}}
 	if j.journal == nil {
 		return file, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
@@ -119,9 +120,12 @@ func (n *inspection) makePage(doc reportDocument) inspector.Page {
 	return inspector.Page{}
 }
 
-// keepRecording keeps what was read for the page.
+// keepRecording learns the secrets of a recording. The page reads it again: many recordings would
+// fill the memory.
 func (n *inspection) keepRecording(file *judgedFile) {
 	if n != nil {
+		n.builder.Learn(&file.recording.Evidence)
+		file.recording = evidence.Recording{}
 		n.files = append(n.files, file)
 	}
 }
@@ -130,11 +134,9 @@ func (n *inspection) keepRecording(file *judgedFile) {
 // out of all.
 func (n *inspection) addRecordings() {
 	for _, file := range n.files {
-		n.builder.Learn(&file.recording.Evidence)
-	}
-	for _, file := range n.files {
-		file.recording.Path = file.judged.Path // of one that could not be read
-		n.builder.Add(observationOfRecording(file.recording, *file.judged))
+		recording := file.readAgain()
+		recording.Path = file.judged.Path // of one that could not be read
+		n.builder.Add(observationOfRecording(recording, *file.judged))
 	}
 	n.files = nil
 }

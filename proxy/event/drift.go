@@ -47,7 +47,7 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	// Rule names the kind of difference: status, media-type, ending, event-gone,
 	// event-new, kind-new, field-gone, field-new, field-rare, type, null, order,
-	// stop-reason, header-gone, header-new.
+	// stop-reason, header-gone, header-new; duty for what servers owe their clients, which others add.
 	Rule string `json:"rule"`
 	// Group is the provider and the operation: "anthropic stream".
 	Group string `json:"group"`

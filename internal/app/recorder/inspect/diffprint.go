@@ -96,6 +96,8 @@ func FindingText(f event.Finding) string {
 		return strings.TrimSpace(fmt.Sprintf("- %s %s", where, oldValue(f)))
 	case "field-new":
 		return fmt.Sprintf("+ %s (%s)", where, f.New)
+	case "duty":
+		return "neglects " + f.New
 	case "type", "null":
 		return fmt.Sprintf("%s: %s → %s", where, f.Old, f.New)
 	}

@@ -173,6 +173,7 @@ func (k *modeEnv) resendPlanned(ctx context.Context, s *sender, list []cassette.
 			r.Checked = append(r.Checked, checkedReply{t.Interaction, fresh.Response.Status, input + output, inspect.TimesOf(old, fresh)})
 			r.pairs = append(r.pairs, event.Pair{Old: event.ReplyOf(old), New: event.ReplyOf(fresh)})
 			r.numbers = append(r.numbers, t.Interaction)
+			r.addNeglected(t, old, fresh)
 		}
 	}
 }
@@ -191,6 +192,9 @@ func (r *driftReport) judgeReplies() {
 			f.Pairs[i] = r.numbers[pair]
 		}
 		r.Findings = append(r.Findings, f)
+	}
+	slices.SortStableFunc(r.Findings, func(a, b event.Finding) int { return int(b.Severity) - int(a.Severity) })
+	for _, f := range r.Findings {
 		r.Summary[f.Severity.String()]++
 	}
 }

@@ -26,6 +26,9 @@ type Duty struct {
 	Level DutyLevel `yaml:"level" data:"required,one=core agent faithful"`
 	// Breaks says by the names of clients what a breach does to them.
 	Breaks map[string]string `yaml:"breaks,omitempty"`
+	// OnlyNamed says that no other clients are harmed: on a wire that none of them speaks, a breach is no
+	// more than degraded.
+	OnlyNamed bool `yaml:"only_named,omitempty"`
 }
 
 // DutyLevel says for whom a duty of servers holds.
@@ -69,6 +72,15 @@ func (d *Duty) Requirement() Requirement {
 
 // DutyAspect ends the id of the check of a duty: "SV-A7/reply".
 const DutyAspect = "/reply"
+
+// ClientsOn returns those of Clients that may speak a wire: well-known agents of other wires are left out.
+func (d *Duty) ClientsOn(wire string) []string {
+	known, _ := AskedClients() // embedded, and tested
+	return slices.DeleteFunc(d.Clients(), func(name string) bool {
+		id := strings.ReplaceAll(strings.ToLower(name), " ", "-")
+		return slices.ContainsFunc(known, func(c AskedClient) bool { return c.Name == id && c.Wire != wire })
+	})
+}
 
 // SourceURL returns the URL of a source.
 func SourceURL(source string) string {

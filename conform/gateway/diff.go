@@ -18,7 +18,8 @@ type difference struct {
 const maxDifferences = 50
 
 // diffBodies lists where two bodies differ, in the order of the first. Numbers are compared by value
-// and the order of members does not count, as for every reader of JSON.
+// and the order of members does not count, as for every reader of JSON. A name that stands twice in
+// an object is passed over, because readers disagree which of its values counts.
 func diffBodies(was, is *tree.Node) (list []difference) {
 	add := func(d difference) {
 		if len(list) < maxDifferences {
@@ -32,8 +33,14 @@ func diffBodies(was, is *tree.Node) (list []difference) {
 		}
 		switch {
 		case at.was.Is(tree.Object) && at.is.Is(tree.Object):
+			times := map[string]int{}
+			for _, name := range at.was.Names() {
+				times[name]++
+			}
 			for i, name := range at.was.Names() {
-				walk(at.atMember(name, at.was.Items()[i], at.is.Get(name)))
+				if times[name] == 1 {
+					walk(at.atMember(name, at.was.Items()[i], at.is.Get(name)))
+				}
 			}
 			for i, name := range at.is.Names() {
 				if at.was.Get(name) == nil {
@@ -53,6 +60,22 @@ func diffBodies(was, is *tree.Node) (list []difference) {
 	}
 	walk(difference{was: was, is: is})
 	return list
+}
+
+// diffJSON compares two texts of JSON. It returns the values that differ first, and the texts
+// themselves where one of them is no JSON.
+func diffJSON(was, is string) (one, other string, isEqual bool) {
+	before, err := tree.Parse(was)
+	after, otherErr := tree.Parse(is)
+	if err != nil || otherErr != nil {
+		return was, is, was == is
+	}
+	list := diffBodies(before, after)
+	if len(list) == 0 {
+		return "", "", true
+	}
+	one, other = list[0].bothTexts()
+	return one, other, false
 }
 
 func (d difference) atMember(name string, was, is *tree.Node) difference {

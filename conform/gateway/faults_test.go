@@ -106,6 +106,12 @@ var faults = []fault{
 			next.ServeHTTP(w, r)
 		})
 	}},
+	{name: "count fails", wire: "anthropic", id: "GW-25", cases: "count-tokens", reply: func(r *http.Response, body string) string {
+		if strings.HasSuffix(r.Request.URL.Path, "/count_tokens") {
+			r.StatusCode = 500
+		}
+		return body
+	}},
 	{name: "tool dropped", wire: "openai", id: "GW-26", cases: "thinking-tool-loop", request: inRequest(`"tools":\[\{[^}]*"conform_echo".*?"strict":false\},`, `"tools":[`)},
 	{name: "packed bytes go upstream without their header", wire: "openai", id: "GW-27", cases: "compressed-request", request: header("Content-Encoding", "")},
 	{name: "arguments rewritten", wire: "gemini", id: "GW-29", cases: "exact-arguments", reply: inReply(`12345678901234567890`, "12345678901234567000")},

@@ -45,6 +45,24 @@ func (j *judge) askOnce(ctx context.Context, f *report.DutyCase, s *specs.Scenar
 	return answers[0], j.compareAll(ctx, f, answers, nil)
 }
 
+// sendOnce sends one request that is no part of a conversation, and keeps both sides.
+func (j *judge) sendOnce(
+	ctx context.Context, f *report.DutyCase, talk *client.Conversation, path string, h http.Header, body []byte,
+) (*client.Answer, []*received) {
+	a := talk.Send(ctx, http.MethodPost, strings.ReplaceAll(path, "{model}", talk.Model), h, body)
+	wait, cancel := context.WithTimeout(ctx, settle)
+	defer cancel()
+	seen := j.Upstream.listReceived(wait)
+	f.Exchanges = append(f.Exchanges, a.Exchange)
+	for _, u := range seen {
+		f.Behind = append(f.Behind, u.Exchange)
+	}
+	if f.Calls.Made++; len(seen) > 0 {
+		f.Calls.Accepted++
+	}
+	return a, seen
+}
+
 // askUnknownMember asks with a member, a beta and a header that nobody knows, as the next release of
 // a client does.
 func askUnknownMember(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
@@ -92,10 +110,7 @@ func askCompressed(j *judge, ctx context.Context, s *specs.Scenario, f *report.D
 	if j.wire.Models.StreamPath != "" {
 		path = j.wire.Models.StreamPath
 	}
-	a := talk.Send(ctx, http.MethodPost, strings.ReplaceAll(path, "{model}", talk.Model), http.Header{"Content-Encoding": {"gzip"}}, packed.Bytes())
-	wait, cancel := context.WithTimeout(ctx, settle)
-	defer cancel()
-	seen := j.Upstream.listReceived(wait)
+	a, seen := j.sendOnce(ctx, f, talk, path, http.Header{"Content-Encoding": {"gzip"}}, packed.Bytes())
 	switch {
 	case a.IsOK(), a.Response.Status == http.StatusUnsupportedMediaType:
 	case len(seen) > 0 && seen[0].asked.Doc == nil && seen[0].Request.Header.Get("Content-Encoding") == "":
@@ -108,21 +123,21 @@ func askCompressed(j *judge, ctx context.Context, s *specs.Scenario, f *report.D
 // askCount asks how many tokens a request has.
 func askCount(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
 	talk := j.newConversation(s, false)
-	path := strings.ReplaceAll(client.CountPath(j.wire), "{model}", talk.Model)
+	path := client.CountPath(j.wire)
 	if path == "" {
 		return
 	}
 	f.See("GW-25")
 	j.Upstream.Serve(newSimulator(s, 0))
-	a := talk.Send(ctx, http.MethodPost, path, nil, client.CountBody(j.wire, talk.Model, s.Steps[0].Prompt))
-	wait, cancel := context.WithTimeout(ctx, settle)
-	defer cancel()
-	seen := j.Upstream.listReceived(wait)
+	a, seen := j.sendOnce(ctx, f, talk, path, nil, client.CountBody(j.wire, talk.Model, s.Steps[0].Prompt))
 	got, _ := tree.Parse(a.Response.Body)
 	switch {
 	case a.Response.Status == http.StatusNotFound, a.Response.Status == http.StatusNotImplemented:
 	case len(seen) == 0:
 		f.Breach("GW-25", report.DutyBreach{Path: path}, "the gateway counts tokens itself instead of asking the provider: %d %s", a.Response.Status, report.Shorten(string(a.Response.Body)))
+	case a.Response.Status != seen[0].Response.Status:
+		f.Breach("GW-25", report.DutyBreach{Path: path}, "the upstream counted tokens with status %d, and the client got %d: %s",
+			seen[0].Response.Status, a.Response.Status, report.Shorten(string(a.Response.Body)))
 	case !tree.Equal(seen[0].reply.Doc, got):
 		f.Breach("GW-25", report.DutyBreach{Path: path, Compare: compareTexts(string(seen[0].Response.Body), string(a.Response.Body))}, "the count of tokens is not what the upstream answered")
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // compareMeaning compares a request that was translated from one wire to another: not its bytes, but
-// changeText it says.
+// what it says.
 func (c *comparer) compareMeaning(u *received) {
 	was := wire.ReadRequest(c.wire.Name, c.answer.Request.Method, c.answer.Request.URL, c.answer.Request.Body)
 	is := u.asked
@@ -140,10 +140,12 @@ func (c *comparer) compareHistory(was, is *wire.Request) {
 	}
 	ids, back := map[string]string{}, map[string]string{}
 	for i := range before {
-		one, _ := tree.Parse(before[i].Args)
-		other, _ := tree.Parse(after[i].Args)
-		if before[i].Name != after[i].Name || !tree.Equal(one, other) {
-			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("calls[%d]", i), Compare: compareTexts(before[i].Args, after[i].Args), Consequence: specs.Wrong},
+		one, other, isEqual := diffJSON(before[i].Args, after[i].Args)
+		if before[i].Name != after[i].Name {
+			one, other, isEqual = before[i].Name, after[i].Name, false
+		}
+		if !isEqual {
+			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("calls[%d]", i), Compare: compareTexts(one, other), Consequence: specs.Wrong},
 				"a call of %s changed on its way upstream", before[i].Name)
 		}
 		ids[before[i].ID], back[after[i].ID] = after[i].ID, before[i].ID
@@ -165,7 +167,7 @@ func (c *comparer) compareResults(was, is *wire.Request) {
 		all := stringsDeep(after[i].Node)
 		switch lost := firstMissing(texts, all); {
 		case lost == "":
-		case firstMissing([]string{strings.Trim(string(tree.Quote(lost)), `"`)}, all) == "" || isSameJSON(lost, after[i].Node):
+		case firstMissing(texts, unwrapTexts(all)) == "" || isSameJSON(lost, after[i].Node):
 			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i), Consequence: specs.Degraded},
 				"a result arrives upstream wrapped in other JSON than the client sent: %q", report.Shorten(lost))
 		default:
@@ -175,6 +177,16 @@ func (c *comparer) compareResults(was, is *wire.Request) {
 			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i)}, "the mark of a failed tool does not arrive upstream")
 		}
 	}
+}
+
+// unwrapTexts returns the strings in those texts that are JSON themselves.
+func unwrapTexts(texts []string) (list []string) {
+	for _, text := range texts {
+		if n, err := tree.Parse(text); err == nil && n.Is(tree.Object|tree.Array) {
+			list = append(list, stringsDeep(n)...)
+		}
+	}
+	return list
 }
 
 // isSameJSON reports whether a text is JSON that stands in a value as it is.

@@ -66,10 +66,13 @@ func (d *DutyCase) Breach(id string, at DutyBreach, form string, args ...any) {
 		found.Rule = at.Rule
 	}
 	if duty := specs.FindDuty(id); duty != nil {
+		clients := duty.ClientsOn(d.Provider)
 		if found.Consequence == "" {
-			found.Consequence = duty.Consequence
+			if found.Consequence = duty.Consequence; duty.OnlyNamed && len(clients) == 0 {
+				found.Consequence = specs.Degraded
+			}
 		}
-		if clients := duty.Clients(); len(clients) > 0 {
+		if len(clients) > 0 {
 			found.Fix = fmt.Sprintf("%s. Otherwise %s %s.", duty.Demand, clients[0], duty.Breaks[clients[0]])
 		} else {
 			found.Fix = duty.Demand + "."

@@ -13,8 +13,9 @@ import (
 
 // scripted are the duties that a scenario makes the simulator neglect. Errors that a script puts in
 // place of a whole reply have no request id.
-var scripted = map[string]string{"duplicate-start": "SV-A1", "malformed-call": "SV-A13 SV-O8", "rate-limit-silent": "SV-E4",
-	"error-mid-stream": "SV-H14", "error-after-200": "SV-H14"}
+var scripted = map[string]string{"duplicate-start": "SV-A1", "malformed-call": "SV-A13 SV-O8",
+	"rate-limit-silent": "SV-E4",
+	"error-mid-stream":  "SV-H14", "error-after-200": "SV-H14"}
 
 // holdsRules holds that a reply of the simulator neglects no duty of servers.
 func holdsRules(t *testing.T, provider string, r *http.Request, h heard) {

@@ -58,7 +58,8 @@ func (d *Duty) Clients() (names []string) {
 
 // Requirement returns the duty in the form in which reports know what is judged.
 func (d *Duty) Requirement() Requirement {
-	r := Requirement{ID: d.ID, Title: d.Demand, Consequence: d.Consequence, Text: d.Demand + ".", Judges: sourceOfReplies,
+	r := Requirement{ID: d.ID, Title: d.Demand, Consequence: d.Consequence, Text: d.Demand + ".",
+		Judges: sourceOfReplies,
 		Status: Provisional, Fix: "Change the server, or what passes its replies on: " + d.Demand + ".", Checks: []string{d.ID + DutyAspect}}
 	for _, source := range d.Sources {
 		r.Sources = append(r.Sources, Source{URL: SourceURL(source)})
@@ -99,7 +100,8 @@ var loadDuties = sync.OnceValues(func() (all []Duty, err error) {
 		var list []Duty
 		f := datafile.Read(file, data, &list, datafile.Options{Rules: rules})
 		for i, d := range list {
-			f.AddUnless(home[d.ID] == "", f.Entry(i, d.ID), "%q is already used in %s; ids are unique", d.ID, home[d.ID])
+			f.AddUnless(home[d.ID] == "", f.Entry(i, d.ID), "%q is already used in %s; ids are unique", d.ID,
+				home[d.ID])
 			home[d.ID] = file
 		}
 		all = append(all, list...)

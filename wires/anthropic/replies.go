@@ -241,7 +241,8 @@ func deltasFindTheirBlock(a *sentReply, p *rule.Pass) {
 	}
 	for _, i := range a.strays {
 		if e := a.events[i]; e.Type() == "content_block_delta" {
-			p.ReportAt(a.eventPlace(i), "%s for block %d, which is not open", e.JSON.Get("delta").Get("type").Text(), e.JSON.Get("index").Int())
+			p.ReportAt(a.eventPlace(i), "%s for block %d, which is not open",
+				e.JSON.Get("delta").Get("type").Text(), e.JSON.Get("index").Int())
 		}
 	}
 }
@@ -293,7 +294,8 @@ func messageIsWhole(a *sentReply, p *rule.Pass) {
 	usage := a.message.Get("usage")
 	for _, name := range []string{"input_tokens", "output_tokens"} {
 		if usage.Is(tree.Object) && !usage.Get(name).Is(tree.Number) {
-			p.ReportAt(a.At(a.at, usage, memberPath(a, "usage."+name)), "usage of the message has no %s that is a number", name)
+			p.ReportAt(a.At(a.at, usage, memberPath(a, "usage."+name)),
+				"usage of the message has no %s that is a number", name)
 		}
 	}
 }
@@ -314,12 +316,14 @@ func totalsComeLast(a *sentReply, p *rule.Pass) {
 		p.Observe()
 		usage := a.events[i].JSON.Get("usage")
 		if !usage.Get("output_tokens").Is(tree.Number) {
-			p.ReportAt(a.At(i, usage, "usage.output_tokens"), "message_delta has no usage.output_tokens that is a number")
+			p.ReportAt(a.At(i, usage, "usage.output_tokens"),
+				"message_delta has no usage.output_tokens that is a number")
 		}
 		for _, name := range inputCounters {
 			was, is := start.Get(name), usage.Get(name)
 			if was.Is(tree.Number) && is.Is(tree.Number) && is.Int() < was.Int() && usage.Get("iterations") == nil {
-				p.ReportAt(a.At(i, is, "usage."+name), "%s falls from %s in message_start to %s", name, was.Raw(), is.Raw())
+				p.ReportAt(a.At(i, is, "usage."+name), "%s falls from %s in message_start to %s", name, was.Raw(),
+					is.Raw())
 			}
 		}
 	}
@@ -345,7 +349,8 @@ func startHasUsage(a *sentReply, p *rule.Pass) {
 	for _, i := range a.deltas {
 		for _, name := range inputCounters[1:] {
 			if later := a.events[i].JSON.Get("usage").Get(name); later.Int() > 0 && usage.Get(name).Int() <= 0 && !a.usesServers() {
-				p.ReportAt(a.At(i, later, "usage."+name), "%s is %s at the end and missing in message_start", name, later.Raw())
+				p.ReportAt(a.At(i, later, "usage."+name), "%s is %s at the end and missing in message_start", name,
+					later.Raw())
 			}
 		}
 	}
@@ -368,7 +373,8 @@ func (a *sentReply) usesServers() bool {
 }
 
 // stopReasons are the reasons that are documented.
-var stopReasons = []string{"end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded", "compaction"}
+var stopReasons = []string{"end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal",
+	"model_context_window_exceeded", "compaction"}
 
 func reasonFits(a *sentReply, p *rule.Pass) {
 	if !a.isWhole() {
@@ -405,7 +411,8 @@ func reasonFits(a *sentReply, p *rule.Pass) {
 	case calls+programs == 0 && stop == "tool_use":
 		p.ReportAt(at, "the stop reason is tool_use and no tool is called")
 	case sequence.Null() == (stop == "stop_sequence"):
-		p.ReportAt(at, "the stop reason is %s and stop_sequence is %s", stop, sequenceOrNone(sequence)).Consequence = string(specs.Degraded)
+		p.ReportAt(at, "the stop reason is %s and stop_sequence is %s", stop,
+			sequenceOrNone(sequence)).Consequence = string(specs.Degraded)
 	}
 }
 
@@ -451,7 +458,8 @@ func inputsAreObjects(a *sentReply, p *rule.Pass) {
 		}
 		p.Observe()
 		if n, err := tree.Parse(b.input); err != nil || !n.Is(tree.Object) {
-			p.ReportAt(a.place(b), "the input of call %s is not a JSON object: %q", rule.Shorten(b.node.Get("id").Text()), rule.Shorten(b.input))
+			p.ReportAt(a.place(b), "the input of call %s is not a JSON object: %q",
+				rule.Shorten(b.node.Get("id").Text()), rule.Shorten(b.input))
 		}
 	}
 }
@@ -461,7 +469,8 @@ var cutReasons = []string{"max_tokens", "model_context_window_exceeded", "refusa
 
 func (a *sentReply) streamsEagerly() bool {
 	return strings.Contains(a.RequestHeader.Get("Anthropic-Beta"), "fine-grained-tool-streaming") ||
-		slices.ContainsFunc(a.Asked.Tools.List(), func(tool *tree.Node) bool { return tool.Get("eager_input_streaming").True() })
+		slices.ContainsFunc(a.Asked.Tools.List(),
+			func(tool *tree.Node) bool { return tool.Get("eager_input_streaming").True() })
 }
 
 // thinkingIsSigned: each thinking block of Anthropic's models ends with its signature. Open models
@@ -549,7 +558,8 @@ func failuresAreErrors(a *sentReply, p *rule.Pass) {
 
 // errorTypes are those that are documented, with the statuses that they belong to.
 var errorTypes = map[string][]int{
-	"invalid_request_error": {400, 405, 422}, "authentication_error": {401}, "billing_error": {402, 400, 429}, "permission_error": {403},
+	"invalid_request_error": {400, 405, 422}, "authentication_error": {401}, "billing_error": {402, 400,
+		429}, "permission_error": {403},
 	"not_found_error": {404}, "conflict_error": {409}, "request_too_large": {413}, "rate_limit_error": {429}, "api_error": {500, 502, 503},
 	"timeout_error": {504, 408}, "overloaded_error": {529, 503}, "not_supported": {501},
 }
@@ -558,7 +568,8 @@ func errorsAreKnown(a *sentReply, p *rule.Pass) {
 	for _, i := range a.errs {
 		p.Observe()
 		if t := a.events[i].JSON.Get("error").Get("type"); t.Text() != "" && errorTypes[t.Text()] == nil {
-			p.ReportAt(a.At(i, t, "error.type"), "the type %q of the error is not one that clients know", rule.Shorten(t.Text()))
+			p.ReportAt(a.At(i, t, "error.type"), "the type %q of the error is not one that clients know",
+				rule.Shorten(t.Text()))
 		}
 	}
 }
@@ -602,6 +613,7 @@ func statusFitsType(a *sentReply, p *rule.Pass) {
 		return
 	}
 	if p.Observe(); !slices.Contains(statuses, a.Status) {
-		p.ReportAt(a.At(-1, t, "error.type"), "an error of type %s has status %d, not %d", t.Text(), a.Status, statuses[0])
+		p.ReportAt(a.At(-1, t, "error.type"), "an error of type %s has status %d, not %d", t.Text(), a.Status,
+			statuses[0])
 	}
 }

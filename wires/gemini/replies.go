@@ -94,7 +94,8 @@ func oneDataLine(a *sentReply, p *rule.Pass) {
 			block = strings.TrimPrefix(block, "\xEF\xBB\xBF")
 		}
 		if !strings.HasPrefix(block, "data:") || strings.Contains(e.Data, "\n") {
-			p.ReportAt(wire.Place{Event: i, Off: e.Off}, "the event is not one data line: it begins with %q", rule.Shorten(block))
+			p.ReportAt(wire.Place{Event: i, Off: e.Off}, "the event is not one data line: it begins with %q",
+				rule.Shorten(block))
 		}
 	}
 }
@@ -120,7 +121,8 @@ func callsAreWhole(a *sentReply, p *rule.Pass) {
 		case call.Get("name").Text() == "" && len(call.Names()) > 0: // an empty call ends one that came in pieces
 			p.ReportAt(a.At(c.event, call, "functionCall.name"), "a call has no name")
 		case !args.Null() && !args.Is(tree.Object):
-			p.ReportAt(a.At(c.event, args, "functionCall.args"), "the arguments of a call are %s, not an object", rule.Shorten(args.Raw()))
+			p.ReportAt(a.At(c.event, args, "functionCall.args"), "the arguments of a call are %s, not an object",
+				rule.Shorten(args.Raw()))
 		}
 	})
 }
@@ -211,7 +213,8 @@ func blockedHasNoCandidates(a *sentReply, p *rule.Pass) {
 			continue
 		}
 		if p.Observe(); len(c.node.Get("candidates").List()) > 0 {
-			p.ReportAt(a.At(c.event, reason, "promptFeedback.blockReason"), "the prompt is blocked, and candidates sentReply it")
+			p.ReportAt(a.At(c.event, reason, "promptFeedback.blockReason"),
+				"the prompt is blocked, and candidates sentReply it")
 		}
 	}
 }
@@ -226,6 +229,7 @@ func errorIsWhole(a *sentReply, p *rule.Pass) {
 		return
 	}
 	if p.Observe(); !failure.Get("code").Is(tree.Number) || failure.Get("message").Text() == "" || failure.Get("status").Text() == "" {
-		p.ReportAt(wire.Place{Event: -1, Path: "error"}, "the error with status %d is not {\"error\":{\"code\",\"message\",\"status\"}}: %s", a.Status, rule.Shorten(failure.Raw()))
+		p.ReportAt(wire.Place{Event: -1, Path: "error"},
+			"the error with status %d is not {\"error\":{\"code\",\"message\",\"status\"}}: %s", a.Status, rule.Shorten(failure.Raw()))
 	}
 }

@@ -104,7 +104,8 @@ func isArgument(stem string) bool { return deltaParts[stem] != "text" && deltaPa
 
 // readSent reads a reply once for all rules.
 func readSent(x *rule.Exchange) *sentReply {
-	a := &sentReply{Exchange: x, created: -1, at: -1, byIndex: map[int]*sentItem{}, resumed: strings.Contains(x.URL, "starting_after=")}
+	a := &sentReply{Exchange: x, created: -1, at: -1, byIndex: map[int]*sentItem{},
+		resumed: strings.Contains(x.URL, "starting_after=")}
 	if !x.IsStream() {
 		if doc := x.Reply.Doc; x.Status == http.StatusOK && (doc.Get("output").Is(tree.Array) || doc.Get("object").Text() == "response") {
 			a.response = x.Reply.Doc
@@ -262,7 +263,8 @@ func createdIsWhole(a *sentReply, p *rule.Pass) {
 	p.Observe()
 	response := a.events[a.created].JSON.Get("response")
 	a.checkMembers(p, "response.created", a.created, response, "response",
-		needed{"id", tree.String}, needed{"created_at", tree.Number}, needed{"model", tree.String}, needed{"output", tree.Array})
+		needed{"id", tree.String}, needed{"created_at", tree.Number}, needed{"model", tree.String}, needed{"output",
+			tree.Array})
 }
 
 // sequenceCounts: old recordings have no numbers at all.
@@ -318,9 +320,11 @@ func startsAreWhole(a *sentReply, p *rule.Pass) {
 		case "message":
 			a.checkMembers(p, "the start of a message", it.added, it.start, "item", needed{"role", tree.String})
 		case "function_call":
-			a.checkMembers(p, "the start of a call", it.added, it.start, "item", needed{"name", tree.String}, needed{"call_id", tree.String})
+			a.checkMembers(p, "the start of a call", it.added, it.start, "item", needed{"name", tree.String},
+				needed{"call_id", tree.String})
 			if args := it.start.Get("arguments"); args.Text() != "" && it.argumentDeltas() > 0 {
-				p.ReportAt(a.At(it.added, args, "item.arguments"), "the start of a call has arguments already, and deltas follow")
+				p.ReportAt(a.At(it.added, args, "item.arguments"),
+					"the start of a call has arguments already, and deltas follow")
 			}
 		case "":
 			p.ReportAt(a.place(it.added), "the start of item %d has no type", it.index)
@@ -355,7 +359,8 @@ func partsOpenAndClose(a *sentReply, p *rule.Pass) {
 			isOver := it.done >= 0 && it.end.Get("status").Text() != "incomplete"
 			switch {
 			case part.opened < 0 || part.opened > part.first:
-				p.ReportAt(a.place(part.first), "%s for item %d comes before its part was added", a.events[part.first].Type(), it.index)
+				p.ReportAt(a.place(part.first), "%s for item %d comes before its part was added",
+					a.events[part.first].Type(), it.index)
 			case isOver && part.done < 0:
 				p.ReportAt(a.place(it.done), "item %d is done without %s.done", it.index, part.stem)
 			case isOver && part.closed < 0:
@@ -384,7 +389,8 @@ func (a *sentReply) compareDeltas(p *rule.Pass, arguments bool) {
 			p.Observe()
 			sum, whole := part.text.String(), part.whole.Text()
 			if sum != whole && !(part.stem == "response.reasoning_summary_text" && isRestart(sum, whole)) {
-				p.ReportAt(a.place(part.done), "%s is not what its deltas add up to: it %s", a.events[part.done].Type(), rule.Difference{Was: sum, Is: whole})
+				p.ReportAt(a.place(part.done), "%s is not what its deltas add up to: it %s",
+					a.events[part.done].Type(), rule.Difference{Was: sum, Is: whole})
 			}
 		}
 	}
@@ -399,7 +405,8 @@ func isRestart(deltas, whole string) bool {
 		begun++
 	}
 	end := begun + len(deltas) - len(whole)
-	return min(end, len(whole)) > 2*begun && strings.HasSuffix(deltas, whole[begun:]) && !strings.Contains(whole, deltas[begun:end])
+	return min(end, len(whole)) > 2*begun && strings.HasSuffix(deltas, whole[begun:]) && !strings.Contains(whole,
+		deltas[begun:end])
 }
 
 // textsAgree: text.done, part.done, item.done and the completed response say the same.
@@ -419,7 +426,8 @@ func textsAgree(a *sentReply, p *rule.Pass) {
 				continue
 			}
 			if p.Observe(); part.closing != nil && part.closing.Text() != part.whole.Text() {
-				p.ReportAt(a.place(part.closed), "the part says another text than %s.done: it %s", part.stem, rule.Difference{Was: part.whole.Text(), Is: part.closing.Text()})
+				p.ReportAt(a.place(part.closed), "the part says another text than %s.done: it %s", part.stem,
+					rule.Difference{Was: part.whole.Text(), Is: part.closing.Text()})
 			}
 			if part.stem != "response.reasoning_summary_text" && part.stem != "response.reasoning_text" {
 				said += part.whole.Text()
@@ -434,7 +442,8 @@ func textsAgree(a *sentReply, p *rule.Pass) {
 				continue
 			}
 			if text := joinTexts(whole.n.Get("content")); text != said {
-				p.ReportAt(a.At(whole.event, whole.n, ""), "%s has another text than the events of item %d: it %s", whole.what, it.index, rule.Difference{Was: said, Is: text})
+				p.ReportAt(a.At(whole.event, whole.n, ""), "%s has another text than the events of item %d: it %s",
+					whole.what, it.index, rule.Difference{Was: said, Is: text})
 			}
 		}
 	}
@@ -463,16 +472,19 @@ func itemIDsStay(a *sentReply, p *rule.Pass) {
 		}
 		owner[id] = it.index
 		if it.start != nil && it.start.Get("id").Text() != id {
-			p.ReportAt(a.itemPlace(it), "item %d is added as %s and done as %s", it.index, rule.Shorten(it.start.Get("id").Text()), rule.Shorten(id))
+			p.ReportAt(a.itemPlace(it), "item %d is added as %s and done as %s", it.index,
+				rule.Shorten(it.start.Get("id").Text()), rule.Shorten(id))
 		}
 		for _, i := range it.ids {
 			if got := a.events[i].JSON.Get("item_id").Text(); got != id {
-				p.ReportAt(a.place(i), "item_id is %q, and item %d has the id %s", rule.Shorten(got), it.index, rule.Shorten(id))
+				p.ReportAt(a.place(i), "item_id is %q, and item %d has the id %s", rule.Shorten(got), it.index,
+					rule.Shorten(id))
 				break
 			}
 		}
 		if it.final != nil && a.at >= 0 && it.final.Get("id").Text() != id {
-			p.ReportAt(a.At(a.at, it.final, "response.output"), "item %d is done as %s and completed as %s", it.index, rule.Shorten(id), rule.Shorten(it.final.Get("id").Text()))
+			p.ReportAt(a.At(a.at, it.final, "response.output"), "item %d is done as %s and completed as %s",
+				it.index, rule.Shorten(id), rule.Shorten(it.final.Get("id").Text()))
 		}
 	}
 }
@@ -494,11 +506,13 @@ func callIDsStay(a *sentReply, p *rule.Pass) {
 		other, taken := owner[id]
 		switch {
 		case id == "" || len(id) > maxCallID:
-			p.ReportAt(a.itemPlace(it), "call_id %q of item %d is not 1 to %d characters", rule.Shorten(id), it.index, maxCallID)
+			p.ReportAt(a.itemPlace(it), "call_id %q of item %d is not 1 to %d characters", rule.Shorten(id),
+				it.index, maxCallID)
 		case taken:
 			p.ReportAt(a.itemPlace(it), "items %d and %d have the call_id %s", other, it.index, id)
 		case it.start != nil && it.start.Get("call_id").Text() != id, it.final != nil && it.final.Get("call_id").Text() != id:
-			p.ReportAt(a.itemPlace(it), "the call_id of item %d changes from %s to %s", it.index, rule.Shorten(it.start.Get("call_id").Text()), rule.Shorten(it.final.Get("call_id").Text()))
+			p.ReportAt(a.itemPlace(it), "the call_id of item %d changes from %s to %s", it.index,
+				rule.Shorten(it.start.Get("call_id").Text()), rule.Shorten(it.final.Get("call_id").Text()))
 		}
 		owner[id] = it.index
 	}
@@ -523,7 +537,8 @@ func argumentsAgree(a *sentReply, p *rule.Pass) {
 			p.ReportAt(a.itemPlace(it), "the arguments of item %d differ between output_item.done and the completed response: they %s", it.index, rule.Difference{Was: args.Text(), Is: it.final.Any("arguments", "input").Text()})
 		}
 		if n, err := tree.Parse(args.Text()); t == "function_call" && it.end.Get("status").Text() != "incomplete" && (err != nil || !n.Is(tree.Object)) {
-			p.ReportAt(a.itemPlace(it), "the arguments of item %d are not a JSON object: %q", it.index, rule.Shorten(args.Text()))
+			p.ReportAt(a.itemPlace(it), "the arguments of item %d are not a JSON object: %q", it.index,
+				rule.Shorten(args.Text()))
 		}
 	}
 }
@@ -542,7 +557,8 @@ func itemsAreDone(a *sentReply, p *rule.Pass) {
 	}
 	for i, n := range a.response.Get("output").List() {
 		if a.byIndex[i] == nil && !strings.HasPrefix(n.Get("type").Text(), "mcp_") {
-			p.ReportAt(a.At(a.at, n, fmt.Sprintf("response.output[%d]", i)), "no event speaks of item %d of the completed response", i)
+			p.ReportAt(a.At(a.at, n, fmt.Sprintf("response.output[%d]", i)),
+				"no event speaks of item %d of the completed response", i)
 		}
 	}
 }
@@ -569,21 +585,25 @@ func completedIsWhole(a *sentReply, p *rule.Pass) {
 	}
 	p.Observe()
 	if output := a.response.Get("output"); len(a.items) == 0 && len(output.List()) == 0 && a.response.Get("usage").Get("output_tokens").Int() > 0 {
-		p.ReportAt(a.At(a.at, output, "output"), "the response has no item, and counts %s tokens of output", a.response.Get("usage").Get("output_tokens").Raw())
+		p.ReportAt(a.At(a.at, output, "output"), "the response has no item, and counts %s tokens of output",
+			a.response.Get("usage").Get("output_tokens").Raw())
 	}
 	if a.at < 0 {
 		return
 	}
-	a.checkMembers(p, "the completed response", a.at, a.response, "response", needed{"id", tree.String}, needed{"output", tree.Array})
+	a.checkMembers(p, "the completed response", a.at, a.response, "response", needed{"id", tree.String},
+		needed{"output", tree.Array})
 	if status := a.response.Get("status"); status.Text() != "completed" {
-		p.ReportAt(a.At(a.at, status, "response.status"), "the completed response has the status %q", rule.Shorten(status.Text()))
+		p.ReportAt(a.At(a.at, status, "response.status"), "the completed response has the status %q",
+			rule.Shorten(status.Text()))
 	}
 	if id := a.response.Get("id").Text(); a.created >= 0 && id != "" && a.events[a.created].JSON.Get("response").Get("id").Text() != id {
 		p.ReportAt(a.At(a.at, a.response.Get("id"), "response.id"), "the response is created as %s and completed as %s",
 			rule.Shorten(a.events[a.created].JSON.Get("response").Get("id").Text()), rule.Shorten(id))
 	}
 	if output := a.response.Get("output"); output.Is(tree.Array) && len(output.List()) < len(a.items) {
-		p.ReportAt(a.At(a.at, output, "response.output"), "the completed response has %d of %d items", len(output.List()), len(a.items))
+		p.ReportAt(a.At(a.at, output, "response.output"), "the completed response has %d of %d items",
+			len(output.List()), len(a.items))
 	}
 }
 
@@ -609,7 +629,8 @@ func usageAddsUp(a *sentReply, p *rule.Pass) {
 		p.ReportAt(at, "%d input and %d output tokens are %d in total, not %d", in, out, in+out, total)
 	}
 	for _, d := range []needed{{"input_tokens_details", tree.Object}, {"output_tokens_details", tree.Object}} {
-		details, name := usage.Get(d.name), map[string]string{"input_tokens_details": "cached_tokens", "output_tokens_details": "reasoning_tokens"}[d.name]
+		details, name := usage.Get(d.name), map[string]string{"input_tokens_details": "cached_tokens",
+			"output_tokens_details": "reasoning_tokens"}[d.name]
 		if details.Is(tree.Object) && !details.Get(name).Is(tree.Integer) {
 			p.ReportAt(at, "usage.%s has no %s that is an integer", d.name, name)
 		}
@@ -622,7 +643,8 @@ func incompleteSaysWhy(a *sentReply, p *rule.Pass) {
 	}
 	p.Observe()
 	if reason := a.response.Get("incomplete_details").Get("reason"); reason.Text() == "" {
-		p.ReportAt(a.At(a.at, a.response, "incomplete_details.reason"), "the response is incomplete and does not say why")
+		p.ReportAt(a.At(a.at, a.response, "incomplete_details.reason"),
+			"the response is incomplete and does not say why")
 	}
 	for i, it := range a.items {
 		if it.end.Get("status").Text() == "incomplete" && i < len(a.items)-1 {
@@ -637,7 +659,8 @@ func failureSaysWhy(a *sentReply, p *rule.Pass) {
 	}
 	p.Observe()
 	if failure := a.response.Get("error"); failure.Get("code").Text() == "" || failure.Get("message").Text() == "" {
-		p.ReportAt(a.At(a.at, a.response, "response.error"), "response.failed has no response.error with code and message")
+		p.ReportAt(a.At(a.at, a.response, "response.error"),
+			"response.failed has no response.error with code and message")
 	}
 }
 
@@ -657,7 +680,8 @@ func errorsStandAlone(a *sentReply, p *rule.Pass) {
 
 // reasoningIsWhole: with the summary, and with the encrypted content if the request asks for it.
 func reasoningIsWhole(a *sentReply, p *rule.Pass) {
-	asked := slices.ContainsFunc(a.Asked.Doc.Get("include").List(), func(n *tree.Node) bool { return n.Text() == "reasoning.encrypted_content" })
+	asked := slices.ContainsFunc(a.Asked.Doc.Get("include").List(),
+		func(n *tree.Node) bool { return n.Text() == "reasoning.encrypted_content" })
 	for _, it := range a.items {
 		if it.end.Get("type").Text() != "reasoning" {
 			continue
@@ -666,7 +690,8 @@ func reasoningIsWhole(a *sentReply, p *rule.Pass) {
 			p.ReportAt(a.itemPlace(it), "reasoning item %d has no summary", it.index)
 		}
 		if asked && it.end.Get("encrypted_content").Text() == "" && it.end.Get("status").Text() != "incomplete" {
-			p.ReportAt(a.itemPlace(it), "reasoning item %d has no encrypted_content, which the request includes", it.index)
+			p.ReportAt(a.itemPlace(it), "reasoning item %d has no encrypted_content, which the request includes",
+				it.index)
 		}
 	}
 }
@@ -700,9 +725,11 @@ func documentIsResponse(a *sentReply, p *rule.Pass) {
 		return
 	}
 	p.Observe()
-	a.checkMembers(p, "the response", -1, a.response, "", needed{"id", tree.String}, needed{"model", tree.String}, needed{"status", tree.String}, needed{"created_at", tree.Number}, needed{"output", tree.Array})
+	a.checkMembers(p, "the response", -1, a.response, "", needed{"id", tree.String}, needed{"model", tree.String},
+		needed{"status", tree.String}, needed{"created_at", tree.Number}, needed{"output", tree.Array})
 	if object := a.response.Get("object"); object.Text() != "response" {
-		p.ReportAt(a.At(-1, object, "object"), "the object of the response is %q, not response", rule.Shorten(object.Text())).Consequence = string(specs.Cosmetic)
+		p.ReportAt(a.At(-1, object, "object"), "the object of the response is %q, not response",
+			rule.Shorten(object.Text())).Consequence = string(specs.Cosmetic)
 	}
 }
 

@@ -97,7 +97,8 @@ func (h *thread) change(t *testing.T, x rule.Exchange) *rule.Exchange {
 	}
 	if len(h.Drop)+len(h.Twice) > 0 { // the fault is another one than the numbers
 		n := -1
-		body = sequence.ReplaceAllStringFunc(body, func(string) string { n++; return `"sequence_number":` + strconv.Itoa(n) })
+		body = sequence.ReplaceAllStringFunc(body,
+			func(string) string { n++; return `"sequence_number":` + strconv.Itoa(n) })
 	}
 	for _, edit := range h.Edits {
 		if len(edit) != 2 || !strings.Contains(body, edit[0]) {
@@ -128,7 +129,8 @@ func (h *thread) change(t *testing.T, x rule.Exchange) *rule.Exchange {
 		x.Sent = []byte("\x1f\x8b\x08 and so on")
 	}
 	if x.SawAll = h.SawAll || slices.Contains(h.Want, "SV-H14"); h.Silence > 0 {
-		x.Chunks = []rule.Chunk{{At: time.Second, Length: 1}, {At: time.Duration(1+h.Silence) * time.Second, Length: len(x.Body) - 1}}
+		x.Chunks = []rule.Chunk{{At: time.Second, Length: 1},
+			{At: time.Duration(1+h.Silence) * time.Second, Length: len(x.Body) - 1}}
 	}
 	return &x
 }
@@ -173,7 +175,8 @@ func TestThreads(t *testing.T) {
 		got, said := neglected(changed)
 		for _, id := range h.Want {
 			if specs.FindDuty(id) == nil || !slices.Contains(got, id) {
-				t.Errorf("%s: %s is not seen, but%s\n%s", h.Thread, id, said, bytes.TrimSpace(changed.Body[:min(300, len(changed.Body))]))
+				t.Errorf("%s: %s is not seen, but%s\n%s", h.Thread, id, said,
+					bytes.TrimSpace(changed.Body[:min(300, len(changed.Body))]))
 			}
 		}
 		if more := slices.DeleteFunc(got, func(id string) bool { return slices.Contains(h.Want, id) }); len(more) > 0 {

@@ -174,7 +174,8 @@ func EndsWhole(x *Exchange, p *Pass) {
 		return
 	}
 	if p.Observe(); x.Reply.End == wire.Cut && !x.Cut {
-		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: len(x.Body)}, "the stream ends after %d events without %s and is not marked as cut",
+		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: len(x.Body)},
+			"the stream ends after %d events without %s and is not marked as cut",
 			len(x.Reply.Events), wires.Find(x.Wire).Ending.Words)
 	}
 }
@@ -222,7 +223,8 @@ func (d Difference) String() string {
 		at++
 	}
 	around := func(s string) string { return strings.ToValidUTF8(s[max(0, at-12):min(len(s), at+12)], "") }
-	return fmt.Sprintf("differs from byte %d on: was %d bytes with %q there, is %d bytes with %q", at, len(d.Was), around(d.Was), len(d.Is), around(d.Is))
+	return fmt.Sprintf("differs from byte %d on: was %d bytes with %q there, is %d bytes with %q", at, len(d.Was),
+		around(d.Was), len(d.Is), around(d.Is))
 }
 
 // Mask shows the ends of a token: enough to find it, too little to use it.

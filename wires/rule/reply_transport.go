@@ -99,7 +99,8 @@ const Done = "[DONE]"
 func eventsAreEnded(x *Exchange, p *Pass) {
 	if last := len(x.Reply.Events) - 1; x.IsStream() && last >= 0 {
 		if e := &x.Reply.Events[last]; e.Unterminated && !x.Cut {
-			p.ReportAt(wire.Place{Event: last, Off: e.DataOff}, "the last event is not ended by a blank line, so a client drops it")
+			p.ReportAt(wire.Place{Event: last, Off: e.DataOff},
+				"the last event is not ended by a blank line, so a client drops it")
 		}
 	}
 }
@@ -133,7 +134,8 @@ const longSilence = 20 * time.Second
 func silenceIsBridged(x *Exchange, p *Pass) {
 	for i := 1; i < len(x.Chunks) && x.IsStream(); i++ {
 		if p.Observe(); x.Chunks[i].At-x.Chunks[i-1].At > longSilence {
-			p.ReportAt(wire.Place{Event: -1, Off: -1}, "the stream is silent for %d seconds", (x.Chunks[i].At-x.Chunks[i-1].At)/time.Second)
+			p.ReportAt(wire.Place{Event: -1, Off: -1}, "the stream is silent for %d seconds",
+				(x.Chunks[i].At-x.Chunks[i-1].At)/time.Second)
 			return
 		}
 	}
@@ -214,7 +216,8 @@ func successIsReply(x *Exchange, p *Pass) {
 		if !doc.Get("error").Null() && doc.Any("content", "output", "candidates") == nil {
 			p.ReportAt(wholeBody, "status %d with an error in place of a reply: %q", x.Status, Shorten(errorWords(x)))
 		} else if x.Reply.End == wire.Cut {
-			p.ReportAt(wholeBody, "status %d with a document that is not a reply of %s: it has no %s", x.Status, w.Vendor, w.ReplyMember)
+			p.ReportAt(wholeBody, "status %d with a document that is not a reply of %s: it has no %s", x.Status,
+				w.Vendor, w.ReplyMember)
 		}
 	case x.Reply.Form == wire.Array && w.Ending.IsWholeArray == nil:
 		p.Observe()
@@ -315,7 +318,8 @@ func keysStayBehind(x *Exchange, p *Pass) {
 	for _, w := range wires.All() {
 		for _, name := range append(w.Credentials.Others, w.Credentials.Header, "Api-Key", "Proxy-Authorization") {
 			if x.Header.Get(name) != "" {
-				p.ReportAt(HeaderPlace(strings.ToLower(name)), "the reply brings the header %s, in which keys travel", strings.ToLower(name))
+				p.ReportAt(HeaderPlace(strings.ToLower(name)),
+					"the reply brings the header %s, in which keys travel", strings.ToLower(name))
 				return
 			}
 		}
@@ -363,7 +367,8 @@ func askedModelAnswers(x *Exchange, p *Pass) {
 		if n := x.Asked.Doc.Get("model"); n != nil {
 			at.Off = n.Offset()
 		}
-		b := p.ReportAt(at, "%q was asked for, and %s is of %q%s", Shorten(asked), said.where, Shorten(said.model), x.hostNote())
+		b := p.ReportAt(at, "%q was asked for, and %s is of %q%s", Shorten(asked), said.where, Shorten(said.model),
+			x.hostNote())
 		b.Form, b.Args = b.Message(), nil // other models are another cause
 		b.Form = strings.ReplaceAll(b.Form, "%", "%%")
 		return

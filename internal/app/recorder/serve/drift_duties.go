@@ -41,7 +41,8 @@ func (r *driftReport) addNeglected(t plannedRequest, old, fresh cassette.Interac
 		if slices.ContainsFunc(before, func(b *specs.Duty) bool { return b.ID == d.ID }) {
 			continue
 		}
-		f := event.Finding{Severity: severities[d.Consequence], Rule: "duty", Group: event.ReplyOf(fresh).Group, New: d.ID + ": " + d.Demand}
+		f := event.Finding{Severity: severities[d.Consequence], Rule: "duty", Group: event.ReplyOf(fresh).Group,
+			New: d.ID + ": " + d.Demand}
 		at := slices.IndexFunc(r.Findings, func(o event.Finding) bool { return o.Group == f.Group && o.New == f.New })
 		if at < 0 {
 			at, r.Findings = len(r.Findings), append(r.Findings, f)

@@ -2,6 +2,7 @@ package check
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
@@ -29,7 +30,8 @@ type resumption struct{ before, first *exchange }
 
 // allResumptions pairs each conversation that a resumed process goes on with with
 // its end before that process. A conversation that nothing of the process recalls is
-// paired with the request that looks most like it: its history was lost.
+// paired with the request that looks most like it: its history was lost. An agent that a call
+// starts has none.
 func (s *Trace) allResumptions() (list []resumption) {
 	for n := range s.ev.Process {
 		if !s.ev.Process[n].Resumed {
@@ -41,7 +43,7 @@ func (s *Trace) allResumptions() (list []resumption) {
 			if tip := first.tipBefore(n); tip != nil {
 				continued[tip.conversation] = true
 				list = append(list, resumption{tip, first})
-			} else if first.kind == Main {
+			} else if first.kind == Main && !s.isStartedByCall(first) {
 				lost = append(lost, first)
 			}
 		}
@@ -93,8 +95,9 @@ func (x *exchange) tipBefore(n int) *exchange {
 }
 
 // lostConversation returns the end of the latest conversation before the process of
-// first that it does not continue. Beside a conversation that it does continue,
-// another one must have the same system prompt and tools to be taken for lost.
+// first that it does not continue. Beside a conversation that it does continue, another one must have
+// the same system prompt and tools, and have run beside that one, to be taken for lost: of
+// conversations that followed one another, each may be a task of its own.
 func (s *Trace) lostConversation(first *exchange, continued map[int]bool) *exchange {
 	for k := first.n - 1; k >= 0; k-- {
 		x := s.x[k]
@@ -102,11 +105,30 @@ func (s *Trace) lostConversation(first *exchange, continued map[int]bool) *excha
 		case x.Process < 0 || x.Process >= first.Process || x.Provider != first.Provider:
 		case x.conversation < 0 || continued[x.conversation] || s.startKind(x) != Main:
 		case x.reply.End == wire.Refused && !x.isTransient() && x.lastReply() == nil: // no history yet, and the prompt may go
-		case len(continued) == 0 || sameSystem(x.req.System, first.req.System) && tree.Equal(x.req.Tools, first.req.Tools, "cache_control"):
+		case len(continued) == 0 || sameSystem(x.req.System, first.req.System) && tree.Equal(x.req.Tools, first.req.Tools, "cache_control") && s.ranBeside(x, continued):
 			return x
 		}
 	}
 	return nil
+}
+
+// ranBeside reports whether one of some conversations began before x and went on after the
+// conversation of x had begun.
+func (s *Trace) ranBeside(x *exchange, conversations map[int]bool) bool {
+	start := slices.IndexFunc(s.x, func(o *exchange) bool { return o.conversation == x.conversation })
+	return slices.ContainsFunc(s.x[:x.n], func(a *exchange) bool {
+		return conversations[a.conversation] && slices.ContainsFunc(s.x[start:], func(b *exchange) bool {
+			return b.conversation == a.conversation && b.Process <= x.Process
+		})
+	})
+}
+
+// isStartedByCall reports whether an earlier call holds the prompt with which x begins.
+func (s *Trace) isStartedByCall(x *exchange) bool {
+	words := openingWords(x)
+	return len(words) >= longText && slices.ContainsFunc(s.x[:x.n], func(o *exchange) bool {
+		return slices.ContainsFunc(o.reply.Items, func(it wire.Item) bool { return it.What == wire.Call && strings.Contains(it.Args, words) })
+	})
 }
 
 // startKind is the kind of the exchange that started x's conversation.
@@ -356,7 +378,8 @@ func resumeOnce(s *Trace, r *report) {
 		known := len(p.before.base.heldItems()) + len(p.before.req.Items) - len(p.first.base.heldItems())
 		for q := max(end, known, 0); q < len(p.first.req.Items); q++ {
 			it := &p.first.req.Items[q]
-			if k := indexOfResult(p.before.req.Items, it); k >= 0 || it.Model() {
+			isInvented := it.What == wire.Call && !slices.ContainsFunc(slices.Concat(p.before.req.Items, p.first.req.Items[:q]), func(o wire.Item) bool { return o.ID == it.ID })
+			if k := indexOfResult(p.before.req.Items, it); k >= 0 || it.Model() && !isInvented {
 				r.addFinding(p.first, it.Place, "", "%s stands again after the transcript it belongs to", it.What)
 			}
 		}

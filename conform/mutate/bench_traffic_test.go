@@ -311,7 +311,7 @@ func trafficSteps() map[string]step {
 			for i := range c.ev.Exchanges {
 				c.ev.Exchanges[i].Process = map[bool]int{true: 1}[i >= c.n]
 			}
-			c.ev.Process = []evidence.Process{{}, {Resumed: true}}
+			c.ev.Process = []evidence.Process{{ExitCode: -1}, {ExitCode: -1, Resumed: true}} // a recording does not say how they ended
 			return true
 		},
 		"reset": func(c *cursor) bool {

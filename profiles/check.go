@@ -19,6 +19,7 @@ var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 var rules = map[string]datafile.Rule{
 	"name":     datafile.Matching(regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`), "a name; use letters, digits, dots and dashes"),
 	"provider": func(path, text string) error { return datafile.OneOf(wires.Names()...)(path, text) },
+	"filled":   checkFilled,
 	"variable": datafile.Matching(variablePattern, "the name of a variable"),
 	"regexp": func(_, text string) error {
 		_, err := regexp.Compile(text)

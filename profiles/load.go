@@ -24,10 +24,14 @@ const maxSize = 256 << 10
 // Find returns the embedded profile of a name, or the profile in a file: what
 // holds a path separator or ends in .yaml or .yml is a file.
 func Find(nameOrPath string) (*Profile, error) {
-	if strings.ContainsRune(nameOrPath, filepath.Separator) || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(nameOrPath)) {
+	if isFile(nameOrPath) {
 		return Load(nameOrPath)
 	}
 	return Embedded(nameOrPath)
+}
+
+func isFile(nameOrPath string) bool {
+	return strings.ContainsRune(nameOrPath, filepath.Separator) || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(nameOrPath))
 }
 
 // Names lists the embedded profiles in order.
@@ -73,6 +77,22 @@ func Embedded(name string) (*Profile, error) {
 
 // Load reads the profile in a file of at most 256 KiB.
 func Load(path string) (*Profile, error) {
+	data, err := readProfile(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Parse(path, data)
+	if err != nil {
+		return nil, err
+	}
+	if p.Path, err = filepath.Abs(path); err != nil {
+		return nil, pathError(path, err)
+	}
+	return p, nil
+}
+
+// readProfile reads a file. What is too large is left for the parser to refuse.
+func readProfile(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, pathError(path, err)
@@ -85,14 +105,7 @@ func Load(path string) (*Profile, error) {
 	if err != nil {
 		return nil, pathError(path, err)
 	}
-	p, err := Parse(path, data)
-	if err != nil {
-		return nil, err
-	}
-	if p.Path, err = filepath.Abs(path); err != nil {
-		return nil, pathError(path, err)
-	}
-	return p, nil
+	return data, nil
 }
 
 func pathError(path string, err error) error {

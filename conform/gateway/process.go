@@ -12,16 +12,15 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/isolate"
+	"github.com/meerkat-go/conformance/profiles"
 )
 
-// Command starts a gateway. Arguments, environment and files are templates: {upstream} is the URL of
-// the simulator, below which each wire has its name; {upstream_key} the key that the gateway has to
-// send there; {client_key} the key that clients have to send to the gateway; {port} the port on which
-// the gateway has to listen; {home} its home folder.
+// Command starts a gateway. Arguments, environment and files are templates, see
+// [profiles.GatewayValues].
 type Command struct {
 	Args []string
 	// Env is added to a small environment: PATH, HOME and what the templates say.
-	Env []string
+	Env map[string]string
 	// Files are written before the start, by their paths below the home folder.
 	Files map[string]string
 	// Path is the PATH of the process.
@@ -30,15 +29,6 @@ type Command struct {
 	Dir string
 	// Wait bounds how long the gateway may take until it accepts connections; 0 for 30 seconds.
 	Wait time.Duration
-}
-
-// Values are what templates are filled with.
-type Values struct{ Upstream, UpstreamKey, ClientKey, Port, Home string }
-
-// Fill fills a template. Other braces stay as they are.
-func (v Values) Fill(template string) string {
-	return strings.NewReplacer("{upstream}", v.Upstream, "{upstream_key}", v.UpstreamKey, "{client_key}", v.ClientKey,
-		"{port}", v.Port, "{home}", v.Home).Replace(template)
 }
 
 // Process is a gateway that runs. Close ends it and all that it started.
@@ -52,7 +42,7 @@ type Process struct {
 
 // Start starts a gateway and returns when it accepts connections. The error says what the process
 // wrote last where it ended, or did not listen in time.
-func Start(ctx context.Context, c Command, v Values, dir string) (*Process, error) {
+func Start(ctx context.Context, c Command, v profiles.GatewayValues, dir string) (*Process, error) {
 	level, err := isolate.Detect(ctx, isolate.Off)
 	if err != nil {
 		return nil, err
@@ -81,8 +71,8 @@ func Start(ctx context.Context, c Command, v Values, dir string) (*Process, erro
 	for _, a := range c.Args {
 		command.Args = append(command.Args, v.Fill(a))
 	}
-	for _, e := range c.Env {
-		command.Env = append(command.Env, v.Fill(e))
+	for name, value := range c.Env {
+		command.Env = append(command.Env, name+"="+v.Fill(value))
 	}
 	running, err := sandbox.Start(ctx, command)
 	if err != nil {

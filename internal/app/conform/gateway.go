@@ -17,6 +17,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/profiles"
 	"github.com/meerkat-go/conformance/wires"
 )
 
@@ -30,6 +31,7 @@ type gatewayFlags struct {
 	workdir             string
 	wait                time.Duration
 	passesKey           bool
+	profile             string
 	command             []string
 	dutyFlags
 }
@@ -43,13 +45,15 @@ const (
 func (a *app) gatewayCommand() *cobra.Command {
 	var f gatewayFlags
 	cmd := &cobra.Command{
-		Use:   "gateway [-- CMD]",
+		Use:   "gateway [NAME] [-- CMD]",
 		Short: "Judge a gateway from both sides, without a key, a model or a network",
 		Long: `Judge a gateway from both sides: a client of ours asks it, and the strict simulator answers
 behind it. What the client sent is compared with what arrives at the simulator, and what the
 simulator answers with what the client gets.
 
-The command behind -- starts the gateway. In its arguments, in --env and in --file stand
+NAME is one of the well-known gateways ` + strings.Join(profiles.GatewayNames(), ", ") + `, which
+has to be installed, or a profile of your own, FILE.yaml. Flags outrank it. Without NAME, the
+command behind -- starts the gateway. In its arguments, in --env and in --file stand
   {port}          the port on which the gateway has to listen
   {upstream}      the URL of the simulator; each wire is below its name: {upstream}/anthropic
   {upstream_key}  the key that the gateway has to send there
@@ -63,14 +67,21 @@ compared, and what was lost is named. conform explain GW-10 explains an id.
 
 Exits 1 when something failed, 2 for wrong usage or when nothing is selected, 4 when the
 gateway does not start. --json prints ` + report.RunSchema + `.`,
-		Example: `  conform gateway --wire anthropic --env BASE={upstream}/anthropic --env KEY={upstream_key} -- my-gateway --port {port}
+		Example: `  conform gateway claude-code-router --upstream-wire gemini
+  conform gateway --wire anthropic --env BASE={upstream}/anthropic --env KEY={upstream_key} -- my-gateway --port {port}
   conform gateway --wire anthropic --upstream-wire gemini --file .router/config.json=config.json -- router start
   conform gateway --wire openai --url http://127.0.0.1:8787/v1 --listen 127.0.0.1:9700`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if at := cmd.ArgsLenAtDash(); len(args) > 0 && at != 0 {
-				return cli.Usage("gateway: takes no argument, got %q; put the gateway's command behind --", args[0])
+			at := cmd.ArgsLenAtDash()
+			if at < 0 {
+				at = len(args)
 			}
-			f.command = args
+			if at > 1 {
+				return cli.Usage("gateway: takes one name, got %q as well; put the gateway's command behind --", args[1])
+			} else if at == 1 {
+				f.profile = args[0]
+			}
+			f.command = args[at:]
 			return a.judgeGateway(cmd.Context(), f)
 		},
 	}
@@ -104,19 +115,23 @@ func findWire(flag, name string) (*wires.Wire, error) {
 }
 
 func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
-	front, err := findWire("wire", f.wire)
+	subject, route, err := f.readProfile()
+	if err != nil {
+		return err
+	}
+	front, err := findWire("wire", route.Wire)
 	if err != nil {
 		return err
 	}
 	behind := front
-	if f.upstreamWire != "" {
-		if behind, err = findWire("upstream-wire", f.upstreamWire); err != nil {
+	if route.UpstreamWire != "" {
+		if behind, err = findWire("upstream-wire", route.UpstreamWire); err != nil {
 			return err
 		}
 	}
 	switch {
-	case f.url == "" && len(f.command) == 0:
-		return cli.Usage("gateway: needs a command behind --, or --url; write for example: -- my-gateway --port {port}")
+	case f.url == "" && len(subject.Run) == 0:
+		return cli.Usage("gateway: needs a name, a command behind --, or --url; write for example: -- my-gateway --port {port}")
 	case f.url != "" && len(f.command) > 0:
 		return cli.Usage("--url: there is a command behind -- as well; leave one out")
 	case f.url != "" && f.listen == "":
@@ -142,7 +157,7 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 			return err
 		}
 		defer func() { _ = os.RemoveAll(home) }()
-		process, err := a.startGateway(ctx, f, up.URL, home)
+		process, err := a.startGateway(ctx, f, subject, route, up.URL, home)
 		if err != nil {
 			return err
 		}
@@ -150,17 +165,14 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 		base = process.URL
 	}
 	headers := http.Header{}
-	for _, entry := range f.headers {
-		name, value, ok := strings.Cut(entry, "=")
-		if !ok || name == "" {
-			return cli.Usage("--header: %q is not NAME=VALUE", entry)
-		}
-		headers.Set(name, gateway.Values{Upstream: up.URL, UpstreamKey: upstreamKey, ClientKey: clientKey}.Fill(value))
+	for name, value := range route.Headers {
+		headers.Set(name, profiles.GatewayValues{Upstream: up.URL, UpstreamKey: upstreamKey, ClientKey: clientKey}.Fill(value))
 	}
-	judged.subject = report.Subject{Name: f.subjectName(), Kind: "gateway"}
+	judged.subject = report.Subject{Name: subject.Name, Kind: "gateway"}
 	bar := a.StartProgress("played")
 	found, err := gateway.Judge(ctx, gateway.Config{
-		Wire: front, UpstreamWire: behind, Upstream: up, Base: base, Model: f.model, ClientKey: clientKey, UpstreamKey: upstreamKey, PassesKey: f.passesKey, Header: headers,
+		Wire: front, UpstreamWire: behind, Upstream: up, Base: base, Header: headers,
+		Model: route.Model, ClientKey: clientKey, UpstreamKey: upstreamKey, PassesKey: route.PassesKey,
 		Only: matches.MatchString, Progress: func(_, total int) { bar.Step(total) },
 	})
 	bar.Done()
@@ -177,44 +189,66 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 	return judged.deliverDuties(a, found.Cases, found.Took, ctx.Err() != nil)
 }
 
-func (f *gatewayFlags) subjectName() string {
-	switch {
-	case f.name != "":
-		return f.name
-	case len(f.command) > 0:
-		return filepath.Base(f.command[0])
+// readProfile returns the gateway with its route: what the flags say, over what the profile says.
+func (f *gatewayFlags) readProfile() (*profiles.Gateway, profiles.GatewayRoute, error) {
+	g, route := &profiles.Gateway{Name: "gateway"}, profiles.GatewayRoute{Wire: f.wire, UpstreamWire: f.upstreamWire}
+	if f.profile != "" {
+		var err error
+		if g, err = profiles.FindGateway(f.profile); err != nil {
+			return nil, route, cli.Usage("%w", err)
+		}
+		if route, err = g.Route(f.wire, f.upstreamWire); err != nil {
+			return nil, route, cli.Usage("%w", err)
+		}
+	} else if len(f.command) > 0 {
+		g.Name = filepath.Base(f.command[0])
 	}
-	return "gateway"
+	if f.name != "" {
+		g.Name = f.name
+	}
+	if len(f.command) > 0 {
+		g.Run = f.command
+	}
+	said := profiles.GatewaySettings{Model: f.model, PassesKey: f.passesKey, Env: map[string]string{}, Headers: map[string]string{}, Files: map[string]string{}}
+	for flag, list := range map[string][]string{"env": f.env, "header": f.headers, "file": f.files} {
+		for _, entry := range list {
+			name, value, ok := strings.Cut(entry, "=")
+			if !ok || name == "" {
+				return nil, route, cli.Usage("--%s: %q is not NAME=VALUE", flag, entry)
+			}
+			switch flag {
+			case "env":
+				said.Env[name] = value
+			case "header":
+				said.Headers[name] = value
+			case "file":
+				data, err := readFileAtMost(value, 1<<20)
+				if err != nil {
+					return nil, route, err
+				}
+				said.Files[name] = string(data)
+			}
+		}
+	}
+	route.GatewaySettings = said.Over(route.GatewaySettings)
+	return g, route, nil
 }
 
-// startGateway starts the command behind --.
-func (a *app) startGateway(ctx context.Context, f gatewayFlags, upstream, home string) (*gateway.Process, error) {
-	c := gateway.Command{Args: f.command, Env: f.env, Files: map[string]string{}, Wait: f.wait, Path: searchPath(a.Getenv("PATH")), Dir: f.workdir}
+// startGateway starts the command of a gateway.
+func (a *app) startGateway(ctx context.Context, f gatewayFlags, g *profiles.Gateway, route profiles.GatewayRoute, upstream, home string) (*gateway.Process, error) {
+	c := gateway.Command{Args: g.Run, Env: route.Env, Files: route.Files, Wait: f.wait, Path: searchPath(a.Getenv("PATH")), Dir: f.workdir}
 	var err error
 	if c.Dir != "" {
 		if c.Dir, err = filepath.Abs(c.Dir); err != nil {
 			return nil, err
 		}
 	}
-	for _, entry := range f.env {
-		if name, _, ok := strings.Cut(entry, "="); !ok || name == "" {
-			return nil, cli.Usage("--env: %q is not NAME=VALUE", entry)
-		}
-	}
-	for _, entry := range f.files {
-		path, file, ok := strings.Cut(entry, "=")
-		if !ok || path == "" || file == "" {
-			return nil, cli.Usage("--file: %q is not PATH=FILE; PATH is below the home folder of the gateway", entry)
-		}
-		data, err := readFileAtMost(file, 1<<20)
-		if err != nil {
-			return nil, err
-		}
-		c.Files[path] = string(data)
-	}
-	process, err := gateway.Start(ctx, c, gateway.Values{Upstream: upstream, UpstreamKey: upstreamKey, ClientKey: clientKey}, home)
-	if err != nil {
-		return nil, cli.Fail(report.ExitHarness, "%s: %w", f.subjectName(), err)
+	process, err := gateway.Start(ctx, c, profiles.GatewayValues{Upstream: upstream, UpstreamKey: upstreamKey, ClientKey: clientKey}, home)
+	switch {
+	case err != nil && g.Install != nil:
+		return nil, cli.Fail(report.ExitHarness, "%s: %w; it is installed by: npm install -g %s", g.Name, err, strings.Join(g.Install.NPM, " "))
+	case err != nil:
+		return nil, cli.Fail(report.ExitHarness, "%s: %w", g.Name, err)
 	}
 	return process, nil
 }

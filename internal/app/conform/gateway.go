@@ -210,25 +210,25 @@ func (f *gatewayFlags) readProfile() (*profiles.Gateway, profiles.GatewayRoute, 
 		g.Run = f.command
 	}
 	said := profiles.GatewaySettings{Model: f.model, PassesKey: f.passesKey, Env: map[string]string{}, Headers: map[string]string{}, Files: map[string]string{}}
-	for flag, list := range map[string][]string{"env": f.env, "header": f.headers, "file": f.files} {
-		for _, entry := range list {
+	for _, option := range []struct {
+		flag, form string
+		entries    []string
+		into       map[string]string
+	}{{"env", "NAME=VALUE", f.env, said.Env}, {"header", "NAME=VALUE", f.headers, said.Headers}, {"file", "PATH=FILE", f.files, said.Files}} {
+		for _, entry := range option.entries {
 			name, value, ok := strings.Cut(entry, "=")
 			if !ok || name == "" {
-				return nil, route, cli.Usage("--%s: %q is not NAME=VALUE", flag, entry)
+				return nil, route, cli.Usage("--%s: %q is not %s", option.flag, entry, option.form)
 			}
-			switch flag {
-			case "env":
-				said.Env[name] = value
-			case "header":
-				said.Headers[name] = value
-			case "file":
-				data, err := readFileAtMost(value, 1<<20)
-				if err != nil {
-					return nil, route, err
-				}
-				said.Files[name] = string(data)
-			}
+			option.into[name] = value
 		}
+	}
+	for path, file := range said.Files {
+		data, err := readFileAtMost(file, 1<<20)
+		if err != nil {
+			return nil, route, err
+		}
+		said.Files[path] = string(data)
 	}
 	route.GatewaySettings = said.Over(route.GatewaySettings)
 	return g, route, nil

@@ -29,6 +29,9 @@ func (c *Checked) WriteMarkdown(w io.Writer) error { return c.view().writeMarkdo
 func (v *view) writeMarkdown(w io.Writer) error {
 	var b, tail strings.Builder
 	fmt.Fprintf(&b, "### conform: %s\n\n**%s** %s\n\n", strings.ToUpper(string(v.summary.Verdict)), MarkdownCode(cutText(v.oneLine(), 300)), v.summary.Coverage)
+	if reason := v.reason(); reason != "" {
+		b.WriteString(MarkdownCode(cutText(reason, 300)) + "\n\n")
+	}
 	for _, line := range v.warnings {
 		fmt.Fprintf(&b, "- %s\n", MarkdownCode(cutText(line, 500)))
 	}

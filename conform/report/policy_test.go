@@ -89,8 +89,8 @@ func TestNothingPassesWithoutAnAcceptedCall(t *testing.T) {
 		reason string
 	}{
 		"accepted":     {[]evidence.Exchange{refused, acceptedCall(1)}, Pass, ""},
-		"refused":      {[]evidence.Exchange{refused}, NotTestable, `none of 1 calls was accepted: request 0 was refused (401, key): invalid x-api-key`},
-		"never":        {[]evidence.Exchange{silent}, NotTestable, "none of 1 calls was accepted"},
+		"refused":      {[]evidence.Exchange{refused}, NotTestable, `no call was accepted (1 made): request 0 was refused (401, key): invalid x-api-key`},
+		"never":        {[]evidence.Exchange{silent}, NotTestable, "no call was accepted (1 made)"},
 		"no call":      {[]evidence.Exchange{other}, NotTestable, "no call of a model was made"},
 		"body unknown": {[]evidence.Exchange{withoutBody(acceptedCall(0))}, Pass, ""},
 	} {

@@ -207,7 +207,7 @@ func noAcceptedCall(c Calls, details string) string {
 	if c.Made == 0 {
 		return "no call of a model was made"
 	}
-	text := fmt.Sprintf("none of %d calls was accepted", c.Made)
+	text := fmt.Sprintf("no call was accepted (%d made)", c.Made)
 	if details != "" {
 		text += ": " + details
 	}

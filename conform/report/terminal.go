@@ -37,7 +37,7 @@ func paintVerdict(v Verdict, s string) string {
 }
 
 // Run writes who was judged, what failed, then the table of areas, what else a reader
-// has to know, and one line that sums up.
+// has to know, why it has its verdict, and one line that sums up.
 func (t *Terminal) Run(r *Run) { t.write(r.view()) }
 
 // Checked writes whose traffic was judged, what was found in each recording, then
@@ -63,6 +63,9 @@ func (t *Terminal) write(v *view) {
 	t.writeAreas(v.summary.Areas)
 	for _, note := range v.notes {
 		t.writeText(note)
+	}
+	if reason := v.reason(); reason != "" {
+		t.writeText(reason)
 	}
 	t.writeLine(v.summary.Verdict, v.summary.verdictLine(v.counted))
 }

@@ -207,6 +207,30 @@ func (v *view) sorted() []issue {
 	return slices.SortedStableFunc(slices.Values(v.issues), func(a, b issue) int { return b.verdict.Rank() - a.verdict.Rank() })
 }
 
+// reason says in one sentence why the report has its verdict: how many causes have which verdict,
+// and which duty the worst one breaks, or why nothing could be tested. It is empty without any cause.
+func (v *view) reason() string {
+	counts, worst := Counts{}, ""
+	for _, i := range v.sorted() {
+		counts[i.verdict] += 1 + i.otherCount*min(1, i.checks) // each case that shows nothing counts, a cause counts once
+		if worst != "" {
+			continue
+		}
+		if worst, _, _ = strings.Cut(i.reason, ": "); i.finding == nil {
+			worst = strings.TrimSpace(cmp.Or(worst, i.check))
+			continue
+		}
+		worst = i.finding.Requirement + " is broken"
+		if r, err := specs.FindRequirement(i.finding.Requirement); err == nil {
+			worst = fmt.Sprintf("%s (%s)", worst, r.Title)
+		}
+	}
+	if worst == "" {
+		return ""
+	}
+	return counts.String() + ": " + worst
+}
+
 // verdictLine is the last line of a report.
 func (s Summary) verdictLine(counted string) string {
 	switch {

@@ -12,6 +12,16 @@ function summaryVerdict() {
   return seen.length ? seen.reduce((a, b) => (rank(b) < rank(a) ? b : a)) : "not-testable";
 }
 
+/** verdictReason says in one sentence why the report has its verdict: how many causes of which verdict, and the worst. */
+function verdictReason() {
+  const silent = report.cases.filter((c) => c.verdict === "not-testable"), counts = silent.length ? { "not-testable": silent.length } : {};
+  for (const cause of index.causes) counts[cause.first.verdict] = (counts[cause.first.verdict] || 0) + 1;
+  const seen = ORDER.filter((v) => counts[v]), why = silent[0] && silent[0].reason || "nothing was seen";
+  if (!seen.length) return "";
+  const worst = seen[0] === "not-testable" ? `${count(silent.length, noun())} could not be tested, the first because ${why}` : sentenceOf(index.causes[0].first)[0];
+  return `${seen.map((v) => `${counts[v]} ${v.replaceAll("-", " ")}`).join(", ")}: ${worst}`;
+}
+
 function showOverview(main) {
   main.append(h("div.page", null, overviewHead(), notices(), causesPart(), unshownPart(), h("div.columns", null, areaBars(), factsCard())));
   const move = (by) => {
@@ -26,7 +36,7 @@ function overviewHead() {
     report.subject && report.subject.kind && `driven as ${report.subject.kind}`, report.started && new Date(report.started).toISOString().replace("T", " ").slice(0, 16) + " UTC",
     report.took_ms && timeText(report.took_ms), report.tool && report.tool.name && `${report.tool.name} ${report.tool.version || ""}`];
   return h("div.hero", null,
-    h("div", null, h("h1", null, subjectName()), h("p.lead", null, sources.filter(Boolean).join(" · "))),
+    h("div", null, h("h1", null, subjectName()), h("p.lead", null, sources.filter(Boolean).join(" · ")), h("p", null, verdictReason())),
     report.live && !report.summary ? h("span.live", { role: "status" }, `running, ${report.cases.length}${report.expected ? " of " + report.expected : ""} cases`) : verdictChip(summaryVerdict(), "big"));
 }
 

@@ -100,7 +100,7 @@ func citations(t *testing.T, path string) []string {
 		text = prose
 	}
 	prose = regexp.MustCompile(`\n\s*(?://|#)?\s*`).ReplaceAllString(prose, " ")
-	found := slices.Concat(ruleID.FindAllString(text, -1), shortID.FindAllString(prose, -1))
+	found := slices.Concat(ruleID.FindAllString(text, -1), shortID.FindAllString(ruleID.ReplaceAllString(prose, ""), -1))
 	for _, m := range section.FindAllStringSubmatch(prose, -1) {
 		for _, n := range sectionN.FindAllString(m[2], -1) {
 			found = append(found, m[1]+" "+n)

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	_ "embed" // for refusals.yaml
 	"net/http"
 	"slices"
 
@@ -8,12 +9,17 @@ import (
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 
+//go:embed refusals.yaml
+var textFile []byte
+
+var texts = rule.ReadTexts("anthropic", textFile)
+
 var judgedRules = slices.Concat(rules, refereeRules)
 
 // Book is what the referee reads: the rules that need nothing but the request, and the words of
 // refusals.
 func Book() *rule.Book {
-	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Betas: recordedBetas, Members: Members, Words: refusalWords,
+	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Betas: recordedBetas, Members: Members, Words: texts.Words,
 		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply, Claims: claimsBody}
 }
 

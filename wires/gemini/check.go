@@ -34,26 +34,6 @@ func (r Request) Check(env rule.Env) *rule.Refusal {
 // Rules states the rules in the order in which they are checked.
 func Rules() []rule.Info { return rule.Infos(rules) }
 
-// accepted states what looks like a fault and is none: a simulator that refused
-// it would teach agents what no provider asks for.
-var accepted = []rule.Info{
-	{ID: "G-7", Demand: "a part whose text is empty may stand anywhere, also alone; so may a part that holds only a signature", Source: "recorded", Confidence: rule.High},
-	{ID: "G-12", Demand: "parameters of type OBJECT may have no properties", Source: "recorded", Confidence: rule.High},
-	{ID: "G-13", Demand: "calls may follow another content of the model; the API joins neighbours of one role", Source: "recorded", Confidence: rule.High},
-	{ID: "G-14", Demand: "before Gemini 3 function responses may stand anywhere", Source: "recorded", Confidence: rule.High},
-	{ID: "G-14", Demand: "a content of the model may hold a call and its response: the provider ran it", Source: "recorded", Confidence: rule.High},
-	{ID: "G-15", Demand: "before Gemini 3 a call may stay without a function response", Source: "recorded", Confidence: rule.High},
-	{ID: "G-17", Demand: "a call of a closed turn, and every call but the first of a step, may lack a signature", Source: "documented", Confidence: rule.High},
-	{ID: "G-18", Demand: "models before Gemini 3 look at no signature", Source: "inferred", Confidence: rule.Medium},
-	{ID: "G-20", Demand: "skip_thought_signature_validator and context_engineering_is_the_way_to_go may stand for a call's signature, as they are or in base64", Source: "documented, recorded", Confidence: rule.High},
-	{ID: "G-22", Demand: "a signed text may come back without its signature, or merged with other texts", Source: "documented", Confidence: rule.High},
-	{ID: "G-31", Demand: "several contents of one role may follow each other", Source: "recorded", Confidence: rule.High},
-	{ID: "G-32", Demand: "calls and responses may go without ids, or have ids that the client made up", Source: "recorded", Confidence: rule.High},
-	{ID: "G-32", Demand: "a response may have an id where its call has none", Source: "recorded", Confidence: rule.High},
-	{ID: "G-27", Demand: "the calling mode AUTO may stand beside nothing but a tool of the provider", Source: "recorded", Confidence: rule.High},
-	{ID: "GEM-C4", Demand: "before Gemini 3 a function response may have another name than its call", Source: "recorded", Confidence: rule.High},
-}
-
 // liveRule is a rule that is enforced from Live on.
 func liveRule(id, demand, source string, sure rule.Confidence, broken func(*request, rule.Env) *rule.Refusal) rule.Rule[*request] {
 	return rule.Rule[*request]{Info: rule.Info{ID: id, Demand: demand, Source: source, Confidence: sure, Least: rule.Live}, Broken: broken}

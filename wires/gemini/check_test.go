@@ -290,7 +290,7 @@ func TestReject(t *testing.T) {
 // TestEveryRuleIsTold holds that each rule says what it demands, and that none
 // that must not be enforced is missing a reason.
 func TestEveryRuleIsTold(t *testing.T) {
-	for _, info := range append(Rules(), accepted...) {
+	for _, info := range append(Rules(), texts.Accepted...) {
 		if info.ID == "" || info.Demand == "" || info.Source == "" || info.Confidence == "" {
 			t.Errorf("%+v", info)
 		}

@@ -1,18 +1,24 @@
 package gemini
 
 import (
+	_ "embed" // for refusals.yaml
 	"slices"
 
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/rule"
 )
 
+//go:embed refusals.yaml
+var textFile []byte
+
+var texts = rule.ReadTexts("gemini", textFile)
+
 var judgedRules = slices.Concat(rules, refereeRules)
 
 // Book is what the referee reads: the rules that need nothing but the request, the members of
 // requests, and the words of refusals.
 func Book() *rule.Book {
-	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Members: Members, Words: refusalWords,
+	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Members: Members, Words: texts.Words,
 		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply}
 }
 

@@ -39,11 +39,11 @@ type Book struct {
 
 // Words is how a provider words the refusal of one rule.
 type Words struct {
-	Rule string
+	Rule string `yaml:"rule" data:"required"`
 	// Quote is the part of the text that does not vary; empty where a finding quotes nothing.
-	Quote string
+	Quote string `yaml:"quote"`
 	// Reads are patterns that know the text again, in lower case; a star stands for anything.
-	Reads []string
+	Reads []string `yaml:"reads"`
 }
 
 // Match reports whether the parts of a pattern between the stars stand in a text in their order.

@@ -53,14 +53,14 @@ const (
 type Info struct {
 	// ID is the rule's id in specs/wire-rules.md, "A-15"; variants of one rule
 	// share it.
-	ID string
+	ID string `yaml:"id" data:"required"`
 	// Demand is one sentence: what a request must be.
-	Demand string
+	Demand string `yaml:"demand" data:"required"`
 	// Source says where the rule is known from: recorded, documented, reported,
 	// inferred.
-	Source string
+	Source string `yaml:"source" data:"required"`
 	// Confidence is that of the demand, not of its exact words.
-	Confidence Confidence
+	Confidence Confidence `yaml:"confidence" data:"required,one=high medium low"`
 	// Least is the loosest level at which the rule is enforced.
 	Least Level
 }
@@ -119,13 +119,14 @@ type Env struct {
 type Refusal struct {
 	// Rule is the id of the rule that is broken.
 	Rule   string
-	Status int
+	Status int `yaml:"status" data:"required"`
 	// Type is the provider's class of the error: "invalid_request_error",
 	// "INVALID_ARGUMENT".
-	Type string
+	Type string `yaml:"type" data:"required"`
 	// Code and Param are OpenAI's; "" is null.
-	Code, Param string
-	Message     string
+	Code    string `yaml:"code"`
+	Param   string `yaml:"param"`
+	Message string `yaml:"message" data:"required"`
 	// Details is Gemini's: the error's details, a JSON array; nil is none.
 	Details []byte
 	// Listed is Gemini's: the error stands in a JSON array, as the stream that

@@ -183,7 +183,7 @@ func idKeys(it *wire.Item) (keys []itemKey) {
 			keys = append(keys, itemKey{value: "item " + it.ID})
 		}
 	}
-	if answered := it.Begun().Get("tool_use_id").Text(); answered != "" && it.What == wire.Opaque {
+	if answered := it.Begun().Text("tool_use_id"); answered != "" && it.What == wire.Opaque {
 		keys = append(keys, itemKey{it.What, "result of " + answered, 0}) // of a tool of the provider
 	}
 	return keys

@@ -234,7 +234,7 @@ func (x *exchange) branchesAt(now *exchange) bool {
 // of the next stands there, or at most 20 blocks behind.
 func marksAreReached(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
-		if !then.wire.Has(wires.MarksCache) || then.branchesAt(now) || !then.req.Doc.Get("cache_control").Null() || !now.req.Doc.Get("cache_control").Null() {
+		if !then.wire.Has(wires.MarksCache) || then.branchesAt(now) || then.req.Doc.Has("cache_control") || now.req.Doc.Has("cache_control") {
 			return
 		}
 		was, is := then.req.Marks, now.req.Marks

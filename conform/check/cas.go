@@ -16,7 +16,7 @@ func asRecorded(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if x.Missed {
-			r.addFinding(x, wire.At(nil, ""), "", "request is not the recorded one: %s", x.reply.Err.Get("message").Text())
+			r.addFinding(x, wire.At(nil, ""), "", "request is not the recorded one: %s", x.reply.Err.Text("message"))
 		}
 	}
 }

@@ -28,7 +28,7 @@ func isCompaction(it *wire.Item) bool {
 
 // ciphertextOf is what a compaction hides. What a recorder put in its place says nothing.
 func ciphertextOf(it *wire.Item) string {
-	if text := it.Node.Get("encrypted_content").Text(); !strings.Contains(text, "REDACTED") {
+	if text := it.Node.Text("encrypted_content"); !strings.Contains(text, "REDACTED") {
 		return text
 	}
 	return ""
@@ -214,12 +214,12 @@ func compactionSummary(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		signature := cmp.Or(was.Token, was.Node.Get("signature").Text())
+		signature := cmp.Or(was.Token, was.Node.Text("signature"))
 		switch {
 		case is.Text != was.Text:
 			r.addChange(l, is.Place, was.Place, "", "the summary of the compaction %s", describeTextDifference(was.Text, is.Text))
-		case signature != "" && is.Node.Get("signature").Text() != signature:
-			r.addChange(l, is.Place, was.Place, "A-34", "the signature of the compaction %s", describeDifference(signature, is.Node.Get("signature").Text()))
+		case signature != "" && is.Node.Text("signature") != signature:
+			r.addChange(l, is.Place, was.Place, "A-34", "the signature of the compaction %s", describeDifference(signature, is.Node.Text("signature")))
 		}
 	})
 }

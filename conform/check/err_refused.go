@@ -23,7 +23,7 @@ func (x *exchange) incompleteReason() string {
 			doc = response
 		}
 	}
-	return doc.Get("incomplete_details").Get("reason").Text()
+	return doc.Text("incomplete_details", "reason")
 }
 
 // declinedTurnLeft: Anthropic goes on declining as long as the turn that it declined is in

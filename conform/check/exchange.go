@@ -47,7 +47,7 @@ func (s *Trace) Calls() (n int) {
 // although their model thinks only when it is asked.
 func (s *Trace) ThinkingCalls() (asked, plain int) {
 	for _, x := range s.x {
-		effort := x.req.Doc.Get("reasoning").Get("effort").Text()
+		effort := x.req.Doc.Text("reasoning", "effort")
 		switch form := thinkingType(x); {
 		case x.req.Op != wire.Generate:
 		case form != "" && form != "disabled", effort != "" && effort != "none":

@@ -157,7 +157,7 @@ func storedConversation(x *exchange) string {
 	if c.Is(tree.String) {
 		return c.Text()
 	}
-	return c.Get("id").Text()
+	return c.Text("id")
 }
 
 // runOf returns the ordinal of the run that holds model item q.

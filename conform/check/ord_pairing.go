@@ -49,7 +49,7 @@ func (s *Trace) keptTurns(x *exchange) (kept []*exchange, isWhole bool) {
 		switch {
 		case from == nil || !from.asksForAnswer() && !from.isWarmUp() || !from.reply.Usable() || len(kept) == maxSources:
 			return kept, false
-		case from.req.Doc.Get("store").False() && (x.WebSocket == 0 || x.WebSocket != from.WebSocket):
+		case from.req.Doc.False("store") && (x.WebSocket == 0 || x.WebSocket != from.WebSocket):
 			return kept, false // the provider does not know it
 		case slices.ContainsFunc(from.req.Items, isOpaqueHistory) || slices.ContainsFunc(from.reply.Items, isOpaqueHistory):
 			return kept, false

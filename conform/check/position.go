@@ -305,7 +305,7 @@ func (m *matcher) summaryOf(n int) *exchange {
 // client alone, else the one whose reply stands last in it.
 func (m *matcher) findPrevious() *exchange {
 	x := m.x
-	if from := m.known.byID[x.req.Doc.Get("previous_response_id").Text()]; from != nil && from.asksForAnswer() && m.holds(responseIsNamed) {
+	if from := m.known.byID[x.req.Doc.Text("previous_response_id")]; from != nil && from.asksForAnswer() && m.holds(responseIsNamed) {
 		return from
 	}
 	if from := m.known.byStore[storedConversation(x)]; from != nil && storedConversation(x) != "" && m.holds(storeIsNamed) {

@@ -41,8 +41,8 @@ func (x *exchange) isTransient() bool {
 
 // namesDailyQuota reports whether an error of Gemini says that a quota of the day is spent.
 func namesDailyQuota(x *exchange) bool {
-	for _, detail := range x.reply.Err.Get("details").List() {
-		for _, violation := range detail.Get("violations").List() {
+	for _, detail := range x.reply.Err.List("details") {
+		for _, violation := range detail.List("violations") {
 			if strings.Contains(violation.Any("quotaId", "quota_id").Text(), "PerDay") {
 				return true
 			}
@@ -108,7 +108,7 @@ func askedWait(x *exchange) time.Duration {
 	if at, err := http.ParseTime(after); err == nil && !answerDate(x).IsZero() {
 		return at.Sub(answerDate(x))
 	}
-	for _, detail := range x.reply.Err.Get("details").List() {
+	for _, detail := range x.reply.Err.List("details") {
 		if wait, err := time.ParseDuration(detail.Any("retryDelay", "retry_delay").Text()); err == nil {
 			return wait
 		}

@@ -88,7 +88,7 @@ func (x *exchange) wasAccepted() bool {
 // it status 200, the providers do not. A Responses object that failed is a reply.
 func (x *exchange) isErrorDocument() bool {
 	doc := x.reply.Doc
-	return x.reply.Form == wire.Document && !doc.Get("error").Null() && doc.Get("content") == nil &&
+	return x.reply.Form == wire.Document && doc.Has("error") && doc.Get("content") == nil &&
 		doc.Get("output") == nil && doc.Get("candidates") == nil
 }
 
@@ -207,7 +207,7 @@ func containsAny(s string, patterns []string) bool {
 // in tools.0.custom.name, stand in no document and are passed over.
 func placeOfRefusal(x *exchange) wire.Place {
 	at := wire.At(nil, "")
-	path := x.reply.Err.Get("param").Text()
+	path := x.reply.Err.Text("param")
 	if path == "" {
 		path = pathForm.FindString(strings.TrimPrefix(strings.TrimPrefix(wordsOf(x), "* "), "GenerateContentRequest."))
 	}

@@ -43,7 +43,7 @@ func (s *Trace) isShortenedSince(then, now *exchange) bool {
 func (x *exchange) compactions() (list []string) {
 	for it := range wire.Each(x.req.Items) {
 		if strings.HasPrefix(it.Type, "compaction") {
-			list = append(list, it.Text+it.Node.Get("encrypted_content").Text())
+			list = append(list, it.Text+it.Node.Text("encrypted_content"))
 		}
 	}
 	return list
@@ -268,7 +268,7 @@ func diffTools(then, now *exchange) string {
 	return ""
 }
 
-func isDeferred(tool *tree.Node) bool { return tool.Get("defer_loading").True() }
+func isDeferred(tool *tree.Node) bool { return tool.True("defer_loading") }
 
 // isUsed reports whether the conversation called the tool or a search brought it.
 func isUsed(x *exchange, name string) bool {
@@ -303,7 +303,7 @@ func toolDefinitions(tools *tree.Node) (list []*tree.Node) {
 // toolName returns what identifies a tool: its name, else its kind.
 func toolName(t *tree.Node) string {
 	for _, member := range []string{"name", "server_label", "type"} {
-		if s := t.Get(member).Text(); s != "" {
+		if s := t.Text(member); s != "" {
 			return s
 		}
 	}
@@ -338,6 +338,6 @@ func namesTool(n *tree.Node, name string) bool {
 		return false
 	}
 	isIt := func(t *tree.Node) bool { return toolName(t) == name }
-	return n.Get("tool_name").Text() == name || slices.ContainsFunc(n.Get("tools").List(), isIt) ||
+	return n.Text("tool_name") == name || slices.ContainsFunc(n.List("tools"), isIt) ||
 		slices.ContainsFunc(n.Items(), func(v *tree.Node) bool { return namesTool(v, name) })
 }

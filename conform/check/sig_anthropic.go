@@ -86,7 +86,7 @@ func thinkingOn(l *link) bool {
 	return now != "disabled" && (now != "" || then == "")
 }
 
-func thinkingType(x *exchange) string { return x.req.Doc.Get("thinking").Get("type").Text() }
+func thinkingType(x *exchange) string { return x.req.Doc.Text("thinking", "type") }
 
 func redactedData(s *Trace, r *report) {
 	s.eachPair(wires.SignedThinking, wire.Redacted, func(l *link, p pair, was, is *wire.Item) {

@@ -67,12 +67,12 @@ func encryptedInAll(nodes []*tree.Node) (list []*tree.Node) {
 // namespaceKept: a call of a tool in a namespace is found only by both names.
 func namespaceKept(s *Trace, r *report) {
 	s.eachPair(wires.Namespaces, wire.Call, func(l *link, _ pair, was, is *wire.Item) {
-		namespace := was.Node.Get("namespace").Text()
+		namespace := was.Node.Text("namespace")
 		if namespace == "" {
 			return
 		}
 		r.addObserved(1)
-		if got := is.Node.Get("namespace").Text(); got != namespace {
+		if got := is.Node.Text("namespace"); got != namespace {
 			r.addChange(l, is.Place, was.Place, "", "tool call %s was issued in the namespace %q and is sent back in %q", nameOf(is), namespace, cutText(got, 60))
 		}
 	})
@@ -113,7 +113,7 @@ func serverResults(items []wire.Item) map[string]bool {
 	ids := map[string]bool{}
 	for i := range items {
 		if it := &items[i]; it.What == wire.Opaque && it.Node.Get("tool_use_id").Is(tree.String) {
-			ids[it.Node.Get("tool_use_id").Text()] = true
+			ids[it.Node.Text("tool_use_id")] = true
 		}
 	}
 	return ids
@@ -122,7 +122,7 @@ func serverResults(items []wire.Item) map[string]bool {
 // isToolSearch reports whether an item is a search for tools or what it found.
 func isToolSearch(it *wire.Item) bool {
 	return it.Type == "tool_search_call" || it.Type == "tool_search_output" || it.Type == "tool_search_tool_result" ||
-		it.Type == "server_tool_use" && strings.HasPrefix(it.Begun().Get("name").Text(), "tool_search_tool")
+		it.Type == "server_tool_use" && strings.HasPrefix(it.Begun().Text("name"), "tool_search_tool")
 }
 
 // toolSearchKept: what loaded a tool stays in the history with the calls of that tool.

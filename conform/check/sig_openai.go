@@ -71,7 +71,7 @@ func reasoningKept(s *Trace, r *report) {
 // lostReasoning: a stored call that is named by its item id is refused without the
 // reasoning before it, any other one is not.
 func (l *link) lostReasoning() specs.Consequence {
-	isStored := !l.to.req.Doc.Get("store").False()
+	isStored := !l.to.req.Doc.False("store")
 	if isStored && slices.ContainsFunc(l.items, func(q int) bool { return l.sent(q).What == wire.Call && l.sent(q).ItemID != "" }) {
 		return specs.Refused
 	}
@@ -113,7 +113,7 @@ func reasoningFollowed(s *Trace, r *report) {
 // loneReasoning: of stored items the provider knows what followed. With store false no
 // refusal is recorded, and the vendor's own client sends such requests.
 func (x *exchange) loneReasoning() specs.Consequence {
-	if x.req.Doc.Get("store").False() {
+	if x.req.Doc.False("store") {
 		return specs.Degraded
 	}
 	return ""
@@ -122,7 +122,7 @@ func (x *exchange) loneReasoning() specs.Consequence {
 // losesFollower reports whether the provider, which has stored the reasoning item,
 // cannot tell that what follows is what followed it: a message without its id.
 func (x *exchange) losesFollower(it, next *wire.Item) bool {
-	return it.ItemID != "" && next.Type == "message" && next.ItemID == "" && !x.req.Doc.Get("store").False() && !x.atOtherHost()
+	return it.ItemID != "" && next.Type == "message" && next.ItemID == "" && !x.req.Doc.False("store") && !x.atOtherHost()
 }
 
 // summaryParts: a summary stays a list of the same parts (R18).
@@ -167,7 +167,7 @@ func requestsStateless(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		at := wire.Place{Event: -1, Off: 0, Path: "store"}
-		if !x.req.Doc.Get("store").False() {
+		if !x.req.Doc.False("store") {
 			r.addFinding(x, at, "O-14", "store is not false, so the provider keeps the conversation as well")
 		}
 		if at.Path = "include"; !x.asksForReasoning() {
@@ -179,7 +179,7 @@ func requestsStateless(s *Trace, r *report) {
 // asksForReasoning reports whether the reply is to hold reasoning that can be sent back.
 func (x *exchange) asksForReasoning() bool {
 	isAsked := func(n *tree.Node) bool { return n.Text() == "reasoning.encrypted_content" }
-	return slices.ContainsFunc(x.req.Doc.Get("include").List(), isAsked)
+	return slices.ContainsFunc(x.req.Doc.List("include"), isAsked)
 }
 
 // reasoningAskedFor: in a tool loop whose history the agent keeps itself, reasoning that
@@ -200,7 +200,7 @@ func reasoningAskedFor(s *Trace, r *report) {
 			continue // of reasoning that was asked for and did not come, there is nothing to send back
 		}
 		why := "was not asked for and is not sent back"
-		if !l.from.req.Doc.Get("store").False() {
+		if !l.from.req.Doc.False("store") {
 			why = "is stored with the provider, and the request neither sends nor names it"
 		}
 		r.addFinding(l.to, l.sent(l.items[0]).Place, "", "the model reasoned before these calls (exchange %d); its reasoning %s", l.from.Index, why)
@@ -216,7 +216,7 @@ func hasReasoned(x *exchange) bool {
 	if n := len(x.reply.Events); n > 0 {
 		doc = x.reply.Events[n-1].JSON.Get("response")
 	}
-	return doc.Get("usage").Get("output_tokens_details").Get("reasoning_tokens").Int() > 0
+	return doc.Get("usage", "output_tokens_details").Int("reasoning_tokens") > 0
 }
 
 // contentMembers hold what an item of a tool that OpenAI runs is worth. An item without it is
@@ -234,7 +234,7 @@ func noBareIDs(s *Trace, r *report) {
 		*wire.Item
 	}
 	known := map[string]emission{}
-	isUnstored := func(x *exchange) bool { return x.req.Doc.Get("store").False() }
+	isUnstored := func(x *exchange) bool { return x.req.Doc.False("store") }
 	for _, x := range s.x {
 		if !x.wire.Has(wires.EncryptedItems) {
 			continue
@@ -285,7 +285,7 @@ func hostedKept(s *Trace, r *report) {
 		for _, i := range l.missing {
 			it := l.reply(i)
 			isRefused := l.keepsStoredReasoningBefore(i)
-			if contentMembers[it.Type] == nil || it.Begun().Get("status").Text() == "failed" || !isRefused && !l.open() {
+			if contentMembers[it.Type] == nil || it.Begun().Text("status") == "failed" || !isRefused && !l.open() {
 				continue
 			}
 			r.addObserved(1)
@@ -310,7 +310,7 @@ func (l *link) keepsStoredReasoningBefore(i int) bool {
 
 // isStored reports whether the provider keeps the items of both exchanges.
 func (l *link) isStored() bool {
-	return !l.to.req.Doc.Get("store").False() && !l.from.req.Doc.Get("store").False()
+	return !l.to.req.Doc.False("store") && !l.from.req.Doc.False("store")
 }
 
 // phaseKept: a message keeps the phase it was emitted with (R20).

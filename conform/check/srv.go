@@ -35,7 +35,7 @@ func serverCallKept(s *Trace, r *report) {
 		}
 		called := map[string]bool{}
 		for it := range wire.Each(x.req.Items) {
-			id := it.Node.Get("tool_use_id").Text()
+			id := it.Node.Text("tool_use_id")
 			if isServerCall(it) {
 				called[it.ItemID] = true
 			}
@@ -99,7 +99,7 @@ func codeKept(s *Trace, r *report) {
 				programs++
 			}
 			if call := part.Any("toolCall", "tool_call"); call != nil {
-				called[call.Get("id").Text()] = true
+				called[call.Text("id")] = true
 			}
 			switch outcome, answer := part.Any("codeExecutionResult", "code_execution_result"), part.Any("toolResponse", "tool_response"); {
 			case outcome != nil:
@@ -109,7 +109,7 @@ func codeKept(s *Trace, r *report) {
 				}
 			case answer != nil:
 				r.addObserved(1)
-				if id := answer.Get("id").Text(); !called[id] {
+				if id := answer.Text("id"); !called[id] {
 					r.addFinding(x, it.Place, "", "the answer %s of the provider's tool stands without its call", cutText(id, 64))
 				}
 			}
@@ -119,7 +119,7 @@ func codeKept(s *Trace, r *report) {
 
 // isProgrammatic reports whether a program in the provider's container made a call.
 func isProgrammatic(it *wire.Item) bool {
-	caller := it.Begun().Get("caller").Get("type").Text()
+	caller := it.Begun().Text("caller", "type")
 	return it.What == wire.Call && caller != "" && caller != "direct"
 }
 
@@ -133,7 +133,7 @@ func containerNamed(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		container, at := l.to.member("container")
-		named := container.Text() + container.Get("id").Text()
+		named := container.Text() + container.Text("id")
 		if named != id {
 			r.addFinding(l.to, at, "R52", "a program waits in the container %s, and the request names %s (%s)", cutText(id, 64), nameOrNone(named), emittedAt(l.from, wire.Place{Event: -1, Off: 0})).
 				Emitted = emissionAt(l.from, wire.Place{Event: -1, Off: 0})
@@ -150,10 +150,10 @@ func nameOrNone(name string) string {
 
 // containerOf is the id of the container that the reply used, "" for none.
 func containerOf(x *exchange) string {
-	id := x.reply.Doc.Get("container").Get("id").Text()
+	id := x.reply.Doc.Text("container", "id")
 	for _, e := range x.reply.Events {
 		for _, n := range []*tree.Node{e.JSON.Get("message"), e.JSON.Get("delta")} {
-			if got := n.Get("container").Get("id").Text(); got != "" {
+			if got := n.Text("container", "id"); got != "" {
 				id = got
 			}
 		}
@@ -166,7 +166,7 @@ func containerOf(x *exchange) string {
 func waitsInContainer(x *exchange) bool {
 	answered := serverResults(x.reply.Items)
 	for it := range wire.Each(x.reply.Items) {
-		if isProgrammatic(it) || it.Type == "server_tool_use" && strings.Contains(it.Begun().Get("name").Text(), "code_execution") && !answered[it.ItemID] {
+		if isProgrammatic(it) || it.Type == "server_tool_use" && strings.Contains(it.Begun().Text("name"), "code_execution") && !answered[it.ItemID] {
 			return true
 		}
 	}
@@ -283,7 +283,7 @@ func approvalWasAsked(s *Trace, r *report) {
 				continue
 			}
 			r.addObserved(1)
-			if id := it.Node.Get("approval_request_id").Text(); !asked[id] {
+			if id := it.Node.Text("approval_request_id"); !asked[id] {
 				r.addFinding(x, it.Place, "", "the approval answers %s, and no request for one before it has that id", cutText(id, 64))
 			}
 		}
@@ -318,7 +318,7 @@ func serverResultsSent(s *Trace, r *report) {
 	for _, l := range s.links {
 		isFound := func(i int) bool {
 			it := l.reply(i)
-			return it.What == wire.Opaque && it.Node.Get("tool_use_id").Is(tree.String) && it.Node.Get("content").Get("error_code") == nil &&
+			return it.What == wire.Opaque && it.Node.Get("tool_use_id").Is(tree.String) && it.Node.Get("content", "error_code") == nil &&
 				it.Type != "tool_search_tool_result"
 		}
 		for _, p := range l.pairs {
@@ -327,7 +327,7 @@ func serverResultsSent(s *Trace, r *report) {
 			}
 		}
 		for _, i := range l.missing {
-			id := l.reply(i).Node.Get("tool_use_id").Text()
+			id := l.reply(i).Node.Text("tool_use_id")
 			isCalled := func(it wire.Item) bool { return isServerCall(&it) && it.ItemID == id }
 			if isFound(i) && !slices.ContainsFunc(l.to.req.Items, isCalled) {
 				r.addObserved(1)

@@ -87,7 +87,7 @@ func unansweredExit(s *Trace, r *report) {
 // unansweredReason says why a whole reply is not an answer, "" for one that is.
 func unansweredReason(x *exchange) string {
 	isRefused := func(it wire.Item) bool {
-		return slices.ContainsFunc(it.Node.Get("content").List(), func(part *tree.Node) bool { return part.Get("type").Text() == "refusal" })
+		return slices.ContainsFunc(it.Node.List("content"), func(part *tree.Node) bool { return part.Text("type") == "refusal" })
 	}
 	switch stop := x.reply.Stop; {
 	case !x.reply.Usable():
@@ -135,7 +135,7 @@ var errorWords = []string{"error", "invalid", "malformed", "fail", "could not", 
 // isMarkedError reports whether a result has its format's mark of a failure: is_error, or
 // Gemini's member error, which its documentation suggests.
 func isMarkedError(res *wire.Item) bool {
-	failure := res.Node.Any("functionResponse", "function_response").Get("response").Get("error")
+	failure := res.Node.Any("functionResponse", "function_response").Get("response", "error")
 	return res.IsError || !failure.Null() && !failure.False()
 }
 

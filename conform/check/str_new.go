@@ -70,7 +70,7 @@ func newIn(x *exchange) string {
 
 // newName is the type of a node, or the name of its first member.
 func newName(n *tree.Node) string {
-	if t := n.Get("type").Text(); t != "" {
+	if t := n.Text("type"); t != "" {
 		return t
 	}
 	if n != nil && len(n.Names()) > 0 {

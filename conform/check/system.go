@@ -32,7 +32,7 @@ func systemBlocks(system *tree.Node) []*tree.Node {
 	}
 	var kept []*tree.Node
 	for _, b := range list {
-		if !strings.HasPrefix(b.Get("text").Text(), attribution) {
+		if !strings.HasPrefix(b.Text("text"), attribution) {
 			kept = append(kept, b)
 		}
 	}

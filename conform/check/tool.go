@@ -63,7 +63,7 @@ func (a answered) words() string {
 func offersCalled(x *exchange, call *wire.Item) (isOffered, isWhole bool) {
 	list := x.req.Declared
 	name := call.Name
-	if namespace := call.Node.Get("namespace").Text(); namespace != "" {
+	if namespace := call.Node.Text("namespace"); namespace != "" {
 		name = namespace + "." + name
 	}
 	isOffered = slices.ContainsFunc(list, func(d wire.Tool) bool { return d.Name == name || d.Name == call.Name })
@@ -74,7 +74,7 @@ func offersCalled(x *exchange, call *wire.Item) (isOffered, isWhole bool) {
 // offersMore reports whether a tool of the provider brings others with it: its own, those
 // of a server, and those that a search finds.
 func offersMore(tool *tree.Node) bool {
-	kind := tool.Get("type").Text()
+	kind := tool.Text("type")
 	return kind != "" && kind != "function" && kind != "custom" || tool.Any("functionDeclarations", "function_declarations") == nil && tool.Get("name") == nil
 }
 
@@ -244,7 +244,7 @@ func serverErrorMarked(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		if (fails || doc.Get("isError").True()) && !a.res.IsError {
+		if (fails || doc.True("isError")) && !a.res.IsError {
 			r.addFinding(a.x, a.res.Place, "", "the server answered %s with isError true, and the result is not marked with is_error", nameOf(a.call))
 		}
 	})

@@ -198,7 +198,7 @@ func (x *exchange) asksForAnswer() bool {
 // isWarmUp reports whether a message over a WebSocket only brings what later ones go on
 // with (O-25).
 func (x *exchange) isWarmUp() bool {
-	return x.WebSocket > 0 && x.req.Op == wire.Generate && x.req.Doc.Get("generate").False()
+	return x.WebSocket > 0 && x.req.Op == wire.Generate && x.req.Doc.False("generate")
 }
 
 func modelRuns(items []wire.Item) []span {

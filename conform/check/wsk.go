@@ -48,7 +48,7 @@ func (s sockets) remember(x *exchange, previous string) {
 		}
 	}
 	if x.reply.ID != "" {
-		streams[x.req.Doc.Get("stream_id").Text()] = x.reply.ID
+		streams[x.req.Doc.Text("stream_id")] = x.reply.ID
 	}
 }
 
@@ -76,7 +76,7 @@ func (s *Trace) eachContinuation(f func(x, from *exchange, id string, at wire.Pl
 // isHeld reports whether the provider should still know the response that x goes on with,
 // which from gave: it was stored, or it is the last one of the same WebSocket.
 func (s sockets) isHeld(x, from *exchange, id string) bool {
-	return !from.req.Doc.Get("store").False() || x.WebSocket != 0 && s.knows(x, id)
+	return !from.req.Doc.False("store") || x.WebSocket != 0 && s.knows(x, id)
 }
 
 // lostByProvider finds the requests that were refused because the provider had lost a
@@ -124,7 +124,7 @@ func previousStored(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		if from.req.Doc.Get("store").False() {
+		if from.req.Doc.False("store") {
 			r.addFinding(x, at, "O-25", "the response of exchange %d was made with store false, so that nothing can go on with it", from.Index)
 		}
 	})
@@ -251,5 +251,5 @@ func lostResponseNotNamed(s *Trace, r *report) {
 }
 
 func isNotFound(x *exchange) bool {
-	return x.reply.Err.Get("code").Text() == "previous_response_not_found" || x.reply.Err.Get("param").Text() == "previous_response_id" && strings.Contains(x.refusal.Words, "not found")
+	return x.reply.Err.Text("code") == "previous_response_not_found" || x.reply.Err.Text("param") == "previous_response_id" && strings.Contains(x.refusal.Words, "not found")
 }

@@ -82,9 +82,9 @@ func parseCall(h http.Header, body []byte) *call {
 // newCall reads a request whose body was parsed.
 func newCall(h http.Header, root *tree.Node) *call {
 	c := &call{header: h, root: root, betas: betasOf(h)}
-	c.name = c.root.Get("model").Text()
+	c.name = c.root.Text("model")
 	c.model, c.takes = modelOf(c.name), specs.FindCapability("anthropic", c.name)
-	for i, m := range c.root.Get("messages").List() {
+	for i, m := range c.root.List("messages") {
 		c.said = append(c.said, messageOf(i, m))
 	}
 	c.turns, c.tools = turnsOf(c.said), toolsOf(root)
@@ -104,7 +104,7 @@ func betasOf(h http.Header) []string {
 }
 
 func messageOf(i int, m *tree.Node) message {
-	out := message{role: m.Get("role").Text(), Node: m}
+	out := message{role: m.Text("role"), Node: m}
 	content := m.Get("content")
 	if content.Is(tree.String) {
 		out.blocks = []block{{message: i, kind: "text", text: content.Text()}}
@@ -112,8 +112,8 @@ func messageOf(i int, m *tree.Node) message {
 	}
 	list := content.List()
 	for j := range list {
-		b := block{message: i, index: j, kind: list[j].Get("type").Text(), Node: list[j]}
-		b.text = b.Get("text").Text()
+		b := block{message: i, index: j, kind: list[j].Text("type"), Node: list[j]}
+		b.text = b.Text("text")
 		out.blocks = append(out.blocks, b)
 	}
 	return out
@@ -152,7 +152,7 @@ func (c *call) accountOf() string { return seal.Account(c.apiKey()) }
 
 // thinkingForm is the form of thinking in force, "" when the model does not think.
 func (c *call) thinkingForm() string {
-	switch kind := c.root.Given("thinking").Get("type").Text(); {
+	switch kind := c.root.Given("thinking").Text("type"); {
 	case kind == thinkDisabled:
 		return ""
 	case kind == "" && c.model != nil && c.model.on:
@@ -164,7 +164,7 @@ func (c *call) thinkingForm() string {
 
 // forcesTool reports whether the request forces a tool.
 func (c *call) forcesTool() bool {
-	kind := c.root.Given("tool_choice").Get("type").Text()
+	kind := c.root.Given("tool_choice").Text("type")
 	return kind == "any" || kind == "tool"
 }
 
@@ -211,9 +211,9 @@ func (b block) place() string {
 // toolID is the id of a call, or of the call that a result answers.
 func (b block) toolID() string {
 	if b.kind == "tool_result" {
-		return b.Get("tool_use_id").Text()
+		return b.Text("tool_use_id")
 	}
-	return b.Get("id").Text()
+	return b.Text("id")
 }
 
 // label names the kind of the block for people.

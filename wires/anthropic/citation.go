@@ -17,13 +17,13 @@ const maxCited = 80
 // document of plain text whose citations are enabled. ok is false without one.
 func citationOf(root *tree.Node) (citation script.Object, ok bool) {
 	index := 0
-	for _, m := range root.Get("messages").List() {
-		for _, b := range m.Get("content").List() {
-			if b.Get("type").Text() != "document" {
+	for _, m := range root.List("messages") {
+		for _, b := range m.List("content") {
+			if b.Text("type") != "document" {
 				continue
 			}
-			text := b.Get("source").Get("data").Text()
-			if b.Given("citations").Get("enabled").True() && b.Get("source").Get("type").Text() == "text" && text != "" {
+			text := b.Text("source", "data")
+			if b.Given("citations").True("enabled") && b.Text("source", "type") == "text" && text != "" {
 				cited := firstCharacters(text, maxCited)
 				var title any
 				if t := b.Given("title"); t != nil {

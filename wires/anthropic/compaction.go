@@ -23,8 +23,8 @@ const originCompaction = "anthropic/compaction"
 
 // triggerFits holds the threshold of a compaction to its limit.
 func triggerFits(c *call, _ rule.Env) *rule.Refusal {
-	for i, edit := range c.root.Given("context_management").Get("edits").List() {
-		if trigger, given := triggerOf(edit); given && trigger < leastTrigger && edit.Get("type").Text() == compactEdit {
+	for i, edit := range c.root.Given("context_management").List("edits") {
+		if trigger, given := triggerOf(edit); given && trigger < leastTrigger && edit.Text("type") == compactEdit {
 			return invalid("context_management.edits.%d.%s: trigger.value must be at least %d", i, compactEdit, leastTrigger)
 		}
 	}
@@ -36,7 +36,7 @@ func triggerOf(edit *tree.Node) (tokens int, given bool) {
 	if edit.Given("trigger") == nil {
 		return usualTrigger, false
 	}
-	tokens, _ = edit.Get("trigger").Get("value").Whole()
+	tokens, _ = edit.Get("trigger", "value").Whole()
 	return tokens, true
 }
 
@@ -54,8 +54,8 @@ func compactionOf(r script.Reply) *compaction {
 	if !ok || !c.hasBeta(betaCompact) {
 		return nil
 	}
-	for _, edit := range c.root.Given("context_management").Get("edits").List() {
-		if edit.Get("type").Text() != compactEdit {
+	for _, edit := range c.root.Given("context_management").List("edits") {
+		if edit.Text("type") != compactEdit {
 			continue
 		}
 		all := measurePrompt(c.root)

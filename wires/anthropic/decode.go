@@ -35,7 +35,7 @@ func readDocument(r *wire.Reply) {
 	if r.Doc == nil {
 		return
 	}
-	if r.Doc.Get("type").Text() == "error" {
+	if r.Doc.Text("type") == "error" {
 		r.SetError(wire.ErrorOf(r.Doc), wire.At(r.Doc, "error"))
 		return
 	}
@@ -47,11 +47,11 @@ func readDocument(r *wire.Reply) {
 
 // readMessage reads a message object: the whole reply, or its start.
 func readMessage(r *wire.Reply, m *tree.Node, at wire.Place) {
-	r.ID, r.Model = m.Get("id").Text(), m.Get("model").Text()
-	if s := m.Get("stop_reason").Text(); s != "" {
+	r.ID, r.Model = m.Text("id"), m.Text("model")
+	if s := m.Text("stop_reason"); s != "" {
 		r.Stop = s
 	}
-	for i, b := range m.Get("content").List() {
+	for i, b := range m.List("content") {
 		it := readBlock(b)
 		it.Place = wire.Place{Event: at.Event, Off: at.Off + b.Offset(), Path: at.Path + "content[" + strconv.Itoa(i) + "]"}
 		it.TokenAt, it.Role, it.Done = it.Place, "assistant", true
@@ -73,13 +73,13 @@ func (a *replyReader) readEvent(i int, e wire.StreamEvent) {
 	case "content_block_start":
 		a.startBlock(e.JSON, at)
 	case "content_block_delta":
-		if g := a.byIndex[e.JSON.Get("index").Int()]; g != nil {
+		if g := a.byIndex[e.JSON.Int("index")]; g != nil {
 			addDelta(g, e.JSON.Get("delta"), at)
 		}
 	case "content_block_stop":
-		a.stopBlock(e.JSON.Get("index").Int())
+		a.stopBlock(e.JSON.Int("index"))
 	case "message_delta":
-		if s := e.JSON.Get("delta").Get("stop_reason").Text(); s != "" {
+		if s := e.JSON.Text("delta", "stop_reason"); s != "" {
 			a.Stop = s
 		}
 	case "message_stop":
@@ -106,7 +106,7 @@ func (a *replyReader) startBlock(ev *tree.Node, at wire.Place) {
 		it.Node = nil
 	}
 	g := wire.NewGrowing(it)
-	a.byIndex[ev.Get("index").Int()] = g
+	a.byIndex[ev.Int("index")] = g
 	a.started = append(a.started, g)
 }
 
@@ -122,50 +122,50 @@ func (a *replyReader) stopBlock(index int) {
 }
 
 func addDelta(g *wire.Growing, d *tree.Node, at wire.Place) {
-	switch d.Get("type").Text() {
+	switch d.Text("type") {
 	case "text_delta":
-		g.AddText(d.Get("text").Text())
+		g.AddText(d.Text("text"))
 	case "thinking_delta":
-		g.AddText(d.Get("thinking").Text())
+		g.AddText(d.Text("thinking"))
 	case "input_json_delta":
-		g.AddArgs(d.Get("partial_json").Text())
+		g.AddArgs(d.Text("partial_json"))
 	case "citations_delta":
 		g.Citations = append(g.Citations, d.Get("citation"))
 	case "compaction_delta":
-		g.AddText(d.Get("content").Text())
+		g.AddText(d.Text("content"))
 	case "signature_delta":
-		g.Token += d.Get("signature").Text()
+		g.Token += d.Text("signature")
 		g.HasToken, g.TokenAt = true, at
 	}
 }
 
 // readBlock reads one content block, in a request or a whole reply.
 func readBlock(b *tree.Node) wire.Item {
-	it := wire.Item{Type: b.Get("type").Text(), Node: b}
+	it := wire.Item{Type: b.Text("type"), Node: b}
 	switch it.Type {
 	case "text":
-		it.What, it.Text = wire.Text, b.Get("text").Text()
-		it.Citations = b.Get("citations").List()
+		it.What, it.Text = wire.Text, b.Text("text")
+		it.Citations = b.List("citations")
 	case "thinking":
-		it.What, it.Text = wire.Thinking, b.Get("thinking").Text()
+		it.What, it.Text = wire.Thinking, b.Text("thinking")
 		it.SetToken(b.Get("signature"))
 	case "compaction":
-		it.Text = b.Get("content").Text()
+		it.Text = b.Text("content")
 	case "redacted_thinking":
 		it.What = wire.Redacted
 		it.SetToken(b.Get("data"))
 	case "tool_use":
-		it.What, it.ID, it.Name = wire.Call, b.Get("id").Text(), b.Get("name").Text()
+		it.What, it.ID, it.Name = wire.Call, b.Text("id"), b.Text("name")
 		if in := b.Get("input"); in != nil {
 			it.Args = in.Raw()
 		}
 		it.ArgsKnown = true
 	case "tool_result":
-		it.What, it.ID, it.IsError = wire.Result, b.Get("tool_use_id").Text(), b.Get("is_error").True()
+		it.What, it.ID, it.IsError = wire.Result, b.Text("tool_use_id"), b.True("is_error")
 	case "image", "document":
 		it.What = wire.Media
 	default:
-		it.ItemID = b.Get("id").Text()
+		it.ItemID = b.Text("id")
 	}
 	return it
 }
@@ -174,11 +174,11 @@ func readBlock(b *tree.Node) wire.Item {
 func appendMedia(list []wire.Medium, content *tree.Node, path string) []wire.Medium {
 	for j, b := range content.List() {
 		at, source := path+"["+strconv.Itoa(j)+"]", b.Get("source")
-		switch kind := b.Get("type").Text(); {
+		switch kind := b.Text("type"); {
 		case kind == "tool_result":
 			list = appendMedia(list, b.Get("content"), at+".content")
-		case (kind == "image" || kind == "document") && source.Get("type").Text() == "base64":
-			list = append(list, wire.Medium{Place: wire.At(source, at+".source"), Kind: kind, MediaType: source.Get("media_type").Text(), Data: source.Get("data").Text()})
+		case (kind == "image" || kind == "document") && source.Text("type") == "base64":
+			list = append(list, wire.Medium{Place: wire.At(source, at+".source"), Kind: kind, MediaType: source.Text("media_type"), Data: source.Text("data")})
 		}
 	}
 	return list
@@ -187,9 +187,9 @@ func appendMedia(list []wire.Medium, content *tree.Node, path string) []wire.Med
 // choiceOf reads tool_choice.
 func choiceOf(root *tree.Node) wire.Choice {
 	n := root.Get("tool_choice")
-	c := wire.Choice{Kind: n.Text() + n.Get("type").Text(), Path: "tool_choice"}
+	c := wire.Choice{Kind: n.Text() + n.Text("type"), Path: "tool_choice"}
 	if c.Kind == "tool" {
-		c.Names = []string{n.Get("name").Text()}
+		c.Names = []string{n.Text("name")}
 	}
 	return c
 }
@@ -201,9 +201,9 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 		strings.HasSuffix(u.Path, "awPredict") || strings.HasSuffix(u.Path, "/invoke"))
 	q.System, q.Tools = q.Doc.Get("system"), q.Doc.Get("tools")
 	q.Declared, q.Choice, q.Marks = toolsOf(q.Doc), choiceOf(q.Doc), marksOf(q.Doc)
-	for i, m := range q.Doc.Get("messages").List() {
+	for i, m := range q.Doc.List("messages") {
 		path := "messages[" + strconv.Itoa(i) + "]"
-		role := m.Get("role").Text()
+		role := m.Text("role")
 		q.Msgs = append(q.Msgs, wire.Msg{Role: role, Node: m, Path: path})
 		content := m.Get("content")
 		q.Media = appendMedia(q.Media, content, path+".content")

@@ -50,8 +50,8 @@ func direct(b script.Block) script.Object {
 func codeTool(r script.Reply, c *specs.Code) (name string, input script.Object) {
 	asked, _ := r.Request.Parsed.(*call)
 	if asked != nil {
-		for _, t := range asked.root.Get("tools").List() {
-			if strings.HasPrefix(t.Get("type").Text(), "code_execution_20250522") {
+		for _, t := range asked.root.List("tools") {
+			if strings.HasPrefix(t.Text("type"), "code_execution_20250522") {
 				return "code_execution", script.Object{"code", c.Source}
 			}
 		}

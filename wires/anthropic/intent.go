@@ -11,24 +11,24 @@ import (
 func readIntent(d *tree.Node) script.Intent {
 	t := script.NewConversation()
 	t.System, t.Limit = script.Texts(d.Get("system")), script.LimitOf(d.Get("max_tokens"))
-	t.Schema = d.Get("output_config").Get("format").Get("schema").Map()
+	t.Schema = d.Get("output_config", "format", "schema").Map()
 	if t.Schema == nil {
-		t.Schema = d.Get("output_format").Get("schema").Map()
+		t.Schema = d.Get("output_format", "schema").Map()
 	}
 	callable := CallableTools(d)
 	for _, tool := range script.ObjectsOf(d.Get("tools")) {
-		if tool.Has("input_schema") && slices.Contains(callable, tool.Get("name").Text()) {
-			t.Tools = append(t.Tools, script.Tool{Name: tool.Get("name").Text(), Schema: tool.Get("input_schema").Map()})
+		if tool.Has("input_schema") && slices.Contains(callable, tool.Text("name")) {
+			t.Tools = append(t.Tools, script.Tool{Name: tool.Text("name"), Schema: tool.Get("input_schema").Map()})
 		}
-		t.AddHostedTool(tool.Get("type").Text(), "web_search_", "code_execution_")
+		t.AddHostedTool(tool.Text("type"), "web_search_", "code_execution_")
 	}
-	switch choice := d.Get("tool_choice"); choice.Get("type").Text() {
+	switch choice := d.Get("tool_choice"); choice.Text("type") {
 	case "none":
 		t.Choice = script.ChoiceNone
 	case "any":
 		t.Choice = script.ChoiceAny
 	case "tool":
-		t.Choice = choice.Get("name").Text()
+		t.Choice = choice.Text("name")
 	}
 	for _, m := range script.ObjectsOf(d.Get("messages")) {
 		addMessage(t, m)
@@ -39,16 +39,16 @@ func readIntent(d *tree.Node) script.Intent {
 func addMessage(t *script.Conversation, m *tree.Node) {
 	answers, calls := false, []string(nil)
 	for _, b := range script.ObjectsOf(m.Get("content")) {
-		switch b.Get("type").Text() {
+		switch b.Text("type") {
 		case "tool_use":
-			calls = append(calls, b.Get("name").Text())
-			t.Names[b.Get("id").Text()] = b.Get("name").Text()
+			calls = append(calls, b.Text("name"))
+			t.Names[b.Text("id")] = b.Text("name")
 		case "tool_result":
 			answers = true
-			t.AddResult(b.Get("tool_use_id").Text(), "", script.Texts(b.Get("content")))
+			t.AddResult(b.Text("tool_use_id"), "", script.Texts(b.Get("content")))
 		}
 	}
-	switch m.Get("role").Text() {
+	switch m.Text("role") {
 	case "user":
 		t.AddText(m.Get("content"))
 	case "assistant":
@@ -58,9 +58,9 @@ func addMessage(t *script.Conversation, m *tree.Node) {
 		}
 	}
 	switch {
-	case m.Get("role").Text() == "user" && !answers:
+	case m.Text("role") == "user" && !answers:
 		t.StartPrompt(m.Get("content"))
-	case m.Get("role").Text() == "assistant" && !onlySearches(calls):
+	case m.Text("role") == "assistant" && !onlySearches(calls):
 		t.StartResults()
 	}
 }

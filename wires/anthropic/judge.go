@@ -48,8 +48,8 @@ func keepsHeaders(h http.Header) bool {
 // claimsBody tells a request from one of Chat Completions, which has messages as well: there a system message
 // begins the conversation, here it stands further on.
 func claimsBody(body *tree.Node) bool {
-	for i, m := range body.Get("messages").List() {
-		role := m.Get("role").Text()
+	for i, m := range body.List("messages") {
+		role := m.Text("role")
 		if i == 0 && role == "system" || role == "tool" || role == "developer" || m.Get("tool_calls") != nil {
 			return false
 		}

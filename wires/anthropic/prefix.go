@@ -38,7 +38,7 @@ const attribution = "x-anthropic-billing-header:"
 // first block can be.
 func appendSystem(out []byte, system *tree.Node) []byte {
 	for i := range system.List() {
-		if b := system.Items()[i]; i > 0 || !strings.HasPrefix(b.Get("text").Text(), attribution) {
+		if b := system.Items()[i]; i > 0 || !strings.HasPrefix(b.Text("text"), attribution) {
 			out = appendBlock(out, b)
 		}
 	}
@@ -61,8 +61,8 @@ func appendContent(out []byte, content *tree.Node) []byte {
 
 // appendTools leaves out deferred tools: adding one is not an edit.
 func appendTools(out []byte, root *tree.Node) []byte {
-	for _, t := range root.Get("tools").List() {
-		if !t.Get("defer_loading").True() {
+	for _, t := range root.List("tools") {
+		if !t.True("defer_loading") {
 			out = append(canonical.Append(out, t), '\n')
 		}
 	}
@@ -82,16 +82,16 @@ func appendCall(out []byte, id, name string, input *tree.Node) []byte {
 // appendBlock writes what a block means. Fields that SDKs add or drop without
 // meaning anything are left out.
 func appendBlock(out []byte, b *tree.Node) []byte {
-	switch kind := b.Get("type").Text(); kind {
+	switch kind := b.Text("type"); kind {
 	case "thinking", "redacted_thinking", script.FutureBlock:
 		return out
 	case "text":
-		return appendText(out, b.Get("text").Text())
+		return appendText(out, b.Text("text"))
 	case "tool_use":
-		return appendCall(out, b.Get("id").Text(), b.Get("name").Text(), b.Get("input"))
+		return appendCall(out, b.Text("id"), b.Text("name"), b.Get("input"))
 	case "tool_result":
-		out = strconv.AppendQuote(append(out, "tool_result "...), b.Get("tool_use_id").Text())
-		out = strconv.AppendBool(out, b.Get("is_error").True())
+		out = strconv.AppendQuote(append(out, "tool_result "...), b.Text("tool_use_id"))
+		out = strconv.AppendBool(out, b.True("is_error"))
 		return append(appendContent(out, b.Get("content")), '\n')
 	default:
 		return append(canonical.Append(out, withoutQuery(b)), '\n')
@@ -102,11 +102,11 @@ func appendBlock(out []byte, b *tree.Node) []byte {
 // behind it, which are not fetched here.
 func withoutQuery(b *tree.Node) *tree.Node {
 	source := b.Get("source")
-	if source.Get("type").Text() != "url" {
+	if source.Text("type") != "url" {
 		return b
 	}
-	url, _, _ := strings.Cut(source.Get("url").Text(), "?")
-	return tree.NewObject([]string{"type", "url"}, tree.NewString(b.Get("type").Text()), tree.NewString(url))
+	url, _, _ := strings.Cut(source.Text("url"), "?")
+	return tree.NewObject([]string{"type", "url"}, tree.NewString(b.Text("type")), tree.NewString(url))
 }
 
 // addBlock counts a block of a role in.

@@ -54,7 +54,7 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 		return script.Request{}, script.Invalid("messages: at least one message is required")
 	}
 	out := script.Request{Provider: "anthropic", Model: c.name, Body: c.body, IssuesTokens: true, Document: c.root, Parsed: c}
-	if !c.root.Get("stream").True() {
+	if !c.root.True("stream") {
 		out.Form = script.FormUnary
 	}
 	for _, t := range c.turns {
@@ -85,7 +85,7 @@ func countPrompts(c *call) int {
 // is shown: newer models withhold it unless asked for it (reference §6.1).
 func (c *call) showsThinking() (on, shown bool) {
 	on = c.thinkingForm() != ""
-	display := c.root.Given("thinking").Get("display").Text()
+	display := c.root.Given("thinking").Text("display")
 	shown = display == "summarized" || display == "" && (c.model == nil || !c.model.hides)
 	return on, on && shown
 }

@@ -91,7 +91,7 @@ func idsSpelled(c *call, p *rule.Pass) {
 func inputsKeyed(c *call, p *rule.Pass) {
 	for b := range c.blocksOf("tool_use") {
 		if p.Observe(); !b.Get("input").Is(tree.Object) {
-			p.Report(b.place(), "input of %s %s is not an object", b.Get("name").Text(), b.toolID())
+			p.Report(b.place(), "input of %s %s is not an object", b.Text("name"), b.toolID())
 		}
 	}
 }
@@ -100,9 +100,9 @@ func inputsKeyed(c *call, p *rule.Pass) {
 func thinkingSigned(c *call, p *rule.Pass) {
 	for b := range c.blocksOf("thinking", "redacted_thinking") {
 		p.Observe()
-		if b.kind == "thinking" && b.Get("signature").Text() == "" {
+		if b.kind == "thinking" && b.Text("signature") == "" {
 			p.Report(b.place(), "thinking block without a signature")
-		} else if b.kind == "redacted_thinking" && b.Get("data").Text() == "" {
+		} else if b.kind == "redacted_thinking" && b.Text("data") == "" {
 			p.Report(b.place(), "redacted thinking without data").Rule = "A-6"
 		}
 	}
@@ -120,7 +120,7 @@ func thinkingSpelled(c *call, p *rule.Pass) {
 // thinkingUnmarked reports what the schema refuses.
 func thinkingUnmarked(c *call, p *rule.Pass) {
 	for b := range c.blocksOf("thinking", "redacted_thinking") {
-		if p.Observe(); !b.Get("cache_control").Null() {
+		if p.Observe(); b.Has("cache_control") {
 			p.Report(b.place(), "%s carries cache_control", b.label())
 		}
 	}
@@ -200,7 +200,7 @@ func longMarksFirst(c *call, p *rule.Pass) {
 	short := ""
 	for _, mark := range marksOf(c.root) {
 		p.Observe()
-		isLong, path := mark.Mark.Get("ttl").Text() == "1h", strings.TrimPrefix(mark.Path+".cache_control", ".")
+		isLong, path := mark.Mark.Text("ttl") == "1h", strings.TrimPrefix(mark.Path+".cache_control", ".")
 		if isLong && short != "" {
 			dotted := strings.NewReplacer("[", ".", "]", "").Replace(path)
 			p.Report(path+".ttl", "a cache mark of one hour stands behind the mark of five minutes at %s", short).
@@ -224,16 +224,16 @@ func marksOf(root *tree.Node) (marks []wire.CacheMark) {
 		}
 	}
 	for _, name := range []string{"tools", "system"} {
-		for i, v := range root.Get(name).List() {
+		for i, v := range root.List(name) {
 			look(v, fmt.Sprintf("%s[%d]", name, i))
 			at++
 		}
 	}
-	for i, m := range root.Get("messages").List() {
+	for i, m := range root.List("messages") {
 		content := m.Get("content")
 		for j, b := range content.List() {
 			path := fmt.Sprintf("messages[%d].content[%d]", i, j)
-			for k, inner := range b.Get("content").List() {
+			for k, inner := range b.List("content") {
 				look(inner, fmt.Sprintf("%s.content[%d]", path, k))
 			}
 			look(b, path)
@@ -251,15 +251,15 @@ func marksOf(root *tree.Node) (marks []wire.CacheMark) {
 
 func errorsSay(c *call, p *rule.Pass) {
 	for b := range c.blocksOf("tool_result") {
-		if !b.Get("is_error").True() {
+		if !b.True("is_error") {
 			continue
 		}
 		p.Observe()
 		content := b.Get("content")
-		other := slices.IndexFunc(content.List(), func(part *tree.Node) bool { return part.Get("type").Text() != "text" })
+		other := slices.IndexFunc(content.List(), func(part *tree.Node) bool { return part.Text("type") != "text" })
 		switch {
 		case other >= 0:
-			p.Report(b.place(), "error result %s holds a block of type %q; it may hold text only", b.toolID(), rule.Shorten(content.List()[other].Get("type").Text())).
+			p.Report(b.place(), "error result %s holds a block of type %q; it may hold text only", b.toolID(), rule.Shorten(content.List()[other].Text("type"))).
 				Refuse(invalid("messages.%d.content.%d.tool_result: all content must be type text if is_error is true", b.message, b.index))
 		case content.Text() == "" && len(content.List()) == 0:
 			p.Report(b.place(), "error result %s says nothing", b.toolID()).

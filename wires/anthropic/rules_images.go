@@ -38,12 +38,12 @@ type picture struct {
 // that stand elsewhere. It lists documents as well if documents is set.
 func (c *call) pictures(documents bool) (all []picture, count int) {
 	look := func(b *tree.Node, path, said string) {
-		kind := b.Get("type").Text()
+		kind := b.Text("type")
 		if kind != "image" && !(documents && kind == "document") {
 			return
 		}
 		count++
-		if source := b.Get("source"); source.Get("type").Text() == "base64" {
+		if source := b.Get("source"); source.Text("type") == "base64" {
 			all = append(all, picture{path + ".source", said + "." + kind + ".source.base64", source})
 		}
 	}
@@ -51,7 +51,7 @@ func (c *call) pictures(documents bool) (all []picture, count int) {
 		for j, b := range m.blocks {
 			path, said := fmt.Sprintf("messages[%d].content[%d]", i, j), fmt.Sprintf("messages.%d.content.%d", i, j)
 			look(b.Node, path, said)
-			for k, inner := range b.Get("content").List() {
+			for k, inner := range b.List("content") {
 				look(inner, fmt.Sprintf("%s.content[%d]", path, k), fmt.Sprintf("%s.%s.content.%d", said, b.kind, k))
 			}
 		}
@@ -78,7 +78,7 @@ func imagesSmall(c *call, p *rule.Pass) {
 		side = maxSideOfMany
 	}
 	for _, at := range all {
-		data := at.source.Get("data").Text()
+		data := at.source.Text("data")
 		p.Observe()
 		if len(data) > maxImageBytes {
 			p.Report(at.path, "the image has %d bytes of base64; %d are taken", len(data), maxImageBytes).
@@ -128,9 +128,9 @@ func imagesDecoded(c *call, p *rule.Pass) {
 func imagesNamed(c *call, p *rule.Pass) {
 	all, _ := c.pictures(false)
 	for _, at := range all {
-		said := at.source.Get("media_type").Text()
+		said := at.source.Text("media_type")
 		head := make([]byte, 512)
-		n, _ := io.ReadFull(base64.NewDecoder(base64.StdEncoding, strings.NewReader(at.source.Get("data").Text())), head)
+		n, _ := io.ReadFull(base64.NewDecoder(base64.StdEncoding, strings.NewReader(at.source.Text("data"))), head)
 		is := http.DetectContentType(head[:n])
 		p.Observe()
 		switch {

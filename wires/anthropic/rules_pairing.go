@@ -43,7 +43,7 @@ func callsAnswered(c *call, p *rule.Pass) {
 				free = slices.Delete(free, k, k+1)
 				continue
 			}
-			p.Report(b.place(), "tool call %s %s has no result in what follows it directly", b.Get("name").Text(), b.toolID()).Refuse(refusal)
+			p.Report(b.place(), "tool call %s %s has no result in what follows it directly", b.Text("name"), b.toolID()).Refuse(refusal)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func callsUnique(c *call, p *rule.Pass) {
 	for _, t := range c.turns {
 		open := map[string]bool{}
 		for _, b := range t.blocks {
-			id, name := b.toolID(), b.Get("name").Text()
+			id, name := b.toolID(), b.Text("name")
 			if b.kind == "tool_result" {
 				answered[id] = true
 			}
@@ -138,7 +138,7 @@ func callsUnique(c *call, p *rule.Pass) {
 				first[id] = b
 			} else {
 				r := p.Report(b.place(), "call id %s is already used at %s", id, was.place())
-				if answered[id] && was.Get("name").Text() != name {
+				if answered[id] && was.Text("name") != name {
 					r.Consequence = string(specs.Degraded)
 				}
 				if open[id] || names[id] == name {
@@ -184,13 +184,13 @@ func serverCallsAnswered(c *call, _ rule.Env) *rule.Refusal {
 			continue
 		}
 		for _, b := range t.blocks {
-			id := b.Get("id").Text()
+			id := b.Text("id")
 			if b.kind != "server_tool_use" || slices.ContainsFunc(t.blocks, func(r block) bool {
-				return strings.HasSuffix(r.kind, "_tool_result") && r.Get("tool_use_id").Text() == id
+				return strings.HasSuffix(r.kind, "_tool_result") && r.Text("tool_use_id") == id
 			}) {
 				continue
 			}
-			name := b.Get("name").Text()
+			name := b.Text("name")
 			return invalid("messages.%d.content.%d: `%s` tool use with id `%s` was found without a corresponding `%s_tool_result` block", b.message, b.index, name, id, name)
 		}
 	}

@@ -85,7 +85,7 @@ func effortOffered(c *call, p *rule.Pass) {
 // stopsVisible has the words of https://github.com/BerriAI/litellm/issues/3286.
 func stopsVisible(c *call, p *rule.Pass) {
 	blank := func(v *tree.Node) bool { return strings.TrimSpace(v.Text()) == "" }
-	if slices.ContainsFunc(c.root.Get("stop_sequences").List(), blank) {
+	if slices.ContainsFunc(c.root.List("stop_sequences"), blank) {
 		p.Report("stop_sequences", "stop_sequences holds one of white space alone").
 			Refuse(invalid("stop_sequences: each stop sequence must contain non-whitespace"))
 	}
@@ -101,7 +101,7 @@ var thinkingRules = []anthropicRule{
 }
 
 // askedThinking is the form of thinking that the request names.
-func (c *call) askedThinking() string { return c.root.Given("thinking").Get("type").Text() }
+func (c *call) askedThinking() string { return c.root.Given("thinking").Text("type") }
 
 // asksToThink reports whether the request names a form in which the model thinks.
 func (c *call) asksToThink() bool {
@@ -133,7 +133,7 @@ func thinkingOffered(form string) func(*call, *rule.Pass) {
 func budgetFits(c *call, p *rule.Pass) {
 	budget, ok := c.root.Given("thinking").Get("budget_tokens").Whole()
 	most, limited := c.root.Get("max_tokens").Whole()
-	interleaved := c.mayHaveBeta(betaInterleaved) && len(c.root.Get("tools").List()) > 0
+	interleaved := c.mayHaveBeta(betaInterleaved) && len(c.root.List("tools")) > 0
 	if c.askedThinking() != thinkEnabled || !ok || !limited || most < 0 || interleaved {
 		return
 	}
@@ -248,7 +248,7 @@ func forcedTaken(c *call, p *rule.Pass) {
 		return
 	}
 	if p.Observe(); c.forcesTool() {
-		p.Report("tool_choice", "%s does not take tool_choice %q", c.name, c.root.Given("tool_choice").Get("type").Text()).
+		p.Report("tool_choice", "%s does not take tool_choice %q", c.name, c.root.Given("tool_choice").Text("type")).
 			Refuse(invalid(`tool_choice: type "tool" and "any" are not supported for this model.`))
 	}
 }

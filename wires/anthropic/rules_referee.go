@@ -35,8 +35,8 @@ func documentsPDF(c *call, p *rule.Pass) {
 		if !strings.HasSuffix(at.said, ".document.source.base64") {
 			continue
 		}
-		if p.Observe(); at.source.Get("media_type").Text() != rule.PDFType {
-			p.Report(at.path, "the document is of type %.60q, not %s", at.source.Get("media_type").Text(), rule.PDFType)
+		if p.Observe(); at.source.Text("media_type") != rule.PDFType {
+			p.Report(at.path, "the document is of type %.60q, not %s", at.source.Text("media_type"), rule.PDFType)
 		}
 	}
 }
@@ -69,7 +69,7 @@ var betaTools = map[string]string{
 
 func toolHasBeta(c *call, p *rule.Pass) {
 	for _, t := range c.tools {
-		kind := t.Node.Get("type").Text()
+		kind := t.Node.Text("type")
 		wanted := betaTools[kind]
 		if wanted == "" || c.betasUnknown {
 			continue
@@ -103,7 +103,7 @@ func (c *call) cloud() *cloud {
 func cloudVersionGiven(c *call, p *rule.Pass) {
 	if to := c.cloud(); to != nil {
 		p.Observe()
-		if version := c.root.Get("anthropic_version").Text(); version != to.version {
+		if version := c.root.Text("anthropic_version"); version != to.version {
 			p.Report("anthropic_version", "%s wants anthropic_version %q in the body, and it is %.40q", to.name, to.version, version)
 		}
 	}

@@ -13,11 +13,11 @@ import (
 
 // toolsOf lists the tools of a request.
 func toolsOf(root *tree.Node) (tools []wire.Tool) {
-	for i, n := range root.Get("tools").List() {
-		kind, path := n.Get("type").Text(), fmt.Sprintf("tools[%d]", i)
+	for i, n := range root.List("tools") {
+		kind, path := n.Text("type"), fmt.Sprintf("tools[%d]", i)
 		tools = append(tools, wire.Tool{
-			Name: n.Get("name").Text(), Node: n, Path: path, Schema: n.Get("input_schema"), SchemaPath: path + ".input_schema",
-			IsClients: kind == "" || kind == "custom", IsStrict: n.Get("strict").True(),
+			Name: n.Text("name"), Node: n, Path: path, Schema: n.Get("input_schema"), SchemaPath: path + ".input_schema",
+			IsClients: kind == "" || kind == "custom", IsStrict: n.True("strict"),
 		})
 	}
 	return tools
@@ -120,7 +120,7 @@ func strictFits(c *call, p *rule.Pass) {
 func openObject(schema *tree.Node, said string) rule.SchemaFault {
 	for at, s := range tree.Schemas(schema) {
 		closed := s.Get("additionalProperties")
-		if s.Get("type").Text() != "object" && s.Get("properties") == nil || closed.False() {
+		if s.Text("type") != "object" && s.Get("properties") == nil || closed.False() {
 			continue
 		}
 		words := "' must be explicitly set to false"
@@ -135,7 +135,7 @@ func openObject(schema *tree.Node, said string) rule.SchemaFault {
 // countUnions counts the parameters that have several types, and those that may be left out.
 func countUnions(schema *tree.Node) (unions, optional int) {
 	for _, s := range tree.Schemas(schema) {
-		properties, required := s.Get("properties"), s.Get("required").List()
+		properties, required := s.Get("properties"), s.List("required")
 		for i, name := range properties.Names() {
 			if !slices.ContainsFunc(required, func(r *tree.Node) bool { return r.Text() == name }) {
 				optional++
@@ -151,7 +151,7 @@ func countUnions(schema *tree.Node) (unions, optional int) {
 // circularDefinition names a definition of the schema that refers to itself, empty if there is none.
 func circularDefinition(schema *tree.Node) string {
 	for _, s := range tree.Schemas(schema) {
-		if ref := s.Get("$ref").Text(); ref == "#" || ref != "" && refersTo(schema, ref, ref, map[string]bool{}) {
+		if ref := s.Text("$ref"); ref == "#" || ref != "" && refersTo(schema, ref, ref, map[string]bool{}) {
 			return ref[strings.LastIndexByte(ref, '/')+1:]
 		}
 	}
@@ -162,7 +162,7 @@ func circularDefinition(schema *tree.Node) string {
 func refersTo(schema *tree.Node, from, to string, seen map[string]bool) bool {
 	seen[from] = true
 	for _, s := range tree.Schemas(tree.ResolvePointer(schema, from)) {
-		if ref := s.Get("$ref").Text(); ref != "" && (ref == to || !seen[ref] && refersTo(schema, ref, to, seen)) {
+		if ref := s.Text("$ref"); ref != "" && (ref == to || !seen[ref] && refersTo(schema, ref, to, seen)) {
 			return true
 		}
 	}
@@ -202,7 +202,7 @@ var bounds = map[string][]string{
 // boundKeyword finds the first keyword of a schema that cannot be enforced.
 func boundKeyword(schema *tree.Node, said string) rule.SchemaFault {
 	for at, s := range tree.Schemas(schema) {
-		kind := s.Get("type").Text()
+		kind := s.Text("type")
 		for _, word := range bounds[kind] {
 			if s.Given(word) != nil {
 				return rule.SchemaFault{Path: at.Path + "." + word, Text: word + " is not supported for the type " + kind,

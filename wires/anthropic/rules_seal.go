@@ -136,9 +136,9 @@ func (v *verifier) addDropped(b block, reason string) {
 
 // inspectBlock verifies one block by itself and against what stands before it.
 func (v *verifier) inspectBlock(b block, at int, latest bool) {
-	id, words, token, origin := "A-34", wrongSignature, b.Get("signature").Text(), originSignature
+	id, words, token, origin := "A-34", wrongSignature, b.Text("signature"), originSignature
 	if b.kind == "redacted_thinking" {
-		id, words, token, origin = "A-36", wrongData, b.Get("data").Text(), originRedacted
+		id, words, token, origin = "A-36", wrongData, b.Text("data"), originRedacted
 	}
 	s, ok := openToken(v.key, origin, token)
 	switch {
@@ -166,7 +166,7 @@ func (v *verifier) canRead(s claims) bool {
 // inspectText holds the text against the one that was issued. An edit in the
 // latest turn has words of its own.
 func (v *verifier) inspectText(b block, s claims, latest bool) {
-	thought := b.Get("thinking").Text()
+	thought := b.Text("thinking")
 	switch {
 	case b.kind != "thinking" || s.omitted || digestOf([]byte(thought)) == s.content:
 	case thought == "":
@@ -275,5 +275,5 @@ func (v *verifier) prefixMismatch(s claims) string {
 
 // dropsMismatches reports whether the request wants mismatching thinking dropped.
 func (c *call) dropsMismatches() bool {
-	return c.hasBeta(betaBinding) && c.root.Given("thinking").Given("block_binding").Get("prefix_mismatch_behavior").Text() == "drop_block"
+	return c.hasBeta(betaBinding) && c.root.Given("thinking").Given("block_binding").Text("prefix_mismatch_behavior") == "drop_block"
 }

@@ -30,11 +30,11 @@ func Simulation() *script.Simulation {
 func holdsKind(kind string, n *tree.Node) bool {
 	switch kind {
 	case "image":
-		return n.Get("type").Text() == "image"
+		return n.Text("type") == "image"
 	case "token":
-		return n.Any("signature", "encrypted_content").Text() != "" || n.Get("type").Text() == "redacted_thinking"
+		return n.Any("signature", "encrypted_content").Text() != "" || n.Text("type") == "redacted_thinking"
 	}
-	return n.Get("effort").Text() == "max"
+	return n.Text("effort") == "max"
 }
 
 func listModels(q url.Values) []byte {

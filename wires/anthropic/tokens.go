@@ -22,7 +22,7 @@ func tokensOf(v *tree.Node) int {
 		return 0
 	case v.Is(tree.String):
 		return script.Tokens(v.Text())
-	case v.Get("type").Text() == "base64":
+	case v.Text("type") == "base64":
 		return imageTokens
 	}
 	n := 0

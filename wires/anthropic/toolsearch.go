@@ -21,12 +21,12 @@ const toolSearchTool = "tool_search_tool_"
 // nothing.
 func deferred(root *tree.Node) (names map[string]bool, search string) {
 	names = map[string]bool{}
-	for _, t := range root.Get("tools").List() {
+	for _, t := range root.List("tools") {
 		switch {
-		case strings.HasPrefix(t.Get("type").Text(), toolSearchTool):
-			search = t.Get("name").Text()
-		case t.Get("defer_loading").True():
-			names[t.Get("name").Text()] = true
+		case strings.HasPrefix(t.Text("type"), toolSearchTool):
+			search = t.Text("name")
+		case t.True("defer_loading"):
+			names[t.Text("name")] = true
 		}
 	}
 	return names, search
@@ -44,8 +44,8 @@ func references(messages *tree.Node) (names []string) {
 // referencesAmong are those in blocks, and in the results among them.
 func referencesAmong(blocks *tree.Node) (names []string) {
 	for _, b := range blocks.List() {
-		if b.Get("type").Text() == "tool_reference" {
-			names = append(names, b.Get("tool_name").Text())
+		if b.Text("type") == "tool_reference" {
+			names = append(names, b.Text("tool_name"))
 		}
 		result := b.Get("content")
 		names = append(append(names, referencesAmong(result)...), referencesAmong(result.Get("tool_references"))...)
@@ -64,8 +64,8 @@ func CallableTools(root *tree.Node) (names []string) {
 	} else {
 		late = nil
 	}
-	for _, t := range root.Get("tools").List() {
-		if name := t.Get("name").Text(); !late[name] {
+	for _, t := range root.List("tools") {
+		if name := t.Text("name"); !late[name] {
 			names = append(names, name)
 		}
 	}
@@ -95,9 +95,9 @@ func withSearches(r script.Reply) script.Reply {
 
 // someToolLoaded: a model without any tool cannot search for one.
 func someToolLoaded(c *call, p *rule.Pass) {
-	tools, loaded := c.root.Get("tools").List(), 0
+	tools, loaded := c.root.List("tools"), 0
 	for _, t := range tools {
-		if !t.Get("defer_loading").True() {
+		if !t.True("defer_loading") {
 			loaded++
 		}
 	}
@@ -112,9 +112,9 @@ func someToolLoaded(c *call, p *rule.Pass) {
 
 // searchLoaded: the tool that finds the others is not deferred itself.
 func searchLoaded(c *call, p *rule.Pass) {
-	for i, t := range c.root.Get("tools").List() {
-		if kind := t.Get("type").Text(); strings.HasPrefix(kind, toolSearchTool) {
-			if p.Observe(); t.Get("defer_loading").True() {
+	for i, t := range c.root.List("tools") {
+		if kind := t.Text("type"); strings.HasPrefix(kind, toolSearchTool) {
+			if p.Observe(); t.True("defer_loading") {
 				p.Report(fmt.Sprintf("tools[%d]", i), "the tool that searches is deferred itself").
 					Refuse(invalid("tools.%d.%s.defer_loading: Extra inputs are not permitted", i, kind))
 			}
@@ -131,11 +131,11 @@ func referencesDeclared(c *call, p *rule.Pass) {
 		return
 	}
 	declared := map[string]bool{}
-	for _, t := range c.root.Get("tools").List() {
-		if t.Get("type").Text() == "mcp_toolset" {
+	for _, t := range c.root.List("tools") {
+		if t.Text("type") == "mcp_toolset" {
 			return
 		}
-		declared[t.Get("name").Text()] = true
+		declared[t.Text("name")] = true
 	}
 	for _, m := range c.said {
 		for _, b := range m.blocks {

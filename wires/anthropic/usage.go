@@ -35,9 +35,9 @@ func measurePrompt(root *tree.Node) meter {
 		m.countContent(root.Get(name))
 	}
 	m.base = m.total
-	said := root.Get("messages").List()
+	said := root.List("messages")
 	for i := range said {
-		if said[i].Get("role").Text() == "assistant" {
+		if said[i].Text("role") == "assistant" {
 			m.before = m.total
 		}
 		m.total += frame + tokensOf(said[i].Get("role"))
@@ -54,7 +54,7 @@ func (m *meter) countContent(v *tree.Node) {
 		return
 	}
 	for i := range v.Items() {
-		if v.Items()[i].Get("type").Text() == "compaction" {
+		if v.Items()[i].Text("type") == "compaction" {
 			m.total, m.before, m.marked = m.base, min(m.before, m.base), min(m.marked, m.base)
 		}
 		m.total += tokensOf(v.Items()[i])
@@ -64,7 +64,7 @@ func (m *meter) countContent(v *tree.Node) {
 
 func (m *meter) noteMark(control *tree.Node) {
 	if control.Is(tree.Object) {
-		m.marked, m.long = m.total, control.Get("ttl").Text() == "1h"
+		m.marked, m.long = m.total, control.Text("ttl") == "1h"
 	}
 }
 

@@ -75,9 +75,9 @@ func (client) Replay(r *wire.Reply) []string {
 	}
 	var parts []string
 	for _, doc := range docs {
-		if candidates := doc.Get("candidates").List(); len(candidates) > 0 {
-			for _, part := range candidates[0].Get("content").Get("parts").List() {
-				if !(len(part.Names()) == 1 && part.Has("text") && part.Get("text").Text() == "") {
+		if candidates := doc.List("candidates"); len(candidates) > 0 {
+			for _, part := range candidates[0].List("content", "parts") {
+				if !(len(part.Names()) == 1 && part.Has("text") && part.Text("text") == "") {
 					parts = append(parts, part.Raw())
 				}
 			}

@@ -57,11 +57,11 @@ func (g *replyReader) readChunk(e wire.StreamEvent, at wire.Place) {
 	if fb := c.Any("promptFeedback", "prompt_feedback"); !fb.Any("blockReason", "block_reason").Null() {
 		g.readFinish(fb.Any("blockReason", "block_reason"))
 	}
-	cands := c.Get("candidates").List()
+	cands := c.List("candidates")
 	if len(cands) == 0 {
 		return
 	}
-	for j, p := range cands[0].Get("content").Get("parts").List() {
+	for j, p := range cands[0].List("content", "parts") {
 		at.Path = "candidates[0].content.parts[" + strconv.Itoa(j) + "]"
 		at.Off = e.OffsetOf(p)
 		g.readPart(p, at)
@@ -111,17 +111,17 @@ func readPartOf(p *tree.Node) wire.Item {
 	case p.Any("functionCall", "function_call") != nil:
 		fc := p.Any("functionCall", "function_call")
 		it.What, it.Type, it.ArgsKnown = wire.Call, "functionCall", true
-		it.ID, it.Name, it.Args = fc.Get("id").Text(), fc.Get("name").Text(), "{}"
+		it.ID, it.Name, it.Args = fc.Text("id"), fc.Text("name"), "{}"
 		if args := fc.Get("args"); !args.Null() {
 			it.Args = args.Raw()
 		}
 	case p.Any("functionResponse", "function_response") != nil:
 		fr := p.Any("functionResponse", "function_response")
-		it.What, it.Type, it.ID, it.Name = wire.Result, "functionResponse", fr.Get("id").Text(), fr.Get("name").Text()
-	case p.Get("thought").True():
-		it.What, it.Type, it.Text = wire.Thinking, "thought", p.Get("text").Text()
+		it.What, it.Type, it.ID, it.Name = wire.Result, "functionResponse", fr.Text("id"), fr.Text("name")
+	case p.True("thought"):
+		it.What, it.Type, it.Text = wire.Thinking, "thought", p.Text("text")
 	case p.Get("text") != nil:
-		it.What, it.Type, it.Text = wire.Text, "text", p.Get("text").Text()
+		it.What, it.Type, it.Text = wire.Text, "text", p.Text("text")
 	case p.Any("inlineData", "inline_data", "fileData", "file_data") != nil:
 		it.What, it.Type = wire.Media, "media"
 	}
@@ -171,12 +171,12 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 	}
 	for i, c := range list {
 		path := "contents[" + strconv.Itoa(i) + "]"
-		role := roleOf(c.Get("role").Text())
+		role := roleOf(c.Text("role"))
 		q.Msgs = append(q.Msgs, wire.Msg{Role: role, Node: c, Path: path})
 		for j, p := range partsOf(c) {
 			at := path + ".parts[" + strconv.Itoa(j) + "]"
 			if data := p.Any("inlineData", "inline_data"); data.Is(tree.Object) {
-				q.Media = append(q.Media, wire.Medium{Place: wire.At(data, at+".inlineData"), Kind: "inline", MediaType: data.Any("mimeType", "mime_type").Text(), Data: data.Get("data").Text()})
+				q.Media = append(q.Media, wire.Medium{Place: wire.At(data, at+".inlineData"), Kind: "inline", MediaType: data.Any("mimeType", "mime_type").Text(), Data: data.Text("data")})
 			}
 			q.AddItem(readPartOf(p), role, i, p, at)
 		}
@@ -188,7 +188,7 @@ func partsOf(c *tree.Node) []*tree.Node {
 	if p := c.Get("parts"); p.Is(tree.Object) {
 		return []*tree.Node{p}
 	}
-	return c.Get("parts").List()
+	return c.List("parts")
 }
 
 func roleOf(role string) string {

@@ -18,7 +18,7 @@ func readIntent(d *tree.Node) script.Intent {
 	t.Schema, t.Bare = answerSchema(settings)
 	for _, set := range script.ObjectsOf(d.Get("tools")) {
 		for _, f := range script.ObjectsOf(set.Any("functionDeclarations", "function_declarations")) {
-			t.Tools = append(t.Tools, script.Tool{Name: f.Get("name").Text(),
+			t.Tools = append(t.Tools, script.Tool{Name: f.Text("name"),
 				Schema: f.Any("parametersJsonSchema", "parameters_json_schema", "parameters").Map()})
 		}
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(set.Names()))) {
@@ -27,7 +27,7 @@ func readIntent(d *tree.Node) script.Intent {
 	}
 	t.Choice = readChoice(d.Any("toolConfig", "tool_config").Any("functionCallingConfig", "function_calling_config"))
 	for _, c := range script.ObjectsOf(d.Get("contents")) {
-		if c.Get("role").Text() == "model" {
+		if c.Text("role") == "model" {
 			t.StartResults()
 			t.AddOwn("")
 		} else {
@@ -36,13 +36,13 @@ func readIntent(d *tree.Node) script.Intent {
 		before := len(t.Calls)
 		for _, p := range script.ObjectsOf(c.Get("parts")) {
 			if r := p.Any("functionResponse", "function_response"); r.Is(tree.Object) {
-				t.AddResult("", r.Get("name").Text(), resultOf(r.Get("response").Decoded()))
+				t.AddResult("", r.Text("name"), resultOf(r.Get("response").Decoded()))
 			}
 			if call := p.Any("functionCall", "function_call"); call.Is(tree.Object) {
-				t.AddOwn(call.Get("name").Text())
+				t.AddOwn(call.Text("name"))
 			}
 		}
-		if c.Get("role").Text() != "model" && len(t.Calls) == before {
+		if c.Text("role") != "model" && len(t.Calls) == before {
 			t.StartPrompt(c.Get("parts"))
 		}
 	}
@@ -75,7 +75,7 @@ func resultOf(response any) string {
 }
 
 func readChoice(config *tree.Node) string {
-	switch strings.ToUpper(config.Get("mode").Text()) {
+	switch strings.ToUpper(config.Text("mode")) {
 	case "NONE":
 		return script.ChoiceNone
 	case "ANY":

@@ -204,7 +204,7 @@ func functionsIn(tools []*tree.Node) (list []wire.Tool) {
 // choiceOf reads the functionCallingConfig of a request.
 func choiceOf(body *tree.Node) wire.Choice {
 	config := body.Any("toolConfig", "tool_config").Any("functionCallingConfig", "function_calling_config")
-	mode := strings.ToUpper(config.Get("mode").Text())
+	mode := strings.ToUpper(config.Text("mode"))
 	c := wire.Choice{Kind: map[string]string{"ANY": "any", "AUTO": "auto", "NONE": "none", "VALIDATED": "auto"}[mode], Path: "toolConfig.functionCallingConfig"}
 	for _, n := range elementsOf(config.Any("allowedFunctionNames", "allowed_function_names")) {
 		c.Names = append(c.Names, n.Text())

@@ -30,7 +30,7 @@ func notJSON(q *request, _ rule.Env) *rule.Refusal {
 func structIn(data, name string) func(*request, *rule.Pass) {
 	return func(q *request, p *rule.Pass) {
 		for part := range q.partsWith(data) {
-			if p.Observe(); !part.value.Get(name).Null() && !part.value.Get(name).Is(tree.Object) {
+			if p.Observe(); part.value.Has(name) && !part.value.Get(name).Is(tree.Object) {
 				p.Report(part.place(), "%s of %s is not an object", name, part.label())
 			}
 		}

@@ -67,7 +67,7 @@ func partEmpty(q *request, p *rule.Pass) {
 				continue
 			}
 			faults = append(faults, fmt.Sprintf("contents[%d].parts[%d].data: required oneof field 'data' must have one initialized field", c.at, part.at))
-			isContent := func(name string) bool { return !slices.Contains(modifiers, tree.Camel(name)) && !part.Get(name).Null() }
+			isContent := func(name string) bool { return !slices.Contains(modifiers, tree.Camel(name)) && part.Has(name) }
 			if part.Is(tree.Object) && !slices.ContainsFunc(part.Names(), isContent) {
 				p.Report(part.place(), "part holds nothing")
 			}
@@ -80,7 +80,7 @@ func partEmpty(q *request, p *rule.Pass) {
 // leaves out what is empty.
 func dataDecoded(q *request, p *rule.Pass) {
 	for part := range q.partsWith("inlineData") {
-		data := part.value.Get("data").Text()
+		data := part.value.Text("data")
 		if strings.Contains(data, "REDACTED") {
 			continue
 		}
@@ -276,7 +276,7 @@ func placeFault(s *tree.Node, kind string) fault {
 func referencesResolve(q *request, p *rule.Pass) {
 	p.JudgeSchemas(q.functionsBy(true), func(t *wire.Tool) rule.SchemaFault {
 		for at, s := range tree.Schemas(t.Schema) {
-			if ref := s.Get("$ref").Text(); strings.HasPrefix(ref, "#") && tree.ResolvePointer(t.Schema, ref) == nil {
+			if ref := s.Text("$ref"); strings.HasPrefix(ref, "#") && tree.ResolvePointer(t.Schema, ref) == nil {
 				return rule.SchemaFault{Path: at.Path + ".$ref", Text: fmt.Sprintf("%.80q refers to nothing in the schema", ref),
 					Refusal: invalid("reference to undefined schema at %s", cmp.Or(strings.Join(at.Names, "."), "top-level"))}
 			}

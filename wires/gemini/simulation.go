@@ -42,7 +42,7 @@ func holdsKind(kind string, n *tree.Node) bool {
 		token := n.Any("thoughtSignature", "thought_signature").Text()
 		return token != "" && token != "skip_thought_signature_validator" && token != "context_engineering_is_the_way_to_go"
 	}
-	return strings.EqualFold(n.Get("thinkingLevel").Text(), "HIGH")
+	return strings.EqualFold(n.Text("thinkingLevel"), "HIGH")
 }
 
 // tellRetry says when to come back in Gemini's only form: a detail, and the end of the message.

@@ -127,7 +127,7 @@ func (w *walker) element(p Place, i int) Place {
 
 // object compares an object called name.
 func (w *walker) object(v Value, name string, p Place) {
-	typ := v.Get("type").Text()
+	typ := v.Text("type")
 	if w.TypeOf != nil {
 		typ = w.TypeOf(name, v)
 	}

@@ -57,9 +57,9 @@ func (client) Replay(r *wire.Reply) (items []string) {
 	for _, e := range r.Events {
 		switch e.Type() {
 		case "response.output_item.done":
-			items = append(items, e.JSON.Get("item").Raw())
+			items = append(items, e.JSON.Raw("item"))
 		case "response.completed", "response.incomplete":
-			output = e.JSON.Get("response").Get("output")
+			output = e.JSON.Get("response", "output")
 		}
 	}
 	if items != nil {

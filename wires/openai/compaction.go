@@ -11,9 +11,9 @@ const prefixCompaction = "cmp_"
 // wantsCompaction reports whether the request asks for a compaction of what is longer
 // than a threshold, and is longer.
 func (q *request) wantsCompaction(tokens int) bool {
-	for _, edit := range q.body.Get("context_management").List() {
+	for _, edit := range q.body.List("context_management") {
 		threshold, limited := edit.Get("compact_threshold").Whole()
-		if edit.Get("type").Text() == "compaction" && limited && tokens > threshold {
+		if edit.Text("type") == "compaction" && limited && tokens > threshold {
 			return true
 		}
 	}

@@ -22,7 +22,7 @@ func (decoder) TokenKey(token string) string { return token }
 func (decoder) ReadReply(r *wire.Reply) {
 	if r.Form == wire.Document {
 		readResponse(r, r.Doc, wire.Place{Event: -1, Off: 0})
-		setEnd(r, r.Doc.Get("status").Text(), r.Doc, wire.Place{Event: -1, Off: 0})
+		setEnd(r, r.Doc.Text("status"), r.Doc, wire.Place{Event: -1, Off: 0})
 		return
 	}
 	o := replyReader{Reply: r, items: map[int]*wire.Growing{}}
@@ -58,12 +58,12 @@ func setEnd(r *wire.Reply, status string, resp *tree.Node, at wire.Place) {
 
 // readResponse reads a whole response object.
 func readResponse(r *wire.Reply, resp *tree.Node, at wire.Place) {
-	r.ID, r.Model = resp.Get("id").Text(), resp.Get("model").Text()
-	for i, n := range resp.Get("output").List() {
+	r.ID, r.Model = resp.Text("id"), resp.Text("model")
+	for i, n := range resp.List("output") {
 		it := readItemOf(n)
 		it.Place = wire.Place{Event: at.Event, Off: at.Off + n.Offset(), Path: at.Path + "output[" + strconv.Itoa(i) + "]"}
 		it.TokenAt = it.Place
-		it.Role, it.Done = roleOf(it, n), n.Get("status").Text() != "incomplete"
+		it.Role, it.Done = roleOf(it, n), n.Text("status") != "incomplete"
 		r.Items = append(r.Items, it)
 	}
 }
@@ -79,12 +79,12 @@ func (o *replyReader) readEvent(i int, e wire.StreamEvent) {
 	at := wire.Place{Event: i, Off: e.DataOff}
 	switch t := e.Type(); t {
 	case "response.created", "response.in_progress", "response.queued":
-		o.ID, o.Model = e.JSON.Get("response").Get("id").Text(), e.JSON.Get("response").Get("model").Text()
+		o.ID, o.Model = e.JSON.Text("response", "id"), e.JSON.Text("response", "model")
 	case "response.output_item.added", "response.output_item.done":
 		o.readItem(e.JSON, at, t == "response.output_item.done")
 	case "response.completed", "response.incomplete", "response.failed":
 		resp := e.JSON.Get("response")
-		o.final = resp.Get("output").List()
+		o.final = resp.List("output")
 		setEnd(o.Reply, t[len("response."):], resp, at)
 	case "error", "response.error":
 		o.SetError(errorNode(e.JSON), at)
@@ -102,11 +102,11 @@ func errorNode(ev *tree.Node) *tree.Node {
 }
 
 func (o *replyReader) readItem(ev *tree.Node, at wire.Place, done bool) {
-	idx := ev.Get("output_index").Int()
+	idx := ev.Int("output_index")
 	old := o.items[idx]
 	it := readItemOf(ev.Get("item"))
 	it.Place, it.TokenAt, it.Role, it.Done = at, at, "assistant", done
-	if done && ev.Get("item").Get("status").Text() == "incomplete" {
+	if done && ev.Text("item", "status") == "incomplete" {
 		it.Done = false
 	}
 	if old == nil {
@@ -118,16 +118,16 @@ func (o *replyReader) readItem(ev *tree.Node, at wire.Place, done bool) {
 }
 
 func (o *replyReader) addDelta(t string, ev *tree.Node) {
-	it := o.items[ev.Get("output_index").Int()]
+	it := o.items[ev.Int("output_index")]
 	if it == nil || it.Done {
 		return
 	}
 	switch t {
 	case "response.output_text.delta", "response.refusal.delta",
 		"response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		it.AddText(ev.Get("delta").Text())
+		it.AddText(ev.Text("delta"))
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
-		it.AddArgs(ev.Get("delta").Text())
+		it.AddArgs(ev.Text("delta"))
 	}
 }
 
@@ -157,7 +157,7 @@ func addFinalForm(it *wire.Item, final *tree.Node) {
 	if f.Type != it.Type {
 		return
 	}
-	if !it.Done && final.Get("status").Text() != "incomplete" {
+	if !it.Done && final.Text("status") != "incomplete" {
 		place, drafts := it.Place, it.DraftTokens
 		if it.HasToken && it.Token != f.Token {
 			drafts = append(drafts, it.Token)
@@ -174,10 +174,10 @@ func addFinalForm(it *wire.Item, final *tree.Node) {
 // readItemOf reads one output or input item. An item without a
 // type is a message.
 func readItemOf(n *tree.Node) wire.Item {
-	it := wire.Item{Type: n.Get("type").Text(), Node: n, Name: n.Get("name").Text(), ItemID: n.Get("id").Text()}
+	it := wire.Item{Type: n.Text("type"), Node: n, Name: n.Text("name"), ItemID: n.Text("id")}
 	switch it.Type {
 	case "", "message":
-		it.Type, it.What, it.Phase = "message", wire.Text, n.Get("phase").Text()
+		it.Type, it.What, it.Phase = "message", wire.Text, n.Text("phase")
 		it.Text = joinTexts(n.Get("content"))
 	case "reasoning":
 		it.What = wire.Thinking
@@ -187,12 +187,12 @@ func readItemOf(n *tree.Node) wire.Item {
 			it.SetToken(enc)
 		}
 	case "function_call", "custom_tool_call":
-		it.What, it.ID, it.ArgsKnown = wire.Call, n.Get("call_id").Text(), true
+		it.What, it.ID, it.ArgsKnown = wire.Call, n.Text("call_id"), true
 		it.Args = n.Any("arguments", "input").Text()
 	case "function_call_output", "custom_tool_call_output":
-		it.What, it.ID = wire.Result, n.Get("call_id").Text()
+		it.What, it.ID = wire.Result, n.Text("call_id")
 	default:
-		it.ID = n.Get("call_id").Text()
+		it.ID = n.Text("call_id")
 	}
 	return it
 }
@@ -225,7 +225,7 @@ var clientItems = map[string]bool{
 func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 	q.SetOperation(method, strings.HasSuffix(u.Path, "/responses"))
 	q.System, q.Tools = q.Doc.Get("instructions"), q.Doc.Get("tools")
-	q.Stateful = !q.Doc.Get("previous_response_id").Null() || !q.Doc.Get("conversation").Null()
+	q.Stateful = q.Doc.Has("previous_response_id") || q.Doc.Has("conversation")
 	q.Declared, q.Choice = offered("tools", q.Tools.List(), false), choiceOf(q.Doc)
 	input := q.Doc.Get("input")
 	if input.Is(tree.String) {
@@ -247,7 +247,7 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 func mediaOf(content *tree.Node, path string) (list []wire.Medium) {
 	for j, p := range content.List() {
 		kind, field := mediumField(p)
-		url, isData := strings.CutPrefix(p.Get(field).Text(), "data:")
+		url, isData := strings.CutPrefix(p.Text(field), "data:")
 		form, data, _ := strings.Cut(url, ",")
 		if mediaType, encoding, _ := strings.Cut(form, ";"); isData && strings.HasSuffix(encoding, "base64") {
 			list = append(list, wire.Medium{Place: wire.At(p, path+"["+strconv.Itoa(j)+"]."+field), Kind: kind, MediaType: mediaType, Data: data})
@@ -258,7 +258,7 @@ func mediaOf(content *tree.Node, path string) (list []wire.Medium) {
 
 // mediumField returns what a part of a content is, and its member for the bytes.
 func mediumField(part *tree.Node) (kind, field string) {
-	if part.Get("type").Text() == "input_file" {
+	if part.Text("type") == "input_file" {
 		return "file", "file_data"
 	}
 	return "image", "image_url"
@@ -267,8 +267,8 @@ func mediumField(part *tree.Node) (kind, field string) {
 func roleOf(it wire.Item, n *tree.Node) string {
 	switch {
 	case it.Type == "message":
-		return n.Get("role").Text()
-	case it.Type == "tool_search_output" && n.Get("execution").Text() == "server":
+		return n.Text("role")
+	case it.Type == "tool_search_output" && n.Text("execution") == "server":
 		return "assistant" // the provider searched itself
 	case it.What == wire.Result || clientItems[it.Type]:
 		return "user"

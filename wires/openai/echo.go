@@ -74,7 +74,7 @@ func (q *request) echoText() script.Object {
 	asked := q.body.Get("text")
 	var format any = script.Object{"type", "text"}
 	switch f := asked.Get("format"); {
-	case f.Get("type").Text() == "json_schema":
+	case f.Text("type") == "json_schema":
 		format = script.Object{"type", "json_schema", "description", sentOr(f, "description", "null"), "name", sentOr(f, "name", "null"),
 			"schema", sentOr(f, "schema", "{}"), "strict", sentOr(f, "strict", "true")}
 	case f.Is(tree.Object):
@@ -85,9 +85,9 @@ func (q *request) echoText() script.Object {
 
 func (q *request) echoTools() script.Array {
 	list := script.Array{}
-	for i := range q.body.Get("tools").List() {
-		t := q.body.Get("tools").List()[i]
-		if t.Get("type").Text() != "function" {
+	for i := range q.body.List("tools") {
+		t := q.body.List("tools")[i]
+		if t.Text("type") != "function" {
 			list = append(list, t)
 			continue
 		}

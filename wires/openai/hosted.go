@@ -50,7 +50,7 @@ func sources(s *specs.Search) script.Array {
 
 // includesResult reports whether the request includes what is left out otherwise.
 func (q *request) includesResult(what string) bool {
-	return slices.ContainsFunc(q.body.Get("include").List(), func(v *tree.Node) bool { return v.Text() == what })
+	return slices.ContainsFunc(q.body.List("include"), func(v *tree.Node) bool { return v.Text() == what })
 }
 
 // addHosted tells how the provider's own tool gets on.

@@ -30,11 +30,11 @@ const ofModel = "message/assistant"
 // typeOf names the type of an item. Without a type it is a message, or a reference when it is
 // nothing but an id (reference §2.2).
 func typeOf(object string, v *tree.Node) string {
-	typ := v.Get("type").Text()
+	typ := v.Text("type")
 	switch {
 	case object != "item" || typ != "message" && typ != "":
 		return typ
-	case v.Get("role").Text() == "assistant":
+	case v.Text("role") == "assistant":
 		return ofModel
 	case typ == "" && len(v.Names()) == 1 && v.Get("id").Is(tree.String):
 		return "item_reference"

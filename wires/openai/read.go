@@ -40,7 +40,7 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 		return script.Request{}, &script.Refusal{Kind: script.RefuseAuth, Message: "You didn't provide an API key."}
 	case in.err != nil:
 		return script.Request{}, script.Invalid("We could not parse the JSON body of your request: %v", in.err)
-	case in.body.Get("model").Text() == "" && !in.body.Has("prompt"):
+	case in.body.Text("model") == "" && !in.body.Has("prompt"):
 		return script.Request{}, script.Invalid("Missing required parameter: 'model'.")
 	}
 	switch input, body := q.q.body.Get("input"), q.q.body; {
@@ -62,12 +62,12 @@ func (q *request) scriptRequest() script.Request {
 	own := make([]bool, len(q.items))
 	for i := range q.items {
 		own[i] = q.items[i].isModels()
-		if q.items[i].Get("role").Text() == "user" {
+		if q.items[i].Text("role") == "user" {
 			out.Prompts++
 		}
 	}
 	out.Turns = script.Runs(own)
-	if !in.Get("stream").True() {
+	if !in.True("stream") {
 		out.Form = script.FormUnary
 	}
 	for _, t := range q.tools {

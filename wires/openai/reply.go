@@ -221,7 +221,7 @@ func (s *stream) responseObject(status string, output script.Array, usage any) s
 		completed = s.At.Unix() + 2
 	}
 	tier := q.echoMember("service_tier", `"auto"`)
-	if usage != nil && (!q.body.Has("service_tier") || q.body.Get("service_tier").Text() == "auto") {
+	if usage != nil && (!q.body.Has("service_tier") || q.body.Text("service_tier") == "auto") {
 		tier = script.Raw(`"default"`)
 	}
 	if s.tools == nil {

@@ -79,12 +79,12 @@ func readRequest(r *http.Request, body []byte) *request {
 // newRequest is what a body means, whether it keeps to the schema or not.
 func newRequest(v *tree.Node, account string) *request {
 	q := &request{body: v, account: account}
-	q.store = (v.Get("store").True() || !v.Get("store").Is(tree.Bool)) && account != accountZDR
-	q.setModel(v.Get("model").Text())
+	q.store = (v.True("store") || !v.Get("store").Is(tree.Bool)) && account != accountZDR
+	q.setModel(v.Text("model"))
 	q.takes = specs.FindCapability("openai", q.model.id)
 	q.items = itemsOf(v)
 	q.tools = toolsOf(q)
-	q.offers = offered("tools", v.Get("tools").List(), false)
+	q.offers = offered("tools", v.List("tools"), false)
 	for i := range q.items {
 		q.offers = append(q.offers, addedBy(q.items[i].typ, q.items[i].path(), q.items[i].Node)...)
 	}
@@ -129,7 +129,7 @@ func (q *request) setModel(id string) {
 	q.model = &model{id: id, family: id, efforts: allEfforts, effort: "medium", context: 1 << 30, can: canContext | canMode | canPhase}
 }
 
-func (q *request) effort() string { return q.body.Get("reasoning").Get("effort").Text() }
+func (q *request) effort() string { return q.body.Text("reasoning", "effort") }
 
 func (q *request) thinks() bool { return q.model.thinks(q.effort()) }
 
@@ -137,7 +137,7 @@ func (q *request) thinks() bool { return q.model.thinks(q.effort()) }
 // its input need not hold everything. An input that holds the response it goes
 // on from holds everything.
 func (q *request) continuesStored(k seal.Key) bool {
-	if previous, ok := openID(k, q.body.Get("previous_response_id").Text(), q.account); ok && q.containsResponse(previous) {
+	if previous, ok := openID(k, q.body.Text("previous_response_id"), q.account); ok && q.containsResponse(previous) {
 		return false
 	}
 	if q.body.Has("previous_response_id") || q.body.Has("conversation") || q.body.Has("prompt") {
@@ -164,7 +164,7 @@ func itemsOf(body *tree.Node) []item {
 			continue
 		}
 		typ, _, _ := strings.Cut(typeOf("item", v), "/")
-		it := item{Node: v, at: i, typ: typ, id: v.Get("id").Text(), callID: v.Get("call_id").Text()}
+		it := item{Node: v, at: i, typ: typ, id: v.Text("id"), callID: v.Text("call_id")}
 		items = append(items, it)
 	}
 	return items
@@ -184,7 +184,7 @@ func (i *item) isResult() bool {
 // label names a call or an output for people.
 func (i *item) label() string {
 	if i.isCall() {
-		return strings.TrimSpace("tool call " + i.Get("name").Text() + " " + i.callID)
+		return strings.TrimSpace("tool call " + i.Text("name") + " " + i.callID)
 	}
 	return i.typ + " " + i.callID
 }
@@ -192,9 +192,9 @@ func (i *item) label() string {
 // isModels reports whether a provider wrote the item.
 func (i *item) isModels() bool {
 	if i.typ == "message" {
-		return i.Get("role").Text() == "assistant"
+		return i.Text("role") == "assistant"
 	}
-	isServerSearch := i.typ == "tool_search_output" && i.Get("execution").Text() == "server"
+	isServerSearch := i.typ == "tool_search_output" && i.Text("execution") == "server"
 	return i.typ == "reasoning" || isServerSearch || strings.HasSuffix(i.typ, "_call")
 }
 
@@ -204,7 +204,7 @@ func (i *item) isModels() bool {
 func (q *request) prefixDigests() (each [][]byte, whole []byte) {
 	h := sha256.New()
 	writeCanonical(h, q.body.Get("tools"))
-	writeCanonical(h, q.body.Get("text").Get("format"))
+	writeCanonical(h, q.body.Get("text", "format"))
 	each = make([][]byte, len(q.items))
 	for i := range q.items {
 		it := &q.items[i]
@@ -227,14 +227,14 @@ func (i *item) writeDigest(h hash.Hash) {
 		writeCanonical(h, i.Node)
 		return
 	case content.Is(tree.String):
-		h.Write([]byte("\x00" + i.Get("role").Text() + "\x00" + content.Text()))
+		h.Write([]byte("\x00" + i.Text("role") + "\x00" + content.Text()))
 		return
 	}
-	h.Write([]byte("\x00" + i.Get("role").Text()))
+	h.Write([]byte("\x00" + i.Text("role")))
 	for n := range content.Items() {
 		part := content.Items()[n]
-		if len(part.Names()) == 2 && strings.HasSuffix(part.Get("type").Text(), "put_text") {
-			h.Write([]byte("\x00" + part.Get("text").Text()))
+		if len(part.Names()) == 2 && strings.HasSuffix(part.Text("type"), "put_text") {
+			h.Write([]byte("\x00" + part.Text("text")))
 			continue
 		}
 		writeCanonical(h, part)

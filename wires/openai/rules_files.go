@@ -27,7 +27,7 @@ var sizeRules = []rule.Rule[*request]{
 func (q *request) eachPart(f func(at string, part *tree.Node)) {
 	for i := range q.items {
 		for _, member := range []string{"content", "output"} {
-			for n, part := range q.items[i].Get(member).List() {
+			for n, part := range q.items[i].List(member) {
 				f(fmt.Sprintf("input[%d].%s[%d]", i, member, n), part)
 			}
 		}
@@ -37,7 +37,7 @@ func (q *request) eachPart(f func(at string, part *tree.Node)) {
 // imagesHaveSource lets a part with both pass: which one counts is not known.
 func imagesHaveSource(q *request, p *rule.Pass) {
 	q.eachPart(func(at string, part *tree.Node) {
-		if part.Get("type").Text() == "input_image" && !part.Has("file_id") && !part.Has("image_url") {
+		if part.Text("type") == "input_image" && !part.Has("file_id") && !part.Has("image_url") {
 			p.Report(at, "the image has neither file_id nor image_url").Refuse(invalid("missing_mutually_exclusive_parameters", at,
 				"Missing mutually exclusive parameters: '%s'. Ensure you are providing exactly one of: 'file_id' or 'image_url'.", at))
 		}
@@ -54,8 +54,8 @@ var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
 func imagesNamed(q *request, p *rule.Pass) {
 	q.eachPart(func(at string, part *tree.Node) {
-		mime, isDataURL := mimeType(part.Get("image_url").Text())
-		if !isDataURL || part.Get("type").Text() == "input_file" {
+		mime, isDataURL := mimeType(part.Text("image_url"))
+		if !isDataURL || part.Text("type") == "input_file" {
 			return
 		}
 		p.Observe()
@@ -70,7 +70,7 @@ func imagesNamed(q *request, p *rule.Pass) {
 func dataDecoded(q *request, p *rule.Pass) {
 	q.eachPart(func(at string, part *tree.Node) {
 		kind, field := mediumField(part)
-		link := part.Get(field).Text()
+		link := part.Text(field)
 		form, data, _ := strings.Cut(link, ",")
 		if _, isDataURL := mimeType(link); !isDataURL || !strings.HasSuffix(form, "base64") || strings.Contains(data, "REDACTED") {
 			return
@@ -92,7 +92,7 @@ func dataDecoded(q *request, p *rule.Pass) {
 
 func filesNamed(q *request, p *rule.Pass) {
 	q.eachPart(func(at string, part *tree.Node) {
-		data := part.Get("file_data").Text()
+		data := part.Text("file_data")
 		if data == "" {
 			return
 		}
@@ -128,7 +128,7 @@ var mediaEndings = map[string]bool{".mp3": true, ".wav": true, ".ogg": true, ".f
 
 func linksNamed(q *request, p *rule.Pass) {
 	q.eachPart(func(at string, part *tree.Node) {
-		link, err := url.Parse(part.Get("file_url").Text())
+		link, err := url.Parse(part.Text("file_url"))
 		if err == nil && mediaEndings[strings.ToLower(urlpath.Ext(link.Path))] {
 			p.Report(at, "the file at file_url is of type %s, which is not read as a document", urlpath.Ext(link.Path)).
 				Refuse(invalid("unsupported_file", "input", "The file type you uploaded is not supported. Please try again with a pdf"))
@@ -139,7 +139,7 @@ func linksNamed(q *request, p *rule.Pass) {
 func inputFits(q *request, _ rule.Env) *rule.Refusal {
 	const bytesPerToken = 4
 	most := q.model.context * bytesPerToken
-	if len(q.body.Raw()) <= most || q.body.Get("truncation").Text() == "auto" || q.textSize() <= most {
+	if len(q.body.Raw()) <= most || q.body.Text("truncation") == "auto" || q.textSize() <= most {
 		return nil
 	}
 	return invalid("context_length_exceeded", "input", "Your input exceeds the context window of this model. Please adjust your input and try again.")
@@ -150,14 +150,14 @@ func inputFits(q *request, _ rule.Env) *rule.Refusal {
 func (q *request) textSize() int {
 	size := len(q.body.Raw())
 	for i := range q.items {
-		size -= len(q.items[i].Get("encrypted_content").Raw())
+		size -= len(q.items[i].Raw("encrypted_content"))
 	}
 	q.eachPart(func(_ string, part *tree.Node) {
-		switch part.Get("type").Text() {
+		switch part.Text("type") {
 		case "input_image":
-			size -= len(part.Get("image_url").Raw())
+			size -= len(part.Raw("image_url"))
 		case "input_file":
-			size -= len(part.Get("file_data").Raw())
+			size -= len(part.Raw("file_data"))
 		}
 	})
 	return size

@@ -18,7 +18,7 @@ var formatRules = []rule.Rule[*request]{
 // https://github.com/reVrost/go-openrouter. The word may stand in what the request goes
 // on from.
 func jsonMentioned(q *request, p *rule.Pass) {
-	if q.body.Get("text").Get("format").Get("type").Text() != "json_object" || mentionsJSON(q.body.Get("input")) || q.continuesStored(p.Key) {
+	if q.body.Get("text", "format").Text("type") != "json_object" || mentionsJSON(q.body.Get("input")) || q.continuesStored(p.Key) {
 		return
 	}
 	refusal := invalid("", "input", "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.")

@@ -37,7 +37,7 @@ func idsFormed(q *request, p *rule.Pass) {
 			}
 		}
 		prefix := idPrefix(it.typ)
-		if prefix == "" || it.Get("id").Text() == "" && it.Get("id").Raw() != `""` {
+		if prefix == "" || it.Text("id") == "" && it.Raw("id") != `""` {
 			continue
 		}
 		p.Observe()
@@ -83,12 +83,12 @@ func argumentsQuoted(q *request, p *rule.Pass) {
 
 func partsFitRole(q *request, p *rule.Pass) {
 	for i := range q.items {
-		role := q.items[i].Get("role").Text()
+		role := q.items[i].Text("role")
 		if role == "" {
 			continue
 		}
-		for j, part := range q.items[i].Get("content").List() {
-			at, kind := fmt.Sprintf("%s.content[%d]", q.items[i].path(), j), part.Get("type").Text()
+		for j, part := range q.items[i].List("content") {
+			at, kind := fmt.Sprintf("%s.content[%d]", q.items[i].path(), j), part.Text("type")
 			p.Observe()
 			switch {
 			case role == "assistant" && strings.HasPrefix(kind, "input_"):
@@ -102,7 +102,7 @@ func partsFitRole(q *request, p *rule.Pass) {
 
 // reasoningEncrypted: models of others have nothing but the text.
 func reasoningEncrypted(q *request, p *rule.Pass) {
-	if model := q.body.Get("model").Text(); model != "" && !slices.Contains([]string{"gpt", "o"}, specs.ParseModel(model).Family) {
+	if model := q.body.Text("model"); model != "" && !slices.Contains([]string{"gpt", "o"}, specs.ParseModel(model).Family) {
 		return
 	}
 	for i := range q.items {
@@ -111,7 +111,7 @@ func reasoningEncrypted(q *request, p *rule.Pass) {
 			continue
 		}
 		p.Observe()
-		if n := len(it.Get("content").List()); n > 0 {
+		if n := len(it.List("content")); n > 0 {
 			p.Report(it.path()+".content", "reasoning item %s carries %d texts of its content", it.id, n)
 		}
 	}
@@ -144,7 +144,7 @@ func callsUnique(q *request, p *rule.Pass) {
 }
 
 // isClients reports whether the client runs the search for tools.
-func (i *item) isClients() bool { return i.Get("execution").Text() == "client" }
+func (i *item) isClients() bool { return i.Text("execution") == "client" }
 
 // searchesAnswered lets the output of a function answer a search as well.
 func searchesAnswered(q *request, p *rule.Pass) {
@@ -184,7 +184,7 @@ func compactionsSealed(q *request, p *rule.Pass) {
 		if it.typ != "compaction" && it.typ != "compaction_summary" {
 			continue
 		}
-		text := it.Get("encrypted_content").Text()
+		text := it.Text("encrypted_content")
 		if p.Observe(); !strings.HasPrefix(text, "gAAAA") && !strings.Contains(text, "REDACTED") {
 			p.Report(it.path(), "the %s holds no ciphertext of the provider's", it.typ)
 		}

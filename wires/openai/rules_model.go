@@ -26,7 +26,7 @@ func modelExists(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func includeFits(q *request, p *rule.Pass) {
-	if q.takes.Reasoning == "" || len(q.body.Get("include").List()) == 0 {
+	if q.takes.Reasoning == "" || len(q.body.List("include")) == 0 {
 		return
 	}
 	if p.Observe(); q.takes.Reasoning == "never" && q.includesResult("reasoning.encrypted_content") {

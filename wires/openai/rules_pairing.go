@@ -91,12 +91,12 @@ var clientCalls = []string{"function_call", "custom_tool_call", "computer_call",
 func WaitsForClient(typ string, item *tree.Node) bool {
 	switch typ {
 	case "shell_call":
-		where := item.Get("environment").Get("type").Text()
+		where := item.Text("environment", "type")
 		return where == "" || where == "local"
 	case "tool_search_call":
-		return item.Get("execution").Text() == "client"
+		return item.Text("execution") == "client"
 	}
-	return slices.Contains(clientCalls, typ) && !item.Get("async").True()
+	return slices.Contains(clientCalls, typ) && !item.True("async")
 }
 
 func callsAnswered(q *request, p *rule.Pass) {

@@ -106,7 +106,7 @@ func tokensReadable(q *request, _ rule.Env) *rule.Refusal {
 func tokenUnverified(it *item, reason string) *rule.Refusal {
 	what := "for item " + it.id
 	if it.id == "" {
-		what = shortenToken(it.Get("encrypted_content").Text())
+		what = shortenToken(it.Text("encrypted_content"))
 	}
 	return invalid("invalid_encrypted_content", "", "The encrypted content %s could not be verified. Reason: %s", what, reason)
 }

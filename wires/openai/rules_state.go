@@ -24,7 +24,7 @@ func promptExists(q *request, env rule.Env) *rule.Refusal {
 	if q.body.Has("model") || !q.body.Has("prompt") || env.ForeignTokens {
 		return nil
 	}
-	refusal := invalid("", "prompt", "Prompt with id '%s' not found.", q.body.Get("prompt").Get("id").Text())
+	refusal := invalid("", "prompt", "Prompt with id '%s' not found.", q.body.Text("prompt", "id"))
 	refusal.Status = http.StatusNotFound
 	return refusal
 }
@@ -34,10 +34,10 @@ func promptExists(q *request, env rule.Env) *rule.Refusal {
 // maker's server.
 func noRawReasoning(q *request, _ rule.Env) *rule.Refusal {
 	for i := range q.items {
-		if it := &q.items[i]; it.typ == "reasoning" && len(it.Get("content").List()) > 0 {
+		if it := &q.items[i]; it.typ == "reasoning" && len(it.List("content")) > 0 {
 			var paths tree.Paths
 			at := paths.Member(paths.Element(paths.Member(nil, "input"), i), "content")
-			return arrayTooLong(at, 0, len(it.Get("content").List()))
+			return arrayTooLong(at, 0, len(it.List("content")))
 		}
 	}
 	return nil
@@ -66,7 +66,7 @@ func modelGiven(q *request, p *rule.Pass) {
 }
 
 func previousExists(q *request, env rule.Env) *rule.Refusal {
-	id := q.body.Get("previous_response_id").Text()
+	id := q.body.Text("previous_response_id")
 	if id == "" {
 		return nil
 	}

@@ -28,15 +28,15 @@ var toolRules = []rule.Rule[*request]{
 // offered lists the tools that the client runs, those in namespaces too.
 func offered(at string, tools []*tree.Node, isAdded bool) (list []wire.Tool) {
 	for i, n := range tools {
-		here, name := fmt.Sprintf("%s[%d]", at, i), n.Get("name").Text()
-		switch n.Get("type").Text() {
+		here, name := fmt.Sprintf("%s[%d]", at, i), n.Text("name")
+		switch n.Text("type") {
 		case "function", "custom":
 			list = append(list, wire.Tool{
 				Name: name, Node: n, Path: here, Schema: n.Get("parameters"), SchemaPath: here + ".parameters",
-				IsClients: true, IsStrict: n.Get("strict").True(), IsAdded: isAdded,
+				IsClients: true, IsStrict: n.True("strict"), IsAdded: isAdded,
 			})
 		case "namespace":
-			for _, t := range offered(here+".tools", n.Get("tools").List(), isAdded) {
+			for _, t := range offered(here+".tools", n.List("tools"), isAdded) {
 				t.Name = name + "." + t.Name
 				list = append(list, t)
 			}
@@ -50,13 +50,13 @@ func addedBy(typ, path string, n *tree.Node) []wire.Tool {
 	if typ != "additional_tools" && typ != "tool_search_output" {
 		return nil
 	}
-	return offered(path+".tools", n.Get("tools").List(), true)
+	return offered(path+".tools", n.List("tools"), true)
 }
 
 // choiceOf reads tool_choice.
 func choiceOf(root *tree.Node) wire.Choice {
 	n := root.Get("tool_choice")
-	c := wire.Choice{Kind: n.Text() + n.Get("type").Text(), Path: "tool_choice"}
+	c := wire.Choice{Kind: n.Text() + n.Text("type"), Path: "tool_choice"}
 	named := []*tree.Node{n}
 	switch c.Kind {
 	case "required":
@@ -64,10 +64,10 @@ func choiceOf(root *tree.Node) wire.Choice {
 	case "function", "custom":
 		c.Kind = "tool"
 	case "allowed_tools":
-		c.Kind, named = map[bool]string{true: "any", false: "auto"}[n.Get("mode").Text() == "required"], n.Get("tools").List()
+		c.Kind, named = map[bool]string{true: "any", false: "auto"}[n.Text("mode") == "required"], n.List("tools")
 	}
 	for _, t := range named {
-		if kind, name := t.Get("type").Text(), t.Get("name").Text(); (kind == "function" || kind == "custom") && (name != "" || c.Kind == "tool") {
+		if kind, name := t.Text("type"), t.Text("name"); (kind == "function" || kind == "custom") && (name != "" || c.Kind == "tool") {
 			c.Names = append(c.Names, name)
 		}
 	}
@@ -84,7 +84,7 @@ func inFunction(find func(schema *tree.Node) (path, ours, words string)) func(*w
 	return func(t *wire.Tool) (f rule.SchemaFault) {
 		words := ""
 		if f.Path, f.Text, words = find(t.Schema); words != "" {
-			f.Refusal = invalid("invalid_function_parameters", t.SchemaPath, "Invalid schema for function '%s': %s", t.Node.Get("name").Text(), words)
+			f.Refusal = invalid("invalid_function_parameters", t.SchemaPath, "Invalid schema for function '%s': %s", t.Node.Text("name"), words)
 		}
 		return f
 	}
@@ -134,7 +134,7 @@ func rootChoosesNothing(root *tree.Node) (path, ours, words string) {
 
 func referencesResolve(root *tree.Node) (path, ours, words string) {
 	for at, s := range tree.Schemas(root) {
-		if ref := s.Get("$ref").Text(); strings.HasPrefix(ref, "#") && tree.ResolvePointer(root, ref) == nil {
+		if ref := s.Text("$ref"); strings.HasPrefix(ref, "#") && tree.ResolvePointer(root, ref) == nil {
 			return at.Path + ".$ref", fmt.Sprintf("%.80q refers to nothing in the schema", ref),
 				fmt.Sprintf("In context=%s, reference to component '%s' which was not found in the schema.", pythonTuple(at.Names), ref)
 		}
@@ -150,7 +150,7 @@ func pythonValue(v *tree.Node) string {
 // namesUnique leaves out the tools of items, which may repeat others: recorded.
 func namesUnique(q *request, p *rule.Pass) {
 	p.JudgeUnique(slices.DeleteFunc(slices.Clone(q.offers), func(t wire.Tool) bool { return t.IsAdded }), func(t *wire.Tool) *rule.Refusal {
-		return invalid("invalid_value", "tools", "Duplicate tool name '%s' in 'tools'. Tool names must be unique.", t.Node.Get("name").Text())
+		return invalid("invalid_value", "tools", "Duplicate tool name '%s' in 'tools'. Tool names must be unique.", t.Node.Text("name"))
 	})
 	for _, b := range p.Breaches { // the model cannot tell the two apart
 		b.Consequence = "degraded"
@@ -163,7 +163,7 @@ var toolName = regexp.MustCompile(`^([a-zA-Z0-9_-]+\.)?[a-zA-Z0-9_-]{1,128}$`)
 // toolsNamed reports what the schema refuses.
 func toolsNamed(q *request, p *rule.Pass) {
 	for _, t := range q.offers {
-		own := t.Node.Get("name").Text()
+		own := t.Node.Text("name")
 		if own == "" {
 			continue
 		}
@@ -171,7 +171,7 @@ func toolsNamed(q *request, p *rule.Pass) {
 			p.Report(t.Path, "the provider does not take the tool name %.140q", t.Name)
 		}
 	}
-	name := q.body.Get("text").Get("format").Get("name").Text()
+	name := q.body.Get("text", "format").Text("name")
 	if name != "" && strings.ContainsFunc(name, members.IsStrangeInID) {
 		p.Report("text.format.name", "the provider does not take the name %.140q of an answer's form", name)
 	}
@@ -181,11 +181,11 @@ func toolsNamed(q *request, p *rule.Pass) {
 // looks for.
 func strictSchemas(find func(schema *tree.Node) (path, ours, words string)) func(*request, *rule.Pass) {
 	return func(q *request, p *rule.Pass) {
-		if format := q.body.Get("text").Get("format"); format.Get("strict").True() {
+		if format := q.body.Get("text", "format"); format.True("strict") {
 			p.Observe()
 			if path, ours, words := find(format.Get("schema")); ours != "" {
 				p.Report("text.format.schema"+path, "the schema of the answer: %s", ours).
-					Refuse(invalid("invalid_json_schema", "text.format.schema", "Invalid schema for response_format '%s': %s", format.Get("name").Text(), words))
+					Refuse(invalid("invalid_json_schema", "text.format.schema", "Invalid schema for response_format '%s': %s", format.Text("name"), words))
 			}
 		}
 		p.JudgeSchemas(slices.DeleteFunc(slices.Clone(q.offers), func(t wire.Tool) bool { return !t.IsStrict }), inFunction(find))
@@ -211,14 +211,14 @@ func looseObject(root *tree.Node) (path, ours, words string) {
 	for at, s := range tree.Schemas(root) {
 		properties := s.Get("properties")
 		switch {
-		case s.Get("type").Text() != "object" && properties == nil:
+		case s.Text("type") != "object" && properties == nil:
 			continue
-		case !s.Get("additionalProperties").False():
+		case !s.False("additionalProperties"):
 			return at.Path, "additionalProperties is not false",
 				fmt.Sprintf("In context=%s, 'additionalProperties' is required to be supplied and to be false.", pythonTuple(at.Names))
 		}
 		for _, name := range properties.Names() {
-			if !slices.ContainsFunc(s.Get("required").List(), func(r *tree.Node) bool { return r.Text() == name }) {
+			if !slices.ContainsFunc(s.List("required"), func(r *tree.Node) bool { return r.Text() == name }) {
 				return at.Path, fmt.Sprintf("required does not name %.60q", name),
 					fmt.Sprintf("In context=%s, 'required' is required to be supplied and to be an array including every key in properties. Missing '%s'.", pythonTuple(at.Names), name)
 			}
@@ -247,9 +247,9 @@ func (q *request) offersMore() bool {
 }
 
 func choiceHasTools(q *request, p *rule.Pass) {
-	choice, hasNone := choiceOf(q.body), len(q.body.Get("tools").List()) == 0
+	choice, hasNone := choiceOf(q.body), len(q.body.List("tools")) == 0
 	var refusal *rule.Refusal
-	if q.body.Get("tool_choice").Text() == "required" && len(q.tools) == 0 && hasNone && !q.body.Has("prompt") {
+	if q.body.Text("tool_choice") == "required" && len(q.tools) == 0 && hasNone && !q.body.Has("prompt") {
 		refusal = invalid("", "tool_choice", "Tool choice 'required' must be specified with 'tools' parameter.")
 	}
 	if q.offersMore() || choice.Kind != "any" && choice.Kind != "tool" && choice.Names == nil {

@@ -43,11 +43,11 @@ func Simulation() *script.Simulation {
 func holdsKind(kind string, n *tree.Node) bool {
 	switch kind {
 	case "image":
-		return n.Get("type").Text() == "input_image"
+		return n.Text("type") == "input_image"
 	case "token":
-		return n.Get("encrypted_content").Text() != ""
+		return n.Text("encrypted_content") != ""
 	}
-	return n.Get("effort").Text() == "xhigh"
+	return n.Text("effort") == "xhigh"
 }
 
 // openMessage makes the message of a WebSocket a request: the members of the envelope go, and the reply is
@@ -58,7 +58,7 @@ func openMessage(message *tree.Node) (request []byte, warmsUp bool, refusal *rul
 		return nil, false, &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_value", Param: "type",
 			Message: fmt.Sprintf("Invalid value: '%s'. Supported values are: 'response.create'.", kind.Text())}
 	}
-	if message.Get("background").True() {
+	if message.True("background") {
 		return nil, false, &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "unsupported_parameter", Param: "background",
 			Message: "Unsupported parameter: 'background' is not supported over WebSocket."}
 	}

@@ -18,12 +18,12 @@ func ResponseID(r script.Reply) string { return newSignedReply(r).responseID() }
 // background: such a response is kept in any case, otherwise nobody could fetch it.
 func isKept(r script.Reply) (keeps, inBackground bool) {
 	v := newSignedReply(r)
-	inBackground = v.q.body.Get("background").True()
+	inBackground = v.q.body.True("background")
 	return v.q.store || inBackground, inBackground
 }
 
 // previousOf is the id of the response that a request goes on with.
-func previousOf(request *tree.Node) string { return request.Get(memberPrevious).Text() }
+func previousOf(request *tree.Node) string { return request.Text(memberPrevious) }
 
 const memberPrevious = "previous_response_id"
 
@@ -160,18 +160,18 @@ func withIDs(items []*tree.Node, r script.Reply) []*tree.Node {
 			continue
 		}
 		var changes []string
-		kind, content := item.Get("type").Text(), item.Get("content")
+		kind, content := item.Text("type"), item.Get("content")
 		if idOf(item) == "" {
 			changes = append(changes, "id", `"`+r.ID(prefixOf(kind), maxBlocks+i, script.Hex, 50)+`"`)
 		}
 		if kind == "" {
 			changes = append(changes, "type", `"message"`)
 		}
-		if item.Get("status").Text() == "" && prefixOf(kind) != unknownPrefix && kind != "reasoning" {
+		if item.Text("status") == "" && prefixOf(kind) != unknownPrefix && kind != "reasoning" {
 			changes = append(changes, "status", `"completed"`)
 		}
 		if content.Is(tree.String) {
-			changes = append(changes, "content", string(script.JSON(script.Array{inputPart(item.Get("role").Text(), content)})))
+			changes = append(changes, "content", string(script.JSON(script.Array{inputPart(item.Text("role"), content)})))
 		}
 		items[i] = script.ParseOwn(script.WithMembers(item, changes...))
 	}
@@ -201,4 +201,4 @@ func prefixOf(kind string) string {
 	return unknownPrefix
 }
 
-func idOf(item *tree.Node) string { return item.Get("id").Text() }
+func idOf(item *tree.Node) string { return item.Text("id") }

@@ -16,10 +16,10 @@ type clientTool struct {
 // toolsOf are the tools that a request and its items bring along, in order, those
 // of namespaces too. A tool of the provider has its name, or none.
 func toolsOf(q *request) []clientTool {
-	all := appendTools(nil, "", q.body.Get("tools").List())
+	all := appendTools(nil, "", q.body.List("tools"))
 	for i := range q.items {
 		n := len(all)
-		all = appendTools(all, "", q.items[i].Get("tools").List())
+		all = appendTools(all, "", q.items[i].List("tools"))
 		for j := range all[n:] {
 			all[n+j].found = q.items[i].typ == "tool_search_output"
 		}
@@ -30,14 +30,14 @@ func toolsOf(q *request) []clientTool {
 func appendTools(all []clientTool, namespace string, tools []*tree.Node) []clientTool {
 	for i := range tools {
 		t := tools[i]
-		name, kind := t.Get("name").Text(), t.Get("type").Text()
+		name, kind := t.Text("name"), t.Text("type")
 		switch {
 		case kind == "namespace":
-			all = appendTools(all, name, t.Get("tools").List())
-		case kind == "tool_search" && t.Get("execution").Text() == "client":
+			all = appendTools(all, name, t.List("tools"))
+		case kind == "tool_search" && t.Text("execution") == "client":
 			all = append(all, clientTool{name: kind, search: true})
 		default:
-			all = append(all, clientTool{name: name, namespace: namespace, custom: kind == "custom", deferred: t.Get("defer_loading").True()})
+			all = append(all, clientTool{name: name, namespace: namespace, custom: kind == "custom", deferred: t.True("defer_loading")})
 		}
 	}
 	return all

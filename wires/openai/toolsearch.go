@@ -42,8 +42,8 @@ func (q *request) withSearches(blocks []script.Block) []script.Block {
 
 // searchesForTools reports whether the provider searches for the tools that are deferred.
 func searchesForTools(body *tree.Node) bool {
-	for _, t := range body.Get("tools").List() {
-		if t.Get("type").Text() == "tool_search" && t.Get("execution").Text() != "client" {
+	for _, t := range body.List("tools") {
+		if t.Text("type") == "tool_search" && t.Text("execution") != "client" {
 			return true
 		}
 	}
@@ -59,8 +59,8 @@ func (v *signedReply) toolSearchItem(n int, status string) script.Object {
 			"arguments", script.Object{"paths", script.Array{b.Name}}, "call_id", nil, "execution", "server"}
 	}
 	found := script.Array{}
-	for i := range v.q.body.Get("tools").List() {
-		if t := v.q.body.Get("tools").List()[i]; t.Get("name").Text() == b.Name {
+	for i := range v.q.body.List("tools") {
+		if t := v.q.body.List("tools")[i]; t.Text("name") == b.Name {
 			found = append(found, t)
 		}
 	}
@@ -80,11 +80,11 @@ func callsNameNamespace(q *request, p *rule.Pass) {
 	}
 	for i := range q.items {
 		it := &q.items[i]
-		name := it.Get("name").Text()
+		name := it.Text("name")
 		if !it.isCall() || space[name] == "" || inDefault[name] {
 			continue
 		}
-		if p.Observe(); it.Get("namespace").Text() == "" {
+		if p.Observe(); it.Text("namespace") == "" {
 			p.Report(it.path(), "the call of %s names no namespace; the tool is in %q alone", strings.TrimPrefix(it.label(), "tool call "), rule.Shorten(space[name])).
 				Refuse(invalid("", "input", "Missing namespace for function_call '%s'. It does not exist in the default namespace.", name))
 		}

@@ -24,7 +24,7 @@ func (q *request) measurePrompt() (total, before int) {
 	for _, name := range []string{"instructions", "tools"} {
 		total += tokensOf(q.body.Get(name))
 	}
-	total += tokensOf(q.body.Get("text").Get("format"))
+	total += tokensOf(q.body.Get("text", "format"))
 	base := total
 	for i := range q.items {
 		it := &q.items[i]

@@ -15,7 +15,7 @@ func Window(r script.Reply) []byte {
 	v := newSignedReply(r)
 	output := script.Array{}
 	for i := range v.q.items {
-		if it := &v.q.items[i]; it.Get("role").Text() == "user" {
+		if it := &v.q.items[i]; it.Text("role") == "user" {
 			output = append(output, v.keptMessage(i, it))
 		}
 	}

@@ -78,9 +78,9 @@ func addressesLead(s *Seen, p *Pass) {
 	}
 	for _, m := range s.Request.Msgs {
 		for _, field := range []string{"content", "output", "parts"} {
-			for j, part := range m.Node.Get(field).List() {
+			for j, part := range m.Node.List(field) {
 				at := fmt.Sprintf("%s.%s[%d]", m.Path, field, j)
-				if source := part.Get("source"); source.Get("type").Text() == "url" {
+				if source := part.Get("source"); source.Text("type") == "url" {
 					look(source.Get("url"), at+".source.url")
 				}
 				look(part.Get("image_url"), at+".image_url")

@@ -213,7 +213,7 @@ func successIsReply(x *Exchange, p *Pass) {
 	switch {
 	case doc != nil && x.Reply.Form == wire.Document:
 		p.Observe()
-		if !doc.Get("error").Null() && doc.Any("content", "output", "candidates") == nil {
+		if doc.Has("error") && doc.Any("content", "output", "candidates") == nil {
 			p.ReportAt(wholeBody, "status %d with an error in place of a reply: %q", x.Status, Shorten(errorWords(x)))
 		} else if x.Reply.End == wire.Cut {
 			p.ReportAt(wholeBody, "status %d with a document that is not a reply of %s: it has no %s", x.Status,
@@ -346,7 +346,7 @@ func ModelAsked(q *wire.Request, url string) string { return cmp.Or(q.Model, Mod
 // askedModelAnswers: the reply, and a header of OpenAI's, name the model that was asked for or
 // a model that the request lists as a fallback. A model name that no provider uses is not judged.
 func askedModelAnswers(x *Exchange, p *Pass) {
-	if x.Asked.Op != wire.Generate || x.Asked.Doc == nil || x.WebSocket && x.Asked.Doc.Get("generate").False() {
+	if x.Asked.Op != wire.Generate || x.Asked.Doc == nil || x.WebSocket && x.Asked.Doc.False("generate") {
 		return
 	}
 	asked := ModelAsked(x.Asked, x.URL)

@@ -21,17 +21,17 @@ var rules = []rule.Rule[*tree.Node]{
 }
 
 func somebodySpeaks(body *tree.Node, p *rule.Pass) {
-	if p.Observe(); len(body.Get("turns").List()) == 0 {
+	if p.Observe(); len(body.List("turns")) == 0 {
 		p.Report("turns", "nobody says anything").Refuse(&rule.Refusal{Status: 400, Type: "silence", Message: "Say something."})
 	}
 }
 
 func callsAreAnswered(body *tree.Node, p *rule.Pass) {
-	turns := body.Get("turns").List()
+	turns := body.List("turns")
 	for i, turn := range turns {
-		for n, call := range turn.Get("calls").List() {
-			id := call.Get("id").Text()
-			answers := func(later *tree.Node) bool { return later.Get("call").Text() == id }
+		for n, call := range turn.List("calls") {
+			id := call.Text("id")
+			answers := func(later *tree.Node) bool { return later.Text("call") == id }
 			if p.Observe(); !slices.ContainsFunc(turns[i:], answers) {
 				p.Report(fmt.Sprintf("turns[%d].calls[%d]", i, n), "call %s has no result", id).
 					Refuse(&rule.Refusal{Status: 400, Message: "What came of " + id + "?"})

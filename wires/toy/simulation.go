@@ -59,20 +59,20 @@ func (q request) CountTokens() []byte {
 
 // Turn implements script.Parsed.
 func (q request) Turn() (script.Request, *script.Refusal) {
-	out := script.Request{Provider: "toy", Model: q.doc.Get("model").Text(), Body: q.body, Document: q.doc}
-	if !q.doc.Get("stream").True() {
+	out := script.Request{Provider: "toy", Model: q.doc.Text("model"), Body: q.body, Document: q.doc}
+	if !q.doc.True("stream") {
 		out.Form = script.FormUnary
 	}
 	own := []bool{}
-	for _, turn := range q.doc.Get("turns").List() {
-		who := turn.Get("who").Text()
+	for _, turn := range q.doc.List("turns") {
+		who := turn.Text("who")
 		if own = append(own, who == "model"); who == "user" {
 			out.Prompts++
 		}
 	}
 	out.Turns = script.Runs(own)
-	for _, tool := range q.doc.Get("tools").List() {
-		out.Tools = append(out.Tools, tool.Get("name").Text())
+	for _, tool := range q.doc.List("tools") {
+		out.Tools = append(out.Tools, tool.Text("name"))
 	}
 	return out, nil
 }
@@ -80,24 +80,24 @@ func (q request) Turn() (script.Request, *script.Refusal) {
 // readIntent says what a request wants.
 func readIntent(doc *tree.Node) script.Intent {
 	c := script.NewConversation()
-	c.System = doc.Get("manners").Text()
-	for _, tool := range doc.Get("tools").List() {
-		c.Tools = append(c.Tools, script.Tool{Name: tool.Get("name").Text(), Schema: tool.Get("takes").Map()})
+	c.System = doc.Text("manners")
+	for _, tool := range doc.List("tools") {
+		c.Tools = append(c.Tools, script.Tool{Name: tool.Text("name"), Schema: tool.Get("takes").Map()})
 	}
-	for _, turn := range doc.Get("turns").List() {
-		switch turn.Get("who").Text() {
+	for _, turn := range doc.List("turns") {
+		switch turn.Text("who") {
 		case "user":
 			c.AddText(turn.Get("words"))
 			c.StartPrompt(turn.Get("words"))
 		case "tool":
 			c.EndRun()
-			c.AddResult(turn.Get("call").Text(), "", turn.Get("words").Text())
+			c.AddResult(turn.Text("call"), "", turn.Text("words"))
 		case "model":
 			c.StartResults()
 			c.AddOwn("")
-			for _, call := range turn.Get("calls").List() {
-				c.Names[call.Get("id").Text()] = call.Get("tool").Text()
-				c.AddOwn(call.Get("tool").Text())
+			for _, call := range turn.List("calls") {
+				c.Names[call.Text("id")] = call.Text("tool")
+				c.AddOwn(call.Text("tool"))
 			}
 		}
 	}

@@ -63,8 +63,8 @@ type decoder struct{}
 func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 	q.SetOperation(method, u.Path == "/v0/talk")
 	q.System, q.Tools = q.Doc.Get("manners"), q.Doc.Get("tools")
-	for i, turn := range q.Doc.Get("turns").List() {
-		role, path := turn.Get("who").Text(), fmt.Sprintf("turns[%d]", i)
+	for i, turn := range q.Doc.List("turns") {
+		role, path := turn.Text("who"), fmt.Sprintf("turns[%d]", i)
 		if role == "model" {
 			role = "assistant"
 		}
@@ -78,21 +78,21 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 // itemsOf reads a turn: the words of somebody, calls of the model, or the result of a call.
 func itemsOf(turn *tree.Node) (items []wire.Item) {
 	words := turn.Get("words")
-	if turn.Get("who").Text() == "tool" {
-		return []wire.Item{{What: wire.Result, Type: "result", ID: turn.Get("call").Text(), Text: words.Text(), Node: turn}}
+	if turn.Text("who") == "tool" {
+		return []wire.Item{{What: wire.Result, Type: "result", ID: turn.Text("call"), Text: words.Text(), Node: turn}}
 	}
 	if words.Text() != "" {
 		items = append(items, wire.Item{What: wire.Text, Type: "words", Text: words.Text(), Node: words})
 	}
-	for _, call := range turn.Get("calls").List() {
+	for _, call := range turn.List("calls") {
 		items = append(items, callOf(call))
 	}
 	return items
 }
 
 func callOf(call *tree.Node) wire.Item {
-	return wire.Item{What: wire.Call, Type: "call", ID: call.Get("id").Text(), Name: call.Get("tool").Text(),
-		Args: call.Get("with").Raw(), ArgsKnown: true, Node: call}
+	return wire.Item{What: wire.Call, Type: "call", ID: call.Text("id"), Name: call.Text("tool"),
+		Args: call.Raw("with"), ArgsKnown: true, Node: call}
 }
 
 // ReadReply implements wire.Decoder.
@@ -113,7 +113,7 @@ func (decoder) ReadReply(r *wire.Reply) {
 	said := ""
 	for i, e := range r.Events {
 		at := wire.Place{Event: i, Off: e.DataOff}
-		if said += e.JSON.Get("text").Text(); e.Type() != "word" && said != "" {
+		if said += e.JSON.Text("text"); e.Type() != "word" && said != "" {
 			add(wire.Item{What: wire.Text, Type: "words", Text: said}, at)
 			said = ""
 		}

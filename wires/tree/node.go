@@ -69,18 +69,18 @@ func (n *Node) Is(kinds Kind) bool { return n.Kind()&kinds != 0 }
 // Null reports whether the value is absent or null.
 func (n *Node) Null() bool { return n == nil || n.kind == Null }
 
-// Text returns the characters of a string, "" for any other value.
-func (n *Node) Text() string {
-	if n == nil {
+// Text returns the characters of a string, "" for any other value. Names lead to the string, as in [Node.Get].
+func (n *Node) Text(path ...string) string {
+	if n = n.Get(path...); n == nil {
 		return ""
 	}
 	return n.text
 }
 
 // Raw returns the value as it was sent, without white space around it. It is ""
-// for an absent value.
-func (n *Node) Raw() string {
-	if n == nil {
+// for an absent value. Names lead to the value, as in [Node.Get].
+func (n *Node) Raw(path ...string) string {
+	if n = n.Get(path...); n == nil {
 		return ""
 	}
 	return n.raw
@@ -112,17 +112,24 @@ func (n *Node) Items() []*Node {
 	return n.items
 }
 
-// List returns the elements of an array, none for any other value.
-func (n *Node) List() []*Node {
-	if n.Is(Array) {
+// List returns the elements of an array, none for any other value. Names lead to the array, as in [Node.Get].
+func (n *Node) List(path ...string) []*Node {
+	if n = n.Get(path...); n.Is(Array) {
 		return n.items
 	}
 	return nil
 }
 
-// Get returns the member of an object, nil when there is none. Of a name that is
-// repeated the last counts, as it does for providers.
-func (n *Node) Get(name string) *Node {
+// Get returns the member to which names of members lead, one below the other; nil when there is none. Of a name
+// that is repeated the last counts, as it does for providers.
+func (n *Node) Get(path ...string) *Node {
+	for _, name := range path {
+		n = n.member(name)
+	}
+	return n
+}
+
+func (n *Node) member(name string) *Node {
 	if n == nil {
 		return nil
 	}
@@ -138,7 +145,7 @@ func (n *Node) Get(name string) *Node {
 // Proto-JSON spells each name in two ways.
 func (n *Node) Any(names ...string) *Node {
 	for _, name := range names {
-		if v := n.Get(name); v != nil {
+		if v := n.member(name); v != nil {
 			return v
 		}
 	}
@@ -163,14 +170,14 @@ func (n *Node) Given(names ...string) *Node {
 	return nil
 }
 
-// Has reports whether the object has the member and it is not null.
-func (n *Node) Has(name string) bool { return !n.Get(name).Null() }
+// Has reports whether the object has the member to which names lead, and it is not null.
+func (n *Node) Has(path ...string) bool { return !n.Get(path...).Null() }
 
-// True reports whether the value is true.
-func (n *Node) True() bool { return n.Is(Bool) && n.raw[0] == 't' }
+// True reports whether the value, to which names lead as in [Node.Get], is true.
+func (n *Node) True(path ...string) bool { n = n.Get(path...); return n.Is(Bool) && n.raw[0] == 't' }
 
-// False reports whether the value is false.
-func (n *Node) False() bool { return n.Is(Bool) && n.raw[0] == 'f' }
+// False reports whether the value, to which names lead as in [Node.Get], is false.
+func (n *Node) False(path ...string) bool { n = n.Get(path...); return n.Is(Bool) && n.raw[0] == 'f' }
 
 // Number returns the value of a number. ok is false for any other value and for a
 // number beyond the range of a float64.
@@ -197,9 +204,9 @@ func (n *Node) Whole() (value int, ok bool) {
 }
 
 // Int returns the value of a number that is written with one to nine digits and
-// nothing else, such as an index; -1 for anything else.
-func (n *Node) Int() int {
-	if !n.Is(Integer) || len(n.raw) > 9 || n.raw[0] == '-' {
+// nothing else, such as an index; -1 for anything else. Names lead to the number, as in [Node.Get].
+func (n *Node) Int(path ...string) int {
+	if n = n.Get(path...); !n.Is(Integer) || len(n.raw) > 9 || n.raw[0] == '-' {
 		return -1
 	}
 	v := 0

@@ -65,7 +65,7 @@ type StreamEvent struct {
 }
 
 // Type returns the event's type as its JSON says it.
-func (e StreamEvent) Type() string { return e.JSON.Get("type").Text() }
+func (e StreamEvent) Type() string { return e.JSON.Text("type") }
 
 // OffsetOf returns the offset in the body of n, a value inside e.JSON.
 func (e StreamEvent) OffsetOf(n *tree.Node) int {

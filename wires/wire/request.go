@@ -95,8 +95,8 @@ func ReadRequest(provider, method, rawURL string, body []byte) *Request {
 		u = &url.URL{}
 	}
 	q.Doc, _ = tree.Parse(body)
-	q.Model = q.Doc.Get("model").Text()
-	q.WantsStream = q.Doc.Get("stream").True() || q.Doc.Get("type").Text() == "response.create" // a WebSocket message
+	q.Model = q.Doc.Text("model")
+	q.WantsStream = q.Doc.True("stream") || q.Doc.Text("type") == "response.create" // a WebSocket message
 	if d := decoderOf(provider); d != nil {
 		d.ReadRequest(q, method, u)
 	}

@@ -91,6 +91,12 @@ func (s *Trace) AnswerTo(index int) decide.Answer {
 	return decide.AnswerNone
 }
 
+// IsScripted reports whether our simulator or a scenario gave the reply of an exchange.
+func (s *Trace) IsScripted(index int) bool {
+	n, ok := s.ordinalOf(index)
+	return ok && (s.x[n].Provenance == evidence.ProvenanceSimulator || s.x[n].isInjected())
+}
+
 // wasAnswered reports whether the request was accepted and the model began to
 // answer.
 func (x *exchange) wasAnswered() bool {

@@ -38,21 +38,16 @@ func (p *Page) addCatalogue(summary *report.Summary) {
 
 func requirementsOf(named map[string]bool) []Requirement {
 	list := []Requirement{}
-	catalogue, _ := specs.Requirements() // an error of the embedded files: ids without titles
-	for _, r := range catalogue {
-		if !named[r.ID] {
-			continue
+	for id := range named {
+		r, err := specs.FindRequirement(id)
+		if err != nil { // a team's, or of a newer catalogue
+			r = specs.Requirement{ID: id, Title: id}
 		}
-		delete(named, r.ID)
 		row := Requirement{ID: r.ID, Area: r.Area(), Title: r.Title, Consequence: string(r.Consequence), Text: r.Text, Why: r.Why, Fix: r.Fix}
 		for _, s := range r.Sources {
 			row.Sources = append(row.Sources, newSource(s))
 		}
 		list = append(list, row)
-	}
-	for id := range named { // of a newer catalogue
-		area, _, _ := strings.Cut(id, "-")
-		list = append(list, Requirement{ID: id, Area: area, Title: id})
 	}
 	slices.SortFunc(list, func(a, b Requirement) int {
 		if i, j := slices.Index(specs.Areas, a.Area), slices.Index(specs.Areas, b.Area); i != j {

@@ -102,6 +102,9 @@ func areaColumns(areas []Area) []Verdict {
 func writeItems(b *strings.Builder, list []issue, limit int) {
 	for i, is := range list {
 		text := fmt.Sprintf("- **%s** %s", is.verdict, MarkdownCode(cutText(is.titleLine(" "), 300)))
+		if is.side() != "" && (i == 0 || list[i-1].side() == "") {
+			text = aboutServer + "\n" + text
+		}
 		for _, d := range is.detailLines() {
 			if d.label != byteMark {
 				text += "<br>" + MarkdownCode(cutText(d.String(), 600))

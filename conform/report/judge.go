@@ -182,6 +182,9 @@ func (r *Rule) judge(trace *check.Trace, providers []string) (res Result) {
 	seen := r.Check.Run(trace)
 	for _, f := range seen.Findings {
 		f.Answer = trace.AnswerTo(int(f.Exchange))
+		if r.Check.Source && trace.IsScripted(int(f.Exchange)) {
+			f.Message += "; the simulator or a scenario sent this reply on purpose"
+		}
 		if found := r.NewFinding(f, trace.PlaceOf(int(f.Exchange))); found.Consequence != specs.None {
 			res.Findings = append(res.Findings, found)
 		}

@@ -51,7 +51,12 @@ func (t *Terminal) write(v *view) {
 	for _, line := range v.warnings {
 		t.writeText(line)
 	}
+	side := ""
 	for _, i := range v.sorted() {
+		if i.side() != side {
+			side = i.side()
+			t.writeText(aboutServer)
+		}
 		t.writeIssue(i)
 	}
 	for _, line := range v.differenceLines() {

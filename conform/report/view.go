@@ -202,16 +202,33 @@ func (i issue) detailLines() (list []detail) {
 	return list
 }
 
-// sorted returns the issues, the worst first.
+// sorted returns the issues, the worst first; those about the source of the replies come last.
 func (v *view) sorted() []issue {
-	return slices.SortedStableFunc(slices.Values(v.issues), func(a, b issue) int { return b.verdict.Rank() - a.verdict.Rank() })
+	return slices.SortedStableFunc(slices.Values(v.issues), func(a, b issue) int {
+		return cmp.Or(len(a.side())-len(b.side()), b.verdict.Rank()-a.verdict.Rank())
+	})
 }
+
+// side is that of the finding, "" for the agent.
+func (i issue) side() string {
+	if i.finding == nil {
+		return ""
+	}
+	return i.finding.Side
+}
+
+// aboutServer is the line before the issues whose cause is the source of the replies.
+const aboutServer = "about the server, not your agent:"
 
 // reason says in one sentence why the report has its verdict: how many causes have which verdict,
 // and which duty the worst one breaks, or why nothing could be tested. It is empty without any cause.
 func (v *view) reason() string {
-	counts, worst := Counts{}, ""
+	counts, ofServer, worst := Counts{}, Counts{}, ""
 	for _, i := range v.sorted() {
+		if i.side() != "" {
+			ofServer[i.verdict]++
+			continue
+		}
 		counts[i.verdict] += 1 + i.otherCount*min(1, i.checks) // each case that shows nothing counts, a cause counts once
 		if worst != "" {
 			continue
@@ -225,10 +242,17 @@ func (v *view) reason() string {
 			worst = fmt.Sprintf("%s (%s)", worst, r.Title)
 		}
 	}
+	text := counts.String() + ": " + worst
 	if worst == "" {
+		text = "nothing about the agent"
+	}
+	switch {
+	case len(ofServer) > 0:
+		return fmt.Sprintf("%s; about the server: %s", text, ofServer)
+	case worst == "":
 		return ""
 	}
-	return counts.String() + ": " + worst
+	return text
 }
 
 // verdictLine is the last line of a report.

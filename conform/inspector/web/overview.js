@@ -14,12 +14,12 @@ function summaryVerdict() {
 
 /** verdictReason says in one sentence why the report has its verdict: how many causes of which verdict, and the worst. */
 function verdictReason() {
-  const silent = report.cases.filter((c) => c.verdict === "not-testable"), counts = silent.length ? { "not-testable": silent.length } : {};
-  for (const cause of index.causes) counts[cause.first.verdict] = (counts[cause.first.verdict] || 0) + 1;
-  const seen = ORDER.filter((v) => counts[v]), why = silent[0] && silent[0].reason || "nothing was seen";
-  if (!seen.length) return "";
-  const worst = seen[0] === "not-testable" ? `${count(silent.length, noun())} could not be tested, the first because ${why}` : sentenceOf(index.causes[0].first)[0];
-  return `${seen.map((v) => `${counts[v]} ${v.replaceAll("-", " ")}`).join(", ")}: ${worst}`;
+  const silent = report.cases.filter((c) => c.verdict === "not-testable"), mine = index.causes.filter((c) => !isOfServer(c));
+  const tally = (verdicts) => ORDER.map((v) => [verdicts.filter((x) => x === v).length, v.replaceAll("-", " ")]).filter(([n]) => n).map((pair) => pair.join(" ")).join(", ");
+  const all = [...silent, ...mine.map((c) => c.first)].sort((a, b) => rank(a.verdict) - rank(b.verdict)), [worst] = all;
+  const why = worst && (worst.finding ? sentenceOf(worst)[0] : `${count(silent.length, noun())} could not be tested, the first because ${worst.reason || "nothing was seen"}`);
+  const ofServer = tally(index.causes.filter(isOfServer).map((c) => c.first.verdict));
+  return [worst ? `${tally(all.map((x) => x.verdict))}: ${why}` : ofServer && "nothing about the agent", ofServer && `about the server: ${ofServer}`].filter(Boolean).join("; ");
 }
 
 function showOverview(main) {
@@ -54,14 +54,17 @@ function notices() {
 
 const MOST_CAUSES = 12;
 
+const isOfServer = (cause) => cause.first.finding.side === "source";
+
 /** causesPart shows each cause once: what is wrong, the bytes, the fix, how often and where. */
 function causesPart() {
-  const { causes } = index;
-  if (!causes.length) return h("p.card.good", null, report.cases.length ? "No finding. Every rule that could be observed was kept." : "Nothing was judged yet.");
+  const causes = index.causes.filter((c) => !isOfServer(c)), ofServer = index.causes.filter(isOfServer);
+  if (!index.causes.length) return h("p.card.good", null, report.cases.length ? "No finding. Every rule that could be observed was kept." : "Nothing was judged yet.");
   const more = causes.slice(MOST_CAUSES);
   return h("section.stack.wide", { "aria-label": "Causes" },
-    h("h2", null, `${count(causes.length, "cause")}, the worst first`), causes.slice(0, MOST_CAUSES).map(causeCard),
+    causes.length > 0 && h("h2", null, `${count(causes.length, "cause")}, the worst first`), causes.slice(0, MOST_CAUSES).map(causeCard),
     more.length > 0 && h("details.card", null, h("summary", null, `${count(more.length, "more cause")}`), h("div.stack.wide", null, more.slice(0, 200).map(causeCard))),
+    ofServer.length > 0 && [h("h2", null, `${count(ofServer.length, "cause")} about the server, not your agent`), ofServer.slice(0, MOST_CAUSES).map(causeCard)],
     index.findings.length > causes.length && h("p", null, h("a", { href: "#/findings" }, `All ${index.findings.length.toLocaleString("en")} findings, one by one`)));
 }
 

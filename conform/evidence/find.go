@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -96,21 +95,7 @@ func (f Found) Read() (Recording, error) {
 	if f.err != nil {
 		return Recording{}, f.err
 	}
-	info, err := fs.Stat(f.fsys, f.name)
-	switch {
-	case err != nil:
-		return Recording{}, unreadableError(f.Path, err)
-	case info.IsDir():
-		rec, err := interchange.ReadCase(f.fsys, f.name, f.Path)
-		return newRecording(f.Path, rec), err
-	case !info.Mode().IsRegular():
-		return Recording{}, fmt.Errorf("%s: is not a regular file; %w", f.Path, ErrNotRecording)
-	}
-	data, err := fs.ReadFile(f.fsys, f.name)
-	if err != nil {
-		return Recording{}, unreadableError(f.Path, err)
-	}
-	rec, err := interchange.Read(f.Path, data)
+	rec, err := interchange.ReadFile(f.fsys, f.name, f.Path)
 	return newRecording(f.Path, rec), err
 }
 

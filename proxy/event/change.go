@@ -1,6 +1,7 @@
 package event
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -149,13 +150,16 @@ func itemLabel(i Item) string {
 	return i.Token() + " " + i.Place
 }
 
+// telling are the fields that tell most of an item: a text, the name of a tool, the words of an error.
+var telling = []string{"text", "content_block.name", "item.name", "functionCall.name", "error.message", "response.error.message", "message"}
+
 // itemText returns what an item says, for one that the other reply lacks.
 func itemText(i Item) string {
 	if i.Pieces {
 		return i.Text
 	}
 	for _, f := range i.Fields {
-		if f.Path == "text" || f.Path == "content_block.name" || f.Path == "item.name" || f.Path == "functionCall.name" {
+		if slices.Contains(telling, f.Path) {
 			return f.Value
 		}
 	}

@@ -13,12 +13,14 @@
 package interchange
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"path"
@@ -82,6 +84,37 @@ var (
 // flows, each text with its length before it.
 var mitmproxyFlow = regexp.MustCompile(`^\d+:\d+:(websocket|response|request|version|type|id|error|backup|comment|metadata)[;:]`)
 
+// ReadFile reads the recording name in fsys: a file as [Read] does, or a directory of the corpus
+// layout. Errors call it shown. A file of another tool is at most 256 MiB long, because it is
+// read as a whole.
+func ReadFile(fsys fs.FS, name, shown string) (Recording, error) {
+	info, err := fs.Stat(fsys, name)
+	switch {
+	case err != nil:
+		return Recording{}, unreadableError(shown, err)
+	case info.IsDir():
+		return ReadCase(fsys, name, shown)
+	case !info.Mode().IsRegular():
+		return Recording{}, fmt.Errorf("%s: is not a regular file; %w", shown, ErrNotRecording)
+	}
+	f, err := fsys.Open(name)
+	if err != nil {
+		return Recording{}, unreadableError(shown, err)
+	}
+	defer func() { _ = f.Close() }()
+	in := bufio.NewReader(f)
+	begin, _ := in.Peek(16) // an error shows again below
+	if !IsCassette(begin) && info.Size() > maxBody {
+		return Recording{}, fmt.Errorf("%s: is longer than 256 MiB; export fewer exchanges into one file", shown)
+	}
+	var data bytes.Buffer
+	data.Grow(int(info.Size()) + bytes.MinRead)
+	if _, err := data.ReadFrom(in); err != nil {
+		return Recording{}, unreadableError(shown, err)
+	}
+	return Read(shown, data.Bytes())
+}
+
 // Read reads a recording, also compressed by gzip. The bytes decide the format, not the name:
 // recordings are renamed, and a HAR is often called .json. Errors are one line that begins
 // with the name; for a file that is not a recording they wrap ErrNotRecording.
@@ -97,10 +130,10 @@ func Read(name string, data []byte) (Recording, error) {
 	switch {
 	case len(text) == 0:
 		return Recording{}, brokenError(name, "is empty")
-	case ext == ".partial" || isCassette(text):
+	case ext == ".partial" || IsCassette(text):
 		return readCassette(name, Cassette, data)
 	case mitmproxyFlow.Match(text):
-		return Recording{}, fmt.Errorf("%s: is a flow file of mitmproxy; export it with: mitmdump -nr %s --set hardump=out.har", name, path.Base(name))
+		return Recording{}, fmt.Errorf("%s: is a flow file of mitmproxy; export it with mitmproxy 10.1 or newer: mitmdump -nr %s --set hardump=out.har", name, path.Base(name))
 	case text[0] == '[' && (ext == ".json" || json.Valid(text)):
 		return readNock(name, text)
 	case text[0] == '{':
@@ -126,9 +159,9 @@ func gunzipFile(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// isCassette recognises this module's files by the meta mapping at the
-// beginning.
-func isCassette(text []byte) bool {
+// IsCassette recognises this module's files by the meta mapping at the
+// beginning, for which 16 bytes are enough.
+func IsCassette(text []byte) bool {
 	text = bytes.TrimLeft(bytes.TrimPrefix(text, []byte("---")), "\r\n")
 	return bytes.HasPrefix(text, []byte("meta:"))
 }

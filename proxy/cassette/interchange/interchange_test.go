@@ -220,7 +220,7 @@ func TestBadInput(t *testing.T) {
 		{"x.yaml.gz", gz[:len(gz)-4], "x.yaml.gz: is damaged where it is compressed; restore it or leave it out"},
 		{"x.yaml.gz", packed(t, gz, gzipWriter), "x.yaml.gz: is not text; not a recording"},
 		{"x.yaml.gz", bomb256, "x.yaml.gz: unpacks to more than 256 MiB"},
-		{"a/x.mitm", "731:9:websocket;0:~8:response;", "a/x.mitm: is a flow file of mitmproxy; export it with: mitmdump -nr x.mitm --set hardump=out.har"},
+		{"a/x.mitm", "731:9:websocket;0:~8:response;", "a/x.mitm: is a flow file of mitmproxy; export it with mitmproxy 10.1 or newer: mitmdump -nr x.mitm --set hardump=out.har"},
 		{"x.json", "[{\"scope\":", "x.json: is unreadable JSON (unexpected end"},
 		{"x.json", `[]`, "x.json: is a JSON array without the scope and path of nock; not a recording"},
 		{"x.yaml", `[{"scope":"a"}]`, "x.yaml: is a JSON array without the scope and path of nock"},
@@ -306,5 +306,21 @@ func TestOldGoVCR(t *testing.T) {
 	got, err := Read("old.yaml", []byte(file))
 	if err != nil || len(got.Interactions) != 1 || string(got.Interactions[0].Response.Body) != "ok" {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// Another tool's file is read as a whole, so its size is bounded before anything is read.
+func TestReadFileIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "long.har")
+	if err := os.WriteFile(file, []byte(`{"log":{"version":"1.2","entries":[`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, maxBody+1); err != nil { // a hole in the file, no disk
+		t.Fatal(err)
+	}
+	_, err := ReadFile(os.DirFS(dir), "long.har", "a/long.har")
+	if want := "a/long.har: is longer than 256 MiB; export fewer exchanges into one file"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

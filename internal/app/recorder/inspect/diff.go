@@ -8,16 +8,18 @@ import (
 	"github.com/meerkat-go/conformance/proxy/event"
 )
 
-// difference is how two cassettes, or two interactions, differ.
+// difference is how two recordings, or two interactions, differ.
 type difference struct {
 	Schema string `json:"schema"`
 	Old    string `json:"old"`
 	New    string `json:"new"`
 	Equal  bool   `json:"equal"`
 	Pairs  []pair `json:"pairs"`
+	// Lost names the interactions that another tool did not keep whole. They are not compared.
+	Lost []string `json:"lost,omitempty"`
 }
 
-// pair is an interaction of the old cassette and the one in the new cassette that corresponds to
+// pair is an interaction of the old recording and the one in the new recording that corresponds to
 // it. One without a counterpart has nil on the other side.
 type pair struct {
 	Old     *int            `json:"old"`
@@ -45,37 +47,46 @@ func (p pair) isEqual() bool {
 func (a *app) diffCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
-		Example: "  recorder diff old.yaml new.yaml\n  recorder diff old.yaml#3 new.yaml#3",
-		Use:     "diff A B", Short: "Show what two cassettes, or two interactions F#N, say differently",
-		Long: `Show what two cassettes say differently: the shape first (events, fields,
+		Example: "  recorder diff old.yaml new.yaml\n  recorder diff monday.har tuesday.har\n  recorder diff old.yaml#3 new.yaml#3",
+		Use:     "diff A B", Short: "Show what two recordings, or two interactions F#N, say differently",
+		Long: `Show what two recordings say differently: the shape first (events, fields,
 stop reasons, statuses, headers), then texts and arguments, each in one piece.
 Ids, signatures and times that only have other values are not differences.
 
-Exit codes: 0 equal, 1 different, 2 wrong usage.`,
+A and B are cassettes, or anything that recorder import reads: HAR files of a
+browser or of mitmproxy, and files of go-vcr, vcrpy, VCR for Ruby and nock.
+Those are redacted first, as an import of them is. An interaction without a
+body that was there is named and left out.
+
+Exit codes: 0 equal, 1 different, 2 wrong usage, 3 equal but for what was left out.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return cli.Usage("%s: name two cassettes, or two interactions as F#N", cmd.Name())
+				return cli.Usage("%s: name two recordings, or two interactions as F#N", cmd.Name())
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.diffCassettes(args[0], args[1], asJSON) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.diffRecordings(args[0], args[1], asJSON) },
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (a *app) diffCassettes(old, fresh string, asJSON bool) error {
+func (a *app) diffRecordings(old, fresh string, asJSON bool) error {
 	done := a.ShowElapsed("comparing with " + old)
-	d, err := DiffFiles(old, fresh)
+	d, err := DiffFiles(a.Env, old, fresh)
 	done()
 	if err != nil {
 		return err
 	}
 	d.Old, d.New = old, fresh
 	exit := recorderenv.ExitGate
-	if d.Equal {
+	switch {
+	case d.Equal && len(d.Lost) > 0:
+		exit = recorderenv.ExitIncomplete
+	case d.Equal:
 		exit = recorderenv.ExitOK
 	}
+	a.SayList("left out", d.Lost)
 	if asJSON {
 		if err := a.WriteJSON(d); err != nil {
 			return err
@@ -86,13 +97,14 @@ func (a *app) diffCassettes(old, fresh string, asJSON bool) error {
 	return cli.Exit(exit)
 }
 
-// DiffFiles compares two cassettes or interactions, each given as FILE or FILE#N.
-func DiffFiles(old, fresh string) (difference, error) {
-	x, err := readSide(old)
+// DiffFiles compares two recordings or interactions, each given as FILE or FILE#N.
+func DiffFiles(env *recorderenv.Env, old, fresh string) (difference, error) {
+	a := &app{env}
+	x, err := a.readSide(old)
 	if err != nil {
 		return difference{}, err
 	}
-	y, err := readSide(fresh)
+	y, err := a.readSide(fresh)
 	if err != nil {
 		return difference{}, err
 	}

@@ -1,41 +1,101 @@
 package inspect
 
 import (
+	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
 	"github.com/meerkat-go/conformance/proxy/event"
 )
 
 // side is one of two recordings that are compared, with ids by their common names.
 type side struct {
 	list     []cassette.Interaction
-	first    int // the number of the first interaction in list
+	numbers  []int // of the interactions in list
 	requests [][]event.Field
 	replies  [][]event.Item
-	isSingle bool // one interaction was named
+	isSingle bool     // one interaction was named
+	lost     []string // names the interactions that another tool did not keep whole
 }
 
 // readSide reads one side of a comparison: FILE, or FILE#N for one interaction.
-func readSide(arg string) (*side, error) {
+func (a *app) readSide(arg string) (*side, error) {
 	file, n, err := parsePlace(arg)
 	if err != nil {
 		return nil, err
+	}
+	if isOfOtherTool(file) {
+		return a.readForeignSide(file, n)
 	}
 	t, err := Read(file, n)
 	if err != nil {
 		return nil, err
 	}
-	return sideOf(t.List, t.first, n != Everything), nil
+	s := &side{list: t.List, isSingle: n != Everything}
+	for i := range t.List {
+		s.numbers = append(s.numbers, t.first+i)
+	}
+	return s.fold(), nil
 }
 
-func sideOf(list []cassette.Interaction, first int, isSingle bool) *side {
-	s := &side{list: list, first: first, isSingle: isSingle}
+// readForeignSide is readSide for another tool's file. It is redacted and screened as an import
+// is, or a diff would print keys.
+func (a *app) readForeignSide(file string, n int) (*side, error) {
+	rec, err := readRecording(file)
+	if err != nil {
+		return nil, cli.Usage("%w", err)
+	}
+	if count := len(rec.Interactions); n >= count {
+		return nil, cli.Usage("%s#%d: has %s, counted from 0", file, n, recorderenv.Interactions(count))
+	}
+	redacts, err := a.Redaction(recorderenv.Own{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &side{isSingle: n != Everything}
+	list, numbers, lost := prepareAll(redacts, rec)
+	for i, in := range list {
+		if in, _, err = redacts.Screened(in, true); err != nil {
+			return nil, cli.Fail(recorderenv.ExitGate, "%s: interaction %d: %w", file, numbers[i], err)
+		}
+		if n == Everything || n == numbers[i] {
+			s.list, s.numbers = append(s.list, in), append(s.numbers, numbers[i])
+		}
+	}
+	if len(s.list) == 0 {
+		return nil, cli.Usage("%s: nothing to compare: %s", file, lost[0])
+	}
+	if n == Everything {
+		for _, what := range lost {
+			s.lost = append(s.lost, file+": "+what)
+		}
+	}
+	return s.fold(), nil
+}
+
+// isOfOtherTool reports whether a path is a folder, or a file that is no cassette: a cassette is
+// read one interaction at a time.
+func isOfOtherTool(path string) bool {
+	opened, err := os.Open(path)
+	if err != nil {
+		return false // the reader of cassettes says why
+	}
+	defer func() { _ = opened.Close() }()
+	head := make([]byte, 16)
+	length, _ := io.ReadFull(opened, head) // none of a folder
+	return !interchange.IsCassette(head[:length])
+}
+
+// fold reads the fields of each request and what each reply says.
+func (s *side) fold() *side {
 	names := event.NewNames()
-	for _, in := range list {
+	for _, in := range s.list {
 		s.requests = append(s.requests, event.Fields(in.Request.Body, names))
 		s.replies = append(s.replies, event.Fold(event.Of(in), names))
 	}
@@ -62,7 +122,7 @@ func (s *side) requestAddress(i int) string {
 
 // compareSides pairs the interactions of two sides and lists where each pair differs.
 func compareSides(a, b *side) difference {
-	d := difference{Schema: "recorder.diff.v1", Equal: true, Pairs: []pair{}}
+	d := difference{Schema: "recorder.diff.v1", Equal: true, Pairs: []pair{}, Lost: slices.Concat(a.lost, b.lost)}
 	renaming := event.NewRenaming()
 	for _, m := range matchInteractions(a, b) {
 		p := pairOf(a, b, m, renaming)
@@ -128,8 +188,7 @@ func pairOf(a, b *side, m [2]int, renaming *event.Renaming) (p pair) {
 		if i < 0 {
 			return nil
 		}
-		n := s.first + i
-		return &n
+		return &s.numbers[i]
 	}
 	p.Old, p.New = number(a, m[0]), number(b, m[1])
 	if p.New == nil {

@@ -56,14 +56,22 @@ func printPair(w io.Writer, p pair) {
 
 func shortMillis(ms float64) string { return fmt.Sprintf("%.4g", ms) }
 
+// maxError is how many characters of an error are shown: its last words may name the member that
+// the provider refused.
+const maxError = 1000
+
 // changeText returns a change as one line.
 func changeText(c event.Change) string {
 	where := cmp.Or(terminal.Line(strings.TrimSpace(c.Item+" "+c.Path)), "the body")
+	most := maxShown
+	if strings.HasPrefix(c.Item, "error") {
+		most = maxError
+	}
 	switch c.Kind {
 	case event.Added:
-		return strings.TrimSpace("+ " + where + " " + Abbreviate(c.New))
+		return strings.TrimSpace("+ " + where + " " + abbreviateTo(most, c.New))
 	case event.Removed:
-		return strings.TrimSpace("- " + where + " " + Abbreviate(c.Old))
+		return strings.TrimSpace("- " + where + " " + abbreviateTo(most, c.Old))
 	case event.Text:
 		return where + ": " + terminal.Line(wordDiff(c.Old, c.New))
 	default: // a value

@@ -86,3 +86,14 @@ func TestTotalsCountProvenances(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Texts of many megabytes are compared without splitting them into words, and shown where they differ.
+func TestWordDiffOfLongTexts(t *testing.T) {
+	long := strings.Repeat("many words. ", maxDiffed/10)
+	if got, want := wordDiff(long+"old"+long, long+"new"+long), "[-old-]{+new+}"; !strings.Contains(got, want) || len(got) > 3*maxMiddle {
+		t.Errorf("%d bytes: %.300q", len(got), got)
+	}
+	if got := wordDiff(long, "short"); !strings.Contains(got, "{+short+}") || len(got) > 3*maxMiddle {
+		t.Errorf("%d bytes: %.300q", len(got), got)
+	}
+}

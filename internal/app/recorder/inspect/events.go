@@ -210,10 +210,12 @@ func lastName(path string) string { return path[strings.LastIndexByte(path, '.')
 const maxShown = 120
 
 // Abbreviate returns the beginning of a text on one line, without control characters.
-func Abbreviate(text string) string {
+func Abbreviate(text string) string { return abbreviateTo(maxShown, text) }
+
+func abbreviateTo(most int, text string) string {
 	n := 0
 	for i := range text {
-		if n++; n > maxShown {
+		if n++; n > most {
 			return terminal.Line(text[:i]) + "…"
 		}
 	}

@@ -1,10 +1,11 @@
 package inspect
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -86,20 +87,14 @@ func (a *app) importFile(path string, f *importFlags) error {
 
 // readRecording reads a file, or a folder of the corpus layout.
 func readRecording(path string) (interchange.Recording, error) {
-	info, err := os.Stat(path)
-	switch {
+	switch info, err := os.Stat(path); {
 	case err != nil:
 		return interchange.Recording{}, cli.Unreadable(path, err)
 	case info.IsDir():
-		return interchange.ReadCase(os.DirFS(path), ".", path)
-	case !info.Mode().IsRegular():
-		return interchange.Recording{}, fmt.Errorf("%s: is not a regular file; name a file", path)
+		return interchange.ReadFile(os.DirFS(path), ".", path)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return interchange.Recording{}, cli.Unreadable(path, err)
-	}
-	return interchange.Read(path, data)
+	dir, name := filepath.Split(filepath.Clean(path))
+	return interchange.ReadFile(os.DirFS(cmp.Or(dir, ".")), name, path)
 }
 
 func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
@@ -136,19 +131,8 @@ func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
 // redacted before the first is saved: a key that one sends may stand in the reply to an earlier
 // one. With isMasked, what the gate finds is masked.
 func takeAll(r *recorderenv.Redaction, w *cassette.Writer, rec interchange.Recording, isMasked bool) (report record.Report) {
-	var list []cassette.Interaction
-	for _, in := range rec.Interactions {
-		ready, err := prepareImport(rec.Format, in)
-		if err != nil {
-			report.Lost = append(report.Lost, requestName(in)+": "+err.Error())
-			continue
-		}
-		if rec.Provenance == interchange.ProvenanceLost {
-			ready.Provenance = rec.Provenance
-		}
-		r.Redacted(ready)
-		list = append(list, ready)
-	}
+	list, _, lost := prepareAll(r, rec)
+	report.Lost = lost
 	var fit []cassette.Interaction
 	for _, in := range list {
 		what := requestName(in)
@@ -173,6 +157,24 @@ func takeAll(r *recorderenv.Redaction, w *cassette.Writer, rec interchange.Recor
 		}
 	}
 	return report
+}
+
+// prepareAll returns the interactions that the tool kept whole, each with its number in rec, and
+// names the others. r learns the secrets of all.
+func prepareAll(r *recorderenv.Redaction, rec interchange.Recording) (list []cassette.Interaction, numbers []int, lost []string) {
+	for i, in := range rec.Interactions {
+		ready, err := prepareImport(rec.Format, in)
+		if err != nil {
+			lost = append(lost, requestName(in)+": "+err.Error())
+			continue
+		}
+		if rec.Provenance == interchange.ProvenanceLost {
+			ready.Provenance = rec.Provenance
+		}
+		r.Redacted(ready)
+		list, numbers = append(list, ready), append(numbers, i)
+	}
+	return list, numbers, lost
 }
 
 // importedProvenance returns the provenance of an import. Answers of a simulator or a scripted

@@ -14,6 +14,10 @@ const (
 	// islandWords is how many unchanged words between two changes are shown as unchanged.
 	// Fewer are equal by chance.
 	islandWords = 4
+	// maxDiffed is how many bytes two texts have together at most to be compared word by word.
+	maxDiffed = 1 << 20
+	// maxMiddle is how many bytes of a longer text are shown where it differs.
+	maxMiddle = 1000
 )
 
 // stretch is a run of words that both texts have, or the words of each where they differ.
@@ -24,6 +28,9 @@ type stretch struct{ kept, gone, added []string }
 func wordDiff(old, fresh string) string {
 	if old == fresh {
 		return old
+	}
+	if len(old)+len(fresh) > maxDiffed {
+		return middleDiff(old, fresh)
 	}
 	var out strings.Builder
 	list := wordStretches(splitWords(old), splitWords(fresh))
@@ -39,6 +46,27 @@ func wordDiff(old, fresh string) string {
 		}
 	}
 	return out.String()
+}
+
+// middleDiff is wordDiff for long texts: what is between their common beginning and their common
+// end, each part shown to maxMiddle bytes.
+func middleDiff(old, fresh string) string {
+	begin, shorter := 0, min(len(old), len(fresh))
+	for begin < shorter && old[begin] == fresh[begin] {
+		begin++
+	}
+	end := 0
+	for end < shorter-begin && old[len(old)-1-end] == fresh[len(fresh)-1-end] {
+		end++
+	}
+	middle := func(text string) string {
+		if text = text[begin : len(text)-end]; len(text) > maxMiddle {
+			text = text[:maxMiddle] + "…"
+		}
+		return text
+	}
+	before, after := old[max(0, begin-maxMiddle/10):begin], old[len(old)-end:][:min(end, maxMiddle/10)]
+	return strings.ToValidUTF8("…"+before+"[-"+middle(old)+"-]{+"+middle(fresh)+"+}"+after+"…", "")
 }
 
 // wordStretches alternates between what is kept and what is changed.

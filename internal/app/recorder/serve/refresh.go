@@ -47,7 +47,7 @@ func (k *modeEnv) openRefresh(path string) (modeHandler, error) {
 // printChanges prints how the fresh recording differs from the old one.
 func (r *refreshHandler) printChanges(a *app) error {
 	done := a.ShowElapsed("comparing with " + r.path)
-	changes, err := inspect.DiffFiles(r.path, r.recordHandler.path)
+	changes, err := inspect.DiffFiles(a.Env, r.path, r.recordHandler.path)
 	done()
 	if err != nil {
 		return err

@@ -18,6 +18,11 @@ func TestREADME(t *testing.T) { runShownCommands(t, "../../README.md", 5) }
 // TestOwnRules is TestREADME for the guide that shows a team's rules.
 func TestOwnRules(t *testing.T) { runShownCommands(t, "../../docs/guides/own-rules.md", 1) }
 
+// TestProviderAnswers400 is TestREADME for the guide from a HAR to the byte and the fix.
+func TestProviderAnswers400(t *testing.T) {
+	runShownCommands(t, "../../docs/guides/provider-answers-400.md", 4)
+}
+
 // TestJudgeYourAgent is TestREADME for the guide that shows an agent for Node.
 func TestJudgeYourAgent(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/proxy/event"
@@ -38,17 +40,32 @@ func printPair(w io.Writer, p pair) {
 	for _, f := range p.Shape {
 		fmt.Fprintf(w, "  shape    %s\n", FindingText(f))
 	}
-	section := func(title string, list []event.Change, want func(event.Kind) bool) {
+	section := func(title string, list []event.Change, want func(event.Change) bool) {
 		for _, c := range list {
-			if want(c.Kind) {
+			if want(c) {
 				fmt.Fprintf(w, "  %-8s %s\n", title, changeText(c))
 			}
 		}
 	}
-	section("shape", p.Said, event.Kind.Shape)
-	section("asked", p.Asked, func(event.Kind) bool { return true })
-	section("said", p.Said, func(k event.Kind) bool { return !k.Shape() && k != event.Count })
-	section("tokens", p.Said, func(k event.Kind) bool { return k == event.Count })
+	isError := func(c event.Change) bool { return c.Kind == event.Added && isErrorItem(c) }
+	gone := 0 // of a reply in whose place an error came
+	if slices.ContainsFunc(p.Said, isError) {
+		for _, c := range p.Said {
+			if c.Kind == event.Removed {
+				gone++
+			}
+		}
+	}
+	section("shape", p.Said, isError)
+	if gone > 0 {
+		fmt.Fprintf(w, "  shape    - the old reply, %s\n", cli.Count(gone, "event or block", "events and blocks"))
+	}
+	section("shape", p.Said, func(c event.Change) bool {
+		return c.Kind.Shape() && !isError(c) && (gone == 0 || c.Kind != event.Removed)
+	})
+	section("asked", p.Asked, func(event.Change) bool { return true })
+	section("said", p.Said, func(c event.Change) bool { return !c.Kind.Shape() && c.Kind != event.Count })
+	section("tokens", p.Said, func(c event.Change) bool { return c.Kind == event.Count })
 	if t := p.Times; t != nil {
 		fmt.Fprintf(w, "  time     first event %s → %s ms, all %s → %s ms\n", shortMillis(t.OldFirst), shortMillis(t.NewFirst), shortMillis(t.OldTotal), shortMillis(t.NewTotal))
 	}
@@ -60,11 +77,13 @@ func shortMillis(ms float64) string { return fmt.Sprintf("%.4g", ms) }
 // the provider refused.
 const maxError = 1000
 
+func isErrorItem(c event.Change) bool { return strings.HasPrefix(c.Item, "error") }
+
 // changeText returns a change as one line.
 func changeText(c event.Change) string {
 	where := cmp.Or(terminal.Line(strings.TrimSpace(c.Item+" "+c.Path)), "the body")
 	most := maxShown
-	if strings.HasPrefix(c.Item, "error") {
+	if isErrorItem(c) {
 		most = maxError
 	}
 	switch c.Kind {

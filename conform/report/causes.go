@@ -82,8 +82,10 @@ func explainRefusals(results []Result) {
 
 // symptoms lists, by check, the checks that its breach trips elsewhere in the same request.
 var symptoms = map[string][]string{
-	"ORD-001/answered":     {"ORD-003/no-orphan", "ORD-016/user-ends", "RES-005/closed", "RES-001/prefix", "RES-003/history"},
-	"ORD-005/unique-calls": {"ORD-001/answered", "ORD-010/sent-once"},
+	"ORD-001/answered":      {"ORD-003/no-orphan", "ORD-016/user-ends", "RES-005/closed", "RES-001/prefix", "RES-003/history"},
+	"ORD-002/single-result": {"ORD-006/one-content"},
+	"ORD-005/unique-calls":  {"ORD-001/answered", "ORD-010/sent-once"},
+	"STR-007/partial-turn":  {"SIG-009/followed"},
 }
 
 // generality ranks checks: the lower one says why, at a place where both found something. A
@@ -126,7 +128,7 @@ func causes(findings []*Finding) {
 		for k, c := range order {
 			f, cause := findings[i], findings[c]
 			isSymptom := slices.Contains(symptoms[cause.Check], f.Check)
-			isLater := k >= at || slices.Contains(symptoms[f.Check], cause.Check)
+			isLater := k >= at || slices.Contains(symptoms[f.Check], cause.Check) && cause.Verdict.Rank() == f.Verdict.Rank()
 			if c != i && root[c] == c && cause.Verdict.Rank() >= f.Verdict.Rank() && (isSymptom || !isLater) && isExplained(f, cause, paths[c]) {
 				root[i] = c
 				break

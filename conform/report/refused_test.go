@@ -78,10 +78,13 @@ func TestCauses(t *testing.T) {
 		"a result that is missing": {[]*Finding{f("ORD-001/answered", "messages[1].content[0]", Fail, 1), f("ORD-016/user-ends", "messages[1]", Fail, 1)}, ",ORD-001/answered#0"},
 		"over two steps": {[]*Finding{f("ORD-001/answered", "input[2]", Fail, 2), f("ORD-003/no-orphan", "input[3]", Fail, 2), f("ORD-005/unique-calls", "input[2]", Fail, 2)},
 			"ORD-005/unique-calls#0,,"},
-		"the provider's words":   {[]*Finding{f("ERR-001/form", "", Fail, 1), refused}, "SRV-006/asked#0,"},
-		"two faults of one tool": {[]*Finding{f("PAR-008/names", "tools", Fail, 0), f("BET-002/tool-version", "tools", Fail, 0)}, ","},
-		"a rule of the team":     {[]*Finding{f("SIG-001/x", "x", Fail, 0), f("TEAM-001/x", "x", Fail, 0)}, ","},
-		"a process":              {[]*Finding{f("RES-001/x", "p", Fail, -1), f("STR-008/x", "p", Fail, -1)}, ","},
+		"two answers of one call": {[]*Finding{f("ORD-006/one-content", "contents[2].parts[0]", Fail, 2), f("ORD-002/single-result", "contents[2].parts[1]", Fail, 2)}, "ORD-002/single-result#0,"},
+		"a part of a turn":        {[]*Finding{f("SIG-009/followed", "input[7]", Warn, 3), f("STR-007/partial-turn", "input[7]", Warn, 3)}, "STR-007/partial-turn#0,"},
+		"a refused part":          {[]*Finding{f("SIG-009/followed", "input[7]", Fail, 3), f("STR-007/partial-turn", "input[7]", Warn, 3)}, ",SIG-009/followed#0"},
+		"the provider's words":    {[]*Finding{f("ERR-001/form", "", Fail, 1), refused}, "SRV-006/asked#0,"},
+		"two faults of one tool":  {[]*Finding{f("PAR-008/names", "tools", Fail, 0), f("BET-002/tool-version", "tools", Fail, 0)}, ","},
+		"a rule of the team":      {[]*Finding{f("SIG-001/x", "x", Fail, 0), f("TEAM-001/x", "x", Fail, 0)}, ","},
+		"a process":               {[]*Finding{f("RES-001/x", "p", Fail, -1), f("STR-008/x", "p", Fail, -1)}, ","},
 	} {
 		causes(c.findings)
 		var got []string

@@ -21,6 +21,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 var sourceFlag = flag.String("conform.source", "cassette,simulator", "what answers the agent: cassette, simulator or both, or live")
@@ -48,6 +49,15 @@ func TestSuites(t *testing.T) {
 		t.Fatalf("-conform.source=live: %v", err)
 	}
 	RegisterFailHandler(Fail)
+	if *serverFlag != "" {
+		if wires.Find(*wireFlag) == nil || *modelFlag == "" {
+			t.Fatalf("-conform.server: needs -conform.model, and -conform.wire of %s", wires.List(wires.Names()))
+		}
+		c, r := GinkgoConfiguration()
+		c.LabelFilter = strings.TrimPrefix(c.LabelFilter+" && "+serverLabel, " && ")
+		RunSpecs(t, "Conformance of "+*modelFlag, c, r)
+		return
+	}
 	RunSpecs(t, "Conformance of rkat")
 	if GinkgoParallelProcess() == 1 { // it ends last
 		_ = os.RemoveAll(shared.Dir)
@@ -55,6 +65,9 @@ func TestSuites(t *testing.T) {
 }
 
 var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
+	if *serverFlag != "" {
+		return []byte("{}") // no agent is built
+	}
 	Expect(declaredSentences).To(Equal(catalogueSentences()), "each requirement has a spec in its words")
 	dir, err := os.MkdirTemp("", "suites-")
 	Expect(err).NotTo(HaveOccurred())
@@ -67,7 +80,7 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 }, func(made []byte) {
 	Expect(json.Unmarshal(made, &shared)).To(Succeed())
 	c, _ := GinkgoConfiguration()
-	isLive := slices.Contains(sources(), evidence.SourceLive)
+	isLive := slices.Contains(sources(), evidence.SourceLive) || *serverFlag != ""
 	if c.ParallelTotal == 1 && c.LabelFilter == "" && !isFocused(c) && !c.DryRun && !isLive {
 		stopRunningAhead = runAhead()
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -225,11 +226,14 @@ func (j *judge) isCut(a *client.Answer) error {
 		return errNotSeen
 	case len(text) > maxOverLimit:
 		return fmt.Errorf("16 tokens were allowed, and the reply has %d characters", len(text))
-	case len(text) > maxOverLimit/4 && !slices.Contains(j.Wire.Stops.Unanswered, a.Reply.Stop):
+	case (len(text) > maxOverLimit/4 || isCounting.MatchString(text)) && !slices.Contains(j.Wire.Stops.Unanswered, a.Reply.Stop):
 		return fmt.Errorf("the reply is cut after %q, and says that it stopped with %q", report.Shorten(text), a.Reply.Stop)
 	}
 	return nil
 }
+
+// isCounting finds the numbers that the question asked for. Sixteen tokens do not reach their end.
+var isCounting = regexp.MustCompile(`\b1\D+2\D+3\D+4\b`)
 
 func textOf(r *wire.Reply) string {
 	var b strings.Builder

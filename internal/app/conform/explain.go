@@ -106,6 +106,7 @@ const (
 	kindExitCode    = "exit code"
 	kindConsequence = "consequence of a breach"
 	kindDuty        = "duty of a server"
+	kindQuestion    = "question to a server"
 )
 
 // paragraph is a part of an explanation.

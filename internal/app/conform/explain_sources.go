@@ -18,7 +18,7 @@ import (
 // explainSources yield the entries of conform explain, one source a kind of id.
 // The texts stay where the ids are defined.
 var explainSources = []func() ([]*entry, error){
-	requirementEntries, checkEntries, mutantEntries, scenarioEntries, wireRuleEntries, dutyEntries, wireSectionEntries, handoffEntries, verdictEntries, consequenceEntries, exitCodeEntries,
+	requirementEntries, checkEntries, mutantEntries, scenarioEntries, wireRuleEntries, dutyEntries, questionEntries, wireSectionEntries, handoffEntries, verdictEntries, consequenceEntries, exitCodeEntries,
 }
 
 func requirementEntries() ([]*entry, error) {
@@ -127,6 +127,33 @@ func dutyEntries() ([]*entry, error) {
 			e.Sections = append(e.Sections, paragraph{"what it breaks", strings.Join(breaks, "\n")})
 		}
 		e.Sections = append(e.Sections, paragraph{"judged by", judged}, paragraph{"source", strings.Join(sources, "\n")}, paragraph{"how sure", d.Sure})
+		entries = append(entries, e)
+	}
+	return entries, err
+}
+
+// questionEntries are what conform server asks, with the duties that the answers show.
+func questionEntries() ([]*entry, error) {
+	questions, err := specs.Questions()
+	var entries []*entry
+	for _, q := range questions {
+		e := &entry{Kind: kindQuestion, ID: q.ID, Title: q.Title, Origin: "specs/server/questions.yaml"}
+		var expected []string
+		for _, step := range q.Steps {
+			for _, want := range step.Expect {
+				e.related = append(e.related, want.Duty)
+				expected = append(expected, want.Duty+": "+want.Be)
+			}
+		}
+		e.Sections = []paragraph{{"level", string(q.Level)}}
+		if q.Wires != nil {
+			e.Sections = append(e.Sections, paragraph{"asked on", strings.Join(q.Wires, ", ")})
+		}
+		if expected != nil {
+			e.Sections = append(e.Sections, paragraph{"the answer should be", strings.Join(expected, "\n")})
+		}
+		e.Sections = append(e.Sections, paragraph{"also judged", "every answer, by the duties that a reply shows"},
+			paragraph{"ask it alone", "conform server URL --wire WIRE --model MODEL --filter '^" + q.ID + "$'"})
 		entries = append(entries, e)
 	}
 	return entries, err

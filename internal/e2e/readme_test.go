@@ -18,6 +18,9 @@ func TestREADME(t *testing.T) { runShownCommands(t, "../../README.md", 5) }
 // TestOwnRules is TestREADME for the guide that shows a team's rules.
 func TestOwnRules(t *testing.T) { runShownCommands(t, "../../docs/guides/own-rules.md", 1) }
 
+// TestVCR is TestREADME for the guide that shows an edit of a cassette by hand.
+func TestVCR(t *testing.T) { runShownCommands(t, "../../docs/guides/vcr.md", 4) }
+
 // TestProviderAnswers400 is TestREADME for the guide from a HAR to the byte and the fix.
 func TestProviderAnswers400(t *testing.T) {
 	runShownCommands(t, "../../docs/guides/provider-answers-400.md", 4)

@@ -13,7 +13,7 @@ import (
 // TestREADME runs the commands of the console blocks in README.md, with the
 // files that the repository ships, and holds that they print what it shows.
 // Commands that build or test the whole tree stand outside of such blocks.
-func TestREADME(t *testing.T) { runShownCommands(t, "../../README.md", 5) }
+func TestREADME(t *testing.T) { runShownCommands(t, "../../README.md", 9) }
 
 // TestOwnRules is TestREADME for the guide that shows a team's rules.
 func TestOwnRules(t *testing.T) { runShownCommands(t, "../../docs/guides/own-rules.md", 1) }

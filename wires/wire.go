@@ -229,6 +229,8 @@ type Tools struct {
 type Usage struct {
 	Path                                            string // of the object with the counters, in a reply or an event
 	Input, CacheRead, CacheWrite, Output, Reasoning string
+	// ToolInput counts what tools of the provider read, where that is no part of Input.
+	ToolInput string
 	// CacheApart says that tokens read from and written to the cache are no part of Input, ReasoningApart
 	// that Reasoning is no part of Output.
 	CacheApart, ReasoningApart bool

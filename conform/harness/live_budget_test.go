@@ -36,34 +36,35 @@ data: {"usageMetadata":{"promptTokenCount":30,"cachedContentTokenCount":10,"cand
 
 `, Usage{20, 10, 0, 10}},
 		{"gemini array", asJSON, `[{"usageMetadata":{"promptTokenCount":3}},{"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":2}}]`, Usage{3, 0, 0, 2}},
-		{"cut in the middle", sse, "event: message_start\ndata: {\"message\":{\"usage\":{\"input_tokens\":9}}}\n\nevent: x\ndata: {\"usa", Usage{9, 0, 0, 0}},
+		{"anthropic cut in the middle", sse, "event: message_start\ndata: {\"message\":{\"usage\":{\"input_tokens\":9}}}\n\nevent: x\ndata: {\"usa", Usage{9, 0, 0, 0}},
 	} {
-		got, ok := readUsage(tt.kind, []byte(tt.body))
+		provider, _, _ := strings.Cut(tt.name, " ")
+		got, ok := readUsage(provider, tt.kind, []byte(tt.body))
 		if !ok || got != tt.want {
 			t.Errorf("%s: %+v %t, want %+v", tt.name, got, ok, tt.want)
 		}
 	}
 	for _, body := range []string{"", "no JSON", `{"error":{}}`, `{"usage":null}`, `{"usage":"much"}`, `{"message":7}`} {
-		if got, ok := readUsage(asJSON, []byte(body)); ok {
+		if got, ok := readUsage("openai", asJSON, []byte(body)); ok {
 			t.Errorf("%q reports %+v", body, got)
 		}
 	}
 }
 
 // readUsage returns the tokens that a reply reports; ok is false when it reports none.
-func readUsage(contentType string, body []byte) (_ Usage, ok bool) {
-	var highest usageFields
+func readUsage(provider, contentType string, body []byte) (_ Usage, ok bool) {
+	var c counted
 	for frame := range llm.Frames(contentType, body) {
-		ok = highest.addFrame(frame.Data) || ok
+		c.addFrame(provider, frame.Data)
 	}
-	return highest.toUsage(), ok
+	return c.toUsage(), c.isReported
 }
 
 func FuzzReadUsage(f *testing.F) {
 	f.Add("text/event-stream", []byte("data: {\"usage\":{\"input_tokens\":9}}\n\n"))
 	f.Add("application/json", []byte(`[{"usageMetadata":{"promptTokenCount":3}}]`))
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
-		u, ok := readUsage(kind, body)
+		u, ok := readUsage("anthropic", kind, body)
 		if !ok && u != (Usage{}) {
 			t.Errorf("%+v of a reply that reports nothing", u)
 		}

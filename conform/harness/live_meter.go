@@ -11,18 +11,18 @@ import (
 // that report it are passed on.
 type meter struct {
 	io.ReadCloser
+	provider    string
 	contentType string
 	announced   int64 // length of the reply, -1 when unknown
 	asked       int64 // length of the request
 	isPaid      bool  // a reply without a report costs tokens, too
 	charge      func(u Usage, isReported bool)
 
-	length     int64
-	pending    []byte // of the frame that has not ended
-	highest    usageFields
-	charged    Usage
-	isReported bool
-	isDone     bool
+	length  int64
+	pending []byte // of the frame that has not ended
+	counted counted
+	charged Usage
+	isDone  bool
 }
 
 // maxFrame is the longest piece of a reply that is searched for a report, in bytes.
@@ -56,12 +56,12 @@ func (m *meter) readFrames(isLast bool) {
 	end := 0
 	for frame := range llm.Frames(m.contentType, m.pending) {
 		if frame.Whole || isLast {
-			m.isReported = m.highest.addFrame(frame.Data) || m.isReported
+			m.counted.addFrame(m.provider, frame.Data)
 			end = frame.End
 		}
 	}
 	m.pending = m.pending[end:]
-	if u := m.highest.toUsage(); u != m.charged {
+	if u := m.counted.toUsage(); u != m.charged {
 		m.charge(u.minusUsage(m.charged), true)
 		m.charged = u
 	}
@@ -73,7 +73,7 @@ func (m *meter) finish() {
 		return
 	}
 	m.isDone = true
-	if m.isPaid && !m.isReported {
+	if m.isPaid && !m.counted.isReported {
 		m.charge(estimateUsage(m.asked, m.length), false)
 	}
 }

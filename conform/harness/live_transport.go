@@ -49,7 +49,7 @@ func (t keyedTransport) meterReply(r *http.Request, resp *http.Response) io.Read
 		return resp.Body
 	}
 	return &meter{
-		ReadCloser: resp.Body, contentType: resp.Header.Get("Content-Type"), announced: resp.ContentLength, asked: asked.size,
+		ReadCloser: resp.Body, provider: llm.Provider(r.URL.Host, r.URL.Path), contentType: resp.Header.Get("Content-Type"), announced: resp.ContentLength, asked: asked.size,
 		isPaid: asked.generates && resp.StatusCode < http.StatusBadRequest,
 		charge: func(u Usage, isReported bool) { t.charge(asked.model, u, isReported) },
 	}

@@ -54,7 +54,7 @@ func Wire() *wires.Wire {
 		Usage: wires.Usage{
 			Path: "usageMetadata usage_metadata", Input: "promptTokenCount prompt_token_count",
 			CacheRead: "cachedContentTokenCount cached_content_token_count", Output: "candidatesTokenCount candidates_token_count",
-			Reasoning: "thoughtsTokenCount thoughts_token_count", ReasoningApart: true,
+			Reasoning: "thoughtsTokenCount thoughts_token_count", ReasoningApart: true, ToolInput: "toolUsePromptTokenCount tool_use_prompt_token_count",
 		},
 		Tools: wires.Tools{
 			Request: `{"contents":[{"role":"user","parts":[{"text":"Hello."}]}],"tools":[{"functionDeclarations":{tools}}]}`,

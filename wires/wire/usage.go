@@ -18,24 +18,33 @@ type Usage struct {
 }
 
 // UsageOf returns what the provider counted for a reply, nil where the reply does not say.
-func UsageOf(provider string, r *Reply) (usage *Usage) {
-	w := wires.Find(provider)
-	if w == nil {
+func UsageOf(provider string, r *Reply) *Usage {
+	usage, isSaid := Usage{-1, -1, -1, -1, -1}, false
+	for i := range len(r.Events) + 1 {
+		doc := r.Doc
+		if i > 0 {
+			doc = r.Events[i-1].JSON
+		}
+		isSaid = usage.Add(provider, doc) || isSaid
+	}
+	if !isSaid {
 		return nil
 	}
-	documents := []*tree.Node{r.Doc}
-	for i := range r.Events {
-		documents = append(documents, r.Events[i].JSON)
+	return &usage
+}
+
+// Add takes over what a reply, or an event of one, counts, and reports whether it counts anything.
+func (u *Usage) Add(provider string, doc *tree.Node) bool {
+	w := wires.Find(provider)
+	if w == nil {
+		return false
 	}
-	for _, doc := range documents {
-		if n := memberAt(doc, w.Usage.Path); n.Is(tree.Object) {
-			if usage == nil {
-				usage = &Usage{-1, -1, -1, -1, -1}
-			}
-			usage.readCounters(w.Usage, n)
-		}
+	n := memberAt(doc, w.Usage.Path)
+	if !n.Is(tree.Object) {
+		return false
 	}
-	return usage
+	u.readCounters(w.Usage, n)
+	return true
 }
 
 // memberAt returns what one of several paths leads to, nil if none does.
@@ -64,8 +73,11 @@ func (u *Usage) readCounters(names wires.Usage, n *tree.Node) {
 	count(&u.CacheRead, names.CacheRead)
 	count(&u.CacheWrite, names.CacheWrite)
 	count(&u.Reasoning, names.Reasoning)
-	if count(&u.Input, names.Input) >= 0 && names.CacheApart {
-		u.Input += max(u.CacheRead, 0) + max(u.CacheWrite, 0)
+	if count(&u.Input, names.Input) >= 0 {
+		u.Input += max(memberAt(n, names.ToolInput).Int(), 0)
+		if names.CacheApart {
+			u.Input += max(u.CacheRead, 0) + max(u.CacheWrite, 0)
+		}
 	}
 	if count(&u.Output, names.Output) >= 0 && names.ReasoningApart {
 		u.Output += max(u.Reasoning, 0)

@@ -14,6 +14,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/isolate"
 	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
@@ -171,7 +172,7 @@ func FuzzMessages(f *testing.F) {
 		r := newMessageReader(strings.NewReader(text))
 		close(r.closed)
 		data, err := io.ReadAll(r)
-		if faulty := (*overflow)(nil); err != nil && !errors.As(err, &faulty) {
+		if faulty := (*isolate.OverflowError)(nil); err != nil && !errors.As(err, &faulty) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(data)) {

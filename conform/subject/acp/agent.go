@@ -122,7 +122,7 @@ func (a *agent) callMethod(ctx context.Context, method string, params, answer an
 	}
 	if err == nil && answer != nil {
 		if err = decodeLenient(raw, answer); err != nil {
-			return fmt.Errorf("answered %s with %s: %w", method, quoteBeginning(string(raw)), err)
+			return fmt.Errorf("answered %s with %s: %w", method, isolate.QuoteBeginning(raw), err)
 		}
 	}
 	if refused := (*sdk.RequestError)(nil); errors.As(err, &refused) {
@@ -288,5 +288,5 @@ func (a *agent) endBecause(err error) *failure {
 	case died:
 		why = fmt.Sprintf("ended with exit code %d before it answered %s", result.ExitCode, lost.method)
 	}
-	return &failure{why: why + a.client.messages.noiseReason(), result: result}
+	return &failure{why: why + a.client.messages.Noise(), result: result}
 }

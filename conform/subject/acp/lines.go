@@ -1,54 +1,50 @@
 package acp
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
+
+	"github.com/meerkat-go/conformance/internal/isolate"
 )
 
 // Limits of what one agent process may write.
 const (
-	maxMessageBytes = 8 << 20
-	maxTotalBytes   = 256 << 20
-	maxMessages     = 200_000
-	// maxOtherLines is how many lines may be something else than messages of the protocol. Many agents
-	// write a banner or a warning first.
-	maxOtherLines = 1000
+	maxTotalBytes = 256 << 20
+	maxMessages   = 200_000
 	// maxUnhandled is how many messages may wait for their handler. It is below the
 	// length of the SDK's queue, which ends the connection when it is full.
 	maxUnhandled = 512
 )
 
 // messageReader hands the messages that an agent writes to the SDK, one line at a time
-// and within the limits. It leaves out the lines that are not messages.
+// and within the limits.
 type messageReader struct {
-	in     *bufio.Reader
+	*isolate.Messages
 	closed chan struct{}
 	slots  chan struct{} // one for each message that waits for its handler
 	rest   []byte        // of the line that is being handed over
 
-	messages, otherLines int
-	bytes                int64
+	messages int
+	isCall   bool // the last message waits for a handler
 
 	mu    sync.Mutex
-	fault error  // why nothing more is read
-	other string // the first line that is not a message
+	fault error // why nothing more is read
 }
 
-// overflow is a limit that the agent went beyond.
-type overflow struct{ text string }
-
-// Error says which limit it is.
-func (o *overflow) Error() string { return o.text }
-
-func overflowErrorf(format string, args ...any) error { return &overflow{fmt.Sprintf(format, args...)} }
-
 func newMessageReader(in io.Reader) *messageReader {
-	return &messageReader{in: bufio.NewReaderSize(in, 64<<10), closed: make(chan struct{}), slots: make(chan struct{}, maxUnhandled)}
+	r := &messageReader{closed: make(chan struct{}), slots: make(chan struct{}, maxUnhandled)}
+	r.Messages = (&isolate.Messages{Unit: "message", Plural: "JSON-RPC messages", Most: maxTotalBytes, IsMessage: func(line []byte) bool {
+		var message struct {
+			Method        *string
+			Result, Error json.RawMessage
+		}
+		err := json.Unmarshal(line, &message)
+		r.isCall = message.Method != nil
+		return err == nil && (r.isCall || message.Result != nil || message.Error != nil)
+	}}).Open(in)
+	return r
 }
 
 // Read implements io.Reader.
@@ -57,7 +53,7 @@ func (r *messageReader) Read(p []byte) (int, error) {
 		if err := r.readMessage(); err != nil {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			if faulty := (*overflow)(nil); errors.As(err, &faulty) {
+			if faulty := (*isolate.OverflowError)(nil); errors.As(err, &faulty) {
 				r.fault = err
 			}
 			return 0, err
@@ -68,66 +64,23 @@ func (r *messageReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// readMessage reads up to the next message and keeps it in rest.
+// readMessage keeps the next message in rest.
 func (r *messageReader) readMessage() error {
-	line, err := r.readLine()
-	if len(bytes.TrimSpace(line)) == 0 {
+	line, err := r.Next()
+	if err != nil {
 		return err
 	}
-	var message struct {
-		Method *string         `json:"method"`
-		Result json.RawMessage `json:"result"`
-		Error  json.RawMessage `json:"error"`
-	}
-	if json.Unmarshal(line, &message) != nil || message.Method == nil && message.Result == nil && message.Error == nil {
-		return r.skipLine(line)
-	}
 	if r.messages++; r.messages > maxMessages {
-		return overflowErrorf("wrote more than %d messages", maxMessages)
+		return isolate.Overflow("wrote more than %d messages", maxMessages)
 	}
-	if message.Method != nil {
+	if r.isCall {
 		select {
 		case r.slots <- struct{}{}:
 		case <-r.closed:
 			return io.EOF
 		}
 	}
-	line = append(line, '\n')
-	r.rest = line
-	return nil
-}
-
-// readLine reads one line without its end. The last line may have none.
-func (r *messageReader) readLine() ([]byte, error) {
-	var line []byte
-	for {
-		part, err := r.in.ReadSlice('\n')
-		r.bytes += int64(len(part))
-		switch {
-		case len(line)+len(part) > maxMessageBytes:
-			return nil, overflowErrorf("wrote a message of more than %d MiB", maxMessageBytes>>20)
-		case r.bytes > maxTotalBytes:
-			return nil, overflowErrorf("wrote more than %d MiB", maxTotalBytes>>20)
-		}
-		line = append(line, part...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			if len(bytes.TrimSpace(line)) > 0 {
-				err = nil // the end of the input comes with the next call
-			}
-			return bytes.TrimRight(line, "\r\n"), err
-		}
-	}
-}
-
-func (r *messageReader) skipLine(line []byte) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.otherLines == 0 {
-		r.other = quoteBeginning(string(line))
-	}
-	if r.otherLines++; r.otherLines > maxOtherLines {
-		return overflowErrorf("wrote more than %d lines that are not JSON-RPC messages, the first was %s", maxOtherLines, r.other)
-	}
+	r.rest = append(line, '\n')
 	return nil
 }
 
@@ -147,23 +100,4 @@ func (r *messageReader) brokenReason() string {
 		return ""
 	}
 	return r.fault.Error()
-}
-
-// noiseReason says that the agent wrote what is not a message, "" when it did not.
-func (r *messageReader) noiseReason() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.other == "" {
-		return ""
-	}
-	return "; it wrote lines that are not JSON-RPC messages, the first was " + r.other
-}
-
-// quoteBeginning is the beginning of a text, quoted, in one line.
-func quoteBeginning(text string) string {
-	const most = 120
-	if len(text) > most {
-		text = text[:most] + "…"
-	}
-	return fmt.Sprintf("%q", text)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/internal/isolate"
 )
 
 // Exit codes of steps that do not end well. An agent that dies has its own.
@@ -63,7 +64,7 @@ func stopCode(reason string) (int, error) {
 	case string(sdk.StopReasonCancelled):
 		return exitCancelled, errors.New("stopped because it was told to")
 	}
-	return exitFailed, fmt.Errorf("stopped with %s", quoteBeginning(reason))
+	return exitFailed, fmt.Errorf("stopped with %s", isolate.QuoteBeginning(reason))
 }
 
 // runPrompt brings the agent to where the step begins and asks it.

@@ -1,23 +1,18 @@
 package driver
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+
+	"github.com/meerkat-go/conformance/internal/isolate"
 )
 
 // Protocol is the version of the protocol.
 const Protocol = 1
 
-// Limits of what one driver process may write.
-const (
-	maxLineBytes  = 8 << 20
-	maxTotalBytes = 64 << 20
-	maxOtherLines = 1000
-)
+// maxTotalBytes bounds what one driver process may write.
+const maxTotalBytes = 64 << 20
 
 // The types of answers.
 const (
@@ -55,7 +50,7 @@ func parseAnswer(line []byte) (answer, bool, error) {
 	}
 	var a answer
 	if err := json.Unmarshal(line, &a); err != nil {
-		return answer{}, true, fmt.Errorf("wrote the answer %s, which cannot be read: %w", quoteBeginning(line), err)
+		return answer{}, true, fmt.Errorf("wrote the answer %s, which cannot be read: %w", isolate.QuoteBeginning(line), err)
 	}
 	switch a.Type {
 	case answerHello, answerOK, answerUnsupported, answerError:
@@ -63,70 +58,31 @@ func parseAnswer(line []byte) (answer, bool, error) {
 		return answer{}, true, fmt.Errorf("wrote an answer of the type %q; use hello_ok, ok, unsupported or error", a.Type)
 	}
 	if a.ID < 1 {
-		return answer{}, true, fmt.Errorf("wrote the answer %s without the id of its command", quoteBeginning(line))
+		return answer{}, true, fmt.Errorf("wrote the answer %s without the id of its command", isolate.QuoteBeginning(line))
 	}
 	return a, true, nil
 }
 
 // answerReader reads the answers of a driver within the limits.
 type answerReader struct {
-	in         *bufio.Reader
-	bytes      int64
-	otherLines int
-	other      string // the first line that is not an answer
+	*isolate.Messages
+	last answer
+	err  error // what is wrong with it
 }
 
 func newAnswerReader(in io.Reader) *answerReader {
-	return &answerReader{in: bufio.NewReaderSize(in, 64<<10)}
+	r := &answerReader{}
+	r.Messages = (&isolate.Messages{Unit: "line", Plural: "answers", Most: maxTotalBytes, IsMessage: func(line []byte) (isAnswer bool) {
+		r.last, isAnswer, r.err = parseAnswer(line)
+		return isAnswer
+	}}).Open(in)
+	return r
 }
 
 // nextAnswer returns the next answer. The error is io.EOF or says what is wrong.
 func (r *answerReader) nextAnswer() (answer, error) {
-	for {
-		line, err := r.readLine()
-		if err != nil && len(line) == 0 {
-			return answer{}, err
-		}
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 {
-			continue
-		}
-		a, isAnswer, err := parseAnswer(line)
-		if isAnswer {
-			return a, err
-		}
-		if r.otherLines == 0 {
-			r.other = quoteBeginning(line)
-		}
-		if r.otherLines++; r.otherLines > maxOtherLines {
-			return answer{}, fmt.Errorf("wrote more than %d lines that are not answers, the first was %s", maxOtherLines, r.other)
-		}
+	if _, err := r.Next(); err != nil {
+		return answer{}, err
 	}
-}
-
-// readLine reads one line. The last one may have no end.
-func (r *answerReader) readLine() (line []byte, err error) {
-	for {
-		part, err := r.in.ReadSlice('\n')
-		r.bytes += int64(len(part))
-		switch {
-		case len(line)+len(part) > maxLineBytes:
-			return nil, fmt.Errorf("wrote a line of more than %d MiB", maxLineBytes>>20)
-		case r.bytes > maxTotalBytes:
-			return nil, fmt.Errorf("wrote more than %d MiB", maxTotalBytes>>20)
-		}
-		line = append(line, part...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-	}
-}
-
-// quoteBeginning is the beginning of a line, quoted.
-func quoteBeginning(line []byte) string {
-	const most = 120
-	if len(line) > most {
-		return fmt.Sprintf("%q…", line[:most])
-	}
-	return fmt.Sprintf("%q", line)
+	return r.last, r.err
 }

@@ -49,8 +49,8 @@ func (p *process) readAnswers() {
 		a, err := in.nextAnswer()
 		if err != nil {
 			p.fault = err
-			if errors.Is(err, io.EOF) && in.other != "" {
-				p.fault = fmt.Errorf("ended; it wrote lines that are not answers, the first was %s", in.other)
+			if noise := in.Noise(); errors.Is(err, io.EOF) && noise != "" {
+				p.fault = errors.New("ended" + noise)
 			}
 			return
 		}

@@ -3,12 +3,14 @@ package harness
 import (
 	"context"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/isolate"
+	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -115,4 +117,24 @@ func (e Environment) In(room Room) ([]string, error) {
 		return room.Env, nil
 	}
 	return e(room)
+}
+
+// FirstRoom returns a room in which an agent is started before any case, to learn what it is: with one
+// folder, no way to a provider and no keys but made-up ones. What is returned last closes the room.
+func (e Environment) FirstRoom(level isolate.Level, path string) (room Room, closeRoom func(), err error) {
+	dir, err := os.MkdirTemp("", "conform-first-")
+	if err != nil {
+		return Room{}, nil, err
+	}
+	room = Room{Home: dir, Work: dir, Temp: dir, Ingress: proxy.BaseURL}
+	if room.Sandbox, err = isolate.New(isolate.Config{Level: level, Dir: dir}); err != nil {
+		removeFolder(dir)
+		return Room{}, nil, err
+	}
+	closeRoom = func() { room.Sandbox.Close(); removeFolder(dir) }
+	room.Env = room.environment(path)
+	if room.Env, err = e.In(room); err != nil {
+		closeRoom()
+	}
+	return room, closeRoom, err
 }

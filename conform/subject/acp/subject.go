@@ -80,27 +80,18 @@ func (s *Subject) Open(_ context.Context, room harness.Room) (harness.Session, e
 
 // probeAgent asks the agent what it is and can do, and whether it opens a session.
 func (s *Subject) probeAgent(ctx context.Context) error {
-	dir, err := os.MkdirTemp("", "conform-acp-")
+	room, closeRoom, err := s.config.Environment.FirstRoom(s.config.Isolation, s.config.Path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a folder in TMPDIR
-	sandbox, err := isolate.New(isolate.Config{Level: s.config.Isolation, Dir: dir})
-	if err != nil {
-		return err
-	}
-	defer sandbox.Close()
-	env, err := s.config.Environment.In(harness.Room{Home: dir, Work: dir, Temp: dir, Env: probeEnvironment(dir, s.config.Path)})
-	if err != nil {
-		return err
-	}
-	command := isolate.Command{Args: s.config.Args, Dir: dir, Env: env}
-	agent, err := s.startAgent(ctx, sandbox, command, nil)
+	defer closeRoom()
+	command := isolate.Command{Args: s.config.Args, Dir: room.Work, Env: room.Env}
+	agent, err := s.startAgent(ctx, room.Sandbox, command, nil)
 	if err != nil {
 		return err
 	}
 	defer agent.endProcess()
-	session, err := agent.openSession(ctx, sdk.AgentMethodSessionNew, map[string]any{"cwd": dir, "mcpServers": []sdk.McpServer{}})
+	session, err := agent.openSession(ctx, sdk.AgentMethodSessionNew, map[string]any{"cwd": room.Work, "mcpServers": []sdk.McpServer{}})
 	if err != nil {
 		return agent.endBecause(err)
 	}
@@ -111,18 +102,6 @@ func (s *Subject) probeAgent(ctx context.Context) error {
 // startAgent starts the agent, which may read and write files in a folder.
 func (s *Subject) startAgent(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command, files *workFolder) (*agent, error) {
 	return launchAgent(ctx, sandbox, command, &client{permissions: s.config.Permissions, files: files}, s.config.AnswerTimeout)
-}
-
-// probeEnvironment is what the agent gets before there is a case: no proxy, and so no
-// provider.
-func probeEnvironment(dir, path string) []string {
-	env := []string{"PATH=" + path, "HOME=" + dir, "TMPDIR=" + dir, "XDG_CONFIG_HOME=" + filepath.Join(dir, ".config"),
-		"XDG_DATA_HOME=" + filepath.Join(dir, ".local", "share"), "XDG_STATE_HOME=" + filepath.Join(dir, ".local", "state"),
-		"XDG_CACHE_HOME=" + filepath.Join(dir, ".cache"), "LANG=C.UTF-8", "TZ=UTC", "TERM=dumb", "NO_COLOR=1"}
-	for _, name := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"} {
-		env = append(env, name+"=conform-made-up")
-	}
-	return env
 }
 
 // aboutAgent describes an agent by its answers. Every agent takes several prompts, can

@@ -63,23 +63,12 @@ func (s *Subject) Open(_ context.Context, room harness.Room) (harness.Session, e
 
 // probeDriver asks the driver what it is.
 func (s *Subject) probeDriver(ctx context.Context) (answer, error) {
-	dir, err := os.MkdirTemp("", "conform-driver-")
+	room, closeRoom, err := s.config.Environment.FirstRoom(s.config.Isolation, s.config.Path)
 	if err != nil {
 		return answer{}, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a folder in TMPDIR
-	sandbox, err := isolate.New(isolate.Config{Level: s.config.Isolation, Dir: dir})
-	if err != nil {
-		return answer{}, err
-	}
-	defer sandbox.Close()
-	env, err := s.config.Environment.In(harness.Room{Home: dir, Work: dir, Temp: dir, Env: []string{
-		"PATH=" + s.config.Path, "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC", "TERM=dumb", "NO_COLOR=1",
-	}})
-	if err != nil {
-		return answer{}, err
-	}
-	process, hello, err := launchDriver(ctx, sandbox, isolate.Command{Args: s.config.Args, Env: env, Dir: dir})
+	defer closeRoom()
+	process, hello, err := launchDriver(ctx, room.Sandbox, isolate.Command{Args: s.config.Args, Env: room.Env, Dir: room.Work})
 	if err != nil {
 		return answer{}, err
 	}

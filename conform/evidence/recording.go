@@ -16,8 +16,6 @@ type Format = interchange.Format
 // The formats Read knows.
 const (
 	FormatCassette = interchange.Cassette
-	FormatGoVCR    = interchange.GoVCR
-	FormatVCRPy    = interchange.VCRPy
 	FormatHAR      = interchange.HAR
 	FormatCorpus   = interchange.Corpus
 )

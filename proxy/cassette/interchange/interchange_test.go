@@ -212,6 +212,10 @@ func TestBadInput(t *testing.T) {
 	}
 	gzipWriter := func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }
 	gz := packed(t, item("body: x"), gzipWriter)
+	goVCR, err := os.ReadFile("testdata/go-vcr-v4.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	bomb256 := packed(t, strings.Repeat(" ", maxBody+1), gzipWriter)
 	for _, tt := range []struct{ name, data, want string }{
 		{"x.yaml", "", "x.yaml: is empty"},
@@ -238,6 +242,16 @@ func TestBadInput(t *testing.T) {
 		{"x.yaml", item("parsed_body: {a: 1, a: 2}") + "version: 1\n", "x.yaml: is not a cassette (line 5: a key that is already defined)"},
 		{"x.yaml", "---\r\nmeta:\r\n    format: \"1\"\r\nversion: 1\r\ninteractions:\r\n", "x.yaml: its line ends were changed to CRLF"},
 		{"x.yaml.partial", "", "x.yaml.partial: is empty"},
+		{"x.yaml", "Dear reader, this is prose.", "x.yaml: is YAML without interactions"},
+		{"x.yaml", "interactions:\n - {a", "x.yaml: is unreadable YAML (line "},
+		{"x.yaml", "interactions: 3\nversion: 1\n", "x.yaml: is not a cassette (line 1: another kind of value belongs here)"},
+		{"x.yaml", "version: 2\ninteractions: []\n", "x.yaml: holds no exchange; leave it out"},
+		{"x.yaml", item("body: !!binary '%'"), "x.yaml: interaction 0: request body: illegal base64"},
+		{"x.yaml", strings.Replace(item("body: x"), "{code: 200}", "{code: many}", 1), "x.yaml: interaction 0: response status:"},
+		{"x.yaml", strings.Replace(string(goVCR), "version: 2", "version: 99", 1), `x.yaml: go-vcr version "99" is unknown, this build reads 1 and 2; convert it`},
+		{"x.json", `{"a":1}`, `x.json: is JSON without "log"`},
+		{"x.har", `{"log":{"version":"1.2","entries":[]}}`, "x.har: holds no exchange"},
+		{"x.har", `{"log":{"version":"1.2","entries":[]}}{}`, "x.har: is unreadable JSON (invalid character '{' after top-level value)"},
 	} {
 		start := time.Now()
 		_, err := Read(tt.name, []byte(tt.data))

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // Source says where evidence came from.
@@ -106,6 +107,16 @@ type Exchange struct {
 	// Date is when the response was given by the clock of who gave it, else when the
 	// recording was made; the zero time when neither is known.
 	Date time.Time
+}
+
+// ReadRequest decodes the request.
+func (x *Exchange) ReadRequest() *wire.Request {
+	return wire.ReadRequest(x.Provider, x.Request.Method, x.Request.URL, x.Request.Body)
+}
+
+// ReadReply decodes the response.
+func (x *Exchange) ReadReply() *wire.Reply {
+	return wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body)
 }
 
 // Provenance says who gave the response of an exchange. [Exchange.ProviderAnswered]

@@ -38,7 +38,7 @@ func (ev *Evidence) noteResumed() {
 	issued := map[string]int{} // the first process that got the text, token or id
 	for i := range ev.Exchanges {
 		x := &ev.Exchanges[i]
-		for _, said := range spokenIn(wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body).Items) {
+		for _, said := range spokenIn(x.ReadReply().Items) {
 			if first, ok := issued[said]; !ok || x.Process < first {
 				issued[said] = x.Process
 			}
@@ -46,7 +46,7 @@ func (ev *Evidence) noteResumed() {
 	}
 	for i := range ev.Exchanges {
 		x := &ev.Exchanges[i]
-		for _, said := range spokenIn(wire.ReadRequest(x.Provider, x.Request.Method, x.Request.URL, x.Request.Body).Items) {
+		for _, said := range spokenIn(x.ReadRequest().Items) {
 			if first, ok := issued[said]; ok && first < x.Process {
 				ev.Process[x.Process].Resumed = true
 			}

@@ -39,7 +39,7 @@ func (c *comparer) compareReply(u *received) {
 }
 
 func (c *comparer) modelAsked() string {
-	return wire.ReadRequest(c.wire.Name, c.answer.Request.Method, c.answer.Request.URL, c.answer.Request.Body).Model
+	return c.answer.ReadRequest().Model
 }
 
 // isAnswer reports whether a stop says that the reply is an answer, and not cut off, refused or filtered.

@@ -15,7 +15,7 @@ import (
 // compareMeaning compares a request that was translated from one wire to another: not its bytes, but
 // what it says.
 func (c *comparer) compareMeaning(u *received) {
-	was := wire.ReadRequest(c.wire.Name, c.answer.Request.Method, c.answer.Request.URL, c.answer.Request.Body)
+	was := c.answer.ReadRequest()
 	is := u.asked
 	for _, id := range []string{"GW-7", "GW-9", "GW-11", "GW-13", "GW-26"} {
 		c.See(id)
@@ -72,26 +72,10 @@ func firstMissing(texts, others []string) string {
 	return ""
 }
 
-// toolNames are the names of the tools that a request offers, wherever its wire has them.
-func toolNames(n *tree.Node) (names []string) {
-	for _, t := range n.List() {
-		if list := t.Any("functionDeclarations", "function_declarations"); list != nil {
-			names = append(names, toolNames(list)...)
-			continue
-		}
-		if f := t.Get("function"); f != nil {
-			t = f
-		}
-		names = append(names, t.Get("name").Text())
-	}
-	return names
-}
-
 func (c *comparer) compareTools(was, is *wire.Request) {
-	offered := toolNames(is.Tools)
-	for _, name := range toolNames(was.Tools) {
-		if !slices.Contains(offered, name) {
-			c.Breach("GW-26", report.DutyBreach{Exchange: c.n, Path: "tools"}, "the tool %q does not arrive upstream", name)
+	for _, tool := range was.Declared {
+		if !slices.ContainsFunc(is.Declared, func(t wire.Tool) bool { return t.Name == tool.Name }) {
+			c.Breach("GW-26", report.DutyBreach{Exchange: c.n, Path: "tools"}, "the tool %q does not arrive upstream", tool.Name)
 		}
 	}
 }

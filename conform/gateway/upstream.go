@@ -116,8 +116,8 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if cause != nil {
 			got.Response.End = "reset"
 		}
-		got.asked = wire.ReadRequest(got.Provider, r.Method, got.Request.URL, body)
-		got.reply = wire.ReadReply(got.Provider, got.Response.Status, got.Response.Body)
+		got.asked = got.ReadRequest()
+		got.reply = got.ReadReply()
 		if cause != nil {
 			panic(cause) // breaks the connection, as the simulator wants
 		}

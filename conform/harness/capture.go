@@ -311,7 +311,7 @@ func (c *capture) unfinished(ev *evidence.Evidence) []string {
 		}
 	case c.steps != nil && len(ev.Exchanges) > 0 && !c.Case.Scenario.IsLenient && !c.endsInFailure():
 		last := ev.Exchanges[len(ev.Exchanges)-1]
-		reply := wire.ReadReply(last.Provider, last.Response.Status, last.Response.Body)
+		reply := last.ReadReply()
 		if slices.ContainsFunc(reply.Items, func(it wire.Item) bool { return it.What == wire.Call }) {
 			return []string{"the model's last calls were never answered"}
 		}

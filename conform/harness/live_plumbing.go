@@ -77,7 +77,7 @@ var outOfCredit = regexp.MustCompile(`(?i)credit balance is too low`)
 // of the agent's own tool, if it has one for the role.
 func callsRole(x *evidence.Exchange, role, own string) bool {
 	name := "conform_" + role
-	reply := wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body)
+	reply := x.ReadReply()
 	return slices.ContainsFunc(reply.Items, func(it wire.Item) bool {
 		return it.What == wire.Call && (own != "" && it.Name == own || strings.HasSuffix(it.Name, name) || strings.Contains(it.Args, name))
 	})

@@ -60,7 +60,7 @@ func expectedProcess(step Step) evidence.Process {
 // of a scenario brings one.
 func countPrompts(x *evidence.Exchange) int {
 	messages := map[int]bool{}
-	for _, it := range wire.ReadRequest(x.Provider, x.Request.Method, x.Request.URL, x.Request.Body).Items {
+	for _, it := range x.ReadRequest().Items {
 		if it.Role == "user" && it.What == wire.Text {
 			messages[it.Msg] = true
 		}

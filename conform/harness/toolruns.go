@@ -122,13 +122,13 @@ func tallyToolRuns(ev *evidence.Evidence, runs []toolserver.Call) map[string]*to
 	nameOf := map[string]string{} // our tool by the id of a call
 	for i := range ev.Exchanges {
 		x := &ev.Exchanges[i]
-		reply := wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body)
+		reply := x.ReadReply()
 		for _, it := range reply.Items {
 			if it.What == wire.Call {
 				noteAskedCall(tallies, nameOf, it)
 			}
 		}
-		asked := wire.ReadRequest(x.Provider, x.Request.Method, x.Request.URL, x.Request.Body)
+		asked := x.ReadRequest()
 		for _, it := range asked.Items {
 			if tool := nameOf[it.ID]; it.What == wire.Result && tool != "" && !it.IsError && !failureWords.MatchString(resultText(it)) {
 				tallies[tool].answered[it.ID] = true

@@ -34,8 +34,8 @@ type decoded struct {
 }
 
 func (d *decoder) newExchange(x *evidence.Exchange) Exchange {
-	request := wire.ReadRequest(x.Provider, x.Request.Method, x.Request.URL, x.Request.Body)
-	reply := wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body)
+	request := x.ReadRequest()
+	reply := x.ReadReply()
 	at := d.placements[x.Index]
 	out := Exchange{
 		Index: x.Index, Provider: x.Provider, Process: x.Process,

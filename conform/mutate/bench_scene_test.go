@@ -86,7 +86,7 @@ func issuedBy(x *evidence.Exchange) (list []issued) {
 	if x.Response.Status/100 != 2 || len(x.Response.Body) == 0 {
 		return nil
 	}
-	r := readReply(x)
+	r := x.ReadReply()
 	if r.Doc.Get("object").Text() == "response.compaction" {
 		return nil // of another endpoint
 	}

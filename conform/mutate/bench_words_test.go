@@ -579,7 +579,7 @@ func pageSteps() map[string]step {
 				if from == unlinked {
 					continue
 				}
-				if id := readReply(&c.ev.Exchanges[from.exchange]).ID; strings.HasPrefix(id, "resp_") {
+				if id := c.ev.Exchanges[from.exchange].ReadReply().ID; strings.HasPrefix(id, "resp_") {
 					return c.findSpot("/previous_response_id").putNode(tree.NewString(id))
 				}
 			}
@@ -597,7 +597,7 @@ func pageSteps() map[string]step {
 			if last < 0 || last+1 >= len(list.List()) || slices.ContainsFunc(c.items, isNewer) {
 				return false
 			}
-			id := readReply(&c.ev.Exchanges[newest]).ID
+			id := c.ev.Exchanges[newest].ReadReply().ID
 			return id != "" && sliceList(list, strconv.Itoa(last+1), "end") &&
 				c.findSpot("/previous_response_id").putNode(tree.NewString(id))
 		},

@@ -52,7 +52,7 @@ func caseChanges() map[string]func(ev *evidence.Evidence) bool {
 // leakToken appends a request to another provider that carries a token.
 func leakToken(ev *evidence.Evidence) bool {
 	for i := range ev.Exchanges {
-		for _, it := range readReply(&ev.Exchanges[i]).Items {
+		for _, it := range ev.Exchanges[i].ReadReply().Items {
 			if it.Token != "" {
 				last := ev.Exchanges[len(ev.Exchanges)-1].Index
 				ev.Exchanges = append(ev.Exchanges, foreignExchange(ev.Exchanges[i].Provider, last+1, it.Token))
@@ -95,7 +95,7 @@ func changeSilentProcess(ev *evidence.Evidence, change func(n int)) bool {
 func replayPartial(ev *evidence.Evidence) bool {
 	for i := range ev.Exchanges {
 		x := &ev.Exchanges[i]
-		r := readReply(x)
+		r := x.ReadReply()
 		text := slices.IndexFunc(r.Items, func(it wire.Item) bool { return it.What == wire.Text && it.Text != "" })
 		if !isBroken(r) || text < 0 {
 			continue
@@ -224,7 +224,7 @@ func opensWithTask(all []evidence.Exchange, x *evidence.Exchange) bool {
 	}
 	task := items[len(items)-1].text
 	return slices.ContainsFunc(all, func(o evidence.Exchange) bool {
-		return o.Index < x.Index && slices.ContainsFunc(readReply(&o).Items, func(it wire.Item) bool {
+		return o.Index < x.Index && slices.ContainsFunc(o.ReadReply().Items, func(it wire.Item) bool {
 			return it.What == wire.Call && strings.Contains(it.Args, task)
 		})
 	})

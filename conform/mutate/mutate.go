@@ -218,7 +218,7 @@ func (c mutation) fitsExchange(ev *evidence.Evidence, n int) bool {
 		later := slices.ContainsFunc(ev.Exchanges[n+1:], func(o evidence.Exchange) bool { return o.Process == x.Process })
 		return x.Process >= 0 && x.Process < len(ev.Process) && !later
 	case "reply":
-		r := readReply(x)
+		r := x.ReadReply()
 		return x.Response.Status == 200 && r.Form == wire.SSE && r.Usable() && len(r.Events) > 1
 	}
 	return c.After == "" || n > 0

@@ -223,7 +223,7 @@ type page struct {
 
 func openPage(ev *evidence.Evidence, n int, emitted map[string]bool) *page {
 	x := &ev.Exchanges[n]
-	q := wire.ReadRequest(x.Provider, x.Request.Method, x.Request.URL, x.Request.Body)
+	q := x.ReadRequest()
 	return &page{ev: ev, n: n, provider: x.Provider, doc: q.Doc, req: q, items: readItems(x.Provider, q.Doc), emitted: emitted}
 }
 
@@ -238,11 +238,6 @@ func (p *page) commitPage() {
 	}
 }
 
-// readReply reads the reply of an exchange.
-func readReply(x *evidence.Exchange) *wire.Reply {
-	return wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body)
-}
-
 // kindOfWire is the kind of an item that a reply holds.
 func kindOfWire(it *wire.Item) string {
 	return [...]string{"other", "text", "thinking", "hidden", "call", "result", "media"}[it.What]
@@ -250,7 +245,7 @@ func kindOfWire(it *wire.Item) string {
 
 // rememberReply enters what a whole reply emitted.
 func rememberReply(x *evidence.Exchange, emitted map[string]bool) {
-	r := readReply(x)
+	r := x.ReadReply()
 	if !r.Usable() {
 		return
 	}

@@ -18,7 +18,7 @@ func stepVerbs() map[string]func(string) step {
 		"set-model": func(model string) step { return func(c *cursor) bool { return c.setModel(model) } },
 		"reroute": func(model string) step {
 			return func(c *cursor) bool {
-				name := readReply(c.theExchange()).Model
+				name := c.theExchange().ReadReply().Model
 				return name != "" && c.editText("@reply", func(s string) string { return strings.ReplaceAll(s, `"`+name+`"`, `"`+model+`"`) })
 			}
 		},
@@ -190,7 +190,7 @@ func (c *cursor) moveLeadingThinking() bool {
 func (c *cursor) useDraft(it *item) bool {
 	draft := ""
 	for _, x := range c.ev.Exchanges[:c.n] {
-		for _, was := range readReply(&x).Items {
+		for _, was := range x.ReadReply().Items {
 			if was.ItemID == it.itemID && len(was.DraftTokens) > 0 {
 				draft = was.DraftTokens[0]
 			}
@@ -228,7 +228,7 @@ func (c *cursor) loseReasoning() bool {
 func (c *cursor) carryToken() bool {
 	for i := range c.ev.Exchanges[:c.n] {
 		x := &c.ev.Exchanges[i]
-		for _, it := range readReply(x).Items {
+		for _, it := range x.ReadReply().Items {
 			if it.Token != "" && x.Provider != c.provider {
 				token := `{"type":"reasoning","summary":[],"encrypted_content":` + string(tree.Quote(it.Token)) + `}`
 				return c.findSpot("/input[0]").insertNode(parseLiteral(token))
@@ -398,7 +398,7 @@ func (c *cursor) nameOlderResponse() bool {
 	older, last := "", ""
 	for i := range c.ev.Exchanges[:c.n] {
 		x := &c.ev.Exchanges[i]
-		if id := readReply(x).ID; id != "" && x.WebSocket == c.theExchange().WebSocket {
+		if id := x.ReadReply().ID; id != "" && x.WebSocket == c.theExchange().WebSocket {
 			older, last = last, id
 		}
 	}
@@ -410,7 +410,7 @@ func (c *cursor) nameOlderResponse() bool {
 func (c *cursor) repeatHistory() bool {
 	from := c.continuedExchange()
 	list := inputItems(readDocument(from))
-	for _, it := range readReply(from).Items {
+	for _, it := range from.ReadReply().Items {
 		list = append(list, it.Node)
 	}
 	return len(list) > 1 && c.findSpot("/input").putNode(tree.NewArray(append(list, inputItems(c.doc)...)...))

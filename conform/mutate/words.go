@@ -142,9 +142,9 @@ func conditionWords() map[string]condition {
 			return h.Get("User-Agent") != "" && h.Get("Content-Type") != "" && h.Get("X-Api-Key") != ""
 		},
 		// Replies.
-		"usable":           func(c *cursor) bool { return readReply(c.theExchange()).Usable() },
-		"broken":           func(c *cursor) bool { return isBroken(readReply(c.theExchange())) },
-		"stopped-at-limit": func(c *cursor) bool { return atLimit.MatchString(readReply(c.theExchange()).Stop) },
+		"usable":           func(c *cursor) bool { return c.theExchange().ReadReply().Usable() },
+		"broken":           func(c *cursor) bool { return isBroken(c.theExchange().ReadReply()) },
+		"stopped-at-limit": func(c *cursor) bool { return atLimit.MatchString(c.theExchange().ReadReply().Stop) },
 	}
 	words["may-exceed-budget"] = func(c *cursor) bool {
 		h := c.theExchange().Request.Header
@@ -238,7 +238,7 @@ func (c *cursor) isIssuedCiphertext(it *item) bool {
 // isMalformedCall reports whether a reply gave the call arguments that are no object.
 func (c *cursor) isMalformedCall(id string) bool {
 	return id != "" && slices.ContainsFunc(c.ev.Exchanges, func(x evidence.Exchange) bool {
-		return slices.ContainsFunc(readReply(&x).Items, func(it wire.Item) bool {
+		return slices.ContainsFunc(x.ReadReply().Items, func(it wire.Item) bool {
 			args, err := tree.Parse(it.Args)
 			return it.What == wire.Call && it.ID == id && it.ArgsKnown && it.Type != "custom_tool_call" && (err != nil || !args.Is(tree.Object))
 		})
@@ -281,7 +281,7 @@ func (p *page) offersTool(name string) bool {
 func (c *cursor) continuedExchange() (found *evidence.Exchange) {
 	id := c.doc.Get("previous_response_id").Text()
 	for i := range c.ev.Exchanges {
-		if x := &c.ev.Exchanges[i]; id != "" && readReply(x).ID == id {
+		if x := &c.ev.Exchanges[i]; id != "" && x.ReadReply().ID == id {
 			found = x
 		}
 	}
@@ -289,10 +289,10 @@ func (c *cursor) continuedExchange() (found *evidence.Exchange) {
 }
 
 func (c *cursor) isContinuedLater() bool {
-	id := readReply(c.theExchange()).ID
+	id := c.theExchange().ReadReply().ID
 	return id != "" && c.theExchange().WebSocket == 0 && !strings.Contains(id, "REDACTED") &&
 		slices.ContainsFunc(c.ev.Exchanges, func(x evidence.Exchange) bool {
-			q := wire.ReadRequest(x.Provider, x.Request.Method, x.Request.URL, x.Request.Body)
+			q := x.ReadRequest()
 			return q.Op == wire.Generate && q.Doc.Get("previous_response_id").Text() == id
 		})
 }

@@ -34,7 +34,7 @@ func newSighting(probed harness.Probed) sighting {
 		if x.Index < probed.Early {
 			continue
 		}
-		if wire.ReadRequest(x.Provider, x.Request.Method, x.Request.URL, x.Request.Body).Op != wire.Generate {
+		if x.ReadRequest().Op != wire.Generate {
 			s.others = appendNew(s.others, requestName(x.Request))
 			continue
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/meerkat-go/conformance/profiles"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/wires/tree"
-	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // Observation is what one prompt showed of an agent, schema conform.observe.v1. It is
@@ -115,7 +114,7 @@ func newWaySeen(way string, s sighting, files []string, isolated bool) WaySeen {
 		w.Problem = s.explainSilence(way, isolated)
 	}
 	for _, x := range s.exchanges {
-		q := wire.ReadRequest(x.Provider, x.Request.Method, x.Request.URL, x.Request.Body)
+		q := x.ReadRequest()
 		w.Models = appendNew(w.Models, harness.PrintableLine(q.Model, harness.MaxLine))
 		w.Endpoints = appendNew(w.Endpoints, requestName(x.Request))
 		if q.WantsStream {

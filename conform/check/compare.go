@@ -6,6 +6,7 @@ import "github.com/meerkat-go/conformance/conform/decide"
 type difference struct {
 	sentence string
 	decide.Comparison
+	fix string // "" for that of the check
 }
 
 // String is the sentence, so that a difference is an argument of a message.

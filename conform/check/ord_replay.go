@@ -139,7 +139,7 @@ func argumentsUnchanged(s *Trace, r *report) {
 		if isSpelling && !l.to.wire.Has(wires.TextArguments) {
 			return
 		}
-		f := r.addChange(l, is.Place, was.Place, "", "what is sent back as arguments of tool call %s %s", nameOf(is), describeArguments(was.Args, is.Args))
+		f := r.addChange(l, is.Place, was.Place, "", "argument text sent back for tool call %s %s", nameOf(is), describeArguments(was.Args, is.Args))
 		if isSpelling {
 			f.Consequence = specs.Degraded
 		}
@@ -237,7 +237,7 @@ func (l *link) compareTexts(r *report, was, is []*wire.Item) {
 		f := r.addChange(l, at, was[k].Place, "", "text %q of the reply is not sent back", cutText(was[k].Text, window))
 		f.Consequence = unbound(l.to)
 	default:
-		f := r.addChange(l, at, was[k].Place, "", "what is sent back as text of the reply of exchange %d %s", l.from.Index, describeTextDifference(was[k].Text, is[k].Text))
+		f := r.addChange(l, at, was[k].Place, "", "text sent back for the reply of exchange %d %s", l.from.Index, describeTextDifference(was[k].Text, is[k].Text))
 		f.Consequence = consequenceOfWords(l.to, was, is)
 	}
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -39,7 +40,7 @@ func (r *report) addBare(x *exchange, at wire.Place, rule, format string, args .
 		Path: at.Path, Rule: rule, Message: fmt.Sprintf(format, args...), Fix: r.fix, Form: format}
 	for _, arg := range args {
 		if d, ok := arg.(difference); ok {
-			f.Compare = &d.Comparison
+			f.Compare, f.Fix = &d.Comparison, cmp.Or(d.fix, f.Fix)
 		}
 	}
 	r.Findings = append(r.Findings, f)
@@ -75,16 +76,16 @@ func emittedAt(x *exchange, at wire.Place) string {
 func describeDifference(was, is string) difference {
 	sentence := fmt.Sprintf("differs from byte %d on: was %d bytes %s, is %d bytes %s",
 		decide.FirstDifference(was, is), len(was), maskToken(was), len(is), maskToken(is))
-	return difference{sentence + describeEdit(was, is), decide.Compare(was, is, min(tokenContext, len(was)/8))}
+	return difference{sentence: sentence + describeEdit(was, is), Comparison: decide.Compare(was, is, min(tokenContext, len(was)/8))}
 }
 
 // describeTextDifference is describeDifference for text that may be read: it
 // shows a little of both sides around the first difference.
 func describeTextDifference(was, is string) difference {
 	at := decide.FirstDifference(was, is)
-	sentence := fmt.Sprintf("differs from byte %d on: was %d bytes with %q there, is %d bytes with %q",
+	sentence := fmt.Sprintf("differs from byte %d on: was %d bytes with %#q there, is %d bytes with %#q",
 		at, len(was), textAround(was, at), len(is), textAround(is, at))
-	return difference{sentence + describeEdit(was, is), decide.Compare(was, is, textContext)}
+	return difference{sentence: sentence + describeEdit(was, is), Comparison: decide.Compare(was, is, textContext)}
 }
 
 // maskToken shows the ends of a token: enough to find it, too little to use it.

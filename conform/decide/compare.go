@@ -2,6 +2,7 @@ package decide
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -39,10 +40,11 @@ func excerptAround(s string, at, context int) (excerpt string, mark int) {
 	return excerpt, utf8.RuneCountInString(before)
 }
 
-// printable writes what cannot be seen as an escape.
+// printable writes what cannot be seen as an escape. Quotation marks and backslashes stay, so that
+// characters agree with bytes.
 func printable(s string) string {
 	quoted := strconv.Quote(s)
-	return quoted[1 : len(quoted)-1]
+	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(quoted[1 : len(quoted)-1])
 }
 
 // FirstDifference is the offset of the first byte in which two values differ.

@@ -21,8 +21,17 @@ function verdictChip(verdict, size) {
   return el;
 }
 
-/** sentenceOf splits what a finding says into its first clause and the rest of it. */
+/** titleOfSentence shortens long ids and begins with a capital, unless a name comes first. */
+const titleOfSentence = (text) => text.replace(/\b(?=\w*[a-z])(?=\w*\d)\w{20,}\b/gi, (id) => `${id.slice(0, 8)}…${id.slice(-4)}`)
+  .replace(/^[a-z]+(?= )/, (word) => word[0].toUpperCase() + word.slice(1));
+
+/** sentenceOf makes a title of the first clause of what a finding says, and returns it with the rest. */
 function sentenceOf(f) {
+  const [first, rest] = splitSentence(f);
+  return [titleOfSentence(first), rest];
+}
+
+function splitSentence(f) {
   const text = f.finding.message || "";
   if (report.shared || !text) return [`Broken: ${titleOf(f.check)}`, ""];
   for (let i = 0, isQuoted = false; i < text.length; i++) {

@@ -10,7 +10,7 @@ function showFinding(main, route) {
     h("div.hero", null, h("div", null, crumbs(["Findings", "#/findings"], [f.case.name, caseLink(f.case)]), h("h1", null, sentence), h("p.lead", null, h("code", null, f.check), " · ", titleOf(f.check), " · ", outcomeOf(f, r))),
       h("div.row", null, previous && h("a.icon", { href: findingLink(previous) }, "← previous"), next && h("a.icon", { href: findingLink(next) }, "next →"), verdictChip(f.verdict, "big"))),
     h("section.card", null, h("div.chain", null,
-      step(1, "What is wrong", h("p", null, rest || sentence), causePart(f), comparison(f.finding.compare), f.verdict === "contradicted" ? h("p.muted", null, "The provider itself accepted this request, so the rule is out of date. It is no fault of the agent.") : h("p.muted", null, h("b", null, "Fix: "), f.finding.fix || r.fix)),
+      step(1, "What is wrong", h("p", null, f.finding.message || sentence), causePart(f), comparison(f.finding.compare), f.verdict === "contradicted" ? h("p.muted", null, "The provider itself accepted this request, so the rule is out of date. It is no fault of the agent.") : h("p.muted", null, h("b", null, "Fix: "), f.finding.fix || r.fix)),
       step(2, "Where", wherePart(f)), step(3, "By which rule", rulePart(f, r)), step(4, "Where that was learnt", threadsPart(r)))),
     tripOfFinding(f)));
   return { up: "#/findings", keys: { n: () => next && (location.hash = findingLink(next)), p: () => previous && (location.hash = findingLink(previous)) } };

@@ -42,7 +42,7 @@ function showBar(route) {
     if (view.focus) view.focus.focus();
     if (view.list) view.list.select(0);
   });
-  top.append(h("a.brand", { href: "#/" }, verdictMark(), h("span.clip", null, subjectName(), h("span.sub", null, report.kind === "check" ? "" : " conformance"))), tabs,
+  top.append(h("a.brand", { href: "#/" }, verdictMark(), h("span.clip", null, productName(), h("span.sub", null, report.kind === "check" ? "" : " conformance"))), tabs,
     h("div.tools", null, search, h("button.icon", { type: "button", onclick: toggleTheme, title: "Light or dark (t)" }, "Theme"), h("button.icon", { type: "button", onclick: toggleHelp, title: "Keys (?)" }, "?")));
 }
 

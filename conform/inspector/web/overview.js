@@ -1,7 +1,12 @@
 // The first page: the verdict, its causes, and what was not shown.
 
-const subjectName = () => {
+/** productName is the name of the subject, of recorded traffic the product that its user agents name first. */
+const productName = () => {
   const s = report.subject || {};
+  if (s.name && report.kind === "check") {
+    const [first, ...others] = new Set(s.name.split(", ").map((agent) => agent.match(/^[^/\s(]*(\/[^/\s(]+)?/)[0]));
+    return first ? first + (others.length ? ` and ${others.length} more` : "") : s.name;
+  }
   if (s.name) return [s.name, s.version].filter(Boolean).join(" ");
   return report.kind === "check" ? "Recorded traffic" : "Report";
 };
@@ -32,11 +37,11 @@ function showOverview(main) {
 }
 
 function overviewHead() {
-  const sources = [(report.sources || []).length && `answered by ${report.sources.join(", ")}`, (report.ingress || []).length && `reached through ${report.ingress.join(", ")}`,
+  const sources = [report.kind === "check" && (report.subject || {}).name, (report.sources || []).length && `answered by ${report.sources.join(", ")}`, (report.ingress || []).length && `reached through ${report.ingress.join(", ")}`,
     report.subject && report.subject.kind && `driven as ${report.subject.kind}`, report.started && new Date(report.started).toISOString().replace("T", " ").slice(0, 16) + " UTC",
     report.took_ms && timeText(report.took_ms), report.tool && report.tool.name && `${report.tool.name} ${report.tool.version || ""}`];
   return h("div.hero", null,
-    h("div", null, h("h1", null, subjectName()), h("p.lead", null, sources.filter(Boolean).join(" · ")), h("p", null, verdictReason())),
+    h("div", null, h("h1", null, productName()), h("p.lead", null, sources.filter(Boolean).join(" · ")), h("p", null, verdictReason())),
     report.live && !report.summary ? h("span.live", { role: "status" }, `running, ${report.cases.length}${report.expected ? " of " + report.expected : ""} cases`) : verdictChip(summaryVerdict(), "big"));
 }
 

@@ -112,6 +112,13 @@ var faults = []fault{
 		}
 		return body
 	}},
+	{name: "stream became a document", wire: "anthropic", id: "GW-29", cases: "thinking-tool-loop", request: inRequest(`"stream":true`, `"stream":false`)},
+	{name: "tool_choice lost", wire: "anthropic", id: "GW-2", cases: "tool-choice", request: inRequest(`,?"tool_choice":\{[^}]*\}`, "")},
+	{name: "pings dropped", wire: "anthropic", id: "GW-17", cases: "thinking-tool-loop", reply: inReply(`event: ping\ndata: [^\n]*\n\n`, "")},
+	{name: "gzip is said of what is not packed", wire: "anthropic", id: "SV-H17", cases: "thinking-tool-loop", reply: func(r *http.Response, body string) string {
+		r.Header.Set("Content-Encoding", "gzip")
+		return body
+	}},
 	{name: "tool dropped", wire: "openai", id: "GW-26", cases: "thinking-tool-loop", request: inRequest(`"tools":\[\{[^}]*"conform_echo".*?"strict":false\},`, `"tools":[`)},
 	{name: "packed bytes go upstream without their header", wire: "openai", id: "GW-27", cases: "compressed-request", request: header("Content-Encoding", "")},
 	{name: "arguments rewritten", wire: "gemini", id: "GW-29", cases: "exact-arguments", reply: inReply(`12345678901234567890`, "12345678901234567000")},

@@ -28,6 +28,7 @@ func allProbes() []probe {
 	return []probe{
 		{"unknown-member", false, askUnknownMember},
 		{"system-blocks", false, askSystemBlocks},
+		{"tool-choice", false, askChoice},
 		{"compressed-request", false, askCompressed},
 		{"count-tokens", false, askCount},
 		{"slow-stream", true, askSlowly},
@@ -93,6 +94,11 @@ func askSystemBlocks(j *judge, ctx context.Context, s *specs.Scenario, f *report
 		talk.Extra = []wire.Extra{{Name: "system", JSON: `[{"type":"text","text":"x-anthropic-billing-header: conform"},` +
 			`{"type":"text","text":"You are a careful test subject.","cache_control":{"type":"ephemeral"}},{"type":"text","text":" Use the tools."}]`}}
 	})
+}
+
+// askChoice says which tools the model may call.
+func askChoice(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyCase) {
+	j.askOnce(ctx, f, s, func(talk *client.Conversation) { talk.Choice = "none" })
 }
 
 // askCompressed sends a compressed body, as some clients do by default.

@@ -19,6 +19,9 @@ func (c *comparer) compareReply(u *received) {
 		c.Breach("GW-28", report.DutyBreach{Exchange: c.n}, "the upstream's reply is whole, and the client got %s", c.outcomeText())
 		return
 	}
+	if c.direct != nil && c.direct.IsOK() && c.direct.Reply.Form != is.Form {
+		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong}, "the client got %s, and asked for %s", formText(is), formText(c.direct.Reply))
+	}
 	c.compareReplyHeaders(u)
 	c.compareItems(itemsSaid(was), itemsSaid(is))
 	if is.Model == "" || is.Model == "unknown" {
@@ -36,6 +39,13 @@ func (c *comparer) compareReply(u *received) {
 	} else if isAnswer(c.upstreamWire, was.Stop) != isAnswer(c.wire, is.Stop) {
 		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: "stop", Consequence: specs.Wrong}, "the upstream stopped with %q, and the client reads %q", was.Stop, is.Stop)
 	}
+}
+
+func formText(r *wire.Reply) string {
+	if r.Form == wire.Document {
+		return "a reply in one piece"
+	}
+	return "a stream"
 }
 
 func (c *comparer) modelAsked() string {
@@ -261,6 +271,9 @@ func (c *comparer) compareEvents(was, is *wire.Reply) {
 		}
 		return
 	}
+	if sent := countPings(was); sent > 0 && countPings(is) == 0 {
+		c.Breach("GW-17", report.DutyBreach{Exchange: c.n, Path: "ping", Consequence: specs.Degraded}, "the upstream sent %d pings, and none reaches the client", sent)
+	}
 	before, after := eventsOf(was, mask), eventsOf(is, mask)
 	for i := range before {
 		switch {
@@ -277,10 +290,21 @@ func (c *comparer) compareEvents(was, is *wire.Reply) {
 	}
 }
 
+func isPing(e *wire.StreamEvent) bool { return e.Type() == "ping" || e.Name == "ping" }
+
+func countPings(r *wire.Reply) (n int) {
+	for i := range r.Events {
+		if isPing(&r.Events[i]) {
+			n++
+		}
+	}
+	return n
+}
+
 // eventsOf are the events but pings, in one spelling.
 func eventsOf(r *wire.Reply, mask func(*wire.Reply, string) string) (list []string) {
-	for _, e := range r.Events {
-		if e.Type() != "ping" && e.Name != "ping" && e.HasData {
+	for i := range r.Events {
+		if e := &r.Events[i]; !isPing(e) && e.HasData {
 			list = append(list, e.Name+" "+mask(r, string(tree.Canonical{}.Append(nil, e.JSON))))
 		}
 	}

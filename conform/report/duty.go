@@ -138,7 +138,8 @@ func (d *DutyCase) JudgeReply(n int, x *rule.Exchange, except map[string]bool) {
 // ReplyExchange returns an exchange in the form in which the reply rules take it.
 func ReplyExchange(x *evidence.Exchange, reply *wire.Reply) *rule.Exchange {
 	out := &rule.Exchange{Wire: x.Provider, Method: x.Request.Method, URL: x.Request.URL, RequestHeader: x.Request.Header, Request: x.Request.Body,
-		Status: x.Response.Status, Header: x.Response.Header, Body: x.Response.Body, SawAll: true, Reply: reply}
+		Status: x.Response.Status, Header: x.Response.Header, Body: x.Response.Body, SawAll: true, Reply: reply,
+		Sent: x.Response.Body} // the driver unpacks nothing
 	for _, c := range x.Response.Chunks {
 		out.Chunks = append(out.Chunks, rule.Chunk(c))
 	}

@@ -392,7 +392,7 @@ func TestBrowserIsWalkedByKeyboard(t *testing.T) {
 func TestBrowserShowsTheCauseFirst(t *testing.T) {
 	b := openTab(t, savePage(t, pageOf(t, inspector.Options{}, readRecordings(t))), 390, 844)
 	first := eval[string](b, `document.querySelector("main .cause").innerText`)
-	for _, want := range []string{"fail", "Signature differs from byte 420 on", "^ byte 420", "opaque bytes", "exchange 1, byte 768", trimmed, "SIG-001"} {
+	for _, want := range []string{"fail", "Signature differs from byte 420 on", "^ byte 420", "opaque bytes", trimmed, "exchange 1, byte 768", "SIG-001"} {
 		if _, after, isThere := strings.Cut(first, want); isThere {
 			first = after
 		} else {

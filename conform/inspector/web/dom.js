@@ -32,7 +32,7 @@ function sentenceOf(f) {
 }
 
 function splitSentence(f) {
-  const text = f.finding.message || "";
+  const text = (f.finding.message || "").replace(` (${f.finding.rule})`, "");
   if (report.shared || !text) return [`Broken: ${titleOf(f.check)}`, ""];
   for (let i = 0, isQuoted = false; i < text.length; i++) {
     if (text[i] === '"') isQuoted = !isQuoted;

@@ -25,7 +25,7 @@ function comparison(compare) {
 }
 
 function placeText(place) {
-  return [place.exchange !== undefined && `exchange ${place.exchange}`, place.event !== undefined && `event ${place.event}`, place.offset !== undefined && `byte ${place.offset.toLocaleString("en")}`].filter(Boolean).join(", ");
+  return [place.exchange !== undefined && `exchange ${place.exchange}`, place.event !== undefined && `event ${place.event}`, place.offset !== undefined && `byte ${place.offset}`].filter(Boolean).join(", ");
 }
 
 function wherePart(f) {

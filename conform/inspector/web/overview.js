@@ -81,9 +81,9 @@ function causeCard(cause) {
   return h("article.card.cause.of-" + f.verdict, null,
     h("h3", null, verdictChip(f.verdict), h("a", { href: findingLink(f) }, sentence)), rest && h("p.muted", null, rest), comparison(f.finding.compare),
     h("dl.facts", null, fix && [h("dt", null, "Fix"), h("dd", null, fix)],
-      h("dt", null, "Where"), h("dd", null, placeLink(f), " ", f.finding.path && h("code", null, f.finding.path), " of ", h("a", { href: caseLink(f.case) }, f.case.name), f.finding.places && h("span.muted", null, `, and ${count(f.finding.places.length, "more place")} there`)),
+      h("dt", null, "Where"), h("dd", null, h("a", { href: caseLink(f.case) }, f.case.name), ", ", placeLink(f), " ", f.finding.path && h("code", null, f.finding.path), f.finding.places && h("span.muted", null, `, and ${count(f.finding.places.length, "more place")} there`)),
       others.length > 0 && [h("dt", null, "Also in"), h("dd", null, `${count(others.length, noun())}: `, others.slice(0, 3).map((c, i) => [i ? ", " : "", h("a", { href: caseLink(c) }, c.name)]), others.length > 3 && ", …")],
-      follows.length > 0 && [h("dt", null, "So also"), h("dd", null, follows.map((x, i) => [i ? ", " : "", h("a", { href: findingLink(x), title: titleOf(x.check) }, x.check)]))],
+      follows.length > 0 && [h("dt", null, "So also"), h("dd", null, follows.map((x) => h("div", null, h("a", { href: findingLink(x) }, x.check), h("span.muted", null, " ", sentenceOf(x)[0]))))],
       h("dt", null, "Duty"), h("dd.muted", null, h("a", { href: link(["requirement", r.id]) }, r.id), ` ${r.title || ""} (${outcomeOf(f, r)})`)));
 }
 

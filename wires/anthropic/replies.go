@@ -79,11 +79,11 @@ func judgeReply(x *rule.Exchange) []*rule.ReplyPass {
 func readSent(x *rule.Exchange) *sentReply {
 	a := &sentReply{Exchange: x, at: -1}
 	if !x.IsStream() {
-		if x.Status == http.StatusOK && x.Reply.Doc.Get("type").Text() == "message" {
+		if x.Status == http.StatusOK && x.Reply.Doc.Text("type") == "message" {
 			a.message = x.Reply.Doc
-			for i, n := range a.message.Get("content").List() {
-				b := &sentBlock{index: i, start: -1, stop: -1, node: n, kind: n.Get("type").Text()}
-				b.text, b.input = n.Any("text", "thinking").Text(), n.Get("input").Raw()
+			for i, n := range a.message.List("content") {
+				b := &sentBlock{index: i, start: -1, stop: -1, node: n, kind: n.Text("type")}
+				b.text, b.input = n.Any("text", "thinking").Text(), n.Raw("input")
 				b.seal = n.Any("signature", "data").Text()
 				a.blocks = append(a.blocks, b)
 			}
@@ -93,7 +93,7 @@ func readSent(x *rule.Exchange) *sentReply {
 	a.events = x.Reply.Events
 	open := map[int]*sentBlock{} // the last block with an index
 	for i, e := range a.events {
-		index := e.JSON.Get("index").Int()
+		index := e.JSON.Int("index")
 		b := open[index]
 		switch e.Type() {
 		case "message_start":
@@ -102,7 +102,7 @@ func readSent(x *rule.Exchange) *sentReply {
 			}
 		case "content_block_start":
 			n := e.JSON.Get("content_block")
-			b = &sentBlock{index: index, start: i, stop: -1, node: n, kind: n.Get("type").Text()}
+			b = &sentBlock{index: index, start: i, stop: -1, node: n, kind: n.Text("type")}
 			open[index], a.blocks = b, append(a.blocks, b)
 		case "content_block_delta":
 			if b == nil || b.stop >= 0 {
@@ -130,7 +130,7 @@ func readSent(x *rule.Exchange) *sentReply {
 func (b *sentBlock) addDelta(i int, d *tree.Node) {
 	b.deltas = append(b.deltas, i)
 	b.text += d.Any("text", "thinking").Text()
-	b.input += d.Get("partial_json").Text()
+	b.input += d.Text("partial_json")
 	if sig := d.Get("signature"); sig != nil {
 		b.signatures++
 		b.seal += sig.Text()
@@ -140,14 +140,10 @@ func (b *sentBlock) addDelta(i int, d *tree.Node) {
 // isWhole reports whether the reply reached its end, so that what lacks is no cut.
 func (a *sentReply) isWhole() bool { return a.message != nil && a.Reply.End == wire.Complete && !a.Cut }
 
-func (a *sentReply) eventPlace(i int) wire.Place {
-	return wire.Place{Event: i, Off: a.events[i].DataOff}
-}
-
 // place is where a block begins.
 func (a *sentReply) place(b *sentBlock) wire.Place {
 	if b.start >= 0 {
-		return a.eventPlace(b.start)
+		return a.EventPlace(b.start)
 	}
 	return a.At(-1, b.node, "content["+strconv.Itoa(b.index)+"]")
 }
@@ -163,13 +159,13 @@ func startsAndStopsOnce(a *sentReply, p *rule.Pass) {
 		}
 		p.Observe()
 		if !started && t != "message_start" && t != "ping" && t != "error" {
-			p.ReportAt(a.eventPlace(i), "%s comes before message_start", t)
+			p.ReportAt(a.EventPlace(i), "%s comes before message_start", t)
 		}
 		if stopped {
-			p.ReportAt(a.eventPlace(i), "%s comes after message_stop", t)
+			p.ReportAt(a.EventPlace(i), "%s comes after message_stop", t)
 		}
 		if t == "message_start" && started && !a.repeatsStart(i) {
-			p.ReportAt(a.eventPlace(i), "message_start comes a second time")
+			p.ReportAt(a.EventPlace(i), "message_start comes a second time")
 		}
 		started, stopped = started || t == "message_start", stopped || t == "message_stop"
 	}
@@ -178,13 +174,13 @@ func startsAndStopsOnce(a *sentReply, p *rule.Pass) {
 // repeatsStart reports whether a message_start names the same message as the one before, and no
 // block was started: some gateways repeat the first event, and many clients do not mind.
 func (a *sentReply) repeatsStart(i int) bool {
-	return a.events[i].JSON.Get("message").Get("id").Text() == a.message.Get("id").Text() && (len(a.blocks) == 0 || a.blocks[0].start > i)
+	return a.events[i].JSON.Text("message", "id") == a.message.Text("id") && (len(a.blocks) == 0 || a.blocks[0].start > i)
 }
 
 func startIsNotRepeated(a *sentReply, p *rule.Pass) {
 	for _, i := range a.starts {
 		if p.Observe(); i > a.at && a.repeatsStart(i) {
-			p.ReportAt(a.eventPlace(i), "message_start is repeated")
+			p.ReportAt(a.EventPlace(i), "message_start is repeated")
 		}
 	}
 }
@@ -200,13 +196,13 @@ func indexesCount(a *sentReply, p *rule.Pass) {
 			return
 		}
 		if p.Observe(); b.index != next {
-			p.ReportAt(a.eventPlace(b.start), "content_block_start has index %d where %d is next", b.index, next)
+			p.ReportAt(a.EventPlace(b.start), "content_block_start has index %d where %d is next", b.index, next)
 		}
 		next = b.index + 1
 	}
 	for _, i := range a.strays {
 		if e := a.events[i]; e.Type() == "content_block_stop" {
-			p.ReportAt(a.eventPlace(i), "content_block_stop for block %d, which is not open", e.JSON.Get("index").Int())
+			p.ReportAt(a.EventPlace(i), "content_block_stop for block %d, which is not open", e.JSON.Int("index"))
 		}
 	}
 }
@@ -227,9 +223,9 @@ func deltasFit(a *sentReply, p *rule.Pass) {
 	for _, b := range a.blocks {
 		for _, i := range b.deltas {
 			p.Observe()
-			t := a.events[i].JSON.Get("delta").Get("type").Text()
+			t := a.events[i].JSON.Text("delta", "type")
 			if takes, known := deltasOf[b.kind]; known && slices.Contains(knownDeltas, t) && !slices.Contains(takes, t) {
-				p.ReportAt(a.eventPlace(i), "%s for block %d, which is a %s block", t, b.index, b.kind)
+				p.ReportAt(a.EventPlace(i), "%s for block %d, which is a %s block", t, b.index, b.kind)
 			}
 		}
 	}
@@ -241,8 +237,8 @@ func deltasFindTheirBlock(a *sentReply, p *rule.Pass) {
 	}
 	for _, i := range a.strays {
 		if e := a.events[i]; e.Type() == "content_block_delta" {
-			p.ReportAt(a.eventPlace(i), "%s for block %d, which is not open",
-				e.JSON.Get("delta").Get("type").Text(), e.JSON.Get("index").Int())
+			p.ReportAt(a.EventPlace(i), "%s for block %d, which is not open",
+				e.JSON.Text("delta", "type"), e.JSON.Int("index"))
 		}
 	}
 }
@@ -253,7 +249,7 @@ func blocksAreClosed(a *sentReply, p *rule.Pass) {
 			return
 		}
 		if p.Observe(); b.stop < 0 {
-			p.ReportAt(a.eventPlace(a.stops[0]), "message_stop while block %d (%s) is open", b.index, b.kind)
+			p.ReportAt(a.EventPlace(a.stops[0]), "message_stop while block %d (%s) is open", b.index, b.kind)
 		}
 	}
 }
@@ -264,7 +260,7 @@ func reasonComesBeforeStop(a *sentReply, p *rule.Pass) {
 		return
 	}
 	if p.Observe(); a.Reply.Stop == "" {
-		p.ReportAt(a.eventPlace(a.stops[0]), "message_stop comes without a message_delta that has a stop_reason")
+		p.ReportAt(a.EventPlace(a.stops[0]), "message_stop comes without a message_delta that has a stop_reason")
 	}
 }
 
@@ -272,7 +268,7 @@ func noEmptyTextFirst(a *sentReply, p *rule.Pass) {
 	if len(a.blocks) < 2 || !a.isWhole() {
 		return
 	}
-	if p.Observe(); a.blocks[0].kind == "text" && a.blocks[0].text+a.blocks[0].node.Get("text").Text() == "" {
+	if p.Observe(); a.blocks[0].kind == "text" && a.blocks[0].text+a.blocks[0].node.Text("text") == "" {
 		p.ReportAt(a.place(a.blocks[0]), "an empty text block stands before %d other blocks", len(a.blocks)-1)
 	}
 }
@@ -283,29 +279,14 @@ func messageIsWhole(a *sentReply, p *rule.Pass) {
 		return
 	}
 	p.Observe()
-	for _, m := range []struct {
-		name string
-		kind tree.Kind
-	}{{"id", tree.String}, {"role", tree.String}, {"model", tree.String}, {"content", tree.Array}, {"usage", tree.Object}} {
-		if n := a.message.Get(m.name); !n.Is(m.kind) || m.kind == tree.String && n.Text() == "" {
-			p.ReportAt(a.At(a.at, a.message, memberPath(a, m.name)), "the message has no %s", m.name)
-		}
-	}
-	usage := a.message.Get("usage")
-	for _, name := range []string{"input_tokens", "output_tokens"} {
-		if usage.Is(tree.Object) && !usage.Get(name).Is(tree.Number) {
-			p.ReportAt(a.At(a.at, usage, memberPath(a, "usage."+name)),
-				"usage of the message has no %s that is a number", name)
-		}
-	}
-}
-
-// memberPath is the path of a member of the message.
-func memberPath(a *sentReply, name string) string {
+	path := ""
 	if a.at >= 0 {
-		return "message." + name
+		path = "message"
 	}
-	return name
+	a.CheckMembers(p, "the message", a.at, a.message, path, "id role model content:array usage:object")
+	if usage := a.message.Get("usage"); usage.Is(tree.Object) {
+		a.CheckMembers(p, "usage of the message", a.at, usage, path+".usage", "input_tokens:number output_tokens:number")
+	}
 }
 
 // totalsComeLast: what message_delta counts are totals of the whole message; after a compaction those
@@ -340,7 +321,7 @@ func startHasUsage(a *sentReply, p *rule.Pass) {
 	p.Observe()
 	total := 0
 	for _, name := range inputCounters {
-		total += max(0, usage.Get(name).Int())
+		total += max(0, usage.Int(name))
 	}
 	if at := a.At(a.at, usage.Get("input_tokens"), "message.usage.input_tokens"); total == 0 {
 		p.ReportAt(at, "message_start counts 0 tokens of input")
@@ -348,7 +329,7 @@ func startHasUsage(a *sentReply, p *rule.Pass) {
 	}
 	for _, i := range a.deltas {
 		for _, name := range inputCounters[1:] {
-			if later := a.events[i].JSON.Get("usage").Get(name); later.Int() > 0 && usage.Get(name).Int() <= 0 && !a.usesServers() {
+			if later := a.events[i].JSON.Get("usage", name); later.Int() > 0 && usage.Int(name) <= 0 && !a.usesServers() {
 				p.ReportAt(a.At(i, later, "usage."+name), "%s is %s at the end and missing in message_start", name,
 					later.Raw())
 			}
@@ -362,7 +343,7 @@ func (a *sentReply) goesOn() []*tree.Node {
 	if a.at < 0 {
 		return nil
 	}
-	return a.message.Get("content").List()
+	return a.message.List("content")
 }
 
 // usesServers reports whether the provider ran a tool itself, after which it read the prompt again.
@@ -391,9 +372,9 @@ func reasonFits(a *sentReply, p *rule.Pass) {
 	}
 	calls, programs := 0, 0 // of the model, and of a program that it wrote
 	count := func(n *tree.Node) {
-		if caller := n.Get("caller").Get("type").Text(); n.Get("type").Text() == "tool_use" && caller != "" && caller != "direct" {
+		if caller := n.Text("caller", "type"); n.Text("type") == "tool_use" && caller != "" && caller != "direct" {
 			programs++
-		} else if n.Get("type").Text() == "tool_use" {
+		} else if n.Text("type") == "tool_use" {
 			calls++
 		}
 	}
@@ -432,13 +413,13 @@ func callsAreNamed(a *sentReply, p *rule.Pass) {
 			continue
 		}
 		p.Observe()
-		id := b.node.Get("id").Text()
+		id := b.node.Text("id")
 		switch {
 		case !callIDForm.MatchString(id):
 			p.ReportAt(a.place(b), "the id %q of a call is not 1 to 64 letters, digits, - and _", rule.Shorten(id))
 		case seen[id]:
 			p.ReportAt(a.place(b), "two calls have the id %s", id)
-		case b.node.Get("name").Text() == "":
+		case b.node.Text("name") == "":
 			p.ReportAt(a.place(b), "a call has no name")
 		case b.start >= 0 && !b.node.Get("input").Is(tree.Object):
 			p.ReportAt(a.place(b), "the start of a call has no input {}").Consequence = string(specs.Degraded)
@@ -459,7 +440,7 @@ func inputsAreObjects(a *sentReply, p *rule.Pass) {
 		p.Observe()
 		if n, err := tree.Parse(b.input); err != nil || !n.Is(tree.Object) {
 			p.ReportAt(a.place(b), "the input of call %s is not a JSON object: %q",
-				rule.Shorten(b.node.Get("id").Text()), rule.Shorten(b.input))
+				rule.Shorten(b.node.Text("id")), rule.Shorten(b.input))
 		}
 	}
 }
@@ -470,7 +451,7 @@ var cutReasons = []string{"max_tokens", "model_context_window_exceeded", "refusa
 func (a *sentReply) streamsEagerly() bool {
 	return strings.Contains(a.RequestHeader.Get("Anthropic-Beta"), "fine-grained-tool-streaming") ||
 		slices.ContainsFunc(a.Asked.Tools.List(),
-			func(tool *tree.Node) bool { return tool.Get("eager_input_streaming").True() })
+			func(tool *tree.Node) bool { return tool.True("eager_input_streaming") })
 }
 
 // thinkingIsSigned: each thinking block of Anthropic's models ends with its signature. Open models
@@ -486,7 +467,7 @@ func thinkingIsSigned(a *sentReply, p *rule.Pass) {
 			p.ReportAt(a.place(b), "thinking block %d has %d signature_delta events", b.index, b.signatures)
 		case b.signatures == 1 && !isSignatureDelta(a, b.deltas[len(b.deltas)-1]):
 			p.ReportAt(a.place(b), "thinking goes on after the signature_delta of block %d", b.index)
-		case b.seal == "" && b.node.Get("signature").Text() == "" && specs.ParseModel(a.Reply.Model).Family == "claude" && b.signatures == 0:
+		case b.seal == "" && b.node.Text("signature") == "" && specs.ParseModel(a.Reply.Model).Family == "claude" && b.signatures == 0:
 			if cut := slices.Contains(cutReasons, a.Reply.Stop) && k == len(a.blocks)-1; !cut {
 				p.ReportAt(a.place(b), "thinking block %d has no signature", b.index)
 			}
@@ -495,7 +476,7 @@ func thinkingIsSigned(a *sentReply, p *rule.Pass) {
 }
 
 func isSignatureDelta(a *sentReply, event int) bool {
-	return a.events[event].JSON.Get("delta").Get("type").Text() == "signature_delta"
+	return a.events[event].JSON.Text("delta", "type") == "signature_delta"
 }
 
 func noEmptySignature(a *sentReply, p *rule.Pass) {
@@ -514,7 +495,7 @@ func nothingComesTwice(a *sentReply, p *rule.Pass) {
 	for _, b := range a.blocks {
 		switch b.kind {
 		case "redacted_thinking":
-			if p.Observe(); b.node.Get("data").Text() == "" {
+			if p.Observe(); b.node.Text("data") == "" {
 				p.ReportAt(a.place(b), "redacted_thinking block %d has no data", b.index)
 			}
 		case "thinking", "text":
@@ -536,23 +517,23 @@ func failuresAreErrors(a *sentReply, p *rule.Pass) {
 	for _, i := range a.errs {
 		p.Observe()
 		failure := a.events[i].JSON.Get("error")
-		if failure.Get("type").Text() == "" || failure.Get("message").Text() == "" {
+		if failure.Text("type") == "" || failure.Text("message") == "" {
 			p.ReportAt(a.At(i, failure, "error"), "the error event has no type and message")
 		}
 		if i < len(a.events)-1 {
-			p.ReportAt(a.eventPlace(i+1), "events follow the error event")
+			p.ReportAt(a.EventPlace(i+1), "events follow the error event")
 		}
 	}
 	if !a.isWhole() || a.at < 0 {
 		return
 	}
 	p.Observe()
-	counted := a.message.Get("usage").Get("output_tokens").Int()
+	counted := a.message.Int("usage", "output_tokens")
 	for _, i := range a.deltas {
-		counted = max(counted, a.events[i].JSON.Get("usage").Get("output_tokens").Int())
+		counted = max(counted, a.events[i].JSON.Int("usage", "output_tokens"))
 	}
 	if len(a.blocks) == 0 && a.Reply.Stop == "end_turn" && counted <= 0 {
-		p.ReportAt(a.eventPlace(a.at), "the message ends with end_turn, without content and without a token")
+		p.ReportAt(a.EventPlace(a.at), "the message ends with end_turn, without content and without a token")
 	}
 }
 
@@ -567,7 +548,7 @@ var errorTypes = map[string][]int{
 func errorsAreKnown(a *sentReply, p *rule.Pass) {
 	for _, i := range a.errs {
 		p.Observe()
-		if t := a.events[i].JSON.Get("error").Get("type"); t.Text() != "" && errorTypes[t.Text()] == nil {
+		if t := a.events[i].JSON.Get("error", "type"); t.Text() != "" && errorTypes[t.Text()] == nil {
 			p.ReportAt(a.At(i, t, "error.type"), "the type %q of the error is not one that clients know",
 				rule.Shorten(t.Text()))
 		}
@@ -579,7 +560,7 @@ func oneMessageDelta(a *sentReply, p *rule.Pass) {
 		p.Observe()
 	}
 	for _, i := range a.deltas[min(1, len(a.deltas)):] {
-		p.ReportAt(a.eventPlace(i), "message_delta comes a second time")
+		p.ReportAt(a.EventPlace(i), "message_delta comes a second time")
 	}
 }
 
@@ -600,14 +581,14 @@ func documentIsMessage(a *sentReply, p *rule.Pass) {
 // envelopeFits: an error is told from a reply by its type.
 func envelopeFits(a *sentReply, p *rule.Pass) {
 	if doc := a.Reply.Doc; a.Status >= 400 && doc != nil {
-		if p.Observe(); doc.Get("type").Text() != "error" || doc.Get("error").Get("type").Text() == "" || doc.Get("error").Get("message").Text() == "" {
-			p.ReportAt(wire.Place{Event: -1}, "the error with status %d is not {\"type\":\"error\",\"error\":{\"type\",\"message\"}}: %s", a.Status, rule.Shorten(doc.Raw()))
+		if p.Observe(); doc.Text("type") != "error" || doc.Text("error", "type") == "" || doc.Text("error", "message") == "" {
+			p.ReportAt(a.EventPlace(-1), "the error with status %d is not {\"type\":\"error\",\"error\":{\"type\",\"message\"}}: %s", a.Status, rule.Shorten(doc.Raw()))
 		}
 	}
 }
 
 func statusFitsType(a *sentReply, p *rule.Pass) {
-	t := a.Reply.Doc.Get("error").Get("type")
+	t := a.Reply.Doc.Get("error", "type")
 	statuses := errorTypes[t.Text()]
 	if a.Status < 400 || statuses == nil {
 		return

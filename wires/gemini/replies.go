@@ -56,18 +56,11 @@ func judgeReply(x *rule.Exchange) []*rule.ReplyPass {
 	return rule.JudgeReplies(replyRules, a)
 }
 
-func (a *sentReply) place(c replyChunk) wire.Place {
-	if c.event < 0 {
-		return wire.Place{Event: -1}
-	}
-	return wire.Place{Event: c.event, Off: a.Reply.Events[c.event].DataOff}
-}
-
 // eachPart visits the parts of the first candidate, in their order.
 func (a *sentReply) eachPart(visit func(c replyChunk, part *tree.Node)) {
 	for _, c := range a.chunks {
-		for _, candidate := range c.node.Get("candidates").List() {
-			for _, part := range candidate.Get("content").Get("parts").List() {
+		for _, candidate := range c.node.List("candidates") {
+			for _, part := range candidate.List("content", "parts") {
 				visit(c, part)
 			}
 			break
@@ -78,7 +71,7 @@ func (a *sentReply) eachPart(visit func(c replyChunk, part *tree.Node)) {
 func eventsHaveNoName(a *sentReply, p *rule.Pass) {
 	for i, e := range a.Reply.Events {
 		if p.Observe(); e.Name != "" {
-			p.ReportAt(wire.Place{Event: i, Off: e.DataOff}, "the event has the name %q", rule.Shorten(e.Name))
+			p.ReportAt(a.EventPlace(i), "the event has the name %q", rule.Shorten(e.Name))
 		}
 	}
 }
@@ -105,7 +98,7 @@ func streamIsEvents(a *sentReply, p *rule.Pass) {
 		return
 	}
 	if p.Observe(); a.Reply.Form == wire.Document || a.Reply.Form == wire.Array {
-		p.ReportAt(wire.Place{Event: -1}, "a stream of events was asked for, and the body is JSON")
+		p.ReportAt(a.EventPlace(-1), "a stream of events was asked for, and the body is JSON")
 	}
 }
 
@@ -118,7 +111,7 @@ func callsAreWhole(a *sentReply, p *rule.Pass) {
 		p.Observe()
 		args := call.Get("args")
 		switch {
-		case call.Get("name").Text() == "" && len(call.Names()) > 0: // an empty call ends one that came in pieces
+		case call.Text("name") == "" && len(call.Names()) > 0: // an empty call ends one that came in pieces
 			p.ReportAt(a.At(c.event, call, "functionCall.name"), "a call has no name")
 		case !args.Null() && !args.Is(tree.Object):
 			p.ReportAt(a.At(c.event, args, "functionCall.args"), "the arguments of a call are %s, not an object",
@@ -135,11 +128,11 @@ func (a *sentReply) checkSignatures(p *rule.Pass, streamed bool) {
 		}
 		if seal := part.Any("thoughtSignature", "thought_signature"); seal != nil {
 			if p.Observe(); !tree.IsBase64(seal.Text()) {
-				p.ReportAt(a.place(c), "signature %s is not base64", rule.Mask(seal.Text()))
+				p.ReportAt(a.EventPlace(c.event), "signature %s is not base64", rule.Mask(seal.Text()))
 			}
 		}
 		if call := part.Any("functionCall", "function_call"); call.Any("thoughtSignature", "thought_signature") != nil {
-			p.ReportAt(a.place(c), "the signature stands inside the call, not beside it")
+			p.ReportAt(a.EventPlace(c.event), "the signature stands inside the call, not beside it")
 		}
 	})
 }
@@ -158,7 +151,7 @@ func firstCallIsSigned(a *sentReply, p *rule.Pass) {
 		}
 		isFirst = false
 		if p.Observe(); !signed {
-			p.ReportAt(a.place(c), "the first call of the step has no thoughtSignature")
+			p.ReportAt(a.EventPlace(c.event), "the first call of the step has no thoughtSignature")
 		}
 	})
 }
@@ -189,18 +182,18 @@ func oneResponse(a *sentReply, p *rule.Pass) {
 		}
 		p.Observe()
 		if !c.node.Is(tree.Object) {
-			p.ReportAt(a.place(c), "chunk is not an object")
+			p.ReportAt(a.EventPlace(c.event), "chunk is not an object")
 		}
 		got := c.node.Any("responseId", "response_id").Text()
 		if id != "" && got != "" && got != id {
-			p.ReportAt(a.place(c), "responseId changes from %s to %s inside one stream", rule.Mask(id), rule.Mask(got))
+			p.ReportAt(a.EventPlace(c.event), "responseId changes from %s to %s inside one stream", rule.Mask(id), rule.Mask(got))
 		}
 		if got != "" {
 			id = got
 		}
-		for _, candidate := range c.node.Get("candidates").List() {
-			if role := candidate.Get("content").Get("role"); role != nil && role.Text() != "model" {
-				p.ReportAt(a.place(c), "candidate has role %q, not model", role.Text())
+		for _, candidate := range c.node.List("candidates") {
+			if role := candidate.Get("content", "role"); role != nil && role.Text() != "model" {
+				p.ReportAt(a.EventPlace(c.event), "candidate has role %q, not model", role.Text())
 			}
 		}
 	}
@@ -212,9 +205,9 @@ func blockedHasNoCandidates(a *sentReply, p *rule.Pass) {
 		if reason.Null() {
 			continue
 		}
-		if p.Observe(); len(c.node.Get("candidates").List()) > 0 {
+		if p.Observe(); len(c.node.List("candidates")) > 0 {
 			p.ReportAt(a.At(c.event, reason, "promptFeedback.blockReason"),
-				"the prompt is blocked, and candidates sentReply it")
+				"the prompt is blocked, and candidates answer it")
 		}
 	}
 }
@@ -224,11 +217,11 @@ func errorIsWhole(a *sentReply, p *rule.Pass) {
 	failure := a.Reply.Err
 	if failure.Null() || a.Reply.End != wire.Refused && a.Reply.End != wire.Failed {
 		if a.Status >= http.StatusBadRequest && a.Reply.Doc != nil {
-			p.ReportAt(wire.Place{Event: -1}, "the error with status %d is not {\"error\":{\"code\",\"message\",\"status\"}}: %s", a.Status, rule.Shorten(a.Reply.Doc.Raw()))
+			p.ReportAt(a.EventPlace(-1), "the error with status %d is not {\"error\":{\"code\",\"message\",\"status\"}}: %s", a.Status, rule.Shorten(a.Reply.Doc.Raw()))
 		}
 		return
 	}
-	if p.Observe(); !failure.Get("code").Is(tree.Number) || failure.Get("message").Text() == "" || failure.Get("status").Text() == "" {
+	if p.Observe(); !failure.Get("code").Is(tree.Number) || failure.Text("message") == "" || failure.Text("status") == "" {
 		p.ReportAt(wire.Place{Event: -1, Path: "error"},
 			"the error with status %d is not {\"error\":{\"code\",\"message\",\"status\"}}: %s", a.Status, rule.Shorten(failure.Raw()))
 	}

@@ -107,9 +107,9 @@ func readSent(x *rule.Exchange) *sentReply {
 	a := &sentReply{Exchange: x, created: -1, at: -1, byIndex: map[int]*sentItem{},
 		resumed: strings.Contains(x.URL, "starting_after=")}
 	if !x.IsStream() {
-		if doc := x.Reply.Doc; x.Status == http.StatusOK && (doc.Get("output").Is(tree.Array) || doc.Get("object").Text() == "response") {
+		if doc := x.Reply.Doc; x.Status == http.StatusOK && (doc.Get("output").Is(tree.Array) || doc.Text("object") == "response") {
 			a.response = x.Reply.Doc
-			for i, n := range a.response.Get("output").List() {
+			for i, n := range a.response.List("output") {
 				a.items = append(a.items, &sentItem{index: i, first: -1, added: -1, done: -1, end: n, final: n})
 			}
 		}
@@ -128,7 +128,7 @@ func readSent(x *rule.Exchange) *sentReply {
 			a.readItemEvent(i, t, e.JSON)
 		}
 	}
-	for i, n := range a.response.Get("output").List() {
+	for i, n := range a.response.List("output") {
 		if it := a.byIndex[i]; it != nil {
 			it.final = n
 		}
@@ -185,7 +185,7 @@ func (a *sentReply) readItemEvent(i int, t string, ev *tree.Node) {
 			part.closed, part.closing = i, ev.Get("part").Any("text", "refusal")
 		case verb == ".delta":
 			part.deltas++
-			part.text.WriteString(ev.Get("delta").Text())
+			part.text.WriteString(ev.Text("delta"))
 		case ev.Get(field) != nil:
 			part.done, part.whole = i, ev.Get(field)
 		}
@@ -194,7 +194,7 @@ func (a *sentReply) readItemEvent(i int, t string, ev *tree.Node) {
 
 // isKindOf reports whether a part that opens is of the kind of the events with a stem.
 func isKindOf(stem string, part *tree.Node) bool {
-	switch part.Get("type").Text() {
+	switch part.Text("type") {
 	case "refusal":
 		return stem == "response.refusal"
 	case "reasoning_text":
@@ -205,19 +205,12 @@ func isKindOf(stem string, part *tree.Node) bool {
 	return stem == "response.output_text"
 }
 
-func (a *sentReply) place(i int) wire.Place {
-	if i < 0 {
-		return wire.Place{Event: -1}
-	}
-	return wire.Place{Event: i, Off: a.events[i].DataOff}
-}
-
 // itemPlace is where an item ends, else where it begins.
 func (a *sentReply) itemPlace(it *sentItem) wire.Place {
 	if it.first < 0 {
 		return a.At(-1, it.end, fmt.Sprintf("output[%d]", it.index))
 	}
-	return a.place(max(it.first, it.done))
+	return a.EventPlace(max(it.first, it.done))
 }
 
 func (a *sentReply) endType() string {
@@ -229,7 +222,7 @@ func (a *sentReply) endType() string {
 
 // completes reports whether the reply is whole and the model said all of it.
 func (a *sentReply) completes() bool {
-	return !a.resumed && !a.Cut && (a.at >= 0 && a.endType() == "response.completed" || a.at < 0 && a.response.Get("status").Text() == "completed")
+	return !a.resumed && !a.Cut && (a.at >= 0 && a.endType() == "response.completed" || a.at < 0 && a.response.Text("status") == "completed")
 }
 
 func createdComesFirst(a *sentReply, p *rule.Pass) {
@@ -238,21 +231,7 @@ func createdComesFirst(a *sentReply, p *rule.Pass) {
 	}
 	p.Observe()
 	if t := a.events[0].Type(); strings.HasPrefix(t, "response.") && t != "response.created" && t != "response.queued" && !a.resumed {
-		p.ReportAt(a.place(0), "the stream starts with %s, not with response.created", t)
-	}
-}
-
-// needed is a member that clients read without looking whether it is there.
-type needed struct {
-	name string
-	kind tree.Kind
-}
-
-func (a *sentReply) checkMembers(p *rule.Pass, what string, event int, n *tree.Node, path string, members ...needed) {
-	for _, m := range members {
-		if v := n.Get(m.name); !v.Is(m.kind) || v.Is(tree.String) && v.Text() == "" {
-			p.ReportAt(a.At(event, n, strings.TrimPrefix(path+"."+m.name, ".")), "%s has no %s", what, m.name)
-		}
+		p.ReportAt(a.EventPlace(0), "the stream starts with %s, not with response.created", t)
 	}
 }
 
@@ -262,9 +241,8 @@ func createdIsWhole(a *sentReply, p *rule.Pass) {
 	}
 	p.Observe()
 	response := a.events[a.created].JSON.Get("response")
-	a.checkMembers(p, "response.created", a.created, response, "response",
-		needed{"id", tree.String}, needed{"created_at", tree.Number}, needed{"model", tree.String}, needed{"output",
-			tree.Array})
+	a.CheckMembers(p, "response.created", a.created, response, "response",
+		"id created_at:number model output:array")
 }
 
 // sequenceCounts: old recordings have no numbers at all.
@@ -275,12 +253,12 @@ func sequenceCounts(a *sentReply, p *rule.Pass) {
 		switch {
 		case e.JSON == nil:
 		case n == nil && (a.SawAll || last >= 0):
-			p.ReportAt(a.place(i), "%s has no sequence_number", e.Type())
+			p.ReportAt(a.EventPlace(i), "%s has no sequence_number", e.Type())
 		case n == nil:
 			p.Observe()
 		default:
 			if p.Observe(); last >= 0 && n.Int() != last+1 {
-				p.ReportAt(a.place(i), "sequence_number %d follows %d", n.Int(), last)
+				p.ReportAt(a.EventPlace(i), "sequence_number %d follows %d", n.Int(), last)
 			}
 			last = n.Int()
 		}
@@ -301,10 +279,10 @@ func itemsAreAdded(a *sentReply, p *rule.Pass) {
 			if it.added >= 0 && it.done >= 0 && i > it.done {
 				state = "which is done"
 			}
-			p.ReportAt(a.place(i), "%s for item %d, %s", a.events[i].Type(), it.index, state)
+			p.ReportAt(a.EventPlace(i), "%s for item %d, %s", a.events[i].Type(), it.index, state)
 		}
 		if it.first == it.done && it.done >= 0 {
-			p.ReportAt(a.place(it.done), "item %d is done and was never added", it.index)
+			p.ReportAt(a.EventPlace(it.done), "item %d is done and was never added", it.index)
 		}
 	}
 }
@@ -316,18 +294,17 @@ func startsAreWhole(a *sentReply, p *rule.Pass) {
 			continue
 		}
 		p.Observe()
-		switch t := it.start.Get("type").Text(); t {
+		switch t := it.start.Text("type"); t {
 		case "message":
-			a.checkMembers(p, "the start of a message", it.added, it.start, "item", needed{"role", tree.String})
+			a.CheckMembers(p, "the start of a message", it.added, it.start, "item", "role")
 		case "function_call":
-			a.checkMembers(p, "the start of a call", it.added, it.start, "item", needed{"name", tree.String},
-				needed{"call_id", tree.String})
+			a.CheckMembers(p, "the start of a call", it.added, it.start, "item", "name call_id")
 			if args := it.start.Get("arguments"); args.Text() != "" && it.argumentDeltas() > 0 {
 				p.ReportAt(a.At(it.added, args, "item.arguments"),
 					"the start of a call has arguments already, and deltas follow")
 			}
 		case "":
-			p.ReportAt(a.place(it.added), "the start of item %d has no type", it.index)
+			p.ReportAt(a.EventPlace(it.added), "the start of item %d has no type", it.index)
 		}
 	}
 }
@@ -351,26 +328,26 @@ func partsOpenAndClose(a *sentReply, p *rule.Pass) {
 			part := it.parts[name]
 			if isArgument(part.stem) {
 				if p.Observe(); part.done < 0 && it.done >= 0 {
-					p.ReportAt(a.place(part.first), "%s.done is missing for item %d", part.stem, it.index)
+					p.ReportAt(a.EventPlace(part.first), "%s.done is missing for item %d", part.stem, it.index)
 				}
 				continue
 			}
 			p.Observe()
-			isOver := it.done >= 0 && it.end.Get("status").Text() != "incomplete"
+			isOver := it.done >= 0 && it.end.Text("status") != "incomplete"
 			switch {
 			case part.opened < 0 || part.opened > part.first:
-				p.ReportAt(a.place(part.first), "%s for item %d comes before its part was added",
+				p.ReportAt(a.EventPlace(part.first), "%s for item %d comes before its part was added",
 					a.events[part.first].Type(), it.index)
 			case isOver && part.done < 0:
-				p.ReportAt(a.place(it.done), "item %d is done without %s.done", it.index, part.stem)
+				p.ReportAt(a.EventPlace(it.done), "item %d is done without %s.done", it.index, part.stem)
 			case isOver && part.closed < 0:
-				p.ReportAt(a.place(it.done), "item %d is done while a part of it is open", it.index)
+				p.ReportAt(a.EventPlace(it.done), "item %d is done while a part of it is open", it.index)
 			case isOver && (part.done > part.closed || part.closed > it.done):
-				p.ReportAt(a.place(part.closed), "the part of item %d closes out of order", it.index)
+				p.ReportAt(a.EventPlace(part.closed), "the part of item %d closes out of order", it.index)
 			}
 		}
-		if it.end.Get("type").Text() == "message" && len(it.order) == 0 && it.done >= 0 && len(it.end.Get("content").List()) > 0 {
-			p.ReportAt(a.place(it.done), "message %d is done, and none of its parts was added", it.index)
+		if it.end.Text("type") == "message" && len(it.order) == 0 && it.done >= 0 && len(it.end.List("content")) > 0 {
+			p.ReportAt(a.EventPlace(it.done), "message %d is done, and none of its parts was added", it.index)
 		}
 	}
 }
@@ -389,7 +366,7 @@ func (a *sentReply) compareDeltas(p *rule.Pass, arguments bool) {
 			p.Observe()
 			sum, whole := part.text.String(), part.whole.Text()
 			if sum != whole && !(part.stem == "response.reasoning_summary_text" && isRestart(sum, whole)) {
-				p.ReportAt(a.place(part.done), "%s is not what its deltas add up to: it %s",
+				p.ReportAt(a.EventPlace(part.done), "%s is not what its deltas add up to: it %s",
 					a.events[part.done].Type(), rule.Difference{Was: sum, Is: whole})
 			}
 		}
@@ -426,7 +403,7 @@ func textsAgree(a *sentReply, p *rule.Pass) {
 				continue
 			}
 			if p.Observe(); part.closing != nil && part.closing.Text() != part.whole.Text() {
-				p.ReportAt(a.place(part.closed), "the part says another text than %s.done: it %s", part.stem,
+				p.ReportAt(a.EventPlace(part.closed), "the part says another text than %s.done: it %s", part.stem,
 					rule.Difference{Was: part.whole.Text(), Is: part.closing.Text()})
 			}
 			if part.stem != "response.reasoning_summary_text" && part.stem != "response.reasoning_text" {
@@ -438,7 +415,7 @@ func textsAgree(a *sentReply, p *rule.Pass) {
 			event int
 			what  string
 		}{{it.end, it.done, "output_item.done"}, {it.final, a.at, "the completed response"}} {
-			if whole.n.Get("type").Text() != "message" || len(it.order) == 0 || whole.event < 0 {
+			if whole.n.Text("type") != "message" || len(it.order) == 0 || whole.event < 0 {
 				continue
 			}
 			if text := joinTexts(whole.n.Get("content")); text != said {
@@ -457,9 +434,9 @@ func itemIDsStay(a *sentReply, p *rule.Pass) {
 	owner := map[string]int{}
 	for _, it := range a.items {
 		p.Observe()
-		id := it.end.Get("id").Text()
+		id := it.end.Text("id")
 		if it.end == nil {
-			id = it.start.Get("id").Text()
+			id = it.start.Text("id")
 		}
 		if id == "" {
 			if it.start.Get("id") != nil || it.end.Get("id") != nil || len(it.ids) > 0 {
@@ -471,20 +448,20 @@ func itemIDsStay(a *sentReply, p *rule.Pass) {
 			p.ReportAt(a.itemPlace(it), "items %d and %d have the id %s", other, it.index, rule.Shorten(id))
 		}
 		owner[id] = it.index
-		if it.start != nil && it.start.Get("id").Text() != id {
+		if it.start != nil && it.start.Text("id") != id {
 			p.ReportAt(a.itemPlace(it), "item %d is added as %s and done as %s", it.index,
-				rule.Shorten(it.start.Get("id").Text()), rule.Shorten(id))
+				rule.Shorten(it.start.Text("id")), rule.Shorten(id))
 		}
 		for _, i := range it.ids {
-			if got := a.events[i].JSON.Get("item_id").Text(); got != id {
-				p.ReportAt(a.place(i), "item_id is %q, and item %d has the id %s", rule.Shorten(got), it.index,
+			if got := a.events[i].JSON.Text("item_id"); got != id {
+				p.ReportAt(a.EventPlace(i), "item_id is %q, and item %d has the id %s", rule.Shorten(got), it.index,
 					rule.Shorten(id))
 				break
 			}
 		}
-		if it.final != nil && a.at >= 0 && it.final.Get("id").Text() != id {
+		if it.final != nil && a.at >= 0 && it.final.Text("id") != id {
 			p.ReportAt(a.At(a.at, it.final, "response.output"), "item %d is done as %s and completed as %s",
-				it.index, rule.Shorten(id), rule.Shorten(it.final.Get("id").Text()))
+				it.index, rule.Shorten(id), rule.Shorten(it.final.Text("id")))
 		}
 	}
 }
@@ -498,11 +475,11 @@ func callIDsStay(a *sentReply, p *rule.Pass) {
 		if n == nil {
 			n = it.start
 		}
-		if t := n.Get("type").Text(); t != "function_call" && t != "custom_tool_call" {
+		if t := n.Text("type"); t != "function_call" && t != "custom_tool_call" {
 			continue
 		}
 		p.Observe()
-		id := n.Get("call_id").Text()
+		id := n.Text("call_id")
 		other, taken := owner[id]
 		switch {
 		case id == "" || len(id) > maxCallID:
@@ -510,9 +487,9 @@ func callIDsStay(a *sentReply, p *rule.Pass) {
 				it.index, maxCallID)
 		case taken:
 			p.ReportAt(a.itemPlace(it), "items %d and %d have the call_id %s", other, it.index, id)
-		case it.start != nil && it.start.Get("call_id").Text() != id, it.final != nil && it.final.Get("call_id").Text() != id:
+		case it.start != nil && it.start.Text("call_id") != id, it.final != nil && it.final.Text("call_id") != id:
 			p.ReportAt(a.itemPlace(it), "the call_id of item %d changes from %s to %s", it.index,
-				rule.Shorten(it.start.Get("call_id").Text()), rule.Shorten(it.final.Get("call_id").Text()))
+				rule.Shorten(it.start.Text("call_id")), rule.Shorten(it.final.Text("call_id")))
 		}
 		owner[id] = it.index
 	}
@@ -522,7 +499,7 @@ func callIDsStay(a *sentReply, p *rule.Pass) {
 // which are one JSON object.
 func argumentsAgree(a *sentReply, p *rule.Pass) {
 	for _, it := range a.items {
-		t := it.end.Get("type").Text()
+		t := it.end.Text("type")
 		if t != "function_call" && t != "custom_tool_call" {
 			continue
 		}
@@ -536,7 +513,7 @@ func argumentsAgree(a *sentReply, p *rule.Pass) {
 		if it.final != nil && it.final.Any("arguments", "input").Text() != args.Text() {
 			p.ReportAt(a.itemPlace(it), "the arguments of item %d differ between output_item.done and the completed response: they %s", it.index, rule.Difference{Was: args.Text(), Is: it.final.Any("arguments", "input").Text()})
 		}
-		if n, err := tree.Parse(args.Text()); t == "function_call" && it.end.Get("status").Text() != "incomplete" && (err != nil || !n.Is(tree.Object)) {
+		if n, err := tree.Parse(args.Text()); t == "function_call" && it.end.Text("status") != "incomplete" && (err != nil || !n.Is(tree.Object)) {
 			p.ReportAt(a.itemPlace(it), "the arguments of item %d are not a JSON object: %q", it.index,
 				rule.Shorten(args.Text()))
 		}
@@ -550,13 +527,13 @@ func itemsAreDone(a *sentReply, p *rule.Pass) {
 		return
 	}
 	for _, it := range a.items {
-		isListed := it.final != nil && strings.HasPrefix(it.final.Get("type").Text(), "mcp_")
+		isListed := it.final != nil && strings.HasPrefix(it.final.Text("type"), "mcp_")
 		if p.Observe(); it.done < 0 && !isListed {
-			p.ReportAt(a.place(a.at), "item %d was added and is not done", it.index)
+			p.ReportAt(a.EventPlace(a.at), "item %d was added and is not done", it.index)
 		}
 	}
-	for i, n := range a.response.Get("output").List() {
-		if a.byIndex[i] == nil && !strings.HasPrefix(n.Get("type").Text(), "mcp_") {
+	for i, n := range a.response.List("output") {
+		if a.byIndex[i] == nil && !strings.HasPrefix(n.Text("type"), "mcp_") {
 			p.ReportAt(a.At(a.at, n, fmt.Sprintf("response.output[%d]", i)),
 				"no event speaks of item %d of the completed response", i)
 		}
@@ -571,7 +548,7 @@ func endsOnce(a *sentReply, p *rule.Pass) {
 		}
 		t := e.Type()
 		if p.Observe(); end != "" && (end != "error" || t != "response.failed") {
-			p.ReportAt(a.place(i), "%s comes after %s", t, end)
+			p.ReportAt(a.EventPlace(i), "%s comes after %s", t, end)
 		}
 		if slices.Contains(a.ends, i) {
 			end = t
@@ -584,22 +561,21 @@ func completedIsWhole(a *sentReply, p *rule.Pass) {
 		return
 	}
 	p.Observe()
-	if output := a.response.Get("output"); len(a.items) == 0 && len(output.List()) == 0 && a.response.Get("usage").Get("output_tokens").Int() > 0 {
+	if output := a.response.Get("output"); len(a.items) == 0 && len(output.List()) == 0 && a.response.Int("usage", "output_tokens") > 0 {
 		p.ReportAt(a.At(a.at, output, "output"), "the response has no item, and counts %s tokens of output",
-			a.response.Get("usage").Get("output_tokens").Raw())
+			a.response.Raw("usage", "output_tokens"))
 	}
 	if a.at < 0 {
 		return
 	}
-	a.checkMembers(p, "the completed response", a.at, a.response, "response", needed{"id", tree.String},
-		needed{"output", tree.Array})
+	a.CheckMembers(p, "the completed response", a.at, a.response, "response", "id output:array")
 	if status := a.response.Get("status"); status.Text() != "completed" {
 		p.ReportAt(a.At(a.at, status, "response.status"), "the completed response has the status %q",
 			rule.Shorten(status.Text()))
 	}
-	if id := a.response.Get("id").Text(); a.created >= 0 && id != "" && a.events[a.created].JSON.Get("response").Get("id").Text() != id {
+	if id := a.response.Text("id"); a.created >= 0 && id != "" && a.events[a.created].JSON.Text("response", "id") != id {
 		p.ReportAt(a.At(a.at, a.response.Get("id"), "response.id"), "the response is created as %s and completed as %s",
-			rule.Shorten(a.events[a.created].JSON.Get("response").Get("id").Text()), rule.Shorten(id))
+			rule.Shorten(a.events[a.created].JSON.Text("response", "id")), rule.Shorten(id))
 	}
 	if output := a.response.Get("output"); output.Is(tree.Array) && len(output.List()) < len(a.items) {
 		p.ReportAt(a.At(a.at, output, "response.output"), "the completed response has %d of %d items",
@@ -625,29 +601,27 @@ func usageAddsUp(a *sentReply, p *rule.Pass) {
 			return
 		}
 	}
-	if in, out, total := usage.Get("input_tokens").Int(), usage.Get("output_tokens").Int(), usage.Get("total_tokens").Int(); in+out != total {
+	if in, out, total := usage.Int("input_tokens"), usage.Int("output_tokens"), usage.Int("total_tokens"); in+out != total {
 		p.ReportAt(at, "%d input and %d output tokens are %d in total, not %d", in, out, in+out, total)
 	}
-	for _, d := range []needed{{"input_tokens_details", tree.Object}, {"output_tokens_details", tree.Object}} {
-		details, name := usage.Get(d.name), map[string]string{"input_tokens_details": "cached_tokens",
-			"output_tokens_details": "reasoning_tokens"}[d.name]
-		if details.Is(tree.Object) && !details.Get(name).Is(tree.Integer) {
-			p.ReportAt(at, "usage.%s has no %s that is an integer", d.name, name)
+	for _, d := range [][2]string{{"input_tokens_details", "cached_tokens"}, {"output_tokens_details", "reasoning_tokens"}} {
+		if usage.Get(d[0]).Is(tree.Object) && !usage.Get(d[:]...).Is(tree.Integer) {
+			p.ReportAt(at, "usage.%s has no %s that is an integer", d[0], d[1])
 		}
 	}
 }
 
 func incompleteSaysWhy(a *sentReply, p *rule.Pass) {
-	if a.response.Get("status").Text() != "incomplete" && a.endType() != "response.incomplete" {
+	if a.response.Text("status") != "incomplete" && a.endType() != "response.incomplete" {
 		return
 	}
 	p.Observe()
-	if reason := a.response.Get("incomplete_details").Get("reason"); reason.Text() == "" {
+	if reason := a.response.Get("incomplete_details", "reason"); reason.Text() == "" {
 		p.ReportAt(a.At(a.at, a.response, "incomplete_details.reason"),
 			"the response is incomplete and does not say why")
 	}
 	for i, it := range a.items {
-		if it.end.Get("status").Text() == "incomplete" && i < len(a.items)-1 {
+		if it.end.Text("status") == "incomplete" && i < len(a.items)-1 {
 			p.ReportAt(a.itemPlace(it), "item %d is incomplete, and others follow", it.index)
 		}
 	}
@@ -658,7 +632,7 @@ func failureSaysWhy(a *sentReply, p *rule.Pass) {
 		return
 	}
 	p.Observe()
-	if failure := a.response.Get("error"); failure.Get("code").Text() == "" || failure.Get("message").Text() == "" {
+	if failure := a.response.Get("error"); failure.Text("code") == "" || failure.Text("message") == "" {
 		p.ReportAt(a.At(a.at, a.response, "response.error"),
 			"response.failed has no response.error with code and message")
 	}
@@ -669,8 +643,8 @@ func errorsStandAlone(a *sentReply, p *rule.Pass) {
 		failure := e.JSON.Get("error")
 		switch t := e.Type(); {
 		case t == "error":
-			if p.Observe(); e.JSON.Get("message").Text() == "" && failure.Get("message").Text() == "" {
-				p.ReportAt(a.place(i), "the error event has no message")
+			if p.Observe(); e.JSON.Text("message") == "" && failure.Text("message") == "" {
+				p.ReportAt(a.EventPlace(i), "the error event has no message")
 			}
 		case !failure.Null() && !failure.False():
 			p.ReportAt(a.At(i, failure, "error"), "%s has an error beside its data", t)
@@ -680,16 +654,16 @@ func errorsStandAlone(a *sentReply, p *rule.Pass) {
 
 // reasoningIsWhole: with the summary, and with the encrypted content if the request asks for it.
 func reasoningIsWhole(a *sentReply, p *rule.Pass) {
-	asked := slices.ContainsFunc(a.Asked.Doc.Get("include").List(),
+	asked := slices.ContainsFunc(a.Asked.Doc.List("include"),
 		func(n *tree.Node) bool { return n.Text() == "reasoning.encrypted_content" })
 	for _, it := range a.items {
-		if it.end.Get("type").Text() != "reasoning" {
+		if it.end.Text("type") != "reasoning" {
 			continue
 		}
 		if p.Observe(); !it.end.Get("summary").Is(tree.Array) {
 			p.ReportAt(a.itemPlace(it), "reasoning item %d has no summary", it.index)
 		}
-		if asked && it.end.Get("encrypted_content").Text() == "" && it.end.Get("status").Text() != "incomplete" {
+		if asked && it.end.Text("encrypted_content") == "" && it.end.Text("status") != "incomplete" {
 			p.ReportAt(a.itemPlace(it), "reasoning item %d has no encrypted_content, which the request includes",
 				it.index)
 		}
@@ -700,16 +674,16 @@ func reasoningIsWhole(a *sentReply, p *rule.Pass) {
 func customToolsAreCalled(a *sentReply, p *rule.Pass) {
 	custom, functions := map[string]bool{}, map[string]bool{}
 	for _, tool := range a.Asked.Tools.List() {
-		name := tool.Get("name").Text()
-		custom[name] = custom[name] || tool.Get("type").Text() == "custom"
-		functions[name] = functions[name] || tool.Get("type").Text() == "function"
+		name := tool.Text("name")
+		custom[name] = custom[name] || tool.Text("type") == "custom"
+		functions[name] = functions[name] || tool.Text("type") == "function"
 	}
 	for _, it := range a.items {
 		n := it.end
 		if n == nil {
 			n = it.start
 		}
-		name, t := n.Get("name").Text(), n.Get("type").Text()
+		name, t := n.Text("name"), n.Text("type")
 		if t != "function_call" && t != "custom_tool_call" || !custom[name] || functions[name] {
 			continue
 		}
@@ -725,8 +699,7 @@ func documentIsResponse(a *sentReply, p *rule.Pass) {
 		return
 	}
 	p.Observe()
-	a.checkMembers(p, "the response", -1, a.response, "", needed{"id", tree.String}, needed{"model", tree.String},
-		needed{"status", tree.String}, needed{"created_at", tree.Number}, needed{"output", tree.Array})
+	a.CheckMembers(p, "the response", -1, a.response, "", "id model status created_at:number output:array")
 	if object := a.response.Get("object"); object.Text() != "response" {
 		p.ReportAt(a.At(-1, object, "object"), "the object of the response is %q, not response",
 			rule.Shorten(object.Text())).Consequence = string(specs.Cosmetic)
@@ -735,8 +708,8 @@ func documentIsResponse(a *sentReply, p *rule.Pass) {
 
 func envelopeFits(a *sentReply, p *rule.Pass) {
 	if doc := a.Reply.Doc; a.Status >= http.StatusBadRequest && doc != nil {
-		if p.Observe(); doc.Get("error").Get("message").Text() == "" {
-			p.ReportAt(wire.Place{Event: -1}, "the error with status %d is not {\"error\":{\"message\",\"type\",\"param\",\"code\"}}: %s", a.Status, rule.Shorten(doc.Raw()))
+		if p.Observe(); doc.Text("error", "message") == "" {
+			p.ReportAt(a.EventPlace(-1), "the error with status %d is not {\"error\":{\"message\",\"type\",\"param\",\"code\"}}: %s", a.Status, rule.Shorten(doc.Raw()))
 		}
 	}
 }

@@ -67,6 +67,27 @@ func (x *Exchange) At(event int, n *tree.Node, path string) wire.Place {
 	return wire.Place{Event: event, Off: off, Path: path}
 }
 
+// EventPlace is where an event of the reply begins. The event -1 stands for a body that is one document.
+func (x *Exchange) EventPlace(event int) wire.Place {
+	if event < 0 {
+		return wire.Place{Event: -1}
+	}
+	return wire.Place{Event: event, Off: x.Reply.Events[event].DataOff}
+}
+
+var memberKinds = map[string]tree.Kind{"array": tree.Array, "number": tree.Number, "object": tree.Object}
+
+// CheckMembers reports the members that a value of the reply lacks, such as "id content:array usage:object". A member
+// without a kind is a text that is not empty.
+func (x *Exchange) CheckMembers(p *Pass, what string, event int, n *tree.Node, path, members string) {
+	for member := range strings.FieldsSeq(members) {
+		name, kind, _ := strings.Cut(member, ":")
+		if v := n.Get(name); kind == "" && v.Text() == "" || kind != "" && !v.Is(memberKinds[kind]) {
+			p.ReportAt(x.At(event, n, strings.TrimPrefix(path+"."+name, ".")), "%s has no %s", what, name)
+		}
+	}
+}
+
 // HeaderPlace is the place of a header, or of the status.
 func HeaderPlace(name string) wire.Place { return wire.Place{Event: -1, Off: -1, Path: name} }
 
@@ -187,7 +208,7 @@ func NamesFit(x *Exchange, p *Pass) {
 			continue
 		}
 		if p.Observe(); e.Name != "" && e.Name != e.Type() {
-			p.ReportAt(wire.Place{Event: i, Off: e.DataOff}, "event %q holds JSON of type %q", e.Name, e.Type())
+			p.ReportAt(x.EventPlace(i), "event %q holds JSON of type %q", e.Name, e.Type())
 		}
 	}
 }
@@ -199,7 +220,7 @@ func NamesEvents(x *Exchange, p *Pass) {
 			continue
 		}
 		if p.Observe(); e.Name == "" {
-			p.ReportAt(wire.Place{Event: i, Off: e.DataOff}, "the event %q has no name", Shorten(e.Type()))
+			p.ReportAt(x.EventPlace(i), "the event %q has no name", Shorten(e.Type()))
 		}
 	}
 }
@@ -208,7 +229,7 @@ func NamesEvents(x *Exchange, p *Pass) {
 func SendsNoDone(x *Exchange, p *Pass) {
 	for i, e := range x.Reply.Events {
 		if p.Observe(); strings.TrimSpace(e.Data) == Done {
-			p.ReportAt(wire.Place{Event: i, Off: e.DataOff}, "the stream holds %s", Done)
+			p.ReportAt(x.EventPlace(i), "the stream holds %s", Done)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func eventsHoldJSON(x *Exchange, p *Pass) {
 	}
 	for i, e := range x.Reply.Events {
 		if p.Observe(); !e.Unterminated && e.JSON == nil && e.Data != Done {
-			p.ReportAt(wire.Place{Event: i, Off: e.DataOff}, "data of the event is not JSON")
+			p.ReportAt(x.EventPlace(i), "data of the event is not JSON")
 		}
 	}
 }
@@ -99,7 +99,7 @@ const Done = "[DONE]"
 func eventsAreEnded(x *Exchange, p *Pass) {
 	if last := len(x.Reply.Events) - 1; x.IsStream() && last >= 0 {
 		if e := &x.Reply.Events[last]; e.Unterminated && !x.Cut {
-			p.ReportAt(wire.Place{Event: last, Off: e.DataOff},
+			p.ReportAt(x.EventPlace(last),
 				"the last event is not ended by a blank line, so a client drops it")
 		}
 	}
@@ -167,15 +167,12 @@ func (x *Exchange) operation() wires.Operation {
 
 func isBlank(body []byte) bool { return len(bytes.TrimSpace(body)) == 0 }
 
-// wholeBody is the place of a breach by a body as a whole.
-var wholeBody = wire.Place{Event: -1}
-
 func bodyIsThere(x *Exchange, p *Pass) {
 	if !x.succeeds() {
 		return
 	}
 	if p.Observe(); isBlank(x.Body) {
-		p.ReportAt(wholeBody, "status %d with an empty body", x.Status)
+		p.ReportAt(x.EventPlace(-1), "status %d with an empty body", x.Status)
 	}
 }
 
@@ -188,7 +185,7 @@ func streamHasEvent(x *Exchange, p *Pass) {
 	p.Observe()
 	isRead := func(e wire.StreamEvent) bool { return e.JSON != nil }
 	if x.Reply.Form != wire.Document && !slices.ContainsFunc(x.Reply.Events, isRead) { // a document may have been cut
-		p.ReportAt(wholeBody, "a stream was asked for, and the body of %d bytes holds no event that can be read: it begins with %q",
+		p.ReportAt(x.EventPlace(-1), "a stream was asked for, and the body of %d bytes holds no event that can be read: it begins with %q",
 			len(x.Body), quoted(x.Body))
 	}
 }
@@ -214,17 +211,17 @@ func successIsReply(x *Exchange, p *Pass) {
 	case doc != nil && x.Reply.Form == wire.Document:
 		p.Observe()
 		if doc.Has("error") && doc.Any("content", "output", "candidates") == nil {
-			p.ReportAt(wholeBody, "status %d with an error in place of a reply: %q", x.Status, Shorten(errorWords(x)))
+			p.ReportAt(x.EventPlace(-1), "status %d with an error in place of a reply: %q", x.Status, Shorten(errorWords(x)))
 		} else if x.Reply.End == wire.Cut {
-			p.ReportAt(wholeBody, "status %d with a document that is not a reply of %s: it has no %s", x.Status,
+			p.ReportAt(x.EventPlace(-1), "status %d with a document that is not a reply of %s: it has no %s", x.Status,
 				w.Vendor, w.ReplyMember)
 		}
 	case x.Reply.Form == wire.Array && w.Ending.IsWholeArray == nil:
 		p.Observe()
-		p.ReportAt(wholeBody, "status %d with an array, which is not a reply of %s", x.Status, w.Vendor)
+		p.ReportAt(x.EventPlace(-1), "status %d with an array, which is not a reply of %s", x.Status, w.Vendor)
 	case !x.Asked.WantsStream && x.Reply.Form == wire.Other && !isBlank(x.Body):
 		p.Observe()
-		p.ReportAt(wholeBody, "status %d with a body that is not JSON: it begins with %q", x.Status, quoted(x.Body))
+		p.ReportAt(x.EventPlace(-1), "status %d with a body that is not JSON: it begins with %q", x.Status, quoted(x.Body))
 	}
 }
 
@@ -291,7 +288,7 @@ func errorIsJSON(x *Exchange, p *Pass) {
 		return
 	}
 	if p.Observe(); x.Reply.Doc == nil && !isBlank(x.Body) {
-		p.ReportAt(wholeBody, "the error with status %d is not JSON: it begins with %q", x.Status, quoted(x.Body))
+		p.ReportAt(x.EventPlace(-1), "the error with status %d is not JSON: it begins with %q", x.Status, quoted(x.Body))
 	}
 }
 

@@ -22,9 +22,8 @@ import (
 	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/simulator"
-	"github.com/meerkat-go/conformance/wires/anthropic"
-	"github.com/meerkat-go/conformance/wires/gemini"
-	"github.com/meerkat-go/conformance/wires/openai"
+	"github.com/meerkat-go/conformance/simulator/script"
+	_ "github.com/meerkat-go/conformance/wires/all" // the wires
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/seal"
 )
@@ -274,10 +273,6 @@ func recordedRequest(url string, header http.Header, body []byte) (q oneRequest,
 // what earlier requests stored: of neither does a single request tell.
 var notOfOneRequest = map[string]bool{"A-3": true, "O-2": true, "G-2": true, "O-14": true, "O-25": true}
 
-var rulesOf = map[string]func(*http.Request, []byte, rule.Env) *rule.Refusal{
-	"anthropic": anthropic.Check, "openai": openai.Check, "gemini": gemini.Check,
-}
-
 func (q oneRequest) answers(t *testing.T) answers {
 	t.Helper()
 	got := answers{Strict: q.simulated(t, rule.Strict), Live: q.simulated(t, rule.Live)}
@@ -310,7 +305,7 @@ func (q oneRequest) simulated(t *testing.T, level rule.Level) string {
 		}
 	}
 	env := rule.Env{Key: seal.NewKey("1"), Level: level, ForeignTokens: true, Off: notOfOneRequest}
-	refusal := rulesOf[q.provider](r, q.body, env)
+	refusal := script.Simulations()[q.provider].Parse(r, q.body).Check(env)
 	if refusal != nil {
 		return refusal.Rule
 	}

@@ -95,16 +95,16 @@ func TestCorpus(t *testing.T) {
 	unserved := map[string]int{}
 	for _, r := range readCorpus(t) {
 		request, body := r.replay()
-		got := Check(request, body, rule.Env{ForeignTokens: true})
+		got := Parse(request, body).Check(rule.Env{ForeignTokens: true})
 		if r.status < 400 && got != nil && got.Rule == "A-3" {
 			count["2xx of a model that is not served"]++
 			unserved[got.Message]++
-			if form := Check(request, body, rule.Env{ForeignTokens: true, Level: rule.Live, Off: map[string]bool{"A-3": true}}); form != nil {
+			if form := Parse(request, body).Check(rule.Env{ForeignTokens: true, Level: rule.Live, Off: map[string]bool{"A-3": true}}); form != nil {
 				t.Errorf("%s: apart from its model: %v", r.name, form)
 			}
 			continue
 		}
-		if live := Check(request, body, rule.Env{ForeignTokens: true, Level: rule.Live}); (live == nil) != (got == nil) || live != nil && live.Rule != got.Rule {
+		if live := Parse(request, body).Check(rule.Env{ForeignTokens: true, Level: rule.Live}); (live == nil) != (got == nil) || live != nil && live.Rule != got.Rule {
 			t.Errorf("%s: strict says %v, live %v", r.name, got, live)
 		}
 		status, kind := 200, ""

@@ -26,16 +26,13 @@ type Request struct{ call *call }
 // change any more.
 func Parse(r *http.Request, body []byte) Request { return Request{readCall(r, body)} }
 
-// Check is the function Check.
+// Check returns the first demand of the API that the request breaks, in the API's own order: key, headers, size,
+// JSON, schema, model, parameters, messages, limits, seals (reference §5.1); nil if the request is accepted. It
+// serves messages and count_tokens.
 func (q Request) Check(env rule.Env) *rule.Refusal { return rule.First(rules, q.call, env) }
 
 // Document is the body, nil when it is not JSON.
 func (q Request) Document() *tree.Node { return q.call.root }
-
-// Read understands a Messages request as Request.Turn does.
-func (Provider) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
-	return Parse(r, body).Turn()
-}
 
 // Turn is what a script needs to know of the request (rules ).
 // What else it must be, Check says.

@@ -11,14 +11,6 @@ import (
 	"github.com/meerkat-go/conformance/wires/rule"
 )
 
-// Check returns the first demand of the API that a request breaks, in the API's
-// own order: key, headers, size, JSON, schema, model, parameters, messages,
-// limits, seals (reference §5.1). nil is an accepted request. It serves messages
-// and count_tokens, is pure and safe for concurrent use.
-func Check(r *http.Request, body []byte, env rule.Env) *rule.Refusal {
-	return Parse(r, body).Check(env)
-}
-
 // Rules states the rules in the order in which they are checked.
 func Rules() []rule.Info { return rule.Infos(rules) }
 
@@ -36,6 +28,9 @@ type anthropicRule = rule.Rule[*call]
 var rules = slices.Concat(transportRules, shapeRules, modelRules, parameterRules, thinkingRules, toolRules,
 	contentRules, pairingRules, turnRules, limitRules, tokenRules)
 
+// The ways to state a rule, see package rule.
+var judged, everywhere, atPublicAPI, strictRule = rule.Judged[*call], rule.Everywhere[*call], rule.AtPublicAPI[*call], rule.FromStrict[*call]
+
 // sureRule is a rule that the live API is sure to enforce.
 func sureRule(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
 	return anthropicRule{Info: rule.Info{ID: id, Demand: demand, Source: source, Confidence: rule.High, Least: rule.Live}, Broken: broken}
@@ -52,30 +47,6 @@ func likelyRule(id, source, demand string, broken func(*call, rule.Env) *rule.Re
 func doubtfulRule(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
 	r := strictRule(sureRule(id, source, demand, broken))
 	r.Confidence = rule.Low
-	return r
-}
-
-// judged is r as a rule by which the referee judges an aspect of a requirement.
-func judged(aspect string, r anthropicRule, run func(*call, *rule.Pass)) anthropicRule {
-	r.Aspect, r.Run = aspect, run
-	return r
-}
-
-// everywhere is r as a rule that the referee holds requests to any host to.
-func everywhere(r anthropicRule) anthropicRule {
-	r.Hosts = rule.AnyHost
-	return r
-}
-
-// atPublicAPI is r as a rule that the referee holds requests to the public API to.
-func atPublicAPI(r anthropicRule) anthropicRule {
-	r.Hosts = rule.PublicAPI
-	return r
-}
-
-// strictRule is a rule that only strictness asks for.
-func strictRule(r anthropicRule) anthropicRule {
-	r.Least = rule.Strict
 	return r
 }
 

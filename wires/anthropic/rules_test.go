@@ -37,7 +37,7 @@ func ask(path, body string, headers ...string) *http.Request {
 }
 
 func check(body string, headers ...string) *rule.Refusal {
-	return Check(ask("/v1/messages", body, headers...), []byte(body), env)
+	return Parse(ask("/v1/messages", body, headers...), []byte(body)).Check(env)
 }
 
 // with is a request that passes, with members replaced or added; null takes one
@@ -343,11 +343,11 @@ func TestLevels(t *testing.T) {
 	body := with(t, `"foo":1`)
 	r := ask("/v1/messages", body)
 	for name, e := range map[string]rule.Env{"off": {Off: map[string]bool{"A-5": true}}, "lenient": {Level: rule.Lenient}} {
-		if got := Check(r, []byte(body), e); got != nil {
+		if got := Parse(r, []byte(body)).Check(e); got != nil {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if got := Check(r, []byte(`{"model":"x"}`), rule.Env{Level: rule.Lenient}); got == nil || got.Rule != "A-3" {
+	if got := Parse(r, []byte(`{"model":"x"}`)).Check(rule.Env{Level: rule.Lenient}); got == nil || got.Rule != "A-3" {
 		t.Errorf("lenient: %v", got)
 	}
 }
@@ -355,14 +355,14 @@ func TestLevels(t *testing.T) {
 // TestCount holds that counting asks the same, except for what it does not take.
 func TestCount(t *testing.T) {
 	body := `{"model":"claude-opus-4-5","messages":[{"role":"user","content":"four letter words"}]}`
-	if got := Check(ask("/v1/messages/count_tokens", body), []byte(body), env); got != nil {
+	if got := Parse(ask("/v1/messages/count_tokens", body), []byte(body)).Check(env); got != nil {
 		t.Error(got)
 	}
 	if got := string(Parse(ask("/v1/messages/count_tokens", body), []byte(body)).CountTokens()); got != `{"input_tokens":11}` {
 		t.Error(got)
 	}
 	limited := with(t, "")
-	if got := Check(ask("/v1/messages/count_tokens", limited), []byte(limited), env); got == nil || got.Message != "max_tokens: Extra inputs are not permitted" {
+	if got := Parse(ask("/v1/messages/count_tokens", limited), []byte(limited)).Check(env); got == nil || got.Message != "max_tokens: Extra inputs are not permitted" {
 		t.Error(got)
 	}
 }
@@ -393,7 +393,7 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
 			for _, e := range []rule.Env{env, {Level: rule.Lenient}, {Level: rule.Live, Off: map[string]bool{"A-5": true, "A-6": true, "A-7": true, "ANT-X10": true, "A-3": true}}} {
-				first, again := Check(ask(path, body), []byte(body), e), Check(ask(path, body), []byte(body), e)
+				first, again := Parse(ask(path, body), []byte(body)).Check(e), Parse(ask(path, body), []byte(body)).Check(e)
 				if (first == nil) != (again == nil) || first != nil && first.Message != again.Message {
 					t.Fatalf("%v, then %v", first, again)
 				}
@@ -424,7 +424,7 @@ func TestBetaMembers(t *testing.T) {
 			t.Errorf("%s: refused with its beta: %v", c.says, got)
 		}
 		for _, level := range []rule.Level{rule.Strict, rule.Live} {
-			got := Check(ask("/v1/messages", body, "Anthropic-Beta: claude-code-20250219"), []byte(body), rule.Env{Key: env.Key, Level: level})
+			got := Parse(ask("/v1/messages", body, "Anthropic-Beta: claude-code-20250219"), []byte(body)).Check(rule.Env{Key: env.Key, Level: level})
 			if got == nil || got.Rule != "A-5" || got.Message != c.says+": Extra inputs are not permitted" {
 				t.Errorf("%s at %v: %v", c.says, level, got)
 			}
@@ -434,7 +434,7 @@ func TestBetaMembers(t *testing.T) {
 	if got := check(unknown); got == nil || got.Rule != "A-5" {
 		t.Errorf("an unknown member at strict: %v", got)
 	}
-	if got := Check(ask("/v1/messages", unknown), []byte(unknown), rule.Env{Key: env.Key, Level: rule.Live}); got != nil {
+	if got := Parse(ask("/v1/messages", unknown), []byte(unknown)).Check(rule.Env{Key: env.Key, Level: rule.Live}); got != nil {
 		t.Errorf("an unknown member at live: %v", got)
 	}
 }

@@ -64,7 +64,7 @@ func (d *dialogue) answer(blocks ...script.Block) fields {
 	if refusal := check(body, d.headers...); refusal != nil {
 		d.t.Fatalf("turn %d: %v (%s)", d.turn, refusal, refusal.Note)
 	}
-	request, refused := Provider{}.Read(ask("/v1/messages", body, d.headers...), []byte(body))
+	request, refused := Parse(ask("/v1/messages", body, d.headers...), []byte(body)).Turn()
 	if refused != nil {
 		d.t.Fatal(refused)
 	}
@@ -208,7 +208,7 @@ func TestReuse(t *testing.T) {
 		d := talk(t, "claude-sonnet-4-6").step(thinks("one"), invokes()).step(thinks("two"), invokes()).step(thinks("three"), invokes())
 		c.edit(d)
 		body := d.encode()
-		got := Check(ask("/v1/messages", body), []byte(body), rule.Env{Key: env.Key, Level: rule.Live})
+		got := Parse(ask("/v1/messages", body), []byte(body)).Check(rule.Env{Key: env.Key, Level: rule.Live})
 		if c.refused != (got != nil && got.Rule == "A-37") {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -257,12 +257,12 @@ func TestForeignSeals(t *testing.T) {
 	d := talk(t, "claude-sonnet-4-6").step(thinks("one"), invokes())
 	d.block(1, 0)["signature"] = "EqQBCkYIBRgCKkD"
 	body := d.encode()
-	if got := Check(ask("/v1/messages", body), []byte(body), rule.Env{Key: env.Key, ForeignTokens: true}); got != nil {
+	if got := Parse(ask("/v1/messages", body), []byte(body)).Check(rule.Env{Key: env.Key, ForeignTokens: true}); got != nil {
 		t.Error(got)
 	}
 	d = talk(t, "claude-sonnet-4-6").step(thinks("one"), invokes())
 	body = d.encode()
-	if got := Check(ask("/v1/messages", body), []byte(body), rule.Env{Key: seal.NewKey("other")}); got == nil || got.Rule != "A-34" {
+	if got := Parse(ask("/v1/messages", body), []byte(body)).Check(rule.Env{Key: seal.NewKey("other")}); got == nil || got.Rule != "A-34" {
 		t.Errorf("another key: %v", got)
 	}
 }
@@ -411,7 +411,7 @@ func TestSameForStreams(t *testing.T) {
 	d.turn--
 	d.body["stream"] = true
 	body := d.encode()
-	request, _ := Provider{}.Read(ask("/v1/messages", body), []byte(body))
+	request, _ := Parse(ask("/v1/messages", body), []byte(body)).Turn()
 	reply := script.Reply{Request: request, Blocks: []script.Block{thinks("one"), redact, invokes()}, Seed: "s", Key: env.Key, At: time.Unix(0, 0)}
 	var stream strings.Builder
 	for _, frame := range (Provider{}).Frames(reply) {

@@ -15,13 +15,7 @@ import (
 // signatures (reference §5.3).
 var rules = slices.Concat(callerRules, transcodingRules, modelRules, valueRules, turnRules, settingRules, signatureRules)
 
-// Check returns the first rule that a generate or count request breaks, nil when
-// it is accepted. It never panics and is safe for concurrent use.
-func Check(r *http.Request, body []byte, env rule.Env) *rule.Refusal {
-	return Parse(r, body).Check(env)
-}
-
-// Check is the function Check.
+// Check returns the first rule that a generate or count request breaks, nil when it is accepted.
 func (r Request) Check(env rule.Env) *rule.Refusal {
 	q := r.q
 	refusal := rule.First(rules, q, env)
@@ -34,40 +28,11 @@ func (r Request) Check(env rule.Env) *rule.Refusal {
 // Rules states the rules in the order in which they are checked.
 func Rules() []rule.Info { return rule.Infos(rules) }
 
-// liveRule is a rule that is enforced from Live on.
-func liveRule(id, demand, source string, sure rule.Confidence, broken func(*request, rule.Env) *rule.Refusal) rule.Rule[*request] {
-	return rule.Rule[*request]{Info: rule.Info{ID: id, Demand: demand, Source: source, Confidence: sure, Least: rule.Live}, Broken: broken}
-}
-
-// judged is r as a rule by which the referee judges an aspect of a requirement.
-func judged(aspect string, r rule.Rule[*request], run func(*request, *rule.Pass)) rule.Rule[*request] {
-	r.Aspect, r.Run = aspect, run
-	return r
-}
-
-// everywhere is r as a rule that the referee holds requests to any host to.
-func everywhere(r rule.Rule[*request]) rule.Rule[*request] {
-	r.Hosts = rule.AnyHost
-	return r
-}
-
-// atPublicAPI is r as a rule that the referee holds requests to the public API to.
-func atPublicAPI(r rule.Rule[*request]) rule.Rule[*request] {
-	r.Hosts = rule.PublicAPI
-	return r
-}
-
-// strictRule is a rule that only strictness asks for.
-func strictRule(r rule.Rule[*request]) rule.Rule[*request] {
-	r.Least = rule.Strict
-	return r
-}
-
-// basicRule is a rule without which there is nothing to answer.
-func basicRule(r rule.Rule[*request]) rule.Rule[*request] {
-	r.Least = rule.Lenient
-	return r
-}
+// The ways to state a rule, see package rule.
+var (
+	judged, everywhere, atPublicAPI, strictRule = rule.Judged[*request], rule.Everywhere[*request], rule.AtPublicAPI[*request], rule.FromStrict[*request]
+	basicRule, liveRule                         = rule.Basic[*request], rule.FromLive[*request]
+)
 
 // generateOnly is a rule about generate requests; a count of tokens is not held to
 // it.

@@ -78,7 +78,7 @@ func checks(t *testing.T, asks []ask) {
 			if want := strings.Fields(a.at); a.at != "" && !slices.Equal(a.reported(), want) {
 				t.Errorf("reported at %q, want %q", a.reported(), want)
 			}
-			got := Check(a.request(), []byte(a.body), rule.Env{Key: testKey, Level: a.level})
+			got := Parse(a.request(), []byte(a.body)).Check(rule.Env{Key: testKey, Level: a.level})
 			if a.rule == "" {
 				if got != nil {
 					t.Fatalf("refused: %v (%s)", got, got.Note)
@@ -102,7 +102,7 @@ func checks(t *testing.T, asks []ask) {
 				t.Errorf("details %s, want the field %s", got.Details, a.field)
 			}
 			off := rule.Env{Key: testKey, Level: a.level, Off: map[string]bool{a.rule: true}}
-			if again := Check(a.request(), []byte(a.body), off); again != nil && again.Rule == a.rule {
+			if again := Parse(a.request(), []byte(a.body)).Check(off); again != nil && again.Rule == a.rule {
 				t.Errorf("%s answers though it is off", a.rule)
 			}
 		})
@@ -253,12 +253,12 @@ func TestReject(t *testing.T) {
 	a := ask{body: `{"x":1}`, path: strings.Replace(dev, "generateContent", "streamGenerateContent", 1)}
 	for path, list := range map[string]bool{a.path: true, a.path + "?alt=sse": false, dev: false} {
 		a.path = path
-		status, header, body := Provider{}.Reject(Check(a.request(), []byte(a.body), rule.Env{}))
+		status, header, body := Provider{}.Reject(Parse(a.request(), []byte(a.body)).Check(rule.Env{}))
 		if status != 400 || header.Get("Content-Type") != "application/json; charset=UTF-8" || !json.Valid(body) || (body[0] == '[') != list {
 			t.Errorf("%s: status %d, %v: %s", path, status, header, body)
 		}
 	}
-	_, _, body := Provider{}.Reject(Check(ask{header: "x-goog-api-key: invalid"}.request(), nil, rule.Env{}))
+	_, _, body := Provider{}.Reject(Parse(ask{header: "x-goog-api-key: invalid"}.request(), nil).Check(rule.Env{}))
 	const want = `{
   "error": {
     "code": 400,
@@ -309,9 +309,9 @@ func FuzzCheck(f *testing.F) {
 		r.URL.Path = path
 		r.Header.Set("x-goog-api-key", key)
 		for _, foreign := range []bool{true, false} {
-			got := Check(r, body, rule.Env{Key: testKey, ForeignTokens: foreign})
+			got := Parse(r, body).Check(rule.Env{Key: testKey, ForeignTokens: foreign})
 			if got == nil {
-				_, _ = Provider{}.Read(r, body)
+				_, _ = Parse(r, body).Turn()
 				_ = Parse(r, body).CountTokens()
 				continue
 			}
@@ -332,7 +332,7 @@ func TestManyFaultsAreBounded(t *testing.T) {
 			body := `{"contents":[` + strings.TrimSuffix(strings.Repeat(content+",", n), ",") + `]}`
 			r := httptest.NewRequest(http.MethodPost, "/v1beta/models/gemini-3.5-flash:generateContent", strings.NewReader(body))
 			r.Header.Set("X-Goog-Api-Key", "fake")
-			refusal := Check(r, []byte(body), rule.Env{Level: rule.Strict})
+			refusal := Parse(r, []byte(body)).Check(rule.Env{Level: rule.Strict})
 			if refusal == nil || refusal.Status != http.StatusBadRequest {
 				t.Fatalf("%s: %v", name, refusal)
 			}

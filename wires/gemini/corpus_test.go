@@ -102,10 +102,10 @@ func TestCorpus(t *testing.T) {
 		if rec.status != http.StatusForbidden && rec.status != http.StatusUnauthorized {
 			r.Header.Set("x-goog-api-key", "made-up")
 		}
-		refusal := Check(r, []byte(*rec.body), env)
+		refusal := Parse(r, []byte(*rec.body)).Check(env)
 		liveEnv := env
 		liveEnv.Level = rule.Live
-		if live := Check(r, []byte(*rec.body), liveEnv); (live == nil) != (refusal == nil) || live != nil && live.Rule != refusal.Rule {
+		if live := Parse(r, []byte(*rec.body)).Check(liveEnv); (live == nil) != (refusal == nil) || live != nil && live.Rule != refusal.Rule {
 			t.Errorf("%s: strict says %v, live %v", rec.name, refusal, live)
 		}
 		got, words := http.StatusOK, ""

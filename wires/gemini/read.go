@@ -27,11 +27,6 @@ func Parse(r *http.Request, body []byte) Request { return Request{readRequest(r,
 // Document is the body, nil when it is not JSON.
 func (r Request) Document() *tree.Node { return r.q.body }
 
-// Read understands a generate request as Request.Turn does.
-func (Provider) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
-	return Parse(r, body).Turn()
-}
-
 // Turn is what a script needs to know of a generate request. Of what is wrong
 // with one it knows only what leaves nothing to answer; the rest is Check's.
 func (r Request) Turn() (script.Request, *script.Refusal) {

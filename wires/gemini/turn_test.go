@@ -161,7 +161,7 @@ func TestNotes(t *testing.T) {
 		talk(user, signedBy(claims{total: 3}), answer):                                           "contents[1].parts[0]: the reply had 3 calls, the content has 1",
 		strings.Replace(talk(user, called, answer), `"name":"f","args"`, `"name":"g","args"`, 1): "",
 	} {
-		got := Check(ask{}.request(), []byte(body), rule.Env{Key: testKey})
+		got := Parse(ask{}.request(), []byte(body)).Check(rule.Env{Key: testKey})
 		if got == nil || want != "" && got.Note != want {
 			t.Errorf("%s: %+v, want the note %q", body, got, want)
 		}
@@ -201,17 +201,17 @@ func TestLoop(t *testing.T) {
 		back := fmt.Sprintf(`{"contents":[{"role":"user","parts":[{"text":"go"}]},%s,{"role":"user","parts":[{"functionResponse":{"name":"f"%[2]s,"response":{}}},{"functionResponse":{"name":"g"%[3]s,"response":{}}}]}]}`,
 			p.Raw(), idOf(p, 0), idOf(p, 1))
 		a := ask{path: path, body: back}
-		if got := Check(a.request(), []byte(back), rule.Env{Key: testKey}); got != nil {
+		if got := Parse(a.request(), []byte(back)).Check(rule.Env{Key: testKey}); got != nil {
 			t.Fatalf("%s: %v: %s\n%s", model, got, got.Note, back)
 		}
 		edited := strings.Replace(back, "é", "e", 1)
-		if got := Check(a.request(), []byte(edited), rule.Env{Key: testKey}); got == nil || got.Rule != "GEM-S4" {
+		if got := Parse(a.request(), []byte(edited)).Check(rule.Env{Key: testKey}); got == nil || got.Rule != "GEM-S4" {
 			t.Errorf("%s: an edited argument: %v", model, got)
 		}
-		if got := Check(a.request(), []byte(back), rule.Env{}); got == nil || got.Rule != "G-18" {
+		if got := Parse(a.request(), []byte(back)).Check(rule.Env{}); got == nil || got.Rule != "G-18" {
 			t.Errorf("%s: another key: %v", model, got)
 		}
-		if got := Check(a.request(), []byte(back), rule.Env{ForeignTokens: true}); got != nil {
+		if got := Parse(a.request(), []byte(back)).Check(rule.Env{ForeignTokens: true}); got != nil {
 			t.Errorf("%s: another key, foreign seals accepted: %v", model, got)
 		}
 	}
@@ -270,7 +270,7 @@ func BenchmarkCheck(b *testing.B) {
 	r := ask{}.request()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		if got := Check(r, body, rule.Env{Key: testKey}); got != nil {
+		if got := Parse(r, body).Check(rule.Env{Key: testKey}); got != nil {
 			b.Fatal(got)
 		}
 	}

@@ -1,22 +1,15 @@
 package openai
 
 import (
-	"net/http"
 	"slices"
 
 	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/rule"
 )
 
-// Check returns the first rule that a request to POST /v1/responses breaks, in
-// the order in which the API looks: credential, JSON, schema place by place,
-// model, stored state, form of the answer, tools, pairs of items, seals. nil is a request that the
-// API accepts. It is pure and safe for concurrent use.
-func Check(r *http.Request, body []byte, env rule.Env) *rule.Refusal {
-	return Parse(r, body).Check(env)
-}
-
-// Check is the function Check.
+// Check returns the first rule that the request breaks, in the order in which the API looks: credential, JSON,
+// schema place by place, model, stored state, form of the answer, tools, pairs of items, seals. nil is a request
+// that the API accepts.
 func (r Request) Check(env rule.Env) *rule.Refusal {
 	q := r.q
 	q.openTokens(env.Key)
@@ -47,41 +40,11 @@ const (
 	inferred   = "inferred"
 )
 
-// liveRule is one rule about a whole request, enforced from Live on.
-func liveRule(id, what, source string, sure rule.Confidence, broken func(*request, rule.Env) *rule.Refusal) rule.Rule[*request] {
-	return rule.Rule[*request]{Info: rule.Info{ID: id, Demand: what, Source: source, Confidence: sure, Least: rule.Live}, Broken: broken}
-}
-
-// judged is r as a rule by which the referee judges an aspect of a requirement.
-func judged(aspect string, r rule.Rule[*request], run func(*request, *rule.Pass)) rule.Rule[*request] {
-	r.Aspect, r.Run = aspect, run
-	return r
-}
-
-// everywhere is r as a rule that the referee holds requests to any host to.
-func everywhere(r rule.Rule[*request]) rule.Rule[*request] {
-	r.Hosts = rule.AnyHost
-	return r
-}
-
-// atPublicAPI is r as a rule that the referee holds requests to the public API to.
-func atPublicAPI(r rule.Rule[*request]) rule.Rule[*request] {
-	r.Hosts = rule.PublicAPI
-	return r
-}
-
-// strictRule is a rule that the live API enforces at times or that few reports
-// speak of.
-func strictRule(r rule.Rule[*request]) rule.Rule[*request] {
-	r.Least = rule.Strict
-	return r
-}
-
-// basicRule is a rule without which there is nothing to answer.
-func basicRule(r rule.Rule[*request]) rule.Rule[*request] {
-	r.Least = rule.Lenient
-	return r
-}
+// The ways to state a rule, see package rule.
+var (
+	judged, everywhere, atPublicAPI, strictRule = rule.Judged[*request], rule.Everywhere[*request], rule.AtPublicAPI[*request], rule.FromStrict[*request]
+	basicRule, liveRule                         = rule.Basic[*request], rule.FromLive[*request]
+)
 
 // shapeRules judge one breach of the schema each: which of them answers is
 // decided by the place in the request that is looked at first.

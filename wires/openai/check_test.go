@@ -22,7 +22,7 @@ func ask(env rule.Env, key, body string) *rule.Refusal {
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
-	return Check(r, []byte(body), env)
+	return Parse(r, []byte(body)).Check(env)
 }
 
 // body is a request to a model with members beside it.
@@ -379,7 +379,7 @@ func FuzzCheck(f *testing.F) {
 		}
 		r := httptest.NewRequest(http.MethodPost, "/v1/responses", nil)
 		r.Header.Set("Authorization", "Bearer test-key")
-		if _, refusal := (Provider{}).Read(r, []byte(text)); refusal != nil && got == nil {
+		if _, refusal := Parse(r, []byte(text)).Turn(); refusal != nil && got == nil {
 			t.Fatalf("accepted, then not understood: %v", refusal)
 		}
 	})
@@ -392,7 +392,7 @@ func BenchmarkCheck(b *testing.B) {
 	r.Header.Set("Authorization", "Bearer test-key")
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if got := Check(r, []byte(text), testEnv); got != nil {
+		if got := Parse(r, []byte(text)).Check(testEnv); got != nil {
 			b.Fatal(got)
 		}
 	}
@@ -423,7 +423,7 @@ func TestVendorMembers(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/v1/responses", nil)
 		r.Header.Set("Authorization", "Bearer test-key")
-		if got := Check(r, []byte(q), rule.Env{}); got != nil {
+		if got := Parse(r, []byte(q)).Check(rule.Env{}); got != nil {
 			t.Errorf("%s: %v", q, got)
 		}
 	}

@@ -127,7 +127,7 @@ func (e exchange) check(env rule.Env) *rule.Refusal {
 	if e.status != http.StatusUnauthorized {
 		r.Header.Set("Authorization", "Bearer test-key")
 	}
-	return Check(r, []byte(e.body), env)
+	return Parse(r, []byte(e.body)).Check(env)
 }
 
 // compare holds a refusal against the recorded one, word for word.

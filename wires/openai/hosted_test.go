@@ -26,7 +26,7 @@ func TestHostedPairing(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer made-up")
 		return r
 	}
-	req, refusal := Provider{}.Read(post(ask), []byte(ask))
+	req, refusal := Parse(post(ask), []byte(ask)).Turn()
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
@@ -53,7 +53,7 @@ func TestHostedPairing(t *testing.T) {
 				input = append(input, string(doc.Output[i]))
 			}
 			body := strings.Replace(ask, `{"role":"user","content":"go"}`, strings.Join(append(input, `{"role":"user","content":"on"}`), ","), 1)
-			got := Check(post(body), []byte(body), rule.Env{Key: key, Now: time.Unix(1, 0)})
+			got := Parse(post(body), []byte(body)).Check(rule.Env{Key: key, Now: time.Unix(1, 0)})
 			if c.want == "" && got != nil || c.want != "" && (got == nil || !strings.Contains(got.Message, c.want)) {
 				t.Errorf("%s %v: %+v, want %q", kind, c.keep, got, c.want)
 			}

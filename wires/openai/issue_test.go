@@ -31,7 +31,7 @@ func issue(t *testing.T, key, request string, form script.Form, blocks ...script
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/v1/responses", nil)
 	r.Header.Set("Authorization", "Bearer "+key)
-	asked, refusal := Provider{}.Read(r, []byte(request))
+	asked, refusal := Parse(r, []byte(request)).Turn()
 	if refusal != nil {
 		t.Fatal(refusal)
 	}

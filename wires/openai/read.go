@@ -26,11 +26,6 @@ func Parse(r *http.Request, body []byte) Request { return Request{readRequest(r,
 // Document is the body, nil when it is not JSON.
 func (q Request) Document() *tree.Node { return q.q.body }
 
-// Read understands a Responses request as Request.Turn does.
-func (Provider) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
-	return Parse(r, body).Turn()
-}
-
 // Turn is what a script needs to know of a request that Check has accepted. Of
 // others it refuses those without a key, a model or an input (rules O-1, O-3,
 // O-5).

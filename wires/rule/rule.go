@@ -82,6 +82,42 @@ type Rule[R any] struct {
 	Run func(request R, p *Pass)
 }
 
+// FromLive is a rule that is enforced from Live on.
+func FromLive[R any](id, demand, source string, sure Confidence, broken func(R, Env) *Refusal) Rule[R] {
+	return Rule[R]{Info: Info{ID: id, Demand: demand, Source: source, Confidence: sure, Least: Live}, Broken: broken}
+}
+
+// FromStrict is r as a rule that only strictness asks for: the live API enforces it at times, or few reports
+// speak of it.
+func FromStrict[R any](r Rule[R]) Rule[R] {
+	r.Least = Strict
+	return r
+}
+
+// Basic is r as a rule without which there is nothing to answer.
+func Basic[R any](r Rule[R]) Rule[R] {
+	r.Least = Lenient
+	return r
+}
+
+// Judged is r as a rule by which the referee judges an aspect of a requirement.
+func Judged[R any](aspect string, r Rule[R], run func(R, *Pass)) Rule[R] {
+	r.Aspect, r.Run = aspect, run
+	return r
+}
+
+// Everywhere is r as a rule that the referee holds requests to any host to.
+func Everywhere[R any](r Rule[R]) Rule[R] {
+	r.Hosts = AnyHost
+	return r
+}
+
+// AtPublicAPI is r as a rule that the referee holds requests to the public API to.
+func AtPublicAPI[R any](r Rule[R]) Rule[R] {
+	r.Hosts = PublicAPI
+	return r
+}
+
 // pass runs the rule over a request. What refuses returns no reports of a rule that has
 // Broken.
 func (r *Rule[R]) pass(request R, env Env, refuses bool) *Pass {

@@ -26,7 +26,7 @@ func (decoder) TokenKey(token string) string {
 }
 
 // ReadReply builds the reply of generateContent, streamed or not. There is no terminal
-// event: a reply is whole when a finish or block reason was seen in any chunk.
+// event: a reply is whole when a finish or block reason was seen, and no content behind it without one.
 func (decoder) ReadReply(r *wire.Reply) {
 	g := replyReader{Reply: r}
 	if r.Form == wire.Document && r.Doc != nil {
@@ -65,6 +65,9 @@ func (g *replyReader) readChunk(e wire.StreamEvent, at wire.Place) {
 		at.Path = "candidates[0].content.parts[" + strconv.Itoa(j) + "]"
 		at.Off = e.OffsetOf(p)
 		g.readPart(p, at)
+	}
+	if g.End == wire.Complete && len(cands[0].List("content", "parts")) > 0 {
+		g.End = wire.Cut // an empty STOP may lead; what it is followed by ends with a reason of its own
 	}
 	g.readFinish(cands[0].Any("finishReason", "finish_reason"))
 }

@@ -90,8 +90,11 @@ func conditionWords() map[string]condition {
 		"beside-another": ofItem(func(_ *cursor, it *item) bool { return len(it.parent.Items()) > 1 }),
 		"answers":        ofItem(func(c *cursor, it *item) bool { return it.kind == "result" && it.id != "" && c.callOf(it) >= 0 }),
 		"in-order": ofItem(func(c *cursor, it *item) bool {
-			before := c.callOf(c.items[c.at-1])
-			return before >= 0 && before < c.callOf(it)
+			previous := c.items[c.at-1]
+			before := c.callOf(previous)
+			// Without ids, two results of one tool may be those of either call.
+			isKnown := it.id != "" || it.name != previous.name
+			return isKnown && before >= 0 && before < c.callOf(it)
 		}),
 		"other-id": ofItem(func(c *cursor, _ *item) bool { i := c.pickItem("other"); return i >= 0 && i < c.at }),
 		"prev-differs": ofItem(func(c *cursor, it *item) bool {

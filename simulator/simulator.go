@@ -35,7 +35,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/websocket"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
-	_ "github.com/meerkat-go/conformance/wires/all" // whoever starts a simulator means the built-in wires
+	_ "github.com/meerkat-go/conformance/wires/all" // every simulator serves the built-in wires
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/seal"
 )

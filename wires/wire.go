@@ -64,7 +64,7 @@ type Facts struct {
 	// ReplyMember is the member that a reply in one piece has. EventStart begins the event that brings
 	// such a reply in a stream, and a brace ends the event; empty where a reply is its own event.
 	ReplyMember, EventStart string
-	// Events are the types of the events of a stream that are documented; nil where that is no list.
+	// Events are the documented event types of a stream; nil if the provider publishes no list.
 	Events []string
 	// Tools say how a request offers tools that the client runs.
 	Tools Tools

@@ -71,7 +71,7 @@ var (
 	ErrTooLong = errors.New("the server sent more than a reply may have")
 )
 
-// IsOK reports whether the server answered with a whole reply that is no error.
+// IsOK reports whether the reply arrived completely and is not an error.
 func (a *Answer) IsOK() bool {
 	return a.Err == nil && a.Response.Status/100 == 2 && a.Reply.End == wire.Complete
 }

@@ -46,7 +46,7 @@ func (j *judge) askOnce(ctx context.Context, f *report.DutyCase, s *specs.Scenar
 	return answers[0], j.compareAll(ctx, f, answers, nil)
 }
 
-// sendOnce sends one request that is no part of a conversation, and keeps both sides.
+// sendOnce sends a single request outside any conversation and keeps both sides of the exchange.
 func (j *judge) sendOnce(
 	ctx context.Context, f *report.DutyCase, talk *client.Conversation, path string, h http.Header, body []byte,
 ) (*client.Answer, []*received) {

@@ -148,7 +148,7 @@ func (c *comparer) compareCalls(was, is []wire.Item) {
 			c.Breach("GW-26", report.DutyBreach{Exchange: c.n, Path: path + ".name", Compare: compareTexts(was[i].Name, is[i].Name)}, "the upstream called %q, and the client reads %q", was[i].Name, is[i].Name)
 		}
 		one, other, isEqual := diffJSON(was[i].Args, is[i].Args)
-		_, err := tree.Parse(was[i].Args) // what is no JSON cannot be said on every wire
+		_, err := tree.Parse(was[i].Args) // some wires can only carry arguments that are valid JSON
 		isSayable := was[i].ArgsKnown && is[i].ArgsKnown && (c.wire == c.upstreamWire || err == nil)
 		if isSayable && !isEqual {
 			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: path + ".arguments", Compare: compareTexts(one, other), Consequence: specs.Wrong},

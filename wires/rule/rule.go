@@ -5,8 +5,8 @@
 // each, in the order in which the real API checks them. The first rule that a
 // request breaks decides the refusal.
 //
-// Rules of replies judge what a server or a gateway owes its clients (specs/duties). Whoever has
-// an exchange asks [JudgeReply]:
+// Reply rules judge whether a server or a gateway keeps its duties to clients (specs/duties). To judge
+// an exchange, call [JudgeReply]:
 //
 //	for _, pass := range rule.JudgeReply(&rule.Exchange{Wire: "anthropic", Status: 200, Header: header, Body: body}) {
 //		for _, b := range pass.Breaches {

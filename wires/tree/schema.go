@@ -87,9 +87,9 @@ type SchemaFault struct {
 	Text string
 }
 
-// FindSchemaFault returns the first fault of a JSON Schema, as far as the keywords that tools use go.
-// Basic faults are of a value that is no schema at all, or that does not say well what it describes, by
-// type, items, enum, properties or required. Where isLenient is set, these keywords may be null.
+// FindSchemaFault returns the first fault of a JSON Schema. Only the keywords that tools use are checked.
+// With isBasic it reports only basic faults: a value that is not a schema, and wrong values of type, items,
+// enum, properties and required, which may be null with isLenient. Without isBasic it reports only the others.
 func FindSchemaFault(schema *Node, isBasic, isLenient bool) SchemaFault {
 	for at, s := range Schemas(schema) {
 		if isBasic && !s.Is(Object|Bool) {

@@ -79,8 +79,8 @@ func (a *app) readForeignSide(file string, n int) (*side, error) {
 	return s.fold(), nil
 }
 
-// isOfOtherTool reports whether a path is a folder, or a file that is no cassette: a cassette is
-// read one interaction at a time.
+// isOfOtherTool reports whether a path is a folder, or a file other than a cassette. Such recordings are
+// read as a whole; a cassette is read one interaction at a time.
 func isOfOtherTool(path string) bool {
 	opened, err := os.Open(path)
 	if err != nil {

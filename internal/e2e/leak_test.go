@@ -63,7 +63,11 @@ func leaks(t *testing.T, model string, transport http.RoundTripper, well bool) {
 	t.Helper()
 	var logged bytes.Buffer
 	var events strings.Builder
-	dir, metrics, spans := t.TempDir(), telemetry.NewMetrics(), tracetest.NewInMemoryExporter()
+	dir, spans := t.TempDir(), tracetest.NewInMemoryExporter()
+	metrics, err := telemetry.NewMetrics()
+	if err != nil {
+		t.Fatal(err)
+	}
 	listen := observe.All(metrics.Listen,
 		observe.Log(slog.New(slog.NewJSONHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))),
 		telemetry.Trace(sdk.NewTracerProvider(sdk.WithSyncer(spans)).Tracer("test"), func(agent.Event) context.Context { return t.Context() }),

@@ -1,6 +1,6 @@
 // Package observe turns the events of an agent into something to look at. A
 // [Listener] takes events; [Log] is one that writes log records, and package
-// telemetry has one for Prometheus and one for OpenTelemetry. [All] joins several
+// telemetry has those of OpenTelemetry and Prometheus. [All] joins several
 // into the one that an agent takes:
 //
 //	agent, err := meerkat.NewAgent().
@@ -14,6 +14,7 @@
 package observe
 
 import (
+	"net/http"
 	"regexp"
 	"strings"
 
@@ -30,6 +31,15 @@ type Gauge struct {
 	// Name is that of the metric; Help says what it counts.
 	Name, Help string
 	Value      func() float64
+}
+
+// Metrics counts what agents do, for Prometheus; see package telemetry.
+type Metrics interface {
+	Listen(e agent.Event)
+	AddGauge(g Gauge)
+	// Handler serves the metrics, WriteFile writes them into a file at once.
+	Handler() http.Handler
+	WriteFile(path string) error
 }
 
 // All returns a Listener that passes each event to every one of list. A nil

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
-	"github.com/meerkat-go/conformance/meerkat/internal/toolschema"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -25,9 +24,8 @@ func (p *ToolProblem) Error() string {
 // nothing.
 func FitTools(tools []transcript.ToolDef, m catalog.Entry) (fit []transcript.ToolDef, problems []ToolProblem) {
 	seen := map[string]bool{}
-	limits := toolschema.Limits(m.Traits.ToolSchema)
 	for _, t := range tools {
-		schema, err := toolschema.Fit(t.InputSchema, limits)
+		schema, err := fitToolSchema(t.InputSchema, m.Traits.ToolSchema)
 		switch {
 		case !m.Traits.AllowsToolName(t.Name):
 			problems = append(problems, ToolProblem{t.Name, m.Provider + " does not take this name; use up to 64 letters, digits, _ and -, not starting with a digit or -"})

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"time"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
@@ -22,11 +24,11 @@ type Backends struct {
 	// Stores open sessions by the name of a --store; "jsonl" and "memory" are
 	// always there.
 	Stores map[string]OpenStore
-	// Metrics is for --metrics-file, Spans for --trace-file.
-	Metrics, Spans OpenExporter
-	// Collector is for --otlp-endpoint, MetricsServer for --metrics-listen.
-	Collector     OpenCollector
-	MetricsServer OpenMetricsServer
+	// Metrics counts runs for --metrics-file, --metrics-listen and /metrics of serve.
+	Metrics func() (observe.Metrics, error)
+	// Spans is for --trace-file, Collector for --otlp-endpoint.
+	Spans     OpenExporter
+	Collector OpenCollector
 	// Page is for the format html of sessions export.
 	Page func(w io.Writer, s *session.Session) error
 	// REST is for serve.
@@ -34,8 +36,6 @@ type Backends struct {
 	// Database is for --database of serve, ExamineDatabase for what doctor says of it.
 	Database        OpenDatabase
 	ExamineDatabase ExamineDatabase
-	// ServeMetrics is for /metrics of serve.
-	ServeMetrics OpenMetricsHandler
 }
 
 // OpenStore opens the sessions in a folder. A store that is an io.Closer is
@@ -62,14 +62,6 @@ type OpenExporter func(path string) (listen observe.Listener, finish func(contex
 // OpenCollector opens the export to an OpenTelemetry collector. Secrets are kept out
 // of what is sent. finish waits for the collector no longer than t.Timeout.
 type OpenCollector func(t config.Telemetry, client *http.Client, secrets []string) (listen observe.Listener, finish func(context.Context) error, err error)
-
-// OpenMetricsServer serves metrics at address, HOST:PORT, until finish is called. url
-// is where they are.
-type OpenMetricsServer func(address string) (listen observe.Listener, url string, finish func(context.Context) error, err error)
-
-// OpenMetricsHandler counts runs and returns what answers with the counts, and with
-// gauges, in the text format of Prometheus.
-type OpenMetricsHandler func(gauges ...observe.Gauge) (observe.Listener, http.Handler)
 
 // exporter exports the events of a run, because a flag or a setting asks for it.
 type exporter struct {
@@ -101,7 +93,7 @@ func (a *app) openCollector(cfg *config.Loaded, all []exporter) ([]exporter, err
 		if from == "OTEL_EXPORTER_OTLP_ENDPOINT" {
 			return all, nil // not meant for the program that embeds this one
 		}
-		return all, cli.Usage("%s: this program is built without it; use the rkat command", from)
+		return all, withoutBackend(from)
 	case from == "OTEL_EXPORTER_OTLP_ENDPOINT" && protocol != "" && protocol != "http/protobuf":
 		a.noteLine("telemetry: not sent: OTEL_EXPORTER_OTLP_PROTOCOL is %.40q, and rkat speaks http/protobuf; --otlp-endpoint names a collector that does", protocol)
 		return all, nil
@@ -128,41 +120,58 @@ func secretsOf(cfg *config.Loaded) (secrets []string) {
 	return secrets
 }
 
-// openMetricsServer adds the endpoint that a setting asks for.
+// openMetricsServer serves the metrics at the address that a setting names.
 func (a *app) openMetricsServer(cfg *config.Loaded, all []exporter) ([]exporter, error) {
 	address, from := cfg.Telemetry.MetricsListen, cfg.From("telemetry.metrics_listen").Where
 	if address == "" {
 		return all, nil
 	}
-	if a.backends.MetricsServer == nil {
-		return all, cli.Usage("%s: this program is built without it; use the rkat command", from)
+	metrics, err := a.newMetrics(from)
+	if err != nil {
+		return all, err
 	}
-	e := exporter{flag: from, optional: true}
-	var url string
-	var err error
-	if e.listen, url, e.finish, err = a.backends.MetricsServer(address); err != nil {
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address)
+	if err != nil {
 		return all, cli.Usage("%s: %w; use another port, or 0 for a free one", from, err)
 	}
-	a.noteLine("metrics: %s", url)
-	return append(all, e), nil
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics.Handler())
+	server := &http.Server{
+		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+	go func() { _ = server.Serve(l) }() // ends with Close
+	a.noteLine("metrics: http://%s/metrics", l.Addr())
+	return append(all, exporter{flag: from, listen: metrics.Listen, optional: true, finish: func(context.Context) error { return server.Close() }}), nil
+}
+
+// newMetrics returns what counts runs, because of a flag or a setting.
+func (a *app) newMetrics(from string) (observe.Metrics, error) {
+	if a.backends.Metrics == nil {
+		return nil, withoutBackend(from)
+	}
+	return a.backends.Metrics()
+}
+
+// withoutBackend refuses a flag or a setting that needs a backend which is not there.
+func withoutBackend(from string) error {
+	return cli.Usage("%s: this program is built without it; use the rkat command", from)
 }
 
 func (a *app) openFileExporters(o *options) (all []exporter, err error) {
-	for _, wanted := range []struct {
-		flag, path string
-		open       OpenExporter
-	}{
-		{"--metrics-file", o.metricsFile, a.backends.Metrics},
-		{"--trace-file", o.traceFile, a.backends.Spans},
-	} {
-		if wanted.path == "" {
-			continue
+	if o.metricsFile != "" {
+		metrics, err := a.newMetrics("--metrics-file")
+		if err != nil {
+			return all, err
 		}
-		if wanted.open == nil {
-			return all, cli.Usage("%s: this program is built without it; use the rkat command", wanted.flag)
+		all = append(all, exporter{flag: "--metrics-file", listen: metrics.Listen, finish: func(context.Context) error { return metrics.WriteFile(o.metricsFile) }})
+	}
+	if o.traceFile != "" {
+		e := exporter{flag: "--trace-file"}
+		if a.backends.Spans == nil {
+			return all, withoutBackend(e.flag)
 		}
-		e := exporter{flag: wanted.flag}
-		if e.listen, e.finish, err = wanted.open(wanted.path); err != nil {
+		if e.listen, e.finish, err = a.backends.Spans(o.traceFile); err != nil {
 			return all, cli.Usage("%s: %w", e.flag, err)
 		}
 		all = append(all, e)

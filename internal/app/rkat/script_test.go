@@ -36,8 +36,8 @@ var allBackends = Backends{
 	Stores:    map[string]OpenStore{"sqlite": backends.SQLite},
 	Metrics:   backends.Metrics,
 	Spans:     backends.Spans,
-	Collector: backends.Collector, MetricsServer: backends.MetricsServer, ServeMetrics: backends.ServeMetrics,
-	Page: backends.Page, REST: backends.REST, Database: backends.Database, ExamineDatabase: backends.ExamineDatabase,
+	Collector: backends.Collector,
+	Page:      backends.Page, REST: backends.REST, Database: backends.Database, ExamineDatabase: backends.ExamineDatabase,
 }
 
 // TestScripts holds the contract of the commands: flags, output, errors

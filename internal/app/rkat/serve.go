@@ -116,13 +116,15 @@ func (a *app) newRESTServer(ctx context.Context, h *agentHost, o *serveOptions, 
 	}
 	var api server.API
 	var backend server.Backend
-	if a.backends.ServeMetrics != nil {
-		var listen observe.Listener
-		listen, options.Metrics = a.backends.ServeMetrics(
-			observe.Gauge{Name: "rkat_server_runs", Help: "Runs that have not ended.", Value: func() float64 { return countActive(backend) }},
-			observe.Gauge{Name: "rkat_server_event_streams", Help: "Event streams that are open.", Value: func() float64 { return float64(api.Streams()) }},
-		)
-		h.base.exporters = append(h.base.exporters, exporter{flag: "/metrics", listen: listen, finish: func(context.Context) error { return nil }})
+	if a.backends.Metrics != nil {
+		metrics, err := a.backends.Metrics()
+		if err != nil {
+			return nil, err
+		}
+		metrics.AddGauge(observe.Gauge{Name: "rkat_server_runs", Help: "Runs that have not ended.", Value: func() float64 { return countActive(backend) }})
+		metrics.AddGauge(observe.Gauge{Name: "rkat_server_event_streams", Help: "Event streams that are open.", Value: func() float64 { return float64(api.Streams()) }})
+		options.Metrics = metrics.Handler()
+		h.base.exporters = append(h.base.exporters, exporter{flag: "/metrics", listen: metrics.Listen, finish: func(context.Context) error { return nil }})
 	}
 	// From here on runs may be executed, those of other replicas as well.
 	var err error

@@ -8,17 +8,14 @@
 //		Stores:  map[string]rkat.OpenStore{"sqlite": backends.SQLite},
 //		Metrics: backends.Metrics,
 //		Spans:   backends.Spans,
-//		Collector: backends.Collector, MetricsServer: backends.MetricsServer,
+//		Collector: backends.Collector,
 //		Page: backends.Page, REST: backends.REST, Database: backends.Database, ExamineDatabase: backends.ExamineDatabase,
 //	}.Run(ctx, args, stdin, stdout, stderr, env)
 package backends
 
 import (
-	"context"
 	"io"
 
-	"github.com/meerkat-go/conformance/meerkat/observe"
-	"github.com/meerkat-go/conformance/meerkat/observe/telemetry"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/page"
 	"github.com/meerkat-go/conformance/meerkat/session/sqlite"
@@ -36,10 +33,3 @@ func SQLite(folder string) (session.Store, error) {
 
 // Page writes a session as one HTML page.
 func Page(w io.Writer, s *session.Session) error { return page.Write(w, s) }
-
-// Metrics counts runs. The caller calls finish once, when they have ended; it
-// writes the file at path in the text format of Prometheus.
-func Metrics(path string) (listen observe.Listener, finish func(context.Context) error, err error) {
-	m := telemetry.NewMetrics()
-	return m.Listen, func(context.Context) error { return m.WriteFile(path) }, nil
-}

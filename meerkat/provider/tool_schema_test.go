@@ -1,25 +1,23 @@
-package toolschema_test
+package provider
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/meerkat-go/conformance/meerkat/internal/toolschema"
 )
 
 const city = `{ "type":"object", "properties":{"city":{"type":"string"}} }`
 
-func TestFit(t *testing.T) {
-	all := []toolschema.Limits{toolschema.Anthropic, toolschema.OpenAI, toolschema.Gemini}
+func TestFitToolSchema(t *testing.T) {
+	all := []string{anthropicSchemas, openaiSchemas, geminiSchemas}
 	for name, c := range map[string]struct {
-		limits       []toolschema.Limits
+		limits       []string
 		schema, want string // want "": its own bytes
 		err          string
 	}{
 		"as it stands":             {all, city, "", ""},
 		"empty":                    {all, ``, "", ""},
-		"no limits are known":      {[]toolschema.Limits{""}, `{"anyOf":[]}`, "", ""},
+		"no limits are known":      {[]string{""}, `{"anyOf":[]}`, "", ""},
 		"no type":                  {all, `{"properties":{}}`, `{"properties":{},"type":"object"}`, ""},
 		"several types":            {all, `{"type":["object","null"]}`, `{"type":"object"}`, ""},
 		"another type":             {all, `{"type":"string"}`, "", `describes "string"`},
@@ -35,7 +33,7 @@ func TestFit(t *testing.T) {
 		"a reference to elsewhere": {all, `{"type":"object","properties":{"a":{"$ref":"https://x.test/y"}}}`, "", "which is not in it"},
 		"a reference to nothing":   {all, `{"type":"object","properties":{"a":{"$ref":"#/$defs/no"}}}`, "", "which is not in it"},
 		"a tree":                   {all, `{"type":"object","properties":{"a":{"$ref":"#"}}}`, "", ""},
-		"an array of anything":     {[]toolschema.Limits{toolschema.OpenAI, toolschema.Gemini}, `{"type":"object","properties":{"a":{"type":"array"}}}`, `{"properties":{"a":{"items":{},"type":"array"}},"type":"object"}`, ""},
+		"an array of anything":     {[]string{openaiSchemas, geminiSchemas}, `{"type":"object","properties":{"a":{"type":"array"}}}`, `{"properties":{"a":{"items":{},"type":"array"}},"type":"object"}`, ""},
 		"Anthropic takes it":       {all[:1], `{"type":"object","properties":{"a":{"type":"array"}}}`, "", ""},
 		"a list of items":          {all, `{"type":"object","properties":{"a":{"type":"array","items":[{"type":"string"}]}}}`, `{"properties":{"a":{"items":{"anyOf":[{"type":"string"}]},"type":"array"}},"type":"object"}`, ""},
 		"a name":                   {all[:1], `{"type":"object","properties":{"a b":{}}}`, "", `names a member "a b"`},
@@ -47,7 +45,7 @@ func TestFit(t *testing.T) {
 		"enum is no list":          {all, `{"type":"object","properties":{"a":{"enum":"x"}}}`, "", "enum that is not a list"},
 	} {
 		for _, limits := range c.limits {
-			got, err := toolschema.Fit([]byte(c.schema), limits)
+			got, err := fitToolSchema([]byte(c.schema), limits)
 			want := c.want
 			if want == "" {
 				want = c.schema
@@ -66,13 +64,13 @@ func TestFit(t *testing.T) {
 }
 
 // FuzzFit: fitting never panics, gives JSON of an object, and changes nothing twice.
-func FuzzFit(f *testing.F) {
+func FuzzFitToolSchema(f *testing.F) {
 	f.Add(city)
 	f.Add(`{"anyOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"properties":{"b":{"items":[true]}}}}}`)
 	f.Add(`{"$ref":"#/properties/a","properties":{"a":{"$ref":"#"}}}`)
 	f.Fuzz(func(t *testing.T, schema string) {
-		for _, limits := range []toolschema.Limits{toolschema.Anthropic, toolschema.OpenAI, toolschema.Gemini} {
-			once, err := toolschema.Fit([]byte(schema), limits)
+		for _, limits := range []string{anthropicSchemas, openaiSchemas, geminiSchemas} {
+			once, err := fitToolSchema([]byte(schema), limits)
 			if err != nil || len(once) == 0 {
 				continue
 			}
@@ -80,7 +78,7 @@ func FuzzFit(f *testing.F) {
 			if json.Unmarshal(once, &object) != nil || object["type"] != "object" || object["anyOf"] != nil || object["$ref"] != nil {
 				t.Fatalf("%s: %s", limits, once)
 			}
-			if twice, err := toolschema.Fit(once, limits); err != nil || string(twice) != string(once) {
+			if twice, err := fitToolSchema(once, limits); err != nil || string(twice) != string(once) {
 				t.Fatalf("%s: %s became %s, %v", limits, once, twice, err)
 			}
 		}

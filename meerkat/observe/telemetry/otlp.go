@@ -1,18 +1,4 @@
-// Package otlp sends what agents do to an OpenTelemetry collector: spans and metrics,
-// as protobuf over HTTP. A program that imports package telemetry alone does not link
-// the exporters.
-//
-//	exporter, err := otlp.New(otlp.Options{Endpoint: "http://localhost:4318"})
-//	…
-//	agent, err := meerkat.NewAgent().WithEnv(os.Environ()).WithEvents(exporter.Listen).Build()
-//	…
-//	err = exporter.Shutdown(ctx)
-//
-// A collector that is slow or down never delays or fails a run: spans wait in a bounded
-// queue and are dropped when it is full, and Shutdown gives up after Options.Timeout.
-// Names and attributes are those of package telemetry, which says which version of the
-// conventions they follow.
-package otlp
+package telemetry
 
 import (
 	"cmp"
@@ -29,19 +15,19 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/observe"
-	"github.com/meerkat-go/conformance/meerkat/observe/telemetry"
 )
 
 // DefaultTimeout is how long Shutdown waits for the collector.
 const DefaultTimeout = 2 * time.Second
 
-// Options say where to send what. Endpoint must be set.
-type Options struct {
+// CollectorOptions say where to send what. Endpoint must be set.
+type CollectorOptions struct {
 	// Endpoint is the address of the collector, such as http://localhost:4318;
 	// /v1/traces and /v1/metrics are appended to its path.
 	Endpoint string
@@ -59,7 +45,9 @@ type Options struct {
 	Secrets []string
 }
 
-// Exporter sends spans and metrics. It is safe for concurrent use by several runs.
+// Exporter sends spans and metrics to an OpenTelemetry collector, as protobuf over HTTP. A
+// collector that is slow or down never delays or fails a run: spans wait in a bounded queue and
+// are dropped when it is full, and Shutdown gives up after CollectorOptions.Timeout. It is safe for concurrent use by several runs.
 type Exporter struct {
 	listen  observe.Listener
 	spans   *trace.TracerProvider
@@ -71,9 +59,9 @@ type Exporter struct {
 // scope names the instrumentation.
 const scope = "github.com/meerkat-go/conformance/meerkat"
 
-// New returns an exporter. It connects to nothing yet. An error says what is wrong
+// NewExporter returns an exporter. It connects to nothing yet. An error says what is wrong
 // with the options.
-func New(o Options) (*Exporter, error) {
+func NewExporter(o CollectorOptions) (*Exporter, error) {
 	e := &Exporter{timeout: cmp.Or(o.Timeout, DefaultTimeout)}
 	base, client := strings.TrimSuffix(o.Endpoint, "/"), &http.Client{Transport: &http.Transport{}}
 	if o.HTTPClient != nil {
@@ -99,12 +87,12 @@ func New(o Options) (*Exporter, error) {
 	}
 	service := resource.NewSchemaless(about...)
 	e.spans = trace.NewTracerProvider(trace.WithResource(service), trace.WithBatcher(quietSpans{spans, &e.failed}, trace.WithExportTimeout(e.timeout)))
-	e.meters = metric.NewMeterProvider(metric.WithResource(service), metric.WithReader(metric.NewPeriodicReader(quietMetrics{metrics, &e.failed}, metric.WithTimeout(e.timeout))))
-	tracing := telemetry.Trace(e.spans.Tracer(scope), nil)
+	e.meters = metric.NewMeterProvider(metric.WithResource(service), metric.WithCardinalityLimit(maxSeries), metric.WithReader(metric.NewPeriodicReader(quietMetrics{metrics, &e.failed}, metric.WithTimeout(e.timeout))))
+	tracing := Trace(e.spans.Tracer(scope), nil)
 	if o.Content {
-		tracing = telemetry.TraceContent(e.spans.Tracer(scope), nil, o.Secrets)
+		tracing = TraceContent(e.spans.Tracer(scope), nil, o.Secrets)
 	}
-	metering, err := telemetry.Measure(e.meters.Meter(scope))
+	metering, err := Measure(e.meters.Meter(scope))
 	if err != nil {
 		return nil, fmt.Errorf("OTLP exporter: %w", err)
 	}
@@ -116,7 +104,7 @@ func New(o Options) (*Exporter, error) {
 // collector.
 func (e *Exporter) Listen(event agent.Event) { e.listen(event) }
 
-// Shutdown sends what was not sent yet. It returns after Options.Timeout at the latest,
+// Shutdown sends what was not sent yet. It returns after CollectorOptions.Timeout at the latest,
 // also when ctx has ended already, and reports the first export that failed.
 func (e *Exporter) Shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.timeout)
@@ -147,15 +135,15 @@ func (f *failure) record(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err == nil && err != nil {
-		f.err = errors.New("some spans or metrics are lost: " + cleanText(err.Error()))
+		f.err = errors.New("some spans or metrics are lost: " + cleanReason(err.Error()))
 	}
 }
 
 // maxReason bounds the text of a failure in bytes.
 const maxReason = 300
 
-// cleanText returns what a collector answered as one line without control characters.
-func cleanText(s string) string {
+// cleanReason returns what a collector answered as one line without control characters.
+func cleanReason(s string) string {
 	s = strings.ToValidUTF8(s[:min(len(s), maxReason)], "?")
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -169,4 +157,28 @@ func (f *failure) first() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
+}
+
+// quietSpans exports spans and keeps errors to itself.
+type quietSpans struct {
+	trace.SpanExporter
+	failed *failure
+}
+
+// ExportSpans implements trace.SpanExporter.
+func (q quietSpans) ExportSpans(ctx context.Context, spans []trace.ReadOnlySpan) error {
+	q.failed.record(q.SpanExporter.ExportSpans(ctx, spans))
+	return nil
+}
+
+// quietMetrics exports metrics and keeps errors to itself.
+type quietMetrics struct {
+	metric.Exporter
+	failed *failure
+}
+
+// Export implements metric.Exporter.
+func (q quietMetrics) Export(ctx context.Context, data *metricdata.ResourceMetrics) error {
+	q.failed.record(q.Exporter.Export(ctx, data))
+	return nil
 }

@@ -1,49 +1,40 @@
-// Package toolschema fits the input schema of a tool to what a provider takes. One bad
-// schema makes every request of a session fail, so that it is better not offered.
-//
-//	schema, err := toolschema.Fit(def.InputSchema, toolschema.Gemini)
-//	if err != nil {
-//		// the tool cannot be offered: err says where and why
-//	}
-//
-// What can be said in the provider's words is rewritten, and what cannot be said is left
-// out where that only makes the schema wider: the agent checks arguments against the
-// original. Everything else is an error. A schema without such places keeps its bytes.
-package toolschema
+package provider
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 )
 
-// Limits names what a provider takes.
-type Limits string
-
-// The providers' limits. The zero value is for providers of which none is known.
+// The limits of schemas, as catalog.Traits.ToolSchema names them. A provider without a name has
+// no known limits.
 const (
-	Anthropic Limits = "anthropic"
-	OpenAI    Limits = "openai"
-	Gemini    Limits = "gemini"
+	anthropicSchemas = "anthropic"
+	openaiSchemas    = "openai"
+	geminiSchemas    = "gemini"
 )
 
-const maxDepth = 64
+const maxSchemaDepth = 64
 
-// fitter rewrites one schema in place.
-type fitter struct {
-	limits  Limits
+// schemaFitter rewrites one schema in place.
+type schemaFitter struct {
+	limits  string
 	root    map[string]any
 	changed bool
 }
 
-// Fit returns schema as the provider takes it, or why it cannot be. An empty schema stays
-// empty: it stands for an object without members.
-func Fit(schema []byte, limits Limits) ([]byte, error) {
+// fitToolSchema returns the input schema of a tool as the provider takes it, or an error that
+// says why the tool cannot be offered: one bad schema makes every request of a session fail.
+// What the provider writes differently is rewritten, and what it does not take is left out
+// where that only makes the schema wider: the agent checks arguments against the original.
+// A schema that needs no change keeps its bytes; an empty one stands for an object without
+// members.
+func fitToolSchema(schema []byte, limits string) ([]byte, error) {
 	if len(schema) == 0 || limits == "" {
 		return schema, nil
 	}
@@ -57,7 +48,7 @@ func Fit(schema []byte, limits Limits) ([]byte, error) {
 	if !ok {
 		return nil, errors.New("is not a JSON object")
 	}
-	f := &fitter{limits: limits, root: object}
+	f := &schemaFitter{limits: limits, root: object}
 	if err := f.fitRoot(); err != nil {
 		return nil, err
 	}
@@ -76,12 +67,12 @@ func Fit(schema []byte, limits Limits) ([]byte, error) {
 	return bytes.TrimSpace(out.Bytes()), nil
 }
 
-func (f *fitter) set(s map[string]any, key string, value any) { s[key] = value; f.changed = true }
-func (f *fitter) remove(s map[string]any, key string)         { delete(s, key); f.changed = true }
+func (f *schemaFitter) set(s map[string]any, key string, value any) { s[key] = value; f.changed = true }
+func (f *schemaFitter) remove(s map[string]any, key string)         { delete(s, key); f.changed = true }
 
 // fitRoot makes the root an object of named members: no provider takes a union there
 // (A-7, O-20).
-func (f *fitter) fitRoot() error {
+func (f *schemaFitter) fitRoot() error {
 	if ref, ok := f.root["$ref"].(string); ok {
 		target := f.resolve(ref)
 		if target == nil || target["$ref"] != nil {
@@ -124,7 +115,7 @@ func (f *fitter) fitRoot() error {
 
 // mergeBranches replaces a union at the root by the members of all its branches. What
 // every branch requires stays required.
-func (f *fitter) mergeBranches(word string) error {
+func (f *schemaFitter) mergeBranches(word string) error {
 	branches, ok := f.root[word].([]any)
 	if !ok {
 		return nil
@@ -163,15 +154,15 @@ func (f *fitter) mergeBranches(word string) error {
 }
 
 // require adds the names that all branches require, or one of an allOf.
-func (f *fitter) require(counts map[string]int, branches int, anyBranch bool) {
+func (f *schemaFitter) require(counts map[string]int, branches int, anyBranch bool) {
 	all, _ := f.root["required"].([]any)
-	names := make([]string, 0, len(counts))
+	var names []string
 	for name, n := range counts {
 		if (n >= branches || anyBranch) && !slices.Contains(all, any(name)) {
 			names = append(names, name)
 		}
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	for _, name := range names {
 		all = append(all, name)
 	}
@@ -186,8 +177,8 @@ var typeNames = []string{"string", "number", "integer", "boolean", "object", "ar
 var propertyForm = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 // fitSchema fits a schema and all within it.
-func (f *fitter) fitSchema(s map[string]any, path string, depth int) error {
-	if depth > maxDepth {
+func (f *schemaFitter) fitSchema(s map[string]any, path string, depth int) error {
+	if depth > maxSchemaDepth {
 		return errors.New("nests too deep")
 	}
 	if err := f.checkType(s, path); err != nil {
@@ -199,13 +190,13 @@ func (f *fitter) fitSchema(s map[string]any, path string, depth int) error {
 	if err := f.fitArray(s, path); err != nil {
 		return err
 	}
-	if f.limits == Gemini {
+	if f.limits == geminiSchemas {
 		f.fitGemini(s)
 	}
 	return f.fitNested(s, path, depth)
 }
 
-func (f *fitter) checkType(s map[string]any, path string) error {
+func (f *schemaFitter) checkType(s map[string]any, path string) error {
 	names := []any{s["type"]}
 	switch t := s["type"].(type) {
 	case nil:
@@ -223,7 +214,7 @@ func (f *fitter) checkType(s map[string]any, path string) error {
 
 // fitArray gives arrays one schema of their items: a list of them is not a schema, and
 // OpenAI and Gemini refuse arrays without one (O-19, G-12).
-func (f *fitter) fitArray(s map[string]any, path string) error {
+func (f *schemaFitter) fitArray(s map[string]any, path string) error {
 	isArray := s["type"] == "array"
 	if list, ok := s["type"].([]any); ok {
 		isArray = slices.Contains(list, any("array"))
@@ -236,7 +227,7 @@ func (f *fitter) fitArray(s map[string]any, path string) error {
 			f.set(s, "items", map[string]any{"anyOf": items})
 		}
 	case nil:
-		if isArray && (f.limits == OpenAI || f.limits == Gemini) {
+		if isArray && (f.limits == openaiSchemas || f.limits == geminiSchemas) {
 			f.set(s, "items", map[string]any{})
 		}
 	case map[string]any, bool:
@@ -254,7 +245,7 @@ var geminiWords = []string{
 }
 
 // fitGemini says a constant as a list of one, and leaves out what only narrows.
-func (f *fitter) fitGemini(s map[string]any) {
+func (f *schemaFitter) fitGemini(s map[string]any) {
 	if c, ok := s["const"]; ok {
 		if text, isText := c.(string); isText && s["enum"] == nil {
 			f.set(s, "enum", []any{text})
@@ -269,14 +260,14 @@ func (f *fitter) fitGemini(s map[string]any) {
 }
 
 // fitNested fits the schemas within s. Of its maps, some hold schemas by name.
-func (f *fitter) fitNested(s map[string]any, path string, depth int) error {
+func (f *schemaFitter) fitNested(s map[string]any, path string, depth int) error {
 	for _, word := range []string{"properties", "$defs", "definitions", "patternProperties", "dependentSchemas"} {
 		members, ok := s[word].(map[string]any)
 		if s[word] != nil && !ok {
 			return fmt.Errorf("has at %s a member %s that is not an object", placeOf(path), word)
 		}
-		for _, name := range sortedNames(members) {
-			if word == "properties" && f.limits == Anthropic && !propertyForm.MatchString(name) {
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			if word == "properties" && f.limits == anthropicSchemas && !propertyForm.MatchString(name) {
 				return fmt.Errorf("names a member %q at %s; anthropic takes up to 64 letters, digits, _, . and -", short(name), placeOf(path))
 			}
 			if err := f.fitChild(members[name], path+"."+word+"."+name, depth); err != nil {
@@ -303,7 +294,7 @@ func (f *fitter) fitNested(s map[string]any, path string, depth int) error {
 	return f.checkLists(s, path)
 }
 
-func (f *fitter) fitChild(value any, path string, depth int) error {
+func (f *schemaFitter) fitChild(value any, path string, depth int) error {
 	switch v := value.(type) {
 	case nil, bool:
 		return nil
@@ -315,7 +306,7 @@ func (f *fitter) fitChild(value any, path string, depth int) error {
 }
 
 // checkLists checks that enum and required are lists, the latter of names.
-func (f *fitter) checkLists(s map[string]any, path string) error {
+func (f *schemaFitter) checkLists(s map[string]any, path string) error {
 	if _, ok := s["enum"].([]any); s["enum"] != nil && !ok {
 		return fmt.Errorf("has at %s an enum that is not a list", placeOf(path))
 	}
@@ -332,7 +323,7 @@ func (f *fitter) checkLists(s map[string]any, path string) error {
 }
 
 // resolve returns the schema that a reference within the root means, nil for none.
-func (f *fitter) resolve(ref string) map[string]any {
+func (f *schemaFitter) resolve(ref string) map[string]any {
 	path, local := strings.CutPrefix(ref, "#")
 	if !local {
 		return nil
@@ -350,15 +341,6 @@ func (f *fitter) resolve(ref string) map[string]any {
 	}
 	s, _ := here.(map[string]any)
 	return s
-}
-
-func sortedNames(m map[string]any) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
 }
 
 func placeOf(path string) string {

@@ -1,4 +1,4 @@
-package otlp_test
+package telemetry_test
 
 import (
 	"io"
@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
-	"github.com/meerkat-go/conformance/meerkat/observe/telemetry/otlp"
+	"github.com/meerkat-go/conformance/meerkat/observe/telemetry"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -103,7 +103,7 @@ func attributes(list []*common.KeyValue) map[string]string {
 const secret = "made-up-key-of-a-test"
 
 // play sends the course of a run to an exporter: a retry, two turns and a tool.
-func play(e *otlp.Exporter) {
+func play(e *telemetry.Exporter) {
 	no, ms, cached := false, int64(1500), uint64(5)
 	for i, event := range []agent.Event{
 		{Type: agent.RunStarted, Prompt: "my key is " + secret},
@@ -128,7 +128,7 @@ func play(e *otlp.Exporter) {
 // TestSpansAndMetrics decodes what a collector gets with the official protobufs.
 func TestSpansAndMetrics(t *testing.T) {
 	r := newReceiver(t)
-	e, err := otlp.New(otlp.Options{Endpoint: r.URL + "/base/", Headers: map[string]string{"X-Tenant": "t"}, Version: "v1", Timeout: time.Minute})
+	e, err := telemetry.NewExporter(telemetry.CollectorOptions{Endpoint: r.URL + "/base/", Headers: map[string]string{"X-Tenant": "t"}, Version: "v1", Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestSpansAndMetrics(t *testing.T) {
 		names = append(names, m.GetName())
 	}
 	slices.Sort(names)
-	want := "gen_ai.client.operation.duration gen_ai.client.operation.time_to_first_chunk gen_ai.client.token.usage gen_ai.execute_tool.duration gen_ai.invoke_agent.duration rkat.retries rkat.runs.ended rkat.runs.started"
+	want := "gen_ai.client.operation.duration gen_ai.client.operation.time_to_first_chunk gen_ai.client.token.usage gen_ai.execute_tool.duration gen_ai.invoke_agent.duration rkat.retries rkat.run.tokens rkat.runs rkat.runs.active rkat.tokens rkat.turns"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("metrics\n%s; want\n%s", got, want)
 	}
@@ -178,7 +178,7 @@ func TestSpansAndMetrics(t *testing.T) {
 // TestContent: with content, spans show what was said, but no key.
 func TestContent(t *testing.T) {
 	r := newReceiver(t)
-	e, err := otlp.New(otlp.Options{Endpoint: r.URL + "/base", Content: true, Secrets: []string{"", secret}, Timeout: time.Minute})
+	e, err := telemetry.NewExporter(telemetry.CollectorOptions{Endpoint: r.URL + "/base", Content: true, Secrets: []string{"", secret}, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestBadCollectors(t *testing.T) {
 	}
 	for name, url := range urls {
 		t.Run(name, func(t *testing.T) {
-			e, err := otlp.New(otlp.Options{Endpoint: url, Timeout: 300 * time.Millisecond, Headers: map[string]string{"X-Key": secret}})
+			e, err := telemetry.NewExporter(telemetry.CollectorOptions{Endpoint: url, Timeout: 300 * time.Millisecond, Headers: map[string]string{"X-Key": secret}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -82,7 +82,11 @@ func parseOwnRule(text string) (*ownRule, error) {
 }
 
 // Use adds the user's rules. Call it before the first interaction.
-func (r *Redactor) Use(own *Own) { r.own = own }
+func (r *Redactor) Use(own *Own) {
+	if r.own = own; own != nil && len(own.redact)+len(own.keep) == 0 {
+		r.own = nil
+	}
+}
 
 // Unused lists the rules that nothing matched so far.
 func (o *Own) Unused() (list []string) {

@@ -32,6 +32,7 @@ package redact
 import (
 	"bytes"
 	"crypto/rand"
+	"slices"
 	"strings"
 	"sync"
 
@@ -42,7 +43,8 @@ import (
 // Redactor removes secrets. It is safe for concurrent use. Only [Redactor.Overwrite]
 // changes its argument.
 type Redactor struct {
-	key []byte
+	key      []byte
+	searched *searchedTexts
 
 	mu      sync.RWMutex
 	known   *matcher
@@ -56,7 +58,7 @@ type Redactor struct {
 // New returns a redactor whose pseudonyms depend on key. The key belongs to the
 // user and is in no cassette. Without a key, a random one serves this process.
 func New(key []byte) *Redactor {
-	r := &Redactor{key: bytes.Clone(key), known: newMatcher(), guessed: map[string]int{}, public: publicWords{}}
+	r := &Redactor{key: bytes.Clone(key), searched: newSearchedTexts(), known: newMatcher(), guessed: map[string]int{}, public: publicWords{}}
 	if len(key) == 0 {
 		r.key = make([]byte, 32)
 		_, _ = rand.Read(r.key) // never fails, by its own contract
@@ -104,10 +106,9 @@ func (r *Redactor) Overwrite(in cassette.Interaction) cassette.Interaction {
 
 // redactInteraction is [Redactor.Overwrite] if the bodies are its own.
 func (r *Redactor) redactInteraction(in cassette.Interaction, isOwned bool) cassette.Interaction {
-	asked := r.requestFindings(in.Request)
+	asked, askedHere := r.searchRequest(in.Request)
 	answered := r.own.addTo(structure.Response(in.Response, structure.IssuesSecrets(in.Request)), in.Response.Body)
-	askedHere := r.lookIntoWords(in.Request.Header, in.Request.Body, &asked.Findings)
-	answeredHere := r.lookIntoWords(in.Response.Header, in.Response.Body, &answered.Findings)
+	answeredHere, _ := r.lookIntoWords(in.Response.Header, in.Response.Body, &answered.Findings)
 	m := r.learnInteraction(in, asked, answered)
 	forRequest := m.withSecrets(askedHere...)
 	forResponse := forRequest.withSecrets(answeredHere...)
@@ -143,8 +144,7 @@ func changedBodies(before string, request, response bool) string {
 // Request is Interaction for a request alone: a replayer sees an incoming
 // request as the recorder would have stored it.
 func (r *Redactor) Request(in cassette.Request) cassette.Request {
-	asked := r.requestFindings(in)
-	here := r.lookIntoWords(in.Header, in.Body, &asked.Findings)
+	asked, here := r.searchRequest(in)
 	m, body := r.learnRequest(in, asked), draft{b: in.Body}
 	r.redactBody(&body, asked.Credentials, m.withSecrets(here...))
 	in = r.redactOutside(in, m)
@@ -152,9 +152,26 @@ func (r *Redactor) Request(in cassette.Request) cassette.Request {
 	return in
 }
 
-// requestFindings looks through the body of a request.
-func (r *Redactor) requestFindings(in cassette.Request) bodyFindings {
-	return r.own.addTo(structure.Request(in), in.Body)
+// searchRequest looks through the body of a request. It also returns the secrets that count in this
+// interaction only.
+func (r *Redactor) searchRequest(in cassette.Request) (asked bodyFindings, here []string) {
+	body, short := in.Body, shortened{text: in.Body}
+	if r.own == nil { // patterns of the user may match around the middle of a text
+		short = r.searched.shorten(body)
+	}
+	in.Body = short.text
+	asked = r.own.addTo(structure.Request(in), in.Body)
+	here, touched := r.lookIntoWords(in.Header, in.Body, &asked.Findings)
+	credentials, isWhole := short.inBody(asked.Credentials)
+	if said, isSaidWhole := short.inBody(asked.Said); isWhole && isSaidWhole {
+		r.searched.remember(short, slices.Concat(touched, asked.Credentials, asked.Said))
+		asked.Credentials, asked.Said = credentials, said
+		return asked, here
+	}
+	in.Body = body
+	asked = r.own.addTo(structure.Request(in), body)
+	here, _ = r.lookIntoWords(in.Header, body, &asked.Findings)
+	return asked, here
 }
 
 // redactOutside redacts what of a request is outside of its body.

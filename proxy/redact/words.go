@@ -17,8 +17,9 @@ import (
 // another coding, and in the documents in it, and adds to the findings where those are that
 // stand in the body as they are. It returns those that could be a word elsewhere: they are
 // secrets in this interaction only. A value with a pseudonym in it was judged when it had none,
-// and must not be judged by the letters of the pseudonym.
-func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *structure.Findings) (here []string) {
+// and must not be judged by the letters of the pseudonym. touched are all places of the body where
+// something was found, whatever became of it.
+func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *structure.Findings) (here []string, touched []lex.Span) {
 	w := textSearch{own: r.own}
 	for _, text := range f.Documents {
 		w.search(text, 1, true)
@@ -38,6 +39,10 @@ func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *structure.Find
 		spans = append(w.search(b, 1, false), f.Said...)
 		w.found = append(w.found, structure.SecretsIn(b, f.Said)...)
 	}
+	if touched = spans; w.isElsewhere {
+		touched = []lex.Span{lex.Between(0, len(b))}
+	}
+	touched = slices.Clone(touched)
 	r.mu.RLock()
 	isNone := func(value string) bool { return strings.Contains(value, values.Mark) || r.public.has(value, true) }
 	found := slices.DeleteFunc(w.found, isNone)
@@ -45,14 +50,16 @@ func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *structure.Find
 	r.mu.RUnlock()
 	f.Credentials = lex.AddDisjoint(f.Credentials, spans)
 	r.Learn(found...)
-	return append(hereOnly, slices.DeleteFunc(found, func(s string) bool { return len(s) < values.MinWord || values.IsPseudonym(s) || isLearnable(s) })...)
+	here = append(hereOnly, slices.DeleteFunc(found, func(s string) bool { return len(s) < values.MinWord || values.IsPseudonym(s) || isLearnable(s) })...)
+	return here, touched
 }
 
 // textSearch looks for credentials in texts, and in the texts that are written in them.
 type textSearch struct {
-	own   *Own
-	found []string
-	words []string // found too, but ordinary texts elsewhere
+	own         *Own
+	found       []string
+	words       []string // found too, but ordinary texts elsewhere
+	isElsewhere bool     // something was found in another coding, so it has no place in the text
 }
 
 // searchDocument looks for a document in a text that came in pieces.
@@ -85,8 +92,9 @@ func (t *textSearch) search(text []byte, depth int, isDecoded bool) (spans []lex
 		return spans
 	}
 	for _, c := range freetext.Decode(text, coded) {
-		known := len(t.found)
+		known, words := len(t.found), len(t.words)
 		t.search(c.Plain, depth+1, isDecoded)
+		t.isElsewhere = t.isElsewhere || len(t.found) > known || len(t.words) > words
 		if isDecoded && len(t.found) > known && len(c.Written) < len(text) {
 			t.found = append(t.found, string(c.Written)) // base64 in base64 has no form of what is in it
 		}

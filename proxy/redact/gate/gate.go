@@ -40,8 +40,9 @@ type Redactor interface {
 
 // Gate remembers the secrets it has seen. It is safe for concurrent use.
 type Gate struct {
-	exempt map[string]bool
-	keeps  func(name, value string) bool // nil: the user keeps nothing
+	exempt   map[string]bool
+	keeps    func(name, value string) bool // nil: the user keeps nothing
+	searched *searchedTexts
 
 	mu      sync.RWMutex
 	secrets *secretSet
@@ -52,7 +53,7 @@ type Gate struct {
 // New returns a gate. Each exempt is the digest, as a Hit prints it, of a text
 // that only looks like a key. No exemption covers an exact secret.
 func New(exempt ...string) *Gate {
-	g := &Gate{exempt: map[string]bool{}, secrets: newSecretSet()}
+	g := &Gate{exempt: map[string]bool{}, secrets: newSecretSet(), searched: newSearchedTexts()}
 	for _, d := range exempt {
 		g.exempt[d] = true
 	}
@@ -157,6 +158,7 @@ func (g *Gate) Learn(secrets ...string) {
 	defer g.mu.Unlock()
 	if g.secrets.add(secrets...) {
 		g.late = g.checks.Load()
+		g.searched.forget()
 	}
 }
 
@@ -188,12 +190,15 @@ func (g *Gate) Check(in cassette.Interaction) error {
 			}
 		}
 	}
+	unknown := []uint64(nil)
+	in.Request.Body, unknown = g.searched.shorten(in.Request.Body)
 	for part := range interactionParts(in) {
 		if hit := s.searchEverywhere(part.text); hit != nil {
 			hit.Where = part.where + part.name
 			return hit
 		}
 	}
+	g.searched.remember(unknown)
 	return nil
 }
 

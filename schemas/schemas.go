@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"sync"
 
@@ -160,6 +161,31 @@ func typeOf(doc []byte) string {
 var cache sync.Map // Name → func() (*typed, error)
 
 func compiled(name Name) (*typed, error) {
-	load, _ := cache.LoadOrStore(name, sync.OnceValues(func() (*typed, error) { return newTyped(name) }))
+	load, _ := cache.LoadOrStore(name, sync.OnceValues(func() (*typed, error) {
+		text, err := Source(name)
+		if err != nil {
+			return nil, err
+		}
+		var root map[string]any
+		if err := json.Unmarshal(text, &root); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		t := &typed{rest: maps.Clone(root), branch: map[string]map[string]any{}, ready: map[string]*gojsonschema.Schema{}}
+		delete(t.rest, "allOf")
+		var others []any
+		list, _ := root["allOf"].([]any)
+		for _, b := range list {
+			if kind, then := typeBranch(b); kind != "" {
+				t.branch[kind] = then
+			} else {
+				others = append(others, b)
+			}
+		}
+		if len(others) > 0 {
+			t.rest["allOf"] = others
+		}
+		_, err = t.forType("")
+		return t, err
+	}))
 	return load.(func() (*typed, error))()
 }

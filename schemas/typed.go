@@ -1,8 +1,6 @@
 package schemas
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"regexp"
 	"sync"
@@ -18,33 +16,6 @@ type typed struct {
 	branch map[string]map[string]any // type → what holds for it
 	mu     sync.Mutex
 	ready  map[string]*gojsonschema.Schema // type, or "" for the rest
-}
-
-func newTyped(name Name) (*typed, error) {
-	text, err := Source(name)
-	if err != nil {
-		return nil, err
-	}
-	var root map[string]any
-	if err := json.Unmarshal(text, &root); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	t := &typed{rest: maps.Clone(root), branch: map[string]map[string]any{}, ready: map[string]*gojsonschema.Schema{}}
-	delete(t.rest, "allOf")
-	var others []any
-	list, _ := root["allOf"].([]any)
-	for _, b := range list {
-		if kind, then := typeBranch(b); kind != "" {
-			t.branch[kind] = then
-		} else {
-			others = append(others, b)
-		}
-	}
-	if len(others) > 0 {
-		t.rest["allOf"] = others
-	}
-	_, err = t.forType("")
-	return t, err
 }
 
 // typeBranch recognises {"if": {"properties": {"type": {"const": kind}}}, "then": …}.

@@ -8,15 +8,6 @@ import (
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
-// countTokens says how many tokens a request has.
-func (h *handler) countTokens(c *call) script.Plan {
-	c.asked = c.Parse(c.Request, c.body)
-	if refusal := c.asked.Check(c.env); refusal != nil {
-		return rejectionPlan(c.route, refusal)
-	}
-	return h.bodyPlan(c, c.asked.CountTokens())
-}
-
 // bodyPlan plans a response that is not a reply of a model, with the headers of one.
 func (h *handler) bodyPlan(c *call, body []byte) script.Plan {
 	return script.Plan{Status: http.StatusOK, Header: h.replyHeader(c, script.FormUnary), Writes: [][]byte{body}}

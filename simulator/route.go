@@ -62,7 +62,7 @@ func Accepted(name string) []rule.Info {
 // credential.
 func routeOf(r *http.Request) route {
 	w, path := cutProvider(r.URL.Path)
-	w = cmp.Or(w, byHost(r.Host), byPath(path), byCredential(r))
+	w = cmp.Or(w, byHost(r.Host), firstWire(func(w *wires.Wire) bool { return w.Paths.MatchString(path) }), byCredential(r))
 	to := route{Wire: w, Simulation: script.Simulations()[w.Name], path: path}
 	to.op, to.id = to.Find(path)
 	return to
@@ -97,10 +97,6 @@ func byHost(host string) *wires.Wire {
 		host = name
 	}
 	return firstWire(func(w *wires.Wire) bool { return w.Host == host })
-}
-
-func byPath(path string) *wires.Wire {
-	return firstWire(func(w *wires.Wire) bool { return w.Paths.MatchString(path) })
 }
 
 // byCredential returns the wire whose own header or key a request carries, else the first whose keys are

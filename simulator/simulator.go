@@ -136,7 +136,7 @@ type call struct {
 // that it is for.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	to := routeOf(r)
-	if !h.servesProvider(to.Name) {
+	if !(h.Providers == nil || slices.Contains(h.Providers, to.Name)) {
 		to.op = ""
 	}
 	if to.op == script.Generate && to.OpenMessage != nil && websocket.IsUpgrade(r) {
@@ -201,10 +201,6 @@ func (h *handler) refusalPlan(c *call, r *script.Refusal) script.Plan {
 	return plan
 }
 
-func (h *handler) servesProvider(provider string) bool {
-	return h.Providers == nil || slices.Contains(h.Providers, provider)
-}
-
 // withPath is r with another path, as rules and voices are to see it.
 func withPath(r *http.Request, path string) *http.Request {
 	if r.URL.Path == path {
@@ -219,18 +215,15 @@ func withPath(r *http.Request, path string) *http.Request {
 func (h *handler) ruleEnv(provider string) rule.Env {
 	env := rule.Env{Key: h.key, Now: h.Now(), Level: h.Level, SkipsLow: h.isLenient(), Off: h.off, ForeignTokens: h.ForeignTokens}
 	if h.Scenario != nil {
-		env.Paused = func(said string) bool { return h.isPaused(provider, said) }
+		env.Paused = func(said string) bool {
+			return slices.ContainsFunc(h.Scenario.Turns, func(t specs.Turn) bool {
+				return t.Stop == specs.StopPause && slices.ContainsFunc(t.Emit, func(b specs.Block) bool {
+					return b.Kind == specs.KindText && b.For(provider) && specs.Fresh(b.Text, h.Seed) == said
+				})
+			})
+		}
 	}
 	return env
-}
-
-// isPaused reports whether the scenario paused a reply with these words.
-func (h *handler) isPaused(provider, said string) bool {
-	return slices.ContainsFunc(h.Scenario.Turns, func(t specs.Turn) bool {
-		return t.Stop == specs.StopPause && slices.ContainsFunc(t.Emit, func(b specs.Block) bool {
-			return b.Kind == specs.KindText && b.For(provider) && specs.Fresh(b.Text, h.Seed) == said
-		})
-	})
 }
 
 // isLenient reports whether the scenario is for a client of which nothing is known.
@@ -252,7 +245,11 @@ func (h *handler) planAnswer(c *call) script.Plan {
 	case c.op == script.Compact:
 		return h.planWindow(c)
 	case c.op == script.Count:
-		return h.countTokens(c)
+		c.asked = c.Parse(c.Request, c.body)
+		if refusal := c.asked.Check(c.env); refusal != nil {
+			return rejectionPlan(c.route, refusal)
+		}
+		return h.bodyPlan(c, c.asked.CountTokens())
 	case !hasKey(c):
 		return h.refusalPlan(c, &script.Refusal{Kind: script.RefuseAuth, Message: c.Wire.Credentials.Missing})
 	}
@@ -265,7 +262,22 @@ func (h *handler) planAnswer(c *call) script.Plan {
 		}
 		return rejectionPlan(c.route, c.RefusalOf("no_model", "id", c.id))
 	default:
-		return h.answerStored(c)
+		var form script.Form
+		var writes [][]byte
+		var refusal *rule.Refusal
+		isStored := h.stored.get(c.id, c.accountOf(), func(kept *script.Kept) {
+			form, writes, refusal = c.Storage.Answer(c.op, c.id, c.Request, kept)
+			if c.Method == http.MethodDelete {
+				h.stored.removeEntry(c.id)
+			}
+		})
+		if !isStored {
+			form, writes, refusal = c.Storage.Answer(c.op, c.id, c.Request, nil)
+		}
+		if refusal != nil {
+			return rejectionPlan(c.route, refusal)
+		}
+		return script.Plan{Status: http.StatusOK, Header: h.replyHeader(c, form), Writes: writes}
 	}
 }
 

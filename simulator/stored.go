@@ -74,26 +74,6 @@ func (c *call) accountOf() string {
 	return seal.Account(strings.TrimPrefix(c.Request.Header.Get(takes.Header), takes.Prefix))
 }
 
-// answerStored answers for a stored response.
-func (h *handler) answerStored(c *call) script.Plan {
-	var form script.Form
-	var writes [][]byte
-	var refusal *rule.Refusal
-	isStored := h.stored.get(c.id, c.accountOf(), func(kept *script.Kept) {
-		form, writes, refusal = c.Storage.Answer(c.op, c.id, c.Request, kept)
-		if c.Method == http.MethodDelete {
-			h.stored.removeEntry(c.id)
-		}
-	})
-	if !isStored {
-		form, writes, refusal = c.Storage.Answer(c.op, c.id, c.Request, nil)
-	}
-	if refusal != nil {
-		return rejectionPlan(c.route, refusal)
-	}
-	return script.Plan{Status: http.StatusOK, Header: h.replyHeader(c, form), Writes: writes}
-}
-
 // expandPrevious puts the conversation that the request goes on with before it and checks the whole of it.
 func (h *handler) expandPrevious(c *call) *rule.Refusal {
 	if c.Storage == nil {
@@ -122,7 +102,10 @@ func (h *handler) storeReply(c *call, reply script.Reply, plan script.Plan) scri
 		return plan
 	}
 	id := c.Storage.ID(reply)
-	c.socket.rememberReply(id, reply)
+	s := c.socket
+	if s != nil {
+		s.id, s.last = id, reply
+	}
 	keeps, inBackground := c.Storage.Keeps(reply)
 	if !keeps {
 		return plan

@@ -31,13 +31,6 @@ func (s *socket) recallReply(id string) (reply script.Reply, found bool) {
 	return s.last, true
 }
 
-// rememberReply keeps a reply in the place of the one before.
-func (s *socket) rememberReply(id string, reply script.Reply) {
-	if s != nil {
-		s.id, s.last = id, reply
-	}
-}
-
 // forgetReply is what a failed continuation does to the response that it named.
 func (s *socket) forgetReply(id string) {
 	if s.id == id {

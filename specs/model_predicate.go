@@ -100,16 +100,14 @@ func parseVersionBound(words []string) (versionBound, error) {
 
 // Matches reports whether p selects the model.
 func (p ModelPredicate) Matches(m ModelName) bool {
-	return len(p.terms) == 0 || slices.ContainsFunc(p.terms, func(t modelTerm) bool { return t.matchesModel(m) })
-}
-
-func (t modelTerm) matchesModel(m ModelName) bool {
-	switch {
-	case m.Family != t.family, len(t.bounds) > 0 && !m.HasVersion(), slices.ContainsFunc(t.excluded, m.HasWord):
-		return false
-	}
-	hasWords := !slices.ContainsFunc(t.words, func(w string) bool { return !m.HasWord(w) })
-	return hasWords && !slices.ContainsFunc(t.bounds, func(b versionBound) bool { return !b.admitsModel(m) })
+	return len(p.terms) == 0 || slices.ContainsFunc(p.terms, func(t modelTerm) bool {
+		switch {
+		case m.Family != t.family, len(t.bounds) > 0 && !m.HasVersion(), slices.ContainsFunc(t.excluded, m.HasWord):
+			return false
+		}
+		hasWords := !slices.ContainsFunc(t.words, func(w string) bool { return !m.HasWord(w) })
+		return hasWords && !slices.ContainsFunc(t.bounds, func(b versionBound) bool { return !b.admitsModel(m) })
+	})
 }
 
 func (b versionBound) admitsModel(m ModelName) bool {

@@ -3,7 +3,6 @@ package specs
 import (
 	"embed"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -343,5 +342,3 @@ func loadScenarios(fsys fs.FS, pattern string) (all []*Scenario, err error) {
 	}
 	return all, nil
 }
-
-func scenarioName(file string) string { return strings.TrimSuffix(path.Base(file), ".txtar") }

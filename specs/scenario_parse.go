@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,7 +112,7 @@ func ParseScenario(file string, data []byte) (*Scenario, error) {
 	fault := func(line int, format string, args ...any) (*Scenario, error) {
 		return nil, &datafile.Fault{File: file, Line: line, Text: fmt.Sprintf(format, args...)}
 	}
-	name := scenarioName(file)
+	name := strings.TrimSuffix(path.Base(file), ".txtar")
 	if !kebab.MatchString(name) {
 		return fault(1, "file name %q is not lower case with dashes", name)
 	}

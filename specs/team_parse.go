@@ -59,7 +59,28 @@ func ParseTeamRules(name string, data []byte) ([]TeamRule, error) {
 		p.rule = TeamRule{File: name, Line: f.Line(p.at), Requirement: Requirement{ID: e.ID, Title: e.Title, Text: e.Title, Status: Stable,
 			Consequence: e.Consequence, Applies: Applies{Provider: e.Provider}, Why: e.Why, Fix: e.Fix}}
 		if isRead {
-			p.finishRule()
+			a := &Assertion{Header: http.CanonicalHeaderKey(p.Header), Path: p.Path, Present: p.Present, Absent: p.Absent, Matches: p.Matches, Same: p.Same}
+			if p.Line(p.at+".equals") > 0 {
+				text, err := json.Marshal(p.Equals)
+				if err != nil {
+					p.addFault("equals", "is not a JSON value: %v", err)
+				}
+				a.Equals = string(text)
+			}
+			hasPlace := a.Header != "" || a.Path != nil
+			switch {
+			case p.Uses != "" && (hasPlace || a.demandsAnything()):
+				p.addFault("uses", "has uses and an assertion; make two rules")
+			case p.Uses != "":
+				p.resolveUses()
+			case p.Consequence == "":
+				p.addFault("", `key "consequence" is missing; refused and unsafe fail, degraded and wasteful warn`)
+			case !hasPlace:
+				p.addFault("", "asks nothing; give it path:, header: or uses:")
+			default:
+				p.rule.Assertion, p.rule.Requirement.Checks = a, []string{p.ID + "/request"}
+				p.checkAssertion(a)
+			}
 		}
 		for _, earlier := range list {
 			p.compareWith(&earlier)
@@ -113,32 +134,6 @@ type teamRuleParser struct {
 // addFault adds a fault of a key, "" for the whole rule.
 func (p *teamRuleParser) addFault(key, format string, args ...any) {
 	p.Add(strings.TrimSuffix(p.at+"."+key, "."), format, args...)
-}
-
-// finishRule makes the rule of an entry whose keys are right by themselves.
-func (p *teamRuleParser) finishRule() {
-	a := &Assertion{Header: http.CanonicalHeaderKey(p.Header), Path: p.Path, Present: p.Present, Absent: p.Absent, Matches: p.Matches, Same: p.Same}
-	if p.Line(p.at+".equals") > 0 {
-		text, err := json.Marshal(p.Equals)
-		if err != nil {
-			p.addFault("equals", "is not a JSON value: %v", err)
-		}
-		a.Equals = string(text)
-	}
-	hasPlace := a.Header != "" || a.Path != nil
-	switch {
-	case p.Uses != "" && (hasPlace || a.demandsAnything()):
-		p.addFault("uses", "has uses and an assertion; make two rules")
-	case p.Uses != "":
-		p.resolveUses()
-	case p.Consequence == "":
-		p.addFault("", `key "consequence" is missing; refused and unsafe fail, degraded and wasteful warn`)
-	case !hasPlace:
-		p.addFault("", "asks nothing; give it path:, header: or uses:")
-	default:
-		p.rule.Assertion, p.rule.Requirement.Checks = a, []string{p.ID + "/request"}
-		p.checkAssertion(a)
-	}
 }
 
 // resolveUses finds the checks of the catalogue. A rule may be sharper than what it

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/decide"
@@ -103,11 +102,8 @@ func (x *exchange) wasAnswered() bool {
 	return x.wasAccepted() && (x.reply.End == wire.Complete || x.reply.End == wire.Pending || len(x.reply.Items) > 0)
 }
 
-// modelNamed is the model that the request names, "" where only its host knows.
-func (x *exchange) modelNamed() string { return x.named }
-
 // modelAsked is the model that the request names, else the one that replied.
-func (x *exchange) modelAsked() string { return cmp.Or(x.modelNamed(), x.reply.Model) }
+func (x *exchange) modelAsked() string { return cmp.Or(x.named, x.reply.Model) }
 
 // atOtherHost reports whether x went to a host that only speaks the provider's
 // format. What stands in for the provider, as the simulator, does so at any address.
@@ -142,9 +138,6 @@ func (x *exchange) member(path ...string) (*tree.Node, wire.Place) {
 	}
 	return n, at
 }
-
-// elementPath is the path of element j of the list at path.
-func elementPath(path string, j int) string { return path + "[" + strconv.Itoa(j) + "]" }
 
 // forcedTool returns the name of the tool that the model must call because no other is
 // allowed, "" for none.

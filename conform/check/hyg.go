@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/wires"
@@ -42,7 +43,7 @@ func doubledMember(n *tree.Node, path string) (doubled *tree.Node, at string) {
 	}
 	seen := make(map[string]bool, len(n.Names()))
 	for i, v := range n.Items() {
-		below := elementPath(path, i)
+		below := path + "[" + strconv.Itoa(i) + "]"
 		if n.Is(tree.Object) {
 			below = strings.TrimPrefix(path+"."+n.Names()[i], ".")
 			if seen[n.Names()[i]] {

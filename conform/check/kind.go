@@ -126,7 +126,17 @@ func (c *classifier) kindOf(x *exchange) Kind {
 		}
 		return Retry
 	}
-	return c.siblingKind(x)
+	kind := Main
+	for _, f := range x.previous.followers {
+		switch {
+		case f.n >= x.n || f.kind.isSide():
+		case f.sameRequest(x) && c.holds(sameIsRetry) && (!f.isContinued() || !x.isContinued()):
+			return Retry
+		case isAncestor(x.previous, f) && c.holds(siblingIsFork):
+			kind = Fork
+		}
+	}
+	return kind
 }
 
 // startsOver reports whether a summary stands in x for what was said before. The last turns
@@ -233,21 +243,6 @@ func lastPrompt(x *exchange) string {
 		}
 	}
 	return ""
-}
-
-// siblingKind says how x stands to earlier exchanges that continue the same one.
-func (c *classifier) siblingKind(x *exchange) Kind {
-	kind := Main
-	for _, f := range x.previous.followers {
-		switch {
-		case f.n >= x.n || f.kind.isSide():
-		case f.sameRequest(x) && c.holds(sameIsRetry) && (!f.isContinued() || !x.isContinued()):
-			return Retry
-		case isAncestor(x.previous, f) && c.holds(siblingIsFork):
-			kind = Fork
-		}
-	}
-	return kind
 }
 
 // isContinued reports whether a later request sends the reply back.

@@ -92,7 +92,12 @@ func (m *matcher) matchRequest() {
 		if m.holds(gapsAreFilled) {
 			m.fillGaps(n)
 		}
-		dropUnrecorded(m.x.owners[n])
+		owners := m.x.owners[n]
+		for k, o := range owners {
+			if o == unrecorded {
+				owners[k] = nil
+			}
+		}
 	}
 }
 
@@ -385,13 +390,5 @@ func (m *matcher) fillGaps(n int) {
 	}
 	for k := len(owners) - 2; k >= 0; k-- {
 		owners[k] = cmp.Or(owners[k], owners[k+1])
-	}
-}
-
-func dropUnrecorded(owners []*exchange) {
-	for k, o := range owners {
-		if o == unrecorded {
-			owners[k] = nil
-		}
 	}
 }

@@ -219,7 +219,7 @@ func answersReachTheirCall(s *Trace, r *report) {
 		if result == nil {
 			continue
 		}
-		own, quoted := answers[sp.call], textsOf(result)
+		own, quoted := answers[sp.call], strings.Join(append(result.Node.Texts(), result.Text), "\n")
 		for _, other := range started {
 			if foreign := answers[other.call]; other.by == sp.by && other.call != sp.call && foreign != own {
 				r.addObserved(1)
@@ -229,11 +229,6 @@ func answersReachTheirCall(s *Trace, r *report) {
 			}
 		}
 	}
-}
-
-// textsOf joins what a result says.
-func textsOf(result *wire.Item) string {
-	return strings.Join(append(result.Node.Texts(), result.Text), "\n")
 }
 
 // resultOf returns the first result of a call, and the request that holds it.

@@ -242,7 +242,16 @@ func diffTools(then, now *exchange) string {
 	for _, t := range was {
 		name := toolName(t)
 		k := slices.IndexFunc(is, func(o *tree.Node) bool { return toolName(o) == name })
-		if isDeferred(t) && (k < 0 || isDeferred(is[k])) && !isUsed(now, name) {
+		if isDeferred(t) && (k < 0 || isDeferred(is[k])) && !slices.ContainsFunc(now.req.Items, func(it wire.Item) bool {
+			switch it.What {
+			case wire.Call:
+				return it.Name == name
+			case wire.Result, wire.Opaque:
+				return namesTool(it.Node, name)
+			default:
+				return false
+			}
+		}) {
 			continue
 		}
 		if k < 0 {
@@ -269,20 +278,6 @@ func diffTools(then, now *exchange) string {
 }
 
 func isDeferred(tool *tree.Node) bool { return tool.True("defer_loading") }
-
-// isUsed reports whether the conversation called the tool or a search brought it.
-func isUsed(x *exchange, name string) bool {
-	return slices.ContainsFunc(x.req.Items, func(it wire.Item) bool {
-		switch it.What {
-		case wire.Call:
-			return it.Name == name
-		case wire.Result, wire.Opaque:
-			return namesTool(it.Node, name)
-		default:
-			return false
-		}
-	})
-}
 
 // toolDefinitions lists the tools one by one, as Gemini groups them.
 func toolDefinitions(tools *tree.Node) (list []*tree.Node) {

@@ -29,11 +29,22 @@ func (c *comparer) compareReply(u *received) {
 	} else {
 		c.See("GW-23")
 		c.See("GW-21")
-		if asked := c.modelAsked(); is.Model != was.Model && is.Model != asked {
+		if asked := c.answer.ReadRequest().Model; is.Model != was.Model && is.Model != asked {
 			c.Breach("GW-21", report.DutyBreach{Exchange: c.n, Path: "model", Compare: compareTexts(was.Model, is.Model)}, "%s answered upstream, and the reply names %s", was.Model, is.Model)
 		}
 	}
-	c.compareUsage(was, is)
+	c.See("GW-24")
+	input, output, _ := usageOf(was)
+	gotInput, gotOutput, atStart := usageOf(is)
+	if input >= 0 && gotInput != input {
+		c.Breach("GW-24", report.DutyBreach{Exchange: c.n, Path: "usage"}, "the upstream counted %d tokens of input, and the client reads %s", input, countText(gotInput))
+	}
+	if output >= 0 && gotOutput != output {
+		c.Breach("GW-24", report.DutyBreach{Exchange: c.n, Path: "usage"}, "the upstream counted %d tokens of output, and the client reads %s", output, countText(gotOutput))
+	}
+	if c.wire != c.upstreamWire && atStart == 0 && input > 0 && gotInput > 0 {
+		c.Breach("GW-24", report.DutyBreach{Exchange: c.n, Path: "message_start.usage"}, "the first event says 0 tokens of input; the upstream counted %d", input)
+	}
 	if c.wire == c.upstreamWire {
 		c.compareEvents(was, is)
 	} else if isAnswer(c.upstreamWire, was.Stop) != isAnswer(c.wire, is.Stop) {
@@ -46,10 +57,6 @@ func formText(r *wire.Reply) string {
 		return "a reply in one piece"
 	}
 	return "a stream"
-}
-
-func (c *comparer) modelAsked() string {
-	return c.answer.ReadRequest().Model
 }
 
 // isAnswer reports whether a stop says that the reply is an answer, and not cut off, refused or filtered.
@@ -77,7 +84,18 @@ func (c *comparer) compareItems(was, is []wire.Item) {
 	for _, id := range []string{"GW-10", "GW-13", "GW-18"} {
 		c.See(id)
 	}
-	c.compareTexts(was, is)
+	for _, kind := range []wire.What{wire.Text, wire.Thinking} {
+		before, after := textOf(was, kind), textOf(is, kind)
+		if before == after || kind == wire.Thinking && c.wire != c.upstreamWire && after == "" {
+			continue
+		}
+		at := report.DutyBreach{Exchange: c.n, Path: kind.String(), Compare: compareTexts(before, after), Consequence: specs.Wrong}
+		if strings.ContainsRune(after, '\uFFFD') && !strings.ContainsRune(before, '\uFFFD') {
+			c.Breach("GW-18", at, "the %s has replacement characters that the upstream did not send", kind)
+		} else {
+			c.Breach("GW-29", at, "the %s that the client reads is not what the upstream sent: %d bytes became %d", kind, len(before), len(after))
+		}
+	}
 	c.compareCalls(ofKind(was, wire.Call), ofKind(is, wire.Call))
 	if c.wire == c.upstreamWire {
 		c.compareTokens(was, is)
@@ -120,21 +138,6 @@ func textOf(list []wire.Item, kind wire.What) string {
 		}
 	}
 	return b.String()
-}
-
-func (c *comparer) compareTexts(was, is []wire.Item) {
-	for _, kind := range []wire.What{wire.Text, wire.Thinking} {
-		before, after := textOf(was, kind), textOf(is, kind)
-		if before == after || kind == wire.Thinking && c.wire != c.upstreamWire && after == "" {
-			continue
-		}
-		at := report.DutyBreach{Exchange: c.n, Path: kind.String(), Compare: compareTexts(before, after), Consequence: specs.Wrong}
-		if strings.ContainsRune(after, '\uFFFD') && !strings.ContainsRune(before, '\uFFFD') {
-			c.Breach("GW-18", at, "the %s has replacement characters that the upstream did not send", kind)
-		} else {
-			c.Breach("GW-29", at, "the %s that the client reads is not what the upstream sent: %d bytes became %d", kind, len(before), len(after))
-		}
-	}
 }
 
 func (c *comparer) compareCalls(was, is []wire.Item) {
@@ -223,21 +226,6 @@ func usageOf(r *wire.Reply) (input, output, atStart int) {
 		}
 	}
 	return input, output, atStart
-}
-
-func (c *comparer) compareUsage(was, is *wire.Reply) {
-	c.See("GW-24")
-	input, output, _ := usageOf(was)
-	gotInput, gotOutput, atStart := usageOf(is)
-	if input >= 0 && gotInput != input {
-		c.Breach("GW-24", report.DutyBreach{Exchange: c.n, Path: "usage"}, "the upstream counted %d tokens of input, and the client reads %s", input, countText(gotInput))
-	}
-	if output >= 0 && gotOutput != output {
-		c.Breach("GW-24", report.DutyBreach{Exchange: c.n, Path: "usage"}, "the upstream counted %d tokens of output, and the client reads %s", output, countText(gotOutput))
-	}
-	if c.wire != c.upstreamWire && atStart == 0 && input > 0 && gotInput > 0 {
-		c.Breach("GW-24", report.DutyBreach{Exchange: c.n, Path: "message_start.usage"}, "the first event says 0 tokens of input; the upstream counted %d", input)
-	}
 }
 
 func countText(n int) string {

@@ -27,8 +27,20 @@ func (c *comparer) compareMeaning(u *received) {
 	default:
 		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system", Consequence: specs.Wrong}, "the system prompt does not arrive upstream: %q is missing", report.Shorten(lost))
 	}
-	c.compareTools(was, is)
-	c.comparePrompts(was, is)
+	for _, tool := range was.Declared {
+		if !slices.ContainsFunc(is.Declared, func(t wire.Tool) bool { return t.Name == tool.Name }) {
+			c.Breach("GW-26", report.DutyBreach{Exchange: c.n, Path: "tools"}, "the tool %q does not arrive upstream", tool.Name)
+		}
+	}
+	for _, role := range []string{"user", "assistant"} {
+		if lost := firstMissing(textsOf(was, role), textsOf(is, role)); lost != "" {
+			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong}, "a text of the %s does not arrive upstream: %q", role, report.Shorten(lost))
+		}
+	}
+	images := func(q *wire.Request) (n int) { return len(ofKind(q.Items, wire.Media)) }
+	if images(was) > 0 && images(is) == 0 && !strings.Contains(string(is.Doc.Raw()), imageData(was)) {
+		c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong}, "no image arrives upstream; the client sent %d", images(was))
+	}
 	c.compareHistory(was, is)
 	c.compareResults(was, is)
 }
@@ -72,14 +84,6 @@ func firstMissing(texts, others []string) string {
 	return ""
 }
 
-func (c *comparer) compareTools(was, is *wire.Request) {
-	for _, tool := range was.Declared {
-		if !slices.ContainsFunc(is.Declared, func(t wire.Tool) bool { return t.Name == tool.Name }) {
-			c.Breach("GW-26", report.DutyBreach{Exchange: c.n, Path: "tools"}, "the tool %q does not arrive upstream", tool.Name)
-		}
-	}
-}
-
 func textsOf(q *wire.Request, role string) (list []string) {
 	for _, it := range q.Items {
 		if it.What == wire.Text && it.Role == role && it.Text != "" {
@@ -87,19 +91,6 @@ func textsOf(q *wire.Request, role string) (list []string) {
 		}
 	}
 	return list
-}
-
-// comparePrompts holds that what the user and the model said arrives.
-func (c *comparer) comparePrompts(was, is *wire.Request) {
-	for _, role := range []string{"user", "assistant"} {
-		if lost := firstMissing(textsOf(was, role), textsOf(is, role)); lost != "" {
-			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong}, "a text of the %s does not arrive upstream: %q", role, report.Shorten(lost))
-		}
-	}
-	images := func(q *wire.Request) (n int) { return len(ofKind(q.Items, wire.Media)) }
-	if images(was) > 0 && images(is) == 0 && !strings.Contains(string(is.Doc.Raw()), imageData(was)) {
-		c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong}, "no image arrives upstream; the client sent %d", images(was))
-	}
 }
 
 // imageData is the data of the first image.

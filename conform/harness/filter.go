@@ -117,29 +117,24 @@ func (p *filterParser) parseNot() (Filter, error) {
 		inner, err := p.parseNot()
 		return func(labels []string) bool { return !inner(labels) }, err
 	case p.skipPrefix("("):
-		return p.parseGroup()
-	}
-	return p.parseOperand()
-}
-
-// parseGroup reads up to the parenthesis that closes the group.
-func (p *filterParser) parseGroup() (Filter, error) {
-	if p.skipPrefix(")") {
-		return nil, errors.New("has () with nothing in it; " + filterAdvice)
-	}
-	if !p.skipSpaces() {
+		if p.skipPrefix(")") {
+			return nil, errors.New("has () with nothing in it; " + filterAdvice)
+		}
+		if !p.skipSpaces() {
+			return nil, errUnclosed
+		}
+		inner, err := p.parseOr()
+		switch {
+		case err != nil:
+			return nil, err
+		case p.skipPrefix(")"):
+			return inner, nil
+		case p.skipSpaces():
+			return nil, p.unexpectedError()
+		}
 		return nil, errUnclosed
 	}
-	inner, err := p.parseOr()
-	switch {
-	case err != nil:
-		return nil, err
-	case p.skipPrefix(")"):
-		return inner, nil
-	case p.skipSpaces():
-		return nil, p.unexpectedError()
-	}
-	return nil, errUnclosed
+	return p.parseOperand()
 }
 
 // parseOperand reads a label or a regular expression.

@@ -71,13 +71,6 @@ func (s *liveSource) cassettePath(p Permutation) string {
 	return filepath.Join(s.Record, p.Case.Target.Provider, name+".yaml")
 }
 
-// observe notes whether anything was answered.
-func (r *liveRecording) observe(in cassette.Interaction) {
-	if r != nil && in.Response.Status >= 200 && in.Response.Status < 300 {
-		r.isAnswered.Store(true)
-	}
-}
-
 // close saves the cassette and returns its path. A provider that answered nothing is
 // no reason to lose what it said before: the old cassette stays.
 func (r *liveRecording) close() (path string, err error) {

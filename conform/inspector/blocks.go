@@ -67,17 +67,13 @@ func (b *Builder) newReturn(provider string, r check.Returned, isFirst bool) Ret
 		if state := was[i].compareField(provider, r.Emitted, is[i].value); state != returnSame {
 			at := commonLength([]byte(was[i].value), []byte(is[i].value))
 			out.Changes = append(out.Changes, Change{was[i].name, state, at, b.storeBytes([]byte(is[i].value))})
-			out.State = worstState(out.State, state)
+			out.State = returnStates[max(slices.Index(returnStates, out.State), slices.Index(returnStates, state))]
 		}
 	}
 	if out.State == returnSame && !isFirst {
 		out.Path = ""
 	}
 	return out
-}
-
-func worstState(a, b string) string {
-	return returnStates[max(slices.Index(returnStates, a), slices.Index(returnStates, b))]
 }
 
 // itemField is one value of an item by which a provider recognises it.

@@ -104,7 +104,9 @@ func (b *Builder) Add(o Observation) *Case {
 	} else {
 		b.cases = append(b.cases, c)
 	}
-	b.closePack()
+	if pack, ok := b.store.takePack(); ok {
+		b.packs = append(b.packs, pack)
+	}
 	return c
 }
 
@@ -154,12 +156,6 @@ func (b *Builder) Page(head Head) Page {
 	slices.SortStableFunc(p.Cases, func(a, b *Case) int { return cmp.Compare(a.Name, b.Name) })
 	p.addCatalogue(head.Summary)
 	return p
-}
-
-func (b *Builder) closePack() {
-	if pack, ok := b.store.takePack(); ok {
-		b.packs = append(b.packs, pack)
-	}
 }
 
 // addEvidence adds exchanges, processes and blocks. ev holds no secrets any more.

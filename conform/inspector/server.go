@@ -41,7 +41,12 @@ func (s *Server) URL() string { return "http://" + s.host + "/" + s.secret + "/"
 
 // ServeHTTP serves the list of pages, or the only one.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	setSafeHeaders(w.Header())
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	if !s.isOwnHost(r.Host) || webpage.IsForeign(r) {
 		http.Error(w, "this address is for a browser on this machine", http.StatusForbidden)
 		return
@@ -96,14 +101,6 @@ func (s *Server) serveList(w http.ResponseWriter) {
 			html.EscapeString(verdict), i, html.EscapeString(f.Name), html.EscapeString(p.windowTitle()), len(p.Cases))
 	}
 	fmt.Fprint(w, "</table></section></div></main>")
-}
-
-func setSafeHeaders(h http.Header) {
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 }
 
 // isOwnHost reports whether a request names this server by an address of this machine.

@@ -140,17 +140,12 @@ func repeatHopeless(ev *evidence.Evidence) bool {
 		return x.Response.Status >= 400 && bytes.Contains(x.Response.Body, []byte("credit balance"))
 	})
 	if n >= 0 {
-		repeatExchange(ev, n)
+		ev.Exchanges = slices.Insert(ev.Exchanges, n+1, ev.Exchanges[n])
+		for i := n + 1; i < len(ev.Exchanges); i++ {
+			ev.Exchanges[i].Index++
+		}
 	}
 	return n >= 0
-}
-
-// repeatExchange puts a copy of exchange n behind it and renumbers the rest.
-func repeatExchange(ev *evidence.Evidence, n int) {
-	ev.Exchanges = slices.Insert(ev.Exchanges, n+1, ev.Exchanges[n])
-	for i := n + 1; i < len(ev.Exchanges); i++ {
-		ev.Exchanges[i].Index++
-	}
 }
 
 // mixConversations inserts the call and the result behind the opening of one conversation

@@ -100,7 +100,21 @@ func (l language) parseCondition(word string) (condition, error) {
 		return func(c *cursor) bool { return c.findItem(inner) >= 0 }, err
 	}
 	if strings.ContainsAny(word[:1], "./^%:@") || otherItem.MatchString(word) {
-		return parseComparison(word)
+		path, sign, want := word, "", ""
+		if i := strings.IndexAny(word, "=~"); i >= 0 {
+			path, sign, want = word[:i], word[i:i+1], word[i+1:]
+		}
+		pattern, err := regexp.Compile(want)
+		return func(c *cursor) bool {
+			value, ok := c.readText(path)
+			switch sign {
+			case "=":
+				return ok && value == want
+			case "~":
+				return ok && pattern.MatchString(value)
+			}
+			return ok
+		}, err
 	}
 	if name, argument, isFamily := strings.Cut(word, ":"); isFamily && l.families[name] != nil {
 		return l.families[name](argument), nil
@@ -124,24 +138,6 @@ func (l language) parseCondition(word string) (condition, error) {
 
 // otherItem begins a path from another item.
 var otherItem = regexp.MustCompile(`^[a-z-]+>`)
-
-func parseComparison(word string) (condition, error) {
-	path, sign, want := word, "", ""
-	if i := strings.IndexAny(word, "=~"); i >= 0 {
-		path, sign, want = word[:i], word[i:i+1], word[i+1:]
-	}
-	pattern, err := regexp.Compile(want)
-	return func(c *cursor) bool {
-		value, ok := c.readText(path)
-		switch sign {
-		case "=":
-			return ok && value == want
-		case "~":
-			return ok && pattern.MatchString(value)
-		}
-		return ok
-	}, err
-}
 
 // findItem returns the ordinal of the first item for which a condition holds, -1 for none.
 func (c *cursor) findItem(holds condition) int {
@@ -173,7 +169,20 @@ func (c *cursor) findSpot(path string) spot {
 		case "text":
 			return textSpot(c.theItem())
 		case "words":
-			return c.resultWords()
+			at := c.findSpot(":result")
+			for range 3 {
+				switch n := at.findNode(); {
+				case n.Is(tree.String):
+					return at
+				case n.Is(tree.Array):
+					i := slices.IndexFunc(n.Items(), func(part *tree.Node) bool { return part.Get("text").Is(tree.String) })
+					at = spot{n, i, ""}.followPath("text")
+				case n.Is(tree.Object):
+					i := slices.IndexFunc(n.Names(), func(name string) bool { return name != "name" })
+					at = spot{n, i, ""}
+				}
+			}
+			return spot{}
 		}
 		return c.findSpot(formOf(c.provider).paths[name]).followPath(more)
 	}
@@ -586,14 +595,12 @@ func (c *cursor) removeItem(it *item) bool {
 func (c *cursor) turnSpot(it *item) spot {
 	turns := c.findSpot(":turns").findNode()
 	for i, turn := range turns.List() {
-		if turn == it.node || turn == it.parent || formParts(turn) == it.parent {
+		if turn == it.node || turn == it.parent || turn.Any("content", "parts") == it.parent {
 			return spot{turns, i, ""}
 		}
 	}
 	return spot{}
 }
-
-func formParts(turn *tree.Node) *tree.Node { return turn.Any("content", "parts") }
 
 // currentSpot returns where the item stands after other steps.
 func (it *item) currentSpot() spot {

@@ -33,7 +33,26 @@ func stepVerbs() map[string]func(string) step {
 				return err == nil
 			}
 		},
-		"take": func(what string) step { return func(c *cursor) bool { return c.takeFrom(what) } },
+		"take": func(what string) step {
+			return func(c *cursor) bool {
+				x, from := c.theExchange(), c.source
+				switch what {
+				case "first request":
+					x.Request, c.doc = c.ev.Exchanges[0].Request, readDocument(&c.ev.Exchanges[0])
+					return true
+				case "request":
+					x.Request, c.doc = from.Request, readDocument(from)
+					x.Request.Header = from.Request.Header.Clone()
+				case "body":
+					x.Request.Body, c.doc = from.Request.Body, readDocument(from)
+				case "reply":
+					x.Response = from.Response
+				case "date":
+					x.Response.Header.Set("Date", from.Response.Header.Get("Date"))
+				}
+				return true
+			}
+		},
 		"exit": func(code string) step {
 			return func(c *cursor) bool {
 				process := &c.ev.Process[c.theExchange().Process]
@@ -256,26 +275,6 @@ func (c *cursor) setModel(model string) bool {
 		return c.findSpot("/model").putNode(tree.NewString(model))
 	}
 	return old != model && strings.Contains(c.theExchange().Request.URL, model)
-}
-
-// takeFrom takes the request, the reply or the date from the exchange before.
-func (c *cursor) takeFrom(what string) bool {
-	x, from := c.theExchange(), c.source
-	switch what {
-	case "first request":
-		x.Request, c.doc = c.ev.Exchanges[0].Request, readDocument(&c.ev.Exchanges[0])
-		return true
-	case "request":
-		x.Request, c.doc = from.Request, readDocument(from)
-		x.Request.Header = from.Request.Header.Clone()
-	case "body":
-		x.Request.Body, c.doc = from.Request.Body, readDocument(from)
-	case "reply":
-		x.Response = from.Response
-	case "date":
-		x.Response.Header.Set("Date", from.Response.Header.Get("Date"))
-	}
-	return true
 }
 
 func (c *cursor) keepDeclined() bool {

@@ -314,21 +314,3 @@ func (c *cursor) argumentText() string {
 	text, _ := c.readText(":args")
 	return text
 }
-
-// resultWords returns where a result keeps its first words.
-func (c *cursor) resultWords() spot {
-	at := c.findSpot(":result")
-	for range 3 {
-		switch n := at.findNode(); {
-		case n.Is(tree.String):
-			return at
-		case n.Is(tree.Array):
-			i := slices.IndexFunc(n.Items(), func(part *tree.Node) bool { return part.Get("text").Is(tree.String) })
-			at = spot{n, i, ""}.followPath("text")
-		case n.Is(tree.Object):
-			i := slices.IndexFunc(n.Names(), func(name string) bool { return name != "name" })
-			at = spot{n, i, ""}
-		}
-	}
-	return spot{}
-}

@@ -86,7 +86,19 @@ func (r *Run) WriteJUnit(w io.Writer) error {
 		}
 	}
 	all.addVerdict(r.Summary, countOf(len(r.Results), "result"))
-	return all.writeXML(w)
+	for _, s := range all.Suites {
+		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	if err := enc.Encode(all); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
 }
 
 // isRed reports whether a test case for the result would fail.
@@ -188,22 +200,6 @@ func (all *junitSuites) addVerdict(s Summary, counted string) {
 		verdict.Reason = s.verdictLine(counted)
 		all.addAsides([]aside{verdict})
 	}
-}
-
-func (all *junitSuites) writeXML(w io.Writer) error {
-	for _, s := range all.Suites {
-		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
-	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	enc := xml.NewEncoder(w)
-	enc.Indent("", "  ")
-	if err := enc.Encode(all); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
 }
 
 func (s *junitSuite) addCase(class string, res Result) {

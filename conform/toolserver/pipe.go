@@ -22,10 +22,6 @@ type pipe struct {
 	written  lineSplitter
 }
 
-func newPipe(in io.Reader, out io.Writer) *pipe {
-	return &pipe{in: in, out: out, answered: make(chan struct{}, 1)}
-}
-
 // maxDrain bounds how long the end of the input is kept back.
 const maxDrain = (maxSeconds + 1) * time.Second
 

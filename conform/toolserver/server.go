@@ -54,7 +54,7 @@ const maxMessage = 16 << 20
 // Serve answers one client that writes to in and reads from out, a JSON-RPC message a
 // line, until in ends or ctx is cancelled. It closes neither.
 func (c Config) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	pipe := newPipe(in, out)
+	pipe := &pipe{in: in, out: out, answered: make(chan struct{}, 1)}
 	err := c.newServer().Run(ctx, &sdk.IOTransport{Reader: pipe.clientReader(), Writer: pipe.clientWriter(), MaxLineLength: maxMessage})
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // being cancelled is how it ends

@@ -61,7 +61,14 @@ func (s *Simulation) rejectionPlan(r Reply) (Plan, bool) {
 	}
 	status, header, body := s.Reject(refusal)
 	if s.Retry == nil {
-		setRetry(header, to.Retry, r.At)
+		switch to.Retry {
+		case "seconds":
+			header.Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
+		case "date":
+			header.Set("Retry-After", r.At.Add(retryAfter).UTC().Format(http.TimeFormat))
+		case "milliseconds":
+			header.Set("Retry-After-Ms", strconv.Itoa(int(retryAfter.Milliseconds())))
+		}
 	}
 	return Plan{Status: status, Header: header, Writes: [][]byte{body}, Injected: true}, true
 }
@@ -101,16 +108,4 @@ const maxRequestDepth = 200
 // anyNode reports whether a node of the document matches.
 func anyNode(n *tree.Node, matches func(*tree.Node) bool) bool {
 	return matches(n) || slices.ContainsFunc(n.Items(), func(item *tree.Node) bool { return anyNode(item, matches) })
-}
-
-// setRetry sets the header that says when to come back, in one of its forms.
-func setRetry(h http.Header, form string, now time.Time) {
-	switch form {
-	case "seconds":
-		h.Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
-	case "date":
-		h.Set("Retry-After", now.Add(retryAfter).UTC().Format(http.TimeFormat))
-	case "milliseconds":
-		h.Set("Retry-After-Ms", strconv.Itoa(int(retryAfter.Milliseconds())))
-	}
 }

@@ -138,7 +138,9 @@ func (s *Script) Reply(req Request) (Reply, *Refusal) {
 			fmt.Sprintf("one that holds %s of the model and %s", countWord(req.Turns, "turn"), countWord(req.Prompts, "prompt")))
 	}
 	turn := s.Scenario.Turns[i]
-	if s.Intent != nil && !searching && sideQuestion(turn) {
+	if s.Intent != nil && !searching && (turn.Expect != nil || slices.ContainsFunc(turn.Emit, func(b specs.Block) bool {
+		return b.Fill != "" || b.Role == roleAny || b.Kind == specs.KindSearch || b.Kind == specs.KindCode
+	})) {
 		asked = s.Intent(req)
 	}
 	if refusal := s.newMismatch(req, i, asked); refusal != nil {
@@ -193,13 +195,6 @@ func (s *Script) turnFor() string {
 		names = append(names, t.Provider)
 	}
 	return strings.Join(names, " or ")
-}
-
-// sideQuestion reports whether a turn depends on more than a Request tells.
-func sideQuestion(t specs.Turn) bool {
-	return t.Expect != nil || slices.ContainsFunc(t.Emit, func(b specs.Block) bool {
-		return b.Fill != "" || b.Role == roleAny || b.Kind == specs.KindSearch || b.Kind == specs.KindCode
-	})
 }
 
 // agentOf returns what the turns of the sub-agent that sends req are marked with, "" for

@@ -97,5 +97,3 @@ var betaNames = sync.OnceValue(func() map[string]bool {
 	}
 	return names
 })
-
-func isKnownBeta(name string) bool { return betaNames()[name] }

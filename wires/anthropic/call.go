@@ -137,9 +137,6 @@ func turnsOf(said []message) []turn {
 
 func (c *call) hasBeta(name string) bool { return slices.Contains(c.betas, name) }
 
-// mayHaveBeta is hasBeta where the betas are known, else true.
-func (c *call) mayHaveBeta(name string) bool { return c.betasUnknown || c.hasBeta(name) }
-
 // apiKey is the credential, from either header that may carry it.
 func (c *call) apiKey() string {
 	if key := c.header.Get("X-Api-Key"); key != "" {

@@ -47,8 +47,11 @@ const (
 	flagCompacted
 )
 
-// writeNote writes everything but the place into the note of the place.
-func (s *claims) writeNote() {
+// noteSize is the length of a note without the model's name.
+const noteSize = 1 + 2*2 + 6*8
+
+// signToken returns the token. size is the length in bytes of the thought.
+func (s claims) signToken(k seal.Key, origin string, size int) string {
 	var flags byte
 	for bit, on := range map[byte]bool{flagOmitted: s.omitted, flagBound: s.bound, flagCompacted: s.compacted} {
 		if on {
@@ -63,13 +66,15 @@ func (s *claims) writeNote() {
 		b = append(b, d[:]...)
 	}
 	s.Note = string(append(b, s.model...))
+	return k.EnvelopeFor(size, seal.Facts{Origin: origin}, s.Place)
 }
 
-// noteSize is the length of a note without the model's name.
-const noteSize = 1 + 2*2 + 6*8
-
-// readClaims is the inverse of note.
-func readClaims(p seal.Place) (claims, bool) {
+// openToken reads a token. ok is false for one that was never issued like this.
+func openToken(k seal.Key, origin, token string) (claims, bool) {
+	p, err := k.OpenEnvelope(seal.Facts{Origin: origin}, token)
+	if err != nil {
+		return claims{}, false
+	}
 	b := []byte(p.Note)
 	if len(b) < noteSize {
 		return claims{}, false
@@ -84,19 +89,4 @@ func readClaims(p seal.Place) (claims, bool) {
 	}
 	s.model = string(b)
 	return s, true
-}
-
-// signToken returns the token. size is the length in bytes of the thought.
-func (s claims) signToken(k seal.Key, origin string, size int) string {
-	s.writeNote()
-	return k.EnvelopeFor(size, seal.Facts{Origin: origin}, s.Place)
-}
-
-// openToken reads a token. ok is false for one that was never issued like this.
-func openToken(k seal.Key, origin, token string) (claims, bool) {
-	p, err := k.OpenEnvelope(seal.Facts{Origin: origin}, token)
-	if err != nil {
-		return claims{}, false
-	}
-	return readClaims(p)
 }

@@ -80,11 +80,6 @@ func (c *compaction) node() block {
 	return block{kind: "compaction", Node: in}
 }
 
-// pass is the iteration in which the summary was written.
-func (c *compaction) pass() script.Object {
-	return passUsage("compaction", c.took, script.Tokens(c.summary))
-}
-
 // addCompaction begins the reply with a compaction, when it is due. It comes in one delta.
 func (s *stream) addCompaction() {
 	if s.compaction == nil {

@@ -31,38 +31,34 @@ func readIntent(d *tree.Node) script.Intent {
 		t.Choice = choice.Text("name")
 	}
 	for _, m := range script.ObjectsOf(d.Get("messages")) {
-		addMessage(t, m)
+		answers, calls := false, []string(nil)
+		for _, b := range script.ObjectsOf(m.Get("content")) {
+			switch b.Text("type") {
+			case "tool_use":
+				calls = append(calls, b.Text("name"))
+				t.Names[b.Text("id")] = b.Text("name")
+			case "tool_result":
+				answers = true
+				t.AddResult(b.Text("tool_use_id"), "", script.Texts(b.Get("content")))
+			}
+		}
+		switch m.Text("role") {
+		case "user":
+			t.AddText(m.Get("content"))
+		case "assistant":
+			t.AddOwn("")
+			for _, name := range calls {
+				t.AddOwn(name)
+			}
+		}
+		switch {
+		case m.Text("role") == "user" && !answers:
+			t.StartPrompt(m.Get("content"))
+		case m.Text("role") == "assistant" && !onlySearches(calls):
+			t.StartResults()
+		}
 	}
 	return t.Done()
-}
-
-func addMessage(t *script.Conversation, m *tree.Node) {
-	answers, calls := false, []string(nil)
-	for _, b := range script.ObjectsOf(m.Get("content")) {
-		switch b.Text("type") {
-		case "tool_use":
-			calls = append(calls, b.Text("name"))
-			t.Names[b.Text("id")] = b.Text("name")
-		case "tool_result":
-			answers = true
-			t.AddResult(b.Text("tool_use_id"), "", script.Texts(b.Get("content")))
-		}
-	}
-	switch m.Text("role") {
-	case "user":
-		t.AddText(m.Get("content"))
-	case "assistant":
-		t.AddOwn("")
-		for _, name := range calls {
-			t.AddOwn(name)
-		}
-	}
-	switch {
-	case m.Text("role") == "user" && !answers:
-		t.StartPrompt(m.Get("content"))
-	case m.Text("role") == "assistant" && !onlySearches(calls):
-		t.StartResults()
-	}
 }
 
 // onlySearches reports whether a turn of the model does nothing but look for tools.

@@ -108,7 +108,14 @@ func readSent(x *rule.Exchange) *sentReply {
 			if b == nil || b.stop >= 0 {
 				a.strays = append(a.strays, i)
 			} else {
-				b.addDelta(i, e.JSON.Get("delta"))
+				d := e.JSON.Get("delta")
+				b.deltas = append(b.deltas, i)
+				b.text += d.Any("text", "thinking").Text()
+				b.input += d.Text("partial_json")
+				if sig := d.Get("signature"); sig != nil {
+					b.signatures++
+					b.seal += sig.Text()
+				}
 			}
 		case "content_block_stop":
 			if b == nil || b.stop >= 0 {
@@ -125,16 +132,6 @@ func readSent(x *rule.Exchange) *sentReply {
 		}
 	}
 	return a
-}
-
-func (b *sentBlock) addDelta(i int, d *tree.Node) {
-	b.deltas = append(b.deltas, i)
-	b.text += d.Any("text", "thinking").Text()
-	b.input += d.Text("partial_json")
-	if sig := d.Get("signature"); sig != nil {
-		b.signatures++
-		b.seal += sig.Text()
-	}
 }
 
 // isWhole reports whether the reply reached its end, so that what lacks is no cut.
@@ -465,7 +462,7 @@ func thinkingIsSigned(a *sentReply, p *rule.Pass) {
 		switch {
 		case b.signatures > 1:
 			p.ReportAt(a.place(b), "thinking block %d has %d signature_delta events", b.index, b.signatures)
-		case b.signatures == 1 && !isSignatureDelta(a, b.deltas[len(b.deltas)-1]):
+		case b.signatures == 1 && !(a.events[b.deltas[len(b.deltas)-1]].JSON.Text("delta", "type") == "signature_delta"):
 			p.ReportAt(a.place(b), "thinking goes on after the signature_delta of block %d", b.index)
 		case b.seal == "" && b.node.Text("signature") == "" && specs.ParseModel(a.Reply.Model).Family == "claude" && b.signatures == 0:
 			if cut := slices.Contains(cutReasons, a.Reply.Stop) && k == len(a.blocks)-1; !cut {
@@ -473,10 +470,6 @@ func thinkingIsSigned(a *sentReply, p *rule.Pass) {
 			}
 		}
 	}
-}
-
-func isSignatureDelta(a *sentReply, event int) bool {
-	return a.events[event].JSON.Text("delta", "type") == "signature_delta"
 }
 
 func noEmptySignature(a *sentReply, p *rule.Pass) {

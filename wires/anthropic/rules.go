@@ -61,14 +61,6 @@ func invalid(format string, args ...any) *rule.Refusal {
 	return &rule.Refusal{Status: http.StatusBadRequest, Type: typeInvalid, Message: fmt.Sprintf(format, args...)}
 }
 
-// invalidIf refuses in these words if broken.
-func invalidIf(broken bool, words string) *rule.Refusal {
-	if broken {
-		return invalid("%s", words)
-	}
-	return nil
-}
-
 // Reject returns the error envelope of a refusal. It says whether trying again
 // is of any use, which clients believe before the status (reference §1.1, §4).
 func (Provider) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {

@@ -31,7 +31,10 @@ var contentRules = []anthropicRule{
 }
 
 func someMessage(c *call, _ rule.Env) *rule.Refusal {
-	return invalidIf(len(c.said) == 0 && c.root.Given("thread") == nil, "messages: at least one message is required")
+	if len(c.said) == 0 && c.root.Given("thread") == nil {
+		return invalid("%s", "messages: at least one message is required")
+	}
+	return nil
 }
 
 // refusesSystem reports whether the model takes no messages of the system: they came with

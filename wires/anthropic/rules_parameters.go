@@ -133,7 +133,7 @@ func thinkingOffered(form string) func(*call, *rule.Pass) {
 func budgetFits(c *call, p *rule.Pass) {
 	budget, ok := c.root.Given("thinking").Get("budget_tokens").Whole()
 	most, limited := c.root.Get("max_tokens").Whole()
-	interleaved := c.mayHaveBeta(betaInterleaved) && len(c.root.List("tools")) > 0
+	interleaved := (c.betasUnknown || c.hasBeta(betaInterleaved)) && len(c.root.List("tools")) > 0
 	if c.askedThinking() != thinkEnabled || !ok || !limited || most < 0 || interleaved {
 		return
 	}

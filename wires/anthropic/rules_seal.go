@@ -60,7 +60,49 @@ func (c *call) inspectTokens(k seal.Key, foreign bool) []defect {
 // verifyTokens walks through the whole conversation.
 func (c *call) verifyTokens(k seal.Key, foreign bool) *verifier {
 	v := &verifier{call: c, key: k, foreign: foreign, account: digestOf([]byte(c.accountOf())), prefix: newPrefix(c), latest: c.latestAssistantTurn()}
-	v.walkTurns()
+	v.replies = map[string]bool{}
+	spoken := 0
+	for i, t := range v.turns {
+		v.issued = v.issued[:0]
+		for at, b := range t.blocks {
+			if b.isThinking() {
+				latest := i == v.latest
+				id, words, token, origin := "A-34", wrongSignature, b.Text("signature"), originSignature
+				if b.kind == "redacted_thinking" {
+					id, words, token, origin = "A-36", wrongData, b.Text("data"), originRedacted
+				}
+				s, ok := openToken(v.key, origin, token)
+				switch {
+				case !ok && v.foreign:
+				case !ok && token == "":
+					v.addDefect(id, b, words, "the token is empty")
+				case !ok:
+					v.addDefect(id, b, words, "the token was altered, cut, or not issued here as this kind of block")
+				case s.account != v.account:
+					v.addDefect(id, b, words, "the token was issued to another account")
+				case !v.canRead(s):
+					v.addDropped(b, reasonModel)
+				default:
+					v.inspectText(b, s, latest)
+					v.issued = append(v.issued, placed{b, s, at})
+					v.checkBinding(b, s, token)
+				}
+			} else if v.model.binds {
+				v.prefix.addBlock(t.role, b)
+			}
+		}
+		if t.role != "assistant" {
+			continue
+		}
+		if i == v.latest {
+			v.checkSequence(spoken)
+		}
+		for _, p := range v.issued {
+			v.replies[p.Reply] = true
+			v.newest = max(v.newest, p.turns)
+		}
+		spoken++
+	}
 	return v
 }
 
@@ -98,32 +140,6 @@ type placed struct {
 	at int // in the turn
 }
 
-func (v *verifier) walkTurns() {
-	v.replies = map[string]bool{}
-	spoken := 0
-	for i, t := range v.turns {
-		v.issued = v.issued[:0]
-		for at, b := range t.blocks {
-			if b.isThinking() {
-				v.inspectBlock(b, at, i == v.latest)
-			} else if v.model.binds {
-				v.prefix.addBlock(t.role, b)
-			}
-		}
-		if t.role != "assistant" {
-			continue
-		}
-		if i == v.latest {
-			v.checkSequence(spoken)
-		}
-		for _, p := range v.issued {
-			v.replies[p.Reply] = true
-			v.newest = max(v.newest, p.turns)
-		}
-		spoken++
-	}
-}
-
 func (v *verifier) addDefect(rule string, b block, words, note string) {
 	d := defect{rule: rule, message: b.message, index: b.index, note: note}
 	d.text = d.path() + ": " + words
@@ -132,30 +148,6 @@ func (v *verifier) addDefect(rule string, b block, words, note string) {
 
 func (v *verifier) addDropped(b block, reason string) {
 	v.defects = append(v.defects, defect{message: b.message, index: b.index, reason: reason})
-}
-
-// inspectBlock verifies one block by itself and against what stands before it.
-func (v *verifier) inspectBlock(b block, at int, latest bool) {
-	id, words, token, origin := "A-34", wrongSignature, b.Text("signature"), originSignature
-	if b.kind == "redacted_thinking" {
-		id, words, token, origin = "A-36", wrongData, b.Text("data"), originRedacted
-	}
-	s, ok := openToken(v.key, origin, token)
-	switch {
-	case !ok && v.foreign:
-	case !ok && token == "":
-		v.addDefect(id, b, words, "the token is empty")
-	case !ok:
-		v.addDefect(id, b, words, "the token was altered, cut, or not issued here as this kind of block")
-	case s.account != v.account:
-		v.addDefect(id, b, words, "the token was issued to another account")
-	case !v.canRead(s):
-		v.addDropped(b, reasonModel)
-	default:
-		v.inspectText(b, s, latest)
-		v.issued = append(v.issued, placed{b, s, at})
-		v.checkBinding(b, s, token)
-	}
 }
 
 func (v *verifier) canRead(s claims) bool {

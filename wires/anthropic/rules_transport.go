@@ -57,7 +57,7 @@ func betasKnown(c *call, p *rule.Pass) {
 	for _, name := range c.betas {
 		p.Observe()
 		var refusal *rule.Refusal
-		if !isKnownBeta(name) {
+		if !betaNames()[name] {
 			refusal = invalid("Unexpected value(s) `%s` for the `anthropic-beta` header. Please consult our documentation at platform.claude.com/docs or try again without the header.", name)
 		}
 		switch {

@@ -145,7 +145,7 @@ func (b bill) contextPasses() script.Object {
 	}
 	passes := script.Array{}
 	if b.compaction != nil {
-		passes = append(passes, b.compaction.pass())
+		passes = append(passes, passUsage("compaction", b.compaction.took, script.Tokens(b.compaction.summary)))
 	}
 	return script.Object{"iterations", append(passes, passUsage("message", b.spent, b.output))}
 }

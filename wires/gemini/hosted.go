@@ -57,10 +57,3 @@ func (c *reply) grounding() script.Object {
 func (c *reply) blockedDocument() []byte {
 	return script.JSON(append(script.Object{"promptFeedback", script.Object{"blockReason", "PROHIBITED_CONTENT"}}, c.frame(nil, 0, 0)...))
 }
-
-// addFuturePart adds a part of an unknown kind.
-func (c *reply) addFuturePart() {
-	if c.greased(specs.GreaseBlock) {
-		c.addPart(script.Object{script.FuturePart, script.Object{"note", "new"}})
-	}
-}

@@ -70,9 +70,36 @@ func (v Provider) Frames(r script.Reply) [][]byte {
 		c.words = math.MaxInt32
 	}
 	for n, b := range r.Blocks {
-		c.addBlock(n, b)
+		switch b.Kind {
+		case specs.KindThinking, specs.KindRedacted:
+			c.thought += 16
+			for _, text := range b.Parts {
+				c.thought += script.Tokens(text)
+				c.addPart(script.Object{"text", text, "thought", true})
+			}
+		case specs.KindText:
+			for _, piece := range script.Words(b.Text, c.words) {
+				c.output += script.Tokens(piece)
+				c.addPart(script.Object{"text", piece})
+			}
+		case specs.KindSignedText:
+			c.output += script.Tokens(b.Text)
+			c.signed = true
+			c.addPart(script.Object{"text", b.Text, "thoughtSignature", c.textSignature()})
+		case specs.KindCall:
+			c.output += script.Tokens(b.Name + string(b.Args))
+			if isCall(b) {
+				c.addPart(c.addCall(n, b))
+			}
+		case specs.KindCode:
+			c.addCode(n, b)
+		case specs.KindSearch:
+			c.addSearch(n, b)
+		}
 	}
-	c.addFuturePart()
+	if c.greased(specs.GreaseBlock) {
+		c.addPart(script.Object{script.FuturePart, script.Object{"note", "new"}})
+	}
 	if r.Request.Form == script.FormUnary {
 		return [][]byte{prettyJSON(c.document())}
 	}
@@ -142,36 +169,6 @@ func (c *reply) countCalls() bool {
 // isCall reports whether the block is a call that is sent: one that was cut is
 // not, since a call is one part and comes whole or not at all.
 func isCall(b script.Block) bool { return b.Kind == specs.KindCall && !b.Partial }
-
-// addBlock adds the parts of one block.
-func (c *reply) addBlock(n int, b script.Block) {
-	switch b.Kind {
-	case specs.KindThinking, specs.KindRedacted:
-		c.thought += 16
-		for _, text := range b.Parts {
-			c.thought += script.Tokens(text)
-			c.addPart(script.Object{"text", text, "thought", true})
-		}
-	case specs.KindText:
-		for _, piece := range script.Words(b.Text, c.words) {
-			c.output += script.Tokens(piece)
-			c.addPart(script.Object{"text", piece})
-		}
-	case specs.KindSignedText:
-		c.output += script.Tokens(b.Text)
-		c.signed = true
-		c.addPart(script.Object{"text", b.Text, "thoughtSignature", c.textSignature()})
-	case specs.KindCall:
-		c.output += script.Tokens(b.Name + string(b.Args))
-		if isCall(b) {
-			c.addPart(c.addCall(n, b))
-		}
-	case specs.KindCode:
-		c.addCode(n, b)
-	case specs.KindSearch:
-		c.addSearch(n, b)
-	}
-}
 
 func (c *reply) addPart(o script.Object) {
 	c.parts = append(c.parts, emitted{object: o, output: c.output, thought: c.thought})

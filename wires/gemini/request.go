@@ -77,17 +77,12 @@ func readRequest(r *http.Request, body []byte) *request {
 		}
 		q.body = tree.NewObject(nil)
 	}
-	q.checkMessages()
-	q.readContents()
-	return q
-}
-
-// checkMessages holds the body against the messages.
-func (q *request) checkMessages() {
 	q.violations = q.transcode()
 	if inner := q.body.Given("generateContentRequest", "generate_content_request"); q.method == count && inner != nil {
 		q.body = inner
 	}
+	q.readContents()
+	return q
 }
 
 func (q *request) readContents() {

@@ -31,10 +31,6 @@ func (q *request) thinkingConfig() *tree.Node {
 	return q.config.Given("thinkingConfig", "thinking_config")
 }
 
-func (q *request) thinkingLevel() string {
-	return enumName(q.thinkingConfig().Given("thinkingLevel", "thinking_level"))
-}
-
 func (q *request) thinkingBudget() (float64, bool) {
 	return numberOf(q.thinkingConfig().Given("thinkingBudget", "thinking_budget"))
 }
@@ -54,7 +50,7 @@ func levelAndBudget(q *request, p *rule.Pass) {
 }
 
 func levelUnsupported(q *request, p *rule.Pass) {
-	level, offered := q.thinkingLevel(), q.model.takes.Levels
+	level, offered := enumName(q.thinkingConfig().Given("thinkingLevel", "thinking_level")), q.model.takes.Levels
 	if q.method == count || level == "" {
 		return
 	}

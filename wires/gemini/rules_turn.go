@@ -313,7 +313,7 @@ func responsesMisnamed(q *request, p *rule.Pass) {
 				p.Report(r.place(), "function response %s matches no call by name", r.label())
 			}
 		}
-		if !q.model.needsSignatures() || len(responses) == 0 || sameNames(s.calls, responses) {
+		if !q.model.needsSignatures() || len(responses) == 0 || sameKeys(s.calls, responses, part.name) {
 			continue
 		}
 		refusal := invalid(miscounted)
@@ -323,8 +323,6 @@ func responsesMisnamed(q *request, p *rule.Pass) {
 		p.Refuse(refusal)
 	}
 }
-
-func sameNames(calls, responses []part) bool { return sameKeys(calls, responses, part.name) }
 
 func idsMismatched(q *request, _ rule.Env) *rule.Refusal {
 	for _, s := range q.modelSteps() {

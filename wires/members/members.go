@@ -166,7 +166,15 @@ func Parse(file string, style Style) *Description {
 		}
 		d.objects[name] = append(d.objects[name], o)
 	}
-	d.findUndescribed()
+	for name, objects := range d.objects {
+		for _, o := range objects {
+			for _, m := range o.Members {
+				if m.Object != "" && d.objects[m.Object] == nil {
+					panic(fmt.Sprintf("%s.%s is said to be %q, which is not described", name, m.Name, m.Object))
+				}
+			}
+		}
+	}
 	return d
 }
 
@@ -244,18 +252,6 @@ func bound(text string) *float64 {
 		return nil
 	}
 	return &v
-}
-
-func (d *Description) findUndescribed() {
-	for name, objects := range d.objects {
-		for _, o := range objects {
-			for _, m := range o.Members {
-				if m.Object != "" && d.objects[m.Object] == nil {
-					panic(fmt.Sprintf("%s.%s is said to be %q, which is not described", name, m.Name, m.Object))
-				}
-			}
-		}
-	}
 }
 
 // Find returns the description of the objects of a name and type, nil if there is none.

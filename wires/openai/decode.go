@@ -21,7 +21,15 @@ func (decoder) TokenKey(token string) string { return token }
 // deltas fill in for a cut stream.
 func (decoder) ReadReply(r *wire.Reply) {
 	if r.Form == wire.Document {
-		readResponse(r, r.Doc, wire.Place{Event: -1, Off: 0})
+		resp, at := r.Doc, wire.Place{Event: -1, Off: 0}
+		r.ID, r.Model = resp.Text("id"), resp.Text("model")
+		for i, n := range resp.List("output") {
+			it := readItemOf(n)
+			it.Place = wire.Place{Event: at.Event, Off: at.Off + n.Offset(), Path: at.Path + "output[" + strconv.Itoa(i) + "]"}
+			it.TokenAt = it.Place
+			it.Role, it.Done = roleOf(it, n), n.Text("status") != "incomplete"
+			r.Items = append(r.Items, it)
+		}
 		setEnd(r, r.Doc.Text("status"), r.Doc, wire.Place{Event: -1, Off: 0})
 		return
 	}
@@ -53,18 +61,6 @@ func setEnd(r *wire.Reply, status string, resp *tree.Node, at wire.Place) {
 		} else if resp.Get("output").Is(tree.Array) && r.End == wire.Cut {
 			r.End = wire.Complete // older and compatible hosts send no status
 		}
-	}
-}
-
-// readResponse reads a whole response object.
-func readResponse(r *wire.Reply, resp *tree.Node, at wire.Place) {
-	r.ID, r.Model = resp.Text("id"), resp.Text("model")
-	for i, n := range resp.List("output") {
-		it := readItemOf(n)
-		it.Place = wire.Place{Event: at.Event, Off: at.Off + n.Offset(), Path: at.Path + "output[" + strconv.Itoa(i) + "]"}
-		it.TokenAt = it.Place
-		it.Role, it.Done = roleOf(it, n), n.Text("status") != "incomplete"
-		r.Items = append(r.Items, it)
 	}
 }
 

@@ -86,16 +86,6 @@ func (s *stream) addFutureItem() {
 	s.items = append(s.items, item)
 }
 
-// addRefusal streams the text of a model that declines.
-func (s *stream) addRefusal(id, text string) {
-	s.addEvent("content_part.added", "content_index", 0, "item_id", id, "output_index", s.output, "part", refusalPart(""))
-	for _, piece := range script.Words(text, 1) {
-		s.addEvent("refusal.delta", "content_index", 0, "delta", piece, "item_id", id, "output_index", s.output)
-	}
-	s.addEvent("refusal.done", "content_index", 0, "item_id", id, "output_index", s.output, "refusal", text)
-	s.addEvent("content_part.done", "content_index", 0, "item_id", id, "output_index", s.output, "part", refusalPart(text))
-}
-
 func refusalPart(text string) script.Object { return script.Object{"type", "refusal", "refusal", text} }
 
 // contentPart is what the message of a block holds in this reply.

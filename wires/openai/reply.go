@@ -76,7 +76,35 @@ func (Provider) Frames(r script.Reply) [][]byte {
 	s.addLifecycle("created", "in_progress", script.Array{}, nil)
 	s.addLifecycle("in_progress", "in_progress", script.Array{}, nil)
 	for _, n := range s.spoken {
-		s.addBlock(n, s.Blocks[n])
+		b := s.Blocks[n]
+		switch {
+		case isThinking(b):
+			s.addItem(s.reasoningItem(n, seal.StageAdded, script.Array{}))
+			s.addSummary(s.itemID(n), b.Parts)
+		case b.Kind == specs.KindCall:
+			s.addItem(s.callItem(n, "in_progress", ""))
+			s.addCall(n, b)
+		case isToolSearch(b):
+			s.addItem(s.toolSearchItem(n, "in_progress"))
+		case isHosted(b):
+			s.addItem(s.hostedItem(n, "in_progress", false))
+			s.addHosted(n, b)
+		case s.Stop == specs.StopRefusal:
+			s.addItem(s.messageItem(n, "in_progress", script.Array{}))
+			id := s.itemID(n)
+			s.addEvent("content_part.added", "content_index", 0, "item_id", id, "output_index", s.output, "part", refusalPart(""))
+			for _, piece := range script.Words(b.Text, 1) {
+				s.addEvent("refusal.delta", "content_index", 0, "delta", piece, "item_id", id, "output_index", s.output)
+			}
+			s.addEvent("refusal.done", "content_index", 0, "item_id", id, "output_index", s.output, "refusal", b.Text)
+			s.addEvent("content_part.done", "content_index", 0, "item_id", id, "output_index", s.output, "part", refusalPart(b.Text))
+		default:
+			s.addItem(s.messageItem(n, "in_progress", script.Array{}))
+			s.addText(s.itemID(n), b.Text)
+		}
+		s.addEvent("output_item.done", "item", s.itemAt(n, seal.StageDone, s.endStatus(n)), "output_index", s.output)
+		s.items = append(s.items, s.itemAt(n, seal.StageCompleted, s.endStatus(n)))
+		s.output++
 	}
 	s.addCompaction()
 	s.addFutureItem()
@@ -121,32 +149,6 @@ func (s *stream) addEvent(name string, data ...any) {
 
 func (s *stream) addLifecycle(name, status string, output script.Array, usage any) {
 	s.addEvent(name, "response", s.responseObject(status, output, usage))
-}
-
-// addBlock sends one output item from added to done.
-func (s *stream) addBlock(n int, b script.Block) {
-	switch {
-	case isThinking(b):
-		s.addItem(s.reasoningItem(n, seal.StageAdded, script.Array{}))
-		s.addSummary(s.itemID(n), b.Parts)
-	case b.Kind == specs.KindCall:
-		s.addItem(s.callItem(n, "in_progress", ""))
-		s.addCall(n, b)
-	case isToolSearch(b):
-		s.addItem(s.toolSearchItem(n, "in_progress"))
-	case isHosted(b):
-		s.addItem(s.hostedItem(n, "in_progress", false))
-		s.addHosted(n, b)
-	case s.Stop == specs.StopRefusal:
-		s.addItem(s.messageItem(n, "in_progress", script.Array{}))
-		s.addRefusal(s.itemID(n), b.Text)
-	default:
-		s.addItem(s.messageItem(n, "in_progress", script.Array{}))
-		s.addText(s.itemID(n), b.Text)
-	}
-	s.addEvent("output_item.done", "item", s.itemAt(n, seal.StageDone, s.endStatus(n)), "output_index", s.output)
-	s.items = append(s.items, s.itemAt(n, seal.StageCompleted, s.endStatus(n)))
-	s.output++
 }
 
 // addCall streams what a tool of the client is called with.

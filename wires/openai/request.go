@@ -98,18 +98,14 @@ func (q *request) openTokens(k seal.Key) {
 	}
 	q.by, q.tokensOpened = k, true
 	for i := range q.items {
-		q.items[i].openTokens(k, q.account)
-	}
-}
-
-// openTokens looks at an item's id and encrypted content with the key.
-func (i *item) openTokens(k seal.Key, account string) {
-	i.place, i.issued, i.binding, i.ours = place{}, false, binding{}, false
-	if i.id != "" {
-		i.place, i.issued = openID(k, i.id, account)
-	}
-	if token := i.Get("encrypted_content"); token.Is(tree.String) {
-		i.binding, i.ours = openEncrypted(k, token.Text())
+		i, account := &q.items[i], q.account
+		i.place, i.issued, i.binding, i.ours = place{}, false, binding{}, false
+		if i.id != "" {
+			i.place, i.issued = openID(k, i.id, account)
+		}
+		if token := i.Get("encrypted_content"); token.Is(tree.String) {
+			i.binding, i.ours = openEncrypted(k, token.Text())
+		}
 	}
 }
 

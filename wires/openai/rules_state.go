@@ -78,10 +78,6 @@ func previousExists(q *request, env rule.Env) *rule.Refusal {
 	if issued && p.stored && p.prefix == prefixResponse || !issued && env.ForeignTokens && foreignResponse(id) {
 		return nil
 	}
-	return previousNotFound(id)
-}
-
-func previousNotFound(id string) *rule.Refusal {
 	return invalid("previous_response_not_found", "previous_response_id", "Previous response with id '%s' not found.", id)
 }
 
@@ -105,19 +101,15 @@ func itemsExist(q *request, env rule.Env) *rule.Refusal {
 		if it.issued && it.place.stored || !it.issued && env.ForeignTokens {
 			continue
 		}
-		return itemNotFound(q, it.id)
+		refusal := invalid("", "input", "Item with id '%s' not found.", it.id)
+		switch {
+		case q.account == accountZDR:
+			refusal.Message += " Items are not persisted for Zero Data Retention organizations. Remove this item from your input and try again."
+		case !q.store:
+			refusal.Message += " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input."
+		}
+		refusal.Status = http.StatusNotFound
+		return refusal
 	}
 	return nil
-}
-
-func itemNotFound(q *request, id string) *rule.Refusal {
-	refusal := invalid("", "input", "Item with id '%s' not found.", id)
-	switch {
-	case q.account == accountZDR:
-		refusal.Message += " Items are not persisted for Zero Data Retention organizations. Remove this item from your input and try again."
-	case !q.store:
-		refusal.Message += " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input."
-	}
-	refusal.Status = http.StatusNotFound
-	return refusal
 }

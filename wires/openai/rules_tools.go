@@ -117,7 +117,7 @@ func schemaSound(root *tree.Node) (path, ours, words string) {
 		if !strings.HasSuffix(f.Path, ".type") {
 			f.Node = root
 		}
-		return path, ours, pythonValue(f.Node) + " is not valid under any of the given schemas."
+		return path, ours, strings.ReplaceAll(f.Node.Raw(), `"`, "'") + " is not valid under any of the given schemas."
 	}
 	return "", "", ""
 }
@@ -140,11 +140,6 @@ func referencesResolve(root *tree.Node) (path, ours, words string) {
 		}
 	}
 	return "", "", ""
-}
-
-// pythonValue writes a value as the API does, which is written in Python.
-func pythonValue(v *tree.Node) string {
-	return strings.ReplaceAll(v.Raw(), `"`, "'")
 }
 
 // namesUnique leaves out the tools of items, which may repeat others: recorded.

@@ -95,7 +95,22 @@ func (k Key) openToken(f Facts, salt string, sealed []byte) (Place, error) {
 	if !hmac.Equal(tag, k.appendTag(want[:0], f, salt, plain)) {
 		return Place{}, ErrBroken
 	}
-	return decodePlace(plain)
+	none := fmt.Errorf("%w: no place inside", ErrBroken)
+	if len(plain) < 4 {
+		return Place{}, none
+	}
+	p := Place{Ordinal: binary.BigEndian.Uint16(plain), Total: binary.BigEndian.Uint16(plain[2:])}
+	reply, rest, more, ok := cutText(plain[4:])
+	if p.Reply = reply; !ok {
+		return Place{}, none
+	}
+	if !more {
+		return p, nil
+	}
+	if p.Note, _, _, ok = cutText(rest); !ok {
+		return Place{}, none
+	}
+	return p, nil
 }
 
 // size is the length in bytes of what encode appends.
@@ -134,23 +149,4 @@ func cutText(b []byte) (text string, rest []byte, mark, ok bool) {
 		return "", nil, false, false
 	}
 	return string(b[2:size]), b[size:], length&noted != 0, true
-}
-
-func decodePlace(b []byte) (Place, error) {
-	none := fmt.Errorf("%w: no place inside", ErrBroken)
-	if len(b) < 4 {
-		return Place{}, none
-	}
-	p := Place{Ordinal: binary.BigEndian.Uint16(b), Total: binary.BigEndian.Uint16(b[2:])}
-	reply, rest, more, ok := cutText(b[4:])
-	if p.Reply = reply; !ok {
-		return Place{}, none
-	}
-	if !more {
-		return p, nil
-	}
-	if p.Note, _, _, ok = cutText(rest); !ok {
-		return Place{}, none
-	}
-	return p, nil
 }

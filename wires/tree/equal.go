@@ -30,9 +30,30 @@ func Diff(a, b *Node, ignore ...string) (path, what string) {
 	}
 	switch a.kind {
 	case Object:
-		return diffObject(a, b, ignore)
+		for i, name := range a.names {
+			if isIgnored(name, ignore) || a.Get(name) != a.items[i] {
+				continue
+			}
+			if p, w := Diff(a.items[i], b.Get(name), ignore...); p != "=" {
+				return "." + name + p, w
+			}
+		}
+		for _, name := range b.names {
+			if !isIgnored(name, ignore) && a.Get(name) == nil {
+				return "." + name, "is new"
+			}
+		}
+		return "=", ""
 	case Array:
-		return diffArray(a, b, ignore)
+		for i := range min(len(a.items), len(b.items)) {
+			if p, w := Diff(a.items[i], b.items[i], ignore...); p != "=" {
+				return "[" + strconv.Itoa(i) + "]" + p, w
+			}
+		}
+		if len(a.items) != len(b.items) {
+			return "", "had " + strconv.Itoa(len(a.items)) + " elements, has " + strconv.Itoa(len(b.items))
+		}
+		return "=", ""
 	}
 	if a.raw == b.raw || scalarEqual(a, b) {
 		return "=", ""
@@ -45,35 +66,6 @@ func scalarEqual(a, b *Node) bool {
 		return a.text == b.text
 	}
 	return a.Is(Number) && normalNumber(a.raw) == normalNumber(b.raw)
-}
-
-func diffObject(a, b *Node, ignore []string) (path, what string) {
-	for i, name := range a.names {
-		if isIgnored(name, ignore) || a.Get(name) != a.items[i] {
-			continue
-		}
-		if p, w := Diff(a.items[i], b.Get(name), ignore...); p != "=" {
-			return "." + name + p, w
-		}
-	}
-	for _, name := range b.names {
-		if !isIgnored(name, ignore) && a.Get(name) == nil {
-			return "." + name, "is new"
-		}
-	}
-	return "=", ""
-}
-
-func diffArray(a, b *Node, ignore []string) (path, what string) {
-	for i := range min(len(a.items), len(b.items)) {
-		if p, w := Diff(a.items[i], b.items[i], ignore...); p != "=" {
-			return "[" + strconv.Itoa(i) + "]" + p, w
-		}
-	}
-	if len(a.items) != len(b.items) {
-		return "", "had " + strconv.Itoa(len(a.items)) + " elements, has " + strconv.Itoa(len(b.items))
-	}
-	return "=", ""
 }
 
 func isIgnored(name string, ignore []string) bool {

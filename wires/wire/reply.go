@@ -111,10 +111,28 @@ func (r *Reply) readBody(body string) {
 		r.Doc, _ = tree.Parse(body)
 	case trimmed[0] == '[':
 		r.Form = Array
-		r.readArray(body)
+		elems, closed := tree.ParseElements(body)
+		for _, n := range elems {
+			r.Events = append(r.Events, StreamEvent{tree.Event{Off: n.Offset(), End: n.Offset() + len(n.Raw()), Data: n.Raw(), HasData: true}, n})
+		}
+		if len(elems) > 0 && !closed {
+			r.Events[len(elems)-1].Unterminated = true
+		}
+		if len(elems) == 1 {
+			r.Doc = elems[0]
+		}
 	case looksLikeSSE(trimmed):
 		r.Form = SSE
-		r.readSSE(body)
+		events, bad := tree.ReadSSE(body)
+		if len(bad) > 0 && r.bareError(body, bad[0]) {
+			bad = nil
+		}
+		r.BadLines = bad
+		r.Events = make([]StreamEvent, len(events))
+		for i, e := range events {
+			n, _ := tree.Parse(e.Data)
+			r.Events[i] = StreamEvent{e, n}
+		}
 	}
 }
 
@@ -127,19 +145,6 @@ func looksLikeSSE(body string) bool {
 	return false
 }
 
-func (r *Reply) readSSE(body string) {
-	events, bad := tree.ReadSSE(body)
-	if len(bad) > 0 && r.bareError(body, bad[0]) {
-		bad = nil
-	}
-	r.BadLines = bad
-	r.Events = make([]StreamEvent, len(events))
-	for i, e := range events {
-		n, _ := tree.Parse(e.Data)
-		r.Events[i] = StreamEvent{e, n}
-	}
-}
-
 // bareError reads an error document that ends a stream without the framing
 // of an event, as Gemini sends it.
 func (r *Reply) bareError(body string, off int) bool {
@@ -149,19 +154,6 @@ func (r *Reply) bareError(body string, off int) bool {
 	}
 	r.bare, r.bareAt = ErrorOf(doc), off
 	return true
-}
-
-func (r *Reply) readArray(body string) {
-	elems, closed := tree.ParseElements(body)
-	for _, n := range elems {
-		r.Events = append(r.Events, StreamEvent{tree.Event{Off: n.Offset(), End: n.Offset() + len(n.Raw()), Data: n.Raw(), HasData: true}, n})
-	}
-	if len(elems) > 0 && !closed {
-		r.Events[len(elems)-1].Unterminated = true
-	}
-	if len(elems) == 1 {
-		r.Doc = elems[0]
-	}
 }
 
 // ErrorOf finds the provider's error object in a body.

@@ -33,11 +33,37 @@ func (c *client) handleMessage(_ context.Context, method string, params json.Raw
 		c.noteUpdate(params)
 		return nil, nil
 	case sdk.ClientMethodSessionRequestPermission:
-		return c.answerPermission(params)
+		var asked struct{ Options []permissionOption }
+		if err := decodeLenient(params, &asked); err != nil {
+			return nil, sdk.NewInvalidParams(err.Error())
+		}
+		outcome := map[string]any{"outcome": "cancelled"}
+		if id, ok := c.permissions.choosePermission(asked.Options); ok {
+			outcome = map[string]any{"outcome": "selected", "optionId": id}
+		}
+		return map[string]any{"outcome": outcome}, nil
 	case sdk.ClientMethodFsReadTextFile:
-		return c.readFile(params)
+		var asked struct {
+			Path        string
+			Line, Limit int
+		}
+		if err := c.readFileParams(params, &asked); err != nil {
+			return nil, err
+		}
+		content, err := c.files.readLines(asked.Path, asked.Line, asked.Limit)
+		if err != nil {
+			return nil, sdk.NewInvalidParams(err.Error())
+		}
+		return map[string]any{"content": content}, nil
 	case sdk.ClientMethodFsWriteTextFile:
-		return c.writeFile(params)
+		var asked struct{ Path, Content string }
+		if err := c.readFileParams(params, &asked); err != nil {
+			return nil, err
+		}
+		if err := c.files.writeText(asked.Path, asked.Content); err != nil {
+			return nil, sdk.NewInvalidParams(err.Error())
+		}
+		return map[string]any{}, nil
 	}
 	return nil, sdk.NewMethodNotFound(method)
 }
@@ -78,44 +104,6 @@ func (c *client) saidText() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.answer.String()
-}
-
-func (c *client) answerPermission(params json.RawMessage) (any, *sdk.RequestError) {
-	var asked struct{ Options []permissionOption }
-	if err := decodeLenient(params, &asked); err != nil {
-		return nil, sdk.NewInvalidParams(err.Error())
-	}
-	outcome := map[string]any{"outcome": "cancelled"}
-	if id, ok := c.permissions.choosePermission(asked.Options); ok {
-		outcome = map[string]any{"outcome": "selected", "optionId": id}
-	}
-	return map[string]any{"outcome": outcome}, nil
-}
-
-func (c *client) readFile(params json.RawMessage) (any, *sdk.RequestError) {
-	var asked struct {
-		Path        string
-		Line, Limit int
-	}
-	if err := c.readFileParams(params, &asked); err != nil {
-		return nil, err
-	}
-	content, err := c.files.readLines(asked.Path, asked.Line, asked.Limit)
-	if err != nil {
-		return nil, sdk.NewInvalidParams(err.Error())
-	}
-	return map[string]any{"content": content}, nil
-}
-
-func (c *client) writeFile(params json.RawMessage) (any, *sdk.RequestError) {
-	var asked struct{ Path, Content string }
-	if err := c.readFileParams(params, &asked); err != nil {
-		return nil, err
-	}
-	if err := c.files.writeText(asked.Path, asked.Content); err != nil {
-		return nil, sdk.NewInvalidParams(err.Error())
-	}
-	return map[string]any{}, nil
 }
 
 func (c *client) readFileParams(params json.RawMessage, into any) *sdk.RequestError {

@@ -31,8 +31,6 @@ func openWorkFolder(path string) (*workFolder, error) {
 	return &workFolder{path: path, root: root}, nil
 }
 
-func (w *workFolder) closeRoot() { _ = w.root.Close() }
-
 // relativePath is path below the folder.
 func (w *workFolder) relativePath(path string) (string, error) {
 	if !filepath.IsAbs(path) {

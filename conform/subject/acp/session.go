@@ -139,7 +139,7 @@ func (s *session) Close() error {
 	if s.agent != nil {
 		s.agent.endProcess()
 	}
-	s.files.closeRoot()
+	_ = s.files.root.Close()
 	return nil
 }
 

@@ -18,7 +18,25 @@ import (
 func writeEntry(w io.Writer, e *entry) {
 	citedBy := e.CitedBy
 	if e.requirement != nil {
-		writeRequirement(w, *e.requirement)
+		r := *e.requirement
+		fmt.Fprintf(w, "%s  %s\n%s, %s, added %s, %s\n", r.ID, r.Title, r.Consequence, r.Status, r.Added, appliesText(r.Applies))
+		writeSection(w, "", wrapWords(r.Text))
+		if r.JudgesSource() {
+			writeSection(w, "judges", "the source of the replies, not the agent")
+		}
+		writeSection(w, "consequence", consequenceText(r))
+		writeSection(w, "why", wrapWords(r.Why))
+		writeSection(w, "fix", wrapWords(r.Fix))
+		if !r.Examples.IsZero() {
+			writeExample(w, "a failing example", r.Examples.Failing)
+			writeExample(w, "a passing example", r.Examples.Passing)
+		}
+		writeSection(w, "checks", strings.Join(r.Checks, ", "))
+		writeSection(w, "mutants they must catch", strings.Join(r.Mutants, ", "))
+		fmt.Fprint(w, "\nsources\n")
+		for _, s := range r.Sources {
+			fmt.Fprintf(w, "  %s\n", sourceText(s))
+		}
 		// The requirement lists its checks and mutants itself.
 		citedBy = slices.DeleteFunc(slices.Clone(citedBy), func(c citedID) bool { return c.Kind == kindCheck || c.Kind == kindMutant })
 	} else {
@@ -124,20 +142,16 @@ latest public source or that there is none, and where a breach leads to somethin
 				doc := listing{report.ListSchema, selected}
 				return report.WriteJSON(a.JSON(), doc)
 			}
-			return writeTable(a.Stdout, selected)
+			t := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(t, "ID\tCONSEQUENCE\tSTATUS\tPROVIDER\tSOURCE OF\tTITLE\tEXCEPT")
+			for _, r := range selected {
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Consequence, r.Status, joinNames(r.Applies.Provider, "all"), sourceDay(r), r.Title, exceptionsText(r))
+			}
+			return t.Flush()
 		},
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().StringVar(&filter, "filter", "", filterHelp)
 	cmd.Flags().StringVar(&set, "set", "", "only the requirements of a set: "+strings.Join(specs.SetNames(), ", or one frozen in a month, "))
 	return cmd
-}
-
-func writeTable(w io.Writer, all []specs.Requirement) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ID\tCONSEQUENCE\tSTATUS\tPROVIDER\tSOURCE OF\tTITLE\tEXCEPT")
-	for _, r := range all {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Consequence, r.Status, joinNames(r.Applies.Provider, "all"), sourceDay(r), r.Title, exceptionsText(r))
-	}
-	return t.Flush()
 }

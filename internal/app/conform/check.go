@@ -204,7 +204,11 @@ func (a *app) reportRecordings(checked *report.Checked, files reportFiles, asJSO
 	}
 	err := each(func(r *report.Recording) {
 		checked.Add(r)
-		files.addToStreams(r)
+		for i := range files {
+			if file := &files[i]; file.stream != nil && file.fault == nil {
+				file.fault = file.stream.Add(r)
+			}
+		}
 	})
 	if err != nil {
 		return err

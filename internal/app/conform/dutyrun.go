@@ -89,10 +89,13 @@ func (d *dutyRun) deliverDuties(a *app, cases []*report.DutyCase, took []time.Du
 		byCase[r.Case] = append(byCase[r.Case], r)
 	}
 	for i, c := range cases {
-		d.page.add(inspector.Observation{
+		n, o := d.page, inspector.Observation{
 			Name: c.Name, Scenario: strings.Split(c.Name, "/")[0], Provider: d.wire, Source: string(d.source), Ingress: "base-url", Took: took[i],
 			Results: byCase[c.Name], Evidence: &evidence.Evidence{Source: d.source, Case: c.Name, Exchanges: c.Exchanges},
-		})
+		}
+		if n != nil {
+			n.builder.Add(o)
+		}
 	}
 	return a.deliverRun(ran, d.files, d.asJSON, nil)
 }

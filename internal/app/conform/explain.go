@@ -148,12 +148,6 @@ func newGlossary() (*glossary, error) {
 			}
 		}
 	}
-	g.linkEntries()
-	return g, nil
-}
-
-// linkEntries fills Cites and CitedBy of all entries from their texts.
-func (g *glossary) linkEntries() {
 	for _, e := range g.entries {
 		seen := map[*entry]bool{e: true}
 		for _, word := range idWords(e.textWithIDs()) {
@@ -166,6 +160,7 @@ func (g *glossary) linkEntries() {
 			}
 		}
 	}
+	return g, nil
 }
 
 // textWithIDs is the text in which ids are citations.

@@ -86,13 +86,6 @@ func (n *inspection) observeCase(run harness.CaseRun, results []report.Result) {
 	})
 }
 
-// add adds a case that was judged.
-func (n *inspection) add(o inspector.Observation) {
-	if n != nil {
-		n.builder.Add(o)
-	}
-}
-
 // finishLive shows the finished report, which is nil for a run without one, and lets browsers
 // read it.
 func (n *inspection) finishLive(ran *report.Run) {

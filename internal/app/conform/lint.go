@@ -136,7 +136,27 @@ func (a *app) lint(name string, flags lintFlags, judge func([]byte) (lint.Result
 	if flags.asJSON {
 		err = report.WriteJSON(a.JSON(), lintReport(result))
 	} else {
-		printLint(a.Stdout, result)
+		w := a.Stdout
+		verdicts := map[report.Verdict]int{}
+		for _, f := range result.Findings {
+			verdicts[f.Verdict]++
+			fmt.Fprintf(w, "%-5s %-24s %-10s %s\n", f.Verdict, f.Check, f.Provider, f.Path)
+			fmt.Fprintf(w, "      %s\n", f.Message)
+			if len(f.Also) > 0 {
+				fmt.Fprintf(w, "      also at: %s\n", strings.Join(f.Also, "; "))
+			}
+			if f.Fix != "" {
+				fmt.Fprintf(w, "      fix: %s\n", f.Fix)
+			}
+		}
+		for _, note := range result.Notes {
+			fmt.Fprintf(w, "note  %s\n", note)
+		}
+		of := ""
+		if result.Tools > 0 {
+			of = fmt.Sprintf(" in %d tools", result.Tools)
+		}
+		fmt.Fprintf(w, "%s %d refused, %d degraded%s (%s)\n", strings.ToUpper(string(result.Verdict())), verdicts[report.Fail], verdicts[report.Warn], of, strings.Join(result.Providers, ", "))
 	}
 	if err == nil && (verdict == report.Fail || flags.strict && verdict == report.Warn) {
 		err = cli.Exit(report.ExitFailure)
@@ -163,30 +183,6 @@ func (a *app) readInput(name string) ([]byte, error) {
 		return nil, cli.Usage("%s: is larger than %d MB; no provider takes that", name, maxLintInput>>20)
 	}
 	return data, nil
-}
-
-// printLint shows each finding with its place, what is wrong and how to mend it.
-func printLint(w io.Writer, result lint.Result) {
-	verdicts := map[report.Verdict]int{}
-	for _, f := range result.Findings {
-		verdicts[f.Verdict]++
-		fmt.Fprintf(w, "%-5s %-24s %-10s %s\n", f.Verdict, f.Check, f.Provider, f.Path)
-		fmt.Fprintf(w, "      %s\n", f.Message)
-		if len(f.Also) > 0 {
-			fmt.Fprintf(w, "      also at: %s\n", strings.Join(f.Also, "; "))
-		}
-		if f.Fix != "" {
-			fmt.Fprintf(w, "      fix: %s\n", f.Fix)
-		}
-	}
-	for _, note := range result.Notes {
-		fmt.Fprintf(w, "note  %s\n", note)
-	}
-	of := ""
-	if result.Tools > 0 {
-		of = fmt.Sprintf(" in %d tools", result.Tools)
-	}
-	fmt.Fprintf(w, "%s %d refused, %d degraded%s (%s)\n", strings.ToUpper(string(result.Verdict())), verdicts[report.Fail], verdicts[report.Warn], of, strings.Join(result.Providers, ", "))
 }
 
 // lintDoc is the form of conform lint --json, schema conform.lint.v1.

@@ -159,15 +159,6 @@ func (f *reportFile) openStream(stdout io.Writer) (io.Writer, error) {
 	return draft, err
 }
 
-// addToStreams gives a recording to all streams.
-func (files reportFiles) addToStreams(r *report.Recording) {
-	for i := range files {
-		if file := &files[i]; file.stream != nil && file.fault == nil {
-			file.fault = file.stream.Add(r)
-		}
-	}
-}
-
 // closeStreams ends all streams; checked is nil where the report did not get to its end.
 func (files reportFiles) closeStreams(checked *report.Checked) error {
 	var errs []error

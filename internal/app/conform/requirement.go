@@ -9,28 +9,6 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// writeRequirement explains one requirement to people.
-func writeRequirement(w io.Writer, r specs.Requirement) {
-	fmt.Fprintf(w, "%s  %s\n%s, %s, added %s, %s\n", r.ID, r.Title, r.Consequence, r.Status, r.Added, appliesText(r.Applies))
-	writeSection(w, "", wrapWords(r.Text))
-	if r.JudgesSource() {
-		writeSection(w, "judges", "the source of the replies, not the agent")
-	}
-	writeSection(w, "consequence", consequenceText(r))
-	writeSection(w, "why", wrapWords(r.Why))
-	writeSection(w, "fix", wrapWords(r.Fix))
-	if !r.Examples.IsZero() {
-		writeExample(w, "a failing example", r.Examples.Failing)
-		writeExample(w, "a passing example", r.Examples.Passing)
-	}
-	writeSection(w, "checks", strings.Join(r.Checks, ", "))
-	writeSection(w, "mutants they must catch", strings.Join(r.Mutants, ", "))
-	fmt.Fprint(w, "\nsources\n")
-	for _, s := range r.Sources {
-		fmt.Fprintf(w, "  %s\n", sourceText(s))
-	}
-}
-
 // exceptionsText says in one line where the consequence differs, and between which
 // days the rule holds.
 func exceptionsText(r specs.Requirement) string {

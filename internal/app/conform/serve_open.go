@@ -152,7 +152,14 @@ func (f *follower) readChanges() error {
 		}
 		f.seen[recording.Path] = state
 		if rec, err := readGrowing(recording); err == nil {
-			f.showRecording(rec)
+			judged := report.JudgeRecording(f.rules, rec)
+			f.recordings[rec.Path] = judged
+			var all []report.Recording
+			for _, r := range f.recordings {
+				all = append(all, r)
+			}
+			f.feed.Refresh(inspector.CheckHead(report.NewChecked(tool(), report.Policy{}, all)))
+			f.feed.Add(observationOfRecording(rec, judged))
 		}
 	}
 	return nil
@@ -187,18 +194,6 @@ func readGrowing(found evidence.Found) (evidence.Recording, error) {
 	}
 	copies[0].Path, copies[0].Evidence.Case = name, name
 	return copies[0], nil
-}
-
-// showRecording judges one recording and shows it.
-func (f *follower) showRecording(rec evidence.Recording) {
-	judged := report.JudgeRecording(f.rules, rec)
-	f.recordings[rec.Path] = judged
-	var all []report.Recording
-	for _, r := range f.recordings {
-		all = append(all, r)
-	}
-	f.feed.Refresh(inspector.CheckHead(report.NewChecked(tool(), report.Policy{}, all)))
-	f.feed.Add(observationOfRecording(rec, judged))
 }
 
 // observationOfRecording is what a page shows of a recording.

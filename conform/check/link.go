@@ -73,6 +73,48 @@ type knownReplies struct {
 	summaries []source
 }
 
+func (s *Trace) linkReplies() {
+	l := &linker{s, map[string]*knownReplies{}}
+	for _, x := range s.x {
+		known := l.known[x.Provider]
+		if known == nil {
+			known = &knownReplies{map[mark][]source{}, map[uint64][]source{}, map[uint64][]source{}, map[uint64][]source{}, map[string]*exchange{}, map[string]*exchange{}, nil}
+			l.known[x.Provider] = known
+		}
+		if x.asksForAnswer() {
+			m := newMatcher(x, known, s.linking)
+			m.matchRequest()
+			l.addLinks(x)
+			if x.previous = m.findPrevious(); x.previous != nil {
+				x.previous.followers = append(x.previous.followers, x)
+			}
+		}
+		known.remember(x)
+	}
+}
+
+// addLinks makes one link for each reply that the request sends back.
+func (l *linker) addLinks(x *exchange) {
+	byReply := map[*exchange]*link{}
+	for n, run := range x.runs {
+		for k, from := range x.owners[n] {
+			if from == nil {
+				continue
+			}
+			ln := byReply[from]
+			if ln == nil {
+				ln = &link{from: from, to: x}
+				byReply[from] = ln
+				x.replays = append(x.replays, ln)
+			}
+			ln.items = append(ln.items, run.from+k)
+		}
+	}
+	for _, ln := range x.replays {
+		ln.alignItems(l.linking)
+	}
+}
+
 // remember enters what x can be recognised by.
 func (k *knownReplies) remember(x *exchange) {
 	for i := range x.reply.Items {

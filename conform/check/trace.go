@@ -141,40 +141,7 @@ func (r bodyReader) decodeEvidence(ev *evidence.Evidence) (s *Trace) {
 		}
 	}
 	s.findIssues()
-	l := &linker{s, map[string]*knownReplies{}}
-	for _, x := range s.x {
-		known := l.known[x.Provider]
-		if known == nil {
-			known = &knownReplies{map[mark][]source{}, map[uint64][]source{}, map[uint64][]source{}, map[uint64][]source{}, map[string]*exchange{}, map[string]*exchange{}, nil}
-			l.known[x.Provider] = known
-		}
-		if x.asksForAnswer() {
-			m := newMatcher(x, known, s.linking)
-			m.matchRequest()
-			byReply := map[*exchange]*link{}
-			for n, run := range x.runs {
-				for k, from := range x.owners[n] {
-					if from == nil {
-						continue
-					}
-					ln := byReply[from]
-					if ln == nil {
-						ln = &link{from: from, to: x}
-						byReply[from] = ln
-						x.replays = append(x.replays, ln)
-					}
-					ln.items = append(ln.items, run.from+k)
-				}
-			}
-			for _, ln := range x.replays {
-				ln.alignItems(l.linking)
-			}
-			if x.previous = m.findPrevious(); x.previous != nil {
-				x.previous.followers = append(x.previous.followers, x)
-			}
-		}
-		known.remember(x)
-	}
+	s.linkReplies()
 	s.classifyExchanges()
 	s.collectLinks()
 	for _, x := range s.x {

@@ -18,7 +18,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
-	"github.com/meerkat-go/conformance/meerkat/session/sqlite"
+	"github.com/meerkat-go/conformance/meerkat/session/sqlstore"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 	"github.com/meerkat-go/conformance/simulator"
@@ -126,7 +126,7 @@ func BenchmarkCheckpoints(b *testing.B) {
 			dir := b.TempDir()
 			files := jsonl.New(filepath.Join(dir, "files"), nil)
 			id, file := long(b, files, n)
-			table, err := sqlite.Open(filepath.Join(dir, "table"))
+			table, err := sqlstore.OpenSQLite(filepath.Join(dir, "table"))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -180,7 +180,7 @@ func BenchmarkLoads(b *testing.B) {
 			dir := b.TempDir()
 			files := jsonl.New(filepath.Join(dir, "files"), nil)
 			id, file := long(b, files, n)
-			table, err := sqlite.Open(filepath.Join(dir, "table"))
+			table, err := sqlstore.OpenSQLite(filepath.Join(dir, "table"))
 			if err != nil {
 				b.Fatal(err)
 			}

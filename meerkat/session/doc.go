@@ -3,7 +3,7 @@
 // A [Record] is one fact: a message, the cost of a model call, the start of a
 // tool, the end of a run. A [Session] is what the records of one conversation
 // add up to. A [Store] keeps them: [MemoryStore] for as long as the process
-// lives, package jsonl in files, package sqlite in a database.
+// lives, package jsonl in files, package sqlstore in a database.
 //
 //	store := session.NewMemoryStore()
 //	w, err := store.Create(ctx, session.Header{Version: session.Version, ID: id, Created: now})

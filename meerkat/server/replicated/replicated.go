@@ -1,7 +1,7 @@
 // Package replicated is a server.Backend that the replicas of one server share: runs,
 // steering and events are in the PostgreSQL database of their sessions.
 //
-//	store, err := postgres.Open(ctx, postgres.Options{URL: url, Name: name})
+//	store, err := sqlstore.OpenPostgres(ctx, sqlstore.Options{URL: url, Name: name})
 //	backend, err := replicated.Open(ctx, store, execute, replicated.Options{})
 //	defer backend.Close()
 //
@@ -37,7 +37,7 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/server"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/postgres"
+	"github.com/meerkat-go/conformance/meerkat/session/sqlstore"
 )
 
 // Defaults of Options.
@@ -92,7 +92,7 @@ func (o Options) withDefaults() Options {
 type Backend struct {
 	execute server.Execute
 	options Options
-	store   *postgres.Store
+	store   *sqlstore.Postgres
 	pool    *pgxpool.Pool
 	river   *river.Client[pgx.Tx]
 	replica int64 // the number of its lock
@@ -112,12 +112,12 @@ type Backend struct {
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Tables are those of this package, for [postgres.Examine]; River's are not among them.
-func Tables() postgres.Part { return postgres.Part{Name: "runs", Files: migrations} }
+// Tables are those of this package, for [sqlstore.Examine]; River's are not among them.
+func Tables() sqlstore.Part { return sqlstore.Part{Name: "runs", Files: migrations} }
 
 // Open begins to execute runs. It creates or updates its tables; tables of a newer
 // program are a *session.VersionError. The store must outlive the Backend.
-func Open(ctx context.Context, store *postgres.Store, execute server.Execute, o Options) (*Backend, error) {
+func Open(ctx context.Context, store *sqlstore.Postgres, execute server.Execute, o Options) (*Backend, error) {
 	b := &Backend{execute: execute, options: o.withDefaults(), store: store, pool: store.Pool(), wakeups: newWakeups()}
 	b.runs, b.cancelAll = context.WithCancelCause(context.WithoutCancel(ctx))
 	if err := b.prepareDatabase(ctx); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/server/backendtest"
 	"github.com/meerkat-go/conformance/meerkat/server/replicated"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/postgres"
+	"github.com/meerkat-go/conformance/meerkat/session/sqlstore"
 )
 
 var database postgrestest.Server
@@ -26,13 +26,13 @@ func TestMain(m *testing.M) { os.Exit(database.Main(m)) }
 // replica is a Backend with the connections that a test can take away.
 type replica struct {
 	*replicated.Backend
-	store *postgres.Store
+	store *sqlstore.Postgres
 }
 
 // openReplica returns a replica on a database; it is closed with the test.
 func openReplica(t *testing.T, url, name string, execute server.Execute, o replicated.Options) replica {
 	t.Helper()
-	store, err := postgres.Open(t.Context(), postgres.Options{URL: url, Name: name})
+	store, err := sqlstore.OpenPostgres(t.Context(), sqlstore.Options{URL: url, Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/server"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/postgres"
+	"github.com/meerkat-go/conformance/meerkat/session/sqlstore"
 )
 
 // runJob tells a replica to execute a run that was begun Attempt times.
@@ -36,7 +36,7 @@ func (sweepJob) Kind() string { return "meerkat_sweep" }
 
 // prepareDatabase creates or updates the tables of runs and of River.
 func (b *Backend) prepareDatabase(ctx context.Context) error {
-	if _, err := postgres.Migrate(ctx, b.pool, Tables()); err != nil {
+	if _, err := sqlstore.Migrate(ctx, b.pool, Tables()); err != nil {
 		return err
 	}
 	migrator, err := rivermigrate.New(riverpgxv5.New(b.pool), &rivermigrate.Config{Schema: schema, Logger: slog.New(slog.DiscardHandler)})

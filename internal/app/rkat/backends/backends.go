@@ -18,15 +18,15 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/page"
-	"github.com/meerkat-go/conformance/meerkat/session/sqlite"
+	"github.com/meerkat-go/conformance/meerkat/session/sqlstore"
 )
 
 // SQLite opens the sessions in one database below folder. The store is an
 // io.Closer, which the caller closes.
 func SQLite(folder string) (session.Store, error) {
-	store, err := sqlite.Open(folder)
+	store, err := sqlstore.OpenSQLite(folder)
 	if err != nil {
-		return nil, err // and not a nil *sqlite.Store in an interface
+		return nil, err // and not a nil *sqlstore.SQLite in an interface
 	}
 	return store, nil
 }

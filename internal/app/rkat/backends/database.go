@@ -9,7 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/server"
 	"github.com/meerkat-go/conformance/meerkat/server/replicated"
-	"github.com/meerkat-go/conformance/meerkat/session/postgres"
+	"github.com/meerkat-go/conformance/meerkat/session/sqlstore"
 )
 
 // Database opens the PostgreSQL database that the replicas of rkat serve share. The
@@ -20,16 +20,16 @@ func Database(ctx context.Context, url string, note func(format string, args ...
 	if err != nil {
 		host = "an unknown machine"
 	}
-	store, err := postgres.Open(ctx, postgres.Options{URL: url, Name: fmt.Sprintf("%s, process %d", host, os.Getpid())})
+	store, err := sqlstore.OpenPostgres(ctx, sqlstore.Options{URL: url, Name: fmt.Sprintf("%s, process %d", host, os.Getpid())})
 	if err != nil {
-		return nil, markUsage(err) // and not a nil *postgres.Store in an interface
+		return nil, markUsage(err) // and not a nil *sqlstore.Postgres in an interface
 	}
-	return &database{Store: store, note: note}, nil
+	return &database{Postgres: store, note: note}, nil
 }
 
 // ExamineDatabase reads what is in that database.
 func ExamineDatabase(ctx context.Context, url string) (server.DatabaseInfo, error) {
-	state, err := postgres.Examine(ctx, postgres.Options{URL: url, Name: "doctor"}, replicated.Tables())
+	state, err := sqlstore.Examine(ctx, sqlstore.Options{URL: url, Name: "doctor"}, replicated.Tables())
 	info := server.DatabaseInfo{Name: state.Name, Sessions: state.Sessions}
 	for _, p := range state.Parts {
 		info.Tables = append(info.Tables, server.TableInfo{Part: p.Name, Version: p.Version, Newest: p.Newest})
@@ -39,7 +39,7 @@ func ExamineDatabase(ctx context.Context, url string) (server.DatabaseInfo, erro
 
 // markUsage marks an address that is not valid as wrong usage.
 func markUsage(err error) error {
-	if errors.As(err, new(*postgres.AddressError)) {
+	if errors.As(err, new(*sqlstore.AddressError)) {
 		return &cli.UsageError{Err: err}
 	}
 	return err
@@ -47,7 +47,7 @@ func markUsage(err error) error {
 
 // database is a Store with a Backend beside it.
 type database struct {
-	*postgres.Store
+	*sqlstore.Postgres
 	note    func(format string, args ...any)
 	backend *replicated.Backend // nil until OpenBackend
 }
@@ -57,7 +57,7 @@ func (d *database) OpenBackend(ctx context.Context, execute server.Execute, limi
 	if d.backend != nil {
 		return nil, errors.New("the database has a backend already")
 	}
-	b, err := replicated.Open(ctx, d.Store, execute, replicated.Options{BackendLimits: limits, Note: d.note})
+	b, err := replicated.Open(ctx, d.Postgres, execute, replicated.Options{BackendLimits: limits, Note: d.note})
 	if err != nil {
 		return nil, err
 	}
@@ -70,5 +70,5 @@ func (d *database) Close() error {
 	if d.backend != nil {
 		d.backend.Close()
 	}
-	return d.Store.Close()
+	return d.Postgres.Close()
 }

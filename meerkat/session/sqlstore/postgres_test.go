@@ -1,7 +1,6 @@
-package postgres_test
+package sqlstore_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,18 +14,16 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/postgrestest"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/postgres"
-	"github.com/meerkat-go/conformance/meerkat/session/storetest"
-	"github.com/meerkat-go/conformance/meerkat/transcript"
+	"github.com/meerkat-go/conformance/meerkat/session/sqlstore"
 )
 
 var server postgrestest.Server
 
 func TestMain(m *testing.M) { os.Exit(server.Main(m)) }
 
-func openStore(tb testing.TB, url, name string) *postgres.Store {
+func openPostgres(tb testing.TB, url, name string) *sqlstore.Postgres {
 	tb.Helper()
-	s, err := postgres.Open(tb.Context(), postgres.Options{URL: url, Name: name})
+	s, err := sqlstore.OpenPostgres(tb.Context(), sqlstore.Options{URL: url, Name: name})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -36,49 +33,6 @@ func openStore(tb testing.TB, url, name string) *postgres.Store {
 		}
 	})
 	return s
-}
-
-func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) session.Store { return openStore(t, server.Database(t), "one") })
-}
-
-// TestEveryDamage holds the store to session.Store's promise about damage.
-func TestEveryDamage(t *testing.T) {
-	storetest.RunDamage(t, func(t *testing.T) (session.Store, storetest.Lines) {
-		url := server.Database(t)
-		return openStore(t, url, "one"), rows{connectDirectly(t, url)}
-	})
-}
-
-// rows gives access to the lines of a store.
-type rows struct{ *pgx.Conn }
-
-func (r rows) Read(t *testing.T, id session.ID) (all []byte) {
-	t.Helper()
-	found, err := r.Query(t.Context(), "SELECT lines FROM meerkat.records WHERE session = $1 ORDER BY number", string(id))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines, err := pgx.CollectRows(found, pgx.RowTo[[]byte])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bytes.Join(lines, nil)
-}
-
-// Replace stores each line as a row of its own.
-func (r rows) Replace(t *testing.T, id session.ID, lines []byte) {
-	t.Helper()
-	batch := &pgx.Batch{}
-	batch.Queue("DELETE FROM meerkat.records WHERE session = $1", string(id))
-	number := 0
-	for line := range bytes.Lines(lines) {
-		batch.Queue("INSERT INTO meerkat.records VALUES ($1, $2, $3)", string(id), number, line)
-		number++
-	}
-	if err := r.SendBatch(t.Context(), batch).Close(); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // connectDirectly returns a connection beside the store.
@@ -92,69 +46,24 @@ func connectDirectly(t *testing.T, url string) *pgx.Conn {
 	return conn
 }
 
-func execDirectly(t *testing.T, url, statement string) {
+func execPostgres(t *testing.T, url, statement string) {
 	t.Helper()
 	if _, err := connectDirectly(t, url).Exec(t.Context(), statement); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func createSession(tb testing.TB, s session.Store, n int) (session.ID, session.Writer) {
-	tb.Helper()
-	id := session.ID(fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", n))
-	w, err := s.Create(tb.Context(), session.Header{Version: session.Version, ID: id, Created: time.Unix(int64(n), 0).UTC()})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return id, w
-}
-
-func messageRecord(text string) session.Record {
-	return session.MessageRecord{At: time.Unix(5, 0).UTC(), Message: transcript.User(text)}
-}
-
-// TestTwoReplicas checks that another process sees what this one wrote, its locks and
-// who holds them.
-func TestTwoReplicas(t *testing.T) {
-	url := server.Database(t)
-	one, two := openStore(t, url, "one"), openStore(t, url, "two")
-	id, w := createSession(t, one, 1)
-	var locked *session.LockedError
-	if _, _, err := two.Open(t.Context(), id); !errors.As(err, &locked) || locked.Holder != "one" {
-		t.Errorf("%v, want *LockedError that names one", err)
-	}
-	if err := two.Delete(t.Context(), id); !errors.As(err, &locked) {
-		t.Errorf("Delete: %v, want *LockedError", err)
-	}
-	if err := errors.Join(w.Append(t.Context(), messageRecord("hello")), w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	got, w, err := two.Open(t.Context(), id)
-	if err != nil || len(got.Messages) != 1 {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	if _, _, err := one.Open(t.Context(), id); !errors.As(err, &locked) || locked.Holder != "two" {
-		t.Errorf("%v, want *LockedError that names two", err)
-	}
-	if err := errors.Join(w.Append(t.Context(), messageRecord("again")), w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := one.Load(t.Context(), id); err != nil || len(got.Messages) != 2 {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
-
 // breakConnections ends all connections of a store, as a network does.
 func breakConnections(t *testing.T, url, name string) {
 	t.Helper()
-	execDirectly(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rkat "+name+"'")
+	execPostgres(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rkat "+name+"'")
 }
 
-// TestLostLock checks that a writer that lost its lock without noticing stores nothing
+// TestPostgresLostLock checks that a writer that lost its lock without noticing stores nothing
 // once another has taken the session, and says who has it.
-func TestLostLock(t *testing.T) {
+func TestPostgresLostLock(t *testing.T) {
 	url := server.Database(t)
-	one, two := openStore(t, url, "one"), openStore(t, url, "two")
+	one, two := openPostgres(t, url, "one"), openPostgres(t, url, "two")
 	id, w := createSession(t, one, 1)
 	var second session.Writer
 	var locked *session.LockedError
@@ -177,10 +86,10 @@ func TestLostLock(t *testing.T) {
 	}
 }
 
-// TestRegainedLock checks that the locks of a broken connection are taken again.
-func TestRegainedLock(t *testing.T) {
+// TestPostgresRegainedLock checks that the locks of a broken connection are taken again.
+func TestPostgresRegainedLock(t *testing.T) {
 	url := server.Database(t)
-	one, two := openStore(t, url, "one"), openStore(t, url, "two")
+	one, two := openPostgres(t, url, "one"), openPostgres(t, url, "two")
 	id, w := createSession(t, one, 1)
 	breakConnections(t, url, "one")
 	if err := w.Append(t.Context(), messageRecord("goes on")); err != nil {
@@ -202,11 +111,11 @@ func TestRegainedLock(t *testing.T) {
 	}
 }
 
-// TestRegainedLate checks that a lock is taken again that was not free at once when its
+// TestPostgresRegainedLate checks that a lock is taken again that was not free at once when its
 // connection broke.
-func TestRegainedLate(t *testing.T) {
+func TestPostgresRegainedLate(t *testing.T) {
 	url := server.Database(t)
-	one := openStore(t, url, "one")
+	one := openPostgres(t, url, "one")
 	if err := one.HoldLock(t.Context(), 77); err != nil {
 		t.Fatal(err)
 	}
@@ -236,13 +145,13 @@ func TestRegainedLate(t *testing.T) {
 	await("granted") // for ever if nobody takes it again
 }
 
-// TestBrokenAppend breaks the connection in the middle of an Append. A patient Writer
+// TestPostgresBrokenAppend breaks the connection in the middle of an Append. A patient Writer
 // stores the record once. Any other refuses what follows, and the session opens again.
-func TestBrokenAppend(t *testing.T) {
+func TestPostgresBrokenAppend(t *testing.T) {
 	for name, patience := range map[string]time.Duration{"patient": time.Minute, "impatient": time.Nanosecond} {
 		t.Run(name, func(t *testing.T) {
 			url := server.Database(t)
-			s, err := postgres.Open(t.Context(), postgres.Options{URL: url, Name: "one", Patience: patience})
+			s, err := sqlstore.OpenPostgres(t.Context(), sqlstore.Options{URL: url, Name: "one", Patience: patience})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -302,11 +211,11 @@ func checkRefuses(t *testing.T, w session.Writer, first error) {
 	}
 }
 
-// TestLockedTable: a reader of a table that another program has locked has the time of its
+// TestPostgresLockedTable: a reader of a table that another program has locked has the time of its
 // context, and no more.
-func TestLockedTable(t *testing.T) {
+func TestPostgresLockedTable(t *testing.T) {
 	url := server.Database(t)
-	s := openStore(t, url, "one")
+	s := openPostgres(t, url, "one")
 	block := connectDirectly(t, url)
 	if _, err := block.Exec(t.Context(), "BEGIN; LOCK TABLE meerkat.sessions"); err != nil {
 		t.Fatal(err)
@@ -336,11 +245,11 @@ func awaitBlocked(t *testing.T, url string) {
 	}
 }
 
-// TestDatabaseReturns takes the database away in two ways and brings it back: a session
+// TestPostgresDatabaseReturns takes the database away in two ways and brings it back: a session
 // that is open goes on, and others open.
-func TestDatabaseReturns(t *testing.T) {
+func TestPostgresDatabaseReturns(t *testing.T) {
 	url := server.Database(t)
-	s := openStore(t, url, "one")
+	s := openPostgres(t, url, "one")
 	id, w := createSession(t, s, 1)
 	t.Run("restarted", func(t *testing.T) {
 		server.Stop(t)
@@ -375,30 +284,30 @@ func TestDatabaseReturns(t *testing.T) {
 	}
 }
 
-// TestNewerSchema checks that a program refuses what a newer one has changed, when it
+// TestPostgresNewerSchema checks that a program refuses what a newer one has changed, when it
 // starts and when it runs.
-func TestNewerSchema(t *testing.T) {
+func TestPostgresNewerSchema(t *testing.T) {
 	url := server.Database(t)
-	s := openStore(t, url, "old")
+	s := openPostgres(t, url, "old")
 	id, w := createSession(t, s, 1)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	execDirectly(t, url, "INSERT INTO meerkat.versions (part, version) VALUES ('sessions', 2)")
+	execPostgres(t, url, "INSERT INTO meerkat.versions (part, version) VALUES ('sessions', 2)")
 	var newer *session.VersionError
 	if _, _, err := s.Open(t.Context(), id); !errors.As(err, &newer) || newer.Have != 2 || newer.Newest != 1 {
 		t.Errorf("%v, want *VersionError", err)
 	}
-	if _, err := postgres.Open(t.Context(), postgres.Options{URL: url}); !errors.As(err, &newer) || !strings.Contains(err.Error(), "2 is newer than 1") {
+	if _, err := sqlstore.OpenPostgres(t.Context(), sqlstore.Options{URL: url}); !errors.As(err, &newer) || !strings.Contains(err.Error(), "2 is newer than 1") {
 		t.Errorf("%v, want *VersionError", err)
 	}
 }
 
-// TestNewerSession checks that a session of a newer program is refused and hides no
+// TestPostgresNewerSession checks that a session of a newer program is refused and hides no
 // other.
-func TestNewerSession(t *testing.T) {
+func TestPostgresNewerSession(t *testing.T) {
 	url := server.Database(t)
-	s := openStore(t, url, "old")
+	s := openPostgres(t, url, "old")
 	for n := range 2 {
 		_, w := createSession(t, s, n)
 		if err := w.Close(); err != nil {
@@ -411,7 +320,7 @@ func TestNewerSession(t *testing.T) {
 		if strings.Contains(statement, "records") {
 			where = " WHERE session LIKE '%1'"
 		}
-		execDirectly(t, url, statement+"'"+newer+"\n'"+where)
+		execPostgres(t, url, statement+"'"+newer+"\n'"+where)
 	}
 	var version *session.VersionError
 	if _, _, err := s.Open(t.Context(), "0199a2b4-0000-7000-8000-000000000001"); !errors.As(err, &version) || version.Have != 99 {
@@ -425,25 +334,6 @@ func TestNewerSession(t *testing.T) {
 		if errors.As(i.Problem, &version) != strings.HasSuffix(string(i.ID), "1") {
 			t.Errorf("%+v", i)
 		}
-	}
-}
-
-// TestMissingAppend checks that a session that lacks a row in its middle is damaged.
-func TestMissingAppend(t *testing.T) {
-	url := server.Database(t)
-	s := openStore(t, url, "one")
-	id, w := createSession(t, s, 1)
-	for range 3 {
-		if err := w.Append(t.Context(), messageRecord("x")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	execDirectly(t, url, "DELETE FROM meerkat.records WHERE number = 2")
-	if _, _, err := s.Open(t.Context(), id); !errors.As(err, new(*session.CorruptError)) {
-		t.Errorf("%v, want *CorruptError", err)
 	}
 }
 
@@ -462,71 +352,19 @@ func TestNoPassword(t *testing.T) {
 		"wrong sslmode":  {url + "?sslmode=" + postgrestest.Password, "unknown sslmode; use one of disable, allow"},
 		"no file":        {url + "?sslmode=require&sslrootcert=/" + postgrestest.Password, "names a file that cannot be read"},
 	} {
-		_, err := postgres.Open(t.Context(), postgres.Options{URL: c.url})
+		_, err := sqlstore.OpenPostgres(t.Context(), sqlstore.Options{URL: c.url})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", name, err, c.want)
 		}
-		state, examined := postgres.Examine(t.Context(), postgres.Options{URL: c.url})
+		state, examined := sqlstore.Examine(t.Context(), sqlstore.Options{URL: c.url})
 		if err != nil && (examined == nil || examined.Error() != err.Error()) {
 			t.Errorf("%s: Examine: %v; want %v", name, examined, err)
 		}
 		if text := fmt.Sprintf("%v %#v %+v", err, err, state); strings.Contains(text, postgrestest.Password) || strings.Contains(text, "\n") {
 			t.Errorf("%s: %s", name, text)
 		}
-		if invalid := strings.Contains(c.want, "is not") || strings.Contains(c.want, "sslmode") || strings.Contains(c.want, "%40") || strings.Contains(c.want, "file"); errors.As(err, new(*postgres.AddressError)) != invalid {
+		if invalid := strings.Contains(c.want, "is not") || strings.Contains(c.want, "sslmode") || strings.Contains(c.want, "%40") || strings.Contains(c.want, "file"); errors.As(err, new(*sqlstore.AddressError)) != invalid {
 			t.Errorf("%s: %T", name, err)
 		}
-	}
-}
-
-// TestOpenedAtOnce: many programs that begin at once with an empty database.
-func TestOpenedAtOnce(t *testing.T) {
-	url := server.Database(t)
-	errs := make(chan error)
-	const many = 8
-	for n := range many {
-		go func() {
-			s, err := postgres.Open(context.Background(), postgres.Options{URL: url, MaxConns: 2})
-			if err == nil {
-				id := session.ID(fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", n))
-				var w session.Writer
-				if w, err = s.Create(context.Background(), session.Header{Version: session.Version, ID: id}); err == nil {
-					err = errors.Join(w.Append(context.Background(), messageRecord("x")), w.Close())
-				}
-				err = errors.Join(err, s.Close())
-			}
-			errs <- err
-		}()
-	}
-	for range many {
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// BenchmarkAppend is the checkpoint at several lengths of the session, on a server that
-// does not sync; it must not grow.
-func BenchmarkAppend(b *testing.B) {
-	for _, messages := range []int{10, 1000, 10000} {
-		b.Run(fmt.Sprint(messages), func(b *testing.B) {
-			s := openStore(b, server.Database(b), "one")
-			_, w := createSession(b, s, 1)
-			all := make([]session.Record, messages)
-			for i := range all {
-				all[i] = messageRecord("some text of a usual length, more or less, as people write it")
-			}
-			if err := w.Append(context.Background(), all...); err != nil {
-				b.Fatal(err)
-			}
-			for b.Loop() {
-				if err := w.Append(context.Background(), all[0], session.Checkpoint{At: time.Unix(9, 0), Reason: session.ReasonAssistant}); err != nil {
-					b.Fatal(err)
-				}
-			}
-			if err := w.Close(); err != nil {
-				b.Fatal(err)
-			}
-		})
 	}
 }

@@ -1,4 +1,4 @@
-package postgres
+package sqlstore
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 //
 // When the connection is lost, the locks are taken again on another one, unless another
 // process was faster. Its writer is then the only one that can store records, see
-// Store.insertRow.
+// Postgres.insertRow.
 type lockTable struct {
 	connect func(context.Context) (*pgx.Conn, error)
 	turn    chan struct{}  // holds a token while nobody uses what is below

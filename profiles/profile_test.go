@@ -101,7 +101,7 @@ func TestFaults(t *testing.T) {
 		{`session: {from: stdout, pattern: 'session (\S+)'}`, "about: x", `key "session" does not say how the id is found`, true},
 		{"ingress: [mitm, base-url]", "ingress: [direct]", `ingress[0]: "direct" is not known; use mitm, base-url`, false},
 		{"about: an agent of ours", "exit: always", `x.yaml:2:7: exit: "always" is not known; use answered`, false},
-		{"  anthropic: {}", "  antropic: {}", `x.yaml:21:3: providers.antropic: "antropic" is not known; use anthropic, openai, gemini; did you mean anthropic?`, false},
+		{"  anthropic: {}", "  antropic: {}", `x.yaml:21:3: providers.antropic: "antropic" is not known; use anthropic, openai, gemini, chat; did you mean anthropic?`, false},
 		{"side: [\"(?i)title\"]", `side: ["("]`, "side[0]: is not a regular expression of RE2: missing closing )", true},
 		{`"cut-*"`, `"cut-["`, "is not a pattern of case names", true},
 	} {

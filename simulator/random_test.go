@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"github.com/meerkat-go/conformance/wires"
 	"net/http"
 	"slices"
 	"strings"
@@ -170,7 +171,7 @@ func (c *chat) next(unary []byte) bool {
 // agree; that tokens add up; and that the results are taken back.
 func TestGrammarRandom(t *testing.T) {
 	h := New(Config{Seed: "random"})
-	for _, provider := range Providers() {
+	for _, provider := range schematised() {
 		t.Run(provider, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				c := draw(rt, provider)
@@ -290,7 +291,7 @@ func TestTokensGrow(t *testing.T) {
 	h := New(Config{})
 	const letters = 4000
 	long := strings.Repeat("word ", letters/5)
-	for _, provider := range Providers() {
+	for _, provider := range schematised() {
 		cost := func(prompt, description, system string) (input, output int) {
 			c := &chat{provider: provider, model: talkers[provider][0]}
 			c.first(prompt+"Call look_up.", map[string]map[string]any{"look_up": {"type": "object", "description": description}}, true)
@@ -326,7 +327,7 @@ func TestTokensGrow(t *testing.T) {
 func TestCaches(t *testing.T) {
 	h := New(Config{})
 	long := strings.Repeat("A sentence that is long enough to be cached. ", 200)
-	for _, provider := range Providers() {
+	for _, provider := range schematised() {
 		for _, marked := range []bool{true, false} {
 			c := &chat{provider: provider, model: talkers[provider][0]}
 			schemas := map[string]map[string]any{"look_up": {"type": "object"}}
@@ -372,4 +373,9 @@ func cachedTokens(provider string, d event) (read, written int) {
 		return u.num("input_tokens_details", "cached_tokens"), 0
 	}
 	return d.count("usageMetadata", "cachedContentTokenCount"), 0
+}
+
+// schematised are the providers whose requests have a JSON Schema, from which these tests draw.
+func schematised() []string {
+	return slices.DeleteFunc(Providers(), func(name string) bool { return wires.Find(name).RequestSchema == "" })
 }

@@ -63,6 +63,13 @@ func Accepted(name string) []rule.Info {
 func routeOf(r *http.Request) route {
 	w, path := cutProvider(r.URL.Path)
 	w = cmp.Or(w, byHost(r.Host), firstWire(func(w *wires.Wire) bool { return w.Paths.MatchString(path) }), byCredential(r))
+	serves := func(o *wires.Wire) bool {
+		op, _ := script.Simulations()[o.Name].Find(path)
+		return op != "" && (o.Host == w.Host || slices.Contains(o.MoreHosts, w.Host))
+	}
+	if !serves(w) {
+		w = cmp.Or(firstWire(serves), w) // another wire of the same host
+	}
 	to := route{Wire: w, Simulation: script.Simulations()[w.Name], path: path}
 	to.op, to.id = to.Find(path)
 	return to
@@ -96,7 +103,8 @@ func byHost(host string) *wires.Wire {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
-	return firstWire(func(w *wires.Wire) bool { return w.Host == host })
+	return cmp.Or(firstWire(func(w *wires.Wire) bool { return w.Host == host }),
+		firstWire(func(w *wires.Wire) bool { return slices.Contains(w.MoreHosts, host) }))
 }
 
 // byCredential returns the wire whose own header or key a request carries, else the first whose keys are

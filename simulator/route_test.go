@@ -61,6 +61,7 @@ var credentials = map[string]http.Header{
 	"anthropic": {"X-Api-Key": {"fake"}, "Anthropic-Version": {"2023-06-01"}},
 	"openai":    {"Authorization": {"Bearer fake"}},
 	"gemini":    {"X-Goog-Api-Key": {"fake"}},
+	"chat":      {"Authorization": {"Bearer fake"}},
 }
 
 // answer calls the handler without a network.
@@ -95,7 +96,7 @@ func inShape(provider string, status int, body []byte) bool {
 	switch provider {
 	case "anthropic":
 		return e.Type == "error" && e.Error.Type != ""
-	case "openai":
+	case "openai", "chat":
 		return e.Error.Type != ""
 	}
 	return e.Error.Code == float64(status) && e.Error.Status != ""
@@ -115,11 +116,15 @@ func TestMisdirected(t *testing.T) {
 		{"POST", "/anthropic/v1/models", "", 405},
 		{"GET", "/anthropic/v1/models/claude-2", "", 404},
 		{"POST", "/anthropic/v1/messages", large, 413},
-		{"POST", "/openai/v1/chat/completions", "", 404},
+		{"POST", "/openai/v1/completions", "", 404},
 		{"PUT", "/openai/v1/responses", "", 405},
 		{"GET", "/openai/v1/responses/resp_1", "", 404},
 		{"GET", "/openai/v1/models/gpt-2", "", 404},
 		{"POST", "/openai/v1/responses", large, 413},
+		{"POST", "/chat/v1/completions", "", 404},
+		{"GET", "/chat/v1/chat/completions", "", 405},
+		{"GET", "/chat/v1/models/gpt-2", "", 404},
+		{"POST", "/chat/v1/chat/completions", large, 413},
 		{"POST", "/gemini/v1beta/what", "", 404},
 		{"GET", "/gemini/v1beta/models/gemini-3.5-flash:generateContent", "", 405},
 		{"GET", "/gemini/v1beta/models/gemini-1", "", 404},

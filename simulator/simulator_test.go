@@ -274,7 +274,7 @@ func TestRefusals(t *testing.T) {
 		status int
 		text   string
 	}{
-		{"another path", with("openai", func(r *http.Request) { r.URL.Path = "/v1/chat/completions" }), 404, "Invalid URL (POST /v1/chat/completions)"},
+		{"another path", with("openai", func(r *http.Request) { r.URL.Path = "/v1/completions" }), 404, "Invalid URL (POST /v1/completions)"},
 		{"GET", with("openai", func(r *http.Request) { r.Method = "GET" }), 405, "Not allowed to GET on /v1/responses."},
 		{"GET", with("anthropic", func(r *http.Request) { r.Method = "GET" }), 405, "Method Not Allowed"},
 		{"another path", with("anthropic", func(r *http.Request) { r.URL.Path = "/v1/complete" }), 404, `"not_found_error"`},

@@ -31,7 +31,7 @@ func TestStreams(t *testing.T) {
 	recorded, own := recordings(t), ours(t)
 	var out bytes.Buffer
 	out.WriteString(streamsHead)
-	for _, provider := range Providers() {
+	for _, provider := range schematised() {
 		r := &report{t: t, provider: provider,
 			all: measured(recorded, provider, func(sample) bool { return true }),
 			now: measured(recorded, provider, func(s sample) bool { return s.recent }),

@@ -63,7 +63,7 @@ func TestTeamRuleFaults(t *testing.T) {
 		{rule("consequence: unsafe", "path: a", "equals: x", "matches: '^y'"), `r.yaml:6:12: TEAM-002.matches: contradicts itself: a cannot be equal to "x" and match ^y`},
 		{rule("consequence: unsafe", "header: Anthropic-Version", "absent: true"), `r.yaml:5:11: TEAM-002.absent: contradicts PAR-011: anthropic takes no request without the header anthropic-version`},
 		{rule("consequence: unsafe", "path: messages", "absent: true"), `r.yaml:5:11: TEAM-002.absent: contradicts HYG-001: anthropic takes no request without messages`},
-		{rule("consequence: unsafe", "provider: athropic", "path: a", "present: true"), `r.yaml:4:13: TEAM-002.provider[0]: "athropic" is not known; use anthropic, openai, gemini; did you mean anthropic?`},
+		{rule("consequence: unsafe", "provider: athropic", "path: a", "present: true"), `r.yaml:4:13: TEAM-002.provider[0]: "athropic" is not known; use anthropic, openai, gemini, chat; did you mean anthropic?`},
 		{rule("uses: SIG-01"), `r.yaml:3:9: TEAM-002.uses: conform has no requirement SIG-01; did you mean SIG-001?`},
 		{rule("uses: SIG-001/signature-byte"), `r.yaml:3:9: TEAM-002.uses: SIG-001 has no check SIG-001/signature-byte; did you mean SIG-001/signature-bytes?`},
 		{rule("uses: SIG-001", "present: true"), "has uses and an assertion"},

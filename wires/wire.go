@@ -30,6 +30,8 @@ type Wire struct {
 type Facts struct {
 	// Host is the public host of the API, and the only host that may get the provider's key.
 	Host string
+	// MoreHosts are public hosts of other vendors that speak the wire, with keys of their own.
+	MoreHosts []string
 	// OtherHosts speak the wire as well and are not intercepted by default.
 	OtherHosts []string
 	// OwnHosts matches the hosts, in lower case and without a port, whose answers are the
@@ -204,6 +206,8 @@ type Scripts struct {
 	// Model is the model with which scenarios are played that name no model of the wire; empty if
 	// only those are played that name one.
 	Model string
+	// Unplayed says that no scenario is played on the wire, unless the scenario names a model of the wire.
+	Unplayed bool
 	// Stops are the ends of replies, Greases the harmless novelties that only this wire has.
 	Stops, Greases []string
 	// RefusesInText says that a refusal is a text of the reply, LosesReplies that requests name replies
@@ -217,6 +221,8 @@ type Tools struct {
 	Request, List string
 	// Type is the type that each tool has, empty if none.
 	Type string
+	// Inside is the member of a tool that holds its name, its schema and Members; empty where the tool itself does.
+	Inside string
 	// Members say more about a tool than its name and its schema.
 	Members []string
 	// Schema holds the JSON Schema of the arguments, OtherSchema a schema that is not JSON Schema; empty

@@ -32,11 +32,12 @@ func (x *exchange) prefixParts() (list []prefixPart) {
 	for _, d := range x.req.Declared {
 		list = append(list, prefixPart{d.Node, d.Path})
 	}
-	system := prefixPart{x.req.System, x.wire.Body.Prompt[0]}
-	if x.wire.Has(wires.PromptFirst) {
-		list = append([]prefixPart{system}, list...)
-	} else {
-		list = append(list, system)
+	switch {
+	case len(x.wire.Body.Prompt) == 0: // it stands among the messages
+	case x.wire.Has(wires.PromptFirst):
+		list = append([]prefixPart{{x.req.System, x.wire.Body.Prompt[0]}}, list...)
+	default:
+		list = append(list, prefixPart{x.req.System, x.wire.Body.Prompt[0]})
 	}
 	for _, m := range x.req.Msgs {
 		list = append(list, prefixPart{m.Node, m.Path})

@@ -156,7 +156,7 @@ func credentialsOfProvider(s *Trace, r *report) {
 		r.addObserved(1)
 		for _, other := range wires.All() {
 			for _, name := range other.Credentials.Accounts {
-				if other != x.wire && x.Request.Header.Get(name) != "" {
+				if other.Host != x.wire.Host && x.Request.Header.Get(name) != "" {
 					r.addFinding(x, wire.At(nil, strings.ToLower(name)), "", "the header %s is a credential of %s, and the request goes to %s", strings.ToLower(name), other.Vendor, x.wire.Vendor)
 				}
 			}

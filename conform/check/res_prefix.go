@@ -301,6 +301,9 @@ func toolName(t *tree.Node) string {
 		if s := t.Text(member); s != "" {
 			return s
 		}
+		if s := t.Get(t.Get("type").Text()).Get(member).Text(); s != "" && member == "name" { // {"type":"function","function":{"name":…}}
+			return s
+		}
 	}
 	if t.Is(tree.Object) && len(t.Names()) > 0 {
 		return t.Names()[0]

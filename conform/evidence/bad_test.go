@@ -96,7 +96,8 @@ func TestProvider(t *testing.T) {
 		{"https://api.openai.com/v1/responses/compact", "", OpenAI, ""},
 		{"https://api.openai.com/v1/responses/resp_1/cancel", "", "", "no generation, nothing to judge"},
 		{"https://api.openai.com/v1/responses/input_tokens", "", "", "counts tokens only"},
-		{"https://api.openai.com/v1/chat/completions", "", "", "the Chat Completions API is not judged"},
+		{"https://api.openai.com/v1/chat/completions", "", "chat", ""},
+		{"http://localhost:11434/v1/chat/completions", `{"messages":[]}`, "chat", ""},
 		{"https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-3-haiku/converse", "", "", "the Bedrock API is not judged"},
 		{"https://bedrock-runtime.us-east-1.amazonaws.com/model/amazon.nova-pro-v1:0/invoke", "", "", "the Bedrock API is not judged"},
 		{"http://localhost:11434/api/chat", "", "", "the Ollama API is not judged"},
@@ -139,7 +140,7 @@ func TestRefusedOperations(t *testing.T) {
 		{"https://api.anthropic.com/v1/messages/count_tokens", "{}", 429, ""},
 		{"https://api.anthropic.com/v1/messages/batches", "", 400, ""},
 		{"https://gateway.example.com/v1/messages/count_tokens", "{}", 400, ""},
-		{"https://api.openai.com/v1/chat/completions", "{}", 400, ""},
+		{"https://api.openai.com/v1/chat/completions", "{}", 400, "chat"},
 	} {
 		in := cassette.Interaction{Request: cassette.Request{Method: http.MethodPost, URL: c.url, Body: []byte(c.body)}, Response: cassette.Response{Status: c.status, Body: []byte("{}")}}
 		ex, reason := newExchange(0, in)

@@ -26,7 +26,6 @@ var unjudged = []struct {
 }{
 	{regexp.MustCompile(`/model/[^/]+/invoke-with-response-stream$`), "the binary event stream of Bedrock"},
 	{regexp.MustCompile(`/model/[^/]+/(converse(-stream)?|invoke)$`), "the Bedrock API"},
-	{regexp.MustCompile(`/chat/completions$`), "the Chat Completions API"},
 	{regexp.MustCompile(`/v1/completions$`), "the Completions API"},
 	{regexp.MustCompile(`/api/(chat|generate)$`), "the Ollama API"},
 }

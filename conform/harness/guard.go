@@ -107,7 +107,7 @@ func strayOwner(r *http.Request) string {
 		texts.WriteString(" " + strings.Join(values, " "))
 	}
 	for _, found := range madeUpKey.FindAllStringSubmatch(texts.String(), -1) {
-		if found[1] != provider && wires.Find(found[1]) != nil {
+		if owner := wires.Find(found[1]); owner != nil && owner.Host != wires.Find(provider).Host {
 			return found[1]
 		}
 	}

@@ -143,9 +143,6 @@ func providerOf(doc *tree.Node) (string, error) {
 		}
 		members = append(members, w.Member)
 	}
-	if doc.Get("messages") != nil {
-		return "", fmt.Errorf("is a request of Chat Completions, which is not judged; give one of %s", wires.Titles())
-	}
 	return "", fmt.Errorf("has neither %s; name the provider", wires.Join(members, "nor"))
 }
 

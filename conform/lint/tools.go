@@ -230,15 +230,19 @@ func requestWith(w *wires.Wire, tools []tool, asOther bool) []byte {
 				entry[member] = json.RawMessage(v.Raw())
 			}
 		}
-		if w.Tools.Type != "" {
-			entry["type"], _ = json.Marshal(w.Tools.Type)
-		}
 		if t.schema != nil {
 			member := w.Tools.Schema
 			if w.Tools.OtherSchema != "" && (t.isOther || asOther) {
 				member = w.Tools.OtherSchema
 			}
 			entry[member] = json.RawMessage(t.schema.Raw())
+		}
+		if w.Tools.Inside != "" {
+			whole, _ := json.Marshal(entry) // raw members that were parsed
+			entry = map[string]json.RawMessage{w.Tools.Inside: whole}
+		}
+		if w.Tools.Type != "" {
+			entry["type"], _ = json.Marshal(w.Tools.Type)
 		}
 		list[i] = entry
 	}
@@ -282,5 +286,8 @@ func splitPath(w *wires.Wire, f Finding) (index int, rest string, ok bool) {
 	inside, ok := strings.CutPrefix(f.Path, w.Tools.List+"[")
 	number, rest, closed := strings.Cut(inside, "]")
 	index, err := strconv.Atoi(number)
+	if w.Tools.Inside != "" {
+		rest = strings.TrimPrefix(rest, "."+w.Tools.Inside)
+	}
 	return index, rest, ok && closed && err == nil
 }

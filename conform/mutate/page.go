@@ -47,6 +47,12 @@ func formOf(provider string) form {
 			"assistant": `{"role":"model","parts":[{"text":TEXT}]}`,
 			"part":      `{"text":TEXT}`,
 		}},
+		"chat": {"messages", "content", "Authorization", map[string]string{
+			"turns": "/messages", "tools": "/tools", "system": "/messages[0].content", "config": "/", "token": "signature|data",
+		}, map[string]string{
+			"":     `{"role":"ROLE","content":TEXT}`,
+			"part": `{"type":"text","text":TEXT}`,
+		}},
 	}[provider]
 }
 

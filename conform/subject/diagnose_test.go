@@ -30,7 +30,7 @@ func TestExplain(t *testing.T) {
 	models := process(0, "")
 	models.Interactions = []cassette.Interaction{{Request: cassette.Request{Method: http.MethodGet, URL: "https://api.openai.com/v1/models?key=secret"}}}
 	chat := process(1, "404")
-	chat.Interactions = []cassette.Interaction{{Request: cassette.Request{Method: http.MethodPost, URL: "https://api.openai.com/v1/chat/completions"}}}
+	chat.Interactions = []cassette.Interaction{{Request: cassette.Request{Method: http.MethodPost, URL: "https://api.openai.com/v1/completions"}}}
 	slow := process(-1, "waiting")
 	slow.Notes = []string{"step 0 was ended at the case's time limit of 3s, having sent no request; give slow agents more with --case-timeout"}
 	for _, c := range []struct {
@@ -53,7 +53,7 @@ func TestExplain(t *testing.T) {
 		{"prints a key", process(1, "Error: request with "+madeUpKey+" failed"), "mitm", []string{"said: Error: request with "}},
 		{"floods", process(3, "Error: not this\n"+strings.Repeat("noise \x1b[2J\xff\u202e\n", 1<<19)+"Error: disk is full"), "mitm", []string{"it exited 3 and said: Error: disk is full"}},
 		{"waits", slow, "mitm", []string{"sent nothing in time", "said: waiting"}},
-		{"speaks Chat Completions", chat, "mitm", []string{"speaks the Chat Completions API (POST api.openai.com/v1/chat/completions), which conform does not judge; set the agent to"}},
+		{"speaks Completions", chat, "mitm", []string{"speaks the Completions API (POST api.openai.com/v1/completions), which conform does not judge; set the agent to"}},
 		{"speaks to Bedrock", notice(proxy.Refused, "bedrock-runtime.us-east-1.amazonaws.com:443"), "mitm", []string{"speaks the Bedrock API (bedrock-runtime.us-east-1.amazonaws.com:443), which conform does not judge"}},
 		{"names Bedrock", process(1, `Could not connect to the endpoint URL: "https://bedrock-runtime.eu-west-1.amazonaws.com/model/x/converse"`), "base-url", []string{"seems to call Bedrock"}},
 		{"speaks to Ollama", process(1, "ConnectionError: Failed to connect to Ollama."), "mitm", []string{"such as Ollama, which conform does not judge", "it may not use HTTPS_PROXY"}},

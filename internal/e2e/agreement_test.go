@@ -294,7 +294,7 @@ func (q oneRequest) answers(t *testing.T) answers {
 // simulated is the rule by which the simulator refuses a request, "" if it answers.
 func (q oneRequest) simulated(t *testing.T, level rule.Level) string {
 	t.Helper()
-	url := map[string]string{"anthropic": "https://api.anthropic.com/v1/messages", "openai": "https://api.openai.com/v1/responses",
+	url := map[string]string{"anthropic": "https://api.anthropic.com/v1/messages", "openai": "https://api.openai.com/v1/responses", "chat": "https://api.openai.com/v1/chat/completions",
 		"gemini": "https://generativelanguage.googleapis.com/v1beta/models/" + q.model + ":generateContent"}[q.provider]
 	r := httptest.NewRequest(http.MethodPost, url, bytes.NewReader(q.body))
 	r.Header = q.header.Clone()

@@ -110,7 +110,9 @@ func TestEnds(t *testing.T) {
 		{"gemini", `{"candidates":[{"finishReason":"STOP"}]}`, true},
 		{"gemini", `{"candidates":[{}]}`, false},
 		{"", `{"type":"response.completed"}`, true},
-		{"", `[DONE]`, false},
+		{"", `[DONE]`, true},
+		{"openai", `[DONE]`, false},
+		{"chat", `[DONE]`, true},
 	} {
 		if got := IsTerminalEvent(tt.provider, []byte(tt.data)); got != tt.want {
 			t.Errorf("Ends(%s, %s) = %v", tt.provider, tt.data, got)

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"net"
 	"slices"
 	"strings"
@@ -24,14 +25,17 @@ func CloudHost(path string) string { return wires.VertexHostOf(path) }
 // Hosts returns every provider host name: what a proxy may intercept by default.
 // The slice belongs to the caller.
 func Hosts() (hosts []string) {
-	var clouds []string
+	var all []string
 	for _, w := range wires.All() {
-		hosts = append(hosts, w.Host)
+		all = append(all, w.Host)
+	}
+	for _, w := range wires.All() {
+		all = append(all, w.MoreHosts...)
 		for _, cloud := range w.Clouds {
-			clouds = append(clouds, cloud.Hosts...)
+			all = append(all, cloud.Hosts...)
 		}
 	}
-	for _, host := range clouds {
+	for _, host := range all {
 		if !slices.Contains(hosts, host) {
 			hosts = append(hosts, host)
 		}
@@ -40,20 +44,27 @@ func Hosts() (hosts []string) {
 }
 
 // Provider returns the provider whose API a request speaks, or "". The host,
-// with or without a port, decides; for a host that is not a provider's (a base
-// URL on loopback, a gateway) the path does.
+// with or without a port, decides, and the path among the wires of one host; for a host
+// that is not a provider's (a base URL on loopback, a gateway) the path does.
 func Provider(host, path string) string {
-	name := bareHostname(host)
+	name, ofHost := bareHostname(host), ""
 	isCloud := false
 	for _, w := range wires.All() {
-		if name == w.Host || slices.Contains(w.OtherHosts, name) {
+		isOfHost := name == w.Host || slices.Contains(w.MoreHosts, name) || slices.Contains(w.OtherHosts, name)
+		if isOfHost && w.Paths.MatchString(path) {
 			return w.Name
+		}
+		if isOfHost {
+			ofHost = cmp.Or(ofHost, w.Name)
 		}
 		for _, cloud := range w.Clouds {
 			if slices.Contains(cloud.Hosts, name) {
 				isCloud = true
 			}
 		}
+	}
+	if ofHost != "" {
+		return ofHost
 	}
 	if owner := byCloudPath(path); owner != "" || isCloud {
 		return owner

@@ -10,7 +10,10 @@ import (
 func TestProvider(t *testing.T) {
 	for _, tt := range []struct{ host, path, want string }{
 		{"api.anthropic.com", "/anything", "anthropic"},
-		{"API.OpenAI.com:443", "/v1/chat/completions", "openai"},
+		{"API.OpenAI.com:443", "/v1/responses", "openai"},
+		{"api.openai.com", "/v1/chat/completions", "chat"},
+		{"api.deepseek.com", "/chat/completions", "chat"},
+		{"generativelanguage.googleapis.com", "/v1beta/openai/chat/completions", "chat"},
 		{"generativelanguage.googleapis.com.", "/", "gemini"},
 		{"us-central1-aiplatform.googleapis.com", "/v1/projects/p/locations/l/publishers/google/models/m:generateContent", "gemini"},
 		{"aiplatform.googleapis.com", "/v1/projects/p/locations/l/publishers/anthropic/models/m:rawPredict", "anthropic"},

@@ -73,7 +73,8 @@ func TestRulesAreTheCassettes(t *testing.T) {
 // The names are in cassettes. They may be added to, and not changed.
 func TestRuleNames(t *testing.T) {
 	want := []string{
-		"anthropic.system.billing-header", "anthropic.metadata", "gemini.labels", "gemini.request.session_id", "gemini.user_prompt_id",
+		"anthropic.system.billing-header", "anthropic.metadata",
+		"chat.metadata", "chat.prompt_cache_key", "chat.safety_identifier", "chat.user", "gemini.labels", "gemini.request.session_id", "gemini.user_prompt_id",
 		"openai.client_metadata", "openai.metadata", "openai.prompt_cache_key", "openai.safety_identifier", "openai.user",
 	}
 	if got := Rules(); !slices.Equal(got, want) {

@@ -5,12 +5,13 @@ package all
 import (
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/wires/anthropic"
+	"github.com/meerkat-go/conformance/wires/chat"
 	"github.com/meerkat-go/conformance/wires/gemini"
 	"github.com/meerkat-go/conformance/wires/openai"
 )
 
 func init() {
-	for _, w := range []script.Parts{anthropic.Parts(), openai.Parts(), gemini.Parts()} {
+	for _, w := range []script.Parts{anthropic.Parts(), openai.Parts(), gemini.Parts(), chat.Parts()} {
 		if err := w.Register(); err != nil {
 			panic(err)
 		}

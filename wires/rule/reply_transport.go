@@ -348,6 +348,9 @@ func askedModelAnswers(x *Exchange, p *Pass) {
 	}
 	asked := ModelAsked(x.Asked, x.URL)
 	family := specs.ParseModel(asked).Family
+	if strings.Contains(x.URL, "/deployments/") {
+		return // the path names a deployment, whatever the model
+	}
 	if bare := asked[strings.LastIndexByte(asked, '/')+1:]; family == "" || !strings.HasPrefix(bare, family) && family != "claude" {
 		return
 	}

@@ -58,7 +58,7 @@ func (a *app) lintToolsCommand() *cobra.Command {
 		Short: "Say which tools a provider would refuse",
 		Long: `Say which tools a provider would refuse, and why. FILE is what an MCP server answers
 to tools/list, the tools of a request to any provider, or a whole request; - reads
-standard input. Each tool is judged as if it were sent to all three providers as it is.
+standard input. Each tool is judged as if it were sent to every provider as it is.
 
 Exits 1 when a provider refuses something, 2 when no tool can be read. --json prints
 ` + lintSchema + `.`,

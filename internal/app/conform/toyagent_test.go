@@ -50,7 +50,7 @@ func toyAgent() {
 		speakACP()
 		return
 	case "chat":
-		_, _ = http.Post(strings.TrimSuffix(os.Getenv("TOY_URL"), "/")+"/chat/completions", "application/json", strings.NewReader("{}"))
+		_, _ = http.Post(strings.TrimSuffix(os.Getenv("TOY_URL"), "/")+"/completions", "application/json", strings.NewReader("{}"))
 		os.Exit(1)
 	case "url":
 		host = os.Getenv("TOY_URL")

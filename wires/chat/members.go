@@ -1,0 +1,119 @@
+package chat
+
+import (
+	_ "embed" // for members.yaml
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/meerkat-go/conformance/wires/members"
+	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
+)
+
+//go:embed members.yaml
+var memberFile string
+
+// Members describes the members of requests; the root is "request".
+var Members = sync.OnceValue(func() *members.Description {
+	return members.Parse(memberFile, members.Style{Integers: true, TypeOf: typeOf, Rules: map[members.Kind]string{
+		members.Unknown: "C-43", members.NoBeta: "C-43", members.Missing: "C-1", members.Empty: "C-1", members.Null: "C-9", members.WrongType: "C-9",
+		members.UnknownType: "C-9", members.WrongValue: "C-40", members.OutOfRange: "C-40", members.WrongLength: "C-40",
+		members.WrongID: "C-22", members.WrongForm: "C-28",
+	}})
+})
+
+// typeOf names the type of a message by its role. A call and a tool without a type are those of a function.
+func typeOf(object string, v *tree.Node) string {
+	switch typ := v.Get("type").Text(); {
+	case object == "message":
+		return v.Get("role").Text()
+	case typ == "" && v.Get("function") != nil:
+		return "function"
+	default:
+		return typ
+	}
+}
+
+// shapeBreach is one place in which a request breaks the description of members.
+type shapeBreach struct {
+	members.Fault
+	q *request
+}
+
+// shapeRules judge one breach of the description each: which of them answers is decided by the place in the
+// request that is looked at first.
+var shapeRules = []rule.Rule[shapeBreach]{
+	shapeRule(rule.Lenient, "C-1", "the request has a model and messages", members.Missing, members.Empty),
+	shapeRule(rule.Strict, "C-43", "there is no unknown member at the top, where the host refuses those", members.Unknown),
+	shapeRule(rule.Live, "C-9", "members have the types of the API reference; contents are texts or lists of parts", members.Missing, members.WrongType, members.Null),
+	shapeRule(rule.Live, "C-17", "each call has an id", members.Missing, members.Null, members.WrongType),
+	shapeRule(rule.Live, "C-18", "each result names its call", members.Missing, members.Null, members.WrongType),
+	shapeRule(rule.Live, "C-26", "the arguments of a call are a text", members.Missing, members.WrongType, members.Null),
+	shapeRule(rule.Live, "C-28", "a function has a name", members.Missing, members.WrongType),
+	shapeRule(rule.Live, "C-40", "settings are in their range", members.OutOfRange, members.WrongLength),
+}
+
+func shapeRule(least rule.Level, id, demand string, kinds ...members.Kind) rule.Rule[shapeBreach] {
+	return rule.Rule[shapeBreach]{
+		Info: rule.Info{ID: id, Demand: demand, Source: documented, Confidence: rule.High, Least: least},
+		Run: func(b shapeBreach, p *rule.Pass) {
+			if b.Rule == id && slices.Contains(kinds, b.Kind) && (b.Kind != members.Unknown || b.q.dialect.hasTrait(officialMembers)) {
+				p.Refuse(b.refusal())
+			}
+		},
+	}
+}
+
+// refusal puts the breach into OpenAI's words.
+func (b shapeBreach) refusal() *rule.Refusal {
+	path, v := b.Said.String(), b.Value
+	switch b.Kind {
+	case members.Missing:
+		return b.q.newRefusal("missing_required_parameter", path, "Missing required parameter: '%s'.", path)
+	case members.Unknown:
+		return b.q.newRefusal("", "", "Unrecognized request argument supplied: %s", b.Name)
+	case members.OutOfRange:
+		unit := "integer"
+		if b.Member.Types == "n" {
+			unit = "decimal"
+		}
+		if n, _ := v.Number(); b.Member.Min != nil && n < *b.Member.Min {
+			return b.q.newRefusal(unit+"_below_min_value", path, "Invalid '%s': %s below minimum value. Expected a value >= %v, but got %s instead.", path, unit, *b.Member.Min, v.Raw())
+		}
+		return b.q.newRefusal(unit+"_above_max_value", path, "Invalid '%s': %s above maximum value. Expected a value <= %v, but got %s instead.", path, unit, *b.Member.Max, v.Raw())
+	case members.WrongLength:
+		if v.Is(tree.Array) && len(v.List()) == 0 {
+			return b.q.newRefusal("empty_array", path, "Invalid '%s': empty array. Expected an array with minimum length 1, but got an empty array instead.", path)
+		}
+		return b.q.newRefusal("invalid_value", path, "Invalid '%s': the value %s.", path, b.Describe())
+	}
+	return b.q.newRefusal("invalid_type", path, "Invalid type for '%s': expected %s, but got %s instead.", path, expectedTypes(b.Member), kindName(v))
+}
+
+// expectedTypes names the types of a member as the API does.
+func expectedTypes(m *members.Member) string {
+	var words []string
+	for _, t := range m.Types {
+		words = append(words, map[rune]string{'s': "a string", 'n': "a number", 'i': "an integer", 'b': "a boolean", 'a': "an array", 'o': "an object"}[t])
+	}
+	return strings.Join(words, " or ")
+}
+
+// kindName names the type of a value as the API does.
+func kindName(v *tree.Node) string {
+	switch v.Kind() {
+	case tree.String:
+		return "a string"
+	case tree.Array:
+		return "an array"
+	case tree.Object:
+		return "an object"
+	case tree.Bool:
+		return "a boolean"
+	case tree.Null:
+		return "null"
+	}
+	return fmt.Sprintf("a number (%.20s)", v.Raw())
+}

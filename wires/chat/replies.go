@@ -1,0 +1,150 @@
+package chat
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
+)
+
+// replyRules judge what a server of Chat Completions owes its clients.
+var replyRules = []rule.ReplyRule[*rule.Exchange]{
+	rule.Owes("SV-C1", "", documentIsCompletion),
+	rule.Owes("SV-C2", "", chunksAreChunks),
+	rule.Owes("SV-C3", "", callsJoin),
+	rule.Owes("SV-C4", "", argumentsAreJSON),
+	rule.Owes("SV-C5", "", stopsForReason),
+	rule.Owes("SV-C6", "STR-002/terminal", rule.EndsWhole),
+	rule.Owes("SV-C7", "", nothingAfterError),
+	rule.Owes("SV-C8", "", usageAddsUp),
+	rule.Owes("SV-C9", "", errorSaysWhat),
+}
+
+func judgeReply(x *rule.Exchange) []*rule.ReplyPass { return rule.JudgeReplies(replyRules, x) }
+
+// documentIsCompletion judges that a reply in one piece has choices, each with a message.
+func documentIsCompletion(x *rule.Exchange, p *rule.Pass) {
+	if x.Status != http.StatusOK || x.Reply.Form != wire.Document || !wire.ErrorOf(x.Reply.Doc).Null() {
+		return
+	}
+	choices := x.Reply.Doc.Get("choices")
+	if p.Observe(); len(choices.List()) == 0 {
+		p.ReportAt(x.At(-1, x.Reply.Doc, "choices"), "the reply has no choice")
+	}
+	for i, c := range choices.List() {
+		if p.Observe(); !c.Get("message").Is(tree.Object) {
+			p.ReportAt(x.At(-1, c, "choices["+strconv.Itoa(i)+"].message"), "the choice has no message")
+		}
+	}
+}
+
+// chunksAreChunks judges that each event but [DONE] is an object with choices or an error.
+func chunksAreChunks(x *rule.Exchange, p *rule.Pass) {
+	if !x.IsStream() {
+		return
+	}
+	for i, e := range x.Reply.Events {
+		if !e.HasData || isDone([]byte(e.Data)) {
+			continue
+		}
+		if p.Observe(); !e.JSON.Is(tree.Object) {
+			p.ReportAt(wire.Place{Event: i, Off: e.DataOff}, "the event is no JSON object, and not [DONE]")
+		}
+	}
+}
+
+// callsJoin judges that each piece of a call can be joined with the others: by an index, or by an id.
+func callsJoin(x *rule.Exchange, p *rule.Pass) {
+	for i, e := range x.Reply.Events {
+		for _, c := range e.JSON.Get("choices").List() {
+			for _, call := range c.Get("delta").Get("tool_calls").List() {
+				if p.Observe(); call.Get("index").Null() && call.Get("id").Text() == "" && signatureOf(call).Null() {
+					p.ReportAt(x.At(i, call, "choices[0].delta.tool_calls"), "a piece of a call has neither index nor id")
+				}
+			}
+		}
+	}
+	for i := range x.Reply.Items {
+		it := &x.Reply.Items[i]
+		if it.What != wire.Call || it.Type == "function_call" || x.Reply.End != wire.Complete {
+			continue
+		}
+		if p.Observe(); it.ID == "" || it.Name == "" {
+			p.ReportAt(it.Place, "the call %s lacks its id or its name", rule.Shorten(it.Name+it.ID))
+		}
+	}
+}
+
+// argumentsAreJSON judges the joined arguments of each call of a whole reply. Empty ones are of a tool without parameters.
+func argumentsAreJSON(x *rule.Exchange, p *rule.Pass) {
+	for i := range x.Reply.Items {
+		it := &x.Reply.Items[i]
+		if it.What != wire.Call || x.Reply.End != wire.Complete || x.Reply.Stop == "length" || it.Type == "custom" || it.Args == "" {
+			continue
+		}
+		p.Observe()
+		if _, err := tree.Parse(it.Args); err != nil {
+			p.ReportAt(it.Place, "the arguments of %s are no JSON once they are joined", rule.Shorten(it.Name)).Consequence = "degraded"
+		}
+	}
+}
+
+// stopsForReason judges that a stream that reached [DONE] says why the model stopped. OpenAI's own models that
+// speak do not say so in recordings.
+func stopsForReason(x *rule.Exchange, p *rule.Pass) {
+	if !x.IsStream() || x.Reply.End != wire.Complete || strings.Contains(x.Asked.Model, "audio") {
+		return
+	}
+	if p.Observe(); x.Reply.Stop == "" {
+		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: len(x.Body)}, "no chunk has a finish_reason").Consequence = "degraded"
+	}
+}
+
+// nothingAfterError judges that no answer follows an error.
+func nothingAfterError(x *rule.Exchange, p *rule.Pass) {
+	failed := false
+	for i, e := range x.Reply.Events {
+		if failed {
+			p.Observe()
+			for _, c := range e.JSON.Get("choices").List() {
+				if reason := c.Get("finish_reason").Text(); reason == "stop" || reason == "tool_calls" {
+					p.ReportAt(x.At(i, c, "choices[0].finish_reason"), "the stream says %s after an error", reason)
+				}
+			}
+		}
+		failed = failed || !wire.ErrorOf(e.JSON).Null()
+	}
+}
+
+// usageAddsUp judges that the total of the tokens is not below its parts.
+func usageAddsUp(x *rule.Exchange, p *rule.Pass) {
+	judge := func(event int, doc *tree.Node) {
+		u := doc.Get("usage")
+		in, okIn := u.Get("prompt_tokens").Number()
+		out, okOut := u.Get("completion_tokens").Number()
+		if total, ok := u.Get("total_tokens").Number(); okIn && okOut && ok {
+			if p.Observe(); total < in || total < out {
+				p.ReportAt(x.At(event, u, "usage.total_tokens"), "total_tokens %g is below its parts %g and %g", total, in, out).Consequence = "degraded"
+			}
+		}
+	}
+	judge(-1, x.Reply.Doc)
+	for i, e := range x.Reply.Events {
+		judge(i, e.JSON)
+	}
+}
+
+// errorSaysWhat judges that a refusal has a message somewhere that clients look.
+func errorSaysWhat(x *rule.Exchange, p *rule.Pass) {
+	if x.Status < http.StatusBadRequest || x.Reply.Form != wire.Document {
+		return
+	}
+	doc := x.Reply.Doc
+	err := wire.ErrorOf(doc)
+	if p.Observe(); err.Text() == "" && err.Get("message").Text() == "" && doc.Any("message", "detail", "msg").Null() {
+		p.ReportAt(wire.Place{Event: -1, Off: 0, Path: "error"}, "the error has no message").Consequence = "degraded"
+	}
+}

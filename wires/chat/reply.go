@@ -1,0 +1,215 @@
+package chat
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/rule"
+)
+
+// provider writes replies.
+type provider struct{}
+
+// writer collects the frames of one reply.
+type writer struct {
+	script.Reply
+	q *request
+	// frames are the chunks of a stream; the fields below are the same message in one piece.
+	frames                    [][]byte
+	content, refusal, thought string
+	calls                     script.Array
+	spoken                    bool
+}
+
+// Frames implements script.Provider.
+func (provider) Frames(r script.Reply) [][]byte {
+	w := newWriter(r)
+	for n, b := range r.Blocks {
+		switch b.Kind {
+		case specs.KindThinking, specs.KindRedacted:
+			w.addText("reasoning_content", strings.Join(b.Parts, "\n"), &w.thought)
+		case specs.KindText, specs.KindSignedText:
+			if r.Stop == specs.StopRefusal {
+				w.addText("refusal", b.Text, &w.refusal)
+			} else {
+				w.addText("content", b.Text, &w.content)
+			}
+		case specs.KindCall:
+			w.addCall(n, b)
+		case specs.KindSearch, specs.KindCode: // what the provider runs itself is not part of this wire
+		}
+	}
+	if r.Request.Form == script.FormUnary {
+		return [][]byte{script.JSON(w.replyDocument())}
+	}
+	if !w.spoken {
+		w.addDelta(script.Object{"role", "assistant", "content", "", "refusal", nil}, nil)
+	}
+	usageChoices := script.Array{}
+	w.addDelta(script.Object{}, w.finishReason())
+	if w.q.body.Get("stream_options").Get("include_usage").True() {
+		w.addChunk(usageChoices, w.countTokens())
+	}
+	w.frames = append(w.frames, []byte("data: [DONE]\n\n"))
+	return w.frames
+}
+
+func newWriter(r script.Reply) *writer {
+	q, ok := r.Request.Parsed.(*request)
+	if !ok {
+		q = newRequest(r.Request.Document, hostOfModel(r.Request.Model))
+	}
+	return &writer{Reply: r, q: q, calls: script.Array{}}
+}
+
+// addText streams a text, which stands in a member of the message.
+func (w *writer) addText(member, text string, whole *string) {
+	*whole += text
+	for _, piece := range script.Words(text, 1) {
+		delta := script.Object{member, piece}
+		if !w.spoken {
+			delta = append(script.Object{"role", "assistant"}, delta...)
+			w.spoken = true
+		}
+		w.addDelta(delta, nil)
+	}
+}
+
+// addCall streams a call: its name first, then its arguments in pieces.
+func (w *writer) addCall(n int, b script.Block) {
+	args := string(b.Arguments())
+	if b.Partial {
+		args = string(b.Args)
+	}
+	id := w.callID(n)
+	start := script.Object{"index", len(w.calls), "id", id, "type", "function", "function", script.Object{"name", b.Name, "arguments", ""}}
+	delta := script.Object{"tool_calls", script.Array{start}}
+	if !w.spoken {
+		delta = append(script.Object{"role", "assistant", "content", nil}, delta...)
+		w.spoken = true
+	}
+	w.addDelta(delta, nil)
+	for _, piece := range script.Slices(args, 5) {
+		w.addDelta(script.Object{"tool_calls", script.Array{script.Object{"index", len(w.calls), "function", script.Object{"arguments", piece}}}}, nil)
+	}
+	w.calls = append(w.calls, script.Object{"id", id, "type", "function", "function", script.Object{"name", b.Name, "arguments", args}})
+}
+
+// callID has the form of the dialect.
+func (w *writer) callID(n int) string {
+	if w.q.dialect.hasTrait(nineCharacters) {
+		return w.ID("", n, script.Alnum, 9)
+	}
+	return w.ID("call_", n, script.Alnum, 24)
+}
+
+func (w *writer) finishReason() any {
+	switch {
+	case w.Stop == specs.StopMaxTokens:
+		return "length"
+	case w.Stop == specs.StopFilter:
+		return "content_filter"
+	case len(w.calls) > 0:
+		return "tool_calls"
+	}
+	return "stop"
+}
+
+func (w *writer) addDelta(delta script.Object, finish any) {
+	w.addChunk(script.Array{script.Object{"index", 0, "delta", delta, "logprobs", nil, "finish_reason", finish}}, nil)
+}
+
+func (w *writer) addChunk(choices script.Array, usage any) {
+	chunk := append(w.commonMembers("chat.completion.chunk"), "choices", choices)
+	if usage != nil || w.q.body.Get("stream_options").Get("include_usage").True() {
+		chunk = append(chunk, "usage", usage)
+	}
+	w.frames = append(w.frames, append(append([]byte("data: "), script.JSON(chunk)...), "\n\n"...))
+}
+
+func (w *writer) commonMembers(object string) script.Object {
+	return script.Object{"id", w.ID("chatcmpl-", 0, script.Alnum, 29), "object", object, "created", w.At.Unix(), "model", w.Request.Model, "service_tier", "default",
+		"system_fingerprint", "fp_simulator"}
+}
+
+// replyDocument is the reply in one piece.
+func (w *writer) replyDocument() script.Object {
+	orNull := func(text string) any {
+		if text == "" {
+			return nil
+		}
+		return text
+	}
+	message := script.Object{"role", "assistant", "content", orNull(w.content)}
+	if w.content == "" && w.refusal == "" && len(w.calls) == 0 {
+		message[3] = ""
+	}
+	if w.q.showsThoughts() && w.thought != "" {
+		message = append(message, "reasoning_content", w.thought)
+	}
+	message = append(message, "refusal", orNull(w.refusal))
+	if len(w.calls) > 0 {
+		message = append(message, "tool_calls", w.calls)
+	}
+	choice := script.Object{"index", 0, "message", message, "logprobs", nil, "finish_reason", w.finishReason()}
+	return append(w.commonMembers("chat.completion"), "choices", script.Array{choice}, "usage", w.countTokens())
+}
+
+func (w *writer) countTokens() script.Object {
+	output, thought := w.OutputTokens()
+	input := w.InputTokens()
+	return script.Object{
+		"prompt_tokens", input, "completion_tokens", output, "total_tokens", input + output,
+		"prompt_tokens_details", script.Object{"cached_tokens", 0, "audio_tokens", 0},
+		"completion_tokens_details", script.Object{"reasoning_tokens", thought, "audio_tokens", 0, "accepted_prediction_tokens", 0, "rejected_prediction_tokens", 0},
+	}
+}
+
+// Failure implements script.Provider: an event with an error, and then nothing.
+func (provider) Failure(script.Reply, int, string) [][]byte {
+	fault := script.Object{"error", script.Object{"message", serverError, "type", "server_error", "param", nil, "code", nil}}
+	return [][]byte{append(append([]byte("data: "), script.JSON(fault)...), "\n\n"...)}
+}
+
+// Header implements script.Provider.
+func (provider) Header(r script.Reply) http.Header {
+	h := http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {r.ID("req_", 0, script.Hex, 32)}}
+	if r.Request.Form == script.FormSSE {
+		h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	}
+	return h
+}
+
+// Refuse implements script.Provider.
+func (provider) Refuse(r *script.Refusal) (status int, contentType string, body []byte) {
+	refusal := &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Message: r.Message}
+	switch r.Kind {
+	case script.RefuseAuth:
+		refusal.Status, refusal.Code = http.StatusUnauthorized, "invalid_api_key"
+	case script.RefuseModel:
+		refusal.Status, refusal.Code, refusal.Message = http.StatusNotFound, "model_not_found", "The model `"+r.Message+"` does not exist or you do not have access to it."
+	case script.RefuseOverloaded:
+		refusal.Status, refusal.Type, refusal.Message = http.StatusServiceUnavailable, "server_error", "The server is currently overloaded with other requests. Sorry about that!"
+	case script.RefuseServer:
+		refusal.Status, refusal.Type, refusal.Message = http.StatusInternalServerError, "server_error", serverError
+	}
+	return refusal.Status, "application/json", errorOf(refusal)
+}
+
+// Reject implements script.Provider.
+func (provider) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {
+	return r.Status, http.Header{"Content-Type": {"application/json"}}, errorOf(r)
+}
+
+// errorOf is a refusal in OpenAI's envelope.
+func errorOf(r *rule.Refusal) []byte {
+	orNull := func(s string) any {
+		if s == "" {
+			return nil
+		}
+		return s
+	}
+	return script.JSON(script.Object{"error", script.Object{"message", r.Message, "type", r.Type, "param", orNull(r.Param), "code", orNull(r.Code)}})
+}

@@ -1,0 +1,104 @@
+package chat
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/wires/members"
+	"github.com/meerkat-go/conformance/wires/rule"
+)
+
+// Book is what the referee reads.
+func Book() *rule.Book {
+	return &rule.Book{
+		Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Members: Members, Words: refusalWords,
+		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply, Claims: claimsBody,
+	}
+}
+
+// judgedRules are about a request that has the right form.
+var judgedRules = slices.Concat(pairRules, reasoningRules, parameterRules, toolRules)
+
+// Rules states the rules in the order in which the simulator applies them.
+func Rules() []rule.Info {
+	return slices.Concat(rule.Infos(accessRules), rule.Infos(shapeRules), rule.Infos(judgedRules))
+}
+
+// findRefusal returns the first rule that the request breaks, or nil.
+func (q *request) findRefusal(env rule.Env) *rule.Refusal {
+	if refusal := rule.First(accessRules, q, env); refusal != nil {
+		return refusal
+	}
+	for _, f := range Members().Walk(q.body, "request", nil).Faults {
+		if f.Side == members.RefereeOnly {
+			continue
+		}
+		if refusal := rule.First(shapeRules, shapeBreach{f, q}, env); refusal != nil {
+			return refusal
+		}
+	}
+	return rule.First(judgedRules, q, env)
+}
+
+// sureRule is a rule that the API enforces and a page or a recording shows; least is the level from which on it is enforced.
+func sureRule(id, demand, source string, run func(*request, *rule.Pass)) rule.Rule[*request] {
+	return rule.Rule[*request]{Info: rule.Info{ID: id, Demand: demand, Source: source, Confidence: rule.High, Least: rule.Live}, Run: run}
+}
+
+// likelyRule is a rule that few reports show: strict alone enforces it.
+func likelyRule(id, demand, source string, run func(*request, *rule.Pass)) rule.Rule[*request] {
+	r := sureRule(id, demand, source, run)
+	r.Confidence, r.Least = rule.Medium, rule.Strict
+	return r
+}
+
+// doubtfulRule is r as a rule that recordings contradict for some models: strict alone enforces it.
+func doubtfulRule(r rule.Rule[*request]) rule.Rule[*request] {
+	r.Confidence, r.Least = rule.Low, rule.Strict
+	return r
+}
+
+// judged is r as a rule by which the referee judges an aspect at the hosts of the dialects.
+func judged(aspect string, r rule.Rule[*request]) rule.Rule[*request] {
+	r.Aspect = aspect
+	return r
+}
+
+// everywhere is r as a rule that holds at all hosts.
+func everywhere(r rule.Rule[*request]) rule.Rule[*request] {
+	r.Hosts = rule.AnyHost
+	return r
+}
+
+// The sources of a rule.
+const (
+	recorded   = "recorded"
+	documented = "documented"
+	reported   = "reported"
+)
+
+var accessRules = []rule.Rule[*request]{
+	sureRule("C-87", "there is a key, and it is valid; one that begins with invalid or test-invalid is not", recorded, keyValid),
+	sureRule("C-1", "the body is one JSON object", documented, bodyReadable),
+}
+
+func keyValid(q *request, p *rule.Pass) {
+	message := ""
+	switch {
+	case q.key == "":
+		message = "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY)."
+	case strings.HasPrefix(strings.TrimPrefix(q.key, "test-"), "invalid"):
+		message = "Incorrect API key provided: ********. You can find your API key at https://platform.openai.com/account/api-keys."
+	default:
+		return
+	}
+	p.Refuse(&rule.Refusal{Status: http.StatusUnauthorized, Type: "invalid_request_error", Code: "invalid_api_key", Message: message})
+}
+
+func bodyReadable(q *request, p *rule.Pass) {
+	if q.err != nil {
+		p.Refuse(q.newRefusal("", "", "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. "+
+			"The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)"))
+	}
+}

@@ -1,0 +1,172 @@
+package chat
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
+)
+
+// Simulation is what the simulator has to know. It stands for OpenAI, and for DeepSeek, Kimi and Mistral where a
+// request names a model of theirs.
+func Simulation() *script.Simulation {
+	return &script.Simulation{
+		Provider: provider{}, Intent: readIntent, UnknownEvent: "data: {\"object\":\"chat.completion.future\",\"note\":\"new\",\"choices\":[]}\n\n",
+		Parse: func(r *http.Request, body []byte) script.Parsed { return parsed{readRequest(r, body)} },
+		Endpoints: []script.Endpoint{
+			{Path: regexp.MustCompile(`/chat/completions$`), Operation: script.Generate},
+			{Path: regexp.MustCompile(`^/v1/models$`), Operation: script.Models},
+			{Path: regexp.MustCompile(`^/v1/models/([^/:]+)$`), Operation: script.Model},
+		},
+		ListModels: func(url.Values) []byte {
+			data := script.Array{}
+			for _, id := range models {
+				data = append(data, modelDocument(id))
+			}
+			return script.JSON(script.Object{"object", "list", "data", data})
+		},
+		ShowModel: func(id string) ([]byte, bool) { return script.JSON(modelDocument(id)), slices.Contains(models, id) },
+		Holds: func(kind string, n *tree.Node) bool {
+			switch kind {
+			case "image":
+				return n.Get("type").Text() == "image_url"
+			case "token":
+				return !signatureOf(n).Null() || n.Get("reasoning_details") != nil
+			}
+			return n.Get("reasoning_effort").Text() == "xhigh"
+		},
+		Refusals: map[string]rule.Refusal{
+			"not_found": {Status: 404, Type: "invalid_request_error", Message: "Invalid URL ({method} {path})"},
+			"wrong_key": {Status: 401, Type: "invalid_request_error", Code: "invalid_api_key",
+				Message: "Incorrect API key provided: ********. You can find your API key at https://platform.openai.com/account/api-keys."},
+			"not_allowed": {Status: 405, Type: "invalid_request_error", Code: "method_not_supported", Message: "Not allowed to {method} on {path}."},
+			"no_model": {Status: 404, Type: "invalid_request_error", Code: "model_not_found",
+				Message: "The model `{id}` does not exist or you do not have access to it."},
+			"too_large":  {Status: 413, Type: "invalid_request_error", Code: "request_too_large", Message: "Request body is too large."},
+			"upgrade":    {Status: 426, Type: "invalid_request_error", Code: "websocket_not_supported", Message: script.NoWebSocket},
+			"coding":     {Status: 415, Type: "invalid_request_error", Code: "unsupported_content_encoding", Message: script.UnknownCoding},
+			"rate_limit": {Status: 429, Type: "requests", Code: "rate_limit_exceeded", Message: "Rate limit reached. Please try again in 1s."},
+			"quota": {Status: 429, Type: "insufficient_quota", Code: "insufficient_quota",
+				Message: "You exceeded your current quota, please check your plan and billing details."},
+			"overloaded": {Status: 503, Type: "server_error", Message: "The server is currently overloaded with other requests. Sorry about that!"},
+			"server":     {Status: 500, Type: "server_error", Message: serverError},
+			"timeout":    {Status: 504, Type: "server_error", Message: "Gateway timeout"},
+			"context": {Status: 400, Type: "invalid_request_error", Code: "context_length_exceeded", Param: "messages",
+				Message: "This model's maximum context length is 16385 tokens. However, your messages resulted in 23273 tokens. Please reduce the length of the messages."},
+			"image": {Status: 400, Type: "invalid_request_error", Code: "image_parse_error",
+				Message: "You uploaded an unsupported image. Please make sure your image is valid."},
+			"token": {Status: 400, Type: "invalid_request_error", Message: "The reasoning could not be verified."},
+			"tool": {Status: 400, Type: "invalid_request_error", Code: "invalid_function_parameters", Param: "tools[{index}].function.parameters",
+				Message: "Invalid schema for function '{tool}': In context=(), object schema missing properties."},
+			"effort": {Status: 400, Type: "invalid_request_error", Code: "unsupported_value", Param: "reasoning_effort",
+				Message: "Unsupported value: 'xhigh' is not supported with this model. Supported values are: 'none', 'low', 'medium', and 'high'."},
+		},
+	}
+}
+
+const serverError = "The server had an error while processing your request. Sorry about that!"
+
+// models are those that the simulator lists. It answers any other as well.
+var models = []string{"gpt-4.1", "gpt-4.1-mini", "gpt-4o", "gpt-5", "gpt-5.1", "gpt-5.2", "deepseek-v4-pro", "deepseek-v4-flash", "kimi-k2.6"}
+
+func modelDocument(id string) script.Object {
+	return script.Object{"id", id, "object", "model", "created", 1_744_316_542, "owned_by", "system"}
+}
+
+// parsed is a request that was read.
+type parsed struct{ q *request }
+
+// Check implements script.Parsed.
+func (r parsed) Check(env rule.Env) *rule.Refusal { return r.q.findRefusal(env) }
+
+// Document implements script.Parsed.
+func (r parsed) Document() *tree.Node { return r.q.body }
+
+// CountTokens implements script.Parsed; no endpoint asks for it.
+func (r parsed) CountTokens() []byte { return nil }
+
+// Turn implements script.Parsed.
+func (r parsed) Turn() (script.Request, *script.Refusal) {
+	q := r.q
+	switch {
+	case q.key == "":
+		return script.Request{}, &script.Refusal{Kind: script.RefuseAuth, Message: "You didn't provide an API key."}
+	case q.err != nil:
+		return script.Request{}, script.Invalid("We could not parse the JSON body of your request: %v", q.err)
+	case q.model == "":
+		return script.Request{}, script.Invalid("Missing required parameter: 'model'.")
+	case !q.body.Get("messages").Is(tree.Array):
+		return script.Request{}, script.Invalid("Missing required parameter: 'messages'.")
+	}
+	out := script.Request{Provider: "chat", Model: q.model, Account: q.account, Body: q.sent, Document: q.body, Parsed: q, Thinks: q.isThinking(), Shown: q.showsThoughts()}
+	if !q.body.Get("stream").True() {
+		out.Form = script.FormUnary
+	}
+	own := make([]bool, len(q.messages))
+	for i, m := range q.messages {
+		if own[i] = m.role == "assistant"; m.role == "user" {
+			out.Prompts++
+		}
+	}
+	out.Turns = script.Runs(own)
+	for _, t := range q.offers {
+		out.Tools = append(out.Tools, t.Name)
+	}
+	return out, nil
+}
+
+// showsThoughts reports whether replies hold the text of thoughts: OpenAI's do not.
+func (q *request) showsThoughts() bool {
+	return q.dialect.hasTrait(reasoningBack) || q.dialect.hasTrait(reasoningKept)
+}
+
+// readIntent says what a request wants.
+func readIntent(doc *tree.Node) script.Intent {
+	c := script.NewConversation()
+	c.Limit = script.LimitOf(doc.Any("max_completion_tokens", "max_tokens"))
+	if format := doc.Get("response_format"); format.Get("type").Text() == "json_object" {
+		c.Schema = script.AnyObject()
+	} else {
+		c.Schema = format.Get("json_schema").Get("schema").Map()
+	}
+	for _, t := range offeredTools(doc.Get("tools").List()) {
+		c.Tools = append(c.Tools, script.Tool{Name: t.Name, Schema: t.Schema.Map()})
+	}
+	switch choice := choiceOf(doc.Get("tool_choice")); choice.Kind {
+	case "none":
+		c.Choice = script.ChoiceNone
+	case "any":
+		c.Choice = script.ChoiceAny
+	case "tool":
+		c.Choice = strings.Join(choice.Names, "")
+	}
+	for _, m := range script.ObjectsOf(doc.Get("messages")) {
+		content := m.Get("content")
+		switch m.Get("role").Text() {
+		case "user":
+			c.AddText(content)
+			c.StartPrompt(content)
+		case "system", "developer":
+			c.System = strings.TrimPrefix(c.System+"\n"+script.Texts(content), "\n")
+		case "tool":
+			c.EndRun()
+			c.AddResult(m.Get("tool_call_id").Text(), "", script.Texts(content))
+		case "assistant":
+			c.StartResults()
+			if !content.Null() {
+				c.AddOwn("")
+			}
+			for _, call := range m.Get("tool_calls").List() {
+				name := call.Get("function").Get("name").Text()
+				c.Names[call.Get("id").Text()] = name
+				c.AddOwn(name)
+			}
+		}
+	}
+	return c.Done()
+}

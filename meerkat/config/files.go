@@ -8,11 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/meerkat/config/setting"
 )
 
 // userFile returns the path of the user's file: $XDG_CONFIG_HOME or ~/.config,
@@ -90,7 +89,7 @@ func (l *Loaded) readFile(o Options, path string, layer Layer) error {
 		if !ok {
 			continue
 		}
-		if !trusted && (s.risk != "" || hasVariable(value)) {
+		if !trusted && (s.Risk != "" || hasVariable(value)) {
 			return newTrustError(path, s)
 		}
 		if value, err = expandVariables(value, o.Env); err != nil {
@@ -105,7 +104,7 @@ func (l *Loaded) readFile(o Options, path string, layer Layer) error {
 
 // parseFile reads TOML into values by key and refuses keys that are not in the
 // table. The values have the types that TOML gives them.
-func parseFile(table []Setting, data []byte) (map[string]any, error) {
+func parseFile(table setting.Table, data []byte) (map[string]any, error) {
 	var tree map[string]any
 	data = bytes.TrimPrefix(data, []byte("\uFEFF")) // some editors put it there
 	if err := toml.Unmarshal(data, &tree); err != nil {
@@ -121,35 +120,20 @@ func parseFile(table []Setting, data []byte) (map[string]any, error) {
 }
 
 // flattenTree puts the values below a section into values by key.
-func flattenTree(table []Setting, values map[string]any, section string, tree map[string]any) error {
+func flattenTree(table setting.Table, values map[string]any, section string, tree map[string]any) error {
 	for _, name := range sortedKeys(tree) {
 		path := section + name
-		if _, known := findSetting(table, path); known {
+		if _, known := table.Find(path); known {
 			values[path] = tree[name]
 			continue
 		}
 		below, isTable := tree[name].(map[string]any)
-		if !isTable || !isSection(table, path) {
-			return unknownKeyError(table, path)
+		if !isTable || !table.HasSection(path) {
+			return table.UnknownKey(path)
 		}
 		if err := flattenTree(table, values, path+".", below); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func unknownKeyError(table []Setting, path string) error {
-	var known []string
-	for _, s := range table {
-		section, _, _ := strings.Cut(s.Key, ".")
-		known = append(known, s.Key, section)
-	}
-	if meant := spelling.Nearest(path, known); meant != "" {
-		return fmt.Errorf("%s: unknown key; did you mean %s?", path, meant)
-	}
-	if near := nearestKeys(table, path); near != "" {
-		return fmt.Errorf("%s: unknown key; perhaps one of %s", path, near)
-	}
-	return fmt.Errorf("%s: unknown key", path)
 }

@@ -2,14 +2,18 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
 	"strings"
 
 	"github.com/spf13/viper"
+
+	"github.com/meerkat-go/conformance/meerkat/config/setting"
 )
+
+// prefix is that of the variables.
+const prefix = "RKAT_"
 
 // Layer names where a value comes from, from the weakest on.
 type Layer string
@@ -49,7 +53,7 @@ type Options struct {
 	// a file has.
 	Values map[string]any
 	// Table has the settings; nil: those of Table.
-	Table []Setting
+	Table setting.Table
 	// Trust lets the project's file set everything.
 	Trust bool
 }
@@ -60,7 +64,7 @@ type Loaded struct {
 	// Files are the files that were read, the strongest last.
 	Files []string
 
-	table    []Setting
+	table    setting.Table
 	layers   *viper.Viper // the values by key
 	sources  map[string]Source
 	home     string // "" if it is not known
@@ -91,19 +95,12 @@ func Load(o Options) (*Loaded, error) {
 
 // setValue reads the value of s in one layer. Layers come from the weakest to the
 // strongest.
-func (l *Loaded) setValue(s Setting, value any, from Source) error {
-	read := s.read
-	if read == nil {
-		read = readText
-	}
-	parsed, err := read(value)
-	if err != nil && s.secret {
-		err = errors.New(s.secretForm()) // never the value
-	}
+func (l *Loaded) setValue(s setting.Row, value any, from Source) error {
+	parsed, err := s.Parse(value)
 	if err != nil {
 		return fmt.Errorf("%s: %s: %w", from.Where, s.Key, err)
 	}
-	if s.path {
+	if s.Path {
 		parsed = l.expandHome(parsed)
 	}
 	l.sources[s.Key] = from
@@ -142,9 +139,9 @@ func (l *Loaded) expandHome(v any) any {
 
 // fillConfig puts each value into the field that its setting names.
 func (l *Loaded) fillConfig() {
-	for _, s := range l.table {
-		if value := l.layers.Get(s.Key); value != nil && s.field != nil {
-			assignValue(reflect.ValueOf(s.field(&l.Config)).Elem(), reflect.ValueOf(value))
+	for _, s := range tableOf(&l.Config) {
+		if value := l.layers.Get(s.Key); value != nil && s.Field != nil {
+			assignValue(reflect.ValueOf(s.Field).Elem(), reflect.ValueOf(value))
 		}
 	}
 	l.convertSpecialValues()
@@ -165,10 +162,7 @@ func (l *Loaded) readEnvironment(o Options) error {
 		return err
 	}
 	for _, s := range l.table {
-		if s.Key == trustedProjects {
-			continue // files were read before: it would come too late
-		}
-		for _, name := range s.EnvironmentVariables() {
+		for _, name := range s.EnvironmentVariables(prefix) {
 			if value := o.Env[name]; value != "" {
 				if err := l.setValue(s, value, Source{Environment, name}); err != nil {
 					return err
@@ -182,7 +176,7 @@ func (l *Loaded) readEnvironment(o Options) error {
 
 func (l *Loaded) readFlags(o Options) error {
 	for _, key := range sortedKeys(o.Flags) {
-		s, ok := findSetting(l.table, key)
+		s, ok := l.table.Find(key)
 		if !ok {
 			return fmt.Errorf("%s: unknown key", key)
 		}
@@ -195,9 +189,9 @@ func (l *Loaded) readFlags(o Options) error {
 
 func (l *Loaded) readValues(o Options) error {
 	for _, key := range sortedKeys(o.Values) {
-		s, ok := findSetting(l.table, key)
+		s, ok := l.table.Find(key)
 		if !ok {
-			return fmt.Errorf("option: %w", unknownKeyError(l.table, key))
+			return fmt.Errorf("option: %w", l.table.UnknownKey(key))
 		}
 		if err := l.setValue(s, o.Values[key], Source{Option, "option"}); err != nil {
 			return err

@@ -4,26 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
-	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/meerkat/config/setting"
 )
 
 // reader turns the value of a file, a variable or a flag into the value of a
 // setting. Variables and flags are always strings. A reader returns no
 // map[string]any and no []any: viper would turn their keys into lower case.
 type reader func(v any) (any, error)
-
-func readText(v any) (any, error) {
-	if s, ok := v.(string); ok {
-		return s, nil
-	}
-	return nil, fmt.Errorf("%v is not a text", v)
-}
 
 // readAccount reads the name of an account. It has no "/", which the accounts have that
 // nobody named.
@@ -34,15 +26,6 @@ func readAccount(v any) (any, error) {
 	return nil, errors.New("an account is a name of up to 100 characters without /")
 }
 
-func oneOf(names ...string) reader {
-	return func(v any) (any, error) {
-		if s, ok := v.(string); ok && slices.Contains(names, s) {
-			return s, nil
-		}
-		return nil, fmt.Errorf("%v is none of %s%s", v, strings.Join(names, ", "), spelling.Hint(fmt.Sprint(v), names))
-	}
-}
-
 // listOf reads a list of names.
 func listOf(names ...string) reader {
 	return func(v any) (any, error) {
@@ -50,9 +33,8 @@ func listOf(names ...string) reader {
 		if err != nil {
 			return nil, err
 		}
-		of := oneOf(names...)
 		for _, name := range list.([]string) { //nolint:forcetypeassert // readList returns nothing else
-			if _, err := of(name); err != nil {
+			if err := setting.CheckChoice(name, names); err != nil {
 				return nil, err
 			}
 		}
@@ -164,7 +146,7 @@ func readTokens(v any) (any, error) {
 	return uint64(n), nil
 }
 
-func between(least, most float64) reader {
+func numberBetween(least, most float64) reader {
 	return func(v any) (any, error) {
 		n, err := parseNumber(v)
 		if err != nil || !(n >= least && n <= most) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/meerkat/config/setting"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
 )
 
@@ -24,7 +25,7 @@ func (l *Loaded) Settings() []SettingValue {
 	for _, s := range l.table {
 		shown := SettingValue{Key: s.Key, Source: l.sources[s.Key]}
 		if value := l.layers.Get(s.Key); value != nil {
-			shown.Value = s.showValue(value)
+			shown.Value = showValue(s, value)
 		}
 		list = append(list, shown)
 	}
@@ -33,8 +34,8 @@ func (l *Loaded) Settings() []SettingValue {
 
 const masked = "(set, not shown)"
 
-func (s Setting) showValue(value any) string {
-	if s.secret && value != "" {
+func showValue(s setting.Row, value any) string {
+	if s.Secret && value != "" {
 		return masked
 	}
 	switch value := value.(type) {

@@ -11,26 +11,13 @@ import (
 
 // checkVariables refuses variables that look like settings and are none.
 func (l *Loaded) checkVariables(env map[string]string) error {
-	var known []string
-	for _, s := range l.table {
-		if !s.inFile {
-			known = append(known, s.EnvironmentVariables()...)
-		}
-	}
-	for _, name := range sortedKeys(toAny(env)) {
-		if strings.HasPrefix(name, "RKAT_") && !slices.Contains(known, name) {
+	known := l.table.Variables(prefix)
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if strings.HasPrefix(name, prefix) && !slices.Contains(known, name) {
 			return fmt.Errorf("%s: no setting has this variable; %s", name, adviceFor(name, known, "unset it"))
 		}
 	}
 	return nil
-}
-
-func toAny(env map[string]string) map[string]any {
-	m := make(map[string]any, len(env))
-	for name := range maps.Keys(env) {
-		m[name] = nil
-	}
-	return m
 }
 
 // adviceFor names the known name that a misspelt one probably means.

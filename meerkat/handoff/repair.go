@@ -49,7 +49,7 @@ func (r *Repair) AppliesTo(t Target) bool {
 	return r.Provider == t.Provider && SameAccount(r.Account, t.Account) && (r.Model == "" || r.Model == t.Model.Model)
 }
 
-func (r *Repair) covers(message int) bool { return r.From <= message && message < r.Through }
+func (r *Repair) coversMessage(message int) bool { return r.From <= message && message < r.Through }
 
 // PartDigest names the content of an image or file.
 func PartDigest(p *transcript.Part) string {
@@ -70,7 +70,7 @@ func (b *builder) repaired(kind RepairKind) (list []Repair) {
 // stripRefusedTokens treats a reply as foreign whose tokens the provider has refused.
 func (r *reply) stripRefusedTokens() {
 	for _, repair := range r.repaired(RepairTokens) {
-		if !repair.covers(r.at) {
+		if !repair.coversMessage(r.at) {
 			continue
 		}
 		for i := range r.Blocks {
@@ -84,7 +84,7 @@ func (r *reply) stripRefusedTokens() {
 // dropRefusedBlocks leaves out the opaque blocks that the provider has refused.
 func (r *reply) dropRefusedBlocks() {
 	for _, repair := range r.repaired(RepairOpaque) {
-		if repair.Name == "" && !repair.covers(r.at) {
+		if repair.Name == "" && !repair.coversMessage(r.at) {
 			continue // a kind that was refused is refused in later replies, too
 		}
 		r.eachKept(transcript.BlockOpaque, func(i int, b *transcript.Block) {
@@ -104,7 +104,7 @@ func (b *builder) leaveOutRefused(messages []placed) []placed {
 	}
 	out := make([]placed, 0, len(messages))
 	for _, m := range messages {
-		if slices.ContainsFunc(texts, func(r Repair) bool { return r.covers(m.at) }) {
+		if slices.ContainsFunc(texts, func(r Repair) bool { return r.coversMessage(m.at) }) {
 			if m.Role == transcript.RoleUser {
 				b.degrade(ruleRefusedMessage, m.at, -1, "", b.target.Provider+" refused the request that it came with")
 				continue
@@ -136,7 +136,7 @@ func (b *builder) withoutContents(m placed) placed {
 func (b *builder) withoutMedia(m placed, repairs []Repair) placed {
 	isRefused := func(p *transcript.Part) bool {
 		return slices.ContainsFunc(repairs, func(r Repair) bool {
-			return r.covers(m.at) && (r.Name == "" || r.Name == PartDigest(p))
+			return r.coversMessage(m.at) && (r.Name == "" || r.Name == PartDigest(p))
 		})
 	}
 	m.Content, m.Parts = b.cutParts(m, -1, "", m.Content, m.Parts, isRefused)

@@ -67,21 +67,24 @@ func fitToolSchema(schema []byte, limits string) ([]byte, error) {
 	return bytes.TrimSpace(out.Bytes()), nil
 }
 
-func (f *schemaFitter) set(s map[string]any, key string, value any) { s[key] = value; f.changed = true }
-func (f *schemaFitter) remove(s map[string]any, key string)         { delete(s, key); f.changed = true }
+func (f *schemaFitter) setMember(s map[string]any, key string, value any) {
+	s[key] = value
+	f.changed = true
+}
+func (f *schemaFitter) removeMember(s map[string]any, key string) { delete(s, key); f.changed = true }
 
 // fitRoot makes the root an object of named members: no provider takes a union there
 // (A-7, O-20).
 func (f *schemaFitter) fitRoot() error {
 	if ref, ok := f.root["$ref"].(string); ok {
-		target := f.resolve(ref)
+		target := f.resolveRef(ref)
 		if target == nil || target["$ref"] != nil {
-			return fmt.Errorf("refers to %q at its root, which leads nowhere", short(ref))
+			return fmt.Errorf("refers to %q at its root, which leads nowhere", shortText(ref))
 		}
-		f.remove(f.root, "$ref")
+		f.removeMember(f.root, "$ref")
 		for key, value := range target {
 			if f.root[key] == nil {
-				f.set(f.root, key, value)
+				f.setMember(f.root, key, value)
 			}
 		}
 	}
@@ -92,21 +95,21 @@ func (f *schemaFitter) fitRoot() error {
 	}
 	for _, word := range []string{"enum", "not", "if", "then", "else"} {
 		if f.root[word] != nil {
-			f.remove(f.root, word)
+			f.removeMember(f.root, word)
 		}
 	}
 	switch t := f.root["type"].(type) {
 	case string:
 		if t != "object" {
-			return fmt.Errorf("describes %q, and arguments are an object", short(t))
+			return fmt.Errorf("describes %q, and arguments are an object", shortText(t))
 		}
 	case nil:
-		f.set(f.root, "type", "object")
+		f.setMember(f.root, "type", "object")
 	case []any:
 		if !slices.Contains(t, any("object")) {
 			return errors.New("does not describe an object, and arguments are one")
 		}
-		f.set(f.root, "type", "object")
+		f.setMember(f.root, "type", "object")
 	default:
 		return errors.New("has a type that is not a name")
 	}
@@ -128,7 +131,7 @@ func (f *schemaFitter) mergeBranches(word string) error {
 	for i, b := range branches {
 		branch, ok := b.(map[string]any)
 		if ref, isRef := branch["$ref"].(string); ok && isRef {
-			branch = f.resolve(ref)
+			branch = f.resolveRef(ref)
 		}
 		if branch == nil || branch["type"] != nil && branch["type"] != "object" {
 			return fmt.Errorf("has a union at its root, whose %s[%d] is not an object", word, i)
@@ -146,15 +149,15 @@ func (f *schemaFitter) mergeBranches(word string) error {
 			}
 		}
 	}
-	f.remove(f.root, word)
-	f.remove(f.root, "additionalProperties")
+	f.removeMember(f.root, word)
+	f.removeMember(f.root, "additionalProperties")
 	f.root["properties"] = properties
-	f.require(required, len(branches), word == "allOf")
+	f.requireNames(required, len(branches), word == "allOf")
 	return nil
 }
 
-// require adds the names that all branches require, or one of an allOf.
-func (f *schemaFitter) require(counts map[string]int, branches int, anyBranch bool) {
+// requireNames adds the names that all branches require, or one of an allOf.
+func (f *schemaFitter) requireNames(counts map[string]int, branches int, anyBranch bool) {
 	all, _ := f.root["required"].([]any)
 	var names []string
 	for name, n := range counts {
@@ -184,8 +187,8 @@ func (f *schemaFitter) fitSchema(s map[string]any, path string, depth int) error
 	if err := f.checkType(s, path); err != nil {
 		return err
 	}
-	if ref, ok := s["$ref"].(string); ok && f.resolve(ref) == nil {
-		return fmt.Errorf("refers at %s to %q, which is not in it", placeOf(path), short(ref))
+	if ref, ok := s["$ref"].(string); ok && f.resolveRef(ref) == nil {
+		return fmt.Errorf("refers at %s to %q, which is not in it", placeOf(path), shortText(ref))
 	}
 	if err := f.fitArray(s, path); err != nil {
 		return err
@@ -206,7 +209,7 @@ func (f *schemaFitter) checkType(s map[string]any, path string) error {
 	}
 	for _, n := range names {
 		if name, ok := n.(string); !ok || !slices.Contains(typeNames, name) {
-			return fmt.Errorf("has at %s the type %s, which is not a type of JSON", placeOf(path), short(fmt.Sprint(n)))
+			return fmt.Errorf("has at %s the type %s, which is not a type of JSON", placeOf(path), shortText(fmt.Sprint(n)))
 		}
 	}
 	return nil
@@ -222,13 +225,13 @@ func (f *schemaFitter) fitArray(s map[string]any, path string) error {
 	switch items := s["items"].(type) {
 	case []any:
 		if len(items) == 0 {
-			f.set(s, "items", map[string]any{})
+			f.setMember(s, "items", map[string]any{})
 		} else {
-			f.set(s, "items", map[string]any{"anyOf": items})
+			f.setMember(s, "items", map[string]any{"anyOf": items})
 		}
 	case nil:
 		if isArray && (f.limits == openaiSchemas || f.limits == geminiSchemas) {
-			f.set(s, "items", map[string]any{})
+			f.setMember(s, "items", map[string]any{})
 		}
 	case map[string]any, bool:
 	default:
@@ -248,13 +251,13 @@ var geminiWords = []string{
 func (f *schemaFitter) fitGemini(s map[string]any) {
 	if c, ok := s["const"]; ok {
 		if text, isText := c.(string); isText && s["enum"] == nil {
-			f.set(s, "enum", []any{text})
+			f.setMember(s, "enum", []any{text})
 		}
-		f.remove(s, "const")
+		f.removeMember(s, "const")
 	}
 	for key := range s {
 		if !slices.Contains(geminiWords, key) {
-			f.remove(s, key)
+			f.removeMember(s, key)
 		}
 	}
 }
@@ -268,7 +271,7 @@ func (f *schemaFitter) fitNested(s map[string]any, path string, depth int) error
 		}
 		for _, name := range slices.Sorted(maps.Keys(members)) {
 			if word == "properties" && f.limits == anthropicSchemas && !propertyForm.MatchString(name) {
-				return fmt.Errorf("names a member %q at %s; anthropic takes up to 64 letters, digits, _, . and -", short(name), placeOf(path))
+				return fmt.Errorf("names a member %q at %s; anthropic takes up to 64 letters, digits, _, . and -", shortText(name), placeOf(path))
 			}
 			if err := f.fitChild(members[name], path+"."+word+"."+name, depth); err != nil {
 				return err
@@ -322,8 +325,8 @@ func (f *schemaFitter) checkLists(s map[string]any, path string) error {
 	return nil
 }
 
-// resolve returns the schema that a reference within the root means, nil for none.
-func (f *schemaFitter) resolve(ref string) map[string]any {
+// resolveRef returns the schema that a reference within the root means, nil for none.
+func (f *schemaFitter) resolveRef(ref string) map[string]any {
 	path, local := strings.CutPrefix(ref, "#")
 	if !local {
 		return nil
@@ -347,11 +350,11 @@ func placeOf(path string) string {
 	if path == "" {
 		return "its root"
 	}
-	return short(strings.TrimPrefix(path, "."))
+	return shortText(strings.TrimPrefix(path, "."))
 }
 
-// short bounds a text of others in an error.
-func short(s string) string {
+// shortText bounds a text of others in an error.
+func shortText(s string) string {
 	if runes := []rune(s); len(runes) > 80 {
 		return string(runes[:80]) + "…"
 	}

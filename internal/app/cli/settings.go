@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/meerkat/config/setting"
 )
 
 // Settings fills the flags that the command line left alone: from the environment
@@ -68,16 +69,11 @@ func (s *Settings) addConfigFlag(root *cobra.Command) {
 	root.PersistentFlags().StringP("config", "c", "", "`file` of settings named like flags (default "+strings.Join(s.Files, " or ")+", where there is one)")
 }
 
-// settingVariable is the environment variable of a flag.
-func (f *Frame) settingVariable(flag string) string {
-	return f.variablePrefix() + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
-
 func (f *Frame) variablePrefix() string { return strings.ToUpper(f.Program.Name) + "_" }
 
 // applySettings sets the flags of cmd that the command line left alone.
 func (f *Frame) applySettings(cmd *cobra.Command) error {
-	known := settingNames(cmd.Root())
+	known := settingsOf(cmd.Root())
 	if err := f.checkVariables(known); err != nil {
 		return err
 	}
@@ -94,8 +90,9 @@ func (f *Frame) applySettings(cmd *cobra.Command) error {
 		if err != nil || flag.Changed || !isSetting(flag) {
 			return
 		}
-		if value := f.Getenv(f.settingVariable(flag.Name)); value != "" {
-			err = f.applySetting(cmd, flag, f.settingVariable(flag.Name), value)
+		variable := rowOf(flag).EnvironmentVariables(f.variablePrefix())[0]
+		if value := f.Getenv(variable); value != "" {
+			err = f.applySetting(cmd, flag, variable, value)
 		} else if file.IsSet(flag.Name) {
 			used = append(used, flag.Name)
 			err = f.applySetting(cmd, flag, path+": "+flag.Name, file.Get(flag.Name))
@@ -109,12 +106,9 @@ func (f *Frame) applySettings(cmd *cobra.Command) error {
 
 // checkVariables refuses variables that are nearly the one of a flag: a gate that
 // is switched on by a misspelt name would be off. Others may belong to another tool.
-func (f *Frame) checkVariables(flags []string) error {
-	known := slices.Concat([]string{f.settingVariable("config")}, f.Program.Settings.Variables)
-	for _, name := range flags {
-		known = append(known, f.settingVariable(name))
-	}
+func (f *Frame) checkVariables(settings setting.Table) error {
 	prefix := f.variablePrefix()
+	known := slices.Concat([]string{prefix + "CONFIG"}, f.Program.Settings.Variables, settings.Variables(prefix))
 	bare := make([]string, len(known))
 	for i, name := range known {
 		bare[i] = strings.TrimPrefix(name, prefix)
@@ -137,7 +131,7 @@ func (f *Frame) configPath(cmd *cobra.Command) (string, error) {
 	if flag := cmd.Flags().Lookup("config"); flag != nil && flag.Changed {
 		return flag.Value.String(), nil
 	}
-	if path := f.Getenv(f.settingVariable("config")); path != "" {
+	if path := f.Getenv(f.variablePrefix() + "CONFIG"); path != "" {
 		return path, nil
 	}
 	var found []string
@@ -157,7 +151,7 @@ func (f *Frame) configPath(cmd *cobra.Command) (string, error) {
 
 // readSettings reads a file of settings. A name that no command knows is refused:
 // a misspelt gate would pass everything.
-func readSettings(path string, known []string) (*viper.Viper, error) {
+func readSettings(path string, known setting.Table) (*viper.Viper, error) {
 	v := viper.New()
 	if path == "" {
 		return v, nil
@@ -175,7 +169,8 @@ func readSettings(path string, known []string) (*viper.Viper, error) {
 		return nil, Usage("%s: not YAML settings: %s", path, line)
 	}
 	for _, key := range slices.Sorted(slices.Values(v.AllKeys())) {
-		if name, _, _ := strings.Cut(key, "."); !slices.Contains(known, name) {
+		name, _, _ := strings.Cut(key, ".")
+		if _, isKnown := known.Find(name); !isKnown {
 			return nil, Usage("%s: %s: unknown; %s", path, name, settingAdvice(name, known))
 		}
 	}
@@ -183,24 +178,77 @@ func readSettings(path string, known []string) (*viper.Viper, error) {
 }
 
 // settingAdvice names the setting that was meant, or all of them.
-func settingAdvice(name string, known []string) string {
-	if meant := spelling.Nearest(name, known); meant != "" {
+func settingAdvice(name string, known setting.Table) string {
+	var names []string
+	for _, row := range known {
+		names = append(names, row.Key)
+	}
+	if meant := spelling.Nearest(name, names); meant != "" {
 		return meant + " is meant"
 	}
-	return "the settings are the flags: " + strings.Join(known, ", ")
+	return "the settings are the flags: " + strings.Join(names, ", ")
 }
 
-// settingNames lists the flags of all commands that are settings.
-func settingNames(root *cobra.Command) (names []string) {
+// rowOf returns the setting that a flag is.
+func rowOf(flag *pflag.Flag) setting.Row {
+	return setting.Row{Key: flag.Name, Flag: flag.Name, Shorthand: flag.Shorthand, Help: flag.Usage}
+}
+
+// settingsOf lists the flags of all commands that are settings, by their names.
+func settingsOf(root *cobra.Command) (rows setting.Table) {
 	WalkCommands(root, func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
-			if isSetting(flag) && !flag.Hidden {
-				names = append(names, flag.Name)
+			if _, have := rows.Find(flag.Name); isSetting(flag) && !flag.Hidden && !have {
+				rows = append(rows, rowOf(flag))
 			}
 		})
 	})
-	slices.Sort(names)
-	return slices.Compact(names)
+	slices.SortFunc(rows, func(a, b setting.Row) int { return strings.Compare(a.Key, b.Key) })
+	return rows
+}
+
+// keyOfSetting annotates a flag with the key that it sets.
+const keyOfSetting = "cli_setting"
+
+// BindSettings adds the flags that a table of settings has for a group of commands, with the
+// completion of their choices. Such flags hold texts; whoever reads the settings reads them as
+// variables and files are read. See [VisitSettings].
+func BindSettings(cmd *cobra.Command, flags *pflag.FlagSet, table setting.Table, group setting.Commands) {
+	for _, s := range table {
+		if s.Flag == "" || s.Commands != group {
+			continue
+		}
+		if s.Repeated {
+			flags.StringArrayP(s.Flag, s.Shorthand, nil, s.Help)
+		} else {
+			flags.StringP(s.Flag, s.Shorthand, "", s.Help)
+		}
+		flag := flags.Lookup(s.Flag)
+		flag.Annotations = map[string][]string{keyOfSetting: {s.Key}}
+		if s.Switch {
+			flag.NoOptDefVal = "true"
+		}
+		if s.Choices != nil {
+			_ = cmd.RegisterFlagCompletionFunc(s.Flag, cobra.FixedCompletions(s.Choices, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+		}
+	}
+}
+
+// VisitSettings calls visit with the key, the flag and the value of each setting that stands on
+// the command line: a text, or a list for a flag that may be repeated. An empty text sets
+// nothing, as in the environment.
+func VisitSettings(flags *pflag.FlagSet, visit func(key, flag string, value any)) {
+	flags.Visit(func(flag *pflag.Flag) {
+		key := flag.Annotations[keyOfSetting]
+		if key == nil || flag.Value.String() == "" {
+			return
+		}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			visit(key[0], flag.Name, list.GetSlice())
+			return
+		}
+		visit(key[0], flag.Name, flag.Value.String())
+	})
 }
 
 // WalkCommands visits a command and all below it, but not those that cobra adds.

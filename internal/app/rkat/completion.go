@@ -9,23 +9,15 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
-// completeModels completes --model and --provider.
+// completeModels completes --model. The catalogue is read when a shell asks, and not for each
+// command.
 func completeModels(cmd *cobra.Command) {
-	_ = cmd.RegisterFlagCompletionFunc("model", completeFrom(func() (names []string) {
+	_ = cmd.RegisterFlagCompletionFunc("model", func(*cobra.Command, []string, string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 		for _, e := range catalog.Models() {
 			names = append(names, e.Name)
 		}
-		return names
-	}))
-	_ = cmd.RegisterFlagCompletionFunc("provider", completeFrom(catalog.ProviderNames))
-}
-
-// completeFrom completes from a list that is made when it is asked for: the catalog is
-// not read for a command that does not need it.
-func completeFrom(list func() []string) cobra.CompletionFunc {
-	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return list(), cobra.ShellCompDirectiveNoFileComp
-	}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	})
 }
 
 // mostCompletions bounds how many sessions a shell is offered.

@@ -3,6 +3,7 @@ package rkat
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/config"
 )
 
@@ -31,7 +32,7 @@ type options struct {
 // bindRequestFlags adds the flags that decide what is sent.
 func (a *app) bindRequestFlags(cmd *cobra.Command, o *options) {
 	flags := cmd.Flags()
-	a.bindSettings(flags, config.RequestCommands)
+	cli.BindSettings(cmd, flags, a.settings, config.RequestCommands)
 	flags.StringVar(&o.baseURL, "base-url", "", "`address` of the API instead of the provider's own")
 	flags.StringVar(&o.mcpFile, "mcp", "", "`file` of MCP servers, {\"mcpServers\": {…}}, beside those of the configuration")
 	flags.BoolVar(&o.unary, "unary", false, "ask for whole replies instead of streams")
@@ -65,7 +66,7 @@ func (o *options) promptFlag() string {
 // bindRunFlags adds the flags of commands that speak to a model.
 func (a *app) bindRunFlags(cmd *cobra.Command, o *options) {
 	flags := cmd.Flags()
-	a.bindSettings(flags, config.RunCommands)
+	cli.BindSettings(cmd, flags, a.settings, config.RunCommands)
 	flags.VarP(&a.format, "output", "o", "text, json or json-stream")
 	flags.BoolFunc("json", "print the result as JSON, as --output json does", func(string) error { a.format = formatJSON; return nil })
 	flags.BoolVar(&o.stream, "stream", false, "show on stderr what happens while it happens")

@@ -139,5 +139,5 @@ func (a *app) loadConfigFor(cmd *cobra.Command, changed map[string]string) (*con
 // bindServerFlags adds the flags that servers share with run.
 func (a *app) bindServerFlags(cmd *cobra.Command, o *options) {
 	a.bindRequestFlags(cmd, o)
-	a.bindSettings(cmd.Flags(), config.RunCommands)
+	cli.BindSettings(cmd, cmd.Flags(), a.settings, config.RunCommands)
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/config"
+	"github.com/meerkat-go/conformance/meerkat/config/setting"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
@@ -77,7 +78,7 @@ func newApp(b Backends, stdin io.Reader, stdout, stderr io.Writer, env []string)
 type app struct {
 	*cli.Frame
 	backends Backends
-	settings []config.Setting
+	settings setting.Table
 	env      environment
 	dir      string // where the search for a project begins
 
@@ -121,7 +122,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.configFile, "config", "c", "", "`file` to read instead of the project's and the user's")
 	flags.BoolVar(&a.trust, "trust-project", false, "let .rkat/config.toml of the project set anything")
-	a.bindSettings(flags, config.AllCommands)
+	cli.BindSettings(root, flags, a.settings, config.AllCommands)
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.sessionsCommand(), a.compactCommand(), a.renderCommand(),
 		a.modelsCommand(), a.doctorCommand(), a.eventsCommand(), a.mcpServerCommand(), a.acpCommand(), a.serveCommand())
 	return root

@@ -48,7 +48,7 @@ signal ends the process at once.`,
 	}
 	a.bindServerFlags(cmd, &o.options)
 	flags := cmd.Flags()
-	a.bindSettings(flags, config.ServeCommands)
+	cli.BindSettings(cmd, flags, a.settings, config.ServeCommands)
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8767", "`address` to listen at; port 0 takes a free one")
 	flags.StringVar(&o.tokenFile, "token-file", "", "`file` that holds the token")
 	flags.BoolVar(&o.remote, "allow-remote", false, "let --listen name an address that other machines reach")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/meerkat/config"
+	"github.com/meerkat-go/conformance/meerkat/config/setting"
 )
 
 var update = flag.Bool("update", false, "write the table of settings into the guide")
@@ -30,7 +31,7 @@ func TestGuideHasTheSettings(t *testing.T) {
 	if !found || !ended {
 		t.Fatalf("%s has no place for the settings", guide)
 	}
-	want := "\n" + config.Markdown(config.Table()) + "\n"
+	want := "\n" + config.Table().Markdown("RKAT_") + "\n"
 	if have == want {
 		return
 	}
@@ -46,7 +47,7 @@ func TestGuideHasTheSettings(t *testing.T) {
 // a flag, a variable, a key of the file, in the help text and in the
 // documentation, without any other change.
 func TestOneRowIsEnough(t *testing.T) {
-	table := append(config.Table(), config.Setting{
+	table := append(config.Table(), setting.Row{
 		Key: "agent.mood", Flag: "mood", Commands: config.RequestCommands, Default: "calm", Help: "`mood` that nobody has",
 	})
 	home := t.TempDir()
@@ -76,7 +77,7 @@ func TestOneRowIsEnough(t *testing.T) {
 	wantLine("file", execute(nil, "doctor", "--config", file), "agent.mood of-file file "+file)
 	wantLine("variable", execute([]string{"RKAT_AGENT_MOOD=of-variable"}, "doctor", "--config", file), "agent.mood of-variable environment RKAT_AGENT_MOOD")
 	wantLine("help", execute(nil, "run", "--help"), "--mood mood mood that nobody has")
-	wantLine("documentation", config.Markdown(table), "| `agent.mood` | `--mood` | `RKAT_AGENT_MOOD` | `calm` | mood that nobody has |")
+	wantLine("documentation", table.Markdown("RKAT_"), "| `agent.mood` | `--mood` | `RKAT_AGENT_MOOD` | `calm` | mood that nobody has |")
 
 	a := newApp(Backends{}, nil, nil, nil, []string{"HOME=" + home})
 	a.settings = table

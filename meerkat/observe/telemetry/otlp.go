@@ -121,7 +121,7 @@ func (e *Exporter) Shutdown(ctx context.Context) error {
 			return fmt.Errorf("the collector did not answer within %s; some spans or metrics are lost", e.timeout)
 		}
 	}
-	return cmp.Or(e.failed.first(), err)
+	return cmp.Or(e.failed.firstFailure(), err)
 }
 
 // failure keeps the first export that failed. The SDK would print each of them on
@@ -131,7 +131,7 @@ type failure struct {
 	err error
 }
 
-func (f *failure) record(err error) {
+func (f *failure) recordFailure(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err == nil && err != nil {
@@ -153,7 +153,7 @@ func cleanReason(s string) string {
 	}, s)
 }
 
-func (f *failure) first() error {
+func (f *failure) firstFailure() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
@@ -167,7 +167,7 @@ type quietSpans struct {
 
 // ExportSpans implements trace.SpanExporter.
 func (q quietSpans) ExportSpans(ctx context.Context, spans []trace.ReadOnlySpan) error {
-	q.failed.record(q.SpanExporter.ExportSpans(ctx, spans))
+	q.failed.recordFailure(q.SpanExporter.ExportSpans(ctx, spans))
 	return nil
 }
 
@@ -179,6 +179,6 @@ type quietMetrics struct {
 
 // Export implements metric.Exporter.
 func (q quietMetrics) Export(ctx context.Context, data *metricdata.ResourceMetrics) error {
-	q.failed.record(q.Exporter.Export(ctx, data))
+	q.failed.recordFailure(q.Exporter.Export(ctx, data))
 	return nil
 }

@@ -23,7 +23,7 @@ func (b *Backend) CancelOperation(ctx context.Context, id, operation session.ID)
 		if err != nil {
 			return err
 		}
-		return notify(ctx, tx, runTopic(id))
+		return notifyTopic(ctx, tx, runTopic(id))
 	})
 	return r, err
 }

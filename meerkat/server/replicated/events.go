@@ -199,7 +199,7 @@ type storedLog struct {
 
 // Events implements server.EventLog.
 func (b *Backend) Events(ctx context.Context, id session.ID, after server.Position, limit int) (server.EventPage, error) {
-	changed, unsubscribe := b.wakeups.subscribe(eventTopic(id))
+	changed, unsubscribe := b.wakeups.subscribeTo(eventTopic(id))
 	defer unsubscribe()
 	for {
 		log, err := b.readLog(context.WithoutCancel(ctx), id, after, limit)

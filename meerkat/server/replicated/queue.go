@@ -191,7 +191,7 @@ func (b *Backend) Wait(ctx context.Context, id server.RunID) (server.Run, error)
 	if err != nil || r.Status.Ended() {
 		return r, err
 	}
-	changed, unsubscribe := b.wakeups.subscribe(runTopic(r.Session))
+	changed, unsubscribe := b.wakeups.subscribeTo(runTopic(r.Session))
 	defer unsubscribe()
 	for {
 		r, err = b.Run(context.WithoutCancel(ctx), id)
@@ -243,7 +243,7 @@ func (b *Backend) Interrupt(ctx context.Context, id session.ID) (before server.R
 		if _, err := tx.Exec(ctx, "UPDATE meerkat.runs SET interrupted = true WHERE id = $1", string(before.ID)); err != nil {
 			return err
 		}
-		return notify(ctx, tx, runTopic(id))
+		return notifyTopic(ctx, tx, runTopic(id))
 	})
 	return before, err
 }
@@ -266,6 +266,6 @@ func (b *Backend) Forget(ctx context.Context, id session.ID) error {
 			return err
 		}
 		_, err := tx.Exec(ctx, "DELETE FROM meerkat.logs WHERE session = $1", string(id))
-		return errors.Join(err, notify(ctx, tx, eventTopic(id)))
+		return errors.Join(err, notifyTopic(ctx, tx, eventTopic(id)))
 	})
 }

@@ -18,8 +18,8 @@ const channel = "meerkat_runs"
 func runTopic(id session.ID) string   { return "run " + string(id) }
 func eventTopic(id session.ID) string { return "events " + string(id) }
 
-// notify tells all replicas of a change when the transaction is committed.
-func notify(ctx context.Context, tx pgx.Tx, topic string) error {
+// notifyTopic tells all replicas of a change when the transaction is committed.
+func notifyTopic(ctx context.Context, tx pgx.Tx, topic string) error {
 	_, err := tx.Exec(ctx, "SELECT pg_notify($1, $2)", channel, topic)
 	return err
 }
@@ -33,9 +33,9 @@ type wakeups struct {
 
 func newWakeups() *wakeups { return &wakeups{waiting: map[string]map[chan struct{}]bool{}} }
 
-// subscribe returns a channel that receives after each change of a topic, until
+// subscribeTo returns a channel that receives after each change of a topic, until
 // unsubscribe is called. Changes that come at once may be received as one.
-func (w *wakeups) subscribe(topic string) (changed <-chan struct{}, unsubscribe func()) {
+func (w *wakeups) subscribeTo(topic string) (changed <-chan struct{}, unsubscribe func()) {
 	c := make(chan struct{}, 1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -53,8 +53,8 @@ func (w *wakeups) subscribe(topic string) (changed <-chan struct{}, unsubscribe 
 	}
 }
 
-// wake wakes those that wait for a topic.
-func (w *wakeups) wake(topic string) {
+// wakeTopic wakes those that wait for a topic.
+func (w *wakeups) wakeTopic(topic string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	wakeEach(w.waiting[topic])
@@ -112,7 +112,7 @@ func (w *wakeups) receive(ctx context.Context, conn *pgx.Conn) {
 		cancel()
 		switch {
 		case err == nil:
-			w.wake(n.Payload)
+			w.wakeTopic(n.Payload)
 		case ctx.Err() != nil || !pgconn.Timeout(err) || conn.Ping(ctx) != nil:
 			return
 		}

@@ -111,7 +111,7 @@ func (b *Backend) claimRun(job runJob) (r server.Run, c *control, err error) {
 		if c, err = b.newControl(ctx, tx, r); err != nil {
 			return err
 		}
-		return notify(ctx, tx, runTopic(r.Session))
+		return notifyTopic(ctx, tx, runTopic(r.Session))
 	})
 	if err == nil {
 		c.startFlushing()
@@ -148,7 +148,7 @@ var errTakenOver = errors.New("another replica has taken the run over")
 // watchRun ends a run that a client has interrupted or another replica has taken over, and
 // tells it which operations to cancel, until ctx ends.
 func (b *Backend) watchRun(ctx context.Context, r server.Run, c *control, cancel context.CancelCauseFunc) {
-	changed, unsubscribe := b.wakeups.subscribe(runTopic(r.Session))
+	changed, unsubscribe := b.wakeups.subscribeTo(runTopic(r.Session))
 	defer unsubscribe()
 	for ctx.Err() == nil {
 		var interrupted bool
@@ -209,7 +209,7 @@ func (b *Backend) endRun(ctx context.Context, tx pgx.Tx, r server.Run, out serve
 		string(r.ID), string(server.SteeringQueued.AfterRun(out.Status))); err != nil {
 		return err
 	}
-	return notify(ctx, tx, runTopic(r.Session))
+	return notifyTopic(ctx, tx, runTopic(r.Session))
 }
 
 // requeueRun lets another replica go on with a run, and reports false if the run is no
@@ -223,7 +223,7 @@ func (b *Backend) requeueRun(ctx context.Context, tx pgx.Tx, r server.Run) (queu
 	if _, err := b.river.InsertTx(ctx, tx, runJob{Run: r.ID, Attempt: r.Attempt}, nil); err != nil {
 		return false, err
 	}
-	return true, notify(ctx, tx, runTopic(r.Session))
+	return true, notifyTopic(ctx, tx, runTopic(r.Session))
 }
 
 // sweepOld removes what is kept no longer. One replica does so each hour.

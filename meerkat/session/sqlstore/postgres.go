@@ -90,7 +90,7 @@ func OpenPostgres(ctx context.Context, o Options) (*Postgres, error) {
 	s.locks = newLockTable(s.connect)
 	checks, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
-	wg.Go(func() { s.locks.keep(checks) })
+	wg.Go(func() { s.locks.keepConn(checks) })
 	s.release = sync.OnceValue(func() error {
 		stop()
 		wg.Wait()
@@ -150,7 +150,7 @@ func (s *Postgres) connect(ctx context.Context) (*pgx.Conn, error) {
 // the connection of the sessions' locks until the store is closed or the process ends.
 // Others see in pg_locks that this process lives.
 func (s *Postgres) HoldLock(ctx context.Context, key int64) error {
-	taken, err := s.locks.take(ctx, key)
+	taken, err := s.locks.takeKey(ctx, key)
 	if err == nil && !taken {
 		err = fmt.Errorf("lock %d is taken", key)
 	}
@@ -167,7 +167,7 @@ func (s *Postgres) WrapError(ctx context.Context, err error) error {
 // allowed.
 func (s *Postgres) Close() error { return s.release() }
 
-func (s *Postgres) statement(text string) string {
+func (s *Postgres) writeStatement(text string) string {
 	return nameTables("meerkat.sessions", "meerkat.records", "number")(text)
 }
 
@@ -187,8 +187,8 @@ type advisoryLock struct {
 	key   int64
 }
 
-func (l advisoryLock) giveBack() error { l.table.giveBack(l.key); return nil }
-func (l advisoryLock) remove() error   { return l.giveBack() }
+func (l advisoryLock) giveBack() error   { l.table.giveBack(l.key); return nil }
+func (l advisoryLock) removeLock() error { return l.giveBack() }
 
 // takeLock refuses a schema that a newer program has changed since OpenPostgres.
 func (s *Postgres) takeLock(ctx context.Context, id session.ID, _ bool) (lock, error) {
@@ -202,7 +202,7 @@ func (s *Postgres) takeLock(ctx context.Context, id session.ID, _ bool) (lock, e
 	if err != nil {
 		return nil, err
 	}
-	taken, err := s.locks.take(ctx, lockKey(id))
+	taken, err := s.locks.takeKey(ctx, lockKey(id))
 	if err == nil && !taken {
 		err = s.lockedError(ctx, id)
 	}

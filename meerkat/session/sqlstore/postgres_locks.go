@@ -107,8 +107,8 @@ func tryLock(ctx context.Context, conn *pgx.Conn, key int64) (free bool, err err
 	return free, err
 }
 
-// take takes a lock and reports whether it was free.
-func (t *lockTable) take(ctx context.Context, key int64) (taken bool, err error) {
+// takeKey takes a lock and reports whether it was free.
+func (t *lockTable) takeKey(ctx context.Context, key int64) (taken bool, err error) {
 	err = t.withConn(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		if _, known := t.held[key]; known { // PostgreSQL would give it to this connection again
 			return nil
@@ -139,9 +139,9 @@ func (t *lockTable) giveBack(key int64) {
 	}
 }
 
-// keep looks after the connection until ctx ends: a lost one is replaced, and its locks
+// keepConn looks after the connection until ctx ends: a lost one is replaced, and its locks
 // are taken again.
-func (t *lockTable) keep(ctx context.Context) {
+func (t *lockTable) keepConn(ctx context.Context) {
 	ticks := time.NewTicker(lockCheck)
 	defer ticks.Stop()
 	for {

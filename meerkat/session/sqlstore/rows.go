@@ -16,9 +16,9 @@ type rows struct {
 	data []byte
 }
 
-// add adds a copy of lines, the row of that number. A missing row before it is a
+// addRow adds a copy of lines, the row of that number. A missing row before it is a
 // *session.CorruptError: what follows depends on it.
-func (r *rows) add(number int, lines []byte) error {
+func (r *rows) addRow(number int, lines []byte) error {
 	if number != r.next {
 		return r.missingError()
 	}
@@ -30,9 +30,9 @@ func (r *rows) missingError() error {
 	return &session.CorruptError{Path: r.name, Err: fmt.Errorf("append %d is missing", r.next)}
 }
 
-// parse returns what the rows of session id add up to, session.ErrNotFound if there
+// parseRows returns what the rows of session id add up to, session.ErrNotFound if there
 // are none, a *session.CorruptError or a *session.VersionError.
-func (r *rows) parse(id session.ID) (session.Parsed, error) {
+func (r *rows) parseRows(id session.ID) (session.Parsed, error) {
 	if r.next == 0 {
 		return session.Parsed{}, session.NotFound(id)
 	}

@@ -181,7 +181,7 @@ func (s *SQLite) wrapError(_ context.Context, err error) error {
 	return fmt.Errorf("session database %s: %w", s.path, err)
 }
 
-func (s *SQLite) statement(text string) string {
+func (s *SQLite) writeStatement(text string) string {
 	return nameTables("sessions", "records", "seq")(text)
 }
 
@@ -197,7 +197,7 @@ type fileLock struct{ *os.File }
 
 func (l fileLock) giveBack() error { return fileutil.CloseLocked(l.File) }
 
-func (l fileLock) remove() error {
+func (l fileLock) removeLock() error {
 	if err := fileutil.RemoveLocked(l.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return newLockError(l.Name(), err)
 	}

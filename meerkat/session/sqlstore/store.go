@@ -35,9 +35,9 @@ type store struct {
 // dialect is one kind of database. Its errors are those of the database, and of package
 // session where they say something about a session.
 type dialect interface {
-	// statement returns a statement in the names of the dialect's tables and columns: {sessions},
+	// writeStatement returns a statement in the names of the dialect's tables and columns: {sessions},
 	// {records} and {number}.
-	statement(text string) string
+	writeStatement(text string) string
 	// recordsPath names the records of a session in errors.
 	recordsPath(id session.ID) string
 	// wrapError names the database in err, unless err is one of package session or the end of ctx.
@@ -64,8 +64,8 @@ type dialect interface {
 // lock is the write lock of a session.
 type lock interface {
 	giveBack() error
-	// remove gives back the lock of a session that is deleted.
-	remove() error
+	// removeLock gives back the lock of a session that is deleted.
+	removeLock() error
 }
 
 // Create implements session.Store.
@@ -147,22 +147,22 @@ func (s *store) loadSession(ctx context.Context, id session.ID) (session.Parsed,
 	if err == nil {
 		var number int
 		var lines sql.RawBytes
-		err = s.query(bound, func() error { return all.add(number, lines) }, []any{&number, &lines},
+		err = s.eachRow(bound, func() error { return all.addRow(number, lines) }, []any{&number, &lines},
 			"SELECT {number}, lines FROM {records} WHERE session = $1 ORDER BY {number}", string(id))
 	}
-	if err == nil && all.next < least && (all.next > 0 || s.exists(bound, id)) { // not deleted meanwhile
+	if err == nil && all.next < least && (all.next > 0 || s.hasSession(bound, id)) { // not deleted meanwhile
 		err = all.missingError()
 	}
 	if err != nil {
 		return session.Parsed{}, 0, s.dialect.wrapError(ctx, err)
 	}
-	p, err := all.parse(id)
+	p, err := all.parseRows(id)
 	return p, all.next, err
 }
 
-// query scans each row of a statement into columns and calls do.
-func (s *store) query(ctx context.Context, do func() error, columns []any, statement string, args ...any) error {
-	found, err := s.db.QueryContext(ctx, s.dialect.statement(statement), args...)
+// eachRow scans each row of a statement into columns and calls do.
+func (s *store) eachRow(ctx context.Context, do func() error, columns []any, statement string, args ...any) error {
+	found, err := s.db.QueryContext(ctx, s.dialect.writeStatement(statement), args...)
 	if err != nil {
 		return err
 	}
@@ -178,10 +178,10 @@ func (s *store) query(ctx context.Context, do func() error, columns []any, state
 	return found.Err()
 }
 
-// exists reports whether there is a session of that id, false also where that is unknown.
-func (s *store) exists(ctx context.Context, id session.ID) bool {
+// hasSession reports whether there is a session of that id, false also where that is unknown.
+func (s *store) hasSession(ctx context.Context, id session.ID) bool {
 	var one int
-	return s.db.QueryRowContext(ctx, s.dialect.statement("SELECT 1 FROM {sessions} WHERE id = $1"), string(id)).Scan(&one) == nil
+	return s.db.QueryRowContext(ctx, s.dialect.writeStatement("SELECT 1 FROM {sessions} WHERE id = $1"), string(id)).Scan(&one) == nil
 }
 
 // List implements session.Store.
@@ -195,7 +195,7 @@ func (s *store) List(ctx context.Context, f session.Filter) (infos []session.Inf
 	var id session.ID
 	var header sql.RawBytes
 	var updated int64
-	err = s.query(bound, func() error {
+	err = s.eachRow(bound, func() error {
 		infos = append(infos, infoOf(s.dialect.recordsPath(id), id, header, time.Unix(0, updated).UTC()))
 		return nil
 	}, []any{&id, &header, &updated}, `SELECT id, header, updated FROM {sessions}
@@ -213,7 +213,7 @@ func (s *store) Delete(ctx context.Context, id session.ID) error {
 	if err := s.dialect.deleteSession(ctx, id); err != nil {
 		return errors.Join(s.dialect.wrapError(ctx, err), held.giveBack())
 	}
-	return held.remove()
+	return held.removeLock()
 }
 
 // nameTables returns a function for dialect.statement.

@@ -10,7 +10,7 @@ import (
 )
 
 // exchange is an interaction in progress. The handler owns it until it is passed
-// to the queue.
+// to the saver.
 type exchange struct {
 	in       cassette.Interaction // without its bodies
 	provider string
@@ -34,6 +34,8 @@ type exchange struct {
 	final  []byte        // the last bytes of the response, which the client gets after saved
 	isRead bool          // the response was read to its end, final included
 	saved  chan struct{} // closed when it is in the file, or cannot be
+
+	out outcome // of saving
 
 	isLive bool        // the head of the cassette says that the provider answers
 	local  atomic.Bool // the response came from this machine

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -38,6 +37,9 @@ func (rec *Recorder) forward(w http.ResponseWriter, r *http.Request, next http.R
 		return
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if x.response != nil {
+		x.response.reserveMemory(resp.ContentLength)
+	}
 	settle := x.forwardHeader(w, resp)
 	if x.in.End = x.forwardBody(ctx, w, r, resp, settle); x.in.End != cassette.EndEOF {
 		panic(http.ErrAbortHandler) // so that the client sees a cut reply, too
@@ -131,6 +133,9 @@ func (x *exchange) forwardBody(ctx context.Context, w io.Writer, r *http.Request
 		if n > 0 {
 			d.deliver(buf[:n], err)
 			x.keepChunk(buf[:n])
+			if len(x.final) > 0 {
+				x.final = x.response.tail(buf[:n])
+			}
 		}
 		if end := d.endAfter(err, isAbandoned); end != "" {
 			return end
@@ -157,7 +162,7 @@ func (d *delivery) deliver(chunk []byte, readErr error) {
 	case d.hasLeft:
 		x.in.Drained += len(chunk)
 	case d.isLast(chunk, readErr) && x.mayHoldEnd():
-		x.final, x.isRead = bytes.Clone(chunk), readErr == io.EOF //nolint:errorlint // as in endOf
+		x.final, x.isRead = chunk, readErr == io.EOF //nolint:errorlint // as in endOf
 	default:
 		if _, err := d.w.Write(chunk); err != nil {
 			d.hasLeft = true // the server sent the chunk all the same, so it is kept

@@ -112,9 +112,8 @@ func (d Drain) isEnabled() bool { return d.Bytes > 0 && d.Time > 0 }
 type Recorder struct {
 	cfg    Config
 	spools *spooler
-	ended  *queue
-	done   chan struct{}
-	report Report // written by keepAll alone until done, then by Close
+	saver  *saver
+	report Report // written by the saver alone, until it ends
 }
 
 // DefaultMaxBody is the default of Config.MaxBody, in bytes.
@@ -135,8 +134,8 @@ func New(cfg Config) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec := &Recorder{cfg: cfg, spools: spools, ended: newQueue(), done: make(chan struct{})}
-	go rec.keepAll()
+	rec := &Recorder{cfg: cfg, spools: spools}
+	rec.saver = newSaver(rec.saveBatch)
 	return rec, nil
 }
 
@@ -155,9 +154,7 @@ func (rec *Recorder) exchangeClock() func() time.Time {
 // Close waits until everything that ended is saved, and returns what became of
 // it. No request may be running: close the proxy first.
 func (rec *Recorder) Close() Report {
-	rec.ended.close()
-	<-rec.done
-	rec.keepFrom(rec.ended.takeRest)
+	rec.saver.wait()
 	rec.spools.close()
 	return rec.report
 }
@@ -186,7 +183,7 @@ func (rec *Recorder) save(x *exchange, w http.ResponseWriter) {
 		return
 	}
 	isSmall := x.bodySize() <= holdBytes
-	rec.ended.put(x)
+	rec.saver.put(x)
 	if !isSmall {
 		return
 	}

@@ -33,36 +33,36 @@ type Report struct {
 	Lost []string
 }
 
-// addToReport adds a batch to the report.
-func (rec *Recorder) addToReport(all []pendingSave) {
-	r := &rec.report
-	for _, k := range all {
-		if k.in.Response.Status != 0 {
-			r.Answered++
+// add adds what became of an exchange.
+func (r *Report) add(x *exchange, cfg *Config) {
+	out := &x.out
+	if out.in.Response.Status != 0 {
+		r.Answered++
+	}
+	if out.refusal == nil {
+		for _, found := range out.masked {
+			r.Masked = append(r.Masked, x.outcomeSentence(found))
 		}
-		if k.gate == nil {
-			for _, found := range k.masked {
-				r.Masked = append(r.Masked, k.x.outcomeSentence(found))
-			}
-		}
-		switch {
-		case k.gate != nil:
-			r.Refused = append(r.Refused, k.x.outcomeSentence(k.gate.Error()))
-		case k.lost != nil:
-			r.Lost = append(r.Lost, k.x.outcomeSentence(k.lost.Error()))
-		case rec.cfg.Writer != nil:
-			if rec.isWithheld(&k) {
-				r.Withheld++
-			} else {
-				r.Saved++
-			}
-			switch why := k.in.Incomplete; {
-			case why != "" && rec.cfg.AllowIncomplete:
-				r.Declared++
-			case why != "":
-				r.Cut = append(r.Cut, k.x.outcomeSentence(cutSentence(why, k.in.End, k.x.failure)))
-			}
-		}
+	}
+	switch {
+	case out.refusal != nil:
+		r.Refused = append(r.Refused, x.outcomeSentence(out.refusal.Error()))
+		return
+	case out.lost != nil:
+		r.Lost = append(r.Lost, x.outcomeSentence(out.lost.Error()))
+		return
+	case cfg.Writer == nil:
+		return
+	case cfg.withholds(&out.in):
+		r.Withheld++
+	default:
+		r.Saved++
+	}
+	switch why := out.in.Incomplete; {
+	case why != "" && cfg.AllowIncomplete:
+		r.Declared++
+	case why != "":
+		r.Cut = append(r.Cut, x.outcomeSentence(cutSentence(why, out.in.End, x.failure)))
 	}
 }
 
@@ -79,8 +79,8 @@ func cutSentence(why string, end cassette.End, failure error) string {
 	return "the reply was cut (" + string(end) + ")"
 }
 
-// outcomeSentence returns what for the report, with the request before it: its method and its
-// URL without the query.
+// outcomeSentence says what became of the exchange, for the report. The sentence begins with the
+// method of the request and its URL without the query.
 func (x *exchange) outcomeSentence(what string) string {
 	where := x.in.Request.URL
 	if u, err := url.Parse(where); err == nil {

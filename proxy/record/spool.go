@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -65,6 +66,14 @@ func (s *spool) Write(p []byte) (int, error) {
 		s.enforceQuota()
 	}
 	return len(p), nil
+}
+
+// tail returns p, which was written last, in memory that does not change.
+func (s *spool) tail(p []byte) []byte {
+	if len(s.mem) < len(p) || s.stored > 0 {
+		return bytes.Clone(p)
+	}
+	return s.mem[len(s.mem)-len(p):]
 }
 
 // enforceQuota counts what is in memory because the disk takes no more, and

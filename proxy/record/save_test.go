@@ -6,27 +6,32 @@ import (
 	"testing"
 )
 
-// What ended first is taken first, and no more at once than one write is for.
-func TestQueueKeepsOrder(t *testing.T) {
+// What ended first is saved first, and no more at once than one write is for.
+func TestSaverKeepsOrder(t *testing.T) {
 	const n = batchCount + 5
-	q, spools := newQueue(), newSpool(t).from
-	var put, taken []*exchange
-	for range n {
-		x := &exchange{request: spools.newSpool()}
+	spools, begun, goOn := newSpool(t).from, make(chan struct{}), make(chan struct{})
+	var saved [][]*exchange
+	s := newSaver(func(batch []*exchange) {
+		if saved = append(saved, batch); len(saved) == 1 {
+			close(begun)
+			<-goOn
+		}
+	})
+	var put []*exchange
+	for i := range 1 + n {
+		x := &exchange{request: spools.newSpool(), saved: make(chan struct{})}
 		put = append(put, x)
-		q.put(x)
+		if s.put(x); i == 0 {
+			<-begun // the others wait
+		}
 	}
-	first := q.take()
-	q.close()
-	if late := q.take(); len(late) != 0 {
-		t.Errorf("took %d of a closed queue", len(late))
+	close(goOn)
+	s.wait()
+	if len(saved) != 3 || len(saved[1]) != batchCount || !slices.Equal(slices.Concat(saved...), put) {
+		t.Errorf("%d batches, in order: %t", len(saved), slices.Equal(slices.Concat(saved...), put))
 	}
-	taken = append(append(taken, first...), q.takeRest()...)
-	if len(first) != batchCount || !slices.Equal(taken, put) {
-		t.Errorf("took %d, then %d of %d, in order: %t", len(first), len(taken)-len(first), n, slices.Equal(taken, put))
-	}
-	if rest := q.takeRest(); len(rest) != 0 || q.held != 0 {
-		t.Errorf("%d left, %d bytes held", len(rest), q.held)
+	if len(s.waiting) != 0 || s.held != 0 {
+		t.Errorf("%d left, %d bytes held", len(s.waiting), s.held)
 	}
 }
 

@@ -4,81 +4,53 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
-// buffers are what items are written into. Most are of similar size, and each is
-// needed briefly.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// takeBuffer returns an empty buffer with room for size bytes.
-func takeBuffer(size int) []byte {
-	b := *buffers.Get().(*[]byte)
-	return slices.Grow(b[:0], size)
-}
-
-// giveBuffer takes a buffer back, unless it is very large: those are rare, and not worth the
-// memory.
-func giveBuffer(b []byte) {
-	if cap(b) > 0 && cap(b) <= joined {
-		buffers.Put(&b)
-	}
-}
-
-// entry is an item on its way into the file.
+// entry is an item on its way into the file: the pieces of it, each valid until the next one, and why
+// it is not in the file.
 type entry struct {
-	item  []byte
-	large *Interaction // encoded while it is written, instead of item
-	done  bool         // writing was tried; err is the result
-	err   error
+	pieces iter.Seq[[]byte]
+	err    error
 }
 
-// newEntry returns the entry of an interaction, whose err is set when that cannot be
-// stored.
+// newEntry returns the entry of an interaction, whose err is set when that cannot be stored. A small item
+// is kept as it was encoded for that check, a large one is encoded again while it is written.
 func newEntry(in Interaction) *entry {
-	if isLarge(in) && canWriteInPieces(in) {
-		return &entry{large: &in}
+	var item []byte
+	part, err := changedPart(in)
+	isSmall := len(in.Request.Body)+len(in.Response.Body) <= pieceSize
+	if isSmall {
+		item = make([]byte, 0, 4096+2*(len(in.Request.Body)+len(in.Response.Body)+len(in.Timeline)))
 	}
-	item, err := encodeItem(in)
-	return &entry{item: item, err: err}
+	for piece := range itemPieces(in, pieceSize, &part) {
+		if isSmall {
+			item = append(item, piece...)
+		}
+	}
+	switch {
+	case err != nil:
+		return &entry{err: err}
+	case part != "":
+		return &entry{err: fmt.Errorf("its %s would change", part)}
+	case isSmall:
+		return writtenEntry(item)
+	}
+	return &entry{pieces: itemPieces(in, pieceSize, nil)}
 }
 
-// pieces yields the item. A piece is valid until the next one.
-func (e *entry) pieces() iter.Seq[[]byte] {
-	if e.large != nil {
-		return itemPieces(*e.large, pieceSize)
-	}
-	return slices.Values([][]byte{e.item})
-}
-
-// commitEntries writes entries, and returns when each was tried. Of callers that wait at the
-// same time, the first writes the entries of all (group commit).
-func (w *Writer) commitEntries(mine []*entry) {
-	w.queueMu.Lock()
-	w.queue = append(w.queue, mine...)
-	w.queueMu.Unlock()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(mine) == 0 || mine[len(mine)-1].done {
-		return // another call wrote these
-	}
-	w.queueMu.Lock()
-	all := w.queue
-	w.queue = nil
-	w.queueMu.Unlock()
-	w.writeEntries(all)
-}
+// writtenEntry returns the entry of an item that is written already.
+func writtenEntry(item []byte) *entry { return &entry{pieces: slices.Values([][]byte{item})} }
 
 // writeEntries writes a batch. When the disk does not take all of it, each entry
 // is tried separately, and those that fit are kept.
 func (w *Writer) writeEntries(batch []*entry) {
 	err := w.sealEntries(batch)
 	for _, e := range batch {
-		if e.done, e.err = true, err; err != nil && len(batch) > 1 {
+		if e.err = err; err != nil && len(batch) > 1 {
 			e.err = w.sealEntries([]*entry{e})
 		}
 	}
@@ -90,7 +62,7 @@ func (w *Writer) sealEntries(batch []*entry) error {
 	err := w.appendPieces(func(yield func([]byte) bool) {
 		for _, e := range batch {
 			h, size := last.newHash(), 0
-			for piece := range e.pieces() {
+			for piece := range e.pieces {
 				_, _ = h.Write(piece)
 				if size += len(piece); !yield(piece) {
 					return
@@ -108,22 +80,6 @@ func (w *Writer) sealEntries(batch []*entry) error {
 	}
 	w.last, w.count = last, n
 	return nil
-}
-
-// encodeItem returns the item for in, after reading it back.
-func encodeItem(in Interaction) ([]byte, error) {
-	if err := checkTimeline(in.Timeline, len(in.Response.Body)); err != nil {
-		return nil, err
-	}
-	item := appendItem(takeBuffer(bodySize(in.Request.Body)+bodySize(in.Response.Body)+4096+len(in.Timeline)*8), in)
-	back, err := decodeLike(item, in)
-	if err != nil {
-		return nil, err
-	}
-	if part := firstDifference(in, back); part != "" {
-		return nil, fmt.Errorf("its %s would change", part)
-	}
-	return item, nil
 }
 
 // appendPieces appends pieces, to be synced soon. A piece may change after the next one

@@ -13,9 +13,6 @@ import (
 type cursor struct {
 	b  []byte
 	ok bool
-	// expected holds the expected request and response bodies, or nothing. A body
-	// that is equal to the expected one is not copied: the expected one is returned.
-	expected [][]byte
 	// scratch is memory that a body may be written to.
 	scratch []byte
 	// skipHeaders leaves headers out.
@@ -33,16 +30,6 @@ func decodeItem(item []byte) (in Interaction, ok bool) {
 // body is in memory once.
 func decodeOwned(item []byte) (in Interaction, ok bool) {
 	return (&cursor{b: item, ok: true, isOwned: true}).readInteraction()
-}
-
-// decodeLike is decodeAnyItem for an item that is expected to equal like, whose
-// bodies it may return: a large body is compared and not copied.
-func decodeLike(item []byte, like Interaction) (Interaction, error) {
-	c := &cursor{b: item, ok: true, expected: [][]byte{like.Request.Body, like.Response.Body}}
-	if in, ok := c.readInteraction(); ok {
-		return in, takeReserved(&in)
-	}
-	return decodeAnyItem(item)
 }
 
 func (c *cursor) readInteraction() (in Interaction, ok bool) {

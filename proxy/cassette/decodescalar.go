@@ -11,21 +11,14 @@ import (
 // readBody reads a literal block or a quoted scalar, and copies it.
 func (c *cursor) readBody() []byte {
 	c.expectText("        body: ")
-	var like []byte
-	if len(c.expected) > 0 {
-		like, c.expected = c.expected[0], c.expected[1:]
-	}
 	for keep, style := range literalStyles {
 		if c.hasPrefix(style) {
 			c.expectText(style)
-			return c.readLiteral(keep, like)
+			return c.readLiteral(keep)
 		}
 	}
 	b := c.readQuoted()
 	c.expectText("\n")
-	if like != nil && bytes.Equal(b, like) {
-		return like
-	}
 	if c.isOwned {
 		return slices.Clip(b)
 	}
@@ -34,13 +27,10 @@ func (c *cursor) readBody() []byte {
 
 // readLiteral reads the lines of a block; keep is 0, 1 or 2 for none, one or all
 // of its final line feeds.
-func (c *cursor) readLiteral(keep int, like []byte) []byte {
+func (c *cursor) readLiteral(keep int) []byte {
 	size, end := blockSize(c.b)
 	block := c.b[:end]
 	c.b = c.b[end:]
-	if like != nil && sameBlock(block, keep, like) {
-		return like
-	}
 	out := c.room(block, size)
 	for len(block) > 0 {
 		n := bytes.IndexByte(block, '\n') + 1
@@ -68,14 +58,6 @@ func (c *cursor) room(raw []byte, size int) []byte {
 		return raw[:0] // no text is longer than it is written
 	}
 	return slices.Grow(c.scratch[:0], size)
-}
-
-// sameBlock reports whether readLiteral would read want.
-func sameBlock(block []byte, keep int, want []byte) bool {
-	if keep == 0 && len(block) > 0 {
-		block = block[:len(block)-1]
-	}
-	return isLinesOf(block, want, true) && keep == breakStyle(want)
 }
 
 // isLinesOf reports whether block is what appendLines writes for want.

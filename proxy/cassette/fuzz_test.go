@@ -33,6 +33,18 @@ func file(item []byte) []byte {
 	return append(data, closeLine(1, s)...)
 }
 
+// encodeItem returns the item of an interaction, as a Writer writes it.
+func encodeItem(in Interaction) (item []byte, err error) {
+	e := newEntry(in)
+	if e.err != nil {
+		return nil, e.err
+	}
+	for piece := range e.pieces {
+		item = append(item, piece...)
+	}
+	return item, e.err
+}
+
 // checkItem holds the whole promise for one interaction: our two decoders and
 // stock read back what was given, and no line of the item can be taken for
 // structure.
@@ -41,13 +53,6 @@ func checkItem(t rapid.TB, in Interaction) {
 	item, err := encodeItem(in)
 	if err != nil {
 		t.Fatalf("encode: %v", err)
-	}
-	for _, like := range []func([]byte) []byte{longer, shorter, other} {
-		expected := in
-		expected.Request.Body, expected.Response.Body = like(in.Request.Body), like(in.Response.Body)
-		if back, err := decodeLike(item, expected); err != nil || firstDifference(in, back) != "" {
-			t.Fatalf("the check on saving reads what it expects: another %s, error %v", firstDifference(in, back), err)
-		}
 	}
 	data := file(item)
 	c, err := Parse("x.yaml", data)
@@ -78,16 +83,6 @@ func checkItem(t rapid.TB, in Interaction) {
 		!sameHeader(got.Response.Headers, in.Response.Header, nil) || !sameHeader(got.Request.Headers, in.Request.Header, Reserved) {
 		t.Fatalf("stock reads %+v\nwant %+v", got, in)
 	}
-}
-
-func longer(b []byte) []byte  { return append(bytes.Clone(b), '\n') }
-func shorter(b []byte) []byte { return b[:max(len(b)-1, 0)] }
-func other(b []byte) []byte {
-	b = bytes.Clone(b)
-	if len(b) > 0 {
-		b[len(b)/2] ^= 1
-	}
-	return b
 }
 
 func slowDecode(t rapid.TB, item []byte) Interaction {

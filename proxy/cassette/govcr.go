@@ -44,12 +44,14 @@ func WriteGoVCR(w io.Writer, meta Meta, list iter.Seq2[Interaction, error]) erro
 		if err != nil {
 			return err
 		}
-		item, err := encodeItem(Bare(in))
-		if err != nil {
-			return fmt.Errorf("interaction %d cannot be written: %w", i, err)
+		e := newEntry(Bare(in))
+		if e.err != nil {
+			return fmt.Errorf("interaction %d cannot be written: %w", i, e.err)
 		}
-		if _, err := w.Write(item); err != nil {
-			return err
+		for piece := range e.pieces {
+			if _, err := w.Write(piece); err != nil {
+				return err
+			}
 		}
 		i++
 	}

@@ -2,7 +2,6 @@ package cassette
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,39 +29,6 @@ type writes struct {
 func (s *writes) WriteAt(p []byte, at int64) (int, error) {
 	s.n++
 	return s.journal.WriteAt(p, at)
-}
-
-// Appends that wait for each other share one write, and each of them returns
-// with its own interaction safe.
-func TestAppendsShareAWrite(t *testing.T) {
-	w := create(t)
-	counted := &writes{journal: w.file}
-	w.file = counted
-	w.mu.Lock() // as if another append were writing
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			in := samples()[0]
-			in.Request.URL = fmt.Sprint("https://api.openai.com/", i)
-			if err := w.Append(in); err != nil {
-				t.Error(err)
-			}
-			data, err := os.ReadFile(partialPath(w.path))
-			if err != nil || !strings.Contains(string(data), in.Request.URL) {
-				t.Errorf("append %d returned before it was written: %v", i, err)
-			}
-		})
-	}
-	for queued := 0; queued < 8; {
-		w.queueMu.Lock()
-		queued = len(w.queue)
-		w.queueMu.Unlock()
-	}
-	w.mu.Unlock()
-	wg.Wait()
-	if counted.n != 1 {
-		t.Errorf("%d writes, want one for all", counted.n)
-	}
 }
 
 // The order given is the order kept; what cannot be stored costs the others
@@ -195,21 +161,4 @@ func TestDiskFillsUpInABatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantSame(t, readAll(t, c), []Interaction{small, small})
-}
-
-// The check on saving tells the styles of a block apart, which read another
-// number of final line feeds.
-func TestSameBlock(t *testing.T) {
-	for _, tt := range []struct {
-		block string
-		keep  int
-		want  string
-	}{{"a\n", 0, "a"}, {"a\n", 1, "a\n"}, {"a\n\n", 2, "a\n\n"}, {"a\n\n\n", 2, "a\n\n\n"}} {
-		block := []byte(bodyIndent + tt.block)
-		for keep := range 3 {
-			if got := sameBlock(block, keep, []byte(tt.want)); got != (keep == tt.keep) {
-				t.Errorf("%q in style %d reads %q: %t", block, keep, tt.want, got)
-			}
-		}
-	}
 }

@@ -4,42 +4,43 @@ import (
 	"bytes"
 	"encoding/base64"
 	"iter"
+	"sync"
 	"unicode/utf8"
 )
 
-const (
-	// largeItem is the size of bodies, in bytes, from which an item is written in pieces:
-	// encoded as a whole it takes as much memory as its bodies once more.
-	largeItem = 4 << 20
-	// pieceSize is how much of a body is encoded at once, in bytes.
-	pieceSize = 256 << 10
-)
+// pieceSize is how much of a body is encoded at once, in bytes.
+const pieceSize = 256 << 10
 
-func isLarge(in Interaction) bool { return len(in.Request.Body)+len(in.Response.Body) > largeItem }
+// buffers are what pieces are encoded into.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // itemPieces yields what appendItem writes, of a body at most size bytes at once. A piece
-// is valid until the next one.
-func itemPieces(in Interaction, size int) iter.Seq[[]byte] {
+// is valid until the next one. With changed it reads back each part of a body, and says there which
+// body would be read as another one.
+func itemPieces(in Interaction, size int, changed *string) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		_ = yield([]byte(bodyStart)) && yieldBody(in.Request.Body, size, yield) &&
-			yield(appendMiddle(nil, in)) && yieldBody(in.Response.Body, size, yield) &&
-			yield(appendEnd(nil, in))
-	}
-}
-
-// yieldBody yields what appendBody writes, and reports whether more is wanted.
-func yieldBody(body []byte, size int, yield func([]byte) bool) bool {
-	s := newScalar(body)
-	if !yield([]byte(s.opening)) {
-		return false
-	}
-	var buffer []byte
-	for part := range s.parts(body, size) {
-		if buffer = s.encode(buffer[:0], part); !yield(buffer) {
-			return false
+		buffer := buffers.Get().(*[]byte)
+		defer buffers.Put(buffer)
+		piece := func(b []byte) bool { *buffer = b; return yield(b) }
+		body := func(name string, body []byte) bool {
+			s := newScalar(body)
+			if !yield([]byte(s.opening)) {
+				return false
+			}
+			for part := range s.parts(body, size) {
+				text := s.encode((*buffer)[:0], part)
+				if changed != nil && !s.holds(text, part) {
+					*changed = name
+				}
+				if !piece(text) {
+					return false
+				}
+			}
+			return yield([]byte(s.closing))
 		}
+		_ = yield([]byte(bodyStart)) && body("request body", in.Request.Body) && piece(appendMiddle((*buffer)[:0], in)) &&
+			body("response body", in.Response.Body) && piece(appendEnd((*buffer)[:0], in))
 	}
-	return yield([]byte(s.closing))
 }
 
 // scalar is one of the ways in which a body is written: each part of it on its own.
@@ -121,25 +122,23 @@ func holdsBinary(text []byte, p part) bool {
 	return err == nil && bytes.Equal(raw, p.text)
 }
 
-// canWriteInPieces reads back what itemPieces yields, and reports whether it is in: each
-// part of the bodies on its own, and the rest as an item without bodies.
-func canWriteInPieces(in Interaction) bool {
-	rest := in
-	rest.Request.Body, rest.Response.Body = nil, nil
-	back, ok := decodeItem(appendItem(nil, rest))
-	back.Request.Body, back.Response.Body = in.Request.Body, in.Response.Body
-	return ok && takeReserved(&back) == nil && firstDifference(in, back) == "" &&
-		readsBack(in.Request.Body, pieceSize) && readsBack(in.Response.Body, pieceSize)
-}
-
-// readsBack reports whether what yieldBody yields of a body holds it.
-func readsBack(body []byte, size int) bool {
-	s := newScalar(body)
-	var buffer []byte
-	for p := range s.parts(body, size) {
-		if buffer = s.encode(buffer[:0], p); !s.holds(buffer, p) {
-			return false
-		}
+// changedPart names what a reader would read otherwise of an interaction, apart from its bodies, "" if
+// nothing. It reads back an item without the bodies.
+func changedPart(in Interaction) (string, error) {
+	if err := checkTimeline(in.Timeline, len(in.Response.Body)); err != nil {
+		return "", err
 	}
-	return true
+	rest := in
+	rest.Request.Body, rest.Response.Body, rest.Timeline, rest.Drained = nil, nil, nil, 0
+	back, err := decodeAnyItem(appendItem(nil, rest))
+	if err != nil {
+		return "", err
+	}
+	if back.Timeline, err = decodeTimeline(encodeTimeline(in.Timeline)); err != nil {
+		return "", err
+	}
+	if back.Request.Body, back.Response.Body = in.Request.Body, in.Response.Body; 0 <= in.Drained && in.Drained <= len(in.Response.Body) {
+		back.Drained = in.Drained
+	}
+	return firstDifference(in, back), nil
 }

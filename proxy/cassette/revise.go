@@ -88,7 +88,7 @@ func (r *revision) reviseItem(before scanned, item []byte) error {
 	case isStaying && r.to == nil:
 		return errAllStay
 	case isStaying:
-		return r.to.sealEntries([]*entry{{item: item}})
+		return r.to.sealEntries([]*entry{writtenEntry(item)})
 	}
 	in, err := decodeAnyItem(item)
 	if err != nil {
@@ -106,13 +106,12 @@ func (r *revision) reviseItem(before scanned, item []byte) error {
 		if e.err != nil {
 			return newError(r.from.path, ErrInteraction, "interaction %d cannot be stored: %v", before.count, e.err)
 		}
-		defer giveBuffer(e.item)
 		if err := r.begin(before); err != nil {
 			return err
 		}
 		return r.to.sealEntries([]*entry{e})
 	case r.to != nil:
-		return r.to.sealEntries([]*entry{{item: item}})
+		return r.to.sealEntries([]*entry{writtenEntry(item)})
 	}
 	return nil
 }

@@ -41,11 +41,6 @@ func appendLines(dst, text []byte, beginsLine bool) []byte {
 	return dst
 }
 
-// bodySize returns about how many bytes appendBody appends for a literal body.
-func bodySize(body []byte) int {
-	return len(body) + (bytes.Count(body, []byte("\n"))+1)*len(bodyIndent)
-}
-
 // literalSafe reports whether a literal block keeps s. YAML loses carriage
 // returns, unusual line breaks and leading white space. Blanks before a line end
 // would survive YAML but not editors.

@@ -22,6 +22,10 @@ type scanned struct {
 	isDamaged bool  // a seal follows that is not right: bytes before it have changed
 }
 
+// largeItem is the size, in bytes, above which an item of a file that was just written is checked by its
+// seal alone.
+const largeItem = 4 << 20
+
 // scan reads a file of this package in little memory, however long it and its items
 // are. check, which may be nil, looks at each item but the large ones. The error is that
 // of the head or of reading.

@@ -41,7 +41,7 @@ func (c *Cassette) Strict(i int) (Interaction, error) {
 // compares a piece at a time, because the interaction is in memory already.
 func (c *Cassette) isWrittenAt(s span, in Interaction) bool {
 	at := s.start
-	for piece := range itemPieces(in, pieceSize) {
+	for piece := range itemPieces(in, pieceSize, nil) {
 		end, isSame := at+len(piece), false
 		if end > s.seal {
 			return false

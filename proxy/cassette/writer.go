@@ -29,9 +29,6 @@ type Writer struct {
 	path  string
 	force bool
 
-	queueMu sync.Mutex
-	queue   []*entry // the next holder of mu writes them
-
 	mu         sync.Mutex
 	file       journal
 	size       int64       // bytes of whole, sealed items and the head
@@ -145,7 +142,7 @@ func linkError(path string) error {
 // Append writes in, sealed, in time that does not depend on how many were written
 // before. When it returns, the end of this process does not lose in; the disk is
 // synced within syncDelay, so a power failure may. A sync that fails is the error
-// of the calls after it and of Close. Concurrent calls share one write. Chunk
+// of the calls after it and of Close. Chunk
 // times are kept in whole microseconds; request headers for which Reserved is true
 // are left out. An interaction that cannot be stored truthfully is ErrInteraction
 // and does not change the file.
@@ -166,11 +163,12 @@ func (w *Writer) AppendAll(ins []Interaction) []error {
 		}
 		batch[i] = e
 	}
-	w.commitEntries(fit)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writeEntries(fit)
 	errs := make([]error, len(ins))
 	for i, e := range batch {
 		errs[i] = e.err
-		giveBuffer(e.item)
 	}
 	return errs
 }

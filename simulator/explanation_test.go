@@ -16,7 +16,7 @@ func (r *report) explained(what, name string) string {
 	return sentence(r.reason(what, name)) + " " + name
 }
 
-// reason finds the explanation of a deviation; there must be one.
+// reasonOf finds the explanation of a deviation; there must be one.
 func (r *report) reason(what, name string) string {
 	for _, e := range explanations {
 		if strings.Contains(e.provider, r.provider) && e.what == what && regexp.MustCompile("^(?:"+e.pattern+")$").MatchString(name) {

@@ -16,15 +16,15 @@ func sentKeys(r *http.Request) (sent []string) {
 		if key, ok := strings.CutPrefix(r.Header.Get(c.Header), c.Prefix); ok && key != "" {
 			sent = append(sent, key)
 		}
-		if c.Parameter != "" && query(r).Get(c.Parameter) != "" {
-			sent = append(sent, query(r).Get(c.Parameter))
+		if c.Parameter != "" && queryOf(r).Get(c.Parameter) != "" {
+			sent = append(sent, queryOf(r).Get(c.Parameter))
 		}
 	}
 	return sent
 }
 
-// query reads the URL's query only where there is one.
-func query(r *http.Request) url.Values {
+// queryOf reads the URL's query only where there is one.
+func queryOf(r *http.Request) url.Values {
 	if r.URL.RawQuery == "" {
 		return nil
 	}
@@ -61,7 +61,7 @@ var madeUpWords = sync.OnceValue(func() *regexp.Regexp {
 func hasKey(c *call) bool {
 	takes := c.Wire.Credentials
 	has := func(header string) bool { return c.Request.Header.Get(header) != "" }
-	return has(takes.Header) || slices.ContainsFunc(takes.Others, has) || takes.Parameter != "" && query(c.Request).Get(takes.Parameter) != ""
+	return has(takes.Header) || slices.ContainsFunc(takes.Others, has) || takes.Parameter != "" && queryOf(c.Request).Get(takes.Parameter) != ""
 }
 
 // wrongWord is in a key that the simulator refuses as a provider refuses a key that it does not know,

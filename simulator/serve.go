@@ -58,18 +58,18 @@ func Open(d ListenConfig, h http.Handler) (*Server, error) {
 	}
 	listener, err := net.Listen("tcp", address) //nolint:noctx // returns at once
 	if err != nil {
-		return nil, fmt.Errorf("%s: cannot listen there: %w", address, reason(err))
+		return nil, fmt.Errorf("%s: cannot listen there: %w", address, reasonOf(err))
 	}
 	s := &Server{URL: "http://" + listener.Addr().String(), done: make(chan struct{})}
 	s.http = &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, Protocols: protocols(d),
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, Protocols: listenProtocols(d),
 		ErrorLog: log.New(io.Discard, "", 0), // aborts are part of the script
 	}
 	if d.Plain {
 		s.serveUntilClosed(func() error { return s.http.Serve(listener) })
 		return s, nil
 	}
-	cert, ca, err := certificate()
+	cert, ca, err := newCertificate()
 	if err != nil {
 		_ = listener.Close()
 		return nil, err
@@ -80,15 +80,15 @@ func Open(d ListenConfig, h http.Handler) (*Server, error) {
 	return s, nil
 }
 
-// reason is what went wrong, without the address, which the caller names.
-func reason(err error) error {
+// reasonOf is what went wrong, without the address, which the caller names.
+func reasonOf(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		return op.Err
 	}
 	return err
 }
 
-func protocols(d ListenConfig) *http.Protocols {
+func listenProtocols(d ListenConfig) *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)
 	p.SetHTTP2(d.HTTP2 && !d.Plain)
@@ -115,7 +115,7 @@ func (s *Server) Close() {
 	<-s.done
 }
 
-func certificate() (tls.Certificate, []byte, error) {
+func newCertificate() (tls.Certificate, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, nil, err

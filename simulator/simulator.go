@@ -255,7 +255,7 @@ func (h *handler) planAnswer(c *call) script.Plan {
 	}
 	switch c.op {
 	case script.Models:
-		return h.bodyPlan(c, c.ListModels(query(c.Request)))
+		return h.bodyPlan(c, c.ListModels(queryOf(c.Request)))
 	case script.Model:
 		if info, ok := c.ShowModel(c.id); ok {
 			return h.bodyPlan(c, info)

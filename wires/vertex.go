@@ -5,9 +5,6 @@ import "strings"
 // VertexHost is the global host of Google's Vertex AI, which serves models of several providers.
 const VertexHost = "aiplatform.googleapis.com"
 
-// VertexPattern matches the hosts of Vertex, whatever the region.
-const VertexPattern = `([a-z0-9-]+-)?aiplatform(\.(eu|us)\.rep)?\.googleapis\.com`
-
 // Vertex is the cloud Vertex for models of a publisher.
 func Vertex(publisher string) Cloud {
 	return Cloud{Hosts: vertexHosts(), Path: "/publishers/" + publisher + "/"}

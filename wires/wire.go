@@ -10,10 +10,13 @@
 package wires
 
 import (
+	"fmt"
 	"iter"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/meerkat-go/conformance/internal/datafile"
 )
 
 // Wire is one API of one provider. It is read-only once it is registered.
@@ -23,6 +26,17 @@ type Wire struct {
 	// Title names the API for people: "Anthropic Messages". Vendor is who offers the API: "Anthropic".
 	Title, Vendor string
 	Facts
+}
+
+// Read reads the file facts.yaml of a wire, which holds everything but the functions. It panics if the file,
+// which is part of the program, is wrong.
+func Read(file []byte) *Wire {
+	w := &Wire{}
+	f := datafile.Read("facts.yaml", file, w, datafile.Options{Untagged: true})
+	if err := f.Err(); err != nil {
+		panic(fmt.Sprintf("wire %s: %v", w.Name, err))
+	}
+	return w
 }
 
 // Facts are what every part of this module may read about a wire: data, and small functions for
@@ -114,7 +128,7 @@ type Route struct {
 	Enveloped bool
 	// API names an API of the provider that is not this wire: "the Interactions API of Gemini".
 	// Its requests are not judged.
-	API string
+	API string `yaml:"api"`
 }
 
 // IsJudged reports whether the requests and replies of the route are judged.
@@ -165,7 +179,7 @@ type Environment struct {
 	BaseURLs []string
 	// CloudURLs are the variables that agents read the base URL of a cloud from, each with what
 	// the base URL ends in.
-	CloudURLs [][2]string
+	CloudURLs map[string]string
 	// Owners begin the names of variables that may lead clients of the wire somewhere: "ANTHROPIC_".
 	Owners []string
 }
@@ -249,7 +263,7 @@ type Body struct {
 	Tools        []string // definitions of tools, and servers of tools
 	Envelope     []string // a whole request
 	Blocks       []string // one or more blocks of a turn or of a block
-	IDs          []string // an identifier: of that block, or of the block it answers
+	IDs          []string `yaml:"ids"` // an identifier: of that block, or of the block it answers
 	CacheMarks   []string // marks of how much of the prefix is cached
 	Tokens       []string // what only the provider understands: signatures, encrypted content
 	// Token is the member of Tokens that carries the hidden state of an item.

@@ -29,20 +29,20 @@ func excerptAround(s string, at, context int) (excerpt string, mark int) {
 	for to < len(s) && !utf8.RuneStart(s[to]) {
 		to++
 	}
-	before := printable(s[from:at])
+	before := printableText(s[from:at])
 	if from > 0 {
 		before = "…" + before
 	}
-	excerpt = before + printable(s[at:to])
+	excerpt = before + printableText(s[at:to])
 	if to < len(s) {
 		excerpt += "…"
 	}
 	return excerpt, utf8.RuneCountInString(before)
 }
 
-// printable writes what cannot be seen as an escape. Quotation marks and backslashes stay, so that
+// printableText writes what cannot be seen as an escape. Quotation marks and backslashes stay, so that
 // characters agree with bytes.
-func printable(s string) string {
+func printableText(s string) string {
 	quoted := strconv.Quote(s)
 	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(quoted[1 : len(quoted)-1])
 }

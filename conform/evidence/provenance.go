@@ -32,7 +32,7 @@ func provenanceOf(said string, in cassette.Interaction) Provenance {
 	case reply[simulatorMark] != nil:
 		return ProvenanceSimulator
 	case in.Provenance != "":
-		return weakened(in.Provenance)
+		return weakenedBy(in.Provenance)
 	}
 	whole := wordProvenance(said)
 	if (whole == ProvenanceLive || whole == ProvenanceForeign || whole == ProvenanceUndeclared) && (in.Ingress != "" || isLocalURL(in.Request.URL)) {
@@ -51,11 +51,11 @@ func wordProvenance(word string) Provenance {
 	case interchange.ProvenanceUndeclared:
 		return ProvenanceUndeclared
 	}
-	return weakened(word)
+	return weakenedBy(word)
 }
 
-// weakened reads a word that cannot make a response the provider's.
-func weakened(word string) Provenance {
+// weakenedBy reads a word that cannot make a response the provider's.
+func weakenedBy(word string) Provenance {
 	switch p := Provenance(word); p {
 	case ProvenanceSimulator, ProvenanceSynthetic, ProvenanceInjected:
 		return p

@@ -81,9 +81,9 @@ func Provider(r Request) (provider, reason string) {
 	return "", cmp.Or(reason, unknownProvider())
 }
 
-// operator returns the provider of an operation other than to generate, on its own host: to count
+// operatorOf returns the provider of an operation other than to generate, on its own host: to count
 // tokens, to store a batch, a cache or a file. It is "" for APIs that are not judged.
-func operator(r Request) string {
+func operatorOf(r Request) string {
 	if _, reason := Provider(r); reason != tokensOnly && reason != noGeneration {
 		return ""
 	}

@@ -89,7 +89,7 @@ func newExchange(index int, in cassette.Interaction) (Exchange, string) {
 	}
 	provider, reason := Provider(request)
 	if reason != "" && len(request.Body) > 0 && (response.Status == http.StatusBadRequest || response.Status == http.StatusUnprocessableEntity) {
-		if provider = operator(request); provider != "" {
+		if provider = operatorOf(request); provider != "" {
 			reason = "" // a request of any operation that is refused for its form must not be sent again
 		}
 	}

@@ -26,7 +26,7 @@ func liveShortfall(ev *evidence.Evidence, steps []Step, own map[string]string) s
 	for i := range ev.Exchanges {
 		x := &ev.Exchanges[i]
 		isLast := i+1 == len(ev.Exchanges) || ev.Exchanges[i+1].Process != x.Process
-		if why := unavailability(x); why != "" && isLast {
+		if why := explainUnavailability(x); why != "" && isLast {
 			why = fmt.Sprintf("%s to request %d", why, x.Index)
 			if isUnanswered(x) {
 				why += ": its host cannot be reached from here, or it closed the connection; check the network and --upstream"
@@ -47,9 +47,9 @@ func liveShortfall(ev *evidence.Evidence, steps []Step, own map[string]string) s
 	return shortfall{}
 }
 
-// unavailability says how a provider answered that did not work for this user at this
+// explainUnavailability says how a provider answered that did not work for this user at this
 // time, "" when it answered or refused what the agent sent.
-func unavailability(x *evidence.Exchange) string {
+func explainUnavailability(x *evidence.Exchange) string {
 	status := x.Response.Status
 	switch {
 	case isUnanswered(x):
@@ -87,7 +87,7 @@ func callsRole(x *evidence.Exchange, role, own string) bool {
 func refusals(ev *evidence.Evidence) (list []string) {
 	for i := range ev.Exchanges {
 		x := &ev.Exchanges[i]
-		if status := x.Response.Status; status >= 400 && status < 500 && unavailability(x) == "" {
+		if status := x.Response.Status; status >= 400 && status < 500 && explainUnavailability(x) == "" {
 			list = append(list, fmt.Sprintf("the provider refused request %d with %d%s", x.Index, status, said(x.Response.Body)))
 		}
 	}

@@ -208,7 +208,7 @@ func runScriptedSteps(ctx context.Context, session Session, work string, limit t
 		case scripted.Kill:
 			step.Kill = kept.interrupt.armStep()
 		}
-		step.Attached = attachments(scripted, work)
+		step.Attached = attachmentNames(scripted, work)
 		step.OutputSchema = filepath.Join(work, answerSchema)
 		process, err := session.RunStep(ctx, step)
 		if endsEarly && !kept.interrupt.disarmStep() {

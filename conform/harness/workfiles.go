@@ -24,8 +24,8 @@ const (
 	imageAddress   = "https://pictures.example/heron.png"
 )
 
-// attachments are what goes with the prompt of a step.
-func attachments(s specs.Step, work string) (names []string) {
+// attachmentNames are what goes with the prompt of a step.
+func attachmentNames(s specs.Step, work string) (names []string) {
 	if s.Image {
 		names = append(names, filepath.Join(work, promptImage))
 	}

@@ -60,14 +60,14 @@ func (s *chunkStore) takePack() (pack Pack, ok bool) {
 	if len(s.sizes) == 0 {
 		return Pack{}, false
 	}
-	pack = Pack{Sizes: s.sizes, Data: compress(s.data.Bytes())}
+	pack = Pack{Sizes: s.sizes, Data: compressData(s.data.Bytes())}
 	s.sizes = nil
 	s.data.Reset()
 	return pack, true
 }
 
-// compress returns data in gzip.
-func compress(data []byte) []byte {
+// compressData returns data in gzip.
+func compressData(data []byte) []byte {
 	var packed bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is valid
 	_, _ = w.Write(data)                                       // a buffer takes everything

@@ -87,7 +87,7 @@ func packDocument(p Page) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return base64.StdEncoding.EncodeToString(compress(data)), nil
+	return base64.StdEncoding.EncodeToString(compressData(data)), nil
 }
 
 // encodeDocument encodes v so that it may stand in a script element: no "<", ">", "&",

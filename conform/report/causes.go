@@ -88,10 +88,10 @@ var symptoms = map[string][]string{
 	"STR-007/partial-turn":  {"SIG-009/followed"},
 }
 
-// generality ranks checks: the lower one says why, at a place where both found something. A
+// generalityOf ranks checks: the lower one says why, at a place where both found something. A
 // redactor explains what it changed. Schemas, lists of members and comparisons with earlier
 // requests notice what others name.
-func generality(f *Finding) int {
+func generalityOf(f *Finding) int {
 	area, _, _ := strings.Cut(f.Check, "-")
 	switch {
 	case f.Requirement == "ERR-001":
@@ -122,7 +122,7 @@ func causes(findings []*Finding) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		f, g := findings[a], findings[b]
-		return cmp.Or(generality(f)-generality(g), g.Verdict.Rank()-f.Verdict.Rank(), cmp.Compare(len(g.Rule), 0)-cmp.Compare(len(f.Rule), 0))
+		return cmp.Or(generalityOf(f)-generalityOf(g), g.Verdict.Rank()-f.Verdict.Rank(), cmp.Compare(len(g.Rule), 0)-cmp.Compare(len(f.Rule), 0))
 	})
 	for at, i := range order {
 		for k, c := range order {
@@ -150,11 +150,11 @@ func isExplained(f, cause *Finding, paths map[decide.Ordinal][]string) bool {
 	if specs.IsTeamRule(f.Requirement) { // a team wants to see each breach of a rule of its own
 		return false
 	}
-	if generality(f) == 3 && f.Rule != "" && cause.Rule != "" && f.Rule != cause.Rule {
+	if generalityOf(f) == 3 && f.Rule != "" && cause.Rule != "" && f.Rule != cause.Rule {
 		return false // the provider spoke of another rule
 	}
-	isAnywhere := slices.Contains(symptoms[cause.Check], f.Check) || generality(f) == 3 && cause.Answer == decide.AnswerRefused
-	isGeneral := generality(f) > generality(cause)
+	isAnywhere := slices.Contains(symptoms[cause.Check], f.Check) || generalityOf(f) == 3 && cause.Answer == decide.AnswerRefused
+	isGeneral := generalityOf(f) > generalityOf(cause)
 	for _, at := range allPlaces(f) {
 		here := paths[at.Exchange]
 		isHere := func(path string) bool { return isSamePlace(at.Path, path, isGeneral) }

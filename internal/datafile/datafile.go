@@ -81,6 +81,9 @@ type Options struct {
 	Rules    map[string]Rule
 	// Aliases says that anchors and aliases are allowed: for files of our own.
 	Aliases bool
+	// Untagged says that a field without a tag is read as well: the key is the field's name with a small
+	// first letter.
+	Untagged bool
 }
 
 // Fault is one thing that is wrong with a file. Line and Column are 0 where the fault is one

@@ -172,7 +172,7 @@ func (f *File) decodeMapping(n *yaml.Node, v reflect.Value, path string, w words
 			}
 			entry := reflect.New(v.Type().Elem()).Elem()
 			f.decodeNode(pair[1], entry, at, w)
-			v.SetMapIndex(reflect.ValueOf(key.Value), entry)
+			v.SetMapIndex(reflect.ValueOf(key.Value).Convert(v.Type().Key()), entry)
 		case i < 0:
 			f.addAt(key, "key %q is not known; %s", at, spelling.Advice(key.Value, names))
 		default:
@@ -210,13 +210,16 @@ func (f *File) fieldsOf(t reflect.Type) (fields []field, names []string) {
 	fields, isKnown := f.known[t]
 	for i := 0; !isKnown && t.Kind() == reflect.Struct && i < t.NumField(); i++ {
 		key, option, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+		if name := t.Field(i).Name; key == "" && f.options.Untagged && t.Field(i).Type.Kind() != reflect.Func {
+			key = strings.ToLower(name[:1]) + name[1:]
+		}
 		w := words{}
 		for word := range strings.SplitSeq(t.Field(i).Tag.Get("data"), ",") {
 			name, value, _ := strings.Cut(word, "=")
 			w[name] = value
 		}
 		switch {
-		case option == "inline":
+		case option == "inline" || t.Field(i).Anonymous:
 			inner, _ := f.fieldsOf(t.Field(i).Type)
 			for _, known := range inner {
 				fields = append(fields, field{known.keys, append([]int{i}, known.index...), known.words})

@@ -74,7 +74,7 @@ func wantedTools(a Intent) []Tool {
 		return tools
 	}
 	if names := namedIn(a.Prompt); len(names) > 0 && a.Searches < maxSearches {
-		if through, args, ok := reached(a.Tools, names[0], JSON(Object{"text", quotedWord(a.Prompt)})); ok {
+		if through, args, ok := reachedTool(a.Tools, names[0], JSON(Object{"text", quotedWord(a.Prompt)})); ok {
 			through.given = args
 			return []Tool{through}
 		}

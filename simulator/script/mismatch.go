@@ -49,7 +49,7 @@ func (s *Script) newMismatch(req Request, i int, asked Intent) *Refusal {
 		return nil
 	}
 	if want := specs.Fresh(e.Prompt, s.Seed); !strings.Contains(asked.Prompt, want) {
-		return s.checkExpectation(req, i, fmt.Sprintf("a prompt with %q", want), excerpt(asked.Prompt))
+		return s.checkExpectation(req, i, fmt.Sprintf("a prompt with %q", want), excerptOf(asked.Prompt))
 	}
 	if e.Results == nil {
 		return nil
@@ -60,7 +60,7 @@ func (s *Script) newMismatch(req Request, i int, asked Intent) *Refusal {
 	for n, part := range e.Results {
 		want, got := specs.Fresh(part, s.Seed), asked.Results[n]
 		if !strings.Contains(got.Result, want) {
-			return s.checkExpectation(req, i, fmt.Sprintf("%q in result %d, of %s", want, n+1, got.Name), excerpt(got.Result))
+			return s.checkExpectation(req, i, fmt.Sprintf("%q in result %d, of %s", want, n+1, got.Name), excerptOf(got.Result))
 		}
 	}
 	return nil
@@ -73,8 +73,8 @@ func countWord(n int, of string) string {
 	return fmt.Sprintf("%d %s", n, of)
 }
 
-// excerpt is the beginning of a text, quoted.
-func excerpt(text string) string {
+// excerptOf is the beginning of a text, quoted.
+func excerptOf(text string) string {
 	const most = 120
 	if r := []rune(text); len(r) > most {
 		text = string(r[:most]) + "…"

@@ -95,7 +95,7 @@ func (s *Script) resolveLeniently(req Request, i int, e specs.Block, b *Block, a
 // runs it instead of the others.
 func (s *Script) resolveByCode(req Request, i int, e specs.Block, b *Block, offered func() string) *Refusal {
 	if tools := s.toolsOf(req); slices.ContainsFunc(tools, Tool.runsCode) && e.Role != roleAny {
-		through, args, _ := reached(tools, rolePrefix+e.Role, argumentsOf(e, s.Seed))
+		through, args, _ := reachedTool(tools, rolePrefix+e.Role, argumentsOf(e, s.Seed))
 		b.Name, b.Args = through.Name, args
 		return nil
 	}
@@ -128,7 +128,7 @@ func (s *Script) searchFirst(req Request, i int, asked Intent) (Block, bool) {
 		if e.Kind != specs.KindCall || !e.For(req.Provider) || e.Role == roleAny || toolFor(e.Role, req.Tools, nil) != "" {
 			continue
 		}
-		if through, args, ok := reached(asked.Tools, rolePrefix+e.Role, nil); ok {
+		if through, args, ok := reachedTool(asked.Tools, rolePrefix+e.Role, nil); ok {
 			return Block{Kind: specs.KindCall, Name: through.Name, Args: args}, true
 		}
 	}

@@ -41,8 +41,8 @@ func hasName(tool, name string) bool {
 	return ok && name != "" && (before == "" || strings.ContainsAny(before[len(before)-1:], "_./:-"))
 }
 
-// code is JavaScript that calls the tool of a name with arguments.
-func code(name string, arguments []byte) []byte {
+// searchCode is JavaScript that calls the tool of a name with arguments.
+func searchCode(name string, arguments []byte) []byte {
 	return []byte(`const tool = ALL_TOOLS.find((t) => t.name.endsWith(` + string(JSON(name)) + `));` + "\n" +
 		`const answer = await tools[tool.name](` + string(arguments) + `);` + "\n" +
 		`text(answer.content?.[0]?.text ?? JSON.stringify(answer));`)
@@ -61,11 +61,11 @@ func (t Tool) arguments(word string) []byte {
 	return fillArguments(t.Schema, word)
 }
 
-// reached is how a tool that is not listed is called all the same: by the tool that
+// reachedTool is how a tool that is not listed is called all the same: by the tool that
 // finds it, or by code. ok is false when there is neither.
-func reached(tools []Tool, name string, arguments []byte) (through Tool, args []byte, ok bool) {
+func reachedTool(tools []Tool, name string, arguments []byte) (through Tool, args []byte, ok bool) {
 	if i := slices.IndexFunc(tools, Tool.runsCode); i >= 0 {
-		return tools[i], code(name, arguments), true
+		return tools[i], searchCode(name, arguments), true
 	}
 	if i := slices.IndexFunc(tools, Tool.isSearch); i >= 0 {
 		return tools[i], fillArguments(tools[i].Schema, name), true

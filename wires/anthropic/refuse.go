@@ -37,10 +37,10 @@ var words = map[string]string{
 // Refuse returns the error envelope.
 func (Provider) Refuse(r *script.Refusal) (int, string, []byte) {
 	to := refusals[r.Kind]
-	return to.status, "application/json", script.JSON(errorDocument(to.kind, wording(r), refusalID(to.kind, wording(r))))
+	return to.status, "application/json", script.JSON(errorDocument(to.kind, wordingOf(r), refusalID(to.kind, wordingOf(r))))
 }
 
-func wording(r *script.Refusal) string {
+func wordingOf(r *script.Refusal) string {
 	if r.Kind == script.RefuseModel {
 		return "model: " + r.Message
 	}

@@ -79,7 +79,7 @@ func (v Provider) Frames(r script.Reply) [][]byte {
 	}
 	tokens, notes := signReply(r)
 	s := &stream{Reply: r, bill: billOf(r), tokens: tokens}
-	s.addEvent("message_start", script.Object{"type", "message_start", "message", append(envelope(r, script.Array{}, nil, s.startUsage()), notes...)})
+	s.addEvent("message_start", script.Object{"type", "message_start", "message", append(messageEnvelope(r, script.Array{}, nil, s.startUsage()), notes...)})
 	s.addCompaction()
 	for n, b := range r.Blocks {
 		s.addBlock(n, b)
@@ -213,8 +213,8 @@ func replyModel(name string) string {
 	return name
 }
 
-// envelope is the message object around content.
-func envelope(r script.Reply, content script.Array, stop any, used script.Object) script.Object {
+// messageEnvelope is the message object around content.
+func messageEnvelope(r script.Reply, content script.Array, stop any, used script.Object) script.Object {
 	var said any
 	if stop != nil {
 		said = details(r)
@@ -253,5 +253,5 @@ func unaryDocument(r script.Reply) []byte {
 	if script.Greased(r, specs.GreaseBlock) {
 		content = append(content, futureBlock())
 	}
-	return script.JSON(append(append(envelope(r, content, r.Stop, countSearches(r, b.wholeUsage())), b.contextEdits()...), notes...))
+	return script.JSON(append(append(messageEnvelope(r, content, r.Stop, countSearches(r, b.wholeUsage())), b.contextEdits()...), notes...))
 }

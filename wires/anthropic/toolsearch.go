@@ -17,9 +17,9 @@ const kindToolSearch specs.BlockKind = "tool_search"
 // toolSearchTool begins the types and names of the tools that search for others.
 const toolSearchTool = "tool_search_tool_"
 
-// deferred are the deferred tools of a request by name, and what searches for them, "" for
+// deferredNames are the deferred tools of a request by name, and what searches for them, "" for
 // nothing.
-func deferred(root *tree.Node) (names map[string]bool, search string) {
+func deferredNames(root *tree.Node) (names map[string]bool, search string) {
 	names = map[string]bool{}
 	for _, t := range root.List("tools") {
 		switch {
@@ -32,9 +32,9 @@ func deferred(root *tree.Node) (names map[string]bool, search string) {
 	return names, search
 }
 
-// references are the tools that results of a conversation refer to, in order: these are
+// referencedNames are the tools that results of a conversation refer to, in order: these are
 // loaded. Arguments of a call that look like a reference are none.
-func references(messages *tree.Node) (names []string) {
+func referencedNames(messages *tree.Node) (names []string) {
 	for _, m := range messages.List() {
 		names = append(names, referencesAmong(m.Get("content"))...)
 	}
@@ -56,9 +56,9 @@ func referencesAmong(blocks *tree.Node) (names []string) {
 // CallableTools are the names of the tools of a request that the model can call, in order:
 // those that are loaded, and those that it can search for. The slice is the caller's.
 func CallableTools(root *tree.Node) (names []string) {
-	late, search := deferred(root)
+	late, search := deferredNames(root)
 	if search == "" && len(late) > 0 {
-		for _, name := range references(root.Get("messages")) {
+		for _, name := range referencedNames(root.Get("messages")) {
 			delete(late, name)
 		}
 	} else {
@@ -74,11 +74,11 @@ func CallableTools(root *tree.Node) (names []string) {
 
 // withSearches is a reply that searches for each deferred tool before it calls it first.
 func withSearches(r script.Reply) script.Reply {
-	late, search := deferred(r.Request.Document)
+	late, search := deferredNames(r.Request.Document)
 	if search == "" || len(late) == 0 {
 		return r
 	}
-	for _, name := range references(r.Request.Document.Get("messages")) {
+	for _, name := range referencedNames(r.Request.Document.Get("messages")) {
 		delete(late, name)
 	}
 	var blocks []script.Block

@@ -2,14 +2,17 @@ package gemini
 
 import (
 	"bytes"
+	_ "embed" // for facts.yaml
 	"encoding/json"
 	"iter"
-	"regexp"
 	"slices"
 
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/wires"
 )
+
+//go:embed facts.yaml
+var factFile []byte
 
 // Parts returns all parts of the wire.
 func Parts() script.Parts {
@@ -18,90 +21,12 @@ func Parts() script.Parts {
 
 // Wire returns the wire of generateContent.
 func Wire() *wires.Wire {
-	return &wires.Wire{Name: "gemini", Title: "Gemini generateContent", Vendor: "Gemini", Facts: wires.Facts{
-		Host:     "generativelanguage.googleapis.com",
-		OwnHosts: regexp.MustCompile(`^(generativelanguage\.googleapis\.com|` + wires.VertexPattern + `)$`),
-		Clouds:   []wires.Cloud{wires.Vertex("google")},
-		Paths:    regexp.MustCompile(`/v1beta/models(/|$)|(^|/)[^/:]*:(streamGenerateContent|generateContent|countTokens)$`),
-		Routes: []wires.Route{
-			{Path: regexp.MustCompile(`/models/[^/]+:streamGenerateContent$`), Operation: wires.Stream},
-			{Path: regexp.MustCompile(`/models/[^/]+:generateContent$`), Operation: wires.Unary},
-			{Path: regexp.MustCompile(`:countTokens$`), Operation: wires.Count},
-			// Code Assist, which gemini-cli with a Google account calls.
-			{Path: regexp.MustCompile(`:streamGenerateContent$`), Operation: wires.Stream, Enveloped: true},
-			{Path: regexp.MustCompile(`:generateContent$`), Operation: wires.Unary, Enveloped: true},
-			{Path: regexp.MustCompile(`/v1(alpha|beta)[0-9]*/interactions$`), Operation: wires.Other, API: "the Interactions API of Gemini"},
-			{Path: regexp.MustCompile(`/v1(alpha|beta)?[0-9]*/(models|files|cachedContents|batches)\b`), Operation: wires.Other},
-		},
-		Member:        "contents",
-		RequestSchema: "gemini.request", EventSchema: "gemini.chunk",
-		Scripts: wires.Scripts{
-			Stops:   []string{"end_turn", "tool_use", "max_tokens", "refusal", "content_filter", "blocked_prompt"},
-			Greases: []string{"leading_stop", "usage_trailer"},
-		},
-		Habits: []wires.Habit{wires.Contents, wires.SignedParts, wires.TwoSpellings, wires.ServerParts, wires.PromptFirst, wires.QuotaIsRate},
-		Rules: map[wires.Breach]string{
-			wires.OutOfOrder:   "G-17",
-			wires.ForeignToken: "G-18", wires.MovedToken: "G-17", wires.ContextFull: "G-29",
-		},
-		Stops: wires.Stops{
-			Unanswered: []string{
-				"MAX_TOKENS", "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
-				"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE", "OTHER",
-			},
-			Declined: []string{"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "OTHER"}, Budget: "MAX_TOKENS",
-		},
-		Usage: wires.Usage{
-			Path: "usageMetadata usage_metadata", Input: "promptTokenCount prompt_token_count",
-			CacheRead: "cachedContentTokenCount cached_content_token_count", Output: "candidatesTokenCount candidates_token_count",
-			Reasoning: "thoughtsTokenCount thoughts_token_count", ReasoningApart: true, ToolInput: "toolUsePromptTokenCount tool_use_prompt_token_count",
-		},
-		Tools: wires.Tools{
-			Request: `{"contents":[{"role":"user","parts":[{"text":"Hello."}]}],"tools":[{"functionDeclarations":{tools}}]}`,
-			List:    "tools[0].functionDeclarations", Members: []string{"description"},
-			Schema: "parametersJsonSchema", OtherSchema: "parameters",
-		},
-		ReplyMember: "candidates",
-		Credentials: wires.Credentials{
-			Header: "X-Goog-Api-Key", Others: []string{"Authorization"}, Parameter: "key", Accounts: []string{"X-Goog-Api-Key"},
-			RealKeys: []string{"AIza", "AQ.", "ya29."},
-		},
-		Environment: wires.Environment{
-			Keys:      []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-			AgentKeys: []string{"GEMINI_API_KEY"},
-			BaseURLs:  []string{"GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"}, CloudURLs: [][2]string{{"GOOGLE_VERTEX_BASE_URL", ""}},
-			Owners: []string{"GEMINI_", "GOOGLE_", "CODE_ASSIST_"},
-		},
-		Models: wires.Models{
-			Path: "/v1beta/models/{model}:generateContent", StreamPath: "/v1beta/models/{model}:streamGenerateContent?alt=sse",
-			Default: "gemini-3.5-flash", Words: []string{"google", "gemini"},
-			Reply:  `{"candidates":[{"content":{"role":"model","parts":[{"text":"ok"}]},"finishReason":"STOP","index":0}],"modelVersion":"{model}","responseId":"r1"}`,
-			Public: regexp.MustCompile(`^gemini-[a-z0-9.-]{1,40}$`),
-		},
-		Body: wires.Body{
-			Token:        "thoughtSignature",
-			Required:     []string{"contents"},
-			Conversation: []string{"contents"}, Prompt: []string{"systemInstruction", "system_instruction"}, Tools: []string{"tools"},
-			Envelope:      []string{"request"}, // as Code Assist wraps a request
-			Blocks:        []string{"parts", "functionCall", "function_call", "functionResponse", "function_response"},
-			IDs:           []string{"id"},
-			Tokens:        []string{"thoughtSignature", "thought_signature"},
-			ResultMembers: []string{"functionResponse", "function_response"},
-		},
-		Headers: wires.Headers{
-			Clear: []string{"x-cloud-trace-context", "x-gemini-service-tier", "x-goog-api-client", "x-goog-request-params", "x-goog-user-project"},
-		},
-		Volatile: []wires.Volatile{
-			{Name: "gemini.labels", Path: []string{"labels"}},
-			{Name: "gemini.request.session_id", Path: []string{"request", "session_id"}}, // of Code Assist's envelope
-			{Name: "gemini.user_prompt_id", Path: []string{"user_prompt_id"}},
-		},
-		Errors: wires.Errors{
-			Body: errorBody, Common: 503,
-			Event: func(status int, message string) (string, []byte) { return "", errorBody(status, message) },
-		},
-		Ending: wires.Ending{Words: "a finishReason", IsLast: isLastChunk, IsWhole: isFinishedStream, IsWholeArray: isFinishedArray, MayGoOn: true},
-	}}
+	w := wires.Read(factFile)
+	w.Clouds = []wires.Cloud{wires.Vertex("google")}
+	w.Errors.Body = errorBody
+	w.Errors.Event = func(status int, message string) (string, []byte) { return "", errorBody(status, message) }
+	w.Ending.IsLast, w.Ending.IsWhole, w.Ending.IsWholeArray = isLastChunk, isFinishedStream, isFinishedArray
+	return w
 }
 
 func errorBody(status int, message string) []byte {

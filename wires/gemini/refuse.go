@@ -20,7 +20,7 @@ var refusals = map[string]rule.Refusal{
 const contentType = "application/json; charset=UTF-8"
 
 // Reject returns a refusal as the API sends it: one object, or one in a list
-// where a list was asked for (reference §4).
+// whereSet a list was asked for (reference §4).
 func (Provider) Reject(r *rule.Refusal) (int, http.Header, []byte) {
 	body := prettyJSON(script.JSON(failure(r)))
 	if r.Listed {

@@ -35,8 +35,8 @@ func (q *request) thinkingBudget() (float64, bool) {
 	return numberOf(q.thinkingConfig().Given("thinkingBudget", "thinking_budget"))
 }
 
-// where is the path of a member of the thinking settings.
-func where(name string) string { return "generationConfig.thinkingConfig." + name }
+// whereSet is the path of a member of the thinking settings.
+func whereSet(name string) string { return "generationConfig.thinkingConfig." + name }
 
 func levelAndBudget(q *request, p *rule.Pass) {
 	level, budget := q.thinkingConfig().Given("thinkingLevel", "thinking_level"), q.thinkingConfig().Given("thinkingBudget", "thinking_budget")
@@ -44,7 +44,7 @@ func levelAndBudget(q *request, p *rule.Pass) {
 		return
 	}
 	if p.Observe(); level != nil && budget != nil {
-		p.Report(where("thinkingBudget"), "thinkingBudget and thinkingLevel are both set").
+		p.Report(whereSet("thinkingBudget"), "thinkingBudget and thinkingLevel are both set").
 			Refuse(invalid("You can only set only one of thinking budget and thinking level."))
 	}
 }
@@ -58,16 +58,16 @@ func levelUnsupported(q *request, p *rule.Pass) {
 	switch {
 	case level == "THINKING_LEVEL_UNSPECIFIED":
 	case !slices.Contains(Members().Find("thinkingConfig", "").Member("thinkingLevel").Values, level):
-		p.Report(where("thinkingLevel"), "there is no thinkingLevel %s", rule.Shorten(level)).Rule = "G-3"
+		p.Report(whereSet("thinkingLevel"), "there is no thinkingLevel %s", rule.Shorten(level)).Rule = "G-3"
 	case offered == nil || slices.Contains(offered, level):
 	case q.vertex:
-		p.Report(where("thinkingLevel"), levelForm, q.model.Name, level, levelsOf(offered)).
+		p.Report(whereSet("thinkingLevel"), levelForm, q.model.Name, level, levelsOf(offered)).
 			Refuse(invalid("Unable to submit request because thinking_level %s is not supported by this model. Learn more: https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini", level))
 	case len(offered) == 0:
-		p.Report(where("thinkingLevel"), levelForm, q.model.Name, level, levelsOf(offered)).
+		p.Report(whereSet("thinkingLevel"), levelForm, q.model.Name, level, levelsOf(offered)).
 			Refuse(invalid("Thinking level is not supported for this model."))
 	default:
-		p.Report(where("thinkingLevel"), levelForm, q.model.Name, level, levelsOf(offered)).
+		p.Report(whereSet("thinkingLevel"), levelForm, q.model.Name, level, levelsOf(offered)).
 			Refuse(invalid("Thinking level %s is not supported for this model. Please retry with other thinking level.", level))
 	}
 }
@@ -93,12 +93,12 @@ func budgetFits(q *request, p *rule.Pass) {
 	isOutside := bounds != nil && (budget < float64(bounds[0]) || budget > float64(bounds[1]))
 	switch {
 	case budget < 0:
-		p.Report(where("thinkingBudget"), "thinkingBudget is %g", budget).Refuse(invalid("The thinking budget (%g) is invalid.", budget))
+		p.Report(whereSet("thinkingBudget"), "thinkingBudget is %g", budget).Refuse(invalid("The thinking budget (%g) is invalid.", budget))
 	case budget == 0 && alwaysThinks:
-		p.Report(where("thinkingBudget"), "thinkingBudget is 0 and %s always thinks", q.model.Name).
+		p.Report(whereSet("thinkingBudget"), "thinkingBudget is 0 and %s always thinks", q.model.Name).
 			Refuse(invalid("Budget 0 is invalid. This model only works in thinking mode."))
 	case budget > 0 && isOutside:
-		p.Report(where("thinkingBudget"), "thinkingBudget is %g; %s takes %d to %d", budget, q.model.Name, bounds[0], bounds[1]).
+		p.Report(whereSet("thinkingBudget"), "thinkingBudget is %g; %s takes %d to %d", budget, q.model.Name, bounds[0], bounds[1]).
 			Refuse(invalid("The thinking budget (%g) is invalid.", budget))
 	}
 }

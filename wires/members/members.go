@@ -218,9 +218,9 @@ func parseMember(word string) *Member {
 		panic(fmt.Sprintf("%q does not describe a member; see package members", word))
 	}
 	m := &Member{
-		Name: g[1], Required: g[2] == "*", NotNull: g[2] == "^", OneOf: g[2] == "+", AbsenceRule: g[3], absenceSide: side(g[4]),
-		Types: g[5], Enum: g[6], Values: split(g[8]), Begin: g[10], IsID: strings.Contains(word, "#"), Min: bound(g[11]), Max: bound(g[12]),
-		Object: strings.Trim(g[13], "{}"), ByName: strings.HasPrefix(g[13], "{"), hasBeta: g[14] != "", Betas: split(g[15]), Rule: g[16], side: side(g[17]), typeSide: side(strings.TrimPrefix(g[17], "~")),
+		Name: g[1], Required: g[2] == "*", NotNull: g[2] == "^", OneOf: g[2] == "+", AbsenceRule: g[3], absenceSide: readSide(g[4]),
+		Types: g[5], Enum: g[6], Values: splitWords(g[8]), Begin: g[10], IsID: strings.Contains(word, "#"), Min: readBound(g[11]), Max: readBound(g[12]),
+		Object: strings.Trim(g[13], "{}"), ByName: strings.HasPrefix(g[13], "{"), hasBeta: g[14] != "", Betas: splitWords(g[15]), Rule: g[16], side: readSide(g[17]), typeSide: readSide(strings.TrimPrefix(g[17], "~")),
 	}
 	if g[7] != "" {
 		m.Element = parseMember(":" + g[7])
@@ -231,22 +231,22 @@ func parseMember(word string) *Member {
 	return m
 }
 
-// side reads ~.
-func side(mark string) Side {
+// readSide reads ~.
+func readSide(mark string) Side {
 	if mark == "" {
 		return Both
 	}
 	return SimulatorOnly
 }
 
-func split(text string) []string {
+func splitWords(text string) []string {
 	if text == "" {
 		return nil
 	}
 	return strings.Split(text, "|")
 }
 
-func bound(text string) *float64 {
+func readBound(text string) *float64 {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return nil

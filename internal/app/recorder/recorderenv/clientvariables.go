@@ -1,6 +1,7 @@
 package recorderenv
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,8 +26,8 @@ func ClientVariables(p *proxy.Proxy, trust string, ingresses []string) (env []st
 		url := p.URLFor(proxy.BaseURL, "")
 		for _, w := range wires.All() {
 			env = append(env, w.BaseURLVariables(url)...)
-			for _, v := range w.Environment.CloudURLs {
-				env = append(env, v[0]+"="+url+"/vertex"+v[1])
+			for _, name := range slices.Sorted(maps.Keys(w.Environment.CloudURLs)) {
+				env = append(env, name+"="+url+"/vertex"+w.Environment.CloudURLs[name])
 			}
 		}
 	}

@@ -194,7 +194,7 @@ var libraries = map[string][]string{
 	"github.com/coder/websocket":      {"internal/websocket"},
 	"golang.org/x/text":               {"conform/check", "conform/evidence"},
 	"github.com/chromedp":             {},
-	"testing":                         {"internal/corpus", "meerkat/server/backendtest", "meerkat/session/storetest", "meerkat/artifact/artifacttest", "meerkat/provider/providertest", "internal/postgrestest", "vcr"},
+	"testing":                         {"internal/corpus", "meerkat/session/storetest", "meerkat/provider/providertest", "internal/postgrestest", "vcr"},
 	"github.com/rogpeppe/go-internal": {},
 	module + "internal/corpus":        {"meerkat/provider/providertest", "internal/ledger"}, // for tests only
 }

@@ -11,7 +11,7 @@
 //
 // The package promises: an artifact is stored whole or not at all, a damaged one is an
 // error, one whose time is up is never returned, and no limit of [Limits] is exceeded, by
-// several processes together either. Package artifacttest holds any Store to this.
+// several processes together either.
 package artifact
 
 import (

@@ -10,22 +10,11 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/artifact"
-	"github.com/meerkat-go/conformance/meerkat/artifact/artifacttest"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 const owner session.ID = "0199a2b4-0000-7000-8000-000000000001"
-
-func TestMemory(t *testing.T) {
-	artifacttest.Run(t, func(_ *testing.T, o artifact.Options) artifact.Store { return artifact.NewMemory(o) })
-}
-
-func TestFiles(t *testing.T) {
-	artifacttest.Run(t, func(t *testing.T, o artifact.Options) artifact.Store {
-		return artifact.NewFiles(filepath.Join(t.TempDir(), "a", "b"), o)
-	})
-}
 
 // onlyFile returns the file of the only artifact in a folder.
 func onlyFile(t *testing.T, dir string) string {

@@ -9,7 +9,7 @@ import (
 
 // Backend is what the replicas of one server share: the runs that clients asked for, what
 // became of them, and the events of sessions. [NewLocal] returns one that lives in this
-// process; package backendtest holds any Backend to this contract.
+// process; TestBackend holds every Backend to this contract.
 //
 // A Backend is given an [Execute] function and calls it for each run, in this process or
 // in another replica. Every method is safe for concurrent use.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/postgrestest"
 	"github.com/meerkat-go/conformance/meerkat/server"
-	"github.com/meerkat-go/conformance/meerkat/server/backendtest"
 	"github.com/meerkat-go/conformance/meerkat/server/replicated"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/sqlstore"
@@ -47,13 +46,6 @@ func openReplica(t *testing.T, url, name string, execute server.Execute, o repli
 		}
 	})
 	return replica{b, store}
-}
-
-// TestBackend holds one replica to the contract.
-func TestBackend(t *testing.T) {
-	backendtest.Run(t, func(t *testing.T, execute server.Execute, limits server.BackendLimits) server.Backend {
-		return openReplica(t, database.Database(t), "one", execute, replicated.Options{BackendLimits: limits})
-	})
 }
 
 // attempt is what a replica was told to execute.

@@ -1,20 +1,11 @@
-// Package artifacttest tests an implementation of artifact.Store.
-//
-// The test of a store calls [Run] with a function that opens an empty one:
-//
-//	func TestStore(t *testing.T) {
-//		artifacttest.Run(t, func(t *testing.T, o artifact.Options) artifact.Store { return mystore.Open(t.TempDir(), o) })
-//	}
-//
-// The checks cover the whole contract: content byte for byte, who may read, time to live,
-// limits, concurrency. Each of them uses a store of its own.
-package artifacttest
+package artifact_test
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -25,18 +16,26 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
-// Open returns an empty store with these options.
-type Open func(t *testing.T, o artifact.Options) artifact.Store
+// stores are the implementations of artifact.Store, each opened empty.
+var stores = map[string]func(t *testing.T, o artifact.Options) artifact.Store{
+	"memory": func(_ *testing.T, o artifact.Options) artifact.Store { return artifact.NewMemory(o) },
+	"files": func(t *testing.T, o artifact.Options) artifact.Store {
+		t.Helper()
+		return artifact.NewFiles(filepath.Join(t.TempDir(), "a", "b"), o)
+	},
+}
 
-// Run runs every check as a subtest.
-func Run(t *testing.T, open Open) {
-	t.Helper()
-	for _, c := range storeChecks() {
-		t.Run(c.name, func(t *testing.T) {
-			if err := c.try(newRig(func(o artifact.Options) artifact.Store { return open(t, o) })); err != nil {
-				t.Error(err)
-			}
-		})
+// TestStore holds every store to the contract of artifact.Store: content byte for byte, who may
+// read, time to live, limits, concurrency. Each check has a store of its own.
+func TestStore(t *testing.T) {
+	for name, open := range stores {
+		for _, c := range storeChecks() {
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				if err := c.try(newRig(func(o artifact.Options) artifact.Store { return open(t, o) })); err != nil {
+					t.Error(err)
+				}
+			})
+		}
 	}
 }
 

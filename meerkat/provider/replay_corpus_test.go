@@ -132,15 +132,15 @@ func inOrder(part, whole []string) bool {
 // the recorded client asked next, and returns the request's tokens.
 func replayed(c codec, from, to providertest.Exchange) ([]string, error) {
 	m := entryOf(to)
-	reply, err := decode(c, from, stream.Options{Lenient: true, Origin: originOf(m)})
+	reply, err := decode(c, from, stream.Options{Lenient: true, Origin: entryOrigin(m)})
 	if err != nil {
 		return nil, err
 	}
-	body, err := providertest.RenderBody(c, nextRequest(m, reply.Message), m)
+	body, err := renderBody(c, nextRequest(m, reply.Message), m)
 	return tokensIn([][]byte{body}, c.tokens), err
 }
 
-func originOf(m catalog.Entry) *transcript.Origin {
+func entryOrigin(m catalog.Entry) *transcript.Origin {
 	return &transcript.Origin{Provider: m.Provider, Model: m.Model}
 }
 
@@ -180,7 +180,7 @@ func TestEveryReplyRenders(t *testing.T) {
 			rendered := 0
 			for _, e := range providertest.Corpus(t, name) {
 				m := entryOf(e)
-				reply, err := decode(c, e, stream.Options{Origin: originOf(m)})
+				reply, err := decode(c, e, stream.Options{Origin: entryOrigin(m)})
 				if err != nil || e.Status != 200 || len(reply.Message.Blocks) == 0 {
 					continue
 				}
@@ -196,7 +196,7 @@ func TestEveryReplyRenders(t *testing.T) {
 
 func checkRendered(t *testing.T, c codec, name string, m catalog.Entry, reply transcript.Message) {
 	t.Helper()
-	body, err := providertest.RenderBody(c, nextRequest(m, reply), m)
+	body, err := renderBody(c, nextRequest(m, reply), m)
 	if err != nil || !json.Valid(body) {
 		t.Errorf("%s: %v: %s", name, err, body)
 		return
@@ -221,7 +221,7 @@ func checkRendered(t *testing.T, c codec, name string, m catalog.Entry, reply tr
 		t.Errorf("%s: %v", name, err)
 		return
 	}
-	if again, err := providertest.RenderBody(c, nextRequest(m, read), m); err != nil || !bytes.Equal(again, body) {
+	if again, err := renderBody(c, nextRequest(m, read), m); err != nil || !bytes.Equal(again, body) {
 		t.Errorf("%s: stored and read again, %v:\n%s\n%s", name, err, body, again)
 	}
 }

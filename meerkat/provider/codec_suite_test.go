@@ -1,7 +1,11 @@
-package providertest
+package provider_test
 
 import (
+	"bytes"
+	"flag"
 	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,9 +16,9 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// CodecSuite describes one codec to the tests that all codecs share: how it
-// renders requests, and how a [provider.Client] calls with it.
-type CodecSuite struct {
+// codecSuite describes one codec to the tests that all codecs share: how it
+// renders requests, and how a provider.Client calls with it.
+type codecSuite struct {
 	Codec provider.Codec
 	// Model is the model of all requests that name none. StableModel is one whose
 	// parameters do not depend on the conversation.
@@ -23,8 +27,8 @@ type CodecSuite struct {
 	Arguments string
 	// Parameters and Refusals are the cases of this codec, beside those that are
 	// alike for all.
-	Parameters map[string]ParameterCase
-	Refusals   map[string]RefusalCase
+	Parameters map[string]parameterCase
+	Refusals   map[string]refusalCase
 	// CheckBody holds one body against the rules of the provider; nil: there are
 	// none.
 	CheckBody func(t *rapid.T, body []byte)
@@ -37,7 +41,7 @@ type CodecSuite struct {
 	// the same as one body.
 	Head, Tail, Unary string
 	// Failed is a stream that reports a failure of kind FailedKind with the
-	// [Canary] in its message.
+	// canaryKey in its message.
 	Failed     string
 	FailedKind provider.Kind
 	// FailedDelay is how long the failure asks to wait, 0 when it does not say.
@@ -48,20 +52,20 @@ type CodecSuite struct {
 	HealthURI string
 }
 
-// ParameterCase is a request and what its body must hold and must not.
-type ParameterCase struct {
+// parameterCase is a request and what its body must hold and must not.
+type parameterCase struct {
 	Request   provider.Request
 	Want, Not string
 }
 
-// RefusalCase is a request that is not sent and how the error begins.
-type RefusalCase struct {
+// refusalCase is a request that is not sent and how the error begins.
+type refusalCase struct {
 	Request provider.Request
 	Want    string
 }
 
 // Run runs all tests of the suite.
-func (s CodecSuite) Run(t *testing.T) {
+func (s codecSuite) Run(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		run  func(*testing.T)
@@ -92,10 +96,10 @@ func (s CodecSuite) Run(t *testing.T) {
 	}
 }
 
-func (s CodecSuite) providerName() string { return s.Codec.Provider().Name }
+func (s codecSuite) providerName() string { return s.Codec.Provider().Name }
 
 // Entry returns the catalogue entry of a model, "" for that of the suite.
-func (s CodecSuite) Entry(tb testing.TB, model string) catalog.Entry {
+func (s codecSuite) Entry(tb testing.TB, model string) catalog.Entry {
 	tb.Helper()
 	if model == "" {
 		model = s.Model
@@ -109,7 +113,7 @@ func (s CodecSuite) Entry(tb testing.TB, model string) catalog.Entry {
 
 // Render returns the body for req. A request without a model gets that of the
 // suite, one without messages a prompt.
-func (s CodecSuite) Render(tb testing.TB, req provider.Request) string {
+func (s codecSuite) Render(tb testing.TB, req provider.Request) string {
 	tb.Helper()
 	body, err := s.tryRender(tb, req)
 	if err != nil {
@@ -118,12 +122,53 @@ func (s CodecSuite) Render(tb testing.TB, req provider.Request) string {
 	return string(body)
 }
 
-func (s CodecSuite) tryRender(tb testing.TB, req provider.Request) ([]byte, error) {
+func (s codecSuite) tryRender(tb testing.TB, req provider.Request) ([]byte, error) {
 	tb.Helper()
 	entry := s.Entry(tb, req.Model)
 	req.Model = entry.Model
 	if req.Messages == nil {
 		req.Messages = []transcript.Message{transcript.User("x")}
 	}
-	return RenderBody(s.Codec, &req, entry)
+	return renderBody(s.Codec, &req, entry)
 }
+
+var update = flag.Bool("update", false, "write golden files instead of comparing with them")
+
+// goldenFile compares got with codec/name, byte for byte.
+func goldenFile(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("codec", name)
+	if *update {
+		if err := os.WriteFile(path, append(bytes.Clone(got), '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; write it with go test -update", err)
+	}
+	if want = bytes.TrimSuffix(want, []byte("\n")); !bytes.Equal(got, want) {
+		t.Errorf("%s differs from byte %d:\ngot  %s\nwant %s", path, commonPrefix(got, want), got, want)
+	}
+}
+
+func commonPrefix(a, b []byte) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+func TestCodecs(t *testing.T) {
+	for _, s := range []codecSuite{anthropicSuite, openaiSuite, geminiSuite} {
+		t.Run(s.providerName(), s.Run)
+	}
+}
+
+var half = 0.5
+
+// looseSchema is a schema that a strict mode refuses, in a spelling that a JSON
+// library would change.
+const looseSchema = `{"type":"object", "z":1.0}`

@@ -1,4 +1,4 @@
-package providertest
+package provider_test
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// RenderBody returns the body that codec renders for req.
-func RenderBody(codec provider.Codec, req *provider.Request, m catalog.Entry) ([]byte, error) {
+// renderBody returns the body that codec renders for req.
+func renderBody(codec provider.Codec, req *provider.Request, m catalog.Entry) ([]byte, error) {
 	rendered, err := codec.Render(req, m)
 	if err != nil {
 		return nil, err
@@ -26,19 +26,19 @@ func RenderBody(codec provider.Codec, req *provider.Request, m catalog.Entry) ([
 }
 
 // testGoldenBodies compares whole bodies with the files in testdata.
-func (s CodecSuite) testGoldenBodies(t *testing.T) {
+func (s codecSuite) testGoldenBodies(t *testing.T) {
 	for _, c := range conversations() {
 		t.Run(c.Name, func(t *testing.T) {
-			body := s.Render(t, provider.Request{System: c.System, Messages: c.Messages, Tools: Tools()})
+			body := s.Render(t, provider.Request{System: c.System, Messages: c.Messages, Tools: toolDefs()})
 			if !json.Valid([]byte(body)) {
 				t.Fatalf("not JSON: %s", body)
 			}
-			goldenFile(t, c.Name+".json", []byte(body))
+			goldenFile(t, s.providerName()+"/testdata/"+c.Name+".json", []byte(body))
 		})
 	}
 }
 
-func (s CodecSuite) testParameters(t *testing.T) {
+func (s codecSuite) testParameters(t *testing.T) {
 	for name, c := range s.Parameters {
 		body := s.Render(t, c.Request)
 		if !json.Valid([]byte(body)) || !strings.Contains(body, c.Want) || c.Not != "" && strings.Contains(body, c.Not) {
@@ -48,10 +48,10 @@ func (s CodecSuite) testParameters(t *testing.T) {
 }
 
 // sharedRefusals are requests that no codec renders.
-func sharedRefusals() map[string]RefusalCase {
+func sharedRefusals() map[string]refusalCase {
 	user, notANumber := transcript.User("x"), math.NaN()
 	messages := func(all ...transcript.Message) provider.Request { return provider.Request{Messages: all} }
-	return map[string]RefusalCase{
+	return map[string]refusalCase{
 		"effort":                {provider.Request{Effort: "enormous"}, `effort: "enormous" is not offered by`},
 		"negative output":       {provider.Request{MaxOutputTokens: -1}, "max output tokens: -1 is outside"},
 		"temperature":           {provider.Request{Temperature: &notANumber}, "temperature: it is not a number"},
@@ -59,7 +59,7 @@ func sharedRefusals() map[string]RefusalCase {
 		"cache TTL":             {provider.Request{CacheTTL: "1d"}, `cache TTL: "1d" is not offered`},
 		"tool twice":            {provider.Request{Tools: []transcript.ToolDef{{Name: "a"}, {Name: "a"}}}, "tool a: it is defined twice"},
 		"tool schema":           {provider.Request{Tools: []transcript.ToolDef{{Name: "a", InputSchema: []byte(`{`)}}}, "tool a: its input schema"},
-		"choice of no tool":     {provider.Request{ToolChoice: "x", Tools: Tools()}, `tool choice: "x" is not a tool`},
+		"choice of no tool":     {provider.Request{ToolChoice: "x", Tools: toolDefs()}, `tool choice: "x" is not a tool`},
 		"any without tools":     {provider.Request{ToolChoice: "any"}, "tool choice: any needs tools"},
 		"nothing to send":       {messages(transcript.System("x")), "messages: there is nothing to send"},
 		"call without result":   {messages(user, transcript.Assistant("", transcript.ToolUse("a", "t", nil))), `messages[1]: tool call "a" has no result`},
@@ -68,8 +68,8 @@ func sharedRefusals() map[string]RefusalCase {
 	}
 }
 
-func (s CodecSuite) testRefusals(t *testing.T) {
-	for _, cases := range []map[string]RefusalCase{sharedRefusals(), s.Refusals} {
+func (s codecSuite) testRefusals(t *testing.T) {
+	for _, cases := range []map[string]refusalCase{sharedRefusals(), s.Refusals} {
 		for name, c := range cases {
 			if _, err := s.tryRender(t, c.Request); err == nil || !strings.HasPrefix(err.Error(), c.Want) {
 				t.Errorf("%s: got %v, want %s", name, err, c.Want)
@@ -80,15 +80,15 @@ func (s CodecSuite) testRefusals(t *testing.T) {
 
 // testRenderedBytes: the same request gives the same bytes, arguments keep
 // theirs, and a shorter conversation is the beginning of the longer one.
-func (s CodecSuite) testRenderedBytes(t *testing.T) {
+func (s codecSuite) testRenderedBytes(t *testing.T) {
 	m := s.Entry(t, s.StableModel)
 	rapid.Check(t, func(t *rapid.T) {
-		req := &provider.Request{Model: m.Model, Messages: messagesOf(t), Tools: Tools()}
-		body, err := RenderBody(s.Codec, req, m)
+		req := &provider.Request{Model: m.Model, Messages: messagesOf(t), Tools: toolDefs()}
+		body, err := renderBody(s.Codec, req, m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, _ := RenderBody(s.Codec, req, m); !bytes.Equal(body, again) {
+		if again, _ := renderBody(s.Codec, req, m); !bytes.Equal(body, again) {
 			t.Fatal("two renderings differ")
 		}
 		if !json.Valid(body) {
@@ -102,7 +102,7 @@ func (s CodecSuite) testRenderedBytes(t *testing.T) {
 	})
 }
 
-func (s CodecSuite) checkArguments(t *rapid.T, req *provider.Request, body []byte) {
+func (s codecSuite) checkArguments(t *rapid.T, req *provider.Request, body []byte) {
 	for _, msg := range req.Messages {
 		for c := range msg.ToolCalls() {
 			var w jsontok.Writer
@@ -123,14 +123,14 @@ func (s CodecSuite) checkArguments(t *rapid.T, req *provider.Request, body []byt
 	}
 }
 
-func (s CodecSuite) checkPrefixes(t *rapid.T, req *provider.Request, m catalog.Entry, body []byte) {
+func (s codecSuite) checkPrefixes(t *rapid.T, req *provider.Request, m catalog.Entry, body []byte) {
 	for n := len(req.Messages) - 1; n > 0; n-- {
 		if last := req.Messages[n-1]; last.HasToolCalls() || last.Role == transcript.RoleAssistant && !m.Prefill {
 			continue
 		}
 		part := *req
 		part.Messages = req.Messages[:n]
-		prefix, err := RenderBody(s.Codec, &part, m)
+		prefix, err := renderBody(s.Codec, &part, m)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,10 +141,10 @@ func (s CodecSuite) checkPrefixes(t *rapid.T, req *provider.Request, m catalog.E
 }
 
 // testAnyMessages: whatever the messages, the result is JSON or a known error.
-func (s CodecSuite) testAnyMessages(t *testing.T) {
+func (s codecSuite) testAnyMessages(t *testing.T) {
 	m := s.Entry(t, s.Model)
 	rapid.Check(t, func(t *rapid.T) {
-		body, err := RenderBody(s.Codec, &provider.Request{Model: m.Model, Messages: anyBlock(t)}, m)
+		body, err := renderBody(s.Codec, &provider.Request{Model: m.Model, Messages: anyBlock(t)}, m)
 		var (
 			pair    *provider.PairError
 			message *provider.MessageError

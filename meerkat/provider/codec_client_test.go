@@ -1,4 +1,4 @@
-package providertest
+package provider_test
 
 import (
 	"bytes"
@@ -17,12 +17,12 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// Canary is the key of every client in these tests. No error and no printed value
+// canaryKey is the key of every client in these tests. No error and no printed value
 // may hold it.
-const Canary = "sk-canary-0123456789+/secret"
+const canaryKey = "sk-canary-0123456789+/secret"
 
-// NewClient returns a client that calls handler.
-func (s CodecSuite) NewClient(t *testing.T, handler http.HandlerFunc) *provider.Client {
+// newClient returns a client that calls handler.
+func (s codecSuite) newClient(t *testing.T, handler http.HandlerFunc) *provider.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body) // only then does the server notice a client that leaves
@@ -33,10 +33,10 @@ func (s CodecSuite) NewClient(t *testing.T, handler http.HandlerFunc) *provider.
 	return s.clientOf(t, provider.Config{BaseURL: server.URL, HTTPClient: server.Client(), Header: s.ConfigHeader})
 }
 
-// clientOf returns a client with the key [Canary].
-func (s CodecSuite) clientOf(t *testing.T, cfg provider.Config) *provider.Client {
+// clientOf returns a client with the key canaryKey.
+func (s codecSuite) clientOf(t *testing.T, cfg provider.Config) *provider.Client {
 	t.Helper()
-	cfg.APIKey = Canary
+	cfg.APIKey = canaryKey
 	c, err := provider.New(s.Codec, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -44,8 +44,8 @@ func (s CodecSuite) clientOf(t *testing.T, cfg provider.Config) *provider.Client
 	return c
 }
 
-// NewRequest returns a request that every provider takes.
-func (s CodecSuite) NewRequest() *provider.Request {
+// newRequest returns a request that every provider takes.
+func (s codecSuite) newRequest() *provider.Request {
 	return &provider.Request{Model: s.Model, System: "Be brief.", Messages: []transcript.Message{transcript.User("say hello")}, Account: "acct"}
 }
 
@@ -78,12 +78,12 @@ func mustFailIn(ctx context.Context, t *testing.T, c *provider.Client, req *prov
 
 // testStream: the reply is read while it arrives. The server sends the second
 // half only after the client has reported the first.
-func (s CodecSuite) testStream(t *testing.T) {
+func (s codecSuite) testStream(t *testing.T) {
 	t.Helper()
 	reported := make(chan struct{})
 	var body []byte
 	var got http.Request
-	c := s.NewClient(t, func(w http.ResponseWriter, r *http.Request) {
+	c := s.newClient(t, func(w http.ResponseWriter, r *http.Request) {
 		got = *r
 		body, _ = io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -96,7 +96,7 @@ func (s CodecSuite) testStream(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, s.Tail)
 	})
-	req := s.NewRequest()
+	req := s.newRequest()
 	reply, err := c.Complete(t.Context(), req, func(e stream.Event) {
 		if e.Kind == stream.EventTextDelta && string(e.Delta) == "hel" {
 			close(reported)
@@ -125,16 +125,16 @@ func (s CodecSuite) testStream(t *testing.T) {
 	}
 }
 
-func (s CodecSuite) testUnary(t *testing.T) {
+func (s codecSuite) testUnary(t *testing.T) {
 	t.Helper()
-	c := s.NewClient(t, func(w http.ResponseWriter, r *http.Request) {
+	c := s.newClient(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != s.UnaryPath || r.URL.RawQuery != "" || r.Header.Get("Accept") != "application/json" {
 			t.Errorf("%s, accept %s", r.URL, r.Header.Get("Accept"))
 		}
 		w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 		_, _ = io.WriteString(w, s.Unary)
 	})
-	req := s.NewRequest()
+	req := s.newRequest()
 	req.Unary = true
 	reply, err := c.Complete(t.Context(), req, nil)
 	if err != nil || reply.Message.String() != "hello" || reply.Usage.OutputTokens != 2 {
@@ -143,7 +143,7 @@ func (s CodecSuite) testUnary(t *testing.T) {
 }
 
 // A base URL may name the version or not, below a prefix or not.
-func (s CodecSuite) testBaseURL(t *testing.T) {
+func (s codecSuite) testBaseURL(t *testing.T) {
 	t.Helper()
 	var path string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -159,7 +159,7 @@ func (s CodecSuite) testBaseURL(t *testing.T) {
 		"/v9alpha": strings.Replace(s.UnaryPath, version, "/v9alpha", 1),
 	} {
 		c := s.clientOf(t, provider.Config{BaseURL: server.URL + base})
-		req := s.NewRequest()
+		req := s.newRequest()
 		req.Unary = true
 		if _, err := c.Complete(t.Context(), req, nil); err != nil {
 			t.Fatalf("%s: %v", base, err)
@@ -175,10 +175,10 @@ func (s CodecSuite) testBaseURL(t *testing.T) {
 	}
 }
 
-func (s CodecSuite) testNothingIsSent(t *testing.T) {
+func (s codecSuite) testNothingIsSent(t *testing.T) {
 	t.Helper()
-	c := s.NewClient(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
-	req := s.NewRequest()
+	c := s.newClient(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
+	req := s.newRequest()
 	req.Model = "claude-3-opus-20240229"
 	e := mustFail(t, c, req)
 	var unsupported *catalog.UnsupportedModel
@@ -189,7 +189,7 @@ func (s CodecSuite) testNothingIsSent(t *testing.T) {
 	if e := mustFail(t, c, req); e.Kind != provider.ModelNotFound || !strings.Contains(e.Error(), "it is a model of") {
 		t.Errorf("another provider's model: %v", e)
 	}
-	req = s.NewRequest()
+	req = s.newRequest()
 	req.Effort = "enormous"
 	if e := mustFail(t, c, req); e.Kind != provider.InvalidRequest || !strings.Contains(e.Error(), `effort: "enormous"`) {
 		t.Errorf("effort: %v", e)
@@ -199,13 +199,13 @@ func (s CodecSuite) testNothingIsSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := strings.ToUpper(s.providerName()) + "_API_KEY"
-	if e := mustFail(t, keyless, s.NewRequest()); e.Kind != provider.Authentication || !strings.Contains(e.Error(), want) {
+	if e := mustFail(t, keyless, s.newRequest()); e.Kind != provider.Authentication || !strings.Contains(e.Error(), want) {
 		t.Errorf("no key: %v", e)
 	}
 }
 
 // foreignModel returns a model of another provider.
-func (s CodecSuite) foreignModel() string {
+func (s codecSuite) foreignModel() string {
 	for _, name := range catalog.ProviderNames() {
 		if e, ok := catalog.Default(name); ok && name != s.providerName() {
 			return e.Model
@@ -216,18 +216,18 @@ func (s CodecSuite) foreignModel() string {
 
 // testHealth asks the provider for its models, with the key and without a body.
 // Neither a refusal nor a web page is taken for a healthy API.
-func (s CodecSuite) testHealth(t *testing.T) {
+func (s codecSuite) testHealth(t *testing.T) {
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if got := r.Method + " " + r.URL.RequestURI(); got != "GET "+s.HealthURI {
 			t.Errorf("%s, want GET %s", got, s.HealthURI)
 		}
-		if !strings.Contains(fmt.Sprint(r.Header), Canary) {
+		if !strings.Contains(fmt.Sprint(r.Header), canaryKey) {
 			t.Error("without the key")
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"data":[]}`)
 	})
-	client := s.NewClient(t, func(w http.ResponseWriter, r *http.Request) { answer(w, r) })
+	client := s.newClient(t, func(w http.ResponseWriter, r *http.Request) { answer(w, r) })
 	if err := client.Health(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -250,10 +250,10 @@ type refusing struct{ asked int }
 
 func (r *refusing) Wait(context.Context) error { r.asked++; return context.DeadlineExceeded }
 
-func (s CodecSuite) testThrottle(t *testing.T) {
+func (s codecSuite) testThrottle(t *testing.T) {
 	throttle := &refusing{}
 	client := s.clientOf(t, provider.Config{BaseURL: "http://127.0.0.1:1", Throttle: throttle})
-	if _, err := client.Complete(t.Context(), s.NewRequest(), nil); !errors.Is(err, context.DeadlineExceeded) || throttle.asked != 1 {
+	if _, err := client.Complete(t.Context(), s.newRequest(), nil); !errors.Is(err, context.DeadlineExceeded) || throttle.asked != 1 {
 		t.Errorf("asked %d times, %v", throttle.asked, err)
 	}
 }

@@ -1,4 +1,4 @@
-package providertest
+package provider_test
 
 import (
 	"context"
@@ -17,14 +17,14 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/stream"
 )
 
-func (s CodecSuite) testFailureInsideStream(t *testing.T) {
+func (s codecSuite) testFailureInsideStream(t *testing.T) {
 	t.Helper()
-	c := s.NewClient(t, func(w http.ResponseWriter, _ *http.Request) {
+	c := s.newClient(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("Request-Id", "req_1")
 		_, _ = io.WriteString(w, s.Failed)
 	})
-	e := mustFail(t, c, s.NewRequest())
+	e := mustFail(t, c, s.newRequest())
 	if e.Kind != s.FailedKind || e.Status != 200 || e.RequestID != "req_1" || !e.Retryable() || !strings.Contains(e.Message, "[redacted]") {
 		t.Errorf("%+v", e)
 	}
@@ -34,7 +34,7 @@ func (s CodecSuite) testFailureInsideStream(t *testing.T) {
 }
 
 // A stream that ends before its provider said so is not a reply.
-func (s CodecSuite) testCutStream(t *testing.T) {
+func (s codecSuite) testCutStream(t *testing.T) {
 	t.Helper()
 	for name, c := range map[string]struct {
 		cut  func(w http.ResponseWriter)
@@ -43,22 +43,22 @@ func (s CodecSuite) testCutStream(t *testing.T) {
 		"clean end":  {func(http.ResponseWriter) {}, provider.Incomplete},
 		"connection": {func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, provider.ConnectionReset},
 	} {
-		client := s.NewClient(t, func(w http.ResponseWriter, _ *http.Request) {
+		client := s.newClient(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = io.WriteString(w, s.Head)
 			w.(http.Flusher).Flush()
 			c.cut(w)
 		})
-		if e := mustFail(t, client, s.NewRequest()); e.Kind != c.want || !e.Retryable() {
+		if e := mustFail(t, client, s.newRequest()); e.Kind != c.want || !e.Retryable() {
 			t.Errorf("%s: %v", name, e)
 		}
 	}
 }
 
-func (s CodecSuite) testStallAndCancel(t *testing.T) {
+func (s codecSuite) testStallAndCancel(t *testing.T) {
 	t.Helper()
 	gone := make(chan struct{})
-	c := s.NewClient(t, func(w http.ResponseWriter, r *http.Request) {
+	c := s.newClient(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, s.Head)
 		w.(http.Flusher).Flush()
@@ -67,7 +67,7 @@ func (s CodecSuite) testStallAndCancel(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	req := s.NewRequest()
+	req := s.newRequest()
 	_, err := c.Complete(ctx, req, func(e stream.Event) {
 		if e.Kind == stream.EventTextDelta {
 			cancel()
@@ -80,69 +80,69 @@ func (s CodecSuite) testStallAndCancel(t *testing.T) {
 	<-gone // the server was told
 }
 
-func (s CodecSuite) testDeadline(t *testing.T) {
+func (s codecSuite) testDeadline(t *testing.T) {
 	t.Helper()
-	c := s.NewClient(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	c := s.newClient(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	e := mustFailIn(ctx, t, c, s.NewRequest())
+	e := mustFailIn(ctx, t, c, s.newRequest())
 	if e.Kind != provider.Timeout || !errors.Is(e, context.DeadlineExceeded) || !e.Retryable() {
 		t.Errorf("%v", e)
 	}
 }
 
-func (s CodecSuite) testNobodyListens(t *testing.T) {
+func (s codecSuite) testNobodyListens(t *testing.T) {
 	t.Helper()
 	server := httptest.NewServer(nil)
 	server.Close()
-	e := mustFail(t, s.clientOf(t, provider.Config{BaseURL: server.URL + "/prefix"}), s.NewRequest())
+	e := mustFail(t, s.clientOf(t, provider.Config{BaseURL: server.URL + "/prefix"}), s.newRequest())
 	if e.Kind != provider.ConnectionReset || !e.Retryable() || !strings.Contains(e.Error(), "refused") || strings.Contains(e.Error(), "/prefix") {
 		t.Errorf("%v", e)
 	}
 }
 
 // A redirect would carry the key to another host, so it is an error.
-func (s CodecSuite) testRedirect(t *testing.T) {
+func (s codecSuite) testRedirect(t *testing.T) {
 	t.Helper()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
 	defer elsewhere.Close()
-	c := s.NewClient(t, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, elsewhere.URL+"/?k="+Canary, http.StatusTemporaryRedirect)
+	c := s.newClient(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere.URL+"/?k="+canaryKey, http.StatusTemporaryRedirect)
 	})
-	if e := mustFail(t, c, s.NewRequest()); e.Status != 307 || e.Retryable() || !strings.Contains(e.Message, "base URL") {
+	if e := mustFail(t, c, s.newRequest()); e.Status != 307 || e.Retryable() || !strings.Contains(e.Message, "base URL") {
 		t.Errorf("%v", e)
 	}
 }
 
-func (s CodecSuite) testWrongContentType(t *testing.T) {
+func (s codecSuite) testWrongContentType(t *testing.T) {
 	t.Helper()
 	for name, c := range map[string]struct {
 		contentType, body string
 		want              string
 		kind              provider.Kind
 	}{
-		"page":         {"text/html; charset=utf-8", "<html><title>Sign in</title>" + Canary, `the answer is text/html, not text/event-stream; check that the base URL is the API's (it begins "Sign in")`, provider.StreamParse},
-		"text":         {"text/plain", "hello " + Canary, "the answer is text/plain", provider.StreamParse},
+		"page":         {"text/html; charset=utf-8", "<html><title>Sign in</title>" + canaryKey, `the answer is text/html, not text/event-stream; check that the base URL is the API's (it begins "Sign in")`, provider.StreamParse},
+		"text":         {"text/plain", "hello " + canaryKey, "the answer is text/plain", provider.StreamParse},
 		"unreadable":   {";", "x", "an unreadable content type", provider.StreamParse},
-		"hidden error": {"text/plain", `{"error":{"type":"overloaded_error","message":"Overloaded ` + Canary + `"}}`, "Overloaded", provider.Overloaded},
-		"garbage":      {"text/event-stream", "\x00\x01\x02 garbage " + Canary + "\n\n", "", provider.Incomplete},
+		"hidden error": {"text/plain", `{"error":{"type":"overloaded_error","message":"Overloaded ` + canaryKey + `"}}`, "Overloaded", provider.Overloaded},
+		"garbage":      {"text/event-stream", "\x00\x01\x02 garbage " + canaryKey + "\n\n", "", provider.Incomplete},
 		"nothing":      {"text/event-stream", "", "", provider.Incomplete},
 		"bad JSON":     {"text/event-stream", "event: message_start\ndata: {\"type\":\n\n", "", provider.StreamParse},
 	} {
-		client := s.NewClient(t, func(w http.ResponseWriter, _ *http.Request) {
+		client := s.newClient(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", c.contentType)
 			_, _ = io.WriteString(w, c.body)
 		})
-		if e := mustFail(t, client, s.NewRequest()); e.Kind != c.kind || !strings.Contains(e.Error(), c.want) {
+		if e := mustFail(t, client, s.newRequest()); e.Kind != c.kind || !strings.Contains(e.Error(), c.want) {
 			t.Errorf("%s: %s: %v", name, e.Kind, e)
 		}
 	}
 }
 
 // Nothing that prints a client or its configuration prints the key.
-func (s CodecSuite) testKeyIsNeverPrinted(t *testing.T) {
+func (s codecSuite) testKeyIsNeverPrinted(t *testing.T) {
 	t.Helper()
-	cfg := provider.Config{APIKey: Canary, Header: http.Header{"X-Gateway-Key": {Canary + "2"}}}
+	cfg := provider.Config{APIKey: canaryKey, Header: http.Header{"X-Gateway-Key": {canaryKey + "2"}}}
 	c, err := provider.New(s.Codec, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func (s CodecSuite) testKeyIsNeverPrinted(t *testing.T) {
 }
 
 // Errors come in every content type and in many shapes.
-func (s CodecSuite) testErrorBodies(t *testing.T) {
+func (s codecSuite) testErrorBodies(t *testing.T) {
 	seconds := func(s float64) *time.Duration {
 		d := time.Duration(s * float64(time.Second))
 		return &d
@@ -176,7 +176,7 @@ func (s CodecSuite) testErrorBodies(t *testing.T) {
 		"id in body": {529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_b"}`,
 			provider.Error{Kind: provider.Overloaded, Type: "overloaded_error", Message: "Overloaded", RequestID: "req_b"}},
 		"openai as text": {401, map[string]string{"Content-Type": "text/plain; charset=utf-8", "X-Request-Id": "req_o"},
-			`{"error":{"message":"Incorrect API key provided: ` + Canary + `.","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`,
+			`{"error":{"message":"Incorrect API key provided: ` + canaryKey + `.","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`,
 			provider.Error{Kind: provider.Authentication, Type: "invalid_request_error", Code: "invalid_api_key", Message: "Incorrect API key provided: [redacted].", RequestID: "req_o"}},
 		"openai says when": {429, nil, `{"error":{"message":"Rate limit reached. Please try again in 6m0.5s. Visit","type":"tokens","code":"rate_limit_exceeded"}}`,
 			provider.Error{Kind: provider.RateLimited, Type: "tokens", Code: "rate_limit_exceeded", Message: "Rate limit reached. Please try again in 6m0.5s. Visit", RetryAfter: seconds(360.5)}},
@@ -212,7 +212,7 @@ func (s CodecSuite) testErrorBodies(t *testing.T) {
 			client := s.clientOf(t, provider.Config{BaseURL: server.URL, Now: func() time.Time { return now }})
 			want := c.want
 			want.Provider, want.Status = s.providerName(), c.status
-			if d := cmp.Diff(&want, mustFail(t, client, s.NewRequest())); d != "" {
+			if d := cmp.Diff(&want, mustFail(t, client, s.newRequest())); d != "" {
 				t.Error(d)
 			}
 		})
@@ -220,15 +220,15 @@ func (s CodecSuite) testErrorBodies(t *testing.T) {
 }
 
 // The key is scrubbed in every form in which an answer may repeat it.
-func (s CodecSuite) testEchoedKey(t *testing.T) {
-	for _, form := range []string{Canary, "sk-canary-0123456789%2B%2Fsecret", "c2stY2FuYXJ5LTAxMjM0NTY3ODkrL3NlY3JldA==", "gateway-secret-canary"} {
+func (s codecSuite) testEchoedKey(t *testing.T) {
+	for _, form := range []string{canaryKey, "sk-canary-0123456789%2B%2Fsecret", "c2stY2FuYXJ5LTAxMjM0NTY3ODkrL3NlY3JldA==", "gateway-secret-canary"} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Request-Id", form)
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = fmt.Fprintf(w, `{"error":{"type":%q,"code":%q,"message":%q}}`, form, form, "you sent "+form)
 		}))
 		c := s.clientOf(t, provider.Config{BaseURL: server.URL, Header: http.Header{"X-Gateway-Token": {"gateway-secret-canary"}}})
-		e := mustFail(t, c, s.NewRequest())
+		e := mustFail(t, c, s.newRequest())
 		if e.Message != "you sent [redacted]" || e.Type != "[redacted]" || e.RequestID != "[redacted]" {
 			t.Errorf("%s: %v", form, e)
 		}

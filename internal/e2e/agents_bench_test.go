@@ -15,6 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/conform"
+	"github.com/meerkat-go/conformance/internal/app/recorder"
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
@@ -26,22 +31,21 @@ import (
 )
 
 // served makes this program serve a simulator instead of tests, so that what
-// agents cost is not mixed with what their provider costs; or be rkat, or a
-// server of tools, in a scene.
+// agents cost is not mixed with what their provider costs; or be a server of tools in a
+// scene. The programs that users have are in PATH: each is this program
+// under another name, so that no test links one.
 const served = "MEERKAT_E2E_SERVE"
 
 func TestMain(m *testing.M) {
 	switch what := os.Getenv(served); what {
 	case "":
-		runWithDatabase(m)
-	case "rkat":
-		commandLine()
+		testscript.Main(withDatabase{m}, map[string]func(){
+			"conform": func() { cli.Main(conform.Run) }, "recorder": func() { cli.Main(recorder.Run) }, "rkat": commandLine,
+		})
 	case "tools":
 		toolServer()
 	case "canned":
 		os.Exit(sendCanned())
-	case "recorder":
-		recorderProcess()
 	default:
 		serve(what)
 	}

@@ -2,24 +2,13 @@ package e2e_test
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"testing"
 
-	"github.com/meerkat-go/conformance/internal/app/recorder"
 	"github.com/meerkat-go/conformance/simulator"
 )
-
-// recorderProcess is the recorder's main.
-func recorderProcess() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := recorder.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
-	stop()
-	os.Exit(code)
-}
 
 // curlCommand asks Anthropic's API one question and prints every byte of the stream.
 const curlCommand = `curl -sSN -H content-type:application/json -H anthropic-version:2023-06-01 -H x-api-key:$ANTHROPIC_API_KEY -d '{"model":"claude-opus-4-5","max_tokens":4096,"stream":true,"messages":[{"role":"user","content":"Name one bird."}]}' ${ANTHROPIC_BASE_URL:-https://api.anthropic.com}/v1/messages`
@@ -66,13 +55,9 @@ func TestClientsGetTheirRecordingBack(t *testing.T) {
 // recordClient is what a shell command prints below recorder run.
 func recordClient(t *testing.T, command string, flags ...string) []byte {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	home := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), exe, append(append([]string{"run"}, flags...), "--", "sh", "-c", command)...)
-	cmd.Env = []string{served + "=recorder", "HOME=" + home, "XDG_CONFIG_HOME=" + home, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=made-up"}
+	cmd := exec.CommandContext(t.Context(), "recorder", append(append([]string{"run"}, flags...), "--", "sh", "-c", command)...)
+	cmd.Env = []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=made-up"}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -41,10 +41,13 @@ func newDoor(t *testing.T) *door {
 		t.Skip("make doors builds what this test installs, and runs it")
 	}
 	d := &door{t, t.TempDir(), nil}
-	hasNoGo := func(folder string) bool { _, err := os.Stat(filepath.Join(folder, "go")); return err != nil }
+	holds := func(folder, program string) bool {
+		_, err := os.Stat(filepath.Join(folder, program))
+		return err == nil
+	}
 	var path []string
 	for _, folder := range filepath.SplitList(os.Getenv("PATH")) {
-		if hasNoGo(folder) {
+		if !holds(folder, "go") && !holds(folder, "conform") {
 			path = append(path, folder)
 		}
 	}

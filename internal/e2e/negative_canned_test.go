@@ -54,7 +54,7 @@ func TestCannedSubject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := judge(t, buildConform(t), t.TempDir(), "--filter", "thinking-tool-loop && anthropic", "--", "env", served+"=canned", self, "{prompt}")
+	run := judge(t, t.TempDir(), "--filter", "thinking-tool-loop && anthropic", "--", "env", served+"=canned", self, "{prompt}")
 	if exit := run.Summary.Exit; exit != report.ExitFailure {
 		t.Errorf("exit %d\n%s", exit, describeFailures(run))
 	}

@@ -48,7 +48,7 @@ func TestNegativeSubjects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("six builds of rkat, each judged as a whole")
 	}
-	conform, folders := buildConform(t), map[string]string{}
+	folders := map[string]string{}
 	for _, c := range negativeRuns {
 		if folders[c.build] == "" {
 			folders[c.build] = buildBroken(t, brokenBuilds[c.build])
@@ -58,7 +58,7 @@ func TestNegativeSubjects(t *testing.T) {
 			if *allNegativeCases {
 				cases = negativeCases
 			}
-			run := judge(t, conform, folders[c.build], "--strict", "--subject", filepath.Join("testdata/negative", c.profile+".yaml"), "--filter", cases)
+			run := judge(t, folders[c.build], "--strict", "--subject", filepath.Join("testdata/negative", c.profile+".yaml"), "--filter", cases)
 			if got := failingRequirements(run); !slices.Equal(got, c.fails) {
 				t.Errorf("fails by %v, want %v\n%s", got, c.fails, describeFailures(run))
 			}
@@ -78,7 +78,7 @@ func TestRepeatedSideEffects(t *testing.T) {
 		t.Skip("a build of rkat, judged as a whole")
 	}
 	dir := buildBroken(t, brokenBuilds["runs tools again when it tries again"])
-	run := judge(t, buildConform(t), dir, "--subject", "testdata/negative/rkat.yaml", "--filter", "cut-stream || parallel-calls")
+	run := judge(t, dir, "--subject", "testdata/negative/rkat.yaml", "--filter", "cut-stream || parallel-calls")
 	for _, r := range run.Results {
 		isCut := r.Check == "REC-004/runs-once" && strings.HasPrefix(r.Case, "cut-stream/")
 		if isCut != (r.Verdict == report.Fail) || isCut && !strings.Contains(r.Findings[0].Message, "ran it 3 times to its end, and the model asked for that once") {
@@ -92,9 +92,8 @@ func TestRepeatedSideEffects(t *testing.T) {
 
 // TestSilentSubjects holds that a program which only prints passes nothing.
 func TestSilentSubjects(t *testing.T) {
-	conform := buildConform(t)
 	for _, command := range [][]string{{"true", "{prompt}"}, {"echo", "{prompt}"}} {
-		run := judge(t, conform, t.TempDir(), append([]string{"--filter", "thinking-tool-loop && anthropic", "--"}, command...)...)
+		run := judge(t, t.TempDir(), append([]string{"--filter", "thinking-tool-loop && anthropic", "--"}, command...)...)
 		for _, r := range run.Results {
 			if r.Verdict == report.Pass {
 				t.Errorf("%s: %s passes in %s", command[0], r.Check, r.Case)
@@ -106,21 +105,11 @@ func TestSilentSubjects(t *testing.T) {
 	}
 }
 
-// buildConform returns the path of the program that judges.
-func buildConform(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "conform")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../../cmd/conform").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return path
-}
-
 // judge runs conform with the programs of a folder first in PATH. Whatever it finds, the referee
 // and our simulator agree on what is refused.
-func judge(t *testing.T, conform, dir string, args ...string) *report.Run {
+func judge(t *testing.T, dir string, args ...string) *report.Run {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), conform, append([]string{"run", "--json", "--source", "simulator"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "conform", append([]string{"run", "--json", "--source", "simulator"}, args...)...)
 	cmd.Env = []string{"PATH=" + dir + string(filepath.ListSeparator) + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir()}
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -67,8 +66,8 @@ func benchReplicas(b *testing.B, n int, where string) {
 // startBenchReplica starts rkat serve with the scripted provider and returns its address.
 func startBenchReplica(b *testing.B, where string) string {
 	b.Helper()
-	cmd := exec.CommandContext(b.Context(), os.Args[0], "serve", "--demo", "--listen", "127.0.0.1:0", "--max-runs", "64", "--store", "sqlite")
-	cmd.Env = []string{served + "=rkat", "HOME=" + b.TempDir(), "RKAT_SERVER_TOKEN=" + replicaToken, where}
+	cmd := exec.CommandContext(b.Context(), "rkat", "serve", "--demo", "--listen", "127.0.0.1:0", "--max-runs", "64", "--store", "sqlite")
+	cmd.Env = []string{"HOME=" + b.TempDir(), "RKAT_SERVER_TOKEN=" + replicaToken, where}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -454,5 +453,8 @@ func (c *cluster) startFresh(prompt string) servedRun {
 	return run
 }
 
-// runWithDatabase runs the tests and stops the server after them.
-func runWithDatabase(m *testing.M) { os.Exit(replicaDatabase.Main(m)) }
+// withDatabase runs the tests and stops the server after them.
+type withDatabase struct{ *testing.M }
+
+// Run returns the exit code of the tests.
+func (m withDatabase) Run() int { return replicaDatabase.Main(m.M) }

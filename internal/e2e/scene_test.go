@@ -35,8 +35,11 @@ import (
 
 // commandLine is rkat's main.
 func commandLine() {
-	backed := rkat.Backends{Stores: map[string]rkat.OpenStore{"sqlite": backends.SQLite}, Page: backends.Page, REST: backends.REST, Database: backends.Database, ExamineDatabase: backends.ExamineDatabase}
-	cli.MainWithin(rkat.Patience, backed.Run)
+	cli.MainWithin(rkat.Patience, rkat.Backends{
+		Stores: map[string]rkat.OpenStore{"sqlite": backends.SQLite}, Metrics: backends.Metrics, Spans: backends.Spans,
+		Collector: backends.Collector, MetricsServer: backends.MetricsServer, ServeMetrics: backends.ServeMetrics,
+		Page: backends.Page, REST: backends.REST, Database: backends.Database, ExamineDatabase: backends.ExamineDatabase,
+	}.Run)
 }
 
 // deskAddress names the variable that tells tools where their desk is.
@@ -263,10 +266,10 @@ func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
 
 // command is rkat with the tools of the desk.
 func (s *stage) command(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(s.Context(), os.Args[0], append(args, "--mcp", s.path("mcp.json"))...)
+	cmd := exec.CommandContext(s.Context(), "rkat", append(args, "--mcp", s.path("mcp.json"))...)
 	cmd.Dir = s.dir
 	cmd.Env = []string{
-		served + "=rkat", "HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "RKAT_SESSION_DIR=" + s.path("sessions"),
+		"HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "RKAT_SESSION_DIR=" + s.path("sessions"),
 		"ANTHROPIC_API_KEY=test-key", "OPENAI_API_KEY=test-key", "GEMINI_API_KEY=test-key", "ANTHROPIC_BASE_URL=" + s.provider.URL + "/anthropic",
 		"OPENAI_BASE_URL=" + s.provider.URL + "/openai/v1", "GOOGLE_GEMINI_BASE_URL=" + s.provider.URL + "/gemini",
 	}

@@ -74,7 +74,7 @@ func TestSimulatorAgrees(t *testing.T) {
 		}
 	}
 	if !testing.Short() {
-		judge(t, buildConform(t), t.TempDir())
+		judge(t, t.TempDir())
 	}
 }
 

@@ -36,12 +36,12 @@ func TestProcessKilledWithSubAgents(t *testing.T) {
 		strict.ServeHTTP(w, r)
 	}))
 	defer server.Close()
-	dir := readmeFolder(t)
+	dir := t.TempDir()
 	sessions := filepath.Join(dir, "sessions")
 	command := func(args ...string) *exec.Cmd {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		t.Cleanup(cancel)
-		cmd := exec.CommandContext(ctx, filepath.Join(dir, "bin", "rkat"), append(args, "--session-dir", sessions, "--base-url", server.URL, "--model", "claude-opus-4-5", "--conform-tools")...)
+		cmd := exec.CommandContext(ctx, "rkat", append(args, "--session-dir", sessions, "--base-url", server.URL, "--model", "claude-opus-4-5", "--conform-tools")...)
 		cmd.Env = []string{"HOME=" + dir, "ANTHROPIC_API_KEY=made-up"}
 		return cmd
 	}

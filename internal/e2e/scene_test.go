@@ -37,8 +37,8 @@ import (
 func commandLine() {
 	cli.MainWithin(rkat.Patience, rkat.Backends{
 		Stores: map[string]rkat.OpenStore{"sqlite": backends.SQLite}, Metrics: backends.Metrics, Spans: backends.Spans,
-		Collector: backends.Collector, MetricsServer: backends.MetricsServer, ServeMetrics: backends.ServeMetrics,
-		Page: backends.Page, REST: backends.REST, Database: backends.Database, ExamineDatabase: backends.ExamineDatabase,
+		Collector: backends.Collector, Page: backends.Page, REST: backends.REST,
+		Database: backends.Database, ExamineDatabase: backends.ExamineDatabase,
 	}.Run)
 }
 

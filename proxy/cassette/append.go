@@ -1,6 +1,7 @@
 package cassette
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -11,7 +12,7 @@ import (
 )
 
 // entry is an item on its way into the file: the pieces of it, each valid until the next one, and why
-// it is not in the file.
+// it is not in the file, which may turn out while the pieces are read.
 type entry struct {
 	pieces iter.Seq[[]byte]
 	err    error
@@ -21,7 +22,7 @@ type entry struct {
 // is kept as it was encoded for that check, a large one is encoded again while it is written.
 func newEntry(in Interaction) *entry {
 	var item []byte
-	part, err := changedPart(in)
+	part, err := changedPart(in, len(in.Response.Body))
 	isSmall := len(in.Request.Body)+len(in.Response.Body) <= pieceSize
 	if isSmall {
 		item = make([]byte, 0, 4096+2*(len(in.Request.Body)+len(in.Response.Body)+len(in.Timeline)))
@@ -50,15 +51,17 @@ func writtenEntry(item []byte) *entry { return &entry{pieces: slices.Values([][]
 func (w *Writer) writeEntries(batch []*entry) {
 	err := w.sealEntries(batch)
 	for _, e := range batch {
-		if e.err = err; err != nil && len(batch) > 1 {
+		if err != nil && len(batch) > 1 {
 			e.err = w.sealEntries([]*entry{e})
+		} else {
+			e.err = err
 		}
 	}
 }
 
 // sealEntries writes the entries with their seals.
 func (w *Writer) sealEntries(batch []*entry) error {
-	last, n := w.last, w.count
+	last, n, size := w.last, w.count, w.size
 	err := w.appendPieces(func(yield func([]byte) bool) {
 		for _, e := range batch {
 			h, size := last.newHash(), 0
@@ -77,6 +80,12 @@ func (w *Writer) sealEntries(batch []*entry) error {
 	})
 	if err != nil {
 		return err
+	}
+	for _, e := range batch {
+		if e.err != nil {
+			w.size = size // the next item overwrites this one
+			return errors.Join(e.err, w.file.Truncate(size))
+		}
 	}
 	w.last, w.count = last, n
 	return nil

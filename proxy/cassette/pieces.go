@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"iter"
+	"slices"
 	"sync"
 	"unicode/utf8"
 )
@@ -18,28 +19,37 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 // is valid until the next one. With changed it reads back each part of a body, and says there which
 // body would be read as another one.
 func itemPieces(in Interaction, size int, changed *string) iter.Seq[[]byte] {
+	return piecesWithReply(in, oneWindow(in.Response.Body), size, changed)
+}
+
+func oneWindow(body []byte) iter.Seq[[]byte] { return slices.Values([][]byte{body}) }
+
+// piecesWithReply is itemPieces with the body of the response in windows: see [Writer.AppendLarge].
+func piecesWithReply(in Interaction, reply iter.Seq[[]byte], size int, changed *string) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		buffer := buffers.Get().(*[]byte)
 		defer buffers.Put(buffer)
 		piece := func(b []byte) bool { *buffer = b; return yield(b) }
-		body := func(name string, body []byte) bool {
-			s := newScalar(body)
+		body := func(name string, windows iter.Seq[[]byte]) bool {
+			s := newScalar(windows)
 			if !yield([]byte(s.opening)) {
 				return false
 			}
-			for part := range s.parts(body, size) {
-				text := s.encode((*buffer)[:0], part)
-				if changed != nil && !s.holds(text, part) {
-					*changed = name
-				}
-				if !piece(text) {
-					return false
+			for window := range windows {
+				for part := range s.parts(window, size) {
+					text := s.encode((*buffer)[:0], part)
+					if changed != nil && !s.holds(text, part) {
+						*changed = name
+					}
+					if !piece(text) {
+						return false
+					}
 				}
 			}
 			return yield([]byte(s.closing))
 		}
-		_ = yield([]byte(bodyStart)) && body("request body", in.Request.Body) && piece(appendMiddle((*buffer)[:0], in)) &&
-			body("response body", in.Response.Body) && piece(appendEnd((*buffer)[:0], in))
+		_ = yield([]byte(bodyStart)) && body("request body", oneWindow(in.Request.Body)) && piece(appendMiddle((*buffer)[:0], in)) &&
+			body("response body", reply) && piece(appendEnd((*buffer)[:0], in))
 	}
 }
 
@@ -57,16 +67,22 @@ type part struct {
 	beginsLine bool
 }
 
-// newScalar returns the way in which appendBody writes a body.
-func newScalar(body []byte) scalar {
+// newScalar returns the way in which appendBody writes a body, given in windows.
+func newScalar(windows iter.Seq[[]byte]) scalar {
+	isLiteral, isText, breaks := true, true, 0
+	for window := range windows {
+		isLiteral = isLiteral && literalSafe(window)
+		isText = isText && (isLiteral || utf8.Valid(window))
+		breaks = breakStyle(window)
+	}
 	switch {
-	case literalSafe(body):
-		s := scalar{opening: literalStyles[breakStyle(body)], cut: cutAnywhere, encode: encodeLines, holds: holdsLines}
-		if breakStyle(body) == 0 {
+	case isLiteral:
+		s := scalar{opening: literalStyles[breaks], cut: cutAnywhere, encode: encodeLines, holds: holdsLines}
+		if breaks == 0 {
 			s.closing = "\n"
 		}
 		return s
-	case utf8.Valid(body):
+	case isText:
 		return scalar{`"`, "\"\n", cutBetweenRunes, encodeEscaped, holdsEscaped}
 	}
 	return scalar{binaryTag, "\"\n", cutInThrees, encodeBinary, holdsBinary}
@@ -123,9 +139,9 @@ func holdsBinary(text []byte, p part) bool {
 }
 
 // changedPart names what a reader would read otherwise of an interaction, apart from its bodies, "" if
-// nothing. It reads back an item without the bodies.
-func changedPart(in Interaction) (string, error) {
-	if err := checkTimeline(in.Timeline, len(in.Response.Body)); err != nil {
+// nothing. It reads back an item without the bodies. size is the length of the response's body.
+func changedPart(in Interaction, size int) (string, error) {
+	if err := checkTimeline(in.Timeline, size); err != nil {
 		return "", err
 	}
 	rest := in
@@ -137,7 +153,7 @@ func changedPart(in Interaction) (string, error) {
 	if back.Timeline, err = decodeTimeline(encodeTimeline(in.Timeline)); err != nil {
 		return "", err
 	}
-	if back.Request.Body, back.Response.Body = in.Request.Body, in.Response.Body; 0 <= in.Drained && in.Drained <= len(in.Response.Body) {
+	if back.Request.Body, back.Response.Body = in.Request.Body, in.Response.Body; 0 <= in.Drained && in.Drained <= size {
 		back.Drained = in.Drained
 	}
 	return firstDifference(in, back), nil

@@ -33,7 +33,7 @@ func TestPiecesAreTheItem(t *testing.T) {
 // A part that was written wrongly is noticed before it is in the file.
 func TestPartsAreReadBack(t *testing.T) {
 	for _, body := range []string{"line one\nline two\n\nline four", "carriage\r\nreturn \"quoted\" \u2028", "\xff\x00binary\xfe"} {
-		s := newScalar([]byte(body))
+		s := newScalar(oneWindow([]byte(body)))
 		for p := range s.parts([]byte(body), 9) {
 			text := s.encode(nil, p)
 			for i := range text {

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -171,6 +173,33 @@ func (w *Writer) AppendAll(ins []Interaction) []error {
 		errs[i] = e.err
 	}
 	return errs
+}
+
+// AppendLarge is Append for an interaction whose response has a body that is not to be in memory as a whole:
+// UTF-8 of size bytes, which reply yields in windows. Each window is valid until the next one, ends with a
+// line feed, unless it is the last, and begins with neither a blank nor a line feed. in has no such body.
+func (w *Writer) AppendLarge(in Interaction, size int, reply iter.Seq2[[]byte, error]) error {
+	e := &entry{}
+	windows := func(yield func([]byte) bool) {
+		for window, err := range reply {
+			if e.err = err; err != nil || !yield(window) {
+				return
+			}
+		}
+	}
+	part, err := changedPart(in, size)
+	for range piecesWithReply(in, windows, pieceSize, &part) {
+	}
+	if err == nil && part != "" {
+		err = fmt.Errorf("its %s would change", part)
+	}
+	if err = cmp.Or(err, e.err); err != nil {
+		return newError(w.path, ErrInteraction, "interaction %d cannot be stored: %v", w.Len(), err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e.pieces = piecesWithReply(in, windows, pieceSize, nil)
+	return w.sealEntries([]*entry{e})
 }
 
 func (w *Writer) closedError() error {

@@ -2,6 +2,20 @@
 // went over the wire: bytes, chunk boundaries and times, trailers, and how each
 // reply ended.
 //
+// The way of an exchange, from the socket to the sealed file:
+//
+//	client ──▶ ServeHTTP ─▶ forward ──▶ provider       forward.go, upload.go
+//	              │  ▲         │ each chunk is passed on, then kept in a spool (spool.go)
+//	              │  └ end of the reply, held until saved
+//	              ▼
+//	           exchange ──▶ saver: what waits is a batch                     save.go
+//	                          │ build ─▶ judge ─▶ redact ─▶ gate (─▶ mask)   each exchange
+//	                          │ observe ─▶ journal ─▶ report                 in order
+//	                          ▼
+//	           cassette.Writer: the item, its seal, the file.partial;  Close: revise, verify, rename
+//
+// A stream of more than 32 MiB takes the same stages a window at a time (large.go).
+//
 // Start with [Config] and [New]. A [Recorder] is an http.Handler for a proxy;
 // Close returns a [Report] of what was saved:
 //
@@ -51,7 +65,8 @@ type Config struct {
 	// Observe: nothing unredacted leaves the recorder. Redactor and Gate are called from
 	// several goroutines. An interaction of more than 32 MiB goes to the Redactor's method
 	// Overwrite, if it has one: it is like Interaction and may change the bodies that it
-	// is given.
+	// is given. A stream of such a length is redacted in windows if the Redactor has a method Late
+	// as well, and written to the Writer's method AppendLarge, if that has one.
 	Redactor interface {
 		Interaction(cassette.Interaction) cassette.Interaction
 	}
@@ -113,6 +128,7 @@ type Recorder struct {
 	cfg    Config
 	spools *spooler
 	saver  *saver
+	large  windowing
 	report Report // written by the saver alone, until it ends
 }
 
@@ -134,7 +150,7 @@ func New(cfg Config) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec := &Recorder{cfg: cfg, spools: spools}
+	rec := &Recorder{cfg: cfg, spools: spools, large: largeStreams()}
 	rec.saver = newSaver(rec.saveBatch)
 	return rec, nil
 }

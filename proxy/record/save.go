@@ -109,6 +109,8 @@ type outcome struct {
 	refusal error                // why the gate refused it
 	masked  []string             // what the gate found and Mask took out
 	lost    error                // why it cannot be saved for another reason
+	// isWritten says that a large stream is in the journal already, as far as it may be.
+	isWritten bool
 }
 
 func (o *outcome) isSavable() bool { return o.refusal == nil && o.lost == nil }
@@ -138,6 +140,12 @@ func (rec *Recorder) saveBatch(batch []*exchange) {
 
 // prepare fills x.out with what may be saved.
 func (rec *Recorder) prepare(x *exchange) error {
+	if rec.isLargeStream(x) {
+		if err := rec.saveLarge(x); !errors.Is(err, errNotText) {
+			x.out.isWritten = true
+			return err
+		}
+	}
 	if err := rec.redactAndCheck(x); err != nil || x.out.refusal == nil {
 		return err
 	}
@@ -196,7 +204,7 @@ func (rec *Recorder) writeBatch(batch []*exchange) {
 	var fit []*exchange
 	var ins []cassette.Interaction
 	for _, x := range batch {
-		if x.out.isSavable() && !rec.cfg.withholds(&x.out.in) {
+		if x.out.isSavable() && !x.out.isWritten && !rec.cfg.withholds(&x.out.in) {
 			fit, ins = append(fit, x), append(ins, x.out.in)
 		}
 	}

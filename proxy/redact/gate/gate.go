@@ -124,6 +124,14 @@ func (w watched) Overwrite(in cassette.Interaction) cassette.Interaction {
 	return next.Overwrite(in)
 }
 
+// Late is the Late of next, if it has one.
+func (w watched) Late() int {
+	if next, ok := w.next.(interface{ Late() int }); ok {
+		return next.Late()
+	}
+	return 0
+}
+
 // MaskRequest takes out of a redacted request what looks like a key, by teaching redactor
 // what it is.
 func (g *Gate) MaskRequest(in cassette.Request, redactor interface {

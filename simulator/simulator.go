@@ -23,6 +23,8 @@ package simulator
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -339,4 +341,79 @@ func (h *handler) scriptedReply(req script.Request, c *call) (script.Reply, *scr
 		h.Mismatch(refusal.Mismatch)
 	}
 	return reply, refusal
+}
+
+// bodyPlan plans a response that is not a reply of a model, with the headers of one.
+func (h *handler) bodyPlan(c *call, body []byte) script.Plan {
+	return script.Plan{Status: http.StatusOK, Header: h.replyHeader(c, script.FormUnary), Writes: [][]byte{body}}
+}
+
+// replyHeader is that of a reply; what is random in it depends on the request.
+func (h *handler) replyHeader(c *call, form script.Form) http.Header {
+	sum := sha256.Sum256(append([]byte(c.Method+c.URL.RequestURI()), c.body...))
+	header := c.Provider.Header(script.Reply{Request: script.Request{Form: form}, Seed: hex.EncodeToString(sum[:8]), At: c.env.Now})
+	header.Set("Date", c.env.Now.UTC().Format(http.TimeFormat))
+	return header
+}
+
+// Note says that a request was accepted although the strictest level refuses it.
+type Note struct {
+	// Provider is the name of the wire, Path what was asked.
+	Provider, Path string
+	// Rule is the id of the rule, Words are those of the refusal.
+	Rule, Words string
+}
+
+// NoteHeader is the header of a reply that holds the notes on its request,
+// "RULE: WORDS", separated by " | ".
+const NoteHeader = "X-Simulator-Note"
+
+// The most notes on one request, and the most bytes of one.
+const (
+	maxNotes    = 8
+	maxNoteText = 300
+)
+
+// strictNotes are what rule.Strict would refuse, one for each rule. Only rule.Live
+// notes: at other levels it is refused, or not asked for.
+func (h *handler) strictNotes(c *call) []Note {
+	if h.Level != rule.Live {
+		return nil
+	}
+	env, asked := c.env, c.Parse(c.Request, c.body)
+	env.Level, env.Off = rule.Strict, maps.Clone(c.env.Off)
+	var notes []Note
+	for len(notes) < maxNotes {
+		refusal := asked.Check(env)
+		if refusal == nil {
+			break
+		}
+		env.Off[refusal.Rule] = true
+		words := refusal.Message
+		if len(words) > maxNoteText {
+			words = strings.ToValidUTF8(words[:maxNoteText], "") + "…"
+		}
+		notes = append(notes, Note{c.Wire.Name, c.path, refusal.Rule, words})
+	}
+	if h.Note != nil {
+		for _, n := range notes {
+			h.Note(n)
+		}
+	}
+	return notes
+}
+
+// withNotes is the plan with the notes in its header.
+func withNotes(p script.Plan, notes []Note) script.Plan {
+	if len(notes) == 0 {
+		return p
+	}
+	var said []string
+	for _, n := range notes {
+		said = append(said, n.Rule+": "+n.Words)
+	}
+	header := maps.Clone(p.Header)
+	header[NoteHeader] = []string{strings.Join(said, " | ")}
+	p.Header = header
+	return p
 }

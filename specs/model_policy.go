@@ -156,3 +156,248 @@ func versionPart(s string) int {
 	}
 	return n
 }
+
+// movedModels are names for which a provider answers as another model, though the names do not
+// show it.
+var movedModels = map[string]string{
+	"gpt-5.6":              "gpt-5.6-sol",            // recorded, 25 times in 2026
+	"gemini-3-pro-preview": "gemini-3.1-pro-preview", // recorded; https://ai.google.dev/gemini-api/docs/deprecations (2026-03-09)
+	"gpt-4-turbo-preview":  "gpt-4-0125-preview",     // https://platform.openai.com/docs/models/gpt-4-turbo (2024-01-25)
+}
+
+// modelStage is what stands behind a name and changes while the model stays: dates as OpenAI
+// and Google write them, and that it is a preview.
+var modelStage = regexp.MustCompile(`(-preview|-exp|-\d{4}|-\d\d-\d\d|-\d\d-\d{4})+$`)
+
+// IsServedAs reports whether a provider that was asked for one model may name the other in its
+// reply: a snapshot of it, the same with or without models/ or a region before it, the release
+// of a preview, and what latest means today.
+func IsServedAs(asked, answered string) bool {
+	was, is := modelWords(asked), modelWords(answered)
+	switch moved := movedModels[ParseModel(asked).Bare]; {
+	case slices.Equal(was, is), moved != "" && slices.Equal(modelWords(moved), is):
+		return true
+	case ParseModel(asked).HasVersion():
+		return false
+	}
+	isNumber := func(word string) bool { return strings.Trim(word, "0123456789") == "" }
+	return slices.Equal(was, slices.DeleteFunc(is, isNumber))
+}
+
+// modelWords are the words and numbers of a name, without a zero and what is not the model's, in
+// lexical order: gateways write claude-4.5-sonnet for claude-sonnet-4-5.
+func modelWords(name string) []string {
+	name, _, _ = strings.Cut(strings.ToLower(name), "[")
+	bare, _, _ := strings.Cut(ParseModel(name).Bare, ":")
+	words := strings.FieldsFunc(modelStage.ReplaceAllString(bare, ""), func(r rune) bool { return strings.ContainsRune("-._@", r) })
+	words = slices.DeleteFunc(words, func(word string) bool { return word == "0" })
+	slices.Sort(words)
+	return words
+}
+
+// ModelName is what the name of a model says. Names that say nothing of a version
+// have 0.0.
+type ModelName struct {
+	// Family is claude, gpt, o, gemini, or "" for every other model.
+	Family       string
+	Major, Minor int
+	// Bare is the name without a date and without what clouds put around it: two
+	// names with one bare form are one model.
+	Bare string
+}
+
+var (
+	modelFamilies = []struct {
+		name    string
+		numbers *regexp.Regexp
+	}{
+		{"claude", regexp.MustCompile(`claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`)},
+		{"gemini", regexp.MustCompile(`gemini-(\d+)(?:\.(\d+))?`)},
+		{"gpt", regexp.MustCompile(`gpt-(\d+)(?:\.(\d+))?`)},
+		{"o", regexp.MustCompile(`^o(\d+)()(?:-|$)`)},
+	}
+	modelSuffix = regexp.MustCompile(`(-v\d+(:\d+)?)?$`)
+	modelDate   = regexp.MustCompile(`[-@](\d{8}|\d{4}-\d{2}-\d{2}|latest|00\d)$`)
+)
+
+// ParseModel reads a name as it stands in a request: with or without a date, a
+// region or publisher before it (models/, us.anthropic.), or a revision behind it.
+func ParseModel(name string) ModelName {
+	bare := name[strings.LastIndexByte(name, '/')+1:]
+	if at := strings.Index(bare, "claude-"); at > 0 {
+		bare = bare[at:]
+	}
+	m := ModelName{Bare: bare}
+	if strings.Contains(bare, "-v") {
+		m.Bare = modelSuffix.ReplaceAllString(bare, "")
+	}
+	if strings.HasSuffix(m.Bare, "latest") || strings.Trim(m.Bare[max(0, len(m.Bare)-2):], "0123456789") == "" {
+		m.Bare = modelDate.ReplaceAllString(m.Bare, "")
+	}
+	for _, family := range modelFamilies {
+		if g := family.numbers.FindStringSubmatch(bare); g != nil {
+			m.Family = family.name
+			m.Major, _ = strconv.Atoi(g[1])
+			if g[2] != "" {
+				m.Minor, _ = strconv.Atoi(g[2])
+			}
+			return m
+		}
+	}
+	if word, _, _ := strings.Cut(m.Bare, "-"); slices.Contains(familyNames(), word) {
+		m.Family = word
+	}
+	return m
+}
+
+func familyNames() (names []string) {
+	for _, f := range modelFamilies {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// HasVersion reports whether the name says which version the model is.
+func (m ModelName) HasVersion() bool { return m.Major > 0 }
+
+// IsBefore reports whether m is older than a version, 0.0 being the oldest.
+func (m ModelName) IsBefore(major, minor int) bool {
+	return m.Major < major || m.Major == major && m.Minor < minor
+}
+
+// HasWord reports whether word stands between the dashes of the name, as opus in
+// claude-opus-4-6.
+func (m ModelName) HasWord(word string) bool {
+	return slices.Contains(strings.Split(m.Bare, "-"), word)
+}
+
+// ModelPredicate selects models by family, words of the name and version:
+//
+//	claude >= 4.7
+//	gemini >= 3 !image
+//	claude opus >= 5.5 or claude fable >= 5.1
+//	gpt >= 5 < 5.4
+//
+// A word must stand in the name, one after ! must not. A model whose name says no
+// version matches no comparison. The zero value matches every model.
+type ModelPredicate struct {
+	text  string
+	terms []modelTerm
+}
+
+// modelTerm is one alternative.
+type modelTerm struct {
+	family          string
+	words, excluded []string
+	bounds          []versionBound
+}
+
+type versionBound struct {
+	operator     string
+	major, minor int
+}
+
+var (
+	versionForm = regexp.MustCompile(`^(\d+)(?:\.(\d+))?$`)
+	wordForm    = regexp.MustCompile(`^!?[a-z][a-z0-9]*$`)
+	comparisons = []string{"<", "<=", "=", ">=", ">"}
+)
+
+// ParseModelPredicate reads a predicate. The error says which word is wrong.
+func ParseModelPredicate(text string) (ModelPredicate, error) {
+	p := ModelPredicate{text: text}
+	for alternative := range strings.SplitSeq(text, " or ") {
+		term, err := parseModelTerm(strings.Fields(alternative))
+		if err != nil {
+			return ModelPredicate{}, fmt.Errorf("models %q: %w", text, err)
+		}
+		p.terms = append(p.terms, term)
+	}
+	return p, nil
+}
+
+func parseModelTerm(words []string) (t modelTerm, err error) {
+	if len(words) == 0 {
+		return t, errors.New("is empty; write a family such as claude >= 4.7")
+	}
+	if t.family = words[0]; !slices.Contains(familyNames(), t.family) {
+		return t, fmt.Errorf("%q is not a family; use %s", t.family, strings.Join(familyNames(), ", "))
+	}
+	for rest := words[1:]; len(rest) > 0; {
+		switch {
+		case slices.Contains(comparisons, rest[0]):
+			bound, err := parseVersionBound(rest)
+			if err != nil {
+				return t, err
+			}
+			t.bounds = append(t.bounds, bound)
+			rest = rest[2:]
+			continue
+		case !wordForm.MatchString(rest[0]):
+			return t, fmt.Errorf("%q is neither a word of a name nor one of %s", rest[0], strings.Join(comparisons, " "))
+		case rest[0][0] == '!':
+			t.excluded = append(t.excluded, rest[0][1:])
+		default:
+			t.words = append(t.words, rest[0])
+		}
+		rest = rest[1:]
+	}
+	return t, nil
+}
+
+// parseVersionBound reads an operator and the version behind it.
+func parseVersionBound(words []string) (versionBound, error) {
+	var g []string
+	if len(words) > 1 {
+		g = versionForm.FindStringSubmatch(words[1])
+	}
+	if g == nil {
+		return versionBound{}, fmt.Errorf("no version such as 4.7 stands behind %s", words[0])
+	}
+	b := versionBound{operator: words[0]}
+	b.major, _ = strconv.Atoi(g[1])
+	b.minor, _ = strconv.Atoi(g[2])
+	return b, nil
+}
+
+// Matches reports whether p selects the model.
+func (p ModelPredicate) Matches(m ModelName) bool {
+	return len(p.terms) == 0 || slices.ContainsFunc(p.terms, func(t modelTerm) bool {
+		switch {
+		case m.Family != t.family, len(t.bounds) > 0 && !m.HasVersion(), slices.ContainsFunc(t.excluded, m.HasWord):
+			return false
+		}
+		hasWords := !slices.ContainsFunc(t.words, func(w string) bool { return !m.HasWord(w) })
+		return hasWords && !slices.ContainsFunc(t.bounds, func(b versionBound) bool { return !b.admitsModel(m) })
+	})
+}
+
+func (b versionBound) admitsModel(m ModelName) bool {
+	isBefore, isSame := m.IsBefore(b.major, b.minor), m.Major == b.major && m.Minor == b.minor
+	switch b.operator {
+	case "<":
+		return isBefore
+	case "<=":
+		return isBefore || isSame
+	case "=":
+		return isSame
+	case ">=":
+		return !isBefore
+	}
+	return !isBefore && !isSame
+}
+
+// String is the predicate as written, "" for the one that matches every model.
+func (p ModelPredicate) String() string { return p.text }
+
+// IsZero reports whether p matches every model.
+func (p ModelPredicate) IsZero() bool { return p.text == "" }
+
+// MarshalText makes a predicate a string in JSON.
+func (p ModelPredicate) MarshalText() ([]byte, error) { return []byte(p.text), nil }
+
+// UnmarshalText reads a predicate.
+func (p *ModelPredicate) UnmarshalText(text []byte) (err error) {
+	*p, err = ParseModelPredicate(string(text))
+	return err
+}

@@ -1,8 +1,11 @@
 package specs
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"embed"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -341,4 +344,92 @@ func loadScenarios(fsys fs.FS, pattern string) (all []*Scenario, err error) {
 		return nil, err
 	}
 	return all, nil
+}
+
+// nonce is a place for a word that cannot be known beforehand: {{nonce}} or
+// {{nonce NAME}}.
+var nonce = regexp.MustCompile(`\{\{nonce(?: ([a-z0-9-]+))?\}\}`)
+
+// Nonce is the word that stands for a name under a seed: eight letters and
+// digits, the same in every text of a scenario and for every provider. A subject
+// and a provider that share a seed share the word.
+func Nonce(seed, name string) string {
+	const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"
+	mac := hmac.New(sha256.New, []byte(seed))
+	mac.Write([]byte("nonce/" + name))
+	word := mac.Sum(nil)[:8]
+	for i := range word {
+		word[i] = alphabet[int(word[i])%len(alphabet)]
+	}
+	return string(word)
+}
+
+// Fresh is text with the words of seed in their places.
+func Fresh(text, seed string) string {
+	if !strings.Contains(text, "{{nonce") {
+		return text
+	}
+	return nonce.ReplaceAllStringFunc(text, func(place string) string {
+		return Nonce(seed, nonce.FindStringSubmatch(place)[1])
+	})
+}
+
+// hasBadNonce reports whether text has what looks like the place of a nonce and is
+// none.
+func hasBadNonce(text string) bool {
+	return strings.Contains(text, "{{") && strings.Contains(nonce.ReplaceAllString(text, ""), "{{nonce")
+}
+
+// lenientTimes is how often a fault happens to an agent that may retry: long enough to
+// show what it does, short enough for it to end in seconds.
+const lenientTimes = 2
+
+// Lenient returns the scenario for an agent of which nothing is known. Its prompts end
+// in a word of the seed, by which the main conversation is told from titles and
+// sub-agents; equal prompts end in equal words. Steps may end as [Scenario.LenientExit]
+// says, and faults end after some attempts. The result shares what does not change.
+func (s *Scenario) Lenient() *Scenario {
+	out := *s
+	out.IsLenient = true
+	out.Steps, out.Turns = nil, nil
+	for i, step := range s.Steps {
+		if step.Exit = s.LenientExit(i); step.Exit != ExitOK {
+			step.Says = ""
+		}
+		if step.Prompt != "" {
+			step.Prompt += " (Reference: {{nonce " + markName(s.Steps, i) + "}})"
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	for _, turn := range s.Turns {
+		if turn.breaksStream() && turn.Times == 0 {
+			turn.Times = lenientTimes
+		}
+		if turn.Refuse != nil && turn.Refuse.Times > lenientTimes {
+			refuse := *turn.Refuse
+			refuse.Times = lenientTimes
+			turn.Refuse = &refuse
+		}
+		out.Turns = append(out.Turns, turn)
+	}
+	return &out
+}
+
+// PromptMark is the word of a seed in which the prompt of step i of a lenient scenario
+// ends, "" for a step without a prompt.
+func (s *Scenario) PromptMark(i int, seed string) string {
+	if s.Steps[i].Prompt == "" {
+		return ""
+	}
+	return Nonce(seed, markName(s.Steps, i))
+}
+
+// markName names the first step with the prompt of step i.
+func markName(steps []Step, i int) string {
+	for n, step := range steps {
+		if step.Prompt == steps[i].Prompt {
+			return "step-" + string(rune('a'+n%26))
+		}
+	}
+	return ""
 }

@@ -2,12 +2,16 @@ package check
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 	rules "github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -248,4 +252,130 @@ func answersTools(items []wire.Item, msg, i int) bool {
 		}
 	}
 	return false
+}
+
+// step is a run of model items and the client's items up to the next run.
+type step struct {
+	run, answer span
+}
+
+// turnSteps divides the request's items after its opening.
+func (x *exchange) turnSteps() []step {
+	var list []step
+	for i, run := range x.runs {
+		end := len(x.req.Items)
+		if i+1 < len(x.runs) {
+			end = x.runs[i+1].from
+		}
+		list = append(list, step{run, span{run.to, end}})
+	}
+	return list
+}
+
+// itemsOfKind returns the items of kind w in a span of the request.
+func (x *exchange) itemsOfKind(in span, w wire.What) []*wire.Item {
+	var list []*wire.Item
+	for i := in.from; i < in.to; i++ {
+		if it := &x.req.Items[i]; it.What == w {
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
+// eachRequest calls f for every request that asks for an answer, and for those that warm
+// a WebSocket up for one.
+func (s *Trace) eachRequest(f func(x *exchange)) {
+	for _, x := range s.x {
+		if x.asksForAnswer() || x.isWarmUp() {
+			f(x)
+		}
+	}
+}
+
+// eachStep calls f for every step of every request.
+func (s *Trace) eachStep(f func(x *exchange, st step)) {
+	s.eachRequest(func(x *exchange) {
+		for _, st := range x.turnSteps() {
+			f(x, st)
+		}
+	})
+}
+
+// eachPair calls f for every item of kind w that was sent back for one of the
+// same kind, whole: a reference to a stored item has nothing to compare, and of what came from
+// another conversation OPS-001 speaks.
+func (s *Trace) eachPair(of wires.Habit, w wire.What, f func(l *link, p pair, r, q *wire.Item)) {
+	for _, l := range s.links {
+		if of != "" && !l.to.wire.Has(of) {
+			continue
+		}
+		for _, p := range l.pairs {
+			if r, q := l.reply(p.r), l.sent(p.q); r.What == w && q.Type != referenceType && (p.exact || !s.isOfOtherConversation(l.to, q)) {
+				f(l, p, r, q)
+			}
+		}
+	}
+}
+
+// attribution begins the block in which Claude Code tells of itself, with a
+// checksum that differs in each request. The provider takes it out.
+const attribution = "x-anthropic-billing-header:"
+
+// systemBlocks writes a system prompt as a list of blocks without the volatile
+// one: a client changes from a string to blocks when it adds a cache mark.
+func systemBlocks(system *tree.Node) []*tree.Node {
+	if system.Is(tree.String) {
+		if strings.HasPrefix(system.Text(), attribution) {
+			return nil
+		}
+		blocks, err := tree.Parse([]byte(`[{"type":"text","text":` + system.Raw() + `}]`))
+		if err != nil {
+			return nil
+		}
+		return blocks.Items()
+	}
+	list := system.List()
+	if system.Is(tree.Object) {
+		list = []*tree.Node{system}
+	}
+	var kept []*tree.Node
+	for _, b := range list {
+		if !strings.HasPrefix(b.Text("text"), attribution) {
+			kept = append(kept, b)
+		}
+	}
+	return kept
+}
+
+func sameSystem(a, b *tree.Node) bool {
+	path, _ := diffSystem(a, b)
+	return path == "="
+}
+
+// diffSystem is wire.Diff for system prompts. The path is that of b as it was sent.
+func diffSystem(a, b *tree.Node) (path, what string) {
+	was, is := systemBlocks(a), systemBlocks(b)
+	switch {
+	case len(was) == 0 && len(is) == 0:
+		return "=", ""
+	case len(was) == 0 || len(is) == 0:
+		if len(was) == 0 {
+			return "", "was absent"
+		}
+		return "", "is gone"
+	}
+	path, what = tree.Diff(tree.NewArray(was...), tree.NewArray(is...), "cache_control")
+	kept, inBlock, isBlock := strings.Cut(strings.TrimPrefix(path, "["), "]")
+	if k, err := strconv.Atoi(kept); isBlock && err == nil {
+		switch at := slices.Index(b.List(), is[k]); {
+		case at >= 0:
+			path = fmt.Sprintf("[%d]%s", at, inBlock) // as it was sent
+		case b.Is(tree.String):
+			path = ""
+		default:
+			path = inBlock
+		}
+	}
+	return path, what
 }

@@ -21,8 +21,13 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -184,4 +189,51 @@ type Process struct {
 	Stderr []byte
 	// Resumed is set for a process that continued an earlier session.
 	Resumed bool
+}
+
+// typographic finds the quotes, dashes and ellipses that writers of parsed_body replace, as
+// they are and as JSON escapes, what NFKC would make a quote or a backslash of, and escaped
+// backslashes, behind which no escape begins.
+var typographic = regexp.MustCompile(`\\\\|\\u20(?:1[3489cCdD]|26)|[\x{2013}\x{2014}\x{2018}\x{2019}\x{201C}\x{201D}\x{2026}\x{FF02}\x{FF3C}\x{FE68}]`)
+
+var plainSpelling = map[string]string{
+	"\u2013": "-", "\u2014": "--", "\u2018": "'", "\u2019": "'", "\u201c": `\"`, "\u201d": `\"`, "\u2026": "...",
+	"\uff02": `\"`, "\uff3c": `\\`, "\ufe68": `\\`,
+}
+
+// plainBody spells a JSON body, or events of JSON, as the serialiser of pydantic-ai does that
+// writes parsed_body. It respells one side of an exchange and not the other, so that the
+// same text would look edited by the client.
+func plainBody(body []byte) []byte {
+	if body == nil {
+		return nil
+	}
+	body = typographic.ReplaceAllFunc(body, func(found []byte) []byte {
+		mark := string(found)
+		if mark == `\\` {
+			return found
+		}
+		if found[0] == '\\' {
+			code, _ := strconv.ParseUint(mark[2:], 16, 32)
+			mark = string(rune(code))
+		}
+		return []byte(plainSpelling[mark])
+	})
+	return norm.NFKC.Bytes(body)
+}
+
+// FromInteractions turns what the proxy recorded into evidence called name. The
+// bodies share the memory of list. Process is -1 in every exchange, for the
+// caller to set. Exchanges with other providers are listed as skipped.
+func FromInteractions(name string, source Source, list []cassette.Interaction) (Evidence, []Skip) {
+	ev := Evidence{Source: source, Case: name}
+	skipped := ev.addInteractions(interchange.Recording{Interactions: list, Provenance: sourceProvenance[source]})
+	return ev, skipped
+}
+
+// sourceProvenance is the provenance of what a source answers. A cassette that is
+// replayed does not judge the request that it gets.
+var sourceProvenance = map[Source]string{
+	SourceCassette: cassette.ProvenanceSynthetic, SourceSimulator: cassette.ProvenanceSimulator,
+	SourceLive: cassette.ProvenanceLive, SourceRecording: interchange.ProvenanceUndeclared,
 }

@@ -1,14 +1,27 @@
 package harness
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/llm"
+	"github.com/meerkat-go/conformance/proxy/record"
+	"github.com/meerkat-go/conformance/proxy/redact"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -218,4 +231,146 @@ func (j *judgement) deviationFinding(rule report.Rule, why string) report.Findin
 		}
 	}
 	return rule.NewFinding(f, specs.Place{Provider: j.run.Case.Target.Provider, Model: j.run.Case.Target.Model})
+}
+
+// clearRoom removes the room and returns what the agent did beside its conversation.
+// No process of it runs any more.
+func (r Room) clearRoom() []string {
+	var effects []string
+	if r.Sandbox != nil {
+		did := r.Sandbox.Close()
+		if did.Killed > 0 {
+			effects = append(effects, fmt.Sprintf("left %s behind, which the harness ended", countProcesses(did.Killed)))
+		}
+		if did.Truncated > 0 {
+			effects = append(effects, fmt.Sprintf("wrote more than is kept of the output: %s", countProcesses(did.Truncated)))
+		}
+	}
+	dir := filepath.Dir(r.Home)
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		if !slices.Contains([]string{r.Home, r.Work, r.Temp, r.Tools.Log}, path) {
+			effects = append(effects, fmt.Sprintf("wrote outside its folders: %q", entry.Name()))
+		}
+	}
+	removeFolder(dir)
+	if len(effects) > maxEffects {
+		effects = append(effects[:maxEffects], fmt.Sprintf("and %d more", len(effects)-maxEffects))
+	}
+	return effects
+}
+
+func countProcesses(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
+}
+
+// maxEffects bounds how many effects of a case are listed.
+const maxEffects = 20
+
+// removeFolder removes a folder, also when the agent took the right to write from
+// folders in it.
+func removeFolder(dir string) {
+	if os.RemoveAll(dir) == nil {
+		return
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700) //nolint:gosec // a folder that is removed next
+		}
+		return nil
+	})
+	_ = os.RemoveAll(dir)
+}
+
+// MaxLine bounds a line of the agent in a message, in bytes.
+const MaxLine = 300
+
+// TellingLine is the last line of what an agent wrote that speaks of an error, else the
+// last one that says something, for people to read.
+func TellingLine(text string) (last string) {
+	for line := range strings.Lines(text) {
+		if line = PrintableLine(line, MaxLine); !strings.ContainsFunc(line, unicode.IsLetter) || noise.MatchString(line) {
+			continue
+		}
+		if speaksOfError(line) || !speaksOfError(last) {
+			last = line
+		}
+	}
+	return last
+}
+
+func speaksOfError(line string) bool {
+	return errorWords.MatchString(line) && !goesOn.MatchString(line)
+}
+
+// said is ": " and the telling line of what a process wrote, or "".
+func said(stderr []byte) string {
+	line := TellingLine(string(stderr))
+	if line == "" {
+		return ""
+	}
+	return ": " + line
+}
+
+var (
+	errorWords = regexp.MustCompile(`(?i)\b[a-z]*(error|exception)\b|\b(failed|cannot|could not|must|required|invalid|deprecated|unsupported|refused|denied)\b|^[45]\d\d `)
+	// goesOn matches lines whose words stand in the next ones.
+	goesOn = regexp.MustCompile(`[\[{(:]$`)
+	// noise matches lines of a trace that say nothing about its cause.
+	noise = regexp.MustCompile(`^(Node\.js v[0-9.]+|at .*|\[Symbol\(.*)$`)
+)
+
+// PrintableLine is a line without keys and without what would steer a terminal, cut to a
+// number of bytes.
+func PrintableLine(line string, most int) string {
+	// A key that is cut in two is not recognised: the first cut is far behind the second.
+	line = gate.Mask(line[:min(len(line), 20*most)])
+	line = escapeSequence.ReplaceAllString(line, "")
+	line = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) { // nor what has no width, or turns the direction of writing
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(line, "?"))
+	line = strings.TrimSpace(line)
+	if len(line) > most {
+		line = strings.ToValidUTF8(line[:most], "") + "…"
+	}
+	return line
+}
+
+// escapeSequence finds what colours text in a terminal.
+var escapeSequence = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+
+// noTraffic answers in cases that must not cause any traffic: it refuses every
+// request and keeps it as evidence.
+type noTraffic struct {
+	capture  *capture
+	redactor *redact.Redactor
+}
+
+var errNoTraffic = errors.New("this case must not cause any traffic")
+
+// ServeHTTP refuses one request in the provider's words.
+func (n noTraffic) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	contentType, refusal := llm.ErrorBody(n.capture.Case.Target.Provider, http.StatusBadRequest, errNoTraffic.Error())
+	header := r.Header.Clone()
+	body = record.DecompressRequest(header, body)
+	n.capture.observe(n.redactor.Interaction(cassette.Interaction{
+		Request: cassette.Request{Method: r.Method, URL: r.URL.String(), Proto: r.Proto, Header: header, Body: body},
+		Response: cassette.Response{Status: http.StatusBadRequest, Proto: r.Proto, Body: refusal,
+			Header: http.Header{"Content-Type": {contentType}}},
+		End: cassette.EndEOF,
+	}), true)
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = w.Write(refusal)
 }

@@ -1,19 +1,30 @@
 package harness
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/llm"
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // Live says how the providers themselves are asked. The agent never gets a key of it:
@@ -140,4 +151,349 @@ func (s *liveSource) allowsModel(model string) (ok bool, reason string) {
 		}
 	}
 	return s.policy.Allows(model)
+}
+
+// Budget bounds what a live run may cost. A field that is 0 bounds nothing.
+type Budget struct {
+	// Requests counts every request that is sent to a provider, whatever it asks for.
+	Requests int
+	// Tokens counts input, cached input and output, as the replies report them.
+	Tokens int
+	// Cost is in the currency of the prices, which it needs.
+	Cost float64
+}
+
+// Spent is what a live run has cost. It is plain data.
+type Spent struct {
+	Requests int
+	Usage    Usage
+	// Estimated is how many tokens of Usage no reply has reported.
+	Estimated int
+	// Cost is 0 without prices.
+	Cost     float64
+	Currency string
+}
+
+// String says it in a few words, for people.
+func (s Spent) String() string {
+	text := fmt.Sprintf("%d requests, %d tokens", s.Requests, s.Usage.Total())
+	if s.Estimated > 0 {
+		text += fmt.Sprintf(" (%d of them estimated)", s.Estimated)
+	}
+	if s.Currency != "" {
+		text += fmt.Sprintf(", %.4f %s", s.Cost, s.Currency)
+	}
+	return text
+}
+
+// exhaustedReason says which bound has been reached, "" for none: what the next request must
+// not be sent for.
+func (b Budget) exhaustedReason(s Spent) string {
+	switch {
+	case b.Requests > 0 && s.Requests >= b.Requests:
+		return fmt.Sprintf("the budget of %d requests is spent (--max-requests)", b.Requests)
+	case b.Tokens > 0 && s.Usage.Total() >= b.Tokens:
+		return fmt.Sprintf("the budget of %d tokens is spent (--max-tokens)", b.Tokens)
+	case b.Cost > 0 && s.Cost >= b.Cost:
+		return strings.TrimSpace(fmt.Sprintf("the budget of %v %s is spent (--max-cost)", b.Cost, s.Currency))
+	}
+	return ""
+}
+
+// account adds up what a run costs. It is safe for concurrent use.
+type account struct {
+	budget Budget
+	prices *specs.Prices
+
+	mu    sync.Mutex
+	spent Spent
+}
+
+func newAccount(b Budget, p *specs.Prices) *account {
+	a := &account{budget: b, prices: p}
+	if p != nil {
+		a.spent.Currency = p.Currency
+		if p.Currency == "" {
+			a.spent.Currency = "in the unit of the prices"
+		}
+	}
+	return a
+}
+
+// admitRequest counts a request that is about to be sent, or says why it must not be.
+func (a *account) admitRequest() (reason string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if reason = a.budget.exhaustedReason(a.spent); reason == "" {
+		a.spent.Requests++
+	}
+	return reason
+}
+
+// chargeReply adds what a reply of model cost.
+func (a *account) chargeReply(model string, u Usage, isReported bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.spent.Usage = a.spent.Usage.plusUsage(u)
+	if !isReported {
+		a.spent.Estimated += u.Total()
+	}
+	if a.prices != nil {
+		if price, ok := a.prices.PriceOf(model); ok {
+			a.spent.Cost += costOf(price, u)
+		}
+	}
+}
+
+// totalSpent is what was spent so far.
+func (a *account) totalSpent() Spent {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.spent
+}
+
+// costOf is what u costs, in the currency of the prices.
+func costOf(p specs.Price, u Usage) float64 {
+	return (float64(u.Input)*p.Input + float64(u.CacheRead)*p.CacheRead + float64(u.CacheWrite)*p.CacheWrite + float64(u.Output)*p.Output) / 1e6
+}
+
+// meter reads a reply and charges the tokens that it reports, each before the bytes
+// that report it are passed on.
+type meter struct {
+	io.ReadCloser
+	provider    string
+	contentType string
+	announced   int64 // length of the reply, -1 when unknown
+	asked       int64 // length of the request
+	isPaid      bool  // a reply without a report costs tokens, too
+	charge      func(u Usage, isReported bool)
+
+	length  int64
+	pending []byte // of the frame that has not ended
+	counted counted
+	charged Usage
+	isDone  bool
+}
+
+// maxFrame is the longest piece of a reply that is searched for a report, in bytes.
+const maxFrame = 16 << 20
+
+// Read implements io.Reader.
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.ReadCloser.Read(p)
+	m.length += int64(n)
+	if len(m.pending)+n <= maxFrame {
+		m.pending = append(m.pending, p[:n]...)
+	}
+	isLast := err != nil || m.length == m.announced
+	if isLast || bytes.Contains(tailBytes(m.pending, n), []byte("\n\n")) || bytes.Contains(tailBytes(m.pending, n), []byte("\n\r\n")) {
+		m.readFrames(isLast)
+	}
+	if isLast {
+		m.finish()
+	}
+	return n, err
+}
+
+// tailBytes is the last n bytes and those before them in which a blank line can have begun.
+func tailBytes(b []byte, n int) []byte { return b[max(0, len(b)-n-2):] }
+
+// readFrames charges what the frames report that have ended.
+func (m *meter) readFrames(isLast bool) {
+	if !isLast && llm.FramingOf(m.contentType, m.pending) != llm.EventStream {
+		return // a document reports in its middle and is used as a whole
+	}
+	end := 0
+	for frame := range llm.Frames(m.contentType, m.pending) {
+		if frame.Whole || isLast {
+			m.counted.addFrame(m.provider, frame.Data)
+			end = frame.End
+		}
+	}
+	m.pending = m.pending[end:]
+	if u := m.counted.toUsage(); u != m.charged {
+		m.charge(u.minusUsage(m.charged), true)
+		m.charged = u
+	}
+}
+
+// finish charges an estimate for a paid reply that reported nothing.
+func (m *meter) finish() {
+	if m.isDone {
+		return
+	}
+	m.isDone = true
+	if m.isPaid && !m.counted.isReported {
+		m.charge(estimateUsage(m.asked, m.length), false)
+	}
+}
+
+// Close implements io.Closer. A reply that was cut costs what it came to.
+func (m *meter) Close() error {
+	m.readFrames(true)
+	m.finish()
+	return m.ReadCloser.Close()
+}
+
+// Usage is what one or more replies cost, in tokens. Tokens that were read from or
+// written to the provider's cache are not part of Input.
+type Usage struct {
+	Input, CacheRead, CacheWrite, Output int
+}
+
+// Total is the number of all tokens.
+func (u Usage) Total() int { return u.Input + u.CacheRead + u.CacheWrite + u.Output }
+
+func (u Usage) minusUsage(v Usage) Usage {
+	return Usage{u.Input - v.Input, u.CacheRead - v.CacheRead, u.CacheWrite - v.CacheWrite, u.Output - v.Output}
+}
+
+func (u Usage) plusUsage(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite, u.Output + v.Output}
+}
+
+// maxTokens is the highest number that is believed: sums of it do not overflow.
+const maxTokens = 1 << 40
+
+// counted is what a reply has counted so far.
+type counted struct {
+	wire.Usage
+	isReported bool
+}
+
+// addFrame takes over what a piece of a reply counts. Providers send running totals.
+func (c *counted) addFrame(provider string, frame []byte) {
+	if doc, err := tree.Parse(frame); err == nil {
+		c.isReported = c.Add(provider, doc) || c.isReported
+	}
+}
+
+// toUsage counts cached tokens apart.
+func (c *counted) toUsage() Usage {
+	bounded := func(n int) int { return max(0, min(n, maxTokens)) }
+	u := Usage{CacheRead: bounded(c.CacheRead), CacheWrite: bounded(c.CacheWrite), Output: bounded(c.Output)}
+	u.Input = bounded(c.Input - u.CacheRead - u.CacheWrite)
+	return u
+}
+
+// estimateUsage stands for a reply that reports nothing, such as one that was cut: a
+// token for every four bytes that passed.
+func estimateUsage(request, response int64) Usage {
+	return Usage{Input: int(request / 4), Output: int(response / 4)}
+}
+
+// mask takes secrets out of what a provider answers, and puts as many letters in their
+// place, so that lengths stay true. It is read-only.
+type mask struct{ spellings [][]byte }
+
+// minSecret is the length of the shortest text that is masked, in bytes: shorter ones
+// turn up by chance.
+const minSecret = 8
+
+// maskLetter stands for each byte of a secret.
+const maskLetter = "*"
+
+func newMask(secrets []string) *mask {
+	m := &mask{}
+	for _, s := range secrets {
+		if len(s) < minSecret {
+			continue
+		}
+		texts := []string{s, url.QueryEscape(s), url.PathEscape(s), hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s)))}
+		for shift := range 3 { // base64 has three forms, by what stands before the secret
+			texts = append(texts, base64Middle(base64.RawStdEncoding, s, shift), base64Middle(base64.RawURLEncoding, s, shift))
+		}
+		for _, text := range texts {
+			m.spellings = append(m.spellings, []byte(text))
+		}
+	}
+	slices.SortFunc(m.spellings, func(a, b []byte) int { return cmp.Or(len(b)-len(a), bytes.Compare(a, b)) })
+	m.spellings = slices.CompactFunc(m.spellings, bytes.Equal)
+	return m
+}
+
+// base64Middle is the part of a base64 text that depends on s alone, where shift bytes
+// stand before s in its group of three.
+func base64Middle(enc *base64.Encoding, s string, shift int) string {
+	text := enc.EncodeToString([]byte(strings.Repeat("\x00", shift) + s))
+	from := (shift*8 + 5) / 6 // the first letter that holds bits of s only
+	whole := (shift + len(s)) * 8 / 6
+	return text[from:whole]
+}
+
+// maskText masks a text.
+func (m *mask) maskText(s string) string { return string(m.maskBytes([]byte(s))) }
+
+func (m *mask) maskBytes(b []byte) []byte {
+	for _, s := range m.spellings {
+		b = bytes.ReplaceAll(b, s, bytes.Repeat([]byte(maskLetter), len(s)))
+	}
+	return b
+}
+
+// maskHeader masks the values of a header, in place.
+func (m *mask) maskHeader(h http.Header) {
+	for name, values := range h {
+		for i, v := range values {
+			h[name][i] = m.maskText(v)
+		}
+	}
+}
+
+// maskBody masks a body as it is read. atEnd is called when all of it has been read.
+func (m *mask) maskBody(next io.ReadCloser, atEnd func()) io.ReadCloser {
+	return &maskedBody{ReadCloser: next, mask: m, atEnd: atEnd}
+}
+
+// maskedBody holds back only what may be the beginning of a secret.
+type maskedBody struct {
+	io.ReadCloser
+	mask  *mask
+	atEnd func()
+	ready []byte // masked
+	held  []byte // may go on as a secret
+	err   error
+	buf   [32 << 10]byte
+}
+
+// Read implements io.Reader.
+func (b *maskedBody) Read(p []byte) (int, error) {
+	for len(b.ready) == 0 && b.err == nil && len(p) > 0 {
+		n, err := b.ReadCloser.Read(b.buf[:])
+		b.held = append(b.held, b.buf[:n]...)
+		if b.err = err; err != nil {
+			b.atEnd()
+		}
+		b.releaseHeld()
+	}
+	n := copy(p, b.ready)
+	b.ready = b.ready[n:]
+	if len(b.ready) > 0 {
+		return n, nil
+	}
+	return n, b.err
+}
+
+// releaseHeld masks what was read and passes on all but the beginning of a secret at its
+// end.
+func (b *maskedBody) releaseHeld() {
+	clean := b.mask.maskBytes(b.held)
+	keep := 0
+	if b.err == nil {
+		keep = b.mask.lengthOfBeginning(clean)
+	}
+	b.ready = bytes.Clone(clean[:len(clean)-keep])
+	b.held = append(b.held[:0], clean[len(clean)-keep:]...)
+}
+
+// lengthOfBeginning is how many bytes at the end of text may be the beginning of a secret.
+func (m *mask) lengthOfBeginning(text []byte) (longest int) {
+	for _, s := range m.spellings {
+		for n := min(len(s)-1, len(text)); n > longest; n-- {
+			if bytes.HasSuffix(text, s[:n]) {
+				longest = n
+			}
+		}
+	}
+	return longest
 }

@@ -1,8 +1,39 @@
+// Package harness runs an agent through the scenarios of package specs and
+// judges what it sent. It is what `conform run` and the Ginkgo suites share: both
+// get the same verdicts, because both call this package.
+//
+// Start with these types:
+//
+//   - [Subject] is the agent under test. [InProcess] and [Executable] run rkat;
+//     any other agent implements the interface.
+//   - [Case] is one scenario with one provider, [CaseRun] is what running it
+//     brought home: the evidence, and where the run deviated from the scenario.
+//   - [Runner] runs one case at a time for a caller that decides when; [Run] runs
+//     every case that a filter selects, in parallel, and judges all of them.
+//
+// A program that runs the whole set against its own agent:
+//
+//	found, err := harness.Run(ctx, harness.Options{
+//		Subject: mySubject,
+//		Sources: []evidence.Source{evidence.SourceSimulator},
+//		Filter:  "SIG && anthropic",
+//	})
+//	report.NewRun(report.Run{Set: report.NewSet("mine", found.Requirements), Expected: found.Expected}, found.Results)
+//
+// The agent runs behind the intercepting proxy with made-up keys and folders of
+// its own, so it needs neither a key nor a network. Replies come from a committed
+// cassette or from the strict simulator. Results are plain data. An error of the
+// harness itself is never blamed on the agent: it is reported as such.
+//
+// The package imports the proxy and the simulator, but nothing of the agent and
+// no test framework.
 package harness
 
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"net/http"
 	"os"
 	"regexp"
 	"slices"
@@ -11,7 +42,9 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // Subject is an agent under test. Implementations are safe for concurrent use.
@@ -137,4 +170,73 @@ func (e Environment) FirstRoom(level isolate.Level, path string) (room Room, clo
 		closeRoom()
 	}
 	return room, closeRoom, err
+}
+
+// RecordedEvidence returns the evidence of an agent that does everything as it
+// was recorded: the exchanges of the cassette of c in recordings, and processes
+// that end as the scenario says. Nothing is run. The referee tests itself with
+// it.
+func RecordedEvidence(c Case, recordings fs.FS) (evidence.Evidence, error) {
+	var interactions []cassette.Interaction
+	if c.HasTraffic() {
+		recording, err := cassette.OpenFS(recordings, c.CassettePath())
+		if err != nil {
+			return evidence.Evidence{}, err
+		}
+		for in, err := range recording.All() {
+			if err != nil {
+				return evidence.Evidence{}, err
+			}
+			interactions = append(interactions, in)
+		}
+	}
+	ev, skipped := evidence.FromInteractions(c.Name(), evidence.SourceCassette, interactions)
+	if len(skipped) > 0 {
+		return ev, fmt.Errorf("%s: request %d is not judged: %s", c.CassettePath(), skipped[0].Exchange, skipped[0].Reason)
+	}
+	ev.Limits = c.Scenario.Limits
+	for _, step := range c.Steps(committedSeed) {
+		ev.Process = append(ev.Process, expectedProcess(step))
+	}
+	for i := range ev.Exchanges {
+		ev.Exchanges[i].Process = min(max(0, countPrompts(&ev.Exchanges[i])-1), len(ev.Process)-1)
+	}
+	return ev, nil
+}
+
+// expectedProcess is the process of a step that went as scripted.
+func expectedProcess(step Step) evidence.Process {
+	const session = "00000000-0000-7000-8000-000000000000"
+	p := evidence.Process{Args: rkatArguments(step, session, ""), Stdout: []byte(step.Says), Resumed: step.Resume}
+	switch step.Exit {
+	case specs.ExitError:
+		p.ExitCode, p.Stderr = 69, []byte("rkat: the reply did not arrive in full\n")
+	case specs.ExitUnsupported:
+		p.ExitCode, p.Stderr = 77, fmt.Appendf(nil, "rkat: model %s: not supported\n", step.Model)
+	default: // ExitOK has nothing to say
+	}
+	return p
+}
+
+// countPrompts counts the messages in which the user says something. Every step
+// of a scenario brings one.
+func countPrompts(x *evidence.Exchange) int {
+	messages := map[int]bool{}
+	for _, it := range x.ReadRequest().Items {
+		if it.Role == "user" && it.What == wire.Text {
+			messages[it.Msg] = true
+		}
+	}
+	return len(messages)
+}
+
+// admitWebSockets decides on the WebSockets of the case. Where they are admitted, entry
+// answers each of their messages. Only the simulator speaks them: a live run could not
+// count the cost of a message before it is sent.
+func (c *capture) admitWebSockets(refuse bool, entry http.Handler) func(*http.Request) bool {
+	if refuse || c.steps == nil || c.Source != evidence.SourceSimulator {
+		return nil
+	}
+	c.steps.entry = entry
+	return func(*http.Request) bool { return true }
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/conform/toolserver"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -185,4 +186,71 @@ func sortedArguments(text string) string {
 		return text
 	}
 	return string(sorted)
+}
+
+// ToolServerName is what agents call our tool server.
+const ToolServerName = "conform"
+
+// ToolServer says how an agent reaches our MCP server.
+type ToolServer struct {
+	// Command starts a server that speaks over stdin and stdout.
+	Command []string
+	// Env is added to the environment of that command.
+	Env []string
+	// URL is that of a server over HTTP, "" where there is none.
+	URL string
+	// Log is the file in which the server notes each call that it gets, "" for none.
+	Log string
+}
+
+// Argv is the command of the server with its variables in front, so that no agent has to
+// pass them on. The slice is the caller's.
+func (t ToolServer) Argv() []string {
+	if len(t.Env) == 0 {
+		return slices.Clone(t.Command)
+	}
+	return slices.Concat([]string{"env"}, t.Env, t.Command)
+}
+
+// ConfigFile is the content of a file in which many agents read of MCP servers:
+// {"mcpServers": {NAME: …}}.
+func (t ToolServer) ConfigFile() string {
+	server := map[string]any{"type": "http", "url": t.URL}
+	if argv := t.Argv(); len(argv) > 0 {
+		server = map[string]any{"type": "stdio", "command": argv[0], "args": argv[1:]}
+	}
+	out, err := json.Marshal(map[string]any{"mcpServers": map[string]any{ToolServerName: server}})
+	if err != nil {
+		panic(err) // of strings, lists and maps
+	}
+	return string(out)
+}
+
+// unseenRules gathers why the team's own rules saw nothing, by requirement; "" for one
+// that saw something.
+type unseenRules map[string]string
+
+// observeRun notes what a run shows of the rules. Of several reasons the last by spelling is
+// kept, so that the order of the cases does not matter.
+func (u *unseenRules) observeRun(run CaseRun, rules []report.Rule) {
+	if len(rules) == 0 || run.Evidence == nil {
+		return
+	}
+	if *u == nil {
+		*u = unseenRules{}
+	}
+	for _, r := range report.Judge(rules, run.Evidence) {
+		reason, known := (*u)[r.Requirement]
+		switch {
+		case r.Observed > 0:
+			(*u)[r.Requirement] = ""
+		case r.Verdict == report.NotTestable && (!known || reason != ""):
+			(*u)[r.Requirement] = max(reason, r.Reason)
+		}
+	}
+}
+
+// listReasons returns the reasons of the rules that no run shows.
+func (u unseenRules) listReasons() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Values(u)), func(reason string) bool { return reason == "" })
 }

@@ -375,3 +375,7 @@ func (c *Checked) UnseenTeamRules() (reasons []string) {
 	}
 	return reasons
 }
+
+// Results returns the results of the checks that saw something in the recording, in the
+// order of the catalogue. The slice is the caller's; what it points to is shared.
+func (r Recording) Results() []Result { return slices.Clone(r.results) }

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -265,3 +267,23 @@ func findingTexts(res Result) string {
 }
 
 func secondsText(ms int64) string { return fmt.Sprintf("%.3f", float64(ms)/1000) }
+
+// WriteJSON writes a report, or anything else of this package, as indented JSON
+// that ends with a newline.
+func WriteJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// marshalPlain is json.Marshal without the escapes for HTML.
+func marshalPlain(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -254,4 +255,153 @@ func (s *Summary) conclude(policy Policy, f decide.ReportFacts) {
 		}
 	}
 	s.Verdict, s.Exit = decide.Report(f)
+}
+
+// Live is what a run against the providers themselves cost, and who answered. It is
+// plain data.
+type Live struct {
+	Requests int `json:"requests"`
+	// Tokens are all tokens as the replies report them; Estimated is how many of them no
+	// reply has reported.
+	Tokens    int `json:"tokens"`
+	Estimated int `json:"estimated_tokens,omitempty"`
+	// Cost is in Currency, both from the prices that the user gave.
+	Cost     float64 `json:"cost,omitempty"`
+	Currency string  `json:"currency,omitempty"`
+	// Models are the models that the cases asked for, by provider.
+	Models map[string][]string `json:"models,omitempty"`
+	// StandIns are the addresses that answered in a provider's place, by provider. What
+	// they answer says nothing about the provider.
+	StandIns map[string]string `json:"stand_ins,omitempty"`
+}
+
+// addLive is both together.
+func (l *Live) addLive(m *Live) *Live {
+	if l == nil || m == nil {
+		if l == nil {
+			return m
+		}
+		return l
+	}
+	sum := *l
+	sum.Requests, sum.Tokens, sum.Estimated, sum.Cost = l.Requests+m.Requests, l.Tokens+m.Tokens, l.Estimated+m.Estimated, l.Cost+m.Cost
+	sum.Models, sum.StandIns = maps.Clone(l.Models), maps.Clone(l.StandIns)
+	if sum.Models == nil {
+		sum.Models = map[string][]string{}
+	}
+	if sum.StandIns == nil {
+		sum.StandIns = map[string]string{}
+	}
+	maps.Copy(sum.Models, m.Models)
+	maps.Copy(sum.StandIns, m.StandIns)
+	return &sum
+}
+
+// liveNotes are the sentences of a report about l, which may be nil.
+func (l *Live) liveNotes() (list []string) {
+	if l == nil {
+		return nil
+	}
+	text := fmt.Sprintf("spent: %s, %s", countOf(l.Requests, "request"), countOf(l.Tokens, "token"))
+	if l.Estimated > 0 {
+		text += fmt.Sprintf(" (%d of them estimated)", l.Estimated)
+	}
+	if l.Currency != "" {
+		text += strings.TrimRight(fmt.Sprintf(", %.4f %s", l.Cost, l.Currency), " ")
+	}
+	list = append(list, text)
+	for _, provider := range slices.Sorted(maps.Keys(l.StandIns)) {
+		list = append(list, fmt.Sprintf("stand-in: %s answered in the place of %s; this says nothing about the provider", l.StandIns[provider], provider))
+	}
+	return list
+}
+
+// FoldRepeats makes one result of those of a case that was run several times. Where
+// its verdicts differ it is flaky, with the findings of the worst run. A fault of the
+// harness stays one.
+func FoldRepeats(results []Result) []Result {
+	type name struct{ check, requirement, testCase string }
+	groups := map[name][]Result{}
+	var order []name
+	for _, res := range results {
+		key := name{res.Check, res.Requirement, res.Case}
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], res)
+	}
+	folded := make([]Result, len(order))
+	for i, key := range order {
+		folded[i] = foldGroup(groups[key])
+	}
+	return folded
+}
+
+// foldGroup folds the results of one check and case, at least one.
+func foldGroup(group []Result) Result {
+	worst := slices.MaxFunc(group, func(a, b Result) int {
+		return cmp.Or(a.Verdict.Rank()-b.Verdict.Rank(), cmp.Compare(len(a.Findings), len(b.Findings)))
+	})
+	if len(group) == 1 {
+		return worst
+	}
+	worst.Runs = Counts{}
+	for _, res := range group {
+		worst.Runs[res.Verdict]++
+	}
+	worst.judgeAgain(decide.Facts{Runs: worst.Runs})
+	return worst
+}
+
+// baseURLSuffix ends the names of cases in which the agent came in by base URL.
+const baseURLSuffix = "@base-url"
+
+// Difference is a check whose verdict on a case depends on the way in: agents behave
+// differently when the address is not the provider's own.
+type Difference struct {
+	Check string `json:"check"`
+	// Case is the name of the case without the way in.
+	Case    string  `json:"case"`
+	MITM    Verdict `json:"mitm"`
+	BaseURL Verdict `json:"base_url"`
+}
+
+// compareIngress returns where the same case has another verdict by the other way in,
+// in order of check and case. What was not testable by one way is not a difference.
+func compareIngress(results []Result) []Difference {
+	found := map[[2]string]*Difference{}
+	for _, r := range results {
+		name, byURL := strings.CutSuffix(r.Case, baseURLSuffix)
+		key := [2]string{r.Check, name}
+		if found[key] == nil {
+			found[key] = &Difference{Check: r.Check, Case: name}
+		}
+		if byURL {
+			found[key].BaseURL = r.Verdict
+		} else {
+			found[key].MITM = r.Verdict
+		}
+	}
+	var list []Difference
+	for _, d := range found {
+		if d.MITM.IsDecided() && d.BaseURL.IsDecided() && d.MITM != d.BaseURL {
+			list = append(list, *d)
+		}
+	}
+	slices.SortFunc(list, func(a, b Difference) int { return cmp.Or(cmp.Compare(a.Check, b.Check), cmp.Compare(a.Case, b.Case)) })
+	return list
+}
+
+// differenceLines say where the ways in disagree.
+func (v *view) differenceLines() (lines []string) {
+	byCheck := map[string]int{}
+	for _, d := range v.differences {
+		byCheck[d.Check]++
+	}
+	for _, check := range slices.Sorted(maps.Keys(byCheck)) {
+		first := v.differences[slices.IndexFunc(v.differences, func(d Difference) bool { return d.Check == check })]
+		lines = append(lines, fmt.Sprintf("%-14s %s  %s: %s by mitm, %s by base URL, first in %s",
+			"differs", check, countOf(byCheck[check], "case"), first.MITM, first.BaseURL, first.Case))
+	}
+	return lines
 }

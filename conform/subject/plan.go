@@ -1,3 +1,18 @@
+// Package subject runs agents that are programs. What it knows of one is in a
+// profile, which is loaded or made from a command line:
+//
+//	profile, err := profiles.Find("claude-code")
+//	profile, err := subject.AdHoc(subject.CommandLine{Run: []string{"my-agent", "--print", "{prompt}"}})
+//	agent, err := subject.New(profile, subject.Options{Path: path})
+//	found, err := harness.Run(ctx, harness.Options{Config: harness.Config{Subject: agent}})
+//
+// [Preflight] finds out before the first case whether the agent can be judged at
+// all: whether it starts, what its version is, whether a prompt leads to a request
+// that arrives here. [Observe] does the same and keeps what was seen, for people
+// and for [WriteProfile].
+//
+// The package decides what is started and explains what happened. The harness
+// makes the rooms, and package isolate starts the processes.
 package subject
 
 import (
@@ -6,11 +21,13 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/profiles"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
@@ -210,4 +227,145 @@ func lookupVariable(env []string, name string) (value string) {
 
 func dropVariable(env []string, name string) []string {
 	return slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+}
+
+// NarrowProfile returns the profile with no more than the providers named. Nil names: the
+// profile as it is. The error names a provider that the agent is not run with.
+func NarrowProfile(p *profiles.Profile, names []string) (*profiles.Profile, error) {
+	if names == nil {
+		return p, nil
+	}
+	if err := checkProviders(p.Name, names, slices.Collect(maps.Keys(p.Providers))); err != nil {
+		return nil, err
+	}
+	narrow := *p
+	narrow.Providers = map[string]profiles.Provider{}
+	for _, name := range names {
+		narrow.Providers[name] = p.Providers[name]
+	}
+	return &narrow, nil
+}
+
+// NarrowAgent is [NarrowProfile] for an agent without a profile.
+func NarrowAgent(agent harness.Subject, names []string) (harness.Subject, error) {
+	about := agent.About()
+	if names == nil {
+		return agent, nil
+	}
+	if err := checkProviders(about.Name, names, about.Providers); err != nil {
+		return nil, err
+	}
+	return &narrowed{agent, names}, nil
+}
+
+type narrowed struct {
+	harness.Subject
+	providers []string
+}
+
+// About implements harness.Subject.
+func (n *narrowed) About() harness.About {
+	about := n.Subject.About()
+	about.Providers = n.providers
+	return about
+}
+
+// checkProviders says which name is not a provider that an agent has. Nil known: it has all.
+func checkProviders(agent string, names, known []string) error {
+	for _, name := range names {
+		if providerNames := wires.Names(); !slices.Contains(providerNames, name) {
+			return fmt.Errorf("--provider: unknown value %q; use %s%s", name, strings.Join(providerNames, ", "), spelling.Hint(name, providerNames))
+		}
+		if known != nil && !slices.Contains(known, name) {
+			slices.Sort(known)
+			return fmt.Errorf("--provider %s: %s is run with %s only; name one of those, or leave the flag out", name, agent, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// interpreters are programs that run another one, which is the agent: the pattern of
+// their base names, and those of their flags that take a value.
+var interpreters = []struct {
+	name   *regexp.Regexp
+	valued []string
+}{
+	{regexp.MustCompile(`^(node|nodejs|bun|deno|tsx|ts-node)$`), []string{"-r", "--require", "--import", "--loader", "--env-file", "-C", "--conditions"}},
+	{regexp.MustCompile(`^(python|pypy)[0-9.]*$`), []string{"-W", "-X"}},
+	{regexp.MustCompile(`^(npx|bunx|pnpx|uvx|pipx)$`), []string{"-p", "--package", "--from", "--with", "--python"}},
+	{regexp.MustCompile(`^(npm|pnpm|yarn|uv|poetry|go|cargo)$`), []string{"--project", "--directory", "--prefix", "--python", "--with"}},
+	{regexp.MustCompile(`^(sh|bash|dash|zsh|ruby|perl|php|lua|Rscript|java|dotnet)$`), nil},
+	{regexp.MustCompile(`^(env|nice|timeout|stdbuf|nohup|time)$`), []string{"-u", "-n"}},
+}
+
+// subcommands are words between an interpreter and the program that it runs.
+var subcommands = []string{"run", "exec", "x", "tool", "dlx"}
+
+// scriptIndex is where the command names the program that an interpreter runs, 0 for
+// a command that is a program itself.
+func scriptIndex(argv []string) int {
+	at := 0
+	for {
+		valued, ok := interpreterFlags(argv[at])
+		if !ok {
+			return at
+		}
+		next := programAfter(argv, at, valued)
+		if next == 0 {
+			return at
+		}
+		at = next
+	}
+}
+
+func interpreterFlags(program string) (valued []string, ok bool) {
+	base := strings.TrimSuffix(filepath.Base(program), ".exe")
+	for _, i := range interpreters {
+		if i.name.MatchString(base) {
+			return i.valued, true
+		}
+	}
+	return nil, false
+}
+
+// programAfter is the index of the first argument behind at that is neither a flag, a
+// flag's value, a variable nor a subcommand; 0 when there is none.
+func programAfter(argv []string, at int, valued []string) int {
+	for i := at + 1; i < len(argv); i++ {
+		arg := argv[i]
+		switch {
+		case slices.Contains(valued, arg):
+			i++
+		case arg == "-c" || arg == "-e" || arg == "--eval" || strings.Contains(arg, "{prompt}"):
+			return 0 // the program is text
+		case strings.HasPrefix(arg, "-"), slices.Contains(subcommands, arg), variableAssignment.MatchString(arg), duration.MatchString(arg):
+		default:
+			return i
+		}
+	}
+	return 0
+}
+
+var (
+	variableAssignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+	duration           = regexp.MustCompile(`^[0-9.]+[smhd]?$`)
+	unnameable         = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+	packageVersion     = regexp.MustCompile(`(.)@[^/@]*$`)
+)
+
+// extensions are dropped from the names of programs.
+var extensions = []string{".mjs", ".cjs", ".js", ".mts", ".cts", ".ts", ".tsx", ".py", ".rb", ".pl", ".php", ".sh", ".bash", ".jar", ".exe", ".cmd", ".bat", ".dll", ".go"}
+
+// commandName is what reports call the agent of a command line: the base name of its
+// program, or of the script that an interpreter runs.
+func commandName(argv []string) string {
+	name := filepath.Base(filepath.ToSlash(packageVersion.ReplaceAllString(argv[scriptIndex(argv)], "$1")))
+	if ext := filepath.Ext(name); ext != name && slices.Contains(extensions, ext) {
+		name = strings.TrimSuffix(name, ext)
+	}
+	name = strings.TrimLeft(unnameable.ReplaceAllString(name, "-"), "._-")
+	if name == "" {
+		return "agent"
+	}
+	return name
 }

@@ -1,7 +1,9 @@
 package script
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
@@ -156,4 +158,226 @@ func (s *Script) answerAside(req Request, asked Intent) Reply {
 // before they send it again, so its bytes do not count.
 func (a *Attempts) countTurn(provider string, i int) int {
 	return a.countAttempt(Request{Provider: provider}, i)
+}
+
+// A client that is not given our tools fills a role with one of its own. Nothing that
+// is called changes anything: a shell only prints, waits or fails, and other tools are
+// taken only when their names say that they look at things.
+
+var (
+	shells = lazyPattern(`(?i)bash|shell|exec|terminal|command|run|cmd|powershell`)
+	// lookers are how tools that only look at things are called.
+	lookers = lazyPattern(`(?i)read|list|ls|glob|grep|find|search|view|cat|echo|get|look|show|status|time|date|calc|add|sum|weather|lookup|query|count`)
+	// avoided change something, ask a person, or go elsewhere.
+	avoided = lazyPattern(`(?i)ask|question|input|wait|sleep|stop|exit|plan|spawn|todo|memory|remember|notify|schedule|cron|worktree|skill|web|fetch|browser|url`)
+	readers = lazyPattern(`(?i)read|view|cat|open|get`)
+	paths   = lazyPattern(`(?i)path|file`)
+	plain   = lazyPattern(`^[A-Za-z0-9_.-]+$`)
+)
+
+// missingFile is the name of a file that does not exist.
+const missingFile = "no-such-file-of-conform.txt"
+
+// standIn is the client's own tool for a role, with the arguments to call it with;
+// false when there is none that is safe to call.
+func (s *Script) standIn(e specs.Block, req Request, tools []Tool) (name string, args []byte, ok bool) {
+	word, portable := e.Word()
+	word = specs.Fresh(word, s.Seed)
+	if !portable {
+		return "", nil, false
+	}
+	tools = filterTools(tools, func(t Tool) bool { return slices.Contains(req.Tools, t.Name) && !t.isSearch() })
+	t, found := s.toolForOwnRole(e.Role, tools)
+	if !found {
+		return "", nil, false
+	}
+	return t.Name, t.roleArguments(e.Role, word), true
+}
+
+func (s *Script) toolForOwnRole(role string, tools []Tool) (Tool, bool) {
+	first := func(keep func(Tool) bool) (Tool, bool) {
+		if i := slices.IndexFunc(tools, keep); i >= 0 {
+			return tools[i], true
+		}
+		return Tool{}, false
+	}
+	if own := s.OwnTools[role]; own != "" {
+		if t, ok := first(func(t Tool) bool { return t.Name == own || hasName(t.Name, own) }); ok {
+			return t, true
+		}
+	}
+	if t, ok := first(func(t Tool) bool { return hasName(strings.ToLower(t.Name), role) }); ok {
+		return t, true
+	}
+	if t, ok := first(Tool.isShell); ok {
+		return t, true
+	}
+	if t, ok := first(Tool.runsCode); ok {
+		return t, true
+	}
+	if role == "fail" {
+		if t, ok := first(func(t Tool) bool { return readers().MatchString(t.Name) && t.pathProperty() != "" && t.isHarmless() }); ok {
+			return t, true
+		}
+	}
+	if role == "noargs" {
+		if t, ok := first(func(t Tool) bool { return t.isHarmless() && len(t.requiredArguments()) == 0 }); ok {
+			return t, true
+		}
+	}
+	if t, ok := first(func(t Tool) bool { return t.isHarmless() && lookers().MatchString(t.Name) }); ok {
+		return t, true
+	}
+	return first(Tool.isHarmless)
+}
+
+func (t Tool) isHarmless() bool {
+	return !t.Text && !effects().MatchString(t.Name) && !avoided().MatchString(t.Name)
+}
+
+// isShell reports whether a tool runs a command of the system.
+func (t Tool) isShell() bool {
+	return !t.Text && shells().MatchString(t.Name) && t.commandProperty() != ""
+}
+
+// commandProperty is the argument that holds a command, "" for none.
+func (t Tool) commandProperty() string {
+	properties, _ := t.Schema["properties"].(map[string]any)
+	for _, name := range []string{"command", "cmd", "script"} {
+		property, _ := properties[name].(map[string]any)
+		if kind := schemaType(property); kind == "string" || kind == "array" {
+			return name
+		}
+	}
+	return ""
+}
+
+// pathProperty is the argument that names a file, "" for none.
+func (t Tool) pathProperty() string {
+	properties, _ := t.Schema["properties"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		property, _ := properties[name].(map[string]any)
+		if paths().MatchString(name) && schemaType(property) == "string" {
+			return name
+		}
+	}
+	return ""
+}
+
+func (t Tool) requiredArguments() []any {
+	list, _ := t.Schema["required"].([]any)
+	return list
+}
+
+// roleArguments are what the client's own tool is called with to fill a role.
+func (t Tool) roleArguments(role, word string) []byte {
+	switch {
+	case t.isShell():
+		return t.shellArguments(shellCommand(role, word))
+	case t.runsCode():
+		return []byte(roleCode(role, word))
+	case t.Text:
+		return []byte(word)
+	case role == "fail" && t.pathProperty() != "":
+		return t.argumentsWith(t.pathProperty(), missingFile, word)
+	case role == "noargs" && len(t.requiredArguments()) == 0:
+		return []byte("{}")
+	}
+	if word == "" {
+		word = "heron"
+	}
+	return t.arguments(word)
+}
+
+// shellArguments calls a shell with a command, as a text or as a list.
+func (t Tool) shellArguments(command string) []byte {
+	name := t.commandProperty()
+	properties, _ := t.Schema["properties"].(map[string]any)
+	property, _ := properties[name].(map[string]any)
+	if schemaType(property) == "array" {
+		return t.argumentsWith(name, Array{"sh", "-c", command}, command)
+	}
+	return t.argumentsWith(name, command, command)
+}
+
+// argumentsWith fulfil the tool's schema with word for free text, and have value in one
+// place.
+func (t Tool) argumentsWith(name string, value any, word string) []byte {
+	out := Object{name, value}
+	filled, _ := fillSchema(t.Schema, word).(Object)
+	for i := 0; i+1 < len(filled); i += 2 {
+		if filled[i] != name && slices.Contains(t.requiredArguments(), filled[i]) {
+			out = append(out, filled[i], filled[i+1])
+		}
+	}
+	return JSON(out)
+}
+
+// shellCommand is a command without effects that fills a role.
+func shellCommand(role, word string) string {
+	switch role {
+	case "fail":
+		return "cat " + missingFile
+	case "noargs":
+		return "true"
+	case "large":
+		return `head -c 65536 /dev/zero | tr '\0' x`
+	case "slow":
+		return "sleep " + strconv.Itoa(waitTime(word))
+	}
+	return "echo " + quoteWord(word)
+}
+
+// waitTime is how many seconds the role slow waits: what the word says, else one.
+func waitTime(word string) int {
+	if n, err := strconv.Atoi(word); err == nil && n > 0 {
+		return n
+	}
+	return 1
+}
+
+// roleCode is JavaScript for a tool that runs it: it calls our tool where the client has
+// one behind it, and else fills the role itself.
+func roleCode(role, word string) string {
+	own := `text(` + string(JSON(word)) + `);`
+	switch role {
+	case "fail":
+		own = `throw new Error("this call always fails");`
+	case "noargs", "slow":
+		own = `text("ok");`
+	case "large":
+		own = `text("x".repeat(65536));`
+	}
+	arguments := Object{}
+	if word != "" {
+		arguments = Object{"text", word}
+	}
+	if role == "slow" {
+		arguments = Object{"seconds", waitTime(word)}
+	}
+	return `const tool = ALL_TOOLS.find((t) => t.name.endsWith(` + string(JSON(rolePrefix+role)) + `));` + "\n" +
+		`if (tool) { const answer = await tools[tool.name](` + string(JSON(arguments)) + `); text(answer.content?.[0]?.text ?? JSON.stringify(answer)); } else { ` + own + ` }`
+}
+
+// quoteWord is a word that a shell takes as it is.
+func quoteWord(word string) string {
+	if plain().MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, `'`, `'\''`) + "'"
+}
+
+// roleTool is the name of our tool for a role, in whatever spelling a client gives it.
+func roleTool(role string, tools []string) string {
+	if name := toolFor(role, tools, nil); name != "" {
+		return name
+	}
+	want := strings.ReplaceAll(rolePrefix+role, "_", "")
+	for _, name := range tools {
+		spelt := strings.NewReplacer("_", "", "-", "", ".", "", "/", "", ":", "").Replace(strings.ToLower(name))
+		if strings.HasSuffix(spelt, want) {
+			return name
+		}
+	}
+	return ""
 }

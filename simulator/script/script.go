@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/seal"
@@ -284,4 +285,138 @@ func Runs(own []bool) int {
 		}
 	}
 	return n
+}
+
+// fitLimit is as much of blocks as limit tokens hold, and why it ends there: ""
+// when all of it fits. A limit of 0 is none. A thought is kept whole or counts
+// as much as there is; nothing behind it is left then.
+func fitLimit(blocks []specs.Block, limit int) ([]specs.Block, specs.Stop) {
+	if limit <= 0 {
+		return blocks, ""
+	}
+	var out []specs.Block
+	for _, b := range blocks {
+		cost := costOf(b)
+		if cost <= limit {
+			out, limit = append(out, b), limit-cost
+			continue
+		}
+		if b, ok := shortenText(b, limit); ok {
+			out = append(out, b)
+		}
+		return out, specs.StopMaxTokens
+	}
+	return out, ""
+}
+
+// costOf is what a block counts for, as Reply.OutputTokens counts.
+func costOf(b specs.Block) int {
+	all, _ := Reply{Blocks: []Block{{Kind: b.Kind, Parts: b.Parts, Text: b.Text, Name: b.Role, Args: b.Args}}}.OutputTokens()
+	return all
+}
+
+// shortenText is the beginning of a block that so many tokens hold; false when
+// that is nothing.
+func shortenText(b specs.Block, limit int) (specs.Block, bool) {
+	room := 4 * (limit - 4)
+	switch b.Kind {
+	case specs.KindThinking:
+		text := firstTokens(strings.Join(b.Parts, "\n\n"), max(1, 4*(limit-16)))
+		b.Parts = []string{text}
+		return b, text != ""
+	case specs.KindCall:
+		room -= 4 * Tokens(b.Role)
+		b.Args = []byte(firstTokens(string(b.Args), min(room, len(b.Args)-1)))
+		b.Partial = true
+		return b, room > 0 && len(b.Args) > 0
+	default:
+		b.Text = strings.TrimRight(firstTokens(b.Text, room), " ")
+		return b, b.Text != ""
+	}
+}
+
+// firstTokens is at most n bytes of text, whole characters.
+func firstTokens(text string, n int) string {
+	if n >= len(text) {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:max(0, n)]
+}
+
+// Mismatch is a request that its scenario did not expect. The client gets what
+// Error returns, in the provider's error envelope, and Config.Mismatch of the
+// simulator is called.
+type Mismatch struct {
+	// Scenario is its name, Provider the one that was asked.
+	Scenario, Provider string
+	// Turn counts from 1; 0 when none answers the request. Line is where it
+	// stands in the scenario's file, 0 with Turn.
+	Turn, Line int
+	// Expected and Got complete "expected …" and "got …".
+	Expected, Got string
+	// NoTools says that the request offers no tool at all, where a turn calls one. The
+	// client was answered, without the call.
+	NoTools bool
+}
+
+// Error names the scenario and the turn, then what was expected.
+func (m *Mismatch) Error() string {
+	at := fmt.Sprintf("scenario %s", m.Scenario)
+	if m.Turn > 0 {
+		at += fmt.Sprintf(", turn %d (line %d)", m.Turn, m.Line)
+	}
+	return fmt.Sprintf("%s: expected %s, got %s", at, m.Expected, m.Got)
+}
+
+// checkExpectation is the refusal of a request that turn i did not expect, -1 for none.
+func (s *Script) checkExpectation(req Request, i int, expected, got string) *Refusal {
+	m := &Mismatch{Scenario: s.Scenario.Name, Provider: req.Provider, Expected: expected, Got: got}
+	if i >= 0 {
+		m.Turn, m.Line = i+1, s.Scenario.Turns[i].Line
+	}
+	return &Refusal{Kind: RefuseInvalid, Message: m.Error(), Mismatch: m}
+}
+
+// newMismatch holds the request against what turn i expects of it; nil when it
+// holds all of that.
+func (s *Script) newMismatch(req Request, i int, asked Intent) *Refusal {
+	e := s.Scenario.Turns[i].Expect
+	if e == nil {
+		return nil
+	}
+	if want := specs.Fresh(e.Prompt, s.Seed); !strings.Contains(asked.Prompt, want) {
+		return s.checkExpectation(req, i, fmt.Sprintf("a prompt with %q", want), excerptOf(asked.Prompt))
+	}
+	if e.Results == nil {
+		return nil
+	}
+	if len(e.Results) != len(asked.Results) {
+		return s.checkExpectation(req, i, countWord(len(e.Results), "result"), countWord(len(asked.Results), "result"))
+	}
+	for n, part := range e.Results {
+		want, got := specs.Fresh(part, s.Seed), asked.Results[n]
+		if !strings.Contains(got.Result, want) {
+			return s.checkExpectation(req, i, fmt.Sprintf("%q in result %d, of %s", want, n+1, got.Name), excerptOf(got.Result))
+		}
+	}
+	return nil
+}
+
+func countWord(n int, of string) string {
+	if n != 1 {
+		of += "s"
+	}
+	return fmt.Sprintf("%d %s", n, of)
+}
+
+// excerptOf is the beginning of a text, quoted.
+func excerptOf(text string) string {
+	const most = 120
+	if r := []rune(text); len(r) > most {
+		text = string(r[:most]) + "…"
+	}
+	return fmt.Sprintf("%q", text)
 }

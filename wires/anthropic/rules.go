@@ -1,6 +1,9 @@
 package anthropic
 
 import (
+	"crypto/sha256"
+	_ "embed" // for refusals.yaml
+	"encoding/base32"
 	"fmt"
 	"maps"
 	"net/http"
@@ -9,6 +12,7 @@ import (
 
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Rules states the rules in the order in which they are checked.
@@ -76,4 +80,106 @@ func (Provider) Reject(r *rule.Refusal) (status int, header http.Header, body []
 // isTransient reports whether a status is of a state that passes.
 func isTransient(status int) bool {
 	return status == http.StatusRequestTimeout || status == http.StatusConflict || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
+}
+
+//go:embed refusals.yaml
+var textFile []byte
+
+var texts = rule.ReadTexts("anthropic", textFile)
+
+var judgedRules = slices.Concat(rules, refereeRules)
+
+// Book is what the referee reads: the rules that need nothing but the request, and the words of
+// refusals.
+func Book() *rule.Book {
+	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Betas: recordedBetas, Members: Members, Words: texts.Words,
+		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply, Claims: claimsBody}
+}
+
+func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
+	c := newCall(seen.Header, seen.Root)
+	c.takes, c.paused, c.size, c.url = seen.Takes, seen.Paused, len(seen.Body), seen.URL
+	c.betasUnknown = seen.Betas == nil
+	c.versionUnknown = !keepsHeaders(seen.Header) && !seen.IsShown("Anthropic-Version")
+	return rule.Judge(judgedRules, c, holds)
+}
+
+// recordedBetas returns the betas of a recorded request, nil where the recording may have dropped them.
+func recordedBetas(h http.Header) []string {
+	if len(h.Values("Anthropic-Beta")) == 0 && !keepsHeaders(h) && h.Get("Anthropic-Version") == "" {
+		return nil
+	}
+	return append([]string{}, betasOf(h)...)
+}
+
+// keepsHeaders reports whether a recording seems to have kept all headers of the
+// request: many keep a few, or none, and the key is what they take out first.
+func keepsHeaders(h http.Header) bool {
+	return h.Get("Content-Type") != "" && h.Get("User-Agent") != "" && h.Get("X-Api-Key") != ""
+}
+
+// claimsBody tells a request from one of Chat Completions, which has messages as well: there a system message
+// begins the conversation, here it stands further on.
+func claimsBody(body *tree.Node) bool {
+	for i, m := range body.List("messages") {
+		role := m.Text("role")
+		if i == 0 && role == "system" || role == "tool" || role == "developer" || m.Get("tool_calls") != nil {
+			return false
+		}
+	}
+	return body.Get("messages") != nil && body.Any("max_completion_tokens", "n", "logprobs", "response_format") == nil
+}
+
+// refusalID is the id of a request that was refused for this: equal refusals
+// have equal bytes.
+func refusalID(kind, message string) string {
+	sum := sha256.Sum256([]byte(kind + "\x00" + message))
+	return "req_011C" + base32.StdEncoding.EncodeToString(sum[:])[:20]
+}
+
+type refusal struct {
+	status int
+	kind   string
+}
+
+// refusals are the statuses and types of reference §4.
+var refusals = map[string]refusal{
+	script.RefuseInvalid:    {400, "invalid_request_error"},
+	script.RefuseAuth:       {401, "authentication_error"},
+	script.RefuseModel:      {404, "not_found_error"},
+	script.RefuseOverloaded: {529, "overloaded_error"},
+	script.RefuseServer:     {500, "api_error"},
+}
+
+// words are the API's own messages where it always says the same.
+var words = map[string]string{
+	script.RefuseOverloaded: "Overloaded",
+	script.RefuseServer:     "Internal server error",
+}
+
+// Refuse returns the error envelope.
+func (Provider) Refuse(r *script.Refusal) (int, string, []byte) {
+	to := refusals[r.Kind]
+	return to.status, "application/json", script.JSON(errorDocument(to.kind, wordingOf(r), refusalID(to.kind, wordingOf(r))))
+}
+
+func wordingOf(r *script.Refusal) string {
+	if r.Kind == script.RefuseModel {
+		return "model: " + r.Message
+	}
+	if said, ok := words[r.Kind]; ok {
+		return said
+	}
+	return r.Message
+}
+
+func errorDocument(kind, message, id string) script.Object {
+	return script.Object{"type", "error", "error", script.Object{"type", kind, "message", message}, "request_id", id}
+}
+
+// Failure is the error event; the stream ends after it.
+func (v Provider) Failure(r script.Reply, sent int, kind string) [][]byte {
+	s := &stream{Reply: r, frames: make([][]byte, sent)}
+	s.addEvent("error", errorDocument(refusals[kind].kind, words[kind], v.Header(r).Get("Request-Id")))
+	return s.frames[sent:]
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 const calledFunctions = "Model generated function call(s)."
@@ -258,4 +259,267 @@ func (c *reply) document() []byte {
 		parts = append(parts, c.lastChunk())
 	}
 	return c.writeChunk(parts, c.output, c.thought, c.finishReason()...)
+}
+
+const (
+	// imageTokens is what an inline image counts for.
+	imageTokens = 258
+	// leastCached is the shortest prompt of which a part comes from the cache.
+	leastCached = 1024
+)
+
+// prompt is what a request counts for, in tokens.
+type prompt struct {
+	input  int // all of it
+	cached int // the part that an earlier request of the conversation had
+}
+
+// promptOf knows the request as Read left it; of another it counts the body.
+func promptOf(r script.Reply) prompt {
+	if r.Request.Document == nil {
+		return prompt{input: r.InputTokens()}
+	}
+	return measurePrompt(r.Request.Document)
+}
+
+// measurePrompt counts what the model reads, in its order.
+func measurePrompt(body *tree.Node) prompt {
+	var p prompt
+	for _, name := range [][2]string{{"systemInstruction", "system_instruction"}, {"tools"}} {
+		if n := body.Given(name[:]...); n != nil {
+			p.input += countTokens(n)
+		}
+	}
+	before, own, contents := 0, false, elementsOf(body.Given("contents"))
+	for i := range contents {
+		said := contents[i].Given("role").Text() == "model"
+		if said && !own {
+			before = p.input
+		}
+		own = said
+		p.input += countTokens(contents[i])
+	}
+	if before >= leastCached {
+		p.cached = before
+	}
+	return p
+}
+
+// usage is the running total. What is nothing is left out.
+func (c *reply) usage(output, thought int) script.Object {
+	u := script.Object{"promptTokenCount", c.input}
+	if output > 0 {
+		u = append(u, "candidatesTokenCount", output)
+	}
+	u = append(u, "totalTokenCount", c.input+output+thought)
+	if c.cached > 0 {
+		u = append(u, "cachedContentTokenCount", c.cached)
+	}
+	u = append(u, "promptTokensDetails", textDetails(c.input))
+	if c.cached > 0 {
+		u = append(u, "cacheTokensDetails", textDetails(c.cached))
+	}
+	if thought > 0 {
+		u = append(u, "thoughtsTokenCount", thought)
+	}
+	return append(u, "serviceTier", "standard")
+}
+
+// textDetails are so many tokens of text, by kind of content.
+func textDetails(n int) script.Array {
+	return script.Array{script.Object{"modality", "TEXT", "tokenCount", n}}
+}
+
+// CountTokens is the body of a countTokens reply to a request that Check accepts:
+// as many as the usage of a reply to it would say.
+func (r Request) CountTokens() []byte {
+	tokens := measurePrompt(r.q.body).input
+	return prettyJSON(script.JSON(script.Object{"totalTokens", tokens, "promptTokensDetails", textDetails(tokens)}))
+}
+
+// countTokens estimates how many tokens a value counts for: its texts, and not
+// the bytes of its images.
+func countTokens(n *tree.Node) int {
+	switch {
+	case n.Is(tree.String):
+		return script.Tokens(n.Text())
+	case n.Is(tree.Number | tree.Bool):
+		return script.Tokens(n.Raw())
+	}
+	sum := 0
+	for i := range n.Items() {
+		switch {
+		case n.Is(tree.Object) && (n.Names()[i] == "inlineData" || n.Names()[i] == "inline_data"):
+			sum += imageTokens
+		case n.Is(tree.Object) && (n.Names()[i] == "thoughtSignature" || n.Names()[i] == "thought_signature"):
+		default:
+			sum += countTokens(n.Items()[i])
+		}
+	}
+	return sum
+}
+
+// sseFrame puts chunks on the wire: events that end in CRLF CRLF, or a JSON array
+// that grows (reference §1.4, §3.3).
+func sseFrame(chunks [][]byte, form script.Form) [][]byte {
+	var frames [][]byte
+	for i, c := range chunks {
+		switch {
+		case form == script.FormSSE:
+			frames = append(frames, joinFrames("data: ", withSpaces(c), "\r\n\r\n"))
+		case i == 0:
+			frames = append(frames, joinFrames("[", prettyJSON(c), ""))
+		default:
+			frames = append(frames, joinFrames(",\r\n", prettyJSON(c), ""))
+		}
+	}
+	if form == script.FormArray {
+		last := len(frames) - 1
+		frames[last] = append(frames[last], "\n]"...)
+	}
+	return frames
+}
+
+func joinFrames(before string, body []byte, after string) []byte {
+	return append(append([]byte(before), body...), after...)
+}
+
+// withSpaces writes JSON as the stream has it: a space after each colon between
+// name and value, none after a comma, and < and > as escapes.
+func withSpaces(doc []byte) []byte {
+	out := make([]byte, 0, len(doc)+len(doc)/8)
+	quoted, escaped := false, false
+	for _, c := range doc {
+		switch {
+		case quoted && c == '<':
+			out = append(out, `\u003c`...)
+			continue
+		case quoted && c == '>':
+			out = append(out, `\u003e`...)
+			continue
+		case !quoted && (c == ' ' || c == '\n' || c == '\t' || c == '\r'):
+			continue
+		}
+		out = append(out, c)
+		if c == ':' && !quoted {
+			out = append(out, ' ')
+		}
+		if c == '"' && !escaped {
+			quoted = !quoted
+		}
+		escaped = quoted && c == '\\' && !escaped
+	}
+	return out
+}
+
+// prettyJSON writes JSON as unary replies have it: two spaces an indent.
+func prettyJSON(doc []byte) []byte {
+	return script.Compose(func(out []byte) []byte { return appendPretty(out, doc) })
+}
+
+// appendPretty does what json.Indent does, to JSON that is known to be valid.
+func appendPretty(out, doc []byte) []byte {
+	depth, opened := 0, false
+	for at := 0; at < len(doc); {
+		c := doc[at]
+		at++
+		switch c {
+		case ' ', '\n', '\t', '\r':
+			continue
+		case '}', ']':
+			if depth--; !opened {
+				out = appendLine(out, depth)
+			}
+			out, opened = append(out, c), false
+			continue
+		}
+		if opened {
+			out, opened = appendLine(out, depth), false
+		}
+		switch out = append(out, c); c {
+		case '{', '[':
+			depth, opened = depth+1, true
+		case ',':
+			out = appendLine(out, depth)
+		case ':':
+			out = append(out, ' ')
+		case '"':
+			end := at + closingFrame(doc[at:])
+			out, at = append(out, doc[at:end]...), end
+		}
+	}
+	return out
+}
+
+// closingFrame is the length of a string behind its first quotation mark.
+func closingFrame(s []byte) int {
+	for i := 0; ; i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+}
+
+func appendLine(out []byte, depth int) []byte {
+	out = append(out, '\n')
+	for range depth {
+		out = append(out, "  "...)
+	}
+	return out
+}
+
+// addCode adds what the provider ran and what came out of it (reference §3.3). The
+// signature on it is one of its own: that of the turn follows.
+func (c *reply) addCode(n int, b script.Block) {
+	run := script.Object{"language", "PYTHON", "code", b.Code.Source}
+	result := script.Object{"outcome", "OUTCOME_OK", "output", b.Code.Output}
+	if issuesIDs(c.Request.Model) {
+		id := c.ID("", n, script.Base36, 8)
+		run, result = append(run, "id", id), append(result, "id", id)
+	}
+	c.output += script.Tokens(b.Code.Source)
+	c.addPart(script.Object{"executableCode", run, "thoughtSignature", c.textSignature()})
+	c.addPart(script.Object{"codeExecutionResult", result})
+}
+
+// addSearch adds the provider's call and its response, for a request that wants to
+// see them (reference §3.3). Both are signed apart.
+func (c *reply) addSearch(n int, b script.Block) {
+	shown := c.Request.Document.Given("toolConfig", "tool_config").Given("includeServerSideToolInvocations", "include_server_side_tool_invocations")
+	if !c.model.needsSignatures() || !shown.True() {
+		return
+	}
+	const kind = "GOOGLE_SEARCH_WEB"
+	id := c.ID("", n, script.Base36, 8)
+	suggestions := script.Object{"search_suggestions", "<div class=\"container\">" + b.Search.Query + "</div>"}
+	c.output += script.Tokens(b.Search.Query)
+	c.addPart(script.Object{"toolCall", script.Object{"toolType", kind, "args", script.Object{"queries", script.Array{b.Search.Query}}, "id", id},
+		"thoughtSignature", c.textSignature()})
+	c.addPart(script.Object{"toolResponse", script.Object{"toolType", kind, "response", suggestions, "id", id}, "thoughtSignature", c.textSignature()})
+}
+
+// grounding is what a candidate says of the searches behind it, nil without any.
+func (c *reply) grounding() script.Object {
+	queries, chunks := script.Array{}, script.Array{}
+	for _, b := range c.Blocks {
+		if b.Kind != specs.KindSearch {
+			continue
+		}
+		queries = append(queries, b.Search.Query)
+		for _, f := range b.Search.Results {
+			chunks = append(chunks, script.Object{"web", script.Object{"uri", f.URL, "title", f.Title}})
+		}
+	}
+	if len(queries) == 0 {
+		return nil
+	}
+	return script.Object{"groundingMetadata", script.Object{"groundingChunks", chunks, "webSearchQueries", queries}}
+}
+
+// blockedDocument is the only chunk for a prompt that is not answered.
+func (c *reply) blockedDocument() []byte {
+	return script.JSON(append(script.Object{"promptFeedback", script.Object{"blockReason", "PROHIBITED_CONTENT"}}, c.frame(nil, 0, 0)...))
 }

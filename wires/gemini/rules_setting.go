@@ -35,7 +35,7 @@ func (q *request) thinkingBudget() (float64, bool) {
 	return numberOf(q.thinkingConfig().Given("thinkingBudget", "thinking_budget"))
 }
 
-// whereSet is the path of a member of the thinking settings.
+// whereSet returns the path of a member of the thinking settings.
 func whereSet(name string) string { return "generationConfig.thinkingConfig." + name }
 
 func levelAndBudget(q *request, p *rule.Pass) {

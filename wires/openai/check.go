@@ -1,10 +1,19 @@
 package openai
 
 import (
+	"crypto/sha256"
+	_ "embed" // for refusals.yaml
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/http"
 	"slices"
+	"strconv"
 
+	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Check returns the first rule that the request breaks, in the order in which the API looks: credential, JSON,
@@ -77,4 +86,89 @@ func shapeRule(least rule.Level, id, what, source string, kinds ...members.Kind)
 		}
 		return b.refusal()
 	}}
+}
+
+//go:embed refusals.yaml
+var textFile []byte
+
+var texts = rule.ReadTexts("openai", textFile)
+
+var judgedRules = slices.Concat(meaningRules, refereeRules)
+
+// Book is what the referee reads: the rules that need nothing but the request, the members of
+// requests, and the words of refusals.
+func Book() *rule.Book {
+	return &rule.Book{Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Members: Members, Words: texts.Words,
+		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply,
+		Claims: func(body *tree.Node) bool { return body.Any("input", "previous_response_id", "prompt") != nil }}
+}
+
+func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
+	q := newRequest(seen.Root, "")
+	q.takes, q.kept, q.isOwnModel, q.isKept = seen.Takes, seen.Kept, seen.IsOwnModel, seen.IsKept
+	return rule.Judge(judgedRules, q, holds)
+}
+
+const (
+	serverError = "The server had an error while processing your request. Sorry about that!"
+	overloaded  = "The model is currently overloaded. Please try again later."
+)
+
+// Refuse returns the error envelope (reference §4).
+func (Provider) Refuse(r *script.Refusal) (int, string, []byte) {
+	status, kind, text := 400, "invalid_request_error", r.Message
+	var param, code any
+	switch r.Kind {
+	case script.RefuseAuth:
+		status, code = 401, "invalid_api_key"
+	case script.RefuseModel:
+		param, code, text = "model", "model_not_found", fmt.Sprintf("The requested model '%s' does not exist.", r.Message)
+	case script.RefuseOverloaded:
+		status, kind, code, text = 503, "server_error", "server_is_overloaded", overloaded
+	case script.RefuseServer:
+		status, kind, code, text = 500, "server_error", "server_error", serverError
+	}
+	fault := script.Object{"message", text, "type", kind, "param", param, "code", code}
+	return status, "application/json", script.JSON(script.Object{"error", fault})
+}
+
+// Failure is an error event with the fault nested, then response.failed
+// (reference §3.2).
+func (Provider) Failure(r script.Reply, sent int, kind string) [][]byte {
+	code, text := "server_error", serverError
+	if kind == script.RefuseOverloaded {
+		code, text = "server_is_overloaded", overloaded
+	}
+	s := &stream{signedReply: newSignedReply(r), sequence: sent, failure: script.Object{"code", code, "message", text}}
+	fault := script.Object{"type", "error", "sequence_number", s.sequence,
+		"error", script.Object{"type", "server_error", "code", code, "message", text, "param", nil}}
+	s.sequence++
+	s.frames = append(s.frames, fmt.Appendf(nil, "event: error\ndata: %s\n\n", script.JSON(fault)))
+	s.addLifecycle("failed", "failed", script.Array{}, nil)
+	return s.frames
+}
+
+// Reject returns a refusal in the API's envelope with its headers (reference
+// §1.2, §4). Equal refusals have equal bytes.
+func (Provider) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {
+	fault := script.Object{"message", r.Message, "type", r.Type, "param", orNothing(r.Param), "code", orNothing(r.Code)}
+	body = script.JSON(script.Object{"error", fault})
+	sum := sha256.Sum256(body)
+	header = maps.Clone(constant)
+	header["X-Request-Id"] = []string{"req_" + hex.EncodeToString(sum[:16])}
+	if r.Status == http.StatusUnauthorized {
+		header.Set("Www-Authenticate", `Bearer realm="OpenAI API"`)
+		return r.Status, header, body // it belongs to no provider
+	}
+	header["Openai-Organization"], header["Openai-Project"] = headers["Openai-Organization"], headers["Openai-Project"]
+	header["Openai-Processing-Ms"] = []string{strconv.Itoa(5 + int(sum[0])/8)}
+	return r.Status, header, body
+}
+
+// orNothing is what the API writes for an absent text.
+func orNothing(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
 }

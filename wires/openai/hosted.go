@@ -1,10 +1,14 @@
 package openai
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/seal"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 
@@ -103,4 +107,153 @@ func streamed(b script.Block) string {
 		return string(b.Args)
 	}
 	return string(b.Arguments())
+}
+
+// A search for a deferred tool, and what it found. No scenario asks for one: both precede
+// the first call of a tool that is not loaded.
+const (
+	kindToolSearch specs.BlockKind = "tool_search"
+	kindToolsFound specs.BlockKind = "tools_found"
+)
+
+func isToolSearch(b script.Block) bool { return b.Kind == kindToolSearch || b.Kind == kindToolsFound }
+
+// withSearches are the blocks of a reply with a search for each deferred tool before it is
+// called first, where the provider is to search.
+func (q *request) withSearches(blocks []script.Block) []script.Block {
+	if !searchesForTools(q.body) {
+		return blocks
+	}
+	loaded := map[string]bool{}
+	for _, t := range q.tools {
+		loaded[t.name] = loaded[t.name] || !t.deferred || t.found
+	}
+	all := make([]script.Block, 0, len(blocks))
+	for _, b := range blocks {
+		if isLoaded, known := loaded[b.Name]; b.Kind == specs.KindCall && known && !isLoaded {
+			loaded[b.Name] = true
+			all = append(all, script.Block{Kind: kindToolSearch, Name: b.Name}, script.Block{Kind: kindToolsFound, Name: b.Name})
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// searchesForTools reports whether the provider searches for the tools that are deferred.
+func searchesForTools(body *tree.Node) bool {
+	for _, t := range body.List("tools") {
+		if t.Text("type") == "tool_search" && t.Text("execution") != "client" {
+			return true
+		}
+	}
+	return false
+}
+
+// toolSearchItem is a search of the provider's own, or what it found: the definition of
+// the tool as the request has it.
+func (v *signedReply) toolSearchItem(n int, status string) script.Object {
+	b := v.Blocks[n]
+	if b.Kind == kindToolSearch {
+		return script.Object{"id", v.itemID(n), "type", "tool_search_call", "status", status,
+			"arguments", script.Object{"paths", script.Array{b.Name}}, "call_id", nil, "execution", "server"}
+	}
+	found := script.Array{}
+	for i := range v.q.body.List("tools") {
+		if t := v.q.body.List("tools")[i]; t.Text("name") == b.Name {
+			found = append(found, t)
+		}
+	}
+	return script.Object{"id", v.itemID(n), "type", "tool_search_output", "status", status, "call_id", nil, "execution", "server", "tools", found}
+}
+
+// callsNameNamespace: a call names the namespace of a tool that is in none of the default
+// ones. A deferred tool is in a namespace of its own name.
+func callsNameNamespace(q *request, p *rule.Pass) {
+	inDefault, space := map[string]bool{}, map[string]string{}
+	for _, t := range q.tools {
+		if t.namespace == "" && !t.deferred {
+			inDefault[t.name] = true
+		} else {
+			space[t.name] = cmp.Or(t.namespace, t.name)
+		}
+	}
+	for i := range q.items {
+		it := &q.items[i]
+		name := it.Text("name")
+		if !it.isCall() || space[name] == "" || inDefault[name] {
+			continue
+		}
+		if p.Observe(); it.Text("namespace") == "" {
+			p.Report(it.path(), "the call of %s names no namespace; the tool is in %q alone", strings.TrimPrefix(it.label(), "tool call "), rule.Shorten(space[name])).
+				Refuse(invalid("", "input", "Missing namespace for function_call '%s'. It does not exist in the default namespace.", name))
+		}
+	}
+}
+
+// prefixCompaction begins the ids of compaction items.
+const prefixCompaction = "cmp_"
+
+// wantsCompaction reports whether the request asks for a compaction of what is longer
+// than a threshold, and is longer.
+func (q *request) wantsCompaction(tokens int) bool {
+	for _, edit := range q.body.List("context_management") {
+		threshold, limited := edit.Get("compact_threshold").Whole()
+		if edit.Text("type") == "compaction" && limited && tokens > threshold {
+			return true
+		}
+	}
+	return false
+}
+
+// compactionItem is the item that stands for the conversation so far. Like that of
+// reasoning, its encrypted content is bound to its id and differs when it is done.
+func (v *signedReply) compactionItem(stage seal.Stage) script.Object {
+	id := v.ID(prefixCompaction, 0, script.Hex, 50)
+	b := binding{id: id, family: v.q.model.family, account: v.q.account}
+	return script.Object{"id", id, "type", "compaction", "encrypted_content", v.Key.Fernet(seal.Facts{Origin: originEncrypted}, b.place(), stage, v.At)}
+}
+
+// addCompaction ends the output with a compaction, when it is due.
+func (s *stream) addCompaction() {
+	if total, _ := s.q.measurePrompt(); !s.q.wantsCompaction(total) {
+		return
+	}
+	if s.Request.Form != script.FormUnary {
+		s.addItem(s.compactionItem(seal.StageAdded))
+		s.addEvent("output_item.done", "item", s.compactionItem(seal.StageDone), "output_index", s.output)
+		s.output++
+	}
+	s.items = append(s.items, s.compactionItem(seal.StageCompleted))
+}
+
+// compactPath is that of the call that returns a conversation compacted.
+const compactPath = "/v1/responses/compact"
+
+// Window is the body that answers a request for a compacted conversation: the messages of
+// the user as they came, and one compaction that stands for all the rest.
+func Window(r script.Reply) []byte {
+	v := newSignedReply(r)
+	output := script.Array{}
+	for i := range v.q.items {
+		if it := &v.q.items[i]; it.Text("role") == "user" {
+			output = append(output, v.keptMessage(i, it))
+		}
+	}
+	output = append(output, v.compactionItem(seal.StageCompleted))
+	return script.JSON(script.Object{
+		"id", v.responseID(), "object", "response.compaction", "created_at", v.At.Unix(), "output", output,
+		"usage", v.q.usageObject(v.Roll("compacted", 50, 400), 0),
+	})
+}
+
+// keptMessage is a message of the user, the n-th item, with the id that it has from now on.
+func (v *signedReply) keptMessage(n int, it *item) script.Object {
+	id, content := any(it.id), any(it.Get("content"))
+	if it.id == "" {
+		id = v.ID("msg_", n+1, script.Hex, 50)
+	}
+	if it.Get("content").Is(tree.String) {
+		content = script.Array{script.Object{"type", "input_text", "text", it.Get("content")}}
+	}
+	return script.Object{"id", id, "type", "message", "status", "completed", "content", content, "role", "user"}
 }

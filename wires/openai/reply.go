@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/seal"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // Header is what the API sends with a reply (reference §1.2). What is the same
@@ -247,4 +250,246 @@ func (s *stream) responseObject(status string, output script.Array, usage any) s
 		o = append(o, "input_transformations", s.dropped)
 	}
 	return o
+}
+
+// The cache takes prompts from leastCached tokens on, in steps.
+const (
+	leastCached = 1024
+	cacheStep   = 128
+)
+
+// mediaTokens is what a picture or a file counts for.
+const mediaTokens = 765
+
+// measurePrompt counts what the model reads of a request in its order: instructions,
+// tools, input. before is the part that an earlier request of the conversation
+// had: up to where the model spoke last. Of the input the last compaction counts and
+// what follows it: it stands for what was said before.
+func (q *request) measurePrompt() (total, before int) {
+	for _, name := range []string{"instructions", "tools"} {
+		total += tokensOf(q.body.Get(name))
+	}
+	total += tokensOf(q.body.Get("text", "format"))
+	base := total
+	for i := range q.items {
+		it := &q.items[i]
+		if it.typ == "compaction" {
+			total, before = base, min(before, base)
+		}
+		if it.isModels() && (i == 0 || !q.items[i-1].isModels()) {
+			before = total
+		}
+		total += tokensOf(it.Node)
+	}
+	return total, before
+}
+
+// tokensOf estimates what a value counts for, encrypted reasoning by its length;
+// ids are for the provider alone.
+func tokensOf(v *tree.Node) int {
+	switch v.Kind() {
+	case 0, tree.Null:
+		return 0
+	case tree.String:
+		if strings.HasPrefix(v.Text(), "data:") {
+			return mediaTokens
+		}
+		return script.Tokens(v.Text())
+	case tree.Array, tree.Object: // what is in it counts
+	default:
+		return 1
+	}
+	n := 0
+	for i := range v.Items() {
+		if v.Is(tree.Object) {
+			switch v.Names()[i] {
+			case "id", "call_id", "file_data":
+				continue
+			}
+			n++
+		}
+		n += tokensOf(v.Items()[i])
+	}
+	return n
+}
+
+// cachedTokens is the part of a prompt that comes from the cache.
+func cachedTokens(before int) int {
+	if before < leastCached {
+		return 0
+	}
+	return before / cacheStep * cacheStep
+}
+
+func (s *stream) usage() script.Object {
+	all, thought := s.OutputTokens()
+	return s.q.usageObject(all, thought)
+}
+
+// usageObject is the usage of an answer that has output tokens, thought among them.
+func (q *request) usageObject(output, thought int) script.Object {
+	input, before := q.measurePrompt()
+	return script.Object{
+		"input_tokens", input, "input_tokens_details", script.Object{"cache_write_tokens", 0, "cached_tokens", cachedTokens(before)},
+		"output_tokens", output, "output_tokens_details", script.Object{"reasoning_tokens", thought}, "total_tokens", input + output,
+	}
+}
+
+// CountTokens is the body that answers a request to count tokens: as many as the
+// usage of a reply to it would say.
+func (q Request) CountTokens() []byte {
+	total, _ := q.q.measurePrompt()
+	return script.JSON(script.Object{"object", "response.input_tokens", "input_tokens", total})
+}
+
+// What a response repeats of its request is what was understood: defaults are
+// filled in, and a schema is as strict as it will be enforced.
+
+// toolUsage is what the provider's own tools have cost; they never run here.
+const toolUsage = `{"image_gen":{"input_tokens":0,"input_tokens_details":{"image_tokens":0,"text_tokens":0},"output_tokens":0,` +
+	`"output_tokens_details":{"image_tokens":0,"text_tokens":0},"total_tokens":0},"web_search":{"num_requests":0}}`
+
+// The releases with which defaults changed, in Unix seconds.
+const (
+	sinceGPT51 = 1_762_800_000
+	sinceGPT52 = 1_765_300_000
+)
+
+// echoMember is a member as it was sent, or otherwise.
+func (q *request) echoMember(name string, otherwise script.Raw) any {
+	return sentOr(q.body, name, otherwise)
+}
+
+// echoFraction is echo for a number that is written with its fraction.
+func (q *request) echoFraction(name string, otherwise script.Raw) any {
+	if v := q.body.Get(name); v.Is(tree.Integer) {
+		return script.Raw(v.Raw() + ".0")
+	}
+	return q.echoMember(name, otherwise)
+}
+
+func (q *request) topP() any {
+	if q.model.created >= sinceGPT52 {
+		return q.echoFraction("top_p", "0.98")
+	}
+	return q.echoFraction("top_p", "1.0")
+}
+
+func (q *request) cacheRetention() any {
+	if q.model.created >= sinceGPT51 {
+		return q.echoMember("prompt_cache_retention", `"24h"`)
+	}
+	return q.echoMember("prompt_cache_retention", `"in_memory"`)
+}
+
+// echoReasoning has nulls for a model that does not reason, and no mode.
+func (q *request) echoReasoning() script.Object {
+	asked := q.body.Get("reasoning")
+	or := func(name string, otherwise any) any {
+		if v := asked.Get(name); v.Is(tree.String) {
+			return v.Text()
+		}
+		return otherwise
+	}
+	if !q.model.reasons() {
+		return script.Object{"context", nil, "effort", nil, "summary", nil}
+	}
+	context := "current_turn"
+	if q.model.hasTrait(canMode) {
+		context = "all_turns"
+	}
+	summary := or("summary", nil)
+	if summary == "auto" {
+		summary = "detailed"
+	}
+	return script.Object{"context", or("context", context), "effort", or("effort", q.model.effort), "mode", or("mode", "standard"), "summary", summary}
+}
+
+func (q *request) echoText() script.Object {
+	asked := q.body.Get("text")
+	var format any = script.Object{"type", "text"}
+	switch f := asked.Get("format"); {
+	case f.Text("type") == "json_schema":
+		format = script.Object{"type", "json_schema", "description", sentOr(f, "description", "null"), "name", sentOr(f, "name", "null"),
+			"schema", sentOr(f, "schema", "{}"), "strict", sentOr(f, "strict", "true")}
+	case f.Is(tree.Object):
+		format = f
+	}
+	return script.Object{"format", format, "verbosity", sentOr(asked, "verbosity", `"medium"`)}
+}
+
+func (q *request) echoTools() script.Array {
+	list := script.Array{}
+	for i := range q.body.List("tools") {
+		t := q.body.List("tools")[i]
+		if t.Text("type") != "function" {
+			list = append(list, t)
+			continue
+		}
+		o := script.Object{"type", "function"}
+		if t.Has("defer_loading") {
+			o = append(o, "defer_loading", t.Get("defer_loading"))
+		}
+		list = append(list, append(o, "description", sentOr(t, "description", "null"), "name", sentOr(t, "name", "null"), "output_schema", sentOr(t, "output_schema", "null"),
+			"parameters", echoParameters(t), "strict", sentOr(t, "strict", "true")))
+	}
+	return list
+}
+
+// echoParameters are the schema of a function: closed, with every member required,
+// unless strictness was declined or already asked for.
+func echoParameters(tool *tree.Node) any {
+	schema := tool.Get("parameters")
+	switch {
+	case tool.Has("strict"):
+		return schema
+	case !schema.Is(tree.Object):
+		return script.Raw(`{"type":"object","properties":{},"additionalProperties":false,"required":[]}`)
+	}
+	required, properties := script.Array{}, schema.Get("properties")
+	if properties.Is(tree.Object) {
+		for _, name := range properties.Names() {
+			required = append(required, name)
+		}
+	}
+	o := script.Object{}
+	for i, name := range schema.Names() {
+		if name != "required" && name != "additionalProperties" {
+			o = append(o, name, schema.Items()[i])
+		}
+	}
+	if properties == nil {
+		o = append(o, "properties", script.Object{})
+	}
+	return append(o, "required", required, "additionalProperties", false)
+}
+
+// sentOr is a member as it was sent, or otherwise when it is absent or null.
+func sentOr(v *tree.Node, name string, otherwise script.Raw) any {
+	if member := v.Given(name); member != nil {
+		return member
+	}
+	return otherwise
+}
+
+var dated = regexp.MustCompile(`^(.+)-\d{4}-\d\d-\d\d$`)
+
+// snapshots are what the names without a date stand for; a reply names the
+// snapshot (reference §6.2).
+var snapshots = func() map[string]string {
+	of := map[string]string{"gpt-4o": "gpt-4o-2024-08-06", "gpt-5.6": "gpt-5.6-sol"}
+	for _, m := range models {
+		if name := dated.FindStringSubmatch(m.id); name != nil && of[name[1]] == "" {
+			of[name[1]] = m.id
+		}
+	}
+	return of
+}()
+
+// spokenBy is the model that answers under a name.
+func spokenBy(name string) string {
+	if id, ok := snapshots[name]; ok {
+		return id
+	}
+	return name
 }

@@ -1,7 +1,11 @@
 package openai
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
+	urlpath "path"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/script"
@@ -112,4 +116,156 @@ func itemsExist(q *request, env rule.Env) *rule.Refusal {
 		return refusal
 	}
 	return nil
+}
+
+var fileRules = []rule.Rule[*request]{
+	judged("PAR-010/file", liveRule("O-3", "an image has a file_id or an image_url", reported, rule.High, nil), imagesHaveSource),
+	judged("PAR-010/media-type", liveRule("O-30", "the data URL of an image is of a supported type", reported, rule.High, nil), imagesNamed),
+	judged("PAR-010/base64", liveRule("O-30", "the data URLs of images and files are base64", reported, rule.High, nil), dataDecoded),
+	judged("PAR-010/file", liveRule("O-30", "a file's data is a data URL of a supported type", recorded, rule.High, nil), filesNamed),
+	judged("PAR-010/file", liveRule("O-30", "a file behind a URL has a supported type", recorded, rule.Medium, nil), linksNamed),
+}
+
+var sizeRules = []rule.Rule[*request]{
+	liveRule("O-27", "the input fits the model's context, estimated at four bytes a token", recorded, rule.Medium, inputFits),
+}
+
+// eachPart calls f with each part of the input and its place.
+func (q *request) eachPart(f func(at string, part *tree.Node)) {
+	for i := range q.items {
+		for _, member := range []string{"content", "output"} {
+			for n, part := range q.items[i].List(member) {
+				f(fmt.Sprintf("input[%d].%s[%d]", i, member, n), part)
+			}
+		}
+	}
+}
+
+// imagesHaveSource lets a part with both pass: which one counts is not known.
+func imagesHaveSource(q *request, p *rule.Pass) {
+	q.eachPart(func(at string, part *tree.Node) {
+		if part.Text("type") == "input_image" && !part.Has("file_id") && !part.Has("image_url") {
+			p.Report(at, "the image has neither file_id nor image_url").Refuse(invalid("missing_mutually_exclusive_parameters", at,
+				"Missing mutually exclusive parameters: '%s'. Ensure you are providing exactly one of: 'file_id' or 'image_url'.", at))
+		}
+	})
+}
+
+// imageRefused has the words of https://github.com/anomalyco/opencode/issues/23983.
+func imageRefused(at, fault string) *rule.Refusal {
+	return invalid("invalid_value", at, "Invalid '%s'. Expected a base64-encoded data URL with an image MIME type "+
+		"(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got %s.", at, fault)
+}
+
+var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
+
+func imagesNamed(q *request, p *rule.Pass) {
+	q.eachPart(func(at string, part *tree.Node) {
+		mime, isDataURL := mimeType(part.Text("image_url"))
+		if !isDataURL || part.Text("type") == "input_file" {
+			return
+		}
+		p.Observe()
+		if lower := strings.ToLower(mime); !slices.Contains(imageTypes, lower) && lower != "image/jpg" {
+			p.Report(at+".image_url", "the image is of type %q, which is none of %s", rule.Shorten(mime), strings.Join(imageTypes, ", ")).
+				Refuse(imageRefused(at+".image_url", "unsupported MIME type '"+mime+"'"))
+		}
+	})
+}
+
+// dataDecoded lets a recorder cut the bytes out.
+func dataDecoded(q *request, p *rule.Pass) {
+	q.eachPart(func(at string, part *tree.Node) {
+		kind, field := mediumField(part)
+		link := part.Text(field)
+		form, data, _ := strings.Cut(link, ",")
+		if _, isDataURL := mimeType(link); !isDataURL || !strings.HasSuffix(form, "base64") || strings.Contains(data, "REDACTED") {
+			return
+		}
+		p.Observe()
+		fault := "an invalid base64-encoded value"
+		switch {
+		case data == "":
+			fault = "empty base64-encoded bytes"
+		case tree.IsBase64(data):
+			return
+		}
+		b := p.Report(at+"."+field, "the data of the %s are not base64", kind)
+		if kind == "image" {
+			b.Refuse(imageRefused(at+".image_url", fault))
+		}
+	})
+}
+
+func filesNamed(q *request, p *rule.Pass) {
+	q.eachPart(func(at string, part *tree.Node) {
+		data := part.Text("file_data")
+		if data == "" {
+			return
+		}
+		at += ".file_data"
+		refused := func(fault string) *rule.Refusal {
+			return invalid("invalid_value", at, "Invalid file data: '%s'. Expected a base64-encoded data URL with a valid file MIME type "+
+				"(e.g. 'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got %s. "+
+				"Please see https://platform.openai.com/docs/assistants/tools/file-search#supported-files for supported file types.", at, fault)
+		}
+		p.Observe()
+		switch mime, ok := mimeType(data); {
+		case !ok:
+			p.Report(at, "file_data is not a data URL").Refuse(refused("a value without the 'data:' prefix"))
+		case unsupportedFile(mime):
+			p.Report(at, "file_data is of type %q, which is not read as a document", rule.Shorten(mime)).Refuse(refused("unsupported MIME type '" + mime + "'"))
+		}
+	})
+}
+
+// mimeType is the type of a data URL.
+func mimeType(dataURL string) (string, bool) {
+	rest, ok := strings.CutPrefix(dataURL, "data:")
+	mime, _, found := strings.Cut(rest, ";")
+	return mime, ok && found
+}
+
+func unsupportedFile(mime string) bool {
+	class, _, _ := strings.Cut(mime, "/")
+	return class == "audio" || class == "video"
+}
+
+var mediaEndings = map[string]bool{".mp3": true, ".wav": true, ".ogg": true, ".flac": true, ".m4a": true, ".mp4": true, ".mov": true, ".mkv": true, ".webm": true, ".avi": true}
+
+func linksNamed(q *request, p *rule.Pass) {
+	q.eachPart(func(at string, part *tree.Node) {
+		link, err := url.Parse(part.Text("file_url"))
+		if err == nil && mediaEndings[strings.ToLower(urlpath.Ext(link.Path))] {
+			p.Report(at, "the file at file_url is of type %s, which is not read as a document", urlpath.Ext(link.Path)).
+				Refuse(invalid("unsupported_file", "input", "The file type you uploaded is not supported. Please try again with a pdf"))
+		}
+	})
+}
+
+func inputFits(q *request, _ rule.Env) *rule.Refusal {
+	const bytesPerToken = 4
+	most := q.model.context * bytesPerToken
+	if len(q.body.Raw()) <= most || q.body.Text("truncation") == "auto" || q.textSize() <= most {
+		return nil
+	}
+	return invalid("context_length_exceeded", "input", "Your input exceeds the context window of this model. Please adjust your input and try again.")
+}
+
+// textSize is the size of what counts as tokens: images, files and sealed
+// thoughts do not count by their bytes.
+func (q *request) textSize() int {
+	size := len(q.body.Raw())
+	for i := range q.items {
+		size -= len(q.items[i].Raw("encrypted_content"))
+	}
+	q.eachPart(func(_ string, part *tree.Node) {
+		switch part.Text("type") {
+		case "input_image":
+			size -= len(part.Raw("image_url"))
+		case "input_file":
+			size -= len(part.Raw("file_data"))
+		}
+	})
+	return size
 }

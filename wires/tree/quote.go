@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"encoding/base64"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -87,4 +88,37 @@ func Quote(s string) []byte {
 		}
 	}
 	return append(b, '"')
+}
+
+// IsBase64 reports whether text is base64 of either alphabet, padded or not, with line ends
+// anywhere.
+func IsBase64(text string) bool {
+	bare := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "=\r\n"))
+	_, err := base64.RawStdEncoding.DecodeString(bare)
+	return err == nil
+}
+
+// Encode renders a tree compactly. Scalars keep their bytes, containers are
+// rendered from their members, so that a changed tree can be sent.
+func Encode(n *Node) []byte { return appendNode(nil, n) }
+
+func appendNode(b []byte, n *Node) []byte {
+	brackets := "[]"
+	switch {
+	case n.kind == Object:
+		brackets = "{}"
+	case n.kind != Array:
+		return append(b, n.raw...)
+	}
+	b = append(b, brackets[0])
+	for i, v := range n.items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if n.kind == Object {
+			b = append(append(b, Quote(n.names[i])...), ':')
+		}
+		b = appendNode(b, v)
+	}
+	return append(b, brackets[1])
 }

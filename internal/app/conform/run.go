@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +16,12 @@ import (
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/conform/subject"
+	"github.com/meerkat-go/conformance/conform/subject/acp"
+	"github.com/meerkat-go/conformance/conform/subject/driver"
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/isolate"
+	"github.com/meerkat-go/conformance/profiles"
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -262,4 +269,163 @@ func (f runFlags) validate() error {
 		return err
 	}
 	return cmp.Or(checkValues("source", f.sources...), checkValues("ingress", f.ingress...), checkValues("websocket", f.webSocket), checkValues("set", f.set))
+}
+
+// reportFlags say which reports are written beside the terminal's.
+type reportFlags struct {
+	reports []string // KIND=FILE
+	share   bool     // pages hold hashes in place of content
+	serve   string   // where the page is shown live, "" for nowhere
+}
+
+func (f *reportFlags) addTo(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.reports, "report", nil, reportHelp)
+	cmd.Flags().BoolVar(&f.share, "share", false, "put hashes and lengths in the place of content in the reports html and inspector")
+}
+
+// deliverRun is deliverReport for a run.
+func (a *app) deliverRun(ran *report.Run, files reportFiles, asJSON bool, runErr error) error {
+	return a.deliverReport(ran, func(t *report.Terminal) { t.Run(ran) }, ran.Summary.Exit, files, asJSON, runErr)
+}
+
+// deliverReport writes all reports of a run or check, prints the one for people or JSON, and
+// returns the error that ends the program with exit. runErr is what went wrong before.
+// The verdict is printed also when a report cannot be written.
+func (a *app) deliverReport(doc reportDocument, show func(*report.Terminal), exit int, files reportFiles, asJSON bool, runErr error) error {
+	saveErr := a.save(files, doc)
+	var printErr error
+	if files.takesStdout() {
+		if a.Verbose {
+			show(report.NewTerminal(a.Stderr, false))
+		}
+	} else {
+		printErr = a.printReport(asJSON, doc, show)
+	}
+	if err := errors.Join(saveErr, runErr, printErr); err != nil {
+		return err
+	}
+	return cli.Exit(exit)
+}
+
+// conversationFlags describe agents that hold a conversation with conform.
+type conversationFlags struct {
+	permissions string
+}
+
+func (f *conversationFlags) addTo(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.permissions, "acp-permissions", "allow", "what an agent of the Agent Client Protocol is answered when it asks for permission: allow or reject")
+}
+
+// splitConversation reads --subject acp:CMD and driver:CMD; the kind is "" for every
+// other name.
+func splitConversation(name string) (kind string, argv []string, err error) {
+	kind, command, ok := strings.Cut(name, ":")
+	if !ok || kind != "acp" && kind != "driver" {
+		return "", nil, nil
+	}
+	if argv, err = subject.SplitCommand("--subject", command); err != nil {
+		return kind, nil, cli.Usage("%w", err)
+	}
+	return kind, argv, nil
+}
+
+// startAgent returns the agent that a command starts, with the variables of a profile. It
+// starts it once.
+func (f runFlags) startAgent(ctx context.Context, kind string, argv []string, p *profiles.Profile, providers []string) (agent harness.Subject, err error) {
+	if f.workdir != "" {
+		return nil, errNoWorkdir
+	}
+	level, err := f.detectLevel(ctx, report.Subject{Name: argv[0], Kind: kind})
+	if err != nil {
+		return nil, err
+	}
+	env := func(room harness.Room) ([]string, error) { return subject.Environment(p, room) }
+	if kind == "driver" {
+		agent, err = driver.New(ctx, driver.Config{Args: argv, Environment: env, Isolation: level})
+	} else {
+		var permissions acp.Permissions
+		if permissions, err = acp.ParsePermissions(f.permissions); err != nil {
+			return nil, cli.Usage("--acp-%w", err)
+		}
+		agent, err = acp.New(ctx, acp.Config{Args: argv, Environment: env, Providers: providers, Permissions: permissions, Isolation: level})
+	}
+	if err != nil {
+		return nil, cli.Usage("--subject %s: %w", kind+":"+strings.Join(argv, " "), err)
+	}
+	return agent, nil
+}
+
+// conversationOf returns the agent of a profile with acp or driver. Such a command
+// knows no case, so it may name no more than the folder of its profile.
+func (f runFlags) conversationOf(ctx context.Context, p *profiles.Profile) (harness.Subject, error) {
+	kind, templates := p.Command()
+	values := map[string]string{"profile_dir": p.Dir()}
+	var argv []string
+	for _, t := range templates {
+		word, err := t.Fill(values)
+		if err != nil {
+			return nil, cli.Usage("profile %s: %s: %w", p.Name, t, err)
+		}
+		argv = append(argv, word)
+	}
+	agent, err := f.startAgent(ctx, kind, argv, p, slices.Collect(maps.Keys(p.Providers)))
+	if err != nil {
+		return nil, err
+	}
+	return narrowAgent(subject.WithProfile(agent, p), f.providers)
+}
+
+// isolationFlags say what the agent may reach, and what happens when it tries more.
+type isolationFlags struct {
+	isolation   string
+	failOnStray bool
+}
+
+func (f *isolationFlags) addTo(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.isolation, "isolation", string(isolate.Auto), "keep the agent away from all but our proxy: auto (where the system allows it), require or off")
+	cmd.Flags().BoolVar(&f.failOnStray, "fail-on-stray", false, "exit 5 when the agent tries to reach a host that is not a provider's")
+}
+
+// detectLevel finds out how far the agent can be kept apart. An agent inside this process
+// cannot.
+func (f isolationFlags) detectLevel(ctx context.Context, subject report.Subject) (isolate.Level, error) {
+	if err := checkValues("isolation", f.isolation); err != nil {
+		return isolate.Level{}, err
+	}
+	mode := isolate.Mode(f.isolation)
+	if subject.Kind == inProcess {
+		if mode == isolate.Require {
+			return isolate.Level{}, cli.Usage("--isolation require: %s runs inside this process; leave the flag out", subject.Name)
+		}
+		return isolate.Level{}, nil
+	}
+	level, err := isolate.Detect(ctx, mode)
+	if err != nil {
+		return level, cli.Usage("--isolation require: %w", err)
+	}
+	return level, nil
+}
+
+// inProcess is the kind of an agent that runs inside this process.
+const inProcess = "in-process"
+
+// isolationOf is what a report says about the level.
+func isolationOf(subject report.Subject, level isolate.Level) *report.Isolation {
+	if subject.Kind == inProcess {
+		return nil
+	}
+	return &report.Isolation{Enforced: level.Enforced, Reason: level.Reason}
+}
+
+// strayGuard returns why --fail-on-stray ends the run with an error, "" when it does
+// not.
+func (f isolationFlags) strayGuard(cases []report.JournalEntry) string {
+	var hosts []report.Host
+	for _, c := range cases {
+		hosts = report.AddHosts(hosts, c.Hosts...)
+	}
+	if !f.failOnStray || len(hosts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the agent tried to reach %s, which is not a provider's host (--fail-on-stray)", hosts[0].Name)
 }

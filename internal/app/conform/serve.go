@@ -2,17 +2,26 @@ package conform
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/net/netutil"
 
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/inspector"
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
 const defaultServeAddress = "127.0.0.1:0"
@@ -119,3 +128,189 @@ func listenLocally(address string) (net.Listener, error) {
 
 // maxConnections bounds the connections of browsers; more have to wait.
 const maxConnections = 64
+
+// openFeed opens a report, or recordings, which may still grow: then the follower is not
+// nil.
+func (a *app) openFeed(path string) (*inspector.Feed, *follower, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, cli.Usage("%s: %w; check the path and its permissions", path, fileutil.Reason(err))
+	}
+	if info.Mode().IsRegular() {
+		feed, err := a.openReport(path)
+		if feed != nil || err != nil {
+			return feed, nil, err
+		}
+	}
+	f, err := a.newFollower(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return f.feed, f, nil
+}
+
+// openReport reads a report of any kind. It returns nil for a file that is none.
+func (a *app) openReport(path string) (*inspector.Feed, error) {
+	data, err := readBounded(path)
+	if err != nil {
+		return nil, cli.Usage("%s: %w", path, err)
+	}
+	page, err := inspector.Read(data)
+	switch {
+	case err == nil:
+		return inspector.FixedFeed(page), nil
+	case !errors.Is(err, inspector.ErrNotPage):
+		return nil, cli.Usage("%s: %w; write the report again", path, err)
+	}
+	var kind struct {
+		Schema string `json:"schema"`
+	}
+	if json.Unmarshal(data, &kind) != nil || !strings.HasPrefix(kind.Schema, "conform.") {
+		return nil, nil //nolint:nilerr,nilnil // anything but a report is read as recordings
+	}
+	builder := inspector.NewBuilder(inspector.Options{Redactor: newPageRedactor(a.Environ)})
+	if kind.Schema != report.RunSchema {
+		return nil, cli.Usage("%s: has the schema %q; give a report of conform run, or the recordings themselves", path, kind.Schema)
+	}
+	var ran report.Run
+	if err := json.Unmarshal(data, &ran); err != nil {
+		return nil, cli.Usage("%s: is a damaged report: %w; write it again", path, err)
+	}
+	builder.Judge(ran.Results, ran.Cases)
+	return inspector.FixedFeed(builder.Page(inspector.RunHead(&ran))), nil
+}
+
+func readBounded(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fileutil.Reason(err)
+	}
+	defer func() { _ = file.Close() }()
+	data, err := readAtMost(file, maxReportBytes)
+	return data, fileutil.Reason(err)
+}
+
+// follower reads recordings again when they have changed.
+type follower struct {
+	feed       *inspector.Feed
+	path       string
+	rules      []report.Rule
+	seen       map[string]fileState
+	recordings map[string]report.Recording
+}
+
+// fileState tells whether a file has changed.
+type fileState struct {
+	size    int64
+	changed time.Time
+}
+
+func (a *app) newFollower(path string) (*follower, error) {
+	rules, err := harness.Rules()
+	if err != nil {
+		return nil, err
+	}
+	builder := inspector.NewBuilder(inspector.Options{Redactor: newPageRedactor(a.Environ)})
+	f := &follower{
+		feed: inspector.NewFeed(builder, inspector.Head{Kind: "check", Tool: tool()}), path: path,
+		rules: rules, seen: map[string]fileState{}, recordings: map[string]report.Recording{},
+	}
+	if err := f.readChanges(); err != nil {
+		return nil, err
+	}
+	if len(f.recordings) == 0 && !isDirectory(path) {
+		return nil, cli.Usage("%s: is neither a report nor a recording; give what --report html wrote, or a cassette", path)
+	}
+	return f, nil
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+const followInterval = time.Second
+
+// followChanges looks for changes until ctx ends. A file that cannot be read now may be whole
+// the next time.
+func (f *follower) followChanges(ctx context.Context) {
+	ticker := time.NewTicker(followInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			_ = f.readChanges()
+		}
+	}
+}
+
+// readChanges judges what has changed since the last time.
+func (f *follower) readChanges() error {
+	found, err := evidence.Find(f.path)
+	if err != nil {
+		return cli.Usage("%w", err)
+	}
+	for _, recording := range found {
+		info, err := os.Stat(recording.Path)
+		if err != nil {
+			continue // it was there a moment ago
+		}
+		state := fileState{info.Size(), info.ModTime()}
+		if f.seen[recording.Path] == state {
+			continue
+		}
+		f.seen[recording.Path] = state
+		if rec, err := readGrowing(recording); err == nil {
+			judged := report.JudgeRecording(f.rules, rec)
+			f.recordings[rec.Path] = judged
+			var all []report.Recording
+			for _, r := range f.recordings {
+				all = append(all, r)
+			}
+			f.feed.Refresh(inspector.CheckHead(report.NewChecked(tool(), report.Policy{}, all)))
+			f.feed.Add(observationOfRecording(rec, judged))
+		}
+	}
+	return nil
+}
+
+// readGrowing reads a recording, of one that is still being written what is whole. It
+// works on a copy, which it removes.
+func readGrowing(found evidence.Found) (evidence.Recording, error) {
+	name, isPartial := strings.CutSuffix(found.Path, ".partial")
+	if !isPartial {
+		return found.Read()
+	}
+	folder, err := os.MkdirTemp("", "conform-serve-")
+	if err != nil {
+		return evidence.Recording{}, err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	data, err := readBounded(found.Path)
+	if err != nil {
+		return evidence.Recording{}, err
+	}
+	whole := filepath.Join(folder, filepath.Base(name))
+	if err := os.WriteFile(whole+".partial", data, 0o600); err != nil {
+		return evidence.Recording{}, err
+	}
+	if _, err := cassette.Recover(whole); err != nil {
+		return evidence.Recording{}, err
+	}
+	copies, err := evidence.Load(whole)
+	if err != nil || len(copies) != 1 {
+		return evidence.Recording{}, errors.Join(err, evidence.ErrNotRecording)
+	}
+	copies[0].Path, copies[0].Evidence.Case = name, name
+	return copies[0], nil
+}
+
+// observationOfRecording is what a page shows of a recording.
+func observationOfRecording(rec evidence.Recording, judged report.Recording) inspector.Observation {
+	return inspector.Observation{
+		Name: rec.Path, Provider: judged.Provider, Source: string(judged.Format), Verdict: judged.Verdict, Reason: judged.Reason,
+		Evidence: &rec.Evidence, Results: judged.Results(), Skipped: rec.Skipped,
+	}
+}

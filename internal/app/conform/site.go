@@ -3,16 +3,26 @@ package conform
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/redact"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
 
 // writeSite adds the agents of reports to the site in a folder, or makes one.
@@ -117,3 +127,173 @@ func (a *app) sitePage(path string) (page inspector.Page, issues []string, err e
 	builder.Judge(ran.Results, ran.Cases)
 	return builder.Page(inspector.RunHead(ran)), issues, nil
 }
+
+// pageWriters write the kinds of reports that show what was on the wire.
+var pageWriters = map[string]func(io.Writer, inspector.Page) error{
+	"html":      inspector.Write,
+	"inspector": inspector.WriteJSON,
+}
+
+// inspection collects what pages show, in a file or live. The methods of a nil
+// inspection do nothing.
+type inspection struct {
+	builder *inspector.Builder
+	mu      sync.Mutex // of builder
+	adding  sync.WaitGroup
+	// feed and server are nil unless the page is shown live; the feed then has the
+	// builder.
+	feed   *inspector.Feed
+	server *pageServer
+	files  []*judgedFile // of a check
+}
+
+// newInspection makes pages of files write what it collects. It returns nil where there
+// are none and none is shown live.
+func (a *app) newInspection(f reportFlags, files reportFiles) (*inspection, error) {
+	n := &inspection{builder: inspector.NewBuilder(inspector.Options{Redactor: newPageRedactor(a.Environ), Share: f.share})}
+	isWanted := f.serve != ""
+	for i := range files {
+		if write := pageWriters[files[i].kind]; write != nil {
+			isWanted = true
+			files[i].write = func(w io.Writer, d reportDocument) error { return write(w, n.makePage(d)) }
+		}
+	}
+	if !isWanted {
+		return nil, nil //nolint:nilnil // a nil inspection is one that does nothing
+	}
+	if f.serve == "" {
+		return n, nil
+	}
+	n.feed = inspector.NewFeed(n.builder, inspector.Head{Kind: "run", Tool: tool()})
+	var err error
+	if n.server, err = startServer(f.serve, []inspector.NamedFeed{{Name: "run", Feed: n.feed}}); err != nil {
+		return nil, err
+	}
+	fmt.Fprintln(a.Stderr, "conform: this run is shown at", n.server.pages.URL())
+	return n, nil
+}
+
+// beginLive says what the live page is about.
+func (n *inspection) beginLive(head inspector.Head) {
+	if n != nil && n.feed != nil {
+		n.feed.Refresh(head)
+	}
+}
+
+// observeCase adds a case that ended. It does not keep the run waiting.
+func (n *inspection) observeCase(run harness.CaseRun, results []report.Result) {
+	if n == nil {
+		return
+	}
+	n.adding.Go(func() {
+		o := observationOf(run, results)
+		if n.feed != nil {
+			n.feed.Add(o)
+			return
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.builder.Add(o)
+	})
+}
+
+// finishLive shows the finished report, which is nil for a run without one, and lets browsers
+// read it.
+func (n *inspection) finishLive(ran *report.Run) {
+	if n == nil || n.server == nil {
+		return
+	}
+	n.adding.Wait()
+	if ran != nil {
+		n.feed.Finish(inspector.RunHead(ran), ran.Results, ran.Cases)
+	}
+	n.server.stopServing()
+}
+
+// makePage is the page of a finished report.
+func (n *inspection) makePage(doc reportDocument) inspector.Page {
+	n.adding.Wait()
+	switch d := doc.(type) {
+	case *report.Run:
+		n.builder.Judge(d.Results, d.Cases)
+		return n.builder.Page(inspector.RunHead(d))
+	case *report.Checked:
+		n.addRecordings()
+		return n.builder.Page(inspector.CheckHead(d))
+	}
+	return inspector.Page{}
+}
+
+// keepRecording learns the secrets of a recording. The page reads it again: many recordings would
+// fill the memory.
+func (n *inspection) keepRecording(file *judgedFile) {
+	if n != nil {
+		n.builder.Learn(&file.recording.Evidence)
+		file.recording = evidence.Recording{}
+		n.files = append(n.files, file)
+	}
+}
+
+// addRecordings adds what was checked, once. A secret that one recording tells is taken
+// out of all.
+func (n *inspection) addRecordings() {
+	for _, file := range n.files {
+		recording := file.readAgain()
+		recording.Path = file.judged.Path // of one that could not be read
+		n.builder.Add(observationOfRecording(recording, *file.judged))
+	}
+	n.files = nil
+}
+
+func observationOf(run harness.CaseRun, results []report.Result) inspector.Observation {
+	o := inspector.Observation{
+		Name: run.Name, Scenario: run.Case.Scenario.Name, Provider: run.Case.Target.Provider, Source: string(run.Source), Ingress: run.Ingress,
+		Took: run.Took, Evidence: run.Evidence, Results: results, Deviations: run.Deviations,
+	}
+	if run.Err != nil {
+		o.Reason = run.Err.Error()
+	}
+	for _, host := range run.Hosts() {
+		o.Hosts = append(o.Hosts, host.Name)
+	}
+	return o
+}
+
+// pageRedactor removes secrets from what a page shows: those that the recorder's
+// redactor finds by where they stand, and well-known keys wherever they stand.
+type pageRedactor struct{ *redact.Redactor }
+
+var secretVariable = regexp.MustCompile(`(?i)(key|token|secret|password|credentials?)$`)
+
+// newPageRedactor returns a redactor that knows the secrets of an environment.
+func newPageRedactor(env []string) pageRedactor {
+	r := pageRedactor{redact.New(nil)}
+	for _, variable := range env {
+		if name, value, _ := strings.Cut(variable, "="); secretVariable.MatchString(name) {
+			r.Learn(value)
+		}
+	}
+	return r
+}
+
+// Interaction returns a copy of in without secrets.
+func (r pageRedactor) Interaction(in cassette.Interaction) cassette.Interaction {
+	in = r.Redactor.Interaction(in)
+	in.Request.URL = string(gate.Blank([]byte(in.Request.URL)))
+	in.Request.Body, in.Response.Body = gate.Blank(in.Request.Body), gate.Blank(in.Response.Body)
+	blankHeader(in.Request.Header)
+	blankHeader(in.Response.Header)
+	return in
+}
+
+// blankHeader changes h, which the redactor has copied.
+func blankHeader(h http.Header) {
+	for _, values := range h {
+		for i := range values {
+			values[i] = string(gate.Blank([]byte(values[i])))
+		}
+	}
+}
+
+// Text returns text without secrets.
+func (r pageRedactor) Text(text string) string { return gate.Mask(r.Redactor.Text(text)) }

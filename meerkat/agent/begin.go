@@ -22,15 +22,28 @@ func (p *transition) handleBegin(in beginInput) {
 	open := findOpenCalls(&s.session)
 	prompt := in.prompt
 	if err := p.checkCanBegin(prompt, open); err != nil {
-		p.abandonRun(err)
+		// End a run that has changed nothing. Nothing is written.
+		p.records, p.state.phase = nil, phaseDone
+		p.addLastEffect(finishEffect{err})
 		return
 	}
 	s.spentEarlier = spentBefore(&s.session)
 	p.addRecords(session.Run{At: in.at, ID: in.runID})
 	p.addPrefix(in.at)
 	p.restoreLimits(in.at)
-	p.addMetadata(in.at)
-	p.addAnnotations(in.at)
+	// Store what this run changes of the session's metadata.
+	old := p.state.session.Metadata
+	if !maps.Equal(old, session.MergeMetadata(old, p.state.settings.metadata)) {
+		p.addRecords(session.Metadata{At: in.at, Values: p.state.settings.metadata})
+	}
+	// Store the annotations that the session does not hold yet.
+	for _, m := range p.state.settings.annotations {
+		if value, ok := p.state.session.AnnotationValue(m.Name); ok && value == m.Value {
+			continue
+		}
+		m.At = in.at
+		p.addRecords(m)
+	}
 	s.target = s.requestTarget()
 	p.restoreOperations()
 	s.pending = &runOpening{prompt: prompt, changes: p.findChanges()}
@@ -153,25 +166,6 @@ func (p *transition) restoreLimits(at time.Time) {
 	was := s.limits
 	if s.limits = was.OverriddenBy(s.settings.limits); s.limits != was {
 		p.addRecords(session.Budget{At: at, Limits: s.limits})
-	}
-}
-
-// addMetadata stores what this run changes of the session's metadata.
-func (p *transition) addMetadata(at time.Time) {
-	old := p.state.session.Metadata
-	if !maps.Equal(old, session.MergeMetadata(old, p.state.settings.metadata)) {
-		p.addRecords(session.Metadata{At: at, Values: p.state.settings.metadata})
-	}
-}
-
-// addAnnotations stores the annotations that the session does not hold yet.
-func (p *transition) addAnnotations(at time.Time) {
-	for _, m := range p.state.settings.annotations {
-		if value, ok := p.state.session.AnnotationValue(m.Name); ok && value == m.Value {
-			continue
-		}
-		m.At = at
-		p.addRecords(m)
 	}
 }
 

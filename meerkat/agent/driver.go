@@ -128,7 +128,11 @@ func (d *driver) runLoop(ctx context.Context, in input) error {
 			case awaitNewsEffect:
 				in = d.awaitNews(ctx, e)
 			case settleEffect:
-				d.settleNews(e)
+				// Say what is in the conversation. Directives of Config.Steering are not known
+				// to the operations, which ignore them.
+				if d.node != nil {
+					d.node.Settle(e.results, e.directives)
+				}
 			case answerEffect:
 				*request.answer = e.answer
 			case finishEffect:

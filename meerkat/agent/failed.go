@@ -38,7 +38,14 @@ func (p *transition) handleFailure(in failureInput) {
 	if errors.As(in.err, &failure) {
 		delay, retry := s.settings.retry.Next(s.current.attempt, failure, in.random)
 		if left := s.timeLeft(in.at); retry && (left == 0 || delay < left) {
-			p.waitAndRetry(in, delay)
+			s := &p.state
+			ms := delay.Milliseconds()
+			p.emitEvent(Event{
+				Type: Retrying, MaxAttempts: s.settings.retry.MaxRetries + 1, DelayMS: &ms,
+				Error: in.err.Error(), ErrorKind: ErrorKind(in.err),
+			})
+			s.phase = phaseWaiting
+			p.addLastEffect(waitEffect{delay, s.timeLeft(in.at)})
 			return
 		}
 	}
@@ -62,14 +69,6 @@ func (s *state) timeBudgetError(at time.Time) error {
 	spent.Elapsed = max(spent.Elapsed, s.limits.MaxDuration)
 	only := session.Limits{MaxDuration: s.limits.MaxDuration}
 	return only.Exceeded(spent)
-}
-
-func (p *transition) waitAndRetry(in failureInput, delay time.Duration) {
-	s := &p.state
-	ms := delay.Milliseconds()
-	p.emitEvent(Event{Type: Retrying, MaxAttempts: s.settings.retry.MaxRetries + 1, Error: in.err.Error(), ErrorKind: ErrorKind(in.err), DelayMS: &ms})
-	s.phase = phaseWaiting
-	p.addLastEffect(waitEffect{delay, s.timeLeft(in.at)})
 }
 
 // handleWaited makes the same call again.

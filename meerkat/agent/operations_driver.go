@@ -79,14 +79,6 @@ func (d *driver) awaitNews(ctx context.Context, e awaitNewsEffect) input {
 	return d.newsInput(ctx, news)
 }
 
-// settleNews says what is in the conversation. Directives of Config.Steering are not known
-// to the operations, which ignore them.
-func (d *driver) settleNews(e settleEffect) {
-	if d.node != nil {
-		d.node.Settle(e.results, e.directives)
-	}
-}
-
 func (d *driver) newsInput(ctx context.Context, news ops.News) input {
 	if why := causeOf(ctx); why != causeNone {
 		return newsInput{at: d.currentTime(), cause: why, events: news.Events}

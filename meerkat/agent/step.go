@@ -119,12 +119,6 @@ func (p *transition) finishRun(at time.Time, err error) {
 	p.addLastEffect(finishEffect{err})
 }
 
-// abandonRun ends a run that has changed nothing. Nothing is written.
-func (p *transition) abandonRun(err error) {
-	p.records, p.state.phase = nil, phaseDone
-	p.addLastEffect(finishEffect{err})
-}
-
 // checkBudgetAndWarn warns of limits that are nearly reached, once each, and
 // ends the run when no room is left for a model call. Ask hasEnded afterwards.
 func (p *transition) checkBudgetAndWarn(at time.Time) {

@@ -235,13 +235,9 @@ func keepLarge(ctx context.Context, c *Config, owner session.ID, out ops.Outcome
 	if err != nil {
 		return out
 	}
-	out.Artifact, out.Size, out.Summary, out.Text = string(ref.ID), len(out.Text), cutAtRune(out.Text, artifactSummary), ""
+	out.Artifact, out.Size = string(ref.ID), len(out.Text)
+	out.Summary, out.Text = strings.ToValidUTF8(out.Text[:min(artifactSummary, len(out.Text))], ""), ""
 	return out
-}
-
-// cutAtRune returns at most limit bytes of a text.
-func cutAtRune(text string, limit int) string {
-	return strings.ToValidUTF8(text[:min(limit, len(text))], "")
 }
 
 // restrictTools keeps a sub-agent from calling tools that it may not call. It is shown

@@ -25,7 +25,7 @@ func (p *transition) dispatchTools(at time.Time) {
 	for i, c := range s.batch.calls {
 		switch {
 		case s.batch.answers[i].known:
-		case s.isToolGone(c.Name):
+		case findTool(s.session.Prefix.Tools, c.Name) != nil && !s.offersTool(c.Name):
 			s.batch = s.batch.withAnswer(i, toolAnswer{known: true, status: statusRefused, result: tool.NotExecuted(c.ID, fmt.Sprintf("the tool %s is no longer available", c.Name))})
 		case room == 0:
 			s.toolsOverBudget++
@@ -41,11 +41,6 @@ func (p *transition) dispatchTools(at time.Time) {
 	}
 	s.phase = phaseTools
 	p.addLastEffect(toolsEffect{run, s.timeLeft(at)})
-}
-
-// isToolGone reports whether the session offers a tool that no longer exists.
-func (s *state) isToolGone(name string) bool {
-	return findTool(s.session.Prefix.Tools, name) != nil && !s.offersTool(name)
 }
 
 // handleToolStart makes the start of a tool durable before it can have any effect.

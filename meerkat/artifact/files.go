@@ -52,25 +52,22 @@ func (s *fileStore) Put(ctx context.Context, owner session.ID, data []byte, ttl 
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return Ref{}, storageError(s.dir, err)
 	}
-	if err := s.underLock(func() error { return s.placeFile(ref, file) }); err != nil {
+	if err := s.underLock(func() error {
+		if err := s.makeRoom(ref); err != nil {
+			return err
+		}
+		folder := s.folderOf(ref.Session)
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return storageError(folder, err)
+		}
+		if err := s.create(s.pathOf(ref.ID), file, 0o600); err != nil {
+			return storageError(folder, err)
+		}
+		return nil
+	}); err != nil {
 		return Ref{}, err
 	}
 	return ref, nil
-}
-
-// placeFile writes the file of an artifact if there is room.
-func (s *fileStore) placeFile(ref Ref, file []byte) error {
-	if err := s.makeRoom(ref); err != nil {
-		return err
-	}
-	folder := s.folderOf(ref.Session)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return storageError(folder, err)
-	}
-	if err := s.create(s.pathOf(ref.ID), file, 0o600); err != nil {
-		return storageError(folder, err)
-	}
-	return nil
 }
 
 // makeRoom checks the limits. Artifacts whose time is up do not count, and are removed

@@ -120,11 +120,6 @@ type Telemetry struct {
 // Format prints nothing of c, whatever the verb.
 func (c Config) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, "(configuration, not shown)") }
 
-// newConfig returns a Config with what no setting sets.
-func newConfig() Config {
-	return Config{Agent: agent.Config{Retry: provider.DefaultRetry}}
-}
-
 // convertSpecialValues turns values that mean something else in a file than in the type that
 // uses them.
 func (c *Config) convertSpecialValues() {

@@ -90,7 +90,11 @@ func (l *Loaded) readFile(o Options, path string, layer Layer) error {
 			continue
 		}
 		if !trusted && (s.Risk != "" || hasVariable(value)) {
-			return newTrustError(path, s)
+			risk := s.Risk
+			if risk == "" {
+				risk = "it would send a variable of your environment to a provider"
+			}
+			return &TrustError{path, s.Key, risk}
 		}
 		if value, err = expandVariables(value, o.Env); err != nil {
 			return fmt.Errorf("%s: %s: %w", path, s.Key, err)

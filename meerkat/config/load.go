@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/viper"
 
+	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/config/setting"
+	"github.com/meerkat-go/conformance/meerkat/provider"
 )
 
 // prefix is that of the variables.
@@ -74,7 +76,11 @@ type Loaded struct {
 // Load reads all layers. An error names the file, variable or flag, the key and
 // what is wrong; see also *TrustError.
 func Load(o Options) (*Loaded, error) {
-	l := &Loaded{Config: newConfig(), table: o.Table, layers: viper.New(), sources: map[string]Source{}, home: homeFolder(o.Env), dataHome: o.Env["XDG_DATA_HOME"]}
+	l := &Loaded{
+		Config: Config{Agent: agent.Config{Retry: provider.DefaultRetry}}, // no setting sets the rest of it
+		table:  o.Table, layers: viper.New(), sources: map[string]Source{},
+		home: homeFolder(o.Env), dataHome: o.Env["XDG_DATA_HOME"],
+	}
 	if l.table == nil {
 		l.table = Table()
 	}
@@ -89,7 +95,13 @@ func Load(o Options) (*Loaded, error) {
 			return nil, err
 		}
 	}
-	l.fillConfig()
+	// Put each value into the field that its setting names.
+	for _, s := range tableOf(&l.Config) {
+		if value := l.layers.Get(s.Key); value != nil && s.Field != nil {
+			assignValue(reflect.ValueOf(s.Field).Elem(), reflect.ValueOf(value))
+		}
+	}
+	l.convertSpecialValues()
 	return l, nil
 }
 
@@ -135,16 +147,6 @@ func (l *Loaded) expandHome(v any) any {
 		return out
 	}
 	return v
-}
-
-// fillConfig puts each value into the field that its setting names.
-func (l *Loaded) fillConfig() {
-	for _, s := range tableOf(&l.Config) {
-		if value := l.layers.Get(s.Key); value != nil && s.Field != nil {
-			assignValue(reflect.ValueOf(s.Field).Elem(), reflect.ValueOf(value))
-		}
-	}
-	l.convertSpecialValues()
 }
 
 // assignValue sets a field; the type of the field differs from that of the value

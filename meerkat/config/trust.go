@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-
-	"github.com/meerkat-go/conformance/meerkat/config/setting"
 )
 
 // TrustError says that a project's file sets what only a trusted one may.
@@ -16,14 +14,6 @@ type TrustError struct {
 // Error says what to do.
 func (e *TrustError) Error() string {
 	return fmt.Sprintf("%s: %s: %s; take it out, or trust the project: --trust-project, or its folder in trusted_projects of your own config.toml", e.Path, e.Key, e.Risk)
-}
-
-func newTrustError(path string, s setting.Row) *TrustError {
-	risk := s.Risk
-	if risk == "" {
-		risk = "it would send a variable of your environment to a provider"
-	}
-	return &TrustError{path, s.Key, risk}
 }
 
 // isTrusted reports whether the user trusts the project of the file at path.

@@ -18,7 +18,11 @@ func (b *builder) viewCompacted() []placed {
 	}
 	c := b.history.Compactions[last]
 	through := min(max(c.Through, 0), len(all))
-	b.unbindThinking(c)
+	// Note that what stood before a compaction is not what thinking made
+	// back then is bound to any more. A model that checks would refuse it.
+	if b.target.Model.PrefixBinding {
+		b.unboundBefore = max(c.Made, c.Through)
+	}
 	if c.Window == nil {
 		b.summarisedBefore = through
 	}
@@ -61,14 +65,6 @@ func (h *History) showsWindow(c *Compaction, t Target) bool {
 	}
 	return !slices.ContainsFunc(h.Repairs, wasRefused) &&
 		!slices.ContainsFunc(c.Window.Blocks, func(block transcript.Block) bool { return t.Raw(&block) == nil })
-}
-
-// unbindThinking notes that what stood before a compaction is not what thinking made
-// back then is bound to any more. A model that checks would refuse it.
-func (b *builder) unbindThinking(c Compaction) {
-	if b.target.Model.PrefixBinding {
-		b.unboundBefore = max(c.Made, c.Through)
-	}
 }
 
 // omitReplacedCompactions leaves out the compactions of a provider that do not hold for

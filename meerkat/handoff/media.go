@@ -53,7 +53,12 @@ func (b *builder) replaceMedia(messages []placed) {
 				}
 			}
 		case transcript.RoleSystem, transcript.RoleDeveloper:
-			b.describeAllParts(m)
+			// Replace the parts of a message that is not the user's by text.
+			for k := range m.Parts {
+				b.omitPart(m.at, k, "", &m.Parts[k])
+				m.Content = strings.TrimPrefix(m.Content+"\n"+Omitted(&m.Parts[k]), "\n")
+			}
+			m.Parts = nil
 		case transcript.RoleAssistant, transcript.RoleToolResults: // see describeParts and checkResultParts
 		}
 	}
@@ -70,15 +75,6 @@ func (b *builder) checkResultParts(at, index int, r *transcript.ToolResult) {
 			b.omitPart(at, index, r.ToolUseID, &r.Parts[n])
 		}
 	}
-}
-
-// describeAllParts replaces the parts of a message that is not the user's by text.
-func (b *builder) describeAllParts(m *placed) {
-	for k := range m.Parts {
-		b.omitPart(m.at, k, "", &m.Parts[k])
-		m.Content = strings.TrimPrefix(m.Content+"\n"+Omitted(&m.Parts[k]), "\n")
-	}
-	m.Parts = nil
 }
 
 // describeParts returns the texts that stand for the parts of a whole reply.

@@ -17,7 +17,11 @@ func (b *builder) completePairs(messages []placed) []placed {
 			p.fileResults(m)
 		case transcript.RoleAssistant:
 			p.endReply()
-			p.beginReply(m)
+			p.out = append(p.out, m)
+			p.reply = m
+			for c := range m.ToolCalls() {
+				p.calls = append(p.calls, openCall{id: c.ID})
+			}
 		default:
 			p.held = append(p.held, m)
 		}
@@ -39,14 +43,6 @@ type pairing struct {
 	reply  placed                           // the last one, if it makes calls
 	calls  []openCall                       // of that reply, in order
 	closed map[string]transcript.ToolResult // by call id, from the ledger
-}
-
-func (p *pairing) beginReply(m placed) {
-	p.out = append(p.out, m)
-	p.reply = m
-	for c := range m.ToolCalls() {
-		p.calls = append(p.calls, openCall{id: c.ID})
-	}
 }
 
 // fileResults files results under the open calls they answer.

@@ -29,7 +29,15 @@ func (b *builder) decideReply(m placed, before, after []placed) transcript.Messa
 	for _, rule := range replyRules {
 		rule.apply(r)
 	}
-	r.rememberTokens()
+	// Note what is sent back to its origin.
+	for i := range r.Blocks {
+		if m := identityOf(&r.Blocks[i]); m != "" && r.isKept(i) {
+			if r.sent == nil {
+				r.sent = map[string]bool{}
+			}
+			r.sent[m] = true
+		}
+	}
 	return r.applyDecisions()
 }
 

@@ -179,18 +179,6 @@ func (r *reply) stripRepeatedTokens() {
 	}
 }
 
-// rememberTokens notes what is sent back to its origin.
-func (r *reply) rememberTokens() {
-	for i := range r.Blocks {
-		if m := identityOf(&r.Blocks[i]); m != "" && r.isKept(i) {
-			if r.sent == nil {
-				r.sent = map[string]bool{}
-			}
-			r.sent[m] = true
-		}
-	}
-}
-
 // identityOf returns what the origin recognises a block by, "" if by nothing:
 // the id of an item, or a token of a certain response.
 func identityOf(b *transcript.Block) string {

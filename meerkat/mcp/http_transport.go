@@ -86,26 +86,21 @@ func (d serverTransport) wrapBody(res *http.Response) error {
 	case kind == "text/event-stream":
 		res.Body = &eventStreamBody{in: bufio.NewReader(res.Body), limit: d.limit, Closer: res.Body}
 	case kind == "application/json" && res.StatusCode < 300:
-		return d.readWhole(res)
+		text, err := io.ReadAll(io.LimitReader(res.Body, int64(d.limit)+1))
+		if closeErr := res.Body.Close(); err == nil {
+			err = closeErr
+		}
+		if err == nil && len(text) > d.limit {
+			err = messageSizeError(d.limit)
+		}
+		if err != nil {
+			return err
+		}
+		text = keepExactValues(text)
+		res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+		res.Header.Del("Content-Length")
+		return nil
 	}
-	return nil
-}
-
-// readWhole reads a JSON answer.
-func (d serverTransport) readWhole(res *http.Response) error {
-	text, err := io.ReadAll(io.LimitReader(res.Body, int64(d.limit)+1))
-	if closeErr := res.Body.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil && len(text) > d.limit {
-		err = messageSizeError(d.limit)
-	}
-	if err != nil {
-		return err
-	}
-	text = keepExactValues(text)
-	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-	res.Header.Del("Content-Length")
 	return nil
 }
 

@@ -54,7 +54,14 @@ func (s *server) ensureConnection(ctx context.Context) (*connection, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	s.dropEnded(ctx)
+	// Drop a connection that ended between two calls. The next call uses a
+	// new connection, and its result does not say that the tool may have run.
+	s.mu.Lock()
+	l := s.connection
+	s.mu.Unlock()
+	if l != nil && l.hasEnded(0) {
+		s.dropConnection(ctx, l)
+	}
 	if l, err := s.currentConnection(); l != nil || err != nil {
 		return l, err
 	}
@@ -66,17 +73,6 @@ func (s *server) ensureConnection(ctx context.Context) (*connection, error) {
 	defer s.mu.Unlock()
 	s.offers, s.stale = indexByName(list.offers), false
 	return s.connection, nil
-}
-
-// dropEnded drops a connection that ended between two calls. The next call uses a
-// new connection, and its result does not say that the tool may have run.
-func (s *server) dropEnded(ctx context.Context) {
-	s.mu.Lock()
-	l := s.connection
-	s.mu.Unlock()
-	if l != nil && l.hasEnded(0) {
-		s.dropConnection(ctx, l)
-	}
 }
 
 // currentConnection returns the connection if there is one, or an error if none may

@@ -100,5 +100,3 @@ type timeoutError struct{ limit time.Duration }
 func (e *timeoutError) Error() string {
 	return fmt.Sprintf("it did not end within its time of %s and was stopped", e.limit)
 }
-
-func panicMessage(p any) string { return fmt.Sprintf("its work panicked: %v", p) }

@@ -149,7 +149,16 @@ func (m *Manager) Cancel(id OperationID) error {
 	if t == nil {
 		return &UnknownOperationError{Name: string(id), Hint: "; it is not running here"}
 	}
-	return t.cancelOperation(id)
+	t.mu.Lock()
+	o := t.state.findOperation(id)
+	t.mu.Unlock()
+	if o == nil {
+		return &UnknownOperationError{Name: string(id), Hint: "; it is not an operation"}
+	}
+	if o.status.IsFinal() {
+		return &EndedError{id, o.status}
+	}
+	return t.applyInput(context.Background(), cancelInput{t.manager.config.Now(), []OperationID{id}}, false)
 }
 
 // Operations returns the live operations of the tree that an agent belongs to, in the

@@ -262,15 +262,6 @@ func (t *transition) endOperation(at time.Time, id OperationID, end outcome) {
 			o.attempt = end.result.Attempt
 		}
 	})
-	t.emitEnd(o)
-	t.closeSteering(id, end.status == Completed)
-	t.resolveDependents(at, o)
-}
-
-// shownResult is how much of a result is in an event, in bytes.
-const shownResult = 1 << 10
-
-func (t *transition) emitEnd(o *operationState) {
 	e := OpEvent{Error: o.result.Error}
 	switch o.status {
 	case Completed:
@@ -283,7 +274,12 @@ func (t *transition) emitEnd(o *operationState) {
 		e.Type = EventFailed
 	}
 	t.emitEvent(o, e)
+	t.closeSteering(id, end.status == Completed)
+	t.resolveDependents(at, o)
 }
+
+// shownResult is how much of a result is in an event, in bytes.
+const shownResult = 1 << 10
 
 // resolveDependents starts the operations that waited for o only, or ends those that
 // depend on it when it did not complete.

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -143,7 +144,7 @@ func (t *tree) startOperation(id OperationID) {
 func (t *tree) runTask(ctx context.Context, task Task) (end outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			end = outcome{status: Failed, result: OpResult{Error: panicMessage(p)}}
+			end = outcome{status: Failed, result: OpResult{Error: fmt.Sprintf("its work panicked: %v", p)}}
 		}
 	}()
 	o := t.manager.config.Run(ctx, task)
@@ -173,20 +174,6 @@ func (t *tree) queueDirective(agent session.ID, text string) (*SteeringHandle, e
 		}
 	}
 	return h, nil
-}
-
-// cancelOperation asks one operation to end.
-func (t *tree) cancelOperation(id OperationID) error {
-	t.mu.Lock()
-	o := t.state.findOperation(id)
-	t.mu.Unlock()
-	if o == nil {
-		return &UnknownOperationError{Name: string(id), Hint: "; it is not an operation"}
-	}
-	if o.status.IsFinal() {
-		return &EndedError{id, o.status}
-	}
-	return t.applyInput(context.Background(), cancelInput{t.manager.config.Now(), []OperationID{id}}, false)
 }
 
 // SteeringHandle follows one directive.

@@ -194,7 +194,18 @@ func (f *schemaFitter) fitSchema(s map[string]any, path string, depth int) error
 		return err
 	}
 	if f.limits == geminiSchemas {
-		f.fitGemini(s)
+		// Say a constant as a list of one, and leaves out what only narrows.
+		if c, ok := s["const"]; ok {
+			if text, isText := c.(string); isText && s["enum"] == nil {
+				f.setMember(s, "enum", []any{text})
+			}
+			f.removeMember(s, "const")
+		}
+		for key := range s {
+			if !slices.Contains(geminiWords, key) {
+				f.removeMember(s, key)
+			}
+		}
 	}
 	return f.fitNested(s, path, depth)
 }
@@ -247,21 +258,6 @@ var geminiWords = []string{
 	"definitions", "default", "minLength", "maxLength", "pattern", "nullable", "minProperties", "maxProperties", "example", "examples",
 }
 
-// fitGemini says a constant as a list of one, and leaves out what only narrows.
-func (f *schemaFitter) fitGemini(s map[string]any) {
-	if c, ok := s["const"]; ok {
-		if text, isText := c.(string); isText && s["enum"] == nil {
-			f.setMember(s, "enum", []any{text})
-		}
-		f.removeMember(s, "const")
-	}
-	for key := range s {
-		if !slices.Contains(geminiWords, key) {
-			f.removeMember(s, key)
-		}
-	}
-}
-
 // fitNested fits the schemas within s. Of its maps, some hold schemas by name.
 func (f *schemaFitter) fitNested(s map[string]any, path string, depth int) error {
 	for _, word := range []string{"properties", "$defs", "definitions", "patternProperties", "dependentSchemas"} {
@@ -294,22 +290,6 @@ func (f *schemaFitter) fitNested(s map[string]any, path string, depth int) error
 			return err
 		}
 	}
-	return f.checkLists(s, path)
-}
-
-func (f *schemaFitter) fitChild(value any, path string, depth int) error {
-	switch v := value.(type) {
-	case nil, bool:
-		return nil
-	case map[string]any:
-		return f.fitSchema(v, path, depth+1)
-	default:
-		return fmt.Errorf("has at %s something that is not a schema", placeOf(path))
-	}
-}
-
-// checkLists checks that enum and required are lists, the latter of names.
-func (f *schemaFitter) checkLists(s map[string]any, path string) error {
 	if _, ok := s["enum"].([]any); s["enum"] != nil && !ok {
 		return fmt.Errorf("has at %s an enum that is not a list", placeOf(path))
 	}
@@ -323,6 +303,17 @@ func (f *schemaFitter) checkLists(s map[string]any, path string) error {
 		}
 	}
 	return nil
+}
+
+func (f *schemaFitter) fitChild(value any, path string, depth int) error {
+	switch v := value.(type) {
+	case nil, bool:
+		return nil
+	case map[string]any:
+		return f.fitSchema(v, path, depth+1)
+	default:
+		return fmt.Errorf("has at %s something that is not a schema", placeOf(path))
+	}
 }
 
 // resolveRef returns the schema that a reference within the root means, nil for none.

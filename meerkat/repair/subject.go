@@ -31,7 +31,7 @@ func (r *Refused) subjects(at place) (kinds []handoff.RepairKind) {
 		}
 	}
 	said := r.Err.Message + " " + r.Err.Code + " " + r.Err.Param
-	if r.namesOpaque(said) {
+	if r.opaqueIn(said) != "" {
 		add(handoff.RepairOpaque)
 	}
 	for _, row := range subjectWords {
@@ -63,9 +63,6 @@ func (r *Refused) unexplained() []handoff.RepairKind {
 	}
 	return kinds
 }
-
-// namesOpaque reports whether the words name the type of an opaque block that was sent.
-func (r *Refused) namesOpaque(said string) bool { return r.opaqueIn(said) != "" }
 
 func (r *Refused) opaqueIn(said string) (kind string) {
 	r.anyBlock(func(b *transcript.Block) bool {

@@ -19,8 +19,6 @@ type cancelRequests struct {
 	changed chan struct{}
 }
 
-func newCancelRequests() *cancelRequests { return &cancelRequests{changed: make(chan struct{}, 1)} }
-
 // addRequest adds an operation, unless it waits already. It does not wait.
 func (c *cancelRequests) addRequest(operation session.ID) {
 	c.mu.Lock()

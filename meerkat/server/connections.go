@@ -122,10 +122,3 @@ type connKey struct{}
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
-
-// proveConn says that the client that sent a request has the token.
-func proveConn(ctx context.Context) {
-	if c, bounded := ctx.Value(connKey{}).(*boundedConn); bounded {
-		c.markProven()
-	}
-}

@@ -73,7 +73,7 @@ func (h Host) tryExecute(ctx context.Context, r Run, c Control) (Outcome, error)
 	if next.ended != nil {
 		return *next.ended, nil
 	}
-	cancels := newCancelRequests()
+	cancels := &cancelRequests{changed: make(chan struct{}, 1)}
 	var ended atomic.Bool // the agent has reported the end of the run
 	request := next.request
 	request.Listen = func(e meerkat.Event) {

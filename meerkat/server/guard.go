@@ -83,7 +83,10 @@ func Guard(o GuardOptions, next http.Handler) http.Handler {
 			refuse(w, "authorization: missing or wrong; send the header Authorization: Bearer TOKEN", http.StatusUnauthorized)
 			return
 		}
-		proveConn(r.Context())
+		// Say that the client that sent a request has the token.
+		if c, bounded := r.Context().Value(connKey{}).(*boundedConn); bounded {
+			c.markProven()
+		}
 		if encoding := strings.Join(r.Header.Values("Content-Encoding"), ", "); encoding != "" && !strings.EqualFold(encoding, "identity") {
 			w.Header().Set("Accept-Encoding", "identity") // RFC 9110, section 12.5.3: what may be sent instead
 			refuse(w, fmt.Sprintf("content-encoding: %.100q is not understood; send the body as it is", encoding), http.StatusUnsupportedMediaType)

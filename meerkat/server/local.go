@@ -252,7 +252,7 @@ func (l *Local) sessionState(id session.ID) (*localSession, error) {
 		}
 		l.name = name
 	}
-	s := &localSession{log: newLocalLog(fmt.Sprintf("%s-%d", l.name, l.lost))}
+	s := &localSession{log: localLog{name: fmt.Sprintf("%s-%d", l.name, l.lost), changed: make(chan struct{})}}
 	l.bySession[id] = s
 	return s, nil
 }

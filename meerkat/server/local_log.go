@@ -17,8 +17,6 @@ type localLog struct {
 	changed chan struct{} // closed when the log changes
 }
 
-func newLocalLog(name string) localLog { return localLog{name: name, changed: make(chan struct{})} }
-
 // eventSize is about what an event takes beside its data, in bytes.
 const eventSize = 96
 

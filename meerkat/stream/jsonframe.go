@@ -80,7 +80,14 @@ func (j *jsonFrames) readInside(p []byte) int {
 		case j.inStr:
 			i += j.readString(p[i:])
 		default:
-			j.readBracket(p[i])
+			switch p[i] {
+			case '"':
+				j.inStr = true
+			case '{', '[':
+				j.depth++
+			case '}', ']':
+				j.depth--
+			}
 			i++
 		}
 	}
@@ -103,17 +110,6 @@ func (j *jsonFrames) readString(p []byte) int {
 	}
 	j.inStr, j.esc = p[i] == '\\', p[i] == '\\'
 	return i + 1
-}
-
-func (j *jsonFrames) readBracket(c byte) {
-	switch c {
-	case '"':
-		j.inStr = true
-	case '{', '[':
-		j.depth++
-	case '}', ']':
-		j.depth--
-	}
 }
 
 func (j *jsonFrames) endElement() error {
@@ -185,7 +181,10 @@ func (s *sniffer) readStrayLine(line []byte, offset int64) (bool, error) {
 // Write takes the next bytes. It never keeps p.
 func (s *sniffer) Write(p []byte) (int, error) {
 	if s.set {
-		return s.writeChosen(p)
+		if s.json != nil {
+			return s.json.Write(p)
+		}
+		return s.sse.Write(p)
 	}
 	for i, c := range p {
 		const mark = "\xEF\xBB\xBF"
@@ -204,13 +203,6 @@ func (s *sniffer) Write(p []byte) (int, error) {
 		}
 	}
 	s.n += int64(len(p))
-	return s.sse.Write(p)
-}
-
-func (s *sniffer) writeChosen(p []byte) (int, error) {
-	if s.json != nil {
-		return s.json.Write(p)
-	}
 	return s.sse.Write(p)
 }
 

@@ -229,7 +229,19 @@ func (s *SSE) readField(line []byte) error {
 	switch {
 	case len(line) >= 4 && string(line[:4]) == "data":
 		if v, ok := fieldValue(line[4:]); ok {
-			return s.addData(v)
+			if !s.has {
+				s.frame.Data, s.has, s.joined = v, true, false
+				return nil
+			}
+			if len(s.frame.Data)+1+len(v) > s.max {
+				return s.tooLong()
+			}
+			if !s.joined {
+				s.copyBorrowed()
+			}
+			s.ownD = append(append(s.ownD, '\n'), v...)
+			s.frame.Data = s.ownD[s.from:]
+			return nil
 		}
 	case len(line) >= 5 && string(line[:5]) == "event":
 		if v, ok := fieldValue(line[5:]); ok {
@@ -251,22 +263,6 @@ func fieldValue(rest []byte) ([]byte, bool) {
 		return rest[2:], true
 	}
 	return rest[1:], true
-}
-
-func (s *SSE) addData(v []byte) error {
-	if !s.has {
-		s.frame.Data, s.has, s.joined = v, true, false
-		return nil
-	}
-	if len(s.frame.Data)+1+len(v) > s.max {
-		return s.tooLong()
-	}
-	if !s.joined {
-		s.copyBorrowed()
-	}
-	s.ownD = append(append(s.ownD, '\n'), v...)
-	s.frame.Data = s.ownD[s.from:]
-	return nil
 }
 
 // endEvent ends the event under way.

@@ -136,11 +136,6 @@ func (b *batch) dispatchInTime(ctx context.Context, call transcript.ToolCall, tr
 
 var errTimeout = errors.New("the time of the tool is up")
 
-// isContextError reports whether err is that of a context.
-func isContextError(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-}
-
 func timeoutResult(call transcript.ToolCall, timeout time.Duration) transcript.ToolResult {
 	return errorResult(call.ID, "tool %s timed out after %s; it may have had effects, or still have them", call.Name, timeout)
 }

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -83,7 +84,10 @@ func (r *Registry) Dispatch(ctx context.Context, call transcript.ToolCall) trans
 	if refusal, refused := t.schema.RejectCall(call); refused {
 		return refusal
 	}
-	return callFunc(ctx, t.Func, call)
+	return recoverPanic(call, func() transcript.ToolResult {
+		out, err := t.Func(ctx, call.Args)
+		return finishResult(ctx, call, out, err)
+	})
 }
 
 // maxNames is the number of tools that listNames lists.
@@ -117,14 +121,6 @@ func argsProblem(args []byte) string {
 	return ""
 }
 
-// callFunc calls f. Neither a panic nor runtime.Goexit in f ends the run.
-func callFunc(ctx context.Context, f Func, call transcript.ToolCall) transcript.ToolResult {
-	return recoverPanic(call, func() transcript.ToolResult {
-		out, err := f(ctx, call.Args)
-		return finishResult(ctx, call, out, err)
-	})
-}
-
 func recoverPanic(call transcript.ToolCall, f func() transcript.ToolResult) transcript.ToolResult {
 	done := make(chan transcript.ToolResult, 1)
 	go func() {
@@ -144,7 +140,7 @@ func recoverPanic(call transcript.ToolCall, f func() transcript.ToolResult) tran
 // in every error. A tool that gave up because the run did says
 // so in its error's type, and the model is told what that means.
 func finishResult(ctx context.Context, call transcript.ToolCall, out transcript.ToolResult, err error) transcript.ToolResult {
-	if ctx.Err() != nil && isContextError(err) {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return Interrupted(call.ID)
 	}
 	if err != nil {

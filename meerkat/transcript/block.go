@@ -116,8 +116,6 @@ func (c ToolCall) Unmarshal(v any) error { return json.Unmarshal(c.Args, v) }
 // that was said before it, and means nothing to anybody else.
 func (b *Block) IsCompaction() bool { return b.Type == BlockOpaque && b.Kind == "compaction" }
 
-func (b *Block) toolCall() ToolCall { return ToolCall{ID: b.ID, Name: b.Name, Args: b.Args} }
-
 // Text returns a text block.
 func Text(text string) Block { return Block{Type: BlockText, Text: text} }
 

@@ -82,7 +82,7 @@ func (e *encoder) writeJSON(name string, value []byte, absent string) {
 	}
 	readable := readableJSON(value)
 	e.buf = append(e.buf, readable...)
-	if !bytes.Equal(readable, value) || e.html && escapesHTML(value) {
+	if !bytes.Equal(readable, value) || e.html && bytes.ContainsAny(value, "<>&\u2028\u2029") {
 		e.writeBase64(name+exactSuffix, value)
 	}
 }
@@ -187,21 +187,17 @@ func (e *encoder) writeMeta(m *Meta) {
 	case MetaGemini:
 		e.writeString("thoughtSignature", m.ThoughtSignature)
 	case MetaOpenAI:
-		e.openAI(m)
+		e.writeString("id", m.ID)
+		if m.EncryptedContent != nil {
+			e.writeString("encrypted_content", *m.EncryptedContent)
+		}
+		if m.Summary != nil {
+			e.writeStrings("summary", m.Summary)
+		}
+		e.writeOptionalString("phase", m.Phase)
 	}
 	e.writeExtra(m.Extra)
 	e.closeContainer('}')
-}
-
-func (e *encoder) openAI(m *Meta) {
-	e.writeString("id", m.ID)
-	if m.EncryptedContent != nil {
-		e.writeString("encrypted_content", *m.EncryptedContent)
-	}
-	if m.Summary != nil {
-		e.writeStrings("summary", m.Summary)
-	}
-	e.writeOptionalString("phase", m.Phase)
 }
 
 // writeStrings writes a list; if one element is not valid UTF-8 the exact list

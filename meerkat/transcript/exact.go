@@ -74,10 +74,6 @@ func sameJSON(a, b []byte) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-func escapesHTML(value []byte) bool {
-	return bytes.ContainsAny(value, "<>&\u2028\u2029")
-}
-
 // sameText reports whether readable is how exact looks in a file.
 func sameText(exact, readable string) bool {
 	return bytes.Equal(appendString(nil, exact), appendString(nil, readable))

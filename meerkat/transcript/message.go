@@ -62,7 +62,7 @@ func ToolResults(results ...ToolResult) Message {
 func (m *Message) ToolCalls() iter.Seq[ToolCall] {
 	return func(yield func(ToolCall) bool) {
 		for i := range m.Blocks {
-			if b := &m.Blocks[i]; b.Type == BlockToolUse && !yield(b.toolCall()) {
+			if b := &m.Blocks[i]; b.Type == BlockToolUse && !yield(ToolCall{ID: b.ID, Name: b.Name, Args: b.Args}) {
 				return
 			}
 		}

@@ -110,7 +110,14 @@ func (a *app) buildAgent(ctx context.Context, w *preparedRun) (*meerkat.Agent, e
 	if w.agent, err = b.BuildContext(ctx); err != nil {
 		return nil, classifyBuildError(err)
 	}
-	a.noteToolProblems(w.agent)
+	// Say which tools of the servers are not on offer, and why.
+	for _, p := range w.agent.ToolProblems() {
+		name := "tool " + p.Tool
+		if p.Server != "" {
+			name = strings.TrimSuffix("mcp server "+p.Server+": "+name, ": tool ")
+		}
+		a.noteLine("%s: not on offer: %s", name, strings.Join(strings.Fields(p.Why), " "))
+	}
 	return w.agent, nil
 }
 
@@ -270,17 +277,6 @@ func (a *app) offerTools(w *preparedRun, b *meerkat.AgentBuilder) error {
 		b.WithBadSchemasRefused()
 	}
 	return nil
-}
-
-// noteToolProblems says which tools of the servers are not on offer, and why.
-func (a *app) noteToolProblems(made *meerkat.Agent) {
-	for _, p := range made.ToolProblems() {
-		name := "tool " + p.Tool
-		if p.Server != "" {
-			name = strings.TrimSuffix("mcp server "+p.Server+": "+name, ": tool ")
-		}
-		a.noteLine("%s: not on offer: %s", name, strings.Join(strings.Fields(p.Why), " "))
-	}
 }
 
 // ownTools returns the tools that are part of this program.

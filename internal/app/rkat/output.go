@@ -183,9 +183,19 @@ func (a *app) handleEvent(e agent.Event) {
 	}
 	switch a.format {
 	case formatStream:
-		a.streamEvent(e)
+		// Print one line. A write that fails here fails at the last line, too,
+		// which reports it.
+		line := struct {
+			SchemaVersion int `json:"schema_version,omitempty"`
+			agent.Event
+		}{Event: e}
+		if !a.firstLineWritten {
+			line.SchemaVersion = schemaVersion
+		}
+		a.firstLineWritten = true
+		_ = a.writeLine(line)
 	case formatText:
-		if a.showsLive() {
+		if a.StdoutIsTerminal() && !a.streaming {
 			a.showEvent(e)
 		}
 	default: // formatJSON is one object, at the end
@@ -213,20 +223,6 @@ func (a *app) noteUnknown(rule, detail string) {
 		detail = "more is unknown; --output json-stream shows all"
 	}
 	a.noteLine("[reply: %s]", detail)
-}
-
-// streamEvent prints one line. A write that fails here fails at the last line, too,
-// which reports it.
-func (a *app) streamEvent(e agent.Event) {
-	line := struct {
-		SchemaVersion int `json:"schema_version,omitempty"`
-		agent.Event
-	}{Event: e}
-	if !a.firstLineWritten {
-		line.SchemaVersion = schemaVersion
-	}
-	a.firstLineWritten = true
-	_ = a.writeLine(line)
 }
 
 // showEvent prints the answer while it arrives, on a terminal only: a program must
@@ -306,9 +302,6 @@ func (a *app) showProgress(e *agent.Event) {
 	}
 	a.printLine("[%s: %s]", e.Name, strings.TrimSpace(far+" "+strings.Join(strings.Fields(e.Message), " ")))
 }
-
-// showsLive reports whether the answer appears on stdout as it comes.
-func (a *app) showsLive() bool { return a.StdoutIsTerminal() && !a.streaming }
 
 // writeLine writes v as one line of JSON to stdout.
 func (a *app) writeLine(v any) error {

@@ -68,7 +68,18 @@ func (a *app) renderRequest(cmd *cobra.Command, o *options, args []string, asJSO
 
 func (a *app) previewRequest(ctx context.Context, w *preparedRun, args []string) (agent.Request, error) {
 	if w.options.newSession {
-		return a.previewNew(ctx, w, args)
+		text, err := a.readPrompt(ctx, w.options, args, true)
+		if err != nil {
+			return agent.Request{}, err
+		}
+		if w.choice, err = chooseModel(w.cfg, w.options.unlisted); err != nil {
+			return agent.Request{}, err
+		}
+		made, err := a.buildAgent(ctx, w)
+		if err != nil {
+			return agent.Request{}, err
+		}
+		return made.Preview(text)
 	}
 	id, text, err := a.findStored(ctx, w, args)
 	if err != nil {
@@ -79,21 +90,6 @@ func (a *app) previewRequest(ctx context.Context, w *preparedRun, args []string)
 		return agent.Request{}, err
 	}
 	return made.PreviewResume(ctx, id, text)
-}
-
-func (a *app) previewNew(ctx context.Context, w *preparedRun, args []string) (agent.Request, error) {
-	text, err := a.readPrompt(ctx, w.options, args, true)
-	if err != nil {
-		return agent.Request{}, err
-	}
-	if w.choice, err = chooseModel(w.cfg, w.options.unlisted); err != nil {
-		return agent.Request{}, err
-	}
-	made, err := a.buildAgent(ctx, w)
-	if err != nil {
-		return agent.Request{}, err
-	}
-	return made.Preview(text)
 }
 
 // describeLoss says a loss in one line.

@@ -121,7 +121,13 @@ func (a *app) newRESTServer(ctx context.Context, h *agentHost, o *serveOptions, 
 		if err != nil {
 			return nil, err
 		}
-		metrics.AddGauge(observe.Gauge{Name: "rkat_server_runs", Help: "Runs that have not ended.", Value: func() float64 { return countActive(backend) }})
+		metrics.AddGauge(observe.Gauge{Name: "rkat_server_runs", Help: "Runs that have not ended.", Value: func() float64 {
+			runs, err := backend.Active(context.Background())
+			if err != nil {
+				return -1
+			}
+			return float64(len(runs))
+		}})
 		metrics.AddGauge(observe.Gauge{Name: "rkat_server_event_streams", Help: "Event streams that are open.", Value: func() float64 { return float64(api.Streams()) }})
 		options.Metrics = metrics.Handler()
 		h.base.exporters = append(h.base.exporters, exporter{flag: "/metrics", listen: metrics.Listen, finish: func(context.Context) error { return nil }})
@@ -133,13 +139,4 @@ func (a *app) newRESTServer(ctx context.Context, h *agentHost, o *serveOptions, 
 	}
 	api = a.backends.REST(host, backend, options)
 	return api, nil
-}
-
-// countActive returns how many runs have not ended.
-func countActive(b server.Backend) float64 {
-	runs, err := b.Active(context.Background())
-	if err != nil {
-		return -1
-	}
-	return float64(len(runs))
 }

@@ -70,7 +70,7 @@ func appendUnit(dst []byte, u uint32) []byte {
 		return append(dst, byte(u))
 	case u < 0x800:
 		return append(dst, 0xC0|byte(u>>6), 0x80|byte(u&0x3F))
-	case 0xDC00 <= u && u < 0xE000 && endsHigh(dst):
+	case 0xDC00 <= u && u < 0xE000 && len(dst) >= 3 && isSurrogate(dst[len(dst)-3:], 0xA0):
 		return joinLow(dst, u)
 	}
 	return append(dst, 0xE0|byte(u>>12), 0x80|byte(u>>6&0x3F), 0x80|byte(u&0x3F))
@@ -81,8 +81,6 @@ func appendUnit(dst []byte, u uint32) []byte {
 func isSurrogate(b []byte, lo byte) bool {
 	return len(b) >= 3 && b[0] == 0xED && b[1]&0xF0 == lo && b[2]&0xC0 == 0x80
 }
-
-func endsHigh(b []byte) bool { return len(b) >= 3 && isSurrogate(b[len(b)-3:], 0xA0) }
 
 // joinLow replaces the high surrogate that dst ends with by the rune that it
 // and low stand for.

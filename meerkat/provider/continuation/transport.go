@@ -108,7 +108,14 @@ func (t *Transport) send(r *http.Request, q request, conn *connection) (*http.Re
 	}
 	resp.Body = newReply(resp.Body, q, previous, func(last *response) {
 		conn.last = last
-		t.keepConnection(conn)
+		// Keep a connection for the requests that come.
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.idle = append(t.idle, conn)
+		if len(t.idle) > maxIdle {
+			t.idle[0].Close()
+			t.idle = slices.Delete(t.idle, 0, 1)
+		}
 	}, conn.Close)
 	return resp, nil
 }
@@ -161,17 +168,6 @@ func (t *Transport) takeIdle(q request) *connection {
 	conn := t.idle[at]
 	t.idle = slices.Delete(t.idle, at, at+1)
 	return conn
-}
-
-// keepConnection keeps a connection for the requests that come.
-func (t *Transport) keepConnection(conn *connection) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.idle = append(t.idle, conn)
-	if len(t.idle) > maxIdle {
-		t.idle[0].Close()
-		t.idle = slices.Delete(t.idle, 0, 1)
-	}
 }
 
 // Close ends the connections that wait for requests. The transport can still be used.

@@ -71,7 +71,15 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	unreadable := ctx.Err() == nil && !input.ended.Load()
 	cancel()
-	c.closeAll()
+	// End all sessions. Their prompts have been told to stop.
+	c.mu.Lock()
+	c.closed = true
+	all := c.sessions
+	c.sessions = nil
+	c.mu.Unlock()
+	for _, s := range all {
+		s.closeAgent()
+	}
 	if unreadable {
 		return errUnreadable
 	}
@@ -108,18 +116,6 @@ type connection struct {
 	mu       sync.Mutex
 	sessions map[session.ID]*openSession
 	closed   bool
-}
-
-// closeAll ends all sessions. Their prompts have been told to stop.
-func (c *connection) closeAll() {
-	c.mu.Lock()
-	c.closed = true
-	all := c.sessions
-	c.sessions = nil
-	c.mu.Unlock()
-	for _, s := range all {
-		s.closeAgent()
-	}
 }
 
 // Initialize implements sdk.Agent.

@@ -19,10 +19,6 @@ type progress struct {
 	step    float64
 }
 
-func newProgress(ctx context.Context, r *sdk.CallToolRequest) *progress {
-	return &progress{ctx: ctx, session: r.Session, token: r.Params.GetProgressToken()}
-}
-
 // notifyClient sends what people want to know of an event. A notification that does not
 // arrive is not sent again: the result does.
 func (p *progress) notifyClient(e meerkat.Event) {

@@ -96,7 +96,7 @@ func (s *Server) runAgent(ctx context.Context, r *sdk.CallToolRequest, request s
 		return nil, RunOutput{}, err
 	}
 	defer run.End()
-	progress := newProgress(ctx, r)
+	progress := &progress{ctx: ctx, session: r.Session, token: r.Params.GetProgressToken()}
 	request.Listen = func(e meerkat.Event) {
 		run.SetSession(e.SessionID)
 		progress.notifyClient(e)

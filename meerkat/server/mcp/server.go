@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -62,7 +63,11 @@ func ServeStdio(ctx context.Context, protocol *sdk.Server, in io.Reader, out io.
 	input := &lineReader{in: bufio.NewReader(in), out: lines, end: cancel}
 	err := protocol.Run(ctx, &lineTransport{sdk.IOTransport{Reader: input, Writer: lines, MaxLineLength: -1}, lines})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
-		return input.readError()
+		err := input.err.Load()
+		if err == nil || errors.Is(*err, io.EOF) || errors.Is(*err, os.ErrClosed) || errors.Is(*err, io.ErrClosedPipe) {
+			return nil
+		}
+		return fmt.Errorf("stdin: %w", *err)
 	}
 	return err
 }

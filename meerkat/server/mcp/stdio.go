@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"sync/atomic"
 
@@ -68,15 +67,6 @@ func (r *lineReader) readLine() (line []byte, err error) {
 
 // Close implements io.Closer. The stream is the caller's.
 func (r *lineReader) Close() error { return nil }
-
-// readError returns why the input could not be read, nil if it just ended.
-func (r *lineReader) readError() error {
-	err := r.err.Load()
-	if err == nil || errors.Is(*err, io.EOF) || errors.Is(*err, os.ErrClosed) || errors.Is(*err, io.ErrClosedPipe) {
-		return nil
-	}
-	return fmt.Errorf("stdin: %w", *err)
-}
 
 // lineWriter writes a line at a time to a stream that is the caller's to close.
 type lineWriter struct {

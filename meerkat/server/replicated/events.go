@@ -61,13 +61,6 @@ func (b *Backend) newControl(ctx context.Context, tx pgx.Tx, r server.Run) (*con
 	return c, nil
 }
 
-// startFlushing begins to store events, once the run is this replica's.
-func (c *control) startFlushing() {
-	flushing, stop := context.WithCancel(context.Background())
-	c.stop = stop
-	go c.flushRegularly(flushing)
-}
-
 // Append implements server.Control. The first event is stored before anything else happens,
 // so that an attempt is seen whatever becomes of its replica.
 func (c *control) Append(kind string, data json.RawMessage) {
@@ -141,18 +134,14 @@ func (c *control) flush(end bool) error {
 	if trim {
 		c.untrimmed = 0
 	}
-	c.dropStored(last)
-	return nil
-}
-
-// dropStored removes the events up to a number from the queue.
-func (c *control) dropStored(last int64) {
+	// Remove the events up to a number from the queue.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for len(c.queue) > 0 && c.queue[0].number <= last {
 		c.bytes -= eventSize + len(c.queue[0].data)
 		c.queue = c.queue[1:]
 	}
+	return nil
 }
 
 // storeEvents stores events, unless another replica has taken the run over. Events that

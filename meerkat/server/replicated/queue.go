@@ -238,7 +238,9 @@ func (b *Backend) Interrupt(ctx context.Context, id session.ID) (before server.R
 			return err
 		}
 		if before.Status == server.StatusQueued {
-			return b.endRun(ctx, tx, before, interruptedOutcome())
+			return b.endRun(ctx, tx, before, server.Outcome{
+				Status: server.StatusInterrupted, ErrorKind: "interrupted", Error: "the run was interrupted before it began; start another",
+			})
 		}
 		if _, err := tx.Exec(ctx, "UPDATE meerkat.runs SET interrupted = true WHERE id = $1", string(before.ID)); err != nil {
 			return err
@@ -246,11 +248,6 @@ func (b *Backend) Interrupt(ctx context.Context, id session.ID) (before server.R
 		return notifyTopic(ctx, tx, runTopic(id))
 	})
 	return before, err
-}
-
-// interruptedOutcome is that of a run that was never begun.
-func interruptedOutcome() server.Outcome {
-	return server.Outcome{Status: server.StatusInterrupted, ErrorKind: "interrupted", Error: "the run was interrupted before it began; start another"}
 }
 
 // Forget implements server.RunQueue.

@@ -114,7 +114,10 @@ func (b *Backend) claimRun(job runJob) (r server.Run, c *control, err error) {
 		return notifyTopic(ctx, tx, runTopic(r.Session))
 	})
 	if err == nil {
-		c.startFlushing()
+		// Begin to store events, once the run is this replica's.
+		flushing, stop := context.WithCancel(context.Background())
+		c.stop = stop
+		go c.flushRegularly(flushing)
 	}
 	return r, c, err
 }

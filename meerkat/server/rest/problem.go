@@ -113,21 +113,6 @@ func nameInvalid(_ huma.Context, _ string, v any) (any, error) {
 	return problem, nil
 }
 
-// refuseUnknown answers a request whose path or method does not exist. h is what the
-// multiplexer would do.
-func refuseUnknown(w http.ResponseWriter, r *http.Request, h http.Handler) {
-	answer := headerWriter{}
-	h.ServeHTTP(answer, r)
-	path := fmt.Sprintf("%.200q", r.URL.Path)
-	switch allow := http.Header(answer).Get("Allow"); {
-	case allow != "":
-		w.Header().Set("Allow", allow)
-		writeProblem(w, "method: "+path+" takes "+allow+"; use one of them", http.StatusMethodNotAllowed)
-	default:
-		writeProblem(w, "path: "+path+" does not exist; see /openapi.json", http.StatusNotFound)
-	}
-}
-
 // headerWriter keeps the header of an answer and nothing else.
 type headerWriter http.Header
 
@@ -160,19 +145,16 @@ func isAccepted(r *http.Request) bool {
 	if strings.TrimSpace(accept) == "" {
 		return true
 	}
-	return slices.ContainsFunc(offeredTypes(r), func(offered string) bool { return acceptsType(accept, offered) })
-}
-
-// acceptsType reports whether an Accept header allows a media type.
-func acceptsType(accept, offered string) bool {
-	kind, _, _ := strings.Cut(offered, "/")
-	for each := range strings.SplitSeq(accept, ",") {
-		media, parameters, err := mime.ParseMediaType(each)
-		quality, qerr := strconv.ParseFloat(parameters["q"], 64)
-		refused := qerr == nil && quality == 0
-		if err == nil && !refused && (media == offered || media == "*/*" || media == kind+"/*") {
-			return true
+	return slices.ContainsFunc(offeredTypes(r), func(offered string) bool {
+		kind, _, _ := strings.Cut(offered, "/")
+		for each := range strings.SplitSeq(accept, ",") {
+			media, parameters, err := mime.ParseMediaType(each)
+			quality, qerr := strconv.ParseFloat(parameters["q"], 64)
+			refused := qerr == nil && quality == 0
+			if err == nil && !refused && (media == offered || media == "*/*" || media == kind+"/*") {
+				return true
+			}
 		}
-	}
-	return false
+		return false
+	})
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -98,7 +99,18 @@ func (s *Server) serveKnown(w http.ResponseWriter, r *http.Request) {
 	h, pattern := s.mux.Handler(r)
 	switch {
 	case pattern == "":
-		refuseUnknown(w, r, h)
+		// Answer a request whose path or method does not exist. h is what the
+		// multiplexer would do.
+		answer := headerWriter{}
+		h.ServeHTTP(answer, r)
+		path := fmt.Sprintf("%.200q", r.URL.Path)
+		switch allow := http.Header(answer).Get("Allow"); {
+		case allow != "":
+			w.Header().Set("Allow", allow)
+			writeProblem(w, "method: "+path+" takes "+allow+"; use one of them", http.StatusMethodNotAllowed)
+		default:
+			writeProblem(w, "path: "+path+" does not exist; see /openapi.json", http.StatusNotFound)
+		}
 	case !isAccepted(r):
 		writeProblem(w, "accept: "+strings.Join(offeredTypes(r), " or ")+" is what this address returns; accept it", http.StatusNotAcceptable)
 	default:

@@ -57,7 +57,15 @@ func (w *writer) writeRecords(records []session.Record) (err error) {
 	if _, err := w.file.Write(w.buf); err != nil {
 		return fmt.Errorf("session file %s: cannot append: %w", w.path, fileutil.Reason(err))
 	}
-	w.setModTime(records)
+	// Give the file the latest time of its records, so that a listing
+	// need not read them. A clock that goes back does not move it back. On a file
+	// system without times only the order of a listing suffers.
+	if at := session.Latest(records...); at.After(w.updated) {
+		w.updated = at
+	}
+	if !w.updated.IsZero() {
+		_ = os.Chtimes(w.path, time.Time{}, w.updated)
+	}
 	w.unsynced = true
 	if w.mustSync(records) {
 		return w.syncFile()
@@ -91,18 +99,6 @@ func (w *writer) syncFile() error {
 		return fmt.Errorf("session file %s: cannot make it durable: %w", w.path, fileutil.Reason(err))
 	}
 	return nil
-}
-
-// setModTime gives the file the latest time of its records, so that a listing
-// need not read them. A clock that goes back does not move it back. On a file
-// system without times only the order of a listing suffers.
-func (w *writer) setModTime(records []session.Record) {
-	if at := session.Latest(records...); at.After(w.updated) {
-		w.updated = at
-	}
-	if !w.updated.IsZero() {
-		_ = os.Chtimes(w.path, time.Time{}, w.updated)
-	}
 }
 
 // Close implements session.Writer.

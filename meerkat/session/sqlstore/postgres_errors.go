@@ -26,7 +26,7 @@ func (d database) wrapError(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return ended
 	}
-	if isTimeout(err) { // of this package, and no end of ctx
+	if errors.Is(err, context.DeadlineExceeded) { // of this package, and no end of ctx
 		return &session.StorageError{Err: fmt.Errorf("session database %s: no answer within %s", d.name, answerTime)}
 	}
 	if !errors.As(session.WrapStorage(err), new(*session.StorageError)) {
@@ -34,9 +34,6 @@ func (d database) wrapError(ctx context.Context, err error) error {
 	}
 	return &session.StorageError{Err: fmt.Errorf("session database %s: %s", d.name, d.withoutPassword(describeError(err)))}
 }
-
-// isTimeout reports whether an operation took longer than this package lets it.
-func isTimeout(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
 
 // withoutPassword returns text on one line. No error is known to have the password in
 // it; this makes sure.

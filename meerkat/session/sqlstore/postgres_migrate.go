@@ -58,7 +58,19 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, part Part) (newest int, er
 		if have > len(names) {
 			return part.newerError(have, len(names))
 		}
-		return runMigrations(ctx, tx, part, names, have)
+		for i, name := range names[have:] {
+			statements, err := fs.ReadFile(part.Files, name)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, string(statements)); err != nil {
+				return fmt.Errorf("%s: %w", path.Base(name), err)
+			}
+			if _, err := tx.Exec(ctx, "INSERT INTO meerkat.versions (part, version) VALUES ($1, $2)", part.Name, have+i+1); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -88,21 +100,4 @@ type rowQuerier interface {
 func readVersion(ctx context.Context, from rowQuerier, part string) (version int, err error) {
 	err = from.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM meerkat.versions WHERE part = $1", part).Scan(&version)
 	return version, err
-}
-
-// runMigrations runs the files after the first done of them.
-func runMigrations(ctx context.Context, tx pgx.Tx, part Part, names []string, done int) error {
-	for i, name := range names[done:] {
-		statements, err := fs.ReadFile(part.Files, name)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, string(statements)); err != nil {
-			return fmt.Errorf("%s: %w", path.Base(name), err)
-		}
-		if _, err := tx.Exec(ctx, "INSERT INTO meerkat.versions (part, version) VALUES ($1, $2)", part.Name, done+i+1); err != nil {
-			return err
-		}
-	}
-	return nil
 }

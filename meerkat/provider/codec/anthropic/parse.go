@@ -89,7 +89,19 @@ func (d *dialect) handleEvent(e *wireEvent, data []byte) error {
 	case "message_start":
 		return d.startMessage(e)
 	case "content_block_start", "content_block_delta", "content_block_stop":
-		return d.blockEvent(e)
+		if err := d.checkUnderWay(e.kind); err != nil {
+			return err
+		}
+		if !e.hasIndex {
+			return d.asm.Anomaly(stream.RuleMalformedEvent, "%s without index", e.kind)
+		}
+		switch string(e.kind) {
+		case "content_block_start":
+			return d.blockStart(e.index, e.block)
+		case "content_block_delta":
+			return d.blockDelta(e)
+		}
+		return d.blockStop(e.index)
 	case "message_delta":
 		if err := d.checkUnderWay(e.kind); err != nil {
 			return err

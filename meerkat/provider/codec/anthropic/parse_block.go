@@ -140,22 +140,6 @@ func copyArguments(input []byte) []byte {
 	return bytes.Clone(input)
 }
 
-func (d *dialect) blockEvent(e *wireEvent) error {
-	if err := d.checkUnderWay(e.kind); err != nil {
-		return err
-	}
-	if !e.hasIndex {
-		return d.asm.Anomaly(stream.RuleMalformedEvent, "%s without index", e.kind)
-	}
-	switch string(e.kind) {
-	case "content_block_start":
-		return d.blockStart(e.index, e.block)
-	case "content_block_delta":
-		return d.blockDelta(e)
-	}
-	return d.blockStop(e.index)
-}
-
 func (d *dialect) blockStart(index int, raw []byte) error {
 	b, plain, err := d.readBlock(raw)
 	if err != nil {
@@ -351,7 +335,15 @@ func (x *blockExtra) rawBlock(b *transcript.Block) []byte {
 		put("input", b.Args)
 	}
 	if b.Type == transcript.BlockOpaque {
-		x.putOpaque(put)
+		// Set what deltas of known types brought to a block of an unknown type.
+		for _, m := range []struct {
+			name string
+			more []byte
+		}{{"text", x.text}, {"thinking", x.thinking}, {"signature", x.signature}} {
+			if len(m.more) > 0 {
+				put(m.name, jsontok.AppendQuoted(nil, jsontok.String(jsontok.MemberOf(x.start, m.name))+string(m.more)))
+			}
+		}
 	}
 	if len(x.citations) > 0 {
 		put("citations", x.allCitations())
@@ -366,18 +358,6 @@ func (x *blockExtra) rawBlock(b *transcript.Block) []byte {
 		return x.start
 	}
 	return jsontok.With(x.start, set...)
-}
-
-// putOpaque sets what deltas of known types brought to a block of an unknown type.
-func (x *blockExtra) putOpaque(put func(name string, value []byte)) {
-	for _, m := range []struct {
-		name string
-		more []byte
-	}{{"text", x.text}, {"thinking", x.thinking}, {"signature", x.signature}} {
-		if len(m.more) > 0 {
-			put(m.name, jsontok.AppendQuoted(nil, jsontok.String(jsontok.MemberOf(x.start, m.name))+string(m.more)))
-		}
-	}
 }
 
 // rawOfCutCall is the raw form of a call whose arguments were cut: none for a tool

@@ -18,7 +18,19 @@ func (w *requestWriter) writeBody() []byte {
 		w.Key("max_tokens").Int(w.tokens)
 		w.Key("stream").Bool(!w.Unary)
 		w.writeParameters()
-		w.writeSystem()
+		// Write one system text as a string, several or a marked one as blocks.
+		switch {
+		case len(w.Systems) == 0:
+		case len(w.Systems) == 1 && w.CacheTTL == "":
+			w.Key("system").Text(w.Systems[0])
+		default:
+			w.Key("system").Array(func() {
+				for _, s := range w.Systems {
+					w.writeText(s)
+				}
+				w.markLastBlock()
+			})
+		}
 		w.writeTools()
 		marked := w.cacheMarkedTurns()
 		w.Key("messages").Array(func() {
@@ -98,22 +110,6 @@ func (w *requestWriter) writeCompaction() {
 			})
 		})
 	})
-}
-
-// writeSystem writes one system text as a string, several or a marked one as blocks.
-func (w *requestWriter) writeSystem() {
-	switch {
-	case len(w.Systems) == 0:
-	case len(w.Systems) == 1 && w.CacheTTL == "":
-		w.Key("system").Text(w.Systems[0])
-	default:
-		w.Key("system").Array(func() {
-			for _, s := range w.Systems {
-				w.writeText(s)
-			}
-			w.markLastBlock()
-		})
-	}
 }
 
 // hostedTypes are the versions of the tools that the API runs.
@@ -270,7 +266,18 @@ func (w *requestWriter) writeBlock(b *transcript.Block, id string) {
 	}
 	switch b.Type {
 	case transcript.BlockReasoning:
-		w.writeThinking(b)
+		// Write thinking with its key present even when the text is
+		// empty, or redacted thinking. It takes no cache mark.
+		w.Object(func() {
+			if b.Meta.Provider == transcript.MetaAnthropicRedacted {
+				w.Key("type").Str("redacted_thinking")
+				w.Key("data").Str(b.Meta.Data)
+				return
+			}
+			w.Key("type").Str("thinking")
+			w.Key("thinking").Str(b.Text)
+			w.Key("signature").Str(b.Meta.Signature)
+		})
 	case transcript.BlockToolUse:
 		w.Object(func() {
 			w.Key("type").Str("tool_use")
@@ -293,21 +300,6 @@ func (w *requestWriter) writeAssistantText(b *transcript.Block, text string) {
 	w.Object(func() {
 		w.Key("type").Str("text")
 		w.Key("text").Str(text)
-	})
-}
-
-// writeThinking writes thinking with its key present even when the text is
-// empty, or redacted thinking. It takes no cache mark.
-func (w *requestWriter) writeThinking(b *transcript.Block) {
-	w.Object(func() {
-		if b.Meta.Provider == transcript.MetaAnthropicRedacted {
-			w.Key("type").Str("redacted_thinking")
-			w.Key("data").Str(b.Meta.Data)
-			return
-		}
-		w.Key("type").Str("thinking")
-		w.Key("thinking").Str(b.Text)
-		w.Key("signature").Str(b.Meta.Signature)
 	})
 }
 

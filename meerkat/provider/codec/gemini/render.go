@@ -38,13 +38,8 @@ func newRequestWriter(req *provider.Request, m catalog.Entry) (*requestWriter, e
 		return nil, &provider.RequestError{Field: "stop sequences", Reason: fmt.Sprintf("%d are more than the %d Gemini takes", n, maxStops)}
 	}
 	w := &requestWriter{Outline: outline}
-	w.groupContents()
-	return w, w.checkContents()
-}
-
-// groupContents makes contents of steps and leaves out replies that have no part to
-// send (G-6).
-func (w *requestWriter) groupContents() {
+	// Make contents of steps and leaves out replies that have no part to
+	// send (G-6).
 	for _, s := range w.Steps {
 		model := s.Message.Role == transcript.RoleAssistant
 		if model && !w.hasParts(s.Message) {
@@ -56,6 +51,7 @@ func (w *requestWriter) groupContents() {
 		}
 		w.contents = append(w.contents, content{steps: []provider.Step{s}, model: model})
 	}
+	return w, w.checkContents()
 }
 
 func (w *requestWriter) hasParts(m *transcript.Message) bool {
@@ -104,7 +100,20 @@ func (w *requestWriter) writeBody() []byte {
 		w.writeGenerationConfig()
 		w.Key("contents").Array(func() {
 			for _, c := range w.contents {
-				w.writeContent(c)
+				w.Object(func() {
+					if c.model {
+						w.Key("role").Str("model")
+					} else {
+						w.Key("role").Str("user")
+					}
+					w.Key("parts").Array(func() {
+						if c.model {
+							w.writeReply(c.steps)
+							return
+						}
+						w.writeUserParts(c.steps[0])
+					})
+				})
 			}
 		})
 	})
@@ -121,7 +130,17 @@ func (w *requestWriter) writeTools() {
 				w.Key("functionDeclarations").Array(func() {
 					for _, t := range w.Tools {
 						if isFunction(t) {
-							w.writeDeclaration(t)
+							// Write the schema as JSON Schema, untouched; the older
+							// parameters field takes only a part of it (G-12).
+							w.Object(func() {
+								w.Key("name").Text(t.Name)
+								if t.Description != "" {
+									w.Key("description").Text(t.Description)
+								}
+								if len(t.InputSchema) > 0 {
+									w.Key("parametersJsonSchema").Raw(t.InputSchema)
+								}
+							})
 						}
 					}
 				})
@@ -142,20 +161,6 @@ var hostedMembers = map[string]string{transcript.HostedSearch: "googleSearch", t
 func isFunction(t transcript.ToolDef) bool { return !t.Hosted }
 
 func isHosted(t transcript.ToolDef) bool { return t.Hosted }
-
-// writeDeclaration writes the schema as JSON Schema, untouched; the older
-// parameters field takes only a part of it (G-12).
-func (w *requestWriter) writeDeclaration(t transcript.ToolDef) {
-	w.Object(func() {
-		w.Key("name").Text(t.Name)
-		if t.Description != "" {
-			w.Key("description").Text(t.Description)
-		}
-		if len(t.InputSchema) > 0 {
-			w.Key("parametersJsonSchema").Raw(t.InputSchema)
-		}
-	})
-}
 
 // writeToolConfig writes what may be called, and asks to see what the API's own tools did,
 // which goes back with the reply (G-26: from Gemini 3 on).
@@ -207,25 +212,21 @@ func (w *requestWriter) writeGenerationConfig() {
 			w.Key("responseJsonSchema").Raw(w.OutputSchema)
 		}
 		if thinks {
-			w.writeThinkingConfig()
-		}
-	})
-}
-
-// writeThinkingConfig writes a level, never a budget (G-23), and none when the
-// provider is to choose. The effort none is the lowest level there is (G-25).
-func (w *requestWriter) writeThinkingConfig() {
-	effort := w.Target.Model.Effort(w.Effort)
-	w.Key("thinkingConfig").Object(func() {
-		if w.Thinks() {
-			w.Key("includeThoughts").Bool(true)
-		}
-		switch effort {
-		case "":
-		case "none":
-			w.Key("thinkingLevel").Str("MINIMAL")
-		default:
-			w.Key("thinkingLevel").Text(strings.ToUpper(effort))
+			// Write a level, never a budget (G-23), and none when the
+			// provider is to choose. The effort none is the lowest level there is (G-25).
+			effort := w.Target.Model.Effort(w.Effort)
+			w.Key("thinkingConfig").Object(func() {
+				if w.Thinks() {
+					w.Key("includeThoughts").Bool(true)
+				}
+				switch effort {
+				case "":
+				case "none":
+					w.Key("thinkingLevel").Str("MINIMAL")
+				default:
+					w.Key("thinkingLevel").Text(strings.ToUpper(effort))
+				}
+			})
 		}
 	})
 }

@@ -15,23 +15,6 @@ import (
 // documented for that and is never another vendor's token.
 const skipValidator = "skip_thought_signature_validator"
 
-func (w *requestWriter) writeContent(c content) {
-	w.Object(func() {
-		if c.model {
-			w.Key("role").Str("model")
-		} else {
-			w.Key("role").Str("user")
-		}
-		w.Key("parts").Array(func() {
-			if c.model {
-				w.writeReply(c.steps)
-				return
-			}
-			w.writeUserParts(c.steps[0])
-		})
-	})
-}
-
 func (w *requestWriter) writeUserParts(s provider.Step) {
 	m := s.Message
 	if m.Role == transcript.RoleToolResults {

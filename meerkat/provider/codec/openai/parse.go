@@ -109,7 +109,11 @@ func (d *dialect) handleEvent(e *wireEvent) error {
 		return d.walkAnomaly(d.readResponse(e.response, true), e.kind)
 	}
 	if kind := deltaKinds[string(e.kind)]; kind != 0 {
-		return d.appendDelta(e, kind)
+		lit, ok := jsontok.Literal(e.delta)
+		if !e.hasIndex || !ok {
+			return d.asm.Anomaly(stream.RuleMalformedEvent, "%s without output_index or text", e.kind)
+		}
+		return d.asm.Append(e.index, kind, lit)
 	}
 	return d.itemEvent(e)
 }
@@ -141,15 +145,6 @@ var deltaKinds = map[string]stream.EventKind{
 	"response.reasoning_summary_text.delta":  stream.EventReasoningDelta,
 	"response.reasoning_text.delta":          stream.EventReasoningDelta,
 	"response.function_call_arguments.delta": stream.EventToolCallDelta,
-}
-
-// appendDelta is the general path of every delta.
-func (d *dialect) appendDelta(e *wireEvent, kind stream.EventKind) error {
-	lit, ok := jsontok.Literal(e.delta)
-	if !e.hasIndex || !ok {
-		return d.asm.Anomaly(stream.RuleMalformedEvent, "%s without output_index or text", e.kind)
-	}
-	return d.asm.Append(e.index, kind, lit)
 }
 
 // redundantEvents are the beginnings of events that only repeat, early and in part,

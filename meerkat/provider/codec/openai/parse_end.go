@@ -75,7 +75,17 @@ func (d *dialect) addUnfinishedItems(output []byte) error {
 		if err != nil {
 			return err
 		}
-		return d.completeItem(ref, b, streamed)
+		if ref != nil {
+			ref.done = true
+			return d.asm.Complete(ref.index, func(old *transcript.Block) { *old = b })
+		}
+		if streamed {
+			if err := d.asm.Anomaly(ruleMalformedItem, "the final output has a %s item that was never streamed", b.Type); err != nil {
+				return err
+			}
+		}
+		d.asm.Whole(b)
+		return nil
 	})
 }
 
@@ -100,21 +110,6 @@ func (d *dialect) streamedItem(n int, m *members, ids map[string]int) *itemRef {
 	if n < len(d.items) && d.items[n].kind == jsontok.String(m.kind) {
 		return &d.items[n]
 	}
-	return nil
-}
-
-// completeItem completes an open item, or adds one that had no event of its own.
-func (d *dialect) completeItem(ref *itemRef, b transcript.Block, streamed bool) error {
-	if ref != nil {
-		ref.done = true
-		return d.asm.Complete(ref.index, func(old *transcript.Block) { *old = b })
-	}
-	if streamed {
-		if err := d.asm.Anomaly(ruleMalformedItem, "the final output has a %s item that was never streamed", b.Type); err != nil {
-			return err
-		}
-	}
-	d.asm.Whole(b)
 	return nil
 }
 

@@ -13,10 +13,26 @@ import (
 func (w *requestWriter) writeStep(s provider.Step) {
 	switch s.Message.Role {
 	case transcript.RoleAssistant:
-		w.writeReply(s)
+		// Write the items of one reply. Items keep the form and ids they
+		// came with only when all reasoning of the reply goes along: an id without its
+		// reasoning is refused (O-13, repeated-token).
+		blocks, intact := w.blocksOf(s)
+		for i := range blocks {
+			w.writeItem(&blocks[i], s.IDs[i], intact)
+		}
 	case transcript.RoleToolResults:
 		for _, a := range s.Answers {
-			w.writeOutput(a)
+			// Write a tool result. There is no error flag: the text says it.
+			w.Object(func() {
+				w.Key("type").Str("function_call_output")
+				w.Key("call_id").Text(a.ID)
+				w.Key("output")
+				if len(a.Result.Parts) == 0 {
+					w.Text(provider.ResultText(a.Result))
+					return
+				}
+				w.writeTextAndParts(a.Result.Content, a.Result.Parts)
+			})
 		}
 	case transcript.RoleSystem, transcript.RoleDeveloper: // further on in the conversation
 		w.writeTextMessage("developer", s.Message.Content)
@@ -99,30 +115,6 @@ func (w *requestWriter) writeSource(part transcript.Part) {
 		return
 	}
 	w.DataURL(part.MediaType, part.Data)
-}
-
-// writeOutput writes a tool result. There is no error flag: the text says it.
-func (w *requestWriter) writeOutput(a provider.Answer) {
-	w.Object(func() {
-		w.Key("type").Str("function_call_output")
-		w.Key("call_id").Text(a.ID)
-		w.Key("output")
-		if len(a.Result.Parts) == 0 {
-			w.Text(provider.ResultText(a.Result))
-			return
-		}
-		w.writeTextAndParts(a.Result.Content, a.Result.Parts)
-	})
-}
-
-// writeReply writes the items of one reply. Items keep the form and ids they
-// came with only when all reasoning of the reply goes along: an id without its
-// reasoning is refused (O-13, repeated-token).
-func (w *requestWriter) writeReply(s provider.Step) {
-	blocks, intact := w.blocksOf(s)
-	for i := range blocks {
-		w.writeItem(&blocks[i], s.IDs[i], intact)
-	}
 }
 
 // blocksOf are the blocks of a reply that go along, and whether in the form that they came in.

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/proxy/llm"
-	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // anchorBody removes the prompt and the tools from a decoded request body and
@@ -96,7 +95,7 @@ func shapeOf(body any) any {
 			out[name], hasConversation = conversationOutline(v), true
 		case part == llm.Envelope:
 			out[name], hasConversation = shapeOf(v), true
-		case name == "model" || name == "stream" || name == scrub.WordsMember:
+		case name == "model" || name == "stream" || name == wordsMember:
 			out[name] = v
 		}
 	}

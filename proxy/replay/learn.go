@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // Proposal is a rule that two recordings of one program ask for, and why.
@@ -34,8 +33,8 @@ type requestPair struct {
 type learner struct {
 	pairs   []requestPair
 	replies [2]strings.Builder // all replies of each recording
-	places  []scrub.Place
-	rules   scrub.Rules
+	places  []Place
+	rules   Scrubs
 	out     Learned
 }
 
@@ -43,18 +42,18 @@ type learner struct {
 // the rules that a replay needs: for what differs between them, and for what will differ in
 // another place or on another day. given are the rules that hold already; now is when the
 // recordings were made.
-func Learn(first, second *cassette.Cassette, given scrub.Rules, now time.Time) (Learned, error) {
+func Learn(first, second *cassette.Cassette, given Scrubs, now time.Time) (Learned, error) {
 	l := learner{rules: slices.Clone(given)}
 	if err := l.pairRequests(first, second); err != nil {
 		return Learned{}, err
 	}
-	for _, name := range []string{scrub.UUID, scrub.ID, scrub.Time, scrub.Date} {
+	for _, name := range []string{ScrubUUID, ScrubID, ScrubTime, ScrubDate} {
 		l.proposeVarying(name)
 	}
-	for _, name := range []string{scrub.Folder, scrub.Home, scrub.User, scrub.Host} {
+	for _, name := range []string{ScrubFolder, ScrubHome, ScrubUser, ScrubHost} {
 		l.proposeOccurring(name, func(string) bool { return true })
 	}
-	l.proposeOccurring(scrub.Date, func(text string) bool { return isDay(text, now) })
+	l.proposeOccurring(ScrubDate, func(text string) bool { return isDay(text, now) })
 	for _, pair := range l.pairs {
 		l.proposeOwn(l.ownChanges(pair))
 	}
@@ -107,7 +106,7 @@ func (l *learner) pairRequests(first, second *cassette.Cassette) error {
 }
 
 // applyRules returns both bodies of a pair under the rules so far, and what these took.
-func (l *learner) applyRules(pair requestPair, more ...scrub.Rule) (a, b []byte, takenA, takenB scrub.Taken) {
+func (l *learner) applyRules(pair requestPair, more ...Scrub) (a, b []byte, takenA, takenB takenOut) {
 	rules := append(slices.Clone(l.rules), more...)
 	a, takenA = applyScrubs(pair.bodies[0], rules, l.places)
 	b, takenB = applyScrubs(pair.bodies[1], rules, l.places)
@@ -130,8 +129,8 @@ func (l *learner) ownChanges(pair requestPair) []change {
 }
 
 func (l *learner) addProposal(rule, reason string) {
-	r, err := scrub.Parse(rule)
-	if err != nil || slices.ContainsFunc(l.rules, func(old scrub.Rule) bool { return old.String() == r.String() }) {
+	r, err := ParseScrub(rule)
+	if err != nil || slices.ContainsFunc(l.rules, func(old Scrub) bool { return old.String() == r.String() }) {
 		return
 	}
 	l.rules = append(l.rules, r)
@@ -140,13 +139,13 @@ func (l *learner) addProposal(rule, reason string) {
 
 // proposeVarying proposes a named rule when what it takes out differs.
 func (l *learner) proposeVarying(name string) {
-	r, _ := scrub.Parse(name)
+	r, _ := ParseScrub(name)
 	for _, pair := range l.pairs {
 		_, _, a, b := l.applyRules(pair, r)
 		for i := range min(len(a[name]), len(b[name])) {
 			if a[name][i] != b[name][i] && !l.isReplied(pair, a[name][i], b[name][i]) {
-				if name == scrub.ID {
-					l.retractProposal(scrub.UUID) // ids include them
+				if name == ScrubID {
+					l.retractProposal(ScrubUUID) // ids include them
 				}
 				l.addProposal(name, fmt.Sprintf("%s, then %s", truncateText(a[name][i]), truncateText(b[name][i])))
 				return
@@ -156,13 +155,13 @@ func (l *learner) proposeVarying(name string) {
 }
 
 func (l *learner) retractProposal(rule string) {
-	l.rules = slices.DeleteFunc(l.rules, func(r scrub.Rule) bool { return r.String() == rule })
+	l.rules = slices.DeleteFunc(l.rules, func(r Scrub) bool { return r.String() == rule })
 	l.out.Proposals = slices.DeleteFunc(l.out.Proposals, func(p Proposal) bool { return p.Rule == rule })
 }
 
 // proposeOccurring proposes a named rule when it takes out a text that differs elsewhere.
 func (l *learner) proposeOccurring(name string, matters func(string) bool) {
-	r, _ := scrub.Parse(name)
+	r, _ := ParseScrub(name)
 	for _, pair := range l.pairs {
 		_, _, a, _ := l.applyRules(pair, r)
 		if i := slices.IndexFunc(a[name], matters); i >= 0 {

@@ -28,7 +28,6 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/fault"
 	"github.com/meerkat-go/conformance/proxy/record"
-	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // Timing is how fast replies are sent: None, Recorded, or a multiple of the
@@ -69,8 +68,8 @@ type Config struct {
 	Match Level
 	// Scrubs are rules in addition to those of the cassette. Here is where the program runs
 	// that sends the requests, for the rules about a place.
-	Scrubs scrub.Rules
-	Here   scrub.Place
+	Scrubs Scrubs
+	Here   Place
 	// Rechunk cuts the replies into other chunks; "" keeps the recorded ones.
 	Rechunk fault.Mode
 	// Faults is applied to the replies; nil leaves them alone. Applied faults are
@@ -116,7 +115,7 @@ type Replayer struct {
 }
 
 // New returns a replayer at the beginning of its cassette. It refuses a cassette with matching
-// rules that are unknown. Rules of the cassette that are too wide for [scrub.Parse] apply, and
+// rules that are unknown. Rules of the cassette that are too wide for [ParseScrub] apply, and
 // are logged.
 func New(cfg Config) (*Replayer, error) {
 	if cfg.Cassette == nil || cfg.Redactor == nil {

@@ -5,19 +5,18 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // ruleSet is everything by which two requests may differ and still be the same.
 type ruleSet struct {
 	fields []volatileField
-	scrubs scrub.Rules
-	places []scrub.Place
+	scrubs Scrubs
+	places []Place
 }
 
 // newRuleSet returns the rules of a cassette and the given ones. here is where the
 // program of the replay runs.
-func newRuleSet(recording *cassette.Cassette, given scrub.Rules, here scrub.Place) (rs ruleSet, err error) {
+func newRuleSet(recording *cassette.Cassette, given Scrubs, here Place) (rs ruleSet, err error) {
 	if rs, err = rulesOf(recording); err != nil {
 		return rs, err
 	}
@@ -25,9 +24,9 @@ func newRuleSet(recording *cassette.Cassette, given scrub.Rules, here scrub.Plac
 	if len(here.Only(rs.scrubs)) == 0 {
 		return rs, nil
 	}
-	rs.places = []scrub.Place{here}
+	rs.places = []Place{here}
 	for in, err := range recording.All() {
-		known := func(p scrub.Place) bool { return maps.Equal(p, in.Place) }
+		known := func(p Place) bool { return maps.Equal(p, in.Place) }
 		if err == nil && len(in.Place) > 0 && !slices.ContainsFunc(rs.places, known) {
 			rs.places = append(rs.places, in.Place)
 		}
@@ -45,7 +44,7 @@ func (f form) withoutVolatile(rs ruleSet) form {
 }
 
 // applyScrubs applies rules to a canonical JSON body.
-func applyScrubs(body []byte, rules scrub.Rules, places []scrub.Place) ([]byte, scrub.Taken) {
+func applyScrubs(body []byte, rules Scrubs, places []Place) ([]byte, takenOut) {
 	if len(rules) == 0 {
 		return body, nil
 	}
@@ -53,7 +52,7 @@ func applyScrubs(body []byte, rules scrub.Rules, places []scrub.Place) ([]byte, 
 	if err != nil || v == (absent{}) {
 		return body, nil
 	}
-	v, taken := rules.Apply(v, places...)
+	v, taken := rules.apply(v, places...)
 	return []byte(encodeJSON(v)), taken
 }
 
@@ -65,5 +64,5 @@ func (rs ruleSet) rulesUsed(recorded, asked form) []string {
 	names := usedFields(recorded, asked, rs.fields)
 	_, was := applyScrubs(withoutVolatileFields(recorded.body, recorded.provider, rs.fields), rs.scrubs, rs.places)
 	_, is := applyScrubs(withoutVolatileFields(asked.body, asked.provider, rs.fields), rs.scrubs, rs.places)
-	return append(names, was.Differing(is)...)
+	return append(names, was.differing(is)...)
 }

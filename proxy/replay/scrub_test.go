@@ -11,13 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
-func scrubs(t *testing.T, texts ...string) (rules scrub.Rules) {
+func scrubs(t *testing.T, texts ...string) (rules Scrubs) {
 	t.Helper()
 	for _, text := range texts {
-		r, err := scrub.Parse(text)
+		r, err := ParseScrub(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -27,7 +26,7 @@ func scrubs(t *testing.T, texts ...string) (rules scrub.Rules) {
 }
 
 // recordedIn makes a cassette with rules.
-func recordedIn(t *testing.T, rules scrub.Rules, ins ...cassette.Interaction) *cassette.Cassette {
+func recordedIn(t *testing.T, rules Scrubs, ins ...cassette.Interaction) *cassette.Cassette {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.yaml")
 	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic, Matching: Rules(rules...)}, cassette.CreateOptions{})
@@ -58,8 +57,8 @@ func words(format string, args ...any) string {
 // and day is answered at exact, the receipt names the rules, and another question is
 // not answered.
 func TestReplayElsewhere(t *testing.T) {
-	here := scrub.Place{scrub.Folder: "/home/alice/heron", scrub.User: "alice"}
-	there := scrub.Place{scrub.Folder: "/work/b/crane", scrub.User: "node"}
+	here := Place{ScrubFolder: "/home/alice/heron", ScrubUser: "alice"}
+	there := Place{ScrubFolder: "/work/b/crane", ScrubUser: "node"}
 	rules := scrubs(t, "date", "folder", "user", "/build [0-9]+ %/")
 	in := pair(words("alice runs node in /home/alice/heron on 2026-11-23, build 17 %%: list files"), "ok")
 	in.Place = here
@@ -91,16 +90,16 @@ func TestReplayElsewhere(t *testing.T) {
 // said; the same rule cannot be given.
 func TestOldRuleThatIsTooWide(t *testing.T) {
 	for _, text := range []string{"/[A-Za-z]+/", "/a*/", "$..*"} {
-		if _, err := scrub.Parse(text); err == nil {
+		if _, err := ParseScrub(text); err == nil {
 			t.Errorf("%s is accepted", text)
 		}
-		old, err := scrub.FromWord(text)
+		old, err := scrubFromWord(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		in := pair(`{"model":"m","system":"a heron","messages":[{"role":"user","content":"7 birds"}]}`, "ok")
 		var lines []string
-		p, err := New(Config{Cassette: recordedIn(t, scrub.Rules{old}, in), Redactor: masked{}, Log: func(line string) { lines = append(lines, line) }})
+		p, err := New(Config{Cassette: recordedIn(t, Scrubs{old}, in), Redactor: masked{}, Log: func(line string) { lines = append(lines, line) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,8 +115,8 @@ func TestOldRuleThatIsTooWide(t *testing.T) {
 // Without the rule nothing is scrubbed, whatever place the cassette notes.
 func TestNoRuleNoScrub(t *testing.T) {
 	in := pair(words("in /home/alice"), "ok")
-	in.Place = scrub.Place{scrub.Folder: "/home/alice"}
-	p, err := New(Config{Cassette: recordedIn(t, nil, in), Redactor: masked{}, Here: scrub.Place{scrub.Folder: "/home/bob"}})
+	in.Place = Place{ScrubFolder: "/home/alice"}
+	p, err := New(Config{Cassette: recordedIn(t, nil, in), Redactor: masked{}, Here: Place{ScrubFolder: "/home/bob"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +128,7 @@ func TestNoRuleNoScrub(t *testing.T) {
 // Two recordings of one program show what differs from run to run, what is another
 // elsewhere, and not what the provider itself said.
 func TestLearn(t *testing.T) {
-	place := scrub.Place{scrub.Folder: "/home/alice/heron", scrub.User: "alice"}
+	place := Place{ScrubFolder: "/home/alice/heron", ScrubUser: "alice"}
 	record := func(run, call, second string) *cassette.Cassette {
 		first := pair(words("On 2026-11-23 in /home/alice/heron, at 10:00:%s, pid %s", second, run), `{"content":[{"type":"tool_use","id":"`+call+`"}]}`)
 		next := pair(fmt.Sprintf(`{"model":"m","nonce":"n%s","messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":"x"}]}]}`, run, call), "done")

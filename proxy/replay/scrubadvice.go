@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // valueRules are the rules that need no knowledge of the place of a recording. ID takes out
 // what UUID does, so the wider rules are the first that are tried to be spared.
-var valueRules = []string{scrub.ID, scrub.UUID, scrub.Time, scrub.Date}
+var valueRules = []string{ScrubID, ScrubUUID, ScrubTime, ScrubDate}
 
 // scrubAdvice names the rules under which an unplayed candidate would answer at the configured
 // level: what differs are dates, times or ids.
@@ -33,9 +31,9 @@ func (p *Replayer) scrubAdvice(near candidate, asked form) (lines []string) {
 
 // scrubbed returns f without what named rules take out.
 func (f form) scrubbed(names []string) form {
-	var rules scrub.Rules
+	var rules Scrubs
 	for _, name := range names {
-		r, _ := scrub.Parse(name) // the names are those of scrub
+		r, _ := ParseScrub(name) // the names are those of scrub
 		rules = append(rules, r)
 	}
 	if f.json {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/redact"
-	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 const keyInWords, secretInWords = "key-of-a-service", "Ab3dEf9hIj2kLm5nOp"
@@ -193,14 +192,14 @@ func TestSignsInSecretsAtEachLevel(t *testing.T) {
 			t.Errorf("%v: %s", level, w.Body)
 		}
 	}
-	rules, err := scrub.Parse("date")
+	rules, err := ParseScrub("date")
 	if err != nil {
 		t.Fatal(err)
 	}
 	body = func(day, secret string) string {
 		return `{"system":"Today is ` + day + `","messages":[{"role":"user","content":"` + secret + `"}]}`
 	}
-	p := newReplayer(t, Config{Scrubs: scrub.Rules{rules}}, pair(body("2026-11-25", "REDACTEDb2C3d4E5f6G7"), "yes"))
+	p := newReplayer(t, Config{Scrubs: Scrubs{rules}}, pair(body("2026-11-25", "REDACTEDb2C3d4E5f6G7"), "yes"))
 	if w, _ := ask(p, endpoint, body("2026-11-26", "saffron&kettle<three")); w.Body.String() != "yes" {
 		t.Errorf("%s", w.Body)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/llm"
-	"github.com/meerkat-go/conformance/proxy/scrub"
 	"github.com/meerkat-go/conformance/wires"
 	"slices"
 )
@@ -30,7 +29,7 @@ func volatileFields() (fields []volatileField) {
 
 // Rules returns what a recorder writes into Meta.Matching: the names of the volatile fields of
 // format 1, and the given rules. To a cassette that names no rules all volatile fields apply.
-func Rules(given ...scrub.Rule) []string {
+func Rules(given ...Scrub) []string {
 	var names []string
 	for _, f := range volatileFields() {
 		names = append(names, f.Name)
@@ -42,15 +41,15 @@ func Rules(given ...scrub.Rule) []string {
 }
 
 // ScrubsOf returns the scrub rules that a cassette was recorded with.
-func ScrubsOf(recording *cassette.Cassette) (scrub.Rules, error) {
+func ScrubsOf(recording *cassette.Cassette) (Scrubs, error) {
 	rs, err := rulesOf(recording)
 	return rs.scrubs, err
 }
 
 // UnmatchedScrubs returns those of the given paths and patterns that take nothing out of
 // any request of a recording: they may be misspelt.
-func UnmatchedScrubs(recording *cassette.Cassette, given scrub.Rules) []string {
-	var left scrub.Rules
+func UnmatchedScrubs(recording *cassette.Cassette, given Scrubs) []string {
+	var left Scrubs
 	for _, r := range given {
 		if r.IsOwn() {
 			left = append(left, r)
@@ -63,7 +62,7 @@ func UnmatchedScrubs(recording *cassette.Cassette, given scrub.Rules) []string {
 		}
 		if f := formOf(r); f.json {
 			_, taken := applyScrubs(f.body, left, nil)
-			left = slices.DeleteFunc(left, func(r scrub.Rule) bool { return len(taken[r.String()]) > 0 })
+			left = slices.DeleteFunc(left, func(r Scrub) bool { return len(taken[r.String()]) > 0 })
 		}
 	}
 	var names []string
@@ -85,7 +84,7 @@ func rulesOf(recording *cassette.Cassette) (rs ruleSet, err error) {
 			rs.fields = append(rs.fields, fields[i])
 			continue
 		}
-		r, err := scrub.FromWord(word)
+		r, err := scrubFromWord(word)
 		if err != nil {
 			return rs, fmt.Errorf("%s: matching rule %s is unknown to this build; use a newer one, or record the cassette again", recording.Name(), word)
 		}

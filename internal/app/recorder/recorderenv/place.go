@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"os"
 
-	"github.com/meerkat-go/conformance/proxy/scrub"
+	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
 // Here returns where this program runs, and a program that it starts.
-func (a *Env) Here() scrub.Place {
-	place := scrub.Place{scrub.Home: a.Getenv("HOME"), scrub.User: cmp.Or(a.Getenv("USER"), a.Getenv("LOGNAME"))}
-	place[scrub.Folder], _ = os.Getwd()
-	place[scrub.Host], _ = os.Hostname()
+func (a *Env) Here() replay.Place {
+	place := replay.Place{replay.ScrubHome: a.Getenv("HOME"), replay.ScrubUser: cmp.Or(a.Getenv("USER"), a.Getenv("LOGNAME"))}
+	place[replay.ScrubFolder], _ = os.Getwd()
+	place[replay.ScrubHost], _ = os.Hostname()
 	return place
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 	"github.com/meerkat-go/conformance/proxy/replay"
-	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // Redaction is the redactor and the gate of one run. Its sessions share them: a secret that was
@@ -68,7 +67,7 @@ func (r *Redaction) MaskRequest(in cassette.Request) cassette.Request {
 func (r *Redaction) Own() *redact.Own { return r.own }
 
 // Meta returns the meta of a cassette that is recorded now. scrubs are the rules for its replay.
-func (r *Redaction) Meta(provenance string, incomplete bool, scrubs ...scrub.Rule) cassette.Meta {
+func (r *Redaction) Meta(provenance string, incomplete bool, scrubs ...replay.Scrub) cassette.Meta {
 	var declared []string
 	if incomplete {
 		declared = []string{cassette.DeclaredIncomplete}

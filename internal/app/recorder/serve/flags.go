@@ -18,7 +18,6 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
 	"github.com/meerkat-go/conformance/proxy/replay"
-	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // modeFlags are the flags that run and the commands for single modes have in common.
@@ -96,7 +95,7 @@ func (f *modeFlags) addTo(cmd *cobra.Command) {
 	}
 	if in(modeRecord, modeRefresh, modeReplay) {
 		set.Var(&f.maxBody, "max-body", "keep no body, and in a replay read no request, longer than so many `MiB` (default 256)")
-		set.StringArrayVar(&f.scrub, "scrub", nil, "`rule` for what may differ in a request: "+strings.Join(scrub.Names(), ", ")+", $JSON.PATH, /PATTERN/ or both; may be repeated")
+		set.StringArrayVar(&f.scrub, "scrub", nil, "`rule` for what may differ in a request: "+strings.Join(replay.ScrubNames(), ", ")+", $JSON.PATH, /PATTERN/ or both; may be repeated")
 	}
 	if in(modeRecord) {
 		set.BoolVar(&f.force, "force", false, "record: replace a cassette that exists")

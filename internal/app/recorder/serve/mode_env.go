@@ -10,7 +10,6 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
 	"github.com/meerkat-go/conformance/proxy/replay"
-	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // modeEnv is what the cassettes of one proxy have in common.
@@ -21,8 +20,8 @@ type modeEnv struct {
 	transport  http.RoundTripper // nil in replay, which sends nothing
 	provenance string            // of what is recorded
 	faults     faultSettings     // of a replay
-	scrubs     scrub.Rules
-	here       scrub.Place // where the program runs
+	scrubs     replay.Scrubs
+	here       replay.Place // where the program runs
 }
 
 func (a *app) newModeEnv(f *modeFlags) (*modeEnv, error) {

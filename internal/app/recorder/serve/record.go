@@ -10,7 +10,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
-	"github.com/meerkat-go/conformance/proxy/scrub"
+	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
 // recordHandler handles one cassette in record mode.
@@ -19,7 +19,7 @@ type recordHandler struct {
 	closeRecorder func() record.Report // closes the recorder once, and returns its report
 	path          string
 	writer        *cassette.Writer
-	scrubs        scrub.Rules
+	scrubs        replay.Scrubs
 }
 
 func (k *modeEnv) openRecording(path string, force bool) (*recordHandler, error) {

@@ -10,7 +10,6 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
 	"github.com/meerkat-go/conformance/proxy/replay"
-	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // recordMissing handles one cassette in record-missing mode: it answers what the cassette has,
@@ -20,7 +19,7 @@ type recordMissing struct {
 	closeRecorder func() record.Report // closes the recorder once, and returns its report
 	path          string
 	writer        *cassette.Writer
-	scrubs        scrub.Rules
+	scrubs        replay.Scrubs
 }
 
 // openRecordMissing opens the cassette path to replay and extend it. When it does not exist, all

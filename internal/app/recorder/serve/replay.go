@@ -12,7 +12,6 @@ import (
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/replay"
-	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // replayHandler handles one cassette in replay mode.
@@ -21,7 +20,7 @@ type replayHandler struct {
 	path    string
 	receipt string
 	gates   gates
-	scrubs  scrub.Rules
+	scrubs  replay.Scrubs
 }
 
 func (k *modeEnv) openReplay(path, receipt string) (*replayHandler, error) {

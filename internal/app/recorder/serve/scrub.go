@@ -6,13 +6,12 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/replay"
-	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // scrubRules reads --scrub.
-func (f *modeFlags) scrubRules() (rules scrub.Rules, err error) {
+func (f *modeFlags) scrubRules() (rules replay.Scrubs, err error) {
 	for _, text := range f.scrub {
-		r, err := scrub.Parse(text)
+		r, err := replay.ParseScrub(text)
 		if err != nil {
 			return nil, cli.Usage("--scrub %s: %w", text, err)
 		}
@@ -24,8 +23,8 @@ func (f *modeFlags) scrubRules() (rules scrub.Rules, err error) {
 // sayUnmatched names the given paths and patterns that match no request of the cassette path, and
 // returns them: they may be misspelt. used are the rules that a replay needed. When there is no
 // cassette, because nothing was recorded, nothing is matched.
-func (a *app) sayUnmatched(path string, given scrub.Rules, used map[string]int) (unmatched []string) {
-	given = slices.DeleteFunc(slices.Clone(given), func(r scrub.Rule) bool { return !r.IsOwn() || used[r.String()] > 0 })
+func (a *app) sayUnmatched(path string, given replay.Scrubs, used map[string]int) (unmatched []string) {
+	given = slices.DeleteFunc(slices.Clone(given), func(r replay.Scrub) bool { return !r.IsOwn() || used[r.String()] > 0 })
 	if len(given) == 0 {
 		return nil
 	}
@@ -47,7 +46,7 @@ func (a *app) sayUnmatched(path string, given scrub.Rules, used map[string]int) 
 // placeToNote returns what each interaction notes of the place where the program runs: what the
 // rules need, and those of the cassette old, which may be nil. With --learn it is everything,
 // because any of it may become a rule.
-func (k *modeEnv) placeToNote(old *cassette.Cassette) scrub.Place {
+func (k *modeEnv) placeToNote(old *cassette.Cassette) replay.Place {
 	if k.flags.learn {
 		return k.here
 	}

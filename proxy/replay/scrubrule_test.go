@@ -1,4 +1,4 @@
-package scrub
+package replay
 
 import (
 	"encoding/json"
@@ -12,11 +12,11 @@ import (
 )
 
 // applied is a JSON body after the rules, as JSON.
-func applied(t *testing.T, body string, rules []string, places ...Place) (string, Taken) {
+func applied(t *testing.T, body string, rules []string, places ...Place) (string, takenOut) {
 	t.Helper()
-	var rs Rules
+	var rs Scrubs
 	for _, text := range rules {
-		r, err := Parse(text)
+		r, err := ParseScrub(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -28,7 +28,7 @@ func applied(t *testing.T, body string, rules []string, places ...Place) (string
 	if err := d.Decode(&v); err != nil {
 		t.Fatal(err)
 	}
-	v, taken := rs.Apply(v, places...)
+	v, taken := rs.apply(v, places...)
 	var out strings.Builder
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
@@ -51,25 +51,25 @@ func text(t *testing.T, in, rule string, places ...Place) string {
 }
 
 func TestNamedRules(t *testing.T) {
-	alice := Place{Folder: "/home/alice/heron", Home: "/home/alice", User: "alice", Host: "alpha"}
+	alice := Place{ScrubFolder: "/home/alice/heron", ScrubHome: "/home/alice", ScrubUser: "alice", ScrubHost: "alpha"}
 	for _, c := range []struct{ rule, in, want string }{
-		{Date, "Today is 2026-11-23.", "Today is <date>."},
-		{Date, "2026-11-23T10:00:00Z", "<date>T10:00:00Z"},
-		{Date, "Monday, November 23, 2026 (local)", "<date> (local)"},
-		{Date, "Mon Nov 23 23:40:36 UTC 2026", "<date>"},
-		{Date, "Mon Nov  3 2026", "<date>"},
-		{Date, "on 23 November 2026, 11/23/2026 or 23.11.2026", "on <date>, <date> or <date>"},
-		{Date, "May I march 3 times? Version 1.2.3, model claude-sonnet-4-5", "May I march 3 times? Version 1.2.3, model claude-sonnet-4-5"},
-		{Time, "at 23:40:36, 11:40 pm and 2026-11-23T23:40:36.123Z", "at <time>, <time> and 2026-11-23<time>"},
-		{Time, "main.go:12:34 and 12:34", "main.go:12:34 and 12:34"},
-		{Time, "run-1763940000000 since 1763940000.25", "run-<time> since <time>"},
-		{UUID, "a 01a20ac8-89ad-7302-9f4d-149b9ea34ec3 b 11a20ac8-89ad-7302-9f4d-149b9ea34ec3 c 01a20ac8-89ad-7302-9f4d-149b9ea34ec3", "a <uuid-0> b <uuid-1> c <uuid-0>"},
-		{ID, "msg_01a20ac8-89ad-7302-9f4d-149b9ea34ec3 toolu_01GoG8TtwDVmLVx9fcN9kWte 9f86d081884c7d65", "<id-0> <id-1> <id-2>"},
-		{ID, "Nothing here is an identifier: internationalization, 20260101, utf8, sha256, deadbeef", "Nothing here is an identifier: internationalization, 20260101, utf8, sha256, deadbeef"},
-		{Folder, "in /home/alice/heron/src, -home-alice-heron, /tmp/heron/x, /home/alice/herons", "in <folder>/src, <folder>, /tmp<folder>/x, /home/alice/herons"},
-		{Home, "/home/alice/.config and /home/alicetoo", "<home>/.config and /home/alicetoo"},
-		{User, "alice@alpha: malice, alice's", "<user>@alpha: malice, <user>'s"},
-		{Host, "alice@alpha:~$ alphabet", "alice@<host>:~$ alphabet"},
+		{ScrubDate, "Today is 2026-11-23.", "Today is <date>."},
+		{ScrubDate, "2026-11-23T10:00:00Z", "<date>T10:00:00Z"},
+		{ScrubDate, "Monday, November 23, 2026 (local)", "<date> (local)"},
+		{ScrubDate, "Mon Nov 23 23:40:36 UTC 2026", "<date>"},
+		{ScrubDate, "Mon Nov  3 2026", "<date>"},
+		{ScrubDate, "on 23 November 2026, 11/23/2026 or 23.11.2026", "on <date>, <date> or <date>"},
+		{ScrubDate, "May I march 3 times? Version 1.2.3, model claude-sonnet-4-5", "May I march 3 times? Version 1.2.3, model claude-sonnet-4-5"},
+		{ScrubTime, "at 23:40:36, 11:40 pm and 2026-11-23T23:40:36.123Z", "at <time>, <time> and 2026-11-23<time>"},
+		{ScrubTime, "main.go:12:34 and 12:34", "main.go:12:34 and 12:34"},
+		{ScrubTime, "run-1763940000000 since 1763940000.25", "run-<time> since <time>"},
+		{ScrubUUID, "a 01a20ac8-89ad-7302-9f4d-149b9ea34ec3 b 11a20ac8-89ad-7302-9f4d-149b9ea34ec3 c 01a20ac8-89ad-7302-9f4d-149b9ea34ec3", "a <uuid-0> b <uuid-1> c <uuid-0>"},
+		{ScrubID, "msg_01a20ac8-89ad-7302-9f4d-149b9ea34ec3 toolu_01GoG8TtwDVmLVx9fcN9kWte 9f86d081884c7d65", "<id-0> <id-1> <id-2>"},
+		{ScrubID, "Nothing here is an identifier: internationalization, 20260101, utf8, sha256, deadbeef", "Nothing here is an identifier: internationalization, 20260101, utf8, sha256, deadbeef"},
+		{ScrubFolder, "in /home/alice/heron/src, -home-alice-heron, /tmp/heron/x, /home/alice/herons", "in <folder>/src, <folder>, /tmp<folder>/x, /home/alice/herons"},
+		{ScrubHome, "/home/alice/.config and /home/alicetoo", "<home>/.config and /home/alicetoo"},
+		{ScrubUser, "alice@alpha: malice, alice's", "<user>@alpha: malice, <user>'s"},
+		{ScrubHost, "alice@alpha:~$ alphabet", "alice@<host>:~$ alphabet"},
 	} {
 		if got := text(t, c.in, c.rule, alice); got != c.want {
 			t.Errorf("%s: %q, want %q", c.rule, got, c.want)
@@ -80,21 +80,21 @@ func TestNamedRules(t *testing.T) {
 // The values of all places are looked for in both requests, and values that are too
 // short or missing in none.
 func TestPlaces(t *testing.T) {
-	node, root := Place{User: "node"}, Place{User: "root"}
+	node, root := Place{ScrubUser: "node"}, Place{ScrubUser: "root"}
 	for _, in := range []string{"node server.js as root", "root server.js as node"} {
-		if got := text(t, in, User, node, root); got != "<user> server.js as <user>" {
+		if got := text(t, in, ScrubUser, node, root); got != "<user> server.js as <user>" {
 			t.Errorf("%q", got)
 		}
 	}
-	for _, p := range []Place{{}, {Folder: "/"}, {Folder: ""}, {Folder: "/a"}} {
-		if got := text(t, "/a and /", Folder, p); got != "/a and /" {
+	for _, p := range []Place{{}, {ScrubFolder: "/"}, {ScrubFolder: ""}, {ScrubFolder: "/a"}} {
+		if got := text(t, "/a and /", ScrubFolder, p); got != "/a and /" {
 			t.Errorf("%v: %q", p, got)
 		}
 	}
-	if got := text(t, "in /recorded/there and /here/now", "folder=/recorded/there", Place{Folder: "/here/now"}); got != "in <folder> and <folder>" {
+	if got := text(t, "in /recorded/there and /here/now", "folder=/recorded/there", Place{ScrubFolder: "/here/now"}); got != "in <folder> and <folder>" {
 		t.Errorf("%q", got)
 	}
-	if got := (Place{User: "a", Home: "/b"}).Only(Rules{{name: User}}); !cmp.Equal(got, Place{User: "a"}) {
+	if got := (Place{ScrubUser: "a", ScrubHome: "/b"}).Only(Scrubs{{name: ScrubUser}}); !cmp.Equal(got, Place{ScrubUser: "a"}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -105,19 +105,19 @@ func TestIDsStayConsistent(t *testing.T) {
 		return `{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"` + call + `","name":"f","input":{}}]},` +
 			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"` + of + `","content":"done"}]}]}`
 	}
-	a, _ := applied(t, talk("c1", "c1"), []string{ID})
-	b, taken := applied(t, talk("x-7", "x-7"), []string{ID})
-	if a != b || !slices.Equal(taken[ID], []string{"x-7", "x-7"}) {
+	a, _ := applied(t, talk("c1", "c1"), []string{ScrubID})
+	b, taken := applied(t, talk("x-7", "x-7"), []string{ScrubID})
+	if a != b || !slices.Equal(taken[ScrubID], []string{"x-7", "x-7"}) {
 		t.Errorf("%s\n%s\n%v", a, b, taken)
 	}
-	if c, _ := applied(t, talk("c1", "c2"), []string{ID}); c == a {
+	if c, _ := applied(t, talk("c1", "c2"), []string{ScrubID}); c == a {
 		t.Error("a result of another call is the same")
 	}
 	kept := `{"data":"9f86d081884c7d65","model":"m20260101aaaa","name":"f9f86d081884c7d6","role":"user","signature":"9f86d081884c7d65","type":"t9f86d081884c7d65"}`
-	if got, taken := applied(t, kept, []string{ID}); got != kept || len(taken) != 0 {
+	if got, taken := applied(t, kept, []string{ScrubID}); got != kept || len(taken) != 0 {
 		t.Errorf("%s %v", got, taken)
 	}
-	if got, _ := applied(t, `{"create_time":1795477244.4469988,"n":3}`, []string{Time}); got != `{"create_time":"<time>","n":3}` {
+	if got, _ := applied(t, `{"create_time":1795477244.4469988,"n":3}`, []string{ScrubTime}); got != `{"create_time":"<time>","n":3}` {
 		t.Errorf("%s", got)
 	}
 }
@@ -170,7 +170,7 @@ func TestRulesThatAreRefused(t *testing.T) {
 		`/(?s)[^\x00]+/`: "matches every text",
 		`$.a /\S*/`:      "matches the empty text",
 	} {
-		if _, err := Parse(rule); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseScrub(rule); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", rule, err, want)
 		}
 	}
@@ -188,7 +188,7 @@ func TestLastWordsStay(t *testing.T) {
 		`{"contents":[{"role":"user","parts":[{"text":"Delete on 2026-11-23"}]}],"generationConfig":{}}`: "$..parts",
 	}
 	for body, path := range bodies {
-		out, taken := applied(t, body, []string{Date, path})
+		out, taken := applied(t, body, []string{ScrubDate, path})
 		if !strings.Contains(out, `"the user's last words":["Delete on <date>"]`) || len(taken[path]) == 0 {
 			t.Errorf("%s: %s takes %q and leaves %s", body, path, taken, out)
 		}
@@ -206,7 +206,7 @@ func TestTakenIsInOrder(t *testing.T) {
 	for _, rule := range []string{"$.metadata.*", "$.metadata.* /[0-9]/"} {
 		_, first := applied(t, body, []string{rule})
 		for range 20 {
-			if _, again := applied(t, body, []string{rule}); len(first.Differing(again)) > 0 {
+			if _, again := applied(t, body, []string{rule}); len(first.differing(again)) > 0 {
 				t.Fatalf("%s: %q, then %q", rule, first, again)
 			}
 		}
@@ -214,15 +214,15 @@ func TestTakenIsInOrder(t *testing.T) {
 }
 
 func TestTakenDiffering(t *testing.T) {
-	a, b := Taken{"x": {"1"}, "y": {"1"}, "z": {"1"}}, Taken{"x": {"1"}, "y": {"2"}, "w": {"1"}}
-	if got := a.Differing(b); !slices.Equal(got, []string{"w", "y", "z"}) {
+	a, b := takenOut{"x": {"1"}, "y": {"1"}, "z": {"1"}}, takenOut{"x": {"1"}, "y": {"2"}, "w": {"1"}}
+	if got := a.differing(b); !slices.Equal(got, []string{"w", "y", "z"}) {
 		t.Errorf("%q", got)
 	}
 }
 
 // What is accepted is stored as one word and read back, and applying it never fails.
 func FuzzParse(f *testing.F) {
-	for _, rule := range append(Names(), "$.a[*].b", "$..c", "$['x y'] /a b%/", "/é+\t/", "user=bob", "folder=/a b") {
+	for _, rule := range append(ScrubNames(), "$.a[*].b", "$..c", "$['x y'] /a b%/", "/é+\t/", "user=bob", "folder=/a b") {
 		f.Add(rule, `{"a":[{"b":"2026-11-23 x"}],"messages":[{"id":"1"}]}`)
 	}
 	f.Fuzz(func(t *testing.T, rule, body string) {
@@ -234,7 +234,7 @@ func FuzzParse(f *testing.F) {
 		if len(strings.Fields(word)) != 1 || strings.TrimSpace(word) != word {
 			t.Fatalf("%q is written %q", rule, word)
 		}
-		again, err := FromWord(word)
+		again, err := scrubFromWord(word)
 		if err != nil || again.String() != r.String() {
 			t.Fatalf("%q is written %q, which reads as %q, %v", rule, word, again, err)
 		}
@@ -242,7 +242,7 @@ func FuzzParse(f *testing.F) {
 		d := json.NewDecoder(strings.NewReader(body))
 		d.UseNumber()
 		if d.Decode(&v) == nil {
-			Rules{r}.Apply(v, Place{Folder: body, User: rule})
+			Scrubs{r}.apply(v, Place{ScrubFolder: body, ScrubUser: rule})
 		}
 	})
 }

@@ -170,7 +170,7 @@ func (rec *Recorder) exchangeClock() func() time.Time {
 // Close waits until everything that ended is saved, and returns what became of
 // it. No request may be running: close the proxy first.
 func (rec *Recorder) Close() Report {
-	rec.saver.wait()
+	rec.saver.close()
 	rec.spools.close()
 	return rec.report
 }

@@ -29,22 +29,26 @@ const (
 	maxMasked = 64
 )
 
-// saver saves the exchanges that have ended, in the order in which they ended. A goroutine of
-// its own does so while there are any. What ends meanwhile is its next batch: the longer saving
-// takes, the more exchanges share one write. Its methods are safe for concurrent use.
+// saver saves the exchanges that have ended, in the order in which they ended. One that ends while
+// nothing is saved is saved at once. What ends meanwhile waits for a goroutine of lower priority, so
+// that the bytes of other clients go first, and is saved in batches: the longer saving takes, the
+// more exchanges share one write. Its methods are safe for concurrent use.
 type saver struct {
 	save func(batch []*exchange)
 
 	mu        sync.Mutex
 	change    sync.Cond
 	waiting   []*exchange
-	held      int // bytes of memory that those hold
-	isRunning bool
+	held      int  // bytes of memory that those hold
+	isRunning bool // a batch is being saved
+	isHanded  bool // saveWaiting is to save the next one
+	isClosed  bool
 }
 
 func newSaver(save func(batch []*exchange)) *saver {
 	s := &saver{save: save}
 	s.change.L = &s.mu
+	go s.saveWaiting()
 	return s
 }
 
@@ -57,24 +61,60 @@ func (s *saver) put(x *exchange) {
 		s.change.Wait()
 	}
 	s.waiting, s.held = append(s.waiting, x), s.held+size
-	if !s.isRunning {
-		s.isRunning = true
-		go s.run()
+	if s.isRunning {
+		return
 	}
+	s.isRunning = true
+	go func() {
+		s.saveBatch(s.takeBatch())
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.isRunning = len(s.waiting) > 0
+		s.isHanded = s.isRunning
+		s.change.Broadcast()
+	}()
 }
 
-// run saves batches until nothing waits.
-func (s *saver) run() {
-	for batch := s.takeBatch(); len(batch) > 0; batch = s.takeBatch() {
-		s.save(batch)
-		for _, x := range batch {
-			close(x.saved)
-			x.close()
+// saveWaiting saves what waits, each time that put's goroutine leaves something, until close.
+func (s *saver) saveWaiting() {
+	lowerPriority()
+	for {
+		s.mu.Lock()
+		for !s.isHanded && !s.isClosed {
+			s.change.Wait()
+		}
+		if s.isClosed {
+			s.mu.Unlock()
+			return
+		}
+		s.isHanded = false
+		s.mu.Unlock()
+		for batch := s.takeBatch(); len(batch) > 0; batch = s.takeBatch() {
+			s.saveBatch(batch)
 		}
 	}
 }
 
-// takeBatch returns the exchanges that have waited longest; none ends the run. One that is
+func (s *saver) saveBatch(batch []*exchange) {
+	s.save(batch)
+	for _, x := range batch {
+		close(x.saved)
+		x.close()
+	}
+}
+
+// close returns when nothing waits any more.
+func (s *saver) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.isRunning {
+		s.change.Wait()
+	}
+	s.isClosed = true
+	s.change.Broadcast()
+}
+
+// takeBatch returns the exchanges that have waited longest, none when there are none. One that is
 // larger than a batch comes alone.
 func (s *saver) takeBatch() (batch []*exchange) {
 	s.mu.Lock()
@@ -90,15 +130,6 @@ func (s *saver) takeBatch() (batch []*exchange) {
 	s.waiting, s.isRunning = s.waiting[len(batch):], len(batch) > 0
 	s.change.Broadcast()
 	return batch
-}
-
-// wait returns when nothing waits any more.
-func (s *saver) wait() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for s.isRunning {
-		s.change.Wait()
-	}
 }
 
 func (rec *Recorder) isKeeping() bool { return rec.cfg.Writer != nil || rec.cfg.Observe != nil }

@@ -26,7 +26,7 @@ func TestSaverKeepsOrder(t *testing.T) {
 		}
 	}
 	close(goOn)
-	s.wait()
+	s.close()
 	if len(saved) != 3 || len(saved[1]) != batchCount || !slices.Equal(slices.Concat(saved...), put) {
 		t.Errorf("%d batches, in order: %t", len(saved), slices.Equal(slices.Concat(saved...), put))
 	}

@@ -31,8 +31,6 @@ func (t *searchedTexts) shorten(body []byte) (short []byte, unknown []uint64) {
 	if len(body) < shortestSearched {
 		return body, nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	end := 0
 	for token := range jsonTokens(body) {
 		text := token.text
@@ -40,7 +38,7 @@ func (t *searchedTexts) shorten(body []byte) (short []byte, unknown []uint64) {
 			continue // text without a space may be an opaque token, which is searched by other rules
 		}
 		hash := maphash.Bytes(t.seed, text)
-		if _, isPassed := t.passed[hash]; !isPassed {
+		if !t.isPassed(hash) {
 			unknown = append(unknown, hash)
 			continue
 		}
@@ -53,6 +51,13 @@ func (t *searchedTexts) shorten(body []byte) (short []byte, unknown []uint64) {
 		return body, unknown
 	}
 	return append(short, body[end:]...), unknown
+}
+
+func (t *searchedTexts) isPassed(hash uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, isPassed := t.passed[hash]
+	return isPassed
 }
 
 // remember remembers texts that passed.

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package record
+
+// lowerPriority does nothing: only Linux has priorities of threads.
+func lowerPriority() {}

@@ -25,9 +25,11 @@ SKIP_host  := --skip homebrew,scoop
 NEXT       := $(shell sed -n 's/^.. v\([0-9.]*\).*/\1/p' CHANGELOG.md | head -n 1)
 NPM_GITLAB := node@22.23.3 gitlab-ci-local@4.75.1
 ROUNDS     ?= 3
+# How a package, or a test of it, starts goroutines.
+GOROUTINE  := '\bgo func|\bgo [a-zA-Z.]+\(|\.Go\(|httptest\.New(TLS)?Server|errgroup'
 # Long tests of one goroutine each, in which the race detector finds nothing, and one of
 # memory, of which it takes more itself.
-RACE_SKIP  := Corpus|RecordedTraffic|Allocations|EverySplit|LongLines|TestV5|HugeBodyIsInMemoryOnce
+RACE_SKIP  := Corpus|RecordedTraffic|Allocations|EverySplit|LongLines|TestV5|HugeBodyIsInMemoryOnce|Linear|Grammar|CompressedRequests|EveryScenario
 LDFLAGS    := -s -w -X github.com/meerkat-go/conformance/internal/app/cli.ReleaseVersion=$(VERSION)
 
 .PHONY: help
@@ -39,15 +41,15 @@ build: ## build rkat, recorder and conform into bin/
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
 
 .PHONY: test
-test: ## run every test, the oracle module included
-	$(GO) vet ./...
-	$(GO) test -timeout 40m ./internal/e2e ./suites ./... # the longest first
-	cd oracle && $(GO) test ./...
-	cd peers && $(GO) test ./...
+test: ## vet and run every test, the oracle module included; MEERKAT_WHOLE=1 runs whole what else is a sample
+	$(GO) test -vet=all -timeout 40m ./internal/e2e ./suites ./... # the longest first
+	cd oracle && $(GO) test -vet=all ./...
+	cd peers && $(GO) test -vet=all ./...
 
 .PHONY: race
 race: ## run the packages with concurrency under the race detector, and conform run
-	$(GO) test -race -short -skip '$(RACE_SKIP)' -timeout 40m ./meerkat/... ./proxy/... ./simulator/... ./wires/... ./conform/harness/...
+	$(GO) test -race -short -skip '$(RACE_SKIP)' -timeout 40m \
+	  $$(grep -rlE $(GOROUTINE) --include='*.go' meerkat proxy simulator conform/harness | xargs -n1 dirname | sort -u | sed 's|^|./|')
 	$(GO) run -race ./cmd/conform run --quiet
 
 .PHONY: lint
@@ -143,11 +145,14 @@ mcp: ## judge the MCP server and client with the suite and the test server of th
 	  $(GO) test -count=1 -run MCPConformance -v ./internal/app/rkat
 	PATH=$(CURDIR)/.tmp/mcp/node_modules/.bin:$$PATH MEERKAT_MCP_EVERYTHING=$(CURDIR)/.tmp/mcp $(GO) test -count=1 -run Everything -v ./meerkat/mcp
 
-.PHONY: browser
-browser: ## install Chromium from Debian for the tests that need a browser, and run them
+.PHONY: chromium
+chromium: ## install Chromium from Debian for the tests that need a browser
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
 	  { apt-get install -y -q chromium >/dev/null 2>&1 || { apt-get update -q && apt-get install -y -q chromium; } >/dev/null 2>&1; } || \
 	  echo 'chromium: cannot be installed here; its tests are skipped'
+
+.PHONY: browser
+browser: chromium ## run the tests that need a browser
 	$(GO) test -count=1 -run 'Browser|Screenshots' ./conform/inspector ./proxy
 
 .PHONY: postgres

@@ -436,7 +436,7 @@ func TestBench(t *testing.T) {
 		t.Skip("applies every fault to many recordings")
 	}
 	most, allowed := 5, 0
-	if *corpusFull {
+	if corpus.Whole() {
 		most, allowed = 25, knownAlarms
 	}
 	rows := runBench(readFaults(), readSubjects(t), rules(t), most)

@@ -10,18 +10,20 @@ import (
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 
-// What a check counts as observed can be broken there: 200 places of a seed.
+// What a check counts as observed can be broken there: in 99 of 100 places of a seed.
 func TestBreakPlaces(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	const seed = 20779
-	got := BreakPlaces(samples(t), rules(t), seed, 200)
-	if got.Sampled != 200 || got.Broken < 198 || got.Broken+got.BeyondReach != 200 {
+	places := 50
+	if corpus.Whole() {
+		places = 200
+	}
+	got := BreakPlaces(samples(t), rules(t), seed, places)
+	if got.Sampled != places || got.Broken < places*99/100 || got.Broken+got.BeyondReach != places {
 		t.Errorf("%d sampled, %d broken, %d beyond reach", got.Sampled, got.Broken, got.BeyondReach)
 	}
 	for _, f := range got.Faults {
@@ -45,7 +47,7 @@ func TestBreakPlacesNotices(t *testing.T) {
 	} {
 		rs := with(slices.Clone(rules(t)), "ORD-001/answered", func(func(*check.Trace) check.Result) func(*check.Trace) check.Result { return run })
 		one := slices.IndexFunc(rs, func(r report.Rule) bool { return r.Check.ID == "ORD-001/answered" })
-		got := BreakPlaces(good[:3], rs[one:one+1], 1, 2)
+		got := BreakPlaces(good[:1], rs[one:one+1], 1, 1)
 		if got.Broken > 0 || got.Sampled > 0 && !strings.HasPrefix(got.Faults[0], "ORD-001/answered: observes exchange ") {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -123,8 +125,11 @@ func TestReplyChanges(t *testing.T) {
 
 // Removing what one check finds turns the self-test red, whichever check it is.
 func TestEveryCheckIsMissed(t *testing.T) {
-	good, all := samples(t), rules(t)
-	for _, group := range byRequirement(all) {
+	good, chosen := samples(t), corpus.Sample(t, 4)
+	for _, group := range byRequirement(rules(t)) {
+		if !chosen() {
+			continue
+		}
 		judged := judgeGroup(good, group)
 		for i := range group {
 			silent := slices.Clone(group)

@@ -12,14 +12,42 @@
 //		…
 //	}
 //
+// A test of many cases runs a sample of them, which Sample chooses; .ci/run sets
+// MEERKAT_WHOLE, and every case runs.
+//
 // The package imports neither testing nor anything of this module, so that
 // tests on both sides of every wall can use it.
 package corpus
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 )
+
+// Whole reports whether long tests run all of their cases, not a sample.
+func Whole() bool { return os.Getenv("MEERKAT_WHOLE") != "" }
+
+// Sample returns a choice of about one case of n, or of every case if Whole. It logs its
+// seed; MEERKAT_SEED repeats the choice.
+func Sample(tb interface {
+	Helper()
+	Logf(format string, args ...any)
+}, n int,
+) (chosen func() bool) {
+	tb.Helper()
+	if Whole() {
+		return func() bool { return true }
+	}
+	seed, err := strconv.ParseUint(os.Getenv("MEERKAT_SEED"), 10, 64)
+	if err != nil {
+		seed = rand.Uint64() //nolint:gosec // a sample, no secret
+	}
+	tb.Logf("a sample, one of %d; MEERKAT_SEED=%d repeats it, MEERKAT_WHOLE=1 runs all", n, seed)
+	dice := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a sample, no secret
+	return func() bool { return dice.IntN(n) == 0 }
+}
 
 // TB is what Dir and Files need of a *testing.T, *testing.B or *testing.F.
 type TB interface {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/corpus"
 )
 
 // negativeCases are the cases in which the defects show, and others in which none does.
@@ -25,7 +26,7 @@ const turnCases = "thinking-tool-loop || resume-tool-loop || signed-text"
 var allNegativeCases = flag.Bool("e2e.all-negative-cases", false, "each broken build goes through all cases, not only those in which its defect shows and a few others")
 
 // negativeRuns are broken builds, by how they are run and in which cases, and exactly
-// those requirements that fail.
+// those requirements that fail. The build "" has no defect.
 var negativeRuns = []struct {
 	build, profile, cases string
 	fails                 []string
@@ -45,11 +46,15 @@ var negativeRuns = []struct {
 // TestNegativeSubjects holds that each broken build of rkat fails by the requirements that
 // its defect breaks, and by no other, in a run of conform that knows nothing about it.
 func TestNegativeSubjects(t *testing.T) {
-	if testing.Short() {
-		t.Skip("six builds of rkat, each judged as a whole")
+	rkat, err := exec.LookPath("rkat")
+	if err != nil {
+		t.Fatal(err)
 	}
-	folders := map[string]string{}
+	folders, chosen := map[string]string{"": filepath.Dir(rkat)}, corpus.Sample(t, 5)
 	for _, c := range negativeRuns {
+		if c.build != "" && !chosen() {
+			continue
+		}
 		if folders[c.build] == "" {
 			folders[c.build] = buildBroken(t, brokenBuilds[c.build])
 		}
@@ -74,8 +79,8 @@ func TestNegativeSubjects(t *testing.T) {
 // TestRepeatedSideEffects holds that a build which runs tools again is not passed: the log
 // of our tool server shows what no request does.
 func TestRepeatedSideEffects(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a build of rkat, judged as a whole")
+	if !corpus.Sample(t, 5)() {
+		t.Skip("not in the sample")
 	}
 	dir := buildBroken(t, brokenBuilds["runs tools again when it tries again"])
 	run := judge(t, dir, "--subject", "testdata/negative/rkat.yaml", "--filter", "cut-stream || parallel-calls")

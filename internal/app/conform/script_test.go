@@ -12,6 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/internal/app/recorder"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
+	"github.com/meerkat-go/conformance/internal/corpus"
 )
 
 func TestMain(m *testing.M) {
@@ -59,10 +60,13 @@ func setExamples(env *testscript.Env) error {
 	return err
 }
 
-// condition knows "root": root may list every directory.
+// condition knows "root", who may list every directory, and "whole", of what takes long.
 func condition(name string) (bool, error) {
-	if name != "root" {
-		return false, fmt.Errorf("unknown condition %q", name)
+	switch name {
+	case "root":
+		return os.Getuid() == 0, nil
+	case "whole":
+		return corpus.Whole(), nil
 	}
-	return os.Getuid() == 0, nil
+	return false, fmt.Errorf("unknown condition %q", name)
 }

@@ -301,7 +301,7 @@ func toolName(t *tree.Node) string {
 		if s := t.Text(member); s != "" {
 			return s
 		}
-		if s := t.Get(t.Get("type").Text()).Get(member).Text(); s != "" && member == "name" { // {"type":"function","function":{"name":…}}
+		if s := t.Get(t.Text("type")).Get(member).Text(); s != "" && member == "name" { // {"type":"function","function":{"name":…}}
 			return s
 		}
 	}

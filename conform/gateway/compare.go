@@ -208,7 +208,7 @@ func (c *comparer) compareRefusal(u *received) {
 	if c.direct == nil || c.direct.Response.Status/100 != 2 || u.Response.Status < 400 || u.Response.Status >= 500 {
 		return
 	}
-	words := wire.ErrorOf(u.reply.Doc).Get("message").Text()
+	words := wire.ErrorOf(u.reply.Doc).Text("message")
 	if strings.HasPrefix(words, "scenario ") {
 		return // another turn than the scenario has, as after a failure that the gateway hid
 	}
@@ -229,9 +229,9 @@ func (c *comparer) compareErrors(u *received) {
 	if a.Response.Status != u.Response.Status {
 		c.Breach("GW-14", report.DutyBreach{Exchange: c.n, Path: "status"}, "the upstream answered %d, and the client got %d (%s)", u.Response.Status, a.Response.Status, c.outcomeText())
 	}
-	said := wire.ErrorOf(u.reply.Doc).Get("message").Text()
+	said := wire.ErrorOf(u.reply.Doc).Text("message")
 	got, _ := tree.Parse(a.Response.Body)
-	is := wire.ErrorOf(got).Get("message").Text()
+	is := wire.ErrorOf(got).Text("message")
 	arrives := strings.Contains(is, said) || strings.Contains(string(a.Response.Body), strings.Trim(string(tree.Quote(said)), `"`))
 	var changes []string
 	if c.wire == c.upstreamWire {
@@ -292,11 +292,11 @@ func (c *comparer) compareFailure(u *received) {
 	switch {
 	case a.IsOK() && isError:
 		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream failed after status 200 (%s), and the client got a whole reply with the stop %q",
-			report.Shorten(u.reply.Err.Get("message").Text()), a.Reply.Stop)
+			report.Shorten(u.reply.Err.Text("message")), a.Reply.Stop)
 	case a.IsOK():
 		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream's reply broke off, and the client got a whole reply with the stop %q", a.Reply.Stop)
 	case isError && a.Response.Status/100 == 2 && a.Reply.End != wire.Failed:
-		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream reported %q, and the client got %s", report.Shorten(u.reply.Err.Get("message").Text()), c.outcomeText())
+		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream reported %q, and the client got %s", report.Shorten(u.reply.Err.Text("message")), c.outcomeText())
 	}
 }
 

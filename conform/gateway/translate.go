@@ -96,10 +96,10 @@ func textsOf(q *wire.Request, role string) (list []string) {
 // imageData is the data of the first image.
 func imageData(q *wire.Request) string {
 	for _, it := range ofKind(q.Items, wire.Media) {
-		if data := it.Node.Get("source").Get("data").Text(); data != "" {
+		if data := it.Node.Get("source").Text("data"); data != "" {
 			return data
 		}
-		if data := it.Node.Any("inlineData", "inline_data").Get("data").Text(); data != "" {
+		if data := it.Node.Any("inlineData", "inline_data").Text("data"); data != "" {
 			return data
 		}
 	}

@@ -274,7 +274,7 @@ func (d *decoder) newExchange(x *evidence.Exchange) Exchange {
 
 // errorMessage is what the provider says is wrong, "" when it says nothing.
 func errorMessage(r *wire.Reply) string {
-	if text := r.Err.Get("message").Text(); text != "" {
+	if text := r.Err.Text("message"); text != "" {
 		return text
 	}
 	return r.Err.Text()

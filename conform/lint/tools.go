@@ -106,8 +106,8 @@ var errNoList = errors.New("holds no list of tools; give the answer to tools/lis
 // readTools finds the tools in a document. Paths lead into the document. Requests to OpenAI
 // can hold tools among their input as well.
 func readTools(doc *tree.Node) (tools []tool, notes []string, err error) {
-	for i, item := range doc.Get("input").List() {
-		if kind := item.Get("type").Text(); kind != "additional_tools" && kind != "tool_search_output" {
+	for i, item := range doc.List("input") {
+		if kind := item.Text("type"); kind != "additional_tools" && kind != "tool_search_output" {
 			continue
 		}
 		more, note, err := readList(item.Get("tools"), "input["+strconv.Itoa(i)+"].tools")
@@ -162,9 +162,9 @@ func readList(list *tree.Node, path string) (tools []tool, notes []string, err e
 func readTool(n *tree.Node, path string) (tools []tool, note string, err error) {
 	declarations, function := n.Any("functionDeclarations", "function_declarations"), n.Get("function")
 	named := func(schema string) tool {
-		return tool{name: n.Get("name").Text(), path: path, node: n, schema: n.Get(schema), schemaPath: path + "." + schema}
+		return tool{name: n.Text("name"), path: path, node: n, schema: n.Get(schema), schemaPath: path + "." + schema}
 	}
-	switch kind := n.Get("type").Text(); {
+	switch kind := n.Text("type"); {
 	case !n.Is(tree.Object):
 		return nil, "", fmt.Errorf("%s: is not an object", orList(path))
 	case declarations != nil:
@@ -180,7 +180,7 @@ func readTool(n *tree.Node, path string) (tools []tool, note string, err error) 
 	case kind == "function" || kind == "" && n.Get("parameters") != nil:
 		tools = append(tools, named("parameters"))
 	case kind == "namespace":
-		for j, inner := range n.Get("tools").List() {
+		for j, inner := range n.List("tools") {
 			more, _, err := readTool(inner, path+".tools["+strconv.Itoa(j)+"]")
 			if err != nil {
 				return nil, "", err
@@ -198,7 +198,7 @@ func readTool(n *tree.Node, path string) (tools []tool, note string, err error) 
 }
 
 func readDeclaration(d *tree.Node, path string) tool {
-	t := tool{name: d.Get("name").Text(), path: path, node: d}
+	t := tool{name: d.Text("name"), path: path, node: d}
 	if t.schema, t.schemaPath = d.Get("parameters"), path+".parameters"; t.schema != nil {
 		t.isOther = true
 		return t

@@ -82,7 +82,7 @@ type item struct {
 
 // kindOfType says what blocks and items of a type are; of all others a client knows nothing.
 func kindOfType(n *tree.Node) string {
-	switch n.Get("type").Text() {
+	switch n.Text("type") {
 	case "text", "input_text", "output_text":
 		return "text"
 	case "thinking", "reasoning":
@@ -114,7 +114,7 @@ func kindOfPart(n *tree.Node) string {
 	switch {
 	case n.Get("text") == nil:
 		return "other"
-	case n.Get("thought").True():
+	case n.True("thought"):
 		return "thinking"
 	}
 	return "text"
@@ -136,7 +136,7 @@ func readItems(provider string, doc *tree.Node) (list []*item) {
 		return []*item{{kind: "text", role: "user", spot: memberOf(doc, f.turns), node: turns, text: turns.Text()}}
 	}
 	for i, turn := range turns.List() {
-		isItem := provider == evidence.OpenAI && turn.Get("type") != nil && turn.Get("type").Text() != "message"
+		isItem := provider == evidence.OpenAI && turn.Get("type") != nil && turn.Text("type") != "message"
 		content := memberOf(turn, f.parts)
 		places := []spot{content}
 		switch parts := content.findNode(); {
@@ -155,7 +155,7 @@ func readItems(provider string, doc *tree.Node) (list []*item) {
 			it.turn, it.inTurn = i, j
 			it.role = roleOf(provider, turn, it, isItem)
 			if provider == evidence.OpenAI && !isItem {
-				it.itemID = turn.Get("id").Text()
+				it.itemID = turn.Text("id")
 			}
 			list = append(list, it)
 		}
@@ -165,7 +165,7 @@ func readItems(provider string, doc *tree.Node) (list []*item) {
 
 func readItem(provider string, at spot) *item {
 	n := at.findNode()
-	it := &item{spot: at, node: n, kind: kindOfType(n), name: ownFields(n).Get("name").Text()}
+	it := &item{spot: at, node: n, kind: kindOfType(n), name: ownFields(n).Text("name")}
 	if n.Is(tree.String) {
 		it.kind, it.text = "text", n.Text()
 		return it
@@ -173,12 +173,12 @@ func readItem(provider string, at spot) *item {
 	it.text, it.token = textSpot(it).findNode().Text(), n.Any("signature", "data", "encrypted_content", "thoughtSignature", "thought_signature").Text()
 	switch provider {
 	case evidence.Gemini:
-		it.kind, it.id = kindOfPart(n), ownFields(n).Get("id").Text()
-		it.text = n.Get("text").Text()
+		it.kind, it.id = kindOfPart(n), ownFields(n).Text("id")
+		it.text = n.Text("text")
 	case evidence.OpenAI:
-		it.id, it.itemID = n.Get("call_id").Text(), n.Get("id").Text()
+		it.id, it.itemID = n.Text("call_id"), n.Text("id")
 	default:
-		it.itemID = n.Get("id").Text()
+		it.itemID = n.Text("id")
 		if it.kind == "call" || it.kind == "result" {
 			it.id, it.itemID = n.Any("tool_use_id", "id").Text(), ""
 		}
@@ -196,14 +196,14 @@ func textSpot(it *item) spot {
 		return it.spot
 	case it.node.Get("summary") != nil:
 		return rootSpot(it.node).followPath("summary[0].text")
-	case it.node.Get("type").Text() == "thinking":
+	case it.node.Text("type") == "thinking":
 		return memberOf(it.node, "thinking")
 	}
 	return memberOf(it.node, "text")
 }
 
 func roleOf(provider string, turn *tree.Node, it *item, isItem bool) string {
-	role := turn.Get("role").Text()
+	role := turn.Text("role")
 	switch {
 	case isItem && it.kind == "result":
 		return "user"

@@ -135,7 +135,7 @@ func (c *cursor) removeOnly(items []*item) bool {
 
 func (c *cursor) setFirstItemID(it *item) bool {
 	for _, first := range c.items {
-		if first.node.Get("type").Text() == "function_call" && first.itemID != "" {
+		if first.node.Text("type") == "function_call" && first.itemID != "" {
 			return first.itemID != it.itemID && memberOf(it.node, "id").putNode(tree.NewString(first.itemID))
 		}
 	}
@@ -223,11 +223,11 @@ func (c *cursor) useDraft(it *item) bool {
 func (c *cursor) loseReasoning() bool {
 	start, calls := c.turnStart(), ""
 	for _, it := range c.items[start:] {
-		if it.node.Get("type").Text() == "function_call" && c.wasEmitted(it) {
+		if it.node.Text("type") == "function_call" && c.wasEmitted(it) {
 			calls += "," + string(encodeTree(it.node))
 		}
 	}
-	answered := slices.ContainsFunc(c.items[start:], func(it *item) bool { return it.node.Get("type").Text() == "function_call_output" })
+	answered := slices.ContainsFunc(c.items[start:], func(it *item) bool { return it.node.Text("type") == "function_call_output" })
 	if calls == "" || !answered || c.n == 0 || c.ev.Exchanges[c.n-1].Provider != c.provider || c.req.Stateful {
 		return false
 	}
@@ -279,7 +279,7 @@ func (c *cursor) setModel(model string) bool {
 
 func (c *cursor) keepDeclined() bool {
 	reply := rootSpot(parseLiteral(string(c.source.Response.Body))).followPath("content").findNode()
-	list, first := c.findSpot("/messages").findNode(), readDocument(c.source).Get("messages").List()
+	list, first := c.findSpot("/messages").findNode(), readDocument(c.source).List("messages")
 	turn := parseLiteral(`{"role":"assistant","content":` + reply.Raw() + `}`)
 	list.SetItems(slices.Concat(first, []*tree.Node{turn}, list.Items()))
 	return true
@@ -388,7 +388,7 @@ func (c *cursor) forceAgain() bool {
 			choice = again
 		}
 	}
-	forced := slices.IndexFunc(c.items, func(it *item) bool { return it.kind == "call" && it.name == choice.Get("name").Text() })
+	forced := slices.IndexFunc(c.items, func(it *item) bool { return it.kind == "call" && it.name == choice.Text("name") })
 	return choice != nil && forced >= 0 && forced >= c.turnStart() && c.findSpot("/tool_choice").putNode(copyTree(choice))
 }
 

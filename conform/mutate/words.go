@@ -54,8 +54,8 @@ var clientTypes = regexp.MustCompile(`^((computer_call|local_shell_call|shell_ca
 
 // isModels reports whether the model, or a tool of the provider, made the item.
 func (p *page) isModels(it *item) bool {
-	kind := it.node.Get("type").Text()
-	return it.role == "assistant" && (!clientTypes.MatchString(kind) || kind == "tool_search_output" && it.node.Get("execution").Text() == "server")
+	kind := it.node.Text("type")
+	return it.role == "assistant" && (!clientTypes.MatchString(kind) || kind == "tool_search_output" && it.node.Text("execution") == "server")
 }
 
 // turnStart returns the ordinal of the first item after the last prompt.
@@ -116,10 +116,10 @@ func conditionWords() map[string]condition {
 		"offered":           ofItem(func(c *cursor, it *item) bool { return c.offersTool(c.items[c.callOf(it)].name) }),
 		"issued-ciphertext": ofItem((*cursor).isIssuedCiphertext),
 		"issued-result": ofItem(func(c *cursor, it *item) bool {
-			return c.wasReplied(`"tool_use_id":"` + it.node.Get("tool_use_id").Text() + `"`)
+			return c.wasReplied(`"tool_use_id":"` + it.node.Text("tool_use_id") + `"`)
 		}),
 		"answered-by-server": ofItem(func(c *cursor, it *item) bool {
-			return slices.ContainsFunc(c.items, func(o *item) bool { return o.kind == "other" && o.node.Get("tool_use_id").Text() == it.itemID })
+			return slices.ContainsFunc(c.items, func(o *item) bool { return o.kind == "other" && o.node.Text("tool_use_id") == it.itemID })
 		}),
 		"of-malformed":    ofItem(func(c *cursor, it *item) bool { return c.isMalformedCall(it.id) }),
 		"tool":            ofItem(func(_ *cursor, it *item) bool { return it.kind == "tool" }),
@@ -166,7 +166,7 @@ func (p *page) modelTakes() specs.Capability { return specs.FindCapability(p.pro
 // callOf returns the ordinal of the call that an item answers, also of a tool of the provider.
 func (p *page) callOf(result *item) int {
 	return slices.IndexFunc(p.items, func(o *item) bool {
-		isServers := o.kind == "other" && o.itemID != "" && o.itemID == result.node.Get("tool_use_id").Text()
+		isServers := o.kind == "other" && o.itemID != "" && o.itemID == result.node.Text("tool_use_id")
 		return o.kind == "call" && p.answerOf(o) == result || isServers
 	})
 }
@@ -221,7 +221,7 @@ func (c *cursor) wasSent(it *item) bool {
 // isFoundTool reports whether a search of the conversation found the tool.
 func (c *cursor) isFoundTool(tool *item) bool {
 	return slices.ContainsFunc(readItems(c.provider, c.doc), func(it *item) bool {
-		return it.node.Get("type").Text() == "tool_search_tool_result" && bytes.Contains(encodeTree(it.node), []byte(`"tool_name":"`+tool.name+`"`))
+		return it.node.Text("type") == "tool_search_tool_result" && bytes.Contains(encodeTree(it.node), []byte(`"tool_name":"`+tool.name+`"`))
 	})
 }
 
@@ -234,7 +234,7 @@ func (c *cursor) wasReplied(text string) bool {
 
 // isIssuedCiphertext reports whether an earlier reply holds the ciphertext of a search result.
 func (c *cursor) isIssuedCiphertext(it *item) bool {
-	text := it.node.Get("encrypted_content").Text() + rootSpot(it.node).followPath("content[0].encrypted_content").findNode().Text()
+	text := it.node.Text("encrypted_content") + rootSpot(it.node).followPath("content[0].encrypted_content").findNode().Text()
 	return len(text) > 8 && !strings.Contains(text, "REDACTED") && c.wasReplied(text)
 }
 
@@ -264,8 +264,8 @@ func (p *page) readTools() (list []*item) {
 			in, from, to = group, 0, len(group.List())
 		}
 		for k := from; k < to; k++ {
-			it := &item{kind: "slot", spot: spot{in, k, ""}, node: in.Items()[k], name: in.Items()[k].Get("name").Text()}
-			if kind := it.node.Get("type").Text(); it.node.Get("name") != nil && (kind == "" || kind == "custom" || kind == "function") {
+			it := &item{kind: "slot", spot: spot{in, k, ""}, node: in.Items()[k], name: in.Items()[k].Text("name")}
+			if kind := it.node.Text("type"); it.node.Get("name") != nil && (kind == "" || kind == "custom" || kind == "function") {
 				it.kind = "tool"
 			}
 			list = append(list, it)
@@ -282,7 +282,7 @@ func (p *page) offersTool(name string) bool {
 // continuedExchange returns the exchange whose response the request goes on with, nil where
 // the evidence does not hold it.
 func (c *cursor) continuedExchange() (found *evidence.Exchange) {
-	id := c.doc.Get("previous_response_id").Text()
+	id := c.doc.Text("previous_response_id")
 	for i := range c.ev.Exchanges {
 		if x := &c.ev.Exchanges[i]; id != "" && x.ReadReply().ID == id {
 			found = x
@@ -296,7 +296,7 @@ func (c *cursor) isContinuedLater() bool {
 	return id != "" && c.theExchange().WebSocket == 0 && !strings.Contains(id, "REDACTED") &&
 		slices.ContainsFunc(c.ev.Exchanges, func(x evidence.Exchange) bool {
 			q := x.ReadRequest()
-			return q.Op == wire.Generate && q.Doc.Get("previous_response_id").Text() == id
+			return q.Op == wire.Generate && q.Doc.Text("previous_response_id") == id
 		})
 }
 

@@ -151,7 +151,7 @@ func isRefused(a *client.Answer) error {
 	if a.Response.Status/100 != 4 {
 		return fmt.Errorf("the server should refuse with 4xx; it gave %s", outcomeText(a))
 	}
-	if wire.ErrorOf(a.Reply.Doc).Get("message").Text() == "" {
+	if wire.ErrorOf(a.Reply.Doc).Text("message") == "" {
 		return fmt.Errorf("the refusal does not say in error.message why: %s", outcomeText(a))
 	}
 	return nil

@@ -143,14 +143,14 @@ func orEmpty(list []string) []string { return append([]string{}, list...) }
 // toolNames are the names in a list of tools, wherever the provider puts them.
 func toolNames(tools *tree.Node) (names []string) {
 	for _, tool := range tools.List() {
-		if name := tool.Get("name").Text(); name != "" {
+		if name := tool.Text("name"); name != "" {
 			names = append(names, name)
 			continue
 		}
-		for _, f := range tool.Get("functionDeclarations").List() {
-			names = append(names, f.Get("name").Text())
+		for _, f := range tool.List("functionDeclarations") {
+			names = append(names, f.Text("name"))
 		}
-		if kind := tool.Get("type").Text(); kind != "" {
+		if kind := tool.Text("type"); kind != "" {
 			names = append(names, kind)
 		}
 	}

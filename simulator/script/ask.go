@@ -150,7 +150,7 @@ func Texts(n *tree.Node) string {
 	}
 	var all []string
 	for _, part := range ObjectsOf(n) {
-		if s := part.Get("text").Text(); s != "" && !part.Get("thought").True() {
+		if s := part.Text("text"); s != "" && !part.True("thought") {
 			all = append(all, s)
 		}
 	}

@@ -318,7 +318,7 @@ func userWords(content *tree.Node) string {
 	}
 	var all []string
 	for _, part := range ObjectsOf(content) {
-		if s := ownWords(part.Get("text").Text()); s != "" && !part.Get("thought").True() {
+		if s := ownWords(part.Text("text")); s != "" && !part.True("thought") {
 			all = append(all, s)
 		}
 	}

@@ -66,7 +66,7 @@ func imageParts(images []wire.Image) (parts []string) {
 // Replay returns the message of a whole reply as it came, and the joined pieces of a stream as one message, with
 // the reasoning under the name that the server gave it.
 func (client) Replay(r *wire.Reply) []string {
-	if choices := r.Doc.Get("choices").List(); len(choices) > 0 {
+	if choices := r.Doc.List("choices"); len(choices) > 0 {
 		return []string{choices[0].Get("message").Raw()}
 	}
 	var o wire.Object

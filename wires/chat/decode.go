@@ -23,8 +23,8 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 	q.SetOperation(method, strings.HasSuffix(u.Path, "/chat/completions"))
 	q.Tools = q.Doc.Get("tools")
 	q.Declared, q.Choice = offeredTools(q.Tools.List()), choiceOf(q.Doc.Get("tool_choice"))
-	for i, n := range q.Doc.Get("messages").List() {
-		path, role := "messages["+strconv.Itoa(i)+"]", n.Get("role").Text()
+	for i, n := range q.Doc.List("messages") {
+		path, role := "messages["+strconv.Itoa(i)+"]", n.Text("role")
 		if i == 0 && (role == "system" || role == "developer") {
 			q.System = n.Get("content")
 		}
@@ -51,12 +51,12 @@ func itemsOf(n *tree.Node) (items []wire.Item) {
 		items = append(items, it)
 	}
 	content := n.Get("content")
-	switch role := n.Get("role").Text(); role {
+	switch role := n.Text("role"); role {
 	case "tool", "function":
-		add(wire.Item{What: wire.Result, Type: role, ID: n.Get("tool_call_id").Text(), Name: n.Get("name").Text(), Text: joinTexts(content)}, n, "")
+		add(wire.Item{What: wire.Result, Type: role, ID: n.Text("tool_call_id"), Name: n.Text("name"), Text: joinTexts(content)}, n, "")
 		return items
 	}
-	details := n.Get("reasoning_details").List()
+	details := n.List("reasoning_details")
 	for j, d := range details {
 		add(detailOf(d), d, ".reasoning_details["+strconv.Itoa(j)+"]")
 	}
@@ -76,11 +76,11 @@ func itemsOf(n *tree.Node) (items []wire.Item) {
 	if refusal := n.Get("refusal"); refusal.Text() != "" {
 		add(wire.Item{What: wire.Text, Type: "refusal", Text: refusal.Text()}, refusal, ".refusal")
 	}
-	for j, call := range n.Get("tool_calls").List() {
+	for j, call := range n.List("tool_calls") {
 		add(callOf(call), call, ".tool_calls["+strconv.Itoa(j)+"]")
 	}
 	if call := n.Get("function_call"); call.Is(tree.Object) {
-		add(wire.Item{What: wire.Call, Type: "function_call", Name: call.Get("name").Text(), Args: argumentsOf(call), ArgsKnown: true}, call, ".function_call")
+		add(wire.Item{What: wire.Call, Type: "function_call", Name: call.Text("name"), Args: argumentsOf(call), ArgsKnown: true}, call, ".function_call")
 	}
 	return items
 }
@@ -112,7 +112,7 @@ func splitThought(content string) (thought, text string) {
 
 // detailOf reads one of OpenRouter's reasoning_details.
 func detailOf(d *tree.Node) wire.Item {
-	it := wire.Item{What: wire.Thinking, Type: d.Get("type").Text(), ItemID: d.Get("id").Text(), Text: d.Any("text", "summary").Text()}
+	it := wire.Item{What: wire.Thinking, Type: d.Text("type"), ItemID: d.Text("id"), Text: d.Any("text", "summary").Text()}
 	if token := d.Any("data", "signature"); token.Is(tree.String) {
 		it.SetToken(token)
 	}
@@ -124,7 +124,7 @@ func detailOf(d *tree.Node) wire.Item {
 
 // partOf reads a part of a content.
 func partOf(part *tree.Node) wire.Item {
-	switch typ := part.Get("type").Text(); typ {
+	switch typ := part.Text("type"); typ {
 	case "thinking":
 		return wire.Item{What: wire.Thinking, Type: typ, Text: joinTexts(part.Get("thinking"))}
 	case "text", "refusal":
@@ -138,8 +138,8 @@ func partOf(part *tree.Node) wire.Item {
 
 func callOf(call *tree.Node) wire.Item {
 	what := call.Any("function", "custom")
-	it := wire.Item{What: wire.Call, Type: cmp.Or(call.Get("type").Text(), "function"), ID: call.Get("id").Text(),
-		Name: what.Get("name").Text(), Args: argumentsOf(what), ArgsKnown: true}
+	it := wire.Item{What: wire.Call, Type: cmp.Or(call.Text("type"), "function"), ID: call.Text("id"),
+		Name: what.Text("name"), Args: argumentsOf(what), ArgsKnown: true}
 	if signature := signatureOf(call); signature.Is(tree.String) {
 		it.SetToken(signature)
 	}
@@ -173,13 +173,13 @@ func joinTexts(content *tree.Node) string {
 func mediaOf(content *tree.Node, path string) (list []wire.Medium) {
 	for j, p := range content.List() {
 		kind, field, form, data := "", "", "", ""
-		switch p.Get("type").Text() {
+		switch p.Text("type") {
 		case "image_url":
 			kind, field = "image", ".image_url.url"
-			form, data, _ = strings.Cut(p.Get("image_url").Get("url").Text(), ",")
+			form, data, _ = strings.Cut(p.Get("image_url").Text("url"), ",")
 		case "file":
 			kind, field = "file", ".file.file_data"
-			form, data, _ = strings.Cut(p.Get("file").Get("file_data").Text(), ",")
+			form, data, _ = strings.Cut(p.Get("file").Text("file_data"), ",")
 		}
 		form, isData := strings.CutPrefix(form, "data:")
 		if mediaType, encoding, _ := strings.Cut(form, ";"); isData && strings.HasSuffix(encoding, "base64") {
@@ -192,14 +192,14 @@ func mediaOf(content *tree.Node, path string) (list []wire.Medium) {
 // offeredTools lists the tools that the client runs.
 func offeredTools(tools []*tree.Node) (list []wire.Tool) {
 	for i, n := range tools {
-		kind := n.Get("type").Text()
+		kind := n.Text("type")
 		if kind != "function" && kind != "custom" {
 			continue
 		}
 		what, path := n.Get(kind), "tools["+strconv.Itoa(i)+"]"
 		list = append(list, wire.Tool{
-			Name: what.Get("name").Text(), Node: n, Path: path, Schema: what.Get("parameters"), SchemaPath: path + ".function.parameters",
-			IsClients: true, IsStrict: what.Get("strict").True(),
+			Name: what.Text("name"), Node: n, Path: path, Schema: what.Get("parameters"), SchemaPath: path + ".function.parameters",
+			IsClients: true, IsStrict: what.True("strict"),
 		})
 	}
 	return list
@@ -207,7 +207,7 @@ func offeredTools(tools []*tree.Node) (list []wire.Tool) {
 
 // choiceOf reads tool_choice.
 func choiceOf(n *tree.Node) wire.Choice {
-	c := wire.Choice{Kind: n.Text() + n.Get("type").Text(), Path: "tool_choice"}
+	c := wire.Choice{Kind: n.Text() + n.Text("type"), Path: "tool_choice"}
 	named := []*tree.Node{n}
 	switch c.Kind {
 	case "required":
@@ -216,10 +216,10 @@ func choiceOf(n *tree.Node) wire.Choice {
 		c.Kind = "tool"
 	case "allowed_tools":
 		allowed := n.Get("allowed_tools")
-		c.Kind, named = map[bool]string{true: "any", false: "auto"}[allowed.Get("mode").Text() == "required"], allowed.Get("tools").List()
+		c.Kind, named = map[bool]string{true: "any", false: "auto"}[allowed.Text("mode") == "required"], allowed.List("tools")
 	}
 	for _, t := range named {
-		if name := t.Any("function", "custom").Get("name").Text(); name != "" || c.Kind == "tool" {
+		if name := t.Any("function", "custom").Text("name"); name != "" || c.Kind == "tool" {
 			c.Names = append(c.Names, name)
 		}
 	}
@@ -240,8 +240,8 @@ func (decoder) ReadReply(r *wire.Reply) {
 }
 
 func readDocument(r *wire.Reply) {
-	r.ID, r.Model = r.Doc.Get("id").Text(), r.Doc.Get("model").Text()
-	choices := r.Doc.Get("choices").List()
+	r.ID, r.Model = r.Doc.Text("id"), r.Doc.Text("model")
+	choices := r.Doc.List("choices")
 	if len(choices) > 0 {
 		message := choices[0].Get("message")
 		for _, it := range itemsOf(message) {
@@ -249,7 +249,7 @@ func readDocument(r *wire.Reply) {
 			it.Role, it.TokenAt, it.Done = "assistant", it.Place, true
 			r.Items = append(r.Items, it)
 		}
-		r.Stop, r.End = choices[0].Get("finish_reason").Text(), wire.Complete
+		r.Stop, r.End = choices[0].Text("finish_reason"), wire.Complete
 	}
 	if err := wire.ErrorOf(r.Doc); !err.Null() {
 		r.SetError(err, wire.Place{Event: -1, Off: err.Offset(), Path: "error"})
@@ -274,14 +274,14 @@ func (s *streamReader) readEvent(i int, e wire.StreamEvent) {
 		s.isDone = true
 		return
 	}
-	s.ID, s.Model = cmp.Or(s.ID, e.JSON.Get("id").Text()), cmp.Or(s.Model, e.JSON.Get("model").Text())
-	for j, c := range e.JSON.Get("choices").List() {
+	s.ID, s.Model = cmp.Or(s.ID, e.JSON.Text("id")), cmp.Or(s.Model, e.JSON.Text("model"))
+	for j, c := range e.JSON.List("choices") {
 		if n := c.Get("index"); n.Int() > 0 {
 			continue
 		}
 		at := wire.Place{Event: i, Off: e.OffsetOf(c), Path: "choices[" + strconv.Itoa(j) + "].delta"}
 		s.readDelta(c.Any("delta", "message"), at)
-		if reason := c.Get("finish_reason").Text(); reason != "" {
+		if reason := c.Text("finish_reason"); reason != "" {
 			s.Stop = reason
 		}
 	}
@@ -291,7 +291,7 @@ func (s *streamReader) readEvent(i int, e wire.StreamEvent) {
 }
 
 func (s *streamReader) readDelta(delta *tree.Node, at wire.Place) {
-	for _, d := range delta.Get("reasoning_details").List() {
+	for _, d := range delta.List("reasoning_details") {
 		it := detailOf(d)
 		p := findPiece(&s.details, it.Type+" "+d.Get("index").Raw(), wire.Item{What: it.What, Type: it.Type, Place: at}, "")
 		p.AddText(it.Text)
@@ -312,13 +312,13 @@ func (s *streamReader) readDelta(delta *tree.Node, at wire.Place) {
 			s.addText("content", it.Text, at)
 		}
 	}
-	s.addText("refusal", delta.Get("refusal").Text(), at)
-	for _, call := range delta.Get("tool_calls").List() {
+	s.addText("refusal", delta.Text("refusal"), at)
+	for _, call := range delta.List("tool_calls") {
 		s.addCall(call, at)
 	}
 	if call := delta.Get("function_call"); call.Is(tree.Object) {
 		p := findPiece(&s.calls, "function_call", wire.Item{What: wire.Call, Type: "function_call", ArgsKnown: true, Place: at}, "")
-		p.Name += call.Get("name").Text()
+		p.Name += call.Text("name")
 		p.AddArgs(argumentsOf(call))
 	}
 }

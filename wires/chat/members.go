@@ -26,9 +26,9 @@ var Members = sync.OnceValue(func() *members.Description {
 
 // typeOf names the type of a message by its role. A call and a tool without a type are those of a function.
 func typeOf(object string, v *tree.Node) string {
-	switch typ := v.Get("type").Text(); {
+	switch typ := v.Text("type"); {
 	case object == "message":
-		return v.Get("role").Text()
+		return v.Text("role")
 	case typ == "" && v.Get("function") != nil:
 		return "function"
 	default:

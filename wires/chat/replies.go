@@ -59,9 +59,9 @@ func chunksAreChunks(x *rule.Exchange, p *rule.Pass) {
 // callsJoin judges that each piece of a call can be joined with the others: by an index, or by an id.
 func callsJoin(x *rule.Exchange, p *rule.Pass) {
 	for i, e := range x.Reply.Events {
-		for _, c := range e.JSON.Get("choices").List() {
-			for _, call := range c.Get("delta").Get("tool_calls").List() {
-				if p.Observe(); call.Get("index").Null() && call.Get("id").Text() == "" && signatureOf(call).Null() {
+		for _, c := range e.JSON.List("choices") {
+			for _, call := range c.Get("delta").List("tool_calls") {
+				if p.Observe(); call.Get("index").Null() && call.Text("id") == "" && signatureOf(call).Null() {
 					p.ReportAt(x.At(i, call, "choices[0].delta.tool_calls"), "a piece of a call has neither index nor id")
 				}
 			}
@@ -109,8 +109,8 @@ func nothingAfterError(x *rule.Exchange, p *rule.Pass) {
 	for i, e := range x.Reply.Events {
 		if failed {
 			p.Observe()
-			for _, c := range e.JSON.Get("choices").List() {
-				if reason := c.Get("finish_reason").Text(); reason == "stop" || reason == "tool_calls" {
+			for _, c := range e.JSON.List("choices") {
+				if reason := c.Text("finish_reason"); reason == "stop" || reason == "tool_calls" {
 					p.ReportAt(x.At(i, c, "choices[0].finish_reason"), "the stream says %s after an error", reason)
 				}
 			}
@@ -144,7 +144,7 @@ func errorSaysWhat(x *rule.Exchange, p *rule.Pass) {
 	}
 	doc := x.Reply.Doc
 	err := wire.ErrorOf(doc)
-	if p.Observe(); err.Text() == "" && err.Get("message").Text() == "" && doc.Any("message", "detail", "msg").Null() {
+	if p.Observe(); err.Text() == "" && err.Text("message") == "" && doc.Any("message", "detail", "msg").Null() {
 		p.ReportAt(wire.Place{Event: -1, Off: 0, Path: "error"}, "the error has no message").Consequence = "degraded"
 	}
 }

@@ -49,7 +49,7 @@ func (provider) Frames(r script.Reply) [][]byte {
 	}
 	usageChoices := script.Array{}
 	w.addDelta(script.Object{}, w.finishReason())
-	if w.q.body.Get("stream_options").Get("include_usage").True() {
+	if w.q.body.Get("stream_options").True("include_usage") {
 		w.addChunk(usageChoices, w.countTokens())
 	}
 	w.frames = append(w.frames, []byte("data: [DONE]\n\n"))
@@ -123,7 +123,7 @@ func (w *writer) addDelta(delta script.Object, finish any) {
 
 func (w *writer) addChunk(choices script.Array, usage any) {
 	chunk := append(w.commonMembers("chat.completion.chunk"), "choices", choices)
-	if usage != nil || w.q.body.Get("stream_options").Get("include_usage").True() {
+	if usage != nil || w.q.body.Get("stream_options").True("include_usage") {
 		chunk = append(chunk, "usage", usage)
 	}
 	w.frames = append(w.frames, append(append([]byte("data: "), script.JSON(chunk)...), "\n\n"...))

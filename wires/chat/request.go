@@ -51,7 +51,7 @@ func readRequest(r *http.Request, body []byte) *request {
 	}
 	host := r.Host
 	if dialectOf(host).name == "" {
-		host = hostOfModel(root.Get("model").Text())
+		host = hostOfModel(root.Text("model"))
 	}
 	q := newRequest(root, host)
 	q.key, q.account, q.sent, q.err = key, seal.Account(key), body, err
@@ -72,18 +72,18 @@ func hostOfModel(model string) string {
 
 // newRequest is what a body means at a host.
 func newRequest(root *tree.Node, host string) *request {
-	q := &request{body: root, dialect: dialectOf(host), model: root.Get("model").Text()}
+	q := &request{body: root, dialect: dialectOf(host), model: root.Text("model")}
 	if name, _, found := strings.Cut(q.model, "-"); found && (name == "gpt" || len(name) == 2 && name[0] == 'o') || len(q.model) == 2 {
 		q.takes = specs.FindCapability("openai", q.model)
 	}
-	for i, n := range root.Get("messages").List() {
-		m := message{n, n.Get("role").Text(), fmt.Sprintf("messages[%d]", i), nil}
+	for i, n := range root.List("messages") {
+		m := message{n, n.Text("role"), fmt.Sprintf("messages[%d]", i), nil}
 		if m.role == "assistant" {
-			m.calls = n.Get("tool_calls").List()
+			m.calls = n.List("tool_calls")
 		}
 		q.messages = append(q.messages, m)
 	}
-	q.offers, q.choice = offeredTools(root.Get("tools").List()), choiceOf(root.Get("tool_choice"))
+	q.offers, q.choice = offeredTools(root.List("tools")), choiceOf(root.Get("tool_choice"))
 	return q
 }
 
@@ -96,7 +96,7 @@ func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rul
 // isThinking reports whether the model is known to think over this request. DeepSeek's and Kimi's models think
 // unless thinking is switched off.
 func (q *request) isThinking() bool {
-	isOff := q.body.Get("thinking").Get("type").Text() == "disabled" || q.body.Get("reasoning_effort").Text() == "none"
+	isOff := q.body.Get("thinking").Text("type") == "disabled" || q.body.Text("reasoning_effort") == "none"
 	switch {
 	case q.dialect.hasTrait(reasoningBack):
 		return !isOff && (strings.HasPrefix(q.model, "deepseek-v4") || q.model == "deepseek-reasoner")
@@ -107,7 +107,7 @@ func (q *request) isThinking() bool {
 	case q.takes.Reasoning == "on":
 		return !isOff
 	case q.takes.Reasoning == "off":
-		return !isOff && q.body.Get("reasoning_effort").Text() != ""
+		return !isOff && q.body.Text("reasoning_effort") != ""
 	}
 	return false
 }
@@ -125,7 +125,7 @@ func (q *request) answersTo(i int) []message {
 }
 
 // answeredID is the id of the call that a result answers.
-func (m *message) answeredID() string { return m.Get("tool_call_id").Text() }
+func (m *message) answeredID() string { return m.Text("tool_call_id") }
 
 func hasAnswer(results []message, id string) bool {
 	return slices.ContainsFunc(results, func(m message) bool { return m.answeredID() == id })

@@ -48,7 +48,7 @@ func assistantSpeaks(q *request, p *rule.Pass) {
 			continue
 		}
 		p.Observe()
-		if !m.Get("content").Null() || len(m.calls) > 0 || !m.Any("function_call", "audio").Null() || m.Get("refusal").Text() != "" {
+		if !m.Get("content").Null() || len(m.calls) > 0 || !m.Any("function_call", "audio").Null() || m.Text("refusal") != "" {
 			continue
 		}
 		refusal := q.newRefusal("", paramOf(m.path)+".content", "Invalid value for 'content': expected a string, got null.")
@@ -77,7 +77,7 @@ func callsAnswered(q *request, p *rule.Pass) {
 		var open []string
 		first := ""
 		for j, call := range m.calls {
-			id := call.Get("id").Text()
+			id := call.Text("id")
 			if p.Observe(); hasAnswer(results, id) {
 				continue
 			}
@@ -121,7 +121,7 @@ func resultsCalled(q *request, p *rule.Pass) {
 			continue
 		}
 		p.Observe()
-		isCalled := caller >= 0 && slices.ContainsFunc(q.messages[caller].calls, func(c *tree.Node) bool { return c.Get("id").Text() == m.answeredID() })
+		isCalled := caller >= 0 && slices.ContainsFunc(q.messages[caller].calls, func(c *tree.Node) bool { return c.Text("id") == m.answeredID() })
 		if isCalled {
 			continue
 		}
@@ -159,7 +159,7 @@ func answeredOnce(q *request, p *rule.Pass) {
 
 func countCalls(calls []*tree.Node, id string) (n int) {
 	for _, c := range calls {
-		if c.Get("id").Text() == id {
+		if c.Text("id") == id {
 			n++
 		}
 	}
@@ -173,7 +173,7 @@ func callsUnique(q *request, p *rule.Pass) {
 	first := map[string]string{}
 	for _, m := range q.messages {
 		for j, call := range m.calls {
-			id, path := call.Get("id").Text(), fmt.Sprintf("%s.tool_calls[%d]", m.path, j)
+			id, path := call.Text("id"), fmt.Sprintf("%s.tool_calls[%d]", m.path, j)
 			if p.Observe(); first[id] != "" {
 				p.Report(path, "call id %s is already used at %s", rule.Shorten(id), first[id]).
 					Refuse(q.newRefusal("", "", "Invalid request: tool call id %s is duplicated", id))
@@ -192,7 +192,7 @@ func idsFit(q *request, p *rule.Pass) {
 	}
 	for i, m := range q.messages {
 		for j, call := range m.calls {
-			id, path := call.Get("id").Text(), fmt.Sprintf("%s.tool_calls[%d].id", m.path, j)
+			id, path := call.Text("id"), fmt.Sprintf("%s.tool_calls[%d].id", m.path, j)
 			switch p.Observe(); {
 			case q.dialect.hasTrait(nineCharacters) && !nineLetters.MatchString(id):
 				r := q.newRefusal("3280", "", "Tool call id was %s but must be a-z, A-Z, 0-9, with a length of 9.", id)

@@ -40,7 +40,7 @@ func effortFits(q *request, p *rule.Pass) {
 }
 
 func effortBesideTools(q *request, p *rule.Pass) {
-	effort := q.body.Get("reasoning_effort").Text()
+	effort := q.body.Text("reasoning_effort")
 	if !q.isOpenAIs() || len(q.offers) == 0 || effort == "" {
 		return
 	}
@@ -74,7 +74,7 @@ func streamOptionsFit(q *request, p *rule.Pass) {
 	if !q.dialect.hasTrait(officialMembers) || q.body.Get("stream_options").Null() {
 		return
 	}
-	if p.Observe(); !q.body.Get("stream").True() {
+	if p.Observe(); !q.body.True("stream") {
 		p.Report("stream_options", "stream_options are set, and the reply is no stream").Refuse(q.newRefusal("", "stream_options",
 			"The 'stream_options' parameter is only allowed when 'stream' is enabled."))
 	}

@@ -46,7 +46,7 @@ func choiceHasTools(q *request, p *rule.Pass) {
 	if !q.dialect.hasTrait(officialMembers) {
 		return
 	}
-	hasNone := len(q.body.Get("tools").List()) == 0
+	hasNone := len(q.body.List("tools")) == 0
 	if q.choice.Kind == "any" || q.choice.Kind == "tool" {
 		if p.Observe(); hasNone {
 			p.Report("tool_choice", "a choice among tools is made, and there are none").

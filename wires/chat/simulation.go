@@ -34,11 +34,11 @@ func Simulation() *script.Simulation {
 		Holds: func(kind string, n *tree.Node) bool {
 			switch kind {
 			case "image":
-				return n.Get("type").Text() == "image_url"
+				return n.Text("type") == "image_url"
 			case "token":
 				return !signatureOf(n).Null() || n.Get("reasoning_details") != nil
 			}
-			return n.Get("reasoning_effort").Text() == "xhigh"
+			return n.Text("reasoning_effort") == "xhigh"
 		},
 		Refusals: map[string]rule.Refusal{
 			"not_found": {Status: 404, Type: "invalid_request_error", Message: "Invalid URL ({method} {path})"},
@@ -104,7 +104,7 @@ func (r parsed) Turn() (script.Request, *script.Refusal) {
 		return script.Request{}, script.Invalid("Missing required parameter: 'messages'.")
 	}
 	out := script.Request{Provider: "chat", Model: q.model, Account: q.account, Body: q.sent, Document: q.body, Parsed: q, Thinks: q.isThinking(), Shown: q.showsThoughts()}
-	if !q.body.Get("stream").True() {
+	if !q.body.True("stream") {
 		out.Form = script.FormUnary
 	}
 	own := make([]bool, len(q.messages))
@@ -129,12 +129,12 @@ func (q *request) showsThoughts() bool {
 func readIntent(doc *tree.Node) script.Intent {
 	c := script.NewConversation()
 	c.Limit = script.LimitOf(doc.Any("max_completion_tokens", "max_tokens"))
-	if format := doc.Get("response_format"); format.Get("type").Text() == "json_object" {
+	if format := doc.Get("response_format"); format.Text("type") == "json_object" {
 		c.Schema = script.AnyObject()
 	} else {
 		c.Schema = format.Get("json_schema").Get("schema").Map()
 	}
-	for _, t := range offeredTools(doc.Get("tools").List()) {
+	for _, t := range offeredTools(doc.List("tools")) {
 		c.Tools = append(c.Tools, script.Tool{Name: t.Name, Schema: t.Schema.Map()})
 	}
 	switch choice := choiceOf(doc.Get("tool_choice")); choice.Kind {
@@ -147,7 +147,7 @@ func readIntent(doc *tree.Node) script.Intent {
 	}
 	for _, m := range script.ObjectsOf(doc.Get("messages")) {
 		content := m.Get("content")
-		switch m.Get("role").Text() {
+		switch m.Text("role") {
 		case "user":
 			c.AddText(content)
 			c.StartPrompt(content)
@@ -155,15 +155,15 @@ func readIntent(doc *tree.Node) script.Intent {
 			c.System = strings.TrimPrefix(c.System+"\n"+script.Texts(content), "\n")
 		case "tool":
 			c.EndRun()
-			c.AddResult(m.Get("tool_call_id").Text(), "", script.Texts(content))
+			c.AddResult(m.Text("tool_call_id"), "", script.Texts(content))
 		case "assistant":
 			c.StartResults()
 			if !content.Null() {
 				c.AddOwn("")
 			}
-			for _, call := range m.Get("tool_calls").List() {
-				name := call.Get("function").Get("name").Text()
-				c.Names[call.Get("id").Text()] = name
+			for _, call := range m.List("tool_calls") {
+				name := call.Get("function").Text("name")
+				c.Names[call.Text("id")] = name
 				c.AddOwn(name)
 			}
 		}

@@ -57,8 +57,8 @@ var refusalWords = []rule.Words{
 // claimsBody tells a request from one of Anthropic's Messages, which has messages as well: there no message has
 // the roles tool and developer, and the system prompt is no first message.
 func claimsBody(body *tree.Node) bool {
-	for i, m := range body.Get("messages").List() {
-		switch role := m.Get("role").Text(); {
+	for i, m := range body.List("messages") {
+		switch role := m.Text("role"); {
 		case role == "tool", role == "developer", i == 0 && role == "system", m.Get("tool_calls") != nil:
 			return true
 		}

@@ -209,7 +209,7 @@ func (q *request) wantsCompaction(tokens int) bool {
 // reasoning, its encrypted content is bound to its id and differs when it is done.
 func (v *signedReply) compactionItem(stage seal.Stage) script.Object {
 	id := v.ID(prefixCompaction, 0, script.Hex, 50)
-	b := binding{id: id, family: v.q.model.family, account: v.q.account}
+	b := binding{id: id, family: v.q.model.Family, account: v.q.account}
 	return script.Object{"id", id, "type", "compaction", "encrypted_content", v.Key.Fernet(seal.Facts{Origin: originEncrypted}, b.place(), stage, v.At)}
 }
 

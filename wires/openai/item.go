@@ -154,7 +154,7 @@ func (v *signedReply) reasoningItem(n int, stage seal.Stage, summary script.Arra
 // encryptedContent is bound to the item's id, the account, the family of the model and
 // what stood before: it does not verify elsewhere (rule O-15).
 func (v *signedReply) encryptedContent(n int, stage seal.Stage) string {
-	b := binding{id: v.itemID(n), family: v.q.model.family, account: v.q.account, prefix: v.prefix}
+	b := binding{id: v.itemID(n), family: v.q.model.Family, account: v.q.account, prefix: v.prefix}
 	for i := range v.Blocks {
 		if isThinking(v.Blocks[i]) {
 			b.total++

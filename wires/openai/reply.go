@@ -369,14 +369,14 @@ func (q *request) echoFraction(name string, otherwise script.Raw) any {
 }
 
 func (q *request) topP() any {
-	if q.model.created >= sinceGPT52 {
+	if q.model.Created >= sinceGPT52 {
 		return q.echoFraction("top_p", "0.98")
 	}
 	return q.echoFraction("top_p", "1.0")
 }
 
 func (q *request) cacheRetention() any {
-	if q.model.created >= sinceGPT51 {
+	if q.model.Created >= sinceGPT51 {
 		return q.echoMember("prompt_cache_retention", `"24h"`)
 	}
 	return q.echoMember("prompt_cache_retention", `"in_memory"`)

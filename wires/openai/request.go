@@ -129,7 +129,7 @@ func (q *request) setModel(id string) {
 		q.known = true
 		return
 	}
-	q.model = &model{id: id, family: id, efforts: allEfforts, effort: "medium", context: 1 << 30, can: canContext | canMode | canPhase}
+	q.model = &model{id, modelLine{Family: id, Context: 1 << 30, Can: []string{canContext, canMode, canPhase}}, allEfforts, "medium"}
 }
 
 func (q *request) effort() string { return q.body.Text("reasoning", "effort") }

@@ -96,7 +96,7 @@ func tokensBelong(q *request, _ rule.Env) *rule.Refusal {
 
 func tokensReadable(q *request, _ rule.Env) *rule.Refusal {
 	return q.eachEncrypted(func(it *item) *rule.Refusal {
-		if !it.ours || it.binding.family == q.model.family {
+		if !it.ours || it.binding.family == q.model.Family {
 			return nil
 		}
 		return tokenUnverified(it, "Encrypted content could not be decrypted or parsed.")

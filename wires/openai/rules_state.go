@@ -245,7 +245,7 @@ func linksNamed(q *request, p *rule.Pass) {
 
 func inputFits(q *request, _ rule.Env) *rule.Refusal {
 	const bytesPerToken = 4
-	most := q.model.context * bytesPerToken
+	most := q.model.Context * bytesPerToken
 	if len(q.body.Raw()) <= most || q.body.Text("truncation") == "auto" || q.textSize() <= most {
 		return nil
 	}

@@ -14,7 +14,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	effort := root.Get("reasoning").Get("effort").Text() // "" when anything is missing
+//	effort := root.Get("reasoning").Text("effort") // "" when anything is missing
 //
 // While a tree is checked against a schema, [Paths] remembers where each value
 // stands; the text of a [Path] is only built when there is something to report.

@@ -157,8 +157,8 @@ func (p Plan) Document() bool {
 
 // Refused plans a refusal in the provider's words.
 func (s *Simulation) Refused(r *Refusal) Plan {
-	status, contentType, body := s.Refuse(r)
-	return Plan{Status: status, Header: http.Header{"Content-Type": {contentType}}, Writes: [][]byte{body}}
+	status, header, body := s.Reject(s.RefusalOf("script_"+r.Kind, "said", r.Message))
+	return Plan{Status: status, Header: http.Header{"Content-Type": header["Content-Type"]}, Writes: [][]byte{bytes.TrimSpace(body)}}
 }
 
 // PlanReply plans a reply. Cut and error count wire events; a reply that is one
@@ -176,7 +176,7 @@ func (s *Simulation) PlanReply(r Reply) Plan {
 		return s.Refused(&Refusal{Kind: t.Fail.Kind, Message: "the script fails this turn"})
 	case t.Fail != nil:
 		sent := min(t.Fail.After[r.Request.Provider], len(frames))
-		frames = append(frames[:sent:sent], s.Failure(r, sent, t.Fail.Kind)...)
+		frames = append(frames[:sent:sent], s.Failure(r, sent, s.RefusalOf("script_"+t.Fail.Kind))...)
 	case t.Cut != nil && unary:
 		frames, plan.Abort = [][]byte{frames[0][:len(frames[0])/2]}, true
 	case t.Cut != nil:

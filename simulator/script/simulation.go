@@ -62,11 +62,9 @@ type Provider interface {
 	// joined they are the response body.
 	Frames(Reply) [][]byte
 	// Failure is what reports an error after sent frames of a reply.
-	Failure(r Reply, sent int, kind string) [][]byte
+	Failure(r Reply, sent int, why *rule.Refusal) [][]byte
 	// Header is what accompanies a reply.
 	Header(Reply) http.Header
-	// Refuse is the status, type and body that tell a client no.
-	Refuse(*Refusal) (status int, contentType string, body []byte)
 	// Reject is the refusal of a rule in the provider's envelope, with its headers.
 	Reject(*rule.Refusal) (status int, header http.Header, body []byte)
 }
@@ -167,6 +165,8 @@ var (
 	stateKinds = []string{"rate_limit", "quota", "overloaded", "server", "timeout", "context"}
 	// contentKinds are about what a request holds.
 	contentKinds = []string{"image", "token", "tool", "effort"}
+	// scriptKinds are those of a [Refusal], in the same order as its constants.
+	scriptKinds = []string{"script_invalid", "script_auth", "script_model", "script_overloaded", "script_server"}
 )
 
 // part is a part of a simulation, and whether it is there.
@@ -199,7 +199,7 @@ func Register(wire string, s *Simulation) error {
 		parts = append(parts, part{"an operation that is known: the operation " + strconv.Quote(string(e.Operation)) + " of an endpoint is not", methods[e.Operation] != nil},
 			part{"a path: it has an endpoint without a path, or with more than one group", e.Path != nil && e.Path.NumSubexp() <= 1})
 	}
-	for _, kind := range slices.Concat(routeKinds, stateKinds, contentKinds) {
+	for _, kind := range slices.Concat(routeKinds, stateKinds, contentKinds, scriptKinds) {
 		r := s.Refusals[kind]
 		parts = append(parts, part{"Refusals[" + strconv.Quote(kind) + "] with a status and a message", r.Status > 0 && r.Message != ""})
 	}

@@ -168,9 +168,8 @@ func (w *writer) countTokens() script.Object {
 }
 
 // Failure implements script.Provider: an event with an error, and then nothing.
-func (provider) Failure(script.Reply, int, string) [][]byte {
-	fault := script.Object{"error", script.Object{"message", serverError, "type", "server_error", "param", nil, "code", nil}}
-	return [][]byte{append(append([]byte("data: "), script.JSON(fault)...), "\n\n"...)}
+func (provider) Failure(_ script.Reply, _ int, why *rule.Refusal) [][]byte {
+	return [][]byte{append(append([]byte("data: "), errorOf(why)...), "\n\n"...)}
 }
 
 // Header implements script.Provider.
@@ -180,22 +179,6 @@ func (provider) Header(r script.Reply) http.Header {
 		h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	}
 	return h
-}
-
-// Refuse implements script.Provider.
-func (provider) Refuse(r *script.Refusal) (status int, contentType string, body []byte) {
-	refusal := &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Message: r.Message}
-	switch r.Kind {
-	case script.RefuseAuth:
-		refusal.Status, refusal.Code = http.StatusUnauthorized, "invalid_api_key"
-	case script.RefuseModel:
-		refusal.Status, refusal.Code, refusal.Message = http.StatusNotFound, "model_not_found", "The model `"+r.Message+"` does not exist or you do not have access to it."
-	case script.RefuseOverloaded:
-		refusal.Status, refusal.Type, refusal.Message = http.StatusServiceUnavailable, "server_error", "The server is currently overloaded with other requests. Sorry about that!"
-	case script.RefuseServer:
-		refusal.Status, refusal.Type, refusal.Message = http.StatusInternalServerError, "server_error", serverError
-	}
-	return refusal.Status, "application/json", errorOf(refusal)
 }
 
 // Reject implements script.Provider.

@@ -40,36 +40,9 @@ func Simulation() *script.Simulation {
 			}
 			return n.Text("reasoning_effort") == "xhigh"
 		},
-		Refusals: map[string]rule.Refusal{
-			"not_found": {Status: 404, Type: "invalid_request_error", Message: "Invalid URL ({method} {path})"},
-			"wrong_key": {Status: 401, Type: "invalid_request_error", Code: "invalid_api_key",
-				Message: "Incorrect API key provided: ********. You can find your API key at https://platform.openai.com/account/api-keys."},
-			"not_allowed": {Status: 405, Type: "invalid_request_error", Code: "method_not_supported", Message: "Not allowed to {method} on {path}."},
-			"no_model": {Status: 404, Type: "invalid_request_error", Code: "model_not_found",
-				Message: "The model `{id}` does not exist or you do not have access to it."},
-			"too_large":  {Status: 413, Type: "invalid_request_error", Code: "request_too_large", Message: "Request body is too large."},
-			"upgrade":    {Status: 426, Type: "invalid_request_error", Code: "websocket_not_supported", Message: script.NoWebSocket},
-			"coding":     {Status: 415, Type: "invalid_request_error", Code: "unsupported_content_encoding", Message: script.UnknownCoding},
-			"rate_limit": {Status: 429, Type: "requests", Code: "rate_limit_exceeded", Message: "Rate limit reached. Please try again in 1s."},
-			"quota": {Status: 429, Type: "insufficient_quota", Code: "insufficient_quota",
-				Message: "You exceeded your current quota, please check your plan and billing details."},
-			"overloaded": {Status: 503, Type: "server_error", Message: "The server is currently overloaded with other requests. Sorry about that!"},
-			"server":     {Status: 500, Type: "server_error", Message: serverError},
-			"timeout":    {Status: 504, Type: "server_error", Message: "Gateway timeout"},
-			"context": {Status: 400, Type: "invalid_request_error", Code: "context_length_exceeded", Param: "messages",
-				Message: "This model's maximum context length is 16385 tokens. However, your messages resulted in 23273 tokens. Please reduce the length of the messages."},
-			"image": {Status: 400, Type: "invalid_request_error", Code: "image_parse_error",
-				Message: "You uploaded an unsupported image. Please make sure your image is valid."},
-			"token": {Status: 400, Type: "invalid_request_error", Message: "The reasoning could not be verified."},
-			"tool": {Status: 400, Type: "invalid_request_error", Code: "invalid_function_parameters", Param: "tools[{index}].function.parameters",
-				Message: "Invalid schema for function '{tool}': In context=(), object schema missing properties."},
-			"effort": {Status: 400, Type: "invalid_request_error", Code: "unsupported_value", Param: "reasoning_effort",
-				Message: "Unsupported value: 'xhigh' is not supported with this model. Supported values are: 'none', 'low', 'medium', and 'high'."},
-		},
+		Refusals: texts.Kinds,
 	}
 }
-
-const serverError = "The server had an error while processing your request. Sorry about that!"
 
 // models are those that the simulator lists. It answers any other as well.
 var models = []string{"gpt-4.1", "gpt-4.1-mini", "gpt-4o", "gpt-5", "gpt-5.1", "gpt-5.2", "deepseek-v4-pro", "deepseek-v4-flash", "kimi-k2.6"}

@@ -92,15 +92,6 @@ func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rul
 	return rule.Judge(judgedRules, q, holds)
 }
 
-// refusals are the codes and words of reference §4 and rules G-1, G-2, G-30.
-var refusals = map[string]rule.Refusal{
-	script.RefuseInvalid:    {Status: 400, Type: "INVALID_ARGUMENT"},
-	script.RefuseAuth:       {Status: 403, Type: "PERMISSION_DENIED", Message: unregistered},
-	script.RefuseModel:      {Status: 404, Type: "NOT_FOUND"},
-	script.RefuseOverloaded: {Status: 503, Type: "UNAVAILABLE", Message: "The model is overloaded. Please try again later."},
-	script.RefuseServer:     {Status: 500, Type: "INTERNAL", Message: "An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting"},
-}
-
 const contentType = "application/json; charset=UTF-8"
 
 // Reject returns a refusal as the API sends it: one object, or one in a list
@@ -116,24 +107,6 @@ func (Provider) Reject(r *rule.Refusal) (int, http.Header, []byte) {
 	}, append(body, '\n')
 }
 
-// Refuse returns the error envelope.
-func (Provider) Refuse(r *script.Refusal) (int, string, []byte) {
-	to := refusal(r)
-	return to.Status, contentType, prettyJSON(script.JSON(failure(to)))
-}
-
-// refusal puts a script's refusal into the provider's words.
-func refusal(r *script.Refusal) *rule.Refusal {
-	to := refusals[r.Kind]
-	switch {
-	case r.Kind == script.RefuseModel:
-		to.Message = notFound(route{version: "v1beta", model: r.Message, method: unary})
-	case to.Message == "" || r.Kind == script.RefuseAuth && r.Message != "":
-		to.Message = r.Message
-	}
-	return &to
-}
-
 func failure(r *rule.Refusal) script.Object {
 	e := script.Object{"code", r.Status, "message", r.Message, "status", r.Type}
 	if r.Details != nil {
@@ -143,8 +116,8 @@ func failure(r *rule.Refusal) script.Object {
 }
 
 // Failure is a chunk that holds an error instead of candidates.
-func (Provider) Failure(r script.Reply, sent int, kind string) [][]byte {
-	chunk := script.JSON(failure(refusal(&script.Refusal{Kind: kind})))
+func (Provider) Failure(r script.Reply, sent int, why *rule.Refusal) [][]byte {
+	chunk := script.JSON(failure(why))
 	if r.Request.Form == script.FormArray && sent > 0 {
 		return [][]byte{joinFrames(",\r\n", prettyJSON(chunk), "\n]")}
 	}

@@ -310,7 +310,7 @@ func (r Request) Document() *tree.Node { return r.q.body }
 func (r Request) Turn() (script.Request, *script.Refusal) {
 	q := r.q
 	if credentialOf(q.Request) == "" {
-		return script.Request{}, &script.Refusal{Kind: script.RefuseAuth}
+		return script.Request{}, &script.Refusal{Kind: script.RefuseAuth, Message: unregistered}
 	}
 	if q.syntax != "" {
 		return script.Request{}, script.Invalid("%s", q.syntax)

@@ -125,7 +125,7 @@ type Texts struct {
 	// Words are the refusals by rule, see [Book].
 	Words []Words `yaml:"words" data:"required"`
 	// Accepted states what looks like a fault and is none.
-	Accepted []Info `yaml:"accepted" data:"required"`
+	Accepted []Info `yaml:"accepted"`
 }
 
 // ReadTexts reads the file refusals.yaml of a wire. It panics if the file, which is part of the program, is wrong.

@@ -35,6 +35,8 @@ func Simulation() *script.Simulation {
 			"overloaded": {Status: 503, Message: "Too many talk."}, "server": {Status: 500, Message: "Sorry."},
 			"timeout": {Status: 504, Message: "Too late."}, "context": {Status: 400, Message: "Too long."},
 			"image": {Status: 400, Message: "No pictures."}, "token": {Status: 400, Message: "No secrets."},
+			"script_invalid": {Status: 400, Message: "{said}"}, "script_auth": {Status: 400, Message: "{said}"}, "script_model": {Status: 400, Message: "{said}"},
+			"script_overloaded": {Status: 400, Message: "Sorry."}, "script_server": {Status: 400, Message: "Sorry."},
 			"tool": {Status: 400, Message: "The tool {tool} is odd."}, "effort": {Status: 400, Message: "Not so eager."},
 		},
 	}
@@ -139,7 +141,7 @@ func (provider) Frames(r script.Reply) (frames [][]byte) {
 }
 
 // Failure implements script.Provider.
-func (provider) Failure(script.Reply, int, string) [][]byte {
+func (provider) Failure(script.Reply, int, *rule.Refusal) [][]byte {
 	return [][]byte{[]byte("data: {\"type\":\"broken\",\"why\":\"Sorry.\"}\n\n")}
 }
 
@@ -149,11 +151,6 @@ func (provider) Header(r script.Reply) http.Header {
 		return http.Header{"Content-Type": {"application/json"}}
 	}
 	return http.Header{"Content-Type": {"text/event-stream"}}
-}
-
-// Refuse implements script.Provider.
-func (provider) Refuse(r *script.Refusal) (status int, contentType string, body []byte) {
-	return http.StatusBadRequest, "application/json", Wire().Errors.Body(http.StatusBadRequest, r.Message)
 }
 
 // Reject implements script.Provider.

@@ -25,71 +25,6 @@ var ended = map[string]string{
 	"pydantic-ai__test_openai_responses.test_background_mode_with_tool_vcr/04": "the response is in_progress",
 }
 
-// wireItem is an output item as encoding/json sees it.
-type wireItem struct {
-	Type, Role, Name, Arguments string
-	ID                          string
-	CallID                      string `json:"call_id"`
-	Content                     []struct{ Type, Text, Refusal string }
-	Summary                     []struct{ Text string }
-	EncryptedContent            *string `json:"encrypted_content"`
-	Phase                       string
-}
-
-// flat is what two independent readings of an item must share.
-type flat struct {
-	Kind, Text, ID, ItemID, Name, Args, Phase string
-	Summary                                   []string
-	Sealed                                    bool
-}
-
-func plain(t *testing.T, raw json.RawMessage) flat {
-	t.Helper()
-	var head struct{ Type, Role string }
-	if err := json.Unmarshal(raw, &head); err != nil {
-		t.Fatal(err)
-	}
-	var item wireItem
-	switch head.Type {
-	case "message", "reasoning", "function_call":
-		if err := json.Unmarshal(raw, &item); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var content string
-	for _, p := range item.Content {
-		content += p.Text + p.Refusal
-	}
-	switch {
-	case head.Type == "message" && head.Role == "assistant":
-		return flat{Kind: "text", Text: content, ItemID: item.ID, Phase: item.Phase}
-	case head.Type == "reasoning":
-		f := flat{Kind: "reasoning", ItemID: item.ID, Sealed: item.EncryptedContent != nil}
-		for _, p := range item.Summary {
-			f.Summary = append(f.Summary, p.Text)
-		}
-		if f.Text = strings.Join(f.Summary, "\n"); len(f.Summary) == 0 {
-			f.Text = content
-		}
-		return f
-	case head.Type == "function_call":
-		return flat{Kind: "tool_use", ItemID: item.ID, ID: item.CallID, Name: item.Name, Args: item.Arguments}
-	}
-	return flat{Kind: head.Type}
-}
-
-func flatten(b *transcript.Block) flat {
-	f := flat{Kind: string(b.Type), Text: b.Text, ID: b.ID, Name: b.Name, Args: string(b.Args)}
-	if b.Type == transcript.BlockOpaque {
-		return flat{Kind: b.Kind}
-	}
-	f.ItemID, f.Phase, f.Sealed = b.Meta.ID, b.Meta.Phase, b.Meta.EncryptedContent != nil
-	if len(b.Meta.Summary) > 0 {
-		f.Summary = b.Meta.Summary
-	}
-	return f
-}
-
 // endOf returns the output of the terminal event, and the items of
 // output_item.done by output_index, all by encoding/json.
 func endOf(t *testing.T, body []byte) (output []json.RawMessage, finished map[int]json.RawMessage) {
@@ -158,17 +93,11 @@ func verdictAsExpected(name, outcome string) bool {
 	return strings.HasSuffix(outcome, "error <nil>\n")
 }
 
-// compare holds a block against its item in the terminal event, and its raw
-// form against the bytes of output_item.done, which is what can be replayed.
+// compare holds the raw form of a block against the bytes of output_item.done, which is what
+// can be replayed, or those of its item in the terminal event. The module oracle holds the
+// fields against those of the official SDK.
 func compare(t *testing.T, name string, item json.RawMessage, finished map[int]json.RawMessage, b *transcript.Block) {
 	t.Helper()
-	want, got := plain(t, item), flatten(b)
-	if strings.HasPrefix(name, "ai__openai.github-copilot-id-rotation") {
-		want.ItemID, got.ItemID = "", "" // the host changes ids on the way
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s:\n%s", name, d)
-	}
 	if len(finished) == 0 {
 		return
 	}

@@ -65,10 +65,12 @@ func TestNonsense(t *testing.T) {
 					got, err := a.Run(t.Context(), "hi")
 					var failure *provider.Error
 					var run *agent.RunError
-					if !errors.As(err, &run) || !errors.As(err, &failure) || got.Text != "" || strings.Contains(err.Error(), key) {
+					if !errors.As(err, &run) || !errors.As(err, &failure) || got.Text != "" ||
+						strings.Contains(err.Error(), key) {
 						t.Fatalf("%+v, %v", got, err)
 					}
-					if s, err := store.Load(t.Context(), got.SessionID); err != nil || len(s.Messages) != 1 || s.Messages[0].Content != "hi" {
+					if s, err := store.Load(t.Context(), got.SessionID); err != nil || len(s.Messages) != 1 ||
+						s.Messages[0].Content != "hi" {
 						t.Errorf("%v, %v", s.Messages, err)
 					}
 				})
@@ -79,9 +81,10 @@ func TestNonsense(t *testing.T) {
 
 // TestRunsAtOnce: one agent runs many prompts beside each other, with tools.
 func TestRunsAtOnce(t *testing.T) {
-	ran := tool.Tool{Def: transcript.ToolDef{Name: "own", InputSchema: transcript.RawJSON(`{"type":"object"}`)}, Func: func(context.Context, []byte) (transcript.ToolResult, error) {
-		return transcript.ToolResult{Content: "ran"}, nil
-	}}
+	ran := tool.Tool{Def: transcript.ToolDef{Name: "own", InputSchema: transcript.RawJSON(`{"type":"object"}`)},
+		Func: func(context.Context, []byte) (transcript.ToolResult, error) {
+			return transcript.ToolResult{Content: "ran"}, nil
+		}}
 	a, err := meerkat.NewAgent().WithClient(caller("own", "own2")).WithTool(ran).WithEvents(func(meerkat.Event) {}).Build()
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +102,8 @@ func TestRunsAtOnce(t *testing.T) {
 	wg.Wait()
 	for i, id := range ids {
 		wg.Go(func() {
-			if s, err := a.Store().Load(t.Context(), id); err != nil || s.Messages[0].Content != fmt.Sprint("prompt ", i) {
+			if s, err := a.Store().Load(t.Context(), id); err != nil ||
+				s.Messages[0].Content != fmt.Sprint("prompt ", i) {
 				t.Errorf("%v, %v", s.Messages, err)
 			}
 		})

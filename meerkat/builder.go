@@ -95,7 +95,8 @@ func (b *AgentBuilder) WithKey(provider, apiKey string) *AgentBuilder {
 func (b *AgentBuilder) WithEnv(env []string) *AgentBuilder {
 	for _, p := range catalog.ProviderNames() {
 		for _, e := range env {
-			if name, key, _ := strings.Cut(e, "="); name == catalog.ProviderNamed(p).KeyVariable() && key != "" && b.keys[p] == "" {
+			if name, key, _ := strings.Cut(e, "="); name == catalog.ProviderNamed(p).KeyVariable() && key != "" &&
+				b.keys[p] == "" {
 				b.WithKey(p, key)
 			}
 		}
@@ -274,7 +275,9 @@ type BadKeyError struct {
 
 // Error says which key is at fault.
 func (e *BadKeyError) Error() string {
-	return fmt.Sprintf("%s: the API key holds a line break or control character; set %s without it", e.Provider, e.Variable)
+	return fmt.Sprintf(
+		"%s: the API key holds a line break or control character; set %s without it", e.Provider, e.Variable,
+	)
 }
 
 // Build returns the agent. It checks the model against the catalogue before
@@ -341,7 +344,9 @@ func (b *AgentBuilder) resolveModel() (catalog.Entry, error) {
 	}
 	entry, err := b.catalogLookup()(b.config.Model)
 	if err == nil && b.config.Client != nil && entry.Provider != provider {
-		err = fmt.Errorf("model %s: it is a model of %s, and the client speaks to %s", entry.Model, entry.Provider, provider)
+		err = fmt.Errorf(
+			"model %s: it is a model of %s, and the client speaks to %s", entry.Model, entry.Provider, provider,
+		)
 	}
 	return entry, err
 }
@@ -366,7 +371,10 @@ func (b *AgentBuilder) newClient(name string) (provider.Completer, error) {
 	if !httpguts.ValidHeaderFieldValue(key) {
 		return nil, &BadKeyError{name, catalog.ProviderNamed(name).KeyVariable()}
 	}
-	cfg := provider.Config{BaseURL: b.addressOf(name), APIKey: key, HTTPClient: b.httpClient, Lookup: b.catalogLookup(), Now: b.config.Now, Throttle: b.throttle, Bounds: b.bounds, WebSocket: b.webSocket}
+	cfg := provider.Config{
+		BaseURL: b.addressOf(name), APIKey: key, HTTPClient: b.httpClient, Lookup: b.catalogLookup(),
+		Now: b.config.Now, Throttle: b.throttle, Bounds: b.bounds, WebSocket: b.webSocket,
+	}
 	for _, codec := range codecs {
 		if codec.Provider().Name != name {
 			continue

@@ -36,11 +36,15 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // TestUnsupportedModels are refused by Build, for every provider, before there
 // is a session or a connection (R41).
 func TestUnsupportedModels(t *testing.T) {
-	for _, model := range []string{"claude-3-5-sonnet-20241022", "claude-sonnet-4-20250514", "gpt-4o", "gpt-5.1", "o3", "gemini-2.5-pro", "nonsense"} {
+	for _, model := range []string{
+		"claude-3-5-sonnet-20241022", "claude-sonnet-4-20250514", "gpt-4o", "gpt-5.1", "o3", "gemini-2.5-pro",
+		"nonsense",
+	} {
 		store := session.NewMemoryStore()
 		_, err := meerkat.NewAgent().WithAnthropic("k").WithOpenAI("k").WithGemini("k").WithHTTPClient(noTraffic(t)).WithStore(store).WithModel(model).Build()
 		var unsupported *catalog.UnsupportedModel
-		if !errors.As(err, &unsupported) || unsupported.Model != model || unsupported.Reason == "" || len(unsupported.Known) == 0 {
+		if !errors.As(err, &unsupported) || unsupported.Model != model || unsupported.Reason == "" ||
+			len(unsupported.Known) == 0 {
 			t.Errorf("%s: %v", model, err)
 		}
 		if infos, _ := store.List(context.Background(), session.Filter{}); len(infos) != 0 {
@@ -70,16 +74,25 @@ func TestBuildRefuses(t *testing.T) {
 	}{
 		"nothing":          {meerkat.NewAgent(), meerkat.ErrNoProvider.Error()},
 		"unknown provider": {meerkat.NewAgent().WithKey("mistral", "k"), meerkat.ErrNoProvider.Error()},
-		"no key":           {meerkat.NewAgent().WithModel("gpt-5.2"), "openai: there is no API key; set OPENAI_API_KEY"},
-		"key of another":   {meerkat.NewAgent().WithAnthropic("k").WithModel("gemini-3-pro-preview"), "set GEMINI_API_KEY"},
-		"empty key":        {meerkat.NewAgent().WithAnthropic(""), "set ANTHROPIC_API_KEY"},
-		"base URL":         {meerkat.NewAgent().WithAnthropic("k").WithBaseURL("ftp://x"), "base URL"},
+		"no key": {
+			meerkat.NewAgent().WithModel("gpt-5.2"), "openai: there is no API key; set OPENAI_API_KEY",
+		},
+		"key of another": {
+			meerkat.NewAgent().WithAnthropic("k").WithModel("gemini-3-pro-preview"), "set GEMINI_API_KEY",
+		},
+		"empty key": {meerkat.NewAgent().WithAnthropic(""), "set ANTHROPIC_API_KEY"},
+		"base URL":  {meerkat.NewAgent().WithAnthropic("k").WithBaseURL("ftp://x"), "base URL"},
 		"client of another": {meerkat.NewAgent().WithClient(echo{}).WithModel("gpt-5.2"),
 			"it is a model of openai, and the client speaks to anthropic"},
-		"bad tool":     {meerkat.NewAgent().WithClient(echo{}).WithTool(tool.Tool{}), `tool ""`},
-		"twice a tool": {meerkat.NewAgent().WithClient(echo{}).WithTool(named("t")).WithDispatcher(d), "tools of one name: t"},
-		"bad policy":   {meerkat.NewAgent().WithClient(echo{}).WithDispatcher(d).WithToolPolicy(tool.Policy{Allow: []string{"["}}), `tool pattern "["`},
-		"bad server":   {meerkat.NewAgent().WithClient(echo{}).WithMCPServer("gone", "/no/such/program"), "gone"},
+		"bad tool": {meerkat.NewAgent().WithClient(echo{}).WithTool(tool.Tool{}), `tool ""`},
+		"twice a tool": {
+			meerkat.NewAgent().WithClient(echo{}).WithTool(named("t")).WithDispatcher(d), "tools of one name: t",
+		},
+		"bad policy": {
+			meerkat.NewAgent().WithClient(echo{}).WithDispatcher(d).WithToolPolicy(tool.Policy{Allow: []string{"["}}),
+			`tool pattern "["`,
+		},
+		"bad server": {meerkat.NewAgent().WithClient(echo{}).WithMCPServer("gone", "/no/such/program"), "gone"},
 	} {
 		if _, err := c.builder.Build(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", name, err, c.want)
@@ -89,9 +102,10 @@ func TestBuildRefuses(t *testing.T) {
 
 // named is a tool that does nothing.
 func named(name string) tool.Tool {
-	return tool.Tool{Def: transcript.ToolDef{Name: name}, Func: func(context.Context, []byte) (transcript.ToolResult, error) {
-		return transcript.ToolResult{}, nil
-	}}
+	return tool.Tool{Def: transcript.ToolDef{Name: name},
+		Func: func(context.Context, []byte) (transcript.ToolResult, error) {
+			return transcript.ToolResult{}, nil
+		}}
 }
 
 // TestUnlistedLeavesAMark in the session.
@@ -119,11 +133,15 @@ func TestOverTheWire(t *testing.T) {
 	var body map[string]any
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, _ := io.ReadAll(r.Body)
-		if err := json.Unmarshal(data, &body); err != nil || r.Header.Get("X-Api-Key") != "secret" || r.URL.Path != "/v1/messages" {
+		if err := json.Unmarshal(data, &body); err != nil || r.Header.Get("X-Api-Key") != "secret" ||
+			r.URL.Path != "/v1/messages" {
 			t.Errorf("%s %v %v", r.URL, r.Header, err)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}`)
+		_, _ = io.WriteString(
+			w,
+			`{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}`,
+		)
 	}))
 	defer server.Close()
 	var events []string
@@ -131,7 +149,10 @@ func TestOverTheWire(t *testing.T) {
 	a, err := meerkat.NewAgent().WithAnthropic("secret").WithBaseURL(server.URL).WithHTTPClient(server.Client()).
 		WithModel("claude-opus-4-5").WithSystemPrompt("be brief").WithEffort("none").WithTemperature(0.5).
 		WithMaxOutputTokens(77).WithMaxTurns(1).WithMaxParallelTools(1).WithUnary().WithJSONLStore(dir).
-		WithTool(tool.Tool{Def: transcript.ToolDef{Name: "t"}, Func: func(context.Context, []byte) (transcript.ToolResult, error) { return transcript.ToolResult{}, nil }}).
+		WithTool(tool.Tool{
+			Def:  transcript.ToolDef{Name: "t"},
+			Func: func(context.Context, []byte) (transcript.ToolResult, error) { return transcript.ToolResult{}, nil },
+		}).
 		WithEvents(func(e meerkat.Event) { events = append(events, string(e.Type)) }).Build()
 	if err != nil {
 		t.Fatal(err)
@@ -140,13 +161,16 @@ func TestOverTheWire(t *testing.T) {
 	if err != nil || got.Text != "hello" || got.Usage.Total() != 5 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if body["max_tokens"] != 77.0 || body["temperature"] != 0.5 || body["system"] == nil || len(body["tools"].([]any)) != 1 {
+	if body["max_tokens"] != 77.0 || body["temperature"] != 0.5 || body["system"] == nil ||
+		len(body["tools"].([]any)) != 1 {
 		t.Errorf("%v", body)
 	}
 	if len(events) == 0 || events[0] != "run_started" {
 		t.Errorf("%v", events)
 	}
-	if _, err := a.Resume(context.Background(), got.SessionID, "more"); err != nil || len(body["messages"].([]any)) != 3 {
+	if _, err := a.Resume(
+		context.Background(), got.SessionID, "more",
+	); err != nil || len(body["messages"].([]any)) != 3 {
 		t.Errorf("%v, %v", err, body["messages"])
 	}
 }
@@ -155,7 +179,9 @@ func TestOverTheWire(t *testing.T) {
 func TestWithConfig(t *testing.T) {
 	var got *provider.Request
 	client := clientFunc(func(r *provider.Request) { got = r })
-	a, err := meerkat.NewAgent().WithClient(echo{}).WithConfig(agent.Config{Client: client, Effort: "low", System: "be brief"}).WithSystemPrompt("be kind").Build()
+	a, err := meerkat.NewAgent().WithClient(echo{}).WithConfig(agent.Config{
+		Client: client, Effort: "low", System: "be brief",
+	}).WithSystemPrompt("be kind").Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,5 +207,7 @@ func (echo) Provider() string                         { return catalog.Anthropic
 func (echo) Render(*provider.Request) ([]byte, error) { return nil, nil }
 func (echo) Complete(_ context.Context, r *provider.Request, _ func(stream.Event)) (stream.Reply, error) {
 	last := r.Messages[len(r.Messages)-1]
-	return stream.Reply{Message: transcript.Assistant(transcript.StopEndTurn, transcript.Text("You said: "+last.Content))}, nil
+	return stream.Reply{
+		Message: transcript.Assistant(transcript.StopEndTurn, transcript.Text("You said: "+last.Content)),
+	}, nil
 }

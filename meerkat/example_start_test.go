@@ -91,7 +91,8 @@ func ExampleAgentBuilder_WithMCP() {
 	defer web.Close()
 
 	a, err := meerkat.NewAgent().WithClient(shouter{}).
-		WithMCP(mcp.Options{}, mcp.Server{Name: "words", URL: web.URL}, mcp.Server{Name: "gone", Command: "/no/such/program", Optional: true}).
+		WithMCP(mcp.Options{}, mcp.Server{Name: "words", URL: web.URL},
+			mcp.Server{Name: "gone", Command: "/no/such/program", Optional: true}).
 		WithToolPolicy(tool.Policy{Deny: []string{"*__delete"}}).
 		Build()
 	if err != nil {

@@ -122,10 +122,14 @@ func (shouter) Render(*provider.Request) ([]byte, error) { return nil, nil }
 func (shouter) Complete(_ context.Context, r *provider.Request, _ func(stream.Event)) (stream.Reply, error) {
 	last := r.Messages[len(r.Messages)-1]
 	if last.Role == transcript.RoleToolResults {
-		return stream.Reply{Message: transcript.Assistant(transcript.StopEndTurn, transcript.Text(last.Results[0].Content))}, nil
+		return stream.Reply{
+			Message: transcript.Assistant(transcript.StopEndTurn, transcript.Text(last.Results[0].Content)),
+		}, nil
 	}
 	args, _ := json.Marshal(map[string]string{"text": last.Content})
-	return stream.Reply{Message: transcript.Assistant(transcript.StopToolUse, transcript.ToolUse("call_1", "shout", args))}, nil
+	return stream.Reply{
+		Message: transcript.Assistant(transcript.StopToolUse, transcript.ToolUse("call_1", "shout", args)),
+	}, nil
 }
 
 // shouting is a client that calls tools once, side by side, and then is done.

@@ -19,8 +19,9 @@ import (
 // parrot is a provider that does not exist. Its description, its codec and one
 // catalogue entry are all that it takes to run an agent with it.
 var parrot = catalog.Provider{
-	Name: "parrot", APIVersion: "v1", KeyVariables: []string{"PARROT_API_KEY"}, StreamTypes: []string{"text/event-stream"},
-	Traits: catalog.Traits{API: "squawk", TokenTags: []string{"parrot"}},
+	Name: "parrot", APIVersion: "v1", KeyVariables: []string{"PARROT_API_KEY"},
+	StreamTypes: []string{"text/event-stream"},
+	Traits:      catalog.Traits{API: "squawk", TokenTags: []string{"parrot"}},
 }
 
 func lookupParrot(model string) (catalog.Entry, error) {
@@ -128,7 +129,8 @@ func TestFourthProvider(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		bodies = append(bodies, r.URL.Path+" "+r.Header.Get("Parrot-Key")+"\n"+string(body))
 		w.Header().Set("Content-Type", "text/event-stream")
-		reply := `{"thought":"a cracker?","seal":` + seal + `}|{"id":"c1","call":"shout","args":{"text":"polly"}}|{"end":true}`
+		reply := `{"thought":"a cracker?","seal":` + seal +
+			`}|{"id":"c1","call":"shout","args":{"text":"polly"}}|{"end":true}`
 		if len(bodies) > 1 {
 			reply = fmt.Sprintf(`{"text":"answer %d"}|{"end":true}`, len(bodies))
 		}
@@ -137,7 +139,9 @@ func TestFourthProvider(t *testing.T) {
 	defer server.Close()
 	dir := t.TempDir()
 	build := func() *meerkat.Agent {
-		client, err := provider.New(parrotCodec{}, provider.Config{BaseURL: server.URL, APIKey: "made-up", Lookup: lookupParrot})
+		client, err := provider.New(parrotCodec{}, provider.Config{
+			BaseURL: server.URL, APIKey: "made-up", Lookup: lookupParrot,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

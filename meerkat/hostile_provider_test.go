@@ -27,7 +27,10 @@ const (
 )
 
 func textDelta(text string) string {
-	return fmt.Sprintf("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"%s\"}}\n\n", text)
+	return fmt.Sprintf(
+		"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"%s\"}}\n\n",
+		text,
+	)
 }
 
 func wholeReply(text string) string {
@@ -68,11 +71,13 @@ func (r reply) silence() { <-r.ctx.Done() }
 func again(text string) func(int) string { return func(int) string { return text } }
 
 func blockStart(kind string) string {
-	return `event: content_block_start` + "\n" + `data: {"type":"content_block_start","index":0,"content_block":` + kind + "}\n\n"
+	return `event: content_block_start` + "\n" + `data: {"type":"content_block_start","index":0,"content_block":` +
+		kind + "}\n\n"
 }
 
 func blockDelta(delta string) string {
-	return `event: content_block_delta` + "\n" + `data: {"type":"content_block_delta","index":0,"delta":` + delta + "}\n\n"
+	return `event: content_block_delta` + "\n" + `data: {"type":"content_block_delta","index":0,"delta":` + delta +
+		"}\n\n"
 }
 
 // hostileProviders lists what a provider does, and what the error has to name; "" is
@@ -84,10 +89,22 @@ var hostileProviders = []struct {
 }{
 	{"silent before the headers", "limits.idle_timeout", false, func(r reply) { r.silence() }},
 	{"silent after the headers", "limits.idle_timeout", false, func(r reply) { r.send(""); r.silence() }},
-	{"silent in the middle", "limits.idle_timeout", false, func(r reply) { r.send(streamHead, textStart, textDelta("a")); r.silence() }},
-	{"comments only", "limits.idle_timeout", false, func(r reply) { r.forever(5*time.Millisecond, again(": keepalive\n\n")) }},
-	{"an event that drips", "limits.idle_timeout", false, func(r reply) { r.send("data: "); r.forever(5*time.Millisecond, again("x")) }},
-	{"pings only", "limits.ping_timeout", false, func(r reply) { r.send(streamHead); r.forever(5*time.Millisecond, again(ping)) }},
+	{
+		"silent in the middle", "limits.idle_timeout", false,
+		func(r reply) { r.send(streamHead, textStart, textDelta("a")); r.silence() },
+	},
+	{
+		"comments only", "limits.idle_timeout", false,
+		func(r reply) { r.forever(5*time.Millisecond, again(": keepalive\n\n")) },
+	},
+	{
+		"an event that drips", "limits.idle_timeout", false,
+		func(r reply) { r.send("data: "); r.forever(5*time.Millisecond, again("x")) },
+	},
+	{
+		"pings only", "limits.ping_timeout", false,
+		func(r reply) { r.send(streamHead); r.forever(5*time.Millisecond, again(ping)) },
+	},
 	{"empty deltas", "limits.ping_timeout", false, func(r reply) {
 		r.send(streamHead, textStart)
 		r.forever(5*time.Millisecond, again(textDelta("")))
@@ -122,9 +139,18 @@ var hostileProviders = []struct {
 			return strings.ReplaceAll(textStart+textStop, `"index":0`, fmt.Sprintf(`"index":%d`, n))
 		})
 	}},
-	{"endless comments", "limits.reply_bytes", false, func(r reply) { r.forever(0, again(": "+strings.Repeat("a", 30_000)+"\n")) }},
-	{"an endless line", "limits.event_bytes", false, func(r reply) { r.send("data: "); r.forever(0, again(strings.Repeat("a", 30_000))) }},
-	{"an event of endless lines", "limits.event_bytes", false, func(r reply) { r.forever(0, again("data: "+strings.Repeat("a", 30_000)+"\n")) }},
+	{
+		"endless comments", "limits.reply_bytes", false,
+		func(r reply) { r.forever(0, again(": "+strings.Repeat("a", 30_000)+"\n")) },
+	},
+	{
+		"an endless line", "limits.event_bytes", false,
+		func(r reply) { r.send("data: "); r.forever(0, again(strings.Repeat("a", 30_000))) },
+	},
+	{
+		"an event of endless lines", "limits.event_bytes", false,
+		func(r reply) { r.forever(0, again("data: "+strings.Repeat("a", 30_000)+"\n")) },
+	},
 	{"an endless answer at once", "limits.reply_bytes", true, func(r reply) {
 		r.Header().Set("Content-Type", "application/json")
 		r.send(`{"content":"`)
@@ -160,11 +186,23 @@ var hostileProviders = []struct {
 		r.Header().Set("Content-Type", "text/html")
 		r.forever(0, again(strings.Repeat("<p>", 10_000)))
 	}},
-	{"an endless error", "", false, func(r reply) { r.WriteHeader(http.StatusBadRequest); r.forever(0, again(strings.Repeat("a", 30_000))) }},
+	{
+		"an endless error", "", false,
+		func(r reply) { r.WriteHeader(http.StatusBadRequest); r.forever(0, again(strings.Repeat("a", 30_000))) },
+	},
 	{"broken JSON", "", false, func(r reply) { r.send(streamHead, "data: {\"type\":\n\n"); r.silence() }},
-	{"deeply nested JSON", "", false, func(r reply) { r.send(streamHead, "data: "+strings.Repeat("[", 150_000)+"\n\n"); r.silence() }},
-	{"events after the end", "", false, func(r reply) { r.send(wholeReply("hi")); r.forever(0, again(textDelta("more"))) }},
-	{"a connection that breaks", "", false, func(r reply) { r.send(streamHead, textStart, textDelta("a")); panic(http.ErrAbortHandler) }},
+	{
+		"deeply nested JSON", "", false,
+		func(r reply) { r.send(streamHead, "data: "+strings.Repeat("[", 150_000)+"\n\n"); r.silence() },
+	},
+	{
+		"events after the end", "", false,
+		func(r reply) { r.send(wholeReply("hi")); r.forever(0, again(textDelta("more"))) },
+	},
+	{
+		"a connection that breaks", "", false,
+		func(r reply) { r.send(streamHead, textStart, textDelta("a")); panic(http.ErrAbortHandler) },
+	},
 	{"nothing at all", "", false, func(reply) {}},
 	{"a negative block index", "", false, func(r reply) {
 		r.send(streamHead, strings.ReplaceAll(textStart, `"index":0`, `"index":-9223372036854775809`))
@@ -220,7 +258,9 @@ func TestHostileProviders(t *testing.T) {
 				t.Errorf("%d MB in use", memory.HeapAlloc>>20)
 			}
 			isMended.Store(true)
-			if again, err := build(false, shortBounds("")).Resume(ctx, result.SessionID, "and now?"); err != nil || again.Text != "mended" {
+			if again, err := build(false, shortBounds("")).Resume(
+				ctx, result.SessionID, "and now?",
+			); err != nil || again.Text != "mended" {
 				t.Errorf("the session does not go on: %q, %v", again.Text, err)
 			}
 		})

@@ -84,8 +84,9 @@ func (b *AgentBuilder) newManager() *ops.Manager {
 		newID = session.NewID
 	}
 	return ops.NewManager(ops.Config{
-		Limits: o.Limits, Injection: o.Injection, ForkBudget: o.ForkBudget, SteeringDepth: o.SteeringDepth, SteeringOverflow: o.SteeringOverflow,
-		Run: agent.RunOperation, Now: func() time.Time { return now().UTC().Round(0) }, NewID: newID,
+		Limits: o.Limits, Injection: o.Injection, ForkBudget: o.ForkBudget, SteeringDepth: o.SteeringDepth,
+		SteeringOverflow: o.SteeringOverflow,
+		Run:              agent.RunOperation, Now: func() time.Time { return now().UTC().Round(0) }, NewID: newID,
 	})
 }
 
@@ -129,9 +130,15 @@ func (b *AgentBuilder) checkSubAgentModel(model string) error {
 	}
 	switch {
 	case b.config.Client != nil && entry.Provider != b.config.Client.Provider():
-		return fmt.Errorf("model %s: it is a model of %s, and the client speaks to %s", model, entry.Provider, b.config.Client.Provider())
+		return fmt.Errorf(
+			"model %s: it is a model of %s, and the client speaks to %s", model, entry.Provider,
+			b.config.Client.Provider(),
+		)
 	case b.config.Client == nil && b.keys[entry.Provider] == "":
-		return fmt.Errorf("model %s: there is no key for %s; the providers with a key are: %s", model, entry.Provider, strings.Join(b.keyedProviders(), ", "))
+		return fmt.Errorf(
+			"model %s: there is no key for %s; the providers with a key are: %s", model, entry.Provider,
+			strings.Join(b.keyedProviders(), ", "),
+		)
 	}
 	return nil
 }

@@ -36,7 +36,9 @@ type picky struct {
 	calls   bool // the next reply calls the tool look
 }
 
-var pickyModels = map[string]string{"anthropic": "claude-opus-4-6", "openai": "gpt-5.2", "gemini": "gemini-3-flash-preview"}
+var pickyModels = map[string]string{
+	"anthropic": "claude-opus-4-6", "openai": "gpt-5.2", "gemini": "gemini-3-flash-preview",
+}
 
 func (p *picky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
@@ -85,26 +87,45 @@ func (p *picky) reply(n int) string {
 		if calls {
 			end, stop = fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":"look","input":{}}`, n), "tool_use"
 		}
-		return fmt.Sprintf(`{"id":"msg_%d","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"thinking","thinking":"hm","signature":"EjQK%d"},{"type":"future_block","note":"new"},%s],"stop_reason":%q,"usage":{"input_tokens":1,"output_tokens":1}}`, n, n, end, stop)
+		return fmt.Sprintf(
+			`{"id":"msg_%d","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"thinking","thinking":"hm","signature":"EjQK%d"},{"type":"future_block","note":"new"},%s],"stop_reason":%q,"usage":{"input_tokens":1,"output_tokens":1}}`,
+			n, n, end, stop,
+		)
 	case "openai":
-		end := fmt.Sprintf(`{"type":"message","id":"msg_%d","role":"assistant","status":"completed","content":[{"type":"output_text","text":"ok %d","annotations":[]}]}`, n, n)
+		end := fmt.Sprintf(
+			`{"type":"message","id":"msg_%d","role":"assistant","status":"completed","content":[{"type":"output_text","text":"ok %d","annotations":[]}]}`,
+			n, n,
+		)
 		if calls {
-			end = fmt.Sprintf(`{"type":"function_call","id":"fc_%d","call_id":"call_%d","name":"look","arguments":"{}","status":"completed"}`, n, n)
+			end = fmt.Sprintf(
+				`{"type":"function_call","id":"fc_%d","call_id":"call_%d","name":"look","arguments":"{}","status":"completed"}`,
+				n, n,
+			)
 		}
-		return fmt.Sprintf(`{"id":"resp_%d","object":"response","status":"completed","model":"gpt-5.2","output":[{"type":"reasoning","id":"rs_%d","summary":[],"encrypted_content":"gAAA%d"},{"type":"future_item","id":"fut_%d","note":"new"},%s],"usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}`, n, n, n, n, end)
+		return fmt.Sprintf(
+			`{"id":"resp_%d","object":"response","status":"completed","model":"gpt-5.2","output":[{"type":"reasoning","id":"rs_%d","summary":[],"encrypted_content":"gAAA%d"},{"type":"future_item","id":"fut_%d","note":"new"},%s],"usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}`,
+			n, n, n, n, end,
+		)
 	}
 	end := fmt.Sprintf(`{"text":"ok %d","thoughtSignature":"EjQKMgE%d"}`, n, n%10)
 	if calls {
-		end = fmt.Sprintf(`{"functionCall":{"id":"c%d","name":"look","args":{}},"thoughtSignature":"EjQKMgE%d"}`, n, n%10)
+		end = fmt.Sprintf(
+			`{"functionCall":{"id":"c%d","name":"look","args":{}},"thoughtSignature":"EjQKMgE%d"}`, n, n%10,
+		)
 	}
-	return fmt.Sprintf(`{"candidates":[{"content":{"role":"model","parts":[{"futurePart":{"note":"new"}},%s]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1,"totalTokenCount":2},"responseId":"r%d"}`, end, n)
+	return fmt.Sprintf(
+		`{"candidates":[{"content":{"role":"model","parts":[{"futurePart":{"note":"new"}},%s]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1,"totalTokenCount":2},"responseId":"r%d"}`,
+		end, n,
+	)
 }
 
 var pixel = []byte("\x89PNG\r\n\x1a\n not really a picture")
 
 // look is a tool whose result may have a picture.
 func look(content string, parts ...transcript.Part) tool.Tool {
-	return tool.Tool{Def: transcript.ToolDef{Name: "look", InputSchema: transcript.RawJSON(`{"type":"object","properties":{}}`)}, Func: func(context.Context, []byte) (transcript.ToolResult, error) {
+	return tool.Tool{Def: transcript.ToolDef{
+		Name: "look", InputSchema: transcript.RawJSON(`{"type":"object","properties":{}}`),
+	}, Func: func(context.Context, []byte) (transcript.ToolResult, error) {
 		return transcript.ToolResult{Content: content, Parts: parts}, nil
 	}}
 }
@@ -154,17 +175,50 @@ func TestRecovery(t *testing.T) {
 	opaque := map[string]string{"anthropic": "future_block", "openai": "future_item", "gemini": "futurePart"}
 	data := map[string]string{"anthropic": "iVBORw0KGgo", "openai": "iVBORw0KGgo", "gemini": "iVBORw0KGgo"}
 	for name, c := range map[string]recoveryCase{
-		"tokens":              {words: func(p string) string { return tokenWords[p] }, when: tokens, rule: "refused-token"},
-		"opaque, by its name": {words: func(p string) string { return "Input tag '" + opaque[p] + "' does not match any of the expected tags" }, when: opaque, rule: "refused-block"},
+		"tokens": {
+			words: func(p string) string { return tokenWords[p] }, when: tokens, rule: "refused-token",
+		},
+		"opaque, by its name": {
+			words: func(p string) string {
+				return "Input tag '" + opaque[p] +
+					"' does not match any of the expected tags"
+			},
+			when: opaque, rule: "refused-block",
+		},
 		"image": {words: func(string) string {
 			return "messages.0.content.1.image.source.base64.data: image exceeds 5 MB maximum"
 		}, when: data, rule: "refused-media", attach: true},
-		"image, a place that is not": {words: func(string) string { return "messages.77.content.99: Could not process image" }, when: data, rule: "refused-media", attach: true},
-		"image, a place with text":   {words: func(string) string { return "messages.0.content.0: Could not process image" }, when: data, rule: "refused-media", attach: true},
-		"image in a result":          {words: func(string) string { return "Unable to process input image" }, when: data, rule: "refused-media", calls: true, further: 1},
-		"tool by its name":           {words: func(string) string { return "Invalid schema for function 'look': array schema missing items" }, when: map[string]string{"anthropic": `"name":"look"`, "openai": `"name":"look"`, "gemini": `"name":"look"`}, rule: "refused-tool"},
-		"tool by its place":          {words: func(string) string { return "tools.0.custom.input_schema: JSON schema is invalid" }, when: map[string]string{"anthropic": `"name":"look"`, "openai": `"name":"look"`, "gemini": `"name":"look"`}, rule: "refused-tool"},
-		"result without a word":      {words: func(string) string { return "No." }, when: map[string]string{"anthropic": "poison", "openai": "poison", "gemini": "poison"}, rule: "refused-message", calls: true, further: 1},
+		"image, a place that is not": {
+			words: func(string) string { return "messages.77.content.99: Could not process image" }, when: data,
+			rule: "refused-media", attach: true,
+		},
+		"image, a place with text": {
+			words: func(string) string { return "messages.0.content.0: Could not process image" }, when: data,
+			rule: "refused-media", attach: true,
+		},
+		"image in a result": {
+			words: func(string) string { return "Unable to process input image" }, when: data, rule: "refused-media",
+			calls: true, further: 1,
+		},
+		"tool by its name": {
+			words: func(string) string { return "Invalid schema for function 'look': array schema missing items" },
+			when: map[string]string{
+				"anthropic": `"name":"look"`, "openai": `"name":"look"`, "gemini": `"name":"look"`,
+			},
+			rule: "refused-tool",
+		},
+		"tool by its place": {
+			words: func(string) string { return "tools.0.custom.input_schema: JSON schema is invalid" },
+			when: map[string]string{
+				"anthropic": `"name":"look"`, "openai": `"name":"look"`, "gemini": `"name":"look"`,
+			},
+			rule: "refused-tool",
+		},
+		"result without a word": {
+			words: func(string) string { return "No." },
+			when:  map[string]string{"anthropic": "poison", "openai": "poison", "gemini": "poison"},
+			rule:  "refused-message", calls: true, further: 1,
+		},
 	} {
 		for model := range pickyModels {
 			t.Run(name+"/"+model, func(t *testing.T) { c.run(t, model) })
@@ -232,27 +286,31 @@ func TestRefusedForEver(t *testing.T) {
 		refuse func(body string) string
 		status int
 	}{
-		"everything, without a word":   {refuse: always("No.")},
-		"everything, says image":       {refuse: always("messages.0.content.0: Could not process image")},
-		"everything, says tokens":      {refuse: always("Invalid `signature` in `thinking` block")},
-		"everything, says tool":        {refuse: always("tools.0.custom.input_schema: JSON schema is invalid")},
-		"everything, says tool 9":      {refuse: always("tools.99999999999999999999.custom.input_schema: is invalid")},
-		"everything, says parameter":   {refuse: always("temperature: range: 0..1")},
-		"everything, says effort":      {refuse: always("This model does not support the effort parameter.")},
-		"everything, says opaque":      {refuse: always("Unknown name \"futurePart\" future_item future_block")},
-		"everything, in turn":          {refuse: func(string) string { flip++; return []string{"image", "`signature`", "tools.0.x", "No."}[flip%4] }},
+		"everything, without a word": {refuse: always("No.")},
+		"everything, says image":     {refuse: always("messages.0.content.0: Could not process image")},
+		"everything, says tokens":    {refuse: always("Invalid `signature` in `thinking` block")},
+		"everything, says tool":      {refuse: always("tools.0.custom.input_schema: JSON schema is invalid")},
+		"everything, says tool 9":    {refuse: always("tools.99999999999999999999.custom.input_schema: is invalid")},
+		"everything, says parameter": {refuse: always("temperature: range: 0..1")},
+		"everything, says effort":    {refuse: always("This model does not support the effort parameter.")},
+		"everything, says opaque":    {refuse: always("Unknown name \"futurePart\" future_item future_block")},
+		"everything, in turn": {
+			refuse: func(string) string { flip++; return []string{"image", "`signature`", "tools.0.x", "No."}[flip%4] },
+		},
 		"everything, an empty object":  {refuse: always("{}")},
 		"everything, a page":           {refuse: always("<html><title>Bad Request</title></html>")},
 		"everything, unprocessable":    {refuse: always("No."), status: 422},
 		"everything, item not found":   {refuse: always("Item with id 'rs_1' not found."), status: 404},
 		"everything, unsupported type": {refuse: always("No."), status: 415},
-		"an error with status 200":     {refuse: always(`{"type":"error","error":{"type":"invalid_request_error","message":"No."}}`), status: 200},
-		"a long path":                  {refuse: always("messages" + strings.Repeat("[0].content", 5000))},
-		"a long text":                  {refuse: always(strings.Repeat("image ", 20000))},
-		"a path of text":               {refuse: always("messages.0.role.content.0.text: Input should be a valid image")},
-		"a negative place":             {refuse: always("messages.-1.content.0: image")},
-		"controls":                     {refuse: always("\x1b[2J\x07 image \u202e")},
-		"words of all":                 {refuse: always("image `signature` tools.0 temperature effort future_block")},
+		"an error with status 200": {
+			refuse: always(`{"type":"error","error":{"type":"invalid_request_error","message":"No."}}`), status: 200,
+		},
+		"a long path":      {refuse: always("messages" + strings.Repeat("[0].content", 5000))},
+		"a long text":      {refuse: always(strings.Repeat("image ", 20000))},
+		"a path of text":   {refuse: always("messages.0.role.content.0.text: Input should be a valid image")},
+		"a negative place": {refuse: always("messages.-1.content.0: image")},
+		"controls":         {refuse: always("\x1b[2J\x07 image \u202e")},
+		"words of all":     {refuse: always("image `signature` tools.0 temperature effort future_block")},
 	}
 	for name, mode := range modes {
 		for model := range pickyModels {
@@ -285,7 +343,8 @@ func TestRefusedForEver(t *testing.T) {
 						t.Errorf("prompt %d: %v", i, err)
 					}
 				}
-				if last := p.bodies[len(p.bodies)-1]; !strings.Contains(last, "four") || !strings.Contains(last, "zero") {
+				if last := p.bodies[len(p.bodies)-1]; !strings.Contains(last, "four") ||
+					!strings.Contains(last, "zero") {
 					t.Errorf("the last request lacks what was accepted: %.2000s", last)
 				}
 			})
@@ -327,11 +386,19 @@ func TestRefusedForWhatItSays(t *testing.T) {
 		words  map[string]string // "": words of all
 		status int
 	}{
-		"too long":       {words: tooLong},
-		"too large":      {words: map[string]string{"": "<html><h1>413 Request Entity Too Large</h1></html>"}, status: 413},
-		"a filter":       {words: map[string]string{"": "Output blocked by content filtering policy"}},
-		"a policy":       {words: map[string]string{"": `{"error":{"message":"Invalid prompt: your prompt was flagged as potentially violating our usage policy.","type":"invalid_request_error","code":"invalid_prompt"}}`}},
-		"a dead address": {words: map[string]string{"": "Unable to download the file. Please verify the URL and try again."}},
+		"too long": {words: tooLong},
+		"too large": {
+			words: map[string]string{"": "<html><h1>413 Request Entity Too Large</h1></html>"}, status: 413,
+		},
+		"a filter": {words: map[string]string{"": "Output blocked by content filtering policy"}},
+		"a policy": {
+			words: map[string]string{
+				"": `{"error":{"message":"Invalid prompt: your prompt was flagged as potentially violating our usage policy.","type":"invalid_request_error","code":"invalid_prompt"}}`,
+			},
+		},
+		"a dead address": {
+			words: map[string]string{"": "Unable to download the file. Please verify the URL and try again."},
+		},
 	} {
 		for model := range pickyModels {
 			t.Run(name+"/"+model, func(t *testing.T) {
@@ -342,13 +409,16 @@ func TestRefusedForWhatItSays(t *testing.T) {
 					}
 					return cmp.Or(c.words[model], c.words[""])
 				}
-				_, errs := p.talk(nil, "poison", "", "a good one", "poison that is longer than all before", "", "another")
+				_, errs := p.talk(
+					nil, "poison", "", "a good one", "poison that is longer than all before", "", "another",
+				)
 				for i, fails := range []bool{true, true, false, true, true, false} {
 					if (errs[i] != nil) != fails || fails && errs[i].Error() == "" {
 						t.Errorf("prompt %d: %v", i, errs[i])
 					}
 				}
-				if last := p.bodies[len(p.bodies)-1]; len(p.bodies) != 4 || strings.Contains(last, "poison") || !strings.Contains(last, "a good one") {
+				if last := p.bodies[len(p.bodies)-1]; len(p.bodies) != 4 || strings.Contains(last, "poison") ||
+					!strings.Contains(last, "a good one") {
 					t.Errorf("%d requests, the last: %s", len(p.bodies), last)
 				}
 			})
@@ -372,7 +442,8 @@ func TestTooLongIsSummarisedLater(t *testing.T) {
 		return ""
 	}
 	_, errs := p.talk(func(_ int, b *meerkat.AgentBuilder) {
-		maps.DeleteFunc(p.refused, func(body string, _ bool) bool { return strings.Contains(body, "Summarise") }) // it may come again
+		// it may come again
+		maps.DeleteFunc(p.refused, func(body string, _ bool) bool { return strings.Contains(body, "Summarise") })
 		b.WithCompaction(agent.Compaction{Threshold: 0.8})
 	},
 		strings.Repeat("once upon a time ", 100), "more", "")
@@ -389,7 +460,10 @@ func TestTooLongIsSummarisedLater(t *testing.T) {
 // TestNotAboutForm: money, keys and filters are no matter of form: the same request may
 // come again.
 func TestNotAboutForm(t *testing.T) {
-	p := &picky{t: t, name: "anthropic", header: http.Header{"X-Should-Retry": {"false"}}, refuse: func(string) string { return "Your credit balance is too low to access the Anthropic API." }}
+	p := &picky{
+		t: t, name: "anthropic", header: http.Header{"X-Should-Retry": {"false"}},
+		refuse: func(string) string { return "Your credit balance is too low to access the Anthropic API." },
+	}
 	p.header = nil
 	broke := true
 	words := p.refuse
@@ -417,7 +491,9 @@ func TestNotAboutForm(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	if _, err := a.Resume(context.Background(), r.SessionID, ""); err != nil || len(p.bodies) != 2 || p.bodies[0] != p.bodies[1] {
+	if _, err := a.Resume(
+		context.Background(), r.SessionID, "",
+	); err != nil || len(p.bodies) != 2 || p.bodies[0] != p.bodies[1] {
 		t.Errorf("%v, %d requests", err, len(p.bodies))
 	}
 }
@@ -432,7 +508,9 @@ func TestNewKey(t *testing.T) {
 		}{
 			"another key":   {func(int, *picky, *meerkat.AgentBuilder) {}, true},
 			"the same name": {func(_ int, _ *picky, b *meerkat.AgentBuilder) { b.WithAccount("work") }, true},
-			"another name":  {func(n int, _ *picky, b *meerkat.AgentBuilder) { b.WithAccount(fmt.Sprint("work", n)) }, false},
+			"another name": {
+				func(n int, _ *picky, b *meerkat.AgentBuilder) { b.WithAccount(fmt.Sprint("work", n)) }, false,
+			},
 			"a key of old": {func(n int, _ *picky, b *meerkat.AgentBuilder) {
 				if n == 0 {
 					b.WithAccount("8f434346648f6b96")
@@ -445,7 +523,8 @@ func TestNewKey(t *testing.T) {
 				if errs[0] != nil || errs[1] != nil {
 					t.Fatal(errs)
 				}
-				if got := strings.Contains(p.bodies[1], token); got != c.keeps || got == (len(results[1].Degraded) > 0) {
+				if got := strings.Contains(p.bodies[1], token); got != c.keeps ||
+					got == (len(results[1].Degraded) > 0) {
 					t.Errorf("token sent: %t, degraded %v\n%s", got, results[1].Degraded, p.bodies[1])
 				}
 			})
@@ -456,7 +535,9 @@ func TestNewKey(t *testing.T) {
 // TestOrganization: replies that name another organization end what the key was taken
 // for.
 func TestOrganization(t *testing.T) {
-	for model, header := range map[string]string{"anthropic": "Anthropic-Organization-Id", "openai": "Openai-Organization"} {
+	for model, header := range map[string]string{
+		"anthropic": "Anthropic-Organization-Id", "openai": "Openai-Organization",
+	} {
 		p := &picky{t: t, name: model, refuse: func(string) string { return "" }}
 		_, errs := p.talk(func(n int, _ *meerkat.AgentBuilder) {
 			p.header = http.Header{header: {fmt.Sprintf("org_%d", min(n, 1))}}

@@ -26,13 +26,16 @@ func TestMCP(t *testing.T) {
 	for _, name := range []string{"shout", "hidden"} {
 		s.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)},
 			func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.ToUpper(string(r.Params.Arguments))}}}, nil
+				return &sdk.CallToolResult{
+					Content: []sdk.Content{&sdk.TextContent{Text: strings.ToUpper(string(r.Params.Arguments))}},
+				}, nil
 			})
 	}
 	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
 	defer web.Close()
 	a, err := meerkat.NewAgent().WithClient(caller("w__shout", "own", "w__hidden")).WithTool(named("own")).
-		WithMCP(mcp.Options{}, mcp.Server{Name: "w", URL: web.URL}).WithToolPolicy(tool.Policy{Deny: []string{"*hidden"}}).Build()
+		WithMCP(mcp.Options{},
+			mcp.Server{Name: "w", URL: web.URL}).WithToolPolicy(tool.Policy{Deny: []string{"*hidden"}}).Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +61,9 @@ func caller(tools ...string) shouting { return shouting{tools: tools} }
 // is closed behind it.
 func TestEventsOnAChannel(t *testing.T) {
 	heard := 0
-	a, err := meerkat.NewAgent().WithClient(caller("own")).WithTool(named("own")).WithEvents(func(meerkat.Event) { heard++ }).Build()
+	a, err := meerkat.NewAgent().WithClient(caller("own")).WithTool(named("own")).WithEvents(
+		func(meerkat.Event) { heard++ },
+	).Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +86,8 @@ func TestEventsOnAChannel(t *testing.T) {
 			result, err = a.RunWithEvents(t.Context(), "go", events)
 		}
 		got := <-all
-		if err != nil || got[0].Type != agent.RunStarted || got[len(got)-1].Type != agent.RunCompleted || got[0].SessionID != result.SessionID || again && id != result.SessionID {
+		if err != nil || got[0].Type != agent.RunStarted || got[len(got)-1].Type != agent.RunCompleted ||
+			got[0].SessionID != result.SessionID || again && id != result.SessionID {
 			t.Errorf("%+v, %v: %v", result, err, got)
 		}
 		if heard != len(got) {

@@ -182,7 +182,9 @@ func currentTools(d tool.Dispatcher, router *mcp.Router, policy tool.Policy) fun
 }
 
 func applyChange(defs []transcript.ToolDef, c mcp.Change, policy tool.Policy) []transcript.ToolDef {
-	defs = slices.DeleteFunc(slices.Clone(defs), func(d transcript.ToolDef) bool { return slices.Contains(c.Removed, d.Name) })
+	defs = slices.DeleteFunc(
+		slices.Clone(defs), func(d transcript.ToolDef) bool { return slices.Contains(c.Removed, d.Name) },
+	)
 	for _, altered := range c.Altered {
 		if i := slices.IndexFunc(defs, func(d transcript.ToolDef) bool { return d.Name == altered.Name }); i >= 0 {
 			defs[i] = altered

@@ -30,7 +30,9 @@ func TestTornClosure(t *testing.T) {
 	} {
 		for _, policy := range []Policy{AskModel, RetryIdempotent} {
 			store, tools := session.NewMemoryStore(), fourTools()
-			w, err := store.Create(ctx, session.Header{Version: 1, ID: sessionID, Created: epoch, Provider: "anthropic", Model: "claude-opus-4-5"})
+			w, err := store.Create(ctx, session.Header{
+				Version: 1, ID: sessionID, Created: epoch, Provider: "anthropic", Model: "claude-opus-4-5",
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,9 +40,16 @@ func TestTornClosure(t *testing.T) {
 			reply := transcript.Assistant("tool_use", transcript.ToolUse("a", "safe", []byte(`{}`)))
 			if err := w.Append(ctx,
 				session.Run{At: epoch, ID: "r0"},
-				session.Prefix{At: epoch, Provider: "anthropic", Model: "claude-opus-4-5", System: "be brief", Tools: tools.Defs(), Hash: hash},
-				session.MessageRecord{At: epoch, Message: transcript.User("go")}, session.MessageRecord{At: epoch, Message: reply},
-				session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: 1, CallID: "a", Name: "safe", Status: status}},
+				session.Prefix{
+					At: epoch, Provider: "anthropic", Model: "claude-opus-4-5", System: "be brief",
+					Tools: tools.Defs(), Hash: hash,
+				},
+				session.MessageRecord{At: epoch, Message: transcript.User("go")},
+				session.MessageRecord{At: epoch, Message: reply},
+				session.Tool{
+					At:         epoch,
+					CallRecord: transcript.CallRecord{Message: 1, CallID: "a", Name: "safe", Status: status},
+				},
 			); err != nil {
 				t.Fatal(err)
 			}
@@ -163,7 +172,9 @@ func (*endless) Complete(ctx context.Context, _ *provider.Request, _ func(stream
 func TestPausesBetweenTools(t *testing.T) {
 	pauses := slices.Repeat([]any{says("pause_turn", transcript.Text("p"))}, maxPauses)
 	replies := slices.Concat(pauses, []any{calls("a")}, pauses, []any{text("done")})
-	if got, err := Run(ctx, config(&model{replies: replies}, session.NewMemoryStore(), &counter{}), "go"); err != nil || !strings.HasSuffix(got.Text, "done") {
+	if got, err := Run(
+		ctx, config(&model{replies: replies}, session.NewMemoryStore(), &counter{}), "go",
+	); err != nil || !strings.HasSuffix(got.Text, "done") {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -172,7 +183,9 @@ func TestPausesBetweenTools(t *testing.T) {
 // fork.
 func TestForkHasItsOwnTurns(t *testing.T) {
 	store := session.NewMemoryStore()
-	if _, err := Run(ctx, config(&model{replies: []any{calls("a"), text("done")}}, store, &counter{}), "go"); err != nil {
+	if _, err := Run(
+		ctx, config(&model{replies: []any{calls("a"), text("done")}}, store, &counter{}), "go",
+	); err != nil {
 		t.Fatal(err)
 	}
 	fork, err := session.Branch(ctx, store, sessionID, 0, "0199a2b4-0000-7000-8000-000000000002", epoch)
@@ -190,10 +203,16 @@ func TestForkHasItsOwnTurns(t *testing.T) {
 // bytes is not reported as a change.
 func TestNothingToTell(t *testing.T) {
 	store := session.NewMemoryStore()
-	if _, err := Run(ctx, config(&model{replies: []any{text("a")}}, store, &offering{defs: []transcript.ToolDef{def("run", "r")}}), "go"); err != nil {
+	if _, err := Run(
+		ctx, config(&model{replies: []any{text("a")}}, store, &offering{defs: []transcript.ToolDef{def("run", "r")}}),
+		"go",
+	); err != nil {
 		t.Fatal(err)
 	}
-	cfg := config(&model{replies: []any{text("b")}}, store, &offering{defs: []transcript.ToolDef{def("run", "r"), def("run", "r")}})
+	cfg := config(
+		&model{replies: []any{text("b")}}, store,
+		&offering{defs: []transcript.ToolDef{def("run", "r"), def("run", "r")}},
+	)
 	if _, err := Resume(ctx, cfg, sessionID, "on"); err != nil {
 		t.Fatal(err)
 	}

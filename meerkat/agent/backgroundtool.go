@@ -52,7 +52,10 @@ func textOfResult(r *transcript.ToolResult) string {
 	var b strings.Builder
 	b.WriteString(r.Content)
 	for _, p := range r.Parts {
-		fmt.Fprintf(&b, "\n[%s of type %s, %d bytes, not shown: call the tool directly to see it]", p.Type, p.MediaType, len(p.Data))
+		fmt.Fprintf(
+			&b, "\n[%s of type %s, %d bytes, not shown: call the tool directly to see it]", p.Type, p.MediaType,
+			len(p.Data),
+		)
 	}
 	return b.String()
 }

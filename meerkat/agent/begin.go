@@ -66,7 +66,8 @@ func (p *transition) checkCanBegin(prompt string, open *toolBatch) error {
 	case !s.settings.compactOnly && nothingNew && s.isPromptRefused():
 		return ErrPromptRefused
 	}
-	if stored := s.session.Prefix; stored != nil && s.settings.prefix.Model == "" && stored.Provider != s.settings.prefix.Provider {
+	if stored := s.session.Prefix; stored != nil && s.settings.prefix.Model == "" &&
+		stored.Provider != s.settings.prefix.Provider {
 		return &MismatchError{"provider", stored.Provider, s.settings.prefix.Provider}
 	}
 	if running := open.runningCalls(); len(running) > 0 && s.settings.interruptedPolicy == Fail {
@@ -172,7 +173,10 @@ func (p *transition) restoreLimits(at time.Time) {
 // requestTarget returns the provider, API, account and model that requests go to.
 func (s *state) requestTarget() handoff.Target {
 	prefix := s.session.Prefix
-	return handoff.Target{Provider: prefix.Provider, API: s.settings.api, Account: s.settings.account, Model: s.settings.entryOf(prefix.Provider, prefix.Model), Effort: prefix.Effort}
+	return handoff.Target{
+		Provider: prefix.Provider, API: s.settings.api, Account: s.settings.account,
+		Model: s.settings.entryOf(prefix.Provider, prefix.Model), Effort: prefix.Effort,
+	}
 }
 
 // entryOf returns the catalogue entry of a model: that of the client's own
@@ -211,7 +215,8 @@ func (p *transition) openConversation(at time.Time) {
 		p.addMessage(at, m)
 		p.state.mayForceTool = true
 	}
-	if last := lastSaid(p.state.session.Messages); o.changes != nil && last != nil && last.Role != transcript.RoleAssistant {
+	if last := lastSaid(p.state.session.Messages); o.changes != nil && last != nil &&
+		last.Role != transcript.RoleAssistant {
 		p.addSettingsChange(at, o.changes)
 		prompted = true
 	}
@@ -230,7 +235,8 @@ func (p *transition) openConversation(at time.Time) {
 // reply that was interrupted before anything could be kept of it says nothing.
 func lastSaid(messages []transcript.Message) *transcript.Message {
 	for i := range slices.Backward(messages) {
-		if m := &messages[i]; m.Role != transcript.RoleAssistant || len(m.Blocks) > 0 || m.StopReason != transcript.StopAborted {
+		if m := &messages[i]; m.Role != transcript.RoleAssistant || len(m.Blocks) > 0 ||
+			m.StopReason != transcript.StopAborted {
 			return m
 		}
 	}

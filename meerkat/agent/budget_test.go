@@ -45,7 +45,9 @@ func TestBudgetOfTokens(t *testing.T) {
 	cfg.Limits, cfg.WarnAt = session.Limits{MaxTokens: 34}, 0.5
 	events := heard(&cfg)
 	spent, got := spends(t, cfg, "go")
-	if spent == nil || *spent != (session.BudgetExceededError{Kind: session.BudgetTokens, Used: 34, Limit: 34}) || got.Turns != 2 || got.ToolCalls != 2 {
+	if spent == nil || *spent != (session.BudgetExceededError{
+		Kind: session.BudgetTokens, Used: 34, Limit: 34,
+	}) || got.Turns != 2 || got.ToolCalls != 2 {
 		t.Errorf("%v, %+v", spent, got)
 	}
 	if n := strings.Count(types(*events), string(BudgetWarning)); n != 1 {
@@ -76,7 +78,8 @@ func TestBudgetOfToolCalls(t *testing.T) {
 		t.Errorf("%v, %v, %+v", spent, tools.runs, got)
 	}
 	s := load(t, store)
-	if r := s.Last().Results; len(r) != 2 || r[0].IsError || r[1].Content != "not executed: the budget of 3 tool calls is spent" {
+	if r := s.Last().Results; len(r) != 2 || r[0].IsError ||
+		r[1].Content != "not executed: the budget of 3 tool calls is spent" {
 		t.Errorf("%+v", r)
 	}
 	// Later the model may still answer with what it has, but run nothing more.
@@ -132,7 +135,8 @@ func TestBudgetOfTime(t *testing.T) {
 				}
 				began := time.Now()
 				spent, got := spends(t, cfg, "go")
-				if spent == nil || spent.Kind != session.BudgetTime || time.Since(began) != time.Minute || got.Text != c.text || got.StopReason != c.stop {
+				if spent == nil || spent.Kind != session.BudgetTime || time.Since(began) != time.Minute ||
+					got.Text != c.text || got.StopReason != c.stop {
 					t.Errorf("%v after %v, %+v", spent, time.Since(began), got)
 				}
 				s := load(t, store)

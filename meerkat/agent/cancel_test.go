@@ -148,7 +148,8 @@ func truthful(t *testing.T, s *session.Session, tools *counter) {
 	defer tools.mu.Unlock()
 	for _, e := range s.Ledger.Entries() {
 		ran := tools.runs[e.CallID] > 0
-		if (e.Status == transcript.CallComplete || e.Status == transcript.CallError) && !ran || e.Status == transcript.CallCancelled && ran {
+		if (e.Status == transcript.CallComplete || e.Status == transcript.CallError) && !ran ||
+			e.Status == transcript.CallCancelled && ran {
 			t.Fatalf("call %s is %s; it ran: %v", e.CallID, e.Status, ran)
 		}
 	}

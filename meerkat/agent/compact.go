@@ -170,8 +170,11 @@ func (p *transition) handleCompaction(in replyInput) {
 	if err == nil {
 		before, after, err = s.compactedSizes(record)
 	}
-	if err == nil && (after >= before || record.Window != nil && after > before/2) { // a larger window would soon be full again
-		err = &NotSmallerError{Detail: fmt.Sprintf("with the summary the next request would have %d bytes instead of %d", after, before)}
+	// a larger window would soon be full again
+	if err == nil && (after >= before || record.Window != nil && after > before/2) {
+		err = &NotSmallerError{
+			Detail: fmt.Sprintf("with the summary the next request would have %d bytes instead of %d", after, before),
+		}
 	}
 	if err != nil {
 		p.addRecords(s.replyRecord(in, false)) // it was paid for
@@ -182,7 +185,10 @@ func (p *transition) handleCompaction(in replyInput) {
 	p.flushRecords()
 	text := strings.TrimPrefix(record.Summary, summaryHead)
 	size := len(text)
-	p.emitEvent(Event{Type: CompactionCompleted, Reason: s.compactReason, Size: &size, BytesBefore: before, BytesAfter: after, Usage: record.Usage})
+	p.emitEvent(Event{
+		Type: CompactionCompleted, Reason: s.compactReason, Size: &size, BytesBefore: before, BytesAfter: after,
+		Usage: record.Usage,
+	})
 	s.compactReason, s.truncatedHistory, s.overflow = "", false, nil
 	if s.settings.compactOnly {
 		s.text, s.stopReason = text, in.reply.Message.StopReason
@@ -195,7 +201,9 @@ func (p *transition) handleCompaction(in replyInput) {
 
 // compactionOf returns the compaction that a reply is. A reply that is none is an error.
 func (s *state) compactionOf(in replyInput) (session.Compaction, error) {
-	c := session.Compaction{At: in.at, Through: len(s.session.Messages), Reason: s.compactReason, Usage: usageOf(&in.reply)}
+	c := session.Compaction{
+		At: in.at, Through: len(s.session.Messages), Reason: s.compactReason, Usage: usageOf(&in.reply),
+	}
 	m := &in.reply.Message
 	if s.current.request.Compact {
 		window, err := s.windowOf(m)
@@ -271,7 +279,9 @@ func (p *transition) handleUncompacted(at time.Time, err error) {
 // is left out.
 func (p *transition) handleNoSummary(at time.Time, err error) {
 	s := &p.state
-	p.emitEvent(Event{Type: CompactionCompleted, Reason: s.compactReason, Error: err.Error(), ErrorKind: ErrorKind(err)})
+	p.emitEvent(Event{
+		Type: CompactionCompleted, Reason: s.compactReason, Error: err.Error(), ErrorKind: ErrorKind(err),
+	})
 	s.compactReason, s.compactionFailed = "", true
 	switch {
 	case s.settings.compactOnly:

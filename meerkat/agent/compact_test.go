@@ -33,7 +33,10 @@ func thoughtless(r stream.Reply) stream.Reply {
 // conversation that was sent before.
 func TestCompactsByItself(t *testing.T) {
 	store, tools := session.NewMemoryStore(), &counter{}
-	m := &model{replies: []any{long(50, thoughtless(calls("a"))), long(900, thoughtless(calls("b"))), says("end_turn", transcript.Text("All about a and b.")), text("done")},
+	m := &model{replies: []any{
+		long(50, thoughtless(calls("a"))), long(900, thoughtless(calls("b"))),
+		says("end_turn", transcript.Text("All about a and b.")), text("done"),
+	},
 		events: []stream.Event{{Kind: stream.EventTextDelta, Delta: []byte("x")}}}
 	cfg := config(m, store, tools)
 	cfg.Compaction = Compaction{Threshold: 0.9, Window: 1000, Keep: 1}
@@ -43,23 +46,27 @@ func TestCompactsByItself(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	asked, next := m.requests[2], m.requests[3]
-	if n := len(asked.Messages); n != 6 || asked.Messages[5].Content != DefaultCompactionPrompt || asked.ToolChoice != "none" || len(asked.Tools) != 1 {
+	if n := len(asked.Messages); n != 6 || asked.Messages[5].Content != DefaultCompactionPrompt ||
+		asked.ToolChoice != "none" || len(asked.Tools) != 1 {
 		t.Errorf("asked with %v", asked)
 	}
 	legal(t, asked.Messages)
 	legal(t, next.Messages)
-	if n := next.Messages; len(n) != 4 || n[0].Content != summaryHead+"All about a and b." || n[1].Content != "go" || n[3].Results[0].ToolUseID != "b" {
+	if n := next.Messages; len(n) != 4 || n[0].Content != summaryHead+"All about a and b." || n[1].Content != "go" ||
+		n[3].Results[0].ToolUseID != "b" {
 		t.Errorf("went on with %v", n)
 	}
 	s := load(t, store)
-	if len(s.Messages) != 6 || len(s.Compactions) != 1 || s.Compactions[0].Through != 5 || !slices.Equal(s.Compactions[0].Kept, []int{0, 3, 4}) {
+	if len(s.Messages) != 6 || len(s.Compactions) != 1 || s.Compactions[0].Through != 5 ||
+		!slices.Equal(s.Compactions[0].Kept, []int{0, 3, 4}) {
 		t.Errorf("%v, %+v", s.Messages, s.Compactions)
 	}
 	if s.Usage.Total() != 50+900+13+13 || got.Usage.Total() != s.Usage.Total() {
 		t.Errorf("usage %v of the session, %v of the run", s.Usage, got.Usage)
 	}
 	const want = "compaction_completed"
-	if all := types(*events); !strings.Contains(all, want) || strings.Count(all, "compaction_started") != 1 || strings.Count(all, "text_complete") != 1 || strings.Count(all, "text_delta") != 3 {
+	if all := types(*events); !strings.Contains(all, want) || strings.Count(all, "compaction_started") != 1 ||
+		strings.Count(all, "text_complete") != 1 || strings.Count(all, "text_delta") != 3 {
 		t.Error(all)
 	}
 	ordered(t, *events, nil)
@@ -71,7 +78,8 @@ func TestCompactsByItself(t *testing.T) {
 	if _, err := Resume(ctx, config(rest, store, tools), sessionID, "and?"); err != nil {
 		t.Fatal(err)
 	}
-	if n := rest.requests[0].Messages; len(n) != 6 || n[0].Content != next.Messages[0].Content || n[5].Content != "and?" {
+	if n := rest.requests[0].Messages; len(n) != 6 || n[0].Content != next.Messages[0].Content ||
+		n[5].Content != "and?" {
 		t.Errorf("resumed with %v", n)
 	}
 }
@@ -80,7 +88,9 @@ func TestCompactsByItself(t *testing.T) {
 // threshold that is not reached.
 func TestCompactOnDemand(t *testing.T) {
 	store := session.NewMemoryStore()
-	if _, err := Run(ctx, config(&model{replies: []any{calls("a"), text("one")}}, store, &counter{}), "go"); err != nil {
+	if _, err := Run(
+		ctx, config(&model{replies: []any{calls("a"), text("one")}}, store, &counter{}), "go",
+	); err != nil {
 		t.Fatal(err)
 	}
 	asked := &model{replies: []any{text("It went well.")}}
@@ -117,7 +127,15 @@ func TestCompactionFails(t *testing.T) {
 		"calls": calls("z"), "silent": bare("end_turn"),
 	} {
 		store, tools := session.NewMemoryStore(), &counter{}
-		cfg := config(&model{replies: []any{long(50, thoughtless(calls("0"))), long(900, thoughtless(calls("a"))), bad, long(950, thoughtless(calls("b"))), text("done")}}, store, tools)
+		cfg := config(
+			&model{
+				replies: []any{
+					long(50, thoughtless(calls("0"))), long(900, thoughtless(calls("a"))), bad,
+					long(950, thoughtless(calls("b"))), text("done"),
+				},
+			},
+			store, tools,
+		)
 		cfg.Compaction = Compaction{Threshold: 0.9, Window: 1000}
 		events := heard(&cfg)
 		got, err := Run(ctx, cfg, "go")
@@ -125,7 +143,9 @@ func TestCompactionFails(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 		spent := got.Usage.Total()
-		if s := load(t, store); len(s.Compactions) != 0 || strings.Count(types(*events), string(CompactionStarted)) != 1 || tools.runs["z"] != 0 {
+		if s := load(t, store); len(s.Compactions) != 0 || strings.Count(
+			types(*events), string(CompactionStarted),
+		) != 1 || tools.runs["z"] != 0 {
 			t.Errorf("%s: %+v, %s", name, s.Compactions, types(*events))
 		}
 		cfg = config(&model{replies: []any{bad}}, store, tools)
@@ -136,7 +156,9 @@ func TestCompactionFails(t *testing.T) {
 			t.Errorf("%s: %+v", name, s.Compactions)
 		}
 	}
-	if _, err := Compact(ctx, config(&model{}, session.NewMemoryStore(), nil), sessionID); !errors.Is(err, session.ErrNotFound) {
+	if _, err := Compact(
+		ctx, config(&model{}, session.NewMemoryStore(), nil), sessionID,
+	); !errors.Is(err, session.ErrNotFound) {
 		t.Error(err)
 	}
 }
@@ -152,7 +174,15 @@ func TestCompactionSurvivesPowerFailure(t *testing.T) {
 	for n := range 9 {
 		for _, after := range []bool{false, true} {
 			store, tools := session.NewMemoryStore(), &counter{}
-			cfg := config(&model{replies: []any{long(50, thoughtless(calls("0"))), long(900, thoughtless(calls("a"))), text("Summary."), text("done")}}, &flaky{Store: store, n: n, after: after}, tools)
+			cfg := config(
+				&model{
+					replies: []any{
+						long(50, thoughtless(calls("0"))), long(900, thoughtless(calls("a"))), text("Summary."),
+						text("done"),
+					},
+				},
+				&flaky{Store: store, n: n, after: after}, tools,
+			)
 			cfg.Compaction = Compaction{Threshold: 0.9, Window: 1000}
 			if _, err := Run(ctx, cfg, "go"); !errors.Is(err, errPower) {
 				t.Fatalf("append %d: %v", n, err)
@@ -180,9 +210,12 @@ func TestKeep(t *testing.T) {
 	result := func(id string) transcript.Message {
 		return transcript.ToolResults(transcript.ToolResult{ToolUseID: id, Content: big})
 	}
-	thought := transcript.Reasoning("hm", &transcript.Meta{Provider: transcript.MetaAnthropic, Signature: strings.Repeat("E", 200)})
+	thought := transcript.Reasoning(
+		"hm", &transcript.Meta{Provider: transcript.MetaAnthropic, Signature: strings.Repeat("E", 200)},
+	)
 	plain := []transcript.Message{
-		0: transcript.User("first " + big), 1: call("a"), 2: result("a"), 3: transcript.Assistant(transcript.StopEndTurn, transcript.Text(big+big+big)),
+		0: transcript.User("first " + big), 1: call("a"), 2: result("a"),
+		3: transcript.Assistant(transcript.StopEndTurn, transcript.Text(big+big+big)),
 		4: transcript.User("second"), 5: transcript.Developer("changed"), 6: call("b"), 7: result("b"),
 		8: transcript.Assistant(transcript.StopPauseTurn, transcript.Text("hm")),
 	}
@@ -235,12 +268,17 @@ func TestKeepIsLegal(t *testing.T) {
 					m.Blocks = m.Blocks[1:]
 				}
 				result := strings.Repeat("r", rapid.IntRange(1, 400).Draw(t, "size"))
-				add(m, transcript.ToolResults(transcript.ToolResult{ToolUseID: id, Content: result}, transcript.ToolResult{ToolUseID: id + "x", Content: "y"}))
+				add(m, transcript.ToolResults(
+					transcript.ToolResult{ToolUseID: id, Content: result},
+					transcript.ToolResult{ToolUseID: id + "x", Content: "y"},
+				))
 			case 3:
 				add(text("t").Message)
 			case 4:
 				if n := len(s.session.Messages); n > 0 && rapid.Bool().Draw(t, "compacted") {
-					s.session.Compactions = append(s.session.Compactions, session.Compaction{Through: n, Kept: s.messagesToKeep()})
+					s.session.Compactions = append(s.session.Compactions, session.Compaction{
+						Through: n, Kept: s.messagesToKeep(),
+					})
 				}
 			}
 		}
@@ -261,7 +299,9 @@ func TestKeepIsLegal(t *testing.T) {
 		for i := 1; i < len(candidates); i++ {
 			a, b := candidates[i-1], candidates[i]
 			m := &s.session.Messages[b]
-			if m.Role == transcript.RoleAssistant && m.HasReasoning() && s.session.Messages[a].Role != transcript.RoleUser && slices.Contains(kept, a) != slices.Contains(kept, b) {
+			if m.Role == transcript.RoleAssistant && m.HasReasoning() &&
+				s.session.Messages[a].Role != transcript.RoleUser &&
+				slices.Contains(kept, a) != slices.Contains(kept, b) {
 				t.Fatalf("kept %v of %v: a border inside an answer with thoughts", kept, candidates)
 			}
 		}
@@ -293,7 +333,9 @@ func TestNotSmaller(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else {
-				w, err := store.Create(ctx, session.Header{Version: session.Version, ID: sessionID, Provider: "anthropic", Model: cfg.Model})
+				w, err := store.Create(ctx, session.Header{
+					Version: session.Version, ID: sessionID, Provider: "anthropic", Model: cfg.Model,
+				})
 				giant := session.MessageRecord{At: epoch, Message: transcript.User(strings.Repeat("word ", 50_000))}
 				if err := errors.Join(err, w.Append(ctx, giant), w.Close()); err != nil {
 					t.Fatal(err)
@@ -303,7 +345,8 @@ func TestNotSmaller(t *testing.T) {
 			_, err := Compact(ctx, cfg, sessionID)
 			after := load(t, store)
 			smaller := name == "one giant message, dropped"
-			if errors.As(err, new(*NotSmallerError)) == smaller || len(after.Compactions) > 0 != smaller || len(m.requests) != c.requests {
+			if errors.As(err, new(*NotSmallerError)) == smaller || len(after.Compactions) > 0 != smaller ||
+				len(m.requests) != c.requests {
 				t.Errorf("%v, %d requests, %+v", err, len(m.requests), after.Compactions)
 			}
 			if after.Usage.Total() <= before.Usage.Total() && c.requests > 0 {
@@ -314,7 +357,10 @@ func TestNotSmaller(t *testing.T) {
 }
 
 func tooMuch() error {
-	return &provider.Error{Kind: provider.ContextTooLong, Provider: "anthropic", Status: 400, Message: "prompt is too long: 2 tokens > 1 maximum"}
+	return &provider.Error{
+		Kind: provider.ContextTooLong, Provider: "anthropic", Status: 400,
+		Message: "prompt is too long: 2 tokens > 1 maximum",
+	}
 }
 
 // TestTooLong checks that a conversation the provider rejects as too long is
@@ -339,14 +385,20 @@ func TestTooLong(t *testing.T) {
 		want    string // requests by their number of messages
 		fails   bool
 	}{
-		"goes on":                {true, []any{tooMuch(), summary, calls("a"), text("done")}, "3 4 2 4", false},
-		"off":                    {false, []any{tooMuch()}, "3", true},
-		"still too long":         {true, []any{tooMuch(), summary, tooMuch()}, "3 4 2", true},
-		"nothing to leave out":   {true, []any{tooMuch(), summary, calls("a"), tooMuch(), tooMuch()}, "3 4 2 4", true},
-		"summary too long":       {true, []any{tooMuch(), tooMuch(), tooMuch()}, "3 4", true},
-		"kept too much":          {true, []any{tooMuch(), summary, tooMuch(), tooMuch()}, "3 4 3", true},
-		"no summary":             {true, []any{tooMuch(), bare("end_turn")}, "3 4", true},
-		"again when it has more": {true, []any{tooMuch(), summary, thoughtless(calls("a")), thoughtless(calls("b")), tooMuch(), summary, text("done")}, "3 4 2 4 6 5 4", false},
+		"goes on":              {true, []any{tooMuch(), summary, calls("a"), text("done")}, "3 4 2 4", false},
+		"off":                  {false, []any{tooMuch()}, "3", true},
+		"still too long":       {true, []any{tooMuch(), summary, tooMuch()}, "3 4 2", true},
+		"nothing to leave out": {true, []any{tooMuch(), summary, calls("a"), tooMuch(), tooMuch()}, "3 4 2 4", true},
+		"summary too long":     {true, []any{tooMuch(), tooMuch(), tooMuch()}, "3 4", true},
+		"kept too much":        {true, []any{tooMuch(), summary, tooMuch(), tooMuch()}, "3 4 3", true},
+		"no summary":           {true, []any{tooMuch(), bare("end_turn")}, "3 4", true},
+		"again when it has more": {
+			true,
+			[]any{
+				tooMuch(), summary, thoughtless(calls("a")), thoughtless(calls("b")), tooMuch(), summary, text("done"),
+			},
+			"3 4 2 4 6 5 4", false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, tools, m := history(t), &counter{}, &model{replies: c.replies}
@@ -395,7 +447,10 @@ func TestTooLong(t *testing.T) {
 // own is followed by a summary alone.
 func TestWindow(t *testing.T) {
 	item := func(kind, raw string) transcript.Block {
-		return transcript.Block{Type: transcript.BlockOpaque, Kind: kind, Raw: []byte(raw), Origin: &transcript.Origin{Provider: "openai", API: "responses", Model: "gpt-5.2"}}
+		return transcript.Block{
+			Type: transcript.BlockOpaque, Kind: kind, Raw: []byte(raw),
+			Origin: &transcript.Origin{Provider: "openai", API: "responses", Model: "gpt-5.2"},
+		}
 	}
 	compaction := item("compaction", `{"type":"compaction","encrypted_content":"gAAAA"}`)
 	for name, c := range map[string]struct {
@@ -404,17 +459,30 @@ func TestWindow(t *testing.T) {
 		asked  int // how often the provider is asked for a window
 		stored bool
 	}{
-		"window":             {reply: thoughtless(says("compaction", item("message", `{"type":"message","role":"user"}`), compaction)), asked: 1, stored: true},
-		"of another model":   {reply: thoughtless(says("compaction", item("message", `{"type":"message"}`))), asked: 1},
-		"with an open call":  {reply: thoughtless(says("compaction", compaction, transcript.ToolUse("c", "f", []byte("{}")))), asked: 1},
-		"an answer":          {reply: text("hi"), asked: 1},
-		"too large":          {reply: thoughtless(says("compaction", item("message", `{"type":"`+strings.Repeat("x", 4000)+`"}`), compaction)), asked: 1},
+		"window": {
+			reply: thoughtless(says("compaction", item("message", `{"type":"message","role":"user"}`), compaction)),
+			asked: 1, stored: true,
+		},
+		"of another model": {reply: thoughtless(says("compaction", item("message", `{"type":"message"}`))), asked: 1},
+		"with an open call": {
+			reply: thoughtless(says("compaction", compaction, transcript.ToolUse("c", "f", []byte("{}")))), asked: 1,
+		},
+		"an answer": {reply: text("hi"), asked: 1},
+		"too large": {
+			reply: thoughtless(says(
+				"compaction", item("message", `{"type":"`+strings.Repeat("x", 4000)+`"}`), compaction,
+			)),
+			asked: 1,
+		},
 		"not found":          {reply: &provider.Error{Kind: provider.ModelNotFound, Status: 404}, asked: 1},
 		"a prompt of theirs": {prompt: "Be brief."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := session.NewMemoryStore()
-			first := config(&model{provider: "openai", replies: []any{calls("a"), text(strings.Repeat("word ", 400))}}, store, &counter{})
+			first := config(
+				&model{provider: "openai", replies: []any{calls("a"), text(strings.Repeat("word ", 400))}}, store,
+				&counter{},
+			)
 			first.Model, first.Effort = "gpt-5.2", ""
 			if _, err := Run(ctx, first, "go"); err != nil {
 				t.Fatal(err)
@@ -434,7 +502,8 @@ func TestWindow(t *testing.T) {
 					asked++
 				}
 			}
-			if got := s.Compactions[0]; asked != c.asked || (got.Window != nil) != c.stored || (got.Summary == "") != c.stored || (len(m.replies) > 0) != c.stored {
+			if got := s.Compactions[0]; asked != c.asked || (got.Window != nil) != c.stored ||
+				(got.Summary == "") != c.stored || (len(m.replies) > 0) != c.stored {
 				t.Errorf("asked %d times for a window, stored %+v, %d replies left", asked, got, len(m.replies))
 			}
 		})

@@ -184,7 +184,10 @@ func Run(ctx context.Context, cfg Config, prompt string) (Result, error) {
 	if err := errors.Join(checkText("prompt", prompt), cfg.checkOptions(nil)); err != nil {
 		return Result{}, err
 	}
-	h := session.Header{Version: session.Version, ID: id, Created: cfg.currentTime(), Provider: cfg.Client.Provider(), Model: cfg.Model, Parent: cfg.Parent}
+	h := session.Header{
+		Version: session.Version, ID: id, Created: cfg.currentTime(), Provider: cfg.Client.Provider(),
+		Model: cfg.Model, Parent: cfg.Parent,
+	}
 	w, err := cfg.Store.Create(context.WithoutCancel(ctx), h) // what is called off at once is a session too
 	if err != nil {
 		return Result{}, session.WrapStorage(err)
@@ -240,8 +243,10 @@ func (c *Config) checkNumbers() error {
 		n    int64
 	}{
 		{"MaxPromptBytes", int64(c.MaxPromptBytes)}, {"EventBuffer", int64(c.EventBuffer)},
-		{"MaxTurns", int64(c.MaxTurns)}, {"MaxParallel", int64(c.MaxParallel)}, {"MaxOutputTokens", int64(c.MaxOutputTokens)},
-		{"Limits.MaxDuration", int64(c.Limits.MaxDuration)}, {"Limits.MaxToolCalls", int64(c.Limits.MaxToolCalls)}, {"Limits.MaxTurns", int64(c.Limits.MaxTurns)},
+		{"MaxTurns", int64(c.MaxTurns)}, {"MaxParallel", int64(c.MaxParallel)},
+		{"MaxOutputTokens", int64(c.MaxOutputTokens)},
+		{"Limits.MaxDuration", int64(c.Limits.MaxDuration)}, {"Limits.MaxToolCalls", int64(c.Limits.MaxToolCalls)},
+		{"Limits.MaxTurns", int64(c.Limits.MaxTurns)},
 	} {
 		if n.n < 0 {
 			return fmt.Errorf("%s is %d; want 0 for the default, or more", n.name, n.n)
@@ -275,7 +280,9 @@ func (c Config) withDefaults() (Config, error) {
 	switch c.OnInterrupted {
 	case AskModel, RetryIdempotent, Fail:
 	default:
-		return c, fmt.Errorf("policy %q for interrupted tools: want %s, %s or %s", c.OnInterrupted, AskModel, RetryIdempotent, Fail)
+		return c, fmt.Errorf(
+			"policy %q for interrupted tools: want %s, %s or %s", c.OnInterrupted, AskModel, RetryIdempotent, Fail,
+		)
 	}
 	c.defaultSources()
 	err := checkText("system prompt", c.System)
@@ -332,10 +339,12 @@ func (c *Config) runSettings() settings {
 	}
 	s := settings{
 		prefix: prefix, maxOutputTokens: c.MaxOutputTokens, maxTurns: c.MaxTurns,
-		temperature: c.Temperature, stopSequences: c.StopSequences, maxPromptBytes: c.MaxPromptBytes, metadata: c.Metadata, unary: c.Unary, account: c.Account,
+		temperature: c.Temperature, stopSequences: c.StopSequences, maxPromptBytes: c.MaxPromptBytes,
+		metadata: c.Metadata, unary: c.Unary, account: c.Account,
 		outputSchema: c.OutputSchema, toolChoice: c.ToolChoice, cacheTTL: c.CacheTTL, attachments: c.Attached,
 		annotations: c.Annotations, limits: c.Limits, warnAt: c.WarnAt, retry: c.Retry,
-		interruptedPolicy: c.OnInterrupted, compaction: c.Compaction, render: c.Client.Render, operations: c.Operations != nil, steered: c.Steering != nil,
+		interruptedPolicy: c.OnInterrupted, compaction: c.Compaction, render: c.Client.Render,
+		operations: c.Operations != nil, steered: c.Steering != nil,
 	}
 	if tools := c.Tools; tools != nil {
 		s.idempotent = func(name string) bool { return tool.TraitsOf(tools, name).Idempotent }

@@ -29,10 +29,12 @@ func ordered(t judging, events []Event, err error) {
 	var last Event
 	c := contract{bodies: map[string]int{}}
 	for i, e := range events {
-		if e.Seq != i || (e.Type == RunStarted) != (i == 0) || e.Type.Terminal() != (i == len(events)-1) || e.RunID == "" || e.SessionID == "" || e.TS.IsZero() {
+		if e.Seq != i || (e.Type == RunStarted) != (i == 0) || e.Type.Terminal() != (i == len(events)-1) ||
+			e.RunID == "" || e.SessionID == "" || e.TS.IsZero() {
 			t.Fatalf("event %d of %d: %+v", i, len(events), e)
 		}
-		if e.TS.Before(last.TS) || e.Turn < last.Turn || e.Turn == last.Turn && e.Attempt < last.Attempt && e.Type != CompactionStarted {
+		if e.TS.Before(last.TS) || e.Turn < last.Turn || e.Turn == last.Turn && e.Attempt < last.Attempt &&
+			e.Type != CompactionStarted {
 			t.Fatalf("event %d goes back from %+v: %+v", i, last, e)
 		}
 		if (e.TurnID == "") != (e.Turn == 0) || (e.Attempt == 0) != (e.Turn == 0) {
@@ -155,7 +157,9 @@ type real struct {
 	n   int
 }
 
-var errCut = &provider.Error{Kind: provider.Incomplete, Provider: "anthropic", Err: &stream.IncompleteError{Reason: "EOF"}}
+var errCut = &provider.Error{
+	Kind: provider.Incomplete, Provider: "anthropic", Err: &stream.IncompleteError{Reason: "EOF"},
+}
 
 func (m *real) Complete(ctx context.Context, req *provider.Request, onEvent func(stream.Event)) (stream.Reply, error) {
 	reply, err := m.model.Complete(ctx, req, func(stream.Event) {})
@@ -182,9 +186,14 @@ func (m *real) Complete(ctx context.Context, req *provider.Request, onEvent func
 func wire(blocks []transcript.Block) []stream.Event {
 	var out []stream.Event
 	for i, b := range blocks {
-		out = append(out, stream.Event{Kind: stream.EventBlockStart, Index: i, Block: &transcript.Block{Type: b.Type, ID: b.ID, Name: b.Name}})
+		out = append(out, stream.Event{
+			Kind: stream.EventBlockStart, Index: i, Block: &transcript.Block{Type: b.Type, ID: b.ID, Name: b.Name},
+		})
 	}
-	kinds := map[transcript.BlockType]stream.EventKind{transcript.BlockText: stream.EventTextDelta, transcript.BlockReasoning: stream.EventReasoningDelta, transcript.BlockToolUse: stream.EventToolCallDelta}
+	kinds := map[transcript.BlockType]stream.EventKind{
+		transcript.BlockText: stream.EventTextDelta, transcript.BlockReasoning: stream.EventReasoningDelta,
+		transcript.BlockToolUse: stream.EventToolCallDelta,
+	}
 	for half := range 2 {
 		for i, b := range blocks {
 			body := []byte(b.Text + string(b.Args))
@@ -217,8 +226,14 @@ func TestContract(t *testing.T) {
 		"plain":       {replies: []any{talking("a", "b"), talking("c"), answer()}},
 		"cut":         {replies: []any{talking("a"), answer()}, cut: map[int]int{0: 0, 1: 5, 3: 7, 4: 2}},
 		"cut for all": {replies: []any{talking("a")}, cut: map[int]int{0: 1, 1: 2, 2: 3, 3: 4, 4: 5}},
-		"truncated":   {replies: []any{talking("a"), says("max_tokens", transcript.Text("x"), transcript.ToolUse("b", "run", []byte(`{"x`)))}},
-		"refused":     {replies: []any{says("refusal", transcript.Text("x"), transcript.ToolUse("b", "run", []byte(`{}`)))}},
+		"truncated": {
+			replies: []any{
+				talking("a"), says("max_tokens", transcript.Text("x"), transcript.ToolUse("b", "run", []byte(`{"x`))),
+			},
+		},
+		"refused": {
+			replies: []any{says("refusal", transcript.Text("x"), transcript.ToolUse("b", "run", []byte(`{}`)))},
+		},
 		"twins":       {replies: []any{talking("a", "a")}},
 		"no calls":    {replies: []any{says("tool_use", transcript.Text("x"))}},
 		"out of time": {replies: []any{talking("a"), talking("b"), answer()}, turns: 2},
@@ -250,7 +265,10 @@ func TestContract(t *testing.T) {
 // interrupts: the text that arrived and the complete blocks, in the order in
 // which they started (interrupted-reply). The events say what was kept.
 func TestInterruptKeepsTheText(t *testing.T) {
-	blocks := []transcript.Block{transcript.Text("said before"), transcript.ToolUse("a", "run", []byte(`{"x":1}`)), transcript.Text("never ended")}
+	blocks := []transcript.Block{
+		transcript.Text("said before"), transcript.ToolUse("a", "run", []byte(`{"x":1}`)),
+		transcript.Text("never ended"),
+	}
 	for name, c := range map[string]struct {
 		n    int // wire events before the end
 		text string
@@ -279,7 +297,9 @@ func TestInterruptKeepsTheText(t *testing.T) {
 			s := load(t, store)
 			legal(t, s.Messages)
 			agrees(t, &s)
-			if got.Text != c.text || len(s.Messages[1].Blocks) != c.len || s.Messages[1].StopReason != transcript.StopAborted || c.len > 0 && s.Messages[1].Blocks[0].Text == "never ended" {
+			if got.Text != c.text || len(s.Messages[1].Blocks) != c.len ||
+				s.Messages[1].StopReason != transcript.StopAborted || c.len > 0 &&
+				s.Messages[1].Blocks[0].Text == "never ended" {
 				t.Errorf("%q, %v", got.Text, s.Messages)
 			}
 			told := slices.IndexFunc(events, func(e Event) bool { return e.Type == TextComplete })
@@ -327,7 +347,9 @@ func TestPanics(t *testing.T) {
 			}()
 			_, _ = Run(ctx, cfg, "go")
 		}()
-		if _, err := Resume(ctx, config(&model{replies: []any{text("done")}}, store, tools), sessionID, ""); err != nil {
+		if _, err := Resume(
+			ctx, config(&model{replies: []any{text("done")}}, store, tools), sessionID, "",
+		); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		s := load(t, store)

@@ -37,7 +37,9 @@ func (c Config) driveRun(ctx context.Context, s session.Session, w session.Write
 		return Result{SessionID: s.ID}, &RunError{s.ID, errors.Join(err, w.Close())}
 	}
 	c, ctx = c.withOperations(ctx, &s)
-	d := &driver{cfg: c, sink: newEventSink(c.OnEvent, c.EventBuffer), state: state{settings: set, session: s, runID: runID}}
+	d := &driver{
+		cfg: c, sink: newEventSink(c.OnEvent, c.EventBuffer), state: state{settings: set, session: s, runID: runID},
+	}
 	defer d.sink.close()
 	err = d.runAndClose(ctx, w, prompt)
 	result := d.state.runResult()
@@ -198,7 +200,10 @@ func (d *driver) callModel(ctx context.Context, c callEffect) input {
 	if err == nil {
 		return replyInput{d.currentTime(), reply}
 	}
-	return failureInput{at: d.currentTime(), err: err, cause: causeOf(ctx), shown: h.shown, blocks: h.keepableBlocks(), usage: h.usage, body: d.refusedBody(&c.request, err), random: d.cfg.Random()}
+	return failureInput{
+		at: d.currentTime(), err: err, cause: causeOf(ctx), shown: h.shown, blocks: h.keepableBlocks(), usage: h.usage,
+		body: d.refusedBody(&c.request, err), random: d.cfg.Random(),
+	}
 }
 
 // onStreamEvent reports what streams in, and keeps what an interruption would

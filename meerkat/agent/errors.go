@@ -41,7 +41,10 @@ type PromptTooLongError struct{ Bytes, Limit int }
 
 // Error names the limit.
 func (e *PromptTooLongError) Error() string {
-	return fmt.Sprintf("prompt: it has %d bytes, and agent.max_prompt_bytes (MaxPromptBytes) allows %d; shorten it or raise the limit", e.Bytes, e.Limit)
+	return fmt.Sprintf(
+		"prompt: it has %d bytes, and agent.max_prompt_bytes (MaxPromptBytes) allows %d; shorten it or raise the limit",
+		e.Bytes, e.Limit,
+	)
 }
 
 // TruncatedError says that the last reply was cut off. What arrived is kept;
@@ -93,7 +96,10 @@ type PrefixError struct{ Turn int }
 
 // Error names the turn whose request is known to be different.
 func (e *PrefixError) Error() string {
-	return fmt.Sprintf("what was sent in turn %d (system prompt, tools or messages) has been changed since; nothing was sent; restore the session or start a new one", e.Turn)
+	return fmt.Sprintf(
+		"what was sent in turn %d (system prompt, tools or messages) has been changed since; nothing was sent; restore the session or start a new one",
+		e.Turn,
+	)
 }
 
 // MismatchError says that a session cannot be resumed with what was asked for.
@@ -101,7 +107,9 @@ type MismatchError struct{ What, Stored, Asked string }
 
 // Error names both values.
 func (e *MismatchError) Error() string {
-	return fmt.Sprintf("its %s is %s and the client speaks to %s; name a model to change over", e.What, e.Stored, e.Asked)
+	return fmt.Sprintf(
+		"its %s is %s and the client speaks to %s; name a model to change over", e.What, e.Stored, e.Asked,
+	)
 }
 
 // InterruptedError says that tools were running when the session was last

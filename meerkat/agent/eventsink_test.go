@@ -131,7 +131,10 @@ func TestEventSinkLosesNothingElse(t *testing.T) {
 
 // TestBufferedRun delivers everything before Run returns.
 func TestBufferedRun(t *testing.T) {
-	m := &model{replies: []any{calls("a"), text("done")}, events: []stream.Event{{Kind: stream.EventTextDelta, Delta: []byte("x")}}}
+	m := &model{
+		replies: []any{calls("a"), text("done")},
+		events:  []stream.Event{{Kind: stream.EventTextDelta, Delta: []byte("x")}},
+	}
 	cfg := config(m, session.NewMemoryStore(), &counter{})
 	events := heard(&cfg)
 	cfg.EventBuffer = 2

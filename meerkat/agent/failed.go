@@ -88,7 +88,9 @@ func (p *transition) handleInterruption(in failureInput, stop transcript.StopRea
 	s := &p.state
 	if s.compactReason != "" {
 		p.addFailedCall(in, stop, ErrorKind(err))
-		p.emitEvent(Event{Type: CompactionCompleted, Reason: s.compactReason, Error: err.Error(), ErrorKind: ErrorKind(err)})
+		p.emitEvent(Event{
+			Type: CompactionCompleted, Reason: s.compactReason, Error: err.Error(), ErrorKind: ErrorKind(err),
+		})
 		p.finishRun(in.at, err)
 		return
 	}

@@ -54,7 +54,10 @@ func says(stop transcript.StopReason, blocks ...transcript.Block) stream.Reply {
 }
 
 func bare(stop transcript.StopReason, blocks ...transcript.Block) stream.Reply {
-	return stream.Reply{Message: transcript.Assistant(stop, blocks...), Usage: transcript.Usage{InputTokens: 10, OutputTokens: 3}, UsageKnown: true, ResponseID: "msg_1"}
+	return stream.Reply{
+		Message: transcript.Assistant(stop, blocks...), Usage: transcript.Usage{InputTokens: 10, OutputTokens: 3},
+		UsageKnown: true, ResponseID: "msg_1",
+	}
 }
 
 func text(s string) stream.Reply { return says(transcript.StopEndTurn, transcript.Text(s)) }
@@ -195,7 +198,9 @@ func agrees(tb interface {
 		for c := range m.ToolCalls() {
 			e, known := s.Ledger.Lookup(i, c.ID)
 			if !known || !fits(e.Status, answers[c.ID]) {
-				tb.Fatalf("message %d, call %s: the ledger says %q, the result is %+v", i, c.ID, e.Status, answers[c.ID])
+				tb.Fatalf(
+					"message %d, call %s: the ledger says %q, the result is %+v", i, c.ID, e.Status, answers[c.ID],
+				)
 			}
 		}
 	}

@@ -39,14 +39,19 @@ func eventful(t *testing.T, store *jsonl.Store) []byte {
 		change(&cfg)
 		_, _ = Resume(ctx, cfg, sessionID, prompt)
 	}
-	on("two", &model{replies: []any{says("max_tokens", transcript.ToolUse("c", "run", []byte(`{"x`)))}}, func(c *Config) { c.System = "be long" })
+	on(
+		"two", &model{replies: []any{says("max_tokens", transcript.ToolUse("c", "run", []byte(`{"x`)))}},
+		func(c *Config) { c.System = "be long" },
+	)
 	on("three", &model{replies: []any{text("sum"), calls("d"), text("sum"), text("three")}}, func(c *Config) {
 		c.Compaction = Compaction{Threshold: 0.01, Window: 100, Keep: 20}
 		c.Annotations = []session.Annotation{{Name: session.AnnotationAllowUnlisted, Value: "m"}}
 	})
 	on("four", &model{replies: []any{errors.New("no route")}}, func(*Config) {})
 	cctx, cancel := context.WithCancel(ctx)
-	m := &interrupting{blocks: []transcript.Block{transcript.Text("I"), transcript.ToolUse("e", "run", []byte(`{}`))}, cancel: cancel}
+	m := &interrupting{
+		blocks: []transcript.Block{transcript.Text("I"), transcript.ToolUse("e", "run", []byte(`{}`))}, cancel: cancel,
+	}
 	cfg = config(nil, store, &twice{})
 	cfg.Client = m
 	_, _ = Resume(cctx, cfg, sessionID, "five")
@@ -55,7 +60,9 @@ func eventful(t *testing.T, store *jsonl.Store) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []string{"run", "prefix", "message", "usage", "mark", "checkpoint", "ledger", "error", "task", "compaction", "budget"} {
+	for _, kind := range []string{
+		"run", "prefix", "message", "usage", "mark", "checkpoint", "ledger", "error", "task", "compaction", "budget",
+	} {
 		if !bytes.Contains(whole, []byte(`"`+kind+`"`)) {
 			t.Fatalf("no record of kind %s in\n%s", kind, whole)
 		}
@@ -104,7 +111,9 @@ func lastRecord(t *testing.T, store session.Store, policy Policy, prompt, who, n
 	}
 	s := load(t, store)
 	legal(t, m.requests[0].Messages)
-	if last := m.requests[0].Messages; prompt != "" && !strings.Contains(last[len(last)-1].Content+last[max(0, len(last)-2)].Content, prompt) {
+	if last := m.requests[0].Messages; prompt != "" && !strings.Contains(
+		last[len(last)-1].Content+last[max(0, len(last)-2)].Content, prompt,
+	) {
 		t.Fatalf("%s: the prompt is not at the end of %v", name, last)
 	}
 	if open := s.Ledger.Open(); len(open) > 0 {

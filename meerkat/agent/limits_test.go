@@ -81,7 +81,9 @@ func TestMetadata(t *testing.T) {
 	for i := range session.MaxMetadata - 1 {
 		cfg.Metadata["n"+strings.Repeat("x", i)] = "v"
 	}
-	if _, err := Resume(ctx, cfg, sessionID, "on"); err == nil || !strings.Contains(err.Error(), "metadata: 33 names are more than the 32") {
+	if _, err := Resume(ctx, cfg, sessionID, "on"); err == nil || !strings.Contains(
+		err.Error(), "metadata: 33 names are more than the 32",
+	) {
 		t.Errorf("%v", err)
 	}
 	for _, r := range m.requests {

@@ -88,7 +88,9 @@ func (b *toolBatch) runningCalls() []transcript.CallRecord {
 	var found []transcript.CallRecord
 	for i, a := range b.answers {
 		if a.status == string(transcript.CallInterrupted) {
-			found = append(found, transcript.CallRecord{Message: b.message, CallID: b.calls[i].ID, Name: b.calls[i].Name, Status: transcript.CallRunning})
+			found = append(found, transcript.CallRecord{
+				Message: b.message, CallID: b.calls[i].ID, Name: b.calls[i].Name, Status: transcript.CallRunning,
+			})
 		}
 	}
 	return found
@@ -117,7 +119,8 @@ func (p *transition) closeOpenCalls(at time.Time) {
 }
 
 func (s *state) canRepeatTool(name string) bool {
-	return s.settings.interruptedPolicy == RetryIdempotent && s.settings.idempotent != nil && s.settings.idempotent(name) && s.offersTool(name)
+	return s.settings.interruptedPolicy == RetryIdempotent && s.settings.idempotent != nil &&
+		s.settings.idempotent(name) && s.offersTool(name)
 }
 
 // offersTool reports whether a tool exists now.

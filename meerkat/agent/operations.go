@@ -86,11 +86,16 @@ func (p *transition) addNews(in newsInput) bool {
 	}
 	ids := p.recordEnds(in.at, in.results)
 	if len(ids) > 0 {
-		p.addRecords(session.MessageRecord{At: in.at, Message: transcript.User(ops.RenderResults(in.results)), Source: session.SourceOperations, Operations: ids})
+		p.addRecords(session.MessageRecord{
+			At: in.at, Message: transcript.User(ops.RenderResults(in.results)), Source: session.SourceOperations,
+			Operations: ids,
+		})
 	}
 	var applied []string
 	for _, d := range in.directives {
-		p.addRecords(session.MessageRecord{At: in.at, Message: transcript.User(ops.SteeringPrefix + d.Text), Source: session.SourceSteering})
+		p.addRecords(session.MessageRecord{
+			At: in.at, Message: transcript.User(ops.SteeringPrefix + d.Text), Source: session.SourceSteering,
+		})
 		applied = append(applied, d.ID)
 	}
 	p.addCheckpoint(in.at, session.ReasonPrompt)
@@ -110,7 +115,8 @@ func (p *transition) recordEnds(at time.Time, results []ops.OpResult) (ids []ses
 	for _, r := range results {
 		ids = append(ids, r.OpID)
 		p.addRecords(session.Operation{At: at, ID: r.OpID, State: session.OperationEnded, End: &session.OperationEnd{
-			Status: string(r.Status), StartedAt: r.StartedAt, EndedAt: r.CompletedAt, Attempt: r.Attempt, Spent: r.Spent, Error: r.Error, Artifact: r.Artifact, Size: r.Size,
+			Status: string(r.Status), StartedAt: r.StartedAt, EndedAt: r.CompletedAt, Attempt: r.Attempt,
+			Spent: r.Spent, Error: r.Error, Artifact: r.Artifact, Size: r.Size,
 		}})
 	}
 	return ids
@@ -152,7 +158,9 @@ func (p *transition) handleSubmission(in submissionInput) {
 	for i := 0; err == nil && i < len(specs); i++ {
 		var encoded []byte
 		encoded, err = json.Marshal(specs[i])
-		record := session.Operation{At: in.at, ID: specs[i].ID, State: session.OperationSubmitted, Label: specs[i].Label, Spec: encoded}
+		record := session.Operation{
+			At: in.at, ID: specs[i].ID, State: session.OperationSubmitted, Label: specs[i].Label, Spec: encoded,
+		}
 		if specs[i].Kind == ops.SubAgent {
 			record.Reserved = &specs[i].BudgetReservation
 		}
@@ -227,7 +235,10 @@ func (p *transition) restoreOperations() {
 func restoredOperation(o session.OperationInfo) ops.Restored {
 	r := ops.Restored{Submitted: o.At, Delivered: o.Delivered}
 	if err := json.Unmarshal(o.Spec, &r.Spec); err != nil {
-		r.Result = &ops.OpResult{Error: "its submission cannot be read: " + err.Error(), OpCausality: ops.OpCausality{Status: ops.Interrupted, CompletedAt: o.At}}
+		r.Result = &ops.OpResult{
+			Error:       "its submission cannot be read: " + err.Error(),
+			OpCausality: ops.OpCausality{Status: ops.Interrupted, CompletedAt: o.At},
+		}
 	}
 	r.Spec.ID, r.Spec.Label = o.ID, o.Label
 	if o.Reserved != nil {
@@ -236,11 +247,15 @@ func restoredOperation(o session.OperationInfo) ops.Restored {
 	isTool := r.Spec.Kind == ops.ToolCall
 	switch e := o.End; {
 	case e != nil && (o.Delivered || e.Status != string(ops.Completed) || isTool && e.Artifact != ""):
-		r.Result = &ops.OpResult{Error: e.Error, Artifact: e.Artifact, Size: e.Size, Spent: e.Spent, OpCausality: ops.OpCausality{
-			Status: ops.OpStatus(e.Status), StartedAt: e.StartedAt, CompletedAt: e.EndedAt, Attempt: e.Attempt,
-		}}
+		r.Result = &ops.OpResult{Error: e.Error, Artifact: e.Artifact, Size: e.Size, Spent: e.Spent,
+			OpCausality: ops.OpCausality{
+				Status: ops.OpStatus(e.Status), StartedAt: e.StartedAt, CompletedAt: e.EndedAt, Attempt: e.Attempt,
+			}}
 	case isTool:
-		r.Result = &ops.OpResult{Error: tool.Interrupted("").Content, OpCausality: ops.OpCausality{Status: ops.Interrupted, CompletedAt: o.At}}
+		r.Result = &ops.OpResult{
+			Error:       tool.Interrupted("").Content,
+			OpCausality: ops.OpCausality{Status: ops.Interrupted, CompletedAt: o.At},
+		}
 	}
 	return r
 }

@@ -32,7 +32,9 @@ func (c Config) withOperations(ctx context.Context, s *session.Session) (Config,
 	}
 	passedOn := c
 	if stored := s.Prefix; stored != nil { // a resumed session keeps what c leaves open
-		prefix := resumedPrefix(session.Prefix{Provider: c.Client.Provider(), Model: c.Model, Effort: c.Effort}, *stored)
+		prefix := resumedPrefix(
+			session.Prefix{Provider: c.Client.Provider(), Model: c.Model, Effort: c.Effort}, *stored,
+		)
 		passedOn.Model, passedOn.Effort = prefix.Model, prefix.Effort
 		passedOn.System = cmp.Or(c.System, systemInForce(s))
 	}
@@ -83,7 +85,9 @@ func (d *driver) newsInput(ctx context.Context, news ops.News) input {
 	if why := causeOf(ctx); why != causeNone {
 		return newsInput{at: d.currentTime(), cause: why, events: news.Events}
 	}
-	return newsInput{at: d.currentTime(), events: news.Events, results: news.Results, directives: news.Directives, open: news.Open}
+	return newsInput{
+		at: d.currentTime(), events: news.Events, results: news.Results, directives: news.Directives, open: news.Open,
+	}
 }
 
 // claimedResults returns the results of operations that the result of a call holds. What

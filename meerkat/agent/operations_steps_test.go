@@ -25,7 +25,9 @@ func (m *machine) readOperationInput(name string, args []argument) input {
 				n, _ := strconv.ParseUint(a.value, 10, 64)
 				in.specs[len(in.specs)-1].BudgetReservation.MaxTokens = n
 			default:
-				in.specs = append(in.specs, ops.OperationSpec{ID: session.ID(a.value), Kind: ops.SubAgent, Depth: 1, Prompt: "p"})
+				in.specs = append(in.specs, ops.OperationSpec{
+					ID: session.ID(a.value), Kind: ops.SubAgent, Depth: 1, Prompt: "p",
+				})
 			}
 		}
 		return in
@@ -38,16 +40,23 @@ func (m *machine) readOperationInput(name string, args []argument) input {
 			case a.key == "cause":
 				in.cause = causesByName[a.value]
 			case a.key == "steer":
-				in.directives = append(in.directives, ops.Directive{ID: fmt.Sprintf("s%d", len(in.directives)+1), Text: a.value})
+				in.directives = append(in.directives, ops.Directive{
+					ID: fmt.Sprintf("s%d", len(in.directives)+1), Text: a.value,
+				})
 			default:
 				in.results = append(in.results, m.readOperation(a.value))
 			}
 		}
 		return in
 	case "watched":
-		return operationEventsInput{[]ops.OpEvent{{Type: ops.EventProgress, ID: session.ID(args[0].value), Message: argumentAt(args, 1)}}}
+		return operationEventsInput{[]ops.OpEvent{{
+			Type: ops.EventProgress, ID: session.ID(args[0].value), Message: argumentAt(args, 1),
+		}}}
 	case "awaited":
-		in := toolResultInput{m.clock, args[0].value, transcript.ToolResult{ToolUseID: args[0].value, Content: "awaited"}, tool.Outcome{Status: tool.StatusComplete}, nil}
+		in := toolResultInput{
+			m.clock, args[0].value, transcript.ToolResult{ToolUseID: args[0].value, Content: "awaited"},
+			tool.Outcome{Status: tool.StatusComplete}, nil,
+		}
 		for _, a := range args[1:] {
 			in.operations = append(in.operations, m.readOperation(a.value))
 		}
@@ -57,7 +66,10 @@ func (m *machine) readOperationInput(name string, args []argument) input {
 }
 
 func (m *machine) readOperation(text string) ops.OpResult {
-	r := ops.OpResult{Spent: session.Spent{Tokens: 7, Turns: 1}, OpCausality: ops.OpCausality{SubmittedAt: epoch, CompletedAt: m.clock, Attempt: 1, Status: ops.Completed}}
+	r := ops.OpResult{
+		Spent:       session.Spent{Tokens: 7, Turns: 1},
+		OpCausality: ops.OpCausality{SubmittedAt: epoch, CompletedAt: m.clock, Attempt: 1, Status: ops.Completed},
+	}
 	id, result, completed := strings.Cut(text, ":")
 	if !completed {
 		id, r.Error, _ = strings.Cut(text, "!")

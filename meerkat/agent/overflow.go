@@ -19,7 +19,8 @@ func isTooLong(err error) bool {
 // help after err: the provider rejected the request as too long, a part would be
 // shorter, and this run has not tried it yet.
 func (s *state) canShortenAfter(err error) bool {
-	if !isTooLong(err) || s.truncatedHistory || s.compactReason == "" && s.newOutweighsRest() || len(s.truncatedView().Kept) == len(unitIndices(s.retentionUnits())) {
+	if !isTooLong(err) || s.truncatedHistory || s.compactReason == "" && s.newOutweighsRest() ||
+		len(s.truncatedView().Kept) == len(unitIndices(s.retentionUnits())) {
 		return false
 	}
 	if s.compactReason != "" {

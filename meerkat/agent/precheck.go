@@ -22,7 +22,10 @@ type TextError struct {
 
 // Error names the text and the place.
 func (e *TextError) Error() string {
-	return fmt.Sprintf("%s: the byte at offset %d (line %d) is not valid UTF-8; nothing was sent; convert the text to UTF-8", e.What, e.Offset, e.Line)
+	return fmt.Sprintf(
+		"%s: the byte at offset %d (line %d) is not valid UTF-8; nothing was sent; convert the text to UTF-8", e.What,
+		e.Offset, e.Line,
+	)
 }
 
 // checkText returns a *TextError for text that is not valid UTF-8.
@@ -58,7 +61,8 @@ func (c *Config) checkOptions(stored *session.Prefix) error {
 		return &provider.RequestError{Field: "temperature", Reason: describeTemperature(entry, prefix.Effort)}
 	}
 	_, err = c.Client.Render(&provider.Request{
-		Model: prefix.Model, Effort: prefix.Effort, Tools: prefix.Tools, Messages: []transcript.Message{transcript.User("hi")},
+		Model: prefix.Model, Effort: prefix.Effort, Tools: prefix.Tools,
+		Messages:        []transcript.Message{transcript.User("hi")},
 		MaxOutputTokens: c.MaxOutputTokens, Temperature: c.Temperature, StopSequences: c.StopSequences,
 		OutputSchema: c.OutputSchema, ToolChoice: c.ToolChoice, CacheTTL: c.CacheTTL, Unary: c.Unary,
 	})
@@ -71,7 +75,9 @@ func (c *Config) checkOptions(stored *session.Prefix) error {
 // describeTemperature says why a model takes no temperature.
 func describeTemperature(e catalog.Entry, effort string) string {
 	if e.Sampling {
-		return fmt.Sprintf("%s takes none while it thinks (effort %s); leave it out, or use effort none", e.Model, e.Effort(effort))
+		return fmt.Sprintf(
+			"%s takes none while it thinks (effort %s); leave it out, or use effort none", e.Model, e.Effort(effort),
+		)
 	}
 	return e.Model + " takes none; leave it out"
 }
@@ -85,7 +91,10 @@ func (c *Config) checkHosted(stored *session.Prefix) error {
 	}
 	for _, t := range stored.Tools {
 		if t.Hosted && slices.Contains(c.DeniedHosted, t.Name) {
-			return &provider.RequestError{Field: "tool " + t.Name, Reason: "it is denied now, but the session began with it, and the provider runs it itself; begin a new session, or allow it"}
+			return &provider.RequestError{
+				Field:  "tool " + t.Name,
+				Reason: "it is denied now, but the session began with it, and the provider runs it itself; begin a new session, or allow it",
+			}
 		}
 	}
 	return nil

@@ -26,7 +26,9 @@ type Request struct {
 
 // ErrToolsFirst says that a resumed run would run tools before it sends a
 // request, so the request cannot be known.
-var ErrToolsFirst = errors.New("interrupted tools would run again before the request; preview it with policy " + string(AskModel))
+var ErrToolsFirst = errors.New(
+	"interrupted tools would run again before the request; preview it with policy " + string(AskModel),
+)
 
 // Preview returns what Run would send for prompt. Nothing is sent and nothing is
 // stored.
@@ -45,7 +47,10 @@ func Preview(cfg Config, prompt string) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	h := session.Header{Version: session.Version, ID: id, Created: cfg.currentTime(), Provider: cfg.Client.Provider(), Model: cfg.Model}
+	h := session.Header{
+		Version: session.Version, ID: id, Created: cfg.currentTime(), Provider: cfg.Client.Provider(),
+		Model: cfg.Model,
+	}
 	s, err := session.Load(h)
 	if err != nil {
 		return Request{}, err
@@ -81,7 +86,9 @@ func (c Config) previewRequest(s session.Session, prompt string) (Request, error
 	r := Request{SessionID: s.ID, Provider: c.Client.Provider(), Model: c.Model}
 	set := c.runSettings()
 	set.operations = false // what they will have come to by then is not known
-	_, effects := step(state{settings: set, session: s}, beginInput{at: c.currentTime(), runID: "preview", prompt: prompt})
+	_, effects := step(state{settings: set, session: s}, beginInput{
+		at: c.currentTime(), runID: "preview", prompt: prompt,
+	})
 	for _, e := range effects {
 		switch e := e.(type) {
 		case eventEffect:

@@ -51,7 +51,9 @@ func TestPreviewResume(t *testing.T) {
 	c := &counter{}
 	cfg := Config{Client: &shown{}, Store: store, Model: "claude-opus-4-5", Tools: c}
 	id := session.ID("0199a2b4-0000-7000-8000-000000000001")
-	h := session.Header{Version: session.Version, ID: id, Created: epoch, Provider: "anthropic", Model: "claude-opus-4-5"}
+	h := session.Header{
+		Version: session.Version, ID: id, Created: epoch, Provider: "anthropic", Model: "claude-opus-4-5",
+	}
 	w, err := store.Create(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)
@@ -60,8 +62,12 @@ func TestPreviewResume(t *testing.T) {
 	reply := calls("a").Message
 	err = w.Append(t.Context(), session.Run{At: epoch, ID: "r"},
 		session.Prefix{At: epoch, Provider: "anthropic", Model: "claude-opus-4-5", Tools: c.Defs(), Hash: hash},
-		session.MessageRecord{At: epoch, Message: transcript.User("go")}, session.MessageRecord{At: epoch, Message: reply},
-		session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: 1, CallID: "a", Name: "run", Status: transcript.CallRunning}})
+		session.MessageRecord{At: epoch, Message: transcript.User("go")},
+		session.MessageRecord{At: epoch, Message: reply},
+		session.Tool{
+			At:         epoch,
+			CallRecord: transcript.CallRecord{Message: 1, CallID: "a", Name: "run", Status: transcript.CallRunning},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,9 @@ import (
 
 // compacted is a reply that begins with a compaction of a provider.
 func compacted(model, object string, blocks ...transcript.Block) stream.Reply {
-	r := bare("", append([]transcript.Block{{Type: transcript.BlockOpaque, Kind: "compaction", Raw: []byte(object)}}, blocks...)...)
+	r := bare("", append([]transcript.Block{{
+		Type: transcript.BlockOpaque, Kind: "compaction", Raw: []byte(object),
+	}}, blocks...)...)
 	for i := range r.Message.Blocks {
 		r.Message.Blocks[i].Origin = &transcript.Origin{Provider: "anthropic", Model: model, Index: i}
 	}
@@ -45,7 +47,10 @@ func describeRequests(requests []provider.Request) string {
 func TestAsksProviderToCompact(t *testing.T) {
 	const opus, sum = "claude-opus-4-6", `{"type":"compaction","content":"sum"}`
 	early, full := long(50, thoughtless(calls("0"))), long(150_000, thoughtless(calls("a")))
-	refusal := &provider.Error{Kind: provider.InvalidRequest, Provider: "anthropic", Status: 400, Message: "context_management: Extra inputs are not permitted"}
+	refusal := &provider.Error{
+		Kind: provider.InvalidRequest, Provider: "anthropic", Status: 400,
+		Message: "context_management: Extra inputs are not permitted",
+	}
 	call := calls("b").Message.Blocks[1]
 	call2 := calls("c").Message.Blocks[1]
 	done := text("done")
@@ -56,17 +61,46 @@ func TestAsksProviderToCompact(t *testing.T) {
 		want      string // requests
 		reasons   int    // how often the provider compacted
 	}{
-		"short":                 {opus, 0.8, []any{early, full, done}, "1@0 3@0 5@0", 0},
-		"off":                   {opus, 0, []any{early, full, done}, "1@0 3@0 5@0", 0},
-		"full":                  {opus, 0.5, []any{early, full, compacted(opus, sum, call), done}, "1@0 3@0 5@100000 7@0", 1},
-		"full again":            {opus, 0.5, []any{early, full, compacted(opus, sum, call), full, done}, "1@0 3@0 5@100000 7@0 9@100000", 1},
-		"not offered":           {"claude-opus-4-5", 0.5, []any{early, full, text("sum"), done}, "1@0 3@0 summary 5@0", 0},
-		"not offered so low":    {opus, 0.2, []any{early, full, text("sum"), done}, "1@0 3@0 summary 5@0", 0},
-		"refused":               {opus, 0.5, []any{early, full, refusal, long(160_000, thoughtless(calls("b"))), text("sum"), done}, "1@0 3@0 5@100000 5@0 summary 7@0", 0},
-		"asked in vain":         {opus, 0.5, []any{early, full, long(160_000, thoughtless(calls("b"))), text("sum"), done}, "1@0 3@0 5@100000 summary 7@0", 0},
-		"failed":                {opus, 0.5, []any{early, full, withUsage(compacted(opus, `{"type":"compaction","content":null}`, call), 150_000), text("sum"), done}, "1@0 3@0 5@100000 summary 7@0", 0},
-		"no usage, short since": {opus, 0.5, []any{early, full, withoutUsage(compacted(opus, sum, call)), done}, "1@0 3@0 5@100000 7@0", 1},
-		"no usage, long since":  {opus, 0.5, []any{early, full, withoutUsage(compacted(opus, sum, transcript.Text(strings.Repeat("word ", 90_000)), call)), compacted(opus, sum, call2), done}, "1@0 3@0 5@100000 7@100000 9@0", 2},
+		"short": {opus, 0.8, []any{early, full, done}, "1@0 3@0 5@0", 0},
+		"off":   {opus, 0, []any{early, full, done}, "1@0 3@0 5@0", 0},
+		"full": {
+			opus, 0.5, []any{early, full, compacted(opus, sum, call), done}, "1@0 3@0 5@100000 7@0", 1,
+		},
+		"full again": {
+			opus, 0.5, []any{early, full, compacted(opus, sum, call), full, done}, "1@0 3@0 5@100000 7@0 9@100000", 1,
+		},
+		"not offered": {
+			"claude-opus-4-5", 0.5, []any{early, full, text("sum"), done}, "1@0 3@0 summary 5@0", 0,
+		},
+		"not offered so low": {opus, 0.2, []any{early, full, text("sum"), done}, "1@0 3@0 summary 5@0", 0},
+		"refused": {
+			opus, 0.5, []any{early, full, refusal, long(160_000, thoughtless(calls("b"))), text("sum"), done},
+			"1@0 3@0 5@100000 5@0 summary 7@0", 0,
+		},
+		"asked in vain": {
+			opus, 0.5, []any{early, full, long(160_000, thoughtless(calls("b"))), text("sum"), done},
+			"1@0 3@0 5@100000 summary 7@0", 0,
+		},
+		"failed": {
+			opus, 0.5,
+			[]any{
+				early, full, withUsage(compacted(opus, `{"type":"compaction","content":null}`, call), 150_000),
+				text("sum"), done,
+			},
+			"1@0 3@0 5@100000 summary 7@0", 0,
+		},
+		"no usage, short since": {
+			opus, 0.5, []any{early, full, withoutUsage(compacted(opus, sum, call)), done}, "1@0 3@0 5@100000 7@0", 1,
+		},
+		"no usage, long since": {
+			opus, 0.5,
+			[]any{
+				early, full,
+				withoutUsage(compacted(opus, sum, transcript.Text(strings.Repeat("word ", 90_000)), call)),
+				compacted(opus, sum, call2), done,
+			},
+			"1@0 3@0 5@100000 7@100000 9@0", 2,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, tools, m := session.NewMemoryStore(), &counter{}, &model{replies: c.replies}
@@ -139,7 +173,8 @@ func TestProviderCompactionIsKept(t *testing.T) {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		first := m.requests[0].Messages[1].Blocks
-		if kept := first[0].IsCompaction() && string(first[0].Raw) == sum; kept != (model2 == opus) || m.requests[0].Messages[0].Content != "go" {
+		if kept := first[0].IsCompaction() && string(first[0].Raw) == sum; kept != (model2 == opus) ||
+			m.requests[0].Messages[0].Content != "go" {
 			t.Errorf("%s got %+v", model2, m.requests[0].Messages)
 		}
 	}

@@ -19,7 +19,9 @@ import (
 func anyScript(t *rapid.T) []any {
 	var replies []any
 	for i := range rapid.IntRange(1, 8).Draw(t, "replies") {
-		switch rapid.SampledFrom([]string{"text", "calls", "calls", "failure", "refused", "cut", "pause"}).Draw(t, "reply") {
+		switch rapid.SampledFrom([]string{
+			"text", "calls", "calls", "failure", "refused", "cut", "pause",
+		}).Draw(t, "reply") {
 		case "text":
 			replies = append(replies, text("t"))
 		case "calls":
@@ -33,7 +35,9 @@ func anyScript(t *rapid.T) []any {
 		case "refused":
 			replies = append(replies, says("refusal", transcript.Text("no")))
 		case "cut":
-			replies = append(replies, says("max_tokens", transcript.ToolUse(fmt.Sprintf("cut_%d", i), "run", []byte(`{"x`))))
+			replies = append(replies, says(
+				"max_tokens", transcript.ToolUse(fmt.Sprintf("cut_%d", i), "run", []byte(`{"x`)),
+			))
 		case "pause":
 			replies = append(replies, says("pause_turn", transcript.Text("p")))
 		}
@@ -83,12 +87,17 @@ func anyConfig(t *rapid.T, store session.Store, tools *counter) (cfg Config, sto
 	cfg.Retry = provider.RetryPolicy{MaxRetries: rapid.IntRange(0, 2).Draw(t, "retries"), InitialDelay: time.Second}
 	cfg.MaxParallel = rapid.IntRange(1, 3).Draw(t, "parallel")
 	cfg.OnInterrupted = rapid.SampledFrom([]Policy{AskModel, RetryIdempotent}).Draw(t, "policy")
-	cfg.Limits = session.Limits{MaxToolCalls: rapid.IntRange(0, 6).Draw(t, "tool calls"), MaxTurns: rapid.IntRange(0, 6).Draw(t, "turns"), MaxTokens: uint64(rapid.IntRange(0, 60).Draw(t, "tokens"))}
+	cfg.Limits = session.Limits{
+		MaxToolCalls: rapid.IntRange(0, 6).Draw(t, "tool calls"), MaxTurns: rapid.IntRange(0, 6).Draw(t, "turns"),
+		MaxTokens: uint64(rapid.IntRange(0, 60).Draw(t, "tokens")),
+	}
 	if rapid.Bool().Draw(t, "compacts") {
 		cfg.Compaction = Compaction{Threshold: 0.5, Window: 40, Keep: 20}
 	}
 	if rapid.IntRange(0, 3).Draw(t, "power fails") == 0 {
-		cfg.Store = &flaky{Store: store, n: rapid.IntRange(0, 20).Draw(t, "append"), after: rapid.Bool().Draw(t, "written")}
+		cfg.Store = &flaky{
+			Store: store, n: rapid.IntRange(0, 20).Draw(t, "append"), after: rapid.Bool().Draw(t, "written"),
+		}
 	}
 	return cfg, rapid.IntRange(-20, 60).Draw(t, "cancel at")
 }
@@ -162,7 +171,9 @@ func grown(tb testing.TB, n int) state {
 	for i := range n / 2 {
 		id := fmt.Sprint(i)
 		records = append(records, session.MessageRecord{At: epoch, Message: calls(id).Message},
-			session.MessageRecord{At: epoch, Message: transcript.ToolResults(transcript.ToolResult{ToolUseID: id, Content: "r"})})
+			session.MessageRecord{
+				At: epoch, Message: transcript.ToolResults(transcript.ToolResult{ToolUseID: id, Content: "r"}),
+			})
 	}
 	var err error
 	if s.session, err = s.session.With(records...); err != nil {

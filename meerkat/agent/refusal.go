@@ -68,7 +68,9 @@ func (p *transition) quarantine(in failureInput) {
 func (s *state) refusedRequest(in failureInput) repair.Refused {
 	var failure *provider.Error
 	_ = errors.As(in.err, &failure) // nil for a reply that a filter withheld
-	return repair.Refused{Err: failure, Request: &s.current.request, Body: in.body, History: s.session.History(), Target: s.target}
+	return repair.Refused{
+		Err: failure, Request: &s.current.request, Body: in.body, History: s.session.History(), Target: s.target,
+	}
 }
 
 // refusalRecord is what is stored of a refusal.
@@ -100,7 +102,10 @@ func (p *transition) sendRepaired(in failureInput, fix handoff.Repair) {
 	s := &p.state
 	before := s.current
 	atOnce := int64(0)
-	p.emitEvent(Event{Type: Retrying, DelayMS: &atOnce, MaxAttempts: maxRepairs + 1, Error: in.err.Error(), ErrorKind: ErrorKind(in.err), Reason: describeRepair(fix)})
+	p.emitEvent(Event{
+		Type: Retrying, DelayMS: &atOnce, MaxAttempts: maxRepairs + 1, Error: in.err.Error(),
+		ErrorKind: ErrorKind(in.err), Reason: describeRepair(fix),
+	})
 	if p.checkBudgetAndWarn(in.at); p.hasEnded() {
 		return
 	}
@@ -171,7 +176,8 @@ func (d *driver) checkRefusedBefore(req *provider.Request) error {
 	}
 	digest := digestBody(body)
 	i := slices.IndexFunc(refusals, func(r session.Refusal) bool {
-		return r.Request != "" && r.Request == digest && r.Provider == d.cfg.Client.Provider() && r.Model == d.state.target.Model.Model
+		return r.Request != "" && r.Request == digest && r.Provider == d.cfg.Client.Provider() &&
+			r.Model == d.state.target.Model.Model
 	})
 	if i < 0 {
 		return nil
@@ -205,6 +211,7 @@ func (s *state) isPromptRefused() bool {
 		return false
 	}
 	return slices.ContainsFunc(s.session.History().Repairs, func(r handoff.Repair) bool {
-		return r.Kind == handoff.RepairMessages && r.From <= last && last < r.Through && r.Provider == s.settings.prefix.Provider
+		return r.Kind == handoff.RepairMessages && r.From <= last && last < r.Through &&
+			r.Provider == s.settings.prefix.Provider
 	})
 }

@@ -18,7 +18,9 @@ func TestRefusedBeforeByTheModel(t *testing.T) {
 	for name, isRefused := range map[string]bool{"small": true, "large": false} {
 		d := &driver{cfg: Config{Client: &rendering{model{provider: "gemini"}}}}
 		d.state.target.Model = catalog.Entry{Model: name}
-		d.state.session.Refusals = []session.Refusal{{Provider: "gemini", Model: "small", Request: digestBody([]byte("{}")), TooLong: true}}
+		d.state.session.Refusals = []session.Refusal{{
+			Provider: "gemini", Model: "small", Request: digestBody([]byte("{}")), TooLong: true,
+		}}
 		if err := d.checkRefusedBefore(&provider.Request{}); (err != nil) != isRefused || isRefused && !isTooLong(err) {
 			t.Errorf("%s: %v", name, err)
 		}

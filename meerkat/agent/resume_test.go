@@ -25,7 +25,10 @@ func killed(t *testing.T) session.Store {
 		t.Fatal(err)
 	}
 	reply := says("tool_use")
-	records := []session.Record{session.Run{At: epoch, ID: "r0"}, prefixOf(), session.MessageRecord{At: epoch, Message: transcript.User("go")}, nil}
+	records := []session.Record{
+		session.Run{At: epoch, ID: "r0"}, prefixOf(), session.MessageRecord{At: epoch, Message: transcript.User("go")},
+		nil,
+	}
 	for _, name := range []string{"ended", "safe", "risky", "new"} {
 		reply.Message.Blocks = append(reply.Message.Blocks, transcript.ToolUse("id_"+name, name, []byte("{}")))
 		e := transcript.CallRecord{Message: 1, CallID: "id_" + name, Name: name, Status: transcript.CallRunning}
@@ -34,7 +37,8 @@ func killed(t *testing.T) session.Store {
 		}
 	}
 	records[3] = session.MessageRecord{At: epoch, Message: reply.Message}
-	records = append(records, session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: 1, CallID: "id_ended", Name: "ended", Status: transcript.CallComplete,
+	records = append(records, session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: 1, CallID: "id_ended",
+		Name: "ended", Status: transcript.CallComplete,
 		Result: &transcript.ToolResult{ToolUseID: "id_ended", Content: "found"}}})
 	if err := errors.Join(w.Append(ctx, records...), w.Close()); err != nil {
 		t.Fatal(err)
@@ -43,7 +47,9 @@ func killed(t *testing.T) session.Store {
 }
 
 func prefixOf() session.Prefix {
-	p := session.Prefix{At: epoch, Provider: "anthropic", Model: "claude-opus-4-5", System: "be brief", Tools: fourTools().Defs()}
+	p := session.Prefix{
+		At: epoch, Provider: "anthropic", Model: "claude-opus-4-5", System: "be brief", Tools: fourTools().Defs(),
+	}
 	p.Hash, _ = session.Digest(p.System, p.Tools, nil)
 	return p
 }
@@ -106,7 +112,8 @@ func TestPolicies(t *testing.T) {
 	cfg := config(&model{}, store, fourTools())
 	cfg.OnInterrupted = Fail
 	var running *InterruptedError
-	if _, err := Resume(ctx, cfg, sessionID, "and?"); !errors.As(err, &running) || len(running.Calls) != 2 || running.Calls[0].CallID != "id_safe" {
+	if _, err := Resume(ctx, cfg, sessionID, "and?"); !errors.As(err, &running) || len(running.Calls) != 2 ||
+		running.Calls[0].CallID != "id_safe" {
 		t.Errorf("%v", err)
 	} else if text := err.Error(); !strings.Contains(text, "safe (id_safe), risky (id_risky)") {
 		t.Error(text)
@@ -125,7 +132,9 @@ type offering struct {
 func (o *offering) Defs() []transcript.ToolDef { return o.defs }
 
 func def(name, description string) transcript.ToolDef {
-	return transcript.ToolDef{Name: name, Description: description, InputSchema: transcript.RawJSON(`{"type":"object"}`)}
+	return transcript.ToolDef{
+		Name: name, Description: description, InputSchema: transcript.RawJSON(`{"type":"object"}`),
+	}
 }
 
 // changing is a session that is resumed with changed settings.
@@ -181,7 +190,11 @@ func TestChangedSettings(t *testing.T) {
 	c.cfg.System = "be long"
 	tools := &offering{defs: []transcript.ToolDef{def("kept", "better"), def("fresh", "f"), def("run", "r")}}
 	c.cfg.Tools = tools
-	asked, said := c.resume("three", says("tool_use", transcript.ToolUse("1", "old", []byte("{}")), transcript.ToolUse("2", "run", []byte("{}"))), text("three"))
+	asked, said := c.resume(
+		"three",
+		says("tool_use", transcript.ToolUse("1", "old", []byte("{}")), transcript.ToolUse("2", "run", []byte("{}"))),
+		text("three"),
+	)
 	const want = "From here on these instructions take the place of the system prompt:\n\nbe long\n\n" +
 		"These tools are no longer available, and calls of them are refused: old.\n\n" +
 		"The tool kept has changed. Its description: better\nIts input schema: {\"type\":\"object\"}\n\n" +
@@ -193,7 +206,8 @@ func TestChangedSettings(t *testing.T) {
 		t.Errorf("%v", at)
 	}
 	s := load(t, c.store)
-	if r := s.Messages[len(s.Messages)-2].Results; tools.runs["1"] != 0 || r[0].Content != "not executed: the tool old is no longer available" || r[1].IsError {
+	if r := s.Messages[len(s.Messages)-2].Results; tools.runs["1"] != 0 ||
+		r[0].Content != "not executed: the tool old is no longer available" || r[1].IsError {
 		t.Errorf("%+v, %v", r, tools.runs)
 	}
 	if _, said := c.resume("four", text("four")); len(said) != 1 {
@@ -213,8 +227,9 @@ func TestChangedBack(t *testing.T) {
 		tools  tool.Dispatcher
 		says   string // "": nothing
 	}{
-		{"be long", &counter{}, long + "\n\nThese tools are no longer available, and calls of them are refused: old, kept.\n\n" +
-			"The tool run has changed. Its description: \nIts input schema: { \"type\": \"object\" }"},
+		{"be long", &counter{},
+			long + "\n\nThese tools are no longer available, and calls of them are refused: old, kept.\n\n" +
+				"The tool run has changed. Its description: \nIts input schema: { \"type\": \"object\" }"},
 		{"", before, replacesNote + long},
 		{"", before, ""},
 		{"be brief", before, asBeforeNote},
@@ -246,7 +261,8 @@ func TestDeferredIsNoChange(t *testing.T) {
 		system string
 		tools  tool.Dispatcher
 		told   int // in all
-	}{{"be brief", deferred, 0}, {"be long", deferred, 1}, {"be long", loaded, 1}, {"be brief", loaded, 2}, {"be brief", deferred, 2}} {
+	}{{"be brief", deferred, 0}, {"be long", deferred, 1}, {"be long", loaded, 1}, {"be brief", loaded, 2},
+		{"be brief", deferred, 2}} {
 		c.cfg.System, c.cfg.Tools = step.system, step.tools
 		if _, said := c.resume("go on", text("done")); len(said) != step.told {
 			t.Errorf("step %d: told %q", i, said)
@@ -258,7 +274,11 @@ func TestDeferredIsNoChange(t *testing.T) {
 // the results that came with it, and that the prefix stays the same.
 func TestToolsChangeInTheMiddle(t *testing.T) {
 	store := session.NewMemoryStore()
-	m := &model{replies: []any{calls("a"), says("tool_use", transcript.ToolUse("b", "old", []byte("{}"))), calls("c"), text("done")}}
+	m := &model{
+		replies: []any{
+			calls("a"), says("tool_use", transcript.ToolUse("b", "old", []byte("{}"))), calls("c"), text("done"),
+		},
+	}
 	cfg := config(m, store, &offering{defs: []transcript.ToolDef{def("run", "r"), def("old", "o")}})
 	cfg.ToolsNow = func(context.Context) []transcript.ToolDef { return []transcript.ToolDef{def("run", "r")} }
 	if _, err := Run(ctx, cfg, "go"); err != nil {
@@ -267,7 +287,8 @@ func TestToolsChangeInTheMiddle(t *testing.T) {
 	s := load(t, store)
 	legal(t, s.Messages)
 	agrees(t, &s)
-	if d := s.Messages[3]; d.Role != transcript.RoleDeveloper || d.Content != "These tools are no longer available, and calls of them are refused: old." {
+	if d := s.Messages[3]; d.Role != transcript.RoleDeveloper ||
+		d.Content != "These tools are no longer available, and calls of them are refused: old." {
 		t.Errorf("%+v", d)
 	}
 	if r := s.Messages[5].Results[0]; r.Content != "not executed: the tool old is no longer available" {
@@ -288,7 +309,9 @@ func TestToolsChangeInTheMiddle(t *testing.T) {
 // reported once.
 func TestOtherModel(t *testing.T) {
 	store := session.NewMemoryStore()
-	if _, err := Run(ctx, config(&model{replies: []any{calls("a"), text("one")}}, store, &counter{}), "go"); err != nil {
+	if _, err := Run(
+		ctx, config(&model{replies: []any{calls("a"), text("one")}}, store, &counter{}), "go",
+	); err != nil {
 		t.Fatal(err)
 	}
 	m := &model{provider: "openai", replies: []any{calls("b"), text("two")}}
@@ -322,7 +345,8 @@ func TestOtherModel(t *testing.T) {
 		}
 	}
 	s := load(t, store)
-	if s.Prefix.Provider != "openai" || s.Prefix.Model != "gpt-5.2" || s.Prefix.System != "be brief" || s.Messages[1].Blocks[0].Meta == nil {
+	if s.Prefix.Provider != "openai" || s.Prefix.Model != "gpt-5.2" || s.Prefix.System != "be brief" ||
+		s.Messages[1].Blocks[0].Meta == nil {
 		t.Errorf("%+v %+v", s.Prefix, s.Messages[1])
 	}
 	n := len(s.Calls)

@@ -36,7 +36,10 @@ func types(events []Event) string {
 // shown before is void, and that no tool ran in between and each ran once.
 func TestRetry(t *testing.T) {
 	var waits []time.Duration
-	m := &model{replies: []any{overloaded(), calls("a"), overloaded(), overloaded(), text("done")}, events: []stream.Event{{Kind: stream.EventTextDelta, Delta: []byte("x")}}}
+	m := &model{
+		replies: []any{overloaded(), calls("a"), overloaded(), overloaded(), text("done")},
+		events:  []stream.Event{{Kind: stream.EventTextDelta, Delta: []byte("x")}},
+	}
 	tools := &counter{}
 	cfg := config(m, session.NewMemoryStore(), tools)
 	cfg.Retry = provider.RetryPolicy{MaxRetries: 2, InitialDelay: time.Second, MaxDelay: time.Minute, Multiplier: 3}
@@ -50,8 +53,10 @@ func TestRetry(t *testing.T) {
 		t.Errorf("waits %v", waits)
 	}
 	const again = " text_delta stream_reset retrying"
-	want := "run_started checkpoint_saved turn_started" + again + " text_delta tool_call_requested turn_completed checkpoint_saved" +
-		" tool_execution_started tool_execution_completed tool_result_received checkpoint_saved turn_started" + again + again +
+	want := "run_started checkpoint_saved turn_started" + again +
+		" text_delta tool_call_requested turn_completed checkpoint_saved" +
+		" tool_execution_started tool_execution_completed tool_result_received checkpoint_saved turn_started" +
+		again + again +
 		" text_delta text_complete turn_completed checkpoint_saved checkpoint_saved run_completed"
 	if got := types(*events); got != want {
 		t.Errorf("have %s\nwant %s", got, want)
@@ -69,7 +74,8 @@ func TestRetry(t *testing.T) {
 		t.Errorf("attempts %v", attempts)
 	}
 	first, second := m.requests[0], m.requests[1]
-	if len(first.Messages) != 1 || len(second.Messages) != 1 || len(m.requests[4].Messages) != len(m.requests[2].Messages) {
+	if len(first.Messages) != 1 || len(second.Messages) != 1 ||
+		len(m.requests[4].Messages) != len(m.requests[2].Messages) {
 		t.Error("a retried request is another one")
 	}
 	s := load(t, cfg.Store)
@@ -135,7 +141,8 @@ func TestCancelWhileWaiting(t *testing.T) {
 func TestInterruptKeepsWhatIsComplete(t *testing.T) {
 	blocks := []transcript.Block{
 		transcript.Reasoning("hm", &transcript.Meta{Provider: transcript.MetaAnthropic, Signature: "EqQB"}),
-		transcript.Text("I will look."), transcript.ToolUse("a", "run", []byte(`{"x":1}`)), transcript.Reasoning("and", nil),
+		transcript.Text("I will look."), transcript.ToolUse("a", "run", []byte(`{"x":1}`)),
+		transcript.Reasoning("and", nil),
 	}
 	for name, c := range map[string]struct {
 		n    int // blocks that are complete
@@ -144,7 +151,11 @@ func TestInterruptKeepsWhatIsComplete(t *testing.T) {
 		cctx, cancel := context.WithCancel(ctx)
 		store, tools := session.NewMemoryStore(), &counter{}
 		m := &interrupting{blocks: blocks[:c.n], cancel: cancel}
-		got, err := Run(cctx, Config{Client: m, Store: store, Tools: tools, Model: "claude-opus-4-5", NewID: config(nil, nil, nil).NewID}, "go")
+		got, err := Run(
+			cctx,
+			Config{Client: m, Store: store, Tools: tools, Model: "claude-opus-4-5", NewID: config(nil, nil, nil).NewID},
+			"go",
+		)
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -154,7 +165,8 @@ func TestInterruptKeepsWhatIsComplete(t *testing.T) {
 		if len(s.Messages) != c.want || len(tools.runs) > 0 {
 			t.Errorf("%s: %v, %v", name, s.Messages, tools.runs)
 		}
-		if s.Messages[1].StopReason != transcript.StopAborted || got.StopReason != transcript.StopAborted || (got.Text == "I will look.") != (c.n > 1) {
+		if s.Messages[1].StopReason != transcript.StopAborted || got.StopReason != transcript.StopAborted ||
+			(got.Text == "I will look.") != (c.n > 1) {
 			t.Errorf("%s: %+v %+v", name, s.Messages[1], got)
 		}
 		if c.want > 2 && s.Messages[2].Results[0].Status != transcript.ResultAborted {

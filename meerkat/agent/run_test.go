@@ -43,7 +43,10 @@ func TestLoop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Result{SessionID: sessionID, RunID: "r1", Text: "done", StopReason: "end_turn", Usage: transcript.Usage{InputTokens: 30, OutputTokens: 9}, Turns: 3, ToolCalls: 3}
+	want := Result{
+		SessionID: sessionID, RunID: "r1", Text: "done", StopReason: "end_turn",
+		Usage: transcript.Usage{InputTokens: 30, OutputTokens: 9}, Turns: 3, ToolCalls: 3,
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -83,11 +86,12 @@ func TestCheckpointsComeFirst(t *testing.T) {
 		func(req *provider.Request) (stream.Reply, error) { onDisk(req); return text("done"), nil },
 	}}
 	ran := false
-	tools, err := tool.New(tool.Tool{Def: transcript.ToolDef{Name: "run"}, Func: func(context.Context, []byte) (transcript.ToolResult, error) {
-		s := load(t, store) //nolint:contextcheck // it looks on from outside the run
-		ran = s.Last().HasToolCalls() && s.Checkpoint == session.ReasonAssistant
-		return transcript.ToolResult{Content: "x"}, nil
-	}})
+	tools, err := tool.New(tool.Tool{Def: transcript.ToolDef{Name: "run"},
+		Func: func(context.Context, []byte) (transcript.ToolResult, error) {
+			s := load(t, store) //nolint:contextcheck // it looks on from outside the run
+			ran = s.Last().HasToolCalls() && s.Checkpoint == session.ReasonAssistant
+			return transcript.ToolResult{Content: "x"}, nil
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +121,9 @@ func TestCrashAnywhere(t *testing.T) {
 				}
 				s := load(t, store)
 				legal(t, s.Messages)
-				if diff := cmp.Diff(before.Messages, s.Messages[:len(before.Messages)], cmpopts.EquateEmpty()); diff != "" {
+				if diff := cmp.Diff(
+					before.Messages, s.Messages[:len(before.Messages)], cmpopts.EquateEmpty(),
+				); diff != "" {
 					t.Errorf("history was rewritten: %s", diff)
 				}
 				for id, runs := range tools.runs {
@@ -169,7 +175,9 @@ func TestKilledAtAnyByte(t *testing.T) {
 // is kept and can be asked again.
 func TestBrokenTurnLeavesNothing(t *testing.T) {
 	store := session.NewMemoryStore()
-	broken := &provider.Error{Kind: provider.Incomplete, Provider: "anthropic", Err: &stream.IncompleteError{Reason: "EOF", Pending: 1}}
+	broken := &provider.Error{
+		Kind: provider.Incomplete, Provider: "anthropic", Err: &stream.IncompleteError{Reason: "EOF", Pending: 1},
+	}
 	first := calls("a")
 	first.Message.Blocks = append(first.Message.Blocks, transcript.Text("I call a."))
 	got, err := Run(ctx, config(&model{replies: []any{first, broken}}, store, &counter{}), "go")
@@ -178,7 +186,8 @@ func TestBrokenTurnLeavesNothing(t *testing.T) {
 	}
 	var run *RunError
 	var incomplete *stream.IncompleteError
-	if !errors.As(err, &run) || run.SessionID != sessionID || !errors.As(err, &incomplete) || got.SessionID != sessionID {
+	if !errors.As(err, &run) || run.SessionID != sessionID || !errors.As(err, &incomplete) ||
+		got.SessionID != sessionID {
 		t.Errorf("%+v, %v", got, err)
 	}
 	s := load(t, store)
@@ -186,7 +195,9 @@ func TestBrokenTurnLeavesNothing(t *testing.T) {
 		t.Errorf("%v, %s, %v", s.Messages, s.Checkpoint, s.Calls)
 	}
 	m := &model{replies: []any{text("done")}}
-	if _, err := Resume(ctx, config(m, store, &counter{}), sessionID, ""); err != nil || len(m.requests[0].Messages) != 3 {
+	if _, err := Resume(
+		ctx, config(m, store, &counter{}), sessionID, "",
+	); err != nil || len(m.requests[0].Messages) != 3 {
 		t.Errorf("%v, %v", err, m.requests)
 	}
 }
@@ -194,11 +205,14 @@ func TestBrokenTurnLeavesNothing(t *testing.T) {
 // TestMalformedArguments are answered, never executed, never lost.
 func TestMalformedArguments(t *testing.T) {
 	store, ran := session.NewMemoryStore(), 0
-	tools, _ := tool.New(tool.Tool{Def: transcript.ToolDef{Name: "run"}, Func: func(context.Context, []byte) (transcript.ToolResult, error) {
-		ran++
-		return transcript.ToolResult{Content: "x"}, nil
-	}})
-	bad := says("tool_use", transcript.ToolUse("a", "run", []byte(`{"x": `)), transcript.ToolUse("b", "gone", []byte(`{}`)))
+	tools, _ := tool.New(tool.Tool{Def: transcript.ToolDef{Name: "run"},
+		Func: func(context.Context, []byte) (transcript.ToolResult, error) {
+			ran++
+			return transcript.ToolResult{Content: "x"}, nil
+		}})
+	bad := says(
+		"tool_use", transcript.ToolUse("a", "run", []byte(`{"x": `)), transcript.ToolUse("b", "gone", []byte(`{}`)),
+	)
 	m := &model{replies: []any{bad, text("sorry")}}
 	if _, err := Run(ctx, config(m, store, tools), "go"); err != nil || ran != 0 {
 		t.Fatalf("%v, ran %d times", err, ran)
@@ -220,11 +234,12 @@ func TestCancelInTools(t *testing.T) {
 	store := session.NewMemoryStore()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	tools, _ := tool.New(tool.Tool{Def: transcript.ToolDef{Name: "run"}, Func: func(ctx context.Context, _ []byte) (transcript.ToolResult, error) {
-		cancel()
-		<-ctx.Done()
-		return transcript.ToolResult{Content: "stopped"}, nil
-	}})
+	tools, _ := tool.New(tool.Tool{Def: transcript.ToolDef{Name: "run"},
+		Func: func(ctx context.Context, _ []byte) (transcript.ToolResult, error) {
+			cancel()
+			<-ctx.Done()
+			return transcript.ToolResult{Content: "stopped"}, nil
+		}})
 	_, err := Run(ctx, config(&model{replies: []any{calls("a", "b")}}, store, tools), "go")
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
@@ -320,9 +335,11 @@ func TestEvents(t *testing.T) {
 	var types, lines []string
 	m := &model{replies: []any{calls("a"), text("done")}, events: []stream.Event{
 		{Kind: stream.EventBlockStart}, {Kind: stream.EventTextDelta, Index: 1, Delta: []byte("<")},
-		{Kind: stream.EventReasoningDelta, Delta: []byte("r")}, {Kind: stream.EventToolCallDelta, Index: 2, Delta: []byte("{")},
+		{Kind: stream.EventReasoningDelta, Delta: []byte("r")},
+		{Kind: stream.EventToolCallDelta, Index: 2, Delta: []byte("{")},
 		{Kind: stream.EventAnomaly, Anomaly: stream.Anomaly{Rule: "orphaned_delta", Detail: "d"}},
-		{Kind: stream.EventBlockComplete, Block: &transcript.Block{Type: transcript.BlockText, Text: "x"}}, {Kind: stream.EventDone},
+		{Kind: stream.EventBlockComplete, Block: &transcript.Block{Type: transcript.BlockText, Text: "x"}},
+		{Kind: stream.EventDone},
 	}}
 	cfg := config(m, session.NewMemoryStore(), &counter{})
 	tick := epoch
@@ -342,14 +359,17 @@ func TestEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	const turn = " turn_started block_started text_delta reasoning_delta tool_call_delta assembly_anomaly block_completed"
-	want := "run_started checkpoint_saved" + turn + " text_complete turn_completed checkpoint_saved checkpoint_saved run_completed"
+	want := "run_started checkpoint_saved" + turn +
+		" text_complete turn_completed checkpoint_saved checkpoint_saved run_completed"
 	want = strings.Replace(want, turn+" text_complete", turn+" tool_call_requested turn_completed checkpoint_saved"+
-		" tool_execution_started tool_execution_completed tool_result_received checkpoint_saved"+turn+" text_complete", 1)
+		" tool_execution_started tool_execution_completed tool_result_received checkpoint_saved"+turn+
+		" text_complete", 1)
 	if got := strings.Join(types, " "); got != want {
 		t.Errorf("have %s\nwant %s", got, want)
 	}
 	for _, want := range []string{
-		`{"type":"text_delta","session_id":"` + string(sessionID) + `","run_id":"r1","seq":4,"ts":"2026-01-02T03:04:12Z","turn":1,"turn_id":"r1.1","attempt":1,"index":1,"delta":"\u003c"}`,
+		`{"type":"text_delta","session_id":"` + string(sessionID) +
+			`","run_id":"r1","seq":4,"ts":"2026-01-02T03:04:12Z","turn":1,"turn_id":"r1.1","attempt":1,"index":1,"delta":"\u003c"}`,
 		`"turn":1,"turn_id":"r1.1","attempt":1,"id":"a","name":"run","args":{"id":"a"}}`,
 		`"id":"a","name":"run","is_error":false,"status":"complete","duration_ms":2000,"result":"ran {\"id\": \"a\"}"}`,
 		`"turn":1,"turn_id":"r1.1","attempt":1,"id":"a","name":"run","is_error":false,"status":"complete","size":15}`,
@@ -366,7 +386,8 @@ func TestFailedRunEndsWithItsError(t *testing.T) {
 	cfg := config(&model{replies: []any{errors.New("no route")}}, session.NewMemoryStore(), nil)
 	cfg.OnEvent = func(e Event) { last = e }
 	_, err := Run(ctx, cfg, "go")
-	if last.Type != RunFailed || !strings.Contains(last.Error, "no route") || err.Error() != "session "+string(sessionID)+": no route" {
+	if last.Type != RunFailed || !strings.Contains(last.Error, "no route") || err.Error() != "session "+
+		string(sessionID)+": no route" {
 		t.Errorf("%+v, %v", last, err)
 	}
 }

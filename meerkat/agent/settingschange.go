@@ -121,7 +121,10 @@ func describeChanges(stored, asked *session.Prefix) string {
 		case now == nil:
 			gone = append(gone, was.Name)
 		case now.Description != was.Description || !bytes.Equal(now.InputSchema, was.InputSchema):
-			changed = append(changed, fmt.Sprintf("The tool %s has changed. Its description: %s\nIts input schema: %s", now.Name, now.Description, now.InputSchema))
+			changed = append(changed, fmt.Sprintf(
+				"The tool %s has changed. Its description: %s\nIts input schema: %s", now.Name, now.Description,
+				now.InputSchema,
+			))
 		}
 	}
 	for _, d := range asked.Tools {
@@ -131,11 +134,15 @@ func describeChanges(stored, asked *session.Prefix) string {
 	}
 	slices.Sort(added)
 	if gone != nil {
-		parts = append(parts, "These tools are no longer available, and calls of them are refused: "+strings.Join(gone, ", ")+".")
+		parts = append(
+			parts, "These tools are no longer available, and calls of them are refused: "+strings.Join(gone, ", ")+".",
+		)
 	}
 	parts = append(parts, changed...)
 	if added != nil {
-		parts = append(parts, "These tools exist now, but cannot be called in this conversation: "+strings.Join(added, ", ")+".")
+		parts = append(
+			parts, "These tools exist now, but cannot be called in this conversation: "+strings.Join(added, ", ")+".",
+		)
 	}
 	return strings.Join(parts, "\n\n")
 }

@@ -172,7 +172,10 @@ type runOpening struct {
 
 // runResult is what the run has come to so far.
 func (s *state) runResult() Result {
-	return Result{SessionID: s.session.ID, RunID: s.runID, Text: s.text, StopReason: s.stopReason, Usage: s.usage, Turns: s.turns, ToolCalls: s.toolCalls, Degraded: s.degraded}
+	return Result{
+		SessionID: s.session.ID, RunID: s.runID, Text: s.text, StopReason: s.stopReason, Usage: s.usage,
+		Turns: s.turns, ToolCalls: s.toolCalls, Degraded: s.degraded,
+	}
 }
 
 // visibleText is the text since the last message that is not the model's own: a

@@ -136,6 +136,8 @@ func (p *transition) emitBudgetWarnings(spent session.Spent) {
 	s := &p.state
 	for _, w := range s.limits.Warnings(spent, s.settings.warnAt, s.warnedKinds) {
 		s.warnedKinds = append(s.warnedKinds[:len(s.warnedKinds):len(s.warnedKinds)], w.Kind)
-		p.emitEvent(Event{Type: BudgetWarning, BudgetType: w.Kind, Used: w.Used, Limit: w.Limit, Percent: w.Share * 100})
+		p.emitEvent(Event{
+			Type: BudgetWarning, BudgetType: w.Kind, Used: w.Used, Limit: w.Limit, Percent: w.Share * 100,
+		})
 	}
 }

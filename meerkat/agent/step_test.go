@@ -20,7 +20,13 @@ func fresh(t interface{ Fatal(...any) }) state {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return state{session: s, settings: settings{maxTurns: 3, interruptedPolicy: AskModel, prefix: session.Prefix{Provider: "anthropic", Model: "m", System: "s", Tools: (&counter{}).Defs()}}}
+	return state{
+		session: s,
+		settings: settings{
+			maxTurns: 3, interruptedPolicy: AskModel,
+			prefix: session.Prefix{Provider: "anthropic", Model: "m", System: "s", Tools: (&counter{}).Defs()},
+		},
+	}
 }
 
 // prefixed is the prefix of the settings of a fresh state.
@@ -59,7 +65,9 @@ func TestStepIsPure(t *testing.T) {
 			if d := cmp.Diff(first, second, exported, cmp.Comparer(sameError)); d != "" {
 				t.Fatal(d)
 			}
-			if d := cmp.Diff(one.session, two.session, cmpopts.IgnoreUnexported(session.Session{}), cmpopts.EquateEmpty()); d != "" {
+			if d := cmp.Diff(
+				one.session, two.session, cmpopts.IgnoreUnexported(session.Session{}), cmpopts.EquateEmpty(),
+			); d != "" {
 				t.Fatal(d)
 			}
 			if s = one; s.phase == phaseDone {
@@ -94,8 +102,14 @@ func anyInput(t *rapid.T, s *state) input {
 			switch a := s.batch.answers[i]; {
 			case a.known:
 			case a.started:
-				status := rapid.SampledFrom([]tool.Status{tool.StatusComplete, tool.StatusError, tool.StatusTimedOut, tool.StatusInterrupted}).Draw(t, "status")
-				return toolResultInput{epoch, c.ID, transcript.ToolResult{ToolUseID: c.ID, Content: "r", IsError: status != tool.StatusComplete}, tool.Outcome{Status: status}, nil}
+				status := rapid.SampledFrom([]tool.Status{
+					tool.StatusComplete, tool.StatusError, tool.StatusTimedOut, tool.StatusInterrupted,
+				}).Draw(t, "status")
+				return toolResultInput{
+					epoch, c.ID,
+					transcript.ToolResult{ToolUseID: c.ID, Content: "r", IsError: status != tool.StatusComplete},
+					tool.Outcome{Status: status}, nil,
+				}
 			default:
 				return toolStartInput{epoch, c.ID}
 			}
@@ -104,10 +118,14 @@ func anyInput(t *rapid.T, s *state) input {
 	case phaseCalling: // below
 	}
 	if rapid.IntRange(0, 4).Draw(t, "fails") == 0 {
-		return failureInput{at: epoch, err: &provider.Error{Kind: provider.Overloaded}, cause: rapid.SampledFrom([]cause{causeNone, causeUser, causeLate}).Draw(t, "cause"),
-			shown: rapid.Bool().Draw(t, "shown"), blocks: []transcript.Block{transcript.Text("t"), transcript.Reasoning("r", nil)}}
+		return failureInput{at: epoch, err: &provider.Error{Kind: provider.Overloaded},
+			cause:  rapid.SampledFrom([]cause{causeNone, causeUser, causeLate}).Draw(t, "cause"),
+			shown:  rapid.Bool().Draw(t, "shown"),
+			blocks: []transcript.Block{transcript.Text("t"), transcript.Reasoning("r", nil)}}
 	}
-	stop := rapid.SampledFrom([]transcript.StopReason{"end_turn", "tool_use", "max_tokens", "pause_turn", "refusal", "?"}).Draw(t, "stop")
+	stop := rapid.SampledFrom([]transcript.StopReason{
+		"end_turn", "tool_use", "max_tokens", "pause_turn", "refusal", "?",
+	}).Draw(t, "stop")
 	r := says(stop, transcript.Text("x"))
 	if stop == "tool_use" || rapid.Bool().Draw(t, "calls?") {
 		r.Message.Blocks = append(r.Message.Blocks, calls("a", "b").Message.Blocks...)

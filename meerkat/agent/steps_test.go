@@ -196,7 +196,9 @@ func (m *machine) readInput(line, name string, args []argument) input {
 		return toolProgressInput{transcript.ToolCall{ID: args[0].value, Name: "run"}, tool.Progress{Done: done}}
 	case "settle":
 		status := tool.Status(args[1].value)
-		result := transcript.ToolResult{ToolUseID: args[0].value, Content: argumentAt(args, 2), IsError: status != tool.StatusComplete}
+		result := transcript.ToolResult{
+			ToolUseID: args[0].value, Content: argumentAt(args, 2), IsError: status != tool.StatusComplete,
+		}
 		return toolResultInput{m.clock, args[0].value, result, tool.Outcome{Status: status, Timeout: time.Second}, nil}
 	case "answered":
 		in := toolsDoneInput{at: m.clock}
@@ -317,7 +319,9 @@ func (m *machine) set(line string, args []argument) {
 	setters := map[string]func(value string){
 		"max-turns": func(v string) { s.maxTurns = number(v) },
 		"retries": func(v string) {
-			s.retry = provider.RetryPolicy{MaxRetries: number(v), InitialDelay: time.Second, MaxDelay: time.Minute, Multiplier: 3}
+			s.retry = provider.RetryPolicy{
+				MaxRetries: number(v), InitialDelay: time.Second, MaxDelay: time.Minute, Multiplier: 3,
+			}
 		},
 		"policy":         func(v string) { s.interruptedPolicy = Policy(v) },
 		"idempotent":     func(v string) { s.idempotent = func(name string) bool { return name == v } },
@@ -413,8 +417,14 @@ func (m *machine) edit(line string, args []argument) {
 
 // describeState says where the run stands.
 func describeState(s *state) string {
-	phases := map[phase]string{phaseNew: "new", phaseCalling: "calling", phaseWaiting: "waiting", phaseTools: "tools", phaseNews: "news", phaseWaitingForOps: "waiting for operations", phaseDone: "done"}
-	line := fmt.Sprintf("state: %s, turns %d, tool calls %d, tokens %d of %d", phases[s.phase], s.turns, s.toolCalls, s.usage.Total(), s.session.Usage.Total())
+	phases := map[phase]string{
+		phaseNew: "new", phaseCalling: "calling", phaseWaiting: "waiting", phaseTools: "tools", phaseNews: "news",
+		phaseWaitingForOps: "waiting for operations", phaseDone: "done",
+	}
+	line := fmt.Sprintf(
+		"state: %s, turns %d, tool calls %d, tokens %d of %d", phases[s.phase], s.turns, s.toolCalls, s.usage.Total(),
+		s.session.Usage.Total(),
+	)
 	if s.text != "" {
 		line += fmt.Sprintf(", text %q", s.text)
 	}
@@ -434,7 +444,9 @@ func describeEffect(e effect) string {
 		return "event: " + describeEvent(&e.event)
 	case callEffect:
 		last := e.request.Messages[len(e.request.Messages)-1]
-		line := fmt.Sprintf("call: %d in the conversation, the last is %s", len(e.request.Messages), describeMessage(&last))
+		line := fmt.Sprintf(
+			"call: %d in the conversation, the last is %s", len(e.request.Messages), describeMessage(&last),
+		)
 		if e.request.ToolChoice != "" {
 			line += ", tool choice " + e.request.ToolChoice
 		}
@@ -552,7 +564,10 @@ func describeBlocks(m *transcript.Message) string {
 
 // describeEvent is an event with the fields that tell cases apart.
 func describeEvent(e *Event) string {
-	parts := []string{string(e.Type), string(e.OperationID), e.ID, e.Status, e.Message, e.Rule, e.Reason, string(e.StopReason), e.ErrorKind}
+	parts := []string{
+		string(e.Type), string(e.OperationID), e.ID, e.Status, e.Message, e.Rule, e.Reason, string(e.StopReason),
+		e.ErrorKind,
+	}
 	if e.BudgetType != "" {
 		parts = append(parts, fmt.Sprintf("%s %d of %d", e.BudgetType, e.Used, e.Limit))
 	}

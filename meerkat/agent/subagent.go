@@ -107,7 +107,9 @@ func (r *subAgentRun) beginSession(ctx context.Context, torn bool) error {
 		return err
 	}
 	child := session.Child{ID: spec.ID, Parent: r.cfg.Parent}
-	if _, err := session.BranchTo(ctx, r.cfg.Store, r.task.Parent, spec.ForkAt, child, r.cfg.currentTime()); err != nil {
+	if _, err := session.BranchTo(
+		ctx, r.cfg.Store, r.task.Parent, spec.ForkAt, child, r.cfg.currentTime(),
+	); err != nil {
 		return session.WrapStorage(err)
 	}
 	_, err := Resume(ctx, r.cfg, spec.ID, spec.Prompt)
@@ -131,7 +133,8 @@ func (r *subAgentRun) beginWithContext(ctx context.Context, c session.ContextStr
 	if tokens, ok := c.SummaryTokens(); ok {
 		summary := r.cfg
 		summary.Compaction.Keep, summary.MaxOutputTokens = 1, tokens
-		summary.Compaction.Prompt = cmp.Or(summary.Compaction.Prompt, DefaultCompactionPrompt) // a provider's window has no limit
+		// a provider's window has no limit
+		summary.Compaction.Prompt = cmp.Or(summary.Compaction.Prompt, DefaultCompactionPrompt)
 		if _, err := Compact(ctx, summary, h.ID); err != nil && !errors.As(err, new(*NotSmallerError)) {
 			return err
 		}
@@ -156,7 +159,9 @@ func (r *subAgentRun) childConfig() (Config, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Parent = &session.Parent{ID: r.task.Parent, Depth: spec.Depth, Label: spec.Label, ToolAccess: access, NoSpawn: spec.NoSpawn}
+	c.Parent = &session.Parent{
+		ID: r.task.Parent, Depth: spec.Depth, Label: spec.Label, ToolAccess: access, NoSpawn: spec.NoSpawn,
+	}
 	c.NewID = func() (session.ID, error) { return spec.ID, nil }
 	c.System = strings.TrimSpace(strings.TrimSuffix(c.System, ops.SystemNote)) + "\n\n" + ops.SystemNote
 	c.System = strings.TrimSpace(c.System)

@@ -31,7 +31,12 @@ func (f family) Complete(_ context.Context, req *provider.Request, _ func(stream
 	}
 	r := says(transcript.StopToolUse)
 	for i := range f.children {
-		r.Message.Blocks = append(r.Message.Blocks, transcript.ToolUse(fmt.Sprintf("c%d", i), "spawn_agent", fmt.Appendf(nil, `{"name":"n%d","prompt":"p%d"}`, i, i)))
+		r.Message.Blocks = append(
+			r.Message.Blocks,
+			transcript.ToolUse(
+				fmt.Sprintf("c%d", i), "spawn_agent", fmt.Appendf(nil, `{"name":"n%d","prompt":"p%d"}`, i, i),
+			),
+		)
 	}
 	r.Message.Blocks = append(r.Message.Blocks, transcript.ToolUse("await", "await_ops", []byte(`{}`)))
 	return r, nil
@@ -48,7 +53,8 @@ func TestSubAgentsAtOnce(t *testing.T) {
 	manager := ops.NewManager(ops.Config{Run: RunOperation, Now: time.Now, NewID: session.NewID})
 	ended := map[session.ID]string{}
 	cfg := Config{
-		Client: family{5}, Store: session.NewMemoryStore(), Model: "claude-opus-4-5", Tools: registry, Operations: manager, EventBuffer: 4,
+		Client: family{5}, Store: session.NewMemoryStore(), Model: "claude-opus-4-5", Tools: registry,
+		Operations: manager, EventBuffer: 4,
 		OnEvent: func(e Event) {
 			if e.Type == OperationEnded {
 				ended[e.OperationID] = e.Status
@@ -65,7 +71,8 @@ func TestSubAgentsAtOnce(t *testing.T) {
 	}
 	awaited := s.Messages[2].Results[5].Content
 	for i, o := range s.Operations() {
-		if o.Label != fmt.Sprintf("n%d", i) || !o.Delivered || ended[o.ID] != "completed" || !strings.Contains(awaited, fmt.Sprintf("done: p%d", i)) {
+		if o.Label != fmt.Sprintf("n%d", i) || !o.Delivered || ended[o.ID] != "completed" ||
+			!strings.Contains(awaited, fmt.Sprintf("done: p%d", i)) {
 			t.Errorf("operation %d: %+v, %s", i, o, awaited)
 		}
 		if _, err := manager.Steer(o.ID, "late"); err == nil {
@@ -95,7 +102,10 @@ func (l *listener) Complete(_ context.Context, req *provider.Request, _ func(str
 // that length, and is sent the summary and its prompt, and not the conversation.
 func TestSummaryForSubAgent(t *testing.T) {
 	model := &listener{}
-	cfg := Config{Client: model, Store: session.NewMemoryStore(), Model: "claude-opus-4-5", Operations: ops.NewManager(ops.Config{Run: RunOperation, Now: time.Now, NewID: session.NewID})}
+	cfg := Config{
+		Client: model, Store: session.NewMemoryStore(), Model: "claude-opus-4-5",
+		Operations: ops.NewManager(ops.Config{Run: RunOperation, Now: time.Now, NewID: session.NewID}),
+	}
 	r, err := Run(t.Context(), cfg, strings.Repeat("A long talk of herons. ", 200))
 	if err == nil {
 		_, err = Resume(t.Context(), cfg, r.SessionID, "And of cranes.")
@@ -109,8 +119,13 @@ func TestSummaryForSubAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	summary := session.SummaryContext(50)
-	spec := ops.OperationSpec{ID: "0199a2b4-0000-7000-8000-000000000009", Kind: ops.SubAgent, Prompt: "Count them.", Context: &summary, ToolAccess: tool.InheritAccess()}
-	out := RunOperation(context.WithValue(t.Context(), parentKey{}, whole), ops.Task{Spec: spec, Parent: r.SessionID, Report: func(string, *float64) {}})
+	spec := ops.OperationSpec{
+		ID: "0199a2b4-0000-7000-8000-000000000009", Kind: ops.SubAgent, Prompt: "Count them.", Context: &summary,
+		ToolAccess: tool.InheritAccess(),
+	}
+	out := RunOperation(context.WithValue(
+		t.Context(), parentKey{}, whole,
+	), ops.Task{Spec: spec, Parent: r.SessionID, Report: func(string, *float64) {}})
 	if out.Status != ops.Completed || len(model.requests) != 2 {
 		t.Fatalf("%+v after %d requests", out, len(model.requests))
 	}
@@ -118,7 +133,9 @@ func TestSummaryForSubAgent(t *testing.T) {
 	for _, m := range model.requests[1].Messages {
 		sent.WriteString(m.Content)
 	}
-	if text := sent.String(); !strings.Contains(text, "They spoke of herons.") || !strings.Contains(text, "Count them.") || strings.Contains(text, "A long talk") {
+	if text := sent.String(); !strings.Contains(
+		text, "They spoke of herons.",
+	) || !strings.Contains(text, "Count them.") || strings.Contains(text, "A long talk") {
 		t.Errorf("sent: %.300s", text)
 	}
 	child, err := cfg.Store.Load(t.Context(), spec.ID)

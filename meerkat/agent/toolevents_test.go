@@ -25,7 +25,9 @@ func TestProgressAndTimeout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reply := says("tool_use", transcript.ToolUse("a", "run", []byte("{}")), transcript.ToolUse("b", "gone", []byte("{}")))
+		reply := says(
+			"tool_use", transcript.ToolUse("a", "run", []byte("{}")), transcript.ToolUse("b", "gone", []byte("{}")),
+		)
 		cfg := config(&model{replies: []any{reply, text("done")}}, session.NewMemoryStore(), tools)
 		cfg.Now = time.Now
 		events := heard(&cfg)
@@ -45,7 +47,9 @@ func TestProgressAndTimeout(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 		late := by[ToolExecutionTimedOut]
-		if *late.TimeoutMS != 2000 || *late.DurationMS != 2000 || !strings.Contains(late.Result, "timed out after 2s") || late.Status != "timed_out" {
+		if *late.TimeoutMS != 2000 || *late.DurationMS != 2000 || !strings.Contains(
+			late.Result, "timed out after 2s",
+		) || late.Status != "timed_out" {
 			t.Errorf("%+v", late)
 		}
 		if _, both := by[ToolExecutionCompleted]; both || *by[ToolResultReceived].Size != len(late.Result) {

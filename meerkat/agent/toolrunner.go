@@ -42,7 +42,10 @@ func (d *driver) startTools(ctx context.Context, e toolsEffect) *toolRunner {
 		},
 	}
 	go func() {
-		tool.DispatchAll(ctx, stoppableDispatcher{d.cfg.toolDispatcher(), c, d.callerContext(c), newSubmissionOrder(e.calls)}, e.calls, d.cfg.MaxParallel, observer)
+		tool.DispatchAll(
+			ctx, stoppableDispatcher{d.cfg.toolDispatcher(), c, d.callerContext(c), newSubmissionOrder(e.calls)},
+			e.calls, d.cfg.MaxParallel, observer,
+		)
 		c.requestStep(toolsDoneInput{d.currentTime(), causeOf(ctx), d.currentTools(ctx)})
 	}()
 	return c

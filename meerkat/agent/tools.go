@@ -26,10 +26,18 @@ func (p *transition) dispatchTools(at time.Time) {
 		switch {
 		case s.batch.answers[i].known:
 		case findTool(s.session.Prefix.Tools, c.Name) != nil && !s.offersTool(c.Name):
-			s.batch = s.batch.withAnswer(i, toolAnswer{known: true, status: statusRefused, result: tool.NotExecuted(c.ID, fmt.Sprintf("the tool %s is no longer available", c.Name))})
+			s.batch = s.batch.withAnswer(i, toolAnswer{
+				known: true, status: statusRefused,
+				result: tool.NotExecuted(c.ID, fmt.Sprintf("the tool %s is no longer available", c.Name)),
+			})
 		case room == 0:
 			s.toolsOverBudget++
-			s.batch = s.batch.withAnswer(i, toolAnswer{known: true, status: statusRefused, result: tool.NotExecuted(c.ID, fmt.Sprintf("the budget of %d tool calls is spent", s.limits.MaxToolCalls))})
+			s.batch = s.batch.withAnswer(i, toolAnswer{
+				known: true, status: statusRefused,
+				result: tool.NotExecuted(c.ID, fmt.Sprintf(
+					"the budget of %d tool calls is spent", s.limits.MaxToolCalls,
+				)),
+			})
 		default:
 			room--
 			run = append(run, c)
@@ -60,7 +68,10 @@ func (b *toolBatch) ledgerEntry(i int, status transcript.CallStatus) transcript.
 }
 
 func (p *transition) handleToolProgress(in toolProgressInput) {
-	e := Event{Type: ToolProgress, ID: in.call.ID, Name: in.call.Name, Progress: &in.progress.Done, Message: in.progress.Message}
+	e := Event{
+		Type: ToolProgress, ID: in.call.ID, Name: in.call.Name, Progress: &in.progress.Done,
+		Message: in.progress.Message,
+	}
 	if in.progress.Total != 0 {
 		e.Total = &in.progress.Total
 	}
@@ -78,7 +89,8 @@ func (p *transition) handleToolResult(in toolResultInput) {
 	if !a.started {
 		return
 	}
-	if status := a.ledgerStatus(); s.batch.openCount() > 0 && (status == transcript.CallComplete || status == transcript.CallError) {
+	if status := a.ledgerStatus(); s.batch.openCount() > 0 && (status == transcript.CallComplete ||
+		status == transcript.CallError) {
 		e := s.batch.ledgerEntry(i, status)
 		e.Result = &a.result
 		ids := p.recordEnds(in.at, a.operations)
@@ -89,7 +101,10 @@ func (p *transition) handleToolResult(in toolResultInput) {
 		s.batch = s.batch.withAnswer(i, a)
 	}
 	ms := in.at.Sub(a.startedAt).Milliseconds()
-	e := Event{Type: ToolExecutionCompleted, ID: in.id, Name: s.batch.calls[i].Name, Result: a.result.Content, IsError: &a.result.IsError, Status: a.status, DurationMS: &ms}
+	e := Event{
+		Type: ToolExecutionCompleted, ID: in.id, Name: s.batch.calls[i].Name, Result: a.result.Content,
+		IsError: &a.result.IsError, Status: a.status, DurationMS: &ms,
+	}
 	if in.outcome.Status == tool.StatusTimedOut {
 		bound := in.outcome.Timeout.Milliseconds()
 		e.Type, e.TimeoutMS = ToolExecutionTimedOut, &bound
@@ -118,7 +133,8 @@ func (p *transition) handleToolsDone(in toolsDoneInput) {
 	s := &p.state
 	for i := range s.batch.answers {
 		a := &s.batch.answers[i]
-		if in.cause == causeUser && (a.status == string(tool.StatusCancelled) || a.status == string(tool.StatusInterrupted)) {
+		if in.cause == causeUser && (a.status == string(tool.StatusCancelled) ||
+			a.status == string(tool.StatusInterrupted)) {
 			changed := *a
 			changed.result.Status = transcript.ResultAborted
 			s.batch = s.batch.withAnswer(i, changed)
@@ -181,7 +197,10 @@ func (p *transition) addResults(at time.Time) {
 func (p *transition) emitResultReceived(i int) {
 	c, a := p.state.batch.calls[i], p.state.batch.answers[i]
 	size := len(a.result.Content)
-	e := Event{Type: ToolResultReceived, ID: c.ID, Name: c.Name, IsError: &a.result.IsError, Status: string(a.ledgerStatus()), Size: &size}
+	e := Event{
+		Type: ToolResultReceived, ID: c.ID, Name: c.Name, IsError: &a.result.IsError, Status: string(a.ledgerStatus()),
+		Size: &size,
+	}
 	if !a.started {
 		e.Result = a.result.Content
 	}

@@ -161,7 +161,9 @@ func (s *state) toolChoice() string {
 func (s *state) fitTools(tools []transcript.ToolDef) (fit []transcript.ToolDef, lost []handoff.Degradation) {
 	fit, problems := provider.FitTools(tools, s.target.Model)
 	for _, p := range problems {
-		lost = append(lost, handoff.Degradation{Rule: handoff.RuleToolSchema, Message: -1, Block: -1, Reason: p.Error()})
+		lost = append(lost, handoff.Degradation{
+			Rule: handoff.RuleToolSchema, Message: -1, Block: -1, Reason: p.Error(),
+		})
 	}
 	return fit, lost
 }
@@ -218,7 +220,10 @@ func (p *transition) reportReply(in replyInput, kept bool) {
 	case len(m.Blocks) > 0:
 		p.emitEvent(Event{Type: StreamReset})
 	}
-	p.emitEvent(Event{Type: TurnCompleted, StopReason: m.StopReason, ResponseID: in.reply.ResponseID, RateLimits: in.reply.RateLimits, Usage: usageOf(&in.reply)})
+	p.emitEvent(Event{
+		Type: TurnCompleted, StopReason: m.StopReason, ResponseID: in.reply.ResponseID,
+		RateLimits: in.reply.RateLimits, Usage: usageOf(&in.reply),
+	})
 }
 
 // emitContents reports the blocks and calls of a reply.
@@ -320,7 +325,12 @@ func (p *transition) refuseAllCalls(at time.Time, calls []transcript.ToolCall, w
 // between the parts of a reply.
 func (p *transition) resendPaused(at time.Time) {
 	if p.state.pauses > maxPauses {
-		p.finishRun(at, &StopError{Stop: transcript.StopPauseTurn, Detail: "the model paused too often in a row; resume to let it go on"})
+		p.finishRun(
+			at,
+			&StopError{
+				Stop: transcript.StopPauseTurn, Detail: "the model paused too often in a row; resume to let it go on",
+			},
+		)
 		return
 	}
 	p.state.newsSeen = true

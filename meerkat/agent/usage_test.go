@@ -75,10 +75,14 @@ func TestFailedCallsSpendTheBudget(t *testing.T) {
 	cfg.Retry = provider.RetryPolicy{MaxRetries: 5}
 	cfg.Limits.MaxTokens = 200
 	broken := &provider.Error{Kind: provider.Incomplete}
-	client := &counted{model: model{replies: []any{text("never")}}, usage: transcript.Usage{InputTokens: 90, OutputTokens: 20}, errs: []error{broken, broken, broken}}
+	client := &counted{
+		model: model{replies: []any{text("never")}}, usage: transcript.Usage{InputTokens: 90, OutputTokens: 20},
+		errs: []error{broken, broken, broken},
+	}
 	cfg.Client = client
 	_, err := Run(ctx, cfg, "go")
-	if spent := (*session.BudgetExceededError)(nil); !errors.As(err, &spent) || spent.Used != 220 || len(client.errs) != 1 {
+	if spent := (*session.BudgetExceededError)(nil); !errors.As(err, &spent) || spent.Used != 220 ||
+		len(client.errs) != 1 {
 		t.Errorf("%v, %d attempts left", err, len(client.errs))
 	}
 }
@@ -90,20 +94,26 @@ func TestInterruptedCallsCount(t *testing.T) {
 	defer cancel()
 	store := session.NewMemoryStore()
 	cfg := config(nil, store, nil)
-	cfg.Client = &counted{usage: transcript.Usage{InputTokens: 100, OutputTokens: 1}, errs: []error{&provider.Error{Kind: provider.Cancelled, Err: context.Canceled}}, end: cancel}
+	cfg.Client = &counted{
+		usage: transcript.Usage{InputTokens: 100, OutputTokens: 1},
+		errs:  []error{&provider.Error{Kind: provider.Cancelled, Err: context.Canceled}}, end: cancel,
+	}
 	got, err := Run(cctx, cfg, "go")
 	s := load(t, store)
 	if !errors.Is(err, context.Canceled) || got.Usage.Total() != 101 || s.Usage != got.Usage {
 		t.Errorf("%v: run %+v, session %+v", err, got.Usage, s.Usage)
 	}
-	if last := s.Last(); last.Role != transcript.RoleAssistant || last.StopReason != transcript.StopAborted || got.StopReason != transcript.StopAborted {
+	if last := s.Last(); last.Role != transcript.RoleAssistant || last.StopReason != transcript.StopAborted ||
+		got.StopReason != transcript.StopAborted {
 		t.Errorf("%+v", last)
 	}
 	if s.Errors[0].Kind != ErrorKind(err) || s.Calls[0].Error != ErrorKind(err) {
 		t.Errorf("%+v, %+v", s.Errors, s.Calls)
 	}
 	again := &model{replies: []any{text("done")}}
-	if _, err := Resume(ctx, config(again, store, nil), sessionID, ""); err != nil || len(again.requests[0].Messages) != 1 {
+	if _, err := Resume(
+		ctx, config(again, store, nil), sessionID, "",
+	); err != nil || len(again.requests[0].Messages) != 1 {
 		t.Errorf("%v, %+v", err, again.requests)
 	}
 }

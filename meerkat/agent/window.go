@@ -12,7 +12,8 @@ import (
 // agent summarises. A window follows no prompt of one's own, and the whole conversation
 // must fit.
 func (s *state) wantsWindow() bool {
-	return s.target.Model.CompactsOnDemand() && s.settings.compaction.Prompt == "" && !s.truncatedHistory && !s.windowFailed
+	return s.target.Model.CompactsOnDemand() && s.settings.compaction.Prompt == "" && !s.truncatedHistory &&
+		!s.windowFailed
 }
 
 // requestWindow sends the conversation to be compacted by the provider.

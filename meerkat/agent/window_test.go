@@ -22,7 +22,8 @@ func TestWindowCountsWhereItIsRead(t *testing.T) {
 		return handoff.Target{Provider: entry.Provider, API: "responses", Model: entry}
 	}
 	window := transcript.Assistant(transcript.StopCompaction, transcript.Block{
-		Type: transcript.BlockOpaque, Kind: "compaction", Raw: []byte(`{"type":"compaction"}`), Origin: target("gpt-5.2").Origin(),
+		Type: transcript.BlockOpaque, Kind: "compaction", Raw: []byte(`{"type":"compaction"}`),
+		Origin: target("gpt-5.2").Origin(),
 	})
 	s := state{session: session.Session{
 		Messages: []transcript.Message{

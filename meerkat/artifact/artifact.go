@@ -43,12 +43,15 @@ type ID string
 // ParseID accepts the form of an ID and nothing else, so that it is always safe in a
 // file name.
 func ParseID(s string) (ID, error) {
-	if owner, name, ok := strings.Cut(s, "."); ok && len(name) == nameLength && strings.Trim(name, "0123456789abcdef") == "" {
+	if owner, name, ok := strings.Cut(s, "."); ok && len(name) == nameLength &&
+		strings.Trim(name, "0123456789abcdef") == "" {
 		if _, err := session.ParseID(owner); err == nil {
 			return ID(s), nil
 		}
 	}
-	return "", fmt.Errorf("artifact %.80q: not an artifact id; want the id of a session, a dot and %d hexadecimal digits", s, nameLength)
+	return "", fmt.Errorf(
+		"artifact %.80q: not an artifact id; want the id of a session, a dot and %d hexadecimal digits", s, nameLength,
+	)
 }
 
 const nameLength = 16

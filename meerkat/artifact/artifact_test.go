@@ -33,7 +33,9 @@ func TestFileModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := onlyFile(t, dir)
-	for path, want := range map[string]os.FileMode{file: 0o600, filepath.Dir(file): 0o700, dir: 0o700, filepath.Join(dir, ".lock"): 0o600} {
+	for path, want := range map[string]os.FileMode{
+		file: 0o600, filepath.Dir(file): 0o700, dir: 0o700, filepath.Join(dir, ".lock"): 0o600,
+	} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, want)
 		}
@@ -60,7 +62,8 @@ func TestDamage(t *testing.T) {
 		}
 		data, got, err := store.Get(t.Context(), owner, ref.ID)
 		version := (*artifact.VersionError)(nil)
-		if err == nil && (string(data) != "content" || got.ID != ref.ID || *got.TTL != *ref.TTL || !got.Created.Equal(ref.Created)) ||
+		if err == nil && (string(data) != "content" || got.ID != ref.ID || *got.TTL != *ref.TTL ||
+			!got.Created.Equal(ref.Created)) ||
 			err != nil && !errors.Is(err, artifact.ErrDamaged) && !errors.As(err, &version) {
 			t.Errorf("%s: %q, %+v, %v", what, data, got, err)
 		}
@@ -83,7 +86,9 @@ func TestKilledPut(t *testing.T) {
 	dir := t.TempDir()
 	store := artifact.NewFiles(dir, artifact.Options{Limits: artifact.Limits{MaxPerSession: 1}})
 	torn := filepath.Join(dir, string(owner), ".0123456789abcdef.artifact-123456")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(torn), 0o700), os.WriteFile(torn, []byte(`{"id"`), 0o600)); err != nil {
+	if err := errors.Join(
+		os.MkdirAll(filepath.Dir(torn), 0o700), os.WriteFile(torn, []byte(`{"id"`), 0o600),
+	); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := store.Put(t.Context(), owner, nil, 0); err != nil {
@@ -104,9 +109,14 @@ func TestKilledPut(t *testing.T) {
 func TestOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	store := artifact.NewFiles(dir, artifact.Options{})
-	mine := []string{filepath.Join(dir, "notes", ".x.artifact-1"), filepath.Join(dir, string(owner), "notes.artifact"), filepath.Join(dir, "README")}
+	mine := []string{
+		filepath.Join(dir, "notes", ".x.artifact-1"), filepath.Join(dir, string(owner), "notes.artifact"),
+		filepath.Join(dir, "README"),
+	}
 	for _, path := range mine {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("mine"), 0o600)); err != nil {
+		if err := errors.Join(
+			os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("mine"), 0o600),
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -160,7 +170,9 @@ func TestForkedFrom(t *testing.T) {
 	if _, _, err := artifacts.Get(t.Context(), ids[2], ref.ID); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := artifacts.Get(t.Context(), "0199a2b4-0000-7000-8000-000000000009", ref.ID); !errors.Is(err, artifact.ErrNotFound) {
+	if _, _, err := artifacts.Get(
+		t.Context(), "0199a2b4-0000-7000-8000-000000000009", ref.ID,
+	); !errors.Is(err, artifact.ErrNotFound) {
 		t.Errorf("a session that does not exist: %v", err)
 	}
 	if err := store.Delete(t.Context(), ids[1]); err != nil {
@@ -180,7 +192,8 @@ func FuzzParseID(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if string(id) != s || strings.ContainsAny(s, `/\`) || len(s) != 36+1+16 || !strings.HasPrefix(s, string(id.Session())) {
+		if string(id) != s || strings.ContainsAny(s, `/\`) || len(s) != 36+1+16 ||
+			!strings.HasPrefix(s, string(id.Session())) {
 			t.Errorf("%q is accepted", s)
 		}
 	})

@@ -18,7 +18,9 @@ func TestFullDisk(t *testing.T) {
 	}}
 	_, err := store.Put(t.Context(), owner, []byte("a"), 0)
 	storage := (*session.StorageError)(nil)
-	if !errors.As(err, &storage) || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "see to the disk") {
+	if !errors.As(err, &storage) || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(
+		err.Error(), "see to the disk",
+	) {
 		t.Errorf("%v, want a *StorageError of a full disk", err)
 	}
 	if refs, err := store.List(t.Context(), owner); len(refs) > 0 || err != nil {

@@ -37,7 +37,9 @@ func (e *LimitError) Error() string {
 		LimitPerSession: "delete artifacts of the session",
 		LimitTotalBytes: "delete artifacts or sessions",
 	}[e.Limit]
-	return fmt.Sprintf("artifact: %d is more than %s allows, which is %d; %s, or raise the limit", e.Want, e.Limit, e.Max, advice)
+	return fmt.Sprintf(
+		"artifact: %d is more than %s allows, which is %d; %s, or raise the limit", e.Want, e.Limit, e.Max, advice,
+	)
 }
 
 // VersionError says that a newer program wrote the artifact.
@@ -48,5 +50,7 @@ type VersionError struct {
 
 // Error names both versions.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("artifact %s: format %d is newer than %d, the newest known here; upgrade to read it", e.ID, e.Have, Version)
+	return fmt.Sprintf(
+		"artifact %s: format %d is newer than %d, the newest known here; upgrade to read it", e.ID, e.Have, Version,
+	)
 }

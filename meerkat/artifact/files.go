@@ -185,7 +185,8 @@ func (s *fileStore) Delete(ctx context.Context, owner session.ID, id ID) error {
 	if err := checkOwner(owner, id); err != nil {
 		return err
 	}
-	if ref, err := readRef(s.pathOf(id), id); err == nil && ref.ExpiredAt(s.options.Now()) || errors.Is(err, ErrNotFound) {
+	if ref, err := readRef(s.pathOf(id), id); err == nil && ref.ExpiredAt(s.options.Now()) ||
+		errors.Is(err, ErrNotFound) {
 		return notFound(id)
 	}
 	return s.underLock(func() error { return s.removeFile(id) })

@@ -96,9 +96,10 @@ func newRig(open func(artifact.Options) artifact.Store) *rig {
 
 // openWith opens the store with limits.
 func (r *rig) openWith(l artifact.Limits) *rig {
-	r.Store = r.open(artifact.Options{Limits: l, Now: r.readClock, Ancestors: func(_ context.Context, id session.ID) ([]session.ID, error) {
-		return map[session.ID][]session.ID{child: {parent, grandparent}, parent: {grandparent}}[id], nil
-	}})
+	r.Store = r.open(artifact.Options{Limits: l, Now: r.readClock,
+		Ancestors: func(_ context.Context, id session.ID) ([]session.ID, error) {
+			return map[session.ID][]session.ID{child: {parent, grandparent}, parent: {grandparent}}[id], nil
+		}})
 	return r
 }
 
@@ -138,7 +139,8 @@ func (r *rig) expectList(owner session.ID, want ...artifact.Ref) error {
 
 func sameRef(a, b artifact.Ref) bool {
 	ttl := a.TTL == b.TTL || a.TTL != nil && b.TTL != nil && *a.TTL == *b.TTL
-	return ttl && a.ID == b.ID && a.Session == b.Session && a.Size == b.Size && a.Version == b.Version && a.Created.Equal(b.Created)
+	return ttl && a.ID == b.ID && a.Session == b.Session && a.Size == b.Size && a.Version == b.Version &&
+		a.Created.Equal(b.Created)
 }
 
 func checkLossless(r *rig) error {
@@ -149,14 +151,19 @@ func checkLossless(r *rig) error {
 		}
 		data, ref, err := r.Get(ctx, parent, refs[0].ID)
 		if err != nil || string(data) != text || !sameRef(ref, refs[0]) {
-			return fmt.Errorf("Get: %d bytes %.20q, %+v, %v; want %d bytes %.20q, %+v", len(data), data, ref, err, len(text), text, refs[0])
+			return fmt.Errorf(
+				"Get: %d bytes %.20q, %+v, %v; want %d bytes %.20q, %+v", len(data), data, ref, err, len(text), text,
+				refs[0],
+			)
 		}
 	}
 	return nil
 }
 
 func checkRef(r *rig) error {
-	for ttl, want := range map[time.Duration]int64{0: 86400, time.Second: 1, time.Nanosecond: 1, 1500 * time.Millisecond: 2, time.Hour: 3600} {
+	for ttl, want := range map[time.Duration]int64{
+		0: 86400, time.Second: 1, time.Nanosecond: 1, 1500 * time.Millisecond: 2, time.Hour: 3600,
+	} {
 		refs, err := r.putTexts(parent, ttl, "four")
 		if err != nil {
 			return err
@@ -184,11 +191,15 @@ func checkReaders(r *rig) error {
 		}
 		refs[owner] = put[0].ID
 	}
-	allowed := map[session.ID][]session.ID{grandparent: {grandparent}, parent: {parent, grandparent}, child: {child, parent, grandparent}, other: {other}, "": {}}
+	allowed := map[session.ID][]session.ID{
+		grandparent: {grandparent}, parent: {parent, grandparent}, child: {child, parent, grandparent}, other: {other},
+		"": {},
+	}
 	for reader, owners := range allowed {
 		for owner, id := range refs {
 			data, _, err := r.Get(ctx, reader, id)
-			if may := slices.Contains(owners, owner); may && (err != nil || string(data) != string(owner)) || !may && !errors.Is(err, artifact.ErrNotFound) {
+			if may := slices.Contains(owners, owner); may && (err != nil || string(data) != string(owner)) || !may &&
+				!errors.Is(err, artifact.ErrNotFound) {
 				return fmt.Errorf("session %s reads that of %s: %q, %v", reader, owner, data, err)
 			}
 		}
@@ -288,7 +299,8 @@ func checkSweep(r *rig) error {
 // checkRefusal returns an error unless err names the limit.
 func checkRefusal(err error, want artifact.Limit) error {
 	var limit *artifact.LimitError
-	if !errors.As(err, &limit) || limit.Limit != want || limit.Want <= limit.Max || !strings.Contains(err.Error(), string(want)) {
+	if !errors.As(err, &limit) || limit.Limit != want || limit.Want <= limit.Max ||
+		!strings.Contains(err.Error(), string(want)) {
 		return fmt.Errorf("%v; want a *LimitError of %s", err, want)
 	}
 	return nil
@@ -382,7 +394,9 @@ func checkContext(r *rig) error {
 	_, _, getErr := r.Get(over, parent, refs[0].ID)
 	_, listErr := r.List(over, parent)
 	_, sweepErr := r.Sweep(over, epoch.Add(time.Hour))
-	for name, err := range map[string]error{"Put": putErr, "Get": getErr, "List": listErr, "Sweep": sweepErr, "Delete": r.Delete(over, parent, refs[0].ID)} {
+	for name, err := range map[string]error{
+		"Put": putErr, "Get": getErr, "List": listErr, "Sweep": sweepErr, "Delete": r.Delete(over, parent, refs[0].ID),
+	} {
 		if !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("%s: %v; want that of the context", name, err)
 		}
@@ -418,7 +432,10 @@ func checkConcurrent(r *rig) error {
 }
 
 func checkBadIDs(r *rig) error {
-	for _, id := range []artifact.ID{"", "x", "../../x", artifact.ID(parent), artifact.ID(parent) + "./../../../x", artifact.ID(parent) + ".0123456789abcdeF", artifact.ID("../"+parent) + ".0123456789abcdef"} {
+	for _, id := range []artifact.ID{
+		"", "x", "../../x", artifact.ID(parent), artifact.ID(parent) + "./../../../x",
+		artifact.ID(parent) + ".0123456789abcdeF", artifact.ID("../"+parent) + ".0123456789abcdef",
+	} {
 		_, _, err := r.Get(ctx, parent, id)
 		for name, err := range map[string]error{"Get": err, "Delete": r.Delete(ctx, parent, id)} {
 			if !errors.Is(err, artifact.ErrNotFound) {

@@ -43,7 +43,8 @@ func TestKeepSwept(t *testing.T) {
 		}()
 		time.Sleep(150 * time.Minute)
 		synctest.Wait()
-		if removed, err := memory.Sweep(ctx, time.Now()); store.sweeps != 3 || reported != 1 || removed != 0 || err != nil {
+		if removed, err := memory.Sweep(ctx, time.Now()); store.sweeps != 3 || reported != 1 || removed != 0 ||
+			err != nil {
 			t.Errorf("%d sweeps, %d errors, %d left, %v", store.sweeps, reported, removed, err)
 		}
 		stop()

@@ -60,7 +60,8 @@ var rejected = map[string]string{
 	// Reference §6.1.
 	"claude-haiku-4-5": "Haiku", "claude-haiku-4-5-20251001": "Haiku", "claude-haiku-5-5": "Haiku",
 	"claude-mythos-preview": "retired", "claude-sonnet-4": "below", "claude-sonnet-4-0": "below",
-	"claude-opus-4": "below", "claude-opus-4-0": "below", "claude-opus-4-1": "below", "claude-opus-4-1-20250805": "below",
+	"claude-opus-4": "below", "claude-opus-4-0": "below", "claude-opus-4-1": "below",
+	"claude-opus-4-1-20250805": "below",
 	// Reference §6.2.
 	"gpt-5.2-chat-latest": "fixed", "gpt-5.3-chat-latest": "fixed", "gpt-3.5-turbo": "below", "gpt-4": "below",
 	"gpt-4o-mini": "below", "gpt-4.1-nano": "below", "gpt-5": "below", "gpt-5-mini": "below", "gpt-5-codex": "below",
@@ -77,8 +78,10 @@ var rejected = map[string]string{
 	"claude-opus-4-5-20259999": "variant", "gemini-3-pro": "variant", "gemini-3.6-flahs": "variant",
 	"claude-sonnet-4-5@20250929": "platform", "models/gemini-3-flash-preview": "platform",
 	"us.anthropic.claude-sonnet-4-5-20250929-v1:0": "platform", "llama-3": "not a model line",
-	"claude-opus-4-5-20990101": "no snapshot", "claude-opus-4-9-20260101": "no snapshot", "gpt-5.2-2099-12-11": "no snapshot", "gemini-3-flash-preview-09-2099": "no snapshot",
-	"claude-opus-4-5-20991399": "variant", "claude-opus-4-14": "far above", "claude-opus-7": "far above", "gpt-5.12": "far above", "gpt-99": "far above", "gemini-5.6-flash": "far above",
+	"claude-opus-4-5-20990101": "no snapshot", "claude-opus-4-9-20260101": "no snapshot",
+	"gpt-5.2-2099-12-11": "no snapshot", "gemini-3-flash-preview-09-2099": "no snapshot",
+	"claude-opus-4-5-20991399": "variant", "claude-opus-4-14": "far above", "claude-opus-7": "far above",
+	"gpt-5.12": "far above", "gpt-99": "far above", "gemini-5.6-flash": "far above",
 	"CLAUDE-OPUS-4-5": "exact", "claude-fable": "no version", "claude-fable-4": "below", "gpt-99999": "no version",
 }
 
@@ -119,20 +122,25 @@ func TestLookupRejects(t *testing.T) {
 
 // misspelt has other spellings of allowed names and the right ones.
 var misspelt = map[string]string{
-	"claude-opus-4.5": "claude-opus-4-5", "claude-opus-4.10": "claude-opus-4-10", "claude-sonnet-4.5-20250929": "claude-sonnet-4-5-20250929",
-	"gemini-3.0-flash-preview": "gemini-3-flash-preview", "gemini-3-1-pro-preview": "gemini-3.1-pro-preview",
-	"gpt-5.20": "gpt-5.2", "gpt-5.20-codex": "gpt-5.2-codex", "gpt-52": "gpt-5.2", "claude-opus-45": "claude-opus-4-5", "claude-opus-4-50": "claude-opus-4-5", "gemini-31-pro-preview": "gemini-3.1-pro-preview",
+	"claude-opus-4.5": "claude-opus-4-5", "claude-opus-4.10": "claude-opus-4-10",
+	"claude-sonnet-4.5-20250929": "claude-sonnet-4-5-20250929",
+	"gemini-3.0-flash-preview":   "gemini-3-flash-preview", "gemini-3-1-pro-preview": "gemini-3.1-pro-preview",
+	"gpt-5.20": "gpt-5.2", "gpt-5.20-codex": "gpt-5.2-codex", "gpt-52": "gpt-5.2", "claude-opus-45": "claude-opus-4-5",
+	"claude-opus-4-50": "claude-opus-4-5", "gemini-31-pro-preview": "gemini-3.1-pro-preview",
 	"gemini-3.00-flash-preview": "", "gpt-5.2.0": "", "claude-opus-04-5": "", "claude-opus-4-5-20250230": "",
 	"gpt-5-2": "gpt-5.2", "gpt-5-2-codex": "gpt-5.2-codex", "gpt-5.20.1": "", "gpt-6.0-sol": "gpt-6-sol",
 	"Claude-Opus-4-5": "claude-opus-4-5", "GPT-5.2": "gpt-5.2", "Gemini-3-Flash-Preview": "gemini-3-flash-preview",
 	" claude-opus-4-5": "claude-opus-4-5", "claude-opus-4-5\n": "claude-opus-4-5", "claude-opus 4-5": "claude-opus-4-5",
 	"claude_opus_4_5": "claude-opus-4-5", "claude--opus-4-5": "claude-opus-4-5", "claude-opus-4-5-": "claude-opus-4-5",
-	"claude\u2010opus\u20134-5": "claude-opus-4-5", "cl\u0430ude-opus-4-5": "claude-opus-4-5", "gpt-\uff15.2": "gpt-5.2",
+	"claude\u2010opus\u20134-5": "claude-opus-4-5", "cl\u0430ude-opus-4-5": "claude-opus-4-5",
+	"gpt-\uff15.2":          "gpt-5.2",
 	"claude-opus-4-5\u200b": "claude-opus-4-5", "\ufeffgpt-5.2": "gpt-5.2",
 	"claude-4-5-opus": "claude-opus-4-5", "claude-4.5-opus": "claude-opus-4-5", "claude-opus-5-0": "claude-opus-5",
-	"claude-opus-4-5-2025-11-01": "", "gpt-5.2-20251211": "", "gemini-3-flash-preview-2025-12-11": "", "claude-opus-4-5-19991231": "",
+	"claude-opus-4-5-2025-11-01": "", "gpt-5.2-20251211": "", "gemini-3-flash-preview-2025-12-11": "",
+	"claude-opus-4-5-19991231":      "",
 	"models/gemini-3-flash-preview": "gemini-3-flash-preview", "anthropic/claude-opus-4.5": "claude-opus-4-5",
-	"us.anthropic.claude-opus-4-5-20251101-v1:0": "claude-opus-4-5-20251101", "claude-sonnet-4-5@20250929": "claude-sonnet-4-5",
+	"us.anthropic.claude-opus-4-5-20251101-v1:0": "claude-opus-4-5-20251101",
+	"claude-sonnet-4-5@20250929":                 "claude-sonnet-4-5",
 }
 
 func TestOtherSpellings(t *testing.T) {

@@ -138,7 +138,8 @@ func (t *table) nearestLower(n parsedName) (Entry, bool) {
 	var top version
 	for _, e := range t.Models {
 		m := parseName(e.Name)
-		if m.line != n.line || m.variant != n.variant || n.version.isBelow(m.version) || found && m.version.isBelow(top) {
+		if m.line != n.line || m.variant != n.variant || n.version.isBelow(m.version) || found &&
+			m.version.isBelow(top) {
 			continue
 		}
 		best, top, found = e, m.version, true

@@ -21,7 +21,8 @@ func TestProviders(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, p := range all {
-		if p.BaseURL == "" || p.APIVersion == "" || p.ModelList == "" || len(p.KeyVariables) == 0 || len(p.ModelPrefixes) == 0 || len(p.Traits.TokenTags) == 0 {
+		if p.BaseURL == "" || p.APIVersion == "" || p.ModelList == "" || len(p.KeyVariables) == 0 ||
+			len(p.ModelPrefixes) == 0 || len(p.Traits.TokenTags) == 0 {
 			t.Errorf("%s: %+v", p.Name, p)
 		}
 		for _, e := range Models() {

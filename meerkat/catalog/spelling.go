@@ -17,7 +17,8 @@ func correctSpelling(model string) string {
 	plain := plainSpelling(model)
 	for _, name := range []string{
 		plain, strings.ReplaceAll(plain, ".", "-"), betweenDigits.ReplaceAllString(plain, "$1.$2"),
-		trailingZero.ReplaceAllString(plain, "$1"), twoDigits.ReplaceAllString(plain, "-$1.$2"), twoDigits.ReplaceAllString(plain, "-$1-$2"),
+		trailingZero.ReplaceAllString(plain, "$1"), twoDigits.ReplaceAllString(plain, "-$1.$2"),
+		twoDigits.ReplaceAllString(plain, "-$1-$2"),
 	} {
 		canonical := name
 		if base := withoutDate(name); parseName(base).versioned {

@@ -79,7 +79,9 @@ func (l *Loaded) ChooseModel(lookup func(string) (catalog.Entry, error)) (ModelC
 	switch {
 	case c.Provider == "" || c.Provider == entry.Provider || err != nil && model.Strength() >= provider.Strength():
 	case model.Strength() == provider.Strength():
-		return c, fmt.Errorf("%s %s: model %s is one of %s; drop one of the two", provider.Where, c.Provider, c.Model, entry.Provider)
+		return c, fmt.Errorf(
+			"%s %s: model %s is one of %s; drop one of the two", provider.Where, c.Provider, c.Model, entry.Provider,
+		)
 	case model.Strength() < provider.Strength():
 		return ModelChoice{Provider: c.Provider}, nil
 	}
@@ -111,11 +113,15 @@ func (l *Loaded) SystemPrompt() (string, Source, error) {
 	case path == "" || l.Agent.System != "" && own.Strength() > file.Strength():
 		return l.Agent.System, own, nil
 	case l.Agent.System != "" && own.Strength() == file.Strength():
-		return "", own, fmt.Errorf("%s: both agent.system_prompt and agent.system_prompt_file are set; keep one of them", own.Where)
+		return "", own, fmt.Errorf(
+			"%s: both agent.system_prompt and agent.system_prompt_file are set; keep one of them", own.Where,
+		)
 	}
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > maxSystemPrompt {
-		return "", file, fmt.Errorf("system prompt: %s holds more than %d MB; no model takes that", path, maxSystemPrompt>>20)
+		return "", file, fmt.Errorf(
+			"system prompt: %s holds more than %d MB; no model takes that", path, maxSystemPrompt>>20,
+		)
 	}
 	var text []byte
 	if err == nil {
@@ -139,7 +145,10 @@ func (l *Loaded) OpenStore(open map[string]OpenStore) (session.Store, error) {
 		return session.NewMemoryStore(), nil
 	}
 	if backend != "jsonl" && open[backend] == nil {
-		return nil, fmt.Errorf("%s: this program is built without sessions in %s; use jsonl or memory, or the rkat command", cmp.Or(l.From("storage.backend").Where, "storage.backend"), backend)
+		return nil, fmt.Errorf(
+			"%s: this program is built without sessions in %s; use jsonl or memory, or the rkat command",
+			cmp.Or(l.From("storage.backend").Where, "storage.backend"), backend,
+		)
 	}
 	dir, err := l.SessionFolder()
 	if err != nil {

@@ -17,10 +17,16 @@ import (
 // TestSDK: a Go program gets all layers: defaults, the user's and the project's file,
 // the environment and its own values, each stronger than the one before.
 func TestSDK(t *testing.T) {
-	p := newPlace(t, "[agent]\nmodel = 'claude-opus-4-5'\nsystem_prompt = 'of-user'\nmax_turns = 1\n", "[agent]\nsystem_prompt = 'of-project'\nstop_sequences = ['END']\n")
+	p := newPlace(
+		t, "[agent]\nmodel = 'claude-opus-4-5'\nsystem_prompt = 'of-user'\nmax_turns = 1\n",
+		"[agent]\nsystem_prompt = 'of-project'\nstop_sequences = ['END']\n",
+	)
 	provider := httptest.NewServer(http.NotFoundHandler())
 	defer provider.Close()
-	env := []string{"HOME=" + p.env["HOME"], "ANTHROPIC_API_KEY=made-up", "ANTHROPIC_BASE_URL=" + provider.URL, "RKAT_MODEL=claude-opus-4-6", "RKAT_RETRY_MAX_RETRIES=0"}
+	env := []string{
+		"HOME=" + p.env["HOME"], "ANTHROPIC_API_KEY=made-up", "ANTHROPIC_BASE_URL=" + provider.URL,
+		"RKAT_MODEL=claude-opus-4-6", "RKAT_RETRY_MAX_RETRIES=0",
+	}
 	load := func(values map[string]any) *config.Loaded {
 		t.Helper()
 		l, err := config.Load(config.Options{Env: config.ParseEnvironment(env), Dir: p.project, Values: values})
@@ -29,8 +35,12 @@ func TestSDK(t *testing.T) {
 		}
 		return l
 	}
-	l := load(map[string]any{"agent.max_prompt_bytes": 10, "session.metadata": map[string]string{"ticket": "42"}, "budget.max_duration": time.Minute, "agent.temperature": 0.5, "agent.effort": "none"})
-	if from := l.From("agent.max_prompt_bytes"); from.Layer != config.Option || l.From("agent.model").Layer != config.Environment || l.From("agent.system_prompt").Layer != config.Project {
+	l := load(map[string]any{
+		"agent.max_prompt_bytes": 10, "session.metadata": map[string]string{"ticket": "42"},
+		"budget.max_duration": time.Minute, "agent.temperature": 0.5, "agent.effort": "none",
+	})
+	if from := l.From("agent.max_prompt_bytes"); from.Layer != config.Option ||
+		l.From("agent.model").Layer != config.Environment || l.From("agent.system_prompt").Layer != config.Project {
 		t.Errorf("%+v", from)
 	}
 	store, err := l.OpenStore(nil)
@@ -55,10 +65,13 @@ func TestSDK(t *testing.T) {
 		System        string
 		StopSequences []string `json:"stop_sequences"`
 	}
-	if err := json.Unmarshal(request.Body, &body); err != nil || body.Model != "claude-opus-4-6" || body.System != "of-project" || len(body.StopSequences) != 1 {
+	if err := json.Unmarshal(request.Body, &body); err != nil || body.Model != "claude-opus-4-6" ||
+		body.System != "of-project" || len(body.StopSequences) != 1 {
 		t.Errorf("%v %s", err, request.Body)
 	}
-	if _, err := agent.Run(t.Context(), "more than ten bytes"); err == nil || !strings.Contains(err.Error(), "agent.max_prompt_bytes") {
+	if _, err := agent.Run(
+		t.Context(), "more than ten bytes",
+	); err == nil || !strings.Contains(err.Error(), "agent.max_prompt_bytes") {
 		t.Errorf("%v", err)
 	}
 	if _, err := agent.Run(t.Context(), "hi"); err == nil { // 404
@@ -113,7 +126,9 @@ func TestBadValues(t *testing.T) {
 			"option": {Values: map[string]any{key: c.bad}},
 		} {
 			_, err := config.Load(o)
-			if err == nil || !strings.HasPrefix(err.Error(), source+": "+key+": ") || !strings.Contains(err.Error(), c.want) {
+			if err == nil || !strings.HasPrefix(
+				err.Error(), source+": "+key+": ",
+			) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s at %s: %v; want %s", key, source, err, c.want)
 			}
 			if err != nil && strings.Contains(err.Error(), "secret") {
@@ -121,7 +136,9 @@ func TestBadValues(t *testing.T) {
 			}
 		}
 	}
-	if _, err := config.Load(config.Options{Values: map[string]any{"agent.modl": 1}}); err == nil || !strings.Contains(err.Error(), "option: agent.modl: unknown key") {
+	if _, err := config.Load(config.Options{
+		Values: map[string]any{"agent.modl": 1},
+	}); err == nil || !strings.Contains(err.Error(), "option: agent.modl: unknown key") {
 		t.Errorf("%v", err)
 	}
 }

@@ -92,31 +92,49 @@ func TestPrecedence(t *testing.T) {
 // samples are four values of a key, one for each layer from the user's file on,
 // as TOML has them; what is not listed here is a text.
 var samples = map[string][4]string{
-	"agent.effort": {"'low'", "'high'", "'max'", "'none'"}, "agent.on_interrupted": {"'fail'", "'ask-model'", "'retry-idempotent'", "'fail'"},
+	"agent.effort":              {"'low'", "'high'", "'max'", "'none'"},
+	"agent.on_interrupted":      {"'fail'", "'ask-model'", "'retry-idempotent'", "'fail'"},
 	"tools.max_progress":        {"1", "2", "3", "4"},
-	"agent.requests_per_minute": {"1", "2", "3", "4"}, "agent.max_prompt_bytes": {"1", "2", "3", "4"}, "agent.event_buffer": {"1", "2", "3", "4"},
-	"agent.stop_sequences": {"['u']", "['p']", "'e'", "'f'"}, "session.metadata": {"{a = 'u'}", "{a = 'p'}", "'a=e'", "'a=f'"},
-	"telemetry.otlp_endpoint": {"'http://u'", "'http://p'", "'http://e'", "'http://f'"}, "telemetry.otlp_headers": {"{a = 'u'}", "{a = 'p'}", "'a=e'", "'a=f'"},
-	"telemetry.otlp_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "telemetry.content": {"true", "false", "true", "false"},
-	"server.hosts":             {"['u']", "['p']", "'e'", "'f'"},
-	"server.database":          {"'postgres://u'", "'postgres://p'", "'postgres://e'", "'postgres://f'"},
-	"telemetry.metrics_listen": {"'127.0.0.1:1'", "'127.0.0.1:2'", "'127.0.0.1:3'", "'127.0.0.1:4'"},
-	"agent.cache_ttl":          {"'5m'", "'1h'", "'5m'", "'1h'"}, "provider.type": {"'openai'", "'gemini'", "'anthropic'", "'openai'"},
-	"storage.backend": {"'sqlite'", "'memory'", "'jsonl'", "'sqlite'"}, "storage.fsync": {"'never'", "'interval'", "'always'", "'never'"},
-	"agent.temperature": {"0.1", "0.2", "0.3", "0.4"}, "agent.budget_warning_threshold": {"0.1", "0.2", "0.3", "0.4"}, "compaction.threshold": {"0.1", "0.2", "0.3", "0.4"},
-	"agent.max_tokens_per_turn": {"1", "2", "3", "4"}, "agent.checkpoint_interval": {"1", "2", "3", "4"}, "agent.max_turns": {"1", "2", "3", "4"},
-	"tools.max_concurrent": {"1", "2", "3", "4"}, "budget.max_tokens": {"1", "2", "3", "4"}, "budget.max_tool_calls": {"1", "2", "3", "4"},
-	"budget.max_turns": {"1", "2", "3", "4"}, "retry.max_retries": {"1", "2", "3", "4"}, "retry.multiplier": {"1.5", "2", "3", "4"},
+	"agent.requests_per_minute": {"1", "2", "3", "4"}, "agent.max_prompt_bytes": {"1", "2", "3", "4"},
+	"agent.event_buffer":             {"1", "2", "3", "4"},
+	"agent.stop_sequences":           {"['u']", "['p']", "'e'", "'f'"},
+	"session.metadata":               {"{a = 'u'}", "{a = 'p'}", "'a=e'", "'a=f'"},
+	"telemetry.otlp_endpoint":        {"'http://u'", "'http://p'", "'http://e'", "'http://f'"},
+	"telemetry.otlp_headers":         {"{a = 'u'}", "{a = 'p'}", "'a=e'", "'a=f'"},
+	"telemetry.otlp_timeout":         {"'1s'", "'2s'", "'3s'", "'4s'"},
+	"telemetry.content":              {"true", "false", "true", "false"},
+	"server.hosts":                   {"['u']", "['p']", "'e'", "'f'"},
+	"server.database":                {"'postgres://u'", "'postgres://p'", "'postgres://e'", "'postgres://f'"},
+	"telemetry.metrics_listen":       {"'127.0.0.1:1'", "'127.0.0.1:2'", "'127.0.0.1:3'", "'127.0.0.1:4'"},
+	"agent.cache_ttl":                {"'5m'", "'1h'", "'5m'", "'1h'"},
+	"provider.type":                  {"'openai'", "'gemini'", "'anthropic'", "'openai'"},
+	"storage.backend":                {"'sqlite'", "'memory'", "'jsonl'", "'sqlite'"},
+	"storage.fsync":                  {"'never'", "'interval'", "'always'", "'never'"},
+	"agent.temperature":              {"0.1", "0.2", "0.3", "0.4"},
+	"agent.budget_warning_threshold": {"0.1", "0.2", "0.3", "0.4"},
+	"compaction.threshold":           {"0.1", "0.2", "0.3", "0.4"},
+	"agent.max_tokens_per_turn":      {"1", "2", "3", "4"}, "agent.checkpoint_interval": {"1", "2", "3", "4"},
+	"agent.max_turns":      {"1", "2", "3", "4"},
+	"tools.max_concurrent": {"1", "2", "3", "4"}, "budget.max_tokens": {"1", "2", "3", "4"},
+	"budget.max_tool_calls": {"1", "2", "3", "4"},
+	"budget.max_turns":      {"1", "2", "3", "4"}, "retry.max_retries": {"1", "2", "3", "4"},
+	"retry.multiplier":      {"1.5", "2", "3", "4"},
 	"tools.default_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "budget.max_duration": {"'1s'", "'2s'", "'3s'", "'4s'"},
 	"retry.initial_delay": {"'1s'", "'2s'", "'3s'", "'4s'"}, "retry.max_delay": {"'1s'", "'2s'", "'3s'", "'4s'"},
-	"limits.reply_bytes": {"1", "2", "3", "4"}, "limits.reply_events": {"1", "2", "3", "4"}, "limits.event_bytes": {"1", "2", "3", "4"},
+	"limits.reply_bytes": {"1", "2", "3", "4"}, "limits.reply_events": {"1", "2", "3", "4"},
+	"limits.event_bytes":  {"1", "2", "3", "4"},
 	"limits.header_bytes": {"1", "2", "3", "4"}, "limits.mcp_message_bytes": {"1", "2", "3", "4"},
-	"limits.idle_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "limits.ping_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "limits.reply_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"},
-	"agent.sub_agents": {"true", "false", "true", "false"}, "operations.max_depth": {"1", "2", "3", "4"}, "operations.max_concurrent_ops": {"1", "2", "3", "4"},
-	"operations.max_concurrent_agents": {"1", "2", "3", "4"}, "operations.max_children_per_agent": {"1", "2", "3", "4"}, "operations.artifact_threshold": {"1", "2", "3", "4"},
-	"artifacts.max_artifact_bytes": {"1", "2", "3", "4"}, "artifacts.max_artifacts_per_session": {"1", "2", "3", "4"}, "artifacts.max_total_artifact_bytes": {"1", "2", "3", "4"},
-	"artifacts.ttl": {"'1s'", "'2s'", "'3s'", "'4s'"}, "artifacts.sweep_interval": {"'1s'", "'2s'", "'3s'", "'4s'"},
-	"tools.defer_above": {"1", "2", "3", "4"}, "agent.websocket": {"true", "false", "true", "false"},
+	"limits.idle_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "limits.ping_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"},
+	"limits.reply_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"},
+	"agent.sub_agents":     {"true", "false", "true", "false"}, "operations.max_depth": {"1", "2", "3", "4"},
+	"operations.max_concurrent_ops":    {"1", "2", "3", "4"},
+	"operations.max_concurrent_agents": {"1", "2", "3", "4"}, "operations.max_children_per_agent": {"1", "2", "3", "4"},
+	"operations.artifact_threshold": {"1", "2", "3", "4"},
+	"artifacts.max_artifact_bytes":  {"1", "2", "3", "4"}, "artifacts.max_artifacts_per_session": {"1", "2", "3", "4"},
+	"artifacts.max_total_artifact_bytes": {"1", "2", "3", "4"},
+	"artifacts.ttl":                      {"'1s'", "'2s'", "'3s'", "'4s'"},
+	"artifacts.sweep_interval":           {"'1s'", "'2s'", "'3s'", "'4s'"},
+	"tools.defer_above":                  {"1", "2", "3", "4"}, "agent.websocket": {"true", "false", "true", "false"},
 	"tools.hosted":     {"['web_search']", "['code_execution']", "'web_search'", "'code_execution'"},
 	"tools.bad_schema": {"'refuse'", "'leave-out'", "'refuse'", "'leave-out'"},
 	"tools.allow":      {"['u']", "['p']", "'e'", "'f'"}, "tools.deny": {"['u']", "['p']", "'e'", "'f'"},
@@ -127,12 +145,15 @@ var samples = map[string][4]string{
 func TestEveryKeyInEveryLayer(t *testing.T) {
 	variables := map[string][]string{}
 	for variable, key := range map[string]string{
-		"RKAT_MODEL": "agent.model", "RKAT_MAX_OUTPUT_TOKENS": "agent.max_tokens_per_turn", "RKAT_MAX_TURNS": "agent.max_turns",
-		"RKAT_PROVIDER": "provider.type", "RKAT_SESSION_DIR": "storage.directory", "RKAT_MAX_TOKENS": "budget.max_tokens",
+		"RKAT_MODEL": "agent.model", "RKAT_MAX_OUTPUT_TOKENS": "agent.max_tokens_per_turn",
+		"RKAT_MAX_TURNS": "agent.max_turns",
+		"RKAT_PROVIDER":  "provider.type", "RKAT_SESSION_DIR": "storage.directory",
+		"RKAT_MAX_TOKENS":   "budget.max_tokens",
 		"RKAT_MAX_DURATION": "budget.max_duration", "RKAT_MAX_TOOL_CALLS": "budget.max_tool_calls",
 		"ANTHROPIC_API_KEY": "providers.anthropic.api_key", "ANTHROPIC_BASE_URL": "providers.anthropic.base_url",
 		"OPENAI_API_KEY": "providers.openai.api_key", "OPENAI_BASE_URL": "providers.openai.base_url",
-		"GEMINI_API_KEY": "providers.gemini.api_key", "GOOGLE_API_KEY": "providers.gemini.api_key", "GOOGLE_GEMINI_BASE_URL": "providers.gemini.base_url",
+		"GEMINI_API_KEY": "providers.gemini.api_key", "GOOGLE_API_KEY": "providers.gemini.api_key",
+		"GOOGLE_GEMINI_BASE_URL": "providers.gemini.base_url",
 	} {
 		variables[key] = append(variables[key], variable)
 	}
@@ -145,7 +166,9 @@ func TestEveryKeyInEveryLayer(t *testing.T) {
 		case "tools.mcp_servers", "tools.tool_timeouts", "trusted_projects": // in files only
 			continue
 		}
-		for _, variable := range append(variables[s.Key], "RKAT_"+strings.ToUpper(strings.ReplaceAll(s.Key, ".", "_"))) {
+		for _, variable := range append(
+			variables[s.Key], "RKAT_"+strings.ToUpper(strings.ReplaceAll(s.Key, ".", "_")),
+		) {
 			everyLayer(t, s.Key, variable)
 		}
 	}
@@ -179,7 +202,9 @@ func everyLayer(t *testing.T, key, variable string) {
 			t.Fatalf("%s in %s: %v", key, want, err)
 		}
 		for _, s := range l.Settings() {
-			if s.Key == key && (s.Source.Layer != want || s.Value != plain(layer) && !strings.HasSuffix(key, "api_key") && !strings.HasSuffix(key, "headers") && key != "server.token" && key != "server.database") {
+			if s.Key == key && (s.Source.Layer != want || s.Value != plain(layer) &&
+				!strings.HasSuffix(key, "api_key") && !strings.HasSuffix(key, "headers") && key != "server.token" &&
+				key != "server.database") {
 				t.Errorf("%s (%s): %+v; want %s from %s", key, variable, s, plain(layer), want)
 			}
 		}
@@ -213,9 +238,13 @@ func TestEveryKey(t *testing.T) {
 		Agent: agent.Config{
 			Model: "m", System: "s", Effort: "low", MaxOutputTokens: 1, Temperature: &half, WarnAt: 0.7, MaxTurns: 3,
 			OnInterrupted: agent.Fail, CacheTTL: "1h", MaxParallel: 4, Account: "work",
-			StopSequences: []string{"END", "a, b"}, MaxPromptBytes: 1000, EventBuffer: 7, Metadata: map[string]string{"ticket": "42"},
-			Limits:     session.Limits{MaxTokens: 100000, MaxDuration: 10 * time.Minute, MaxToolCalls: 50, MaxTurns: 9},
-			Retry:      provider.RetryPolicy{MaxRetries: 4, InitialDelay: time.Second, MaxDelay: 31 * time.Second, Multiplier: 3, Jitter: provider.DefaultRetry.Jitter},
+			StopSequences: []string{"END", "a, b"}, MaxPromptBytes: 1000, EventBuffer: 7,
+			Metadata: map[string]string{"ticket": "42"},
+			Limits:   session.Limits{MaxTokens: 100000, MaxDuration: 10 * time.Minute, MaxToolCalls: 50, MaxTurns: 9},
+			Retry: provider.RetryPolicy{
+				MaxRetries: 4, InitialDelay: time.Second, MaxDelay: 31 * time.Second, Multiplier: 3,
+				Jitter: provider.DefaultRetry.Jitter,
+			},
 			Compaction: agent.Compaction{Threshold: 0.5},
 		},
 		SystemPromptFile: "f", RequestsPerMinute: 60, Provider: "anthropic",
@@ -224,21 +253,40 @@ func TestEveryKey(t *testing.T) {
 			Timeouts: map[string]time.Duration{"Read_File": 5 * time.Second},
 		},
 		BadSchema: "refuse", WebSocket: true,
-		SubAgents: true, OperationLimits: ops.ConcurrencyLimits{MaxDepth: 2, MaxConcurrentOps: 20, MaxConcurrentAgents: 10, MaxChildrenPerAgent: 4}, ArtifactThreshold: 1000,
-		Artifacts: config.Artifacts{Limits: artifact.Limits{MaxBytes: 2 << 20, MaxPerSession: 7, MaxTotalBytes: 5 << 30}, TTL: time.Hour, SweepInterval: 5 * time.Minute},
+		SubAgents: true,
+		OperationLimits: ops.ConcurrencyLimits{
+			MaxDepth: 2, MaxConcurrentOps: 20, MaxConcurrentAgents: 10, MaxChildrenPerAgent: 4,
+		}, ArtifactThreshold: 1000,
+		Artifacts: config.Artifacts{
+			Limits: artifact.Limits{MaxBytes: 2 << 20, MaxPerSession: 7, MaxTotalBytes: 5 << 30}, TTL: time.Hour,
+			SweepInterval: 5 * time.Minute,
+		},
 		MCPServers: []mcp.Server{
-			{Name: "filesystem", Command: "npx", Args: []string{"-y", "server", "${HOME}"}, Env: map[string]string{"GITHUB_TOKEN": "sk-1"}, Dir: "/", Timeout: 9 * time.Second, StartTimeout: 8 * time.Second, Optional: true, Protocol: "2025-11-25", Allow: []string{"x"}, Deny: []string{"y"}},
+			{
+				Name: "filesystem", Command: "npx", Args: []string{"-y", "server", "${HOME}"},
+				Env: map[string]string{"GITHUB_TOKEN": "sk-1"}, Dir: "/", Timeout: 9 * time.Second,
+				StartTimeout: 8 * time.Second, Optional: true, Protocol: "2025-11-25", Allow: []string{"x"},
+				Deny: []string{"y"},
+			},
 			{Name: "remote", URL: "https://h/mcp", Headers: map[string]string{"Authorization": "Bearer sk-1"}},
 		},
-		Telemetry:   config.Telemetry{Endpoint: "http://c:4318", Headers: map[string]string{"X": "sk-1"}, Timeout: time.Second, Content: true, MetricsListen: "127.0.0.1:9464"},
-		Bounds:      provider.Bounds{ReplyBytes: 2 << 20, ReplyEvents: 10, EventBytes: 1000, IdleTimeout: time.Minute, PingTimeout: 2 * time.Minute, ReplyTimeout: 3 * time.Minute},
-		HeaderBytes: 4 << 10, MCPBytes: 5000, ServerToken: "sk-1", ServerHosts: []string{"rkat.example.com", "b"}, Database: "postgres://u:sk-1@h/d",
-		Storage: config.Storage{Backend: "sqlite", Directory: "d", Fsync: "interval", FsyncInterval: 2},
+		Telemetry: config.Telemetry{
+			Endpoint: "http://c:4318", Headers: map[string]string{"X": "sk-1"}, Timeout: time.Second, Content: true,
+			MetricsListen: "127.0.0.1:9464",
+		},
+		Bounds: provider.Bounds{
+			ReplyBytes: 2 << 20, ReplyEvents: 10, EventBytes: 1000, IdleTimeout: time.Minute,
+			PingTimeout: 2 * time.Minute, ReplyTimeout: 3 * time.Minute,
+		},
+		HeaderBytes: 4 << 10, MCPBytes: 5000, ServerToken: "sk-1", ServerHosts: []string{"rkat.example.com", "b"},
+		Database: "postgres://u:sk-1@h/d",
+		Storage:  config.Storage{Backend: "sqlite", Directory: "d", Fsync: "interval", FsyncInterval: 2},
 	}
 	if diff := cmp.Diff(want, l.Config); diff != "" {
 		t.Error(diff)
 	}
-	if l.Key("anthropic") != "k" || l.Key("openai") != "sk-1" || l.Key("gemini") != "" || l.BaseURL("anthropic") != "http://b" || l.BaseURL("openai") != "http://o" {
+	if l.Key("anthropic") != "k" || l.Key("openai") != "sk-1" || l.Key("gemini") != "" ||
+		l.BaseURL("anthropic") != "http://b" || l.BaseURL("openai") != "http://o" {
 		t.Error("keys or addresses went astray")
 	}
 }
@@ -357,10 +405,12 @@ func TestEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Key("gemini") != "g" || l.Agent.Limits.MaxTokens != 5 || l.Agent.Limits.MaxDuration != 3*time.Second || l.Agent.Retry.Multiplier != 1.5 || l.Storage.Directory != "/s" || len(l.ToolPolicy.Deny) != 2 {
+	if l.Key("gemini") != "g" || l.Agent.Limits.MaxTokens != 5 || l.Agent.Limits.MaxDuration != 3*time.Second ||
+		l.Agent.Retry.Multiplier != 1.5 || l.Storage.Directory != "/s" || len(l.ToolPolicy.Deny) != 2 {
 		t.Errorf("%+v", l.Config)
 	}
-	if l.Agent.Retry.MaxRetries != 3 || l.ToolPolicy.Timeout != 10*time.Minute || l.Storage.Backend != "jsonl" || l.Agent.WarnAt != 0.8 {
+	if l.Agent.Retry.MaxRetries != 3 || l.ToolPolicy.Timeout != 10*time.Minute || l.Storage.Backend != "jsonl" ||
+		l.Agent.WarnAt != 0.8 {
 		t.Errorf("defaults: %+v", l.Config)
 	}
 }
@@ -395,7 +445,8 @@ func TestRefused(t *testing.T) {
 	} {
 		p := newPlace(t, content, "")
 		_, err := p.load(t, nil)
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "config.toml") || strings.Contains(err.Error(), "12345") || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "config.toml") ||
+			strings.Contains(err.Error(), "12345") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v; want %q", content, err, want)
 		}
 	}
@@ -403,7 +454,9 @@ func TestRefused(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "RKAT_MAX_TOKENS: budget.max_tokens: x is not") {
 		t.Error(err)
 	}
-	_, err = config.Load(config.Options{Flags: map[string]any{"agent.max_turns": "x"}, Names: map[string]string{"agent.max_turns": "--max-turns"}})
+	_, err = config.Load(config.Options{
+		Flags: map[string]any{"agent.max_turns": "x"}, Names: map[string]string{"agent.max_turns": "--max-turns"},
+	})
 	if err == nil || !strings.HasPrefix(err.Error(), "--max-turns: agent.max_turns: x is not") {
 		t.Error(err)
 	}
@@ -417,8 +470,10 @@ func TestTrust(t *testing.T) {
 		t.Error(err)
 	}
 	for _, content := range []string{
-		"[provider]\napi_key = 'k'", "[providers.openai]\nbase_url = 'http://evil'", "[provider]\nbase_url = 'http://evil'",
-		"[[tools.mcp_servers]]\nname = 'x'\ncommand = 'c'", "[storage]\ndirectory = '/tmp'", "[agent]\nsystem_prompt_file = '/etc/passwd'",
+		"[provider]\napi_key = 'k'", "[providers.openai]\nbase_url = 'http://evil'",
+		"[provider]\nbase_url = 'http://evil'",
+		"[[tools.mcp_servers]]\nname = 'x'\ncommand = 'c'", "[storage]\ndirectory = '/tmp'",
+		"[agent]\nsystem_prompt_file = '/etc/passwd'",
 		"trusted_projects = ['/']", "[agent]\nsystem_prompt = '${AWS_SECRET}'", "'provider.base_url' = 'http://evil'",
 		"[provider]\ntype = 'openai'", "[tools]\ndeny = []", "[tools]\nallow = ['*']", "[storage]\nbackend = 'memory'",
 		"[server]\nhosts = ['evil.example']", "[tools]\nhosted = ['web_search']",
@@ -433,7 +488,10 @@ func TestTrust(t *testing.T) {
 		if _, err := p.load(t, func(o *config.Options) { o.Trust = true }); err != nil {
 			t.Errorf("%s, trusted: %v", content, err)
 		}
-		write(t, filepath.Join(p.env["HOME"], ".config", "meerkat", "config.toml"), "trusted_projects = ['"+p.project+"']")
+		write(
+			t, filepath.Join(p.env["HOME"], ".config", "meerkat", "config.toml"),
+			"trusted_projects = ['"+p.project+"']",
+		)
 		if _, err := p.load(t, nil); err != nil {
 			t.Errorf("%s, trusted by the user: %v", content, err)
 		}
@@ -463,7 +521,8 @@ func TestTrustIsTheUsers(t *testing.T) {
 // TestMisspeltVariables: a variable that is almost a setting is refused with its name.
 func TestMisspeltVariables(t *testing.T) {
 	for name, want := range map[string]string{
-		"RKAT_MAX_TURN": "RKAT_MAX_TURNS", "RKAT_MODLE": "RKAT_MODEL", "RKAT_RETRY_MAX_RETIRES": "RKAT_RETRY_MAX_RETRIES",
+		"RKAT_MAX_TURN": "RKAT_MAX_TURNS", "RKAT_MODLE": "RKAT_MODEL",
+		"RKAT_RETRY_MAX_RETIRES":  "RKAT_RETRY_MAX_RETRIES",
 		"RKAT_LIMITS_IDLE_TIMOUT": "RKAT_LIMITS_IDLE_TIMEOUT", "RKAT_SOMETHING_ELSE_ALTOGETHER": "unset it",
 	} {
 		_, err := config.Load(config.Options{Env: map[string]string{name: "1"}})
@@ -471,7 +530,9 @@ func TestMisspeltVariables(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
-	if _, err := config.Load(config.Options{Env: map[string]string{"RKAT_MODEL": "m", "XRKAT_MODLE": "1", "RKATMODLE": "1"}}); err != nil {
+	if _, err := config.Load(config.Options{
+		Env: map[string]string{"RKAT_MODEL": "m", "XRKAT_MODLE": "1", "RKATMODLE": "1"},
+	}); err != nil {
 		t.Error(err)
 	}
 }
@@ -480,7 +541,8 @@ func TestMisspeltVariables(t *testing.T) {
 // with the one that was probably meant; those of other clients pass.
 func TestMisspeltServerMembers(t *testing.T) {
 	for member, want := range map[string]string{
-		"comand": "command", "arg": "args", "evn": "env", "header": "headers", "urls": "url", "startTimout": "startTimeout", "nonsense_altogether": "take it out",
+		"comand": "command", "arg": "args", "evn": "env", "header": "headers", "urls": "url",
+		"startTimout": "startTimeout", "nonsense_altogether": "take it out",
 	} {
 		_, err := config.ReadMCPServers([]byte(`{"mcpServers":{"s":{"command":"c","`+member+`":"x"}}}`), nil)
 		if err == nil || !strings.Contains(err.Error(), `"`+member+`"`) || !strings.Contains(err.Error(), want) {
@@ -491,11 +553,16 @@ func TestMisspeltServerMembers(t *testing.T) {
 			t.Errorf("%s in a file: %v, want %s", member, err, want)
 		}
 	}
-	list, err := config.ReadMCPServers([]byte(`{"mcpServers":{"a":{"command":"c","type":"stdio","autoApprove":[]},"b":{"command":"c","disabled":true}}}`), nil)
+	list, err := config.ReadMCPServers(
+		[]byte(`{"mcpServers":{"a":{"command":"c","type":"stdio","autoApprove":[]},"b":{"command":"c","disabled":true}}}`),
+		nil,
+	)
 	if err != nil || len(list) != 1 || list[0].Name != "a" {
 		t.Errorf("%v, %v", list, err)
 	}
-	if _, err := config.ReadMCPServers([]byte(`{"mcpServers":{"a":{"url":"http://h","type":"sse"}}}`), nil); err == nil {
+	if _, err := config.ReadMCPServers(
+		[]byte(`{"mcpServers":{"a":{"url":"http://h","type":"sse"}}}`), nil,
+	); err == nil {
 		t.Error("type sse passes")
 	}
 }
@@ -525,12 +592,17 @@ func TestStrongerAccount(t *testing.T) {
 
 // TestHome: the shell does not see what stands in a file.
 func TestHome(t *testing.T) {
-	p := newPlace(t, "\uFEFF[storage]\ndirectory = '~/sessions'\n[agent]\nsystem_prompt = '~/ is home'\nsystem_prompt_file = '~/p.md'", "")
+	p := newPlace(
+		t,
+		"\uFEFF[storage]\ndirectory = '~/sessions'\n[agent]\nsystem_prompt = '~/ is home'\nsystem_prompt_file = '~/p.md'",
+		"",
+	)
 	l, err := p.load(t, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if home := p.env["HOME"]; l.Storage.Directory != home+"/sessions" || l.SystemPromptFile != home+"/p.md" || l.Agent.System != "~/ is home" {
+	if home := p.env["HOME"]; l.Storage.Directory != home+"/sessions" || l.SystemPromptFile != home+"/p.md" ||
+		l.Agent.System != "~/ is home" {
 		t.Errorf("%+v", l.Config)
 	}
 }
@@ -540,10 +612,12 @@ func TestErrorsHideSecrets(t *testing.T) {
 	server := "[[tools.mcp_servers]]\nname = 'x'\ncommand = 'c'\n"
 	for _, content := range []string{
 		"[provider]\napi_key = canary-1", "[provider]\napi_key = 'canary-1", `provider.api_key = "canary-1\q"`,
-		"[provider]\napi_key = ['canary-1']", "[provider]\napi_key = 'a' canary-1", "[provider]\napi_key = '${canary-1}'",
+		"[provider]\napi_key = ['canary-1']", "[provider]\napi_key = 'a' canary-1",
+		"[provider]\napi_key = '${canary-1}'",
 		"[provider]\napi_key = 1\napi_key = 'canary-1'",
 		server + "env = 'canary-1'", server + "env = { T = ['canary-1'] }", server + "env = { T = '${canary-1}' }",
-		server + "headers = ['canary-1']", server + "timeout = 'canary-1'", "[tools]\nmcp_servers = 'canary-1'", "[tools]\nmcp_servers = ['canary-1']",
+		server + "headers = ['canary-1']", server + "timeout = 'canary-1'", "[tools]\nmcp_servers = 'canary-1'",
+		"[tools]\nmcp_servers = ['canary-1']",
 	} {
 		_, err := newPlace(t, content, "").load(t, nil)
 		if err == nil || strings.Contains(err.Error(), "canary") {
@@ -588,7 +662,8 @@ headers = { A = "sk-canary-7" }
 		}
 	}
 	for key, want := range map[string]string{
-		"provider.api_key": "(set, not shown)", "provider.base_url": "https://host/v1", "providers.anthropic.base_url": "https://host/v1", "tools.mcp_servers": "a (c) b (https://h/p)",
+		"provider.api_key": "(set, not shown)", "provider.base_url": "https://host/v1",
+		"providers.anthropic.base_url": "https://host/v1", "tools.mcp_servers": "a (c) b (https://h/p)",
 		"providers.anthropic.api_key": "(set, not shown)", "providers.gemini.api_key": "", "retry.max_delay": "1m0s",
 	} {
 		if shown[key] != want {

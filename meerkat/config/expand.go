@@ -67,7 +67,9 @@ func expandText(s string, env map[string]string) (any, error) {
 func hasVariable(v any) bool {
 	switch v := v.(type) {
 	case string:
-		return slices.ContainsFunc(variable.FindAllString(v, -1), func(m string) bool { return !strings.HasPrefix(m, "$$") })
+		return slices.ContainsFunc(
+			variable.FindAllString(v, -1), func(m string) bool { return !strings.HasPrefix(m, "$$") },
+		)
 	case []any:
 		return slices.ContainsFunc(v, hasVariable)
 	case map[string]any:

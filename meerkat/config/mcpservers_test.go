@@ -20,7 +20,11 @@ func TestReadMCPServers(t *testing.T) {
 		"files": {"command": "npx", "args": ["-y"], "env": {"K": "$${TOKEN}"}, "cwd": "/", "timeout": "3s", "startTimeout": "4s",
 			"allow": ["a"], "deny": ["b"], "optional": true, "name": "other"}}}`), map[string]string{"TOKEN": "x"})
 	want := []mcp.Server{
-		{Name: "files", Command: "npx", Args: []string{"-y"}, Env: map[string]string{"K": "${TOKEN}"}, Dir: "/", Timeout: 3 * time.Second, StartTimeout: 4 * time.Second, Allow: []string{"a"}, Deny: []string{"b"}, Optional: true},
+		{
+			Name: "files", Command: "npx", Args: []string{"-y"}, Env: map[string]string{"K": "${TOKEN}"}, Dir: "/",
+			Timeout: 3 * time.Second, StartTimeout: 4 * time.Second, Allow: []string{"a"}, Deny: []string{"b"},
+			Optional: true,
+		},
 		{Name: "web", URL: "https://h/mcp", Headers: map[string]string{"Authorization": "Bearer x"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -35,7 +39,8 @@ func TestReadMCPServers(t *testing.T) {
 		`{"mcpServers": {"s": {"command": "${NONE}"}}}`: "server s: the variable NONE is not set",
 		`{"mcpServers": {"s": {"args": "canary"}}}`:     "server s: ",
 	} {
-		if _, err := config.ReadMCPServers([]byte(content), nil); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
+		if _, err := config.ReadMCPServers([]byte(content), nil); err == nil ||
+			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %v; want %q", content, err, want)
 		}
 	}

@@ -20,7 +20,9 @@ type reader func(v any) (any, error)
 // readAccount reads the name of an account. It has no "/", which the accounts have that
 // nobody named.
 func readAccount(v any) (any, error) {
-	if s, ok := v.(string); ok && len(s) <= 100 && !strings.ContainsFunc(s, func(r rune) bool { return r == '/' || !unicode.IsPrint(r) }) {
+	if s, ok := v.(string); ok && len(s) <= 100 && !strings.ContainsFunc(
+		s, func(r rune) bool { return r == '/' || !unicode.IsPrint(r) },
+	) {
 		return s, nil
 	}
 	return nil, errors.New("an account is a name of up to 100 characters without /")

@@ -16,7 +16,8 @@ import (
 func readAddress(v any) (any, error) {
 	s, ok := v.(string)
 	u, err := url.Parse(s)
-	if !ok || err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
+	if !ok || err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" ||
+		u.Fragment != "" {
 		return nil, errors.New("it is not an address of the form http://HOST:PORT or https://HOST")
 	}
 	return s, nil
@@ -40,8 +41,12 @@ func readHosts(v any) (any, error) {
 		return nil, err
 	}
 	for _, name := range names.([]string) {
-		if u, err := url.Parse("http://" + name); err != nil || u.Host != name || u.Hostname() != name || strings.ContainsAny(name, "*@%") {
-			return nil, fmt.Errorf("%.100q is not the name of a host; write it such as rkat.example.com, without a port and without *", name)
+		if u, err := url.Parse("http://" + name); err != nil || u.Host != name || u.Hostname() != name ||
+			strings.ContainsAny(name, "*@%") {
+			return nil, fmt.Errorf(
+				"%.100q is not the name of a host; write it such as rkat.example.com, without a port and without *",
+				name,
+			)
 		}
 	}
 	return names, nil

@@ -98,7 +98,8 @@ func (l *Loaded) accountValue(provider, member string) string {
 	if l.Provider != provider {
 		return value
 	}
-	if other := l.layers.GetString(general); value == "" || other != "" && l.From(general).Strength() > l.From(own).Strength() {
+	if other := l.layers.GetString(general); value == "" || other != "" &&
+		l.From(general).Strength() > l.From(own).Strength() {
 		return other
 	}
 	return value

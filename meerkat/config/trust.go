@@ -13,7 +13,10 @@ type TrustError struct {
 
 // Error says what to do.
 func (e *TrustError) Error() string {
-	return fmt.Sprintf("%s: %s: %s; take it out, or trust the project: --trust-project, or its folder in trusted_projects of your own config.toml", e.Path, e.Key, e.Risk)
+	return fmt.Sprintf(
+		"%s: %s: %s; take it out, or trust the project: --trust-project, or its folder in trusted_projects of your own config.toml",
+		e.Path, e.Key, e.Risk,
+	)
 }
 
 // isTrusted reports whether the user trusts the project of the file at path.

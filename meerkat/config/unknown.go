@@ -36,7 +36,8 @@ var serverMembers = []string{
 
 // otherClients are members of other clients that change nothing about the server.
 var otherClients = []string{
-	"transport", "transportType", "description", "comment", "autoApprove", "alwaysAllow", "autoStart", "icon", "version",
+	"transport", "transportType", "description", "comment", "autoApprove", "alwaysAllow", "autoStart", "icon",
+	"version",
 	"trust", "enabled", "gallery", "metadata", "note", "dev", "tags", "title", "$schema",
 }
 

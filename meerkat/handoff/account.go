@@ -13,7 +13,8 @@ import (
 // nothing: its host is empty.
 func MakeAccount(host, keyKind string) string {
 	host = strings.ToLower(host)
-	if ip := net.ParseIP(host); host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback() {
+	if ip := net.ParseIP(host); host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil &&
+		ip.IsLoopback() {
 		host = ""
 	}
 	return host + "/" + keyKind

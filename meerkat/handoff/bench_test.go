@@ -14,7 +14,10 @@ func BenchmarkBuild(b *testing.B) {
 		var messages []transcript.Message
 		for i := range n / 4 {
 			id := fmt.Sprint("toolu_", i)
-			messages = append(messages, user, says(by(opus, signed("x"), transcript.Text("t"), call(id))...), answer(id), says(by(opus, transcript.Text("t"))...))
+			messages = append(
+				messages, user, says(by(opus, signed("x"), transcript.Text("t"), call(id))...), answer(id),
+				says(by(opus, transcript.Text("t"))...),
+			)
 		}
 		messages = append(messages, user)
 		for _, model := range []string{opus, gpt} {

@@ -70,5 +70,7 @@ type builder struct {
 
 // degrade reports one loss.
 func (b *builder) degrade(rule string, message, block int, callID, reason string) {
-	b.degraded = append(b.degraded, Degradation{Rule: rule, Message: message, Block: block, CallID: callID, Reason: reason})
+	b.degraded = append(b.degraded, Degradation{
+		Rule: rule, Message: message, Block: block, CallID: callID, Reason: reason,
+	})
 }

@@ -79,13 +79,19 @@ func (r *reply) fitCall(b *transcript.Block, first bool) loss {
 	}
 	if !own && !utf8.Valid(b.Args) {
 		b.Args = bytes.ToValidUTF8(b.Args, []byte("\uFFFD"))
-		lost = loss{ruleInvalidArguments, "its arguments are not UTF-8, which every provider refuses; bad bytes go out as U+FFFD"}
+		lost = loss{
+			ruleInvalidArguments,
+			"its arguments are not UTF-8, which every provider refuses; bad bytes go out as U+FFFD",
+		}
 	}
 	if len(r.target.Raw(b)) == 0 && !traits.StringArguments && len(b.Args) > 0 && !jsontok.IsObject(b.Args) {
 		lost = loss{ruleInvalidArguments, "its arguments are not an object and go out as a string in one"}
 	}
 	if r.target.Model.Signatures && first && (!own || tokenOf(b) == "") {
-		lost = loss{ruleMissingSignature, "it has no signature of " + r.target.Model.Model + "; the documented stand-in takes its place"}
+		lost = loss{
+			ruleMissingSignature,
+			"it has no signature of " + r.target.Model.Model + "; the documented stand-in takes its place",
+		}
 	}
 	return lost
 }
@@ -96,7 +102,9 @@ func (r *reply) dropDeclinedReply() {
 		return
 	}
 	for i := range r.Blocks {
-		r.decide(i, drop, ruleDeclinedReply, "the model declined; the provider would decline again because of this reply")
+		r.decide(
+			i, drop, ruleDeclinedReply, "the model declined; the provider would decline again because of this reply",
+		)
 	}
 }
 

@@ -23,7 +23,10 @@ func (b *builder) turnThinkingOff(messages []placed) bool {
 	if first < 0 || b.target.beginsWithThinking(&all[first]) {
 		return false
 	}
-	b.degrade(ruleOpenLoop, messages[first].at, -1, "", "a tool loop is open that "+m.Model+" did not begin with thinking; it does not think until the loop is closed")
+	b.degrade(
+		ruleOpenLoop, messages[first].at, -1, "",
+		"a tool loop is open that "+m.Model+" did not begin with thinking; it does not think until the loop is closed",
+	)
 	return true
 }
 

@@ -65,7 +65,10 @@ func (b *builder) replaceMedia(messages []placed) {
 }
 
 func (b *builder) omitPart(at, index int, callID string, p *transcript.Part) {
-	b.degrade(ruleUnsupportedMedia, at, index, callID, b.target.Provider+" does not take it; in its place stands "+Omitted(p))
+	b.degrade(
+		ruleUnsupportedMedia, at, index, callID,
+		b.target.Provider+" does not take it; in its place stands "+Omitted(p),
+	)
 }
 
 // checkResultParts is replaceMedia for the result at an index of a message.

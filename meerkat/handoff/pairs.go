@@ -59,7 +59,9 @@ func (p *pairing) fileResults(m placed) {
 			c.answer = r
 			p.checkResultParts(m.at, i, r)
 		case !sameContent(*c.answer, *r):
-			p.degrade(ruleOrphanResult, m.at, i, r.ToolUseID, "the call was answered before, and the first answer counts")
+			p.degrade(
+				ruleOrphanResult, m.at, i, r.ToolUseID, "the call was answered before, and the first answer counts",
+			)
 		}
 	}
 }
@@ -116,7 +118,9 @@ func (p *pairing) closeCall(id string) transcript.ToolResult {
 		status = transcript.CallRunning // the worst case
 	}
 	closure := Closure(id, status)
-	p.degrade(ruleOpenCall, p.reply.at, p.blockIndex(id), id, "it has no result; the model reads \""+closure.Content+"\"")
+	p.degrade(
+		ruleOpenCall, p.reply.at, p.blockIndex(id), id, "it has no result; the model reads \""+closure.Content+"\"",
+	)
 	return closure
 }
 

@@ -75,7 +75,9 @@ func (r *reply) stripRefusedTokens() {
 		}
 		for i := range r.Blocks {
 			if !r.decisions[i].isForeign && r.target.Made(&r.Blocks[i]) {
-				r.makeForeign(i, ruleRefusedToken, r.target.Provider+" refused the tokens of the conversation up to here")
+				r.makeForeign(
+					i, ruleRefusedToken, r.target.Provider+" refused the tokens of the conversation up to here",
+				)
 			}
 		}
 	}
@@ -127,7 +129,10 @@ func (b *builder) withoutContents(m placed) placed {
 	m.Results = slices.Clone(m.Results)
 	for i := range m.Results {
 		m.Results[i].Content, m.Results[i].Parts, m.Results[i].IsError = refusedResult, nil, true
-		b.degrade(ruleRefusedMessage, m.at, i, m.Results[i].ToolUseID, b.target.Provider+" refused the request that it came with")
+		b.degrade(
+			ruleRefusedMessage, m.at, i, m.Results[i].ToolUseID,
+			b.target.Provider+" refused the request that it came with",
+		)
 	}
 	return m
 }
@@ -164,7 +169,10 @@ func (b *builder) cutParts(m placed, result int, callID, text string, parts []tr
 		if at < 0 {
 			at = k
 		}
-		b.degrade(ruleRefusedMedia, m.at, at, callID, b.target.Provider+" refused it; in its place stands "+Omitted(&parts[k]))
+		b.degrade(
+			ruleRefusedMedia, m.at, at, callID,
+			b.target.Provider+" refused it; in its place stands "+Omitted(&parts[k]),
+		)
 		text = strings.TrimPrefix(text+"\n"+Omitted(&parts[k]), "\n")
 	}
 	if len(kept) == len(parts) {

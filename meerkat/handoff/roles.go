@@ -20,7 +20,8 @@ func (b *builder) orderSpeakers(messages []placed) []placed {
 	started := false
 	for _, m := range messages {
 		if m.Role == transcript.RoleAssistant && b.awaitsUser(out) {
-			out = append(out, placed{Message: transcript.User(goOn), at: -1}) // also before one that came to nothing: it was asked for
+			// also before one that came to nothing: it was asked for
+			out = append(out, placed{Message: transcript.User(goOn), at: -1})
 		}
 		if isSilent(&m.Message) {
 			continue
@@ -50,7 +51,8 @@ func isSilent(m *transcript.Message) bool {
 // of its own ran (ANT-S2).
 func (b *builder) awaitsUser(messages []placed) bool {
 	n := len(messages)
-	prefill := b.target.Model.Prefill && (!b.target.Model.Traits.PrefillEndsThinking || !b.target.Model.Thinks(b.target.Effort))
+	prefill := b.target.Model.Prefill && (!b.target.Model.Traits.PrefillEndsThinking ||
+		!b.target.Model.Thinks(b.target.Effort))
 	if n == 0 || prefill || messages[n-1].isWindow || messages[n-1].Role != transcript.RoleAssistant {
 		return false
 	}

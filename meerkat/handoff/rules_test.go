@@ -19,7 +19,9 @@ func target(tb testing.TB, model string) Target {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	api := map[string]string{catalog.Anthropic: "messages", catalog.OpenAI: "responses", catalog.Gemini: "generateContent"}
+	api := map[string]string{
+		catalog.Anthropic: "messages", catalog.OpenAI: "responses", catalog.Gemini: "generateContent",
+	}
 	return Target{Provider: m.Provider, API: api[m.Provider], Account: "a", Model: m}
 }
 
@@ -59,7 +61,9 @@ func redacted() transcript.Block {
 
 func encrypted() transcript.Block {
 	content := "gAAAA"
-	return transcript.Reasoning("x", &transcript.Meta{Provider: transcript.MetaOpenAI, ID: "rs_1", EncryptedContent: &content})
+	return transcript.Reasoning(
+		"x", &transcript.Meta{Provider: transcript.MetaOpenAI, ID: "rs_1", EncryptedContent: &content},
+	)
 }
 
 func withSignature(b transcript.Block, signature string) transcript.Block {
@@ -192,42 +196,143 @@ func TestThinking(t *testing.T) {
 	snapshot := by(opus, signed("x"), transcript.Text("t"))
 	snapshot[0].Origin.Model = opus + "-20260204"
 	run(t, map[string]ruleCase{
-		"other-account: same origin":                    {opus, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[Rt] u", nil, false},
-		"other-account: another account":                {opus, conversation(says(elsewhere...), user), "u a[t] u", []string{"other-account"}, false},
-		"other-account: another API":                    {opus, conversation(says(surface...), user), "u a[t] u", []string{"other-account"}, false},
-		"foreign-thinking: of another provider":         {gpt, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[t] u", []string{"foreign-thinking"}, false},
-		"foreign-thinking: the other way":               {opus, conversation(says(by(gpt, encrypted(), transcript.Text("t"))...), user), "u a[t] u", []string{"foreign-thinking"}, false},
-		"foreign-thinking: Gemini's thoughts":           {opus, conversation(says(by(flash, transcript.Reasoning("x", nil), transcript.Text("t"))...), user), "u a[t] u", []string{"foreign-thinking"}, false},
-		"foreign-thinking: by the token alone":          {gpt, conversation(says(signed("x"), transcript.Text("t")), user), "u a[t] u", []string{"foreign-thinking"}, false},
-		"other-model: of another model":                 {opus, conversation(says(by(budget, signed("x"), transcript.Text("t"))...), user), "u a[t] u", []string{"other-model"}, false},
-		"other-model: of another snapshot":              {opus, conversation(says(snapshot...), user), "u a[Rt] u", nil, false},
-		"foreign-redacted-thinking: redacted elsewhere": {flash, conversation(says(by(opus, redacted(), transcript.Text("t"))...), user), "u a[t] u", []string{"foreign-redacted-thinking"}, false},
-		"foreign-redacted-thinking: redacted at home":   {opus, conversation(says(by(opus, redacted(), transcript.Text("t"))...), user), "u a[Rt] u", nil, false},
-		"unsigned-thinking: empty but signed":           {opus, conversation(says(by(opus, signed(""), transcript.Text("t"))...), user), "u a[Rt] u", nil, false},
-		"unsigned-thinking: unsigned":                   {opus, conversation(says(by(opus, transcript.Reasoning("x", nil), transcript.Text("t"))...), user), "u a[t] u", []string{"unsigned-thinking"}, false},
-		"unsigned-thinking: made by hand":               {opus, conversation(says(transcript.Reasoning("x", nil), transcript.Text("t")), user), "u a[t] u", []string{"unsigned-thinking"}, false},
-		"unsigned-thinking: empty and unsigned":         {opus, conversation(says(by(opus, transcript.Reasoning("", nil), transcript.Text("t"))...), user), "u a[t] u", nil, false},
-		"unsigned-thinking: takes its reply along":      {opus, conversation(says(by(opus, signed("x"), transcript.Reasoning("y", nil), transcript.Text("t"))...), user), "u a[t] u", []string{"torn-reply", "unsigned-thinking"}, false},
-		"torn-reply: OpenAI's items":                    {gpt, conversation(says(by(gpt, encrypted(), raw(transcript.Text("t"), `{"id":"msg_1"}`))...), user), "u a[RT] u", nil, false},
-		"torn-reply: without all reasoning":             {gpt, conversation(says(by(gpt, transcript.Reasoning("x", nil), raw(transcript.Text("t"), `{"id":"msg_1"}`))...), user), "u a[t] u", []string{"unsigned-thinking"}, false},
-		"repeated-token: the same reply twice":          {opus, conversation(once(), user, once(), user), "u a[Rt] u a[t] u", []string{"repeated-token"}, false},
-		"torn-reply: or one that looks so":              {opus, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user, says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[Rt] u a[Rt] u", nil, false},
-		"repeated-token: the same item twice":           {gpt, conversation(says(by(gpt, encrypted(), transcript.Text("t"), encrypted(), transcript.Text("t"))...), user), "u a[tt] u", []string{"torn-reply", "repeated-token"}, false},
-		"foreign-token: a signature elsewhere":          {gpt, conversation(says(by(flash, withSignature(transcript.Text("t"), "c2ln"))...), user), "u a[t] u", []string{"foreign-token"}, false},
-		"foreign-token: at home":                        {flash, conversation(says(by(flash, withSignature(transcript.Text("t"), "c2ln"))...), user), "u a[T] u", nil, false},
-		"malformed-token: no base64":                    {flash, conversation(says(by(flash, withSignature(transcript.Text("t"), "s i g"))...), user), "u a[t] u", []string{"malformed-token"}, false},
-		"signed empty text":                             {flash, conversation(says(by(flash, transcript.Text("x"), withSignature(transcript.Text(""), "c2ln"))...), user), "u a[tT] u", nil, false},
-		"thoughts stay":                                 {flash, conversation(says(by(flash, transcript.Reasoning("x", nil), transcript.Text("t"))...), user), "u a[t] u", nil, false},
-		"trailing-thinking: ends with thinking":         {opus, conversation(says(by(opus, transcript.Text("t"), signed("x"))...), user), "u a[t] u", []string{"trailing-thinking"}, false},
-		"trailing-thinking: blank text behind":          {opus, conversation(says(by(opus, transcript.Text("t"), signed("x"), transcript.Text(""))...), user), "u a[t] u", []string{"trailing-thinking"}, false},
-		"white space that the target issued":            {opus, conversation(says(by(opus, transcript.Text("t"), signed("x"), transcript.Text(" "))...), user), "u a[tRt] u", nil, false},
-		"white space that anybody may have said":        {opus, conversation(says(transcript.Text("t"), transcript.Text(" ")), user), "u a[t] u", nil, false},
-		"trailing-thinking: with all thinking":          {opus, conversation(says(by(opus, signed("x"), transcript.Text("t"), signed("y"))...), user), "u a[t] u", []string{"trailing-thinking", "trailing-thinking"}, false},
-		"trailing-thinking: lone reasoning":             {gpt, conversation(says(by(gpt, encrypted())...), user), "u u", []string{"trailing-thinking"}, false},
-		"nothing left":                                  {opus, conversation(says(by(gpt, encrypted())...), user), "u u", []string{"foreign-thinking"}, false},
-		"nothing there":                                 {opus, conversation(says(transcript.Text("")), user), "u u", nil, false},
-		"nothing lost by plain text":                    {flash, conversation(says(transcript.Text("t")), user), "u a[t] u", nil, false},
-		"and by that of others":                         {flash, conversation(says(by(opus, transcript.Text("t"))...), user), "u a[t] u", nil, false},
+		"other-account: same origin": {
+			opus, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[Rt] u", nil, false,
+		},
+		"other-account: another account": {
+			opus, conversation(says(elsewhere...), user), "u a[t] u", []string{"other-account"}, false,
+		},
+		"other-account: another API": {
+			opus, conversation(says(surface...), user), "u a[t] u", []string{"other-account"}, false,
+		},
+		"foreign-thinking: of another provider": {
+			gpt, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[t] u",
+			[]string{"foreign-thinking"}, false,
+		},
+		"foreign-thinking: the other way": {
+			opus, conversation(says(by(gpt, encrypted(), transcript.Text("t"))...), user), "u a[t] u",
+			[]string{"foreign-thinking"}, false,
+		},
+		"foreign-thinking: Gemini's thoughts": {
+			opus, conversation(says(by(flash, transcript.Reasoning("x", nil), transcript.Text("t"))...), user),
+			"u a[t] u", []string{"foreign-thinking"}, false,
+		},
+		"foreign-thinking: by the token alone": {
+			gpt, conversation(says(signed("x"), transcript.Text("t")), user), "u a[t] u", []string{"foreign-thinking"},
+			false,
+		},
+		"other-model: of another model": {
+			opus, conversation(says(by(budget, signed("x"), transcript.Text("t"))...), user), "u a[t] u",
+			[]string{"other-model"}, false,
+		},
+		"other-model: of another snapshot": {
+			opus, conversation(says(snapshot...), user), "u a[Rt] u", nil, false,
+		},
+		"foreign-redacted-thinking: redacted elsewhere": {
+			flash, conversation(says(by(opus, redacted(), transcript.Text("t"))...), user), "u a[t] u",
+			[]string{"foreign-redacted-thinking"}, false,
+		},
+		"foreign-redacted-thinking: redacted at home": {
+			opus, conversation(says(by(opus, redacted(), transcript.Text("t"))...), user), "u a[Rt] u", nil, false,
+		},
+		"unsigned-thinking: empty but signed": {
+			opus, conversation(says(by(opus, signed(""), transcript.Text("t"))...), user), "u a[Rt] u", nil, false,
+		},
+		"unsigned-thinking: unsigned": {
+			opus, conversation(says(by(opus, transcript.Reasoning("x", nil), transcript.Text("t"))...), user),
+			"u a[t] u", []string{"unsigned-thinking"}, false,
+		},
+		"unsigned-thinking: made by hand": {
+			opus, conversation(says(transcript.Reasoning("x", nil), transcript.Text("t")), user), "u a[t] u",
+			[]string{"unsigned-thinking"}, false,
+		},
+		"unsigned-thinking: empty and unsigned": {
+			opus, conversation(says(by(opus, transcript.Reasoning("", nil), transcript.Text("t"))...), user),
+			"u a[t] u", nil, false,
+		},
+		"unsigned-thinking: takes its reply along": {
+			opus,
+			conversation(says(by(opus, signed("x"), transcript.Reasoning("y", nil), transcript.Text("t"))...), user),
+			"u a[t] u", []string{"torn-reply", "unsigned-thinking"}, false,
+		},
+		"torn-reply: OpenAI's items": {
+			gpt, conversation(says(by(gpt, encrypted(), raw(transcript.Text("t"), `{"id":"msg_1"}`))...), user),
+			"u a[RT] u", nil, false,
+		},
+		"torn-reply: without all reasoning": {
+			gpt,
+			conversation(
+				says(by(gpt, transcript.Reasoning("x", nil), raw(transcript.Text("t"), `{"id":"msg_1"}`))...), user,
+			),
+			"u a[t] u", []string{"unsigned-thinking"}, false,
+		},
+		"repeated-token: the same reply twice": {
+			opus, conversation(once(), user, once(), user), "u a[Rt] u a[t] u", []string{"repeated-token"}, false,
+		},
+		"torn-reply: or one that looks so": {
+			opus,
+			conversation(
+				says(by(opus, signed("x"), transcript.Text("t"))...), user,
+				says(by(opus, signed("x"), transcript.Text("t"))...), user,
+			),
+			"u a[Rt] u a[Rt] u", nil, false,
+		},
+		"repeated-token: the same item twice": {
+			gpt,
+			conversation(says(by(gpt, encrypted(), transcript.Text("t"), encrypted(), transcript.Text("t"))...), user),
+			"u a[tt] u", []string{"torn-reply", "repeated-token"}, false,
+		},
+		"foreign-token: a signature elsewhere": {
+			gpt, conversation(says(by(flash, withSignature(transcript.Text("t"), "c2ln"))...), user), "u a[t] u",
+			[]string{"foreign-token"}, false,
+		},
+		"foreign-token: at home": {
+			flash, conversation(says(by(flash, withSignature(transcript.Text("t"), "c2ln"))...), user), "u a[T] u",
+			nil, false,
+		},
+		"malformed-token: no base64": {
+			flash, conversation(says(by(flash, withSignature(transcript.Text("t"), "s i g"))...), user), "u a[t] u",
+			[]string{"malformed-token"}, false,
+		},
+		"signed empty text": {
+			flash,
+			conversation(says(by(flash, transcript.Text("x"), withSignature(transcript.Text(""), "c2ln"))...), user),
+			"u a[tT] u", nil, false,
+		},
+		"thoughts stay": {
+			flash, conversation(says(by(flash, transcript.Reasoning("x", nil), transcript.Text("t"))...), user),
+			"u a[t] u", nil, false,
+		},
+		"trailing-thinking: ends with thinking": {
+			opus, conversation(says(by(opus, transcript.Text("t"), signed("x"))...), user), "u a[t] u",
+			[]string{"trailing-thinking"}, false,
+		},
+		"trailing-thinking: blank text behind": {
+			opus, conversation(says(by(opus, transcript.Text("t"), signed("x"), transcript.Text(""))...), user),
+			"u a[t] u", []string{"trailing-thinking"}, false,
+		},
+		"white space that the target issued": {
+			opus, conversation(says(by(opus, transcript.Text("t"), signed("x"), transcript.Text(" "))...), user),
+			"u a[tRt] u", nil, false,
+		},
+		"white space that anybody may have said": {
+			opus, conversation(says(transcript.Text("t"), transcript.Text(" ")), user), "u a[t] u", nil, false,
+		},
+		"trailing-thinking: with all thinking": {
+			opus, conversation(says(by(opus, signed("x"), transcript.Text("t"), signed("y"))...), user), "u a[t] u",
+			[]string{"trailing-thinking", "trailing-thinking"}, false,
+		},
+		"trailing-thinking: lone reasoning": {
+			gpt, conversation(says(by(gpt, encrypted())...), user), "u u", []string{"trailing-thinking"}, false,
+		},
+		"nothing left": {
+			opus, conversation(says(by(gpt, encrypted())...), user), "u u", []string{"foreign-thinking"}, false,
+		},
+		"nothing there":              {opus, conversation(says(transcript.Text("")), user), "u u", nil, false},
+		"nothing lost by plain text": {flash, conversation(says(transcript.Text("t")), user), "u a[t] u", nil, false},
+		"and by that of others": {
+			flash, conversation(says(by(opus, transcript.Text("t"))...), user), "u a[t] u", nil, false,
+		},
 	})
 }
 
@@ -237,13 +342,32 @@ func TestOpenLoop(t *testing.T) {
 	foreign := says(by(gpt, encrypted(), call("1"))...)
 	developer := transcript.Developer("d")
 	run(t, map[string]ruleCase{
-		"open-tool-loop: loop begun elsewhere":         {budget, conversation(foreign, answer("1")), "u a[c] r[1]", []string{"open-tool-loop", "foreign-thinking"}, true},
-		"open-tool-loop: also behind a developer":      {budget, conversation(foreign, answer("1"), developer), "u a[c] r[1] d", []string{"open-tool-loop", "foreign-thinking"}, true},
-		"open-tool-loop: loop begun here":              {budget, conversation(thought, answer("1")), "u a[Rc] r[1]", nil, false},
-		"open-tool-loop: goes on elsewhere":            {budget, conversation(thought, answer("1"), says(by(gpt, call("2"))...), answer("2")), "u a[Rc] r[1] a[c] r[2]", nil, false},
-		"open-tool-loop: loop closed":                  {budget, conversation(foreign, answer("1"), says(transcript.Text("t")), user), "u a[c] r[1] a[t] u", []string{"foreign-thinking"}, false},
-		"open-tool-loop: adaptive models do not care":  {opus, conversation(foreign, answer("1")), "u a[c] r[1]", []string{"foreign-thinking"}, false},
-		"open-tool-loop: a user begins the loop anew":  {budget, conversation(thought, answer("1"), user, says(by(gpt, call("2"))...), answer("2")), "u a[Rc] r[1] u a[c] r[2]", []string{"open-tool-loop"}, true},
+		"open-tool-loop: loop begun elsewhere": {
+			budget, conversation(foreign, answer("1")), "u a[c] r[1]", []string{"open-tool-loop", "foreign-thinking"},
+			true,
+		},
+		"open-tool-loop: also behind a developer": {
+			budget, conversation(foreign, answer("1"), developer), "u a[c] r[1] d",
+			[]string{"open-tool-loop", "foreign-thinking"}, true,
+		},
+		"open-tool-loop: loop begun here": {
+			budget, conversation(thought, answer("1")), "u a[Rc] r[1]", nil, false,
+		},
+		"open-tool-loop: goes on elsewhere": {
+			budget, conversation(thought, answer("1"), says(by(gpt, call("2"))...), answer("2")),
+			"u a[Rc] r[1] a[c] r[2]", nil, false,
+		},
+		"open-tool-loop: loop closed": {
+			budget, conversation(foreign, answer("1"), says(transcript.Text("t")), user), "u a[c] r[1] a[t] u",
+			[]string{"foreign-thinking"}, false,
+		},
+		"open-tool-loop: adaptive models do not care": {
+			opus, conversation(foreign, answer("1")), "u a[c] r[1]", []string{"foreign-thinking"}, false,
+		},
+		"open-tool-loop: a user begins the loop anew": {
+			budget, conversation(thought, answer("1"), user, says(by(gpt, call("2"))...), answer("2")),
+			"u a[Rc] r[1] u a[c] r[2]", []string{"open-tool-loop"}, true,
+		},
 		"open-tool-loop: nothing to do without a loop": {budget, conversation(), "u", nil, false},
 	})
 }
@@ -255,51 +379,143 @@ func TestCalls(t *testing.T) {
 	stopped := transcript.Assistant
 	ours := func() transcript.Block { return raw(withSignature(call("1"), "c2ln"), `{"functionCall":{"name":"t"}}`) }
 	run(t, map[string]ruleCase{
-		"tool-name: a foreign name":                 {opus, conversation(says(by(flash, odd)...), answer("1")), "u a[c] r[1]", []string{"tool-name"}, false},
-		"duplicate-call-id: a name of its own":      {flash, conversation(says(by(flash, withSignature(transcript.ToolUse("1", "fs.read", nil), "c2ln"))...), answer("1")), "u a[C] r[1]", nil, false},
-		"duplicate-call-id: twins":                  {opus, conversation(says(call("1"), call("1")), answer("1")), "u a[c] r[1]", []string{"duplicate-call-id"}, false},
-		"duplicate-call-id: ids repeat over turns":  {opus, conversation(says(call("1")), answer("1"), says(call("1")), answer("1")), "u a[c] r[1] a[c] r[1]", nil, false},
-		"missing-signature: a foreign call":         {flash, conversation(says(by(opus, call("1"), call("2"))...), answer("1", "2")), "u a[cc] r[1,2]", []string{"missing-signature"}, false},
-		"missing-signature: an unsigned call":       {flash, conversation(says(by(flash, call("1"))...), answer("1")), "u a[c] r[1]", []string{"missing-signature"}, false},
-		"missing-signature: signed at home":         {flash, conversation(says(by(flash, ours(), call("2"))...), answer("1", "2")), "u a[Cc] r[1,2]", nil, false},
-		"foreign-token: a call elsewhere":           {opus, conversation(says(by(flash, ours())...), answer("1")), "u a[c] r[1]", []string{"foreign-token"}, false},
-		"torn-reply: a torn reply of Gemini":        {flash, conversation(says(by(flash, ours(), call("1"))...), answer("1")), "u a[c] r[1]", []string{"torn-reply", "duplicate-call-id"}, false},
-		"open-call: open":                           {opus, conversation(says(call("1")), user), "u a[c] r[1] u", []string{"open-call"}, false},
-		"open-call: one of two open":                {opus, conversation(says(call("1"), call("2")), answer("2")), "u a[cc] r[1,2]", []string{"open-call"}, false},
-		"open-call: at the end":                     {opus, conversation(says(call("1"))), "u a[c] r[1]", []string{"open-call"}, false},
-		"answered in two messages":                  {opus, conversation(says(call("1"), call("2")), answer("2"), answer("1")), "u a[cc] r[1,2]", nil, false},
-		"orphan-result: without its call":           {opus, conversation(answer("9"), user), "u u", []string{"orphan-result"}, false},
-		"orphan-result: beside one with":            {opus, conversation(says(call("1")), answer("1", "9")), "u a[c] r[1]", []string{"orphan-result"}, false},
-		"orphan-result: a turn too late":            {opus, conversation(says(call("1")), says(transcript.Text("t")), answer("1")), "u a[c] r[1] a[t] u", []string{"open-call", "orphan-result"}, false},
-		"orphan-result: the same twice":             {opus, conversation(says(call("1")), answer("1"), answer("1")), "u a[c] r[1]", nil, false},
-		"orphan-result: another the second time":    {opus, conversation(says(call("1")), answer("1"), transcript.ToolResults(transcript.ToolResult{ToolUseID: "1", Content: "x"})), "u a[c] r[1]", []string{"orphan-result"}, false},
-		"X8 a developer between":                    {opus, conversation(says(call("1")), transcript.Developer("d"), user, answer("1")), "u a[c] r[1] d u", nil, false},
-		"interrupted-reply: text stays":             {opus, conversation(stopped(transcript.StopAborted, by(opus, signed("x"), transcript.Text("t"))...), user), "u a[t] u", []string{"interrupted-reply"}, false},
-		"interrupted-reply: a cut call":             {opus, conversation(stopped(transcript.StopCancelled, transcript.Text("t"), broken), user), "u a[t] u", []string{"interrupted-reply"}, false},
-		"interrupted-reply: a whole call is closed": {opus, conversation(stopped(transcript.StopAborted, call("1")), user), "u a[c] r[1] u", []string{"open-call"}, false},
-		"interrupted-reply: an answered one stays":  {gpt, conversation(stopped(transcript.StopAborted, broken), answer("1")), "u a[c] r[1]", nil, false},
-		"interrupted-reply: not every end is one":   {opus, conversation(stopped(transcript.StopMaxTokens, by(opus, signed("x"), transcript.Text("t"))...), user), "u a[Rt] u", nil, false},
-		"interrupted-reply: Gemini's own signature": {flash, conversation(stopped(transcript.StopAborted, by(flash, ours())...), answer("1")), "u a[c] r[1]", []string{"interrupted-reply"}, false},
-		"invalid-arguments: no object":              {opus, conversation(says(broken), answer("1")), "u a[c] r[1]", []string{"invalid-arguments"}, false},
-		"invalid-arguments: OpenAI takes a string":  {gpt, conversation(says(broken), answer("1")), "u a[c] r[1]", nil, false},
-		"invalid-arguments: no text":                {gpt, conversation(says(transcript.ToolUse("1", "t", []byte("{\"a\":\"\xff\"}"))), answer("1")), "u a[c] r[1]", []string{"invalid-arguments"}, false},
-		"invalid-arguments: none are an object":     {opus, conversation(says(transcript.ToolUse("1", "t", nil)), answer("1")), "u a[c] r[1]", nil, false},
+		"tool-name: a foreign name": {
+			opus, conversation(says(by(flash, odd)...), answer("1")), "u a[c] r[1]", []string{"tool-name"}, false,
+		},
+		"duplicate-call-id: a name of its own": {
+			flash,
+			conversation(
+				says(by(flash, withSignature(transcript.ToolUse("1", "fs.read", nil), "c2ln"))...), answer("1"),
+			),
+			"u a[C] r[1]", nil, false,
+		},
+		"duplicate-call-id: twins": {
+			opus, conversation(says(call("1"), call("1")), answer("1")), "u a[c] r[1]", []string{"duplicate-call-id"},
+			false,
+		},
+		"duplicate-call-id: ids repeat over turns": {
+			opus, conversation(says(call("1")), answer("1"), says(call("1")), answer("1")), "u a[c] r[1] a[c] r[1]",
+			nil, false,
+		},
+		"missing-signature: a foreign call": {
+			flash, conversation(says(by(opus, call("1"), call("2"))...), answer("1", "2")), "u a[cc] r[1,2]",
+			[]string{"missing-signature"}, false,
+		},
+		"missing-signature: an unsigned call": {
+			flash, conversation(says(by(flash, call("1"))...), answer("1")), "u a[c] r[1]",
+			[]string{"missing-signature"}, false,
+		},
+		"missing-signature: signed at home": {
+			flash, conversation(says(by(flash, ours(), call("2"))...), answer("1", "2")), "u a[Cc] r[1,2]", nil, false,
+		},
+		"foreign-token: a call elsewhere": {
+			opus, conversation(says(by(flash, ours())...), answer("1")), "u a[c] r[1]", []string{"foreign-token"},
+			false,
+		},
+		"torn-reply: a torn reply of Gemini": {
+			flash, conversation(says(by(flash, ours(), call("1"))...), answer("1")), "u a[c] r[1]",
+			[]string{"torn-reply", "duplicate-call-id"}, false,
+		},
+		"open-call: open": {
+			opus, conversation(says(call("1")), user), "u a[c] r[1] u", []string{"open-call"}, false,
+		},
+		"open-call: one of two open": {
+			opus, conversation(says(call("1"), call("2")), answer("2")), "u a[cc] r[1,2]", []string{"open-call"},
+			false,
+		},
+		"open-call: at the end": {
+			opus, conversation(says(call("1"))), "u a[c] r[1]", []string{"open-call"}, false,
+		},
+		"answered in two messages": {
+			opus, conversation(says(call("1"), call("2")), answer("2"), answer("1")), "u a[cc] r[1,2]", nil, false,
+		},
+		"orphan-result: without its call": {
+			opus, conversation(answer("9"), user), "u u", []string{"orphan-result"}, false,
+		},
+		"orphan-result: beside one with": {
+			opus, conversation(says(call("1")), answer("1", "9")), "u a[c] r[1]", []string{"orphan-result"}, false,
+		},
+		"orphan-result: a turn too late": {
+			opus, conversation(says(call("1")), says(transcript.Text("t")), answer("1")), "u a[c] r[1] a[t] u",
+			[]string{"open-call", "orphan-result"}, false,
+		},
+		"orphan-result: the same twice": {
+			opus, conversation(says(call("1")), answer("1"), answer("1")), "u a[c] r[1]", nil, false,
+		},
+		"orphan-result: another the second time": {
+			opus,
+			conversation(
+				says(call("1")), answer("1"),
+				transcript.ToolResults(transcript.ToolResult{ToolUseID: "1", Content: "x"}),
+			),
+			"u a[c] r[1]", []string{"orphan-result"}, false,
+		},
+		"X8 a developer between": {
+			opus, conversation(says(call("1")), transcript.Developer("d"), user, answer("1")), "u a[c] r[1] d u", nil,
+			false,
+		},
+		"interrupted-reply: text stays": {
+			opus, conversation(stopped(transcript.StopAborted, by(opus, signed("x"), transcript.Text("t"))...), user),
+			"u a[t] u", []string{"interrupted-reply"}, false,
+		},
+		"interrupted-reply: a cut call": {
+			opus, conversation(stopped(transcript.StopCancelled, transcript.Text("t"), broken), user), "u a[t] u",
+			[]string{"interrupted-reply"}, false,
+		},
+		"interrupted-reply: a whole call is closed": {
+			opus, conversation(stopped(transcript.StopAborted, call("1")), user), "u a[c] r[1] u",
+			[]string{"open-call"}, false,
+		},
+		"interrupted-reply: an answered one stays": {
+			gpt, conversation(stopped(transcript.StopAborted, broken), answer("1")), "u a[c] r[1]", nil, false,
+		},
+		"interrupted-reply: not every end is one": {
+			opus,
+			conversation(stopped(transcript.StopMaxTokens, by(opus, signed("x"), transcript.Text("t"))...), user),
+			"u a[Rt] u", nil, false,
+		},
+		"interrupted-reply: Gemini's own signature": {
+			flash, conversation(stopped(transcript.StopAborted, by(flash, ours())...), answer("1")), "u a[c] r[1]",
+			[]string{"interrupted-reply"}, false,
+		},
+		"invalid-arguments: no object": {
+			opus, conversation(says(broken), answer("1")), "u a[c] r[1]", []string{"invalid-arguments"}, false,
+		},
+		"invalid-arguments: OpenAI takes a string": {
+			gpt, conversation(says(broken), answer("1")), "u a[c] r[1]", nil, false,
+		},
+		"invalid-arguments: no text": {
+			gpt, conversation(says(transcript.ToolUse("1", "t", []byte("{\"a\":\"\xff\"}"))), answer("1")),
+			"u a[c] r[1]", []string{"invalid-arguments"}, false,
+		},
+		"invalid-arguments: none are an object": {
+			opus, conversation(says(transcript.ToolUse("1", "t", nil)), answer("1")), "u a[c] r[1]", nil, false,
+		},
 	})
 }
 
 // TestProviderCompactions: replaced-compaction. Leaving one out tears nothing.
 func TestProviderCompactions(t *testing.T) {
 	compacted := func(model string) transcript.Message {
-		return says(by(model, opaque("compaction", `{"type":"compaction"}`), raw(transcript.Text("t"), `{"text":"t"}`))...)
+		return says(by(
+			model, opaque("compaction", `{"type":"compaction"}`), raw(transcript.Text("t"), `{"text":"t"}`),
+		)...)
 	}
 	run(t, map[string]ruleCase{
-		"replaced-compaction: at home":             {opus, conversation(compacted(opus), user), "u a[OT] u", nil, false},
+		"replaced-compaction: at home": {
+			opus, conversation(compacted(opus), user), "u a[OT] u", nil, false,
+		},
 		"replaced-compaction: of OpenAI":           {gpt, conversation(compacted(gpt), user), "u a[OT] u", nil, false},
 		"replaced-compaction: of another provider": {gpt, conversation(compacted(opus), user), "u a[t] u", nil, false},
-		"replaced-compaction: of another model":    {fable, conversation(compacted(opus), user), "u a[t] u", nil, false},
+		"replaced-compaction: of another model": {
+			fable, conversation(compacted(opus), user), "u a[t] u", nil, false,
+		},
 	})
 	all := conversation(compacted(opus), user, compacted(opus), user)
-	out, err := Build(History{Messages: all, Compactions: []Compaction{{Through: 3, Summary: "s", Kept: []int{1, 2}, Made: 3}}}, target(t, opus))
+	out, err := Build(
+		History{Messages: all, Compactions: []Compaction{{Through: 3, Summary: "s", Kept: []int{1, 2}, Made: 3}}},
+		target(t, opus),
+	)
 	if got := sketch(out.Messages); err != nil || got != "u a[T] u a[OT] u" || len(out.Degraded) > 0 {
 		t.Errorf("after a summary: %s, %v, %v", got, out.Degraded, err)
 	}
@@ -311,15 +527,37 @@ func TestServerTools(t *testing.T) {
 	found := opaque("web_search_tool_result", `{"type":"web_search_tool_result","tool_use_id":"s1"}`)
 	paused := transcript.Assistant(transcript.StopPauseTurn, by(opus, use)...)
 	run(t, map[string]ruleCase{
-		"foreign-block: a pair at home":                 {opus, conversation(says(by(opus, use, found, transcript.Text("t"))...), user), "u a[OOt] u", nil, false},
-		"foreign-block: a pair elsewhere":               {gpt, conversation(says(by(opus, use, found, transcript.Text("t"))...), user), "u a[t] u", []string{"foreign-block", "foreign-block"}, false},
-		"unpaired-server-tool: no result":               {opus, conversation(says(by(opus, use, transcript.Text("t"))...), user), "u a[t] u", []string{"unpaired-server-tool"}, false},
-		"unpaired-server-tool: no call":                 {opus, conversation(says(by(opus, found, transcript.Text("t"))...), user), "u a[t] u", []string{"unpaired-server-tool"}, false},
-		"foreign-block: paused":                         {opus, conversation(paused), "u a[O]", nil, false},
-		"foreign-block: paused and went on":             {opus, conversation(paused, says(by(opus, found, transcript.Text("t"))...), user), "u a[O] a[Ot] u", nil, false},
-		"unpaired-server-tool: paused, went on without": {opus, conversation(paused, says(by(opus, transcript.Text("t"))...), user), "u a[t] u", []string{"unpaired-server-tool"}, false},
-		"unpaired-server-tool: paused and left":         {opus, conversation(paused, user), "u u", []string{"unpaired-server-tool"}, false},
-		"unpaired-server-tool: takes thinking away":     {opus, conversation(says(by(opus, signed("x"), use, signed("y"), transcript.Text("t"))...), user), "u a[t] u", []string{"torn-reply", "unpaired-server-tool", "torn-reply"}, false},
+		"foreign-block: a pair at home": {
+			opus, conversation(says(by(opus, use, found, transcript.Text("t"))...), user), "u a[OOt] u", nil, false,
+		},
+		"foreign-block: a pair elsewhere": {
+			gpt, conversation(says(by(opus, use, found, transcript.Text("t"))...), user), "u a[t] u",
+			[]string{"foreign-block", "foreign-block"}, false,
+		},
+		"unpaired-server-tool: no result": {
+			opus, conversation(says(by(opus, use, transcript.Text("t"))...), user), "u a[t] u",
+			[]string{"unpaired-server-tool"}, false,
+		},
+		"unpaired-server-tool: no call": {
+			opus, conversation(says(by(opus, found, transcript.Text("t"))...), user), "u a[t] u",
+			[]string{"unpaired-server-tool"}, false,
+		},
+		"foreign-block: paused": {opus, conversation(paused), "u a[O]", nil, false},
+		"foreign-block: paused and went on": {
+			opus, conversation(paused, says(by(opus, found, transcript.Text("t"))...), user), "u a[O] a[Ot] u", nil,
+			false,
+		},
+		"unpaired-server-tool: paused, went on without": {
+			opus, conversation(paused, says(by(opus, transcript.Text("t"))...), user), "u a[t] u",
+			[]string{"unpaired-server-tool"}, false,
+		},
+		"unpaired-server-tool: paused and left": {
+			opus, conversation(paused, user), "u u", []string{"unpaired-server-tool"}, false,
+		},
+		"unpaired-server-tool: takes thinking away": {
+			opus, conversation(says(by(opus, signed("x"), use, signed("y"), transcript.Text("t"))...), user),
+			"u a[t] u", []string{"torn-reply", "unpaired-server-tool", "torn-reply"}, false,
+		},
 	})
 }
 
@@ -333,41 +571,72 @@ func TestMedia(t *testing.T) {
 	bmp := transcript.Part{Type: "image", MediaType: "image/bmp", Data: []byte("x")}
 	huge := transcript.Part{Type: "image", MediaType: "image/png", Data: make([]byte, 4<<20)}
 	result := func(isError bool, parts ...transcript.Part) transcript.Message {
-		return transcript.ToolResults(transcript.ToolResult{ToolUseID: "1", Content: "c", IsError: isError, Parts: parts})
+		return transcript.ToolResults(transcript.ToolResult{
+			ToolUseID: "1", Content: "c", IsError: isError, Parts: parts,
+		})
 	}
 	drawn := opaque("inlineData", `{"inlineData":{}}`)
 	drawn.Parts = []transcript.Part{png}
 	run(t, map[string]ruleCase{
-		"unsupported-media: taken":               {opus, []transcript.Message{with(user, png)}, "u", nil, false},
-		"unsupported-media: not taken":           {opus, []transcript.Message{with(user, bmp, png)}, "u", []string{"unsupported-media"}, false},
-		"unsupported-media: taken elsewhere":     {flash, []transcript.Message{with(user, bmp)}, "u", nil, false},
-		"unsupported-media: too large":           {opus, []transcript.Message{with(user, huge)}, "u", []string{"unsupported-media"}, false},
-		"unsupported-media: nothing in it":       {flash, []transcript.Message{with(user, transcript.Part{Type: "image", MediaType: "image/png"})}, "u", []string{"unsupported-media"}, false},
-		"unsupported-media: in a result":         {opus, conversation(says(call("1")), result(false, png)), "u a[c] r[1]", nil, false},
-		"unsupported-media: in an error":         {opus, conversation(says(call("1")), result(true, png)), "u a[c] r[1]", []string{"unsupported-media"}, false},
-		"unsupported-media: in an error of GPT":  {gpt, conversation(says(call("1")), result(true, png)), "u a[c] r[1]", nil, false},
-		"unsupported-media: of a developer":      {gpt, conversation(with(transcript.Developer("d"), png)), "u d", []string{"unsupported-media"}, false},
-		"unsupported-media: drawn by the model":  {opus, conversation(says(by(flash, drawn)...), user), "u a[t] u", []string{"unsupported-media"}, false},
-		"unsupported-media: drawn at home":       {flash, conversation(says(by(flash, drawn)...), user), "u a[O] u", nil, false},
-		"unsupported-media: of a whole reply":    {opus, conversation(with(says(transcript.Text("t")), png), user), "u a[tt] u", []string{"unsupported-media"}, false},
-		"unsupported-media: of an orphan result": {opus, conversation(result(true, png), user), "u u", []string{"orphan-result"}, false},
+		"unsupported-media: taken": {opus, []transcript.Message{with(user, png)}, "u", nil, false},
+		"unsupported-media: not taken": {
+			opus, []transcript.Message{with(user, bmp, png)}, "u", []string{"unsupported-media"}, false,
+		},
+		"unsupported-media: taken elsewhere": {flash, []transcript.Message{with(user, bmp)}, "u", nil, false},
+		"unsupported-media: too large": {
+			opus, []transcript.Message{with(user, huge)}, "u", []string{"unsupported-media"}, false,
+		},
+		"unsupported-media: nothing in it": {
+			flash, []transcript.Message{with(user, transcript.Part{Type: "image", MediaType: "image/png"})}, "u",
+			[]string{"unsupported-media"}, false,
+		},
+		"unsupported-media: in a result": {
+			opus, conversation(says(call("1")), result(false, png)), "u a[c] r[1]", nil, false,
+		},
+		"unsupported-media: in an error": {
+			opus, conversation(says(call("1")), result(true, png)), "u a[c] r[1]", []string{"unsupported-media"},
+			false,
+		},
+		"unsupported-media: in an error of GPT": {
+			gpt, conversation(says(call("1")), result(true, png)), "u a[c] r[1]", nil, false,
+		},
+		"unsupported-media: of a developer": {
+			gpt, conversation(with(transcript.Developer("d"), png)), "u d", []string{"unsupported-media"}, false,
+		},
+		"unsupported-media: drawn by the model": {
+			opus, conversation(says(by(flash, drawn)...), user), "u a[t] u", []string{"unsupported-media"}, false,
+		},
+		"unsupported-media: drawn at home": {
+			flash, conversation(says(by(flash, drawn)...), user), "u a[O] u", nil, false,
+		},
+		"unsupported-media: of a whole reply": {
+			opus, conversation(with(says(transcript.Text("t")), png), user), "u a[tt] u",
+			[]string{"unsupported-media"}, false,
+		},
+		"unsupported-media: of an orphan result": {
+			opus, conversation(result(true, png), user), "u u", []string{"orphan-result"}, false,
+		},
 	})
 }
 
 func TestRoles(t *testing.T) {
 	reply := says(transcript.Text("t"))
 	run(t, map[string]ruleCase{
-		"a reply first":            {opus, []transcript.Message{reply, user}, "u a[t] u", nil, false},
-		"a reply last":             {opus, conversation(reply), "u a[t] u", nil, false},
-		"a prefilled one":          {gpt, conversation(reply), "u a[t]", nil, false},
-		"two in a row":             {flash, conversation(reply, reply, user), "u a[t] u a[t] u", nil, false},
-		"one that came to nothing": {flash, conversation(reply, transcript.Assistant(transcript.StopAborted), user), "u a[t] u u", nil, false},
-		"an empty user":            {opus, conversation(transcript.User(" "), reply, user), "u a[t] u", nil, false},
-		"system ahead":             {opus, []transcript.Message{transcript.System("s"), user}, "s u", nil, false},
-		"system later":             {opus, conversation(reply, transcript.System("s")), "u a[t] s", nil, false},
-		"developer after a user":   {opus, conversation(transcript.Developer("d")), "u d", nil, false},
+		"a reply first":   {opus, []transcript.Message{reply, user}, "u a[t] u", nil, false},
+		"a reply last":    {opus, conversation(reply), "u a[t] u", nil, false},
+		"a prefilled one": {gpt, conversation(reply), "u a[t]", nil, false},
+		"two in a row":    {flash, conversation(reply, reply, user), "u a[t] u a[t] u", nil, false},
+		"one that came to nothing": {
+			flash, conversation(reply, transcript.Assistant(transcript.StopAborted), user), "u a[t] u u", nil, false,
+		},
+		"an empty user":          {opus, conversation(transcript.User(" "), reply, user), "u a[t] u", nil, false},
+		"system ahead":           {opus, []transcript.Message{transcript.System("s"), user}, "s u", nil, false},
+		"system later":           {opus, conversation(reply, transcript.System("s")), "u a[t] s", nil, false},
+		"developer after a user": {opus, conversation(transcript.Developer("d")), "u d", nil, false},
 	})
-	for name, messages := range map[string][]transcript.Message{"none": nil, "system only": {transcript.System("s")}, "blank": {transcript.User("\n")}} {
+	for name, messages := range map[string][]transcript.Message{
+		"none": nil, "system only": {transcript.System("s")}, "blank": {transcript.User("\n")},
+	} {
 		if _, err := Build(History{Messages: messages}, target(t, opus)); !errors.Is(err, ErrNothing) {
 			t.Errorf("%s: %v, want ErrNothing", name, err)
 		}
@@ -377,7 +646,15 @@ func TestRoles(t *testing.T) {
 // TestSilenced: a model that is not to think does not get what it thought
 // before (A-39), and what a reply did besides stays.
 func TestSilenced(t *testing.T) {
-	h := History{Messages: conversation(says(by(budget, signed("x"), opaque("server_tool_use", `{"id":"s"}`), opaque("x_tool_result", `{"tool_use_id":"s"}`), transcript.Text("t"))...), user)}
+	h := History{
+		Messages: conversation(
+			says(by(
+				budget, signed("x"), opaque("server_tool_use", `{"id":"s"}`),
+				opaque("x_tool_result", `{"tool_use_id":"s"}`), transcript.Text("t"),
+			)...),
+			user,
+		),
+	}
 	for effort, want := range map[string]string{"": "u a[ROOt] u", "none": "u a[OOt] u"} {
 		to := target(t, budget)
 		to.Effort = effort
@@ -392,8 +669,10 @@ func TestSilenced(t *testing.T) {
 func TestClosures(t *testing.T) {
 	kept := &transcript.ToolResult{ToolUseID: "1", Content: "kept"}
 	for status, want := range map[transcript.CallStatus]string{
-		transcript.CallProposed: "not executed", transcript.CallRunning: "interrupted", transcript.CallInterrupted: "interrupted",
-		transcript.CallCancelled: "not executed", transcript.CallComplete: "the tool ran", transcript.CallError: "the tool failed",
+		transcript.CallProposed: "not executed", transcript.CallRunning: "interrupted",
+		transcript.CallInterrupted: "interrupted",
+		transcript.CallCancelled:   "not executed", transcript.CallComplete: "the tool ran",
+		transcript.CallError: "the tool failed",
 	} {
 		l, _ := transcript.NewLedger(transcript.CallRecord{Message: 1, CallID: "1", Name: "t", Status: status})
 		out, _ := Build(History{Messages: conversation(says(call("1")), user), Ledger: l}, target(t, opus))
@@ -402,10 +681,14 @@ func TestClosures(t *testing.T) {
 			t.Errorf("%s: %q, %v", status, r.Content, out.Degraded)
 		}
 	}
-	l, _ := transcript.NewLedger(transcript.CallRecord{Message: 1, CallID: "1", Name: "t", Status: transcript.CallComplete, Result: kept})
+	l, _ := transcript.NewLedger(transcript.CallRecord{
+		Message: 1, CallID: "1", Name: "t", Status: transcript.CallComplete, Result: kept,
+	})
 	for name, messages := range map[string][]transcript.Message{
 		"a result of the ledger alone": conversation(says(call("1")), user),
-		"that came too late":           conversation(says(call("1")), says(transcript.Text("t")), transcript.ToolResults(*kept)),
+		"that came too late": conversation(
+			says(call("1")), says(transcript.Text("t")), transcript.ToolResults(*kept),
+		),
 	} {
 		out, _ := Build(History{Messages: messages, Ledger: l}, target(t, opus))
 		if r := out.Messages[2].Results[0]; r.Content != "kept" || len(out.Degraded) != 0 {
@@ -413,7 +696,9 @@ func TestClosures(t *testing.T) {
 		}
 	}
 	late := conversation(says(call("1")), says(transcript.Text("t")), answer("1"))
-	if out, _ := Build(History{Messages: late, Ledger: l}, target(t, opus)); out.Messages[2].Results[0].Content != "kept" || cmp.Diff([]string{"orphan-result"}, lost(out.Degraded)) != "" {
+	if out, _ := Build(
+		History{Messages: late, Ledger: l}, target(t, opus),
+	); out.Messages[2].Results[0].Content != "kept" || cmp.Diff([]string{"orphan-result"}, lost(out.Degraded)) != "" {
 		t.Errorf("too late, and not what the ledger has: %v", out.Degraded)
 	}
 	nameless := says(transcript.ToolUse("1", "", nil))
@@ -426,7 +711,10 @@ func TestClosures(t *testing.T) {
 // TestCompaction: the view, its pairs, and thinking bound to what is gone.
 func TestCompaction(t *testing.T) {
 	system := transcript.System("s")
-	long := []transcript.Message{system, user, says(by(fable, signed("x"), call("1"))...), answer("1"), says(by(fable, signed("y"), transcript.Text("t"))...), user}
+	long := []transcript.Message{
+		system, user, says(by(fable, signed("x"), call("1"))...), answer("1"),
+		says(by(fable, signed("y"), transcript.Text("t"))...), user,
+	}
 	after := slices.Concat(long, []transcript.Message{says(by(fable, signed("z"), transcript.Text("t"))...), user})
 	for name, c := range map[string]struct {
 		model    string
@@ -435,17 +723,40 @@ func TestCompaction(t *testing.T) {
 		want     string
 		lost     []string
 	}{
-		"summary and tail":          {opus, long, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u", []string{"other-model"}},
-		"bound thinking goes":       {fable, long, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u", []string{"compacted-thinking"}},
-		"thinking after it stays":   {fable, after, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u a[Rt] u", []string{"compacted-thinking"}},
-		"between call and result":   {opus, long, Compaction{Through: 3, Summary: "sum", Made: 6}, "s u a[t] u", []string{"orphan-result", "other-model"}},
-		"kept with its result":      {gpt, long, Compaction{Through: 4, Summary: "sum", Kept: []int{2, 3}, Made: 6}, "s u a[c] r[1] a[t] u", []string{"foreign-thinking", "foreign-thinking"}},
-		"kept without its result":   {gpt, long, Compaction{Through: 4, Summary: "sum", Kept: []int{2}, Made: 6}, "s u a[c] r[1] a[t] u", []string{"foreign-thinking", "open-call", "foreign-thinking"}},
-		"no summary":                {gpt, long, Compaction{Through: 4, Made: 6}, "s u a[t] u", []string{"foreign-thinking"}},
-		"all of it":                 {gpt, long, Compaction{Through: 6, Summary: "sum", Made: 6}, "s u", nil},
-		"what was ahead stays once": {gpt, long, Compaction{Through: 6, Summary: "sum", Kept: []int{0, 1}, Made: 6}, "s u u", nil},
+		"summary and tail": {
+			opus, long, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u", []string{"other-model"},
+		},
+		"bound thinking goes": {
+			fable, long, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u", []string{"compacted-thinking"},
+		},
+		"thinking after it stays": {
+			fable, after, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u a[Rt] u",
+			[]string{"compacted-thinking"},
+		},
+		"between call and result": {
+			opus, long, Compaction{Through: 3, Summary: "sum", Made: 6}, "s u a[t] u",
+			[]string{"orphan-result", "other-model"},
+		},
+		"kept with its result": {
+			gpt, long, Compaction{Through: 4, Summary: "sum", Kept: []int{2, 3}, Made: 6}, "s u a[c] r[1] a[t] u",
+			[]string{"foreign-thinking", "foreign-thinking"},
+		},
+		"kept without its result": {
+			gpt, long, Compaction{Through: 4, Summary: "sum", Kept: []int{2}, Made: 6}, "s u a[c] r[1] a[t] u",
+			[]string{"foreign-thinking", "open-call", "foreign-thinking"},
+		},
+		"no summary": {
+			gpt, long, Compaction{Through: 4, Made: 6}, "s u a[t] u", []string{"foreign-thinking"},
+		},
+		"all of it": {gpt, long, Compaction{Through: 6, Summary: "sum", Made: 6}, "s u", nil},
+		"what was ahead stays once": {
+			gpt, long, Compaction{Through: 6, Summary: "sum", Kept: []int{0, 1}, Made: 6}, "s u u", nil,
+		},
 	} {
-		out, err := Build(History{Messages: c.messages, Compactions: []Compaction{{Through: 1, Summary: "old"}, c.c}}, target(t, c.model))
+		out, err := Build(
+			History{Messages: c.messages, Compactions: []Compaction{{Through: 1, Summary: "old"}, c.c}},
+			target(t, c.model),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,8 @@ func (t Target) Made(b *transcript.Block) bool {
 		return b.Meta != nil
 	}
 	o := b.Origin
-	return o.Provider == t.Provider && mayBeSame(o.API, t.API) && SameAccount(o.Account, t.Account) && t.Model.Reads(o.Model)
+	return o.Provider == t.Provider && mayBeSame(o.API, t.API) && SameAccount(o.Account, t.Account) &&
+		t.Model.Reads(o.Model)
 }
 
 // mayBeSame compares two names of which either may be unknown.

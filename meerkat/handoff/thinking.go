@@ -106,7 +106,8 @@ func (r *reply) stripForeignTokens() {
 
 func (r *reply) stripOtherAccounts() {
 	r.eachForeign(ruleOtherAccount, func(b *transcript.Block, maker string) string {
-		if maker != r.target.Provider || b.Origin == nil || mayBeSame(b.Origin.API, r.target.API) && SameAccount(b.Origin.Account, r.target.Account) {
+		if maker != r.target.Provider || b.Origin == nil || mayBeSame(b.Origin.API, r.target.API) &&
+			SameAccount(b.Origin.Account, r.target.Account) {
 			return ""
 		}
 		return "it was issued to another account or by another API"

@@ -12,11 +12,19 @@ import (
 // window stands for. Nothing is lost, so nothing is reported.
 func TestWindow(t *testing.T) {
 	made := func(kind, raw string) transcript.Block {
-		return transcript.Block{Type: transcript.BlockOpaque, Kind: kind, Raw: []byte(raw), Origin: target(t, gpt).Origin()}
+		return transcript.Block{
+			Type: transcript.BlockOpaque, Kind: kind, Raw: []byte(raw), Origin: target(t, gpt).Origin(),
+		}
 	}
-	window := transcript.Assistant(transcript.StopCompaction, made("message", `{"type":"message","role":"user"}`), made("compaction", `{"type":"compaction"}`))
+	window := transcript.Assistant(
+		transcript.StopCompaction, made("message", `{"type":"message","role":"user"}`),
+		made("compaction", `{"type":"compaction"}`),
+	)
 	h := History{
-		Messages:    []transcript.Message{transcript.User("one"), transcript.Assistant(transcript.StopEndTurn, transcript.Text("two")), transcript.User("three")},
+		Messages: []transcript.Message{
+			transcript.User("one"), transcript.Assistant(transcript.StopEndTurn, transcript.Text("two")),
+			transcript.User("three"),
+		},
 		Compactions: []Compaction{{Through: 2, Made: 2, Window: &window}},
 	}
 	show := func(h History, model string) string {

@@ -89,7 +89,8 @@ func (l *connection) handshakeError(ctx context.Context, err error) error {
 	ended, fault := "", error(nil)
 	if l.process != nil {
 		if ctx.Err() == nil {
-			l.process.hasExitedBefore(nil, l.grace/4) // it mostly has ended: its exit status says more than a broken pipe
+			// it mostly has ended: its exit status says more than a broken pipe
+			l.process.hasExitedBefore(nil, l.grace/4)
 		}
 		fault = l.messages.failureCause() // before we close its stdout ourselves
 		ended = l.process.exitDescription()
@@ -121,7 +122,9 @@ func (e startTimeoutError) Error() string {
 
 // messageSizeError says that a message is larger than limit.
 func messageSizeError(limit int) error {
-	return fmt.Errorf("it sent a message of more than %d bytes; the setting limits.mcp_message_bytes holds this limit", limit)
+	return fmt.Errorf(
+		"it sent a message of more than %d bytes; the setting limits.mcp_message_bytes holds this limit", limit,
+	)
 }
 
 // hasEnded reports whether the connection has ended or ends within delay: a call may

@@ -86,7 +86,9 @@ func (l *toolList) addTool(s Server, t *sdk.Tool) {
 		l.addProblem(s, t.Name, "it is listed twice")
 	case len(l.offers) >= maxTools:
 		if len(l.offers) == maxTools && !l.isTruncated() {
-			l.addProblem(s, "", fmt.Sprintf("it lists more than %d tools; the rest is left out, choose with allow", maxTools))
+			l.addProblem(s, "", fmt.Sprintf(
+				"it lists more than %d tools; the rest is left out, choose with allow", maxTools,
+			))
 		}
 	default:
 		l.offers = append(l.offers, o)
@@ -127,7 +129,9 @@ func readTool(s Server, t *sdk.Tool) (offer, error) {
 		return offer{}, fmt.Errorf("its input schema %w", err)
 	}
 	return offer{
-		def:    transcript.ToolDef{Name: offeredName(s.Name, t.Name), Description: toolDescription(t), InputSchema: schema},
+		def: transcript.ToolDef{
+			Name: offeredName(s.Name, t.Name), Description: toolDescription(t), InputSchema: schema,
+		},
 		name:   t.Name,
 		schema: compiled,
 		traits: toolTraits(s, t),

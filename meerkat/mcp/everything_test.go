@@ -44,7 +44,9 @@ func withPath() mcp.Options {
 }
 
 func TestEverythingOverStdio(t *testing.T) {
-	s := mcp.Server{Name: "ev", Command: "node", Args: []string{script(t), "stdio"}, Env: map[string]string{"GIVEN": "yes"}}
+	s := mcp.Server{
+		Name: "ev", Command: "node", Args: []string{script(t), "stdio"}, Env: map[string]string{"GIVEN": "yes"},
+	}
 	r := open(t, withPath(), s)
 	useEverything(t, r)
 	env := call(r, "ev__get-env", `{}`)
@@ -94,7 +96,10 @@ func useEverything(t *testing.T, r *mcp.Router) {
 	wantText(t, call(r, "ev__echo", `{"massage":"hé"}`), true, "not executed", "message is required")
 	wantText(t, call(r, "ev__get-sum", `{"a":2,"b":40}`), false, "42")
 	wantText(t, call(r, "ev__get-structured-content", `{"location":"Chicago"}`), false, `"temperature":`, `"humidity":`)
-	wantText(t, call(r, "ev__get-resource-reference", `{}`), false, "[resource demo://resource/dynamic/text/1]\nResource 1:")
+	wantText(
+		t, call(r, "ev__get-resource-reference", `{}`), false,
+		"[resource demo://resource/dynamic/text/1]\nResource 1:",
+	)
 	wantText(t, call(r, "ev__get-resource-links", `{"count":2}`), false, "[resource demo://resource/dynamic/")
 	image := call(r, "ev__get-tiny-image", `{}`)
 	wantText(t, image, false, "image")
@@ -110,15 +115,18 @@ func useEverything(t *testing.T, r *mcp.Router) {
 // watchProgress sees a long call from its first step to its early end.
 func watchProgress(t *testing.T, r *mcp.Router) {
 	t.Helper()
-	long := transcript.ToolCall{ID: "id", Name: "ev__trigger-long-running-operation", Args: []byte(`{"duration":60,"steps":600}`)}
+	long := transcript.ToolCall{
+		ID: "id", Name: "ev__trigger-long-running-operation", Args: []byte(`{"duration":60,"steps":600}`),
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	var seen tool.Progress
-	got := tool.DispatchAll(ctx, r, []transcript.ToolCall{long}, 0, tool.Observer{Progress: func(_ transcript.ToolCall, p tool.Progress) {
-		if seen = p; p.Done >= 2 {
-			cancel()
-		}
-	}})
+	got := tool.DispatchAll(ctx, r, []transcript.ToolCall{long}, 0,
+		tool.Observer{Progress: func(_ transcript.ToolCall, p tool.Progress) {
+			if seen = p; p.Done >= 2 {
+				cancel()
+			}
+		}})
 	if got[0].Content != tool.Interrupted("id").Content || seen.Total != 600 {
 		t.Errorf("%+v after %+v", got[0], seen)
 	}

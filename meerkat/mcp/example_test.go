@@ -34,8 +34,12 @@ func ExampleOpen() {
 	for _, def := range tools.Defs() {
 		fmt.Println(def.Name)
 	}
-	fmt.Println(tools.Dispatch(ctx, transcript.ToolCall{ID: "1", Name: "calc__add", Args: []byte(`{"a":2,"b":40}`)}).Content)
-	fmt.Println(tools.Dispatch(ctx, transcript.ToolCall{ID: "2", Name: "calc__add", Args: []byte(`{"a":"two"}`)}).Content)
+	fmt.Println(
+		tools.Dispatch(ctx, transcript.ToolCall{ID: "1", Name: "calc__add", Args: []byte(`{"a":2,"b":40}`)}).Content,
+	)
+	fmt.Println(
+		tools.Dispatch(ctx, transcript.ToolCall{ID: "2", Name: "calc__add", Args: []byte(`{"a":"two"}`)}).Content,
+	)
 	fmt.Println(tools.Dispatch(ctx, transcript.ToolCall{ID: "3", Name: "calc__fail", Args: []byte(`{}`)}).Content)
 	// Output:
 	// calc__add

@@ -107,7 +107,10 @@ func serve(kind string) {
 		m := p.read()
 		switch m.Method {
 		case "initialize":
-			p.reply(m, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"test","version":"1"},"instructions":"be kind"}`)
+			p.reply(
+				m,
+				`{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"test","version":"1"},"instructions":"be kind"}`,
+			)
 		case "tools/list":
 			p.list(kind, m)
 		case "tools/call":
@@ -162,9 +165,15 @@ func (p peer) list(kind string, m message) {
 	case kind == "pages" && params.Cursor == "p2":
 		p.reply(m, `{"tools":[{"name":"alpha","inputSchema":{"type":"object"}}]}`)
 	case kind == "changes" && grown:
-		p.reply(m, `{"tools":[{"name":"run","description":"runs faster","inputSchema":{"type":"object"}},{"name":"new","inputSchema":{"type":"object"}}]}`)
+		p.reply(
+			m,
+			`{"tools":[{"name":"run","description":"runs faster","inputSchema":{"type":"object"}},{"name":"new","inputSchema":{"type":"object"}}]}`,
+		)
 	case kind == "changes":
-		p.reply(m, `{"tools":[{"name":"run","description":"runs","inputSchema":{"type":"object"}},{"name":"old","inputSchema":{"type":"object"}}]}`)
+		p.reply(
+			m,
+			`{"tools":[{"name":"run","description":"runs","inputSchema":{"type":"object"}},{"name":"old","inputSchema":{"type":"object"}}]}`,
+		)
 	default:
 		p.reply(m, plainTools)
 	}
@@ -222,7 +231,10 @@ func (p peer) call(kind string, m message) {
 			Meta struct{ ProgressToken json.RawMessage } `json:"_meta"`
 		}
 		_ = json.Unmarshal(m.Params, &params)
-		p.line(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1,"total":2,"message":"half"}}`, params.Meta.ProgressToken)
+		p.line(
+			`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1,"total":2,"message":"half"}}`,
+			params.Meta.ProgressToken,
+		)
 		p.line(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"nobody's","progress":1}}`)
 		p.read() // a ping: what came before it has been handled
 		p.reply(m, text("done"))
@@ -241,7 +253,10 @@ func (p peer) call(kind string, m message) {
 func (p peer) ask() string {
 	var said []string
 	for i, method := range []string{"sampling/createMessage", "elicitation/create", "roots/list"} {
-		p.line(`{"jsonrpc":"2.0","id":"q%d","method":"%s","params":{"messages":[],"maxTokens":1,"message":"?","mode":"form","requestedSchema":{"type":"object","properties":{}}}}`, i, method)
+		p.line(
+			`{"jsonrpc":"2.0","id":"q%d","method":"%s","params":{"messages":[],"maxTokens":1,"message":"?","mode":"form","requestedSchema":{"type":"object","properties":{}}}}`,
+			i, method,
+		)
 		m := p.read()
 		said = append(said, method+" "+string(m.Result)+string(m.Error))
 	}

@@ -20,7 +20,9 @@ func web(t *testing.T, first http.Handler) (url string, become func(http.Handler
 	t.Helper()
 	var now atomic.Pointer[http.Handler]
 	now.Store(&first)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*now.Load()).ServeHTTP(w, r) }))
+	s := httptest.NewServer(http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { (*now.Load()).ServeHTTP(w, r) },
+	))
 	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
 	return s.URL, func(h http.Handler) { now.Store(&h) }
 }
@@ -87,7 +89,10 @@ func TestHTTPForgets(t *testing.T) {
 	}
 	wantText(t, call(r, "s__add", `{"a":1,"b":1}`), false, "2")
 	become(olderHTTP(t))
-	wantText(t, call(r, "s__add", `{"a":1,"b":1}`), true, "the server s has forgotten the session; the tool did not run: call it again")
+	wantText(
+		t, call(r, "s__add", `{"a":1,"b":1}`), true,
+		"the server s has forgotten the session; the tool did not run: call it again",
+	)
 	wantText(t, call(r, "s__add", `{"a":1,"b":1}`), false, "2")
 	become(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "out of order", http.StatusInternalServerError)
@@ -120,7 +125,9 @@ func TestHTTPFloods(t *testing.T) {
 	for _, asJSON := range []bool{true, false} {
 		s := sdk.NewServer(&sdk.Implementation{Name: "flood"}, nil)
 		s.AddTool(&sdk.Tool{Name: "big", InputSchema: json.RawMessage(`{"type":"object"}`)}, big)
-		url, _ := web(t, sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{JSONResponse: asJSON}))
+		url, _ := web(t, sdk.NewStreamableHTTPHandler(
+			func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{JSONResponse: asJSON},
+		))
 		o := quick
 		o.MaxMessage = 100_000
 		r, err := overHTTP(t, url, o, func(s *mcp.Server) { s.Timeout = time.Second })

@@ -36,7 +36,9 @@ func newHTTPClient(open context.Context, s Server, o Options) (*http.Client, err
 	}
 	client.CheckRedirect = func(req *http.Request, via []*http.Request) error {
 		if req.URL.Scheme != host.Scheme || req.URL.Host != host.Host || len(via) > maxRedirects {
-			return fmt.Errorf("it redirects to %s, which is not followed; configure that address if you trust it", req.URL.Host)
+			return fmt.Errorf(
+				"it redirects to %s, which is not followed; configure that address if you trust it", req.URL.Host,
+			)
 		}
 		return nil
 	}

@@ -30,7 +30,9 @@ type messageReader struct {
 }
 
 func newMessageReader(in io.Reader, limit int, noise func([]byte)) *messageReader {
-	return &messageReader{in: bufio.NewReaderSize(in, 64<<10), limit: limit, onOtherLine: noise, ended: make(chan struct{})}
+	return &messageReader{
+		in: bufio.NewReaderSize(in, 64<<10), limit: limit, onOtherLine: noise, ended: make(chan struct{}),
+	}
 }
 
 // Read implements io.Reader; it never returns part of a message before it has

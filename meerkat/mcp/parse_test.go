@@ -29,9 +29,11 @@ func TestName(t *testing.T) {
 	}
 	for start, pair := range map[string][2]string{
 		"a__b__c-": {"a__b", "c"}, "a____b-": {"a_", "_b"}, "_1__x-": {"1", "x"}, "fs__a_b-": {"fs", "a.b"},
-		"fs__" + long[:47] + "-": {"fs", long}, "fs__x-0123456789ab-": {"fs", "x-0123456789ab"}, "w_rse__-": {"w/rse", ""},
+		"fs__" + long[:47] + "-": {"fs", long}, "fs__x-0123456789ab-": {"fs", "x-0123456789ab"},
+		"w_rse__-": {"w/rse", ""},
 	} {
-		if got := offeredName(pair[0], pair[1]); !strings.HasPrefix(got, start) || !legal.MatchString(got) || len(got) != len(start)+12 {
+		if got := offeredName(pair[0], pair[1]); !strings.HasPrefix(got, start) || !legal.MatchString(got) ||
+			len(got) != len(start)+12 {
 			t.Errorf("%v is %s; want %s…", pair, got, start)
 		}
 	}
@@ -72,19 +74,25 @@ func FuzzName(f *testing.F) {
 
 func TestKeepExact(t *testing.T) {
 	const schema = `{"type":"object","properties":{"z":{"maximum":9007199254740993},"a":{"const":"<&>"}}}`
-	message := `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","_meta":{"own":1},"inputSchema":` + schema + `}],"nextCursor":"n"}}`
+	message := `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","_meta":{"own":1},"inputSchema":` + schema +
+		`}],"nextCursor":"n"}}`
 	var got struct{ Result sdk.ListToolsResult }
 	if err := json.Unmarshal(keepExactValues([]byte(message)), &got); err != nil {
 		t.Fatal(err)
 	}
 	tool := got.Result.Tools[0]
-	if s := string(exactText(tool.Meta, metaSchema, tool.InputSchema)); s != schema || got.Result.NextCursor != "n" || tool.Meta["own"] != 1.0 {
+	if s := string(exactText(
+		tool.Meta, metaSchema, tool.InputSchema,
+	)); s != schema || got.Result.NextCursor != "n" || tool.Meta["own"] != 1.0 {
 		t.Errorf("%s %+v", s, got.Result)
 	}
 	if s := string(exactText(nil, metaSchema, map[string]any{"type": "object"})); s != `{"type":"object"}` {
 		t.Error("without the text, what the SDK understood:", s)
 	}
-	for _, odd := range []string{`{"method":"x"}`, `{"inputSchema"`, `{"result":{"tools":"inputSchema"}}`, `{"result":null,"inputSchema":1}`, `{"result":[],"structuredContent":1}`} {
+	for _, odd := range []string{
+		`{"method":"x"}`, `{"inputSchema"`, `{"result":{"tools":"inputSchema"}}`, `{"result":null,"inputSchema":1}`,
+		`{"result":[],"structuredContent":1}`,
+	} {
 		if got := string(keepExactValues([]byte(odd))); got != odd && !json.Valid([]byte(got)) {
 			t.Errorf("%s became %s", odd, got)
 		}
@@ -109,7 +117,8 @@ func FuzzResult(f *testing.F) {
 			t.Errorf("%+v", out)
 		}
 		for _, p := range out.Parts {
-			if len(p.Data) == 0 || p.MediaType == "" || p.Type != "image" && p.Type != "file" || p.Type == "image" && !imageTypes[p.MediaType] {
+			if len(p.Data) == 0 || p.MediaType == "" || p.Type != "image" && p.Type != "file" || p.Type == "image" &&
+				!imageTypes[p.MediaType] {
 				t.Errorf("%+v", p)
 			}
 		}

@@ -25,7 +25,9 @@ func convertResult(call transcript.ToolCall, res *sdk.CallToolResult) transcript
 		c.addContent(content)
 	}
 	c.addStructured(exactText(res.Meta, metaContent, res.StructuredContent))
-	out := transcript.ToolResult{ToolUseID: call.ID, Content: strings.Join(c.texts, "\n"), Parts: c.parts, IsError: res.IsError}
+	out := transcript.ToolResult{
+		ToolUseID: call.ID, Content: strings.Join(c.texts, "\n"), Parts: c.parts, IsError: res.IsError,
+	}
 	if out.IsError && strings.TrimSpace(out.Content) == "" {
 		out.Content = fmt.Sprintf("tool %s failed without a message", call.Name)
 	}
@@ -88,7 +90,10 @@ func (c *converter) addData(what, mediaType string, data []byte) {
 	case imageTypes[seen]:
 		c.parts = append(c.parts, transcript.Part{Type: "image", MediaType: seen, Data: data})
 	case strings.HasPrefix(mediaType, "image/"), mediaType == "":
-		c.addText("[left out: %s, %s of %d bytes; images are PNG, JPEG, GIF or WebP]", what, firstNonEmpty(mediaType, "something"), len(data))
+		c.addText(
+			"[left out: %s, %s of %d bytes; images are PNG, JPEG, GIF or WebP]", what,
+			firstNonEmpty(mediaType, "something"), len(data),
+		)
 	default:
 		c.parts = append(c.parts, transcript.Part{Type: "file", MediaType: mediaType, Data: data})
 	}

@@ -37,7 +37,10 @@ type Info struct {
 }
 
 func serverInfo(s Server, r *sdk.InitializeResult, tools int) Info {
-	info := Info{Server: s.Name, Protocol: r.ProtocolVersion, Instructions: clipText(r.Instructions, maxDescription), Tools: tools}
+	info := Info{
+		Server: s.Name, Protocol: r.ProtocolVersion, Instructions: clipText(r.Instructions, maxDescription),
+		Tools: tools,
+	}
 	if r.ServerInfo != nil {
 		info.Name, info.Version = clipText(r.ServerInfo.Name, maxName), clipText(r.ServerInfo.Version, maxName)
 	}

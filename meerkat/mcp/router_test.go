@@ -80,7 +80,9 @@ func TestDiscovery(t *testing.T) {
 	if got := string(r.Defs()[2].InputSchema); got != `{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer","maximum":9007199254740993}}}` {
 		t.Error("the schema is not the server's own:", got)
 	}
-	wantInfo := mcp.Info{Server: "a", Name: "test", Version: "1", Protocol: "2025-06-18", Instructions: "be kind", Tools: 1}
+	wantInfo := mcp.Info{
+		Server: "a", Name: "test", Version: "1", Protocol: "2025-06-18", Instructions: "be kind", Tools: 1,
+	}
 	if diff := cmp.Diff(wantInfo, r.Servers()[1]); diff != "" {
 		t.Error(diff)
 	}
@@ -91,7 +93,8 @@ func TestDiscovery(t *testing.T) {
 
 func TestLiesAboutSchemas(t *testing.T) {
 	r := open(t, quick, hostile("s", "lies"))
-	if got := names(r.Defs()); len(got) != 3 || got[0] != "s__good" || got[1] != "s__remote" || !strings.HasPrefix(got[2], "s__w") {
+	if got := names(r.Defs()); len(got) != 3 || got[0] != "s__good" || got[1] != "s__remote" ||
+		!strings.HasPrefix(got[2], "s__w") {
 		t.Error(got)
 	}
 	var left []string
@@ -99,7 +102,11 @@ func TestLiesAboutSchemas(t *testing.T) {
 		left = append(left, p.Tool+": "+p.Why)
 	}
 	all := strings.Join(left, "\n")
-	for _, want := range []string{"none: ", "null: ", "list: ", "text: ", "untyped: ", "wrong: its input schema is not a valid", "circle: its input schema holds references that run in circles", "listed twice", "task: it runs as a task only"} {
+	for _, want := range []string{
+		"none: ", "null: ", "list: ", "text: ", "untyped: ", "wrong: its input schema is not a valid",
+		"circle: its input schema holds references that run in circles", "listed twice",
+		"task: it runs as a task only",
+	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)
 		}
@@ -118,9 +125,11 @@ func TestOpenFails(t *testing.T) {
 		"mcp server n: no-such-program: not found in PATH": {{Name: "n", Command: "no-such-program"}},
 		"mcp server g: its list of tools cannot be read":   {hostile("g", "garbled")},
 		"mcp server e: its list of tools has no end":       {hostile("e", "endless")},
-		"mcp server u: ":                                          {{Name: "u", URL: "http://127.0.0.1:1/mcp"}},
-		"mcp server number 1: it has no name":                     {{Command: "x"}},
-		"mcp server a: two servers have this name":                {{Name: "a", Command: "x"}, {Name: "a", Command: "x"}},
+		"mcp server u: ":                      {{Name: "u", URL: "http://127.0.0.1:1/mcp"}},
+		"mcp server number 1: it has no name": {{Command: "x"}},
+		"mcp server a: two servers have this name": {
+			{Name: "a", Command: "x"}, {Name: "a", Command: "x"},
+		},
 		"mcp server a: set either command or url":                 {{Name: "a"}},
 		"mcp server a: its url is not an http or https address":   {{Name: "a", URL: "file:///x"}},
 		`mcp server a: tool pattern "[": syntax error in pattern`: {{Name: "a", Command: "x", Deny: []string{"["}}},
@@ -159,7 +168,9 @@ func TestCrash(t *testing.T) {
 	o.MaxRestarts = 1
 	r := open(t, o, hostile("s", "crash", "NOTES", notes))
 	for range 2 {
-		wantText(t, call(r, "s__run", `{}`), true, "the server s ended while the tool ran (exit status 7)", "may have run")
+		wantText(
+			t, call(r, "s__run", `{}`), true, "the server s ended while the tool ran (exit status 7)", "may have run",
+		)
 	}
 	wantText(t, call(r, "s__run", `{}`), true, "it ended 2 times and is not started again", "did not run")
 	if got := readTool(t, notes); got != "crash\ncall\ncrash\ncall\n" {
@@ -185,9 +196,16 @@ func TestEndsBetweenCalls(t *testing.T) {
 func TestNoiseAndFloods(t *testing.T) {
 	o := quick
 	o.MaxMessage = 1 << 20
-	r := open(t, o, hostile("n", "noise"), hostile("h", "huge"), hostile("f", "flood"), hostile("t", "types"), hostile("k", "kinds"), hostile("e", "isError"))
+	r := open(
+		t, o, hostile("n", "noise"), hostile("h", "huge"), hostile("f", "flood"), hostile("t", "types"),
+		hostile("k", "kinds"), hostile("e", "isError"),
+	)
 	wantText(t, call(r, "n__run", `{}`), false, "done")
-	wantText(t, call(r, "h__run", `{}`), true, "the server h ended", "it sent a message of more than 1048576 bytes; the setting limits.mcp_message_bytes holds this limit", "may have run")
+	wantText(
+		t, call(r, "h__run", `{}`), true, "the server h ended",
+		"it sent a message of more than 1048576 bytes; the setting limits.mcp_message_bytes holds this limit",
+		"may have run",
+	)
 	wantText(t, call(r, "f__run", `{}`), true, "the server f ended", "bytes that are not messages")
 	for range 2 { // the link lives on
 		wantText(t, call(r, "t__run", `{}`), true, "the answer of the server t cannot be read")
@@ -207,13 +225,18 @@ func TestRichResults(t *testing.T) {
 	for _, p := range got.Parts {
 		kinds = append(kinds, fmt.Sprint(p.Type, " ", p.MediaType, " ", len(p.Data)))
 	}
-	if diff := cmp.Diff([]string{"image image/png 70", "file audio/wav 4", "file application/pdf 4"}, kinds); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"image image/png 70", "file audio/wav 4", "file application/pdf 4"}, kinds,
+	); diff != "" {
 		t.Error(diff)
 	}
 	if got := call(r, "t__run", `{}`).Content; got != `{"b":2,"a":1}` {
 		t.Error(got)
 	}
-	wantText(t, call(r, "e__run", `{"z":"é","a":9007199254740993}`), false, `"arguments":{"z":"é","a":9007199254740993}`, `"name":"run"`)
+	wantText(
+		t, call(r, "e__run", `{"z":"é","a":9007199254740993}`), false, `"arguments":{"z":"é","a":9007199254740993}`,
+		`"name":"run"`,
+	)
 }
 
 // TestEnvironment: a server sees what it was given and where things are, and
@@ -224,7 +247,10 @@ func TestEnvironment(t *testing.T) {
 	o.Log = slog.New(slog.NewTextHandler(&safe{w: &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	o.Environ = []string{"PATH=/old", "PATH=/bin", "HOME=/home/x", "ANTHROPIC_API_KEY=sk-ant-canary"}
 	t.Setenv("MEERKAT_LEAK", "leak")
-	r := open(t, o, hostile("a", "env", "TOKEN", "canary-token-1", "HOME", "/own"), hostile("b", "env", "TOKEN", "canary-token-2"))
+	r := open(
+		t, o, hostile("a", "env", "TOKEN", "canary-token-1", "HOME", "/own"),
+		hostile("b", "env", "TOKEN", "canary-token-2"),
+	)
 	got := call(r, "a__run", `{}`).Content
 	if want := "HOME=/own\nMCP_TEST_SERVER=env\nTOKEN=canary-token-1\nPATH=/bin"; got != want {
 		t.Errorf("%s", got)
@@ -232,7 +258,9 @@ func TestEnvironment(t *testing.T) {
 	r.Close()
 	o.Environ = nil // that of this process, of which only what is harmless is passed on
 	r = open(t, o, hostile("c", "env"))
-	if got := call(r, "c__run", `{}`).Content; !strings.Contains(got, "PATH="+os.Getenv("PATH")) || strings.Contains(got, "LEAK") {
+	if got := call(r, "c__run", `{}`).Content; !strings.Contains(
+		got, "PATH="+os.Getenv("PATH"),
+	) || strings.Contains(got, "LEAK") {
 		t.Error(got)
 	}
 	r.Close()
@@ -278,9 +306,10 @@ func TestCancel(t *testing.T) {
 	s.Timeout = 200 * time.Millisecond
 	r := open(t, quick, s)
 	var outcome tool.Outcome
-	got := tool.DispatchAll(t.Context(), r, []transcript.ToolCall{{ID: "id", Name: "s__run", Args: []byte(`{}`)}}, 0, tool.Observer{
-		Settled: func(_ transcript.ToolCall, _ transcript.ToolResult, o tool.Outcome) { outcome = o },
-	})
+	got := tool.DispatchAll(t.Context(), r, []transcript.ToolCall{{ID: "id", Name: "s__run", Args: []byte(`{}`)}}, 0,
+		tool.Observer{
+			Settled: func(_ transcript.ToolCall, _ transcript.ToolResult, o tool.Outcome) { outcome = o },
+		})
 	wantText(t, got[0], true, "tool s__run timed out after 200ms")
 	if outcome.Status != tool.StatusTimedOut || outcome.Timeout != s.Timeout {
 		t.Errorf("%+v", outcome)

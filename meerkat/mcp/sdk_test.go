@@ -62,7 +62,8 @@ func useSDK(t *testing.T, r *mcp.Router) {
 	wantText(t, call(r, "s__more", `{}`), false, "more")
 	until(t, func() bool {
 		c := r.Changes(t.Context())
-		if len(c) == 1 && (strings.Join(names(c[0].Added), " ") != "s__extra" || strings.Join(c[0].Removed, " ") != "s__fail") {
+		if len(c) == 1 && (strings.Join(names(c[0].Added), " ") != "s__extra" ||
+			strings.Join(c[0].Removed, " ") != "s__fail") {
 			t.Errorf("%+v", c)
 		}
 		return len(c) == 1
@@ -76,10 +77,17 @@ func TestSDKOverHTTP(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		s := sdkServer()
 		var denied atomic.Int32
-		front := guarded(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{JSONResponse: asJSON}), &denied)
+		front := guarded(
+			sdk.NewStreamableHTTPHandler(
+				func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{JSONResponse: asJSON},
+			),
+			&denied,
+		)
 		web := httptest.NewServer(front)
 		client := web.Client()
-		config := mcp.Server{Name: "s", URL: web.URL, Headers: map[string]string{"Authorization": "Bearer canary-token"}}
+		config := mcp.Server{
+			Name: "s", URL: web.URL, Headers: map[string]string{"Authorization": "Bearer canary-token"},
+		}
 		o := quick
 		o.HTTPClient = client
 		r, err := mcp.Open(t.Context(), []mcp.Server{config}, o)
@@ -92,7 +100,9 @@ func TestSDKOverHTTP(t *testing.T) {
 			t.Error("requests without our header")
 		}
 		config.Headers = nil
-		if _, err := mcp.Open(t.Context(), []mcp.Server{config}, o); err == nil || !strings.Contains(err.Error(), "Unauthorized") {
+		if _, err := mcp.Open(
+			t.Context(), []mcp.Server{config}, o,
+		); err == nil || !strings.Contains(err.Error(), "Unauthorized") {
 			t.Error(err)
 		}
 		client.CloseIdleConnections()
@@ -122,7 +132,9 @@ func TestHeadersStayAtHome(t *testing.T) {
 	defer other.Close()
 	web := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	defer web.Close()
-	_, err := mcp.Open(t.Context(), []mcp.Server{{Name: "s", URL: web.URL, Headers: map[string]string{"X-Key": "canary"}}}, quick)
+	_, err := mcp.Open(
+		t.Context(), []mcp.Server{{Name: "s", URL: web.URL, Headers: map[string]string{"X-Key": "canary"}}}, quick,
+	)
 	if err == nil || !strings.Contains(err.Error(), "redirects to") || leaked.Load() != nil {
 		t.Errorf("%v; the other host saw %q", err, leaked.Load())
 	}

@@ -10,12 +10,14 @@ import (
 func TestMasker(t *testing.T) {
 	for range 20 { // maps have no order
 		mask := newMasker(Server{
-			Env: map[string]string{"A": "canary-token", "B": "canary-token-that-is-longer", "SHORT": "x"}, Headers: map[string]string{"Authorization": "Bearer canary-in-header"},
-			URL: "https://user:canary-pass%3F@host/mcp?key=canary%2Fquery&short=1",
+			Env:     map[string]string{"A": "canary-token", "B": "canary-token-that-is-longer", "SHORT": "x"},
+			Headers: map[string]string{"Authorization": "Bearer canary-in-header"},
+			URL:     "https://user:canary-pass%3F@host/mcp?key=canary%2Fquery&short=1",
 		})
 		got := mask("canary-token-that-is-longer canary-token Bearer canary-in-header canary-in-header " +
 			`Post "https://user:canary-pass%3F@host/mcp?key=canary%2Fquery&short=1": canary/query canary-pass? x 1`)
-		if strings.Contains(got, "canary") || strings.Contains(got, "longer") || !strings.Contains(got, "[B] [A] ") || !strings.HasSuffix(got, " x 1") || !strings.Contains(got, "@host/mcp?key=") {
+		if strings.Contains(got, "canary") || strings.Contains(got, "longer") || !strings.Contains(got, "[B] [A] ") ||
+			!strings.HasSuffix(got, " x 1") || !strings.Contains(got, "@host/mcp?key=") {
 			t.Fatal(got)
 		}
 	}
@@ -23,8 +25,13 @@ func TestMasker(t *testing.T) {
 
 // TestSaidMasksFirst: what is cut in two is still a secret.
 func TestSaidMasksFirst(t *testing.T) {
-	s := newServer(Server{Name: "s", Env: map[string]string{"A": "canary-canary-canary"}}, Options{}.withDefaults(), &progressRouter{})
-	if got := s.serverText(strings.Repeat("x", maxLogLine-10) + "canary-canary-canary"); strings.Contains(got, "canary") || len(got) > maxLogLine+10 {
+	s := newServer(
+		Server{Name: "s", Env: map[string]string{"A": "canary-canary-canary"}}, Options{}.withDefaults(),
+		&progressRouter{},
+	)
+	if got := s.serverText(
+		strings.Repeat("x", maxLogLine-10) + "canary-canary-canary",
+	); strings.Contains(got, "canary") || len(got) > maxLogLine+10 {
 		t.Errorf("…%s", got[maxLogLine-20:])
 	}
 }

@@ -184,17 +184,21 @@ func (s *server) failureResult(ctx context.Context, call transcript.ToolCall, l 
 		return tool.Interrupted(call.ID)
 	case errors.Is(err, sdk.ErrSessionMissing):
 		s.dropConnection(ctx, l)
-		return errorResult(call, "the server %s has forgotten the session; the tool did not run: call it again", s.config.Name)
+		return errorResult(
+			call, "the server %s has forgotten the session; the tool did not run: call it again", s.config.Name,
+		)
 	case errors.As(err, &refused) && refused.Code != codeTransport:
 		return errorResult(call, "the server %s refused the call: %s", s.config.Name, s.serverText(refused.Message))
 	case l.hasEnded(endDelay):
 		why := s.mask(l.endReason())
 		s.dropConnection(ctx, l)
 		s.log.Warn("mcp server ended", "why", why)
-		return errorResult(call, "the server %s ended while the tool ran (%s); the tool may have run, check its effects before calling it again",
+		return errorResult(call,
+			"the server %s ended while the tool ran (%s); the tool may have run, check its effects before calling it again",
 			s.config.Name, firstNonEmpty(why, "the connection broke"))
 	}
-	return errorResult(call, "the answer of the server %s cannot be read (%s); the tool may have run, check its effects before calling it again",
+	return errorResult(call,
+		"the answer of the server %s cannot be read (%s); the tool may have run, check its effects before calling it again",
 		s.config.Name, s.serverText(err.Error()))
 }
 

@@ -44,7 +44,9 @@ func levelOf(e *agent.Event) slog.Level {
 // logAttributes are the fields of e that say something, apart from what anybody
 // wrote.
 func logAttributes(e *agent.Event) []slog.Attr {
-	list := []slog.Attr{slog.String("session", string(e.SessionID)), slog.String("run", e.RunID), slog.Int("seq", e.Seq)}
+	list := []slog.Attr{
+		slog.String("session", string(e.SessionID)), slog.String("run", e.RunID), slog.Int("seq", e.Seq),
+	}
 	text := func(name, value string) {
 		if value != "" {
 			list = append(list, slog.String(name, Label(value)))
@@ -83,7 +85,9 @@ func logAttributes(e *agent.Event) []slog.Attr {
 		list = append(list, slog.Int("message", e.Degradation.Message))
 	}
 	if e.Usage != nil {
-		list = append(list, slog.Uint64("input_tokens", e.Usage.InputTokens), slog.Uint64("output_tokens", e.Usage.OutputTokens))
+		list = append(
+			list, slog.Uint64("input_tokens", e.Usage.InputTokens), slog.Uint64("output_tokens", e.Usage.OutputTokens),
+		)
 	}
 	for _, l := range e.RateLimits {
 		list = append(list, slog.Int64(l.Name+"_left", l.Remaining))

@@ -25,22 +25,38 @@ func course() []agent.Event {
 	cached := uint64(5)
 	events := []agent.Event{
 		{Type: agent.RunStarted, Prompt: canary},
-		{Type: agent.Degraded, Rule: "foreign-thinking", Degradation: &handoff.Degradation{Rule: "foreign-thinking", Reason: canary}},
+		{
+			Type: agent.Degraded, Rule: "foreign-thinking",
+			Degradation: &handoff.Degradation{Rule: "foreign-thinking", Reason: canary},
+		},
 		{Type: agent.TurnStarted, Turn: 1, Provider: "gemini", Model: "gemini-x"},
 		{Type: agent.TextDelta, Turn: 1, Delta: canary},
 		{Type: agent.StreamReset, Turn: 1},
 		{Type: agent.Retrying, Turn: 1, ErrorKind: "overloaded", Error: canary, DelayMS: &delay},
 		{Type: agent.TextDelta, Turn: 1, Delta: canary},
 		{Type: agent.TextComplete, Turn: 1, Content: canary},
-		{Type: agent.TurnCompleted, Turn: 1, StopReason: transcript.StopToolUse, ResponseID: "resp", RateLimits: []stream.RateLimit{{Name: "requests", Limit: 50, Remaining: 49}}, Usage: &transcript.Usage{InputTokens: 10, OutputTokens: 4, CacheReadTokens: &cached}},
-		{Type: agent.ToolExecutionStarted, Turn: 1, ID: "c1", Name: "read", Args: transcript.RawJSON(`"` + canary + `"`)},
+		{
+			Type: agent.TurnCompleted, Turn: 1, StopReason: transcript.StopToolUse, ResponseID: "resp",
+			RateLimits: []stream.RateLimit{{Name: "requests", Limit: 50, Remaining: 49}},
+			Usage:      &transcript.Usage{InputTokens: 10, OutputTokens: 4, CacheReadTokens: &cached},
+		},
+		{
+			Type: agent.ToolExecutionStarted, Turn: 1, ID: "c1", Name: "read",
+			Args: transcript.RawJSON(`"` + canary + `"`),
+		},
 		{Type: agent.ToolExecutionStarted, Turn: 1, ID: "c2", Name: "read"},
 		{Type: agent.ToolProgress, Turn: 1, ID: "c1", Message: canary},
-		{Type: agent.ToolExecutionCompleted, Turn: 1, ID: "c1", Name: "read", Status: "error", IsError: &yes, DurationMS: &ms, Result: canary},
+		{
+			Type: agent.ToolExecutionCompleted, Turn: 1, ID: "c1", Name: "read", Status: "error", IsError: &yes,
+			DurationMS: &ms, Result: canary,
+		},
 		{Type: agent.ToolExecutionTimedOut, Turn: 1, ID: "c2", Name: "read", Status: "interrupted", DurationMS: &ms},
 		{Type: agent.BudgetWarning, Turn: 1, BudgetType: session.BudgetTokens, Used: 8, Limit: 10},
 		{Type: agent.TurnStarted, Turn: 2, Provider: "gemini", Model: "gemini-x"},
-		{Type: agent.RunFailed, Turn: 2, Error: canary, ErrorKind: "authentication", Usage: &transcript.Usage{InputTokens: 10, OutputTokens: 4}},
+		{
+			Type: agent.RunFailed, Turn: 2, Error: canary, ErrorKind: "authentication",
+			Usage: &transcript.Usage{InputTokens: 10, OutputTokens: 4},
+		},
 	}
 	for i := range events {
 		events[i].SessionID, events[i].RunID, events[i].Seq = "sess", "run", i

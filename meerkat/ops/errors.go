@@ -23,9 +23,14 @@ func (e *LimitError) Error() string {
 	case e.What == whatLevels && e.Limit <= 0:
 		return "this agent cannot start sub-agents; do the work yourself"
 	case e.What == whatLevels:
-		return fmt.Sprintf("sub-agents may be nested %d deep, and this agent is at that depth already; do the work yourself", e.Limit)
+		return fmt.Sprintf(
+			"sub-agents may be nested %d deep, and this agent is at that depth already; do the work yourself", e.Limit,
+		)
 	}
-	return fmt.Sprintf("at most %d %s may be open at a time (%s); %d are, and %d more were asked for; await or cancel some, or ask for fewer", e.Limit, e.What, e.Setting, e.Open, e.Asked)
+	return fmt.Sprintf(
+		"at most %d %s may be open at a time (%s); %d are, and %d more were asked for; await or cancel some, or ask for fewer",
+		e.Limit, e.What, e.Setting, e.Open, e.Asked,
+	)
 }
 
 const (
@@ -56,7 +61,8 @@ func (e *CycleError) Error() string {
 	for i, id := range e.IDs {
 		names[i] = string(id)
 	}
-	return "operations depend on one another in a circle, so that none could start: " + strings.Join(names, " → ") + "; remove one dependency"
+	return "operations depend on one another in a circle, so that none could start: " + strings.Join(names, " → ") +
+		"; remove one dependency"
 }
 
 // DependencyError says that an operation depends on one that has not completed and never

@@ -192,5 +192,8 @@ type Status struct {
 }
 
 func (o *operationState) describeStatus(queued []Directive) Status {
-	return Status{OpResult: o.resultOf(), Parent: o.parent, Spec: o.spec, Progress: o.progress, Percent: o.percent, Queued: queued, Delivered: o.delivered}
+	return Status{
+		OpResult: o.resultOf(), Parent: o.parent, Spec: o.spec, Progress: o.progress, Percent: o.percent,
+		Queued: queued, Delivered: o.delivered,
+	}
 }

@@ -16,7 +16,10 @@ import (
 // newTestManager returns a Manager whose operations do what run says.
 func newTestManager(run func(context.Context, Task) Outcome, change func(*Config)) *Manager {
 	var n atomic.Int64
-	c := Config{Run: run, Now: time.Now, NewID: func() (session.ID, error) { return session.ID(fmt.Sprintf("id-%d", n.Add(1))), nil }}
+	c := Config{
+		Run: run, Now: time.Now,
+		NewID: func() (session.ID, error) { return session.ID(fmt.Sprintf("id-%d", n.Add(1))), nil },
+	}
 	if change != nil {
 		change(&c)
 	}
@@ -49,7 +52,10 @@ func TestNeverEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newTestManager(untilStopped, nil)
 		root := m.Join(t.Context(), Place{ID: "root"})
-		ids := mustSubmit(t, root, OperationSpec{Label: "late", Policy: OperationPolicy{Timeout: time.Minute}}, OperationSpec{Label: "cancelled"}, OperationSpec{Label: "left"})
+		ids := mustSubmit(
+			t, root, OperationSpec{Label: "late", Policy: OperationPolicy{Timeout: time.Minute}},
+			OperationSpec{Label: "cancelled"}, OperationSpec{Label: "left"},
+		)
 		time.Sleep(2 * time.Minute) // on the clock of the bubble
 		if err := m.Cancel(ids[1]); err != nil {
 			t.Fatal(err)
@@ -176,7 +182,10 @@ func TestNotRecorded(t *testing.T) {
 		}, nil)
 		root := m.Join(t.Context(), Place{ID: "root"})
 		for range 2 {
-			_, err := root.Submit([]OperationSpec{{Label: "a"}}, nil, func([]OperationSpec, int, *session.ForkBudgetPolicy) ([]OperationSpec, error) { return nil, full })
+			_, err := root.Submit(
+				[]OperationSpec{{Label: "a"}}, nil,
+				func([]OperationSpec, int, *session.ForkBudgetPolicy) ([]OperationSpec, error) { return nil, full },
+			)
 			if !errors.Is(err, full) {
 				t.Errorf("%v", err)
 			}

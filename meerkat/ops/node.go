@@ -216,11 +216,14 @@ func (n *Node) Restore(all []Restored) error {
 	t := n.tree
 	for _, r := range all {
 		if r.Result != nil {
-			_ = t.applyInput(n.ctx, restoreInput{n.id, r.Spec, r.Submitted, *r.Result, r.Delivered}, false) // it cannot be refused
+			// it cannot be refused
+			_ = t.applyInput(n.ctx, restoreInput{n.id, r.Spec, r.Submitted, *r.Result, r.Delivered}, false)
 			continue
 		}
 		t.manager.registerOperations(t, []OperationID{r.Spec.ID})
-		if err := t.applyInput(n.ctx, submitInput{at: r.Submitted, agent: n.id, specs: []OperationSpec{r.Spec}, restored: true}, false); err != nil {
+		if err := t.applyInput(
+			n.ctx, submitInput{at: r.Submitted, agent: n.id, specs: []OperationSpec{r.Spec}, restored: true}, false,
+		); err != nil {
 			return err
 		}
 	}

@@ -41,7 +41,8 @@ type shownOperation struct {
 
 func showResult(r OpResult) shownOperation {
 	s := shownOperation{
-		ID: r.OpID, Name: r.Label, Status: r.Status, Result: r.Text, Error: r.Error, ParentOpID: r.ParentOpID, DependsOn: r.DependsOn, Attempt: r.Attempt,
+		ID: r.OpID, Name: r.Label, Status: r.Status, Result: r.Text, Error: r.Error, ParentOpID: r.ParentOpID,
+		DependsOn: r.DependsOn, Attempt: r.Attempt,
 		SubmittedAt: formatTime(r.SubmittedAt), CompletedAt: formatTime(r.CompletedAt),
 	}
 	if r.Artifact != "" {

@@ -23,7 +23,9 @@ func (t *transition) handleSteer(in steerInput) error {
 	}
 	waiting := t.state.queuedDirectives(in.agent)
 	if len(waiting) >= t.state.steeringDepth && t.state.overflow == RefuseNew {
-		return &SteerError{in.agent, fmt.Sprintf("%d directives wait for its next turn already; try again later", len(waiting))}
+		return &SteerError{
+			in.agent, fmt.Sprintf("%d directives wait for its next turn already; try again later", len(waiting)),
+		}
 	}
 	t.changeAgent(in.agent, func(a *agentState) {
 		if len(waiting) >= t.state.steeringDepth {

@@ -197,7 +197,9 @@ func (t *transition) emitEvent(o *operationState, e OpEvent) {
 
 // handleJoin adds an agent. One that has been there before begins again.
 func (t *transition) handleJoin(in joinInput) {
-	agents := slices.DeleteFunc(slices.Clone(t.state.agents), func(a *agentState) bool { return a.id == in.id && a.over })
+	agents := slices.DeleteFunc(
+		slices.Clone(t.state.agents), func(a *agentState) bool { return a.id == in.id && a.over },
+	)
 	t.state.agents = agents
 	if a := t.state.findAgent(in.id); a == nil {
 		t.state.agents = append(agents, &agentState{id: in.id, depth: in.depth, noSpawn: in.noSpawn})
@@ -296,7 +298,9 @@ func (t *transition) resolveDependents(at time.Time, o *operationState) {
 		if d.spec.Policy.OnDependencyFailure == CancelDependents {
 			end.status = Cancelled
 		}
-		end.result.Error = fmt.Sprintf("it was not started: operation %s, which it depends on, is %s", o.displayName(), o.status)
+		end.result.Error = fmt.Sprintf(
+			"it was not started: operation %s, which it depends on, is %s", o.displayName(), o.status,
+		)
 		t.endOperation(at, d.spec.ID, end)
 	}
 }
@@ -320,7 +324,9 @@ func (t *transition) handleCancel(in cancelInput) {
 		switch {
 		case o.status.IsFinal() || o.cancelling:
 		case o.status == Pending:
-			t.endOperation(in.at, id, outcome{status: Cancelled, result: OpResult{Error: "it was cancelled before it started"}})
+			t.endOperation(in.at, id, outcome{
+				status: Cancelled, result: OpResult{Error: "it was cancelled before it started"},
+			})
 		default:
 			t.changeOperation(id, func(o *operationState) { o.cancelling = true })
 			t.effects = append(t.effects, stopEffect{id})

@@ -25,9 +25,14 @@ func (t *transition) handleSubmit(in submitInput) error {
 		return err
 	}
 	for _, spec := range specs {
-		t.state.operations = append(slices.Clip(t.state.operations), &operationState{spec: spec, parent: a.id, status: Pending, held: !in.restored, submitted: in.at})
+		t.state.operations = append(
+			slices.Clip(t.state.operations),
+			&operationState{spec: spec, parent: a.id, status: Pending, held: !in.restored, submitted: in.at},
+		)
 		if spec.Kind == SubAgent { // it takes directives before it runs
-			t.state.agents = append(slices.Clip(t.state.agents), &agentState{id: spec.ID, depth: spec.Depth, noSpawn: spec.NoSpawn})
+			t.state.agents = append(
+				slices.Clip(t.state.agents), &agentState{id: spec.ID, depth: spec.Depth, noSpawn: spec.NoSpawn},
+			)
 		}
 	}
 	if in.restored {
@@ -52,8 +57,12 @@ func (t *transition) handleRecorded(in recordedInput) {
 
 // handleWithdraw forgets operations that could not be recorded.
 func (t *transition) handleWithdraw(in withdrawInput) {
-	t.state.operations = slices.DeleteFunc(slices.Clone(t.state.operations), func(o *operationState) bool { return slices.Contains(in.ids, o.spec.ID) })
-	t.state.agents = slices.DeleteFunc(slices.Clone(t.state.agents), func(a *agentState) bool { return slices.Contains(in.ids, a.id) })
+	t.state.operations = slices.DeleteFunc(
+		slices.Clone(t.state.operations), func(o *operationState) bool { return slices.Contains(in.ids, o.spec.ID) },
+	)
+	t.state.agents = slices.DeleteFunc(
+		slices.Clone(t.state.agents), func(a *agentState) bool { return slices.Contains(in.ids, a.id) },
+	)
 }
 
 // settlePending starts an operation that was added, or ends it when something that it
@@ -106,9 +115,20 @@ func (s *state) checkLimits(a *agentState, specs []OperationSpec) error {
 		return &LimitError{What: whatLevels, Limit: s.limits.MaxDepth}
 	}
 	for _, l := range []LimitError{
-		{whatChildren, s.limits.MaxChildrenPerAgent, s.openCount(func(o *operationState) bool { return o.parent == a.id }), len(specs), "operations.max_children_per_agent"},
-		{whatAgents, s.limits.MaxConcurrentAgents, s.openCount(func(o *operationState) bool { return o.spec.Kind == SubAgent }), agents, "operations.max_concurrent_agents"},
-		{whatOps, s.limits.MaxConcurrentOps, s.openCount(func(*operationState) bool { return true }), len(specs), "operations.max_concurrent_ops"},
+		{
+			whatChildren, s.limits.MaxChildrenPerAgent,
+			s.openCount(func(o *operationState) bool { return o.parent == a.id }), len(specs),
+			"operations.max_children_per_agent",
+		},
+		{
+			whatAgents, s.limits.MaxConcurrentAgents,
+			s.openCount(func(o *operationState) bool { return o.spec.Kind == SubAgent }), agents,
+			"operations.max_concurrent_agents",
+		},
+		{
+			whatOps, s.limits.MaxConcurrentOps, s.openCount(func(*operationState) bool { return true }), len(specs),
+			"operations.max_concurrent_ops",
+		},
 	} {
 		if l.Open+l.Asked > l.Limit {
 			return &l
@@ -200,6 +220,7 @@ func (t *transition) handleRestore(in restoreInput) {
 	}
 	t.state.operations = append(slices.Clip(t.state.operations), &operationState{
 		spec: spec, parent: in.agent, status: in.result.Status, submitted: in.submitted, started: in.result.StartedAt,
-		ended: in.result.CompletedAt, order: last + 1, attempt: in.result.Attempt, result: in.result, delivered: in.delivered,
+		ended: in.result.CompletedAt, order: last + 1, attempt: in.result.Attempt, result: in.result,
+		delivered: in.delivered,
 	})
 }

@@ -29,14 +29,46 @@ type ToolOptions struct {
 func Tools(o ToolOptions) []tool.Tool {
 	s := toolset{o}
 	tools := []tool.Tool{
-		newTool(spawnTool, `Starts a sub-agent that works on a task of its own while you go on, and returns its id at once. The sub-agent has the same tools as you and knows nothing of this conversation, so put all it needs into the prompt. Its last message is its result; you get it in a later message, or from await_ops. Start independent sub-agents one after the other in one turn: they run at the same time.`, spawnSchema, s.spawnAgent),
-		newTool(forkTool, `Starts branches that each go on with a copy of this conversation and a prompt of their own, and returns their ids at once. Use it to try alternatives that need what was said so far. The last message of a branch is its result.`, forkSchema, s.forkAgent),
-		newTool(startTool, `Calls another tool in the background while you go on, and returns an operation id at once. You get its result in a later message, or from await_ops. Use it for tools that take long.`, startSchema, s.startTool),
-		newTool(awaitTool, `Waits for operations (sub-agents, branches and tools in the background) and returns their results. Without ids it waits for all that have not ended.`, awaitSchema, s.awaitOps),
-		newTool(statusTool, `Says where operations stand, without waiting: pending, running, completed, failed, cancelled or interrupted, and the last progress. Without ids it lists all.`, idsSchema, s.opStatus),
-		newTool(cancelTool, `Cancels operations with everything that they started, and waits until they have ended. What they did so far stays done.`, cancelSchema, s.cancelOps),
-		newTool(fetchTool, `Reads a result that was too large to be shown, by its artifact_id. A long result comes in parts: ask again with the offset that the answer names.`, fetchSchema, s.fetchResult),
-		newTool(steerTool, `Sends a directive to a running sub-agent. It reads it before its next turn, and may choose to ignore it. To redirect it for certain, cancel it and start another one.`, steerSchema, s.steerAgent),
+		newTool(
+			spawnTool,
+			`Starts a sub-agent that works on a task of its own while you go on, and returns its id at once. The sub-agent has the same tools as you and knows nothing of this conversation, so put all it needs into the prompt. Its last message is its result; you get it in a later message, or from await_ops. Start independent sub-agents one after the other in one turn: they run at the same time.`,
+			spawnSchema, s.spawnAgent,
+		),
+		newTool(
+			forkTool,
+			`Starts branches that each go on with a copy of this conversation and a prompt of their own, and returns their ids at once. Use it to try alternatives that need what was said so far. The last message of a branch is its result.`,
+			forkSchema, s.forkAgent,
+		),
+		newTool(
+			startTool,
+			`Calls another tool in the background while you go on, and returns an operation id at once. You get its result in a later message, or from await_ops. Use it for tools that take long.`,
+			startSchema, s.startTool,
+		),
+		newTool(
+			awaitTool,
+			`Waits for operations (sub-agents, branches and tools in the background) and returns their results. Without ids it waits for all that have not ended.`,
+			awaitSchema, s.awaitOps,
+		),
+		newTool(
+			statusTool,
+			`Says where operations stand, without waiting: pending, running, completed, failed, cancelled or interrupted, and the last progress. Without ids it lists all.`,
+			idsSchema, s.opStatus,
+		),
+		newTool(
+			cancelTool,
+			`Cancels operations with everything that they started, and waits until they have ended. What they did so far stays done.`,
+			cancelSchema, s.cancelOps,
+		),
+		newTool(
+			fetchTool,
+			`Reads a result that was too large to be shown, by its artifact_id. A long result comes in parts: ask again with the offset that the answer names.`,
+			fetchSchema, s.fetchResult,
+		),
+		newTool(
+			steerTool,
+			`Sends a directive to a running sub-agent. It reads it before its next turn, and may choose to ignore it. To redirect it for certain, cancel it and start another one.`,
+			steerSchema, s.steerAgent,
+		),
 	}
 	for i := range tools {
 		tools[i].Timeout = callTimeout
@@ -107,8 +139,9 @@ const (
 		`"timeout_seconds":{"type":"integer","minimum":1,"maximum":3600,"description":"Return after this time even if they have not ended."}` +
 		`},"additionalProperties":false}`
 	idsSchema    = `{"type":"object","properties":{"ids":` + idsProperty + `},"additionalProperties":false}`
-	cancelSchema = `{"type":"object","properties":{"ids":` + idsProperty + `},"required":["ids"],"additionalProperties":false}`
-	fetchSchema  = `{"type":"object","properties":{` +
+	cancelSchema = `{"type":"object","properties":{"ids":` + idsProperty +
+		`},"required":["ids"],"additionalProperties":false}`
+	fetchSchema = `{"type":"object","properties":{` +
 		`"artifact_id":{"type":"string","description":"The artifact_id of a result."},` +
 		`"offset":{"type":"integer","minimum":0,"description":"The byte to begin with. Default: 0."}` +
 		`},"required":["artifact_id"],"additionalProperties":false}`
@@ -199,9 +232,14 @@ func (s toolset) spawnAgent(_ context.Context, c Caller, in spawnArgs) (any, err
 		}
 	}
 	spec := OperationSpec{
-		Label: in.Name, Prompt: in.Prompt, Model: in.Model, ToolAccess: access, NoSpawn: in.MaySpawn != nil && !*in.MaySpawn, DependsOn: in.DependsOn,
-		Policy:            OperationPolicy{OnDependencyFailure: in.OnDependencyFailure, Timeout: time.Duration(in.TimeoutSeconds) * time.Second},
-		BudgetReservation: session.Limits{MaxTokens: in.MaxTokens, MaxTurns: in.MaxTurns, MaxToolCalls: in.MaxToolCalls},
+		Label: in.Name, Prompt: in.Prompt, Model: in.Model, ToolAccess: access,
+		NoSpawn: in.MaySpawn != nil && !*in.MaySpawn, DependsOn: in.DependsOn,
+		Policy: OperationPolicy{
+			OnDependencyFailure: in.OnDependencyFailure, Timeout: time.Duration(in.TimeoutSeconds) * time.Second,
+		},
+		BudgetReservation: session.Limits{
+			MaxTokens: in.MaxTokens, MaxTurns: in.MaxTurns, MaxToolCalls: in.MaxToolCalls,
+		},
 	}
 	if in.LastTurns > 0 {
 		turns := session.LastTurns(in.LastTurns)
@@ -258,7 +296,9 @@ type forkArgs struct {
 func (s toolset) forkAgent(_ context.Context, c Caller, in forkArgs) (any, error) {
 	var specs []OperationSpec
 	for _, b := range in.Branches {
-		specs = append(specs, OperationSpec{Label: b.Name, Prompt: b.Prompt, Fork: true, ResultShape: BatchResult, ToolAccess: tool.InheritAccess()})
+		specs = append(specs, OperationSpec{
+			Label: b.Name, Prompt: b.Prompt, Fork: true, ResultShape: BatchResult, ToolAccess: tool.InheritAccess(),
+		})
 	}
 	started, err := c.submitAll(specs, c.Node.tree.manager.config.ForkBudget)
 	if err != nil {

@@ -29,7 +29,10 @@ func (s toolset) awaitOps(ctx context.Context, c Caller, in awaitArgs) (any, err
 		return nil, err
 	}
 	if len(ids) == 0 {
-		return operationsAnswer{Operations: []shownOperation{}, Note: "there is nothing to wait for: every operation has ended and you have its result"}, nil
+		return operationsAnswer{
+			Operations: []shownOperation{},
+			Note:       "there is nothing to wait for: every operation has ended and you have its result",
+		}, nil
 	}
 	waiting := ctx
 	if in.TimeoutSeconds > 0 {

@@ -136,14 +136,20 @@ func (m *machine) performLine(line string) {
 	case "withdraw":
 		m.takeStep(withdrawInput{idsOf(names)})
 	case "restored":
-		m.takeStep(restoreInput{session.ID(names[0]), OperationSpec{ID: session.ID(names[1]), Kind: SubAgent}, m.currentTime(),
+		m.takeStep(restoreInput{session.ID(names[0]), OperationSpec{ID: session.ID(names[1]), Kind: SubAgent},
+			m.currentTime(),
 			OpResult{OpCausality: OpCausality{Status: OpStatus(names[2])}}, args["delivered"] == "yes"})
 	case "started":
 		m.takeStep(startedInput{m.currentTime(), session.ID(names[0])})
 	case "progress":
 		m.takeStep(progressInput{session.ID(names[0]), strings.Join(names[1:], " "), nil})
 	case "ended":
-		m.takeStep(endedInput{m.currentTime(), session.ID(names[0]), outcome{status: OpStatus(names[1]), result: OpResult{Text: strings.Join(names[2:], " "), Error: args["error"]}}})
+		m.takeStep(endedInput{
+			m.currentTime(), session.ID(names[0]),
+			outcome{
+				status: OpStatus(names[1]), result: OpResult{Text: strings.Join(names[2:], " "), Error: args["error"]},
+			},
+		})
 	case "cancel":
 		m.takeStep(cancelInput{m.currentTime(), idsOf(names)})
 	case "steer":
@@ -167,7 +173,9 @@ func (m *machine) showState(what string, names []string, args map[string]string)
 		}
 		m.output = append(m.output, "injectable: "+strings.Join(ids, " "))
 	case "awaited":
-		m.output = append(m.output, fmt.Sprintf("awaited: %t", m.state.isAwaited(idsOf(names), AwaitMode(args["mode"]))))
+		m.output = append(m.output, fmt.Sprintf(
+			"awaited: %t", m.state.isAwaited(idsOf(names), AwaitMode(args["mode"])),
+		))
 	case "directives":
 		for _, d := range m.state.findAgent(session.ID(names[0])).directives {
 			m.output = append(m.output, fmt.Sprintf("directive %d %s: %s, %s", d.Seq, d.ID, d.Text, d.Status))
@@ -199,7 +207,10 @@ func describeEffect(e effect) string {
 	case stopEffect:
 		return "stop " + string(e.id)
 	case eventEffect:
-		return strings.TrimSpace(fmt.Sprintf("event to %s: %s %s %s", e.to, e.event.ID, e.event.Type, e.event.Message+e.event.Result+e.event.Error+e.event.SteeringID))
+		return strings.TrimSpace(fmt.Sprintf(
+			"event to %s: %s %s %s", e.to, e.event.ID, e.event.Type,
+			e.event.Message+e.event.Result+e.event.Error+e.event.SteeringID,
+		))
 	case refuseEffect:
 		return "refuse: " + e.err.Error()
 	}
@@ -208,9 +219,13 @@ func describeEffect(e effect) string {
 
 func (m *machine) newState(args map[string]string) state {
 	return state{
-		limits:    ConcurrencyLimits{readNumber(args["depth"]), readNumber(args["ops"]), readNumber(args["agents"]), readNumber(args["children"])}.withDefaults(),
-		injection: InjectionPolicy(firstOf(args["injection"], string(CompletionOrder))), steeringDepth: readNumber(firstOf(args["queue"], "2")),
-		overflow: SteeringOverflow(args["overflow"]),
+		limits: ConcurrencyLimits{
+			readNumber(args["depth"]), readNumber(args["ops"]), readNumber(args["agents"]),
+			readNumber(args["children"]),
+		}.withDefaults(),
+		injection:     InjectionPolicy(firstOf(args["injection"], string(CompletionOrder))),
+		steeringDepth: readNumber(firstOf(args["queue"], "2")),
+		overflow:      SteeringOverflow(args["overflow"]),
 	}
 }
 
@@ -234,7 +249,8 @@ func idsOf(names []string) (ids []OperationID) {
 func specsOf(names []string, args map[string]string) (specs []OperationSpec) {
 	for _, n := range names {
 		id, on, depends := strings.Cut(n, "<")
-		spec := OperationSpec{ID: OperationID(id), Kind: WorkKind(firstOf(args["kind"], string(SubAgent))), Label: args["label"], NoSpawn: args["spawn"] == "no",
+		spec := OperationSpec{ID: OperationID(id), Kind: WorkKind(firstOf(args["kind"], string(SubAgent))),
+			Label: args["label"], NoSpawn: args["spawn"] == "no",
 			Policy: OperationPolicy{OnDependencyFailure: DependencyFailurePolicy(args["policy"])}}
 		if depends {
 			spec.DependsOn = idsOf(strings.Split(on, ","))

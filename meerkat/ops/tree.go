@@ -34,7 +34,9 @@ func newTree(m *Manager) *tree {
 		manager: m, changed: make(chan struct{}),
 		cancels: map[OperationID]context.CancelCauseFunc{}, inboxes: map[session.ID]*inbox{},
 		work: map[session.ID]*sync.WaitGroup{}, ctxs: map[session.ID]context.Context{},
-		state: state{limits: c.Limits, injection: c.Injection, steeringDepth: c.SteeringDepth, overflow: c.SteeringOverflow},
+		state: state{
+			limits: c.Limits, injection: c.Injection, steeringDepth: c.SteeringDepth, overflow: c.SteeringOverflow,
+		},
 	}
 }
 
@@ -148,7 +150,12 @@ func (t *tree) runTask(ctx context.Context, task Task) (end outcome) {
 		}
 	}()
 	o := t.manager.config.Run(ctx, task)
-	end = outcome{status: o.Status, result: OpResult{Text: o.Text, Error: o.Error, Artifact: o.Artifact, Size: o.Size, Summary: o.Summary, Spent: o.Spent}}
+	end = outcome{
+		status: o.Status,
+		result: OpResult{
+			Text: o.Text, Error: o.Error, Artifact: o.Artifact, Size: o.Size, Summary: o.Summary, Spent: o.Spent,
+		},
+	}
 	end.result.Attempt = o.Attempt
 	if timeout, late := context.Cause(ctx).(*timeoutError); late && o.Status != Completed { //nolint:errorlint // it is never wrapped
 		end.status, end.result.Error = Failed, timeout.Error()

@@ -20,7 +20,9 @@ const (
 // but on what kind of key it is.
 func (c *Client) Account() string {
 	kind := keyKindAPI
-	if slices.ContainsFunc(c.provider.OAuthPrefixes, func(prefix string) bool { return strings.HasPrefix(c.cfg.APIKey, prefix) }) {
+	if slices.ContainsFunc(
+		c.provider.OAuthPrefixes, func(prefix string) bool { return strings.HasPrefix(c.cfg.APIKey, prefix) },
+	) {
 		kind = keyKindOAuth
 	}
 	return handoff.MakeAccount(c.base.Hostname(), kind)
@@ -30,7 +32,9 @@ var organizationForm = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
 
 // organizationOf returns the organization that an answer names, "" if it names none.
 func (c *Client) organizationOf(header http.Header) string {
-	if name := header.Get(c.provider.OrganizationHeader); c.provider.OrganizationHeader != "" && organizationForm.MatchString(name) {
+	if name := header.Get(
+		c.provider.OrganizationHeader,
+	); c.provider.OrganizationHeader != "" && organizationForm.MatchString(name) {
 		return name
 	}
 	return ""

@@ -53,8 +53,10 @@ func (e *LimitError) Error() string {
 func (b Bounds) withDefaults() Bounds {
 	d := DefaultBounds
 	return Bounds{
-		effective(b.ReplyBytes, d.ReplyBytes), effective(b.ReplyEvents, d.ReplyEvents), effective(b.EventBytes, d.EventBytes),
-		effective(b.IdleTimeout, d.IdleTimeout), effective(b.PingTimeout, d.PingTimeout), effective(b.ReplyTimeout, d.ReplyTimeout),
+		effective(b.ReplyBytes, d.ReplyBytes), effective(b.ReplyEvents, d.ReplyEvents),
+		effective(b.EventBytes, d.EventBytes),
+		effective(b.IdleTimeout, d.IdleTimeout), effective(b.PingTimeout, d.PingTimeout),
+		effective(b.ReplyTimeout, d.ReplyTimeout),
 	}
 }
 
@@ -71,7 +73,9 @@ func effective[N int | time.Duration](n, standard N) N {
 }
 
 func (b Bounds) bytesError() error {
-	return &LimitError{Setting: "limits.reply_bytes", What: "is larger than", Limit: fmt.Sprintf("%d bytes", b.ReplyBytes)}
+	return &LimitError{
+		Setting: "limits.reply_bytes", What: "is larger than", Limit: fmt.Sprintf("%d bytes", b.ReplyBytes),
+	}
 }
 
 // replyClock ends a call when its reply takes too long. Its methods are called by one
@@ -92,8 +96,13 @@ func (b Bounds) startClock(ctx context.Context, unary bool) (context.Context, *r
 	c := &replyClock{bounds: b, cancel: cancel}
 	c.total = c.startTimer(b.ReplyTimeout, &LimitError{Setting: "limits.reply_timeout", What: "is not complete after"})
 	if !unary {
-		c.idle = c.startTimer(b.IdleTimeout, &LimitError{Setting: "limits.idle_timeout", What: "brought no event for", retryable: true})
-		c.silent = c.startTimer(b.PingTimeout, &LimitError{Setting: "limits.ping_timeout", What: "brought only pings, or events without content, for"})
+		c.idle = c.startTimer(
+			b.IdleTimeout, &LimitError{Setting: "limits.idle_timeout", What: "brought no event for", retryable: true},
+		)
+		c.silent = c.startTimer(
+			b.PingTimeout,
+			&LimitError{Setting: "limits.ping_timeout", What: "brought only pings, or events without content, for"},
+		)
 	}
 	return ctx, c
 }
@@ -115,7 +124,10 @@ func (c *replyClock) stop() {
 // onFrame counts an event of a stream and returns an error for one too many.
 func (c *replyClock) onFrame() error {
 	if c.events++; c.events > c.bounds.ReplyEvents {
-		return &LimitError{Setting: "limits.reply_events", What: "has more than", Limit: fmt.Sprintf("%d events", c.bounds.ReplyEvents)}
+		return &LimitError{
+			Setting: "limits.reply_events", What: "has more than",
+			Limit: fmt.Sprintf("%d events", c.bounds.ReplyEvents),
+		}
 	}
 	if c.idle != nil {
 		c.idle.Reset(c.bounds.IdleTimeout)
@@ -160,7 +172,9 @@ func limitOf(ctx context.Context, err error) *LimitError {
 	case errors.As(err, &limit):
 		return limit
 	case errors.As(err, &line):
-		return &LimitError{Setting: "limits.event_bytes", What: "has an event of more than", Limit: fmt.Sprintf("%d bytes", line.Max)}
+		return &LimitError{
+			Setting: "limits.event_bytes", What: "has an event of more than", Limit: fmt.Sprintf("%d bytes", line.Max),
+		}
 	case errors.As(context.Cause(ctx), &limit):
 		return limit
 	case err != nil && headersTooLarge.MatchString(err.Error()):

@@ -26,14 +26,21 @@ func (e *RequestError) Error() string { return e.Field + ": " + e.Reason }
 // traffic: efforts (A-32, O-23, G-24), output size, numbers that are
 // none, tool definitions and the choice among them.
 func checkRequest(req *Request, m catalog.Entry) error {
-	if effort := m.Effort(req.Effort); effort != "" && m.Thinking != catalog.ThinkingNone && !slices.Contains(m.Efforts, effort) {
-		return &RequestError{"effort", fmt.Sprintf("%q is not offered by %s; use one of %s", effort, m.Model, strings.Join(m.Efforts, ", "))}
+	if effort := m.Effort(req.Effort); effort != "" && m.Thinking != catalog.ThinkingNone &&
+		!slices.Contains(m.Efforts, effort) {
+		return &RequestError{
+			"effort",
+			fmt.Sprintf("%q is not offered by %s; use one of %s", effort, m.Model, strings.Join(m.Efforts, ", ")),
+		}
 	}
 	if req.Compact && !m.CompactsOnDemand() {
 		return &RequestError{"compact", m.Model + " does not compact a conversation on demand; ask it for a summary"}
 	}
 	if req.MaxOutputTokens < 0 || m.MaxOutput > 0 && req.MaxOutputTokens > m.MaxOutput {
-		return &RequestError{"max output tokens", fmt.Sprintf("%d is outside 1 to %d for %s", req.MaxOutputTokens, m.MaxOutput, m.Model)}
+		return &RequestError{
+			"max output tokens",
+			fmt.Sprintf("%d is outside 1 to %d for %s", req.MaxOutputTokens, m.MaxOutput, m.Model),
+		}
 	}
 	if len(req.OutputSchema) > 0 && !jsontok.IsObject(req.OutputSchema) {
 		return &RequestError{"output schema", "it is not a JSON object"}
@@ -55,11 +62,17 @@ func checkTools(tools []transcript.ToolDef, m *catalog.Entry) error {
 	for _, t := range tools {
 		switch {
 		case !m.Traits.AllowsToolName(t.Name):
-			return &RequestError{"tool " + fmt.Sprintf("%q", t.Name), m.Provider + " does not take this name; use up to 64 letters, digits, _ and -, not starting with a digit or -"}
+			return &RequestError{
+				"tool " + fmt.Sprintf("%q", t.Name),
+				m.Provider + " does not take this name; use up to 64 letters, digits, _ and -, not starting with a digit or -",
+			}
 		case seen[t.Name]:
 			return &RequestError{"tool " + t.Name, "it is defined twice"}
 		case t.Hosted && !slices.Contains(transcript.HostedTools(), t.Name):
-			return &RequestError{"tool " + t.Name, "no provider runs it; hosted tools are " + strings.Join(transcript.HostedTools(), ", ")}
+			return &RequestError{
+				"tool " + t.Name,
+				"no provider runs it; hosted tools are " + strings.Join(transcript.HostedTools(), ", "),
+			}
 		case len(t.InputSchema) > 0 && !jsontok.IsObject(t.InputSchema):
 			return &RequestError{"tool " + t.Name, "its input schema is not a JSON object"}
 		}
@@ -78,12 +91,18 @@ func checkChoice(req *Request, m catalog.Entry) error {
 			return &RequestError{"tool choice", "any needs tools, and the request has none"}
 		}
 	default:
-		if !slices.ContainsFunc(req.Tools, func(t transcript.ToolDef) bool { return t.Name == req.ToolChoice && !t.Hosted }) {
-			return &RequestError{"tool choice", fmt.Sprintf("%q is not a tool of the request; %s", req.ToolChoice, adviseChoice(req))}
+		if !slices.ContainsFunc(
+			req.Tools, func(t transcript.ToolDef) bool { return t.Name == req.ToolChoice && !t.Hosted },
+		) {
+			return &RequestError{
+				"tool choice", fmt.Sprintf("%q is not a tool of the request; %s", req.ToolChoice, adviseChoice(req)),
+			}
 		}
 	}
 	if !m.ForcedToolChoice {
-		return &RequestError{"tool choice", fmt.Sprintf("%s cannot be forced to call a tool; use auto or none", m.Model)}
+		return &RequestError{
+			"tool choice", fmt.Sprintf("%s cannot be forced to call a tool; use auto or none", m.Model),
+		}
 	}
 	return nil
 }

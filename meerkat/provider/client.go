@@ -56,7 +56,9 @@ func New(codec Codec, cfg Config) (*Client, error) {
 		cfg.Lookup = catalog.Lookup
 	}
 	cfg.Bounds = cfg.Bounds.withDefaults()
-	c := &Client{codec: codec, provider: p, cfg: cfg, base: base, http: cfg.httpClient(), scrub: newScrubber(secretsOf(cfg)...)}
+	c := &Client{
+		codec: codec, provider: p, cfg: cfg, base: base, http: cfg.httpClient(), scrub: newScrubber(secretsOf(cfg)...),
+	}
 	if cfg.WebSocket && p.Traits.WebSocket {
 		c.sockets = &continuation.Transport{Base: c.http.Transport}
 		c.http.Transport = c.sockets
@@ -137,7 +139,10 @@ func (c *Client) Complete(ctx context.Context, req *Request, onEvent func(stream
 	}
 	if most := c.provider.MaxRequestBytes; most > 0 && len(call.Body) > most {
 		return stream.Reply{}, c.completeError(ctx, &Error{
-			Kind: ContextTooLong, Message: fmt.Sprintf("the request has %d bytes, more than the %d MB that are taken", len(call.Body), most>>20),
+			Kind: ContextTooLong,
+			Message: fmt.Sprintf(
+				"the request has %d bytes, more than the %d MB that are taken", len(call.Body), most>>20,
+			),
 		})
 	}
 	if err := c.waitForTurn(ctx); err != nil {
@@ -153,8 +158,9 @@ func (c *Client) Complete(ctx context.Context, req *Request, onEvent func(stream
 	defer func() { _ = resp.Body.Close() }()
 	origin.Account = handoff.WithOrganization(req.Account, c.organizationOf(resp.Header))
 	reply, err := c.readReply(ctx, resp, unary, stream.Options{
-		OnEvent: clock.watchEvents(onEvent), OnFrame: clock.onFrame, MaxLine: c.cfg.Bounds.EventBytes, Origin: origin, Lenient: c.cfg.Lenient,
-		IDSeed: fmt.Sprintf("%x", sha256.Sum256(call.Body)),
+		OnEvent: clock.watchEvents(onEvent), OnFrame: clock.onFrame, MaxLine: c.cfg.Bounds.EventBytes, Origin: origin,
+		Lenient: c.cfg.Lenient,
+		IDSeed:  fmt.Sprintf("%x", sha256.Sum256(call.Body)),
 	})
 	if err != nil {
 		return stream.Reply{}, c.classifyUnread(ctx, resp, err)
@@ -170,7 +176,9 @@ func (c *Client) waitForTurn(ctx context.Context) error {
 		return nil
 	}
 	if err := c.cfg.Throttle.Wait(ctx); err != nil {
-		return c.completeError(ctx, &Error{Kind: Cancelled, Message: "the call waited for its turn and was not sent", Err: err})
+		return c.completeError(
+			ctx, &Error{Kind: Cancelled, Message: "the call waited for its turn and was not sent", Err: err},
+		)
 	}
 	return nil
 }
@@ -256,7 +264,9 @@ func (e notAReplyError) Error() string { return e.text }
 // readReply parses a reply with status 200.
 func (c *Client) readReply(ctx context.Context, resp *http.Response, unary bool, opts stream.Options) (stream.Reply, error) {
 	if how := resp.Header.Get("Content-Encoding"); how != "" && !strings.EqualFold(how, "identity") {
-		return stream.Reply{}, notAReplyError{fmt.Sprintf("the reply is compressed (%s), which was not asked for; check the base URL", excerptOf([]byte(how)))}
+		return stream.Reply{}, notAReplyError{fmt.Sprintf(
+			"the reply is compressed (%s), which was not asked for; check the base URL", excerptOf([]byte(how)),
+		)}
 	}
 	want := c.provider.StreamTypes
 	if unary {
@@ -323,5 +333,7 @@ func (c *Client) wrongType(resp *http.Response, got, want string) error {
 	if got == "" {
 		got = "an unreadable content type"
 	}
-	return notAReplyError{fmt.Sprintf("the answer is %s, not %s; check that the base URL is the API's (it begins %q)", got, want, excerptOf(head))}
+	return notAReplyError{fmt.Sprintf(
+		"the answer is %s, not %s; check that the base URL is the API's (it begins %q)", got, want, excerptOf(head),
+	)}
 }

@@ -46,7 +46,10 @@ func (s codecSuite) clientOf(t *testing.T, cfg provider.Config) *provider.Client
 
 // newRequest returns a request that every provider takes.
 func (s codecSuite) newRequest() *provider.Request {
-	return &provider.Request{Model: s.Model, System: "Be brief.", Messages: []transcript.Message{transcript.User("say hello")}, Account: "acct"}
+	return &provider.Request{
+		Model: s.Model, System: "Be brief.", Messages: []transcript.Message{transcript.User("say hello")},
+		Account: "acct",
+	}
 }
 
 // mustFail calls c, which must fail with a clean *provider.Error.
@@ -108,7 +111,8 @@ func (s codecSuite) testStream(t *testing.T) {
 	if reply.Message.String() != "hello" || reply.Message.StopReason != transcript.StopEndTurn {
 		t.Errorf("reply %q, %s", reply.Message.String(), reply.Message.StopReason)
 	}
-	if o := reply.Message.Blocks[0].Origin; o == nil || o.Provider != s.providerName() || o.Model != s.Model || o.Account != "acct" || o.API == "" {
+	if o := reply.Message.Blocks[0].Origin; o == nil || o.Provider != s.providerName() || o.Model != s.Model ||
+		o.Account != "acct" || o.API == "" {
 		t.Errorf("origin %+v", o)
 	}
 	if got.Method != http.MethodPost || got.URL.Path != s.Path || got.URL.RawQuery != s.Query {
@@ -168,8 +172,13 @@ func (s codecSuite) testBaseURL(t *testing.T) {
 			t.Errorf("base %q: path %s, want %s", base, path, want)
 		}
 	}
-	for _, bad := range []string{"api.example.com", "ftp://x", "http://u:p@x", "http://x?key=1", "http://x#f", "http://", "http://[::1", ":"} {
-		if _, err := provider.New(s.Codec, provider.Config{BaseURL: bad}); err == nil || !strings.HasPrefix(err.Error(), s.providerName()+": base URL: it ") || strings.Contains(err.Error(), "u:p") {
+	for _, bad := range []string{
+		"api.example.com", "ftp://x", "http://u:p@x", "http://x?key=1", "http://x#f", "http://", "http://[::1", ":",
+	} {
+		if _, err := provider.New(s.Codec, provider.Config{BaseURL: bad}); err == nil ||
+			!strings.HasPrefix(
+				err.Error(), s.providerName()+": base URL: it ",
+			) || strings.Contains(err.Error(), "u:p") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -191,7 +200,9 @@ func (s codecSuite) testNothingIsSent(t *testing.T) {
 	}
 	req = s.newRequest()
 	req.Effort = "enormous"
-	if e := mustFail(t, c, req); e.Kind != provider.InvalidRequest || !strings.Contains(e.Error(), `effort: "enormous"`) {
+	if e := mustFail(t, c, req); e.Kind != provider.InvalidRequest || !strings.Contains(
+		e.Error(), `effort: "enormous"`,
+	) {
 		t.Errorf("effort: %v", e)
 	}
 	keyless, err := provider.New(s.Codec, provider.Config{})
@@ -199,7 +210,8 @@ func (s codecSuite) testNothingIsSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := strings.ToUpper(s.providerName()) + "_API_KEY"
-	if e := mustFail(t, keyless, s.newRequest()); e.Kind != provider.Authentication || !strings.Contains(e.Error(), want) {
+	if e := mustFail(t, keyless, s.newRequest()); e.Kind != provider.Authentication ||
+		!strings.Contains(e.Error(), want) {
 		t.Errorf("no key: %v", e)
 	}
 }
@@ -253,7 +265,9 @@ func (r *refusing) Wait(context.Context) error { r.asked++; return context.Deadl
 func (s codecSuite) testThrottle(t *testing.T) {
 	throttle := &refusing{}
 	client := s.clientOf(t, provider.Config{BaseURL: "http://127.0.0.1:1", Throttle: throttle})
-	if _, err := client.Complete(t.Context(), s.newRequest(), nil); !errors.Is(err, context.DeadlineExceeded) || throttle.asked != 1 {
+	if _, err := client.Complete(
+		t.Context(), s.newRequest(), nil,
+	); !errors.Is(err, context.DeadlineExceeded) || throttle.asked != 1 {
 		t.Errorf("asked %d times, %v", throttle.asked, err)
 	}
 }

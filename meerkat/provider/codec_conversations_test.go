@@ -90,7 +90,9 @@ type conversation struct {
 // conversations returns the conversations that every renderer must render;
 // each was begun with one provider and may go on with any.
 func conversations() []conversation {
-	return []conversation{plainConversation(), anthropicLoop(), openAILoop(), geminiLoop(), edgeCases(), partsConversation()}
+	return []conversation{
+		plainConversation(), anthropicLoop(), openAILoop(), geminiLoop(), edgeCases(), partsConversation(),
+	}
 }
 
 func plainConversation() conversation {
@@ -140,17 +142,24 @@ func openAILoop() conversation {
 func geminiLoop() conversation {
 	return conversation{Name: "gemini-loop", System: "You are a coding agent.", Messages: []transcript.Message{
 		transcript.User("Read a.txt and list the directory."),
-		transcript.Assistant(transcript.StopToolUse, madeBy(originOf("gemini", "generateContent", "gemini-3-flash-preview"),
-			transcript.Reasoning("Thinking about it", nil),
-			withRaw(withSignature(transcript.ToolUse("22synth8", "read_file", []byte(`{"path":"a.txt"}`)), "EjQKMgER+sig/ur="),
-				`{"functionCall":{"id":"22synth8","name":"read_file","args":{"path":"a.txt"}},"thoughtSignature":"EjQKMgER+sig/ur="}`),
-			withRaw(transcript.ToolUse("made-up-1", "list_dir", []byte(`{}`)), `{"functionCall":{"name":"list_dir","args":{}}}`),
-		)...),
+		transcript.Assistant(transcript.StopToolUse,
+			madeBy(originOf("gemini", "generateContent", "gemini-3-flash-preview"),
+				transcript.Reasoning("Thinking about it", nil),
+				withRaw(withSignature(
+					transcript.ToolUse("22synth8", "read_file", []byte(`{"path":"a.txt"}`)), "EjQKMgER+sig/ur=",
+				),
+					`{"functionCall":{"id":"22synth8","name":"read_file","args":{"path":"a.txt"}},"thoughtSignature":"EjQKMgER+sig/ur="}`),
+				withRaw(
+					transcript.ToolUse("made-up-1", "list_dir", []byte(`{}`)),
+					`{"functionCall":{"name":"list_dir","args":{}}}`,
+				),
+			)...),
 		transcript.ToolResults(failedResult("made-up-1", "permission denied"), okResult("22synth8", "hello")),
-		transcript.Assistant(transcript.StopEndTurn, madeBy(originOf("gemini", "generateContent", "gemini-3-flash-preview"),
-			withSignature(transcript.Text("It says"), "EjQKfirst+part=="), transcript.Text(" hello."),
-			withSignature(transcript.Text(""), "EjQKtrailing+empty/text="),
-		)...),
+		transcript.Assistant(transcript.StopEndTurn,
+			madeBy(originOf("gemini", "generateContent", "gemini-3-flash-preview"),
+				withSignature(transcript.Text("It says"), "EjQKfirst+part=="), transcript.Text(" hello."),
+				withSignature(transcript.Text(""), "EjQKtrailing+empty/text="),
+			)...),
 		transcript.User("Thanks."),
 	}}
 }
@@ -166,7 +175,10 @@ func edgeCases() conversation {
 			transcript.ToolUse("call|fc:1", "read_file", []byte(`{"path":"a`)),
 			transcript.ToolUse("toolu_01A", "list_dir", nil),
 		),
-		transcript.ToolResults(failedResult("call|fc:1", "arguments are not JSON; not executed"), okResult("toolu_01A", "lone \xed\xa0\xbd surrogate")),
+		transcript.ToolResults(
+			failedResult("call|fc:1", "arguments are not JSON; not executed"),
+			okResult("toolu_01A", "lone \xed\xa0\xbd surrogate"),
+		),
 		transcript.Assistant(transcript.StopEndTurn, transcript.Reasoning("nothing said", nil)),
 		transcript.Assistant(transcript.StopEndTurn, transcript.Text("First."), transcript.Text("Second.")),
 		transcript.Assistant(transcript.StopToolUse, transcript.ToolUse("toolu_01A", "list_dir", []byte(`[1,2]`))),
@@ -182,10 +194,21 @@ func partsConversation() conversation {
 			{Type: "file", MediaType: "application/pdf", Data: []byte("%PDF")},
 			{Type: "audio"},
 		}},
-		transcript.Assistant(transcript.StopToolUse, transcript.ToolUse("a", "read_file", []byte(`{}`)), transcript.ToolUse("b", "list_dir", []byte(`{}`))),
+		transcript.Assistant(
+			transcript.StopToolUse, transcript.ToolUse("a", "read_file", []byte(`{}`)),
+			transcript.ToolUse("b", "list_dir", []byte(`{}`)),
+		),
 		transcript.ToolResults(
-			transcript.ToolResult{ToolUseID: "a", Parts: []transcript.Part{{Type: "image", MediaType: "image/jpeg", Data: []byte("jpg")}, {Type: "clip"}}},
-			transcript.ToolResult{ToolUseID: "b", Content: "broken", IsError: true, Parts: []transcript.Part{{Type: "image", MediaType: "image/jpeg", Data: []byte("jpg")}}},
+			transcript.ToolResult{
+				ToolUseID: "a",
+				Parts: []transcript.Part{
+					{Type: "image", MediaType: "image/jpeg", Data: []byte("jpg")}, {Type: "clip"},
+				},
+			},
+			transcript.ToolResult{
+				ToolUseID: "b", Content: "broken", IsError: true,
+				Parts: []transcript.Part{{Type: "image", MediaType: "image/jpeg", Data: []byte("jpg")}},
+			},
 		),
 	}}
 }
@@ -200,10 +223,14 @@ func from2() []transcript.Message {
 		originOf("openai", "responses", "gpt-5.2"),
 		originOf("gemini", "generateContent", "gemini-3-flash-preview"),
 	} {
-		opaque := transcript.Block{Type: transcript.BlockOpaque, Kind: "web", Raw: []byte(`{"type":"web_` + o.Provider + `", "x":1.0}`)}
+		opaque := transcript.Block{
+			Type: transcript.BlockOpaque, Kind: "web", Raw: []byte(`{"type":"web_` + o.Provider + `", "x":1.0}`),
+		}
 		text := transcript.Text("lone \xed\xa0\xbd and \xff from " + o.Provider)
 		all = append(all,
-			transcript.Assistant(transcript.StopEndTurn, madeBy(o, signedThinking("broken \xff", "EsYB"), opaque, text)...),
+			transcript.Assistant(transcript.StopEndTurn, madeBy(
+				o, signedThinking("broken \xff", "EsYB"), opaque, text,
+			)...),
 			transcript.User("go on"),
 			transcript.Assistant(transcript.StopMaxTokens, madeBy(o, signedThinking("only thought", "EsYC"))...),
 			transcript.User("go on"),
@@ -215,7 +242,9 @@ func from2() []transcript.Message {
 // texts has what breaks renderers: blanks, quotes, controls, WTF-8, bytes that
 // are not UTF-8.
 var texts = rapid.OneOf(
-	rapid.SampledFrom([]string{"", " ", "\n\t", "a\"b\\c", "é 漢 😀", "\u2028<&>", "\xed\xa0\xbd", "\xff\xfe", "\x00\x1f"}),
+	rapid.SampledFrom([]string{
+		"", " ", "\n\t", "a\"b\\c", "é 漢 😀", "\u2028<&>", "\xed\xa0\xbd", "\xff\xfe", "\x00\x1f",
+	}),
 	rapid.String(),
 	rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
 )
@@ -224,7 +253,8 @@ var texts = rapid.OneOf(
 var prompts = rapid.Map(texts, func(s string) string { return "> " + s })
 
 var arguments = rapid.SampledFrom([]string{
-	``, `{}`, `{"b":1.0,"a":1e400}`, `{"z":"\u00e9","z":12345678901234567890}`, " {\n\"a\" : [ ] }", `{"cut":`, `[1]`, `null`, "{\"x\":\"\xff\"}",
+	``, `{}`, `{"b":1.0,"a":1e400}`, `{"z":"\u00e9","z":12345678901234567890}`, " {\n\"a\" : [ ] }", `{"cut":`, `[1]`,
+	`null`, "{\"x\":\"\xff\"}",
 })
 
 var tokens = rapid.SampledFrom([]string{"", "EsYBCkYI", "EjQKMgER+/8=", "not base64!", "gAAAAAB=="})
@@ -241,7 +271,10 @@ var metas = rapid.Custom(func(t *rapid.T) *transcript.Meta {
 	case 3:
 		return &transcript.Meta{Provider: transcript.MetaGemini, ThoughtSignature: token}
 	default:
-		return &transcript.Meta{Provider: transcript.MetaOpenAI, ID: "rs_1", EncryptedContent: &token, Summary: []string{"a", ""}, Phase: "commentary"}
+		return &transcript.Meta{
+			Provider: transcript.MetaOpenAI, ID: "rs_1", EncryptedContent: &token, Summary: []string{"a", ""},
+			Phase: "commentary",
+		}
 	}
 })
 
@@ -256,7 +289,9 @@ var origins = rapid.SampledFrom([]*transcript.Origin{
 // block draws any block but a call.
 var block = rapid.Custom(func(t *rapid.T) transcript.Block {
 	b := transcript.Block{
-		Type:   rapid.SampledFrom([]transcript.BlockType{transcript.BlockText, transcript.BlockReasoning, transcript.BlockOpaque}).Draw(t, "type"),
+		Type: rapid.SampledFrom([]transcript.BlockType{
+			transcript.BlockText, transcript.BlockReasoning, transcript.BlockOpaque,
+		}).Draw(t, "type"),
 		Text:   texts.Draw(t, "text"),
 		Meta:   metas.Draw(t, "meta"),
 		Origin: origins.Draw(t, "origin"),
@@ -304,16 +339,21 @@ func anyBlock(t *rapid.T) []transcript.Message {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) transcript.Message {
 		m := transcript.Message{
 			Role: rapid.SampledFrom([]transcript.Role{
-				transcript.RoleSystem, transcript.RoleUser, transcript.RoleAssistant, transcript.RoleToolResults, "tool",
+				transcript.RoleSystem, transcript.RoleUser, transcript.RoleAssistant, transcript.RoleToolResults,
+				"tool",
 			}).Draw(t, "role"),
 			Content: texts.Draw(t, "content"),
 			Blocks:  rapid.SliceOfN(block, 0, 3).Draw(t, "blocks"),
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "results") {
-			m.Results = append(m.Results, transcript.ToolResult{ToolUseID: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "id")})
+			m.Results = append(m.Results, transcript.ToolResult{
+				ToolUseID: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "id"),
+			})
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "calls") {
-			m.Blocks = append(m.Blocks, transcript.ToolUse(rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "id"), "x", nil))
+			m.Blocks = append(m.Blocks, transcript.ToolUse(
+				rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "id"), "x", nil,
+			))
 		}
 		return m
 	}), 0, 6).Draw(t, "messages")

@@ -41,7 +41,8 @@ func (s codecSuite) testGoldenBodies(t *testing.T) {
 func (s codecSuite) testParameters(t *testing.T) {
 	for name, c := range s.Parameters {
 		body := s.Render(t, c.Request)
-		if !json.Valid([]byte(body)) || !strings.Contains(body, c.Want) || c.Not != "" && strings.Contains(body, c.Not) {
+		if !json.Valid([]byte(body)) || !strings.Contains(body, c.Want) || c.Not != "" &&
+			strings.Contains(body, c.Not) {
 			t.Errorf("%s: %s", name, body)
 		}
 	}
@@ -52,19 +53,34 @@ func sharedRefusals() map[string]refusalCase {
 	user, notANumber := transcript.User("x"), math.NaN()
 	messages := func(all ...transcript.Message) provider.Request { return provider.Request{Messages: all} }
 	return map[string]refusalCase{
-		"effort":                {provider.Request{Effort: "enormous"}, `effort: "enormous" is not offered by`},
-		"negative output":       {provider.Request{MaxOutputTokens: -1}, "max output tokens: -1 is outside"},
-		"temperature":           {provider.Request{Temperature: &notANumber}, "temperature: it is not a number"},
-		"output schema":         {provider.Request{OutputSchema: []byte(`[1]`)}, "output schema: it is not a JSON object"},
-		"cache TTL":             {provider.Request{CacheTTL: "1d"}, `cache TTL: "1d" is not offered`},
-		"tool twice":            {provider.Request{Tools: []transcript.ToolDef{{Name: "a"}, {Name: "a"}}}, "tool a: it is defined twice"},
-		"tool schema":           {provider.Request{Tools: []transcript.ToolDef{{Name: "a", InputSchema: []byte(`{`)}}}, "tool a: its input schema"},
-		"choice of no tool":     {provider.Request{ToolChoice: "x", Tools: toolDefs()}, `tool choice: "x" is not a tool`},
-		"any without tools":     {provider.Request{ToolChoice: "any"}, "tool choice: any needs tools"},
-		"nothing to send":       {messages(transcript.System("x")), "messages: there is nothing to send"},
-		"call without result":   {messages(user, transcript.Assistant("", transcript.ToolUse("a", "t", nil))), `messages[1]: tool call "a" has no result`},
-		"result without a call": {messages(user, transcript.ToolResults(transcript.ToolResult{ToolUseID: "a"})), `messages[1]: tool call "a" is answered here`},
-		"empty prompt":          {messages(user, transcript.User("")), "messages[1]: it has no text"},
+		"effort":          {provider.Request{Effort: "enormous"}, `effort: "enormous" is not offered by`},
+		"negative output": {provider.Request{MaxOutputTokens: -1}, "max output tokens: -1 is outside"},
+		"temperature":     {provider.Request{Temperature: &notANumber}, "temperature: it is not a number"},
+		"output schema": {
+			provider.Request{OutputSchema: []byte(`[1]`)}, "output schema: it is not a JSON object",
+		},
+		"cache TTL": {provider.Request{CacheTTL: "1d"}, `cache TTL: "1d" is not offered`},
+		"tool twice": {
+			provider.Request{Tools: []transcript.ToolDef{{Name: "a"}, {Name: "a"}}}, "tool a: it is defined twice",
+		},
+		"tool schema": {
+			provider.Request{Tools: []transcript.ToolDef{{Name: "a", InputSchema: []byte(`{`)}}},
+			"tool a: its input schema",
+		},
+		"choice of no tool": {
+			provider.Request{ToolChoice: "x", Tools: toolDefs()}, `tool choice: "x" is not a tool`,
+		},
+		"any without tools": {provider.Request{ToolChoice: "any"}, "tool choice: any needs tools"},
+		"nothing to send":   {messages(transcript.System("x")), "messages: there is nothing to send"},
+		"call without result": {
+			messages(user, transcript.Assistant("", transcript.ToolUse("a", "t", nil))),
+			`messages[1]: tool call "a" has no result`,
+		},
+		"result without a call": {
+			messages(user, transcript.ToolResults(transcript.ToolResult{ToolUseID: "a"})),
+			`messages[1]: tool call "a" is answered here`,
+		},
+		"empty prompt": {messages(user, transcript.User("")), "messages[1]: it has no text"},
 	}
 }
 

@@ -29,11 +29,20 @@ func TestClassify(t *testing.T) {
 		{504, "timeout_error", "", "", Timeout, "anthropic", false, true},
 		{529, "overloaded_error", "", "Overloaded", Overloaded, "anthropic", false, true},
 		{200, "overloaded_error", "", "Overloaded", Overloaded, "anthropic", false, true},
-		{400, "invalid_request_error", "", "prompt is too long: 3333404 tokens > 200000 maximum", ContextTooLong, "anthropic", false, false},
-		{400, "invalid_request_error", "", "input length and `max_tokens` exceed context limit: 1 + 2 > 2", ContextTooLong, "anthropic", false, false},
+		{
+			400, "invalid_request_error", "", "prompt is too long: 3333404 tokens > 200000 maximum", ContextTooLong,
+			"anthropic", false, false,
+		},
+		{
+			400, "invalid_request_error", "", "input length and `max_tokens` exceed context limit: 1 + 2 > 2",
+			ContextTooLong, "anthropic", false, false,
+		},
 
 		{401, "invalid_request_error", "invalid_api_key", "Incorrect API key", Authentication, "openai", false, false},
-		{400, "invalid_request_error", "model_not_found", "The requested model 'X' does not exist.", ModelNotFound, "openai", false, false},
+		{
+			400, "invalid_request_error", "model_not_found", "The requested model 'X' does not exist.", ModelNotFound,
+			"openai", false, false,
+		},
 		{400, "invalid_request_error", "context_length_exceeded", "", ContextTooLong, "openai", false, false},
 		{404, "invalid_request_error", "", "Item with id 'rs_X' not found.", InvalidRequest, "openai", false, false},
 		{429, "tokens", "rate_limit_exceeded", "", RateLimited, "openai", false, true},
@@ -46,7 +55,10 @@ func TestClassify(t *testing.T) {
 
 		{400, "INVALID_ARGUMENT", "", "", InvalidRequest, "gemini", false, false},
 		{400, "INVALID_ARGUMENT", "API_KEY_INVALID", "API key not valid.", Authentication, "gemini", false, false},
-		{400, "INVALID_ARGUMENT", "", "The input token count (1200000) exceeds the maximum", ContextTooLong, "gemini", false, false},
+		{
+			400, "INVALID_ARGUMENT", "", "The input token count (1200000) exceeds the maximum", ContextTooLong,
+			"gemini", false, false,
+		},
 		{403, "PERMISSION_DENIED", "", "", Authentication, "gemini", false, false},
 		{404, "NOT_FOUND", "", "models/X is not found for API version v1beta", ModelNotFound, "gemini", false, false},
 		{409, "", "", "", InvalidRequest, "gemini", false, false},
@@ -98,7 +110,9 @@ func TestErrorText(t *testing.T) {
 			"openai: rate_limited (HTTP 429, tokens, rate_limit_exceeded, request req_1): Rate limit reached; retry after 3s",
 		},
 		{
-			Error{Kind: Overloaded, Provider: "anthropic", Status: 200, Type: "overloaded_error", Message: "Overloaded"},
+			Error{
+				Kind: Overloaded, Provider: "anthropic", Status: 200, Type: "overloaded_error", Message: "Overloaded",
+			},
 			"anthropic: overloaded (overloaded_error): Overloaded",
 		},
 		{Error{Kind: Cancelled, Provider: "gemini", Err: context.Canceled}, "gemini: cancelled: context canceled"},

@@ -27,7 +27,9 @@ const maxErrorBody = 64 << 10
 func (c *Client) completeError(ctx context.Context, e *Error) error {
 	e.Provider = c.provider.Name
 	if limit := limitOf(ctx, e.Err); limit != nil && e.Status == 0 {
-		*e = Error{Kind: limit.kind(), Provider: e.Provider, RequestID: e.RequestID, RateLimits: e.RateLimits, Err: limit}
+		*e = Error{
+			Kind: limit.kind(), Provider: e.Provider, RequestID: e.RequestID, RateLimits: e.RateLimits, Err: limit,
+		}
 	} else if err := ctx.Err(); err != nil && e.Status == 0 {
 		e.Kind, e.Err = Cancelled, err
 		if errors.Is(err, context.DeadlineExceeded) {

@@ -10,9 +10,11 @@ import (
 
 func FuzzParseError(f *testing.F) {
 	for _, body := range []string{
-		"", "{", "[", `{}`, `[]`, `[{"error":{"code":400,"status":"X","details":[{"retryDelay":"48s"},{"reason":"R"}]}}]`,
+		"", "{", "[", `{}`, `[]`,
+		`[{"error":{"code":400,"status":"X","details":[{"retryDelay":"48s"},{"reason":"R"}]}}]`,
 		`{"error":"text"}`, `{"error":{"type":1}}`, `{"error":{"code":"c","message":"Please try again in 6m0s."}}`,
-		"event: error\ndata: {\"error\":{}}\n\n", "data:", "<html><TITLE>x", "<title>\xff</title>", "\xcd<TITLE>", `{"detail":[1]}`, "null",
+		"event: error\ndata: {\"error\":{}}\n\n", "data:", "<html><TITLE>x", "<title>\xff</title>", "\xcd<TITLE>",
+		`{"detail":[1]}`, "null",
 	} {
 		f.Add([]byte(body))
 	}

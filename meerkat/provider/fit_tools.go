@@ -28,7 +28,10 @@ func FitTools(tools []transcript.ToolDef, m catalog.Entry) (fit []transcript.Too
 		schema, err := fitToolSchema(t.InputSchema, m.Traits.ToolSchema)
 		switch {
 		case !m.Traits.AllowsToolName(t.Name):
-			problems = append(problems, ToolProblem{t.Name, m.Provider + " does not take this name; use up to 64 letters, digits, _ and -, not starting with a digit or -"})
+			problems = append(problems, ToolProblem{
+				t.Name,
+				m.Provider + " does not take this name; use up to 64 letters, digits, _ and -, not starting with a digit or -",
+			})
 			continue
 		case seen[t.Name]:
 			problems = append(problems, ToolProblem{t.Name, "another tool has the same name"})

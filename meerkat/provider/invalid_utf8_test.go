@@ -61,7 +61,9 @@ var damagedReplies = []struct {
 // a conversation, and that the change is reported, once a reply.
 func TestInvalidUTF8(t *testing.T) {
 	for _, c := range damagedReplies {
-		for byteOfOthers, replaced := range map[string]bool{"\xff": true, "\xed\xa0\x80": true, "\xc3": true, "é": false} {
+		for byteOfOthers, replaced := range map[string]bool{
+			"\xff": true, "\xed\xa0\x80": true, "\xc3": true, "é": false,
+		} {
 			damage := func(s string) string { return strings.ReplaceAll(s, "@", byteOfOthers) }
 			reply, err := c.codec.ParseReply([]byte(damage(c.body)), stream.Options{})
 			checkReplaced(t, c.name+" at once", reply, err, replaced)
@@ -96,7 +98,8 @@ func checkReplaced(t *testing.T, name string, reply stream.Reply, err error, rep
 	}
 	for _, b := range reply.Message.Blocks {
 		whole := b.Text + string(b.Args) + string(b.Raw)
-		if !utf8.ValidString(whole) || replaced != strings.Contains(whole, "a\uFFFD") || b.Type == transcript.BlockToolUse && !json.Valid(b.Args) {
+		if !utf8.ValidString(whole) || replaced != strings.Contains(whole, "a\uFFFD") ||
+			b.Type == transcript.BlockToolUse && !json.Valid(b.Args) {
 			t.Errorf("%s: %q", name, whole)
 		}
 	}

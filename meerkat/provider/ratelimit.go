@@ -18,7 +18,9 @@ var windowNames = []string{"requests", "tokens", "input-tokens", "output-tokens"
 func rateLimits(h http.Header, now time.Time) []stream.RateLimit {
 	var all []stream.RateLimit
 	for _, name := range windowNames {
-		for _, read := range []func(http.Header, string, time.Time) (stream.RateLimit, bool){anthropicWindow, openaiWindow} {
+		for _, read := range []func(http.Header, string, time.Time) (stream.RateLimit, bool){
+			anthropicWindow, openaiWindow,
+		} {
 			if limit, ok := read(h, name, now); ok {
 				all = append(all, limit)
 			}
@@ -49,5 +51,7 @@ func openaiWindow(h http.Header, name string, _ time.Time) (stream.RateLimit, bo
 func readWindow(name, limit, remaining string) (stream.RateLimit, bool) {
 	most, err := strconv.ParseInt(strings.TrimSpace(limit), 10, 64)
 	left, lerr := strconv.ParseInt(strings.TrimSpace(remaining), 10, 64)
-	return stream.RateLimit{Name: name, Limit: most, Remaining: left}, err == nil && lerr == nil && most >= 0 && left >= 0
+	return stream.RateLimit{
+		Name: name, Limit: most, Remaining: left,
+	}, err == nil && lerr == nil && most >= 0 && left >= 0
 }

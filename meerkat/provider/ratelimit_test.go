@@ -18,15 +18,29 @@ func TestRateLimits(t *testing.T) {
 	}{
 		"none": {},
 		"Anthropic": {map[string]string{
-			"anthropic-ratelimit-requests-limit": "50", "anthropic-ratelimit-requests-remaining": "49", "anthropic-ratelimit-requests-reset": "2026-01-02T03:04:30Z",
-			"anthropic-ratelimit-output-tokens-limit": "8000", "anthropic-ratelimit-output-tokens-remaining": "0", "anthropic-ratelimit-output-tokens-reset": "2020-01-02T03:04:30Z",
-		}, []stream.RateLimit{{Name: "requests", Limit: 50, Remaining: 49, Reset: 30 * time.Second}, {Name: "output-tokens", Limit: 8000}}},
+			"anthropic-ratelimit-requests-limit": "50", "anthropic-ratelimit-requests-remaining": "49",
+			"anthropic-ratelimit-requests-reset":      "2026-01-02T03:04:30Z",
+			"anthropic-ratelimit-output-tokens-limit": "8000", "anthropic-ratelimit-output-tokens-remaining": "0",
+			"anthropic-ratelimit-output-tokens-reset": "2020-01-02T03:04:30Z",
+		}, []stream.RateLimit{
+			{Name: "requests", Limit: 50, Remaining: 49, Reset: 30 * time.Second},
+			{Name: "output-tokens", Limit: 8000},
+		}},
 		"OpenAI": {map[string]string{
-			"x-ratelimit-limit-tokens": "150000", "x-ratelimit-remaining-tokens": "149984", "x-ratelimit-reset-tokens": "6m0s",
+			"x-ratelimit-limit-tokens": "150000", "x-ratelimit-remaining-tokens": "149984",
+			"x-ratelimit-reset-tokens": "6m0s",
 		}, []stream.RateLimit{{Name: "tokens", Limit: 150000, Remaining: 149984, Reset: 6 * time.Minute}}},
-		"half a window":  {map[string]string{"x-ratelimit-limit-tokens": "150000"}, nil},
-		"no numbers":     {map[string]string{"x-ratelimit-limit-tokens": "many", "x-ratelimit-remaining-tokens": "few"}, nil},
-		"a broken reset": {map[string]string{"x-ratelimit-limit-requests": "1", "x-ratelimit-remaining-requests": "1", "x-ratelimit-reset-requests": "soon"}, []stream.RateLimit{{Name: "requests", Limit: 1, Remaining: 1}}},
+		"half a window": {map[string]string{"x-ratelimit-limit-tokens": "150000"}, nil},
+		"no numbers": {
+			map[string]string{"x-ratelimit-limit-tokens": "many", "x-ratelimit-remaining-tokens": "few"}, nil,
+		},
+		"a broken reset": {
+			map[string]string{
+				"x-ratelimit-limit-requests": "1", "x-ratelimit-remaining-requests": "1",
+				"x-ratelimit-reset-requests": "soon",
+			},
+			[]stream.RateLimit{{Name: "requests", Limit: 1, Remaining: 1}},
+		},
 	} {
 		h := http.Header{}
 		for k, v := range c.header {

@@ -10,14 +10,17 @@ import (
 // permissions, places.
 var notAboutRequest = []string{
 	"insufficient_quota", "current quota", "credit balance", "billing", "usage limits", "spend limit",
-	"api key", "api_key", "organization has been disabled", "must be verified", "location is not supported", "unsupported_country",
+	"api key", "api_key", "organization has been disabled", "must be verified", "location is not supported",
+	"unsupported_country",
 }
 
 // aboutContent are the words of refusals of what a request says: addresses that could
 // not be read, filters.
 var aboutContent = []string{
-	"unable to download", "while downloading", "failed to download", "error downloading", "failed to fetch", "unable to fetch", "cannot fetch",
-	"could not be fetched", "robots.txt", "content_policy", "content_filter", "content filtering", "usage policy", "safety system", "invalid_prompt",
+	"unable to download", "while downloading", "failed to download", "error downloading", "failed to fetch",
+	"unable to fetch", "cannot fetch",
+	"could not be fetched", "robots.txt", "content_policy", "content_filter", "content filtering", "usage policy",
+	"safety system", "invalid_prompt",
 }
 
 // IsFormRefusal reports whether the provider refused the request for its form: its
@@ -40,7 +43,10 @@ func (e *Error) IsContentRefusal() bool {
 
 // isInvalidRequest reports whether the provider refused the request for what is in it.
 func (e *Error) isInvalidRequest() bool {
-	statuses := []int{http.StatusOK, http.StatusBadRequest, http.StatusNotFound, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
+	statuses := []int{
+		http.StatusOK, http.StatusBadRequest, http.StatusNotFound, http.StatusUnsupportedMediaType,
+		http.StatusUnprocessableEntity,
+	}
 	return e.Kind == InvalidRequest && !e.Retryable() && slices.Contains(statuses, e.Status) &&
 		e.Type != "billing_error" && e.Type != "FAILED_PRECONDITION" && !e.says(notAboutRequest)
 }

@@ -96,7 +96,9 @@ func replayEdges(t *testing.T, name string) map[string][]edge {
 func checkEdge(t *testing.T, c codec, name string, from, to providertest.Exchange) {
 	t.Helper()
 	issued := tokensIn(payloads(from.Body), c.tokens)
-	sent := slices.DeleteFunc(tokensIn([][]byte{to.Request}, c.tokens), func(s string) bool { return !slices.Contains(issued, s) })
+	sent := slices.DeleteFunc(
+		tokensIn([][]byte{to.Request}, c.tokens), func(s string) bool { return !slices.Contains(issued, s) },
+	)
 	got, err := replayed(c, from, to)
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
@@ -151,7 +153,11 @@ func entryOf(e providertest.Exchange) catalog.Entry {
 	model := modelOf(e)
 	m, err := catalog.Unlisted(model)
 	if err != nil || m.Provider != e.Provider {
-		m, _ = catalog.Unlisted(map[string]string{"anthropic": "claude-sonnet-4-0", "openai": "gpt-5", "gemini": "gemini-2.5-pro"}[e.Provider])
+		m, _ = catalog.Unlisted(
+			map[string]string{
+				"anthropic": "claude-sonnet-4-0", "openai": "gpt-5", "gemini": "gemini-2.5-pro",
+			}[e.Provider],
+		)
 		m.Model, m.Base = model, model
 	}
 	return m

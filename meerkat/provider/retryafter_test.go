@@ -27,8 +27,14 @@ func TestRetryAfter(t *testing.T) {
 		"without end":       {http.Header{"Retry-After": {"inf"}}, "24h0m0s"},
 		"no number":         {http.Header{"Retry-After": {"nan"}}, ""},
 		"not for years":     {http.Header{"Retry-After": {"Sat, 21 Nov 2099 10:00:30 GMT"}}, "24h0m0s"},
-		"our clock is slow": {http.Header{"Date": {"Sat, 21 Nov 2026 11:00:00 GMT"}, "Retry-After": {"Sat, 21 Nov 2026 11:00:07 GMT"}}, "7s"},
-		"our clock is fast": {http.Header{"Date": {"Sat, 21 Nov 2026 09:00:00 GMT"}, "Retry-After": {"Sat, 21 Nov 2026 09:00:07 GMT"}}, "7s"},
+		"our clock is slow": {
+			http.Header{"Date": {"Sat, 21 Nov 2026 11:00:00 GMT"}, "Retry-After": {"Sat, 21 Nov 2026 11:00:07 GMT"}},
+			"7s",
+		},
+		"our clock is fast": {
+			http.Header{"Date": {"Sat, 21 Nov 2026 09:00:00 GMT"}, "Retry-After": {"Sat, 21 Nov 2026 09:00:07 GMT"}},
+			"7s",
+		},
 	} {
 		if got := text(retryAfter(c.header, now)); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

@@ -29,7 +29,10 @@ func TestNoHalfOfASecret(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = c.Complete(t.Context(), &provider.Request{Model: "gpt-5.2", Messages: []transcript.Message{transcript.User("x")}}, nil)
+			_, err = c.Complete(
+				t.Context(), &provider.Request{Model: "gpt-5.2", Messages: []transcript.Message{transcript.User("x")}},
+				nil,
+			)
 			server.Close()
 			if err == nil || strings.Contains(err.Error(), "canary") {
 				t.Fatalf("%d: %v", room, err)
@@ -44,7 +47,9 @@ func TestLookupIsTheCallers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Render(&provider.Request{Model: "gpt-4.1", Messages: []transcript.Message{transcript.User("x")}}); err != nil {
+	if _, err := c.Render(&provider.Request{
+		Model: "gpt-4.1", Messages: []transcript.Message{transcript.User("x")},
+	}); err != nil {
 		t.Error(err)
 	}
 }

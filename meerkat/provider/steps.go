@@ -128,7 +128,9 @@ func (p *pairing) addResults(at int, m *transcript.Message) error {
 		return nil
 	}
 	if p.open == nil {
-		return &PairError{At: at, ID: m.Results[0].ToolUseID, Reason: "is answered here, but the message before does not make it"}
+		return &PairError{
+			At: at, ID: m.Results[0].ToolUseID, Reason: "is answered here, but the message before does not make it",
+		}
 	}
 	if len(p.answered) == 0 {
 		p.steps = append(p.steps, Step{At: at, Message: m, Answers: p.openAnswers()})
@@ -138,7 +140,9 @@ func (p *pairing) addResults(at int, m *transcript.Message) error {
 		r := &m.Results[i]
 		slot := indexOfCall(answers, r.ToolUseID)
 		if slot < 0 {
-			return &PairError{At: at, ID: r.ToolUseID, Reason: "is answered here, but the message before does not make it"}
+			return &PairError{
+				At: at, ID: r.ToolUseID, Reason: "is answered here, but the message before does not make it",
+			}
 		}
 		if p.answered[r.ToolUseID] {
 			return &PairError{At: at, ID: r.ToolUseID, Reason: "is answered twice"}
@@ -177,7 +181,10 @@ func (p *pairing) checkAllAnswered() error {
 	}
 	for _, a := range p.openAnswers() {
 		if !p.answered[a.Call.ID] {
-			return &PairError{At: p.open.At, ID: a.Call.ID, Reason: "has no result; close it with a result that says what became of it"}
+			return &PairError{
+				At: p.open.At, ID: a.Call.ID,
+				Reason: "has no result; close it with a result that says what became of it",
+			}
 		}
 	}
 	return nil

@@ -57,16 +57,37 @@ func TestStepsRefuseBrokenPairs(t *testing.T) {
 		messages []transcript.Message
 		want     string
 	}{
-		"orphan call at the end":  {[]transcript.Message{user, calls("a", "b"), results("a")}, `messages[1]: tool call "b" has no result`},
-		"orphan call, then user":  {[]transcript.Message{user, calls("a"), user}, `messages[1]: tool call "a" has no result`},
-		"answer too late":         {[]transcript.Message{user, calls("a"), user, results("a")}, `messages[1]: tool call "a" has no result`},
-		"orphan result":           {[]transcript.Message{user, results("z")}, `messages[1]: tool call "z" is answered here, but`},
-		"result of another call":  {[]transcript.Message{user, calls("a"), results("a", "z")}, `messages[2]: tool call "z" is answered here, but`},
-		"two results":             {[]transcript.Message{user, calls("a"), results("a", "a")}, `messages[2]: tool call "a" is answered twice`},
-		"two results, two turns":  {[]transcript.Message{user, calls("a"), results("a"), results("a")}, `messages[3]: tool call "a" is answered twice`},
-		"one id twice in a reply": {[]transcript.Message{user, calls("a", "a"), results("a")}, `messages[1]: tool call "a" has no id of its own`},
-		"no id twice in a reply":  {[]transcript.Message{user, calls("", ""), results("")}, `messages[1]: tool call "" has no id of its own`},
-		"unknown role":            {[]transcript.Message{{Role: "tool"}}, `messages[0]: role "tool" is unknown`},
+		"orphan call at the end": {
+			[]transcript.Message{user, calls("a", "b"), results("a")}, `messages[1]: tool call "b" has no result`,
+		},
+		"orphan call, then user": {
+			[]transcript.Message{user, calls("a"), user}, `messages[1]: tool call "a" has no result`,
+		},
+		"answer too late": {
+			[]transcript.Message{user, calls("a"), user, results("a")}, `messages[1]: tool call "a" has no result`,
+		},
+		"orphan result": {
+			[]transcript.Message{user, results("z")}, `messages[1]: tool call "z" is answered here, but`,
+		},
+		"result of another call": {
+			[]transcript.Message{user, calls("a"), results("a", "z")},
+			`messages[2]: tool call "z" is answered here, but`,
+		},
+		"two results": {
+			[]transcript.Message{user, calls("a"), results("a", "a")}, `messages[2]: tool call "a" is answered twice`,
+		},
+		"two results, two turns": {
+			[]transcript.Message{user, calls("a"), results("a"), results("a")},
+			`messages[3]: tool call "a" is answered twice`,
+		},
+		"one id twice in a reply": {
+			[]transcript.Message{user, calls("a", "a"), results("a")},
+			`messages[1]: tool call "a" has no id of its own`,
+		},
+		"no id twice in a reply": {
+			[]transcript.Message{user, calls("", ""), results("")}, `messages[1]: tool call "" has no id of its own`,
+		},
+		"unknown role": {[]transcript.Message{{Role: "tool"}}, `messages[0]: role "tool" is unknown`},
 		"unknown block": {
 			[]transcript.Message{user, transcript.Assistant("", transcript.Block{Type: "image"})},
 			`messages[1]: block 0 has the unknown type "image"`,
@@ -103,7 +124,9 @@ var everywhere = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 // Every wire id fits every provider, and two calls never share one.
 func TestWireIDs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ids := rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z0-9_.|-]{60,70}`)), 2, 8).Draw(t, "ids")
+		ids := rapid.SliceOfN(
+			rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z0-9_.|-]{60,70}`)), 2, 8,
+		).Draw(t, "ids")
 		seen := map[string]string{}
 		for _, id := range ids {
 			for n := range 2 {

@@ -220,7 +220,9 @@ func (f *schemaFitter) checkType(s map[string]any, path string) error {
 	}
 	for _, n := range names {
 		if name, ok := n.(string); !ok || !slices.Contains(typeNames, name) {
-			return fmt.Errorf("has at %s the type %s, which is not a type of JSON", placeOf(path), shortText(fmt.Sprint(n)))
+			return fmt.Errorf(
+				"has at %s the type %s, which is not a type of JSON", placeOf(path), shortText(fmt.Sprint(n)),
+			)
 		}
 	}
 	return nil
@@ -253,9 +255,11 @@ func (f *schemaFitter) fitArray(s map[string]any, path string) error {
 
 // geminiWords are the keywords that Gemini takes in a JSON Schema (G-12).
 var geminiWords = []string{
-	"$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum", "items", "prefixItems", "minItems", "maxItems",
+	"$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum", "items", "prefixItems",
+	"minItems", "maxItems",
 	"minimum", "maximum", "anyOf", "oneOf", "properties", "additionalProperties", "required", "propertyOrdering",
-	"definitions", "default", "minLength", "maxLength", "pattern", "nullable", "minProperties", "maxProperties", "example", "examples",
+	"definitions", "default", "minLength", "maxLength", "pattern", "nullable", "minProperties", "maxProperties",
+	"example", "examples",
 }
 
 // fitNested fits the schemas within s. Of its maps, some hold schemas by name.
@@ -267,7 +271,10 @@ func (f *schemaFitter) fitNested(s map[string]any, path string, depth int) error
 		}
 		for _, name := range slices.Sorted(maps.Keys(members)) {
 			if word == "properties" && f.limits == anthropicSchemas && !propertyForm.MatchString(name) {
-				return fmt.Errorf("names a member %q at %s; anthropic takes up to 64 letters, digits, _, . and -", shortText(name), placeOf(path))
+				return fmt.Errorf(
+					"names a member %q at %s; anthropic takes up to 64 letters, digits, _, . and -", shortText(name),
+					placeOf(path),
+				)
 			}
 			if err := f.fitChild(members[name], path+"."+word+"."+name, depth); err != nil {
 				return err
@@ -285,7 +292,9 @@ func (f *schemaFitter) fitNested(s map[string]any, path string, depth int) error
 			}
 		}
 	}
-	for _, word := range []string{"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"} {
+	for _, word := range []string{
+		"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames",
+	} {
 		if err := f.fitChild(s[word], path+"."+word, depth); err != nil {
 			return err
 		}

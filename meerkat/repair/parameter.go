@@ -22,15 +22,19 @@ const CompactAt = "compact_at"
 // parameters are in the order in which they are tried.
 var parameters = []parameter{
 	{"temperature", regexp.MustCompile(`(?i)temperature`),
-		func(r *provider.Request) bool { return r.Temperature != nil }, func(r *provider.Request) { r.Temperature = nil }},
+		func(r *provider.Request) bool { return r.Temperature != nil },
+		func(r *provider.Request) { r.Temperature = nil }},
 	{"max_output_tokens", regexp.MustCompile(`(?i)max_?(output_?)?tokens`),
-		func(r *provider.Request) bool { return r.MaxOutputTokens != 0 }, func(r *provider.Request) { r.MaxOutputTokens = 0 }},
+		func(r *provider.Request) bool { return r.MaxOutputTokens != 0 },
+		func(r *provider.Request) { r.MaxOutputTokens = 0 }},
 	{"stop_sequences", regexp.MustCompile(`(?i)stop_?sequences?`),
-		func(r *provider.Request) bool { return len(r.StopSequences) > 0 }, func(r *provider.Request) { r.StopSequences = nil }},
+		func(r *provider.Request) bool { return len(r.StopSequences) > 0 },
+		func(r *provider.Request) { r.StopSequences = nil }},
 	{"tool_choice", regexp.MustCompile(`(?i)tool[_ ]choice|function calling config|tool_?config`),
 		func(r *provider.Request) bool { return r.ToolChoice != "" }, func(r *provider.Request) { r.ToolChoice = "" }},
 	{"output_schema", regexp.MustCompile(`(?i)json_?schema|output_config\.format|text\.format|response_?mime`),
-		func(r *provider.Request) bool { return len(r.OutputSchema) > 0 }, func(r *provider.Request) { r.OutputSchema = nil }},
+		func(r *provider.Request) bool { return len(r.OutputSchema) > 0 },
+		func(r *provider.Request) { r.OutputSchema = nil }},
 	{"cache_ttl", regexp.MustCompile(`(?i)cache_control`),
 		func(r *provider.Request) bool { return r.CacheTTL != "" }, func(r *provider.Request) { r.CacheTTL = "" }},
 	{"cache_key", regexp.MustCompile(`(?i)prompt_cache_key`),
@@ -66,7 +70,9 @@ func isSet(req *provider.Request, name string) bool {
 // handoff.Build does.
 func Apply(req *provider.Request, repairs []handoff.Repair, t handoff.Target) (lost []handoff.Degradation) {
 	lose := func(rule, what string) {
-		lost = append(lost, handoff.Degradation{Rule: rule, Message: -1, Block: -1, Reason: what + ": " + t.Provider + " refused it"})
+		lost = append(lost, handoff.Degradation{
+			Rule: rule, Message: -1, Block: -1, Reason: what + ": " + t.Provider + " refused it",
+		})
 	}
 	for _, fix := range repairs {
 		if !fix.AppliesTo(t) {
@@ -88,7 +94,8 @@ func Apply(req *provider.Request, repairs []handoff.Repair, t handoff.Target) (l
 		case handoff.RepairTokens, handoff.RepairOpaque, handoff.RepairMedia, handoff.RepairMessages:
 		}
 	}
-	if len(req.Tools) == 0 || req.ToolChoice != "" && req.ToolChoice != "auto" && req.ToolChoice != "any" && req.ToolChoice != "none" && !hasTool(req.Tools, req.ToolChoice) {
+	if len(req.Tools) == 0 || req.ToolChoice != "" && req.ToolChoice != "auto" && req.ToolChoice != "any" &&
+		req.ToolChoice != "none" && !hasTool(req.Tools, req.ToolChoice) {
 		req.ToolChoice = ""
 	}
 	return lost

@@ -65,7 +65,10 @@ func sinceReply(messages []transcript.Message) int {
 }
 
 func (r *Refused) newRepair(kind handoff.RepairKind, name string) handoff.Repair {
-	fix := handoff.Repair{Kind: kind, Provider: r.Target.Provider, Account: r.Target.Account, Name: name, Through: len(r.History.Messages)}
+	fix := handoff.Repair{
+		Kind: kind, Provider: r.Target.Provider, Account: r.Target.Account, Name: name,
+		Through: len(r.History.Messages),
+	}
 	if kind == handoff.RepairParameter {
 		fix.Model = r.Target.Model.Model
 	}
@@ -107,7 +110,8 @@ func (r *Refused) candidates(kind handoff.RepairKind, place place) (list []hando
 // isNew reports whether no repair that holds already leaves out the same.
 func (r *Refused) isNew(fix handoff.Repair) bool {
 	return !slices.ContainsFunc(r.History.Repairs, func(old handoff.Repair) bool {
-		return old.Kind == fix.Kind && (old.Name == fix.Name || old.Name == "") && old.From <= fix.From && old.Through >= fix.Through && old.AppliesTo(r.Target)
+		return old.Kind == fix.Kind && (old.Name == fix.Name || old.Name == "") && old.From <= fix.From &&
+			old.Through >= fix.Through && old.AppliesTo(r.Target)
 	})
 }
 
@@ -119,7 +123,10 @@ func (r *Refused) changesRequest(fix handoff.Repair) bool {
 	case handoff.RepairParameter:
 		return isSet(r.Request, fix.Name)
 	case handoff.RepairMessages:
-		return slices.ContainsFunc(r.History.Messages[fix.From:fix.Through], func(m transcript.Message) bool { return m.Role == transcript.RoleToolResults })
+		return slices.ContainsFunc(
+			r.History.Messages[fix.From:fix.Through],
+			func(m transcript.Message) bool { return m.Role == transcript.RoleToolResults },
+		)
 	case handoff.RepairMedia:
 		return r.anyPart(func(p *transcript.Part) bool { return fix.Name == "" || fix.Name == handoff.PartDigest(p) })
 	case handoff.RepairTokens:

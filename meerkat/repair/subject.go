@@ -16,10 +16,22 @@ var subjectWords = []struct {
 	kind  handoff.RepairKind
 	words *regexp.Regexp
 }{
-	{handoff.RepairTokens, regexp.MustCompile("(?i)signature|redacted_thinking|encrypted[ _]content|`thinking` (or|block)|thinking block|required '?reasoning'? item|required following item|item with id|duplicate item|different conversation|expected `thinking`")},
-	{handoff.RepairTool, regexp.MustCompile(`(?i)^[* ]*(GenerateContentRequest\.)?tools[.\[]|invalid schema for function|function_declarations|functionDeclarations|'tools\[|input_schema|tool names must be unique|duplicate function`)},
-	{handoff.RepairMedia, regexp.MustCompile(`(?i)\bimages?\b|media[_ ]?type|mime|\bpdf\b|\bdocument\b|file_data|inline_?data|input_image|input_file|\bfile data\b|base64`)},
-	{handoff.RepairParameter, regexp.MustCompile(`(?i)temperature|max_?(output_?)?tokens|stop_?sequences?|effort|thinking[._ ](type|level|budget)|thinking_?config|budget_?tokens|budget 0|tool_choice|tool choice|function calling config|json_?schema|output_config|text\.format|cache_control|prompt_cache_key|response_?mime|context_management|compact_?threshold|compact[-_]2026`)},
+	{
+		handoff.RepairTokens,
+		regexp.MustCompile("(?i)signature|redacted_thinking|encrypted[ _]content|`thinking` (or|block)|thinking block|required '?reasoning'? item|required following item|item with id|duplicate item|different conversation|expected `thinking`"),
+	},
+	{
+		handoff.RepairTool,
+		regexp.MustCompile(`(?i)^[* ]*(GenerateContentRequest\.)?tools[.\[]|invalid schema for function|function_declarations|functionDeclarations|'tools\[|input_schema|tool names must be unique|duplicate function`),
+	},
+	{
+		handoff.RepairMedia,
+		regexp.MustCompile(`(?i)\bimages?\b|media[_ ]?type|mime|\bpdf\b|\bdocument\b|file_data|inline_?data|input_image|input_file|\bfile data\b|base64`),
+	},
+	{
+		handoff.RepairParameter,
+		regexp.MustCompile(`(?i)temperature|max_?(output_?)?tokens|stop_?sequences?|effort|thinking[._ ](type|level|budget)|thinking_?config|budget_?tokens|budget 0|tool_choice|tool choice|function calling config|json_?schema|output_config|text\.format|cache_control|prompt_cache_key|response_?mime|context_management|compact_?threshold|compact[-_]2026`),
+	},
 }
 
 // subjects returns what a repair should look at, the likeliest first: what the words
@@ -58,7 +70,10 @@ func (r *Refused) subjects(at place) (kinds []handoff.RepairKind) {
 func (r *Refused) unexplained() []handoff.RepairKind {
 	kinds := []handoff.RepairKind{handoff.RepairMessages}
 	since := sinceReply(r.History.Messages)
-	if slices.ContainsFunc(r.History.Repairs, func(old handoff.Repair) bool { return old.Kind == handoff.RepairMessages && old.Through > since }) {
+	if slices.ContainsFunc(
+		r.History.Repairs,
+		func(old handoff.Repair) bool { return old.Kind == handoff.RepairMessages && old.Through > since },
+	) {
 		kinds = append(kinds, handoff.RepairTokens, handoff.RepairOpaque, handoff.RepairMedia)
 	}
 	return kinds

@@ -117,7 +117,8 @@ func (l BackendLimits) WithDefaults() BackendLimits {
 	for _, f := range []struct {
 		have *int
 		want int
-	}{{&l.Runs, DefaultMaxRuns}, {&l.Events, DefaultKeptEvents}, {&l.EventBytes, DefaultKeptEventBytes}, {&l.Steering, DefaultSteering}} {
+	}{{&l.Runs, DefaultMaxRuns}, {&l.Events, DefaultKeptEvents}, {&l.EventBytes, DefaultKeptEventBytes},
+		{&l.Steering, DefaultSteering}} {
 		if *f.have <= 0 {
 			*f.have = f.want
 		}

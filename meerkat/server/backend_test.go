@@ -215,8 +215,10 @@ func expectError[E error](what string, have error) error {
 // wholeTask sets every field, with bytes that a careless queue would change.
 func wholeTask() server.Task {
 	return server.Task{
-		Prompt: "count <&> \u2028 \x00", Model: "m", Effort: "low", System: "be brief", Limits: session.Limits{MaxTokens: 1 << 60, MaxTurns: 2},
-		Metadata: map[string]string{"ticket": "7"}, TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", TraceState: "a=b",
+		Prompt: "count <&> \u2028 \x00", Model: "m", Effort: "low", System: "be brief",
+		Limits:      session.Limits{MaxTokens: 1 << 60, MaxTurns: 2},
+		Metadata:    map[string]string{"ticket": "7"},
+		TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", TraceState: "a=b",
 		Attached: []transcript.Part{{Type: "image", MediaType: "image/png", Data: []byte("\x89PNG\r\n")}},
 	}
 }
@@ -238,12 +240,15 @@ func checkExecuted(ctx context.Context, open openBackend) error {
 	if begun.Attempt != 1 || begun.Status != server.StatusRunning || begun.Started.IsZero() {
 		return fmt.Errorf("executed as %s, attempt %d, begun at %s", begun.Status, begun.Attempt, begun.Started)
 	}
-	if diff := cmp.Diff(accepted, begun, cmpopts.IgnoreFields(server.Run{}, "Status", "Started", "Attempt")); diff != "" {
+	if diff := cmp.Diff(
+		accepted, begun, cmpopts.IgnoreFields(server.Run{}, "Status", "Started", "Attempt"),
+	); diff != "" {
 		return fmt.Errorf("what is executed is not what was accepted (-accepted +executed):\n%s", diff)
 	}
 	want := server.Outcome{
-		Status: server.StatusCompleted, Text: "three <&> \u2028", StopReason: transcript.StopEndTurn, Turns: 2, ToolCalls: 1,
-		Usage: transcript.Usage{InputTokens: 1 << 60, OutputTokens: 4},
+		Status: server.StatusCompleted, Text: "three <&> \u2028", StopReason: transcript.StopEndTurn, Turns: 2,
+		ToolCalls: 1,
+		Usage:     transcript.Usage{InputTokens: 1 << 60, OutputTokens: 4},
 	}
 	select {
 	case w.finish <- want:
@@ -277,7 +282,8 @@ func checkNotFound(ctx context.Context, open openBackend) error {
 	}
 	return errors.Join(
 		expectError[*server.RunNotFoundError]("Run", run), expectError[*server.RunNotFoundError]("Wait", wait),
-		expectError[*server.NotRunningError]("Interrupt", interrupt), expectError[*server.NotRunningError]("Steer", steer),
+		expectError[*server.NotRunningError]("Interrupt", interrupt),
+		expectError[*server.NotRunningError]("Steer", steer),
 		b.Forget(ctx, numberedSession(9)))
 }
 
@@ -343,7 +349,9 @@ func checkRunPages(ctx context.Context, open openBackend) error {
 		return fmt.Errorf("runs of the session (-want +got):\n%s", diff)
 	}
 	forgotten := ids[0] + "~" // later than all of them
-	if page, err := b.Runs(ctx, numberedSession(1), forgotten, 2); err != nil || len(page) != 2 || page[0].ID != ids[0] {
+	if page, err := b.Runs(
+		ctx, numberedSession(1), forgotten, 2,
+	); err != nil || len(page) != 2 || page[0].ID != ids[0] {
 		return fmt.Errorf("Runs before a run that is forgotten: %d runs, %v", len(page), err)
 	}
 	return nil
@@ -407,7 +415,9 @@ func checkRepeatedKey(ctx context.Context, open openBackend) error {
 	if err != nil {
 		return err
 	}
-	again := server.Submission{Session: numberedSession(1), Key: "k", Task: server.Task{Prompt: "hi", TraceParent: "00-another"}}
+	again := server.Submission{
+		Session: numberedSession(1), Key: "k", Task: server.Task{Prompt: "hi", TraceParent: "00-another"},
+	}
 	for _, ended := range []bool{false, true} {
 		if ended {
 			if err := w.finishRun(ctx, "done"); err != nil {
@@ -419,7 +429,10 @@ func checkRepeatedKey(ctx context.Context, open openBackend) error {
 		}
 		r, repeated, err := b.Submit(ctx, again)
 		if err != nil || !repeated || r.ID != first.ID || r.Status.Ended() != ended {
-			return fmt.Errorf("the key again (ended %v): run %s %s, repeated %v, %v; want run %s", ended, r.ID, r.Status, repeated, err, first.ID)
+			return fmt.Errorf(
+				"the key again (ended %v): run %s %s, repeated %v, %v; want run %s", ended, r.ID, r.Status, repeated,
+				err, first.ID,
+			)
 		}
 	}
 	return nil
@@ -434,7 +447,9 @@ func checkRepeatedWhenFull(ctx context.Context, open openBackend) error {
 	}
 	r, repeated, err := b.Submit(ctx, server.Submission{Key: "k", Task: server.Task{Prompt: "hi"}})
 	if err != nil || !repeated || r.ID != first.ID {
-		return fmt.Errorf("the key again in a full server: run %s, repeated %v, %v; want run %s", r.ID, repeated, err, first.ID)
+		return fmt.Errorf(
+			"the key again in a full server: run %s, repeated %v, %v; want run %s", r.ID, repeated, err, first.ID,
+		)
 	}
 	return nil
 }
@@ -462,7 +477,9 @@ func checkConcurrentKey(ctx context.Context, open openBackend) error {
 	}
 	wg.Wait()
 	if len(ids) != 1 || fresh != 1 || len(failures) > 0 {
-		return fmt.Errorf("%d clients got %d runs, %d of them fresh, %v", clients, len(ids), fresh, errors.Join(failures...))
+		return fmt.Errorf(
+			"%d clients got %d runs, %d of them fresh, %v", clients, len(ids), fresh, errors.Join(failures...),
+		)
 	}
 	return nil
 }
@@ -478,7 +495,9 @@ func checkReusedKey(ctx context.Context, open openBackend) error {
 		{Session: numberedSession(1), Key: "k", Task: server.Task{Prompt: "hi", Limits: session.Limits{MaxTurns: 1}}},
 	} {
 		_, _, err := b.Submit(ctx, s)
-		if err := expectError[*server.KeyReusedError](fmt.Sprintf("another request with the key, %+v", s.Task), err); err != nil {
+		if err := expectError[*server.KeyReusedError](
+			fmt.Sprintf("another request with the key, %+v", s.Task), err,
+		); err != nil {
 			return err
 		}
 	}
@@ -568,7 +587,9 @@ func readAll(ctx context.Context, b server.Backend, id session.ID, after server.
 		case len(page.Events) > limit:
 			return read, next, fmt.Errorf("%d events in a page of %d", len(page.Events), limit)
 		case page.Next != page.Events[len(page.Events)-1].Position:
-			return read, next, fmt.Errorf("the next position is %s after event %s", page.Next, page.Events[len(page.Events)-1].Position)
+			return read, next, fmt.Errorf(
+				"the next position is %s after event %s", page.Next, page.Events[len(page.Events)-1].Position,
+			)
 		}
 		for _, e := range page.Events {
 			read = append(read, e.Kind+" "+string(e.Data))
@@ -699,15 +720,22 @@ func checkGap(ctx context.Context, open openBackend) error {
 	}
 	first, last := page.Events[0].Position, page.Events[len(page.Events)-1]
 	if string(last.Data) != "9" || len(page.Events) < kept || page.Next != last.Position {
-		return fmt.Errorf("%d events are kept, the last is %s, next %s; want at least %d and 9", len(page.Events), last.Data, page.Next, kept)
+		return fmt.Errorf(
+			"%d events are kept, the last is %s, next %s; want at least %d and 9", len(page.Events), last.Data,
+			page.Next, kept,
+		)
 	}
 	early := server.Position{Log: first.Log, Number: 1}
 	if first.Number > 2 {
-		if page, err = b.Events(ctx, numberedSession(1), early, 1); err != nil || !page.Gap || page.Events[0].Position != first {
+		if page, err = b.Events(
+			ctx, numberedSession(1), early, 1,
+		); err != nil || !page.Gap || page.Events[0].Position != first {
 			return fmt.Errorf("after event 1: %+v, %v; want a gap up to %s", page, err, first)
 		}
 	}
-	if page, err = b.Events(ctx, numberedSession(1), first, 1); err != nil || page.Gap || page.Events[0].Position.Number != first.Number+1 {
+	if page, err = b.Events(
+		ctx, numberedSession(1), first, 1,
+	); err != nil || page.Gap || page.Events[0].Position.Number != first.Number+1 {
 		return fmt.Errorf("after the first event that is kept: %+v, %v; want the next and no gap", page, err)
 	}
 	return nil
@@ -723,7 +751,9 @@ func checkForeignPosition(ctx context.Context, open openBackend) error {
 	if err != nil {
 		return err
 	}
-	for _, after := range []server.Position{{Log: "another", Number: 1}, {Log: end.Log, Number: 3}, {Log: "another", Number: 1 << 62}} {
+	for _, after := range []server.Position{
+		{Log: "another", Number: 1}, {Log: end.Log, Number: 3}, {Log: "another", Number: 1 << 62},
+	} {
 		page, err := b.Events(ctx, numberedSession(1), after, 10)
 		if err != nil || !page.Gap || len(page.Events) != 2 || page.Next != end {
 			return fmt.Errorf("after %s: %+v, %v; want a gap and both events", after, page, err)

@@ -20,7 +20,9 @@ type KeyReusedError struct{ Key string }
 
 // Error says what to do.
 func (e *KeyReusedError) Error() string {
-	return fmt.Sprintf("idempotency key %.80q: it came with another request before; use a fresh key for each request", e.Key)
+	return fmt.Sprintf(
+		"idempotency key %.80q: it came with another request before; use a fresh key for each request", e.Key,
+	)
 }
 
 // BusyError says that a session has a run that has not ended.
@@ -50,7 +52,10 @@ type SteeringFullError struct {
 
 // Error says what to do.
 func (e *SteeringFullError) Error() string {
-	return fmt.Sprintf("session %s: %d messages wait for its next turn and no more are queued; wait until they are applied", e.Session, e.Limit)
+	return fmt.Sprintf(
+		"session %s: %d messages wait for its next turn and no more are queued; wait until they are applied",
+		e.Session, e.Limit,
+	)
 }
 
 // NotRunningError says that a session has no run that has not ended.
@@ -66,5 +71,8 @@ type RunNotFoundError struct{ Run RunID }
 
 // Error names the run.
 func (e *RunNotFoundError) Error() string {
-	return fmt.Sprintf("run %.80q: not found; the runs of its session are listed, and their records are in its history", string(e.Run))
+	return fmt.Sprintf(
+		"run %.80q: not found; the runs of its session are listed, and their records are in its history",
+		string(e.Run),
+	)
 }

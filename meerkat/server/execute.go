@@ -37,7 +37,9 @@ func (h Host) Execute(ctx context.Context, r Run, c Control) Outcome {
 		if err == nil {
 			return out
 		}
-		passes := errors.As(err, new(*session.StorageError)) || errors.As(err, new(*session.LockedError)) || errors.Is(err, session.ErrExists)
+		passes := errors.As(
+			err, new(*session.StorageError),
+		) || errors.As(err, new(*session.LockedError)) || errors.Is(err, session.ErrExists)
 		if passes && now().Add(pause).Before(until) {
 			if err = sleep(ctx, pause); err == nil {
 				continue
@@ -65,7 +67,8 @@ func sleepContext(ctx context.Context, d time.Duration) error {
 // tryExecute performs an attempt. An error means that nothing was begun, and that readers of
 // events know nothing of it.
 func (h Host) tryExecute(ctx context.Context, r Run, c Control) (Outcome, error) {
-	s, err := h.Store.Load(context.WithoutCancel(ctx), r.Session) // the prompt of a run that is called off at once is kept
+	// the prompt of a run that is called off at once is kept
+	s, err := h.Store.Load(context.WithoutCancel(ctx), r.Session)
 	if err != nil && (!errors.Is(err, session.ErrNotFound) || !r.New) {
 		return Outcome{}, err
 	}
@@ -137,7 +140,10 @@ func directivesOf(taken []Steering) (directives []ops.Directive) {
 // learn of it.
 func failedBeforeRun(r Run, c Control, err error, at time.Time) Outcome {
 	out := newOutcome(meerkat.RunResult{}, err)
-	e := meerkat.Event{Type: agent.RunFailed, SessionID: r.Session, RunID: string(r.ID), TS: at.UTC().Round(0), Error: out.Error, ErrorKind: out.ErrorKind}
+	e := meerkat.Event{
+		Type: agent.RunFailed, SessionID: r.Session, RunID: string(r.ID), TS: at.UTC().Round(0), Error: out.Error,
+		ErrorKind: out.ErrorKind,
+	}
 	if out.Status == StatusInterrupted {
 		e.Type = agent.RunInterrupted
 	}
@@ -147,7 +153,10 @@ func failedBeforeRun(r Run, c Control, err error, at time.Time) Outcome {
 
 // newOutcome says what came of a run.
 func newOutcome(r meerkat.RunResult, err error) Outcome {
-	out := Outcome{Status: StatusCompleted, Text: r.Text, StopReason: r.StopReason, Usage: r.Usage, Turns: r.Turns, ToolCalls: r.ToolCalls}
+	out := Outcome{
+		Status: StatusCompleted, Text: r.Text, StopReason: r.StopReason, Usage: r.Usage, Turns: r.Turns,
+		ToolCalls: r.ToolCalls,
+	}
 	if err == nil {
 		return out
 	}
@@ -198,7 +207,8 @@ func planAttempt(r Run, s *session.Session) attempt {
 	t := r.Task
 	next := attempt{prompt: t.Prompt, request: Request{
 		Session: r.Session, RunID: string(r.ID), Model: t.Model, Effort: t.Effort, System: t.System,
-		Limits: t.Limits, Metadata: t.Metadata, Attached: t.Attached, TraceParent: t.TraceParent, TraceState: t.TraceState,
+		Limits: t.Limits, Metadata: t.Metadata, Attached: t.Attached, TraceParent: t.TraceParent,
+		TraceState: t.TraceState,
 	}}
 	if s.ID == "" {
 		next.request.Session, next.request.NewSession = "", r.Session
@@ -239,7 +249,10 @@ func endedAttempt(r Run, s *session.Session) *Outcome {
 		return nil
 	}
 	end := s.RunEnds[len(s.RunEnds)-1]
-	out := Outcome{Status: StatusCompleted, Text: lastText(s), StopReason: end.StopReason, Usage: end.Usage, Turns: end.Turns, ToolCalls: end.ToolCalls}
+	out := Outcome{
+		Status: StatusCompleted, Text: lastText(s), StopReason: end.StopReason, Usage: end.Usage, Turns: end.Turns,
+		ToolCalls: end.ToolCalls,
+	}
 	for _, e := range s.Errors {
 		if e.RunID != string(r.ID) {
 			continue

@@ -40,7 +40,9 @@ func (countingModel) Complete(_ context.Context, r *provider.Request, _ func(str
 // TestKindOfToolServer: a tool server that does not start is not a fault of this program,
 // and a client that interrupted its start is not told of the server.
 func TestKindOfToolServer(t *testing.T) {
-	for cause, want := range map[error]string{errors.New("no such file"): "tool_server", context.Canceled: "interrupted"} {
+	for cause, want := range map[error]string{
+		errors.New("no such file"): "tool_server", context.Canceled: "interrupted",
+	} {
 		err := fmt.Errorf("build: %w", &mcp.ServerError{Server: "bank", Err: cause})
 		if got := server.ErrorKind(err); got != want {
 			t.Errorf("%v: %s, want %s", err, got, want)
@@ -77,7 +79,9 @@ func (w recordingWriter) Append(ctx context.Context, records ...session.Record) 
 // newHost returns a host of agents with a countingModel. ran counts the runs of its tool.
 func newHost(store session.Store, ran func()) server.Host {
 	work := tool.Tool{
-		Def: transcript.ToolDef{Name: "work", Description: "works", InputSchema: transcript.RawJSON(`{"type":"object"}`)},
+		Def: transcript.ToolDef{
+			Name: "work", Description: "works", InputSchema: transcript.RawJSON(`{"type":"object"}`),
+		},
 		Func: func(context.Context, []byte) (transcript.ToolResult, error) {
 			ran()
 			return transcript.ToolResult{Content: "worked"}, nil
@@ -105,9 +109,14 @@ func (k *keptEvents) OnCancel(func(session.ID))             {}
 // second attempt must complete the run: the prompt is said once, and a tool that may have
 // run is not run again.
 func TestExecuteGoesOn(t *testing.T) {
-	run := server.Run{ID: "0199a2b4-0000-7000-8000-00000000000a", Session: "0199a2b4-0000-7000-8000-00000000000b", New: true, Task: server.Task{Prompt: "work"}}
+	run := server.Run{
+		ID: "0199a2b4-0000-7000-8000-00000000000a", Session: "0199a2b4-0000-7000-8000-00000000000b", New: true,
+		Task: server.Task{Prompt: "work"},
+	}
 	whole := &recordingStore{Store: session.NewMemoryStore()}
-	if out := newHost(whole, func() {}).Execute(t.Context(), run, &keptEvents{}); out.Status != server.StatusCompleted || out.Text != "done" || out.ToolCalls != 1 {
+	if out := newHost(whole, func() {}).Execute(
+		t.Context(), run, &keptEvents{},
+	); out.Status != server.StatusCompleted || out.Text != "done" || out.ToolCalls != 1 {
 		t.Fatalf("the whole run: %+v", out)
 	}
 	for n := range len(whole.records) + 1 {
@@ -139,7 +148,8 @@ func TestExecuteGoesOn(t *testing.T) {
 					said++
 				}
 			}
-			if entry, ok := before.Ledger.Lookup(1, "call_1"); ok && entry.Status != transcript.CallProposed && ran > 0 {
+			if entry, ok := before.Ledger.Lookup(1, "call_1"); ok && entry.Status != transcript.CallProposed &&
+				ran > 0 {
 				t.Errorf("the tool was %s and ran again", entry.Status)
 			}
 			if said != 1 || len(after.Ledger.Open()) > 0 {
@@ -155,7 +165,8 @@ func TestExecuteFails(t *testing.T) {
 	host.Now = func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 	events := &keptEvents{}
 	run := server.Run{ID: "r", Session: "0199a2b4-0000-7000-8000-00000000000b", Task: server.Task{Prompt: "work"}}
-	if out := host.Execute(t.Context(), run, events); out.Status != server.StatusFailed || out.ErrorKind != "session_not_found" || !slices.Equal(events.kinds, []string{"run_failed"}) {
+	if out := host.Execute(t.Context(), run, events); out.Status != server.StatusFailed ||
+		out.ErrorKind != "session_not_found" || !slices.Equal(events.kinds, []string{"run_failed"}) {
 		t.Errorf("a session that does not exist: %+v, events %v", out, events.kinds)
 	}
 	cancelled, cancel := context.WithCancelCause(t.Context())
@@ -206,7 +217,9 @@ func (s *awayStore) Open(ctx context.Context, id session.ID) (session.Session, s
 // that only a patient host waits, and not for ever.
 func TestExecuteIsPatient(t *testing.T) {
 	away := &session.StorageError{Err: errors.New("the database is away")}
-	first := server.Run{ID: "r1", Session: "0199a2b4-0000-7000-8000-00000000000b", New: true, Task: server.Task{Prompt: "work"}}
+	first := server.Run{
+		ID: "r1", Session: "0199a2b4-0000-7000-8000-00000000000b", New: true, Task: server.Task{Prompt: "work"},
+	}
 	second := first
 	second.ID = "r2"
 	for name, c := range map[string]struct {
@@ -216,13 +229,18 @@ func TestExecuteIsPatient(t *testing.T) {
 		want     string
 		waits    int
 	}{
-		"loading":       {awayStore{load: []error{away, away, away}}, time.Minute, false, "completed", 3},
-		"creating":      {awayStore{create: []error{away, session.ErrExists}}, time.Minute, false, "completed", 2},
-		"going on":      {awayStore{open: []error{away}}, time.Minute, true, "completed", 1},
-		"taken over":    {awayStore{open: []error{&session.LockedError{}, &session.LockedError{}}}, time.Minute, true, "completed", 2},
-		"no patience":   {awayStore{load: []error{away}}, 0, false, "failed storage", 0},
-		"away too long": {awayStore{load: slices.Repeat([]error{away}, 100)}, 5 * time.Second, false, "failed storage", 4},
-		"damaged":       {awayStore{load: []error{&session.CorruptError{}}}, time.Minute, false, "failed session_damaged", 0},
+		"loading":  {awayStore{load: []error{away, away, away}}, time.Minute, false, "completed", 3},
+		"creating": {awayStore{create: []error{away, session.ErrExists}}, time.Minute, false, "completed", 2},
+		"going on": {awayStore{open: []error{away}}, time.Minute, true, "completed", 1},
+		"taken over": {
+			awayStore{open: []error{&session.LockedError{}, &session.LockedError{}}}, time.Minute, true, "completed",
+			2,
+		},
+		"no patience": {awayStore{load: []error{away}}, 0, false, "failed storage", 0},
+		"away too long": {
+			awayStore{load: slices.Repeat([]error{away}, 100)}, 5 * time.Second, false, "failed storage", 4,
+		},
+		"damaged": {awayStore{load: []error{&session.CorruptError{}}}, time.Minute, false, "failed session_damaged", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.store.Store = session.NewMemoryStore()
@@ -252,14 +270,19 @@ func TestExecuteIsPatient(t *testing.T) {
 // TestExecuteIsCalledOff: a run that waits for its store ends at once when it is interrupted,
 // or when the server stops and another replica is to go on with it.
 func TestExecuteIsCalledOff(t *testing.T) {
-	host := newHost(&awayStore{Store: session.NewMemoryStore(), load: []error{&session.StorageError{Err: errors.New("away")}}}, func() {})
+	host := newHost(
+		&awayStore{Store: session.NewMemoryStore(), load: []error{&session.StorageError{Err: errors.New("away")}}},
+		func() {},
+	)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	host.Patience = time.Hour
 	host.Sleep = func(ctx context.Context, _ time.Duration) error {
 		cancel(server.ErrDraining)
 		return ctx.Err()
 	}
-	run := server.Run{ID: "r", Session: "0199a2b4-0000-7000-8000-00000000000b", New: true, Task: server.Task{Prompt: "work"}}
+	run := server.Run{
+		ID: "r", Session: "0199a2b4-0000-7000-8000-00000000000b", New: true, Task: server.Task{Prompt: "work"},
+	}
 	if out := host.Execute(ctx, run, &keptEvents{}); out.Status != server.StatusInterrupted {
 		t.Errorf("%+v", out)
 	}

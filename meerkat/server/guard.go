@@ -70,7 +70,14 @@ func Guard(o GuardOptions, next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isOwnHost(r, o.Hosts) {
-			refuse(w, fmt.Sprintf("host: %.100q is not a name of this server; ask 127.0.0.1 or localhost, or give the server that name with the setting server.hosts", r.Host), http.StatusForbidden)
+			refuse(
+				w,
+				fmt.Sprintf(
+					"host: %.100q is not a name of this server; ask 127.0.0.1 or localhost, or give the server that name with the setting server.hosts",
+					r.Host,
+				),
+				http.StatusForbidden,
+			)
 			return
 		}
 		if webpage.IsForeign(r) {
@@ -78,18 +85,27 @@ func Guard(o GuardOptions, next http.Handler) http.Handler {
 			return
 		}
 		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ") // RFC 9110: schemes have no case
-		if sum := sha256.Sum256([]byte(given)); !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(sum[:], want[:]) != 1 {
+		if sum := sha256.Sum256([]byte(given)); !strings.EqualFold(scheme, "Bearer") ||
+			subtle.ConstantTimeCompare(sum[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuse(w, "authorization: missing or wrong; send the header Authorization: Bearer TOKEN", http.StatusUnauthorized)
+			refuse(
+				w, "authorization: missing or wrong; send the header Authorization: Bearer TOKEN",
+				http.StatusUnauthorized,
+			)
 			return
 		}
 		// Say that the client that sent a request has the token.
 		if c, bounded := r.Context().Value(connKey{}).(*boundedConn); bounded {
 			c.markProven()
 		}
-		if encoding := strings.Join(r.Header.Values("Content-Encoding"), ", "); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		if encoding := strings.Join(
+			r.Header.Values("Content-Encoding"), ", ",
+		); encoding != "" && !strings.EqualFold(encoding, "identity") {
 			w.Header().Set("Accept-Encoding", "identity") // RFC 9110, section 12.5.3: what may be sent instead
-			refuse(w, fmt.Sprintf("content-encoding: %.100q is not understood; send the body as it is", encoding), http.StatusUnsupportedMediaType)
+			refuse(
+				w, fmt.Sprintf("content-encoding: %.100q is not understood; send the body as it is", encoding),
+				http.StatusUnsupportedMediaType,
+			)
 			return
 		}
 		if !readBody(w, r, refuse) {
@@ -107,7 +123,9 @@ func isOwnHost(r *http.Request, hosts []string) bool {
 		return true
 	}
 	asked := hostName(r.Host)
-	return isLoopbackHost(asked) || slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(hostName(h), asked) })
+	return isLoopbackHost(asked) || slices.ContainsFunc(
+		hosts, func(h string) bool { return strings.EqualFold(hostName(h), asked) },
+	)
 }
 
 // hostName returns HOST:PORT without its port.

@@ -14,7 +14,9 @@ const token = "0123456789abcdef0123456789abcdef"
 
 // TestGuard holds who gets through, and that nothing is read of those who do not.
 func TestGuard(t *testing.T) {
-	upstream := httptest.NewServer(server.Guard(server.GuardOptions{Token: token, Hosts: []string{"rkat.example", "cranes.example."}}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	upstream := httptest.NewServer(server.Guard(server.GuardOptions{
+		Token: token, Hosts: []string{"rkat.example", "cranes.example."},
+	}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = w.Write(body)
 	})))
@@ -77,7 +79,10 @@ func TestGuard(t *testing.T) {
 }
 
 func TestCheckToken(t *testing.T) {
-	for text, ok := range map[string]bool{token: true, "short": false, "": false, "0123456789abcde\n": false, "0123456789 abcdef": false, "0123456789abcdeé": false} {
+	for text, ok := range map[string]bool{
+		token: true, "short": false, "": false, "0123456789abcde\n": false, "0123456789 abcdef": false,
+		"0123456789abcdeé": false,
+	} {
 		if err := server.CheckToken(text); (err == nil) != ok {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -86,7 +91,10 @@ func TestCheckToken(t *testing.T) {
 
 // TestListen holds that only a loopback address is taken without being asked for.
 func TestListen(t *testing.T) {
-	for address, ok := range map[string]bool{"127.0.0.1:0": true, "localhost:0": true, "0.0.0.0:0": false, ":0": false, "example.com:0": false, "nowhere": false} {
+	for address, ok := range map[string]bool{
+		"127.0.0.1:0": true, "localhost:0": true, "0.0.0.0:0": false, ":0": false, "example.com:0": false,
+		"nowhere": false,
+	} {
 		l, err := server.Listen(t.Context(), address, false, 4)
 		if (err == nil) != ok {
 			t.Errorf("%s: %v", address, err)

@@ -38,8 +38,9 @@ const endTime = 500 * time.Millisecond
 // refused: [Guard] lifts that limit once it has.
 func HTTP(ctx context.Context, l net.Listener, handler http.Handler) error {
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withConn,
+		Handler: handler, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: 64 << 10,
+		BaseContext:    func(net.Listener) context.Context { return ctx }, ConnContext: withConn,
 	}
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

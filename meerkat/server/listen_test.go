@@ -56,12 +56,17 @@ func servePipe(t *testing.T, handler http.Handler) net.Conn {
 // a minute, also one without the token. net/http reads the rest of a body before it sends
 // an answer, so that a refusal alone would leave it the connection.
 func TestSlowBody(t *testing.T) {
-	for name, authorization := range map[string]string{"with the token": "Bearer " + token, "without a token": "Bearer none"} {
+	for name, authorization := range map[string]string{
+		"with the token": "Bearer " + token, "without a token": "Bearer none",
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := servePipe(t, http.NotFoundHandler())
 				go func() { _, _ = io.Copy(io.Discard, client) }()
-				_, err := fmt.Fprintf(client, "POST / HTTP/1.1\r\nHost: a\r\nAuthorization: %s\r\nContent-Length: 1000\r\n\r\n", authorization)
+				_, err := fmt.Fprintf(
+					client, "POST / HTTP/1.1\r\nHost: a\r\nAuthorization: %s\r\nContent-Length: 1000\r\n\r\n",
+					authorization,
+				)
 				start := time.Now()
 				for err == nil && time.Since(start) < 5*time.Minute {
 					time.Sleep(time.Second)
@@ -87,7 +92,9 @@ func TestLongAnswer(t *testing.T) {
 			}
 		}))
 		for range 2 { // the second one is on the same connection
-			if _, err := fmt.Fprintf(client, "POST / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Length: 2\r\n\r\nhi", token); err != nil {
+			if _, err := fmt.Fprintf(
+				client, "POST / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Length: 2\r\n\r\nhi", token,
+			); err != nil {
 				t.Fatal(err)
 			}
 			reply, err := http.ReadResponse(bufio.NewReader(client), nil)
@@ -146,7 +153,8 @@ func TestHalfOpenConnections(t *testing.T) {
 			t.Errorf("after 300 connections without the token: %v after %s", err, waited)
 		}
 		close(finish)
-		if reply, err := http.ReadResponse(bufio.NewReader(long), nil); err != nil || reply.StatusCode != http.StatusOK {
+		if reply, err := http.ReadResponse(bufio.NewReader(long), nil); err != nil ||
+			reply.StatusCode != http.StatusOK {
 			t.Errorf("a request that takes long: %v", err)
 		}
 	})
@@ -156,14 +164,17 @@ func TestHalfOpenConnections(t *testing.T) {
 // each when there is a place.
 func TestManyClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dial := serveBounded(t, 2, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(time.Minute) }))
+		dial := serveBounded(
+			t, 2, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(time.Minute) }),
+		)
 		var all []net.Conn
 		for range 6 {
 			all = append(all, dial(proof))
 		}
 		began := time.Now()
 		for _, c := range all {
-			if reply, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || reply.StatusCode != http.StatusOK {
+			if reply, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil ||
+				reply.StatusCode != http.StatusOK {
 				t.Errorf("%v", err)
 			}
 		}

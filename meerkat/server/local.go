@@ -127,7 +127,8 @@ func (l *Local) newRun(s Submission) (*localRun, error) {
 		return nil, err
 	}
 	run := &localRun{key: s.Key, done: make(chan struct{}), Run: Run{
-		ID: RunID(id), Session: s.Session, New: s.New || s.Session == "", Status: StatusQueued, Task: s.Task, Attempt: 1, Created: l.currentTime(),
+		ID: RunID(id), Session: s.Session, New: s.New || s.Session == "", Status: StatusQueued, Task: s.Task,
+		Attempt: 1, Created: l.currentTime(),
 	}}
 	if run.Session == "" {
 		if id, err = l.options.NewID(); err != nil {
@@ -180,7 +181,10 @@ func (l *Local) performRun(ctx context.Context, run *localRun, handle *ActiveRun
 func executeSafely(ctx context.Context, execute Execute, r Run, c Control) (out Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			out = Outcome{Status: StatusFailed, ErrorKind: "internal", Error: fmt.Sprintf("run %s: the program failed: %v; resume the session", r.ID, p)}
+			out = Outcome{
+				Status: StatusFailed, ErrorKind: "internal",
+				Error: fmt.Sprintf("run %s: the program failed: %v; resume the session", r.ID, p),
+			}
 		}
 	}()
 	if out = execute(ctx, r, c); !out.Status.Ended() {

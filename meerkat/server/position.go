@@ -35,7 +35,9 @@ func ParsePosition(text string) (Position, error) {
 	}
 	m := positionPattern.FindStringSubmatch(text)
 	if m == nil {
-		return Position{}, fmt.Errorf("position %.80q: not one of an event; use the id of an event, or none for the beginning", text)
+		return Position{}, fmt.Errorf(
+			"position %.80q: not one of an event; use the id of an event, or none for the beginning", text,
+		)
 	}
 	n, err := strconv.ParseUint(m[2], 10, 64)
 	return Position{m[1], n}, err

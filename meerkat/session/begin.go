@@ -92,7 +92,9 @@ func (s *Session) beginCustom(messages []transcript.Message, id ID, at time.Time
 // withoutTokens returns m without what a provider issued with it, and without the
 // blocks that only their provider understands.
 func withoutTokens(m transcript.Message) transcript.Message {
-	m.Blocks = slices.DeleteFunc(slices.Clone(m.Blocks), func(b transcript.Block) bool { return b.Type == transcript.BlockOpaque })
+	m.Blocks = slices.DeleteFunc(
+		slices.Clone(m.Blocks), func(b transcript.Block) bool { return b.Type == transcript.BlockOpaque },
+	)
 	for i := range m.Blocks {
 		m.Blocks[i].Meta, m.Blocks[i].Raw, m.Blocks[i].Origin = nil, nil, nil
 	}

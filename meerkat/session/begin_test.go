@@ -30,9 +30,12 @@ func loop(t *testing.T, thinks bool) session.Session {
 	result := func(id string) transcript.Message {
 		return transcript.ToolResults(transcript.ToolResult{ToolUseID: id, Content: "ok"})
 	}
-	records := []session.Record{session.Header{Version: session.Version, ID: "0199a2b4-0000-7000-8000-000000000001", Provider: "anthropic", Model: "m"}}
+	records := []session.Record{session.Header{
+		Version: session.Version, ID: "0199a2b4-0000-7000-8000-000000000001", Provider: "anthropic", Model: "m",
+	}}
 	for _, m := range []transcript.Message{
-		transcript.User("one"), call("a"), result("a"), call("b"), result("b"), transcript.Assistant(transcript.StopEndTurn, transcript.Text("done")),
+		transcript.User("one"), call("a"), result("a"), call("b"), result("b"),
+		transcript.Assistant(transcript.StopEndTurn, transcript.Text("done")),
 		transcript.Developer("note"), transcript.User("two"), call("c"),
 	} {
 		records = append(records, session.MessageRecord{At: time.Unix(1, 0).UTC(), Message: m})
@@ -141,8 +144,12 @@ func TestBeginWithAll(t *testing.T) {
 func TestForkKnowsUnansweredCalls(t *testing.T) {
 	s, err := session.Load(session.Header{Version: session.Version, ID: "0199a2b4-0000-7000-8000-000000000001"},
 		session.MessageRecord{Message: transcript.User("one")},
-		session.MessageRecord{Message: transcript.Assistant(transcript.StopToolUse, transcript.ToolUse("a", "t", []byte("{}")))},
-		session.Tool{CallRecord: transcript.CallRecord{Message: 1, CallID: "a", Name: "t", Status: transcript.CallRunning}},
+		session.MessageRecord{
+			Message: transcript.Assistant(transcript.StopToolUse, transcript.ToolUse("a", "t", []byte("{}"))),
+		},
+		session.Tool{
+			CallRecord: transcript.CallRecord{Message: 1, CallID: "a", Name: "t", Status: transcript.CallRunning},
+		},
 		session.MessageRecord{Message: transcript.User("two")},
 		session.MessageRecord{Message: transcript.Assistant(transcript.StopEndTurn, transcript.Text("done"))})
 	if err != nil {
@@ -167,7 +174,8 @@ func TestBeginCustom(t *testing.T) {
 	if len(begun.Messages) != 3 || begun.Messages[2].Results[0].ToolUseID != "x" {
 		t.Fatalf("the open call of a message is not closed: %+v", begun.Messages)
 	}
-	if got := begun.Messages[1].Blocks; len(got) != 2 || got[0].Meta != nil || got[0].Raw != nil || got[0].Origin != nil {
+	if got := begun.Messages[1].Blocks; len(got) != 2 || got[0].Meta != nil || got[0].Raw != nil ||
+		got[0].Origin != nil {
 		t.Errorf("tokens went along: %+v", got)
 	}
 	if given.Blocks[0].Meta == nil || len(given.Blocks) != 3 {
@@ -193,7 +201,8 @@ func TestContextStrategyJSON(t *testing.T) {
 		var c session.ContextStrategy
 		err := json.Unmarshal([]byte(in), &c)
 		out, merr := json.Marshal(c)
-		if merr != nil || want == "" && (err != nil || string(out) != in) || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+		if merr != nil || want == "" && (err != nil || string(out) != in) || want != "" && (err == nil ||
+			!strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("%s: %s, %v, %v; want %s", in, out, err, merr, want)
 		}
 	}

@@ -17,13 +17,22 @@ func TestExceeded(t *testing.T) {
 		spent session.Spent
 		want  string
 	}{
-		"nothing":        {session.Spent{}, ""},
-		"all but one":    {session.Spent{99, 9999 * time.Millisecond, 3, 3}, ""},
-		"tokens":         {session.Spent{Tokens: 100}, "the budget of 100 tokens is spent (100 used); raise it and resume"},
-		"time":           {session.Spent{Elapsed: 12500 * time.Millisecond}, "the budget of 10s is spent (12.5s used); raise it and resume"},
-		"tool calls":     {session.Spent{ToolCalls: 5}, "the budget of 3 tool calls is spent (5 asked for); raise it and resume"},
-		"turns":          {session.Spent{Turns: 4}, "the budget of 4 turns is spent (4 used); raise it and resume"},
-		"several: order": {session.Spent{Tokens: 101, Turns: 9}, "the budget of 100 tokens is spent (101 used); raise it and resume"},
+		"nothing":     {session.Spent{}, ""},
+		"all but one": {session.Spent{99, 9999 * time.Millisecond, 3, 3}, ""},
+		"tokens": {
+			session.Spent{Tokens: 100}, "the budget of 100 tokens is spent (100 used); raise it and resume",
+		},
+		"time": {
+			session.Spent{Elapsed: 12500 * time.Millisecond},
+			"the budget of 10s is spent (12.5s used); raise it and resume",
+		},
+		"tool calls": {
+			session.Spent{ToolCalls: 5}, "the budget of 3 tool calls is spent (5 asked for); raise it and resume",
+		},
+		"turns": {session.Spent{Turns: 4}, "the budget of 4 turns is spent (4 used); raise it and resume"},
+		"several: order": {
+			session.Spent{Tokens: 101, Turns: 9}, "the budget of 100 tokens is spent (101 used); raise it and resume",
+		},
 	} {
 		got := ""
 		if err := all.Exceeded(c.spent); err != nil {
@@ -33,10 +42,14 @@ func TestExceeded(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	if err := (session.Limits{}).Exceeded(session.Spent{Tokens: 1 << 60, Elapsed: time.Hour, ToolCalls: 9, Turns: 9}); err != nil {
+	if err := (session.Limits{}).Exceeded(session.Spent{
+		Tokens: 1 << 60, Elapsed: time.Hour, ToolCalls: 9, Turns: 9,
+	}); err != nil {
 		t.Errorf("no limits: %v", err)
 	}
-	if err := (session.Limits{MaxDuration: time.Microsecond}).Exceeded(session.Spent{Elapsed: time.Millisecond}); err == nil {
+	if err := (session.Limits{
+		MaxDuration: time.Microsecond,
+	}).Exceeded(session.Spent{Elapsed: time.Millisecond}); err == nil {
 		t.Error("a limit below a millisecond is none")
 	}
 }
@@ -65,10 +78,14 @@ func TestLeft(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	spent := session.Spent{Tokens: 80, Elapsed: 7 * time.Second, ToolCalls: 3, Turns: 1}
 	got := all.Warnings(spent, 0.8, nil)
-	if len(got) != 2 || got[0] != (session.BudgetWarning{session.BudgetTokens, 80, 100, 0.8}) || got[1] != (session.BudgetWarning{session.BudgetToolCalls, 3, 3, 1}) {
+	if len(got) != 2 || got[0] != (session.BudgetWarning{
+		session.BudgetTokens, 80, 100, 0.8,
+	}) || got[1] != (session.BudgetWarning{session.BudgetToolCalls, 3, 3, 1}) {
 		t.Errorf("%+v", got)
 	}
-	if got := all.Warnings(spent, 0.8, []session.BudgetKind{session.BudgetTokens, session.BudgetToolCalls}); got != nil {
+	if got := all.Warnings(spent, 0.8, []session.BudgetKind{
+		session.BudgetTokens, session.BudgetToolCalls,
+	}); got != nil {
 		t.Errorf("again: %+v", got)
 	}
 	if got := all.Warnings(spent, 0, nil); got != nil {
@@ -104,8 +121,14 @@ func TestStoredForm(t *testing.T) {
 func TestMonotonic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 20)
-		l := session.Limits{MaxTokens: uint64(n.Draw(t, "tokens")), MaxDuration: time.Duration(n.Draw(t, "seconds")) * time.Second, MaxToolCalls: n.Draw(t, "calls"), MaxTurns: n.Draw(t, "turns")}
-		s := session.Spent{Tokens: uint64(n.Draw(t, "t")), Elapsed: time.Duration(n.Draw(t, "e")) * time.Second, ToolCalls: n.Draw(t, "c"), Turns: n.Draw(t, "u")}
+		l := session.Limits{
+			MaxTokens: uint64(n.Draw(t, "tokens")), MaxDuration: time.Duration(n.Draw(t, "seconds")) * time.Second,
+			MaxToolCalls: n.Draw(t, "calls"), MaxTurns: n.Draw(t, "turns"),
+		}
+		s := session.Spent{
+			Tokens: uint64(n.Draw(t, "t")), Elapsed: time.Duration(n.Draw(t, "e")) * time.Second,
+			ToolCalls: n.Draw(t, "c"), Turns: n.Draw(t, "u"),
+		}
 		more := s
 		more.Tokens, more.ToolCalls = s.Tokens+1, s.ToolCalls+1
 		if l.Exceeded(s) != nil && l.Exceeded(more) == nil {

@@ -126,11 +126,16 @@ type amounts [4]uint64
 var budgetKinds = [...]BudgetKind{BudgetTokens, BudgetTime, BudgetToolCalls, BudgetTurns}
 
 func (l Limits) asAmounts() amounts {
-	return amounts{l.MaxTokens, atLeastZero(int64(l.MaxDuration)), atLeastZero(int64(l.MaxToolCalls)), atLeastZero(int64(l.MaxTurns))}
+	return amounts{
+		l.MaxTokens, atLeastZero(int64(l.MaxDuration)), atLeastZero(int64(l.MaxToolCalls)),
+		atLeastZero(int64(l.MaxTurns)),
+	}
 }
 
 func (s Spent) asAmounts() amounts {
-	return amounts{s.Tokens, atLeastZero(int64(s.Elapsed)), atLeastZero(int64(s.ToolCalls)), atLeastZero(int64(s.Turns))}
+	return amounts{
+		s.Tokens, atLeastZero(int64(s.Elapsed)), atLeastZero(int64(s.ToolCalls)), atLeastZero(int64(s.Turns)),
+	}
 }
 
 func (a amounts) asLimits() Limits {

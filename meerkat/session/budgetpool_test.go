@@ -30,7 +30,9 @@ func TestBudgetPool(t *testing.T) {
 	start := session.NewBudgetPool(poolTotal, session.Spent{Tokens: 100, Turns: 1})
 	p := reserve(t, start, "a", session.Limits{MaxTokens: 600, MaxDuration: time.Minute, MaxToolCalls: 4, MaxTurns: 3})
 	p = reserve(t, p, "b", session.Limits{MaxTokens: 200, MaxDuration: time.Minute, MaxToolCalls: 4, MaxTurns: 3})
-	if left, err := p.Remaining(); err != nil || left != (session.Limits{MaxTokens: 100, MaxDuration: time.Minute, MaxToolCalls: 2, MaxTurns: 1}) {
+	if left, err := p.Remaining(); err != nil || left != (session.Limits{
+		MaxTokens: 100, MaxDuration: time.Minute, MaxToolCalls: 2, MaxTurns: 1,
+	}) {
 		t.Errorf("%+v, %v", left, err)
 	}
 	p = p.Spend(session.Spent{Elapsed: 20 * time.Second})
@@ -38,7 +40,9 @@ func TestBudgetPool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left, err := p.Remaining(); err != nil || left != (session.Limits{MaxTokens: 650, MaxDuration: 40 * time.Second, MaxToolCalls: 5, MaxTurns: 2}) {
+	if left, err := p.Remaining(); err != nil || left != (session.Limits{
+		MaxTokens: 650, MaxDuration: 40 * time.Second, MaxToolCalls: 5, MaxTurns: 2,
+	}) {
 		t.Errorf("%+v, %v", left, err)
 	}
 	if used := p.Used(); used != (session.Spent{Tokens: 150, Elapsed: 20 * time.Second, ToolCalls: 1, Turns: 3}) {
@@ -50,7 +54,10 @@ func TestBudgetPool(t *testing.T) {
 }
 
 func TestBudgetPoolRefuses(t *testing.T) {
-	p := reserve(t, session.NewBudgetPool(poolTotal, session.Spent{Elapsed: 50 * time.Second}), "a", session.Limits{MaxTokens: 900, MaxDuration: time.Second, MaxToolCalls: 1, MaxTurns: 1})
+	p := reserve(
+		t, session.NewBudgetPool(poolTotal, session.Spent{Elapsed: 50 * time.Second}), "a",
+		session.Limits{MaxTokens: 900, MaxDuration: time.Second, MaxToolCalls: 1, MaxTurns: 1},
+	)
 	whole := session.Limits{MaxTokens: 100, MaxDuration: 10 * time.Second, MaxToolCalls: 9, MaxTurns: 7}
 	for want, change := range map[string]func(*session.Limits){
 		"operation b: it asks for 101 of tokens and the budget has 100 left of 1000":     func(l *session.Limits) { l.MaxTokens = 101 },
@@ -69,7 +76,9 @@ func TestBudgetPoolRefuses(t *testing.T) {
 		t.Errorf("reserved twice: %v", err)
 	}
 	full := reserve(t, p, "b", whole)
-	if _, err := full.Remaining(); err == nil || !strings.HasPrefix(err.Error(), "the budget has no tokens left of 1000; wait for an operation") {
+	if _, err := full.Remaining(); err == nil || !strings.HasPrefix(
+		err.Error(), "the budget has no tokens left of 1000; wait for an operation",
+	) {
 		t.Errorf("%v", err)
 	}
 	released, err := full.Release("b", session.Spent{})
@@ -88,7 +97,8 @@ func anyLimits() *rapid.Generator[session.Limits] {
 	n := rapid.SampledFrom([]int{0, 1, 2, 5, 10, math.MaxInt})
 	return rapid.Custom(func(t *rapid.T) session.Limits {
 		return session.Limits{MaxTokens: rapid.SampledFrom([]uint64{0, 1, 10, 50, math.MaxUint64}).Draw(t, "tokens"),
-			MaxDuration: time.Duration(n.Draw(t, "time")), MaxToolCalls: n.Draw(t, "calls"), MaxTurns: n.Draw(t, "turns")}
+			MaxDuration: time.Duration(n.Draw(t, "time")), MaxToolCalls: n.Draw(t, "calls"),
+			MaxTurns: n.Draw(t, "turns")}
 	})
 }
 
@@ -132,7 +142,8 @@ func TestBudgetPoolInvariants(t *testing.T) {
 					p = next
 					delete(running, operation)
 				}
-				if after, err := p.Remaining(); err == nil && after.MaxDuration > before.MaxDuration && before != (session.Limits{}) {
+				if after, err := p.Remaining(); err == nil && after.MaxDuration > before.MaxDuration &&
+					before != (session.Limits{}) {
 					t.Fatalf("step %d: time came back: %v, before %v", i, after.MaxDuration, before.MaxDuration)
 				}
 			default:
@@ -159,7 +170,8 @@ func checkPool(t *rapid.T, p session.BudgetPool, total session.Limits, running m
 		if have, ok := p.Reserved(operation); !ok || have != l {
 			t.Fatalf("operation %s reserved %+v, not %+v", operation, have, l)
 		}
-		tokens, calls, turns = tokens+float64(l.MaxTokens), calls+float64(max(0, l.MaxToolCalls)), turns+float64(max(0, l.MaxTurns))
+		tokens, calls, turns = tokens+float64(l.MaxTokens), calls+float64(max(0, l.MaxToolCalls)), turns+
+			float64(max(0, l.MaxTurns))
 	}
 	if used.ToolCalls < 0 || used.Turns < 0 || used.Elapsed < 0 {
 		t.Fatalf("overflow: %+v", used)
@@ -167,10 +179,12 @@ func checkPool(t *rapid.T, p session.BudgetPool, total session.Limits, running m
 	if overrun {
 		return
 	}
-	if total.MaxTokens > 0 && tokens > float64(total.MaxTokens) || total.MaxToolCalls > 0 && calls > float64(total.MaxToolCalls) || total.MaxTurns > 0 && turns > float64(total.MaxTurns) {
+	if total.MaxTokens > 0 && tokens > float64(total.MaxTokens) || total.MaxToolCalls > 0 &&
+		calls > float64(total.MaxToolCalls) || total.MaxTurns > 0 && turns > float64(total.MaxTurns) {
 		t.Fatalf("used %+v and reserved %+v exceed %+v", used, running, total)
 	}
-	if left, err := p.Remaining(); err == nil && total.MaxTokens > 0 && total.MaxTokens < 1<<50 && float64(left.MaxTokens)+tokens != float64(total.MaxTokens) {
+	if left, err := p.Remaining(); err == nil && total.MaxTokens > 0 && total.MaxTokens < 1<<50 &&
+		float64(left.MaxTokens)+tokens != float64(total.MaxTokens) {
 		t.Fatalf("%d left, %v taken of %d", left.MaxTokens, tokens, total.MaxTokens)
 	}
 }

@@ -78,7 +78,10 @@ func (p ForkBudgetPolicy) divideKind(kind BudgetKind, amount uint64, weights []u
 	switch {
 	case kind == BudgetTokens && p.kind == shareFixed:
 		if amount > 0 && amount/uint64(branches) < p.tokens {
-			return nil, fmt.Errorf("fork budget: %d branches of %d tokens do not fit into the %d that are left; give each less", branches, p.tokens, amount)
+			return nil, fmt.Errorf(
+				"fork budget: %d branches of %d tokens do not fit into the %d that are left; give each less", branches,
+				p.tokens, amount,
+			)
 		}
 		return slices.Repeat([]uint64{p.tokens}, branches), nil
 	case amount == 0, kind == BudgetTime, p.kind == shareRemaining:
@@ -86,7 +89,10 @@ func (p ForkBudgetPolicy) divideKind(kind BudgetKind, amount uint64, weights []u
 	}
 	parts := divideAmount(amount, weights)
 	if slices.Contains(parts, 0) {
-		return nil, fmt.Errorf("fork budget: the %d %s that are left are too few for %d branches; fork into fewer or raise the budget", amount, kind, branches)
+		return nil, fmt.Errorf(
+			"fork budget: the %d %s that are left are too few for %d branches; fork into fewer or raise the budget",
+			amount, kind, branches,
+		)
 	}
 	return parts, nil
 }
@@ -104,7 +110,9 @@ func (p ForkBudgetPolicy) branchWeights(branches int) ([]uint32, error) {
 	case p.kind != shareProportional:
 		return slices.Repeat([]uint32{1}, branches), nil
 	case len(p.weights) != branches || slices.Contains(p.weights, 0):
-		return nil, fmt.Errorf("fork budget: the weights are %v; want one above 0 for each of %d branches", p.weights, branches)
+		return nil, fmt.Errorf(
+			"fork budget: the weights are %v; want one above 0 for each of %d branches", p.weights, branches,
+		)
 	}
 	return p.weights, nil
 }
@@ -146,7 +154,9 @@ func (p ForkBudgetPolicy) MarshalJSON() ([]byte, error) {
 func (p *ForkBudgetPolicy) UnmarshalJSON(data []byte) error {
 	var out ForkBudgetPolicy
 	var err error
-	out.kind, err = tagged.Decode(data, map[string]any{shareEqual: nil, shareProportional: &out.weights, shareFixed: &out.tokens, shareRemaining: nil})
+	out.kind, err = tagged.Decode(data, map[string]any{
+		shareEqual: nil, shareProportional: &out.weights, shareFixed: &out.tokens, shareRemaining: nil,
+	})
 	if err != nil {
 		return fmt.Errorf("fork budget: %w", err)
 	}

@@ -18,9 +18,28 @@ func TestDivide(t *testing.T) {
 		policy session.ForkBudgetPolicy
 		want   []session.Limits
 	}{
-		{session.ForkBudgetPolicy{}, []session.Limits{{MaxTokens: 334, MaxDuration: time.Minute, MaxToolCalls: 3}, {MaxTokens: 333, MaxDuration: time.Minute, MaxToolCalls: 2}, {MaxTokens: 333, MaxDuration: time.Minute, MaxToolCalls: 2}}},
-		{session.ProportionalShares(3, 1), []session.Limits{{MaxTokens: 750, MaxDuration: time.Minute, MaxToolCalls: 6}, {MaxTokens: 250, MaxDuration: time.Minute, MaxToolCalls: 1}}},
-		{session.FixedShares(400), []session.Limits{{MaxTokens: 400, MaxDuration: time.Minute, MaxToolCalls: 4}, {MaxTokens: 400, MaxDuration: time.Minute, MaxToolCalls: 3}}},
+		{
+			session.ForkBudgetPolicy{},
+			[]session.Limits{
+				{MaxTokens: 334, MaxDuration: time.Minute, MaxToolCalls: 3},
+				{MaxTokens: 333, MaxDuration: time.Minute, MaxToolCalls: 2},
+				{MaxTokens: 333, MaxDuration: time.Minute, MaxToolCalls: 2},
+			},
+		},
+		{
+			session.ProportionalShares(3, 1),
+			[]session.Limits{
+				{MaxTokens: 750, MaxDuration: time.Minute, MaxToolCalls: 6},
+				{MaxTokens: 250, MaxDuration: time.Minute, MaxToolCalls: 1},
+			},
+		},
+		{
+			session.FixedShares(400),
+			[]session.Limits{
+				{MaxTokens: 400, MaxDuration: time.Minute, MaxToolCalls: 4},
+				{MaxTokens: 400, MaxDuration: time.Minute, MaxToolCalls: 3},
+			},
+		},
 		{session.WholeRemainder(), []session.Limits{left, left}},
 	} {
 		got, err := c.policy.Divide(left, len(c.want))
@@ -57,7 +76,9 @@ func TestSharesAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		left := anyLimits().Draw(t, "left")
 		weights := rapid.SliceOfN(rapid.Uint32Min(1), 1, 9).Draw(t, "weights")
-		policy := rapid.SampledFrom([]session.ForkBudgetPolicy{session.EqualShares(), session.ProportionalShares(weights...)}).Draw(t, "policy")
+		policy := rapid.SampledFrom([]session.ForkBudgetPolicy{
+			session.EqualShares(), session.ProportionalShares(weights...),
+		}).Draw(t, "policy")
 		shares, err := policy.Divide(left, len(weights))
 		if err != nil {
 			return // too little of something
@@ -67,7 +88,10 @@ func TestSharesAddUp(t *testing.T) {
 			if pool, err = pool.Reserve(string(rune('a'+i)), s); err != nil {
 				t.Fatalf("share %d of %+v: %v", i, left, err)
 			}
-			sum = session.Limits{MaxTokens: sum.MaxTokens + s.MaxTokens, MaxDuration: s.MaxDuration, MaxToolCalls: sum.MaxToolCalls + s.MaxToolCalls, MaxTurns: sum.MaxTurns + s.MaxTurns}
+			sum = session.Limits{
+				MaxTokens: sum.MaxTokens + s.MaxTokens, MaxDuration: s.MaxDuration,
+				MaxToolCalls: sum.MaxToolCalls + s.MaxToolCalls, MaxTurns: sum.MaxTurns + s.MaxTurns,
+			}
 		}
 		if sum != left {
 			t.Fatalf("the shares add up to %+v, not %+v", sum, left)
@@ -96,7 +120,9 @@ func TestForkBudgetPolicyJSON(t *testing.T) {
 
 // FuzzForkBudgetPolicy: what is read is written, and divides within what is left.
 func FuzzForkBudgetPolicy(f *testing.F) {
-	for _, s := range []string{`{"type":"equal"}`, `{"type":"proportional","value":[3,1]}`, `{"type":"fixed","value":5000}`} {
+	for _, s := range []string{
+		`{"type":"equal"}`, `{"type":"proportional","value":[3,1]}`, `{"type":"fixed","value":5000}`,
+	} {
 		f.Add([]byte(s), uint64(1000), 2)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, tokens uint64, branches int) {

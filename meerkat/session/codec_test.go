@@ -16,7 +16,10 @@ import (
 func FuzzEntry(f *testing.F) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
 	for _, m := range []transcript.Message{
-		transcript.User(`a ",\"message\":{" b`), transcript.Assistant("end_turn", transcript.Reasoning("t", nil), transcript.ToolUse("i", "n", []byte(`{"a":1.0}`))),
+		transcript.User(`a ",\"message\":{" b`),
+		transcript.Assistant(
+			"end_turn", transcript.Reasoning("t", nil), transcript.ToolUse("i", "n", []byte(`{"a":1.0}`)),
+		),
 		transcript.ToolResults(transcript.ToolResult{ToolUseID: "i", Content: "bad \xff"}),
 	} {
 		line, err := AppendRecord(nil, MessageRecord{At: at, Message: m})

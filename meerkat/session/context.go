@@ -86,7 +86,10 @@ func checkCustom(m *transcript.Message) error {
 	switch m.Role {
 	case transcript.RoleUser, transcript.RoleAssistant, transcript.RoleToolResults:
 	default:
-		return fmt.Errorf("the role is %q; want user, assistant or tool_results (a system prompt is a setting of the sub-agent)", m.Role)
+		return fmt.Errorf(
+			"the role is %q; want user, assistant or tool_results (a system prompt is a setting of the sub-agent)",
+			m.Role,
+		)
 	}
 	for i := range m.Blocks {
 		switch m.Blocks[i].Type {
@@ -117,7 +120,9 @@ func (c *ContextStrategy) UnmarshalJSON(data []byte) error {
 	var out ContextStrategy
 	var custom customContext
 	var err error
-	out.kind, err = tagged.Decode(data, map[string]any{contextFull: nil, contextTurns: &out.turns, contextSummary: &out.summary, contextCustom: &custom})
+	out.kind, err = tagged.Decode(data, map[string]any{
+		contextFull: nil, contextTurns: &out.turns, contextSummary: &out.summary, contextCustom: &custom,
+	})
 	if err != nil {
 		return fmt.Errorf("context: %w", err)
 	}

@@ -148,9 +148,13 @@ func (b *displayBuilder) addMessage(i int, source Source) {
 	m := &b.session.Messages[i]
 	switch m.Role {
 	case transcript.RoleUser:
-		b.addEvent(DisplayEvent{Type: displayTypeOf(source), Message: &i, Text: m.Content, Images: displayImages(m.Parts)})
+		b.addEvent(DisplayEvent{
+			Type: displayTypeOf(source), Message: &i, Text: m.Content, Images: displayImages(m.Parts),
+		})
 	case transcript.RoleDeveloper:
-		b.addEvent(DisplayEvent{Type: displayDeveloperMessage, Message: &i, Text: m.Content, Images: displayImages(m.Parts)})
+		b.addEvent(DisplayEvent{
+			Type: displayDeveloperMessage, Message: &i, Text: m.Content, Images: displayImages(m.Parts),
+		})
 	case transcript.RoleAssistant:
 		b.addReply(i, m)
 	case transcript.RoleToolResults:
@@ -199,7 +203,10 @@ func (b *displayBuilder) addResult(i int, r *transcript.ToolResult) {
 	if r.IsError || r.Status == transcript.ResultAborted {
 		status = displayFailure
 	}
-	b.addEvent(DisplayEvent{Type: displayToolResult, Message: &i, ID: r.ToolUseID, Name: b.toolNames[r.ToolUseID], Text: r.Content, Images: displayImages(r.Parts), Status: status})
+	b.addEvent(DisplayEvent{
+		Type: displayToolResult, Message: &i, ID: r.ToolUseID, Name: b.toolNames[r.ToolUseID], Text: r.Content,
+		Images: displayImages(r.Parts), Status: status,
+	})
 	if r.Status == transcript.ResultAborted {
 		b.addEvent(DisplayEvent{Type: displayInterrupt, Message: &i})
 	}

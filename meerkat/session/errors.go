@@ -66,7 +66,10 @@ type VersionError struct {
 
 // Error names both versions.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("%s: session format %d is newer than %d, the newest known here; upgrade to read it", e.Path, e.Have, cmp.Or(e.Newest, Version))
+	return fmt.Sprintf(
+		"%s: session format %d is newer than %d, the newest known here; upgrade to read it", e.Path, e.Have,
+		cmp.Or(e.Newest, Version),
+	)
 }
 
 // AmbiguousError lists the sessions that an ID prefix could mean.

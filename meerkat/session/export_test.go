@@ -30,7 +30,10 @@ func stored(t *testing.T) *Session {
 		transcript.Text("then."), transcript.ToolUse("c2", "draw", []byte(`{}`)))
 	calls.Blocks[1].Parts = []transcript.Part{png}
 	hidden := transcript.Assistant(transcript.StopAborted, transcript.Reasoning("", nil), transcript.Text("I was abo"))
-	h := Header{Version: Version, ID: "0199a2b4-0000-7000-8000-000000000001", Created: at(0), Provider: "anthropic", Model: "m"}
+	h := Header{
+		Version: Version, ID: "0199a2b4-0000-7000-8000-000000000001", Created: at(0), Provider: "anthropic",
+		Model: "m",
+	}
 	hash, err := Digest("Be <b>brief</b>.", nil, nil)
 	store := NewMemoryStore()
 	w, cerr := store.Create(t.Context(), h)
@@ -41,14 +44,27 @@ func stored(t *testing.T) *Session {
 		Run{At: at(1), ID: "run-1"},
 		Prefix{At: at(1), Provider: "anthropic", Model: "m", System: "Be <b>brief</b>.", Hash: hash},
 		MessageRecord{At: at(1), Message: transcript.System("not shown")},
-		MessageRecord{At: at(1), Message: transcript.Message{Role: transcript.RoleUser, Content: "<img src=x onerror=alert(1)>", Parts: []transcript.Part{{Type: "image", MediaType: "image/svg+xml", Data: []byte("<svg onload=x>")}}}},
+		MessageRecord{
+			At: at(1),
+			Message: transcript.Message{
+				Role: transcript.RoleUser, Content: "<img src=x onerror=alert(1)>",
+				Parts: []transcript.Part{{Type: "image", MediaType: "image/svg+xml", Data: []byte("<svg onload=x>")}},
+			},
+		},
 		MessageRecord{At: at(2), Message: calls},
-		Call{At: at(2), Turn: 1, Sent: 1, StopReason: transcript.StopToolUse, Usage: &transcript.Usage{InputTokens: 3, OutputTokens: 4}},
+		Call{
+			At: at(2), Turn: 1, Sent: 1, StopReason: transcript.StopToolUse,
+			Usage: &transcript.Usage{InputTokens: 3, OutputTokens: 4},
+		},
 		Checkpoint{At: at(2), Reason: ReasonAssistant},
 		MessageRecord{At: at(3), Message: transcript.ToolResults(
 			transcript.ToolResult{ToolUseID: "c1", Content: "text of the file", Parts: []transcript.Part{png}},
-			transcript.ToolResult{ToolUseID: "c2", Content: "not executed", IsError: true, Status: transcript.ResultAborted})},
-		MessageRecord{At: at(3), Message: transcript.Message{Role: transcript.RoleDeveloper, Content: "the tools changed"}},
+			transcript.ToolResult{
+				ToolUseID: "c2", Content: "not executed", IsError: true, Status: transcript.ResultAborted,
+			})},
+		MessageRecord{
+			At: at(3), Message: transcript.Message{Role: transcript.RoleDeveloper, Content: "the tools changed"},
+		},
 		ErrorRecord{At: at(4), RunID: "run-1", Kind: "overloaded", Message: "the provider is overloaded"},
 		RunEnd{At: at(4), RunID: "run-1", Turns: 1, ToolCalls: 2, DurationMS: 3000},
 		Run{At: at(5), ID: "run-2"},

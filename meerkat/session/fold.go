@@ -151,7 +151,9 @@ func (s *Session) advanceClock(r Record) {
 func (s *Session) foldMessage(m transcript.Message) {
 	s.Messages = append(s.Messages, m)
 	for c := range m.ToolCalls() {
-		s.foldLedgerEntry(transcript.CallRecord{Message: len(s.Messages) - 1, CallID: c.ID, Name: c.Name, Status: transcript.CallProposed})
+		s.foldLedgerEntry(transcript.CallRecord{
+			Message: len(s.Messages) - 1, CallID: c.ID, Name: c.Name, Status: transcript.CallProposed,
+		})
 	}
 	for i := range m.Results {
 		s.foldResult(&m.Results[i])
@@ -212,7 +214,9 @@ func (s *Session) foldCompaction(c Compaction) error {
 		earliest = s.Compactions[n-1].Through
 	}
 	if c.Through < earliest || c.Through > len(s.Messages) {
-		return fmt.Errorf("session: a compaction through message %d; want %d to %d", c.Through, earliest, len(s.Messages))
+		return fmt.Errorf(
+			"session: a compaction through message %d; want %d to %d", c.Through, earliest, len(s.Messages),
+		)
 	}
 	var before Compaction
 	if summary := s.lastSummary(); summary != nil {

@@ -38,7 +38,9 @@ func answering(results ...transcript.ToolResult) session.MessageRecord {
 }
 
 func tool(message int, id string, s transcript.CallStatus) session.Tool {
-	return session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: message, CallID: id, Name: "t", Status: s}}
+	return session.Tool{
+		At: epoch, CallRecord: transcript.CallRecord{Message: message, CallID: id, Name: "t", Status: s},
+	}
 }
 
 // TestLedgerOfASession: what records say of calls.
@@ -49,15 +51,27 @@ func TestLedgerOfASession(t *testing.T) {
 		records []session.Record
 		want    transcript.CallStatus
 	}{
-		"proposed":                  {[]session.Record{calling("a")}, transcript.CallProposed},
-		"running":                   {[]session.Record{calling("a"), tool(0, "a", transcript.CallRunning)}, transcript.CallRunning},
-		"answered":                  {[]session.Record{calling("a"), answering(ok)}, transcript.CallComplete},
-		"answered with an error":    {[]session.Record{calling("a"), answering(bad)}, transcript.CallError},
-		"aborted before it ran":     {[]session.Record{calling("a"), answering(aborted)}, transcript.CallCancelled},
-		"aborted while it ran":      {[]session.Record{calling("a"), tool(0, "a", transcript.CallRunning), answering(aborted)}, transcript.CallInterrupted},
-		"answered twice":            {[]session.Record{calling("a"), answering(ok), answering(bad)}, transcript.CallComplete},
-		"what was recorded stands":  {[]session.Record{calling("a"), tool(0, "a", transcript.CallInterrupted), answering(ok)}, transcript.CallInterrupted},
-		"answered too late":         {[]session.Record{calling("a"), calling("b"), answering(ok)}, transcript.CallProposed},
+		"proposed": {[]session.Record{calling("a")}, transcript.CallProposed},
+		"running": {
+			[]session.Record{calling("a"), tool(0, "a", transcript.CallRunning)}, transcript.CallRunning,
+		},
+		"answered":               {[]session.Record{calling("a"), answering(ok)}, transcript.CallComplete},
+		"answered with an error": {[]session.Record{calling("a"), answering(bad)}, transcript.CallError},
+		"aborted before it ran":  {[]session.Record{calling("a"), answering(aborted)}, transcript.CallCancelled},
+		"aborted while it ran": {
+			[]session.Record{calling("a"), tool(0, "a", transcript.CallRunning), answering(aborted)},
+			transcript.CallInterrupted,
+		},
+		"answered twice": {
+			[]session.Record{calling("a"), answering(ok), answering(bad)}, transcript.CallComplete,
+		},
+		"what was recorded stands": {
+			[]session.Record{calling("a"), tool(0, "a", transcript.CallInterrupted), answering(ok)},
+			transcript.CallInterrupted,
+		},
+		"answered too late": {
+			[]session.Record{calling("a"), calling("b"), answering(ok)}, transcript.CallProposed,
+		},
 		"an orphan result is alone": {[]session.Record{answering(ok), calling("a")}, transcript.CallProposed},
 	} {
 		s := load(t, c.records...)
@@ -73,8 +87,12 @@ func TestLedgerOfASession(t *testing.T) {
 
 // TestAnEndLearnsItsResult from the message that holds it.
 func TestAnEndLearnsItsResult(t *testing.T) {
-	s := load(t, calling("a"), tool(0, "a", transcript.CallInterrupted), answering(transcript.ToolResult{ToolUseID: "a", Content: "may have run", IsError: true}))
-	if e, _ := s.Ledger.Lookup(0, "a"); e.Status != transcript.CallInterrupted || e.Result == nil || e.Result.Content != "may have run" {
+	s := load(
+		t, calling("a"), tool(0, "a", transcript.CallInterrupted),
+		answering(transcript.ToolResult{ToolUseID: "a", Content: "may have run", IsError: true}),
+	)
+	if e, _ := s.Ledger.Lookup(0, "a"); e.Status != transcript.CallInterrupted || e.Result == nil ||
+		e.Result.Content != "may have run" {
 		t.Errorf("%v", e)
 	}
 }
@@ -114,7 +132,8 @@ func TestElapsedCountsRunsAlone(t *testing.T) {
 	at := func(s int) time.Time { return epoch.Add(time.Duration(s) * time.Second) }
 	s := load(t,
 		session.Annotation{At: at(5), Name: "before any run"},
-		session.Run{At: at(10), ID: "r1"}, session.MessageRecord{At: at(12)}, session.MessageRecord{At: at(13)}, // killed here
+		// killed here
+		session.Run{At: at(10), ID: "r1"}, session.MessageRecord{At: at(12)}, session.MessageRecord{At: at(13)},
 		session.Repair{At: at(100)},
 		session.Run{At: at(101), ID: "r2"}, session.RunEnd{At: at(105)},
 	)
@@ -126,13 +145,17 @@ func TestElapsedCountsRunsAlone(t *testing.T) {
 func TestRecordsThatContradict(t *testing.T) {
 	user := session.MessageRecord{Message: transcript.User("u")}
 	for name, records := range map[string][]session.Record{
-		"a call ends twice":      {calling("a"), tool(0, "a", transcript.CallComplete), tool(0, "a", transcript.CallCancelled)},
+		"a call ends twice": {
+			calling("a"), tool(0, "a", transcript.CallComplete), tool(0, "a", transcript.CallCancelled),
+		},
 		"compaction of nothing":  {user, session.Compaction{Through: 2}},
 		"keeps what is not past": {user, session.Compaction{Through: 1, Kept: []int{1}}},
 		"keeps out of order":     {user, user, session.Compaction{Through: 2, Kept: []int{1, 0}}},
 		"falls back":             {user, session.Compaction{Through: 1}, session.Compaction{Through: 0}},
-		"brings back":            {user, user, session.Compaction{Through: 1}, session.Compaction{Through: 2, Kept: []int{0}}},
-		"compaction before":      {user, session.Compaction{Through: -1}},
+		"brings back": {
+			user, user, session.Compaction{Through: 1}, session.Compaction{Through: 2, Kept: []int{0}},
+		},
+		"compaction before": {user, session.Compaction{Through: -1}},
 	} {
 		if _, err := session.Load(append([]session.Record{header}, records...)...); err == nil {
 			t.Errorf("%s: no error", name)
@@ -196,7 +219,9 @@ func TestGrowth(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(p.Session, v.s, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(session.Session{})); diff != "" {
+			if diff := cmp.Diff(
+				p.Session, v.s, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(session.Session{}),
+			); diff != "" {
 				t.Fatalf("value %d (-read +grown):\n%s", i, diff)
 			}
 		}
@@ -216,24 +241,37 @@ func anyRecord() *rapid.Generator[session.Record] {
 			e.At = at
 			return e
 		case 2:
-			e := answering(transcript.ToolResult{ToolUseID: "a" + id, Content: text.Draw(t, "content"), Status: transcript.ResultAborted})
+			e := answering(transcript.ToolResult{
+				ToolUseID: "a" + id, Content: text.Draw(t, "content"), Status: transcript.ResultAborted,
+			})
 			e.At = at
 			return e
 		case 3:
-			return session.Tool{At: at, CallRecord: transcript.CallRecord{Message: rapid.IntRange(0, 2).Draw(t, "message"), CallID: "a" + id, Name: text.Draw(t, "name"),
-				Status: rapid.SampledFrom([]transcript.CallStatus{transcript.CallRunning, transcript.CallComplete}).Draw(t, "status"),
-				Result: &transcript.ToolResult{ToolUseID: "a" + id, Content: text.Draw(t, "content")}}}
+			return session.Tool{At: at,
+				CallRecord: transcript.CallRecord{Message: rapid.IntRange(0, 2).Draw(t, "message"), CallID: "a" + id,
+					Name: text.Draw(t, "name"),
+					Status: rapid.SampledFrom([]transcript.CallStatus{
+						transcript.CallRunning, transcript.CallComplete,
+					}).Draw(t, "status"),
+					Result: &transcript.ToolResult{ToolUseID: "a" + id, Content: text.Draw(t, "content")}}}
 		case 4:
 			return session.ErrorRecord{At: at, RunID: "r", Kind: "k", Message: text.Draw(t, "message")}
 		case 5:
-			return session.RunEnd{At: at, RunID: "r", Turns: 1, Usage: transcript.Usage{InputTokens: 1}, StopReason: transcript.StopEndTurn}
+			return session.RunEnd{
+				At: at, RunID: "r", Turns: 1, Usage: transcript.Usage{InputTokens: 1},
+				StopReason: transcript.StopEndTurn,
+			}
 		case 6:
-			return session.Compaction{At: at, Through: rapid.IntRange(0, 3).Draw(t, "through"), Summary: text.Draw(t, "summary"), Reason: "r"}
+			return session.Compaction{
+				At: at, Through: rapid.IntRange(0, 3).Draw(t, "through"), Summary: text.Draw(t, "summary"),
+				Reason: "r",
+			}
 		case 7:
 			return session.Budget{At: at, Limits: session.Limits{MaxTokens: 1, MaxDuration: time.Second}}
 		case 8:
 			reasoning := uint64(2)
-			return session.Call{At: at, RunID: "r", Turn: 1, Attempt: 2, Usage: &transcript.Usage{OutputTokens: 3, ReasoningTokens: &reasoning},
+			return session.Call{At: at, RunID: "r", Turn: 1, Attempt: 2,
+				Usage:    &transcript.Usage{OutputTokens: 3, ReasoningTokens: &reasoning},
 				Degraded: []handoff.Degradation{{Rule: "foreign-thinking", Message: 1, Block: -1, Reason: "r"}}}
 		default:
 			return session.MessageRecord{At: at, Message: transcript.Developer("d")}
@@ -250,7 +288,8 @@ func BenchmarkTurn(b *testing.B) {
 			turn := func(i int) {
 				id := fmt.Sprint(i)
 				new := []session.Record{calling(id), session.Call{Turn: i, Usage: &transcript.Usage{InputTokens: 1}},
-					tool(len(s.Messages), id, transcript.CallRunning), answering(transcript.ToolResult{ToolUseID: id, Content: "ok"}),
+					tool(len(s.Messages), id, transcript.CallRunning),
+					answering(transcript.ToolResult{ToolUseID: id, Content: "ok"}),
 					session.Checkpoint{Reason: session.ReasonToolResults}}
 				next, err := s.With(new...)
 				if err != nil {

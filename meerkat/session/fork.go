@@ -18,7 +18,9 @@ import (
 // removed. Usage, runs and budgets begin again; only what was sent stays known.
 func (s *Session) Fork(n int, id ID, at time.Time) (Header, []Record, error) {
 	if n < 1 || n > len(s.Messages) {
-		return Header{}, nil, fmt.Errorf("session %s: it has %d messages, so that it cannot be forked after message %d", s.ID, len(s.Messages), n)
+		return Header{}, nil, fmt.Errorf(
+			"session %s: it has %d messages, so that it cannot be forked after message %d", s.ID, len(s.Messages), n,
+		)
 	}
 	h := Header{Version: Version, ID: id, Created: at, Provider: s.Provider, Model: s.Model, Forked: &Forked{s.ID, n}}
 	var records []Record
@@ -59,7 +61,9 @@ func (s *Session) recordsUntil(n int) (records []Record) {
 		case MessageRecord{}.recordKind():
 			messages++
 			if m.Index < n {
-				records = append(append(records, s.unrunCalls(m)...), MessageRecord{At: m.At, Message: s.Messages[m.Index], Source: m.Source})
+				records = append(append(records, s.unrunCalls(m)...), MessageRecord{
+					At: m.At, Message: s.Messages[m.Index], Source: m.Source,
+				})
 				records = append(records, s.unansweredCalls(m, n)...)
 			}
 		case Call{}.recordKind():
@@ -147,7 +151,10 @@ func (s *Session) closingResults(n int) (results []transcript.ToolResult) {
 }
 
 func (s *Session) forkedCallResult(message int, callID string) transcript.ToolResult {
-	r := transcript.ToolResult{ToolUseID: callID, IsError: true, Content: "not executed: the conversation was forked before this tool started"}
+	r := transcript.ToolResult{
+		ToolUseID: callID, IsError: true,
+		Content: "not executed: the conversation was forked before this tool started",
+	}
 	switch e, _ := s.Ledger.Lookup(message, callID); e.Status {
 	case transcript.CallRunning, transcript.CallComplete, transcript.CallError, transcript.CallInterrupted:
 		r.Content = "the conversation was forked here: this tool was started in the other branch, its result is not known in this one, and its effects may exist"

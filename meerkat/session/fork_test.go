@@ -17,7 +17,10 @@ import (
 func parent(t *testing.T, store session.Store) session.ID {
 	t.Helper()
 	at := func(s int) time.Time { return time.Unix(int64(s), 0).UTC() }
-	h := session.Header{Version: session.Version, ID: "0199a2b4-0000-7000-8000-000000000001", Created: at(0), Provider: "anthropic", Model: "m"}
+	h := session.Header{
+		Version: session.Version, ID: "0199a2b4-0000-7000-8000-000000000001", Created: at(0), Provider: "anthropic",
+		Model: "m",
+	}
 	calls := func(ids ...string) transcript.Message {
 		m := transcript.Assistant(transcript.StopToolUse)
 		for _, id := range ids {
@@ -44,7 +47,10 @@ func parent(t *testing.T, store session.Store) session.ID {
 		session.MessageRecord{At: at(4), Message: result("a")},
 		session.MessageRecord{At: at(5), Message: calls("a")},
 		session.Call{At: at(5), Turn: 2, Sent: 4, Hash: "h2", Usage: &usage},
-		session.Tool{At: at(6), CallRecord: transcript.CallRecord{Message: 4, CallID: "a", Name: "t", Status: transcript.CallRunning}},
+		session.Tool{
+			At:         at(6),
+			CallRecord: transcript.CallRecord{Message: 4, CallID: "a", Name: "t", Status: transcript.CallRunning},
+		},
 		session.Checkpoint{At: at(6), Reason: session.ReasonAssistant},
 	)
 	if err != nil || w.Close() != nil {
@@ -72,7 +78,10 @@ func TestFork(t *testing.T) {
 		t.Fatal(err)
 	}
 	const branch = session.ID("0199a2b4-0000-7000-8000-000000000002")
-	closed := map[int]string{2: "the conversation was forked here", 3: "the conversation was forked here", 5: "the conversation was forked here"}
+	closed := map[int]string{
+		2: "the conversation was forked here", 3: "the conversation was forked here",
+		5: "the conversation was forked here",
+	}
 	sent := map[int]int{1: 0, 2: 1, 3: 1, 4: 1, 5: 2}
 	for n := 1; n <= len(whole.Messages); n++ {
 		if _, err := session.Branch(t.Context(), store, id, n, branch, time.Unix(9, 0).UTC()); err != nil {
@@ -86,14 +95,17 @@ func TestFork(t *testing.T) {
 			t.Errorf("%d: %s", n, diff)
 		}
 		if len(got.Ledger.Open()) != 0 || got.Usage.Total() != 0 || len(got.Runs) != 0 || len(got.Calls) != sent[n] {
-			t.Errorf("%d: open %v, usage %+v, runs %v, %d calls", n, got.Ledger.Open(), got.Usage, got.Runs, len(got.Calls))
+			t.Errorf(
+				"%d: open %v, usage %+v, runs %v, %d calls", n, got.Ledger.Open(), got.Usage, got.Runs, len(got.Calls),
+			)
 		}
 		if extra := len(got.Messages) - n; (extra > 0) != (closed[n] != "") {
 			t.Errorf("%d: %d messages more", n, extra)
 		} else if extra > 0 && !startsWith(got.Last().Results[0].Content, closed[n]) {
 			t.Errorf("%d: %q", n, got.Last().Results[0].Content)
 		}
-		if got.Model != "n" || got.Provider != "openai" || got.Prefix.System != "s" || *got.Forked != (session.Forked{ID: id, Messages: n}) || len(got.Annotations) != 1 {
+		if got.Model != "n" || got.Provider != "openai" || got.Prefix.System != "s" ||
+			*got.Forked != (session.Forked{ID: id, Messages: n}) || len(got.Annotations) != 1 {
 			t.Errorf("%d: %+v", n, got.Header)
 		}
 		if err := store.Delete(t.Context(), branch); err != nil {
@@ -149,11 +161,17 @@ func TestForkKeepsTheTruth(t *testing.T) {
 		session.Header{Version: session.Version, ID: "0199a2b4-0000-7000-8000-000000000001", Created: at},
 		session.MessageRecord{At: at, Message: transcript.User("go")}, nil,
 	}
-	for _, status := range []transcript.CallStatus{transcript.CallComplete, transcript.CallError, transcript.CallCancelled, transcript.CallInterrupted} {
+	for _, status := range []transcript.CallStatus{
+		transcript.CallComplete, transcript.CallError, transcript.CallCancelled, transcript.CallInterrupted,
+	} {
 		id := string(status)
 		reply.Blocks = append(reply.Blocks, transcript.ToolUse(id, "t", []byte("{}")))
-		answers.Results = append(answers.Results, transcript.ToolResult{ToolUseID: id, Content: id, IsError: status != transcript.CallComplete})
-		records = append(records, session.Tool{At: at, CallRecord: transcript.CallRecord{Message: 1, CallID: id, Name: "t", Status: status}})
+		answers.Results = append(answers.Results, transcript.ToolResult{
+			ToolUseID: id, Content: id, IsError: status != transcript.CallComplete,
+		})
+		records = append(records, session.Tool{
+			At: at, CallRecord: transcript.CallRecord{Message: 1, CallID: id, Name: "t", Status: status},
+		})
 	}
 	records[2] = session.MessageRecord{At: at, Message: reply}
 	whole, err := session.Load(append(records, session.MessageRecord{At: at, Message: answers})...)
@@ -196,7 +214,9 @@ func (w fullWriter) Append(ctx context.Context, records ...session.Record) error
 func TestBranchWholeOrNot(t *testing.T) {
 	store := session.NewMemoryStore()
 	id := parent(t, store)
-	if _, err := session.Branch(t.Context(), fullDisk{store}, id, 0, "0199a2b4-0000-7000-8000-000000000002", time.Unix(9, 0)); !errors.Is(err, errFull) {
+	if _, err := session.Branch(
+		t.Context(), fullDisk{store}, id, 0, "0199a2b4-0000-7000-8000-000000000002", time.Unix(9, 0),
+	); !errors.Is(err, errFull) {
 		t.Fatal(err)
 	}
 	if infos, err := store.List(t.Context(), session.Filter{}); err != nil || len(infos) != 1 {

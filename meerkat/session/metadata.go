@@ -37,9 +37,14 @@ func CheckMetadata(values map[string]string) error {
 		value := values[name]
 		switch {
 		case len(name) > MaxMetadataName || !metadataName.MatchString(name):
-			return fmt.Errorf("metadata %.*q: not a name; use 1 to %d letters, digits, _, . and -", MaxMetadataName, name, MaxMetadataName)
+			return fmt.Errorf(
+				"metadata %.*q: not a name; use 1 to %d letters, digits, _, . and -", MaxMetadataName, name,
+				MaxMetadataName,
+			)
 		case len(value) > MaxMetadataValue:
-			return fmt.Errorf("metadata %s: its value has %d bytes; at most %d are kept", name, len(value), MaxMetadataValue)
+			return fmt.Errorf(
+				"metadata %s: its value has %d bytes; at most %d are kept", name, len(value), MaxMetadataValue,
+			)
 		case !utf8.ValidString(value) || slices.ContainsFunc([]rune(value), unicode.IsControl):
 			return fmt.Errorf("metadata %s: its value must be one line of UTF-8 text", name)
 		}

@@ -15,7 +15,10 @@ func TestMetadata(t *testing.T) {
 	if s.Metadata != nil {
 		t.Fatalf("a session of an earlier build has metadata: %v", s.Metadata)
 	}
-	with, err := s.With(Metadata{At: at(7), Values: map[string]string{"ticket": "42", "owner": "<ada>"}}, Metadata{At: at(8), Values: map[string]string{"ticket": "", "team": "x"}})
+	with, err := s.With(
+		Metadata{At: at(7), Values: map[string]string{"ticket": "42", "owner": "<ada>"}},
+		Metadata{At: at(8), Values: map[string]string{"ticket": "", "team": "x"}},
+	)
 	want := map[string]string{"owner": "<ada>", "team": "x"}
 	if err != nil || !maps.Equal(with.Metadata, want) {
 		t.Fatalf("%v, %v; want %v", with.Metadata, err, want)
@@ -27,12 +30,17 @@ func TestMetadata(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fork, err := Load(append([]Record{Header{Version: Version, ID: "0199a2b4-0000-7000-8000-000000000002", Created: at(9)}}, records...)...)
+	fork, err := Load(append([]Record{Header{
+		Version: Version, ID: "0199a2b4-0000-7000-8000-000000000002", Created: at(9),
+	}}, records...)...)
 	if err != nil || !maps.Equal(fork.Metadata, want) {
 		t.Errorf("fork: %v, %v", fork.Metadata, err)
 	}
 	var lines bytes.Buffer
-	if err := WriteJSONL(&lines, &with); err != nil || !strings.HasPrefix(lines.String(), `{"type":"session_metadata","at":"2026-01-02T03:04:00Z","metadata":{"owner":"<ada>","team":"x"}}`) {
+	if err := WriteJSONL(&lines, &with); err != nil || !strings.HasPrefix(
+		lines.String(),
+		`{"type":"session_metadata","at":"2026-01-02T03:04:00Z","metadata":{"owner":"<ada>","team":"x"}}`,
+	) {
 		t.Errorf("%.200s, %v", lines.String(), err)
 	}
 }

@@ -38,11 +38,15 @@ func TestPageIsInert(t *testing.T) {
 
 // TestPageMetadata: the page shows metadata once, as text.
 func TestPageMetadata(t *testing.T) {
-	with, err := session.StoredSession(t).With(session.Metadata{At: time.Unix(0, 0), Values: map[string]string{"owner": "<ada>"}})
+	with, err := session.StoredSession(t).With(session.Metadata{
+		At: time.Unix(0, 0), Values: map[string]string{"owner": "<ada>"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := writePage(t, &with); !strings.Contains(got, "<dt>Metadata owner</dt><dd>&lt;ada&gt;</dd>") || strings.Contains(got, `class="session_metadata"`) {
+	if got := writePage(t, &with); !strings.Contains(
+		got, "<dt>Metadata owner</dt><dd>&lt;ada&gt;</dd>",
+	) || strings.Contains(got, `class="session_metadata"`) {
 		t.Error(got)
 	}
 }

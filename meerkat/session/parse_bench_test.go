@@ -16,19 +16,29 @@ import (
 func longLines(tb testing.TB, n int) []byte {
 	tb.Helper()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
-	origin := &transcript.Origin{Provider: "anthropic", API: "api.anthropic.com", Model: "claude-opus-4-6", Account: "key-0123456789abcdef", ResponseID: "msg_01ABCDEFGHIJKLMNOPQRSTUV"}
+	origin := &transcript.Origin{
+		Provider: "anthropic", API: "api.anthropic.com", Model: "claude-opus-4-6", Account: "key-0123456789abcdef",
+		ResponseID: "msg_01ABCDEFGHIJKLMNOPQRSTUV",
+	}
 	var chain Chain
-	data, err := chain.AppendRecord(nil, Header{Version: Version, ID: "0199a2b4-0000-7000-8000-000000000001", Created: at})
+	data, err := chain.AppendRecord(nil, Header{
+		Version: Version, ID: "0199a2b4-0000-7000-8000-000000000001", Created: at,
+	})
 	for i := 0; i < n && err == nil; i += 4 {
 		id := fmt.Sprintf("toolu_%024d", i)
-		thought := transcript.Reasoning("The user wants the word back, so the tool is called with it.", &transcript.Meta{Provider: transcript.MetaAnthropic, Signature: strings.Repeat("EqQBCkgIBRAB", 50)})
+		thought := transcript.Reasoning(
+			"The user wants the word back, so the tool is called with it.",
+			&transcript.Meta{Provider: transcript.MetaAnthropic, Signature: strings.Repeat("EqQBCkgIBRAB", 50)},
+		)
 		call := transcript.ToolUse(id, "echo", []byte(`{"text":"heron"}`))
 		answer := transcript.Text("The tool said \"heron\".\nIt is a bird.")
 		thought.Origin, call.Origin, answer.Origin = origin, origin, origin
 		for _, m := range []transcript.Message{
 			transcript.User("Echo the word heron, please."),
 			transcript.Assistant(transcript.StopToolUse, thought, call),
-			transcript.ToolResults(transcript.ToolResult{ToolUseID: id, Content: strings.Repeat("line of output\n", 20)}),
+			transcript.ToolResults(transcript.ToolResult{
+				ToolUseID: id, Content: strings.Repeat("line of output\n", 20),
+			}),
 			transcript.Assistant(transcript.StopEndTurn, thought, answer),
 		} {
 			if err == nil {

@@ -28,11 +28,17 @@ func (e *ReservationError) Error() string {
 	}
 	switch {
 	case e.Left == 0:
-		return fmt.Sprintf("the budget has no %s left of %s; wait for an operation that ends with some over, or raise the budget", unit, total)
+		return fmt.Sprintf(
+			"the budget has no %s left of %s; wait for an operation that ends with some over, or raise the budget",
+			unit, total,
+		)
 	case e.Asked == 0:
 		return fmt.Sprintf("it has no limit of %s, but the session has one; give it %s at most", unit, left)
 	}
-	return fmt.Sprintf("it asks for %s of %s and the budget has %s left of %s; ask for less, or wait for an operation that ends with some over", asked, unit, left, total)
+	return fmt.Sprintf(
+		"it asks for %s of %s and the budget has %s left of %s; ask for less, or wait for an operation that ends with some over",
+		asked, unit, left, total,
+	)
 }
 
 func formatNanoseconds(n uint64) string { return toDuration(n).String() }

@@ -30,11 +30,15 @@ func TestNewID(t *testing.T) {
 // TestWithLeavesTheOldValue: a Session is a value, also when it grows twice
 // from the same state.
 func TestWithLeavesTheOldValue(t *testing.T) {
-	base, err := session.Load(session.Header{Version: 1, ID: "x", Created: epoch}, session.MessageRecord{Message: transcript.User("a")})
+	base, err := session.Load(
+		session.Header{Version: 1, ID: "x", Created: epoch}, session.MessageRecord{Message: transcript.User("a")},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, _ := base.With(session.MessageRecord{Message: transcript.User("b")}, session.Call{Usage: &transcript.Usage{InputTokens: 1}})
+	one, _ := base.With(session.MessageRecord{
+		Message: transcript.User("b"),
+	}, session.Call{Usage: &transcript.Usage{InputTokens: 1}})
 	two, _ := base.With(session.MessageRecord{Message: transcript.User("c")})
 	if len(base.Messages) != 1 || one.Last().Content != "b" || two.Last().Content != "c" || two.Usage.Total() != 0 {
 		t.Errorf("%v\n%v\n%v", base, one, two)
@@ -87,8 +91,13 @@ func TestFind(t *testing.T) {
 	if _, err := session.Newest(ctx, store); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("Newest of nothing: %v", err)
 	}
-	for i, id := range []session.ID{"0199a2b4-0000-7000-8000-000000000001", "0199a2b4-0000-7000-8000-000000000002", "0199a2b5-0000-7000-8000-000000000003"} {
-		w, err := store.Create(ctx, session.Header{Version: 1, ID: id, Created: epoch.Add(time.Duration(i) * time.Second)})
+	for i, id := range []session.ID{
+		"0199a2b4-0000-7000-8000-000000000001", "0199a2b4-0000-7000-8000-000000000002",
+		"0199a2b5-0000-7000-8000-000000000003",
+	} {
+		w, err := store.Create(ctx, session.Header{
+			Version: 1, ID: id, Created: epoch.Add(time.Duration(i) * time.Second),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +123,10 @@ func TestFind(t *testing.T) {
 }
 
 func TestMarked(t *testing.T) {
-	s, _ := session.Load(session.Header{Version: 1, ID: "x"}, session.Annotation{Name: "a", Value: "1"}, session.Annotation{Name: "a", Value: "2"})
+	s, _ := session.Load(
+		session.Header{Version: 1, ID: "x"}, session.Annotation{Name: "a", Value: "1"},
+		session.Annotation{Name: "a", Value: "2"},
+	)
 	if v, ok := s.AnnotationValue("a"); !ok || v != "2" {
 		t.Errorf("%q, %v", v, ok)
 	}

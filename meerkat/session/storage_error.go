@@ -22,12 +22,15 @@ func (e *StorageError) Unwrap() error { return e.Err }
 // else than that the store failed: one of the errors of this package, or that of a
 // context that has ended.
 func WrapStorage(err error) error {
-	for _, known := range []error{nil, ErrNotFound, ErrExists, ErrClosed, ErrTornFork, context.Canceled, context.DeadlineExceeded} {
+	for _, known := range []error{
+		nil, ErrNotFound, ErrExists, ErrClosed, ErrTornFork, context.Canceled, context.DeadlineExceeded,
+	} {
 		if errors.Is(err, known) {
 			return err
 		}
 	}
-	if isA[*StorageError](err) || isA[*LockedError](err) || isA[*CorruptError](err) || isA[*VersionError](err) || isA[*AmbiguousError](err) {
+	if isA[*StorageError](err) || isA[*LockedError](err) || isA[*CorruptError](err) || isA[*VersionError](err) ||
+		isA[*AmbiguousError](err) {
 		return err
 	}
 	return &StorageError{err}

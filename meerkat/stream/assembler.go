@@ -74,7 +74,9 @@ func NewAssembler(opts Options) *Assembler {
 // arguments counts; deltas add to its text and replace its arguments.
 func (a *Assembler) Open(key int, b transcript.Block) error {
 	if i, ok := a.byKey[key]; ok {
-		if err := a.Anomaly(RuleDuplicateStart, "block %d starts again as %s", key, b.Type); err != nil || a.slots[i].open {
+		if err := a.Anomaly(
+			RuleDuplicateStart, "block %d starts again as %s", key, b.Type,
+		); err != nil || a.slots[i].open {
 			return err
 		}
 	}
@@ -219,7 +221,8 @@ func (a *Assembler) handleOrphan(key int, kind EventKind, lit []byte) error {
 		return nil
 	}
 	t := map[EventKind]transcript.BlockType{
-		EventTextDelta: transcript.BlockText, EventReasoningDelta: transcript.BlockReasoning, EventToolCallDelta: transcript.BlockToolUse,
+		EventTextDelta: transcript.BlockText, EventReasoningDelta: transcript.BlockReasoning,
+		EventToolCallDelta: transcript.BlockToolUse,
 	}[kind]
 	if err := a.Open(key, transcript.Block{Type: t}); err != nil {
 		return err
@@ -324,7 +327,9 @@ func (a *Assembler) Anomaly(rule, format string, args ...any) error {
 
 // Note records something odd that costs nothing: strict mode lets it pass.
 func (a *Assembler) Note(rule, format string, args ...any) {
-	a.recordAnomaly(Anomaly{Rule: rule, Detail: fmt.Sprintf(format, args...), Event: a.event, Offset: a.offset, Harmless: true})
+	a.recordAnomaly(Anomaly{
+		Rule: rule, Detail: fmt.Sprintf(format, args...), Event: a.event, Offset: a.offset, Harmless: true,
+	})
 }
 
 // NoteUnknownBlock notes a block of a type that the dialect does not know.

@@ -42,14 +42,20 @@ func TestSniffing(t *testing.T) {
 		for _, pieces := range [][]string{{c.in}, bytewise(c.in)} {
 			got, tail, err := sniffed(pieces...)
 			if err != nil || strings.Join(got, "|") != c.want || tail != c.tail {
-				t.Errorf("%s in %d pieces: %q, tail %q, %v; want %q, %q", c.name, len(pieces), got, tail, err, c.want, c.tail)
+				t.Errorf(
+					"%s in %d pieces: %q, tail %q, %v; want %q, %q", c.name, len(pieces), got, tail, err, c.want,
+					c.tail,
+				)
 			}
 		}
 	}
 }
 
 func TestJSONFramesRefuse(t *testing.T) {
-	for _, in := range []string{`[1]`, `[{}]x`, `{} {}`, `[{}][`, `[{} x]`, `["` + strings.Repeat("a", 2000) + `"]`, `[{"a":"` + strings.Repeat("a", 2000)} {
+	for _, in := range []string{
+		`[1]`, `[{}]x`, `{} {}`, `[{}][`, `[{} x]`, `["` + strings.Repeat("a", 2000) + `"]`,
+		`[{"a":"` + strings.Repeat("a", 2000),
+	} {
 		for _, pieces := range [][]string{{in}, bytewise(in)} {
 			if _, _, err := sniffed(pieces...); err == nil {
 				t.Errorf("%.40q in %d pieces: no error", in, len(pieces))

@@ -84,13 +84,21 @@ func TestBlocksStandInStartOrder(t *testing.T) {
 		events []string
 		want   string
 	}{
-		"completed out of order": {[]string{"+5 think", "+2 call", "+9 text", "-9", "5 think hm", "2 call {}", "-2", "-5", "end"}, "reasoning:hm tool_use:{} text:"},
-		"interleaved deltas":     {[]string{"+0 text", "+1 text", "0 text a", "1 text x", "0 text b", "1 text y", "-1", "-0", "end"}, "text:ab text:xy"},
-		"never merged":           {[]string{"+0 text", "0 text a", "-0", "+1 text", "1 text b", "-1", "end"}, "text:a text:b"},
-		"no arguments":           {[]string{"+0 call", "-0", "end"}, "tool_use:{}"},
-		"empty arguments":        {[]string{"+0 call", "0 call", "-0", "end"}, "tool_use:{}"},
-		"opaque":                 {[]string{"+0 odd", "0 call {}", "-0", "end"}, "opaque:{}odd"},
-		"index used again after its end, lenient only": {[]string{"+0 text", "0 text a", "-0", "+0 text", "0 text b", "-0", "end"}, "text:a text:b"},
+		"completed out of order": {
+			[]string{"+5 think", "+2 call", "+9 text", "-9", "5 think hm", "2 call {}", "-2", "-5", "end"},
+			"reasoning:hm tool_use:{} text:",
+		},
+		"interleaved deltas": {
+			[]string{"+0 text", "+1 text", "0 text a", "1 text x", "0 text b", "1 text y", "-1", "-0", "end"},
+			"text:ab text:xy",
+		},
+		"never merged":    {[]string{"+0 text", "0 text a", "-0", "+1 text", "1 text b", "-1", "end"}, "text:a text:b"},
+		"no arguments":    {[]string{"+0 call", "-0", "end"}, "tool_use:{}"},
+		"empty arguments": {[]string{"+0 call", "0 call", "-0", "end"}, "tool_use:{}"},
+		"opaque":          {[]string{"+0 odd", "0 call {}", "-0", "end"}, "opaque:{}odd"},
+		"index used again after its end, lenient only": {
+			[]string{"+0 text", "0 text a", "-0", "+0 text", "0 text b", "-0", "end"}, "text:a text:b",
+		},
 	} {
 		_, got, err := runToy(Options{Lenient: strings.Contains(name, "lenient")}, c.events...)
 		if err != nil || got != c.want {
@@ -125,7 +133,8 @@ func TestAnomalies(t *testing.T) {
 			}
 		}}
 		r, got, err := runToy(opts, c.events...)
-		if err != nil || got != c.lenient || len(r.Anomalies) == 0 || r.Anomalies[0].Rule != c.rule || len(told) != len(r.Anomalies) {
+		if err != nil || got != c.lenient || len(r.Anomalies) == 0 || r.Anomalies[0].Rule != c.rule ||
+			len(told) != len(r.Anomalies) {
 			t.Errorf("%q lenient: %q, %v, %v, told %v; want %q", c.events, got, err, r.Anomalies, told, c.lenient)
 		}
 	}
@@ -235,7 +244,10 @@ func TestEvents(t *testing.T) {
 		}
 		log = append(log, strings.TrimSpace(s+string(e.Stop)))
 	}}
-	_, _, _ = runToy(opts, "+4 think", `4 think \ud83d`, `4 think \ude00`, "+7 call", "7 call {}", "-7", "-4", "+8 odd", "8 call {}", "-8", "end")
+	_, _, _ = runToy(
+		opts, "+4 think", `4 think \ud83d`, `4 think \ude00`, "+7 call", "7 call {}", "-7", "-4", "+8 odd",
+		"8 call {}", "-8", "end",
+	)
 	want := []string{
 		"block_start 0 reasoning", "reasoning_delta 0 \xed\xa0\xbd", "reasoning_delta 0 😀", "block_start 1 tool_use",
 		"tool_call_delta 1 {}", "block_complete 1 tool_use{}", "block_complete 0 reasoning😀",

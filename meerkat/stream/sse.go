@@ -30,7 +30,9 @@ type LineTooLongError struct {
 
 // Error names the option that raises the limit.
 func (e *LineTooLongError) Error() string {
-	return fmt.Sprintf("stream: event at byte %d has a line of more than %d bytes; raise Options.MaxLine", e.Offset, e.Max)
+	return fmt.Sprintf(
+		"stream: event at byte %d has a line of more than %d bytes; raise Options.MaxLine", e.Offset, e.Max,
+	)
 }
 
 // SSE cuts a byte stream into events as the WHATWG standard says

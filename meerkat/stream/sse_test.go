@@ -92,7 +92,9 @@ func bytewise(s string) []string {
 // TestSSERandom: any text, cut anywhere, gives what the whole gives, and the
 // whole gives what a line-splitting reading of the standard gives.
 func TestSSERandom(t *testing.T) {
-	piece := rapid.SampledFrom([]string{"data: ", "data", "data:", "event: x", ":", "\n", "\r", "\r\n", "a", "", " ", "\ufeff", "é", "\xff", "foo: b"})
+	piece := rapid.SampledFrom([]string{
+		"data: ", "data", "data:", "event: x", ":", "\n", "\r", "\r\n", "a", "", " ", "\ufeff", "é", "\xff", "foo: b",
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		in := strings.Join(rapid.SliceOf(piece).Draw(t, "pieces"), "")
 		want := naive(in)
@@ -214,7 +216,9 @@ func TestSSEPositions(t *testing.T) {
 }
 
 func TestSSEClose(t *testing.T) {
-	for in, want := range map[string]string{"data: a\n": "a", "data: a": "a", "data: a\r": "a", "event: x\n": "-", "data: a\n\n": "-", ": c": "-", "": "-"} {
+	for in, want := range map[string]string{
+		"data: a\n": "a", "data: a": "a", "data: a\r": "a", "event: x\n": "-", "data: a\n\n": "-", ": c": "-", "": "-",
+	} {
 		s := NewSSE(0, func(*Frame) error { return nil })
 		_, _ = s.Write([]byte(in))
 		got := "-"

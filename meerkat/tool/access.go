@@ -60,7 +60,9 @@ func (p AccessPolicy) Validate(defs []transcript.ToolDef) error {
 	var unknown []error
 	for _, name := range p.names {
 		if !slices.Contains(known, name) {
-			unknown = append(unknown, fmt.Errorf("tool access: there is no tool named %q%s", name, spelling.Hint(name, known)))
+			unknown = append(unknown, fmt.Errorf(
+				"tool access: there is no tool named %q%s", name, spelling.Hint(name, known),
+			))
 		}
 	}
 	return errors.Join(unknown...)
@@ -107,7 +109,10 @@ type guarded struct {
 
 // Defs implements Dispatcher.
 func (g guarded) Defs() []transcript.ToolDef {
-	return slices.DeleteFunc(slices.Clone(g.Dispatcher.Defs()), func(d transcript.ToolDef) bool { return d.Hosted && !g.access.Allows(d.Name) })
+	return slices.DeleteFunc(
+		slices.Clone(g.Dispatcher.Defs()),
+		func(d transcript.ToolDef) bool { return d.Hosted && !g.access.Allows(d.Name) },
+	)
 }
 
 // Dispatch implements Dispatcher.
@@ -117,11 +122,15 @@ func (g guarded) Dispatch(ctx context.Context, call transcript.ToolCall) transcr
 	if known && g.access.Allows(call.Name) {
 		return g.Dispatcher.Dispatch(ctx, call)
 	}
-	allowed := slices.DeleteFunc(slices.Clone(defs), func(d transcript.ToolDef) bool { return !g.access.Allows(d.Name) })
+	allowed := slices.DeleteFunc(
+		slices.Clone(defs), func(d transcript.ToolDef) bool { return !g.access.Allows(d.Name) },
+	)
 	if !known {
 		return UnknownTool(call, allowed)
 	}
-	return NotExecuted(call.ID, fmt.Sprintf("this agent may not call the tool %s; the tools that it may call are: %s", call.Name, listNames(allowed)))
+	return NotExecuted(call.ID, fmt.Sprintf(
+		"this agent may not call the tool %s; the tools that it may call are: %s", call.Name, listNames(allowed),
+	))
 }
 
 // Traits describes the tool of that name, as [TraitsOf] asks.

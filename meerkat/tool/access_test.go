@@ -32,10 +32,19 @@ func TestAccess(t *testing.T) {
 		{tool.AccessPolicy{}, "write", "ran"},
 		{tool.InheritAccess(), "write", "ran"},
 		{tool.AllowList("read"), "read", "ran"},
-		{tool.AllowList("read"), "write", "not executed: this agent may not call the tool write; the tools that it may call are: read"},
-		{tool.AllowList(), "read", "not executed: this agent may not call the tool read; the tools that it may call are: none"},
+		{
+			tool.AllowList("read"), "write",
+			"not executed: this agent may not call the tool write; the tools that it may call are: read",
+		},
+		{
+			tool.AllowList(), "read",
+			"not executed: this agent may not call the tool read; the tools that it may call are: none",
+		},
 		{tool.DenyList("spawn_agent"), "write", "ran"},
-		{tool.DenyList("spawn_agent"), "spawn_agent", "not executed: this agent may not call the tool spawn_agent; the tools that it may call are: read, write"},
+		{
+			tool.DenyList("spawn_agent"), "spawn_agent",
+			"not executed: this agent may not call the tool spawn_agent; the tools that it may call are: read, write",
+		},
 		{tool.DenyList("spawn_agent"), "raed", `there is no tool named "raed"; the tools are: read, write`},
 	} {
 		limited := tool.WithAccess(d, c.policy)
@@ -64,7 +73,14 @@ func (f fixedDefs) Defs() []transcript.ToolDef { return f.defs }
 // offered where it is not allowed, also by a policy that names a tool that is gone. A call
 // of it as a function is answered with an error.
 func TestAccessToHosted(t *testing.T) {
-	inner := registry(t, named("read", func(context.Context, []byte) (transcript.ToolResult, error) { return transcript.ToolResult{}, nil }), tool.Hosted(transcript.HostedSearch))
+	inner := registry(
+		t,
+		named(
+			"read",
+			func(context.Context, []byte) (transcript.ToolResult, error) { return transcript.ToolResult{}, nil },
+		),
+		tool.Hosted(transcript.HostedSearch),
+	)
 	d := fixedDefs{inner, inner.Defs()}
 	for allowed, want := range map[string]int{"read": 1, transcript.HostedSearch: 2} {
 		limited := tool.WithAccess(d, tool.AllowList(allowed, "gone"))
@@ -75,7 +91,9 @@ func TestAccessToHosted(t *testing.T) {
 	if diff := cmp.Diff(inner.Defs(), d.Defs()); diff != "" {
 		t.Errorf("the slice of the dispatcher changed: %s", diff)
 	}
-	if got := d.Dispatch(ctx, transcript.ToolCall{ID: "c1", Name: transcript.HostedSearch, Args: []byte("{}")}); !got.IsError || !strings.Contains(got.Content, "the provider runs this tool itself") {
+	if got := d.Dispatch(ctx, transcript.ToolCall{
+		ID: "c1", Name: transcript.HostedSearch, Args: []byte("{}"),
+	}); !got.IsError || !strings.Contains(got.Content, "the provider runs this tool itself") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -43,16 +43,28 @@ func TestApproved(t *testing.T) {
 		want     string
 		isError  bool
 	}{
-		{"refused", false, func(context.Context, transcript.ToolCall, tool.Traits) error { return errors.New("the user said no") }, "not executed: the user said no", true},
-		{"after an hour", false, func(context.Context, transcript.ToolCall, tool.Traits) error { time.Sleep(time.Hour); return nil }, "dug", false},
-		{"too slow a tool", true, func(context.Context, transcript.ToolCall, tool.Traits) error { return nil }, "timed out after 1m0s", true},
+		{
+			"refused", false,
+			func(context.Context, transcript.ToolCall, tool.Traits) error { return errors.New("the user said no") },
+			"not executed: the user said no", true,
+		},
+		{
+			"after an hour", false,
+			func(context.Context, transcript.ToolCall, tool.Traits) error { time.Sleep(time.Hour); return nil }, "dug",
+			false,
+		},
+		{
+			"too slow a tool", true, func(context.Context, transcript.ToolCall, tool.Traits) error { return nil },
+			"timed out after 1m0s", true,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var asked tool.Traits
-			d := approvedTool(t, c.stubborn, func(ctx context.Context, call transcript.ToolCall, traits tool.Traits) error {
-				asked = traits
-				return c.approve(ctx, call, traits)
-			})
+			d := approvedTool(t, c.stubborn,
+				func(ctx context.Context, call transcript.ToolCall, traits tool.Traits) error {
+					asked = traits
+					return c.approve(ctx, call, traits)
+				})
 			got := tool.DispatchAll(t.Context(), d, []transcript.ToolCall{call}, 1, tool.Observer{})[0]
 			if !strings.Contains(got.Content, c.want) || got.IsError != c.isError {
 				t.Errorf("%s: %+v; want %q", c.name, got, c.want)

@@ -21,7 +21,8 @@ func TestCheck(t *testing.T) {
 		`{"n":1e99999}`: "",
 	} {
 		err := s.Check([]byte(document))
-		if want == "" && err != nil && document != `{"n":1e99999}` || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+		if want == "" && err != nil && document != `{"n":1e99999}` || want != "" && (err == nil ||
+			!strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("%s: %v; want %q", document, err, want)
 		}
 	}

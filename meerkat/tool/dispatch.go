@@ -119,7 +119,9 @@ func (b *batch) dispatchInTime(ctx context.Context, call transcript.ToolCall, tr
 	defer reporter.close()
 	done := make(chan transcript.ToolResult, 1)
 	go func() {
-		done <- recoverPanic(call, func() transcript.ToolResult { return b.d.Dispatch(reporter.withReporter(bounded), call) })
+		done <- recoverPanic(
+			call, func() transcript.ToolResult { return b.d.Dispatch(reporter.withReporter(bounded), call) },
+		)
 	}()
 	result, there := awaitResult(bounded, done)
 	// The cause of the context tells a timeout from the end of the run.
@@ -137,7 +139,9 @@ func (b *batch) dispatchInTime(ctx context.Context, call transcript.ToolCall, tr
 var errTimeout = errors.New("the time of the tool is up")
 
 func timeoutResult(call transcript.ToolCall, timeout time.Duration) transcript.ToolResult {
-	return errorResult(call.ID, "tool %s timed out after %s; it may have had effects, or still have them", call.Name, timeout)
+	return errorResult(
+		call.ID, "tool %s timed out after %s; it may have had effects, or still have them", call.Name, timeout,
+	)
 }
 
 func statusOf(r transcript.ToolResult) Status {

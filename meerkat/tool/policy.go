@@ -30,7 +30,8 @@ type Policy struct {
 
 // IsZero reports whether p restricts nothing.
 func (p Policy) IsZero() bool {
-	return len(p.Allow)+len(p.Deny)+len(p.Timeouts) == 0 && p.Timeout == 0 && p.MaxText == 0 && p.MaxData == 0 && p.MaxProgress == 0
+	return len(p.Allow)+len(p.Deny)+len(p.Timeouts) == 0 && p.Timeout == 0 && p.MaxText == 0 && p.MaxData == 0 &&
+		p.MaxProgress == 0
 }
 
 // Validate reports a pattern that cannot be read.
@@ -50,7 +51,9 @@ func (p Policy) Allows(name string) bool {
 }
 
 func matchesAny(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { ok, err := path.Match(p, name); return ok && err == nil })
+	return slices.ContainsFunc(
+		patterns, func(p string) bool { ok, err := path.Match(p, name); return ok && err == nil },
+	)
 }
 
 // Restrict returns d under p. A call of a tool that p does not allow gets an

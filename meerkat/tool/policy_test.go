@@ -55,17 +55,21 @@ func TestRestrict(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]time.Duration{"fs_read": time.Minute, "own": time.Second, "web": time.Hour} {
-		if got := tool.TraitsOf(d, name); got.Timeout != want || got.MaxText != 5000 || got.Idempotent != (name == "own") {
+		if got := tool.TraitsOf(d, name); got.Timeout != want || got.MaxText != 5000 ||
+			got.Idempotent != (name == "own") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if _, err := tool.Restrict(base, tool.Policy{Deny: []string{"["}}); err == nil || !strings.HasPrefix(err.Error(), `tool pattern "["`) {
+	if _, err := tool.Restrict(base, tool.Policy{Deny: []string{"["}}); err == nil ||
+		!strings.HasPrefix(err.Error(), `tool pattern "["`) {
 		t.Error(err)
 	}
 }
 
 func TestJoin(t *testing.T) {
-	a, b := registry(t, named("z", quickly)), registry(t, tool.Tool{Def: transcript.ToolDef{Name: "a"}, Func: quickly, ReadOnly: true})
+	a, b := registry(t, named("z", quickly)), registry(t, tool.Tool{
+		Def: transcript.ToolDef{Name: "a"}, Func: quickly, ReadOnly: true,
+	})
 	d, err := tool.Join(a, b)
 	if err != nil || names(d) != "z a" {
 		t.Fatal(err, names(d))
@@ -87,18 +91,21 @@ func TestTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		d := registry(t,
-			tool.Tool{Def: transcript.ToolDef{Name: "deaf"}, Timeout: time.Second, Func: func(context.Context, []byte) (transcript.ToolResult, error) {
-				<-release
-				return text("late")
-			}},
-			tool.Tool{Def: transcript.ToolDef{Name: "polite"}, Timeout: time.Second, Func: func(ctx context.Context, _ []byte) (transcript.ToolResult, error) {
-				<-ctx.Done()
-				return text("")
-			}},
-			tool.Tool{Def: transcript.ToolDef{Name: "gives-up"}, Timeout: time.Second, Func: func(ctx context.Context, _ []byte) (transcript.ToolResult, error) {
-				<-ctx.Done()
-				return transcript.ToolResult{}, fmt.Errorf("asking: %w", ctx.Err())
-			}},
+			tool.Tool{Def: transcript.ToolDef{Name: "deaf"}, Timeout: time.Second,
+				Func: func(context.Context, []byte) (transcript.ToolResult, error) {
+					<-release
+					return text("late")
+				}},
+			tool.Tool{Def: transcript.ToolDef{Name: "polite"}, Timeout: time.Second,
+				Func: func(ctx context.Context, _ []byte) (transcript.ToolResult, error) {
+					<-ctx.Done()
+					return text("")
+				}},
+			tool.Tool{Def: transcript.ToolDef{Name: "gives-up"}, Timeout: time.Second,
+				Func: func(ctx context.Context, _ []byte) (transcript.ToolResult, error) {
+					<-ctx.Done()
+					return transcript.ToolResult{}, fmt.Errorf("asking: %w", ctx.Err())
+				}},
 			named("inner", func(ctx context.Context, _ []byte) (transcript.ToolResult, error) {
 				ctx, cancel := context.WithTimeout(ctx, time.Second)
 				defer cancel()
@@ -128,7 +135,10 @@ func TestTimeouts(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || !cmp.Equal(order, calls) {
 			t.Error(diff, order)
 		}
-		for i, want := range []string{"tool deaf timed out after 1s; it may have had effects", "tool gives-up timed out", "context deadline exceeded", "done"} {
+		for i, want := range []string{
+			"tool deaf timed out after 1s; it may have had effects", "tool gives-up timed out",
+			"context deadline exceeded", "done",
+		} {
 			if !strings.HasPrefix(results[i].Content, want) {
 				t.Error(results[i].Content)
 			}
@@ -140,19 +150,23 @@ func TestTimeouts(t *testing.T) {
 func TestStatuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		d := registry(t, named("quick", quickly), named("bad", func(context.Context, []byte) (transcript.ToolResult, error) {
-			return transcript.ToolResult{}, errors.New("no")
-		}), named("long", func(ctx context.Context, _ []byte) (transcript.ToolResult, error) {
+		d := registry(t, named("quick", quickly), named("bad",
+			func(context.Context, []byte) (transcript.ToolResult, error) {
+				return transcript.ToolResult{}, errors.New("no")
+			}), named("long", func(ctx context.Context, _ []byte) (transcript.ToolResult, error) {
 			cancel()
 			<-ctx.Done()
 			return transcript.ToolResult{}, ctx.Err()
 		}))
 		got := map[string]string{} // by tool: the order of different calls is open
-		results := tool.DispatchAll(ctx, d, []transcript.ToolCall{call("quick"), call("bad"), call("long"), call("never")}, 1, tool.Observer{
-			Done:    func(c transcript.ToolCall, _ transcript.ToolResult) { got[c.Name] += "done, " },
-			Settled: func(c transcript.ToolCall, _ transcript.ToolResult, o tool.Outcome) { got[c.Name] += string(o.Status) },
-		})
-		want := map[string]string{"quick": "done, complete", "bad": "done, error", "long": "done, interrupted", "never": "cancelled"}
+		results := tool.DispatchAll(ctx, d,
+			[]transcript.ToolCall{call("quick"), call("bad"), call("long"), call("never")}, 1, tool.Observer{
+				Done:    func(c transcript.ToolCall, _ transcript.ToolResult) { got[c.Name] += "done, " },
+				Settled: func(c transcript.ToolCall, _ transcript.ToolResult, o tool.Outcome) { got[c.Name] += string(o.Status) },
+			})
+		want := map[string]string{
+			"quick": "done, complete", "bad": "done, error", "long": "done, interrupted", "never": "cancelled",
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
@@ -181,7 +195,10 @@ func TestDispatchAllTamesTheWild(t *testing.T) {
 	}
 	if got[1].ToolUseID != "id" || len(got[1].Content) > tool.DefaultMaxText || !utf8.ValidString(got[1].Content) ||
 		!strings.Contains(got[1].Content, "[300000 bytes were not valid UTF-8 and stand as U+FFFD]") {
-		t.Errorf("%q, %d bytes, ends %.200q", got[1].ToolUseID, len(got[1].Content), got[1].Content[len(got[1].Content)-200:])
+		t.Errorf(
+			"%q, %d bytes, ends %.200q", got[1].ToolUseID, len(got[1].Content),
+			got[1].Content[len(got[1].Content)-200:],
+		)
 	}
 }
 
@@ -212,15 +229,22 @@ func TestSound(t *testing.T) {
 	long := strings.Repeat("a", 3000) + strings.Repeat("z", 3000)
 	got := tool.SanitizeResult(transcript.ToolResult{Content: long}, 2000, 0).Content
 	if len(got) > 2000 || !strings.HasPrefix(got, "aaa") || !strings.HasSuffix(got, "zzz") ||
-		!strings.Contains(got, "[cut: the tool returned 6000 bytes of text; the first 1404 and the last 468 are here]") {
+		!strings.Contains(
+			got, "[cut: the tool returned 6000 bytes of text; the first 1404 and the last 468 are here]",
+		) {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
-	parts := []transcript.Part{{Type: "image", MediaType: "image/png", Data: make([]byte, 60)}, {Type: "file", MediaType: "application/pdf", Data: make([]byte, 50)}, {Type: "image", URL: "https://x"}}
+	parts := []transcript.Part{
+		{Type: "image", MediaType: "image/png", Data: make([]byte, 60)},
+		{Type: "file", MediaType: "application/pdf", Data: make([]byte, 50)}, {Type: "image", URL: "https://x"},
+	}
 	r := tool.SanitizeResult(transcript.ToolResult{Content: "see\n", Parts: parts}, 0, 100)
 	if len(r.Parts) != 2 || r.Content != "see\n[left out: file application/pdf of 50 bytes; results may hold 100 bytes]" {
 		t.Errorf("%+v", r)
 	}
-	if r := tool.SanitizeResult(transcript.ToolResult{Content: long, Parts: parts}, -1, -1); r.Content != long || len(r.Parts) != 3 {
+	if r := tool.SanitizeResult(
+		transcript.ToolResult{Content: long, Parts: parts}, -1, -1,
+	); r.Content != long || len(r.Parts) != 3 {
 		t.Error("a negative bound is none")
 	}
 }

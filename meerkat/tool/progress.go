@@ -63,7 +63,9 @@ func (r *reporter) report(p Progress) {
 		return
 	}
 	if r.count++; r.count == limit {
-		p.Message = fmt.Sprintf("%d reports of progress are the most of a call (tools.max_progress); further ones are left out", limit)
+		p.Message = fmt.Sprintf(
+			"%d reports of progress are the most of a call (tools.max_progress); further ones are left out", limit,
+		)
 	}
 	r.tell(p)
 }

@@ -47,7 +47,9 @@ func (r *Registry) addTool(t Tool) error {
 	name := t.Def.Name
 	switch {
 	case !nameForm.MatchString(name):
-		return fmt.Errorf("tool %q: the name must be 1 to 64 letters, digits, _ or -, and begin with a letter or _", name)
+		return fmt.Errorf(
+			"tool %q: the name must be 1 to 64 letters, digits, _ or -, and begin with a letter or _", name,
+		)
 	case r.hasTool(name):
 		return fmt.Errorf("tool %s: registered twice", name)
 	case t.Func == nil:

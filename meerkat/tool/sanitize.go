@@ -69,7 +69,10 @@ func shortenText(s string, limit int) string {
 	room := max(limit, leastText) - 128 // the note is shorter
 	head := runeStart(s, room*3/4)
 	tail := runeStart(s, len(s)-room/4)
-	return s[:head] + fmt.Sprintf("\n[cut: the tool returned %d bytes of text; the first %d and the last %d are here]\n", len(s), head, len(s)-tail) + s[tail:]
+	return s[:head] + fmt.Sprintf(
+		"\n[cut: the tool returned %d bytes of text; the first %d and the last %d are here]\n", len(s), head,
+		len(s)-tail,
+	) + s[tail:]
 }
 
 // runeStart moves i back to where a character begins.
@@ -88,7 +91,9 @@ func boundParts(parts []transcript.Part, limit int) (kept []transcript.Part, not
 	total := 0
 	for _, p := range parts {
 		if total+len(p.Data) > limit {
-			notes = append(notes, fmt.Sprintf("[left out: %s %s of %d bytes; results may hold %d bytes]", p.Type, p.MediaType, len(p.Data), limit))
+			notes = append(notes, fmt.Sprintf(
+				"[left out: %s %s of %d bytes; results may hold %d bytes]", p.Type, p.MediaType, len(p.Data), limit,
+			))
 			continue
 		}
 		total += len(p.Data)

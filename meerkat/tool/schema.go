@@ -87,9 +87,14 @@ func (s *Schema) RejectCall(call transcript.ToolCall) (result transcript.ToolRes
 	problems, err := s.findProblems(call.Args)
 	switch {
 	case err != nil:
-		return errorResult(call.ID, "tool %s was not executed: its arguments cannot be checked: %v", call.Name, err), true
+		return errorResult(
+			call.ID, "tool %s was not executed: its arguments cannot be checked: %v", call.Name, err,
+		), true
 	case problems != "":
-		return errorResult(call.ID, "tool %s was not executed: its arguments do not fit: %s. It takes %s", call.Name, problems, s.members), true
+		return errorResult(
+			call.ID, "tool %s was not executed: its arguments do not fit: %s. It takes %s", call.Name, problems,
+			s.members,
+		), true
 	}
 	return transcript.ToolResult{}, false
 }

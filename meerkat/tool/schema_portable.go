@@ -10,7 +10,9 @@ import (
 // The keywords of JSON Schema that hold schemas, by form. sameValue are those
 // that apply to the same value as the schema they stand in.
 var (
-	schemaMaps  = []string{"properties", "patternProperties", "definitions", "$defs", "dependencies", "dependentSchemas"}
+	schemaMaps = []string{
+		"properties", "patternProperties", "definitions", "$defs", "dependencies", "dependentSchemas",
+	}
 	schemaLists = []string{"allOf", "anyOf", "oneOf", "prefixItems", "items"}
 	schemaOnes  = []string{
 		"items", "additionalItems", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else",
@@ -56,7 +58,9 @@ func (p *portableSchema) visitSchema(s map[string]any, path string, depth int) e
 	}
 	p.schemas[path] = s
 	p.removeUnsupported(s, depth)
-	return eachChild(s, path, func(_, path string, child map[string]any) error { return p.visitSchema(child, path, depth+1) })
+	return eachChild(
+		s, path, func(_, path string, child map[string]any) error { return p.visitSchema(child, path, depth+1) },
+	)
 }
 
 // removeUnsupported removes references to other documents, ids that change the target

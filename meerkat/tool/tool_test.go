@@ -38,7 +38,10 @@ func registry(t *testing.T, tools ...tool.Tool) *tool.Registry {
 func TestDispatch(t *testing.T) {
 	ran := 0
 	r := registry(t,
-		named("echo", func(_ context.Context, args []byte) (transcript.ToolResult, error) { ran++; return text(string(args)) }),
+		named(
+			"echo",
+			func(_ context.Context, args []byte) (transcript.ToolResult, error) { ran++; return text(string(args)) },
+		),
 		named("fail", func(context.Context, []byte) (transcript.ToolResult, error) {
 			return transcript.ToolResult{}, errors.New("no disk")
 		}),
@@ -46,7 +49,9 @@ func TestDispatch(t *testing.T) {
 			return transcript.ToolResult{IsError: true}, nil
 		}),
 		named("panic", func(context.Context, []byte) (transcript.ToolResult, error) { panic("boom") }),
-		named("exit", func(context.Context, []byte) (transcript.ToolResult, error) { runtime.Goexit(); return text("") }),
+		named(
+			"exit", func(context.Context, []byte) (transcript.ToolResult, error) { runtime.Goexit(); return text("") },
+		),
 		named("dirty", func(context.Context, []byte) (transcript.ToolResult, error) { return text("a\xff") }),
 	)
 	for _, c := range []struct {
@@ -55,8 +60,14 @@ func TestDispatch(t *testing.T) {
 		runs             int
 	}{
 		{"echo", `{"z":1.0, "a":"\u00e9"}`, `{"z":1.0, "a":"\u00e9"}`, false, 1},
-		{"echo", `{"a":`, "tool echo was not executed: its arguments are not valid JSON (unexpected end of JSON input)", true, 0},
-		{"echo", ``, "tool echo was not executed: its arguments are not valid JSON (unexpected end of JSON input)", true, 0},
+		{
+			"echo", `{"a":`,
+			"tool echo was not executed: its arguments are not valid JSON (unexpected end of JSON input)", true, 0,
+		},
+		{
+			"echo", ``, "tool echo was not executed: its arguments are not valid JSON (unexpected end of JSON input)",
+			true, 0,
+		},
 		{"echo", `"{}"`, "tool echo was not executed: its arguments are not a JSON object", true, 0},
 		{"echo", `null`, "tool echo was not executed: its arguments are not a JSON object", true, 0},
 		{"nope", `{}`, `there is no tool named "nope"; the tools are: echo, fail, mute, panic, exit, dirty`, true, 0},
@@ -73,7 +84,9 @@ func TestDispatch(t *testing.T) {
 			t.Errorf("%s(%s): ran %d times\n%s", c.name, c.args, ran, diff)
 		}
 	}
-	if got := registry(t).Dispatch(ctx, transcript.ToolCall{Name: "x"}); !strings.Contains(got.Content, "the tools are: none") {
+	if got := registry(t).Dispatch(ctx, transcript.ToolCall{Name: "x"}); !strings.Contains(
+		got.Content, "the tools are: none",
+	) {
 		t.Error(got.Content)
 	}
 }
@@ -98,7 +111,9 @@ func TestNewRefuses(t *testing.T) {
 // TestDefs keeps order and schemas; the caller may do with the slice as he likes.
 func TestDefs(t *testing.T) {
 	f := func(context.Context, []byte) (transcript.ToolResult, error) { return text("") }
-	r := registry(t, named("z", f), tool.Tool{Def: transcript.ToolDef{Name: "a", InputSchema: transcript.RawJSON(`{ "type":"object" }`)}, Func: f})
+	r := registry(t, named("z", f), tool.Tool{
+		Def: transcript.ToolDef{Name: "a", InputSchema: transcript.RawJSON(`{ "type":"object" }`)}, Func: f,
+	})
 	r.Defs()[0].Name = "changed"
 	want := []transcript.ToolDef{
 		{Name: "z", InputSchema: transcript.RawJSON(`{"type":"object","properties":{}}`)},
@@ -177,8 +192,11 @@ func TestCancelTellsTheTruth(t *testing.T) {
 		go func() { synctest.Wait(); cancel() }()
 		got := tool.DispatchAll(ctx, r, calls(3), 1, tool.Observer{})
 		close(release)
-		for i, want := range []string{"done", "interrupted: the tool may have run", "not executed: the run was cancelled"} {
-			if !strings.HasPrefix(got[i].Content, want) || got[i].ToolUseID != fmt.Sprint("c", i) || got[i].IsError != (i > 0) {
+		for i, want := range []string{
+			"done", "interrupted: the tool may have run", "not executed: the run was cancelled",
+		} {
+			if !strings.HasPrefix(got[i].Content, want) || got[i].ToolUseID != fmt.Sprint("c", i) ||
+				got[i].IsError != (i > 0) {
 				t.Errorf("result %d is %+v; want %q", i, got[i], want)
 			}
 		}

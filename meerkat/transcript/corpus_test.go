@@ -52,7 +52,10 @@ func TestCorpusSurvives(t *testing.T) {
 			if replies == 0 {
 				t.Error("no reply with blocks in the corpus")
 			}
-			t.Logf("%d replies, %d blocks, %d of them with bytes that plain JSON would have changed", replies, blocks, exact)
+			t.Logf(
+				"%d replies, %d blocks, %d of them with bytes that plain JSON would have changed", replies, blocks,
+				exact,
+			)
 		})
 	}
 }

@@ -101,7 +101,8 @@ func (o *object) takeStrings(name string) []string {
 		if len(exact) != len(values) {
 			continue
 		}
-		if b, err := base64.StdEncoding.DecodeString(jsontok.String(exact[i])); err == nil && sameText(string(b), out[i]) {
+		if b, err := base64.StdEncoding.DecodeString(jsontok.String(exact[i])); err == nil &&
+			sameText(string(b), out[i]) {
 			out[i] = string(b)
 		}
 	}

@@ -7,13 +7,16 @@ func hostile() *rapid.Generator[string] {
 	return rapid.OneOf(
 		rapid.String(),
 		rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
-		rapid.SampledFrom([]string{"", "<&>\u2028", "\xed\xa0\x80", "\xff", "\uFFFD", "a\x00b", "\"\\/\b", "😀", `\ud800`, "null", "{}"}),
+		rapid.SampledFrom([]string{
+			"", "<&>\u2028", "\xed\xa0\x80", "\xff", "\uFFFD", "a\x00b", "\"\\/\b", "😀", `\ud800`, "null", "{}",
+		}),
 	)
 }
 
 func argBytes() *rapid.Generator[[]byte] {
 	text := rapid.OneOf(
-		rapid.SampledFrom([]string{`{}`, `{"a":1.0,"a":2}`, `{ "b" : [1e400, -0] }`, `{"a":`, "null", `"x"`, "{}\n", "{\"a\":\"\xfe<\"}",
+		rapid.SampledFrom([]string{`{}`, `{"a":1.0,"a":2}`, `{ "b" : [1e400, -0] }`, `{"a":`, "null", `"x"`, "{}\n",
+			"{\"a\":\"\xfe<\"}",
 			`{"a":"\ud800","<":"&"}`, `[[[[]]]]`, "\u2028", `{"n":123456789012345678901234567890}`}),
 		hostile().Filter(func(s string) bool { return s != "" }),
 	)
@@ -22,7 +25,11 @@ func argBytes() *rapid.Generator[[]byte] {
 
 func anyMeta() *rapid.Generator[*Meta] {
 	return rapid.Custom(func(t *rapid.T) *Meta {
-		m := &Meta{Provider: rapid.SampledFrom([]MetaProvider{MetaAnthropic, MetaAnthropicRedacted, MetaGemini, MetaOpenAI}).Draw(t, "provider")}
+		m := &Meta{
+			Provider: rapid.SampledFrom([]MetaProvider{
+				MetaAnthropic, MetaAnthropicRedacted, MetaGemini, MetaOpenAI,
+			}).Draw(t, "provider"),
+		}
 		s := hostile()
 		switch m.Provider {
 		case MetaAnthropic:
@@ -50,7 +57,9 @@ func anyOrigin() *rapid.Generator[*Origin] {
 
 func anyBlock() *rapid.Generator[Block] {
 	return rapid.Custom(func(t *rapid.T) Block {
-		b := Block{Type: rapid.SampledFrom([]BlockType{BlockText, BlockReasoning, BlockToolUse, BlockOpaque}).Draw(t, "type")}
+		b := Block{
+			Type: rapid.SampledFrom([]BlockType{BlockText, BlockReasoning, BlockToolUse, BlockOpaque}).Draw(t, "type"),
+		}
 		switch b.Type {
 		case BlockText, BlockReasoning:
 			b.Text = hostile().Draw(t, "text")
@@ -75,20 +84,28 @@ func anyBlock() *rapid.Generator[Block] {
 
 func anyPart() *rapid.Generator[Part] {
 	return rapid.Custom(func(t *rapid.T) Part {
-		return Part{Type: "image", MediaType: hostile().Draw(t, "media"), URL: hostile().Draw(t, "url"), Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data")}
+		return Part{
+			Type: "image", MediaType: hostile().Draw(t, "media"), URL: hostile().Draw(t, "url"),
+			Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data"),
+		}
 	})
 }
 
 func anyMessage() *rapid.Generator[Message] {
 	return rapid.Custom(func(t *rapid.T) Message {
-		m := Message{Role: rapid.SampledFrom([]Role{RoleSystem, RoleUser, RoleDeveloper, RoleAssistant, RoleToolResults}).Draw(t, "role")}
+		m := Message{
+			Role: rapid.SampledFrom([]Role{
+				RoleSystem, RoleUser, RoleDeveloper, RoleAssistant, RoleToolResults,
+			}).Draw(t, "role"),
+		}
 		switch m.Role {
 		case RoleAssistant:
 			m.Blocks = rapid.SliceOfN(anyBlock(), 0, 4).Draw(t, "blocks")
 			m.StopReason = StopReason(hostile().Draw(t, "stop"))
 		case RoleToolResults:
 			m.Results = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) ToolResult {
-				return ToolResult{ToolUseID: hostile().Draw(t, "id"), Content: hostile().Draw(t, "content"), IsError: rapid.Bool().Draw(t, "error"), Status: ResultStatus(hostile().Draw(t, "status")),
+				return ToolResult{ToolUseID: hostile().Draw(t, "id"), Content: hostile().Draw(t, "content"),
+					IsError: rapid.Bool().Draw(t, "error"), Status: ResultStatus(hostile().Draw(t, "status")),
 					Parts: rapid.SliceOfN(anyPart(), 0, 2).Draw(t, "parts")}
 			}), 0, 3).Draw(t, "results")
 		default:

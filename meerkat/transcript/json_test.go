@@ -40,7 +40,9 @@ func decode(t interface{ Fatalf(string, ...any) }, line []byte) *Message {
 // Rust program writes, and the members added to them.
 func TestGoldenShapes(t *testing.T) {
 	enc := "gAAAAAB+/="
-	origin := &Origin{Provider: "openai", API: "responses", Model: "gpt-5.2", Account: "a1", ResponseID: "resp_1", Index: 2}
+	origin := &Origin{
+		Provider: "openai", API: "responses", Model: "gpt-5.2", Account: "a1", ResponseID: "resp_1", Index: 2,
+	}
 	messages := []Message{
 		System("Be brief."),
 		User("hi <b>&amp;</b> \u2028 é 😀 \x00\x1f\x7f\"\\\n"),
@@ -50,17 +52,27 @@ func TestGoldenShapes(t *testing.T) {
 			Text("I will look."),
 			ToolUse("toolu_1", "read", []byte(`{"path":"b","a":1.0,"big":12345678901234567890,"a":"\u00e9<"}`)),
 		),
-		ToolResults(ToolResult{ToolUseID: "toolu_1", Content: "file"}, ToolResult{ToolUseID: "toolu_2", Content: "no", IsError: true}),
+		ToolResults(ToolResult{
+			ToolUseID: "toolu_1", Content: "file",
+		}, ToolResult{ToolUseID: "toolu_2", Content: "no", IsError: true}),
 		Assistant(StopEndTurn,
 			Reasoning("a", &Meta{Provider: MetaOpenAI, ID: "rs_1", EncryptedContent: &enc, Summary: []string{"a", ""}}),
 			Reasoning("", &Meta{Provider: MetaOpenAI, ID: "rs_2", Summary: []string{}}),
-			Block{Type: BlockText, Text: "done", Meta: &Meta{Provider: MetaOpenAI, ID: "msg_1", Phase: "final_answer"}, Origin: origin, Raw: []byte(`{"type":"message"}`)},
+			Block{
+				Type: BlockText, Text: "done", Meta: &Meta{Provider: MetaOpenAI, ID: "msg_1", Phase: "final_answer"},
+				Origin: origin, Raw: []byte(`{"type":"message"}`),
+			},
 			Block{Type: BlockText, Text: "", Meta: &Meta{Provider: MetaGemini, ThoughtSignature: "c2ln"}},
 			Block{Type: BlockOpaque, Kind: "server_tool_use", Raw: []byte(`{"type":"server_tool_use"}`)},
 			ToolUse("c1", "spaced", []byte("{ \"a\" : 1 }")),
 			ToolUse("c2", "cut", []byte(`{"a": "b`)),
 		),
-		{Role: RoleUser, Content: "look", Parts: []Part{{Type: "image", MediaType: "image/png", Data: []byte{0x89, 'P'}}, {Type: "file", URL: "https://x"}}},
+		{
+			Role: RoleUser, Content: "look",
+			Parts: []Part{
+				{Type: "image", MediaType: "image/png", Data: []byte{0x89, 'P'}}, {Type: "file", URL: "https://x"},
+			},
+		},
 	}
 	var got bytes.Buffer
 	for i := range messages {
@@ -96,12 +108,27 @@ func TestSerdeShapes(t *testing.T) {
 		want  string
 	}{
 		{Text("hi"), `{"block_type":"text","text":"hi"}`},
-		{Block{Type: BlockText, Meta: &Meta{Provider: MetaGemini, ThoughtSignature: "s"}}, `{"block_type":"text","text":"","meta":{"provider":"gemini","thoughtSignature":"s"}}`},
+		{
+			Block{Type: BlockText, Meta: &Meta{Provider: MetaGemini, ThoughtSignature: "s"}},
+			`{"block_type":"text","text":"","meta":{"provider":"gemini","thoughtSignature":"s"}}`,
+		},
 		{Reasoning("t", nil), `{"block_type":"reasoning","text":"t"}`},
-		{Reasoning("t", &Meta{Provider: MetaAnthropic, Signature: "s"}), `{"block_type":"reasoning","text":"t","meta":{"provider":"anthropic","signature":"s"}}`},
-		{Reasoning("", &Meta{Provider: MetaOpenAI, ID: "rs"}), `{"block_type":"reasoning","text":"","meta":{"provider":"open_ai","id":"rs"}}`},
-		{Reasoning("", &Meta{Provider: MetaOpenAI, ID: "rs", EncryptedContent: &enc}), `{"block_type":"reasoning","text":"","meta":{"provider":"open_ai","id":"rs","encrypted_content":"gAAA"}}`},
-		{ToolUse("i", "n", []byte(`{"z":1,"a":2}`)), `{"block_type":"tool_use","id":"i","name":"n","args":{"z":1,"a":2}}`},
+		{
+			Reasoning("t", &Meta{Provider: MetaAnthropic, Signature: "s"}),
+			`{"block_type":"reasoning","text":"t","meta":{"provider":"anthropic","signature":"s"}}`,
+		},
+		{
+			Reasoning("", &Meta{Provider: MetaOpenAI, ID: "rs"}),
+			`{"block_type":"reasoning","text":"","meta":{"provider":"open_ai","id":"rs"}}`,
+		},
+		{
+			Reasoning("", &Meta{Provider: MetaOpenAI, ID: "rs", EncryptedContent: &enc}),
+			`{"block_type":"reasoning","text":"","meta":{"provider":"open_ai","id":"rs","encrypted_content":"gAAA"}}`,
+		},
+		{
+			ToolUse("i", "n", []byte(`{"z":1,"a":2}`)),
+			`{"block_type":"tool_use","id":"i","name":"n","args":{"z":1,"a":2}}`,
+		},
 	} {
 		got, err := c.block.AppendJSON(nil)
 		if err != nil || string(got) != c.want {
@@ -112,7 +139,10 @@ func TestSerdeShapes(t *testing.T) {
 
 // TestReadsSerde reads what only a Rust writer leaves out or adds.
 func TestReadsSerde(t *testing.T) {
-	m := decode(t, []byte(`{"role":"assistant","blocks":[{"block_type":"reasoning"},{"block_type":"text","text":"x","meta":null}],"stop_reason":"end_turn"}`))
+	m := decode(
+		t,
+		[]byte(`{"role":"assistant","blocks":[{"block_type":"reasoning"},{"block_type":"text","text":"x","meta":null}],"stop_reason":"end_turn"}`),
+	)
 	if diff := cmp.Diff(Assistant(StopEndTurn, Reasoning("", nil), Text("x")), *m); diff != "" {
 		t.Error(diff)
 	}
@@ -139,7 +169,10 @@ func TestGoTraps(t *testing.T) {
 		{"line separators", args("{\"a\":\"\u2028\u2029\"}"), "\u2028\u2029"},
 		{"map key sorting", args(`{"z":1,"a":{"y":1,"b":2}}`), `{"z":1,"a":{"y":1,"b":2}}`},
 		{"duplicate keys", args(`{"a":1,"a":2}`), `{"a":1,"a":2}`},
-		{"float64 integers", args(`{"n":12345678901234567890123,"f":1.0,"e":1E+2,"m":-0}`), `{"n":12345678901234567890123,"f":1.0,"e":1E+2,"m":-0}`},
+		{
+			"float64 integers", args(`{"n":12345678901234567890123,"f":1.0,"e":1E+2,"m":-0}`),
+			`{"n":12345678901234567890123,"f":1.0,"e":1E+2,"m":-0}`,
+		},
 		{"escapes kept", args(`{"a":"\u00e9\/\ud83d\ude00\ud800"}`), `"\u00e9\/\ud83d\ude00\ud800"`},
 		{"U+FFFD substitution in text", User("a\xffb"), "\"content\":\"a\uFFFDb\",\"content_exact\":\"Yf9i\""},
 		{"U+FFFD substitution in arguments", args("{\"a\":\"\xff\"}"), `"args_exact":"eyJhIjoi/yJ9"`},
@@ -149,7 +182,10 @@ func TestGoTraps(t *testing.T) {
 		{"malformed arguments", args(`{"a":"b`), `"args":"{\"a\":\"b","args_exact"`},
 		{"arguments that are a string", args(`"{\"a\":1}"`), `"args":"{\"a\":1}"}`},
 		{"arguments null", args(`null`), `"args":null}`},
-		{"double base64", Assistant(StopEndTurn, Block{Type: BlockOpaque, Kind: "k", Raw: []byte(`{"a":1}`)}), `"raw":"eyJhIjoxfQ=="`},
+		{
+			"double base64", Assistant(StopEndTurn, Block{Type: BlockOpaque, Kind: "k", Raw: []byte(`{"a":1}`)}),
+			`"raw":"eyJhIjoxfQ=="`,
+		},
 		{"trailing newline in arguments", args("{}\n"), `"args":{},"args_exact":"e30K"`},
 		{"NUL and controls", User("\x00\b\f\x1b"), `"\u0000\b\f\u001b"`},
 	} {
@@ -217,7 +253,10 @@ func TestEditedByHand(t *testing.T) {
 	if m.Content != "new" {
 		t.Errorf("content %q", m.Content)
 	}
-	m = decode(t, []byte(`{"role":"assistant","blocks":[{"block_type":"tool_use","id":"i","name":"n","args":{"a":2},"args_exact":"eyAiYSI6MX0="}],"stop_reason":"tool_use"}`))
+	m = decode(
+		t,
+		[]byte(`{"role":"assistant","blocks":[{"block_type":"tool_use","id":"i","name":"n","args":{"a":2},"args_exact":"eyAiYSI6MX0="}],"stop_reason":"tool_use"}`),
+	)
 	if got := string(m.Blocks[0].Args); got != `{"a":2}` {
 		t.Errorf("args %s", got)
 	}
@@ -259,7 +298,8 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("%s: %v; want %q in it", line, err, want)
 		}
 	}
-	for _, m := range []Message{{}, Assistant("", Block{}), {Role: RoleUser, Extra: `[1]`}, {Role: RoleUser, Extra: `{`},
+	for _, m := range []Message{{}, Assistant("", Block{}), {Role: RoleUser, Extra: `[1]`},
+		{Role: RoleUser, Extra: `{`},
 		Assistant("", Block{Type: BlockText, Meta: &Meta{}})} {
 		if line, err := m.AppendJSON(nil); err == nil {
 			t.Errorf("%+v was written as %s", m, line)
@@ -270,7 +310,10 @@ func TestRefuses(t *testing.T) {
 // TestToolDef sends a schema exactly as it stands, also after storage.
 func TestToolDef(t *testing.T) {
 	for _, schema := range []string{`{"type":"object","b":1,"a":"<"}`, "{\n  \"type\": \"object\"\n}", ``} {
-		want := ToolDef{Name: "n", Description: "d", InputSchema: RawJSON(schema), Hosted: schema == "", Deferred: schema != "", Extra: `{"strict":true}`}
+		want := ToolDef{
+			Name: "n", Description: "d", InputSchema: RawJSON(schema), Hosted: schema == "", Deferred: schema != "",
+			Extra: `{"strict":true}`,
+		}
 		plain, err := want.AppendJSON(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -330,7 +373,9 @@ func FuzzMessage(f *testing.F) {
 
 func BenchmarkMessage(b *testing.B) {
 	m := Assistant(StopToolUse,
-		Reasoning(strings.Repeat("thinking ", 200), &Meta{Provider: MetaAnthropic, Signature: strings.Repeat("Eq", 400)}),
+		Reasoning(
+			strings.Repeat("thinking ", 200), &Meta{Provider: MetaAnthropic, Signature: strings.Repeat("Eq", 400)},
+		),
 		ToolUse("toolu_1", "write", []byte(`{"path":"a","content":"`+strings.Repeat("line\\n", 500)+`"}`)))
 	line := encode(b, &m)
 	b.Run("encode", func(b *testing.B) {

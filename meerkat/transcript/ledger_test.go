@@ -44,7 +44,10 @@ func TestMoves(t *testing.T) {
 }
 
 func TestWithTwiceAddsNothing(t *testing.T) {
-	l, _ := NewLedger(callRecord(1, "a", CallProposed), callRecord(1, "a", CallProposed), callRecord(1, "a", CallRunning), callRecord(1, "a", CallRunning))
+	l, _ := NewLedger(
+		callRecord(1, "a", CallProposed), callRecord(1, "a", CallProposed), callRecord(1, "a", CallRunning),
+		callRecord(1, "a", CallRunning),
+	)
 	if n := len(l.Entries()); n != 2 {
 		t.Errorf("%d entries, want 2", n)
 	}
@@ -69,7 +72,9 @@ func TestAnEndMayLearnItsResultOnce(t *testing.T) {
 
 // TestIDsRepeatOverTurns: the same id in another message is another call.
 func TestIDsRepeatOverTurns(t *testing.T) {
-	l, err := NewLedger(callRecord(1, "fc_0", CallProposed), callRecord(1, "fc_0", CallComplete), callRecord(3, "fc_0", CallProposed))
+	l, err := NewLedger(
+		callRecord(1, "fc_0", CallProposed), callRecord(1, "fc_0", CallComplete), callRecord(3, "fc_0", CallProposed),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +112,10 @@ func TestValue(t *testing.T) {
 		values := []grown{{want: map[callKey]CallStatus{}}}
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			from := values[rapid.IntRange(0, len(values)-1).Draw(t, "from")]
-			e := callRecord(rapid.IntRange(0, 2).Draw(t, "message"), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "id"), rapid.SampledFrom(callStatuses).Draw(t, "status"))
+			e := callRecord(
+				rapid.IntRange(0, 2).Draw(t, "message"), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "id"),
+				rapid.SampledFrom(callStatuses).Draw(t, "status"),
+			)
 			l, err := from.l.With(e)
 			want := map[callKey]CallStatus{}
 			for k, s := range from.want {

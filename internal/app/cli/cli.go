@@ -116,7 +116,9 @@ type Frame struct {
 // New returns the frame of one run. env is a list of K=V; nothing is read from the
 // environment of the process.
 func New(p Program, stdin io.Reader, stdout, stderr io.Writer, env []string) *Frame {
-	f := &Frame{Program: p, Stdin: stdin, Environ: env, givenOut: stdout, givenErr: stderr, results: &pipeWriter{w: stdout}}
+	f := &Frame{
+		Program: p, Stdin: stdin, Environ: env, givenOut: stdout, givenErr: stderr, results: &pipeWriter{w: stdout},
+	}
 	f.outText, f.errText = newTextWriter(f.results, &f.Raw), newTextWriter(stderr, &f.Raw)
 	f.Stdout, f.Stderr = f.outText, f.errText
 	return f

@@ -32,7 +32,9 @@ func sampleProgram(file string) Program {
 func sampleCommand(f *Frame, run func(cmd *cobra.Command) error) *cobra.Command {
 	root := f.Root()
 	asJSON := false
-	show := &cobra.Command{Use: "show", Args: NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd) }}
+	show := &cobra.Command{
+		Use: "show", Args: NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd) },
+	}
 	show.Flags().String("level", "low", "how much")
 	show.Flags().StringSlice("host", nil, "hosts")
 	show.Flags().Bool("strict", false, "refuse more")
@@ -70,21 +72,27 @@ func TestUsage(t *testing.T) {
 		{"show --host --", "sample: --host: its value is missing: -- is behind it; run: sample show --help\n"},
 		{"show x", "sample: x: unexpected; show takes flags only\n"},
 	} {
-		if code, stdout, stderr := runSample(t, "", nil, strings.Fields(c.args)...); code != 64 || stdout != "" || stderr != c.stderr {
+		if code, stdout, stderr := runSample(t, "", nil, strings.Fields(c.args)...); code != 64 || stdout != "" ||
+			stderr != c.stderr {
 			t.Errorf("%s: %d, stdout %q, stderr %q; want 64 and %q", c.args, code, stdout, stderr, c.stderr)
 		}
 	}
-	if code, stdout, _ := runSample(t, "", nil, "store"); code != 0 || !strings.Contains(stdout, "sample store list") && !strings.Contains(stdout, "list") {
+	if code, stdout, _ := runSample(t, "", nil, "store"); code != 0 ||
+		!strings.Contains(stdout, "sample store list") && !strings.Contains(stdout, "list") {
 		t.Errorf("a group alone: %d, %q; want its help", code, stdout)
 	}
 	if code, stdout, _ := runSample(t, "", nil, "--version"); code != 0 || !strings.HasPrefix(stdout, "sample ") {
 		t.Errorf("--version: %d, %q", code, stdout)
 	}
-	if code, stdout, _ := runSample(t, "", []string{"SAMPLE_LEVLE=x"}, "version"); code != 0 || !strings.Contains(stdout, "catalogue  ") {
+	if code, stdout, _ := runSample(
+		t, "", []string{"SAMPLE_LEVLE=x"}, "version",
+	); code != 0 || !strings.Contains(stdout, "catalogue  ") {
 		t.Errorf("version: %d, %q", code, stdout)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if code, stdout, stderr := runSample(t, "", nil, "completion", shell); code != 0 || len(stdout) < 1000 || stderr != "" {
+		if code, stdout, stderr := runSample(
+			t, "", nil, "completion", shell,
+		); code != 0 || len(stdout) < 1000 || stderr != "" {
 			t.Errorf("completion %s: %d, %d bytes, %q", shell, code, len(stdout), stderr)
 		}
 	}
@@ -107,7 +115,10 @@ func TestExitCode(t *testing.T) {
 		{errors.New("z"), 70, "sample: z\n"},
 		{special, 9, "sample: special\n"},
 		{errors.Join(errors.New("a"), errors.New("b\x1b[2J")), 70, "sample: a; b\\x1b[2J\n"},
-		{errors.Join(errors.New("a"), errors.New("b"), errors.New("c"), errors.New("d")), 70, "sample: a; b; c (and 1 more)\n"},
+		{
+			errors.Join(errors.New("a"), errors.New("b"), errors.New("c"), errors.New("d")), 70,
+			"sample: a; b; c (and 1 more)\n",
+		},
 	} {
 		var errs bytes.Buffer
 		f := New(p, nil, io.Discard, &errs, nil)
@@ -158,20 +169,41 @@ func TestSettings(t *testing.T) {
 		{good, nil, "show -q", "high a+b given quiet\n", ""},
 		{good, []string{"SAMPLE_LEVEL=mid"}, "show", "mid a+b given \n", "sample: from " + good + ": host\n"},
 		{good, []string{"SAMPLE_LEVEL=mid", "SAMPLE_HOST=c,d"}, "show --level top", "top c+d given level\n", ""},
-		{"", []string{"SAMPLE_CONFIG=" + good}, "show", "high a+b given \n", "sample: from " + good + ": host, level\n"},
+		{
+			"", []string{"SAMPLE_CONFIG=" + good}, "show", "high a+b given \n",
+			"sample: from " + good + ": host, level\n",
+		},
 		{"", []string{"SAMPLE_OTHER=x", "SAMPLE_CREDENTIAL=x"}, "show", "low  given \n", ""},
-		{"", []string{"SAMPLE_LEVLE=x"}, "show", "", "sample: SAMPLE_LEVLE: unknown; SAMPLE_LEVEL is meant, or rename it\n"},
+		{
+			"", []string{"SAMPLE_LEVLE=x"}, "show", "",
+			"sample: SAMPLE_LEVLE: unknown; SAMPLE_LEVEL is meant, or rename it\n",
+		},
 		{"", []string{"SAMPLE_LEVEL=hush"}, "show", "", "sample: SAMPLE_LEVEL: holds a secret\n"},
 		{"", []string{"SAMPLE_STRICT=perhaps"}, "show", "", "sample: SAMPLE_STRICT: \"perhaps\": use true or false\n"},
 		{"", []string{"SAMPLE_JSON=true"}, "show", "low  given \n", ""},
-		{write("typo.yaml", "lvel: x\n"), nil, "show", "", "sample: " + dir + "/typo.yaml: lvel: unknown; level is meant\n"},
-		{write("other.yaml", "colour: x\n"), nil, "show", "", "sample: " + dir + "/other.yaml: colour: unknown; the settings are the flags: host, level, strict\n"},
-		{write("list.yaml", "level: [a, b]\n"), nil, "show", "", "sample: " + dir + "/list.yaml: level: takes one value, not a list\n"},
-		{"", nil, "show --config " + dir + "/none.yaml", "", "sample: " + dir + "/none.yaml: does not exist; name a configuration file that does with --config\n"},
+		{
+			write("typo.yaml", "lvel: x\n"), nil, "show", "",
+			"sample: " + dir + "/typo.yaml: lvel: unknown; level is meant\n",
+		},
+		{
+			write("other.yaml", "colour: x\n"), nil, "show", "",
+			"sample: " + dir + "/other.yaml: colour: unknown; the settings are the flags: host, level, strict\n",
+		},
+		{
+			write("list.yaml", "level: [a, b]\n"), nil, "show", "",
+			"sample: " + dir + "/list.yaml: level: takes one value, not a list\n",
+		},
+		{
+			"", nil, "show --config " + dir + "/none.yaml", "",
+			"sample: " + dir + "/none.yaml: does not exist; name a configuration file that does with --config\n",
+		},
 	} {
 		code, stdout, stderr := runSample(t, c.file, c.env, strings.Fields(c.args)...)
 		if failed := c.stdout == ""; stdout != c.stdout || stderr != c.stderr || failed != (code == 64) {
-			t.Errorf("%s %v %s: %d, stdout %q, stderr %q; want %q, %q", c.file, c.env, c.args, code, stdout, stderr, c.stdout, c.stderr)
+			t.Errorf(
+				"%s %v %s: %d, stdout %q, stderr %q; want %q, %q", c.file, c.env, c.args, code, stdout, stderr,
+				c.stdout, c.stderr,
+			)
 		}
 	}
 }
@@ -206,7 +238,9 @@ func TestLostResult(t *testing.T) {
 		f.Print("a line\n")
 		return nil
 	}), []string{"show"})
-	if code != f.Program.InternalCode || !strings.Contains(errs.String(), "stdout: the result is incomplete: no space left on device") {
+	if code != f.Program.InternalCode || !strings.Contains(
+		errs.String(), "stdout: the result is incomplete: no space left on device",
+	) {
 		t.Errorf("%d, %q", code, errs.String())
 	}
 }
@@ -219,7 +253,8 @@ func TestNotesAndLog(t *testing.T) {
 	for _, c := range []struct {
 		quiet, verbose bool
 		want           string
-	}{{false, false, "sample: note\nsample: said\n"}, {true, false, "sample: said\n"}, {true, true, "sample: said\nlog\n"}} {
+	}{{false, false, "sample: note\nsample: said\n"}, {true, false, "sample: said\n"},
+		{true, true, "sample: said\nlog\n"}} {
 		var errs bytes.Buffer
 		f := New(sampleProgram(""), nil, io.Discard, &errs, nil)
 		f.Quiet, f.Verbose = c.quiet, c.verbose
@@ -284,7 +319,8 @@ func TestElapsedSeconds(t *testing.T) {
 		close(stop)
 	}()
 	p.countTicks(tick, stop)
-	if got := shown.String(); !strings.Contains(got, "x: 1 s") || !strings.HasSuffix(got, "x: 2 s\x1b[K") || strings.Contains(got, "\x1b[2J") {
+	if got := shown.String(); !strings.Contains(got, "x: 1 s") || !strings.HasSuffix(got, "x: 2 s\x1b[K") ||
+		strings.Contains(got, "\x1b[2J") {
 		t.Errorf("shown: %q", got)
 	}
 }
@@ -293,7 +329,8 @@ func TestElapsedSeconds(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	var want []string
 	for _, name := range schemas.Names() {
-		if !strings.HasSuffix(string(name), ".event") && !strings.HasSuffix(string(name), ".request") && name != "gemini.chunk" && name != schemas.HAR {
+		if !strings.HasSuffix(string(name), ".event") && !strings.HasSuffix(string(name), ".request") &&
+			name != "gemini.chunk" && name != schemas.HAR {
 			want = append(want, string(name))
 		}
 	}

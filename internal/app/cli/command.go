@@ -16,7 +16,9 @@ import (
 // codes, usage errors, the flags -q and -v, and the completion command. Add the
 // program's commands to it.
 func (f *Frame) Root() *cobra.Command {
-	root := Group(f.Program.Name, f.Program.Short, strings.TrimRight(f.Program.Long, "\n")+"\n\n"+exitCodeHelp(f.Program.Name))
+	root := Group(
+		f.Program.Name, f.Program.Short, strings.TrimRight(f.Program.Long, "\n")+"\n\n"+exitCodeHelp(f.Program.Name),
+	)
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return f.prepareCommand(cmd) }
 	root.SetFlagErrorFunc(flagError)
@@ -54,7 +56,8 @@ func (f *Frame) prepareCommand(cmd *cobra.Command) error {
 		return nil
 	}
 	for c := cmd; c != nil; c = c.Parent() {
-		if c.Name() == "completion" || c.Name() == "help" || c.Name() == "version" || strings.HasPrefix(c.Name(), "__complete") {
+		if c.Name() == "completion" || c.Name() == "help" || c.Name() == "version" ||
+			strings.HasPrefix(c.Name(), "__complete") {
 			return nil
 		}
 	}
@@ -154,7 +157,10 @@ func flagError(cmd *cobra.Command, err error) error {
 		case errors.Is(number, strconv.ErrRange):
 			why = "too large"
 		}
-		return Usage("%s: --%s=%s: %s; run: %s --help", cmd.Name(), invalid.GetFlag().Name, invalid.GetValue(), why, cmd.CommandPath())
+		return Usage(
+			"%s: --%s=%s: %s; run: %s --help", cmd.Name(), invalid.GetFlag().Name, invalid.GetValue(), why,
+			cmd.CommandPath(),
+		)
 	}
 	return Usage("%s: %w; run: %s --help", cmd.Name(), err, cmd.CommandPath())
 }

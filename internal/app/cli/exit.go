@@ -19,7 +19,10 @@ type ExitCode struct {
 // documentation and conform explain are made from it.
 var exitCodes = []ExitCode{
 	{"conform", 0, "ok"},
-	{"conform", 1, "a failure: a requirement is broken, an entry of the baseline is stale, or a result is flaky and not listed"},
+	{
+		"conform", 1,
+		"a failure: a requirement is broken, an entry of the baseline is stale, or a result is flaky and not listed",
+	},
 	{"conform", 2, "wrong usage, or nothing to judge"},
 	{"conform", 3, "incomplete: nothing failed, but something was not testable"},
 	{"conform", 4, "an error of conform itself"},
@@ -37,7 +40,10 @@ var exitCodes = []ExitCode{
 	{"rkat", 4, "the reply was cut off (output tokens, context window)"},
 	{"rkat", 64, "wrong usage or configuration"},
 	{"rkat", 65, "the session is damaged, of a newer format, or changed since it was sent"},
-	{"rkat", 69, "the provider or a tool server is not available: rate limit, overload, no connection, a stream that was cut or that failed in the middle"},
+	{
+		"rkat", 69,
+		"the provider or a tool server is not available: rate limit, overload, no connection, a stream that was cut or that failed in the middle",
+	},
 	{"rkat", 74, "the session could not be stored: the disk is full, the folder is read-only or gone"},
 	{"rkat", 77, "unsupported model, or the provider does not accept the key"},
 	{"rkat", 130, "interrupted"},

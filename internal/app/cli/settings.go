@@ -66,7 +66,10 @@ func isSetting(flag *pflag.Flag) bool {
 }
 
 func (s *Settings) addConfigFlag(root *cobra.Command) {
-	root.PersistentFlags().StringP("config", "c", "", "`file` of settings named like flags (default "+strings.Join(s.Files, " or ")+", where there is one)")
+	root.PersistentFlags().StringP(
+		"config", "c", "",
+		"`file` of settings named like flags (default "+strings.Join(s.Files, " or ")+", where there is one)",
+	)
 }
 
 func (f *Frame) variablePrefix() string { return strings.ToUpper(f.Program.Name) + "_" }
@@ -229,7 +232,10 @@ func BindSettings(cmd *cobra.Command, flags *pflag.FlagSet, table setting.Table,
 			flag.NoOptDefVal = "true"
 		}
 		if s.Choices != nil {
-			_ = cmd.RegisterFlagCompletionFunc(s.Flag, cobra.FixedCompletions(s.Choices, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+			// the flag is there
+			_ = cmd.RegisterFlagCompletionFunc(
+				s.Flag, cobra.FixedCompletions(s.Choices, cobra.ShellCompDirectiveNoFileComp),
+			)
 		}
 	}
 }

@@ -27,7 +27,8 @@ func GroupFlags(cmd *cobra.Command, groups []FlagGroup) {
 	for i, g := range groups {
 		for _, name := range g.Flags {
 			if flag := cmd.Flags().Lookup(name); flag != nil {
-				_ = cmd.Flags().SetAnnotation(name, flagGroup, []string{fmt.Sprintf("%02d%s", i, g.Title)}) // the flag is there
+				// the flag is there
+				_ = cmd.Flags().SetAnnotation(name, flagGroup, []string{fmt.Sprintf("%02d%s", i, g.Title)})
 			}
 		}
 	}
@@ -86,7 +87,9 @@ func writeUsage(cmd *cobra.Command) error {
 		fmt.Fprintf(&b, "\nUse %q for more information about a command.\n", cmd.CommandPath()+" [command] --help")
 	}
 	for line := range strings.Lines(b.String()) {
-		if _, err := fmt.Fprintln(cmd.OutOrStderr(), terminal.Wrap(strings.TrimRight(line, "\n"), helpWidth, "      ")); err != nil {
+		if _, err := fmt.Fprintln(
+			cmd.OutOrStderr(), terminal.Wrap(strings.TrimRight(line, "\n"), helpWidth, "      "),
+		); err != nil {
 			return err //nolint:wrapcheck // of stdout
 		}
 	}

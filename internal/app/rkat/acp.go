@@ -31,7 +31,10 @@ auto (never ask) or read-only (refuse).`,
 	}
 	a.bindServerFlags(cmd, &o)
 	cmd.Flags().StringVar(&mode, "permission-mode", string(acp.ModeAsk), "how sessions begin: "+modeNames())
-	_ = cmd.RegisterFlagCompletionFunc("permission-mode", cobra.FixedCompletions(strings.Split(modeNames(), ", "), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc(
+		"permission-mode",
+		cobra.FixedCompletions(strings.Split(modeNames(), ", "), cobra.ShellCompDirectiveNoFileComp),
+	)
 	return cmd
 }
 

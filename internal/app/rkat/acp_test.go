@@ -95,7 +95,9 @@ func openNew(t *testing.T, c *acpsdk.ClientSideConnection, servers ...acpsdk.Mcp
 
 func prompt(t *testing.T, c *acpsdk.ClientSideConnection, id acpsdk.SessionId, text string) acpsdk.StopReason {
 	t.Helper()
-	r, err := c.Prompt(t.Context(), acpsdk.PromptRequest{SessionId: id, Prompt: []acpsdk.ContentBlock{acpsdk.TextBlock(text)}})
+	r, err := c.Prompt(t.Context(), acpsdk.PromptRequest{
+		SessionId: id, Prompt: []acpsdk.ContentBlock{acpsdk.TextBlock(text)},
+	})
 	if err != nil {
 		t.Fatalf("prompt %q: %v", text, err)
 	}
@@ -113,7 +115,9 @@ func TestACP(t *testing.T) {
 		t.Errorf("stop reason %s", stop)
 	}
 	text, calls, others := e.takeUpdates()
-	if !strings.HasSuffix(text, "The tool demo_count answered: 2 words, 6 letters.") || len(calls) != 1 || !strings.Contains(others, "thought") {
+	if !strings.HasSuffix(
+		text, "The tool demo_count answered: 2 words, 6 letters.",
+	) || len(calls) != 1 || !strings.Contains(others, "thought") {
 		t.Errorf("text %q, calls %v, others %q", text, calls, others)
 	}
 	for _, state := range calls {
@@ -121,7 +125,9 @@ func TestACP(t *testing.T) {
 			t.Errorf("the call is %q", state)
 		}
 	}
-	set, err := c.SetSessionConfigOption(t.Context(), acpsdk.SetSessionConfigOptionRequest{ValueId: &acpsdk.SetSessionConfigOptionValueId{SessionId: id, ConfigId: "model", Value: "gpt-5.2"}})
+	set, err := c.SetSessionConfigOption(t.Context(), acpsdk.SetSessionConfigOptionRequest{
+		ValueId: &acpsdk.SetSessionConfigOptionValueId{SessionId: id, ConfigId: "model", Value: "gpt-5.2"},
+	})
 	if err != nil || len(set.ConfigOptions) != 2 || set.ConfigOptions[1].Select.CurrentValue != "gpt-5.2" {
 		t.Errorf("%+v, %v", set, err)
 	}
@@ -131,7 +137,9 @@ func TestACP(t *testing.T) {
 	}
 	e = &editor{}
 	c, _ = connectEditor(t, e, env, "--demo")
-	if _, err := c.LoadSession(t.Context(), acpsdk.LoadSessionRequest{SessionId: id, Cwd: t.TempDir(), McpServers: []acpsdk.McpServer{}}); err != nil {
+	if _, err := c.LoadSession(t.Context(), acpsdk.LoadSessionRequest{
+		SessionId: id, Cwd: t.TempDir(), McpServers: []acpsdk.McpServer{},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	text, calls, others = e.takeUpdates()
@@ -167,8 +175,12 @@ func TestACPPermissions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			u := newUpstream(t, conversation())
-			e := &editor{answer: func(acpsdk.RequestPermissionRequest) acpsdk.RequestPermissionOutcome { return c.answer }}
-			conn, _ := connectEditor(t, e, append(u.env(dir), "HOME="+dir), "--conform-tools", "--permission-mode", c.mode)
+			e := &editor{
+				answer: func(acpsdk.RequestPermissionRequest) acpsdk.RequestPermissionOutcome { return c.answer },
+			}
+			conn, _ := connectEditor(
+				t, e, append(u.env(dir), "HOME="+dir), "--conform-tools", "--permission-mode", c.mode,
+			)
 			id := openNew(t, conn)
 			for range 2 {
 				prompt(t, conn, id, `Call conform_echo with "a heron".`)
@@ -201,7 +213,9 @@ func TestACPEnds(t *testing.T) {
 			id := openNew(t, c)
 			stop := make(chan acpsdk.StopReason, 1)
 			go func() {
-				r, _ := c.Prompt(t.Context(), acpsdk.PromptRequest{SessionId: id, Prompt: []acpsdk.ContentBlock{acpsdk.TextBlock("hi")}})
+				r, _ := c.Prompt(t.Context(), acpsdk.PromptRequest{
+					SessionId: id, Prompt: []acpsdk.ContentBlock{acpsdk.TextBlock("hi")},
+				})
 				stop <- r.StopReason
 			}()
 			<-arrived
@@ -225,7 +239,9 @@ func TestACPEnds(t *testing.T) {
 			}
 			e := &editor{}
 			c, _ = connectEditor(t, e, env)
-			if _, err := c.ResumeSession(t.Context(), acpsdk.ResumeSessionRequest{SessionId: id, Cwd: dir, McpServers: []acpsdk.McpServer{}}); err != nil {
+			if _, err := c.ResumeSession(t.Context(), acpsdk.ResumeSessionRequest{
+				SessionId: id, Cwd: dir, McpServers: []acpsdk.McpServer{},
+			}); err != nil {
 				t.Fatal(err)
 			}
 			prompt(t, c, id, "hi again")
@@ -244,8 +260,15 @@ func TestACPRefuses(t *testing.T) {
 	for _, c := range []struct{ method, params, want string }{
 		{"session/prompt", `{"sessionId":"x","prompt":[{"type":"text","text":"hi"}]}`, "it is not open"},
 		{"session/new", `{"cwd":"relative","mcpServers":[]}`, "it is not an absolute path"},
-		{"session/new", `{"cwd":"/","mcpServers":[{"type":"sse","name":"a","url":"http://127.0.0.1:1","headers":[]}]}`, "only stdio and http"},
-		{"session/new", `{"cwd":"/","mcpServers":[{"name":"a","command":"/does/not/exist","args":[],"env":[]}]}`, "mcp server a"},
+		{
+			"session/new",
+			`{"cwd":"/","mcpServers":[{"type":"sse","name":"a","url":"http://127.0.0.1:1","headers":[]}]}`,
+			"only stdio and http",
+		},
+		{
+			"session/new", `{"cwd":"/","mcpServers":[{"name":"a","command":"/does/not/exist","args":[],"env":[]}]}`,
+			"mcp server a",
+		},
 		{"session/new", `{"cwd":7}`, "error"},
 		{"session/load", `{"sessionId":"../../etc/passwd","cwd":"/","mcpServers":[]}`, "not a session id"},
 		{"session/load", `{"sessionId":"0199a2b4-0000-7000-8000-000000000000","cwd":"/","mcpServers":[]}`, "not found"},
@@ -254,7 +277,9 @@ func TestACPRefuses(t *testing.T) {
 		{"authenticate", `{"methodId":"x"}`, "there is no method"},
 		{"no/such/method", `{}`, "no/such/method"},
 	} {
-		if _, err := io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"`+c.method+`","params":`+c.params+"}\n"); err != nil {
+		if _, err := io.WriteString(
+			in, `{"jsonrpc":"2.0","id":1,"method":"`+c.method+`","params":`+c.params+"}\n",
+		); err != nil {
 			t.Fatal(err)
 		}
 		var answer struct {

@@ -49,7 +49,9 @@ func TestArtifactSettings(t *testing.T) {
 		var err error
 		for range 3 {
 			var ref artifact.Ref
-			if ref, err = store.Put(t.Context(), artifactOwner, []byte("ten bytes."), 0); err == nil && *ref.TTL != 90*60 {
+			if ref, err = store.Put(
+				t.Context(), artifactOwner, []byte("ten bytes."), 0,
+			); err == nil && *ref.TTL != 90*60 {
 				t.Errorf("kept for %d seconds", *ref.TTL)
 			}
 		}
@@ -102,7 +104,9 @@ func TestBadArtifactSettings(t *testing.T) {
 	} {
 		var errs bytes.Buffer
 		env := []string{"HOME=" + t.TempDir(), "RKAT_ARTIFACTS_" + setting}
-		code := allBackends.Run(t.Context(), []string{"run", "--demo", "hi"}, strings.NewReader(""), io.Discard, &errs, env)
+		code := allBackends.Run(
+			t.Context(), []string{"run", "--demo", "hi"}, strings.NewReader(""), io.Discard, &errs, env,
+		)
 		name, _, _ := strings.Cut(setting, "=")
 		if code != exitUsage || !strings.Contains(errs.String(), want) || !strings.Contains(errs.String(), name) {
 			t.Errorf("%s: %d %s", setting, code, errs.String())

@@ -12,8 +12,9 @@ import (
 // builderOnly lists what AgentBuilder does for every user of the SDK. A command
 // that did it by itself would be a second way to build an agent.
 var builderOnly = map[string]bool{
-	"agent.Config": true, "agent.Run": true, "agent.Resume": true, "agent.Compact": true, "agent.Preview": true, "agent.PreviewResume": true,
-	"tool.New": true, "tool.Join": true, "tool.Restrict": true, "tool.DispatchAll": true, "mcp.Open": true,
+	"agent.Config": true, "agent.Run": true, "agent.Resume": true, "agent.Compact": true, "agent.Preview": true,
+	"agent.PreviewResume": true,
+	"tool.New":            true, "tool.Join": true, "tool.Restrict": true, "tool.DispatchAll": true, "mcp.Open": true,
 	"anthropic.New": true, "openai.New": true, "gemini.New": true,
 }
 
@@ -50,7 +51,10 @@ func TestAgentsComeFromTheBuilder(t *testing.T) {
 				name := from.Name + "." + selector.Sel.Name
 				built = built || name == "meerkat.NewAgent"
 				if builderOnly[name] {
-					t.Errorf("%s: %s; use meerkat.AgentBuilder, and give it the option that is missing", files.Position(n.Pos()), name)
+					t.Errorf(
+						"%s: %s; use meerkat.AgentBuilder, and give it the option that is missing",
+						files.Position(n.Pos()), name,
+					)
 				}
 			}
 			return true

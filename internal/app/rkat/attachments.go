@@ -42,7 +42,10 @@ func readAttachments(names []string) (parts []transcript.Part, err error) {
 			return nil, err
 		}
 		if total += len(part.Data); total > maxAttached {
-			return nil, cli.Usage("--attach %s: with it there are more than %d MB; no provider takes that in a request", name, maxAttached>>20)
+			return nil, cli.Usage(
+				"--attach %s: with it there are more than %d MB; no provider takes that in a request", name,
+				maxAttached>>20,
+			)
 		}
 		parts = append(parts, part)
 	}
@@ -73,20 +76,30 @@ func readAttachedAddress(address string) (transcript.Part, error) {
 	case err != nil:
 		return transcript.Part{}, cli.Usage("--attach: the address is not a URL")
 	case u.User != nil:
-		return transcript.Part{}, cli.Usage("--attach: the address on %s holds a name or password, which the provider would get; take it out", u.Host)
+		return transcript.Part{}, cli.Usage(
+			"--attach: the address on %s holds a name or password, which the provider would get; take it out", u.Host,
+		)
 	case u.Scheme == "file":
-		return transcript.Part{}, cli.Usage("--attach %s: providers cannot read this machine; give the path, and the file is sent", address)
+		return transcript.Part{}, cli.Usage(
+			"--attach %s: providers cannot read this machine; give the path, and the file is sent", address,
+		)
 	case u.Scheme != "https":
-		return transcript.Part{}, cli.Usage("--attach %s: providers fetch https:// only; use such an address, or a file", address)
+		return transcript.Part{}, cli.Usage(
+			"--attach %s: providers fetch https:// only; use such an address, or a file", address,
+		)
 	case !isPublicHost(u.Hostname()):
-		return transcript.Part{}, cli.Usage("--attach %s: providers cannot reach this host; give a file, and its bytes are sent", address)
+		return transcript.Part{}, cli.Usage(
+			"--attach %s: providers cannot reach this host; give a file, and its bytes are sent", address,
+		)
 	}
 	for _, t := range attachedTypes {
 		if slices.Contains(t.endings, strings.ToLower(path.Ext(u.Path))) {
 			return transcript.Part{Type: partType(t.media), MediaType: t.media, URL: address}, nil
 		}
 	}
-	return transcript.Part{}, cli.Usage("--attach %s: the end of its path does not say what it is; use %s", address, describeAttachable())
+	return transcript.Part{}, cli.Usage(
+		"--attach %s: the end of its path does not say what it is; use %s", address, describeAttachable(),
+	)
 }
 
 func partType(media string) string {
@@ -103,7 +116,10 @@ func isPublicHost(host string) bool {
 		return ip.IsGlobalUnicast() && !ip.IsPrivate()
 	}
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	private := slices.ContainsFunc([]string{".localhost", ".local", ".internal", ".home.arpa"}, func(end string) bool { return strings.HasSuffix(host, end) })
+	private := slices.ContainsFunc(
+		[]string{".localhost", ".local", ".internal", ".home.arpa"},
+		func(end string) bool { return strings.HasSuffix(host, end) },
+	)
 	return strings.Contains(host, ".") && !private
 }
 

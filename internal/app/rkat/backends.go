@@ -95,7 +95,10 @@ func (a *app) openCollector(cfg *config.Loaded, all []exporter) ([]exporter, err
 		}
 		return all, withoutBackend(from)
 	case from == "OTEL_EXPORTER_OTLP_ENDPOINT" && protocol != "" && protocol != "http/protobuf":
-		a.noteLine("telemetry: not sent: OTEL_EXPORTER_OTLP_PROTOCOL is %.40q, and rkat speaks http/protobuf; --otlp-endpoint names a collector that does", protocol)
+		a.noteLine(
+			"telemetry: not sent: OTEL_EXPORTER_OTLP_PROTOCOL is %.40q, and rkat speaks http/protobuf; --otlp-endpoint names a collector that does",
+			protocol,
+		)
 		return all, nil
 	}
 	client, err := a.env.httpClient(cfg.HeaderBytes)
@@ -142,7 +145,10 @@ func (a *app) openMetricsServer(cfg *config.Loaded, all []exporter) ([]exporter,
 	}
 	go func() { _ = server.Serve(l) }() // ends with Close
 	a.noteLine("metrics: http://%s/metrics", l.Addr())
-	return append(all, exporter{flag: from, listen: metrics.Listen, optional: true, finish: func(context.Context) error { return server.Close() }}), nil
+	return append(all, exporter{
+		flag: from, listen: metrics.Listen, optional: true,
+		finish: func(context.Context) error { return server.Close() },
+	}), nil
 }
 
 // newMetrics returns what counts runs, because of a flag or a setting.
@@ -164,7 +170,10 @@ func (a *app) openFileExporters(o *options) (all []exporter, err error) {
 		if err != nil {
 			return all, err
 		}
-		all = append(all, exporter{flag: "--metrics-file", listen: metrics.Listen, finish: func(context.Context) error { return metrics.WriteFile(o.metricsFile) }})
+		all = append(all, exporter{
+			flag: "--metrics-file", listen: metrics.Listen,
+			finish: func(context.Context) error { return metrics.WriteFile(o.metricsFile) },
+		})
 	}
 	if o.traceFile != "" {
 		e := exporter{flag: "--trace-file"}

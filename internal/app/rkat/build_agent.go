@@ -270,7 +270,10 @@ func (a *app) offerTools(w *preparedRun, b *meerkat.AgentBuilder) error {
 	})
 	servers = slices.Concat(servers, w.request.Servers)
 	b.WithTool(w.options.ownTools()...).WithTool(w.request.Tools...)
-	b.WithMCP(mcp.Options{Environ: a.Environ, Log: a.Log(), HTTPClient: w.client, Version: cli.Version(), MaxMessage: w.cfg.MCPBytes, DeferAbove: w.cfg.DeferAbove}, servers...)
+	b.WithMCP(mcp.Options{
+		Environ: a.Environ, Log: a.Log(), HTTPClient: w.client, Version: cli.Version(), MaxMessage: w.cfg.MCPBytes,
+		DeferAbove: w.cfg.DeferAbove,
+	}, servers...)
 	b.WithHostedTools(w.cfg.HostedTools...)
 	b.WithToolPolicy(w.cfg.ToolPolicy)
 	if w.cfg.BadSchema == "refuse" {

@@ -12,12 +12,13 @@ import (
 // completeModels completes --model. The catalogue is read when a shell asks, and not for each
 // command.
 func completeModels(cmd *cobra.Command) {
-	_ = cmd.RegisterFlagCompletionFunc("model", func(*cobra.Command, []string, string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
-		for _, e := range catalog.Models() {
-			names = append(names, e.Name)
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = cmd.RegisterFlagCompletionFunc("model",
+		func(*cobra.Command, []string, string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+			for _, e := range catalog.Models() {
+				names = append(names, e.Name)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		})
 }
 
 // mostCompletions bounds how many sessions a shell is offered.

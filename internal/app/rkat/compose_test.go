@@ -86,7 +86,8 @@ func TestComposeReplica(t *testing.T) {
 	replica, database, balancer := c.Services["replica"], c.Services["database"], c.Services["balancer"]
 	script := replica.Command[len(replica.Command)-1]
 	build, serve, ok := strings.Cut(script, "/tmp/rkat serve ")
-	if _, err := os.Stat("../../../cmd/rkat"); !ok || err != nil || !strings.Contains(build, " ./cmd/rkat ") || !slices.Contains(replica.Volumes, "../..:"+replica.WorkingDir+":ro") {
+	if _, err := os.Stat("../../../cmd/rkat"); !ok || err != nil || !strings.Contains(build, " ./cmd/rkat ") ||
+		!slices.Contains(replica.Volumes, "../..:"+replica.WorkingDir+":ro") {
 		t.Errorf("%s, %v", script, err)
 	}
 	b := allBackends
@@ -107,7 +108,8 @@ func TestComposeReplica(t *testing.T) {
 		}
 	}
 	u, err := url.Parse(asked)
-	if err != nil || u.Hostname() != "database" || u.User.Username() != database.Environment["POSTGRES_USER"] || u.Path != "/"+database.Environment["POSTGRES_DB"] {
+	if err != nil || u.Hostname() != "database" || u.User.Username() != database.Environment["POSTGRES_USER"] ||
+		u.Path != "/"+database.Environment["POSTGRES_DB"] {
 		t.Errorf("the database of a replica is %s, %v", asked, err)
 	}
 	listen := strings.Fields(serve)[slices.Index(strings.Fields(serve), "--listen")+1]

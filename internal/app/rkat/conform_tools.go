@@ -23,7 +23,10 @@ func conformTools(extra []string) []tool.Tool {
 			InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string","description":"The text to return."}},"required":["text"]}`),
 		}, Func: echoTool},
 		{Def: transcript.ToolDef{Name: "conform_fail", Description: "Always fails."}, Func: failingTool},
-		{Def: transcript.ToolDef{Name: "conform_noargs", Description: "Takes no arguments and returns ok."}, Func: noArgsTool},
+		{
+			Def:  transcript.ToolDef{Name: "conform_noargs", Description: "Takes no arguments and returns ok."},
+			Func: noArgsTool,
+		},
 	}
 	for _, t := range extraConformTools {
 		if slices.Contains(extra, strings.TrimPrefix(t.Def.Name, "conform_")) {
@@ -35,12 +38,18 @@ func conformTools(extra []string) []tool.Tool {
 
 // extraConformTools are those that few scenarios call.
 var extraConformTools = []tool.Tool{
-	{Def: transcript.ToolDef{Name: "conform_image", Description: "Takes no arguments and returns an image."}, Func: imageTool},
+	{
+		Def:  transcript.ToolDef{Name: "conform_image", Description: "Takes no arguments and returns an image."},
+		Func: imageTool,
+	},
 	{Def: transcript.ToolDef{
 		Name: "conform_slow", Description: "Waits for some seconds and returns ok.",
 		InputSchema: transcript.RawJSON(`{"type":"object","properties":{"seconds":{"type":"integer","description":"How long to wait."}},"required":["seconds"]}`),
 	}, Func: slowTool},
-	{Def: transcript.ToolDef{Name: "conform_large", Description: "Takes no arguments and returns a long text."}, Func: largeTool},
+	{
+		Def:  transcript.ToolDef{Name: "conform_large", Description: "Takes no arguments and returns a long text."},
+		Func: largeTool,
+	},
 	{Def: transcript.ToolDef{
 		Name: "conform_awkward", Description: "Returns its arguments as they arrived.",
 		InputSchema: transcript.RawJSON(`{"type":"object","properties":{"id":{"type":"integer"},"kind":{"type":"string","enum":["plain","größer","鳥"]},"note":{"type":["string","null"]},` +
@@ -101,5 +110,7 @@ const redPixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mP4z8
 
 func imageTool(context.Context, []byte) (transcript.ToolResult, error) {
 	data, err := base64.StdEncoding.DecodeString(redPixel)
-	return transcript.ToolResult{Content: "One red pixel.", Parts: []transcript.Part{{Type: "image", MediaType: "image/png", Data: data}}}, err
+	return transcript.ToolResult{
+		Content: "One red pixel.", Parts: []transcript.Part{{Type: "image", MediaType: "image/png", Data: data}},
+	}, err
 }

@@ -18,7 +18,9 @@ import (
 // openDatabase opens the database that a setting names.
 func (a *app) openDatabase(ctx context.Context, cfg *config.Loaded) (session.Store, error) {
 	if a.backends.Database == nil {
-		return nil, cli.Usage("%s: this program is built without it; use the rkat command", cfg.From("server.database").Where)
+		return nil, cli.Usage(
+			"%s: this program is built without it; use the rkat command", cfg.From("server.database").Where,
+		)
 	}
 	d, err := a.backends.Database(ctx, cfg.Database, a.noteLine)
 	if err != nil {
@@ -54,7 +56,10 @@ func (a *app) examineDatabase(ctx context.Context, cfg *config.Loaded) (*databas
 		return nil, nil //nolint:nilnil // there is nothing to describe
 	}
 	if a.backends.ExamineDatabase == nil {
-		return &databaseReport{Tables: []server.TableInfo{}, Problem: "not examined: this program is built without it; use the rkat command"}, nil
+		return &databaseReport{
+			Tables:  []server.TableInfo{},
+			Problem: "not examined: this program is built without it; use the rkat command",
+		}, nil
 	}
 	bound, cancel := context.WithTimeout(ctx, databaseTime)
 	defer cancel()
@@ -62,7 +67,9 @@ func (a *app) examineDatabase(ctx context.Context, cfg *config.Loaded) (*databas
 	if isError[*cli.UsageError](err) {
 		return nil, nameSetting(cfg, err)
 	}
-	r := &databaseReport{Name: found.Name, Sessions: found.Sessions, Tables: append([]server.TableInfo{}, found.Tables...)}
+	r := &databaseReport{
+		Name: found.Name, Sessions: found.Sessions, Tables: append([]server.TableInfo{}, found.Tables...),
+	}
 	switch {
 	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
 		r.Problem = fmt.Sprintf("session database %s: no answer within %s", found.Name, databaseTime)

@@ -23,10 +23,21 @@ func TestDoctorDatabase(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"in use":     {server.DatabaseInfo{Name: "db:5432/rkat", Sessions: 3, Tables: tables}, nil, 0, "\ndatabase: db:5432/rkat, 3 sessions\n  sessions: tables of version 1\n  runs: tables of version 0; rkat serve brings them to 2 when it starts\n"},
-		"away":       {server.DatabaseInfo{Name: "db:5432/rkat"}, errors.New("session database db:5432/rkat: cannot be reached"), exitError, "\ndatabase: db:5432/rkat: cannot be reached\n"},
-		"silent":     {server.DatabaseInfo{Name: "db:5432/rkat"}, context.DeadlineExceeded, exitError, ": no answer within 10s\n"},
-		"no address": {server.DatabaseInfo{}, cli.Usage("its address has an unknown sslmode"), exitUsage, "rkat: RKAT_DATABASE_URL: its address has an unknown sslmode\n"},
+		"in use": {
+			server.DatabaseInfo{Name: "db:5432/rkat", Sessions: 3, Tables: tables}, nil, 0,
+			"\ndatabase: db:5432/rkat, 3 sessions\n  sessions: tables of version 1\n  runs: tables of version 0; rkat serve brings them to 2 when it starts\n",
+		},
+		"away": {
+			server.DatabaseInfo{Name: "db:5432/rkat"}, errors.New("session database db:5432/rkat: cannot be reached"),
+			exitError, "\ndatabase: db:5432/rkat: cannot be reached\n",
+		},
+		"silent": {
+			server.DatabaseInfo{Name: "db:5432/rkat"}, context.DeadlineExceeded, exitError, ": no answer within 10s\n",
+		},
+		"no address": {
+			server.DatabaseInfo{}, cli.Usage("its address has an unknown sslmode"), exitUsage,
+			"rkat: RKAT_DATABASE_URL: its address has an unknown sslmode\n",
+		},
 	} {
 		b := allBackends
 		b.ExamineDatabase = func(context.Context, string) (server.DatabaseInfo, error) { return c.found, c.err }
@@ -51,9 +62,16 @@ func TestDoctorDatabase(t *testing.T) {
 // usage, as any other bad setting.
 func TestServeAddress(t *testing.T) {
 	var errs bytes.Buffer
-	env := []string{"HOME=" + t.TempDir(), "RKAT_SERVER_TOKEN=" + serveToken, "RKAT_DATABASE_URL=postgres://u:pw-canary@127.0.0.1:1/db?sslmode=requires"}
-	code := allBackends.Run(t.Context(), []string{"serve", "--demo"}, strings.NewReader(""), &bytes.Buffer{}, &errs, env)
-	if text := errs.String(); code != exitUsage || !strings.HasPrefix(text, "rkat: RKAT_DATABASE_URL: session database: its address has an unknown sslmode; use one of") || strings.Contains(text, "canary") {
+	env := []string{
+		"HOME=" + t.TempDir(), "RKAT_SERVER_TOKEN=" + serveToken,
+		"RKAT_DATABASE_URL=postgres://u:pw-canary@127.0.0.1:1/db?sslmode=requires",
+	}
+	code := allBackends.Run(
+		t.Context(), []string{"serve", "--demo"}, strings.NewReader(""), &bytes.Buffer{}, &errs, env,
+	)
+	if text := errs.String(); code != exitUsage || !strings.HasPrefix(
+		text, "rkat: RKAT_DATABASE_URL: session database: its address has an unknown sslmode; use one of",
+	) || strings.Contains(text, "canary") {
 		t.Errorf("%d %s", code, text)
 	}
 }

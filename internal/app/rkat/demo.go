@@ -28,7 +28,9 @@ const demoKey = "rkat-demo"
 // startDemo serves the built-in provider on loopback. The caller
 // closes the server.
 func (a *app) startDemo() (*simulator.Server, error) {
-	server, err := simulator.Open(simulator.ListenConfig{Plain: true}, simulator.New(simulator.Config{Seed: demoSeed, Now: time.Now}))
+	server, err := simulator.Open(
+		simulator.ListenConfig{Plain: true}, simulator.New(simulator.Config{Seed: demoSeed, Now: time.Now}),
+	)
 	if err != nil {
 		return nil, fmt.Errorf("demonstration: its provider does not start: %w", err)
 	}
@@ -67,5 +69,9 @@ func countText(_ context.Context, args []byte) (transcript.ToolResult, error) {
 		return transcript.ToolResult{}, errors.New("demo_count: the argument text must be a string")
 	}
 	words := strings.Fields(in.Text)
-	return transcript.ToolResult{Content: fmt.Sprintf("%s, %s", countOf(len(words), "word"), countOf(len([]rune(strings.Join(words, ""))), "letter"))}, nil
+	return transcript.ToolResult{
+		Content: fmt.Sprintf(
+			"%s, %s", countOf(len(words), "word"), countOf(len([]rune(strings.Join(words, ""))), "letter"),
+		),
+	}, nil
 }

@@ -72,7 +72,8 @@ type finding struct {
 
 func (a *app) diagnoseAll(ctx context.Context, cfg *config.Loaded, online bool) (diagnosis, error) {
 	d := diagnosis{
-		Schema: "rkat.doctor.v1", Version: cli.Version(), Files: append([]string{}, cfg.Files...), Settings: cfg.Settings(),
+		Schema: "rkat.doctor.v1", Version: cli.Version(), Files: append([]string{}, cfg.Files...),
+		Settings: cfg.Settings(),
 	}
 	var err error
 	if d.Store, err = a.examineStore(ctx, cfg); err != nil {
@@ -147,7 +148,12 @@ func examineSession(ctx context.Context, store session.Store, i session.Info) []
 	var found []finding
 	if files, ok := store.(*jsonl.Store); ok {
 		if n := tornBytes(files.Path(i.ID)); n > 0 {
-			found = append(found, finding{i.ID, torn, fmt.Sprintf("the last %s of its file broke off; resuming it cuts them off and notes it", countOf(n, "byte"))})
+			found = append(found, finding{
+				i.ID, torn,
+				fmt.Sprintf(
+					"the last %s of its file broke off; resuming it cuts them off and notes it", countOf(n, "byte"),
+				),
+			})
 		}
 	}
 	var names []string
@@ -155,7 +161,10 @@ func examineSession(ctx context.Context, store session.Store, i session.Info) []
 		names = append(names, fmt.Sprintf("%s (%s, %s)", e.Name, e.CallID, e.Status))
 	}
 	if names != nil {
-		found = append(found, finding{i.ID, openCalls, "tools without a result: " + strings.Join(names, ", ") + "; resuming it tells the model so"})
+		found = append(found, finding{
+			i.ID, openCalls,
+			"tools without a result: " + strings.Join(names, ", ") + "; resuming it tells the model so",
+		})
 	}
 	return found
 }

@@ -47,7 +47,9 @@ func classifyError(err error) (code int, kind string) {
 }
 
 func classifyByType(err error) (code int, kind string) {
-	for _, is := range []func(error) (int, string, bool){usageCode, modelCode, toolServerCode, runCode, sessionCode, providerCode} {
+	for _, is := range []func(error) (int, string, bool){
+		usageCode, modelCode, toolServerCode, runCode, sessionCode, providerCode,
+	} {
 		if code, kind, ok := is(err); ok {
 			return code, kind
 		}
@@ -68,7 +70,9 @@ func usageCode(err error) (int, string, bool) {
 	switch {
 	case isError[*agent.PromptTooLongError](err):
 		return exitUsage, "prompt_too_long", true
-	case isError[*cli.UsageError](err), errors.Is(err, agent.ErrNothingToContinue), isError[*provider.RequestError](err), isError[*agent.TextError](err):
+	case isError[*cli.UsageError](err), errors.Is(
+		err, agent.ErrNothingToContinue,
+	), isError[*provider.RequestError](err), isError[*agent.TextError](err):
 		return exitUsage, "usage", true
 	}
 	return 0, "", false

@@ -23,7 +23,10 @@ func (a *app) exporterOf(format string) (func(io.Writer, *session.Session) error
 	case format == "jsonl":
 		return session.WriteJSONL, nil
 	case format != "html":
-		return nil, cli.Usage("--format %s: it must be one of %s%s", format, strings.Join(exportNames, ", "), spelling.Hint(format, exportNames))
+		return nil, cli.Usage(
+			"--format %s: it must be one of %s%s", format, strings.Join(exportNames, ", "),
+			spelling.Hint(format, exportNames),
+		)
 	case a.backends.Page == nil:
 		return nil, cli.Usage("--format html: this program is built without it; use --format jsonl, or the rkat command")
 	default:
@@ -58,7 +61,9 @@ func (a *app) exportCommand() *cobra.Command {
 	flags.StringVarP(&name, "format", "f", "html", "html or jsonl")
 	flags.StringVarP(&path, "output", "o", "", "`file` to write, readable by its owner alone (default stdout)")
 	flags.BoolVar(&force, "force", false, "replace a file that exists")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(exportNames, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc(
+		"format", cobra.FixedCompletions(exportNames, cobra.ShellCompDirectiveNoFileComp),
+	)
 	return cmd
 }
 

@@ -34,7 +34,9 @@ func (a *app) bindRequestFlags(cmd *cobra.Command, o *options) {
 	flags := cmd.Flags()
 	cli.BindSettings(cmd, flags, a.settings, config.RequestCommands)
 	flags.StringVar(&o.baseURL, "base-url", "", "`address` of the API instead of the provider's own")
-	flags.StringVar(&o.mcpFile, "mcp", "", "`file` of MCP servers, {\"mcpServers\": {…}}, beside those of the configuration")
+	flags.StringVar(
+		&o.mcpFile, "mcp", "", "`file` of MCP servers, {\"mcpServers\": {…}}, beside those of the configuration",
+	)
 	flags.BoolVar(&o.unary, "unary", false, "ask for whole replies instead of streams")
 	flags.BoolVar(&o.unlisted, "allow-unlisted-model", false, "take a model that is not allowed; the session is marked")
 	flags.StringVar(&o.schemaFile, "output-schema", "", "`file` with the JSON Schema that the answer must have")
@@ -48,8 +50,14 @@ func (a *app) bindRequestFlags(cmd *cobra.Command, o *options) {
 // bindPromptFlags adds the flags of commands that take a prompt.
 func (o *options) bindPromptFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.promptFile, "prompt-file", "", "`file` with the prompt, instead of an argument")
-	cmd.Flags().StringArrayVar(&o.attached, "attach", nil, "`file` of an image or PDF to go with the prompt, or the https:// address of one; may be repeated")
-	cmd.Flags().StringVar(&o.toolChoice, "tool-choice", "", "`name` of the tool that the model must call first, any for one that it chooses, or none")
+	cmd.Flags().StringArrayVar(
+		&o.attached, "attach", nil,
+		"`file` of an image or PDF to go with the prompt, or the https:// address of one; may be repeated",
+	)
+	cmd.Flags().StringVar(
+		&o.toolChoice, "tool-choice", "",
+		"`name` of the tool that the model must call first, any for one that it chooses, or none",
+	)
 }
 
 // promptFlag returns a flag that was given and needs a prompt, "" if there is none.
@@ -68,11 +76,18 @@ func (a *app) bindRunFlags(cmd *cobra.Command, o *options) {
 	flags := cmd.Flags()
 	cli.BindSettings(cmd, flags, a.settings, config.RunCommands)
 	flags.VarP(&a.format, "output", "o", "text, json or json-stream")
-	flags.BoolFunc("json", "print the result as JSON, as --output json does", func(string) error { a.format = formatJSON; return nil })
+	flags.BoolFunc(
+		"json", "print the result as JSON, as --output json does",
+		func(string) error { a.format = formatJSON; return nil },
+	)
 	flags.BoolVar(&o.stream, "stream", false, "show on stderr what happens while it happens")
 	flags.StringVar(&o.lastMessage, "output-last-message", "", "`file` for the answer alone; empty until there is one")
-	flags.StringVar(&o.metricsFile, "metrics-file", "", "`file` for metrics of the run in the text format of Prometheus")
-	flags.StringVar(&o.traceFile, "trace-file", "", "`file` for the spans of the run, one JSON object a line (OpenTelemetry)")
+	flags.StringVar(
+		&o.metricsFile, "metrics-file", "", "`file` for metrics of the run in the text format of Prometheus",
+	)
+	flags.StringVar(
+		&o.traceFile, "trace-file", "", "`file` for the spans of the run, one JSON object a line (OpenTelemetry)",
+	)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -32,11 +32,15 @@ func TestEveryHelpHasAnExample(t *testing.T) {
 func TestJSONFlag(t *testing.T) {
 	var out, errs bytes.Buffer
 	env := []string{"HOME=" + t.TempDir()}
-	if code := Run(t.Context(), []string{"run", "--demo", "-q", "--json", "hi"}, nil, &out, &errs, env); code != 0 || !strings.HasPrefix(out.String(), `{"session_id":"`) {
+	if code := Run(
+		t.Context(), []string{"run", "--demo", "-q", "--json", "hi"}, nil, &out, &errs, env,
+	); code != 0 || !strings.HasPrefix(out.String(), `{"session_id":"`) {
 		t.Errorf("%d %s %s", code, out.String(), errs.String())
 	}
 	out.Reset()
-	if code := Run(t.Context(), []string{"run", "--json", "hi"}, nil, &out, &errs, env); code != exitDenied || !strings.Contains(out.String(), `"error":{"kind":"missing_key"`) {
+	if code := Run(
+		t.Context(), []string{"run", "--json", "hi"}, nil, &out, &errs, env,
+	); code != exitDenied || !strings.Contains(out.String(), `"error":{"kind":"missing_key"`) {
 		t.Errorf("%d %s", code, out.String())
 	}
 }

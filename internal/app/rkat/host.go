@@ -103,7 +103,9 @@ type keptStore struct{ session.Store }
 // a value replaces a flag, and "" removes it.
 func requestSettings(r server.Request) map[string]string {
 	changed := map[string]string{}
-	for key, value := range map[string]string{keyModel: r.Model, "agent.effort": r.Effort, "agent.system_prompt": r.System} {
+	for key, value := range map[string]string{
+		keyModel: r.Model, "agent.effort": r.Effort, "agent.system_prompt": r.System,
+	} {
 		if value != "" || r.Session != "" { // a session keeps its own
 			changed[key] = value
 		}

@@ -36,9 +36,13 @@ func TestMCPConformance(t *testing.T) {
 		runSuite(t, scenario, checks, program, "server", "--url", address, "--scenario", scenario)
 	}
 	for scenario, c := range map[string]struct{ tool, checks string }{
-		"initialize": {"add_numbers", "1/1"}, "tools_call": {"add_numbers", "1/1"}, "sse-retry": {"test_reconnection", "3/3"},
+		"initialize": {"add_numbers", "1/1"}, "tools_call": {"add_numbers", "1/1"},
+		"sse-retry": {"test_reconnection", "3/3"},
 	} {
-		runSuite(t, scenario, c.checks, program, "client", "--scenario", scenario, "--command", clientForSuite(t, rkat, c.tool))
+		runSuite(
+			t, scenario, c.checks, program, "client", "--scenario", scenario, "--command",
+			clientForSuite(t, rkat, c.tool),
+		)
 	}
 }
 
@@ -46,7 +50,9 @@ func TestMCPConformance(t *testing.T) {
 // the suite's own names. The same handler and guard serve them as serve rkat's tools.
 func TestMCPConformanceFixtures(t *testing.T) {
 	program := suiteProgram(t)
-	guarded := httptest.NewServer(server.Guard(server.GuardOptions{Token: suiteToken}, mcp.NewHandler(newFixtureServer())))
+	guarded := httptest.NewServer(server.Guard(
+		server.GuardOptions{Token: suiteToken}, mcp.NewHandler(newFixtureServer()),
+	))
 	t.Cleanup(guarded.Close)
 	address := proxyForSuite(t, guarded.URL, "")
 	for scenario, checks := range map[string]string{
@@ -125,7 +131,8 @@ func clientForSuite(t *testing.T, rkat, tool string) string {
 	}
 	script := filepath.Join(dir, "client")
 	text := "#!/bin/sh\necho '" + string(servers) + "' | sed \"s#URL#$1#\" > " + dir + "/mcp.json\n" +
-		"HOME=" + dir + " exec " + rkat + " run --demo -q --mcp " + dir + "/mcp.json --tools-allow 't__*' 'Call t__" + tool + ".'\n"
+		"HOME=" + dir + " exec " + rkat + " run --demo -q --mcp " + dir + "/mcp.json --tools-allow 't__*' 'Call t__" +
+		tool + ".'\n"
 	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +142,8 @@ func clientForSuite(t *testing.T, rkat, tool string) string {
 // runSuite runs one scenario and holds how many of its checks pass.
 func runSuite(t *testing.T, scenario, checks, program string, args ...string) {
 	t.Helper()
-	out, _ := exec.CommandContext(t.Context(), program, args...).CombinedOutput() // the checks say more than the exit code
+	// the checks say more than the exit code
+	out, _ := exec.CommandContext(t.Context(), program, args...).CombinedOutput()
 	passed := regexp.MustCompile(`Passed: (\d+/\d+), 0 failed, 0 warnings`).FindSubmatch(out)
 	if passed == nil || string(passed[1]) != checks {
 		t.Errorf("%s: want %s checks to pass:\n%s", scenario, checks, out)

@@ -78,18 +78,28 @@ func addResources(s *sdk.Server) {
 		{URI: "test://static-binary", MIMEType: "image/png", Blob: pixel()},
 		{URI: "test://watched-resource", MIMEType: "text/plain", Text: "watched"},
 	} {
-		s.AddResource(&sdk.Resource{URI: c.URI, Name: strings.TrimPrefix(c.URI, "test://"), Description: "a fixture", MIMEType: c.MIMEType},
+		s.AddResource(&sdk.Resource{
+			URI: c.URI, Name: strings.TrimPrefix(c.URI, "test://"), Description: "a fixture", MIMEType: c.MIMEType,
+		},
 			func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 				return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{&c}}, nil
 			})
 	}
-	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "test://template/{id}/data", Name: "template", Description: "a fixture", MIMEType: "application/json"}, readTemplate)
+	s.AddResourceTemplate(
+		&sdk.ResourceTemplate{
+			URITemplate: "test://template/{id}/data", Name: "template", Description: "a fixture",
+			MIMEType: "application/json",
+		},
+		readTemplate,
+	)
 }
 
 func readTemplate(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	id := strings.TrimSuffix(strings.TrimPrefix(r.Params.URI, "test://template/"), "/data")
 	text := fmt.Sprintf(`{"id":%q,"templateTest":true,"data":%q}`, id, "Data for ID: "+id)
-	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: "application/json", Text: text}}}, nil
+	return &sdk.ReadResourceResult{
+		Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: "application/json", Text: text}},
+	}, nil
 }
 
 // addPrompts adds the prompts.
@@ -98,14 +108,17 @@ func addPrompts(s *sdk.Server) {
 		return []sdk.Content{textContent("This is a simple prompt for testing.")}
 	})
 	addPrompt(s, "test_prompt_with_arguments", []string{"arg1", "arg2"}, func(in map[string]string) []sdk.Content {
-		return []sdk.Content{textContent(fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", in["arg1"], in["arg2"]))}
+		return []sdk.Content{textContent(fmt.Sprintf(
+			"Prompt with arguments: arg1='%s', arg2='%s'", in["arg1"], in["arg2"],
+		))}
 	})
-	addPrompt(s, "test_prompt_with_embedded_resource", []string{"resourceUri"}, func(in map[string]string) []sdk.Content {
-		return []sdk.Content{
-			resourceContent(in["resourceUri"], "text/plain", "Embedded resource content for testing."),
-			textContent("Please process the embedded resource above."),
-		}
-	})
+	addPrompt(s, "test_prompt_with_embedded_resource", []string{"resourceUri"},
+		func(in map[string]string) []sdk.Content {
+			return []sdk.Content{
+				resourceContent(in["resourceUri"], "text/plain", "Embedded resource content for testing."),
+				textContent("Please process the embedded resource above."),
+			}
+		})
 	addPrompt(s, "test_prompt_with_image", nil, func(map[string]string) []sdk.Content {
 		return []sdk.Content{imageContent(), textContent("Please analyze the image above.")}
 	})
@@ -115,7 +128,9 @@ func addPrompts(s *sdk.Server) {
 func addPrompt(s *sdk.Server, name string, arguments []string, contents func(map[string]string) []sdk.Content) {
 	p := &sdk.Prompt{Name: name, Description: "a fixture"}
 	for _, argument := range arguments {
-		p.Arguments = append(p.Arguments, &sdk.PromptArgument{Name: argument, Description: "an argument", Required: true})
+		p.Arguments = append(
+			p.Arguments, &sdk.PromptArgument{Name: argument, Description: "an argument", Required: true},
+		)
 	}
 	s.AddPrompt(p, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 		result := &sdk.GetPromptResult{}

@@ -67,21 +67,28 @@ const schema2020 = `{"$schema":"https://json-schema.org/draft/2020-12/schema","t
 // addContentTools adds the tools that answer with fixed content.
 func addContentTools(s *sdk.Server) {
 	for name, content := range map[string][]sdk.Content{
-		"test_simple_text":       {textContent("This is a simple text response for testing.")},
-		"test_image_content":     {imageContent()},
-		"test_audio_content":     {&sdk.AudioContent{Data: silence(), MIMEType: "audio/wav"}},
-		"test_embedded_resource": {resourceContent("test://embedded-resource", "text/plain", "This is an embedded resource content.")},
+		"test_simple_text":   {textContent("This is a simple text response for testing.")},
+		"test_image_content": {imageContent()},
+		"test_audio_content": {&sdk.AudioContent{Data: silence(), MIMEType: "audio/wav"}},
+		"test_embedded_resource": {resourceContent(
+			"test://embedded-resource", "text/plain", "This is an embedded resource content.",
+		)},
 		"test_multiple_content_types": {
 			textContent("Multiple content types test:"), imageContent(),
 			resourceContent("test://mixed-content-resource", "application/json", `{"test":"data","value":123}`),
 		},
 	} {
-		addTool(s, name, func(context.Context, *sdk.CallToolRequest, struct{}) ([]sdk.Content, error) { return content, nil })
+		addTool(
+			s, name,
+			func(context.Context, *sdk.CallToolRequest, struct{}) ([]sdk.Content, error) { return content, nil },
+		)
 	}
 	addTool(s, "test_error_handling", func(context.Context, *sdk.CallToolRequest, struct{}) ([]sdk.Content, error) {
 		return nil, errors.New("This tool intentionally returns an error for testing") //nolint:staticcheck // the suite's words
 	})
-	s.AddTool(&sdk.Tool{Name: "json_schema_2020_12_tool", Description: "keeps its schema", InputSchema: json.RawMessage(schema2020)},
+	s.AddTool(&sdk.Tool{
+		Name: "json_schema_2020_12_tool", Description: "keeps its schema", InputSchema: json.RawMessage(schema2020),
+	},
 		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return &sdk.CallToolResult{Content: []sdk.Content{textContent("ok")}}, nil
 		})
@@ -104,36 +111,43 @@ const pause = 50 * time.Millisecond
 
 // addNotifyingTools adds the tools that send something while they run.
 func addNotifyingTools(s *sdk.Server) {
-	addTool(s, "test_tool_with_logging", func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) ([]sdk.Content, error) {
-		for _, message := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
-			if err := r.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: message}); err != nil {
-				return nil, err
-			}
-			if err := waitPause(ctx); err != nil {
-				return nil, err
-			}
-		}
-		return []sdk.Content{textContent("logged")}, nil
-	})
-	addTool(s, "test_tool_with_progress", func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) ([]sdk.Content, error) {
-		for _, done := range []float64{0, 50, 100} {
-			if token := r.Params.GetProgressToken(); token != nil {
-				if err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: done, Total: 100}); err != nil {
+	addTool(s, "test_tool_with_logging",
+		func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) ([]sdk.Content, error) {
+			for _, message := range []string{
+				"Tool execution started", "Tool processing data", "Tool execution completed",
+			} {
+				if err := r.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: message}); err != nil {
+					return nil, err
+				}
+				if err := waitPause(ctx); err != nil {
 					return nil, err
 				}
 			}
-			if err := waitPause(ctx); err != nil {
-				return nil, err
+			return []sdk.Content{textContent("logged")}, nil
+		})
+	addTool(s, "test_tool_with_progress",
+		func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) ([]sdk.Content, error) {
+			for _, done := range []float64{0, 50, 100} {
+				if token := r.Params.GetProgressToken(); token != nil {
+					if err := r.Session.NotifyProgress(
+						ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: done, Total: 100},
+					); err != nil {
+						return nil, err
+					}
+				}
+				if err := waitPause(ctx); err != nil {
+					return nil, err
+				}
 			}
-		}
-		return []sdk.Content{textContent("done")}, nil
-	})
-	addTool(s, "test_reconnection", func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) ([]sdk.Content, error) {
-		if r.Extra != nil && r.Extra.CloseSSEStream != nil {
-			r.Extra.CloseSSEStream(sdk.CloseSSEStreamArgs{RetryAfter: 2 * pause})
-		}
-		return []sdk.Content{textContent("The stream was closed before this answer.")}, waitPause(ctx)
-	})
+			return []sdk.Content{textContent("done")}, nil
+		})
+	addTool(s, "test_reconnection",
+		func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) ([]sdk.Content, error) {
+			if r.Extra != nil && r.Extra.CloseSSEStream != nil {
+				r.Extra.CloseSSEStream(sdk.CloseSSEStreamArgs{RetryAfter: 2 * pause})
+			}
+			return []sdk.Content{textContent("The stream was closed before this answer.")}, waitPause(ctx)
+		})
 }
 
 func waitPause(ctx context.Context) error {

@@ -45,7 +45,9 @@ a server that others reach.`,
 	}
 	a.bindServerFlags(cmd, &o.options)
 	flags := cmd.Flags()
-	flags.StringVar(&o.listen, "listen", "", "`address` for streamable HTTP, such as 127.0.0.1:8766; port 0 takes a free one")
+	flags.StringVar(
+		&o.listen, "listen", "", "`address` for streamable HTTP, such as 127.0.0.1:8766; port 0 takes a free one",
+	)
 	flags.StringVar(&o.tokenFile, "token-file", "", "`file` that holds the token of --listen")
 	flags.BoolVar(&o.remote, "allow-remote", false, "let --listen name an address that other machines reach")
 	flags.IntVar(&o.maxRuns, "max-runs", server.DefaultMaxRuns, "`N` runs at once at most")
@@ -67,7 +69,9 @@ func (a *app) serveMCP(cmd *cobra.Command, o *serverOptions) error {
 	if o.listen == "" {
 		return tools.Serve(ctx, a.Stdin, a.JSON())
 	}
-	return a.serveHTTP(ctx, o, "/mcp", server.Guard(server.GuardOptions{Token: token, Hosts: host.base.cfg.ServerHosts}, tools.Handler()))
+	return a.serveHTTP(ctx, o, "/mcp", server.Guard(
+		server.GuardOptions{Token: token, Hosts: host.base.cfg.ServerHosts}, tools.Handler(),
+	))
 }
 
 // serverToken returns the token of --listen.
@@ -77,7 +81,9 @@ func (a *app) serverToken(o *serverOptions, cfg *config.Loaded) (string, error) 
 	}
 	if o.listen == "" {
 		if o.tokenFile != "" || o.remote {
-			return "", cli.Usage("%s: only with --listen; without it the client is the program that started this one", flagGiven(o))
+			return "", cli.Usage(
+				"%s: only with --listen; without it the client is the program that started this one", flagGiven(o),
+			)
 		}
 		return "", nil
 	}
@@ -90,7 +96,9 @@ func (a *app) serverToken(o *serverOptions, cfg *config.Loaded) (string, error) 
 		token, from = strings.TrimSpace(text), "--token-file "+o.tokenFile
 	}
 	if token == "" && o.tokenFile == "" {
-		return "", cli.Usage("--listen: there is no token; set %s, or name a file that holds one with --token-file", tokenVariable)
+		return "", cli.Usage(
+			"--listen: there is no token; set %s, or name a file that holds one with --token-file", tokenVariable,
+		)
 	}
 	if err := server.CheckToken(token); err != nil {
 		return "", cli.Usage("%s: %w", from, err)

@@ -71,7 +71,8 @@ func callMCP(t *testing.T, s *sdk.ClientSession, name string, arguments map[stri
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	if text, err := json.Marshal(result.StructuredContent); err != nil || out != nil && json.Unmarshal(text, out) != nil {
+	if text, err := json.Marshal(result.StructuredContent); err != nil || out != nil &&
+		json.Unmarshal(text, out) != nil {
 		t.Fatalf("%s: its structured content is %s", name, text)
 	}
 	return result
@@ -109,7 +110,9 @@ type serverResult struct {
 // TestMCPServer goes through all tools with the SDK's own client.
 func TestMCPServer(t *testing.T) {
 	var notes []string
-	s, ended := connectMCP(t, []string{"HOME=" + t.TempDir()}, func(text string) { notes = append(notes, text) }, "--demo")
+	s, ended := connectMCP(
+		t, []string{"HOME=" + t.TempDir()}, func(text string) { notes = append(notes, text) }, "--demo",
+	)
 	listed, err := s.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -118,15 +121,21 @@ func TestMCPServer(t *testing.T) {
 	for _, tool := range listed.Tools {
 		names = append(names, tool.Name)
 	}
-	if want := []string{"meerkat_history", "meerkat_interrupt", "meerkat_read", "meerkat_resume", "meerkat_run", "meerkat_sessions"}; !slices.Equal(names, want) {
+	if want := []string{
+		"meerkat_history", "meerkat_interrupt", "meerkat_read", "meerkat_resume", "meerkat_run", "meerkat_sessions",
+	}; !slices.Equal(names, want) {
 		t.Errorf("tools %v, want %v", names, want)
 	}
 	var run, resumed, read, history, list, none serverResult
 	callMCP(t, s, "meerkat_run", map[string]any{"prompt": `How long is "a heron"?`}, &run)
-	if run.Result != "The tool demo_count answered: 2 words, 6 letters." || run.Usage.Turns != 2 || run.Usage.ToolCalls != 1 || run.Usage.Tokens == 0 {
+	if run.Result != "The tool demo_count answered: 2 words, 6 letters." || run.Usage.Turns != 2 ||
+		run.Usage.ToolCalls != 1 || run.Usage.Tokens == 0 {
 		t.Errorf("meerkat_run: %+v", run)
 	}
-	callMCP(t, s, "meerkat_resume", map[string]any{"session_id": run.SessionID[:18], "prompt": `And "an owl"?`, "model": "gpt-5.2"}, &resumed)
+	callMCP(
+		t, s, "meerkat_resume",
+		map[string]any{"session_id": run.SessionID[:18], "prompt": `And "an owl"?`, "model": "gpt-5.2"}, &resumed,
+	)
 	if resumed.SessionID != run.SessionID || resumed.Result != "The tool demo_count answered: 2 words, 5 letters." {
 		t.Errorf("meerkat_resume: %+v", resumed)
 	}
@@ -134,7 +143,8 @@ func TestMCPServer(t *testing.T) {
 	callMCP(t, s, "meerkat_history", map[string]any{"session_id": run.SessionID, "offset": 1, "limit": 2}, &history)
 	callMCP(t, s, "meerkat_sessions", nil, &list)
 	callMCP(t, s, "meerkat_interrupt", map[string]any{"session_id": run.SessionID}, &none)
-	if parts, _ := history.Messages.([]any); read.Result != resumed.Result || read.Running || history.Total != 8 || len(parts) != 2 || len(list.Sessions) != 1 || none.Interrupted {
+	if parts, _ := history.Messages.([]any); read.Result != resumed.Result || read.Running || history.Total != 8 ||
+		len(parts) != 2 || len(list.Sessions) != 1 || none.Interrupted {
 		t.Errorf("read %+v, history %+v, sessions %+v, interrupt %+v", read, history, list, none)
 	}
 	if code, stderr := ended(); code != 0 {
@@ -154,7 +164,10 @@ func TestMCPServerRefuses(t *testing.T) {
 		arguments map[string]any
 		want      string
 	}{
-		{"meerkat_run", map[string]any{"prompt": "hi", "model": "gpt-3.5-turbo"}, `model "gpt-3.5-turbo" is not supported`},
+		{
+			"meerkat_run", map[string]any{"prompt": "hi", "model": "gpt-3.5-turbo"},
+			`model "gpt-3.5-turbo" is not supported`,
+		},
 		{"meerkat_run", map[string]any{"prompt": " "}, "prompt: it is empty"},
 		{"meerkat_run", map[string]any{"promt": "hi"}, "promt"},
 		{"meerkat_run", map[string]any{"prompt": "hi", "effort": "enormous"}, "agent.effort"},
@@ -243,11 +256,19 @@ func TestMCPServerInterrupts(t *testing.T) {
 func TestMCPServerGarbage(t *testing.T) {
 	const parse, invalid = `"id":null,"error":{"code":-32700,`, `"id":null,"error":{"code":-32600,`
 	for name, c := range map[string]struct{ text, want string }{
-		"no JSON":         {"GET / HTTP/1.1\r\n\r\n", parse + `"message":"the line is not JSON; send JSON-RPC messages, one a line"}`},
-		"a deep list":     {strings.Repeat("[", 100000) + "\n", parse},
-		"two on a line":   {`{"jsonrpc":"2.0","id":1,"method":"ping"}{}` + "\n", parse},
-		"a huge line":     {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 17<<20) + "\"}\n", parse + `"message":"the line is larger than 16 MiB; send less"}`},
-		"no handshake":    {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"meerkat_run","arguments":{"prompt":"x"}}}` + "\n", `"id":1,"error"`},
+		"no JSON": {
+			"GET / HTTP/1.1\r\n\r\n", parse + `"message":"the line is not JSON; send JSON-RPC messages, one a line"}`,
+		},
+		"a deep list":   {strings.Repeat("[", 100000) + "\n", parse},
+		"two on a line": {`{"jsonrpc":"2.0","id":1,"method":"ping"}{}` + "\n", parse},
+		"a huge line": {
+			`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 17<<20) + "\"}\n",
+			parse + `"message":"the line is larger than 16 MiB; send less"}`,
+		},
+		"no handshake": {
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"meerkat_run","arguments":{"prompt":"x"}}}` + "\n",
+			`"id":1,"error"`,
+		},
 		"another version": {`{"jsonrpc":"1.0","id":1,"method":"ping"}` + "\n", invalid},
 		"a number":        {"17\n", invalid},
 		"an empty batch":  {"[]\n", invalid},
@@ -277,7 +298,9 @@ func TestMCPServerGarbage(t *testing.T) {
 				t.Errorf("exit code %d: %.2000s", code, stderr)
 			}
 			store := jsonl.New(filepath.Join(dir, ".local", "share", "rkat", "demo"), nil)
-			if list, err := store.List(t.Context(), session.Filter{}); err != nil && !os.IsNotExist(err) || len(list) > 0 {
+			if list, err := store.List(
+				t.Context(), session.Filter{},
+			); err != nil && !os.IsNotExist(err) || len(list) > 0 {
 				t.Errorf("sessions %v, %v", list, err)
 			}
 		})

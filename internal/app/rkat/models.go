@@ -52,7 +52,8 @@ func (a *app) printModels(asJSON bool) error {
 		d, _ := catalog.Default(e.Provider)
 		all = append(all, model{
 			Name: e.Name, Provider: e.Provider, Default: d.Name == e.Name, Thinking: string(e.Thinking),
-			Efforts: append([]string{}, e.Efforts...), DefaultEffort: e.DefaultEffort, ContextWindow: e.ContextWindow, MaxOutput: e.MaxOutput, Retires: e.Retires,
+			Efforts: append([]string{}, e.Efforts...), DefaultEffort: e.DefaultEffort, ContextWindow: e.ContextWindow,
+			MaxOutput: e.MaxOutput, Retires: e.Retires,
 			ReadsFrom:    append([]string{}, e.ReadsFrom...),
 			Capabilities: capabilities{e.Prefill, e.ForcedToolChoice, e.Sampling, e.PrefixBinding},
 		})

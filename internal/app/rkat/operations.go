@@ -28,7 +28,10 @@ const statusOpen = "open"
 
 func shownOperations(s *session.Session) (all []shownOperation) {
 	for _, o := range s.Operations() {
-		shown := shownOperation{ID: o.ID, Name: o.Label, Submitted: o.At, Status: statusOpen, Delivered: o.Delivered, Reserved: o.Reserved, End: o.End}
+		shown := shownOperation{
+			ID: o.ID, Name: o.Label, Submitted: o.At, Status: statusOpen, Delivered: o.Delivered, Reserved: o.Reserved,
+			End: o.End,
+		}
 		if o.End != nil {
 			shown.Status = o.End.Status
 		}

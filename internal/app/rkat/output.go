@@ -144,7 +144,10 @@ func (a *app) reportToPeople(r meerkat.RunResult, isJSON bool, err error) error 
 		}
 	}
 	if a.lostParts > 0 {
-		a.noteLine("%s of the conversation cannot be given to this model as it is; rkat render shows what", countOf(a.lostParts, "part"))
+		a.noteLine(
+			"%s of the conversation cannot be given to this model as it is; rkat render shows what",
+			countOf(a.lostParts, "part"),
+		)
 	}
 	switch c := a.compaction; {
 	case c.BytesAfter > 0:
@@ -153,7 +156,10 @@ func (a *app) reportToPeople(r meerkat.RunResult, isJSON bool, err error) error 
 		a.noteLine("%s", c.Reason)
 	}
 	if err == nil { // an error names the session itself
-		a.noteLine("session %s: %s, %s, %s", r.SessionID, countOf(r.Turns, "turn"), countOf(r.ToolCalls, "tool call"), countOf(r.Usage.Total(), "token"))
+		a.noteLine(
+			"session %s: %s, %s, %s", r.SessionID, countOf(r.Turns, "turn"), countOf(r.ToolCalls, "tool call"),
+			countOf(r.Usage.Total(), "token"),
+		)
 	}
 	return err
 }
@@ -285,7 +291,9 @@ func (a *app) showOperation(e agent.Event) {
 	case agent.OperationProgress:
 		a.printLine("[sub-agent %s: %s]", nameOfOperation(e.Name, e.OperationID), e.Message)
 	default:
-		a.printLine("[sub-agent %s: %s]", nameOfOperation(e.Name, e.OperationID), strings.TrimSpace(e.Status+" "+e.Error))
+		a.printLine(
+			"[sub-agent %s: %s]", nameOfOperation(e.Name, e.OperationID), strings.TrimSpace(e.Status+" "+e.Error),
+		)
 	}
 }
 

@@ -44,7 +44,9 @@ func readSchema(path string) (*outputSchema, error) {
 		return nil, cli.Usage("--output-schema %s: the schema %w", path, err)
 	}
 	if !check.CanCheck() {
-		return nil, cli.Usage("--output-schema %s: answers could not be checked with it; use JSON Schema draft-07", path)
+		return nil, cli.Usage(
+			"--output-schema %s: answers could not be checked with it; use JSON Schema draft-07", path,
+		)
 	}
 	return &outputSchema{[]byte(strings.TrimSpace(text)), check}, nil
 }

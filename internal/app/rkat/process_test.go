@@ -63,7 +63,9 @@ func scenarioNamed(t *testing.T, name string) *specs.Scenario {
 // TestThroughAProxy reaches the providers' real names through a proxy and trusts
 // a certificate, both taken from env alone, and leaves nothing running.
 func TestThroughAProxy(t *testing.T) {
-	server, err := simulator.Start("", simulator.New(simulator.Config{Scenario: scenarioNamed(t, "thinking-tool-loop"), Seed: "x"}))
+	server, err := simulator.Start(
+		"", simulator.New(simulator.Config{Scenario: scenarioNamed(t, "thinking-tool-loop"), Seed: "x"}),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,16 +77,20 @@ func TestThroughAProxy(t *testing.T) {
 	var host atomic.Value
 	proxy := tunnel(t, strings.TrimPrefix(server.URL, "https://"), &host)
 	for model, want := range map[string]string{
-		"claude-opus-4-5": "api.anthropic.com:443", "gpt-5.2": "api.openai.com:443", "gemini-3-flash-preview": "generativelanguage.googleapis.com:443",
+		"claude-opus-4-5": "api.anthropic.com:443", "gpt-5.2": "api.openai.com:443",
+		"gemini-3-flash-preview": "generativelanguage.googleapis.com:443",
 	} {
-		env := []string{"ANTHROPIC_API_KEY=k", "OPENAI_API_KEY=k", "GEMINI_API_KEY=k", "RKAT_SESSION_DIR=" + t.TempDir(),
+		env := []string{"ANTHROPIC_API_KEY=k", "OPENAI_API_KEY=k", "GEMINI_API_KEY=k",
+			"RKAT_SESSION_DIR=" + t.TempDir(),
 			"https_proxy=" + proxy, "SSL_CERT_FILE=" + ca}
 		got := rkat(t.Context(), env, "run", "--conform-tools", "--model", model, "hi")
 		if got.code != 0 || host.Load() != want {
 			t.Errorf("%s: %d via %v: %s", model, got.code, host.Load(), got.stderr)
 		}
 		// Without the certificate the same way is closed.
-		if got := rkat(t.Context(), env[:5], "run", "--model", model, "hi"); got.code != exitUnavailable || !strings.Contains(got.stderr, "certificate") {
+		if got := rkat(
+			t.Context(), env[:5], "run", "--model", model, "hi",
+		); got.code != exitUnavailable || !strings.Contains(got.stderr, "certificate") {
 			t.Errorf("%s without the certificate: %d %s", model, got.code, got.stderr)
 		}
 	}
@@ -137,10 +143,17 @@ func TestInterrupted(t *testing.T) {
 func TestDemonstrationLeavesNothing(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	servers := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(servers, []byte(`{"mcpServers":{"srv":{"command":"sh","args":["-c","exec cat"],"startTimeout":"100ms","optional":true}}}`), 0o600); err != nil {
+	if err := os.WriteFile(
+		servers,
+		[]byte(`{"mcpServers":{"srv":{"command":"sh","args":["-c","exec cat"],"startTimeout":"100ms","optional":true}}}`),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
-	got := rkat(t.Context(), []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}, "run", "--demo", "--mcp", servers, "hi")
+	got := rkat(
+		t.Context(), []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}, "run", "--demo", "--mcp", servers,
+		"hi",
+	)
 	if got.code != 0 || !strings.Contains(got.stderr, "mcp server srv: not on offer: ") {
 		t.Errorf("%+v", got)
 	}
@@ -151,7 +164,9 @@ func TestProcessEnvironmentIsNotRead(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "secret")
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("RKAT_SESSION_DIR", t.TempDir())
-	if got := rkat(t.Context(), nil, "run", "hi"); got.code != exitUsage || !strings.Contains(got.stderr, "RKAT_SESSION_DIR") {
+	if got := rkat(
+		t.Context(), nil, "run", "hi",
+	); got.code != exitUsage || !strings.Contains(got.stderr, "RKAT_SESSION_DIR") {
 		t.Errorf("%+v", got)
 	}
 	if got := rkat(t.Context(), []string{"HOME=/nowhere"}, "run", "hi"); got.code != exitDenied {
@@ -205,7 +220,10 @@ func TestNoSecretAnywhere(t *testing.T) {
 	dir := t.TempDir()
 	env := []string{"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + server.URL, "RKAT_SESSION_DIR=" + dir}
 	metrics, trace := filepath.Join(t.TempDir(), "metrics"), filepath.Join(t.TempDir(), "trace")
-	got := rkat(t.Context(), env, "run", "--provider", "openai", "--output", "json-stream", "--verbose", "--metrics-file", metrics, "--trace-file", trace, "hi")
+	got := rkat(
+		t.Context(), env, "run", "--provider", "openai", "--output", "json-stream", "--verbose", "--metrics-file",
+		metrics, "--trace-file", trace, "hi",
+	)
 	counted, err := os.ReadFile(metrics)
 	spans, terr := os.ReadFile(trace)
 	if err := errors.Join(err, terr); err != nil {

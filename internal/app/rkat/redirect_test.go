@@ -19,7 +19,10 @@ import (
 )
 
 // redirects are the statuses that lead elsewhere, some of them with the body.
-var redirects = []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}
+var redirects = []int{
+	http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+	http.StatusPermanentRedirect,
+}
 
 // elsewhere is a host that nobody configured. It keeps whatever reaches it.
 type elsewhere struct {
@@ -69,7 +72,9 @@ func TestProviderRedirects(t *testing.T) {
 			for _, way := range []string{"--stream", "--unary"} {
 				what := fmt.Sprint(status, " ", model, " ", way)
 				got := rkat(t.Context(), u.env(t.TempDir()), "run", "-m", model, way, "heron")
-				if got.code == 0 || !strings.Contains(got.stderr, "the address redirects elsewhere; use the API's own base URL") || strings.Contains(got.stderr, other.URL) {
+				if got.code == 0 || !strings.Contains(
+					got.stderr, "the address redirects elsewhere; use the API's own base URL",
+				) || strings.Contains(got.stderr, other.URL) {
 					t.Errorf("%s: %+v", what, got)
 				}
 				other.mustBeUnknown(t, what)
@@ -98,9 +103,14 @@ func TestToolServerRedirects(t *testing.T) {
 		} {
 			what := fmt.Sprint(status, " at ", name)
 			url := newToolsOverHTTP(t, other.redirect(status), redirects)
-			got := rkat(t.Context(), append(provider.env(t.TempDir()), "TOKEN=made-up-token"), "run", "-m", "claude-opus-4-6", "--mcp", writeServers(t, url), `Call srv__note with "heron".`)
+			got := rkat(
+				t.Context(), append(provider.env(t.TempDir()), "TOKEN=made-up-token"), "run", "-m", "claude-opus-4-6",
+				"--mcp", writeServers(t, url), `Call srv__note with "heron".`,
+			)
 			wantCode := map[string]int{"start": exitUnavailable, "call": 0}[name]
-			if got.code != wantCode || !strings.Contains(got.stdout+got.stderr, "it redirects to ") || strings.Contains(got.stdout+got.stderr, "made-up-token") {
+			if got.code != wantCode || !strings.Contains(
+				got.stdout+got.stderr, "it redirects to ",
+			) || strings.Contains(got.stdout+got.stderr, "made-up-token") {
 				t.Errorf("%s: %+v", what, got)
 			}
 			other.mustBeUnknown(t, what)
@@ -150,9 +160,14 @@ func TestCollectorRedirects(t *testing.T) {
 	for _, status := range redirects {
 		collector := httptest.NewServer(other.redirect(status))
 		defer collector.Close()
-		env := []string{"HOME=" + t.TempDir(), "OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL, "OTEL_EXPORTER_OTLP_HEADERS=authorization=made-up-token"}
+		env := []string{
+			"HOME=" + t.TempDir(), "OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL,
+			"OTEL_EXPORTER_OTLP_HEADERS=authorization=made-up-token",
+		}
 		got := rkat(t.Context(), env, "run", "--demo", "hi")
-		if got.code != 0 || strings.Count(got.stderr, "telemetry: ") != 1 || !strings.Contains(got.stderr, fmt.Sprint(status)) || strings.Contains(got.stderr, "made-up-token") {
+		if got.code != 0 || strings.Count(got.stderr, "telemetry: ") != 1 || !strings.Contains(
+			got.stderr, fmt.Sprint(status),
+		) || strings.Contains(got.stderr, "made-up-token") {
 			t.Errorf("%d: %+v", status, got)
 		}
 		other.mustBeUnknown(t, fmt.Sprint(status))

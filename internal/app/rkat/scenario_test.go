@@ -114,9 +114,16 @@ func play(t *testing.T, s *specs.Scenario, target specs.Target, unary bool) {
 		before := u.requests()
 		got := rkat(t.Context(), u.env(dir), command(s, target, step, unary)...)
 		fits(t, schemas.RkatResult, got.stdout)
-		ok := map[specs.Exit]bool{specs.ExitOK: got.code == 0, specs.ExitError: got.code == exitUnavailable || s.Limits.Turns > 0 && got.code == exitLimit, specs.ExitUnsupported: got.code == exitDenied}
+		ok := map[specs.Exit]bool{
+			specs.ExitOK:          got.code == 0,
+			specs.ExitError:       got.code == exitUnavailable || s.Limits.Turns > 0 && got.code == exitLimit,
+			specs.ExitUnsupported: got.code == exitDenied,
+		}
 		if !ok[step.Exit] || step.Exit == specs.ExitUnsupported && u.requests() > before {
-			t.Fatalf("step %d exits %d after %d requests; want %s\n%s%s", i, got.code, u.requests()-before, step.Exit, got.stdout, got.stderr)
+			t.Fatalf(
+				"step %d exits %d after %d requests; want %s\n%s%s", i, got.code, u.requests()-before, step.Exit,
+				got.stdout, got.stderr,
+			)
 		}
 	}
 	if target.Provider == "anthropic" && u.requests() > 1 && !refusesContent(s) {
@@ -131,7 +138,10 @@ func refusesContent(s *specs.Scenario) bool {
 }
 
 func command(s *specs.Scenario, target specs.Target, step specs.Step, unary bool) []string {
-	args := []string{"run", "--conform-tools", "--model", target.Model, "--effort", target.Effort, "--system", s.System, "--output", "json"}
+	args := []string{
+		"run", "--conform-tools", "--model", target.Model, "--effort", target.Effort, "--system", s.System, "--output",
+		"json",
+	}
 	if step.Resume {
 		args[0] = "resume"
 		args = append(args, "--last")

@@ -33,13 +33,17 @@ func TestEveryLineFits(t *testing.T) {
 				for line := range strings.Lines(got.stdout) {
 					seen[fits(t, schemas.RkatEvent, line)] = true
 				}
-				if strings.Count(got.stdout, "schema_version") != 1 || !strings.HasPrefix(got.stdout, `{"schema_version":1,`) && !strings.HasPrefix(got.stdout, `{"type":"result","schema_version":1,`) {
+				if strings.Count(got.stdout, "schema_version") != 1 || !strings.HasPrefix(
+					got.stdout, `{"schema_version":1,`,
+				) && !strings.HasPrefix(got.stdout, `{"type":"result","schema_version":1,`) {
 					t.Errorf("%s: the version is not on the first line", s.Name)
 				}
 			}
 		}
 	}
-	for _, kind := range []string{"run_started", "tool_call_delta", "tool_execution_completed", "stream_reset", "run_failed", "result"} {
+	for _, kind := range []string{
+		"run_started", "tool_call_delta", "tool_execution_completed", "stream_reset", "run_failed", "result",
+	} {
 		if !seen[kind] {
 			t.Errorf("no scenario shows %s; this test proves less than it says", kind)
 		}

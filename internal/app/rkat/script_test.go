@@ -37,7 +37,8 @@ var allBackends = Backends{
 	Metrics:   backends.Metrics,
 	Spans:     backends.Spans,
 	Collector: backends.Collector,
-	Page:      backends.Page, REST: backends.REST, Database: backends.Database, ExamineDatabase: backends.ExamineDatabase,
+	Page:      backends.Page, REST: backends.REST, Database: backends.Database,
+	ExamineDatabase: backends.ExamineDatabase,
 }
 
 // TestScripts holds the contract of the commands: flags, output, errors
@@ -87,7 +88,10 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 		got = ee.ExitCode()
 	}
 	if got != want {
-		ts.Fatalf("rkat %s exits %d, not %d\n%s%s", strings.Join(args[1:], " "), got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+		ts.Fatalf(
+			"rkat %s exits %d, not %d\n%s%s", strings.Join(args[1:], " "), got, want, ts.ReadFile("stdout"),
+			ts.ReadFile("stderr"),
+		)
 	}
 }
 

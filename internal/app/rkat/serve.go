@@ -63,7 +63,9 @@ func (a *app) serveREST(cmd *cobra.Command, o *serveOptions) error {
 		return cli.Usage("serve: this program is built without it; use the rkat command")
 	}
 	if o.streams < 1 || o.drain < 0 {
-		return cli.Usage("--max-streams %d, --drain %s: want at least one stream, and no negative time", o.streams, o.drain)
+		return cli.Usage(
+			"--max-streams %d, --drain %s: want at least one stream, and no negative time", o.streams, o.drain,
+		)
 	}
 	host, err := a.openHost(cmd, &o.options)
 	if err != nil {
@@ -121,16 +123,22 @@ func (a *app) newRESTServer(ctx context.Context, h *agentHost, o *serveOptions, 
 		if err != nil {
 			return nil, err
 		}
-		metrics.AddGauge(observe.Gauge{Name: "rkat_server_runs", Help: "Runs that have not ended.", Value: func() float64 {
-			runs, err := backend.Active(context.Background())
-			if err != nil {
-				return -1
-			}
-			return float64(len(runs))
-		}})
-		metrics.AddGauge(observe.Gauge{Name: "rkat_server_event_streams", Help: "Event streams that are open.", Value: func() float64 { return float64(api.Streams()) }})
+		metrics.AddGauge(observe.Gauge{Name: "rkat_server_runs", Help: "Runs that have not ended.",
+			Value: func() float64 {
+				runs, err := backend.Active(context.Background())
+				if err != nil {
+					return -1
+				}
+				return float64(len(runs))
+			}})
+		metrics.AddGauge(observe.Gauge{
+			Name: "rkat_server_event_streams", Help: "Event streams that are open.",
+			Value: func() float64 { return float64(api.Streams()) },
+		})
 		options.Metrics = metrics.Handler()
-		h.base.exporters = append(h.base.exporters, exporter{flag: "/metrics", listen: metrics.Listen, finish: func(context.Context) error { return nil }})
+		h.base.exporters = append(h.base.exporters, exporter{
+			flag: "/metrics", listen: metrics.Listen, finish: func(context.Context) error { return nil },
+		})
 	}
 	// From here on runs may be executed, those of other replicas as well.
 	var err error

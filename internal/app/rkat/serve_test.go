@@ -44,8 +44,13 @@ func TestServe(t *testing.T) {
 	var stderr bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		env := []string{"HOME=" + t.TempDir(), "RKAT_SERVER_TOKEN=" + serveToken, "RKAT_OPERATIONS_ARTIFACT_THRESHOLD=60"}
-		code <- allBackends.Run(ctx, []string{"serve", "--demo", "--sub-agents", "-v", "--listen", "127.0.0.1:0"}, strings.NewReader(""), toTest, &stderr, env)
+		env := []string{
+			"HOME=" + t.TempDir(), "RKAT_SERVER_TOKEN=" + serveToken, "RKAT_OPERATIONS_ARTIFACT_THRESHOLD=60",
+		}
+		code <- allBackends.Run(
+			ctx, []string{"serve", "--demo", "--sub-agents", "-v", "--listen", "127.0.0.1:0"}, strings.NewReader(""),
+			toTest, &stderr, env,
+		)
 		_ = toTest.Close()
 	}()
 	lines := bufio.NewScanner(out)
@@ -53,17 +58,21 @@ func TestServe(t *testing.T) {
 		t.Fatalf("no address: %s", stderr.String())
 	}
 	url := lines.Text()
-	if status, text := askServer(t, "POST", url+"/sessions", `{"prompt":"How long is \"secret content\"?"}`); status != 200 || !strings.Contains(text, "answered: 2 words, 13 letters.") {
+	if status, text := askServer(
+		t, "POST", url+"/sessions", `{"prompt":"How long is \"secret content\"?"}`,
+	); status != 200 || !strings.Contains(text, "answered: 2 words, 13 letters.") {
 		t.Errorf("a run: %d %s", status, text)
 	}
 	checkServedTree(t, url)
-	if status, text := askServer(t, "GET", url+"/metrics", ""); status != 200 || !strings.Contains(text, "rkat_server_runs 0") || !strings.Contains(text, `rkat_runs_total`) {
+	if status, text := askServer(t, "GET", url+"/metrics", ""); status != 200 ||
+		!strings.Contains(text, "rkat_server_runs 0") || !strings.Contains(text, `rkat_runs_total`) {
 		t.Errorf("metrics: %d %.400s", status, text)
 	}
 	stop()
 	select {
 	case got := <-code:
-		if log := stderr.String(); got != 0 || strings.Contains(log, "secret content") || !strings.Contains(log, `operation="POST /sessions" status=200`) {
+		if log := stderr.String(); got != 0 || strings.Contains(log, "secret content") ||
+			!strings.Contains(log, `operation="POST /sessions" status=200`) {
 			t.Errorf("exit code %d: %s", got, log)
 		}
 	case <-time.After(time.Minute):
@@ -75,7 +84,10 @@ func TestServe(t *testing.T) {
 func checkServedTree(t *testing.T, url string) {
 	t.Helper()
 	large := strings.Repeat("heron ", 20)
-	prompt, err := json.Marshal("spawn_agent {\"name\":\"one\",\"prompt\":\"op_status {}\\nthen say " + large + "\"}\nspawn_agent {\"name\":\"two\",\"prompt\":\"say hi\"}\nthen await_ops {}\nthen say Both.")
+	prompt, err := json.Marshal(
+		"spawn_agent {\"name\":\"one\",\"prompt\":\"op_status {}\\nthen say " + large +
+			"\"}\nspawn_agent {\"name\":\"two\",\"prompt\":\"say hi\"}\nthen await_ops {}\nthen say Both.",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +95,8 @@ func checkServedTree(t *testing.T, url string) {
 		SessionID string `json:"session_id"`
 	}
 	status, text := askServer(t, "POST", url+"/sessions", `{"prompt":`+string(prompt)+`}`)
-	if err := json.Unmarshal([]byte(text), &run); err != nil || status != 200 || !strings.Contains(text, `"text":"Both."`) {
+	if err := json.Unmarshal([]byte(text), &run); err != nil || status != 200 ||
+		!strings.Contains(text, `"text":"Both."`) {
 		t.Fatalf("sub-agents: %d %s, %v", status, text, err)
 	}
 	session := url + "/sessions/" + run.SessionID
@@ -94,10 +107,14 @@ func checkServedTree(t *testing.T, url string) {
 		}
 	}
 	_, text = askServer(t, "GET", session+"/operations", "")
-	if err := json.Unmarshal([]byte(text), &tree); err != nil || len(tree.Operations) != 2 || tree.Operations[0].ID == run.SessionID || tree.Operations[1].Status != "completed" || tree.Operations[1].Label != "two" {
+	if err := json.Unmarshal([]byte(text), &tree); err != nil || len(tree.Operations) != 2 ||
+		tree.Operations[0].ID == run.SessionID || tree.Operations[1].Status != "completed" ||
+		tree.Operations[1].Label != "two" {
 		t.Fatalf("operations: %s, %v", text, err)
 	}
-	if status, text := askServer(t, "GET", session+"/artifacts/"+tree.Operations[0].ArtifactID, ""); status != 200 || strings.TrimSpace(text) != strings.TrimSpace(large) {
+	if status, text := askServer(
+		t, "GET", session+"/artifacts/"+tree.Operations[0].ArtifactID, "",
+	); status != 200 || strings.TrimSpace(text) != strings.TrimSpace(large) {
 		t.Errorf("the artifact: %d %.200s", status, text)
 	}
 }
@@ -117,7 +134,10 @@ func TestServeRefuses(t *testing.T) {
 		{token, "--drain -1s", []string{"--drain", "-1s"}},
 	} {
 		var stderr bytes.Buffer
-		code := allBackends.Run(t.Context(), append([]string{"serve", "--demo"}, c.args...), strings.NewReader(""), io.Discard, &stderr, []string{"HOME=" + t.TempDir(), c.env})
+		code := allBackends.Run(
+			t.Context(), append([]string{"serve", "--demo"}, c.args...), strings.NewReader(""), io.Discard, &stderr,
+			[]string{"HOME=" + t.TempDir(), c.env},
+		)
 		if code != exitUsage || !strings.Contains(stderr.String(), c.want) {
 			t.Errorf("%v %s: %d %s", c.args, c.env, code, stderr.String())
 		}
@@ -126,7 +146,10 @@ func TestServeRefuses(t *testing.T) {
 
 // TestPatience holds that serve ends its runs in its own time, and other commands do not.
 func TestPatience(t *testing.T) {
-	for args, want := range map[string]time.Duration{"serve": 0, "-q serve --demo": 0, "run serve": InterruptPatience, "": InterruptPatience, "nothing": InterruptPatience} {
+	for args, want := range map[string]time.Duration{
+		"serve": 0, "-q serve --demo": 0, "run serve": InterruptPatience, "": InterruptPatience,
+		"nothing": InterruptPatience,
+	} {
 		if got := Patience(strings.Fields(args)); got != want {
 			t.Errorf("rkat %s: %s, want %s", args, got, want)
 		}

@@ -49,7 +49,9 @@ func (a *app) listCommand() *cobra.Command {
 	cli.AddJSONFlag(cmd, &asJSON)
 	flags.IntVarP(&f.limit, "limit", "l", 0, "list the first `N` (default all)")
 	flags.IntVar(&f.offset, "offset", 0, "leave out the first `N`")
-	flags.StringVar(&f.created, "created-after", "", "a `time`: 2026-01-02, 2026-01-02T15:04:05Z, or 36h for that long ago")
+	flags.StringVar(
+		&f.created, "created-after", "", "a `time`: 2026-01-02, 2026-01-02T15:04:05Z, or 36h for that long ago",
+	)
 	flags.StringVar(&f.updated, "updated-after", "", "a `time`, as for --created-after")
 	return cmd
 }
@@ -159,7 +161,8 @@ func (a *app) listSessions(ctx context.Context, store session.Store, filter sess
 		if s.Problem != "" {
 			about = "unreadable: " + s.Problem
 		}
-		return []string{strings.Repeat("  ", s.level) + string(s.ID), s.Updated.Format(time.DateTime), strconv.Itoa(s.Messages), strconv.FormatUint(s.Usage.Total(), 10),
+		return []string{strings.Repeat("  ", s.level) + string(s.ID), s.Updated.Format(time.DateTime),
+			strconv.Itoa(s.Messages), strconv.FormatUint(s.Usage.Total(), 10),
 			strings.Join(metadataPairs(s.Metadata), ", "), about}
 	})
 }
@@ -259,12 +262,14 @@ func (a *app) showSession(ctx context.Context, store session.Store, id session.I
 }
 
 func newShownSession(s *session.Session) (out shownSession, err error) {
-	out = shownSession{Header: s.Header, Updated: s.Updated, Usage: s.Usage, Checkpoint: s.Checkpoint, Metadata: s.Metadata,
-		Calls: append([]session.Call{}, s.Calls...), Marks: append([]session.Annotation{}, s.Annotations...),
+	out = shownSession{Header: s.Header, Updated: s.Updated, Usage: s.Usage, Checkpoint: s.Checkpoint,
+		Metadata: s.Metadata,
+		Calls:    append([]session.Call{}, s.Calls...), Marks: append([]session.Annotation{}, s.Annotations...),
 		Runs: append([]session.Run{}, s.Runs...), Tasks: append([]session.RunEnd{}, s.RunEnds...),
-		Failures: append([]session.ErrorRecord{}, s.Errors...), Compactions: append([]session.Compaction{}, s.Compactions...),
-		Open:  append([]transcript.CallRecord{}, s.Ledger.Open()...),
-		Tools: []json.RawMessage{}, Messages: make([]json.RawMessage, len(s.Messages))}
+		Failures:    append([]session.ErrorRecord{}, s.Errors...),
+		Compactions: append([]session.Compaction{}, s.Compactions...),
+		Open:        append([]transcript.CallRecord{}, s.Ledger.Open()...),
+		Tools:       []json.RawMessage{}, Messages: make([]json.RawMessage, len(s.Messages))}
 	for i := range s.Messages {
 		if out.Messages[i], err = s.Messages[i].AppendJSON(nil); err != nil {
 			return out, err
@@ -289,7 +294,10 @@ func newShownSession(s *session.Session) (out shownSession, err error) {
 }
 
 func printSession(w io.Writer, s *session.Session) error {
-	fmt.Fprintf(w, "session %s\nmodel %s, %s, %s\n", s.ID, terminal.Line(modelOf(s)), countOf(len(s.Calls), "model call"), countOf(s.Usage.Total(), "token"))
+	fmt.Fprintf(
+		w, "session %s\nmodel %s, %s, %s\n", s.ID, terminal.Line(modelOf(s)), countOf(len(s.Calls), "model call"),
+		countOf(s.Usage.Total(), "token"),
+	)
 	if p := s.Parent; p != nil {
 		fmt.Fprintf(w, "sub-agent %sof session %s\n", terminal.Line(spaceBehind(p.Label)), p.ID)
 	}

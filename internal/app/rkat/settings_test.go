@@ -48,7 +48,8 @@ func TestGuideHasTheSettings(t *testing.T) {
 // documentation, without any other change.
 func TestOneRowIsEnough(t *testing.T) {
 	table := append(config.Table(), setting.Row{
-		Key: "agent.mood", Flag: "mood", Commands: config.RequestCommands, Default: "calm", Help: "`mood` that nobody has",
+		Key: "agent.mood", Flag: "mood", Commands: config.RequestCommands, Default: "calm",
+		Help: "`mood` that nobody has",
 	})
 	home := t.TempDir()
 	file := filepath.Join(home, "config.toml")
@@ -75,9 +76,15 @@ func TestOneRowIsEnough(t *testing.T) {
 	}
 	wantLine("default", execute(nil, "doctor"), "agent.mood calm default")
 	wantLine("file", execute(nil, "doctor", "--config", file), "agent.mood of-file file "+file)
-	wantLine("variable", execute([]string{"RKAT_AGENT_MOOD=of-variable"}, "doctor", "--config", file), "agent.mood of-variable environment RKAT_AGENT_MOOD")
+	wantLine(
+		"variable", execute([]string{"RKAT_AGENT_MOOD=of-variable"}, "doctor", "--config", file),
+		"agent.mood of-variable environment RKAT_AGENT_MOOD",
+	)
 	wantLine("help", execute(nil, "run", "--help"), "--mood mood mood that nobody has")
-	wantLine("documentation", table.Markdown("RKAT_"), "| `agent.mood` | `--mood` | `RKAT_AGENT_MOOD` | `calm` | mood that nobody has |")
+	wantLine(
+		"documentation", table.Markdown("RKAT_"),
+		"| `agent.mood` | `--mood` | `RKAT_AGENT_MOOD` | `calm` | mood that nobody has |",
+	)
 
 	a := newApp(Backends{}, nil, nil, nil, []string{"HOME=" + home})
 	a.settings = table

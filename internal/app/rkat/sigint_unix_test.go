@@ -41,7 +41,9 @@ func startInterrupted(t *testing.T, program string, provider http.Handler, args 
 		t.Fatal(err)
 	}
 	for _, mode := range []string{"well", "late", "stubborn"} {
-		text := fmt.Sprintf(`{"mcpServers": {"srv": {"command": "toolserver", "args": [%q], "env": {"CALLED": %q}}}}`, mode, p.pipe)
+		text := fmt.Sprintf(
+			`{"mcpServers": {"srv": {"command": "toolserver", "args": [%q], "env": {"CALLED": %q}}}}`, mode, p.pipe,
+		)
 		if err := os.WriteFile(filepath.Join(dir, mode+".json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +201,8 @@ func TestSecondSIGINT(t *testing.T) {
 		defer signal.Stop(caught)
 	}
 	provider := newStuck(true, false)
-	p := startInterrupted(t, "patient-rkat", provider, "run", "-o", "json-stream", "hi") // nobody reads: it waits for long
+	// nobody reads: it waits for long
+	p := startInterrupted(t, "patient-rkat", provider, "run", "-o", "json-stream", "hi")
 	<-provider.began
 	p.interrupt()
 	<-provider.hungUp
@@ -220,7 +223,10 @@ func TestSecondSIGINT(t *testing.T) {
 // events, so that the session is being written at some of them.
 func TestSIGINTAtEachEvent(t *testing.T) {
 	for n := 1; ; n++ {
-		p := startInterrupted(t, "rkat", simulator.New(simulator.Config{Seed: "script"}), "run", "-o", "json-stream", "--conform-tools", `Call conform_echo with "heron".`)
+		p := startInterrupted(
+			t, "rkat", simulator.New(simulator.Config{Seed: "script"}), "run", "-o", "json-stream", "--conform-tools",
+			`Call conform_echo with "heron".`,
+		)
 		lines := bufio.NewScanner(p.stdout)
 		lines.Buffer(nil, 1<<20)
 		for range n {
@@ -238,7 +244,9 @@ func TestSIGINTAtEachEvent(t *testing.T) {
 			t.Errorf("line %d: %v, %s", n, p.ProcessState, p.stderr.String())
 		}
 		legalSession(t, p.env)
-		if again := rkat(t.Context(), p.env, "resume", "--last", "--conform-tools", "And now?"); n > 2 && again.code != 0 {
+		if again := rkat(
+			t.Context(), p.env, "resume", "--last", "--conform-tools", "And now?",
+		); n > 2 && again.code != 0 {
 			t.Errorf("line %d: cannot be resumed: %s", n, again.stderr)
 		}
 		if last {

@@ -21,7 +21,9 @@ func (a *app) offerSubAgents(w *preparedRun, b *meerkat.AgentBuilder) error {
 	if err != nil {
 		return err
 	}
-	b.WithSubAgents(meerkat.SubAgents{Limits: w.cfg.OperationLimits, Artifacts: store, ArtifactThreshold: w.cfg.ArtifactThreshold})
+	b.WithSubAgents(meerkat.SubAgents{
+		Limits: w.cfg.OperationLimits, Artifacts: store, ArtifactThreshold: w.cfg.ArtifactThreshold,
+	})
 	for _, p := range catalog.ProviderNames() {
 		switch {
 		case p == w.choice.provider:
@@ -68,5 +70,7 @@ func (a *app) startSweep(store artifact.Store, interval time.Duration) (stop fun
 
 // offersSubAgents reports whether a session began with the tools for sub-agents.
 func offersSubAgents(s *session.Session) bool {
-	return s.Prefix != nil && slices.ContainsFunc(s.Prefix.Tools, func(d transcript.ToolDef) bool { return d.Name == "spawn_agent" })
+	return s.Prefix != nil && slices.ContainsFunc(
+		s.Prefix.Tools, func(d transcript.ToolDef) bool { return d.Name == "spawn_agent" },
+	)
 }

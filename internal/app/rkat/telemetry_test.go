@@ -36,7 +36,9 @@ const keyOfTelemetry = "made-up-key-of-a-test"
 func runWithTelemetry(t *testing.T, env []string, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	env = append([]string{"HOME=" + t.TempDir(), "ANTHROPIC_API_KEY=" + keyOfTelemetry, "RKAT_TELEMETRY_OTLP_TIMEOUT=30s"}, env...)
+	env = append([]string{
+		"HOME=" + t.TempDir(), "ANTHROPIC_API_KEY=" + keyOfTelemetry, "RKAT_TELEMETRY_OTLP_TIMEOUT=30s",
+	}, env...)
 	args = append([]string{"run", "--demo"}, append(args, "How long is \"a heron\", "+keyOfTelemetry+"?")...)
 	if code := allBackends.Run(t.Context(), args, strings.NewReader(""), &out, &errs, env); code != 0 {
 		t.Fatalf("%v: exit %d: %s", args, code, errs.String())
@@ -60,11 +62,15 @@ func TestCollector(t *testing.T) {
 	if len(got) != 0 {
 		t.Error("something was sent, and nobody asked for it")
 	}
-	if out, errs := runWithTelemetry(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL}); out != plain || strings.Contains(errs, "telemetry") {
+	if out, errs := runWithTelemetry(t, []string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL,
+	}); out != plain || strings.Contains(errs, "telemetry") {
 		t.Errorf("%q %q", out, errs)
 	}
 	spans := string(got["/v1/traces"])
-	for want, is := range map[string]bool{"invoke_agent rkat": true, "execute_tool demo_count": true, "heron": false, keyOfTelemetry: false} {
+	for want, is := range map[string]bool{
+		"invoke_agent rkat": true, "execute_tool demo_count": true, "heron": false, keyOfTelemetry: false,
+	} {
 		if strings.Contains(spans, want) != is {
 			t.Errorf("spans with %q: %v", want, !is)
 		}
@@ -74,7 +80,8 @@ func TestCollector(t *testing.T) {
 	}
 	clear(got)
 	runWithTelemetry(t, nil, "--otlp-endpoint", collector.URL, "--telemetry-content", "true")
-	if spans = string(got["/v1/traces"]); !strings.Contains(spans, "a heron") || strings.Contains(spans, keyOfTelemetry) {
+	if spans = string(got["/v1/traces"]); !strings.Contains(spans, "a heron") ||
+		strings.Contains(spans, keyOfTelemetry) {
 		t.Error("content is missing, or holds the key")
 	}
 	clear(got)
@@ -88,9 +95,13 @@ func TestCollector(t *testing.T) {
 // TestBadCollector: a collector that is down, refuses, fails or hangs changes neither answer
 // nor exit code and is named in one line; what waits for it is bounded.
 func TestBadCollector(t *testing.T) {
-	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "\x1b[2J", http.StatusForbidden) }))
+	refuses := httptest.NewServer(http.HandlerFunc(
+		func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "\x1b[2J", http.StatusForbidden) },
+	))
 	defer refuses.Close()
-	fails := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	fails := httptest.NewServer(http.HandlerFunc(
+		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+	))
 	defer fails.Close()
 	hang := make(chan struct{})
 	hangs := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
@@ -109,7 +120,8 @@ func TestBadCollector(t *testing.T) {
 			env = []string{"RKAT_TELEMETRY_OTLP_TIMEOUT=1ms"} // the whole bound of what the run waits
 		}
 		out, errs := runWithTelemetry(t, env, "--otlp-endpoint", c.url)
-		if out != plain || strings.Count(errs, "telemetry: "+c.want) != 1 || strings.Count(errs, "telemetry: ") != 1 || strings.Contains(errs, "\x1b") {
+		if out != plain || strings.Count(errs, "telemetry: "+c.want) != 1 ||
+			strings.Count(errs, "telemetry: ") != 1 || strings.Contains(errs, "\x1b") {
 			t.Errorf("%s: %q %q", c.name, out, errs)
 		}
 	}
@@ -133,14 +145,21 @@ func TestMetricsEndpoint(t *testing.T) {
 	}))
 	env := append(u.env(t.TempDir()), "HOME="+t.TempDir())
 	var out bytes.Buffer
-	allBackends.Run(t.Context(), []string{"run", "--metrics-listen", "0", "canary-text"}, strings.NewReader(""), &out, stderr, env)
-	if !strings.HasPrefix(page, "text/plain; version=0.0.4") || !strings.Contains(page, "\nrkat_runs_active 1\n") || strings.Contains(page, "canary") {
+	allBackends.Run(
+		t.Context(), []string{"run", "--metrics-listen", "0", "canary-text"}, strings.NewReader(""), &out, stderr, env,
+	)
+	if !strings.HasPrefix(
+		page, "text/plain; version=0.0.4",
+	) || !strings.Contains(page, "\nrkat_runs_active 1\n") || strings.Contains(page, "canary") {
 		t.Errorf("%s\n%s", page, stderr.String())
 	}
 	taken := httptest.NewServer(nil)
 	defer taken.Close()
 	stderr = &lockedBuffer{}
-	if code := allBackends.Run(t.Context(), []string{"run", "--metrics-listen", taken.Listener.Addr().String(), "hi"}, strings.NewReader(""), &out, stderr, env); code != exitUsage || !strings.Contains(stderr.String(), "--metrics-listen: ") {
+	if code := allBackends.Run(
+		t.Context(), []string{"run", "--metrics-listen", taken.Listener.Addr().String(), "hi"}, strings.NewReader(""),
+		&out, stderr, env,
+	); code != exitUsage || !strings.Contains(stderr.String(), "--metrics-listen: ") {
 		t.Errorf("a port that is taken: %d %s", code, stderr.String())
 	}
 }

@@ -47,7 +47,11 @@ func toolServer() {
 		}
 		switch request.Method {
 		case "initialize":
-			reply(request.ID, `{"protocolVersion":"`+request.Params.ProtocolVersion+`","capabilities":{"tools":{}},"serverInfo":{"name":"toolserver","version":"1"}}`)
+			reply(
+				request.ID,
+				`{"protocolVersion":"`+request.Params.ProtocolVersion+
+					`","capabilities":{"tools":{}},"serverInfo":{"name":"toolserver","version":"1"}}`,
+			)
 		case "tools/list":
 			reply(request.ID, `{"tools":[`+offered(mode)+`]}`)
 		case "tools/call":

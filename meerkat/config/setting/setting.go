@@ -64,7 +64,9 @@ func (r Row) EnvironmentVariables(prefix string) []string {
 	if r.FileOnly {
 		return nil
 	}
-	return append(slices.Clone(r.Variables), prefix+strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(r.Key)))
+	return append(
+		slices.Clone(r.Variables), prefix+strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(r.Key)),
+	)
 }
 
 // Parse reads a value of r. The error of a secret does not repeat the value.

@@ -102,7 +102,10 @@ func TestCursorInt(t *testing.T) {
 // FuzzText: quoting loses nothing, and where encoding/json loses nothing
 // either, both read the same text.
 func FuzzText(f *testing.F) {
-	for _, s := range []string{"", "a\"\\\n\x01", "é😀", "\xed\xa0\x80", "\xed\xa0\x80\xed\xb0\x80", "\xed\xb0\x80", "\xff", "\xed", "\xed\xa0"} {
+	for _, s := range []string{
+		"", "a\"\\\n\x01", "é😀", "\xed\xa0\x80", "\xed\xa0\x80\xed\xb0\x80", "\xed\xb0\x80", "\xff", "\xed",
+		"\xed\xa0",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -129,8 +132,10 @@ func FuzzText(f *testing.F) {
 // FuzzCursor: Skip accepts exactly what the tokeniser accepts, up to its depth.
 func FuzzCursor(f *testing.F) {
 	for _, s := range []string{
-		`{}`, `[]`, `{"a":[1,-2.5e+3,"x\u00e9\"",true,false,null,{}]}`, ` [ 1 , 2 ] `, `01`, `-`, `1.`, `1e`, `.5`, `[1,]`,
-		`{"a":1,}`, `"\x"`, `"\u12"`, "\"\n\"", `nul`, `truee`, `"a`, `{"a" 1}`, `[[[[]]]]`, "\"\xff\"", `{"\u0061":0}`, "\ufeff1", `-0`, `1 2`,
+		`{}`, `[]`, `{"a":[1,-2.5e+3,"x\u00e9\"",true,false,null,{}]}`, ` [ 1 , 2 ] `, `01`, `-`, `1.`, `1e`, `.5`,
+		`[1,]`,
+		`{"a":1,}`, `"\x"`, `"\u12"`, "\"\n\"", `nul`, `truee`, `"a`, `{"a" 1}`, `[[[[]]]]`, "\"\xff\"", `{"\u0061":0}`,
+		"\ufeff1", `-0`, `1 2`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -149,8 +154,10 @@ func FuzzCursor(f *testing.F) {
 // are what a walk with the tokeniser gives.
 func FuzzFields(f *testing.F) {
 	for _, s := range []string{
-		`{}`, `{"a":1}`, ` { "a" : [ 1 ] , "\u0062":{} } `, `{"a":1,}`, `{"a":1}x`, `{"a":1,"b"`, `[]`, `{"a":"\ud800"}`,
-		"{\"a\":\"\xff\"}", `{"a":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `,"b":2}`, `{"a":01}`, `{"a" "b"}`,
+		`{}`, `{"a":1}`, ` { "a" : [ 1 ] , "\u0062":{} } `, `{"a":1,}`, `{"a":1}x`, `{"a":1,"b"`, `[]`,
+		`{"a":"\ud800"}`,
+		"{\"a\":\"\xff\"}", `{"a":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `,"b":2}`, `{"a":01}`,
+		`{"a" "b"}`,
 	} {
 		f.Add([]byte(s))
 	}

@@ -42,7 +42,9 @@ func Decode(data []byte, values map[string]any) (string, error) {
 	hasValue := len(c.Value) > 0 && string(c.Value) != "null"
 	switch {
 	case !known:
-		return "", fmt.Errorf("type %q is not known; %s", c.Type, spelling.Advice(c.Type, slices.Sorted(maps.Keys(values))))
+		return "", fmt.Errorf(
+			"type %q is not known; %s", c.Type, spelling.Advice(c.Type, slices.Sorted(maps.Keys(values))),
+		)
 	case into == nil && hasValue:
 		return "", fmt.Errorf("%s takes no value", c.Type)
 	case into != nil && !hasValue:

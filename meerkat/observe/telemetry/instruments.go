@@ -24,12 +24,16 @@ func Measure(meter metric.Meter) (observe.Listener, error) {
 	i := &instruments{runs: map[string]*measuredRun{}}
 	var errs []error
 	seconds := func(name, help string, bounds ...float64) metric.Float64Histogram {
-		h, err := meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(help), metric.WithExplicitBucketBoundaries(bounds...))
+		h, err := meter.Float64Histogram(
+			name, metric.WithUnit("s"), metric.WithDescription(help), metric.WithExplicitBucketBoundaries(bounds...),
+		)
 		errs = append(errs, err)
 		return h
 	}
 	numbers := func(name, unit, help string, bounds ...float64) metric.Int64Histogram {
-		h, err := meter.Int64Histogram(name, metric.WithUnit(unit), metric.WithDescription(help), metric.WithExplicitBucketBoundaries(bounds...))
+		h, err := meter.Int64Histogram(
+			name, metric.WithUnit(unit), metric.WithDescription(help), metric.WithExplicitBucketBoundaries(bounds...),
+		)
 		errs = append(errs, err)
 		return h
 	}
@@ -46,17 +50,25 @@ func Measure(meter metric.Meter) (observe.Listener, error) {
 		.1, .2, .4, .8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)
 	i.usage = numbers("gen_ai.client.token.usage", "{token}", "Number of input and output tokens used.",
 		1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
-	i.runTokens = numbers("rkat.run.tokens", "", "Input and output tokens of a run, by agent (main, or sub_agent for that of an operation).",
+	i.runTokens = numbers("rkat.run.tokens", "",
+		"Input and output tokens of a run, by agent (main, or sub_agent for that of an operation).",
 		64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216)
 	i.ended = count("rkat.runs", "Runs that ended, by outcome: completed, failed or interrupted, and kind of error.")
 	i.turns = count("rkat.turns", "Model calls that were answered.")
-	i.tokens = count("rkat.tokens", "Tokens that providers counted, by kind: input, output, reasoning (a part of output), cache_read, cache_creation.")
+	i.tokens = count(
+		"rkat.tokens",
+		"Tokens that providers counted, by kind: input, output, reasoning (a part of output), cache_read, cache_creation.",
+	)
 	i.retries = count("rkat.retries", "Model calls that were made again, by kind of error.")
 	i.losses = count("rkat.degradations", "Losses of a hand-off, by rule.")
 	i.warnings = count("rkat.budget_warnings", "Budgets that were nearly spent.")
-	i.operations = count("rkat.operations", "Sub-agents that ended, by status: completed, failed, cancelled or interrupted.")
+	i.operations = count(
+		"rkat.operations", "Sub-agents that ended, by status: completed, failed, cancelled or interrupted.",
+	)
 	var err error
-	i.active, err = meter.Int64UpDownCounter("rkat.runs.active", metric.WithDescription("Runs that have begun and not ended."))
+	i.active, err = meter.Int64UpDownCounter(
+		"rkat.runs.active", metric.WithDescription("Runs that have begun and not ended."),
+	)
 	errs = append(errs, err)
 	i.left, err = meter.Int64Gauge("rkat.rate_limit_remaining",
 		metric.WithDescription("What a provider said last is left of a window: requests, tokens, input-tokens, output-tokens."))
@@ -96,7 +108,9 @@ const (
 )
 
 // outcomes names how runs end.
-var outcomes = map[agent.EventType]string{agent.RunCompleted: "completed", agent.RunFailed: "failed", agent.RunInterrupted: "interrupted"}
+var outcomes = map[agent.EventType]string{
+	agent.RunCompleted: "completed", agent.RunFailed: "failed", agent.RunInterrupted: "interrupted",
+}
 
 func (i *instruments) handleEvent(e agent.Event) {
 	i.mu.Lock()
@@ -128,7 +142,10 @@ func (i *instruments) handleEvent(e agent.Event) {
 	case agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut:
 		if e.DurationMS != nil {
 			i.tools.Record(ctx, float64(*e.DurationMS)/1000, failedBy(toolErrorKind(&e)),
-				metric.WithAttributes(toolKey.String(observe.ToolLabel(e.Name)), toolType.String("function"), agentName.String(agentNameValue)))
+				metric.WithAttributes(
+					toolKey.String(observe.ToolLabel(e.Name)), toolType.String("function"),
+					agentName.String(agentNameValue),
+				))
 		}
 	case agent.OperationEnded:
 		i.operations.Add(ctx, 1, metric.WithAttributes(attribute.String("status", e.Status)))
@@ -146,7 +163,8 @@ func (i *instruments) handleEvent(e agent.Event) {
 // conventionAttributes name provider and model as the conventions do.
 func conventionAttributes(turn *agent.Event) metric.MeasurementOption {
 	return metric.WithAttributes(operation.String("chat"),
-		providerName.String(catalog.ProviderNamed(turn.Provider).TelemetryName), requestModel.String(observe.Label(turn.Model)))
+		providerName.String(catalog.ProviderNamed(turn.Provider).TelemetryName),
+		requestModel.String(observe.Label(turn.Model)))
 }
 
 // shortAttributes name provider and model for the metrics that begin with rkat; both are empty
@@ -194,7 +212,9 @@ func (i *instruments) countTurn(ctx context.Context, r *measuredRun, e *agent.Ev
 			i.tokens.Add(ctx, int64(n), short, metric.WithAttributes(attribute.String("kind", kind))) //nolint:gosec // a count
 		}
 	}
-	for kind, n := range map[string]uint64{"input": allInputTokens(r.turn.Provider, e.Usage), "output": e.Usage.OutputTokens} {
+	for kind, n := range map[string]uint64{
+		"input": allInputTokens(r.turn.Provider, e.Usage), "output": e.Usage.OutputTokens,
+	} {
 		i.usage.Record(ctx, int64(n), conventionAttributes(r.turn), metric.WithAttributes(tokenType.String(kind))) //nolint:gosec // a count
 	}
 }
@@ -207,8 +227,13 @@ func (i *instruments) endRun(ctx context.Context, r *measuredRun, e *agent.Event
 	i.endTurn(ctx, r, e, kind)
 	who := agentKind(&r.began)
 	i.active.Add(ctx, -1)
-	i.ended.Add(ctx, 1, metric.WithAttributes(attribute.String("outcome", outcomes[e.Type]), errorKind.String(e.ErrorKind)))
-	i.agents.Record(ctx, e.TS.Sub(r.began.TS).Seconds(), failedBy(kind), metric.WithAttributes(agentName.String(agentNameValue), agentKindKey.String(who)))
+	i.ended.Add(ctx, 1, metric.WithAttributes(
+		attribute.String("outcome", outcomes[e.Type]), errorKind.String(e.ErrorKind),
+	))
+	i.agents.Record(
+		ctx, e.TS.Sub(r.began.TS).Seconds(), failedBy(kind),
+		metric.WithAttributes(agentName.String(agentNameValue), agentKindKey.String(who)),
+	)
 	i.runTokens.Record(ctx, int64(r.tokens), metric.WithAttributes(attribute.String("agent", who))) //nolint:gosec // a count
 }
 

@@ -71,13 +71,17 @@ func NewExporter(o CollectorOptions) (*Exporter, error) {
 	// A redirect would take the headers, which may hold a key, to another host.
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	ctx := context.Background()
-	spans, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(base+"/v1/traces"), otlptracehttp.WithHeaders(o.Headers),
-		otlptracehttp.WithHTTPClient(client), otlptracehttp.WithTimeout(e.timeout), otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
+	spans, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(base+"/v1/traces"),
+		otlptracehttp.WithHeaders(o.Headers),
+		otlptracehttp.WithHTTPClient(client), otlptracehttp.WithTimeout(e.timeout),
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
 	if err != nil {
 		return nil, fmt.Errorf("OTLP exporter: %w", err)
 	}
-	metrics, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(base+"/v1/metrics"), otlpmetrichttp.WithHeaders(o.Headers),
-		otlpmetrichttp.WithHTTPClient(client), otlpmetrichttp.WithTimeout(e.timeout), otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{}))
+	metrics, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(base+"/v1/metrics"),
+		otlpmetrichttp.WithHeaders(o.Headers),
+		otlpmetrichttp.WithHTTPClient(client), otlpmetrichttp.WithTimeout(e.timeout),
+		otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{}))
 	if err != nil {
 		return nil, fmt.Errorf("OTLP exporter: %w", err)
 	}
@@ -86,8 +90,14 @@ func NewExporter(o CollectorOptions) (*Exporter, error) {
 		about = append(about, attribute.String("service.version", o.Version))
 	}
 	service := resource.NewSchemaless(about...)
-	e.spans = trace.NewTracerProvider(trace.WithResource(service), trace.WithBatcher(quietSpans{spans, &e.failed}, trace.WithExportTimeout(e.timeout)))
-	e.meters = metric.NewMeterProvider(metric.WithResource(service), metric.WithCardinalityLimit(maxSeries), metric.WithReader(metric.NewPeriodicReader(quietMetrics{metrics, &e.failed}, metric.WithTimeout(e.timeout))))
+	e.spans = trace.NewTracerProvider(
+		trace.WithResource(service),
+		trace.WithBatcher(quietSpans{spans, &e.failed}, trace.WithExportTimeout(e.timeout)),
+	)
+	e.meters = metric.NewMeterProvider(
+		metric.WithResource(service), metric.WithCardinalityLimit(maxSeries),
+		metric.WithReader(metric.NewPeriodicReader(quietMetrics{metrics, &e.failed}, metric.WithTimeout(e.timeout))),
+	)
 	tracing := Trace(e.spans.Tracer(scope), nil)
 	if o.Content {
 		tracing = TraceContent(e.spans.Tracer(scope), nil, o.Secrets)

@@ -111,14 +111,29 @@ func play(e *telemetry.Exporter) {
 		{Type: agent.Retrying, Turn: 1, ErrorKind: "overloaded", Error: "words"},
 		{Type: agent.TextDelta, Turn: 1, Delta: "I"},
 		{Type: agent.TextComplete, Turn: 1, Content: "I look."},
-		{Type: agent.ToolCallRequested, Turn: 1, ID: "c1", Name: "read", Args: transcript.RawJSON(`{"key":"` + secret + `"}`)},
-		{Type: agent.TurnCompleted, Turn: 1, StopReason: transcript.StopToolUse, ResponseID: "resp", Usage: &transcript.Usage{InputTokens: 10, OutputTokens: 4, CacheReadTokens: &cached}},
+		{
+			Type: agent.ToolCallRequested, Turn: 1, ID: "c1", Name: "read",
+			Args: transcript.RawJSON(`{"key":"` + secret + `"}`),
+		},
+		{
+			Type: agent.TurnCompleted, Turn: 1, StopReason: transcript.StopToolUse, ResponseID: "resp",
+			Usage: &transcript.Usage{InputTokens: 10, OutputTokens: 4, CacheReadTokens: &cached},
+		},
 		{Type: agent.ToolExecutionStarted, Turn: 1, ID: "c1", Name: "read"},
-		{Type: agent.ToolExecutionCompleted, Turn: 1, ID: "c1", Name: "read", Status: "complete", IsError: &no, DurationMS: &ms, Result: "the text " + secret},
+		{
+			Type: agent.ToolExecutionCompleted, Turn: 1, ID: "c1", Name: "read", Status: "complete", IsError: &no,
+			DurationMS: &ms, Result: "the text " + secret,
+		},
 		{Type: agent.TurnStarted, Turn: 2, Provider: "anthropic", Model: "claude-x"},
 		{Type: agent.TextComplete, Turn: 2, Content: "Done."},
-		{Type: agent.TurnCompleted, Turn: 2, StopReason: transcript.StopEndTurn, Usage: &transcript.Usage{InputTokens: 20, OutputTokens: 2}},
-		{Type: agent.RunCompleted, Result: "Done.", StopReason: transcript.StopEndTurn, Usage: &transcript.Usage{InputTokens: 30, OutputTokens: 6}},
+		{
+			Type: agent.TurnCompleted, Turn: 2, StopReason: transcript.StopEndTurn,
+			Usage: &transcript.Usage{InputTokens: 20, OutputTokens: 2},
+		},
+		{
+			Type: agent.RunCompleted, Result: "Done.", StopReason: transcript.StopEndTurn,
+			Usage: &transcript.Usage{InputTokens: 30, OutputTokens: 6},
+		},
 	} {
 		event.SessionID, event.RunID, event.Seq, event.TS = "sess", "run", i, time.Unix(int64(1000+i), 0)
 		e.Listen(event)
@@ -128,7 +143,9 @@ func play(e *telemetry.Exporter) {
 // TestSpansAndMetrics decodes what a collector gets with the official protobufs.
 func TestSpansAndMetrics(t *testing.T) {
 	r := newReceiver(t)
-	e, err := telemetry.NewExporter(telemetry.CollectorOptions{Endpoint: r.URL + "/base/", Headers: map[string]string{"X-Tenant": "t"}, Version: "v1", Timeout: time.Minute})
+	e, err := telemetry.NewExporter(telemetry.CollectorOptions{
+		Endpoint: r.URL + "/base/", Headers: map[string]string{"X-Tenant": "t"}, Version: "v1", Timeout: time.Minute,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +153,9 @@ func TestSpansAndMetrics(t *testing.T) {
 	if err := e.Shutdown(t.Context()); err != nil || r.problem != nil {
 		t.Fatal(err, r.problem)
 	}
-	if r.headers.Get("X-Tenant") != "t" || !maps.Equal(r.service, map[string]string{"service.name": "rkat", "service.version": "v1"}) {
+	if r.headers.Get("X-Tenant") != "t" || !maps.Equal(r.service, map[string]string{
+		"service.name": "rkat", "service.version": "v1",
+	}) {
 		t.Errorf("headers %v, resource %v", r.headers, r.service)
 	}
 	byName := map[string]*trace.Span{}
@@ -148,15 +167,19 @@ func TestSpansAndMetrics(t *testing.T) {
 	}
 	chat := attributes(r.spans[0].GetAttributes())
 	for key, want := range map[string]string{
-		"gen_ai.operation.name": "chat", "gen_ai.provider.name": "anthropic", "gen_ai.request.model": "claude-x", "gen_ai.conversation.id": "sess",
-		"gen_ai.response.finish_reasons": "tool_use;", "gen_ai.response.id": "resp", "gen_ai.usage.input_tokens": "int_value:15", "gen_ai.usage.output_tokens": "int_value:4",
+		"gen_ai.operation.name": "chat", "gen_ai.provider.name": "anthropic", "gen_ai.request.model": "claude-x",
+		"gen_ai.conversation.id":         "sess",
+		"gen_ai.response.finish_reasons": "tool_use;", "gen_ai.response.id": "resp",
+		"gen_ai.usage.input_tokens": "int_value:15", "gen_ai.usage.output_tokens": "int_value:4",
 		"gen_ai.usage.cache_read.input_tokens": "int_value:5", "gen_ai.response.time_to_first_chunk": "double_value:2",
 	} {
 		if chat[key] != want {
 			t.Errorf("%s is %q; want %q", key, chat[key], want)
 		}
 	}
-	if parent := byName["execute_tool read"].GetParentSpanId(); string(parent) != string(byName["invoke_agent rkat"].GetSpanId()) {
+	if parent := byName["execute_tool read"].GetParentSpanId(); string(parent) != string(
+		byName["invoke_agent rkat"].GetSpanId(),
+	) {
 		t.Error("the tool is not below the run")
 	}
 	var names []string
@@ -178,7 +201,9 @@ func TestSpansAndMetrics(t *testing.T) {
 // TestContent: with content, spans show what was said, but no key.
 func TestContent(t *testing.T) {
 	r := newReceiver(t)
-	e, err := telemetry.NewExporter(telemetry.CollectorOptions{Endpoint: r.URL + "/base", Content: true, Secrets: []string{"", secret}, Timeout: time.Minute})
+	e, err := telemetry.NewExporter(telemetry.CollectorOptions{
+		Endpoint: r.URL + "/base", Content: true, Secrets: []string{"", secret}, Timeout: time.Minute,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +227,9 @@ func TestContent(t *testing.T) {
 			t.Errorf("%s is %q; want %q", key, got[key], want)
 		}
 	}
-	if all := got["chat claude-x gen_ai.output.messages"]; !strings.Contains(all, `"type":"tool_call","id":"c1","name":"read","arguments":{"key":"(key)"}`) {
+	if all := got["chat claude-x gen_ai.output.messages"]; !strings.Contains(
+		all, `"type":"tool_call","id":"c1","name":"read","arguments":{"key":"(key)"}`,
+	) {
 		t.Error(all)
 	}
 	if strings.Contains(string(r.raw), secret) {
@@ -248,7 +275,9 @@ func TestBadCollectors(t *testing.T) {
 	}
 	for name, url := range urls {
 		t.Run(name, func(t *testing.T) {
-			e, err := telemetry.NewExporter(telemetry.CollectorOptions{Endpoint: url, Timeout: 300 * time.Millisecond, Headers: map[string]string{"X-Key": secret}})
+			e, err := telemetry.NewExporter(telemetry.CollectorOptions{
+				Endpoint: url, Timeout: 300 * time.Millisecond, Headers: map[string]string{"X-Key": secret},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,7 +38,8 @@ var _ observe.Metrics = (*Metrics)(nil)
 // NewMetrics returns metrics in a registry of their own.
 func NewMetrics() (*Metrics, error) {
 	m := &Metrics{registry: prometheus.NewRegistry()}
-	reader, err := exporter.New(exporter.WithRegisterer(m.registry), exporter.WithoutTargetInfo(), exporter.WithoutScopeInfo(),
+	reader, err := exporter.New(exporter.WithRegisterer(m.registry), exporter.WithoutTargetInfo(),
+		exporter.WithoutScopeInfo(),
 		exporter.WithTranslationStrategy(otlptranslator.UnderscoreEscapingWithSuffixes))
 	if err != nil {
 		return nil, fmt.Errorf("metrics for Prometheus: %w", err)

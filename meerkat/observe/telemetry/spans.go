@@ -106,8 +106,12 @@ func (t *spanListener) handleEvent(e agent.Event) {
 	case agent.TurnStarted:
 		s.endTurn(e.TS, "abandoned")
 		s.turnBegan, s.streams, s.parts, s.provider = e.TS, false, nil, e.Provider
-		_, s.turn = t.tracer.Start(s.ctx, "chat "+observe.Label(e.Model), trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindClient),
-			trace.WithAttributes(operation.String("chat"), providerName.String(catalog.ProviderNamed(e.Provider).TelemetryName), requestModel.String(observe.Label(e.Model)), conversation.String(string(e.SessionID))))
+		_, s.turn = t.tracer.Start(s.ctx, "chat "+observe.Label(e.Model), trace.WithTimestamp(e.TS),
+			trace.WithSpanKind(trace.SpanKindClient),
+			trace.WithAttributes(
+				operation.String("chat"), providerName.String(catalog.ProviderNamed(e.Provider).TelemetryName),
+				requestModel.String(observe.Label(e.Model)), conversation.String(string(e.SessionID)),
+			))
 	case agent.TextDelta, agent.ReasoningDelta, agent.ToolCallDelta:
 		s.noteFirstDelta(&e)
 	case agent.TextComplete, agent.ToolCallRequested:
@@ -124,8 +128,12 @@ func (t *spanListener) handleEvent(e agent.Event) {
 		}
 		s.completeTurn(&e)
 	case agent.ToolExecutionStarted:
-		_, s.tools[e.ID] = t.tracer.Start(s.ctx, "execute_tool "+observe.ToolLabel(e.Name), trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindInternal),
-			trace.WithAttributes(operation.String("execute_tool"), toolKey.String(observe.ToolLabel(e.Name)), toolType.String("function"), agentName.String(agentNameValue), toolCallID.String(observe.Label(e.ID))))
+		_, s.tools[e.ID] = t.tracer.Start(s.ctx, "execute_tool "+observe.ToolLabel(e.Name), trace.WithTimestamp(e.TS),
+			trace.WithSpanKind(trace.SpanKindInternal),
+			trace.WithAttributes(
+				operation.String("execute_tool"), toolKey.String(observe.ToolLabel(e.Name)),
+				toolType.String("function"), agentName.String(agentNameValue), toolCallID.String(observe.Label(e.ID)),
+			))
 		t.content.setToolText(s.tools[e.ID], toolArguments, s.arguments[e.ID])
 	case agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut:
 		if span := s.tools[e.ID]; span != nil {
@@ -148,7 +156,9 @@ func (t *spanListener) beginRun(e agent.Event) {
 		ctx = t.parent(e)
 	}
 	if e.TraceParent != "" { // one that is malformed is ignored, as the standard says
-		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": e.TraceParent, "tracestate": e.TraceState})
+		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{
+			"traceparent": e.TraceParent, "tracestate": e.TraceState,
+		})
 	}
 	for _, above := range t.runs { // a sub-agent belongs to the trace of its parent
 		if e.ParentID != "" && above.session == e.ParentID {
@@ -156,8 +166,12 @@ func (t *spanListener) beginRun(e agent.Event) {
 		}
 	}
 	s := &runSpans{session: e.SessionID, tools: map[string]trace.Span{}, arguments: map[string]string{}}
-	s.ctx, s.run = t.tracer.Start(ctx, "invoke_agent rkat", trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindInternal),
-		trace.WithAttributes(operation.String("invoke_agent"), agentName.String(agentNameValue), conversation.String(string(e.SessionID)), attribute.String("rkat.run.id", e.RunID)))
+	s.ctx, s.run = t.tracer.Start(ctx, "invoke_agent rkat", trace.WithTimestamp(e.TS),
+		trace.WithSpanKind(trace.SpanKindInternal),
+		trace.WithAttributes(
+			operation.String("invoke_agent"), agentName.String(agentNameValue),
+			conversation.String(string(e.SessionID)), attribute.String("rkat.run.id", e.RunID),
+		))
 	s.run.SetAttributes(agentKindKey.String(agentKind(&e)))
 	if e.ParentID != "" {
 		s.run.SetAttributes(operationID.String(string(e.SessionID)), parentSession.String(string(e.ParentID)))
@@ -205,7 +219,10 @@ func setUsage(span trace.Span, provider string, e *agent.Event) {
 		return
 	}
 	span.SetAttributes(inputTokens.Int64(int64(allInputTokens(provider, e.Usage))), outputTokens.Int64(int64(e.Usage.OutputTokens))) //nolint:gosec // counts
-	for key, n := range map[attribute.Key]*uint64{cacheRead: e.Usage.CacheReadTokens, cacheCreation: e.Usage.CacheCreationTokens, reasoning: e.Usage.ReasoningTokens} {
+	for key, n := range map[attribute.Key]*uint64{
+		cacheRead: e.Usage.CacheReadTokens, cacheCreation: e.Usage.CacheCreationTokens,
+		reasoning: e.Usage.ReasoningTokens,
+	} {
 		if n != nil {
 			span.SetAttributes(key.Int64(int64(*n))) //nolint:gosec // a count
 		}

@@ -91,7 +91,9 @@ func (s *runSpans) collectParts(f *contentFilter, e *agent.Event) {
 	case e.Type == agent.TextComplete:
 		s.parts = append(s.parts, f.textPart(e.Content))
 	case e.Type == agent.ToolCallRequested:
-		s.parts = append(s.parts, messagePart{Type: "tool_call", ID: observe.Label(e.ID), Name: observe.ToolLabel(e.Name), Arguments: f.arguments(e)})
+		s.parts = append(s.parts, messagePart{
+			Type: "tool_call", ID: observe.Label(e.ID), Name: observe.ToolLabel(e.Name), Arguments: f.arguments(e),
+		})
 	}
 }
 

@@ -36,22 +36,38 @@ func course() []agent.Event {
 	cached := uint64(5)
 	events := []agent.Event{
 		{Type: agent.RunStarted, Prompt: canary},
-		{Type: agent.Degraded, Rule: "foreign-thinking", Degradation: &handoff.Degradation{Rule: "foreign-thinking", Reason: canary}},
+		{
+			Type: agent.Degraded, Rule: "foreign-thinking",
+			Degradation: &handoff.Degradation{Rule: "foreign-thinking", Reason: canary},
+		},
 		{Type: agent.TurnStarted, Turn: 1, Provider: "gemini", Model: "gemini-x"},
 		{Type: agent.TextDelta, Turn: 1, Delta: canary},
 		{Type: agent.StreamReset, Turn: 1},
 		{Type: agent.Retrying, Turn: 1, ErrorKind: "overloaded", Error: canary, DelayMS: &delay},
 		{Type: agent.TextDelta, Turn: 1, Delta: canary},
 		{Type: agent.TextComplete, Turn: 1, Content: canary},
-		{Type: agent.TurnCompleted, Turn: 1, StopReason: transcript.StopToolUse, ResponseID: "resp", RateLimits: []stream.RateLimit{{Name: "requests", Limit: 50, Remaining: 49}}, Usage: &transcript.Usage{InputTokens: 10, OutputTokens: 4, CacheReadTokens: &cached}},
-		{Type: agent.ToolExecutionStarted, Turn: 1, ID: "c1", Name: "read", Args: transcript.RawJSON(`"` + canary + `"`)},
+		{
+			Type: agent.TurnCompleted, Turn: 1, StopReason: transcript.StopToolUse, ResponseID: "resp",
+			RateLimits: []stream.RateLimit{{Name: "requests", Limit: 50, Remaining: 49}},
+			Usage:      &transcript.Usage{InputTokens: 10, OutputTokens: 4, CacheReadTokens: &cached},
+		},
+		{
+			Type: agent.ToolExecutionStarted, Turn: 1, ID: "c1", Name: "read",
+			Args: transcript.RawJSON(`"` + canary + `"`),
+		},
 		{Type: agent.ToolExecutionStarted, Turn: 1, ID: "c2", Name: "read"},
 		{Type: agent.ToolProgress, Turn: 1, ID: "c1", Message: canary},
-		{Type: agent.ToolExecutionCompleted, Turn: 1, ID: "c1", Name: "read", Status: "error", IsError: &yes, DurationMS: &ms, Result: canary},
+		{
+			Type: agent.ToolExecutionCompleted, Turn: 1, ID: "c1", Name: "read", Status: "error", IsError: &yes,
+			DurationMS: &ms, Result: canary,
+		},
 		{Type: agent.ToolExecutionTimedOut, Turn: 1, ID: "c2", Name: "read", Status: "interrupted", DurationMS: &ms},
 		{Type: agent.BudgetWarning, Turn: 1, BudgetType: session.BudgetTokens, Used: 8, Limit: 10},
 		{Type: agent.TurnStarted, Turn: 2, Provider: "gemini", Model: "gemini-x"},
-		{Type: agent.RunFailed, Turn: 2, Error: canary, ErrorKind: "authentication", Usage: &transcript.Usage{InputTokens: 10, OutputTokens: 4}},
+		{
+			Type: agent.RunFailed, Turn: 2, Error: canary, ErrorKind: "authentication",
+			Usage: &transcript.Usage{InputTokens: 10, OutputTokens: 4},
+		},
 	}
 	for i := range events {
 		events[i].SessionID, events[i].RunID, events[i].Seq = "sess", "run", i
@@ -84,7 +100,8 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	short := strings.NewReplacer(`gen_ai_operation_name="chat",gen_ai_provider_name="gcp.gemini",gen_ai_request_model="gemini-x"`, "CHAT",
-		`gen_ai_agent_name="rkat",gen_ai_tool_name="read",gen_ai_tool_type="function"`, "READ", `model="gemini-x",provider="gemini"`, "TURN")
+		`gen_ai_agent_name="rkat",gen_ai_tool_name="read",gen_ai_tool_type="function"`, "READ",
+		`model="gemini-x",provider="gemini"`, "TURN")
 	var got []string
 	for line := range strings.Lines(string(data)) {
 		if !strings.HasPrefix(line, "#") && !strings.Contains(line, "_bucket{") && !strings.Contains(line, "_sum{") {
@@ -191,7 +208,8 @@ func TestTrace(t *testing.T) {
 	}
 	var got []string
 	for _, s := range spans.GetSpans() {
-		line := s.Name + " < " + names[s.Parent.SpanID().String()] + " " + s.EndTime.Sub(s.StartTime).String() + " " + s.Status.Code.String() + " " + s.Status.Description
+		line := s.Name + " < " + names[s.Parent.SpanID().String()] + " " + s.EndTime.Sub(s.StartTime).String() + " " +
+			s.Status.Code.String() + " " + s.Status.Description
 		for _, e := range s.Events {
 			line += " +" + e.Name
 		}
@@ -217,8 +235,10 @@ func TestTrace(t *testing.T) {
 		chat[string(a.Key)] = a.Value.String()
 	}
 	if diff := cmp.Diff(map[string]string{
-		"gen_ai.operation.name": "chat", "gen_ai.provider.name": "gcp.gemini", "gen_ai.request.model": "gemini-x", "gen_ai.conversation.id": "sess",
-		"gen_ai.response.finish_reasons": `["tool_use"]`, "gen_ai.response.id": "resp", "gen_ai.usage.input_tokens": "10", "gen_ai.usage.output_tokens": "4",
+		"gen_ai.operation.name": "chat", "gen_ai.provider.name": "gcp.gemini", "gen_ai.request.model": "gemini-x",
+		"gen_ai.conversation.id":         "sess",
+		"gen_ai.response.finish_reasons": `["tool_use"]`, "gen_ai.response.id": "resp",
+		"gen_ai.usage.input_tokens": "10", "gen_ai.usage.output_tokens": "4",
 		"gen_ai.usage.cache_read.input_tokens": "5", "gen_ai.response.time_to_first_chunk": "1",
 	}, chat); diff != "" {
 		t.Error(diff)
@@ -233,9 +253,14 @@ func TestSubAgents(t *testing.T) {
 	listen := observe.All(m.Listen, telemetry.Trace(sdk.NewTracerProvider(sdk.WithSyncer(spans)).Tracer("test"), nil))
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
-	listen(agent.Event{Type: agent.RunStarted, TS: began, RunID: "r", SessionID: "top", TraceParent: "00-" + trace + "-00f067aa0ba902b7-01"})
+	listen(agent.Event{
+		Type: agent.RunStarted, TS: began, RunID: "r", SessionID: "top",
+		TraceParent: "00-" + trace + "-00f067aa0ba902b7-01",
+	})
 	for i := range 500 {
-		e := agent.Event{TS: began, RunID: "r" + strconv.Itoa(i), SessionID: session.ID("s" + strconv.Itoa(i)), ParentID: "top"}
+		e := agent.Event{
+			TS: began, RunID: "r" + strconv.Itoa(i), SessionID: session.ID("s" + strconv.Itoa(i)), ParentID: "top",
+		}
 		for _, e.Type = range []agent.EventType{agent.RunStarted, agent.TurnStarted} {
 			listen(e)
 		}
@@ -254,7 +279,10 @@ func TestSubAgents(t *testing.T) {
 		if strings.HasPrefix(f.GetName(), "rkat_run_") || strings.Contains(f.GetName(), "invoke_agent") {
 			for _, series := range f.GetMetric() {
 				labels := series.GetLabel()
-				got = append(got, fmt.Sprintf("%s %s %d %g", f.GetName(), labels[len(labels)-1].GetValue(), series.GetHistogram().GetSampleCount(), series.GetHistogram().GetSampleSum()))
+				got = append(got, fmt.Sprintf(
+					"%s %s %d %g", f.GetName(), labels[len(labels)-1].GetValue(),
+					series.GetHistogram().GetSampleCount(), series.GetHistogram().GetSampleSum(),
+				))
 			}
 		}
 	}

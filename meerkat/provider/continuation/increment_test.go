@@ -31,19 +31,41 @@ func TestNewInput(t *testing.T) {
 		body string
 		want int
 	}{
-		"the result of a call":    {last, `{"model":"m","input":[` + asked + `,` + called + `,` + result + `]}`, 1},
-		"more than one":           {last, `{"model":"m","input":[` + asked + `,` + called + `,` + result + `,` + asked + `]}`, 2},
-		"other tools":             {last, `{"model":"m","tools":[{}],"input":[` + asked + `,` + called + `,` + result + `]}`, 1},
-		"nothing held":            {nil, `{"model":"m","input":[` + asked + `]}`, 0},
-		"nothing new":             {last, `{"model":"m","input":[` + asked + `,` + called + `]}`, 0},
-		"another model":           {last, `{"model":"n","input":[` + asked + `,` + called + `,` + result + `]}`, 0},
-		"an edited prompt":        {last, `{"model":"m","input":[{"role":"user","content":"ho"},` + called + `,` + result + `]}`, 0},
-		"an edited reply":         {last, `{"model":"m","input":[` + asked + `,{"type":"function_call","call_id":"c1","name":"f","arguments":"{\"a\":1}"},` + result + `]}`, 0},
-		"a member of our own":     {last, `{"model":"m","input":[` + asked + `,{"type":"function_call","call_id":"c1","name":"f","arguments":"{}","x":1},` + result + `]}`, 0},
-		"without the reply":       {last, `{"model":"m","input":[` + asked + `,` + result + `,` + asked + `]}`, 0},
-		"a text as input":         {last, `{"model":"m","input":"hi"}`, 0},
-		"another conversation":    {last, `{"model":"m","input":[{"role":"user","content":"a"},{"role":"user","content":"b"},` + asked + `]}`, 0},
-		"a response without name": {&response{request: last.request, output: last.output}, `{"model":"m","input":[` + asked + `,` + called + `,` + result + `]}`, 0},
+		"the result of a call": {last, `{"model":"m","input":[` + asked + `,` + called + `,` + result + `]}`, 1},
+		"more than one": {
+			last, `{"model":"m","input":[` + asked + `,` + called + `,` + result + `,` + asked + `]}`, 2,
+		},
+		"other tools": {
+			last, `{"model":"m","tools":[{}],"input":[` + asked + `,` + called + `,` + result + `]}`, 1,
+		},
+		"nothing held":  {nil, `{"model":"m","input":[` + asked + `]}`, 0},
+		"nothing new":   {last, `{"model":"m","input":[` + asked + `,` + called + `]}`, 0},
+		"another model": {last, `{"model":"n","input":[` + asked + `,` + called + `,` + result + `]}`, 0},
+		"an edited prompt": {
+			last, `{"model":"m","input":[{"role":"user","content":"ho"},` + called + `,` + result + `]}`, 0,
+		},
+		"an edited reply": {
+			last,
+			`{"model":"m","input":[` + asked +
+				`,{"type":"function_call","call_id":"c1","name":"f","arguments":"{\"a\":1}"},` + result + `]}`,
+			0,
+		},
+		"a member of our own": {
+			last,
+			`{"model":"m","input":[` + asked +
+				`,{"type":"function_call","call_id":"c1","name":"f","arguments":"{}","x":1},` + result + `]}`,
+			0,
+		},
+		"without the reply": {last, `{"model":"m","input":[` + asked + `,` + result + `,` + asked + `]}`, 0},
+		"a text as input":   {last, `{"model":"m","input":"hi"}`, 0},
+		"another conversation": {
+			last, `{"model":"m","input":[{"role":"user","content":"a"},{"role":"user","content":"b"},` + asked + `]}`,
+			0,
+		},
+		"a response without name": {
+			&response{request: last.request, output: last.output},
+			`{"model":"m","input":[` + asked + `,` + called + `,` + result + `]}`, 0,
+		},
 	} {
 		if got := c.last.newInput(parse(t, c.body)); len(got) != c.want {
 			t.Errorf("%s: %d items are new (%s), not %d", name, len(got), got, c.want)
@@ -57,7 +79,10 @@ func TestMessageOf(t *testing.T) {
 	q := parse(t, `{"model":"m","stream":true,"big":12345678901234567890,"instructions":"a<b","input":[1,2,3]}`)
 	for _, c := range []struct{ previous, want string }{
 		{"", `{"big":12345678901234567890,"input":[1,2,3],"instructions":"a<b","model":"m","type":"response.create"}`},
-		{"r", `{"big":12345678901234567890,"input":[3],"instructions":"a<b","model":"m","previous_response_id":"r","type":"response.create"}`},
+		{
+			"r",
+			`{"big":12345678901234567890,"input":[3],"instructions":"a<b","model":"m","previous_response_id":"r","type":"response.create"}`,
+		},
 	} {
 		if got, err := messageOf(q, c.previous, q.input[2:]); err != nil || string(got) != c.want {
 			t.Errorf("%s, %v", got, err)

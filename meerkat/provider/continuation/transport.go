@@ -217,5 +217,6 @@ func cannotGoOn(resp *http.Response) bool {
 		} `json:"error"`
 	}
 	return err == nil && json.Unmarshal(body, &refusal) == nil &&
-		(refusal.Error.Code == "previous_response_not_found" || refusal.Error.Code == "websocket_connection_limit_reached")
+		(refusal.Error.Code == "previous_response_not_found" ||
+			refusal.Error.Code == "websocket_connection_limit_reached")
 }

@@ -68,7 +68,11 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	_, _ = fmt.Fprintf(w, "data: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{\"type\":\"message\",\"status\":\"completed\",\"text\":\"%d\"}}\n\n", n)
+	_, _ = fmt.Fprintf(
+		w,
+		"data: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{\"type\":\"message\",\"status\":\"completed\",\"text\":\"%d\"}}\n\n",
+		n,
+	)
 	if s.hold != nil {
 		select {
 		case <-s.hold:
@@ -251,7 +255,9 @@ func TestHandshakes(t *testing.T) {
 // TestRefusedInPlaceOfAnother: a handshake that is refused after a connection could not go
 // on is like a first one.
 func TestRefusedInPlaceOfAnother(t *testing.T) {
-	for status, want := range map[int]string{429: "200 429 7, 1 1, 1 1 resp_0", 426: "200 200 , 1 1, 1 1 resp_0, HTTP 3"} {
+	for status, want := range map[int]string{
+		429: "200 429 7, 1 1, 1 1 resp_0", 426: "200 200 , 1 1, 1 1 resp_0, HTTP 3",
+	} {
 		s, dials := newServer(t), 0
 		s.instead = func(n int) (int, string) {
 			if n == 1 {
@@ -277,7 +283,9 @@ func TestRefusedInPlaceOfAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = resp.Body.Close()
-		got := fmt.Sprintf("%d %d %s, %s", first, resp.StatusCode, resp.Header.Get("Retry-After"), strings.Join(s.messages, ", "))
+		got := fmt.Sprintf(
+			"%d %d %s, %s", first, resp.StatusCode, resp.Header.Get("Retry-After"), strings.Join(s.messages, ", "),
+		)
 		if got != want {
 			t.Errorf("%d: %s, not %s", status, got, want)
 		}

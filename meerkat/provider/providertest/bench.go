@@ -112,12 +112,17 @@ func CheckAllocations(t *testing.T, provider string, newParser func() stream.Par
 		runtime.ReadMemStats(&after)
 		allocs := float64(after.Mallocs-before.Mallocs) / float64(c.events)
 		size := float64(after.TotalAlloc - before.TotalAlloc)
-		t.Logf("%d events, one block %v: %.2f allocations an event, %.2f bytes a byte", c.events, c.oneBlock, allocs, size/float64(len(body)))
+		t.Logf(
+			"%d events, one block %v: %.2f allocations an event, %.2f bytes a byte", c.events, c.oneBlock, allocs,
+			size/float64(len(body)),
+		)
 		if blocks := float64(len(r.Message.Blocks)); allocs > max(0.5, 3*blocks/float64(c.events)) {
 			t.Errorf("%d events in %.0f blocks: %.2f allocations an event, want at most 0.5", c.events, blocks, allocs)
 		}
 		if size > 3*float64(len(body)) {
-			t.Errorf("%d events: %.0f bytes allocated for %d, want at most three times as many", c.events, size, len(body))
+			t.Errorf(
+				"%d events: %.0f bytes allocated for %d, want at most three times as many", c.events, size, len(body),
+			)
 		}
 		if c.events == 2000 {
 			short = allocs

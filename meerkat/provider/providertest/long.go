@@ -118,7 +118,8 @@ func Payloads(body []byte) [][]byte {
 // isTextDelta recognises visible text of any of the providers.
 func isTextDelta(p []byte) bool {
 	return containsAll(p, `"text_delta"`) || containsAll(p, `"response.output_text.delta"`) ||
-		containsAll(p, `"parts"`, `"text"`) && !containsAll(p, `"thought"`) && !containsAll(p, `"thoughtSignature"`) && !containsAll(p, `"functionCall"`)
+		containsAll(p, `"parts"`, `"text"`) && !containsAll(p, `"thought"`) &&
+			!containsAll(p, `"thoughtSignature"`) && !containsAll(p, `"functionCall"`)
 }
 
 // memberAt returns the value of one member of an object, nil if it has none.

@@ -32,7 +32,10 @@ func anthropicBlocks(payloads [][]byte) []wireBlock {
 func anthropicSynthetic() []wireBlock {
 	run := wireBlock{[]byte(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""} }`)}
 	for _, t := range proseSentences() {
-		run = append(run, fmt.Appendf(nil, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%s}   }`, jsontok.AppendQuoted(nil, t)))
+		run = append(run, fmt.Appendf(
+			nil, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%s}   }`,
+			jsontok.AppendQuoted(nil, t),
+		))
 	}
 	return []wireBlock{append(run, []byte(`{"type":"content_block_stop","index":0}`))}
 }

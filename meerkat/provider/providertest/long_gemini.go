@@ -42,7 +42,10 @@ const (
 func geminiSynthetic() []wireBlock {
 	var run wireBlock
 	for _, t := range proseSentences() {
-		run = append(run, fmt.Appendf(nil, `{"candidates":[{"content":{"parts":[{"text":%s}],"role":"model"},"index":0}],%s`, jsontok.AppendQuoted(nil, t), geminiTail))
+		run = append(run, fmt.Appendf(
+			nil, `{"candidates":[{"content":{"parts":[{"text":%s}],"role":"model"},"index":0}],%s`,
+			jsontok.AppendQuoted(nil, t), geminiTail,
+		))
 	}
 	return []wireBlock{run}
 }
@@ -60,5 +63,8 @@ func geminiStream(w *writer, s stock, events int, oneBlock bool) {
 		p = bytes.ReplaceAll(p, memberAt(p, "responseId"), []byte(geminiID))
 		w.writeBareEvent(bytes.ReplaceAll(p, memberAt(p, "modelVersion"), []byte(geminiModel)))
 	}
-	w.writeBareEvent([]byte(`{"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP","index":0}],` + geminiTail))
+	w.writeBareEvent([]byte(
+		`{"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP","index":0}],` +
+			geminiTail,
+	))
 }

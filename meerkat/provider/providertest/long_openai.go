@@ -32,7 +32,9 @@ func openaiBlocks(payloads [][]byte) []wireBlock {
 func openaiSynthetic() []wireBlock {
 	const id = "msg_0123456789abcdef0123456789abcdef0123456789abcdef"
 	item := func(status, parts string) string {
-		return fmt.Sprintf(`{"id":"%s","type":"message","status":"%s","content":[%s],"role":"assistant"}`, id, status, parts)
+		return fmt.Sprintf(
+			`{"id":"%s","type":"message","status":"%s","content":[%s],"role":"assistant"}`, id, status, parts,
+		)
 	}
 	event := func(kind, rest string) []byte {
 		return fmt.Appendf(nil, `{"type":"%s","sequence_number":0,"item_id":"%s","output_index":0,%s}`, kind, id, rest)
@@ -42,9 +44,13 @@ func openaiSynthetic() []wireBlock {
 	for _, t := range proseSentences() {
 		all = append(all, t...)
 		run = append(run, event("response.output_text.delta",
-			fmt.Sprintf(`"content_index":0,"delta":%s,"logprobs":[],"obfuscation":"aB3dE5fG7"`, jsontok.AppendQuoted(nil, t))))
+			fmt.Sprintf(
+				`"content_index":0,"delta":%s,"logprobs":[],"obfuscation":"aB3dE5fG7"`, jsontok.AppendQuoted(nil, t),
+			)))
 	}
-	part := fmt.Sprintf(`{"type":"output_text","annotations":[],"logprobs":[],"text":%s}`, jsontok.AppendQuoted(nil, all))
+	part := fmt.Sprintf(
+		`{"type":"output_text","annotations":[],"logprobs":[],"text":%s}`, jsontok.AppendQuoted(nil, all),
+	)
 	return []wireBlock{append(run, event("response.output_item.done", `"item":`+item("completed", part)))}
 }
 
@@ -61,7 +67,11 @@ func openaiStream(w *writer, s stock, events int, oneBlock bool) {
 	for i := 0; w.events < events-1; i++ {
 		o.writeItem(s.blocks[i%len(s.blocks)], i)
 	}
-	o.writeEvent(fmt.Appendf(nil, `{"type":"response.completed","sequence_number":0,"response":{%s,"status":"completed","output":[%s],"usage":{"input_tokens":12,"input_tokens_details":{"cached_tokens":0},"output_tokens":4711,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":4723}}}`, openaiHead, bytes.Join(o.output, []byte(","))))
+	o.writeEvent(fmt.Appendf(
+		nil,
+		`{"type":"response.completed","sequence_number":0,"response":{%s,"status":"completed","output":[%s],"usage":{"input_tokens":12,"input_tokens_details":{"cached_tokens":0},"output_tokens":4711,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":4723}}}`,
+		openaiHead, bytes.Join(o.output, []byte(",")),
+	))
 }
 
 // openaiWriter numbers events and collects the finished items, which the last
@@ -94,7 +104,10 @@ func (o *openaiWriter) writeItem(run wireBlock, n int) {
 // writeOneBlock writes a single message item that all deltas go to.
 func (o *openaiWriter) writeOneBlock(deltas [][]byte, until int) {
 	const id = `"msg_0123456789abcdef0123456789abcdef0123456789abcdef"`
-	o.writeEvent([]byte(`{"type":"response.output_item.added","sequence_number":0,"output_index":0,"item":{"id":` + id + `,"type":"message","status":"in_progress","content":[],"role":"assistant"}}`))
+	o.writeEvent([]byte(
+		`{"type":"response.output_item.added","sequence_number":0,"output_index":0,"item":{"id":` + id +
+			`,"type":"message","status":"in_progress","content":[],"role":"assistant"}}`,
+	))
 	var all []byte
 	for i := 0; o.w.events < until-1; i++ {
 		p := deltas[i%len(deltas)]
@@ -103,7 +116,13 @@ func (o *openaiWriter) writeOneBlock(deltas [][]byte, until int) {
 		o.writeEvent(p)
 		all = append(all, stringAt(p, "delta")...)
 	}
-	item := fmt.Appendf(nil, `{"id":%s,"type":"message","status":"completed","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":%s}],"role":"assistant"}`, id, jsontok.AppendQuoted(nil, all))
-	o.writeEvent(fmt.Appendf(nil, `{"type":"response.output_item.done","sequence_number":0,"output_index":0,"item":%s}`, item))
+	item := fmt.Appendf(
+		nil,
+		`{"id":%s,"type":"message","status":"completed","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":%s}],"role":"assistant"}`,
+		id, jsontok.AppendQuoted(nil, all),
+	)
+	o.writeEvent(fmt.Appendf(
+		nil, `{"type":"response.output_item.done","sequence_number":0,"output_index":0,"item":%s}`, item,
+	))
 	o.output = append(o.output, item)
 }

@@ -16,7 +16,8 @@ import (
 // asked for, and the same every time.
 func TestLongStream(t *testing.T) {
 	parsers := map[string]func(stream.Options) stream.Parser{
-		"anthropic": anthropic.Codec{}.NewParser, "openai": openai.Codec{}.NewParser, "gemini": gemini.Codec{}.NewParser,
+		"anthropic": anthropic.Codec{}.NewParser, "openai": openai.Codec{}.NewParser,
+		"gemini": gemini.Codec{}.NewParser,
 	}
 	for provider, newParser := range parsers {
 		for _, oneBlock := range []bool{false, true} {
@@ -36,7 +37,8 @@ func TestLongStream(t *testing.T) {
 			}
 		}
 	}
-	if tokens, err := providertest.Tokenise(providertest.LongStream("openai", 100, false)); err != nil || tokens < 1000 {
+	if tokens, err := providertest.Tokenise(providertest.LongStream("openai", 100, false)); err != nil ||
+		tokens < 1000 {
 		t.Errorf("Tokenise: %d tokens, %v", tokens, err)
 	}
 }

@@ -34,7 +34,10 @@ func Parse(p stream.Parser, pieces ...[]byte) Outcome {
 // OutcomeOf describes a reply and its verdict.
 func OutcomeOf(r stream.Reply, err error) Outcome {
 	var s strings.Builder
-	fmt.Fprintf(&s, "id %q, model %q, stop %q, usage %v %s\n", r.ResponseID, r.Model, r.Message.StopReason, r.UsageKnown, showUsage(r.Usage))
+	fmt.Fprintf(
+		&s, "id %q, model %q, stop %q, usage %v %s\n", r.ResponseID, r.Model, r.Message.StopReason, r.UsageKnown,
+		showUsage(r.Usage),
+	)
 	for i := range r.Message.Blocks {
 		fmt.Fprintf(&s, "%s raw %q\n", showBlock(&r.Message.Blocks[i]), r.Message.Blocks[i].Raw)
 	}
@@ -49,7 +52,10 @@ func OutcomeOf(r stream.Reply, err error) Outcome {
 func showBlock(b *transcript.Block) string {
 	s := fmt.Sprintf("%s text %q id %q name %q args %q kind %q", b.Type, b.Text, b.ID, b.Name, b.Args, b.Kind)
 	if m := b.Meta; m != nil {
-		s += fmt.Sprintf(" meta %s sig %q data %q thought %q id %q summary %q phase %q", m.Provider, m.Signature, m.Data, m.ThoughtSignature, m.ID, m.Summary, m.Phase)
+		s += fmt.Sprintf(
+			" meta %s sig %q data %q thought %q id %q summary %q phase %q", m.Provider, m.Signature, m.Data,
+			m.ThoughtSignature, m.ID, m.Summary, m.Phase,
+		)
 		if m.EncryptedContent != nil {
 			s += fmt.Sprintf(" sealed %q", *m.EncryptedContent)
 		}

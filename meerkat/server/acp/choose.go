@@ -18,7 +18,9 @@ func (s *openSession) modeState() *sdk.SessionModeState {
 	defer s.mu.Unlock()
 	state := &sdk.SessionModeState{CurrentModeId: sdk.SessionModeId(s.mode)}
 	for _, m := range Modes() {
-		state.AvailableModes = append(state.AvailableModes, sdk.SessionMode{Id: sdk.SessionModeId(m), Name: string(m), Description: sdk.Ptr(describeMode(m))})
+		state.AvailableModes = append(state.AvailableModes, sdk.SessionMode{
+			Id: sdk.SessionModeId(m), Name: string(m), Description: sdk.Ptr(describeMode(m)),
+		})
 	}
 	return state
 }
@@ -58,7 +60,9 @@ func (s *openSession) configOptions() []sdk.SessionConfigOption {
 		models = append(models, sdk.SessionConfigSelectOption{Name: name, Value: sdk.SessionConfigValueId(name)})
 	}
 	for _, m := range Modes() {
-		modes = append(modes, sdk.SessionConfigSelectOption{Name: string(m), Value: sdk.SessionConfigValueId(m), Description: sdk.Ptr(describeMode(m))})
+		modes = append(modes, sdk.SessionConfigSelectOption{
+			Name: string(m), Value: sdk.SessionConfigValueId(m), Description: sdk.Ptr(describeMode(m)),
+		})
 	}
 	return []sdk.SessionConfigOption{
 		selectOption(optionMode, "Mode", string(s.mode), modes),
@@ -68,7 +72,9 @@ func (s *openSession) configOptions() []sdk.SessionConfigOption {
 
 // selectOption returns an option whose category has the name of its id.
 func selectOption(id, name, current string, values sdk.SessionConfigSelectOptionsUngrouped) sdk.SessionConfigOption {
-	o := sdk.NewSessionConfigOptionSelect(sdk.SessionConfigValueId(current), sdk.SessionConfigSelectOptions{Ungrouped: &values})
+	o := sdk.NewSessionConfigOptionSelect(
+		sdk.SessionConfigValueId(current), sdk.SessionConfigSelectOptions{Ungrouped: &values},
+	)
 	o.Select.Id, o.Select.Name, o.Select.Category = sdk.SessionConfigId(id), name, sdk.Ptr(sdk.SessionConfigOptionCategory(id))
 	return o
 }

@@ -62,7 +62,9 @@ func (s *openSession) approveCall(ctx context.Context, call transcript.ToolCall,
 	}
 	answer, err := s.conn.client.RequestPermission(ctx, sdk.RequestPermissionRequest{
 		SessionId: sdk.SessionId(s.id),
-		ToolCall:  sdk.ToolCallUpdate{ToolCallId: s.updates.toolCallID(call.ID), Title: sdk.Ptr(call.Name), RawInput: rawValue(call.Args)},
+		ToolCall: sdk.ToolCallUpdate{
+			ToolCallId: s.updates.toolCallID(call.ID), Title: sdk.Ptr(call.Name), RawInput: rawValue(call.Args),
+		},
 		Options: []sdk.PermissionOption{
 			{OptionId: optionAllow, Kind: sdk.PermissionOptionKindAllowOnce, Name: "Allow"},
 			{OptionId: optionAlways, Kind: sdk.PermissionOptionKindAllowAlways, Name: "Always allow " + call.Name},

@@ -18,7 +18,8 @@ const planTool = "update_plan"
 func (u *updater) planTools() []tool.Tool {
 	return []tool.Tool{{
 		Def: transcript.ToolDef{
-			Name: planTool, Description: "Shows the user your plan for a task of several steps. Send the whole plan each time.",
+			Name:        planTool,
+			Description: "Shows the user your plan for a task of several steps. Send the whole plan each time.",
 			InputSchema: transcript.RawJSON(`{"type":"object","properties":{"entries":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"priority":{"type":"string","enum":["high","medium","low"]},"status":{"type":"string","enum":["pending","in_progress","completed"]}},"required":["content","priority","status"],"additionalProperties":false}}},"required":["entries"],"additionalProperties":false}`),
 		},
 		Func: u.showPlan, Idempotent: true, ReadOnly: true,

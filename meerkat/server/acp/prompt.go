@@ -28,7 +28,9 @@ func (c *connection) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.Promp
 		return sdk.PromptResponse{}, err
 	}
 	if !s.turn.TryLock() {
-		return sdk.PromptResponse{}, invalidParams("session %s: a prompt is being answered; wait for it or cancel it", s.id)
+		return sdk.PromptResponse{}, invalidParams(
+			"session %s: a prompt is being answered; wait for it or cancel it", s.id,
+		)
 	}
 	defer s.turn.Unlock()
 	ctx, run, err := c.options.Runs.Begin(ctx, s.id)

@@ -129,7 +129,8 @@ func (c *connection) Initialize(context.Context, sdk.InitializeRequest) (sdk.Ini
 			McpCapabilities:    sdk.McpCapabilities{Http: true},
 			PromptCapabilities: sdk.PromptCapabilities{Image: true, EmbeddedContext: true},
 			SessionCapabilities: sdk.SessionCapabilities{
-				List: &sdk.SessionListCapabilities{}, Resume: &sdk.SessionResumeCapabilities{}, Close: &sdk.SessionCloseCapabilities{},
+				List: &sdk.SessionListCapabilities{}, Resume: &sdk.SessionResumeCapabilities{},
+				Close: &sdk.SessionCloseCapabilities{},
 			},
 		},
 	}, nil
@@ -137,7 +138,9 @@ func (c *connection) Initialize(context.Context, sdk.InitializeRequest) (sdk.Ini
 
 // Authenticate implements sdk.Agent. Keys are in the agent's own configuration.
 func (c *connection) Authenticate(context.Context, sdk.AuthenticateRequest) (sdk.AuthenticateResponse, error) {
-	return sdk.AuthenticateResponse{}, sdk.NewInvalidParams(map[string]any{"error": "authenticate: there is no method; keys are in the agent's environment or configuration"})
+	return sdk.AuthenticateResponse{}, sdk.NewInvalidParams(map[string]any{
+		"error": "authenticate: there is no method; keys are in the agent's environment or configuration",
+	})
 }
 
 // Cancel implements sdk.Agent. The SDK has ended the context of the prompt already; this

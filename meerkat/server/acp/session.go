@@ -43,7 +43,10 @@ func (s *openSession) openAgent(ctx context.Context) (*meerkat.Agent, error) {
 	if s.agent != nil {
 		return s.agent, nil
 	}
-	request := server.Request{Model: s.model, Servers: s.servers, Approve: s.approveCall, Listen: s.updates.sendEvent, Tools: s.updates.planTools()}
+	request := server.Request{
+		Model: s.model, Servers: s.servers, Approve: s.approveCall, Listen: s.updates.sendEvent,
+		Tools: s.updates.planTools(),
+	}
 	if s.stored {
 		request.Session = s.id
 	} else {
@@ -82,7 +85,10 @@ func (c *connection) addSession(ctx context.Context, id session.ID, stored bool,
 		return nil, err
 	}
 	s := &openSession{id: id, conn: c, servers: list, stored: stored, mode: c.options.Mode, allowed: map[string]bool{}}
-	s.updates = updater{ctx: c.ctx, client: c.client, session: sdk.SessionId(id), calls: map[string]sdk.ToolCallId{}, shown: map[int]bool{}}
+	s.updates = updater{
+		ctx: c.ctx, client: c.client, session: sdk.SessionId(id), calls: map[string]sdk.ToolCallId{},
+		shown: map[int]bool{},
+	}
 	c.mu.Lock()
 	old := c.sessions[id]
 	full := len(c.sessions) >= maxSessions && old == nil
@@ -111,7 +117,9 @@ func readServers(given []sdk.McpServer, cwd string) (list []mcp.Server, err erro
 	for _, g := range given {
 		switch {
 		case g.Stdio != nil:
-			s := mcp.Server{Name: g.Stdio.Name, Command: g.Stdio.Command, Args: g.Stdio.Args, Dir: cwd, Env: map[string]string{}}
+			s := mcp.Server{
+				Name: g.Stdio.Name, Command: g.Stdio.Command, Args: g.Stdio.Args, Dir: cwd, Env: map[string]string{},
+			}
 			for _, v := range g.Stdio.Env {
 				s.Env[v.Name] = v.Value
 			}
@@ -134,7 +142,9 @@ func (c *connection) findSession(id sdk.SessionId) (*openSession, error) {
 	defer c.mu.Unlock()
 	s := c.sessions[session.ID(id)]
 	if s == nil {
-		return nil, invalidParams("session %.100q: it is not open; open it with session/new, session/load or session/resume", id)
+		return nil, invalidParams(
+			"session %.100q: it is not open; open it with session/new, session/load or session/resume", id,
+		)
 	}
 	return s, nil
 }
@@ -149,7 +159,9 @@ func (c *connection) NewSession(ctx context.Context, p sdk.NewSessionRequest) (s
 	if err != nil {
 		return sdk.NewSessionResponse{}, err
 	}
-	return sdk.NewSessionResponse{SessionId: sdk.SessionId(id), Modes: s.modeState(), Models: s.modelState(), ConfigOptions: s.configOptions()}, nil
+	return sdk.NewSessionResponse{
+		SessionId: sdk.SessionId(id), Modes: s.modeState(), Models: s.modelState(), ConfigOptions: s.configOptions(),
+	}, nil
 }
 
 // LoadSession implements sdk.AgentLoader: it opens a stored session and shows its
@@ -169,7 +181,9 @@ func (c *connection) ResumeSession(ctx context.Context, p sdk.ResumeSessionReque
 	if err != nil {
 		return sdk.ResumeSessionResponse{}, err
 	}
-	return sdk.ResumeSessionResponse{Modes: s.modeState(), Models: s.modelState(), ConfigOptions: s.configOptions()}, nil
+	return sdk.ResumeSessionResponse{
+		Modes: s.modeState(), Models: s.modelState(), ConfigOptions: s.configOptions(),
+	}, nil
 }
 
 func (c *connection) openStored(ctx context.Context, given sdk.SessionId, cwd string, servers []sdk.McpServer) (*openSession, session.Session, error) {
@@ -224,7 +238,10 @@ func (c *connection) ListSessions(ctx context.Context, p sdk.ListSessionsRequest
 	}
 	for _, i := range infos {
 		if i.Problem == nil {
-			out.Sessions = append(out.Sessions, sdk.SessionInfo{SessionId: sdk.SessionId(i.ID), Title: sdk.Ptr(i.Model), UpdatedAt: sdk.Ptr(i.Updated.Format(time.RFC3339))})
+			out.Sessions = append(out.Sessions, sdk.SessionInfo{
+				SessionId: sdk.SessionId(i.ID), Title: sdk.Ptr(i.Model),
+				UpdatedAt: sdk.Ptr(i.Updated.Format(time.RFC3339)),
+			})
 		}
 	}
 	return out, nil

@@ -153,7 +153,10 @@ func (u *updater) sendHistory(messages []transcript.Message) {
 				id := sdk.ToolCallId(fmt.Sprintf("%d/%s", i, b.ID))
 				u.calls[b.ID] = id
 				u.mu.Unlock()
-				u.sendUpdate(sdk.StartToolCall(id, b.Name, sdk.WithStartKind(sdk.ToolKindOther), sdk.WithStartStatus(sdk.ToolCallStatusPending), sdk.WithStartRawInput(rawValue(b.Args))))
+				u.sendUpdate(sdk.StartToolCall(
+					id, b.Name, sdk.WithStartKind(sdk.ToolKindOther), sdk.WithStartStatus(sdk.ToolCallStatusPending),
+					sdk.WithStartRawInput(rawValue(b.Args)),
+				))
 			}
 		}
 		for _, r := range m.Results {
@@ -173,7 +176,10 @@ func (u *updater) sendResult(r transcript.ToolResult) {
 	if r.IsError {
 		status = sdk.ToolCallStatusFailed
 	}
-	u.sendUpdate(sdk.UpdateToolCall(id, sdk.WithUpdateStatus(status), sdk.WithUpdateContent([]sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(r.Content))})))
+	u.sendUpdate(sdk.UpdateToolCall(
+		id, sdk.WithUpdateStatus(status),
+		sdk.WithUpdateContent([]sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(r.Content))}),
+	))
 }
 
 // rawValue returns arguments as a value of JSON: the bytes if they are JSON, else their

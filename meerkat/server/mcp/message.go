@@ -54,7 +54,9 @@ func newMessage(index int, m *transcript.Message) Message {
 		content := strings.Join(append([]string{r.Content}, describeParts(r.Parts)...), "\n")
 		out.Results = append(out.Results, Outcome{r.ToolUseID, clipText(content, maxText), r.IsError})
 	}
-	out.Text, out.Thinking = clipText(strings.Join(text, "\n"), maxText), clipText(strings.Join(thinking, "\n"), maxText)
+	out.Text, out.Thinking = clipText(
+		strings.Join(text, "\n"), maxText,
+	), clipText(strings.Join(thinking, "\n"), maxText)
 	return out
 }
 

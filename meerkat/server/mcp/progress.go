@@ -27,7 +27,9 @@ func (p *progress) notifyClient(e meerkat.Event) {
 		return
 	}
 	p.step++
-	_ = p.session.NotifyProgress(p.ctx, &sdk.ProgressNotificationParams{ProgressToken: p.token, Progress: p.step, Message: text})
+	_ = p.session.NotifyProgress(
+		p.ctx, &sdk.ProgressNotificationParams{ProgressToken: p.token, Progress: p.step, Message: text},
+	)
 }
 
 // maxMessage bounds the text of one notification in bytes.

@@ -60,7 +60,10 @@ func (s *Server) addRunTools() {
 		if strings.TrimSpace(in.Prompt) == "" {
 			return nil, RunOutput{}, fmt.Errorf("meerkat_run: prompt: it is empty; say something")
 		}
-		request := server.Request{Model: in.Model, Effort: in.Effort, System: in.SystemPrompt, Limits: session.Limits{MaxTokens: in.MaxTokens}}
+		request := server.Request{
+			Model: in.Model, Effort: in.Effort, System: in.SystemPrompt,
+			Limits: session.Limits{MaxTokens: in.MaxTokens},
+		}
 		return s.runAgent(ctx, r, request, func(ctx context.Context, a *meerkat.Agent) (meerkat.RunResult, error) {
 			return a.Run(ctx, in.Prompt)
 		})
@@ -73,7 +76,9 @@ func (s *Server) addRunTools() {
 		if err != nil {
 			return nil, RunOutput{}, err
 		}
-		request := server.Request{Session: id, Model: in.Model, Effort: in.Effort, Limits: session.Limits{MaxTokens: in.MaxTokens}}
+		request := server.Request{
+			Session: id, Model: in.Model, Effort: in.Effort, Limits: session.Limits{MaxTokens: in.MaxTokens},
+		}
 		return s.runAgent(ctx, r, request, func(ctx context.Context, a *meerkat.Agent) (meerkat.RunResult, error) {
 			return a.Resume(ctx, id, in.Prompt)
 		})

@@ -37,9 +37,10 @@ type Server struct {
 // New returns a server that lets runs bound what goes on at once.
 func New(host server.Host, runs *server.Runs) *Server {
 	s := &Server{host: host, runs: runs}
-	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "meerkat", Title: "Meerkat", Version: host.Version}, &sdk.ServerOptions{
-		Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
-	})
+	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "meerkat", Title: "Meerkat", Version: host.Version},
+		&sdk.ServerOptions{
+			Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		})
 	s.addRunTools()
 	s.addSessionTools()
 	return s
@@ -74,15 +75,20 @@ func ServeStdio(ctx context.Context, protocol *sdk.Server, in io.Reader, out io.
 
 // NewHandler serves any MCP server as [Server.Handler] does, to MaxClients at once.
 func NewHandler(protocol *sdk.Server) http.Handler {
-	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return protocol }, &sdk.StreamableHTTPOptions{
-		MaxRequestBodyBytes: server.MaxMessage, PropagateRequestCancellation: true,
-		DisableLocalhostProtection: true, // server.Guard refuses other hosts, and knows more names
-		SessionTimeout:             sessionTimeout, EventStore: sdk.NewMemoryEventStore(nil),
-	})
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return protocol },
+		&sdk.StreamableHTTPOptions{
+			MaxRequestBodyBytes: server.MaxMessage, PropagateRequestCancellation: true,
+			DisableLocalhostProtection: true, // server.Guard refuses other hosts, and knows more names
+			SessionTimeout:             sessionTimeout, EventStore: sdk.NewMemoryEventStore(nil),
+		})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Mcp-Session-Id") == "" && countClients(protocol) >= MaxClients {
 			w.Header().Set("Retry-After", "60")
-			http.Error(w, fmt.Sprintf("sessions: %d clients have one and no more are accepted; end one with DELETE", MaxClients), http.StatusServiceUnavailable)
+			http.Error(
+				w,
+				fmt.Sprintf("sessions: %d clients have one and no more are accepted; end one with DELETE", MaxClients),
+				http.StatusServiceUnavailable,
+			)
 			return
 		}
 		handler.ServeHTTP(w, r)

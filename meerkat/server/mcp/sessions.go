@@ -150,8 +150,9 @@ func (s *Server) readSession(ctx context.Context, _ *sdk.CallToolRequest, in Ses
 		info.Model = found.Prefix.Model
 	}
 	return nil, ReadOutput{
-		SessionInfo: s.describeSession(info), Result: clipText(lastAnswer(&found), maxText), Messages: len(found.Messages),
-		Tokens: found.Usage.Total(), OpenCalls: len(found.Ledger.Open()), Metadata: found.Metadata,
+		SessionInfo: s.describeSession(info), Result: clipText(lastAnswer(&found), maxText),
+		Messages: len(found.Messages),
+		Tokens:   found.Usage.Total(), OpenCalls: len(found.Ledger.Open()), Metadata: found.Metadata,
 	}, nil
 }
 

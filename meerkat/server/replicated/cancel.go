@@ -15,7 +15,8 @@ import (
 // that the attempt after this one learns of it, too.
 func (b *Backend) CancelOperation(ctx context.Context, id, operation session.ID) (r server.Run, err error) {
 	err = b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		r, err = scanRun(tx.QueryRow(ctx, `UPDATE meerkat.runs SET cancelled = CASE WHEN $2 = ANY(cancelled) THEN cancelled ELSE cancelled || $2 END
+		r, err = scanRun(tx.QueryRow(ctx,
+			`UPDATE meerkat.runs SET cancelled = CASE WHEN $2 = ANY(cancelled) THEN cancelled ELSE cancelled || $2 END
 			WHERE session = $1 AND ended IS NULL RETURNING `+runColumns, string(id), string(operation)))
 		if errors.Is(err, pgx.ErrNoRows) {
 			return refuse(&server.NotRunningError{Session: id})

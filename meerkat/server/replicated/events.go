@@ -54,7 +54,8 @@ func (b *Backend) newControl(ctx context.Context, tx pgx.Tx, r server.Run) (*con
 	}
 	c := &control{backend: b, run: r, flushed: make(chan struct{})}
 	err = tx.QueryRow(ctx, `INSERT INTO meerkat.logs (session, name) VALUES ($1, $2)
-		ON CONFLICT (session) DO UPDATE SET name = logs.name RETURNING last, size`, string(r.Session), name.String()).Scan(&c.last, &c.size)
+		ON CONFLICT (session) DO UPDATE SET name = logs.name RETURNING last, size`, string(r.Session),
+		name.String()).Scan(&c.last, &c.size)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +151,10 @@ func (c *control) storeEvents(events []logEvent, last, size int64, trim bool) er
 	return c.backend.inTransaction(context.Background(), func(ctx context.Context, tx pgx.Tx) error {
 		id := string(c.run.Session)
 		var mine bool
-		err := tx.QueryRow(ctx, "SELECT true FROM meerkat.runs WHERE id = $1 AND attempt = $2 AND ended IS NULL FOR SHARE", string(c.run.ID), c.run.Attempt).Scan(&mine)
+		err := tx.QueryRow(
+			ctx, "SELECT true FROM meerkat.runs WHERE id = $1 AND attempt = $2 AND ended IS NULL FOR SHARE",
+			string(c.run.ID), c.run.Attempt,
+		).Scan(&mine)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -160,11 +164,15 @@ func (c *control) storeEvents(events []logEvent, last, size int64, trim bool) er
 		batch := &pgx.Batch{}
 		numbers, sizes, kinds, data := columnsOf(events)
 		batch.Queue(`INSERT INTO meerkat.events (session, number, size, kind, data)
-			SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[]) ON CONFLICT DO NOTHING`, id, numbers, sizes, kinds, data)
+			SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[]) ON CONFLICT DO NOTHING`, id,
+			numbers, sizes, kinds, data)
 		batch.Queue("UPDATE meerkat.logs SET last = $2, size = $3 WHERE session = $1", id, last, size)
 		if trim {
 			limits := c.backend.options.BackendLimits
-			batch.Queue("DELETE FROM meerkat.events WHERE session = $1 AND (number <= $2 OR size <= $3)", id, last-int64(limits.Events), size-int64(limits.EventBytes))
+			batch.Queue(
+				"DELETE FROM meerkat.events WHERE session = $1 AND (number <= $2 OR size <= $3)", id,
+				last-int64(limits.Events), size-int64(limits.EventBytes),
+			)
 		}
 		batch.Queue("SELECT pg_notify($1, $2)", channel, eventTopic(c.run.Session))
 		return tx.SendBatch(ctx, batch).Close()
@@ -211,7 +219,9 @@ func (b *Backend) readLog(ctx context.Context, id session.ID, after server.Posit
 	number := int64(min(after.Number, math.MaxInt64)) //nolint:gosec // bounded
 	err = b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		log = storedLog{}
-		err := tx.QueryRow(ctx, "SELECT name, last FROM meerkat.logs WHERE session = $1", string(id)).Scan(&log.name, &log.last)
+		err := tx.QueryRow(
+			ctx, "SELECT name, last FROM meerkat.logs WHERE session = $1", string(id),
+		).Scan(&log.name, &log.last)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -221,7 +231,11 @@ func (b *Backend) readLog(ctx context.Context, id session.ID, after server.Posit
 		if after.Log != log.name || number > log.last {
 			number = 0
 		}
-		found, err := tx.Query(ctx, "SELECT number, kind, data FROM meerkat.events WHERE session = $1 AND number > $2 ORDER BY number LIMIT $3", string(id), number, limit)
+		found, err := tx.Query(
+			ctx,
+			"SELECT number, kind, data FROM meerkat.events WHERE session = $1 AND number > $2 ORDER BY number LIMIT $3",
+			string(id), number, limit,
+		)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,9 @@ func scanRun(row pgx.Row) (r server.Run, err error) {
 	var task string
 	var outcome *string
 	var started, ended *time.Time
-	if err := row.Scan(&r.ID, &r.Session, &r.New, &r.Status, &task, &r.Attempt, &r.Created, &started, &ended, &outcome); err != nil {
+	if err := row.Scan(
+		&r.ID, &r.Session, &r.New, &r.Status, &task, &r.Attempt, &r.Created, &started, &ended, &outcome,
+	); err != nil {
 		return r, err
 	}
 	r.Created, r.Started, r.Ended = r.Created.UTC(), timeOrZero(started), timeOrZero(ended)
@@ -102,7 +104,10 @@ func (b *Backend) newRun(s server.Submission) (server.Run, error) {
 	if err != nil {
 		return server.Run{}, fmt.Errorf("server: no randomness for an id: %w", err)
 	}
-	r := server.Run{ID: server.RunID(id.String()), Session: s.Session, New: s.New || s.Session == "", Status: server.StatusQueued, Task: s.Task}
+	r := server.Run{
+		ID: server.RunID(id.String()), Session: s.Session, New: s.New || s.Session == "", Status: server.StatusQueued,
+		Task: s.Task,
+	}
 	if r.Session == "" {
 		if id, err = uuid.NewV7(); err != nil {
 			return r, fmt.Errorf("server: no randomness for an id: %w", err)
@@ -239,10 +244,13 @@ func (b *Backend) Interrupt(ctx context.Context, id session.ID) (before server.R
 		}
 		if before.Status == server.StatusQueued {
 			return b.endRun(ctx, tx, before, server.Outcome{
-				Status: server.StatusInterrupted, ErrorKind: "interrupted", Error: "the run was interrupted before it began; start another",
+				Status: server.StatusInterrupted, ErrorKind: "interrupted",
+				Error: "the run was interrupted before it began; start another",
 			})
 		}
-		if _, err := tx.Exec(ctx, "UPDATE meerkat.runs SET interrupted = true WHERE id = $1", string(before.ID)); err != nil {
+		if _, err := tx.Exec(
+			ctx, "UPDATE meerkat.runs SET interrupted = true WHERE id = $1", string(before.ID),
+		); err != nil {
 			return err
 		}
 		return notifyTopic(ctx, tx, runTopic(id))
@@ -259,7 +267,9 @@ func (b *Backend) Forget(ctx context.Context, id session.ID) error {
 		case !errors.Is(err, pgx.ErrNoRows):
 			return err
 		}
-		if _, err := tx.Exec(ctx, "DELETE FROM meerkat.runs WHERE session = $1 AND ended IS NOT NULL", string(id)); err != nil {
+		if _, err := tx.Exec(
+			ctx, "DELETE FROM meerkat.runs WHERE session = $1 AND ended IS NOT NULL", string(id),
+		); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, "DELETE FROM meerkat.logs WHERE session = $1", string(id))

@@ -64,17 +64,18 @@ func openPair(t *testing.T, url string, o replicated.Options) (pair map[string]r
 	all := make(chan attempt, 16)
 	pair = map[string]replica{}
 	for _, name := range []string{"one", "two"} {
-		pair[name] = openReplica(t, url, name, func(ctx context.Context, r server.Run, c server.Control) server.Outcome {
-			a := attempt{name, r, c, make(chan error, 1), make(chan struct{})}
-			all <- a
-			select {
-			case <-a.finish:
-				return server.Outcome{Status: server.StatusCompleted, Text: name}
-			case <-ctx.Done():
-				a.cause <- context.Cause(ctx)
-				return server.Outcome{Status: server.StatusInterrupted, ErrorKind: "interrupted"}
-			}
-		}, o)
+		pair[name] = openReplica(t, url, name,
+			func(ctx context.Context, r server.Run, c server.Control) server.Outcome {
+				a := attempt{name, r, c, make(chan error, 1), make(chan struct{})}
+				all <- a
+				select {
+				case <-a.finish:
+					return server.Outcome{Status: server.StatusCompleted, Text: name}
+				case <-ctx.Done():
+					a.cause <- context.Cause(ctx)
+					return server.Outcome{Status: server.StatusInterrupted, ErrorKind: "interrupted"}
+				}
+			}, o)
 	}
 	return pair, all
 }
@@ -103,7 +104,9 @@ func TestOverReplicas(t *testing.T) {
 	r := submitRun(t, pair["one"])
 	a := <-begun
 	other := otherThan(pair, a.replica)
-	if again, repeated, err := other.Submit(t.Context(), server.Submission{Key: "k", Task: server.Task{Prompt: "hi"}}); err != nil || !repeated || again.ID != r.ID {
+	if again, repeated, err := other.Submit(t.Context(), server.Submission{
+		Key: "k", Task: server.Task{Prompt: "hi"},
+	}); err != nil || !repeated || again.ID != r.ID {
 		t.Errorf("the key again: %+v, %v, %v", again, repeated, err)
 	}
 	if _, _, err := other.Submit(t.Context(), server.Submission{Session: r.Session}); !errors.As(err, new(*server.BusyError)) {
@@ -145,18 +148,21 @@ func TestDeadReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := <-begun
-	if second.replica == first.replica || second.run.ID != r.ID || second.run.Attempt != 2 || !second.run.Started.Equal(first.run.Started) {
+	if second.replica == first.replica || second.run.ID != r.ID || second.run.Attempt != 2 ||
+		!second.run.Started.Equal(first.run.Started) {
 		t.Errorf("%s executes %+v after %s had %+v", second.replica, second.run, first.replica, first.run)
 	}
 	first.control.Append("x", []byte("lost"))
 	close(first.finish)
 	second.control.Append("x", []byte("2"))
 	close(second.finish)
-	if got, err := other.Wait(t.Context(), r.ID); err != nil || got.Outcome == nil || got.Outcome.Text != second.replica {
+	if got, err := other.Wait(t.Context(), r.ID); err != nil || got.Outcome == nil ||
+		got.Outcome.Text != second.replica {
 		t.Errorf("%+v, %v", got, err)
 	}
 	page, err := other.Events(t.Context(), r.Session, server.Position{}, 10)
-	if err != nil || len(page.Events) != 2 || string(page.Events[1].Data) != "2" || page.Events[1].Position.Number != 2 {
+	if err != nil || len(page.Events) != 2 || string(page.Events[1].Data) != "2" ||
+		page.Events[1].Position.Number != 2 {
 		t.Errorf("%+v, %v", page, err)
 	}
 }
@@ -209,7 +215,8 @@ func TestLostRun(t *testing.T) {
 				t.Errorf("%+v is executed", a.run)
 			}
 			close(a.finish)
-			if got, err := pair["two"].Wait(t.Context(), id); err != nil || got.Status != server.StatusCompleted || len(begun) > 0 {
+			if got, err := pair["two"].Wait(t.Context(), id); err != nil || got.Status != server.StatusCompleted ||
+				len(begun) > 0 {
 				t.Errorf("%+v, %v; %d more attempts", got, err, len(begun))
 			}
 		})
@@ -226,7 +233,10 @@ func TestBrokenConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = conn.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", "rkat "+a.replica)
+	_, err = conn.Exec(
+		t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1",
+		"rkat "+a.replica,
+	)
 	if err := errors.Join(err, conn.Close(t.Context())); err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +247,8 @@ func TestBrokenConnections(t *testing.T) {
 	if cause := <-a.cause; !errors.Is(cause, server.ErrInterrupted) {
 		t.Errorf("ended because of %v, want ErrInterrupted", cause)
 	}
-	if got, err := other.Wait(t.Context(), r.ID); err != nil || got.Attempt != 1 || got.Status != server.StatusInterrupted {
+	if got, err := other.Wait(t.Context(), r.ID); err != nil || got.Attempt != 1 ||
+		got.Status != server.StatusInterrupted {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -261,7 +272,8 @@ func TestDrainHandsOver(t *testing.T) {
 		t.Errorf("%s executes %+v", second.replica, second.run)
 	}
 	close(second.finish)
-	if got, err := otherThan(pair, first.replica).Wait(t.Context(), r.ID); err != nil || got.Status != server.StatusCompleted {
+	if got, err := otherThan(pair, first.replica).Wait(t.Context(), r.ID); err != nil ||
+		got.Status != server.StatusCompleted {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -278,7 +290,8 @@ func TestSkewedClock(t *testing.T) {
 		}
 		a := <-begun
 		close(a.finish)
-		if r, err = pair["two"].Wait(t.Context(), r.ID); err != nil || r.Created.IsZero() || r.Started.Before(r.Created) || r.Ended.Before(r.Started) {
+		if r, err = pair["two"].Wait(t.Context(), r.ID); err != nil || r.Created.IsZero() ||
+			r.Started.Before(r.Created) || r.Ended.Before(r.Started) {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		return r
@@ -290,12 +303,16 @@ func TestSkewedClock(t *testing.T) {
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
 	const fast = "ffffffff-0000-7000-8000-000000000001"
-	if _, err := conn.Exec(t.Context(), "UPDATE meerkat.runs SET id = $2 WHERE id = $1", string(first.ID), fast); err != nil {
+	if _, err := conn.Exec(
+		t.Context(), "UPDATE meerkat.runs SET id = $2 WHERE id = $1", string(first.ID), fast,
+	); err != nil {
 		t.Fatal(err)
 	}
 	second := submit(first.Session)
 	for before, want := range map[server.RunID]server.RunID{"": second.ID, second.ID: fast} {
-		if runs, err := pair["two"].Runs(t.Context(), first.Session, before, 1); err != nil || len(runs) != 1 || runs[0].ID != want {
+		if runs, err := pair["two"].Runs(
+			t.Context(), first.Session, before, 1,
+		); err != nil || len(runs) != 1 || runs[0].ID != want {
 			t.Errorf("before %q: %+v, %v; want %s", before, runs, err, want)
 		}
 	}
@@ -304,10 +321,14 @@ func TestSkewedClock(t *testing.T) {
 // TestNewerSchema checks that a replica of an older version does not start.
 func TestNewerSchema(t *testing.T) {
 	one := openReplica(t, database.Database(t), "one", nil, replicated.Options{})
-	if _, err := one.store.Pool().Exec(t.Context(), "INSERT INTO meerkat.versions (part, version) VALUES ('runs', 1000)"); err != nil {
+	if _, err := one.store.Pool().Exec(
+		t.Context(), "INSERT INTO meerkat.versions (part, version) VALUES ('runs', 1000)",
+	); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := replicated.Open(t.Context(), one.store, nil, replicated.Options{}); !errors.As(err, new(*session.VersionError)) {
+	if _, err := replicated.Open(
+		t.Context(), one.store, nil, replicated.Options{},
+	); !errors.As(err, new(*session.VersionError)) {
 		t.Errorf("%v, want *VersionError", err)
 	}
 }
@@ -318,9 +339,13 @@ func TestNotedAway(t *testing.T) {
 	var server postgrestest.Server
 	t.Cleanup(server.Close)
 	notes := make(chan string, 10)
-	openReplica(t, server.Database(t), "one", nil, replicated.Options{Note: func(format string, args ...any) { notes <- fmt.Sprintf(format, args...) }})
+	openReplica(t, server.Database(t), "one", nil, replicated.Options{
+		Note: func(format string, args ...any) { notes <- fmt.Sprintf(format, args...) },
+	})
 	server.Stop(t)
-	if note := <-notes; !strings.Contains(note, "; runs under way wait for it") || strings.Contains(note, postgrestest.Password) {
+	if note := <-notes; !strings.Contains(
+		note, "; runs under way wait for it",
+	) || strings.Contains(note, postgrestest.Password) {
 		t.Error(note)
 	}
 	server.Restart(t)

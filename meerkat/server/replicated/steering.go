@@ -54,13 +54,16 @@ func (b *Backend) Steer(ctx context.Context, id session.ID, text string) (server
 		}
 		s.Run = r.ID
 		var queued int
-		if err := tx.QueryRow(ctx, "SELECT count(*) FROM meerkat.steering WHERE run = $1 AND status = 'queued'", string(r.ID)).Scan(&queued); err != nil {
+		if err := tx.QueryRow(
+			ctx, "SELECT count(*) FROM meerkat.steering WHERE run = $1 AND status = 'queued'", string(r.ID),
+		).Scan(&queued); err != nil {
 			return err
 		}
 		if queued >= b.options.Steering {
 			return refuse(&server.SteeringFullError{Session: id, Limit: b.options.Steering})
 		}
-		return tx.QueryRow(ctx, "INSERT INTO meerkat.steering (id, run, session, message, status, created) VALUES ($1, $2, $3, $4, $5, clock_timestamp()) RETURNING created",
+		return tx.QueryRow(ctx,
+			"INSERT INTO meerkat.steering (id, run, session, message, status, created) VALUES ($1, $2, $3, $4, $5, clock_timestamp()) RETURNING created",
 			s.ID, string(s.Run), string(s.Session), string(message), string(s.Status)).Scan(&s.Created)
 	})
 	s.Created = s.Created.UTC()
@@ -69,7 +72,11 @@ func (b *Backend) Steer(ctx context.Context, id session.ID, text string) (server
 
 // Steerings implements server.SteeringQueue.
 func (b *Backend) Steerings(ctx context.Context, id session.ID) ([]server.Steering, error) {
-	return b.querySteering(ctx, "SELECT "+steeringColumns+" FROM meerkat.steering WHERE run = (SELECT id FROM meerkat.runs WHERE session = $1 ORDER BY created DESC, id DESC LIMIT 1)", string(id))
+	return b.querySteering(
+		ctx,
+		"SELECT "+steeringColumns+" FROM meerkat.steering WHERE run = (SELECT id FROM meerkat.runs WHERE session = $1 ORDER BY created DESC, id DESC LIMIT 1)",
+		string(id),
+	)
 }
 
 // querySteering returns the rows of a query, the oldest first.

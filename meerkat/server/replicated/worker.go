@@ -39,7 +39,9 @@ func (b *Backend) prepareDatabase(ctx context.Context) error {
 	if _, err := sqlstore.Migrate(ctx, b.pool, Tables()); err != nil {
 		return err
 	}
-	migrator, err := rivermigrate.New(riverpgxv5.New(b.pool), &rivermigrate.Config{Schema: schema, Logger: slog.New(slog.DiscardHandler)})
+	migrator, err := rivermigrate.New(
+		riverpgxv5.New(b.pool), &rivermigrate.Config{Schema: schema, Logger: slog.New(slog.DiscardHandler)},
+	)
 	if err != nil {
 		return err
 	}
@@ -63,7 +65,8 @@ func (b *Backend) newClient(id string) (*river.Client[pgx.Tx], error) {
 		ID: id, Schema: schema, Logger: slog.New(slog.DiscardHandler), Workers: workers,
 		Queues:        map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: b.options.Workers}},
 		FetchCooldown: fetchTime, JobTimeout: -1, MaxAttempts: maxAttempts, RetryPolicy: soon{},
-		CompletedJobRetentionPeriod: time.Hour, CancelledJobRetentionPeriod: time.Hour, DiscardedJobRetentionPeriod: time.Hour,
+		CompletedJobRetentionPeriod: time.Hour, CancelledJobRetentionPeriod: time.Hour,
+		DiscardedJobRetentionPeriod: time.Hour,
 		PeriodicJobs: []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(sweepTime),
 			func() (river.JobArgs, *river.InsertOpts) { return sweepJob{}, nil }, nil)},
 	})
@@ -100,8 +103,10 @@ func (b *Backend) workRun(_ context.Context, job *river.Job[runJob]) error {
 // not be.
 func (b *Backend) claimRun(job runJob) (r server.Run, c *control, err error) {
 	err = b.inTransaction(context.Background(), func(ctx context.Context, tx pgx.Tx) error {
-		r, err = scanRun(tx.QueryRow(ctx, `UPDATE meerkat.runs SET status = 'running', attempt = attempt + 1, replica = $3, started = coalesce(started, clock_timestamp())
-			WHERE id = $1 AND attempt = $2 AND status = 'queued' RETURNING `+runColumns, string(job.Run), job.Attempt, b.replica))
+		r, err = scanRun(tx.QueryRow(ctx,
+			`UPDATE meerkat.runs SET status = 'running', attempt = attempt + 1, replica = $3, started = coalesce(started, clock_timestamp())
+			WHERE id = $1 AND attempt = $2 AND status = 'queued' RETURNING `+runColumns, string(job.Run), job.Attempt,
+			b.replica))
 		if errors.Is(err, pgx.ErrNoRows) {
 			return refuse(err)
 		}
@@ -133,7 +138,10 @@ func (b *Backend) executeRun(r server.Run, c *control) (out server.Outcome, caus
 	}()
 	defer func() {
 		if p := recover(); p != nil {
-			out = server.Outcome{Status: server.StatusFailed, ErrorKind: "internal", Error: fmt.Sprintf("run %s: the program failed: %v; resume the session", r.ID, p)}
+			out = server.Outcome{
+				Status: server.StatusFailed, ErrorKind: "internal",
+				Error: fmt.Sprintf("run %s: the program failed: %v; resume the session", r.ID, p),
+			}
 		}
 		cause = context.Cause(ctx)
 		cancel(nil)
@@ -156,7 +164,10 @@ func (b *Backend) watchRun(ctx context.Context, r server.Run, c *control, cancel
 	for ctx.Err() == nil {
 		var interrupted bool
 		var operations []session.ID
-		err := b.pool.QueryRow(ctx, "SELECT interrupted, cancelled FROM meerkat.runs WHERE id = $1 AND attempt = $2 AND ended IS NULL", string(r.ID), r.Attempt).Scan(&interrupted, &operations)
+		err := b.pool.QueryRow(
+			ctx, "SELECT interrupted, cancelled FROM meerkat.runs WHERE id = $1 AND attempt = $2 AND ended IS NULL",
+			string(r.ID), r.Attempt,
+		).Scan(&interrupted, &operations)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			cancel(errTakenOver)
@@ -203,7 +214,8 @@ func (b *Backend) endRun(ctx context.Context, tx pgx.Tx, r server.Run, out serve
 	if err != nil {
 		return err
 	}
-	tag, err := tx.Exec(ctx, "UPDATE meerkat.runs SET status = $3, ended = clock_timestamp(), task = $4, outcome = $5 WHERE id = $1 AND attempt = $2 AND ended IS NULL",
+	tag, err := tx.Exec(ctx,
+		"UPDATE meerkat.runs SET status = $3, ended = clock_timestamp(), task = $4, outcome = $5 WHERE id = $1 AND attempt = $2 AND ended IS NULL",
 		string(r.ID), r.Attempt, string(out.Status), string(task), string(outcome))
 	if err != nil || tag.RowsAffected() == 0 {
 		return err
@@ -218,7 +230,8 @@ func (b *Backend) endRun(ctx context.Context, tx pgx.Tx, r server.Run, out serve
 // requeueRun lets another replica go on with a run, and reports false if the run is no
 // longer as r says.
 func (b *Backend) requeueRun(ctx context.Context, tx pgx.Tx, r server.Run) (queued bool, err error) {
-	tag, err := tx.Exec(ctx, "UPDATE meerkat.runs SET status = 'queued', replica = NULL WHERE id = $1 AND attempt = $2 AND status = $3",
+	tag, err := tx.Exec(ctx,
+		"UPDATE meerkat.runs SET status = 'queued', replica = NULL WHERE id = $1 AND attempt = $2 AND status = $3",
 		string(r.ID), r.Attempt, string(r.Status))
 	if err != nil || tag.RowsAffected() == 0 {
 		return false, err
@@ -232,7 +245,9 @@ func (b *Backend) requeueRun(ctx context.Context, tx pgx.Tx, r server.Run) (queu
 // sweepOld removes what is kept no longer. One replica does so each hour.
 func (b *Backend) sweepOld(ctx context.Context, _ *river.Job[sweepJob]) error {
 	return b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "DELETE FROM meerkat.runs WHERE ended < now() - $1::interval", b.options.KeptFor); err != nil {
+		if _, err := tx.Exec(
+			ctx, "DELETE FROM meerkat.runs WHERE ended < now() - $1::interval", b.options.KeptFor,
+		); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `DELETE FROM meerkat.logs l WHERE NOT EXISTS (

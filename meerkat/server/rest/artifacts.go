@@ -42,12 +42,24 @@ const (
 )
 
 func (s *Server) addArtifactOperations() {
-	huma.Register(s.api, newOperation("listArtifacts", http.MethodGet, "/sessions/{id}/artifacts", "operations", "List the large results of a session", 404, 409), s.listArtifacts)
-	o := newOperation("getArtifact", http.MethodGet, "/sessions/{id}/artifacts/{artifact}", "operations", "Return the bytes of a large result", 404, 409)
+	huma.Register(
+		s.api,
+		newOperation(
+			"listArtifacts", http.MethodGet, "/sessions/{id}/artifacts", "operations",
+			"List the large results of a session", 404, 409,
+		),
+		s.listArtifacts,
+	)
+	o := newOperation(
+		"getArtifact", http.MethodGet, "/sessions/{id}/artifacts/{artifact}", "operations",
+		"Return the bytes of a large result", 404, 409,
+	)
 	binary := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	o.Responses = map[string]*huma.Response{"200": {
 		Description: "The bytes. They are text if they are UTF-8.",
-		Content:     map[string]*huma.MediaType{textType: {Schema: &huma.Schema{Type: huma.TypeString}}, binaryType: binary},
+		Content: map[string]*huma.MediaType{
+			textType: {Schema: &huma.Schema{Type: huma.TypeString}}, binaryType: binary,
+		},
 	}}
 	huma.Register(s.api, o, s.getArtifact)
 }
@@ -88,7 +100,9 @@ func (s *Server) getArtifact(ctx context.Context, in *artifactInput) (*artifactO
 		return nil, newProblem(http.StatusNotFound, err.Error())
 	}
 	if s.host.Artifacts == nil {
-		return nil, newProblem(http.StatusNotFound, "artifact "+string(id)+": this server keeps none; start it with sub-agents")
+		return nil, newProblem(
+			http.StatusNotFound, "artifact "+string(id)+": this server keeps none; start it with sub-agents",
+		)
 	}
 	data, _, err := s.host.Artifacts.Get(ctx, found.ID, id)
 	if err != nil {

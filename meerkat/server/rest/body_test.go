@@ -15,7 +15,10 @@ func TestAmbiguousBodies(t *testing.T) {
 	f := newFixture(t, server.BackendLimits{}, rest.Options{})
 	for _, c := range []struct{ name, body, want string }{
 		{"a name twice", `{"prompt":"hi","prompt":"ho"}`, "/prompt: duplicate object member name"},
-		{"a name twice, deeper", `{"prompt":"hi","budget":{"max_turns":1,"max_turns":2}}`, "/budget/max_turns: duplicate"},
+		{
+			"a name twice, deeper", `{"prompt":"hi","budget":{"max_turns":1,"max_turns":2}}`,
+			"/budget/max_turns: duplicate",
+		},
 		{"a name in another case", `{"prompt":"hi","Prompt":"ho"}`, "/Prompt: unknown object member name"},
 		{"only in another case", `{"PROMPT":"hi"}`, "/PROMPT: unknown"},
 		{"half of a surrogate pair", `{"prompt":"\ud800"}`, "/prompt: invalid surrogate pair"},
@@ -43,7 +46,10 @@ func TestManyFaults(t *testing.T) {
 	for _, n := range []int{1000, len(members)} {
 		a := f.ask(t, "POST", "/sessions", `{"prompt":"hi",`+strings.Join(members[:n], ",")+`}`)
 		if a.status != 400 && a.status != 422 || len(a.text) > 4096 {
-			t.Errorf("%d unknown members: status %d, an answer of %d bytes; want a refusal of at most 4096", n, a.status, len(a.text))
+			t.Errorf(
+				"%d unknown members: status %d, an answer of %d bytes; want a refusal of at most 4096", n, a.status,
+				len(a.text),
+			)
 		}
 	}
 }

@@ -51,8 +51,13 @@ func newOperation(id, method, path, tag, summary string, errors ...int) huma.Ope
 	}
 	return huma.Operation{
 		Middlewares: bounds,
-		OperationID: id, Method: method, Path: path, Tags: []string{tag}, Summary: summary, MaxBodyBytes: server.MaxMessage,
+		OperationID: id, Method: method, Path: path, Tags: []string{tag}, Summary: summary,
+		MaxBodyBytes:    server.MaxMessage,
 		BodyReadTimeout: -1, // server.Guard has read the body; a deadline would end what waits for a run
-		Errors:          append(errors, http.StatusServiceUnavailable, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotAcceptable, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity),
+		Errors: append(
+			errors, http.StatusServiceUnavailable, http.StatusBadRequest, http.StatusUnauthorized,
+			http.StatusForbidden, http.StatusNotAcceptable, http.StatusUnsupportedMediaType,
+			http.StatusUnprocessableEntity,
+		),
 	}
 }

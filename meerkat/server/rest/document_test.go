@@ -36,7 +36,10 @@ func TestDocument(t *testing.T) {
 	}
 	want, err := os.ReadFile("openapi.json")
 	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("openapi.json is not the document that is served (%v); go test ./meerkat/server/rest -run Document -update", err)
+		t.Errorf(
+			"openapi.json is not the document that is served (%v); go test ./meerkat/server/rest -run Document -update",
+			err,
+		)
 	}
 }
 
@@ -189,7 +192,9 @@ func sendDrawn(t *rapid.T, d *document, handler http.Handler, sessions []string,
 	if w.Code >= 500 {
 		t.Fatalf("%s %s: %d %s", r.Method, r.URL, w.Code, w.Body)
 	}
-	if w.Code == http.StatusNotFound && strings.Contains(w.Body.String(), "path: ") || w.Code == http.StatusMovedPermanently || w.Code == http.StatusTemporaryRedirect || w.Code == http.StatusMethodNotAllowed {
+	if w.Code == http.StatusNotFound && strings.Contains(w.Body.String(), "path: ") ||
+		w.Code == http.StatusMovedPermanently || w.Code == http.StatusTemporaryRedirect ||
+		w.Code == http.StatusMethodNotAllowed {
 		return // what was drawn made it another path
 	}
 	if err := d.checkAnswer(o, w.Code, w.Header(), w.Body.Bytes()); err != nil {
@@ -199,24 +204,45 @@ func sendDrawn(t *rapid.T, d *document, handler http.Handler, sessions []string,
 
 // drawRequest draws a request to an operation.
 func drawRequest(t *rapid.T, method, path string, o operation, sessions []string, run string) *http.Request {
-	id := rapid.OneOf(rapid.SampledFrom(append(sessions, "0199a2b4-0000-7000-8000-000000000009")), hostileText()).Draw(t, "id")
+	id := rapid.OneOf(
+		rapid.SampledFrom(append(sessions, "0199a2b4-0000-7000-8000-000000000009")), hostileText(),
+	).Draw(t, "id")
 	runs := rapid.OneOf(rapid.Just(run), hostileText()).Draw(t, "run")
-	target := strings.NewReplacer("{id}", escapePath(id), "{run}", escapePath(runs), "{artifact}", escapePath(runs)).Replace(path)
+	target := strings.NewReplacer(
+		"{id}", escapePath(id), "{run}", escapePath(runs), "{artifact}", escapePath(runs),
+	).Replace(path)
 	body := ""
 	if method == "post" {
 		body = rapid.OneOf(validBody(), rapid.SampledFrom(badBodies()), hostileText()).Draw(t, "body")
 	}
 	r := httptest.NewRequest(strings.ToUpper(method), target, strings.NewReader(body))
-	r.Header.Set("Authorization", rapid.SampledFrom([]string{"Bearer " + token, "Bearer " + token, "Bearer " + token, "Bearer " + token, "Bearer " + token, "Bearer " + token, "", "Basic x"}).Draw(t, "authorization"))
+	r.Header.Set(
+		"Authorization",
+		rapid.SampledFrom([]string{
+			"Bearer " + token, "Bearer " + token, "Bearer " + token, "Bearer " + token, "Bearer " + token,
+			"Bearer " + token, "", "Basic x",
+		}).Draw(t, "authorization"),
+	)
 	if body != "" {
-		r.Header.Set("Content-Type", rapid.SampledFrom([]string{"application/json", "application/json", "application/json", "text/plain", "application/json; charset=x", ";"}).Draw(t, "type"))
+		r.Header.Set(
+			"Content-Type",
+			rapid.SampledFrom([]string{
+				"application/json", "application/json", "application/json", "text/plain",
+				"application/json; charset=x", ";",
+			}).Draw(t, "type"),
+		)
 	}
 	query := r.URL.Query()
 	for _, p := range o.Parameters {
 		if p.In == "path" || !rapid.Bool().Draw(t, p.Name) {
 			continue
 		}
-		value := rapid.OneOf(rapid.SampledFrom([]string{"1", "0", "-1", "99999999999999999999", "wait=0", "wait=x", "respond-async", "a.1", run}), hostileText()).Draw(t, p.Name+" value")
+		value := rapid.OneOf(
+			rapid.SampledFrom([]string{
+				"1", "0", "-1", "99999999999999999999", "wait=0", "wait=x", "respond-async", "a.1", run,
+			}),
+			hostileText(),
+		).Draw(t, p.Name+" value")
 		if p.In == "query" {
 			query.Set(p.Name, value)
 		} else {
@@ -241,26 +267,38 @@ func escapePath(s string) string {
 
 func hostileText() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.SampledFrom([]string{
-		"", ".", "..", "../../etc/passwd", "\x00", "\xff\xfe", "%2e%2e", "'; DROP TABLE sessions; --", "<script>", "\r\nX-Injected: 1",
-		strings.Repeat("a", 5000), "0199A2B4-0000-7000-8000-000000000001", "{0199a2b4-0000-7000-8000-000000000001}", "NaN", "null", "[]", "{}", "1e999",
+		"", ".", "..", "../../etc/passwd", "\x00", "\xff\xfe", "%2e%2e", "'; DROP TABLE sessions; --", "<script>",
+		"\r\nX-Injected: 1",
+		strings.Repeat("a", 5000), "0199A2B4-0000-7000-8000-000000000001", "{0199a2b4-0000-7000-8000-000000000001}",
+		"NaN", "null", "[]", "{}", "1e999",
 	}), rapid.StringN(0, 40, 200))
 }
 
 func badBodies() []string {
 	return []string{
-		`null`, `[]`, `"x"`, `1`, `{"prompt":1}`, `{"prompt":null}`, `{"prompt":["hi"]}`, `{"prompt":"hi","budget":{"max_tokens":-1}}`,
-		`{"prompt":"hi","budget":{"max_tokens":1e30}}`, `{"prompt":"hi","budget":{"max_seconds":31536001}}`, `{"prompt":"hi","metadata":{"a":1}}`,
-		`{"prompt":"hi","attachments":[null]}`, `{"prompt":"hi","attachments":[{"media_type":"image/png","data":""}]}`, `{"messages":-1}`, `{"messages":1.5}`,
-		`{"prompt":"hi","prompt":"ho"}`, strings.Repeat("[", 20000), strings.Repeat(`{"a":`, 20000), `{"prompt":"\ud800"}`, "{\"prompt\":\"\xff\"}", `{"prompt":"hi"}{"prompt":"ho"}`,
+		`null`, `[]`, `"x"`, `1`, `{"prompt":1}`, `{"prompt":null}`, `{"prompt":["hi"]}`,
+		`{"prompt":"hi","budget":{"max_tokens":-1}}`,
+		`{"prompt":"hi","budget":{"max_tokens":1e30}}`, `{"prompt":"hi","budget":{"max_seconds":31536001}}`,
+		`{"prompt":"hi","metadata":{"a":1}}`,
+		`{"prompt":"hi","attachments":[null]}`, `{"prompt":"hi","attachments":[{"media_type":"image/png","data":""}]}`,
+		`{"messages":-1}`, `{"messages":1.5}`,
+		`{"prompt":"hi","prompt":"ho"}`, strings.Repeat("[", 20000), strings.Repeat(`{"a":`, 20000),
+		`{"prompt":"\ud800"}`, "{\"prompt\":\"\xff\"}", `{"prompt":"hi"}{"prompt":"ho"}`,
 	}
 }
 
 func validBody() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		if rapid.Bool().Draw(t, "fork") {
-			return rapid.SampledFrom([]string{`{}`, `{"messages":1}`, `{"messages":1000}`, `{"message":"be brief"}`}).Draw(t, "messages")
+			return rapid.SampledFrom([]string{
+				`{}`, `{"messages":1}`, `{"messages":1000}`, `{"message":"be brief"}`,
+			}).Draw(t, "messages")
 		}
-		body := map[string]any{"prompt": rapid.SampledFrom([]string{"hi", "a <&> \u2028 b", strings.Repeat("long ", 2000)}).Draw(t, "prompt")}
+		body := map[string]any{
+			"prompt": rapid.SampledFrom([]string{
+				"hi", "a <&> \u2028 b", strings.Repeat("long ", 2000),
+			}).Draw(t, "prompt"),
+		}
 		if rapid.Bool().Draw(t, "more") {
 			body["metadata"] = map[string]string{"ticket": "7"}
 			body["budget"] = map[string]any{"max_turns": rapid.IntRange(0, 3).Draw(t, "turns")}

@@ -25,12 +25,16 @@ type eventsInput struct {
 }
 
 func (s *Server) addEventOperation() {
-	o := newOperation("followEvents", http.MethodGet, "/sessions/{id}/events", "runs", "Follow a session as server-sent events", 404, 409, 429)
+	o := newOperation(
+		"followEvents", http.MethodGet, "/sessions/{id}/events", "runs", "Follow a session as server-sent events", 404,
+		409, 429,
+	)
 	o.Middlewares = nil // it has as long as the client stays
 	o.Description = "Sends the events that are kept of the session, and then those that happen, until the client leaves. " +
 		"The type of an event is that of its data, as in the JSON Schema of rkat events schema. An event named gap says that events are missing; the history has what they led to. Comments keep the connection alive."
 	o.Responses = map[string]*huma.Response{"200": {
-		Description: "The events.", Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
+		Description: "The events.",
+		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
 	}}
 	huma.Register(s.api, o, s.followEvents)
 }
@@ -50,7 +54,13 @@ func (s *Server) followEvents(ctx context.Context, in *eventsInput) (*huma.Strea
 	}
 	if s.streams.Add(1) > int64(s.options.Streams) {
 		s.streams.Add(-1)
-		return nil, huma.ErrorWithHeaders(newProblem(http.StatusTooManyRequests, fmt.Sprintf("server: %d event streams are open and no more are allowed; close one", s.options.Streams)), http.Header{"Retry-After": {retrySeconds}})
+		return nil, huma.ErrorWithHeaders(
+			newProblem(
+				http.StatusTooManyRequests,
+				fmt.Sprintf("server: %d event streams are open and no more are allowed; close one", s.options.Streams),
+			),
+			http.Header{"Retry-After": {retrySeconds}},
+		)
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		defer s.streams.Add(-1)

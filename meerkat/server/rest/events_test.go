@@ -102,7 +102,9 @@ func TestEvents(t *testing.T) {
 			ends++
 		}
 	}
-	if all[0].kind != "run_started" || !strings.Contains(all[0].data, `"type":"run_started"`) || !slices.ContainsFunc(all, func(e serverEvent) bool { return e.kind == "text_delta" }) {
+	if all[0].kind != "run_started" || !strings.Contains(
+		all[0].data, `"type":"run_started"`,
+	) || !slices.ContainsFunc(all, func(e serverEvent) bool { return e.kind == "text_delta" }) {
 		t.Errorf("events %v", all)
 	}
 	for from := range all {
@@ -116,10 +118,13 @@ func TestEvents(t *testing.T) {
 func TestEventsGap(t *testing.T) {
 	f := newFixture(t, server.BackendLimits{Events: 2}, rest.Options{})
 	id, _ := f.start(t, "hi")
-	if events := f.readEvents(t, id, "", 3); events[0].kind != "gap" || events[0].id != "" || events[2].kind != "run_completed" {
+	if events := f.readEvents(t, id, "", 3); events[0].kind != "gap" || events[0].id != "" ||
+		events[2].kind != "run_completed" {
 		t.Errorf("events %v; want a gap and the last two", events)
 	}
-	w, err := f.store.Create(t.Context(), session.Header{Version: session.Version, ID: "0199a2b4-0000-7000-8000-000000000001"})
+	w, err := f.store.Create(t.Context(), session.Header{
+		Version: session.Version, ID: "0199a2b4-0000-7000-8000-000000000001",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +154,9 @@ func TestEventStreams(t *testing.T) {
 			t.Fatal("the stream ended without a sign of life")
 		}
 	}
-	if a := f.ask(t, "GET", "/sessions/"+id+"/events", ""); a.status != 429 || a.header.Get("Retry-After") == "" || f.api.Streams() != 2 {
+	if a := f.ask(
+		t, "GET", "/sessions/"+id+"/events", "",
+	); a.status != 429 || a.header.Get("Retry-After") == "" || f.api.Streams() != 2 {
 		t.Errorf("a third stream: %d %s; %d are open", a.status, a.text, f.api.Streams())
 	}
 	leave()
@@ -197,7 +204,9 @@ func TestReadersThatStop(t *testing.T) {
 		}
 		defer func() { _ = c.Close() }()
 		_ = c.(*net.TCPConn).SetReadBuffer(4096)
-		if _, err := fmt.Fprintf(c, "GET /sessions/%s/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", id, token); err != nil {
+		if _, err := fmt.Fprintf(
+			c, "GET /sessions/%s/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", id, token,
+		); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -49,7 +49,9 @@ func (echo) Complete(ctx context.Context, r *provider.Request, listen func(strea
 		if spawns {
 			call = transcript.ToolUse("call_1", "spawn_agent", []byte(`{"name":"one","prompt":"`+task+`"}`))
 		}
-		return stream.Reply{Message: transcript.Assistant(transcript.StopToolUse, call), Usage: usage, UsageKnown: true}, nil
+		return stream.Reply{
+			Message: transcript.Assistant(transcript.StopToolUse, call), Usage: usage, UsageKnown: true,
+		}, nil
 	}
 	listen(stream.Event{Kind: stream.EventTextDelta, Delta: []byte(prompt)})
 	return stream.Reply{
@@ -73,7 +75,9 @@ type fixture struct {
 // holdTool is the tool hold.
 func (f *fixture) holdTool() tool.Tool {
 	return tool.Tool{
-		Def: transcript.ToolDef{Name: "hold", Description: "waits", InputSchema: transcript.RawJSON(`{"type":"object"}`)},
+		Def: transcript.ToolDef{
+			Name: "hold", Description: "waits", InputSchema: transcript.RawJSON(`{"type":"object"}`),
+		},
 		Func: func(ctx context.Context, _ []byte) (transcript.ToolResult, error) {
 			f.holding <- struct{}{}
 			select {
@@ -103,19 +107,24 @@ func newFixture(t testing.TB, limits server.BackendLimits, o rest.Options) *fixt
 	t.Helper()
 	f := &fixture{store: session.NewMemoryStore(), holding: make(chan struct{}, 1), released: make(chan struct{})}
 	artifacts := f.artifacts()
-	host := server.Host{Store: f.store, Artifacts: artifacts, Version: "test", Open: func(ctx context.Context, r server.Request) (*meerkat.Agent, func(), error) {
-		if f.failOpening.Load() {
-			return nil, nil, errors.New("no agent can be made")
-		}
-		b := meerkat.NewAgent().WithClient(echo{}).WithStore(f.store).WithEvents(r.Listen).WithLimits(r.Limits).WithAttached(r.Attached...).
-			WithNewRunID(func() (string, error) { return r.RunID, nil }).WithSystemPrompt(r.System).WithTraceContext(r.TraceParent, r.TraceState).WithSteering(r.Steering).
-			WithTool(f.holdTool()).WithSubAgents(meerkat.SubAgents{Artifacts: artifacts, ArtifactThreshold: largeResult})
-		if ids := r.IDs(); ids != nil {
-			b.WithNewID(ids)
-		}
-		a, err := b.BuildContext(ctx)
-		return a, func() {}, err
-	}}
+	host := server.Host{Store: f.store, Artifacts: artifacts, Version: "test",
+		Open: func(ctx context.Context, r server.Request) (*meerkat.Agent, func(), error) {
+			if f.failOpening.Load() {
+				return nil, nil, errors.New("no agent can be made")
+			}
+			b := meerkat.NewAgent().WithClient(echo{}).WithStore(f.store).WithEvents(r.Listen).WithLimits(r.Limits).WithAttached(r.Attached...).
+				WithNewRunID(
+					func() (string, error) { return r.RunID, nil },
+				).WithSystemPrompt(r.System).WithTraceContext(r.TraceParent, r.TraceState).WithSteering(r.Steering).
+				WithTool(f.holdTool()).WithSubAgents(meerkat.SubAgents{
+				Artifacts: artifacts, ArtifactThreshold: largeResult,
+			})
+			if ids := r.IDs(); ids != nil {
+				b.WithNewID(ids)
+			}
+			a, err := b.BuildContext(ctx)
+			return a, func() {}, err
+		}}
 	f.backend = server.NewLocal(host.Execute, server.LocalOptions{BackendLimits: limits})
 	o.Token = token
 	f.api = rest.New(host, f.backend, o)

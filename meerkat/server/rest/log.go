@@ -28,5 +28,6 @@ func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (s *Server) logRequest(r *http.Request, w *statusWriter, began time.Time) {
 	_, pattern := s.mux.Handler(r)
 	s.options.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("operation", pattern),
-		slog.Int("status", max(w.status, http.StatusOK)), slog.Int64("duration_ms", s.host.Now().Sub(began).Milliseconds()))
+		slog.Int("status", max(w.status, http.StatusOK)),
+		slog.Int64("duration_ms", s.host.Now().Sub(began).Milliseconds()))
 }

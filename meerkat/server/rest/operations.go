@@ -55,8 +55,18 @@ type (
 )
 
 func (s *Server) addOperationOperations() {
-	huma.Register(s.api, newOperation("listOperations", http.MethodGet, "/sessions/{id}/operations", "operations", "List what the agent has started, and what that has started", 404, 409), s.listOperations)
-	cancel := newOperation("cancelOperation", http.MethodPost, "/sessions/{id}/operations/{operation}/cancel", "operations", "Cancel an operation, with all that it has started", 404, 409, 503)
+	huma.Register(
+		s.api,
+		newOperation(
+			"listOperations", http.MethodGet, "/sessions/{id}/operations", "operations",
+			"List what the agent has started, and what that has started", 404, 409,
+		),
+		s.listOperations,
+	)
+	cancel := newOperation(
+		"cancelOperation", http.MethodPost, "/sessions/{id}/operations/{operation}/cancel", "operations",
+		"Cancel an operation, with all that it has started", 404, 409, 503,
+	)
 	cancel.DefaultStatus = http.StatusAccepted
 	cancel.Description = "The answer comes at once and has the operation as it was. The operation ends soon, as cancelled, and the model of its parent learns of it. The run goes on."
 	huma.Register(s.api, cancel, s.cancelOperation)
@@ -80,11 +90,22 @@ func (s *Server) cancelOperation(ctx context.Context, in *cancelOperationInput) 
 	i := slices.IndexFunc(walk.found, func(o Operation) bool { return o.ID == in.Operation })
 	switch {
 	case i < 0:
-		return nil, newProblem(http.StatusNotFound, fmt.Sprintf("operation %.80s: session %s has started no such operation; list its operations", in.Operation, found.ID))
+		return nil, newProblem(
+			http.StatusNotFound,
+			fmt.Sprintf(
+				"operation %.80s: session %s has started no such operation; list its operations", in.Operation,
+				found.ID,
+			),
+		)
 	case running == "":
 		return nil, problemOf(&server.NotRunningError{Session: found.ID})
 	case walk.found[i].EndedAt != nil && walk.found[i].Status != string(ops.Interrupted):
-		return nil, newProblem(http.StatusConflict, fmt.Sprintf("operation %s: it has ended as %s; there is nothing to cancel", in.Operation, walk.found[i].Status))
+		return nil, newProblem(
+			http.StatusConflict,
+			fmt.Sprintf(
+				"operation %s: it has ended as %s; there is nothing to cancel", in.Operation, walk.found[i].Status,
+			),
+		)
 	}
 	if _, err := s.backend.CancelOperation(ctx, running, session.ID(in.Operation)); err != nil {
 		return nil, problemOf(err)
@@ -183,7 +204,9 @@ func loadChild(ctx context.Context, store session.Store, id session.ID) (*sessio
 	switch {
 	case err == nil:
 		return &s, nil
-	case errors.Is(err, session.ErrNotFound), errors.As(err, new(*session.CorruptError)), errors.As(err, new(*session.VersionError)):
+	case errors.Is(err, session.ErrNotFound), errors.As(
+		err, new(*session.CorruptError),
+	), errors.As(err, new(*session.VersionError)):
 		return nil, nil
 	default:
 		return nil, err
@@ -193,7 +216,10 @@ func loadChild(ctx context.Context, store session.Store, id session.ID) (*sessio
 // describeOperation says where an operation stands: as its parent has recorded, or as its
 // own session says. child is nil if there is none.
 func describeOperation(parent session.ID, depth int, o *session.OperationInfo, child *session.Session, active bool) Operation {
-	out := Operation{ID: string(o.ID), ParentID: string(parent), Depth: depth, Label: o.Label, Delivered: o.Delivered, SubmittedAt: o.At, Kind: string(ops.SubAgent)}
+	out := Operation{
+		ID: string(o.ID), ParentID: string(parent), Depth: depth, Label: o.Label, Delivered: o.Delivered,
+		SubmittedAt: o.At, Kind: string(ops.SubAgent),
+	}
 	var spec ops.OperationSpec
 	if json.Unmarshal(o.Spec, &spec) == nil && spec.Kind != "" { // a damaged one is that of a sub-agent
 		out.Kind, out.Model = string(spec.Kind), spec.Model

@@ -19,7 +19,8 @@ func TestSteer(t *testing.T) {
 	path := "/sessions/" + begun.SessionID
 	<-f.holding
 	steered := f.ask(t, "POST", path+"/steer", `{"message":"look <left>"}`)
-	if steered.status != 202 || steered.Status != "queued" || steered.SessionID != begun.SessionID || !strings.Contains(steered.text, `"run_id":"`+begun.ID) {
+	if steered.status != 202 || steered.Status != "queued" || steered.SessionID != begun.SessionID ||
+		!strings.Contains(steered.text, `"run_id":"`+begun.ID) {
 		t.Fatalf("POST steer: %d %s", steered.status, steered.text)
 	}
 	f.ask(t, "POST", path+"/steer", `{"message":"and right"}`)
@@ -28,7 +29,9 @@ func TestSteer(t *testing.T) {
 		t.Errorf("a third message where two may wait: %d %v %s", full.status, full.header, full.text)
 	}
 	f.released <- struct{}{}
-	if done := f.ask(t, "GET", begun.header.Get("Location"), "", "Prefer: wait=170"); !strings.Contains(done.text, "echo: [STEERING] and right") {
+	if done := f.ask(
+		t, "GET", begun.header.Get("Location"), "", "Prefer: wait=170",
+	); !strings.Contains(done.text, "echo: [STEERING] and right") {
 		t.Errorf("the run: %s", done.text)
 	}
 	var said []string
@@ -42,7 +45,9 @@ func TestSteer(t *testing.T) {
 	}
 	var applied bool
 	for _, e := range f.readEvents(t, begun.SessionID, "", 14) {
-		applied = applied || strings.Contains(e.data, `"type":"steering_applied"`) && strings.Contains(e.data, steered.ID)
+		applied = applied || strings.Contains(
+			e.data, `"type":"steering_applied"`,
+		) && strings.Contains(e.data, steered.ID)
 	}
 	if !applied {
 		t.Error("no event steering_applied has the id of the directive")
@@ -67,11 +72,15 @@ func TestSteerRefuses(t *testing.T) {
 		{busy, `{"message":"hi","to":"all"}`, 422, "body.to: "},
 		{busy, `{}`, 422, "body: "},
 	} {
-		if a := f.ask(t, "POST", "/sessions/"+c.path+"/steer", c.body); a.status != c.status || !strings.HasPrefix(a.Detail, c.detail) {
+		if a := f.ask(
+			t, "POST", "/sessions/"+c.path+"/steer", c.body,
+		); a.status != c.status || !strings.HasPrefix(a.Detail, c.detail) {
 			t.Errorf("%.60s: %d %.200s; want %d and %q", c.body, a.status, a.text, c.status, c.detail)
 		}
 	}
-	if a := f.ask(t, "POST", "/sessions/"+busy+"/steer", `{"message":"`+strings.Repeat("x", ops.MaxDirective)+`"}`); a.status != 202 {
+	if a := f.ask(
+		t, "POST", "/sessions/"+busy+"/steer", `{"message":"`+strings.Repeat("x", ops.MaxDirective)+`"}`,
+	); a.status != 202 {
 		t.Errorf("a message of %d bytes: %d %.200s", ops.MaxDirective, a.status, a.text)
 	}
 }
@@ -87,20 +96,26 @@ func TestOperations(t *testing.T) {
 	}
 	for i, parent := range []string{id, all[0].ID} {
 		o := all[i]
-		if o.Parent != parent || o.Depth != i+1 || o.Label != "one" || o.Status != "completed" || !o.Delivered || o.Model == "" || o.Usage == nil || o.Usage.InputTokens < 10 || o.Started == "" || o.Ended == "" {
+		if o.Parent != parent || o.Depth != i+1 || o.Label != "one" || o.Status != "completed" || !o.Delivered ||
+			o.Model == "" || o.Usage == nil || o.Usage.InputTokens < 10 || o.Started == "" || o.Ended == "" {
 			t.Errorf("operation %d: %+v", i, o)
 		}
 	}
 	first := f.ask(t, "GET", "/sessions/"+id+"/operations?limit=1", "")
 	second := f.ask(t, "GET", "/sessions/"+id+"/operations?limit=1&offset=1", "")
-	if len(first.Operations) != 1 || first.NextOffset == nil || *first.NextOffset != 1 || len(second.Operations) != 1 || second.Operations[0].ID != all[1].ID || second.NextOffset != nil {
+	if len(first.Operations) != 1 || first.NextOffset == nil || *first.NextOffset != 1 ||
+		len(second.Operations) != 1 || second.Operations[0].ID != all[1].ID || second.NextOffset != nil {
 		t.Errorf("page by page: %s, then %s", first.text, second.text)
 	}
-	if below := f.ask(t, "GET", "/sessions/"+all[0].ID+"/operations", "").Operations; len(below) != 1 || below[0].ID != all[1].ID || below[0].Depth != 1 {
+	if below := f.ask(
+		t, "GET", "/sessions/"+all[0].ID+"/operations", "",
+	).Operations; len(below) != 1 || below[0].ID != all[1].ID || below[0].Depth != 1 {
 		t.Errorf("below the first: %+v", below)
 	}
 	idle, _ := f.start(t, "hi")
-	if none := f.ask(t, "GET", "/sessions/"+idle+"/operations", ""); none.status != 200 || !strings.Contains(none.text, `"operations":[]`) {
+	if none := f.ask(
+		t, "GET", "/sessions/"+idle+"/operations", "",
+	); none.status != 200 || !strings.Contains(none.text, `"operations":[]`) {
 		t.Errorf("without any: %d %s", none.status, none.text)
 	}
 }
@@ -128,11 +143,14 @@ func TestCancelOperation(t *testing.T) {
 	a := f.ask(t, "POST", "/sessions", `{"prompt":"spawn wait"}`)
 	path := "/sessions/" + a.SessionID
 	running := f.awaitOperation(t, path, "running")
-	if got := f.ask(t, "POST", path+"/operations/0199a2b4-0000-7000-8000-000000000009/cancel", ""); got.status != http.StatusNotFound || !strings.HasPrefix(got.Detail, "operation 0199a2b4") {
+	if got := f.ask(
+		t, "POST", path+"/operations/0199a2b4-0000-7000-8000-000000000009/cancel", "",
+	); got.status != http.StatusNotFound || !strings.HasPrefix(got.Detail, "operation 0199a2b4") {
 		t.Errorf("an unknown operation: %d %s", got.status, got.text)
 	}
 	cancel := path + "/operations/" + running.ID + "/cancel"
-	if got := f.ask(t, "POST", cancel, ""); got.status != http.StatusAccepted || !strings.Contains(got.text, `"status":"running"`) {
+	if got := f.ask(t, "POST", cancel, ""); got.status != http.StatusAccepted ||
+		!strings.Contains(got.text, `"status":"running"`) {
 		t.Fatalf("cancel: %d %s", got.status, got.text)
 	}
 	if ended := f.ask(t, "GET", path+"/runs/"+a.ID, "", "Prefer: wait=170"); ended.Status != "completed" {
@@ -164,7 +182,8 @@ func TestArtifacts(t *testing.T) {
 	id, _ := f.start(t, "spawn "+strings.Repeat("é", largeResult))
 	path := "/sessions/" + id + "/artifacts"
 	list := f.ask(t, "GET", path, "")
-	if len(list.Artifacts) != 1 || !strings.Contains(list.text, `"bytes":1006`) || !strings.Contains(list.text, `"expires_at"`) {
+	if len(list.Artifacts) != 1 || !strings.Contains(list.text, `"bytes":1006`) ||
+		!strings.Contains(list.text, `"expires_at"`) {
 		t.Fatalf("the artifacts: %s", list.text)
 	}
 	name := list.Artifacts[0].ID
@@ -173,14 +192,21 @@ func TestArtifacts(t *testing.T) {
 	}
 	fork := f.ask(t, "POST", "/sessions/"+id+"/fork", `{}`).ID
 	stranger, _ := f.start(t, "hi")
-	for reader, want := range map[string]int{id: 200, fork: 200, stranger: 404, "0199a2b4-0000-7000-8000-000000000002": 404} {
+	for reader, want := range map[string]int{
+		id: 200, fork: 200, stranger: 404, "0199a2b4-0000-7000-8000-000000000002": 404,
+	} {
 		a := f.ask(t, "GET", "/sessions/"+reader+"/artifacts/"+name, "")
-		if a.status != want || want == 200 && (a.text != "echo: "+strings.Repeat("é", largeResult) || a.header.Get("Content-Type") != "text/plain; charset=utf-8" || a.header.Get("X-Content-Type-Options") != "nosniff") {
+		if a.status != want || want == 200 && (a.text != "echo: "+strings.Repeat("é", largeResult) ||
+			a.header.Get("Content-Type") != "text/plain; charset=utf-8" ||
+			a.header.Get("X-Content-Type-Options") != "nosniff") {
 			t.Errorf("read by %s: %d %v %.100s, want %d", reader, a.status, a.header, a.text, want)
 		}
 	}
-	for _, other := range []string{"x", "..%2f..%2fetc%2fpasswd", id + ".0123456789abcdef", strings.ToUpper(name), id + ".%00"} {
-		if a := f.ask(t, "GET", path+"/"+other, ""); a.status != http.StatusNotFound || a.header.Get("Content-Type") != "application/problem+json" || !strings.HasPrefix(a.Detail, "artifact ") {
+	for _, other := range []string{
+		"x", "..%2f..%2fetc%2fpasswd", id + ".0123456789abcdef", strings.ToUpper(name), id + ".%00",
+	} {
+		if a := f.ask(t, "GET", path+"/"+other, ""); a.status != http.StatusNotFound ||
+			a.header.Get("Content-Type") != "application/problem+json" || !strings.HasPrefix(a.Detail, "artifact ") {
 			t.Errorf("artifact %s: %d %s", other, a.status, a.text)
 		}
 	}

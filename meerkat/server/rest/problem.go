@@ -48,7 +48,8 @@ func problemOf(err error) error {
 		return err
 	case status == http.StatusInternalServerError:
 		return newProblem(status, "server: "+err.Error()+"; try again, and look at its log")
-	case status == http.StatusServiceUnavailable || errors.As(err, new(*server.FullError)) || errors.As(err, new(*server.SteeringFullError)):
+	case status == http.StatusServiceUnavailable || errors.As(err, new(*server.FullError)) ||
+		errors.As(err, new(*server.SteeringFullError)):
 		return huma.ErrorWithHeaders(newProblem(status, err.Error()), http.Header{"Retry-After": {retrySeconds}})
 	default:
 		return newProblem(status, err.Error())
@@ -72,13 +73,19 @@ func boundAnswer(c huma.Context, next func(huma.Context)) {
 // statusOf returns the status of an error of the backend or of the store.
 func statusOf(err error) int {
 	switch {
-	case errors.Is(err, session.ErrNotFound), errors.Is(err, artifact.ErrNotFound), errors.As(err, new(*server.RunNotFoundError)):
+	case errors.Is(err, session.ErrNotFound), errors.Is(err, artifact.ErrNotFound), errors.As(
+		err, new(*server.RunNotFoundError),
+	):
 		return http.StatusNotFound
 	case errors.As(err, new(*server.BusyError)), errors.As(err, new(*server.NotRunningError)),
-		errors.As(err, new(*session.LockedError)), errors.As(err, new(*session.VersionError)), errors.Is(err, session.ErrTornFork),
+		errors.As(
+			err, new(*session.LockedError),
+		), errors.As(err, new(*session.VersionError)), errors.Is(err, session.ErrTornFork),
 		errors.Is(err, artifact.ErrDamaged), errors.As(err, new(*artifact.VersionError)):
 		return http.StatusConflict
-	case errors.As(err, new(*server.FullError)), errors.As(err, new(*server.SteeringFullError)), errors.As(err, new(*session.BudgetExceededError)):
+	case errors.As(err, new(*server.FullError)), errors.As(
+		err, new(*server.SteeringFullError),
+	), errors.As(err, new(*session.BudgetExceededError)):
 		return http.StatusTooManyRequests
 	case errors.As(err, new(*server.KeyReusedError)), errors.As(err, new(*catalog.UnsupportedModel)):
 		return http.StatusUnprocessableEntity

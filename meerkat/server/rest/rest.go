@@ -77,7 +77,9 @@ func (s *Server) Drain(ctx context.Context) error {
 // Handler implements server.API.
 func (s *Server) Handler() http.Handler {
 	inner := http.HandlerFunc(s.serveKnown)
-	guarded := server.Guard(server.GuardOptions{Token: s.options.Token, Hosts: s.options.Hosts, Refuse: writeProblem}, inner)
+	guarded := server.Guard(
+		server.GuardOptions{Token: s.options.Token, Hosts: s.options.Hosts, Refuse: writeProblem}, inner,
+	)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
@@ -112,7 +114,10 @@ func (s *Server) serveKnown(w http.ResponseWriter, r *http.Request) {
 			writeProblem(w, "path: "+path+" does not exist; see /openapi.json", http.StatusNotFound)
 		}
 	case !isAccepted(r):
-		writeProblem(w, "accept: "+strings.Join(offeredTypes(r), " or ")+" is what this address returns; accept it", http.StatusNotAcceptable)
+		writeProblem(
+			w, "accept: "+strings.Join(offeredTypes(r), " or ")+" is what this address returns; accept it",
+			http.StatusNotAcceptable,
+		)
 	default:
 		s.mux.ServeHTTP(w, r)
 	}
@@ -126,8 +131,9 @@ func (s *Server) addHealthOperation() {
 		}
 	}
 	huma.Register(s.api, huma.Operation{
-		OperationID: "getHealth", Method: http.MethodGet, Path: "/healthz", Tags: []string{"server"}, Security: []map[string][]string{},
-		Summary: "Say that the server answers", Description: "Needs no token and tells nothing else.",
+		OperationID: "getHealth", Method: http.MethodGet, Path: "/healthz", Tags: []string{"server"},
+		Security: []map[string][]string{},
+		Summary:  "Say that the server answers", Description: "Needs no token and tells nothing else.",
 		Errors: []int{http.StatusNotAcceptable, http.StatusServiceUnavailable},
 	}, func(context.Context, *struct{}) (*healthOutput, error) {
 		if s.draining.Load() {

@@ -16,19 +16,26 @@ import (
 // TestSessions goes through the life of a session.
 func TestSessions(t *testing.T) {
 	f := newFixture(t, server.BackendLimits{}, rest.Options{})
-	first := f.ask(t, "POST", "/sessions", `{"prompt":"hi","metadata":{"ticket":"7"},"budget":{"max_turns":9}}`, "Prefer: wait=170")
+	first := f.ask(
+		t, "POST", "/sessions", `{"prompt":"hi","metadata":{"ticket":"7"},"budget":{"max_turns":9}}`,
+		"Prefer: wait=170",
+	)
 	path := "/sessions/" + first.SessionID
-	if first.status != 200 || first.Status != "completed" || first.header.Get("Location") != path+"/runs/"+first.ID || first.header.Get("Preference-Applied") != "wait=170" {
+	if first.status != 200 || first.Status != "completed" || first.header.Get("Location") != path+"/runs/"+first.ID ||
+		first.header.Get("Preference-Applied") != "wait=170" {
 		t.Fatalf("the first run: %d %v %s", first.status, first.header, first.text)
 	}
 	second := f.ask(t, "POST", path+"/runs", `{"prompt":"and now"}`)
 	if second.status != 202 || second.SessionID != first.SessionID || second.ID == first.ID {
 		t.Fatalf("the second run: %d %s", second.status, second.text)
 	}
-	if done := f.ask(t, "GET", second.header.Get("Location"), "", "Prefer: wait=170"); done.Status != "completed" || !strings.Contains(done.text, "echo: and now") {
+	if done := f.ask(
+		t, "GET", second.header.Get("Location"), "", "Prefer: wait=170",
+	); done.Status != "completed" || !strings.Contains(done.text, "echo: and now") {
 		t.Errorf("the second run later: %s", done.text)
 	}
-	if got := f.ask(t, "GET", path, ""); got.Status != "idle" || got.Messages != 4 || got.Result != "echo: and now" || !strings.Contains(got.text, `"max_turns":9`) {
+	if got := f.ask(t, "GET", path, ""); got.Status != "idle" || got.Messages != 4 || got.Result != "echo: and now" ||
+		!strings.Contains(got.text, `"max_turns":9`) {
 		t.Errorf("the session: %s", got.text)
 	}
 	history := f.ask(t, "GET", path+"/history?offset=1&limit=1", "")
@@ -37,11 +44,13 @@ func TestSessions(t *testing.T) {
 	}
 	page := f.ask(t, "GET", path+"/runs?limit=1", "")
 	rest := f.ask(t, "GET", path+"/runs?limit=1&before="+page.NextBefore, "")
-	if len(page.Runs) != 1 || page.Runs[0].ID != second.ID || len(rest.Runs) != 1 || rest.Runs[0].ID != first.ID || rest.NextBefore != "" {
+	if len(page.Runs) != 1 || page.Runs[0].ID != second.ID || len(rest.Runs) != 1 || rest.Runs[0].ID != first.ID ||
+		rest.NextBefore != "" {
 		t.Errorf("its runs: %s, then %s", page.text, rest.text)
 	}
 	fork := f.ask(t, "POST", path+"/fork", `{"messages":2}`)
-	if fork.status != 201 || fork.Messages != 2 || fork.ForkedFrom != first.SessionID || fork.header.Get("Location") != "/sessions/"+fork.ID {
+	if fork.status != 201 || fork.Messages != 2 || fork.ForkedFrom != first.SessionID ||
+		fork.header.Get("Location") != "/sessions/"+fork.ID {
 		t.Errorf("its fork: %d %s", fork.status, fork.text)
 	}
 	list := f.ask(t, "GET", "/sessions?limit=1", "")
@@ -83,10 +92,14 @@ func TestNeverStoredSession(t *testing.T) {
 		t.Fatalf("%s; its session: %d %s", first.text, shown.status, shown.text)
 	}
 	f.failOpening.Store(false)
-	if next := f.ask(t, "POST", path+"/runs", `{"prompt":"go on"}`, "Prefer: wait=170"); next.Status != "completed" || next.SessionID != first.SessionID {
+	if next := f.ask(
+		t, "POST", path+"/runs", `{"prompt":"go on"}`, "Prefer: wait=170",
+	); next.Status != "completed" || next.SessionID != first.SessionID {
 		t.Errorf("the run after it: %s", next.text)
 	}
-	if s, err := f.store.Load(t.Context(), session.ID(first.SessionID)); err != nil || s.Prefix == nil || s.Prefix.System != "be brief" {
+	if s, err := f.store.Load(
+		t.Context(), session.ID(first.SessionID),
+	); err != nil || s.Prefix == nil || s.Prefix.System != "be brief" {
 		t.Errorf("its session: %v, prefix %+v", err, s.Prefix)
 	}
 }
@@ -135,7 +148,10 @@ func TestErrors(t *testing.T) {
 		{"POST /sessions", `{"prompt":"hi","nothing":1}`, "", 422, "body.nothing: "},
 		{"POST /sessions", `{"prompt":"hi","model":"gpt-99"}`, "", 422, `model "gpt-99"`},
 		{"POST /sessions", `{"prompt":"hi","metadata":{"a b":"c"}}`, "", 422, `body.metadata "a b"`},
-		{"POST /sessions", `{"prompt":"hi","attachments":[{"media_type":"image/png","data":"%"}]}`, "", 422, "body.attachments[0].data: "},
+		{
+			"POST /sessions", `{"prompt":"hi","attachments":[{"media_type":"image/png","data":"%"}]}`, "", 422,
+			"body.attachments[0].data: ",
+		},
 		{"POST /sessions", `{"prompt":"hi"}`, "Prefer: wait=soon", 400, "header Prefer: "},
 		{"POST /sessions", `{"prompt":"` + strings.Repeat("x", server.MaxMessage) + `"}`, "", 413, "body: "},
 		{"GET /sessions?limit=0", "", "", 422, "query.limit: "},
@@ -155,8 +171,12 @@ func TestErrors(t *testing.T) {
 			headers = append(headers, c.headers)
 		}
 		a := f.ask(t, method, path, c.body, headers...)
-		if a.status != c.status || a.header.Get("Content-Type") != "application/problem+json" || !strings.HasPrefix(a.Detail, c.detail) || a.Status != float64(c.status) {
-			t.Errorf("%s %s: %d %s %s; want %d and %q", c.request, c.headers, a.status, a.header.Get("Content-Type"), a.text, c.status, c.detail)
+		if a.status != c.status || a.header.Get("Content-Type") != "application/problem+json" ||
+			!strings.HasPrefix(a.Detail, c.detail) || a.Status != float64(c.status) {
+			t.Errorf(
+				"%s %s: %d %s %s; want %d and %q", c.request, c.headers, a.status, a.header.Get("Content-Type"),
+				a.text, c.status, c.detail,
+			)
 		}
 		if a.header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: it allows other origins", c.request)
@@ -169,7 +189,9 @@ func TestErrors(t *testing.T) {
 func TestLimits(t *testing.T) {
 	f := newFixture(t, server.BackendLimits{Runs: 2}, rest.Options{})
 	spent := f.ask(t, "POST", "/sessions", `{"prompt":"hi","budget":{"max_turns":1}}`, "Prefer: wait=170").SessionID
-	if more := f.ask(t, "POST", "/sessions/"+spent+"/runs", `{"prompt":"hi","budget":{"max_turns":2}}`, "Prefer: wait=170"); more.Status != "completed" {
+	if more := f.ask(
+		t, "POST", "/sessions/"+spent+"/runs", `{"prompt":"hi","budget":{"max_turns":2}}`, "Prefer: wait=170",
+	); more.Status != "completed" {
 		t.Errorf("with a larger budget: %s", more.text)
 	}
 	f.start(t, "wait")
@@ -198,7 +220,9 @@ func TestIdempotency(t *testing.T) {
 	if list := f.ask(t, "GET", "/sessions", ""); len(ids) != 1 || len(list.Sessions) > 1 {
 		t.Errorf("50 requests with one key are the runs %v of sessions %s", ids, list.text)
 	}
-	if other := f.ask(t, "POST", "/sessions", `{"prompt":"ho"}`, "Idempotency-Key: k"); other.status != 422 || !strings.HasPrefix(other.Detail, "idempotency key ") {
+	if other := f.ask(
+		t, "POST", "/sessions", `{"prompt":"ho"}`, "Idempotency-Key: k",
+	); other.status != 422 || !strings.HasPrefix(other.Detail, "idempotency key ") {
 		t.Errorf("another request with the key: %d %s", other.status, other.text)
 	}
 }
@@ -223,7 +247,10 @@ func TestDrain(t *testing.T) {
 	}
 	s, err := f.store.Load(t.Context(), session.ID(id))
 	if err != nil || s.Whole() != nil || len(s.Messages) == 0 || len(s.RunEnds) != 1 {
-		t.Errorf("the session: %v, %d messages, %d ends; %s", err, len(s.Messages), len(s.RunEnds), f.ask(t, "GET", "/sessions/"+id+"/runs/"+run, "").text)
+		t.Errorf(
+			"the session: %v, %d messages, %d ends; %s", err, len(s.Messages), len(s.RunEnds),
+			f.ask(t, "GET", "/sessions/"+id+"/runs/"+run, "").text,
+		)
 	}
 }
 
@@ -271,9 +298,15 @@ func (brokenStore) Load(context.Context, session.ID) (session.Session, error) {
 // read, and that it is no fault of the server.
 func TestStoreAway(t *testing.T) {
 	f := newFixture(t, server.BackendLimits{}, rest.Options{})
-	f.Config.Handler = rest.New(server.Host{Store: brokenStore{f.store}, Version: "test"}, f.backend, rest.Options{Token: token}).Handler()
-	for _, path := range []string{"/sessions", "/sessions/0199a2b4-0000-7000-8000-000000000009", "/sessions/0199a2b4-0000-7000-8000-000000000009/history"} {
-		if a := f.ask(t, "GET", path, ""); a.status != 503 || a.header.Get("Retry-After") == "" || !strings.Contains(a.Detail, errBroken.Error()) {
+	f.Config.Handler = rest.New(
+		server.Host{Store: brokenStore{f.store}, Version: "test"}, f.backend, rest.Options{Token: token},
+	).Handler()
+	for _, path := range []string{
+		"/sessions", "/sessions/0199a2b4-0000-7000-8000-000000000009",
+		"/sessions/0199a2b4-0000-7000-8000-000000000009/history",
+	} {
+		if a := f.ask(t, "GET", path, ""); a.status != 503 || a.header.Get("Retry-After") == "" ||
+			!strings.Contains(a.Detail, errBroken.Error()) {
 			t.Errorf("%s: %d %s; want 503 with Retry-After", path, a.status, a.text)
 		}
 	}
@@ -309,7 +342,8 @@ func TestAcceptedBeforeAway(t *testing.T) {
 		host := server.Host{Store: f.store, Version: "test"}
 		f.Config.Handler = rest.New(host, awayBackend{f.backend, accepts}, rest.Options{Token: token}).Handler()
 		a := f.ask(t, "POST", "/sessions", `{"prompt":"hi"}`, "Prefer: wait=170")
-		if a.status != want || accepts == (a.SessionID == "") || accepts == (a.header.Get("Retry-After") != "") || a.header.Get("Preference-Applied") != "" {
+		if a.status != want || accepts == (a.SessionID == "") || accepts == (a.header.Get("Retry-After") != "") ||
+			a.header.Get("Preference-Applied") != "" {
 			t.Errorf("accepted %v: %d %v %s; want %d", accepts, a.status, a.header, a.text, want)
 		}
 	}

@@ -75,17 +75,27 @@ type (
 
 func (s *Server) addRunOperations() {
 	const refused = "The run goes on when the client has left. Without Prefer: wait the answer comes at once, and Location says where the run can be read."
-	start := newOperation("createSession", http.MethodPost, "/sessions", "sessions", "Start a session with a run", 413, 429)
+	start := newOperation(
+		"createSession", http.MethodPost, "/sessions", "sessions", "Start a session with a run", 413, 429,
+	)
 	start.DefaultStatus, start.Description = http.StatusAccepted, refused
 	huma.Register(s.api, withEndedResponse(start), s.createSession)
-	again := newOperation("createRun", http.MethodPost, "/sessions/{id}/runs", "runs", "Go on with a session", 404, 409, 413, 429)
+	again := newOperation(
+		"createRun", http.MethodPost, "/sessions/{id}/runs", "runs", "Go on with a session", 404, 409, 413, 429,
+	)
 	again.DefaultStatus, again.Description = http.StatusAccepted, refused
 	huma.Register(s.api, withEndedResponse(again), s.createRun)
-	huma.Register(s.api, newOperation("listRuns", http.MethodGet, "/sessions/{id}/runs", "runs", "List the runs of a session", 404, 409), s.listRuns)
+	huma.Register(
+		s.api,
+		newOperation("listRuns", http.MethodGet, "/sessions/{id}/runs", "runs", "List the runs of a session", 404, 409),
+		s.listRuns,
+	)
 	get := newOperation("getRun", http.MethodGet, "/sessions/{id}/runs/{run}", "runs", "Return a run", 404)
 	get.Middlewares = nil // it waits as long as the client prefers
 	huma.Register(s.api, get, s.getRun)
-	interrupt := newOperation("interruptSession", http.MethodPost, "/sessions/{id}/interrupt", "runs", "End the run of a session", 404, 409)
+	interrupt := newOperation(
+		"interruptSession", http.MethodPost, "/sessions/{id}/interrupt", "runs", "End the run of a session", 404, 409,
+	)
 	interrupt.DefaultStatus, interrupt.Description = http.StatusAccepted, "The session stays legal and can be resumed."
 	huma.Register(s.api, withEndedResponse(interrupt), s.interruptSession)
 }
@@ -94,7 +104,9 @@ func (s *Server) addRunOperations() {
 func withEndedResponse(o huma.Operation) huma.Operation {
 	o.Responses = map[string]*huma.Response{"200": {
 		Description: "The run has ended.",
-		Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: "#/components/schemas/Run"}}},
+		Content: map[string]*huma.MediaType{
+			"application/json": {Schema: &huma.Schema{Ref: "#/components/schemas/Run"}},
+		},
 	}}
 	return o
 }
@@ -103,7 +115,9 @@ func (s *Server) createSession(ctx context.Context, in *newSessionInput) (*accep
 	if strings.TrimSpace(in.Body.Prompt) == "" {
 		return nil, newProblem(http.StatusUnprocessableEntity, "body.prompt: it is empty; say something")
 	}
-	return s.submitRun(ctx, server.Submission{Task: newTask(in.Body.Prompt, in.Body.System, &in.Body.RunSettings)}, &in.SubmitHeaders)
+	return s.submitRun(
+		ctx, server.Submission{Task: newTask(in.Body.Prompt, in.Body.System, &in.Body.RunSettings)}, &in.SubmitHeaders,
+	)
 }
 
 func (s *Server) createRun(ctx context.Context, in *newRunInput) (*acceptedOutput, error) {
@@ -116,7 +130,9 @@ func (s *Server) createRun(ctx context.Context, in *newRunInput) (*acceptedOutpu
 		return nil, problemOf(err)
 	}
 	if strings.TrimSpace(task.Prompt) == "" && len(task.Attached) > 0 {
-		return nil, newProblem(http.StatusUnprocessableEntity, "body.attachments: they need a prompt; say what they are for")
+		return nil, newProblem(
+			http.StatusUnprocessableEntity, "body.attachments: they need a prompt; say what they are for",
+		)
 	}
 	asked := server.Submission{Session: found.ID, Task: task, New: neverStored(&found)}
 	if asked.New {
@@ -178,7 +194,9 @@ func (s *Server) acceptRun(ctx context.Context, run server.Run, wait time.Durati
 		waited, applied = run, ""
 	}
 	run = waited
-	out := &acceptedOutput{Status: http.StatusAccepted, Location: runLocation(&run), Applied: applied, Body: newRun(&run)}
+	out := &acceptedOutput{
+		Status: http.StatusAccepted, Location: runLocation(&run), Applied: applied, Body: newRun(&run),
+	}
 	if run.Status.Ended() {
 		out.Status = http.StatusOK
 	}
@@ -219,7 +237,9 @@ func parsePrefer(header string) (time.Duration, error) {
 			return time.Duration(min(seconds, maxWait)) * time.Second, err
 		}
 		if strings.HasPrefix(preference, "wait") {
-			return 0, newProblem(http.StatusBadRequest, "header Prefer: wait needs a number of seconds; send Prefer: wait=30")
+			return 0, newProblem(
+				http.StatusBadRequest, "header Prefer: wait needs a number of seconds; send Prefer: wait=30",
+			)
 		}
 	}
 	return 0, nil

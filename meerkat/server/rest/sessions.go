@@ -54,13 +54,33 @@ type (
 )
 
 func (s *Server) addSessionOperations() {
-	huma.Register(s.api, newOperation("listSessions", http.MethodGet, "/sessions", "sessions", "List sessions"), s.listSessions)
-	huma.Register(s.api, newOperation("getSession", http.MethodGet, "/sessions/{id}", "sessions", "Say where a session stands", 404, 409), s.getSession)
-	remove := newOperation("deleteSession", http.MethodDelete, "/sessions/{id}", "sessions", "Delete a session for good", 404, 409)
+	huma.Register(
+		s.api, newOperation("listSessions", http.MethodGet, "/sessions", "sessions", "List sessions"), s.listSessions,
+	)
+	huma.Register(
+		s.api,
+		newOperation(
+			"getSession", http.MethodGet, "/sessions/{id}", "sessions", "Say where a session stands", 404, 409,
+		),
+		s.getSession,
+	)
+	remove := newOperation(
+		"deleteSession", http.MethodDelete, "/sessions/{id}", "sessions", "Delete a session for good", 404, 409,
+	)
 	remove.DefaultStatus = http.StatusNoContent
 	huma.Register(s.api, remove, s.deleteSession)
-	huma.Register(s.api, newOperation("getHistory", http.MethodGet, "/sessions/{id}/history", "sessions", "Return what happened in a session, with the steps of tools", 404, 409), s.getHistory)
-	fork := newOperation("forkSession", http.MethodPost, "/sessions/{id}/fork", "sessions", "Begin a session with the messages of another one", 404, 409, 413)
+	huma.Register(
+		s.api,
+		newOperation(
+			"getHistory", http.MethodGet, "/sessions/{id}/history", "sessions",
+			"Return what happened in a session, with the steps of tools", 404, 409,
+		),
+		s.getHistory,
+	)
+	fork := newOperation(
+		"forkSession", http.MethodPost, "/sessions/{id}/fork", "sessions",
+		"Begin a session with the messages of another one", 404, 409, 413,
+	)
 	fork.DefaultStatus = http.StatusCreated
 	huma.Register(s.api, fork, s.forkSession)
 }
@@ -131,7 +151,9 @@ func (s *Server) loadSession(ctx context.Context, id string) (session.Session, *
 	}
 	found, err := s.host.Store.Load(ctx, parsed)
 	if err != nil && newest != nil && newest.New && newest.Status != server.StatusCompleted {
-		return session.Session{Header: session.Header{ID: parsed, Created: newest.Created}, Updated: newest.Created}, active, nil
+		return session.Session{
+			Header: session.Header{ID: parsed, Created: newest.Created}, Updated: newest.Created,
+		}, active, nil
 	}
 	return found, active, session.WrapStorage(err)
 }
@@ -163,7 +185,8 @@ func describeSession(s *session.Session, active *server.Run) *Session {
 		info.Provider, info.Model = s.Prefix.Provider, s.Prefix.Model
 	}
 	out := &Session{
-		SessionSummary: newSummary(&info, active), Result: lastAnswer(s), Messages: len(s.Messages), Tokens: s.Usage.Total(),
+		SessionSummary: newSummary(&info, active), Result: lastAnswer(s), Messages: len(s.Messages),
+		Tokens:    s.Usage.Total(),
 		OpenCalls: len(s.Ledger.Open()), Metadata: s.Metadata, Budget: newBudget(s.Budget),
 	}
 	if active != nil {
@@ -213,13 +236,18 @@ func (s *Server) forkSession(ctx context.Context, in *forkInput) (*forkOutput, e
 		return nil, problemOf(err)
 	}
 	if most := len(from.Messages); in.Body.Messages > most || most == 0 {
-		return nil, newProblem(http.StatusUnprocessableEntity, fmt.Sprintf("body.messages: session %s has %d messages; a fork begins with 1 to that many", from.ID, most))
+		return nil, newProblem(
+			http.StatusUnprocessableEntity,
+			fmt.Sprintf("body.messages: session %s has %d messages; a fork begins with 1 to that many", from.ID, most),
+		)
 	}
 	id, err := session.NewID()
 	if err != nil {
 		return nil, problemOf(err)
 	}
-	if _, err := session.Branch(ctx, s.host.Store, from.ID, in.Body.Messages, id, s.host.Now().UTC().Round(0)); err != nil {
+	if _, err := session.Branch(
+		ctx, s.host.Store, from.ID, in.Body.Messages, id, s.host.Now().UTC().Round(0),
+	); err != nil {
 		return nil, problemOf(session.WrapStorage(err))
 	}
 	fork, err := s.host.Store.Load(ctx, id)

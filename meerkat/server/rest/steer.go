@@ -35,7 +35,10 @@ type (
 )
 
 func (s *Server) addSteerOperation() {
-	o := newOperation("steerSession", http.MethodPost, "/sessions/{id}/steer", "runs", "Say something to the run of a session", 404, 409, 413, 429)
+	o := newOperation(
+		"steerSession", http.MethodPost, "/sessions/{id}/steer", "runs", "Say something to the run of a session", 404,
+		409, 413, 429,
+	)
 	o.DefaultStatus = http.StatusAccepted
 	o.Description = "The model gets the message before its next turn, after [STEERING]. It expires if the run ends without another turn."
 	huma.Register(s.api, o, s.steerSession)
@@ -44,7 +47,10 @@ func (s *Server) addSteerOperation() {
 func (s *Server) steerSession(ctx context.Context, in *steerInput) (*steerOutput, error) {
 	message := in.Body.Message
 	if strings.TrimSpace(message) == "" || len(message) > ops.MaxDirective {
-		return nil, newProblem(http.StatusUnprocessableEntity, fmt.Sprintf("body.message: it has %d bytes; say something, in at most %d", len(message), ops.MaxDirective))
+		return nil, newProblem(
+			http.StatusUnprocessableEntity,
+			fmt.Sprintf("body.message: it has %d bytes; say something, in at most %d", len(message), ops.MaxDirective),
+		)
 	}
 	found, _, err := s.loadSession(ctx, in.ID)
 	if err != nil {

@@ -130,7 +130,10 @@ type HistoryFile struct {
 
 // newTask returns the task of a request.
 func newTask(prompt, system string, s *RunSettings) server.Task {
-	t := server.Task{Prompt: prompt, System: system, Model: s.Model, Effort: s.Effort, Limits: s.Budget.limits(), Metadata: s.Metadata}
+	t := server.Task{
+		Prompt: prompt, System: system, Model: s.Model, Effort: s.Effort, Limits: s.Budget.limits(),
+		Metadata: s.Metadata,
+	}
 	for _, a := range s.Attachments {
 		kind := "file"
 		if len(a.MediaType) > 6 && a.MediaType[:6] == "image/" {
@@ -145,7 +148,10 @@ func (b *Budget) limits() session.Limits {
 	if b == nil {
 		return session.Limits{}
 	}
-	return session.Limits{MaxTokens: b.MaxTokens, MaxTurns: b.MaxTurns, MaxToolCalls: b.MaxToolCalls, MaxDuration: time.Duration(b.MaxSeconds) * time.Second}
+	return session.Limits{
+		MaxTokens: b.MaxTokens, MaxTurns: b.MaxTurns, MaxToolCalls: b.MaxToolCalls,
+		MaxDuration: time.Duration(b.MaxSeconds) * time.Second,
+	}
 }
 
 func newBudget(b *session.Budget) *Budget {
@@ -162,7 +168,9 @@ func newRun(r *server.Run) *Run {
 		CreatedAt: r.Created, StartedAt: timeOrNil(r.Started), EndedAt: timeOrNil(r.Ended),
 	}
 	if o := r.Outcome; o != nil {
-		out.Result = &RunResult{o.Text, string(o.StopReason), Usage{o.Usage.InputTokens, o.Usage.OutputTokens}, o.Turns, o.ToolCalls}
+		out.Result = &RunResult{
+			o.Text, string(o.StopReason), Usage{o.Usage.InputTokens, o.Usage.OutputTokens}, o.Turns, o.ToolCalls,
+		}
 		if o.ErrorKind != "" {
 			out.Error = &RunError{o.ErrorKind, o.Error}
 		}
@@ -179,7 +187,8 @@ func timeOrNil(t time.Time) *time.Time {
 
 func newHistoryItem(e *session.DisplayEvent) HistoryItem {
 	out := HistoryItem{
-		Type: string(e.Type), At: e.At, RunID: e.RunID, Turn: e.Turn, Message: e.Message, Text: e.Text, ID: e.ID, Name: e.Name,
+		Type: string(e.Type), At: e.At, RunID: e.RunID, Turn: e.Turn, Message: e.Message, Text: e.Text, ID: e.ID,
+		Name:      e.Name,
 		Arguments: json.RawMessage(e.Args), Status: string(e.Status), StopReason: string(e.StopReason),
 	}
 	for _, i := range e.Images {

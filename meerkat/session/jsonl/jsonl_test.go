@@ -42,7 +42,9 @@ func writeSession(tb testing.TB, store *jsonl.Store, n int) []byte {
 		tb.Fatal(err)
 	}
 	for i := range n {
-		if err := w.Append(ctx, session.MessageRecord{At: epoch, Message: transcript.User(fmt.Sprint("message ", i))}); err != nil {
+		if err := w.Append(ctx, session.MessageRecord{
+			At: epoch, Message: transcript.User(fmt.Sprint("message ", i)),
+		}); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -100,7 +102,9 @@ func TestKilledAtAnyByte(t *testing.T) {
 		if err != nil || len(got.Messages) != lines {
 			t.Fatalf("cut %d: Open holds %d messages, %v; want %d", cut, len(got.Messages), err, lines)
 		}
-		if err := errors.Join(w.Append(ctx, session.MessageRecord{At: epoch, Message: transcript.User("next")}), w.Close()); err != nil {
+		if err := errors.Join(
+			w.Append(ctx, session.MessageRecord{At: epoch, Message: transcript.User("next")}), w.Close(),
+		); err != nil {
 			t.Fatal(err)
 		}
 		after, err := store.Load(ctx, id)
@@ -179,22 +183,44 @@ func TestDamage(t *testing.T) {
 		change func(string) string
 		want   string
 	}{
-		"torn record in the middle": {func(s string) string { return strings.Replace(withoutChecksums(s), `0"}}`, ``, 1) }, ":2: damaged record"},
-		"fused records":             {func(s string) string { return strings.Replace(withoutChecksums(s), "}}\n", "}}", 1) }, ":2: damaged record"},
-		"one letter changed":        {func(s string) string { return strings.Replace(s, "message 1", "massage 1", 1) }, ":3: damaged record (its checksum does not fit)"},
-		"a year changed":            {func(s string) string { return strings.Replace(s, `"created_at":"2026`, `"created_at":"2025`, 1) }, ":1: damaged record (its checksum does not fit)"},
-		"zeros in the middle":       {func(s string) string { return strings.Replace(s, "message 1", "\x00\x00", 1) }, ":3: damaged record"},
-		"record of no kind":         {func(s string) string { return s + "{}\n" }, `:4: damaged record (not a record`},
-		"message of no role":        {func(s string) string { return s + message + "{}}\n" }, ":4: damaged record (transcript: message: role: missing)"},
-		"second header":             {func(s string) string { return s + s[:strings.Index(s, "\n")+1] }, ":4: damaged record"},
-		"no header":                 {func(s string) string { return s[strings.Index(s, "\n")+1:] }, ":1: damaged record"},
-		"empty":                     {func(string) string { return "" }, ":1: damaged record (the header is missing)"},
-		"torn header":               {func(s string) string { return s[:20] }, ":1: damaged record"},
-		"other session":             {func(s string) string { return strings.Replace(withoutChecksums(s), "0199a2b4", "0199a2b5", 1) }, "it belongs to session 0199a2b5"},
+		"torn record in the middle": {
+			func(s string) string { return strings.Replace(withoutChecksums(s), `0"}}`, ``, 1) }, ":2: damaged record",
+		},
+		"fused records": {
+			func(s string) string { return strings.Replace(withoutChecksums(s), "}}\n", "}}", 1) },
+			":2: damaged record",
+		},
+		"one letter changed": {
+			func(s string) string { return strings.Replace(s, "message 1", "massage 1", 1) },
+			":3: damaged record (its checksum does not fit)",
+		},
+		"a year changed": {
+			func(s string) string { return strings.Replace(s, `"created_at":"2026`, `"created_at":"2025`, 1) },
+			":1: damaged record (its checksum does not fit)",
+		},
+		"zeros in the middle": {
+			func(s string) string { return strings.Replace(s, "message 1", "\x00\x00", 1) }, ":3: damaged record",
+		},
+		"record of no kind": {func(s string) string { return s + "{}\n" }, `:4: damaged record (not a record`},
+		"message of no role": {
+			func(s string) string { return s + message + "{}}\n" },
+			":4: damaged record (transcript: message: role: missing)",
+		},
+		"second header": {func(s string) string { return s + s[:strings.Index(s, "\n")+1] }, ":4: damaged record"},
+		"no header":     {func(s string) string { return s[strings.Index(s, "\n")+1:] }, ":1: damaged record"},
+		"empty":         {func(string) string { return "" }, ":1: damaged record (the header is missing)"},
+		"torn header":   {func(s string) string { return s[:20] }, ":1: damaged record"},
+		"other session": {
+			func(s string) string { return strings.Replace(withoutChecksums(s), "0199a2b4", "0199a2b5", 1) },
+			"it belongs to session 0199a2b5",
+		},
 		"prefix that was edited": {func(s string) string {
 			return s + `{"record":"prefix","system":"x","tools":[],"hash":"sha256:0"}` + "\n"
 		}, "do not match their hash"},
-		"newer version": {func(s string) string { return strings.Replace(s, `"version":1`, `"version":2`, 1) + "torn" }, "session format 2 is newer than 1"},
+		"newer version": {
+			func(s string) string { return strings.Replace(s, `"version":1`, `"version":2`, 1) + "torn" },
+			"session format 2 is newer than 1",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := openStore(t)
@@ -205,7 +231,8 @@ func TestDamage(t *testing.T) {
 			_, _, err := store.Open(ctx, id)
 			_, loadErr := store.Load(ctx, id)
 			for _, err := range []error{err, loadErr} {
-				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), store.Path(id)) {
+				if err == nil || !strings.Contains(err.Error(), c.want) ||
+					!strings.Contains(err.Error(), store.Path(id)) {
 					t.Errorf("%v\nwant %q and the file in it", err, c.want)
 				}
 			}
@@ -279,7 +306,9 @@ func TestReplacedUnderTheLock(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = w.Append(ctx, session.Annotation{At: epoch, Name: "m"})
-		if err == nil || !strings.Contains(err.Error(), store.Path(id)) || !strings.Contains(err.Error(), "removed or replaced") {
+		if err == nil || !strings.Contains(err.Error(), store.Path(id)) || !strings.Contains(
+			err.Error(), "removed or replaced",
+		) {
 			t.Errorf("%s: %v", name, err)
 		}
 		_ = w.Close()
@@ -408,7 +437,10 @@ func BenchmarkList(b *testing.B) {
 	dir := b.TempDir()
 	for n := range 10000 {
 		id := fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", n)
-		text := fmt.Sprintf(`{"record":"header","version":1,"id":%q,"created_at":"2026-01-02T03:04:05Z"}`+"\n%s\n", id, strings.Repeat("body ", 2000))
+		text := fmt.Sprintf(
+			`{"record":"header","version":1,"id":%q,"created_at":"2026-01-02T03:04:05Z"}`+"\n%s\n", id,
+			strings.Repeat("body ", 2000),
+		)
 		if err := os.WriteFile(filepath.Join(dir, id+".jsonl"), []byte(text), 0o600); err != nil {
 			b.Fatal(err)
 		}
@@ -456,7 +488,9 @@ func BenchmarkCheckpoint(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				if err := w.Append(ctx, turn, session.Checkpoint{At: epoch, Reason: session.ReasonAssistant}); err != nil {
+				if err := w.Append(ctx, turn, session.Checkpoint{
+					At: epoch, Reason: session.ReasonAssistant,
+				}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -52,7 +52,10 @@ func (w *writer) writeRecords(records []session.Record) (err error) {
 		}
 	}
 	if !stillThere(w.file) {
-		return fmt.Errorf("session file %s: somebody removed or replaced it while it was written; what was appended since then is lost", w.path)
+		return fmt.Errorf(
+			"session file %s: somebody removed or replaced it while it was written; what was appended since then is lost",
+			w.path,
+		)
 	}
 	if _, err := w.file.Write(w.buf); err != nil {
 		return fmt.Errorf("session file %s: cannot append: %w", w.path, fileutil.Reason(err))

@@ -128,7 +128,10 @@ func parseOptions(o Options) (*pgxpool.Config, database, error) {
 
 // commitDurably makes a commit wait for the disk where the server's settings do not.
 func commitDurably(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+	_, err := conn.Exec(
+		ctx,
+		"SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+	)
 	return err
 }
 
@@ -238,7 +241,10 @@ func (s *Postgres) insertSession(ctx context.Context, id session.ID, header row)
 func (s *Postgres) countWriter(ctx context.Context, id session.ID) (writer int64, err error) {
 	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
-	err = s.pool.QueryRow(ctx, "UPDATE meerkat.sessions SET writers = writers + 1, writer = $2 WHERE id = $1 RETURNING writers", string(id), s.name).Scan(&writer)
+	err = s.pool.QueryRow(
+		ctx, "UPDATE meerkat.sessions SET writers = writers + 1, writer = $2 WHERE id = $1 RETURNING writers",
+		string(id), s.name,
+	).Scan(&writer)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = session.NotFound(id)
 	}

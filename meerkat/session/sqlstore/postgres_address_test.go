@@ -33,10 +33,12 @@ func FuzzAddress(f *testing.F) {
 			return
 		}
 		password := config.ConnConfig.Password
-		if strings.Contains(password, addressCanary) && strings.Contains(about.name, addressCanary) && strings.Count(address, addressCanary) == 1 {
+		if strings.Contains(password, addressCanary) && strings.Contains(about.name, addressCanary) &&
+			strings.Count(address, addressCanary) == 1 {
 			t.Errorf("the password is in the name %q", about.name)
 		}
-		if shown := about.withoutPassword("it says " + password + "."); len(password) > 8 && strings.Contains(shown, password) {
+		if shown := about.withoutPassword("it says " + password + "."); len(password) > 8 &&
+			strings.Contains(shown, password) {
 			t.Errorf("the password is in %q", shown)
 		}
 	})

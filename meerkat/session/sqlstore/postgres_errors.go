@@ -32,7 +32,9 @@ func (d database) wrapError(ctx context.Context, err error) error {
 	if !errors.As(session.WrapStorage(err), new(*session.StorageError)) {
 		return err
 	}
-	return &session.StorageError{Err: fmt.Errorf("session database %s: %s", d.name, d.withoutPassword(describeError(err)))}
+	return &session.StorageError{
+		Err: fmt.Errorf("session database %s: %s", d.name, d.withoutPassword(describeError(err))),
+	}
 }
 
 // withoutPassword returns text on one line. No error is known to have the password in

@@ -18,7 +18,8 @@ func TestExamine(t *testing.T) {
 		return sqlstore.Examine(t.Context(), sqlstore.Options{URL: url}, more)
 	}
 	for range 2 {
-		if s, err := examine(); err != nil || s.Sessions != 0 || len(s.Parts) != 2 || s.Parts[0] != (sqlstore.PartState{Name: "sessions", Newest: 1}) {
+		if s, err := examine(); err != nil || s.Sessions != 0 || len(s.Parts) != 2 ||
+			s.Parts[0] != (sqlstore.PartState{Name: "sessions", Newest: 1}) {
 			t.Errorf("an empty database: %+v, %v", s, err)
 		}
 	}
@@ -30,7 +31,9 @@ func TestExamine(t *testing.T) {
 	if _, err := sqlstore.Migrate(t.Context(), store.Pool(), more); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := examine(); err != nil || s.Sessions != 1 || s.Parts[1] != (sqlstore.PartState{Name: "more", Version: 1, Newest: 1}) {
+	if s, err := examine(); err != nil || s.Sessions != 1 || s.Parts[1] != (sqlstore.PartState{
+		Name: "more", Version: 1, Newest: 1,
+	}) {
 		t.Errorf("a database in use: %+v, %v", s, err)
 	}
 	execPostgres(t, url, "INSERT INTO meerkat.versions (part, version) VALUES ('more', 2)")

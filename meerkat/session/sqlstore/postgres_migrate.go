@@ -66,7 +66,9 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, part Part) (newest int, er
 			if _, err := tx.Exec(ctx, string(statements)); err != nil {
 				return fmt.Errorf("%s: %w", path.Base(name), err)
 			}
-			if _, err := tx.Exec(ctx, "INSERT INTO meerkat.versions (part, version) VALUES ($1, $2)", part.Name, have+i+1); err != nil {
+			if _, err := tx.Exec(
+				ctx, "INSERT INTO meerkat.versions (part, version) VALUES ($1, $2)", part.Name, have+i+1,
+			); err != nil {
 				return err
 			}
 		}
@@ -98,6 +100,8 @@ type rowQuerier interface {
 
 // readVersion returns how many migrations a part has had.
 func readVersion(ctx context.Context, from rowQuerier, part string) (version int, err error) {
-	err = from.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM meerkat.versions WHERE part = $1", part).Scan(&version)
+	err = from.QueryRow(
+		ctx, "SELECT coalesce(max(version), 0) FROM meerkat.versions WHERE part = $1", part,
+	).Scan(&version)
 	return version, err
 }

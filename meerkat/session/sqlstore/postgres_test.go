@@ -56,7 +56,9 @@ func execPostgres(t *testing.T, url, statement string) {
 // breakConnections ends all connections of a store, as a network does.
 func breakConnections(t *testing.T, url, name string) {
 	t.Helper()
-	execPostgres(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rkat "+name+"'")
+	execPostgres(
+		t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rkat "+name+"'",
+	)
 }
 
 // TestPostgresLostLock checks that a writer that lost its lock without noticing stores nothing
@@ -81,7 +83,8 @@ func TestPostgresLostLock(t *testing.T) {
 	if err := errors.Join(w.Close(), second.Append(t.Context(), messageRecord("mine")), second.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := one.Load(t.Context(), id); err != nil || len(got.Messages) != 1 || got.Messages[0].Content != "mine" {
+	if got, err := one.Load(t.Context(), id); err != nil || len(got.Messages) != 1 ||
+		got.Messages[0].Content != "mine" {
 		t.Errorf("%+v, %v", got.Messages, err)
 	}
 }
@@ -128,7 +131,9 @@ func TestPostgresRegainedLate(t *testing.T) {
 	await := func(condition string) {
 		t.Helper()
 		for met := false; !met; {
-			if err := watch.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE objid = 77 AND "+condition+")").Scan(&met); err != nil {
+			if err := watch.QueryRow(
+				t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE objid = 77 AND "+condition+")",
+			).Scan(&met); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -238,7 +243,9 @@ func awaitBlocked(t *testing.T, url string) {
 	t.Helper()
 	conn := connectDirectly(t, url)
 	for blocked := false; !blocked; {
-		err := conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock')").Scan(&blocked)
+		err := conn.QueryRow(
+			t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock')",
+		).Scan(&blocked)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +260,9 @@ func TestPostgresDatabaseReturns(t *testing.T) {
 	id, w := createSession(t, s, 1)
 	t.Run("restarted", func(t *testing.T) {
 		server.Stop(t)
-		if _, err := s.Load(t.Context(), id); !errors.As(err, new(*session.StorageError)) || !strings.Contains(err.Error(), "cannot be reached") {
+		if _, err := s.Load(t.Context(), id); !errors.As(
+			err, new(*session.StorageError),
+		) || !strings.Contains(err.Error(), "cannot be reached") {
 			t.Errorf("%v", err)
 		}
 		done := make(chan error, 1)
@@ -298,7 +307,8 @@ func TestPostgresNewerSchema(t *testing.T) {
 	if _, _, err := s.Open(t.Context(), id); !errors.As(err, &newer) || newer.Have != 2 || newer.Newest != 1 {
 		t.Errorf("%v, want *VersionError", err)
 	}
-	if _, err := sqlstore.OpenPostgres(t.Context(), sqlstore.Options{URL: url}); !errors.As(err, &newer) || !strings.Contains(err.Error(), "2 is newer than 1") {
+	if _, err := sqlstore.OpenPostgres(t.Context(), sqlstore.Options{URL: url}); !errors.As(err, &newer) ||
+		!strings.Contains(err.Error(), "2 is newer than 1") {
 		t.Errorf("%v, want *VersionError", err)
 	}
 }
@@ -323,7 +333,9 @@ func TestPostgresNewerSession(t *testing.T) {
 		execPostgres(t, url, statement+"'"+newer+"\n'"+where)
 	}
 	var version *session.VersionError
-	if _, _, err := s.Open(t.Context(), "0199a2b4-0000-7000-8000-000000000001"); !errors.As(err, &version) || version.Have != 99 {
+	if _, _, err := s.Open(
+		t.Context(), "0199a2b4-0000-7000-8000-000000000001",
+	); !errors.As(err, &version) || version.Have != 99 {
 		t.Errorf("%v, want *VersionError", err)
 	}
 	infos, err := s.List(t.Context(), session.Filter{})
@@ -342,15 +354,24 @@ func TestPostgresNewerSession(t *testing.T) {
 func TestNoPassword(t *testing.T) {
 	url := server.Database(t)
 	for name, c := range map[string]struct{ url, want string }{
-		"no port":        {strings.Replace(url, "127.0.0.1:", "127.0.0.1:1", 1), "has a port or parameter that is not valid"},
-		"no listener":    {"postgres://u:" + postgrestest.Password + "@127.0.0.1:1/db", "127.0.0.1:1/db: cannot be reached: dial tcp 127.0.0.1:1: connect: connection refused; see"},
-		"no database":    {url + "x", "create it"},
-		"wrong password": {strings.Replace(url, postgrestest.Password, postgrestest.Password+"2", 1), "refuses this user"},
-		"no URL":         {"host=127.0.0.1 password=" + postgrestest.Password, "is not a URL"},
-		"broken URL":     {"postgres://u:" + postgrestest.Password + "@[::1/db", "is not a URL"},
-		"raw slash":      {"postgres://u:5432/" + postgrestest.Password + "@127.0.0.1/db", "write %40, %2F"},
-		"wrong sslmode":  {url + "?sslmode=" + postgrestest.Password, "unknown sslmode; use one of disable, allow"},
-		"no file":        {url + "?sslmode=require&sslrootcert=/" + postgrestest.Password, "names a file that cannot be read"},
+		"no port": {
+			strings.Replace(url, "127.0.0.1:", "127.0.0.1:1", 1), "has a port or parameter that is not valid",
+		},
+		"no listener": {
+			"postgres://u:" + postgrestest.Password + "@127.0.0.1:1/db",
+			"127.0.0.1:1/db: cannot be reached: dial tcp 127.0.0.1:1: connect: connection refused; see",
+		},
+		"no database": {url + "x", "create it"},
+		"wrong password": {
+			strings.Replace(url, postgrestest.Password, postgrestest.Password+"2", 1), "refuses this user",
+		},
+		"no URL":        {"host=127.0.0.1 password=" + postgrestest.Password, "is not a URL"},
+		"broken URL":    {"postgres://u:" + postgrestest.Password + "@[::1/db", "is not a URL"},
+		"raw slash":     {"postgres://u:5432/" + postgrestest.Password + "@127.0.0.1/db", "write %40, %2F"},
+		"wrong sslmode": {url + "?sslmode=" + postgrestest.Password, "unknown sslmode; use one of disable, allow"},
+		"no file": {
+			url + "?sslmode=require&sslrootcert=/" + postgrestest.Password, "names a file that cannot be read",
+		},
 	} {
 		_, err := sqlstore.OpenPostgres(t.Context(), sqlstore.Options{URL: c.url})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -360,10 +381,15 @@ func TestNoPassword(t *testing.T) {
 		if err != nil && (examined == nil || examined.Error() != err.Error()) {
 			t.Errorf("%s: Examine: %v; want %v", name, examined, err)
 		}
-		if text := fmt.Sprintf("%v %#v %+v", err, err, state); strings.Contains(text, postgrestest.Password) || strings.Contains(text, "\n") {
+		if text := fmt.Sprintf(
+			"%v %#v %+v", err, err, state,
+		); strings.Contains(text, postgrestest.Password) || strings.Contains(text, "\n") {
 			t.Errorf("%s: %s", name, text)
 		}
-		if invalid := strings.Contains(c.want, "is not") || strings.Contains(c.want, "sslmode") || strings.Contains(c.want, "%40") || strings.Contains(c.want, "file"); errors.As(err, new(*sqlstore.AddressError)) != invalid {
+		if invalid := strings.Contains(c.want, "is not") || strings.Contains(c.want, "sslmode") ||
+			strings.Contains(c.want, "%40") || strings.Contains(c.want, "file"); errors.As(
+			err, new(*sqlstore.AddressError),
+		) != invalid {
 			t.Errorf("%s: %T", name, err)
 		}
 	}

@@ -100,13 +100,19 @@ func isBusy(err error) bool { return err != nil && strings.Contains(err.Error(),
 // write-ahead log, which readers need, too.
 func isFull(err error) bool {
 	var failed *driver.Error
-	return errors.As(err, &failed) && (failed.Code()&0xff == sqlite3.SQLITE_FULL || failed.Code() == sqlite3.SQLITE_IOERR_SHMSIZE)
+	return errors.As(err, &failed) && (failed.Code()&0xff == sqlite3.SQLITE_FULL ||
+		failed.Code() == sqlite3.SQLITE_IOERR_SHMSIZE)
 }
 
 // dataSource is the data source name: a commit is on disk before it returns, and
 // a locked database is waited for, busyTimeout at most.
 func (s *SQLite) dataSource() string {
-	q := url.Values{"_txlock": {"immediate"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)"}}
+	q := url.Values{
+		"_txlock": {"immediate"},
+		"_pragma": {
+			fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)",
+		},
+	}
 	return "file:" + (&url.URL{Path: s.path}).EscapedPath() + "?" + q.Encode()
 }
 
@@ -164,13 +170,19 @@ func execAll(ctx context.Context, tx *sql.Tx, args []any, statements ...string) 
 // concerns or the context ended. It returns nil for nil.
 func (s *SQLite) wrapError(_ context.Context, err error) error {
 	switch {
-	case err == nil, errors.As(err, new(*session.VersionError)), errors.As(err, new(*session.CorruptError)), errors.As(err, new(*session.LockedError)), errors.As(err, new(*sqliteLockError)),
+	case err == nil, errors.As(
+		err, new(*session.VersionError),
+	), errors.As(
+		err, new(*session.CorruptError),
+	), errors.As(err, new(*session.LockedError)), errors.As(err, new(*sqliteLockError)),
 		errors.Is(err, session.ErrExists), errors.Is(err, session.ErrNotFound), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
 	text := err.Error()
 	if isBusy(err) {
-		return fmt.Errorf("session database %s: another program keeps it locked; try again when that has ended: %w", s.path, err)
+		return fmt.Errorf(
+			"session database %s: another program keeps it locked; try again when that has ended: %w", s.path, err,
+		)
 	}
 	if isFull(err) {
 		return fmt.Errorf("session database %s: no space left for it: %w", s.path, err)
@@ -233,7 +245,9 @@ func (s *SQLite) takeLock(ctx context.Context, id session.ID, isNew bool) (lock,
 
 func (s *SQLite) insertSession(ctx context.Context, id session.ID, header row) (created bool, err error) {
 	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO sessions VALUES ($1,$2,$3,$3)", string(id), header.lines, header.updated)
+		result, err := tx.ExecContext(
+			ctx, "INSERT OR IGNORE INTO sessions VALUES ($1,$2,$3,$3)", string(id), header.lines, header.updated,
+		)
 		if err != nil {
 			return err
 		}
@@ -266,7 +280,9 @@ func (s *SQLite) insertRow(ctx context.Context, id session.ID, _ int64, r row) e
 		if err := insertCounted(ctx, tx, id, r); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "UPDATE sessions SET updated = max(updated, $1) WHERE id = $2", r.updated, string(id))
+		_, err := tx.ExecContext(
+			ctx, "UPDATE sessions SET updated = max(updated, $1) WHERE id = $2", r.updated, string(id),
+		)
 		return err
 	})
 }
@@ -282,6 +298,7 @@ func (s *SQLite) leastRows(ctx context.Context, id session.ID) (least int, err e
 func (s *SQLite) deleteSession(ctx context.Context, id session.ID) error {
 	return s.inTransaction(ctx, func(tx *sql.Tx) error {
 		return execAll(ctx, tx, []any{string(id)},
-			"DELETE FROM records WHERE session = $1", "DELETE FROM counts WHERE session = $1", "DELETE FROM sessions WHERE id = $1")
+			"DELETE FROM records WHERE session = $1", "DELETE FROM counts WHERE session = $1",
+			"DELETE FROM sessions WHERE id = $1")
 	})
 }

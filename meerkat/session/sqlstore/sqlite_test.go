@@ -79,8 +79,11 @@ func TestSQLiteHiddenAppend(t *testing.T) {
 		"DELETE FROM records; DELETE FROM sessions": func(_ session.Session, err error) bool {
 			return errors.Is(err, session.ErrNotFound) && !errors.As(err, &corrupt)
 		},
-		"UPDATE counts SET rows = 2": func(got session.Session, err error) bool { return err == nil && len(got.Messages) == 3 },
-		"DROP TABLE counts":          func(got session.Session, err error) bool { return err == nil && len(got.Messages) == 3 },
+		"UPDATE counts SET rows = 2": func(got session.Session, err error) bool {
+			return err == nil &&
+				len(got.Messages) == 3
+		},
+		"DROP TABLE counts": func(got session.Session, err error) bool { return err == nil && len(got.Messages) == 3 },
 	} {
 		dir := t.TempDir()
 		s := openSQLite(t, dir)
@@ -139,7 +142,10 @@ func TestSQLiteEveryByte(t *testing.T) {
 			case err != nil:
 				refused++
 			case len(got.Messages) != len(whole.Messages) || got.Messages[39].Content != "a message":
-				t.Errorf("byte %d of page %d, bits %08b: %d messages and no error", at%page, at/page+1, flip, len(got.Messages))
+				t.Errorf(
+					"byte %d of page %d, bits %08b: %d messages and no error", at%page, at/page+1, flip,
+					len(got.Messages),
+				)
 			default:
 				kept++
 			}
@@ -174,7 +180,9 @@ func TestSQLiteReplaced(t *testing.T) {
 		if err := change(filepath.Join(dir, "sessions.db")); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Append(t.Context(), messageRecord("lost")); err == nil || !strings.Contains(err.Error(), "removed or replaced") {
+		if err := w.Append(
+			t.Context(), messageRecord("lost"),
+		); err == nil || !strings.Contains(err.Error(), "removed or replaced") {
 			t.Errorf("%s: %v", name, err)
 		}
 		_ = w.Close()
@@ -190,7 +198,9 @@ func TestSQLiteNewer(t *testing.T) {
 	if _, err := sqlstore.OpenSQLite(dir); !errors.As(err, new(*session.VersionError)) {
 		t.Errorf("%v, want *VersionError", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "sessions.db"), []byte("this is a text and no database at all"), 0o600); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(dir, "sessions.db"), []byte("this is a text and no database at all"), 0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := sqlstore.OpenSQLite(dir); !errors.As(err, new(*session.CorruptError)) {

@@ -76,7 +76,8 @@ func (s *store) Create(ctx context.Context, h session.Header) (session.Writer, e
 	}
 	exists := fmt.Errorf("session %s: %w", h.ID, session.ErrExists)
 	held, err := s.dialect.takeLock(ctx, h.ID, true)
-	if errors.As(err, new(*session.LockedError)) || errors.Is(err, session.ErrNotFound) { // somebody writes or creates it
+	// somebody writes or creates it
+	if errors.As(err, new(*session.LockedError)) || errors.Is(err, session.ErrNotFound) {
 		return nil, exists
 	}
 	if err != nil {
@@ -181,7 +182,9 @@ func (s *store) eachRow(ctx context.Context, do func() error, columns []any, sta
 // hasSession reports whether there is a session of that id, false also where that is unknown.
 func (s *store) hasSession(ctx context.Context, id session.ID) bool {
 	var one int
-	return s.db.QueryRowContext(ctx, s.dialect.writeStatement("SELECT 1 FROM {sessions} WHERE id = $1"), string(id)).Scan(&one) == nil
+	return s.db.QueryRowContext(
+		ctx, s.dialect.writeStatement("SELECT 1 FROM {sessions} WHERE id = $1"), string(id),
+	).Scan(&one) == nil
 }
 
 // List implements session.Store.

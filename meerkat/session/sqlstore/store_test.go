@@ -83,7 +83,9 @@ func (d database) connect(t *testing.T) *sql.DB {
 func createSession(tb testing.TB, s session.Store, n int) (session.ID, session.Writer) {
 	tb.Helper()
 	id := session.ID(fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", n))
-	w, err := s.Create(tb.Context(), session.Header{Version: session.Version, ID: id, Created: time.Unix(int64(n), 0).UTC()})
+	w, err := s.Create(tb.Context(), session.Header{
+		Version: session.Version, ID: id, Created: time.Unix(int64(n), 0).UTC(),
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -122,7 +124,10 @@ type storedRows struct {
 
 func (r storedRows) Read(t *testing.T, id session.ID) (all []byte) {
 	t.Helper()
-	found, err := r.db.QueryContext(t.Context(), fmt.Sprintf("SELECT lines FROM %s WHERE session = $1 ORDER BY %s", r.records, r.number), string(id))
+	found, err := r.db.QueryContext(
+		t.Context(), fmt.Sprintf("SELECT lines FROM %s WHERE session = $1 ORDER BY %s", r.records, r.number),
+		string(id),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +169,8 @@ func TestTwoProcesses(t *testing.T) {
 		checkLocked := func(s session.Store, holder string) {
 			t.Helper()
 			var locked *session.LockedError
-			if _, _, err := s.Open(t.Context(), id); !errors.As(err, &locked) || d.driver == "pgx" && locked.Holder != holder {
+			if _, _, err := s.Open(t.Context(), id); !errors.As(err, &locked) || d.driver == "pgx" &&
+				locked.Holder != holder {
 				t.Errorf("%v, want *LockedError that names %s", err, holder)
 			}
 			if err := s.Delete(t.Context(), id); !errors.As(err, &locked) {
@@ -221,7 +227,9 @@ func TestOpenedAtOnce(t *testing.T) {
 				if err == nil {
 					id := session.ID(fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", n))
 					var w session.Writer
-					if w, err = s.Create(context.Background(), session.Header{Version: session.Version, ID: id}); err == nil {
+					if w, err = s.Create(context.Background(), session.Header{
+						Version: session.Version, ID: id,
+					}); err == nil {
 						err = errors.Join(w.Append(context.Background(), messageRecord("x")), w.Close())
 					}
 					err = errors.Join(err, s.Close())
@@ -252,7 +260,9 @@ func BenchmarkAppend(b *testing.B) {
 					b.Fatal(err)
 				}
 				for b.Loop() {
-					if err := w.Append(context.Background(), all[0], session.Checkpoint{At: time.Unix(9, 0), Reason: session.ReasonAssistant}); err != nil {
+					if err := w.Append(context.Background(), all[0], session.Checkpoint{
+						At: time.Unix(9, 0), Reason: session.ReasonAssistant,
+					}); err != nil {
 						b.Fatal(err)
 					}
 				}

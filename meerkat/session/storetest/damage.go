@@ -69,7 +69,9 @@ func damageRecords() []session.Record {
 	}
 	for range 4 {
 		records = append(records, userMessage("again"), session.Checkpoint{At: epoch, Reason: session.ReasonPrompt},
-			session.MessageRecord{At: epoch, Message: transcript.Assistant(transcript.StopEndTurn, transcript.Text("yes"))},
+			session.MessageRecord{
+				At: epoch, Message: transcript.Assistant(transcript.StopEndTurn, transcript.Text("yes")),
+			},
 			session.Checkpoint{At: epoch, Reason: session.ReasonAssistant})
 	}
 	return records
@@ -140,13 +142,17 @@ var damages = []struct {
 	}},
 	{"the end is cut off", 100, false, func(r *rand.Rand, data []byte) []byte { return data[:r.IntN(len(data))] }},
 	{"a line is lost", 60, true, func(r *rand.Rand, data []byte) []byte {
-		return editLines(data, func(l [][]byte) [][]byte { at := r.IntN(len(l) - 1); return slices.Delete(l, at, at+1) })
+		return editLines(
+			data, func(l [][]byte) [][]byte { at := r.IntN(len(l) - 1); return slices.Delete(l, at, at+1) },
+		)
 	}},
 	{"a line is repeated", 60, true, func(r *rand.Rand, data []byte) []byte {
 		return editLines(data, func(l [][]byte) [][]byte { at := r.IntN(len(l)); return slices.Insert(l, at, l[at]) })
 	}},
 	{"a line is repeated elsewhere", 60, true, func(r *rand.Rand, data []byte) []byte {
-		return editLines(data, func(l [][]byte) [][]byte { return slices.Insert(l, 1+r.IntN(len(l)), l[r.IntN(len(l))]) })
+		return editLines(
+			data, func(l [][]byte) [][]byte { return slices.Insert(l, 1+r.IntN(len(l)), l[r.IntN(len(l))]) },
+		)
 	}},
 	{"two lines are swapped", 60, true, func(r *rand.Rand, data []byte) []byte {
 		return editLines(data, func(l [][]byte) [][]byte {

@@ -67,7 +67,10 @@ func checkStablePages(store session.Store) error {
 // checkLatestTime requires that a session was updated at the latest time of any
 // of its records, over several writers.
 func checkLatestTime(store session.Store) error {
-	if err := errors.Join(createFilled(store, 0), createFilled(store, 1, session.Annotation{At: epoch.Add(9 * time.Hour), Name: "late"}, userMessage("earlier"))); err != nil {
+	if err := errors.Join(
+		createFilled(store, 0),
+		createFilled(store, 1, session.Annotation{At: epoch.Add(9 * time.Hour), Name: "late"}, userMessage("earlier")),
+	); err != nil {
 		return err
 	}
 	for range 2 {
@@ -87,7 +90,8 @@ func checkLatestTime(store session.Store) error {
 	if err != nil {
 		return err
 	}
-	if want := epoch.Add(9 * time.Hour); len(infos) != 1 || infos[0].ID != numberedHeader(1).ID || !infos[0].Updated.Equal(want) || !got.Updated.Equal(want) {
+	if want := epoch.Add(9 * time.Hour); len(infos) != 1 || infos[0].ID != numberedHeader(1).ID ||
+		!infos[0].Updated.Equal(want) || !got.Updated.Equal(want) {
 		return fmt.Errorf("List returned %+v; want session 1, updated %s", infos, want)
 	}
 	return nil

@@ -87,7 +87,9 @@ func userMessage(text string) session.Record {
 
 // allRecordKinds has every kind of record and bytes that a careless store would change.
 func allRecordKinds() []session.Record {
-	tools := []transcript.ToolDef{{Name: "t", Description: "<&>", InputSchema: transcript.RawJSON("{ \"type\":\"object\",\"z\":1,\"a\":1.0 }")}}
+	tools := []transcript.ToolDef{{
+		Name: "t", Description: "<&>", InputSchema: transcript.RawJSON("{ \"type\":\"object\",\"z\":1,\"a\":1.0 }"),
+	}}
 	hash, _ := session.Digest("be <brief>", tools, nil)
 	args := []byte("{\"z\":1, \"a\":12345678901234567890,\"s\":\"<\u2028\xff\"}")
 	calls := transcript.Assistant(transcript.StopToolUse,
@@ -96,22 +98,39 @@ func allRecordKinds() []session.Record {
 	calls.Extra = `{"future":true}`
 	read := uint64(7)
 	return []session.Record{
-		session.Prefix{At: epoch, Provider: "anthropic", Model: "claude-opus-4-5", Effort: "low", System: "be <brief>", Tools: tools, Hash: hash},
+		session.Prefix{
+			At: epoch, Provider: "anthropic", Model: "claude-opus-4-5", Effort: "low", System: "be <brief>",
+			Tools: tools, Hash: hash,
+		},
 		session.Annotation{At: epoch, Name: session.AnnotationAllowUnlisted, Value: "m"},
 		session.Run{At: epoch, ID: "run 1"},
 		session.Budget{At: epoch, Limits: session.Limits{MaxTokens: 9, MaxDuration: time.Minute}},
 		userMessage("hi \xed\xa0\x80 \x00"),
 		session.Checkpoint{At: epoch, Reason: session.ReasonPrompt},
 		session.MessageRecord{At: epoch, Message: calls},
-		session.Call{At: epoch, Turn: 1, Provider: "anthropic", Model: "m", Sent: 1, Hash: "sha256:x", StopReason: transcript.StopToolUse,
-			Usage: &transcript.Usage{InputTokens: 3, OutputTokens: 4, CacheReadTokens: &read}},
+		session.Call{At: epoch, Turn: 1, Provider: "anthropic", Model: "m", Sent: 1, Hash: "sha256:x",
+			StopReason: transcript.StopToolUse,
+			Usage:      &transcript.Usage{InputTokens: 3, OutputTokens: 4, CacheReadTokens: &read}},
 		session.Checkpoint{At: epoch, Reason: session.ReasonAssistant},
-		session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: 1, CallID: "toolu_1", Name: "t", Status: transcript.CallRunning}},
-		session.MessageRecord{At: epoch, Message: transcript.ToolResults(transcript.ToolResult{ToolUseID: "toolu_1", Content: strings.Repeat("\xff line\n", 1<<13)})},
-		session.Call{At: epoch, Turn: 2, Provider: "anthropic", Model: "m", Sent: 3, Hash: "sha256:y", StopReason: transcript.StopEndTurn, Discarded: true},
+		session.Tool{
+			At:         epoch,
+			CallRecord: transcript.CallRecord{Message: 1, CallID: "toolu_1", Name: "t", Status: transcript.CallRunning},
+		},
+		session.MessageRecord{
+			At: epoch,
+			Message: transcript.ToolResults(transcript.ToolResult{
+				ToolUseID: "toolu_1", Content: strings.Repeat("\xff line\n", 1<<13),
+			}),
+		},
+		session.Call{
+			At: epoch, Turn: 2, Provider: "anthropic", Model: "m", Sent: 3, Hash: "sha256:y",
+			StopReason: transcript.StopEndTurn, Discarded: true,
+		},
 		session.Compaction{At: epoch, Through: 2, Summary: "<&> \uFFFD", Kept: []int{0}, Reason: "threshold"},
 		session.ErrorRecord{At: epoch, RunID: "run 1", Kind: "overloaded", Message: "<&>"},
-		session.RunEnd{At: epoch, RunID: "run 1", Turns: 2, ToolCalls: 1, DurationMS: 60000, StopReason: transcript.StopEndTurn},
+		session.RunEnd{
+			At: epoch, RunID: "run 1", Turns: 2, ToolCalls: 1, DurationMS: 60000, StopReason: transcript.StopEndTurn,
+		},
 		session.Checkpoint{At: epoch.Add(time.Minute), Reason: session.ReasonCompleted},
 	}
 }
@@ -204,7 +223,9 @@ func checkNotFound(store session.Store) error {
 }
 
 func checkDelete(store session.Store) error {
-	if err := errors.Join(createFilled(store, 1, userMessage("a")), createFilled(store, 2, userMessage("b"))); err != nil {
+	if err := errors.Join(
+		createFilled(store, 1, userMessage("a")), createFilled(store, 2, userMessage("b")),
+	); err != nil {
 		return err
 	}
 	if err := store.Delete(ctx, numberedHeader(1).ID); err != nil {
@@ -220,7 +241,9 @@ func checkDelete(store session.Store) error {
 }
 
 func checkBadID(store session.Store) error {
-	for _, id := range []session.ID{"", "../x", "0199A2B4-0000-7000-8000-000000000001", "{0199a2b4-0000-7000-8000-000000000001}"} {
+	for _, id := range []session.ID{
+		"", "../x", "0199A2B4-0000-7000-8000-000000000001", "{0199a2b4-0000-7000-8000-000000000001}",
+	} {
 		h := numberedHeader(1)
 		h.ID = id
 		if w, err := store.Create(ctx, h); err == nil {

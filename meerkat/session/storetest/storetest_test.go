@@ -80,7 +80,9 @@ func (w writerFunc) Append(ctx context.Context, r ...session.Record) error {
 
 // dropsLastRecord acknowledges a batch but keeps all of it except the last record.
 func dropsLastRecord(w session.Writer) session.Writer {
-	return writerFunc{w, func(ctx context.Context, r ...session.Record) error { return w.Append(ctx, r[:max(0, len(r)-1)]...) }}
+	return writerFunc{
+		w, func(ctx context.Context, r ...session.Record) error { return w.Append(ctx, r[:max(0, len(r)-1)]...) },
+	}
 }
 
 // ignoresContext appends although its context has ended.

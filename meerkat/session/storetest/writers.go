@@ -55,7 +55,9 @@ func checkOneWriter(store session.Store) error {
 	for _, doing := range []string{"created", "opened"} {
 		var locked *session.LockedError
 		if _, second, err := store.Open(ctx, numberedHeader(1).ID); !errors.As(err, &locked) {
-			return fmt.Errorf("Open beside the writer that %s it returned %v, %v; want *LockedError", doing, second, err)
+			return fmt.Errorf(
+				"Open beside the writer that %s it returned %v, %v; want *LockedError", doing, second, err,
+			)
 		}
 		if err := store.Delete(ctx, numberedHeader(1).ID); !errors.As(err, &locked) {
 			return fmt.Errorf("Delete beside a writer: %v; want *LockedError", err)

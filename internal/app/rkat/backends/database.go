@@ -20,7 +20,9 @@ func Database(ctx context.Context, url string, note func(format string, args ...
 	if err != nil {
 		host = "an unknown machine"
 	}
-	store, err := sqlstore.OpenPostgres(ctx, sqlstore.Options{URL: url, Name: fmt.Sprintf("%s, process %d", host, os.Getpid())})
+	store, err := sqlstore.OpenPostgres(ctx, sqlstore.Options{
+		URL: url, Name: fmt.Sprintf("%s, process %d", host, os.Getpid()),
+	})
 	if err != nil {
 		return nil, markUsage(err) // and not a nil *sqlstore.Postgres in an interface
 	}

@@ -27,7 +27,9 @@ func Spans(path string) (listen observe.Listener, finish func(context.Context) e
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
-	about := resource.NewSchemaless(attribute.String("service.name", "rkat"), attribute.String("service.version", cli.Version()))
+	about := resource.NewSchemaless(
+		attribute.String("service.name", "rkat"), attribute.String("service.version", cli.Version()),
+	)
 	provider := trace.NewTracerProvider(trace.WithSyncer(exporter), trace.WithResource(about))
 	finish = func(ctx context.Context) error {
 		// The spans are written even if the run was cancelled.

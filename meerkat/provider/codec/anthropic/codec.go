@@ -79,7 +79,9 @@ func (w *requestWriter) betaHeaders() http.Header {
 	if w.CompactTokens() > 0 || w.sendsCompaction() {
 		betas = append(betas, compactBeta)
 	}
-	if slices.ContainsFunc(w.Tools, func(t transcript.ToolDef) bool { return t.Hosted && t.Name == transcript.HostedCode }) {
+	if slices.ContainsFunc(
+		w.Tools, func(t transcript.ToolDef) bool { return t.Hosted && t.Name == transcript.HostedCode },
+	) {
 		betas = append(betas, codeBeta)
 	}
 	if betas == nil {

@@ -23,7 +23,13 @@ func TestDeferred(t *testing.T) {
 		`"tools":[{"name":"echo","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}}]`:                                                                                                           {tool},
 		`"tools":[{"type":"tool_search_tool_bm25_20251119","name":"tool_search_tool_bm25"},{"name":"echo","input_schema":{"type":"object"}},{"name":"late","input_schema":{"type":"object"},"defer_loading":true}]`: {tool, late},
 	} {
-		got, err := Codec{}.Render(&provider.Request{Model: "claude-opus-4-6", CacheTTL: "5m", Tools: tools, Messages: []transcript.Message{transcript.User("hi")}}, model)
+		got, err := Codec{}.Render(
+			&provider.Request{
+				Model: "claude-opus-4-6", CacheTTL: "5m", Tools: tools,
+				Messages: []transcript.Message{transcript.User("hi")},
+			},
+			model,
+		)
 		if err != nil || !strings.Contains(string(got.Body), want) {
 			t.Errorf("%v: %s; want %s", err, got.Body, want)
 		}

@@ -131,7 +131,8 @@ func (d *dialect) checkUnderWay(kind []byte) error {
 // startMessage reads message_start. Some gateways repeat it before the first block.
 // Any other second one is another reply glued to this one, never a success.
 func (d *dialect) startMessage(e *wireEvent) error {
-	if d.started && !d.stopped && d.asm.Len() == 0 && d.asm.ID() != "" && d.asm.ID() == jsontok.String(jsontok.MemberOf(e.message, "id")) {
+	if d.started && !d.stopped && d.asm.Len() == 0 && d.asm.ID() != "" &&
+		d.asm.ID() == jsontok.String(jsontok.MemberOf(e.message, "id")) {
 		d.asm.Note(ruleRepeatedStart, "message_start came twice")
 		return nil
 	}
@@ -217,7 +218,8 @@ func (d *dialect) messageDelta(e *wireEvent) error {
 // stopReasons maps stop_reason to ours.
 var stopReasons = map[string]transcript.StopReason{
 	"end_turn": transcript.StopEndTurn, "tool_use": transcript.StopToolUse, "max_tokens": transcript.StopMaxTokens,
-	"stop_sequence": transcript.StopStopSequence, "pause_turn": transcript.StopPauseTurn, "refusal": transcript.StopRefusal,
+	"stop_sequence": transcript.StopStopSequence, "pause_turn": transcript.StopPauseTurn,
+	"refusal":                       transcript.StopRefusal,
 	"model_context_window_exceeded": transcript.StopContextWindow, "compaction": transcript.StopCompaction,
 }
 

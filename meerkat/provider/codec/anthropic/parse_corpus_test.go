@@ -90,7 +90,9 @@ func TestCorpusRawReplays(t *testing.T) {
 			n++
 			again, _, err := newDialect(stream.Options{}).readBlock(b.Raw)
 			again.Raw = b.Raw
-			if d := cmp.Diff(flatten([]transcript.Block{b}), flatten([]transcript.Block{again})); d != "" || err != nil {
+			if d := cmp.Diff(
+				flatten([]transcript.Block{b}), flatten([]transcript.Block{again}),
+			); d != "" || err != nil {
 				t.Errorf("%s: %v\n%s", e.Name, err, d)
 			}
 		}
@@ -117,7 +119,9 @@ func TestCorpusReplies(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s as a stream: %v", e.Name, err)
 		}
-		if d := cmp.Diff(flatten(whole.Message.Blocks), flatten(streamed.Message.Blocks)); d != "" || whole.Message.StopReason != streamed.Message.StopReason {
+		if d := cmp.Diff(
+			flatten(whole.Message.Blocks), flatten(streamed.Message.Blocks),
+		); d != "" || whole.Message.StopReason != streamed.Message.StopReason {
 			t.Errorf("%s: %s, %s\n%s", e.Name, whole.Message.StopReason, streamed.Message.StopReason, d)
 		}
 		if d := cmp.Diff(whole.Usage, streamed.Usage); d != "" {
@@ -143,7 +147,9 @@ func restream(t *testing.T, body []byte, rng *rand.Rand) []byte {
 	for i, b := range blocks {
 		events = append(events, restreamBlock(i, b, rng)...)
 	}
-	events = append(events, `{"type":"message_delta","delta":{"stop_reason":`+string(stop)+`},"usage":`+string(usage)+`}`, finish)
+	events = append(
+		events, `{"type":"message_delta","delta":{"stop_reason":`+string(stop)+`},"usage":`+string(usage)+`}`, finish,
+	)
 	return providertest.Events(events...)
 }
 
@@ -160,7 +166,9 @@ func restreamBlock(i int, b map[string]json.RawMessage, rng *rand.Rand) []string
 				n++
 			}
 			piece, _ := json.Marshal(s[:n])
-			deltas = append(deltas, event("content_block_delta", i, `"delta":{"type":"`+kind+`","`+name+`":`+string(piece)+`}`))
+			deltas = append(deltas, event(
+				"content_block_delta", i, `"delta":{"type":"`+kind+`","`+name+`":`+string(piece)+`}`,
+			))
 			s = s[n:]
 		}
 	}

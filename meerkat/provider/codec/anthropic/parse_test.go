@@ -22,7 +22,8 @@ const (
 )
 
 func end(reason string) string {
-	return `{"type":"message_delta","delta":{"stop_reason":"` + reason + `","stop_sequence":null},"usage":{"output_tokens":9}}`
+	return `{"type":"message_delta","delta":{"stop_reason":"` + reason +
+		`","stop_sequence":null},"usage":{"output_tokens":9}}`
 }
 
 // message frames blocks between head and end.
@@ -59,7 +60,8 @@ var streamCases = []struct {
 	want   []transcript.Block
 }{
 	{"thinking, text, tools", []string{
-		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`, ping,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
+		ping,
 		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"Two "}}`,
 		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"lookups","estimated_tokens":3}}`,
 		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"EsYB+/=="}}`,
@@ -114,8 +116,14 @@ var streamCases = []struct {
 		`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"z\":0.10}"}}`,
 		`{"type":"content_block_stop","index":1}`,
 	}, []transcript.Block{
-		raw(transcript.ToolUse("toolu_C", "f", []byte(`{"k": 1e3}`)), `{"type":"tool_use","id":"toolu_C","name":"f","input":{"k": 1e3},"caller":{"type":"direct"}}`),
-		raw(transcript.ToolUse("toolu_D", "g", []byte(`{"z":0.10}`)), `{"type":"tool_use","id":"toolu_D","name":"g","input":{"z":0.10},"caller":{"type":"direct"}}`),
+		raw(
+			transcript.ToolUse("toolu_C", "f", []byte(`{"k": 1e3}`)),
+			`{"type":"tool_use","id":"toolu_C","name":"f","input":{"k": 1e3},"caller":{"type":"direct"}}`,
+		),
+		raw(
+			transcript.ToolUse("toolu_D", "g", []byte(`{"z":0.10}`)),
+			`{"type":"tool_use","id":"toolu_D","name":"g","input":{"z":0.10},"caller":{"type":"direct"}}`,
+		),
 	}},
 	{"text with citations", []string{
 		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"","citations":[]}}`,
@@ -128,7 +136,10 @@ var streamCases = []struct {
 		`{"type":"content_block_delta","index":1,"delta":{"type":"citations_delta","citation":{}}}`,
 		`{"type":"content_block_stop","index":1}`,
 	}, []transcript.Block{
-		raw(transcript.Text("cited \u2028\n"), `{"type":"text","text":"cited `+"\u2028"+`\n","citations":[{"type":"x","n": 1},{"type":"y"}]}`),
+		raw(
+			transcript.Text("cited \u2028\n"),
+			`{"type":"text","text":"cited `+"\u2028"+`\n","citations":[{"type":"x","n": 1},{"type":"y"}]}`,
+		),
 		raw(transcript.Text("late"), `{"type":"text","text":"late","citations":[{}]}`),
 	}},
 	{"server tools", []string{
@@ -138,8 +149,14 @@ var streamCases = []struct {
 		`{"type":"content_block_start","index":1,"content_block":{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"encrypted_content":"Eo8="}]}}`,
 		`{"type":"content_block_stop","index":1}`,
 	}, []transcript.Block{
-		opaque("server_tool_use", `{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query": "x"}}`),
-		opaque("web_search_tool_result", `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"encrypted_content":"Eo8="}]}`),
+		opaque(
+			"server_tool_use",
+			`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query": "x"}}`,
+		),
+		opaque(
+			"web_search_tool_result",
+			`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"encrypted_content":"Eo8="}]}`,
+		),
 	}},
 	{"compaction", []string{
 		`{"type":"content_block_start","index":0,"content_block":{"type":"compaction","content":null}}`,
@@ -181,8 +198,13 @@ func TestStreamHeadAndEnd(t *testing.T) {
 	r, err := parse(stream.Options{}, message("end_turn"))
 	three, zero := uint64(3), uint64(0)
 	want := stream.Reply{
-		Message: transcript.Message{Role: transcript.RoleAssistant, Blocks: []transcript.Block{}, StopReason: transcript.StopEndTurn},
-		Usage:   transcript.Usage{InputTokens: 12, OutputTokens: 9, CacheCreationTokens: &three, CacheReadTokens: &zero}, UsageKnown: true,
+		Message: transcript.Message{
+			Role: transcript.RoleAssistant, Blocks: []transcript.Block{}, StopReason: transcript.StopEndTurn,
+		},
+		Usage: transcript.Usage{
+			InputTokens: 12, OutputTokens: 9, CacheCreationTokens: &three, CacheReadTokens: &zero,
+		},
+		UsageKnown: true,
 		ResponseID: "msg_01Synth", Model: "claude-sonnet-4-5-20250929",
 	}
 	if d := cmp.Diff(want, r); err != nil || d != "" {
@@ -205,10 +227,31 @@ func TestCompactionUsage(t *testing.T) {
 		deltas []string
 		want   transcript.Usage
 	}{
-		"none":       {[]string{last(`"output_tokens":9,"iterations":[` + messagePass + `]`)}, transcript.Usage{InputTokens: 12, OutputTokens: 9, CacheCreationTokens: &three, CacheReadTokens: &zero}},
-		"one":        {[]string{last(`"input_tokens":20,"output_tokens":9,"iterations":[` + compactionPass + `,` + messagePass + `]`)}, transcript.Usage{InputTokens: 180020, OutputTokens: 3509, CacheCreationTokens: &three, CacheReadTokens: &seven}},
-		"repeated":   {[]string{last(`"output_tokens":2,"iterations":[` + compactionPass + `]`), last(`"output_tokens":9,"iterations":[` + compactionPass + `]`)}, transcript.Usage{InputTokens: 180012, OutputTokens: 3509, CacheCreationTokens: &three, CacheReadTokens: &seven}},
-		"not a list": {[]string{last(`"output_tokens":9,"iterations":{"type":"compaction","input_tokens":5}`)}, transcript.Usage{InputTokens: 12, OutputTokens: 9, CacheCreationTokens: &three, CacheReadTokens: &zero}},
+		"none": {
+			[]string{last(`"output_tokens":9,"iterations":[` + messagePass + `]`)},
+			transcript.Usage{InputTokens: 12, OutputTokens: 9, CacheCreationTokens: &three, CacheReadTokens: &zero},
+		},
+		"one": {
+			[]string{last(
+				`"input_tokens":20,"output_tokens":9,"iterations":[` + compactionPass + `,` + messagePass + `]`,
+			)},
+			transcript.Usage{
+				InputTokens: 180020, OutputTokens: 3509, CacheCreationTokens: &three, CacheReadTokens: &seven,
+			},
+		},
+		"repeated": {
+			[]string{
+				last(`"output_tokens":2,"iterations":[` + compactionPass + `]`),
+				last(`"output_tokens":9,"iterations":[` + compactionPass + `]`),
+			},
+			transcript.Usage{
+				InputTokens: 180012, OutputTokens: 3509, CacheCreationTokens: &three, CacheReadTokens: &seven,
+			},
+		},
+		"not a list": {
+			[]string{last(`"output_tokens":9,"iterations":{"type":"compaction","input_tokens":5}`)},
+			transcript.Usage{InputTokens: 12, OutputTokens: 9, CacheCreationTokens: &three, CacheReadTokens: &zero},
+		},
 	} {
 		r, err := parse(stream.Options{}, providertest.Events(append(append([]string{head}, c.deltas...), finish)...))
 		if d := cmp.Diff(c.want, r.Usage); err != nil || d != "" {
@@ -220,7 +263,8 @@ func TestCompactionUsage(t *testing.T) {
 func TestStopReasons(t *testing.T) {
 	for name, want := range map[string]transcript.StopReason{
 		"end_turn": transcript.StopEndTurn, "tool_use": transcript.StopToolUse, "max_tokens": transcript.StopMaxTokens,
-		"stop_sequence": transcript.StopStopSequence, "pause_turn": transcript.StopPauseTurn, "refusal": transcript.StopRefusal,
+		"stop_sequence": transcript.StopStopSequence, "pause_turn": transcript.StopPauseTurn,
+		"refusal":                       transcript.StopRefusal,
 		"model_context_window_exceeded": transcript.StopContextWindow, "compaction": transcript.StopCompaction,
 	} {
 		if r, err := parse(stream.Options{}, message(name)); err != nil || r.Message.StopReason != want {
@@ -228,17 +272,23 @@ func TestStopReasons(t *testing.T) {
 		}
 	}
 	var anomaly *stream.AnomalyError
-	if _, err := parse(stream.Options{}, message("new_reason")); !errors.As(err, &anomaly) || anomaly.Anomaly.Rule != stream.RuleUnknownStop {
+	if _, err := parse(
+		stream.Options{}, message("new_reason"),
+	); !errors.As(err, &anomaly) || anomaly.Anomaly.Rule != stream.RuleUnknownStop {
 		t.Errorf("strict: %v", err)
 	}
-	if r, err := parse(stream.Options{Lenient: true}, message("new_reason")); err != nil || r.Message.StopReason != "new_reason" {
+	if r, err := parse(
+		stream.Options{Lenient: true}, message("new_reason"),
+	); err != nil || r.Message.StopReason != "new_reason" {
 		t.Errorf("lenient: %q, %v, want the provider's name kept", r.Message.StopReason, err)
 	}
 }
 
 func TestContentInMessageStart(t *testing.T) {
 	call := `{"type":"tool_use","id":"toolu_P","name":"f","input":{"a":1},"caller":{"type":"code_execution_20250825"}}`
-	start := strings.Replace(head, `"content":[],"stop_reason":null`, `"content":[`+call+`],"stop_reason":"tool_use"`, 1)
+	start := strings.Replace(
+		head, `"content":[],"stop_reason":null`, `"content":[`+call+`],"stop_reason":"tool_use"`, 1,
+	)
 	r, err := parse(stream.Options{}, providertest.Events(start, finish))
 	want := []transcript.Block{raw(transcript.ToolUse("toolu_P", "f", []byte(`{"a":1}`)), call)}
 	if d := cmp.Diff(want, r.Message.Blocks); err != nil || d != "" || r.Message.StopReason != transcript.StopToolUse {
@@ -260,18 +310,49 @@ func TestStreamFailures(t *testing.T) {
 		as     any
 		say    string
 	}{
-		{"error mid-stream", []string{head, open, part, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}`}, &failure, "overloaded_error: Overloaded"},
+		{
+			"error mid-stream",
+			[]string{
+				head, open, part,
+				`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}`,
+			},
+			&failure, "overloaded_error: Overloaded",
+		},
 		{"cut", []string{head, open, part}, &incomplete, "no message_stop"},
 		{"no stop reason", []string{head, finish}, &incomplete, "no stop_reason"},
 		{"open block at the end", []string{head, open, part, end("end_turn"), finish}, &incomplete, "1 blocks open"},
-		{"second message", []string{head, end("end_turn"), finish, head, end("end_turn"), finish}, &incomplete, "second message_start"},
+		{
+			"second message", []string{head, end("end_turn"), finish, head, end("end_turn"), finish}, &incomplete,
+			"second message_start",
+		},
 		{"no start", []string{open}, &anomaly, "missing_message_start"},
 		{"event after the end", []string{head, end("end_turn"), finish, open}, &anomaly, "event_after_end"},
 		{"no JSON", []string{head, `{"type":"message_delta"`}, &anomaly, "malformed_event"},
-		{"delta that is no text", []string{head, open, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":{}}}`}, &anomaly, "malformed_event"},
-		{"orphaned signature", []string{head, `{"type":"content_block_delta","index":4,"delta":{"type":"signature_delta","signature":"x"}}`}, &anomaly, "orphaned_delta"},
-		{"call without a name", []string{head, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_1","input":{}}}`}, &anomaly, "malformed_block"},
-		{"delta without an index", []string{head, open, `{"type":"content_block_delta","delta":{"type":"text_delta","text":"x"}}`}, &anomaly, "malformed_event"},
+		{
+			"delta that is no text",
+			[]string{head, open, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":{}}}`},
+			&anomaly, "malformed_event",
+		},
+		{
+			"orphaned signature",
+			[]string{
+				head, `{"type":"content_block_delta","index":4,"delta":{"type":"signature_delta","signature":"x"}}`,
+			},
+			&anomaly, "orphaned_delta",
+		},
+		{
+			"call without a name",
+			[]string{
+				head,
+				`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_1","input":{}}}`,
+			},
+			&anomaly, "malformed_block",
+		},
+		{
+			"delta without an index",
+			[]string{head, open, `{"type":"content_block_delta","delta":{"type":"text_delta","text":"x"}}`}, &anomaly,
+			"malformed_event",
+		},
 	} {
 		_, err := parse(stream.Options{}, providertest.Events(c.events...))
 		if !errors.As(err, c.as) || !strings.Contains(err.Error(), c.say) {
@@ -303,9 +384,12 @@ func TestCutServerCallKeepsItsBytes(t *testing.T) {
 func TestReply(t *testing.T) {
 	call := `{"type":"tool_use", "id":"toolu_1","name":"f","input":{ "a" : 1.0 },"caller":{"type":"direct"}}`
 	think := `{"type":"thinking","thinking":"","signature":"E+/="}`
-	body := `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[` + think + "," + call + `],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":2}}`
+	body := `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[` + think + "," + call +
+		`],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":2}}`
 	r, err := Codec{}.ParseReply([]byte(body), stream.Options{})
-	want := []transcript.Block{raw(thinking("", "E+/="), think), raw(transcript.ToolUse("toolu_1", "f", []byte(`{ "a" : 1.0 }`)), call)}
+	want := []transcript.Block{
+		raw(thinking("", "E+/="), think), raw(transcript.ToolUse("toolu_1", "f", []byte(`{ "a" : 1.0 }`)), call),
+	}
 	if d := cmp.Diff(want, r.Message.Blocks); err != nil || d != "" || r.ResponseID != "msg_1" || r.Usage.Total() != 3 {
 		t.Errorf("%v, %+v\n%s", err, r.Usage, d)
 	}
@@ -321,7 +405,9 @@ func TestReplyFailures(t *testing.T) {
 		`{"type":"message","content":[],"stop_reason":"x"}`:                   "unknown_stop_reason",
 		`{"type":"message","content":[{"type":"text",}],"stop_reason":"end"}`: "malformed_event",
 	} {
-		if _, err := (Codec{}).ParseReply([]byte(body), stream.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := (Codec{}).ParseReply(
+			[]byte(body), stream.Options{},
+		); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", body, err, want)
 		}
 	}
@@ -337,11 +423,31 @@ func TestUnknownDeltas(t *testing.T) {
 		deltas                  []string
 		rules                   string
 	}{
-		{"in text", `{"type":"text","text":""}`, "", `{"unknown_deltas":[` + future + `,` + future + `]}`, []string{`{"type":"text_delta","text":"a"}`, future, future}, stream.RuleUnknownDelta},
-		{"in thinking", `{"type":"thinking","thinking":"","signature":""}`, "", `{"unknown_deltas":[` + future + `]}`, []string{future, `{"type":"signature_delta","signature":"EjQK"}`}, stream.RuleUnknownDelta},
-		{"in a new block", `{"type":"future_block", "note":"new"}`, `{"type":"future_block", "note":"new"}`, `{"unknown_deltas":[` + future + `]}`, []string{future}, stream.RuleUnknownBlock + " " + stream.RuleUnknownDelta},
-		{"known ones in a new block", `{"type":"spoken","text":"a"}`, `{"type":"spoken","text":"ab","thinking":"c"}`, "", []string{`{"type":"text_delta","text":"b"}`, `{"type":"thinking_delta","thinking":"c"}`}, stream.RuleUnknownBlock},
-		{"in a search of the provider", `{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}`, `{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}`, "", nil, ""},
+		{
+			"in text", `{"type":"text","text":""}`, "", `{"unknown_deltas":[` + future + `,` + future + `]}`,
+			[]string{`{"type":"text_delta","text":"a"}`, future, future}, stream.RuleUnknownDelta,
+		},
+		{
+			"in thinking", `{"type":"thinking","thinking":"","signature":""}`, "",
+			`{"unknown_deltas":[` + future + `]}`, []string{future, `{"type":"signature_delta","signature":"EjQK"}`},
+			stream.RuleUnknownDelta,
+		},
+		{
+			"in a new block", `{"type":"future_block", "note":"new"}`, `{"type":"future_block", "note":"new"}`,
+			`{"unknown_deltas":[` + future + `]}`, []string{future},
+			stream.RuleUnknownBlock + " " + stream.RuleUnknownDelta,
+		},
+		{
+			"known ones in a new block", `{"type":"spoken","text":"a"}`,
+			`{"type":"spoken","text":"ab","thinking":"c"}`, "",
+			[]string{`{"type":"text_delta","text":"b"}`, `{"type":"thinking_delta","thinking":"c"}`},
+			stream.RuleUnknownBlock,
+		},
+		{
+			"in a search of the provider",
+			`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}`,
+			`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}`, "", nil, "",
+		},
 	} {
 		events := []string{`{"type":"content_block_start","index":0,"content_block":` + c.start + `}`}
 		for _, d := range c.deltas {

@@ -139,7 +139,10 @@ func (w *requestWriter) checkTurns() error {
 		return err
 	}
 	if w.thinking && m.Thinking == catalog.ThinkingBudget && forcesTool(w.ToolChoice) {
-		return &provider.RequestError{Field: "tool choice", Reason: "a tool cannot be forced while thinking (A-26); use effort none or tool choice auto"}
+		return &provider.RequestError{
+			Field:  "tool choice",
+			Reason: "a tool cannot be forced while thinking (A-26); use effort none or tool choice auto",
+		}
 	}
 	if len(w.turns) == 0 {
 		return &provider.RequestError{Field: "messages", Reason: "there is nothing to send; add a user message"}
@@ -153,8 +156,12 @@ func (w *requestWriter) checkTurns() error {
 		}
 	}
 	last := w.turns[len(w.turns)-1]
-	if last.Message.Role == transcript.RoleAssistant && last.Message.StopReason != transcript.StopPauseTurn && (w.thinking || !m.Prefill) {
-		return &provider.MessageError{At: last.At, Reason: fmt.Sprintf("%s takes no assistant message at the end (A-14); add a user message", m.Model)}
+	if last.Message.Role == transcript.RoleAssistant && last.Message.StopReason != transcript.StopPauseTurn &&
+		(w.thinking || !m.Prefill) {
+		return &provider.MessageError{
+			At:     last.At,
+			Reason: fmt.Sprintf("%s takes no assistant message at the end (A-14); add a user message", m.Model),
+		}
 	}
 	return nil
 }
@@ -179,7 +186,10 @@ func (w *requestWriter) fitBudget() error {
 	}
 	w.budget = min(m.Budgets[m.Effort(w.Effort)], w.tokens/2)
 	if w.budget < minBudget {
-		return &provider.RequestError{Field: "max output tokens", Reason: fmt.Sprintf("%d leave no room to think; use at least %d or effort none", w.tokens, 2*minBudget)}
+		return &provider.RequestError{
+			Field:  "max output tokens",
+			Reason: fmt.Sprintf("%d leave no room to think; use at least %d or effort none", w.tokens, 2*minBudget),
+		}
 	}
 	return nil
 }

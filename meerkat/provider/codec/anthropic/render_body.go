@@ -250,7 +250,8 @@ func (w *requestWriter) writePart(part transcript.Part) {
 func (w *requestWriter) writeAssistantBlocks(t turn, last bool) {
 	for n, i := range t.keep {
 		b := &t.Message.Blocks[i]
-		trim := last && n == len(t.keep)-1 && b.Type == transcript.BlockText && t.Message.StopReason != transcript.StopPauseTurn
+		trim := last && n == len(t.keep)-1 && b.Type == transcript.BlockText &&
+			t.Message.StopReason != transcript.StopPauseTurn
 		if trim {
 			w.writeAssistantText(b, strings.TrimRight(b.Text, " \t\r\n"))
 			continue

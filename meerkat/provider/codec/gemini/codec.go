@@ -34,7 +34,9 @@ func (Codec) Render(req *provider.Request, m catalog.Entry) (*provider.Rendered,
 	if req.Unary {
 		method, query = "generateContent", ""
 	}
-	return &provider.Rendered{Path: "models/" + url.PathEscape(req.Model) + ":" + method, Query: query, Body: w.writeBody()}, nil
+	return &provider.Rendered{
+		Path: "models/" + url.PathEscape(req.Model) + ":" + method, Query: query, Body: w.writeBody(),
+	}, nil
 }
 
 // NewParser returns a parser of one streamed reply: server-sent events, the JSON

@@ -29,7 +29,9 @@ var flawed = map[string]struct {
 	googleai + "streaming-success-finish-message/01":                     {"unterminated_event", true},
 	googleai + "streaming-success-no-content-parts/01":                   {"unterminated_event", true},
 	vertexai + "streaming-failure-prompt-blocked-safety-with-message/01": {"unterminated_event", true},
-	vertexai + "streaming-success-quotes-escaped/01":                     {"no finishReason; unterminated_event", false},
+	vertexai + "streaming-success-quotes-escaped/01": {
+		"no finishReason; unterminated_event", false,
+	},
 	// No finishReason ever came.
 	vertexai + "streaming-failure-empty-content/01":     {"no finishReason", false},
 	vertexai + "streaming-failure-malformed-content/01": {"no finishReason", false},

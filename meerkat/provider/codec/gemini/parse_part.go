@@ -73,7 +73,9 @@ func (d *dialect) addPart(m *members, raw []byte) error {
 }
 
 // hostedParts are the documented data members of parts that are kept whole.
-var hostedParts = []string{"executableCode", "codeExecutionResult", "inlineData", "fileData", "toolCall", "toolResponse"}
+var hostedParts = []string{
+	"executableCode", "codeExecutionResult", "inlineData", "fileData", "toolCall", "toolResponse",
+}
 
 // kindOf returns the name of a data member, without a copy where it is known.
 func (d *dialect) kindOf(name []byte) string {

@@ -17,7 +17,8 @@ const tail = `"usageMetadata":{"promptTokenCount":88,"candidatesTokenCount":17,"
 
 // chunkOf is a chunk of the given parts.
 func chunkOf(parts ...string) string {
-	return `{"candidates": [{"content": {"parts": [` + strings.Join(parts, ",") + `],"role": "model"},"index": 0}],` + tail
+	return `{"candidates": [{"content": {"parts": [` + strings.Join(parts, ",") + `],"role": "model"},"index": 0}],` +
+		tail
 }
 
 // last is a chunk that ends the turn.
@@ -64,39 +65,61 @@ var streamCases = []struct {
 	stop   transcript.StopReason
 }{
 	{"thought, parallel calls, empty tail", []string{
-		chunkOf(`{"text":"**Plan**","thought":true}`), chunkOf(`{"text":" go","thought":true}`), chunkOf(call1Part), chunkOf(call2Part, call3Part), last("STOP", `{"text":""}`),
+		chunkOf(`{"text":"**Plan**","thought":true}`), chunkOf(`{"text":" go","thought":true}`), chunkOf(call1Part),
+		chunkOf(call2Part, call3Part), last("STOP", `{"text":""}`),
 	}, []transcript.Block{
-		transcript.Reasoning("**Plan** go", nil), toolCall("22synth8", "read", `{"b": 1.0,"a":12345678901234567890}`, "Ej+/==", call1Part),
+		transcript.Reasoning("**Plan** go", nil),
+		toolCall("22synth8", "read", `{"b": 1.0,"a":12345678901234567890}`, "Ej+/==", call1Part),
 		toolCall("q0", "list", "{}", "", call2Part), toolCall("q1", "now", "{}", "", call3Part),
 	}, transcript.StopToolUse},
-	{"signature on the empty last part", []string{chunkOf(`{"text":"is "}`), chunkOf(`{"text":"4\u00e9"}`), last("STOP", emptyPart)}, []transcript.Block{
-		transcript.Text("is 4é"), thoughtSigned(transcript.Text(""), "S2", emptyPart),
-	}, transcript.StopEndTurn},
-	{"unsigned text after signed text", []string{chunkOf(signedPart), chunkOf(`{"text":" end"}`), chunkOf(`{"text":"."}`), last("STOP")}, []transcript.Block{
-		thoughtSigned(transcript.Text("The"), "S1", signedPart), transcript.Text(" end."),
-	}, transcript.StopEndTurn},
-	{"thought and text do not mix", []string{chunkOf(`{"text":"a"}`, `{"text":"b","thought":true}`, `{"text":"c"}`, `{"text":""}`, `{"text":"d"}`), last("STOP")}, []transcript.Block{
-		transcript.Text("a"), transcript.Reasoning("b", nil), transcript.Text("cd"),
-	}, transcript.StopEndTurn},
-	{"signed thoughts, bare signatures", []string{chunkOf(thoughtPart, barePart, `{}`, `{"thought":true}`), last("STOP")}, []transcript.Block{
-		thoughtSigned(transcript.Reasoning("hm", nil), "S4", thoughtPart), thoughtSigned(transcript.Reasoning("", nil), "S3", barePart),
-	}, transcript.StopEndTurn},
+	{"signature on the empty last part",
+		[]string{chunkOf(`{"text":"is "}`), chunkOf(`{"text":"4\u00e9"}`), last("STOP", emptyPart)}, []transcript.Block{
+			transcript.Text("is 4é"), thoughtSigned(transcript.Text(""), "S2", emptyPart),
+		}, transcript.StopEndTurn},
+	{"unsigned text after signed text",
+		[]string{chunkOf(signedPart), chunkOf(`{"text":" end"}`), chunkOf(`{"text":"."}`), last("STOP")},
+		[]transcript.Block{
+			thoughtSigned(transcript.Text("The"), "S1", signedPart), transcript.Text(" end."),
+		}, transcript.StopEndTurn},
+	{"thought and text do not mix",
+		[]string{
+			chunkOf(`{"text":"a"}`, `{"text":"b","thought":true}`, `{"text":"c"}`, `{"text":""}`, `{"text":"d"}`),
+			last("STOP"),
+		}, []transcript.Block{
+			transcript.Text("a"), transcript.Reasoning("b", nil), transcript.Text("cd"),
+		}, transcript.StopEndTurn},
+	{"signed thoughts, bare signatures",
+		[]string{chunkOf(thoughtPart, barePart, `{}`, `{"thought":true}`), last("STOP")}, []transcript.Block{
+			thoughtSigned(transcript.Reasoning("hm", nil), "S4", thoughtPart),
+			thoughtSigned(transcript.Reasoning("", nil), "S3", barePart),
+		}, transcript.StopEndTurn},
 	{"other parts", []string{chunkOf(codePart, resultPart, oddPart, futurePart), last("STOP")}, []transcript.Block{
 		thoughtSigned(transcript.Block{Type: transcript.BlockOpaque, Kind: "executableCode"}, "S5", codePart),
 		{Type: transcript.BlockOpaque, Kind: "codeExecutionResult", Raw: []byte(resultPart)},
-		thoughtSigned(transcript.Text("x"), "", oddPart), {Type: transcript.BlockOpaque, Kind: "holoGram", Raw: []byte(futurePart)},
+		thoughtSigned(transcript.Text("x"), "", oddPart),
+		{Type: transcript.BlockOpaque, Kind: "holoGram", Raw: []byte(futurePart)},
 	}, transcript.StopEndTurn},
-	{"more after a finishReason", []string{last("STOP", `{"text":"a"}`), chunkOf(`{"text":"b"}`), last("MAX_TOKENS", `{"text":"c"}`)}, []transcript.Block{transcript.Text("abc")}, transcript.StopMaxTokens},
+	{
+		"more after a finishReason",
+		[]string{last("STOP", `{"text":"a"}`), chunkOf(`{"text":"b"}`), last("MAX_TOKENS", `{"text":"c"}`)},
+		[]transcript.Block{transcript.Text("abc")}, transcript.StopMaxTokens,
+	},
 	{"snake case", []string{
 		`{"candidates":[{"content":{"parts":[{"function_call":{"name":"f","args":{},"id":"i"},"thought_signature":"S"}]},"finish_reason":"STOP"}],"usage_metadata":{"prompt_token_count":1},"response_id":"R1"}`,
-	}, []transcript.Block{toolCall("i", "f", "{}", "S", `{"function_call":{"name":"f","args":{},"id":"i"},"thought_signature":"S"}`)}, transcript.StopToolUse},
-	{"enums as numbers", []string{`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":1}]}`}, []transcript.Block{transcript.Text("a")}, transcript.StopEndTurn},
+	}, []transcript.Block{toolCall(
+		"i", "f", "{}", "S", `{"function_call":{"name":"f","args":{},"id":"i"},"thought_signature":"S"}`,
+	)}, transcript.StopToolUse},
+	{
+		"enums as numbers", []string{`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":1}]}`},
+		[]transcript.Block{transcript.Text("a")}, transcript.StopEndTurn,
+	},
 	{"several candidates", []string{
 		`{"candidates":[{"content":{"parts":[{"text":"b"}]},"index":1,"finishReason":"SAFETY"},{"content":{"parts":[{"text":"a"}]},"index":0,"finishReason":"STOP"}]}`,
 		`{"candidates":[{"content":{"parts":[{"text":"c"}]},"index":1}]}`,
 	}, []transcript.Block{transcript.Text("a")}, transcript.StopEndTurn},
 	{"content without parts, candidate without content, no candidate", []string{
-		`{"candidates":[{"content":{}}]}`, `{"candidates":[{"index":0}]}`, `{"usageMetadata":{}}`, `{"candidates":[{"content":{"role":"model"},"finishReason":"STOP"}]}`,
+		`{"candidates":[{"content":{}}]}`, `{"candidates":[{"index":0}]}`, `{"usageMetadata":{}}`,
+		`{"candidates":[{"content":{"role":"model"},"finishReason":"STOP"}]}`,
 	}, []transcript.Block{}, transcript.StopEndTurn},
 }
 
@@ -111,8 +134,12 @@ func TestStreamBlocks(t *testing.T) {
 				t.Error(d)
 			}
 			unknown := strings.Contains(strings.Join(c.chunks, ""), futurePart)
-			if r.Message.StopReason != c.stop || unknown != (len(r.Anomalies) == 1) || unknown && r.Anomalies[0].Rule != stream.RuleUnknownBlock {
-				t.Errorf("stop %s, anomalies %v; want %s and those of unknown parts", r.Message.StopReason, r.Anomalies, c.stop)
+			if r.Message.StopReason != c.stop || unknown != (len(r.Anomalies) == 1) || unknown &&
+				r.Anomalies[0].Rule != stream.RuleUnknownBlock {
+				t.Errorf(
+					"stop %s, anomalies %v; want %s and those of unknown parts", r.Message.StopReason, r.Anomalies,
+					c.stop,
+				)
 			}
 		})
 	}
@@ -132,14 +159,24 @@ func TestStreamedArguments(t *testing.T) {
 		want  string
 	}{
 		{"nested", []string{begin,
-			step(value("$.r.items[0].n", `"stringValue":"a\"\ud83d","willContinue":true`)), step(value("$.r.items[0].n", `"stringValue":"\ude00b","willContinue":true`)),
+			step(value("$.r.items[0].n", `"stringValue":"a\"\ud83d","willContinue":true`)),
+			step(value("$.r.items[0].n", `"stringValue":"\ude00b","willContinue":true`)),
 			step(value("$.r.items[0].n", `"stringValue":""`)), part(`{"willContinue":true}`),
-			step(value("$.r.items[1].n", `"numberValue":0.50`), value("$.r.ok", `"boolValue":false`), value("$.r.none", `"nullValue":"NULL_VALUE"`)),
+			step(
+				value("$.r.items[1].n", `"numberValue":0.50`), value("$.r.ok", `"boolValue":false`),
+				value("$.r.none", `"nullValue":"NULL_VALUE"`),
+			),
 			step(value("$['odd name']", `"stringValue":"x"`)), part(`{}`),
 		}, `{"r":{"items":[{"n":"a\"😀b"},{"n":0.50}],"ok":false,"none":null},"odd name":"x"}`},
-		{"ended by its last value", []string{begin, part(`{"partialArgs":[{"jsonPath":"$.p","numberValue":1}]}`)}, `{"p":1}`},
+		{
+			"ended by its last value", []string{begin, part(`{"partialArgs":[{"jsonPath":"$.p","numberValue":1}]}`)},
+			`{"p":1}`,
+		},
 		{"no value", []string{begin, part(`{}`)}, `{}`},
-		{"all in one part", []string{part(`{"name":"cook","partialArgs":[{"jsonPath":"$.p","numberValue":1}]}`)}, `{"p":1}`},
+		{
+			"all in one part", []string{part(`{"name":"cook","partialArgs":[{"jsonPath":"$.p","numberValue":1}]}`)},
+			`{"p":1}`,
+		},
 		{"an end after the end", []string{part(`{"name":"cook","args":{"p":1}}`), part(`{}`)}, `{"p":1}`},
 	} {
 		var chunks []string
@@ -153,7 +190,8 @@ func TestStreamedArguments(t *testing.T) {
 		}
 		b := r.Message.Blocks[0]
 		signed := strings.Contains(c.parts[0], "thoughtSignature")
-		if string(b.Args) != c.want || b.Name != "cook" || (b.Meta != nil) != signed || r.Message.StopReason != transcript.StopToolUse {
+		if string(b.Args) != c.want || b.Name != "cook" || (b.Meta != nil) != signed ||
+			r.Message.StopReason != transcript.StopToolUse {
 			t.Errorf("%s: %s, name %q, meta %v; want %s", c.name, b.Args, b.Name, b.Meta, c.want)
 		}
 	}
@@ -171,11 +209,22 @@ func TestStreamedArgumentsGoWrong(t *testing.T) {
 		{"no call", []string{step(`{"jsonPath":"$.a","numberValue":1}`)}, "orphaned_delta"},
 		{"interrupted", []string{begin, begin}, "unfinished_call"},
 		{"interrupted by a whole call", []string{begin, chunkOf(part(`{"name":"f","args":{}}`))}, "unfinished_call"},
-		{"value twice", []string{begin, step(`{"jsonPath":"$.a","numberValue":1}`), step(`{"jsonPath":"$.a","numberValue":2}`)}, "gives a value twice"},
-		{"through a value", []string{begin, step(`{"jsonPath":"$.a","numberValue":1}`), step(`{"jsonPath":"$.a.b","numberValue":2}`)}, "another kind"},
+		{
+			"value twice",
+			[]string{begin, step(`{"jsonPath":"$.a","numberValue":1}`), step(`{"jsonPath":"$.a","numberValue":2}`)},
+			"gives a value twice",
+		},
+		{
+			"through a value",
+			[]string{begin, step(`{"jsonPath":"$.a","numberValue":1}`), step(`{"jsonPath":"$.a.b","numberValue":2}`)},
+			"another kind",
+		},
 		{"index out of order", []string{begin, step(`{"jsonPath":"$.a[7]","numberValue":1}`)}, "skips an index"},
 		{"huge index", []string{begin, step(`{"jsonPath":"$[99999999999999999999]","numberValue":1}`)}, "not a number"},
-		{"too deep", []string{begin, step(`{"jsonPath":"$` + strings.Repeat(".a", 100) + `","numberValue":1}`)}, "too deep"},
+		{
+			"too deep", []string{begin, step(`{"jsonPath":"$` + strings.Repeat(".a", 100) + `","numberValue":1}`)},
+			"too deep",
+		},
 		{"no path", []string{begin, step(`{"numberValue":1}`)}, "does not begin with $"},
 		{"odd path", []string{begin, step(`{"jsonPath":"$a","numberValue":1}`)}, "neither .name nor [index]"},
 	} {
@@ -216,10 +265,17 @@ func TestSynthesisedIDs(t *testing.T) {
 }
 
 func TestHeadAndEnd(t *testing.T) {
-	r, err := parse(stream.Options{}, `{"usageMetadata":{"promptTokenCount":1000,"cachedContentTokenCount":7},"modelVersion":"m","responseId":"R0"}`, last("STOP"), `{"usageMetadata":{"trafficType":"ON_DEMAND"}}`)
+	r, err := parse(
+		stream.Options{},
+		`{"usageMetadata":{"promptTokenCount":1000,"cachedContentTokenCount":7},"modelVersion":"m","responseId":"R0"}`,
+		last("STOP"), `{"usageMetadata":{"trafficType":"ON_DEMAND"}}`,
+	)
 	want := stream.Reply{
-		Message: transcript.Message{Role: transcript.RoleAssistant, Blocks: []transcript.Block{}, StopReason: transcript.StopEndTurn},
-		Usage:   transcript.Usage{InputTokens: 90, OutputTokens: 61}, UsageKnown: true, ResponseID: "R1", Model: "gemini-3-flash-preview",
+		Message: transcript.Message{
+			Role: transcript.RoleAssistant, Blocks: []transcript.Block{}, StopReason: transcript.StopEndTurn,
+		},
+		Usage: transcript.Usage{InputTokens: 90, OutputTokens: 61}, UsageKnown: true, ResponseID: "R1",
+		Model: "gemini-3-flash-preview",
 	}
 	if d := cmp.Diff(want, r); err != nil || d != "" {
 		t.Errorf("%v\n%s", err, d)
@@ -238,20 +294,28 @@ func TestStopReasons(t *testing.T) {
 	}
 	for _, name := range []string{"NEW_REASON", "FINISH_REASON_UNSPECIFIED", "CONTINUATION"} {
 		var anomaly *stream.AnomalyError
-		if _, err := parse(stream.Options{}, last(name)); !errors.As(err, &anomaly) || anomaly.Anomaly.Rule != stream.RuleUnknownStop {
+		if _, err := parse(stream.Options{}, last(name)); !errors.As(err, &anomaly) ||
+			anomaly.Anomaly.Rule != stream.RuleUnknownStop {
 			t.Errorf("%s: %v", name, err)
 		}
-		if r, err := parse(stream.Options{Lenient: true}, last(name)); err != nil || string(r.Message.StopReason) != name {
+		if r, err := parse(
+			stream.Options{Lenient: true}, last(name),
+		); err != nil || string(r.Message.StopReason) != name {
 			t.Errorf("%s lenient: %q, %v", name, r.Message.StopReason, err)
 		}
 	}
-	if r, err := parse(stream.Options{}, last("MAX_TOKENS", part(`{"name":"f","args":{}}`))); err != nil || r.Message.StopReason != transcript.StopMaxTokens {
+	if r, err := parse(stream.Options{}, last(
+		"MAX_TOKENS", part(`{"name":"f","args":{}}`),
+	)); err != nil || r.Message.StopReason != transcript.StopMaxTokens {
 		t.Errorf("a call in a truncated turn: %s, %v", r.Message.StopReason, err)
 	}
 }
 
 func TestBlockedPrompt(t *testing.T) {
-	r, err := parse(stream.Options{}, `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":9,"totalTokenCount":9}}`)
+	r, err := parse(
+		stream.Options{},
+		`{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":9,"totalTokenCount":9}}`,
+	)
 	if err != nil || r.Message.StopReason != transcript.StopContentFilter || r.Usage.InputTokens != 9 {
 		t.Errorf("%s, %+v, %v", r.Message.StopReason, r.Usage, err)
 	}
@@ -269,8 +333,9 @@ func TestOtherFramings(t *testing.T) {
 		return providertest.OutcomeOf(r, err)
 	}()
 	for name, body := range map[string]string{
-		"array": "[" + strings.Join(chunks, ",\r\n") + "\n]\n", "pretty": "\ufeff [\n" + strings.Join(chunks, "\n,\n") + "]",
-		"LF": "data: " + strings.Join(chunks, "\n\ndata:") + "\n\n", "object": last("STOP", `{"text":"ab"}`),
+		"array":  "[" + strings.Join(chunks, ",\r\n") + "\n]\n",
+		"pretty": "\ufeff [\n" + strings.Join(chunks, "\n,\n") + "]",
+		"LF":     "data: " + strings.Join(chunks, "\n\ndata:") + "\n\n", "object": last("STOP", `{"text":"ab"}`),
 	} {
 		if got := providertest.Parse((Codec{}).NewParser(stream.Options{}), []byte(body)); got != want {
 			t.Errorf("%s: %s", name, got)
@@ -310,10 +375,14 @@ func TestFailures(t *testing.T) {
 			t.Errorf("%.60q: %v, want %q", body, err, want)
 		}
 	}
-	if _, err := (Codec{}).ParseReply([]byte(status), stream.Options{}); err == nil || !strings.Contains(err.Error(), "UNAVAILABLE") {
+	if _, err := (Codec{}).ParseReply(
+		[]byte(status), stream.Options{},
+	); err == nil || !strings.Contains(err.Error(), "UNAVAILABLE") {
 		t.Errorf("Codec{}.ParseReply: %v", err)
 	}
-	if _, err := (Codec{}).ParseReply([]byte(`{"candidates":[{`), stream.Options{}); err == nil || !strings.Contains(err.Error(), "incomplete") {
+	if _, err := (Codec{}).ParseReply(
+		[]byte(`{"candidates":[{`), stream.Options{},
+	); err == nil || !strings.Contains(err.Error(), "incomplete") {
 		t.Errorf("Codec{}.ParseReply of a cut body: %v", err)
 	}
 }
@@ -325,7 +394,9 @@ func TestLongLines(t *testing.T) {
 		t.Errorf("a line of 17 MiB: %v", err)
 	}
 	var long *stream.LineTooLongError
-	for _, body := range [][]byte{providertest.Chunks(chunkOf(`{"text":"a"}`), big), []byte("[" + chunkOf(`{"text":"a"}`) + "," + big + "]")} {
+	for _, body := range [][]byte{
+		providertest.Chunks(chunkOf(`{"text":"a"}`), big), []byte("[" + chunkOf(`{"text":"a"}`) + "," + big + "]"),
+	} {
 		p := Codec{}.NewParser(stream.Options{MaxLine: 1 << 20})
 		_, _ = p.Write(body)
 		r, err := p.Close()

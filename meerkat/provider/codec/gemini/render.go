@@ -35,7 +35,9 @@ func newRequestWriter(req *provider.Request, m catalog.Entry) (*requestWriter, e
 		return nil, err
 	}
 	if n := len(req.StopSequences); n > maxStops {
-		return nil, &provider.RequestError{Field: "stop sequences", Reason: fmt.Sprintf("%d are more than the %d Gemini takes", n, maxStops)}
+		return nil, &provider.RequestError{
+			Field: "stop sequences", Reason: fmt.Sprintf("%d are more than the %d Gemini takes", n, maxStops),
+		}
 	}
 	w := &requestWriter{Outline: outline}
 	// Make contents of steps and leaves out replies that have no part to
@@ -69,10 +71,14 @@ func (w *requestWriter) checkContents() error {
 		return &provider.RequestError{Field: "messages", Reason: "there is nothing to send; add a user message (G-4)"}
 	}
 	if first := w.contents[0]; first.model {
-		return &provider.MessageError{At: first.steps[0].At, Reason: "the conversation must start with a user message (G-13)"}
+		return &provider.MessageError{
+			At: first.steps[0].At, Reason: "the conversation must start with a user message (G-13)",
+		}
 	}
 	if last := w.contents[n-1]; last.model {
-		return &provider.MessageError{At: last.steps[len(last.steps)-1].At, Reason: "the conversation must end with a user message (G-16)"}
+		return &provider.MessageError{
+			At: last.steps[len(last.steps)-1].At, Reason: "the conversation must end with a user message (G-16)",
+		}
 	}
 	for _, c := range w.contents {
 		m := c.steps[0].Message
@@ -190,7 +196,8 @@ func (w *requestWriter) writeToolConfig() {
 
 func (w *requestWriter) writeGenerationConfig() {
 	thinks := w.Target.Model.Thinking == catalog.ThinkingLevel
-	if w.MaxOutputTokens == 0 && w.Temperature == nil && len(w.StopSequences) == 0 && len(w.OutputSchema) == 0 && !thinks {
+	if w.MaxOutputTokens == 0 && w.Temperature == nil && len(w.StopSequences) == 0 && len(w.OutputSchema) == 0 &&
+		!thinks {
 		return
 	}
 	w.Key("generationConfig").Object(func() {

@@ -151,9 +151,12 @@ var deltaKinds = map[string]stream.EventKind{
 // what output_item.done or the terminal event says.
 var redundantEvents = []string{
 	"keepalive", "response.content_part.", "response.output_text.", "response.refusal.", "response.reasoning_",
-	"response.function_call_arguments.", "response.custom_tool_call_input.", "response.mcp_", "response.web_search_call.",
-	"response.file_search_call.", "response.code_interpreter_call", "response.image_generation_call.", "response.shell_call",
-	"response.local_shell_call", "response.apply_patch_call", "response.compaction.", "response.audio.", "response.tool_search_call",
+	"response.function_call_arguments.", "response.custom_tool_call_input.", "response.mcp_",
+	"response.web_search_call.",
+	"response.file_search_call.", "response.code_interpreter_call", "response.image_generation_call.",
+	"response.shell_call",
+	"response.local_shell_call", "response.apply_patch_call", "response.compaction.", "response.audio.",
+	"response.tool_search_call",
 }
 
 func (d *dialect) noteUnknown(kind []byte) {

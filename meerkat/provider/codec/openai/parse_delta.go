@@ -50,7 +50,8 @@ func (f *fastEvent) readKind() stream.EventKind {
 // isRedundant reads the rest of a type that is among redundant.
 func (f *fastEvent) isRedundant() bool {
 	return f.Lit(`content_part.added"`) || f.Lit(`content_part.done"`) || f.Lit(`output_text.done"`) ||
-		f.Lit(`function_call_arguments.done"`) || f.Lit(`code_interpreter_call_code.delta"`) || f.Lit(`reasoning_summary_text.done"`)
+		f.Lit(`function_call_arguments.done"`) || f.Lit(`code_interpreter_call_code.delta"`) ||
+		f.Lit(`reasoning_summary_text.done"`)
 }
 
 // readUsualMembers reads the members that stand in the API's own order and spelling.

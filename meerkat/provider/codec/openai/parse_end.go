@@ -80,7 +80,9 @@ func (d *dialect) addUnfinishedItems(output []byte) error {
 			return d.asm.Complete(ref.index, func(old *transcript.Block) { *old = b })
 		}
 		if streamed {
-			if err := d.asm.Anomaly(ruleMalformedItem, "the final output has a %s item that was never streamed", b.Type); err != nil {
+			if err := d.asm.Anomaly(
+				ruleMalformedItem, "the final output has a %s item that was never streamed", b.Type,
+			); err != nil {
 				return err
 			}
 		}

@@ -142,7 +142,8 @@ func (d *dialect) readBlock(m *members, raw []byte) (b transcript.Block, err err
 // provider's own tools and its compaction leave in a reply, and messages of others in
 // a compacted conversation.
 var hostedItems = map[string]bool{
-	"compaction": true, "message": true, "web_search_call": true, "file_search_call": true, "code_interpreter_call": true,
+	"compaction": true, "message": true, "web_search_call": true, "file_search_call": true,
+	"code_interpreter_call": true,
 	"image_generation_call": true, "computer_call": true, "computer_call_output": true, "local_shell_call": true,
 	"local_shell_call_output": true, "shell_call": true, "shell_call_output": true, "apply_patch_call": true,
 	"apply_patch_call_output": true, "tool_search_call": true, "tool_search_output": true, "custom_tool_call": true,

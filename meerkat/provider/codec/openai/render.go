@@ -28,13 +28,19 @@ func newRequestWriter(req *provider.Request, m catalog.Entry) (*requestWriter, e
 		return nil, err
 	}
 	if len(req.StopSequences) > 0 {
-		return nil, &provider.RequestError{Field: "stop sequences", Reason: "the Responses API has none; leave them out"}
+		return nil, &provider.RequestError{
+			Field: "stop sequences", Reason: "the Responses API has none; leave them out",
+		}
 	}
 	if n := req.MaxOutputTokens; n > 0 && n < minOutput {
-		return nil, &provider.RequestError{Field: "max output tokens", Reason: fmt.Sprintf("%d is below the minimum of %d (O-6)", n, minOutput)}
+		return nil, &provider.RequestError{
+			Field: "max output tokens", Reason: fmt.Sprintf("%d is below the minimum of %d (O-6)", n, minOutput),
+		}
 	}
 	if n := len(req.CacheKey); n > maxCacheKey {
-		return nil, &provider.RequestError{Field: "cache key", Reason: fmt.Sprintf("it has %d bytes; use %d at most", n, maxCacheKey)}
+		return nil, &provider.RequestError{
+			Field: "cache key", Reason: fmt.Sprintf("it has %d bytes; use %d at most", n, maxCacheKey),
+		}
 	}
 	w := &requestWriter{Outline: outline}
 	return w, w.checkSteps()

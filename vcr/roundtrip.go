@@ -1,12 +1,26 @@
 package vcr
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"testing"
+	"time"
 
+	vcrcassette "github.com/dnaeon/go-vcr/v2/cassette"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/inprocess"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // exchange is in the context of one request. The recorder's transport, and RoundTrip, which
@@ -122,4 +136,140 @@ func closeBody(req *http.Request) {
 	if req.Body != nil {
 		_ = req.Body.Close()
 	}
+}
+
+// Judge checks the requests of a test against the catalogue of requirements, as conform check
+// does. It fails the test when a request breaks a requirement, or nothing could be judged.
+// The requests are those of this run, even where their replies were recorded earlier. Judge
+// ends the recording: no request may follow.
+func Judge(t testing.TB, rec *Recorder) {
+	t.Helper()
+	verdict, err := rec.Verdict()
+	switch {
+	case err != nil:
+		t.Error(err)
+	case !verdict.Passed:
+		t.Errorf("%s", verdict.Text)
+	default:
+		t.Logf("%s", verdict.Text)
+	}
+}
+
+// Verdict is what the referee says of the requests of a [Recorder].
+type Verdict struct {
+	// Passed: no requirement was broken, and some were seen.
+	Passed bool
+	// Text is the report of conform check.
+	Text string
+	// Recording has the findings.
+	Recording report.Recording
+}
+
+// Verdict judges what was asked so far, see [Judge]. It ends the recording.
+func (r *Recorder) Verdict() (Verdict, error) {
+	r.recording.settle()
+	rules, err := report.RulesOf(specs.CurrentSet)
+	if err != nil {
+		return Verdict{}, err
+	}
+	seen := evidence.NewRecording(r.file(), r.provenance(), r.seen.inOrder())
+	judged := report.NewChecked(report.Tool{Name: "vcr"}, report.Policy{FailOn: report.Fail}, []report.Recording{report.JudgeRecording(rules, seen)})
+	var text strings.Builder
+	report.NewTerminal(&text, false).Checked(judged)
+	return Verdict{Passed: judged.Summary.Exit == report.ExitOK, Text: strings.TrimSpace(text.String()), Recording: judged.Recordings[0]}, nil
+}
+
+// seenList holds the redacted interactions of this run, for [Judge]. It is safe for concurrent
+// use.
+type seenList struct {
+	mu  sync.Mutex
+	all []cassette.Interaction
+}
+
+func (s *seenList) add(in cassette.Interaction) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, in)
+}
+
+// inOrder returns the interactions in the order of their requests.
+func (s *seenList) inOrder() []cassette.Interaction {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.Clone(s.all)
+	slices.SortStableFunc(all, func(a, b cassette.Interaction) int { return a.Started.Compare(b.Started) })
+	return all
+}
+
+// observeReplay notes a request with its recorded answer. Its provenance is synthetic: the
+// provider has not answered this request.
+func (r *Recorder) observeReplay(in cassette.Interaction, _ bool) {
+	in.Started = time.Now()
+	if in.Provenance == "" {
+		in.Provenance = cassette.ProvenanceSynthetic
+	}
+	r.seen.add(in)
+}
+
+// observeRecorded notes what was recorded. A reply that broke off is not kept, and fails the
+// test. A request without any reply does not: the client got the error.
+func (r *Recorder) observeRecorded(in cassette.Interaction) {
+	r.seen.add(in)
+	if r.wholeOnly && in.Incomplete != "" && in.Incomplete != cassette.IncompleteNoReply {
+		r.cut.add(fmt.Sprintf("%s %s: not kept, because the reply is incomplete (%s)", in.Request.Method, in.Request.URL, in.Incomplete))
+	}
+}
+
+// sentences collects lines for output. It is safe for concurrent use.
+type sentences struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (s *sentences) add(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, line)
+}
+
+func (s *sentences) list() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.all)
+}
+
+// toGoVCRRequest returns a request in go-vcr's type. It shares the header.
+func toGoVCRRequest(in cassette.Request) vcrcassette.Request {
+	out := vcrcassette.Request{Method: in.Method, URL: in.URL, Headers: in.Header, Body: string(in.Body)}
+	if in.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
+		out.Form, _ = url.ParseQuery(out.Body) // as far as it can be read
+	}
+	return out
+}
+
+// applyFilters passes an interaction through filters. The fields that go-vcr does not have stay,
+// but for those of a response body that a filter changes.
+func applyFilters(filters []vcrcassette.Filter, in cassette.Interaction) (cassette.Interaction, error) {
+	if len(filters) == 0 {
+		return in, nil
+	}
+	shown := &vcrcassette.Interaction{
+		Request: toGoVCRRequest(in.Request),
+		Response: vcrcassette.Response{
+			Body: string(in.Response.Body), Headers: in.Response.Header.Clone(), Code: in.Response.Status,
+			Status: strconv.Itoa(in.Response.Status) + " " + http.StatusText(in.Response.Status), Duration: in.Duration,
+		},
+	}
+	shown.Request.Headers = in.Request.Header.Clone()
+	for _, filter := range filters {
+		if err := filter(shown); err != nil {
+			return in, err
+		}
+	}
+	in.Request.Method, in.Request.URL, in.Request.Header, in.Request.Body = shown.Method, shown.URL, shown.Request.Headers, []byte(shown.Request.Body)
+	in.Response.Status, in.Response.Header, in.Duration = shown.Code, shown.Response.Headers, shown.Duration
+	if body := []byte(shown.Response.Body); !bytes.Equal(body, in.Response.Body) {
+		in.Response.Body, in.Timeline, in.Drained = body, nil, 0 // the pieces were those of other bytes
+	}
+	return in, nil
 }

@@ -1,9 +1,17 @@
 package cassette
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
 // What can be wrong with a cassette. Errors of this package are *Error and wrap
@@ -55,3 +63,80 @@ func firstLine(err error) string {
 	}
 	return lines[0]
 }
+
+// ParseErrorText returns what a YAML or JSON parser found wrong, without a quotation from the
+// file: it may be any file that was named by mistake.
+func ParseErrorText(err error) string {
+	if e := (*yaml.TypeError)(nil); errors.As(err, &e) && len(e.Errors) > 0 {
+		return typeErrorText(e.Errors[0])
+	}
+	if e := (*json.UnmarshalTypeError)(nil); errors.As(err, &e) {
+		return strings.TrimPrefix(e.Field+": another kind of value belongs here", ": ")
+	}
+	text := strings.TrimPrefix(firstLine(err), "yaml: ")
+	return quotation.ReplaceAllString(text, "…")
+}
+
+// quotation matches quotations of two characters or more. A single one is punctuation that the
+// parser expected.
+var quotation = regexp.MustCompile("`[^`]{2,}`|\"[^\"]{2,}\"|'[^']{2,}'")
+
+// typeErrorText shortens an error of yaml.v3 about a value of the wrong kind:
+// the line, and what is wrong there.
+func typeErrorText(text string) string {
+	line, what, _ := strings.Cut(text, ": ")
+	switch {
+	case !strings.HasPrefix(line, "line ") || line == "line 0": // JSON has no lines
+		return "another kind of value belongs in it"
+	case strings.Contains(what, " already defined at line "):
+		return line + ": a key that is already defined"
+	case strings.Contains(what, " not found in type "):
+		return line + ": a key that does not belong here"
+	}
+	return line + ": another kind of value belongs here"
+}
+
+// Loss is what a recording as a whole lacks, according to its closing line. A
+// gate rejects a cassette for it, unless the cassette declares to be incomplete.
+type Loss struct {
+	// Lost is how many interactions could not be saved.
+	Lost int `json:"lost"`
+	// Recovered is true when the recording was interrupted: what was open then is
+	// missing, however much that was.
+	Recovered bool `json:"recovered"`
+}
+
+// String describes the loss in words, "" when nothing is lacking.
+func (l Loss) String() string {
+	var lacks []string
+	if l.Lost == 1 {
+		lacks = append(lacks, "1 interaction was lost when it was recorded")
+	} else if l.Lost > 1 {
+		lacks = append(lacks, fmt.Sprintf("%d interactions were lost when it was recorded", l.Lost))
+	}
+	if l.Recovered {
+		lacks = append(lacks, "it was interrupted and recovered, so what was open then is not in it")
+	}
+	return strings.Join(lacks, "; ")
+}
+
+// Unfinished returns ErrBusy while a recording of the cassette path continues,
+// and ErrTorn when one was interrupted, whether or not there is a finished one.
+func Unfinished(path string) error {
+	if _, err := os.Lstat(partialPath(path)); err == nil {
+		return cmp.Or(unlessBusy(path), newError(partialPath(path), ErrTorn, "an unfinished recording is beside the cassette; run: recorder recover %s, or delete it", terminal.ShellWord(path)))
+	}
+	return nil
+}
+
+// Lose adds to the loss that the closing line will state. Interactions that
+// Revise leaves out are counted automatically.
+func (w *Writer) Lose(l Loss) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.loss = Loss{w.loss.Lost + max(l.Lost, 0), w.loss.Recovered || l.Recovered}
+}
+
+// Loss returns the loss that the closing line states. A file without seals
+// cannot state one.
+func (c *Cassette) Loss() Loss { return c.end.Loss }

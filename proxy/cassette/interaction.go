@@ -1,8 +1,15 @@
 package cassette
 
 import (
+	"bytes"
+	"maps"
+	"mime"
 	"net/http"
+	"net/url"
+	"slices"
 	"time"
+
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // Interaction is one request and its response, as seen on the wire after
@@ -112,3 +119,102 @@ const (
 	IncompleteCut     = "cut"               // it broke off; End says how
 	IncompleteOpen    = "no terminal event" // it ended cleanly, without what that provider ends its replies with
 )
+
+// firstDifference names the first part in which the decoded interaction differs
+// from the given one, or "". It covers everything that the format promises to
+// keep.
+func firstDifference(given, read Interaction) string {
+	a, b := given, read
+	for _, part := range []struct {
+		name string
+		same bool
+	}{
+		{"method", a.Request.Method == b.Request.Method},
+		{"URL", a.Request.URL == b.Request.URL},
+		{"request protocol", a.Request.Proto == b.Request.Proto},
+		{"request header", sameHeader(a.Request.Header, b.Request.Header, Reserved)},
+		{"request body", bytes.Equal(a.Request.Body, b.Request.Body)},
+		{"status", a.Response.Status == b.Response.Status},
+		{"response protocol", a.Response.Proto == b.Response.Proto},
+		{"response header", sameHeader(a.Response.Header, b.Response.Header, nil)},
+		{"response body", bytes.Equal(a.Response.Body, b.Response.Body)},
+		{"trailer", sameHeader(a.Response.Trailer, b.Response.Trailer, nil)},
+		{"timeline", slices.EqualFunc(a.Timeline, b.Timeline, sameChunk)},
+		{"ending", a.End == b.End},
+		{"request encoding", a.Request.Encoding == b.Request.Encoding},
+		{"response encoding", a.Response.Encoding == b.Response.Encoding},
+		{"mark as incomplete", a.Incomplete == b.Incomplete && a.Drained == b.Drained},
+		{"note of who answered", a.Provenance == b.Provenance && a.Ingress == b.Ingress},
+		{"process", a.Process == b.Process},
+		{"WebSocket", a.WebSocket == b.WebSocket},
+		{"place", maps.Equal(a.Place, b.Place)},
+		{"mark as redacted", a.Redacted == b.Redacted},
+		{"duration", a.Duration == b.Duration},
+	} {
+		if !part.same {
+			return part.name
+		}
+	}
+	return ""
+}
+
+// sameHeader compares headers without those for which skip is true. A name
+// without values counts as no header.
+func sameHeader(a, b http.Header, skip func(string) bool) bool {
+	return containsHeader(a, b, skip) && containsHeader(b, a, skip)
+}
+
+func containsHeader(a, b http.Header, skip func(string) bool) bool {
+	for name, values := range a {
+		if (skip == nil || !skip(name)) && !slices.Equal(values, b[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameChunk(given, read Chunk) bool {
+	return given.Length == read.Length && given.At.Truncate(time.Microsecond) == read.At
+}
+
+// Judge returns why in's response is not everything that the provider would have
+// sent: an Incomplete constant, or "" when it is complete or its end is not
+// visible. It judges what was recorded and ignores in.Incomplete. A client that
+// left after everything had arrived, as SDKs do right after the terminal event,
+// missed nothing.
+func Judge(in Interaction) string {
+	resp := in.Response
+	kind := resp.Header.Get("Content-Type")
+	provider := ""
+	if u, err := url.Parse(in.Request.URL); err == nil {
+		provider = llm.Provider(u.Host, u.Path)
+	}
+	switch in.End {
+	case EndEOF, "":
+		switch {
+		case resp.Status == 0:
+			return IncompleteNoReply
+		case in.Request.Method == http.MethodHead || resp.Status == http.StatusNoContent:
+			return "" // has no body to end in (RFC 9110 §9.3.2, §15.3.5)
+		case resp.Status < 300 && provider != "" && !llm.IsComplete(provider, kind, resp.Body):
+			return IncompleteOpen
+		}
+		return ""
+	case EndClientAbort:
+		if resp.Status != 0 && showsEnd(kind, resp.Body) && llm.IsComplete(provider, kind, resp.Body) {
+			return ""
+		}
+	case EndReset: // cut, as are errors of HTTP/2
+	}
+	if resp.Status == 0 {
+		return IncompleteNoReply
+	}
+	return IncompleteCut
+}
+
+// showsEnd reports whether a body is of a kind that shows where it ends.
+func showsEnd(kind string, body []byte) bool {
+	media, _, _ := mime.ParseMediaType(kind)
+	text := bytes.TrimLeft(body, " \t\r\n")
+	return media == "text/event-stream" || len(text) > 0 && (text[0] == '{' || text[0] == '[')
+}

@@ -41,8 +41,14 @@ package event
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
+	"slices"
 	"sort"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/llm"
@@ -138,4 +144,233 @@ func nameOf(f llm.Frame) string {
 		return "error"
 	}
 	return ""
+}
+
+// Part is what an event says about one thing. Most events have one part; a whole
+// message has one for each of its blocks and one for itself, and so has a Gemini
+// chunk.
+type Part struct {
+	// Name is the event's, or "block" or "part" for a piece of a whole message.
+	Name string
+	// Type says what the part is about in the provider's words: thinking,
+	// text_delta, function_call; "" when it does not say.
+	Type string
+	// Place identifies the block among its siblings, "0" or "1.0"; "" when the
+	// part is about the whole reply.
+	Place string
+	// Nodes are the values with paths relative to the part, without the place.
+	Nodes []Node
+}
+
+// Token returns the name and the type. Parts with the same token have the same
+// shape.
+func (p Part) Token() string {
+	if p.Type == "" {
+		return p.Name
+	}
+	return p.Name + "/" + p.Type
+}
+
+// block matches an element of an array that holds what a whole reply says.
+var block = regexp.MustCompile(`^(?:(?:content|output)\[(\d+)\]|candidates\[(\d+)\]\.content\.parts\[\d+\])`)
+
+// chunkName is the name of an event whose provider gives it none.
+const chunkName = "chunk"
+
+// Parts splits an event: first its blocks, then the rest.
+func (e Event) Parts() []Part {
+	own := Part{Name: e.Name}
+	if own.Name == "" {
+		own.Name = chunkName
+	}
+	var blocks []Part
+	root := ""
+	for _, node := range Nodes(e.Data) {
+		at := block.FindStringSubmatch(node.Path)
+		if at == nil {
+			own.Nodes = append(own.Nodes, node)
+			continue
+		}
+		if at[0] != root {
+			root = at[0]
+			blocks = append(blocks, newBlock(at))
+		}
+		node.Path = strings.TrimPrefix(strings.TrimPrefix(node.Path, root), ".")
+		last := &blocks[len(blocks)-1]
+		last.Nodes = append(last.Nodes, node)
+	}
+	for i := range blocks {
+		blocks[i].Type = blocks[i].blockType()
+	}
+	own.takeTypeAndPlace()
+	return append(blocks, own)
+}
+
+// newBlock returns the part that a match of block begins. Gemini's parts have no
+// index that holds beyond their chunk; only the index of their candidate does.
+func newBlock(at []string) Part {
+	switch {
+	case at[1] != "":
+		return Part{Name: "block", Place: at[1]}
+	case at[2] != "0":
+		return Part{Name: "part", Place: at[2]}
+	}
+	return Part{Name: "part"}
+}
+
+// blockType returns the type of a block. A Gemini part shows it by the name of
+// its member.
+func (p Part) blockType() string {
+	kind := ""
+	for _, n := range p.Nodes {
+		switch {
+		case n.Path == "type":
+			return n.Text()
+		case n.Path == "thought" && n.Kind == 't':
+			return "thought"
+		case kind == "" && n.Path != "" && !strings.Contains(n.Path, ".") && n.Key() != "thoughtSignature":
+			kind = n.Key()
+		}
+	}
+	return kind
+}
+
+// described are the members whose type says what an event is about.
+var described = []string{"content_block.type", "delta.type", "item.type", "part.type", "annotation.type", "error.type"}
+
+// takeTypeAndPlace moves type and place from the nodes to the part.
+func (p *Part) takeTypeAndPlace() {
+	var types []string
+	place := make([]string, len(places))
+	rest := p.Nodes[:0]
+	for _, n := range p.Nodes {
+		switch i := slices.Index(places, n.Path); {
+		case i >= 0 && n.Kind == '0':
+			place[i] = string(n.Raw)
+			continue
+		case slices.Contains(described, n.Path) && n.Kind == '"':
+			types = append(types, n.Text())
+		}
+		rest = append(rest, n)
+	}
+	place = slices.DeleteFunc(place, func(s string) bool { return s == "" })
+	p.Nodes, p.Type, p.Place = rest, strings.Join(types, "+"), strings.Join(place, ".")
+}
+
+// Node is one value inside a JSON document.
+type Node struct {
+	// Path leads to it: names joined by dots, indexes in brackets, "" for the
+	// document.
+	Path string
+	// Kind is the JSON kind: one of n t f " 0 { [, as in jsontext.Kind.
+	Kind jsontext.Kind
+	// Raw is the JSON of a leaf: a string, number, literal, empty object or
+	// array, or a value whose shape is not the provider's (see free). It is nil
+	// for other values.
+	Raw []byte
+}
+
+// Key returns the last name of the path, without brackets.
+func (n Node) Key() string { return keyOf(n.Path) }
+
+// Leaf reports whether the node stands for everything below it.
+func (n Node) Leaf() bool { return n.Raw != nil }
+
+// Text returns a string's value, and the JSON of any other leaf.
+func (n Node) Text() string {
+	if n.Kind != '"' {
+		return string(n.Raw)
+	}
+	if text, err := jsontext.AppendUnquote(nil, n.Raw); err == nil || len(text) > 0 {
+		return string(text)
+	}
+	return string(n.Raw)
+}
+
+// free are the keys of values whose shape is not the provider's: arguments of
+// tools and their schemas, labels. Such a value is one leaf.
+var free = map[string]bool{
+	"args": true, "input": true, "parameters": true, "input_schema": true, "schema": true, "json_schema": true,
+	"responseSchema": true, "responseJsonSchema": true, "parametersJsonSchema": true, "metadata": true, "labels": true,
+}
+
+// isFree excludes the input of an OpenAI request, which holds its messages.
+func isFree(path string) bool {
+	messages := strings.HasPrefix(path, "input") && !strings.Contains(path, ".")
+	return free[keyOf(path)] && !messages
+}
+
+// Nodes lists the values of a JSON document in the order in which they are
+// written, each object and array before its content. Of invalid JSON it lists
+// what comes before the error.
+func Nodes(data []byte) []Node {
+	w := walker{d: jsontext.NewDecoder(bytes.NewReader(data),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
+	w.walkValue("", 0)
+	return w.nodes
+}
+
+type walker struct {
+	d     *jsontext.Decoder
+	nodes []Node
+}
+
+// maxDepth is deeper than any provider nests. What is below is one leaf.
+const maxDepth = 64
+
+// walkValue reads one value and reports whether there was one.
+func (w *walker) walkValue(path string, depth int) bool {
+	kind := w.d.PeekKind()
+	if nested := kind == '{' || kind == '['; !nested || depth == maxDepth || isFree(path) {
+		return w.walkLeaf(path)
+	}
+	if _, err := w.d.ReadToken(); err != nil {
+		return false
+	}
+	at := len(w.nodes)
+	w.nodes = append(w.nodes, Node{Path: path, Kind: kind})
+	for n := 0; w.d.PeekKind() != '}' && w.d.PeekKind() != ']'; n++ {
+		if !w.walkMember(path, kind, n, depth) {
+			return false
+		}
+	}
+	if len(w.nodes) == at+1 {
+		w.nodes[at].Raw = []byte{byte(kind), byte(kind) + 2} // {} or []: the closing bracket's code is two further on
+	}
+	_, err := w.d.ReadToken()
+	return err == nil
+}
+
+func (w *walker) walkLeaf(path string) bool {
+	raw, err := w.d.ReadValue()
+	if err != nil {
+		return false
+	}
+	v := bytes.Clone(raw)
+	if kind := jsontext.Value(v).Kind(); kind == '{' || kind == '[' {
+		_ = (*jsontext.Value)(&v).Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
+			jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false), jsontext.PreserveRawStrings(true))
+	}
+	w.nodes = append(w.nodes, Node{Path: path, Kind: jsontext.Value(v).Kind(), Raw: v})
+	return true
+}
+
+func (w *walker) walkMember(path string, kind jsontext.Kind, n, depth int) bool {
+	if kind == '[' {
+		return w.walkValue(path+"["+strconv.Itoa(n)+"]", depth+1)
+	}
+	name, err := w.d.ReadToken()
+	if err != nil {
+		return false
+	}
+	if path != "" {
+		path += "."
+	}
+	return w.walkValue(path+name.String(), depth+1)
+}
+
+func keyOf(path string) string {
+	path = path[strings.LastIndexByte(path, '.')+1:]
+	key, _, _ := strings.Cut(path, "[")
+	return key
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"mime"
 	"slices"
+	"strings"
 )
 
 // Frame is one piece of a reply body: an event of an event stream, an element of
@@ -132,3 +133,196 @@ func arrayFrames(body []byte) iter.Seq[Frame] {
 }
 
 func isWholeJSON(text []byte) bool { return json.Valid(text) }
+
+// completeEvents yields the data of every event that ends with a blank line, as
+// the standard requires. An event that the end of the body cuts off is not
+// yielded.
+func completeEvents(body []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for f := range sseFrames(body) {
+			if f.Whole && f.Data != nil && !yield(f.Data) {
+				return
+			}
+		}
+	}
+}
+
+// sseFrames yields the frames of an event stream. Lines end in LF, CRLF or CR; a
+// byte order mark belongs to no frame; what the end of the body cuts off is a
+// frame that is not Whole.
+func sseFrames(body []byte) iter.Seq[Frame] {
+	return func(yield func(Frame) bool) {
+		at := len(body) - len(bytes.TrimPrefix(body, []byte("\ufeff")))
+		f := Frame{Start: at}
+		for line, end := range endedLines(body, at) {
+			if len(line) > 0 {
+				f.addLine(line)
+				continue
+			}
+			f.End, f.Whole = end, true
+			if !yield(f) {
+				return
+			}
+			f = Frame{Start: end}
+		}
+		if f.Start < len(body) {
+			yield(f.unfinished(body))
+		}
+	}
+}
+
+// addLine adds a line to an event.
+func (f *Frame) addLine(line []byte) {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	if value = bytes.TrimPrefix(value, []byte(" ")); value == nil {
+		value = []byte{} // a data line without a colon is one with no text
+	}
+	switch string(name) {
+	case "event":
+		f.Name = string(value)
+	case "data":
+		if f.Data == nil {
+			f.Data = value[:len(value):len(value)] // the body's; a second line makes a copy
+		} else {
+			f.Data = append(append(f.Data, '\n'), value...)
+		}
+	}
+}
+
+// unfinished returns the frame of what no blank line completes. It may be whole
+// nevertheless: Gemini writes an error into a stream as bare JSON.
+func (f Frame) unfinished(body []byte) Frame {
+	f.End = len(body)
+	rest := body[f.Start:]
+	if last := bytes.LastIndexAny(rest, "\r\n") + 1; last < len(rest) {
+		f.addLine(rest[last:])
+	}
+	if text := bytes.Trim(rest, space); f.Data == nil && len(text) > 0 && (text[0] == '{' || text[0] == '[') {
+		f.Data, f.Whole = text, isWholeJSON(text)
+	}
+	return f
+}
+
+// endedLines yields the lines of body from an offset that have an end, and the
+// offset of the next line.
+func endedLines(body []byte, at int) iter.Seq2[[]byte, int] {
+	return func(yield func([]byte, int) bool) {
+		for {
+			n := bytes.IndexAny(body[at:], "\r\n")
+			if n < 0 {
+				return
+			}
+			line := body[at : at+n]
+			at += n + 1
+			if body[at-1] == '\r' && at < len(body) && body[at] == '\n' {
+				at++
+			}
+			if !yield(line, at) {
+				return
+			}
+		}
+	}
+}
+
+// Element is an element of a JSON array or a member of a JSON object, as offsets
+// into the body that holds it.
+type Element struct {
+	// Name is the raw member name without its quotes, nil in an array. It shares
+	// the body's bytes.
+	Name []byte
+	// Start is where the element begins: at its name in an object. Value is
+	// where its value begins, End is where it ends.
+	Start, Value, End int
+	// Whole reports whether the value reached its own end.
+	Whole bool
+}
+
+// Elements yields the elements of the JSON array or object that body holds. It
+// counts brackets and quotes and checks nothing else: a body that was cut off
+// yields a last element that is not Whole.
+func Elements(body []byte) iter.Seq[Element] {
+	return func(yield func(Element) bool) {
+		at := bytes.IndexAny(body, "[{")
+		if at < 0 {
+			return
+		}
+		closing := body[at] + 2 // ] and } are two code points after [ and {
+		for at++; ; {
+			at = skipSeparators(body, at)
+			if at == len(body) || body[at] == closing {
+				return
+			}
+			e, ok := elementAt(body, at, closing == '}')
+			if !ok || !yield(e) {
+				return
+			}
+			at = e.End
+		}
+	}
+}
+
+// elementAt reads one element; ok is false where a member has no name or no value.
+func elementAt(body []byte, at int, isMember bool) (e Element, ok bool) {
+	e = Element{Start: at, Value: at}
+	if isMember {
+		end := stringEnd(body, at)
+		colon := end + len(body[end:]) - len(bytes.TrimLeft(body[end:], space))
+		if body[at] != '"' || colon == len(body) || body[colon] != ':' {
+			return e, false
+		}
+		e.Name = body[at+1 : end-1]
+		if e.Value = skipSeparators(body, colon+1); e.Value == len(body) {
+			return e, false
+		}
+	}
+	e.End, e.Whole = valueEnd(body, e.Value)
+	return e, true
+}
+
+func skipSeparators(body []byte, at int) int {
+	return len(body) - len(bytes.TrimLeft(body[at:], space+","))
+}
+
+// valueEnd returns where the JSON value at an offset ends, at least one byte
+// after it, and whether the value's own bytes say so.
+func valueEnd(body []byte, at int) (end int, closed bool) {
+	depth := 0
+	for i := at; i < len(body); i++ {
+		switch c := body[i]; {
+		case c == '"':
+			i = stringEnd(body, i) - 1
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth <= 0 {
+				return bracketEnd(i, at, depth), true
+			}
+		case depth == 0 && strings.IndexByte(space+",", c) >= 0:
+			return i, true
+		}
+	}
+	return len(body), false
+}
+
+// stringEnd returns the offset after the closing quote of the string whose
+// opening quote is at an offset, or len(body) when it is not closed.
+func stringEnd(body []byte, at int) int {
+	for i := at + 1; i < len(body); i++ {
+		switch body[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(body)
+}
+
+// bracketEnd returns the end of a value that a closing bracket at i ends: after
+// the bracket, or before it when the bracket closes what holds the value.
+func bracketEnd(i, at, depth int) int {
+	if depth < 0 && i > at {
+		return i
+	}
+	return i + 1
+}

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"net"
 	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -256,4 +260,101 @@ func endOf(err error, abandoned bool) cassette.End {
 	default:
 		return cassette.EndReset
 	}
+}
+
+// forwardInterim returns a context with which interim responses (RFC 9110 §15.2), such as 103
+// Early Hints, are passed on until done is called. A 100 is not: it concerns the request body,
+// which the client sends already. HTTP/1.0 has no interim responses. They are not kept, because
+// they do not change the reply that follows.
+func forwardInterim(ctx context.Context, w http.ResponseWriter, r *http.Request) (traced context.Context, done func()) {
+	if !r.ProtoAtLeast(1, 1) {
+		return ctx, func() {}
+	}
+	var mu sync.Mutex // a transport may receive one after RoundTrip has returned
+	over := false
+	pass := func(status int, header textproto.MIMEHeader) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if over || status == http.StatusContinue {
+			return nil
+		}
+		h := w.Header()
+		before := h.Clone()
+		maps.Copy(h, http.Header(header))
+		w.WriteHeader(status)
+		clear(h)
+		maps.Copy(h, before)
+		return nil
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: pass}), func() {
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
+	}
+}
+
+// hopByHop are the request headers meant for the proxy and not for the provider
+// (pitfall G19). Expect is one of them: the recorder reads the body at once.
+var hopByHop = []string{
+	"Connection", "Expect", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
+	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+	"Sec-Websocket-Extensions", "Sec-Websocket-Key", "Sec-Websocket-Protocol", "Sec-Websocket-Version",
+}
+
+// RequestOf returns r as a cassette keeps it, before redaction. A replayer uses
+// it to see a request exactly as the recorder would.
+func RequestOf(r *http.Request, body []byte) cassette.Request {
+	return cassette.Request{Method: r.Method, URL: r.URL.String(), Proto: r.Proto, Header: endToEnd(r.Header), Body: body}
+}
+
+// endToEnd returns a copy of h without the headers of the connection.
+func endToEnd(h http.Header) http.Header {
+	out := h.Clone()
+	for _, line := range h["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			out.Del(strings.TrimSpace(name))
+		}
+	}
+	for _, name := range hopByHop {
+		out.Del(name)
+	}
+	return out
+}
+
+// outgoingRequest returns r as it is sent on. It declines compression, because a
+// body that cannot be read cannot be redacted (pitfall G12). The recording keeps
+// the client's Accept-Encoding.
+func (x *exchange) outgoingRequest(ctx context.Context, r *http.Request) *http.Request {
+	out := r.WithContext(ctx)
+	out.RequestURI = ""
+	out.Header = endToEnd(r.Header)
+	if out.Header.Get("Accept-Encoding") != "" {
+		out.Header.Set("Accept-Encoding", "identity")
+	}
+	if _, ok := out.Header["User-Agent"]; !ok {
+		out.Header["User-Agent"] = nil // net/http would add its own
+	}
+	out.TransferEncoding = nil
+	x.upload.attachTo(out)
+	return out
+}
+
+// watchConnection returns a context that notes whether the connection to the
+// provider leads to this machine.
+func (x *exchange) watchConnection(ctx context.Context) context.Context {
+	if !x.isLive {
+		return ctx
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		to, ok := got.Conn.RemoteAddr().(*net.TCPAddr)
+		x.local.Store(ok && (to.IP.IsLoopback() || to.IP.Equal(localIP(got.Conn))))
+	}})
+}
+
+// localIP returns the address of this machine's end of a connection, nil for none.
+func localIP(conn net.Conn) net.IP {
+	if from, ok := conn.LocalAddr().(*net.TCPAddr); ok {
+		return from.IP
+	}
+	return nil
 }

@@ -26,6 +26,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -286,4 +287,188 @@ func unreadableError(name string, err error) error {
 // oneLine returns a parser's error on one line, without quoting the file.
 func oneLine(err error) string {
 	return strings.Join(strings.Fields(cassette.ParseErrorText(err)), " ")
+}
+
+// maxBody bounds what one body may grow to when it is decompressed, in bytes.
+const maxBody = 256 << 20
+
+// What can be wrong with a compressed body.
+var (
+	errTooLarge   = errors.New("unpacks to more than 256 MiB")
+	errCompressed = errors.New("is compressed in a way this build does not read; record it decoded")
+	errDamaged    = errors.New("is damaged where it is compressed")
+)
+
+// DecompressBody undoes a body's compression. The bytes decide before Content-Encoding
+// does: most recorders decode the body and keep the header. A body that was cut
+// in transfer yields what can be read of it, as a client would have seen.
+func DecompressBody(h http.Header, body []byte) ([]byte, error) {
+	coding := codingOf(strings.ToLower(strings.TrimSpace(h.Get("Content-Encoding"))), body)
+	if coding == "" {
+		return body, nil
+	}
+	plain, err := cassette.Decompress(coding, body, maxBody)
+	switch {
+	case errors.Is(err, cassette.ErrUnknownCoding):
+		return body, errCompressed
+	case errors.Is(err, cassette.ErrBodyTooLarge):
+		return nil, errTooLarge
+	case err != nil:
+		return nil, errDamaged
+	}
+	return plain, nil
+}
+
+// codingOf returns the content coding that a body still has, "" for a body that
+// is readable as it is. header is the lower-case value of Content-Encoding.
+func codingOf(header string, body []byte) string {
+	switch {
+	case bytes.HasPrefix(body, gzipMagic):
+		return "gzip"
+	case bytes.HasPrefix(body, []byte("\x28\xb5\x2f\xfd")):
+		return "zstd"
+	case header == "identity" || utf8.Valid(body):
+		return ""
+	}
+	return header
+}
+
+// Decoded returns in as a cassette keeps it (pitfall G12): bodies decompressed,
+// the compression named in Encoding and removed from the headers, and no
+// timeline when its lengths were those of other bytes. It does not change in.
+func Decoded(in cassette.Interaction) (cassette.Interaction, error) {
+	if in.Request.Encoding != "" || in.Response.Encoding != "" {
+		return in, nil // a recorder of ours has done it
+	}
+	request, err := DecompressBody(in.Request.Header, in.Request.Body)
+	if err != nil {
+		return in, fmt.Errorf("the request body %w", err)
+	}
+	response, err := DecompressBody(in.Response.Header, in.Response.Body)
+	if err != nil {
+		return in, fmt.Errorf("the response body %w", err)
+	}
+	if len(response) != len(in.Response.Body) {
+		in.Timeline, in.Drained = nil, 0
+	}
+	in.Request.Encoding, in.Response.Encoding = wireCoding(in.Request.Header), wireCoding(in.Response.Header)
+	in.Request.Header, in.Request.Body = decodedHeader(in.Request.Header, request), request
+	in.Response.Header, in.Response.Body = decodedHeader(in.Response.Header, response), response
+	return in, nil
+}
+
+// wireCoding returns the coding that the body had on the wire, whether it is
+// undone here or was by the tool.
+func wireCoding(h http.Header) string {
+	v := strings.ToLower(strings.TrimSpace(strings.Join(h["Content-Encoding"], ",")))
+	if v == "identity" {
+		return ""
+	}
+	return v
+}
+
+// decodedHeader removes the headers that are not true of a decoded body, because
+// a client would trust them.
+func decodedHeader(h http.Header, body []byte) http.Header {
+	h = h.Clone()
+	h.Del("Content-Encoding")
+	if v := h.Get("Content-Length"); body != nil && v != "" && v != strconv.Itoa(len(body)) {
+		h.Del("Content-Length")
+	}
+	return h
+}
+
+// The corpus layout: one directory per case, three files per exchange. Bodies
+// are stored decoded; headers describe the wire.
+type (
+	caseRequest struct {
+		Method  string              `json:"method"`
+		URL     string              `json:"url"`
+		Headers map[string][]string `json:"headers"`
+		Body    *string             `json:"body"` // null: the source had none
+	}
+	caseResponse struct {
+		Status     int                 `json:"status"`
+		Headers    map[string][]string `json:"headers"`
+		ChunkSizes []int               `json:"recorded_chunk_sizes"`
+	}
+)
+
+var caseFile = regexp.MustCompile(`^[0-9]+\.request\.json$`)
+
+// IsCaseFile reports whether a file of that name makes its directory a case of
+// the corpus layout.
+func IsCaseFile(name string) bool { return caseFile.MatchString(name) }
+
+// ReadCase reads the case directory dir of fsys, called shown in errors. When
+// the source kept the sizes of chunks, the timeline has them, all at time 0.
+func ReadCase(fsys fs.FS, dir, shown string) (Recording, error) {
+	names, err := fs.Glob(fsys, path.Join(dir, "*.request.json"))
+	if err != nil {
+		return Recording{}, unreadableError(shown, err)
+	}
+	var list []cassette.Interaction
+	for _, name := range names {
+		if !IsCaseFile(path.Base(name)) {
+			continue
+		}
+		in, err := readCaseExchange(fsys, strings.TrimSuffix(name, ".request.json"), shown)
+		if err != nil {
+			return Recording{}, err
+		}
+		list = append(list, in)
+	}
+	if len(list) == 0 {
+		return Recording{}, notRecordingError(shown, "is a folder without N.request.json files")
+	}
+	return newRecording(shown, Corpus, list)
+}
+
+// readCaseExchange reads the three files that begin with stem.
+func readCaseExchange(fsys fs.FS, stem, shown string) (in cassette.Interaction, err error) {
+	var req caseRequest
+	var resp caseResponse
+	if err := readCaseJSON(fsys, stem+".request.json", shown, &req); err != nil {
+		return in, err
+	}
+	if err := readCaseJSON(fsys, stem+".response.json", shown, &resp); err != nil {
+		return in, err
+	}
+	body, err := fs.ReadFile(fsys, stem+".response.body")
+	if err != nil {
+		return in, unreadableError(path.Join(shown, path.Base(stem)+".response.body"), err)
+	}
+	in.Request = cassette.Request{Method: req.Method, URL: req.URL, Header: Canonical(req.Headers)}
+	if req.Body != nil {
+		in.Request.Body = []byte(*req.Body)
+	}
+	in.Response = cassette.Response{Status: resp.Status, Header: Canonical(resp.Headers), Body: body}
+	in.Timeline = chunksOf(resp.ChunkSizes, len(body))
+	return in, nil
+}
+
+// chunksOf returns the pieces of a body, without times, or none when the sizes
+// are not those of the stored bytes.
+func chunksOf(sizes []int, total int) []cassette.Chunk {
+	var list []cassette.Chunk
+	for _, n := range sizes {
+		list = append(list, cassette.Chunk{Length: n})
+		total -= n
+	}
+	if total != 0 {
+		return nil
+	}
+	return list
+}
+
+func readCaseJSON(fsys fs.FS, name, shown string, v any) error {
+	shown = path.Join(shown, path.Base(name))
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return unreadableError(shown, err)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("%s: unreadable JSON (%w); fetch the case again", shown, err)
+	}
+	return nil
 }

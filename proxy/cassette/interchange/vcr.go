@@ -2,7 +2,11 @@ package interchange
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -190,4 +194,225 @@ func (b vcrBodies) bodyBytes() ([]byte, error) {
 		return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(n.Value), ""))
 	}
 	return []byte(n.Value), nil
+}
+
+// nockCall is one element of what nock.recorder.play() returns with output_objects. A body
+// that was JSON is the value itself, any other a text.
+type nockCall struct {
+	Scope    string          `json:"scope"`
+	Method   string          `json:"method"`
+	Path     string          `json:"path"`
+	Request  nockHeader      `json:"reqheaders"` // kept on demand only
+	Body     json.RawMessage `json:"body"`
+	Status   int             `json:"status"`
+	Headers  nockHeader      `json:"rawHeaders"`
+	Response json.RawMessage `json:"response"`
+	IsBinary bool            `json:"responseIsBinary"`
+}
+
+// nockHeader is a list of names and values by turns or, from nock 14 on, an object.
+type nockHeader http.Header
+
+func (h *nockHeader) UnmarshalJSON(data []byte) error {
+	out := http.Header{}
+	*h = nockHeader(out)
+	var pairs []string
+	if json.Unmarshal(data, &pairs) == nil {
+		for i := 1; i < len(pairs); i += 2 {
+			out.Add(pairs[i-1], pairs[i])
+		}
+		return nil
+	}
+	var named map[string]any
+	err := json.Unmarshal(data, &named)
+	for name, value := range named {
+		list, isList := value.([]any)
+		if !isList {
+			list = []any{value}
+		}
+		for _, v := range list {
+			out.Add(name, fmt.Sprint(v))
+		}
+	}
+	return err
+}
+
+// readNock reads a JSON array.
+func readNock(name string, data []byte) (Recording, error) {
+	var calls []nockCall
+	switch err := json.Unmarshal(data, &calls); {
+	case err != nil && !json.Valid(data):
+		return Recording{}, notRecordingError(name, fmt.Sprintf("is unreadable JSON (%v)", err))
+	case len(calls) == 0 || calls[0].Scope == "" || calls[0].Path == "":
+		return Recording{}, notRecordingError(name, "is a JSON array without the scope and path of nock")
+	case err != nil:
+		return Recording{}, brokenError(name, fmt.Sprintf("is not a recording of nock (%s)", oneLine(err)))
+	}
+	list := make([]cassette.Interaction, len(calls))
+	for i, call := range calls {
+		list[i].Request = cassette.Request{
+			Method: cmp.Or(strings.ToUpper(call.Method), http.MethodGet), URL: strings.TrimSuffix(call.Scope, ":443") + call.Path,
+			Header: Canonical(call.Request), Body: nockBody(call.Body, http.Header(call.Request), false),
+		}
+		list[i].Response = cassette.Response{
+			Status: call.Status, Header: Canonical(call.Headers),
+			Body: nockBody(call.Response, http.Header(call.Headers), call.IsBinary),
+		}
+	}
+	return newRecording(name, Nock, list)
+}
+
+// nockBody returns a body as it was on the wire. Bytes that are not text stand in hex, in some
+// files in base64, and the chunks of a compressed reply in a list.
+func nockBody(value json.RawMessage, h http.Header, isBinary bool) []byte {
+	var text string
+	isText := json.Unmarshal(value, &text) == nil
+	isPacked := h.Get("Content-Encoding") != "" || strings.HasPrefix(text, hex.EncodeToString(gzipMagic))
+	if isBinary || isPacked {
+		encoded := text
+		if !isText {
+			encoded = string(value)
+		}
+		for _, decode := range []func(string) ([]byte, error){hex.DecodeString, base64.StdEncoding.DecodeString} {
+			if body, err := joinChunks(encoded, decode); err == nil {
+				return body
+			}
+		}
+	}
+	if isText || value == nil {
+		return []byte(text)
+	}
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, value) // value was read before
+	return compact.Bytes()
+}
+
+// maxDepth bounds nesting, because an anchor may contain itself.
+const maxDepth = 10_000
+
+var (
+	errAliases = errors.New("grows beyond 256 MiB through YAML aliases")
+	errDepth   = errors.New("is nested more than 10,000 deep, or an anchor holds itself")
+)
+
+// appendJSON writes a YAML value as JSON in the order of the file. The body was
+// JSON before its recorder parsed it.
+func appendJSON(dst []byte, n *yaml.Node, depth int) ([]byte, error) {
+	switch {
+	case len(dst) > maxBody:
+		return nil, errAliases
+	case depth > maxDepth:
+		return nil, errDepth
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return appendJSON(dst, n.Alias, depth+1)
+	case yaml.MappingNode:
+		return appendList(dst, n, '{', '}', depth+1)
+	case yaml.SequenceNode:
+		return appendList(dst, n, '[', ']', depth+1)
+	case yaml.ScalarNode:
+		return appendScalar(dst, n)
+	default:
+		return nil, fmt.Errorf("line %d is not a JSON value", n.Line)
+	}
+}
+
+func appendList(dst []byte, n *yaml.Node, open, end byte, depth int) ([]byte, error) {
+	var err error
+	dst = append(dst, open)
+	for i, c := range n.Content {
+		isKey := open == '{' && i%2 == 0
+		switch {
+		case open == '{' && !isKey:
+			dst = append(dst, ':')
+		case i > 0:
+			dst = append(dst, ',')
+		}
+		if isKey {
+			dst, err = appendString(dst, c.Value)
+		} else {
+			dst, err = appendJSON(dst, c, depth)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, end), nil
+}
+
+func appendScalar(dst []byte, n *yaml.Node) ([]byte, error) {
+	switch n.ShortTag() {
+	case "!!null":
+		return append(dst, "null"...), nil
+	case "!!bool":
+		var b bool
+		err := n.Decode(&b)
+		return fmt.Appendf(dst, "%t", b), err
+	case "!!int", "!!float":
+		if json.Valid([]byte(n.Value)) {
+			return append(dst, n.Value...), nil
+		}
+		var f float64
+		if err := n.Decode(&f); err != nil {
+			return nil, err
+		}
+		number, err := json.Marshal(f)
+		return append(dst, number...), err
+	}
+	return appendString(dst, n.Value)
+}
+
+func appendString(dst []byte, s string) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(s)
+	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...), err
+}
+
+// fromJSON converts JSON to YAML nodes, for files that may be written in either.
+// JSON is not quite YAML, which does not know surrogate pairs. data was
+// validated before, so its nesting is bounded.
+func fromJSON(data []byte) (*yaml.Node, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	return nextNode(dec)
+}
+
+func nextNode(dec *json.Decoder) (*yaml.Node, error) {
+	token, err := dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch v := token.(type) {
+	case json.Delim:
+		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		if v == '{' {
+			n = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		}
+		for dec.More() {
+			child, err := nextNode(dec)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, child)
+		}
+		_, err := dec.Token()
+		return n, err
+	case json.Number:
+		if strings.ContainsAny(v.String(), ".eE") {
+			return scalarNode("!!float", v.String()), nil
+		}
+		return scalarNode("!!int", v.String()), nil
+	case bool:
+		return scalarNode("!!bool", fmt.Sprint(v)), nil
+	case string:
+		return scalarNode("!!str", v), nil
+	}
+	return scalarNode("!!null", "null"), nil
+}
+
+func scalarNode(tag, value string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
 }

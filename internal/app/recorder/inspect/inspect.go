@@ -1,11 +1,18 @@
+// Package inspect holds the commands of recorder that read files: inspect, diff, textconv and
+// verify look into cassettes; import, export, recover and seal make one file from another. Package
+// serve uses its output for what a refresh of a cassette changed.
 package inspect
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -197,4 +204,62 @@ func endingText(end, incomplete string) string {
 
 func roundSeconds(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
+}
+
+// Everything stands for all interactions in place of a number.
+const Everything = -1
+
+// parsePlace reads FILE or FILE#N. A file whose own name ends in such a way is taken
+// as it is.
+func parsePlace(arg string) (file string, n int, err error) {
+	at := strings.LastIndexByte(arg, '#')
+	if _, err := os.Lstat(arg); at < 0 || !errors.Is(err, fs.ErrNotExist) {
+		return arg, Everything, nil
+	}
+	n, err = strconv.Atoi(arg[at+1:])
+	if err != nil || n < 0 {
+		return "", 0, cli.Usage("%s: behind # goes the number of an interaction, as recorder inspect %s lists them", arg, arg[:at])
+	}
+	return arg[:at], n, nil
+}
+
+// selection is a cassette, with all interactions or one of them read.
+type selection struct {
+	*cassette.Cassette
+	file  string
+	first int // the number of the first interaction in list
+	List  []cassette.Interaction
+}
+
+// Read opens a cassette and reads interaction n, or everything.
+func Read(file string, n int) (*selection, error) {
+	opened, err := cassette.Open(file)
+	if err != nil {
+		return nil, cli.Usage("%w", err)
+	}
+	t := &selection{Cassette: opened, file: file}
+	if n >= opened.Len() {
+		return nil, cli.Usage("%s#%d: has %s, counted from 0", file, n, recorderenv.Interactions(opened.Len()))
+	}
+	last := opened.Len() - 1
+	if n != Everything {
+		t.first, last = n, n
+	}
+	for i := t.first; i <= last; i++ {
+		in, err := opened.At(i)
+		if err != nil {
+			return nil, cli.Fail(recorderenv.ExitGate, "%w", err)
+		}
+		t.List = append(t.List, in)
+	}
+	return t, nil
+}
+
+type app struct{ *recorderenv.Env }
+
+// Commands returns the commands of this package.
+func Commands(env *recorderenv.Env) []*cobra.Command {
+	a := &app{env}
+	return []*cobra.Command{a.inspectCommand(), a.diffCommand(), a.textconvCommand(), a.verifyCommand(),
+		a.importCommand(), a.exportCommand(), a.recoverCommand(), a.sealCommand()}
 }

@@ -3,8 +3,11 @@ package serve
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
@@ -93,4 +96,78 @@ func writeReceipt(path string, got replay.Receipt) error {
 		return err
 	}
 	return fileutil.WriteFile(path, append(data, '\n'), 0o600)
+}
+
+// nothingAsked is the reason why a run without any request fails: a program that goes around the
+// proxy would pass every other gate.
+const nothingAsked = "nothing was asked for: the program made no request, or went past the recorder. With --ingress mitm it has to use HTTPS_PROXY, " +
+	"which Node before 22.21 does not, with base-url the variables of base URLs; recorder doctor -- CMD tells what is the matter"
+
+// nothingAskedReason returns why nothing was asked for. Why the proxy turned attempts away was
+// printed before.
+func (a *app) nothingAskedReason() string {
+	if n := int(a.turnedAway.Load()); n > 0 {
+		return "nothing was asked for: " + cli.Count(n, "attempt was", "attempts were") + " turned away, as said above; recorder doctor -- CMD tells more"
+	}
+	if a.programExit != 0 {
+		return fmt.Sprintf("nothing was asked for: %s ended with exit code %d before it made a request, or went past the recorder; recorder doctor -- CMD tells what is the matter", a.program, a.programExit)
+	}
+	return nothingAsked
+}
+
+// gates are the flags for when a replay fails in which every request had an answer.
+type gates struct{ allowUnused, strict bool }
+
+// failedGates returns why a replay failed, none when it passed. unasked is the reason for a replay
+// without any request.
+func (g gates) failedGates(got replay.Receipt, unasked string) (failed []string) {
+	if got.Served+got.Missed+got.Struck == 0 {
+		return []string{unasked}
+	}
+	if got.Damaged > 0 {
+		failed = append(failed, fmt.Sprintf("%s a damaged interaction; restore the cassette from a copy, or record everything afresh with --mode refresh",
+			cli.Count(got.Damaged, "request met", "requests met")))
+	}
+	if got.TooLong > 0 {
+		failed = append(failed, fmt.Sprintf("%s longer than is read; if that is meant, give a greater --max-body",
+			cli.Count(got.TooLong, "request was", "requests were")))
+	}
+	if unknown := got.Missed - got.Damaged - got.TooLong; unknown > 0 {
+		failed = append(failed, fmt.Sprintf("%s no recorded answer; if that is meant, record what is missing with --mode record-missing, "+
+			"or everything afresh with --mode refresh", cli.Count(unknown, "request has", "requests have")))
+	}
+	if got.Unused > 0 && !g.allowUnused {
+		failed = append(failed, fmt.Sprintf("%s never asked for; if that is meant, record afresh with --mode refresh, or say --allow-unused",
+			cli.Count(got.Unused, "interaction was", "interactions were")))
+	}
+	if got.RelaxedRequests > 0 && g.strict {
+		failed = append(failed, fmt.Sprintf("%s not to the recorded request, and --strict allows none of that; "+
+			"record afresh with --mode refresh, or leave --strict out", cli.Count(got.RelaxedRequests, "answer was", "answers were")))
+	}
+	return append(failed, got.FaultsIdle...)
+}
+
+// leavesMemberOut reports whether a rule is a path without a pattern. It leaves out a whole member,
+// in which the question may stand.
+func leavesMemberOut(rule string) bool {
+	return strings.HasPrefix(rule, "$") && !strings.HasSuffix(rule, "/")
+}
+
+// relaxedAnswers describes the answers that needed a looser level or a rule that leaves out a whole
+// member. With all it also describes those that needed other rules only.
+func relaxedAnswers(got replay.Receipt, all bool) (lines []string) {
+	for _, r := range got.RelaxedAnswers {
+		if r.Level == replay.Exact.String() && !all && !slices.ContainsFunc(r.Rules, leavesMemberOut) {
+			continue
+		}
+		line := fmt.Sprintf("interaction %d answered %s %s at %s", r.Interaction, r.Method, r.URL, r.Level)
+		if len(r.Differences) > 0 {
+			line += "; " + r.Differences[0]
+		}
+		if more := len(r.Differences) - 1; more > 0 {
+			line += fmt.Sprintf("; and %d more", more)
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }

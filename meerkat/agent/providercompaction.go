@@ -75,7 +75,6 @@ func (s *state) holdsCompaction(m *transcript.Message) bool {
 // isFailedCompaction reports whether the provider says that it could not compact: its
 // block has neither a summary nor a ciphertext, and stands for nothing.
 func isFailedCompaction(b *transcript.Block) bool {
-	return bytes.Equal(
-		jsontok.MemberOf(b.Raw, "content"), []byte("null"),
-	) && jsontok.IsNull(jsontok.MemberOf(b.Raw, "encrypted_content"))
+	return bytes.Equal(jsontok.MemberOf(b.Raw, "content"), []byte("null")) &&
+		jsontok.IsNull(jsontok.MemberOf(b.Raw, "encrypted_content"))
 }

@@ -133,9 +133,8 @@ func TestSummaryForSubAgent(t *testing.T) {
 	for _, m := range model.requests[1].Messages {
 		sent.WriteString(m.Content)
 	}
-	if text := sent.String(); !strings.Contains(
-		text, "They spoke of herons.",
-	) || !strings.Contains(text, "Count them.") || strings.Contains(text, "A long talk") {
+	if text := sent.String(); !strings.Contains(text, "They spoke of herons.") ||
+		!strings.Contains(text, "Count them.") || strings.Contains(text, "A long talk") {
 		t.Errorf("sent: %.300s", text)
 	}
 	child, err := cfg.Store.Load(t.Context(), spec.ID)

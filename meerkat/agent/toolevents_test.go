@@ -47,9 +47,8 @@ func TestProgressAndTimeout(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 		late := by[ToolExecutionTimedOut]
-		if *late.TimeoutMS != 2000 || *late.DurationMS != 2000 || !strings.Contains(
-			late.Result, "timed out after 2s",
-		) || late.Status != "timed_out" {
+		if *late.TimeoutMS != 2000 || *late.DurationMS != 2000 || !strings.Contains(late.Result, "timed out after 2s") ||
+			late.Status != "timed_out" {
 			t.Errorf("%+v", late)
 		}
 		if _, both := by[ToolExecutionCompleted]; both || *by[ToolResultReceived].Size != len(late.Result) {

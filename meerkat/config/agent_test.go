@@ -126,9 +126,8 @@ func TestBadValues(t *testing.T) {
 			"option": {Values: map[string]any{key: c.bad}},
 		} {
 			_, err := config.Load(o)
-			if err == nil || !strings.HasPrefix(
-				err.Error(), source+": "+key+": ",
-			) || !strings.Contains(err.Error(), c.want) {
+			if err == nil || !strings.HasPrefix(err.Error(), source+": "+key+": ") ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s at %s: %v; want %s", key, source, err, c.want)
 			}
 			if err != nil && strings.Contains(err.Error(), "secret") {

@@ -258,9 +258,8 @@ func TestEnvironment(t *testing.T) {
 	r.Close()
 	o.Environ = nil // that of this process, of which only what is harmless is passed on
 	r = open(t, o, hostile("c", "env"))
-	if got := call(r, "c__run", `{}`).Content; !strings.Contains(
-		got, "PATH="+os.Getenv("PATH"),
-	) || strings.Contains(got, "LEAK") {
+	if got := call(r, "c__run", `{}`).Content; !strings.Contains(got, "PATH="+os.Getenv("PATH")) ||
+		strings.Contains(got, "LEAK") {
 		t.Error(got)
 	}
 	r.Close()

@@ -304,9 +304,8 @@ func TestAnthropicRenderForeignLoop(t *testing.T) {
 		transcript.ToolResults(transcript.ToolResult{ToolUseID: "b", Content: "r"}),
 	}
 	req := &provider.Request{Model: "claude-opus-4-5", Tools: toolDefs(), Messages: loop}
-	if body := anthropicSuite.Render(t, *req); !strings.Contains(
-		body, `"thinking":{"type":"disabled"}`,
-	) || strings.Contains(body, `"signature"`) {
+	if body := anthropicSuite.Render(t, *req); !strings.Contains(body, `"thinking":{"type":"disabled"}`) ||
+		strings.Contains(body, `"signature"`) {
 		t.Errorf("open loop: %s", body)
 	}
 	req.Messages = append(
@@ -343,9 +342,7 @@ func TestAnthropicRenderThinkingOfOthers(t *testing.T) {
 		transcript.Assistant("", anthropicNative("claude-opus-4-6", transcript.Text("c"), thought("last"))...), // A-40
 		transcript.User("x"),
 	}})
-	if !strings.Contains(
-		body, `[{"type":"thinking","thinking":"mine","signature":"c2ln"},{"type":"text","text":"a"}]`,
-	) ||
+	if !strings.Contains(body, `[{"type":"thinking","thinking":"mine","signature":"c2ln"},{"type":"text","text":"a"}]`) ||
 		strings.Contains(body, "another model's") || strings.Contains(body, "last") {
 		t.Error(body)
 	}

@@ -176,9 +176,8 @@ func (s codecSuite) testBaseURL(t *testing.T) {
 		"api.example.com", "ftp://x", "http://u:p@x", "http://x?key=1", "http://x#f", "http://", "http://[::1", ":",
 	} {
 		if _, err := provider.New(s.Codec, provider.Config{BaseURL: bad}); err == nil ||
-			!strings.HasPrefix(
-				err.Error(), s.providerName()+": base URL: it ",
-			) || strings.Contains(err.Error(), "u:p") {
+			!strings.HasPrefix(err.Error(), s.providerName()+": base URL: it ") ||
+			strings.Contains(err.Error(), "u:p") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

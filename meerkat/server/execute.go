@@ -37,9 +37,8 @@ func (h Host) Execute(ctx context.Context, r Run, c Control) Outcome {
 		if err == nil {
 			return out
 		}
-		passes := errors.As(
-			err, new(*session.StorageError),
-		) || errors.As(err, new(*session.LockedError)) || errors.Is(err, session.ErrExists)
+		passes := errors.As(err, new(*session.StorageError)) ||
+			errors.As(err, new(*session.LockedError)) || errors.Is(err, session.ErrExists)
 		if passes && now().Add(pause).Before(until) {
 			if err = sleep(ctx, pause); err == nil {
 				continue

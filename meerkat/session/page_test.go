@@ -44,9 +44,8 @@ func TestPageMetadata(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := writePage(t, &with); !strings.Contains(
-		got, "<dt>Metadata owner</dt><dd>&lt;ada&gt;</dd>",
-	) || strings.Contains(got, `class="session_metadata"`) {
+	if got := writePage(t, &with); !strings.Contains(got, "<dt>Metadata owner</dt><dd>&lt;ada&gt;</dd>") ||
+		strings.Contains(got, `class="session_metadata"`) {
 		t.Error(got)
 	}
 }

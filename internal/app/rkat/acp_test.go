@@ -115,9 +115,8 @@ func TestACP(t *testing.T) {
 		t.Errorf("stop reason %s", stop)
 	}
 	text, calls, others := e.takeUpdates()
-	if !strings.HasSuffix(
-		text, "The tool demo_count answered: 2 words, 6 letters.",
-	) || len(calls) != 1 || !strings.Contains(others, "thought") {
+	if !strings.HasSuffix(text, "The tool demo_count answered: 2 words, 6 letters.") ||
+		len(calls) != 1 || !strings.Contains(others, "thought") {
 		t.Errorf("text %q, calls %v, others %q", text, calls, others)
 	}
 	for _, state := range calls {

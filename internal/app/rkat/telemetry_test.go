@@ -148,9 +148,8 @@ func TestMetricsEndpoint(t *testing.T) {
 	allBackends.Run(
 		t.Context(), []string{"run", "--metrics-listen", "0", "canary-text"}, strings.NewReader(""), &out, stderr, env,
 	)
-	if !strings.HasPrefix(
-		page, "text/plain; version=0.0.4",
-	) || !strings.Contains(page, "\nrkat_runs_active 1\n") || strings.Contains(page, "canary") {
+	if !strings.HasPrefix(page, "text/plain; version=0.0.4") ||
+		!strings.Contains(page, "\nrkat_runs_active 1\n") || strings.Contains(page, "canary") {
 		t.Errorf("%s\n%s", page, stderr.String())
 	}
 	taken := httptest.NewServer(nil)

@@ -343,9 +343,8 @@ func TestNotedAway(t *testing.T) {
 		Note: func(format string, args ...any) { notes <- fmt.Sprintf(format, args...) },
 	})
 	server.Stop(t)
-	if note := <-notes; !strings.Contains(
-		note, "; runs under way wait for it",
-	) || strings.Contains(note, postgrestest.Password) {
+	if note := <-notes; !strings.Contains(note, "; runs under way wait for it") ||
+		strings.Contains(note, postgrestest.Password) {
 		t.Error(note)
 	}
 	server.Restart(t)

@@ -102,9 +102,8 @@ func TestEvents(t *testing.T) {
 			ends++
 		}
 	}
-	if all[0].kind != "run_started" || !strings.Contains(
-		all[0].data, `"type":"run_started"`,
-	) || !slices.ContainsFunc(all, func(e serverEvent) bool { return e.kind == "text_delta" }) {
+	if all[0].kind != "run_started" || !strings.Contains(all[0].data, `"type":"run_started"`) ||
+		!slices.ContainsFunc(all, func(e serverEvent) bool { return e.kind == "text_delta" }) {
 		t.Errorf("events %v", all)
 	}
 	for from := range all {

@@ -45,9 +45,8 @@ func TestSteer(t *testing.T) {
 	}
 	var applied bool
 	for _, e := range f.readEvents(t, begun.SessionID, "", 14) {
-		applied = applied || strings.Contains(
-			e.data, `"type":"steering_applied"`,
-		) && strings.Contains(e.data, steered.ID)
+		applied = applied || strings.Contains(e.data, `"type":"steering_applied"`) &&
+			strings.Contains(e.data, steered.ID)
 	}
 	if !applied {
 		t.Error("no event steering_applied has the id of the directive")

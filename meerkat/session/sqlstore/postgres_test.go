@@ -260,9 +260,8 @@ func TestPostgresDatabaseReturns(t *testing.T) {
 	id, w := createSession(t, s, 1)
 	t.Run("restarted", func(t *testing.T) {
 		server.Stop(t)
-		if _, err := s.Load(t.Context(), id); !errors.As(
-			err, new(*session.StorageError),
-		) || !strings.Contains(err.Error(), "cannot be reached") {
+		if _, err := s.Load(t.Context(), id); !errors.As(err, new(*session.StorageError)) ||
+			!strings.Contains(err.Error(), "cannot be reached") {
 			t.Errorf("%v", err)
 		}
 		done := make(chan error, 1)

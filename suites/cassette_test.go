@@ -11,12 +11,6 @@ import (
 	"github.com/meerkat-go/conformance/conform/harness"
 )
 
-var _ = Describe("The cassettes can be trusted, and the agent asks what they hold", Label("CAS"), func() {
-	eachCase(func(its caseSpecs) {
-		its.holds("CAS-001 Send the requests that the cassette was recorded from")
-	})
-})
-
 var _ = Describe("A committed cassette", Label(harness.CassetteLabel), func() {
 	eachCase(func(its caseSpecs) {
 		if its.source != evidence.SourceCassette {

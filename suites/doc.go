@@ -1,5 +1,5 @@
 // Package suites holds the conformance suites of this project's own agent, rkat,
-// as Ginkgo specs: one file for each area of requirements, one spec for each
+// as Ginkgo specs: one container for each area of requirements, one spec for each
 // requirement and case. The cases and verdicts are those of `conform run`,
 // because both call conform/harness.
 //

@@ -19,10 +19,28 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/conform/subject/acp"
 	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/specs"
 )
 
-// declaredSentences are the requirements that the suites hold, by id.
-var declaredSentences = map[string]string{}
+// One container an area, one spec for each of its requirements and each case.
+var _ = Describe("Conformance", func() {
+	if *serverFlag != "" {
+		return
+	}
+	all, err := specs.Requirements()
+	Expect(err).NotTo(HaveOccurred())
+	for _, area := range specs.Areas {
+		Context(specs.AreaName(area), Label(area), func() {
+			eachCase(func(its caseSpecs) {
+				for _, r := range all {
+					if r.Area() == area && r.Status != specs.Withdrawn {
+						its.holds(r)
+					}
+				}
+			})
+		})
+	}
+})
 
 // caseSpecs declares the specs of one case with one source.
 type caseSpecs struct {
@@ -57,21 +75,14 @@ func eachCase(declare func(its caseSpecs)) {
 	}
 }
 
-// holds declares that the agent keeps to a requirement in this case. The sentence
-// is the id and the title of the requirement. Cases that the requirement does not
-// apply to get no spec; cases that do not show it are skipped.
-func (its caseSpecs) holds(sentence string) {
-	id, title, _ := strings.Cut(sentence, " ")
-	declaredSentences[id] = title
-	at := slices.IndexFunc(its.rules, func(r report.Rule) bool { return r.Requirement.ID == id })
-	if at < 0 {
-		Fail(id + ": no such requirement")
-	}
-	requirement := its.rules[at].Requirement
+// holds declares that the agent keeps to a requirement in this case. Cases that the
+// requirement does not apply to get no spec; cases that do not show it are skipped.
+func (its caseSpecs) holds(requirement specs.Requirement) {
+	id := requirement.ID
 	if !requirement.Applies.To(its.Target.Provider, string(its.source)) {
 		return
 	}
-	It(sentence, Label(harness.Labels(its.Case, requirement)...), func(ctx SpecContext) {
+	It(id+" "+requirement.Title, Label(harness.Labels(its.Case, requirement)...), func(ctx SpecContext) {
 		results := slices.DeleteFunc(slices.Clone(its.run(ctx).Results), func(r report.Result) bool { return r.Requirement != id })
 		if len(results) == 0 {
 			Skip("this case does not show it")

@@ -11,6 +11,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/specs"
 	_ "github.com/meerkat-go/conformance/wires/all"
 )
@@ -137,12 +138,12 @@ func TestTruncatedAnywhere(t *testing.T) {
 const vcrText = "interactions:\n- request:\n    method: POST\n    uri: " + messages + "\n    headers: {anthropic-version: ['2023-06-01']}\n    body: '" + goodAsk +
 	"'\n  response:\n    headers: {content-type: [application/json]}\n    status: {code: 200, message: OK}\n    body: {string: '" + goodReply + "'}\nversion: 1\n"
 
-// The cost of a recording grows with its bytes: 100,000 exchanges are judged.
+// The cost of a recording grows with its bytes: many exchanges are judged.
 func TestManyExchanges(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
+	n := 10_000
+	if corpus.Whole() {
+		n = 100_000
 	}
-	const n = 100_000
 	entries := make([]string, n)
 	for i := range entries {
 		entries[i] = entry(messages, strings.Replace(goodAsk, "hi", fmt.Sprintf("Question %d?", i), 1), strings.Replace(goodReply, "msg_1", fmt.Sprintf("msg_%d", i), 1))

@@ -91,7 +91,7 @@ type Response struct {
 	Body    []byte
 	Trailer http.Header
 	// Encoding is the Content-Encoding that was undone, as in a Request. Such a
-	// body has no Timeline, because its times were those of other bytes.
+	// body has no Timeline, because the times were measured for the compressed bytes.
 	Encoding string
 }
 

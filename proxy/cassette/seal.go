@@ -182,7 +182,7 @@ func tailError(name string) error {
 }
 
 // damagedAt is the error for an item that is not what its seal says. The head has no seal of its
-// own: that of the first item covers both.
+// own: the seal of interaction 0 covers both.
 func damagedAt(name string, i int) error {
 	if i == 0 {
 		return damagedError(name, "the head or interaction 0")

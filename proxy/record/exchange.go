@@ -194,7 +194,7 @@ func (x *exchange) buildInteraction(most int64) (in cassette.Interaction, err er
 		return in, err
 	}
 	if resp.Encoding != "" {
-		in.Timeline, in.Drained = nil, 0 // they were those of other bytes
+		in.Timeline, in.Drained = nil, 0 // both are about the compressed bytes
 	}
 	return in, nil
 }

@@ -233,8 +233,8 @@ func (x *exchange) forwardFinal(w http.ResponseWriter, resp *http.Response) {
 	}
 }
 
-// WriteEnd writes the last bytes of a reply that has ended. Where w is that of a proxy, they
-// leave in one write with the end of the reply. The error is that of w.
+// WriteEnd writes the last bytes of a reply that has ended. If w belongs to a proxy of package
+// proxy, these bytes and the end of the reply leave in one write. The error comes from w.
 func WriteEnd(w http.ResponseWriter, last []byte) error {
 	write := w.Write
 	if e, ok := w.(interface {

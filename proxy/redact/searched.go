@@ -118,7 +118,7 @@ func (s *shortened) inBody(spans []lex.Span) ([]lex.Span, bool) {
 	return out, true
 }
 
-// remember remembers the new texts of s in which none of found stands. found are spans of s.text.
+// remember remembers the new texts of s that no span in found touches. found are spans of s.text.
 func (t *searchedTexts) remember(s shortened, found []lex.Span) {
 	slices.SortFunc(found, func(a, b lex.Span) int { return a.Start - b.Start })
 	reach, next := 0, 0

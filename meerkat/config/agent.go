@@ -45,7 +45,10 @@ func (l *Loaded) NewAgent(store session.Store) (*meerkat.AgentBuilder, error) {
 		return nil, err
 	}
 	settings.Model, settings.Store = choice.Model, store
-	b := meerkat.NewAgent().WithConfig(settings).WithToolPolicy(l.ToolPolicy)
+	b := meerkat.NewAgent().WithConfig(settings).WithToolPolicy(l.ToolPolicy).WithHostedTools(l.HostedTools...)
+	if l.BadSchema == "refuse" {
+		b.WithBadSchemasRefused()
+	}
 	if len(l.MCPServers) > 0 {
 		b.WithMCP(mcp.Options{MaxMessage: l.MCPBytes, DeferAbove: l.DeferAbove}, l.MCPServers...)
 	}

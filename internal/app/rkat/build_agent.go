@@ -147,8 +147,9 @@ func (a *app) newBuilder(w *preparedRun) (*meerkat.AgentBuilder, error) {
 		return nil, err
 	}
 	cfg := *w.cfg
-	cfg.Agent, cfg.SystemPromptFile, cfg.MCPServers = settings, "", nil // see offerTools
-	cfg.Provider, cfg.Agent.Model = w.choice.provider, ""               // chosen already
+	cfg.Agent, cfg.SystemPromptFile = settings, ""
+	cfg.MCPServers, cfg.HostedTools = nil, nil            // see offerTools
+	cfg.Provider, cfg.Agent.Model = w.choice.provider, "" // chosen already
 	b, err := cfg.NewAgent(w.store)
 	if err != nil {
 		return nil, &cli.UsageError{Err: err}
@@ -251,15 +252,11 @@ func (a *app) connectProvider(w *preparedRun, b *meerkat.AgentBuilder) (err erro
 		}
 		key, address = demoKey, w.demo.URL
 	}
-	b.WithKey(p, key).WithBaseURL(address).WithHTTPClient(w.client).WithBounds(w.cfg.Bounds)
-	if w.cfg.WebSocket {
-		b.WithWebSocket()
-	}
+	b.WithKey(p, key).WithBaseURL(address).WithHTTPClient(w.client)
 	return nil
 }
 
-// offerTools sets the tools of the agent: those of this program, those of MCP
-// servers, and the policy of the configuration for all of them.
+// offerTools sets the tools of the agent: those of this program, and those of MCP servers.
 func (a *app) offerTools(w *preparedRun, b *meerkat.AgentBuilder) error {
 	servers, err := a.mcpServers(w.cfg, w.options)
 	if err != nil {
@@ -275,10 +272,6 @@ func (a *app) offerTools(w *preparedRun, b *meerkat.AgentBuilder) error {
 		DeferAbove: w.cfg.DeferAbove,
 	}, servers...)
 	b.WithHostedTools(w.cfg.HostedTools...)
-	b.WithToolPolicy(w.cfg.ToolPolicy)
-	if w.cfg.BadSchema == "refuse" {
-		b.WithBadSchemasRefused()
-	}
 	return nil
 }
 

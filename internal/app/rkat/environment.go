@@ -21,16 +21,6 @@ import (
 // network.
 type environment map[string]string
 
-func parseEnvironment(env []string) environment {
-	out := environment{}
-	for _, kv := range env {
-		if name, value, ok := strings.Cut(kv, "="); ok {
-			out[name] = value
-		}
-	}
-	return out
-}
-
 // firstSet returns the first of the variables that is not empty.
 func (e environment) firstSet(names ...string) string {
 	for _, n := range names {

@@ -107,7 +107,7 @@ func TestProxyOf(t *testing.T) {
 		{"HTTPS_PROXY=http://p:1 no_proxy=*", "https://api.anthropic.com", ""},
 		{"HTTPS_PROXY=http://p:1", "https://127.0.0.1:9", ""},
 	} {
-		choose, err := parseEnvironment(strings.Fields(c.env)).proxyFunc()
+		choose, err := environment(config.ParseEnvironment(strings.Fields(c.env))).proxyFunc()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func TestSessionFolder(t *testing.T) {
 		"/x/rkat/sessions":              {"RKAT_SESSION_DIR=", "XDG_DATA_HOME=/x", "HOME=/h"},
 		"/h/.local/share/rkat/sessions": {"XDG_DATA_HOME=relative", "HOME=/g", "HOME=/h", "nonsense"},
 	} {
-		e := parseEnvironment(env)
+		e := environment(config.ParseEnvironment(env))
 		cfg, err := config.Load(config.Options{Env: e})
 		if err != nil {
 			t.Fatal(err)

@@ -65,7 +65,7 @@ func Command() *cobra.Command {
 }
 
 func newApp(b Backends, stdin io.Reader, stdout, stderr io.Writer, env []string) *app {
-	a := &app{backends: b, settings: config.Table(), env: parseEnvironment(env), dir: workingFolder()}
+	a := &app{backends: b, settings: config.Table(), env: config.ParseEnvironment(env), dir: workingFolder()}
 	a.Frame = cli.New(cli.Program{
 		Name: "rkat", Short: "Run an agent that can be resumed", Long: long,
 		UsageCode: exitUsage, InternalCode: exitError,

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 	"github.com/meerkat-go/conformance/schemas"
@@ -204,7 +205,7 @@ func legalSession(t *testing.T, env []string) {
 		if err := json.Unmarshal([]byte(shown.stdout), &out); err != nil || shown.code != 0 {
 			t.Fatalf("%d %v %s", shown.code, err, shown.stderr)
 		}
-		stored, err := jsonl.New(parseEnvironment(env)["RKAT_SESSION_DIR"], nil).Load(t.Context(), s.ID)
+		stored, err := jsonl.New(config.ParseEnvironment(env)["RKAT_SESSION_DIR"], nil).Load(t.Context(), s.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,6 +34,7 @@ func TestAllocationsAreBounded(t *testing.T) {
 	in := simple()
 	in.Response.Body = []byte(strings.Repeat(event, (16<<20)/len(event)))
 	r := New(nil)
+	r.Interaction(simple()) // reads the rules
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	out := r.Interaction(in)

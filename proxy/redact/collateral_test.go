@@ -40,25 +40,6 @@ func TestPublicWordsStay(t *testing.T) {
 	}
 }
 
-// A password of words is replaced where it stands and nowhere else. In pieces it has no place of
-// its own, so it is replaced in the whole reply.
-func TestPasswordsOfWordsStayElsewhere(t *testing.T) {
-	const said = "smtp.user=kim\nsmtp.password=Gletscherspalte\n"
-	r := New([]byte("k"))
-	in := carried("tool result", said+"Die Gletscherspalte ist tief.")
-	out := string(r.Interaction(in).Request.Body)
-	if strings.Contains(out, "=Gletscherspalte") || !strings.Contains(out, "Die Gletscherspalte") {
-		t.Errorf("became\n%s", out)
-	}
-	if out := r.Interaction(carried("deltas", said)); strings.Contains(spoken(out.Response.Body), "Gletscherspalte") {
-		t.Errorf("became\n%s", out.Response.Body)
-	}
-	in = carried("deltas", "Die Gletscherspalte ist tief.")
-	if out := r.Interaction(in); text(out) != text(in) {
-		t.Errorf("became\n%s", text(out))
-	}
-}
-
 // An id stays public in later exchanges that do not name it as one.
 func TestIssuedIDsAreRemembered(t *testing.T) {
 	const id = "conv_0a1b2c3d4e5f60718293a4b5c6d7e8f9"

@@ -79,14 +79,7 @@ func (t *textSearch) search(text []byte, depth int, isDecoded bool) (spans []lex
 			continue
 		}
 		spans = append(spans, s.Value)
-		if s.IsWords {
-			t.words = append(t.words, value)
-			continue
-		}
 		t.found = append(append(t.found, value), freetext.Forms(value)...)
-		if s.FlagLength > 0 {
-			t.found = append(t.found, value[s.FlagLength:])
-		}
 	}
 	if depth > jsonscan.DeepestNested {
 		return spans

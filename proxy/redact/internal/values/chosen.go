@@ -19,6 +19,8 @@ func isChosenPassword(v string, p Place) bool {
 		return true
 	case p > SpokenPlace && IsPhrase(v, "-"), isLiteral && (IsPhrase(v, "_") || IsPhrase(v, ".")):
 		return true
+	case letterForDigit.MatchString(v) && !credentialWord.MatchString(v):
+		return true
 	case HasLettersAndDigits(v):
 		return GuessBits(v) >= 17 && (isLiteral || hasSign || strings.ContainsAny(v[len(v)-1:], "!?") || p == LinePlace && !IsSlug(v) && !identifier.MatchString(v))
 	}
@@ -34,6 +36,8 @@ var (
 	capitalisedWords = regexp.MustCompile(`^[A-Z][a-z0]+(?:_[a-z0]+(?:\d{1,4}|[!?*#$.])|[A-Z][a-z0]+\d{2,4})[!?*#$.]?$`)
 	// chosenWord matches a word with digits and a sign at its end: Summer2024!, walnut231*.
 	chosenWord = regexp.MustCompile(`^[A-Za-z]{4,}\d{2,4}[!?#$%&*+@]{1,2}$`)
+	// letterForDigit matches a digit that stands for a letter in a word: Corn3rStone, Gr4ssland.
+	letterForDigit = regexp.MustCompile(`^[A-Za-z013457]*[A-Za-z][013457][a-z][A-Za-z013457]*(?:[-_.!?#$*]?\d{0,4}[!?#$*]?)$`)
 	// joinedWords matches words with a number after them, and two words of which the second has
 	// the capital: saffron-Kettle-31, Harbor.Ostrich.6, walnut-Ostrich.
 	joinedWords = regexp.MustCompile(`^[A-Za-z][a-z]{2,}(?:[-_.][A-Za-z][a-z]{2,})+[-_.]\d{1,4}$|^[a-z]{5,}-[A-Z][a-z]{3,}$`)
@@ -42,6 +46,20 @@ var (
 	// credentialWord matches what programs call a password.
 	credentialWord = regexp.MustCompile(`(?i)passw|secret|token|key|user|login|field|hash|test|string`)
 )
+
+// IsToldPassword reports whether a word that a sentence gives as a password can be one: it has letters and digits, or
+// signs within, and no word of a sentence about passwords.
+func IsToldPassword(value []byte) bool {
+	if plain, hasAccents := withoutAccents(value); hasAccents {
+		value = plain
+	}
+	v := string(value)
+	if IsExpression(value) || hasSpokenWord(v) || IsReference(v) || fileName.MatchString(v) || strings.IndexByte(v, '@') > 0 || operators.MatchString(v) {
+		return false
+	}
+	return strings.ContainsAny(v, lex.Digits) && strings.Trim(v, lex.Digits+"-_.:+TZ") != "" && GuessBits(v) >= 14 ||
+		strings.IndexAny(v[:len(v)-1], "!#%&*+?$") > 0 && GuessBits(v) >= 17
+}
 
 // isChosenWords reports whether a value is two words as people choose them.
 func isChosenWords(v string) bool {

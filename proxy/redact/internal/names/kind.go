@@ -28,29 +28,6 @@ func IsChosen(name []byte) bool {
 // chosenNames are parts of the names of what people choose.
 var chosenNames = [][]byte{[]byte("pass"), []byte("pwd"), []byte("psk"), []byte("pswd"), []byte("mnemonic"), []byte("phrase")}
 
-// IsPassword reports whether a name is that of a password, not of a pass over something or of words about a
-// password.
-func IsPassword(name []byte) bool {
-	if !IsChosen(name) {
-		return false
-	}
-	plain := Spelling(name[:min(len(name), MaxLength)])
-	for _, word := range passwordActions {
-		if strings.Contains(plain, word) {
-			return false
-		}
-	}
-	return slices.ContainsFunc(passwordWords, func(word string) bool { return strings.Contains(plain, word) }) ||
-		slices.ContainsFunc(passwordEndings, func(word string) bool { return strings.HasSuffix(plain, word) })
-}
-
-var (
-	passwordWords   = lex.Words("password passwd passwort passphrase pwd psk")
-	passwordEndings = lex.Words("smtppass dbpass userpass ftppass mailpass rootpass becomepass adminpass loginpass authpass storepass keypass requirepass bindpw rootpw adminpw userpw dbpw", "kennwort senha contrasena haslo heslo wachtwoord adgangskode salasana lozinka")
-	// passwordActions are parts of the names of buttons and messages.
-	passwordActions = lex.Words("show hide forgot reset change toggle enter invalid wrong missing")
-)
-
 // chosenEndings are the ends of such names in other languages.
 var chosenEndings = [][]byte{[]byte("kennwort"), []byte("senha"), []byte("contrasena"), []byte("haslo"), []byte("heslo"), []byte("wachtwoord"), []byte("adgangskode"), []byte("salasana"), []byte("lozinka")}
 

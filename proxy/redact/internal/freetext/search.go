@@ -118,16 +118,25 @@ func nameAround(text []byte, at int) lex.Span {
 	if name.Start > 0 && text[name.Start-1] == '\\' && name.Start < at {
 		name.Start++ // of an escape, such as \n
 	}
-	if n := name.Start; n > 1 && text[n-1] == ' ' && lex.IsLetter(text[n-2]) && isLastWord(name.In(text)) {
-		for n--; n > 0 && lex.IsLetter(text[n-1]) && name.End-n < names.MaxLength; {
-			n--
-		}
-		if n > 0 && text[n-1] == '\\' {
-			n++
-		}
-		name.Start = n
+	if isLastWord(name.In(text)) {
+		name.Start = beforeWord(text, name)
 	}
 	return name
+}
+
+// beforeWord returns where the word before a name begins, or the name if there is none.
+func beforeWord(text []byte, name lex.Span) int {
+	n := name.Start
+	if n < 2 || text[n-1] != ' ' || !lex.IsLetter(text[n-2]) {
+		return n
+	}
+	for n--; n > 0 && lex.IsLetter(text[n-1]) && name.End-n < names.MaxLength; {
+		n--
+	}
+	if n > 0 && text[n-1] == '\\' {
+		n++ // of an escape
+	}
+	return n
 }
 
 // isLastWord reports whether a word tells nothing without the one before it: API key, seed phrase.
@@ -180,20 +189,11 @@ func (p *place) tryAll(rules []*rule) {
 
 // try tries a rule, and reports whether it is about what stands here.
 func (p *place) try(r *rule) (isDone bool) {
-	if p.class != names.Strong && !r.Weak || r.Chosen && !p.isChosen || r.name != nil && !r.name.Match(p.name.In(p.w.text)) {
+	if !p.allows(r) {
 		return false
 	}
 	after := p.afterIt(afterName)
-	if len(after.text) > 0 && !r.first[after.text[0]] {
-		return false
-	}
-	if r.Near != nil && !slices.ContainsFunc(r.Near, func(near string) bool { return bytes.Contains(after.text, []byte(near)) }) {
-		return false
-	}
-	if p.tried != r.after {
-		p.tried, p.match = r.after, r.after.FindSubmatchIndex(after.text)
-	}
-	m := p.match
+	m := p.matchOf(r)
 	if m == nil || r.then != nil && !r.then.Match(after.text[m[1]:]) || r.before != nil && !r.before.Match(p.beforeIt().text) {
 		return false
 	}
@@ -205,22 +205,39 @@ func (p *place) try(r *rule) (isDone bool) {
 		}
 		p.w.next = max(p.w.next, after.inWhole(lex.Between(m[1], m[1])).End) // nothing long is looked at twice
 	}
-	in := after
-	value := groupOf(m)
-	if m = nil; value.End < 0 && r.before != nil { // the value stands before its name
+	in, value := after, groupOf(m)
+	if value.End < 0 && r.before != nil { // the value stands before its name
 		in = p.beforeIt()
 		value = groupOf(r.before.FindSubmatchIndex(in.text))
 	}
-	if value.End < 0 {
+	switch {
+	case value.End < 0:
 		return false
-	}
-	if r.each == nil {
+	case r.each == nil:
 		return p.add(r, in, value)
 	}
 	for _, m := range r.each.FindAllSubmatchIndex(value.In(in.text), -1) {
 		isDone = p.add(r, in, lex.Between(value.Start+groupOf(m).Start, value.Start+groupOf(m).End)) || isDone
 	}
 	return isDone
+}
+
+// allows reports whether a rule is for such a name, and for what begins behind it.
+func (p *place) allows(r *rule) bool {
+	if p.class != names.Strong && !r.Weak || r.Chosen && !p.isChosen || r.name != nil && !r.name.Match(p.name.In(p.w.text)) {
+		return false
+	}
+	text := p.afterIt(afterName).text
+	isNear := func(near string) bool { return bytes.Contains(text, []byte(near)) }
+	return (len(text) == 0 || r.first[text[0]]) && (r.Near == nil || slices.ContainsFunc(r.Near, isNear))
+}
+
+// matchOf returns what a rule's expression matches after the name. Rules that follow each other have the same one.
+func (p *place) matchOf(r *rule) []int {
+	if p.tried != r.after {
+		p.tried, p.match = r.after, r.after.FindSubmatchIndex(p.after.text)
+	}
+	return p.match
 }
 
 // groupOf returns the first group that matched; its end is -1 if none did.

@@ -42,3 +42,21 @@ func TestExamples(t *testing.T) {
 		}
 	}
 }
+
+// FuzzSearch holds that any text can be searched, and that what is found lies in it.
+func FuzzSearch(f *testing.F) {
+	for _, r := range loadRules().all {
+		f.Add(strings.NewReplacer("‹", "", "›", "").Replace(r.Example))
+	}
+	f.Add("My password is " + strings.Repeat("a b, ", 80) + "tangerine-9-lamp")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, text := range []string{text, escapeOnce(text)} {
+			secrets, _ := Search([]byte(text))
+			for _, s := range secrets {
+				if s.Value.Start >= s.Value.End || s.Value.Start < 0 || s.Value.End > len(text) {
+					t.Errorf("%q: %v", text, s)
+				}
+			}
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package values
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,6 +12,9 @@ import (
 // withoutAccents returns a value, which may be escaped, with an English letter in place of each other one, and reports
 // whether it has some. A value with other signs that English does not have is none.
 func withoutAccents(value []byte) (plain []byte, hasAccents bool) {
+	if bytes.IndexByte(value, '\\') < 0 && bytes.IndexFunc(value, func(c rune) bool { return c >= utf8.RuneSelf }) < 0 {
+		return value, false
+	}
 	if strings.Contains(string(value), `\u`) {
 		value = jsonscan.DecodeJSON([]byte(strings.ReplaceAll(string(value), `\\`, `\`))).Text
 	}

@@ -10,24 +10,44 @@ import (
 // isChosenPassword reports whether a value that is given to a password is one that people
 // choose: no single word, and what programs do not call a thing.
 func isChosenPassword(v string, p Place) bool {
-	isLiteral := p == LiteralPlace
-	hasSign := strings.IndexAny(strings.TrimRight(v, "!?"), "!#%^&*?+~@$") > 0 && !operators.MatchString(v)
-	switch {
-	case len(v) > 64 || strings.IndexByte("/~.", v[0]) >= 0:
+	if len(v) > 64 || strings.IndexByte("/~.", v[0]) >= 0 {
 		return false
-	case p > KeyPlace && isChosenWords(v), p >= LinePlace && IsJoinedWords(v), isLiteral && IsTitle(v, "-"):
-		return true
-	case p > SpokenPlace && IsPhrase(v, "-"), isLiteral && (IsPhrase(v, "_") || IsPhrase(v, ".")):
-		return true
-	case letterForDigit.MatchString(v) && !credentialWord.MatchString(v):
-		return true
-	case HasLettersAndDigits(v):
-		return GuessBits(v) >= 17 && (isLiteral || hasSign || strings.ContainsAny(v[len(v)-1:], "!?") || p == LinePlace && !IsSlug(v) && !identifier.MatchString(v))
 	}
-	if strings.Trim(v, lex.Digits) == "" {
-		return p >= LinePlace && len(v) >= MinWord
+	for _, form := range passwordForms {
+		if p >= form.from && form.matches(v) {
+			return true
+		}
 	}
-	return isLiteral && (hasSign && GuessBits(v) >= 25 || letterSurprise(v) > 3)
+	return false
+}
+
+// passwordForms are the forms of what people choose, each with the place from which on such a value is a password.
+var passwordForms = []struct {
+	from    Place
+	matches func(v string) bool
+}{
+	{SpokenPlace, func(v string) bool { return letterForDigit.MatchString(v) && !credentialWord.MatchString(v) }},
+	{SpokenPlace, func(v string) bool {
+		return isStrongMix(v) && (hasSignWithin(v) || strings.ContainsAny(v[len(v)-1:], "!?"))
+	}},
+	{PasswordPlace, isChosenWords},
+	{PasswordPlace, func(v string) bool { return IsPhrase(v, "-") }},
+	{LinePlace, IsJoinedWords},
+	{LinePlace, func(v string) bool { return isStrongMix(v) && !IsSlug(v) && !identifier.MatchString(v) }},
+	{LinePlace, func(v string) bool { return strings.Trim(v, lex.Digits) == "" }},
+	{LiteralPlace, func(v string) bool { return IsTitle(v, "-") || IsPhrase(v, "_") || IsPhrase(v, ".") }},
+	{LiteralPlace, isStrongMix},
+	{LiteralPlace, func(v string) bool {
+		return !HasLettersAndDigits(v) && (hasSignWithin(v) && GuessBits(v) >= 25 || letterSurprise(v) > 3)
+	}},
+}
+
+// isStrongMix reports whether a value has letters and digits and is not guessed at once.
+func isStrongMix(v string) bool { return HasLettersAndDigits(v) && GuessBits(v) >= 17 }
+
+// hasSignWithin reports whether a value has a sign that no expression of a program has there.
+func hasSignWithin(v string) bool {
+	return strings.IndexAny(strings.TrimRight(v, "!?"), "!#%^&*?+~@$") > 0 && !operators.MatchString(v)
 }
 
 var (

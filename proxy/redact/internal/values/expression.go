@@ -17,8 +17,7 @@ func IsExpression(value []byte) bool {
 
 // lookOver looks through a value once: whether it has a digit, and whether it is an expression.
 func lookOver(value []byte) (hasDigit, isExpression bool) {
-	if len(value) < MinWord || len(value) > MaxLength || bytes.HasPrefix(value, []byte(Mark)) || bytes.HasPrefix(value, []byte("ENC[")) ||
-		strings.IndexByte("$<{(.@%", value[0]) >= 0 && !isEscapedLetter(value) {
+	if len(value) < MinWord || len(value) > MaxLength || beginsExpression(value) {
 		return false, true
 	}
 	for i, c := range value {
@@ -35,6 +34,11 @@ func lookOver(value []byte) (hasDigit, isExpression bool) {
 		}
 	}
 	return hasDigit, false
+}
+
+// beginsExpression reports whether a value begins as what a program evaluates, or as what was replaced already.
+func beginsExpression(value []byte) bool {
+	return bytes.HasPrefix(value, []byte(Mark)) || bytes.HasPrefix(value, []byte("ENC[")) || strings.IndexByte("$<{(.@%", value[0]) >= 0 && !isEscapedLetter(value)
 }
 
 // isEscapedLetter reports whether a value begins with a letter with an accent as URLs have it: %C3%96.

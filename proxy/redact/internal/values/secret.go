@@ -46,16 +46,11 @@ const MaxLength = 8 << 10
 // IsSecretIn reports whether a value in a place cannot be guessed, and is no expression,
 // address or path.
 func IsSecretIn(value []byte, p Place) bool {
+	if plain, hasAccents := withoutAccents(value); hasAccents {
+		value = plain
+	}
 	hasDigit, isExpression := lookOver(value)
-	if isExpression || bytes.IndexByte(value, '\\') >= 0 {
-		if plain, hasAccents := withoutAccents(value); hasAccents {
-			return IsSecretIn(plain, p)
-		}
-	}
-	if isExpression {
-		return false
-	}
-	if !hasDigit && len(value) < leastLetters && p != LiteralPlace {
+	if isExpression || !hasDigit && len(value) < leastLetters && p != LiteralPlace {
 		return false
 	}
 	v := string(value)
@@ -68,13 +63,16 @@ func IsSecretIn(value []byte, p Place) bool {
 		return IsRandom(v) && !IsHexadecimal(v)
 	case hasDigit && HasLettersAndDigits(v) && (isNoWord(v) || p >= KeyPlace && isMixed(v)), letterSurprise(v) >= p.leastSurprise(v):
 		return true
-	case p == LiteralKeyPlace && isLettersOfBase64(v):
-		return true
 	case p == KeyPlace || p == LiteralKeyPlace:
-		return IsPhrase(v, "-") || isChosenWords(v) || p == LiteralKeyPlace && hasManySigns(v) ||
-			!lex.IsAlphanumericAt(value, len(value)-1) && chosenWord.MatchString(v)
+		return isChosenKey(v, p == LiteralKeyPlace)
 	}
-	return p >= SpokenPlace && isChosenPassword(v, p)
+	return isChosenPassword(v, p)
+}
+
+// isChosenKey reports whether a value that is given to a key or a token is one that people choose, or that has signs.
+func isChosenKey(v string, isLiteral bool) bool {
+	return isLiteral && (isLettersOfBase64(v) || hasManySigns(v)) || IsPhrase(v, "-") || isChosenWords(v) ||
+		!lex.IsAlphanumericAt([]byte(v), len(v)-1) && chosenWord.MatchString(v)
 }
 
 // leastSurprise is how many bits less likely as words letters must be. Small letters leave out

@@ -113,7 +113,7 @@ func mentioned(t *testing.T, provider string) map[string][]string {
 	}
 	all := map[string][]string{}
 	if cases, err := os.ReadFile(filepath.Join("..", "wires", provider, "testdata", "rules.txt")); err == nil {
-		for _, id := range regexp.MustCompile(`(?m)^> (\S+)`).FindAllStringSubmatch(string(cases), -1) {
+		for _, id := range regexp.MustCompile(`(?m)^[>=] (\S+)`).FindAllStringSubmatch(string(cases), -1) {
 			all[id[1]] = []string{"TestRules"}
 		}
 	}

@@ -67,6 +67,7 @@ type Breach string
 
 // The breaches.
 const (
+	ChangedToken      Breach = "a token comes back with other bytes"
 	RepeatedCall      Breach = "a call is sent twice"
 	RepeatedItem      Breach = "an item is sent twice"
 	OutOfOrder        Breach = "items of a reply changed their order"

@@ -81,7 +81,7 @@ func isRunnable(it *wire.Item) bool {
 		return false
 	}
 	n, err := tree.Parse([]byte(it.Args))
-	return !it.ArgsKnown || it.Type == "custom_tool_call" || err == nil && n.Is(tree.Object)
+	return !it.ArgsKnown || it.Type == "custom_tool_call" || it.Type == "custom" || err == nil && n.Is(tree.Object)
 }
 
 func sentOnce(s *Trace, r *report) {

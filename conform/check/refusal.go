@@ -107,6 +107,9 @@ func newRefusal(x *exchange) Refusal {
 // that gateways use instead, or the text of a body that is not JSON.
 func wordsOf(x *exchange) string {
 	doc := x.reply.Doc
+	if raw := x.reply.Err.Text("metadata", "raw"); raw != "" {
+		return raw // what OpenRouter was told
+	}
 	for _, n := range []*tree.Node{x.reply.Err.Get("message"), doc.Get("message"), x.reply.Err, doc.Get("detail"), doc.Get("title")} {
 		if s := n.Text(); s != "" {
 			return s
@@ -158,10 +161,13 @@ var nonForms = []struct {
 	{407, RefusedKey, nil},
 	{451, RefusedKey, nil},
 	{0, RefusedLength, []string{"context_length_exceeded", "prompt is too long", "exceed context limit", "exceeds the context window",
-		"exceeds the maximum number of tokens", "maximum context length", "input is too long for requested model"}},
+		"exceeds the maximum number of tokens", "maximum context length", "input is too long for requested model", "exceeded max context length",
+		"exceeds the available context size", "total length of all messages is too long"}},
 	{0, RefusedModel, []string{"model_not_found", "is not found for api version", "publisher model `",
 		"unexpected model name format", "requested model '*' does not exist", "the model `*` does not exist",
-		"unknown_model", "unknown model:", "invalid model id", "invalid model name", "model identifier is invalid"}},
+		"unknown_model", "unknown model:", "invalid model id", "invalid model name", "model identifier is invalid", "model not exist",
+		"supported api model names are", `"invalid model: `, `"invalid model '`, "is not a valid model id", "not supported model "}},
+	{400, RefusedServer, []string{"tool_use_failed"}}, // the model's own call broke the schema (C-91)
 	{404, RefusedModel, []string{`"model: `, `"message":"model:`, "model_not_found"}},
 	{0, RefusedFetch, []string{"unable to download", "while downloading", "failed to download", "error downloading", "cannot fetch content",
 		"url_error", "url_rejected", "failed to fetch", "unable to fetch", "could not be fetched", "robots.txt", "invalid_image_url"}},

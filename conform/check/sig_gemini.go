@@ -43,11 +43,12 @@ func enforcesSignatures(model string) bool {
 	return m.Family == "gemini" && !m.IsBefore(3, 0) && !strings.Contains(model, "image")
 }
 
-// thoughtBytes: a signature keeps its bytes; the alphabet of its base64 does
-// not count.
+// thoughtBytes: a token that stands beside what the model said keeps its bytes; where it is base64, its alphabet
+// does not count.
 func thoughtBytes(s *Trace, r *report) {
 	for _, l := range s.links {
-		if !l.to.wire.Has(wires.SignedParts) {
+		rule := l.to.wire.RuleFor(wires.ChangedToken)
+		if rule == "" {
 			continue
 		}
 		for _, p := range l.pairs {
@@ -58,7 +59,11 @@ func thoughtBytes(s *Trace, r *report) {
 			r.addObserved(1)
 			a, b := wire.TokenKey(l.to.Provider, was.Token), wire.TokenKey(l.to.Provider, is.Token)
 			if a != b && !issuedBy(l.from, b) {
-				r.addChange(l, is.Under("thoughtSignature"), was.TokenAt, "G-18", "signature of %s %s", is.What, s.describeToken(l.to, was.Token, is.Token))
+				at := is.Place
+				if l.to.wire.Has(wires.SignedParts) {
+					at = is.Under("thoughtSignature")
+				}
+				r.addChange(l, at, was.TokenAt, rule, "signature of %s %s", is.What, s.describeToken(l.to, was.Token, is.Token))
 			}
 		}
 	}

@@ -76,11 +76,13 @@ func itemsOf(n *tree.Node) (items []wire.Item) {
 	if refusal := n.Get("refusal"); refusal.Text() != "" {
 		add(wire.Item{What: wire.Text, Type: "refusal", Text: refusal.Text()}, refusal, ".refusal")
 	}
-	for j, call := range n.List("tool_calls") {
-		add(callOf(call), call, ".tool_calls["+strconv.Itoa(j)+"]")
+	for j, call := range n.Get("tool_calls").List() {
+		it := callOf(call)
+		it.Args = wholeArguments(it.Args, it.Type)
+		add(it, call, ".tool_calls["+strconv.Itoa(j)+"]")
 	}
-	if call := n.Get("function_call"); call.Is(tree.Object) {
-		add(wire.Item{What: wire.Call, Type: "function_call", Name: call.Text("name"), Args: argumentsOf(call), ArgsKnown: true}, call, ".function_call")
+	if call := n.Get("function_call"); call.Text("name") != "" { // some servers send an empty one beside everything
+		add(wire.Item{What: wire.Call, Type: "function_call", Name: call.Get("name").Text(), Args: wholeArguments(argumentsOf(call), ""), ArgsKnown: true}, call, ".function_call")
 	}
 	return items
 }
@@ -100,14 +102,15 @@ func thoughtOf(n *tree.Node) (name, text string) {
 // and engines without a parser of reasoning send and take it so.
 const thinkTag = "<think>"
 
-// splitThought splits what stands in tags from the text behind it.
+// splitThought splits what stands in tags from the text behind it. Empty lines before the text do not count: they come
+// from the template, and clients that take the thought out keep them or not.
 func splitThought(content string) (thought, text string) {
 	if inner, ok := strings.CutPrefix(strings.TrimLeft(content, " \n"), thinkTag); ok {
 		if thought, text, ok := strings.Cut(inner, "</think>"); ok {
 			return strings.TrimSpace(thought), strings.TrimLeft(text, "\n")
 		}
 	}
-	return "", content
+	return "", strings.TrimLeft(content, "\n")
 }
 
 // detailOf reads one of OpenRouter's reasoning_details.
@@ -158,6 +161,15 @@ func argumentsOf(what *tree.Node) string {
 		return args.Raw()
 	}
 	return args.Text()
+}
+
+// wholeArguments are the arguments of a call that arrived whole. Servers write "" or null for a tool without
+// parameters, which every client reads as no arguments.
+func wholeArguments(args, kind string) string {
+	if text := strings.TrimSpace(args); kind != "custom" && (text == "" || text == "null") {
+		return "{}"
+	}
+	return args
 }
 
 // joinTexts joins the texts of a content.
@@ -316,7 +328,7 @@ func (s *streamReader) readDelta(delta *tree.Node, at wire.Place) {
 	for _, call := range delta.List("tool_calls") {
 		s.addCall(call, at)
 	}
-	if call := delta.Get("function_call"); call.Is(tree.Object) {
+	if call := delta.Get("function_call"); call.Text("name")+call.Text("arguments") != "" {
 		p := findPiece(&s.calls, "function_call", wire.Item{What: wire.Call, Type: "function_call", ArgsKnown: true, Place: at}, "")
 		p.Name += call.Text("name")
 		p.AddArgs(argumentsOf(call))
@@ -373,12 +385,16 @@ func (s *streamReader) finishItems() {
 	}
 	for _, p := range slices.Concat(s.details, s.thoughts, s.texts, s.calls) {
 		it := p.ToItem()
-		it.Done = s.End == wire.Complete
-		if thought, text := splitThought(it.Text); thought != "" && it.Type == "content" {
-			inTags := it
-			inTags.What, inTags.Type, inTags.Text = wire.Thinking, thinkTag, thought
-			s.Items = append(s.Items, inTags)
-			it.Text = text
+		if it.Done = s.End == wire.Complete; it.Done && it.What == wire.Call && s.Stop != "length" {
+			it.Args = wholeArguments(it.Args, it.Type)
+		}
+		if it.Type == "content" {
+			thought, text := splitThought(it.Text)
+			if it.Text = text; thought != "" {
+				inTags := it
+				inTags.What, inTags.Type, inTags.Text = wire.Thinking, thinkTag, thought
+				s.Items = append(s.Items, inTags)
+			}
 		}
 		if it.What != wire.Text || it.Text != "" {
 			s.Items = append(s.Items, it)

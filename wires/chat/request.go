@@ -58,16 +58,22 @@ func readRequest(r *http.Request, body []byte) *request {
 	return q
 }
 
-// hostOfModel is the host of the vendor of a model: OpenAI's unless the name begins as that of another vendor.
+// hostOfModel is the host of the vendor whose own name for a model this is; "" if several servers offer the
+// model, so that the simulator enforces what all of them share.
 func hostOfModel(model string) string {
+	if strings.HasSuffix(model, "-instruct") { // open weights
+		return ""
+	}
 	for _, m := range []struct{ begin, host string }{
-		{"deepseek-", "api.deepseek.com"}, {"kimi-", "api.moonshot.ai"}, {"mistral-", "api.mistral.ai"}, {"magistral-", "api.mistral.ai"},
+		{"deepseek-v4 deepseek-chat deepseek-reasoner", "api.deepseek.com"}, {"kimi- moonshot-", "api.moonshot.ai"},
+		{"mistral-large mistral-medium mistral-small magistral- ministral- codestral- devstral-", "api.mistral.ai"},
+		{"gemini-", "generativelanguage.googleapis.com"}, {"grok-", "api.x.ai"}, {"gpt- chatgpt- o1 o3 o4", "api.openai.com"},
 	} {
-		if strings.HasPrefix(model, m.begin) {
+		if slices.ContainsFunc(strings.Fields(m.begin), func(begin string) bool { return strings.HasPrefix(model, begin) }) {
 			return m.host
 		}
 	}
-	return "api.openai.com"
+	return ""
 }
 
 // newRequest is what a body means at a host.

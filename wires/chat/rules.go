@@ -18,7 +18,7 @@ func Book() *rule.Book {
 }
 
 // judgedRules are about a request that has the right form.
-var judgedRules = slices.Concat(pairRules, reasoningRules, parameterRules, toolRules)
+var judgedRules = slices.Concat(pairRules, reasoningRules, parameterRules, toolRules, vendorRules)
 
 // Rules states the rules in the order in which the simulator applies them.
 func Rules() []rule.Info {

@@ -40,14 +40,22 @@ func effortFits(q *request, p *rule.Pass) {
 }
 
 func effortBesideTools(q *request, p *rule.Pass) {
-	effort := q.body.Text("reasoning_effort")
-	if !q.isOpenAIs() || len(q.offers) == 0 || effort == "" {
+	if !q.isOpenAIs() || len(q.offers) == 0 {
 		return
 	}
-	if p.Observe(); effort != "none" && (strings.HasPrefix(q.model, "gpt-5.4") || strings.HasPrefix(q.model, "gpt-5.5") || strings.HasPrefix(q.model, "gpt-5.6")) {
-		p.Report("reasoning_effort", "%s takes no effort beside functions in Chat Completions", q.model).Refuse(q.newRefusal("", "reasoning_effort",
-			"Function tools with reasoning_effort are not supported for %s in /v1/chat/completions. Please use /v1/responses instead.", q.model))
+	effort, isLater := q.body.Get("reasoning_effort").Text(), strings.HasPrefix(q.model, "gpt-5.5") || strings.HasPrefix(q.model, "gpt-5.6")
+	if effort == "" && !isLater {
+		return
 	}
+	if p.Observe(); effort == "none" || !isLater && !strings.HasPrefix(q.model, "gpt-5.4") {
+		return
+	}
+	words, path := "Please use /v1/responses instead.", "reasoning_effort"
+	if isLater {
+		words = "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+	}
+	p.Report(path, "%s takes no effort beside functions in Chat Completions, and the default counts", q.model).Refuse(q.newRefusal("", path,
+		"Function tools with reasoning_effort are not supported for %s in /v1/chat/completions. %s", q.model, words))
 }
 
 func temperatureFits(q *request, p *rule.Pass) {

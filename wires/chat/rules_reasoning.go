@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
@@ -16,10 +17,16 @@ func reasoningComesBack(q *request, p *rule.Pass) {
 		return
 	}
 	for i, m := range q.messages {
-		if len(m.calls) == 0 {
+		isKept := q.alwaysThinks() && m.role == "assistant"
+		if len(m.calls) == 0 && !isKept {
 			continue
 		}
 		if p.Observe(); m.Get("reasoning_content").Is(tree.String) {
+			continue
+		}
+		if len(m.calls) == 0 {
+			b := p.Report(m.path+".reasoning_content", "%s wants the reasoning_content of every message back", q.model)
+			b.Rule, b.Consequence = "C-54", string(specs.Degraded)
 			continue
 		}
 		b := p.Report(m.path+".reasoning_content", "the message calls tools and lacks the reasoning_content that it was issued with")

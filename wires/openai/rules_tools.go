@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -14,12 +13,12 @@ import (
 )
 
 var toolRules = []rule.Rule[*request]{
-	judged("PAR-008/schema", liveRule("O-20", "a function's schema is of an object, and has known types and an array's items", reported, rule.High, nil), schemas(schemaSound)),
-	judged("TSC-001/root", liveRule("O-20", "the root of a function's schema makes no choice", reported, rule.High, nil), schemas(rootChoosesNothing)),
-	judged("TSC-004/references", liveRule("O-20", "a function's schema has what it refers to", reported, rule.High, nil), schemas(referencesResolve)),
+	judged("PAR-008/schema", liveRule("O-20", "a function's schema is of an object, and has known types and an array's items", reported, rule.High, nil), schemas(rule.SchemaSound)),
+	judged("TSC-001/root", liveRule("O-20", "the root of a function's schema makes no choice", reported, rule.High, nil), schemas(rule.RootChoosesNothing)),
+	judged("TSC-004/references", liveRule("O-20", "a function's schema has what it refers to", reported, rule.High, nil), schemas(rule.ReferencesResolve)),
 	judged("PAR-008/unique", strictRule(liveRule("O-18", "each function has a name of its own; the words are inferred", inferred, rule.Low, nil)), namesUnique),
-	judged("PAR-008/strict", liveRule("O-19", "strict schemas are closed and require every key", recorded, rule.High, nil), strictSchemas(looseObject)),
-	judged("TSC-006/strict-keywords", liveRule("O-19", "strict schemas have only keywords that can be enforced", recorded, rule.High, nil), strictSchemas(unenforceableKeyword)),
+	judged("PAR-008/strict", liveRule("O-19", "strict schemas are closed and require every key", recorded, rule.High, nil), strictSchemas(rule.LooseObject)),
+	judged("TSC-006/strict-keywords", liveRule("O-19", "strict schemas have only keywords that can be enforced", recorded, rule.High, nil), strictSchemas(rule.UnenforceableKeyword)),
 	judged("NSP-005/named", liveRule("O-32", "a call names the namespace of its tool where the tool is in no default one", reported, rule.Medium, nil), callsNameNamespace),
 	judged("PAR-005/has-tools", liveRule("O-29", "tool_choice requires a tool only of a request with tools", inferred, rule.Medium, nil), choiceHasTools),
 	judged("PAR-005/named-tool", liveRule("O-29", "tool_choice names a tool of the request", inferred, rule.Medium, nil), choiceNamesTool),
@@ -90,58 +89,6 @@ func inFunction(find func(schema *tree.Node) (path, ours, words string)) func(*w
 	}
 }
 
-func schemaSound(root *tree.Node) (path, ours, words string) {
-	if kind := root.Get("type"); kind.Text() != "object" {
-		return "", rule.RootType(root), fmt.Sprintf(`schema must be a JSON Schema of 'type: "object"', got 'type: "%s"'.`, cmp.Or(kind.Text(), "None"))
-	}
-	for at, s := range tree.Schemas(root) {
-		kind := s.Get("type")
-		i := slices.IndexFunc(kind.List(), func(t *tree.Node) bool { return t.Text() == "array" })
-		if (i >= 0 || kind.Text() == "array") && s.Get("items").Null() && s.Get("prefixItems") == nil {
-			context := at.Names
-			if i >= 0 {
-				context = slices.Concat(context, []string{"type", fmt.Sprint(i)})
-			}
-			return at.Path + ".items", "an array has no items; the provider wants to know what it holds",
-				fmt.Sprintf("In context=%s, array schema missing items.", pythonTuple(context))
-		}
-	}
-	for _, isBasic := range []bool{true, false} {
-		f := tree.FindSchemaFault(root, isBasic, false)
-		if f.Node == nil {
-			continue
-		}
-		if isBasic {
-			path, ours = f.Path, rule.BehindPath(f)
-		}
-		if !strings.HasSuffix(f.Path, ".type") {
-			f.Node = root
-		}
-		return path, ours, strings.ReplaceAll(f.Node.Raw(), `"`, "'") + " is not valid under any of the given schemas."
-	}
-	return "", "", ""
-}
-
-func rootChoosesNothing(root *tree.Node) (path, ours, words string) {
-	for _, word := range []string{"oneOf", "anyOf", "allOf", "enum", "not"} {
-		if root.Given(word) != nil {
-			return "." + word, word + " stands at the root, where the provider takes no choice",
-				"schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
-		}
-	}
-	return "", "", ""
-}
-
-func referencesResolve(root *tree.Node) (path, ours, words string) {
-	for at, s := range tree.Schemas(root) {
-		if ref := s.Text("$ref"); strings.HasPrefix(ref, "#") && tree.ResolvePointer(root, ref) == nil {
-			return at.Path + ".$ref", fmt.Sprintf("%.80q refers to nothing in the schema", ref),
-				fmt.Sprintf("In context=%s, reference to component '%s' which was not found in the schema.", pythonTuple(at.Names), ref)
-		}
-	}
-	return "", "", ""
-}
-
 // namesUnique leaves out the tools of items, which may repeat others: recorded.
 func namesUnique(q *request, p *rule.Pass) {
 	p.JudgeUnique(slices.DeleteFunc(slices.Clone(q.offers), func(t wire.Tool) bool { return t.IsAdded }), func(t *wire.Tool) *rule.Refusal {
@@ -185,52 +132,6 @@ func strictSchemas(find func(schema *tree.Node) (path, ours, words string)) func
 		}
 		p.JudgeSchemas(slices.DeleteFunc(slices.Clone(q.offers), func(t wire.Tool) bool { return !t.IsStrict }), inFunction(find))
 	}
-}
-
-// unenforceable are the keywords that a strict schema may not have.
-var unenforceable = []string{"allOf", "oneOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else"}
-
-func unenforceableKeyword(root *tree.Node) (path, ours, words string) {
-	for at, s := range tree.Schemas(root) {
-		for _, word := range unenforceable {
-			if s.Given(word) != nil {
-				return at.Path + "." + word, word + " is not permitted in a strict schema", fmt.Sprintf("In context=%s, '%s' is not permitted.", pythonTuple(at.Names), word)
-			}
-		}
-	}
-	return "", "", ""
-}
-
-// looseObject finds the first object that lets in what it does not name, or does not require a property.
-func looseObject(root *tree.Node) (path, ours, words string) {
-	for at, s := range tree.Schemas(root) {
-		properties := s.Get("properties")
-		switch {
-		case s.Text("type") != "object" && properties == nil:
-			continue
-		case !s.False("additionalProperties"):
-			return at.Path, "additionalProperties is not false",
-				fmt.Sprintf("In context=%s, 'additionalProperties' is required to be supplied and to be false.", pythonTuple(at.Names))
-		}
-		for _, name := range properties.Names() {
-			if !slices.ContainsFunc(s.List("required"), func(r *tree.Node) bool { return r.Text() == name }) {
-				return at.Path, fmt.Sprintf("required does not name %.60q", name),
-					fmt.Sprintf("In context=%s, 'required' is required to be supplied and to be an array including every key in properties. Missing '%s'.", pythonTuple(at.Names), name)
-			}
-		}
-	}
-	return "", "", ""
-}
-
-// pythonTuple writes a context as the API does, which is written in Python.
-func pythonTuple(context []string) string {
-	if len(context) == 1 {
-		return "('" + context[0] + "',)"
-	}
-	if len(context) == 0 {
-		return "()"
-	}
-	return "('" + strings.Join(context, "', '") + "')"
 }
 
 // offersMore reports whether tools may come from elsewhere than the list of the request.

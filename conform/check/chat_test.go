@@ -1,0 +1,113 @@
+package check_test
+
+import (
+	_ "embed"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/corpus"
+)
+
+// chatFindings are all findings on the recorded traffic of Chat Completions, each read by hand. A line "# REASON"
+// says what the recordings below it show, a line "CHECK DIALECT/CASE" names one.
+//
+//go:embed testdata/chat-corpus.txt
+var chatFindings string
+
+// TestChatCorpus holds every recording of Chat Completions to the whole catalogue, and its replies to the duties of
+// servers. What is found is listed, and what is listed is found.
+func TestChatCorpus(t *testing.T) {
+	root := filepath.Join(corpus.Dir(t)+"-chat", "data")
+	recordings, err := evidence.Load(root)
+	if err != nil {
+		t.Skip(root, err)
+	}
+	want, reason := map[string]string{}, ""
+	for line := range strings.Lines(chatFindings) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "# ") {
+			reason = line[2:]
+		} else if line != "" {
+			want[line] = reason
+		}
+	}
+	seen := func(key, message string) {
+		if want[key] == "" {
+			t.Errorf("%s: %s", key, message)
+		}
+		want[key] = "found"
+	}
+	rules, duties := catalogue(t), report.ServerRules()
+	for _, rec := range recordings {
+		name, _ := filepath.Rel(root, rec.Path)
+		name = filepath.ToSlash(name)
+		for _, res := range report.Judge(rules, &rec.Evidence) {
+			if len(res.Findings) > 0 {
+				seen(res.Check+" "+name, res.Findings[0].Message)
+			}
+		}
+		for _, f := range report.JudgeRecording(duties, rec).Findings {
+			seen(f.Requirement+" "+name, f.Message)
+		}
+	}
+	for key, reason := range want {
+		if reason != "found" {
+			t.Errorf("%s: listed (%s) and not found", key, reason)
+		}
+	}
+	if len(recordings) < 1200 {
+		t.Errorf("only %d recordings", len(recordings))
+	}
+}
+
+// chatAsked is an exchange of Chat Completions at a host.
+func chatAsked(i int, host, body, reply string) evidence.Exchange {
+	x := asked(i, "chat", body, 200, reply)
+	x.Request.URL = "https://" + host + "/v1/chat/completions"
+	return x
+}
+
+// TestChatTokens: details of OpenRouter and signatures of Gemini come back byte for byte.
+func TestChatTokens(t *testing.T) {
+	const signature = "EqQBCkYICxgCKkBhc2RmYXNkZmFzZGZhc2RmYXNkZmFzZGY="
+	for _, c := range []struct{ host, model, call, message string }{
+		{"openrouter.ai", "anthropic/claude-sonnet-5", "", `"reasoning_details":[{"type":"reasoning.text","text":"Two.","signature":"SIG","format":"anthropic-claude-v1","index":0}],`},
+		{"openrouter.ai", "google/gemini-3-pro", "", `"reasoning_details":[{"type":"reasoning.encrypted","data":"SIG","id":"c1","format":"google-gemini-v1","index":0}],`},
+		{"generativelanguage.googleapis.com", "gemini-3-flash-preview", `,"extra_content":{"google":{"thought_signature":"SIG"}}`, ""},
+	} {
+		message := func(token string) string {
+			return strings.ReplaceAll(`{"role":"assistant",`+c.message+`"content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}`+c.call+`}]}`, "SIG", token)
+		}
+		ask := `{"model":"` + c.model + `","messages":[{"role":"user","content":"hi"}]}`
+		reply := `{"id":"1","object":"chat.completion","model":"` + c.model + `","choices":[{"index":0,"finish_reason":"tool_calls","message":` + message(signature) + `}]}`
+		for token, found := range map[string]bool{signature: false, signature[:40]: true} {
+			next := `{"model":"` + c.model + `","messages":[{"role":"user","content":"hi"},` + message(token) + `,{"role":"tool","tool_call_id":"c1","content":"1"}]}`
+			res := find(t, "SIG-015/signature-bytes").Run(recording(chatAsked(0, c.host, ask, reply), chatAsked(1, c.host, next, reply)))
+			if res.Observed != 1 || (len(res.Findings) > 0) != found {
+				t.Errorf("%s %s: %+v", c.model, token, res)
+			}
+		}
+	}
+}
+
+// TestNoArguments: servers write "" or null for a tool without parameters, and clients {}; a custom tool takes any text.
+func TestNoArguments(t *testing.T) {
+	ask := `{"model":"m","messages":[{"role":"user","content":"hi"}]}`
+	for _, c := range []struct{ call, sent string }{
+		{`"type":"function","function":{"name":"ls","arguments":""}`, `"type":"function","function":{"name":"ls","arguments":"{}"}`},
+		{`"type":"function","function":{"name":"ls","arguments":"null"}`, `"type":"function","function":{"name":"ls","arguments":"null"}`},
+		{`"type":"custom","custom":{"name":"ls","input":"a b"}`, `"type":"custom","custom":{"name":"ls","input":"a b"}`},
+	} {
+		reply := `{"id":"1","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"c1",` + c.call + `}]}}]}`
+		next := `{"model":"m","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1",` + c.sent + `}]},{"role":"tool","tool_call_id":"c1","content":"12 files"}]}`
+		tr := recording(chatAsked(0, "local.example", ask, reply), chatAsked(1, "local.example", next, reply))
+		if res := find(t, "STR-009/not-executed").Run(tr); res.Observed+len(res.Findings) > 0 {
+			t.Errorf("%s: %+v", c.call, res)
+		}
+		if res := find(t, "ORD-011/arguments").Run(tr); res.Observed != 1 || len(res.Findings) > 0 {
+			t.Errorf("%s: %+v", c.call, res)
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package chat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
+)
+
+// vendorRules are about what the servers and models of one vendor take.
+var vendorRules = []rule.Rule[*request]{
+	everywhere(judged("ORD-015/roles", likelyRule("C-4", "a system message stands first where the template of the model wants that", reported, systemFirst))),
+	judged("ORD-015/parts", sureRule("C-13", "OpenAI takes images in messages of the user, and sounds on audio models", recorded, partsFit)),
+	judged("ORD-015/parts", sureRule("C-14", "DeepSeek takes texts only", recorded, textsOnly)),
+	judged("PAR-008/schema", sureRule("C-30", "the schema of a function is sound", reported, functionSchemas(rule.SchemaSound))),
+	judged("PAR-008/strict", sureRule("C-30", "strict schemas are closed and require every key", reported, strictSchemas(rule.LooseObject))),
+	judged("TSC-006/strict-keywords", sureRule("C-30", "strict schemas have only keywords that can be enforced", reported, strictSchemas(rule.UnenforceableKeyword))),
+	judged("PAR-005/forced", sureRule("C-31", "DeepSeek and Qwen force no tool while the model thinks", recorded, forcedWithoutThinking)),
+	judged("PAR-002/reasoning", sureRule("C-36", "models of OpenAI that reason take neither stop nor logprobs", recorded, outputFits)),
+	judged("PAR-002/model", sureRule("C-37", "Kimi takes the one temperature of the model", documented, kimiTemperature)),
+	judged("PAR-002/model", likelyRule("C-39", "models of xAI that reason take neither penalties nor stop nor an effort", reported, xaiTakes)),
+	judged("PAR-007/range", likelyRule("C-41", "Anthropic answers with one choice", documented, oneChoice)),
+	judged("PAR-007/range", likelyRule("C-40", "top_logprobs stands beside logprobs", documented, logprobsAsked)),
+	judged("PAR-006/known", sureRule("C-43", "Gemini refuses members of OpenAI that it does not have", reported, geminiKnows)),
+	judged("PAR-004/effort", likelyRule("C-54", "a model of Kimi that always thinks is not told not to", documented, kimiThinks)),
+	judged("ORD-015/parts", likelyRule("C-59", "a detail of Gemini's reasoning has the id of a call in its message", reported, detailsNameCalls)),
+	judged("SIG-014/call-signed", sureRule("C-60", "from Gemini 3 on the first call of each step of the turn carries its signature", reported, callsSigned)),
+	judged("ORD-015/parts", likelyRule("C-65", "Groq takes reasoning back on models that reason", reported, groqReasoning)),
+}
+
+// systemFirst is about Qwen's templates on engines that anybody runs.
+func systemFirst(q *request, p *rule.Pass) {
+	name := strings.ToLower(q.model)
+	if q.dialect.name != "" || !slices.ContainsFunc([]string{"qwen3.5", "qwen3.6", "qwen3.7", "qwen3.8"}, func(s string) bool { return strings.Contains(name, s) }) {
+		return
+	}
+	for i, m := range q.messages {
+		if m.role != "system" {
+			continue
+		}
+		if p.Observe(); i > 0 {
+			p.Report(m.path+".role", "the template of %s takes a system message in the first place only", q.model).Refuse(q.newRefusal("", "", "System message must be at the beginning."))
+		}
+	}
+}
+
+// eachPart calls see for each part of the contents.
+func (q *request) eachPart(see func(i int, m *message, kind, path string, offset int64)) {
+	for i := range q.messages {
+		m := &q.messages[i]
+		for j, part := range m.List("content") {
+			see(i, m, part.Text("type"), fmt.Sprintf("%s.content[%d]", m.path, j), int64(part.Get("type").Offset()))
+		}
+	}
+}
+
+func partsFit(q *request, p *rule.Pass) {
+	if q.dialect.name != "openai" {
+		return
+	}
+	takesImages := q.takes.Reasoning != "" && q.takes.Reasoning != "never" && !specs.ParseModel(q.model).IsBefore(5, 2)
+	q.eachPart(func(i int, m *message, kind, path string, _ int64) {
+		switch p.Observe(); {
+		case kind == "image_url" && (m.role == "tool" || m.role == "assistant"):
+			b := p.Report(path, "an image stands in a message with the role %s, where the model does not see it", m.role)
+			if b.Consequence = string(specs.Degraded); !takesImages {
+				b.Consequence = ""
+				b.Refuse(q.newRefusal("", fmt.Sprintf("messages[%d]", i), "Invalid 'messages[%d]'. Image URLs are only allowed for messages with role 'user', but this message with role '%s' contains an image URL.", i, m.role))
+			}
+		case kind == "input_audio" && q.takes.Reasoning != "" && !strings.Contains(q.model, "audio"):
+			p.Report(path, "%s takes no sound", q.model).Refuse(q.newRefusal("", fmt.Sprintf("messages[%d]", i),
+				"Invalid 'messages[%d]'. Content blocks are expected to be either text or image_url type.", i))
+		}
+	})
+}
+
+func textsOnly(q *request, p *rule.Pass) {
+	if !q.dialect.hasTrait(reasoningBack) {
+		return
+	}
+	q.eachPart(func(i int, _ *message, kind, path string, offset int64) {
+		if p.Observe(); kind != "text" {
+			p.Report(path, "DeepSeek takes texts only, and this is %.40q", kind).Refuse(q.newRefusal("", "",
+				"Failed to deserialize the JSON body into the target type: messages[%d]: unknown variant `%s`, expected `text` at line 1 column %d", i, kind, offset))
+		}
+	})
+}
+
+// functionSchemas holds the schemas of functions at OpenAI to what find looks for.
+func functionSchemas(find func(schema *tree.Node) (path, ours, words string)) func(*request, *rule.Pass) {
+	return func(q *request, p *rule.Pass) {
+		if q.dialect.hasTrait(wholeSchemas) {
+			q.judgeSchemas(p, q.offers, find)
+		}
+	}
+}
+
+// strictSchemas is functionSchemas for what is strict: functions, and the form of the answer.
+func strictSchemas(find func(schema *tree.Node) (path, ours, words string)) func(*request, *rule.Pass) {
+	return func(q *request, p *rule.Pass) {
+		if !q.dialect.hasTrait(wholeSchemas) {
+			return
+		}
+		if format := q.body.Get("response_format", "json_schema"); format.True("strict") {
+			p.Observe()
+			if path, ours, words := find(format.Get("schema")); ours != "" {
+				p.Report("response_format.json_schema.schema"+path, "the schema of the answer: %s", ours).
+					Refuse(q.newRefusal("", "response_format", "Invalid schema for response_format '%s': %s", format.Text("name"), words))
+			}
+		}
+		q.judgeSchemas(p, slices.DeleteFunc(slices.Clone(q.offers), func(t wire.Tool) bool { return !t.IsStrict }), find)
+	}
+}
+
+func (q *request) judgeSchemas(p *rule.Pass, tools []wire.Tool, find func(schema *tree.Node) (path, ours, words string)) {
+	p.JudgeSchemas(tools, func(t *wire.Tool) (f rule.SchemaFault) {
+		words := ""
+		if f.Path, f.Text, words = find(t.Schema); words != "" {
+			f.Refusal = q.newRefusal("invalid_function_parameters", t.SchemaPath, "Invalid schema for function '%s': %s", t.Name, words)
+		}
+		return f
+	})
+}
+
+func forcedWithoutThinking(q *request, p *rule.Pass) {
+	isQwen := q.dialect.name == "qwen"
+	if q.choice.Kind != "any" && q.choice.Kind != "tool" || !isQwen && !q.dialect.hasTrait(reasoningBack) {
+		return
+	}
+	switch p.Observe(); {
+	case isQwen && q.body.True("enable_thinking"):
+		p.Report("tool_choice", "Qwen forces no tool while it thinks").Refuse(q.newRefusal("", "",
+			"<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does not support being set to required or object in thinking mode"))
+	case !isQwen && q.isThinking():
+		p.Report("tool_choice", "DeepSeek forces no tool while it thinks").Refuse(q.newRefusal("", "", "Thinking mode does not support this tool_choice"))
+	}
+}
+
+func outputFits(q *request, p *rule.Pass) {
+	if !q.isOpenAIs() || !q.isThinking() || strings.HasPrefix(q.model, "o1") || strings.HasPrefix(q.model, "o3-mini") {
+		return
+	}
+	for _, name := range []string{"stop", "logprobs"} {
+		if value := q.body.Get(name); !value.Null() && !value.False() {
+			p.Observe()
+			p.Report(name, "%s reasons and does not take %s", q.model, name).Refuse(q.newRefusal("unsupported_parameter", name,
+				"Unsupported parameter: '%s' is not supported with this model.", name))
+		}
+	}
+}
+
+func kimiTemperature(q *request, p *rule.Pass) {
+	is, isSet := q.body.Get("temperature").Number()
+	if !isSet || !q.dialect.hasTrait(reasoningKept) || !strings.HasPrefix(q.model, "kimi-k2.") && !strings.HasPrefix(q.model, "kimi-k3") {
+		return
+	}
+	takes := 0.6
+	if q.isThinking() {
+		takes = 1
+	}
+	if p.Observe(); is != takes {
+		p.Report("temperature", "%s takes the temperature %g only", q.model, takes).Refuse(q.newRefusal("", "", "invalid temperature: only %g is allowed for this model", takes))
+	}
+}
+
+func xaiTakes(q *request, p *rule.Pass) {
+	isMini := strings.HasPrefix(q.model, "grok-3-mini")
+	if q.dialect.name != "xai" || !isMini && !strings.HasPrefix(q.model, "grok-4") || strings.Contains(q.model, "non-reasoning") {
+		return
+	}
+	for _, m := range [][2]string{{"presence_penalty", "presencePenalty"}, {"frequency_penalty", "frequencyPenalty"}, {"stop", "stop"}, {"reasoning_effort", "reasoningEffort"}} {
+		if q.body.Get(m[0]).Null() || isMini && m[0] == "reasoning_effort" {
+			continue
+		}
+		p.Observe()
+		p.Report(m[0], "%s does not take %s", q.model, m[0]).Refuse(q.newRefusal("", "", "Model %s does not support parameter %s.", q.model, m[1]))
+	}
+}
+
+func oneChoice(q *request, p *rule.Pass) {
+	if n := q.body.Int("n"); q.dialect.name == "anthropic" && n > 0 {
+		if p.Observe(); n > 1 {
+			p.Report("n", "%d choices are asked for, and Anthropic gives one", n)
+		}
+	}
+}
+
+func logprobsAsked(q *request, p *rule.Pass) {
+	if !q.dialect.hasTrait(officialMembers) || q.body.Get("top_logprobs").Null() {
+		return
+	}
+	if p.Observe(); !q.body.True("logprobs") {
+		p.Report("top_logprobs", "top_logprobs is set without logprobs").Refuse(q.newRefusal("", "top_logprobs",
+			"Invalid value for 'top_logprobs': 'top_logprobs' is only allowed when 'logprobs' is enabled."))
+	}
+}
+
+func geminiKnows(q *request, p *rule.Pass) {
+	if !q.dialect.hasTrait(signsCalls) {
+		return
+	}
+	p.Observe()
+	for _, name := range []string{"prompt_cache_key", "store", "thinking", "google", "reasoning", "top_k", "frequency_penalty"} {
+		if q.body.Has(name) {
+			p.Report(name, "Gemini does not know the member %s", name).Refuse(q.newRefusal("", "", "Invalid JSON payload received. Unknown name \"%s\": Cannot find field.", name))
+		}
+	}
+}
+
+func kimiThinks(q *request, p *rule.Pass) {
+	if !q.dialect.hasTrait(reasoningKept) || !q.alwaysThinks() || q.body.Get("thinking").Null() {
+		return
+	}
+	if p.Observe(); q.body.Text("thinking", "type") == "disabled" {
+		p.Report("thinking.type", "%s always thinks", q.model)
+	}
+}
+
+// alwaysThinks reports whether Kimi's model cannot be told not to think, and wants all of its reasoning back.
+func (q *request) alwaysThinks() bool { return strings.HasPrefix(q.model, "kimi-k2.7-code") }
+
+func detailsNameCalls(q *request, p *rule.Pass) {
+	for _, m := range q.messages {
+		for j, d := range m.List("reasoning_details") {
+			id := d.Text("id")
+			if q.dialect.name != "openrouter" || len(m.calls) == 0 || id == "" || !strings.HasPrefix(d.Text("format"), "google-gemini") {
+				continue
+			}
+			if p.Observe(); countCalls(m.calls, id) == 0 {
+				p.Report(fmt.Sprintf("%s.reasoning_details[%d].id", m.path, j), "the detail belongs to call %s, which the message does not have", rule.Shorten(id))
+			}
+		}
+	}
+}
+
+// callsSigned is about the turn since the user's last message. Any text passes, as the stand-in for histories of
+// other models does; whether it is the one that was issued is for the referee.
+func callsSigned(q *request, p *rule.Pass) {
+	if !q.dialect.hasTrait(signsCalls) || len(specs.FindCapability("gemini", strings.TrimPrefix(q.model, "models/")).Levels) == 0 {
+		return
+	}
+	start := 0
+	for i, m := range q.messages {
+		if m.role == "user" {
+			start = i
+		}
+	}
+	for _, m := range q.messages[start:] {
+		if len(m.calls) == 0 {
+			continue
+		}
+		if p.Observe(); signatureOf(m.calls[0]).Text() == "" {
+			name := m.calls[0].Text("function", "name")
+			p.Report(m.path+".tool_calls[0].extra_content.google.thought_signature", "the first call of the step, %s, has no signature", rule.Shorten(name)).Refuse(q.newRefusal("", "",
+				"Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. "+
+					"Additional data, function call `default_api:%s` , position 1. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.", name))
+		}
+	}
+}
+
+func groqReasoning(q *request, p *rule.Pass) {
+	name := q.model[strings.LastIndexByte(q.model, '/')+1:]
+	if !q.dialect.hasTrait(reasoningRefused) || !strings.HasPrefix(name, "llama-") && !strings.HasPrefix(name, "gemma") {
+		return
+	}
+	for i, m := range q.messages {
+		if m.role == "assistant" {
+			if p.Observe(); m.Has("reasoning") {
+				p.Report(m.path+".reasoning", "%s does not reason, and Groq refuses reasoning in its messages", q.model).
+					Refuse(q.newRefusal("", "", "messages[%d].reasoning: reasoning is not supported with this model", i))
+			}
+		}
+	}
+}

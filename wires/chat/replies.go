@@ -2,6 +2,7 @@ package chat
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,6 +22,9 @@ var replyRules = []rule.ReplyRule[*rule.Exchange]{
 	rule.Owes("SV-C7", "", nothingAfterError),
 	rule.Owes("SV-C8", "", usageAddsUp),
 	rule.Owes("SV-C9", "", errorSaysWhat),
+	rule.Owes("SV-C10", "", callsStopForCalls),
+	rule.Owes("SV-C11", "", callsHaveIndexes),
+	rule.Owes("SV-C12", "", usageIsSaid),
 }
 
 func judgeReply(x *rule.Exchange) []*rule.ReplyPass { return rule.JudgeReplies(replyRules, x) }
@@ -146,5 +150,49 @@ func errorSaysWhat(x *rule.Exchange, p *rule.Pass) {
 	err := wire.ErrorOf(doc)
 	if p.Observe(); err.Text() == "" && err.Text("message") == "" && doc.Any("message", "detail", "msg").Null() {
 		p.ReportAt(wire.Place{Event: -1, Off: 0, Path: "error"}, "the error has no message").Consequence = "degraded"
+	}
+}
+
+// callsStopForCalls judges that a reply with calls says so. OpenAI says stop where a named function was forced, and
+// its models that speak do not say it in recordings.
+func callsStopForCalls(x *rule.Exchange, p *rule.Pass) {
+	isCall := func(it wire.Item) bool { return it.What == wire.Call && it.Type != "function_call" }
+	if x.Reply.End != wire.Complete || x.Asked.Choice.Kind == "tool" || strings.Contains(x.Asked.Model, "audio") || !slices.ContainsFunc(x.Reply.Items, isCall) {
+		return
+	}
+	if p.Observe(); x.Reply.Stop == "stop" {
+		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: 0, Path: "choices[0].finish_reason"}, "the reply calls tools and says finish_reason stop")
+	}
+}
+
+// callsHaveIndexes judges that no index belongs to two calls: clients that join pieces by index alone lose one.
+func callsHaveIndexes(x *rule.Exchange, p *rule.Pass) {
+	first := map[string]string{}
+	for i, e := range x.Reply.Events {
+		for j, c := range e.JSON.List("choices") {
+			for _, call := range c.List("delta", "tool_calls") {
+				id, index := call.Text("id"), strconv.Itoa(c.Int("index"))+" "+call.Get("index").Raw()
+				if id == "" || call.Text("function", "name") == "" || call.Get("index").Null() {
+					continue
+				}
+				if p.Observe(); first[index] != "" && first[index] != id {
+					p.ReportAt(x.At(i, call, "choices["+strconv.Itoa(j)+"].delta.tool_calls"), "the calls %s and %s have one index", rule.Shorten(first[index]), rule.Shorten(id))
+				}
+				first[index] = id
+			}
+		}
+	}
+}
+
+// usageIsSaid judges that a stream whose client asked for usage says it somewhere.
+func usageIsSaid(x *rule.Exchange, p *rule.Pass) {
+	if !x.IsStream() || x.Reply.End != wire.Complete || !x.Reply.Err.Null() || !x.Asked.Doc.True("stream_options", "include_usage") {
+		return
+	}
+	isSaid := func(e wire.StreamEvent) bool {
+		return !e.JSON.Get("usage").Null() || !e.JSON.Get("x_groq", "usage").Null()
+	}
+	if p.Observe(); !slices.ContainsFunc(x.Reply.Events, isSaid) {
+		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: len(x.Body)}, "usage was asked for, and no chunk has it")
 	}
 }

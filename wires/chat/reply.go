@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"strings"
 
@@ -183,7 +185,9 @@ func (provider) Header(r script.Reply) http.Header {
 
 // Reject implements script.Provider.
 func (provider) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {
-	return r.Status, http.Header{"Content-Type": {"application/json"}}, errorOf(r)
+	body = errorOf(r)
+	sum := sha256.Sum256(body)
+	return r.Status, http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {"req_" + hex.EncodeToString(sum[:16])}}, body
 }
 
 // errorOf is a refusal in OpenAI's envelope.

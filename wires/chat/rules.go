@@ -76,11 +76,13 @@ const (
 	recorded   = "recorded"
 	documented = "documented"
 	reported   = "reported"
+	inferred   = "inferred"
 )
 
 var accessRules = []rule.Rule[*request]{
 	sureRule("C-87", "there is a key, and it is valid; one that begins with invalid or test-invalid is not", recorded, keyValid),
 	sureRule("C-1", "the body is one JSON object", documented, bodyReadable),
+	likelyRule("C-1", "the model is one of a known vendor, or its name has a version, a tag or a vendor", inferred, modelExists),
 }
 
 func keyValid(q *request, p *rule.Pass) {
@@ -100,5 +102,12 @@ func bodyReadable(q *request, p *rule.Pass) {
 	if q.err != nil {
 		p.Refuse(q.newRefusal("", "", "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. "+
 			"The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)"))
+	}
+}
+
+func modelExists(q *request, p *rule.Pass) {
+	if q.model != "" && q.dialect.name == "" && !strings.ContainsAny(q.model, "0123456789/:") {
+		p.Refuse(&rule.Refusal{Status: http.StatusNotFound, Type: "invalid_request_error", Code: "model_not_found",
+			Message: "The model `" + q.model + "` does not exist or you do not have access to it."})
 	}
 }

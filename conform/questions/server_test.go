@@ -19,7 +19,7 @@ import (
 	_ "github.com/meerkat-go/conformance/wires/all"
 )
 
-var models = map[string]string{"anthropic": "claude-opus-4-5", "openai": "gpt-5.2", "gemini": "gemini-3-flash-preview"}
+var models = map[string]string{"anthropic": "claude-opus-4-5", "openai": "gpt-5.2", "gemini": "gemini-3-flash-preview", "chat": "gpt-4.1"}
 
 func judged(t *testing.T, wire string, only func(string) bool, change func(http.Handler) http.Handler) (findings map[string][]string, seen []string) {
 	t.Helper()
@@ -162,6 +162,26 @@ var faults = []fault{
 		}
 		return a.Code, a.Header(), a.Body.String()
 	}},
+	{"no choice", "chat", "SV-C1", "hello", edit(`(?s)^\{.*\}$`, `{"id":"1","object":"chat.completion","model":"gpt-4.1","choices":[]}`)},
+	{"an event that is no object", "chat", "SV-C2", "hello", edit(`data: \{`, `data: ["x"]`+"\n\ndata: {")},
+	{"calls without an id", "chat", "SV-C3", "one-call", edit(`"id":"call_[^"]*"`, `"id":""`)},
+	{"arguments in Python", "chat", "SV-C4", "one-call", edit(`"arguments":"\{\\"`, `"arguments":"{'`)},
+	{"no finish_reason", "chat", "SV-C5", "hello", edit(`"finish_reason":"stop"`, `"finish_reason":null`)},
+	{"cut off", "chat", "SV-C6", "hello", edit(`(?s)data: [^\n]*"finish_reason":"stop".*$`, "")},
+	{"stop after an error", "chat", "SV-C7", "hello", edit(`(data: [^\n]*"finish_reason":"stop")`, `data: {"error":{"message":"no","type":"server_error"}}`+"\n\n$1")},
+	{"a total of one", "chat", "SV-C8", "hello", edit(`"total_tokens":[0-9]+`, `"total_tokens":1`)},
+	{"an error without words", "chat", "SV-C9", "broken-json", answer(`"model": ?"`, 400, "application/json", `{"error":{"code":400}}`)},
+	{"calls and stop", "chat", "SV-C10", "any-tool", edit(`"finish_reason":"tool_calls"`, `"finish_reason":"stop"`)},
+	{"one index for all calls", "chat", "SV-C11", "any-tool", edit(`(data: [^\n]*"index":0,"id":"call_)([^\n]*\n\n)`, "$1$2${1}x$2")},
+	{"no usage", "chat", "SV-C12", "hello", edit(`"usage":\{[^\n]*\}\}\}`, `"usage":null}`)},
+	{"another model", "chat", "SV-B10", "hello", edit(`"model":"gpt-4.1"`, `"model":"llama-4"`)},
+	{"forced call left out", "chat", "SV-O22", "any-tool", edit(`"tool_calls":\[`, `"calls":[`)},
+	{"results refused", "chat", "SV-B3", "two-calls", answer(`"role":"tool"`, 400, "application/json", `{"error":{"message":"no"}}`)},
+	{"null content refused", "chat", "SV-B3", "calls-without-content", answer(`"content":null`, 400, "application/json", `{"error":{"message":"'content' field must be a string"}}`)},
+	{"parts of a result refused", "chat", "SV-B5", "results-in-parts", answer(`"content":\[`, 400, "application/json", `{"error":{"message":"no"}}`)},
+	{"the limit is ignored", "chat", "SV-B12", "limit", answer(`"max_(completion_)?tokens":16,`, 200, "application/json",
+		`{"id":"1","object":"chat.completion","model":"gpt-4.1","choices":[{"index":0,"message":{"role":"assistant","content":"`+strings.Repeat("1, 2, 3, ", 60)+`"},"finish_reason":"stop"}]}`)},
+	{"a page for the list of models", "chat", "SV-B8", "models", answer(`^GET`, 200, "text/html", "<html></html>")},
 	{"a page for an error", "gemini", "SV-E8", "broken-json", answer(`"model": "`, 502, "text/html", "<html>Bad Gateway</html>")},
 	{"the key comes back", "gemini", "GW-19", "hello", func(r *http.Request, a *httptest.ResponseRecorder) (int, http.Header, string) {
 		h := a.Header()

@@ -34,6 +34,9 @@ func (client) Body(q *wire.Question, history []string) []byte {
 	default:
 		o.Set("tool_choice", `{"type":"function","function":{"name":`+wire.Quote(q.Choice)+`}}`)
 	}
+	if hostOfModel(q.Model) == "api.deepseek.com" && tools != nil && q.Choice != "" && q.Choice != "none" {
+		o.Set("thinking", `{"type":"disabled"}`) // a model that thinks cannot be forced (C-31)
+	}
 	o.SetText("reasoning_effort", q.Effort)
 	limit := "max_tokens"
 	if newRequest(tree.NewObject([]string{"model"}, tree.NewString(q.Model)), "api.openai.com").takes.Reasoning != "" {

@@ -96,7 +96,7 @@ func TestEachProvider(t *testing.T) {
 	want := []string{
 		"anthropic root TSC-001/root", "anthropic draft TSC-003/keywords", "anthropic none PAR-006/required",
 		"openai root TSC-001/root", "openai array PAR-008/schema", "openai ref TSC-004/references",
-		"gemini ref TSC-004/references",
+		"gemini ref TSC-004/references", "chat array PAR-008/schema",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -108,10 +108,8 @@ func TestReplyChanges(t *testing.T) {
 		"no JSON":     "event: a\n\n",
 		"cut in half": "event: a\ndata: {\"x\"",
 	} {
-		for _, change := range replyChanges([]byte(body)) {
-			if got := change(); string(got) == body && name != "cut in half" && name != "no JSON" && !strings.Contains(body, `"x"`) {
-				t.Errorf("%s: nothing changed", name)
-			}
+		if !slices.ContainsFunc(replyChanges([]byte(body)), func(change func() []byte) bool { return string(change()) != body }) {
+			t.Errorf("%s: no change changes it", name)
 		}
 	}
 	got := replyChanges([]byte("data: {\"x\":1}\r\n\r\ndata: {\"y\":2}\r\n\r\n"))

@@ -138,7 +138,7 @@ func speaks(r sample) bool {
 func ours(t *testing.T) []sample {
 	t.Helper()
 	var all []sample
-	eachTurn(t, func(t *testing.T, one *specs.Scenario, target specs.Target) {
+	eachTurn(t, 1, func(t *testing.T, one *specs.Scenario, target specs.Target) {
 		for _, form := range forms(target.Provider) {
 			if w := firstResponse(t, changed(one, whole), target, form); w.Code == http.StatusOK && len(one.Turns[0].Emit) > 0 {
 				all = append(all, sampled(t, target.Provider, form == "unary", w))

@@ -12,14 +12,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// eachTurn calls f with every turn of every embedded scenario for every
-// provider, as a scenario of that turn alone, which answers a first request.
-func eachTurn(t *testing.T, f func(t *testing.T, one *specs.Scenario, target specs.Target)) {
+// eachTurn calls f with the turns of all embedded scenarios for every provider, or a sample
+// of them. Each is a scenario of that turn alone, which answers a first request.
+func eachTurn(t *testing.T, oneOf int, f func(t *testing.T, one *specs.Scenario, target specs.Target)) {
 	t.Helper()
-	all := []*specs.Scenario{everyScenario(t), faultyScenario(t)}
+	chosen, all := corpus.Sample(t, oneOf), []*specs.Scenario{everyScenario(t), faultyScenario(t)}
 	for _, embedded := range []func() ([]*specs.Scenario, error){specs.Scenarios, specs.Simulated} {
 		list, err := embedded()
 		if err != nil {
@@ -30,7 +31,7 @@ func eachTurn(t *testing.T, f func(t *testing.T, one *specs.Scenario, target spe
 	for _, s := range all {
 		for _, target := range s.Targets {
 			for turn := range s.Turns {
-				if isMalformed(s.Turns[turn]) {
+				if isMalformed(s.Turns[turn]) || !chosen() {
 					continue // what the model wrote there is no JSON, in streams only
 				}
 				one := only(s, turn)
@@ -143,7 +144,7 @@ func sound(t *testing.T, found []breach) {
 // the schemas in every form, that all forms say the same, and that how a stream
 // is cut into writes changes no byte of it.
 func TestGrammar(t *testing.T) {
-	eachTurn(t, func(t *testing.T, one *specs.Scenario, target specs.Target) {
+	eachTurn(t, 3, func(t *testing.T, one *specs.Scenario, target specs.Target) {
 		intact := changed(one, whole)
 		spoken := map[string]speech{}
 		for _, form := range forms(target.Provider) {
@@ -179,7 +180,7 @@ func TestGrammarGreased(t *testing.T) {
 		"anthropic": {{specs.GreaseStart, leave{twice: true}}},
 		"gemini":    {{specs.GreaseStop, leave{stop: true}}, {specs.GreaseUsage, leave{usage: true}}},
 	}
-	eachTurn(t, func(t *testing.T, one *specs.Scenario, target specs.Target) {
+	eachTurn(t, 3, func(t *testing.T, one *specs.Scenario, target specs.Target) {
 		intact := changed(one, whole)
 		if len(intact.Turns[0].Emit) == 0 {
 			return // nothing is said for anything to stand beside
@@ -199,7 +200,7 @@ func TestGrammarGreased(t *testing.T) {
 // TestGrammarBroken holds that what breaks off is a shorter beginning of the
 // whole, and what fails ends in the provider's error.
 func TestGrammarBroken(t *testing.T) {
-	eachTurn(t, func(t *testing.T, one *specs.Scenario, target specs.Target) {
+	eachTurn(t, 3, func(t *testing.T, one *specs.Scenario, target specs.Target) {
 		for _, form := range forms(target.Provider) {
 			if one.Turns[0].Stall != nil {
 				return // stays open; TestStall has it

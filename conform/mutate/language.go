@@ -581,28 +581,3 @@ func sliceList(list *tree.Node, from, to string) bool {
 	list.SetItems(list.Items()[a:b:b])
 	return true
 }
-
-// removeItem takes an item out, and its turn if nothing else is in it.
-func (c *cursor) removeItem(it *item) bool {
-	turns := c.findSpot(":turns").findNode()
-	if it.parent == turns || !it.parent.Is(tree.Array) || len(it.parent.Items()) == 1 {
-		return c.turnSpot(it).removeNode()
-	}
-	return it.currentSpot().removeNode()
-}
-
-// turnSpot returns where the turn of an item stands now.
-func (c *cursor) turnSpot(it *item) spot {
-	turns := c.findSpot(":turns").findNode()
-	for i, turn := range turns.List() {
-		if turn == it.node || turn == it.parent || turn.Any("content", "parts") == it.parent {
-			return spot{turns, i, ""}
-		}
-	}
-	return spot{}
-}
-
-// currentSpot returns where the item stands after other steps.
-func (it *item) currentSpot() spot {
-	return spot{it.parent, slices.Index(it.parent.Items(), it.node), it.spot.name}
-}

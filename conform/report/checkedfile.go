@@ -381,13 +381,17 @@ func (f *CheckedFile) readDocument(d *json.Decoder) error {
 
 // Differs says in what another check differs from that of the file, "" when both are one check.
 func (h CheckedHead) Differs(other CheckedHead) string {
-	return differingMember([]comparedMember{
-		{"version of conform", h.Tool.Version, other.Tool.Version},
-		{"shard", shardName(h.Shard), shardName(other.Shard)},
-		{"arguments", strings.Join(h.Arguments, " "), strings.Join(other.Arguments, " ")},
-		{"policy", h.Policy.String(), other.Policy.String()},
-		{"list of rules", fmt.Sprint(h.Rules), fmt.Sprint(other.Rules)},
-	})
+	return differingMember(h.comparedMembers(), other.comparedMembers())
+}
+
+func (h CheckedHead) comparedMembers() []comparedMember {
+	return []comparedMember{
+		{"version of conform", h.Tool.Version},
+		{"shard", shardName(h.Shard)},
+		{"arguments", strings.Join(h.Arguments, " ")},
+		{"policy", h.Policy.String()},
+		{"list of rules", fmt.Sprint(h.Rules)},
+	}
 }
 
 // MergeChecked begins the report that the shards of one check come to, and a function that calls

@@ -174,31 +174,36 @@ func decodeStrictly(line []byte, v any) error {
 // interrupted run can go on with it. The time of the start may differ, and the policy,
 // which only judges.
 func (h JournalHeader) Differs(other JournalHeader) string {
-	return differingMember([]comparedMember{
-		{"version of conform", h.Tool.Version, other.Tool.Version},
-		{"subject", h.Subject.String(), other.Subject.String()},
-		{"set", h.Set.Name + " " + h.Set.Digest, other.Set.Name + " " + other.Set.Digest},
-		{"source", strings.Join(h.Source, ","), strings.Join(other.Source, ",")},
-		{"ingress", strings.Join(h.Ingress, ","), strings.Join(other.Ingress, ",")},
-		{"seed", h.Seed, other.Seed},
-		{"filter", h.Filter, other.Filter},
-		{"shard", shardName(h.Shard), shardName(other.Shard)},
-		{"number of runs of a case", fmt.Sprint(max(h.Repeat, 1)), fmt.Sprint(max(other.Repeat, 1))},
-		{"list of cases", planNames(h.Plan), planNames(other.Plan)},
-	})
+	return differingMember(h.comparedMembers(), other.comparedMembers())
+}
+
+func (h JournalHeader) comparedMembers() []comparedMember {
+	return []comparedMember{
+		{"version of conform", h.Tool.Version},
+		{"subject", h.Subject.String()},
+		{"set", h.Set.Name + " " + h.Set.Digest},
+		{"source", strings.Join(h.Source, ",")},
+		{"ingress", strings.Join(h.Ingress, ",")},
+		{"seed", h.Seed},
+		{"filter", h.Filter},
+		{"shard", shardName(h.Shard)},
+		{"number of runs of a case", fmt.Sprint(max(h.Repeat, 1))},
+		{"list of cases", planNames(h.Plan)},
+	}
 }
 
 // comparedMember is something that two runs have to have in common.
-type comparedMember struct{ name, first, second string }
+type comparedMember struct{ name, value string }
 
-func differingMember(members []comparedMember) string {
-	for _, m := range members {
-		switch {
-		case m.first == m.second:
-		case len(m.first)+len(m.second) > maxQuoted:
+// differingMember says in which of the same members two runs differ, "" if in none.
+func differingMember(first, second []comparedMember) string {
+	for i, m := range first {
+		switch other := second[i].value; {
+		case m.value == other:
+		case len(m.value)+len(other) > maxQuoted:
 			return "another " + m.name
 		default:
-			return fmt.Sprintf("another %s: %q and %q", m.name, m.first, m.second)
+			return fmt.Sprintf("another %s: %q and %q", m.name, m.value, other)
 		}
 	}
 	return ""

@@ -64,23 +64,28 @@ func MergeShards(parts []Part) (*Run, error) {
 	return NewRun(merged, results), nil
 }
 
+// comparedMembers are what all shards of a run have in common.
+func (p Part) comparedMembers() []comparedMember {
+	return []comparedMember{
+		{"number of shards", fmt.Sprint(p.Shard.Of)},
+		{"version of conform", p.Tool.Version},
+		{"subject", p.Subject.String()},
+		{"kind of subject", p.Subject.Kind},
+		{"set", p.Set.Name},
+		{"set digest", p.Set.Digest},
+		{"source", strings.Join(p.Source, ",")},
+		{"ingress", strings.Join(p.Ingress, ",")},
+		{"seed", p.Seed},
+		{"filter", p.Filter},
+		{"policy", p.Policy.String()},
+		{"number of runs of a case", fmt.Sprint(p.Repeat)},
+		{"baseline", excusesText(p.Run)},
+	}
+}
+
 // checkShard says why q is not a shard of the same run as p.
 func (p Part) checkShard(q Part) error {
-	why := differingMember([]comparedMember{
-		{"number of shards", fmt.Sprint(p.Shard.Of), fmt.Sprint(q.Shard.Of)},
-		{"version of conform", p.Tool.Version, q.Tool.Version},
-		{"subject", p.Subject.String(), q.Subject.String()},
-		{"kind of subject", p.Subject.Kind, q.Subject.Kind},
-		{"set", p.Set.Name, q.Set.Name},
-		{"set digest", p.Set.Digest, q.Set.Digest},
-		{"source", strings.Join(p.Source, ","), strings.Join(q.Source, ",")},
-		{"ingress", strings.Join(p.Ingress, ","), strings.Join(q.Ingress, ",")},
-		{"seed", p.Seed, q.Seed},
-		{"filter", p.Filter, q.Filter},
-		{"policy", p.Policy.String(), q.Policy.String()},
-		{"number of runs of a case", fmt.Sprint(p.Repeat), fmt.Sprint(q.Repeat)},
-		{"baseline", excusesText(p.Run), excusesText(q.Run)},
-	})
+	why := differingMember(p.comparedMembers(), q.comparedMembers())
 	if why != "" {
 		return fmt.Errorf("%s and %s: are not shards of one run: %s; run all shards with the same program and flags", p.Name, q.Name, why)
 	}
@@ -299,12 +304,11 @@ func NewMatrix(runs []Part) (*Matrix, error) {
 	m := &Matrix{Schema: MatrixSchema}
 	names := map[string]string{}
 	first := runs[0]
+	of := func(p Part) []comparedMember {
+		return []comparedMember{{"set", p.Set.Name}, {"version of conform", p.Tool.Version}, {"filter", p.Filter}}
+	}
 	for _, p := range runs {
-		if why := differingMember([]comparedMember{
-			{"set", first.Set.Name, p.Set.Name},
-			{"version of conform", first.Tool.Version, p.Tool.Version},
-			{"filter", first.Filter, p.Filter},
-		}); why != "" {
+		if why := differingMember(of(first), of(p)); why != "" {
 			return nil, fmt.Errorf("%s and %s: cannot stand side by side: %s; run all subjects with the same program and flags", first.Name, p.Name, why)
 		}
 		name := columnName(p.Run)

@@ -80,16 +80,21 @@ func (h JournalHeader) newRun(baseline []Excuse) Run {
 // DiffersFrom says in what another run differs so that its results cannot be put beside
 // those of r, "" when they can. The agent may be of another version: it was mended.
 func (r *Run) DiffersFrom(h JournalHeader) string {
-	return differingMember([]comparedMember{
-		{"version of conform", r.Tool.Version, h.Tool.Version},
-		{"subject", r.Subject.Name, h.Subject.Name},
-		{"source", strings.Join(r.Source, ","), strings.Join(h.Source, ",")},
-		{"ingress", strings.Join(r.Ingress, ","), strings.Join(h.Ingress, ",")},
-		{"filter", r.Filter, h.Filter},
-		{"shard", shardName(r.Shard), shardName(h.Shard)},
-		{"set", r.Set.Name + " " + r.Set.Digest, h.Set.Name + " " + h.Set.Digest},
-		{"strictness", fmt.Sprint(r.Policy.Strict), fmt.Sprint(h.Policy.Strict)},
-	})
+	of := func(h JournalHeader) []comparedMember {
+		return []comparedMember{
+			{"version of conform", h.Tool.Version},
+			{"subject", h.Subject.Name},
+			{"source", strings.Join(h.Source, ",")},
+			{"ingress", strings.Join(h.Ingress, ",")},
+			{"filter", h.Filter},
+			{"shard", shardName(h.Shard)},
+			{"set", h.Set.Name + " " + h.Set.Digest},
+			{"strictness", fmt.Sprint(h.Policy.Strict)},
+		}
+	}
+	own := JournalHeader{Tool: r.Tool, Subject: r.Subject, Set: r.Set, Policy: r.Policy, Source: r.Source, Ingress: r.Ingress,
+		Filter: r.Filter, Shard: r.Shard}
+	return differingMember(of(own), of(h))
 }
 
 // Settled are the names of the cases that need not be run again: those that were run, where

@@ -34,7 +34,7 @@ func Rules() []rule.Info { return rule.Infos(rules) }
 // The ways to state a rule, see package rule.
 var (
 	judged, everywhere, atPublicAPI, strictRule = rule.Judged[*request], rule.Everywhere[*request], rule.AtPublicAPI[*request], rule.FromStrict[*request]
-	basicRule, liveRule                         = rule.Basic[*request], rule.FromLive[*request]
+	basicRule, liveRule, sureRule               = rule.Basic[*request], rule.FromLive[*request], rule.Sure[*request]
 )
 
 // generateOnly is a rule about generate requests; a count of tokens is not held to

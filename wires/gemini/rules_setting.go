@@ -13,17 +13,17 @@ import (
 
 // settingRules are about how to answer.
 var settingRules = []rule.Rule[*request]{
-	judged("PAR-013/one-of", liveRule("G-23", "a thinking level or a budget, not both", "reported", rule.High, nil), levelAndBudget),
-	judged("PAR-013/level", liveRule("G-24", "only thinking levels that the model offers", "reported", rule.High, nil), levelUnsupported),
-	judged("PAR-013/budget", liveRule("G-25", "a thinking budget in the model's range, and none of 0 where it always thinks", "reported", rule.High, nil), budgetFits),
+	judged("PAR-013/one-of", sureRule("G-23", "a thinking level or a budget, not both", "reported"), levelAndBudget),
+	judged("PAR-013/level", sureRule("G-24", "only thinking levels that the model offers", "reported"), levelUnsupported),
+	judged("PAR-013/budget", sureRule("G-25", "a thinking budget in the model's range, and none of 0 where it always thinks", "reported"), budgetFits),
 	judged("PAR-013/circulation", strictRule(liveRule("G-26", "server tools circulate only from Gemini 3 on", "inferred", rule.Medium, nil)), circulationAllowed),
-	judged("PAR-005/has-tools", liveRule("G-27", "a calling mode needs declarations; AUTO may stand beside a tool of the provider", "recorded", rule.High, nil), modeHasTools),
+	judged("PAR-005/has-tools", sureRule("G-27", "a calling mode needs declarations; AUTO may stand beside a tool of the provider", "recorded"), modeHasTools),
 	judged("PAR-005/named-tool", strictRule(liveRule("G-27", "a function that may be called is declared; the words are inferred", "inferred", rule.Low, nil)), allowedDeclared),
 	liveRule("G-28", "temperature is from 0 to 2; outside Vertex the words are inferred", "recorded", rule.High, generateOnly(temperatureFits)),
 	liveRule("G-28", "at most five stop sequences", "reported", rule.High, generateOnly(stopsFew)),
 	liveRule("G-28", "other numbers are in the range that members.yaml gives; the words are inferred", "documented", rule.Medium, generateOnly(numbersFit)),
 	strictRule(liveRule("G-33", "a schema of the answer comes with a MIME type other than text/plain; a report of 2025 says that it was passed over", "documented", rule.Medium, generateOnly(schemaHasType))),
-	atPublicAPI(judged("PAR-013/logprobs", liveRule("G-34", "no log probabilities from Gemini 2.5 on, except on Vertex", "reported", rule.High, nil), logprobsOffered)),
+	atPublicAPI(judged("PAR-013/logprobs", sureRule("G-34", "no log probabilities from Gemini 2.5 on, except on Vertex", "reported"), logprobsOffered)),
 	liveRule("G-29", "the request fits the model's context", "reported", rule.High, generateOnly(promptFits)),
 }
 

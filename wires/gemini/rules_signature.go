@@ -16,7 +16,7 @@ import (
 // generation 3 on.
 var signatureRules = []rule.Rule[*request]{
 	liveRule("G-21", "the signature of a call stands on the call; one on the function response alone does not count", "reported", rule.High, generateOnly(signedElsewhere)),
-	everywhere(judged("SIG-014/call-signed", liveRule("G-17", "from Gemini 3 on: in the current turn the first call of each content has its signature", "documented, reported", rule.High, nil), firstCallsSigned)),
+	everywhere(judged("SIG-014/call-signed", sureRule("G-17", "from Gemini 3 on: in the current turn the first call of each content has its signature", "documented, reported"), firstCallsSigned)),
 	liveRule("G-18", "a signature of the current turn is whole, and was issued to this account by this generation of models, on a part of this kind", "reported", rule.High, generateOnly(corruptedNow)),
 	strictRule(liveRule("G-18", "so is one of a closed turn", "reported", rule.Medium, generateOnly(corruptedBefore))),
 	strictRule(liveRule("GEM-S4", "the signature of a call stands where it was issued, once: on that call, with its arguments, among as many calls", "inferred", rule.Low, generateOnly(callSignaturesInPlace))),

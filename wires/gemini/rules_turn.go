@@ -25,8 +25,8 @@ var turnRules = []rule.Rule[*request]{
 
 // refereeRules are what models before Gemini 3 do not refuse, or none does, or another rule.
 var refereeRules = []rule.Rule[*request]{
-	judged("PAR-010/base64", liveRule("G-3", "the data of a part are base64", "reported", rule.High, nil), dataDecoded),
-	judged("PAR-008/schema", liveRule("G-12", "the schema of the answer is in the provider's words", "reported", rule.High, nil), answerSound),
+	judged("PAR-010/base64", sureRule("G-3", "the data of a part are base64", "reported"), dataDecoded),
+	judged("PAR-008/schema", sureRule("G-12", "the schema of the answer is in the provider's words", "reported"), answerSound),
 	turnRule("ORD-001/answered", "G-15", "each call has a function response", "reported", rule.High, callsAnswered),
 	turnRule("ORD-002/single-result", "G-15", "a call has one function response", "reported", rule.High, answeredOnce),
 	turnRule("SIG-016/beside-the-call", "G-3", "the signature of a call stands beside it", "reported", rule.High, signaturesBeside),

@@ -16,14 +16,14 @@ import (
 // valueRules are what the backend holds against single values.
 var valueRules = []rule.Rule[*request]{
 	basicRule(liveRule("G-4", "contents has at least one entry", "reported", rule.High, contentsMissing)),
-	everywhere(judged("ORD-014/nothing-empty", liveRule("G-6", "a content has parts", "reported", rule.High, nil), partsEmpty)),
-	everywhere(judged("ORD-014/nothing-empty", liveRule("G-7", "a part holds something; a signature or an empty text is something", "reported, recorded", rule.High, nil), partEmpty)),
+	everywhere(judged("ORD-014/nothing-empty", sureRule("G-6", "a content has parts", "reported"), partsEmpty)),
+	everywhere(judged("ORD-014/nothing-empty", sureRule("G-7", "a part holds something; a signature or an empty text is something", "reported, recorded"), partEmpty)),
 	liveRule("G-10", "a function call and a function response have a name", "reported", rule.High, responseNameless),
-	judged("PAR-008/names", liveRule("G-11", "names of functions begin with a letter or _, and go on with these, digits, '.', ':' and '-', 128 at most", "reported", rule.High, nil), functionsNamed),
-	judged("PAR-008/unique", liveRule("G-11", "no two functions have the same name", "reported", rule.High, nil), functionsUnique),
+	judged("PAR-008/names", sureRule("G-11", "names of functions begin with a letter or _, and go on with these, digits, '.', ':' and '-', 128 at most", "reported"), functionsNamed),
+	judged("PAR-008/unique", sureRule("G-11", "no two functions have the same name", "reported"), functionsUnique),
 	judged("PAR-008/schema", strictRule(liveRule("G-12", "parameters or parametersJsonSchema, not both", "documented", rule.Medium, nil)), parametersTwice),
-	judged("PAR-008/schema", liveRule("G-12", "in parameters, an ARRAY has items, and what is required is a property", "reported", rule.High, nil), parameters(soundFault)),
-	judged("TSC-005/subset", liveRule("G-12", "in parameters, properties belong to an OBJECT, items to an ARRAY, an enum of texts to a STRING", "reported", rule.High, nil), parameters(placeFault)),
+	judged("PAR-008/schema", sureRule("G-12", "in parameters, an ARRAY has items, and what is required is a property", "reported"), parameters(soundFault)),
+	judged("TSC-005/subset", sureRule("G-12", "in parameters, properties belong to an OBJECT, items to an ARRAY, an enum of texts to a STRING", "reported"), parameters(placeFault)),
 	judged("TSC-004/references", liveRule("G-12", "references in parametersJsonSchema lead somewhere", "reported", rule.Medium, nil), referencesResolve),
 	judged("PAR-008/schema", strictRule(liveRule("G-12", "parametersJsonSchema is a JSON Schema; the words are inferred", "inferred", rule.Low, nil)), jsonSchemaSound),
 }

@@ -52,7 +52,7 @@ const (
 // The ways to state a rule, see package rule.
 var (
 	judged, everywhere, atPublicAPI, strictRule = rule.Judged[*request], rule.Everywhere[*request], rule.AtPublicAPI[*request], rule.FromStrict[*request]
-	basicRule, liveRule                         = rule.Basic[*request], rule.FromLive[*request]
+	basicRule, liveRule, sureRule               = rule.Basic[*request], rule.FromLive[*request], rule.Sure[*request]
 )
 
 // shapeRules judge one breach of the schema each: which of them answers is

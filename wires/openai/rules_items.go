@@ -13,18 +13,18 @@ import (
 
 // refereeRules report what the schema refuses in items, and what nothing refuses.
 var refereeRules = []rule.Rule[*request]{
-	judged("PAR-012/exclusive", liveRule("O-3", "the request has an input or names one that is stored", reported, rule.High, nil), inputGiven),
-	atPublicAPI(judged("PAR-006/required", liveRule("O-3", "the request names a model", reported, rule.High, nil), modelGiven)),
-	judged("PAR-008/names", liveRule("O-18", "names of tools and forms are letters, digits, _ and -", reported, rule.High, nil), toolsNamed),
-	everywhere(judged("ORD-015/id-form", liveRule("O-8", "ids have their length, their characters and the prefix of their type", reported, rule.High, nil), idsFormed)),
-	everywhere(judged("ORD-015/roles", liveRule("O-5", "roles are known", reported, rule.High, nil), rolesKnown)),
-	everywhere(judged("ORD-015/arguments", liveRule("O-5", "a call's arguments are a string", reported, rule.High, nil), argumentsQuoted)),
-	everywhere(judged("ORD-015/parts", liveRule("O-16", "content parts fit the role", reported, rule.High, nil), partsFitRole)),
-	judged("ORD-015/parts", liveRule("O-17", "reasoning comes back encrypted, not as text", reported, rule.High, nil), reasoningEncrypted),
-	everywhere(judged("SIG-010/summary", liveRule("O-3", "reasoning has a list of summaries", reported, rule.High, nil), summariesListed)),
-	judged("CMP-005/ciphertext", liveRule("O-15", "a compaction holds ciphertext of the provider's", reported, rule.High, nil), compactionsSealed),
-	everywhere(judged("NSP-002/answered", liveRule("O-10", "a search for tools that the client runs has its output behind it", reported, rule.High, nil), searchesAnswered)),
-	everywhere(judged("NSP-002/no-orphan", liveRule("O-11", "an output answers a search that the provider can see", reported, rule.High, nil), searchOutputsAsked)),
+	judged("PAR-012/exclusive", sureRule("O-3", "the request has an input or names one that is stored", reported), inputGiven),
+	atPublicAPI(judged("PAR-006/required", sureRule("O-3", "the request names a model", reported), modelGiven)),
+	judged("PAR-008/names", sureRule("O-18", "names of tools and forms are letters, digits, _ and -", reported), toolsNamed),
+	everywhere(judged("ORD-015/id-form", sureRule("O-8", "ids have their length, their characters and the prefix of their type", reported), idsFormed)),
+	everywhere(judged("ORD-015/roles", sureRule("O-5", "roles are known", reported), rolesKnown)),
+	everywhere(judged("ORD-015/arguments", sureRule("O-5", "a call's arguments are a string", reported), argumentsQuoted)),
+	everywhere(judged("ORD-015/parts", sureRule("O-16", "content parts fit the role", reported), partsFitRole)),
+	judged("ORD-015/parts", sureRule("O-17", "reasoning comes back encrypted, not as text", reported), reasoningEncrypted),
+	everywhere(judged("SIG-010/summary", sureRule("O-3", "reasoning has a list of summaries", reported), summariesListed)),
+	judged("CMP-005/ciphertext", sureRule("O-15", "a compaction holds ciphertext of the provider's", reported), compactionsSealed),
+	everywhere(judged("NSP-002/answered", sureRule("O-10", "a search for tools that the client runs has its output behind it", reported), searchesAnswered)),
+	everywhere(judged("NSP-002/no-orphan", sureRule("O-11", "an output answers a search that the provider can see", reported), searchOutputsAsked)),
 	everywhere(judged("ORD-005/unique-calls", liveRule("OAI-P6", "no two calls have one id", reported, rule.Low, nil), callsUnique)),
 }
 

@@ -9,12 +9,12 @@ import (
 
 var modelRules = []rule.Rule[*request]{
 	liveRule("O-2", "the model exists", recorded, rule.High, modelExists),
-	judged("PAR-004/encrypted-content", liveRule("O-21", "include asks for encrypted reasoning of models that reason", reported, rule.High, nil), includeFits),
-	judged("PAR-004/effort", liveRule("O-22", "reasoning is set on models that reason", recorded, rule.High, nil), reasoningFits),
-	judged("PAR-004/effort", liveRule("O-23", "the model offers the effort", reported, rule.High, nil), effortFits),
+	judged("PAR-004/encrypted-content", sureRule("O-21", "include asks for encrypted reasoning of models that reason", reported), includeFits),
+	judged("PAR-004/effort", sureRule("O-22", "reasoning is set on models that reason", recorded), reasoningFits),
+	judged("PAR-004/effort", sureRule("O-23", "the model offers the effort", reported), effortFits),
 	strictRule(liveRule("O-22", "reasoning.context and reasoning.mode are set on models that have them", inferred, rule.Low, settingsFit)),
-	judged("PAR-002/reasoning", liveRule("O-24", "temperature and top_p are not set while the model reasons", recorded, rule.High, nil), samplingFits),
-	judged("PAR-002/reasoning", liveRule("O-34", "include asks for log probabilities only while the model does not reason", reported, rule.High, nil), logprobsFit),
+	judged("PAR-002/reasoning", sureRule("O-24", "temperature and top_p are not set while the model reasons", recorded), samplingFits),
+	judged("PAR-002/reasoning", sureRule("O-34", "include asks for log probabilities only while the model does not reason", reported), logprobsFit),
 	liveRule("O-28", "summaries go to verified organisations; the account \"unverified\" is none", reported, rule.High, summaryAllowed),
 }
 

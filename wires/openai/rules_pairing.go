@@ -10,11 +10,11 @@ import (
 )
 
 var pairRules = []rule.Rule[*request]{
-	everywhere(judged("ORD-005/unique-items", liveRule("O-9", "no two items have the same id", reported, rule.High, nil), uniqueIDs)),
+	everywhere(judged("ORD-005/unique-items", sureRule("O-9", "no two items have the same id", reported), uniqueIDs)),
 	liveRule("O-12", "a stored reasoning item is followed by the item it led to", recorded, rule.High, reasoningFollowed),
 	liveRule("O-13", "a stored item is directly behind the reasoning that led to it", reported, rule.High, reasoningPrecedes),
-	everywhere(judged("ORD-001/answered", liveRule("O-10", "a call has its output", reported, rule.High, nil), callsAnswered)),
-	everywhere(judged("ORD-003/no-orphan", liveRule("O-11", "an output has its call, which stands before it", reported, rule.High, nil), outputsCalled)),
+	everywhere(judged("ORD-001/answered", sureRule("O-10", "a call has its output", reported), callsAnswered)),
+	everywhere(judged("ORD-003/no-orphan", sureRule("O-11", "an output has its call, which stands before it", reported), outputsCalled)),
 	everywhere(judged("ORD-002/single-result", strictRule(liveRule("OAI-P6", "a call has one output", reported, rule.Low, nil)), answeredOnce)),
 	strictRule(liveRule("O-12", "reasoning is followed by an item of the model, before anybody else says something", inferred, rule.Low, notAlone)),
 }

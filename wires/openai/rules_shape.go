@@ -136,7 +136,7 @@ func quoteList(values []string, last string) string {
 
 // formatRules are about the form of the answer.
 var formatRules = []rule.Rule[*request]{
-	judged("PAR-007/range", liveRule("O-33", "json_object is asked for in an input that has the word JSON; instructions do not count", reported, rule.High, nil), jsonMentioned),
+	judged("PAR-007/range", sureRule("O-33", "json_object is asked for in an input that has the word JSON; instructions do not count", reported), jsonMentioned),
 }
 
 // jsonMentioned has the words that https://github.com/pydantic/pydantic-ai quotes in

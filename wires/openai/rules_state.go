@@ -16,7 +16,7 @@ import (
 var stateRules = []rule.Rule[*request]{
 	basicRule(liveRule("O-3", "a prompt that stands for the model is one that is stored; here none is, the words are inferred", inferred, rule.Low, promptExists)),
 	strictRule(liveRule("O-17", "reasoning is sent back without its raw text", reported, rule.Medium, noRawReasoning)),
-	judged("PAR-012/exclusive", liveRule("O-26", "previous_response_id and conversation are not given together", documented, rule.High, nil), oneChain),
+	judged("PAR-012/exclusive", sureRule("O-26", "previous_response_id and conversation are not given together", documented), oneChain),
 	liveRule("O-25", "previous_response_id is the id of a response that was stored", recorded, rule.High, previousExists),
 	liveRule("O-14", "an id that must be looked up is that of an item that was stored", reported, rule.High, itemsExist),
 }
@@ -119,10 +119,10 @@ func itemsExist(q *request, env rule.Env) *rule.Refusal {
 }
 
 var fileRules = []rule.Rule[*request]{
-	judged("PAR-010/file", liveRule("O-3", "an image has a file_id or an image_url", reported, rule.High, nil), imagesHaveSource),
-	judged("PAR-010/media-type", liveRule("O-30", "the data URL of an image is of a supported type", reported, rule.High, nil), imagesNamed),
-	judged("PAR-010/base64", liveRule("O-30", "the data URLs of images and files are base64", reported, rule.High, nil), dataDecoded),
-	judged("PAR-010/file", liveRule("O-30", "a file's data is a data URL of a supported type", recorded, rule.High, nil), filesNamed),
+	judged("PAR-010/file", sureRule("O-3", "an image has a file_id or an image_url", reported), imagesHaveSource),
+	judged("PAR-010/media-type", sureRule("O-30", "the data URL of an image is of a supported type", reported), imagesNamed),
+	judged("PAR-010/base64", sureRule("O-30", "the data URLs of images and files are base64", reported), dataDecoded),
+	judged("PAR-010/file", sureRule("O-30", "a file's data is a data URL of a supported type", recorded), filesNamed),
 	judged("PAR-010/file", liveRule("O-30", "a file behind a URL has a supported type", recorded, rule.Medium, nil), linksNamed),
 }
 

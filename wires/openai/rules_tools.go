@@ -13,12 +13,12 @@ import (
 )
 
 var toolRules = []rule.Rule[*request]{
-	judged("PAR-008/schema", liveRule("O-20", "a function's schema is of an object, and has known types and an array's items", reported, rule.High, nil), schemas(rule.SchemaSound)),
-	judged("TSC-001/root", liveRule("O-20", "the root of a function's schema makes no choice", reported, rule.High, nil), schemas(rule.RootChoosesNothing)),
-	judged("TSC-004/references", liveRule("O-20", "a function's schema has what it refers to", reported, rule.High, nil), schemas(rule.ReferencesResolve)),
+	judged("PAR-008/schema", sureRule("O-20", "a function's schema is of an object, and has known types and an array's items", reported), schemas(rule.SchemaSound)),
+	judged("TSC-001/root", sureRule("O-20", "the root of a function's schema makes no choice", reported), schemas(rule.RootChoosesNothing)),
+	judged("TSC-004/references", sureRule("O-20", "a function's schema has what it refers to", reported), schemas(rule.ReferencesResolve)),
 	judged("PAR-008/unique", strictRule(liveRule("O-18", "each function has a name of its own; the words are inferred", inferred, rule.Low, nil)), namesUnique),
-	judged("PAR-008/strict", liveRule("O-19", "strict schemas are closed and require every key", recorded, rule.High, nil), strictSchemas(rule.LooseObject)),
-	judged("TSC-006/strict-keywords", liveRule("O-19", "strict schemas have only keywords that can be enforced", recorded, rule.High, nil), strictSchemas(rule.UnenforceableKeyword)),
+	judged("PAR-008/strict", sureRule("O-19", "strict schemas are closed and require every key", recorded), strictSchemas(rule.LooseObject)),
+	judged("TSC-006/strict-keywords", sureRule("O-19", "strict schemas have only keywords that can be enforced", recorded), strictSchemas(rule.UnenforceableKeyword)),
 	judged("NSP-005/named", liveRule("O-32", "a call names the namespace of its tool where the tool is in no default one", reported, rule.Medium, nil), callsNameNamespace),
 	judged("PAR-005/has-tools", liveRule("O-29", "tool_choice requires a tool only of a request with tools", inferred, rule.Medium, nil), choiceHasTools),
 	judged("PAR-005/named-tool", liveRule("O-29", "tool_choice names a tool of the request", inferred, rule.Medium, nil), choiceNamesTool),

@@ -90,6 +90,11 @@ func FromLive[R any](id, demand, source string, sure Confidence, broken func(R, 
 	return Rule[R]{Info: Info{ID: id, Demand: demand, Source: source, Confidence: sure, Least: Live}, Broken: broken}
 }
 
+// Sure is a rule that the live API is sure to enforce. [Judged] adds how a breach is found.
+func Sure[R any](id, demand, source string) Rule[R] {
+	return FromLive[R](id, demand, source, High, nil)
+}
+
 // FromStrict is r as a rule that only strictness asks for: the live API enforces it at times, or few reports
 // speak of it.
 func FromStrict[R any](r Rule[R]) Rule[R] {

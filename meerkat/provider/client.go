@@ -16,7 +16,6 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
-	"github.com/meerkat-go/conformance/meerkat/provider/continuation"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -28,7 +27,7 @@ type Client struct {
 	cfg      Config
 	base     *url.URL
 	http     *http.Client
-	sockets  *continuation.Transport // nil: none
+	sockets  *socketTransport // nil: none
 	scrub    *scrubber
 }
 
@@ -60,7 +59,7 @@ func New(codec Codec, cfg Config) (*Client, error) {
 		codec: codec, provider: p, cfg: cfg, base: base, http: cfg.httpClient(), scrub: newScrubber(secretsOf(cfg)...),
 	}
 	if cfg.WebSocket && p.Traits.WebSocket {
-		c.sockets = &continuation.Transport{Base: c.http.Transport}
+		c.sockets = &socketTransport{Base: c.http.Transport}
 		c.http.Transport = c.sockets
 	}
 	return c, nil

@@ -26,7 +26,7 @@ type Config struct {
 	// they would carry the key elsewhere.
 	HTTPClient *http.Client
 	// WebSocket sends requests over WebSockets, and of each what the provider does not hold
-	// yet, where the provider has them. See package continuation.
+	// yet, where the provider has them.
 	WebSocket bool
 	// Header holds further request headers, e.g. OpenAI-Organization. Values of
 	// anthropic-beta are joined with those the client sends itself.

@@ -1,4 +1,4 @@
-package continuation
+package provider
 
 import (
 	"bytes"
@@ -6,45 +6,45 @@ import (
 	"slices"
 )
 
-// request is the body of a request, by its members.
-type request struct {
+// socketRequest is the body of a request, by its members.
+type socketRequest struct {
 	members map[string]json.RawMessage
 	input   []json.RawMessage
 }
 
-// parseRequest reads a body. One whose input is not a list of items is sent whole, always.
-func parseRequest(body []byte) (request, error) {
-	var q request
+// parseSocketRequest reads a body. One whose input is not a list of items is sent whole, always.
+func parseSocketRequest(body []byte) (socketRequest, error) {
+	var q socketRequest
 	if err := json.Unmarshal(body, &q.members); err != nil {
-		return request{}, err
+		return socketRequest{}, err
 	}
 	_ = json.Unmarshal(q.members["input"], &q.input) // a text is not a list
 	return q, nil
 }
 
-// response is what a connection holds: a request, whole, with what was answered.
-type response struct {
+// heldResponse is what a connection holds: a request, whole, with what was answered.
+type heldResponse struct {
 	id      string
-	request request
+	request socketRequest
 	output  []json.RawMessage
 }
 
 // newInput returns the items of q that come after those that the provider holds under r.
 // There are none if q does not go on with r; then it has to be sent whole.
-func (r *response) newInput(q request) []json.RawMessage {
+func (r *heldResponse) newInput(q socketRequest) []json.RawMessage {
 	if r == nil || r.id == "" || !bytes.Equal(r.request.members["model"], q.members["model"]) {
 		return nil
 	}
 	asked, answered := len(r.request.input), len(r.output)
 	if asked == 0 || len(q.input) <= asked+answered ||
-		!slices.EqualFunc(q.input[:asked], r.request.input, isSame) ||
+		!slices.EqualFunc(q.input[:asked], r.request.input, isSameItem) ||
 		!slices.EqualFunc(q.input[asked:asked+answered], r.output, isReplay) {
 		return nil
 	}
 	return q.input[asked+answered:]
 }
 
-func isSame(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
+func isSameItem(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 
 // isReplay reports whether sent gives back an item as it was received. Members that the
 // request leaves out, such as the status, do not count.
@@ -69,9 +69,9 @@ func isWithin(a, b any) bool {
 	return a == b
 }
 
-// messageOf returns the message that asks for a reply to q: with the input that is new
+// createMessage returns the message that asks for a reply to q: with the input that is new
 // behind the response named previous, or whole if previous is "".
-func messageOf(q request, previous string, input []json.RawMessage) ([]byte, error) {
+func createMessage(q socketRequest, previous string, input []json.RawMessage) ([]byte, error) {
 	message := map[string]any{"type": "response.create"}
 	for name, value := range q.members {
 		if name != "stream" && name != "background" { // of HTTP

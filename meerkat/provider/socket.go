@@ -1,4 +1,4 @@
-package continuation
+package provider
 
 import (
 	"bytes"
@@ -14,36 +14,43 @@ import (
 	"github.com/meerkat-go/conformance/internal/websocket"
 )
 
-// maxIdle is how many connections wait for requests. Each holds one conversation, so that
+// maxIdleSockets is how many connections wait for requests. Each holds one conversation, so that
 // parallel sub-agents do not send theirs whole.
-const maxIdle = 8
+const maxIdleSockets = 8
 
-// Transport sends streamed requests of the Responses API over WebSockets, which it opens by
-// way of Base. Other requests go to Base, and all of them do once the provider has refused
-// a WebSocket. It is safe for concurrent use.
-type Transport struct {
+// socketTransport sends streamed requests of OpenAI's Responses API over WebSockets, which it
+// opens by way of Base. Other requests go to Base, and all of them do once the provider has
+// refused a WebSocket. It is safe for concurrent use.
+//
+// The connections stay open between requests. A request brings the whole conversation. Where it
+// begins with the last request that a connection carried, followed by its reply, the rest
+// travels alone, with previous_response_id. Everything else is sent whole: the first request of
+// a connection, and those after a failure, an edited history or another model.
+//
+// Source: developers.openai.com/docs/guides/websocket-mode.
+type socketTransport struct {
 	// Base opens connections and sends what is not for WebSockets.
 	Base http.RoundTripper
 
 	mu       sync.Mutex
-	idle     []*connection // the one that was used last at the end
-	declined bool          // the provider speaks no WebSockets
+	idle     []*socket // the one that was used last at the end
+	declined bool      // the provider speaks no WebSockets
 }
 
-// connection is a WebSocket and what the provider holds of it.
-type connection struct {
+// socket is a WebSocket and what the provider holds of it.
+type socket struct {
 	*websocket.Upstream
-	last *response // nil before the first reply
+	last *heldResponse // nil before the first reply
 }
 
 // RoundTrip sends a request and returns the reply as HTTP would give it. A reply whose
 // previous response the provider has lost is asked for again, whole, and so is one that
 // came when the connection was at the end of its time; nothing was answered then.
-func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t *socketTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !t.isCarried(r) {
 		return t.Base.RoundTrip(r)
 	}
-	body, err := readBody(r)
+	body, err := readRequestBody(r)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +59,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		clone.Body = io.NopCloser(bytes.NewReader(body))
 		return clone
 	}
-	q, err := parseRequest(body)
+	q, err := parseSocketRequest(body)
 	if err != nil {
 		return t.Base.RoundTrip(again()) // the provider says what is wrong with it
 	}
@@ -68,7 +75,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // exchange sends q over a connection, and again over a new one where that cannot go on. The
 // error is a *websocket.Refusal when the provider opened none.
-func (t *Transport) exchange(r *http.Request, q request) (*http.Response, error) {
+func (t *socketTransport) exchange(r *http.Request, q socketRequest) (*http.Response, error) {
 	conn, err := t.takeConnection(r, q)
 	if err != nil {
 		return nil, err
@@ -85,12 +92,12 @@ func (t *Transport) exchange(r *http.Request, q request) (*http.Response, error)
 }
 
 // send sends q over conn, as far as the provider does not hold it.
-func (t *Transport) send(r *http.Request, q request, conn *connection) (*http.Response, error) {
+func (t *socketTransport) send(r *http.Request, q socketRequest, conn *socket) (*http.Response, error) {
 	previous, input := "", conn.last.newInput(q)
 	if len(input) > 0 {
 		previous = conn.last.id
 	}
-	message, err := messageOf(q, previous, input)
+	message, err := createMessage(q, previous, input)
 	if err != nil {
 		return nil, err
 	}
@@ -106,13 +113,13 @@ func (t *Transport) send(r *http.Request, q request, conn *connection) (*http.Re
 		conn.Close() // it holds nothing now, and more about the refusal may come over it
 		return resp, nil
 	}
-	resp.Body = newReply(resp.Body, q, previous, func(last *response) {
+	resp.Body = newSocketReply(resp.Body, q, previous, func(last *heldResponse) {
 		conn.last = last
 		// Keep a connection for the requests that come.
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.idle = append(t.idle, conn)
-		if len(t.idle) > maxIdle {
+		if len(t.idle) > maxIdleSockets {
 			t.idle[0].Close()
 			t.idle = slices.Delete(t.idle, 0, 1)
 		}
@@ -121,7 +128,7 @@ func (t *Transport) send(r *http.Request, q request, conn *connection) (*http.Re
 }
 
 // isCarried reports whether r is a request for a streamed reply of the Responses API.
-func (t *Transport) isCarried(r *http.Request) bool {
+func (t *socketTransport) isCarried(r *http.Request) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return !t.declined && r.Method == http.MethodPost && r.Body != nil &&
@@ -131,7 +138,7 @@ func (t *Transport) isCarried(r *http.Request) bool {
 // noteRefusal reports whether a status means that there are no WebSockets here, and remembers
 // it. A gateway without them may answer a handshake with any status; a wrong key, a limit and
 // a failure are about this one handshake.
-func (t *Transport) noteRefusal(status int) bool {
+func (t *socketTransport) noteRefusal(status int) bool {
 	if status == http.StatusUnauthorized || status == http.StatusTooManyRequests ||
 		status >= 500 && status != http.StatusNotImplemented {
 		return false
@@ -143,7 +150,7 @@ func (t *Transport) noteRefusal(status int) bool {
 }
 
 // takeConnection returns a connection that holds the beginning of q, or a new one.
-func (t *Transport) takeConnection(r *http.Request, q request) (*connection, error) {
+func (t *socketTransport) takeConnection(r *http.Request, q socketRequest) (*socket, error) {
 	if conn := t.takeIdle(q); conn != nil {
 		return conn, nil
 	}
@@ -151,17 +158,17 @@ func (t *Transport) takeConnection(r *http.Request, q request) (*connection, err
 }
 
 // takeIdle returns an idle connection that q goes on with, nil if there is none.
-func (t *Transport) takeIdle(q request) *connection {
+func (t *socketTransport) takeIdle(q socketRequest) *socket {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.idle = slices.DeleteFunc(t.idle, func(c *connection) bool {
+	t.idle = slices.DeleteFunc(t.idle, func(c *socket) bool {
 		if c.IsIdle() {
 			return false
 		}
 		c.Close()
 		return true
 	})
-	at := slices.IndexFunc(t.idle, func(c *connection) bool { return len(c.last.newInput(q)) > 0 })
+	at := slices.IndexFunc(t.idle, func(c *socket) bool { return len(c.last.newInput(q)) > 0 })
 	if at < 0 {
 		return nil
 	}
@@ -171,7 +178,7 @@ func (t *Transport) takeIdle(q request) *connection {
 }
 
 // Close ends the connections that wait for requests. The transport can still be used.
-func (t *Transport) Close() {
+func (t *socketTransport) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, conn := range t.idle {
@@ -181,7 +188,7 @@ func (t *Transport) Close() {
 }
 
 // dial opens a connection with the headers of a request.
-func (t *Transport) dial(r *http.Request) (*connection, error) {
+func (t *socketTransport) dial(r *http.Request) (*socket, error) {
 	handshake := r.Clone(r.Context())
 	handshake.Body = nil
 	for _, name := range []string{"Accept", "Accept-Encoding", "Content-Type"} {
@@ -191,10 +198,10 @@ func (t *Transport) dial(r *http.Request) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &connection{Upstream: up}, nil
+	return &socket{Upstream: up}, nil
 }
 
-func readBody(r *http.Request) ([]byte, error) {
+func readRequestBody(r *http.Request) ([]byte, error) {
 	defer func() { _ = r.Body.Close() }()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -1,13 +1,13 @@
-package continuation
+package provider
 
 import (
 	"encoding/json"
 	"testing"
 )
 
-func parse(t *testing.T, body string) request {
+func parse(t *testing.T, body string) socketRequest {
 	t.Helper()
-	q, err := parseRequest([]byte(body))
+	q, err := parseSocketRequest([]byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,13 +21,13 @@ func TestNewInput(t *testing.T) {
 		called = `{"type":"function_call","call_id":"c1","name":"f","arguments":"{}"}`
 		result = `{"type":"function_call_output","call_id":"c1","output":"ok"}`
 	)
-	last := &response{
+	last := &heldResponse{
 		id:      "resp_1",
 		request: parse(t, `{"model":"m","input":[`+asked+`]}`),
 		output:  []json.RawMessage{json.RawMessage(`{"status":"completed","type":"function_call","id":"fc_1","call_id":"c1","name":"f","arguments":"{}"}`)},
 	}
 	for name, c := range map[string]struct {
-		last *response
+		last *heldResponse
 		body string
 		want int
 	}{
@@ -63,7 +63,7 @@ func TestNewInput(t *testing.T) {
 			0,
 		},
 		"a response without name": {
-			&response{request: last.request, output: last.output},
+			&heldResponse{request: last.request, output: last.output},
 			`{"model":"m","input":[` + asked + `,` + called + `,` + result + `]}`, 0,
 		},
 	} {
@@ -84,7 +84,7 @@ func TestMessageOf(t *testing.T) {
 			`{"big":12345678901234567890,"input":[3],"instructions":"a<b","model":"m","previous_response_id":"r","type":"response.create"}`,
 		},
 	} {
-		if got, err := messageOf(q, c.previous, q.input[2:]); err != nil || string(got) != c.want {
+		if got, err := createMessage(q, c.previous, q.input[2:]); err != nil || string(got) != c.want {
 			t.Errorf("%s, %v", got, err)
 		}
 	}
@@ -94,11 +94,11 @@ func TestMessageOf(t *testing.T) {
 func FuzzNewInput(f *testing.F) {
 	f.Add(`{"model":"m","input":[1]}`, `[{"a":1,"b":2}]`, `{"model":"m","input":[1,{"a":1},2]}`)
 	f.Fuzz(func(t *testing.T, before, output, after string) {
-		last := &response{id: "r"}
+		last := &heldResponse{id: "r"}
 		var errs [3]error
-		last.request, errs[0] = parseRequest([]byte(before))
+		last.request, errs[0] = parseSocketRequest([]byte(before))
 		errs[1] = json.Unmarshal([]byte(output), &last.output)
-		q, err := parseRequest([]byte(after))
+		q, err := parseSocketRequest([]byte(after))
 		if errs[0] != nil || errs[1] != nil || err != nil {
 			return
 		}

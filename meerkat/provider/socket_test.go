@@ -1,4 +1,4 @@
-package continuation
+package provider
 
 import (
 	"encoding/json"
@@ -138,9 +138,9 @@ func (s *server) wantMessages(t *testing.T, want ...string) {
 	}
 }
 
-func newTransport(t *testing.T, s *server) (*Transport, *conversation) {
+func newTransport(t *testing.T, s *server) (*socketTransport, *conversation) {
 	t.Helper()
-	via := &Transport{Base: http.DefaultTransport}
+	via := &socketTransport{Base: http.DefaultTransport}
 	t.Cleanup(via.Close)
 	return via, &conversation{t: t, via: via, url: s.URL}
 }
@@ -341,11 +341,11 @@ func TestOthersGoByHTTP(t *testing.T) {
 func TestIdleConnectionsAreFew(t *testing.T) {
 	s := newServer(t)
 	via, _ := newTransport(t, s)
-	for n := range maxIdle + 3 {
+	for n := range maxIdleSockets + 3 {
 		c := &conversation{t: t, via: via, url: s.URL, items: []string{fmt.Sprint(n)}}
 		c.ask()
 	}
-	if len(via.idle) != maxIdle {
+	if len(via.idle) != maxIdleSockets {
 		t.Errorf("%d connections wait", len(via.idle))
 	}
 }

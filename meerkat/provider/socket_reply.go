@@ -1,4 +1,4 @@
-package continuation
+package provider
 
 import (
 	"encoding/json"
@@ -9,17 +9,17 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/stream"
 )
 
-// reply is the body of a reply. It learns the response while the client reads it, and gives
+// socketReply is the body of a reply. It learns the response while the client reads it, and gives
 // the connection back at its end.
-type reply struct {
+type socketReply struct {
 	io.ReadCloser
 	events   *stream.SSE
-	request  request
+	request  socketRequest
 	previous string // the response that the connection held before
 	output   []outputItem
 	id       string // once the response is complete
 	abandon  func() // ends the connection
-	release  func(*response)
+	release  func(*heldResponse)
 }
 
 // errReplyTwice is what the client gets in place of a reply that it had before.
@@ -30,14 +30,14 @@ type outputItem struct {
 	Item  json.RawMessage `json:"item"`
 }
 
-func newReply(body io.ReadCloser, q request, previous string, release func(*response), abandon func()) *reply {
-	r := &reply{ReadCloser: body, request: q, previous: previous, release: release, abandon: abandon}
+func newSocketReply(body io.ReadCloser, q socketRequest, previous string, release func(*heldResponse), abandon func()) *socketReply {
+	r := &socketReply{ReadCloser: body, request: q, previous: previous, release: release, abandon: abandon}
 	r.events = stream.NewSSE(0, r.readEvent)
 	return r
 }
 
 // Read passes the bytes on, and reads the events in them.
-func (r *reply) Read(p []byte) (int, error) {
+func (r *socketReply) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	if _, bad := r.events.Write(p[:n]); errors.Is(bad, errReplyTwice) { // other events are the client's to refuse
 		return 0, errReplyTwice
@@ -48,7 +48,7 @@ func (r *reply) Read(p []byte) (int, error) {
 // Close gives the connection to the next request if it goes on from this one. What is left
 // of a reply would be taken for the next one, so that a reply that is not complete ends its
 // connection.
-func (r *reply) Close() error {
+func (r *socketReply) Close() error {
 	release, abandon := r.release, r.abandon
 	r.release, r.abandon = nil, nil
 	switch {
@@ -62,9 +62,9 @@ func (r *reply) Close() error {
 }
 
 // response returns what was answered.
-func (r *reply) response() *response {
+func (r *socketReply) response() *heldResponse {
 	slices.SortStableFunc(r.output, func(a, b outputItem) int { return a.Index - b.Index })
-	out := &response{id: r.id, request: r.request}
+	out := &heldResponse{id: r.id, request: r.request}
 	for _, o := range r.output {
 		out.output = append(out.output, o.Item)
 	}
@@ -72,7 +72,7 @@ func (r *reply) response() *response {
 }
 
 // readEvent notes finished items, and the response that is complete.
-func (r *reply) readEvent(f *stream.Frame) error {
+func (r *socketReply) readEvent(f *stream.Frame) error {
 	var event struct {
 		Type string `json:"type"`
 		outputItem

@@ -108,6 +108,9 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(scenarios) == 0 {
+		return nil, fmt.Errorf("no scenario is played on %s with %s behind the gateway", c.Wire.Title, c.UpstreamWire.Title)
+	}
 	cases := slices.DeleteFunc(j.listCases(ctx, scenarios), func(k gatewayCase) bool { return c.Only != nil && !c.Only(k.name) })
 	if len(cases) == 0 {
 		return nil, ErrNothingSelected

@@ -216,12 +216,12 @@ func usageOf(r *wire.Reply) (input, output, atStart int) {
 			usage = doc.Get("message").Get("usage")
 			isStart = usage != nil
 		}
-		if n := count(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "promptTokenCount"); n >= 0 {
+		if n := count(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "promptTokenCount", "prompt_tokens"); n >= 0 {
 			if input = max(input, n); isStart {
 				atStart = n
 			}
 		}
-		if n := count(usage, "output_tokens", "candidatesTokenCount", "thoughtsTokenCount"); n >= 0 {
+		if n := count(usage, "output_tokens", "candidatesTokenCount", "thoughtsTokenCount", "completion_tokens"); n >= 0 {
 			output = n
 		}
 	}

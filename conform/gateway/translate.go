@@ -102,6 +102,9 @@ func imageData(q *wire.Request) string {
 		if data := it.Node.Any("inlineData", "inline_data").Text("data"); data != "" {
 			return data
 		}
+		if _, data, ok := strings.Cut(it.Node.Text("image_url", "url")+it.Node.Text("image_url"), ";base64,"); ok {
+			return data
+		}
 	}
 	return "\x00"
 }

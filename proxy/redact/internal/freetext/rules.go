@@ -30,12 +30,13 @@ type rule struct {
 
 // ruleSet are the rules of rules.toml, with what finds them.
 type ruleSet struct {
-	atNames []*rule
-	all     []*rule
-	prefix  *regexp.Regexp // what a value has before the credential in it
-	stems   [1 << 9]uint64 // the codes of three bytes with which anchors begin: fits into the processor's first cache
-	anchors map[uint16][]anchor
-	first   [256]bool // the bytes that may follow a name at which a rule matches
+	atNames  []*rule
+	all      []*rule
+	prefix   *regexp.Regexp // what a value has before the credential in it
+	stems    [1 << 9]uint64 // the codes of three bytes with which anchors begin: fits into the processor's first cache
+	buckets  [][]anchor
+	bucketOf [1 << 15]uint8 // of the anchors with a code; 0 for none
+	first    [256]bool      // the bytes that may follow a name at which a rule matches
 }
 
 // anchor is a word at which rules are tried: a part of names (isStem), the word of one rule, or a name as it is.
@@ -68,7 +69,7 @@ var loadRules = sync.OnceValue(func() *ruleSet {
 		return regexp.MustCompile(prefix + expand.Replace(expand.Replace(text)) + suffix)
 	}
 	sames := map[string]*rule{} // rules with the same after share its expression, which then runs once at a place
-	out := &ruleSet{all: file.Rules, prefix: compile("^(?:", file.Prefix, ")"), anchors: map[uint16][]anchor{}}
+	out := &ruleSet{all: file.Rules, prefix: compile("^(?:", file.Prefix, ")"), buckets: make([][]anchor, 1)}
 	for _, r := range file.Rules {
 		r.name, r.each = compile("^(?:", r.Name, ")$"), compile("", r.Each, "")
 		r.before, r.then = compile("(?:", r.Before, ")$"), compile("^(?:", r.Then, ")")
@@ -94,7 +95,7 @@ var loadRules = sync.OnceValue(func() *ruleSet {
 	for _, word := range append(file.Stems, base64Object, "://") {
 		out.addAnchor(anchor{word: word, isStem: word != base64Object && word != "://"})
 	}
-	for _, list := range out.anchors {
+	for _, list := range out.buckets {
 		slices.SortStableFunc(list, func(a, b anchor) int { return len(b.word) - len(a.word) })
 	}
 	return out
@@ -135,7 +136,12 @@ func firstBytes(text string) *[256]bool {
 func (s *ruleSet) addAnchor(a anchor) {
 	stem := nextStem(nextStem(nextStem(0, a.word[0]), a.word[1]), a.word[2])
 	s.stems[stem>>6] |= 1 << (stem & 63)
-	s.anchors[stem] = append(s.anchors[stem], a)
+	if s.bucketOf[stem] == 0 {
+		s.bucketOf[stem] = uint8(len(s.buckets)) //nolint:gosec // there are about a hundred
+		s.buckets = append(s.buckets, nil)
+	}
+	n := s.bucketOf[stem]
+	s.buckets[n] = append(s.buckets[n], a)
 }
 
 // nextStem returns the code of the last three bytes of a text, small and capital letters alike, given the one

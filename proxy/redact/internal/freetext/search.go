@@ -32,7 +32,7 @@ type Secret struct {
 type search struct {
 	text  []byte
 	rules *ruleSet
-	names names.Cache
+	names *names.Cache // nil until there is a name
 	found []Secret
 	coded []int // where the base64 of JSON begins
 	next  int   // the end of the last name, or of the last long value, in which no names are looked for
@@ -54,35 +54,30 @@ func Search(text []byte) (found []Secret, coded []int) {
 
 // lookAt looks at what the three bytes at a place begin.
 func (w *search) lookAt(at int, stem uint16) {
-	for _, a := range w.rules.anchors[stem] {
-		if !hasPrefixFold(w.text[at:], a.word) {
-			continue
-		}
-		place := place{w: w, name: lex.Between(at, at+len(a.word)), class: names.Strong}
+	for _, a := range w.rules.buckets[w.rules.bucketOf[stem]] {
 		switch {
+		case !hasPrefixFold(w.text[at:], a.word):
+		case a.isStem:
+			w.lookAtName(nameAround(w.text, at+1))
+			return
+		case a.rule != nil:
+			place := place{w: w, name: lex.Between(at, at), class: names.Strong, isChosen: true}
+			place.try(a.rule)
 		case a.word == base64Object:
 			if bytes.HasPrefix(w.text[at:], []byte(base64Object)) {
 				w.coded = append(w.coded, at)
 			}
 		case a.word == "://":
 			w.lookAtAddress(at)
-		case a.isStem:
-			w.lookAtName(nameAround(w.text, at+1))
-			return
-		case a.rule == nil: // the name of a password in another language
-			place.isChosen = true
+		default: // the name of a password in another language
+			place := place{w: w, name: lex.Between(at, at+len(a.word)), class: names.Strong, isChosen: true}
 			place.tryAll(w.rules.atNames)
-			continue
-		}
-		if a.rule != nil {
-			place.name.End, place.isChosen = at, true
-			place.try(a.rule)
 		}
 	}
 }
 
 func hasPrefixFold(text []byte, word string) bool {
-	return len(text) >= len(word) && strings.EqualFold(string(text[:len(word)]), word)
+	return len(text) >= len(word) && bytes.EqualFold(text[:len(word)], []byte(word))
 }
 
 // lookAtName looks for the secrets that stand under a name.
@@ -93,14 +88,39 @@ func (w *search) lookAtName(name lex.Span) {
 	case name.End-name.Start > names.MaxLength, name.End < len(text) && !w.rules.first[text[name.End]], bytes.HasSuffix(text[:name.Start], []byte("://")), structure.IsInResourceName(text, name.Start):
 		return
 	}
+	if w.names == nil {
+		w.names = new(names.Cache)
+	}
 	word := name.In(text)
 	if class := w.names.Class(word); class == names.Strong || class == names.Weak {
 		place := place{w: w, name: name, class: class, isChosen: names.IsChosen(word)}
-		if !place.lookAtTable() {
+		if !place.lookAtTable() && (place.isChosen || mayHoldKey(text[name.End:min(name.End+afterName, len(text))])) {
 			place.tryAll(w.rules.atNames)
 		}
 	}
 }
+
+// mayHoldKey reports whether a text has a word that machines may have made. Most names in programs have none behind
+// them, and no rule is tried there.
+func mayHoldKey(text []byte) bool {
+	start, isOdd := 0, false
+	for i, c := range text {
+		switch {
+		case lex.IsLetter(c):
+		case strings.IndexByte(wordEnds, c) >= 0:
+			if i-start >= values.MinWord && (isOdd || values.IsOddLetters(text[start:i])) {
+				return true
+			}
+			start, isOdd = i+1, false
+		default:
+			isOdd = true
+		}
+	}
+	return len(text)-start >= values.MinWord && (isOdd || values.IsOddLetters(text[start:])) || len(text) == afterName && isOdd
+}
+
+// wordEnds are the bytes that end a value.
+const wordEnds = " \t\r\n\"'`\\<>,;()[]{}|&:=."
 
 // nameAround returns the name that a byte of a text is in. "key" has the word before it:
 // an API key is one, a sort key is not.
@@ -210,10 +230,12 @@ func (p *place) try(r *rule) (isDone bool) {
 		in = p.beforeIt()
 		value = groupOf(r.before.FindSubmatchIndex(in.text))
 	}
-	switch {
-	case value.End < 0:
-		return false
-	case r.each == nil:
+	return value.End >= 0 && p.addAll(r, in, value)
+}
+
+// addAll adds a value, or what of it is a secret, and reports whether there is one.
+func (p *place) addAll(r *rule, in *part, value lex.Span) (isDone bool) {
+	if r.each == nil {
 		return p.add(r, in, value)
 	}
 	for _, m := range r.each.FindAllSubmatchIndex(value.In(in.text), -1) {

@@ -34,13 +34,7 @@ func Strings(b []byte, withRegions bool) iter.Seq[String] {
 		for i := 0; i < len(b); i++ {
 			switch b[i] {
 			case '{':
-				if len(s.outer) == 0 {
-					s.eventEnd = 0
-					if bytes.HasPrefix(b[line:], []byte("data:")) {
-						s.eventEnd = i + lex.IndexOrLength(b[i:], '\n')
-					}
-				}
-				s.openObject(i)
+				s.openObject(i, line)
 			case '}':
 				if pair, ok := s.closeObject(); ok && !yield(pair) {
 					return
@@ -91,10 +85,13 @@ type object struct {
 	indexBefore       int // the stream of what is around it
 }
 
-// openObject notes that an object begins at a place.
-func (s *scanner) openObject(at int) {
+// openObject notes that an object begins at a place, in the line that begins at another one.
+func (s *scanner) openObject(at, line int) {
 	if len(s.outer) == 0 {
-		s.index = 0
+		s.index, s.eventEnd = 0, 0
+		if bytes.HasPrefix(s.b[line:], []byte("data:")) {
+			s.eventEnd = at + lex.IndexOrLength(s.b[at:], '\n')
+		}
 	}
 	if len(s.outer) == deepest {
 		s.below++

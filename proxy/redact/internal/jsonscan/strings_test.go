@@ -38,7 +38,7 @@ func TestStringEnd(t *testing.T) {
 func TestDeepObjectsAreNotKept(t *testing.T) {
 	s := scanner{}
 	for range 1 << 20 {
-		s.openObject(0)
+		s.openObject(0, 0)
 	}
 	if cap(s.outer) > 2*deepest {
 		t.Errorf("%d names kept", cap(s.outer))

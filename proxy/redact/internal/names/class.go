@@ -106,7 +106,7 @@ func classifyWords(name string) (class Class, lastAt int) {
 // class says what the last word of a name makes of it.
 func (w nameWords) class() (class Class, lastAt int) {
 	switch last := w.last; {
-	case string(last) == "pin" || codeLast[string(last)] && isCodeName(w.joined):
+	case weakLast[string(last)] || string(last) == "pin" || codeLast[string(last)] && isCodeName(w.joined):
 		return Weak, 0
 	case publicLast[string(last)]:
 		return Public, 0
@@ -116,8 +116,6 @@ func (w nameWords) class() (class Class, lastAt int) {
 		return keyClass(w.previous), 0
 	case string(last) == "keys":
 		return min(keyClass(w.previous), Weak), 0
-	case weakLast[string(last)]:
-		return Weak, 0
 	case string(last) == "pass" || string(last) == "pw":
 		return Strong, 0
 	}
@@ -126,14 +124,16 @@ func (w nameWords) class() (class Class, lastAt int) {
 			return w.strongUnlessPosition(end), 0
 		}
 	}
-	if n := len(w.previous); n > 0 {
-		for _, end := range namedByLast[w.previous[n-1]] {
-			if bytes.HasSuffix(w.previous, []byte(end)) {
-				return Plain, w.lastAt
-			}
-		}
+	if w.isBehindCredential() {
+		return Plain, w.lastAt
 	}
 	return Plain, 0
+}
+
+// isBehindCredential reports whether the last word stands behind the name of a credential.
+func (w nameWords) isBehindCredential() bool {
+	n := len(w.previous)
+	return n > 0 && slices.ContainsFunc(namedByLast[w.previous[n-1]], func(end string) bool { return bytes.HasSuffix(w.previous, []byte(end)) })
 }
 
 // strongUnlessPosition returns Strong, but not for the tokens that mark a position in

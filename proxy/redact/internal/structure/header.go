@@ -111,6 +111,11 @@ func StaysInHeader(name, v string) bool {
 	case names.Classify(name) == names.Public && !sensitive.MatchString(name):
 		return true
 	}
+	return isHarmlessValue(name, v)
+}
+
+// isHarmlessValue reports whether the value of an unknown header is kept.
+func isHarmlessValue(name, v string) bool {
 	if names.Classify(name) == names.Weak {
 		return strings.HasSuffix(name, "tokens") && len(v) < values.MinWord && strings.Trim(v, lex.Digits) == ""
 	}

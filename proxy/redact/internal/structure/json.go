@@ -61,29 +61,45 @@ func (j *jsonSearch) lookAt(s jsonscan.String) {
 	if plain, ok := documentIn(text); ok {
 		j.found.Documents = append(j.found.Documents, plain)
 	}
-	class := j.names.Class(s.Key.In(j.b))
-	isHeaderList := lex.HasSuffixFold(s.Key.In(j.b), "headers") // "headers": [["X-Api-Key", "…"]]
+	class, key := j.names.Class(s.Key.In(j.b)), s.Key.In(j.b)
 	switch {
 	case class == names.Public && j.isIssuer && len(tokenName.Find(text)) > 0:
 		at := s.Value.Start + bytes.IndexByte(text, '/') + 1
 		j.addIfMeant(lex.Between(at, s.Value.End), []lex.Span{lex.Between(0, s.Value.End-at)})
 	case class == names.Public && s.Region != jsonscan.Headers:
 		j.notePublic(text)
-	case s.Region == jsonscan.Conversation || !j.isReply && spokenNames[string(s.Key.In(j.b))]:
+	case s.Region == jsonscan.Conversation || !j.isReply && spokenNames[string(key)]:
 		j.lookAtSaid(s, class)
-		if addressNames[string(s.Key.In(j.b))] && bytes.Contains(text, []byte("://")) {
-			j.add(s.Value.Start, URLSecrets(string(text)))
-		}
-	case isHeaderList && j.names.Class(previous) == names.Strong && j.names.Class(text) == names.Plain && !values.IsReference(string(text)):
-		j.addIfMeant(s.Value, []lex.Span{lex.Between(0, len(text))})
-	case isHeaderList && j.names.Class(text) == names.Strong:
-		j.previous = text
-	case IsArguments(s.Key.In(j.b)):
+		j.lookAtFileAddress(s)
+	case lex.HasSuffixFold(key, "headers") && j.lookAtHeader(s.Value, previous):
+	case IsArguments(key):
 		j.previous = text
 		j.addIfMeant(s.Value, argumentIn(text, previous))
 	default:
 		j.lookAtSetting(s, class)
 	}
+}
+
+// lookAtFileAddress looks at the URL that leads to a file of a conversation.
+func (j *jsonSearch) lookAtFileAddress(s jsonscan.String) {
+	if text := s.Value.In(j.b); addressNames[string(s.Key.In(j.b))] && bytes.Contains(text, []byte("://")) {
+		j.add(s.Value.Start, URLSecrets(string(text)))
+	}
+}
+
+// lookAtHeader looks at an element of a list of headers, given the one before it, and reports whether it is the name or
+// the value of a credential: "headers": [["X-Api-Key", "…"]].
+func (j *jsonSearch) lookAtHeader(value lex.Span, previous []byte) bool {
+	text := value.In(j.b)
+	switch class := j.names.Class(text); {
+	case class == names.Plain && j.names.Class(previous) == names.Strong && !values.IsReference(string(text)):
+		j.addIfMeant(value, []lex.Span{lex.Between(0, len(text))})
+		return true
+	case class == names.Strong:
+		j.previous = text
+		return true
+	}
+	return false
 }
 
 // tokenName matches the name of a token that an endpoint issues, which is the token: auth_tokens/X.

@@ -54,26 +54,30 @@ func (j *jsonSearch) classInside(s jsonscan.String, class names.Class, value str
 		parent = names.Plain // {"value": {"stringValue": …}}
 	}
 	switch {
-	case class == names.Strong:
-		return names.Strong
-	case isValueName(key) && (parent == names.Strong || j.isIssuer), parent == names.Strong && names.IsQualifier(string(key)):
-		return names.Strong // {"client_secret": {"value": …}}
-	case names.IsListOfPasswords(key):
+	case class == names.Strong, names.IsListOfPasswords(key), j.isStrongInside(key, outer, class, parent, value):
 		return names.Strong // {"passwords": ["…"]}
-	case j.isIssuer && !j.isReply && IsParameter(string(key), []byte(value)):
-		return names.Strong // as in a form: {"grant_type": …, "code": …}
-	case class == names.Plain && names.HoldSecrets(outer) && values.IsHardToGuess(value):
-		return names.Strong // {"secrets": {"prod": …}}
 	case class == names.Plain && parent == names.Weak && !j.isReply:
 		return names.Weak // {"apiKeys": {"acme": …}}
 	case class != names.Weak:
 		return class
-	case (names.IsPlural(key) || parent == names.Weak || s.Region == jsonscan.Headers && !isValueName(key)) && values.IsHardToGuess(value) && !values.IsDigest(value):
-		return names.Strong // {"tokens": ["…"]}, {"auth": {"value": …}}, {"env": {"ACME_KEY": …}}
-	case !j.isReply && names.MeansSecret(key) && values.IsHardToGuess(value):
-		return names.Strong // {"github_pat": …}, {"credentials": …}
+	}
+	isAmong := names.IsPlural(key) || parent == names.Weak || s.Region == jsonscan.Headers && !isValueName(key)
+	switch { // {"tokens": ["…"]}, {"auth": {"value": …}}, {"env": {"ACME_KEY": …}}, {"github_pat": …}
+	case isAmong && !values.IsDigest(value) && values.IsHardToGuess(value), !j.isReply && names.MeansSecret(key) && values.IsHardToGuess(value):
+		return names.Strong
 	}
 	return names.Weak
+}
+
+// isStrongInside reports whether the name of an object, or the endpoint, makes a credential of a value.
+func (j *jsonSearch) isStrongInside(key, outer []byte, class, parent names.Class, value string) bool {
+	switch {
+	case isValueName(key) && (parent == names.Strong || j.isIssuer), parent == names.Strong && names.IsQualifier(string(key)):
+		return true // {"client_secret": {"value": …}}
+	case j.isIssuer && !j.isReply && IsParameter(string(key), []byte(value)):
+		return true // as in a form: {"grant_type": …, "code": …}
+	}
+	return class == names.Plain && names.HoldSecrets(outer) && values.IsHardToGuess(value) // {"secrets": {"prod": …}}
 }
 
 // isStrongValue reports whether a value under the name of a credential is one. In a request it is,

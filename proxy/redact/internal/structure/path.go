@@ -13,10 +13,8 @@ import (
 // follows the name of one (/token/X, /reset-password/X), the token of a bot of Telegram, and
 // the segments of a webhook that only its sender knows.
 func pathSecrets(path string) (out []lex.Span) {
-	for _, known := range knownHooks {
-		if m := known.FindStringSubmatchIndex(path); m != nil {
-			return []lex.Span{lex.Between(m[2], m[3])}
-		}
+	if known := knownHookIn(path); known != nil {
+		return known
 	}
 	var ids []lex.Span // of a webhook: a secret only where nothing else is one
 	previous, isHook := "", false
@@ -33,13 +31,28 @@ func pathSecrets(path string) (out []lex.Span) {
 		case isHook || isBeforeSecret(previous, segment):
 			out = append(out, lex.Between(start, end))
 		}
-		isHook = isHook || strings.Contains(strings.ToLower(segment), "hook") || strings.HasPrefix(segment, "hc-ping.")
+		isHook = isHook || isHookWord(segment)
 		previous, start = segment, end+1
 	}
 	if len(out) == 0 {
 		return ids
 	}
 	return out
+}
+
+// isHookWord reports whether a segment of a path says that a webhook follows.
+func isHookWord(segment string) bool {
+	return strings.Contains(strings.ToLower(segment), "hook") || strings.HasPrefix(segment, "hc-ping.")
+}
+
+// knownHookIn finds the secret of a webhook whose host does not say so, or whose secret is a short word.
+func knownHookIn(path string) []lex.Span {
+	for _, known := range knownHooks {
+		if m := known.FindStringSubmatchIndex(path); m != nil {
+			return []lex.Span{lex.Between(m[2], m[3])}
+		}
+	}
+	return nil
 }
 
 // isPathToken reports whether a segment of a path is random.

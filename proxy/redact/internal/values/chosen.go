@@ -10,7 +10,7 @@ import (
 // isChosenPassword reports whether a value that is given to a password is one that people
 // choose: no single word, and what programs do not call a thing.
 func isChosenPassword(v string, p Place) bool {
-	if len(v) > 64 || strings.IndexByte("/~.", v[0]) >= 0 {
+	if p == KeyPlace || p == LiteralKeyPlace || len(v) > 64 || strings.IndexByte("/~.", v[0]) >= 0 {
 		return false
 	}
 	for _, form := range passwordForms {

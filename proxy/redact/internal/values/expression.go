@@ -26,14 +26,25 @@ func lookOver(value []byte) (hasDigit, isExpression bool) {
 			hasDigit = true
 		case c < '!' || c > '~': // what was redacted in base64 decodes to that
 			return false, true
-		case c == '(' && isName(value[:i]) && isCallEnd(value), // f(x)
-			c == '{' && (value[i-1] == '$' || value[i-1] == '{'), // ${X}, {{x}}
-			c == '\\' && i == 2 && value[1] == ':',               // C:\X
-			c == ':' && bytes.HasPrefix(value[i:], []byte("://")):
+		case strings.IndexByte("({\\:", c) >= 0 && isExpressionAt(value, i):
 			return false, true
 		}
 	}
 	return hasDigit, false
+}
+
+// isExpressionAt reports whether a sign in a value shows that it is an expression: f(x), ${X}, {{x}}, C:\X, a://b.
+func isExpressionAt(value []byte, at int) bool {
+	switch value[at] {
+	case '(':
+		return isName(value[:at]) && isCallEnd(value)
+	case '{':
+		return value[at-1] == '$' || value[at-1] == '{'
+	case ':':
+		return bytes.HasPrefix(value[at:], []byte("://"))
+	default:
+		return at == 2 && value[1] == ':'
+	}
 }
 
 // beginsExpression reports whether a value begins as what a program evaluates, or as what was replaced already.

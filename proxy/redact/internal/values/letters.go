@@ -54,6 +54,9 @@ const (
 // than words: kXbWqTnPzLmRvJc, not getUserToken.
 func IsRandomLetters(v string) bool { return letterSurprise(v) >= leastSurprise }
 
+// IsOddLetters reports whether letters may be random ones.
+func IsOddLetters(v []byte) bool { return letterSurprise(string(v)) > 0 }
+
 // letterSurprise returns how many bits fewer the letters of a value take as random ones than
 // as words. It is 0 for what is too short or has hardly any letters.
 func letterSurprise(v string) float64 { return surpriseOf(v, max(leastLetters, len(v)*7/8)) }

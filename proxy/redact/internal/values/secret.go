@@ -61,17 +61,23 @@ func IsSecretIn(value []byte, p Place) bool {
 		return true
 	case p == AnyPlace:
 		return IsRandom(v) && !IsHexadecimal(v)
-	case hasDigit && HasLettersAndDigits(v) && (isNoWord(v) || p >= KeyPlace && isMixed(v)), letterSurprise(v) >= p.leastSurprise(v):
+	case hasDigit && isRandomIn(v, p), letterSurprise(v) >= p.leastSurprise(v):
 		return true
-	case p == KeyPlace || p == LiteralKeyPlace:
-		return isChosenKey(v, p == LiteralKeyPlace)
 	}
-	return isChosenPassword(v, p)
+	return isChosenKey(v, p) || isChosenPassword(v, p)
+}
+
+// isRandomIn reports whether a value with digits has too many for a name.
+func isRandomIn(v string, p Place) bool {
+	return HasLettersAndDigits(v) && (isNoWord(v) || p >= KeyPlace && isMixed(v))
 }
 
 // isChosenKey reports whether a value that is given to a key or a token is one that people choose, or that has signs.
-func isChosenKey(v string, isLiteral bool) bool {
-	return isLiteral && (isLettersOfBase64(v) || hasManySigns(v)) || IsPhrase(v, "-") || isChosenWords(v) ||
+func isChosenKey(v string, p Place) bool {
+	if p != KeyPlace && p != LiteralKeyPlace {
+		return false
+	}
+	return p == LiteralKeyPlace && (isLettersOfBase64(v) || hasManySigns(v)) || IsPhrase(v, "-") || isChosenWords(v) ||
 		!lex.IsAlphanumericAt([]byte(v), len(v)-1) && chosenWord.MatchString(v)
 }
 

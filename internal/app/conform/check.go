@@ -29,7 +29,7 @@ func (a *app) checkCommand() *cobra.Command {
 	var reports reportFlags
 	var team teamFlags
 	var part partFlags
-	side := sideAgent
+	side, level := sideAgent, ""
 	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
 		Short: "Judge traffic that any tool recorded",
@@ -76,6 +76,9 @@ ndjson=FILE writes each recording as a line while the check goes on, as in the l
 			if side != sideAgent && side != sideServer {
 				return cli.Usage("--side: %q is not known; use %s or %s", side, sideAgent, sideServer)
 			}
+			if level != "" && (side != sideServer || !slices.Contains(specs.DutyLevels, specs.DutyLevel(level))) {
+				return cli.Usage("--level %s: give core, agent or faithful, beside --side %s", level, sideServer)
+			}
 			own, err := team.readFiles()
 			if err != nil {
 				return err
@@ -84,7 +87,7 @@ ndjson=FILE writes each recording as a line while the check goes on, as in the l
 			if err != nil {
 				return err
 			}
-			return a.check(cmd.Context(), checkRequest{args, cmd.Flags(), policy, session, reports, part, own, side, asJSON})
+			return a.check(cmd.Context(), checkRequest{args, cmd.Flags(), policy, session, reports, part, own, side, specs.DutyLevel(level), asJSON})
 		},
 	}
 	flags.addTo(cmd)
@@ -93,6 +96,7 @@ ndjson=FILE writes each recording as a line while the check goes on, as in the l
 	team.addTo(cmd)
 	part.addTo(cmd)
 	cmd.Flags().StringVar(&side, "side", side, "whose fault counts: agent judges the requests, server the replies by what servers owe their clients")
+	cmd.Flags().StringVar(&level, "level", "", "with --side server, judge no more than this level: core, agent or faithful (default: all)")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -113,6 +117,7 @@ type checkRequest struct {
 	part    partFlags
 	own     []report.Rule // of the team
 	side    string
+	level   specs.DutyLevel
 	asJSON  bool
 }
 
@@ -135,7 +140,10 @@ func (a *app) check(ctx context.Context, q checkRequest) error {
 	checked := report.BeginChecked(tool(), q.policy)
 	switch q.side {
 	case sideServer:
-		rules, checked.Side = report.ServerRules(), sideServer
+		isAbove := func(r report.Rule) bool {
+			return q.level != "" && slices.Index(specs.DutyLevels, specs.FindDuty(r.Requirement.ID).Level) > slices.Index(specs.DutyLevels, q.level)
+		}
+		rules, checked.Side = slices.DeleteFunc(report.ServerRules(), isAbove), sideServer
 	default:
 		rules = append(append(rules, report.SourceRules()...), q.own...)
 	}
@@ -247,7 +255,7 @@ func (f *partFlags) addParts(head *report.CheckedHead, paths []string, flags *pf
 		head.Shard = &shard
 	}
 	head.Rules, head.Arguments = report.RuleNames(rules), slices.Clone(paths)
-	for _, name := range []string{"resume-at", "in-order", "foreign", "side", "set", "prices", "rules"} {
+	for _, name := range []string{"resume-at", "in-order", "foreign", "side", "level", "set", "prices", "rules"} {
 		flag := flags.Lookup(name)
 		if !flag.Changed {
 			continue

@@ -22,7 +22,7 @@ var importTranscript = sourceEdit{"meerkat/agent/driver.go", streamImport, strea
 // sources have no switch that breaks them.
 var brokenBuilds = map[string][]sourceEdit{
 	"gives tokens to anybody": {
-		{"meerkat/handoff/target.go", "return o.Provider == t.Provider && mayBeSame(o.API, t.API) && SameAccount(o.Account, t.Account) && t.Model.Reads(o.Model)", "return o != nil"},
+		{"meerkat/handoff/target.go", "return o.Provider == t.Provider && mayBeSame(o.API, t.API) && SameAccount(o.Account, t.Account) &&\n\t\tt.Model.Reads(o.Model)", "return o != nil"},
 		{"meerkat/handoff/target.go", "if b.Meta != nil && !t.Model.Traits.Issues(string(b.Meta.Provider)) {\n\t\treturn false", "if b.Meta != nil && b.Origin != nil {\n\t\treturn true"},
 		{"meerkat/handoff/target.go", "!t.Made(b) || !jsontok", "!t.Made(b) || b.Origin == nil || b.Origin.Provider != t.Provider || !jsontok"},
 		{"meerkat/provider/codec/openai/render_items.go", "return b.Meta != nil && b.Meta.EncryptedContent != nil",
@@ -52,14 +52,36 @@ var brokenBuilds = map[string][]sourceEdit{
 	},
 }
 
+// TestBrokenBuildsApply holds that the sources hold what each defect replaces, also where only a
+// sample of the builds is made.
+func TestBrokenBuildsApply(t *testing.T) {
+	for _, edits := range brokenBuilds {
+		editSources(t, edits)
+	}
+}
+
 // buildBroken compiles rkat with edits and returns the folder that holds it.
 func buildBroken(t *testing.T, edits []sourceEdit) string {
+	t.Helper()
+	dir, root := editSources(t, edits)
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", dir+"/", "./cmd/rkat")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
+}
+
+// editSources writes the edited files and overlay.json, which names them, into a folder. root is
+// the folder of the sources.
+func editSources(t *testing.T, edits []sourceEdit) (dir, root string) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, sources := t.TempDir(), map[string]string{}
+	dir = t.TempDir()
+	sources := map[string]string{}
 	for _, e := range edits {
 		file := filepath.Join(root, e.file)
 		if _, known := sources[file]; !known {
@@ -85,12 +107,7 @@ func buildBroken(t *testing.T, edits []sourceEdit) string {
 		t.Fatal(err)
 	}
 	writeText(t, filepath.Join(dir, "overlay.json"), string(list))
-	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", dir+"/", "./cmd/rkat")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return dir
+	return dir, root
 }
 
 func writeText(t *testing.T, path, text string) {

@@ -25,7 +25,6 @@ func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *structure.Find
 		w.search(text, 1, true)
 	}
 	var spans []lex.Span
-	var hereOnly []string
 	if strings.HasPrefix(header.Get("Content-Type"), "text/event-stream") {
 		stream := textStream{b: b}
 		for text := range stream.texts() {
@@ -34,7 +33,6 @@ func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *structure.Find
 		}
 		spans = stream.credentials(r.own, &w)
 		w.found = append(w.found, stream.sessions()...)
-		hereOnly = w.words // in pieces, so they have no place of their own
 	} else {
 		spans = append(w.search(b, 1, false), f.Said...)
 		w.found = append(w.found, structure.SecretsIn(b, f.Said)...)
@@ -50,7 +48,7 @@ func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *structure.Find
 	r.mu.RUnlock()
 	f.Credentials = lex.AddDisjoint(f.Credentials, spans)
 	r.Learn(found...)
-	here = append(hereOnly, slices.DeleteFunc(found, func(s string) bool { return len(s) < values.MinWord || values.IsPseudonym(s) || isLearnable(s) })...)
+	here = slices.DeleteFunc(found, func(s string) bool { return len(s) < values.MinWord || values.IsPseudonym(s) || isLearnable(s) })
 	return here, touched
 }
 
@@ -58,8 +56,7 @@ func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *structure.Find
 type textSearch struct {
 	own         *Own
 	found       []string
-	words       []string // found too, but ordinary texts elsewhere
-	isElsewhere bool     // something was found in another coding, so it has no place in the text
+	isElsewhere bool // something was found in another coding, so it has no place in the text
 }
 
 // searchDocument looks for a document in a text that came in pieces.
@@ -85,9 +82,9 @@ func (t *textSearch) search(text []byte, depth int, isDecoded bool) (spans []lex
 		return spans
 	}
 	for _, c := range freetext.Decode(text, coded) {
-		known, words := len(t.found), len(t.words)
+		known := len(t.found)
 		t.search(c.Plain, depth+1, isDecoded)
-		t.isElsewhere = t.isElsewhere || len(t.found) > known || len(t.words) > words
+		t.isElsewhere = t.isElsewhere || len(t.found) > known
 		if isDecoded && len(t.found) > known && len(c.Written) < len(text) {
 			t.found = append(t.found, string(c.Written)) // base64 in base64 has no form of what is in it
 		}

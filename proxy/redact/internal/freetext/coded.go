@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
-	"html"
 	"strings"
 
 	"github.com/meerkat-go/conformance/proxy/redact/internal/jsonscan"
@@ -16,17 +15,14 @@ import (
 // Coded is a text and how it is written in another one.
 type Coded struct{ Written, Plain []byte }
 
-// Decode returns the texts that stand in a text in another coding: a query, what HTML
-// writes, and the base64 of JSON, which begins at some of the places that [Search] returns.
+// Decode returns the texts that stand in a text in another coding: a query, and the
+// base64 of JSON, which begins at some of the places that [Search] returns.
 func Decode(text []byte, base64Places []int) (out []Coded) {
 	if len(text) > structure.MaxDecoded {
 		return nil
 	}
 	if query := queryIn(text); query != nil {
 		out = append(out, Coded{text, query})
-	}
-	if bytes.Contains(text, []byte("&quot;")) || bytes.Contains(text, []byte("&#34;")) {
-		out = append(out, Coded{text, []byte(html.UnescapeString(string(text)))})
 	}
 	end := 0
 	for _, at := range base64Places {
@@ -97,9 +93,6 @@ func Forms(value string) (out []string) {
 		}
 		plain = next
 		out = append(out, plain)
-	}
-	if strings.IndexByte(value, '&') >= 0 {
-		out = append(out, html.UnescapeString(value))
 	}
 	return append(out, values.EncodedPassword(value)...)
 }

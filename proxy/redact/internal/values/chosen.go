@@ -32,10 +32,10 @@ var passwordForms = []struct {
 	}},
 	{PasswordPlace, isChosenWords},
 	{PasswordPlace, func(v string) bool { return IsPhrase(v, "-") }},
-	{LinePlace, IsJoinedWords},
+	{LinePlace, isJoinedWords},
 	{LinePlace, func(v string) bool { return isStrongMix(v) && !IsSlug(v) && !identifier.MatchString(v) }},
 	{LinePlace, func(v string) bool { return strings.Trim(v, lex.Digits) == "" }},
-	{LiteralPlace, func(v string) bool { return IsTitle(v, "-") || IsPhrase(v, "_") || IsPhrase(v, ".") }},
+	{LiteralPlace, func(v string) bool { return isTitle(v, "-") || IsPhrase(v, "_") || IsPhrase(v, ".") }},
 	{LiteralPlace, isStrongMix},
 	{LiteralPlace, func(v string) bool {
 		return !HasLettersAndDigits(v) && (hasSignWithin(v) && GuessBits(v) >= 25 || letterSurprise(v) > 3)
@@ -86,14 +86,14 @@ func isChosenWords(v string) bool {
 	return lex.IsUpper(v[0]) && capitalisedWords.MatchString(v) && !credentialWord.MatchString(v)
 }
 
-// IsJoinedWords reports whether a value is words with a sign between them and a capital, as
+// isJoinedWords reports whether a value is words with a sign between them and a capital, as
 // people choose them who must have several kinds of characters.
-func IsJoinedWords(v string) bool {
+func isJoinedWords(v string) bool {
 	return v != strings.ToLower(v) && joinedWords.MatchString(v) && !hasSpokenWord(v)
 }
 
-// IsTitle reports whether a text is at least three words with capitals, or a number at its end.
-func IsTitle(text, separator string) bool {
+// isTitle reports whether a text is at least three words with capitals, or a number at its end.
+func isTitle(text, separator string) bool {
 	return strings.Count(text, separator) >= 2 && titleWords.MatchString(strings.ReplaceAll(text, separator, "-")) && !hasSpokenWord(text)
 }
 

@@ -337,6 +337,9 @@ func eachSimulated(t *testing.T, name string, f func(c *client)) {
 		t.Fatalf("%s: no such scenario", name)
 	}
 	for _, target := range all[i].Targets {
+		if asks[target.Provider] == nil {
+			continue // package client plays the scenarios of the wire
+		}
 		for _, stream := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/%s/stream=%t", name, target.Provider, stream), func(t *testing.T) {
 				now := func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }

@@ -56,6 +56,9 @@ func TestEveryScenarioHoldsRules(t *testing.T) {
 			continue // it never ends; its drill reads what comes before
 		}
 		for _, target := range s.Targets {
+			if asks[target.Provider] == nil {
+				continue // package client plays the scenarios of the wire
+			}
 			for _, stream := range []bool{true, false} {
 				t.Run(s.Name+"/"+target.Provider, func(t *testing.T) {
 					t.Parallel()

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"cmp"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -48,6 +49,15 @@ func Rules(name string) []rule.Info {
 	return nil
 }
 
+// Dialects returns the names of the dialects that can be simulated.
+func Dialects() (names []string) {
+	for w := range simulatedWires {
+		names = slices.AppendSeq(names, maps.Keys(script.Simulations()[w.Name].Dialects))
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Accepted states what a provider accepts although it looks like a fault; nil
 // for another.
 func Accepted(name string) []rule.Info {
@@ -59,8 +69,8 @@ func Accepted(name string) []rule.Info {
 
 // routeOf returns what a request is for. A path may begin with /PROVIDER.
 // Without it the host decides, then a path that only one wire has, then the
-// credential.
-func routeOf(r *http.Request) route {
+// credential. Where the host does not tell the dialect, the request is in the one that is named.
+func routeOf(r *http.Request, dialect string) route {
 	w, path := cutProvider(r.URL.Path)
 	w = cmp.Or(w, byHost(r.Host), firstWire(func(w *wires.Wire) bool { return w.Paths.MatchString(path) }), byCredential(r))
 	serves := func(o *wires.Wire) bool {
@@ -70,7 +80,7 @@ func routeOf(r *http.Request) route {
 	if !serves(w) {
 		w = cmp.Or(firstWire(serves), w) // another wire of the same host
 	}
-	to := route{Wire: w, Simulation: script.Simulations()[w.Name], path: path}
+	to := route{Wire: w, Simulation: script.Simulations()[w.Name].At(r.Host, dialect), path: path}
 	to.op, to.id = to.Find(path)
 	return to
 }

@@ -50,7 +50,7 @@ func TestFind(t *testing.T) {
 		if c.header != "" {
 			r.Header.Set(c.header, "k")
 		}
-		if got := routeOf(r); got.Name != c.provider || got.op != c.op || got.id != c.id || got.path != c.path {
+		if got := routeOf(r, ""); got.Name != c.provider || got.op != c.op || got.id != c.id || got.path != c.path {
 			t.Errorf("%s: %s %s %s %s, want %+v", c.url, got.Name, got.op, got.id, got.path, c)
 		}
 	}

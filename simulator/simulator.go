@@ -57,6 +57,8 @@ type Config struct {
 	Seed string
 	// Providers are those served. Nil: all.
 	Providers []string
+	// Dialect is spoken, by the wires that have it, to clients that name no host whose dialect is known.
+	Dialect string
 	// Level is how much is refused.
 	Level rule.Level
 	// Off holds the ids of rules that are not enforced.
@@ -137,7 +139,7 @@ type call struct {
 // ServeHTTP answers one request, whatever it holds, in the shape of the provider
 // that it is for.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	to := routeOf(r)
+	to := routeOf(r, h.Dialect)
 	if !(h.Providers == nil || slices.Contains(h.Providers, to.Name)) {
 		to.op = ""
 	}

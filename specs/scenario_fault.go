@@ -114,7 +114,7 @@ func (t Turn) checkFor(w *wires.Wire, addUnless func(ok bool, format string, arg
 // turns ask for. Tools that a provider runs itself are offered to providers that are named only.
 func (s *Scenario) isOpenTo(w *wires.Wire) bool {
 	isNamed := func(o *wires.Wire) bool { _, ok := s.Target(o.Name); return ok }
-	left := func(o *wires.Wire) bool { return o.Scripts.Model == "" && !o.Scripts.Unplayed && !isNamed(o) }
+	left := func(o *wires.Wire) bool { return o.Scripts.Model == "" && !isNamed(o) }
 	switches := func(step Step) bool { return step.Switch != nil }
 	if w.Scripts.Model == "" || isNamed(w) || s.Turns == nil || slices.ContainsFunc(wires.All(), left) || slices.ContainsFunc(s.Steps, switches) {
 		return false

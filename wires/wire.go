@@ -220,8 +220,10 @@ type Scripts struct {
 	// Model is the model with which scenarios are played that name no model of the wire; empty if
 	// only those are played that name one.
 	Model string
-	// Unplayed says that no scenario is played on the wire, unless the scenario names a model of the wire.
-	Unplayed bool
+	// Host is the public host at which Model is asked; empty for that of the wire.
+	Host string
+	// ByClient says that rkat does not speak the wire: its cassettes are recordings of conform's own client.
+	ByClient bool
 	// Stops are the ends of replies, Greases the harmless novelties that only this wire has.
 	Stops, Greases []string
 	// RefusesInText says that a refusal is a text of the reply, LosesReplies that requests name replies

@@ -38,7 +38,7 @@ func (s *Trace) allowsModel(model string) (bool, string) {
 func modelAllowed(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		model := x.modelAsked()
-		if !s.knowsModels() {
+		if !s.knowsModels() || s.ev.Models == nil && x.wire.Scripts.ByClient { // the built-in list is of rkat's models
 			return
 		}
 		r.addObserved(1)

@@ -35,8 +35,11 @@ func (c *Conversation) Continue(ctx context.Context) (answers []*Answer) {
 		if answers = append(answers, a); !a.IsOK() {
 			return answers
 		}
-		c.History = append(c.History, w.Replay(a.Reply)...)
 		results := RunCalls(ctx, a.Reply)
+		if results != nil && slices.Contains(c.Wire.Stops.Unanswered, a.Reply.Stop) {
+			return answers // a call that may be cut off is neither run nor sent back
+		}
+		c.History = append(c.History, w.Replay(a.Reply)...)
 		if results == nil {
 			return answers
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // Case is one scenario with one provider. It is plain data and read-only.
@@ -54,9 +55,18 @@ func (c Case) Name() string {
 	return c.Scenario.Name + "/" + c.Target.Provider
 }
 
-// HasCassette reports whether a recording of the case is committed.
+// HasCassette reports whether a recording of the case is committed. Package client, which is recorded where rkat
+// does not speak the wire, sends again what was refused.
 func (c Case) HasCassette() bool {
-	return c.HasTraffic() && !c.Scenario.IsSimulated && !c.Scenario.Live
+	isRefused := func(t specs.Turn) bool { return t.Refuse != nil && t.Refuse.IsAboutContent() }
+	w := wires.Find(c.Target.Provider)
+	return c.HasTraffic() && !c.Scenario.IsSimulated && !c.Scenario.Live &&
+		!(w.Scripts.ByClient && slices.ContainsFunc(c.Scenario.Turns, isRefused))
+}
+
+// isSimulated reports whether the case is played by the simulator alone.
+func (c Case) isSimulated() bool {
+	return c.Scenario.IsSimulated || c.HasTraffic() && !c.HasCassette() && !c.Scenario.Live
 }
 
 // HasTraffic reports whether the agent is expected to send requests. A case

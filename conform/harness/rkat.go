@@ -21,6 +21,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // Main is a command: arguments, streams and environment in, exit code out.
@@ -67,8 +68,18 @@ func (s rkatSubject) About() About {
 		Abilities: slices.DeleteFunc(specs.Abilities(), func(a specs.Ability) bool {
 			return a == specs.AbilityTurns && s.converse == nil
 		}),
-		PromisesExit: true, HoldsAll: true,
+		Providers: spokenByRkat(), PromisesExit: true, HoldsAll: true,
 	}
+}
+
+// spokenByRkat are the providers that rkat speaks to.
+func spokenByRkat() (names []string) {
+	for _, w := range wires.All() {
+		if !w.Scripts.ByClient {
+			names = append(names, w.Name)
+		}
+	}
+	return names
 }
 
 // Open implements Subject.

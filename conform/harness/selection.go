@@ -13,6 +13,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // Rules returns the embedded catalogue with its checks.
@@ -152,10 +153,13 @@ func (o Options) allPermutations(about About) (list []Permutation, err error) {
 		}
 		for _, way := range ways {
 			for _, c := range cases {
-				if o.Sources == nil && about.HoldsAll && c.Scenario.IsSimulated != (source == evidence.SourceSimulator) {
+				if o.Sources == nil && about.HoldsAll && c.isSimulated() != (source == evidence.SourceSimulator) {
 					continue // each case once
 				}
-				if source != evidence.SourceCassette || !c.Scenario.IsSimulated {
+				if wires.Find(c.Target.Provider).Scripts.ByClient && about.HoldsAll && about.Providers != nil && !slices.Contains(about.Providers, c.Target.Provider) {
+					continue // rkat does not speak the wire
+				}
+				if source != evidence.SourceCassette || !c.isSimulated() {
 					list = append(list, Permutation{c, source, way})
 				}
 			}

@@ -44,6 +44,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -196,7 +197,11 @@ func RecordedEvidence(c Case, recordings fs.FS) (evidence.Evidence, error) {
 	}
 	ev.Limits = c.Scenario.Limits
 	for _, step := range c.Steps(committedSeed) {
-		ev.Process = append(ev.Process, expectedProcess(step))
+		p := expectedProcess(step)
+		if w := wires.Find(c.Target.Provider); w != nil && w.Scripts.ByClient {
+			p.Args = clientArguments(step)
+		}
+		ev.Process = append(ev.Process, p)
 	}
 	for i := range ev.Exchanges {
 		ev.Exchanges[i].Process = min(max(0, countPrompts(&ev.Exchanges[i])-1), len(ev.Process)-1)

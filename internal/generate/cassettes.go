@@ -15,6 +15,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // recordAll records every case that has a cassette and removes cassettes that belong
@@ -28,14 +29,26 @@ func recordAll(ctx context.Context, dir string, stderr io.Writer) error {
 		return err
 	}
 	cases = slices.DeleteFunc(cases, func(c harness.Case) bool { return !c.HasCassette() })
-	runner, err := harness.NewRunner(harness.Config{Subject: harness.InProcess(rkat.Run, "", nil)})
-	if err != nil {
-		return err
+	subjects := []harness.Subject{harness.InProcess(rkat.Run, "", nil)}
+	for _, w := range wires.All() {
+		if w.Scripts.ByClient {
+			subjects = append(subjects, harness.Client(w.Name))
+		}
 	}
-	defer runner.Close()
-	changed, err := recordCases(ctx, runner, cases, dir)
-	if err != nil {
-		return err
+	var changed []string
+	for _, subject := range subjects {
+		runner, err := harness.NewRunner(harness.Config{Subject: subject})
+		if err != nil {
+			return err
+		}
+		defer runner.Close()
+		own := slices.DeleteFunc(slices.Clone(cases), func(c harness.Case) bool {
+			return !slices.Contains(subject.About().Providers, c.Target.Provider)
+		})
+		wrote, err := recordCases(ctx, runner, own, dir)
+		if changed = append(changed, wrote...); err != nil {
+			return err
+		}
 	}
 	gone, err := removeStrays(cases, dir)
 	if err != nil {

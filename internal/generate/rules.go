@@ -39,7 +39,6 @@ type coveredRule struct {
 var rulesByReason = map[string][]string{
 	"a key is not part of the request's form":                                 {"A-2", "O-1", "G-1", "C-87"},
 	"the simulator refuses it as a case of another rule":                      {"C-2", "C-22", "C-32", "C-53"},
-	"the simulator issues no details of reasoning":                            {"C-58"},
 	"recordings contradict it for models of today":                            {"C-6"},
 	"which models exist depends on the account; MOD-001 judges the allowlist": {"A-3", "O-2", "G-2"},
 	"limits and overload do not depend on the request's form":                 {"O-31", "G-30"},

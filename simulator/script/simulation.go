@@ -1,7 +1,9 @@
 package script
 
 import (
+	"cmp"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -45,6 +47,12 @@ type Simulation struct {
 	Retry func(refusal *rule.Refusal, form string, wait time.Duration)
 	// UnknownEvent is an event of a type that no client knows, as it stands in a stream.
 	UnknownEvent string
+
+	// Dialects are the simulations of servers that speak the wire in a way of their own, by the name of the
+	// dialect, and DialectOf returns the name of the dialect that a host speaks, empty for an unknown host.
+	// Both are nil for a wire without dialects.
+	Dialects  map[string]*Simulation
+	DialectOf func(host string) string
 
 	// Compacted is the body that answers a request for a compacted conversation; nil where the provider
 	// compacts none.
@@ -213,6 +221,18 @@ func Register(wire string, s *Simulation) error {
 
 func (s *Storage) isWhole() bool {
 	return s.ID != nil && s.Keeps != nil && s.Queued != nil && s.Previous != nil && s.Lost != nil && s.Continue != nil && s.Answer != nil
+}
+
+// At returns the simulation of the dialect that a host speaks, of the named dialect where the host is unknown,
+// and else that of the wire.
+func (s *Simulation) At(host, dialect string) *Simulation {
+	if s.DialectOf == nil {
+		return s
+	}
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return cmp.Or(s.Dialects[cmp.Or(s.DialectOf(host), dialect)], s)
 }
 
 // Simulations returns the registered simulations by the name of the wire. The map is read-only.

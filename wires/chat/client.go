@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,7 +40,7 @@ func (client) Body(q *wire.Question, history []string) []byte {
 	}
 	o.SetText("reasoning_effort", q.Effort)
 	limit := "max_tokens"
-	if newRequest(tree.NewObject([]string{"model"}, tree.NewString(q.Model)), "api.openai.com").takes.Reasoning != "" {
+	if newRequest(tree.NewObject([]string{"model"}, tree.NewString(q.Model)), dialectOf("api.openai.com")).takes.Reasoning != "" {
 		limit = "max_completion_tokens"
 	}
 	o.SetIf(q.MaxTokens > 0, limit, strconv.Itoa(q.MaxTokens)).SetIf(q.Stops != nil, "stop", wire.Texts(q.Stops))
@@ -88,9 +89,19 @@ func (client) Replay(r *wire.Reply) []string {
 		}
 	}
 	o.Set("role", `"assistant"`).SetIf(content != "", "content", wire.Quote(content)).SetIf(content == "", "content", "null")
-	o.SetText("reasoning_content", thought["reasoning_content"]).SetText("reasoning", thought["reasoning"])
+	o.SetIf(hasMember(r, "reasoning_content"), "reasoning_content", wire.Quote(thought["reasoning_content"]))
+	o.SetText("reasoning", thought["reasoning"])
 	o.SetIf(details != nil, "reasoning_details", wire.List(details...)).SetIf(calls != nil, "tool_calls", wire.List(calls...))
 	return []string{o.String()}
+}
+
+// hasMember reports whether a delta has a text under a name, be it empty: some servers want an empty one back as
+// well (C-49).
+func hasMember(r *wire.Reply, name string) bool {
+	return slices.ContainsFunc(r.Events, func(e wire.StreamEvent) bool {
+		choices := e.JSON.List("choices")
+		return len(choices) > 0 && choices[0].Get("delta", name).Is(tree.String)
+	})
 }
 
 func callText(it *wire.Item) string {

@@ -34,6 +34,11 @@ const (
 	signsCalls       trait = "wants signatures of calls back"                                    // C-60
 	openAIModels     trait = "serves OpenAI's models with OpenAI's limits"                       // C-33, C-36
 	wholeSchemas     trait = "refuses unsound schemas of functions"                              // C-30
+	// The replies of the simulator: where reasoning stands, and the envelope of errors.
+	inContent trait = "puts reasoning_content beside the content"              // C-47
+	inDetails trait = "puts reasoning into reasoning_details, with signatures" // C-58
+	isWrapped trait = "wraps the refusals of other providers"                  // C-88
+	isListed  trait = "puts errors into a list"                                // C-88
 )
 
 // dialects are the known dialects. Engines that run anywhere (vLLM, SGLang, llama.cpp, Ollama, LM Studio)
@@ -43,23 +48,23 @@ var dialects = []dialect{
 	{"azure", nil, `[a-z0-9-]+\.(openai\.azure\.com|cognitiveservices\.azure\.com)`, []trait{openAIModels}},
 	{"foundry", nil, `[a-z0-9-]+\.services\.ai\.azure\.com`, nil},
 	{"copilot", []string{"api.githubcopilot.com"}, `api\.[a-z]+\.githubcopilot\.com`, nil},
-	{"deepseek", []string{"api.deepseek.com"}, "", []trait{reasoningBack, noDeveloper}},
-	{"kimi", []string{"api.moonshot.ai", "api.moonshot.cn"}, "", []trait{reasoningKept, uniqueCalls}},
-	{"qwen", []string{"dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"}, "", nil},
-	{"glm", []string{"api.z.ai", "open.bigmodel.cn"}, "", nil},
+	{"deepseek", []string{"api.deepseek.com"}, "", []trait{reasoningBack, noDeveloper, inContent}},
+	{"kimi", []string{"api.moonshot.ai", "api.moonshot.cn"}, "", []trait{reasoningKept, uniqueCalls, inContent}},
+	{"qwen", []string{"dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"}, "", []trait{inContent}},
+	{"glm", []string{"api.z.ai", "open.bigmodel.cn"}, "", []trait{inContent}},
 	{"minimax", []string{"api.minimax.io", "api.minimaxi.com"}, "", nil},
-	{"openrouter", []string{"openrouter.ai"}, "", nil},
-	{"xai", []string{"api.x.ai"}, "", nil},
+	{"openrouter", []string{"openrouter.ai"}, "", []trait{inDetails, isWrapped}},
+	{"xai", []string{"api.x.ai"}, "", []trait{inContent}},
 	{"groq", []string{"api.groq.com"}, "", []trait{reasoningRefused}},
 	{"mistral", []string{"api.mistral.ai"}, "", []trait{nineCharacters, noUserAfterTool}},
-	{"gemini", []string{"generativelanguage.googleapis.com"}, "", []trait{signsCalls}},
+	{"gemini", []string{"generativelanguage.googleapis.com"}, "", []trait{signsCalls, isListed}},
 	{"anthropic", []string{"api.anthropic.com"}, "", nil},
 	{"vercel", []string{"ai-gateway.vercel.sh"}, "", nil},
 	{"cerebras", []string{"api.cerebras.ai"}, "", nil},
 	{"together", []string{"api.together.xyz"}, "", nil},
 	{"huggingface", []string{"router.huggingface.co"}, "", nil},
 	{"perplexity", []string{"api.perplexity.ai"}, "", nil},
-	{"ollama cloud", []string{"ollama.com"}, "", nil},
+	{"ollama-cloud", []string{"ollama.com"}, "", nil},
 }
 
 // dialectOf returns the dialect that a host speaks, the empty one for an unknown host.

@@ -8,11 +8,13 @@ import (
 
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/seal"
 )
 
-// provider writes replies.
-type provider struct{}
+// provider writes replies in a dialect.
+type provider struct{ *dialect }
 
 // writer collects the frames of one reply.
 type writer struct {
@@ -21,17 +23,25 @@ type writer struct {
 	// frames are the chunks of a stream; the fields below are the same message in one piece.
 	frames                    [][]byte
 	content, refusal, thought string
-	calls                     script.Array
+	details, calls            script.Array
 	spoken                    bool
 }
 
 // Frames implements script.Provider.
 func (provider) Frames(r script.Reply) [][]byte {
 	w := newWriter(r)
+	if w.q.dialect.hasTrait(inDetails) {
+		w.frames = append(w.frames, []byte(": OPENROUTER PROCESSING\n\n"))
+	}
 	for n, b := range r.Blocks {
 		switch b.Kind {
 		case specs.KindThinking, specs.KindRedacted:
-			w.addText("reasoning_content", strings.Join(b.Parts, "\n"), &w.thought)
+			switch text := strings.Join(b.Parts, "\n"); {
+			case w.q.dialect.hasTrait(inDetails):
+				w.addDetail(b.Kind == specs.KindRedacted, text)
+			case w.q.showsThoughts():
+				w.addText("reasoning_content", text, &w.thought)
+			}
 		case specs.KindText, specs.KindSignedText:
 			if r.Stop == specs.StopRefusal {
 				w.addText("refusal", b.Text, &w.refusal)
@@ -49,10 +59,15 @@ func (provider) Frames(r script.Reply) [][]byte {
 	if !w.spoken {
 		w.addDelta(script.Object{"role", "assistant", "content", "", "refusal", nil}, nil)
 	}
-	usageChoices := script.Array{}
-	w.addDelta(script.Object{}, w.finishReason())
-	if w.q.body.Get("stream_options").True("include_usage") {
-		w.addChunk(usageChoices, w.countTokens())
+	end := script.Array{deltaChoice(script.Object{}, w.finishReason())}
+	switch asksUsage := w.asksUsage(); {
+	case asksUsage && (w.q.dialect.hasTrait(inDetails) || w.q.dialect.hasTrait(reasoningBack)):
+		w.addChunk(end, w.countTokens())
+	case asksUsage:
+		w.addChunk(end, nil)
+		w.addChunk(script.Array{}, w.countTokens())
+	default:
+		w.addChunk(end, nil)
 	}
 	w.frames = append(w.frames, []byte("data: [DONE]\n\n"))
 	return w.frames
@@ -61,7 +76,7 @@ func (provider) Frames(r script.Reply) [][]byte {
 func newWriter(r script.Reply) *writer {
 	q, ok := r.Request.Parsed.(*request)
 	if !ok {
-		q = newRequest(r.Request.Document, hostOfModel(r.Request.Model))
+		q = newRequest(r.Request.Document, dialectOf(hostOfModel(r.Request.Model)))
 	}
 	return &writer{Reply: r, q: q, calls: script.Array{}}
 }
@@ -79,6 +94,29 @@ func (w *writer) addText(member, text string, whole *string) {
 	}
 }
 
+// addDetail streams a thought as reasoning_details of OpenRouter, and its signature behind it. What is encrypted
+// has no text.
+func (w *writer) addDetail(isEncrypted bool, text string) {
+	n := len(w.details)
+	token := w.Key.Envelope(detailFacts(text), seal.Place{Reply: w.ID("gen-", 0, script.Alnum, 20), Ordinal: uint16(n)})
+	if isEncrypted {
+		token = w.Key.Envelope(detailFacts(""), seal.Place{Reply: w.ID("gen-", 0, script.Alnum, 20), Ordinal: uint16(n)})
+		detail := script.Object{"type", "reasoning.encrypted", "data", token, "format", "anthropic-claude-v1", "index", n}
+		w.addDelta(script.Object{"role", "assistant", "content", "", "reasoning_details", script.Array{detail}}, nil)
+		w.details, w.spoken = append(w.details, detail), true
+		return
+	}
+	part := func(members ...any) script.Object {
+		return append(append(script.Object{"type", "reasoning.text"}, members...), "format", "anthropic-claude-v1", "index", n)
+	}
+	for _, piece := range script.Words(text, 1) {
+		w.addDelta(script.Object{"role", "assistant", "content", "", "reasoning", piece, "reasoning_details", script.Array{part("text", piece)}}, nil)
+	}
+	w.addDelta(script.Object{"role", "assistant", "content", "", "reasoning_details", script.Array{part("signature", token)}}, nil)
+	w.details, w.spoken = append(w.details, part("text", text, "signature", token)), true
+	w.thought += text
+}
+
 // addCall streams a call: its name first, then its arguments in pieces.
 func (w *writer) addCall(n int, b script.Block) {
 	args := string(b.Arguments())
@@ -87,17 +125,30 @@ func (w *writer) addCall(n int, b script.Block) {
 	}
 	id := w.callID(n)
 	start := script.Object{"index", len(w.calls), "id", id, "type", "function", "function", script.Object{"name", b.Name, "arguments", ""}}
+	whole := script.Object{"id", id, "type", "function", "function", script.Object{"name", b.Name, "arguments", args}}
+	if len(w.calls) == 0 && w.q.dialect.hasTrait(signsCalls) && w.Request.Thinks {
+		token := w.Key.Envelope(callFacts(b.Name, args), seal.Place{Reply: id})
+		extra := script.Object{"google", script.Object{"thought_signature", token}}
+		start, whole = append(start, "extra_content", extra), append(whole, "extra_content", extra)
+	}
 	delta := script.Object{"tool_calls", script.Array{start}}
 	if !w.spoken {
-		delta = append(script.Object{"role", "assistant", "content", nil}, delta...)
+		first := script.Object{"role", "assistant", "content", nil}
+		if w.sendsReasoning() {
+			first = append(first, "reasoning_content", "")
+		}
+		delta = append(first, delta...)
 		w.spoken = true
 	}
 	w.addDelta(delta, nil)
 	for _, piece := range script.Slices(args, 5) {
 		w.addDelta(script.Object{"tool_calls", script.Array{script.Object{"index", len(w.calls), "function", script.Object{"arguments", piece}}}}, nil)
 	}
-	w.calls = append(w.calls, script.Object{"id", id, "type", "function", "function", script.Object{"name", b.Name, "arguments", args}})
+	w.calls = append(w.calls, whole)
 }
+
+// sendsReasoning reports whether a message has reasoning_content, be it empty.
+func (w *writer) sendsReasoning() bool { return w.q.dialect.hasTrait(inContent) && w.q.isThinking() }
 
 // callID has the form of the dialect.
 func (w *writer) callID(n int) string {
@@ -120,12 +171,18 @@ func (w *writer) finishReason() any {
 }
 
 func (w *writer) addDelta(delta script.Object, finish any) {
-	w.addChunk(script.Array{script.Object{"index", 0, "delta", delta, "logprobs", nil, "finish_reason", finish}}, nil)
+	w.addChunk(script.Array{deltaChoice(delta, finish)}, nil)
 }
+
+func deltaChoice(delta script.Object, finish any) script.Object {
+	return script.Object{"index", 0, "delta", delta, "logprobs", nil, "finish_reason", finish}
+}
+
+func (w *writer) asksUsage() bool { return w.q.body.Get("stream_options").True("include_usage") }
 
 func (w *writer) addChunk(choices script.Array, usage any) {
 	chunk := append(w.commonMembers("chat.completion.chunk"), "choices", choices)
-	if usage != nil || w.q.body.Get("stream_options").True("include_usage") {
+	if usage != nil || w.asksUsage() {
 		chunk = append(chunk, "usage", usage)
 	}
 	w.frames = append(w.frames, append(append([]byte("data: "), script.JSON(chunk)...), "\n\n"...))
@@ -148,7 +205,10 @@ func (w *writer) replyDocument() script.Object {
 	if w.content == "" && w.refusal == "" && len(w.calls) == 0 {
 		message[3] = ""
 	}
-	if w.q.showsThoughts() && w.thought != "" {
+	switch {
+	case w.details != nil:
+		message = append(message, "reasoning", orNull(w.thought), "reasoning_details", w.details)
+	case w.thought != "" || w.sendsReasoning():
 		message = append(message, "reasoning_content", w.thought)
 	}
 	message = append(message, "refusal", orNull(w.refusal))
@@ -170,8 +230,8 @@ func (w *writer) countTokens() script.Object {
 }
 
 // Failure implements script.Provider: an event with an error, and then nothing.
-func (provider) Failure(_ script.Reply, _ int, why *rule.Refusal) [][]byte {
-	return [][]byte{append(append([]byte("data: "), errorOf(why)...), "\n\n"...)}
+func (p provider) Failure(_ script.Reply, _ int, why *rule.Refusal) [][]byte {
+	return [][]byte{append(append([]byte("data: "), p.errorOf(why)...), "\n\n"...)}
 }
 
 // Header implements script.Provider.
@@ -184,19 +244,35 @@ func (provider) Header(r script.Reply) http.Header {
 }
 
 // Reject implements script.Provider.
-func (provider) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {
-	body = errorOf(r)
+func (p provider) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {
+	body = p.errorOf(r)
 	sum := sha256.Sum256(body)
 	return r.Status, http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {"req_" + hex.EncodeToString(sum[:16])}}, body
 }
 
-// errorOf is a refusal in OpenAI's envelope.
-func errorOf(r *rule.Refusal) []byte {
+// errorOf is a refusal in the envelope of the dialect.
+func (p provider) errorOf(r *rule.Refusal) []byte {
 	orNull := func(s string) any {
 		if s == "" {
 			return nil
 		}
 		return s
 	}
-	return script.JSON(script.Object{"error", script.Object{"message", r.Message, "type", r.Type, "param", orNull(r.Param), "code", orNull(r.Code)}})
+	whole := script.Object{"error", script.Object{"message", r.Message, "type", r.Type, "param", orNull(r.Param), "code", orNull(r.Code)}}
+	switch {
+	case p.hasTrait(isListed):
+		name := wires.NameOfStatus(statusNames, r.Status, "INVALID_ARGUMENT", "INTERNAL")
+		return script.JSON(script.Array{script.Object{"error", script.Object{"code", r.Status, "message", r.Message, "status", name}}})
+	case p.hasTrait(isWrapped) && r.Status == http.StatusBadRequest:
+		return script.JSON(script.Object{"error", script.Object{"message", "Provider returned error", "code", r.Status,
+			"metadata", script.Object{"raw", string(script.JSON(whole)), "provider_name", "Simulator"}}})
+	case p.hasTrait(isWrapped):
+		return script.JSON(script.Object{"error", script.Object{"message", r.Message, "code", r.Status}})
+	}
+	return script.JSON(whole)
+}
+
+// statusNames are Gemini's names of statuses.
+var statusNames = map[int]string{
+	401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
 }

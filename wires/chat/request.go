@@ -42,18 +42,18 @@ type message struct {
 // maxDepth is how deep a request may be nested; a deeper one is refused.
 const maxDepth = 200
 
-// readRequest reads a request to the simulator, whose dialect the host or the model decides.
-func readRequest(r *http.Request, body []byte) *request {
+// readRequest reads a request to the simulator in a dialect.
+func readRequest(r *http.Request, body []byte, d *dialect) *request {
 	key := cmp.Or(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Header.Get("Api-Key"))
 	root, err := tree.ParseStrict(body, maxDepth)
 	if err == nil && !root.Is(tree.Object) {
 		root, err = nil, fmt.Errorf("not one object")
 	}
-	host := r.Host
-	if dialectOf(host).name == "" {
-		host = hostOfModel(root.Text("model"))
+	model := root.Text("model")
+	if d.name == "" {
+		d = dialectOf(hostOfModel(model))
 	}
-	q := newRequest(root, host)
+	q := newRequest(root, d.serving(model))
 	q.key, q.account, q.sent, q.err = key, seal.Account(key), body, err
 	return q
 }
@@ -76,9 +76,9 @@ func hostOfModel(model string) string {
 	return ""
 }
 
-// newRequest is what a body means at a host.
-func newRequest(root *tree.Node, host string) *request {
-	q := &request{body: root, dialect: dialectOf(host), model: root.Text("model")}
+// newRequest is what a body means in a dialect.
+func newRequest(root *tree.Node, d *dialect) *request {
+	q := &request{body: root, dialect: d, model: root.Text("model")}
 	if name, _, found := strings.Cut(q.model, "-"); found && (name == "gpt" || len(name) == 2 && name[0] == 'o') || len(q.model) == 2 {
 		q.takes = specs.FindCapability("openai", q.model)
 	}
@@ -96,7 +96,16 @@ func newRequest(root *tree.Node, host string) *request {
 // judgeRequest runs the rules of requests for the referee.
 func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
 	u := cmp.Or(seen.URL, &url.URL{})
-	return rule.Judge(judgedRules, newRequest(seen.Root, u.Hostname()), holds)
+	return rule.Judge(judgedRules, newRequest(seen.Root, dialectOf(u.Hostname()).serving(seen.Root.Text("model"))), holds)
+}
+
+// serving is the dialect in which a model is served. OpenAI serves no models of other vendors: a request for one of
+// theirs was sent to a base URL that stands for OpenAI's host.
+func (d *dialect) serving(model string) *dialect {
+	if vendor := dialectOf(hostOfModel(model)); d.name == "openai" && vendor.name != "" {
+		return vendor
+	}
+	return d
 }
 
 // isThinking reports whether the model is known to think over this request. DeepSeek's and Kimi's models think
@@ -104,6 +113,10 @@ func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rul
 func (q *request) isThinking() bool {
 	isOff := q.body.Get("thinking").Text("type") == "disabled" || q.body.Text("reasoning_effort") == "none"
 	switch {
+	case q.dialect.hasTrait(inDetails):
+		return !isOff && !q.body.Get("reasoning").False("enabled")
+	case q.dialect.hasTrait(signsCalls):
+		return specs.FindCapability("gemini", strings.TrimPrefix(q.model, "models/")).Reasoning != "never"
 	case q.dialect.hasTrait(reasoningBack):
 		return !isOff && (strings.HasPrefix(q.model, "deepseek-v4") || q.model == "deepseek-reasoner")
 	case q.dialect.hasTrait(reasoningKept):

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ var judgedRules = slices.Concat(pairRules, reasoningRules, parameterRules, toolR
 
 // Rules states the rules in the order in which the simulator applies them.
 func Rules() []rule.Info {
-	return slices.Concat(rule.Infos(accessRules), rule.Infos(shapeRules), rule.Infos(judgedRules))
+	return slices.Concat(rule.Infos(accessRules), rule.Infos(shapeRules), rule.Infos(judgedRules), rule.Infos(sealRules))
 }
 
 // findRefusal returns the first rule that the request breaks, or nil.
@@ -38,7 +39,7 @@ func (q *request) findRefusal(env rule.Env) *rule.Refusal {
 			return refusal
 		}
 	}
-	return rule.First(judgedRules, q, env)
+	return cmp.Or(rule.First(judgedRules, q, env), rule.First(sealRules, q, env))
 }
 
 // sureRule is a rule that the API enforces and a page or a recording shows; least is the level from which on it is enforced.

@@ -5,13 +5,19 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/meerkat-go/conformance/conform/client"
+	"github.com/meerkat-go/conformance/conform/toolserver"
+	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // cases are a breach of each rule and its nearest legal neighbours. A line "# HOST: NAME" begins one; "= RULE PATH"
@@ -43,7 +49,7 @@ func TestRules(t *testing.T) {
 		}
 		r := httptest.NewRequest(http.MethodPost, "https://"+host+"/v1/chat/completions", nil)
 		r.Header.Set("Authorization", "Bearer test-key")
-		refusal := script.Simulations()["chat"].Parse(r, []byte(body)).Check(rule.Env{})
+		refusal := script.Simulations()["chat"].At(host, "").Parse(r, []byte(body)).Check(rule.Env{ForeignTokens: true})
 		id, words, _ := strings.Cut(says, " ")
 		switch {
 		case refusal == nil && says != "":
@@ -85,4 +91,31 @@ func reportOf(t *testing.T, host, body string) (list []string) {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// TestSeals holds that the tokens that the simulator issues come back unchanged, and that a changed one is refused
+// in the words and the envelope of the host.
+func TestSeals(t *testing.T) {
+	for _, c := range []struct{ dialect, model, rule, says string }{
+		{"openrouter", "anthropic/claude-opus-4.6", "C-58", `"message":"Provider returned error","code":400,"metadata":{"raw":"{`},
+		{"gemini", "gemini-3.5-flash", "C-60", `[{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}]`},
+	} {
+		handler := simulator.New(simulator.Config{Seed: "1", Dialect: c.dialect})
+		talk := client.Conversation{
+			Server:   client.Server{Wire: wires.Find("chat"), Base: "http://127.0.0.1/chat", Key: "test-key", Transport: simulator.Transport(handler)},
+			Question: wire.Question{Model: c.model, Stream: true, Tools: toolserver.Tools()},
+		}
+		answers := talk.Say(t.Context(), "Echo the word heron.")
+		if len(answers) < 2 || !answers[1].IsOK() {
+			t.Fatalf("%s: %d answers, the last is %s", c.dialect, len(answers), answers[len(answers)-1].Response.Body)
+		}
+		changed := regexp.MustCompile(`"(signature|thought_signature)":"....`).ReplaceAllString(talk.History[1], `"$1":"AAAA`)
+		if changed == talk.History[1] {
+			t.Fatalf("%s: no token in %s", c.dialect, changed)
+		}
+		talk.History[1] = changed
+		if a := talk.Continue(t.Context())[0]; a.Response.Status != 400 || !strings.Contains(string(a.Response.Body), c.says) {
+			t.Errorf("%s: %s answers a changed token with %d %s", c.rule, c.dialect, a.Response.Status, a.Response.Body)
+		}
+	}
 }

@@ -12,16 +12,26 @@ import (
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 
-// Simulation is what the simulator has to know. It stands for OpenAI, and for DeepSeek, Kimi and Mistral where a
-// request names a model of theirs.
+// Simulation is what the simulator has to know. A request to an unknown host is answered in the dialect of the
+// vendor of its model.
 func Simulation() *script.Simulation {
+	s := simulationOf(&dialect{})
+	s.DialectOf, s.Dialects = func(host string) string { return dialectOf(host).name }, map[string]*script.Simulation{}
+	for i := range dialects {
+		s.Dialects[dialects[i].name] = simulationOf(&dialects[i])
+	}
+	return s
+}
+
+// simulationOf is the simulation of a dialect.
+func simulationOf(d *dialect) *script.Simulation {
 	return &script.Simulation{
-		Provider: provider{}, Intent: readIntent, UnknownEvent: "data: {\"object\":\"chat.completion.future\",\"note\":\"new\",\"choices\":[]}\n\n",
-		Parse: func(r *http.Request, body []byte) script.Parsed { return parsed{readRequest(r, body)} },
+		Provider: provider{d}, Intent: readIntent, UnknownEvent: "data: {\"object\":\"chat.completion.future\",\"note\":\"new\",\"choices\":[]}\n\n",
+		Parse: func(r *http.Request, body []byte) script.Parsed { return parsed{readRequest(r, body, d)} },
 		Endpoints: []script.Endpoint{
 			{Path: regexp.MustCompile(`/chat/completions$`), Operation: script.Generate},
-			{Path: regexp.MustCompile(`^/v1/models$`), Operation: script.Models},
-			{Path: regexp.MustCompile(`^/v1/models/([^/:]+)$`), Operation: script.Model},
+			{Path: regexp.MustCompile(`^(?:/api/v1|/v1|/v1beta/openai|/openai/v1)?/models$`), Operation: script.Models},
+			{Path: regexp.MustCompile(`^(?:/api/v1|/v1|/openai/v1)?/models/([^/:]+)$`), Operation: script.Model},
 		},
 		ListModels: func(url.Values) []byte {
 			data := script.Array{}
@@ -95,7 +105,7 @@ func (r parsed) Turn() (script.Request, *script.Refusal) {
 
 // showsThoughts reports whether replies hold the text of thoughts: OpenAI's do not.
 func (q *request) showsThoughts() bool {
-	return q.dialect.hasTrait(reasoningBack) || q.dialect.hasTrait(reasoningKept)
+	return q.dialect.hasTrait(inContent) || q.dialect.hasTrait(inDetails)
 }
 
 // readIntent says what a request wants.

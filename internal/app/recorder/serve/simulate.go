@@ -76,6 +76,8 @@ func (s *simulateFlags) addTo(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVar(&s.listen.Address, "listen", "127.0.0.1:0", "loopback `address` to listen on; port 0 takes a free one")
 	set.StringSliceVar(&s.config.Providers, "provider", simulator.Providers(), "the `providers` to be")
+	set.StringSliceVar(&s.config.Providers, "wire", simulator.Providers(), "the same as --provider: the `wires` to speak")
+	set.StringVar(&s.config.Dialect, "dialect", "", "whose `dialect` of a wire to speak, such as openrouter, to clients that do not name its host")
 	set.StringVar(&s.level, "level", rule.Levels[0], "how much is refused: "+strings.Join(rule.Levels, ", "))
 	set.StringVar(&s.scenario, "scenario", "", "the `scenario` to follow: a name or a .txtar file")
 	set.StringVar(&s.config.Seed, "seed", "simulator", "`text` that ids and tokens are made from; equal seeds give equal bytes")
@@ -94,6 +96,9 @@ func (s *simulateFlags) resolveFlags() (err error) {
 		if !slices.Contains(simulator.Providers(), p) {
 			return cli.Usage("--provider %s: unknown; use %s%s", p, strings.Join(simulator.Providers(), ", "), spelling.Hint(p, simulator.Providers()))
 		}
+	}
+	if known := simulator.Dialects(); s.config.Dialect != "" && !slices.Contains(known, s.config.Dialect) {
+		return cli.Usage("--dialect %s: unknown; use %s%s", s.config.Dialect, strings.Join(known, ", "), spelling.Hint(s.config.Dialect, known))
 	}
 	for _, id := range s.config.Off {
 		if known := ruleIDs(); !slices.Contains(known, id) {
@@ -196,6 +201,9 @@ func (s *simulateFlags) describeLevel() string {
 	}
 	if s.config.ForeignTokens {
 		said += ", foreign seals accepted"
+	}
+	if s.config.Dialect != "" {
+		said += ", dialect " + s.config.Dialect
 	}
 	return said
 }

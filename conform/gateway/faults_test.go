@@ -123,6 +123,25 @@ var faults = []fault{
 	{name: "packed bytes go upstream without their header", wire: "openai", id: "GW-27", cases: "compressed-request", request: header("Content-Encoding", "")},
 	{name: "arguments rewritten", wire: "gemini", id: "GW-29", cases: "exact-arguments", reply: inReply(`12345678901234567890`, "12345678901234567000")},
 	{name: "call lost", wire: "openai", id: "GW-30", cases: "thinking-tool-loop", reply: inReply(`"type":"function_call"`, `"type":"unknown_call"`)},
+	{name: "unknown member of Chat Completions dropped", wire: "chat", id: "GW-2", cases: "unknown-member", request: inRequest(`,"conform_probe":\{[^}]*\}`, "")},
+	{name: "system message lost", wire: "chat", id: "GW-9", cases: "thinking-tool-loop", request: inRequest(`\{"role":"system",[^}]*\},`, "")},
+	{name: "reasoning_content dropped", wire: "chat", id: "GW-9", cases: "thinking-tool-loop", request: inRequest(`"reasoning_content":"[^"]*",?`, "")},
+	{name: "reasoning_content lost to the client", wire: "chat", id: "GW-29", cases: "thinking-tool-loop", reply: inReply(`"reasoning_content":"[^"]*"`, `"content":""`)},
+	{name: "ids of Chat Completions mapped one way", wire: "chat", id: "GW-13", cases: "thinking-tool-loop", reply: inReply(`"id":"call_`, `"id":"tool_`)},
+	{name: "failure becomes stop", wire: "chat", id: "GW-16", cases: "error-mid-stream", reply: inReply(`data: \{"error"[^\n]*\n\n`,
+		"data: {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")},
+	{name: "[DONE] made up", wire: "chat", id: "GW-28", cases: "cut-stream", reply: func(_ *http.Response, body string) string {
+		if strings.HasPrefix(body, "data:") && !strings.Contains(body, "[DONE]") {
+			body += "data: {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+		}
+		return body
+	}},
+	{name: "Chat Completions held back", wire: "chat", id: "GW-17", cases: "slow-stream", reply: inReply(`^`, "")},
+	{name: "characters of Chat Completions broken", wire: "chat", id: "SV-H7", cases: "awkward-arguments", reply: inReply(`ö|ß|é|ü|ñ|鳥`, "\uFFFD")},
+	{name: "usage of Chat Completions zero", wire: "chat", id: "GW-24", cases: "thinking-tool-loop", reply: inReply(`"prompt_tokens":[0-9]+`, `"prompt_tokens":0`)},
+	{name: "tool of Chat Completions dropped", wire: "chat", id: "GW-26", cases: "thinking-tool-loop", request: inRequest(`"tools":\[\{"type":"function","function":\{"name":"conform_echo".*?\}\},\{"type"`, `"tools":[{"type"`)},
+	{name: "arguments of Chat Completions rewritten", wire: "chat", id: "GW-29", cases: "exact-arguments", reply: inReply(`(\d{4}),?(\d{3,})`, "$1")},
+	{name: "call of Chat Completions lost", wire: "chat", id: "GW-30", cases: "thinking-tool-loop", reply: inReply(`"tool_calls":\[`, `"calls":[`)},
 	{name: "answered without asking", wire: "anthropic", id: "GW-29", cases: "thinking-tool-loop", front: refuse("careful test subject", 403)},
 	{name: "asked twice", wire: "anthropic", id: "GW-20", cases: "cut-stream", front: nil, reply: nil},
 }

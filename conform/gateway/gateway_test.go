@@ -45,7 +45,7 @@ func faithful(upstream *url.URL) *httputil.ReverseProxy {
 }
 
 func TestFaithfulGateway(t *testing.T) {
-	for _, wire := range []string{"anthropic", "openai", "gemini"} {
+	for _, wire := range []string{"anthropic", "openai", "gemini", "chat"} {
 		out := judged(t, wire, nil, func(u *url.URL) http.Handler { return faithful(u) })
 		if len(out.Cases) < 30 {
 			t.Errorf("%s: only %d cases", wire, len(out.Cases))

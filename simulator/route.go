@@ -85,7 +85,8 @@ func routeOf(r *http.Request, dialect string) route {
 	return to
 }
 
-// cutProvider cuts the wire's name off a path, or a beginning that only one wire has.
+// cutProvider cuts the wire's name off a path, or a beginning that only one wire has. The path of DeepSeek's
+// /chat/completions begins with no name.
 func cutProvider(path string) (w *wires.Wire, rest string) {
 	for w := range simulatedWires {
 		for _, other := range script.Simulations()[w.Name].OtherPaths {
@@ -93,8 +94,12 @@ func cutProvider(path string) (w *wires.Wire, rest string) {
 				return w, other[1] + rest
 			}
 		}
-		if rest, ok := strings.CutPrefix(path, "/"+w.Name+"/"); ok {
-			return w, "/" + rest
+		serves := func(path string) bool {
+			op, _ := script.Simulations()[w.Name].Find(path)
+			return op != ""
+		}
+		if rest, ok := strings.CutPrefix(path, "/"+w.Name); ok && strings.HasPrefix(rest, "/") && (serves(rest) || !serves(path)) {
+			return w, rest
 		}
 	}
 	return nil, path

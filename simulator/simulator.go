@@ -1,4 +1,4 @@
-// Package simulator imitates the HTTP APIs of Anthropic, OpenAI and Gemini, so
+// Package simulator imitates the HTTP APIs of Anthropic, OpenAI and Gemini, and Chat Completions, so
 // that an agent can be tested without a network, a key or costs.
 //
 // [New] returns an http.Handler from a [Config]. [Open] serves a handler on

@@ -13,7 +13,8 @@ import (
 // Book is what the referee reads.
 func Book() *rule.Book {
 	return &rule.Book{
-		Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Members: Members, Words: texts.Words,
+		Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Members: Members,
+		TakesUnknown: takesUnknown, Words: texts.Words,
 		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply, Claims: claimsBody,
 	}
 }

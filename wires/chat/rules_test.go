@@ -15,6 +15,7 @@ import (
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/chat"
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
@@ -116,6 +117,33 @@ func TestSeals(t *testing.T) {
 		talk.History[1] = changed
 		if a := talk.Continue(t.Context())[0]; a.Response.Status != 400 || !strings.Contains(string(a.Response.Body), c.says) {
 			t.Errorf("%s: %s answers a changed token with %d %s", c.rule, c.dialect, a.Response.Status, a.Response.Body)
+		}
+	}
+}
+
+// TestTakesUnknown: OpenAI alone is known to refuse every member that it does not describe, and not where its
+// address stands for another vendor, whose model is asked for.
+func TestTakesUnknown(t *testing.T) {
+	for _, c := range []struct {
+		url, model string
+		takes      bool
+	}{
+		{"https://api.openai.com/v1/chat/completions", "gpt-4.1", false},
+		{"https://api.openai.com/v1/chat/completions", "deepseek-v4-pro", true},
+		{"https://api.deepseek.com/chat/completions", "deepseek-v4-pro", true},
+		{"https://api.x.ai/v1/chat/completions", "grok-code-fast-1", true},
+	} {
+		u, err := url.Parse(c.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := tree.Parse([]byte(`{"model":"` + c.model + `","messages":[{"role":"user","content":"go"}],"thinking":{"type":"enabled"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := chat.Book().Inspect(&rule.Seen{Root: body, URL: u})
+		if takes := len(found.Faults) == 0; takes != c.takes {
+			t.Errorf("%s, %s: faults %v", c.url, c.model, found.Faults)
 		}
 	}
 }

@@ -173,10 +173,12 @@ func xaiTakes(q *request, p *rule.Pass) {
 		return
 	}
 	for _, m := range [][2]string{{"presence_penalty", "presencePenalty"}, {"frequency_penalty", "frequencyPenalty"}, {"stop", "stop"}, {"reasoning_effort", "reasoningEffort"}} {
-		if q.body.Get(m[0]).Null() || isMini && m[0] == "reasoning_effort" {
+		if isMini && m[0] == "reasoning_effort" {
 			continue
 		}
-		p.Observe()
+		if p.Observe(); q.body.Get(m[0]).Null() {
+			continue
+		}
 		p.Report(m[0], "%s does not take %s", q.model, m[0]).Refuse(q.newRefusal("", "", "Model %s does not support parameter %s.", q.model, m[1]))
 	}
 }

@@ -30,6 +30,8 @@ type Book struct {
 	Claims func(body *tree.Node) bool
 	// Members returns the description of the members that a request has.
 	Members func() *members.Description
+	// TakesUnknown reports whether the host of a request takes members that are not described; nil if none does.
+	TakesUnknown func(seen *Seen) bool
 	// Words are the refusals. The first row that fits a text names the rule.
 	Words []Words
 	// Replies states the reply rules of the wire. JudgeReply runs them over an exchange of which both

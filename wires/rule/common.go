@@ -46,9 +46,10 @@ func (b *Book) Inspect(seen *Seen) *members.Found {
 		seen.Betas = b.Betas(seen.Header)
 	}
 	found := b.Members().Walk(seen.Root, "request", seen.Betas)
+	takesUnknown := b.TakesUnknown != nil && b.TakesUnknown(seen)
 	found.Faults = slices.DeleteFunc(found.Faults, func(f members.Fault) bool {
 		isTop := f.At.String() == f.Name
-		return f.Side == members.SimulatorOnly || isTop && f.Kind == members.Missing && f.Name == "model" && seen.IsModelInPath ||
+		return f.Side == members.SimulatorOnly || takesUnknown && f.Kind == members.Unknown || isTop && f.Kind == members.Missing && f.Name == "model" && seen.IsModelInPath ||
 			isTop && f.Kind == members.Unknown && seen.IsMessage && slices.Contains(messageMembers, f.Name)
 	})
 	return found

@@ -8,6 +8,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/datafile"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // thread is a public report of a bug of an agent, as a test of the referee: a short
@@ -55,7 +56,7 @@ var (
 
 var threadRules = map[string]datafile.Rule{
 	"thread":   datafile.Matching(threadForm, "the address of an issue; write https://github.com/OWNER/NAME/issues/NUMBER"),
-	"provider": datafile.OneOf("anthropic", "openai", "gemini"),
+	"provider": datafile.OneOf(wires.Names()...),
 	"source":   datafile.OneOf("cassette", "simulator", "live", "recording"),
 	"requirement": func(_, text string) error {
 		_, err := specs.FindRequirement(text)

@@ -4,10 +4,11 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createGoogle } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { dynamicTool, isStepCount, jsonSchema, streamText } from 'ai'
 import { main } from './loop.mjs'
 
-const { ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL, GEMINI_API_KEY } = process.env
+const { ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL, GEMINI_API_KEY, OPENAI_API_KEY } = process.env
 const at = (url, version = '') => url && { baseURL: url + version }
 const providers = {
   anthropic: {
@@ -25,6 +26,11 @@ const providers = {
     first: 'gemini-3-flash-preview',
     open: model => createGoogle({ apiKey: GEMINI_API_KEY, ...at(GOOGLE_GEMINI_BASE_URL, '/v1beta') })(model),
     options: (model, effort) => effort && ({ google: { thinkingConfig: { includeThoughts: true, thinkingLevel: effort } } }),
+  },
+  chat: {
+    first: 'deepseek-v4-pro',
+    open: model => createOpenAICompatible({ name: 'chat', apiKey: OPENAI_API_KEY, baseURL: OPENAI_BASE_URL ?? 'https://api.openai.com/v1' })(model),
+    options: (model, effort) => effort && ({ chat: { reasoningEffort: effort } }),
   },
 }
 

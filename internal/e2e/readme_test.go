@@ -26,12 +26,13 @@ func TestProviderAnswers400(t *testing.T) {
 	runShownCommands(t, "../../docs/guides/provider-answers-400.md", 4)
 }
 
-// TestJudgeYourAgent is TestREADME for the guide that shows an agent for Node.
+// TestJudgeYourAgent is TestREADME for the guides that show agents for Node.
 func TestJudgeYourAgent(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Skip("node is not installed")
 	}
 	runShownCommands(t, "../../docs/guides/judge-your-agent.md", 3)
+	runShownCommands(t, "../../docs/guides/judge-your-chat-agent.md", 3)
 }
 
 // TestHostileReply is TestREADME for the guide that shows a hostile reply.

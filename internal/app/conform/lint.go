@@ -103,7 +103,7 @@ Exits 1 when the provider refuses it, 2 when it cannot be read. --json prints
 			})
 		},
 	}
-	flags.addTo(cmd, "the `provider` it goes to: anthropic, openai or gemini; without it, the members of the request say which")
+	flags.addTo(cmd, "the `provider` it goes to: anthropic, openai, gemini or chat; without it, the members of the request say which")
 	cmd.Flags().StringVarP(&model, "model", "m", "", "the `model` that the URL of a Gemini request names")
 	cmd.Flags().StringSliceVar(&betas, "beta", nil, "all `names` that the header anthropic-beta holds")
 	return cmd

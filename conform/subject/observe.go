@@ -143,7 +143,7 @@ func orEmpty(list []string) []string { return append([]string{}, list...) }
 // toolNames are the names in a list of tools, wherever the provider puts them.
 func toolNames(tools *tree.Node) (names []string) {
 	for _, tool := range tools.List() {
-		if name := tool.Text("name"); name != "" {
+		if name := cmp.Or(tool.Text("name"), tool.Text("function", "name")); name != "" {
 			names = append(names, name)
 			continue
 		}

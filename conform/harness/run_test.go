@@ -170,7 +170,7 @@ func TestSelectedRequirements(t *testing.T) {
 		t.Fatal(err)
 	}
 	about := refusesModels.About()
-	s, err := Options{Filter: "SIG-014 && thinking-tool-loop"}.selectRuns(about, rules)
+	s, err := Options{Filter: "SIG-014 && thinking-tool-loop && gemini"}.selectRuns(about, rules)
 	if err != nil || len(s.runs) != 1 || s.runs[0].Case.Name() != "thinking-tool-loop/gemini" || !slices.Equal(s.requirements, []string{"SIG-014"}) || len(s.cassettes) > 0 {
 		t.Errorf("%+v, %v", s, err)
 	}

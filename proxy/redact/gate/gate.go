@@ -99,7 +99,8 @@ func (h *Hit) Error() string {
 }
 
 // Watch returns a redactor that shows each interaction to the gate before next
-// redacts it, so that Check knows the values of its credentials.
+// redacts it, so that Check knows the values of its credentials. The gate learns them after
+// next has: where Check knows a secret that an earlier redaction missed, redacting again finds it.
 func (g *Gate) Watch(next Redactor) Redactor { return watched{g, next} }
 
 type watched struct {
@@ -108,8 +109,7 @@ type watched struct {
 }
 
 func (w watched) Interaction(in cassette.Interaction) cassette.Interaction {
-	w.gate.learnFrom(in)
-	return w.next.Interaction(in)
+	return w.redact(in, w.next.Interaction)
 }
 
 // Overwrite is Interaction with the Overwrite of next, if it has one.
@@ -120,8 +120,13 @@ func (w watched) Overwrite(in cassette.Interaction) cassette.Interaction {
 	if !ok {
 		return w.Interaction(in)
 	}
-	w.gate.learnFrom(in)
-	return next.Overwrite(in)
+	return w.redact(in, next.Overwrite)
+}
+
+func (w watched) redact(in cassette.Interaction, next func(cassette.Interaction) cassette.Interaction) cassette.Interaction {
+	found := w.gate.credentialsOf(in) // before next, which may overwrite them
+	defer w.gate.Learn(found...)
+	return next(in)
 }
 
 // Late is the Late of next, if it has one.

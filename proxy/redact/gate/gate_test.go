@@ -356,9 +356,9 @@ func TestFormsAreKnownByTheirText(t *testing.T) {
 		"application/x-www-form-urlencoded": true, "": true, "application/octet-stream": true, "text/plain": false,
 	} {
 		g := New()
-		g.learnFrom(cassette.Interaction{Request: cassette.Request{
+		g.Learn(g.credentialsOf(cassette.Interaction{Request: cassette.Request{
 			Header: http.Header{"Content-Type": {kind}}, Body: []byte("grant=x&client_secret=twentyFourLettersOfWords"),
-		}})
+		}})...)
 		err := g.Check(cassette.Interaction{Response: cassette.Response{Body: []byte("it was twentyFourLettersOfWords")}})
 		if (err != nil) != refused {
 			t.Errorf("%q: %v", kind, err)

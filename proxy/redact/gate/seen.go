@@ -49,11 +49,10 @@ func isSecretName(name string) bool {
 		slices.ContainsFunc(suspicious, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// learnFrom remembers the credentials of an interaction before it is redacted. A value
+// credentialsOf returns the credentials of an interaction that is not redacted yet. A value
 // that somebody can guess stands elsewhere by chance, as the name of a model does.
-func (g *Gate) learnFrom(in cassette.Interaction) {
-	found := append(g.secretsOf(in.Request), g.topLevel(in.Response.Body)...)
-	g.Learn(slices.DeleteFunc(found, isPredictable)...)
+func (g *Gate) credentialsOf(in cassette.Interaction) []string {
+	return slices.DeleteFunc(append(g.secretsOf(in.Request), g.topLevel(in.Response.Body)...), isPredictable)
 }
 
 // isPredictable reports whether a value is made of words and numbers: letters, cases and

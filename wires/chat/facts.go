@@ -41,14 +41,15 @@ func errorBody(status int, message string) []byte {
 
 func isDone(data []byte) bool { return string(bytes.TrimSpace(data)) == rule.Done }
 
-// isWhole reports whether a stream has [DONE], or says why the model stopped.
+// isWhole reports whether a stream has [DONE], or says why the model stopped or which error ended it.
 func isWhole(_ []byte, events iter.Seq[[]byte]) (whole bool) {
 	for data := range events {
 		if isDone(data) {
 			return true
 		}
-		if bytes.Contains(data, []byte("finish_reason")) {
+		if bytes.Contains(data, []byte("finish_reason")) || bytes.Contains(data, []byte(`"error"`)) {
 			chunk, _ := tree.Parse(data) // what is not JSON ends nothing
+			whole = whole || chunk.Has("error")
 			for _, c := range chunk.List("choices") {
 				whole = whole || c.Text("finish_reason") != ""
 			}

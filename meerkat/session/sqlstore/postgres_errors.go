@@ -26,10 +26,7 @@ func (d database) wrapError(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return ended
 	}
-	if errors.Is(err, context.DeadlineExceeded) { // of this package, and no end of ctx
-		return &session.StorageError{Err: fmt.Errorf("session database %s: no answer within %s", d.name, answerTime)}
-	}
-	if !errors.As(session.WrapStorage(err), new(*session.StorageError)) {
+	if !isStorage(err) {
 		return err
 	}
 	return &session.StorageError{
@@ -47,13 +44,25 @@ func (d database) withoutPassword(text string) string {
 	return strings.ReplaceAll(text, d.password, "…")
 }
 
+// isStorage reports whether err is none of package session. A deadline is one of this package:
+// callers have looked at the end of their own context before.
+func isStorage(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) ||
+		errors.As(session.WrapStorage(err), new(*session.StorageError))
+}
+
 // describeError returns what err means for somebody who looks after the database.
 func describeError(err error) string {
 	var answer *pgconn.PgError
 	var away *awayError
+	isSilent := errors.Is(err, context.DeadlineExceeded)
 	switch {
 	case errors.As(err, &away):
 		return describeError(away.err) + "; it is unknown whether the last records are stored; resume the session when the database is back"
+	case isSilent && errors.As(err, new(*pgconn.ConnectError)):
+		return fmt.Sprintf("cannot be reached: no answer within %s", connectTime)
+	case isSilent:
+		return fmt.Sprintf("no answer within %s", answerTime)
 	case errors.As(err, &answer) && strings.HasPrefix(answer.Code, "28"):
 		return "it refuses this user: " + answer.Message + "; check the user and the password of its address"
 	case errors.As(err, &answer) && answer.Code == "3D000":
@@ -94,10 +103,10 @@ type awayError struct{ err error }
 
 func (e *awayError) Error() string { return e.err.Error() }
 
-// isAway reports whether err says that the database cannot be reached, and nothing of
-// what was asked.
+// isAway reports whether err says that the database cannot be reached or is silent, and nothing
+// of what was asked.
 func isAway(err error) bool {
-	if !errors.As(session.WrapStorage(err), new(*session.StorageError)) {
+	if !isStorage(err) {
 		return false
 	}
 	var answer *pgconn.PgError

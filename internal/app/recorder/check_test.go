@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/schemas"
 )
@@ -63,40 +62,40 @@ func TestCheck(t *testing.T) {
 		exit   int
 		want   string // a part of what is said
 	}{
-		{"no drift", replies(list, same), "", recorderenv.ExitOK, "2 replies checked, about 46 tokens: 0 breaking, 0 notable, 0 cosmetic"},
-		{"other words", replies(list, func(b string) string { return strings.ReplaceAll(b, "heron", "stork") }), "", recorderenv.ExitOK, "0 breaking, 0 notable, 0 cosmetic"},
-		{"breaking", replies(list, remove("data: {\"type\":\"message_stop\"}\n\n")), "", recorderenv.ExitGate,
+		{"no drift", replies(list, same), "", ExitOK, "2 replies checked, about 46 tokens: 0 breaking, 0 notable, 0 cosmetic"},
+		{"other words", replies(list, func(b string) string { return strings.ReplaceAll(b, "heron", "stork") }), "", ExitOK, "0 breaking, 0 notable, 0 cosmetic"},
+		{"breaking", replies(list, remove("data: {\"type\":\"message_stop\"}\n\n")), "", ExitGate,
 			"breaking    anthropic stream: ending: complete → without the provider's terminal event (#0 #1)"},
-		{"a duty", replies(list, remove("data: {\"type\":\"message_stop\"}\n\n")), "", recorderenv.ExitGate,
+		{"a duty", replies(list, remove("data: {\"type\":\"message_stop\"}\n\n")), "", ExitGate,
 			"breaking    anthropic stream: neglects SV-A5: All blocks are closed"},
-		{"type", replies(list, func(b string) string { return strings.ReplaceAll(b, `"output_tokens":1}`, `"output_tokens":"1"}`) }), "", recorderenv.ExitGate,
+		{"type", replies(list, func(b string) string { return strings.ReplaceAll(b, `"output_tokens":1}`, `"output_tokens":"1"}`) }), "", ExitGate,
 			"breaking    anthropic stream: message_start message.usage.output_tokens: number → string"},
-		{"new field", replies(list, func(b string) string { return strings.ReplaceAll(b, `"message":{`, `"message":{"mood":"good",`) }), "", recorderenv.ExitOK,
+		{"new field", replies(list, func(b string) string { return strings.ReplaceAll(b, `"message":{`, `"message":{"mood":"good",`) }), "", ExitOK,
 			"cosmetic    anthropic stream: + message_start message.mood (string)"},
 		{"new field, strictly", replies(list, func(b string) string { return strings.ReplaceAll(b, `"message":{`, `"message":{"mood":"good",`) }),
-			"--fail-on cosmetic", recorderenv.ExitGate, "2 replies checked"},
-		{"the key, reflected", replies(list, func(b string) string { return strings.ReplaceAll(b, "end_turn", liveKey) }), "", recorderenv.ExitGate,
+			"--fail-on cosmetic", ExitGate, "2 replies checked"},
+		{"the key, reflected", replies(list, func(b string) string { return strings.ReplaceAll(b, "end_turn", liveKey) }), "", ExitGate,
 			"notable     anthropic stream: stop reason: end_turn → REDACTED"},
-		{"nothing can be judged", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }, "", recorderenv.ExitIncomplete,
+		{"nothing can be judged", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }, "", ExitIncomplete,
 			"unclear     #0  was answered with 429"},
 		{"wrong key", func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "no such key: "+liveKey, http.StatusUnauthorized)
-		}, "", recorderenv.ExitIncomplete, "401"},
+		}, "", ExitIncomplete, "401"},
 		{"refused", func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, `{"type":"error","error":{"message":"`+r.Header.Get("X-Api-Key")+`"}}`)
-		}, "", recorderenv.ExitGate, "breaking    anthropic stream: status: 200 → 400 (#0 #1)"},
+		}, "", ExitGate, "breaking    anthropic stream: status: 200 → 400 (#0 #1)"},
 		{"broken off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "99")
 			_, _ = io.WriteString(w, "data: {}\n\n")
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
-		}, "", recorderenv.ExitIncomplete, "the reply broke off"},
-		{"too long", replies(list, same), "--max-bytes 200", recorderenv.ExitIncomplete, "the reply is longer than --max-bytes"},
-		{"budget of requests", replies(list, same), "--max-requests 1", recorderenv.ExitOK, "left out    #1  beyond --max-requests 1"},
-		{"budget of tokens", replies(list, same), "--max-tokens 22", recorderenv.ExitOK, "left out    #1  about 25 tokens, beyond --max-tokens 22"},
+		}, "", ExitIncomplete, "the reply broke off"},
+		{"too long", replies(list, same), "--max-bytes 200", ExitIncomplete, "the reply is longer than --max-bytes"},
+		{"budget of requests", replies(list, same), "--max-requests 1", ExitOK, "left out    #1  beyond --max-requests 1"},
+		{"budget of tokens", replies(list, same), "--max-tokens 22", ExitOK, "left out    #1  about 25 tokens, beyond --max-tokens 22"},
 		{"budget overrun", replies(list, func(b string) string { return strings.ReplaceAll(b, `"output_tokens":12`, `"output_tokens":90`) }),
-			"--max-tokens 46", recorderenv.ExitOK, "left out    #1  the budget was spent"},
+			"--max-tokens 46", ExitOK, "left out    #1  the budget was spent"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := newDir(t)
@@ -125,7 +124,7 @@ func TestCheckDryRunSendsNothing(t *testing.T) {
 	d.write("c.yaml", conversation("7", "A heron.")...)
 	var sent atomic.Int32
 	exit, stdout, stderr := d.check(func(http.ResponseWriter, *http.Request) { sent.Add(1) }, "--dry-run")
-	if exit != recorderenv.ExitOK || sent.Load() != 0 || !strings.Contains(stdout, "would send  #1  anthropic claude-x, about 20 + 5 tokens") {
+	if exit != ExitOK || sent.Load() != 0 || !strings.Contains(stdout, "would send  #1  anthropic claude-x, about 20 + 5 tokens") {
 		t.Errorf("exit %d, %d sent, %q %q", exit, sent.Load(), stdout, stderr)
 	}
 }
@@ -146,7 +145,7 @@ func TestCheckJSON(t *testing.T) {
 		}
 		Summary map[string]int
 	}
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || exit != recorderenv.ExitOK {
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || exit != ExitOK {
 		t.Fatalf("exit %d, %v: %s", exit, err, stdout)
 	}
 	if r.Schema != "recorder.drift.v1" || len(r.Checked) != 2 || r.Checked[0].Tokens != 21 || r.Summary["cosmetic"] != 1 || r.Findings[0].Path != "content_block.key" {
@@ -172,7 +171,7 @@ func TestCheckRefuses(t *testing.T) {
 		"--check --cassette c.yaml --upstream bad":   "recorder: --upstream bad: use provider=URL, for example anthropic=http://127.0.0.1:9000\n",
 	} {
 		exit, stdout, stderr := d.recorder(append([]string{"refresh"}, strings.Fields(args)...)...)
-		if exit != recorderenv.ExitUsage || stdout != "" || stderr != want {
+		if exit != ExitUsage || stdout != "" || stderr != want {
 			t.Errorf("%s: exit %d, %q %q", args, exit, stdout, stderr)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/cassettes"
-	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 )
 
 // TestNominalTimes holds that no tool passes given times off as measured ones.
@@ -40,7 +39,7 @@ func TestNominalTimes(t *testing.T) {
 	if exit, _, stderr := d.recorder("verify", "n.yaml"); exit != 0 {
 		t.Errorf("verify: %d, %s", exit, stderr)
 	}
-	if exit, stdout, _ := d.recorder("verify", "--max-age", "9000d", "n.yaml"); exit != recorderenv.ExitGate || !strings.Contains(stdout, "n.yaml: has nominal times, so --max-age cannot pass it") {
+	if exit, stdout, _ := d.recorder("verify", "--max-age", "9000d", "n.yaml"); exit != ExitGate || !strings.Contains(stdout, "n.yaml: has nominal times, so --max-age cannot pass it") {
 		t.Errorf("verify --max-age: %d, %s", exit, stdout)
 	}
 

@@ -1,5 +1,11 @@
-// Package recorder is the command line of the proxy: it reads flags, wires
-// proxy/* together and prints. Decisions are made there, not here.
+// Package recorder is the command line of the proxy: it reads flags, wires proxy/* together and
+// prints. Decisions are made there, not here. [Run] is the whole program.
+//
+// Every command is a method of app. Those that start a proxy build one modeFlags into a proxyRun,
+// whose modeHandler records, replays or refreshes one cassette (run.go, proxy_run.go, modes.go);
+// doctor starts a proxy, too, to prove that clients can be intercepted. Those that read files look
+// into cassettes (inspect.go, diff.go, textconv.go, verify.go) or make one file from another
+// (import.go, export.go, seal.go).
 package recorder
 
 import (
@@ -11,9 +17,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
-	"github.com/meerkat-go/conformance/internal/app/recorder/inspect"
-	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
-	"github.com/meerkat-go/conformance/internal/app/recorder/serve"
 	_ "github.com/meerkat-go/conformance/wires/all" // the built-in wires
 )
 
@@ -26,10 +29,19 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return f.Run(ctx, rootCommand(f), args) //nolint:contextcheck // commands take theirs from cobra
 }
 
+// Exit codes; cli.ExitCodes says what they mean.
+const (
+	ExitOK         = 0
+	ExitGate       = 1 // unused, missed, or a secret found
+	ExitUsage      = 2 // the command line, or what it names
+	ExitIncomplete = 3 // the recording lacks something
+	ExitInternal   = 4
+)
+
 var program = cli.Program{
 	Name: "recorder", Short: "Record and replay what an agent and its provider say to each other", Long: long,
-	UsageCode: recorderenv.ExitUsage, InternalCode: recorderenv.ExitInternal, Prepare: refuseEmptyLists,
-	Settings: &cli.Settings{Files: []string{"recorder.yaml", ".recorder.yaml"}, Variables: []string{serve.CredentialVariable, recorderenv.ViaLoginVariable}, Refuse: recorderenv.RefuseSecret},
+	UsageCode: ExitUsage, InternalCode: ExitInternal, Prepare: refuseEmptyLists,
+	Settings: &cli.Settings{Files: []string{"recorder.yaml", ".recorder.yaml"}, Variables: []string{CredentialVariable, ViaLoginVariable}, Refuse: RefuseSecret},
 }
 
 // refuseEmptyLists refuses --allow-host "", which a variable that is not set leaves: it names nothing.
@@ -69,13 +81,16 @@ func Command() *cobra.Command {
 }
 
 func rootCommand(f *cli.Frame) *cobra.Command {
-	env := &recorderenv.Env{Frame: f}
+	a := &app{Frame: f}
 	root := f.Root()
 	root.Example = "  recorder run --cassette loop.yaml -- my-agent \"count the herons\"\n  recorder inspect loop.yaml"
-	root.AddCommand(serve.Commands(env)...)
-	root.AddCommand(inspect.Commands(env)...)
-	root.AddCommand((&app{env}).caCommand())
+	root.AddCommand(
+		// These start a proxy or a simulator.
+		a.runCommand(), a.recordCommand(), a.replayCommand(), a.refreshCommand(), a.passCommand(), a.simulateCommand(), a.doctorCommand(),
+		// These read cassettes, or make one file from another.
+		a.inspectCommand(), a.diffCommand(), a.textconvCommand(), a.verifyCommand(),
+		a.importCommand(), a.exportCommand(), a.recoverCommand(), a.sealCommand(),
+		a.caCommand(),
+	)
 	return root
 }
-
-type app struct{ *recorderenv.Env }

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/schemas"
 )
@@ -144,13 +143,13 @@ func TestInspect(t *testing.T) {
 		"inspect-first.json.txt": {"c.yaml#0", "--json"},
 	} {
 		exit, stdout, stderr := d.recorder(append([]string{"inspect"}, args...)...)
-		if exit != recorderenv.ExitOK || stdout == "" || stderr != "" {
+		if exit != ExitOK || stdout == "" || stderr != "" {
 			t.Errorf("%v: exit %d, stdout %q, stderr %q", args, exit, stdout, stderr)
 		}
 		golden(t, name, stdout)
 	}
 	exit, stdout, stderr := d.recorder("inspect", "c.yaml#1", "--body", "response")
-	if exit != recorderenv.ExitOK || stdout != string(list[1].Response.Body) || stderr != "" {
+	if exit != ExitOK || stdout != string(list[1].Response.Body) || stderr != "" {
 		t.Errorf("body: exit %d, %q, %q", exit, stdout, stderr)
 	}
 }
@@ -166,7 +165,7 @@ func TestInspectRefuses(t *testing.T) {
 		{"c.yaml#0 --body both", "recorder: --body both: is request or response\n"},
 	} {
 		exit, stdout, stderr := d.recorder(append([]string{"inspect"}, strings.Fields(tt.args)...)...)
-		if exit != recorderenv.ExitUsage || stdout != "" || stderr != tt.want {
+		if exit != ExitUsage || stdout != "" || stderr != tt.want {
 			t.Errorf("%s: exit %d, %q, %q", tt.args, exit, stdout, stderr)
 		}
 	}
@@ -176,7 +175,7 @@ func TestTextconv(t *testing.T) {
 	d := newDir(t)
 	d.write("a.yaml", conversation("7", "A heron.")...)
 	exit, stdout, stderr := d.recorder("textconv", "a.yaml")
-	if exit != recorderenv.ExitOK || stderr != "" {
+	if exit != ExitOK || stderr != "" {
 		t.Errorf("exit %d, %q", exit, stderr)
 	}
 	golden(t, "textconv.txt", stdout)
@@ -223,14 +222,14 @@ func TestTextconvOfDamage(t *testing.T) {
 		}
 	}
 	exit, stdout, _ := d.recorder("textconv", "damaged.yaml")
-	if exit != recorderenv.ExitOK || !strings.Contains(stdout, "\n!! 0  the head or interaction 0 is damaged") || !strings.Contains(stdout, "\n-- 1  200  eof\n") || strings.Contains(stdout, "damaged.yaml") {
+	if exit != ExitOK || !strings.Contains(stdout, "\n!! 0  the head or interaction 0 is damaged") || !strings.Contains(stdout, "\n-- 1  200  eof\n") || strings.Contains(stdout, "damaged.yaml") {
 		t.Errorf("exit %d:\n%s", exit, stdout)
 	}
 	exit, stdout, _ = d.recorder("textconv", "none.yaml")
-	if exit != recorderenv.ExitOK || !strings.HasPrefix(stdout, "!! is not a cassette") || !strings.HasSuffix(stdout, "\n<<<<<<< HEAD\n\n") || strings.Contains(stdout, "none.yaml") {
+	if exit != ExitOK || !strings.HasPrefix(stdout, "!! is not a cassette") || !strings.HasSuffix(stdout, "\n<<<<<<< HEAD\n\n") || strings.Contains(stdout, "none.yaml") {
 		t.Errorf("exit %d:\n%s", exit, stdout)
 	}
-	if exit, stdout, stderr := d.recorder("textconv", "missing.yaml"); exit != recorderenv.ExitUsage || stdout != "" || !strings.Contains(stderr, "missing.yaml: does not exist") {
+	if exit, stdout, stderr := d.recorder("textconv", "missing.yaml"); exit != ExitUsage || stdout != "" || !strings.Contains(stderr, "missing.yaml: does not exist") {
 		t.Errorf("exit %d: %s%s", exit, stdout, stderr)
 	}
 }
@@ -250,16 +249,16 @@ func TestDiff(t *testing.T) {
 		args []string
 		exit int
 	}{
-		"diff-equal.txt":   {[]string{"a.yaml", "b.yaml"}, recorderenv.ExitOK},
-		"diff.txt":         {[]string{"a.yaml", "c.yaml"}, recorderenv.ExitGate},
-		"diff-gone.txt":    {[]string{"a.yaml", "d.yaml"}, recorderenv.ExitGate},
-		"diff-one.txt":     {[]string{"a.yaml#0", "a.yaml#1"}, recorderenv.ExitGate},
-		"diff.json.txt":    {[]string{"a.yaml", "c.yaml", "--json"}, recorderenv.ExitGate},
-		"diff-missing.txt": {[]string{"a.yaml", "no.yaml"}, recorderenv.ExitUsage},
-		"diff-usage.txt":   {[]string{"a.yaml"}, recorderenv.ExitUsage},
+		"diff-equal.txt":   {[]string{"a.yaml", "b.yaml"}, ExitOK},
+		"diff.txt":         {[]string{"a.yaml", "c.yaml"}, ExitGate},
+		"diff-gone.txt":    {[]string{"a.yaml", "d.yaml"}, ExitGate},
+		"diff-one.txt":     {[]string{"a.yaml#0", "a.yaml#1"}, ExitGate},
+		"diff.json.txt":    {[]string{"a.yaml", "c.yaml", "--json"}, ExitGate},
+		"diff-missing.txt": {[]string{"a.yaml", "no.yaml"}, ExitUsage},
+		"diff-usage.txt":   {[]string{"a.yaml"}, ExitUsage},
 	} {
 		exit, stdout, stderr := d.recorder(append([]string{"diff"}, tt.args...)...)
-		if exit != tt.exit || (stdout == "") != (tt.exit == recorderenv.ExitUsage) || (stderr == "") != (stdout != "") {
+		if exit != tt.exit || (stdout == "") != (tt.exit == ExitUsage) || (stderr == "") != (stdout != "") {
 			t.Errorf("%v: exit %d, want %d; stdout %q, stderr %q", tt.args, exit, tt.exit, stdout, stderr)
 		}
 		golden(t, name, stdout+stderr)

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package recorderenv
-
-import "github.com/meerkat-go/conformance/proxy/replay"
-
-func connectionsOf(int) []replay.Bypass { return nil }

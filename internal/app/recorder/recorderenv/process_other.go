@@ -1,8 +1,0 @@
-//go:build !linux
-
-package recorderenv
-
-import "net"
-
-// ProcessOf returns "": only Linux shows which process is at the other end of conn.
-func ProcessOf(net.Conn) string { return "" }

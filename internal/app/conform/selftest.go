@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/conform/harness"
-	"github.com/meerkat-go/conformance/conform/harness/onwire"
 	"github.com/meerkat-go/conformance/conform/mutate"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/conform/subject/acp"
@@ -72,16 +71,16 @@ func (a *app) selftest(ctx context.Context, asJSON, onWire bool, sample placeSam
 		places = mutate.BreakPlaces(good, rules, sample.seed, int(min(sample.count, maxPlaces)))
 	}
 	found.Faults = append(found.Faults, places.Faults...)
-	var breaches []onwire.Breach
+	var breaches []breach
 	if onWire {
 		tools, err := toolCommand()
 		if err != nil {
 			return err
 		}
-		if breaches, err = onwire.Break(ctx, harness.Config{Subject: harness.InProcess(rkat.Run, cli.Version(), acp.InProcess), Tools: tools}, nil); err != nil {
+		if breaches, err = breakOnWire(ctx, harness.Config{Subject: harness.InProcess(rkat.Run, cli.Version(), acp.InProcess), Tools: tools}); err != nil {
 			return err
 		}
-		found.Faults = append(found.Faults, onwire.Faults(breaches)...)
+		found.Faults = append(found.Faults, unnoticed(breaches)...)
 	}
 	if asJSON {
 		err = report.WriteJSON(a.JSON(), selftestDoc{selftestSchema, tool(), found.OK(), found, selftestPlaces{sample.seed, places}, breaches})
@@ -96,7 +95,7 @@ func (a *app) selftest(ctx context.Context, asJSON, onWire bool, sample placeSam
 
 // selftestTable shows requirement by mutant: how often it could be applied and
 // how often a check noticed.
-func selftestTable(w io.Writer, t mutate.Table, places mutate.Places, breaches []onwire.Breach, seed uint64) error {
+func selftestTable(w io.Writer, t mutate.Table, places mutate.Places, breaches []breach, seed uint64) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "REQUIREMENT\tGOOD CASES\tMUTANT\tKILLED")
 	killed, applied := 0, 0
@@ -130,7 +129,7 @@ func selftestTable(w io.Writer, t mutate.Table, places mutate.Places, breaches [
 }
 
 // printBreaches shows by what each requirement was broken on the wire, or why it was not.
-func printBreaches(w io.Writer, breaches []onwire.Breach) {
+func printBreaches(w io.Writer, breaches []breach) {
 	if len(breaches) == 0 {
 		return
 	}
@@ -151,8 +150,8 @@ type (
 		Tool   report.Tool `json:"tool"`
 		OK     bool        `json:"ok"`
 		mutate.Table
-		Places selftestPlaces  `json:"places"`
-		Wire   []onwire.Breach `json:"wire,omitempty"`
+		Places selftestPlaces `json:"places"`
+		Wire   []breach       `json:"wire,omitempty"`
 	}
 	selftestPlaces struct {
 		Seed uint64 `json:"seed"`

@@ -1,14 +1,4 @@
-// Package onwire breaks requirements on the wire: an agent that does everything right
-// runs its cases, and one of its requests is changed on the way to the referee, as a
-// defective agent would have sent it. The referee must fail the agent by the requirement
-// that is broken.
-//
-// Where package conform/mutate changes evidence that is whole, here all of the harness
-// takes part: the proxy, the simulator that may refuse the request, the agent that gets
-// the refusal, and the verdict.
-//
-//	found, err := onwire.Break(ctx, harness.Config{Subject: harness.InProcess(main, "", nil)}, nil)
-package onwire
+package conform
 
 import (
 	"bytes"
@@ -27,8 +17,14 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 )
 
-// Breach says how one requirement was broken on the wire. It is plain data.
-type Breach struct {
+// A selftest on the wire breaks requirements one by one: an agent that does everything right runs
+// its cases, and one of its requests is changed on the way to the referee, as a defective agent
+// would have sent it. The referee must fail the agent by the requirement that is broken. Package
+// mutate changes evidence that is whole; here all of the harness takes part: the proxy, the
+// simulator that may refuse the request, the agent that gets the refusal, and the verdict.
+
+// breach says how one requirement was broken on the wire. It is plain data.
+type breach struct {
 	Requirement string `json:"requirement"`
 	// Mutant and Case name the change and the case in which the referee noticed it, ""
 	// where it never did.
@@ -40,14 +36,14 @@ type Breach struct {
 	Tried int `json:"-"`
 }
 
-// IsNoticed reports whether the referee noticed the breach.
-func (b Breach) IsNoticed() bool { return b.Case != "" }
+// isNoticed reports whether the referee noticed the breach.
+func (b breach) isNoticed() bool { return b.Case != "" }
 
-// Faults are sentences about what was broken and not noticed; there are none when the
-// referee can be trusted.
-func Faults(list []Breach) (faults []string) {
+// unnoticed returns a sentence for each requirement that was broken without the referee noticing;
+// there are none when the referee can be trusted.
+func unnoticed(list []breach) (faults []string) {
 	for _, b := range list {
-		if !b.IsNoticed() && b.Unbroken == "" {
+		if !b.isNoticed() && b.Unbroken == "" {
 			faults = append(faults, fmt.Sprintf("%s: of %d changes on the wire none was noticed", b.Requirement, b.Tried))
 		}
 	}
@@ -57,9 +53,9 @@ func Faults(list []Breach) (faults []string) {
 // maxTries bounds how many changes are tried for one requirement.
 const maxTries = 12
 
-// Requirements returns the ids of the requirements that the agent can break, in order.
-// The slice is the caller's.
-func Requirements() ([]string, error) {
+// breakOnWire breaks each requirement that an agent can break. The agent of config must do
+// everything right.
+func breakOnWire(ctx context.Context, config harness.Config) ([]breach, error) {
 	rules, err := harness.Rules()
 	if err != nil {
 		return nil, err
@@ -70,26 +66,11 @@ func Requirements() ([]string, error) {
 			ids = append(ids, id)
 		}
 	}
-	return ids, nil
-}
-
-// Break breaks the requirements with the given ids one by one, all of [Requirements] when
-// ids is nil. The agent of config must do everything right.
-func Break(ctx context.Context, config harness.Config, ids []string) ([]Breach, error) {
-	rules, err := harness.Rules()
-	if err != nil {
-		return nil, err
-	}
-	if ids == nil {
-		if ids, err = Requirements(); err != nil {
-			return nil, err
-		}
-	}
 	good, err := goodCases()
 	if err != nil {
 		return nil, err
 	}
-	list := make([]Breach, len(ids))
+	list := make([]breach, len(ids))
 	var group errgroup.Group
 	group.SetLimit(4)
 	for i, id := range ids {
@@ -130,15 +111,15 @@ func goodCases() (list []goodCase, err error) {
 }
 
 // breakOne tries the mutants of a requirement until the referee notices one.
-func breakOne(ctx context.Context, config harness.Config, id string, rules []report.Rule, good []goodCase) (Breach, error) {
-	b := Breach{Requirement: id, Unbroken: unbroken[id]}
+func breakOne(ctx context.Context, config harness.Config, id string, rules []report.Rule, good []goodCase) (breach, error) {
+	b := breach{Requirement: id, Unbroken: unbroken[id]}
 	mutants := slices.DeleteFunc(append(mutate.All(), mutate.WireOnly()...), func(m mutate.Mutant) bool { return !slices.Contains(m.Kills, id) })
 	if b.Unbroken != "" {
 		return b, nil
 	}
 	for _, c := range good {
 		for _, m := range mutants {
-			if b.Tried == maxTries || b.IsNoticed() || ctx.Err() != nil {
+			if b.Tried == maxTries || b.isNoticed() || ctx.Err() != nil {
 				return b, ctx.Err()
 			}
 			if !mayBreak(m, c, id, rules, config.Subject.About()) {
@@ -219,4 +200,32 @@ func tryMutant(ctx context.Context, config harness.Config, m mutate.Mutant, c ha
 func changesLast(was, is []evidence.Exchange) bool {
 	n := len(was) - 1
 	return n >= 0 && (!bytes.Equal(was[n].Request.Body, is[n].Request.Body) || !maps.EqualFunc(was[n].Request.Header, is[n].Request.Header, slices.Equal))
+}
+
+// The reasons why a requirement is not broken by changing one request.
+const (
+	endOfProcess = "speaks of how a process ends, which is on no wire"
+	takesTwo     = "takes two changed requests, and one is changed"
+	// severalAgents is the reason where several conversations run on one wire.
+	severalAgents = "speaks of several agents, and its mutants change more than one request"
+	// notSent is the reason where there is nothing to change.
+	notSent = "rkat sends no request in these cases that its mutants can change"
+)
+
+// unbroken are the requirements that no change of a single request breaks, and why.
+var unbroken = map[string]string{
+	"CAS-001": "speaks of cassettes only; here the simulator answers, to a changed request as well",
+	"MOD-003": endOfProcess,
+	"STR-008": endOfProcess,
+	"STR-010": endOfProcess,
+	"STR-011": endOfProcess,
+	"CAC-001": takesTwo,
+	"CAC-003": "takes a request before it that wrote its prompt into the cache, and the first one that can be changed follows none",
+	"ERR-005": takesTwo,
+	"OPS-002": severalAgents,
+	"OPS-003": severalAgents,
+	"OPS-004": severalAgents,
+	"BUD-001": "counts requests, and one more cannot be made of another",
+	"BUD-002": takesTwo,
+	"MED-001": "takes a request of more than 32 MB",
 }

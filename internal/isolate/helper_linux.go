@@ -146,13 +146,19 @@ func (h *helper) startUp() error {
 			return &programError{err}
 		}
 	}
+	// The streams are released before the sandbox is told that the program runs. Otherwise the
+	// sandbox could write to a program that has closed its input and not notice: the pipe would
+	// still have a reader, the helper.
+	if err := releaseStreams(); err != nil {
+		return err
+	}
 	if err := h.sendMessage(message{}, listening); err != nil {
 		return err
 	}
 	for _, fd := range listening {
 		_ = unix.Close(fd)
 	}
-	return releaseStreams()
+	return nil
 }
 
 func (h *helper) prepareNamespaces() (listening []int, err error) {

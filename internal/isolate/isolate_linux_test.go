@@ -195,3 +195,25 @@ func TestListenersAreReached(t *testing.T) {
 		t.Errorf("a port without a listener: %s", got)
 	}
 }
+
+// TestInputHasOneReader holds that the sandbox's helper has let go of the program's streams when the
+// program is said to run: who writes to a program that closed its input has to notice.
+func TestInputHasOneReader(t *testing.T) {
+	forEachLevel(t, func(t *testing.T, sandbox *Sandbox) {
+		for range 10 {
+			p, err := sandbox.Start(t.Context(), shell("cat", Limits{}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for fd := range 3 {
+				if path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", p.container.(*helped).helper.Pid, fd)); err != nil || path != os.DevNull {
+					t.Errorf("file %d of the helper is %q, %v", fd, path, err)
+				}
+			}
+			_ = p.Stdin.Close()
+			if _, err := p.Wait(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

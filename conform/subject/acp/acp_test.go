@@ -131,13 +131,9 @@ func TestBadAgents(t *testing.T) {
 			if how == "silent" || how == "closes" {
 				timeout = 3 * time.Second
 			}
-			began := time.Now()
 			_, err := New(t.Context(), Config{Args: ownProgram(t, "be-bad", how), AnswerTimeout: timeout})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
-			}
-			if took := time.Since(began); took > 45*time.Second {
-				t.Errorf("took %v", took)
 			}
 		})
 	}

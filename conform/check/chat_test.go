@@ -20,10 +20,10 @@ var chatFindings string
 // TestChatCorpus holds every recording of Chat Completions to the whole catalogue, and its replies to the duties of
 // servers. What is found is listed, and what is listed is found.
 func TestChatCorpus(t *testing.T) {
-	root := filepath.Join(corpus.Dir(t)+"-chat", "data")
+	root := filepath.Join(corpus.ChatDir(t), "data")
 	recordings, err := evidence.Load(root)
 	if err != nil {
-		t.Skip(root, err)
+		t.Fatal(err)
 	}
 	want, reason := map[string]string{}, ""
 	for line := range strings.Lines(chatFindings) {

@@ -92,6 +92,17 @@ func Dir(tb TB) string {
 	return dir
 }
 
+// ChatDir returns the folder of the recorded traffic of Chat Completions, which stands beside the
+// corpus and has its form, or skips the test.
+func ChatDir(tb TB) string {
+	tb.Helper()
+	dir := Dir(tb) + "-chat"
+	if !isCorpus(dir) {
+		tb.Skip("no recorded traffic of Chat Completions; its folder is " + dir)
+	}
+	return dir
+}
+
 // Files returns the sorted paths of the corpus files that match pattern, which
 // is read below the folder data, as filepath.Glob reads it. It skips the test
 // without a corpus and fails it when nothing matches.

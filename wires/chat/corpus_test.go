@@ -33,10 +33,10 @@ var refused = map[string]string{
 // TestCorpus holds that every recorded request and reply is read, that no rule reports what a server accepted, and
 // that the strict simulator accepts it.
 func TestCorpus(t *testing.T) {
-	dir := corpus.Dir(t) + "-chat"
+	dir := corpus.ChatDir(t)
 	files, _ := filepath.Glob(filepath.Join(dir, "data", "*", "*", "*.request.json"))
 	if files == nil {
-		t.Skipf("%s: no corpus of Chat Completions", dir)
+		t.Fatalf("%s: has no requests", dir)
 	}
 	w, book := wires.Find("chat"), rule.Books()["chat"]
 	read, cut, accepted, used := 0, 0, 0, map[string]bool{}

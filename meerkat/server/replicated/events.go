@@ -22,6 +22,7 @@ type control struct {
 	backend *Backend
 	run     server.Run
 	flushed chan struct{} // closed when the flusher has ended
+	steered int64         // the number of the last message that this attempt or one before took
 	stop    context.CancelFunc
 
 	mu    sync.Mutex
@@ -53,6 +54,11 @@ func (b *Backend) newControl(ctx context.Context, tx pgx.Tx, r server.Run) (*con
 		return nil, err
 	}
 	c := &control{backend: b, run: r, flushed: make(chan struct{})}
+	if err = tx.QueryRow(
+		ctx, "SELECT coalesce(max(number), 0) FROM meerkat.steering WHERE run = $1 AND status = 'applied'", string(r.ID),
+	).Scan(&c.steered); err != nil {
+		return nil, err
+	}
 	err = tx.QueryRow(ctx, `INSERT INTO meerkat.logs (session, name) VALUES ($1, $2)
 		ON CONFLICT (session) DO UPDATE SET name = logs.name RETURNING last, size`, string(r.Session),
 		name.String()).Scan(&c.last, &c.size)

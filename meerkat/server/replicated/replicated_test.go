@@ -352,3 +352,35 @@ func TestNotedAway(t *testing.T) {
 		t.Error(note, len(notes))
 	}
 }
+
+// TestSteeringOfALostAnswer checks that a message is delivered that the database marked as taken
+// while the answer was lost, and delivered once.
+func TestSteeringOfALostAnswer(t *testing.T) {
+	url := database.Database(t)
+	pair, begun := openPair(t, url, replicated.Options{})
+	r := submitRun(t, pair["one"])
+	a := <-begun
+	for _, text := range []string{"first", "second"} {
+		if _, err := pair["one"].Steer(t.Context(), r.Session, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = conn.Exec(t.Context(), "UPDATE meerkat.steering SET status = 'applied' WHERE message LIKE '%first%'")
+	if err := errors.Join(err, conn.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for range 3 {
+		for _, s := range a.control.TakeSteering() {
+			got = append(got, s.Text)
+		}
+	}
+	if strings.Join(got, " ") != "first second" {
+		t.Errorf("taken: %q", got)
+	}
+	close(a.finish)
+}

@@ -72,39 +72,42 @@ func (b *Backend) Steer(ctx context.Context, id session.ID, text string) (server
 
 // Steerings implements server.SteeringQueue.
 func (b *Backend) Steerings(ctx context.Context, id session.ID) ([]server.Steering, error) {
-	return b.querySteering(
+	all, _, err := b.querySteering(
 		ctx,
 		"SELECT "+steeringColumns+" FROM meerkat.steering WHERE run = (SELECT id FROM meerkat.runs WHERE session = $1 ORDER BY created DESC, id DESC LIMIT 1)",
 		string(id),
 	)
+	return all, err
 }
 
-// querySteering returns the rows of a query, the oldest first.
-func (b *Backend) querySteering(ctx context.Context, query string, args ...any) ([]server.Steering, error) {
+// querySteering returns the rows of a query, the oldest first, and the number of the last one.
+func (b *Backend) querySteering(ctx context.Context, query string, args ...any) (all []server.Steering, last int64, err error) {
 	bound, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	found, err := b.pool.Query(bound, query, args...)
 	if err != nil {
-		return nil, b.store.WrapError(ctx, err)
+		return nil, 0, b.store.WrapError(ctx, err)
 	}
 	rows, err := pgx.CollectRows(found, scanSteering)
 	slices.SortFunc(rows, func(x, y numberedSteering) int { return int(x.number - y.number) })
-	var all []server.Steering
 	for _, r := range rows {
-		all = append(all, r.Steering)
+		all, last = append(all, r.Steering), r.number
 	}
-	return all, b.store.WrapError(ctx, err)
+	return all, last, b.store.WrapError(ctx, err)
 }
 
-// TakeSteering implements server.Control. A database that is away has nothing to say.
+// TakeSteering implements server.Control. A database that is away has nothing to say. It may have
+// marked messages whose answer was lost; the next call returns those.
 func (c *control) TakeSteering() []server.Steering {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	taken, err := c.backend.querySteering(ctx, `UPDATE meerkat.steering SET status = 'applied'
-		WHERE run = $1 AND status = 'queued' AND EXISTS (SELECT FROM meerkat.runs WHERE id = $1 AND attempt = $2 AND ended IS NULL)
-		RETURNING `+steeringColumns, string(c.run.ID), c.run.Attempt)
+	taken, last, err := c.backend.querySteering(ctx, `UPDATE meerkat.steering SET status = 'applied'
+		WHERE run = $1 AND (status = 'queued' OR status = 'applied' AND number > $3)
+			AND EXISTS (SELECT FROM meerkat.runs WHERE id = $1 AND attempt = $2 AND ended IS NULL)
+		RETURNING `+steeringColumns, string(c.run.ID), c.run.Attempt, c.steered)
 	if err != nil {
 		return nil
 	}
+	c.steered = max(c.steered, last)
 	return taken
 }

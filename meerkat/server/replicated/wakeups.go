@@ -100,9 +100,15 @@ func (w *wakeups) listen(ctx context.Context, connect func(context.Context) (*pg
 	}
 }
 
-// receive passes on what a connection receives, until it fails.
+// receive passes on what a connection receives, until it fails or is silent: notifications come
+// over another connection then.
 func (w *wakeups) receive(ctx context.Context, conn *pgx.Conn) {
-	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
+	answered := func(ask func(context.Context) error) bool {
+		bound, cancel := context.WithTimeout(ctx, queryTime)
+		defer cancel()
+		return ask(bound) == nil
+	}
+	if !answered(func(ctx context.Context) error { _, err := conn.Exec(ctx, "LISTEN "+channel); return err }) {
 		return
 	}
 	w.wakeAll()
@@ -113,7 +119,7 @@ func (w *wakeups) receive(ctx context.Context, conn *pgx.Conn) {
 		switch {
 		case err == nil:
 			w.wakeTopic(n.Payload)
-		case ctx.Err() != nil || !pgconn.Timeout(err) || conn.Ping(ctx) != nil:
+		case ctx.Err() != nil || !pgconn.Timeout(err) || !answered(conn.Ping):
 			return
 		}
 	}

@@ -162,12 +162,7 @@ func (b *Backend) watchRun(ctx context.Context, r server.Run, c *control, cancel
 	changed, unsubscribe := b.wakeups.subscribeTo(runTopic(r.Session))
 	defer unsubscribe()
 	for ctx.Err() == nil {
-		var interrupted bool
-		var operations []session.ID
-		err := b.pool.QueryRow(
-			ctx, "SELECT interrupted, cancelled FROM meerkat.runs WHERE id = $1 AND attempt = $2 AND ended IS NULL",
-			string(r.ID), r.Attempt,
-		).Scan(&interrupted, &operations)
+		interrupted, operations, err := b.readOrders(ctx, r)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			cancel(errTakenOver)
@@ -178,6 +173,18 @@ func (b *Backend) watchRun(ctx context.Context, r server.Run, c *control, cancel
 		}
 		waitForChange(ctx, changed)
 	}
+}
+
+// readOrders reads what a run is told, pgx.ErrNoRows if the run is this replica's no more. A
+// database that does not answer is away: without a limit the run would be told nothing from then on.
+func (b *Backend) readOrders(ctx context.Context, r server.Run) (interrupted bool, operations []session.ID, err error) {
+	bound, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	err = b.pool.QueryRow(
+		bound, "SELECT interrupted, cancelled FROM meerkat.runs WHERE id = $1 AND attempt = $2 AND ended IS NULL",
+		string(r.ID), r.Attempt,
+	).Scan(&interrupted, &operations)
+	return interrupted, operations, err
 }
 
 // storeOutcome keeps what came of a run. It waits for a database that is away: a run that

@@ -255,19 +255,26 @@ func (s *Postgres) countWriter(ctx context.Context, id session.ID) (writer int64
 // has been away for s.patience: the row has a number that only this writer uses, so
 // that it is stored once.
 func (s *Postgres) insertRow(ctx context.Context, id session.ID, writer int64, r row) error {
-	until, cancel := context.WithTimeout(ctx, s.patience)
-	defer cancel()
-	for {
-		err := s.tryInsertRow(ctx, id, writer, r)
-		if !isAway(err) {
-			return err
-		}
+	return retryWhileAway(ctx, s.patience, func() error { return s.tryInsertRow(ctx, id, writer, r) })
+}
+
+// retryWhileAway calls try again until the database has been away for the time of patience, which
+// begins with the first failure: a try that nobody answers may take longer than that by itself, and
+// the next one has another connection.
+func retryWhileAway(ctx context.Context, patience time.Duration, try func() error) error {
+	err := try()
+	until := time.Now().Add(patience)
+	for isAway(err) && ctx.Err() == nil {
 		select {
-		case <-until.Done():
-			return &awayError{err}
+		case <-ctx.Done():
 		case <-time.After(retryTime):
+			if time.Now().After(until) {
+				return &awayError{err}
+			}
+			err = try()
 		}
 	}
+	return err
 }
 
 // tryInsertRow stores a row, unless it is stored already.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -46,4 +47,32 @@ func TestSilentDatabase(t *testing.T) {
 	if got := (database{}).wrapError(ended, silent); !errors.Is(got, context.Canceled) {
 		t.Errorf("the end of the caller's context: %v", got)
 	}
+}
+
+// TestRetryAfterSilence checks that an Append is tried again also where the try before waited
+// longer for an answer than the patience is, and that it ends with the patience otherwise.
+func TestRetryAfterSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		err := retryWhileAway(t.Context(), DefaultPatience, func() error {
+			if tries++; tries == 1 {
+				time.Sleep(answerTime)
+				return context.DeadlineExceeded
+			}
+			return nil
+		})
+		if err != nil || tries != 2 {
+			t.Errorf("after a silent try: %v after %d tries", err, tries)
+		}
+		began := time.Now()
+		err = retryWhileAway(t.Context(), DefaultPatience, func() error { return context.DeadlineExceeded })
+		if took := time.Since(began); !errors.As(err, new(*awayError)) || took < DefaultPatience || took > DefaultPatience+2*retryTime {
+			t.Errorf("a database that stays away: %v after %s", err, took)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := retryWhileAway(ended, DefaultPatience, func() error { return context.Canceled }); errors.As(err, new(*awayError)) {
+			t.Errorf("the caller's end: %v", err)
+		}
+	})
 }

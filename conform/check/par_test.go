@@ -139,15 +139,13 @@ func TestIssuedPartsAreTakenBack(t *testing.T) {
 	reply := `{"candidates":[{"content":{"role":"model","parts":[{"futurePart":{"note":"new"}},{"text":"hi"}]},"finishReason":"STOP","index":0}]}`
 	first := asked(0, evidence.Gemini, `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`, 200, reply)
 	second := asked(1, evidence.Gemini, `{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"futurePart":{"note":"new"}},{"text":"hi"}]},{"role":"user","parts":[{"text":"go on"}]}]}`, 200, reply)
-	for _, id := range []string{"PAR-006/known", "HYG-001/schema"} {
-		first.Response.Body = []byte(reply)
-		if res := find(t, id).Run(recording(first, second)); len(res.Findings) > 0 {
-			t.Errorf("%s: what the provider issued is a breach: %+v", id, res.Findings)
-		}
-		first.Response.Body = []byte(strings.Replace(reply, "futurePart", "otherPart", 1))
-		if res := find(t, id).Run(recording(first, second)); len(res.Findings) == 0 {
-			t.Errorf("%s: no finding of an invented part", id)
-		}
+	first.Response.Body = []byte(reply)
+	if res := find(t, "PAR-006/known").Run(recording(first, second)); len(res.Findings) > 0 {
+		t.Errorf("what the provider issued is a breach: %+v", res.Findings)
+	}
+	first.Response.Body = []byte(strings.Replace(reply, "futurePart", "otherPart", 1))
+	if res := find(t, "PAR-006/known").Run(recording(first, second)); len(res.Findings) == 0 {
+		t.Error("no finding of an invented part")
 	}
 }
 

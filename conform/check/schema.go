@@ -4,11 +4,9 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/meerkat-go/conformance/schemas"
 	"github.com/meerkat-go/conformance/wires"
-	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -37,32 +35,14 @@ func followsSchema(s *Trace, r *report) {
 			for _, step := range tree.Steps(p.Path) {
 				n = n.Child(step)
 			}
-			if s.isIssuedPart(n, p.Path, x) {
-				continue
-			}
 			r.addFinding(x, wire.At(n, p.Path), "", "request breaks the schema %s: %s", invalid.Schema, p.Message)
 		}
 	})
 }
 
-// isIssuedPart reports whether a part is of an unknown kind that the provider issued before.
-func (s *Trace) isIssuedPart(n *tree.Node, path string, x *exchange) bool {
-	return x.wire.Has(wires.Contents) && n.Is(tree.Object) && slices.ContainsFunc(x.seen.Found.Faults, func(f members.Fault) bool {
-		return f.IsOfBlock() && strings.HasPrefix(f.At.String(), path+".") && s.wasIssued(f.Name, x)
-	})
-}
-
-// choiceProblem begins what a schema says of a value that fits none of several forms.
-const choiceProblem = "Must validate"
-
-// onePerPlace makes one problem of those at one path. That a value fits none of several forms
-// is left out where a problem inside it says why.
+// onePerPlace makes one problem of those at one path.
 func onePerPlace(problems []schemas.Problem) (out []schemas.Problem) {
 	for _, p := range problems {
-		saysMore := func(o schemas.Problem) bool { return o.Path != p.Path && strings.HasPrefix(o.Path, p.Path) }
-		if strings.HasPrefix(p.Message, choiceProblem) && slices.ContainsFunc(problems, saysMore) {
-			continue
-		}
 		if i := slices.IndexFunc(out, func(o schemas.Problem) bool { return o.Path == p.Path }); i >= 0 {
 			out[i].Message += "; " + p.Message
 			continue

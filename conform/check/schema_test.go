@@ -26,8 +26,8 @@ func TestFollowsSchema(t *testing.T) {
 		{evidence.Anthropic, `{"model":"claude-opus-4-6","max_tokens":1,"messages":[{"role":"user","content":"hi"}],"new_field":1}`,
 			`{"model":"claude-opus-4-6","max_tokens":1,"messages":[{"role":"user","content":7}]}`, "messages[0].content"},
 		{evidence.OpenAI, `{"model":"gpt-5.5","input":"hi","temperature":1}`, `{"model":"gpt-5.5","input":"hi","temperature":"1"}`, "temperature"},
-		{evidence.Gemini, `{"contents":[{"parts":[{"text":"hi"}]}]}`, `{"contents":[{"parts":{"text":"hi"}}]}`, "contents[0].parts"},
-		{evidence.Gemini, `{"contents":[{"parts":[{"text":""}]}]}`, `{"contents":[{"parts":[{}]}]}`, "contents[0].parts[0]"},
+		{evidence.Gemini, `{"contents":[{"parts":{"text":"hi"}}]}`, `{"contents":[{"parts":"hi"}]}`, "contents[0].parts"},
+		{evidence.Gemini, `{"contents":[{"parts":[{"text":""}]}]}`, `{"contents":[{"parts":[{"text":7}]}]}`, "contents[0].parts[0].text"},
 		{evidence.OpenAI, `{"model":"gpt-5.5","input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}]}`,
 			`{"model":"gpt-5.5","input":[{"type":"function_call","call_id":"c","name":"f","arguments":{}}]}`, "input[0].arguments"},
 	} {

@@ -4,6 +4,7 @@
 //	go run ./internal/generate cassettes [DIR]
 //	go run ./internal/generate man DIR
 //	go run ./internal/generate rules
+//	go run ./internal/generate schemas
 //	go run ./internal/generate subjects REPORT...
 //	go run ./internal/generate threads
 //
@@ -13,7 +14,7 @@
 // conform, recorder and rkat, which carry neither the generator nor the pages. The table of
 // subjects is made from JSON reports of make subjects. Threads is the page
 // that says what the referee finds in the bug reports of specs/threads, rules the page that
-// says who enforces which wire rule.
+// says who enforces which wire rule. Schemas are the JSON Schemas of requests.
 package main
 
 import (
@@ -51,10 +52,12 @@ func generate(ctx context.Context, args []string, stderr io.Writer) int {
 		err = writeSubjects(os.Stdout, args[1:])
 	case len(args) == 1 && args[0] == "rules":
 		err = writeRules("docs")
+	case len(args) == 1 && args[0] == "schemas":
+		err = writeSchemas("schemas")
 	case len(args) == 1 && args[0] == "threads":
 		err = writeThreads("docs")
 	default:
-		fmt.Fprintln(stderr, "generate: want cassettes [DIR], man DIR, rules, subjects REPORT... or threads")
+		fmt.Fprintln(stderr, "generate: want cassettes [DIR], man DIR, rules, schemas, subjects REPORT... or threads")
 		return 2
 	}
 	if err != nil {

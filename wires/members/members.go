@@ -74,8 +74,9 @@ type Style struct {
 // Description describes the objects of one provider's requests.
 type Description struct {
 	Style
-	objects map[string][]*Object
-	closed  map[string]closed
+	// Described are the objects by their name, in the order of the file.
+	Described map[string][]*Object
+	closed    map[string]closed
 }
 
 // closed says what it is if an object is of a type that is not described: the rule, and who asks.
@@ -129,7 +130,7 @@ type Member struct {
 
 // Parse reads a description. It panics if the file, which is part of the program, is wrong.
 func Parse(file string, style Style) *Description {
-	d := &Description{Style: style, objects: map[string][]*Object{}, closed: map[string]closed{}}
+	d := &Description{Style: style, Described: map[string][]*Object{}, closed: map[string]closed{}}
 	var name string
 	lines := map[string][]string{}
 	var names []string
@@ -164,12 +165,12 @@ func Parse(file string, style Style) *Description {
 		if hasTypes {
 			o.Types = strings.Split(types, "|")
 		}
-		d.objects[name] = append(d.objects[name], o)
+		d.Described[name] = append(d.Described[name], o)
 	}
-	for name, objects := range d.objects {
+	for name, objects := range d.Described {
 		for _, o := range objects {
 			for _, m := range o.Members {
-				if m.Object != "" && d.objects[m.Object] == nil {
+				if m.Object != "" && d.Described[m.Object] == nil {
 					panic(fmt.Sprintf("%s.%s is said to be %q, which is not described", name, m.Name, m.Object))
 				}
 			}
@@ -195,8 +196,8 @@ func (d *Description) parseObject(words []string) *Object {
 		case w == "~":
 			o.refusedType = true
 			continue
-		case isCopy && d.objects[from] != nil:
-			m = d.objects[from][0].byName[name]
+		case isCopy && d.Described[from] != nil:
+			m = d.Described[from][0].byName[name]
 		default:
 			m = parseMember(w)
 		}
@@ -256,12 +257,12 @@ func readBound(text string) *float64 {
 
 // Find returns the description of the objects of a name and type, nil if there is none.
 func (d *Description) Find(name, typ string) *Object {
-	for _, o := range d.objects[name] {
+	for _, o := range d.Described[name] {
 		if o.Types == nil || slices.Contains(o.Types, typ) {
 			return o
 		}
 	}
-	for _, o := range d.objects[name] {
+	for _, o := range d.Described[name] {
 		if slices.ContainsFunc(o.Types, func(pattern string) bool {
 			fits, _ := path.Match(pattern, typ)
 			return fits
@@ -274,8 +275,8 @@ func (d *Description) Find(name, typ string) *Object {
 
 // Types lists the types of an object whose members are described, in their order.
 func (d *Description) Types(name string) (types []string) {
-	for _, o := range d.objects[name] {
-		if len(o.Members) > 0 && !o.looseType && !o.refusedType {
+	for _, o := range d.Described[name] {
+		if len(o.Members) > 0 && !o.IsRefused() {
 			types = append(types, o.Types...)
 		}
 	}
@@ -285,7 +286,7 @@ func (d *Description) Types(name string) (types []string) {
 // BetaMembers lists the members that a beta brings, as object.member; of the request itself only
 // the member is named.
 func (d *Description) BetaMembers(beta string) (names []string) {
-	for name, objects := range d.objects {
+	for name, objects := range d.Described {
 		for _, o := range objects {
 			for _, m := range o.Members {
 				if said := strings.TrimPrefix(name+"."+m.Name, "request."); name != "count" && asksFor([]string{beta}, m.Betas) && !slices.Contains(names, said) {
@@ -301,7 +302,7 @@ func (d *Description) BetaMembers(beta string) (names []string) {
 // Names are the names of all members.
 func (d *Description) Names() map[string]bool {
 	names := map[string]bool{}
-	for _, objects := range d.objects {
+	for _, objects := range d.Described {
 		for _, o := range objects {
 			for name := range o.byName {
 				names[name] = true
@@ -310,6 +311,9 @@ func (d *Description) Names() map[string]bool {
 	}
 	return names
 }
+
+// IsRefused reports whether the provider does not take an object of this type where the description names it.
+func (o *Object) IsRefused() bool { return o.looseType || o.refusedType }
 
 // Member returns the member of a name, nil if the object is described without it.
 func (o *Object) Member(name string) *Member { return o.byName[name] }

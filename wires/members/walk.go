@@ -139,7 +139,7 @@ func (w *walker) object(v Value, name string, p Place) {
 	if w.inSimulatorOnly == 0 && (o != nil && !o.isUncounted || o == nil && closed.side == Both) {
 		w.Objects++
 	}
-	if o == nil || o.looseType || o.refusedType {
+	if o == nil || o.IsRefused() {
 		f := Fault{Kind: UnknownType, Rule: closed.rule, Side: closed.side, Place: p, Value: v, Name: typ, Union: name}
 		switch {
 		case o == nil && (v.Get("type") == nil || typ == "" && w.Integers):

@@ -29,7 +29,7 @@ func BenchmarkInteraction(b *testing.B) {
 }
 
 // A body of 16 MiB without a secret costs next to no memory: no copy is made,
-// and pieces are joined a window at a time.
+// pieces are joined a window at a time, and few of its strings are kept.
 func TestAllocationsAreBounded(t *testing.T) {
 	in := simple()
 	in.Response.Body = []byte(strings.Repeat(event, (16<<20)/len(event)))
@@ -40,7 +40,7 @@ func TestAllocationsAreBounded(t *testing.T) {
 	out := r.Interaction(in)
 	runtime.ReadMemStats(&after)
 	t.Logf("%d bytes", after.TotalAlloc-before.TotalAlloc)
-	if got := after.TotalAlloc - before.TotalAlloc; got > 4<<20 {
+	if got := after.TotalAlloc - before.TotalAlloc; got > 5<<20 {
 		t.Errorf("%d MiB were allocated for a body of %d MiB", got>>20, len(out.Response.Body)>>20)
 	}
 }

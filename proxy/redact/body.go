@@ -12,6 +12,7 @@ import (
 // the first change, so a body without secrets costs no memory.
 type draft struct {
 	b            []byte
+	index        *jsonscan.Index // of the text as it came
 	own, changed bool
 }
 
@@ -60,7 +61,7 @@ func (r *Redactor) replaceReflections(d *draft, m *matcher) {
 // as a model's text is over its deltas. The raw text of the values, including
 // escapes, is joined by name, searched, and written back.
 func (r *Redactor) replaceFragments(d *draft, m *matcher) {
-	searchJoined(d.b, m.longest, func(j *joinedText) {
+	searchJoined(d, m.longest, func(j *joinedText) {
 		if len(j.pieces) < 2 {
 			return // searched where it stands
 		}
@@ -73,13 +74,14 @@ func (r *Redactor) replaceFragments(d *draft, m *matcher) {
 // searchJoined joins the values of each name and searches each text, a window at a time. What
 // is at most longest bytes long is whole in one window. Streams that alternate under one name
 // are joined both together and separately.
-func searchJoined(b []byte, longest int, search func(*joinedText)) {
+func searchJoined(d *draft, longest int, search func(*joinedText)) {
 	names := map[string]*namedText{}
 	searchAndCut := func(j *joinedText) {
 		search(j)
 		j.keepTail(longest - 1)
 	}
-	for s := range jsonscan.Strings(b, false) {
+	for s := range d.index.Strings(false) {
+		b := d.b // a copy once something was replaced
 		if s.Value.End == s.Value.Start {
 			continue
 		}

@@ -51,14 +51,14 @@ type bodyFindings struct {
 
 // addTo adds to the findings of a body what the rules call a credential, and leaves out
 // what they keep.
-func (o *Own) addTo(found structure.Findings, b []byte) bodyFindings {
-	f := bodyFindings{Findings: found}
+func (o *Own) addTo(found structure.Findings, body *jsonscan.Index) bodyFindings {
+	f, b := bodyFindings{Findings: found}, body.Text
 	if o == nil || len(b) == 0 {
 		return f
 	}
 	var redacted, kept []lex.Span
 	seen := false
-	for s := range jsonscan.Strings(b, false) {
+	for s := range body.Strings(false) {
 		text := s.Value.In(b)
 		if seen = true; len(text) == 0 {
 			continue

@@ -25,7 +25,8 @@
 //	internal/structure  where credentials are in messages
 //	internal/freetext   where credentials are in texts
 //
-// This package asks them, remembers the secrets, looks for them again and replaces them. Package
+// This package asks them, remembers the secrets, looks for them again and replaces them. A body is
+// scanned for the strings of JSON once, by the first package that asks its [jsonscan.Index]. Package
 // gate checks the result before it is saved. It shares no code with this one.
 package redact
 
@@ -37,6 +38,8 @@ import (
 	"sync"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/jsonscan"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
 	"github.com/meerkat-go/conformance/proxy/redact/internal/structure"
 )
 
@@ -106,22 +109,23 @@ func (r *Redactor) Overwrite(in cassette.Interaction) cassette.Interaction {
 
 // redactInteraction is [Redactor.Overwrite] if the bodies are its own.
 func (r *Redactor) redactInteraction(in cassette.Interaction, isOwned bool) cassette.Interaction {
-	asked, askedHere := r.searchRequest(in.Request)
-	answered := r.own.addTo(structure.Response(in.Response, structure.IssuesSecrets(in.Request)), in.Response.Body)
-	answeredHere, _ := r.lookIntoWords(in.Response.Header, in.Response.Body, &answered.Findings)
+	request, response := jsonscan.NewIndex(in.Request.Body), jsonscan.NewIndex(in.Response.Body)
+	asked, askedHere := r.searchRequest(in.Request, request)
+	answered := r.own.addTo(structure.Response(in.Response, response, structure.IssuesSecrets(in.Request)), response)
+	answeredHere, _ := r.lookIntoWords(in.Response.Header, response, wholeOf(response), &answered.Findings)
 	m := r.learnInteraction(in, asked, answered)
 	forRequest := m.withSecrets(askedHere...)
 	forResponse := forRequest.withSecrets(answeredHere...)
 	out := in
-	request, response := draft{b: in.Request.Body, own: isOwned}, draft{b: in.Response.Body, own: isOwned}
-	r.redactBody(&request, asked.Credentials, forRequest)
-	r.redactBody(&response, answered.Credentials, forResponse)
+	said, replied := draft{b: in.Request.Body, own: isOwned, index: request}, draft{b: in.Response.Body, own: isOwned, index: response}
+	r.redactBody(&said, asked.Credentials, forRequest)
+	r.redactBody(&replied, answered.Credentials, forResponse)
 	out.Request = r.redactOutside(in.Request, m)
-	out.Request.Body, out.Response.Body = request.b, response.b
+	out.Request.Body, out.Response.Body = said.b, replied.b
 	out.Response.Header = r.redactHeader(in.Response.Header, m)
 	out.Response.Trailer = r.redactHeader(in.Response.Trailer, m)
 	out.Timeline = append([]cassette.Chunk(nil), in.Timeline...)
-	out.Redacted = changedBodies(in.Redacted, request.changed, response.changed)
+	out.Redacted = changedBodies(in.Redacted, said.changed, replied.changed)
 	return out
 }
 
@@ -144,8 +148,9 @@ func changedBodies(before string, request, response bool) string {
 // Request is Interaction for a request alone: a replayer sees an incoming
 // request as the recorder would have stored it.
 func (r *Redactor) Request(in cassette.Request) cassette.Request {
-	asked, here := r.searchRequest(in)
-	m, body := r.learnRequest(in, asked), draft{b: in.Body}
+	index := jsonscan.NewIndex(in.Body)
+	asked, here := r.searchRequest(in, index)
+	m, body := r.learnRequest(in, asked), draft{b: in.Body, index: index}
 	r.redactBody(&body, asked.Credentials, m.withSecrets(here...))
 	in = r.redactOutside(in, m)
 	in.Body = body.b
@@ -154,23 +159,11 @@ func (r *Redactor) Request(in cassette.Request) cassette.Request {
 
 // searchRequest looks through the body of a request. It also returns the secrets that count in this
 // interaction only.
-func (r *Redactor) searchRequest(in cassette.Request) (asked bodyFindings, here []string) {
-	body, short := in.Body, shortened{text: in.Body}
-	if r.own == nil { // patterns of the user may match around the middle of a text
-		short = r.searched.shorten(body)
-	}
-	in.Body = short.text
-	asked = r.own.addTo(structure.Request(in), in.Body)
-	here, touched := r.lookIntoWords(in.Header, in.Body, &asked.Findings)
-	credentials, isWhole := short.inBody(asked.Credentials)
-	if said, isSaidWhole := short.inBody(asked.Said); isWhole && isSaidWhole {
-		r.searched.remember(short, slices.Concat(touched, asked.Credentials, asked.Said))
-		asked.Credentials, asked.Said = credentials, said
-		return asked, here
-	}
-	in.Body = body
-	asked = r.own.addTo(structure.Request(in), body)
-	here, _ = r.lookIntoWords(in.Header, body, &asked.Findings)
+func (r *Redactor) searchRequest(in cassette.Request, body *jsonscan.Index) (asked bodyFindings, here []string) {
+	left, fresh := r.searched.leaveOut(body)
+	asked = r.own.addTo(structure.Request(in, body), body)
+	here, touched := r.lookIntoWords(in.Header, body, left, &asked.Findings)
+	r.searched.remember(in.Body, fresh, slices.Concat(touched, asked.Credentials, asked.Said))
 	return asked, here
 }
 
@@ -180,3 +173,6 @@ func (r *Redactor) redactOutside(in cassette.Request, m *matcher) cassette.Reque
 	in.Header = r.redactHeader(in.Header, m)
 	return in
 }
+
+// wholeOf returns the one part that a body has when nothing of it is left out.
+func wholeOf(body *jsonscan.Index) []lex.Span { return []lex.Span{lex.Between(0, len(body.Text))} }

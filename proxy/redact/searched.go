@@ -12,12 +12,12 @@ import (
 
 // searchedTexts remembers the long texts of requests in which nothing was found. An agent sends
 // the whole conversation with each request, so such a text comes again and again, and its middle
-// is not searched again. Its two ends are: what stands beside a text could make a credential of
-// them. It is safe for concurrent use.
+// is not searched again for words. Its two ends are: what stands beside a text could make a credential
+// of them. It is safe for concurrent use.
 type searchedTexts struct {
 	mu   sync.Mutex
 	seed maphash.Seed
-	done map[uint64]struct{} // hashes of a text and the name that it stands under
+	done map[uint64]struct{} // hashes of a text and the names that it stands under
 }
 
 const (
@@ -34,101 +34,71 @@ func newSearchedTexts() *searchedTexts {
 	return &searchedTexts{seed: maphash.MakeSeed(), done: map[uint64]struct{}{}}
 }
 
-// shortened is a body without the middle of those texts that were searched before.
-type shortened struct {
-	text []byte
-	cuts []lex.Span // of the body, in order
-	left []int      // where each cut is in text
-	new  []newText
-}
-
-// newText is a long text that was not searched before, by its place in shortened.text.
+// newText is a long text of a body that was not searched before.
 type newText struct {
 	place lex.Span
 	hash  uint64
 }
 
-// shorten leaves out of a body what was searched before. Without such a text it is the body itself.
-func (t *searchedTexts) shorten(body []byte) (out shortened) {
-	if len(body) < shortestSearched {
-		return shortened{text: body}
+// leaveOut marks the texts of a body that were searched before. It returns the parts of the body that are
+// left to be searched for words, and the long texts that are new.
+func (t *searchedTexts) leaveOut(body *jsonscan.Index) (left []lex.Span, fresh []newText) {
+	end := 0
+	if len(body.Text) >= shortestSearched {
+		body.MarkSearched(func(s jsonscan.String) bool {
+			size := s.Value.End - s.Value.Start
+			if s.IsPair || size < shortestSearched || size > jsonscan.MaxNested || size > maxSearched && s.Region != jsonscan.Conversation {
+				return false
+			}
+			sum := t.hash(body.Text, s)
+			if !t.isDone(sum) {
+				fresh = append(fresh, newText{s.Value, sum})
+				return false
+			}
+			cut := lex.Between(s.Value.Start+endsSearched, s.Value.End-endsSearched)
+			for body.Text[cut.Start-1] == '\\' { // no escape is cut in two
+				cut.Start++
+			}
+			for body.Text[cut.End-1] == '\\' && cut.Start < cut.End {
+				cut.End--
+			}
+			left, end = append(left, lex.Between(end, cut.Start)), cut.End
+			return true
+		})
 	}
+	return append(left, lex.Between(end, len(body.Text))), fresh
+}
+
+// hash identifies a text with the names that it stands under.
+func (t *searchedTexts) hash(body []byte, s jsonscan.String) uint64 {
 	var hash maphash.Hash
 	hash.SetSeed(t.seed)
-	end, removed := 0, 0
-	for s := range jsonscan.Strings(body, true) {
-		size := s.Value.End - s.Value.Start
-		if s.IsPair || size < shortestSearched || size > jsonscan.MaxNested || size > maxSearched && s.Region != jsonscan.Conversation {
-			continue
-		}
-		hash.Reset()
-		_, _ = hash.Write(s.Key.In(body))
+	for _, part := range []lex.Span{s.Parent, s.Key, s.Value} {
+		_, _ = hash.Write(part.In(body))
 		_ = hash.WriteByte('"')
-		_, _ = hash.Write(s.Value.In(body))
-		sum := hash.Sum64()
-		t.mu.Lock()
-		_, isDone := t.done[sum]
-		t.mu.Unlock()
-		if !isDone {
-			out.new = append(out.new, newText{lex.Between(s.Value.Start-removed, s.Value.End-removed), sum})
-			continue
-		}
-		cut := lex.Between(s.Value.Start+endsSearched, s.Value.End-endsSearched)
-		for body[cut.Start-1] == '\\' { // no escape is cut in two
-			cut.Start++
-		}
-		for body[cut.End-1] == '\\' && cut.Start < cut.End {
-			cut.End--
-		}
-		out.text = append(append(out.text, body[end:cut.Start]...), cutMark...)
-		out.cuts, out.left = append(out.cuts, cut), append(out.left, len(out.text))
-		end, removed = cut.End, removed+cut.End-cut.Start-len(cutMark)
 	}
-	if len(out.cuts) == 0 {
-		out.text = body
-		return out
-	}
-	out.text = append(out.text, body[end:]...)
-	return out
+	_ = hash.WriteByte(byte(s.Region))
+	return hash.Sum64()
 }
 
-// cutMark stands for what was left out. It ends any value.
-const cutMark = `\n\n`
-
-// inBody returns spans of s.text as spans of the body; false if one of them is around a cut.
-func (s *shortened) inBody(spans []lex.Span) ([]lex.Span, bool) {
-	if len(s.cuts) == 0 {
-		return spans, true
-	}
-	out := make([]lex.Span, len(spans))
-	for i, span := range spans {
-		n, isAtCut := slices.BinarySearch(s.left, span.Start)
-		if isAtCut {
-			n++
-		}
-		if n < len(s.left) && s.left[n]-len(cutMark) < span.End {
-			return nil, false
-		}
-		offset := 0
-		if n > 0 {
-			offset = s.cuts[n-1].End - s.left[n-1]
-		}
-		out[i] = lex.Between(span.Start+offset, span.End+offset)
-	}
-	return out, true
+func (t *searchedTexts) isDone(hash uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, isDone := t.done[hash]
+	return isDone
 }
 
-// remember remembers the new texts of s that no span in found touches. found are spans of s.text.
-func (t *searchedTexts) remember(s shortened, found []lex.Span) {
+// remember remembers the new texts of a body that no span in found touches.
+func (t *searchedTexts) remember(body []byte, fresh []newText, found []lex.Span) {
 	slices.SortFunc(found, func(a, b lex.Span) int { return a.Start - b.Start })
 	reach, next := 0, 0
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, text := range s.new {
+	for _, text := range fresh {
 		for ; next < len(found) && found[next].Start < text.place.End; next++ {
 			reach = max(reach, found[next].End)
 		}
-		if reach > text.place.Start || isBase64(text.place.In(s.text)) {
+		if reach > text.place.Start || isBase64(text.place.In(body)) {
 			continue
 		}
 		if len(t.done) >= mostSearched {

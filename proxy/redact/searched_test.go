@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/jsonscan"
 )
 
 // talk is what the texts of a conversation are made of: some hold a secret, some only beside another text.
@@ -48,33 +48,48 @@ func TestSearchedOnce(t *testing.T) {
 	}
 }
 
-// TestShortenedPlaces holds that a place of a shortened body is the same text in the body.
-func TestShortenedPlaces(t *testing.T) {
+// TestLeftOut holds that the middle of a text that was searched is left out, whole escapes of its ends
+// remain, and new texts are whole.
+func TestLeftOut(t *testing.T) {
 	r := New([]byte("key"))
-	body := func(last string) []byte {
+	body := func(last string) *jsonscan.Index {
 		var b strings.Builder
 		for _, text := range talk[:4] {
 			quoted, _ := json.Marshal(text)
 			fmt.Fprintf(&b, `{"role":"user","content":%s},`, quoted)
 		}
-		return []byte(`{"messages":[` + b.String() + `{"content":"` + last + `"}]}`)
+		return jsonscan.NewIndex([]byte(`{"messages":[` + b.String() + `{"content":"` + last + `"}]}`))
 	}
-	first := r.searched.shorten(body("one"))
-	r.searched.remember(first, nil)
+	first := body("one")
+	left, fresh := r.searched.leaveOut(first)
+	if len(left) != 1 || len(fresh) != 4 {
+		t.Fatalf("the first body has %d parts and %d new texts, want 1 and 4", len(left), len(fresh))
+	}
+	r.searched.remember(first.Text, fresh, nil)
 	second := body("two")
-	short := r.searched.shorten(second)
-	if len(short.cuts) == 0 || len(short.text) >= len(second) {
-		t.Fatalf("nothing was left out: %d cuts", len(short.cuts))
+	left, fresh = r.searched.leaveOut(second)
+	if len(left) != 5 || len(fresh) != 0 {
+		t.Fatalf("the second body has %d parts and %d new texts, want 5 and none", len(left), len(fresh))
 	}
-	if !json.Valid(short.text) {
-		t.Errorf("what is left is no JSON: %s", short.text)
+	var rest []byte
+	for _, part := range left {
+		rest = append(rest, part.In(second.Text)...)
 	}
-	at := strings.LastIndex(string(short.text), "two")
-	places, ok := short.inBody([]lex.Span{lex.Between(at, at+3)})
-	if !ok || string(places[0].In(second)) != "two" {
-		t.Errorf("%v, %v is not the place of the last text", places, ok)
+	if !json.Valid(rest) || !strings.Contains(string(rest), "two") || len(rest) > len(second.Text)/2 {
+		t.Errorf("what is left is: %s", rest)
 	}
-	if _, ok = short.inBody([]lex.Span{lex.Between(0, len(short.text))}); ok {
-		t.Error("a place around a cut was accepted")
+}
+
+// TestSearchedElsewhere holds that a text that was searched in one place is searched in a place of another kind.
+func TestSearchedElsewhere(t *testing.T) {
+	r := New([]byte("key"))
+	value := strings.Repeat("a b c d e f g h ", 100)
+	for body, want := range map[string]int{`{"content":{"text":"` + value + `"}}`: 1, `{"env":{"text":"` + value + `"}}`: 1} {
+		x := jsonscan.NewIndex([]byte(body))
+		_, fresh := r.searched.leaveOut(x)
+		if len(fresh) != want {
+			t.Errorf("%.20s: %d new texts, want %d", body, len(fresh), want)
+		}
+		r.searched.remember(x.Text, fresh, nil)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // textStream is a stream of events that is looked through for texts.
 type textStream struct {
-	b      []byte
+	*jsonscan.Index
 	events []lex.Span // those in which a member has the name of a credential
 }
 
@@ -37,8 +37,8 @@ type streamText struct {
 func (t *textStream) texts() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		texts, known := map[source]*streamText{}, new(names.Cache)
-		for s := range jsonscan.Strings(t.b, false) {
-			key := s.Key.In(t.b)
+		for s := range t.Strings(false) {
+			key := s.Key.In(t.Text)
 			at := source{string(key), s.Depth, s.Index}
 			text := texts[at]
 			if text == nil {
@@ -46,10 +46,10 @@ func (t *textStream) texts() iter.Seq[[]byte] {
 				texts[at] = text
 			}
 			class := known.Class(key)
-			if class >= names.Weak || known.Class(s.Parent.In(t.b)) >= names.Weak || t.mayBeSetting(s) {
+			if class >= names.Weak || known.Class(s.Parent.In(t.Text)) >= names.Weak || t.mayBeSetting(s) {
 				t.noteEvent(s.Value.Start)
 			}
-			text.addPiece(t.b, s, class)
+			text.addPiece(t.Text, s, class)
 			if len(text.text) < window+values.MaxLength {
 				continue
 			}
@@ -63,14 +63,14 @@ func (t *textStream) texts() iter.Seq[[]byte] {
 				return
 			}
 		}
-		yield(otherLines(t.b))
+		yield(otherLines(t.Text))
 	}
 }
 
 // mayBeSetting reports whether a string is one in which structure may show a credential, whatever its
 // name: of headers, of a command line, or a document.
 func (t *textStream) mayBeSetting(s jsonscan.String) bool {
-	key, value := s.Key.In(t.b), s.Value.In(t.b)
+	key, value := s.Key.In(t.Text), s.Value.In(t.Text)
 	return lex.HasSuffixFold(key, "headers") || len(value) > 0 && (value[0] == '{' || value[0] == '-' && structure.IsArguments(key))
 }
 
@@ -95,32 +95,52 @@ func (t *textStream) noteEvent(at int) {
 	if at < last {
 		return
 	}
-	event := lex.Between(last, len(t.b))
-	if n := bytes.LastIndex(t.b[last:at], []byte("\n\n")); n >= 0 {
+	event := lex.Between(last, len(t.Text))
+	if n := bytes.LastIndex(t.Text[last:at], []byte("\n\n")); n >= 0 {
 		event.Start += n
 	}
-	if n := bytes.Index(t.b[at:], []byte("\n\n")); n >= 0 {
+	if n := bytes.Index(t.Text[at:], []byte("\n\n")); n >= 0 {
 		event.End = at + n
 	}
 	t.events = append(t.events, event)
 }
 
-// credentials finds the credentials in the events that were noted, by structure.
+// credentials finds the credentials in the events that were noted, by structure and in words.
 func (t *textStream) credentials(own *Own, words *textSearch) (out []lex.Span) {
+	if len(t.events) == 0 {
+		return nil
+	}
+	found := own.addTo(structure.SearchStrings(t.Text, t.notedStrings(), true, false), t.Index)
+	words.found = append(words.found, structure.SecretsIn(t.Text, found.Said)...)
+	out = append(found.Credentials, found.Said...)
 	for _, event := range t.events {
-		text := event.In(t.b)
-		found := own.addTo(structure.SearchJSON(text, true, false), text)
-		out = lex.AppendShifted(lex.AppendShifted(out, found.Credentials, event.Start), found.Said, event.Start)
-		words.found = append(words.found, structure.SecretsIn(text, found.Said)...)
-		out = lex.AppendShifted(out, words.search(text, jsonscan.DeepestNested+1, false), event.Start)
+		out = lex.AppendShifted(out, words.search(event.In(t.Text), jsonscan.DeepestNested+1, false), event.Start)
 	}
 	return out
+}
+
+// notedStrings yields the strings of the events that were noted.
+func (t *textStream) notedStrings() iter.Seq[jsonscan.String] {
+	return func(yield func(jsonscan.String) bool) {
+		next := 0
+		for s := range t.Strings(true) {
+			for next < len(t.events) && t.events[next].End < s.Value.End {
+				next++
+			}
+			if next == len(t.events) {
+				return
+			}
+			if t.events[next].Start <= s.Value.Start && !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // sessions returns the sessions in the addresses that a server of MCP tells its client to post
 // to: who knows one can speak in it.
 func (t *textStream) sessions() (out []string) {
-	for _, m := range endpointSession.FindAllSubmatch(otherLines(t.b), -1) {
+	for _, m := range endpointSession.FindAllSubmatch(otherLines(t.Text), -1) {
 		out = append(out, string(m[1]))
 	}
 	return out

@@ -18,15 +18,15 @@ import (
 // stand in the body as they are. It returns those that could be a word elsewhere: they are
 // secrets in this interaction only. A value with a pseudonym in it was judged when it had none,
 // and must not be judged by the letters of the pseudonym. touched are all places of the body where
-// something was found, whatever became of it.
-func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *structure.Findings) (here []string, touched []lex.Span) {
-	w := textSearch{own: r.own}
+// something was found, whatever became of it. left are the parts of the body that are to be searched.
+func (r *Redactor) lookIntoWords(header http.Header, body *jsonscan.Index, left []lex.Span, f *structure.Findings) (here []string, touched []lex.Span) {
+	w, b := textSearch{own: r.own}, body.Text
 	for _, text := range f.Documents {
 		w.search(text, 1, true)
 	}
 	var spans []lex.Span
 	if strings.HasPrefix(header.Get("Content-Type"), "text/event-stream") {
-		stream := textStream{b: b}
+		stream := textStream{Index: body}
 		for text := range stream.texts() {
 			w.search(text, 1, false)
 			w.searchDocument(text)
@@ -34,7 +34,10 @@ func (r *Redactor) lookIntoWords(header http.Header, b []byte, f *structure.Find
 		spans = stream.credentials(r.own, &w)
 		w.found = append(w.found, stream.sessions()...)
 	} else {
-		spans = append(w.search(b, 1, false), f.Said...)
+		for _, part := range left {
+			spans = lex.AppendShifted(spans, w.search(part.In(b), 1, false), part.Start)
+		}
+		spans = append(spans, f.Said...)
 		w.found = append(w.found, structure.SecretsIn(b, f.Said)...)
 	}
 	if touched = spans; w.isElsewhere {

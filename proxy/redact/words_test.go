@@ -20,6 +20,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/jsonscan"
 	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
 	"github.com/meerkat-go/conformance/proxy/redact/internal/values"
 )
@@ -141,7 +142,7 @@ func carried(carrier, text string) cassette.Interaction {
 func spoken(body []byte) string {
 	plain, _ := url.QueryUnescape(string(body))
 	joined := ""
-	searchJoined(body, 4<<10, func(j *joinedText) { joined += string(j.text) })
+	searchJoined(&draft{b: body, index: jsonscan.NewIndex(body)}, 4<<10, func(j *joinedText) { joined += string(j.text) })
 	if _, data, ok := bytes.Cut(body, []byte(`"data":"`)); ok {
 		document, _ := base64.StdEncoding.DecodeString(string(data[:bytes.IndexByte(data, '"')]))
 		joined += string(document)

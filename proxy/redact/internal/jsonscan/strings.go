@@ -22,6 +22,9 @@ type String struct {
 	// IsPair says that the name and the value are two members of one object:
 	// {"name": "X-Key", "value": "…"}.
 	IsPair bool
+	// IsSearched says that the value was searched in an earlier text and holds no credential: see
+	// [Index.MarkSearched].
+	IsSearched bool
 }
 
 // Strings yields the string values in b. It is not a parser: it accepts

@@ -1,6 +1,8 @@
 package jsonscan
 
 import (
+	"iter"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -43,4 +45,34 @@ func TestDeepObjectsAreNotKept(t *testing.T) {
 	if cap(s.outer) > 2*deepest {
 		t.Errorf("%d names kept", cap(s.outer))
 	}
+}
+
+// An index yields what a scan of the text does, however many strings the text has, and however often
+// and however far the strings are read.
+func TestIndex(t *testing.T) {
+	event := "data: {\"index\":1,\"delta\":{\"text\":\"some \\\"words\\\"\",\"headers\":{\"name\":\"x-key\",\"value\":\"v\"}}}\n\n"
+	for _, text := range []string{"", "no JSON", event, strings.Repeat(event, mostKept/5), strings.Repeat(event, mostKept)} {
+		x := NewIndex([]byte(text))
+		for range x.Strings(true) {
+			break
+		}
+		for _, withRegions := range []bool{false, true, false} {
+			got, want := collect(x.Strings(withRegions)), collect(Strings([]byte(text), withRegions))
+			if !slices.Equal(got, want) {
+				t.Errorf("%.20q of %d bytes, %v: %d strings, want %d", text, len(text), withRegions, len(got), len(want))
+			}
+		}
+		if isLong := len(text) > mostKept*len(event)/5; x.isLong != isLong {
+			t.Errorf("%d bytes: too long to keep is %v", len(text), x.isLong)
+		}
+	}
+}
+
+// collect returns strings without their regions, which not every scan follows.
+func collect(strings iter.Seq[String]) (out []String) {
+	for s := range strings {
+		s.Region = Settings
+		out = append(out, s)
+	}
+	return out
 }

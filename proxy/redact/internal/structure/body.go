@@ -2,19 +2,21 @@ package structure
 
 import (
 	"bytes"
+	"iter"
 	"mime"
 	"regexp"
 	"strings"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/redact/internal/jsonscan"
 	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
 	"github.com/meerkat-go/conformance/proxy/redact/internal/names"
 	"github.com/meerkat-go/conformance/proxy/redact/internal/values"
 )
 
 // Request looks through a request body. The format is recognised by the body
-// itself, because clients declare the wrong type, as curl -d does for JSON.
-func Request(in cassette.Request) Findings {
+// itself, because clients declare the wrong type, as curl -d does for JSON. body is its index.
+func Request(in cassette.Request, body *jsonscan.Index) Findings {
 	_, params, _ := mime.ParseMediaType(in.Header.Get("Content-Type"))
 	text := bytes.TrimLeft(in.Body, " \t\r\n\ufeff")
 	switch {
@@ -23,9 +25,9 @@ func Request(in cassette.Request) Findings {
 	case params["boundary"] != "" && bytes.HasPrefix(text, []byte("--")):
 		return Findings{Credentials: multipartCredentials(in.Body, params["boundary"])}
 	case text[0] == '{' || text[0] == '[':
-		return SearchJSON(in.Body, false, IssuesSecrets(in))
+		return searchIndex(body, false, IssuesSecrets(in))
 	}
-	found := SearchJSON(in.Body, false, IssuesSecrets(in))
+	found := searchIndex(body, false, IssuesSecrets(in))
 	if IsForm(text) {
 		found.Credentials = append(PairSecrets(in.Body, 0, nil), found.Credentials...)
 	}
@@ -35,17 +37,17 @@ func Request(in cassette.Request) Findings {
 
 // Response looks through a reply for credentials that it issues. They have not
 // been used yet, so only their names show what they are. Streams of models issue none;
-// their beginnings name the ids.
-func Response(in cassette.Response, issuesSecrets bool) Findings {
+// their beginnings name the ids. body is the index of the body.
+func Response(in cassette.Response, body *jsonscan.Index, issuesSecrets bool) Findings {
 	text := bytes.TrimLeft(in.Body, " \t\r\n\ufeff")
 	kind := in.Header.Get("Content-Type")
 	switch {
 	case len(text) == 0:
 		return Findings{}
 	case strings.HasPrefix(kind, "text/event-stream"):
-		return Findings{Public: SearchJSON(in.Body[:min(len(in.Body), streamBeginning)], true, false).Public}
+		return Findings{Public: SearchStrings(in.Body, beginningOf(body), true, false).Public}
 	case text[0] == '{' || text[0] == '[':
-		return SearchJSON(in.Body, true, issuesSecrets)
+		return searchIndex(body, true, issuesSecrets)
 	case strings.HasPrefix(kind, "application/x-www-form-urlencoded"), issuesSecrets && bytes.IndexByte(text, '=') > 0:
 		return Findings{Credentials: dropGuessable(in.Body, PairSecrets(in.Body, 0, nil))}
 	}
@@ -54,6 +56,17 @@ func Response(in cassette.Response, issuesSecrets bool) Findings {
 
 // streamBeginning is how much of a stream is looked at for ids, in bytes.
 const streamBeginning = 64 << 10
+
+// beginningOf yields the strings at the beginning of a stream.
+func beginningOf(stream *jsonscan.Index) iter.Seq[jsonscan.String] {
+	return func(yield func(jsonscan.String) bool) {
+		for s := range stream.Strings(true) {
+			if s.Value.End > streamBeginning || !yield(s) {
+				return
+			}
+		}
+	}
+}
 
 // IsForm reports whether a text may be form-encoded: then no white space is in it but the end of
 // a line after it.

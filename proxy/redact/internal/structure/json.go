@@ -2,6 +2,7 @@ package structure
 
 import (
 	"bytes"
+	"iter"
 	"regexp"
 	"slices"
 
@@ -28,19 +29,29 @@ type jsonSearch struct {
 // says that the body came from a server: there a name needs a value that could be a credential.
 // isIssuer says that it is for or of an endpoint that hands out credentials.
 func SearchJSON(b []byte, isReply, isIssuer bool) Findings {
+	return searchIndex(jsonscan.NewIndex(b), isReply, isIssuer)
+}
+
+// searchIndex is SearchJSON for a text that has an index.
+func searchIndex(x *jsonscan.Index, isReply, isIssuer bool) Findings {
+	return SearchStrings(x.Text, x.Strings(true), isReply, isIssuer)
+}
+
+// SearchStrings is SearchJSON for some of the strings of a text.
+func SearchStrings(b []byte, strings iter.Seq[jsonscan.String], isReply, isIssuer bool) Findings {
 	j := jsonSearch{b: b, isReply: isReply, isIssuer: isIssuer, names: new(names.Cache), seen: map[string]bool{}}
-	return j.search()
+	return j.search(strings)
 }
 
 // SearchSaid finds the credentials in a document that somebody said.
 func SearchSaid(b []byte) []lex.Span {
 	j := jsonSearch{b: b, isReply: true, isSaid: true, names: new(names.Cache), seen: map[string]bool{}}
-	return j.search().Credentials
+	return j.search(jsonscan.Strings(b, true)).Credentials
 }
 
-// search looks at all strings.
-func (j *jsonSearch) search() Findings {
-	for s := range jsonscan.Strings(j.b, true) {
+// search looks at strings.
+func (j *jsonSearch) search(strings iter.Seq[jsonscan.String]) Findings {
+	for s := range strings {
 		j.lookAt(s)
 	}
 	return j.found
@@ -50,7 +61,7 @@ func (j *jsonSearch) search() Findings {
 func (j *jsonSearch) lookAt(s jsonscan.String) {
 	previous := j.previous
 	j.previous = nil
-	if s.Value.End == s.Value.Start {
+	if s.Value.End == s.Value.Start || s.IsSearched {
 		return
 	}
 	text := s.Value.In(j.b)

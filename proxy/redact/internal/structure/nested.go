@@ -51,7 +51,7 @@ func (j *jsonSearch) nestedCredentials(offset int, raw []byte) []lex.Span {
 func (j *jsonSearch) credentialsIn(offset int, raw []byte, isReply, isSaid bool) []lex.Span {
 	d := jsonscan.DecodeJSON(raw)
 	inner := jsonSearch{b: d.Text, isReply: isReply, isSaid: isSaid, isIssuer: j.isIssuer, depth: j.depth + 1, names: j.names, seen: j.seen}
-	found := inner.search()
+	found := inner.search(jsonscan.Strings(d.Text, true))
 	if isSaid {
 		found.Credentials = append(found.Credentials, found.Said...)
 	} else {

@@ -20,7 +20,7 @@ var rulesText []byte
 // rule is a form in which texts show a credential: an entry of rules.toml, which describes the fields.
 type rule struct {
 	ID, Example                            string
-	Words, Near                            []string
+	Words, Near, Ahead                     []string
 	Weak, Chosen                           bool
 	Name, Before, After, Then, Each, Place string
 

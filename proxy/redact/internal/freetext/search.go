@@ -214,7 +214,7 @@ func (p *place) try(r *rule) (isDone bool) {
 	}
 	after := p.afterIt(afterName)
 	m := p.matchOf(r)
-	if m == nil || r.then != nil && !r.then.Match(after.text[m[1]:]) || r.before != nil && !r.before.Match(p.beforeIt().text) {
+	if m == nil || r.then != nil && !r.then.Match(after.text[m[1]:]) {
 		return false
 	}
 	if m[1] == len(after.text) && p.name.End+afterName < len(p.w.text) { // it goes on
@@ -233,6 +233,10 @@ func (p *place) try(r *rule) (isDone bool) {
 	return value.End >= 0 && p.addAll(r, in, value)
 }
 
+// isBehind reports whether what a rule demands before the name stands there. To search for it takes longer
+// than to look at the value, so try leaves it to the end.
+func (p *place) isBehind(r *rule) bool { return r.before == nil || r.before.Match(p.beforeIt().text) }
+
 // addAll adds a value, or what of it is a secret, and reports whether there is one.
 func (p *place) addAll(r *rule, in *part, value lex.Span) (isDone bool) {
 	if r.each == nil {
@@ -250,8 +254,11 @@ func (p *place) allows(r *rule) bool {
 		return false
 	}
 	text := p.afterIt(afterName).text
-	isNear := func(near string) bool { return bytes.Contains(text, []byte(near)) }
-	return (len(text) == 0 || r.first[text[0]]) && (r.Near == nil || slices.ContainsFunc(r.Near, isNear))
+	return (len(text) == 0 || r.first[text[0]]) && (r.Near == nil || hasAny(text, r.Near)) && (r.Ahead == nil || hasAny(p.beforeIt().text, r.Ahead))
+}
+
+func hasAny(text []byte, words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(text, []byte(word)) })
 }
 
 // matchOf returns what a rule's expression matches after the name. Rules that follow each other have the same one.
@@ -282,9 +289,9 @@ func (p *place) add(r *rule, in *part, value lex.Span) bool {
 	value = withoutName(in.text, value)
 	word = value.In(in.text)
 	if bytes.Contains(word, []byte(values.Mark)) {
-		return true
+		return p.isBehind(r)
 	}
-	if !p.isSecret(r, word) {
+	if !p.isSecret(r, word) || !p.isBehind(r) {
 		return false
 	}
 	whole := in.inWhole(value)

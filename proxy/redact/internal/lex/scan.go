@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 )
 
 // Past returns the end of the run of the given bytes at a place, of at most so many.
@@ -35,6 +36,9 @@ func IsSeveralLines(text []byte) bool {
 // UnquoteJSON returns the value of a JSON string's raw text, or the text itself
 // when it is not valid.
 func UnquoteJSON(raw []byte) string {
+	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+		return string(raw)
+	}
 	var s string
 	if json.Unmarshal([]byte(`"`+string(raw)+`"`), &s) != nil {
 		return string(raw)

@@ -116,9 +116,12 @@ func (j *jsonSearch) lookAtHeader(value lex.Span, previous []byte) bool {
 // tokenName matches the name of a token that an endpoint issues, which is the token: auth_tokens/X.
 var tokenName = regexp.MustCompile(`^[a-zA-Z_-]*[tT]okens/[\w-]+$`)
 
+// mostPublic is how many public words of a body are remembered: a list of a million items has as many ids.
+const mostPublic = 1 << 14
+
 // notePublic remembers a value under a public name, once.
 func (j *jsonSearch) notePublic(text []byte) {
-	if isPublicWord(text) && !j.seen[string(text)] {
+	if isPublicWord(text) && len(j.seen) < mostPublic && !j.seen[string(text)] {
 		j.seen[string(text)] = true
 		j.found.Public = append(j.found.Public, string(text))
 	}

@@ -125,7 +125,9 @@ func flushSoon(w http.ResponseWriter) (settle func(isFollowed bool)) {
 
 // forwardBody passes the body on, one Write for each Read, and returns how it ended. ctx is
 // the context of the request to the server; settle is what forwardHeader returned.
-func (x *exchange) forwardBody(ctx context.Context, w io.Writer, r *http.Request, resp *http.Response, settle func(isFollowed bool)) cassette.End {
+func (x *exchange) forwardBody(
+	ctx context.Context, w io.Writer, r *http.Request, resp *http.Response, settle func(isFollowed bool),
+) cassette.End {
 	buf := copyBuffers.Get().(*[32 << 10]byte)
 	defer copyBuffers.Put(buf)
 	d := delivery{x: x, w: w, client: r.Context(), resp: resp}

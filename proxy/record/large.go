@@ -40,7 +40,8 @@ func (rec *Recorder) isLargeStream(x *exchange) bool {
 	h := x.in.Response.Header
 	_, canAppend := rec.cfg.Writer.(largeWriter)
 	_, canTell := rec.cfg.Redactor.(lateRedactor)
-	return canAppend && canTell && rec.cfg.Observe == nil && x.unsent == nil && x.response.size > rec.large.least && !x.response.lost && x.length <= x.limit &&
+	return canAppend && canTell && rec.cfg.Observe == nil && x.unsent == nil &&
+		x.response.size > rec.large.least && !x.response.lost && x.length <= x.limit &&
 		strings.HasPrefix(h.Get("Content-Type"), "text/event-stream") && len(h["Content-Encoding"]) == 0
 }
 

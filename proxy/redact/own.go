@@ -75,7 +75,8 @@ func parseOwnRule(text string) (*ownRule, error) {
 	if !dotted {
 		parent, name = "", text
 	}
-	if name == "" || dotted && parent == "" || strings.ContainsAny(text, " \t*[]$\"/") || strings.Contains(name, ".") || len(text) > names.MaxLength {
+	isName := name != "" && !strings.ContainsAny(text, " \t*[]$\"/") && !strings.Contains(name, ".")
+	if !isName || dotted && parent == "" || len(text) > names.MaxLength {
 		return nil, errors.New("use NAME, PARENT.NAME or /REGULAR EXPRESSION/")
 	}
 	return &ownRule{text: text, parent: names.Spelling([]byte(parent)), name: names.Spelling([]byte(name))}, nil

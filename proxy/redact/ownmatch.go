@@ -189,7 +189,11 @@ func (o *Own) answerSecrets(h http.Header) (out []string) {
 			case structure.AddressHeaders[lower]:
 				out = append(out, structure.AddressesIn(v)...)
 			case structure.IsCredentialHeader(lower):
-				out = append(out, slices.DeleteFunc(append(structure.HeaderWordsOf(v), values.WithoutScheme(v)), func(s string) bool { return !values.IsIssued(s) })...)
+				for _, word := range append(structure.HeaderWordsOf(v), values.WithoutScheme(v)) {
+					if values.IsIssued(word) {
+						out = append(out, word)
+					}
+				}
 			}
 		}
 	}

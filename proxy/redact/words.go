@@ -19,7 +19,9 @@ import (
 // secrets in this interaction only. A value with a pseudonym in it was judged when it had none,
 // and must not be judged by the letters of the pseudonym. touched are all places of the body where
 // something was found, whatever became of it. left are the parts of the body that are to be searched.
-func (r *Redactor) lookIntoWords(header http.Header, body *jsonscan.Index, left []lex.Span, f *structure.Findings) (here []string, touched []lex.Span) {
+func (r *Redactor) lookIntoWords(
+	header http.Header, body *jsonscan.Index, left []lex.Span, f *structure.Findings,
+) (here []string, touched []lex.Span) {
 	w, b := textSearch{own: r.own}, body.Text
 	for _, text := range f.Documents {
 		w.search(text, 1, true)

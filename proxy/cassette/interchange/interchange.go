@@ -94,7 +94,7 @@ func ReadFile(fsys fs.FS, name, shown string) (Recording, error) {
 	case err != nil:
 		return Recording{}, unreadableError(shown, err)
 	case info.IsDir():
-		return ReadCase(fsys, name, shown)
+		return readCase(fsys, name, shown)
 	case !info.Mode().IsRegular():
 		return Recording{}, fmt.Errorf("%s: is not a regular file; %w", shown, ErrNotRecording)
 	}
@@ -400,9 +400,9 @@ var caseFile = regexp.MustCompile(`^[0-9]+\.request\.json$`)
 // the corpus layout.
 func IsCaseFile(name string) bool { return caseFile.MatchString(name) }
 
-// ReadCase reads the case directory dir of fsys, called shown in errors. When
+// readCase reads the case directory dir of fsys, called shown in errors. When
 // the source kept the sizes of chunks, the timeline has them, all at time 0.
-func ReadCase(fsys fs.FS, dir, shown string) (Recording, error) {
+func readCase(fsys fs.FS, dir, shown string) (Recording, error) {
 	names, err := fs.Glob(fsys, path.Join(dir, "*.request.json"))
 	if err != nil {
 		return Recording{}, unreadableError(shown, err)

@@ -111,7 +111,7 @@ func TestReadCaseKeepsSizesWithoutTimes(t *testing.T) {
 		"c/01.response.json": {Data: []byte(`{"status":200,"headers":null,"recorded_chunk_sizes":[1,1]}`)},
 		"c/01.response.body": {Data: []byte("ok")},
 	}
-	rec, err := ReadCase(fsys, "c", "c")
+	rec, err := readCase(fsys, "c", "c")
 	if err != nil || len(rec.Interactions) != 1 {
 		t.Fatal(err)
 	}

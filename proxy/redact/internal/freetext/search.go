@@ -85,7 +85,10 @@ func (w *search) lookAtName(name lex.Span) {
 	text := w.text
 	w.next = name.End
 	switch {
-	case name.End-name.Start > names.MaxLength, name.End < len(text) && !w.rules.first[text[name.End]], bytes.HasSuffix(text[:name.Start], []byte("://")), structure.IsInResourceName(text, name.Start):
+	case name.End-name.Start > names.MaxLength,
+		name.End < len(text) && !w.rules.first[text[name.End]],
+		bytes.HasSuffix(text[:name.Start], []byte("://")),
+		structure.IsInResourceName(text, name.Start):
 		return
 	}
 	if w.names == nil {
@@ -161,7 +164,7 @@ func beforeWord(text []byte, name lex.Span) int {
 
 // isLastWord reports whether a word tells nothing without the one before it: API key, seed phrase.
 func isLastWord(word []byte) bool {
-	return len(word) == len("key") && bytes.EqualFold(word, []byte("key")) || len(word) == len("phrase") && bytes.EqualFold(word, []byte("phrase"))
+	return bytes.EqualFold(word, []byte("key")) || bytes.EqualFold(word, []byte("phrase"))
 }
 
 // place is a place of a text at which rules are tried: the name of a credential, or a word.
@@ -254,7 +257,8 @@ func (p *place) allows(r *rule) bool {
 		return false
 	}
 	text := p.afterIt(afterName).text
-	return (len(text) == 0 || r.first[text[0]]) && (r.Near == nil || hasAny(text, r.Near)) && (r.Ahead == nil || hasAny(p.beforeIt().text, r.Ahead))
+	return (len(text) == 0 || r.first[text[0]]) && (r.Near == nil || hasAny(text, r.Near)) &&
+		(r.Ahead == nil || hasAny(p.beforeIt().text, r.Ahead))
 }
 
 func hasAny(text []byte, words []string) bool {
@@ -347,7 +351,8 @@ func isSurelyPassword(v []byte) bool {
 // isPasswordOfUser reports whether the password in a URL, which is no reference, is one: all but
 // a single word that is likely to stand elsewhere, too.
 func isPasswordOfUser(v []byte) bool {
-	return values.IsSecretIn(v, values.LiteralPlace) || len(v) >= values.MinWord && !values.IsExpression(v) && len(bytes.Trim(v, lex.Alphabet[:52])) > 0
+	return values.IsSecretIn(v, values.LiteralPlace) ||
+		len(v) >= values.MinWord && !values.IsExpression(v) && len(bytes.Trim(v, lex.Letters)) > 0
 }
 
 // isKeyUnder reports whether a value under a weak name is a key.

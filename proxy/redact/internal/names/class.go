@@ -133,7 +133,8 @@ func (w nameWords) class() (class Class, lastAt int) {
 // isBehindCredential reports whether the last word stands behind the name of a credential.
 func (w nameWords) isBehindCredential() bool {
 	n := len(w.previous)
-	return n > 0 && slices.ContainsFunc(namedByLast[w.previous[n-1]], func(end string) bool { return bytes.HasSuffix(w.previous, []byte(end)) })
+	isEnd := func(end string) bool { return bytes.HasSuffix(w.previous, []byte(end)) }
+	return n > 0 && slices.ContainsFunc(namedByLast[w.previous[n-1]], isEnd)
 }
 
 // strongUnlessPosition returns Strong, but not for the tokens that mark a position in

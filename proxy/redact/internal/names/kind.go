@@ -42,7 +42,9 @@ func isCodeName(joined []byte) bool {
 	return string(joined) == "pin" || slices.ContainsFunc(codeEndings, func(end string) bool { return bytes.HasSuffix(joined, []byte(end)) })
 }
 
-var codeEndings = lex.Words("otp cvv pincode passcode otpcode mfacode tokencode authcode verificationcode securitycode twofactorcode smscode")
+var codeEndings = lex.Words(
+	"otp cvv pincode passcode otpcode mfacode tokencode authcode verificationcode securitycode twofactorcode smscode",
+)
 
 // codeLast are the last words of such names.
 var codeLast = lex.Set("code otp totp pin pincode cvv")

@@ -29,7 +29,7 @@ func Request(in cassette.Request, body *jsonscan.Index) Findings {
 	}
 	found := searchIndex(body, false, IssuesSecrets(in))
 	if IsForm(text) {
-		found.Credentials = append(PairSecrets(in.Body, 0, nil), found.Credentials...)
+		found.Credentials = append(pairSecrets(in.Body, 0, nil), found.Credentials...)
 	}
 	found.Credentials = append(found.Credentials, elementCredentials(in.Body)...)
 	return found
@@ -49,7 +49,7 @@ func Response(in cassette.Response, body *jsonscan.Index, issuesSecrets bool) Fi
 	case text[0] == '{' || text[0] == '[':
 		return searchIndex(body, true, issuesSecrets)
 	case strings.HasPrefix(kind, "application/x-www-form-urlencoded"), issuesSecrets && bytes.IndexByte(text, '=') > 0:
-		return Findings{Credentials: dropGuessable(in.Body, PairSecrets(in.Body, 0, nil))}
+		return Findings{Credentials: dropGuessable(in.Body, pairSecrets(in.Body, 0, nil))}
 	}
 	return Findings{Credentials: dropGuessable(in.Body, elementCredentials(in.Body))}
 }
@@ -97,7 +97,7 @@ func multipartCredentials(b []byte, boundary string) (out []lex.Span) {
 		case name != nil && IsParameter(string(name[1]), b[start:end]):
 			out = append(out, lex.Between(start, end))
 		case b[start] == '{' || b[start] == '[':
-			out = lex.AppendShifted(out, SearchJSON(b[start:end], false, false).Credentials, start)
+			out = lex.AppendShifted(out, searchJSON(b[start:end], false, false).Credentials, start)
 		}
 		at = end
 	}
@@ -112,7 +112,8 @@ func elementCredentials(b []byte) (out []lex.Span) {
 		return nil
 	}
 	for _, m := range element.FindAllSubmatchIndex(b, -1) {
-		if names.Classify(string(b[m[2]:m[3]])) == names.Strong && !values.IsReference(string(b[m[4]:m[5]])) && !values.IsAddress(string(b[m[4]:m[5]])) {
+		name, value := string(b[m[2]:m[3]]), string(b[m[4]:m[5]])
+		if names.Classify(name) == names.Strong && !values.IsReference(value) && !values.IsAddress(value) {
 			out = append(out, lex.Between(m[4], m[5]))
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact/internal/lex"
 )
 
-// IsCookie reports whether a name is that of cookies: a header, a member.
-func IsCookie(name []byte) bool {
+// isCookie reports whether a name is that of cookies: a header, a member.
+func isCookie(name []byte) bool {
 	return lex.HasSuffixFold(name, "cookie") || lex.HasSuffixFold(name, "cookies")
 }
 

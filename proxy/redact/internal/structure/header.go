@@ -84,7 +84,8 @@ func IsCredentialHeader(name string) bool {
 	case names.Strong:
 		return true
 	case names.Weak:
-		return strings.HasSuffix(name, "key") || strings.HasSuffix(name, "keys") || strings.HasSuffix(name, "auth") || strings.HasSuffix(name, "bypass")
+		return strings.HasSuffix(name, "key") || strings.HasSuffix(name, "keys") ||
+			strings.HasSuffix(name, "auth") || strings.HasSuffix(name, "bypass")
 	default:
 		return strings.HasSuffix(strings.TrimRight(name, lex.Digits+"-"), "signature")
 	}
@@ -119,5 +120,6 @@ func isHarmlessValue(name, v string) bool {
 	if names.Classify(name) == names.Weak {
 		return strings.HasSuffix(name, "tokens") && len(v) < values.MinWord && strings.Trim(v, lex.Digits) == ""
 	}
-	return languageTag.MatchString(v) || strings.HasSuffix(name, "-host") && hostName.MatchString(v) || len(v) <= 64 && !values.HasEntropy(v) && !strings.Contains(v, "@")
+	return languageTag.MatchString(v) || strings.HasSuffix(name, "-host") && hostName.MatchString(v) ||
+		len(v) <= 64 && !values.HasEntropy(v) && !strings.Contains(v, "@")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact/internal/values"
 )
 
-// jsonSearch looks through a JSON document: [SearchJSON].
+// jsonSearch looks through a JSON document: [searchJSON].
 type jsonSearch struct {
 	b        []byte
 	isReply  bool
@@ -25,19 +25,19 @@ type jsonSearch struct {
 	previous []byte // the element before, in an array of arguments or of headers
 }
 
-// SearchJSON finds the credentials in JSON, in a stream of events or in pieces of either. isReply
+// searchJSON finds the credentials in JSON, in a stream of events or in pieces of either. isReply
 // says that the body came from a server: there a name needs a value that could be a credential.
 // isIssuer says that it is for or of an endpoint that hands out credentials.
-func SearchJSON(b []byte, isReply, isIssuer bool) Findings {
+func searchJSON(b []byte, isReply, isIssuer bool) Findings {
 	return searchIndex(jsonscan.NewIndex(b), isReply, isIssuer)
 }
 
-// searchIndex is SearchJSON for a text that has an index.
+// searchIndex is searchJSON for a text that has an index.
 func searchIndex(x *jsonscan.Index, isReply, isIssuer bool) Findings {
 	return SearchStrings(x.Text, x.Strings(true), isReply, isIssuer)
 }
 
-// SearchStrings is SearchJSON for some of the strings of a text.
+// SearchStrings is searchJSON for some of the strings of a text.
 func SearchStrings(b []byte, strings iter.Seq[jsonscan.String], isReply, isIssuer bool) Findings {
 	j := jsonSearch{b: b, isReply: isReply, isIssuer: isIssuer, names: new(names.Cache), seen: map[string]bool{}}
 	return j.search(strings)
@@ -134,7 +134,7 @@ func (j *jsonSearch) lookAtSetting(s jsonscan.String, class names.Class) {
 	nested := j.nestedCredentials(s.Value.Start, text)
 	j.add(s.Value.Start, nested)
 	switch {
-	case IsCookie(s.Key.In(j.b)):
+	case isCookie(s.Key.In(j.b)):
 		j.addIfMeant(s.Value, cookieSpans(text))
 	case len(nested) > 0 && (class != names.Strong || j.isSaid):
 	case j.isCredential(s, class):
@@ -159,13 +159,14 @@ func (j *jsonSearch) lookAtSetting(s jsonscan.String, class names.Class) {
 func (j *jsonSearch) lookAtSaid(s jsonscan.String, class names.Class) {
 	text := s.Value.In(j.b)
 	switch parent := j.names.Class(s.Parent.In(j.b)); {
-	case IsCookie(s.Key.In(j.b)):
+	case isCookie(s.Key.In(j.b)):
 		j.found.Said = append(j.found.Said, lex.Shifted(secretSpans(text, cookieSpans(text)), s.Value.Start)...)
 	case class < names.Weak && parent < names.Weak && !s.IsPair:
 	case j.isSaidCredential(s, class):
 		j.found.Said = append(j.found.Said, s.Value)
 	}
-	if j.depth < jsonscan.DeepestNested && len(text) <= jsonscan.MaxNested && (jsonscan.IsDocument(text) || bytes.Contains(text, []byte(`\":`))) {
+	isDocument := jsonscan.IsDocument(text) || bytes.Contains(text, []byte(`\":`))
+	if j.depth < jsonscan.DeepestNested && len(text) <= jsonscan.MaxNested && isDocument {
 		j.found.Said = append(j.found.Said, lex.Shifted(j.credentialsIn(s.Value.Start, text, true, true), s.Value.Start)...)
 	}
 }
@@ -204,7 +205,7 @@ func (j *jsonSearch) lookAtPair(s jsonscan.String) {
 		return
 	}
 	found := j.found.Credentials
-	if IsCookie(name.In(j.b)) {
+	if isCookie(name.In(j.b)) {
 		if n := len(found); n > 0 && found[n-1] == s.Value {
 			j.found.Credentials = found[:n-1] // looked at before its name
 		}

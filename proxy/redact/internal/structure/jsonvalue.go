@@ -63,7 +63,8 @@ func (j *jsonSearch) classInside(s jsonscan.String, class names.Class, value str
 	}
 	isAmong := names.IsPlural(key) || parent == names.Weak || s.Region == jsonscan.Headers && !isValueName(key)
 	switch { // {"tokens": ["…"]}, {"auth": {"value": …}}, {"env": {"ACME_KEY": …}}, {"github_pat": …}
-	case isAmong && !values.IsDigest(value) && values.IsHardToGuess(value), !j.isReply && names.MeansSecret(key) && values.IsHardToGuess(value):
+	case isAmong && !values.IsDigest(value) && values.IsHardToGuess(value),
+		!j.isReply && names.MeansSecret(key) && values.IsHardToGuess(value):
 		return names.Strong
 	}
 	return names.Weak
@@ -89,7 +90,7 @@ func (j *jsonSearch) isStrongValue(key []byte, value string) bool {
 		return values.IsSecretIn([]byte(secret), values.LiteralPlaceUnder(key)) || names.IsCodeList(key) && values.IsOneTimeWord([]byte(value))
 	case j.isReply:
 		return values.IsIssued(value) || values.IsHardToGuess(value) ||
-			j.isIssuer && values.IsWordOfKey(value) && values.GuessBits(value) >= values.LeastIssuedBits || names.IsCodeList(key) && values.IsWordOfKey(value)
+			values.IsWordOfKey(value) && (names.IsCodeList(key) || j.isIssuer && values.GuessBits(value) >= values.LeastIssuedBits)
 	}
 	return strings.Count(secret, " ") < 2 || !values.IsSentence(value) || names.IsChosen(key)
 }

@@ -87,7 +87,7 @@ func parameterIn(raw []byte) (out []lex.Span) {
 	d := jsonscan.DecodeURL(string(raw))
 	switch {
 	case jsonscan.IsDocument(d.Text):
-		out = SearchJSON(d.Text, false, false).Credentials
+		out = searchJSON(d.Text, false, false).Credentials
 	case len(raw) <= maxSetting:
 		out = dropGuessable(d.Text, AddressSecrets(d.Text))
 	}

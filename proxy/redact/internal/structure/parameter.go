@@ -44,9 +44,9 @@ func IsParameter(name string, text []byte) bool {
 	return isSecret && !values.IsReference(value)
 }
 
-// PairSecrets appends the values of the pairs in raw, from at, that have the names of
+// pairSecrets appends the values of the pairs in raw, from at, that have the names of
 // credentials, and the credentials inside other values.
-func PairSecrets(raw []byte, at int, out []lex.Span) []lex.Span {
+func pairSecrets(raw []byte, at int, out []lex.Span) []lex.Span {
 	for name, value := range PairsIn(raw, at) {
 		text := value.In(raw)
 		switch {

@@ -57,7 +57,8 @@ func knownHookIn(path string) []lex.Span {
 
 // isPathToken reports whether a segment of a path is random.
 func isPathToken(v string) bool {
-	return strings.Trim(v, lex.Alphabet+"-_~") == "" && !values.IsSlug(v) && values.GuessBits(v) >= 60 && (strings.ContainsAny(v, lex.Digits) || values.IsRandomLetters(v))
+	return strings.Trim(v, lex.Alphabet+"-_~") == "" && !values.IsSlug(v) && values.GuessBits(v) >= 60 &&
+		(strings.ContainsAny(v, lex.Digits) || values.IsRandomLetters(v))
 }
 
 // isBeforeSecret reports whether a segment of a path says that the next one is a credential.

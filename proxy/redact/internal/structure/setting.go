@@ -29,7 +29,7 @@ func settingSecrets(text []byte) (out []lex.Span) {
 		name, value := lex.Between(m[2], m[3]), groupOf(m[4:])
 		switch {
 		case !isSettingSecret(text, name, value):
-		case IsCookie(name.In(text)):
+		case isCookie(name.In(text)):
 			out = lex.AppendShifted(out, cookieSpans(value.In(text)), value.Start)
 		default:
 			out = append(out, value)

@@ -53,7 +53,7 @@ func TestSearchJSON(t *testing.T) {
 		{body: `{"args":["--token","plain","-v"]}`, found: []string{"plain"}},
 		{body: `{"config":"{\"password\":\"plain\"}"}`, found: []string{"plain"}},
 	} {
-		f := SearchJSON([]byte(c.body), c.isReply, false)
+		f := searchJSON([]byte(c.body), c.isReply, false)
 		if got := texts(c.body, f.Credentials); !slices.Equal(got, c.found) {
 			t.Errorf("%s: %q, want %q", c.body, got, c.found)
 		}

@@ -17,7 +17,7 @@ func URLSecrets(raw string) (out []lex.Span) {
 	path := raw
 	if at := strings.IndexAny(raw, "?#"); at >= 0 {
 		path = raw[:at]
-		out = PairSecrets([]byte(raw), at+1, out)
+		out = pairSecrets([]byte(raw), at+1, out)
 		named := PairsNamed([]byte(raw), at+1, nil, func(name string) bool { return addressParams[strings.ToLower(name)] })
 		named = slices.DeleteFunc(named, func(s lex.Span) bool { return values.IsReference(raw[s.Start:s.End]) })
 		out = lex.AddDisjoint(out, named)
@@ -65,7 +65,8 @@ func afterSemicolon(value []byte) []lex.Span {
 			}
 			sign = at + n
 		}
-		if secret := (lex.Between(sign+1, len(value))); secret.Start < secret.End && sign-at <= names.MaxLength && isParameterSecret(string(value[at:sign])) {
+		secret := lex.Between(sign+1, len(value))
+		if secret.Start < secret.End && sign-at <= names.MaxLength && isParameterSecret(string(value[at:sign])) {
 			return []lex.Span{secret}
 		}
 		n := bytes.IndexByte(value[at:], ';') + 1

@@ -74,7 +74,8 @@ func IsToldPassword(value []byte) bool {
 		value = plain
 	}
 	v := string(value)
-	if IsExpression(value) || hasSpokenWord(v) || IsReference(v) || fileName.MatchString(v) || strings.IndexByte(v, '@') > 0 || operators.MatchString(v) {
+	if IsExpression(value) || hasSpokenWord(v) || IsReference(v) || fileName.MatchString(v) ||
+		strings.IndexByte(v, '@') > 0 || operators.MatchString(v) {
 		return false
 	}
 	return strings.ContainsAny(v, lex.Digits) && strings.Trim(v, lex.Digits+"-_.:+TZ") != "" && GuessBits(v) >= 14 ||

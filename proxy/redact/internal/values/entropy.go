@@ -68,7 +68,8 @@ const LeastIssuedBits = 30
 
 // IsIssued reports whether a value in a reply has what a credential has.
 func IsIssued(v string) bool {
-	return len(v) >= MinWord && !strings.ContainsAny(v, " \t") && (HasSecretForm(v) || HasEntropy(v) && (len(v) >= MinSecret || HasLettersAndDigits(v)))
+	return len(v) >= MinWord && !strings.ContainsAny(v, " \t") &&
+		(HasSecretForm(v) || HasEntropy(v) && (len(v) >= MinSecret || HasLettersAndDigits(v)))
 }
 
 // IsWordOfKey reports whether a value is one long word and not a path. The place where it

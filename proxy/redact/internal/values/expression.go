@@ -49,7 +49,8 @@ func isExpressionAt(value []byte, at int) bool {
 
 // beginsExpression reports whether a value begins as what a program evaluates, or as what was replaced already.
 func beginsExpression(value []byte) bool {
-	return bytes.HasPrefix(value, []byte(Mark)) || bytes.HasPrefix(value, []byte("ENC[")) || strings.IndexByte("$<{(.@%", value[0]) >= 0 && !isEscapedLetter(value)
+	return bytes.HasPrefix(value, []byte(Mark)) || bytes.HasPrefix(value, []byte("ENC[")) ||
+		strings.IndexByte("$<{(.@%", value[0]) >= 0 && !isEscapedLetter(value)
 }
 
 // isEscapedLetter reports whether a value begins with a letter with an accent as URLs have it: %C3%96.

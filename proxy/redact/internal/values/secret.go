@@ -96,14 +96,16 @@ func (p Place) leastSurprise(v string) float64 {
 // isLettersOfBase64 reports whether a value is random letters in base64 for URLs, with its signs.
 func isLettersOfBase64(v string) bool {
 	signs := strings.Count(v, "-") + strings.Count(v, "_")
-	return len(v) >= 20 && signs > 0 && 8*signs <= len(v) && v != strings.ToLower(v) && v != strings.ToUpper(v) && IsRandomLetters(urlSigns.Replace(v))
+	return len(v) >= 20 && signs > 0 && 8*signs <= len(v) && v != strings.ToLower(v) && v != strings.ToUpper(v) &&
+		IsRandomLetters(urlSigns.Replace(v))
 }
 
 var urlSigns = strings.NewReplacer("-", "+", "_", "/")
 
 // isMixed reports whether a value changes so often between letters and digits that it is no name.
 func isMixed(v string) bool {
-	return 4*countDigits(v) >= len(v) && digitGroups(v) >= 2 && GuessBits(v) >= 24 && strings.Trim(v, lex.Alphabet) == "" && len(v) >= leastLetters && !identifier.MatchString(v)
+	return 4*countDigits(v) >= len(v) && digitGroups(v) >= 2 && GuessBits(v) >= 24 &&
+		strings.Trim(v, lex.Alphabet) == "" && len(v) >= leastLetters && !identifier.MatchString(v)
 }
 
 // hasManySigns reports whether a value has so many different signs that nobody wrote it by hand.
@@ -118,11 +120,13 @@ func hasManySigns(v string) bool {
 // isNoWord reports whether a value is more than words of a dictionary and numbers.
 func isNoWord(v string) bool {
 	bits := GuessBits(v)
-	if isPath := v[0] == '/' || strings.HasPrefix(v, "~/"); isPath && bits < enoughBits && (strings.Count(v, "/") > 1+len(v)/20 || !IsRandom(v)) {
+	isPath := v[0] == '/' || strings.HasPrefix(v, "~/")
+	if isPath && bits < enoughBits && (strings.Count(v, "/") > 1+len(v)/20 || !IsRandom(v)) {
 		return false
 	}
 	switch {
-	case bits < LeastIssuedBits, IsSlug(v), bits <= 36 && identifier.MatchString(v), memberOf.MatchString(v), strings.HasPrefix(v, "urn:"), strings.HasPrefix(v, "arn:"):
+	case bits < LeastIssuedBits, IsSlug(v), bits <= 36 && identifier.MatchString(v), memberOf.MatchString(v),
+		strings.HasPrefix(v, "urn:"), strings.HasPrefix(v, "arn:"):
 		return false
 	}
 	return 12*countDigits(v) >= len(v) || surpriseOf(v, len(v)/2) > surelyWords // GoogleCloudV1alphaAccessToken

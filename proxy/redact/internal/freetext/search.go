@@ -108,22 +108,37 @@ func (w *search) lookAtName(name lex.Span) {
 func mayHoldKey(text []byte) bool {
 	start, isOdd := 0, false
 	for i, c := range text {
-		switch {
-		case lex.IsLetter(c):
-		case strings.IndexByte(wordEnds, c) >= 0:
+		switch wordBytes[c] {
+		case endsWord:
 			if i-start >= values.MinWord && (isOdd || values.IsOddLetters(text[start:i])) {
 				return true
 			}
 			start, isOdd = i+1, false
-		default:
+		case isNoLetter:
 			isOdd = true
 		}
 	}
 	return len(text)-start >= values.MinWord && (isOdd || values.IsOddLetters(text[start:])) || len(text) == afterName && isOdd
 }
 
-// wordEnds are the bytes that end a value.
-const wordEnds = " \t\r\n\"'`\\<>,;()[]{}|&:=."
+// wordBytes says what a byte is in a word: a letter, the end of the word, or something else.
+var wordBytes = func() (kinds [256]byte) {
+	for c := range kinds {
+		if !lex.IsLetter(byte(c)) { //nolint:gosec // the index of a byte
+			kinds[c] = isNoLetter
+		}
+	}
+	for _, c := range []byte(" \t\r\n\"'`\\<>,;()[]{}|&:=.") {
+		kinds[c] = endsWord
+	}
+	return kinds
+}()
+
+// The kinds of bytes in wordBytes, apart from letters.
+const (
+	isNoLetter = 1
+	endsWord   = 2
+)
 
 // nameAround returns the name that a byte of a text is in. "key" has the word before it:
 // an API key is one, a sort key is not.

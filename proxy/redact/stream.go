@@ -16,6 +16,7 @@ import (
 type textStream struct {
 	*jsonscan.Index
 	events []lex.Span // those in which a member has the name of a credential
+	other  []byte     // the comments, and the data that is not JSON; set by texts
 }
 
 // source is where a text that comes in pieces comes from. Events that repeat a whole text hold it at
@@ -63,7 +64,8 @@ func (t *textStream) texts() iter.Seq[[]byte] {
 				return
 			}
 		}
-		yield(otherLines(t.Text))
+		t.other = otherLines(t.Text)
+		yield(t.other)
 	}
 }
 
@@ -140,7 +142,7 @@ func (t *textStream) notedStrings() iter.Seq[jsonscan.String] {
 // sessions returns the sessions in the addresses that a server of MCP tells its client to post
 // to: who knows one can speak in it.
 func (t *textStream) sessions() (out []string) {
-	for _, m := range endpointSession.FindAllSubmatch(otherLines(t.Text), -1) {
+	for _, m := range endpointSession.FindAllSubmatch(t.other, -1) {
 		out = append(out, string(m[1]))
 	}
 	return out

@@ -93,7 +93,9 @@ func readRequest(redactor *redact.Redactor, req *http.Request, limit int64) (*as
 		return nil, fmt.Errorf("%s %s: the request body cannot be read: %w", req.Method, req.URL.Redacted(), err)
 	}
 	if int64(len(a.body)) > limit {
-		return nil, fmt.Errorf("%s %s: the request body is longer than %d MiB, the most that is read; send it by a Passthrough", req.Method, req.URL.Redacted(), limit>>20)
+		return nil, fmt.Errorf(
+			"%s %s: the request body is longer than %d MiB, the most that is read; send it by a Passthrough",
+			req.Method, req.URL.Redacted(), limit>>20)
 	}
 	_ = req.Body.Close()
 	req.Body = io.NopCloser(bytes.NewReader(a.body))

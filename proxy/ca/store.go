@@ -100,7 +100,8 @@ func issueAuthority(dir string, hosts []string, now time.Time, write func(path s
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("%s: cannot keep the proxy's authority there: %w; set XDG_CONFIG_HOME to a folder that can be written", dir, fileutil.Reason(err))
+		return nil, fmt.Errorf(
+			"%s: cannot keep the proxy's authority there: %w; set XDG_CONFIG_HOME to a folder that can be written", dir, fileutil.Reason(err))
 	}
 	secret, err := a.secretPEM()
 	if err != nil {

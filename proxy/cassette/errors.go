@@ -124,7 +124,8 @@ func (l Loss) String() string {
 // and ErrTorn when one was interrupted, whether or not there is a finished one.
 func Unfinished(path string) error {
 	if _, err := os.Lstat(partialPath(path)); err == nil {
-		return cmp.Or(unlessBusy(path), newError(partialPath(path), ErrTorn, "an unfinished recording is beside the cassette; run: recorder recover %s, or delete it", terminal.ShellWord(path)))
+		return cmp.Or(unlessBusy(path), newError(partialPath(path), ErrTorn,
+			"an unfinished recording is beside the cassette; run: recorder recover %s, or delete it", terminal.ShellWord(path)))
 	}
 	return nil
 }

@@ -64,15 +64,21 @@ func (c *Cassette) checkUnchanged(path string) error {
 func (m Meta) checkMixable(path string, more Meta) error {
 	switch {
 	case more.Version != 0 && more.Version != m.Version:
-		return newError(path, ErrMixed, "has format %d, what is recorded now has %d; record all of it again with: recorder refresh --cassette %s", m.Version, more.Version, terminal.ShellWord(path))
+		return newError(path, ErrMixed,
+			"has format %d, what is recorded now has %d; record all of it again with: recorder refresh --cassette %s",
+			m.Version, more.Version, terminal.ShellWord(path))
 	case more.Provenance != m.Provenance:
-		return newError(path, ErrMixed, "is %s and what is recorded now is %s, the two are not mixed; record to another file", m.Provenance, more.Provenance)
+		return newError(path, ErrMixed,
+			"is %s and what is recorded now is %s, the two are not mixed; record to another file", m.Provenance, more.Provenance)
 	case more.Nominal() != m.Nominal():
-		return newError(path, ErrMixed, "has %s times and what is recorded now has %s ones, the two are not mixed; record to another file", m.timeKind(), more.timeKind())
+		return newError(path, ErrMixed,
+			"has %s times and what is recorded now has %s ones, the two are not mixed; record to another file", m.timeKind(), more.timeKind())
 	case len(more.Declared) > 0 && !slices.Equal(more.Declared, m.Declared):
-		return newError(path, ErrMixed, "does not declare that its replies may be %s, and its head cannot change; record to another file", more.Declared[0])
+		return newError(path, ErrMixed,
+			"does not declare that its replies may be %s, and its head cannot change; record to another file", more.Declared[0])
 	case !slices.Equal(more.Redaction, m.Redaction):
-		return newError(path, ErrMixed, "was redacted by other rules than this build's; record all of it again with: recorder refresh --cassette %s", terminal.ShellWord(path))
+		return newError(path, ErrMixed,
+			"was redacted by other rules than this build's; record all of it again with: recorder refresh --cassette %s", terminal.ShellWord(path))
 	}
 	return nil
 }
@@ -111,7 +117,8 @@ func (w *Writer) checkStillExtends() error {
 		return nil
 	}
 	if now, err := Open(w.path); err != nil || now.Digest() != w.extends {
-		return newError(w.path, fs.ErrExist, "was replaced by another process meanwhile and stays so; what was recorded is in %s", partialPath(w.path))
+		return newError(w.path, fs.ErrExist,
+			"was replaced by another process meanwhile and stays so; what was recorded is in %s", partialPath(w.path))
 	}
 	return nil
 }

@@ -80,7 +80,9 @@ func parseForeign(name string, data []byte) ([]Interaction, error) {
 	case f.Version == nil:
 		return nil, notCassette(name, "no version")
 	case *f.Version != vcrVersion:
-		return nil, newError(name, ErrVersion, "go-vcr format %d: this build reads %d, the one of go-vcr v2; convert it with: recorder import %s --cassette NEW", *f.Version, vcrVersion, name)
+		return nil, newError(name, ErrVersion,
+			"go-vcr format %d: this build reads %d, the one of go-vcr v2; convert it with: recorder import %s --cassette NEW",
+			*f.Version, vcrVersion, name)
 	}
 	out := make([]Interaction, len(f.Interactions))
 	for i, item := range f.Interactions {
@@ -120,7 +122,8 @@ func notTextAdvice(data []byte) string {
 }
 
 func notCassette(name, why string) error {
-	return newError(name, ErrFormat, "is not a cassette (%s); give a file that recorder or go-vcr v2 wrote, or convert it with: recorder import %s --cassette NEW", why, name)
+	return newError(name, ErrFormat,
+		"is not a cassette (%s); give a file that recorder or go-vcr v2 wrote, or convert it with: recorder import %s --cassette NEW", why, name)
 }
 
 // toInteraction converts an item that YAML decoded. Reserved headers survive a

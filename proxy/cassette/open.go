@@ -53,7 +53,8 @@ func OpenFS(fsys fs.FS, name string) (*Cassette, error) {
 func parseRead(name string, data []byte, err error) (*Cassette, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, newError(name, fs.ErrNotExist, "does not exist; record it first with: recorder record --cassette %s", terminal.ShellWord(name))
+		return nil, newError(name, fs.ErrNotExist,
+			"does not exist; record it first with: recorder record --cassette %s", terminal.ShellWord(name))
 	case err != nil:
 		return nil, readError(name, err)
 	}

@@ -58,7 +58,8 @@ func Reseal(path string, check func(i int, in Interaction) error) (Edited, error
 			out.Changes = append(out.Changes, what)
 		}
 		if ins[i], err = item.readFitted(); err != nil {
-			return out, newError(path, ErrFormat, "line %d: interaction %d cannot be read (%v); correct it and seal again", item.line, i, firstLine(err))
+			return out, newError(path, ErrFormat,
+				"line %d: interaction %d cannot be read (%v); correct it and seal again", item.line, i, firstLine(err))
 		}
 		if ins[i].Provenance == "" && (!isHeadKnown || !item.isSealed) {
 			ins[i].Provenance = provenanceEdited

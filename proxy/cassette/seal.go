@@ -160,7 +160,8 @@ func indexItems(name string, data content, head, line []byte) ([]span, closing, 
 }
 
 func tornError(name string) error {
-	return newError(name, ErrTorn, "its closing line is missing, so the end of the recording is lost; run: recorder recover %s", terminal.ShellWord(name))
+	return newError(name, ErrTorn,
+		"its closing line is missing, so the end of the recording is lost; run: recorder recover %s", terminal.ShellWord(name))
 }
 
 // mostTail is how much of the end of a file is searched for a closing line that something
@@ -191,7 +192,8 @@ func damagedAt(name string, i int) error {
 }
 
 func damagedError(name, what string) error {
-	return newError(name, ErrDamaged, "%s is damaged; restore the file from a copy or, if you edited it, run: recorder seal %s", what, terminal.ShellWord(name))
+	return newError(name, ErrDamaged,
+		"%s is damaged; restore the file from a copy or, if you edited it, run: recorder seal %s", what, terminal.ShellWord(name))
 }
 
 // scanned is what a file of this package holds, up to its first fault.

@@ -77,7 +77,8 @@ func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 	f, err := os.OpenFile(partialPath(path), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return nil, cmp.Or(unlessBusy(path), newError(partialPath(path), fs.ErrExist, "an unfinished recording is in the way; run: recorder recover %s, or delete it", terminal.ShellWord(path)))
+		return nil, cmp.Or(unlessBusy(path), newError(partialPath(path), fs.ErrExist,
+			"an unfinished recording is in the way; run: recorder recover %s, or delete it", terminal.ShellWord(path)))
 	case err != nil:
 		return nil, createError(path, err)
 	}
@@ -391,7 +392,8 @@ func (w *Writer) appendPieces(pieces iter.Seq[[]byte]) error {
 }
 
 func (w *Writer) brokenError(err error) error {
-	return newError(w.path, err, "cannot be written any more (%s); run: recorder recover %s", firstLine(fileutil.Reason(err)), terminal.ShellWord(w.path))
+	return newError(w.path, err,
+		"cannot be written any more (%s); run: recorder recover %s", firstLine(fileutil.Reason(err)), terminal.ShellWord(w.path))
 }
 
 // syncDelay is the longest time for which what was written may be missing on the

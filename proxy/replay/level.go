@@ -65,7 +65,8 @@ func ParseLevel(name string) (Level, error) {
 			return Level(l), nil
 		}
 	}
-	return 0, fmt.Errorf("%q is not a level of matching; use %s%s", name, strings.Join(levelNames[:], ", "), spelling.Hint(name, levelNames[:]))
+	return 0, fmt.Errorf(
+		"%q is not a level of matching; use %s%s", name, strings.Join(levelNames[:], ", "), spelling.Hint(name, levelNames[:]))
 }
 
 // reduceTo reduces a form, already without volatile fields, to what counts at a

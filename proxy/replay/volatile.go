@@ -88,7 +88,8 @@ func rulesOf(recording *cassette.Cassette) (rs ruleSet, err error) {
 		}
 		r, err := scrubFromWord(word)
 		if err != nil {
-			return rs, fmt.Errorf("%s: matching rule %s is unknown to this build; use a newer one, or record the cassette again", recording.Name(), word)
+			return rs, fmt.Errorf(
+				"%s: matching rule %s is unknown to this build; use a newer one, or record the cassette again", recording.Name(), word)
 		}
 		rs.scrubs = append(rs.scrubs, r)
 	}

@@ -232,7 +232,7 @@ func TestGeminiGrease(t *testing.T) {
 
 func greasedGemini(t *testing.T, grease string) *link {
 	t.Helper()
-	return simulate(t, simulator.ListenConfig{Plain: true}, "    grease: ["+grease+"]\n", "anthropic", "openai")
+	return simulate(t, simulator.ListenConfig{Plain: true}, "    grease: ["+grease+"]\n", "anthropic", "openai", "chat")
 }
 
 // TestGeminiShape holds that the SDK knows all that a loop sends it: genai keeps

@@ -31,6 +31,7 @@ providers:
   anthropic: {model: claude-opus-4-5}
   openai: {model: gpt-5.5}
   gemini: {model: gemini-3.5-flash}
+  chat: {model: deepseek-v4-pro}
 player:
   - prompt: go
 turns:
@@ -164,6 +165,7 @@ func (w *link) client() *http.Client { return &http.Client{Transport: w} }
 // ownAddresses are where SDKs send what no simulator's address is set for.
 var ownAddresses = map[string]string{
 	"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com", "gemini": "https://generativelanguage.googleapis.com",
+	"chat": "https://api.deepseek.com",
 }
 
 // address is where a provider answers.

@@ -31,6 +31,8 @@ func TestRecorded(t *testing.T) {
 		"openai unary":    func(t *testing.T, w *link) talker { return newGPT(t, w, false, false) },
 		"gemini":          func(t *testing.T, w *link) talker { return newFlash(t, w, true) },
 		"gemini unary":    func(t *testing.T, w *link) talker { return newFlash(t, w, false) },
+		"chat":            func(t *testing.T, w *link) talker { return newCompleter(t, w, true) },
+		"chat unary":      func(t *testing.T, w *link) talker { return newCompleter(t, w, false) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			cassette := filepath.Join(t.TempDir(), "loop")

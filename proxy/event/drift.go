@@ -186,7 +186,7 @@ func (f *findings) comparePair(i int, p Pair) {
 }
 
 // stopKeys are the fields that say why a reply ended.
-var stopKeys = []string{"stop_reason", "finishReason", "blockReason", "incomplete_details.reason"}
+var stopKeys = []string{"stop_reason", "finish_reason", "finishReason", "blockReason", "incomplete_details.reason"}
 
 // isStop reports whether a path leads to the reason for an ending.
 func isStop(path string) bool {

@@ -48,6 +48,9 @@ func ask() {
 		panic(err)
 	}
 	req.Header.Set("X-Api-Key", os.Getenv("ANTHROPIC_API_KEY"))
+	if key := os.Getenv("OPENAI_API_KEY"); key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -134,6 +137,10 @@ func provider(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
+	if strings.HasSuffix(r.URL.Path, "/chat/completions") {
+		send(completion(string(body), r.Header.Get("Authorization")))
+		return
+	}
 	send("event: message_start\ndata: {\"type\":\"message_start\"}\n\n")
 	switch text := string(body); {
 	case strings.Contains(text, "cut"):

@@ -24,6 +24,8 @@ import (
 	vcr2 "github.com/dnaeon/go-vcr/v2/recorder"
 	"github.com/elazarl/goproxy"
 	vcr4 "gopkg.in/dnaeon/go-vcr.v4/pkg/recorder"
+
+	"github.com/meerkat-go/conformance/internal/standin"
 )
 
 // serve is the other end of self: it is one subject until ctx ends.
@@ -84,22 +86,14 @@ func toUpstream() *http.Transport {
 	return &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 512, DisableCompression: true}
 }
 
-// reverse sends everything on through a recording transport. The body is read
-// first: a reverse proxy would lose requests that are answered early.
+// reverse sends everything on through a recording transport.
 func reverse(target string, tr http.RoundTripper) (http.Handler, error) {
 	u, err := url.Parse(target)
 	if err != nil {
 		return nil, err
 	}
 	rp := &httputil.ReverseProxy{Transport: tr, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		rp.ServeHTTP(w, r)
-	}), nil
+	return standin.ReadFirst(rp), nil
 }
 
 // mitm is goproxy at its best: an ECDSA authority and a certificate store. With

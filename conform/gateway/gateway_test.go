@@ -10,6 +10,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/gateway"
+	"github.com/meerkat-go/conformance/internal/standin"
 	"github.com/meerkat-go/conformance/wires"
 	_ "github.com/meerkat-go/conformance/wires/all"
 )
@@ -24,7 +25,7 @@ func judged(t *testing.T, wire string, only func(string) bool, make func(upstrea
 	defer up.Close()
 	w := wires.Find(wire)
 	base, _ := url.Parse(up.URL + "/" + wire)
-	front := httptest.NewServer(make(base))
+	front := httptest.NewServer(standin.ReadFirst(make(base)))
 	defer front.Close()
 	out, err := gateway.Judge(context.Background(), gateway.Config{
 		Wire: w, UpstreamWire: w, Upstream: up, Base: front.URL, ClientKey: "test-client-key", UpstreamKey: "test-upstream-key", Only: only,

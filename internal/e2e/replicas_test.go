@@ -23,6 +23,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/meerkat-go/conformance/internal/postgrestest"
+	"github.com/meerkat-go/conformance/internal/standin"
 )
 
 // replicaToken is what clients of the replicas send.
@@ -55,10 +56,10 @@ func newCluster(t *testing.T, s *stage, database string, n int, args ...string) 
 	for range n {
 		c.startReplica()
 	}
-	c.balancer = httptest.NewServer(&httputil.ReverseProxy{
+	c.balancer = httptest.NewServer(standin.ReadFirst(&httputil.ReverseProxy{
 		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(c.nextReplica()) },
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
-	})
+	}))
 	t.Cleanup(c.balancer.Close)
 	return c
 }

@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"bytes"
 	"encoding/base64"
 	"io"
 	"net"
@@ -47,4 +48,18 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The client may have begun before the connection was taken over.
 	go func() { _, _ = io.Copy(server, early); _ = server.Close() }()
 	_, _ = io.Copy(client, server)
+}
+
+// ReadFirst reads the body of a request before a handler sees it. A reverse proxy needs it: net/http
+// closes the body of an HTTP/1 request with the first byte of the answer, and where the proxy has not
+// seen the end of the body by then, it breaks off the answer.
+func ReadFirst(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler) // the client is gone
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		h.ServeHTTP(w, r)
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/meerkat-go/conformance/internal/standin"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -36,7 +37,7 @@ func toyGateway() {
 			r.Out.Header.Set("Authorization", "Bearer "+r.In.Header.Get("X-Api-Key"))
 		}
 	}}
-	var handler http.Handler = proxy
+	handler := standin.ReadFirst(proxy)
 	if fault == "closed" {
 		handler = http.NotFoundHandler()
 	}

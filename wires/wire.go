@@ -246,12 +246,12 @@ type Tools struct {
 	Schema, OtherSchema string
 }
 
-// Usage says where a reply counts its tokens. Each field holds the paths, apart by spaces, of which the first
-// that leads to something counts; those of the counters begin at Path.
+// Usage says where a reply counts its tokens. Each field lists paths, separated by spaces; the first path
+// that exists in the reply is used. The paths of the counters are relative to the object at Path.
 type Usage struct {
 	Path                                            string // of the object with the counters, in a reply or an event
 	Input, CacheRead, CacheWrite, Output, Reasoning string
-	// ToolInput counts what tools of the provider read, where that is no part of Input.
+	// ToolInput counts the tokens that the provider's own tools read, on wires where Input leaves them out.
 	ToolInput string
 	// CacheApart says that tokens read from and written to the cache are no part of Input, ReasoningApart
 	// that Reasoning is no part of Output.

@@ -1,8 +1,6 @@
 package handoff
 
 import (
-	"errors"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -494,33 +492,6 @@ func TestCalls(t *testing.T) {
 	})
 }
 
-// TestProviderCompactions: replaced-compaction. Leaving one out tears nothing.
-func TestProviderCompactions(t *testing.T) {
-	compacted := func(model string) transcript.Message {
-		return says(by(
-			model, opaque("compaction", `{"type":"compaction"}`), raw(transcript.Text("t"), `{"text":"t"}`),
-		)...)
-	}
-	run(t, map[string]ruleCase{
-		"replaced-compaction: at home": {
-			opus, conversation(compacted(opus), user), "u a[OT] u", nil, false,
-		},
-		"replaced-compaction: of OpenAI":           {gpt, conversation(compacted(gpt), user), "u a[OT] u", nil, false},
-		"replaced-compaction: of another provider": {gpt, conversation(compacted(opus), user), "u a[t] u", nil, false},
-		"replaced-compaction: of another model": {
-			fable, conversation(compacted(opus), user), "u a[t] u", nil, false,
-		},
-	})
-	all := conversation(compacted(opus), user, compacted(opus), user)
-	out, err := Build(
-		History{Messages: all, Compactions: []Compaction{{Through: 3, Summary: "s", Kept: []int{1, 2}, Made: 3}}},
-		target(t, opus),
-	)
-	if got := sketch(out.Messages); err != nil || got != "u a[T] u a[OT] u" || len(out.Degraded) > 0 {
-		t.Errorf("after a summary: %s, %v, %v", got, out.Degraded, err)
-	}
-}
-
 // TestServerTools: foreign-block.
 func TestServerTools(t *testing.T) {
 	use := opaque("server_tool_use", `{"type":"server_tool_use","id":"s1"}`)
@@ -559,110 +530,6 @@ func TestServerTools(t *testing.T) {
 			"u a[t] u", []string{"torn-reply", "unpaired-server-tool", "torn-reply"}, false,
 		},
 	})
-}
-
-// TestMedia: unsupported-media.
-func TestMedia(t *testing.T) {
-	with := func(m transcript.Message, parts ...transcript.Part) transcript.Message {
-		m.Parts = parts
-		return m
-	}
-	png := transcript.Part{Type: "image", MediaType: "image/png", Data: []byte("x")}
-	bmp := transcript.Part{Type: "image", MediaType: "image/bmp", Data: []byte("x")}
-	huge := transcript.Part{Type: "image", MediaType: "image/png", Data: make([]byte, 4<<20)}
-	result := func(isError bool, parts ...transcript.Part) transcript.Message {
-		return transcript.ToolResults(transcript.ToolResult{
-			ToolUseID: "1", Content: "c", IsError: isError, Parts: parts,
-		})
-	}
-	drawn := opaque("inlineData", `{"inlineData":{}}`)
-	drawn.Parts = []transcript.Part{png}
-	run(t, map[string]ruleCase{
-		"unsupported-media: taken": {opus, []transcript.Message{with(user, png)}, "u", nil, false},
-		"unsupported-media: not taken": {
-			opus, []transcript.Message{with(user, bmp, png)}, "u", []string{"unsupported-media"}, false,
-		},
-		"unsupported-media: taken elsewhere": {flash, []transcript.Message{with(user, bmp)}, "u", nil, false},
-		"unsupported-media: too large": {
-			opus, []transcript.Message{with(user, huge)}, "u", []string{"unsupported-media"}, false,
-		},
-		"unsupported-media: nothing in it": {
-			flash, []transcript.Message{with(user, transcript.Part{Type: "image", MediaType: "image/png"})}, "u",
-			[]string{"unsupported-media"}, false,
-		},
-		"unsupported-media: in a result": {
-			opus, conversation(says(call("1")), result(false, png)), "u a[c] r[1]", nil, false,
-		},
-		"unsupported-media: in an error": {
-			opus, conversation(says(call("1")), result(true, png)), "u a[c] r[1]", []string{"unsupported-media"},
-			false,
-		},
-		"unsupported-media: in an error of GPT": {
-			gpt, conversation(says(call("1")), result(true, png)), "u a[c] r[1]", nil, false,
-		},
-		"unsupported-media: of a developer": {
-			gpt, conversation(with(transcript.Developer("d"), png)), "u d", []string{"unsupported-media"}, false,
-		},
-		"unsupported-media: drawn by the model": {
-			opus, conversation(says(by(flash, drawn)...), user), "u a[t] u", []string{"unsupported-media"}, false,
-		},
-		"unsupported-media: drawn at home": {
-			flash, conversation(says(by(flash, drawn)...), user), "u a[O] u", nil, false,
-		},
-		"unsupported-media: of a whole reply": {
-			opus, conversation(with(says(transcript.Text("t")), png), user), "u a[tt] u",
-			[]string{"unsupported-media"}, false,
-		},
-		"unsupported-media: of an orphan result": {
-			opus, conversation(result(true, png), user), "u u", []string{"orphan-result"}, false,
-		},
-	})
-}
-
-func TestRoles(t *testing.T) {
-	reply := says(transcript.Text("t"))
-	run(t, map[string]ruleCase{
-		"a reply first":   {opus, []transcript.Message{reply, user}, "u a[t] u", nil, false},
-		"a reply last":    {opus, conversation(reply), "u a[t] u", nil, false},
-		"a prefilled one": {gpt, conversation(reply), "u a[t]", nil, false},
-		"two in a row":    {flash, conversation(reply, reply, user), "u a[t] u a[t] u", nil, false},
-		"one that came to nothing": {
-			flash, conversation(reply, transcript.Assistant(transcript.StopAborted), user), "u a[t] u u", nil, false,
-		},
-		"an empty user":          {opus, conversation(transcript.User(" "), reply, user), "u a[t] u", nil, false},
-		"system ahead":           {opus, []transcript.Message{transcript.System("s"), user}, "s u", nil, false},
-		"system later":           {opus, conversation(reply, transcript.System("s")), "u a[t] s", nil, false},
-		"developer after a user": {opus, conversation(transcript.Developer("d")), "u d", nil, false},
-	})
-	for name, messages := range map[string][]transcript.Message{
-		"none": nil, "system only": {transcript.System("s")}, "blank": {transcript.User("\n")},
-	} {
-		if _, err := Build(History{Messages: messages}, target(t, opus)); !errors.Is(err, ErrNothing) {
-			t.Errorf("%s: %v, want ErrNothing", name, err)
-		}
-	}
-}
-
-// TestSilenced: a model that is not to think does not get what it thought
-// before (A-39), and what a reply did besides stays.
-func TestSilenced(t *testing.T) {
-	h := History{
-		Messages: conversation(
-			says(by(
-				budget, signed("x"), opaque("server_tool_use", `{"id":"s"}`),
-				opaque("x_tool_result", `{"tool_use_id":"s"}`), transcript.Text("t"),
-			)...),
-			user,
-		),
-	}
-	for effort, want := range map[string]string{"": "u a[ROOt] u", "none": "u a[OOt] u"} {
-		to := target(t, budget)
-		to.Effort = effort
-		out, _ := Build(h, to)
-		if got := sketch(out.Messages); got != want || len(out.Degraded) != len("u a[ROOt] u")-len(want) {
-			t.Errorf("effort %q: %s, %v", effort, got, out.Degraded)
-		}
-	}
 }
 
 // TestClosures: open-call by what the ledger knows.
@@ -705,66 +572,5 @@ func TestClosures(t *testing.T) {
 	out, _ := Build(History{Messages: conversation(nameless, answer("1")), Ledger: l}, target(t, opus))
 	if name := out.Messages[1].Blocks[0].Name; name != "t" {
 		t.Errorf("the ledger knows the name, not %q", name)
-	}
-}
-
-// TestCompaction: the view, its pairs, and thinking bound to what is gone.
-func TestCompaction(t *testing.T) {
-	system := transcript.System("s")
-	long := []transcript.Message{
-		system, user, says(by(fable, signed("x"), call("1"))...), answer("1"),
-		says(by(fable, signed("y"), transcript.Text("t"))...), user,
-	}
-	after := slices.Concat(long, []transcript.Message{says(by(fable, signed("z"), transcript.Text("t"))...), user})
-	for name, c := range map[string]struct {
-		model    string
-		messages []transcript.Message
-		c        Compaction
-		want     string
-		lost     []string
-	}{
-		"summary and tail": {
-			opus, long, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u", []string{"other-model"},
-		},
-		"bound thinking goes": {
-			fable, long, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u", []string{"compacted-thinking"},
-		},
-		"thinking after it stays": {
-			fable, after, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u a[Rt] u",
-			[]string{"compacted-thinking"},
-		},
-		"between call and result": {
-			opus, long, Compaction{Through: 3, Summary: "sum", Made: 6}, "s u a[t] u",
-			[]string{"orphan-result", "other-model"},
-		},
-		"kept with its result": {
-			gpt, long, Compaction{Through: 4, Summary: "sum", Kept: []int{2, 3}, Made: 6}, "s u a[c] r[1] a[t] u",
-			[]string{"foreign-thinking", "foreign-thinking"},
-		},
-		"kept without its result": {
-			gpt, long, Compaction{Through: 4, Summary: "sum", Kept: []int{2}, Made: 6}, "s u a[c] r[1] a[t] u",
-			[]string{"foreign-thinking", "open-call", "foreign-thinking"},
-		},
-		"no summary": {
-			gpt, long, Compaction{Through: 4, Made: 6}, "s u a[t] u", []string{"foreign-thinking"},
-		},
-		"all of it": {gpt, long, Compaction{Through: 6, Summary: "sum", Made: 6}, "s u", nil},
-		"what was ahead stays once": {
-			gpt, long, Compaction{Through: 6, Summary: "sum", Kept: []int{0, 1}, Made: 6}, "s u u", nil,
-		},
-	} {
-		out, err := Build(
-			History{Messages: c.messages, Compactions: []Compaction{{Through: 1, Summary: "old"}, c.c}},
-			target(t, c.model),
-		)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := sketch(out.Messages); got != c.want {
-			t.Errorf("%s: sent %s, want %s", name, got, c.want)
-		}
-		if diff := cmp.Diff(c.lost, lost(out.Degraded), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
 	}
 }

@@ -213,9 +213,9 @@ func settingsOf(root *cobra.Command) (rows setting.Table) {
 // keyOfSetting annotates a flag with the key that it sets.
 const keyOfSetting = "cli_setting"
 
-// BindSettings adds the flags that a table of settings has for a group of commands, with the
-// completion of their choices. Such flags hold texts; whoever reads the settings reads them as
-// variables and files are read. See [VisitSettings].
+// BindSettings adds to flags each row of table that is meant for group, and completes the values of rows
+// that have choices. A flag keeps its value as text; [VisitSettings] reports the flags that were given,
+// and their texts are parsed like those of environment variables and settings files.
 func BindSettings(cmd *cobra.Command, flags *pflag.FlagSet, table setting.Table, group setting.Commands) {
 	for _, s := range table {
 		if s.Flag == "" || s.Commands != group {

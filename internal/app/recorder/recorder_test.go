@@ -8,10 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -96,7 +94,7 @@ func TestScripts(t *testing.T) {
 		Condition: func(name string) (bool, error) {
 			switch name {
 			case "hangup":
-				return !signal.Ignored(syscall.SIGHUP), nil // under nohup it is to be ignored
+				return !recorder.HangupIgnored, nil
 			case "isolation":
 				level, err := isolate.Detect(t.Context(), isolate.Auto)
 				return level.Enforced, err

@@ -15,10 +15,6 @@ import (
 	"time"
 )
 
-// hangupIgnored says that SIGHUP is ignored, as under nohup: children inherit that, and
-// the process no longer shows it once a test has asked for the signal.
-var hangupIgnored = signal.Ignored(syscall.SIGHUP)
-
 // A cancellation is told from a signal, which comes by another way, too.
 func TestBySignal(t *testing.T) {
 	plain, cancel := context.WithCancel(context.Background())
@@ -39,7 +35,7 @@ func TestBySignal(t *testing.T) {
 // A signal reaches what the program started, too: a shell does not pass it on.
 func TestSignalReachesTheGroup(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL} {
-		if sig == syscall.SIGHUP && hangupIgnored {
+		if sig == syscall.SIGHUP && HangupIgnored {
 			continue
 		}
 		cmd := exec.Command("sh", "-c", "sleep 60 & echo ready; wait") // the sleep holds the pipe open

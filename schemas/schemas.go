@@ -34,6 +34,8 @@ const (
 	Baseline    Name = "conform.baseline.v1"
 	Site        Name = "conform.site.v1"
 	Observe     Name = "conform.observe.v1"
+	Init        Name = "conform.init.v1"
+	Ready       Name = "conform.ready.v1"
 	Lint        Name = "conform.lint.v1"
 	Inspector   Name = "conform.inspector.v1" // the document inside an HTML report
 	Profile     Name = "profile.v1"           // an agent, YAML read as JSON
@@ -46,6 +48,7 @@ const (
 	RecorderDiff        Name = "recorder.diff.v1"
 	RecorderDrift       Name = "recorder.drift.v1"
 	RecorderReady       Name = "recorder.ready.v1"
+	RecorderWritten     Name = "recorder.written.v1"
 	RecorderReceipt     Name = "recorder.receipt.v1"
 	RecorderCA          Name = "recorder.ca.v1"
 	RecorderDoctor      Name = "recorder.doctor.v1"

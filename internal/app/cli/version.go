@@ -37,12 +37,12 @@ func Version() string {
 // documents lists the schemas of the documents that this build writes and reads. A test holds it
 // against package schemas, which is too large to be linked for its names.
 var documents = []string{
-	"conform.baseline.v1", "conform.check.v2", "conform.explain.v1", "conform.inspector.v1", "conform.lint.v1",
-	"conform.list.v2", "conform.matrix.v1", "conform.observe.v1", "conform.report.v2", "conform.selftest.v1",
-	"conform.site.v1",
+	"conform.baseline.v1", "conform.check.v2", "conform.explain.v1", "conform.init.v1", "conform.inspector.v1",
+	"conform.lint.v1", "conform.list.v2", "conform.matrix.v1", "conform.observe.v1", "conform.ready.v1",
+	"conform.report.v2", "conform.selftest.v1", "conform.site.v1",
 	"recorder.ca.v1", "recorder.diff.v1", "recorder.doctor.v1", "recorder.drift.v1", "recorder.faults.v1",
 	"recorder.inspect.v1", "recorder.interaction.v1", "recorder.ready.v1", "recorder.receipt.v1",
-	"recorder.verify.v1",
+	"recorder.verify.v1", "recorder.written.v1",
 	"rkat.doctor.v1", "rkat.event.v1", "rkat.models.v1", "rkat.render.v1", "rkat.result.v1", "rkat.session.v1",
 	"rkat.sessions.v1",
 	"driver.v1", "profile.v1", "requirement.v2", "rules.v1", "scenario.v1", "version.v1",

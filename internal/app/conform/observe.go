@@ -72,14 +72,15 @@ Exits 3 when no call of a model was seen. --json prints ` + subject.ObserveSchem
 
 func (a *app) initCommand() *cobra.Command {
 	var f observeFlags
-	output := ""
+	output, asJSON := "", false
 	cmd := &cobra.Command{
 		Use:   "init -- CMD {prompt}",
 		Short: "Write a profile of an agent from one prompt",
 		Long: `Give an agent one prompt, through the intercepting proxy and by base URL, and write a
 profile with what was learned. Comments say what one prompt cannot show.
 
-Exits 3 when no call of a model was seen; nothing is written then.`,
+Exits 3 when no call of a model was seen; nothing is written then. --json prints
+conform.init.v1, which holds the profile and names its file.`,
 		Example: "  conform init --output my-agent.yaml -- my-agent --print {prompt}",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			seen, profile, err := a.observe(cmd.Context(), cmd, f, args)
@@ -90,12 +91,18 @@ Exits 3 when no call of a model was seen; nothing is written then.`,
 			if err != nil {
 				return cli.Fail(report.ExitIncomplete, "%w", err)
 			}
-			if output == "" {
+			if output == "" && !asJSON {
 				a.Print("%s", text)
 				return nil
 			}
-			if err := fileutil.WriteFile(output, []byte(text), 0o600); err != nil {
+			if output != "" {
+				err = fileutil.WriteFile(output, []byte(text), 0o600)
+			}
+			if err != nil {
 				return fmt.Errorf("%s: the profile cannot be written: %w", output, fileutil.Reason(err))
+			}
+			if asJSON {
+				return report.WriteJSON(a.JSON(), initialized{"conform.init.v1", profile.Name, output, string(text)})
 			}
 			hint := ""
 			if f.workdir != "" {
@@ -107,7 +114,16 @@ Exits 3 when no call of a model was seen; nothing is written then.`,
 	}
 	f.addTo(cmd)
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write the profile to `FILE` instead of stdout")
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
+}
+
+// initialized is the document conform.init.v1.
+type initialized struct {
+	Schema  string `json:"schema"`
+	Name    string `json:"name"`
+	File    string `json:"file,omitempty"` // to which the profile was written
+	Profile string `json:"profile"`        // its YAML
 }
 
 // observe watches one prompt.

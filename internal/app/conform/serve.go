@@ -27,7 +27,7 @@ import (
 const defaultServeAddress = "127.0.0.1:0"
 
 func (a *app) serveCommand() *cobra.Command {
-	address := defaultServeAddress
+	address, asJSON := defaultServeAddress, false
 	cmd := &cobra.Command{
 		Use:   "serve REPORT|RECORDING...",
 		Short: "Show reports in a browser on this machine",
@@ -36,7 +36,9 @@ inspector or json wrote, and recordings, which are judged as conform check does.
 recording that is still being written is read again as it grows, and open pages with it.
 
 The server listens on this machine only. The address that it prints holds a secret, and
-pages of other sites are refused. It only shows: nothing can be changed through it.`,
+pages of other sites are refused. It only shows: nothing can be changed through it.
+
+--json prints conform.ready.v1 once the server listens.`,
 		Example: `  conform serve report.html
   conform serve linux.json macos.json
   conform serve cassettes/`,
@@ -46,13 +48,16 @@ pages of other sites are refused. It only shows: nothing can be changed through 
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.serveReports(cmd.Context(), address, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.serveReports(cmd.Context(), address, args, asJSON)
+		},
 	}
+	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().StringVar(&address, "addr", defaultServeAddress, "`HOST:PORT` of this machine to listen on; port 0 takes a free one")
 	return cmd
 }
 
-func (a *app) serveReports(ctx context.Context, address string, paths []string) error {
+func (a *app) serveReports(ctx context.Context, address string, paths []string, asJSON bool) error {
 	var feeds []inspector.NamedFeed
 	var followed []*follower
 	for _, path := range paths {
@@ -69,13 +74,37 @@ func (a *app) serveReports(ctx context.Context, address string, paths []string) 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.Stdout, s.pages.URL())
+	if err := a.sayReady(ready{URL: s.pages.URL(), Shows: paths}, asJSON); err != nil {
+		return err
+	}
 	for _, f := range followed {
 		go f.followChanges(ctx)
 	}
 	<-ctx.Done()
 	s.stopServing() //nolint:contextcheck // ctx has ended; browsers still read the end
 	return nil      // an interruption is how this command ends
+}
+
+// ready says that a server listens: the document conform.ready.v1.
+type ready struct {
+	Schema string   `json:"schema"`
+	URL    string   `json:"url"`
+	Shows  []string `json:"shows,omitempty"` // the files and folders that pages show
+	Log    string   `json:"log,omitempty"`   // the file to which calls of tools are written
+}
+
+// sayReady prints where a server listens: a URL or a line of JSON.
+func (a *app) sayReady(r ready, asJSON bool) error {
+	if !asJSON {
+		_, err := fmt.Fprintln(a.Stdout, r.URL)
+		return err
+	}
+	r.Schema = "conform.ready.v1"
+	line, err := json.Marshal(r)
+	if err == nil {
+		_, err = fmt.Fprintf(a.JSON(), "%s\n", line)
+	}
+	return err
 }
 
 // pageServer is a server that shows pages.

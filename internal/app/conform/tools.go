@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"time"
@@ -17,7 +16,7 @@ import (
 )
 
 func (a *app) toolsCommand() *cobra.Command {
-	var address string
+	address, asJSON := "", false
 	cmd := &cobra.Command{
 		Use:   "tools",
 		Short: "Serve the tools that the cases call, over MCP",
@@ -27,16 +26,21 @@ of them changes anything. conform run starts this server for each agent that can
 given one; start it yourself to see how your agent uses it.
 
 Without --http the server speaks over standard input and output. Calls are written
-to the file that ` + harness.ToolLogVariable + ` names, one line of JSON each.`,
+to the file that ` + harness.ToolLogVariable + ` names, one line of JSON each.
+With --http, --json prints conform.ready.v1 once the server listens.`,
 		Example: "  conform tools\n  conform tools --http 127.0.0.1:8765",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return cli.Usage("tools: takes no argument, got %q", args[0])
 			}
+			if asJSON && address == "" {
+				return cli.Usage("--json: stdout carries MCP; add --http 127.0.0.1:0")
+			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveTools(cmd.Context(), address) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveTools(cmd.Context(), address, asJSON) },
 	}
+	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().StringVar(&address, "http", "", "loopback `address` to listen on; port 0 takes a free one")
 	return cmd
 }
@@ -50,7 +54,8 @@ func toolCommand() ([]string, error) {
 	return []string{path, "tools"}, nil
 }
 
-func (a *app) serveTools(ctx context.Context, address string) error {
+// serveTools serves over standard input and output or, at an address, over HTTP until ctx is cancelled.
+func (a *app) serveTools(ctx context.Context, address string, asJSON bool) error {
 	config := toolserver.Config{Version: tool().Version}
 	if path := a.Getenv(harness.ToolLogVariable); path != "" {
 		log, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -63,20 +68,17 @@ func (a *app) serveTools(ctx context.Context, address string) error {
 	if address == "" {
 		return config.Serve(ctx, a.Stdin, a.JSON())
 	}
-	return serveHTTP(ctx, address, config.Handler(), a.Stdout)
-}
-
-// serveHTTP serves handler on a loopback address until ctx is cancelled and prints
-// where.
-func serveHTTP(ctx context.Context, address string, handler http.Handler, stdout io.Writer) error {
 	listener, err := listenLocally(address)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: config.Handler(), ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
-	fmt.Fprintf(stdout, "http://%s/mcp\n", listener.Addr())
+	said := ready{URL: fmt.Sprintf("http://%s/mcp", listener.Addr()), Log: a.Getenv(harness.ToolLogVariable)}
+	if err := a.sayReady(said, asJSON); err != nil {
+		return err
+	}
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -111,6 +111,7 @@ func (a *app) caExportCommand() *cobra.Command {
 
 func (a *app) caRotateCommand() *cobra.Command {
 	var allowed []string
+	asJSON := false
 	cmd := &cobra.Command{
 		Use: "rotate", Short: "Replace the authority; clients must be given the new one", Args: cli.NoArgs,
 		Example: "  recorder ca rotate\n  recorder ca rotate --allow-host gateway.example",
@@ -120,9 +121,13 @@ func (a *app) caRotateCommand() *cobra.Command {
 				return err
 			}
 			a.Say("authority replaced, valid until %s", authority.Certificate().NotAfter.Format(time.DateOnly))
+			if asJSON {
+				return a.showCA(asJSON)
+			}
 			return nil
 		},
 	}
 	cmd.Flags().StringSliceVar(&allowed, "allow-host", nil, "a `host` beside the providers'; may be repeated")
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }

@@ -43,7 +43,7 @@ var exportFormats = []exportFormat{
 
 func (a *app) exportCommand() *cobra.Command {
 	var to, out string
-	force := false
+	force, asJSON := false, false
 	cmd := &cobra.Command{
 		Use: "export F --to har|go-vcr-v2 [-o OUT]", Short: "Write a cassette as a HAR, or as a plain file of go-vcr v2",
 		Example: "  recorder export loop.yaml --to har -o loop.har",
@@ -53,18 +53,25 @@ func (a *app) exportCommand() *cobra.Command {
 A HAR keeps everything: what the format has no place for is in a field called
 _cassette, and recorder import reads it back. go-vcr v2 has no place for chunks
 and their times, endings, trailers and protocols. The cassette is screened for
-keys again; with one in it nothing is written (exit 1).`,
+keys again; with one in it nothing is written (exit 1). --json prints
+recorder.written.v1 and needs -o.`,
 		Args: OneFile,
-		RunE: func(_ *cobra.Command, args []string) error { return a.exportCassette(args[0], to, out, force) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			if asJSON && out == "" {
+				return cli.Usage("--json: the export goes to stdout already; name its file with -o")
+			}
+			return a.exportCassette(args[0], to, out, force, asJSON)
+		},
 	}
 	set := cmd.Flags()
 	set.StringVar(&to, "to", "", "the `format` to write: har or go-vcr-v2")
 	set.StringVarP(&out, "output", "o", "", "the `file` to write; stdout without it")
 	set.BoolVar(&force, "force", false, "replace a file that exists")
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (a *app) exportCassette(path, to, out string, force bool) error {
+func (a *app) exportCassette(path, to, out string, force, asJSON bool) error {
 	i := slices.IndexFunc(exportFormats, func(t exportFormat) bool { return t.name == to })
 	switch {
 	case to == "":
@@ -95,7 +102,10 @@ func (a *app) exportCassette(path, to, out string, force bool) error {
 	for _, line := range changed {
 		a.Say("%s: %s", path, line)
 	}
-	a.Note("%s: %s exported", path, Interactions(recording.Len()))
+	result := written{Path: out, Format: to, Interactions: recording.Len(), Changes: changed}
+	if err := a.SayWritten(asJSON, result, "%s: %s exported", path, Interactions(recording.Len())); err != nil {
+		return err
+	}
 	a.SayLoss(recording)
 	if exportFormats[i].lacks != "" {
 		a.Say("%s has no place for %s", to, exportFormats[i].lacks)

@@ -24,6 +24,7 @@ const anyFormat = "auto"
 type importFlags struct {
 	cassette, from    string
 	force, incomplete bool
+	asJSON            bool
 	own               Own
 	onSecret          OnSecret
 }
@@ -41,7 +42,8 @@ What is read is redacted and screened as a live recording is. What F does not
 say (times of chunks, how a reply ended) the cassette does not say either; an
 exchange without a body that was there is lost (exit 3), one with a key that
 redaction does not reach is not saved (exit 1). The provenance is "import", unless
-F is the export of a cassette that a simulator or another stand-in answered.`,
+F is the export of a cassette that a simulator or another stand-in answered. --json
+prints recorder.written.v1.`,
 		Args: OneFile,
 		RunE: func(_ *cobra.Command, args []string) error { return a.importFile(args[0], f) },
 	}
@@ -52,6 +54,7 @@ F is the export of a cassette that a simulator or another stand-in answered.`,
 	f.own.AddTo(set)
 	f.onSecret.AddTo(set)
 	set.BoolVar(&f.incomplete, "allow-incomplete", false, "replies that are cut are intended; the cassette declares it")
+	cli.AddJSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
@@ -121,7 +124,10 @@ func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
 	if err != nil {
 		a.Say("%v", err)
 	} else {
-		a.Note("%s: %s imported from %s", f.cassette, Interactions(report.Saved), rec.Format)
+		result := written{Path: f.cassette, Interactions: report.Saved, Masked: report.Masked, Refused: report.Refused, Lost: report.Lost, Cut: report.Cut}
+		if err := a.SayWritten(f.asJSON, result, "%s: %s imported from %s", f.cassette, Interactions(report.Saved), rec.Format); err != nil {
+			return err
+		}
 	}
 	return cli.Exit(ExitOfRecording(report, err))
 }

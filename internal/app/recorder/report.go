@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 
@@ -30,6 +31,29 @@ func (a *app) SayReport(report record.Report) {
 	if n := report.Declared; n > 0 {
 		a.Say("%d of them cut short, as --allow-incomplete declares", n)
 	}
+}
+
+// written says which file a command wrote and what of it is not as it was: the document recorder.written.v1.
+type written struct {
+	Schema       string   `json:"schema"`
+	Path         string   `json:"path"`
+	Format       string   `json:"format"`
+	Interactions int      `json:"interactions"`
+	Changes      []string `json:"changes,omitempty"`
+	Masked       []string `json:"masked,omitempty"`
+	Refused      []string `json:"refused,omitempty"`
+	Lost         []string `json:"lost,omitempty"`
+	Cut          []string `json:"cut,omitempty"`
+}
+
+// SayWritten prints the document with --json, else a note for people.
+func (a *app) SayWritten(asJSON bool, w written, form string, args ...any) error {
+	if !asJSON {
+		a.Note(form, args...)
+		return nil
+	}
+	w.Schema, w.Format = "recorder.written.v1", cmp.Or(w.Format, "cassette")
+	return a.WriteJSON(w)
 }
 
 // maxListed is how many lines of one kind are printed.

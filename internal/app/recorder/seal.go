@@ -15,6 +15,7 @@ import (
 
 func (a *app) sealCommand() *cobra.Command {
 	var exempt []string
+	asJSON := false
 	cmd := &cobra.Command{
 		Use: "seal F", Short: "Seal a cassette again that was edited by hand, and say what was changed", Args: OneFile,
 		Example: "  recorder seal loop.yaml",
@@ -22,14 +23,15 @@ func (a *app) sealCommand() *cobra.Command {
 new, different, moved or gone. The seals do not hold the old text, so a version control system shows how.
 
 Where a body has another length, its Content-Length and its chunks follow. An interaction that holds a key
-is refused, and nothing is written.`,
-		RunE: func(_ *cobra.Command, args []string) error { return a.sealFile(args[0], exempt) },
+is refused, and nothing is written. --json prints recorder.written.v1.`,
+		RunE: func(_ *cobra.Command, args []string) error { return a.sealFile(args[0], exempt, asJSON) },
 	}
 	AddExempt(cmd.Flags(), &exempt)
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (a *app) sealFile(path string, exempt []string) error {
+func (a *app) sealFile(path string, exempt []string, asJSON bool) error {
 	if err := CheckExempt(exempt); err != nil {
 		return err
 	}
@@ -44,9 +46,12 @@ func (a *app) sealFile(path string, exempt []string) error {
 		}
 		return refused
 	})
-	for _, change := range edited.Changes {
-		fmt.Fprintf(a.Stdout, "%s: %s\n", terminal.Line(path), change)
+	if !asJSON {
+		for _, change := range edited.Changes {
+			fmt.Fprintf(a.Stdout, "%s: %s\n", terminal.Line(path), change)
+		}
 	}
+	done := written{Path: path, Interactions: edited.Interactions, Changes: edited.Changes}
 	switch {
 	case refused != nil:
 		a.Say("not sealed: %v", refused)
@@ -54,17 +59,18 @@ func (a *app) sealFile(path string, exempt []string) error {
 	case err != nil:
 		return cli.Usage("%w", err)
 	case len(edited.Changes) == 0:
-		a.Note("%s: is as it was sealed", path)
+		return a.SayWritten(asJSON, done, "%s: is as it was sealed", path)
 	default:
-		a.Note("%s: %s sealed again", path, Interactions(edited.Interactions))
+		return a.SayWritten(asJSON, done, "%s: %s sealed again", path, Interactions(edited.Interactions))
 	}
-	return nil
 }
 
 func (a *app) recoverCommand() *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	cmd := &cobra.Command{
 		Use: "recover F", Short: "Finish a recording that was interrupted, with what is whole", Args: OneFile,
 		Example: "  recorder recover loop.yaml",
+		Long:    "Finish a recording that was interrupted, with what is whole.\n\n--json prints recorder.written.v1.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			done := a.ShowElapsed("recovering " + args[0])
 			kept, err := cassette.Recover(args[0])
@@ -73,11 +79,19 @@ func (a *app) recoverCommand() *cobra.Command {
 				return cli.Usage("%w", err)
 			}
 			path := strings.TrimSuffix(args[0], ".partial")
-			a.Note("%s: %s kept", path, Interactions(kept))
-			if loss, err := cassette.LossIn(path); err == nil && loss != (cassette.Loss{}) {
+			result := written{Path: path, Interactions: kept}
+			loss, err := cassette.LossIn(path)
+			isIncomplete := err == nil && loss != (cassette.Loss{})
+			if isIncomplete {
+				result.Lost = []string{loss.String()}
+			}
+			err = a.SayWritten(asJSON, result, "%s: %s kept", path, Interactions(kept))
+			if isIncomplete {
 				a.Say("%s: is incomplete: %v", path, loss)
 			}
-			return nil
+			return err
 		},
 	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
 }

@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -119,6 +120,23 @@ type Install struct {
 	NPM []string `yaml:"npm"`
 	// Node is the least version of Node.js, "" when any does.
 	Node string `yaml:"node"`
+}
+
+// Version is the version of the first package, "" where it has none.
+func (i *Install) Version() (version string) {
+	if i != nil && len(i.NPM) > 0 {
+		_, version = SplitVersion(i.NPM[0])
+	}
+	return version
+}
+
+// SplitVersion splits NAME@VERSION, where NAME may begin with the "@" of a scope. version is "" where
+// none is said.
+func SplitVersion(text string) (name, version string) {
+	if at := strings.LastIndex(text, "@"); at > 0 {
+		return text[:at], text[at+1:]
+	}
+	return text, ""
 }
 
 // The ways in.

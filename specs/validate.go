@@ -20,17 +20,25 @@ var areas = [][2]string{
 	{"OPS", "sub-agents"}, {"MCP", "MCP tools"}, {"CAS", "cassettes"}, {"RED", "redaction"}, {"HYG", "message form"}, {TeamArea, "your rules"},
 }
 
-// Areas are the first parts of requirement ids, in the order reports show them.
-var Areas = func() (ids []string) {
-	for _, a := range areas {
+// dutyAreas are the ids of duties without their numbers, with their names, in the order a site shows them.
+var dutyAreas = [][2]string{
+	{"GW", "passing on"}, {"SV", "replies"}, {"SV-H", "form of replies"}, {"SV-B", "what clients ask for"}, {"SV-E", "errors"},
+	{"SV-A", "Messages"}, {"SV-O", "Responses"}, {"SV-G", "generate Content"}, {"SV-C", "Chat Completions"},
+}
+
+// Areas are the first parts of requirement ids, in the order reports show them. DutyAreas are those of duties.
+var Areas, DutyAreas = firstOf(areas), firstOf(dutyAreas)
+
+func firstOf(table [][2]string) (ids []string) {
+	for _, a := range table {
 		ids = append(ids, a[0])
 	}
 	return ids
-}()
+}
 
 // AreaName says in a word or two what an area is about, "" for an area that is not known.
 func AreaName(area string) string {
-	for _, a := range areas {
+	for _, a := range slices.Concat(areas, dutyAreas) {
 		if a[0] == area {
 			return a[1]
 		}

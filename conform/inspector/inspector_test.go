@@ -399,3 +399,52 @@ func TestSite(t *testing.T) {
 		t.Error("a page with content is published")
 	}
 }
+
+// A row of a site is a kind, a name and the wires: subjects of one name do not replace each other.
+func TestSiteRows(t *testing.T) {
+	site := &inspector.Site{Schema: inspector.SiteSchema}
+	put := func(s report.Subject, only string) error {
+		b := inspector.NewBuilder(inspector.Options{Share: true})
+		b.Add(inspector.Observation{Name: "hello", Results: []report.Result{{Requirement: "SV-A7", Check: "SV-A7", Verdict: report.Fail}}})
+		_, _, err := site.Put(b.Page(inspector.Head{Kind: "run", Subject: s, Only: only}), nil)
+		return err
+	}
+	subjects := []report.Subject{
+		{Name: "one", Kind: "command"}, {Name: "one", Kind: "server", Wire: "anthropic"}, {Name: "one", Kind: "gateway", Wire: "anthropic"},
+		{Name: "one", Kind: "gateway", Wire: "anthropic", UpstreamWire: "gemini"}, {Name: "one", Kind: "gateway", Wire: "gemini", UpstreamWire: "anthropic"},
+	}
+	for range 2 { // the second time replaces
+		for _, s := range subjects {
+			if err := put(s, "some"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if site.Count() != "1 agent, 3 gateways, 1 server" {
+		t.Error(site.Count())
+	}
+	if err := schemas.Validate(schemas.Site, site.JSON()); err != nil {
+		t.Error(err)
+	}
+	again, err := inspector.ReadSite(site.JSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := again.WriteHTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<h2>Agents</h2>", "<h2>Servers</h2>", "Anthropic Messages → Gemini generateContent", "version not known", "some cases only",
+		"agents/gateway-gemini-anthropic-one.html#/matrix?verdict=all&amp;q=SV-A", "<code>SV-A7</code>"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page lacks %q:\n%s", want, b.String())
+		}
+	}
+	if err := put(report.Subject{Name: "gateway-anthropic-one", Kind: "command"}, ""); err == nil || !strings.Contains(err.Error(), "give it another name") {
+		t.Errorf("an agent has the files of a gateway: %v", err)
+	}
+	old := strings.ReplaceAll(string(site.JSON()), `"kind": "agent",`, "")
+	if again, err := inspector.ReadSite([]byte(old)); err != nil || again.Count() != site.Count() {
+		t.Errorf("a site of the first release: %v", err)
+	}
+}

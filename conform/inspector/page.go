@@ -49,6 +49,7 @@ type Head struct {
 	Tool     report.Tool     `json:"tool"`
 	Subject  report.Subject  `json:"subject"`
 	Set      string          `json:"set,omitempty"`
+	Only     string          `json:"only,omitempty"` // which cases the run had, "" for all
 	Sources  []string        `json:"sources,omitempty"`
 	Ingress  []string        `json:"ingress,omitempty"`
 	Started  time.Time       `json:"started,omitzero"`
@@ -263,7 +264,7 @@ type Pack struct {
 func RunHead(r *report.Run) Head {
 	summary := r.Summary
 	h := Head{
-		Kind: "run", Tool: r.Tool, Subject: r.Subject, Set: r.Set.Name, Sources: r.Source, Ingress: r.Ingress,
+		Kind: "run", Tool: r.Tool, Subject: r.Subject, Set: r.Set.Name, Only: r.Selection(), Sources: r.Source, Ingress: r.Ingress,
 		Started: r.Started, Took: time.Duration(r.DurationMS) * time.Millisecond, Policy: r.Policy, Summary: &summary, Calls: r.Calls,
 		Unshown: r.Unshown(),
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires"
 )
 
 // SiteSchema is the name of the format of a [Site].
@@ -26,18 +27,26 @@ const SiteSchema = "conform.site.v1"
 // maxHistory bounds the earlier runs of an agent that a site keeps.
 const maxHistory = 50
 
-// Site is what a static site shows of several agents, the worst first. It is plain data.
+// Site is what a static site shows of several agents, gateways and servers, the worst first. It is plain data.
 type Site struct {
 	Schema string       `json:"schema"`
 	Agents []*SiteAgent `json:"agents"`
 }
 
-// SiteAgent is one agent with its last run and those before.
+// SiteAgent is an agent, a gateway or a server with its last run and those before. A gateway has a row for
+// each pair of wires.
 type SiteAgent struct {
-	// ID is the name of the agent in the files of the site.
-	ID      string `json:"id"`
-	Name    string `json:"name"`
-	Version string `json:"version,omitempty"`
+	// ID names the files of the row.
+	ID string `json:"id"`
+	// Kind is agent, gateway or server.
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// Wire and UpstreamWire are those of a [report.Subject].
+	Wire         string `json:"wire,omitempty"`
+	UpstreamWire string `json:"upstream_wire,omitempty"`
+	Version      string `json:"version,omitempty"`
+	// Only says which cases the last run had, "" for all.
+	Only string `json:"only,omitempty"`
 	SiteRun
 	Sources []string `json:"sources,omitempty"`
 	Ingress []string `json:"ingress,omitempty"`
@@ -45,8 +54,8 @@ type SiteAgent struct {
 	Cases int `json:"cases"`
 	Seen  int `json:"seen"`
 	Total int `json:"total"`
-	// Areas are the ids of the requirements by area and verdict. An area of which nothing was seen
-	// is missing.
+	// Areas are the ids of the requirements, or of the duties, by area and verdict. An area of which nothing
+	// was seen is missing.
 	Areas map[string]map[report.Verdict][]string `json:"areas"`
 	// Links lead to the one finding of an area, by area, as the part of an address behind "#".
 	Links map[string]string `json:"links,omitempty"`
@@ -70,7 +79,12 @@ type SiteRun struct {
 // ReadSite reads the JSON of a site.
 func ReadSite(data []byte) (*Site, error) {
 	var s Site
-	isWrong := func(a *SiteAgent) bool { return a == nil || a.ID != siteID(a.Name) }
+	isWrong := func(a *SiteAgent) bool {
+		if a != nil {
+			a.Kind = cmp.Or(a.Kind, siteTables[0].kind) // sites of the first release have agents only
+		}
+		return a == nil || a.ID != a.makeID() || !slices.ContainsFunc(siteTables, func(t siteTable) bool { return t.kind == a.Kind })
+	}
 	if err := json.Unmarshal(data, &s); err != nil || s.Schema != SiteSchema || slices.ContainsFunc(s.Agents, isWrong) {
 		return nil, fmt.Errorf("is not %s; name a folder that conform matrix --site wrote, or an empty one", SiteSchema)
 	}
@@ -79,8 +93,8 @@ func ReadSite(data []byte) (*Site, error) {
 
 var errUnshared = errors.New("holds content, which a site does not publish; write it with --share")
 
-// Put adds the shared page of an agent, or replaces the one before, which goes to the history. It
-// returns the page that the site keeps.
+// Put adds a shared page, or replaces the one before of the same subject on the same wires, which goes to
+// the history. It returns the page that the site keeps.
 func (s *Site) Put(p Page, issues []string) (*SiteAgent, Page, error) {
 	if !p.Shared {
 		return nil, p, errUnshared
@@ -92,8 +106,8 @@ func (s *Site) Put(p Page, issues []string) (*SiteAgent, Page, error) {
 		s.Agents = append(s.Agents, a)
 	} else {
 		before := s.Agents[i]
-		if before.Name != a.Name {
-			return nil, p, fmt.Errorf("is of %q, whose files would have the names of those of %q; give the agent another name", a.Name, before.Name)
+		if before.Name != a.Name || before.Kind != a.Kind || before.route() != a.route() {
+			return nil, p, fmt.Errorf("is of the %s %q, whose files would have the names of those of the %s %q; give it another name", a.Kind, a.Name, before.Kind, before.Name)
 		}
 		a.History = before.History
 		if before.Date != a.Date || before.Of != a.Of {
@@ -116,10 +130,13 @@ func (s *Site) Put(p Page, issues []string) (*SiteAgent, Page, error) {
 // newSiteAgent sums up a page: each requirement has the worst verdict that says something. isKnown is
 // set where a baseline knows of a failure.
 func newSiteAgent(p *Page) (a *SiteAgent, isKnown bool) {
-	name := cmp.Or(p.Subject.Name, "agent")
-	a = &SiteAgent{ID: siteID(name), Name: name, Version: p.Subject.Version, Sources: p.Sources, Ingress: p.Ingress,
+	a = &SiteAgent{Kind: "agent", Name: cmp.Or(p.Subject.Name, "agent"), Version: p.Subject.Version, Only: p.Only, Sources: p.Sources, Ingress: p.Ingress,
 		SiteRun: SiteRun{Of: p.Subject.Version, Broken: map[string]report.Verdict{}},
 		Areas:   map[string]map[report.Verdict][]string{}, Links: map[string]string{}}
+	if p.Subject.Kind == "gateway" || p.Subject.Kind == "server" {
+		a.Kind, a.Wire, a.UpstreamWire = p.Subject.Kind, p.Subject.Wire, p.Subject.UpstreamWire
+	}
+	a.ID = a.makeID()
 	if !p.Started.IsZero() {
 		a.Date = p.Started.UTC().Format("2006-01-02")
 	}
@@ -139,14 +156,14 @@ func newSiteAgent(p *Page) (a *SiteAgent, isKnown bool) {
 			}
 			for n, f := range r.Findings {
 				if f.Cause == "" {
-					area := report.Result{Requirement: id}.Area()
+					area := areaOf(id)
 					found[area] = append(found[area], strings.Join([]string{"finding", url.PathEscape(c.Name), url.PathEscape(r.Check), fmt.Sprint(n)}, "/"))
 				}
 			}
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(worst)) {
-		area := report.Result{Requirement: id}.Area()
+		area := areaOf(id)
 		if a.Areas[area] == nil {
 			a.Areas[area] = map[report.Verdict][]string{}
 		}
@@ -157,7 +174,7 @@ func newSiteAgent(p *Page) (a *SiteAgent, isKnown bool) {
 	}
 	a.Verdict = report.Worst(slices.Collect(maps.Values(worst))...)
 	for area, list := range found {
-		if a.Links[area] = "findings?area=" + url.QueryEscape(area); len(list) == 1 {
+		if a.Links[area] = "findings?" + areaFilter(area); len(list) == 1 {
 			a.Links[area] = list[0]
 		}
 	}
@@ -172,7 +189,31 @@ func (a *SiteAgent) worstCount() (n int) {
 	return n
 }
 
-// siteID makes the name of a file of the name of an agent.
+// areaOf is the column of a requirement: its area, or of a duty the id without its number.
+func areaOf(id string) string {
+	if specs.FindDuty(id) != nil {
+		return strings.TrimRight(id, "-0123456789")
+	}
+	return report.Result{Requirement: id}.Area()
+}
+
+// areaFilter is the part of an address that shows one column. Pages have one area for all duties of servers.
+func areaFilter(area string) string {
+	if strings.Contains(area, "-") {
+		return "q=" + url.QueryEscape(area)
+	}
+	return "area=" + url.QueryEscape(area)
+}
+
+// makeID makes the name of the files of a row: of its name, of servers and gateways also of kind and wires.
+func (a *SiteAgent) makeID() string {
+	if a.Kind == "agent" {
+		return siteID(a.Name)
+	}
+	return siteID(strings.Join(strings.Fields(strings.Join([]string{a.Kind, a.Wire, a.UpstreamWire, a.Name}, " ")), " "))
+}
+
+// siteID makes the name of a file of a text.
 func siteID(name string) string {
 	id := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -212,17 +253,64 @@ func (s *Site) JSON() []byte {
 	return b.Bytes()
 }
 
-// areasSeen are those of which some agent shows something, in the order of the catalogue.
-func (s *Site) areasSeen() (list []string) {
-	seen := map[string]bool{}
+// siteTable is a table of a site: its rows are of one kind.
+type siteTable struct{ kind, heading, broken string }
+
+// siteTables are the tables of a site in the order of the page.
+var siteTables = []siteTable{
+	{"agent", "Agents", "What agents break"}, {"gateway", "Gateways", "What gateways break"}, {"server", "Servers", "What servers break"},
+}
+
+// rows are those of a table.
+func (s *Site) rows(t siteTable) (list []*SiteAgent) {
 	for _, a := range s.Agents {
+		if a.Kind == t.kind {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// Count says how many rows of each kind the site has: "13 agents, 1 gateway".
+func (s *Site) Count() string {
+	var said []string
+	for _, t := range siteTables {
+		switch n := len(s.rows(t)); n {
+		case 0:
+		case 1:
+			said = append(said, "1 "+t.kind)
+		default:
+			said = append(said, fmt.Sprint(n, " ", t.kind, "s"))
+		}
+	}
+	return cmp.Or(strings.Join(said, ", "), "no agent")
+}
+
+// areasSeen are those of which some row shows something, in the order of the catalogue.
+func areasSeen(rows []*SiteAgent) (list []string) {
+	seen := map[string]bool{}
+	for _, a := range rows {
 		for area := range a.Areas {
 			seen[area] = true
 		}
 	}
 	list = slices.Sorted(maps.Keys(seen))
-	slices.SortStableFunc(list, func(a, b string) int { return slices.Index(specs.Areas, a) - slices.Index(specs.Areas, b) })
+	order := slices.Concat(specs.Areas, specs.DutyAreas)
+	slices.SortStableFunc(list, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
 	return list
+}
+
+// route names the wires of a row for people: "Anthropic Messages → Chat Completions". It is "" for an agent.
+func (a *SiteAgent) route() string {
+	var titles []string
+	for _, name := range []string{a.Wire, a.UpstreamWire} {
+		if w := wires.Find(name); w != nil {
+			titles = append(titles, w.Title)
+		} else if name != "" {
+			titles = append(titles, name)
+		}
+	}
+	return strings.Join(titles, " → ")
 }
 
 // signs are those of verdicts that say something about an agent, the worst first.
@@ -236,8 +324,8 @@ func escapeText(s string) string { return html.EscapeString(terminal.Line(s)) }
 
 const siteScript = `document.documentElement.dataset.theme=matchMedia("(prefers-color-scheme: dark)").matches?"dark":"light"`
 
-// WriteHTML writes the first page of the site: agents by areas, what fails first, with a legend. It
-// loads nothing but the badges beside it.
+// WriteHTML writes the first page of the site: for agents, gateways and servers a table by areas, what fails
+// first, with a legend. It loads nothing but the badges beside it.
 func (s *Site) WriteHTML(w io.Writer) error {
 	style := joinFiles([]string{"theme.css", "layout.css", "site.css"})
 	var b strings.Builder
@@ -247,29 +335,37 @@ func (s *Site) WriteHTML(w io.Writer) error {
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <title>conform: agents</title><style>%s</style><script>%s</script></head>
 <body><main><div class="page"><h1>What agents send to their providers</h1>
-<p class="lead">%d agents, judged by conform. What fails stands first. A cell leads to the finding and its place in the request;
+<p class="lead">%s, judged by conform. What fails stands first. A cell leads to the finding and its place in the request;
 hashes and lengths stand for content. <a href="site.json">The same as JSON</a>.</p>
-`, sourceHash(style), sourceHash(siteScript), style, siteScript, len(s.Agents))
-	s.writeTable(&b)
+`, sourceHash(style), sourceHash(siteScript), style, siteScript, s.Count())
+	for _, t := range siteTables {
+		if rows := s.rows(t); len(rows) > 0 {
+			t.write(&b, rows)
+		}
+	}
 	b.WriteString(`<p class="legend">`)
 	for _, v := range signs {
 		fmt.Fprintf(&b, `<span><span class="sign v-%[1]s">%[2]s</span> %[3]s</span>`, v.verdict, v.sign, strings.ReplaceAll(string(v.verdict), "-", " "))
 	}
 	b.WriteString("<span>a number counts requirements</span><span>an empty cell: nothing was seen</span></p>\n")
-	s.writeBroken(&b)
+	for _, t := range siteTables {
+		if rows := s.rows(t); len(rows) > 0 {
+			t.writeBroken(&b, rows)
+		}
+	}
 	s.writeHistory(&b)
 	b.WriteString(`<section class="card"><h2>Add an agent</h2><p>Judge it with <code>conform run --share --report html=my-agent.html,json=my-agent.json</code>, then put it here with
-<code>conform matrix --site DIR my-agent.json</code>. A file suffices: the JSON report with the page beside it, or the page alone.</p></section>
+<code>conform matrix --site DIR my-agent.json</code>. <code>conform gateway</code> and <code>conform server</code> write such reports, too. A file suffices: the JSON report with the page beside it, or the page alone.</p></section>
 </div></main></body></html>
 `)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// writeBroken lists the requirements that agents break, the most frequent first.
-func (s *Site) writeBroken(b *strings.Builder) {
+// writeBroken lists the requirements or duties that fail, the most frequent first.
+func (t siteTable) writeBroken(b *strings.Builder, rows []*SiteAgent) {
 	breakers := map[string][]*SiteAgent{}
-	for _, a := range s.Agents {
+	for _, a := range rows {
 		for id, v := range a.Broken {
 			if v != report.Warn {
 				breakers[id] = append(breakers[id], a)
@@ -278,7 +374,7 @@ func (s *Site) writeBroken(b *strings.Builder) {
 	}
 	ids := slices.Sorted(maps.Keys(breakers))
 	slices.SortStableFunc(ids, func(a, b string) int { return len(breakers[b]) - len(breakers[a]) })
-	b.WriteString("<section class=\"card\"><h2>What fails</h2>\n")
+	fmt.Fprintf(b, "<section class=\"card\"><h2>%s</h2>\n", t.broken)
 	for _, id := range ids {
 		title := ""
 		if r, err := specs.FindRequirement(id); err == nil {
@@ -286,7 +382,7 @@ func (s *Site) writeBroken(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, `<p class="broken"><code>%s</code> %s:`, escapeText(id), escapeText(title))
 		for _, a := range breakers[id] {
-			fmt.Fprintf(b, ` <a href="agents/%s.html#/findings?q=%s">%s</a>`, a.ID, escapeText(id), escapeText(a.Name))
+			fmt.Fprintf(b, ` <a href="agents/%s.html#/findings?q=%s" title="%s">%s</a>`, a.ID, escapeText(id), escapeText(a.route()), escapeText(a.Name))
 		}
 		b.WriteString("</p>\n")
 	}
@@ -296,22 +392,37 @@ func (s *Site) writeBroken(b *strings.Builder) {
 	b.WriteString("</section>\n")
 }
 
-func (s *Site) writeTable(b *strings.Builder) {
-	areas := s.areasSeen()
-	b.WriteString(`<section class="card"><div class="scroll-x" tabindex="0" role="region" aria-label="Agents by areas"><table class="plain board"><thead><tr><th scope="col">agent</th><th scope="col">verdict</th>`)
+// write writes a table: rows by areas.
+func (t siteTable) write(b *strings.Builder, rows []*SiteAgent) {
+	areas := areasSeen(rows)
+	fmt.Fprintf(b, `<section class="card"><h2>%[1]s</h2><div class="scroll-x" tabindex="0" role="region" aria-label="%[1]s by areas"><table class="plain board"><thead><tr><th scope="col">%[2]s</th><th scope="col">verdict</th>`, t.heading, t.kind)
 	for _, area := range areas {
 		fmt.Fprintf(b, `<th scope="col"><span title="%[2]s">%[1]s<small>%[2]s</small></span></th>`, escapeText(area), escapeText(specs.AreaName(area)))
 	}
 	b.WriteString("</tr></thead><tbody>\n")
-	for _, a := range s.Agents {
-		fmt.Fprintf(b, `<tr><th scope="row"><a href="agents/%s.html">%s</a> <span class="muted">%s</span></th><td><a href="agents/%s.html"><img src="badges/%s.svg" alt="%s" height="20"></a></td>`,
-			a.ID, escapeText(a.Name), escapeText(a.Version), a.ID, a.ID, escapeText(string(a.Verdict)))
+	for _, a := range rows {
+		fmt.Fprintf(b, `<tr><th scope="row"><a href="agents/%s.html">%s</a> <span class="muted">%s</span>%s</th><td><a href="agents/%s.html"><img src="badges/%s.svg" alt="%s" height="20"></a></td>`,
+			a.ID, escapeText(a.Name), escapeText(a.shownVersion()), a.remarks(), a.ID, a.ID, escapeText(string(a.Verdict)))
 		for _, area := range areas {
 			b.WriteString("<td>" + a.areaCell(area) + "</td>")
 		}
 		b.WriteString("</tr>\n")
 	}
 	b.WriteString("</tbody></table></div></section>\n")
+}
+
+// shownVersion is the version, or words that say that no version is known.
+func (a *SiteAgent) shownVersion() string { return cmp.Or(a.Version, "version not known") }
+
+// remarks are the wires of a row, and that its run had some cases only.
+func (a *SiteAgent) remarks() (marks string) {
+	if route := a.route(); route != "" {
+		marks += `<small>` + escapeText(route) + `</small>`
+	}
+	if a.Only != "" {
+		marks += fmt.Sprintf(`<small class="bad" title="%s">some cases only</small>`, escapeText(a.Only))
+	}
+	return marks
 }
 
 // areaCell shows the worst verdict of an area, and how many requirements have it.
@@ -321,22 +432,25 @@ func (a *SiteAgent) areaCell(area string) string {
 		if len(ids) == 0 {
 			continue
 		}
-		target := cmp.Or(a.Links[area], "matrix?verdict=all&area="+area)
-		what := strings.Join(ids, ", ")
+		all := "matrix?verdict=all&" + areaFilter(area)
+		target, what := cmp.Or(a.Links[area], all), strings.Join(ids, ", ")
 		if v.verdict == report.Pass {
-			what, target = fmt.Sprintf("%d requirements", len(ids)), "matrix?verdict=all&area="+area
+			target, what = all, fmt.Sprintf("%d requirements", len(ids))
 		}
 		return fmt.Sprintf(`<a class="sign v-%s" href="agents/%s.html#/%s" title="%s %s: %s">%s%d</a>`, v.verdict, a.ID, escapeText(target), escapeText(area), v.verdict, escapeText(what), v.sign, len(ids))
 	}
 	return ""
 }
 
-// writeHistory says of each agent when it was run, what differs from the run before, and where
-// known failures are worked on.
+// writeHistory says of each row when it was run, with which cases, what differs from the run before, and
+// where known failures are worked on.
 func (s *Site) writeHistory(b *strings.Builder) {
 	b.WriteString("<section class=\"card\"><h2>Runs</h2>\n")
 	for _, a := range s.Agents {
-		fmt.Fprintf(b, `<details><summary><b>%s %s</b> %s, %d cases, %d of %d requirements seen`, escapeText(a.Name), escapeText(a.Version), escapeText(cmp.Or(a.Date, "no date")), a.Cases, a.Seen, a.Total)
+		fmt.Fprintf(b, `<details><summary><b>%s %s</b> %s, %d cases, %d of %d requirements seen`, escapeText(strings.TrimSpace(a.Name+" "+a.shownVersion())), escapeText(a.route()), escapeText(cmp.Or(a.Date, "no date")), a.Cases, a.Seen, a.Total)
+		if a.Only != "" {
+			fmt.Fprintf(b, "; only: %s", escapeText(a.Only))
+		}
 		broken, mended := a.Changes()
 		if len(broken) > 0 {
 			fmt.Fprintf(b, `; <span class="bad">new since %s: %s</span>`, escapeText(a.History[0].Date), escapeText(strings.Join(broken, ", ")))

@@ -323,9 +323,10 @@ func NewMatrix(runs []Part) (*Matrix, error) {
 	return m, nil
 }
 
-// columnName tells runs apart: the subject, its version, what answered, the ways in.
+// columnName tells runs apart: the subject, its version and wires, what answered, the ways in.
 func columnName(r *Run) string {
-	return fmt.Sprintf("%s %s %s", r.Subject, strings.Join(r.Source, "+"), strings.Join(r.Ingress, "+"))
+	name := strings.TrimSpace(r.Subject.String() + " " + r.Subject.Route())
+	return fmt.Sprintf("%s %s %s", name, strings.Join(r.Source, "+"), strings.Join(r.Ingress, "+"))
 }
 
 // worstExit is the code of which a gate should hear first.

@@ -61,22 +61,49 @@ type Run struct {
 	Baseline []UsedExcuse `json:"baseline,omitempty"`
 }
 
+// Selection says which cases the run had, "" for all.
+func (r *Run) Selection() string {
+	var said []string
+	if r.Filter != "" {
+		said = append(said, "cases of the filter "+r.Filter)
+	}
+	if r.Shard != nil {
+		said = append(said, "shard "+r.Shard.String())
+	}
+	if r.Interrupted {
+		said = append(said, "ended before the last case")
+	}
+	return strings.Join(said, ", ")
+}
+
 // Tool is the program that wrote a report.
 type Tool struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// Subject is the agent under test.
+// Subject is the agent, the server or the gateway under test.
 type Subject struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`
-	// Kind is in-process, command, driver or acp.
+	// Kind is in-process, command, driver or acp of an agent, or else server or gateway.
 	Kind string `json:"kind"`
 	// Control is the level up to which the agent can be controlled, L0 to L5.
 	Control string `json:"control,omitempty"`
 	// File is the source file that the agent's command line names, where people find it.
 	File string `json:"file,omitempty"`
+	// Wire is what clients speak to a server or a gateway, "" for an agent. UpstreamWire is what a gateway
+	// speaks to the provider, "" where both sides speak one wire.
+	Wire         string `json:"wire,omitempty"`
+	UpstreamWire string `json:"upstream_wire,omitempty"`
+}
+
+// Route names the wires of a server or a gateway: "anthropic to gemini". It is "" for an agent.
+func (s Subject) Route() string {
+	if s.UpstreamWire == "" {
+		return s.Wire
+	}
+	return s.Wire + " to " + s.UpstreamWire
 }
 
 // Set lists the requirements that the subject was judged by. Digest is a hash of

@@ -38,7 +38,7 @@ function showOverview(main) {
 
 function overviewHead() {
   const sources = [report.kind === "check" && (report.subject || {}).name, (report.sources || []).length && `answered by ${report.sources.join(", ")}`, (report.ingress || []).length && `reached through ${report.ingress.join(", ")}`,
-    report.subject && report.subject.kind && `driven as ${report.subject.kind}`, report.started && new Date(report.started).toISOString().replace("T", " ").slice(0, 16) + " UTC",
+    report.subject && report.subject.kind && `driven as ${report.subject.kind}`, report.only && `only ${report.only}`, report.started && new Date(report.started).toISOString().replace("T", " ").slice(0, 16) + " UTC",
     report.took_ms && timeText(report.took_ms), report.tool && report.tool.name && `${report.tool.name} ${report.tool.version || ""}`];
   return h("div.hero", null,
     h("div", null, h("h1", null, productName()), h("p.lead", null, sources.filter(Boolean).join(" · ")), h("p", null, verdictReason())),

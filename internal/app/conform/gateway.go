@@ -25,7 +25,6 @@ import (
 type gatewayFlags struct {
 	wire, upstreamWire  string
 	url, listen, model  string
-	name                string
 	env, files, headers []string
 	keep                string
 	workdir             string
@@ -90,7 +89,6 @@ gateway does not start. --json prints ` + report.RunSchema + `.`,
 	flags.StringVar(&f.upstreamWire, "upstream-wire", "", "what the gateway speaks to the provider (default: the same)")
 	flags.StringVar(&f.url, "url", "", "base URL of a gateway that runs already")
 	flags.StringVar(&f.listen, "listen", "", "address of the simulator, `HOST:PORT` on loopback (default: a free port)")
-	flags.StringVar(&f.name, "name", "", "name of the gateway in reports (default: that of its command)")
 	flags.StringVarP(&f.model, "model", "m", "", "model that clients ask for (default: those of the scenarios)")
 	flags.StringArrayVar(&f.env, "env", nil, "variable for the gateway: `NAME=VALUE`")
 	flags.StringArrayVar(&f.files, "file", nil, "file for the gateway, made from a template: `PATH=FILE`, PATH below its home folder")
@@ -168,7 +166,14 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 	for name, value := range route.Headers {
 		headers.Set(name, profiles.GatewayValues{Upstream: up.URL, UpstreamKey: upstreamKey, ClientKey: clientKey}.Fill(value))
 	}
-	judged.subject = report.Subject{Name: subject.Name, Kind: "gateway"}
+	judged.subject = report.Subject{Name: subject.Name, Kind: "gateway", Wire: front.Name}
+	if behind != front {
+		judged.subject.UpstreamWire = behind.Name
+	}
+	if f.url == "" && len(f.command) == 0 {
+		judged.subject.Version = subject.Install.Version()
+	}
+	judged.subject = f.named(judged.subject)
 	bar := a.StartProgress("played")
 	found, err := gateway.Judge(ctx, gateway.Config{
 		Wire: front, UpstreamWire: behind, Upstream: up, Base: base, Header: headers,
@@ -202,9 +207,6 @@ func (f *gatewayFlags) readProfile() (*profiles.Gateway, profiles.GatewayRoute, 
 		}
 	} else if len(f.command) > 0 {
 		g.Name = filepath.Base(f.command[0])
-	}
-	if f.name != "" {
-		g.Name = f.name
 	}
 	if len(f.command) > 0 {
 		g.Run = f.command

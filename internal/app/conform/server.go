@@ -17,6 +17,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/profiles"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 )
@@ -133,7 +134,12 @@ func (a *app) judgeServer(ctx context.Context, base string, f serverFlags) error
 	if err != nil {
 		return err
 	}
-	judged.subject = report.Subject{Name: config.Model + " at " + hostOf(base), Kind: "server"}
+	judged.subject = f.named(report.Subject{Name: config.Model + " at " + hostOf(base), Kind: "server", Wire: config.Wire.Name})
+	for _, limit := range [][2]string{{"level", f.level}, {"as", f.as}} {
+		if limit[1] != "" {
+			judged.filter = strings.TrimSpace(judged.filter + " --" + limit[0] + " " + limit[1])
+		}
+	}
 	transport := client.NewTransport()
 	defer transport.CloseIdleConnections()
 	config.Transport = transport
@@ -166,6 +172,7 @@ func hostOf(base string) string {
 // dutyFlags are those of the commands that judge servers and gateways.
 type dutyFlags struct {
 	reportFlags
+	name             string
 	filter, baseline string
 	strict           bool
 	failOn           string
@@ -174,6 +181,7 @@ type dutyFlags struct {
 
 func (f *dutyFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	flags.StringVar(&f.name, "name", "", "`NAME[@VERSION]` in reports (default: what is known of the product)")
 	flags.StringVar(&f.filter, "filter", "", "only cases whose name matches a `REGEXP`")
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of breaches that are known: see conform baseline")
 	flags.BoolVar(&f.strict, "strict", false, "make failures of warnings")
@@ -182,11 +190,20 @@ func (f *dutyFlags) addTo(cmd *cobra.Command) {
 	cli.AddJSONFlag(cmd, &f.asJSON)
 }
 
+// named gives a subject the name and the version of --name.
+func (f *dutyFlags) named(s report.Subject) report.Subject {
+	if f.name != "" {
+		s.Name, s.Version = profiles.SplitVersion(f.name)
+	}
+	return s
+}
+
 // dutyRun makes the report of a server or a gateway.
 type dutyRun struct {
 	subject  report.Subject
 	source   evidence.Source
 	wire     string
+	filter   string // what selected the cases, "" for all
 	began    time.Time
 	policy   report.Policy
 	baseline []report.Excuse
@@ -197,7 +214,7 @@ type dutyRun struct {
 
 // newDutyRun reads what the flags name, before anything is asked.
 func (a *app) newDutyRun(f dutyFlags, wire string, source evidence.Source) (d *dutyRun, err error) {
-	d = &dutyRun{wire: wire, source: source, began: time.Now(), asJSON: f.asJSON}
+	d = &dutyRun{wire: wire, source: source, filter: f.filter, began: time.Now(), asJSON: f.asJSON}
 	if d.files, err = a.parseReportFlags(f.reports, f.asJSON); err != nil {
 		return nil, err
 	}
@@ -218,7 +235,7 @@ func (a *app) newDutyRun(f dutyFlags, wire string, source evidence.Source) (d *d
 func (d *dutyRun) deliverDuties(a *app, cases []*report.DutyCase, took []time.Duration, isInterrupted bool) error {
 	run := report.Run{
 		Tool: tool(), Subject: d.subject, Policy: d.policy, Source: []string{string(d.source)}, Ingress: []string{"base-url"},
-		Started: d.began.UTC(), DurationMS: time.Since(d.began).Milliseconds(), Calls: &report.Calls{}, Interrupted: isInterrupted,
+		Started: d.began.UTC(), DurationMS: time.Since(d.began).Milliseconds(), Calls: &report.Calls{}, Filter: d.filter, Interrupted: isInterrupted,
 	}
 	var results []report.Result
 	var ids []string

@@ -25,7 +25,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
 
-// writeSite adds the agents of reports to the site in a folder, or makes one.
+// writeSite adds the agents, gateways and servers of reports to the site in a folder, or makes one.
 func (a *app) writeSite(dir string, paths []string, asJSON bool) error {
 	site, err := readSite(dir)
 	if err != nil {
@@ -69,7 +69,7 @@ func (a *app) writeSite(dir string, paths []string, asJSON bool) error {
 	if asJSON {
 		return report.WriteJSON(a.JSON(), site)
 	}
-	a.Print("%s: %s, %s read\n", filepath.Join(dir, "index.html"), cli.Count(len(site.Agents), "agent", "agents"), cli.Count(len(paths), "report", "reports"))
+	a.Print("%s: %s, %s read\n", filepath.Join(dir, "index.html"), site.Count(), cli.Count(len(paths), "report", "reports"))
 	return nil
 }
 
@@ -121,6 +121,7 @@ func (a *app) sitePage(path string) (page inspector.Page, issues []string, err e
 		if page, _, err = a.sitePage(beside); err == nil && !page.Started.Equal(ran.Started) {
 			err = cli.Usage("%s: is the page of another run than %s; write both with one conform run --report", beside, path)
 		}
+		page.Only = ran.Selection() // pages of the first release lack it
 		return page, issues, err
 	}
 	builder := inspector.NewBuilder(inspector.Options{Redactor: newPageRedactor(a.Environ), Share: true})

@@ -36,6 +36,11 @@ func toyGateway() {
 		case "leak":
 			r.Out.Header.Set("Authorization", "Bearer "+r.In.Header.Get("X-Api-Key"))
 		}
+	}, ModifyResponse: func(r *http.Response) error {
+		if fault == "no waits" {
+			r.Header.Del("Retry-After")
+		}
+		return nil
 	}}
 	handler := standin.ReadFirst(proxy)
 	if fault == "closed" {

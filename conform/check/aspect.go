@@ -54,11 +54,11 @@ func aspectRules() map[string]rule {
 	for _, b := range rules.Books() {
 		for _, aspect := range b.AllAspects() {
 			all[aspect] = func(s *Trace, r *report) {
-				s.eachRequest(func(x *exchange) {
+				for _, x := range s.x {
 					for _, p := range x.aspects[aspect] {
 						r.addPass(x, p)
 					}
-				})
+				}
 			}
 		}
 	}
@@ -204,7 +204,7 @@ func (s *Trace) wasInterrupted(x *exchange) bool {
 // judgeRequest runs the rules of the wire that need nothing but the request.
 func (s *Trace) judgeRequest(x *exchange) map[string][]*rules.Pass {
 	book := rules.Books()[x.Provider]
-	if book == nil || !x.asksForAnswer() && !x.isWarmUp() {
+	if book == nil || x.req.Op != wire.Generate {
 		return nil
 	}
 	seen := x.seen
@@ -260,7 +260,11 @@ func (r *report) addPass(x *exchange, p *rules.Pass) {
 		if b.QuotesProvider {
 			add = r.addBare
 		}
-		f := add(x, x.placeOf(b.Path), b.Rule, b.Form, b.Args...)
+		at := b.At
+		if at == (wire.Place{}) {
+			at = x.placeOf(b.Path)
+		}
+		f := add(x, at, b.Rule, b.Form, b.Args...)
 		f.Consequence, f.Form = specs.Consequence(b.Consequence), cmp.Or(b.Cause, b.Form)
 	}
 }

@@ -95,7 +95,7 @@ func All() []Check {
 	byWire := aspectRules()
 	for _, area := range []map[string]rule{pairingRules, replayRules, anthropicRules, openAIRules, geminiRules,
 		originRules, modelRules, resumeRules, endingRules, cassetteRules, errorRules, opaqueRules, schemaRules,
-		redactorRules, hygieneRules, toolRules, continuationRules, cacheRules,
+		redactorRules, toolRules, continuationRules, cacheRules,
 		compactionRules, serverToolRules, recoveryRules, operationRules, budgetRules} {
 		for id, run := range area {
 			if judged := byWire[id]; judged != nil {

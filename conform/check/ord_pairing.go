@@ -9,25 +9,9 @@ import (
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
-// pairingRules judge calls and their results inside each single request.
+// pairingRules judge calls that the provider keeps and their results.
 var pairingRules = map[string]rule{
-	"ORD-001/answered":     keptAnswered,
-	"ORD-012/result-order": resultOrder,
-	"ORD-012/one-message":  resultsTogether,
-}
-
-func answersCall(res, call *wire.Item) bool {
-	if res.ID != "" && call.ID != "" {
-		return res.ID == call.ID
-	}
-	return res.Name == call.Name && res.Name != ""
-}
-
-func nameOf(it *wire.Item) string {
-	if it.ID == "" {
-		return it.Name
-	}
-	return strings.TrimSpace(it.Name + " " + it.ID)
+	"ORD-001/answered": keptAnswered,
 }
 
 // waitsForClient reports whether an item of OpenAI's model needs an output of the client.
@@ -73,7 +57,7 @@ func keptAnswered(s *Trace, r *report) {
 func (s *Trace) judgeKept(x *exchange, r *report) {
 	describe := func(it *wire.Item) string {
 		if it.What == wire.Call {
-			return "tool call " + nameOf(it)
+			return "tool call " + it.Label()
 		}
 		return it.Type + " " + it.ID
 	}
@@ -113,60 +97,6 @@ func (s *Trace) judgeKept(x *exchange, r *report) {
 			}
 		}
 	}
-}
-
-// resultOrder: results of parallel calls stand in the order of the calls.
-func resultOrder(s *Trace, r *report) {
-	s.eachStep(func(x *exchange, st step) {
-		calls, results := x.itemsOfKind(st.run, wire.Call), x.itemsOfKind(st.answer, wire.Result)
-		if len(calls) < 2 || len(results) < 2 {
-			return
-		}
-		r.addObserved(len(results))
-		last := -1
-		for _, res := range results {
-			k := slices.IndexFunc(calls[max(last, 0):], func(c *wire.Item) bool { return answersCall(res, c) })
-			if k >= 0 {
-				last = max(last, 0) + k
-				continue
-			}
-			if call := callOf(calls, res); call != res {
-				r.addFinding(x, res.Place, "", "result of %s stands after the result of a later call", nameOf(call))
-				return
-			}
-		}
-	})
-}
-
-// callOf returns the call that a result answers, else the result itself.
-func callOf(calls []*wire.Item, res *wire.Item) *wire.Item {
-	if k := slices.IndexFunc(calls, func(c *wire.Item) bool { return answersCall(res, c) }); k >= 0 {
-		return calls[k]
-	}
-	return res
-}
-
-// resultsTogether: the results of parallel calls stand in one message of Anthropic's. Spread
-// over several they are accepted, and the model stops making calls in parallel.
-func resultsTogether(s *Trace, r *report) {
-	s.eachStep(func(x *exchange, st step) {
-		calls := x.itemsOfKind(st.run, wire.Call)
-		if !x.wire.Has(wires.ResultsTogether) || len(calls) < 2 {
-			return
-		}
-		for i := st.answer.from + 1; i < st.answer.to; i++ {
-			before, it := &x.req.Items[i-1], &x.req.Items[i]
-			if before.What != wire.Result || it.What != wire.Result {
-				continue
-			}
-			r.addObserved(1)
-			if before.Msg != it.Msg {
-				r.addFinding(x, it.Place, "", "result of %s stands in another message than that of %s, a call of the same turn",
-					nameOf(callOf(calls, it)), nameOf(callOf(calls, before)))
-				return
-			}
-		}
-	})
 }
 
 // ownTurn: what is sent back stands with the rest of its reply. A hidden item

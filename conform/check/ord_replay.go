@@ -56,13 +56,13 @@ func callsKept(s *Trace, r *report) {
 		for _, i := range l.missing {
 			if it := l.reply(i); it.What == wire.Call && isRunnable(it) && l.from.reply.Usable() && !l.from.mayBeLeftOut() && !isForcedAnswer(l.from, it) {
 				r.addObserved(1)
-				r.addLostItem(l, i, "", "tool call %s of the reply is not sent back", nameOf(it))
+				r.addLostItem(l, i, "", "tool call %s of the reply is not sent back", it.Label())
 			}
 		}
 		for _, q := range l.extra {
 			if it := l.sent(q); it.What == wire.Call {
 				r.addObserved(1)
-				f := r.addFinding(l.to, it.Place, "", "tool call %s was not emitted by the reply it stands in (exchange %d)", nameOf(it), l.from.Index)
+				f := r.addFinding(l.to, it.Place, "", "tool call %s was not emitted by the reply it stands in (exchange %d)", it.Label(), l.from.Index)
 				f.Consequence = specs.Degraded // clients put results there that the model did not ask for
 			}
 		}
@@ -122,7 +122,7 @@ func argumentsUnchanged(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if id := changedID(was, is); id != "" {
-			r.addChange(l, is.Place, was.Place, "", "tool call %s is sent back under the id %q", nameOf(was), is.ID).Consequence = specs.Degraded
+			r.addChange(l, is.Place, was.Place, "", "tool call %s is sent back under the id %q", was.Label(), is.ID).Consequence = specs.Degraded
 			return
 		}
 		if !was.ArgsKnown {
@@ -139,7 +139,7 @@ func argumentsUnchanged(s *Trace, r *report) {
 		if isSpelling && !l.to.wire.Has(wires.TextArguments) {
 			return
 		}
-		f := r.addChange(l, is.Place, was.Place, "", "argument text sent back for tool call %s %s", nameOf(is), describeArguments(was.Args, is.Args))
+		f := r.addChange(l, is.Place, was.Place, "", "argument text sent back for tool call %s %s", is.Label(), describeArguments(was.Args, is.Args))
 		if isSpelling {
 			f.Consequence = specs.Degraded
 		}

@@ -101,7 +101,7 @@ func argumentsNotCleaned(s *Trace, r *report) {
 			return
 		}
 		for _, shape := range cleaningShapesIn(was.Args, is.Args) {
-			r.addChange(l, is.Place, was.Place, "R54", "the arguments of tool call %s were edited by %s (%s): %s", nameOf(is), shape.editor, shape.name, describeArguments(was.Args, is.Args))
+			r.addChange(l, is.Place, was.Place, "R54", "the arguments of tool call %s were edited by %s (%s): %s", is.Label(), shape.editor, shape.name, describeArguments(was.Args, is.Args))
 			return
 		}
 	})

@@ -121,13 +121,13 @@ func (l *link) reportStraySignatures(r *report, home map[string]int) {
 		case ok && it.What == wire.Call && l.reply(of).Token == "" && l.isSentSigned(i):
 			// Libraries that split parallel calls do this, and the API takes it.
 			r.addChange(l, it.Under("thoughtSignature"), l.reply(i).Place, "",
-				"signature of function call %s is copied to another call of the reply, %s, which came without one", nameOf(l.reply(i)), nameOf(l.reply(of))).Consequence = specs.Degraded
+				"signature of function call %s is copied to another call of the reply, %s, which came without one", l.reply(i).Label(), l.reply(of).Label()).Consequence = specs.Degraded
 		case it.What == wire.Call:
 			r.addChange(l, it.Under("thoughtSignature"), l.reply(i).Place, "",
-				"signature of function call %s is sent on another call, %s", nameOf(l.reply(i)), nameOf(it))
+				"signature of function call %s is sent on another call, %s", l.reply(i).Label(), it.Label())
 		default:
 			r.addChange(l, it.Under("thoughtSignature"), l.reply(i).Place, "G-21",
-				"signature of function call %s is sent on a %s", nameOf(l.reply(i)), it.Type)
+				"signature of function call %s is sent on a %s", l.reply(i).Label(), it.Type)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func namespaceKept(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if got := is.Node.Text("namespace"); got != namespace {
-			r.addChange(l, is.Place, was.Place, "", "tool call %s was issued in the namespace %q and is sent back in %q", nameOf(is), namespace, cutText(got, 60))
+			r.addChange(l, is.Place, was.Place, "", "tool call %s was issued in the namespace %q and is sent back in %q", is.Label(), namespace, cutText(got, 60))
 		}
 	})
 }

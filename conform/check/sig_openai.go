@@ -87,19 +87,19 @@ func (l *link) keepsIDBehind(i int) bool {
 
 // reasoningFollowed: what the model did after reasoning follows it (O-12).
 func reasoningFollowed(s *Trace, r *report) {
-	s.eachStep(func(x *exchange, st step) {
+	s.eachStep(func(x *exchange, said, _ []wire.Item) {
 		if !x.wire.Has(wires.EncryptedItems) {
 			return
 		}
 		followed := false
-		for i := st.run.to - 1; i >= st.run.from; i-- {
-			it := &x.req.Items[i]
+		for i := len(said) - 1; i >= 0; i-- {
+			it := &said[i]
 			if it.What != wire.Thinking {
 				followed = true
 				continue
 			}
 			r.addObserved(1)
-			if i+1 < st.run.to && x.losesFollower(it, &x.req.Items[i+1]) {
+			if i+1 < len(said) && x.losesFollower(it, &said[i+1]) {
 				r.addFinding(x, it.Place, "O-12", "reasoning item %s is stored, and the message behind it has lost its id", it.ItemID)
 			}
 			if !followed {

@@ -61,14 +61,12 @@ func isServerCall(it *wire.Item) bool {
 func serverCallAnswered(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		answered, issued := serverResults(x.req.Items), x.issuedServerResults()
-		for _, st := range x.turnSteps() {
+		for said, answer := range x.req.Steps() {
 			isUser := func(it wire.Item) bool { return it.Role == "user" }
-			if !x.wire.Has(wires.ServerTools) || len(x.itemsOfKind(st.run, wire.Call)) > 0 ||
-				!slices.ContainsFunc(x.req.Items[st.answer.from:st.answer.to], isUser) {
+			if !x.wire.Has(wires.ServerTools) || len(wire.OfKind(said, wire.Call)) > 0 || !slices.ContainsFunc(answer, isUser) {
 				continue
 			}
-			for i := st.run.from; i < st.run.to; i++ {
-				it := &x.req.Items[i]
+			for it := range wire.Each(said) {
 				if !isServerCall(it) || strings.Contains(it.ItemID, "REDACTED") {
 					continue
 				}
@@ -182,7 +180,7 @@ func callerKept(s *Trace, r *report) {
 		r.addObserved(1)
 		issued, sent := was.Begun().Get("caller"), is.Node.Get("caller")
 		if sent == nil || !tree.Equal(issued, sent) {
-			r.addChange(l, is.Place, was.Place, "", "tool call %s was made by %s and is sent back with %s", nameOf(is), cutText(issued.Raw(), 100), callerOrNone(sent))
+			r.addChange(l, is.Place, was.Place, "", "tool call %s was made by %s and is sent back with %s", is.Label(), cutText(issued.Raw(), 100), callerOrNone(sent))
 		}
 	})
 }
@@ -196,21 +194,13 @@ func callerOrNone(caller *tree.Node) string {
 
 // resultsAlone: what answers a program's calls is results and nothing else.
 func resultsAlone(s *Trace, r *report) {
-	s.eachStep(func(x *exchange, st step) {
-		if !x.wire.Has(wires.ServerTools) {
-			return
-		}
-		waiting := false
-		for _, call := range x.itemsOfKind(st.run, wire.Call) {
-			waiting = waiting || isProgrammatic(call)
-		}
-		if !waiting || st.answer.from >= st.answer.to {
+	s.eachStep(func(x *exchange, said, answer []wire.Item) {
+		if !x.wire.Has(wires.ServerTools) || len(answer) == 0 || !slices.ContainsFunc(wire.OfKind(said, wire.Call), isProgrammatic) {
 			return
 		}
 		r.addObserved(1)
-		first := x.req.Items[st.answer.from].Msg
-		for i := st.answer.from; i < st.answer.to && x.req.Items[i].Msg == first; i++ {
-			if it := &x.req.Items[i]; it.What != wire.Result {
+		for it := range wire.Each(answer) {
+			if it.What != wire.Result && it.Msg == answer[0].Msg {
 				r.addFinding(x, it.Place, "", "a %s stands among the results of calls that a program made", it.What)
 				return
 			}

@@ -115,16 +115,16 @@ func notExecuted(s *Trace, r *report) {
 		}
 		for q := l.items[len(l.items)-1] + 1; q < len(l.to.req.Items) && !l.sent(q).Model(); q++ {
 			res := l.sent(q)
-			if res.What != wire.Result || !answersCall(res, is) {
+			if res.What != wire.Result || !res.Answers(is) {
 				continue
 			}
 			r.addObserved(1)
 			switch wasReplaced := is.Name != was.Name; {
 			case isMarkedError(res), readsLikeError(res) && (wasReplaced || !l.to.wire.Has(wires.MarksErrors)):
 			case readsLikeError(res):
-				r.addChange(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments, and its result, which reads like an error, is not marked with is_error", nameOf(is)).Consequence = specs.Degraded
+				r.addChange(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments, and its result, which reads like an error, is not marked with is_error", is.Label()).Consequence = specs.Degraded
 			default:
-				r.addChange(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments and is answered as if it had run", nameOf(is))
+				r.addChange(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments and is answered as if it had run", is.Label())
 			}
 		}
 	})

@@ -37,10 +37,10 @@ type answered struct {
 // the two.
 func (s *Trace) eachAnswer(f func(a answered)) {
 	seen := map[string]bool{}
-	s.eachStep(func(x *exchange, st step) {
-		results := x.itemsOfKind(st.answer, wire.Result)
-		for _, call := range x.itemsOfKind(st.run, wire.Call) {
-			k := slices.IndexFunc(results, func(res *wire.Item) bool { return answersCall(res, call) })
+	s.eachStep(func(x *exchange, said, answer []wire.Item) {
+		results := wire.OfKind(answer, wire.Result)
+		for _, call := range wire.OfKind(said, wire.Call) {
+			k := slices.IndexFunc(results, func(res *wire.Item) bool { return res.Answers(call) })
 			if k < 0 || results[k].Node == nil {
 				continue
 			}
@@ -125,7 +125,7 @@ var absentTool = regexp.MustCompile(`(?i)\b(no (such )?(tool|function)s?|not (fo
 // answers the call, nil for none.
 func (l *link) resultOf(call *wire.Item) *wire.Item {
 	for q := l.items[len(l.items)-1] + 1; q < len(l.to.req.Items) && !l.sent(q).Model(); q++ {
-		if res := l.sent(q); res.What == wire.Result && answersCall(res, call) {
+		if res := l.sent(q); res.What == wire.Result && res.Answers(call) {
 			return res
 		}
 	}
@@ -140,7 +140,7 @@ func resultNotPrinted(s *Trace, r *report) {
 	s.eachAnswer(func(a answered) {
 		r.addObserved(1)
 		if words := a.words(); len(words) < 200 && printedValues.MatchString(words) {
-			r.addFinding(a.x, a.res.Place, "", "the result of %s is %q: an object that was printed and not written out", nameOf(a.call), cutText(words, 60))
+			r.addFinding(a.x, a.res.Place, "", "the result of %s is %q: an object that was printed and not written out", a.call.Label(), cutText(words, 60))
 		}
 	})
 }
@@ -166,7 +166,7 @@ func cutResultSaysSo(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if isCut && !saysSo && !a.res.IsError {
-			r.addFinding(a.x, a.res.Place, "", "the result of %s is JSON that stops after %d bytes, at %q, and nothing says that it was cut", nameOf(a.call), len(words), words[len(words)-window:])
+			r.addFinding(a.x, a.res.Place, "", "the result of %s is JSON that stops after %d bytes, at %q, and nothing says that it was cut", a.call.Label(), len(words), words[len(words)-window:])
 		}
 	})
 }
@@ -246,7 +246,7 @@ func serverErrorMarked(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if (fails || doc.True("isError")) && !a.res.IsError {
-			r.addFinding(a.x, a.res.Place, "", "the server answered %s with isError true, and the result is not marked with is_error", nameOf(a.call))
+			r.addFinding(a.x, a.res.Place, "", "the server answered %s with isError true, and the result is not marked with is_error", a.call.Label())
 		}
 	})
 }

@@ -254,33 +254,9 @@ func answersTools(items []wire.Item, msg, i int) bool {
 	return false
 }
 
-// step is a run of model items and the client's items up to the next run.
-type step struct {
-	run, answer span
-}
-
-// turnSteps divides the request's items after its opening.
-func (x *exchange) turnSteps() []step {
-	var list []step
-	for i, run := range x.runs {
-		end := len(x.req.Items)
-		if i+1 < len(x.runs) {
-			end = x.runs[i+1].from
-		}
-		list = append(list, step{run, span{run.to, end}})
-	}
-	return list
-}
-
 // itemsOfKind returns the items of kind w in a span of the request.
 func (x *exchange) itemsOfKind(in span, w wire.What) []*wire.Item {
-	var list []*wire.Item
-	for i := in.from; i < in.to; i++ {
-		if it := &x.req.Items[i]; it.What == w {
-			list = append(list, it)
-		}
-	}
-	return list
+	return wire.OfKind(x.req.Items[in.from:in.to], w)
 }
 
 // eachRequest calls f for every request that asks for an answer, and for those that warm
@@ -293,11 +269,11 @@ func (s *Trace) eachRequest(f func(x *exchange)) {
 	}
 }
 
-// eachStep calls f for every step of every request.
-func (s *Trace) eachStep(f func(x *exchange, st step)) {
+// eachStep calls f for every step of every request: what the model said, and the client's answer.
+func (s *Trace) eachStep(f func(x *exchange, said, answer []wire.Item)) {
 	s.eachRequest(func(x *exchange) {
-		for _, st := range x.turnSteps() {
-			f(x, st)
+		for said, answer := range x.req.Steps() {
+			f(x, said, answer)
 		}
 	})
 }

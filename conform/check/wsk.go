@@ -149,7 +149,7 @@ func onlyIncrementIsSent(s *Trace, r *report) {
 					return
 				}
 				if it.What == wire.Call && it.ID != "" && old.What == wire.Call && it.ID == old.ID {
-					r.addFinding(x, it.Place, "R49", "tool call %s is sent beside previous_response_id, which holds it already (exchange %d): the model reads it twice, and it may run twice", nameOf(it), from.Index).Consequence = specs.Degraded
+					r.addFinding(x, it.Place, "R49", "tool call %s is sent beside previous_response_id, which holds it already (exchange %d): the model reads it twice, and it may run twice", it.Label(), from.Index).Consequence = specs.Degraded
 					return
 				}
 			}
@@ -215,7 +215,7 @@ func socketBeginsWhole(s *Trace, r *report) {
 func (r *report) reportIncrement(x *exchange, results []*wire.Item) {
 	calls := itemsOf(x, wire.Call)
 	for _, res := range results {
-		isAnswer := slices.ContainsFunc(calls, func(call *wire.Item) bool { return answersCall(res, call) })
+		isAnswer := slices.ContainsFunc(calls, func(call *wire.Item) bool { return res.Answers(call) })
 		if !isAnswer && !x.answersSearch(res) {
 			r.addFinding(x, res.Place, "O-11", "the message goes on with no response and holds the output of call %s without the call: it is an increment, and this WebSocket (%d) knows nothing to add it to", res.ID, x.WebSocket)
 			return

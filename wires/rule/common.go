@@ -24,12 +24,26 @@ var commonRules = []Rule[*Seen]{
 	{Aspect: "MED-002/pdf", Run: pdfIsPDF},
 	{Aspect: "MED-003/text", Hosts: AnyHost, Run: imagesAreNoText},
 	{Aspect: "MED-005/address", Run: addressesLead},
+	{Aspect: "ORD-012/result-order", Hosts: AnyHost, Run: resultsInOrder},
+	{Aspect: "ORD-012/one-message", Hosts: AnyHost, Run: resultsTogether},
 	{Aspect: "ORD-015/unicode", Hosts: AnyHost, Run: textsAreUnicode},
+	{Aspect: "HYG-002/member-once", Hosts: AnyHost, Run: membersOnce},
+	{Aspect: "HYG-004/key-in-url", Hosts: AnyHost, Run: keyNotInURL},
+	{Aspect: "HYG-004/key-in-body", Hosts: AnyHost, Run: keyNotInBody},
+	{Aspect: "HYG-005/own-headers", Hosts: PublicAPI, Run: credentialsOfProvider},
+	{Aspect: "HYG-006/one-key", Hosts: PublicAPI, Run: oneCredential},
 }
+
+// documentRules judge a body that cannot be read, too.
+var documentRules = []Rule[*Seen]{{Aspect: "HYG-003/one-document", Hosts: AnyHost, Run: bodyIsDocument}}
 
 // JudgeAll is Judge together with the rules that all wires have.
 func (b *Book) JudgeAll(seen *Seen, holds func(Hosts) bool) map[string][]*Pass {
-	passes := b.Judge(*seen, holds)
+	passes := Judge(documentRules, seen, holds)
+	if seen.Root == nil {
+		return passes
+	}
+	maps.Copy(passes, b.Judge(*seen, holds))
 	for aspect, more := range Judge(commonRules, seen, holds) {
 		passes[aspect] = append(passes[aspect], more...)
 	}
@@ -37,7 +51,9 @@ func (b *Book) JudgeAll(seen *Seen, holds func(Hosts) bool) map[string][]*Pass {
 }
 
 // AllAspects are Aspects together with those that all wires have.
-func (b *Book) AllAspects() []string { return slices.Concat(b.Aspects, Aspects(commonRules)) }
+func (b *Book) AllAspects() []string {
+	return slices.Concat(b.Aspects, Aspects(documentRules), Aspects(commonRules))
+}
 
 // Inspect compares the members of a request with those that the wire describes. It leaves out what only
 // a simulator looks at, and what the referee knows from elsewhere.

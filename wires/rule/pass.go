@@ -34,7 +34,7 @@ type Breach struct {
 	// Path leads to the place in the body, like messages[3].content[0].signature, or names
 	// a header. It may end in members that are absent.
 	Path string
-	// At is the place in a reply, whose Path is the same.
+	// At is the place in a reply, or in a request where Path alone does not lead there. Its Path is the same.
 	At wire.Place
 	// Form and Args are the finding in our words, as for fmt.Sprintf. Findings of one
 	// rule with one Form have one cause. Without a Form the breach is no finding.
@@ -78,6 +78,13 @@ func (p *Pass) Observe() { p.Observed++ }
 func (p *Pass) Report(path, form string, args ...any) *Breach {
 	b := &Breach{Rule: p.rule, Path: path, Form: form, Args: args}
 	p.Breaches = append(p.Breaches, b)
+	return b
+}
+
+// ReportAt is Report for a place that is known: in a reply, or in a request where a path does not lead there.
+func (p *Pass) ReportAt(at wire.Place, form string, args ...any) *Breach {
+	b := p.Report(at.Path, form, args...)
+	b.At = at
 	return b
 }
 

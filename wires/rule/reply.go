@@ -88,7 +88,7 @@ func (x *Exchange) CheckMembers(p *Pass, what string, event int, n *tree.Node, p
 	}
 }
 
-// HeaderPlace is the place of a header, or of the status.
+// HeaderPlace is the place of a header, of the status or of the address.
 func HeaderPlace(name string) wire.Place { return wire.Place{Event: -1, Off: -1, Path: name} }
 
 // ReplyInfo states a rule of replies.
@@ -140,13 +140,6 @@ type ReplyPass struct {
 	// Breaches are the places at which the rule is broken, in their order. A breach has a
 	// Consequence of its own, or that of the duty, and a place in At.
 	Breaches []*Breach
-}
-
-// ReportAt says in our words that the reply breaks the rule at a place.
-func (p *Pass) ReportAt(at wire.Place, form string, args ...any) *Breach {
-	b := p.Report(at.Path, form, args...)
-	b.At = at
-	return b
 }
 
 // Message is the breach in our words.

@@ -136,6 +136,27 @@ func (it *Item) Under(field string) Place {
 	return at
 }
 
+// Answers reports whether a result answers a call.
+func (it *Item) Answers(call *Item) bool {
+	if it.ID != "" && call.ID != "" {
+		return it.ID == call.ID
+	}
+	return it.Name == call.Name && it.Name != ""
+}
+
+// Label names a call or a result for findings, by its tool and its id.
+func (it *Item) Label() string { return strings.TrimSpace(it.Name + " " + it.ID) }
+
+// OfKind returns the items of one kind.
+func OfKind(items []Item, w What) (list []*Item) {
+	for it := range Each(items) {
+		if it.What == w {
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
 // Each yields the items in order.
 func Each(items []Item) iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"iter"
 	"net/http"
 	"net/url"
 
@@ -107,6 +108,26 @@ func ReadRequest(provider, method, rawURL string, body []byte) *Request {
 func (q *Request) SetOperation(method string, generates bool) {
 	if generates && (method == http.MethodPost || method == "") {
 		q.Op = Generate
+	}
+}
+
+// Steps yields each stretch of the model's items together with the stretch of the client's items behind it. What
+// stands before the first of the model's items is left out.
+func (q *Request) Steps() iter.Seq2[[]Item, []Item] {
+	return func(yield func(said, answer []Item) bool) {
+		for i := 0; i < len(q.Items); {
+			from := i
+			for i < len(q.Items) && q.Items[i].Model() {
+				i++
+			}
+			said, next := q.Items[from:i], i
+			for i < len(q.Items) && !q.Items[i].Model() {
+				i++
+			}
+			if len(said) > 0 && !yield(said, q.Items[next:i]) {
+				return
+			}
+		}
 	}
 }
 

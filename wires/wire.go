@@ -274,10 +274,35 @@ type Body struct {
 	PromptRoles []string
 	// Required are the members without which the provider takes no request.
 	Required []string
+	// Sampling holds the paths of the members that set each sampling parameter.
+	Sampling map[Sampling][]string
 	// ResultTypes are the types of blocks that answer a call, ResultMembers the members by which
 	// such a block is known where blocks have no type.
 	ResultTypes, ResultMembers []string
 }
+
+// IsSampling reports whether a path leads to a sampling parameter.
+func (b *Body) IsSampling(path string) bool {
+	for _, paths := range b.Sampling {
+		if slices.Contains(paths, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// Sampling is a parameter that bounds or steers what the model writes.
+type Sampling string
+
+// The sampling parameters.
+const (
+	LengthLimit Sampling = "length limit"
+	StopTexts   Sampling = "stop texts"
+	Temperature Sampling = "temperature"
+	TopP        Sampling = "top_p"
+	TopK        Sampling = "top_k"
+	Seed        Sampling = "seed"
+)
 
 // Headers are the names of headers, in lower case, by what a recording does with their values.
 type Headers struct {

@@ -114,6 +114,10 @@ var faults = []fault{
 	}},
 	{name: "stream became a document", wire: "anthropic", id: "GW-29", cases: "thinking-tool-loop", request: inRequest(`"stream":true`, `"stream":false`)},
 	{name: "tool_choice lost", wire: "anthropic", id: "GW-2", cases: "tool-choice", request: inRequest(`,?"tool_choice":\{[^}]*\}`, "")},
+	{name: "stop texts lost", wire: "anthropic", id: "GW-39", cases: "sampling", request: inRequest(`"stop_sequences":\[[^]]*\],?`, "")},
+	{name: "length limit raised", wire: "openai", id: "GW-39", cases: "sampling", request: inRequest(`"max_output_tokens":512`, `"max_output_tokens":4096`)},
+	{name: "settings dropped", wire: "gemini", id: "GW-39", cases: "sampling", request: inRequest(`,?"generationConfig":\{[^}]*\}`, "")},
+	{name: "seed of Chat Completions dropped", wire: "chat", id: "GW-39", cases: "sampling", request: inRequest(`"seed":7,?`, "")},
 	{name: "pings dropped", wire: "anthropic", id: "GW-17", cases: "thinking-tool-loop", reply: inReply(`event: ping\ndata: [^\n]*\n\n`, "")},
 	{name: "gzip is said of what is not packed", wire: "anthropic", id: "SV-H17", cases: "thinking-tool-loop", reply: func(r *http.Response, body string) string {
 		r.Header.Set("Content-Encoding", "gzip")

@@ -31,6 +31,7 @@ func allProbes() []probe {
 		{"tool-choice", false, askChoice},
 		{"compressed-request", false, askCompressed},
 		{"count-tokens", false, askCount},
+		{"sampling", true, askSampling},
 		{"slow-stream", true, askSlowly},
 		{"client-leaves", true, leaveEarly},
 	}

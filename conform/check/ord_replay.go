@@ -164,8 +164,62 @@ func textUnchanged(s *Trace, r *report) {
 		if begun := l.from.begunAnswer(); len(was) > 0 && len(is) > 0 && is[0].Text == begun+was[0].Text {
 			was, is = was[1:], is[1:]
 		}
-		l.compareTexts(r, was, is)
+		if l.to.joinedReplies(l.from) == nil {
+			l.compareTexts(r, was, is)
+		}
 	}
+}
+
+// joinedReplies returns the replies that x sends back as one with that of from, in order, nil
+// for none: where the model had reached its limit of tokens and was asked to go on, an agent may
+// keep what came as one text, and leave its own words between out.
+func (x *exchange) joinedReplies(from *exchange) []*exchange {
+	at := slices.IndexFunc(x.replays, func(l *link) bool { return l.from == from })
+	if at < 0 {
+		return nil
+	}
+	chain, own := []*exchange{from}, 0
+	for p := from.previous; p != nil && p.isGoneOnWith(chain[0]); p = p.previous {
+		chain, own = slices.Insert(chain, 0, p), own+1
+	}
+	isNext := func(f *exchange) bool { return f.n < x.n && chain[len(chain)-1].isGoneOnWith(f) }
+	for next := slices.IndexFunc(from.followers, isNext); next >= 0; next = slices.IndexFunc(chain[len(chain)-1].followers, isNext) {
+		chain = append(chain, chain[len(chain)-1].followers[next])
+	}
+	if len(chain) == 1 {
+		return nil
+	}
+	_, is := x.replays[at].visibleTexts()
+	sent := joinTexts(is)
+	for first := range own + 1 {
+		end := 0
+		for k, part := range chain[first:] {
+			if end = endOfPart(sent, end, joinTexts(part.saidTexts())); end < 0 {
+				break
+			}
+			if k > 0 && first+k >= own && end == len(sent) {
+				return chain[first : first+k+1]
+			}
+		}
+	}
+	return nil
+}
+
+// endOfPart returns where a part of a joined text ends whose predecessor ends at byte end, -1 if the
+// part does not stand there. A model that goes on may say its last words again, and they need not
+// stand twice.
+func endOfPart(text string, end int, part string) int {
+	for at := end; at == end || at > max(-1, end-len(part)); at-- {
+		if strings.HasPrefix(text[at:], part) {
+			return at + len(part)
+		}
+	}
+	return -1
+}
+
+// isGoneOnWith reports whether the limit of tokens cut the reply, and next asks for the rest.
+func (x *exchange) isGoneOnWith(next *exchange) bool {
+	return x.isCutByBudget() && next.previous == x && isAncestor(x, next)
 }
 
 // begunAnswer returns the text at the end of a request that the model is to continue, and
@@ -187,11 +241,7 @@ func answersInText(l *link, texts int) bool {
 
 // visibleTexts returns the visible texts of both sides, without blank ones.
 func (l *link) visibleTexts() (was, is []*wire.Item) {
-	for i := range l.from.reply.Items {
-		if it := l.reply(i); it.Model() && isVisibleText(it) {
-			was = append(was, it)
-		}
-	}
+	was = l.from.saidTexts()
 	referred := map[int]*wire.Item{}
 	for _, p := range l.pairs {
 		if l.sent(p.q).Type == referenceType {
@@ -208,6 +258,16 @@ func (l *link) visibleTexts() (was, is []*wire.Item) {
 		}
 	}
 	return was, is
+}
+
+// saidTexts returns the visible texts of the reply.
+func (x *exchange) saidTexts() (texts []*wire.Item) {
+	for it := range wire.Each(x.reply.Items) {
+		if it.Model() && isVisibleText(it) {
+			texts = append(texts, it)
+		}
+	}
+	return texts
 }
 
 func isVisibleText(it *wire.Item) bool {

@@ -71,7 +71,8 @@ func (s *Trace) firstOfProcess(n int) (firsts []*exchange) {
 
 // tipBefore returns the last exchange before process n of the branch that x
 // continues, nil when it continues none. A branch ends with its process: two
-// processes may resume the same session, and the later one is a fork.
+// processes may resume the same session, and the later one is a fork. Neither a side
+// branch belongs to it, nor a reply that x sends back as the end of an earlier one.
 func (x *exchange) tipBefore(n int) *exchange {
 	start := x.previous
 	for start != nil && start.Process >= n {
@@ -80,10 +81,10 @@ func (x *exchange) tipBefore(n int) *exchange {
 	if start == nil {
 		return nil
 	}
-	tip := start
+	joined, tip := x.joinedReplies(start), start
 	for queue := []*exchange{start}; len(queue) > 0; queue = queue[1:] {
 		for _, f := range queue[0].followers {
-			if f.Process == start.Process && f.conversation == start.conversation {
+			if f.Process == start.Process && f.conversation == start.conversation && !f.beginsSideBranch() && !slices.Contains(joined, f) {
 				queue = append(queue, f)
 				if f.n > tip.n {
 					tip = f
@@ -92,6 +93,39 @@ func (x *exchange) tipBefore(n int) *exchange {
 		}
 	}
 	return tip
+}
+
+// beginsSideBranch reports whether x asks on the side. Where the model had ended its turn, a
+// process may ask with a copy of the conversation for a suggestion to the user, or for what
+// is worth remembering. It asks once, and no other process goes on with the answer. A turn of
+// the user that the next process leaves out looks the same: the user may have gone back.
+func (x *exchange) beginsSideBranch() bool {
+	if !x.opensTurn() || x.previous.Process != x.Process {
+		return false
+	}
+	for queue := []*exchange{x}; len(queue) > 0; queue = queue[1:] {
+		for _, f := range queue[0].followers {
+			if f.Process != x.Process || f.opensTurn() {
+				return false
+			}
+			queue = append(queue, f)
+		}
+	}
+	return true
+}
+
+// opensTurn reports whether x asks something new where the model had ended its turn.
+func (x *exchange) opensTurn() bool {
+	p := x.previous
+	if p == nil || !p.isAnswer() || slices.ContainsFunc(p.reply.Items, func(it wire.Item) bool { return it.What == wire.Call }) {
+		return false
+	}
+	return x.base == p && x.turn > 0 || x.base != p && x.turn > len(p.req.Items)
+}
+
+// isAnswer reports whether the reply is whole and neither declined, cut nor empty.
+func (x *exchange) isAnswer() bool {
+	return x.canBeSentBack() && unansweredReason(x) == "" && !x.mayBeLeftOut()
 }
 
 // lostConversation returns the end of the latest conversation before the process of
@@ -229,7 +263,11 @@ func (s *Trace) hasRefusedReasoning(p resumption) bool {
 // a summary replaced is not compared.
 func (s *Trace) eachNext(f func(then, now *exchange)) {
 	for _, x := range s.x {
-		if then := x.lastReply(); then != nil && then.asksForAnswer() && !then.isKeptByProvider() && !x.kind.isSide() && x.kind != Compacted && !x.isKeptByProvider() {
+		then := x.lastReply()
+		if joined := x.joinedReplies(then); len(joined) > 0 {
+			then = joined[0]
+		}
+		if then != nil && then.asksForAnswer() && !then.isKeptByProvider() && !x.kind.isSide() && x.kind != Compacted && !x.isKeptByProvider() {
 			f(then, x)
 		}
 	}
@@ -278,7 +316,7 @@ func (r *report) addPrefixFinding(x *exchange, at wire.Place, format string, arg
 // without. One that ended without being an answer may go with the process that said so.
 func lastReplyKept(s *Trace, r *report) {
 	for _, p := range s.allResumptions() {
-		if p.before.canBeSentBack() && unansweredReason(p.before) == "" && !p.before.mayBeLeftOut() && p.first.kind != Compacted && !s.isShortenedSince(p.before, p.first) {
+		if p.before.isAnswer() && p.first.kind != Compacted && !s.isShortenedSince(p.before, p.first) {
 			r.judgeLastReply(p.before, p.first)
 		}
 	}

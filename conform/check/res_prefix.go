@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
@@ -169,15 +170,22 @@ func keepsPrompt(then, now *exchange) bool {
 	return !now.req.Stateful && !then.req.Stateful && (now.bindsPrefix() || !isHandoff(then, now))
 }
 
-// isHandoff reports whether another agent goes on with the conversation: the model
-// called a tool that is gone, and system prompt and tools are another's.
+// isHandoff reports whether another agent, with a system prompt and tools of its own, goes on
+// with the conversation: the model called a tool that is gone, or the agent only reads along.
 func isHandoff(then, now *exchange) bool {
 	if sameSystem(then.req.System, now.req.System) {
 		return false
 	}
-	return slices.ContainsFunc(then.reply.Items, func(it wire.Item) bool {
+	return now.beginsSideBranch() && isOtherAgent(then, now) || slices.ContainsFunc(then.reply.Items, func(it wire.Item) bool {
 		return it.What == wire.Call && offersTool(then, it.Name) && !offersTool(now, it.Name)
 	})
+}
+
+// isOtherAgent reports whether both have tools, not the same ones, and system prompts that
+// differ from their first half on: a prompt that was only edited is still that of one agent.
+func isOtherAgent(then, now *exchange) bool {
+	was, is := textOf(then.req.System), textOf(now.req.System)
+	return hasTools(then) && hasTools(now) && diffTools(then, now) != "" && 2*decide.FirstDifference(was, is) < min(len(was), len(is))
 }
 
 func offersTool(x *exchange, name string) bool {

@@ -90,3 +90,24 @@ func TestExitCodeIsOfTheConversation(t *testing.T) {
 		tt.cut.Response.Body = whole
 	}
 }
+
+// What a process asks with a copy of the conversation, once the model has answered, is beside the conversation. A
+// reply to what a tool returned is not, nor one in the next process.
+func TestExitCodeIsNotOfAQuestionAside(t *testing.T) {
+	const opening = `0 process=0: u"Look at a." -> c:call_1:read{"p":"a"}` + "\n" + `1 process=0: ..0 r:call_1:read"heron" -> a"It says heron."` + "\n"
+	for rest, want := range map[string]int{
+		`2 process=0: ..1 u"Suggest what to ask next." -> a"Look at b."`: 0,
+		`2 process=1: ..1 u"Look at b." -> a"It says owl."`:              1,
+		`2 process=0: ..1 u"Look at b." -> c:call_2:read{"p":"b"}` + "\n" +
+			`3 process=1: ..2 r:call_2:read"owl" -> a"It says owl."`: 1,
+	} {
+		for _, provider := range []string{"anthropic", "openai", "gemini"} {
+			ev := parseTranscript(t, opening+rest).evidence(provider)
+			last := &ev.Exchanges[len(ev.Exchanges)-1].Response
+			last.Body = last.Body[:len(last.Body)/2]
+			if res := find(t, "STR-008/exit-code").Run(check.Decode(&ev)); len(res.Findings) != want {
+				t.Errorf("%s, %s: %+v", provider, rest, res)
+			}
+		}
+	}
+}

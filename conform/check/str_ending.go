@@ -174,13 +174,24 @@ func hasFailed(exit int) bool { return exit > 0 && exit < signalled }
 
 // lastOfProcess is the last request of the main conversation that a process sent, nil for
 // none.
-func (s *Trace) lastOfProcess(n int) (last *exchange) {
-	for _, x := range s.x {
-		if x.Process == n && x.asksForAnswer() && !x.kind.isSide() {
-			last = x
+func (s *Trace) lastOfProcess(n int) *exchange {
+	for _, x := range slices.Backward(s.x) {
+		if x.Process == n && x.asksForAnswer() && !x.kind.isSide() && !x.isOnSideBranch() {
+			return x
 		}
 	}
-	return last
+	return nil
+}
+
+// isOnSideBranch reports whether x, or a request of its process that it goes on from, asks on
+// the side.
+func (x *exchange) isOnSideBranch() bool {
+	for q := x; q != nil && q.Process == x.Process; q = q.previous {
+		if q.beginsSideBranch() {
+			return true
+		}
+	}
+	return false
 }
 
 // newIn names what in a reply is of a type that is not documented, "" if nothing is.

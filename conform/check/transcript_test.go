@@ -38,8 +38,9 @@ var update = flag.Bool("update", false, "write the transcripts' expected lines a
 //
 // Options are model=, system=, tools=a,b, choice=any or choice=any:a,b (the tools that must
 // be chosen from), choice=auto, snake=yes (Gemini's other spelling), previous=N (previous_response_id),
-// store=ID (stored conversation), process=N, end=, socket=N (the WebSocket that carried the
-// request) and warm=yes (a warm-up of it, which asks for no output). The reply "!400" is a refusal
+// store=ID (stored conversation), process=N, end=, short=yes (a limit of tokens cut the reply),
+// socket=N (the WebSocket that carried the request) and warm=yes (a warm-up of it, which asks
+// for no output). The reply "!400" is a refusal
 // and "~" a reply that never came. "..N" stands for the whole request and reply of
 // exchange N.
 func TestTranscripts(t *testing.T) {
@@ -375,22 +376,32 @@ func (s *scriptedExchange) addChoice(body object, provider, choice string) {
 }
 
 func (s *scriptedExchange) replyBody(provider string, n int) []byte {
-	items := itemsOf(provider, s.reply)
+	items, isShort := itemsOf(provider, s.reply), s.options["short"] != ""
 	switch provider {
 	case evidence.Anthropic:
-		content := []any{}
+		content, stop := []any{}, "end_turn"
 		if len(items) > 0 {
 			content = items[0].(object)["content"].([]any)
 		}
-		return marshalObject(object{"type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn"})
+		if isShort {
+			stop = "max_tokens"
+		}
+		return marshalObject(object{"type": "message", "role": "assistant", "content": content, "stop_reason": stop})
 	case evidence.OpenAI:
-		return marshalObject(object{"object": "response", "id": "resp_" + strconv.Itoa(n), "status": "completed", "output": items})
+		reply := object{"object": "response", "id": "resp_" + strconv.Itoa(n), "status": "completed", "output": items}
+		if isShort {
+			reply["status"], reply["incomplete_details"] = "incomplete", object{"reason": "max_output_tokens"}
+		}
+		return marshalObject(reply)
 	}
-	content := object{"role": "model", "parts": []any{}}
+	content, stop := object{"role": "model", "parts": []any{}}, "STOP"
 	if len(items) > 0 {
 		content = items[0].(object)
 	}
-	return marshalObject(object{"candidates": []any{object{"content": content, "finishReason": "STOP"}}})
+	if isShort {
+		stop = "MAX_TOKENS"
+	}
+	return marshalObject(object{"candidates": []any{object{"content": content, "finishReason": stop}}})
 }
 
 // itemsOf writes the items as messages, input items or contents.

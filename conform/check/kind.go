@@ -250,6 +250,11 @@ func (x *exchange) isContinued() bool {
 	return slices.ContainsFunc(x.followers, func(f *exchange) bool { return isAncestor(x, f) })
 }
 
+// isContinuedInMain reports whether a request sends the reply back that does not ask on the side.
+func (x *exchange) isContinuedInMain() bool {
+	return slices.ContainsFunc(x.followers, func(f *exchange) bool { return isAncestor(x, f) && !f.beginsSideBranch() })
+}
+
 // sameRequest reports whether both say the same, their hidden state aside.
 func (x *exchange) sameRequest(o *exchange) bool {
 	return x.outline.wholeAt[len(x.req.Items)] == o.outline.wholeAt[len(o.req.Items)]

@@ -83,6 +83,7 @@ func (s *Trace) linkReplies() {
 		}
 		if x.asksForAnswer() {
 			m := newMatcher(x, known, s.linking)
+			m.isResumed = s.isResumed(x.Process)
 			m.matchRequest()
 			l.addLinks(x)
 			if x.previous = m.findPrevious(); x.previous != nil {

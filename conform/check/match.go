@@ -32,6 +32,8 @@ type matcher struct {
 	// isKnown is set when the provider issued an id or token of the request in an
 	// earlier exchange.
 	isKnown bool
+	// isResumed is set when the process of the request goes on with a session of an earlier one.
+	isResumed bool
 	// earlierOwned and laterOwned are set by findOwned.
 	earlierOwned, laterOwned []int
 }

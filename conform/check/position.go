@@ -145,8 +145,9 @@ func (m *matcher) contentAfterLastWord(n int) *exchange {
 
 // wholeContent returns the reply that says all that the run says and nothing else,
 // whatever the client is said to have asked: a long reply is not given twice, nor a short
-// one with the same id, and nothing else goes on with it. It stands after as many runs, or
-// the client left out what was said between it and the reply that is expected here.
+// one with the same id, and a resumed process repeats those of earlier ones. Nothing else goes
+// on with it but on the side. It stands after as many runs, or the client left out what was said
+// between it and the reply that is expected here.
 func (m *matcher) wholeContent(n int) *exchange {
 	expected, isDecided := m.neighbourReply(n)
 	if isDecided && expected == nil {
@@ -168,7 +169,8 @@ func (m *matcher) wholeContent(n int) *exchange {
 		list := m.known.byContent[m.x.outline.content[i]]
 		for k := len(list) - 1; k >= 0; k-- {
 			f := list[k].x
-			if f.canBeSentBack() && m.free(f) != nil && fits(f) && !f.isContinued() && (len(it.Text)+len(it.Args) >= longText || holdsID(f, it.ID)) && m.saysTheSame(n, f) {
+			isTelling := len(it.Text)+len(it.Args) >= longText || holdsID(f, it.ID) || m.isResumed && f.Process < m.x.Process
+			if f.canBeSentBack() && m.free(f) != nil && fits(f) && !f.isContinuedInMain() && isTelling && m.saysTheSame(n, f) {
 				return f
 			}
 		}

@@ -137,7 +137,7 @@ func (s *Trace) lostConversation(first *exchange, continued map[int]bool) *excha
 		x := s.x[k]
 		switch {
 		case x.Process < 0 || x.Process >= first.Process || x.Provider != first.Provider:
-		case x.conversation < 0 || continued[x.conversation] || s.startKind(x) != Main:
+		case x.conversation < 0 || continued[x.conversation] || s.startKind(x) != Main || x.isOnSideBranch():
 		case x.reply.End == wire.Refused && !x.isTransient() && x.lastReply() == nil: // no history yet, and the prompt may go
 		case len(continued) == 0 || sameSystem(x.req.System, first.req.System) && tree.Equal(x.req.Tools, first.req.Tools, "cache_control") && s.ranBeside(x, continued):
 			return x

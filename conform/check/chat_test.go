@@ -111,3 +111,52 @@ func TestNoArguments(t *testing.T) {
 		}
 	}
 }
+
+// TestChatDetails: reasoning_details come back with their token and with the text that a signature covers, or not at all.
+func TestChatDetails(t *testing.T) {
+	const (
+		call    = `"content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}}]}`
+		signed  = `{"type":"reasoning.text","text":"Two files.","signature":"EqQBCkYICxgCKkBoZXJvbg==","index":0}`
+		plain   = `{"type":"reasoning.summary","summary":"Two files.","id":"rs_1","index":0}`
+		hidden  = `{"type":"reasoning.encrypted","data":"gAAAAABpsx4H2XPLIGMj","id":"rs_1","index":0}`
+		unnamed = `{"type":"reasoning.summary","summary":"Two files.","index":0}`
+	)
+	for _, c := range []struct {
+		name, was, is string
+		observed      int
+		isFound       bool
+	}{
+		{"unchanged", signed, signed, 1, false},
+		{"left out", signed, "", 0, false},
+		{"the text is changed", signed, strings.Replace(signed, "Two", "Three", 1), 1, true},
+		{"the signature is lost", signed, strings.Replace(signed, `"signature":"EqQBCkYICxgCKkBoZXJvbg==",`, "", 1), 1, true},
+		{"the text of no signature is changed", plain + "," + hidden, strings.Replace(plain, "Two", "Three", 1) + "," + hidden, 1, false},
+		{"of two with one id the second is changed", plain + "," + hidden, unnamed + "," + strings.Replace(hidden, "XPL", "XPM", 1), 1, true},
+		{"the encrypted content is lost", hidden, strings.Replace(hidden, `"data":"gAAAAABpsx4H2XPLIGMj",`, "", 1), 1, true},
+	} {
+		ask := `{"model":"m","messages":[{"role":"user","content":"hi"}]}`
+		message := func(details string) string {
+			return `{"role":"assistant","reasoning_details":[` + details + `],` + call
+		}
+		reply := `{"id":"1","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":` + message(c.was) + `}]}`
+		next := `{"model":"m","messages":[{"role":"user","content":"hi"},` + message(c.is) + `,{"role":"tool","tool_call_id":"c1","content":"1"}]}`
+		res := find(t, "SIG-015/signature-bytes").Run(recording(chatAsked(0, "openrouter.ai", ask, reply), chatAsked(1, "openrouter.ai", next, reply)))
+		if res.Observed != c.observed || (len(res.Findings) > 0) != c.isFound {
+			t.Errorf("%s: %+v", c.name, res)
+		}
+	}
+}
+
+// TestChatUnknownTool: Chat Completions wraps the name of a function, and its list of tools is whole all the same.
+func TestChatUnknownTool(t *testing.T) {
+	const ask = `{"model":"m","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"ls"}}]}`
+	for said, isFound := range map[string]bool{"12 files": true, "There is no such tool.": false} {
+		message := `{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"rm","arguments":"{}"}}]}`
+		reply := `{"id":"1","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":` + message + `}]}`
+		next := strings.Replace(ask, `"hi"}`, `"hi"},`+message+`,{"role":"tool","tool_call_id":"c1","content":"`+said+`"}`, 1)
+		res := find(t, "TOOL-001/unknown-tool").Run(recording(chatAsked(0, "local.example", ask, reply), chatAsked(1, "local.example", next, reply)))
+		if res.Observed != 1 || (len(res.Findings) > 0) != isFound {
+			t.Errorf("%s: %+v", said, res)
+		}
+	}
+}

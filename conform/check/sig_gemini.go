@@ -44,7 +44,7 @@ func enforcesSignatures(model string) bool {
 }
 
 // thoughtBytes: a token that stands beside what the model said keeps its bytes; where it is base64, its alphabet
-// does not count.
+// does not count. Reasoning keeps its token, and the text under a signature.
 func thoughtBytes(s *Trace, r *report) {
 	for _, l := range s.links {
 		rule := l.to.wire.RuleFor(wires.ChangedToken)
@@ -53,10 +53,18 @@ func thoughtBytes(s *Trace, r *report) {
 		}
 		for _, p := range l.pairs {
 			was, is := l.reply(p.r), l.sent(p.q)
-			if was.Token == "" || is.Token == "" || isDummy(is.Token) {
+			isReasoning := was.Continuity() && !l.to.wire.Has(wires.SignedParts)
+			if was.Token == "" || is.Token == "" && !isReasoning || isDummy(is.Token) {
 				continue
 			}
 			r.addObserved(1)
+			switch {
+			case is.Token == "":
+				r.addChange(l, is.Place, was.TokenAt, rule, "%s is sent back without the token that it was issued with", is.What).Consequence = specs.Degraded
+				continue
+			case isReasoning && is.Node.Get("signature") != nil && was.Text != is.Text && !isMaskedByRecorder(was.Text, is.Text):
+				r.addChange(l, is.Place, was.Place, rule, "text under a signature %s", describeTextDifference(was.Text, is.Text))
+			}
 			a, b := wire.TokenKey(l.to.Provider, was.Token), wire.TokenKey(l.to.Provider, is.Token)
 			if a != b && !issuedBy(l.from, b) {
 				at := is.Place

@@ -76,7 +76,7 @@ func offersCalled(x *exchange, call *wire.Item) (isOffered, isWhole bool) {
 // of a server, and those that a search finds.
 func offersMore(tool *tree.Node) bool {
 	kind := tool.Text("type")
-	return kind != "" && kind != "function" && kind != "custom" || tool.Any("functionDeclarations", "function_declarations") == nil && tool.Get("name") == nil
+	return kind != "" && kind != "function" && kind != "custom" || tool.Any("functionDeclarations", "function_declarations", "function", "custom", "name") == nil
 }
 
 // unknownToolIsError: there is no such tool, so whatever the result says is invented,

@@ -115,11 +115,14 @@ func splitThought(content string) (thought, text string) {
 
 // detailOf reads one of OpenRouter's reasoning_details.
 func detailOf(d *tree.Node) wire.Item {
-	it := wire.Item{What: wire.Thinking, Type: d.Text("type"), ItemID: d.Text("id"), Text: d.Any("text", "summary").Text()}
+	it := wire.Item{What: wire.Thinking, Type: d.Text("type"), Text: d.Any("text", "summary").Text()}
+	if id := d.Text("id"); id != "" {
+		it.ItemID = id + " " + it.Type // the summary of a reasoning and its encrypted content have one id
+	}
 	if token := d.Any("data", "signature"); token.Is(tree.String) {
 		it.SetToken(token)
 	}
-	if d.Get("data").Is(tree.String) {
+	if it.Type == "reasoning.encrypted" || d.Get("data").Is(tree.String) {
 		it.What = wire.Redacted
 	}
 	return it

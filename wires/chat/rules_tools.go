@@ -14,6 +14,7 @@ var toolRules = []rule.Rule[*request]{
 	judged("PAR-008/names", sureRule("C-28", "a function's name has letters, digits, _ and - only, at most 64", documented, namesFit)),
 	judged("PAR-007/range", sureRule("C-29", "a list of tools has a tool", reported, toolsGiven)),
 	judged("PAR-005/has-tools", sureRule("C-31", "tool_choice and parallel_tool_calls stand beside tools only", documented, choiceHasTools)),
+	judged("PAR-005/named-tool", sureRule("C-31", "tool_choice has a form of the API", documented, choiceIsKnown)),
 	judged("PAR-005/named-tool", likelyRule("C-31", "tool_choice names a tool of the request", documented, choiceNamesTool)),
 }
 
@@ -59,6 +60,19 @@ func choiceHasTools(q *request, p *rule.Pass) {
 				Refuse(q.newRefusal("", "parallel_tool_calls", "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are specified."))
 			b.Rule = "C-32"
 		}
+	}
+}
+
+func choiceIsKnown(q *request, p *rule.Pass) {
+	choice := q.body.Get("tool_choice")
+	if !q.dialect.hasTrait(officialMembers) || !choice.Is(tree.String|tree.Object) {
+		return // what is neither is a fault of the members
+	}
+	p.Observe()
+	known := []string{"none", "auto", "required", "function", "custom", "allowed_tools"}
+	if !slices.Contains(known, choice.Text()+choice.Text("type")) {
+		p.Report("tool_choice", "the API does not know the choice %.60s", choice.Raw()).Refuse(q.newRefusal("", "tool_choice",
+			"'$.tool_choice' is invalid. Please check the API reference: https://platform.openai.com/docs/api-reference."))
 	}
 }
 

@@ -58,6 +58,9 @@ func (q *request) eachPart(see func(i int, m *message, kind, path string, offset
 	}
 }
 
+// openAIParts are the types of parts in the API reference.
+var openAIParts = []string{"text", "image_url", "input_audio", "file", "refusal"}
+
 func partsFit(q *request, p *rule.Pass) {
 	if q.dialect.name != "openai" {
 		return
@@ -65,6 +68,9 @@ func partsFit(q *request, p *rule.Pass) {
 	takesImages := q.takes.Reasoning != "" && q.takes.Reasoning != "never" && !specs.ParseModel(q.model).IsBefore(5, 2)
 	q.eachPart(func(i int, m *message, kind, path string, _ int64) {
 		switch p.Observe(); {
+		case !slices.Contains(openAIParts, kind):
+			p.Report(path, "a part of the type %.40q is none of this API", kind).Refuse(q.newRefusal("invalid_value", fmt.Sprintf("messages[%d]", i),
+				"Invalid 'messages[%d]'. Content blocks are expected to be either text or image_url type.", i)).Rule = "C-9"
 		case kind == "image_url" && (m.role == "tool" || m.role == "assistant"):
 			b := p.Report(path, "an image stands in a message with the role %s, where the model does not see it", m.role)
 			if b.Consequence = string(specs.Degraded); !takesImages {

@@ -50,7 +50,11 @@ func newScene(ev *evidence.Evidence) *scene {
 	for i := range ev.Exchanges {
 		x := &ev.Exchanges[i]
 		u, err := url.Parse(x.Request.URL)
-		if err != nil || u.Host != host || bytes.Contains(x.Request.Body, []byte("_REDACTED_")) {
+		isOther := err != nil || u.Host != host
+		if s.provider == chat {
+			isOther = !x.IsOwnHost()
+		}
+		if isOther || bytes.Contains(x.Request.Body, []byte("_REDACTED_")) {
 			return nil
 		}
 		p := openCall(&s.ev, i)
@@ -418,6 +422,9 @@ func (d *draft) atBorder(when condition, do step) bool {
 
 // pathOf returns where an item stands in its request.
 func (p *page) pathOf(it *item) string {
+	if it.path != "" {
+		return it.path
+	}
 	f := formOf(p.provider)
 	path := fmt.Sprintf("%s[%d]", f.turns, it.turn)
 	if it.parent == p.doc.Get(f.turns) {

@@ -64,9 +64,12 @@ type fault struct {
 
 func (f *fault) isLegal() bool { return f.group == "legal" }
 
+// benchProviders are those whose traffic is changed.
+var benchProviders = []string{evidence.Anthropic, evidence.OpenAI, evidence.Gemini, chat}
+
 func (f *fault) providers() []string {
 	if f.On == "" {
-		return []string{evidence.Anthropic, evidence.OpenAI, evidence.Gemini}
+		return benchProviders
 	}
 	return strings.Fields(f.On)
 }
@@ -131,7 +134,7 @@ var readFaults = sync.OnceValue(func() (list groupedFaults) {
 	mustRead("faults", &list)
 	mustRead("legal", &legal)
 	list = append(list, legal...)
-	for _, provider := range []string{evidence.Anthropic, evidence.OpenAI, evidence.Gemini} {
+	for _, provider := range benchProviders {
 		for _, r := range readAnswers().Refusals[provider] {
 			f := &fault{Name: "refused-" + r.Rule, Rule: strings.TrimRight(r.Rule, "b"), On: provider, At: "last", group: "refusals"}
 			f.Do = stepLines{"": {"refuse " + r.Rule}}
@@ -473,11 +476,13 @@ func readSubjects(tb testing.TB) map[string][]*subject {
 	found := evidence.FindFS(cassettes.FS, "cassettes")
 	dir, ok := corpus.Find()
 	if ok {
-		list, err := evidence.Find(filepath.Join(dir, "data"))
-		if err != nil {
-			tb.Fatal(err)
+		for _, folder := range []string{dir, corpus.ChatDir(tb)} {
+			list, err := evidence.Find(filepath.Join(folder, "data"))
+			if err != nil {
+				tb.Fatal(err)
+			}
+			found = append(found, list...)
 		}
-		found = append(found, list...)
 	}
 	out := map[string][]*subject{}
 	for _, f := range found {

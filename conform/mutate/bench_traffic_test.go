@@ -33,7 +33,7 @@ func (a answer) encodeBody(provider, model string) string {
 		return a.Body
 	case provider == evidence.Anthropic:
 		return `{"type":"error","error":{"type":"invalid_request_error","message":` + message + `},"request_id":"req_011CVbenchAAAAAAAAAAAAAA"}`
-	case provider == evidence.OpenAI:
+	case provider == evidence.OpenAI, provider == chat:
 		return `{"error":{"message":` + message + `,"type":"invalid_request_error","param":` + orNull(a.Param) + `,"code":` + orNull(a.Code) + `}}`
 	}
 	return fmt.Sprintf(`{"error":{"code":400,"message":%s,"status":"INVALID_ARGUMENT"}}`, message)
@@ -78,6 +78,7 @@ var (
 		evidence.Anthropic: regexp.MustCompile(`"message_delta"|"message_stop"`),
 		evidence.OpenAI:    regexp.MustCompile(`"response.completed"|"response.incomplete"`),
 		evidence.Gemini:    regexp.MustCompile(`,?"finishReason":\s*"[^"]*"`),
+		chat:               regexp.MustCompile(`"finish_reason":\s*"|data: *\[DONE\]`),
 	}
 	modelInAddress = regexp.MustCompile(`/models/[^:]+:`)
 	finishReason   = regexp.MustCompile(`"finishReason":\s*"[^"]*",|,\s*"finishReason":\s*"[^"]*"`)
@@ -158,7 +159,8 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 				return false
 			}
 			dropMembers(c.doc, `tools tool_choice toolConfig tool_config previous_response_id conversation cachedContent
-				context_management text output_config mcp_servers container prompt_cache_key metadata`)
+				context_management text output_config mcp_servers container prompt_cache_key metadata
+				functions function_call parallel_tool_calls response_format web_search_options`)
 			dropMembers(c.findSpot("/generationConfig|generation_config").findNode(), `responseSchema responseJsonSchema responseMimeType
 				response_schema response_json_schema response_mime_type`)
 			memberOf(c.doc, formOf(c.provider).turns).putNode(tree.NewArray())
@@ -195,6 +197,7 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 				if delta := n.Get("delta"); n.Get("type").Text() == "response.output_text.delta" || !delta.Is(tree.String) {
 					text += delta.Text() + delta.Get("text").Text() + rootSpot(n).followPath("candidates[0].content.parts[0].text").findNode().Text()
 				}
+				text += rootSpot(n).followPath("choices[0].delta.content").findNode().Text()
 				if out += e; isTrimmed(text) {
 					break
 				}
@@ -220,11 +223,13 @@ func trafficVerbs() map[string]func(c *cursor, rest string) bool {
 					spot{turns, len(turns.Items()), ""}.insertNode(parseLiteral(formOf(c.provider).turnText(it.role, it.text)))
 				}
 			}
+			const task = "Summarise the conversation in one sentence."
 			ok := len(said) > 1 && !strings.HasPrefix(c.req.Model, smallModels[c.provider]) &&
-				trafficVerbs()["fresh"](c, "Summarise the conversation in one sentence. | Please summarise:\n"+strings.Join(said, "\n\n"))
+				trafficVerbs()["fresh"](c, task+" | Please summarise:\n"+strings.Join(said, "\n\n"))
 			if how == "turns" && ok {
 				c.findSpot(":turns").putNode(turns)
-				ok = c.insertTurn(len(said), "user", "Write a title for the conversation so far.")
+				ok = c.insertTurn(len(said), "user", "Write a title for the conversation so far.") &&
+					benchVerbs()["set-system"](c, string(tree.Quote(task)))
 			}
 			return ok && trafficSteps()["to-small-model"](c)
 		},
@@ -258,6 +263,7 @@ var phaseOrRefusal = regexp.MustCompile(`"phase"|"type":\s*"refusal"`)
 
 var smallModels = map[string]string{
 	evidence.Anthropic: "claude-haiku-4-5", evidence.OpenAI: "gpt-5.4-nano", evidence.Gemini: "gemini-3.1-flash-lite",
+	chat: "gpt-4o-mini",
 }
 
 // composeReply writes an accepted reply that says text, in events where the request asked for them.
@@ -267,6 +273,9 @@ func composeReply(c *cursor, id, model, text string) []byte {
 	if wantsStream(c) {
 		docs = layout.Events
 	}
+	if c.provider == chat && wantsStream(c) {
+		docs = append(slices.Clip(docs), "[DONE]")
+	}
 	out, fill := "", strings.NewReplacer("ID", id, "MODEL", string(tree.Quote(model)), "TEXT", string(tree.Quote(text)))
 	for _, doc := range docs {
 		switch doc = fill.Replace(doc); {
@@ -274,6 +283,8 @@ func composeReply(c *cursor, id, model, text string) []byte {
 			out += doc
 		case c.provider == evidence.Gemini:
 			out += "data: " + doc + "\r\n\r\n"
+		case c.provider == chat:
+			out += "data: " + doc + "\n\n"
 		default:
 			out += "event: " + parseLiteral(doc).Get("type").Text() + "\ndata: " + doc + "\n\n"
 		}
@@ -344,6 +355,8 @@ func trafficSteps() map[string]step {
 					return strings.ReplaceAll(body, `"STOP"`, `"MALFORMED_FUNCTION_CALL"`)
 				case evidence.OpenAI:
 					return breakArguments(body, draftOf(c).call)
+				case chat:
+					return breakChatArguments(body, draftOf(c).call)
 				}
 				return breakPartialJSON(body, draftOf(c).call)
 			})
@@ -352,6 +365,9 @@ func trafficSteps() map[string]step {
 			return changeBody(c, func(body string) string {
 				if c.provider == evidence.Anthropic {
 					return strings.Replace(breakPartialJSON(body, draftOf(c).call), `"stop_reason":"tool_use"`, `"stop_reason":"max_tokens"`, 1)
+				}
+				if c.provider == chat {
+					return calledTools.ReplaceAllString(breakChatArguments(body, draftOf(c).call), `"finish_reason":"length"`)
 				}
 				doc, err := tree.Parse(breakArguments(body, draftOf(c).call))
 				if err != nil {
@@ -402,7 +418,7 @@ func trafficSteps() map[string]step {
 			return c.findSpot(":turns").putNode(kept)
 		},
 		"to-small-model": func(c *cursor) bool {
-			dropMembers(c.doc, "thinking reasoning temperature top_p top_k include generationConfig generation_config model")
+			dropMembers(c.doc, "thinking reasoning reasoning_effort verbosity temperature top_p top_k include generationConfig generation_config model")
 			x := c.theExchange()
 			x.Request.URL = modelInAddress.ReplaceAllString(x.Request.URL, "/models/"+smallModels[c.provider]+":")
 			return c.provider == evidence.Gemini || c.findSpot("/model").putNode(tree.NewString(smallModels[c.provider]))
@@ -471,6 +487,31 @@ func breakArguments(body string, call issued) string {
 		body = strings.Join(slices.DeleteFunc(splitEvents(body), isPiece), "")
 	}
 	return body
+}
+
+var calledTools = regexp.MustCompile(`"finish_reason":\s*"(tool_calls|stop)"`)
+
+// breakChatArguments cuts the arguments of a call of Chat Completions: the text that holds them whole, or the last
+// piece of them.
+func breakChatArguments(body string, call issued) string {
+	if cut := breakArguments(body, call); cut == "" || cut != body || !isStreamed([]byte(body)) {
+		return cut
+	}
+	events, isMine, last := splitEvents(body), false, -1
+	for i, e := range events {
+		for _, piece := range rootSpot(dataOf(e)).followPath("choices[0].delta.tool_calls").findNode().List() {
+			if id := piece.Text("id"); id != "" {
+				isMine = id == call.id
+			}
+			if isMine && piece.Text("function", "arguments") != "" {
+				last = i
+			}
+		}
+	}
+	if last < 0 || call.id == "" {
+		return ""
+	}
+	return strings.Join(slices.Delete(events, last, last+1), "")
 }
 
 // breakPartialJSON drops the last piece of the arguments of a streamed call.

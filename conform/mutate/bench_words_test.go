@@ -134,11 +134,14 @@ func benchConditions() map[string]condition {
 			return slices.ContainsFunc(c.items, func(o *item) bool { return o.turn == it.turn && o.kind == "call" })
 		}),
 		"lone-call": ofItem(func(c *cursor, _ *item) bool { return countKind(saidAround(c.items, c.at), "call") == 1 }),
-		"alone-in-turn": ofItem(func(c *cursor, _ *item) bool {
+		"alone-in-turn": ofItem(func(c *cursor, it *item) bool {
+			if c.provider == chat {
+				return len(it.parent.Items()) == 1 // of the list of calls
+			}
 			return c.provider == evidence.OpenAI || len(saidAround(c.items, c.at)) == 1
 		}),
 		"first-in-turn": ofItem(func(c *cursor, it *item) bool {
-			if c.provider == evidence.OpenAI {
+			if c.provider == evidence.OpenAI || c.provider == chat {
 				return c.at > 0 && c.items[c.at-1].kind == "call"
 			}
 			return it.inTurn == 0
@@ -443,6 +446,9 @@ func benchVerbs() map[string]func(c *cursor, rest string) bool {
 		},
 		"set-system": func(c *cursor, layout string) bool {
 			text, ok := c.fillHoles(layout)
+			if c.provider == chat && c.systemSpot().findNode() == nil {
+				return ok && c.findSpot(":turns[0]").insertNode(parseLiteral(`{"role":"system","content":`+text.Raw()+`}`))
+			}
 			if c.provider != evidence.Gemini {
 				return ok && c.findSpot(":system").putNode(text)
 			}
@@ -476,7 +482,7 @@ func addBlock(c *cursor, at int, block string) bool {
 	other := *c
 	other.at = at
 	list := other.findSpot("^content|parts")
-	if c.provider == evidence.Anthropic && list.findNode().Is(tree.String) {
+	if (c.provider == evidence.Anthropic || c.provider == chat) && list.findNode().Is(tree.String) {
 		list.putNode(parseLiteral(`[{"type":"text","text":` + list.findNode().Raw() + `}]`))
 	}
 	return list.followPath("[+]").insertNode(parseLiteral(block))
@@ -490,6 +496,7 @@ func newTool(provider, name string) *tree.Node {
 		evidence.Anthropic: `{"name":NAME,"description":"Made up.","input_schema":` + schema + `}}`,
 		evidence.OpenAI:    `{"type":"function","name":NAME,"description":"Made up.","parameters":` + schema + `,"additionalProperties":false},"strict":false}`,
 		evidence.Gemini:    `{"name":NAME,"description":"Made up.","parameters":` + schema + `}}`,
+		chat:               `{"type":"function","function":{"name":NAME,"description":"Made up.","parameters":` + schema + `}}}`,
 	}[provider]
 	return parseLiteral(strings.Replace(layout, "NAME", string(tree.Quote(name)), 1))
 }
@@ -497,7 +504,7 @@ func newTool(provider, name string) *tree.Node {
 func pushTool(c *cursor, tool *tree.Node) bool {
 	list := c.findSpot(":tools").findNode()
 	return list.Is(tree.Array) && !slices.ContainsFunc(list.List(), func(t *tree.Node) bool {
-		return t.Get("name").Text() == tool.Get("name").Text()
+		return ownFields(t).Text("name") == ownFields(tool).Text("name")
 	}) && c.findSpot(":tools[+]").insertNode(tool)
 }
 

@@ -183,8 +183,20 @@ func (c *cursor) findSpot(path string) spot {
 				}
 			}
 			return spot{}
+		case "system":
+			if c.provider == chat {
+				return c.systemSpot().followPath(more)
+			}
 		}
-		return c.findSpot(formOf(c.provider).paths[name]).followPath(more)
+		paths := formOf(c.provider).paths
+		place := paths[name]
+		if it := c.theItem(); it != nil {
+			place = cmp.Or(paths[name+" of "+it.kind], place)
+		}
+		if place == "" {
+			return spot{}
+		}
+		return c.findSpot(place).followPath(more)
 	}
 	base := rootSpot(c.doc)
 	switch it := c.theItem(); {
@@ -196,9 +208,16 @@ func (c *cursor) findSpot(path string) spot {
 	case it != nil && strings.Trim(path, ".") == "":
 		base = it.currentSpot()
 	case it != nil:
-		base = rootSpot(it.node)
+		base = rootSpot(it.ownMembers(c.provider))
 	}
 	return base.followPath(strings.TrimLeft(path, "./^%"))
+}
+
+// systemSpot returns where the first message of Chat Completions stands that gives instructions, with its content.
+func (c *cursor) systemSpot() spot {
+	list := c.findSpot(":turns").findNode()
+	isSystem := func(n *tree.Node) bool { return n.Text("role") == "system" || n.Text("role") == "developer" }
+	return spot{list, slices.IndexFunc(list.List(), isSystem), ""}.followPath("content")
 }
 
 // pickItem returns the ordinal of an item beside the one of the cursor, -1 for none: next, prev,

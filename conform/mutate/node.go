@@ -170,17 +170,40 @@ func swapSpots(a, b spot) bool {
 // removeItem takes an item out, and its turn if nothing else is in it.
 func (c *cursor) removeItem(it *item) bool {
 	turns := c.findSpot(":turns").findNode()
+	if c.provider == chat && it.parent != turns {
+		return c.removeFromMessage(it)
+	}
 	if it.parent == turns || !it.parent.Is(tree.Array) || len(it.parent.Items()) == 1 {
 		return c.turnSpot(it).removeNode()
 	}
 	return it.currentSpot().removeNode()
 }
 
+// removeFromMessage takes an item out of a message of Chat Completions, which holds its items in several members. A
+// message that neither says nor calls anything any more is taken out as well.
+func (c *cursor) removeFromMessage(it *item) bool {
+	turn, holder := c.turnSpot(it), it.currentSpot()
+	message := turn.findNode()
+	if it.parent != message {
+		if len(it.parent.Items()) > 1 {
+			return holder.removeNode()
+		}
+		holder = spot{message, slices.Index(message.Items(), it.parent), ""}
+	}
+	isContent := holder.findNode() == message.Get("content")
+	holder.putNode(parseLiteral("null"))
+	content := message.Get("content")
+	if content.Text() == "" && len(content.Items()) == 0 && message.Get("tool_calls").Null() {
+		return turn.removeNode()
+	}
+	return isContent || holder.removeNode()
+}
+
 // turnSpot returns where the turn of an item stands now.
 func (c *cursor) turnSpot(it *item) spot {
 	turns := c.findSpot(":turns").findNode()
 	for i, turn := range turns.List() {
-		if turn == it.node || turn == it.parent || turn.Any("content", "parts") == it.parent {
+		if turn == it.node || turn == it.parent || slices.Contains(turn.Items(), it.parent) {
 			return spot{turns, i, ""}
 		}
 	}

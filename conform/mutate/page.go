@@ -11,10 +11,13 @@ import (
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
+// chat is the wire of Chat Completions.
+const chat = "chat"
+
 // form says where a provider's requests keep what the tables name without a provider.
 type form struct {
 	turns, parts, credential string
-	// paths are the places that tables name :NAME.
+	// paths are the places that tables name :NAME; "NAME of KIND" is that of one kind of items.
 	paths map[string]string
 	// says makes a turn of the user and of the model.
 	says map[string]string
@@ -47,8 +50,10 @@ func formOf(provider string) form {
 			"assistant": `{"role":"model","parts":[{"text":TEXT}]}`,
 			"part":      `{"text":TEXT}`,
 		}},
-		"chat": {"messages", "content", "Authorization", map[string]string{
-			"turns": "/messages", "tools": "/tools", "system": "/messages[0].content", "config": "/", "token": "signature|data",
+		chat: {"messages", "content", "Authorization", map[string]string{
+			"turns": "/messages", "tools": "/tools", "config": "/",
+			"token": "signature|data", "token of call": "extra_content.google.thought_signature",
+			"args": "%arguments|input", "result": "content", "id": "tool_call_id|id", "name": "%name",
 		}, map[string]string{
 			"":     `{"role":"ROLE","content":TEXT}`,
 			"part": `{"type":"text","text":TEXT}`,
@@ -78,6 +83,7 @@ type item struct {
 	id, itemID   string
 	name, text   string
 	token        string
+	path         string // as the decoder of the wire gives it, else empty
 }
 
 // kindOfType says what blocks and items of a type are; of all others a client knows nothing.
@@ -120,17 +126,29 @@ func kindOfPart(n *tree.Node) string {
 	return "text"
 }
 
-// ownFields returns the object that holds the members of a call or a result: Gemini wraps it.
+// ownFields returns the object that holds the members of a call, a result or a tool: Gemini and Chat Completions
+// wrap it.
 func ownFields(n *tree.Node) *tree.Node {
-	if inner := n.Any("functionCall", "function_call", "functionResponse", "function_response"); inner != nil {
+	if inner := n.Any("functionCall", "function_call", "functionResponse", "function_response", "function", "custom"); inner != nil {
 		return inner
 	}
 	return n
 }
 
+// ownMembers returns the object that holds what an item says of itself: Chat Completions wraps a tool.
+func (it *item) ownMembers(provider string) *tree.Node {
+	if provider == chat && (it.kind == "tool" || it.kind == "slot") {
+		return ownFields(it.node)
+	}
+	return it.node
+}
+
 // readItems lists the items of a request in order.
-func readItems(provider string, doc *tree.Node) (list []*item) {
-	f := formOf(provider)
+func readItems(provider string, q *wire.Request) (list []*item) {
+	if provider == chat {
+		return readWireItems(q)
+	}
+	f, doc := formOf(provider), q.Doc
 	turns := memberOf(doc, f.turns).findNode()
 	if provider == evidence.OpenAI && turns.Is(tree.String) {
 		return []*item{{kind: "text", role: "user", spot: memberOf(doc, f.turns), node: turns, text: turns.Text()}}
@@ -159,6 +177,27 @@ func readItems(provider string, doc *tree.Node) (list []*item) {
 			}
 			list = append(list, it)
 		}
+	}
+	return list
+}
+
+// readWireItems lists the items of a request as the decoder of its wire reads them, which needs a node for each.
+func readWireItems(q *wire.Request) (list []*item) {
+	for was := range wire.Each(q.Items) {
+		it := &item{
+			kind: kindOfWire(was), role: was.Role, spot: rootSpot(q.Doc).followPath(was.Place.Path), node: was.Node, turn: was.Msg,
+			id: was.ID, itemID: was.ItemID, name: was.Name, text: was.Text, token: was.Token, path: was.Place.Path,
+		}
+		if it.kind == "call" || it.kind == "result" || it.kind == "media" {
+			it.text = ""
+		}
+		if it.node.Is(tree.String) && it.node.Text() != it.text { // two items in one text, which no step can tell apart
+			it.kind, it.text = "other", ""
+		}
+		if k := len(list) - 1; k >= 0 && list[k].turn == it.turn {
+			it.inTurn = list[k].inTurn + 1
+		}
+		list = append(list, it)
 	}
 	return list
 }
@@ -194,12 +233,12 @@ func textSpot(it *item) spot {
 	switch {
 	case it.node.Is(tree.String):
 		return it.spot
-	case it.node.Get("summary") != nil:
+	case it.node.Get("summary").Is(tree.Array):
 		return rootSpot(it.node).followPath("summary[0].text")
 	case it.node.Text("type") == "thinking":
 		return memberOf(it.node, "thinking")
 	}
-	return memberOf(it.node, "text")
+	return memberOf(it.node, "text", "summary")
 }
 
 func roleOf(provider string, turn *tree.Node, it *item, isItem bool) string {
@@ -230,7 +269,7 @@ type page struct {
 func openPage(ev *evidence.Evidence, n int, emitted map[string]bool) *page {
 	x := &ev.Exchanges[n]
 	q := x.ReadRequest()
-	return &page{ev: ev, n: n, provider: x.Provider, doc: q.Doc, req: q, items: readItems(x.Provider, q.Doc), emitted: emitted}
+	return &page{ev: ev, n: n, provider: x.Provider, doc: q.Doc, req: q, items: readItems(x.Provider, q), emitted: emitted}
 }
 
 func (p *page) theExchange() *evidence.Exchange { return &p.ev.Exchanges[p.n] }

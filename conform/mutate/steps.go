@@ -296,7 +296,7 @@ func (c *cursor) wrongThinkingForm() bool {
 
 // forgetReply removes what the model said after the request before.
 func (c *cursor) forgetReply() bool {
-	n := min(len(readItems(c.provider, readDocument(c.source))), len(c.items))
+	n := min(len(readItems(c.provider, c.source.ReadRequest())), len(c.items))
 	end := n
 	for end < len(c.items) && c.isModels(c.items[end]) {
 		end++
@@ -342,7 +342,7 @@ func (c *cursor) reformatArguments(it *item) bool {
 	text := []byte(c.argumentText())
 	wasSent := slices.ContainsFunc(c.ev.Exchanges[:c.n], func(x evidence.Exchange) bool {
 		sent := text
-		if c.provider == evidence.OpenAI {
+		if c.findSpot(":args").findNode().Is(tree.String) {
 			sent = bytes.Trim(tree.Quote(string(text)), `"`)
 		}
 		return bytes.Contains(x.Request.Body, []byte(it.id)) && bytes.Contains(x.Request.Body, sent)

@@ -220,7 +220,7 @@ func (c *cursor) wasSent(it *item) bool {
 
 // isFoundTool reports whether a search of the conversation found the tool.
 func (c *cursor) isFoundTool(tool *item) bool {
-	return slices.ContainsFunc(readItems(c.provider, c.doc), func(it *item) bool {
+	return slices.ContainsFunc(readItems(c.provider, c.req), func(it *item) bool {
 		return it.node.Text("type") == "tool_search_tool_result" && bytes.Contains(encodeTree(it.node), []byte(`"tool_name":"`+tool.name+`"`))
 	})
 }
@@ -264,8 +264,10 @@ func (p *page) readTools() (list []*item) {
 			in, from, to = group, 0, len(group.List())
 		}
 		for k := from; k < to; k++ {
-			it := &item{kind: "slot", spot: spot{in, k, ""}, node: in.Items()[k], name: in.Items()[k].Text("name")}
-			if kind := it.node.Text("type"); it.node.Get("name") != nil && (kind == "" || kind == "custom" || kind == "function") {
+			it := &item{kind: "slot", spot: spot{in, k, ""}, node: in.Items()[k]}
+			own := it.ownMembers(p.provider)
+			it.name = own.Text("name")
+			if kind := it.node.Text("type"); own.Get("name") != nil && (kind == "" || kind == "custom" || kind == "function") {
 				it.kind = "tool"
 			}
 			list = append(list, it)

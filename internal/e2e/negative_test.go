@@ -40,7 +40,7 @@ var negativeRuns = []struct {
 	{"runs malformed and cut calls", "rkat", "malformed-call || max-tokens-in-call || failing-tool || parallel-calls", []string{"STR-009"}},
 	{"takes pause, refusal and truncation for success", "rkat", "pause-in-text || max-tokens || refusal || refusal-after-call || refusal-without-words || cut-stream || error-after-200 || parallel-calls",
 		[]string{"SIG-020", "SRV-005", "STR-007", "STR-008", "STR-010"}},
-	{"rewrites history on resume", "rkat", "resume-tool-loop || repeated-prompt || thinking-tool-loop || cut-stream", []string{"RES-001", "RES-003", "RES-004", "RES-006"}},
+	{"rewrites history on resume", "rkat", "resume-tool-loop || repeated-prompt || thinking-tool-loop || cut-stream", []string{"RES-001", "RES-003"}},
 }
 
 // TestNegativeSubjects holds that each broken build of rkat fails by the requirements that

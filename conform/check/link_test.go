@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -120,6 +122,55 @@ func TestManyExchanges(t *testing.T) {
 	trace := check.Decode(&ev)
 	if got := len(trace.Replays()); got != 10000 {
 		t.Errorf("%d replays", got)
+	}
+}
+
+// A reply of four times as many deltas takes four times the memory, and so the time: what deltas
+// bring is joined once.
+func TestManyDeltas(t *testing.T) {
+	for url, frames := range map[string][3]string{
+		"https://api.anthropic.com/v1/messages": {
+			`{"type":"message_start","message":{"type":"message","content":[]}}` + "\n\n" +
+				`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a word "}}`,
+			`{"type":"message_stop"}`,
+		},
+		"https://api.openai.com/v1/responses": {
+			`{"type":"response.output_item.added","output_index":0,"item":{"id":"msg_1","type":"message","content":[]}}`,
+			`{"type":"response.output_text.delta","output_index":0,"content_index":0,"item_id":"msg_1","delta":"a word "}`,
+			`{"type":"response.completed","response":{"output":[]}}`,
+		},
+		"https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse": {
+			`{"candidates":[{"content":{"role":"model","parts":[{"text":"I "}]}}]}`,
+			`{"candidates":[{"content":{"role":"model","parts":[{"text":"a word "}]}}]}`,
+			`{"candidates":[{"content":{"role":"model","parts":[]},"finishReason":"STOP"}]}`,
+		},
+		"https://api.deepseek.com/chat/completions": {
+			`{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant"}}]}`,
+			`{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"a word "}}]}`,
+			`[DONE]`,
+		},
+	} {
+		allocate := func(deltas int) uint64 {
+			frame := func(data string) string { return "data: " + data + "\n\n" }
+			body := frame(frames[0]) + strings.Repeat(frame(frames[1]), deltas) + frame(frames[2])
+			x := evidence.Exchange{Process: -1}
+			x.Request = evidence.Request{Method: "POST", URL: url, Body: []byte(`{"stream":true}`)}
+			x.Response = evidence.Response{Status: 200, Body: []byte(body)}
+			if x.Provider, _ = evidence.Provider(x.Request); x.Provider == "" {
+				t.Fatal(url, "is of no provider")
+			}
+			x.Response.Header = http.Header{"Content-Type": {"text/event-stream"}}
+			ev := evidence.Evidence{Source: evidence.SourceRecording, Case: "deltas", Exchanges: []evidence.Exchange{x}}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			check.Decode(&ev)
+			runtime.ReadMemStats(&after)
+			return after.TotalAlloc - before.TotalAlloc
+		}
+		if few, many := allocate(4000), allocate(16000); many > 6*few {
+			t.Errorf("%s: %d bytes for 4,000 deltas, %d for 16,000", url, few, many)
+		}
 	}
 }
 

@@ -34,6 +34,14 @@ type sentBlock struct {
 	node               *tree.Node
 	text, input, seal  string
 	signatures         int
+	deltaTexts         [3]strings.Builder // of text, input and seal: a stream may have millions of deltas
+}
+
+// close joins what the deltas brought.
+func (b *sentBlock) close() {
+	for i, whole := range []*string{&b.text, &b.input, &b.seal} {
+		*whole += b.deltaTexts[i].String()
+	}
 }
 
 var replyRules = []rule.ReplyRule[*sentReply]{
@@ -110,11 +118,11 @@ func readSent(x *rule.Exchange) *sentReply {
 			} else {
 				d := e.JSON.Get("delta")
 				b.deltas = append(b.deltas, i)
-				b.text += d.Any("text", "thinking").Text()
-				b.input += d.Text("partial_json")
+				b.deltaTexts[0].WriteString(d.Any("text", "thinking").Text())
+				b.deltaTexts[1].WriteString(d.Text("partial_json"))
 				if sig := d.Get("signature"); sig != nil {
 					b.signatures++
-					b.seal += sig.Text()
+					b.deltaTexts[2].WriteString(sig.Text())
 				}
 			}
 		case "content_block_stop":
@@ -130,6 +138,9 @@ func readSent(x *rule.Exchange) *sentReply {
 		case "error":
 			a.errs = append(a.errs, i)
 		}
+	}
+	for _, b := range a.blocks {
+		b.close()
 	}
 	return a
 }

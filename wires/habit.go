@@ -57,6 +57,8 @@ const (
 	KeepsDeclining Habit = "keeps declining"
 	// QuotaIsRate: the error of a spent quota has the words of a rate limit.
 	QuotaIsRate Habit = "quota is rate"
+	// RefusesInReply: a refusal may stand in the place of a reply with status 200.
+	RefusesInReply Habit = "refuses in reply"
 )
 
 // Has reports whether the wire has a habit. An unknown wire, nil, has none.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/wires"
 	rules "github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
@@ -34,7 +35,7 @@ const (
 	RefusedServer   RefusalKind = "server"
 )
 
-// Refusal is an answer with an error status to one request.
+// Refusal is an answer to one request that is an error and nothing else.
 type Refusal struct {
 	Exchange int
 	Status   int
@@ -79,9 +80,29 @@ func (s *Trace) AcceptedCalls() (n int) {
 	return n
 }
 
-// wasAccepted reports whether the provider answered with a status of success.
+// wasAccepted reports whether the provider answered with a status of success, and with no error in the place of
+// the reply.
 func (x *exchange) wasAccepted() bool {
-	return !x.Missed && x.Response.Status >= 200 && x.Response.Status < 300
+	return !x.Missed && x.Response.Status >= 200 && x.Response.Status < 300 && x.reply.End != wire.Refused
+}
+
+// isRefusedInReply reports whether an error stands in the place of a reply with status 200: servers that keep a
+// client waiting, and gateways, have sent the status before they know of the error.
+func (x *exchange) isRefusedInReply() bool {
+	return x.wire.Has(wires.RefusesInReply) && x.reply.End == wire.Failed && len(x.reply.Items) == 0
+}
+
+// statusOfError is the error status of the answer, or the one that an error in a reply names; 0 for none.
+func statusOfError(x *exchange) int {
+	if status := x.Response.Status; status < 200 || status >= 300 {
+		return status
+	}
+	for _, name := range []string{"code", "status_code"} {
+		if code := x.reply.Err.Int(name); code >= 400 && code < 600 {
+			return code
+		}
+	}
+	return 0
 }
 
 // isErrorDocument reports whether the whole answer is an error object: a gateway gives
@@ -92,7 +113,7 @@ func (x *exchange) isErrorDocument() bool {
 		doc.Get("output") == nil && doc.Get("candidates") == nil
 }
 
-// newRefusal reads an answer with an error status.
+// newRefusal reads an answer that is an error.
 func newRefusal(x *exchange) Refusal {
 	said := wordsOf(x)
 	f := Refusal{Exchange: x.Index, Status: x.Response.Status, Words: presentWords(said)}
@@ -110,7 +131,7 @@ func wordsOf(x *exchange) string {
 	if raw := x.reply.Err.Text("metadata", "raw"); raw != "" {
 		return raw // what OpenRouter was told
 	}
-	for _, n := range []*tree.Node{x.reply.Err.Get("message"), doc.Get("message"), x.reply.Err, doc.Get("detail"), doc.Get("title")} {
+	for _, n := range []*tree.Node{x.reply.Err.Any("message", "status_msg"), doc.Get("message"), x.reply.Err, doc.Get("detail"), doc.Get("title")} {
 		if s := n.Text(); s != "" {
 			return s
 		}
@@ -150,28 +171,32 @@ var nonForms = []struct {
 	kind   RefusalKind
 	parts  []string // in lower case, with stars as in [rules.Words]; none fits any body
 }{
-	{0, RefusedQuota, []string{"insufficient_quota", "exceeded your current quota", "credit balance is too low", "billing_error", "billing_hard_limit",
+	{0, RefusedQuota, []string{"insufficient_quota", "arrearage", "exceeded your current quota", "credit balance is too low", "billing_error", "billing_hard_limit",
 		"api usage limits", "spend limit", "enforced_spend_limit_reached"}},
 	{402, RefusedQuota, nil},
 	{429, RefusedRate, nil},
 	{0, RefusedKey, []string{"api_key_invalid", "api key not valid", "api key expired", "api keys are not supported", "invalid_api_key",
-		"invalid x-api-key", "organization has been disabled", "must be verified to", "location is not supported", "unsupported_country"}},
+		"incorrect api key provided", "invalid x-api-key", "organization has been disabled", "must be verified to", "location is not supported", "unsupported_country"}},
 	{401, RefusedKey, nil},
 	{403, RefusedKey, nil},
 	{407, RefusedKey, nil},
 	{451, RefusedKey, nil},
 	{0, RefusedLength, []string{"context_length_exceeded", "prompt is too long", "exceed context limit", "exceeds the context window",
 		"exceeds the maximum number of tokens", "maximum context length", "input is too long for requested model", "exceeded max context length",
-		"exceeds the available context size", "total length of all messages is too long"}},
+		"exceeds the available context size", "total length of all messages is too long",
+		"maximum prompt length", "exceeded model token limit", "context window exceeds limit", "range of input length should be",
+		"prompt exceeds max length", "greater than the context length", "`inputs` tokens + `max_new_tokens` must be"}},
 	{0, RefusedModel, []string{"model_not_found", "is not found for api version", "publisher model `",
 		"unexpected model name format", "requested model '*' does not exist", "the model `*` does not exist",
 		"unknown_model", "unknown model:", "invalid model id", "invalid model name", "model identifier is invalid", "model not exist",
-		"supported api model names are", `"invalid model: `, `"invalid model '`, "is not a valid model id", "not supported model "}},
-	{400, RefusedServer, []string{"tool_use_failed"}}, // the model's own call broke the schema (C-91)
+		"supported api model names are", `"invalid model: `, `"invalid model '`, "is not a valid model id", "not supported model ",
+		"model_decommissioned"}},
+	{400, RefusedServer, []string{"tool_use_failed", "json_validate_failed", // the model's own call or answer broke the schema (C-91)
+		"upstream connect error"}}, // a gateway did not reach the server
 	{404, RefusedModel, []string{`"model: `, `"message":"model:`, "model_not_found"}},
 	{0, RefusedFetch, []string{"unable to download", "while downloading", "failed to download", "error downloading", "cannot fetch content",
 		"url_error", "url_rejected", "failed to fetch", "unable to fetch", "could not be fetched", "robots.txt", "invalid_image_url"}},
-	{0, RefusedPolicy, []string{"content_policy_violation", "content_filter", "content filtering policy", "invalid_prompt", "usage policy", "safety system"}},
+	{0, RefusedPolicy, []string{"content_policy_violation", "content_filter", "content filtering policy", "data_inspection_failed", "content exists risk", "unsafe or sensitive content", "invalid_prompt", "usage policy", "safety system"}},
 	{0, RefusedOverload, []string{"overloaded_error"}},
 	{408, RefusedConflict, nil},
 	{409, RefusedConflict, nil},
@@ -183,7 +208,7 @@ var nonForms = []struct {
 }
 
 func kindOfRefusal(x *exchange, said string) RefusalKind {
-	status := x.Response.Status
+	status, known := statusOfError(x), x.bookOf().WordsOf(said)
 	body := strings.ToLower(string(x.Response.Body[:min(len(x.Response.Body), 16<<10)]))
 	for _, row := range nonForms {
 		if row.status != 0 && row.status != status || row.status == 0 && status >= 500 {
@@ -193,12 +218,14 @@ func kindOfRefusal(x *exchange, said string) RefusalKind {
 			return row.kind
 		}
 	}
-	switch {
-	case status < 400 || status >= 500:
+	switch inReply := x.Response.Status/100 == 2; {
+	case inReply && known.Rule != "":
+		return RefusedForm
+	case inReply, status < 400, status >= 500 && !known.AnyStatus:
 		return RefusedServer
 	case (status == 404 || status == 410) && strings.HasPrefix(said, "model"):
 		return RefusedModel
-	case (status == 404 || status == 410) && x.bookOf().RuleOf(said) == "":
+	case (status == 404 || status == 410) && known.Rule == "":
 		return RefusedMissing
 	}
 	return RefusedForm

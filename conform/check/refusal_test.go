@@ -21,6 +21,7 @@ func asked(i int, provider, body string, status int, reply string) evidence.Exch
 		evidence.Anthropic: "https://api.anthropic.com/v1/messages",
 		evidence.OpenAI:    "https://api.openai.com/v1/responses",
 		evidence.Gemini:    "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-flash-preview:generateContent",
+		"chat":             "https://chat.example/v1/chat/completions",
 	}[provider]
 	return evidence.Exchange{Index: i, Process: -1, Provider: provider,
 		Request:  evidence.Request{Method: http.MethodPost, URL: url, Body: []byte(body), Header: http.Header{}},
@@ -35,16 +36,18 @@ var minimal = map[string]string{
 	evidence.Anthropic: `{"model":"claude-opus-4-6","max_tokens":10,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"text","text":"a"}]}]}`,
 	evidence.OpenAI:    `{"model":"gpt-5.2","input":[{"role":"user","content":"hi"}]}`,
 	evidence.Gemini:    `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`,
+	"chat":             `{"model":"m","messages":[{"role":"user","content":"hi"}]}`,
 }
 
 var errorShapes = map[string]string{
 	evidence.Anthropic: `{"type":"error","error":{"type":"invalid_request_error","message":"WORDS"}}`,
 	evidence.OpenAI:    `{"error":{"message":"WORDS","type":"invalid_request_error","param":null,"code":null}}`,
 	evidence.Gemini:    `{"error":{"code":400,"message":"WORDS","status":"INVALID_ARGUMENT"}}`,
+	"chat":             `{"error":{"message":"WORDS","type":"invalid_request_error"}}`,
 }
 
 // TestRefusalKinds: what is refused for its form is told from everything else, and the
-// rule is named by the words.
+// rule is named by the words. A row holds the message of the error, or a whole body.
 func TestRefusalKinds(t *testing.T) {
 	for _, r := range readTable(t, "refusals") {
 		provider, rule, kind := r.fields[0], r.fields[2], check.RefusalKind(strings.Join(r.fields[3:], " "))
@@ -53,6 +56,9 @@ func TestRefusalKinds(t *testing.T) {
 			t.Fatal(err)
 		}
 		reply := strings.Replace(errorShapes[provider], "WORDS", r.text, 1)
+		if strings.HasPrefix(r.text, "{") || strings.HasPrefix(r.text, "data:") {
+			reply = r.text
+		}
 		got := recording(asked(0, provider, minimal[provider], status, reply)).Refusals()
 		if len(got) != 1 || got[0].Kind != kind || got[0].Rule != rule {
 			t.Errorf("%s %d %q: %+v", provider, status, r.text, got)

@@ -171,6 +171,9 @@ func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
 	x.contents = replyContents(x.reply.Items)
 	x.can = specs.FindCapability(e.Provider, x.modelAsked())
 	x.seen = x.readSeen()
+	if x.isRefusedInReply() {
+		x.reply.End = wire.Refused
+	}
 	if x.reply.End == wire.Refused {
 		x.refusal = newRefusal(x)
 	}

@@ -266,8 +266,12 @@ func readDocument(r *wire.Reply) {
 		}
 		r.Stop, r.End = choices[0].Text("finish_reason"), wire.Complete
 	}
-	if err := wire.ErrorOf(r.Doc); !err.Null() {
-		r.SetError(err, wire.Place{Event: -1, Off: err.Offset(), Path: "error"})
+	err, path := wire.ErrorOf(r.Doc), "error"
+	if status := r.Doc.Get("base_resp"); len(choices) == 0 && status.Int("status_code") > 0 { // MiniMax
+		err, path = status, "base_resp"
+	}
+	if !err.Null() {
+		r.SetError(err, wire.Place{Event: -1, Off: err.Offset(), Path: path})
 	}
 }
 

@@ -31,7 +31,7 @@ func judgeReply(x *rule.Exchange) []*rule.ReplyPass { return rule.JudgeReplies(r
 
 // documentIsCompletion judges that a reply in one piece has choices, each with a message.
 func documentIsCompletion(x *rule.Exchange, p *rule.Pass) {
-	if x.Status != http.StatusOK || x.Reply.Form != wire.Document || !wire.ErrorOf(x.Reply.Doc).Null() {
+	if x.Status != http.StatusOK || x.Reply.Form != wire.Document || x.Reply.Err != nil {
 		return
 	}
 	choices := x.Reply.Doc.Get("choices")

@@ -47,6 +47,8 @@ type Words struct {
 	Quote string `yaml:"quote"`
 	// Reads are patterns that know the text again, in lower case; a star stands for anything.
 	Reads []string `yaml:"reads"`
+	// AnyStatus says that some servers say this with the status of a fault of their own.
+	AnyStatus bool `yaml:"anyStatus"`
 }
 
 // Match reports whether the parts of a pattern between the stars stand in a text in their order.
@@ -69,16 +71,19 @@ func (b *Book) DoesClaim(member string, body *tree.Node) bool {
 	return body.Get(member) != nil
 }
 
-// RuleOf returns the rule that the words of a refusal speak of, empty if none is known.
-func (b *Book) RuleOf(said string) string {
+// WordsOf returns the row that knows the words of a refusal again, the empty one if none does.
+func (b *Book) WordsOf(said string) Words {
 	said = strings.ToLower(said)
 	for _, row := range b.Words {
 		if slices.ContainsFunc(row.Reads, func(pattern string) bool { return Match(said, pattern) }) {
-			return row.Rule
+			return row
 		}
 	}
-	return ""
+	return Words{}
 }
+
+// RuleOf returns the rule that the words of a refusal speak of, empty if none is known.
+func (b *Book) RuleOf(said string) string { return b.WordsOf(said).Rule }
 
 // QuoteOf returns what the provider says to a breach of a rule, empty if that is not known.
 func (b *Book) QuoteOf(rule string) string {

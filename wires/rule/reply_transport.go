@@ -29,6 +29,7 @@ var transportRules = []ReplyRule[*Exchange]{
 	Owes("SV-H10", "ERR-003/event", streamHasEvent),
 	Owes("SV-H10", "ERR-003/whole-document", documentIsWhole),
 	Owes("SV-H10", "ERR-003/provider-object", successIsReply),
+	Owes("SV-H10", "", refusalHasStatus),
 	Owes("SV-H14", "", requestIDIsThere),
 	Owes("SV-H17", "", encodingIsTrue),
 	Owes("SV-E4", "", rateLimitSaysWhen),
@@ -203,7 +204,7 @@ func documentIsWhole(x *Exchange, p *Pass) {
 // successIsReply: a body with a status of success is a reply of the provider.
 func successIsReply(x *Exchange, p *Pass) {
 	w := wires.Find(x.Wire)
-	if !x.succeeds() || w == nil {
+	if !x.succeeds() || w == nil || x.Reply.End == wire.Refused {
 		return
 	}
 	doc := x.Reply.Doc
@@ -225,10 +226,18 @@ func successIsReply(x *Exchange, p *Pass) {
 	}
 }
 
+// refusalHasStatus: clients read the status first, and take a document with status 200 for a reply.
+func refusalHasStatus(x *Exchange, p *Pass) {
+	if x.succeeds() && x.Reply.End == wire.Refused && x.Reply.Form == wire.Document {
+		p.Observe()
+		p.ReportAt(x.EventPlace(-1), "status %d with an error in place of a reply: %q", x.Status, Shorten(errorWords(x)))
+	}
+}
+
 // errorWords is what an error says, in whatever form.
 func errorWords(x *Exchange) string {
 	doc := x.Reply.Doc
-	for _, n := range []*tree.Node{x.Reply.Err.Get("message"), doc.Get("message"), x.Reply.Err, doc.Get("detail"), doc.Get("title")} {
+	for _, n := range []*tree.Node{x.Reply.Err.Any("message", "status_msg"), doc.Get("message"), x.Reply.Err, doc.Get("detail"), doc.Get("title")} {
 		if s := n.Text(); s != "" {
 			return s
 		}

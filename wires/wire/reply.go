@@ -11,7 +11,7 @@ type End int
 
 // The endings. Cut means that the body stopped before the provider's terminal
 // event; Failed that the provider reported an error after status 200; Refused
-// that it answered with an error status; Absent that nothing came; Pending that
+// that it answered with an error status, or with nothing but an error; Absent that nothing came; Pending that
 // the provider still works on it (OpenAI's background mode).
 const (
 	Absent End = iota

@@ -169,6 +169,20 @@ type Credentials struct {
 	Missing string
 }
 
+// CredentialHeaders lists the headers that may carry a key to any provider, or to a proxy.
+func CredentialHeaders() []string {
+	names := []string{"Api-Key", "Proxy-Authorization"}
+	for _, w := range All() {
+		names = append(append(names, w.Credentials.Header), w.Credentials.Others...)
+	}
+	return names
+}
+
+// IsCredentialParameter reports whether a query parameter of this name carries a key.
+func IsCredentialParameter(name string) bool {
+	return slices.Contains([]string{"key", "api_key", "apikey", "api-key", "access_token", "token", "auth"}, strings.ToLower(name))
+}
+
 // Environment is how programs are pointed at a wire.
 type Environment struct {
 	// Keys are the variables that hold the user's key, in the order in which they are looked up.

@@ -67,6 +67,9 @@ func (ev *Evidence) addInteractions(rec interchange.Recording) (skipped []Skip) 
 			skipped = append(skipped, Skip{Exchange: i, What: requestName(in.Request), Reason: reason})
 			continue
 		}
+		if rec.Format != interchange.Cassette && ex.Response.Status >= http.StatusBadRequest {
+			ex.Response.Body = NewMask(ex.Request.credentials()).Bytes(ex.Response.Body) // reports quote it
+		}
 		if rec.IsRespelled {
 			ex.Request.Body, ex.Response.Body = plainBody(ex.Request.Body), plainBody(ex.Response.Body)
 		}

@@ -2,16 +2,12 @@ package harness
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/x509"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -94,7 +90,7 @@ func newLiveSource(l *Live, g *guard) (*liveSource, error) {
 		s.gate.Learn(key)
 		s.redactor.Learn(key)
 	}
-	s.transport = keyedTransport{keys: l.Keys, next: next, charge: s.account.chargeReply, mask: newMask(slices.Collect(maps.Values(l.Keys)))}
+	s.transport = keyedTransport{keys: l.Keys, next: next, charge: s.account.chargeReply, mask: evidence.NewMask(slices.Collect(maps.Values(l.Keys)))}
 	return s, nil
 }
 
@@ -380,120 +376,4 @@ func (c *counted) toUsage() Usage {
 // token for every four bytes that passed.
 func estimateUsage(request, response int64) Usage {
 	return Usage{Input: int(request / 4), Output: int(response / 4)}
-}
-
-// mask takes secrets out of what a provider answers, and puts as many letters in their
-// place, so that lengths stay true. It is read-only.
-type mask struct{ spellings [][]byte }
-
-// minSecret is the length of the shortest text that is masked, in bytes: shorter ones
-// turn up by chance.
-const minSecret = 8
-
-// maskLetter stands for each byte of a secret.
-const maskLetter = "*"
-
-func newMask(secrets []string) *mask {
-	m := &mask{}
-	for _, s := range secrets {
-		if len(s) < minSecret {
-			continue
-		}
-		texts := []string{s, url.QueryEscape(s), url.PathEscape(s), hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s)))}
-		for shift := range 3 { // base64 has three forms, by what stands before the secret
-			texts = append(texts, base64Middle(base64.RawStdEncoding, s, shift), base64Middle(base64.RawURLEncoding, s, shift))
-		}
-		for _, text := range texts {
-			m.spellings = append(m.spellings, []byte(text))
-		}
-	}
-	slices.SortFunc(m.spellings, func(a, b []byte) int { return cmp.Or(len(b)-len(a), bytes.Compare(a, b)) })
-	m.spellings = slices.CompactFunc(m.spellings, bytes.Equal)
-	return m
-}
-
-// base64Middle is the part of a base64 text that depends on s alone, where shift bytes
-// stand before s in its group of three.
-func base64Middle(enc *base64.Encoding, s string, shift int) string {
-	text := enc.EncodeToString([]byte(strings.Repeat("\x00", shift) + s))
-	from := (shift*8 + 5) / 6 // the first letter that holds bits of s only
-	whole := (shift + len(s)) * 8 / 6
-	return text[from:whole]
-}
-
-// maskText masks a text.
-func (m *mask) maskText(s string) string { return string(m.maskBytes([]byte(s))) }
-
-func (m *mask) maskBytes(b []byte) []byte {
-	for _, s := range m.spellings {
-		b = bytes.ReplaceAll(b, s, bytes.Repeat([]byte(maskLetter), len(s)))
-	}
-	return b
-}
-
-// maskHeader masks the values of a header, in place.
-func (m *mask) maskHeader(h http.Header) {
-	for name, values := range h {
-		for i, v := range values {
-			h[name][i] = m.maskText(v)
-		}
-	}
-}
-
-// maskBody masks a body as it is read. atEnd is called when all of it has been read.
-func (m *mask) maskBody(next io.ReadCloser, atEnd func()) io.ReadCloser {
-	return &maskedBody{ReadCloser: next, mask: m, atEnd: atEnd}
-}
-
-// maskedBody holds back only what may be the beginning of a secret.
-type maskedBody struct {
-	io.ReadCloser
-	mask  *mask
-	atEnd func()
-	ready []byte // masked
-	held  []byte // may go on as a secret
-	err   error
-	buf   [32 << 10]byte
-}
-
-// Read implements io.Reader.
-func (b *maskedBody) Read(p []byte) (int, error) {
-	for len(b.ready) == 0 && b.err == nil && len(p) > 0 {
-		n, err := b.ReadCloser.Read(b.buf[:])
-		b.held = append(b.held, b.buf[:n]...)
-		if b.err = err; err != nil {
-			b.atEnd()
-		}
-		b.releaseHeld()
-	}
-	n := copy(p, b.ready)
-	b.ready = b.ready[n:]
-	if len(b.ready) > 0 {
-		return n, nil
-	}
-	return n, b.err
-}
-
-// releaseHeld masks what was read and passes on all but the beginning of a secret at its
-// end.
-func (b *maskedBody) releaseHeld() {
-	clean := b.mask.maskBytes(b.held)
-	keep := 0
-	if b.err == nil {
-		keep = b.mask.lengthOfBeginning(clean)
-	}
-	b.ready = bytes.Clone(clean[:len(clean)-keep])
-	b.held = append(b.held[:0], clean[len(clean)-keep:]...)
-}
-
-// lengthOfBeginning is how many bytes at the end of text may be the beginning of a secret.
-func (m *mask) lengthOfBeginning(text []byte) (longest int) {
-	for _, s := range m.spellings {
-		for n := min(len(s)-1, len(text)); n > longest; n-- {
-			if bytes.HasSuffix(text, s[:n]) {
-				longest = n
-			}
-		}
-	}
-	return longest
 }

@@ -30,7 +30,7 @@ import (
 type keyedTransport struct {
 	keys   map[string]string // by provider
 	next   http.RoundTripper
-	mask   *mask
+	mask   *evidence.Mask
 	charge func(model string, u Usage, isReported bool)
 }
 
@@ -44,14 +44,14 @@ func (t keyedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	out.Header.Set("Accept-Encoding", "identity") // so that the reply can be searched
 	resp, err := t.next.RoundTrip(out)
 	if err != nil {
-		return nil, errors.New(t.mask.maskText(err.Error())) //nolint:err113 // its text may hold the key
+		return nil, errors.New(t.mask.Text(err.Error())) //nolint:err113 // its text may hold the key
 	}
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		_ = resp.Body.Close()
 		return nil, fmt.Errorf("%s answered with Content-Encoding %s, which it was not asked for and which cannot be searched for your key", r.URL.Host, encoding)
 	}
-	t.mask.maskHeader(resp.Header)
-	resp.Body = t.mask.maskBody(t.meterReply(r, resp), func() { t.mask.maskHeader(resp.Trailer) })
+	t.mask.Header(resp.Header)
+	resp.Body = t.mask.Body(t.meterReply(r, resp), func() { t.mask.Header(resp.Trailer) })
 	return resp, nil
 }
 

@@ -35,7 +35,10 @@ func (j *judge) askQuestion(ctx context.Context, d *report.DutyCase, q *asking) 
 				d.Calls.Accepted++ // any answer shows something
 			}
 			n := len(d.Exchanges)
-			d.Exchanges = append(d.Exchanges, j.withoutKey(a.Exchange))
+			if j.maskKey(a) {
+				d.Breach("GW-19", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the answer holds the key of the client")
+			}
+			d.Exchanges = append(d.Exchanges, a.Exchange)
 			j.judgeAnswer(d, n, a)
 			for _, e := range step.Expect {
 				j.judgeExpectation(d, n, a, e)

@@ -1,7 +1,6 @@
 package questions
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,9 +23,6 @@ func (j *judge) judgeAnswer(d *report.DutyCase, n int, a *client.Answer) {
 		d.Breach("SV-H10", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the server gave no answer: %s", reasonText(a.Err))
 		return
 	}
-	if j.Key != "" && j.Key != wrongKey && (bytes.Contains(a.Response.Body, []byte(j.Key)) || headerHolds(a.Response.Header, j.Key)) {
-		d.Breach("GW-19", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the answer holds the key of the client")
-	}
 	if m := a.Request.Method; m == http.MethodHead || m == http.MethodOptions {
 		return // what stands before a server may answer these
 	}
@@ -35,15 +31,6 @@ func (j *judge) judgeAnswer(d *report.DutyCase, n int, a *client.Answer) {
 	if a.Err != nil && d.CountBreaches() == before {
 		d.Breach("SV-H10", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the reply does not end: %s after %d bytes", reasonText(a.Err), len(a.Response.Body))
 	}
-}
-
-func headerHolds(h http.Header, text string) bool {
-	for _, values := range h {
-		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, text) }) {
-			return true
-		}
-	}
-	return false
 }
 
 func reasonText(err error) string {
@@ -63,7 +50,7 @@ func (j *judge) judgeExpectation(d *report.DutyCase, n int, a *client.Answer, e 
 		return
 	}
 	if d.See(e.Duty); err != nil {
-		d.Breach(e.Duty, report.DutyBreach{Exchange: n, Consequence: e.Consequence}, "%s", j.hideKey(err.Error()))
+		d.Breach(e.Duty, report.DutyBreach{Exchange: n, Consequence: e.Consequence}, "%s", err)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/client"
@@ -57,7 +56,7 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &judge{Config: c}
+	j := &judge{Config: c, mask: evidence.NewMask([]string{c.Key})}
 	j.left = c.Budget
 	if c.Budget == 0 {
 		j.left = 1 << 30
@@ -98,7 +97,8 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 
 type judge struct {
 	Config
-	left int // of the budget
+	mask *evidence.Mask // of the key
+	left int            // of the budget
 }
 
 // asking is a question in one form.
@@ -147,26 +147,19 @@ func (j *judge) tryServer(ctx context.Context) error {
 	talk.MaxTokens = 50
 	a := talk.Say(ctx, "Say hello.")[0]
 	j.left--
+	j.maskKey(a)
 	where := "POST " + a.Request.URL
 	switch {
 	case a.Err != nil && a.Response.Status == 0:
 		return fmt.Errorf("%s: no answer: %w", where, a.Err)
 	case a.Response.Status == http.StatusUnauthorized, a.Response.Status == http.StatusForbidden:
-		return fmt.Errorf("%s: %d; give a key with --key-env: %s", where, a.Response.Status, j.hideKey(report.Shorten(string(a.Response.Body))))
+		return fmt.Errorf("%s: %d; give a key with --key-env: %s", where, a.Response.Status, report.Shorten(string(a.Response.Body)))
 	case a.Response.Status == http.StatusNotFound, a.Response.Status == http.StatusMethodNotAllowed:
-		return fmt.Errorf("%s: %d; give the base URL of the wire, or another --model: %s", where, a.Response.Status, j.hideKey(report.Shorten(string(a.Response.Body))))
+		return fmt.Errorf("%s: %d; give the base URL of the wire, or another --model: %s", where, a.Response.Status, report.Shorten(string(a.Response.Body)))
 	case a.Response.Status/100 == 3:
 		return fmt.Errorf("%s: %d, a redirect to another address; give that one", where, a.Response.Status)
 	}
 	return nil
-}
-
-// hideKey takes the key out of what a server said.
-func (j *judge) hideKey(text string) string {
-	if j.Key == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, j.Key, "(the key)")
 }
 
 func (j *judge) newConversation(isStream bool) *client.Conversation {
@@ -180,21 +173,11 @@ func (j *judge) newConversation(isStream bool) *client.Conversation {
 	return talk
 }
 
-// exchanges of an answer are kept without the key.
-func (j *judge) withoutKey(x evidence.Exchange) evidence.Exchange {
-	if j.Key == "" {
-		return x
+// maskKey takes the key out of an answer before anything quotes it, and reports whether the server
+// sent it back.
+func (j *judge) maskKey(a *client.Answer) (wasSentBack bool) {
+	if a.Exchange, wasSentBack = j.mask.Exchange(a.Exchange); wasSentBack {
+		a.Reply = a.ReadReply()
 	}
-	hide := func(h http.Header) http.Header {
-		clean := http.Header{}
-		for name, values := range h {
-			for _, v := range values {
-				clean.Add(name, j.hideKey(v))
-			}
-		}
-		return clean
-	}
-	x.Request.URL, x.Request.Header, x.Response.Header = j.hideKey(x.Request.URL), hide(x.Request.Header), hide(x.Response.Header)
-	x.Response.Body = []byte(j.hideKey(string(x.Response.Body)))
-	return x
+	return wasSentBack
 }

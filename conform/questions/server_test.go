@@ -218,7 +218,7 @@ func TestBadServers(t *testing.T) {
 		}, "a redirect to another address"},
 		"login": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "who are you, test-key-of-a-server?", http.StatusUnauthorized)
-		}, "401; give a key with --key-env: who are you, (the key)?"},
+		}, "401; give a key with --key-env: who are you, ********************?"},
 		"not here": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusNotFound) }, "give the base URL of the wire"},
 		"floods": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
@@ -253,6 +253,30 @@ func TestBadServers(t *testing.T) {
 				t.Errorf("%q does not say %q", text, c.want)
 			}
 		})
+	}
+}
+
+// TestKeyAtTheCut has a server that quotes the key at any place of an error: no part of it is quoted on,
+// wherever the excerpt of the error ends.
+func TestKeyAtTheCut(t *testing.T) {
+	const key = "test-key-of-a-server"
+	for padding := 0; padding < 320; padding += 7 {
+		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(w, `{"error":{"message":"`+strings.Repeat("x", padding)+key+`"}}`)
+		}))
+		out, err := questions.Judge(t.Context(), questions.Config{
+			Wire: wires.Find("anthropic"), Base: front.URL, Model: "m", Key: key, Transport: client.NewTransport(),
+			Only: func(id string) bool { return id == "hello" },
+		})
+		front.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := strings.Join(messages(out.Cases[0]), "\n")
+		if !strings.Contains(said, "the key of the client") || strings.Contains(said, key[:8]) {
+			t.Fatalf("behind %d letters: %s", padding, said)
+		}
 	}
 }
 

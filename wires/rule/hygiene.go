@@ -69,9 +69,6 @@ func doubledMember(n *tree.Node, path string) (doubled *tree.Node, at string) {
 	return nil, ""
 }
 
-// keyParameters are parameters of a URL that carry keys.
-var keyParameters = []string{"key", "api_key", "apikey", "api-key", "access_token", "token", "auth"}
-
 // keyNotInURL: every proxy on the way logs addresses.
 func keyNotInURL(s *Seen, p *Pass) {
 	p.Observe()
@@ -79,7 +76,7 @@ func keyNotInURL(s *Seen, p *Pass) {
 		p.ReportAt(HeaderPlace("url"), "the address holds a name or a password before its host")
 	}
 	for name := range s.URL.Query() {
-		if slices.Contains(keyParameters, strings.ToLower(name)) && name != s.Wire.Credentials.Parameter {
+		if wires.IsCredentialParameter(name) && name != s.Wire.Credentials.Parameter {
 			p.ReportAt(HeaderPlace("url"), "the address holds a key, in its parameter %q", Shorten(name))
 		}
 	}

@@ -321,13 +321,11 @@ func valueOrNone(n *tree.Node) string {
 
 // keysStayBehind: no header of a reply holds a key.
 func keysStayBehind(x *Exchange, p *Pass) {
-	for _, w := range wires.All() {
-		for _, name := range append(w.Credentials.Others, w.Credentials.Header, "Api-Key", "Proxy-Authorization") {
-			if x.Header.Get(name) != "" {
-				p.ReportAt(HeaderPlace(strings.ToLower(name)),
-					"the reply brings the header %s, in which keys travel", strings.ToLower(name))
-				return
-			}
+	for _, name := range wires.CredentialHeaders() {
+		if x.Header.Get(name) != "" {
+			p.ReportAt(HeaderPlace(strings.ToLower(name)),
+				"the reply brings the header %s, in which keys travel", strings.ToLower(name))
+			return
 		}
 	}
 	if len(x.Header) > 0 {

@@ -44,7 +44,8 @@ func replyError(err error) error {
 var quotedReply = regexp.MustCompile(`(?s)(malformed [A-Za-z/ ]*[a-z]|bad Content-Length|multiple Content-Length headers|unsupported transfer encoding|invalid header field name|GOAWAY and closed the connection; LastStreamID=[0-9]+, ErrCode=[A-Z_]+)[^A-Za-z].*`)
 
 // NewTransport returns what sends requests to the providers. upstream maps a provider's name
-// to the URL that answers in its place: scheme, host and a path to put before the request's.
+// to the URL that answers in its place: scheme, host and a path to put before the request's. It answers
+// the whole host, unless another wire of that host has an upstream of its own.
 // roots are the trusted certificates; nil means the system's.
 //
 // The transport uses HTTP/2 when the server does and leaves compression alone. It ignores the
@@ -126,7 +127,7 @@ type transport struct {
 // RoundTrip sends r to the provider it is addressed to, or to the upstream that
 // replaces the provider.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	base := t.bases[llm.Provider(r.URL.Host, r.URL.Path)]
+	base := t.baseFor(r.URL)
 	if base == nil {
 		return t.send(r)
 	}
@@ -140,6 +141,21 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	return t.send(out)
+}
+
+// baseFor returns the upstream that answers u, nil for the provider itself. An upstream also answers the
+// other wires of its provider's host: who names a stand-in for OpenAI does not expect that Chat Completions
+// still reach OpenAI, with a key.
+func (t *transport) baseFor(u *url.URL) *url.URL {
+	if base := t.bases[llm.Provider(u.Host, u.Path)]; base != nil {
+		return base
+	}
+	for _, provider := range slices.Sorted(maps.Keys(t.bases)) {
+		if llm.Host(provider) == u.Hostname() {
+			return t.bases[provider]
+		}
+	}
+	return nil
 }
 
 // send sends r where its URL says.

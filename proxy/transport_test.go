@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -45,6 +46,42 @@ func TestTransport(t *testing.T) {
 	}
 	if req.URL.Host != "api.anthropic.com" {
 		t.Error("the caller's request was changed")
+	}
+}
+
+// TestUpstreamOfAHost holds that an upstream answers all wires of its provider's host, so that none
+// reaches the provider with a key; a wire's own upstream comes first, and other hosts are not touched.
+func TestUpstreamOfAHost(t *testing.T) {
+	openai := map[string]string{"openai": "http://openai.test"}
+	both := map[string]string{"openai": "http://openai.test", "chat": "http://chat.test"}
+	for _, c := range []struct {
+		upstream map[string]string
+		url      string
+		want     string
+	}{
+		{openai, "https://api.openai.com/v1/responses", "openai.test"},
+		{openai, "https://api.openai.com/v1/chat/completions", "openai.test"},
+		{openai, "https://api.deepseek.com/chat/completions", ""},
+		{openai, "https://api.anthropic.com/v1/messages", ""},
+		{both, "https://api.openai.com/v1/responses", "openai.test"},
+		{both, "https://api.openai.com/v1/chat/completions", "chat.test"},
+		{both, "https://api.deepseek.com/chat/completions", "chat.test"},
+	} {
+		rt, err := NewTransport(c.upstream, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := url.Parse(c.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if base := rt.(*transport).baseFor(u); base != nil {
+			got = base.Host
+		}
+		if got != c.want {
+			t.Errorf("%s with %v is answered by %q, not by %q", c.url, c.upstream, got, c.want)
+		}
 	}
 }
 

@@ -225,28 +225,40 @@ func (c *comparer) compareRefusal(u *received) {
 // retryHeaders decide when a client asks again; others tell people and meters.
 var retryHeaders = []string{"Retry-After", "Retry-After-Ms", "X-Should-Retry"}
 
+// statusOverloaded is the status by which Messages says what other wires say by 503.
+const statusOverloaded = 529
+
 // compareErrors compares an answer that is an error.
 func (c *comparer) compareErrors(u *received) {
 	c.See("GW-14")
 	a := c.answer
-	if a.Response.Status != u.Response.Status {
+	isOverload := func(status int) bool { return status == http.StatusServiceUnavailable || status == statusOverloaded }
+	isTranslated := c.wire != c.upstreamWire && isOverload(u.Response.Status) && isOverload(a.Response.Status)
+	if a.Response.Status != u.Response.Status && !isTranslated {
 		c.Breach("GW-14", report.DutyBreach{Exchange: c.n, Path: "status"}, "the upstream answered %d, and the client got %d (%s)", u.Response.Status, a.Response.Status, c.outcomeText())
 	}
-	said := wire.ErrorOf(u.reply.Doc).Text("message")
 	got, _ := tree.Parse(a.Response.Body)
-	is := wire.ErrorOf(got).Text("message")
-	arrives := strings.Contains(is, said) || strings.Contains(string(a.Response.Body), strings.Trim(string(tree.Quote(said)), `"`))
+	c.compareWords(u.reply.Doc, got, wire.ErrorOf(u.reply.Doc), wire.ErrorOf(got))
+	c.compareReplyHeaders(u)
+}
+
+// compareWords compares what an error says: its words, and on one wire also the other members of the body or
+// of the object in which it stands.
+func (c *comparer) compareWords(was, is, err, gotErr *tree.Node) {
+	said, got := err.Text("message"), gotErr.Text("message")
+	body := string(c.answer.Response.Body)
+	arrives := strings.Contains(got, said) || strings.Contains(body, strings.Trim(string(tree.Quote(said)), `"`))
 	var changes []string
 	if c.wire == c.upstreamWire {
-		for _, d := range diffBodies(u.reply.Doc, got) {
+		for _, d := range diffBodies(was, is) {
 			if d.path != "request_id" {
 				changes = append(changes, d.path+" was "+d.changeText())
 			}
 		}
 	}
 	at := report.DutyBreach{Exchange: c.n, Path: "error"}
-	if said != is {
-		at.Path, at.Compare = "error.message", compareTexts(said, is)
+	if said != got {
+		at.Path, at.Compare = "error.message", compareTexts(said, got)
 	}
 	switch {
 	case said != "" && !arrives:
@@ -254,7 +266,6 @@ func (c *comparer) compareErrors(u *received) {
 	case changes != nil:
 		c.Breach("GW-14", at, "the upstream's error does not reach the client as it was: %s", strings.Join(changes, "; "))
 	}
-	c.compareReplyHeaders(u)
 }
 
 // compareReplyHeaders compares what an answer says beside its body. Headers that only people and meters
@@ -300,6 +311,11 @@ func (c *comparer) compareFailure(u *received) {
 		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream's reply broke off, and the client got a whole reply with the stop %q", a.Reply.Stop)
 	case isError && a.Response.Status/100 == 2 && a.Reply.End != wire.Failed:
 		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream reported %q, and the client got %s", report.Shorten(u.reply.Err.Text("message")), c.outcomeText())
+	case isError && a.Response.Status/100 == 2:
+		c.See("GW-14")
+		c.compareWords(u.reply.Err, a.Reply.Err, u.reply.Err, a.Reply.Err)
+	case u.Response.End == "reset" && a.Err == nil && a.Response.Status/100 == 2 && a.Reply.End == wire.Cut:
+		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream's reply broke off, and the client's ends early without an error")
 	}
 }
 

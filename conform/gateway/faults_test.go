@@ -81,6 +81,12 @@ var faults = []fault{
 	{name: "retry-after lost", wire: "openai", id: "GW-15", cases: "rate-limit-seconds", reply: func(r *http.Response, body string) string { r.Header.Del("Retry-After"); return body }},
 	{name: "failure becomes end_turn", wire: "anthropic", id: "GW-16", cases: "error-mid-stream", reply: inReply(`event: error\ndata: [^\n]*\n\n`,
 		"event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":1}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":3}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n")},
+	{name: "type of a failure changed in the stream", wire: "anthropic", id: "GW-14", cases: "error-mid-stream", reply: inReply(`"overloaded_error"`, `"api_error"`)},
+	{name: "words of a failure lost in the stream", wire: "openai", id: "GW-14", cases: "error-mid-stream", reply: inReply(`"message":\s*"The [^"]*"`, `"message":"upstream error"`)},
+	{name: "words of a failure of Gemini lost in the stream", wire: "gemini", id: "GW-14", cases: "error-mid-stream", reply: inReply(`"message":\s*"The [^"]*"`, `"message":"upstream error"`)},
+	{name: "words of a failure of Chat Completions lost in the stream", wire: "chat", id: "GW-14", cases: "error-mid-stream", reply: inReply(`"message":\s*"The [^"]*"`, `"message":"upstream error"`)},
+	{name: "a cut becomes a clean end", wire: "anthropic", id: "GW-28", cases: "cut-in-call", reply: func(_ *http.Response, body string) string { return body }},
+	{name: "a cut of Chat Completions becomes a clean end", wire: "chat", id: "GW-28", cases: "cut-stream", reply: func(_ *http.Response, body string) string { return body }},
 	{name: "completion made up", wire: "openai", id: "GW-28", cases: "cut-stream", reply: func(r *http.Response, body string) string {
 		if strings.Contains(body, "response.created") && !strings.Contains(body, "response.completed") {
 			body += "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"resp_1\",\"status\":\"completed\",\"model\":\"gpt-5.2\",\"output\":[],\"usage\":{\"input_tokens\":1,\"output_tokens\":1,\"total_tokens\":2}}}\n\n"
@@ -95,6 +101,8 @@ var faults = []fault{
 		return body
 	}},
 	{name: "another model", wire: "openai", id: "GW-21", cases: "thinking-tool-loop", reply: inReply(`"model":"gpt-5.2[^"]*"`, `"model":"gpt-4o"`)},
+	{name: "another model under the asked name", wire: "anthropic", id: "GW-21", cases: "thinking-tool-loop",
+		request: inRequest(`"model":"claude-opus-4-5"`, `"model":"claude-haiku-4-5"`), reply: inReply(`"model":\s*"claude-haiku-4-5[^"]*"`, `"model":"claude-opus-4-5"`)},
 	{name: "model unknown", wire: "anthropic", id: "GW-23", cases: "thinking-tool-loop", reply: inReply(`"model":\s*"claude[^"]*"`, `"model":"unknown"`)},
 	{name: "usage zero", wire: "anthropic", id: "GW-24", cases: "thinking-tool-loop", reply: inReply(`"input_tokens":\s*[0-9]+`, `"input_tokens":0`)},
 	{name: "counts tokens itself", wire: "anthropic", id: "GW-25", cases: "count-tokens", front: func(next http.Handler) http.Handler {

@@ -20,18 +20,17 @@ func (c *comparer) compareMeaning(u *received) {
 	for _, id := range []string{"GW-7", "GW-9", "GW-11", "GW-13", "GW-26"} {
 		c.See(id)
 	}
-	switch lost := firstMissing(systemTexts(c.wire, was), systemTexts(c.upstreamWire, is)); {
+	said, arrived := systemTexts(c.wire, was), systemTexts(c.upstreamWire, is)
+	switch lost, added := firstMissing(said, arrived), addedTo(said, arrived); {
+	case lost == "" && added != "":
+		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system"}, "the gateway added to the system prompt: %q", report.Shorten(added))
 	case lost == "":
 	case firstMissing([]string{lost}, textsOf(is, "user")) == "":
 		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system", Consequence: specs.Degraded}, "the system prompt arrives upstream as a text of the user: %q", report.Shorten(lost))
 	default:
 		c.Breach("GW-7", report.DutyBreach{Exchange: c.n, Path: "system", Consequence: specs.Wrong}, "the system prompt does not arrive upstream: %q is missing", report.Shorten(lost))
 	}
-	for _, tool := range was.Declared {
-		if !slices.ContainsFunc(is.Declared, func(t wire.Tool) bool { return t.Name == tool.Name }) {
-			c.Breach("GW-26", report.DutyBreach{Exchange: c.n, Path: "tools"}, "the tool %q does not arrive upstream", tool.Name)
-		}
-	}
+	c.compareTools(was, is)
 	for _, role := range []string{"user", "assistant"} {
 		if lost := firstMissing(textsOf(was, role), textsOf(is, role)); lost != "" {
 			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Wrong}, "a text of the %s does not arrive upstream: %q", role, report.Shorten(lost))
@@ -43,6 +42,34 @@ func (c *comparer) compareMeaning(u *received) {
 	}
 	c.compareHistory(was, is)
 	c.compareResults(was, is)
+}
+
+// compareTools holds that the tools arrive with their descriptions, and what the client says of which are called.
+func (c *comparer) compareTools(was, is *wire.Request) {
+	if was.Choice.Kind == "none" && len(is.Declared) == 0 {
+		return // a tool that nobody offers is not called either
+	}
+	at := report.DutyBreach{Exchange: c.n, Path: "tools"}
+	var undescribed []string
+	for _, tool := range was.Declared {
+		i := slices.IndexFunc(is.Declared, func(t wire.Tool) bool { return t.Name == tool.Name })
+		if i < 0 {
+			c.Breach("GW-26", at, "the tool %q does not arrive upstream", tool.Name)
+			continue
+		}
+		about := []string{tool.Node.Text("description"), tool.Node.Get("function").Text("description")}
+		if firstMissing(about, stringsDeep(is.Declared[i].Node)) != "" {
+			undescribed = append(undescribed, tool.Name)
+		}
+	}
+	if undescribed != nil {
+		at.Consequence = specs.Degraded
+		c.Breach("GW-26", at, "tools arrive upstream without their description: %s", strings.Join(undescribed, ", "))
+	}
+	if was.Choice.Kind != "" && is.Choice.Kind != was.Choice.Kind && !(was.Choice.Kind == "auto" && is.Choice.Kind == "") {
+		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: "tool_choice", Consequence: specs.Wrong},
+			"the client's choice of tools is %q, and %q arrives upstream", was.Choice.Kind, is.Choice.Kind)
+	}
 }
 
 // systemTexts are the texts that instruct the model.
@@ -79,6 +106,19 @@ func firstMissing(texts, others []string) string {
 	for _, text := range texts {
 		if !strings.Contains(all, text) {
 			return text
+		}
+	}
+	return ""
+}
+
+// addedTo returns the first of others that says more than the texts do, without the texts.
+func addedTo(texts, others []string) string {
+	for _, other := range others {
+		for _, text := range texts {
+			other = strings.ReplaceAll(other, text, "")
+		}
+		if added := strings.TrimSpace(other); added != "" {
+			return added
 		}
 	}
 	return ""
@@ -140,21 +180,48 @@ func (c *comparer) compareResults(was, is *wire.Request) {
 		c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Crash}, "the client sends %d results, and %d arrive upstream", len(before), len(after))
 		return
 	}
+	answered, answeredAfter := answeredCalls(was.Items), answeredCalls(is.Items)
 	for i := range before {
 		texts := stringsIn(before[i].Node.Any("content", "output", "functionResponse"))
-		all := stringsDeep(after[i].Node)
+		same := i // the place of the result upstream, where results may stand in another order
+		if k := slices.Index(answeredAfter, answered[i]); answered[i] >= 0 && k >= 0 {
+			same = k
+		}
+		all := stringsDeep(after[same].Node)
 		switch lost := firstMissing(texts, all); {
 		case lost == "":
-		case firstMissing(texts, unwrapTexts(all)) == "" || isSameJSON(lost, after[i].Node):
+		case same != i && firstMissing(texts, stringsDeep(after[i].Node)) == "":
+			c.Breach("GW-13", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i)}, "the result of one call arrives upstream as that of another: %q", report.Shorten(lost))
+		case firstMissing(texts, unwrapTexts(all)) == "" || isSameJSON(lost, after[same].Node):
 			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i), Consequence: specs.Degraded},
 				"a result arrives upstream wrapped in other JSON than the client sent: %q", report.Shorten(lost))
 		default:
 			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i), Consequence: specs.Wrong}, "a result changed on its way upstream: %q is missing", report.Shorten(lost))
 		}
-		if before[i].IsError && c.wire.Has(wires.MarksErrors) && c.upstreamWire.Has(wires.MarksErrors) && !after[i].IsError {
+		if before[i].IsError && c.wire.Has(wires.MarksErrors) && c.upstreamWire.Has(wires.MarksErrors) && !after[same].IsError {
 			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i)}, "the mark of a failed tool does not arrive upstream")
 		}
 	}
+}
+
+// answeredCalls returns for each result the ordinal of the call with its id, -1 where no call has the id.
+func answeredCalls(items []wire.Item) (list []int) {
+	calls := map[string]int{}
+	made := 0
+	for _, it := range items {
+		switch it.What {
+		case wire.Call:
+			calls[it.ID] = made
+			made++
+		case wire.Result:
+			n, isKnown := calls[it.ID]
+			if !isKnown || it.ID == "" {
+				n = -1
+			}
+			list = append(list, n)
+		}
+	}
+	return list
 }
 
 // unwrapTexts returns the strings in those texts that are JSON themselves.

@@ -160,6 +160,19 @@ func TestBadUTF8(t *testing.T) {
 	if !slices.Contains(invalidUTF8, string(bad)) {
 		t.Errorf("%q has %q in its text", got.Body(), bad)
 	}
+	for provider, events := range map[string][2]string{
+		"anthropic": {`{"type":"content_block_start","content_block":{"type":"text","text":""}}`, `{"type":"content_block_delta","delta":{"text":"`},
+		"openai":    {`{"type":"response.content_part.added","part":{"type":"output_text","text":""}}`, `{"type":"response.output_text.delta","delta":"`},
+		"gemini":    {`{"responseId":"r","candidates":[{"content":{"parts":[{"text":""}]}}]}`, `{"candidates":[{"content":{"parts":[{"text":"`},
+		"chat":      {`{"id":"chatcmpl-1","choices":[{"delta":{"role":"assistant","content":""}}]}`, `{"id":"chatcmpl-1","choices":[{"delta":{"content":"`},
+		"deepseek":  {`{"id":"chatcmpl-1","choices":[{"delta":{"role":"assistant","content":null}}]}`, `{"id":"chatcmpl-1","choices":[{"delta":{"content":null,"reasoning_content":"`},
+	} {
+		before := "data: {}\n\ndata: " + events[0] + "\n\ndata: " + events[1]
+		got, _ := injector(t, "fault: bad_utf8, after_event: 1").Apply(chunked(before+"hi\"}"+"\n\n"), Reply{Provider: provider})
+		if bad, ok := strings.CutPrefix(string(got.Body()), before); !ok || !slices.Contains(invalidUTF8, strings.TrimSuffix(bad, "hi\"}\n\n")) {
+			t.Errorf("%s: %q", provider, got.Body())
+		}
+	}
 	got, _ = injector(t, "fault: bad_utf8, at_byte: 2").Apply(chunked("abcd"), anthropic)
 	if w := writes(got); len(w) != 3 || w[0] != "ab" || w[2] != "cd" {
 		t.Errorf("at_byte 2: %q", w)

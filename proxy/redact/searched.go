@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"hash/maphash"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/meerkat-go/conformance/proxy/redact/internal/jsonscan"
@@ -78,6 +79,7 @@ func (t *searchedTexts) hash(body []byte, s jsonscan.String) uint64 {
 		_ = hash.WriteByte('"')
 	}
 	_ = hash.WriteByte(byte(s.Region))
+	_, _ = hash.WriteString(strconv.FormatBool(s.IsArgument))
 	return hash.Sum64()
 }
 

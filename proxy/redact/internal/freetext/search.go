@@ -343,8 +343,8 @@ func (p *place) isSecret(r *rule, value []byte) bool {
 		return isSurelyPassword(value)
 	case strings.IndexByte(v, ' ') >= 0:
 		return r.Place == "literal" && p.isChosen && isPhrase(v)
-	case !values.IsSecretIn(value, r.placeUnder(p.isChosen)), lex.HasSuffixFold(p.name.In(p.w.text), "signingkey") && values.IsKeyID(v):
-		return false // git names a key of PGP under signingkey
+	case !values.IsSecretIn(value, r.placeUnder(p.isChosen)), values.IsKeyID(p.name.In(p.w.text), value):
+		return false
 	}
 	return !isNamed || p.class == names.Strong || isKeyUnder(p.name.In(p.w.text), v)
 }

@@ -22,6 +22,9 @@ type String struct {
 	// IsPair says that the name and the value are two members of one object:
 	// {"name": "X-Key", "value": "…"}.
 	IsPair bool
+	// IsArgument says that the value stands in an object of a tool's arguments: as a document inside
+	// of what is said, in which Region counts.
+	IsArgument bool
 	// IsSearched says that the value was searched in an earlier text and holds no credential: see
 	// [Index.MarkSearched].
 	IsSearched bool
@@ -84,6 +87,7 @@ type scanner struct {
 type object struct {
 	name              lex.Span
 	region            Region
+	isArguments       bool // or in such
 	pairName, pairing lex.Span
 	indexBefore       int // the stream of what is around it
 }
@@ -107,7 +111,7 @@ func (s *scanner) openObject(at, line int) {
 		}
 	}
 	if s.withRegions {
-		next.region = s.region().inside(s.key.In(s.b))
+		next.region, next.isArguments = s.regionWithin()
 		if n := len(s.outer); n > 0 && string(s.key.In(s.b)) == "value" {
 			next.pairName = s.outer[n-1].pairName // {"key": …, "value": {"stringValue": …}}
 		}
@@ -115,6 +119,20 @@ func (s *scanner) openObject(at, line int) {
 	s.outer = append(s.outer, next)
 	s.key = lex.Span{}
 }
+
+// regionWithin returns what the object that begins is for, and whether it is in a tool's arguments.
+func (s *scanner) regionWithin() (Region, bool) {
+	name, around := s.key.In(s.b), s.region()
+	isWithin := len(s.outer) > 0 && s.outer[len(s.outer)-1].isArguments
+	if around == Conversation && !isWithin && argumentNames[string(name)] {
+		return Settings, true
+	}
+	return around.inside(name), isWithin
+}
+
+// argumentNames are the names of the objects in which Anthropic, Gemini and MCP write the arguments of a
+// tool's call. OpenAI writes them as a string.
+var argumentNames = lex.Set("input args arguments")
 
 // region returns what the innermost open object is for.
 func (s *scanner) region() Region {
@@ -208,7 +226,8 @@ func (s *scanner) reset() {
 func (s *scanner) stringValue(text lex.Span) String {
 	out := String{Key: s.key, Depth: len(s.outer), Index: s.index, Region: s.region(), Value: text}
 	if out.Depth > 0 {
-		out.Parent = s.outer[out.Depth-1].name
+		innermost := s.outer[out.Depth-1]
+		out.Parent, out.IsArgument = innermost.name, innermost.isArguments
 	}
 	return out
 }

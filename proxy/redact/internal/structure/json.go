@@ -64,6 +64,10 @@ func (j *jsonSearch) lookAt(s jsonscan.String) {
 	if s.Value.End == s.Value.Start || s.IsSearched {
 		return
 	}
+	if s.IsArgument {
+		j.lookAtArgument(s, previous)
+		return
+	}
 	text := s.Value.In(j.b)
 	if s.IsPair {
 		j.lookAtPair(s)
@@ -89,6 +93,18 @@ func (j *jsonSearch) lookAt(s jsonscan.String) {
 	default:
 		j.lookAtSetting(s, class)
 	}
+}
+
+// lookAtArgument looks at a value in an object of a tool's arguments as at one in a document that is
+// written as a string: that is how other providers write the same arguments.
+func (j *jsonSearch) lookAtArgument(s jsonscan.String, previous []byte) {
+	said := jsonSearch{b: j.b, isReply: true, isSaid: true, isIssuer: j.isIssuer, depth: j.depth, names: j.names, seen: j.seen, previous: previous}
+	s.IsArgument = false
+	said.lookAt(s)
+	j.previous = said.previous
+	j.found.Said = append(append(j.found.Said, said.found.Said...), said.found.Credentials...)
+	j.found.Documents = append(j.found.Documents, said.found.Documents...)
+	j.found.Public = append(j.found.Public, said.found.Public...)
 }
 
 // lookAtFileAddress looks at the URL that leads to a file of a conversation.

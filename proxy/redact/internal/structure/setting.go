@@ -42,7 +42,7 @@ func settingSecrets(text []byte) (out []lex.Span) {
 func isSettingSecret(text []byte, name, value lex.Span) bool {
 	v := string(value.In(text))
 	return names.Classify(string(name.In(text))) == names.Strong && !values.IsReference(v) && !values.IsAddress(v) &&
-		!bytes.HasPrefix(text[value.End:], []byte("://")) && !isTerm(text, name, value)
+		!bytes.HasPrefix(text[value.End:], []byte("://")) && !isTerm(text, name, value) && !values.IsKeyID(name.In(text), value.In(text))
 }
 
 // isTerm reports whether a name, a colon and a value are a term of some language: a scope

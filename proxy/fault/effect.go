@@ -58,6 +58,9 @@ func (f Fault) errorMessage(status int) string {
 	case http.StatusServiceUnavailable:
 		return "The model is overloaded. Please try again later."
 	}
+	if status < http.StatusInternalServerError {
+		return cmp.Or(http.StatusText(status), "Bad Request")
+	}
 	return "Internal server error"
 }
 
@@ -206,11 +209,12 @@ func (f Fault) floodPings(t target, e edit) (edit, bool) {
 // continuation, an overlong form, a surrogate, an unfinished character.
 var invalidUTF8 = []string{"\xff", "\x80", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x82"}
 
-// inText finds the beginning of a text of the model in the JSON of any provider's events, anyText
-// that of any string member.
+// inText finds the first character of a text that a client reads, in the JSON of any provider's events. Empty
+// texts, as in the first event of a block, show a client nothing. anyText finds the beginning of any string member.
 var (
-	inText  = regexp.MustCompile(`"(?:text|delta|thinking|partial_json|arguments)"\s*:\s*"`)
-	anyText = regexp.MustCompile(`"\s*:\s*"`)
+	inText = regexp.MustCompile(
+		`"(?:text|delta|thinking|partial_json|arguments|content|reasoning_content|reasoning|refusal)"\s*:\s*"()[^"]`)
+	anyText = regexp.MustCompile(`"\s*:\s*"()`)
 )
 
 // badUTF8 puts invalid UTF-8 into the first text after the place; with at_byte, exactly there.
@@ -220,8 +224,8 @@ func (f Fault) badUTF8(t target, e edit, dice *rand.Rand) (edit, bool) {
 		return e, true
 	}
 	for _, pattern := range []*regexp.Regexp{inText, anyText} {
-		if m := pattern.FindIndex(t.body[e.at:]); m != nil {
-			e.at += m[1]
+		if m := pattern.FindSubmatchIndex(t.body[e.at:]); m != nil {
+			e.at += m[2]
 			return e, true
 		}
 	}

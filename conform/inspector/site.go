@@ -333,9 +333,9 @@ func (s *Site) WriteHTML(w io.Writer) error {
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src 'self'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
-<title>conform: agents</title><style>%s</style><script>%s</script></head>
-<body><main><div class="page"><h1>What agents send to their providers</h1>
-<p class="lead">%s, judged by conform. What fails stands first. A cell leads to the finding and its place in the request;
+<title>conform: agents, gateways, servers</title><style>%s</style><script>%s</script></head>
+<body><main><div class="page"><h1>What agents, gateways and servers send</h1>
+<p class="lead">%s, judged by conform. What fails stands first. A cell leads to the finding and its place in the traffic;
 hashes and lengths stand for content. <a href="site.json">The same as JSON</a>.</p>
 `, sourceHash(style), sourceHash(siteScript), style, siteScript, s.Count())
 	for _, t := range siteTables {

@@ -85,6 +85,31 @@ func TestOptionalMembers(t *testing.T) {
 	}
 }
 
+// A finding of a gateway that follows from another one is valid in the schema: ids of duties are no
+// longer than GW-7.
+func TestCauseOfADuty(t *testing.T) {
+	result := func(id string, rule string) Result {
+		return Result{
+			Requirement: id, Case: "hello/anthropic", Verdict: Fail, Consequence: "crash", Runs: Counts{Fail: 1},
+			Findings: []Finding{{Requirement: id, Consequence: "crash", Check: id, Rule: rule, Verdict: Fail, Message: "m", Path: "usage"}},
+		}
+	}
+	r := NewRun(Run{
+		Tool: Tool{"conform", "v0"}, Set: NewSet("current", []string{"GW-7"}), Subject: Subject{Name: "g", Kind: "gateway", Control: "L2"},
+		Source: []string{"simulator"}, Ingress: []string{"base-url"}, Policy: Policy{FailOn: Fail}, Seed: "s",
+	}, []Result{result("GW-7", "GW-7"), result("SV-A8", "")})
+	var doc bytes.Buffer
+	if err := WriteJSON(&doc, r); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(doc.String(), `"cause": "GW-7#0"`) {
+		t.Errorf("no finding has a cause:\n%s", doc.String())
+	}
+	if err := schemas.Validate(schemas.Report, doc.Bytes()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestNotSeen: what a run did not see is listed with what is missing for it, together where
 // the same is missing. A shard says nothing: another one may show it.
 func TestNotSeen(t *testing.T) {

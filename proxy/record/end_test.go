@@ -92,6 +92,21 @@ func TestLastBytesWaitWithTheEnd(t *testing.T) {
 	}
 }
 
+// TestNoContentType: a reply without a content type reaches the client without one, as in a replay.
+func TestNoContentType(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		g := newRig(t, h2, record.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = nil
+			_, _ = io.WriteString(w, "raw \x00\x01 bytes")
+		})
+		resp := g.post()
+		if text, kind := read(t, resp), resp.Header["Content-Type"]; kind != nil || !strings.HasPrefix(text, "raw") {
+			t.Errorf("h2 %t: %q as %q", h2, text, kind)
+		}
+		g.close()
+	}
+}
+
 // TestLongHeader: a reply with a header that no client takes is answered with an error that
 // says so, and is reported; one that some clients take is passed on.
 func TestLongHeader(t *testing.T) {

@@ -87,7 +87,7 @@ const headerPatience = 500 * time.Microsecond
 func (x *exchange) forwardHeader(w http.ResponseWriter, resp *http.Response) (settle func(isFollowed bool)) {
 	x.answered = x.clock()
 	x.in.Response = cassette.Response{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header}
-	maps.Copy(w.Header(), resp.Header)
+	CopyHeader(w, resp.Header)
 	for name := range resp.Trailer {
 		w.Header().Add("Trailer", name)
 		w.Header().Del("Content-Length") // HTTP/1.1 has trailers in chunked bodies only
@@ -100,6 +100,15 @@ func (x *exchange) forwardHeader(w http.ResponseWriter, resp *http.Response) (se
 		return flushSoon(w)
 	}
 	return func(bool) {}
+}
+
+// CopyHeader copies the header of a reply to w. A reply without a content type gets none; net/http would guess one.
+func CopyHeader(w http.ResponseWriter, header http.Header) {
+	h := w.Header()
+	maps.Copy(h, header)
+	if _, ok := h["Content-Type"]; !ok {
+		h["Content-Type"] = nil
+	}
 }
 
 // flushSoon flushes w after headerPatience, or when settle is called without bytes that

@@ -60,16 +60,11 @@ func writeStep(w http.ResponseWriter, data []byte, isLast bool) error {
 	return err
 }
 
-// sendHeader sends the header. A recorded reply without a content type gets
-// none; net/http would guess one.
+// sendHeader sends the header.
 func sendHeader(w http.ResponseWriter, s fault.Script) {
-	h := w.Header()
-	maps.Copy(h, s.Header)
-	if _, ok := h["Content-Type"]; !ok {
-		h["Content-Type"] = nil
-	}
+	record.CopyHeader(w, s.Header)
 	for name := range s.Trailer {
-		h.Add("Trailer", name)
+		w.Header().Add("Trailer", name)
 	}
 	w.WriteHeader(s.Status)
 }

@@ -289,7 +289,7 @@ func (o *OnSecret) AddTo(set *pflag.FlagSet) {
 // addFidelity declares the flags that say what of a reply is kept.
 func (f *modeFlags) addFidelity(set *pflag.FlagSet) {
 	set.Var(&f.onAbort, "on-abort", "record: what happens to the reply when the client leaves: cancel, or `drain[:MiB[:seconds]]`, which reads on")
-	set.BoolVar(&f.allowIncomplete, "allow-incomplete", false, "record: replies that are cut are intended; the cassette declares it")
+	set.BoolVar(&f.allowIncomplete, "allow-incomplete", false, "record: replies that are cut or lost are intended; the cassette declares it")
 }
 
 // abort is record.Drain as a flag. It is a pflag.Value.

@@ -22,6 +22,7 @@ type recordHandler struct {
 	path          string
 	writer        *cassette.Writer
 	scrubs        replay.Scrubs
+	isDeclared    bool // by --allow-incomplete
 }
 
 func (k *modeEnv) openRecording(path string, force bool) (*recordHandler, error) {
@@ -37,7 +38,7 @@ func (k *modeEnv) openRecordingTo(path string, writer *cassette.Writer) (*record
 	if err != nil {
 		return nil, errors.Join(err, writer.Discard())
 	}
-	return &recordHandler{rec, sync.OnceValue(rec.Close), path, writer, k.scrubs}, nil
+	return &recordHandler{rec, sync.OnceValue(rec.Close), path, writer, k.scrubs, k.flags.allowIncomplete}, nil
 }
 
 // drainRecording waits until all that was recorded is in the file.
@@ -58,7 +59,7 @@ func (r *recordHandler) finishRecording(a *app, _ bool) outcome {
 	done()
 	switch {
 	case err == nil:
-		a.Note("%s: %s saved%s", r.path, Interactions(report.Saved), asMarked(LossOf(report)))
+		a.Note("%s: %s saved%s", r.path, Interactions(report.Saved), r.lossNote(LossOf(report)))
 	case errors.Is(err, cassette.ErrEmpty) && len(report.Refused)+len(report.Lost)+report.Withheld == 0:
 		a.Say("%v; %s", err, a.nothingAskedReason())
 	default:
@@ -86,12 +87,16 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// asMarked returns what is added to a report when the cassette states a loss.
-func asMarked(loss cassette.Loss) string {
+// lossNote returns what is added to a report when the cassette states a loss.
+func (r *recordHandler) lossNote(loss cassette.Loss) string {
 	if loss.Lost == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d lost, as the cassette says now: recorder verify fails it", loss.Lost)
+	does := "fails it"
+	if r.isDeclared {
+		does = "warns of it"
+	}
+	return fmt.Sprintf("; %d lost, as the cassette says now: recorder verify %s", loss.Lost, does)
 }
 
 func (r *recordHandler) discardStart() {

@@ -264,7 +264,11 @@ func (j verifier) verifyFile(path string) verdict {
 		v.addProblem(kindStale, nil, path+": "+why)
 	}
 	j.verifySeals(&v)
-	if loss := recording.Loss(); loss != (cassette.Loss{}) && !declaresIncomplete(meta) {
+	switch loss := recording.Loss(); {
+	case loss == cassette.Loss{}:
+	case declaresIncomplete(meta):
+		v.Warnings = append(v.Warnings, problem{kindIncomplete, nil, fmt.Sprintf("%s: %v", path, loss)})
+	default:
 		v.addProblem(kindIncomplete, nil, fmt.Sprintf("%s: %v; record it again, with --allow-incomplete if that is meant", path, loss))
 	}
 	j.verifyInteractions(&v, recording)

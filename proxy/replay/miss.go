@@ -91,7 +91,7 @@ func (p *Replayer) explainMiss(asked form, found match, search bool) (sentence s
 
 func levelAdvice(l Level, at int) string {
 	if l == Nth {
-		return fmt.Sprintf("only --match nth would accept interaction %d for it, which answers whatever is asked", at)
+		return fmt.Sprintf("--match nth would accept interaction %d for it, which answers whatever is asked", at)
 	}
 	return fmt.Sprintf("--match %s would accept interaction %d for it", l, at)
 }

@@ -76,8 +76,8 @@ func TestAdvice(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"system":"T","messages":[{"role":"user","content":"a"}]}`:           "--match anchored would accept interaction 0 for it",
 		`{"system":"T","top_p":1,"messages":[{"role":"user","content":"a"}]}`: "--match shape would accept interaction 0 for it",
-		`{"messages":[]}`: "only --match nth would accept interaction 0 for it, which answers whatever is asked",
-		`{"system":"S","messages":[{"role":"user","content":"b"}]}`: "only --match nth would accept interaction 0",
+		`{"messages":[]}`: "--match nth would accept interaction 0 for it, which answers whatever is asked",
+		`{"system":"S","messages":[{"role":"user","content":"b"}]}`: "--match nth would accept interaction 0",
 	} {
 		got := explained(t, Config{Record: "record it"}, body, in)
 		if !strings.Contains(got, want) || !strings.HasSuffix(got, "to record what is missing: record it") {

@@ -160,3 +160,47 @@ func TestChatUnknownTool(t *testing.T) {
 		}
 	}
 }
+
+// TestChatReasoning: where a server wants reasoning back with calls and goes on without it, its loss is a warning.
+func TestChatReasoning(t *testing.T) {
+	const (
+		plain  = `"reasoning_content":"Two files.",`
+		sealed = `"reasoning_details":[{"type":"reasoning.encrypted","data":"gAAAAABpsx4H2XPLIGMj","index":0}],`
+		text   = `"reasoning_details":[{"type":"reasoning.text","text":"Two files.","index":0}],`
+	)
+	for _, c := range []struct{ name, host, model, was, is, rule string }{
+		{"GLM, left out", "api.z.ai", "glm-5", plain, "", "C-56"},
+		{"GLM, cut", "api.z.ai", "glm-5", plain, `"reasoning_content":"Two",`, "C-56"},
+		{"GLM, unchanged", "api.z.ai", "glm-5", plain, plain, ""},
+		{"MiniMax, left out", "api.minimax.io", "MiniMax-M2", text, "", "C-57"},
+		{"MiniMax, unchanged", "api.minimax.io", "MiniMax-M2", text, text, ""},
+		{"Kimi that keeps all, a placeholder", "api.moonshot.ai", "kimi-k2.7-code", plain, `"reasoning_content":".",`, "C-54"},
+		{"another model of Kimi, a placeholder", "api.moonshot.ai", "kimi-k2.6", plain, `"reasoning_content":".",`, ""},
+		{"OpenRouter, encrypted", "openrouter.ai", "google/gemini-3-pro", sealed, "", "C-58"},
+		{"OpenRouter, encrypted, unchanged", "openrouter.ai", "google/gemini-3-pro", sealed, sealed, ""},
+		{"OpenRouter, a text", "openrouter.ai", "z-ai/glm-5", text, "", ""},
+		{"OpenRouter, xAI", "openrouter.ai", "x-ai/grok-4", sealed, "", ""},
+		{"a host that nobody knows", "local.example", "glm-5", plain, "", ""},
+	} {
+		ask := `{"model":"` + c.model + `","messages":[{"role":"user","content":"hi"}]}`
+		message := func(reasoning string) string {
+			return `{"role":"assistant",` + reasoning + `"content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}}]}`
+		}
+		reply := `{"id":"1","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":` + message(c.was) + `}]}`
+		next := strings.Replace(ask, `"hi"}`, `"hi"},`+message(c.is)+`,{"role":"tool","tool_call_id":"c1","content":"1"}`, 1)
+		for _, then := range []string{"", `,{"role":"assistant","content":"ok"},{"role":"user","content":"And now?"}`} {
+			tr := recording(chatAsked(0, c.host, ask, reply), chatAsked(1, c.host, next[:len(next)-2]+then+"]}", reply))
+			rule := ""
+			for _, f := range find(t, "SIG-008/reasoning-kept").Run(tr).Findings {
+				rule += f.Rule + " " + string(f.Consequence)
+			}
+			want := ""
+			if c.rule != "" && then == "" {
+				want = c.rule + " degraded"
+			}
+			if rule != want {
+				t.Errorf("%s, then %q: %q, want %q", c.name, then, rule, want)
+			}
+		}
+	}
+}

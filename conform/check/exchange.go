@@ -114,11 +114,11 @@ func (x *exchange) atOtherHost() bool {
 	return !isStandIn && !x.ownHost
 }
 
-// isPublicAPI reports whether the request went to the public host of the API; other hosts of the provider
-// take other members.
+// isPublicAPI reports whether the request went to the public host of the API, or to that of a region; other hosts
+// of the provider take other members.
 func (x *exchange) isPublicAPI() bool {
 	u, err := url.Parse(x.Request.URL)
-	return x.Provenance == evidence.ProvenanceSimulator || err == nil && strings.EqualFold(u.Hostname(), x.wire.Host)
+	return x.Provenance == evidence.ProvenanceSimulator || err == nil && strings.HasSuffix("."+strings.ToLower(u.Hostname()), "."+x.wire.Host)
 }
 
 // isProvidersModel reports whether the name is of the provider's own family: an address may be that of a

@@ -49,7 +49,14 @@ func finalBlob(s *Trace, r *report) {
 // provider's memory, and a request may leave the whole history to that.
 func reasoningKept(s *Trace, r *report) {
 	for _, l := range s.links {
-		if !l.to.wire.Has(wires.EncryptedItems) || l.to.req.Stateful || !l.from.reply.Usable() {
+		if l.to.req.Stateful || !l.from.reply.Usable() {
+			continue
+		}
+		if keeps := l.to.bookOf().KeepsReasoning; keeps != nil {
+			rule, isSealed := keeps(&l.to.seen)
+			l.reasoningTextKept(r, rule, isSealed)
+		}
+		if !l.to.wire.Has(wires.EncryptedItems) {
 			continue
 		}
 		inLoop := l.open() && len(l.to.itemsOfKind(span{l.items[0], l.items[len(l.items)-1] + 1}, wire.Call)) > 0
@@ -64,6 +71,28 @@ func reasoningKept(s *Trace, r *report) {
 				f := r.addLostItem(l, i, "O-13", "reasoning item %s of the open turn is not sent back with the calls it led to", it.ItemID)
 				f.Consequence = l.lostReasoning()
 			}
+		}
+	}
+}
+
+// reasoningTextKept is about servers that want reasoning back with the calls it led to, as rule says, and go on
+// without it. A changed token is SIG-015's.
+func (l *link) reasoningTextKept(r *report, rule string, isSealed bool) {
+	if rule == "" || !l.open() || len(l.to.itemsOfKind(span{l.items[0], l.items[len(l.items)-1] + 1}, wire.Call)) == 0 {
+		return
+	}
+	isKept := func(it *wire.Item) bool { return it.Continuity() && (it.Token != "" || !isSealed) }
+	for _, p := range l.pairs {
+		if was, is := l.reply(p.r), l.sent(p.q); isKept(was) {
+			if r.addObserved(1); was.Token == "" && was.Text != is.Text && !isMaskedByRecorder(was.Text, is.Text) {
+				r.addChange(l, is.Place, was.Place, rule, "reasoning of the open turn %s", describeTextDifference(was.Text, is.Text)).Consequence = specs.Degraded
+			}
+		}
+	}
+	for _, i := range l.missing {
+		if it := l.reply(i); isKept(it) {
+			r.addObserved(1)
+			r.addLostItem(l, i, rule, "%s of the open turn is not sent back with the calls it led to", it.Type).Consequence = specs.Degraded
 		}
 	}
 }

@@ -20,7 +20,7 @@ func (decoder) TokenKey(token string) string { return token }
 
 // ReadRequest reads the items of the messages.
 func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
-	q.SetOperation(method, strings.HasSuffix(u.Path, "/chat/completions"))
+	q.SetOperation(method, strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/chat/completions"))
 	q.Tools = q.Doc.Get("tools")
 	q.Declared, q.Choice = offeredTools(q.Tools.List()), choiceOf(q.Doc.Get("tool_choice"))
 	for i, n := range q.Doc.List("messages") {

@@ -33,6 +33,7 @@ const (
 	shortIDs         trait = "takes call ids of at most 64 characters"                           // C-22
 	signsCalls       trait = "wants signatures of calls back"                                    // C-60
 	openAIModels     trait = "serves OpenAI's models with OpenAI's limits"                       // C-33, C-36
+	filledCalls      trait = "refuses an empty list of calls"                                    // C-21
 	wholeSchemas     trait = "refuses unsound schemas of functions"                              // C-30
 	// The replies of the simulator: where reasoning stands, and the envelope of errors.
 	inContent trait = "puts reasoning_content beside the content"              // C-47
@@ -44,19 +45,19 @@ const (
 // dialects are the known dialects. Engines that run anywhere (vLLM, SGLang, llama.cpp, Ollama, LM Studio)
 // have no host and are judged by what all share.
 var dialects = []dialect{
-	{"openai", []string{"api.openai.com"}, `([a-z0-9-]+\.)*openai\.com`, []trait{officialMembers, openAIModels, shortIDs, wholeSchemas}},
-	{"azure", nil, `[a-z0-9-]+\.(openai\.azure\.com|cognitiveservices\.azure\.com)`, []trait{openAIModels}},
-	{"foundry", nil, `[a-z0-9-]+\.services\.ai\.azure\.com`, nil},
+	{"openai", []string{"api.openai.com"}, `([a-z0-9-]+\.)*openai\.com`, []trait{officialMembers, openAIModels, shortIDs, filledCalls, wholeSchemas}},
+	{"azure", nil, `[a-z0-9-]+\.(openai\.azure\.com|cognitiveservices\.azure\.com)`, []trait{openAIModels, filledCalls}},
+	{"foundry", nil, `[a-z0-9-]+\.services\.ai\.azure\.com`, []trait{openAIModels}},
 	{"copilot", []string{"api.githubcopilot.com"}, `api\.[a-z]+\.githubcopilot\.com`, nil},
 	{"deepseek", []string{"api.deepseek.com"}, "", []trait{reasoningBack, noDeveloper, inContent}},
-	{"kimi", []string{"api.moonshot.ai", "api.moonshot.cn"}, "", []trait{reasoningKept, uniqueCalls, inContent}},
+	{"kimi", []string{"api.moonshot.ai", "api.moonshot.cn", "api.kimi.com"}, "", []trait{reasoningKept, uniqueCalls, inContent}},
 	{"qwen", []string{"dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"}, "", []trait{inContent}},
 	{"glm", []string{"api.z.ai", "open.bigmodel.cn"}, "", []trait{inContent}},
 	{"minimax", []string{"api.minimax.io", "api.minimaxi.com"}, "", nil},
 	{"openrouter", []string{"openrouter.ai"}, "", []trait{inDetails, isWrapped}},
 	{"xai", []string{"api.x.ai"}, "", []trait{inContent}},
 	{"groq", []string{"api.groq.com"}, "", []trait{reasoningRefused}},
-	{"mistral", []string{"api.mistral.ai"}, "", []trait{nineCharacters, noUserAfterTool}},
+	{"mistral", []string{"api.mistral.ai", "codestral.mistral.ai"}, "", []trait{nineCharacters, noUserAfterTool}},
 	{"gemini", []string{"generativelanguage.googleapis.com"}, "", []trait{signsCalls, isListed}},
 	{"anthropic", []string{"api.anthropic.com"}, "", nil},
 	{"vercel", []string{"ai-gateway.vercel.sh"}, "", nil},

@@ -14,7 +14,7 @@ import (
 func Book() *rule.Book {
 	return &rule.Book{
 		Rules: Rules(), Aspects: rule.Aspects(judgedRules), Judge: judgeRequest, Members: Members,
-		TakesUnknown: takesUnknown, Words: texts.Words,
+		TakesUnknown: takesUnknown, KeepsReasoning: keepsReasoning, Words: texts.Words,
 		Replies: rule.ReplyInfos(replyRules), JudgeReply: judgeReply, Claims: claimsBody,
 	}
 }

@@ -64,7 +64,7 @@ func assistantSpeaks(q *request, p *rule.Pass) {
 
 func callsGiven(q *request, p *rule.Pass) {
 	for i, m := range q.messages {
-		if list := m.Get("tool_calls"); q.dialect.hasTrait(officialMembers) && list.Is(tree.Array) {
+		if list := m.Get("tool_calls"); q.dialect.hasTrait(filledCalls) && list.Is(tree.Array) {
 			if p.Observe(); len(list.List()) == 0 {
 				path := fmt.Sprintf("messages[%d].tool_calls", i)
 				p.Report(path, "the list of calls is empty; leave it out").Refuse(q.newRefusal("empty_array", path,

@@ -1,6 +1,10 @@
 package chat
 
 import (
+	"cmp"
+	"net/url"
+	"strings"
+
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
@@ -29,7 +33,7 @@ func reasoningComesBack(q *request, p *rule.Pass) {
 			b.Rule, b.Consequence = "C-54", string(specs.Degraded)
 			continue
 		}
-		b := p.Report(m.path+".reasoning_content", "the message calls tools and lacks the reasoning_content that it was issued with")
+		b := p.Report(m.path+".reasoning_content", "the message calls tools and lacks reasoning_content, which may be empty")
 		if q.dialect.hasTrait(reasoningKept) {
 			b.Rule = "C-53"
 			b.Refuse(q.newRefusal("", "", "thinking is enabled but reasoning_content is missing in assistant tool call message at index %d", i))
@@ -37,6 +41,22 @@ func reasoningComesBack(q *request, p *rule.Pass) {
 		}
 		b.Refuse(q.newRefusal("", "", "The `reasoning_content` in the thinking mode must be passed back to the API."))
 	}
+}
+
+// keptReasoning are the rules by which dialects want reasoning back that they do not refuse to miss.
+var keptReasoning = map[string]string{"glm": "C-56", "minimax": "C-57", "openrouter": "C-58"}
+
+// keepsReasoning finds the rule for a request. Of the models behind OpenRouter only what is signed or encrypted is
+// known to be of use to them, and nothing to those of xAI (C-66).
+func keepsReasoning(seen *rule.Seen) (id string, isSealed bool) {
+	q := newRequest(seen.Root, dialectOf(cmp.Or(seen.URL, &url.URL{}).Hostname()).serving(seen.Root.Text("model")))
+	if q.dialect.hasTrait(reasoningKept) && q.alwaysThinks() {
+		return "C-54", false
+	}
+	if strings.HasPrefix(q.model, "x-ai/") {
+		return "", false
+	}
+	return keptReasoning[q.dialect.name], q.dialect.hasTrait(inDetails)
 }
 
 func reasoningLeftOut(q *request, p *rule.Pass) {

@@ -25,7 +25,7 @@ var vendorRules = []rule.Rule[*request]{
 	judged("PAR-002/model", likelyRule("C-39", "models of xAI that reason take neither penalties nor stop nor an effort", reported, xaiTakes)),
 	judged("PAR-007/range", likelyRule("C-41", "Anthropic answers with one choice", documented, oneChoice)),
 	judged("PAR-007/range", likelyRule("C-40", "top_logprobs stands beside logprobs", documented, logprobsAsked)),
-	judged("PAR-006/known", sureRule("C-43", "Gemini refuses members of OpenAI that it does not have", reported, geminiKnows)),
+	judged("PAR-006/known", sureRule("C-43", "Gemini refuses members of OpenAI that it does not have, and Azure those of other vendors", reported, membersKnown)),
 	judged("PAR-004/effort", likelyRule("C-54", "a model of Kimi that always thinks is not told not to", documented, kimiThinks)),
 	judged("ORD-015/parts", likelyRule("C-59", "a detail of Gemini's reasoning has the id of a call in its message", reported, detailsNameCalls)),
 	judged("SIG-014/call-signed", sureRule("C-60", "from Gemini 3 on the first call of each step of the turn carries its signature", reported, callsSigned)),
@@ -207,15 +207,28 @@ func logprobsAsked(q *request, p *rule.Pass) {
 	}
 }
 
-func geminiKnows(q *request, p *rule.Pass) {
-	if !q.dialect.hasTrait(signsCalls) {
-		return
+// unknownMembers are members that dialects are known to refuse. What else OpenAI's public host refuses follows from
+// the description of members.
+var unknownMembers = map[string][]string{
+	"gemini": {"prompt_cache_key", "store", "thinking", "google", "reasoning", "top_k", "frequency_penalty"},
+	"azure":  {"thinking", "top_k"},
+}
+
+func membersKnown(q *request, p *rule.Pass) {
+	names := unknownMembers[q.dialect.name]
+	if vendor := hostOfModel(q.model); names == nil || q.dialect.name == "azure" && vendor != "" && vendor != "api.openai.com" {
+		return // Azure serves models of others, too
 	}
 	p.Observe()
-	for _, name := range []string{"prompt_cache_key", "store", "thinking", "google", "reasoning", "top_k", "frequency_penalty"} {
-		if q.body.Has(name) {
-			p.Report(name, "Gemini does not know the member %s", name).Refuse(q.newRefusal("", "", "Invalid JSON payload received. Unknown name \"%s\": Cannot find field.", name))
+	for _, name := range names {
+		if !q.body.Has(name) {
+			continue
 		}
+		words := "Invalid JSON payload received. Unknown name \"%s\": Cannot find field."
+		if q.dialect.name == "azure" {
+			words = "Unrecognized request argument supplied: %s"
+		}
+		p.Report(name, "the host does not know the member %s", name).Refuse(q.newRefusal("", "", words, name))
 	}
 }
 

@@ -32,6 +32,10 @@ type Book struct {
 	Members func() *members.Description
 	// TakesUnknown reports whether the host of a request takes members that are not described; nil if none does.
 	TakesUnknown func(seen *Seen) bool
+	// KeepsReasoning returns the rule by which the server of a request wants the reasoning of a turn back, which it
+	// does not refuse to miss, and whether that holds for signed and encrypted reasoning alone. The rule is empty if
+	// no source says so; the function is nil for a wire without such servers.
+	KeepsReasoning func(seen *Seen) (rule string, isSealed bool)
 	// Words are the refusals. The first row that fits a text names the rule.
 	Words []Words
 	// Replies states the reply rules of the wire. JudgeReply runs them over an exchange of which both

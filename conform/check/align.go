@@ -158,6 +158,10 @@ func (a *aligner) isRepeated(r, q int) bool {
 	if haveCommon(idKeys(was), idKeys(is)) {
 		return true
 	}
+	if is.What == wire.Text { // in a message of its own
+		sent := a.sentFor(r)
+		return sent != nil && sent.Msg != is.Msg && was.Text == is.Text
+	}
 	return haveCommon(contentKeys(was), contentKeys(is)) && (haveCommon(a.tokenKeys(was), a.tokenKeys(is)) || a.isTakenByID(is))
 }
 

@@ -204,3 +204,19 @@ func TestChatReasoning(t *testing.T) {
 		}
 	}
 }
+
+// TestChatChoices: of several choices the client goes on with any.
+func TestChatChoices(t *testing.T) {
+	choice := func(n, text string) string {
+		return `{"index":` + n + `,"finish_reason":"stop","message":{"role":"assistant","content":"` + text + `"}}`
+	}
+	for n, isFound := range map[string]bool{"1": true, "2": false} {
+		ask := `{"model":"m","n":` + n + `,"messages":[{"role":"user","content":"hi"}]}`
+		reply := `{"id":"1","model":"m","choices":[` + choice("0", "A heron.") + `,` + choice("1", "An egret.") + `]}`
+		next := strings.Replace(ask, `"hi"}`, `"hi"},{"role":"assistant","content":"An egret."},{"role":"user","content":"Why?"}`, 1)
+		tr := recording(chatAsked(0, "local.example", ask, reply), chatAsked(1, "local.example", next, reply))
+		if res := find(t, "ORD-013/text-unchanged").Run(tr); len(res.Findings) > 0 != isFound {
+			t.Errorf("n %s: %+v", n, res)
+		}
+	}
+}

@@ -48,13 +48,15 @@ func blockOrder(s *Trace, r *report) {
 // that a token limit cut need not be sent back (D-8, D-16).
 func callsKept(s *Trace, r *report) {
 	for _, l := range s.links {
+		isLoop := false // a call was sent back as a call, and none of the reply is an answer in the form of one
 		for _, p := range l.pairs {
 			if l.reply(p.r).What == wire.Call {
 				r.addObserved(1)
+				isLoop = true
 			}
 		}
 		for _, i := range l.missing {
-			if it := l.reply(i); it.What == wire.Call && isRunnable(it) && l.from.reply.Usable() && !l.from.mayBeLeftOut() && !isForcedAnswer(l.from, it) {
+			if it := l.reply(i); it.What == wire.Call && isRunnable(it) && l.from.reply.Usable() && !l.from.mayBeLeftOut() && (isLoop || !isForcedAnswer(l.from, it)) {
 				r.addObserved(1)
 				r.addLostItem(l, i, "", "tool call %s of the reply is not sent back", it.Label())
 			}
@@ -97,7 +99,11 @@ func sentOnce(s *Trace, r *report) {
 				rule = l.to.wire.RuleFor(wires.RepeatedItem)
 			}
 			f := r.addFinding(l.to, it.Place, rule, "%s is sent back a second time (reply of exchange %d)", it.What, l.from.Index)
-			if rule == "" {
+			switch {
+			case rule != "":
+			case it.What == wire.Text:
+				f.Consequence = specs.Unsafe // the model reads that it repeated itself
+			default:
 				f.Consequence = specs.Degraded
 			}
 		}
@@ -157,7 +163,8 @@ func isEqualJSON(a, b string) bool {
 func textUnchanged(s *Trace, r *report) {
 	for _, l := range s.links {
 		was, is := l.visibleTexts()
-		if len(was)+len(is) == 0 || !l.from.reply.Usable() || answersInText(l, len(was)) {
+		if len(was)+len(is) == 0 || l.from.req.Doc.Int("n") > 1 || // the client chose a reply, and we read the first
+			!l.from.reply.Usable() || answersInText(l, len(was)) {
 			continue
 		}
 		r.addObserved(1)
@@ -249,6 +256,9 @@ func (l *link) visibleTexts() (was, is []*wire.Item) {
 		}
 	}
 	for _, q := range l.items {
+		if slices.Contains(l.again, q) {
+			continue // ORD-010 says so
+		}
 		it := l.sent(q)
 		if stored := referred[q]; stored != nil {
 			it = stored

@@ -190,6 +190,9 @@ type Duty struct {
 	Level DutyLevel `yaml:"level" data:"required,one=core agent faithful"`
 	// Breaks says by the names of clients what a breach does to them.
 	Breaks map[string]string `yaml:"breaks,omitempty"`
+	// Live says that only an answer which conform itself gets shows a breach: recordings lack the calls, or may lack
+	// the headers.
+	Live bool `yaml:"live,omitempty"`
 	// OnlyNamed says that no other clients are harmed: on a wire that none of them speaks, a breach is no
 	// more than degraded.
 	OnlyNamed bool `yaml:"only_named,omitempty"`

@@ -45,6 +45,7 @@ func (b *sentBlock) close() {
 }
 
 var replyRules = []rule.ReplyRule[*sentReply]{
+	rule.Owes("SV-H1", "", onExchange(rule.FormIsAsked)),
 	rule.Owes("SV-H2", "STR-003/grammar", onExchange(rule.NamesFit)),
 	rule.Owes("SV-H2", "", onExchange(rule.NamesEvents)),
 	rule.Owes("SV-H6", "", onExchange(rule.SendsNoDone)),
@@ -87,7 +88,7 @@ func judgeReply(x *rule.Exchange) []*rule.ReplyPass {
 func readSent(x *rule.Exchange) *sentReply {
 	a := &sentReply{Exchange: x, at: -1}
 	if !x.IsStream() {
-		if x.Status == http.StatusOK && x.Reply.Doc.Text("type") == "message" {
+		if doc := x.Reply.Doc; x.Status == http.StatusOK && doc.Get("content") != nil && wire.ErrorOf(doc).Null() {
 			a.message = x.Reply.Doc
 			for i, n := range a.message.List("content") {
 				b := &sentBlock{index: i, start: -1, stop: -1, node: n, kind: n.Text("type")}
@@ -291,7 +292,7 @@ func messageIsWhole(a *sentReply, p *rule.Pass) {
 	if a.at >= 0 {
 		path = "message"
 	}
-	a.CheckMembers(p, "the message", a.at, a.message, path, "id role model content:array usage:object")
+	a.CheckMembers(p, "the message", a.at, a.message, path, "id type role model content:array usage:object")
 	if usage := a.message.Get("usage"); usage.Is(tree.Object) {
 		a.CheckMembers(p, "usage of the message", a.at, usage, path+".usage", "input_tokens:number output_tokens:number")
 	}
@@ -308,7 +309,7 @@ func totalsComeLast(a *sentReply, p *rule.Pass) {
 			p.ReportAt(a.At(i, usage, "usage.output_tokens"),
 				"message_delta has no usage.output_tokens that is a number")
 		}
-		for _, name := range inputCounters {
+		for _, name := range allCounters {
 			was, is := start.Get(name), usage.Get(name)
 			if was.Is(tree.Number) && is.Is(tree.Number) && is.Int() < was.Int() && usage.Get("iterations") == nil {
 				p.ReportAt(a.At(i, is, "usage."+name), "%s falls from %s in message_start to %s", name, was.Raw(),
@@ -319,6 +320,8 @@ func totalsComeLast(a *sentReply, p *rule.Pass) {
 }
 
 var inputCounters = []string{"input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
+
+var allCounters = append([]string{"output_tokens"}, inputCounters...)
 
 // startHasUsage: the first event has what the prompt cost already.
 func startHasUsage(a *sentReply, p *rule.Pass) {
@@ -543,7 +546,7 @@ func failuresAreErrors(a *sentReply, p *rule.Pass) {
 
 // errorTypes are those that are documented, with the statuses that they belong to.
 var errorTypes = map[string][]int{
-	"invalid_request_error": {400, 405, 422}, "authentication_error": {401}, "billing_error": {402, 400,
+	"invalid_request_error": {400, 405, 415, 422}, "authentication_error": {401}, "billing_error": {402, 400,
 		429}, "permission_error": {403},
 	"not_found_error": {404}, "conflict_error": {409}, "request_too_large": {413}, "rate_limit_error": {429}, "api_error": {500, 502, 503},
 	"timeout_error": {504, 408}, "overloaded_error": {529, 503}, "not_supported": {501},

@@ -13,10 +13,12 @@ import (
 
 // replyRules judge what a server of Chat Completions owes its clients.
 var replyRules = []rule.ReplyRule[*rule.Exchange]{
+	rule.Owes("SV-H1", "", rule.FormIsAsked),
 	rule.Owes("SV-C1", "", documentIsCompletion),
 	rule.Owes("SV-C2", "", chunksAreChunks),
 	rule.Owes("SV-C3", "", callsJoin),
 	rule.Owes("SV-C4", "", argumentsAreJSON),
+	rule.Owes("SV-C4", "", argumentsAreText),
 	rule.Owes("SV-C5", "", stopsForReason),
 	rule.Owes("SV-C6", "STR-002/terminal", rule.EndsWhole),
 	rule.Owes("SV-C7", "", nothingAfterError),
@@ -71,14 +73,19 @@ func callsJoin(x *rule.Exchange, p *rule.Pass) {
 			}
 		}
 	}
+	seen := map[string]bool{}
 	for i := range x.Reply.Items {
 		it := &x.Reply.Items[i]
 		if it.What != wire.Call || it.Type == "function_call" || x.Reply.End != wire.Complete {
 			continue
 		}
-		if p.Observe(); it.ID == "" || it.Name == "" {
+		switch p.Observe(); {
+		case it.ID == "" || it.Name == "":
 			p.ReportAt(it.Place, "the call %s lacks its id or its name", rule.Shorten(it.Name+it.ID))
+		case seen[it.ID]:
+			p.ReportAt(it.Place, "two calls have the id %s", rule.Shorten(it.ID))
 		}
+		seen[it.ID] = true
 	}
 }
 
@@ -96,16 +103,45 @@ func argumentsAreJSON(x *rule.Exchange, p *rule.Pass) {
 	}
 }
 
-// stopsForReason judges that a stream that reached [DONE] says why the model stopped. OpenAI's own models that
-// speak do not say so in recordings.
-func stopsForReason(x *rule.Exchange, p *rule.Pass) {
-	if !x.IsStream() || x.Reply.End != wire.Complete || strings.Contains(x.Asked.Model, "audio") {
-		return
+// argumentsAreText judges that the arguments of a call are a text that holds JSON, not the JSON itself.
+func argumentsAreText(x *rule.Exchange, p *rule.Pass) {
+	judge := func(event int, doc *tree.Node) {
+		for _, c := range doc.List("choices") {
+			for _, call := range c.Any("delta", "message").List("tool_calls") {
+				args := call.Get("function", "arguments")
+				if args.Null() {
+					continue
+				}
+				if p.Observe(); !args.Is(tree.String) {
+					p.ReportAt(x.At(event, args, "function.arguments"), "the arguments of %s are no text: %s", rule.Shorten(call.Text("function", "name")), rule.Shorten(args.Raw())).Consequence = "wrong"
+				}
+			}
+		}
 	}
-	if p.Observe(); x.Reply.Stop == "" {
-		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: len(x.Body)}, "no chunk has a finish_reason").Consequence = "degraded"
+	judge(-1, x.Reply.Doc)
+	for i, e := range x.Reply.Events {
+		judge(i, e.JSON)
 	}
 }
+
+// stopsForReason judges that a reply says why the model stopped. OpenAI's own models that speak do not say so in
+// recordings.
+func stopsForReason(x *rule.Exchange, p *rule.Pass) {
+	if x.Reply.End != wire.Complete || strings.Contains(x.Asked.Model, "audio") {
+		return
+	}
+	at := wire.Place{Event: len(x.Reply.Events) - 1, Off: len(x.Body)}
+	switch p.Observe(); {
+	case x.Reply.Stop == "":
+		p.ReportAt(at, "the reply has no finish_reason").Consequence = "degraded"
+	case slices.Contains(foreignReasons, x.Reply.Stop):
+		p.ReportAt(at, "the finish_reason %s is one of another API", x.Reply.Stop).Consequence = "degraded"
+	}
+}
+
+// foreignReasons are what other wires call the end of a reply. Vendors of Chat Completions have reasons of their own,
+// which are not judged.
+var foreignReasons = []string{"end_turn", "stop_sequence", "max_tokens", "tool_use", "STOP", "MAX_TOKENS", "completed", "incomplete"}
 
 // nothingAfterError judges that no answer follows an error.
 func nothingAfterError(x *rule.Exchange, p *rule.Pass) {
@@ -157,10 +193,16 @@ func errorSaysWhat(x *rule.Exchange, p *rule.Pass) {
 // its models that speak do not say it in recordings.
 func callsStopForCalls(x *rule.Exchange, p *rule.Pass) {
 	isCall := func(it wire.Item) bool { return it.What == wire.Call && it.Type != "function_call" }
-	if x.Reply.End != wire.Complete || x.Asked.Choice.Kind == "tool" || strings.Contains(x.Asked.Model, "audio") || !slices.ContainsFunc(x.Reply.Items, isCall) {
+	if x.Reply.End != wire.Complete || x.Asked.Choice.Kind == "tool" || strings.Contains(x.Asked.Model, "audio") {
 		return
 	}
-	if p.Observe(); x.Reply.Stop == "stop" {
+	switch hasCalls := slices.ContainsFunc(x.Reply.Items, isCall); {
+	case !hasCalls && x.Reply.Stop == "tool_calls":
+		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: 0, Path: "choices[0].finish_reason"}, "the reply says finish_reason tool_calls and calls no tool")
+	case hasCalls:
+		p.Observe()
+	}
+	if x.Reply.Stop == "stop" && slices.ContainsFunc(x.Reply.Items, isCall) {
 		p.ReportAt(wire.Place{Event: len(x.Reply.Events) - 1, Off: 0, Path: "choices[0].finish_reason"}, "the reply calls tools and says finish_reason stop")
 	}
 }

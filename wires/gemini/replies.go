@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
@@ -28,12 +29,15 @@ var replyRules = []rule.ReplyRule[*sentReply]{
 	rule.Owes("SV-H6", "", onExchange(rule.SendsNoDone)),
 	rule.Owes("SV-G1", "", streamIsEvents),
 	rule.Owes("SV-G3", "STR-002/terminal", onExchange(rule.EndsWhole)),
+	rule.Owes("SV-G3", "", stopHasText),
 	rule.Owes("SV-G4", "", callsAreWhole),
 	rule.Owes("SV-G5", "STR-005/grammar", func(a *sentReply, p *rule.Pass) { a.checkSignatures(p, true) }),
 	rule.Owes("SV-G5", "", func(a *sentReply, p *rule.Pass) { a.checkSignatures(p, false) }),
 	rule.Owes("SV-G5", "", firstCallIsSigned),
 	rule.Owes("SV-G7", "", usageIsThere),
+	rule.Owes("SV-G7", "", usageGrows),
 	rule.Owes("SV-G8", "STR-005/grammar", oneResponse),
+	rule.Owes("SV-G8", "", responseIsNamed),
 	rule.Owes("SV-G9", "", blockedHasNoCandidates),
 	rule.Owes("SV-G10", "", errorIsWhole),
 }
@@ -94,29 +98,55 @@ func oneDataLine(a *sentReply, p *rule.Pass) {
 }
 
 func streamIsEvents(a *sentReply, p *rule.Pass) {
-	if !strings.Contains(a.URL, "alt=sse") || a.Status != http.StatusOK || len(a.Body) == 0 {
+	if a.Asked.Op != wire.Generate || a.Status != http.StatusOK || len(a.Body) == 0 || a.URL == "" {
 		return
 	}
-	if p.Observe(); a.Reply.Form == wire.Document || a.Reply.Form == wire.Array {
+	mayAsk := a.Asked.WantsStream && !a.SawAll // recordings lose queries
+	switch asksEvents := strings.Contains(a.URL, "alt=sse"); {
+	case asksEvents && (a.Reply.Form == wire.Document || a.Reply.Form == wire.Array):
 		p.ReportAt(a.EventPlace(-1), "a stream of events was asked for, and the body is JSON")
+	case !asksEvents && !mayAsk && len(a.Reply.Events) > 0 && a.Reply.Form == wire.SSE:
+		p.ReportAt(a.EventPlace(0), "no stream of events was asked for, and the body is one")
+	default:
+		p.Observe()
+	}
+}
+
+// stopHasText: a model that stops of itself said or called something that clients show or run.
+func stopHasText(a *sentReply, p *rule.Pass) {
+	if a.Reply.End != wire.Complete || a.Reply.Stop != "STOP" || a.Cut || len(a.chunks) == 0 {
+		return
+	}
+	shows := false
+	a.eachPart(func(_ replyChunk, part *tree.Node) {
+		text := part.Get("text")
+		shows = shows || text == nil || !part.True("thought") && text.Text() != ""
+	})
+	if p.Observe(); !shows {
+		end := a.chunks[len(a.chunks)-1]
+		p.ReportAt(a.At(end.event, end.node, "candidates"), "the model stops, and the reply holds no text that is not thought and no call")
 	}
 }
 
 func callsAreWhole(a *sentReply, p *rule.Pass) {
+	ids := map[string]bool{}
 	a.eachPart(func(c replyChunk, part *tree.Node) {
 		call := part.Any("functionCall", "function_call")
 		if call == nil || call.Any("willContinue", "will_continue", "partialArgs", "partial_args") != nil {
 			return
 		}
 		p.Observe()
-		args := call.Get("args")
+		args, id := call.Get("args"), call.Text("id")
 		switch {
+		case id != "" && ids[id]:
+			p.ReportAt(a.At(c.event, call, "functionCall.id"), "two calls have the id %s", rule.Shorten(id))
 		case call.Text("name") == "" && len(call.Names()) > 0: // an empty call ends one that came in pieces
 			p.ReportAt(a.At(c.event, call, "functionCall.name"), "a call has no name")
 		case !args.Null() && !args.Is(tree.Object):
 			p.ReportAt(a.At(c.event, args, "functionCall.args"), "the arguments of a call are %s, not an object",
 				rule.Shorten(args.Raw()))
 		}
+		ids[id] = true
 	})
 }
 
@@ -173,6 +203,43 @@ func usageIsThere(a *sentReply, p *rule.Pass) {
 	p.ReportAt(a.At(end.event, end.node, "usageMetadata"), "the reply has no usageMetadata with promptTokenCount")
 }
 
+// usageGrows: the counts are running totals, and the total is not below its parts.
+func usageGrows(a *sentReply, p *rule.Pass) {
+	last := 0
+	searches := slices.ContainsFunc(a.Asked.Doc.List("tools"), func(tool *tree.Node) bool {
+		return tool.Any("functionDeclarations", "function_declarations") == nil // the provider's own tools begin the counts anew
+	})
+	for _, c := range a.chunks {
+		usage := c.node.Any("usageMetadata", "usage_metadata")
+		count := func(camel, snake string) int { return max(0, usage.Any(camel, snake).Int()) }
+		said, total := count("candidatesTokenCount", "candidates_token_count"), count("totalTokenCount", "total_token_count")
+		if said == 0 {
+			continue
+		}
+		p.Observe()
+		if said < last && !searches {
+			p.ReportAt(a.At(c.event, usage, "usageMetadata.candidatesTokenCount"), "candidatesTokenCount falls from %d to %d", last, said)
+		}
+		if parts := count("promptTokenCount", "prompt_token_count") + said; total > 0 && total < parts {
+			p.ReportAt(a.At(c.event, usage, "usageMetadata.totalTokenCount"), "totalTokenCount %d is below the %d of prompt and candidates", total, parts)
+		}
+		last = said
+	}
+}
+
+// responseIsNamed: gateways lose what the provider has sent since 2025. Recordings are older.
+func responseIsNamed(a *sentReply, p *rule.Pass) {
+	if !a.SawAll || a.Reply.End != wire.Complete || len(a.chunks) == 0 {
+		return
+	}
+	p.Observe()
+	for _, member := range [][2]string{{"responseId", a.Reply.ID}, {"modelVersion", a.Reply.Model}} {
+		if member[1] == "" {
+			p.ReportAt(a.At(a.chunks[0].event, a.chunks[0].node, member[0]), "the reply has no %s", member[0]).Consequence = string(specs.Cosmetic)
+		}
+	}
+}
+
 // oneResponse: every chunk is a reply or an error, and all are of one reply of the model.
 func oneResponse(a *sentReply, p *rule.Pass) {
 	id := ""
@@ -221,8 +288,15 @@ func errorIsWhole(a *sentReply, p *rule.Pass) {
 		}
 		return
 	}
-	if p.Observe(); !failure.Get("code").Is(tree.Number) || failure.Text("message") == "" || failure.Text("status") == "" {
+	switch code := failure.Get("code"); {
+	case !code.Is(tree.Number) || failure.Text("message") == "" || failure.Text("status") == "":
 		p.ReportAt(wire.Place{Event: -1, Path: "error"},
 			"the error with status %d is not {\"error\":{\"code\",\"message\",\"status\"}}: %s", a.Status, rule.Shorten(failure.Raw()))
+	case a.Status >= http.StatusBadRequest && code.Int() != a.Status:
+		p.ReportAt(a.At(-1, code, "error.code"), "the error with status %d has the code %d", a.Status, code.Int())
+	case a.Reply.Form == wire.SSE && a.Reply.ErrAt.Event >= 0:
+		p.ReportAt(a.EventPlace(a.Reply.ErrAt.Event), "the error stands in an event, where Gemini's SDK passes over it; it has to be bare JSON")
+	default:
+		p.Observe()
 	}
 }

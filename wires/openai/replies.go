@@ -9,9 +9,11 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 var replyRules = []rule.ReplyRule[*sentReply]{
+	rule.Owes("SV-H1", "", onExchange(rule.FormIsAsked)),
 	rule.Owes("SV-H2", "STR-004/grammar", onExchange(rule.NamesFit)),
 	rule.Owes("SV-H2", "", onExchange(rule.NamesEvents)),
 	rule.Owes("SV-O1", "STR-004/grammar", createdComesFirst),
@@ -401,6 +403,12 @@ func completedIsWhole(a *sentReply, p *rule.Pass) {
 		p.ReportAt(a.At(a.at, a.response.Get("id"), "response.id"), "the response is created as %s and completed as %s",
 			rule.Shorten(a.events[a.created].JSON.Text("response", "id")), rule.Shorten(id))
 	}
+	for i, n := range a.response.List("output") {
+		if it := a.itemWithID(n.Text("id")); it != nil && it.index != i {
+			p.ReportAt(a.At(a.at, n, fmt.Sprintf("response.output[%d]", i)), "the completed response has item %d in place %d", it.index, i)
+			break // the others of a row that moved are no other cause
+		}
+	}
 	if output := a.response.Get("output"); output.Is(tree.Array) && len(output.List()) < len(a.items) {
 		p.ReportAt(a.At(a.at, output, "response.output"), "the completed response has %d of %d items",
 			len(output.List()), len(a.items))
@@ -524,6 +532,9 @@ func documentIsResponse(a *sentReply, p *rule.Pass) {
 	}
 	p.Observe()
 	a.CheckMembers(p, "the response", -1, a.response, "", "id model status created_at:number output:array")
+	if status := a.response.Get("status"); a.Reply.End == wire.Pending && a.Asked.Op == wire.Generate && a.Asked.Doc != nil && !a.Asked.Doc.True("background") {
+		p.ReportAt(a.At(-1, status, "status"), "the response has the status %q, and nobody asked for it in the background", rule.Shorten(status.Text()))
+	}
 	if object := a.response.Get("object"); object.Text() != "response" {
 		p.ReportAt(a.At(-1, object, "object"), "the object of the response is %q, not response",
 			rule.Shorten(object.Text())).Consequence = string(specs.Cosmetic)

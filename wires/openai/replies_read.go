@@ -89,11 +89,29 @@ func readSent(x *rule.Exchange) *sentReply {
 		}
 	}
 	for i, n := range a.response.List("output") {
-		if it := a.byIndex[i]; it != nil {
+		it := a.itemWithID(n.Text("id")) // items may stand in another order
+		if it == nil {
+			it = a.byIndex[i]
+		}
+		if it != nil {
 			it.final = n
 		}
 	}
 	return a
+}
+
+// itemWithID returns the item that was done under an id, nil if there is none or more than one.
+func (a *sentReply) itemWithID(id string) (found *sentItem) {
+	for _, it := range a.items {
+		if id == "" || it.end.Text("id") != id {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = it
+	}
+	return found
 }
 
 func (a *sentReply) readItemEvent(i int, t string, ev *tree.Node) {

@@ -194,6 +194,22 @@ func EndsWhole(x *Exchange, p *Pass) {
 	}
 }
 
+// FormIsAsked judges that a request for a stream is answered by one, and any other request by one document: a client
+// chooses its reader by what it asked for.
+func FormIsAsked(x *Exchange, p *Pass) {
+	if x.Asked.Doc == nil || x.Asked.Op != wire.Generate || x.Status != http.StatusOK || x.WebSocket || !x.Reply.Err.Null() {
+		return
+	}
+	switch isStream := x.IsStream() && len(x.Reply.Events) > 0; {
+	case x.Asked.WantsStream && x.Reply.Form == wire.Document && x.Reply.Doc != nil:
+		p.ReportAt(x.EventPlace(-1), "a stream was asked for, and the answer is one JSON document")
+	case !x.Asked.WantsStream && isStream:
+		p.ReportAt(x.EventPlace(0), "no stream was asked for, and the answer is one")
+	case isStream || x.Reply.Doc != nil:
+		p.Observe()
+	}
+}
+
 // NamesFit judges that an event with a name has the name that its data say.
 func NamesFit(x *Exchange, p *Pass) {
 	for i, e := range x.Reply.Events {

@@ -108,7 +108,7 @@ func eventsAreEnded(x *Exchange, p *Pass) {
 
 // textIsUTF8: also U+FFFD shows that somebody cut a character, unless the client sent it.
 func textIsUTF8(x *Exchange, p *Pass) {
-	if len(x.Body) == 0 || x.Sent != nil && looksCompressed(x.Body) {
+	if len(x.Body) == 0 || looksCompressed(x.Body) {
 		return
 	}
 	p.Observe()
@@ -261,16 +261,24 @@ func looksCompressed(body []byte) bool {
 	return bytes.HasPrefix(body, []byte("\x1f\x8b")) || bytes.HasPrefix(body, []byte("\x28\xb5\x2f\xfd"))
 }
 
-// encodingIsTrue: gzip and zstd begin with bytes of their own; other encodings are not judged.
+// encodingIsTrue: gzip and zstd begin with bytes of their own; the bytes of other encodings are not judged. A client
+// that names no encoding takes any.
 func encodingIsTrue(x *Exchange, p *Pass) {
-	if len(x.Sent) == 0 {
+	sent := x.Sent
+	if sent == nil {
+		sent = x.Body // a recording keeps the body unpacked, where its header says how
+	}
+	if len(sent) == 0 {
 		return
 	}
 	p.Observe()
+	asked := x.RequestHeader.Get("Accept-Encoding")
 	switch coding := strings.ToLower(strings.TrimSpace(x.Header.Get("Content-Encoding"))); {
-	case (coding == "gzip" || coding == "zstd") && !looksCompressed(x.Sent):
+	case coding != "" && coding != "identity" && asked != "" && !strings.Contains(asked, "*") && !strings.Contains(strings.ToLower(asked), coding):
+		p.ReportAt(HeaderPlace("content-encoding"), "the body is sent as %s, and the client accepts %s only", Shorten(coding), Shorten(asked))
+	case x.Sent != nil && (coding == "gzip" || coding == "zstd") && !looksCompressed(x.Sent):
 		p.ReportAt(HeaderPlace("content-encoding"), "content-encoding says %s, and the body is not compressed", coding)
-	case coding == "" && looksCompressed(x.Sent):
+	case coding == "" && looksCompressed(sent):
 		p.ReportAt(HeaderPlace("content-encoding"), "the body is compressed, and no content-encoding says so")
 	}
 }

@@ -356,7 +356,9 @@ func dutyEntries() ([]*entry, error) {
 			sources = append(sources, specs.SourceURL(source))
 		}
 		judged := "a question to the server, or both sides of a gateway; no single reply shows it"
-		if _, ok := aspects[d.ID]; ok {
+		if d.Live {
+			judged = "the answers that conform server and conform gateway get; recordings lack the calls, or may lack the headers"
+		} else if _, ok := aspects[d.ID]; ok {
 			judged = "every recorded reply: conform check --side server"
 		}
 		e.Sections = []paragraph{{"level", string(d.Level)}, {"a breach is", string(d.Consequence)}}

@@ -192,6 +192,11 @@ type Capability struct {
 // DoesRefuse reports whether the models are known to refuse what, e.g. "sampling".
 func (c Capability) DoesRefuse(what string) bool { return slices.Contains(c.Refuses, what) }
 
+// TellsThinking reports whether it is known how the models are asked to think, or that they do not.
+func (c Capability) TellsThinking() bool {
+	return c.Thinking != nil || c.Levels != nil || c.Budget != nil || c.Reasoning != ""
+}
+
 // FindCapability returns what a model of provider takes. For a model without a
 // description it is the zero value, in which everything is unknown.
 func FindCapability(provider, model string) Capability {

@@ -61,7 +61,7 @@ func RunCalls(ctx context.Context, r *wire.Reply) (results []wire.ToolResult) {
 }
 
 // AskToThink makes the question ask for thinking with an effort, as the model takes it. A model of
-// which nothing is known is asked in the newest form of its wire, or not at all.
+// which nothing is known is asked by an effort, or by a budget on a wire that has no effort of itself.
 func AskToThink(q *wire.Question, provider, effort string) {
 	can := specs.FindCapability(provider, q.Model)
 	const budget = 2048
@@ -76,6 +76,8 @@ func AskToThink(q *wire.Question, provider, effort string) {
 		q.Budget = budget
 	case can.Budget != nil && len(can.Levels) == 0:
 		q.Budget = budget
+	case !can.TellsThinking():
+		q.Effort, q.Budget = effort, budget // each wire has one of them
 	default:
 		q.Effort = effort
 	}

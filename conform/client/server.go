@@ -42,6 +42,8 @@ type Server struct {
 const (
 	DefaultTimeout  = 60 * time.Second
 	DefaultMaxReply = 32 << 20
+	// keptOfLong is how much is kept of a body that is too long.
+	keptOfLong = 16 << 10
 )
 
 // NewTransport returns connections of the machine. No proxy is used, and nothing is unpacked.
@@ -162,6 +164,7 @@ func (s *Server) readBody(ctx context.Context, cancel context.CancelFunc, body i
 		case err != nil:
 			return reasonOf(ctx, err)
 		case len(out.Body) > cmp.Or(s.MaxReply, DefaultMaxReply):
+			out.Body = bytes.Clone(out.Body[:min(keptOfLong, len(out.Body))]) // it is no reply, whatever follows
 			return ErrTooLong
 		}
 	}

@@ -79,10 +79,12 @@ func base64Middle(enc *base64.Encoding, s string, shift int) string {
 // Text masks a text.
 func (m *Mask) Text(s string) string { return string(m.Bytes([]byte(s))) }
 
-// Bytes masks a text; it does not change b.
+// Bytes masks a text; it does not change b. What is empty stays empty, and is not nil.
 func (m *Mask) Bytes(b []byte) []byte {
 	for _, s := range m.spellings {
-		b = bytes.ReplaceAll(b, s, bytes.Repeat([]byte(maskLetter), len(s)))
+		if bytes.Contains(b, s) {
+			b = bytes.ReplaceAll(b, s, bytes.Repeat([]byte(maskLetter), len(s)))
+		}
 	}
 	return b
 }

@@ -34,27 +34,40 @@ func (j *judge) askQuestion(ctx context.Context, d *report.DutyCase, q *asking) 
 			if a.Response.Status != 0 {
 				d.Calls.Accepted++ // any answer shows something
 			}
-			n := len(d.Exchanges)
-			if j.maskKey(a) {
-				d.Breach("GW-19", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the answer holds the key of the client")
+			if j.late++; !a.isLate() {
+				j.late = 0
 			}
+			n := len(d.Exchanges)
 			d.Exchanges = append(d.Exchanges, a.Exchange)
-			j.judgeAnswer(d, n, a)
+			isExplained := j.judgeAnswer(d, n, a)
+			switch {
+			case a.isLimited():
+				j.limited++
+				continue // shows nothing about the question
+			case i == 0 && step.Think && !j.knowsThinking() && a.Response.Status/100 == 4:
+				j.refusedThinking = outcomeText(a)
+				continue // it may be a model that does not think
+			}
 			for _, e := range step.Expect {
-				j.judgeExpectation(d, n, a, e)
+				if !isExplained || !strings.HasPrefix(e.Be, "answered") {
+					j.judgeExpectation(d, n, a, e)
+				}
 			}
 		}
-		last := answers[len(answers)-1]
-		if !last.IsOK() || ctx.Err() != nil {
+		if len(answers) == 0 || !answers[len(answers)-1].IsOK() || ctx.Err() != nil {
 			return
 		}
 	}
 }
 
-// askStep sends the request of a step, and adds to the conversation what a client adds.
-func (j *judge) askStep(ctx context.Context, talk *client.Conversation, step *specs.QuestionStep) []*client.Answer {
+// askStep sends the request of a step, and adds to the conversation what a client adds. Answers that only limited the
+// rate stand before the others. A step that shall alter a token where none came asks nothing.
+func (j *judge) askStep(ctx context.Context, talk *client.Conversation, step *specs.QuestionStep) (answers []*answer) {
 	w := wire.ClientOf(j.Wire.Name)
-	j.prepareStep(ctx, talk, step)
+	before := strings.Join(talk.History, "")
+	if j.prepareStep(ctx, talk, step); step.Alter && strings.Join(talk.History, "") == before {
+		return nil
+	}
 	server := talk.Server
 	switch step.Key {
 	case "wrong":
@@ -87,15 +100,22 @@ func (j *judge) askStep(ctx context.Context, talk *client.Conversation, step *sp
 		body = nil
 	}
 	path := j.pathOf(talk, step)
-	times := max(step.Times, 1)
-	answers := make([]*client.Answer, times)
+	sent := make([][]*answer, max(step.Times, 1))
 	var all sync.WaitGroup
-	for i := range times {
-		all.Go(func() { answers[i] = server.Send(ctx, method, path, header, body) })
+	for i := range sent {
+		all.Go(func() {
+			sent[i] = j.send(ctx, func() *client.Answer { return server.Send(ctx, method, path, header, body) })
+		})
 	}
 	all.Wait()
-	j.left -= times
-	if last := answers[times-1]; last.IsOK() {
+	for _, list := range sent {
+		answers = append(answers, list[:len(list)-1]...)
+	}
+	for _, list := range sent {
+		answers = append(answers, list[len(list)-1])
+	}
+	j.left -= len(answers)
+	if last := answers[len(answers)-1]; last.IsOK() {
 		talk.History = append(talk.History, w.Replay(last.Reply)...)
 		if results := client.RunCalls(ctx, last.Reply); results != nil {
 			talk.History = append(talk.History, w.Results(results)...)

@@ -17,20 +17,30 @@ import (
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
-// judgeAnswer judges an answer by the reply rules, and by what holds for every answer.
-func (j *judge) judgeAnswer(d *report.DutyCase, n int, a *client.Answer) {
+// judgeAnswer judges an answer by the reply rules, and by what holds for every answer. It reports whether what was
+// found says already why the answer is no reply.
+func (j *judge) judgeAnswer(d *report.DutyCase, n int, a *answer) (isExplained bool) {
 	if a.Response.Status == 0 {
 		d.Breach("SV-H10", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the server gave no answer: %s", reasonText(a.Err))
-		return
+		return false
+	}
+	if a.holdsKey {
+		d.Breach("GW-19", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the answer holds the key of the client")
 	}
 	if m := a.Request.Method; m == http.MethodHead || m == http.MethodOptions {
-		return // what stands before a server may answer these
+		return false // what stands before a server may answer these
 	}
-	before := d.CountBreaches()
-	d.JudgeReply(n, report.ReplyExchange(&a.Exchange, a.Reply), nil)
-	if a.Err != nil && d.CountBreaches() == before {
-		d.Breach("SV-H10", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the reply does not end: %s after %d bytes", reasonText(a.Err), len(a.Response.Body))
+	found := 0
+	if !errors.Is(a.Err, client.ErrTooLong) { // of a body without end nothing else is worth saying
+		x := report.ReplyExchange(&a.Exchange, a.Reply)
+		x.Sent, x.Cut = a.sent, a.Err != nil
+		found = d.JudgeReply(n, x, nil)
 	}
+	if a.Err != nil {
+		d.Breach("SV-H10", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the reply does not end: %s", reasonText(a.Err))
+		found++
+	}
+	return found > 0 && a.Response.Status/100 == 2 && (a.Err != nil || a.Reply.End == wire.Cut || a.Reply.End == wire.Pending)
 }
 
 func reasonText(err error) string {
@@ -44,7 +54,7 @@ func reasonText(err error) string {
 var errNotSeen = errors.New("not seen")
 
 // judgeExpectation judges an answer by what its question expects.
-func (j *judge) judgeExpectation(d *report.DutyCase, n int, a *client.Answer, e specs.QuestionExpectation) {
+func (j *judge) judgeExpectation(d *report.DutyCase, n int, a *answer, e specs.QuestionExpectation) {
 	err := j.faultOf(a, e.Be)
 	if errors.Is(err, errNotSeen) {
 		return
@@ -55,17 +65,11 @@ func (j *judge) judgeExpectation(d *report.DutyCase, n int, a *client.Answer, e 
 }
 
 // faultOf says what is wrong with an answer, nil if it is as it should be, errNotSeen if it shows nothing.
-func (j *judge) faultOf(a *client.Answer, be string) error {
+func (j *judge) faultOf(a *answer, be string) error {
 	word, rest, _ := strings.Cut(be, " ")
 	switch {
-	case be == "answered":
-		return isAnswered(a)
-	case be == "answered or refused":
-		return eitherOf(isAnswered(a), isRefused(a))
-	case strings.HasPrefix(be, "answered or names "):
-		return j.answeredOrNames(a, strings.TrimPrefix(be, "answered or names "))
-	case strings.HasPrefix(be, "answered or "):
-		return eitherOf(isAnswered(a), hasStatus(a, strings.TrimPrefix(be, "answered or ")))
+	case word == "answered":
+		return isOneOf(a, strings.Split(be, " or "))
 	case be == "refused":
 		return isRefused(a)
 	case word == "status":
@@ -114,7 +118,7 @@ func (j *judge) faultOf(a *client.Answer, be string) error {
 // quick is how long a client waits for a list of models.
 const quick = 3 * time.Second
 
-func outcomeText(a *client.Answer) string {
+func outcomeText(a *answer) string {
 	switch {
 	case a.Response.Status == 0:
 		return "missing: " + reasonText(a.Err)
@@ -126,7 +130,7 @@ func outcomeText(a *client.Answer) string {
 	return fmt.Sprintf("%d and %s: %s", a.Response.Status, a.Reply.End, report.Shorten(string(a.Response.Body)))
 }
 
-func isAnswered(a *client.Answer) error {
+func isAnswered(a *answer) error {
 	if a.IsOK() {
 		return nil
 	}
@@ -134,7 +138,7 @@ func isAnswered(a *client.Answer) error {
 }
 
 // isRefused holds that an answer is the client's fault, said in JSON with words.
-func isRefused(a *client.Answer) error {
+func isRefused(a *answer) error {
 	if a.Response.Status/100 != 4 {
 		return fmt.Errorf("the server should refuse with 4xx; it gave %s", outcomeText(a))
 	}
@@ -144,31 +148,37 @@ func isRefused(a *client.Answer) error {
 	return nil
 }
 
-func eitherOf(one, other error) error {
-	if one == nil || other == nil {
-		return nil
+// isOneOf holds that an answer is one of "answered", "refused", a status, or "names TEXT", which is a refusal with the text.
+func isOneOf(a *answer, ways []string) error {
+	var names []string
+	err := isAnswered(a)
+	for _, way := range ways {
+		text, isNamed := strings.CutPrefix(way, "names ")
+		switch {
+		case err == nil:
+			return nil
+		case way == "refused" && isRefused(a) == nil, hasStatus(a, way) == nil:
+			return nil
+		case isNamed && a.Response.Status/100 == 4 && strings.Contains(strings.ToLower(string(a.Response.Body)), strings.ToLower(text)):
+			return nil
+		case isNamed:
+			names = append(names, strconv.Quote(text))
+		}
 	}
-	return one
+	if names != nil {
+		return fmt.Errorf("the server should answer, or refuse with 4xx and name %s; it gave %s", strings.Join(names, " or "), outcomeText(a))
+	}
+	return err
 }
 
-func (j *judge) answeredOrNames(a *client.Answer, text string) error {
-	if isAnswered(a) == nil {
-		return nil
-	}
-	if a.Response.Status/100 == 4 && strings.Contains(strings.ToLower(string(a.Response.Body)), strings.ToLower(text)) {
-		return nil
-	}
-	return fmt.Errorf("the server should answer, or refuse with 4xx and name %q; it gave %s", text, outcomeText(a))
-}
-
-func hasStatus(a *client.Answer, list string) error {
+func hasStatus(a *answer, list string) error {
 	if slices.Contains(strings.Fields(list), strconv.Itoa(a.Response.Status)) {
 		return nil
 	}
 	return fmt.Errorf("the status should be %s; the answer is %s", strings.ReplaceAll(list, " ", " or "), outcomeText(a))
 }
 
-func callsAre(a *client.Answer, be string) error {
+func callsAre(a *answer, be string) error {
 	if !a.IsOK() {
 		return errNotSeen
 	}
@@ -191,7 +201,7 @@ func callsAre(a *client.Answer, be string) error {
 }
 
 // namesModel holds that an answer names the model that was asked, or a dated form of its name.
-func (j *judge) namesModel(a *client.Answer) error {
+func (j *judge) namesModel(a *answer) error {
 	switch got := a.Reply.Model; {
 	case !a.IsOK():
 		return errNotSeen
@@ -206,7 +216,7 @@ func (j *judge) namesModel(a *client.Answer) error {
 // maxOverLimit is how many characters 16 tokens have at most.
 const maxOverLimit = 16 * 12
 
-func (j *judge) isCut(a *client.Answer) error {
+func (j *judge) isCut(a *answer) error {
 	text := textOf(a.Reply)
 	switch {
 	case !a.IsOK():
@@ -232,7 +242,7 @@ func textOf(r *wire.Reply) string {
 	return b.String()
 }
 
-func isModelList(a *client.Answer) error {
+func isModelList(a *answer) error {
 	if a.Response.Status == http.StatusNotFound {
 		return nil
 	}
@@ -249,7 +259,7 @@ func isModelList(a *client.Answer) error {
 	return nil
 }
 
-func isCount(a *client.Answer) error {
+func isCount(a *answer) error {
 	if slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, a.Response.Status) {
 		return nil
 	}
@@ -263,7 +273,7 @@ func isCount(a *client.Answer) error {
 // longStream is how long a stream takes in which pieces can be told apart.
 const longStream = time.Second
 
-func isSpread(a *client.Answer) error {
+func isSpread(a *answer) error {
 	chunks := a.Response.Chunks
 	if !a.IsOK() || a.Took < longStream || len(chunks) == 0 {
 		return errNotSeen

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/client"
@@ -42,8 +43,14 @@ type Config struct {
 type Outcome struct {
 	Cases []*report.DutyCase
 	Took  []time.Duration
-	// Unasked are the questions that the budget or the end of the context left out.
+	// Unasked are the questions that the budget, a server that is too slow or the end of the context left out.
 	Unasked int
+	// Limited counts the answers with status 429, which show nothing else.
+	Limited int
+	// RefusedThinking is how the server refused to be asked for thinking, where nothing is known of the model; "" where
+	// it did not. UnaskedThinking says that the model is known not to think.
+	RefusedThinking string
+	UnaskedThinking bool
 }
 
 // ErrNothingSelected says that no question is left to ask.
@@ -58,6 +65,7 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 	}
 	j := &judge{Config: c, mask: evidence.NewMask([]string{c.Key})}
 	j.left = c.Budget
+	j.patience.Store(int64(patience))
 	if c.Budget == 0 {
 		j.left = 1 << 30
 	}
@@ -78,9 +86,9 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 	if err := j.tryServer(ctx); err != nil {
 		return nil, err
 	}
-	out := &Outcome{}
+	out := &Outcome{UnaskedThinking: specs.FindCapability(c.Wire.Name, c.Model).Reasoning == "never"}
 	for i, a := range list {
-		if ctx.Err() != nil || j.left <= 0 {
+		if ctx.Err() != nil || j.left <= 0 || j.late >= maxLate {
 			out.Unasked = len(list) - i
 			break
 		}
@@ -92,13 +100,22 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 			c.Progress(i+1, len(list))
 		}
 	}
+	out.Limited, out.RefusedThinking = j.limited, j.refusedThinking
 	return out, nil
 }
 
 type judge struct {
 	Config
-	mask *evidence.Mask // of the key
-	left int            // of the budget
+	mask            *evidence.Mask // of the key
+	left            int            // of the budget
+	patience        atomic.Int64   // nanoseconds of it that are left
+	limited, late   int            // answers with status 429; answers in a row that took too long
+	refusedThinking string
+}
+
+// knowsThinking reports whether it is known how the model is asked to think.
+func (j *judge) knowsThinking() bool {
+	return specs.FindCapability(j.Wire.Name, j.Model).TellsThinking()
 }
 
 // asking is a question in one form.
@@ -116,8 +133,7 @@ func (a *asking) caseName() string {
 
 // appliesTo reports whether a question is asked.
 func (j *judge) appliesTo(q *specs.Question) bool {
-	can := specs.FindCapability(j.Wire.Name, j.Model)
-	thinks := can.Thinking != nil || can.Levels != nil || can.Budget != nil || can.Reasoning != "" && can.Reasoning != "never"
+	thinks := specs.FindCapability(j.Wire.Name, j.Model).Reasoning != "never"
 	return (q.Wires == nil || slices.Contains(q.Wires, j.Wire.Name)) &&
 		slices.Index(specs.DutyLevels, q.Level) <= slices.Index(specs.DutyLevels, cmp.Or(j.Level, specs.Faithful)) &&
 		(j.Only == nil || j.Only(q.ID)) &&
@@ -145,13 +161,17 @@ func (j *judge) keepNeeded(d *report.DutyCase) {
 func (j *judge) tryServer(ctx context.Context) error {
 	talk := j.newConversation(false)
 	talk.MaxTokens = 50
-	a := talk.Say(ctx, "Say hello.")[0]
-	j.left--
-	j.maskKey(a)
+	answers := j.send(ctx, func() *client.Answer { return talk.Say(ctx, "Say hello.")[0] })
+	j.left -= len(answers)
+	a := answers[len(answers)-1]
 	where := "POST " + a.Request.URL
 	switch {
 	case a.Err != nil && a.Response.Status == 0:
 		return fmt.Errorf("%s: no answer: %w", where, a.Err)
+	case a.isLate():
+		return fmt.Errorf("%s: %d and no whole answer: %w; give more time with --timeout", where, a.Response.Status, a.Err)
+	case a.isLimited():
+		return fmt.Errorf("%s: 429; ask again when the key may ask more: %s", where, report.Shorten(string(a.Response.Body)))
 	case a.Response.Status == http.StatusUnauthorized, a.Response.Status == http.StatusForbidden:
 		return fmt.Errorf("%s: %d; give a key with --key-env: %s", where, a.Response.Status, report.Shorten(string(a.Response.Body)))
 	case a.Response.Status == http.StatusNotFound, a.Response.Status == http.StatusMethodNotAllowed:
@@ -163,7 +183,7 @@ func (j *judge) tryServer(ctx context.Context) error {
 }
 
 func (j *judge) newConversation(isStream bool) *client.Conversation {
-	talk := &client.Conversation{Server: client.Server{Wire: j.Wire, Base: j.Base, Key: j.Key, Transport: j.Transport, Timeout: j.Timeout, Header: http.Header{}}}
+	talk := &client.Conversation{Server: client.Server{Wire: j.Wire, Base: j.Base, Key: j.Key, Transport: j.Transport, Timeout: j.Timeout, MaxReply: maxBody, Header: http.Header{}}}
 	talk.Model, talk.Stream, talk.MaxRounds = j.Model, isStream, 1
 	if j.As != nil {
 		for name, value := range j.As.Header {
@@ -171,13 +191,4 @@ func (j *judge) newConversation(isStream bool) *client.Conversation {
 		}
 	}
 	return talk
-}
-
-// maskKey takes the key out of an answer before anything quotes it, and reports whether the server
-// sent it back.
-func (j *judge) maskKey(a *client.Answer) (wasSentBack bool) {
-	if a.Exchange, wasSentBack = j.mask.Exchange(a.Exchange); wasSentBack {
-		a.Reply = a.ReadReply()
-	}
-	return wasSentBack
 }

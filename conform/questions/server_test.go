@@ -2,12 +2,14 @@ package questions_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -106,6 +108,8 @@ func answer(pattern string, status int, contentType, body string) func(*http.Req
 	}
 }
 
+const message = `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}`
+
 const badRequest = `{"type":"error","error":{"type":"invalid_request_error","message":"no"}}`
 
 var faults = []fault{
@@ -128,9 +132,23 @@ var faults = []fault{
 	{"400 for its own tokens", "anthropic", "SV-B1", "thinking", answer(`"role":"assistant"`, 400, "application/json", badRequest)},
 	{"altered tokens pass", "anthropic", "SV-B2", "altered-token", func(r *http.Request, a *httptest.ResponseRecorder) (int, http.Header, string) {
 		if a.Code == 400 {
-			return 200, a.Header(), `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}`
+			return 200, a.Header(), message
 		}
 		return a.Code, a.Header(), a.Body.String()
+	}},
+	{"a long prompt refused in other words", "anthropic", "SV-E6", "long-prompt", answer("padding padding", 400, "application/json", badRequest)},
+	{"a wrong key forbidden", "anthropic", "SV-E9", "wrong-key", func(r *http.Request, a *httptest.ResponseRecorder) (int, http.Header, string) {
+		if r.Header.Get("X-Api-Key") != "test-key-of-a-server" {
+			return 403, http.Header{"Content-Type": {"application/json"}}, `{"type":"error","error":{"type":"permission_error","message":"no"}}`
+		}
+		return a.Code, a.Header(), a.Body.String()
+	}},
+	{"400 for an unknown member of Claude Code", "anthropic", "SV-B5", "context-management", answer("context_management", 400, "application/json",
+		`{"type":"error","error":{"type":"invalid_request_error","message":"context_management: Extra inputs are not permitted"}}`)},
+	{"an event stream for plain requests", "openai", "SV-H1", "hello", func(r *http.Request, a *httptest.ResponseRecorder) (int, http.Header, string) {
+		return a.Code, http.Header{"Content-Type": {"text/event-stream"}}, regexp.MustCompile(`(?s)^\{.*\}\s*$`).ReplaceAllStringFunc(a.Body.String(), func(doc string) string {
+			return "event: response.completed\ndata: {\"type\":\"response.completed\",\"sequence_number\":0,\"response\":" + strings.TrimSpace(doc) + "}\n\n"
+		})
 	}},
 	{"counts 0", "anthropic", "SV-B7", "count", edit(`"input_tokens":\s*[0-9]+\}$`, `"input_tokens":0}`)},
 	{"results of two calls refused", "anthropic", "SV-B3", "two-calls", answer(`"tool_result"`, 400, "application/json", badRequest)},
@@ -212,7 +230,7 @@ func TestBadServers(t *testing.T) {
 			_, _ = io.Copy(io.Discard, r.Body) // else the end of the connection is not seen
 			<-r.Context().Done()
 		}, "took too long"},
-		"a page": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") }, "should answer"},
+		"a page": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") }, "a body that is not JSON"},
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://example.com/", http.StatusFound)
 		}, "a redirect to another address"},
@@ -232,7 +250,17 @@ func TestBadServers(t *testing.T) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, `{"type":"message"`)
 		}, "unexpected EOF"},
-		"empty": {func(http.ResponseWriter, *http.Request) {}, "should answer"},
+		"begins and hangs": {func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusOK)
+			_ = http.NewResponseController(w).Flush()
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+		}, "give more time with --timeout"},
+		"always busy": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "3600")
+			http.Error(w, "busy", http.StatusTooManyRequests)
+		}, "ask again when the key may ask more"},
+		"empty": {func(http.ResponseWriter, *http.Request) {}, "an empty body"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			front := httptest.NewServer(c.handler)
@@ -249,7 +277,7 @@ func TestBadServers(t *testing.T) {
 					said = append(said, messages(d)...)
 				}
 			}
-			if text := strings.Join(said, "\n"); !strings.Contains(text, c.want) || strings.Contains(text, "test-key-of-a-server") {
+			if text := strings.Join(said, "\n"); !strings.Contains(text, c.want) || strings.Contains(text, "test-key") {
 				t.Errorf("%q does not say %q", text, c.want)
 			}
 		})
@@ -276,6 +304,95 @@ func TestKeyAtTheCut(t *testing.T) {
 		said := strings.Join(messages(out.Cases[0]), "\n")
 		if !strings.Contains(said, "the key of the client") || strings.Contains(said, key[:8]) {
 			t.Fatalf("behind %d letters: %s", padding, said)
+		}
+	}
+}
+
+// TestOneCause holds that one fault of every answer is told as one duty, and not again by each question.
+func TestOneCause(t *testing.T) {
+	page := answer(".", 200, "text/html", "<html>hello</html>")
+	for _, f := range []fault{
+		{"no message_stop", "anthropic", "SV-A5", "", edit(`event: message_stop\ndata: [^\n]*\n\n`, "")},
+		{"unfinished responses", "openai", "SV-O21", "", edit(`(?s)^(\{.*?"status":\s*)"completed"`, `$1"in_progress"`)},
+		{"a page", "chat", "SV-H10", "", page},
+		{"gzip that nobody asked for", "gemini", "SV-H17", "", func(_ *http.Request, a *httptest.ResponseRecorder) (int, http.Header, string) {
+			var packed bytes.Buffer
+			z := gzip.NewWriter(&packed)
+			_, _ = z.Write(a.Body.Bytes())
+			_ = z.Close()
+			h := a.Header()
+			h.Set("Content-Encoding", "gzip")
+			return a.Code, h, packed.String()
+		}},
+		{"JSON for streams", "anthropic", "SV-H1", "", func(r *http.Request, a *httptest.ResponseRecorder) (int, http.Header, string) {
+			if body, _ := io.ReadAll(r.Body); bytes.Contains(body, []byte(`"stream":true`)) {
+				h := a.Header()
+				h.Set("Content-Type", "application/json")
+				return a.Code, h, message
+			}
+			return a.Code, a.Header(), a.Body.String()
+		}},
+	} {
+		asked := []string{"hello", "two-prompts", "four-at-once", "query"}
+		findings, _ := judged(t, f.wire, func(id string) bool { return slices.Contains(asked, id) }, f.server)
+		delete(findings, "SV-H14") // the ids of requests are no part of it
+		if len(findings) != 1 || findings[f.id] == nil {
+			t.Errorf("%s: %s alone should be found, not %v", f.name, f.id, findings)
+		}
+	}
+}
+
+// TestLimitedRate holds that a server which limits the rate of requests is waited for, and that status 429 is no fault.
+func TestLimitedRate(t *testing.T) {
+	var asked atomic.Int32
+	limit := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if asked.Add(1)%3 == 0 {
+				w.Header().Set("Content-Type", "application/json")
+				w.Header().Set("Request-Id", "req_1")
+				w.Header().Set("Retry-After-Ms", "1")
+				w.WriteHeader(http.StatusTooManyRequests)
+				_, _ = io.WriteString(w, `{"type":"error","error":{"type":"rate_limit_error","message":"slowly"}}`)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+	findings, seen := judged(t, "anthropic", func(id string) bool { return id == "one-call" || id == "four-at-once" }, limit)
+	if len(findings) > 0 || !slices.Contains(seen, "SV-E4") || !slices.Contains(seen, "SV-B3") {
+		t.Errorf("%v is found; seen is %v", findings, seen)
+	}
+}
+
+// TestUnknownModelIsAskedToThink holds that the server of a model of which nothing is known is asked for thinking, and
+// that a server which refuses that is not wrong.
+func TestUnknownModelIsAskedToThink(t *testing.T) {
+	for _, refuses := range []bool{false, true} {
+		var asked atomic.Int32
+		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Request-Id", "req_1")
+			if body, _ := io.ReadAll(r.Body); bytes.Contains(body, []byte(`"thinking":{"type":"enabled"`)) {
+				if asked.Add(1); refuses {
+					w.WriteHeader(http.StatusBadRequest)
+					_, _ = io.WriteString(w, `{"type":"error","error":{"type":"invalid_request_error","message":"llama does not think"}}`)
+					return
+				}
+			}
+			_, _ = io.WriteString(w, strings.ReplaceAll(message, "claude-opus-4-5", "llama"))
+		}))
+		out, err := questions.Judge(t.Context(), questions.Config{
+			Wire: wires.Find("anthropic"), Base: front.URL, Model: "llama", Transport: client.NewTransport(),
+			Only: func(id string) bool { return id == "altered-token" || id == "thinking" },
+		})
+		front.Close()
+		if err != nil || asked.Load() == 0 || refuses != (out.RefusedThinking != "") {
+			t.Fatalf("asked %d times, %+v, %v", asked.Load(), out, err)
+		}
+		for _, d := range out.Cases {
+			if said := messages(d); said != nil && strings.HasSuffix(d.Name, "/unary") { // streams get JSON
+				t.Errorf("refuses %v: %s: %q", refuses, d.Name, said)
+			}
 		}
 	}
 }

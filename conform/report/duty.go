@@ -108,22 +108,14 @@ func (d *DutyCase) Results() (list []Result) {
 	return list
 }
 
-// CountBreaches counts the findings.
-func (d *DutyCase) CountBreaches() (n int) {
-	for _, res := range d.seen {
-		n += len(res.Findings)
-	}
-	return n
-}
-
 // Keep forgets the duties that keep does not want.
 func (d *DutyCase) Keep(keep func(id string) bool) {
 	d.order = slices.DeleteFunc(d.order, func(id string) bool { return !keep(id) })
 }
 
-// JudgeReply judges a reply by the rules of its wire, but for the duties in except. n is the ordinal of
-// the exchange.
-func (d *DutyCase) JudgeReply(n int, x *rule.Exchange, except map[string]bool) {
+// JudgeReply judges a reply by the rules of its wire, but for the duties in except, and counts the breaches. n is the
+// ordinal of the exchange.
+func (d *DutyCase) JudgeReply(n int, x *rule.Exchange, except map[string]bool) (breaches int) {
 	for _, pass := range rule.JudgeReply(x) {
 		d.resultOf(pass.ID).Observed += pass.Observed
 		if except[pass.ID] {
@@ -132,7 +124,9 @@ func (d *DutyCase) JudgeReply(n int, x *rule.Exchange, except map[string]bool) {
 		for _, b := range pass.Breaches {
 			d.Breach(pass.ID, DutyBreach{Exchange: n, Path: b.At.Path, Consequence: specs.Consequence(b.Consequence)}, "%s", b.Message())
 		}
+		breaches += len(pass.Breaches)
 	}
+	return breaches
 }
 
 // ReplyExchange returns an exchange in the form in which the reply rules take it.

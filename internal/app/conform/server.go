@@ -38,7 +38,8 @@ func (a *app) serverCommand() *cobra.Command {
 		Short: "Judge a server that claims to speak a wire",
 		Long: `Judge a server that claims to speak a wire: about sixty questions are asked, streamed and in one
 piece, and every answer is judged. A model is asked for plumbing only: tools that it has to call,
-limits that it has to keep. What a model did not do of itself is not seen and no failure.
+limits that it has to keep. What a model did not do of itself is not seen and no failure. Where the
+server limits the rate of requests, conform waits as retry-after says, no longer than 2 minutes in all.
 
 --level core asks what every client needs, agent what well-known agents need as well, faithful what
 the provider itself does. --as claude-code asks as that client does, and judges what it needs.
@@ -154,7 +155,16 @@ func (a *app) judgeServer(ctx context.Context, base string, f serverFlags) error
 		return cli.Fail(report.ExitHarness, "%w", err)
 	}
 	if found.Unasked > 0 {
-		a.Say("%d questions were not asked: the budget of %d requests is spent, or the run was ended", found.Unasked, f.requests)
+		a.Say("%d questions were not asked: the budget of %d requests is spent, too many answers in a row took longer than --timeout, or the run was ended", found.Unasked, f.requests)
+	}
+	if found.Limited > 0 {
+		a.Say("%d answers were 429 and show nothing else; conform waits as retry-after says, but no longer than 2 minutes in all", found.Limited)
+	}
+	switch {
+	case found.UnaskedThinking:
+		a.Say("thinking was not asked for: %s is known not to think", config.Model)
+	case found.RefusedThinking != "":
+		a.Say("thinking is not seen: the server refused to be asked for it with %s", found.RefusedThinking)
 	}
 	return judged.deliverDuties(a, found.Cases, found.Took, ctx.Err() != nil)
 }

@@ -294,8 +294,6 @@ func errorIsWhole(a *sentReply, p *rule.Pass) {
 			"the error with status %d is not {\"error\":{\"code\",\"message\",\"status\"}}: %s", a.Status, rule.Shorten(failure.Raw()))
 	case a.Status >= http.StatusBadRequest && code.Int() != a.Status:
 		p.ReportAt(a.At(-1, code, "error.code"), "the error with status %d has the code %d", a.Status, code.Int())
-	case a.Reply.Form == wire.SSE && a.Reply.ErrAt.Event >= 0:
-		p.ReportAt(a.EventPlace(a.Reply.ErrAt.Event), "the error stands in an event, where Gemini's SDK passes over it; it has to be bare JSON")
 	default:
 		p.Observe()
 	}

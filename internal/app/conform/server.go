@@ -39,7 +39,7 @@ func (a *app) serverCommand() *cobra.Command {
 		Long: `Judge a server that claims to speak a wire: about sixty questions are asked, streamed and in one
 piece, and every answer is judged. A model is asked for plumbing only: tools that it has to call,
 limits that it has to keep. What a model did not do of itself is not seen and no failure. Where the
-server limits the rate of requests, conform waits as retry-after says, no longer than 2 minutes in all.
+server limits the rate of requests, conform waits as retry-after says, at most 2 minutes in all.
 
 --level core asks what every client needs, agent what well-known agents need as well, faithful what
 the provider itself does. --as claude-code asks as that client does, and judges what it needs.

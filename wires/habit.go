@@ -27,6 +27,9 @@ const (
 	// TwoSpellings: a member is known in camel case and with underscores.
 	TwoSpellings Habit = "two spellings"
 
+	// DropsOpenCalls: calls whose tools were interrupted need not come back; a request holds no call without a result.
+	DropsOpenCalls Habit = "drops open calls"
+
 	// MarksErrors: the result of a tool that failed is marked, not only worded as an error.
 	MarksErrors Habit = "marks errors"
 	// ResultsTogether: the results of parallel calls stand in one message. ResultsInTurn: a message that
@@ -70,6 +73,7 @@ type Breach string
 // The breaches.
 const (
 	ChangedToken      Breach = "a token comes back with other bytes"
+	ChangedCallToken  Breach = "a token beside what was said comes back with other bytes"
 	RepeatedCall      Breach = "a call is sent twice"
 	RepeatedItem      Breach = "an item is sent twice"
 	OutOfOrder        Breach = "items of a reply changed their order"

@@ -259,3 +259,51 @@ func TestThinkingSentTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenCallsMayGo: on Chat Completions a process may leave out the calls that were open when the process before it
+// ended, alone or with their reply. The process that was asked for the results may not, and no answered call may go.
+func TestOpenCallsMayGo(t *testing.T) {
+	const (
+		call   = `"tool_calls":[{"id":"call_1","type":"function","function":{"name":"ls","arguments":"{}"}}]}`
+		open   = `{"role":"assistant","content":"I look.",` + call
+		result = `{"role":"tool","tool_call_id":"call_1","content":"12 files"}`
+	)
+	body := func(messages ...string) string {
+		return `{"model":"m","messages":[{"role":"user","content":"Look."},` + strings.Join(messages, ",") + `{"role":"user","content":"Stop."}]}`
+	}
+	reply := func(message, stop string) string {
+		return `{"id":"1","model":"m","choices":[{"index":0,"finish_reason":"` + stop + `","message":` + message + `}]}`
+	}
+	ask := `{"model":"m","messages":[{"role":"user","content":"Look."}]}`
+	answered := strings.Replace(ask, `"}]`, `"},`+open+`,`+result+`]`, 1)
+	said := `{"role":"assistant","content":"I look."},`
+	for name, c := range map[string]struct {
+		border int
+		list   []string // bodies; all but the last are answered by the open call and by a text
+		want   string
+	}{
+		"the whole reply":              {1, []string{ask, body()}, ""},
+		"the call of it":               {1, []string{ask, body(said)}, ""},
+		"of the same process":          {9, []string{ask, body()}, "RES-004 degraded"},
+		"the call of the same process": {9, []string{ask, body(said)}, "ORD-009"},
+		"an answered call":             {2, []string{ask, answered, body(said)}, "RES-004 ORD-009"},
+	} {
+		var list []evidence.Exchange
+		for i, request := range c.list {
+			answer := reply(open, "tool_calls")
+			if i > 0 {
+				answer = reply(`{"role":"assistant","content":"Twelve."}`, "stop")
+			}
+			list = append(list, chatAsked(i, "api.openai.com", request, answer))
+		}
+		tr, got := resumedAt(c.border, list...), ""
+		for _, id := range []string{"RES-004/last-reply", "ORD-009/calls-kept"} {
+			for _, f := range find(t, id).Run(tr).Findings {
+				got += " " + strings.TrimSpace(id[:7]+" "+string(f.Consequence))
+			}
+		}
+		if got = strings.TrimSpace(got); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -48,6 +48,9 @@ func blockOrder(s *Trace, r *report) {
 // that a token limit cut need not be sent back (D-8, D-16).
 func callsKept(s *Trace, r *report) {
 	for _, l := range s.links {
+		if l.from.mayDropCalls(l.to) && !slices.ContainsFunc(l.pairs, func(p pair) bool { return l.reply(p.r).What == wire.Call }) {
+			continue
+		}
 		isLoop := false // a call was sent back as a call, and none of the reply is an answer in the form of one
 		for _, p := range l.pairs {
 			if l.reply(p.r).What == wire.Call {

@@ -316,7 +316,7 @@ func (r *report) addPrefixFinding(x *exchange, at wire.Place, format string, arg
 // without. One that ended without being an answer may go with the process that said so.
 func lastReplyKept(s *Trace, r *report) {
 	for _, p := range s.allResumptions() {
-		if p.before.isAnswer() && p.first.kind != Compacted && !s.isShortenedSince(p.before, p.first) {
+		if p.before.isAnswer() && p.first.kind != Compacted && !s.isShortenedSince(p.before, p.first) && !p.before.mayDropCalls(p.first) {
 			r.judgeLastReply(p.before, p.first)
 		}
 	}
@@ -342,6 +342,14 @@ func (x *exchange) mayBeLeftOut() bool {
 	}
 	isBroken := unansweredReason(x) != "" && !slices.Contains(cutStops, x.reply.Stop)
 	return x.wasDeclined() || isBroken || !slices.ContainsFunc(x.reply.Items, stands)
+}
+
+// mayDropCalls reports whether now, which another process sent, may leave out the calls of the reply of x. Their
+// process ended before the results were sent.
+func (x *exchange) mayDropCalls(now *exchange) bool {
+	return x.wire.Has(wires.DropsOpenCalls) && now.Process != x.Process &&
+		slices.ContainsFunc(x.reply.Items, func(it wire.Item) bool { return it.What == wire.Call }) &&
+		!slices.ContainsFunc(x.followers, func(f *exchange) bool { return f.Process == x.Process })
 }
 
 // isContinuedBeside reports whether another request than now sends the reply back.

@@ -72,10 +72,10 @@ func chatAsked(i int, host, body, reply string) evidence.Exchange {
 // TestChatTokens: details of OpenRouter and signatures of Gemini come back byte for byte.
 func TestChatTokens(t *testing.T) {
 	const signature = "EqQBCkYICxgCKkBhc2RmYXNkZmFzZGZhc2RmYXNkZmFzZGY="
-	for _, c := range []struct{ host, model, call, message string }{
-		{"openrouter.ai", "anthropic/claude-sonnet-5", "", `"reasoning_details":[{"type":"reasoning.text","text":"Two.","signature":"SIG","format":"anthropic-claude-v1","index":0}],`},
-		{"openrouter.ai", "google/gemini-3-pro", "", `"reasoning_details":[{"type":"reasoning.encrypted","data":"SIG","id":"c1","format":"google-gemini-v1","index":0}],`},
-		{"generativelanguage.googleapis.com", "gemini-3-flash-preview", `,"extra_content":{"google":{"thought_signature":"SIG"}}`, ""},
+	for _, c := range []struct{ host, model, call, message, rule string }{
+		{"openrouter.ai", "anthropic/claude-sonnet-5", "", `"reasoning_details":[{"type":"reasoning.text","text":"Two.","signature":"SIG","format":"anthropic-claude-v1","index":0}],`, "C-58"},
+		{"openrouter.ai", "google/gemini-3-pro", "", `"reasoning_details":[{"type":"reasoning.encrypted","data":"SIG","id":"c1","format":"google-gemini-v1","index":0}],`, "C-58"},
+		{"generativelanguage.googleapis.com", "gemini-3-flash-preview", `,"extra_content":{"google":{"thought_signature":"SIG"}}`, "", "C-60"},
 	} {
 		message := func(token string) string {
 			return strings.ReplaceAll(`{"role":"assistant",`+c.message+`"content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}`+c.call+`}]}`, "SIG", token)
@@ -85,7 +85,7 @@ func TestChatTokens(t *testing.T) {
 		for token, found := range map[string]bool{signature: false, signature[:40]: true} {
 			next := `{"model":"` + c.model + `","messages":[{"role":"user","content":"hi"},` + message(token) + `,{"role":"tool","tool_call_id":"c1","content":"1"}]}`
 			res := find(t, "SIG-015/signature-bytes").Run(recording(chatAsked(0, c.host, ask, reply), chatAsked(1, c.host, next, reply)))
-			if res.Observed != 1 || (len(res.Findings) > 0) != found {
+			if res.Observed != 1 || (len(res.Findings) > 0) != found || found && res.Findings[0].Rule != c.rule {
 				t.Errorf("%s %s: %+v", c.model, token, res)
 			}
 		}

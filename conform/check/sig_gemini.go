@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -56,6 +57,10 @@ func thoughtBytes(s *Trace, r *report) {
 			isReasoning := was.Continuity() && !l.to.wire.Has(wires.SignedParts)
 			if was.Token == "" || is.Token == "" && !isReasoning || isDummy(is.Token) {
 				continue
+			}
+			rule := rule
+			if !isReasoning {
+				rule = cmp.Or(l.to.wire.RuleFor(wires.ChangedCallToken), rule)
 			}
 			r.addObserved(1)
 			switch {

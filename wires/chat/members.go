@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/rule"
@@ -19,8 +20,8 @@ var memberFile string
 
 // Members describes the members of requests; the root is "request".
 var Members = sync.OnceValue(func() *members.Description {
-	return members.Parse(memberFile, members.Style{Integers: true, TypeOf: typeOf, Rules: map[members.Kind]string{
-		members.Unknown: "C-43", members.NoBeta: "C-43", members.Missing: "C-1", members.Empty: "C-1", members.Null: "C-9", members.WrongType: "C-9",
+	return members.Parse(memberFile, members.Style{Integers: true, TypeIsPresence: true, TypeOf: typeOf, Rules: map[members.Kind]string{
+		members.Unknown: "C-43", members.NoBeta: "C-43", members.Missing: "C-1", members.Empty: "C-1", members.Null: "C-40", members.WrongType: "C-40",
 		members.UnknownType: "C-9", members.WrongValue: "C-40", members.OutOfRange: "C-40", members.WrongLength: "C-40",
 		members.WrongID: "C-22", members.WrongForm: "C-28",
 	}})
@@ -56,12 +57,19 @@ type shapeBreach struct {
 var shapeRules = []rule.Rule[shapeBreach]{
 	shapeRule(rule.Lenient, "C-1", "the request has a model and messages", members.Missing, members.Empty),
 	shapeRule(rule.Strict, "C-43", "there is no unknown member at the top, where the host refuses those", members.Unknown),
-	shapeRule(rule.Live, "C-9", "members have the types of the API reference; contents are texts or lists of parts", members.Missing, members.WrongType, members.Null),
-	shapeRule(rule.Live, "C-17", "each call has an id", members.Missing, members.Null, members.WrongType),
+	shapeRule(rule.Live, "C-1", "the model is a text, and the messages are a list", members.WrongType),
+	shapeRule(rule.Live, "C-9", "contents are texts or lists of parts", members.Missing, members.WrongType, members.Null),
+	shapeRule(rule.Live, "C-15", "a name is a text", members.WrongType),
+	shapeRule(rule.Live, "C-16", "a refusal is a text", members.WrongType),
+	shapeRule(rule.Live, "C-17", "calls are a list, and each has an id", members.Missing, members.Null, members.WrongType),
 	shapeRule(rule.Live, "C-18", "each result names its call", members.Missing, members.Null, members.WrongType),
 	shapeRule(rule.Live, "C-26", "the arguments of a call are a text", members.Missing, members.WrongType, members.Null),
-	shapeRule(rule.Live, "C-28", "a function has a name", members.Missing, members.WrongType),
-	shapeRule(rule.Live, "C-40", "settings are in their range", members.OutOfRange, members.WrongLength),
+	shapeRule(rule.Live, "C-28", "tools are a list, and a function has a name", members.Missing, members.WrongType),
+	shapeRule(rule.Live, "C-30", "strict is true or false", members.WrongType),
+	shapeRule(rule.Live, "C-31", "tool_choice is a text or an object", members.WrongType),
+	shapeRule(rule.Live, "C-34", "reasoning_effort is a text", members.WrongType),
+	shapeRule(rule.Live, "C-42", "stream_options are an object", members.WrongType),
+	shapeRule(rule.Live, "C-40", "settings have their type and are in their range", members.OutOfRange, members.WrongLength, members.WrongType, members.Null),
 }
 
 func shapeRule(least rule.Level, id, demand string, kinds ...members.Kind) rule.Rule[shapeBreach] {
@@ -79,6 +87,12 @@ func shapeRule(least rule.Level, id, demand string, kinds ...members.Kind) rule.
 func (b shapeBreach) refusal() *rule.Refusal {
 	path, v := b.Said.String(), b.Value
 	switch b.Kind {
+	case members.WrongValue:
+		values := b.Member.Values
+		return b.q.newRefusal("invalid_value", path, "Invalid value: '%s'. Supported values are: '%s', and '%s'.",
+			v.Text(), strings.Join(values[:len(values)-1], "', '"), values[len(values)-1])
+	case members.WrongForm:
+		return b.q.newRefusal("invalid_value", path, "Invalid '%s': string does not match pattern. Expected a string that matches the pattern '%s'.", path, b.Member.Pattern)
 	case members.Missing:
 		return b.q.newRefusal("missing_required_parameter", path, "Missing required parameter: '%s'.", path)
 	case members.Unknown:
@@ -96,9 +110,23 @@ func (b shapeBreach) refusal() *rule.Refusal {
 		if v.Is(tree.Array) && len(v.List()) == 0 {
 			return b.q.newRefusal("empty_array", path, "Invalid '%s': empty array. Expected an array with minimum length 1, but got an empty array instead.", path)
 		}
-		return b.q.newRefusal("invalid_value", path, "Invalid '%s': the value %s.", path, b.Describe())
+		return b.q.tooLong(path, v, int(*b.Member.Max))
 	}
 	return b.q.newRefusal("invalid_type", path, "Invalid type for '%s': expected %s, but got %s instead.", path, expectedTypes(b.Member), kindName(v))
+}
+
+// tooLong is what OpenAI says to a text, a list or an object that is longer than it may be.
+func (q *request) tooLong(path string, v *tree.Node, most int) *rule.Refusal {
+	switch {
+	case v.Is(tree.String):
+		return q.newRefusal("string_above_max_length", path, "Invalid '%s': string too long. Expected a string with maximum length %d, but got a string with length %d instead.",
+			path, most, utf8.RuneCountInString(v.Text()))
+	case v.Is(tree.Array):
+		return q.newRefusal("array_above_max_length", path, "Invalid '%s': array too long. Expected an array with maximum length %d, but got an array with length %d instead.",
+			path, most, len(v.List()))
+	}
+	return q.newRefusal("object_above_max_properties", path, "Invalid '%s': too many properties. Expected an object with at most %d properties, but got an object with %d properties instead.",
+		path, most, len(v.Names()))
 }
 
 // expectedTypes names the types of a member as the API does.

@@ -1,9 +1,13 @@
 package chat
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // parameterRules are about the settings that OpenAI's models take.
@@ -13,6 +17,7 @@ var parameterRules = []rule.Rule[*request]{
 	judged("PAR-004/effort", sureRule("C-35", "functions are offered without an effort to models that take both only elsewhere", reported, effortBesideTools)),
 	judged("PAR-002/reasoning", sureRule("C-36", "models that reason take no temperature but 1", reported, temperatureFits)),
 	judged("PAR-002/reasoning", sureRule("C-33", "models that reason take max_completion_tokens, not max_tokens", documented, limitFits)),
+	judged("PAR-007/range", sureRule("C-40", "settings have values that OpenAI takes", documented, valuesFit)),
 	judged("PAR-007/range", sureRule("C-42", "stream_options stand beside stream: true only", documented, streamOptionsFit)),
 }
 
@@ -34,8 +39,43 @@ func effortFits(q *request, p *rule.Pass) {
 	if !q.isOpenAIs() || q.body.Get("reasoning_effort").Null() {
 		return
 	}
-	if p.Observe(); q.takes.Reasoning == "never" {
+	p.Observe()
+	switch effort := q.body.Text("reasoning_effort"); {
+	case q.takes.Reasoning == "never":
 		p.Report("reasoning_effort", "%s does not reason", q.model).Refuse(q.newRefusal("", "", "Unrecognized request argument supplied: reasoning_effort"))
+	case len(q.takes.Efforts) > 0 && slices.Contains(efforts, effort) && !slices.Contains(q.takes.Efforts, effort):
+		offered := strings.Join(q.takes.Efforts, "', '")
+		p.Report("reasoning_effort", "%s does not take effort %q, only %s", q.model, effort, strings.Join(q.takes.Efforts, ", ")).
+			Refuse(q.newRefusal("unsupported_value", "reasoning_effort",
+				"Unsupported value: 'reasoning_effort' does not support '%s' with this model. Supported values are: '%s'.", effort, offered))
+	}
+}
+
+// efforts are those that some model of OpenAI takes.
+var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+
+// valuesFit is about values that the API reference lists, at OpenAI's own host: other hosts take others.
+func valuesFit(q *request, p *rule.Pass) {
+	if !q.dialect.hasTrait(officialMembers) {
+		return
+	}
+	found := Members().Walk(q.body, "official", nil)
+	p.Observed += found.Objects
+	for _, f := range found.Faults {
+		if !slices.Contains([]members.Kind{members.Missing, members.WrongValue, members.WrongForm, members.WrongLength}, f.Kind) || f.Value.Is(tree.String) && f.Value.Text() == "" {
+			continue
+		}
+		b := p.Report(f.At.String(), "%s %s", f.At, f.Describe()).Refuse(shapeBreach{f, q}.refusal())
+		b.Rule, b.Cause = cmp.Or(f.Rule, b.Rule), f.Rule+f.Describe()
+	}
+	if stops := q.body.Get("stop"); len(stops.List()) > 4 {
+		p.Report("stop", "there are %d texts to stop at, more than 4", len(stops.List())).Refuse(q.tooLong("stop", stops, 4))
+	}
+	for _, name := range q.body.Get("metadata").Names() {
+		if len(name) > 64 {
+			p.Report("metadata", "a key has %d characters, more than 64", len(name)).Refuse(q.newRefusal("", "metadata",
+				"Invalid 'metadata': object key too long. Expected a key with maximum length 64, but got a key with length %d instead.", len(name)))
+		}
 	}
 }
 
@@ -79,11 +119,15 @@ func limitFits(q *request, p *rule.Pass) {
 }
 
 func streamOptionsFit(q *request, p *rule.Pass) {
-	if !q.dialect.hasTrait(officialMembers) || q.body.Get("stream_options").Null() {
+	if !q.dialect.hasTrait(officialMembers) && !q.isOpenAIs() && !q.dialect.hasTrait(reasoningBack) || q.body.Get("stream_options").Null() {
 		return
 	}
-	if p.Observe(); !q.body.True("stream") {
-		p.Report("stream_options", "stream_options are set, and the reply is no stream").Refuse(q.newRefusal("", "stream_options",
-			"The 'stream_options' parameter is only allowed when 'stream' is enabled."))
+	if p.Observe(); q.body.True("stream") {
+		return
 	}
+	words := "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+	if q.dialect.hasTrait(reasoningBack) {
+		words = "stream_options should be set along with stream = true"
+	}
+	p.Report("stream_options", "stream_options are set, and the reply is no stream").Refuse(q.newRefusal("", "stream_options", "%s", words))
 }

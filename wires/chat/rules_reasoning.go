@@ -3,6 +3,7 @@ package chat
 import (
 	"cmp"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
@@ -20,6 +21,7 @@ func reasoningComesBack(q *request, p *rule.Pass) {
 	if !q.dialect.hasTrait(reasoningBack) && !q.dialect.hasTrait(reasoningKept) || !q.isThinking() {
 		return
 	}
+	returnsSome := slices.ContainsFunc(q.messages, func(m message) bool { return m.Get("reasoning_content").Is(tree.String) })
 	for i, m := range q.messages {
 		isKept := q.alwaysThinks() && m.role == "assistant"
 		if len(m.calls) == 0 && !isKept {
@@ -33,7 +35,11 @@ func reasoningComesBack(q *request, p *rule.Pass) {
 			b.Rule, b.Consequence = "C-54", string(specs.Degraded)
 			continue
 		}
-		b := p.Report(m.path+".reasoning_content", "the message calls tools and lacks reasoning_content, which may be empty")
+		form := "the message calls tools and lacks reasoning_content"
+		if returnsSome {
+			form += ", which others of the request have; where the model did not think it is an empty text (C-49)"
+		}
+		b := p.Report(m.path+".reasoning_content", form)
 		if q.dialect.hasTrait(reasoningKept) {
 			b.Rule = "C-53"
 			b.Refuse(q.newRefusal("", "", "thinking is enabled but reasoning_content is missing in assistant tool call message at index %d", i))

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 
@@ -21,16 +22,36 @@ var toolRules = []rule.Rule[*request]{
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 func namesFit(q *request, p *rule.Pass) {
-	if !q.dialect.hasTrait(wholeSchemas) {
+	if !q.checksFunctions() && !q.dialect.hasTrait(reasoningBack) {
 		return
 	}
+	look := func(name *tree.Node, path string) {
+		p.Observe()
+		switch text := name.Text(); {
+		case text == "" || toolName.MatchString(text):
+		case len(text) > 64:
+			p.Report(path, "the provider does not take the tool name %.140q, which has %d characters", text, len(text)).Refuse(q.tooLong(path, name, 64))
+		default:
+			p.Report(path, "the provider does not take the tool name %.140q", text).Refuse(q.newRefusal("invalid_value", path,
+				"Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", path))
+		}
+	}
 	for _, t := range q.offers {
-		if p.Observe(); t.Name != "" && !toolName.MatchString(t.Name) {
-			p.Report(t.Path+".function.name", "the provider does not take the tool name %.140q", t.Name).Refuse(q.newRefusal("invalid_value", t.Path+".function.name",
-				"Invalid '%s.function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", t.Path))
+		kind := t.Node.Text("type")
+		look(t.Node.Get(kind, "name"), t.Path+"."+kind+".name")
+	}
+	for _, m := range q.messages {
+		for j, call := range m.calls {
+			if q.checksFunctions() && call.Has("function") {
+				look(call.Get("function", "name"), fmt.Sprintf("%s.tool_calls[%d].function.name", m.path, j))
+			}
 		}
 	}
 }
+
+// checksFunctions reports whether the host looks at the names and schemas of functions as OpenAI does. Azure does so for
+// OpenAI's models.
+func (q *request) checksFunctions() bool { return q.dialect.hasTrait(wholeSchemas) || q.isOpenAIs() }
 
 func toolsGiven(q *request, p *rule.Pass) {
 	tools := q.body.Get("tools")
@@ -73,12 +94,15 @@ func choiceIsKnown(q *request, p *rule.Pass) {
 	if !slices.Contains(known, choice.Text()+choice.Text("type")) {
 		p.Report("tool_choice", "the API does not know the choice %.60s", choice.Raw()).Refuse(q.newRefusal("", "tool_choice",
 			"'$.tool_choice' is invalid. Please check the API reference: https://platform.openai.com/docs/api-reference."))
+	} else if choice.Text("type") == "function" && !choice.Has("function") {
+		p.Report("tool_choice.function", "the choice names no function; the name stands in tool_choice.function.name").
+			Refuse(q.newRefusal("missing_required_parameter", "tool_choice.function", "Missing required parameter: 'tool_choice.function'."))
 	}
 }
 
 func choiceNamesTool(q *request, p *rule.Pass) {
 	for _, name := range q.choice.Names {
-		if len(q.offers) == 0 {
+		if len(q.offers) == 0 || name == "" {
 			return
 		}
 		if p.Observe(); !slices.ContainsFunc(q.offers, func(t wire.Tool) bool { return t.Name == name }) {

@@ -71,7 +71,7 @@ func partsFit(q *request, p *rule.Pass) {
 		case !slices.Contains(openAIParts, kind):
 			p.Report(path, "a part of the type %.40q is none of this API", kind).Refuse(q.newRefusal("invalid_value", fmt.Sprintf("messages[%d]", i),
 				"Invalid 'messages[%d]'. Content blocks are expected to be either text or image_url type.", i)).Rule = "C-9"
-		case kind == "image_url" && (m.role == "tool" || m.role == "assistant"):
+		case kind == "image_url" && m.role != "user" && (!takesImages || m.role == "tool" || m.role == "assistant"):
 			b := p.Report(path, "an image stands in a message with the role %s, where the model does not see it", m.role)
 			if b.Consequence = string(specs.Degraded); !takesImages {
 				b.Consequence = ""
@@ -99,7 +99,7 @@ func textsOnly(q *request, p *rule.Pass) {
 // functionSchemas holds the schemas of functions at OpenAI to what find looks for.
 func functionSchemas(find func(schema *tree.Node) (path, ours, words string)) func(*request, *rule.Pass) {
 	return func(q *request, p *rule.Pass) {
-		if q.dialect.hasTrait(wholeSchemas) {
+		if q.checksFunctions() {
 			q.judgeSchemas(p, q.offers, find)
 		}
 	}
@@ -108,7 +108,7 @@ func functionSchemas(find func(schema *tree.Node) (path, ours, words string)) fu
 // strictSchemas is functionSchemas for what is strict: functions, and the form of the answer.
 func strictSchemas(find func(schema *tree.Node) (path, ours, words string)) func(*request, *rule.Pass) {
 	return func(q *request, p *rule.Pass) {
-		if !q.dialect.hasTrait(wholeSchemas) {
+		if !q.checksFunctions() {
 			return
 		}
 		if format := q.body.Get("response_format", "json_schema"); format.True("strict") {

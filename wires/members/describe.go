@@ -48,6 +48,8 @@ func (f Fault) Describe() string {
 			length = utf8.RuneCountInString(f.Value.Text())
 		}
 		return fmt.Sprintf("has %d %s, outside %s", length, unit, m.describeRange())
+	case WrongForm:
+		return fmt.Sprintf("is %.40q, which does not match %s", f.Value.Text(), m.Pattern)
 	case WrongType:
 		types := make([]string, len(m.Types))
 		for i := range types {

@@ -62,6 +62,8 @@ type Style struct {
 	TagsInPath bool
 	// Integers is set where a whole number must be written without a fraction or exponent.
 	Integers bool
+	// TypeIsPresence is set where the rule of absence is broken by a value of the wrong type as well.
+	TypeIsPresence bool
 	// EmptyLists is set where it is not known whether the provider takes a required list that is empty.
 	// Elsewhere the referee knows it of the outermost lists only.
 	EmptyLists bool

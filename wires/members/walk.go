@@ -258,6 +258,8 @@ func (w *walker) value(v Value, m *Member, p Place) {
 	if m.Types != "" && !isElement && !w.isOfType(v, m.Types) {
 		if m.typeSide != Both {
 			f.Rule, f.Side = m.Rule, m.typeSide
+		} else if w.TypeIsPresence {
+			f.Rule = m.AbsenceRule
 		}
 		w.add(f)
 		return

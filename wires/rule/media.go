@@ -84,12 +84,16 @@ func addressesLead(s *Seen, p *Pass) {
 					look(source.Get("url"), at+".source.url")
 				}
 				look(part.Get("image_url"), at+".image_url")
+				look(part.Get("image_url").Get("url"), at+".image_url.url")
 				look(part.Get("file_url"), at+".file_url")
 				look(part.Any("fileData", "file_data").Any("fileUri", "file_uri"), at+".fileData.fileUri")
 			}
 		}
 	}
 }
+
+// base64Image matches the beginning of an image in base64.
+var base64Image = regexp.MustCompile(`^(iVBORw0KGgo|/9j/|R0lGOD|UklGR)[A-Za-z0-9+/]{20}`)
 
 // unreachable says why nobody but this machine can fetch an address, empty where that cannot be told.
 func unreachable(address string) string {
@@ -100,6 +104,8 @@ func unreachable(address string) string {
 	host := strings.ToLower(u.Hostname())
 	ip, _ := netip.ParseAddr(host)
 	switch {
+	case u.Scheme == "" && base64Image.MatchString(address):
+		return "it is an image in base64, without data:TYPE;base64, before it"
 	case u.Scheme == "file" || u.Scheme == "" && (strings.HasPrefix(address, "/") || strings.HasPrefix(address, ".")):
 		return "it is a path on this machine"
 	case host == "localhost" || strings.HasSuffix(host, ".localhost") || ip.IsLoopback() || ip.IsUnspecified():

@@ -437,3 +437,77 @@ func (p *page) pathOf(it *item) string {
 }
 
 func newDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 11)) } //nolint:gosec // a seeded sample, no secret
+
+// renewTokens gives a reply, and requests that repeat it, other ids and tokens of the same form.
+func renewTokens(body []byte, reply []issued) []byte {
+	urlForm := strings.NewReplacer("+", "-", "/", "_")
+	for _, it := range reply {
+		for _, old := range []string{it.token, it.draft, it.id, it.itemID} {
+			if len(old) < 8 {
+				continue
+			}
+			fresh := old[:len(old)-6] + strings.Map(otherCharacter, old[len(old)-6:len(old)-2]) + old[len(old)-2:]
+			body = bytes.ReplaceAll(body, []byte(old), []byte(fresh))
+			body = bytes.ReplaceAll(body, []byte(urlForm.Replace(old)), []byte(urlForm.Replace(fresh)))
+		}
+	}
+	return body
+}
+
+func otherCharacter(r rune) rune {
+	switch {
+	case r >= 'a' && r < 'z', r >= 'A' && r < 'Z', r >= '0' && r < '9':
+		return r + 1
+	case r == 'z', r == 'Z':
+		return r - 1
+	case r == '9':
+		return '0'
+	}
+	return r
+}
+
+// runTwice runs the same conversation twice, with other ids and tokens.
+func runTwice(d *draft, isInterleaved bool) bool {
+	d.isCopy = true
+	every := slices.Concat(d.replies...)
+	if len(d.ev.Exchanges) > 12 || len(d.accepted) != len(d.ev.Exchanges) {
+		return false
+	}
+	var twins, first []evidence.Exchange
+	for k, x := range d.ev.Exchanges {
+		if cutByBudget.Match(x.Response.Body) || d.pages[k].doc.Any("previous_response_id", "conversation") != nil {
+			return false
+		}
+		twin := x
+		twin.Request.Body, twin.Response.Body = renewTokens(x.Request.Body, every), renewTokens(x.Response.Body, every)
+		if first = append(first, x); isInterleaved {
+			first = append(first, twin)
+		} else {
+			twins = append(twins, twin)
+		}
+	}
+	d.ev.Exchanges = slices.Concat(first, twins)
+	for i := range d.ev.Exchanges {
+		d.ev.Exchanges[i].Index = i
+	}
+	both := newScene(&d.ev)
+	return both != nil && both.countOf(every) == d.countOf(every)
+}
+
+// countOf counts the tokens and ids of replies in the requests and replies of a scene.
+func (s *scene) countOf(every []issued) (n int) {
+	old := map[string]bool{}
+	for _, it := range every {
+		old[it.token], old[it.id] = true, true
+	}
+	delete(old, "")
+	for k, p := range s.pages {
+		for _, it := range s.replies[k] {
+			n += map[bool]int{true: 1}[old[it.token]] + map[bool]int{true: 1}[old[it.id]]
+		}
+		for _, it := range p.items {
+			n += map[bool]int{true: 1}[old[it.token]] + map[bool]int{true: 1}[old[it.id]]
+		}
+	}
+	return n
+}

@@ -2,9 +2,11 @@ package mutate
 
 import (
 	"bytes"
+	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -315,4 +317,53 @@ func readDocument(x *evidence.Exchange) *tree.Node {
 func (c *cursor) argumentText() string {
 	text, _ := c.readText(":args")
 	return text
+}
+
+// parseText reads a function of a text: a named one, or a piece to put in a place.
+func (l language) parseText(text string) (func(string) string, error) {
+	if f := l.texts[text]; f != nil {
+		return f, nil
+	}
+	from, rest, _ := strings.Cut(text, " ")
+	if from == "sub" {
+		expr, piece, _ := strings.Cut(rest, " ")
+		pattern, err := regexp.Compile(expr)
+		return func(s string) string { return pattern.ReplaceAllString(s, piece) }, err
+	}
+	to, piece, found := strings.Cut(rest, " ")
+	if quoted, err := strconv.Unquote(piece); err == nil {
+		piece = quoted
+	}
+	if !found || readPosition(from, 60) < 0 || readPosition(to, 60) < 0 {
+		return nil, fmt.Errorf("no function of a text is called %q", text)
+	}
+	return func(s string) string {
+		runes := []rune(s)
+		a, b := readPosition(from, len(runes)), readPosition(to, len(runes))
+		if a > b || a < 0 {
+			return s
+		}
+		return string(runes[:a]) + piece + string(runes[b:])
+	}, nil
+}
+
+// readPosition reads where in size characters or elements something stands: a number, one that
+// counts from the end, a fraction, or end.
+func readPosition(text string, size int) int {
+	if over, under, isFraction := strings.Cut(text, "/"); isFraction {
+		a, _ := strconv.Atoi(over)
+		b, _ := strconv.Atoi(under)
+		return size * a / max(b, 1)
+	}
+	if text == "end" {
+		return size
+	}
+	n, err := strconv.Atoi(text)
+	switch {
+	case err != nil:
+		return -1
+	case n < 0:
+		return size + n
+	}
+	return min(n, size)
 }

@@ -10,7 +10,6 @@
 package wires
 
 import (
-	"fmt"
 	"iter"
 	"regexp"
 	"slices"
@@ -31,12 +30,8 @@ type Wire struct {
 // Read reads the file facts.yaml of a wire, which holds everything but the functions. It panics if the file,
 // which is part of the program, is wrong.
 func Read(file []byte) *Wire {
-	w := &Wire{}
-	f := datafile.Read("facts.yaml", file, w, datafile.Options{Untagged: true})
-	if err := f.Err(); err != nil {
-		panic(fmt.Sprintf("wire %s: %v", w.Name, err))
-	}
-	return w
+	w := datafile.Embedded[Wire]("facts.yaml", file, datafile.Options{Untagged: true})
+	return &w
 }
 
 // Facts are what every part of this module may read about a wire: data, and small functions for

@@ -138,6 +138,14 @@ func Read(name string, data []byte, into any, options Options) *File {
 	return f
 }
 
+// Embedded reads a file that is part of the program. It panics with all that is wrong with the file.
+func Embedded[T any](name string, data []byte, options Options) (value T) {
+	if err := Read(name, data, &value, options).Err(); err != nil {
+		panic(err)
+	}
+	return value
+}
+
 // OK reports whether nothing is wrong with the file so far.
 func (f *File) OK() bool { return len(f.faults) == 0 }
 

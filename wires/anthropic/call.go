@@ -159,7 +159,7 @@ func (c *call) thinkingForm() string {
 	switch kind := c.root.Given("thinking").Text("type"); {
 	case kind == thinkDisabled:
 		return ""
-	case kind == "" && c.model != nil && c.model.on:
+	case kind == "" && c.model.hasTrait(canThink):
 		return thinkAdaptive
 	default:
 		return kind
@@ -295,7 +295,7 @@ func countPrompts(c *call) int {
 func (c *call) showsThinking() (on, shown bool) {
 	on = c.thinkingForm() != ""
 	display := c.root.Given("thinking").Text("display")
-	shown = display == "summarized" || display == "" && (c.model == nil || !c.model.hides)
+	shown = display == "summarized" || display == "" && !c.model.hasTrait(canHide)
 	return on, on && shown
 }
 

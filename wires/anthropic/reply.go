@@ -209,7 +209,7 @@ func messageID(r script.Reply) string { return r.ID("msg_01", 0, script.Alnum, 2
 // snapshot.
 func replyModel(name string) string {
 	if m := modelOf(name); m != nil {
-		return m.id
+		return m.ID
 	}
 	return name
 }
@@ -362,8 +362,8 @@ func billOf(r script.Reply) bill {
 	b.spent = prompt.splitByCache()
 	b.edits, b.counts = c.hasBeta("context-management-2025-06-27") || c.hasBeta(betaCompact), c.hasBeta("thinking-token-count-2026-05-13")
 	if c.model != nil {
-		b.reports = b.reports || c.model.hides && c.model.on
-		if c.model.alias == "" {
+		b.reports = b.reports || c.model.hasTrait(canHide) && c.model.hasTrait(canThink)
+		if c.model.Alias == "" {
 			b.geo = "global"
 		}
 	}

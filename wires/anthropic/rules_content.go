@@ -323,7 +323,7 @@ func (c *call) pictures(documents bool) (all []picture, count int) {
 
 func imagesFew(c *call, p *rule.Pass) {
 	most := 600
-	if c.model != nil && c.model.context <= k200 {
+	if c.model != nil && c.model.Context <= 200_000 {
 		most = 100
 	}
 	if all, count := c.pictures(false); count > most {

@@ -328,10 +328,10 @@ var limitRules = []anthropicRule{
 // promptFits goes by an estimate of the tokens, so only what is far too long is
 // refused for certain.
 func promptFits(c *call, _ rule.Env) *rule.Refusal {
-	if c.model == nil || len(c.body) < c.model.context {
+	if c.model == nil || len(c.body) < c.model.Context {
 		return nil
 	}
-	n, most := inputTokens(c.root), c.model.context
+	n, most := inputTokens(c.root), c.model.Context
 	output, _ := c.root.Get("max_tokens").Whole()
 	switch {
 	case n > most:

@@ -87,7 +87,7 @@ func (c *call) verifyTokens(k seal.Key, foreign bool) *verifier {
 					v.issued = append(v.issued, placed{b, s, at})
 					v.checkBinding(b, s, token)
 				}
-			} else if v.model.binds {
+			} else if v.model.hasTrait(canBind) {
 				v.prefix.addBlock(t.role, b)
 			}
 		}
@@ -249,7 +249,7 @@ const (
 // compaction cannot be held against what it replaced (ANT-B7).
 func (v *verifier) prefixMismatch(s claims) string {
 	switch before := v.previous; {
-	case !v.model.binds || !s.bound:
+	case !v.model.hasTrait(canBind) || !s.bound:
 		return ""
 	case s.system != v.prefix.system:
 		return systemDiffers

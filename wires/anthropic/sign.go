@@ -24,7 +24,7 @@ func signReply(r script.Reply) (tokens []string, notes script.Object) {
 		c = parseCall(nil, r.Request.Body)
 	}
 	if c.model == nil {
-		c.model = &model{id: r.Request.Model}
+		c.model = &model{ID: r.Request.Model, Family: "classic"}
 	}
 	v := c.continueFrom(r.Key)
 	if c.hasBeta(betaBinding) {
@@ -60,12 +60,12 @@ func (v *verifier) signBlocks(r script.Reply) []string {
 	tokens := make([]string, len(r.Blocks))
 	all := claimsOf(r)
 	turns := v.nextTurn()
-	if made := compactionOf(r); made != nil && v.model.binds {
+	if made := compactionOf(r); made != nil && v.model.hasTrait(canBind) {
 		v.prefix.addBlock("assistant", made.node())
 	}
 	for n, b := range r.Blocks {
 		s, ok := all[n]
-		if !ok && !v.model.binds {
+		if !ok && !v.model.hasTrait(canBind) {
 			continue
 		}
 		if !ok {
@@ -74,8 +74,8 @@ func (v *verifier) signBlocks(r script.Reply) []string {
 			}
 			continue
 		}
-		s.model, s.account, s.turns = v.model.id, v.account, turns
-		s.compacted, s.bound = v.prefix.compacted, v.model.binds
+		s.model, s.account, s.turns = v.model.ID, v.account, turns
+		s.compacted, s.bound = v.prefix.compacted, v.model.hasTrait(canBind)
 		if s.bound {
 			s.system, s.tools, s.before, s.previous = v.prefix.system, v.prefix.tools, v.prefix.sum(), v.previous
 		}
@@ -250,7 +250,7 @@ type prefix struct {
 
 // newPrefix begins one. For models that bind nothing it takes nothing in.
 func newPrefix(c *call) *prefix {
-	if !c.model.binds {
+	if !c.model.hasTrait(canBind) {
 		return &prefix{}
 	}
 	return &prefix{system: digestOf(appendSystem(nil, c.root.Given("system"))), tools: digestOf(appendTools(nil, c.root)), said: sha256.New()}

@@ -35,7 +35,7 @@ func (client) Body(q *wire.Question, history []string) []byte {
 	default:
 		o.Set("tool_choice", `{"type":"function","function":{"name":`+wire.Quote(q.Choice)+`}}`)
 	}
-	if hostOfModel(q.Model) == "api.deepseek.com" && tools != nil && q.Choice != "" && q.Choice != "none" {
+	if vendorOf(q.Model).Name == "deepseek" && tools != nil && q.Choice != "" && q.Choice != "none" {
 		o.Set("thinking", `{"type":"disabled"}`) // a model that thinks cannot be forced (C-31)
 	}
 	o.SetText("reasoning_effort", q.Effort)

@@ -1,90 +1,112 @@
 package chat
 
 import (
+	_ "embed" // for dialects.yaml and models.yaml
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/meerkat-go/conformance/internal/datafile"
 )
 
-// dialect is how one vendor's server differs from what all servers of Chat Completions share. A server
-// whose host is in no row is judged by the shared rules alone.
+// dialect is how one vendor's server differs from what all servers of Chat Completions share: a row of
+// dialects.yaml, which explains the keys and the traits.
 type dialect struct {
-	name string
-	// hosts are intercepted by default. more are patterns of hosts with a name of the customer's.
-	hosts []string
-	more  string
-	// traits are what the dialect's rules ask for.
-	traits []trait
+	Name   string         `yaml:"name" data:"required"`
+	Hosts  []string       `yaml:"hosts"`
+	More   *regexp.Regexp `yaml:"more"`
+	Keeps  string         `yaml:"keeps"`
+	Lacks  []string       `yaml:"lacks"`
+	Traits []string       `yaml:"traits" data:"is=trait,unique"`
 }
 
-// trait is a habit of a dialect that a rule of requests has to know.
-type trait string
-
-// The traits, each with the rule that reads it.
+// The traits that a dialect may have.
 const (
-	officialMembers  trait = "refuses members that the API reference does not have"              // C-43
-	reasoningBack    trait = "wants reasoning_content of messages with calls back (DeepSeek)"    // C-48
-	reasoningKept    trait = "wants reasoning_content of messages with calls back (Kimi)"        // C-53
-	reasoningRefused trait = "refuses reasoning_content in messages"                             // C-44
-	nineCharacters   trait = "takes call ids of nine letters and digits only"                    // C-24
-	noUserAfterTool  trait = "wants the assistant's answer between results and a user's message" // C-6
-	noDeveloper      trait = "does not know the role developer"                                  // C-3
-	uniqueCalls      trait = "takes each call id once in a request"                              // C-20
-	shortIDs         trait = "takes call ids of at most 64 characters"                           // C-22
-	signsCalls       trait = "wants signatures of calls back"                                    // C-60
-	openAIModels     trait = "serves OpenAI's models with OpenAI's limits"                       // C-33, C-36
-	filledCalls      trait = "refuses an empty list of calls"                                    // C-21
-	wholeSchemas     trait = "refuses unsound schemas of functions"                              // C-30
-	// The replies of the simulator: where reasoning stands, and the envelope of errors.
-	inContent trait = "puts reasoning_content beside the content"              // C-47
-	inDetails trait = "puts reasoning into reasoning_details, with signatures" // C-58
-	isWrapped trait = "wraps the refusals of other providers"                  // C-88
-	isListed  trait = "puts errors into a list"                                // C-88
+	officialMembers  = "official-members"
+	reasoningBack    = "reasoning-back"
+	reasoningKept    = "reasoning-kept"
+	reasoningRefused = "reasoning-refused"
+	nineCharacters   = "nine-characters"
+	noUserAfterTool  = "no-user-after-tool"
+	noDeveloper      = "no-developer"
+	uniqueCalls      = "unique-calls"
+	shortIDs         = "short-ids"
+	signsCalls       = "signs-calls"
+	openAIModels     = "openai-models"
+	filledCalls      = "filled-calls"
+	wholeSchemas     = "whole-schemas"
+	inContent        = "in-content"
+	inDetails        = "in-details"
+	isWrapped        = "is-wrapped"
+	isListed         = "is-listed"
 )
 
-// dialects are the known dialects. Engines that run anywhere (vLLM, SGLang, llama.cpp, Ollama, LM Studio)
-// have no host and are judged by what all share.
-var dialects = []dialect{
-	{"openai", []string{"api.openai.com"}, `([a-z0-9-]+\.)*openai\.com`, []trait{officialMembers, openAIModels, shortIDs, filledCalls, wholeSchemas}},
-	{"azure", nil, `[a-z0-9-]+\.(openai\.azure\.com|cognitiveservices\.azure\.com)`, []trait{openAIModels, filledCalls}},
-	{"foundry", nil, `[a-z0-9-]+\.services\.ai\.azure\.com`, []trait{openAIModels}},
-	{"copilot", []string{"api.githubcopilot.com"}, `api\.[a-z]+\.githubcopilot\.com`, nil},
-	{"deepseek", []string{"api.deepseek.com"}, "", []trait{reasoningBack, noDeveloper, inContent}},
-	{"kimi", []string{"api.moonshot.ai", "api.moonshot.cn", "api.kimi.com"}, "", []trait{reasoningKept, uniqueCalls, inContent}},
-	{"qwen", []string{"dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"}, "", []trait{inContent}},
-	{"glm", []string{"api.z.ai", "open.bigmodel.cn"}, "", []trait{inContent}},
-	{"minimax", []string{"api.minimax.io", "api.minimaxi.com"}, "", nil},
-	{"openrouter", []string{"openrouter.ai"}, "", []trait{inDetails, isWrapped}},
-	{"xai", []string{"api.x.ai"}, "", []trait{inContent}},
-	{"groq", []string{"api.groq.com"}, "", []trait{reasoningRefused}},
-	{"mistral", []string{"api.mistral.ai", "codestral.mistral.ai"}, "", []trait{nineCharacters, noUserAfterTool}},
-	{"gemini", []string{"generativelanguage.googleapis.com"}, "", []trait{signsCalls, isListed}},
-	{"anthropic", []string{"api.anthropic.com"}, "", nil},
-	{"vercel", []string{"ai-gateway.vercel.sh"}, "", nil},
-	{"cerebras", []string{"api.cerebras.ai"}, "", nil},
-	{"together", []string{"api.together.xyz"}, "", nil},
-	{"huggingface", []string{"router.huggingface.co"}, "", nil},
-	{"perplexity", []string{"api.perplexity.ai"}, "", nil},
-	{"ollama-cloud", []string{"ollama.com"}, "", nil},
-}
+//go:embed dialects.yaml
+var dialectFile []byte
+
+var dialects = datafile.Embedded[[]dialect]("wires/chat/dialects.yaml", dialectFile, datafile.Options{Rules: map[string]datafile.Rule{
+	"trait": datafile.OneOf(officialMembers, reasoningBack, reasoningKept, reasoningRefused, nineCharacters, noUserAfterTool, noDeveloper, uniqueCalls, shortIDs, signsCalls, openAIModels, filledCalls, wholeSchemas, inContent, inDetails, isWrapped, isListed),
+}})
 
 // dialectOf returns the dialect that a host speaks, the empty one for an unknown host.
 func dialectOf(host string) *dialect {
 	host = strings.ToLower(host)
 	for i := range dialects {
-		if d := &dialects[i]; slices.Contains(d.hosts, host) || d.more != "" && regexp.MustCompile("^"+d.more+"$").MatchString(host) {
+		if d := &dialects[i]; slices.Contains(d.Hosts, host) || d.More != nil && d.More.MatchString(host) {
 			return d
 		}
 	}
 	return &dialect{}
 }
 
-func (d *dialect) hasTrait(t trait) bool { return slices.Contains(d.traits, t) }
+func (d *dialect) hasTrait(trait string) bool { return slices.Contains(d.Traits, trait) }
+
+// modelLine is a row of models.yaml, which explains the keys.
+type modelLine struct {
+	Vendor string   `yaml:"vendor" data:"required,is=vendor"`
+	Begin  []string `yaml:"begin" data:"required"`
+	IDs    []string `yaml:"ids"`
+}
+
+//go:embed models.yaml
+var modelFile []byte
+
+var models = datafile.Embedded[[]modelLine]("wires/chat/models.yaml", modelFile, datafile.Options{Rules: map[string]datafile.Rule{
+	"vendor": datafile.OneOf(dialectNames()...),
+}})
+
+func dialectNames() (names []string) {
+	for _, d := range dialects {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// vendorOf is the dialect of the vendor whose own name for a model this is, the empty one if several servers offer
+// the model, so that the simulator enforces what all of them share.
+func vendorOf(model string) *dialect {
+	if !strings.HasSuffix(model, "-instruct") { // open weights
+		for _, line := range models {
+			if slices.ContainsFunc(line.Begin, func(begin string) bool { return strings.HasPrefix(model, begin) }) {
+				return &dialects[slices.IndexFunc(dialects, func(d dialect) bool { return d.Name == line.Vendor })]
+			}
+		}
+	}
+	return &dialect{}
+}
+
+// listedModels are those that the simulator lists. It answers any other as well.
+func listedModels() (ids []string) {
+	for _, line := range models {
+		ids = append(ids, line.IDs...)
+	}
+	return ids
+}
 
 // publicHosts are the hosts of all dialects.
 func publicHosts() (hosts []string) {
 	for _, d := range dialects {
-		hosts = append(hosts, d.hosts...)
+		hosts = append(hosts, d.Hosts...)
 	}
 	return hosts
 }
@@ -93,11 +115,11 @@ func publicHosts() (hosts []string) {
 func ownHosts() *regexp.Regexp {
 	var all []string
 	for _, d := range dialects {
-		for _, host := range d.hosts {
+		for _, host := range d.Hosts {
 			all = append(all, regexp.QuoteMeta(host))
 		}
-		if d.more != "" {
-			all = append(all, d.more)
+		if d.More != nil {
+			all = append(all, d.More.String())
 		}
 	}
 	return regexp.MustCompile("^(" + strings.Join(all, "|") + ")$")

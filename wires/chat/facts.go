@@ -1,7 +1,7 @@
 // Package chat is the wire of Chat Completions, which OpenAI made and many providers, gateways and local
 // engines speak in dialects of their own.
 //
-// [Wire] has its facts, dialects.go the dialects as data. The rules C-1 and following and the wire format are
+// [Wire] has its facts, dialects.yaml the dialects. The rules C-1 and following and the wire format are
 // in specs/wire-rules.md, section 5.4.
 package chat
 

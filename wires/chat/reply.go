@@ -76,7 +76,7 @@ func (provider) Frames(r script.Reply) [][]byte {
 func newWriter(r script.Reply) *writer {
 	q, ok := r.Request.Parsed.(*request)
 	if !ok {
-		q = newRequest(r.Request.Document, dialectOf(hostOfModel(r.Request.Model)))
+		q = newRequest(r.Request.Document, vendorOf(r.Request.Model))
 	}
 	return &writer{Reply: r, q: q, calls: script.Array{}}
 }

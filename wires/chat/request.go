@@ -50,30 +50,12 @@ func readRequest(r *http.Request, body []byte, d *dialect) *request {
 		root, err = nil, fmt.Errorf("not one object")
 	}
 	model := root.Text("model")
-	if d.name == "" {
-		d = dialectOf(hostOfModel(model))
+	if d.Name == "" {
+		d = vendorOf(model)
 	}
 	q := newRequest(root, d.serving(model))
 	q.key, q.account, q.sent, q.err = key, seal.Account(key), body, err
 	return q
-}
-
-// hostOfModel is the host of the vendor whose own name for a model this is; "" if several servers offer the
-// model, so that the simulator enforces what all of them share.
-func hostOfModel(model string) string {
-	if strings.HasSuffix(model, "-instruct") { // open weights
-		return ""
-	}
-	for _, m := range []struct{ begin, host string }{
-		{"deepseek-v4 deepseek-chat deepseek-reasoner", "api.deepseek.com"}, {"kimi- moonshot-", "api.moonshot.ai"},
-		{"mistral-large mistral-medium mistral-small magistral- ministral- codestral- devstral-", "api.mistral.ai"},
-		{"gemini-", "generativelanguage.googleapis.com"}, {"grok-", "api.x.ai"}, {"gpt- chatgpt- o1 o3 o4", "api.openai.com"},
-	} {
-		if slices.ContainsFunc(strings.Fields(m.begin), func(begin string) bool { return strings.HasPrefix(model, begin) }) {
-			return m.host
-		}
-	}
-	return ""
 }
 
 // newRequest is what a body means in a dialect.
@@ -102,7 +84,7 @@ func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rul
 // serving is the dialect in which a model is served. OpenAI serves no models of other vendors: a request for one of
 // theirs was sent to a base URL that stands for OpenAI's host.
 func (d *dialect) serving(model string) *dialect {
-	if vendor := dialectOf(hostOfModel(model)); d.name == "openai" && vendor.name != "" {
+	if vendor := vendorOf(model); d.Name == "openai" && vendor.Name != "" {
 		return vendor
 	}
 	return d

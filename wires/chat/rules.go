@@ -108,7 +108,7 @@ func bodyReadable(q *request, p *rule.Pass) {
 }
 
 func modelExists(q *request, p *rule.Pass) {
-	if q.model != "" && q.dialect.name == "" && !strings.ContainsAny(q.model, "0123456789/:") {
+	if q.model != "" && q.dialect.Name == "" && !strings.ContainsAny(q.model, "0123456789/:") {
 		p.Refuse(&rule.Refusal{Status: http.StatusNotFound, Type: "invalid_request_error", Code: "model_not_found",
 			Message: "The model `" + q.model + "` does not exist or you do not have access to it."})
 	}

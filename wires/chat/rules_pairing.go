@@ -37,7 +37,7 @@ func rolesKnown(q *request, p *rule.Pass) {
 		case (m.role == "developer" || m.role == "system") && q.isOpenAIs() && strings.HasPrefix(q.model, "o1-mini"):
 			p.Report(m.path+".role", "%s takes no message with the role %s", q.model, m.role).Refuse(q.newRefusal("unsupported_value", m.path+".role",
 				"Unsupported value: '%s.role' does not support '%s' with this model.", m.path, m.role))
-		case q.dialect.name != "" && !slices.Contains(roles, m.role):
+		case q.dialect.Name != "" && !slices.Contains(roles, m.role):
 			b := p.Report(m.path+".role", "%.40q is no role of the API", m.role).Refuse(q.newRefusal("", paramOf(m.path)+".role",
 				"'%s' is not one of ['system', 'assistant', 'user', 'function', 'tool', 'developer'] - '%s'", m.role, strings.TrimPrefix(paramOf(m.path), ".")+".role"))
 			b.Rule = "C-2"

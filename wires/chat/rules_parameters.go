@@ -22,7 +22,7 @@ var parameterRules = []rule.Rule[*request]{
 }
 
 func modelNamed(q *request, p *rule.Pass) {
-	if q.dialect.name == "" || q.dialect.name == "azure" || q.dialect.name == "foundry" {
+	if q.dialect.Name == "" || q.dialect.Name == "azure" || q.dialect.Name == "foundry" {
 		return
 	}
 	if p.Observe(); q.model == "" {

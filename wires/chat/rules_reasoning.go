@@ -49,9 +49,6 @@ func reasoningComesBack(q *request, p *rule.Pass) {
 	}
 }
 
-// keptReasoning are the rules by which dialects want reasoning back that they do not refuse to miss.
-var keptReasoning = map[string]string{"glm": "C-56", "minimax": "C-57", "openrouter": "C-58"}
-
 // keepsReasoning finds the rule for a request. Of the models behind OpenRouter only what is signed or encrypted is
 // known to be of use to them, and nothing to those of xAI (C-66).
 func keepsReasoning(seen *rule.Seen) (id string, isSealed bool) {
@@ -62,7 +59,7 @@ func keepsReasoning(seen *rule.Seen) (id string, isSealed bool) {
 	if strings.HasPrefix(q.model, "x-ai/") {
 		return "", false
 	}
-	return keptReasoning[q.dialect.name], q.dialect.hasTrait(inDetails)
+	return q.dialect.Keeps, q.dialect.hasTrait(inDetails)
 }
 
 func reasoningLeftOut(q *request, p *rule.Pass) {

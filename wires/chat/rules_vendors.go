@@ -35,7 +35,7 @@ var vendorRules = []rule.Rule[*request]{
 // systemFirst is about Qwen's templates on engines that anybody runs.
 func systemFirst(q *request, p *rule.Pass) {
 	name := strings.ToLower(q.model)
-	if q.dialect.name != "" || !slices.ContainsFunc([]string{"qwen3.5", "qwen3.6", "qwen3.7", "qwen3.8"}, func(s string) bool { return strings.Contains(name, s) }) {
+	if q.dialect.Name != "" || !slices.ContainsFunc([]string{"qwen3.5", "qwen3.6", "qwen3.7", "qwen3.8"}, func(s string) bool { return strings.Contains(name, s) }) {
 		return
 	}
 	for i, m := range q.messages {
@@ -62,7 +62,7 @@ func (q *request) eachPart(see func(i int, m *message, kind, path string, offset
 var openAIParts = []string{"text", "image_url", "input_audio", "file", "refusal"}
 
 func partsFit(q *request, p *rule.Pass) {
-	if q.dialect.name != "openai" {
+	if q.dialect.Name != "openai" {
 		return
 	}
 	takesImages := q.takes.Reasoning != "" && q.takes.Reasoning != "never" && !specs.ParseModel(q.model).IsBefore(5, 2)
@@ -133,7 +133,7 @@ func (q *request) judgeSchemas(p *rule.Pass, tools []wire.Tool, find func(schema
 }
 
 func forcedWithoutThinking(q *request, p *rule.Pass) {
-	isQwen := q.dialect.name == "qwen"
+	isQwen := q.dialect.Name == "qwen"
 	if q.choice.Kind != "any" && q.choice.Kind != "tool" || !isQwen && !q.dialect.hasTrait(reasoningBack) {
 		return
 	}
@@ -175,7 +175,7 @@ func kimiTemperature(q *request, p *rule.Pass) {
 
 func xaiTakes(q *request, p *rule.Pass) {
 	isMini := strings.HasPrefix(q.model, "grok-3-mini")
-	if q.dialect.name != "xai" || !isMini && !strings.HasPrefix(q.model, "grok-4") || strings.Contains(q.model, "non-reasoning") {
+	if q.dialect.Name != "xai" || !isMini && !strings.HasPrefix(q.model, "grok-4") || strings.Contains(q.model, "non-reasoning") {
 		return
 	}
 	for _, m := range [][2]string{{"presence_penalty", "presencePenalty"}, {"frequency_penalty", "frequencyPenalty"}, {"stop", "stop"}, {"reasoning_effort", "reasoningEffort"}} {
@@ -190,7 +190,7 @@ func xaiTakes(q *request, p *rule.Pass) {
 }
 
 func oneChoice(q *request, p *rule.Pass) {
-	if n := q.body.Int("n"); q.dialect.name == "anthropic" && n > 0 {
+	if n := q.body.Int("n"); q.dialect.Name == "anthropic" && n > 0 {
 		if p.Observe(); n > 1 {
 			p.Report("n", "%d choices are asked for, and Anthropic gives one", n)
 		}
@@ -207,25 +207,18 @@ func logprobsAsked(q *request, p *rule.Pass) {
 	}
 }
 
-// unknownMembers are members that dialects are known to refuse. What else OpenAI's public host refuses follows from
-// the description of members.
-var unknownMembers = map[string][]string{
-	"gemini": {"prompt_cache_key", "store", "thinking", "google", "reasoning", "top_k", "frequency_penalty"},
-	"azure":  {"thinking", "top_k"},
-}
-
 func membersKnown(q *request, p *rule.Pass) {
-	names := unknownMembers[q.dialect.name]
-	if vendor := hostOfModel(q.model); names == nil || q.dialect.name == "azure" && vendor != "" && vendor != "api.openai.com" {
+	vendor := vendorOf(q.model).Name
+	if q.dialect.Lacks == nil || q.dialect.Name == "azure" && vendor != "" && vendor != "openai" {
 		return // Azure serves models of others, too
 	}
 	p.Observe()
-	for _, name := range names {
+	for _, name := range q.dialect.Lacks {
 		if !q.body.Has(name) {
 			continue
 		}
 		words := "Invalid JSON payload received. Unknown name \"%s\": Cannot find field."
-		if q.dialect.name == "azure" {
+		if q.dialect.Name == "azure" {
 			words = "Unrecognized request argument supplied: %s"
 		}
 		p.Report(name, "the host does not know the member %s", name).Refuse(q.newRefusal("", "", words, name))
@@ -248,7 +241,7 @@ func detailsNameCalls(q *request, p *rule.Pass) {
 	for _, m := range q.messages {
 		for j, d := range m.List("reasoning_details") {
 			id := d.Text("id")
-			if q.dialect.name != "openrouter" || len(m.calls) == 0 || id == "" || !strings.HasPrefix(d.Text("format"), "google-gemini") {
+			if q.dialect.Name != "openrouter" || len(m.calls) == 0 || id == "" || !strings.HasPrefix(d.Text("format"), "google-gemini") {
 				continue
 			}
 			if p.Observe(); countCalls(m.calls, id) == 0 {

@@ -16,9 +16,9 @@ import (
 // vendor of its model.
 func Simulation() *script.Simulation {
 	s := simulationOf(&dialect{})
-	s.DialectOf, s.Dialects = func(host string) string { return dialectOf(host).name }, map[string]*script.Simulation{}
+	s.DialectOf, s.Dialects = func(host string) string { return dialectOf(host).Name }, map[string]*script.Simulation{}
 	for i := range dialects {
-		s.Dialects[dialects[i].name] = simulationOf(&dialects[i])
+		s.Dialects[dialects[i].Name] = simulationOf(&dialects[i])
 	}
 	return s
 }
@@ -35,12 +35,14 @@ func simulationOf(d *dialect) *script.Simulation {
 		},
 		ListModels: func(url.Values) []byte {
 			data := script.Array{}
-			for _, id := range models {
+			for _, id := range listedModels() {
 				data = append(data, modelDocument(id))
 			}
 			return script.JSON(script.Object{"object", "list", "data", data})
 		},
-		ShowModel: func(id string) ([]byte, bool) { return script.JSON(modelDocument(id)), slices.Contains(models, id) },
+		ShowModel: func(id string) ([]byte, bool) {
+			return script.JSON(modelDocument(id)), slices.Contains(listedModels(), id)
+		},
 		Holds: func(kind string, n *tree.Node) bool {
 			switch kind {
 			case "image":
@@ -53,9 +55,6 @@ func simulationOf(d *dialect) *script.Simulation {
 		Refusals: texts.Kinds,
 	}
 }
-
-// models are those that the simulator lists. It answers any other as well.
-var models = []string{"gpt-4.1", "gpt-4.1-mini", "gpt-4o", "gpt-5", "gpt-5.1", "gpt-5.2", "deepseek-v4-pro", "deepseek-v4-flash", "kimi-k2.6"}
 
 func modelDocument(id string) script.Object {
 	return script.Object{"id", id, "object", "model", "created", 1_744_316_542, "owned_by", "system"}

@@ -83,10 +83,10 @@ func Book() *rule.Book {
 }
 
 func judgeRequest(seen rule.Seen, holds func(rule.Hosts) bool) map[string][]*rule.Pass {
-	q := &request{body: seen.Root, model: spec{Name: seen.Model, takes: seen.Takes}, plain: seen.Plain}
+	q := &request{body: seen.Root, model: model{id: seen.Model, takes: seen.Takes}, plain: seen.Plain}
 	q.route, _ = routeOf(seen.URL.Path)
-	if m := specs.ParseModel(seen.Model); m.Family == "gemini" && m.HasVersion() {
-		q.model.Major, q.model.Minor = m.Major, m.Minor
+	if m := specs.ParseModel(seen.Model); m.Family == "gemini" {
+		q.model.ModelName = m
 	}
 	q.readContents()
 	return rule.Judge(judgedRules, q, holds)

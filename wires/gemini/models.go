@@ -1,78 +1,60 @@
 package gemini
 
 import (
+	"cmp"
+	_ "embed" // for models.yaml
 	"encoding/base64"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/meerkat-go/conformance/internal/datafile"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// spec is one model and what it takes (reference §6.3).
-type spec struct {
-	// Name is without "models/".
-	Name    string
-	Display string
-	// Major and Minor are its version: 3.5 is 3 and 5.
-	Major, Minor int
-	// takes is what specs/capabilities.yaml says of it.
-	takes specs.Capability
-	// Invalid says that it calls a bad signature invalid, not corrupted.
-	Invalid bool
-	// Limit is the most tokens a request may have, Output a reply.
-	Limit, Output int
+//go:embed models.yaml
+var modelFile []byte
+
+// modelLine is a row of models.yaml, which explains the keys.
+type modelLine struct {
+	As      string   `yaml:"as"`
+	Context int      `yaml:"context" data:"required"`
+	Output  int      `yaml:"output" data:"required"`
+	IDs     []string `yaml:"ids" data:"required"`
 }
 
-// atLeast reports whether the model has at least that version.
-func (m spec) atLeast(major, minor int) bool {
-	return m.Major > major || m.Major == major && m.Minor >= minor
+// model is one model and what it takes.
+type model struct {
+	// id is without "models/".
+	id string
+	specs.ModelName
+	modelLine
+	// takes is what specs/capabilities.yaml says of it.
+	takes specs.Capability
 }
 
 // needsSignatures reports whether calls must come back with their signatures (rule G-17).
-func (m spec) needsSignatures() bool { return m.atLeast(3, 0) }
+func (m *model) needsSignatures() bool { return !m.IsBefore(3, 0) }
 
 // family is the models that read each other's signatures: a generation. Nothing
 // is known of finer borders, so there are none.
-func (m spec) family() string { return "gemini-" + strconv.Itoa(m.Major) }
+func (m *model) family() string { return "gemini-" + strconv.Itoa(m.Major) }
 
-// models are those served. Generation 2 is there for agents that ask for it in
-// error, and is checked as leniently as it answered.
-var models = []spec{
-	newSpec("gemini-2.0-flash", 2, 0),
-	newSpec("gemini-2.0-flash-exp", 2, 0),
-	newSpec("gemini-2.0-flash-lite", 2, 0),
-	newSpec("gemini-2.5-flash", 2, 5),
-	newSpec("gemini-2.5-flash-lite", 2, 5),
-	newSpec("gemini-2.5-flash-lite-preview-06-17", 2, 5),
-	newSpec("gemini-2.5-flash-preview-05-20", 2, 5),
-	newSpec("gemini-2.5-pro", 2, 5),
-	newSpec("gemini-2.5-pro-preview-03-25", 2, 5),
-	newSpec("gemini-3-flash-preview", 3, 0),
-	newSpec("gemini-3-pro-preview", 3, 0),
-	newSpec("gemini-3.1-flash-lite", 3, 1),
-	newSpec("gemini-3.1-flash-lite-preview", 3, 1),
-	newSpec("gemini-3.1-pro-preview", 3, 1),
-	newSpec("gemini-3.1-pro-preview-customtools", 3, 1),
-	newSpec("gemini-3.5-flash", 3, 5),
-	newSpec("gemini-3.5-flash-lite", 3, 5),
-	newSpec("gemini-3.6-flash", 3, 6),
-	newSpec("gemini-3.7-flash", 3, 7),
-	newSpec("gemini-3.8-flash", 3, 8),
-	newSpec("gemini-4-argon", 4, 0),
-	newSpec("gemini-flash-latest", 2, 5),
-}
+// models are those served.
+var models = readModels()
 
-func newSpec(name string, major, minor int) spec {
-	return spec{
-		Name: name, Display: displayName(name), Major: major, Minor: minor, takes: specs.FindCapability("gemini", name),
-		Invalid: major > 3 || major == 3 && minor >= 5, Limit: 1 << 20, Output: 1 << 16,
+func readModels() (list []model) {
+	for _, line := range datafile.Embedded[[]modelLine]("wires/gemini/models.yaml", modelFile, datafile.Options{}) {
+		for _, id := range line.IDs {
+			list = append(list, model{id, specs.ParseModel(cmp.Or(line.As, id)), line, specs.FindCapability("gemini", id)})
+		}
 	}
+	return list
 }
 
-func displayName(name string) string {
-	words := strings.Split(name, "-")
+func (m *model) displayName() string {
+	words := strings.Split(m.id, "-")
 	for i, w := range words {
 		words[i] = strings.ToUpper(w[:1]) + w[1:]
 	}
@@ -80,11 +62,11 @@ func displayName(name string) string {
 }
 
 // findModel returns a model by its name, with or without "models/".
-func findModel(name string) (spec, bool) {
+func findModel(name string) (model, bool) {
 	name = strings.TrimPrefix(name, "models/")
-	i := slices.IndexFunc(models, func(m spec) bool { return m.Name == name })
+	i := slices.IndexFunc(models, func(m model) bool { return m.id == name })
 	if i < 0 {
-		return spec{}, false
+		return model{}, false
 	}
 	return models[i], true
 }
@@ -93,7 +75,7 @@ func findModel(name string) (spec, bool) {
 func Served() []string {
 	names := make([]string, len(models))
 	for i, m := range models {
-		names[i] = m.Name
+		names[i] = m.id
 	}
 	return names
 }
@@ -118,14 +100,14 @@ func Models(size int, token string) []byte {
 	}
 	page := script.Object{"models", list}
 	if to < len(models) {
-		page = append(page, "nextPageToken", base64.RawURLEncoding.EncodeToString([]byte(models[to].Name)))
+		page = append(page, "nextPageToken", base64.RawURLEncoding.EncodeToString([]byte(models[to].id)))
 	}
 	return prettyJSON(script.JSON(page))
 }
 
 func pageStart(token string) int {
 	name, err := base64.RawURLEncoding.DecodeString(token)
-	i := slices.IndexFunc(models, func(m spec) bool { return m.Name == string(name) })
+	i := slices.IndexFunc(models, func(m model) bool { return m.id == string(name) })
 	if err != nil || i < 0 {
 		return 0
 	}
@@ -142,14 +124,15 @@ func Model(name string) ([]byte, bool) {
 	return prettyJSON(script.JSON(m.modelDocument())), true
 }
 
-func (m spec) modelDocument() script.Object {
+func (m *model) modelDocument() script.Object {
+	display := m.displayName()
 	o := script.Object{
-		"name", "models/" + m.Name, "version", "001", "displayName", m.Display,
-		"description", "Simulated " + m.Display, "inputTokenLimit", m.Limit, "outputTokenLimit", m.Output,
+		"name", "models/" + m.id, "version", "001", "displayName", display,
+		"description", "Simulated " + display, "inputTokenLimit", m.Context, "outputTokenLimit", m.Output,
 		"supportedGenerationMethods", script.Array{"generateContent", "countTokens", "createCachedContent", "batchGenerateContent"},
 		"temperature", 1, "topP", 0.95, "topK", 64, "maxTemperature", 2,
 	}
-	if m.atLeast(2, 5) {
+	if !m.IsBefore(2, 5) {
 		o = append(o, "thinking", true)
 	}
 	return o

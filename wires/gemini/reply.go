@@ -59,7 +59,7 @@ type reply struct {
 	output  int
 	thought int
 	signed  bool // a token is out
-	model   spec
+	model   model
 	prompt
 }
 

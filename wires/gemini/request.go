@@ -27,7 +27,7 @@ type request struct {
 	// syntax is why the body is not JSON, in the API's words; "" when it is.
 	syntax     string
 	violations []violation
-	model      spec
+	model      model
 	served     bool
 	body       *tree.Node // of the generate request
 	contents   []content

@@ -61,13 +61,13 @@ func levelUnsupported(q *request, p *rule.Pass) {
 		p.Report(whereSet("thinkingLevel"), "there is no thinkingLevel %s", rule.Shorten(level)).Rule = "G-3"
 	case offered == nil || slices.Contains(offered, level):
 	case q.vertex:
-		p.Report(whereSet("thinkingLevel"), levelForm, q.model.Name, level, levelsOf(offered)).
+		p.Report(whereSet("thinkingLevel"), levelForm, q.model.id, level, levelsOf(offered)).
 			Refuse(invalid("Unable to submit request because thinking_level %s is not supported by this model. Learn more: https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini", level))
 	case len(offered) == 0:
-		p.Report(whereSet("thinkingLevel"), levelForm, q.model.Name, level, levelsOf(offered)).
+		p.Report(whereSet("thinkingLevel"), levelForm, q.model.id, level, levelsOf(offered)).
 			Refuse(invalid("Thinking level is not supported for this model."))
 	default:
-		p.Report(whereSet("thinkingLevel"), levelForm, q.model.Name, level, levelsOf(offered)).
+		p.Report(whereSet("thinkingLevel"), levelForm, q.model.id, level, levelsOf(offered)).
 			Refuse(invalid("Thinking level %s is not supported for this model. Please retry with other thinking level.", level))
 	}
 }
@@ -95,10 +95,10 @@ func budgetFits(q *request, p *rule.Pass) {
 	case budget < 0:
 		p.Report(whereSet("thinkingBudget"), "thinkingBudget is %g", budget).Refuse(invalid("The thinking budget (%g) is invalid.", budget))
 	case budget == 0 && alwaysThinks:
-		p.Report(whereSet("thinkingBudget"), "thinkingBudget is 0 and %s always thinks", q.model.Name).
+		p.Report(whereSet("thinkingBudget"), "thinkingBudget is 0 and %s always thinks", q.model.id).
 			Refuse(invalid("Budget 0 is invalid. This model only works in thinking mode."))
 	case budget > 0 && isOutside:
-		p.Report(whereSet("thinkingBudget"), "thinkingBudget is %g; %s takes %d to %d", budget, q.model.Name, bounds[0], bounds[1]).
+		p.Report(whereSet("thinkingBudget"), "thinkingBudget is %g; %s takes %d to %d", budget, q.model.id, bounds[0], bounds[1]).
 			Refuse(invalid("The thinking budget (%g) is invalid.", budget))
 	}
 }
@@ -109,8 +109,8 @@ func circulationAllowed(q *request, p *rule.Pass) {
 		return
 	}
 	if p.Observe(); v.True() && !q.model.needsSignatures() {
-		p.Report("toolConfig.includeServerSideToolInvocations", "%s does not take includeServerSideToolInvocations", q.model.Name).
-			Refuse(invalid("Tool call context circulation is not enabled for models/%s", q.model.Name))
+		p.Report("toolConfig.includeServerSideToolInvocations", "%s does not take includeServerSideToolInvocations", q.model.id).
+			Refuse(invalid("Tool call context circulation is not enabled for models/%s", q.model.id))
 	}
 }
 
@@ -220,15 +220,15 @@ func logprobsOffered(q *request, p *rule.Pass) {
 	if q.method == count || q.vertex || q.model.Major == 0 {
 		return
 	}
-	if p.Observe(); q.model.atLeast(2, 5) && q.config.Given("responseLogprobs", "response_logprobs").True() {
-		p.Report("generationConfig.responseLogprobs", "%s does not take responseLogprobs", q.model.Name).
+	if p.Observe(); !q.model.IsBefore(2, 5) && q.config.Given("responseLogprobs", "response_logprobs").True() {
+		p.Report("generationConfig.responseLogprobs", "%s does not take responseLogprobs", q.model.id).
 			Refuse(invalid("Logprobs is not enabled for this model"))
 	}
 }
 
 func promptFits(q *request, _ rule.Env) *rule.Refusal {
-	if tokens := countTokens(q.body); q.served && tokens > q.model.Limit {
-		return invalid("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", tokens, q.model.Limit)
+	if tokens := countTokens(q.body); q.served && tokens > q.model.Context {
+		return invalid("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", tokens, q.model.Context)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func signedElsewhere(q *request, _ rule.Env) *rule.Refusal {
 
 // firstCallsSigned: models of images do without.
 func firstCallsSigned(q *request, p *rule.Pass) {
-	if q.method == count || strings.Contains(q.model.Name, "image") {
+	if q.method == count || strings.Contains(q.model.id, "image") {
 		return
 	}
 	for c, call := range q.firstCalls {
@@ -104,7 +104,7 @@ func (q *request) signatureCorrupted(c content, p part, format string, args ...a
 	switch {
 	case q.vertex:
 		refusal = invalid("Unable to submit request because Thought signature is not valid.")
-	case q.model.Invalid:
+	case !q.model.IsBefore(3, 5):
 		refusal = invalid("Invalid thought signature.")
 	}
 	refusal.Note = fmt.Sprintf("contents[%d].parts[%d]: ", c.at, p.at) + fmt.Sprintf(format, args...)

@@ -79,7 +79,7 @@ func prefillUnsupported(q *request, p *rule.Pass) {
 		return
 	}
 	if p.Observe(); endsWithModel(q) {
-		p.Report(fmt.Sprintf("contents[%d]", len(q.contents)-1), "the last content is the model's, which %s does not continue", q.model.Name).
+		p.Report(fmt.Sprintf("contents[%d]", len(q.contents)-1), "the last content is the model's, which %s does not continue", q.model.id).
 			Refuse(invalid("Requests ending with a model turn are not supported unless the last part is a function response."))
 	}
 }

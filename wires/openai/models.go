@@ -60,11 +60,7 @@ var allEfforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "
 var models = readModels()
 
 func readModels() (list []model) {
-	var lines []modelLine
-	if err := datafile.Read("wires/openai/models.yaml", modelFile, &lines, datafile.Options{}).Err(); err != nil {
-		panic(err.Error())
-	}
-	for _, line := range lines {
+	for _, line := range datafile.Embedded[[]modelLine]("wires/openai/models.yaml", modelFile, datafile.Options{}) {
 		for _, id := range line.IDs {
 			takes := specs.FindCapability("openai", id)
 			m := model{id, line, takes.Efforts, "medium"}

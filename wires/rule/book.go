@@ -140,9 +140,6 @@ type Texts struct {
 }
 
 // ReadTexts reads the file refusals.yaml of a wire. It panics if the file, which is part of the program, is wrong.
-func ReadTexts(wire string, file []byte) (t Texts) {
-	if err := datafile.Read("wires/"+wire+"/refusals.yaml", file, &t, datafile.Options{}).Err(); err != nil {
-		panic(fmt.Sprintf("%v", err))
-	}
-	return t
+func ReadTexts(wire string, file []byte) Texts {
+	return datafile.Embedded[Texts]("wires/"+wire+"/refusals.yaml", file, datafile.Options{})
 }

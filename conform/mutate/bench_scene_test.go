@@ -2,7 +2,6 @@ package mutate
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -96,7 +95,7 @@ func issuedBy(x *evidence.Exchange) (list []issued) {
 	}
 	for _, it := range r.Items {
 		was := issued{kind: kindOfWire(&it), id: it.ID, itemID: it.ItemID, name: it.Name, text: it.Text, token: it.Token, arguments: it.Args}
-		if token := it.Node.Get("encrypted_content"); kindOfType(it.Node) == "hidden" && token != nil {
+		if token := it.Node.Get("encrypted_content"); it.Node.Text("type") == "compaction" && token != nil {
 			was.kind, was.token = "hidden", token.Text()
 		}
 		if was.kind == "thinking" && len(it.Summary) > 0 {
@@ -327,7 +326,7 @@ func (d *draft) onItem(fits condition, do step) bool {
 				d.takeSteps(later, i, newDice(seed), do)
 			}
 		}
-		d.path = d.pages[c.k].pathOf(it)
+		d.path = it.path
 		return true
 	}
 	return false
@@ -418,22 +417,6 @@ func (d *draft) atBorder(when condition, do step) bool {
 		done = done || ok
 	}
 	return done
-}
-
-// pathOf returns where an item stands in its request.
-func (p *page) pathOf(it *item) string {
-	if it.path != "" {
-		return it.path
-	}
-	f := formOf(p.provider)
-	path := fmt.Sprintf("%s[%d]", f.turns, it.turn)
-	if it.parent == p.doc.Get(f.turns) {
-		return path
-	}
-	if path += "." + f.parts; it.parent.Is(tree.Array) {
-		path += fmt.Sprintf("[%d]", it.inTurn)
-	}
-	return path
 }
 
 func newDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 11)) } //nolint:gosec // a seeded sample, no secret

@@ -213,7 +213,7 @@ func repeatTask(ev *evidence.Evidence) bool {
 // opensWithTask reports whether a request is one message that stands in the arguments of a
 // call before it.
 func opensWithTask(all []evidence.Exchange, x *evidence.Exchange) bool {
-	items := readItems(x.Provider, x.ReadRequest())
+	items := readItems(x.ReadRequest())
 	if len(items) == 0 || items[len(items)-1].turn != 0 || items[len(items)-1].text == "" {
 		return false
 	}

@@ -2,6 +2,7 @@ package mutate
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -83,47 +84,7 @@ type item struct {
 	id, itemID   string
 	name, text   string
 	token        string
-	path         string // as the decoder of the wire gives it, else empty
-}
-
-// kindOfType says what blocks and items of a type are; of all others a client knows nothing.
-func kindOfType(n *tree.Node) string {
-	switch n.Text("type") {
-	case "text", "input_text", "output_text":
-		return "text"
-	case "thinking", "reasoning":
-		return "thinking"
-	case "redacted_thinking":
-		return "hidden"
-	case "compaction":
-		if n.Get("encrypted_content") != nil {
-			return "hidden"
-		}
-	case "tool_use", "function_call", "custom_tool_call":
-		return "call"
-	case "tool_result", "function_call_output", "custom_tool_call_output":
-		return "result"
-	case "image", "document", "input_image", "input_file":
-		return "media"
-	}
-	return "other"
-}
-
-// kindOfPart says what a part of Gemini's is.
-func kindOfPart(n *tree.Node) string {
-	for _, member := range []string{"functionCall|function_call call", "functionResponse|function_response result", "inlineData|inline_data|fileData|file_data media"} {
-		names, kind, _ := strings.Cut(member, " ")
-		if n.Any(strings.Split(names, "|")...) != nil {
-			return kind
-		}
-	}
-	switch {
-	case n.Get("text") == nil:
-		return "other"
-	case n.True("thought"):
-		return "thinking"
-	}
-	return "text"
+	path         string
 }
 
 // ownFields returns the object that holds the members of a call, a result or a tool: Gemini and Chat Completions
@@ -143,37 +104,35 @@ func (it *item) ownMembers(provider string) *tree.Node {
 	return it.node
 }
 
-// readItems lists the items of a request in order.
-func readItems(provider string, q *wire.Request) (list []*item) {
-	if provider == chat {
-		return readWireItems(q)
+// readItems lists the items of a request in order, as the decoder of its wire reads them. A message that holds parts
+// is an item for each part.
+func readItems(q *wire.Request) (list []*item) {
+	sent := q.Items
+	if q.Pieces != nil {
+		sent = q.Pieces
 	}
-	f, doc := formOf(provider), q.Doc
-	turns := memberOf(doc, f.turns).findNode()
-	if provider == evidence.OpenAI && turns.Is(tree.String) {
-		return []*item{{kind: "text", role: "user", spot: memberOf(doc, f.turns), node: turns, text: turns.Text()}}
-	}
-	for i, turn := range turns.List() {
-		isItem := provider == evidence.OpenAI && turn.Get("type") != nil && turn.Text("type") != "message"
-		content := memberOf(turn, f.parts)
-		places := []spot{content}
-		switch parts := content.findNode(); {
-		case isItem:
-			places = []spot{{turns, i, ""}}
-		case parts.Is(tree.Array):
-			places = nil
-			for j := range parts.List() {
-				places = append(places, spot{parts, j, ""})
-			}
-		case !parts.Is(tree.String):
-			continue
+	for was := range wire.Each(sent) {
+		it := &item{
+			kind: kindOfWire(was), role: was.Role, spot: rootSpot(q.Doc).followPath(was.Place.Path), node: was.Node, turn: was.Msg,
+			id: was.ID, itemID: was.ItemID, name: was.Name, text: was.Text, token: was.Token, path: was.Place.Path,
 		}
-		for j, at := range places {
-			it := readItem(provider, at)
-			it.turn, it.inTurn = i, j
-			it.role = roleOf(provider, turn, it, isItem)
-			if provider == evidence.OpenAI && !isItem {
-				it.itemID = turn.Text("id")
+		switch hidden := it.node.Get("encrypted_content"); {
+		case it.kind == "call" || it.kind == "result" || it.kind == "media":
+			it.text = ""
+		case it.kind == "other" && it.node.Text("type") == "compaction" && hidden != nil:
+			it.kind, it.token, it.text = "hidden", hidden.Text(), ""
+		case was.Summary != nil:
+			it.text = was.Summary[0]
+		case it.node.Is(tree.String) && it.node.Text() != it.text: // two items in one text, which no step can tell apart
+			it.kind, it.text = "other", ""
+		}
+		parts := []*item{it}
+		if content := memberOf(it.node, "content"); it.kind == "text" && content.findNode() != nil {
+			parts = partsOf(*it, content)
+		}
+		for _, it := range parts {
+			if k := len(list) - 1; k >= 0 && list[k].turn == it.turn {
+				it.inTurn = list[k].inTurn + 1
 			}
 			list = append(list, it)
 		}
@@ -181,51 +140,25 @@ func readItems(provider string, q *wire.Request) (list []*item) {
 	return list
 }
 
-// readWireItems lists the items of a request as the decoder of its wire reads them, which needs a node for each.
-func readWireItems(q *wire.Request) (list []*item) {
-	for was := range wire.Each(q.Items) {
-		it := &item{
-			kind: kindOfWire(was), role: was.Role, spot: rootSpot(q.Doc).followPath(was.Place.Path), node: was.Node, turn: was.Msg,
-			id: was.ID, itemID: was.ItemID, name: was.Name, text: was.Text, token: was.Token, path: was.Place.Path,
+// partsOf lists what the content of a message holds.
+func partsOf(message item, content spot) (list []*item) {
+	if content.findNode().Is(tree.String) {
+		message.spot, message.node, message.path = content, content.findNode(), message.path+".content"
+		return []*item{&message}
+	}
+	for i, n := range content.findNode().List() {
+		it := message
+		it.spot, it.node, it.text = spot{content.findNode(), i, ""}, n, n.Text("text")
+		switch it.path += fmt.Sprintf(".content[%d]", i); n.Text("type") {
+		case "text", "input_text", "output_text":
+		case "input_image", "input_file":
+			it.kind = "media"
+		default:
+			it.kind = "other"
 		}
-		if it.kind == "call" || it.kind == "result" || it.kind == "media" {
-			it.text = ""
-		}
-		if it.node.Is(tree.String) && it.node.Text() != it.text { // two items in one text, which no step can tell apart
-			it.kind, it.text = "other", ""
-		}
-		if k := len(list) - 1; k >= 0 && list[k].turn == it.turn {
-			it.inTurn = list[k].inTurn + 1
-		}
-		list = append(list, it)
+		list = append(list, &it)
 	}
 	return list
-}
-
-func readItem(provider string, at spot) *item {
-	n := at.findNode()
-	it := &item{spot: at, node: n, kind: kindOfType(n), name: ownFields(n).Text("name")}
-	if n.Is(tree.String) {
-		it.kind, it.text = "text", n.Text()
-		return it
-	}
-	it.text, it.token = textSpot(it).findNode().Text(), n.Any("signature", "data", "encrypted_content", "thoughtSignature", "thought_signature").Text()
-	switch provider {
-	case evidence.Gemini:
-		it.kind, it.id = kindOfPart(n), ownFields(n).Text("id")
-		it.text = n.Text("text")
-	case evidence.OpenAI:
-		it.id, it.itemID = n.Text("call_id"), n.Text("id")
-	default:
-		it.itemID = n.Text("id")
-		if it.kind == "call" || it.kind == "result" {
-			it.id, it.itemID = n.Any("tool_use_id", "id").Text(), ""
-		}
-	}
-	if it.kind == "call" || it.kind == "result" || it.kind == "media" {
-		it.text = ""
-	}
-	return it
 }
 
 // textSpot returns where an item keeps its words.
@@ -239,19 +172,6 @@ func textSpot(it *item) spot {
 		return memberOf(it.node, "thinking")
 	}
 	return memberOf(it.node, "text", "summary")
-}
-
-func roleOf(provider string, turn *tree.Node, it *item, isItem bool) string {
-	role := turn.Text("role")
-	switch {
-	case isItem && it.kind == "result":
-		return "user"
-	case isItem || provider == evidence.Gemini && role == "model":
-		return "assistant"
-	case provider == evidence.Gemini && role == "":
-		return "user"
-	}
-	return role
 }
 
 // page is one exchange, open for change.
@@ -269,7 +189,7 @@ type page struct {
 func openPage(ev *evidence.Evidence, n int, emitted map[string]bool) *page {
 	x := &ev.Exchanges[n]
 	q := x.ReadRequest()
-	return &page{ev: ev, n: n, provider: x.Provider, doc: q.Doc, req: q, items: readItems(x.Provider, q), emitted: emitted}
+	return &page{ev: ev, n: n, provider: x.Provider, doc: q.Doc, req: q, items: readItems(q), emitted: emitted}
 }
 
 func (p *page) theExchange() *evidence.Exchange { return &p.ev.Exchanges[p.n] }

@@ -296,7 +296,7 @@ func (c *cursor) wrongThinkingForm() bool {
 
 // forgetReply removes what the model said after the request before.
 func (c *cursor) forgetReply() bool {
-	n := min(len(readItems(c.provider, c.source.ReadRequest())), len(c.items))
+	n := min(len(readItems(c.source.ReadRequest())), len(c.items))
 	end := n
 	for end < len(c.items) && c.isModels(c.items[end]) {
 		end++

@@ -222,7 +222,7 @@ func (c *cursor) wasSent(it *item) bool {
 
 // isFoundTool reports whether a search of the conversation found the tool.
 func (c *cursor) isFoundTool(tool *item) bool {
-	return slices.ContainsFunc(readItems(c.provider, c.req), func(it *item) bool {
+	return slices.ContainsFunc(readItems(c.req), func(it *item) bool {
 		return it.node.Text("type") == "tool_search_tool_result" && bytes.Contains(encodeTree(it.node), []byte(`"tool_name":"`+tool.name+`"`))
 	})
 }

@@ -184,7 +184,7 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 			q.AddItem(readPartOf(p), role, i, p, at)
 		}
 	}
-	q.Items = joinPieces(q.Items)
+	q.Pieces, q.Items = q.Items, joinPieces(q.Items)
 }
 
 func partsOf(c *tree.Node) []*tree.Node {

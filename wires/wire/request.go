@@ -37,6 +37,8 @@ type Request struct {
 	Marks []CacheMark
 	Msgs  []Msg // messages, input items or contents
 	Items []Item
+	// Pieces are the items before neighbouring texts were joined, nil where a wire joins none.
+	Pieces []Item
 }
 
 // Msg is one message, input item or content as sent.

@@ -112,6 +112,28 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
+// TestChatCorpus holds the schema of Chat Completions against the recorded requests that servers accepted.
+func TestChatCorpus(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join(corpus.ChatDir(t), "data", "*", "*", "*.request.json"))
+	read := 0
+	for _, file := range files {
+		var req struct{ Body string }
+		var status struct{ Status int }
+		readFile(t, file, &req)
+		answer := strings.TrimSuffix(file, ".request.json") + ".response.json"
+		if _, err := os.Stat(answer); err != nil || req.Body == "" {
+			continue
+		}
+		if readFile(t, answer, &status); status.Status == 200 {
+			read++
+			report(t, file, Validate("chat.request", []byte(req.Body)))
+		}
+	}
+	if read < 1000 {
+		t.Errorf("%d accepted requests", read)
+	}
+}
+
 // TestCorpus holds the providers' schemas against recorded traffic: what a
 // provider accepted or sent must be valid.
 func TestCorpus(t *testing.T) {

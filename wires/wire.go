@@ -63,8 +63,8 @@ type Facts struct {
 	// Required are the headers, with their values, that every request carries.
 	Required map[string]string
 
-	// Schemas are the names of the JSON Schemas of a request, and of an event or a whole reply; empty
-	// where package schemas has none.
+	// Schemas are the names of the JSON Schemas by which requests are judged, and events or whole replies; empty
+	// where they are not judged by a schema.
 	RequestSchema, EventSchema string
 
 	Scripts Scripts

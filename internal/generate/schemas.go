@@ -11,12 +11,13 @@ import (
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/members"
 	"github.com/meerkat-go/conformance/wires/rule"
+	"github.com/meerkat-go/conformance/wires/tree"
 )
 
 // dict is an object of a JSON Schema.
 type dict = map[string]any
 
-// writeSchemas writes the JSON Schema of the requests of each wire that has one.
+// writeSchemas writes the JSON Schema of the requests of each wire.
 func writeSchemas(dir string) error {
 	for name, text := range requestSchemas() {
 		if err := os.WriteFile(filepath.Join(dir, name+".json"), text, 0o644); err != nil { //nolint:gosec // a public file
@@ -30,12 +31,10 @@ func writeSchemas(dir string) error {
 func requestSchemas() map[string][]byte {
 	files := map[string][]byte{}
 	for _, w := range wires.All() {
-		if w.RequestSchema == "" {
-			continue
-		}
+		name := w.Name + ".request"
 		schema := schemaOf(rule.Books()[w.Name].Members())
 		schema["$schema"] = "http://json-schema.org/draft-07/schema#"
-		schema["$id"] = "https://github.com/meerkat-go/conformance/schemas/" + w.RequestSchema + ".json"
+		schema["$id"] = "https://github.com/meerkat-go/conformance/schemas/" + name + ".json"
 		schema["title"] = "The body of a request to " + w.Title
 		schema["description"] = "Generated from wires/" + w.Name + "/members.yaml: go run ./internal/generate schemas. " +
 			"It says what single members hold. Other members are allowed, as providers add some."
@@ -46,7 +45,7 @@ func requestSchemas() map[string][]byte {
 		if err := out.Encode(schema); err != nil {
 			panic(err) // of maps, lists, texts and numbers
 		}
-		files[w.RequestSchema] = text.Bytes()
+		files[name] = text.Bytes()
 	}
 	return files
 }
@@ -100,7 +99,7 @@ func objectSchema(d *members.Description, name string) (schema dict, used []stri
 		case o.Types == nil:
 			schema = said
 		case len(said) > 0:
-			branches = append(branches, dict{"if": typeCondition(name, o.Types), "then": said})
+			branches = append(branches, dict{"if": typeCondition(d, name, o.Types), "then": said})
 		}
 	}
 	if branches != nil {
@@ -110,8 +109,9 @@ func objectSchema(d *members.Description, name string) (schema dict, used []stri
 }
 
 // typeCondition is what holds for objects of one of some types. A message of the Responses API may leave its
-// type out, unless it is only an id; what it may hold depends on its role.
-func typeCondition(name string, types []string) dict {
+// type out, unless it is only an id; what it may hold depends on its role. A message of Chat Completions has a role
+// instead of a type.
+func typeCondition(d *members.Description, name string, types []string) dict {
 	typ, role, hasRole := strings.Cut(types[0], "/")
 	switch isMessage := name == "item" && typ == "message"; {
 	case hasRole:
@@ -128,9 +128,13 @@ func typeCondition(name string, types []string) dict {
 	case len(types) == 1:
 		says = dict{"const": types[0]}
 	}
-	condition := dict{"properties": dict{"type": says}}
+	member := "type"
+	if named, _ := tree.Parse(`{"role":"user"}`); d.TypeOf != nil && d.TypeOf(name, named) == "user" {
+		member = "role"
+	}
+	condition := dict{"properties": dict{member: says}}
 	if !slices.Contains(types, "") {
-		condition["required"] = []string{"type"}
+		condition["required"] = []string{member}
 	}
 	return condition
 }

@@ -33,6 +33,11 @@ func TestRequestSchemas(t *testing.T) {
 		{"gemini.request", `{"contents":[],"generationConfig":{"maxOutputTokens":"5","topP":null,"thinkingConfig":{"thinkingLevel":"low"}}}`, ""},
 		{"gemini.request", `{"contents":[],"generationConfig":{"maxOutputTokens":"many"}}`, "generationConfig.maxOutputTokens"},
 		{"gemini.request", `{"contents":[{"parts":[{"functionCall":{}}]}]}`, "contents[0].parts[0].functionCall: name is required"},
+		{"chat.request", `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}],"top_k":1}`, ""},
+		{"chat.request", `{"model":"m","messages":[{"role":"user"}]}`, "messages[0]: content is required"},
+		{"chat.request", `{"model":"m","messages":[{"role":"tool","content":"4"}]}`, "messages[0]: tool_call_id is required"},
+		{"chat.request", `{"model":"m","messages":[{"role":"assistant","tool_calls":[{"id":"a","type":"function"}]}]}`, "tool_calls[0]: function is required"},
+		{"chat.request", `{"model":"m","messages":[],"temperature":3}`, "temperature"},
 	} {
 		err := schemas.Validate(schemas.Name(c.schema), []byte(c.body))
 		if said := ""; err != nil || c.want != "" {

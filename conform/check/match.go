@@ -388,9 +388,21 @@ func (m *matcher) fillGaps(n int) {
 		}
 	}
 	for k := 1; k < len(owners); k++ {
-		owners[k] = cmp.Or(owners[k], owners[k-1])
+		owners[k] = cmp.Or(owners[k], owners[k-1].nextWith(contents[k]), owners[k-1])
 	}
 	for k := len(owners) - 2; k >= 0; k-- {
 		owners[k] = cmp.Or(owners[k], owners[k+1])
 	}
+}
+
+// nextWith returns the reply behind that of x which holds a content that the reply of x does not hold: where words of the
+// client between two replies are lost, both stand in one run.
+func (x *exchange) nextWith(content uint64) *exchange {
+	if x == nil || x.contents[content] {
+		return nil
+	}
+	if i := slices.IndexFunc(x.followers, func(f *exchange) bool { return f.contents[content] }); i >= 0 {
+		return x.followers[i]
+	}
+	return nil
 }

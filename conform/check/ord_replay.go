@@ -304,7 +304,11 @@ func (l *link) compareTexts(r *report, was, is []*wire.Item) {
 		f := r.addFinding(l.to, at, "", "%d texts of the reply of exchange %d are sent back as %d", len(was), l.from.Index, len(is))
 		f.Consequence = unbound(l.to)
 	case k == len(was):
-		f := r.addFinding(l.to, at, "", "a text of %d bytes stands in the reply of exchange %d, which emitted no such text", len(is[k].Text), l.from.Index)
+		form := "a text of %d bytes stands in the reply of exchange %d, which emitted no such text"
+		if l.isApart(is[k]) {
+			form = "a message is inserted into the history: its text of %d bytes stands behind the reply of exchange %d, and no reply emitted it"
+		}
+		f := r.addFinding(l.to, at, "", form, len(is[k].Text), l.from.Index)
 		f.Consequence = consequenceOfWords(l.to, was, is)
 	case k == len(is) || len(was) > len(is) && k+1 < len(was) && was[k+1].Text == is[k].Text:
 		f := r.addChange(l, at, was[k].Place, "", "text %q of the reply is not sent back", cutText(was[k].Text, window))
@@ -313,6 +317,12 @@ func (l *link) compareTexts(r *report, was, is []*wire.Item) {
 		f := r.addChange(l, at, was[k].Place, "", "text sent back for the reply of exchange %d %s", l.from.Index, describeTextDifference(was[k].Text, is[k].Text))
 		f.Consequence = consequenceOfWords(l.to, was, is)
 	}
+}
+
+// isApart reports whether a text stands in a message of its own, apart from all that the reply emitted.
+func (l *link) isApart(text *wire.Item) bool {
+	return !l.to.wire.Has(wires.ItemList) && len(l.pairs) > 0 &&
+		!slices.ContainsFunc(l.pairs, func(p pair) bool { return l.sent(p.q).Msg == text.Msg })
 }
 
 // consequenceOfWords tells words that the model never said from a text that was

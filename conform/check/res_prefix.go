@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -116,6 +117,10 @@ func (r *report) comparePrefix(then, now *exchange) {
 			return // the client joined the reply to the beginning that it had given
 		}
 		if difference := elementDifference(now.Provider, a, is[k]); difference != nil {
+			if shift := describeShift(now.Provider, was[k:], is[k:]); shift != "" {
+				r.addPrefixFinding(now, is[k].item.Place, "%s", shift).Form = "shifted"
+				return
+			}
 			f := r.addPrefixFinding(now, is[k].item.Place, "%s that exchange %d sent at %s is not what stands there now: %s", a.item.What, a.in.Index, a.item.Place.Path, difference)
 			if !now.bindsPrefix() && a.in.standsForRefused(a.item) {
 				f.Consequence = specs.Degraded
@@ -123,6 +128,46 @@ func (r *report) comparePrefix(then, now *exchange) {
 			return
 		}
 	}
+}
+
+// mostShifted is how many elements may be inserted or lost at one place and still be named as that.
+const mostShifted = 8
+
+// describeShift says what was inserted into a history, or lost from it, where the rest of it goes on unchanged; empty
+// where the histories differ in another way. Both begin where they differ.
+func describeShift(provider string, was, is []element) string {
+	goesOn := func(was, is []element) bool {
+		n := min(len(was), len(is), 3)
+		for j := range n {
+			if elementDifference(provider, was[j], is[j]) != nil {
+				return false
+			}
+		}
+		return n == 3 || n > 0 && n == len(was)
+	}
+	name := func(list []element) string {
+		if more := len(list) - 1; more > 0 {
+			return fmt.Sprintf("%s and %d more", list[0], more)
+		}
+		return list[0].String()
+	}
+	for d := 1; d <= mostShifted; d++ {
+		switch {
+		case d < len(is) && goesOn(was, is[d:]):
+			return fmt.Sprintf("inserted into the history: %s, before what exchange %d sent at %s", name(is[:d]), was[0].in.Index, was[0].item.Place.Path)
+		case d < len(was) && goesOn(was[d:], is):
+			return fmt.Sprintf("lost from the history: %s, which exchange %d sent at %s", name(was[:d]), was[0].in.Index, was[0].item.Place.Path)
+		}
+	}
+	return ""
+}
+
+// String names the element for a report.
+func (e element) String() string {
+	if e.reply != nil {
+		return fmt.Sprintf("the reply of exchange %d", e.reply.Index)
+	}
+	return "the " + e.item.Role + "'s " + e.item.What.String()
 }
 
 // standsForRefused reports whether a result of x was put in the place of one with a medium

@@ -62,9 +62,7 @@ func (s *Trace) nextAttempt(x *exchange) *exchange {
 	return nil
 }
 
-// retryWaits: a request that was turned down with a time comes back no earlier. The dates
-// of the two answers have whole seconds, so only a pause that is more than one second
-// shorter than the wait is surely too early.
+// retryWaits: a request that was turned down with a time comes back no earlier.
 func retryWaits(s *Trace, r *report) {
 	for _, x := range s.x {
 		wait := askedWait(x)
@@ -75,15 +73,32 @@ func retryWaits(s *Trace, r *report) {
 		if next == nil {
 			continue
 		}
-		refused, answered := answerDate(x), answerDate(next)
-		if refused.IsZero() || answered.IsZero() {
+		passed, isKnown := waited(x, next)
+		if !isKnown {
 			continue
 		}
 		r.addObserved(1)
-		if passed := answered.Sub(refused); passed >= 0 && passed < wait-time.Second {
-			r.addBare(next, wire.At(nil, "retry-after"), "", "exchange %d was turned down (%d) for %s, and the request is answered again after %s", x.Index, x.Response.Status, wait, passed)
+		if passed < wait {
+			r.addBare(next, wire.At(nil, "retry-after"), "", "exchange %d was turned down (%d) for %s, and the request comes again after %s at most",
+				x.Index, x.Response.Status, wait, passed)
 		}
 	}
+}
+
+// waited returns the longest time that can have passed between the refusal of x and the request of next, unless next was
+// sent before x was refused. Where a recording says when requests began, the refusal came after x had begun. Elsewhere the
+// dates of the two answers tell. Times of whole seconds may be a second off.
+func waited(x, next *exchange) (passed time.Duration, isKnown bool) {
+	from, to := x.Started, next.Started
+	if from.IsZero() || to.IsZero() || from.Equal(to) {
+		from, to = answerDate(x), answerDate(next)
+		return to.Sub(from) + time.Second, !from.IsZero() && !to.IsZero() && !to.Before(from)
+	}
+	slack := 100 * time.Millisecond
+	if from.Nanosecond() == 0 && to.Nanosecond() == 0 {
+		slack = time.Second
+	}
+	return to.Sub(from) + slack, !to.Add(slack).Before(from.Add(x.Took))
 }
 
 func answerDate(x *exchange) time.Time {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -115,6 +116,41 @@ func TestPromptsInOneMessage(t *testing.T) {
 		ev := evidence.FromExample(specs.Requirement{}, specs.Example{Provider: evidence.Anthropic, Exchanges: []specs.ExampleExchange{ask("A book."), c.later}})
 		if res := find(t, "REC-003/shorter").Run(check.Decode(&ev)); len(res.Findings) != c.findings {
 			t.Errorf("%s: %+v", name, res.Findings)
+		}
+	}
+}
+
+// TestWaitsByClock: where a recording says when requests began, that decides whether a retry waited. The dates of answers hold
+// the time of the model's work, and whole seconds. What was sent before the refusal came is no retry.
+func TestWaitsByClock(t *testing.T) {
+	const refused = `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`
+	begin := time.Date(2026, 11, 20, 10, 0, 0, 5e6, time.UTC)
+	for name, c := range map[string]struct {
+		took, next time.Duration
+		dates      [2]int // seconds of the two answers, none if equal to -1
+		observed   int
+		isFound    bool
+	}{
+		"too early":                        {200 * time.Millisecond, 2300 * time.Millisecond, [2]int{-1, -1}, 1, true},
+		"too early, and a slow answer":     {200 * time.Millisecond, 2 * time.Second, [2]int{0, 40}, 1, true},
+		"waited":                           {200 * time.Millisecond, 30300 * time.Millisecond, [2]int{-1, -1}, 1, false},
+		"waited, by another clock not":     {200 * time.Millisecond, 31 * time.Second, [2]int{0, 1}, 1, false},
+		"beside it":                        {800 * time.Millisecond, 400 * time.Millisecond, [2]int{1, 1}, 0, false},
+		"before it":                        {200 * time.Millisecond, -5 * time.Second, [2]int{5, 6}, 0, false},
+		"one time for all, dates too soon": {200 * time.Millisecond, 0, [2]int{0, 2}, 1, true},
+		"one time for all, dates waited":   {200 * time.Millisecond, 0, [2]int{0, 30}, 1, false},
+		"nothing known":                    {0, 0, [2]int{-1, -1}, 0, false},
+	} {
+		first, again := asked(0, "anthropic", minimal["anthropic"], 529, refused), asked(1, "anthropic", minimal["anthropic"], 529, refused)
+		first.Response.Header.Set("Retry-After", "30")
+		for i, x := range []*evidence.Exchange{&first, &again} {
+			if c.dates[i] >= 0 {
+				x.Response.Header.Set("Date", begin.Add(time.Duration(c.dates[i])*time.Second).Format("Mon, 02 Jan 2006 15:04:05 GMT"))
+			}
+		}
+		first.Started, again.Started, first.Took = begin, begin.Add(c.next), c.took
+		if res := find(t, "REC-001/waits").Run(recording(first, again)); res.Observed != c.observed || len(res.Findings) > 0 != c.isFound {
+			t.Errorf("%s: %+v", name, res)
 		}
 	}
 }

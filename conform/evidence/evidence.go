@@ -112,6 +112,10 @@ type Exchange struct {
 	// Date is when the response was given by the clock of who gave it, else when the
 	// recording was made; the zero time when neither is known.
 	Date time.Time
+	// Started is when the request began by the clock of who recorded it, the zero time when that is not known. Took is
+	// the time until the response ended.
+	Started time.Time
+	Took    time.Duration
 }
 
 // ReadRequest decodes the request.

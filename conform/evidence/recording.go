@@ -74,6 +74,7 @@ func (ev *Evidence) addInteractions(rec interchange.Recording) (skipped []Skip) 
 			ex.Request.Body, ex.Response.Body = plainBody(ex.Request.Body), plainBody(ex.Response.Body)
 		}
 		ex.Provenance, ex.Date = provenanceOf(rec.Provenance, in), dateOf(in, rec)
+		ex.Started, ex.Took = in.Started, in.Duration
 		ev.Exchanges = append(ev.Exchanges, ex)
 	}
 	return skipped

@@ -141,6 +141,10 @@ func readHAR(name string, data []byte) (Recording, error) {
 		}
 		list = append(list, in)
 	}
+	if !slices.ContainsFunc(list, func(in cassette.Interaction) bool { return in.Started.IsZero() }) {
+		// HAR lets a writer list entries in any order.
+		slices.SortStableFunc(list, func(a, b cassette.Interaction) int { return a.Started.Compare(b.Started) })
+	}
 	rec, err := newRecording(name, HAR, list)
 	rec.Loss = file.Log.Loss
 	if said := cassette.ExportedProvenance([]byte(file.Log.Comment)); said != "" {

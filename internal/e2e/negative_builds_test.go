@@ -2,79 +2,155 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // sourceEdit replaces text that stands in a source file exactly once.
 type sourceEdit struct{ file, old, with string }
 
-const streamImport = "\"github.com/meerkat-go/conformance/meerkat/stream\"\n"
+// defectPackage is added to the sources of the broken rkat. A process has the defect that the
+// folder of its program is named by, so that one build serves all defects.
+const defectPackage = `package defect
 
-// importTranscript lets driver.go name the types of transcript.
-var importTranscript = sourceEdit{"meerkat/agent/driver.go", streamImport, streamImport + "\t\"github.com/meerkat-go/conformance/meerkat/transcript\"\n"}
+import (
+	"os"
+	"path/filepath"
+)
 
-// brokenBuilds are the defects of rkat. They are made while it is compiled, so that the
-// sources have no switch that breaks them.
-var brokenBuilds = map[string][]sourceEdit{
-	"gives tokens to anybody": {
-		{"meerkat/handoff/target.go", "return o.Provider == t.Provider && mayBeSame(o.API, t.API) && SameAccount(o.Account, t.Account) &&\n\t\tt.Model.Reads(o.Model)", "return o != nil"},
-		{"meerkat/handoff/target.go", "if b.Meta != nil && !t.Model.Traits.Issues(string(b.Meta.Provider)) {\n\t\treturn false", "if b.Meta != nil && b.Origin != nil {\n\t\treturn true"},
-		{"meerkat/handoff/target.go", "!t.Made(b) || !jsontok", "!t.Made(b) || b.Origin == nil || b.Origin.Provider != t.Provider || !jsontok"},
-		{"meerkat/provider/codec/openai/render_items.go", "return b.Meta != nil && b.Meta.EncryptedContent != nil",
-			"if m := b.Meta; m != nil && m.EncryptedContent == nil && m.Signature != \"\" {\n\t\tb.Meta = &transcript.Meta{EncryptedContent: &m.Signature}\n\t}\n\treturn b.Meta != nil && b.Meta.EncryptedContent != nil"},
-	},
-	"runs malformed and cut calls": {
-		{"meerkat/agent/judge.go", "return verdict{keep: true, err: &TruncatedError{Stop: m.StopReason}, why: cutOff}", "return verdict{keep: true, action: nextTools}"},
-		{"meerkat/agent/turn.go", "calls := slices.Collect(m.ToolCalls())\n\tswitch v.action {",
-			"calls := slices.Collect(m.ToolCalls())\n\tfor i := range calls {\n\t\tif args := string(calls[i].Args); args[len(args)-1] != '}' {\n\t\t\tcalls[i].Args = transcript.RawJSON(args + \"\\\"}\")\n\t\t}\n\t}\n\tswitch v.action {"},
-	},
-	"takes pause, refusal and truncation for success": {
-		{"meerkat/agent/judge.go", "return verdict{keep: true, action: nextCall}", "return verdict{keep: true}"},
-		{"meerkat/agent/judge.go", "return verdict{keep: true, err: &TruncatedError{Stop: m.StopReason}, why: cutOff}", "return verdict{keep: true}"},
-		{"meerkat/agent/judge.go", "return verdict{keep: true, err: &RefusedError{Stop: m.StopReason}, why: filtered}", "return verdict{keep: true}"},
-		importTranscript,
-		{"meerkat/agent/driver.go", "\tif err == nil {\n\t\treturn replyInput",
-			"\tif err != nil && len(h.keepableBlocks()) > 0 {\n\t\treply, err = stream.Reply{Message: transcript.Assistant(transcript.StopEndTurn, completeBlocks(h.keepableBlocks())...)}, nil\n\t}\n\tif err == nil {\n\t\treturn replyInput"},
-	},
-	"rewrites history on resume": {
-		{"meerkat/agent/turn.go", "\tdegraded, err := s.prepareCall(s.session.History())",
-			"\thistory := s.session.History()\n\tif len(s.session.Runs) > 1 {\n\t\thistory.Messages = slices.Clone(history.Messages)\n\t\thistory.Messages[0] = transcript.User(\"Earlier: \" + history.Messages[0].Content)\n\t}\n\tdegraded, err := s.prepareCall(history)"},
-	},
-	"runs tools again when it tries again": {
-		importTranscript,
-		{"meerkat/agent/driver.go", "\treturn waitedInput{d.currentTime()}",
-			"\tmessages := d.state.session.Messages\n\tfor i := len(messages) - 1; i >= 0; i-- {\n\t\tif messages[i].Role == transcript.RoleAssistant {\n\t\t\tfor call := range messages[i].ToolCalls() {\n\t\t\t\td.cfg.toolDispatcher().Dispatch(ctx, call)\n\t\t\t}\n\t\t\tbreak\n\t\t}\n\t}\n\treturn waitedInput{d.currentTime()}"},
-	},
+func Is(name string) bool {
+	program, err := os.Executable()
+	return err == nil && filepath.Base(filepath.Dir(program)) == name
 }
+`
 
-// TestBrokenBuildsApply holds that the sources hold what each defect replaces, also where only a
-// sample of the builds is made.
-func TestBrokenBuildsApply(t *testing.T) {
-	for _, edits := range brokenBuilds {
-		editSources(t, edits)
+const defectImport = "github.com/meerkat-go/conformance/meerkat/defect"
+
+// defects are edits of rkat. They are made while a broken rkat is compiled, so that the sources
+// have no switch that breaks them.
+var defects = []sourceEdit{
+	// "tokens" gives tokens to anybody.
+	{"meerkat/handoff/target.go", "return o.Provider == t.Provider && mayBeSame", `if defect.Is("tokens") {
+		return o != nil
 	}
+	return o.Provider == t.Provider && mayBeSame`},
+	{"meerkat/handoff/target.go", "if b.Meta != nil && !t.Model.Traits.Issues", `if defect.Is("tokens") && b.Meta != nil && b.Origin != nil {
+		return true
+	}
+	if !defect.Is("tokens") && b.Meta != nil && !t.Model.Traits.Issues`},
+	{"meerkat/handoff/target.go", "!t.Made(b) || !jsontok",
+		`!t.Made(b) || defect.Is("tokens") && (b.Origin == nil || b.Origin.Provider != t.Provider) || !jsontok`},
+	{"meerkat/provider/codec/openai/render_items.go", "return b.Meta != nil && b.Meta.EncryptedContent != nil",
+		`if m := b.Meta; defect.Is("tokens") && m != nil && m.EncryptedContent == nil && m.Signature != "" {
+		b.Meta = &transcript.Meta{EncryptedContent: &m.Signature}
+	}
+	return b.Meta != nil && b.Meta.EncryptedContent != nil`},
+
+	// "calls" runs malformed and cut calls; "stops" takes pause, refusal and truncation for success.
+	{"meerkat/agent/judge.go", "return verdict{keep: true, err: &TruncatedError{Stop: m.StopReason}, why: cutOff}", `if defect.Is("calls") {
+			return verdict{keep: true, action: nextTools}
+		}
+		if defect.Is("stops") {
+			return verdict{keep: true}
+		}
+		return verdict{keep: true, err: &TruncatedError{Stop: m.StopReason}, why: cutOff}`},
+	{"meerkat/agent/turn.go", "calls := slices.Collect(m.ToolCalls())\n\tswitch v.action {", `calls := slices.Collect(m.ToolCalls())
+	for i := range calls {
+		if args := string(calls[i].Args); defect.Is("calls") && args[len(args)-1] != '}' {
+			calls[i].Args = transcript.RawJSON(args + "\"}")
+		}
+	}
+	switch v.action {`},
+	{"meerkat/agent/judge.go", "return verdict{keep: true, action: nextCall}", `if defect.Is("stops") {
+			return verdict{keep: true}
+		}
+		return verdict{keep: true, action: nextCall}`},
+	{"meerkat/agent/judge.go", "return verdict{keep: true, err: &RefusedError{Stop: m.StopReason}, why: filtered}", `if defect.Is("stops") {
+			return verdict{keep: true}
+		}
+		return verdict{keep: true, err: &RefusedError{Stop: m.StopReason}, why: filtered}`},
+	{"meerkat/agent/driver.go", "\tif err == nil {\n\t\treturn replyInput", `	if defect.Is("stops") && err != nil && len(h.keepableBlocks()) > 0 {
+		reply, err = stream.Reply{Message: transcript.Assistant(transcript.StopEndTurn, completeBlocks(h.keepableBlocks())...)}, nil
+	}
+	if err == nil {
+		return replyInput`},
+
+	// "history" rewrites the history on resume.
+	{"meerkat/agent/turn.go", "\tdegraded, err := s.prepareCall(s.session.History())", `	history := s.session.History()
+	if defect.Is("history") && len(s.session.Runs) > 1 {
+		history.Messages = slices.Clone(history.Messages)
+		history.Messages[0] = transcript.User("Earlier: " + history.Messages[0].Content)
+	}
+	degraded, err := s.prepareCall(history)`},
+
+	// "tools" runs tools again when a request is tried again.
+	{"meerkat/agent/driver.go", "\treturn waitedInput{d.currentTime()}", `	messages := d.state.session.Messages
+	for i := len(messages) - 1; i >= 0 && defect.Is("tools"); i-- {
+		if messages[i].Role == transcript.RoleAssistant {
+			for call := range messages[i].ToolCalls() {
+				d.cfg.toolDispatcher().Dispatch(ctx, call)
+			}
+			break
+		}
+	}
+	return waitedInput{d.currentTime()}`},
 }
 
-// buildBroken compiles rkat with edits and returns the folder that holds it.
-func buildBroken(t *testing.T, edits []sourceEdit) string {
+// imports are what the edited files import in addition.
+var imports = map[string][]string{
+	"meerkat/handoff/target.go":                     {defectImport},
+	"meerkat/provider/codec/openai/render_items.go": {defectImport},
+	"meerkat/agent/judge.go":                        {defectImport},
+	"meerkat/agent/turn.go":                         {defectImport},
+	"meerkat/agent/driver.go":                       {defectImport, "github.com/meerkat-go/conformance/meerkat/transcript"},
+}
+
+// TestDefectsApply holds that the sources hold what each defect replaces, also where only a
+// sample of the broken programs is tested.
+func TestDefectsApply(t *testing.T) {
+	editSources(t)
+}
+
+var buildBroken sync.Once
+
+// brokenFolder returns a folder that holds rkat with a defect. The first test that needs one builds
+// the program.
+func brokenFolder(t *testing.T, defect string) string {
 	t.Helper()
-	dir, root := editSources(t, edits)
-	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", dir+"/", "./cmd/rkat")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	rkat, err := exec.LookPath("rkat")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return dir
+	dir := filepath.Join(filepath.Dir(rkat), "broken") // goes with the programs of all tests
+	program := filepath.Join(dir, "rkat")
+	buildBroken.Do(func() {
+		sources, root := editSources(t)
+		build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", filepath.Join(sources, "overlay.json"), "-o", program, "./cmd/rkat")
+		build.Dir = root
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	folder := filepath.Join(dir, defect)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(program, filepath.Join(folder, "rkat")); err != nil && !errors.Is(err, fs.ErrExist) {
+		t.Fatal(err)
+	}
+	return folder
 }
 
 // editSources writes the edited files and overlay.json, which names them, into a folder. root is
 // the folder of the sources.
-func editSources(t *testing.T, edits []sourceEdit) (dir, root string) {
+func editSources(t *testing.T) (dir, root string) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -82,24 +158,25 @@ func editSources(t *testing.T, edits []sourceEdit) (dir, root string) {
 	}
 	dir = t.TempDir()
 	sources := map[string]string{}
-	for _, e := range edits {
-		file := filepath.Join(root, e.file)
-		if _, known := sources[file]; !known {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sources[file] = string(text)
+	for file, added := range imports {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if n := strings.Count(sources[file], e.old); n != 1 {
-			t.Fatalf("%s: holds %d times what the defect replaces; bring brokenBuilds in line with it:\n%s", e.file, n, e.old)
-		}
-		sources[file] = strings.Replace(sources[file], e.old, e.with, 1)
+		clause, rest, _ := strings.Cut(string(text), "\n")
+		sources[file] = clause + "\nimport (\n\"" + strings.Join(added, "\"\n\"") + "\"\n)\n" + rest
 	}
+	for _, e := range defects {
+		if n := strings.Count(sources[e.file], e.old); n != 1 {
+			t.Fatalf("%s: holds %d times what the defect replaces; bring defects in line with it:\n%s", e.file, n, e.old)
+		}
+		sources[e.file] = strings.Replace(sources[e.file], e.old, e.with, 1)
+	}
+	sources["meerkat/defect/defect.go"] = defectPackage
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	for file, text := range sources {
 		changed := filepath.Join(dir, strconv.Itoa(len(overlay.Replace))+".go")
-		overlay.Replace[file] = changed
+		overlay.Replace[filepath.Join(root, file)] = changed
 		writeText(t, changed, text)
 	}
 	list, err := json.Marshal(overlay)

@@ -23,47 +23,40 @@ const negativeCases = "thinking-tool-loop || parallel-calls || interleaved-think
 // turnCases are the cases in which tokens come back, in one process and in two.
 const turnCases = "thinking-tool-loop || resume-tool-loop || signed-text"
 
-var allNegativeCases = flag.Bool("e2e.all-negative-cases", false, "each broken build goes through all cases, not only those in which its defect shows and a few others")
+var allNegativeCases = flag.Bool("e2e.all-negative-cases", false, "each defect goes through all cases, not only those in which its defect shows and a few others")
 
-// negativeRuns are broken builds, by how they are run and in which cases, and exactly
-// those requirements that fail. The build "" has no defect.
+// negativeRuns are defects of rkat, by how it is run and in which cases, and exactly those
+// requirements that fail. With the defect "none" the broken program works as rkat does.
 var negativeRuns = []struct {
-	build, profile, cases string
-	fails                 []string
+	defect, profile, cases string
+	fails                  []string
 }{
-	{"", "rkat", negativeCases, nil},
-	{"", "other-provider", turnCases, nil},
-	{"", "other-model", turnCases, nil},
+	{"none", "rkat", negativeCases, nil},
+	{"none", "other-provider", turnCases, nil},
+	{"none", "other-model", turnCases, nil},
 	// The provider refuses a request with tokens of another one.
-	{"gives tokens to anybody", "other-provider", turnCases, []string{"ERR-001", "SIG-018"}},
-	{"gives tokens to anybody", "other-model", turnCases, []string{"SIG-019"}},
-	{"runs malformed and cut calls", "rkat", "malformed-call || max-tokens-in-call || failing-tool || parallel-calls", []string{"STR-009"}},
-	{"takes pause, refusal and truncation for success", "rkat", "pause-in-text || max-tokens || refusal || refusal-after-call || refusal-without-words || cut-stream || error-after-200 || parallel-calls",
+	{"tokens", "other-provider", turnCases, []string{"ERR-001", "SIG-018"}},
+	{"tokens", "other-model", turnCases, []string{"SIG-019"}},
+	{"calls", "rkat", "malformed-call || max-tokens-in-call || failing-tool || parallel-calls", []string{"STR-009"}},
+	{"stops", "rkat", "pause-in-text || max-tokens || refusal || refusal-after-call || refusal-without-words || cut-stream || error-after-200 || parallel-calls",
 		[]string{"SIG-020", "SRV-005", "STR-007", "STR-008", "STR-010"}},
-	{"rewrites history on resume", "rkat", "resume-tool-loop || repeated-prompt || thinking-tool-loop || cut-stream", []string{"RES-001", "RES-003"}},
+	{"history", "rkat", "resume-tool-loop || repeated-prompt || thinking-tool-loop || cut-stream", []string{"RES-001", "RES-003"}},
 }
 
-// TestNegativeSubjects holds that each broken build of rkat fails by the requirements that
+// TestNegativeSubjects holds that rkat with each defect fails by the requirements that
 // its defect breaks, and by no other, in a run of conform that knows nothing about it.
 func TestNegativeSubjects(t *testing.T) {
-	rkat, err := exec.LookPath("rkat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	folders, chosen := map[string]string{"": filepath.Dir(rkat)}, corpus.Sample(t, 4)
+	chosen := corpus.Sample(t, 4)
 	for _, c := range negativeRuns {
 		if !chosen() {
 			continue
 		}
-		if folders[c.build] == "" {
-			folders[c.build] = buildBroken(t, brokenBuilds[c.build])
-		}
-		t.Run(strings.TrimSpace(c.build+" "+c.profile), func(t *testing.T) {
+		t.Run(c.defect+" "+c.profile, func(t *testing.T) {
 			cases := c.cases
 			if *allNegativeCases {
 				cases = negativeCases
 			}
-			run := judge(t, folders[c.build], "--strict", "--subject", filepath.Join("testdata/negative", c.profile+".yaml"), "--filter", cases)
+			run := judge(t, brokenFolder(t, c.defect), "--strict", "--subject", filepath.Join("testdata/negative", c.profile+".yaml"), "--filter", cases)
 			if got := failingRequirements(run); !slices.Equal(got, c.fails) {
 				t.Errorf("fails by %v, want %v\n%s", got, c.fails, describeFailures(run))
 			}
@@ -82,8 +75,7 @@ func TestRepeatedSideEffects(t *testing.T) {
 	if !corpus.Sample(t, 5)() {
 		t.Skip("the sample leaves this test out; MEERKAT_WHOLE=1 runs it")
 	}
-	dir := buildBroken(t, brokenBuilds["runs tools again when it tries again"])
-	run := judge(t, dir, "--subject", "testdata/negative/rkat.yaml", "--filter", "cut-stream || parallel-calls")
+	run := judge(t, brokenFolder(t, "tools"), "--subject", "testdata/negative/rkat.yaml", "--filter", "cut-stream || parallel-calls")
 	for _, r := range run.Results {
 		isCut := r.Check == "REC-004/runs-once" && strings.HasPrefix(r.Case, "cut-stream/")
 		if isCut != (r.Verdict == report.Fail) || isCut && !strings.Contains(r.Findings[0].Message, "ran it 3 times to its end, and the model asked for that once") {

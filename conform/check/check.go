@@ -135,6 +135,11 @@ func newCheck(id string, run rule) Check {
 		}
 		r := report{check: id, fix: fix}
 		run(t, &r)
+		for i := range r.Findings {
+			if f := &r.Findings[i]; f.Rule != "" && t.ruleRefused(f.Exchange) == f.Rule {
+				f.Consequence = specs.Refused // whatever a breach of the rule leads to elsewhere
+			}
+		}
 		return r.Result
 	}}
 }

@@ -92,6 +92,15 @@ func (s *Trace) AnswerTo(index int) decide.Answer {
 	return decide.AnswerNone
 }
 
+// ruleRefused returns the rule whose words refused the request of an exchange, "" where the request was not refused
+// for its form or the words name no rule.
+func (s *Trace) ruleRefused(index decide.Ordinal) string {
+	if n, ok := s.ordinalOf(int(index)); ok && s.AnswerTo(int(index)) == decide.AnswerRefused {
+		return s.x[n].refusal.Rule
+	}
+	return ""
+}
+
 // IsScripted reports whether our simulator or a scenario gave the reply of an exchange.
 func (s *Trace) IsScripted(index int) bool {
 	n, ok := s.ordinalOf(index)
@@ -179,9 +188,11 @@ func (r *report) addFinding(x *exchange, at wire.Place, rule, format string, arg
 	f := r.addBare(x, at, rule, format, args...)
 	if f.Refusal = refusalOf(x, at, rule); f.Refusal != "" {
 		f.Message += "; " + f.Refusal
-	} else if text := x.bookOf().QuoteOf(rule); text != "" && x.atOtherHost() {
+	} else if text := x.bookOf().QuoteOf(rule); text == "" || x.refusal.Kind == RefusedForm {
+		return f // what the provider did say is a finding too
+	} else if x.atOtherHost() {
 		f.Message += fmt.Sprintf("; a server that refuses this may say %q (%s)", text, rule)
-	} else if text != "" {
+	} else {
 		f.Message += fmt.Sprintf("; where %s refuses this it says %q (%s)", x.wire.Vendor, text, rule)
 	}
 	return f

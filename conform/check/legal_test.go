@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // TestAcceptedByProviders: single requests that providers were recorded to accept, and
@@ -89,6 +90,22 @@ func TestStoredReasoning(t *testing.T) {
 		res := find(t, "SIG-009/followed").Run(recording(asked(0, "openai", text, 0, "")))
 		if res.Observed != 1 || (len(res.Findings) > 0) != c.found || c.found && res.Findings[0].Rule != "O-12" {
 			t.Errorf("%s %s: %+v", c.store, c.id, res)
+		}
+	}
+}
+
+// TestRefusedAllTheSame: the server has the last word. A breach that is a habit of the vendor's own
+// client elsewhere, such as lone reasoning with store false, is refused where the words of its
+// rule refused this request.
+func TestRefusedAllTheSame(t *testing.T) {
+	const body = `{"model":"gpt-5.2","store":false,"input":[{"role":"user","content":"hi"},{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},{"role":"user","content":"go on"}]}`
+	for words, want := range map[string]specs.Consequence{
+		"Item 'rs_1' of type 'reasoning' was provided without its required following item.": specs.Refused,
+		"Unknown parameter: 'no'.": specs.Degraded,
+	} {
+		res := find(t, "SIG-009/followed").Run(recording(asked(0, "openai", body, 400, `{"error":{"message":"`+words+`","type":"invalid_request_error"}}`)))
+		if len(res.Findings) != 1 || res.Findings[0].Consequence != want {
+			t.Errorf("%s: %+v", words, res.Findings)
 		}
 	}
 }

@@ -105,8 +105,8 @@ func generalityOf(f *Finding) int {
 	return 1
 }
 
-// causes sets the Cause of the findings of one case that only follow from another one. A finding follows where each of its places is explained: the cause
-// stands there, or in the same request and is known to lead to it. It is never worse than its
+// causes sets the Cause of the findings of one case that only follow from another one. A finding
+// follows where each of its places is explained: the cause stands there, or in the same request and is known to lead to it. It is never worse than its
 // cause, so that no failure hides behind a warning.
 func causes(findings []*Finding) {
 	order, root := make([]int, len(findings)), make([]int, len(findings))
@@ -130,7 +130,8 @@ func causes(findings []*Finding) {
 			f, cause := findings[i], findings[c]
 			isSymptom := slices.Contains(symptoms[cause.Check], f.Check)
 			isLater := k >= at || slices.Contains(symptoms[f.Check], cause.Check) && cause.Verdict.Rank() == f.Verdict.Rank()
-			if c != i && root[c] == c && cause.Verdict.Rank() >= f.Verdict.Rank() && (isSymptom || !isLater) && isExplained(f, cause, paths[c]) {
+			isRoot := root[c] == c || generalityOf(f) == 3 && f.Rule != "" && f.Rule == cause.Rule // the provider may speak of what follows
+			if c != i && isRoot && cause.Verdict.Rank() >= f.Verdict.Rank() && (isSymptom || !isLater) && isExplained(f, cause, paths[c]) {
 				root[i] = c
 				break
 			}

@@ -67,6 +67,9 @@ func TestCauses(t *testing.T) {
 	}
 	refused := f("SRV-006/asked", "input[1]", Fail, 1)
 	refused.Answer = decide.AnswerRefused
+	lost, follower := f("SIG-002/kept", "messages[3].content[0]", Fail, 2), f("SIG-004/leads", "messages[3].content[0]", Fail, 2)
+	words, others := f("ERR-001/form", "messages[3].content[0].type", Fail, 2), f("ERR-001/form", "messages[3].content[0].type", Fail, 2)
+	lost.Rule, follower.Rule, words.Rule, others.Rule = "A-37", "A-38", "A-38", "A-41"
 	for name, c := range map[string]struct {
 		findings []*Finding
 		want     string
@@ -82,6 +85,8 @@ func TestCauses(t *testing.T) {
 		"a part of a turn":        {[]*Finding{f("SIG-009/followed", "input[7]", Warn, 3), f("STR-007/partial-turn", "input[7]", Warn, 3)}, "STR-007/partial-turn#0,"},
 		"a refused part":          {[]*Finding{f("SIG-009/followed", "input[7]", Fail, 3), f("STR-007/partial-turn", "input[7]", Warn, 3)}, ",SIG-009/followed#0"},
 		"the provider's words":    {[]*Finding{f("ERR-001/form", "", Fail, 1), refused}, "SRV-006/asked#0,"},
+		"words of what follows":   {[]*Finding{lost, follower, words}, ",SIG-002/kept#0,SIG-002/kept#0"},
+		"words of another rule":   {[]*Finding{lost, follower, others}, ",SIG-002/kept#0,"},
 		"two faults of one tool":  {[]*Finding{f("PAR-008/names", "tools", Fail, 0), f("BET-002/tool-version", "tools", Fail, 0)}, ","},
 		"a rule of the team":      {[]*Finding{f("SIG-001/x", "x", Fail, 0), f("TEAM-001/x", "x", Fail, 0)}, ","},
 		"a process":               {[]*Finding{f("RES-001/x", "p", Fail, -1), f("STR-008/x", "p", Fail, -1)}, ","},

@@ -32,6 +32,8 @@ const (
 
 	// MarksErrors: the result of a tool that failed is marked, not only worded as an error.
 	MarksErrors Habit = "marks errors"
+	// NamesErrors: what a tool that failed says stands in a member of its own, which the provider suggests.
+	NamesErrors Habit = "names errors"
 	// ResultsTogether: the results of parallel calls stand in one message. ResultsInTurn: a message that
 	// answers tools continues the turn, whatever else it says.
 	ResultsTogether Habit = "results together"

@@ -120,7 +120,7 @@ func notExecuted(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			switch wasReplaced := is.Name != was.Name; {
-			case isMarkedError(res), readsLikeError(res) && (wasReplaced || !l.to.wire.Has(wires.MarksErrors)):
+			case res.IsMarkedError(), readsLikeError(res) && (wasReplaced || !l.to.wire.Has(wires.MarksErrors)):
 			case readsLikeError(res):
 				r.addChange(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments, and its result, which reads like an error, is not marked with is_error", is.Label()).Consequence = specs.Degraded
 			default:
@@ -132,13 +132,6 @@ func notExecuted(s *Trace, r *report) {
 
 // errorWords are what a result that reports a failure is likely to say.
 var errorWords = []string{"error", "invalid", "malformed", "fail", "could not", "cannot", "not valid", "unable", "pars", "incomplete", "truncated", "missing", "required", "not run", "not executed", "refused", "denied"}
-
-// isMarkedError reports whether a result has its format's mark of a failure: is_error, or
-// Gemini's member error, which its documentation suggests.
-func isMarkedError(res *wire.Item) bool {
-	failure := res.Node.Any("functionResponse", "function_response").Get("response", "error")
-	return res.IsError || !failure.Null() && !failure.False()
-}
 
 // readsLikeError reports whether what a result holds speaks of a failure.
 func readsLikeError(res *wire.Item) bool {

@@ -110,7 +110,7 @@ func unknownToolIsError(s *Trace, r *report) {
 		reported[key] = true
 		words := answered{l.to, is, res}.words()
 		switch {
-		case !containsAny(strings.ToLower(words), errorWords) && !absentTool.MatchString(words) && !isMarkedError(res):
+		case !containsAny(strings.ToLower(words), errorWords) && !absentTool.MatchString(words) && !res.IsMarkedError():
 			r.addFinding(l.to, res.Place, "", "the model called %q, which exchange %d did not offer, and is told %q as if it had run", cutText(is.Name, 140), l.from.Index, cutText(words, 60))
 		case l.to.wire.Has(wires.MarksErrors) && !res.IsError:
 			r.addFinding(l.to, res.Place, "", "the model called %q, which exchange %d did not offer, and the result that says so is not marked with is_error", cutText(is.Name, 140), l.from.Index).Consequence = specs.Degraded

@@ -108,13 +108,16 @@ func (j *judge) newConversation(s *specs.Scenario, isStream bool) *client.Conver
 	return talk
 }
 
-// askDirectly plays a scenario without the gateway: what the provider says to this client.
-func (j *judge) askDirectly(ctx context.Context, s *specs.Scenario, isStream bool) []*client.Answer {
-	talk := j.newConversation(s, isStream)
-	target, _ := s.Target(j.wire.Name)
-	talk.Base, talk.Key, talk.Transport = "http://127.0.0.1/"+j.wire.Name, j.upstreamKey, simulator.Transport(newSimulator(s, 0))
-	if talk.Model = target.Model; j.wire == j.upstreamWire {
-		talk.Model = cmp.Or(j.models[cmp.Or(j.Model, target.Model)], target.Model)
+// askDirectly plays a scenario without the gateway, with a client of either wire: what the provider says to it.
+func (j *judge) askDirectly(ctx context.Context, s *specs.Scenario, w *wires.Wire, isStream bool) []*client.Answer {
+	here := *j
+	here.wire = w
+	talk := here.newConversation(s, isStream)
+	target, _ := s.Target(w.Name)
+	talk.Base, talk.Key, talk.Transport = "http://127.0.0.1/"+w.Name, j.upstreamKey, simulator.Transport(newSimulator(s, 0))
+	if talk.Model = target.Model; w == j.upstreamWire {
+		front, _ := s.Target(j.wire.Name)
+		talk.Model = cmp.Or(j.models[cmp.Or(j.Model, front.Model)], target.Model)
 	}
 	return playSteps(ctx, s, talk)
 }
@@ -132,14 +135,18 @@ func (j *judge) isPlayable(ctx context.Context, s *specs.Scenario) bool {
 
 // playCase plays one scenario through the gateway and compares both sides of each request.
 func (j *judge) playCase(ctx context.Context, f *report.DutyCase, s *specs.Scenario, isStream bool) {
-	direct := j.askDirectly(ctx, s, isStream)
+	direct := j.askDirectly(ctx, s, j.wire, isStream)
+	var behind []*client.Answer
+	if j.wire != j.upstreamWire {
+		behind = j.askDirectly(ctx, s, j.upstreamWire, isStream)
+	}
 	j.Upstream.Serve(newSimulator(s, 0))
 	answers := playSteps(ctx, s, j.newConversation(s, isStream))
-	j.compareAll(ctx, f, answers, direct)
+	j.compareAll(ctx, f, answers, direct, behind)
 }
 
 // compareAll pairs the requests of both sides and compares them.
-func (j *judge) compareAll(ctx context.Context, f *report.DutyCase, answers, direct []*client.Answer) []*received {
+func (j *judge) compareAll(ctx context.Context, f *report.DutyCase, answers, direct, behind []*client.Answer) []*received {
 	wait, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
 	seen := j.Upstream.listReceived(wait)
@@ -152,6 +159,9 @@ func (j *judge) compareAll(ctx context.Context, f *report.DutyCase, answers, dir
 		}
 		if i < len(direct) {
 			c.direct = direct[i]
+		}
+		if i < len(behind) {
+			c.behind = behind[i]
 		}
 		c.compareSides()
 		f.Exchanges = append(f.Exchanges, a.Exchange)

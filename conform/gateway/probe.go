@@ -44,7 +44,7 @@ func (j *judge) askOnce(ctx context.Context, f *report.DutyCase, s *specs.Scenar
 	talk.MaxRounds = 1
 	change(talk)
 	answers := talk.Say(ctx, s.Steps[0].Prompt)
-	return answers[0], j.compareAll(ctx, f, answers, nil)
+	return answers[0], j.compareAll(ctx, f, answers, nil, nil)
 }
 
 // sendOnce sends a single request outside any conversation and keeps both sides of the exchange.
@@ -160,7 +160,7 @@ func askSlowly(j *judge, ctx context.Context, s *specs.Scenario, f *report.DutyC
 	talk := j.newConversation(s, true)
 	talk.MaxRounds = 1
 	answers := talk.Say(ctx, s.Steps[0].Prompt)
-	seen := j.compareAll(ctx, f, answers, nil)
+	seen := j.compareAll(ctx, f, answers, nil, nil)
 	a := answers[0]
 	if len(seen) == 0 || len(a.Response.Chunks) == 0 || !a.IsOK() {
 		return

@@ -33,23 +33,46 @@ func (c *comparer) compareReply(u *received) {
 			c.Breach("GW-21", report.DutyBreach{Exchange: c.n, Path: "model", Compare: compareTexts(was.Model, is.Model)}, "%s answered upstream, and the reply names %s", was.Model, is.Model)
 		}
 	}
-	c.See("GW-24")
-	input, output, _ := usageOf(was)
-	gotInput, gotOutput, atStart := usageOf(is)
-	if input >= 0 && gotInput != input {
-		c.Breach("GW-24", report.DutyBreach{Exchange: c.n, Path: "usage"}, "the upstream counted %d tokens of input, and the client reads %s", input, countText(gotInput))
-	}
-	if output >= 0 && gotOutput != output {
-		c.Breach("GW-24", report.DutyBreach{Exchange: c.n, Path: "usage"}, "the upstream counted %d tokens of output, and the client reads %s", output, countText(gotOutput))
-	}
-	if c.wire != c.upstreamWire && atStart == 0 && input > 0 && gotInput > 0 {
-		c.Breach("GW-24", report.DutyBreach{Exchange: c.n, Path: "message_start.usage"}, "the first event says 0 tokens of input; the upstream counted %d", input)
-	}
+	c.compareUsage(was, is)
 	if c.wire == c.upstreamWire {
 		c.compareEvents(was, is)
 	} else if isAnswer(c.upstreamWire, was.Stop) != isAnswer(c.wire, is.Stop) {
 		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: "stop", Consequence: specs.Wrong}, "the upstream stopped with %q, and the client reads %q", was.Stop, is.Stop)
 	}
+}
+
+// compareUsage holds that the client reads what the upstream counted, in the counters of the client's wire.
+func (c *comparer) compareUsage(was, is *wire.Reply) {
+	c.See("GW-24")
+	said, read := countsOf(c.upstreamWire, was), countsOf(c.wire, is)
+	at := report.DutyBreach{Exchange: c.n, Path: "usage"}
+	if said.Input >= 0 && read.Input != said.Input {
+		c.Breach("GW-24", at, "the upstream counted %d tokens of input, and the client reads %s", said.Input, countText(read.Input))
+	}
+	if said.Output >= 0 && read.Output != said.Output {
+		c.Breach("GW-24", at, "the upstream counted %d tokens of output, and the client reads %s", said.Output, countText(read.Output))
+	}
+	if c.wire == c.upstreamWire {
+		return
+	}
+	if len(is.Events) > 0 {
+		start := wire.Usage{Input: -1}
+		if start.Add(c.wire.Name, is.Events[0].JSON); start.Input == 0 && said.Input > 0 && read.Input > 0 {
+			c.Breach("GW-24", at, "the first event says 0 tokens of input; the upstream counted %d", said.Input)
+		}
+	}
+	if said.CacheRead > 0 && read.Input == said.Input && read.CacheRead != said.CacheRead {
+		at.Consequence = specs.Degraded
+		c.Breach("GW-24", at, "the upstream read %d tokens from its cache, and the client reads %s", said.CacheRead, countText(read.CacheRead))
+	}
+}
+
+// countsOf are the counters of a reply, -1 where they are not said.
+func countsOf(w *wires.Wire, r *wire.Reply) wire.Usage {
+	if u := wire.UsageOf(w.Name, r); u != nil {
+		return *u
+	}
+	return wire.Usage{Input: -1, CacheRead: -1, CacheWrite: -1, Output: -1, Reasoning: -1}
 }
 
 // isOtherModel reports whether another model than asked answered. Only two names of known models on one wire say that:
@@ -111,6 +134,9 @@ func (c *comparer) compareItems(was, is []wire.Item) {
 	before, after := ofKind(was, wire.Thinking), ofKind(is, wire.Thinking)
 	if len(before) > 0 && len(after) == 0 {
 		c.Breach("GW-10", report.DutyBreach{Exchange: c.n, Consequence: specs.Degraded}, "the model's thinking does not reach the client")
+	}
+	if len(ofKind(is, wire.Opaque)) == 0 { // a block that only one wire has cannot cross
+		was = slices.DeleteFunc(was, func(it wire.Item) bool { return it.What == wire.Opaque })
 	}
 	if kindOrder(was) != kindOrder(is) && len(before) == len(after) {
 		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong}, "the upstream said %s, and the client reads %s", kindOrder(was), kindOrder(is))
@@ -196,45 +222,6 @@ func (c *comparer) compareTokens(was, is []wire.Item) {
 	}
 }
 
-// usageOf returns the counts of a reply: input with all that is cached, and output; -1 where they are
-// not said. atStart are those of the first event, where the wire says them there.
-func usageOf(r *wire.Reply) (input, output, atStart int) {
-	input, output, atStart = -1, -1, -1
-	docs := []*tree.Node{r.Doc}
-	for _, e := range r.Events {
-		docs = append(docs, e.JSON)
-	}
-	count := func(n *tree.Node, names ...string) int {
-		sum := -1
-		for _, name := range names {
-			if v, ok := n.Get(name).Whole(); ok {
-				sum = max(sum, 0) + v
-			}
-		}
-		return sum
-	}
-	for _, doc := range docs {
-		usage := doc.Any("usage", "usageMetadata")
-		isStart := false
-		if usage == nil {
-			usage = doc.Get("response").Get("usage")
-		}
-		if usage == nil {
-			usage = doc.Get("message").Get("usage")
-			isStart = usage != nil
-		}
-		if n := count(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "promptTokenCount", "prompt_tokens"); n >= 0 {
-			if input = max(input, n); isStart {
-				atStart = n
-			}
-		}
-		if n := count(usage, "output_tokens", "candidatesTokenCount", "thoughtsTokenCount", "completion_tokens"); n >= 0 {
-			output = n
-		}
-	}
-	return input, output, atStart
-}
-
 func countText(n int) string {
 	if n < 0 {
 		return "no count"
@@ -262,7 +249,7 @@ func (c *comparer) compareEvents(was, is *wire.Reply) {
 	if was.Form == wire.Document {
 		if d := diffBodies(was.Doc, is.Doc); len(d) > 0 && !(len(d) == 1 && (d[0].path == "id" || d[0].path == "model")) {
 			one, other := d[0].bothTexts()
-			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: d[0].path, Compare: compareTexts(one, other)}, "the reply was %s on its way to the client", d[0].changeText())
+			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: d[0].path, Compare: compareTexts(one, other)}, "the member %s of the reply was %s on its way to the client", d[0].path, d[0].changeText())
 		}
 		return
 	}

@@ -42,6 +42,24 @@ func (c *comparer) compareMeaning(u *received) {
 	}
 	c.compareHistory(was, is)
 	c.compareResults(was, is)
+	if u.Response.Status/100 == 2 && thinksBack(was) && !is.Stateful && !thinksBack(is) {
+		c.Breach("GW-10", report.DutyBreach{Exchange: c.n, Path: "conversation", Consequence: specs.Degraded},
+			"the client sends the model's thinking of this turn back, and none of it arrives upstream")
+	}
+}
+
+// thinksBack reports whether a request brings back thinking, or a token of the model's hidden state, in the turn that is
+// open: what the model said since the user's last text. Of earlier turns some providers take no thinking back.
+func thinksBack(q *wire.Request) bool {
+	for i := len(q.Items) - 1; i >= 0; i-- {
+		switch it := &q.Items[i]; {
+		case it.What == wire.Text && it.Role == "user":
+			return false
+		case it.Model() && (it.Continuity() || it.Token != ""):
+			return true
+		}
+	}
+	return false
 }
 
 // compareTools holds that the tools arrive with their descriptions, and what the client says of which are called.
@@ -162,7 +180,7 @@ func (c *comparer) compareHistory(was, is *wire.Request) {
 		if before[i].Name != after[i].Name {
 			one, other, isEqual = before[i].Name, after[i].Name, false
 		}
-		if !isEqual {
+		if _, err := tree.Parse(before[i].Args); !isEqual && err == nil { // some wires can only carry arguments that are valid JSON
 			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("calls[%d]", i), Compare: compareTexts(one, other), Consequence: specs.Wrong},
 				"a call of %s changed on its way upstream", before[i].Name)
 		}
@@ -198,7 +216,7 @@ func (c *comparer) compareResults(was, is *wire.Request) {
 		default:
 			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i), Consequence: specs.Wrong}, "a result changed on its way upstream: %q is missing", report.Shorten(lost))
 		}
-		if before[i].IsError && c.wire.Has(wires.MarksErrors) && c.upstreamWire.Has(wires.MarksErrors) && !after[same].IsError {
+		if marks := c.upstreamWire.Has(wires.MarksErrors) || c.upstreamWire.Has(wires.NamesErrors); marks && before[i].IsMarkedError() && !after[same].IsMarkedError() {
 			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("results[%d]", i)}, "the mark of a failed tool does not arrive upstream")
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/wires"
 	_ "github.com/meerkat-go/conformance/wires/all"
+	"github.com/meerkat-go/conformance/wires/tree"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // The same conversation on both wires: a system prompt, a tool, and two calls with their results.
@@ -34,6 +36,7 @@ func TestMeaning(t *testing.T) {
 	choose := func(choice string) []string {
 		return []string{`"tool_choice":{"type":"any"}`, `"tool_choice":{"type":"` + choice + `"}`}
 	}
+	thought := []string{`[{"type":"tool_use","id":"toolu_1"`, `[{"type":"thinking","thinking":"Both.","signature":"c2lnbmF0dXJl"},{"type":"tool_use","id":"toolu_1"`}
 	for _, tt := range []struct {
 		name string
 		// front edits what the client says, behind what arrives upstream: old and new texts in turn.
@@ -51,12 +54,16 @@ func TestMeaning(t *testing.T) {
 		{"description lost", nil, []string{`"description":"Returns the text.",`, ``}, "GW-26"},
 		{"no description to lose", []string{`"description":"Returns the text.",`, ``}, []string{`"description":"Returns the text.",`, `"description":"",`}, ""},
 		{"tool lost", nil, []string{`"name":"echo","description"`, `"name":"other","description"`}, "GW-26"},
+		{"thinking comes back", thought, []string{`"assistant","tool_calls"`, `"assistant","reasoning_content":"Both.","tool_calls"`}, ""},
+		{"thinking lost", thought, nil, "GW-10"},
+		{"thinking of an earlier turn", append([]string{`"content":"beta"}]}]`, `"content":"beta"},{"type":"text","text":"Again."}]}]`}, thought...), []string{`"content":"beta"}]`, `"content":"beta"},{"role":"user","content":"Again."}]`}, ""},
+		{"a call changed", nil, []string{`{\"text\":\"alpha\"}`, `{\"text\":\"al\"}`}, "GW-9"},
 		{"choice lost", nil, []string{`,"tool_choice":"required"`, ``}, "GW-29"},
 		{"choice that is the default", choose("auto"), []string{`,"tool_choice":"required"`, ``}, ""},
 		{"no tool may be called, and none is offered", choose("none"), []string{`"tools":[{"type":"function","function":{"name":"echo","description":"Returns the text.","parameters":{"type":"object"}}}],"tool_choice":"required",`, ``}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, u := bothSides(edited(t, messagesRequest, tt.front), edited(t, chatRequest, tt.behind))
+			c, u := bothSides(edited(t, messagesRequest, tt.front), "chat", edited(t, chatRequest, tt.behind))
 			c.compareMeaning(u)
 			if got := breachesOf(c.DutyCase); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
@@ -75,7 +82,7 @@ func TestOverloadedStatus(t *testing.T) {
 	}{
 		{"anthropic", 503, 529, ""}, {"anthropic", 503, 503, ""}, {"anthropic", 503, 500, "GW-14"}, {"anthropic", 429, 529, "GW-14"}, {"chat", 503, 529, "GW-14"},
 	} {
-		c, u := bothSides(messagesRequest, chatRequest)
+		c, u := bothSides(messagesRequest, "chat", chatRequest)
 		c.wire = wires.Find(tt.wire)
 		c.answer.Response = evidence.Response{Status: tt.front, Header: http.Header{}, Body: []byte(words)}
 		u.Response = evidence.Response{Status: tt.upstream, Header: http.Header{}, Body: []byte(words)}
@@ -83,6 +90,81 @@ func TestOverloadedStatus(t *testing.T) {
 		c.compareErrors(u)
 		if got := breachesOf(c.DutyCase); got != tt.want {
 			t.Errorf("%s: %d becomes %d: got %q, want %q", tt.wire, tt.upstream, tt.front, got, tt.want)
+		}
+	}
+}
+
+// TestCutCall holds that arguments that a limit cut need not cross to a wire that carries JSON only.
+func TestCutCall(t *testing.T) {
+	c, u := bothSides(messagesRequest, "chat", strings.Replace(chatRequest, `{\"text\":\"alpha\"}`, `{\"text\":\"al`, 1))
+	c.compareHistory(u.asked, c.answer.ReadRequest())
+	if got := breachesOf(c.DutyCase); got != "" {
+		t.Errorf("got %q, want nothing", got)
+	}
+}
+
+// TestFailedResult holds that the mark of a failed tool arrives as a wire marks failures, where it does.
+func TestFailedResult(t *testing.T) {
+	failed := strings.NewReplacer(`"toolu_1","content"`, `"toolu_1","is_error":true,"content"`).Replace(messagesRequest)
+	const contents = `{"systemInstruction":{"parts":[{"text":"Be careful."},{"text":"Be brief."}]},
+"tools":[{"functionDeclarations":[{"name":"echo","description":"Returns the text.","parameters":{"type":"OBJECT"}}]}],"toolConfig":{"functionCallingConfig":{"mode":"ANY"}},
+"contents":[{"role":"user","parts":[{"text":"Both."}]},
+{"role":"model","parts":[{"functionCall":{"name":"echo","args":{"text":"alpha"}}},{"functionCall":{"name":"echo","args":{"text":"beta"}}}]},
+{"role":"user","parts":[{"functionResponse":{"name":"echo","response":{"error":"alpha"}}},{"functionResponse":{"name":"echo","response":{"output":"beta"}}}]}]}`
+	for _, tt := range []struct{ wire, behind, want string }{
+		{"gemini", contents, ""}, {"gemini", strings.Replace(contents, `"error"`, `"output"`, 1), "GW-9"}, {"chat", chatRequest, ""},
+	} {
+		c, u := bothSides(failed, tt.wire, tt.behind)
+		c.compareResults(c.answer.ReadRequest(), u.asked)
+		if got := breachesOf(c.DutyCase); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.wire, got, tt.want)
+		}
+	}
+}
+
+// TestCounts holds that counters arrive in those of the client's wire, with what came from the cache.
+func TestCounts(t *testing.T) {
+	const whole = `{"type":"message","role":"assistant","content":[],"stop_reason":"end_turn","usage":{"input_tokens":100,"cache_read_input_tokens":900,"output_tokens":7}}`
+	for _, tt := range []struct{ name, old, is, want string }{
+		{"converted", "", "", ""},
+		{"cached tokens lost", `100,"cache_read_input_tokens":900`, `1000`, "GW-24"},
+		{"cached tokens counted twice", `:100,`, `:1000,`, "GW-24"},
+		{"output lost", `:7`, `:0`, "GW-24"},
+	} {
+		c, u := bothSides(messagesRequest, "chat", chatRequest)
+		u.Response.Body = []byte(`{"choices":[{"index":0,"message":{"role":"assistant","content":""},"finish_reason":"stop"}],` +
+			`"usage":{"prompt_tokens":1000,"completion_tokens":7,"total_tokens":1007,"prompt_tokens_details":{"cached_tokens":900}}}`)
+		c.answer.Response = evidence.Response{Status: http.StatusOK, Header: http.Header{}, Body: []byte(strings.Replace(whole, tt.old, tt.is, 1))}
+		c.compareUsage(u.ReadReply(), c.answer.ReadReply())
+		if got := breachesOf(c.DutyCase); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestRefusedBehind holds that what the model behind the gateway refuses from every client is not the gateway's fault,
+// and that words of an error arrive where they stand in JSON inside of the client's message.
+func TestRefusedBehind(t *testing.T) {
+	const refusal = `{"error":{"message":"Line 1\nof ` + "`reasoning_content`" + ` in the thinking mode must be passed back to the API.","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}`
+	answered := func(status int, body string) *client.Answer {
+		a := &client.Answer{Exchange: evidence.Exchange{Provider: "chat", Response: evidence.Response{Status: status, Header: http.Header{}, Body: []byte(body)}}}
+		a.Reply = a.ReadReply()
+		return a
+	}
+	for _, tt := range []struct {
+		behind *client.Answer
+		want   string
+	}{{nil, "GW-29"}, {answered(http.StatusOK, "{}"), "GW-29"}, {answered(http.StatusBadRequest, refusal), ""}} {
+		c, u := bothSides(messagesRequest, "chat", chatRequest)
+		u.Response = evidence.Response{Status: http.StatusBadRequest, Header: http.Header{}, Body: []byte(refusal)}
+		u.reply = u.ReadReply()
+		c.direct, c.behind = answered(http.StatusOK, "{}"), tt.behind
+		c.answer.Response = evidence.Response{Status: http.StatusBadRequest, Header: http.Header{}, Body: []byte(`{"error":{"message":` + string(tree.Quote("Error: "+refusal)) + `}}`)}
+		c.answer.Reply = c.answer.ReadReply()
+		c.compareRefusal(u)
+		c.compareErrors(u)
+		if got := breachesOf(c.DutyCase); got != tt.want {
+			t.Errorf("got %q, want %q: %+v", got, tt.want, c.DutyCase.Results())
 		}
 	}
 }
@@ -97,15 +179,17 @@ func edited(t *testing.T, text string, edits []string) string {
 	return strings.NewReplacer(edits...).Replace(text)
 }
 
-// bothSides compares a request of Messages with what arrives on Chat Completions.
-func bothSides(front, behind string) (*comparer, *received) {
+// bothSides compares a request of Messages with what arrives on another wire, where it was accepted.
+func bothSides(front, upstream, behind string) (*comparer, *received) {
 	asks := func(provider, path, body string) evidence.Exchange {
 		return evidence.Exchange{Provider: provider, Request: evidence.Request{Method: http.MethodPost, URL: "http://127.0.0.1" + path, Body: []byte(body)}}
 	}
-	u := &received{Exchange: asks("chat", "/v1/chat/completions", behind)}
+	w := wires.Find(upstream)
+	u := &received{Exchange: asks(upstream, w.Models.Path, behind)}
+	u.Response.Status = http.StatusOK
 	u.asked = u.ReadRequest()
 	return &comparer{
-		DutyCase: report.NewDutyCase("c", "anthropic"), setup: setup{wire: wires.Find("anthropic"), upstreamWire: wires.Find("chat")},
+		DutyCase: report.NewDutyCase("c", "anthropic"), setup: setup{wire: wires.Find("anthropic"), upstreamWire: w},
 		asked: asked{answer: &client.Answer{Exchange: asks("anthropic", "/v1/messages", front)}},
 	}, u
 }
@@ -120,4 +204,24 @@ func breachesOf(f *report.DutyCase) string {
 	}
 	slices.Sort(ids)
 	return strings.Join(ids, " ")
+}
+
+// TestBlocksOfOneWire holds that a block that only the upstream's wire has may be left out, and that none may be added.
+func TestBlocksOfOneWire(t *testing.T) {
+	text, block := wire.Item{What: wire.Text, Text: "Done."}, wire.Item{What: wire.Opaque, Type: "new_block"}
+	for _, tt := range []struct {
+		name    string
+		was, is []wire.Item
+		want    string
+	}{
+		{"left out", []wire.Item{block, text}, []wire.Item{text}, ""},
+		{"carried", []wire.Item{block, text}, []wire.Item{block, text}, ""},
+		{"added", []wire.Item{text}, []wire.Item{block, text}, "GW-29"},
+	} {
+		c, _ := bothSides(messagesRequest, "chat", chatRequest)
+		c.compareItems(tt.was, tt.is)
+		if got := breachesOf(c.DutyCase); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
 }

@@ -168,6 +168,13 @@ func Each(items []Item) iter.Seq[*Item] {
 	}
 }
 
+// IsMarkedError reports whether a result has its format's mark of a failure: is_error, or
+// Gemini's member error, which its documentation suggests.
+func (it *Item) IsMarkedError() bool {
+	failure := it.Node.Any("functionResponse", "function_response").Get("response", "error")
+	return it.IsError || !failure.Null() && !failure.False()
+}
+
 // Held is what a result holds, without the names, ids and marks around it.
 func (it *Item) Held() *tree.Node {
 	n := it.Node

@@ -68,6 +68,7 @@ func judgeCalls(run CaseRun, rules []report.Rule, holdsAll bool) (map[string]rep
 		return j.results, j.calls
 	}
 	j.applyRules(trace)
+	j.judgeSource(trace)
 	switch {
 	case run.Shortfall != "":
 		j.takeBack(run.Shortfall)
@@ -149,6 +150,25 @@ func (j *judgement) applyRules(trace *check.Trace) {
 		sawNothing := verdict == report.NotTestable || verdict == report.NotApplicable
 		if sawNothing && (shown[rule.Requirement.ID] || !j.covers(rule) || !j.holdsShown) {
 			delete(j.results, rule.Check.ID)
+		}
+	}
+}
+
+// sourceRules are those by which the replies of a provider itself are judged beside the agent: the duties for which no
+// requirement of the catalogue stands.
+func sourceRules(source evidence.Source) []report.Rule {
+	if source != evidence.SourceLive {
+		return nil
+	}
+	return report.SourceRules()
+}
+
+// judgeSource keeps what the provider's replies break, in the words of conform server.
+func (j *judgement) judgeSource(trace *check.Trace) {
+	rules := sourceRules(j.run.Source)
+	for i, r := range report.JudgeTrace(rules, trace) {
+		if len(r.Findings) > 0 {
+			j.results[rules[i].Check.ID] = j.withRun(r)
 		}
 	}
 }

@@ -169,10 +169,12 @@ func (c *collector) judge(ctx context.Context, selected selectedRun, run CaseRun
 		*c.calls = c.calls.Add(calls)
 	}
 	var wanted []report.Result
-	for _, rule := range selected.rules {
+	for _, rule := range slices.Concat(selected.rules, sourceRules(run.Source)) {
 		if r, ok := results[rule.Check.ID]; ok {
 			wanted = append(wanted, r)
 		}
+	}
+	for range selected.rules {
 		c.countStep()
 	}
 	c.team.observeRun(run, c.TeamRules)

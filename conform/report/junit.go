@@ -87,7 +87,7 @@ func (r *Run) WriteJUnit(w io.Writer) error {
 			all.suiteNamed("cases").addCase("cases", Result{Check: "run", Case: c.Name, Verdict: c.Verdict, Reason: c.Reason})
 		}
 	}
-	all.addVerdict(r.Summary, countOf(len(r.Results), "result"))
+	all.addVerdict(r.Summary, countOf(r.countResults(), "result"))
 	for _, s := range all.Suites {
 		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
 	}

@@ -185,7 +185,9 @@ func NewRun(r Run, results []Result) *Run {
 func (r *Run) judgeCases() {
 	verdicts := map[string][]Verdict{}
 	for _, res := range r.Results {
-		verdicts[res.Case] = append(verdicts[res.Case], res.Verdict)
+		if !res.isBeside() {
+			verdicts[res.Case] = append(verdicts[res.Case], res.Verdict)
+		}
 	}
 	findings := map[string][]*Finding{}
 	for i := range r.Results {
@@ -218,7 +220,9 @@ func (r *Run) sumUp() {
 	}
 	r.Summary = newSummary(r.Results, r.Set.Requirements, policy)
 	for _, res := range r.Results {
-		r.Summary.Counts[res.Verdict]++
+		if !res.isBeside() {
+			r.Summary.Counts[res.Verdict]++
+		}
 	}
 	for _, used := range r.Baseline {
 		if used.Verdict == Stale {
@@ -228,6 +232,16 @@ func (r *Run) sumUp() {
 	r.Summary.conclude(policy, decide.ReportFacts{
 		Guarded: r.Guard != "", Interrupted: r.Interrupted, Shard: r.Shard != nil, Empty: len(r.Summary.Counts) == 0 && len(r.Cases) == 0,
 	})
+}
+
+// countResults counts the results that the verdict rests on.
+func (r *Run) countResults() (n int) {
+	for i := range r.Results {
+		if !r.Results[i].isBeside() {
+			n++
+		}
+	}
+	return n
 }
 
 // noAcceptedCall says why nothing passes; details may be empty.
@@ -261,6 +275,9 @@ func newSummary(results []Result, set []string, policy Policy) Summary {
 	s, sums := Summary{Counts: Counts{}, Findings: Counts{}}, tallies{}
 	for i := range results {
 		res := &results[i]
+		if res.isBeside() {
+			continue
+		}
 		sums.add(res)
 		for _, f := range res.Findings {
 			if res.Verdict == KnownFail && f.Verdict != Contradicted {

@@ -320,7 +320,7 @@ func (v *view) addAsides(list []aside) {
 // view of a run: its failures and warnings in the order of requirements, then cases that show
 // nothing, then what is wrong with the whole.
 func (r *Run) view() *view {
-	v := &view{heading: r.heading(), summary: r.Summary, counted: countOf(len(r.Results), "result"), notes: r.runNotes(), differences: r.Differences,
+	v := &view{heading: r.heading(), summary: r.Summary, counted: countOf(r.countResults(), "result"), notes: r.runNotes(), differences: r.Differences,
 		known: map[issueKind]int{}, byID: map[string]int{}}
 	if r.Isolation != nil && !r.Isolation.Enforced { // what the agent did outside was not seen
 		v.warnings = []string{"isolation is not enforced: " + r.Isolation.Reason}
@@ -474,7 +474,7 @@ func (r *Run) runNotes() (list []string) {
 				excused++
 			}
 		}
-		list = append(list, fmt.Sprintf("baseline: %d of %s known to fail", excused, countOf(len(r.Results), "result")))
+		list = append(list, fmt.Sprintf("baseline: %d of %s known to fail", excused, countOf(r.countResults(), "result")))
 	}
 	return list
 }

@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -118,14 +119,20 @@ type Session struct {
 type Install struct {
 	// NPM are packages with their versions, as npm install takes them.
 	NPM []string `yaml:"npm"`
+	// GitHub are repositories with the version of their release, as OWNER/REPOSITORY@VERSION.
+	GitHub []string `yaml:"github"`
 	// Node is the least version of Node.js, "" when any does.
 	Node string `yaml:"node"`
 }
 
 // Version is the version of the first package, "" where it has none.
 func (i *Install) Version() (version string) {
-	if i != nil && len(i.NPM) > 0 {
-		_, version = SplitVersion(i.NPM[0])
+	if i == nil {
+		return ""
+	}
+	for _, name := range slices.Concat(i.NPM, i.GitHub) {
+		_, version = SplitVersion(name)
+		break
 	}
 	return version
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/proxy/llm"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/wire"
@@ -92,8 +93,8 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Request: evidence.Request{Method: r.Method, URL: u.URL + r.URL.RequestURI(), Header: r.Header.Clone(), Body: body},
 	}}
 	got.Provider, _, _ = strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	if wires.Find(got.Provider) == nil {
-		got.Provider = ""
+	if wires.Find(got.Provider) == nil { // a gateway with one address for several wires
+		got.Provider = llm.Provider(r.Host, r.URL.Path)
 	}
 	u.mu.Lock()
 	handler, open := u.handler, u.open

@@ -25,7 +25,7 @@ func (j *judge) judgeAnswer(d *report.DutyCase, n int, a *answer) (isExplained b
 		return false
 	}
 	if a.holdsKey {
-		d.Breach("GW-19", report.DutyBreach{Exchange: n, Consequence: specs.Crash}, "the answer holds the key of the client")
+		d.Breach("GW-19", report.DutyBreach{Exchange: n}, "the answer holds the key of the client")
 	}
 	if m := a.Request.Method; m == http.MethodHead || m == http.MethodOptions {
 		return false // what stands before a server may answer these

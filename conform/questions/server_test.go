@@ -2,8 +2,10 @@ package questions_test
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -25,6 +27,7 @@ var models = map[string]string{"anthropic": "claude-opus-4-5", "openai": "gpt-5.
 
 func judged(t *testing.T, wire string, only func(string) bool, change func(http.Handler) http.Handler) (findings map[string][]string, seen []string) {
 	t.Helper()
+	wire, model, _ := strings.Cut(wire, " ")
 	handler := http.Handler(simulator.New(simulator.Config{Seed: "1"}))
 	if change != nil {
 		handler = change(handler)
@@ -32,7 +35,7 @@ func judged(t *testing.T, wire string, only func(string) bool, change func(http.
 	front := httptest.NewServer(handler)
 	defer front.Close()
 	out, err := questions.Judge(t.Context(), questions.Config{
-		Wire: wires.Find(wire), Base: front.URL + "/" + wire, Model: models[wire], Key: "test-key-of-a-server", Transport: client.NewTransport(),
+		Wire: wires.Find(wire), Base: front.URL + "/" + wire, Model: cmp.Or(model, models[wire]), Key: "test-key-of-a-server", Transport: client.NewTransport(),
 		Only: only, Timeout: 5 * time.Second,
 	})
 	if err != nil {
@@ -55,7 +58,7 @@ func judged(t *testing.T, wire string, only func(string) bool, change func(http.
 // TestSimulatorKeepsItsDuties holds that the strict simulator has no finding, and that every duty that a
 // question or a reply rule can show is seen.
 func TestSimulatorKeepsItsDuties(t *testing.T) {
-	for wire := range models {
+	for _, wire := range append(slices.Sorted(maps.Keys(models)), "chat deepseek-v4-pro", "chat gemini-3-flash-preview") {
 		findings, seen := judged(t, wire, nil, nil)
 		for id, list := range findings {
 			t.Errorf("%s %s: %s", wire, id, strings.Join(list, "\n"))
@@ -128,6 +131,8 @@ var faults = []fault{
 	{"no signature", "anthropic", "SV-A14", "thinking", edit(`event: content_block_delta\ndata: [^\n]*signature_delta[^\n]*\n\n`, "")},
 	{"another envelope", "anthropic", "SV-E1", "broken-json", edit(`^\{"type":\s*"error",`, "{")},
 	{"400 for a member of Claude Code", "anthropic", "SV-B5", "context-management", answer("context_management", 400, "application/json", badRequest)},
+	{"the role system refused in other words", "anthropic", "SV-B4", "system-in-messages", answer(`"role":"system"`, 400, "application/json",
+		`{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.role: Input should be 'user' or 'assistant'"}}`)},
 	{"400 for the beta query", "anthropic", "SV-H11", "beta-query", answer(`beta=true`, 404, "application/json", badRequest)},
 	{"400 for its own tokens", "anthropic", "SV-B1", "thinking", answer(`"role":"assistant"`, 400, "application/json", badRequest)},
 	{"altered tokens pass", "anthropic", "SV-B2", "altered-token", func(r *http.Request, a *httptest.ResponseRecorder) (int, http.Header, string) {
@@ -163,6 +168,8 @@ var faults = []fault{
 	{"no end", "openai", "SV-O10", "hello", edit(`event: response.completed\ndata: [^\n]*\n\n`, "")},
 	{"no usage", "openai", "SV-O12", "hello", edit(`"usage":\s*\{"input_tokens"[^\n]*?"total_tokens":\s*[0-9]+\}`, `"usage":{"input_tokens":1}`)},
 	{"forced call left out", "openai", "SV-O22", "any-tool", edit(`"type":\s*"function_call"`, `"type":"x_call"`)},
+	{"a text in place of a custom call", "openai", "SV-O17", "custom-tool", answer(`"type":"custom"`, 200, "application/json",
+		`{"id":"resp_1","object":"response","created_at":1,"status":"completed","model":"gpt-5.2","output":[{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"*** Begin Patch","annotations":[]}]}]}`)},
 	{"custom tools refused", "openai", "SV-O17", "custom-tool", answer(`"type":"custom"`, 400, "application/json", `{"error":{"message":"type must be function","type":"invalid_request_error","param":null,"code":null}}`)},
 	{"output as parts refused", "openai", "SV-O19", "output-parts", answer(`"output":\[`, 400, "application/json", `{"error":{"message":"no","type":"invalid_request_error","param":null,"code":null}}`)},
 	{"page for the list of models", "openai", "SV-B8", "models", answer(`^GET`, 200, "text/html", "<html></html>")},
@@ -200,6 +207,17 @@ var faults = []fault{
 	{"the limit is ignored", "chat", "SV-B12", "limit", answer(`"max_(completion_)?tokens":16,`, 200, "application/json",
 		`{"id":"1","object":"chat.completion","model":"gpt-4.1","choices":[{"index":0,"message":{"role":"assistant","content":"`+strings.Repeat("1, 2, 3, ", 60)+`"},"finish_reason":"stop"}]}`)},
 	{"a page for the list of models", "chat", "SV-B8", "models", answer(`^GET`, 200, "text/html", "<html></html>")},
+	{"its own reasoning refused", "chat deepseek-v4-pro", "SV-B1", "thinking", answer(`"role":"tool"`, 400, "application/json", `{"error":{"message":"no"}}`)},
+	{"arguments without their first character", "chat deepseek-v4-pro", "SV-C4", "thinking", edit(`"arguments":"\{`, `"arguments":"`)},
+	{"results refused", "chat deepseek-v4-pro", "SV-B3", "two-calls", answer(`"role":"tool"`, 400, "application/json", `{"error":{"message":"no"}}`)},
+	{"its own signature refused", "chat gemini-3-flash-preview", "SV-B1", "thinking", answer(`"thought_signature"`, 400, "application/json", `{"error":{"message":"no"}}`)},
+	{"an altered signature passes", "chat gemini-3-flash-preview", "SV-B2", "altered-token", func(_ *http.Request, a *httptest.ResponseRecorder) (int, http.Header, string) {
+		if a.Code == http.StatusBadRequest {
+			return http.StatusOK, a.Header(), `{"id":"1","object":"chat.completion","model":"gemini-3-flash-preview","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}`
+		}
+		return a.Code, a.Header(), a.Body.String()
+	}},
+	{"calls and stop", "chat gemini-3-flash-preview", "SV-C10", "any-tool", edit(`"finish_reason":"tool_calls"`, `"finish_reason":"stop"`)},
 	{"a page for an error", "gemini", "SV-E8", "broken-json", answer(`"model": "`, 502, "text/html", "<html>Bad Gateway</html>")},
 	{"the key comes back", "gemini", "GW-19", "hello", func(r *http.Request, a *httptest.ResponseRecorder) (int, http.Header, string) {
 		h := a.Header()

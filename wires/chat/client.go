@@ -35,8 +35,12 @@ func (client) Body(q *wire.Question, history []string) []byte {
 	default:
 		o.Set("tool_choice", `{"type":"function","function":{"name":`+wire.Quote(q.Choice)+`}}`)
 	}
-	if vendorOf(q.Model).Name == "deepseek" && tools != nil && q.Choice != "" && q.Choice != "none" {
-		o.Set("thinking", `{"type":"disabled"}`) // a model that thinks cannot be forced (C-31)
+	// A model of DeepSeek that thinks cannot be forced (C-31), and goes on with calls only where these bring their
+	// reasoning back (C-48).
+	isForced := tools != nil && q.Choice != "" && q.Choice != "none"
+	turns, _ := tree.Parse(wire.List(history...))
+	if vendorOf(q.Model).Name == "deepseek" && (isForced || slices.ContainsFunc(turns.Items(), lacksReasoning)) {
+		o.Set("thinking", `{"type":"disabled"}`)
 	}
 	o.SetText("reasoning_effort", q.Effort)
 	limit := "max_tokens"
@@ -48,6 +52,11 @@ func (client) Body(q *wire.Question, history []string) []byte {
 		o.Set("stream", "true").Set("stream_options", `{"include_usage":true}`)
 	}
 	return []byte(o.SetAll(q.Extra).String())
+}
+
+// lacksReasoning reports whether a message calls tools and was made without thinking.
+func lacksReasoning(message *tree.Node) bool {
+	return len(message.List("tool_calls")) > 0 && !message.Get("reasoning_content").Is(tree.String)
 }
 
 // Prompt writes a message of the user.

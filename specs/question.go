@@ -23,7 +23,8 @@ type Question struct {
 	Wires []string `yaml:"wires" data:"is=provider"`
 	// Forms are "stream" and "unary"; nil for both.
 	Forms []string `yaml:"forms" data:"is=form"`
-	// Needs are what must be there: "thinking" is a model that thinks, "key" a key that was given.
+	// Needs are what must be there: "thinking" is a model that thinks, "key" a key that was given,
+	// "system messages" a model that is not known to refuse the role system in the conversation.
 	Needs []string `yaml:"needs" data:"is=need"`
 	// Steps follow one another in one conversation. A step after one that was not answered is not asked.
 	Steps []QuestionStep `yaml:"steps" data:"required"`
@@ -97,7 +98,7 @@ type AskedClient struct {
 var serverFiles embed.FS
 
 var questionRules = func() map[string]datafile.Rule {
-	all := map[string]datafile.Rule{"form": datafile.OneOf("stream", "unary"), "need": datafile.OneOf("thinking", "key"),
+	all := map[string]datafile.Rule{"form": datafile.OneOf("stream", "unary"), "need": datafile.OneOf("thinking", "key", "system messages"),
 		"tool": datafile.OneOf("echo", "noargs", "fail", "large", "image", "awkward", "slow")}
 	for name, rule := range rules {
 		all[name] = rule

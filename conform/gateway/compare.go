@@ -141,7 +141,7 @@ func (c *comparer) compareRequest(u *received) {
 		c.See(id)
 	}
 	c.compareSampling(u)
-	for _, d := range diffBodies(was, u.asked.Doc) {
+	for _, d := range diffBodies(c.wire, was, u.asked.Doc) {
 		one, other := d.bothTexts()
 		at := report.DutyBreach{Exchange: c.n, Path: d.path, Compare: compareTexts(one, other)}
 		switch {
@@ -149,6 +149,9 @@ func (c *comparer) compareRequest(u *received) {
 			// an alias is configured; what answered is compared with what was asked
 		case d.was != nil && body.IsSampling(d.path):
 			// compareSampling has reported it, or the upstream's model takes no such parameter
+		case slices.Contains(body.CacheMarks, d.member) && d.was == nil:
+			at.Path = d.member
+			c.Breach("GW-29", at, "the gateway added marks of the cache")
 		case slices.Contains(body.Tokens, d.member) && d.was != nil:
 			at.Compare = compareTokens(one, other)
 			c.Breach("GW-10", at, "what the provider issued was %s on its way back", d.changeText())
@@ -254,7 +257,7 @@ func (c *comparer) compareWords(was, is, err, gotErr *tree.Node) {
 	arrives := holdsWords(string(c.answer.Response.Body), said)
 	var changes []string
 	if c.wire == c.upstreamWire {
-		for _, d := range diffBodies(was, is) {
+		for _, d := range diffBodies(c.wire, was, is) {
 			if d.path != "request_id" {
 				changes = append(changes, d.path+" was "+d.changeText())
 			}
@@ -345,8 +348,8 @@ func (c *comparer) judgeReply(u *received) {
 		for _, pass := range rule.JudgeReply(report.ReplyExchange(&u.Exchange, u.reply)) {
 			broken[pass.ID] = broken[pass.ID] || len(pass.Breaches) > 0
 		}
-	} else if !slices.ContainsFunc(u.reply.Items, func(it wire.Item) bool { return it.Token != "" }) {
-		broken["SV-O16"] = true // the upstream encrypted nothing that the client could get
+	} else if !slices.ContainsFunc(u.reply.Items, func(it wire.Item) bool { return it.Continuity() && it.Token != "" }) {
+		broken["SV-O16"] = true // the upstream's thinking has nothing encrypted that the client could get
 	}
 	x := report.ReplyExchange(&c.answer.Exchange, c.answer.Reply)
 	x.Cut = u.Response.End == "reset"
@@ -364,10 +367,22 @@ type difference struct {
 // maxDifferences bounds what is listed of two bodies.
 const maxDifferences = 50
 
-// diffBodies lists where two bodies differ, in the order of the first. Numbers are compared by value
+// diffBodies lists where two bodies differ, in the order of the first. A name in camel case and with underscores is one
+// where the wire knows both. Numbers are compared by value
 // and the order of members does not count, as for every reader of JSON. A name that stands twice in
 // an object is passed over, because readers disagree which of its values counts.
-func diffBodies(was, is *tree.Node) (list []difference) {
+func diffBodies(w *wires.Wire, was, is *tree.Node) (list []difference) {
+	spelled := func(n *tree.Node, name string) *tree.Node {
+		if found := n.Get(name); found != nil || !w.Has(wires.TwoSpellings) {
+			return found
+		}
+		for i, other := range n.Names() {
+			if tree.Snake(other) == tree.Snake(name) {
+				return n.Items()[i]
+			}
+		}
+		return nil
+	}
 	add := func(d difference) {
 		if len(list) < maxDifferences {
 			list = append(list, d)
@@ -386,11 +401,11 @@ func diffBodies(was, is *tree.Node) (list []difference) {
 			}
 			for i, name := range at.was.Names() {
 				if times[name] == 1 {
-					walk(at.atMember(name, at.was.Items()[i], at.is.Get(name)))
+					walk(at.atMember(name, at.was.Items()[i], spelled(at.is, name)))
 				}
 			}
 			for i, name := range at.is.Names() {
-				if at.was.Get(name) == nil {
+				if spelled(at.was, name) == nil {
 					walk(at.atMember(name, nil, at.is.Items()[i]))
 				}
 			}
@@ -417,7 +432,7 @@ func diffJSON(was, is string) (one, other string, isEqual bool) {
 	if err != nil || otherErr != nil {
 		return was, is, was == is
 	}
-	list := diffBodies(before, after)
+	list := diffBodies(nil, before, after)
 	if len(list) == 0 {
 		return "", "", true
 	}

@@ -247,7 +247,7 @@ func (c *comparer) compareEvents(was, is *wire.Reply) {
 		return text
 	}
 	if was.Form == wire.Document {
-		if d := diffBodies(was.Doc, is.Doc); len(d) > 0 && !(len(d) == 1 && (d[0].path == "id" || d[0].path == "model")) {
+		if d := diffBodies(c.wire, was.Doc, is.Doc); len(d) > 0 && !(len(d) == 1 && (d[0].path == "id" || d[0].path == "model")) {
 			one, other := d[0].bothTexts()
 			c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Path: d[0].path, Compare: compareTexts(one, other)}, "the member %s of the reply was %s on its way to the client", d[0].path, d[0].changeText())
 		}

@@ -184,7 +184,9 @@ func (c *comparer) compareHistory(was, is *wire.Request) {
 			c.Breach("GW-9", report.DutyBreach{Exchange: c.n, Path: fmt.Sprintf("calls[%d]", i), Compare: compareTexts(one, other), Consequence: specs.Wrong},
 				"a call of %s changed on its way upstream", before[i].Name)
 		}
-		ids[before[i].ID], back[after[i].ID] = after[i].ID, before[i].ID
+		if after[i].ID != "" { // without ids calls are known by their order
+			ids[before[i].ID], back[after[i].ID] = after[i].ID, before[i].ID
+		}
 	}
 	if len(ids) != len(back) {
 		c.Breach("GW-13", report.DutyBreach{Exchange: c.n, Path: "calls"}, "%d ids of calls became %d", len(ids), len(back))

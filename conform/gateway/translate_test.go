@@ -103,6 +103,18 @@ func TestCutCall(t *testing.T) {
 	}
 }
 
+// TestCallsWithoutIDs holds that calls keep their ids apart, where the upstream's wire wants ids.
+func TestCallsWithoutIDs(t *testing.T) {
+	for _, tt := range []struct{ ids, want string }{{`"id":"call_1" "id":"call_2"`, ""}, {`"id":"" "id":""`, ""}, {`"id":"call_1" "id":"call_1"`, "GW-13"}} {
+		first, second, _ := strings.Cut(tt.ids, " ")
+		c, u := bothSides(messagesRequest, "chat", edited(t, chatRequest, []string{`"id":"call_1"`, first, `"id":"call_2"`, second}))
+		c.compareHistory(c.answer.ReadRequest(), u.asked)
+		if got := breachesOf(c.DutyCase); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.ids, got, tt.want)
+		}
+	}
+}
+
 // TestFailedResult holds that the mark of a failed tool arrives as a wire marks failures, where it does.
 func TestFailedResult(t *testing.T) {
 	failed := strings.NewReplacer(`"toolu_1","content"`, `"toolu_1","is_error":true,"content"`).Replace(messagesRequest)

@@ -11,10 +11,13 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/client"
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/lint"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
+	"github.com/meerkat-go/conformance/wires/wire"
 )
 
 // Config says which server is judged.
@@ -137,7 +140,14 @@ func (j *judge) appliesTo(q *specs.Question) bool {
 	return (q.Wires == nil || slices.Contains(q.Wires, j.Wire.Name)) &&
 		slices.Index(specs.DutyLevels, q.Level) <= slices.Index(specs.DutyLevels, cmp.Or(j.Level, specs.Faithful)) &&
 		(j.Only == nil || j.Only(q.ID)) &&
-		(thinks || !slices.Contains(q.Needs, "thinking")) && (j.Key != "" || !slices.Contains(q.Needs, "key"))
+		(thinks || !slices.Contains(q.Needs, "thinking")) && (!slices.Contains(q.Needs, "system messages") || j.takesSystem()) && (j.Key != "" || !slices.Contains(q.Needs, "key"))
+}
+
+// takesSystem reports whether the model may take the role system in a conversation: clients know the models that do
+// not, and send it to others.
+func (j *judge) takesSystem() bool {
+	found, err := lint.Request(j.Wire.Name, j.Model, []byte(`{"model":`+wire.Quote(j.Model)+`,"max_tokens":1,"messages":[{"role":"user","content":"Hello."},{"role":"system","content":"Be brief."}]}`))
+	return err != nil || !slices.ContainsFunc(found.Findings, func(f lint.Finding) bool { return f.Verdict == decide.Fail })
 }
 
 // keepNeeded forgets what the client that is asked as does not need.

@@ -58,7 +58,7 @@ func judged(t *testing.T, wire string, only func(string) bool, change func(http.
 // TestSimulatorKeepsItsDuties holds that the strict simulator has no finding, and that every duty that a
 // question or a reply rule can show is seen.
 func TestSimulatorKeepsItsDuties(t *testing.T) {
-	for _, wire := range append(slices.Sorted(maps.Keys(models)), "chat deepseek-v4-pro", "chat gemini-3-flash-preview") {
+	for _, wire := range append(slices.Sorted(maps.Keys(models)), "anthropic claude-opus-4-8", "chat deepseek-v4-pro", "chat gemini-3-flash-preview") {
 		findings, seen := judged(t, wire, nil, nil)
 		for id, list := range findings {
 			t.Errorf("%s %s: %s", wire, id, strings.Join(list, "\n"))
@@ -131,7 +131,7 @@ var faults = []fault{
 	{"no signature", "anthropic", "SV-A14", "thinking", edit(`event: content_block_delta\ndata: [^\n]*signature_delta[^\n]*\n\n`, "")},
 	{"another envelope", "anthropic", "SV-E1", "broken-json", edit(`^\{"type":\s*"error",`, "{")},
 	{"400 for a member of Claude Code", "anthropic", "SV-B5", "context-management", answer("context_management", 400, "application/json", badRequest)},
-	{"the role system refused in other words", "anthropic", "SV-B4", "system-in-messages", answer(`"role":"system"`, 400, "application/json",
+	{"the role system refused in other words", "anthropic claude-opus-4-8", "SV-B4", "system-in-messages", answer(`"role":"system"`, 400, "application/json",
 		`{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.role: Input should be 'user' or 'assistant'"}}`)},
 	{"400 for the beta query", "anthropic", "SV-H11", "beta-query", answer(`beta=true`, 404, "application/json", badRequest)},
 	{"400 for its own tokens", "anthropic", "SV-B1", "thinking", answer(`"role":"assistant"`, 400, "application/json", badRequest)},

@@ -34,7 +34,9 @@ type Gateway struct {
 type GatewayRoute struct {
 	Wire string `yaml:"wire" data:"required,is=provider"`
 	// UpstreamWire is "" where both sides speak one wire.
-	UpstreamWire    string `yaml:"upstream_wire" data:"is=provider"`
+	UpstreamWire string `yaml:"upstream_wire" data:"is=provider"`
+	// Issues are the addresses where what is known to be wrong on the route is worked on.
+	Issues          []string `yaml:"issues"`
 	GatewaySettings `yaml:",inline"`
 }
 

@@ -57,6 +57,8 @@ type Run struct {
 	Live *Live `json:"live,omitempty"`
 	// Differences are where the ways in disagree.
 	Differences []Difference `json:"differences,omitempty"`
+	// Issues are the addresses where what is known to be wrong with the subject is worked on, beside those of the baseline.
+	Issues []string `json:"issues,omitempty"`
 	// Baseline says what each entry of the baseline was good for.
 	Baseline []UsedExcuse `json:"baseline,omitempty"`
 }

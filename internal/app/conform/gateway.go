@@ -171,7 +171,7 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 		judged.subject.UpstreamWire = behind.Name
 	}
 	if f.url == "" && len(f.command) == 0 {
-		judged.subject.Version = subject.Install.Version()
+		judged.subject.Version, judged.issues = subject.Install.Version(), route.Issues
 	}
 	judged.subject = f.named(judged.subject)
 	bar := a.StartProgress("played")

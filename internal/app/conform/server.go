@@ -211,6 +211,7 @@ func (f *dutyFlags) named(s report.Subject) report.Subject {
 // dutyRun makes the report of a server or a gateway.
 type dutyRun struct {
 	subject  report.Subject
+	issues   []string // where what is known to be wrong is worked on
 	source   evidence.Source
 	wire     string
 	filter   string // what selected the cases, "" for all
@@ -246,6 +247,7 @@ func (d *dutyRun) deliverDuties(a *app, cases []*report.DutyCase, took []time.Du
 	run := report.Run{
 		Tool: tool(), Subject: d.subject, Policy: d.policy, Source: []string{string(d.source)}, Ingress: []string{"base-url"},
 		Started: d.began.UTC(), DurationMS: time.Since(d.began).Milliseconds(), Calls: &report.Calls{}, Filter: d.filter, Interrupted: isInterrupted,
+		Issues: d.issues,
 	}
 	var results []report.Result
 	var ids []string

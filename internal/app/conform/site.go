@@ -95,7 +95,7 @@ func readSite(dir string) (*inspector.Site, error) {
 }
 
 // sitePage reads a page, or a JSON report with the page beside it. A report without a page leads to
-// verdicts and to no bytes. issues are the addresses that the baseline of a report names.
+// verdicts and to no bytes. issues are the addresses that the report and its baseline name.
 func (a *app) sitePage(path string) (page inspector.Page, issues []string, err error) {
 	data, err := readFileAtMost(path, maxReportBytes)
 	if err != nil {
@@ -111,6 +111,7 @@ func (a *app) sitePage(path string) (page inspector.Page, issues []string, err e
 	if err != nil {
 		return page, nil, cli.Usage("%w", err)
 	}
+	issues = slices.Clone(ran.Issues)
 	for _, used := range ran.Baseline {
 		if used.Verdict == report.KnownFail {
 			issues = append(issues, used.Issue)

@@ -8,6 +8,11 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 )
 
+// nested is a request whose prompt is so many lists deep.
+func nested(levels int) string {
+	return `{"input":` + strings.Repeat("[", levels) + strings.Repeat("]", levels) + "}"
+}
+
 const modelKey = "heron-kite-0123456789"
 
 // TestHygiene: each check finds its breach at its place, and nothing in the nearest legal
@@ -27,6 +32,8 @@ func TestHygiene(t *testing.T) {
 		{"a raw control character", "HYG-003/one-document", openAI, "{\"input\":\"a\x07\"}", "-", nil},
 		{"two documents", "HYG-003/one-document", openAI, `{"input":"a"}{"input":"b"}`, "-", nil},
 		{"cut", "HYG-003/one-document", openAI, `{"input":"a`, "-", nil},
+		{"nested 502 levels deep", "HYG-003/one-document", openAI, nested(501), "-", nil},
+		{"nested 501 levels deep", "HYG-003/one-document", openAI, nested(500), "", nil},
 		{"white space around it", "HYG-003/one-document", openAI, "\n {\"input\":\"a\\u0007\"}\r\n", "", nil},
 		{"a parameter", "HYG-004/key-in-url", openAI + "?api_key=x", `{"input":"a"}`, "url", nil},
 		{"a password", "HYG-004/key-in-url", "https://me:" + modelKey + "@api.openai.com/v1/responses", `{"input":"a"}`, "url", nil},

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
@@ -22,6 +23,10 @@ func bodyIsDocument(s *Seen, p *Pass) {
 		return
 	}
 	_, err := tree.Parse(s.Body)
+	if err == nil {
+		p.ReportAt(wire.Place{Event: -1}, "the body is nested more than %d levels deep, and is not judged", wire.MaxDepth).Consequence = string(specs.Degraded)
+		return
+	}
 	what, at := err.Error(), 0
 	isControl := func(c byte) bool { return c < ' ' && c != '\n' && c != '\r' && c != '\t' }
 	switch k := slices.IndexFunc(s.Body, isControl); {

@@ -14,8 +14,12 @@ import (
 // its three bytes in WTF-8. The error is a [*SyntaxError] with a Reason. A text
 // that is given as bytes is copied.
 func Parse[Text string | []byte](text Text) (*Node, error) {
-	whole := string(text)
-	root, fault := parse(whole, MaxDepth, keepInvalid)
+	return ParseWithin(string(text), MaxDepth)
+}
+
+// ParseWithin is Parse for a value that is nested at most maxDepth deep.
+func ParseWithin(whole string, maxDepth int) (*Node, error) {
+	root, fault := parse(whole, maxDepth, keepInvalid)
 	if fault != nil {
 		return nil, explainFault(whole, fault)
 	}

@@ -89,15 +89,18 @@ type Choice struct {
 	Path  string
 }
 
-// ReadRequest decodes a request. It never fails: a body that is not JSON leaves
-// Doc nil.
+// MaxDepth is how deep a request may be nested that is decoded. Paths grow with the depth, so that a deeper one would cost
+// a multiple of its size in memory.
+const MaxDepth = 500
+
+// ReadRequest decodes a request. It never fails: a body that is not JSON, or is nested deeper than MaxDepth, leaves Doc nil.
 func ReadRequest(provider, method, rawURL string, body []byte) *Request {
 	q := &Request{}
 	u, _ := url.Parse(rawURL)
 	if u == nil {
 		u = &url.URL{}
 	}
-	q.Doc, _ = tree.Parse(body)
+	q.Doc, _ = tree.ParseWithin(string(body), MaxDepth)
 	q.Model = q.Doc.Text("model")
 	q.WantsStream = q.Doc.True("stream") || q.Doc.Text("type") == "response.create" // a WebSocket message
 	if d := decoderOf(provider); d != nil {

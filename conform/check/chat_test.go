@@ -220,3 +220,25 @@ func TestChatChoices(t *testing.T) {
 		}
 	}
 }
+
+// TestChatIndexes: a gateway counts other blocks of the model as well, so that the first call of a stream need not have index 0.
+func TestChatIndexes(t *testing.T) {
+	chunk := func(delta, stop string) string {
+		return `data: {"id":"gen-1","object":"chat.completion.chunk","created":1,"model":"anthropic/claude-sonnet-5","choices":[{"index":0,"delta":` + delta + `,"finish_reason":` + stop + "}]}\n\n"
+	}
+	const ask = `{"model":"anthropic/claude-sonnet-5","stream":true,"messages":[{"role":"user","content":"Look."}]}`
+	for _, index := range []string{"0", "1", "2"} {
+		reply := chunk(`{"role":"assistant","content":"I look."}`, "null") +
+			chunk(`{"tool_calls":[{"index":`+index+`,"id":"toolu_1","type":"function","function":{"name":"ls","arguments":""}}]}`, "null") +
+			chunk(`{"tool_calls":[{"index":`+index+`,"function":{"arguments":"{}"}}]}`, "null") + chunk("{}", `"tool_calls"`) + "data: [DONE]\n\n"
+		next := strings.Replace(ask, `"}]`, `"},{"role":"assistant","content":"I look.","tool_calls":[{"id":"toolu_1","type":"function","function":{"name":"ls","arguments":"{}"}}]},{"role":"tool","tool_call_id":"toolu_1","content":"12"}]`, 1)
+		ev := recording(chatAsked(0, "openrouter.ai", ask, reply), chatAsked(1, "openrouter.ai", next, chunk(`{"role":"assistant","content":"Twelve."}`, `"stop"`)+"data: [DONE]\n\n")).Evidence()
+		for _, rules := range [][]report.Rule{catalogue(t), report.ServerRules()} {
+			for _, res := range report.Judge(rules, &ev) {
+				if len(res.Findings) > 0 {
+					t.Errorf("index %s: %s: %s", index, res.Check, res.Findings[0].Message)
+				}
+			}
+		}
+	}
+}

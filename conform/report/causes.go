@@ -83,7 +83,7 @@ func explainRefusals(results []Result) {
 
 // symptoms lists, by check, the checks that its breach trips elsewhere in the same request.
 var symptoms = map[string][]string{
-	"ORD-001/answered":      {"ORD-003/no-orphan", "ORD-016/user-ends", "RES-005/closed", "RES-001/prefix", "RES-003/history"},
+	"ORD-001/answered":      {"ORD-003/no-orphan", "ORD-006/one-content", "ORD-016/user-ends", "RES-005/closed", "RES-001/prefix", "RES-003/history"},
 	"ORD-002/single-result": {"ORD-006/one-content"},
 	"ORD-005/unique-calls":  {"ORD-001/answered", "ORD-010/sent-once"},
 	"STR-007/partial-turn":  {"SIG-009/followed"},

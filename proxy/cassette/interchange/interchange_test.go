@@ -338,3 +338,26 @@ func TestReadFileIsBounded(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
+
+// TestHAROrder: the entries of a HAR are read in the order in which they began, unless one of them does not say when.
+func TestHAROrder(t *testing.T) {
+	entry := func(path, started string) string {
+		return `{"startedDateTime":"` + started + `","time":1,"request":{"method":"POST","url":"https://api.example/` + path + `","headers":[]},"response":{"status":200,"headers":[],"content":{"text":"{}"}}}`
+	}
+	for want, entries := range map[string]string{
+		"ab": entry("b", "2026-11-20T10:00:05.5Z") + "," + entry("a", "2026-11-20T11:00:01.5+01:00"),
+		"ba": entry("b", "2026-11-20T10:00:05.5Z") + "," + entry("a", ""),
+	} {
+		rec, err := Read("a.har", []byte(`{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[`+entries+`]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, in := range rec.Interactions {
+			got += in.Request.URL[len(in.Request.URL)-1:]
+		}
+		if got != want {
+			t.Errorf("read in the order %s, want %s", got, want)
+		}
+	}
+}

@@ -169,16 +169,9 @@ func (s *Trace) judgeReply(x *exchange) []*rules.ReplyPass {
 	if x.Missed {
 		return nil
 	}
-	seen := rules.Exchange{
-		Wire: x.Provider, Method: x.Request.Method, URL: x.Request.URL, RequestHeader: x.Request.Header, Request: x.Request.Body,
-		Status: x.Response.Status, Header: x.Response.Header, Body: x.Response.Body,
-		WebSocket: x.WebSocket > 0, Cut: markedCut(x) || s.wasInterrupted(x), StandsIn: !x.ownHost && !x.atOtherHost(),
-		Asked: x.req, Reply: x.reply,
-	}
-	for _, c := range x.Response.Chunks {
-		seen.Chunks = append(seen.Chunks, rules.Chunk(c))
-	}
-	return rules.JudgeReply(&seen)
+	seen := x.ToJudge(x.reply)
+	seen.Asked, seen.Cut, seen.StandsIn = x.req, markedCut(x) || s.wasInterrupted(x), !x.ownHost && !x.atOtherHost()
+	return rules.JudgeReply(seen)
 }
 
 // markedCut reports whether the recording says that the stream was cut.

@@ -11,6 +11,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
+	rules "github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -240,7 +241,7 @@ func emittedAt(x *exchange, at wire.Place) string {
 // describeDifference says how two tokens differ without showing either whole.
 func describeDifference(was, is string) difference {
 	sentence := fmt.Sprintf("differs from byte %d on: was %d bytes %s, is %d bytes %s",
-		decide.FirstDifference(was, is), len(was), maskToken(was), len(is), maskToken(is))
+		decide.FirstDifference(was, is), len(was), rules.Mask(was), len(is), rules.Mask(is))
 	return difference{sentence: sentence + describeEdit(was, is), Comparison: decide.Compare(was, is, min(tokenContext, len(was)/8))}
 }
 
@@ -251,17 +252,6 @@ func describeTextDifference(was, is string) difference {
 	sentence := fmt.Sprintf("differs from byte %d on: was %d bytes with %#q there, is %d bytes with %#q",
 		at, len(was), textAround(was, at), len(is), textAround(is, at))
 	return difference{sentence: sentence + describeEdit(was, is), Comparison: decide.Compare(was, is, textContext)}
-}
-
-// maskToken shows the ends of a token: enough to find it, too little to use it.
-func maskToken(token string) string {
-	switch n := len(token); {
-	case n == 0:
-		return "(empty)"
-	case n < 20:
-		return token[:n/4] + "…"
-	}
-	return token[:6] + "…" + token[len(token)-4:]
 }
 
 const window = 12 // bytes shown on each side of a difference

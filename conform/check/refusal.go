@@ -153,12 +153,12 @@ var (
 // presentWords makes a provider's words fit for a report: bounded, on one line, control
 // characters visible, secrets masked.
 func presentWords(said string) string {
-	said = secretForm.ReplaceAllStringFunc(said, maskToken)
+	said = secretForm.ReplaceAllStringFunc(said, rules.Mask)
 	said = tokenForm.ReplaceAllStringFunc(said, func(s string) string {
 		if idPrefix.MatchString(s) || !strings.ContainsAny(s, "0123456789") || strings.ToLower(s) == s {
 			return s // an id or a path
 		}
-		return maskToken(s)
+		return rules.Mask(s)
 	})
 	quoted := strconv.Quote(strings.Join(strings.Fields(cutText(said, maxWords)), " "))
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)

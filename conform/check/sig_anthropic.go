@@ -5,6 +5,7 @@ import (
 
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
+	rules "github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -59,7 +60,7 @@ func thinkingKept(s *Trace, r *report) {
 		for _, i := range l.missing {
 			if it := l.reply(i); it.Continuity() && it.HasToken && it.Token != "" {
 				r.addObserved(1)
-				f := r.addLostItem(l, i, "A-37", "%s block %s of the open turn is not sent back", it.What, maskToken(it.Token))
+				f := r.addLostItem(l, i, "A-37", "%s block %s of the open turn is not sent back", it.What, rules.Mask(it.Token))
 				f.Consequence = lostThinking(l.to)
 			}
 		}
@@ -146,7 +147,7 @@ func thinkingContiguous(s *Trace, r *report) {
 				case !sent && kept > 0 && hole == nil:
 					hole, holeItem = l, i
 				case sent && hole != nil:
-					r.addLostItem(hole, holeItem, "A-41", "%s block %s is left out between others that are sent back", hole.reply(holeItem).What, maskToken(hole.reply(holeItem).Token))
+					r.addLostItem(hole, holeItem, "A-41", "%s block %s is left out between others that are sent back", hole.reply(holeItem).What, rules.Mask(hole.reply(holeItem).Token))
 					return
 				case sent:
 					if kept++; kept > 2 { // those before it had a middle, which could be left out

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
+	rules "github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -217,9 +218,9 @@ func (l *link) signedPair(r *report, p pair) {
 	case isStandIn && was.Token == "":
 		r.addChange(l, is.Under("thoughtSignature"), was.Place, "G-20", "%s part, which came without a signature beside a signed one, is sent back with the stand-in that skips validation", was.What)
 	case isStandIn:
-		r.addChange(l, is.Under("thoughtSignature"), was.TokenAt, "G-20", "%s part is sent back with the stand-in that skips validation in place of its signature %s", was.What, maskToken(was.Token))
+		r.addChange(l, is.Under("thoughtSignature"), was.TokenAt, "G-20", "%s part is sent back with the stand-in that skips validation in place of its signature %s", was.What, rules.Mask(was.Token))
 	case is.Token == "":
-		r.addChange(l, is.Place, was.Place, "", "%s part is sent back without its signature %s", was.What, maskToken(was.Token))
+		r.addChange(l, is.Place, was.Place, "", "%s part is sent back without its signature %s", was.What, rules.Mask(was.Token))
 	case was.Text != is.Text:
 		l.reportMisplaced(r, was, is)
 	}

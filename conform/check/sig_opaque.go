@@ -8,6 +8,7 @@ import (
 
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
+	rules "github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -191,13 +192,13 @@ func (s *Trace) findIssues() {
 func (s *Trace) describeToken(x *exchange, was, is string) difference {
 	d := describeDifference(was, is)
 	if from, ok := s.issued[originKey(is)]; ok && s.holds(originIsNamed) && is != "" && from.x.n < x.n && originKey(is) != originKey(was) {
-		d.sentence = fmt.Sprintf("is %s, in place of %s", from.describe(is), maskToken(was))
+		d.sentence = fmt.Sprintf("is %s, in place of %s", from.describe(is), rules.Mask(was))
 	}
 	return d
 }
 
 func (i issue) describe(token string) string {
-	return fmt.Sprintf("%s, issued with the %s that was %s", maskToken(token), i.it.What, emittedAt(i.x, i.it.Place))
+	return fmt.Sprintf("%s, issued with the %s that was %s", rules.Mask(token), i.it.What, emittedAt(i.x, i.it.Place))
 }
 
 // isOfOtherConversation reports whether the item is, as it was issued, one of another conversation.
@@ -221,7 +222,7 @@ func (s *Trace) inventedTokens(r *report, of wires.Habit, rule string, isCarrier
 				r.addFinding(l.to, it.Place, rule, "%s stands among what exchange %d emitted and carries %s", it.What, l.from.Index, from.describe(it.Token))
 				continue
 			}
-			r.addFinding(l.to, it.Place, rule, "%s block %s was not emitted by the reply it stands in (exchange %d)", it.What, maskToken(it.Token), l.from.Index)
+			r.addFinding(l.to, it.Place, rule, "%s block %s was not emitted by the reply it stands in (exchange %d)", it.What, rules.Mask(it.Token), l.from.Index)
 		}
 	}
 }
@@ -271,7 +272,7 @@ func ownProvider(s *Trace, r *report) {
 	s.eachToken(func(x *exchange, it *wire.Item, from *exchange) {
 		r.addObserved(1)
 		if x.Provider != from.Provider {
-			r.addFinding(x, it.Place, x.wire.RuleFor(wires.ForeignToken), "%s carries the token %s, which %s issued in exchange %d", it.Type, maskToken(it.Token), from.Provider, from.Index)
+			r.addFinding(x, it.Place, x.wire.RuleFor(wires.ForeignToken), "%s carries the token %s, which %s issued in exchange %d", it.Type, rules.Mask(it.Token), from.Provider, from.Index)
 		}
 	})
 }
@@ -304,7 +305,7 @@ func ownModel(s *Trace, r *report) {
 	})
 	for _, c := range all {
 		f := r.addFinding(c.x, c.it.Place, c.x.wire.RuleFor(wires.ForeignToken), "%s carries the token %s of model %s to model %s",
-			c.it.Type, maskToken(c.it.Token), c.issuer, strings.Join(receivers[c.issuer], " and "))
+			c.it.Type, rules.Mask(c.it.Token), c.issuer, strings.Join(receivers[c.issuer], " and "))
 		f.Form += c.issuer
 	}
 }

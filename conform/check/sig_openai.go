@@ -6,6 +6,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
+	rules "github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -36,7 +37,7 @@ func finalBlob(s *Trace, r *report) {
 		case is.Token == was.Token || slices.Contains(was.AlsoTokens, is.Token):
 		case slices.Contains(was.DraftTokens, is.Token):
 			r.addChange(l, is.Under("encrypted_content"), was.TokenAt, "O-15",
-				"encrypted content %s is the draft of output_item.added; output_item.done replaced it by %s", maskToken(is.Token), maskToken(was.Token))
+				"encrypted content %s is the draft of output_item.added; output_item.done replaced it by %s", rules.Mask(is.Token), rules.Mask(was.Token))
 		default:
 			r.addChange(l, is.Under("encrypted_content"), was.TokenAt, "O-15", "encrypted content %s", s.describeToken(l.to, was.Token, is.Token))
 		}

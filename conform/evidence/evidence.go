@@ -29,6 +29,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
 	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
@@ -126,6 +127,24 @@ func (x *Exchange) ReadRequest() *wire.Request {
 // ReadReply decodes the response.
 func (x *Exchange) ReadReply() *wire.Reply {
 	return wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body)
+}
+
+// ToJudge returns the exchange in the form in which the rules of replies take it.
+func (x *Exchange) ToJudge(reply *wire.Reply) *rule.Exchange {
+	out := &rule.Exchange{Wire: x.Provider, Method: x.Request.Method, URL: x.Request.URL, RequestHeader: x.Request.Header, Request: x.Request.Body,
+		Status: x.Response.Status, Header: x.Response.Header, Body: x.Response.Body, WebSocket: x.WebSocket > 0, Reply: reply}
+	for _, c := range x.Response.Chunks {
+		out.Chunks = append(out.Chunks, rule.Chunk(c))
+	}
+	return out
+}
+
+// ToInteraction returns request and reply in the form in which a recorder keeps them.
+func (x *Exchange) ToInteraction() cassette.Interaction {
+	return cassette.Interaction{
+		Request:  cassette.Request{Method: x.Request.Method, URL: x.Request.URL, Header: x.Request.Header, Body: x.Request.Body},
+		Response: cassette.Response{Status: x.Response.Status, Header: x.Response.Header, Body: x.Response.Body},
+	}
 }
 
 // Provenance says who gave the response of an exchange. [Exchange.ProviderAnswered]

@@ -204,11 +204,8 @@ func keepSide(path, tool string, exchanges []evidence.Exchange) error {
 		return err
 	}
 	for _, x := range exchanges {
-		in := cassette.Interaction{
-			Request:  cassette.Request{Method: x.Request.Method, URL: x.Request.URL, Header: x.Request.Header, Body: x.Request.Body},
-			Response: cassette.Response{Status: x.Response.Status, Header: x.Response.Header, Body: x.Response.Body},
-			Ingress:  cassette.IngressBaseURL, End: cassette.EndEOF,
-		}
+		in := x.ToInteraction()
+		in.Ingress, in.End = cassette.IngressBaseURL, cassette.EndEOF
 		for _, c := range x.Response.Chunks {
 			in.Timeline = append(in.Timeline, cassette.Chunk{At: c.At, Length: c.Length})
 		}

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
 // thoroughRedactor applies a Redactor to evidence, and to texts that quote parts of it:
@@ -66,10 +65,7 @@ func (t *thoroughRedactor) cleanExchange(x *evidence.Exchange) evidence.Exchange
 	if t.next == nil {
 		return *x
 	}
-	in := t.next.Interaction(cassette.Interaction{
-		Request:  cassette.Request{Method: x.Request.Method, URL: x.Request.URL, Header: x.Request.Header, Body: x.Request.Body},
-		Response: cassette.Response{Status: x.Response.Status, Header: x.Response.Header, Body: x.Response.Body},
-	})
+	in := t.next.Interaction(x.ToInteraction())
 	t.noteSecrets(x.Request.Body, in.Request.Body)
 	t.noteSecrets(x.Response.Body, in.Response.Body)
 	t.noteSecrets([]byte(x.Request.URL), []byte(in.Request.URL))

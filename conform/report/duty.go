@@ -129,14 +129,10 @@ func (d *DutyCase) JudgeReply(n int, x *rule.Exchange, except map[string]bool) (
 	return breaches
 }
 
-// ReplyExchange returns an exchange in the form in which the reply rules take it.
+// ReplyExchange returns an exchange of a driver, which saw all of it, in the form in which the reply rules take it.
 func ReplyExchange(x *evidence.Exchange, reply *wire.Reply) *rule.Exchange {
-	out := &rule.Exchange{Wire: x.Provider, Method: x.Request.Method, URL: x.Request.URL, RequestHeader: x.Request.Header, Request: x.Request.Body,
-		Status: x.Response.Status, Header: x.Response.Header, Body: x.Response.Body, SawAll: true, Reply: reply,
-		Sent: x.Response.Body} // the driver unpacks nothing
-	for _, c := range x.Response.Chunks {
-		out.Chunks = append(out.Chunks, rule.Chunk(c))
-	}
+	out := x.ToJudge(reply)
+	out.SawAll, out.Sent = true, x.Response.Body // the driver unpacks nothing
 	return out
 }
 

@@ -30,16 +30,7 @@ func (s *Script) replyLeniently(req Request) (Reply, *Refusal) {
 		}
 		return s.answerAside(req, asked), nil
 	}
-	if search, ok := s.searchFirst(req, i, asked); ok {
-		reply := Generated(req, nil, "", s.Key, s.Now())
-		reply.Blocks, reply.Stop = searchBlocks(req, search), specs.StopTool
-		return reply, nil
-	}
-	blocks, refusal := s.resolveBlocks(req, i, asked)
-	if refusal != nil {
-		return Reply{}, refusal
-	}
-	return s.newReply(req, i, blocks, s.Attempts.countTurn(req.Provider, i)), nil
+	return s.answerTurn(req, i, asked, func() int { return s.Attempts.countTurn(req.Provider, i) })
 }
 
 // turnInConversation is the index of the turn that answers a conversation, -1 when it

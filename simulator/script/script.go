@@ -147,6 +147,17 @@ func (s *Script) Reply(req Request) (Reply, *Refusal) {
 	if refusal := s.newMismatch(req, i, asked); refusal != nil {
 		return Reply{}, refusal
 	}
+	return s.answerTurn(req, i, asked, func() int {
+		if turn.Refuse != nil || turn.Times > 0 {
+			return s.Attempts.countAttempt(req, i)
+		}
+		return 0
+	})
+}
+
+// answerTurn is turn i as an answer to req, or the search for its tool before it. A fault that happened often enough
+// is left out.
+func (s *Script) answerTurn(req Request, i int, asked Intent, countAttempt func() int) (Reply, *Refusal) {
 	if search, ok := s.searchFirst(req, i, asked); ok {
 		reply := Generated(req, nil, "", s.Key, s.Now())
 		reply.Blocks, reply.Stop = searchBlocks(req, search), specs.StopTool
@@ -156,17 +167,7 @@ func (s *Script) Reply(req Request) (Reply, *Refusal) {
 	if refusal != nil {
 		return Reply{}, refusal
 	}
-	attempt := 0
-	if turn.Refuse != nil || turn.Times > 0 {
-		attempt = s.Attempts.countAttempt(req, i)
-	}
-	return s.newReply(req, i, blocks, attempt), nil
-}
-
-// newReply is turn i as an answer to req. A fault that happened often enough is left
-// out.
-func (s *Script) newReply(req Request, i int, blocks []Block, attempt int) Reply {
-	turn := s.Scenario.Turns[i]
+	turn, attempt := s.Scenario.Turns[i], countAttempt()
 	if turn.Times > 0 && attempt >= turn.Times {
 		turn.Cut, turn.Fail, turn.Stall = nil, nil, nil
 	}
@@ -177,7 +178,7 @@ func (s *Script) newReply(req Request, i int, blocks []Block, attempt int) Reply
 		Request: req, Turn: turn, Ordinal: i, Blocks: blocks, Stop: stopOf(turn, blocks),
 		Seed: replySeed(s.Scenario.Name+"/"+req.Provider, attempt), Key: s.Key, At: s.Now(),
 		Attempt: attempt,
-	}
+	}, nil
 }
 
 // replySeed makes the ids and tokens of each attempt different. Clients put together

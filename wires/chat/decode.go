@@ -187,18 +187,12 @@ func joinTexts(content *tree.Node) string {
 // mediaOf reads the data URLs and the sounds of a content.
 func mediaOf(content *tree.Node, path string) (list []wire.Medium) {
 	for j, p := range content.List() {
-		kind, field, form, data := "", "", "", ""
+		at := path + "[" + strconv.Itoa(j) + "]"
 		switch p.Text("type") {
 		case "image_url":
-			kind, field = "image", ".image_url.url"
-			form, data, _ = strings.Cut(p.Get("image_url").Text("url"), ",")
+			list = append(list, wire.DataMedium(p, at+".image_url.url", "image", p.Text("image_url", "url"))...)
 		case "file":
-			kind, field = "file", ".file.file_data"
-			form, data, _ = strings.Cut(p.Get("file").Text("file_data"), ",")
-		}
-		form, isData := strings.CutPrefix(form, "data:")
-		if mediaType, encoding, _ := strings.Cut(form, ";"); isData && strings.HasSuffix(encoding, "base64") {
-			list = append(list, wire.Medium{Place: wire.At(p, path+"["+strconv.Itoa(j)+"]"+field), Kind: kind, MediaType: mediaType, Data: data})
+			list = append(list, wire.DataMedium(p, at+".file.file_data", "file", p.Text("file", "file_data"))...)
 		}
 	}
 	return list

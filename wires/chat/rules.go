@@ -43,14 +43,12 @@ func (q *request) findRefusal(env rule.Env) *rule.Refusal {
 	return cmp.Or(rule.First(judgedRules, q, env), rule.First(sealRules, q, env))
 }
 
-// sureRule is a rule that the API enforces and a page or a recording shows; least is the level from which on it is enforced.
-func sureRule(id, demand, source string, run func(*request, *rule.Pass)) rule.Rule[*request] {
-	return rule.Rule[*request]{Info: rule.Info{ID: id, Demand: demand, Source: source, Confidence: rule.High, Least: rule.Live}, Run: run}
-}
+// The ways to state a rule, see package rule.
+var judged, everywhere, sureRule = rule.Judged[*request], rule.Everywhere[*request], rule.Sure[*request]
 
 // likelyRule is a rule that few reports show: strict alone enforces it.
-func likelyRule(id, demand, source string, run func(*request, *rule.Pass)) rule.Rule[*request] {
-	r := sureRule(id, demand, source, run)
+func likelyRule(id, demand, source string) rule.Rule[*request] {
+	r := sureRule(id, demand, source)
 	r.Confidence, r.Least = rule.Medium, rule.Strict
 	return r
 }
@@ -58,18 +56,6 @@ func likelyRule(id, demand, source string, run func(*request, *rule.Pass)) rule.
 // doubtfulRule is r as a rule that recordings contradict for some models: strict alone enforces it.
 func doubtfulRule(r rule.Rule[*request]) rule.Rule[*request] {
 	r.Confidence, r.Least = rule.Low, rule.Strict
-	return r
-}
-
-// judged is r as a rule by which the referee judges an aspect at the hosts of the dialects.
-func judged(aspect string, r rule.Rule[*request]) rule.Rule[*request] {
-	r.Aspect = aspect
-	return r
-}
-
-// everywhere is r as a rule that holds at all hosts.
-func everywhere(r rule.Rule[*request]) rule.Rule[*request] {
-	r.Hosts = rule.AnyHost
 	return r
 }
 
@@ -82,9 +68,9 @@ const (
 )
 
 var accessRules = []rule.Rule[*request]{
-	sureRule("C-87", "there is a key, and it is valid; one that begins with invalid or test-invalid is not", recorded, keyValid),
-	sureRule("C-1", "the body is one JSON object", documented, bodyReadable),
-	likelyRule("C-1", "the model is one of a known vendor, or its name has a version, a tag or a vendor", inferred, modelExists),
+	judged("", sureRule("C-87", "there is a key, and it is valid; one that begins with invalid or test-invalid is not", recorded), keyValid),
+	judged("", sureRule("C-1", "the body is one JSON object", documented), bodyReadable),
+	judged("", likelyRule("C-1", "the model is one of a known vendor, or its name has a version, a tag or a vendor", inferred), modelExists),
 }
 
 func keyValid(q *request, p *rule.Pass) {

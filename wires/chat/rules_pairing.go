@@ -12,15 +12,15 @@ import (
 
 // pairRules are about roles, and about calls and what answers them.
 var pairRules = []rule.Rule[*request]{
-	judged("ORD-015/roles", sureRule("C-3", "the roles are those that the host knows", reported, rolesKnown)),
-	everywhere(judged("ORD-014/nothing-empty", sureRule("C-10", "a message of the assistant has a content or calls", documented, assistantSpeaks))),
-	judged("PAR-007/range", sureRule("C-21", "a list of calls has a call", reported, callsGiven)),
-	everywhere(judged("ORD-001/answered", sureRule("C-17", "each call is answered by a tool message before any other role", reported, callsAnswered))),
-	everywhere(judged("ORD-003/no-orphan", sureRule("C-18", "a tool message stands behind the message with its call", reported, resultsCalled))),
-	everywhere(judged("ORD-002/single-result", likelyRule("C-19", "each call has one result", reported, answeredOnce))),
-	judged("ORD-005/unique-calls", sureRule("C-20", "call ids are unique over the whole request where the host counts them", reported, callsUnique)),
-	judged("ORD-015/id-form", sureRule("C-24", "call ids have the form that the host takes", reported, idsFit)),
-	doubtfulRule(sureRule("C-6", "the assistant speaks between results and the user's words where the host wants that; models of 2026 do not", reported, userAfterAnswer)),
+	judged("ORD-015/roles", sureRule("C-3", "the roles are those that the host knows", reported), rolesKnown),
+	everywhere(judged("ORD-014/nothing-empty", sureRule("C-10", "a message of the assistant has a content or calls", documented), assistantSpeaks)),
+	judged("PAR-007/range", sureRule("C-21", "a list of calls has a call", reported), callsGiven),
+	everywhere(judged("ORD-001/answered", sureRule("C-17", "each call is answered by a tool message before any other role", reported), callsAnswered)),
+	everywhere(judged("ORD-003/no-orphan", sureRule("C-18", "a tool message stands behind the message with its call", reported), resultsCalled)),
+	everywhere(judged("ORD-002/single-result", likelyRule("C-19", "each call has one result", reported), answeredOnce)),
+	judged("ORD-005/unique-calls", sureRule("C-20", "call ids are unique over the whole request where the host counts them", reported), callsUnique),
+	judged("ORD-015/id-form", sureRule("C-24", "call ids have the form that the host takes", reported), idsFit),
+	doubtfulRule(judged("", sureRule("C-6", "the assistant speaks between results and the user's words where the host wants that; models of 2026 do not", reported), userAfterAnswer)),
 }
 
 // roles are those of the API reference, and one of DeepSeek.

@@ -12,13 +12,13 @@ import (
 
 // parameterRules are about the settings that OpenAI's models take.
 var parameterRules = []rule.Rule[*request]{
-	judged("PAR-006/required", sureRule("C-1", "the request names a model, unless the path does", documented, modelNamed)),
-	judged("PAR-004/effort", sureRule("C-34", "reasoning_effort is set on models that reason", reported, effortFits)),
-	judged("PAR-004/effort", sureRule("C-35", "functions are offered without an effort to models that take both only elsewhere", reported, effortBesideTools)),
-	judged("PAR-002/reasoning", sureRule("C-36", "models that reason take no temperature but 1", reported, temperatureFits)),
-	judged("PAR-002/reasoning", sureRule("C-33", "models that reason take max_completion_tokens, not max_tokens", documented, limitFits)),
-	judged("PAR-007/range", sureRule("C-40", "settings have values that OpenAI takes", documented, valuesFit)),
-	judged("PAR-007/range", sureRule("C-42", "stream_options stand beside stream: true only", documented, streamOptionsFit)),
+	judged("PAR-006/required", sureRule("C-1", "the request names a model, unless the path does", documented), modelNamed),
+	judged("PAR-004/effort", sureRule("C-34", "reasoning_effort is set on models that reason", reported), effortFits),
+	judged("PAR-004/effort", sureRule("C-35", "functions are offered without an effort to models that take both only elsewhere", reported), effortBesideTools),
+	judged("PAR-002/reasoning", sureRule("C-36", "models that reason take no temperature but 1", reported), temperatureFits),
+	judged("PAR-002/reasoning", sureRule("C-33", "models that reason take max_completion_tokens, not max_tokens", documented), limitFits),
+	judged("PAR-007/range", sureRule("C-40", "settings have values that OpenAI takes", documented), valuesFit),
+	judged("PAR-007/range", sureRule("C-42", "stream_options stand beside stream: true only", documented), streamOptionsFit),
 }
 
 func modelNamed(q *request, p *rule.Pass) {

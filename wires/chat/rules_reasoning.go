@@ -13,8 +13,8 @@ import (
 
 // reasoningRules are about reasoning that must come back, and reasoning that must not.
 var reasoningRules = []rule.Rule[*request]{
-	judged("SIG-008/reasoning-back", sureRule("C-48", "a message with calls brings its reasoning_content back while the model thinks", documented, reasoningComesBack)),
-	judged("ORD-015/parts", sureRule("C-44", "no message holds reasoning_content where the host does not know the member", reported, reasoningLeftOut)),
+	judged("SIG-008/reasoning-back", sureRule("C-48", "a message with calls brings its reasoning_content back while the model thinks", documented), reasoningComesBack),
+	judged("ORD-015/parts", sureRule("C-44", "no message holds reasoning_content where the host does not know the member", reported), reasoningLeftOut),
 }
 
 func reasoningComesBack(q *request, p *rule.Pass) {

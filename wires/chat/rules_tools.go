@@ -12,11 +12,11 @@ import (
 
 // toolRules are about the tools of a request and the choice among them.
 var toolRules = []rule.Rule[*request]{
-	judged("PAR-008/names", sureRule("C-28", "a function's name has letters, digits, _ and - only, at most 64", documented, namesFit)),
-	judged("PAR-007/range", sureRule("C-29", "a list of tools has a tool", reported, toolsGiven)),
-	judged("PAR-005/has-tools", sureRule("C-31", "tool_choice and parallel_tool_calls stand beside tools only", documented, choiceHasTools)),
-	judged("PAR-005/named-tool", sureRule("C-31", "tool_choice has a form of the API", documented, choiceIsKnown)),
-	judged("PAR-005/named-tool", likelyRule("C-31", "tool_choice names a tool of the request", documented, choiceNamesTool)),
+	judged("PAR-008/names", sureRule("C-28", "a function's name has letters, digits, _ and - only, at most 64", documented), namesFit),
+	judged("PAR-007/range", sureRule("C-29", "a list of tools has a tool", reported), toolsGiven),
+	judged("PAR-005/has-tools", sureRule("C-31", "tool_choice and parallel_tool_calls stand beside tools only", documented), choiceHasTools),
+	judged("PAR-005/named-tool", sureRule("C-31", "tool_choice has a form of the API", documented), choiceIsKnown),
+	judged("PAR-005/named-tool", likelyRule("C-31", "tool_choice names a tool of the request", documented), choiceNamesTool),
 }
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)

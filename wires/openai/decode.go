@@ -239,15 +239,11 @@ func (decoder) ReadRequest(q *wire.Request, method string, u *url.URL) {
 	}
 }
 
-// mediaOf reads the data URLs of a content: data:image/png;base64,…
+// mediaOf reads the data URLs of a content.
 func mediaOf(content *tree.Node, path string) (list []wire.Medium) {
 	for j, p := range content.List() {
 		kind, field := mediumField(p)
-		url, isData := strings.CutPrefix(p.Text(field), "data:")
-		form, data, _ := strings.Cut(url, ",")
-		if mediaType, encoding, _ := strings.Cut(form, ";"); isData && strings.HasSuffix(encoding, "base64") {
-			list = append(list, wire.Medium{Place: wire.At(p, path+"["+strconv.Itoa(j)+"]."+field), Kind: kind, MediaType: mediaType, Data: data})
-		}
+		list = append(list, wire.DataMedium(p, path+"["+strconv.Itoa(j)+"]."+field, kind, p.Text(field))...)
 	}
 	return list
 }

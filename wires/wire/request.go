@@ -4,6 +4,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/meerkat-go/conformance/wires/tree"
 )
@@ -53,6 +54,18 @@ type Medium struct {
 	Place Place
 	// Kind is image or file, as the provider calls it; MediaType is what the request says, Data base64.
 	Kind, MediaType, Data string
+}
+
+// DataMedium reads the medium in a data URL, data:image/png;base64,…, which stands at a path below n; none of another
+// URL.
+func DataMedium(n *tree.Node, path, kind, url string) []Medium {
+	form, data, _ := strings.Cut(url, ",")
+	form, isData := strings.CutPrefix(form, "data:")
+	mediaType, encoding, _ := strings.Cut(form, ";")
+	if !isData || !strings.HasSuffix(encoding, "base64") {
+		return nil
+	}
+	return []Medium{{Place: At(n, path), Kind: kind, MediaType: mediaType, Data: data}}
 }
 
 // CacheMark is a place up to which a prompt is cached.

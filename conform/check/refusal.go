@@ -127,16 +127,13 @@ func newRefusal(x *exchange) Refusal {
 // wordsOf finds what the error body says: the provider's message, the members
 // that gateways use instead, or the text of a body that is not JSON.
 func wordsOf(x *exchange) string {
-	doc := x.reply.Doc
 	if raw := x.reply.Err.Text("metadata", "raw"); raw != "" {
 		return raw // what OpenRouter was told
 	}
-	for _, n := range []*tree.Node{x.reply.Err.Any("message", "status_msg"), doc.Get("message"), x.reply.Err, doc.Get("detail"), doc.Get("title")} {
-		if s := n.Text(); s != "" {
-			return s
-		}
+	if said := x.reply.ErrorText(); said != "" {
+		return said
 	}
-	if n := doc.Get("detail"); n != nil {
+	if n := x.reply.Doc.Get("detail"); n != nil {
 		return n.Raw()
 	}
 	return string(x.Response.Body[:min(len(x.Response.Body), maxWords)])

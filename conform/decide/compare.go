@@ -48,7 +48,7 @@ func printableText(s string) string {
 }
 
 // FirstDifference is the offset of the first byte in which two values differ.
-func FirstDifference(a, b string) int {
+func FirstDifference[T string | []byte](a, b T) int {
 	n := min(len(a), len(b))
 	for i := range n {
 		if a[i] != b[i] {

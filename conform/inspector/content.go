@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/wires"
@@ -234,7 +235,7 @@ func (b *Builder) newReturn(provider string, r check.Returned, isFirst bool) Ret
 	was, is := fieldsOf(r.Emitted), fieldsOf(r.Sent)
 	for i := range was {
 		if state := was[i].compareField(provider, r.Emitted, is[i].value); state != returnSame {
-			at := commonLength([]byte(was[i].value), []byte(is[i].value))
+			at := decide.FirstDifference(was[i].value, is[i].value)
 			out.Changes = append(out.Changes, Change{was[i].name, state, at, b.storeBytes([]byte(is[i].value))})
 			out.State = returnStates[max(slices.Index(returnStates, out.State), slices.Index(returnStates, state))]
 		}

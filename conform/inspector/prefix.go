@@ -3,6 +3,7 @@ package inspector
 import (
 	"fmt"
 
+	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/wires"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
@@ -28,7 +29,7 @@ func comparePrefix(provider string, before, now *decoded) *Prefix {
 	if before.request.Doc == nil || now.request.Doc == nil {
 		return nil
 	}
-	p := &Prefix{Common: commonLength(before.body, now.body), Was: len(before.body), Is: len(now.body)}
+	p := &Prefix{Common: decide.FirstDifference(before.body, now.body), Was: len(before.body), Is: len(now.body)}
 	was, is := requestParts(provider, before.request), requestParts(provider, now.request)
 	for i, part := range is {
 		state := partNew
@@ -92,14 +93,4 @@ func firstName(name string) string {
 		}
 	}
 	return name
-}
-
-func commonLength(a, b []byte) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
 }

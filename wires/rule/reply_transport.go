@@ -234,16 +234,7 @@ func refusalHasStatus(x *Exchange, p *Pass) {
 	}
 }
 
-// errorWords is what an error says, in whatever form.
-func errorWords(x *Exchange) string {
-	doc := x.Reply.Doc
-	for _, n := range []*tree.Node{x.Reply.Err.Any("message", "status_msg"), doc.Get("message"), x.Reply.Err, doc.Get("detail"), doc.Get("title")} {
-		if s := n.Text(); s != "" {
-			return s
-		}
-	}
-	return quoted(x.Body)
-}
+func errorWords(x *Exchange) string { return cmp.Or(x.Reply.ErrorText(), quoted(x.Body)) }
 
 // requestIDs are the headers by which servers name a request.
 var requestIDs = []string{"Request-Id", "X-Request-Id"}

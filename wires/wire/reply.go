@@ -165,3 +165,13 @@ func (r *Reply) SetError(err *tree.Node, at Place) {
 		r.End, r.Err, r.ErrAt = Failed, err, at
 	}
 }
+
+// ErrorText returns what an error says, in the members of providers or of gateways; empty if it says nothing.
+func (r *Reply) ErrorText() string {
+	for _, n := range []*tree.Node{r.Err.Any("message", "status_msg"), r.Doc.Get("message"), r.Err, r.Doc.Get("detail"), r.Doc.Get("title")} {
+		if s := n.Text(); s != "" {
+			return s
+		}
+	}
+	return ""
+}

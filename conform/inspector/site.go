@@ -102,6 +102,7 @@ func (s *Site) Put(p Page, issues []string) (*SiteAgent, Page, error) {
 	p = p.Condense()
 	p.addCatalogue(p.Summary)
 	a, isKnown := newSiteAgent(&p)
+	isKnown = isKnown || len(issues) > 0
 	if i := slices.IndexFunc(s.Agents, func(b *SiteAgent) bool { return b.ID == a.ID }); i < 0 {
 		s.Agents = append(s.Agents, a)
 	} else {

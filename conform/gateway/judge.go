@@ -44,6 +44,8 @@ type Config struct {
 	Only func(name string) bool
 	// Progress, if not nil, is told how many cases have ended.
 	Progress func(done, total int)
+	// Ended, if not nil, returns an error once the gateway's process has ended by itself, as [Process.Ended] does.
+	Ended func() error
 }
 
 type judge struct {
@@ -94,6 +96,9 @@ var ErrNothingSelected = errors.New("selects no case; leave it out to see their 
 type Outcome struct {
 	Cases []*report.DutyCase
 	Took  []time.Duration
+	// Ended says in which case the gateway's process ended, and how; nil if it did not. The cases are
+	// those before it.
+	Ended error
 }
 
 // Judge plays all cases. It returns early with what it has when the context ends.
@@ -125,6 +130,12 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 		}
 		began, f := time.Now(), report.NewDutyCase(k.name, c.Wire.Name)
 		k.play(ctx, f)
+		if c.Ended != nil {
+			if err := c.Ended(); err != nil {
+				out.Ended = fmt.Errorf("%w, in case %s; the %d cases from it on are not judged", err, k.name, len(cases)-i)
+				break
+			}
+		}
 		out.Cases, out.Took = append(out.Cases, f), append(out.Took, time.Since(began))
 		if c.Progress != nil {
 			c.Progress(i+1, len(cases))

@@ -40,6 +40,21 @@ type Process struct {
 	ended   chan isolate.Result // of one
 }
 
+// Ended returns an error with the exit code and what the process wrote last, once it has ended by
+// itself or listens no longer; nil while it runs.
+func (p *Process) Ended() error {
+	if conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://")); err == nil { //nolint:noctx // a loopback port answers at once
+		return conn.Close()
+	}
+	select {
+	case result := <-p.ended:
+		p.ended <- result
+		return fmt.Errorf("the gateway ended with code %d (%s)", result.ExitCode, lastLines(result))
+	case <-time.After(defaultWait): // a closed socket comes before the end of its process
+		return errors.New("the gateway listens no longer")
+	}
+}
+
 // Start starts a gateway and returns when it accepts connections. The error says what the process
 // wrote last where it ended, or did not listen in time.
 func Start(ctx context.Context, c Command, v profiles.GatewayValues, dir string) (*Process, error) {

@@ -65,7 +65,7 @@ Where both sides speak one wire, values and bytes are compared. Between two wire
 compared, and what was lost is named. conform explain GW-10 explains an id.
 
 Exits 1 when something failed, 2 for wrong usage or when nothing is selected, 4 when the
-gateway does not start. --json prints ` + report.RunSchema + `.`,
+gateway does not start or ends while it is judged. --json prints ` + report.RunSchema + `.`,
 		Example: `  conform gateway claude-code-router --upstream-wire gemini
   conform gateway --wire anthropic --env BASE={upstream}/anthropic --env KEY={upstream_key} -- my-gateway --port {port}
   conform gateway --wire anthropic --upstream-wire gemini --file .router/config.json=config.json -- router start
@@ -148,7 +148,7 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 		return cli.Usage("--listen %w", err)
 	}
 	defer up.Close()
-	base := f.url
+	base, ended := f.url, (func() error)(nil)
 	if base == "" {
 		home, err := os.MkdirTemp("", "conform-gateway-")
 		if err != nil {
@@ -160,7 +160,7 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 			return err
 		}
 		defer process.Close()
-		base = process.URL
+		base, ended = process.URL, process.Ended
 	}
 	headers := http.Header{}
 	for name, value := range route.Headers {
@@ -178,7 +178,7 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 	found, err := gateway.Judge(ctx, gateway.Config{
 		Wire: front, UpstreamWire: behind, Upstream: up, Base: base, Header: headers,
 		Model: route.Model, ClientKey: clientKey, UpstreamKey: upstreamKey, PassesKey: route.PassesKey,
-		Only: matches.MatchString, Progress: func(_, total int) { bar.Step(total) },
+		Only: matches.MatchString, Progress: func(_, total int) { bar.Step(total) }, Ended: ended,
 	})
 	bar.Done()
 	if errors.Is(err, gateway.ErrNothingSelected) {
@@ -191,7 +191,11 @@ func (a *app) judgeGateway(ctx context.Context, f gatewayFlags) error {
 			return err
 		}
 	}
-	return judged.deliverDuties(a, found.Cases, found.Took, ctx.Err() != nil)
+	err = judged.deliverDuties(a, found.Cases, found.Took, ctx.Err() != nil || found.Ended != nil)
+	if found.Ended != nil {
+		return cli.Fail(report.ExitHarness, "%s: %w", subject.Name, found.Ended)
+	}
+	return err
 }
 
 // readProfile returns the gateway with its route: what the flags say, over what the profile says.

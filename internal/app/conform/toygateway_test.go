@@ -43,6 +43,15 @@ func toyGateway() {
 		return nil
 	}}
 	handler := standin.ReadFirst(proxy)
+	if fault == "dies" {
+		handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.Contains(r.Header.Get("Anthropic-Beta"), "conform-probe") {
+				fmt.Fprintln(os.Stderr, "out of luck\x1b[31m")
+				os.Exit(9)
+			}
+			standin.ReadFirst(proxy).ServeHTTP(w, r)
+		})
+	}
 	if fault == "closed" {
 		handler = http.NotFoundHandler()
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/client"
+	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
@@ -130,18 +131,28 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 		}
 		began, f := time.Now(), report.NewDutyCase(k.name, c.Wire.Name)
 		k.play(ctx, f)
-		if c.Ended != nil {
-			if err := c.Ended(); err != nil {
-				out.Ended = fmt.Errorf("%w, in case %s; the %d cases from it on are not judged", err, k.name, len(cases)-i)
-				break
-			}
-		}
 		out.Cases, out.Took = append(out.Cases, f), append(out.Took, time.Since(began))
 		if c.Progress != nil {
 			c.Progress(i+1, len(cases))
 		}
+		if c.Ended == nil {
+			continue
+		}
+		if err := c.Ended(); err != nil {
+			for n := len(out.Cases); n > 0 && !isAnswered(out.Cases[n-1]); n-- { // its end may show one case late
+				out.Cases, out.Took = out.Cases[:n-1], out.Took[:n-1]
+			}
+			n := len(out.Cases)
+			out.Ended = fmt.Errorf("%w, in case %s; the %d cases from it on are not judged", err, cases[min(n, i)].name, len(cases)-n)
+			break
+		}
 	}
 	return out, nil
+}
+
+// isAnswered reports whether the gateway answered all requests of a case.
+func isAnswered(f *report.DutyCase) bool {
+	return !slices.ContainsFunc(f.Exchanges, func(x evidence.Exchange) bool { return x.Response.Status == 0 })
 }
 
 // gatewayCase is a scenario or a probe with the wires of both sides.

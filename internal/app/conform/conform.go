@@ -16,6 +16,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
 	_ "github.com/meerkat-go/conformance/wires/all" // the built-in wires
 )
 
@@ -35,6 +36,7 @@ var program = cli.Program{
 	Name: "conform", Short: "Judge whether an agent talks to its provider correctly", Long: long,
 	UsageCode: report.ExitUsage, InternalCode: report.ExitHarness,
 	Settings: &cli.Settings{Files: []string{"conform.yaml"}, Variables: []string{harness.ToolLogVariable}},
+	Scrub:    gate.Mask,
 }
 
 const long = `Judge whether an agent talks to its provider correctly.

@@ -15,6 +15,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/internal/spelling"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
 
 const lintSchema = "conform.lint.v1"
@@ -164,7 +165,8 @@ func (a *app) lint(name string, flags lintFlags, judge func([]byte) (lint.Result
 	return err
 }
 
-// readInput reads a file, or standard input for "-".
+// readInput reads a file, or standard input for "-". A finding may quote any part of it, so well-known
+// keys become letters "x".
 func (a *app) readInput(name string) ([]byte, error) {
 	input := a.Stdin
 	if name != "-" {
@@ -182,7 +184,7 @@ func (a *app) readInput(name string) ([]byte, error) {
 	case len(data) > maxLintInput:
 		return nil, cli.Usage("%s: is larger than %d MB; no provider takes that", name, maxLintInput>>20)
 	}
-	return data, nil
+	return gate.Blank(data), nil
 }
 
 // lintDoc is the form of conform lint --json, schema conform.lint.v1.

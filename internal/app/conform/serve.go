@@ -310,7 +310,7 @@ func (f *follower) readChanges() error {
 func readGrowing(found evidence.Found) (evidence.Recording, error) {
 	name, isPartial := strings.CutSuffix(found.Path, ".partial")
 	if !isPartial {
-		return found.Read()
+		return readRecording(found)
 	}
 	folder, err := os.MkdirTemp("", "conform-serve-")
 	if err != nil {

@@ -83,7 +83,7 @@ func (f *sessionFlags) group(found []evidence.Found) ([]evidence.Found, error) {
 
 // read reads a recording and adds what the flags say of it.
 func (f *sessionFlags) read(found evidence.Found) (evidence.Recording, error) {
-	rec, err := found.Read()
+	rec, err := readRecording(found)
 	if err != nil {
 		return rec, err
 	}
@@ -105,7 +105,7 @@ func (f *sessionFlags) read(found evidence.Found) (evidence.Recording, error) {
 func joinRecordings(first evidence.Recording, later []evidence.Found) (evidence.Recording, error) {
 	parts, names := []evidence.Recording{first}, []string{first.Path}
 	for _, next := range later {
-		rec, err := next.Read()
+		rec, err := readRecording(next)
 		if err != nil {
 			return rec, err
 		}

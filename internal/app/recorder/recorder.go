@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
 	_ "github.com/meerkat-go/conformance/wires/all" // the built-in wires
 )
 
@@ -42,6 +43,7 @@ var program = cli.Program{
 	Name: "recorder", Short: "Record and replay what an agent and its provider say to each other", Long: long,
 	UsageCode: ExitUsage, InternalCode: ExitInternal, Prepare: refuseEmptyLists,
 	Settings: &cli.Settings{Files: []string{"recorder.yaml", ".recorder.yaml"}, Variables: []string{CredentialVariable, ViaLoginVariable}, Refuse: RefuseSecret},
+	Scrub:    gate.Mask,
 }
 
 // refuseEmptyLists refuses --allow-host "", which a variable that is not set leaves: it names nothing.

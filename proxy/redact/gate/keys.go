@@ -98,6 +98,14 @@ var familiesBy = func() map[uint16][]family {
 	return by
 }()
 
+// beginFamily says of two bytes whether a prefix begins with them.
+var beginFamily = func() (begin [1 << 16]bool) {
+	for _, f := range families {
+		begin[firstTwo(f.prefix)] = true
+	}
+	return begin
+}()
+
 // knownKey returns the kind and the text of a key that starts at text[i], and how many bytes
 // were read to see that.
 func knownKey(text []byte, i int) (kind string, key []byte, read int) {
@@ -153,7 +161,10 @@ const maxMasks = 16
 // providers stay, whatever they look like.
 func Blank(body []byte) []byte {
 	out, opaque := body, opaqueRunsOf(body, false)
-	for i := 0; i < len(body); i++ {
+	for i := 0; i < len(body)-1; i++ {
+		if !beginFamily[firstTwo(body[i:])] {
+			continue
+		}
 		kind, key, _ := knownKey(body, i)
 		if kind == "" || opaque.has(i) {
 			continue

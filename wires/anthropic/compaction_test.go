@@ -51,7 +51,7 @@ func TestCompactionTrigger(t *testing.T) {
 		`{"type":"compact_20260112"}`:                                                   "",
 		`{}`:                                                                            "context_management.edits.1.type: Field required",
 	} {
-		got := check(with(t, `"context_management":{"edits":[{"type":"clear_thinking_20251015"},`+edit+`]}`), "Anthropic-Beta: "+betaCompact)
+		got := check(with(t, `"context_management":{"edits":[{"type":"clear_tool_uses_20250919"},`+edit+`]}`), "Anthropic-Beta: "+betaCompact)
 		if says == "" && got != nil || says != "" && (got == nil || got.Message != says || got.Status != 400) {
 			t.Errorf("%s: %v, want %q", edit, got, says)
 		}

@@ -97,6 +97,7 @@ var thinkingRules = []anthropicRule{
 	judged("PAR-003/type", sureRule("A-30", "documented", "thinking is not disabled where it is always on", nil), thinkingOffered(thinkDisabled)),
 	judged("PAR-001/below-max", sureRule("A-25", "documented", "the thinking budget is below max_tokens, unless thinking is interleaved", nil), budgetFits),
 	judged("PAR-005/forced", sureRule("A-26", "documented", "no tool is forced while thinking has a budget", nil), toolNotForced),
+	judged("PAR-003/type", sureRule("A-53", "reported", "an edit that clears thinking comes with thinking", nil), thinkingToClear),
 	judged("PAR-002/thinking", sureRule("A-27", "reported", "while thinking: temperature 1, top_p of 0.95 or more, no top_k", nil), sampledForThought),
 }
 
@@ -125,6 +126,23 @@ func thinkingOffered(form string) func(*call, *rule.Pass) {
 			p.Report("thinking.type", "%s does not take thinking %q, only %s", c.name, form, strings.Join(c.takes.Thinking, ", ")).Refuse(invalid("%s", words))
 		case form == thinkDisabled && c.takes.DoesRefuse("disabled at xhigh") && (effort == "xhigh" || effort == "max"):
 			p.Report("thinking.type", "%s does not take disabled thinking with effort %s", c.name, effort).Refuse(invalid("%s", words))
+		}
+	}
+}
+
+// clearThinkingEdit drops thinking of earlier turns on the provider's side.
+const clearThinkingEdit = "clear_thinking_20251015"
+
+// thinkingToClear: clients that switch thinking off for one request, because it forces a tool, leave
+// the edit in.
+func thinkingToClear(c *call, p *rule.Pass) {
+	for i, edit := range c.root.Given("context_management").List("edits") {
+		if edit.Text("type") != clearThinkingEdit || c.takes.Thinking == nil {
+			continue
+		}
+		if p.Observe(); c.thinkingForm() == "" {
+			p.Report(fmt.Sprintf("context_management.edits[%d]", i), "%s is asked for without thinking", clearThinkingEdit).
+				Refuse(invalid("`%s` strategy requires `thinking` to be enabled or adaptive", clearThinkingEdit))
 		}
 	}
 }

@@ -308,6 +308,24 @@ func TestPairing(t *testing.T) {
 	}
 }
 
+// TestThinkingToClear holds that the edit that clears thinking comes with thinking (A-53). The edit
+// needs a beta, so its rows are not among those of parameters.
+func TestThinkingToClear(t *testing.T) {
+	const clearing = `"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}`
+	for body, want := range map[string]string{
+		clearing:                 "`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive",
+		clearing + "," + thinkOn: "",
+		opus46 + "," + clearing:  "`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive",
+		opus46 + "," + clearing + `,"thinking":{"type":"adaptive"}`:                         "",
+		strings.Replace(clearing, "clear_thinking_20251015", "clear_tool_uses_20250919", 1): "",
+	} {
+		got := check(with(t, body), "Anthropic-Beta: context-management-2025-06-27")
+		if want == "" && got != nil || want != "" && (got == nil || got.Rule != "A-53" || got.Message != want) {
+			t.Errorf("%s: %+v, want %q", body, got, want)
+		}
+	}
+}
+
 func TestTransport(t *testing.T) {
 	good := with(t, "")
 	for _, c := range []struct {

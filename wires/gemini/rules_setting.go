@@ -14,6 +14,7 @@ import (
 // settingRules are about how to answer.
 var settingRules = []rule.Rule[*request]{
 	judged("PAR-013/one-of", sureRule("G-23", "a thinking level or a budget, not both", "reported"), levelAndBudget),
+	judged("PAR-013/one-of", sureRule("G-35", "what a cache holds is not set beside it", "reported"), cachedAlone),
 	judged("PAR-013/level", sureRule("G-24", "only thinking levels that the model offers", "reported"), levelUnsupported),
 	judged("PAR-013/budget", sureRule("G-25", "a thinking budget in the model's range, and none of 0 where it always thinks", "reported"), budgetFits),
 	judged("PAR-013/circulation", strictRule(liveRule("G-26", "server tools circulate only from Gemini 3 on", "inferred", rule.Medium, nil)), circulationAllowed),
@@ -46,6 +47,25 @@ func levelAndBudget(q *request, p *rule.Pass) {
 	if p.Observe(); level != nil && budget != nil {
 		p.Report(whereSet("thinkingBudget"), "thinkingBudget and thinkingLevel are both set").
 			Refuse(invalid("You can only set only one of thinking budget and thinking level."))
+	}
+}
+
+// cachedAlone: a cache holds the instruction, the tools and their settings that its requests are
+// answered with.
+func cachedAlone(q *request, p *rule.Pass) {
+	if q.body.Given("cachedContent", "cached_content").Text() == "" {
+		return
+	}
+	p.Observe()
+	for _, names := range [][]string{{"systemInstruction", "system_instruction"}, {"tools"}, {"toolConfig", "tool_config"}} {
+		if q.body.Given(names...) == nil {
+			continue
+		}
+		refusal := invalid("CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config. Proposed fix: move those values to CachedContent from GenerateContent request.")
+		if q.vertex {
+			refusal = invalid("Tool config, tools and system instruction should not be set in the request when using cached content.")
+		}
+		p.Report(names[0], "%s is set beside cachedContent", names[0]).Refuse(refusal)
 	}
 }
 

@@ -126,6 +126,8 @@ func TestBrokenReplyMayGo(t *testing.T) {
 		{"openai", openAI(said(`{"type":"output_text","text":"I"}`), `"status":"failed","error":{"code":"server_error","message":"no"}`), 0},
 		{"openai", openAI(reasoning, `"status":"completed"`), 0},
 		{"openai", openAI(said(`{"type":"output_text","text":"I"}`), `"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}`), 1},
+		{"openai", openAI(`{"type":"function_call","id":"fc_1","call_id":"c1","name":"ls","arguments":"{\"pa"}`, `"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}`), 0},
+		{"openai", openAI(`{"type":"function_call","id":"fc_1","call_id":"c1","name":"ls","arguments":"{}"}`, `"status":"completed"`), 1},
 		{"openai", openAI(said(`{"type":"output_text","text":"I"}`), `"status":"completed"`), 1},
 		{"anthropic", claude(`{"type":"text","text":"I"}`, "refusal"), 0},
 		{"anthropic", claude(`{"type":"thinking","thinking":"Hm.","signature":"c2ln"}`, "end_turn"), 0},

@@ -340,8 +340,11 @@ func (x *exchange) mayBeLeftOut() bool {
 	stands := func(it wire.Item) bool {
 		return it.What != wire.Thinking && it.What != wire.Redacted && (it.What != wire.Text || it.HasToken || isVisibleText(&it))
 	}
-	isBroken := unansweredReason(x) != "" && !slices.Contains(cutStops, x.reply.Stop)
-	return x.wasDeclined() || isBroken || !slices.ContainsFunc(x.reply.Items, stands)
+	isCut, items := slices.Contains(cutStops, x.reply.Stop), x.reply.Items
+	if last := len(items) - 1; isCut && last >= 0 && items[last].What == wire.Call {
+		items = items[:last] // its arguments may be cut
+	}
+	return x.wasDeclined() || unansweredReason(x) != "" && !isCut || !slices.ContainsFunc(items, stands)
 }
 
 // mayDropCalls reports whether now, which another process sent, may leave out the calls of the reply of x. Their

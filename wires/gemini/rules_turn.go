@@ -315,6 +315,11 @@ func responsesMisnamed(q *request, p *rule.Pass) {
 			if len(s.calls) == len(responses) && len(s.replies) == len(responses) && !slices.ContainsFunc(s.calls, isCalled) {
 				p.Report(r.place(), "function response %s matches no call by name", r.label())
 			}
+			hasID := func(c part) bool { return r.id() != "" && c.id() == r.id() }
+			isOwn := func(c part) bool { return hasID(c) && isCalled(c) }
+			if k := slices.IndexFunc(s.calls, hasID); k >= 0 && slices.ContainsFunc(s.calls, isCalled) && !slices.ContainsFunc(s.calls, isOwn) {
+				p.Report(r.place(), "function response %s has the id of the call %s", r.name(), s.calls[k].label()).Consequence = "unsafe" // no refusal is known
+			}
 		}
 		if !q.model.needsSignatures() || len(responses) == 0 || sameKeys(s.calls, responses, part.name) {
 			continue

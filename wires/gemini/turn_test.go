@@ -57,6 +57,7 @@ func pair() string { return signedBy(claims{total: 2}) + `,{"functionCall":{"nam
 
 func TestTurnRules(t *testing.T) {
 	on := func(model string) string { return strings.Replace(dev, "3.5-flash", model, 1) }
+	identified := strings.NewReplacer(`"name":"f"`, `"id":"x","name":"f"`, `"name":"g"`, `"id":"y","name":"g"`).Replace(pair())
 	checks(t, []ask{
 		{name: "role", at: "contents[0].role", body: talk(`assistant: {"text":"a"}`), rule: "G-5", message: "Please use a valid role: user, model."},
 		{name: "roles", body: talk(user, said, strings.Replace(user, "user", "", 1))},
@@ -93,6 +94,8 @@ func TestTurnRules(t *testing.T) {
 		{name: "another name on Vertex", path: vertex, body: talk(user, signedBy(claims{account: "projects/p/locations/global/"}), strings.Replace(answer, `"f"`, `"call_1"`, 1)), rule: "GEM-C4", message: "Request contains an invalid argument."},
 		{name: "another name before 3", path: older, body: talk(user, called, strings.Replace(answer, `"f"`, `"call_1"`, 1))},
 		{name: "another order", body: talk(user, pair(), `user: {"functionResponse":{"name":"g","response":{}}},{"functionResponse":{"name":"f","response":{}}}`)},
+		{name: "ids exchanged", at: "contents[2].parts[0] contents[2].parts[1]", body: talk(user, identified, `user: {"functionResponse":{"id":"y","name":"f","response":{}}},{"functionResponse":{"id":"x","name":"g","response":{}}}`)},
+		{name: "ids in another order", body: talk(user, identified, `user: {"functionResponse":{"id":"y","name":"g","response":{}}},{"functionResponse":{"id":"x","name":"f","response":{}}}`)},
 		{name: "id on one side", body: talk(user, called, strings.Replace(answer, `"name"`, `"id":"x","name"`, 1))},
 		{name: "another id", body: talk(user, strings.Replace(called, `"name"`, `"id":"y","name"`, 1), strings.Replace(answer, `"name"`, `"id":"x","name"`, 1)), rule: "G-32", message: "Function response id does not match any function call id."},
 		{name: "another id, live", level: rule.Live, body: talk(user, strings.Replace(called, `"name"`, `"id":"y","name"`, 1), strings.Replace(answer, `"name"`, `"id":"x","name"`, 1))},

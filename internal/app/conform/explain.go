@@ -23,6 +23,7 @@ import (
 const explainHelp = `Explain an id that conform, recorder, rkat or the simulator prints:
 
   conform explain SIG-001            a requirement; also its checks and mutants
+  conform explain SIG                an area of a report: its requirements
   conform explain A-34               a rule of a provider, a regression, a pitfall
   conform explain SV-A7              what a server owes its clients; GW- for gateways
   conform explain foreign-thinking   a rule for handing over to another model
@@ -104,6 +105,7 @@ type entry struct {
 
 // The kinds of ids.
 const (
+	kindArea        = "area of a report"
 	kindRequirement = "requirement"
 	kindCheck       = "check"
 	kindMutant      = "mutant"
@@ -255,7 +257,7 @@ func handoffEntries() ([]*entry, error) {
 // explainSources yield the entries of conform explain, one source a kind of id.
 // The texts stay where the ids are defined.
 var explainSources = []func() ([]*entry, error){
-	requirementEntries, checkEntries, mutantEntries, scenarioEntries, wireRuleEntries, dutyEntries, questionEntries, wireSectionEntries, handoffEntries, verdictEntries, consequenceEntries, exitCodeEntries,
+	areaEntries, requirementEntries, checkEntries, mutantEntries, scenarioEntries, wireRuleEntries, dutyEntries, questionEntries, wireSectionEntries, handoffEntries, verdictEntries, consequenceEntries, exitCodeEntries,
 }
 
 func requirementEntries() ([]*entry, error) {
@@ -277,9 +279,36 @@ func checkEntries() ([]*entry, error) {
 	var entries []*entry
 	for _, c := range check.All() {
 		aspect := strings.TrimPrefix(c.ID, c.Requirement+"/")
-		entries = append(entries, &entry{Kind: kindCheck, ID: c.ID, Title: strings.ReplaceAll(aspect, "-", " "), related: []string{c.Requirement}})
+		e := &entry{Kind: kindCheck, ID: c.ID, Title: strings.ReplaceAll(aspect, "-", " "), related: []string{c.Requirement}}
+		if r, err := specs.FindRequirement(c.Requirement); err == nil {
+			e.Title = r.Title + ": " + e.Title
+			e.Sections = []paragraph{{"", r.Text}, {"why", r.Why}, {"fix", r.Fix}}
+		}
+		entries = append(entries, e)
 	}
 	return entries, nil
+}
+
+// areaEntries are the areas of a report, with their requirements or duties.
+func areaEntries() ([]*entry, error) {
+	requirements, err := specs.Requirements()
+	if err != nil {
+		return nil, err
+	}
+	duties, err := specs.Duties()
+	var entries []*entry
+	for _, area := range slices.Concat(specs.Areas, specs.DutyAreas) {
+		e := &entry{Kind: kindArea, ID: area, Title: specs.AreaName(area)}
+		for _, r := range requirements {
+			e.related = append(e.related, r.ID)
+		}
+		for _, d := range duties {
+			e.related = append(e.related, d.ID)
+		}
+		e.related = slices.DeleteFunc(e.related, func(id string) bool { return !strings.HasPrefix(id, area+"-") })
+		entries = append(entries, e)
+	}
+	return entries, err
 }
 
 func mutantEntries() ([]*entry, error) {

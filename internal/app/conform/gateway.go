@@ -50,8 +50,9 @@ func (a *app) gatewayCommand() *cobra.Command {
 behind it. What the client sent is compared with what arrives at the simulator, and what the
 simulator answers with what the client gets.
 
-NAME is one of the well-known gateways ` + strings.Join(profiles.GatewayNames(), ", ") + `, which
-has to be installed, or a profile of your own, FILE.yaml. Flags outrank it. Without NAME, the
+NAME is one of the well-known gateways
+` + strings.Join(profiles.GatewayNames(), ", ") + `,
+which has to be installed, or a profile of your own, FILE.yaml. Flags outrank it. Without NAME, the
 command behind -- starts the gateway. In its arguments, in --env and in --file stand
   {port}          the port on which the gateway has to listen
   {upstream}      the URL of the simulator; each wire is below its name: {upstream}/anthropic

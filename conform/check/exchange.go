@@ -194,7 +194,7 @@ func (r *report) addFinding(x *exchange, at wire.Place, rule, format string, arg
 	} else if x.atOtherHost() {
 		f.Message += fmt.Sprintf("; a server that refuses this may say %q (%s)", text, rule)
 	} else {
-		f.Message += fmt.Sprintf("; where %s refuses this it says %q (%s)", x.wire.Vendor, text, rule)
+		f.Message += fmt.Sprintf("; where %s refuses this it says %q (%s)", x.vendorName(), text, rule)
 	}
 	return f
 }

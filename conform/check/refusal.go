@@ -274,6 +274,14 @@ func (x *exchange) serverName() string {
 	if x.atOtherHost() {
 		return "the server " + x.host()
 	}
+	return x.vendorName()
+}
+
+// vendorName is the host where many vendors offer the API.
+func (x *exchange) vendorName() string {
+	if x.wire.Vendor == x.wire.Title {
+		return x.host()
+	}
 	return x.wire.Vendor
 }
 

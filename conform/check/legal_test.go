@@ -94,6 +94,26 @@ func TestStoredReasoning(t *testing.T) {
 	}
 }
 
+// TestThinkingSwitchedOn: a tool loop that began without thinking cannot go on with a thinking budget
+// (A-38). A model that was asked to think and did not may go on.
+func TestThinkingSwitchedOn(t *testing.T) {
+	const reply = `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-5","stop_reason":"tool_use","content":[{"type":"tool_use","id":"toolu_1","name":"ls","input":{}}]}`
+	request := func(thinking, more string) string {
+		return `{"model":"claude-opus-4-5","max_tokens":9000,` + thinking + `"messages":[{"role":"user","content":"hi"}` + more + `]}`
+	}
+	const on = `"thinking":{"type":"enabled","budget_tokens":2048},`
+	const results = `,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"ls","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"a"}]}`
+	for _, c := range []struct {
+		before, now string
+		found       int
+	}{{"", on, 1}, {"", "", 0}, {on, on, 0}, {on, "", 0}} {
+		tr := recording(asked(0, "anthropic", request(c.before, ""), 200, reply), asked(1, "anthropic", request(c.now, results), 0, ""))
+		if res := find(t, "SIG-004/leads").Run(tr); len(res.Findings) != c.found {
+			t.Errorf("%q, then %q: %+v", c.before, c.now, res.Findings)
+		}
+	}
+}
+
 // TestRefusedAllTheSame: the server has the last word. A breach that is a habit of the vendor's own
 // client elsewhere, such as lone reasoning with store false, is refused where the words of its
 // rule refused this request.

@@ -100,7 +100,8 @@ func redactedData(s *Trace, r *report) {
 
 // thinkingLeads: with a thinking budget, the assistant message before the last
 // results starts with thinking if it was emitted so. Adaptive thinking does not
-// ask for it. Where no reply is known, the form of the request says the same.
+// ask for it. Where no reply is known, the form of the request says the same. A loop that
+// began without thinking ends without.
 func thinkingLeads(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		n := len(x.req.Items)
@@ -118,10 +119,15 @@ func thinkingLeads(s *Trace, r *report) {
 			continue
 		}
 		items, run := l.from.reply.Items, l.to.runs[len(l.to.runs)-1]
-		if !items[0].Continuity() || len(l.to.itemsOfKind(run, wire.Call)) == 0 {
-			continue
+		couldThink := thinkingType(l.from) == "enabled" || thinkingType(l.from) == "adaptive"
+		if !items[0].Continuity() && couldThink || len(l.to.itemsOfKind(run, wire.Call)) == 0 {
+			continue // the model did not think
 		}
 		r.addObserved(1)
+		if !items[0].Continuity() {
+			r.addFinding(l.to, l.sent(l.items[0]).Place, "A-38", "thinking is switched on in an open tool loop, whose reply was made without thinking (%s)", emittedAt(l.from, items[0].Place))
+			continue
+		}
 		leads := l.to.req.Items[run.from].Continuity() // of the message, which several replies may stand in
 		if first := l.sent(l.items[0]); !leads && !first.Continuity() {
 			r.addChange(l, first.Place, items[0].Place, "A-38", "assistant message starts with %s, not with the thinking it was emitted with", first.What)

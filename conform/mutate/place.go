@@ -3,6 +3,7 @@ package mutate
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -65,12 +66,15 @@ type observedPlace struct {
 
 // BreakPlaces takes n of the places that checks observe in good evidence, the same ones
 // for the same seed, and changes what stands there, one thing at a time, until the check
-// finds something. The good evidence must pass.
-func BreakPlaces(good []evidence.Evidence, rules []report.Rule, seed uint64, n int) (result Places) {
+// finds something. The good evidence must pass. It returns early with what it has when the context ends.
+func BreakPlaces(ctx context.Context, good []evidence.Evidence, rules []report.Rule, seed uint64, n int) (result Places) {
 	dice := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a sample, no secret
 	all := observedPlaces(good, rules)
 	dice.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, p := range all[:min(n, len(all))] {
+		if ctx.Err() != nil {
+			break
+		}
 		result.Sampled++
 		if p.breakOnce(dice) {
 			result.Broken++

@@ -22,7 +22,7 @@ func TestBreakPlaces(t *testing.T) {
 	if corpus.Whole() {
 		places = 200
 	}
-	got := BreakPlaces(samples(t), rules(t), seed, places)
+	got := BreakPlaces(t.Context(), samples(t), rules(t), seed, places)
 	if got.Sampled != places || got.Broken < places*99/100 || got.Broken+got.BeyondReach != places {
 		t.Errorf("%d sampled, %d broken, %d beyond reach", got.Sampled, got.Broken, got.BeyondReach)
 	}
@@ -47,7 +47,7 @@ func TestBreakPlacesNotices(t *testing.T) {
 	} {
 		rs := with(slices.Clone(rules(t)), "ORD-001/answered", func(func(*check.Trace) check.Result) func(*check.Trace) check.Result { return run })
 		one := slices.IndexFunc(rs, func(r report.Rule) bool { return r.Check.ID == "ORD-001/answered" })
-		got := BreakPlaces(good[:1], rs[one:one+1], 1, 1)
+		got := BreakPlaces(t.Context(), good[:1], rs[one:one+1], 1, 1)
 		if got.Broken > 0 || got.Sampled > 0 && !strings.HasPrefix(got.Faults[0], "ORD-001/answered: observes exchange ") {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -59,7 +59,7 @@ func TestBreakPlacesNotices(t *testing.T) {
 
 func TestSampledPlacesDependOnTheSeed(t *testing.T) {
 	good, rs := samples(t)[:2], rules(t)[:6]
-	first, again := BreakPlaces(good, rs, 7, 5), BreakPlaces(good, rs, 7, 5)
+	first, again := BreakPlaces(t.Context(), good, rs, 7, 5), BreakPlaces(t.Context(), good, rs, 7, 5)
 	if first.Sampled != again.Sampled || first.Broken != again.Broken {
 		t.Errorf("%+v, then %+v", first, again)
 	}

@@ -68,7 +68,10 @@ func (a *app) selftest(ctx context.Context, asJSON, onWire bool, sample placeSam
 	found := mutate.Selftest(good, rules)
 	places := mutate.Places{}
 	if sample.count > 0 {
-		places = mutate.BreakPlaces(good, rules, sample.seed, int(min(sample.count, maxPlaces)))
+		places = mutate.BreakPlaces(ctx, good, rules, sample.seed, int(min(sample.count, maxPlaces)))
+	}
+	if ctx.Err() != nil {
+		return cli.Fail(report.ExitInterrupted, "interrupted; no verdict was reached")
 	}
 	found.Faults = append(found.Faults, places.Faults...)
 	var breaches []breach

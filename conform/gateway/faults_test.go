@@ -22,6 +22,8 @@ type fault struct {
 	// request and reply change what passes; reply gets a whole body.
 	request func(h http.Header, body string) string
 	reply   func(r *http.Response, body string) string
+	// says is a part of what one finding says.
+	says string
 	// front, if not nil, stands before the gateway.
 	front func(next http.Handler) http.Handler
 }
@@ -65,6 +67,8 @@ var faults = []fault{
 	{name: "thought signature lost to the client", wire: "gemini", id: "GW-10", cases: "thinking-tool-loop", reply: inReply(`,?\s*"thoughtSignature":\s*"[^"]*"`, "")},
 	{name: "signature lost to the client", wire: "anthropic", id: "GW-10", cases: "thinking-tool-loop", reply: inReply(`event: content_block_delta\ndata: [^\n]*signature_delta[^\n]*\n\n`, "")},
 	{name: "ids mapped one way", wire: "anthropic", id: "GW-13", cases: "thinking-tool-loop", reply: inReply(`toolu_`, "call_")},
+	{name: "ids of two calls exchanged", wire: "anthropic", id: "GW-13", cases: "parallel-calls", says: "became that of another call",
+		request: inRequest(`("tool_use_id":")([^"]+)(".*?"tool_use_id":")([^"]+)`, `$1$4$3$2`)},
 	{name: "own words for errors", wire: "anthropic", id: "GW-14", cases: "rate-limit-seconds", reply: func(r *http.Response, body string) string {
 		if r.StatusCode >= 400 {
 			return `{"type":"error","error":{"type":"api_error","message":"all providers failed"}}`
@@ -247,17 +251,19 @@ func TestSeededFaults(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			out := judged(t, f.wire, func(name string) bool { return strings.HasPrefix(name, f.cases+"/"+f.wire) }, f.gateway)
 			var got []string
+			isSaid := f.says == ""
 			for _, c := range out.Cases {
 				for _, r := range c.Results() {
 					for _, found := range r.Findings {
+						isSaid = isSaid || strings.Contains(found.Message, f.says)
 						if !slices.Contains(got, found.Check) {
 							got = append(got, found.Check)
 						}
 					}
 				}
 			}
-			if !slices.Contains(got, f.id) {
-				t.Errorf("%s is not found; found are %v", f.id, got)
+			if !slices.Contains(got, f.id) || !isSaid {
+				t.Errorf("%s is not found, or not said as %q; found are %v", f.id, f.says, got)
 			}
 		})
 	}

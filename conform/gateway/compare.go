@@ -155,11 +155,12 @@ func (c *comparer) compareRequest(u *received) {
 		case slices.Contains(body.Tokens, d.member) && d.was != nil:
 			at.Compare = compareTokens(one, other)
 			c.Breach("GW-10", at, "what the provider issued was %s on its way back", d.changeText())
-		case slices.Contains(body.IDs, d.member) && d.was != nil && other != "" && strings.Contains(string(c.answer.Request.Body), strconv.Quote(other)):
-			at.Consequence = specs.Wrong // nothing refuses it: results answer the wrong calls
-			c.Breach("GW-13", at, "the id of a call became that of another call on its way upstream")
 		case slices.Contains(body.IDs, d.member) && d.was != nil:
-			c.Breach("GW-13", at, "the id of a call was %s on its way upstream", d.changeText())
+			change := d.changeText()
+			if other != "" && strings.Contains(string(c.answer.Request.Body), strconv.Quote(other)) {
+				change, at.Consequence = "exchanged for that of another call", specs.Wrong // nobody refuses it
+			}
+			c.Breach("GW-13", at, "the id of a call was %s on its way upstream", change)
 		case slices.Contains(body.Prompt, d.top):
 			c.Breach("GW-7", at, "the system prompt was %s on its way upstream", d.changeText())
 		case slices.Contains(body.Conversation, d.top):

@@ -67,7 +67,7 @@ var faults = []fault{
 	{name: "thought signature lost to the client", wire: "gemini", id: "GW-10", cases: "thinking-tool-loop", reply: inReply(`,?\s*"thoughtSignature":\s*"[^"]*"`, "")},
 	{name: "signature lost to the client", wire: "anthropic", id: "GW-10", cases: "thinking-tool-loop", reply: inReply(`event: content_block_delta\ndata: [^\n]*signature_delta[^\n]*\n\n`, "")},
 	{name: "ids mapped one way", wire: "anthropic", id: "GW-13", cases: "thinking-tool-loop", reply: inReply(`toolu_`, "call_")},
-	{name: "ids of two calls exchanged", wire: "anthropic", id: "GW-13", cases: "parallel-calls", says: "became that of another call",
+	{name: "ids of two calls exchanged", wire: "anthropic", id: "GW-13", cases: "parallel-calls", says: "exchanged for that of another call",
 		request: inRequest(`("tool_use_id":")([^"]+)(".*?"tool_use_id":")([^"]+)`, `$1$4$3$2`)},
 	{name: "own words for errors", wire: "anthropic", id: "GW-14", cases: "rate-limit-seconds", reply: func(r *http.Response, body string) string {
 		if r.StatusCode >= 400 {

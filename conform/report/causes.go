@@ -106,8 +106,8 @@ func generalityOf(f *Finding) int {
 }
 
 // causes sets the Cause of the findings of one case that only follow from another one. A finding
-// follows where each of its places is explained: the cause stands there, or in the same request and is known to lead to it. It is never worse than its
-// cause, so that no failure hides behind a warning.
+// follows where each of its places is explained: the cause stands there, or in the same request and
+// is known to lead to it. It is never worse than its cause, so that no failure hides behind a warning.
 func causes(findings []*Finding) {
 	order, root := make([]int, len(findings)), make([]int, len(findings))
 	ids, paths := make([]string, len(findings)), make([]map[decide.Ordinal][]string, len(findings))

@@ -121,9 +121,6 @@ type Traits struct {
 	// ConflictIsFinal: status 409 says that the request is wrong. Elsewhere the
 	// same request may succeed later.
 	ConflictIsFinal bool `yaml:"conflict_is_final"`
-	// SpentTierType is the error type of a 429 that, without a time to wait, says
-	// that the paid amount is used up; "" when there is none.
-	SpentTierType string `yaml:"spent_tier_type"`
 }
 
 // Issues reports whether a continuity token with this tag is the provider's.

@@ -195,6 +195,15 @@ func (s codecSuite) testErrorBodies(t *testing.T) {
 			provider.Error{
 				Kind: provider.Overloaded, Type: "overloaded_error", Message: "Overloaded", RequestID: "req_b",
 			}},
+		"a spent tier": {429, nil, `{"type":"error","error":{"type":"rate_limit_error","message":"Spend limit.",` +
+			`"details":{"error_code":"enforced_spend_limit_reached"}}}`,
+			provider.Error{
+				Kind: provider.RateLimited, Type: "rate_limit_error", Code: "enforced_spend_limit_reached",
+				Message: "Spend limit.",
+			}},
+		"details of another form": {400, nil,
+			`{"type":"error","error":{"type":"invalid_request_error","message":"No.","details":"text"}}`,
+			provider.Error{Kind: provider.InvalidRequest, Type: "invalid_request_error", Message: "No."}},
 		"openai as text": {401, map[string]string{"Content-Type": "text/plain; charset=utf-8", "X-Request-Id": "req_o"},
 			`{"error":{"message":"Incorrect API key provided: ` + canaryKey +
 				`.","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`,

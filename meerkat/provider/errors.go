@@ -3,6 +3,7 @@ package provider
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -35,9 +36,16 @@ const (
 	Unknown       Kind = "unknown"
 )
 
-// insufficientQuota is OpenAI's type and code for a spent account: waiting
-// does not help (O-31).
+// insufficientQuota is OpenAI's type and code for a spent account (O-31).
 const insufficientQuota = "insufficient_quota"
+
+// spentCodes are the types and codes of a 429 that says that money or a limit of
+// spending is used up: waiting does not help.
+var spentCodes = []string{
+	insufficientQuota, "credit_balance_exhausted", "organization_usage_limit_exceeded",
+	"organization_spend_limit_exceeded", "project_spend_limit_exceeded",
+	"enforced_spend_limit_reached", // Anthropic's
+}
 
 // Error is a failed model call, or a request that was refused before it was
 // sent. It never holds a credential: the client removes it from the provider's
@@ -133,11 +141,9 @@ func (e *Error) Retryable() bool {
 	switch {
 	case e.ShouldRetry != nil:
 		return *e.ShouldRetry
-	case e.Code == insufficientQuota || e.Type == insufficientQuota:
+	case slices.Contains(spentCodes, e.Code) || slices.Contains(spentCodes, e.Type):
 		return false
-	case e.isSpentTier():
-		return false
-	case e.Status == http.StatusConflict && !e.providerTraits().ConflictIsFinal:
+	case e.Status == http.StatusConflict && !catalog.ProviderNamed(e.Provider).Traits.ConflictIsFinal:
 		return true
 	}
 	switch e.Kind {
@@ -147,15 +153,6 @@ func (e *Error) Retryable() bool {
 		return false
 	}
 }
-
-// isSpentTier recognises the 429 for a spent tier: it says no time to wait and must
-// not be repeated.
-func (e *Error) isSpentTier() bool {
-	return e.Status == http.StatusTooManyRequests && e.RetryAfter == nil &&
-		e.Type != "" && e.Type == e.providerTraits().SpentTierType
-}
-
-func (e *Error) providerTraits() catalog.Traits { return catalog.ProviderNamed(e.Provider).Traits }
 
 // kindsByName maps error types, codes and statuses to kinds. No two
 // providers use one name for different things.

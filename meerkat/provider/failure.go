@@ -163,10 +163,22 @@ type errorObject struct {
 	Param   json.RawMessage `json:"param"`
 	Status  string          `json:"status"`
 	Message string          `json:"message"`
-	Details []struct {
-		Reason     string `json:"reason"`
-		RetryDelay string `json:"retryDelay"`
-	} `json:"details"`
+	Details json.RawMessage `json:"details"` // Gemini's are a list, Anthropic's an object
+}
+
+type errorDetail struct {
+	Reason     string `json:"reason"`
+	RetryDelay string `json:"retryDelay"`
+	ErrorCode  string `json:"error_code"`
+}
+
+// detailsOf reads details of either form, and nothing of any other.
+func (o *errorObject) detailsOf() (list []errorDetail) {
+	var one errorDetail
+	if json.Unmarshal(o.Details, &list) != nil && json.Unmarshal(o.Details, &one) == nil {
+		list = []errorDetail{one}
+	}
+	return list
 }
 
 // parseObject returns nil when text is not a JSON object.
@@ -189,8 +201,8 @@ func parseObject(text []byte) *Error {
 	case e.Message == "":
 		e.Message = excerptOf(text)
 	}
-	for _, d := range o.Details {
-		e.Code = firstNonEmpty(e.Code, d.Reason)
+	for _, d := range o.detailsOf() {
+		e.Code = firstNonEmpty(e.Code, d.Reason, d.ErrorCode)
 		if delay, err := time.ParseDuration(d.RetryDelay); err == nil && delay >= 0 {
 			e.RetryAfter = &delay
 		}

@@ -62,7 +62,7 @@ func TestNext(t *testing.T) {
 		},
 		"spent tier": {
 			policy, 1,
-			&provider.Error{Kind: provider.RateLimited, Provider: "anthropic", Status: 429, Type: "rate_limit_error"},
+			&provider.Error{Kind: provider.RateLimited, Status: 429, Code: "enforced_spend_limit_reached"},
 			0, 0, false,
 		},
 		"in the stream": {

@@ -55,8 +55,7 @@ var windowHeaders = []string{"Requests", "Tokens"}
 // windowReset reads when the windows that are used up open again: durations
 // such as "6m0s", the longest counts. It is the last resort, for
 // a bucket may let a call through before it is full. Anthropic's windows are
-// left alone: its limits come with retry-after, and those that do not are no
-// limits in time.
+// left alone: its limits come with retry-after.
 func windowReset(h http.Header) *time.Duration {
 	var longestReset *time.Duration
 	for _, name := range windowHeaders {

@@ -70,6 +70,9 @@ func (c *Client) readRefusal(ctx context.Context, resp *http.Response) error {
 		e.Message = "the address redirects elsewhere; use the API's own base URL"
 	}
 	e.Kind = classify(e.Status, e.Type, e.Code, e.Message)
+	if e.isWrongAddress() {
+		e.Message = strings.TrimPrefix(e.Message+"; nothing is at this address: check the base URL", "; ")
+	}
 	return c.completeError(ctx, e)
 }
 

@@ -47,8 +47,18 @@ func (e *Error) isInvalidRequest() bool {
 		http.StatusOK, http.StatusBadRequest, http.StatusNotFound, http.StatusUnsupportedMediaType,
 		http.StatusUnprocessableEntity,
 	}
-	return e.Kind == InvalidRequest && !e.Retryable() && slices.Contains(statuses, e.Status) &&
+	return e.Kind == InvalidRequest && !e.Retryable() && slices.Contains(statuses, e.Status) && !e.isWrongAddress() &&
 		e.Type != "billing_error" && e.Type != "FAILED_PRECONDITION" && !e.says(notAboutRequest)
+}
+
+// aboutStoredItem are the words of a 404 about an item that the request names. Any other
+// 404 says that the address is wrong.
+var aboutStoredItem = []string{"item with id", "previous response"}
+
+// isWrongAddress reports whether the answer says that nothing is at the address that the
+// request was sent to. The request itself was not judged.
+func (e *Error) isWrongAddress() bool {
+	return e.Kind == InvalidRequest && e.Status == http.StatusNotFound && !e.says(aboutStoredItem)
 }
 
 // says reports whether the provider's code or message holds one of the words.

@@ -135,14 +135,21 @@ type budgetCount struct {
 func (l Limits) counts(s Spent) []budgetCount {
 	all := []budgetCount{
 		{BudgetTokens, s.Tokens, l.MaxTokens},
-		{BudgetTime, atLeastZero(s.Elapsed.Milliseconds()), atLeastZero(l.MaxDuration.Milliseconds())},
+		{BudgetTime, wholeMilliseconds(s.Elapsed), wholeMilliseconds(l.MaxDuration)},
 		{BudgetToolCalls, atLeastZero(int64(s.ToolCalls)), atLeastZero(int64(l.MaxToolCalls))},
 		{BudgetTurns, atLeastZero(int64(s.Turns)), atLeastZero(int64(l.MaxTurns))},
 	}
-	if l.MaxDuration > 0 && l.MaxDuration < time.Millisecond {
-		all[1].limit = 1
-	}
 	return slices.DeleteFunc(all, func(c budgetCount) bool { return c.limit == 0 })
+}
+
+// wholeMilliseconds rounds up: a limit below a millisecond is a limit, and is reached when so
+// much time is spent.
+func wholeMilliseconds(d time.Duration) uint64 {
+	n := d.Milliseconds()
+	if d%time.Millisecond > 0 {
+		n++
+	}
+	return atLeastZero(n)
 }
 
 func atLeastZero(n int64) uint64 {

@@ -47,10 +47,10 @@ func TestExceeded(t *testing.T) {
 	}); err != nil {
 		t.Errorf("no limits: %v", err)
 	}
-	if err := (session.Limits{
-		MaxDuration: time.Microsecond,
-	}).Exceeded(session.Spent{Elapsed: time.Millisecond}); err == nil {
-		t.Error("a limit below a millisecond is none")
+	for _, d := range []time.Duration{1, time.Microsecond, 1500 * time.Microsecond, time.Hour, 1<<63 - 1} {
+		if err := (session.Limits{MaxDuration: d}).Exceeded(session.Spent{Elapsed: d}); err == nil {
+			t.Errorf("a limit of %s is not reached after %s", d, d)
+		}
 	}
 }
 

@@ -251,6 +251,42 @@ func TestACPEnds(t *testing.T) {
 	}
 }
 
+// TestACPComesBetween holds that a prompt, and opening the session again, end the prompt that is
+// being answered, at once, and that the session goes on.
+func TestACPComesBetween(t *testing.T) {
+	for _, way := range []string{"prompt", "load"} {
+		t.Run(way, func(t *testing.T) {
+			dir := t.TempDir()
+			provider, arrived := hangingProvider(t)
+			e := &editor{}
+			c, ended := connectEditor(t, e, append(provider.env(dir), "HOME="+dir))
+			id := openNew(t, c)
+			stop := make(chan acpsdk.StopReason, 1)
+			go func() { stop <- prompt(t, c, id, "first") }()
+			<-arrived
+			if way == "load" {
+				if _, err := c.LoadSession(t.Context(), acpsdk.LoadSessionRequest{
+					SessionId: id, Cwd: dir, McpServers: []acpsdk.McpServer{},
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+			if got := prompt(t, c, id, "second"); got != acpsdk.StopReasonEndTurn {
+				t.Errorf("the second prompt ended by %q", got)
+			}
+			if got := <-stop; got != acpsdk.StopReasonCancelled {
+				t.Errorf("the first prompt ended by %q", got)
+			}
+			if text, _, _ := e.takeUpdates(); !strings.Contains(text, "second") {
+				t.Errorf("answered: %q", text)
+			}
+			if code, stderr := ended(); code != 0 {
+				t.Errorf("exit code %d: %s", code, stderr)
+			}
+		})
+	}
+}
+
 // TestACPRefuses holds what a client is told about requests that make no sense, and that
 // the server goes on.
 func TestACPRefuses(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// Prompt implements sdk.Agent. It returns when the model has answered; all updates have
+// Prompt implements sdk.Agent. A prompt ends the one that is being answered, as
+// session/cancel does, and waits for its end. It returns when the model has answered; all updates have
 // been sent by then.
 func (c *connection) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptResponse, error) {
 	s, err := c.findSession(p.SessionId)
@@ -27,17 +28,15 @@ func (c *connection) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.Promp
 	if err != nil {
 		return sdk.PromptResponse{}, err
 	}
-	if !s.turn.TryLock() {
-		return sdk.PromptResponse{}, invalidParams(
-			"session %s: a prompt is being answered; wait for it or cancel it", s.id,
-		)
-	}
-	defer s.turn.Unlock()
+	c.options.Runs.Interrupt(s.id) // the SDK has cancelled the prompt before this one already
 	ctx, run, err := c.options.Runs.Begin(ctx, s.id)
 	if err != nil {
 		return sdk.PromptResponse{}, describeError(err)
 	}
 	defer run.End()
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	run.SetSession(s.id) // the prompt before this one had it
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.ctx, cancel)() //nolint:contextcheck // the end of the connection, beside that of the request
@@ -117,8 +116,11 @@ func stopReason(ctx context.Context, r meerkat.RunResult, err error) (sdk.StopRe
 	return "", describeError(err)
 }
 
-// describeError returns err as the client is to read it.
+// describeError returns err as the client is to read it, nil for nil.
 func describeError(err error) error {
+	if err == nil {
+		return nil
+	}
 	if refused := (*sdk.RequestError)(nil); errors.As(err, &refused) {
 		return err
 	}

@@ -78,7 +78,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	c.sessions = nil
 	c.mu.Unlock()
 	for _, s := range all {
-		s.closeAgent()
+		s.end()
 	}
 	if unreadable {
 		return errUnreadable

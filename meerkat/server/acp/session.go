@@ -29,6 +29,7 @@ type openSession struct {
 	mode    Mode
 	model   string // chosen by the client; "": as it is
 	stored  bool   // the store has it
+	closed  bool   // closed, or opened again
 	agent   *meerkat.Agent
 	release func()
 	allowed map[string]bool // tools that the client always allows
@@ -40,6 +41,9 @@ type openSession struct {
 func (s *openSession) openAgent(ctx context.Context) (*meerkat.Agent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return nil, notOpen(sdk.SessionId(s.id))
+	}
 	if s.agent != nil {
 		return s.agent, nil
 	}
@@ -57,12 +61,15 @@ func (s *openSession) openAgent(ctx context.Context) (*meerkat.Agent, error) {
 	return s.agent, err
 }
 
-// closeAgent ends the agent and its tool servers; the next prompt builds another.
-func (s *openSession) closeAgent() {
+// end ends the prompt that is being answered, the agent and its tool servers. No prompt is
+// answered any more.
+func (s *openSession) end() {
+	s.conn.options.Runs.Interrupt(s.id)
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.closed = true
 	if s.agent != nil {
 		s.release()
 		s.agent = nil
@@ -97,7 +104,7 @@ func (c *connection) addSession(ctx context.Context, id session.ID, stored bool,
 		return nil, invalidParams("session: %d are open and no more are allowed; close one", maxSessions)
 	}
 	if old != nil { // opened again, perhaps with other servers
-		old.closeAgent()
+		old.end()
 	}
 	if _, err := s.openAgent(ctx); err != nil {
 		return nil, describeError(err)
@@ -142,11 +149,15 @@ func (c *connection) findSession(id sdk.SessionId) (*openSession, error) {
 	defer c.mu.Unlock()
 	s := c.sessions[session.ID(id)]
 	if s == nil {
-		return nil, invalidParams(
-			"session %.100q: it is not open; open it with session/new, session/load or session/resume", id,
-		)
+		return nil, notOpen(id)
 	}
 	return s, nil
+}
+
+func notOpen(id sdk.SessionId) error {
+	return invalidParams(
+		"session %.100q: it is not open; open it with session/new, session/load or session/resume", id,
+	)
 }
 
 // NewSession implements sdk.Agent. The session is stored with its first prompt.
@@ -196,7 +207,12 @@ func (c *connection) openStored(ctx context.Context, given sdk.SessionId, cwd st
 		return nil, stored, describeError(err)
 	}
 	s, err := c.addSession(ctx, id, true, cwd, servers)
-	return s, stored, err
+	if err != nil {
+		return nil, stored, err
+	}
+	// A prompt that was being answered has ended by now, and has stored how.
+	stored, err = c.host.Store.Load(ctx, id)
+	return s, stored, describeError(err)
 }
 
 // CloseSession implements sdk.Agent.
@@ -205,8 +221,7 @@ func (c *connection) CloseSession(_ context.Context, p sdk.CloseSessionRequest) 
 	if err != nil {
 		return sdk.CloseSessionResponse{}, err
 	}
-	c.options.Runs.Interrupt(s.id)
-	s.closeAgent()
+	s.end()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sessions[s.id] == s {

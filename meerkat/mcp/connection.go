@@ -59,7 +59,7 @@ func (l *connection) openTransport(ctx context.Context, s Server, o Options) (sd
 	if l.process, err = startProcess(ctx, s, o); err != nil {
 		return nil, err
 	}
-	log, mask := o.Log.With("mcp_server", s.Name), newMasker(s)
+	log, mask := o.Log.With("mcp_server", s.Name), newMasker(s, o.Environ)
 	l.messages = newMessageReader(l.process.stdout, o.MaxMessage, func(line []byte) {
 		log.Debug("mcp server printed what is not a message", "line", mask(string(line)))
 	})

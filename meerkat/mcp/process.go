@@ -42,7 +42,7 @@ func startProcess(ctx context.Context, s Server, o Options) (*process, error) {
 	if err := p.launchCommand(); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Command, err)
 	}
-	mask := newMasker(s)
+	mask := newMasker(s, o.Environ)
 	go p.waitForExit()
 	go p.logStderr(o.Log.With("mcp_server", s.Name), mask)
 	return p, nil

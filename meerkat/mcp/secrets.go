@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -49,15 +50,19 @@ func lookupVariable(env []string, name string) (string, bool) {
 
 // newMasker returns a function that replaces the secrets of a server in a text by
 // their names, the longest first. Values of less than eight characters are not
-// treated as secrets.
-func newMasker(s Server) func(string) string {
+// treated as secrets. environ is Options.Environ.
+func newMasker(s Server, environ []string) func(string) string {
 	var all []secret
 	for _, group := range []map[string]string{s.Env, s.Headers} {
 		for name, value := range group {
 			all = append(all, secret{name, value}, secret{name, strings.TrimPrefix(value, "Bearer ")})
 		}
 	}
-	all = slices.DeleteFunc(append(all, addressSecrets(s.URL)...), func(s secret) bool { return len(s.value) < 8 })
+	for _, text := range append([]string{s.URL, s.Command}, s.Args...) {
+		all = append(all, addressSecrets(text)...)
+		all = append(all, variablesIn(text, environ)...)
+	}
+	all = slices.DeleteFunc(all, func(s secret) bool { return len(s.value) < 8 })
 	slices.SortFunc(all, func(a, b secret) int {
 		return cmp.Or(len(b.value)-len(a.value), strings.Compare(a.value, b.value), strings.Compare(a.name, b.name))
 	})
@@ -71,11 +76,23 @@ func newMasker(s Server) func(string) string {
 // secret is a value that a server was given, with its name.
 type secret struct{ name, value string }
 
+// variablesIn returns the variables of the environment whose values are in a text, except
+// paths: a configuration may have put them there.
+func variablesIn(text string, environ []string) (all []secret) {
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if value != "" && !filepath.IsAbs(value) && !slices.Contains(inherited, name) && strings.Contains(text, value) {
+			all = append(all, secret{name, value})
+		}
+	}
+	return all
+}
+
 // addressSecrets returns the password and the parameters of an address, in encoded
 // and decoded form.
 func addressSecrets(address string) (all []secret) {
 	u, err := url.Parse(address)
-	if err != nil {
+	if err != nil || u.Host == "" {
 		return nil
 	}
 	if password, ok := u.User.Password(); ok {

@@ -40,7 +40,7 @@ func newServer(config Server, options Options, p *progressRouter) *server {
 	return &server{
 		config: config, options: options, progress: p,
 		log:        options.Log.With("mcp_server", config.Name),
-		mask:       newMasker(config),
+		mask:       newMasker(config, options.Environ),
 		connecting: make(chan struct{}, 1),
 	}
 }

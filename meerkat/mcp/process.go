@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,9 @@ type process struct {
 // startProcess runs a server's command. It runs until stop is called, also when ctx
 // ends.
 func startProcess(ctx context.Context, s Server, o Options) (*process, error) {
+	if _, err := os.Stat(cmp.Or(s.Dir, ".")); err != nil {
+		return nil, fmt.Errorf("cwd: %w", err)
+	}
 	env := commandEnvironment(s.Env, o.Environ)
 	program, err := findProgram(s.Command, env)
 	if err != nil {

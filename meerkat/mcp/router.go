@@ -74,9 +74,12 @@ func Open(ctx context.Context, servers []Server, options Options) (*Router, erro
 	}
 	lists, errs := r.dialAll(ctx)
 	for i, s := range r.servers {
-		if errs[i] != nil && s.config.Optional {
+		switch {
+		case errs[i] != nil && s.config.Optional:
 			r.problems = append(r.problems, Problem{Server: s.config.Name, Why: errs[i].Error()})
 			errs[i] = nil
+		case errs[i] != nil:
+			errs[i] = &ServerError{s.config.Name, errs[i]}
 		}
 		r.addServer(s, lists[i])
 	}
@@ -95,10 +98,7 @@ func (r *Router) dialAll(ctx context.Context) ([]toolList, []error) {
 	var wg sync.WaitGroup
 	for i, s := range r.servers {
 		wg.Go(func() {
-			var err error
-			if lists[i], err = s.connectAndList(ctx); err != nil {
-				errs[i] = &ServerError{s.config.Name, err}
-			}
+			lists[i], errs[i] = s.connectAndList(ctx)
 		})
 	}
 	wg.Wait()

@@ -123,6 +123,7 @@ func TestOpenFails(t *testing.T) {
 		"mcp server d: it ended during the handshake (exit status 3)": {hostile("d", "die")},
 		"no token [TOKEN]": {hostile("d", "die", "TOKEN", "sk-canary-0123")},
 		"mcp server n: no-such-program: not found in PATH": {{Name: "n", Command: "no-such-program"}},
+		"mcp server w: cwd: stat /no/folder: no such file": {{Name: "w", Command: "sh", Dir: "/no/folder"}},
 		"mcp server g: its list of tools cannot be read":   {hostile("g", "garbled")},
 		"mcp server e: its list of tools has no end":       {hostile("e", "endless")},
 		"mcp server u: ":                      {{Name: "u", URL: "http://127.0.0.1:1/mcp"}},
@@ -150,7 +151,8 @@ func TestOpenFails(t *testing.T) {
 	broken := hostile("d", "die")
 	broken.Optional = true
 	r := open(t, quick, broken, hostile("a", "plain"))
-	if p := r.Problems(); len(p) != 1 || p[0].Server != "d" || len(r.Defs()) != 1 {
+	if p := r.Problems(); len(p) != 1 || p[0].Server != "d" || strings.HasPrefix(p[0].Why, "mcp server") ||
+		len(r.Defs()) != 1 {
 		t.Error(p, r.Defs())
 	}
 	ctx, cancel := context.WithCancel(t.Context())

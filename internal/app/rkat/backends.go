@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
@@ -169,6 +171,12 @@ func (a *app) openFileExporters(o *options) (all []exporter, err error) {
 		metrics, err := a.newMetrics("--metrics-file")
 		if err != nil {
 			return all, err
+		}
+		// The file is written after the run, which is too late to find that it has no folder.
+		if folder, err := os.Stat(filepath.Dir(o.metricsFile)); err != nil {
+			return all, cli.Usage("--metrics-file: %w", err)
+		} else if !folder.IsDir() {
+			return all, cli.Usage("--metrics-file: %s: not a folder", filepath.Dir(o.metricsFile))
 		}
 		all = append(all, exporter{
 			flag: "--metrics-file", listen: metrics.Listen,

@@ -23,7 +23,8 @@ func Spans(path string) (listen observe.Listener, finish func(context.Context) e
 	if err != nil {
 		return nil, nil, err
 	}
-	exporter, err := stdouttrace.New(stdouttrace.WithWriter(file))
+	out := &spanFile{File: file}
+	exporter, err := stdouttrace.New(stdouttrace.WithWriter(out))
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
@@ -33,7 +34,21 @@ func Spans(path string) (listen observe.Listener, finish func(context.Context) e
 	provider := trace.NewTracerProvider(trace.WithSyncer(exporter), trace.WithResource(about))
 	finish = func(ctx context.Context) error {
 		// The spans are written even if the run was cancelled.
-		return errors.Join(provider.Shutdown(context.WithoutCancel(ctx)), file.Close())
+		return errors.Join(provider.Shutdown(context.WithoutCancel(ctx)), out.err, file.Close())
 	}
 	return telemetry.Trace(provider.Tracer("github.com/meerkat-go/conformance/meerkat"), nil), finish, nil
+}
+
+// spanFile keeps the first error of a write for finish: OpenTelemetry would log each.
+type spanFile struct {
+	*os.File
+	err error
+}
+
+// Write implements io.Writer.
+func (f *spanFile) Write(p []byte) (int, error) {
+	if f.err == nil {
+		_, f.err = f.File.Write(p)
+	}
+	return len(p), nil
 }

@@ -35,7 +35,7 @@ func (c *Conversation) Continue(ctx context.Context) (answers []*Answer) {
 		if answers = append(answers, a); !a.IsOK() {
 			return answers
 		}
-		results := RunCalls(ctx, a.Reply)
+		results := RunCalls(a.Reply)
 		if results != nil && slices.Contains(c.Wire.Stops.Unanswered, a.Reply.Stop) {
 			return answers // a call that may be cut off is neither run nor sent back
 		}
@@ -48,11 +48,12 @@ func (c *Conversation) Continue(ctx context.Context) (answers []*Answer) {
 	return answers
 }
 
-// RunCalls runs the calls of a reply that are the client's to run; nil where there are none.
-func RunCalls(ctx context.Context, r *wire.Reply) (results []wire.ToolResult) {
+// RunCalls runs the calls of a reply that are the client's to run; nil where there are none. It does not
+// wait, even if the tool would.
+func RunCalls(r *wire.Reply) (results []wire.ToolResult) {
 	for i := range r.Items {
 		if it := &r.Items[i]; it.What == wire.Call && it.Done {
-			result := toolserver.Run(ctx, it.Name, it.Args)
+			result := toolserver.Run(it.Name, it.Args)
 			result.ID = it.ID
 			results = append(results, result)
 		}

@@ -68,7 +68,7 @@ func playSteps(ctx context.Context, s *specs.Scenario, talk *client.Conversation
 	for _, step := range s.Steps {
 		var images []wire.Image
 		if step.Image {
-			images = toolserver.Run(ctx, "conform_image", "{}").Images
+			images = toolserver.Run("conform_image", "{}").Images
 		}
 		answers = append(answers, talk.Say(ctx, specs.Fresh(step.Prompt, seed), images...)...)
 		for range maxRetries {

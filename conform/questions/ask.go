@@ -117,7 +117,7 @@ func (j *judge) askStep(ctx context.Context, talk *client.Conversation, step *sp
 	j.left -= len(answers)
 	if last := answers[len(answers)-1]; last.IsOK() {
 		talk.History = append(talk.History, w.Replay(last.Reply)...)
-		if results := client.RunCalls(ctx, last.Reply); results != nil {
+		if results := client.RunCalls(last.Reply); results != nil {
 			talk.History = append(talk.History, w.Results(results)...)
 		}
 	}
@@ -133,7 +133,7 @@ func (j *judge) prepareStep(ctx context.Context, talk *client.Conversation, step
 	if step.Prompt != "" {
 		var images []wire.Image
 		if step.Image {
-			images = toolserver.Run(ctx, "conform_image", "{}").Images
+			images = toolserver.Run("conform_image", "{}").Images
 		}
 		prompt := step.Prompt
 		if step.Pad > 0 {

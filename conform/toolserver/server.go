@@ -1,6 +1,7 @@
 package toolserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -77,7 +78,7 @@ func (c Config) newServer() *sdk.Server {
 	})
 	log := callLog{out: c.Log}
 	for _, t := range toolList() {
-		server.AddTool(t.mcpDefinition(), log.noteCalls(t.run))
+		server.AddTool(t.mcpDefinition(), log.noteCalls(t))
 	}
 	return server
 }
@@ -88,14 +89,17 @@ type callLog struct {
 	out io.Writer
 }
 
-// noteCalls notes each call before handle carries it out, and how it ended.
-func (l *callLog) noteCalls(handle handler) sdk.ToolHandler {
+// noteCalls notes each call of a tool before it is carried out, and how it ended.
+func (l *callLog) noteCalls(t tool) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		call := Call{Time: time.Now().UTC(), Tool: r.Params.Name, Arguments: r.Params.Arguments}
 		if err := l.writeCall(call); err != nil {
 			return nil, fmt.Errorf("the log of calls: %w", err)
 		}
-		content, err := handle(ctx, r.Params.Arguments)
+		content, err := t.run(r.Params.Arguments)
+		if t.name == slow {
+			err = cmp.Or(err, wait(ctx, secondsOf(r.Params.Arguments)))
+		}
 		call.Time, call.End = time.Now().UTC(), EndedWell
 		if err != nil || ctx.Err() != nil {
 			call.End = EndedBadly
@@ -107,6 +111,18 @@ func (l *callLog) noteCalls(handle handler) sdk.ToolHandler {
 			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: r.Params.Name + ": " + err.Error()}}}, nil //nolint:nilerr // the result tells of it
 		}
 		return &sdk.CallToolResult{Content: []sdk.Content{content}}, nil
+	}
+}
+
+// wait waits for some seconds, or until ctx ends: the error is that of ctx.
+func wait(ctx context.Context, seconds int) error {
+	timer := time.NewTimer(time.Duration(seconds) * time.Second)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

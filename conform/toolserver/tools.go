@@ -3,7 +3,6 @@ package toolserver
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -12,27 +11,27 @@ import (
 	"image/color"
 	"image/png"
 	"slices"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meerkat-go/conformance/wires/wire"
 )
 
-// handler carries out a call. Its error is the tool's: the model reads it.
-type handler func(ctx context.Context, arguments json.RawMessage) (sdk.Content, error)
-
 type tool struct {
 	name, about, schema string
-	run                 handler
+	// run returns the result of a call. Its error is the tool's: the model reads it.
+	run func(arguments json.RawMessage) (sdk.Content, error)
 }
+
+// slow is the tool before whose result the server waits.
+const slow = "conform_slow"
 
 func toolList() []tool {
 	return []tool{
 		{"conform_echo", "Returns the text it is given.", echoSchema, echoText},
 		{"conform_fail", "Always fails.", emptySchema, failAlways},
 		{"conform_noargs", "Takes no arguments and returns ok.", emptySchema, noArguments},
-		{"conform_slow", "Waits for some seconds and returns ok.", slowSchema, waitSeconds},
+		{slow, "Waits for some seconds and returns ok.", slowSchema, sayWaited},
 		{"conform_large", "Returns a text of so many bytes, 65536 unless told otherwise.", largeSchema, longText},
 		{"conform_image", "Returns a small image of a red square.", emptySchema, redSquare},
 		{"conform_awkward", "Returns its arguments as they arrived.", awkwardSchema, returnArguments},
@@ -47,15 +46,16 @@ func Tools() (list []wire.ToolDefinition) {
 	return list
 }
 
-// Run runs a tool as the server does. What a tool says of its failure is its result.
-func Run(ctx context.Context, name, arguments string) wire.ToolResult {
+// Run returns the result that the server gives for a call, without the wait of conform_slow. What a tool
+// says of its failure is its result.
+func Run(name, arguments string) wire.ToolResult {
 	r := wire.ToolResult{Name: name}
 	i := slices.IndexFunc(toolList(), func(t tool) bool { return t.name == name })
 	if i < 0 {
 		r.Text, r.IsError = fmt.Sprintf("there is no tool named %q", name), true
 		return r
 	}
-	content, err := toolList()[i].run(ctx, json.RawMessage(arguments))
+	content, err := toolList()[i].run(json.RawMessage(arguments))
 	switch content := content.(type) {
 	case *sdk.TextContent:
 		r.Text = content.Text
@@ -81,7 +81,7 @@ const emptySchema = `{"type":"object","properties":{}}`
 
 const echoSchema = `{"type":"object","properties":{"text":{"type":"string","description":"The text to return."}},"required":["text"]}`
 
-func echoText(_ context.Context, arguments json.RawMessage) (sdk.Content, error) {
+func echoText(arguments json.RawMessage) (sdk.Content, error) {
 	var in struct {
 		Text *string `json:"text"`
 	}
@@ -91,11 +91,11 @@ func echoText(_ context.Context, arguments json.RawMessage) (sdk.Content, error)
 	return &sdk.TextContent{Text: *in.Text}, nil
 }
 
-func failAlways(context.Context, json.RawMessage) (sdk.Content, error) {
+func failAlways(json.RawMessage) (sdk.Content, error) {
 	return nil, errors.New("this tool always fails")
 }
 
-func noArguments(context.Context, json.RawMessage) (sdk.Content, error) {
+func noArguments(json.RawMessage) (sdk.Content, error) {
 	return &sdk.TextContent{Text: "ok"}, nil
 }
 
@@ -109,26 +109,27 @@ const (
 
 var slowSchema = fmt.Sprintf(`{"type":"object","properties":{"seconds":{"type":"integer","minimum":1,"maximum":%d,"description":"How long to wait."}},"required":["seconds"]}`, maxSeconds)
 
-func waitSeconds(ctx context.Context, arguments json.RawMessage) (sdk.Content, error) {
+func sayWaited(arguments json.RawMessage) (sdk.Content, error) {
+	if secondsOf(arguments) == 0 {
+		return nil, fmt.Errorf("the argument seconds must be a number from 1 to %d", maxSeconds)
+	}
+	return &sdk.TextContent{Text: "ok"}, nil
+}
+
+// secondsOf returns how long a call of conform_slow waits, 0 if its arguments are not as its schema asks.
+func secondsOf(arguments json.RawMessage) int {
 	var in struct {
 		Seconds int `json:"seconds"`
 	}
 	if err := json.Unmarshal(arguments, &in); err != nil || in.Seconds < 1 || in.Seconds > maxSeconds {
-		return nil, fmt.Errorf("the argument seconds must be a number from 1 to %d", maxSeconds)
+		return 0
 	}
-	timer := time.NewTimer(time.Duration(in.Seconds) * time.Second)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return &sdk.TextContent{Text: "ok"}, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return in.Seconds
 }
 
 var largeSchema = fmt.Sprintf(`{"type":"object","properties":{"bytes":{"type":"integer","minimum":1,"maximum":%d,"default":%d,"description":"How long the text is."}}}`, maxBytes, defaultBytes)
 
-func longText(_ context.Context, arguments json.RawMessage) (sdk.Content, error) {
+func longText(arguments json.RawMessage) (sdk.Content, error) {
 	var in struct {
 		Bytes int `json:"bytes"`
 	}
@@ -150,7 +151,7 @@ func numberedLines(n int) string {
 	return string(text[:n])
 }
 
-func redSquare(context.Context, json.RawMessage) (sdk.Content, error) {
+func redSquare(json.RawMessage) (sdk.Content, error) {
 	square := image.NewRGBA(image.Rect(0, 0, 16, 16))
 	for i := range 16 * 16 {
 		square.Set(i%16, i/16, color.RGBA{R: 0xd0, A: 0xff})
@@ -177,6 +178,6 @@ const awkwardSchema = `{"type":"object","properties":{` +
 	`"deep-er":{"type":"object","properties":{"is_set":{"type":"boolean"}}}},"required":["list"]}` +
 	`},"required":["id","kind","nested"]}`
 
-func returnArguments(_ context.Context, arguments json.RawMessage) (sdk.Content, error) {
+func returnArguments(arguments json.RawMessage) (sdk.Content, error) {
 	return &sdk.TextContent{Text: string(arguments)}, nil
 }

@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/meerkat-go/conformance/conform/client"
 	"github.com/meerkat-go/conformance/conform/report"
@@ -341,6 +343,9 @@ func (c *comparer) compareFailure(u *received) {
 		c.compareWords(u.reply.Err, a.Reply.Err, u.reply.Err, a.Reply.Err)
 	case u.Response.End == "reset" && a.Err == nil && a.Response.Status/100 == 2 && a.Reply.End == wire.Cut:
 		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream's reply broke off, and the client's ends early without an error")
+	case u.Response.End == "reset" && (errors.Is(a.Err, client.ErrTimeout) || errors.Is(a.Err, client.ErrSilent)):
+		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream's reply broke off, and the client still waited for the end of its reply after %v",
+			a.Took.Round(time.Second))
 	}
 }
 

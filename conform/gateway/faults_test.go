@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // fault is a gateway that does one thing wrong.
@@ -24,6 +25,8 @@ type fault struct {
 	reply   func(r *http.Response, body string) string
 	// says is a part of what one finding says.
 	says string
+	// timeout bounds each exchange, if it is not 0.
+	timeout time.Duration
 	// front, if not nil, stands before the gateway.
 	front func(next http.Handler) http.Handler
 }
@@ -90,6 +93,7 @@ var faults = []fault{
 	{name: "words of a failure of Gemini lost in the stream", wire: "gemini", id: "GW-14", cases: "error-mid-stream", reply: inReply(`"message":\s*"The [^"]*"`, `"message":"upstream error"`)},
 	{name: "words of a failure of Chat Completions lost in the stream", wire: "chat", id: "GW-14", cases: "error-mid-stream", reply: inReply(`"message":\s*"The [^"]*"`, `"message":"upstream error"`)},
 	{name: "a cut becomes a clean end", wire: "anthropic", id: "GW-28", cases: "cut-in-call", reply: func(_ *http.Response, body string) string { return body }},
+	{name: "a cut leaves the client waiting", wire: "gemini", id: "GW-28", cases: "cut-stream", front: waitAfterCut, timeout: 5 * time.Second, says: "still waited"},
 	{name: "a cut of Chat Completions becomes a clean end", wire: "chat", id: "GW-28", cases: "cut-stream", reply: func(_ *http.Response, body string) string { return body }},
 	{name: "completion made up", wire: "openai", id: "GW-28", cases: "cut-stream", reply: func(r *http.Response, body string) string {
 		if strings.Contains(body, "response.created") && !strings.Contains(body, "response.completed") {
@@ -234,6 +238,18 @@ func (f fault) gateway(upstream *url.URL) http.Handler {
 	return p
 }
 
+// waitAfterCut keeps the client's stream open when the upstream's reply breaks off.
+func waitAfterCut(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if recover() != nil { // how a reverse proxy ends a reply that it cannot go on with
+				<-r.Context().Done()
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
 // failing ends a body as the upstream's ended.
 type failing struct{ err error }
 
@@ -249,7 +265,7 @@ func (f failing) Read([]byte) (int, error) {
 func TestSeededFaults(t *testing.T) {
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
-			out := judged(t, f.wire, func(name string) bool { return strings.HasPrefix(name, f.cases+"/"+f.wire) }, f.gateway)
+			out := judged(t, f.wire, func(name string) bool { return strings.HasPrefix(name, f.cases+"/"+f.wire) }, f.timeout, f.gateway)
 			var got []string
 			isSaid := f.says == ""
 			for _, c := range out.Cases {

@@ -7,6 +7,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/meerkat-go/conformance/conform/decide"
 	"github.com/meerkat-go/conformance/conform/gateway"
@@ -16,7 +17,7 @@ import (
 )
 
 // judged plays cases through a gateway that is a handler in this process.
-func judged(t *testing.T, wire string, only func(string) bool, make func(upstream *url.URL) http.Handler) *gateway.Outcome {
+func judged(t *testing.T, wire string, only func(string) bool, timeout time.Duration, make func(upstream *url.URL) http.Handler) *gateway.Outcome {
 	t.Helper()
 	up, err := gateway.Open("")
 	if err != nil {
@@ -28,7 +29,7 @@ func judged(t *testing.T, wire string, only func(string) bool, make func(upstrea
 	front := httptest.NewServer(standin.ReadFirst(make(base)))
 	defer front.Close()
 	out, err := gateway.Judge(context.Background(), gateway.Config{
-		Wire: w, UpstreamWire: w, Upstream: up, Base: front.URL, ClientKey: "test-client-key", UpstreamKey: "test-upstream-key", Only: only,
+		Wire: w, UpstreamWire: w, Upstream: up, Base: front.URL, ClientKey: "test-client-key", UpstreamKey: "test-upstream-key", Only: only, Timeout: timeout,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +48,7 @@ func faithful(upstream *url.URL) *httputil.ReverseProxy {
 
 func TestFaithfulGateway(t *testing.T) {
 	for _, wire := range []string{"anthropic", "openai", "gemini", "chat"} {
-		out := judged(t, wire, nil, func(u *url.URL) http.Handler { return faithful(u) })
+		out := judged(t, wire, nil, 0, func(u *url.URL) http.Handler { return faithful(u) })
 		if len(out.Cases) < 30 {
 			t.Errorf("%s: only %d cases", wire, len(out.Cases))
 		}

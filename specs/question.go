@@ -1,6 +1,7 @@
 package specs
 
 import (
+	"cmp"
 	"embed"
 	"slices"
 	"strings"
@@ -181,6 +182,8 @@ type Duty struct {
 	ID string `yaml:"id" data:"required,is=duty"`
 	// Demand is one sentence: what the server does.
 	Demand string `yaml:"demand" data:"required"`
+	// Fix says how to mend a breach; "" where the demand says it.
+	Fix string `yaml:"fix,omitempty"`
 	// Sources are URLs, and reports as OWNER/REPO#NUMBER of GitHub.
 	Sources []string `yaml:"source" data:"required"`
 	// Sure says how sure the demand is: high, medium, low.
@@ -228,7 +231,7 @@ func (d *Duty) Clients() (names []string) {
 func (d *Duty) Requirement() Requirement {
 	r := Requirement{ID: d.ID, Title: d.Demand, Consequence: d.Consequence, Text: d.Demand + ".",
 		Judges: sourceOfReplies,
-		Status: Provisional, Fix: "Change the server, or what passes its replies on: " + d.Demand + ".", Checks: []string{d.ID + DutyAspect}}
+		Status: Provisional, Fix: d.HowToMend(), Checks: []string{d.ID + DutyAspect}}
 	for _, source := range d.Sources {
 		r.Sources = append(r.Sources, Source{URL: SourceURL(source)})
 	}
@@ -237,6 +240,11 @@ func (d *Duty) Requirement() Requirement {
 	}
 	r.Why = strings.TrimSpace(r.Why)
 	return r
+}
+
+// HowToMend is the fix of a breach.
+func (d *Duty) HowToMend() string {
+	return cmp.Or(d.Fix, "Change the server, or what passes its replies on: "+d.Demand+".")
 }
 
 // DutyAspect ends the id of the check of a duty: "SV-A7/reply".

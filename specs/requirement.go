@@ -1,6 +1,7 @@
 package specs
 
 import (
+	"strings"
 	"time"
 )
 
@@ -30,9 +31,10 @@ type Requirement struct {
 	// provider's rule holds; Until is the first day without it. Empty means always.
 	Since string `yaml:"since,omitempty" data:"is=day" json:"since,omitempty"`
 	Until string `yaml:"until,omitempty" data:"is=day" json:"until,omitempty"`
-	// Why says what breaks for users; Fix says how to mend a breach.
-	Why string `yaml:"why" data:"required" json:"why"`
-	Fix string `yaml:"fix" data:"required" json:"fix"`
+	// Why says what breaks for users; Fix says how to mend a breach where no row of Fixes does; see FixOf.
+	Why   string `yaml:"why" data:"required" json:"why"`
+	Fix   string `yaml:"fix" data:"required" json:"fix"`
+	Fixes []Fix  `yaml:"fixes,omitempty" json:"fixes,omitempty"`
 	// Unseen says what is missing where nothing could break the requirement; "" where
 	// every agent shows it in our cases.
 	Unseen   string   `yaml:"unseen,omitempty" json:"unseen,omitempty"`
@@ -178,6 +180,28 @@ func (w Where) matchesPlace(at Place) bool {
 		(w.Models.IsZero() || w.Models.Matches(ParseModel(at.Model))) &&
 		(w.Host == "" || (w.Host == OtherHost) == at.OtherHost) &&
 		isInForce(w.Since, w.Until, at.Date)
+}
+
+// Fix is one row of a requirement: how to mend the breaches that the row matches. Fields left out match
+// everything.
+type Fix struct {
+	Checks []string `yaml:"checks,omitempty" data:"unique,empty" json:"checks,omitempty"`
+	// Rules are ids of rules of providers.
+	Rules []string `yaml:"rules,omitempty" data:"unique,empty" json:"rules,omitempty"`
+	// Says is a part of the message of the finding.
+	Says string `yaml:"says,omitempty" json:"says,omitempty"`
+	Fix  string `yaml:"fix" data:"required" json:"fix"`
+}
+
+// FixOf says how to mend a breach that a check found: what the first row says that matches, else the
+// requirement's own fix.
+func (r *Requirement) FixOf(check, rule, message string) string {
+	for _, row := range r.Fixes {
+		if emptyOrContains(row.Checks, check) && emptyOrContains(row.Rules, rule) && strings.Contains(message, row.Says) {
+			return row.Fix
+		}
+	}
+	return r.Fix
 }
 
 // isInForce reports whether a day lies between two others, the last one excluded.

@@ -54,6 +54,8 @@ func TestFaults(t *testing.T) {
 		{"no title", "A title", `""`, "ord.yaml:2:10: ORD-001.title: is blank; write a text"},
 		{"a title that is no duty", "A title", "it holds", `ORD-001.title: "it holds" is not a duty`},
 		{"no fix", "fix: Do not.", "fix:", "fix: is empty"},
+		{"fix of another check", "fix: Do not.", "fix: Do not.\n  fixes: [{checks: [ORD-002/answered], fix: Do}]", `fixes[0].checks: "ORD-002/answered" is not a check of ORD-001`},
+		{"fix of everything", "fix: Do not.", "fix: Do not.\n  fixes: [{fix: Do}]", "fixes[0]: matches everything"},
 		{"unknown consequence", "consequence: refused", "consequence: Refused", `consequence: "Refused" is not known; use refused, unsafe, degraded, wasteful`},
 		{"none for all", "consequence: refused", "consequence: none", `consequence: "none" is not known`},
 		{"unknown model", `"claude < 4"`, `"cloud < 4"`, `ord.yaml:17:39: ORD-001.where[0].models: models "cloud < 4": "cloud" is not a family; use claude, gemini, gpt, o`},
@@ -148,4 +150,24 @@ func FuzzParseRequirements(f *testing.F) {
 			t.Fatal("nothing was read and nothing was said")
 		}
 	})
+}
+
+// TestFixOf: the first row of fixes that matches counts, and the fix of the requirement where no row does.
+func TestFixOf(t *testing.T) {
+	r := Requirement{Fix: "general", Fixes: []Fix{
+		{Checks: []string{"ORD-015/roles"}, Rules: []string{"A-9"}, Says: "system", Fix: "move it"},
+		{Rules: []string{"A-9"}, Fix: "rename it"},
+		{Says: "is empty", Fix: "leave it out"},
+	}}
+	for _, c := range []struct{ check, rule, message, want string }{
+		{"ORD-015/roles", "A-9", "takes no message of the system", "move it"},
+		{"ORD-015/roles", "A-9", `role "tool" is none`, "rename it"},
+		{"ORD-015/parts", "A-9", "takes no message of the system", "rename it"},
+		{"ORD-015/parts", "A-7", "the list is empty", "leave it out"},
+		{"ORD-015/parts", "", "takes no sound", "general"},
+	} {
+		if got := r.FixOf(c.check, c.rule, c.message); got != c.want {
+			t.Errorf("%v: %q", c, got)
+		}
+	}
 }

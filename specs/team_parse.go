@@ -169,7 +169,10 @@ func (p *teamRuleParser) resolveUses() {
 		}
 	}
 	r.Applies.Source, r.Judges = base.Applies.Source, base.Judges
-	r.Why, r.Fix = cmp.Or(r.Why, base.Why), cmp.Or(r.Fix, base.Fix)
+	r.Why = cmp.Or(r.Why, base.Why)
+	if r.Fix == "" {
+		r.Fix, r.Fixes = base.Fix, base.Fixes
+	}
 }
 
 // checkAssertion finds assertions that ask nothing or that no request can meet.

@@ -114,6 +114,13 @@ func (r Requirement) checkEntry(f *datafile.File, entry, stem string) {
 		matchesAll := len(w.Provider)+len(w.Checks) == 0 && w.Models.IsZero() && w.Host == "" && w.Since == "" && w.Until == ""
 		f.AddUnless(!matchesAll, row, "matches everything; write its consequence as that of the requirement")
 	}
+	for i, row := range r.Fixes {
+		path := at(fmt.Sprintf("fixes[%d]", i))
+		for _, check := range row.Checks {
+			f.AddUnless(slices.Contains(r.Checks, check), path+".checks", "%q is not a check of %s: %s", check, r.ID, strings.Join(r.Checks, ", "))
+		}
+		f.AddUnless(len(row.Checks)+len(row.Rules) > 0 || row.Says != "", path, "matches everything; write its fix as that of the requirement")
+	}
 	isPublic := false
 	for i, s := range r.Sources {
 		source := at(fmt.Sprintf("source[%d]", i))

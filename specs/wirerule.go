@@ -19,7 +19,7 @@ type WireRule struct {
 	IDs []string
 	// Section is the heading it stands under, e.g. "5.1 Anthropic".
 	Section string
-	// Cells are the other cells of the row that hold something, as Markdown.
+	// Cells are the other cells of the row that hold something, as Markdown without bold.
 	Cells []Cell
 }
 
@@ -54,7 +54,7 @@ func parseWireRules(page string) ([]WireRule, error) {
 	var columns []string // of the table that is open, nil for none
 	section := ""
 	seen := map[string]bool{}
-	for line := range strings.Lines(page) {
+	for line := range strings.Lines(withoutBold(page)) {
 		cells := splitRow(line)
 		switch {
 		case heading.MatchString(line):
@@ -85,6 +85,9 @@ func parseWireRules(page string) ([]WireRule, error) {
 	return rules, nil
 }
 
+// withoutBold takes the marks of bold words out of a page: what shows its rules shows code, and no other mark.
+func withoutBold(page string) string { return strings.ReplaceAll(page, "**", "") }
+
 // splitRow returns the cells of a row of a table, nil for any other line.
 func splitRow(line string) []string {
 	line = strings.TrimSpace(line)
@@ -105,7 +108,7 @@ type WireSection struct {
 	// Number is as in the heading: "3.2". Title begins with that of the chapter:
 	// "Streams: OpenAI".
 	Number, Title string
-	// Text is what stands between its heading and the next one, as Markdown.
+	// Text is what stands between its heading and the next one, as Markdown without bold.
 	Text string
 }
 
@@ -114,7 +117,7 @@ var numberedHeading = regexp.MustCompile(`(?m)^#+ (?:(\d+(?:\.\d+)*) )?(.*)$`)
 // WireSections returns the numbered sections of specs/wire-rules.md that hold
 // text, in the order of the page. The slice is the caller's.
 func WireSections() (sections []WireSection) {
-	page := wireRulesPage
+	page := withoutBold(wireRulesPage)
 	headings := numberedHeading.FindAllStringSubmatchIndex(page, -1)
 	chapter := ""
 	for i, h := range headings {

@@ -35,17 +35,11 @@ func describeArguments(was, is string) difference {
 	shown := describeTextDifference(x.Raw(), y.Raw())
 	d.Comparison = shown.Comparison
 	d.sentence = fmt.Sprintf("differs at %s: was %s, is %s", cmp.Or(path, "the top"), cutText(x.Raw(), 3*window), cutText(y.Raw(), 3*window))
-	if x.Is(tree.Number) && y.Is(tree.Number) {
-		d.fix = keepNumbers
-	}
 	if isRounded(x.Raw(), y.Raw()) {
 		d.sentence += ", rounded to what a floating-point number holds"
 	}
 	return d
 }
-
-const keepNumbers = "Keep the text of the arguments as it came and send that: JSON.parse and other parsers read a number as floating point " +
-	"and round it, so what is written again has other digits."
 
 // isRounded reports whether is is the integer was after a detour through a float64.
 func isRounded(was, is string) bool {
@@ -211,7 +205,6 @@ func spellLower(n *tree.Node) *tree.Node {
 type difference struct {
 	sentence string
 	decide.Comparison
-	fix string // "" for that of the check
 }
 
 // String is the sentence, so that a difference is an argument of a message.

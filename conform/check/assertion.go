@@ -38,7 +38,7 @@ func restateCheck(base Check, as specs.Requirement, id string) Check {
 		found := base.Run(t)
 		for i := range found.Findings {
 			f := &found.Findings[i]
-			f.Check, f.Fix = id, as.Fix
+			f.Check, f.Fix = id, as.FixOf(base.ID, f.Rule, f.Message)
 			f.Message = as.Title + ": " + f.Message
 			f.Consequence = ""
 		}
@@ -63,7 +63,7 @@ func (a *assertion) judgeRequests(t *Trace) Result {
 	if t.panicked != nil {
 		panic(t.panicked)
 	}
-	r := report{check: a.Requirement.Checks[0], fix: a.Requirement.Fix}
+	r := report{check: a.Requirement.Checks[0]}
 	before := map[int][]selected{} // of the last request, by conversation
 	t.eachRequest(func(x *exchange) {
 		if !a.Requirement.Applies.To(x.Provider, string(t.Source())) || x.kind.isSide() {
@@ -85,7 +85,7 @@ func (a *assertion) judgeRequests(t *Trace) Result {
 
 func (a *assertion) addFinding(r *report, x *exchange, at wire.Place, format string, args ...any) {
 	f := r.addBare(x, at, "", "%s: %s", a.Requirement.Title, fmt.Sprintf(format, args...))
-	f.Form = format
+	f.Form, f.Fix = format, a.Requirement.Fix
 }
 
 func (a *assertion) judgePresence(r *report, x *exchange, values []selected) {

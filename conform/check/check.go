@@ -53,7 +53,6 @@
 package check
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -128,38 +127,20 @@ func inOrder(parts ...rule) rule {
 
 func newCheck(id string, run rule) Check {
 	requirement, _, _ := strings.Cut(id, "/")
-	fix := cmp.Or(fixes[id], fixOf(requirement))
+	stated, _ := specs.FindRequirement(requirement) // a check that belongs to none is reported with the catalogue
 	return Check{ID: id, Requirement: requirement, Run: func(t *Trace) Result {
 		if t.panicked != nil {
 			panic(t.panicked)
 		}
-		r := report{check: id, fix: fix}
+		r := report{check: id}
 		run(t, &r)
 		for i := range r.Findings {
-			if f := &r.Findings[i]; f.Rule != "" && t.ruleRefused(f.Exchange) == f.Rule {
+			f := &r.Findings[i]
+			f.Fix = stated.FixOf(id, f.Rule, f.Message)
+			if f.Rule != "" && t.ruleRefused(f.Exchange) == f.Rule {
 				f.Consequence = specs.Refused // whatever a breach of the rule leads to elsewhere
 			}
 		}
 		return r.Result
 	}}
-}
-
-// fixOf takes the advice from the catalogue, so that it is written down once.
-func fixOf(requirement string) string {
-	r, err := specs.FindRequirement(requirement)
-	if err != nil {
-		return ""
-	}
-	return r.Fix
-}
-
-// fixes says how to mend what one check finds, where the advice of its requirement is
-// too general.
-var fixes = map[string]string{
-	"ERR-002/same-words":      "Remove from the history what was refused, an image or a tool for instance, and say so to the user; then the next turn works.",
-	"ERR-003/whole-document":  "Treat a body that cannot be read to its end as a transport error, and retry; mark it as cut in the recording.",
-	"PAR-008/names":           "Send a name of letters, digits, _ and -, and map it back when the tool is called.",
-	"PAR-008/unique":          "Put the name of its server before the name of each tool.",
-	"ORD-015/unicode":         "Write the body as UTF-8; where a text is cut, cut between whole characters, and replace bytes of a tool that are not UTF-8.",
-	"ERR-003/provider-object": "Look at what answers in the provider's place: a gateway, a login page or the wrong URL.",
 }

@@ -88,6 +88,7 @@ type breach struct {
 	path     string // of the first finding
 	rule     string
 	message  string // part of it
+	fix      string // part of it
 }
 
 // row is one file of a table: the fields of its name, and its lines by the sign that they begin with,
@@ -99,7 +100,7 @@ type row struct {
 }
 
 // readTable reads a table in testdata. Lines that begin with - are taken out, those with + put in, and
-// those with = are a part of the message. A dot stands for an empty field.
+// those with = are a part of the message, those with ~ a part of the fix. A dot stands for an empty field.
 func readTable(t *testing.T, name string) (rows []row) {
 	t.Helper()
 	data, err := os.ReadFile("testdata/" + name + ".txtar")
@@ -126,7 +127,11 @@ func readTable(t *testing.T, name string) (rows []row) {
 
 func readBreaches(t *testing.T) (list []breach) {
 	for _, r := range readTable(t, "breaches") {
-		list = append(list, breach{r.fields[0], r.fields[1], r.fields[2], r.edits[0], r.edits[1], r.fields[3], r.fields[4], r.edits[2]})
+		b := breach{r.fields[0], r.fields[1], r.fields[2], r.edits[0], r.edits[1], r.fields[3], r.fields[4], r.edits[2], ""}
+		if len(r.edits) > 3 {
+			b.fix = r.edits[3]
+		}
+		list = append(list, b)
 	}
 	return list
 }
@@ -155,8 +160,8 @@ func TestBreaches(t *testing.T) {
 			if f.Check != b.check || f.Path != b.path || f.Rule != b.rule || !strings.Contains(f.Message, b.message) {
 				t.Errorf("%s %q %q\n got %s\nwant %s", f.Check, f.Path, f.Rule, f.Message, b.message)
 			}
-			if f.Fix == "" {
-				t.Error("does not say how to mend it")
+			if f.Fix == "" || !strings.Contains(f.Fix, b.fix) {
+				t.Errorf("fix %q, want %q", f.Fix, b.fix)
 			}
 			placed(t, ev, f, b)
 		})

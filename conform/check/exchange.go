@@ -176,7 +176,7 @@ func (x *exchange) offersOtherTools() bool {
 
 // report collects what one check sees.
 type report struct {
-	check, fix string
+	check string
 	Result
 }
 
@@ -203,10 +203,10 @@ func (r *report) addFinding(x *exchange, at wire.Place, rule, format string, arg
 // which the provider says nothing.
 func (r *report) addBare(x *exchange, at wire.Place, rule, format string, args ...any) *Finding {
 	f := Finding{Check: r.check, Exchange: decide.Ordinal(x.Index), Event: decide.Ordinal(at.Event), Offset: decide.Ordinal(at.Off),
-		Path: at.Path, Rule: rule, Message: fmt.Sprintf(format, args...), Fix: r.fix, Form: format}
+		Path: at.Path, Rule: rule, Message: fmt.Sprintf(format, args...), Form: format}
 	for _, arg := range args {
 		if d, ok := arg.(difference); ok {
-			f.Compare, f.Fix = &d.Comparison, cmp.Or(d.fix, f.Fix)
+			f.Compare = &d.Comparison
 		}
 	}
 	r.Findings = append(r.Findings, f)

@@ -135,7 +135,7 @@ func refusedModelSilent(s *Trace, r *report) {
 // addProcessFinding adds a finding about a process rather than an exchange.
 func (r *report) addProcessFinding(n int, format string, args ...any) *Finding {
 	r.Findings = append(r.Findings, Finding{Check: r.check, Exchange: -1, Event: -1, Offset: -1,
-		Path: fmt.Sprintf("process[%d]", n), Message: fmt.Sprintf(format, args...), Fix: r.fix, Form: format})
+		Path: fmt.Sprintf("process[%d]", n), Message: fmt.Sprintf(format, args...), Form: format})
 	return &r.Findings[len(r.Findings)-1]
 }
 

@@ -294,7 +294,7 @@ func toolsRunOnce(s *Trace, r *report) {
 			with = " with the same arguments"
 		}
 		r.Findings = append(r.Findings, Finding{
-			Check: r.check, Exchange: -1, Event: -1, Offset: -1, Path: runs.Tool, Fix: r.fix, Form: "the agent ran it %s",
+			Check: r.check, Exchange: -1, Event: -1, Offset: -1, Path: runs.Tool, Form: "the agent ran it %s",
 			Message: fmt.Sprintf("the agent ran it %s%s to its end, and the model asked for that %s", times(runs.Ended), with, times(runs.Asked)),
 		})
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,10 +73,8 @@ func (d *DutyCase) Breach(id string, at DutyBreach, form string, args ...any) {
 				found.Consequence = specs.Degraded
 			}
 		}
-		if len(clients) > 0 {
-			found.Fix = fmt.Sprintf("%s. Otherwise %s %s.", duty.Demand, clients[0], duty.Breaks[clients[0]])
-		} else {
-			found.Fix = duty.Demand + "."
+		if found.Fix = cmp.Or(duty.Fix, duty.Demand+"."); len(clients) > 0 {
+			found.Fix += fmt.Sprintf(" Otherwise %s %s.", clients[0], duty.Breaks[clients[0]])
 		}
 	}
 	if found.Compare != nil {

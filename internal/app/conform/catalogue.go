@@ -27,7 +27,7 @@ func writeEntry(w io.Writer, e *entry) {
 		}
 		writeSection(w, "consequence", consequenceText(r))
 		writeSection(w, "why", wrapWords(r.Why))
-		writeSection(w, "fix", wrapWords(r.Fix))
+		writeSection(w, "fix", fixesText(r))
 		if !r.Examples.IsZero() {
 			writeExample(w, "a failing example", r.Examples.Failing)
 			writeExample(w, "a passing example", r.Examples.Passing)
@@ -187,6 +187,23 @@ func consequenceText(r specs.Requirement) string {
 		lines = append(lines, fmt.Sprintf("%s where %s", row.Consequence, whereText(row)))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// fixesText says how to mend a breach, and where another fix fits.
+func fixesText(r specs.Requirement) string {
+	text := wrapWords(r.Fix)
+	for _, row := range r.Fixes {
+		var parts []string
+		for _, p := range []struct{ name, value string }{
+			{"check is", strings.Join(row.Checks, " or ")}, {"rule is", strings.Join(row.Rules, " or ")}, {"finding says", row.Says},
+		} {
+			if p.value != "" {
+				parts = append(parts, p.name+" "+p.value)
+			}
+		}
+		text += "\n" + wrapWords("where "+strings.Join(parts, ", ")+": "+row.Fix)
+	}
+	return text
 }
 
 // whereText says which places a row matches.

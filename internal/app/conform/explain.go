@@ -214,8 +214,9 @@ func (g *glossary) find(name string) ([]*entry, error) {
 	for _, e := range g.entries {
 		names = append(append(names, e.ID), e.Aliases...)
 	}
+	wanted = rule.Shorten(wanted)
 	near := spelling.Rank(wanted, names)
-	return nil, cli.Usage("%s: no such id; did you mean %s or %s?", name, strings.Join(near[:2], ", "), near[2])
+	return nil, cli.Usage("%s: no such id; did you mean %s or %s?", wanted, strings.Join(near[:2], ", "), near[2])
 }
 
 // exitCodeEntries explain the exit codes twice: "recorder:3" is one of the
@@ -282,7 +283,7 @@ func checkEntries() ([]*entry, error) {
 		e := &entry{Kind: kindCheck, ID: c.ID, Title: strings.ReplaceAll(aspect, "-", " "), related: []string{c.Requirement}}
 		if r, err := specs.FindRequirement(c.Requirement); err == nil {
 			e.Title = r.Title + ": " + e.Title
-			e.Sections = []paragraph{{"", r.Text}, {"why", r.Why}, {"fix", r.Fix}}
+			e.Sections = []paragraph{{"", r.Text}, {"why", r.Why}, {"fix", r.FixOf(c.ID, "", "")}}
 		}
 		entries = append(entries, e)
 	}
@@ -347,6 +348,10 @@ func wireRuleEntries() ([]*entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	requirements, err := specs.Requirements()
+	if err != nil {
+		return nil, err
+	}
 	enforced, accepted := simulatorRules()
 	var entries []*entry
 	for _, r := range rules {
@@ -361,10 +366,33 @@ func wireRuleEntries() ([]*entry, error) {
 			if rules := accepted[id]; len(rules) > 0 {
 				e.Sections = append(e.Sections, paragraph{"accepted by the simulator", strings.Join(rules, "\n")})
 			}
+			for _, text := range fixesOfRule(requirements, id) {
+				e.Sections = append(e.Sections, paragraph{"fix", text})
+			}
 		}
 		entries = append(entries, e)
 	}
 	return entries, nil
+}
+
+// fixesOfRule say how to mend breaches of a provider's rule: as the rows of requirements say that name the rule,
+// else as the requirements do that cite it.
+func fixesOfRule(requirements []specs.Requirement, id string) (own []string) {
+	var general []string
+	for _, r := range requirements {
+		for _, row := range r.Fixes {
+			if slices.Contains(row.Rules, id) && !slices.Contains(own, row.Fix) {
+				own = append(own, row.Fix)
+			}
+		}
+		if slices.ContainsFunc(r.Sources, func(s specs.Source) bool { return s.Doc != "" && slices.Contains(idWords(s.Section), id) }) {
+			general = append(general, r.Fix)
+		}
+	}
+	if own == nil {
+		return general
+	}
+	return own
 }
 
 // dutyEntries are what servers and gateways owe their clients, with what judges it.
@@ -394,7 +422,7 @@ func dutyEntries() ([]*entry, error) {
 		if len(breaks) > 0 {
 			e.Sections = append(e.Sections, paragraph{"what it breaks", strings.Join(breaks, "\n")})
 		}
-		e.Sections = append(e.Sections, paragraph{"judged by", judged}, paragraph{"source", strings.Join(sources, "\n")}, paragraph{"how sure", d.Sure})
+		e.Sections = append(e.Sections, paragraph{"fix", d.HowToMend()}, paragraph{"judged by", judged}, paragraph{"source", strings.Join(sources, "\n")}, paragraph{"how sure", d.Sure})
 		entries = append(entries, e)
 	}
 	return entries, err

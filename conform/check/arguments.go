@@ -87,7 +87,7 @@ const redactor = "the agent's own redactor or sanitiser"
 // editShapes recognise what kind of edit made one value of another, the surest first.
 var editShapes = []editShape{
 	{"it was emptied", "", func(_, is string) bool { return is == "" }},
-	{"white space was trimmed or added at its ends", "the agent", func(was, is string) bool { return strings.TrimSpace(was) == strings.TrimSpace(is) }},
+	{"white space was trimmed or added at its ends", "", func(was, is string) bool { return strings.TrimSpace(was) == strings.TrimSpace(is) }},
 	{"line ends were changed", redactor, func(was, is string) bool { return withoutReturns(was) == withoutReturns(is) }},
 	{"it was encoded again, in another base64 alphabet or padding", "", func(was, is string) bool { return plainBase64(was) == plainBase64(is) }},
 	{"it was escaped for a URL", "", func(was, is string) bool { s, err := url.QueryUnescape(is); return err == nil && s == was }},

@@ -132,6 +132,7 @@ func (l *link) reportStraySignatures(r *report, home map[string]int) {
 		switch {
 		case ok && of == i:
 		case it.What == wire.Result && l.isSentSigned(i): // once more on the response does no harm
+		case it.What == wire.Call && it.ID != "" && it.ID == l.reply(i).ID: // the call itself once more
 		case ok && it.What == wire.Call && l.reply(of).Token == "" && l.isSentSigned(i):
 			// Libraries that split parallel calls do this, and the API takes it.
 			r.addChange(l, it.Under("thoughtSignature"), l.reply(i).Place, "",

@@ -81,11 +81,17 @@ func explainRefusals(results []Result) {
 	}
 }
 
-// symptoms lists, by check, the checks that its breach trips elsewhere in the same request.
+// symptoms lists, by check, the checks that its breach trips elsewhere in the same request, or at the same place of
+// a later one.
 var symptoms = map[string][]string{
 	"ORD-001/answered":      {"ORD-003/no-orphan", "ORD-006/one-content", "ORD-016/user-ends", "RES-005/closed", "RES-001/prefix", "RES-003/history"},
 	"ORD-002/single-result": {"ORD-006/one-content"},
-	"ORD-005/unique-calls":  {"ORD-001/answered", "ORD-010/sent-once"},
+	"ORD-005/unique-calls":  {"ORD-001/answered", "ORD-005/unique-items"},
+	"ORD-008/block-order":   {"ORD-012/result-order", "SIG-004/leads", "SIG-009/followed"},
+	"ORD-009/calls-kept":    {"ORD-003/no-orphan"},
+	"ORD-010/sent-once":     {"ORD-010/sent-once", "ORD-005/unique-calls", "ORD-005/unique-items"},
+	"SIG-014/call-signed":   {"SIG-017/signed-parts"},
+	"SIG-016/same-part":     {"SIG-014/call-signed", "SIG-017/signed-parts"},
 	"STR-007/partial-turn":  {"SIG-009/followed"},
 }
 
@@ -107,7 +113,8 @@ func generalityOf(f *Finding) int {
 
 // causes sets the Cause of the findings of one case that only follow from another one. A finding
 // follows where each of its places is explained: the cause stands there, or in the same request and
-// is known to lead to it. It is never worse than its cause, so that no failure hides behind a warning.
+// is known to lead to it, or stood there in an earlier request, whose history is sent again. It is never worse than
+// its cause, so that no failure hides behind a warning.
 func causes(findings []*Finding) {
 	order, root := make([]int, len(findings)), make([]int, len(findings))
 	ids, paths := make([]string, len(findings)), make([]map[decide.Ordinal][]string, len(findings))
@@ -128,8 +135,9 @@ func causes(findings []*Finding) {
 	for at, i := range order {
 		for k, c := range order {
 			f, cause := findings[i], findings[c]
-			isSymptom := slices.Contains(symptoms[cause.Check], f.Check)
-			isLater := k >= at || slices.Contains(symptoms[f.Check], cause.Check) && cause.Verdict.Rank() == f.Verdict.Rank()
+			isOther := cause.Check != f.Check
+			isSymptom := slices.Contains(symptoms[cause.Check], f.Check) && (isOther || k < at)
+			isLater := k >= at || isOther && slices.Contains(symptoms[f.Check], cause.Check) && cause.Verdict.Rank() == f.Verdict.Rank()
 			isRoot := root[c] == c || generalityOf(f) == 3 && f.Rule != "" && f.Rule == cause.Rule // the provider may speak of what follows
 			if c != i && isRoot && cause.Verdict.Rank() >= f.Verdict.Rank() && (isSymptom || !isLater) && isExplained(f, cause, paths[c]) {
 				root[i] = c
@@ -155,12 +163,18 @@ func isExplained(f, cause *Finding, paths map[decide.Ordinal][]string) bool {
 	if generalityOf(f) == 3 && f.Rule != "" && cause.Rule != "" && f.Rule != cause.Rule {
 		return false // the provider spoke of another rule
 	}
-	isAnywhere := slices.Contains(symptoms[cause.Check], f.Check) || generalityOf(f) == 3 && cause.Answer == decide.AnswerRefused
+	isSymptom := slices.Contains(symptoms[cause.Check], f.Check)
+	isAnywhere := isSymptom || generalityOf(f) == 3 && cause.Answer == decide.AnswerRefused
+	isAgain := isSymptom || f.Check == cause.Check && f.Form == cause.Form && f.Consequence != cause.Consequence
 	isGeneral := generalityOf(f) > generalityOf(cause)
 	for _, at := range allPlaces(f) {
 		here := paths[at.Exchange]
 		isHere := func(path string) bool { return isSamePlace(at.Path, path, isGeneral) }
-		if at.Exchange < 0 || len(here) == 0 || !isAnywhere && !slices.ContainsFunc(here, isHere) {
+		isThere := len(here) > 0 && (isAnywhere || slices.ContainsFunc(here, isHere))
+		for before, there := range paths {
+			isThere = isThere || isAgain && before < at.Exchange && slices.ContainsFunc(there, isHere)
+		}
+		if at.Exchange < 0 || !isThere {
 			return false
 		}
 	}

@@ -69,6 +69,8 @@ func TestCauses(t *testing.T) {
 	refused.Answer = decide.AnswerRefused
 	lost, follower := f("SIG-002/kept", "messages[3].content[0]", Fail, 2), f("SIG-004/leads", "messages[3].content[0]", Fail, 2)
 	words, others := f("ERR-001/form", "messages[3].content[0].type", Fail, 2), f("ERR-001/form", "messages[3].content[0].type", Fail, 2)
+	milder := f("ORD-008/block-order", "messages[1].content[1]", Warn, 2, 3)
+	milder.Consequence = specs.Degraded
 	lost.Rule, follower.Rule, words.Rule, others.Rule = "A-37", "A-38", "A-38", "A-41"
 	for name, c := range map[string]struct {
 		findings []*Finding
@@ -88,8 +90,16 @@ func TestCauses(t *testing.T) {
 		"words of what follows":   {[]*Finding{lost, follower, words}, ",SIG-002/kept#0,SIG-002/kept#0"},
 		"words of another rule":   {[]*Finding{lost, follower, others}, ",SIG-002/kept#0,"},
 		"two faults of one tool":  {[]*Finding{f("PAR-008/names", "tools", Fail, 0), f("BET-002/tool-version", "tools", Fail, 0)}, ","},
-		"a rule of the team":      {[]*Finding{f("SIG-001/x", "x", Fail, 0), f("TEAM-001/x", "x", Fail, 0)}, ","},
-		"a process":               {[]*Finding{f("RES-001/x", "p", Fail, -1), f("STR-008/x", "p", Fail, -1)}, ","},
+		"milder when sent again":  {[]*Finding{f("ORD-008/block-order", "messages[1].content[1]", Fail, 1), milder}, ",ORD-008/block-order#0"},
+		"sent again elsewhere":    {[]*Finding{f("ORD-008/block-order", "messages[3].content[1]", Fail, 1), milder}, ","},
+		"a lost call":             {[]*Finding{f("ORD-003/no-orphan", "input[5]", Fail, 1), f("ORD-009/calls-kept", "input[1]", Fail, 1)}, "ORD-009/calls-kept#0,"},
+		"a moved signature": {[]*Finding{f("SIG-014/call-signed", "contents[1].parts[1]", Fail, 1), f("SIG-016/same-part", "contents[1].parts[2]", Fail, 1, 2),
+			f("SIG-017/signed-parts", "contents[1].parts[1]", Warn, 2)}, "SIG-016/same-part#0,,SIG-016/same-part#0"},
+		"a lost signature": {[]*Finding{f("SIG-014/call-signed", "contents[1].parts[1]", Fail, 1), f("SIG-017/signed-parts", "contents[1].parts[1]", Warn, 3)}, ",SIG-014/call-signed#0"},
+		"a turn sent twice": {[]*Finding{f("ORD-005/unique-calls", "input[9]", Fail, 1), f("ORD-010/sent-once", "input[7]", Fail, 1), f("ORD-010/sent-once", "input[8]", Warn, 1)},
+			"ORD-010/sent-once#0,,ORD-010/sent-once#0"},
+		"a rule of the team": {[]*Finding{f("SIG-001/x", "x", Fail, 0), f("TEAM-001/x", "x", Fail, 0)}, ","},
+		"a process":          {[]*Finding{f("RES-001/x", "p", Fail, -1), f("STR-008/x", "p", Fail, -1)}, ","},
 	} {
 		causes(c.findings)
 		var got []string

@@ -40,6 +40,7 @@ func reasoningComesBack(q *request, p *rule.Pass) {
 			form += ", which others of the request have; where the model did not think it is an empty text (C-49)"
 		}
 		b := p.Report(m.path+".reasoning_content", form)
+		b.Cause = "the message calls tools and lacks reasoning_content"
 		if q.dialect.hasTrait(reasoningKept) {
 			b.Rule = "C-53"
 			b.Refuse(q.newRefusal("", "", "thinking is enabled but reasoning_content is missing in assistant tool call message at index %d", i))

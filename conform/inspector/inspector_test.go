@@ -434,7 +434,7 @@ func TestSiteRows(t *testing.T) {
 	if err := again.WriteHTML(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<h2>Agents</h2>", "<h2>Servers</h2>", "Anthropic Messages → Gemini generateContent", "version not known", "some cases only",
+	for _, want := range []string{"<h2>Agents</h2>", "<h2>Servers</h2>", "Anthropic Messages → Gemini generateContent", "some cases only", `data-area="SV-A"`,
 		"agents/gateway-gemini-anthropic-one.html#/matrix?verdict=all&amp;q=SV-A", "<code>SV-A7</code>"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page lacks %q:\n%s", want, b.String())

@@ -403,17 +403,14 @@ func (t siteTable) write(b *strings.Builder, rows []*SiteAgent) {
 	b.WriteString("</tr></thead><tbody>\n")
 	for _, a := range rows {
 		fmt.Fprintf(b, `<tr><th scope="row"><a href="agents/%s.html">%s</a> <span class="muted">%s</span>%s</th><td><a href="agents/%s.html"><img src="badges/%s.svg" alt="%s" height="20"></a></td>`,
-			a.ID, escapeText(a.Name), escapeText(a.shownVersion()), a.remarks(), a.ID, a.ID, escapeText(string(a.Verdict)))
+			a.ID, escapeText(a.Name), escapeText(a.Version), a.remarks(), a.ID, a.ID, escapeText(string(a.Verdict)))
 		for _, area := range areas {
-			b.WriteString("<td>" + a.areaCell(area) + "</td>")
+			fmt.Fprintf(b, `<td data-area="%s">%s</td>`, escapeText(area), a.areaCell(area))
 		}
 		b.WriteString("</tr>\n")
 	}
 	b.WriteString("</tbody></table></div></section>\n")
 }
-
-// shownVersion is the version, or words that say that no version is known.
-func (a *SiteAgent) shownVersion() string { return cmp.Or(a.Version, "version not known") }
 
 // remarks are the wires of a row, and that its run had some cases only.
 func (a *SiteAgent) remarks() (marks string) {
@@ -448,7 +445,7 @@ func (a *SiteAgent) areaCell(area string) string {
 func (s *Site) writeHistory(b *strings.Builder) {
 	b.WriteString("<section class=\"card\"><h2>Runs</h2>\n")
 	for _, a := range s.Agents {
-		fmt.Fprintf(b, `<details><summary><b>%s %s</b> %s, %d cases, %d of %d requirements seen`, escapeText(strings.TrimSpace(a.Name+" "+a.shownVersion())), escapeText(a.route()), escapeText(cmp.Or(a.Date, "no date")), a.Cases, a.Seen, a.Total)
+		fmt.Fprintf(b, `<details><summary><b>%s %s</b> %s, %d cases, %d of %d requirements seen`, escapeText(strings.TrimSpace(a.Name+" "+a.Version)), escapeText(a.route()), escapeText(cmp.Or(a.Date, "no date")), a.Cases, a.Seen, a.Total)
 		if a.Only != "" {
 			fmt.Fprintf(b, "; only: %s", escapeText(a.Only))
 		}

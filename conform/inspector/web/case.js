@@ -26,6 +26,16 @@ function caseFindings(c) {
     found.length > 50 && h("a", { href: link(["findings"], { case: c.name }) }, `All ${found.length} findings`));
 }
 
+/** breachesOf maps the exchanges of a case in which a breach was seen first to its verdict, the worst for each. */
+function breachesOf(c) {
+  const worst = new Map();
+  for (const f of index.findings) if (f.case === c && !f.finding.cause && f.finding.exchange !== undefined && !worst.has(f.finding.exchange)) worst.set(f.finding.exchange, f.verdict);
+  return worst;
+}
+
+/** breachSign marks an exchange in which a breach was seen first. */
+const breachSign = (verdict) => verdict && h("span.sign.v-" + verdict, { title: `${verdict}: a finding is about this exchange`, "aria-label": verdict }, SIGNS[verdict]);
+
 const LANE = 62, STOP = 148, STEP = 164, NAME = 150;
 
 /** lanesOf sorts the exchanges into lanes: one for each process and conversation. */
@@ -67,20 +77,23 @@ function lanesCard(c) {
     wires.append(path);
   }
   const names = lanes.map((lane) => h("div.lane-name", { style: { height: `${LANE}px`, width: `${NAME}px` } }, laneName(c, lane)));
-  const board = h("div", { style: { position: "relative", width: `${width}px`, height: `${height}px` } }, wires, exchanges.map((x) => stopOf(c, x, left(x), top(x))), names);
-  return card(`${count(exchanges.length, "exchange")} in ${count(lanes.length, "lane")}`, h("div.lanes", { tabindex: "0", role: "group", "aria-label": "Exchanges by process and conversation" }, board), exchangeTable(c));
+  const breaches = breachesOf(c), first = exchanges.find((x) => breaches.has(x.index));
+  const board = h("div", { style: { position: "relative", width: `${width}px`, height: `${height}px` } }, wires, exchanges.map((x) => stopOf(c, x, left(x), top(x), breaches.get(x.index))), names);
+  const el = h("div.lanes", { tabindex: "0", role: "group", "aria-label": "Exchanges by process and conversation" }, board);
+  if (first) requestAnimationFrame(() => { el.scrollLeft = left(first) + STEP - el.clientWidth; }); // what stands at the start stays where it is
+  return card(`${count(exchanges.length, "exchange")} in ${count(lanes.length, "lane")}`, el, exchangeTable(c, breaches));
 }
 
 const stateOf = (x) => (x.outcome === "complete" ? "ok" : x.status >= 400 || x.status === 0 || x.outcome === "failed" ? "bad" : "odd");
 
-function stopOf(c, x, left, top) {
+function stopOf(c, x, left, top, breach) {
   const first = x.first_byte_ms >= 0 ? timeText(x.first_byte_ms) : "";
   const end = [x.status || "no reply", x.outcome === "complete" ? x.end : x.outcome, first, (x.stalls || []).length && count(x.stalls.length, "stall")].filter(Boolean).join(" · ");
   return h(`a.stop.${stateOf(x)}`, { href: exchangeLink(c, x.index), style: { left: `${left}px`, top: `${top}px`, width: `${STOP}px`, height: "50px" }, title: `${x.method} ${x.url}` },
-    h("b", null, `#${x.index} `, h("span.muted", null, x.kind === "main" ? "" : x.kind)), h("small.clip", null, end));
+    h("b", null, `#${x.index} `, breachSign(breach), h("span.muted", null, x.kind === "main" ? "" : x.kind)), h("small.clip", null, end));
 }
 
-function exchangeTable(c) {
+function exchangeTable(c, breaches) {
   const slowest = Math.max(1, ...c.exchanges.map((x) => x.last_byte_ms));
   const at = (ms) => `${Math.max(0, Math.min(100, (ms / slowest) * 100))}%`;
   const times = (x) => x.last_byte_ms >= 0 && h("div.times", { title: `first byte after ${timeText(x.first_byte_ms)}, last after ${timeText(x.last_byte_ms)}`, style: { minWidth: "120px" } },
@@ -89,7 +102,7 @@ function exchangeTable(c) {
   return h("div.scroll-x", { style: { marginTop: "14px" } }, h("table.plain", null,
     h("thead", null, h("tr", null, ["", "Model", "Status", "Ending", "First byte", "Stalls", "Response over time"].map((t) => h("th", null, t)), ["Request", "Response", "Cache read"].map((t) => h("th.r", null, t)))),
     h("tbody", null, c.exchanges.map((x) => h("tr", null,
-      h("td", null, h("a", { href: exchangeLink(c, x.index) }, `#${x.index}`)), h("td.nowrap", null, x.model || "–"), h("td", null, x.status || "none"),
+      h("td.nowrap", null, h("a", { href: exchangeLink(c, x.index) }, `#${x.index}`), " ", breachSign(breaches.get(x.index))), h("td.nowrap", null, x.model || "–"), h("td", null, x.status || "none"),
       h("td.nowrap", null, endingOf(x)), h("td.num.nowrap", null, x.first_byte_ms >= 0 ? timeText(x.first_byte_ms) : "–"),
       h("td.nowrap", null, (x.stalls || []).length ? x.stalls.map((s) => timeText(s.for_ms)).join(", ") : "–"), h("td", null, times(x) || "–"),
       h("td.r.nowrap", null, x.request ? bytesText(x.request.n) : "–"), h("td.r.nowrap", null, x.response ? bytesText(x.response.n) : "–"),

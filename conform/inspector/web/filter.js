@@ -43,7 +43,7 @@ function filterFindings(params) {
   return index.findings.filter((f) =>
     (!verdicts.size || verdicts.has(f.verdict)) && (!params.area || areaOf(f.check) === params.area) &&
     isOfFilter(f.case, params) && (!params.case || f.case.name === params.case) &&
-    (!f.finding.cause || params.q || params.case) && (!params.q || hasWords(params.q, findingText(f))));
+    (!f.finding.cause || params.q || params.case || params.verdict === "all") && (!params.q || hasWords(params.q, findingText(f))));
 }
 
 const titleOf = (check) => (index.requirements.get(requirementOf(check)) || {}).title || check;

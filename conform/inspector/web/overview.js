@@ -70,7 +70,7 @@ function causesPart() {
     causes.length > 0 && h("h2", null, `${count(causes.length, "cause")}, the worst first`), causes.slice(0, MOST_CAUSES).map(causeCard),
     more.length > 0 && h("details.card", null, h("summary", null, `${count(more.length, "more cause")}`), h("div.stack.wide", null, more.slice(0, 200).map(causeCard))),
     ofServer.length > 0 && [h("h2", null, `${count(ofServer.length, "cause")} about the server, not your agent`), ofServer.slice(0, MOST_CAUSES).map(causeCard)],
-    index.findings.length > causes.length && h("p", null, h("a", { href: "#/findings" }, `All ${index.findings.length.toLocaleString("en")} findings, one by one`)));
+    index.findings.length > causes.length && h("p", null, h("a", { href: link(["findings"], { verdict: "all" }) }, `All ${index.findings.length.toLocaleString("en")} findings, one by one`)));
 }
 
 function causeCard(cause) {

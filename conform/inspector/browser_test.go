@@ -257,6 +257,12 @@ func TestBrowserShowsTheDifferentByte(t *testing.T) {
 	if got := eval[string](b, `document.querySelector(".octets .item.here").innerText`); !strings.Contains(got, "signature") {
 		t.Errorf("the link to the byte leads to %q", got)
 	}
+	b.visit("#/case/" + url.PathEscape(trimmed))
+	b.waitFor(`document.querySelector(".stop")`)
+	const marked = `[...document.querySelectorAll(".stop")].filter((e) => e.querySelector(".sign.v-fail")).map((e) => e.innerText.split(" ")[0]).join()`
+	if got := eval[string](b, marked); got != "#1" {
+		t.Errorf("the case marks the exchanges %q", got)
+	}
 	b.expectQuiet("file:")
 }
 
@@ -331,6 +337,24 @@ func TestBrowserFilters(t *testing.T) {
 	b.waitFor(`document.querySelector(".filters .end")`)
 	if got := shown(); got != "2 of 300 findings" {
 		t.Errorf("after a reload: %q", got)
+	}
+	b.expectQuiet("file:")
+}
+
+// TestBrowserShowsAllFindings: the overview counts the findings that follow from others, too, and its link shows them.
+func TestBrowserShowsAllFindings(t *testing.T) {
+	p := manyFindings(t, 100)
+	p.Cases[0].Results[1].Findings[0].Cause = p.Cases[0].Results[0].Check + "#0"
+	b := openTab(t, savePage(t, p)+"#/findings", 1280, 800)
+	shown := func() string { return eval[string](b, `document.querySelector(".filters .end").textContent`) }
+	if got := shown(); got != "99 of 100 findings" {
+		t.Errorf("without a filter: %q", got)
+	}
+	b.visit("#/")
+	eval[bool](b, `([...document.querySelectorAll("main a")].find((a) => a.textContent.startsWith("All 100 findings")).click(), true)`)
+	b.waitFor(`document.querySelector(".filters .end")`)
+	if got := shown(); got != "100 findings" {
+		t.Errorf("all findings: %q", got)
 	}
 	b.expectQuiet("file:")
 }

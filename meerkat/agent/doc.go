@@ -18,7 +18,21 @@
 //	begin ─▶ call ─▶ reply ─▶ run tools ─▶ tools done ─▶ call …
 //	            ╰▶ failure ─▶ wait ─▶ call
 //
-// The files in testdata/steps show it, topic by topic.
+// The files in testdata/steps show it, topic by topic. Each kind of input has a handler, which
+// changes the state and adds records of package session:
+//
+//	beginInput       begin.go       answers calls that an interruption left open, stores the prompt
+//	replyInput       turn.go        judges a reply (judge.go), stores it, asks for its tools
+//	failureInput     failed.go      calls again, or ends the run; refusal.go leaves out what was refused
+//	toolStartInput,
+//	toolResultInput  tools.go       stores that a tool starts, and its result
+//	newsInput        operations.go  puts results of sub-agents into the conversation
+//
+// Before each call buildRequest (turn.go) makes a request of the session: handoff.Build decides what
+// of the conversation the provider gets. The driver gives the request to Config.Client, which is a
+// provider.Client that parses the reply by package stream, runs tools by tool.DispatchAll, and saves
+// the records by the session.Writer of Config.Store. compact.go summarises a conversation that has
+// become too long.
 //
 // The package promises: a checkpoint is on disk before the tools run, the start
 // of a tool before the tool, and the results before the next call. A run can be

@@ -4,7 +4,8 @@
 // [Client] makes the HTTP calls. It is the same for every provider: a [Codec]
 // says how a provider writes requests and replies, and [catalog.Provider] where
 // it is and by which rules it differs from the others. The codecs are in the
-// packages below codec.
+// packages below codec; they parse replies by package stream. What of a conversation
+// belongs into a request is decided before, by package handoff.
 //
 //	client, err := provider.New(anthropic.Codec{}, provider.Config{APIKey: key})
 //	...

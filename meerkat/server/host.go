@@ -1,12 +1,13 @@
 // Package server holds what the servers of an agent share: the runs that are under way,
 // and what protects a server that listens for HTTP. Package server/mcp offers an agent
-// as MCP tools, package server/acp to editors.
+// as MCP tools, package server/acp to editors, package server/rest over HTTP.
 //
 // A server gets a [Host], which builds an agent for each request. [Runs] bounds how
 // many run at once, and can interrupt each by the id of its session. [Guard] stands
 // before an HTTP handler: it refuses web pages, clients without the token, bodies that
 // are too large or too slow, and readers that stop reading. A [Backend] holds what the
-// replicas of one server share: queued runs, their outcomes, and the events of sessions.
+// replicas of one server share: queued runs, their outcomes, and the events of sessions. [Local] is
+// the Backend of a server that is alone, package server/replicated has that of several in PostgreSQL.
 package server
 
 import (

@@ -7,7 +7,19 @@
 //
 //	code := rkat.Run(ctx, []string{"run", "--demo", "hi"}, os.Stdin, os.Stdout, os.Stderr, os.Environ())
 //
-// It keeps sessions in files or in memory. SQLite, metrics and spans are
+// A prompt goes this way, each step in the file that is named:
+//
+//	startSession   run.go           reads settings and prompt, and chooses the model
+//	prepareRun     build_agent.go   reads the settings by package meerkat/config, opens the store
+//	buildAgent     build_agent.go   gives them to a meerkat.AgentBuilder; tool servers start
+//	runAgent       run.go           calls meerkat.Agent.Run, which is agent.Run
+//	handleEvent    output.go        shows what agent.Run reports while it goes on
+//	reportOutcome  output.go        prints the result
+//
+// What happens in agent.Run, up to the records of the session, is in the comment of package
+// meerkat/agent. resume, compact and the servers take the same way from buildAgent on.
+//
+// The package keeps sessions in files or in memory. SQLite, metrics and spans are
 // [Backends] that the command cmd/rkat adds from package backends.
 //
 // The package promises: answers and results are on stdout, everything else is on

@@ -58,7 +58,7 @@ func judged(t *testing.T, wire string, only func(string) bool, change func(http.
 // TestSimulatorKeepsItsDuties holds that the strict simulator has no finding, and that every duty that a
 // question or a reply rule can show is seen.
 func TestSimulatorKeepsItsDuties(t *testing.T) {
-	for _, wire := range append(slices.Sorted(maps.Keys(models)), "anthropic claude-opus-4-8", "chat deepseek-v4-pro", "chat gemini-3-flash-preview") {
+	for _, wire := range append(slices.Sorted(maps.Keys(models)), "anthropic claude-opus-4-8", "chat deepseek-v4-pro", "chat kimi-k2-thinking", "chat gemini-3-flash-preview") {
 		findings, seen := judged(t, wire, nil, nil)
 		for id, list := range findings {
 			t.Errorf("%s %s: %s", wire, id, strings.Join(list, "\n"))

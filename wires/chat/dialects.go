@@ -18,6 +18,16 @@ type dialect struct {
 	Keeps  string         `yaml:"keeps"`
 	Lacks  []string       `yaml:"lacks"`
 	Traits []string       `yaml:"traits" data:"is=trait,unique"`
+	// NoModel is nil where the words are not known.
+	NoModel *noModel `yaml:"no_model"`
+}
+
+// noModel is how a dialect refuses a model that it does not have; {model} stands for its name.
+type noModel struct {
+	Status int    `yaml:"status" data:"required"`
+	Type   string `yaml:"type"`
+	Code   string `yaml:"code"`
+	Says   string `yaml:"says" data:"required"`
 }
 
 // The traits that a dialect may have.

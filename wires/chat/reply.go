@@ -250,7 +250,7 @@ func (p provider) Reject(r *rule.Refusal) (status int, header http.Header, body 
 	return r.Status, http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {"req_" + hex.EncodeToString(sum[:16])}}, body
 }
 
-// errorOf is a refusal in the envelope of the dialect.
+// errorOf is a refusal in the envelope of the dialect. One without a type comes from a router itself.
 func (p provider) errorOf(r *rule.Refusal) []byte {
 	orNull := func(s string) any {
 		if s == "" {
@@ -263,7 +263,7 @@ func (p provider) errorOf(r *rule.Refusal) []byte {
 	case p.hasTrait(isListed):
 		name := wires.NameOfStatus(statusNames, r.Status, "INVALID_ARGUMENT", "INTERNAL")
 		return script.JSON(script.Array{script.Object{"error", script.Object{"code", r.Status, "message", r.Message, "status", name}}})
-	case p.hasTrait(isWrapped) && r.Status == http.StatusBadRequest:
+	case p.hasTrait(isWrapped) && r.Status == http.StatusBadRequest && r.Type != "":
 		return script.JSON(script.Object{"error", script.Object{"message", "Provider returned error", "code", r.Status,
 			"metadata", script.Object{"raw", string(script.JSON(whole)), "provider_name", "Simulator"}}})
 	case p.hasTrait(isWrapped):

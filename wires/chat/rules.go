@@ -94,8 +94,12 @@ func bodyReadable(q *request, p *rule.Pass) {
 }
 
 func modelExists(q *request, p *rule.Pass) {
-	if q.model != "" && q.dialect.Name == "" && !strings.ContainsAny(q.model, "0123456789/:") {
-		p.Refuse(&rule.Refusal{Status: http.StatusNotFound, Type: "invalid_request_error", Code: "model_not_found",
-			Message: "The model `" + q.model + "` does not exist or you do not have access to it."})
+	refuses := q.dialect.NoModel
+	if q.dialect.Name == "" {
+		refuses = dialectOf("api.openai.com").NoModel
 	}
+	if refuses == nil || q.model == "" || strings.ContainsAny(q.model, "0123456789/:") || vendorOf(q.model).Name != "" {
+		return
+	}
+	p.Refuse(&rule.Refusal{Status: refuses.Status, Type: refuses.Type, Code: refuses.Code, Message: strings.ReplaceAll(refuses.Says, "{model}", q.model)})
 }

@@ -96,7 +96,10 @@ func (l *connection) handshakeError(ctx context.Context, err error) error {
 		ended = l.process.exitDescription()
 		l.process.stop(context.Background(), 0) //nolint:contextcheck // without grace there is nothing to hurry
 	}
+	var access accessError
 	switch {
+	case errors.As(err, &access):
+		err = fmt.Errorf("it %w", access)
 	case errors.As(context.Cause(ctx), new(startTimeoutError)):
 		err = fmt.Errorf("it did not answer the handshake %w; look into its log", context.Cause(ctx))
 	case ctx.Err() != nil:

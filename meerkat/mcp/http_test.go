@@ -55,6 +55,21 @@ func overHTTP(t *testing.T, url string, o mcp.Options, change func(*mcp.Server))
 	return r, err
 }
 
+// TestAccessExpires: a call that is not let in has not run, and a later one may be.
+func TestAccessExpires(t *testing.T) {
+	handler := streamable(t)
+	url, become := web(t, handler)
+	r, err := overHTTP(t, url, quick, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	become(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	const want = "the server s refuses access (HTTP 403); check its headers; the tool did not run"
+	wantText(t, call(r, "s__add", `{"a":2,"b":40}`), true, want)
+	become(handler)
+	wantText(t, call(r, "s__add", `{"a":2,"b":40}`), false, `{"total":42}`)
+}
+
 // TestHTTPHangs: neither the handshake nor Close waits for ever.
 func TestHTTPHangs(t *testing.T) {
 	hang := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

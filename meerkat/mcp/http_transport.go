@@ -61,13 +61,32 @@ func (d serverTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := d.base.RoundTrip(req.WithContext(ctx)) //nolint:contextcheck // the same
 	if err == nil {
 		res.Body = notifyingBody{res.Body, done}
-		err = d.wrapBody(res)
+		err = d.checkAccess(res)
 	}
 	if err != nil {
 		done()
 		return nil, err
 	}
 	return res, nil
+}
+
+// accessError says that a server refused a message for its credentials, with this status.
+type accessError int
+
+// Error says what to do.
+func (e accessError) Error() string {
+	return fmt.Sprintf("refuses access (HTTP %d); check its headers", int(e))
+}
+
+// checkAccess returns an accessError for a message that the server did not let in, and else wraps
+// the body.
+func (d serverTransport) checkAccess(res *http.Response) error {
+	refused := res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden
+	if res.Request.Method != http.MethodPost || !refused {
+		return d.wrapBody(res)
+	}
+	_ = res.Body.Close() // what it says is for its operator
+	return accessError(res.StatusCode)
 }
 
 // notifyingBody tells when its reader is done with it.

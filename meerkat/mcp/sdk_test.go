@@ -100,9 +100,8 @@ func TestSDKOverHTTP(t *testing.T) {
 			t.Error("requests without our header")
 		}
 		config.Headers = nil
-		if _, err := mcp.Open(
-			t.Context(), []mcp.Server{config}, o,
-		); err == nil || !strings.Contains(err.Error(), "Unauthorized") {
+		const want = "mcp server s: it refuses access (HTTP 401); check its headers"
+		if _, err := mcp.Open(t.Context(), []mcp.Server{config}, o); err == nil || err.Error() != want {
 			t.Error(err)
 		}
 		client.CloseIdleConnections()

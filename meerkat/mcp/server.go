@@ -179,9 +179,12 @@ func (s *server) callTool(ctx context.Context, call transcript.ToolCall) transcr
 // failureResult answers a call that failed, and says whether the tool may have run.
 func (s *server) failureResult(ctx context.Context, call transcript.ToolCall, l *connection, err error) transcript.ToolResult {
 	var refused *jsonrpc.Error
+	var access accessError
 	switch {
 	case ctx.Err() != nil:
 		return tool.Interrupted(call.ID)
+	case errors.As(err, &access):
+		return errorResult(call, "the server %s %v; the tool did not run", s.config.Name, access)
 	case errors.Is(err, sdk.ErrSessionMissing):
 		s.dropConnection(ctx, l)
 		return errorResult(

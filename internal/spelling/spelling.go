@@ -41,6 +41,9 @@ func Advice(name string, candidates []string) string {
 	if meant := Nearest(name, candidates); meant != "" {
 		return "did you mean " + meant + "?"
 	}
+	if len(candidates) == 0 {
+		return "there is none"
+	}
 	return "there are " + strings.Join(candidates, ", ")
 }
 

@@ -30,7 +30,8 @@ func TestRank(t *testing.T) {
 
 func TestAdvice(t *testing.T) {
 	names := []string{"run", "resume"}
-	if got := Advice("resmue", names) + " " + Advice("command", names); got != "did you mean resume? there are run, resume" {
+	got := Advice("resmue", names) + " " + Advice("command", names) + "; " + Advice("run", nil)
+	if got != "did you mean resume? there are run, resume; there is none" {
 		t.Error(got)
 	}
 }

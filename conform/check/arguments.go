@@ -212,6 +212,7 @@ func (d difference) String() string { return d.sentence }
 
 // Bytes of context that excerpts show before and behind a difference.
 const (
-	textContext  = 32
-	tokenContext = 4
+	textContext    = 32
+	tokenContext   = 4
+	outlineContext = 100
 )

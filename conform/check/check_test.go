@@ -293,3 +293,31 @@ func TestExitIsPromised(t *testing.T) {
 		}
 	}
 }
+
+// TestBlocksAreCompared: a finding about a block that is lost or out of order shows the blocks of both sides, and the
+// mark stands under the first that differs.
+func TestBlocksAreCompared(t *testing.T) {
+	want := map[string]string{
+		"ORD-008/block-order anthropic-loop": "thinking, redacted thinking, tool call echo toolu_01C | " +
+			"redacted thinking, thinking, tool call echo toolu_01C | 0",
+		"ORD-009/calls-kept gemini-loop": "text, tool call echo c0a1b2c3, tool call noargs c0d4e5f6 | " +
+			"text, tool call echo c0a1b2c3 | 31",
+		"SIG-021/hosted-kept openai-hosted": "thinking, web_search_call, image_generation_call, tool call echo call_31A | " +
+			"thinking, image_generation_call, tool call echo call_31A | 10",
+		"SIG-008/reasoning-kept openai-loop": "thinking, tool call echo call_01C | tool call echo call_01C | 0",
+	}
+	for _, b := range readBreaches(t) {
+		sides, ok := want[b.check+" "+b.sample]
+		if !ok {
+			continue
+		}
+		ev := samples(t)[b.sample]
+		edit(t, &ev, b)
+		c := find(t, b.check).Run(check.Decode(&ev)).Findings[0].Compare
+		if c == nil {
+			t.Errorf("%s: nothing is compared", b.check)
+		} else if got := fmt.Sprintf("%s | %s | %d", c.Expected, c.Actual, c.Mark); got != sides {
+			t.Errorf("%s: %s\nwant %s", b.check, got, sides)
+		}
+	}
+}

@@ -216,7 +216,7 @@ func (r *report) addBare(x *exchange, at wire.Place, rule, format string, args .
 // addLostItem adds a finding about item i of the linked reply, which the request does
 // not hold where it should.
 func (r *report) addLostItem(l *link, i int, rule, format string, args ...any) *Finding {
-	return r.addChange(l, l.sent(l.items[0]).Place, l.reply(i).Place, rule, format, args...)
+	return l.compareBlocks(r.addChange(l, l.sent(l.items[0]).Place, l.reply(i).Place, rule, format, args...), i)
 }
 
 // addChange adds a finding about a field that differs from the one emitted.
@@ -225,6 +225,51 @@ func (r *report) addChange(l *link, at, emitted wire.Place, rule, format string,
 	f := r.addFinding(l.to, at, rule, format+" (%s)", args...)
 	f.Emitted = emissionAt(l.from, emitted)
 	return f
+}
+
+// compareBlocks shows in a finding which blocks should stand in the request, those that were sent back and the lost one
+// (-1 for none) in the order in which they were emitted, and which blocks do. What may be left out is not shown.
+func (l *link) compareBlocks(f *Finding, lost int) *Finding {
+	var expected []int
+	for i := range l.from.reply.Items {
+		if i == lost || slices.ContainsFunc(l.pairs, func(p pair) bool { return p.r == i }) {
+			expected = append(expected, i)
+		}
+	}
+	was, is := outlineOf(l.from.reply.Items, expected), outlineOf(l.to.req.Items, l.items)
+	if slices.Equal(was, is) {
+		return f
+	}
+	same := 0
+	for same < min(len(was), len(is)) && was[same] == is[same] {
+		same++
+	}
+	c := compareIn(f, strings.Join(was, ", "), strings.Join(is, ", "), outlineContext).Compare
+	block := len(strings.Join(append(slices.Clip(was[:same]), ""), ", ")) // the mark stands under the block, not in its name
+	c.Mark, c.Differs = max(0, c.Mark-c.Differs+block), block
+	return f
+}
+
+// compareIn shows two values in a finding, with context bytes around their first difference.
+func compareIn(f *Finding, was, is string, context int) *Finding {
+	c := decide.Compare(was, is, context)
+	f.Compare = &c
+	return f
+}
+
+// outlineOf names blocks: thinking, tool call read c1.
+func outlineOf(items []wire.Item, ordinals []int) (blocks []string) {
+	for _, i := range ordinals {
+		switch it := &items[i]; it.What {
+		case wire.Call:
+			blocks = append(blocks, "tool call "+it.Label())
+		case wire.Opaque:
+			blocks = append(blocks, it.Type)
+		default:
+			blocks = append(blocks, it.What.String())
+		}
+	}
+	return blocks
 }
 
 func emissionAt(x *exchange, at wire.Place) *decide.Place {

@@ -34,7 +34,7 @@ func blockOrder(s *Trace, r *report) {
 			if p.r < last {
 				f := r.addChange(l, l.sent(p.q).Place, l.reply(p.r).Place, l.to.wire.RuleFor(wires.OutOfOrder),
 					"%s stands after %s, which was emitted later", l.reply(p.r).What, l.reply(last).What)
-				f.Consequence = unbound(l.to)
+				l.compareBlocks(f, -1).Consequence = unbound(l.to)
 				if l.latest() && (l.reply(p.r).Continuity() || l.reply(last).Continuity()) {
 					f.Consequence = specs.Refused // text and calls may stand in any order
 				}
@@ -131,14 +131,16 @@ func argumentsUnchanged(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if id := changedID(was, is); id != "" {
-			r.addChange(l, is.Place, was.Place, "", "tool call %s is sent back under the id %q", was.Label(), is.ID).Consequence = specs.Degraded
+			f := r.addChange(l, is.Place, was.Place, "", "tool call %s is sent back under the id %q", was.Label(), is.ID)
+			compareIn(f, id, is.ID, outlineContext).Consequence = specs.Degraded
 			return
 		}
 		if !was.ArgsKnown {
 			return
 		}
 		if was.Name != is.Name {
-			r.addChange(l, is.Place, was.Place, "", "tool call %q is sent back as %q", was.Name, is.Name)
+			f := r.addChange(l, is.Place, was.Place, "", "tool call %q is sent back as %q", was.Name, is.Name)
+			compareIn(f, was.Name, is.Name, outlineContext)
 			return
 		}
 		if was.Args == is.Args {
@@ -312,7 +314,8 @@ func (l *link) compareTexts(r *report, was, is []*wire.Item) {
 		f.Consequence = consequenceOfWords(l.to, was, is)
 	case k == len(is) || len(was) > len(is) && k+1 < len(was) && was[k+1].Text == is[k].Text:
 		f := r.addChange(l, at, was[k].Place, "", "text %q of the reply is not sent back", cutText(was[k].Text, window))
-		f.Consequence = unbound(l.to)
+		lost := slices.IndexFunc(l.from.reply.Items, func(it wire.Item) bool { return it.Place == was[k].Place })
+		l.compareBlocks(f, lost).Consequence = unbound(l.to)
 	default:
 		f := r.addChange(l, at, was[k].Place, "", "text sent back for the reply of exchange %d %s", l.from.Index, describeTextDifference(was[k].Text, is[k].Text))
 		f.Consequence = consequenceOfWords(l.to, was, is)

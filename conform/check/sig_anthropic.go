@@ -130,7 +130,7 @@ func thinkingLeads(s *Trace, r *report) {
 		}
 		leads := l.to.req.Items[run.from].Continuity() // of the message, which several replies may stand in
 		if first := l.sent(l.items[0]); !leads && !first.Continuity() {
-			r.addChange(l, first.Place, items[0].Place, "A-38", "assistant message starts with %s, not with the thinking it was emitted with", first.What)
+			l.compareBlocks(r.addChange(l, first.Place, items[0].Place, "A-38", "assistant message starts with %s, not with the thinking it was emitted with", first.What), 0)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
@@ -163,7 +164,8 @@ func summaryParts(s *Trace, r *report) {
 		}
 		at := is.Under("summary")
 		if len(was.Summary) != len(is.Summary) {
-			r.addChange(l, at, was.Place, "", "summary had %d parts, has %d", len(was.Summary), len(is.Summary))
+			f := r.addChange(l, at, was.Place, "", "summary had %d parts, has %d", len(was.Summary), len(is.Summary))
+			compareIn(f, strings.Join(was.Summary, " | "), strings.Join(is.Summary, " | "), textContext)
 			return
 		}
 		for k := range was.Summary {
@@ -183,7 +185,8 @@ func ownID(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if is.ItemID != was.ItemID {
-			r.addChange(l, is.Under("id"), was.Place, "O-15", "encrypted content of %s is sent under the id %s", was.ItemID, is.ItemID)
+			f := r.addChange(l, is.Under("id"), was.Place, "O-15", "encrypted content of %s is sent under the id %s", was.ItemID, is.ItemID)
+			compareIn(f, was.ItemID, is.ItemID, outlineContext)
 		}
 	})
 }

@@ -180,7 +180,8 @@ func callerKept(s *Trace, r *report) {
 		r.addObserved(1)
 		issued, sent := was.Begun().Get("caller"), is.Node.Get("caller")
 		if sent == nil || !tree.Equal(issued, sent) {
-			r.addChange(l, is.Place, was.Place, "", "tool call %s was made by %s and is sent back with %s", is.Label(), cutText(issued.Raw(), 100), callerOrNone(sent))
+			f := r.addChange(l, is.Place, was.Place, "", "tool call %s was made by %s and is sent back with %s", is.Label(), cutText(issued.Raw(), 100), callerOrNone(sent))
+			compareIn(f, issued.Raw(), callerOrNone(sent), outlineContext)
 		}
 	})
 }

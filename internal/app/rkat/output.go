@@ -156,6 +156,9 @@ func (a *app) reportToPeople(r meerkat.RunResult, isJSON bool, err error) error 
 		a.noteLine("%s", c.Reason)
 	}
 	if err == nil { // an error names the session itself
+		if r.Text == "" {
+			a.noteLine("the model answered nothing")
+		}
 		a.noteLine(
 			"session %s: %s, %s, %s", r.SessionID, countOf(r.Turns, "turn"), countOf(r.ToolCalls, "tool call"),
 			countOf(r.Usage.Total(), "token"),

@@ -1,6 +1,7 @@
 package specs
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -202,6 +203,25 @@ func (r *Requirement) FixOf(check, rule, message string) string {
 		}
 	}
 	return r.Fix
+}
+
+// FixesOfRule say how to mend breaches of a provider's rule, by requirement: what its rows say that name the rule, else
+// the fix of one that cites the rule.
+func FixesOfRule(id string) (fixes []string) {
+	all, _ := embedded() // tested
+	for _, r := range all {
+		from := len(fixes)
+		for _, row := range r.Fixes {
+			if slices.Contains(row.Rules, id) {
+				fixes = append(fixes, r.ID+": "+row.Fix)
+			}
+		}
+		isCited := slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Doc != "" && slices.Contains(strings.Split(s.Section, ", "), id) })
+		if isCited && len(fixes) == from {
+			fixes = append(fixes, r.ID+": "+r.Fix)
+		}
+	}
+	return fixes
 }
 
 // isInForce reports whether a day lies between two others, the last one excluded.

@@ -348,10 +348,6 @@ func wireRuleEntries() ([]*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	requirements, err := specs.Requirements()
-	if err != nil {
-		return nil, err
-	}
 	enforced, accepted := simulatorRules()
 	var entries []*entry
 	for _, r := range rules {
@@ -366,33 +362,13 @@ func wireRuleEntries() ([]*entry, error) {
 			if rules := accepted[id]; len(rules) > 0 {
 				e.Sections = append(e.Sections, paragraph{"accepted by the simulator", strings.Join(rules, "\n")})
 			}
-			for _, text := range fixesOfRule(requirements, id) {
-				e.Sections = append(e.Sections, paragraph{"fix", text})
+			if fixes := specs.FixesOfRule(id); fixes != nil {
+				e.Sections = append(e.Sections, paragraph{"fix", strings.Join(fixes, "\n")})
 			}
 		}
 		entries = append(entries, e)
 	}
 	return entries, nil
-}
-
-// fixesOfRule say how to mend breaches of a provider's rule: as the rows of requirements say that name the rule,
-// else as the requirements do that cite it.
-func fixesOfRule(requirements []specs.Requirement, id string) (own []string) {
-	var general []string
-	for _, r := range requirements {
-		for _, row := range r.Fixes {
-			if slices.Contains(row.Rules, id) && !slices.Contains(own, row.Fix) {
-				own = append(own, row.Fix)
-			}
-		}
-		if slices.ContainsFunc(r.Sources, func(s specs.Source) bool { return s.Doc != "" && slices.Contains(idWords(s.Section), id) }) {
-			general = append(general, r.Fix)
-		}
-	}
-	if own == nil {
-		return general
-	}
-	return own
 }
 
 // dutyEntries are what servers and gateways owe their clients, with what judges it.

@@ -347,7 +347,7 @@ func TestBrowserShowsAllFindings(t *testing.T) {
 	p.Cases[0].Results[1].Findings[0].Cause = p.Cases[0].Results[0].Check + "#0"
 	b := openTab(t, savePage(t, p)+"#/findings", 1280, 800)
 	shown := func() string { return eval[string](b, `document.querySelector(".filters .end").textContent`) }
-	if got := shown(); got != "99 of 100 findings" {
+	if got := shown(); got != "99 of 100 findings, 1 follow-up" {
 		t.Errorf("without a filter: %q", got)
 	}
 	b.visit("#/")

@@ -9,7 +9,9 @@ function showFindings(main, route) {
     open: (i) => { location.hash = findingLink(found[i]); },
   });
   const shown = found.length === index.findings.length ? count(found.length, "finding") : `${found.length.toLocaleString("en")} of ${count(index.findings.length, "finding")}`;
-  main.append(h("div.page", null, filterBar(route, ["area", "provider", "ingress", "case"], index.counts, shown),
+  const hidden = filterFindings({ ...route.params, verdict: route.params.verdict || "all" }).length - found.length;
+  const end = [shown, hidden > 0 && [", ", h("a", { href: link(["findings"], { ...route.params, verdict: "all" }) }, count(hidden, "follow-up"))]];
+  main.append(h("div.page", null, filterBar(route, ["area", "provider", "ingress", "case"], index.counts, end),
     found.length ? list.el : emptyNote(index.findings.length ? "No finding matches these filters." : "No finding. Every rule that could be observed was kept.")));
   list.draw();
   return { keys: found.length ? listKeys(list) : {}, focus: list.el, list };

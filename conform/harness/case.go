@@ -204,6 +204,8 @@ func (s Step) endDeviation(remark string, code, requests int) string {
 	switch {
 	case remark != "":
 		return remark
+	case s.Exit == specs.ExitOK && code < 0:
+		return "was ended by a signal from outside, the scenario expects success"
 	case s.Exit == specs.ExitOK && code != 0:
 		return fmt.Sprintf("exited %d, the scenario expects success", code)
 	case s.Exit != specs.ExitOK && s.Exit != specs.ExitAny && code == 0:

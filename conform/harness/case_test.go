@@ -84,6 +84,7 @@ func TestSilentStep(t *testing.T) {
 		{Step{}, 1, "exited 1, the scenario expects success, and sent no request; if it calls a model, it may not use HTTPS_PROXY or the base URL"},
 		{Step{}, 0, "sent no request; if it calls a model, it may not use HTTPS_PROXY or the base URL"},
 		{Step{Resume: true}, 1, "exited 1, the scenario expects success, and sent no request"},
+		{Step{Resume: true}, -1, "was ended by a signal from outside, the scenario expects success, and sent no request"},
 		{Step{Resume: true}, 0, "sent no request"},
 	} {
 		c.step.Exit = specs.ExitOK

@@ -134,7 +134,7 @@ func New(cfg Config) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{cfg: cfg, allowed: allowed, tunnels: newTunnelListener()}
+	p := &Proxy{cfg: cfg, allowed: allowed, tunnels: &tunnelListener{conns: make(chan net.Conn), closed: make(chan struct{})}}
 	p.outerServer = p.newServer(p.requireCaller(p.connectHandler()))
 	p.outerServer.BaseContext, p.outerServer.ConnContext = sessionOf, p.withClient
 	p.innerServer = p.newServer(p.wrapHandler(http.HandlerFunc(p.insideTunnel)))

@@ -72,10 +72,6 @@ type tunnelListener struct {
 	once   sync.Once
 }
 
-func newTunnelListener() *tunnelListener {
-	return &tunnelListener{conns: make(chan net.Conn), closed: make(chan struct{})}
-}
-
 var errTunnelsClosed = errors.New("the proxy is closing")
 
 func (l *tunnelListener) Accept() (net.Conn, error) {

@@ -187,11 +187,6 @@ func freezeRequirements(catalogue []Requirement, frozen []frozenRequirement) (se
 	return set
 }
 
-// asRequirement has the members of f that decide about a consequence.
-func (f frozenRequirement) asRequirement() Requirement {
-	return Requirement{ID: f.ID, Consequence: f.Consequence, Where: f.Where, Since: f.Since, Until: f.Until}
-}
-
 // milderConsequence returns the consequence that is less severe.
 func milderConsequence(a, b Consequence) Consequence {
 	order := append(slices.Clone(Consequences), None) // the worst first

@@ -163,7 +163,7 @@ const (
 func (r Requirement) ConsequenceAt(at Place) Consequence {
 	if f := r.frozen; f != nil {
 		r.frozen = nil
-		return milderConsequence(r.ConsequenceAt(at), f.asRequirement().ConsequenceAt(at))
+		return milderConsequence(r.ConsequenceAt(at), Requirement{ID: f.ID, Consequence: f.Consequence, Where: f.Where, Since: f.Since, Until: f.Until}.ConsequenceAt(at))
 	}
 	if !isInForce(r.Since, r.Until, at.Date) {
 		return None

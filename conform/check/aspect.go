@@ -170,12 +170,9 @@ func (s *Trace) judgeReply(x *exchange) []*rules.ReplyPass {
 		return nil
 	}
 	seen := x.ToJudge(x.reply)
-	seen.Asked, seen.Cut, seen.StandsIn = x.req, markedCut(x) || s.wasInterrupted(x), !x.ownHost && !x.atOtherHost()
+	seen.Asked, seen.Cut, seen.StandsIn = x.req, x.Response.End != "" && x.Response.End != "eof" || s.wasInterrupted(x), !x.ownHost && !x.atOtherHost()
 	return rules.JudgeReply(seen)
 }
-
-// markedCut reports whether the recording says that the stream was cut.
-func markedCut(x *exchange) bool { return x.Response.End != "" && x.Response.End != "eof" }
 
 // wasInterrupted reports whether a reply that was cut seems to be the user's doing: the
 // format of the recording cannot mark a cut, and the conversation goes on without

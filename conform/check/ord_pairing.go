@@ -11,11 +11,8 @@ import (
 
 // pairingRules judge calls that the provider keeps and their results.
 var pairingRules = map[string]rule{
-	"ORD-001/answered": keptAnswered,
+	"ORD-001/answered": func(s *Trace, r *report) { s.eachRequest(func(x *exchange) { s.judgeKept(x, r) }) },
 }
-
-// waitsForClient reports whether an item of OpenAI's model needs an output of the client.
-func waitsForClient(it *wire.Item) bool { return openai.WaitsForClient(it.Type, it.Begun()) }
 
 // isOutput reports whether an item of OpenAI's answers a call.
 func isOutput(it *wire.Item) bool {
@@ -48,12 +45,6 @@ func (s *Trace) keptTurns(x *exchange) (kept []*exchange, isWhole bool) {
 // isOpaqueHistory reports whether an item stands for others that it does not show.
 func isOpaqueHistory(it wire.Item) bool { return it.Type == referenceType || isCompaction(&it) }
 
-// keptAnswered: a call that the provider keeps has its output behind it or in the request
-// (O-10).
-func keptAnswered(s *Trace, r *report) {
-	s.eachRequest(func(x *exchange) { s.judgeKept(x, r) })
-}
-
 func (s *Trace) judgeKept(x *exchange, r *report) {
 	describe := func(it *wire.Item) string {
 		if it.What == wire.Call {
@@ -82,7 +73,7 @@ func (s *Trace) judgeKept(x *exchange, r *report) {
 			}
 		}
 		for it := range wire.Each(from.reply.Items) {
-			if !waitsForClient(it) {
+			if !openai.WaitsForClient(it.Type, it.Begun()) {
 				continue
 			}
 			r.addObserved(1)

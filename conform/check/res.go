@@ -21,7 +21,8 @@ var resumeRules = map[string]rule{
 	"RES-004/last-reply": lastReplyKept,
 	"RES-005/closed":     resumeClosed,
 	"RES-006/once":       resumeOnce,
-	"RES-007/bytes":      prefixBytes,
+	// Members of a message have no order in a prompt, those of a call's arguments do.
+	"RES-007/bytes": func(s *Trace, r *report) { s.eachNext(r.compareBytes) },
 }
 
 // resumption is the first request of a process that resumed a conversation, and the

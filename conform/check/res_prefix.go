@@ -261,10 +261,6 @@ func toolsConstant(s *Trace, r *report) {
 	})
 }
 
-// prefixBytes: members of a message or part have no order in a prompt, those of a call's
-// arguments do, and a prompt cache compares what stands there.
-func prefixBytes(s *Trace, r *report) { s.eachNext(r.compareBytes) }
-
 func (r *report) compareBytes(then, now *exchange) {
 	for i := range min(len(then.req.Items), len(now.req.Items)) {
 		a, b := &then.req.Items[i], &now.req.Items[i]

@@ -236,7 +236,8 @@ func (a *account) chargeReply(model string, u Usage, isReported bool) {
 	}
 	if a.prices != nil {
 		if price, ok := a.prices.PriceOf(model); ok {
-			a.spent.Cost += costOf(price, u)
+			a.spent.Cost += (float64(u.Input)*price.Input + float64(u.CacheRead)*price.CacheRead +
+				float64(u.CacheWrite)*price.CacheWrite + float64(u.Output)*price.Output) / 1e6
 		}
 	}
 }
@@ -246,11 +247,6 @@ func (a *account) totalSpent() Spent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.spent
-}
-
-// costOf is what u costs, in the currency of the prices.
-func costOf(p specs.Price, u Usage) float64 {
-	return (float64(u.Input)*p.Input + float64(u.CacheRead)*p.CacheRead + float64(u.CacheWrite)*p.CacheWrite + float64(u.Output)*p.Output) / 1e6
 }
 
 // meter reads a reply and charges the tokens that it reports, each before the bytes

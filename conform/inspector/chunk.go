@@ -25,8 +25,6 @@ type chunkStore struct {
 	data  bytes.Buffer
 }
 
-func newChunkStore() *chunkStore { return &chunkStore{known: map[[sha256.Size]byte]int{}} }
-
 // addBody stores content and says which chunks it consists of.
 func (s *chunkStore) addBody(content []byte) *Body {
 	body := &Body{Length: len(content)}

@@ -18,10 +18,6 @@ type thoroughRedactor struct {
 // out of a text.
 const fragmentLength = 8
 
-func newThoroughRedactor(next Redactor) *thoroughRedactor {
-	return &thoroughRedactor{next: next, fragments: map[string]bool{}}
-}
-
 // learnEvidence shows the redactor all exchanges, because a secret may come earlier
 // than the header that tells that it is one.
 func (t *thoroughRedactor) learnEvidence(ev *evidence.Evidence) {

@@ -29,9 +29,6 @@ type pipeReader struct{ *pipe }
 
 type pipeWriter struct{ *pipe }
 
-func (p *pipe) clientReader() io.ReadCloser  { return pipeReader{p} }
-func (p *pipe) clientWriter() io.WriteCloser { return pipeWriter{p} }
-
 // Close implements io.Closer. The streams are the caller's.
 func (pipeReader) Close() error { return nil }
 

@@ -56,7 +56,7 @@ const maxMessage = 16 << 20
 // line, until in ends or ctx is cancelled. It closes neither.
 func (c Config) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	pipe := &pipe{in: in, out: out, answered: make(chan struct{}, 1)}
-	err := c.newServer().Run(ctx, &sdk.IOTransport{Reader: pipe.clientReader(), Writer: pipe.clientWriter(), MaxLineLength: maxMessage})
+	err := c.newServer().Run(ctx, &sdk.IOTransport{Reader: pipeReader{pipe}, Writer: pipeWriter{pipe}, MaxLineLength: maxMessage})
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // being cancelled is how it ends
 	}

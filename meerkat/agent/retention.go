@@ -71,7 +71,7 @@ func (s *state) retentionUnits() []retentionUnit {
 		}
 		units = append(units, u)
 	}
-	if len(units) > 0 && !s.waitsForUser() {
+	if len(units) > 0 && canContinue(s.session.Messages) {
 		keepOpen(messages, units, cmp.Or(s.contextWindow()/2, DefaultKeep))
 	}
 	return units
@@ -107,9 +107,6 @@ func retentionClass(m *transcript.Message) int {
 		return classReply
 	}
 }
-
-// waitsForUser reports whether the conversation waits for the user.
-func (s *state) waitsForUser() bool { return !canContinue(s.session.Messages) }
 
 // estimateTokens returns about how many tokens m has, its continuity tokens
 // included: they go back with it.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -119,8 +118,6 @@ func readHeader(f *os.File, id ID) (h header, err error) {
 }
 
 func damagedError(id ID) error { return fmt.Errorf("artifact %s: %w", id, ErrDamaged) }
-
-func trimSuffix(name string) (string, bool) { return strings.CutSuffix(name, suffix) }
 
 // readFolder lists a folder; one that does not exist is empty.
 func readFolder(dir string) ([]fs.DirEntry, error) {

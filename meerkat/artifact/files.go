@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
@@ -130,7 +131,7 @@ func (s *fileStore) eachOf(owner session.ID, f func(ID) error) error {
 		return err
 	}
 	for _, file := range files {
-		name, isOurs := trimSuffix(file.Name())
+		name, isOurs := strings.CutSuffix(file.Name(), suffix)
 		if id, err := ParseID(string(owner) + "." + name); isOurs && err == nil {
 			if err := f(id); err != nil {
 				return err

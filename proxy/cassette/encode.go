@@ -319,7 +319,12 @@ func newScalar(windows iter.Seq[[]byte]) scalar {
 	}
 	switch {
 	case isLiteral:
-		s := scalar{opening: literalStyles[breaks], cut: cutAnywhere, encode: encodeLines, holds: holdsLines}
+		s := scalar{
+			opening: literalStyles[breaks],
+			cut:     func(_ []byte, size int) int { return size },
+			encode:  func(dst []byte, p part) []byte { return appendLines(dst, p.text, p.beginsLine) },
+			holds:   func(text []byte, p part) bool { return isLinesOf(text, p.text, p.beginsLine) },
+		}
 		if breaks == 0 {
 			s.closing = "\n"
 		}
@@ -327,7 +332,12 @@ func newScalar(windows iter.Seq[[]byte]) scalar {
 	case isText:
 		return scalar{`"`, "\"\n", cutBetweenRunes, encodeEscaped, holdsEscaped}
 	}
-	return scalar{binaryTag, "\"\n", cutInThrees, encodeBinary, holdsBinary}
+	return scalar{
+		opening: binaryTag, closing: "\"\n",
+		cut:    func(_ []byte, size int) int { return max(size-size%3, 3) }, // base64 needs no padding there
+		encode: func(dst []byte, p part) []byte { return base64.StdEncoding.AppendEncode(dst, p.text) },
+		holds:  holdsBinary,
+	}
 }
 
 // parts cuts a body into parts of at most size bytes, or a few more.
@@ -347,21 +357,12 @@ func (s scalar) parts(body []byte, size int) iter.Seq[part] {
 	}
 }
 
-func cutAnywhere(_ []byte, size int) int { return size }
-
 func cutBetweenRunes(body []byte, size int) int {
 	for size < len(body) && !utf8.RuneStart(body[size]) {
 		size++
 	}
 	return size
 }
-
-// cutInThrees cuts where base64 needs no padding.
-func cutInThrees(_ []byte, size int) int { return max(size-size%3, 3) }
-
-func encodeLines(dst []byte, p part) []byte { return appendLines(dst, p.text, p.beginsLine) }
-
-func holdsLines(text []byte, p part) bool { return isLinesOf(text, p.text, p.beginsLine) }
 
 func encodeEscaped(dst []byte, p part) []byte {
 	dst, _ = appendEscaped(dst, p.text)
@@ -372,8 +373,6 @@ func holdsEscaped(text []byte, p part) bool {
 	c := cursor{b: append(text[:len(text):len(text)], "\"\n"...), ok: true}
 	return bytes.Equal(c.readEscaped(), p.text) && c.ok && string(c.b) == "\n"
 }
-
-func encodeBinary(dst []byte, p part) []byte { return base64.StdEncoding.AppendEncode(dst, p.text) }
 
 func holdsBinary(text []byte, p part) bool {
 	raw, err := base64.StdEncoding.AppendDecode(nil, text)

@@ -137,15 +137,11 @@ func (f Fault) errorEvent(t target, e edit, before int) (edit, bool) {
 	name, data := llm.ErrorEvent(t.provider, status, f.errorMessage(status))
 	event := t.separateEvent(t.frameEvent(name, data), before)
 	if e.end = f.Then.ending(); e.end != "" && t.framing == llm.Array {
-		event = closeArray(event)
+		event = append(bytes.TrimRight(event, ",\r\n"), ']')
 	}
 	e.writes = [][]byte{event}
 	return e, t.framing != llm.Document
 }
-
-// closeArray makes an event the last element of an array, with the closing
-// bracket.
-func closeArray(event []byte) []byte { return append(bytes.TrimRight(event, ",\r\n"), ']') }
 
 // printable are characters that are valid in every kind of body.
 const printable = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&()*+-./:<=>?@^_|~"

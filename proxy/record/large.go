@@ -20,9 +20,6 @@ type windowing struct {
 	overlap int
 }
 
-// largeStreams is how streams are cut, in bytes.
-func largeStreams() windowing { return windowing{least: huge, size: 2 << 20, overlap: 128 << 10} }
-
 // maxPasses is how often a large stream is redacted at most.
 const maxPasses = 16
 

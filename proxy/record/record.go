@@ -150,7 +150,7 @@ func New(cfg Config) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec := &Recorder{cfg: cfg, spools: spools, large: largeStreams()}
+	rec := &Recorder{cfg: cfg, spools: spools, large: windowing{least: huge, size: 2 << 20, overlap: 128 << 10}}
 	rec.saver = newSaver(rec.saveBatch)
 	return rec, nil
 }

@@ -66,8 +66,6 @@ func (h *heads) hasFour(b []byte) bool {
 	return h.fours[four>>6]>>(four&63)&1 != 0
 }
 
-func newMatcher() *matcher { return &matcher{heads: new(heads)} }
-
 func (m *matcher) isEmpty() bool { return len(m.layers) == 0 }
 
 // knows reports whether a secret is looked for.

@@ -33,6 +33,7 @@ package redact
 import (
 	"bytes"
 	"crypto/rand"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
@@ -61,7 +62,7 @@ type Redactor struct {
 // New returns a redactor whose pseudonyms depend on key. The key belongs to the
 // user and is in no cassette. Without a key, a random one serves this process.
 func New(key []byte) *Redactor {
-	r := &Redactor{key: bytes.Clone(key), searched: newSearchedTexts(), known: newMatcher(), guessed: map[string]int{}, public: publicWords{}}
+	r := &Redactor{key: bytes.Clone(key), searched: &searchedTexts{seed: maphash.MakeSeed(), done: map[uint64]struct{}{}}, known: &matcher{heads: new(heads)}, guessed: map[string]int{}, public: publicWords{}}
 	if len(key) == 0 {
 		r.key = make([]byte, 32)
 		_, _ = rand.Read(r.key) // never fails, by its own contract
@@ -112,7 +113,7 @@ func (r *Redactor) redactInteraction(in cassette.Interaction, isOwned bool) cass
 	request, response := jsonscan.NewIndex(in.Request.Body), jsonscan.NewIndex(in.Response.Body)
 	asked, askedHere := r.searchRequest(in.Request, request)
 	answered := r.own.addTo(structure.Response(in.Response, response, structure.IssuesSecrets(in.Request)), response)
-	answeredHere, _ := r.lookIntoWords(in.Response.Header, response, wholeOf(response), &answered.Findings)
+	answeredHere, _ := r.lookIntoWords(in.Response.Header, response, []lex.Span{lex.Between(0, len(response.Text))}, &answered.Findings)
 	m := r.learnInteraction(in, asked, answered)
 	forRequest := m.withSecrets(askedHere...)
 	forResponse := forRequest.withSecrets(answeredHere...)
@@ -173,6 +174,3 @@ func (r *Redactor) redactOutside(in cassette.Request, m *matcher) cassette.Reque
 	in.Header = r.redactHeader(in.Header, m)
 	return in
 }
-
-// wholeOf returns the one part that a body has when nothing of it is left out.
-func wholeOf(body *jsonscan.Index) []lex.Span { return []lex.Span{lex.Between(0, len(body.Text))} }

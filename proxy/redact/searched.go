@@ -31,10 +31,6 @@ const (
 	mostSearched = 1 << 16
 )
 
-func newSearchedTexts() *searchedTexts {
-	return &searchedTexts{seed: maphash.MakeSeed(), done: map[uint64]struct{}{}}
-}
-
 // newText is a long text of a body that was not searched before.
 type newText struct {
 	place lex.Span

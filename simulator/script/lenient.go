@@ -30,7 +30,8 @@ func (s *Script) replyLeniently(req Request) (Reply, *Refusal) {
 		}
 		return s.answerAside(req, asked), nil
 	}
-	return s.answerTurn(req, i, asked, func() int { return s.Attempts.countTurn(req.Provider, i) })
+	// Clients change a request before they send it again, so its bytes do not count.
+	return s.answerTurn(req, i, asked, func() int { return s.Attempts.countAttempt(Request{Provider: req.Provider}, i) })
 }
 
 // turnInConversation is the index of the turn that answers a conversation, -1 when it
@@ -143,12 +144,6 @@ func (s *Script) answerAside(req Request, asked Intent) Reply {
 	}
 	blocks, stop := AutoReply(asked)
 	return Generated(req, blocks, stop, s.Key, s.Now())
-}
-
-// countTurn returns how often turn i was asked for before. Clients change a request
-// before they send it again, so its bytes do not count.
-func (a *Attempts) countTurn(provider string, i int) int {
-	return a.countAttempt(Request{Provider: provider}, i)
 }
 
 // A client that is not given our tools fills a role with one of its own. Nothing that

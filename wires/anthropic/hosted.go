@@ -93,7 +93,8 @@ func (s *stream) addHosted(n int, b script.Block) {
 func (s *stream) startBlock(block script.Object) {
 	s.addEvent("content_block_start", script.Object{"type", "content_block_start", "index", s.index, "content_block", block})
 	if s.index == 0 {
-		s.addPing()
+		// The data of a ping have a space that those of no other event have.
+		s.frames = append(s.frames, []byte("event: ping\ndata: {\"type\": \"ping\"}\n\n"))
 	}
 }
 

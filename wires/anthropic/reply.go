@@ -103,12 +103,6 @@ func (s *stream) addEvent(name string, data script.Object) {
 	}))
 }
 
-// addPing follows the first content_block_start; its data has a space no other
-// event has.
-func (s *stream) addPing() {
-	s.frames = append(s.frames, []byte("event: ping\ndata: {\"type\": \"ping\"}\n\n"))
-}
-
 // addBlock emits one content block, nothing for an empty text.
 func (s *stream) addBlock(n int, b script.Block) {
 	if b.Kind == specs.KindSignedText && b.Text == "" {

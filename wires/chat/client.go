@@ -64,10 +64,8 @@ func (client) Prompt(text string, images ...wire.Image) string {
 	if images == nil {
 		return `{"role":"user","content":` + wire.Quote(text) + `}`
 	}
-	return `{"role":"user","content":` + wire.List(append([]string{textPart(text)}, imageParts(images)...)...) + `}`
+	return `{"role":"user","content":` + wire.List(append([]string{`{"type":"text","text":` + wire.Quote(text) + `}`}, imageParts(images)...)...) + `}`
 }
-
-func textPart(text string) string { return `{"type":"text","text":` + wire.Quote(text) + `}` }
 
 func imageParts(images []wire.Image) (parts []string) {
 	for _, i := range images {

@@ -208,7 +208,7 @@ func numbersFit(q *request, _ rule.Env) *rule.Refusal {
 		return nil
 	}
 	var faults []string
-	for _, m := range slices.SortedFunc(slices.Values(Members().Find("generationConfig", "").Members), compareNames) {
+	for _, m := range slices.SortedFunc(slices.Values(Members().Find("generationConfig", "").Members), func(a, b *members.Member) int { return strings.Compare(a.Name, b.Name) }) {
 		name := tree.Snake(m.Name)
 		n, ok := numberOf(q.config.Given(m.Name, name))
 		switch {
@@ -221,8 +221,6 @@ func numbersFit(q *request, _ rule.Env) *rule.Refusal {
 	}
 	return invalidList(faults)
 }
-
-func compareNames(a, b *members.Member) int { return strings.Compare(a.Name, b.Name) }
 
 // schemaHasType has the words that public code gives for Vertex and for the Go SDK; those for
 // a JSON Schema are the same by inference.

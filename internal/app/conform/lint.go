@@ -135,7 +135,7 @@ func (a *app) lint(name string, flags lintFlags, judge func([]byte) (lint.Result
 	}
 	verdict := result.Verdict()
 	if flags.asJSON {
-		err = report.WriteJSON(a.JSON(), lintReport(result))
+		err = report.WriteJSON(a.JSON(), lintDoc{Schema: lintSchema, Tool: tool(), Verdict: result.Verdict(), Result: result})
 	} else {
 		w := a.Stdout
 		verdicts := map[report.Verdict]int{}
@@ -193,8 +193,4 @@ type lintDoc struct {
 	Tool    report.Tool    `json:"tool"`
 	Verdict report.Verdict `json:"verdict"`
 	lint.Result
-}
-
-func lintReport(result lint.Result) lintDoc {
-	return lintDoc{Schema: lintSchema, Tool: tool(), Verdict: result.Verdict(), Result: result}
 }

@@ -185,7 +185,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, ow
 	}
 	defer schedule.closeJournal()
 	schedule.workdir = f.workdir
-	f.seed = schedule.runSeed()
+	f.seed = schedule.known.Header.Seed
 	options := f.harnessOptions(subject, func(_, total int) { bar.Step(total) })
 	if options.Tools, err = toolCommand(); err != nil {
 		return nil, err

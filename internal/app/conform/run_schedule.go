@@ -173,9 +173,6 @@ func (s *schedule) setSeed() error {
 	return nil
 }
 
-// runSeed is what the harness makes its words of.
-func (s *schedule) runSeed() string { return s.known.Header.Seed }
-
 // chooseRuns says how often each case is run.
 func (s *schedule) chooseRuns(plan harness.Plan) (func(string) int, error) {
 	h := &s.known.Header

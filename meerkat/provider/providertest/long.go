@@ -141,8 +141,6 @@ func memberAt(obj []byte, names ...string) []byte {
 
 func stringAt(obj []byte, names ...string) string { return jsontok.String(memberAt(obj, names...)) }
 
-func formatNumber(n int) []byte { return fmt.Append(nil, n) }
-
 // replaceNumber replaces an integer member where it stands, so that the spelling of
 // everything else survives.
 func replaceNumber(p []byte, name string, n int) []byte {
@@ -156,7 +154,7 @@ func replaceNumber(p []byte, name string, n int) []byte {
 	for end < len(p) && strings.IndexByte(" 0123456789", p[end]) >= 0 {
 		end++
 	}
-	return append(append(append([]byte{}, p[:at]...), formatNumber(n)...), p[end:]...)
+	return append(fmt.Append(bytes.Clone(p[:at]), n), p[end:]...)
 }
 
 // writer writes events and counts them.

@@ -31,8 +31,6 @@ type wakeups struct {
 	waiting map[string]map[chan struct{}]bool
 }
 
-func newWakeups() *wakeups { return &wakeups{waiting: map[string]map[chan struct{}]bool{}} }
-
 // subscribeTo returns a channel that receives after each change of a topic, until
 // unsubscribe is called. Changes that come at once may be received as one.
 func (w *wakeups) subscribeTo(topic string) (changed <-chan struct{}, unsubscribe func()) {

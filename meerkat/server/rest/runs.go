@@ -134,7 +134,7 @@ func (s *Server) createRun(ctx context.Context, in *newRunInput) (*acceptedOutpu
 			http.StatusUnprocessableEntity, "body.attachments: they need a prompt; say what they are for",
 		)
 	}
-	asked := server.Submission{Session: found.ID, Task: task, New: neverStored(&found)}
+	asked := server.Submission{Session: found.ID, Task: task, New: found.Version == 0}
 	if asked.New {
 		first, err := s.newestRun(ctx, found.ID)
 		if err != nil {
@@ -195,16 +195,12 @@ func (s *Server) acceptRun(ctx context.Context, run server.Run, wait time.Durati
 	}
 	run = waited
 	out := &acceptedOutput{
-		Status: http.StatusAccepted, Location: runLocation(&run), Applied: applied, Body: newRun(&run),
+		Status: http.StatusAccepted, Location: "/sessions/" + string(run.Session) + "/runs/" + string(run.ID), Applied: applied, Body: newRun(&run),
 	}
 	if run.Status.Ended() {
 		out.Status = http.StatusOK
 	}
 	return out, nil
-}
-
-func runLocation(r *server.Run) string {
-	return "/sessions/" + string(r.Session) + "/runs/" + string(r.ID)
 }
 
 // waitForRun waits for the end of a run, and says which preference it followed.

@@ -167,10 +167,6 @@ func (s *Server) newestRun(ctx context.Context, id session.ID) (*server.Run, err
 	return &runs[0], nil
 }
 
-// neverStored reports whether a session is only named by a run: one that waits, or one
-// that ended before it could store its session.
-func neverStored(s *session.Session) bool { return s.Version == 0 }
-
 func (s *Server) getSession(ctx context.Context, in *SessionPath) (*sessionOutput, error) {
 	found, active, err := s.loadSession(ctx, in.ID)
 	if err != nil {

@@ -21,10 +21,6 @@ const (
 	mostSearched     = 1 << 16 // how many texts are remembered
 )
 
-func newSearchedTexts() *searchedTexts {
-	return &searchedTexts{seed: maphash.MakeSeed(), passed: map[uint64]struct{}{}}
-}
-
 // shorten returns a body without the middle of the texts that passed before, and the hashes of
 // the other long texts in it.
 func (t *searchedTexts) shorten(body []byte) (short []byte, unknown []uint64) {

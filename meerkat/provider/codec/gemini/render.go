@@ -166,12 +166,10 @@ var hostedMembers = map[string]string{transcript.HostedSearch: "googleSearch", t
 
 func isFunction(t transcript.ToolDef) bool { return !t.Hosted }
 
-func isHosted(t transcript.ToolDef) bool { return t.Hosted }
-
 // writeToolConfig writes what may be called, and asks to see what the API's own tools did,
 // which goes back with the reply (G-26: from Gemini 3 on).
 func (w *requestWriter) writeToolConfig() {
-	choice, hosted := w.ToolChoice, slices.ContainsFunc(w.Tools, isHosted)
+	choice, hosted := w.ToolChoice, slices.ContainsFunc(w.Tools, func(t transcript.ToolDef) bool { return t.Hosted })
 	if choice == "" && !hosted {
 		return
 	}

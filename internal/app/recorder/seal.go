@@ -19,11 +19,12 @@ func (a *app) sealCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "seal F", Short: "Seal a cassette again that was edited by hand, and say what was changed", Args: OneFile,
 		Example: "  recorder seal loop.yaml",
-		Long: `Seal a cassette again that was edited by hand, and say what was changed: which interactions are
-new, different, moved or gone. The seals do not hold the old text, so a version control system shows how.
+		Long: `Seal a cassette again that was edited by hand, and say what was changed:
+which interactions are new, different, moved or gone. The seals do not hold the old text,
+so a version control system shows how.
 
-Where a body has another length, its Content-Length and its chunks follow. An interaction that holds a key
-is refused, and nothing is written. --json prints recorder.written.v1.`,
+Where a body has another length, its Content-Length and its chunks follow. An interaction
+that holds a key is refused, and nothing is written. --json prints recorder.written.v1.`,
 		RunE: func(_ *cobra.Command, args []string) error { return a.sealFile(args[0], exempt, asJSON) },
 	}
 	AddExempt(cmd.Flags(), &exempt)

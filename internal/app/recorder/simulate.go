@@ -27,9 +27,10 @@ and without a network.
 
 Any made-up key is accepted; one that looks real, of 32 bytes or more behind sk- or
 AIza, is refused. The base URLs are printed as KEY=VALUE, for the clients'
-environment. Without --scenario the model thinks, calls the tools that the prompt names, or else the first that changes
-nothing, and reports what they answered. Every reply is a function of the request
-and --seed; nothing is kept but the responses that OpenAI's clients have stored.
+environment. Without --scenario the model thinks, calls the tools that the prompt names,
+or else the first tool that changes nothing, and reports what they answered. Every reply
+is a function of the request and --seed; nothing is kept but the responses that OpenAI's
+clients have stored.
 
 --level strict enforces every rule of docs/simulator-rules.md, live those that the
 live API is known to enforce, lenient only what a reply cannot be made without.`

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -69,8 +70,7 @@ type observedPlace struct {
 // finds something. The good evidence must pass. It returns early with what it has when the context ends.
 func BreakPlaces(ctx context.Context, good []evidence.Evidence, rules []report.Rule, seed uint64, n int) (result Places) {
 	dice := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a sample, no secret
-	all := observedPlaces(good, rules)
-	dice.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	all := observedPlaces(good, rules, seed)
 	for _, p := range all[:min(n, len(all))] {
 		if ctx.Err() != nil {
 			break
@@ -84,14 +84,15 @@ func BreakPlaces(ctx context.Context, good []evidence.Evidence, rules []report.R
 			result.BeyondReach++
 			continue
 		}
-		result.Faults = append(result.Faults, fmt.Sprintf("%s: observes exchange %d of %s, and nothing that is changed there trips it",
-			p.rule.Check.ID, p.ev.Exchanges[p.x].Index, p.ev.Case))
+		result.Faults = append(result.Faults, fmt.Sprintf("%s: observes exchange %d of %s, and nothing that is changed there trips it; "+
+			"write a mutant of %s that does, or say in beyondReach (conform/mutate/place.go) why none can",
+			p.rule.Check.ID, p.ev.Exchanges[p.x].Index, p.ev.Case, p.rule.Requirement.ID))
 	}
 	return result
 }
 
-// observedPlaces lists for each rule and case the exchanges that the check counts.
-func observedPlaces(good []evidence.Evidence, rules []report.Rule) (list []observedPlace) {
+// observedPlaces lists for each rule and case the exchanges that the check counts, in an order of the seed.
+func observedPlaces(good []evidence.Evidence, rules []report.Rule, seed uint64) (list []*observedPlace) {
 	for i := range good {
 		ev := &good[i]
 		whole := report.Judge(rules, ev)
@@ -105,12 +106,19 @@ func observedPlaces(good []evidence.Evidence, rules []report.Rule) (list []obser
 			}
 			for x := range ev.Exchanges {
 				if without[x][r].Observed < whole[r].Observed {
-					list = append(list, observedPlace{rule, ev, x})
+					list = append(list, &observedPlace{rule, ev, x})
 				}
 			}
 		}
 	}
+	slices.SortFunc(list, func(a, b *observedPlace) int { return cmp.Compare(a.rank(seed), b.rank(seed)) })
 	return list
+}
+
+// rank is a number of this place alone, so that the sample hardly changes where evidence or a check is added.
+func (p observedPlace) rank(seed uint64) string {
+	sum := sha256.Sum256(fmt.Append(nil, seed, p.rule.Check.ID, p.ev.Case, p.x))
+	return string(sum[:])
 }
 
 func withoutExchange(ev *evidence.Evidence, x int) *evidence.Evidence {

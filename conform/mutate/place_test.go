@@ -2,6 +2,7 @@ package mutate
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -62,6 +63,24 @@ func TestSampledPlacesDependOnTheSeed(t *testing.T) {
 	first, again := BreakPlaces(t.Context(), good, rs, 7, 5), BreakPlaces(t.Context(), good, rs, 7, 5)
 	if first.Sampled != again.Sampled || first.Broken != again.Broken {
 		t.Errorf("%+v, then %+v", first, again)
+	}
+}
+
+// A case that is added leaves the sample of the other cases as it was, but for the places that the sample gives up to
+// the new case: who adds evidence is not told of faults of others.
+func TestSampledPlacesStay(t *testing.T) {
+	good, rs := samples(t)[:4], rules(t)[:30]
+	chosen := func(good []evidence.Evidence) (names []string) {
+		for _, p := range observedPlaces(good, rs, 7)[:20] {
+			names = append(names, fmt.Sprint(p.rule.Check.ID, p.ev.Case, p.x))
+		}
+		return names
+	}
+	before, after := chosen(good[1:]), chosen(good)
+	for _, name := range after {
+		if !slices.Contains(before, name) && !strings.Contains(name, good[0].Case) {
+			t.Errorf("%s came into the sample: %q, before %q", name, after, before)
+		}
 	}
 }
 

@@ -200,12 +200,8 @@ func (c Capability) TellsThinking() bool {
 // FindCapability returns what a model of provider takes. For a model without a
 // description it is the zero value, in which everything is unknown.
 func FindCapability(provider, model string) Capability {
-	all, err := capabilities()
-	if err != nil {
-		return Capability{}
-	}
 	name := ParseModel(model)
-	for _, c := range all[provider] {
+	for _, c := range capabilities()[provider] {
 		if c.Models.Matches(name) {
 			return c
 		}
@@ -213,10 +209,16 @@ func FindCapability(provider, model string) Capability {
 	return Capability{}
 }
 
-var capabilities = sync.OnceValues(func() (map[string][]Capability, error) {
-	return parseCapabilities("capabilities.yaml", capabilityFile)
+// capabilities panics when the file is wrong: without the file every test of a parameter would fail, and none say why.
+var capabilities = sync.OnceValue(func() map[string][]Capability {
+	all, err := parseCapabilities("specs/capabilities.yaml", capabilityFile)
+	if err != nil {
+		panic(err)
+	}
+	return all
 })
 
+// refusable are the words of refuses. A new word needs a rule that asks for it by [Capability.DoesRefuse].
 var refusable = datafile.OneOf("sampling", "temperature beside top_p", "forced tools", "disabled at xhigh", "prefill", "zero budget")
 
 func parseCapabilities(file string, data []byte) (all map[string][]Capability, err error) {

@@ -10,9 +10,6 @@ import (
 
 // TestCapabilities: each row is reached by the models it is for.
 func TestCapabilities(t *testing.T) {
-	if _, err := capabilities(); err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct {
 		provider, model string
 		ok              func(Capability) bool
@@ -42,10 +39,9 @@ func TestCapabilities(t *testing.T) {
 			t.Errorf("%s: %+v", c.model, got)
 		}
 	}
-	all, err := capabilities()
-	for provider := range all {
-		if wires.Find(provider) == nil || err != nil {
-			t.Errorf("capabilities.yaml: %s is not the name of a wire (%v)", provider, err)
+	for provider := range capabilities() {
+		if wires.Find(provider) == nil {
+			t.Errorf("capabilities.yaml: %s is not the name of a wire", provider)
 		}
 	}
 	for text, want := range map[string]string{

@@ -1,6 +1,7 @@
 package check
 
 import (
+	_ "embed" // for refusals.yaml
 	"fmt"
 	"net/url"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/internal/datafile"
 	"github.com/meerkat-go/conformance/wires"
 	rules "github.com/meerkat-go/conformance/wires/rule"
 	"github.com/meerkat-go/conformance/wires/tree"
@@ -161,58 +163,27 @@ func presentWords(said string) string {
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-// nonForms name what a refusal with a status of the client's can mean beside its
-// form. The first row of which a part of the body fits decides; 0 fits any status.
-var nonForms = []struct {
-	status int
-	kind   RefusalKind
-	parts  []string // in lower case, with stars as in [rules.Words]; none fits any body
-}{
-	{0, RefusedQuota, []string{"insufficient_quota", "arrearage", "exceeded your current quota", "credit balance is too low", "billing_error", "billing_hard_limit",
-		"api usage limits", "spend limit", "enforced_spend_limit_reached"}},
-	{402, RefusedQuota, nil},
-	{429, RefusedRate, nil},
-	{0, RefusedKey, []string{"api_key_invalid", "api key not valid", "api key expired", "api keys are not supported", "invalid_api_key",
-		"incorrect api key provided", "invalid x-api-key", "organization has been disabled", "must be verified to", "location is not supported", "unsupported_country"}},
-	{401, RefusedKey, nil},
-	{403, RefusedKey, nil},
-	{407, RefusedKey, nil},
-	{451, RefusedKey, nil},
-	{0, RefusedLength, []string{"context_length_exceeded", "prompt is too long", "exceed context limit", "exceeds the context window",
-		"exceeds the maximum number of tokens", "maximum context length", "input is too long for requested model", "exceeded max context length",
-		"exceeds the available context size", "total length of all messages is too long",
-		"maximum prompt length", "exceeded model token limit", "context window exceeds limit", "range of input length should be",
-		"prompt exceeds max length", "greater than the context length", "`inputs` tokens + `max_new_tokens` must be"}},
-	{0, RefusedModel, []string{"model_not_found", "is not found for api version", "publisher model `",
-		"unexpected model name format", "requested model '*' does not exist", "the model `*` does not exist",
-		"unknown_model", "unknown model:", "invalid model id", "invalid model name", "model identifier is invalid", "model not exist",
-		"supported api model names are", `"invalid model: `, `"invalid model '`, "is not a valid model id", "not supported model ",
-		"model_decommissioned"}},
-	{400, RefusedServer, []string{"tool_use_failed", "json_validate_failed", // the model's own call or answer broke the schema (C-91)
-		"upstream connect error"}}, // a gateway did not reach the server
-	{404, RefusedModel, []string{`"model: `, `"message":"model:`, "model_not_found"}},
-	{0, RefusedFetch, []string{"unable to download", "while downloading", "failed to download", "error downloading", "cannot fetch content",
-		"url_error", "url_rejected", "failed to fetch", "unable to fetch", "could not be fetched", "robots.txt", "invalid_image_url"}},
-	{0, RefusedPolicy, []string{"content_policy_violation", "content_filter", "content filtering policy", "data_inspection_failed", "content exists risk", "unsafe or sensitive content", "invalid_prompt", "usage policy", "safety system"}},
-	{0, RefusedOverload, []string{"overloaded_error"}},
-	{408, RefusedConflict, nil},
-	{409, RefusedConflict, nil},
-	{423, RefusedConflict, nil},
-	{425, RefusedConflict, nil},
-	{499, RefusedConflict, nil},
-	{503, RefusedOverload, nil},
-	{529, RefusedOverload, nil},
+// nonForm is a row of refusals.yaml, which explains the keys.
+type nonForm struct {
+	Status int         `yaml:"status"`
+	Kind   RefusalKind `yaml:"kind" data:"required"`
+	Words  []string    `yaml:"words"`
 }
+
+//go:embed refusals.yaml
+var refusalFile []byte
+
+var nonForms = datafile.Embedded[[]nonForm]("conform/check/refusals.yaml", refusalFile, datafile.Options{})
 
 func kindOfRefusal(x *exchange, said string) RefusalKind {
 	status, known := statusOfError(x), x.bookOf().WordsOf(said)
 	body := strings.ToLower(string(x.Response.Body[:min(len(x.Response.Body), 16<<10)]))
 	for _, row := range nonForms {
-		if row.status != 0 && row.status != status || row.status == 0 && status >= 500 {
+		if row.Status != 0 && row.Status != status || row.Status == 0 && status >= 500 {
 			continue
 		}
-		if row.parts == nil || containsAny(said, row.parts) || containsAny(body, row.parts) {
-			return row.kind
+		if row.Words == nil || containsAny(said, row.Words) || containsAny(body, row.Words) {
+			return row.Kind
 		}
 	}
 	switch inReply := x.Response.Status/100 == 2; {

@@ -55,7 +55,7 @@ func (s *secretSet) canBeginAt(run []byte, at int) bool {
 		}
 	}
 	for _, f := range familiesBy[k] {
-		if bytes.HasPrefix(head, []byte(f.prefix)) || len(head) < len(f.prefix) {
+		if bytes.HasPrefix(head, []byte(f.Prefix)) || len(head) < len(f.Prefix) {
 			return true
 		}
 	}

@@ -120,16 +120,16 @@ func planted() map[string]string {
 	letters := strings.Repeat("Ab3dEf9hIj", 9)
 	out := map[string]string{}
 	for _, f := range families {
-		key := f.prefix + letters[:max(f.least, 36)]
-		switch f.kind {
+		key := f.Prefix + letters[:max(f.Least, 36)]
+		switch f.Kind {
 		case "an AWS key id":
-			key = f.prefix + strings.ToUpper(letters[:16])
+			key = f.Prefix + strings.ToUpper(letters[:16])
 		case "a private key":
-			key = f.prefix + "RSA PRIVATE KEY-----"
+			key = f.Prefix + "RSA PRIVATE KEY-----"
 		case "a signed token (JWT)":
-			key = f.prefix + letters[:20] + "." + f.prefix + letters[:20] + "." + letters[:30]
+			key = f.Prefix + letters[:20] + "." + f.Prefix + letters[:20] + "." + letters[:30]
 		}
-		out[f.prefix] = key
+		out[f.Prefix] = key
 	}
 	return out
 }

@@ -2,68 +2,30 @@ package gate
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"strings"
+
+	"github.com/pelletier/go-toml/v2"
 )
 
-// family is a kind of key: its prefix, and how many characters must follow.
+// family is a kind of key, a row of prefixes.toml, which explains the members. A prefix counts at the start of a
+// word, or after a few letters of one; otherwise random base64url would match.
 type family struct {
-	prefix  string
-	kind    string
-	letters string // beyond digits and letters
-	least   int
-	also    func(key []byte) bool // what else its text must be; nil asks nothing
+	Prefix, Kind, Letters, Also string
+	Least                       int
 }
 
-// families are checked in order, so the specific ones come before "sk-". A
-// prefix counts at the start of a word, or after a few letters of one; otherwise
-// random base64url would match.
-var families = []family{
-	{"sk-ant-", "an Anthropic key", "-_", 16, nil},
-	{"sk-proj-", "an OpenAI key", "-_", 16, nil},
-	{"sk-svcacct-", "an OpenAI key", "-_", 16, nil},
-	{"sk-admin-", "an OpenAI key", "-_", 16, nil},
-	{"sess-", "an OpenAI session", "", 40, nil},
-	{"sk-or-v1-", "an OpenRouter key", "-_", 16, nil},
-	{"sk-lf-", "a Langfuse key", "-", 36, nil},
-	{"sk-", "an API key", "", 32, nil},
-	{"sk_live_", "a Stripe key", "", 20, nil},
-	{"rk_live_", "a Stripe key", "", 20, nil},
-	{"AIza", "a Google API key", "-_", 35, nil},
-	{"AQ.Ab", "a Google API key", "-_", 40, nil},
-	{"ya29.", "a Google access token", "-_.", 20, nil},
-	{"GOCSPX-", "a Google client secret", "-_", 20, nil},
-	{"gsk_", "a Groq key", "", 40, nil},
-	{"xai-", "an xAI key", "", 40, nil},
-	{"pplx-", "a Perplexity key", "", 40, nil},
-	{"nvapi-", "an NVIDIA key", "-_", 40, nil},
-	{"tvly-", "a Tavily key", "-", 28, hasDigit},
-	{"lsv2_", "a LangSmith key", "_", 40, nil},
-	{"r8_", "a Replicate token", "", 37, nil},
-	{"hf_", "a Hugging Face token", "", 30, nil},
-	{"ghp_", "a GitHub token", "", 30, nil},
-	{"gho_", "a GitHub token", "", 30, nil},
-	{"ghu_", "a GitHub token", "", 30, nil},
-	{"ghs_", "a GitHub token", "", 30, nil},
-	{"ghr_", "a GitHub token", "", 30, nil},
-	{"github_pat_", "a GitHub token", "_", 30, nil},
-	{"glpat-", "a GitLab token", "-_", 20, nil},
-	{"npm_", "an npm token", "", 36, nil},
-	{"pypi-AgEIcHlwaS5vcmc", "a PyPI token", "-_", 50, nil},
-	{"SG.", "a SendGrid key", "-_.", 60, nil},
-	{"dop_v1_", "a DigitalOcean token", "", 60, nil},
-	{"xoxb-", "a Slack token", "-", 20, hasDigit},
-	{"xoxp-", "a Slack token", "-", 20, hasDigit},
-	{"xapp-", "a Slack token", "-", 20, hasDigit},
-	{"AKIA", "an AWS key id", "", 16, isUpper},
-	{"ASIA", "an AWS key id", "", 16, isUpper},
-	{signedTokenBegin, "a signed token (JWT)", "-_.", 40, nil},
-	{privateKeyBegin, "a private key", "", 0, nil},
-}
+//go:embed prefixes.toml
+var prefixFile []byte
 
-func hasDigit(key []byte) bool { return bytes.ContainsAny(key, "0123456789") }
-
-func isUpper(key []byte) bool { return bytes.Equal(bytes.ToUpper(key), key) }
+var families = func() []family {
+	var file struct{ Families []family }
+	if err := toml.Unmarshal(prefixFile, &file); err != nil {
+		panic(err) // it is part of the program
+	}
+	return file.Families
+}()
 
 // isJWT reports whether a text begins with a header and a payload that are JSON objects,
 // and a signature. It reads no further, so that a text of nothing but beginnings is not read
@@ -93,7 +55,7 @@ func cutTokenPart(text []byte) (part, rest []byte) {
 var familiesBy = func() map[uint16][]family {
 	by := map[uint16][]family{}
 	for _, f := range families {
-		by[firstTwo(f.prefix)] = append(by[firstTwo(f.prefix)], f)
+		by[firstTwo(f.Prefix)] = append(by[firstTwo(f.Prefix)], f)
 	}
 	return by
 }()
@@ -101,7 +63,7 @@ var familiesBy = func() map[uint16][]family {
 // beginFamily says of two bytes whether a prefix begins with them.
 var beginFamily = func() (begin [1 << 16]bool) {
 	for _, f := range families {
-		begin[firstTwo(f.prefix)] = true
+		begin[firstTwo(f.Prefix)] = true
 	}
 	return begin
 }()
@@ -114,10 +76,10 @@ func knownKey(text []byte, i int) (kind string, key []byte, read int) {
 	}
 	isInsideWord := i > 0 && isWordByte(text[i-1])
 	for _, f := range familiesBy[firstTwo(text[i:])] {
-		if bytes.HasPrefix(text[i:], []byte(f.prefix)) && (!isInsideWord || f.mayFollowLetters() && followsFewLetters(text, i)) {
+		if bytes.HasPrefix(text[i:], []byte(f.Prefix)) && (!isInsideWord || f.mayFollowLetters() && followsFewLetters(text, i)) {
 			key, n := f.keyAt(text, i)
 			if read += n; key != nil {
-				return f.kind, key, read
+				return f.Kind, key, read
 			}
 		}
 	}
@@ -181,7 +143,7 @@ func Blank(body []byte) []byte {
 // mayFollowLetters reports whether a prefix is odd enough to be one in the middle of a word:
 // "task-" ends with "sk-".
 func (f family) mayFollowLetters() bool {
-	return len(f.prefix) >= 4 && f.prefix != "sess-" && f.prefix != "xai-"
+	return len(f.Prefix) >= 4 && f.Prefix != "sess-" && f.Prefix != "xai-"
 }
 
 // maxKey is the length of the longest key in bytes. Without it, a text that only repeats a
@@ -191,8 +153,8 @@ const maxKey = 16 << 10
 // keyAt returns the key of the family whose prefix is at text[i], or nil, and how many bytes
 // were read to see that.
 func (f family) keyAt(text []byte, i int) (key []byte, read int) {
-	end, most := i+len(f.prefix), min(len(text), i+maxKey)
-	switch f.prefix {
+	end, most := i+len(f.Prefix), min(len(text), i+maxKey)
+	switch f.Prefix {
 	case privateKeyBegin:
 		key = privateKeyAt(text, i)
 		return key, max(len(key), maxKeyLabel)
@@ -201,14 +163,19 @@ func (f family) keyAt(text []byte, i int) (key []byte, read int) {
 			return nil, read
 		}
 	}
-	for end < most && (isAlphanumeric(text[end]) || strings.IndexByte(f.letters, text[end]) >= 0) {
+	for end < most && (isAlphanumeric(text[end]) || strings.IndexByte(f.Letters, text[end]) >= 0) {
 		end++
 	}
 	key = text[i:end]
-	if len(key)-len(f.prefix) < f.least || f.also != nil && !f.also(key) || isPlaceholder(key) {
+	if len(key)-len(f.Prefix) < f.Least || f.lacks(key) || isPlaceholder(key) {
 		return nil, len(key)
 	}
 	return key, len(key)
+}
+
+// lacks reports whether a key has not what keys of the family have beside their letters.
+func (f family) lacks(key []byte) bool {
+	return f.Also == "digit" && !bytes.ContainsAny(key, "0123456789") || f.Also == "upper" && !bytes.Equal(bytes.ToUpper(key), key)
 }
 
 // isPlaceholder reports whether half of a key is one character again and again: ghp_xxxxxxxx.

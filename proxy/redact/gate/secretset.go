@@ -18,8 +18,8 @@ type secretSet struct {
 func newSecretSet(secrets ...string) *secretSet {
 	s := &secretSet{values: map[string]bool{}, by: map[uint16][]string{}, lowered: map[uint16][]string{}}
 	for _, f := range families {
-		s.first.add(headOf(f.prefix))
-		s.coded.add(firstTwo(f.prefix))
+		s.first.add(headOf(f.Prefix))
+		s.coded.add(firstTwo(f.Prefix))
 	}
 	s.add(secrets...)
 	return s

@@ -16,7 +16,7 @@ import (
 func beginnings() map[string]bool {
 	out := map[string]bool{"H4sI": true, "H4sIBAAAAAAA////": true, "eyJhbGciOi.": true, "/AIza" + strings.Repeat("a", 35): true}
 	for _, f := range families {
-		out[f.prefix] = true
+		out[f.Prefix] = true
 	}
 	for _, bucket := range loadPatterns().buckets {
 		for _, a := range bucket {

@@ -112,7 +112,10 @@ var loadQuestions = sync.OnceValues(func() (all []Question, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f := datafile.Read("questions.yaml", data, &all, datafile.Options{Rules: questionRules()})
+	if _, err := loadDuties(); err != nil {
+		return nil, err // instead of one fault for each duty that a question names
+	}
+	f := datafile.Read("server/questions.yaml", data, &all, datafile.Options{Rules: questionRules()})
 	seen := map[string]bool{}
 	for i, q := range all {
 		f.AddUnless(!seen[q.ID], f.Entry(i, q.ID), "%q is already used; ids are unique", q.ID)

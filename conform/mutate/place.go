@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	_ "embed" // for beyond-reach.yaml
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/datafile"
 	"github.com/meerkat-go/conformance/wires/tree"
 )
 
@@ -29,33 +31,17 @@ type Places struct {
 	Faults []string `json:"-"`
 }
 
-// beyondReach are the places of all samples that no single change of what
-// stands there breaks, and why: the case by the check.
-var beyondReach = map[[2]string]string{
-	{"STR-007/partial-turn", "anthropic-cut"}:        "signed thinking of the cut reply would have to be copied into the next request",
-	{"RES-004/last-reply", "anthropic-cut"}:          "the reply would have to be lost in both requests that go on from it; without it in one the conversation forks",
-	{"RES-002/system", "openai-namespace"}:           "nothing was said to the system, and no change adds a member that the provider knows",
-	{"RES-002/system", "anthropic-server-tool"}:      "nothing was said to the system, and no change adds a member that the provider knows",
-	{"RES-004/last-reply", "anthropic-recovery"}:     "the request that failed and the one that is tried again hold the reply both",
-	{"RES-004/last-reply", "openai-tool-search"}:     "the reply would have to be lost whole, and it is three items",
-	{"RES-004/last-reply", "openai-websocket"}:       "what the provider keeps is not sent, so that no change of a request loses it",
-	{"TOOL-004/forced-once", "anthropic-parameters"}: "a tool is forced too often in a later request of a loop only, and the case has none",
-	{"TSC-001/root", "openai-namespace"}:             "the tool stands in a namespace, where no mutant looks for it",
-	{"PAR-007/max-output", "anthropic-clouds"}:       "the model stands in the address, where no mutant looks for it",
-	{"STR-010/exit-code", "openai-budget"}:           "the run went on after the reply that was cut short; it would have to end there",
-	{"STR-010/exit-code", "anthropic-malformed"}:     "the run went on after the reply that was cut short; it would have to end there",
-	{"STR-010/exit-code", "anthropic-pause"}:         "the run went on after the reply that paused; it would have to end there",
-	{"RES-002/system", "openai-tool-list"}:           "nothing was said to the system, and no change adds a member that the provider knows",
-	{"TOOL-004/forced-once", "openai-parameters"}:    "a tool is forced too often in a later request of a loop only, and the case has none",
-	{"TOOL-004/forced-once", "gemini-parameters"}:    "a tool is forced too often in a later request of a loop only, and the case has none",
-	{"TSC-004/references", "openai-namespace"}:       "the tool stands in a namespace, where no mutant looks for it",
-	{"TSC-001/root", "openai-client-search"}:         "the tool stands in the output of a search, where no mutant looks for it",
-	{"TSC-004/references", "openai-client-search"}:   "the tool stands in the output of a search, where no mutant looks for it",
-	{"MCP-001/found", "openai-namespace"}:            "the tool stands in a namespace, where no mutant looks for it",
-	{"MCP-001/found", "anthropic-betas"}:             "the tool is the provider's own, which no mutant takes for one of an agent",
-	{"OPS-001/own-replies", "openai-compaction"}:     "a reply of another conversation would have to be sent whole, and the case ends there",
-	{"ORD-008/own-turn", "gemini-code"}:              "code has nothing by which it is recognised in another turn",
+// unreachable is a row of beyond-reach.yaml, which explains the keys.
+type unreachable struct {
+	Check string   `yaml:"check" data:"required"`
+	Cases []string `yaml:"cases" data:"required"`
+	Why   string   `yaml:"why" data:"required"`
 }
+
+//go:embed beyond-reach.yaml
+var reachFile []byte
+
+var beyondReach = datafile.Embedded[[]unreachable]("conform/mutate/beyond-reach.yaml", reachFile, datafile.Options{})
 
 // observedPlace is an exchange that a check counts: without it, it observes less.
 type observedPlace struct {
@@ -80,12 +66,12 @@ func BreakPlaces(ctx context.Context, good []evidence.Evidence, rules []report.R
 			result.Broken++
 			continue
 		}
-		if beyondReach[[2]string{p.rule.Check.ID, p.ev.Case}] != "" {
+		if slices.ContainsFunc(beyondReach, func(u unreachable) bool { return u.Check == p.rule.Check.ID && slices.Contains(u.Cases, p.ev.Case) }) {
 			result.BeyondReach++
 			continue
 		}
 		result.Faults = append(result.Faults, fmt.Sprintf("%s: observes exchange %d of %s, and nothing that is changed there trips it; "+
-			"write a mutant of %s that does, or say in beyondReach (conform/mutate/place.go) why none can",
+			"write a mutant of %s that does, or say in conform/mutate/beyond-reach.yaml why none can",
 			p.rule.Check.ID, p.ev.Exchanges[p.x].Index, p.ev.Case, p.rule.Requirement.ID))
 	}
 	return result

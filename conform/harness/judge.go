@@ -139,7 +139,8 @@ func (j *judgement) applyRules(trace *check.Trace) {
 	shown := map[string]bool{} // requirements of which anything was seen
 	for i, r := range report.JudgeTrace(j.rules, trace) {
 		rule, r := j.rules[i], j.withRun(r)
-		if j.isOrdered(rule) && len(r.Findings) > 0 {
+		// A broken stream of the simulator is what the scenario ordered. It says nothing about an agent that runs all.
+		if rule.Check.Source && j.run.Source == evidence.SourceSimulator && !j.holdsAll && len(r.Findings) > 0 {
 			continue
 		}
 		j.results[rule.Check.ID] = r
@@ -171,12 +172,6 @@ func (j *judgement) judgeSource(trace *check.Trace) {
 			j.results[rules[i].Check.ID] = j.withRun(r)
 		}
 	}
-}
-
-// isOrdered reports whether what the rule finds is what the scenario ordered: a broken
-// stream of the simulator says nothing about an agent that runs every scenario.
-func (j *judgement) isOrdered(rule report.Rule) bool {
-	return rule.Check.Source && j.run.Source == evidence.SourceSimulator && !j.holdsAll
 }
 
 // takeBack decides anew what a run that fell short, or deviated, cannot prove. The deviation

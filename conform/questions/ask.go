@@ -44,7 +44,7 @@ func (j *judge) askQuestion(ctx context.Context, d *report.DutyCase, q *asking) 
 			case a.isLimited():
 				j.limited++
 				continue // shows nothing about the question
-			case i == 0 && step.Think && !j.knowsThinking() && a.Response.Status/100 == 4:
+			case i == 0 && step.Think && !specs.FindCapability(j.Wire.Name, j.Model).TellsThinking() && a.Response.Status/100 == 4:
 				j.refusedThinking = outcomeText(a)
 				continue // it may be a model that does not think
 			}

@@ -116,11 +116,6 @@ type judge struct {
 	refusedThinking string
 }
 
-// knowsThinking reports whether it is known how the model is asked to think.
-func (j *judge) knowsThinking() bool {
-	return specs.FindCapability(j.Wire.Name, j.Model).TellsThinking()
-}
-
 // asking is a question in one form.
 type asking struct {
 	specs.Question

@@ -263,7 +263,7 @@ func (r *Run) applyBaseline() {
 	for i := range r.Baseline {
 		used := &r.Baseline[i]
 		*used = UsedExcuse{Excuse: used.Excuse}
-		facts := decide.EntryFacts{Partial: r.isPartial(), Narrowed: r.Filter != "", Flaky: used.Flaky, Repeated: r.Repeat > 1}
+		facts := decide.EntryFacts{Partial: r.Shard != nil || r.Interrupted || r.Guard != "", Narrowed: r.Filter != "", Flaky: used.Flaky, Repeated: r.Repeat > 1}
 		if string(used.Expires) <= r.Started.UTC().Format(time.DateOnly) {
 			facts.Expired = string(used.Expires)
 		} else {
@@ -274,9 +274,6 @@ func (r *Run) applyBaseline() {
 		used.Verdict, used.Problem = decide.Entry(facts)
 	}
 }
-
-// isPartial reports whether other parts of the run may show what this one does not.
-func (r *Run) isPartial() bool { return r.Shard != nil || r.Interrupted || r.Guard != "" }
 
 // failsOtherwise reports whether what a pattern names fails, in a way that its entry
 // does not excuse.

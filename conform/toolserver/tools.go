@@ -30,7 +30,7 @@ func toolList() []tool {
 	return []tool{
 		{"conform_echo", "Returns the text it is given.", echoSchema, echoText},
 		{"conform_fail", "Always fails.", emptySchema, failAlways},
-		{"conform_noargs", "Takes no arguments and returns ok.", emptySchema, noArguments},
+		{"conform_noargs", "Takes no arguments and returns ok.", emptySchema, func(json.RawMessage) (sdk.Content, error) { return &sdk.TextContent{Text: "ok"}, nil }},
 		{slow, "Waits for some seconds and returns ok.", slowSchema, sayWaited},
 		{"conform_large", "Returns a text of so many bytes, 65536 unless told otherwise.", largeSchema, longText},
 		{"conform_image", "Returns a small image of a red square.", emptySchema, redSquare},
@@ -93,10 +93,6 @@ func echoText(arguments json.RawMessage) (sdk.Content, error) {
 
 func failAlways(json.RawMessage) (sdk.Content, error) {
 	return nil, errors.New("this tool always fails")
-}
-
-func noArguments(json.RawMessage) (sdk.Content, error) {
-	return &sdk.TextContent{Text: "ok"}, nil
 }
 
 // maxSeconds is the longest wait of conform_slow, maxBytes the longest result of

@@ -1,7 +1,6 @@
 package script
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
@@ -54,11 +53,6 @@ const (
 	ChoiceNone = "\x00none"
 	ChoiceAny  = "\x00any"
 )
-
-// offersHosted reports whether the provider's own tool for a kind of block is offered.
-func (a Intent) offersHosted(kind specs.BlockKind) bool {
-	return slices.Contains(a.Hosted, string(kind))
-}
 
 // toolNamed is the tool that the client offers under a name.
 func (a Intent) toolNamed(name string) Tool {

@@ -54,7 +54,7 @@ func (s *Script) resolveTool(req Request, i int, e specs.Block, b *Block, asked 
 	offered := func() string { return "one that offers " + toolForRole(req.Tools, asked.Hosted) }
 	switch e.Kind {
 	case specs.KindSearch, specs.KindCode:
-		if !asked.offersHosted(e.Kind) {
+		if !slices.Contains(asked.Hosted, string(e.Kind)) {
 			return s.checkExpectation(req, i, fmt.Sprintf("a request that offers the provider's own tool for %s", e.Kind), offered())
 		}
 	case specs.KindCall:

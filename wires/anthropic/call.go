@@ -16,7 +16,6 @@ import (
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires/rule"
-	"github.com/meerkat-go/conformance/wires/seal"
 	"github.com/meerkat-go/conformance/wires/tree"
 	"github.com/meerkat-go/conformance/wires/wire"
 )
@@ -151,8 +150,6 @@ func (c *call) apiKey() string {
 	}
 	return strings.TrimPrefix(c.header.Get("Authorization"), "Bearer ")
 }
-
-func (c *call) accountOf() string { return seal.Account(c.apiKey()) }
 
 // thinkingForm is the form of thinking in force, "" when the model does not think.
 func (c *call) thinkingForm() string {

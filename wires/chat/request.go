@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
@@ -127,10 +126,6 @@ func (q *request) answersTo(i int) []message {
 
 // answeredID is the id of the call that a result answers.
 func (m *message) answeredID() string { return m.Text("tool_call_id") }
-
-func hasAnswer(results []message, id string) bool {
-	return slices.ContainsFunc(results, func(m message) bool { return m.answeredID() == id })
-}
 
 // paramOf writes a path as the pairing checks of OpenAI write it: messages.[6].role.
 func paramOf(path string) string { return strings.ReplaceAll(path, "[", ".[") }

@@ -81,7 +81,7 @@ func callsAnswered(q *request, p *rule.Pass) {
 		first := ""
 		for j, call := range m.calls {
 			id := call.Text("id")
-			if p.Observe(); hasAnswer(results, id) {
+			if p.Observe(); slices.ContainsFunc(results, func(m message) bool { return m.answeredID() == id }) {
 				continue
 			}
 			path := fmt.Sprintf("%s.tool_calls[%d]", m.path, j)

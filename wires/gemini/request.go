@@ -326,7 +326,7 @@ func (r Request) Turn() (script.Request, *script.Refusal) {
 	own := make([]bool, len(q.contents))
 	for i, c := range q.contents {
 		own[i] = c.isModels()
-		if c.hasUserText() {
+		if !c.isModels() && len(c.partsWith("text")) > 0 {
 			out.Prompts++
 		}
 	}
@@ -336,10 +336,6 @@ func (r Request) Turn() (script.Request, *script.Refusal) {
 	}
 	return out, nil
 }
-
-// hasUserText reports whether the user says something in the content: a text, not only
-// results.
-func (c content) hasUserText() bool { return !c.isModels() && len(c.partsWith("text")) > 0 }
 
 // thinkingOff reports whether thinking is turned off, which Gemini 3 does not
 // let one do.

@@ -35,7 +35,7 @@ func newSignedReply(r script.Reply) *signedReply {
 		v.dropped = v.q.droppedReasoning()
 	}
 	for n := range r.Blocks {
-		if !hasNoItem(r.Blocks[n]) {
+		if r.Blocks[n].Kind != specs.KindSignedText || r.Blocks[n].Text != "" {
 			v.spoken = append(v.spoken, n)
 		}
 	}
@@ -57,9 +57,6 @@ func requestOf(r script.Reply) *request {
 	q.openTokens(r.Key)
 	return q
 }
-
-// hasNoItem blocks have no item here: a signed text without text.
-func hasNoItem(b script.Block) bool { return b.Kind == specs.KindSignedText && b.Text == "" }
 
 func isThinking(b script.Block) bool {
 	return b.Kind == specs.KindThinking || b.Kind == specs.KindRedacted

@@ -140,18 +140,13 @@ func (q *request) thinks() bool { return q.model.thinks(q.effort()) }
 // its input need not hold everything. An input that holds the response it goes
 // on from holds everything.
 func (q *request) continuesStored(k seal.Key) bool {
-	if previous, ok := openID(k, q.body.Text("previous_response_id"), q.account); ok && q.containsResponse(previous) {
+	if previous, ok := openID(k, q.body.Text("previous_response_id"), q.account); ok && slices.ContainsFunc(q.items, func(i item) bool { return i.issued && i.place.reply == previous.reply }) {
 		return false
 	}
 	if q.body.Has("previous_response_id") || q.body.Has("conversation") || q.body.Has("prompt") {
 		return true
 	}
 	return slices.ContainsFunc(q.items, func(i item) bool { return i.typ == "item_reference" || i.typ == "compaction" })
-}
-
-// containsResponse reports whether an item of the response is in the input.
-func (q *request) containsResponse(response place) bool {
-	return slices.ContainsFunc(q.items, func(i item) bool { return i.issued && i.place.reply == response.reply })
 }
 
 func itemsOf(body *tree.Node) []item {

@@ -22,9 +22,6 @@ func isKept(r script.Reply) (keeps, inBackground bool) {
 	return v.q.store || inBackground, inBackground
 }
 
-// previousOf is the id of the response that a request goes on with.
-func previousOf(request *tree.Node) string { return request.Text(memberPrevious) }
-
 const memberPrevious = "previous_response_id"
 
 // previousLost refuses a request whose previous response is not, or no longer, there (rule O-25).

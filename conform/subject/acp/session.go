@@ -213,10 +213,6 @@ type hello struct {
 
 type agentInfo struct{ Name, Title, Version string }
 
-// canResume reports whether another process can go on with a session, and loadsHistory
-// whether it does so by session/load, which sends the whole conversation again.
-func (h *hello) canResume() bool { return h.AgentCapabilities.LoadSession || h.hasResume() }
-
 func (h *hello) hasResume() bool {
 	return isGiven(h.AgentCapabilities.SessionCapabilities.Resume)
 }

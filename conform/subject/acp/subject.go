@@ -114,7 +114,7 @@ func aboutAgent(h *hello, o *opened, config Config) harness.About {
 		Abilities: []specs.Ability{specs.AbilityTools, specs.AbilityMCP, specs.AbilityTurns, specs.AbilityInterrupt},
 		Providers: config.Providers,
 	}
-	if h.canResume() {
+	if h.AgentCapabilities.LoadSession || h.hasResume() {
 		about.Abilities = append(about.Abilities, specs.AbilityResume)
 	}
 	if about.Providers == nil {

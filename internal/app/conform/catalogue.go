@@ -20,7 +20,8 @@ func writeEntry(w io.Writer, e *entry) {
 	citedBy := e.CitedBy
 	if e.requirement != nil {
 		r := *e.requirement
-		fmt.Fprintf(w, "%s  %s\n%s, %s, added %s, %s\n", r.ID, r.Title, r.Consequence, r.Status, r.Added, appliesText(r.Applies))
+		fmt.Fprintf(w, "%s  %s\n%s, %s, added %s, for %s on evidence from %s\n", r.ID, r.Title, r.Consequence, r.Status, r.Added,
+			joinNames(r.Applies.Provider, "every provider"), joinNames(r.Applies.Source, "every source"))
 		writeSection(w, "", wrapWords(r.Text))
 		if r.JudgesSource() {
 			writeSection(w, "judges", "the source of the replies, not the agent")
@@ -267,11 +268,6 @@ func sourceText(s specs.Source) string {
 		text = strings.TrimSpace(text + " (unverified: " + s.Reason + ")")
 	}
 	return text
-}
-
-// appliesText says which evidence a requirement speaks of.
-func appliesText(a specs.Applies) string {
-	return fmt.Sprintf("for %s on evidence from %s", joinNames(a.Provider, "every provider"), joinNames(a.Source, "every source"))
 }
 
 // joinNames returns all for no name.

@@ -374,12 +374,6 @@ func Fresh(text, seed string) string {
 	})
 }
 
-// hasBadNonce reports whether text has what looks like the place of a nonce and is
-// none.
-func hasBadNonce(text string) bool {
-	return strings.Contains(text, "{{") && strings.Contains(nonce.ReplaceAllString(text, ""), "{{nonce")
-}
-
 // lenientTimes is how often a fault happens to an agent that may retry: long enough to
 // show what it does, short enough for it to end in seconds.
 const lenientTimes = 2

@@ -170,7 +170,8 @@ func (s *Trace) judgeReply(x *exchange) []*rules.ReplyPass {
 		return nil
 	}
 	seen := x.ToJudge(x.reply)
-	seen.Asked, seen.Cut, seen.StandsIn = x.req, x.Response.End != "" && x.Response.End != "eof" || s.wasInterrupted(x), !x.ownHost && !x.atOtherHost()
+	seen.Asked, seen.StandsIn = x.req, !x.ownHost && !x.atOtherHost()
+	seen.Cut = x.Response.End != "" && x.Response.End != "eof" || s.wasInterrupted(x)
 	return rules.JudgeReply(seen)
 }
 

@@ -344,8 +344,8 @@ func (c *comparer) compareFailure(u *received) {
 	case u.Response.End == "reset" && a.Err == nil && a.Response.Status/100 == 2 && a.Reply.End == wire.Cut:
 		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream's reply broke off, and the client's ends early without an error")
 	case u.Response.End == "reset" && (errors.Is(a.Err, client.ErrTimeout) || errors.Is(a.Err, client.ErrSilent)):
-		c.Breach(id, report.DutyBreach{Exchange: c.n}, "the upstream's reply broke off, and the client still waited for the end of its reply after %v",
-			a.Took.Round(time.Second))
+		c.Breach(id, report.DutyBreach{Exchange: c.n},
+			"the upstream's reply broke off, and the client still waited for the end of its reply after %v", a.Took.Round(time.Second))
 	}
 }
 

@@ -92,7 +92,12 @@ func NewBuilder(o Options) *Builder {
 		o.Key = make([]byte, 32)
 		_, _ = rand.Read(o.Key) // never fails, by its own contract
 	}
-	return &Builder{options: o, redactor: &thoroughRedactor{next: o.Redactor, fragments: map[string]bool{}}, store: &chunkStore{known: map[[sha256.Size]byte]int{}}, names: knownMembers(), shown: map[string]string{}, taken: map[string]bool{}}
+	return &Builder{
+		options:  o,
+		redactor: &thoroughRedactor{next: o.Redactor, fragments: map[string]bool{}},
+		store:    &chunkStore{known: map[[sha256.Size]byte]int{}},
+		names:    knownMembers(), shown: map[string]string{}, taken: map[string]bool{},
+	}
 }
 
 // Learn shows the redactor evidence that will be added. Call it for all of it before

@@ -66,7 +66,9 @@ func BreakPlaces(ctx context.Context, good []evidence.Evidence, rules []report.R
 			result.Broken++
 			continue
 		}
-		if slices.ContainsFunc(beyondReach, func(u unreachable) bool { return u.Check == p.rule.Check.ID && slices.Contains(u.Cases, p.ev.Case) }) {
+		if slices.ContainsFunc(beyondReach, func(u unreachable) bool {
+			return u.Check == p.rule.Check.ID && slices.Contains(u.Cases, p.ev.Case)
+		}) {
 			result.BeyondReach++
 			continue
 		}

@@ -263,7 +263,10 @@ func (r *Run) applyBaseline() {
 	for i := range r.Baseline {
 		used := &r.Baseline[i]
 		*used = UsedExcuse{Excuse: used.Excuse}
-		facts := decide.EntryFacts{Partial: r.Shard != nil || r.Interrupted || r.Guard != "", Narrowed: r.Filter != "", Flaky: used.Flaky, Repeated: r.Repeat > 1}
+		facts := decide.EntryFacts{
+			Partial:  r.Shard != nil || r.Interrupted || r.Guard != "",
+			Narrowed: r.Filter != "", Flaky: used.Flaky, Repeated: r.Repeat > 1,
+		}
 		if string(used.Expires) <= r.Started.UTC().Format(time.DateOnly) {
 			facts.Expired = string(used.Expires)
 		} else {

@@ -62,7 +62,12 @@ type Redactor struct {
 // New returns a redactor whose pseudonyms depend on key. The key belongs to the
 // user and is in no cassette. Without a key, a random one serves this process.
 func New(key []byte) *Redactor {
-	r := &Redactor{key: bytes.Clone(key), searched: &searchedTexts{seed: maphash.MakeSeed(), done: map[uint64]struct{}{}}, known: &matcher{heads: new(heads)}, guessed: map[string]int{}, public: publicWords{}}
+	r := &Redactor{
+		key:      bytes.Clone(key),
+		searched: &searchedTexts{seed: maphash.MakeSeed(), done: map[uint64]struct{}{}},
+		known:    &matcher{heads: new(heads)},
+		guessed:  map[string]int{}, public: publicWords{},
+	}
 	if len(key) == 0 {
 		r.key = make([]byte, 32)
 		_, _ = rand.Read(r.key) // never fails, by its own contract

@@ -59,7 +59,10 @@ func (c *call) inspectTokens(k seal.Key, foreign bool) []defect {
 
 // verifyTokens walks through the whole conversation.
 func (c *call) verifyTokens(k seal.Key, foreign bool) *verifier {
-	v := &verifier{call: c, key: k, foreign: foreign, account: digestOf([]byte(seal.Account(c.apiKey()))), prefix: newPrefix(c), latest: c.latestAssistantTurn()}
+	v := &verifier{
+		call: c, key: k, foreign: foreign, account: digestOf([]byte(seal.Account(c.apiKey()))),
+		prefix: newPrefix(c), latest: c.latestAssistantTurn(),
+	}
 	v.replies = map[string]bool{}
 	spoken := 0
 	for i, t := range v.turns {

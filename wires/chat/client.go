@@ -64,7 +64,8 @@ func (client) Prompt(text string, images ...wire.Image) string {
 	if images == nil {
 		return `{"role":"user","content":` + wire.Quote(text) + `}`
 	}
-	return `{"role":"user","content":` + wire.List(append([]string{`{"type":"text","text":` + wire.Quote(text) + `}`}, imageParts(images)...)...) + `}`
+	parts := []string{`{"type":"text","text":` + wire.Quote(text) + `}`}
+	return `{"role":"user","content":` + wire.List(append(parts, imageParts(images)...)...) + `}`
 }
 
 func imageParts(images []wire.Image) (parts []string) {

@@ -101,5 +101,8 @@ func modelExists(q *request, p *rule.Pass) {
 	if refuses == nil || q.model == "" || strings.ContainsAny(q.model, "0123456789/:") || vendorOf(q.model).Name != "" {
 		return
 	}
-	p.Refuse(&rule.Refusal{Status: refuses.Status, Type: refuses.Type, Code: refuses.Code, Message: strings.ReplaceAll(refuses.Says, "{model}", q.model)})
+	p.Refuse(&rule.Refusal{
+		Status: refuses.Status, Type: refuses.Type, Code: refuses.Code,
+		Message: strings.ReplaceAll(refuses.Says, "{model}", q.model),
+	})
 }

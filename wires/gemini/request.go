@@ -381,8 +381,6 @@ func routeOf(path string) (route, bool) {
 	return r, r.model != "" && !strings.Contains(r.model, "/")
 }
 
-func (r route) generates() bool { return r.method == unary || r.method == stream }
-
 // resourceName is the resource name of the model in the provider's words.
 func (r route) resourceName() string {
 	if r.vertex {

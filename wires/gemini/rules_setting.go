@@ -208,7 +208,8 @@ func numbersFit(q *request, _ rule.Env) *rule.Refusal {
 		return nil
 	}
 	var faults []string
-	for _, m := range slices.SortedFunc(slices.Values(Members().Find("generationConfig", "").Members), func(a, b *members.Member) int { return strings.Compare(a.Name, b.Name) }) {
+	byName := func(a, b *members.Member) int { return strings.Compare(a.Name, b.Name) }
+	for _, m := range slices.SortedFunc(slices.Values(Members().Find("generationConfig", "").Members), byName) {
 		name := tree.Snake(m.Name)
 		n, ok := numberOf(q.config.Given(m.Name, name))
 		switch {

@@ -435,7 +435,7 @@ func errorInfo(reason, service string) script.Object {
 }
 
 func modelUnknown(q *request, _ rule.Env) *rule.Refusal {
-	if q.served && (q.generates() || q.method == count) {
+	if q.served && (q.method == unary || q.method == stream || q.method == count) {
 		return nil
 	}
 	refusal := &rule.Refusal{Status: http.StatusNotFound, Type: "NOT_FOUND", Message: notFound(q.route)}

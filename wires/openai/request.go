@@ -140,7 +140,8 @@ func (q *request) thinks() bool { return q.model.thinks(q.effort()) }
 // its input need not hold everything. An input that holds the response it goes
 // on from holds everything.
 func (q *request) continuesStored(k seal.Key) bool {
-	if previous, ok := openID(k, q.body.Text("previous_response_id"), q.account); ok && slices.ContainsFunc(q.items, func(i item) bool { return i.issued && i.place.reply == previous.reply }) {
+	previous, ok := openID(k, q.body.Text("previous_response_id"), q.account)
+	if ok && slices.ContainsFunc(q.items, func(i item) bool { return i.issued && i.place.reply == previous.reply }) {
 		return false
 	}
 	if q.body.Has("previous_response_id") || q.body.Has("conversation") || q.body.Has("prompt") {

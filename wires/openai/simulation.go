@@ -20,7 +20,8 @@ func Simulation() *script.Simulation {
 		Compacted: Window, OpenMessage: openMessage,
 		Storage: &script.Storage{
 			ID: ResponseID, Keeps: isKept, Queued: func(body []byte) []byte { return unfinishedResponse(body, "queued") },
-			Previous: func(request *tree.Node) string { return request.Text(memberPrevious) }, Lost: previousLost, Continue: continueFrom, Answer: answerStored,
+			Previous: func(request *tree.Node) string { return request.Text(memberPrevious) },
+			Lost:     previousLost, Continue: continueFrom, Answer: answerStored,
 		},
 		Endpoints: []script.Endpoint{
 			{Path: regexp.MustCompile(`^/v1/responses$`), Operation: script.Generate},

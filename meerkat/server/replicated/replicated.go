@@ -118,7 +118,10 @@ func Tables() sqlstore.Part { return sqlstore.Part{Name: "runs", Files: migratio
 // Open begins to execute runs. It creates or updates its tables; tables of a newer
 // program are a *session.VersionError. The store must outlive the Backend.
 func Open(ctx context.Context, store *sqlstore.Postgres, execute server.Execute, o Options) (*Backend, error) {
-	b := &Backend{execute: execute, options: o.withDefaults(), store: store, pool: store.Pool(), wakeups: &wakeups{waiting: map[string]map[chan struct{}]bool{}}}
+	b := &Backend{
+		execute: execute, options: o.withDefaults(), store: store, pool: store.Pool(),
+		wakeups: &wakeups{waiting: map[string]map[chan struct{}]bool{}},
+	}
 	b.runs, b.cancelAll = context.WithCancelCause(context.WithoutCancel(ctx))
 	if err := b.prepareDatabase(ctx); err != nil {
 		return nil, store.WrapError(ctx, err)

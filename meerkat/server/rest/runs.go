@@ -195,7 +195,8 @@ func (s *Server) acceptRun(ctx context.Context, run server.Run, wait time.Durati
 	}
 	run = waited
 	out := &acceptedOutput{
-		Status: http.StatusAccepted, Location: "/sessions/" + string(run.Session) + "/runs/" + string(run.ID), Applied: applied, Body: newRun(&run),
+		Status: http.StatusAccepted, Location: "/sessions/" + string(run.Session) + "/runs/" + string(run.ID),
+		Applied: applied, Body: newRun(&run),
 	}
 	if run.Status.Ended() {
 		out.Status = http.StatusOK

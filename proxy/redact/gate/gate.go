@@ -54,7 +54,10 @@ type Gate struct {
 // New returns a gate. Each exempt is the digest, as a Hit prints it, of a text
 // that only looks like a key. No exemption covers an exact secret.
 func New(exempt ...string) *Gate {
-	g := &Gate{exempt: map[string]bool{}, secrets: newSecretSet(), searched: &searchedTexts{seed: maphash.MakeSeed(), passed: map[uint64]struct{}{}}}
+	g := &Gate{
+		exempt: map[string]bool{}, secrets: newSecretSet(),
+		searched: &searchedTexts{seed: maphash.MakeSeed(), passed: map[uint64]struct{}{}},
+	}
 	for _, d := range exempt {
 		g.exempt[d] = true
 	}

@@ -129,7 +129,7 @@ func readHAR(name string, data []byte) (Recording, error) {
 		return Recording{}, notRecordingError(name, `is JSON without "log"`)
 	}
 	switch file.Log.Version {
-	case "1.1", "1.2", "1.3":
+	case "", "1.1", "1.2", "1.3": // the specification reads a missing version as 1.1
 	default:
 		return Recording{}, unknownVersion(name, HAR, file.Log.Version, "1.1 to 1.3")
 	}

@@ -30,39 +30,52 @@ type (
 	vcrItem struct {
 		Request struct {
 			vcrBodies `yaml:",inline"`
-			Method    string               `yaml:"method"`
-			URL       string               `yaml:"url"`
-			URI       string               `yaml:"uri"`
-			Proto     string               `yaml:"proto"`
-			Headers   map[string]vcrValues `yaml:"headers"`
+			Method    string     `yaml:"method"`
+			URL       string     `yaml:"url"`
+			URI       string     `yaml:"uri"`
+			Proto     string     `yaml:"proto"`
+			Headers   vcrHeaders `yaml:"headers"`
 		} `yaml:"request"`
 		Response struct {
 			vcrBodies `yaml:",inline"`
-			Headers   map[string]vcrValues `yaml:"headers"`
-			Trailer   map[string]vcrValues `yaml:"trailer"`
-			Proto     string               `yaml:"proto"`
-			Code      int                  `yaml:"code"`
-			Status    yaml.Node            `yaml:"status"`
-			Duration  string               `yaml:"duration"` // "" before go-vcr v2.1
+			Headers   vcrHeaders `yaml:"headers"`
+			Trailer   vcrHeaders `yaml:"trailer"`
+			Proto     string     `yaml:"proto"`
+			Code      int        `yaml:"code"`
+			HTTPXCode int        `yaml:"status_code"`
+			Status    yaml.Node  `yaml:"status"`
+			Duration  string     `yaml:"duration"` // "" before go-vcr v2.1
 		} `yaml:"response"`
 		RecordedAt string `yaml:"recorded_at"`
 	}
 	// vcrBodies is a body as a scalar, as a mapping with string (vcrpy, Ruby) or
-	// base64_string (Ruby), or as the JSON value it stood for (parsed_body, a serialiser of
-	// pydantic-ai).
+	// base64_string (Ruby), as the JSON value it stood for (parsed_body, a serialiser of
+	// pydantic-ai), or under content (vcrpy before version 6, of httpx).
 	vcrBodies struct {
-		Body   yaml.Node `yaml:"body"`
-		Parsed yaml.Node `yaml:"parsed_body"`
+		Body    yaml.Node `yaml:"body"`
+		Content yaml.Node `yaml:"content"`
+		Parsed  yaml.Node `yaml:"parsed_body"`
 	}
-	vcrValues []string
+	vcrHeaders map[string][]string
 )
 
-// UnmarshalYAML accepts a list of values and, from old recorders, one scalar.
-func (v *vcrValues) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind != yaml.ScalarNode {
-		return n.Decode((*[]string)(v))
+// UnmarshalYAML accepts a list of values and, from old recorders, one scalar. Of requests of aiohttp, vcrpy writes
+// each name as a Python object: a list that holds the name.
+func (h *vcrHeaders) UnmarshalYAML(n *yaml.Node) error {
+	*h = vcrHeaders{}
+	for i := 1; i < len(n.Content); i += 2 {
+		name, value := n.Content[i-1], n.Content[i]
+		if name.Kind == yaml.SequenceNode && len(name.Content) == 1 {
+			name = name.Content[0]
+		}
+		values := []string{value.Value}
+		if value.Kind != yaml.ScalarNode {
+			if err := value.Decode(&values); err != nil {
+				return err
+			}
+		}
+		(*h)[name.Value] = append((*h)[name.Value], values...)
 	}
-	*v = []string{n.Value}
 	return nil
 }
 
@@ -125,8 +138,9 @@ func hasInteractions(root *yaml.Node) bool {
 
 func (it vcrItem) toInteraction() (in cassette.Interaction, err error) {
 	in.Request = cassette.Request{Method: strings.ToUpper(it.Request.Method), URL: it.Request.URL + it.Request.URI,
-		Proto: it.Request.Proto, Header: vcrHeader(it.Request.Headers)}
-	in.Response = cassette.Response{Status: it.Response.Code, Proto: it.Response.Proto, Header: vcrHeader(it.Response.Headers)}
+		Proto: it.Request.Proto, Header: Canonical(it.Request.Headers)}
+	in.Response = cassette.Response{Status: it.Response.Code + it.Response.HTTPXCode, Proto: it.Response.Proto,
+		Header: Canonical(it.Response.Headers)}
 	if took := it.Response.Duration; took != "" {
 		if in.Duration, err = time.ParseDuration(took); err != nil {
 			return in, fmt.Errorf("response duration %q: use a number with its unit, such as 1.5s", took)
@@ -136,7 +150,7 @@ func (it vcrItem) toInteraction() (in cassette.Interaction, err error) {
 		in.Started, _ = time.Parse("2006-01-02 15:04:05 MST", it.RecordedAt)
 	}
 	if len(it.Response.Trailer) > 0 {
-		in.Response.Trailer = vcrHeader(it.Response.Trailer)
+		in.Response.Trailer = Canonical(it.Response.Trailer)
 	}
 	if in.Request.Body, err = it.Request.bodyBytes(); err != nil {
 		return in, fmt.Errorf("request body: %w", err)
@@ -158,20 +172,15 @@ func (it vcrItem) toInteraction() (in cassette.Interaction, err error) {
 	return in, nil
 }
 
-func vcrHeader(h map[string]vcrValues) http.Header {
-	plain := make(map[string][]string, len(h))
-	for name, values := range h {
-		plain[name] = values
-	}
-	return Canonical(plain)
-}
-
 // bodyBytes returns the body, nil when the recorder kept none.
 func (b vcrBodies) bodyBytes() ([]byte, error) {
 	if !b.Parsed.IsZero() {
 		return appendJSON(nil, &b.Parsed, 0)
 	}
 	n := &b.Body
+	if n.IsZero() {
+		n = &b.Content
+	}
 	if n.Kind == yaml.MappingNode {
 		var wrapped struct {
 			String yaml.Node `yaml:"string"`

@@ -12,6 +12,8 @@ func TestIsServedAs(t *testing.T) {
 		{"anthropic/claude-sonnet-4.5", "anthropic/claude-4.5-sonnet-20250929"}, {"claude-haiku-4-5@20251001", "claude-haiku-4-5-20251001"},
 		{"models/gemini-2.0-flash", "gemini-2.0-flash"}, {"gemini-2.5-pro-preview-03-25", "models/gemini-2.5-pro"},
 		{"gemini-flash-latest", "gemini-2.5-flash-preview-09-2025"}, {"gemini-3-pro-preview", "gemini-3.1-pro-preview"},
+		{"gpt-35-turbo", "gpt-3.5-turbo-0125"}, {"gpt-4-vision-preview", "gpt-4-1106-vision-preview"},
+		{"us.anthropic.claude-3-sonnet-20240229-v1:0", "claude-3-sonnet-28k-20240229"},
 		{"gemini-2.0-flash", "gemini-2.0-flash-001"}, {"openai/gpt-5.2:free", "gpt-5.2-2025-12-11"},
 	} {
 		if !IsServedAs(pair[0], pair[1]) {

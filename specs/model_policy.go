@@ -160,9 +160,11 @@ func versionPart(s string) int {
 // movedModels are names for which a provider answers as another model, though the names do not
 // show it.
 var movedModels = map[string]string{
-	"gpt-5.6":              "gpt-5.6-sol",            // recorded, 25 times in 2026
-	"gemini-3-pro-preview": "gemini-3.1-pro-preview", // recorded; https://ai.google.dev/gemini-api/docs/deprecations (2026-03-09)
-	"gpt-4-turbo-preview":  "gpt-4-0125-preview",     // https://platform.openai.com/docs/models/gpt-4-turbo (2024-01-25)
+	"gpt-5.6":              "gpt-5.6-sol",               // recorded, 25 times in 2026
+	"gemini-3-pro-preview": "gemini-3.1-pro-preview",    // recorded; https://ai.google.dev/gemini-api/docs/deprecations (2026-03-09)
+	"gpt-4-turbo-preview":  "gpt-4-0125-preview",        // https://platform.openai.com/docs/models/gpt-4-turbo (2024-01-25)
+	"gpt-4-vision-preview": "gpt-4-1106-vision-preview", // recorded in 2024
+	"claude-3-sonnet":      "claude-3-sonnet-28k",       // recorded on Bedrock in 2024
 }
 
 // modelStage is what stands behind a name and changes while the model stays: dates as OpenAI
@@ -223,7 +225,7 @@ var (
 // ParseModel reads a name as it stands in a request: with or without a date, a
 // region or publisher before it (models/, us.anthropic.), or a revision behind it.
 func ParseModel(name string) ModelName {
-	bare := name[strings.LastIndexByte(name, '/')+1:]
+	bare := strings.Replace(name[strings.LastIndexByte(name, '/')+1:], "gpt-35", "gpt-3.5", 1) // Azure has gpt-35
 	if at := strings.Index(bare, "claude-"); at > 0 {
 		bare = bare[at:]
 	}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -261,14 +262,8 @@ func (l *link) visibleTexts() (was, is []*wire.Item) {
 		}
 	}
 	for _, q := range l.items {
-		if slices.Contains(l.again, q) {
-			continue // ORD-010 says so
-		}
-		it := l.sent(q)
-		if stored := referred[q]; stored != nil {
-			it = stored
-		}
-		if isVisibleText(it) {
+		// ORD-010 reports texts that are sent twice
+		if it := cmp.Or(referred[q], l.sent(q)); isVisibleText(it) && !slices.Contains(l.again, q) {
 			is = append(is, it)
 		}
 	}
@@ -329,8 +324,8 @@ func (l *link) isApart(text *wire.Item) bool {
 }
 
 // consequenceOfWords tells words that the model never said from a text that was
-// trimmed, cut or edited: most of the words sent back are not the model's. That is
-// a false history, whatever the provider makes of it.
+// trimmed, cut or edited, or from JSON that was spelt anew: most of the words sent back are
+// not the model's. That is a false history, whatever the provider makes of it.
 func consequenceOfWords(x *exchange, was, is []*wire.Item) specs.Consequence {
 	said, invented := map[string]bool{}, 0
 	for _, w := range strings.Fields(joinTexts(was)) {
@@ -342,7 +337,7 @@ func consequenceOfWords(x *exchange, was, is []*wire.Item) specs.Consequence {
 			invented++
 		}
 	}
-	if 2*invented > len(sent) {
+	if 2*invented > len(sent) && !isEqualJSON(joinTexts(was), joinTexts(is)) {
 		return specs.Unsafe
 	}
 	return unbound(x)

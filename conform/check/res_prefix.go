@@ -196,7 +196,7 @@ func elementDifference(provider string, a, b element) any {
 	case a.reply != nil && b.reply != nil:
 		return "the reply of another exchange"
 	case was.What != is.What || was.Role != is.Role:
-		return "a " + is.Role + " " + is.What.String()
+		return is.What.String() + " of the " + is.Role
 	case was.What == wire.Text && was.Text != is.Text:
 		return describeTextDifference(was.Text, is.Text)
 	case was.What == wire.Text || was.Node == nil || is.Node == nil:

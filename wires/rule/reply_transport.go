@@ -98,11 +98,8 @@ func eventsHoldJSON(x *Exchange, p *Pass) {
 const Done = "[DONE]"
 
 func eventsAreEnded(x *Exchange, p *Pass) {
-	if last := len(x.Reply.Events) - 1; x.IsStream() && last >= 0 {
-		if e := &x.Reply.Events[last]; e.Unterminated && !x.Cut {
-			p.ReportAt(x.EventPlace(last),
-				"the last event is not ended by a blank line, so a client drops it")
-		}
+	if last := len(x.Reply.Events) - 1; x.IsStream() && last >= 0 && x.Reply.Events[last].Unterminated && !x.Cut {
+		p.ReportAt(x.EventPlace(last), "the last event is not ended by a blank line, so a client drops it")
 	}
 }
 
@@ -333,7 +330,7 @@ func keysStayBehind(x *Exchange, p *Pass) {
 }
 
 // modelInPath is the model in the URLs of clouds, whose bodies do not name it.
-var modelInPath = regexp.MustCompile(`/models?/([^/:]+)(?::\d+)?(?:[:/][A-Za-z-]+)?$`)
+var modelInPath = regexp.MustCompile(`/models?/([^/:]+?)(?:(?::|%3A)\d+)?(?:[:/][A-Za-z-]+)?$`)
 
 // ModelInPath returns the model that a URL, or its path, names; "" for none.
 func ModelInPath(url string) string {
@@ -375,8 +372,7 @@ func askedModelAnswers(x *Exchange, p *Pass) {
 		}
 		b := p.ReportAt(at, "%q was asked for, and %s is of %q%s", Shorten(asked), said.where, Shorten(said.model),
 			x.hostNote())
-		b.Form, b.Args = b.Message(), nil // other models are another cause
-		b.Form = strings.ReplaceAll(b.Form, "%", "%%")
+		b.Form, b.Args = strings.ReplaceAll(b.Message(), "%", "%%"), nil // other models are another cause
 		return
 	}
 }

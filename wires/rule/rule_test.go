@@ -50,3 +50,18 @@ func TestLevels(t *testing.T) {
 		t.Error("another level is known")
 	}
 }
+
+// TestModelInPath: the name of a model ends before the version that Bedrock counts, however it is escaped.
+func TestModelInPath(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.claude-opus-4-6-v1:0/invoke":   "anthropic.claude-opus-4-6-v1",
+		"https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.claude-opus-4-6-v1%3A0/invoke": "anthropic.claude-opus-4-6-v1",
+		"https://bedrock-runtime.us-east-1.amazonaws.com/model/arn:aws:bedrock:us-east-1/invoke":        "",
+		"https://generativelanguage.googleapis.com/v1beta/models/gemini-3-flash:generateContent":        "gemini-3-flash",
+		"https://api.anthropic.com/v1/messages":                                                         "",
+	} {
+		if got := ModelInPath(address); got != want {
+			t.Errorf("%s: %q, want %q", address, got, want)
+		}
+	}
+}

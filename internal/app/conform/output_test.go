@@ -26,6 +26,19 @@ func TestInterruptedCheck(t *testing.T) {
 	}
 }
 
+// A check that found nothing to judge writes no part of a document.
+func TestCheckOfNothing(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/x.json", []byte(`{"a": 1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	got := Run(t.Context(), []string{"check", "--json", dir}, nil, &out, &errs, nil)
+	if got != report.ExitUsage || out.Len() > 0 || !strings.Contains(errs.String(), "holds no recording") {
+		t.Errorf("exit %d, %q, %q", got, out.String(), errs.String())
+	}
+}
+
 func TestInterruptedRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

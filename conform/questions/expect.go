@@ -55,7 +55,7 @@ var errNotSeen = errors.New("not seen")
 
 // judgeExpectation judges an answer by what its question expects.
 func (j *judge) judgeExpectation(d *report.DutyCase, n int, a *answer, e specs.QuestionExpectation) {
-	err := j.faultOf(a, e.Be)
+	err := j.faultOf(d.Name, a, e.Be)
 	if errors.Is(err, errNotSeen) {
 		return
 	}
@@ -64,8 +64,8 @@ func (j *judge) judgeExpectation(d *report.DutyCase, n int, a *answer, e specs.Q
 	}
 }
 
-// faultOf says what is wrong with an answer, nil if it is as it should be, errNotSeen if it shows nothing.
-func (j *judge) faultOf(a *answer, be string) error {
+// faultOf says what is wrong with an answer of a case, nil if it is as it should be, errNotSeen if it shows nothing.
+func (j *judge) faultOf(name string, a *answer, be string) error {
 	word, rest, _ := strings.Cut(be, " ")
 	switch {
 	case word == "answered":
@@ -109,6 +109,8 @@ func (j *judge) faultOf(a *answer, be string) error {
 		}
 	case be == "spread over time":
 		return isSpread(a)
+	case be == "the same in both forms":
+		return j.isSameInBothForms(name, a)
 	default:
 		return fmt.Errorf("the question expects %q, which this program does not know", be)
 	}
@@ -282,4 +284,44 @@ func isSpread(a *answer) error {
 		return fmt.Errorf("the reply took %d ms, and its first byte came after %d ms", a.Took.Milliseconds(), first.Milliseconds())
 	}
 	return nil
+}
+
+// isSameInBothForms holds that a streamed reply and a whole one agree in all that does not depend on what the model
+// chose to say. Of a question with both forms the streamed one is asked first.
+func (j *judge) isSameInBothForms(name string, a *answer) error {
+	question, form, _ := strings.Cut(name, "/")
+	was := j.streamed[question]
+	switch {
+	case a.IsOK() && form == "stream":
+		j.streamed[question] = a
+		return errNotSeen
+	case !a.IsOK() || was == nil:
+		return errNotSeen
+	}
+	streamed, whole := j.traitsOf(was), j.traitsOf(a)
+	for i := range whole {
+		if streamed[i] != whole[i] && streamed[i] != "" && whole[i] != "" {
+			return fmt.Errorf("the same request is answered with %s as a stream, and with %s as a whole", streamed[i], whole[i])
+		}
+	}
+	return nil
+}
+
+// traitsOf describes what the two forms of a reply must have in common. A trait is "" where the reply does not show it.
+func (j *judge) traitsOf(a *answer) [4]string {
+	traits := [4]string{fmt.Sprintf("the stop reason %q", a.Reply.Stop), "no call", "", "no count of tokens"}
+	for _, it := range a.Reply.Items {
+		switch {
+		case it.What == wire.Call:
+			traits[1] = "a call of " + it.Name
+		case it.What == wire.Thinking && it.HasToken:
+			traits[2] = "thinking that has a token to send back"
+		case it.What == wire.Thinking:
+			traits[2] = "thinking without a token to send back"
+		}
+	}
+	if u := wire.UsageOf(j.Wire.Name, a.Reply); u != nil {
+		traits[3] = fmt.Sprintf("counts of input (%t) and of output (%t)", u.Input > 0, u.Output > 0)
+	}
+	return traits
 }

@@ -66,7 +66,7 @@ func Judge(ctx context.Context, c Config) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &judge{Config: c, mask: evidence.NewMask([]string{c.Key})}
+	j := &judge{Config: c, mask: evidence.NewMask([]string{c.Key}), streamed: map[string]*answer{}}
 	j.left = c.Budget
 	j.patience.Store(int64(patience))
 	if c.Budget == 0 {
@@ -114,6 +114,7 @@ type judge struct {
 	patience        atomic.Int64   // nanoseconds of it that are left
 	limited, late   int            // answers with status 429; answers in a row that took too long
 	refusedThinking string
+	streamed        map[string]*answer // by question, what isSameInBothForms compares
 }
 
 // asking is a question in one form.

@@ -13,37 +13,60 @@ import (
 )
 
 // areas are the first parts of requirement ids with their names, in the order reports show them.
-var areas = [][2]string{
-	{"ORD", "order of turns"}, {"SIG", "signatures"}, {"MOD", "models"}, {"RES", "resumed sessions"}, {"STR", "streams"}, {"TOOL", "tools"},
-	{"ERR", "errors"}, {"PAR", "parameters"}, {"TSC", "tool schemas"}, {"MED", "media"}, {"REC", "recovery"}, {"CMP", "compaction"},
-	{"NSP", "tool search"}, {"SRV", "server tools"}, {"BET", "betas"}, {"CAC", "prompt caches"}, {"WSK", "continued responses"}, {"BUD", "budgets"},
-	{"OPS", "sub-agents"}, {"MCP", "MCP tools"}, {"CAS", "cassettes"}, {"RED", "redaction"}, {"HYG", "message form"}, {TeamArea, "your rules"},
-}
+const areas = `
+ORD order of turns
+SIG signatures
+MOD models
+RES resumed sessions
+STR streams
+TOOL tools
+ERR errors
+PAR parameters
+TSC tool schemas
+MED media
+REC recovery
+CMP compaction
+NSP tool search
+SRV server tools
+BET betas
+CAC prompt caches
+WSK continued responses
+BUD budgets
+OPS sub-agents
+MCP MCP tools
+CAS cassettes
+RED redaction
+HYG message form
+` + TeamArea + ` your rules`
 
 // dutyAreas are the ids of duties without their numbers, with their names, in the order a site shows them.
-var dutyAreas = [][2]string{
-	{"GW", "passing on"}, {"SV", "replies"}, {"SV-H", "form of replies"}, {"SV-B", "what clients ask for"}, {"SV-E", "errors"},
-	{"SV-A", "Messages"}, {"SV-O", "Responses"}, {"SV-G", "generate Content"}, {"SV-C", "Chat Completions"},
-}
+const dutyAreas = `
+GW passing on
+SV replies
+SV-H form of replies
+SV-B what clients ask for
+SV-E errors
+SV-A Messages
+SV-O Responses
+SV-G generate Content
+SV-C Chat Completions`
 
 // Areas are the first parts of requirement ids, in the order reports show them. DutyAreas are those of duties.
-var Areas, DutyAreas = firstOf(areas), firstOf(dutyAreas)
+var Areas, DutyAreas = idsOf(areas), idsOf(dutyAreas)
 
-func firstOf(table [][2]string) (ids []string) {
-	for _, a := range table {
-		ids = append(ids, a[0])
+func idsOf(table string) (ids []string) {
+	for line := range strings.SplitSeq(table[1:], "\n") {
+		id, _, _ := strings.Cut(line, " ")
+		ids = append(ids, id)
 	}
 	return ids
 }
 
 // AreaName says in a word or two what an area is about, "" for an area that is not known.
 func AreaName(area string) string {
-	for _, a := range slices.Concat(areas, dutyAreas) {
-		if a[0] == area {
-			return a[1]
-		}
-	}
-	return ""
+	_, rest, _ := strings.Cut(areas+dutyAreas+"\n", "\n"+area+" ")
+	name, _, _ := strings.Cut(rest, "\n")
+	return name
 }
 
 var (

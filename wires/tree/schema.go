@@ -68,14 +68,25 @@ func eachSchema(at SchemaPlace, schema *Node, yield func(SchemaPlace, *Node) boo
 var schemaTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
 // keywordKinds are what keywords of draft 2020-12 may hold.
-var keywordKinds = map[string]Kind{
-	"type": String | Array, "properties": Object, "patternProperties": Object, "dependentSchemas": Object, "$defs": Object, "definitions": Object,
-	"anyOf": Array, "oneOf": Array, "allOf": Array, "prefixItems": Array, "enum": Array, "required": Array, "examples": Array,
-	"items": Object | Bool, "additionalProperties": Object | Bool, "not": Object | Bool, "contains": Object | Bool,
-	"minimum": Number, "maximum": Number, "exclusiveMinimum": Number, "exclusiveMaximum": Number, "multipleOf": Number,
-	"minLength": Number, "maxLength": Number, "minItems": Number, "maxItems": Number, "minProperties": Number, "maxProperties": Number,
-	"uniqueItems": Bool, "deprecated": Bool, "readOnly": Bool, "writeOnly": Bool,
-	"pattern": String, "format": String, "title": String, "description": String, "$ref": String, "$schema": String, "$id": String, "$comment": String,
+var keywordKinds = kindsOf(map[Kind]string{
+	String | Array: "type",
+	Object:         "properties patternProperties dependentSchemas $defs definitions",
+	Array:          "anyOf oneOf allOf prefixItems enum required examples",
+	Object | Bool:  "items additionalProperties not contains",
+	Number: "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems " +
+		"minProperties maxProperties",
+	Bool:   "uniqueItems deprecated readOnly writeOnly",
+	String: "pattern format title description $ref $schema $id $comment",
+})
+
+func kindsOf(keywords map[Kind]string) map[string]Kind {
+	kinds := map[string]Kind{}
+	for kind, list := range keywords {
+		for keyword := range strings.FieldsSeq(list) {
+			kinds[keyword] = kind
+		}
+	}
+	return kinds
 }
 
 // SchemaFault is a place at which a value is not a JSON Schema of draft 2020-12.

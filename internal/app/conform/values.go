@@ -17,13 +17,13 @@ import (
 
 // flagGroups are the groups of flags in help texts, by what one wants.
 var flagGroups = []cli.FlagGroup{
-	{Title: "The gateway or server", Flags: []string{"wire", "upstream-wire", "url", "listen", "model", "key-env", "as", "level", "name", "file", "header", "wait", "passes-key"}},
-	{Title: "The agent", Flags: []string{"subject", "provider", "workdir", "in-place", "env", "stdin", "resume-cmd", "session-pattern", "mcp-flag", "acp-permissions", "isolation"}},
-	{Title: "What is judged", Flags: []string{"source", "ingress", "filter", "set", "websocket", "seed", "resume-at", "in-order", "foreign"}},
-	{Title: "How cases are run", Flags: []string{"jobs", "repeat", "case-timeout", "timeout", "shard", "journal", "rerun-failed"}},
-	{Title: "What turns red", Flags: []string{"strict", "fail-on", "fail-on-stray", "require", "rules", "baseline", "prices"}},
-	{Title: "Reports", Flags: []string{"report", "json", "share", "serve", "output", "keep"}},
-	{Title: "Live: the providers themselves", Flags: []string{"live-model", "allow-model", "max-requests", "max-tokens", "max-cost", "record", "upstream", "upstream-ca"}},
+	{Title: "The gateway or server", Flags: strings.Fields("wire upstream-wire url listen model key-env as level name file header wait passes-key")},
+	{Title: "The agent", Flags: strings.Fields("subject provider workdir in-place env stdin resume-cmd session-pattern mcp-flag acp-permissions isolation")},
+	{Title: "What is judged", Flags: strings.Fields("source ingress filter set websocket seed resume-at in-order foreign")},
+	{Title: "How cases are run", Flags: strings.Fields("jobs repeat case-timeout timeout shard journal rerun-failed")},
+	{Title: "What turns red", Flags: strings.Fields("strict fail-on fail-on-stray require rules baseline prices")},
+	{Title: "Reports", Flags: strings.Fields("report json share serve output keep")},
+	{Title: "Live: the providers themselves", Flags: strings.Fields("live-model allow-model max-requests max-tokens max-cost record upstream upstream-ca")},
 }
 
 // mostFlags is how many flags stand in one list.
@@ -133,7 +133,7 @@ func completeFlags(root *cobra.Command) {
 		if flags > mostFlags {
 			cli.GroupFlags(cmd, flagGroups)
 		}
-		for _, name := range []string{"source", "ingress", "websocket", "set", "fail-on", "by", "isolation", "acp-permissions", "provider", "wire", "upstream-wire", "as", "level", "subject", "require", "filter", "report"} {
+		for _, name := range strings.Fields("source ingress websocket set fail-on by isolation acp-permissions provider wire upstream-wire as level subject require filter report") {
 			if flag := cmd.Flags().Lookup(name); flag == nil || flag.Value.Type() == "bool" {
 				continue
 			}

@@ -46,6 +46,11 @@ func TestFollowsSchema(t *testing.T) {
 	}
 }
 
+// wholeResponse is a reply of OpenAI in one piece with a status.
+func wholeResponse(status string) string {
+	return `{"id":"r","object":"response","created_at":1,"model":"gpt-5.2","status":"` + status + `","output":[]}`
+}
+
 // TestBrokenReply holds streams, documents and refusals of each provider against
 // their schemas.
 func TestBrokenReply(t *testing.T) {
@@ -64,6 +69,10 @@ func TestBrokenReply(t *testing.T) {
 		{evidence.OpenAI, `data: {"type":"response.output_text.delta","item_id":"i","output_index":0,"content_index":0,"delta":1,"sequence_number":1}` + "\n\n", 200, "delta: Invalid type"},
 		{evidence.OpenAI, "data: [DONE]\n\n", 200, ""},
 		{evidence.OpenAI, `{"id":"r","object":"response","status":"completed","output":"hi"}`, 200, "openai.event: response: "},
+		{evidence.OpenAI, wholeResponse("completed"), 200, ""},
+		{evidence.OpenAI, wholeResponse("incomplete"), 200, ""},
+		{evidence.OpenAI, wholeResponse("failed"), 200, ""},
+		{evidence.OpenAI, "data: " + `{"type":"response.completed","sequence_number":0,"response":` + wholeResponse("incomplete") + "}\n\n", 200, "response.status does not match"},
 		{evidence.OpenAI, `{"error":{"message":"no"}}`, 400, ""},
 		{evidence.Gemini, `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}]}`, 200, ""},
 		{evidence.Gemini, `{"candidates":{}}`, 200, "candidates: Invalid type"},

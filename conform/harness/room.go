@@ -9,6 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/ca"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/wires"
 )
@@ -134,13 +135,8 @@ func (r Room) environment(path string) []string {
 	// Node warns of NODE_USE_ENV_PROXY. A launcher that prints a warning leaves stderr
 	// non-blocking, and the program behind it fails when it prints more than a pipe holds.
 	env = append(env, "HTTPS_PROXY="+r.ProxyURL, "https_proxy="+r.ProxyURL, "NO_PROXY=", "no_proxy=", "NODE_USE_ENV_PROXY=1", "NODE_NO_WARNINGS=1")
-	for _, name := range trustVariables {
+	for _, name := range slices.Concat(ca.AddingRoots, ca.ReplacingRoots) {
 		env = append(env, name+"="+r.CAFile)
 	}
 	return env
-}
-
-// trustVariables name the file of authorities that programs trust.
-var trustVariables = []string{
-	"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "CODEX_CA_CERTIFICATE", "GIT_SSL_CAINFO", "DENO_CERT", "AWS_CA_BUNDLE",
 }

@@ -266,6 +266,17 @@ func SystemRoots(sslCertFile string) []byte {
 	return nil
 }
 
+// Variables that tell programs which authorities to trust, each the name of a PEM file. Those of the
+// first list add to a program's own roots, those of the second replace them. LWP of Perl reads
+// PERL_LWP_SSL_CA_FILE, and TLS of Haskell SYSTEM_CERTIFICATE_PATH. Java, PHP, Erlang and programs that
+// use libcurl or Mono read none.
+var (
+	AddingRoots    = []string{"NODE_EXTRA_CA_CERTS", "DENO_CERT", "CODEX_CA_CERTIFICATE"}
+	ReplacingRoots = []string{"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO",
+		"CARGO_HTTP_CAINFO", "BUNDLE_SSL_CA_CERT", "NPM_CONFIG_CAFILE", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+		"PERL_LWP_SSL_CA_FILE", "SYSTEM_CERTIFICATE_PATH"}
+)
+
 // Bundle returns roots with the authority added, as one PEM file. SSL_CERT_FILE,
 // REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE replace a client's roots and do not add
 // to them.

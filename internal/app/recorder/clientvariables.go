@@ -10,15 +10,8 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/ca"
 	"github.com/meerkat-go/conformance/wires"
-)
-
-// Variables that tell programs which authorities to trust. Those of the first list add to a
-// program's own roots, those of the second replace them.
-var (
-	addingRoots    = []string{"NODE_EXTRA_CA_CERTS", "DENO_CERT", "CODEX_CA_CERTIFICATE"}
-	replacingRoots = []string{"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO",
-		"CARGO_HTTP_CAINFO", "BUNDLE_SSL_CA_CERT", "NPM_CONFIG_CAFILE", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"}
 )
 
 // ClientVariables returns the variables that make a program use the proxy p and trust the files
@@ -38,10 +31,10 @@ func ClientVariables(p *proxy.Proxy, trust string, ingresses []string) (env []st
 	}
 	url := p.URLFor(proxy.MITM, "")
 	env = append(env, "HTTPS_PROXY="+url, "https_proxy="+url, "NO_PROXY=", "no_proxy=", "NODE_USE_ENV_PROXY=1")
-	for _, name := range addingRoots {
+	for _, name := range ca.AddingRoots {
 		env = append(env, name+"="+filepath.Join(trust, caFile))
 	}
-	for _, name := range replacingRoots {
+	for _, name := range ca.ReplacingRoots {
 		env = append(env, name+"="+filepath.Join(trust, bundleFile))
 	}
 	return env

@@ -158,7 +158,7 @@ func (t *tunnel) handshakeNotice(err error) Notice {
 	switch {
 	case errors.As(err, &remote) && remote.Op == "remote error" && strings.Contains(err.Error(), "certificate"):
 		n.Kind = Untrusted
-		n.Text = fmt.Sprintf("%s: the client refused the proxy's certificate; make it trust what `recorder ca export` prints (%v)", t.address, err)
+		n.Text = fmt.Sprintf("%s: the client refused the proxy's certificate; make it trust what `recorder ca export` prints, or use --ingress base-url (%v)", t.address, err)
 	case errors.As(err, &plain):
 		n.Kind, n.Text = NoTLS, t.address+": the client spoke no TLS inside its tunnel; use https"
 		_, _ = io.WriteString(t.Conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"+refusalBody(n.Text))

@@ -336,7 +336,7 @@ var (
 	// goesOn matches lines whose words stand in the next ones.
 	goesOn = regexp.MustCompile(`[\[{(:]$`)
 	// noise matches lines of a trace that say nothing about its cause.
-	noise = regexp.MustCompile(`^(Node\.js v[0-9.]+|at .*|\[Symbol\(.*)$`)
+	noise = regexp.MustCompile(`^(Node\.js v[0-9.]+|at .*|--- End of .*|\[Symbol\(.*)$`)
 )
 
 // PrintableLine is a line without keys and without what would steer a terminal, cut to a

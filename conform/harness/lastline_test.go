@@ -11,6 +11,7 @@ func TestTellingLine(t *testing.T) {
 		{"error: [\n  {\n    \"message\": \"Invalid value\"\n  }\n]\n", `"message": "Invalid value"`},
 		{"Error: no key\n    at run (/a/b.js:1:2)\n    at main (/a/b.js:3:4)\n\nNode.js v22.1.0\n", "Error: no key"},
 		{"Traceback:\n  File \"a.py\", line 1\nValueError: no key\n", "ValueError: no key"},
+		{"System.AggregateException: no key ---> Error: TrustFailure\n   --- End of inner exception stack trace ---\n  at Agent.Main () [0x1]\n   --- End of inner exception stack trace ---\n", "System.AggregateException: no key ---> Error: TrustFailure"},
 		{"42\n", ""},
 		{"400 `x` is not for this model.\n\nDuration 1s\nResume agent --resume=1\n", "400 `x` is not for this model."},
 		{"APIError: 400 no such member\n    at a (b:1) {\n  status: 400,\n  error: {\n    type: 'x'\n  },\n  [Symbol(AI_Error)]: true\n}\n", "APIError: 400 no such member"},

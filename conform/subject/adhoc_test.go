@@ -31,6 +31,12 @@ func TestCommandName(t *testing.T) {
 		"node {prompt}":                                        "node",
 		"go run ./cmd/agent {prompt}":                          "agent",
 		"deno run -A agent.ts {prompt}":                        "agent",
+		"lua5.4 agents/loop.lua {prompt}":                      "loop",
+		"elixir loop.exs {prompt}":                             "loop",
+		"php8.2 loop.php {prompt}":                             "loop",
+		"Rscript loop.R {prompt}":                              "loop",
+		"mono Loop.exe {prompt}":                               "Loop",
+		"java -jar loop.jar {prompt}":                          "loop",
 	} {
 		if got := commandName(strings.Fields(command)); got != want {
 			t.Errorf("%s: %s, want %s", command, got, want)

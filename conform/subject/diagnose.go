@@ -148,8 +148,8 @@ func (s sighting) timedOut() bool {
 var (
 	loginWords    = regexp.MustCompile(`(?i)\b(not logged in|log ?in\b|sign ?in\b|signin|authenticat(e|ion) required|oauth|unauthenticated|please run /login)`)
 	terminalWords = regexp.MustCompile(`(?i)(not a (tty|terminal)|(requires|needs) (an? )?(interactive )?(tty|terminal)|raw mode is not supported|inappropriate ioctl|/dev/tty|not running in an? (interactive )?terminal)`)
-	networkWords  = regexp.MustCompile(`(?i)(\bENOTFOUND|ENETUNREACH|EAI_AGAIN|ENETDOWN|getaddrinfo|could not resolve|name or service not known|temporary failure in name resolution|no such host|network is unreachable|fetch failed|connection error|dns error)`)
-	trustWords    = regexp.MustCompile(`(?i)(SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)|certificate verify failed|self[- ]signed certificate|unknown (authority|issuer)|UnknownIssuer|invalid peer certificate|CERTIFICATE_VERIFY_FAILED)`)
+	networkWords  = regexp.MustCompile(`(?i)(\bENOTFOUND|ENETUNREACH|EAI_AGAIN|ENETDOWN|getaddrinfo|could not resolve|name or service not known|temporary failure in name resolution|no such host|unknown ?host|unresolved ?address|nxdomain|failed host lookup|network is unreachable|fetch failed|connection error|dns error)`)
+	trustWords    = regexp.MustCompile(`(?i)(SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)|certificate verify failed|self[- ]signed certificate|unknown (authority|issuer)|UnknownIssuer|invalid peer certificate|CERTIFICATE_VERIFY_FAILED|PKIX path|unknown[_ ]ca\b)`)
 	localWords    = regexp.MustCompile(`(?i)(\bollama|:11434\b|ECONNREFUSED|connection refused)`) // nothing else listens in the sandbox
 	bedrockWords  = regexp.MustCompile(`(?i)\bbedrock(-runtime[\w.-]*\.amazonaws\.com)?\b`)
 	loginHosts    = regexp.MustCompile(`(?i)^(auth\.openai\.com|chatgpt\.com|claude\.ai|console\.anthropic\.com|platform\.claude\.com|accounts\.google\.com|oauth2\.googleapis\.com|cloudcode-pa\.googleapis\.com|github\.com)(:|$)`)
@@ -200,7 +200,9 @@ func (s sighting) hasFailed() bool {
 // unjudgedAdvice continues a sentence about an API of models.
 func unjudgedAdvice() string { return "conform does not judge; set the agent to " + wires.Titles() }
 
-const trustAdvice = "it is in the file that SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE name; set the agent's own variable with --env NAME={ca_file} or in a profile (mitm: {env: …}), or use --ingress base-url"
+const trustAdvice = "it is in the file that SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE name; set the agent's own variable with --env NAME={ca_file} or in a profile (mitm: {env: …}), or use --ingress base-url; " + languages
+
+const languages = "docs/guides/judge-your-agent.md#your-language says what each language needs"
 
 func straysAdvice(stray []string) string {
 	if len(stray) == 0 {
@@ -227,7 +229,7 @@ func wayAdvice(way string, isolated bool) string {
 	if !isolated {
 		where = ", and its requests may have left this machine, because isolation is not enforced"
 	}
-	return "HTTPS_PROXY" + where + "; set its own variable with --env NAME={proxy_url} or in a profile (mitm: {env: …}), or use --ingress base-url"
+	return "HTTPS_PROXY" + where + "; set its own variable with --env NAME={proxy_url} (Ruby: http_proxy) or in a profile (mitm: {env: …}), or use --ingress base-url; " + languages
 }
 
 // maxListed bounds a list in a message.

@@ -3,6 +3,7 @@ package subject
 import (
 	"bytes"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,11 @@ func TestExplain(t *testing.T) {
 		{"sends nothing", process(0, ""), "mitm", []string{"sent nothing here; run its command by hand", "if it does, it may not use HTTPS_PROXY", "isolation is not enforced", "exited 0 and said nothing"}},
 		{"sends nothing to the base URL", process(0, ""), "base-url", []string{"if it does, it may not use ANTHROPIC_BASE_URL", "or use --ingress mitm"}},
 		{"no route", process(1, "TypeError: fetch failed\n    at x\n  errno: -3008,\n}\n\nNode.js v20.20.2"), "mitm", []string{"could not connect", "it may not use HTTPS_PROXY", "said: TypeError: fetch failed"}},
+		{"no route of Java", process(1, "Caused by: java.nio.channels.UnresolvedAddressException"), "mitm", []string{"could not connect", "or use --ingress base-url; docs/guides/judge-your-agent.md#your-language"}},
+		{"no route of an old client of Java", process(1, "java.net.UnknownHostException: api.openai.com"), "mitm", []string{"could not connect", "it may not use HTTPS_PROXY"}},
+		{"no route of Erlang", process(1, "{:failed_connect, [{:inet, [:inet], :nxdomain}]}"), "mitm", []string{"could not connect", "it may not use HTTPS_PROXY"}},
+		{"no route of Ruby", process(1, "getaddrinfo: Temporary failure in name resolution (SocketError)"), "mitm", []string{"could not connect", "--env NAME={proxy_url} (Ruby: http_proxy)"}},
+		{"no trust of Java", process(1, "SSLHandshakeException: PKIX path building failed"), "mitm", []string{"does not trust conform's certificate", "#your-language"}},
 		{"does not trust", notice(proxy.Untrusted, "api.anthropic.com:443"), "mitm", []string{"does not trust conform's certificate for api.anthropic.com:443;", "NODE_EXTRA_CA_CERTS", "--env NAME={ca_file}"}},
 		{"says that it does not trust", process(1, "error: self-signed certificate in chain"), "mitm", []string{"does not trust conform's certificate"}},
 		{"logs in", notice(proxy.Refused, "auth.openai.com:443"), "mitm", []string{"logs in at auth.openai.com:443 instead of using a key"}},
@@ -69,6 +75,15 @@ func TestExplain(t *testing.T) {
 		if strings.ContainsAny(got, "\x1b\x07\n") || strings.Contains(got, "secret") || strings.Contains(got, "Zx9") {
 			t.Errorf("%s: %q", c.name, got)
 		}
+	}
+}
+
+// TestLanguagesAreInTheGuide holds that the place that messages name is there.
+func TestLanguagesAreInTheGuide(t *testing.T) {
+	file, anchor, _ := strings.Cut(strings.Fields(languages)[0], "#")
+	guide, err := os.ReadFile("../../" + file)
+	if err != nil || !strings.Contains(strings.ToLower(string(guide)), "\n## "+strings.ReplaceAll(anchor, "-", " ")+"\n") {
+		t.Errorf("%s has no section %s: %v", file, anchor, err)
 	}
 }
 

@@ -294,7 +294,7 @@ var interpreters = []struct {
 	{regexp.MustCompile(`^(python|pypy)[0-9.]*$`), []string{"-W", "-X"}},
 	{regexp.MustCompile(`^(npx|bunx|pnpx|uvx|pipx)$`), []string{"-p", "--package", "--from", "--with", "--python"}},
 	{regexp.MustCompile(`^(npm|pnpm|yarn|uv|poetry|go|cargo)$`), []string{"--project", "--directory", "--prefix", "--python", "--with"}},
-	{regexp.MustCompile(`^(sh|bash|dash|zsh|ruby|perl|php|lua|Rscript|java|dotnet)$`), nil},
+	{regexp.MustCompile(`^(sh|bash|dash|zsh|ruby|perl|php|lua|luajit|Rscript|java|groovy|dotnet|mono|elixir|escript|racket|guile)[0-9.]*$`), nil},
 	{regexp.MustCompile(`^(env|nice|timeout|stdbuf|nohup|time)$`), []string{"-u", "-n"}},
 }
 
@@ -354,7 +354,7 @@ var (
 )
 
 // extensions are dropped from the names of programs.
-var extensions = []string{".mjs", ".cjs", ".js", ".mts", ".cts", ".ts", ".tsx", ".py", ".rb", ".pl", ".php", ".sh", ".bash", ".jar", ".exe", ".cmd", ".bat", ".dll", ".go"}
+var extensions = []string{".mjs", ".cjs", ".js", ".mts", ".cts", ".ts", ".tsx", ".py", ".rb", ".pl", ".php", ".sh", ".bash", ".lua", ".R", ".exs", ".jar", ".exe", ".cmd", ".bat", ".dll", ".go"}
 
 // commandName is what reports call the agent of a command line: the base name of its
 // program, or of the script that an interpreter runs.

@@ -100,7 +100,7 @@ func writeReceipt(path string, got replay.Receipt) error {
 // nothingAsked is the reason why a run without any request fails: a program that goes around the
 // proxy would pass every other gate.
 const nothingAsked = "nothing was asked for: the program made no request, or went past the recorder. With --ingress mitm it has to use HTTPS_PROXY, " +
-	"which Node before 22.21 does not, with base-url the variables of base URLs; recorder doctor -- CMD tells what is the matter"
+	"which Node before 22.21, Java, Ruby's net/http, PHP's streams and Erlang do not, with base-url the variables of base URLs; recorder doctor -- CMD tells what is the matter"
 
 // nothingAskedReason returns why nothing was asked for. Why the proxy turned attempts away was
 // printed before.
@@ -109,7 +109,7 @@ func (a *app) nothingAskedReason() string {
 		return "nothing was asked for: " + cli.Count(n, "attempt was", "attempts were") + " turned away, as said above; recorder doctor -- CMD tells more"
 	}
 	if a.programExit != 0 {
-		return fmt.Sprintf("nothing was asked for: %s ended with exit code %d before it made a request, or went past the recorder; recorder doctor -- CMD tells what is the matter", a.program, a.programExit)
+		return fmt.Sprintf("nothing was asked for: %s ended with exit code %d before it made a request, or went past the recorder; try the other --ingress, mitm or base-url; recorder doctor -- CMD tells what is the matter", a.program, a.programExit)
 	}
 	return nothingAsked
 }

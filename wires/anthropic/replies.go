@@ -13,7 +13,7 @@ import (
 var replyRules = []rule.ReplyRule[*sentReply]{
 	rule.Owes("SV-H1", "", onExchange(rule.FormIsAsked)),
 	rule.Owes("SV-H2", "STR-003/grammar", onExchange(rule.NamesFit)),
-	rule.Owes("SV-H2", "", onExchange(rule.NamesEvents)),
+	rule.Owes("SV-H2", "", onExchange(rule.NamesEvents(""))),
 	rule.Owes("SV-H6", "", onExchange(rule.SendsNoDone)),
 	rule.Owes("SV-A1", "STR-003/grammar", startsAndStopsOnce),
 	rule.Owes("SV-A1", "", startIsNotRepeated),

@@ -15,7 +15,7 @@ import (
 var replyRules = []rule.ReplyRule[*sentReply]{
 	rule.Owes("SV-H1", "", onExchange(rule.FormIsAsked)),
 	rule.Owes("SV-H2", "STR-004/grammar", onExchange(rule.NamesFit)),
-	rule.Owes("SV-H2", "", onExchange(rule.NamesEvents)),
+	rule.Owes("SV-H2", "", onExchange(rule.NamesEvents("degraded"))), // OpenAI's SDKs read the type in the data
 	rule.Owes("SV-O1", "STR-004/grammar", createdComesFirst),
 	rule.Owes("SV-O1", "", createdIsWhole),
 	rule.Owes("SV-O2", "STR-004/grammar", sequenceCounts),

@@ -197,3 +197,22 @@ func TestRulesHaveDuties(t *testing.T) {
 		}
 	}
 }
+
+// TestNamelessEvents: Anthropic's SDK drops events without a name, those of OpenAI read the type in the data.
+func TestNamelessEvents(t *testing.T) {
+	replies := readReplies(t)
+	for name, want := range map[string]string{"messages": "crash", "responses": "degraded"} {
+		h := thread{Edits: [][]string{{"event: ", ": "}}}
+		x, found := replies[name], false
+		for _, p := range rule.JudgeReply(h.change(t, x)) {
+			for _, b := range p.Breaches {
+				if found = true; p.ID != "SV-H2" || b.Consequence != want {
+					t.Errorf("%s: %s %q: %s", name, p.ID, b.Consequence, b.Message())
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: no breach", name)
+		}
+	}
+}

@@ -222,14 +222,15 @@ func NamesFit(x *Exchange, p *Pass) {
 	}
 }
 
-// NamesEvents judges that each event of a stream has a name.
-func NamesEvents(x *Exchange, p *Pass) {
-	for i, e := range x.Reply.Events {
-		if e.JSON == nil || !x.IsStream() || x.WebSocket {
-			continue
-		}
-		if p.Observe(); e.Name == "" {
-			p.ReportAt(x.EventPlace(i), "the event %q has no name", Shorten(e.Type()))
+// NamesEvents judges that each event of a stream has a name. The lack leads to consequence, "" for that of the duty.
+func NamesEvents(consequence string) func(*Exchange, *Pass) {
+	return func(x *Exchange, p *Pass) {
+		for i, e := range x.Reply.Events {
+			if e.JSON != nil && x.IsStream() && !x.WebSocket {
+				if p.Observe(); e.Name == "" {
+					p.ReportAt(x.EventPlace(i), "the event %q has no name", Shorten(e.Type())).Consequence = consequence
+				}
+			}
 		}
 	}
 }

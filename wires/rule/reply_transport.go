@@ -350,12 +350,9 @@ func askedModelAnswers(x *Exchange, p *Pass) {
 		return
 	}
 	asked := ModelAsked(x.Asked, x.URL)
-	family := specs.ParseModel(asked).Family
-	if strings.Contains(x.URL, "/deployments/") {
-		return // the path names a deployment, whatever the model
-	}
-	if bare := asked[strings.LastIndexByte(asked, '/')+1:]; family == "" || !strings.HasPrefix(bare, family) && family != "claude" {
-		return
+	family, bare := specs.ParseModel(asked).Family, asked[strings.LastIndexByte(asked, '/')+1:]
+	if strings.Contains(x.URL, "/deployments/") || family == "" || !strings.HasPrefix(bare, family) && family != "claude" {
+		return // the path names a deployment, whatever the model, or nobody knows the name
 	}
 	wanted := append(x.Asked.Doc.Get("fallbacks").Texts(), asked)
 	for _, said := range []struct{ where, model string }{{"the reply", x.Reply.Model}, {"the header openai-model", x.Header.Get("Openai-Model")}} {
@@ -370,18 +367,13 @@ func askedModelAnswers(x *Exchange, p *Pass) {
 		if n := x.Asked.Doc.Get("model"); n != nil {
 			at.Off = n.Offset()
 		}
-		b := p.ReportAt(at, "%q was asked for, and %s is of %q%s", Shorten(asked), said.where, Shorten(said.model),
-			x.hostNote())
+		note := "; its host may have names of its own"
+		u, err := url.Parse(x.URL)
+		if w := wires.Find(x.Wire); x.StandsIn || err != nil || w == nil || w.OwnHosts.MatchString(strings.ToLower(u.Hostname())) {
+			note = ""
+		}
+		b := p.ReportAt(at, "%q was asked for, and %s is of %q%s", Shorten(asked), said.where, Shorten(said.model), note)
 		b.Form, b.Args = strings.ReplaceAll(b.Message(), "%", "%%"), nil // other models are another cause
 		return
 	}
-}
-
-// hostNote says that a host which is not the provider's own may have names of its own.
-func (x *Exchange) hostNote() string {
-	u, err := url.Parse(x.URL)
-	if w := wires.Find(x.Wire); x.StandsIn || err != nil || w == nil || w.OwnHosts.MatchString(strings.ToLower(u.Hostname())) {
-		return ""
-	}
-	return "; its host may have names of its own"
 }

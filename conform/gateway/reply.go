@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -96,10 +97,11 @@ func isAnswer(w *wires.Wire, stop string) bool { return !slices.Contains(w.Stops
 // thoughts; what is empty and carries nothing is left out.
 func itemsSaid(r *wire.Reply) (list []wire.Item) {
 	for _, it := range r.Items {
-		if it.What == wire.Text && it.Text == "" && !it.HasToken || it.What == wire.Thinking && it.Text == "" && !it.HasToken {
+		isProse := it.What == wire.Text || it.What == wire.Thinking
+		if isProse && it.Text == "" && !it.HasToken {
 			continue
 		}
-		if n := len(list) - 1; n >= 0 && list[n].What == it.What && (it.What == wire.Text || it.What == wire.Thinking) && !list[n].HasToken {
+		if n := len(list) - 1; n >= 0 && list[n].What == it.What && isProse && !list[n].HasToken {
 			list[n].Text += it.Text
 			list[n].Token, list[n].HasToken = it.Token, it.HasToken
 			continue
@@ -114,11 +116,13 @@ func (c *comparer) compareItems(was, is []wire.Item) {
 	for _, id := range []string{"GW-10", "GW-13", "GW-18"} {
 		c.See(id)
 	}
+	isTold := false // a kind whose text came or went changes the order, too
 	for _, kind := range []wire.What{wire.Text, wire.Thinking} {
 		before, after := textOf(was, kind), textOf(is, kind)
 		if before == after || kind == wire.Thinking && c.wire != c.upstreamWire && after == "" {
 			continue
 		}
+		isTold = true
 		at := report.DutyBreach{Exchange: c.n, Path: kind.String(), Compare: compareTexts(before, after), Consequence: specs.Wrong}
 		if strings.ContainsRune(after, '\uFFFD') && !strings.ContainsRune(before, '\uFFFD') {
 			c.Breach("GW-18", at, "the %s has replacement characters that the upstream did not send", kind)
@@ -138,7 +142,7 @@ func (c *comparer) compareItems(was, is []wire.Item) {
 	if len(ofKind(is, wire.Opaque)) == 0 { // a block that only one wire has cannot cross
 		was = slices.DeleteFunc(was, func(it wire.Item) bool { return it.What == wire.Opaque })
 	}
-	if kindOrder(was) != kindOrder(is) && len(before) == len(after) {
+	if kindOrder(was) != kindOrder(is) && len(before) == len(after) && !isTold {
 		c.Breach("GW-29", report.DutyBreach{Exchange: c.n, Consequence: specs.Wrong}, "the upstream said %s, and the client reads %s", kindOrder(was), kindOrder(is))
 	}
 }
@@ -156,19 +160,18 @@ func ofKind(list []wire.Item, kind wire.What) (found []wire.Item) {
 func kindOrder(list []wire.Item) string {
 	var kinds []string
 	for _, it := range list {
-		if n := len(kinds); n == 0 || kinds[n-1] != it.What.String() || it.What == wire.Call {
-			kinds = append(kinds, it.What.String())
+		kind := it.What.String()
+		if n := len(kinds); n == 0 || kinds[n-1] != kind || it.What == wire.Call {
+			kinds = append(kinds, kind)
 		}
 	}
-	return strings.Join(kinds, ", ")
+	return cmp.Or(strings.Join(kinds, ", "), "nothing")
 }
 
 func textOf(list []wire.Item, kind wire.What) string {
 	var b strings.Builder
-	for _, it := range list {
-		if it.What == kind {
-			b.WriteString(it.Text)
-		}
+	for _, it := range ofKind(list, kind) {
+		b.WriteString(it.Text)
 	}
 	return b.String()
 }

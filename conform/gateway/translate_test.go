@@ -94,6 +94,47 @@ func TestOverloadedStatus(t *testing.T) {
 	}
 }
 
+// TestWordsOfErrors holds that the end of a line behind the words of an error need not cross.
+func TestWordsOfErrors(t *testing.T) {
+	for words, want := range map[string]string{`Busy.\n`: "", `Busy now.`: "GW-14"} {
+		c, u := bothSides(messagesRequest, "chat", chatRequest)
+		c.answer.Response = evidence.Response{Status: 500, Header: http.Header{}, Body: []byte(`{"error":{"message":"Busy."}}`)}
+		u.Response = evidence.Response{Status: 500, Header: http.Header{}, Body: []byte(`{"error":{"message":"` + words + `"}}`)}
+		c.answer.Reply, u.reply = c.answer.ReadReply(), u.ReadReply()
+		c.compareErrors(u)
+		if got := breachesOf(c.DutyCase); got != want {
+			t.Errorf("%s: got %q, want %q", words, got, want)
+		}
+	}
+}
+
+// TestOrderOfItems holds that a text that came or went is one finding, and that another order is one.
+func TestOrderOfItems(t *testing.T) {
+	text, thought, other := wire.Item{What: wire.Text, Text: "a"}, wire.Item{What: wire.Thinking, Text: "b"}, wire.Item{What: wire.Opaque}
+	for _, tt := range []struct {
+		name    string
+		was, is []wire.Item
+		want    string
+	}{
+		{"a text is added", []wire.Item{thought}, []wire.Item{thought, text}, "the text that the client reads is not what the upstream sent: 0 bytes became 1"},
+		{"the text is lost", []wire.Item{text}, nil, "the text that the client reads is not what the upstream sent: 1 bytes became 0"},
+		{"another order", []wire.Item{thought, text}, []wire.Item{text, thought}, "the upstream said thinking, text, and the client reads text, thinking"},
+		{"out of nothing", nil, []wire.Item{other}, "the upstream said nothing, and the client reads block"},
+	} {
+		c, _ := bothSides(messagesRequest, "chat", chatRequest)
+		c.compareItems(tt.was, tt.is)
+		var said []string
+		for _, r := range c.Results() {
+			for _, f := range r.Findings {
+				said = append(said, f.Message)
+			}
+		}
+		if got := strings.Join(said, "; "); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
 // TestCutCall holds that arguments that a limit cut need not cross to a wire that carries JSON only.
 func TestCutCall(t *testing.T) {
 	c, u := bothSides(messagesRequest, "chat", strings.Replace(chatRequest, `{\"text\":\"alpha\"}`, `{\"text\":\"al`, 1))

@@ -83,17 +83,24 @@ func explainRefusals(results []Result) {
 
 // symptoms lists, by check, the checks that its breach trips elsewhere in the same request, or at the same place of
 // a later one.
-var symptoms = map[string][]string{
-	"ORD-001/answered":      {"ORD-003/no-orphan", "ORD-006/one-content", "ORD-016/user-ends", "RES-005/closed", "RES-001/prefix", "RES-003/history"},
-	"ORD-002/single-result": {"ORD-006/one-content"},
-	"ORD-005/unique-calls":  {"ORD-001/answered", "ORD-005/unique-items"},
-	"ORD-008/block-order":   {"ORD-012/result-order", "SIG-004/leads", "SIG-009/followed"},
-	"ORD-009/calls-kept":    {"ORD-003/no-orphan"},
-	"ORD-010/sent-once":     {"ORD-010/sent-once", "ORD-005/unique-calls", "ORD-005/unique-items"},
-	"SIG-014/call-signed":   {"SIG-017/signed-parts"},
-	"SIG-016/same-part":     {"SIG-014/call-signed", "SIG-017/signed-parts"},
-	"STR-007/partial-turn":  {"SIG-009/followed"},
+var symptoms = map[string]string{
+	"GW-14":                 " GW-14 SV-E1 SV-E2 SV-E3 SV-G10 ",
+	"GW-15":                 " SV-E4 SV-H14 ",
+	"GW-24":                 " GW-24 SV-A9 ",
+	"GW-30":                 " SV-A13 ",
+	"ORD-001/answered":      " ORD-003/no-orphan ORD-006/one-content ORD-016/user-ends RES-005/closed RES-001/prefix RES-003/history ",
+	"ORD-002/single-result": " ORD-006/one-content ",
+	"ORD-005/unique-calls":  " ORD-001/answered ORD-005/unique-items ",
+	"ORD-008/block-order":   " ORD-012/result-order SIG-004/leads SIG-009/followed ",
+	"ORD-009/calls-kept":    " ORD-003/no-orphan ",
+	"ORD-010/sent-once":     " ORD-010/sent-once ORD-005/unique-calls ORD-005/unique-items ",
+	"SIG-014/call-signed":   " SIG-017/signed-parts ",
+	"SIG-016/same-part":     " SIG-014/call-signed SIG-017/signed-parts ",
+	"STR-007/partial-turn":  " SIG-009/followed ",
 }
+
+// leadsTo reports whether a breach of one check trips another one.
+func leadsTo(cause, check string) bool { return strings.Contains(symptoms[cause], " "+check+" ") }
 
 // generalityOf ranks checks: the lower one says why, at a place where both found something. A
 // redactor explains what it changed. Schemas, lists of members and comparisons with earlier
@@ -136,8 +143,8 @@ func causes(findings []*Finding) {
 		for k, c := range order {
 			f, cause := findings[i], findings[c]
 			isOther := cause.Check != f.Check
-			isSymptom := slices.Contains(symptoms[cause.Check], f.Check) && (isOther || k < at)
-			isLater := k >= at || isOther && slices.Contains(symptoms[f.Check], cause.Check) && cause.Verdict.Rank() == f.Verdict.Rank()
+			isSymptom := leadsTo(cause.Check, f.Check) && (isOther || k < at)
+			isLater := k >= at || isOther && leadsTo(f.Check, cause.Check) && cause.Verdict.Rank() == f.Verdict.Rank()
 			isRoot := root[c] == c || generalityOf(f) == 3 && f.Rule != "" && f.Rule == cause.Rule // the provider may speak of what follows
 			if c != i && isRoot && cause.Verdict.Rank() >= f.Verdict.Rank() && (isSymptom || !isLater) && isExplained(f, cause, paths[c]) {
 				root[i] = c
@@ -163,7 +170,7 @@ func isExplained(f, cause *Finding, paths map[decide.Ordinal][]string) bool {
 	if generalityOf(f) == 3 && f.Rule != "" && cause.Rule != "" && f.Rule != cause.Rule {
 		return false // the provider spoke of another rule
 	}
-	isSymptom := slices.Contains(symptoms[cause.Check], f.Check)
+	isSymptom := leadsTo(cause.Check, f.Check)
 	isAnywhere := isSymptom || generalityOf(f) == 3 && cause.Answer == decide.AnswerRefused
 	isAgain := isSymptom || f.Check == cause.Check && f.Form == cause.Form && f.Consequence != cause.Consequence
 	isGeneral := generalityOf(f) > generalityOf(cause)

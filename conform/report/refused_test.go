@@ -59,7 +59,7 @@ func TestSpecificFindingFirst(t *testing.T) {
 // worse than its cause, stands elsewhere too, or breaks a rule of the team.
 func TestCauses(t *testing.T) {
 	f := func(check, path string, v Verdict, exchanges ...decide.Ordinal) *Finding {
-		f := &Finding{Check: check, Requirement: check[:strings.Index(check, "/")], Path: path, Verdict: v, Exchange: exchanges[0]}
+		f := &Finding{Check: check, Requirement: strings.Split(check, "/")[0], Path: path, Verdict: v, Exchange: exchanges[0]}
 		for _, x := range exchanges[1:] {
 			f.Places = append(f.Places, Place{Exchange: x, Path: path})
 		}
@@ -98,6 +98,11 @@ func TestCauses(t *testing.T) {
 		"a lost signature": {[]*Finding{f("SIG-014/call-signed", "contents[1].parts[1]", Fail, 1), f("SIG-017/signed-parts", "contents[1].parts[1]", Warn, 3)}, ",SIG-014/call-signed#0"},
 		"a turn sent twice": {[]*Finding{f("ORD-005/unique-calls", "input[9]", Fail, 1), f("ORD-010/sent-once", "input[7]", Fail, 1), f("ORD-010/sent-once", "input[8]", Warn, 1)},
 			"ORD-010/sent-once#0,,ORD-010/sent-once#0"},
+		"an error in other words": {[]*Finding{f("GW-14", "error.message", Fail, 1, 3), f("GW-15", "x-ratelimit", Warn, 0, 1), f("SV-E1", "", Fail, 1), f("SV-E2", "error.type", Warn, 1),
+			f("SV-E2", "error.type", Warn, 2), f("SV-H14", "request-id", Warn, 0, 1)}, ",,GW-14#0,GW-14#0,,GW-15#0"},
+		"an error of its own": {[]*Finding{f("GW-14", "status", Fail, 1), f("GW-14", "error.message", Fail, 1), f("GW-14", "status", Fail, 2)}, ",GW-14#0,GW-14#0"},
+		"tokens and calls": {[]*Finding{f("SV-A9", "message.usage.input_tokens", Fail, 0), f("GW-24", "usage", Fail, 0), f("GW-30", "calls", Fail, 1), f("SV-A13", "", Fail, 1), f("GW-24", "usage", Fail, 1)},
+			"GW-24#0,,,GW-30#0,GW-24#0"},
 		"a rule of the team": {[]*Finding{f("SIG-001/x", "x", Fail, 0), f("TEAM-001/x", "x", Fail, 0)}, ","},
 		"a process":          {[]*Finding{f("RES-001/x", "p", Fail, -1), f("STR-008/x", "p", Fail, -1)}, ","},
 	} {
